@@ -1,0 +1,146 @@
+package code
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/sonde-jvm/sonde/classfile"
+)
+
+// tables lifts what stands behind the code: the exception table and the attributes.
+func (l *lift) tables(data []byte, at int) error {
+	in := reader{data: data, at: at}
+	for i := range in.u2() {
+		start, end, entry, catch := in.u2(), in.u2(), in.u2(), in.u2()
+		h := Handler{l.label(start), l.label(end), l.label(entry), uint16(catch)}
+		if in.short {
+			return malformed("exception table", in.at, "truncated")
+		}
+		if h.Start == nil || h.End == nil || h.Entry == nil || start >= end || entry == len(l.text) {
+			return malformed("exception table", in.at-8, fmt.Sprintf("entry %d: %d to %d, handler %d: not a range of instructions with a handler", i, start, end, entry))
+		}
+		l.Handlers = append(l.Handlers, h)
+	}
+	count := in.u2()
+	// Line numbers come last, so that a position reads label, frame, line.
+	lines := false
+	for range count {
+		name, size := uint16(in.u2()), in.u4()
+		contents := in.bytes(size)
+		if in.short {
+			return malformed("Code attribute", in.at, fmt.Sprintf("an attribute of %d bytes does not fit", size))
+		}
+		a := attribute{name: name, kind: l.Class.Kind(name)}
+		var err error
+		switch a.kind {
+		case classfile.KindLineNumberTable:
+			a.data, lines = contents, true
+		case classfile.KindLocalVariableTable, classfile.KindLocalVariableTypeTable:
+			err = l.vars(contents)
+		case classfile.KindStackMapTable:
+			err = l.stackMap(contents)
+		case classfile.KindRuntimeVisibleTypeAnnotations, classfile.KindRuntimeInvisibleTypeAnnotations:
+			err = l.typeAnnotations(contents)
+		default:
+			a.data = contents
+		}
+		if err != nil {
+			return err
+		}
+		l.attributes = append(l.attributes, a)
+	}
+	if in.short || in.at != len(data) {
+		return malformed("Code attribute", in.at, "its attributes do not fill it")
+	}
+	if !lines {
+		return nil
+	}
+	for i := range l.attributes {
+		if a := &l.attributes[i]; a.kind == classfile.KindLineNumberTable {
+			if err := l.lineNumbers(a.data, uint16(i)); err != nil {
+				return err
+			}
+			a.data = nil
+		}
+	}
+	return nil
+}
+
+// lineNumbers puts a Line node before the instruction each entry names. The table's
+// own order, where it is not that of the code, is kept in ref.
+func (l *lift) lineNumbers(data []byte, table uint16) error {
+	if len(data) < 2 || len(data) != 2+4*int(binary.BigEndian.Uint16(data)) {
+		return malformed("LineNumberTable", 0, "its length and its count disagree")
+	}
+	last := -1
+	for i, entries := 0, data[2:]; len(entries) > 0; i, entries = i+1, entries[4:] {
+		pc := int(binary.BigEndian.Uint16(entries))
+		at := l.instructionAt(pc)
+		if at == nil {
+			return malformed("LineNumberTable", 2+4*i, fmt.Sprintf("a line begins at offset %d, where no instruction does", pc))
+		}
+		if pc < last {
+			l.lines.shuffled = true
+		}
+		last = pc
+		n := l.memory.node()
+		*n = Node{Kind: Line, off: int32(pc), Index: table, Value: int32(binary.BigEndian.Uint16(entries[2:])), ref: int32(i)}
+		l.InsertBefore(at, n)
+	}
+	l.lines.tables++
+	return nil
+}
+
+func (l *lift) vars(data []byte) error {
+	table := uint16(len(l.attributes))
+	if len(data) < 2 || len(data) != 2+10*int(binary.BigEndian.Uint16(data)) {
+		return malformed("LocalVariableTable", 0, "its length and its count disagree")
+	}
+	in := reader{data: data, at: 2}
+	for in.at < len(data) {
+		start, size := in.u2(), in.u2()
+		v := Var{l.label(start), l.label(start + size), uint16(in.u2()), uint16(in.u2()), uint16(in.u2()), table}
+		if v.Start == nil || v.End == nil {
+			return malformed("LocalVariableTable", in.at-10, fmt.Sprintf("%d to %d is not a range of instructions", start, start+size))
+		}
+		l.Vars = append(l.Vars, v)
+	}
+	return nil
+}
+
+// reader reads big-endian values; the first read past the end marks it short.
+type reader struct {
+	data  []byte
+	at    int
+	short bool
+}
+
+func (r *reader) u1() int {
+	if b := r.bytes(1); b != nil {
+		return int(b[0])
+	}
+	return 0
+}
+
+func (r *reader) u2() int {
+	if b := r.bytes(2); b != nil {
+		return int(binary.BigEndian.Uint16(b))
+	}
+	return 0
+}
+
+func (r *reader) u4() int {
+	if b := r.bytes(4); b != nil {
+		return int(binary.BigEndian.Uint32(b))
+	}
+	return 0
+}
+
+func (r *reader) bytes(n int) []byte {
+	if n > len(r.data)-r.at {
+		r.short = true
+		return nil
+	}
+	r.at += n
+	return r.data[r.at-n : r.at : r.at]
+}

@@ -1,0 +1,202 @@
+package code
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// MaxCode is the longest code a method may have.
+const MaxCode = math.MaxUint16
+
+// TooLargeError says that a body has grown past what a method may hold.
+type TooLargeError struct{ Size int }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the code would take %d bytes, the limit is %d", e.Size, MaxCode)
+}
+
+// lowering is the scratch memory of Append.
+type lowering struct {
+	patches []patch
+	far     []*Node
+	marks   []*Node // frame marks in order
+	lines   []*Node
+	runs    []Shift
+}
+
+// patch is a jump whose operand is written when all positions are known.
+type patch struct {
+	target *Node
+	node   *Node
+	at     int32 // of the operand
+	from   int32 // what the operand counts from
+	wide   bool
+}
+
+// linesOrder says how the line tables were told.
+type linesOrder struct {
+	tables   int
+	shuffled bool // not in order of the code
+}
+
+// Append lowers the body and writes the contents of its Code attribute behind dst.
+func (b *Body) Append(dst []byte) ([]byte, error) {
+	start := len(dst)
+	for {
+		dst = append(dst[:start], byte(b.MaxStack>>8), byte(b.MaxStack), byte(b.MaxLocals>>8), byte(b.MaxLocals), 0, 0, 0, 0)
+		var err error
+		if dst, err = b.emit(dst); err != nil {
+			return dst[:start], err
+		}
+		size := len(dst) - start - 8
+		if size > MaxCode {
+			return dst[:start], &TooLargeError{size}
+		}
+		if len(b.lowered.far) == 0 {
+			binary.BigEndian.PutUint32(dst[start+4:], uint32(size))
+			break
+		}
+		if err := b.widen(); err != nil {
+			return dst[:start], err
+		}
+	}
+	return b.appendTables(dst)
+}
+
+// emit writes the instructions. Jumps that do not reach their target in 16 bits are
+// left in lowered.far; where there are some the bytes are of no use.
+func (b *Body) emit(dst []byte) ([]byte, error) {
+	w := &b.lowered
+	w.far = w.far[:0]
+	w.patches, w.marks, w.lines, w.runs = w.patches[:0], w.marks[:0], w.lines[:0], w.runs[:0]
+	shift := int32(math.MinInt32)
+	dst = slices.Grow(dst, 4*b.count)
+	base := len(dst)
+	for n := b.root.next; n != &b.root; n = n.next {
+		pos := int32(len(dst) - base)
+		n.pos = pos
+		switch n.Kind {
+		case Label:
+			continue
+		case Line:
+			w.lines = append(w.lines, n)
+			continue
+		case FrameMark:
+			// Of two frames for one position the later is the inner, stricter one.
+			if k := len(w.marks); k > 0 && w.marks[k-1].pos == pos {
+				w.marks[k-1] = n
+			} else {
+				w.marks = append(w.marks, n)
+			}
+			continue
+		}
+		if n.off >= 0 && pos-n.off != shift {
+			shift = pos - n.off
+			w.runs = append(w.runs, Shift{uint16(n.off), uint16(pos)})
+		}
+		op := n.Op
+		switch spellings[op].shape {
+		case opcode.None:
+			dst = append(dst, byte(op))
+		case opcode.S1:
+			dst = append(dst, byte(op), byte(n.Value))
+		case opcode.S2:
+			dst = append(dst, byte(op), byte(n.Value>>8), byte(n.Value))
+		case opcode.CP1:
+			if n.Index <= math.MaxUint8 && n.form != wide {
+				dst = append(dst, byte(op), byte(n.Index))
+			} else {
+				dst = append(dst, byte(opcode.LdcW), byte(n.Index>>8), byte(n.Index))
+			}
+		case opcode.CP2:
+			dst = append(dst, byte(op), byte(n.Index>>8), byte(n.Index))
+		case opcode.Local:
+			dst = appendLocal(dst, n)
+		case opcode.IncLocal:
+			if n.form == wide || n.Index > math.MaxUint8 || n.Value != int32(int8(n.Value)) {
+				dst = append(dst, byte(opcode.Wide), byte(op), byte(n.Index>>8), byte(n.Index), byte(n.Value>>8), byte(n.Value))
+			} else {
+				dst = append(dst, byte(op), byte(n.Index), byte(n.Value))
+			}
+		case opcode.Jump2:
+			if n.form == wide {
+				dst = append(dst, byte(op-opcode.Goto+opcode.GotoW), 0, 0, 0, 0)
+			} else {
+				dst = append(dst, byte(op), 0, 0)
+			}
+			w.patches = append(w.patches, patch{n.Target, n, pos + 1, pos, n.form == wide})
+		case opcode.Interface:
+			dst = append(dst, byte(op), byte(n.Index>>8), byte(n.Index), byte(n.Value), 0)
+		case opcode.Dynamic:
+			dst = append(dst, byte(op), byte(n.Index>>8), byte(n.Index), 0, 0)
+		case opcode.ArrayType:
+			dst = append(dst, byte(op), byte(n.Value))
+		case opcode.MultiArray:
+			dst = append(dst, byte(op), byte(n.Index>>8), byte(n.Index), byte(n.Value))
+		case opcode.Table, opcode.Lookup:
+			dst = b.appendSwitch(dst, n, base)
+		default:
+			return dst, malformed("instruction", int(pos), "no such instruction to write: "+op.String())
+		}
+	}
+	code := dst[base:]
+	for i := range w.patches {
+		p := &w.patches[i]
+		delta := p.target.pos - p.from
+		switch {
+		case p.wide:
+			binary.BigEndian.PutUint32(code[p.at:], uint32(delta))
+		case delta > math.MaxInt16 || delta < math.MinInt16:
+			w.far = append(w.far, p.node)
+		default:
+			binary.BigEndian.PutUint16(code[p.at:], uint16(delta))
+		}
+	}
+	return dst, nil
+}
+
+func appendLocal(dst []byte, n *Node) []byte {
+	op, slot := n.Op, n.Index
+	if n.form == short || n.form == shortest {
+		if s, ok := op.Short(slot); ok {
+			return append(dst, byte(s))
+		}
+	}
+	if slot > math.MaxUint8 || n.form == wide {
+		return append(dst, byte(opcode.Wide), byte(op), byte(slot>>8), byte(slot))
+	}
+	return append(dst, byte(op), byte(slot))
+}
+
+func (b *Body) appendSwitch(dst []byte, n *Node, base int) []byte {
+	s := b.Switch(n)
+	pos := int32(len(dst) - base)
+	later := func(target *Node) {
+		b.lowered.patches = append(b.lowered.patches, patch{target, n, int32(len(dst) - base), pos, true})
+		dst = append(dst, 0, 0, 0, 0)
+	}
+	dst = append(dst, byte(n.Op))
+	dst = append(dst, s.padding[:3-pos&3]...)
+	later(s.Default)
+	if n.Op == opcode.Tableswitch {
+		low := n.Value
+		if len(s.Keys) > 0 {
+			low = s.Keys[0]
+		}
+		dst = binary.BigEndian.AppendUint32(dst, uint32(low))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(low+int32(len(s.Targets))-1))
+	} else {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(len(s.Targets)))
+	}
+	for i, t := range s.Targets {
+		if n.Op == opcode.Lookupswitch {
+			dst = binary.BigEndian.AppendUint32(dst, uint32(s.Keys[i]))
+		}
+		later(t)
+	}
+	return dst
+}

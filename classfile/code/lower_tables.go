@@ -1,0 +1,130 @@
+package code
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/classfile"
+)
+
+// appendTables writes what stands behind the code, from the positions the labels
+// were given.
+func (b *Body) appendTables(dst []byte) ([]byte, error) {
+	if len(b.Handlers) > math.MaxUint16 {
+		return dst, malformed("exception table", len(dst), "more than 65535 handlers")
+	}
+	dst = u2(dst, len(b.Handlers))
+	for i := range b.Handlers {
+		h := &b.Handlers[i]
+		dst = u2(dst, int(h.Start.pos), int(h.End.pos), int(h.Entry.pos), int(h.Catch))
+	}
+	if b.lines.shuffled {
+		slices.SortStableFunc(b.lowered.lines, func(x, y *Node) int { return int(x.ref - y.ref) })
+	}
+	b.settleAttributes()
+	dst = u2(dst, len(b.attributes))
+	for i := range b.attributes {
+		a := &b.attributes[i]
+		dst = u2(dst, int(a.name))
+		mark := len(dst)
+		dst = append(dst, 0, 0, 0, 0)
+		var err error
+		switch {
+		case a.data != nil:
+			dst = append(dst, a.data...)
+		case a.kind == classfile.KindLineNumberTable:
+			dst = b.appendLines(dst, uint16(i))
+		case a.kind == classfile.KindLocalVariableTable, a.kind == classfile.KindLocalVariableTypeTable:
+			dst = b.appendVars(dst, uint16(i))
+		case a.kind == classfile.KindStackMapTable:
+			dst, err = b.appendStackMap(dst)
+		case a.kind == classfile.KindRuntimeVisibleTypeAnnotations, a.kind == classfile.KindRuntimeInvisibleTypeAnnotations:
+			dst = b.appendTypeAnnotations(dst, uint16(i))
+		}
+		if err != nil {
+			return dst, err
+		}
+		binary.BigEndian.PutUint32(dst[mark:], uint32(len(dst)-mark-4))
+	}
+	return dst, b.Class.Pool.Err()
+}
+
+// settleAttributes adds the tables that edits made necessary.
+func (b *Body) settleAttributes() {
+	need := func(kind classfile.Kind, wanted bool) {
+		if wanted && !slices.ContainsFunc(b.attributes, func(a attribute) bool { return a.kind == kind }) {
+			b.attributes = append(b.attributes, attribute{name: b.Class.Pool.AddUtf8(kind.String()), kind: kind})
+		}
+	}
+	need(classfile.KindStackMapTable, len(b.lowered.marks) > 0)
+	need(classfile.KindLineNumberTable, len(b.lowered.lines) > 0)
+}
+
+func u2(dst []byte, values ...int) []byte {
+	for _, v := range values {
+		dst = append(dst, byte(v>>8), byte(v))
+	}
+	return dst
+}
+
+func (b *Body) appendLines(dst []byte, table uint16) []byte {
+	lines := b.lowered.lines
+	mark, count := len(dst), 0
+	dst = append(dst, 0, 0)
+	for _, n := range lines {
+		// New lines belong to the first table, whatever its number.
+		if b.lines.tables > 1 && n.Index != table {
+			continue
+		}
+		dst = append(dst, byte(n.pos>>8), byte(n.pos), byte(n.Value>>8), byte(n.Value))
+		count++
+	}
+	dst[mark], dst[mark+1] = byte(count>>8), byte(count)
+	return dst
+}
+
+func (b *Body) appendVars(dst []byte, table uint16) []byte {
+	mark, count := len(dst), 0
+	dst = append(dst, 0, 0)
+	for i := range b.Vars {
+		v := &b.Vars[i]
+		if v.table != table {
+			continue
+		}
+		dst = u2(dst, int(v.Start.pos), int(v.End.pos-v.Start.pos), int(v.Name), int(v.Descriptor), int(v.Slot))
+		count++
+	}
+	dst[mark], dst[mark+1] = byte(count>>8), byte(count)
+	return dst
+}
+
+func (b *Body) appendTypeAnnotations(dst []byte, table uint16) []byte {
+	mark, count := len(dst), 0
+	dst = append(dst, 0, 0)
+	for i := range b.TypeAnnotations {
+		a := &b.TypeAnnotations[i]
+		if a.table != table {
+			continue
+		}
+		count++
+		dst = append(dst, a.Target)
+		switch {
+		case a.Target <= 0x41:
+			dst = u2(dst, len(a.Ranges))
+			for _, r := range a.Ranges {
+				dst = u2(dst, int(r.Start.pos), int(r.End.pos-r.Start.pos), int(r.Slot))
+			}
+		case a.Target == 0x42:
+			dst = u2(dst, int(a.Extra))
+		default:
+			dst = u2(dst, int(a.At.pos))
+			if a.Target >= 0x47 {
+				dst = append(dst, byte(a.Extra))
+			}
+		}
+		dst = append(dst, a.Rest...)
+	}
+	dst[mark], dst[mark+1] = byte(count>>8), byte(count)
+	return dst
+}

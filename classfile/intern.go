@@ -1,0 +1,206 @@
+package classfile
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+)
+
+// interned finds entries that were added, and Class entries by name, again. Parsed
+// entries other than Class are not searched: hashing a whole pool would cost more
+// than the few bytes an entry told twice takes.
+type interned struct {
+	slots   []uint16 // open addressing, 0 is free
+	used    int
+	classes bool // Class entries that were parsed are in
+}
+
+var seed = maphash.MakeSeed()
+
+func (t *interned) reset() {
+	if t.used > 0 {
+		clear(t.slots)
+	}
+	t.used, t.classes = 0, false
+}
+
+// AddUtf8 returns the index of a Utf8 entry with this text, given as modified UTF-8.
+func (p *Pool) AddUtf8(text string) uint16 {
+	if len(text) > math.MaxUint16 {
+		p.full = true
+		return 0
+	}
+	mark := len(p.tail)
+	p.tail = append(p.tail, byte(TagUtf8), byte(len(text)>>8), byte(len(text)))
+	p.tail = append(p.tail, text...)
+	return p.intern(mark)
+}
+
+// AddClass returns the index of a Class entry for an internal name or array
+// descriptor, an existing one where there is one.
+func (p *Pool) AddClass(name string) uint16 {
+	if !p.interned.classes {
+		p.interned.classes = true
+		for i := range p.at {
+			if off := p.at[i]; off != 0 && off&added == 0 && Tag(p.src[off]) == TagClass {
+				if text, err := p.ClassName(uint16(i)); err == nil {
+					p.put(classHash(text), uint16(i))
+				}
+			}
+		}
+	}
+	h := classHash([]byte(name))
+	if i, ok := p.lookup(h, func(i uint16) bool { return p.Tag(i) == TagClass && p.nameIs(i, name) }); ok {
+		return i
+	}
+	i := p.addRef(TagClass, p.AddUtf8(name))
+	p.put(h, i)
+	return i
+}
+
+// AddString returns the index of a String entry.
+func (p *Pool) AddString(text string) uint16 { return p.addRef(TagString, p.AddUtf8(text)) }
+
+// AddMethodType returns the index of a MethodType entry.
+func (p *Pool) AddMethodType(descriptor string) uint16 {
+	return p.addRef(TagMethodType, p.AddUtf8(descriptor))
+}
+
+// AddNameAndType returns the index of a NameAndType entry.
+func (p *Pool) AddNameAndType(name, descriptor string) uint16 {
+	return p.AddPair(TagNameAndType, p.AddUtf8(name), p.AddUtf8(descriptor))
+}
+
+// AddMember returns the index of a Fieldref, Methodref or InterfaceMethodref entry.
+func (p *Pool) AddMember(tag Tag, class, name, descriptor string) uint16 {
+	return p.AddPair(tag, p.AddClass(class), p.AddNameAndType(name, descriptor))
+}
+
+// AddInt returns the index of an Integer entry.
+func (p *Pool) AddInt(v int32) uint16 {
+	mark := len(p.tail)
+	p.tail = binary.BigEndian.AppendUint32(append(p.tail, byte(TagInteger)), uint32(v))
+	return p.intern(mark)
+}
+
+// AddLong returns the index of a Long entry.
+func (p *Pool) AddLong(v int64) uint16 {
+	mark := len(p.tail)
+	p.tail = binary.BigEndian.AppendUint64(append(p.tail, byte(TagLong)), uint64(v))
+	return p.intern(mark)
+}
+
+// AddPair returns the index of an entry with two references: see [Pool.Pair].
+func (p *Pool) AddPair(tag Tag, a, b uint16) uint16 {
+	mark := len(p.tail)
+	if tag == TagMethodHandle {
+		p.tail = append(p.tail, byte(tag), byte(a), byte(b>>8), byte(b))
+	} else {
+		p.tail = append16(append(p.tail, byte(tag)), a, b)
+	}
+	return p.intern(mark)
+}
+
+// AddRaw returns the index of an entry given with its tag, which must not refer to
+// other entries: a number or a Utf8.
+func (p *Pool) AddRaw(entry []byte) uint16 {
+	mark := len(p.tail)
+	p.tail = append(p.tail, entry...)
+	return p.intern(mark)
+}
+
+func (p *Pool) addRef(tag Tag, ref uint16) uint16 {
+	mark := len(p.tail)
+	p.tail = append16(append(p.tail, byte(tag)), ref)
+	return p.intern(mark)
+}
+
+// intern gives the entry at the end of the tail an index, or drops it and gives
+// that of its equal.
+func (p *Pool) intern(mark int) uint16 {
+	e := p.tail[mark:]
+	h := uint32(maphash.Bytes(seed, e))
+	if i, ok := p.lookup(h, func(i uint16) bool {
+		off := p.at[i]
+		return off&added != 0 && equalEntry(p.tail[off&^added:mark], e)
+	}); ok {
+		p.tail = p.tail[:mark]
+		return i
+	}
+	need := 1
+	if Tag(e[0]).Wide() {
+		need = 2
+	}
+	if len(p.at)+need > math.MaxUint16 {
+		p.tail, p.full = p.tail[:mark], true
+		return 0
+	}
+	i := uint16(len(p.at))
+	p.at = append(p.at, uint32(mark)|added)
+	if need == 2 {
+		p.at = append(p.at, 0)
+	}
+	p.put(h, i)
+	return i
+}
+
+// equalEntry reports whether the entry that have begins with is e. An entry's
+// length follows from its first three bytes, so a common prefix is equality.
+func equalEntry(have, e []byte) bool {
+	return len(have) >= len(e) && string(have[:len(e)]) == string(e)
+}
+
+func classHash(name []byte) uint32 { return ^uint32(maphash.Bytes(seed, name)) }
+
+func (p *Pool) lookup(h uint32, same func(uint16) bool) (uint16, bool) {
+	t := &p.interned
+	if len(t.slots) == 0 {
+		return 0, false
+	}
+	mask := uint32(len(t.slots) - 1)
+	for s := h & mask; t.slots[s] != 0; s = (s + 1) & mask {
+		if same(t.slots[s]) {
+			return t.slots[s], true
+		}
+	}
+	return 0, false
+}
+
+func (p *Pool) put(h uint32, i uint16) {
+	t := &p.interned
+	if i == 0 {
+		return
+	}
+	if (t.used+1)*2 > len(t.slots) {
+		p.grow()
+	}
+	mask := uint32(len(t.slots) - 1)
+	s := h & mask
+	for t.slots[s] != 0 {
+		s = (s + 1) & mask
+	}
+	t.slots[s] = i
+	t.used++
+}
+
+// grow doubles the table. Every entry of it is hashed again the way it came in.
+func (p *Pool) grow() {
+	t := &p.interned
+	old := t.slots
+	t.slots = make([]uint16, max(64, 2*len(old)))
+	t.used = 0
+	seen := make(map[uint16]bool)
+	for _, i := range old {
+		if i == 0 || seen[i] {
+			continue
+		}
+		seen[i] = true
+		raw, _ := p.Raw(i)
+		if p.at[i]&added != 0 {
+			p.put(uint32(maphash.Bytes(seed, raw)), i)
+		}
+		if name, err := p.ClassName(i); err == nil && t.classes {
+			p.put(classHash(name), i)
+		}
+	}
+}

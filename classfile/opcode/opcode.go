@@ -1,0 +1,98 @@
+// Package opcode is the instruction set of the Java virtual machine as data:
+// names, operand shapes and stack effects, generated from opcodes.table.
+package opcode
+
+//go:generate go run ./gen -o table_gen.go opcodes.table
+
+// Op is an instruction's first byte.
+type Op uint8
+
+// Shape says how the bytes behind an opcode are laid out.
+type Shape uint8
+
+// The shapes opcodes.table names. Undefined is that of a byte that is no instruction.
+const (
+	Undefined Shape = iota
+	None
+	S1
+	S2
+	CP1
+	CP2
+	Local
+	IncLocal
+	Jump2
+	Jump4
+	Table
+	Lookup
+	Interface
+	Dynamic
+	ArrayType
+	MultiArray
+	WidePrefix
+)
+
+// UnknownDelta marks an instruction whose change of the stack's depth depends on
+// its operand (a descriptor or a constant).
+const UnknownDelta = -128
+
+// Info is one row of the table.
+type Info struct {
+	Name   string
+	Effect string // operand stack before:after as in opcodes.table
+	Shape  Shape
+	Base   Op    // the instruction this is a spelling of; itself for most
+	Slot   int8  // the slot a short spelling implies, else -1
+	Delta  int8  // change of depth in slots, or UnknownDelta
+	Length uint8 // bytes with the opcode; 0 where it varies (switches, wide)
+}
+
+// Info returns the row of op. The row of an undefined byte has shape Undefined.
+func (op Op) Info() *Info { return &table[op] }
+
+// String returns the mnemonic.
+func (op Op) String() string {
+	if n := table[op].Name; n != "" {
+		return n
+	}
+	return "undefined"
+}
+
+// Short returns the one-byte spelling of a load or store of slot, if there is one.
+func (op Op) Short(slot uint16) (Op, bool) {
+	if slot > 3 {
+		return 0, false
+	}
+	switch {
+	case op >= Iload && op <= Aload:
+		return Iload0 + (op-Iload)*4 + Op(slot), true
+	case op >= Istore && op <= Astore:
+		return Istore0 + (op-Istore)*4 + Op(slot), true
+	}
+	return 0, false
+}
+
+// IsReturn reports whether op is one of the six returns.
+func (op Op) IsReturn() bool { return op >= Ireturn && op <= Return }
+
+// IsConditional reports whether op is a two-way branch.
+func (op Op) IsConditional() bool {
+	return op >= Ifeq && op <= IfAcmpne || op == Ifnull || op == Ifnonnull
+}
+
+// Inverse returns the conditional branch that is taken exactly when op is not.
+func (op Op) Inverse() Op {
+	if op == Ifnull || op == Ifnonnull {
+		return op ^ 1
+	}
+	return ((op + 1) ^ 1) - 1
+}
+
+// EndsBlock reports whether control never falls through op to the next
+// instruction. A jsr is not among them: its subroutine may come back.
+func (op Op) EndsBlock() bool {
+	switch op {
+	case Goto, GotoW, Ret, Tableswitch, Lookupswitch, Athrow:
+		return true
+	}
+	return op.IsReturn()
+}

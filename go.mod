@@ -1,0 +1,3 @@
+module github.com/sonde-jvm/sonde
+
+go 1.26
