@@ -39,7 +39,7 @@ func (in *decoder) contents(kind Kind) Contents {
 	case KindStackMapTable:
 		return in.stackMapTable()
 	case KindExceptions:
-		return Exceptions(in.indices("exceptions"))
+		return Exceptions(in.indices("entries"))
 	case KindInnerClasses:
 		return in.innerClasses()
 	case KindEnclosingMethod:
@@ -75,17 +75,17 @@ func (in *decoder) contents(kind Kind) Contents {
 	case KindModule:
 		return in.module()
 	case KindModulePackages:
-		return ModulePackages(in.indices("packages"))
+		return ModulePackages(in.indices("entries"))
 	case KindModuleMainClass:
 		return ModuleMainClass(in.u2())
 	case KindNestHost:
 		return NestHost(in.u2())
 	case KindNestMembers:
-		return NestMembers(in.indices("members"))
+		return NestMembers(in.indices("entries"))
 	case KindRecord:
 		return in.record()
 	case KindPermittedSubclasses:
-		return PermittedSubclasses(in.indices("subclasses"))
+		return PermittedSubclasses(in.indices("entries"))
 	}
 	return Opaque(in.bytes(in.left()))
 }

@@ -25,7 +25,8 @@ type Handler struct {
 
 func (in *decoder) code() *Code {
 	c := &Code{MaxStack: in.u2(), MaxLocals: in.u2()}
-	at, size := in.at, in.u4()
+	at := in.at
+	size := in.u4()
 	if int64(size) > int64(in.left()) {
 		in.defect(at, "%d bytes of code do not fit in %d", size, in.left())
 		return nil

@@ -67,7 +67,9 @@ func (in *decoder) indices(what string) []uint16 {
 func (in *decoder) attributes() []Attribute {
 	table := make([]Attribute, in.count(6, "attributes"))
 	for i := range table {
-		name, at, size := in.u2(), in.at, in.u4()
+		name := in.u2()
+		at := in.at
+		size := in.u4()
 		if int64(size) > int64(in.left()) {
 			in.defect(at, "%d bytes of attribute %d of %d do not fit in %d", size, i+1, len(table), in.left())
 			return nil

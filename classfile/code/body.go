@@ -181,3 +181,9 @@ func (b *Body) Attributes(f func(classfile.Attribute)) {
 		}
 	}
 }
+
+// Become makes n another instruction with a slot or constant pool index, in its
+// place and with its history.
+func (n *Node) Become(op opcode.Op, index uint16) {
+	n.Op, n.Index, n.Target, n.Value, n.form = op, index, nil, 0, shortest
+}

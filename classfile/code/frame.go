@@ -58,3 +58,6 @@ type Frame struct {
 	Locals []Type // of an AppendFrame only those it adds
 	Stack  []Type
 }
+
+// NewTypes returns room for n types that lives as long as the body.
+func (b *Body) NewTypes(n int) []Type { return b.memory.newTypes(n) }

@@ -1,0 +1,140 @@
+package descriptor
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestField(t *testing.T) {
+	for _, tt := range []struct {
+		desc, human, class string
+		slots, dims        int
+	}{
+		{"I", "int", "", 1, 0},
+		{"J", "long", "", 2, 0},
+		{"D", "double", "", 2, 0},
+		{"Z", "boolean", "", 1, 0},
+		{"[I", "int[]", "", 1, 1},
+		{"[[J", "long[][]", "", 1, 2},
+		{"Ljava/lang/String;", "java.lang.String", "java/lang/String", 1, 0},
+		{"[La/b$C;", "a.b$C[]", "", 1, 1},
+	} {
+		typ, err := ParseField(tt.desc)
+		if err != nil {
+			t.Errorf("ParseField(%q): %v", tt.desc, err)
+			continue
+		}
+		if typ.Human() != tt.human || typ.ClassName() != tt.class || typ.Slots() != tt.slots || typ.Dimensions() != tt.dims {
+			t.Errorf("%q: human %q, class %q, slots %d, dimensions %d", tt.desc, typ.Human(), typ.ClassName(), typ.Slots(), typ.Dimensions())
+		}
+		back, err := ParseHuman(tt.human)
+		if err != nil || back != typ {
+			t.Errorf("ParseHuman(%q) = %q, %v; want %q", tt.human, back, err, typ)
+		}
+	}
+}
+
+func TestMethod(t *testing.T) {
+	m, err := ParseMethod("(I[JLjava/lang/String;D)[La/B;")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var params []Type
+	for i, p := range m.Params() {
+		if i != len(params) {
+			t.Errorf("index %d for parameter %d", i, len(params))
+		}
+		params = append(params, p)
+	}
+	if want := []Type{"I", "[J", "Ljava/lang/String;", "D"}; !slices.Equal(params, want) {
+		t.Errorf("params %q, want %q", params, want)
+	}
+	if m.Return() != "[La/B;" || m.Slots() != 5 || m.NumParams() != 4 {
+		t.Errorf("return %q, slots %d, %d parameters", m.Return(), m.Slots(), m.NumParams())
+	}
+	if want := "(int, long[], java.lang.String, double): a.B[]"; m.Human() != want {
+		t.Errorf("human %q, want %q", m.Human(), want)
+	}
+}
+
+func TestDefectsNameTheirOffset(t *testing.T) {
+	field := func(s string) error { _, err := ParseField(s); return err }
+	method := func(s string) error { _, err := ParseMethod(s); return err }
+	human := func(s string) error { _, err := ParseHuman(s); return err }
+	for _, tt := range []struct {
+		name   string
+		parse  func(string) error
+		input  string
+		offset int
+	}{
+		{"empty field", field, "", 0},
+		{"void field", field, "V", 0},
+		{"no element", field, "[[", 2},
+		{"unknown letter", field, "X", 0},
+		{"trailing", field, "II", 1},
+		{"unterminated class", field, "La/b", 4},
+		{"empty class", field, "L;", 1},
+		{"empty segment", field, "La//b;", 3},
+		{"dot in class", field, "La.b;", 2},
+		{"deep array", field, strings.Repeat("[", 256) + "I", 0},
+		{"oversized", field, "L" + strings.Repeat("a", 70000) + ";", 65535},
+		{"no parenthesis", method, "I", 0},
+		{"unclosed", method, "(I", 2},
+		{"void parameter", method, "(IV)V", 2},
+		{"no result", method, "()", 2},
+		{"two results", method, "()II", 3},
+		{"too many slots", method, "(" + strings.Repeat("J", 128) + ")V", 128},
+		{"array of void", human, "void[]", 4},
+		{"slash in human name", human, "a/b", 1},
+		{"empty human segment", human, "a..b", 2},
+		{"class name", CheckInternalName, "a.b", 1},
+		{"array class name", CheckInternalName, "[I", 0},
+		{"method name", func(s string) error { return CheckMemberName(s, true) }, "a<b", 1},
+		{"field name", func(s string) error { return CheckMemberName(s, false) }, "a/b", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var syntax *SyntaxError
+			if err := tt.parse(tt.input); !errors.As(err, &syntax) {
+				t.Fatalf("error %v, want a SyntaxError", err)
+			}
+			if syntax.Offset != tt.offset {
+				t.Errorf("offset %d (%v), want %d", syntax.Offset, syntax, tt.offset)
+			}
+			if strings.ContainsAny(syntax.Error(), "\n\r") || len(syntax.Error()) > 300 {
+				t.Errorf("not one short line: %q", syntax.Error())
+			}
+		})
+	}
+}
+
+func TestValidNames(t *testing.T) {
+	for _, s := range []string{"a/b/C", "C", "a/b-c$1", "ünï/x"} {
+		if err := CheckInternalName(s); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, s := range []string{"<init>", "<clinit>", "lambda$x$0", "-value"} {
+		if err := CheckMemberName(s, true); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := CheckMemberName("a<b", false); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestParsingDoesNotAllocate(t *testing.T) {
+	n := testing.AllocsPerRun(100, func() {
+		m, err := ParseMethod("(Ljava/lang/String;[[IJD)Ljava/lang/Object;")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range m.Params() {
+		}
+	})
+	if n != 0 {
+		t.Errorf("ParseMethod and Params allocate %v times", n)
+	}
+}

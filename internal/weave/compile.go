@@ -1,0 +1,290 @@
+package weave
+
+import (
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/frames"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// compiler turns a template method into a Template.
+type compiler struct {
+	*Template
+	class  *classfile.Class
+	member *classfile.Member
+
+	body       *code.Body
+	sentinel   *code.Node
+	states     map[*code.Node]state
+	labelNo    map[*code.Node]uint16
+	constantNo map[uint16]int
+}
+
+func (c *compiler) refuse(detail string) error { return &TemplateError{c.name, detail} }
+
+func (c *compiler) compile() error {
+	var err error
+	if c.body, err = code.Lift(c.class, c.member); err != nil {
+		return err
+	}
+	if c.body == nil {
+		return c.refuse("has no body")
+	}
+	if !c.body.NeedsFrames() {
+		return c.refuse("is compiled for a Java before 6; compile it with --release 8")
+	}
+	if err := frames.Expand(c.body, nil); err != nil {
+		return err
+	}
+	c.labelNo, c.constantNo = make(map[*code.Node]uint16), make(map[uint16]int)
+	if err := c.findSentinel(); err != nil {
+		return err
+	}
+	if err := c.typesAcross(); err != nil {
+		return err
+	}
+	c.states = flow(c.body, c.sentinel)
+	if s := c.states[c.sentinel]; s != isBefore {
+		return c.refuse("may run the target more than once")
+	}
+	c.maxStack, c.maxLocals = c.body.MaxStack, c.body.MaxLocals
+	for n := c.body.First(); n != nil; n = n.Next() {
+		if err := c.node(n); err != nil {
+			return err
+		}
+	}
+	return c.blocks()
+}
+
+func (c *compiler) findSentinel() error {
+	for n := c.body.First(); n != nil; n = n.Next() {
+		which, ok := intrinsicCall(c.class, n)
+		if !ok || which != doTarget {
+			continue
+		}
+		if c.sentinel != nil {
+			return c.refuse("calls Template.target() more than once (a finally block is compiled several times)")
+		}
+		c.sentinel = n
+	}
+	if c.sentinel == nil {
+		return c.refuse("does not call Template.target()")
+	}
+	return nil
+}
+
+// typesAcross finds what stands in the template's variables while the target runs.
+func (c *compiler) typesAcross() error {
+	reached := false
+	var frame code.Frame
+	_, err := frames.Walk(c.body, c.member, true, func(n *code.Node, s *frames.State) {
+		if n == c.sentinel {
+			frame, reached = s.Frame(), true
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case !reached:
+		return c.refuse("never reaches Template.target()")
+	case len(frame.Stack) > 0:
+		return c.refuse("calls Template.target() inside an expression")
+	}
+	c.across, err = c.types(frame.Locals)
+	return err
+}
+
+func (c *compiler) label(n *code.Node) uint16 {
+	no, ok := c.labelNo[n]
+	if !ok {
+		no = uint16(c.labels)
+		c.labels++
+		c.labelNo[n] = no
+	}
+	return no
+}
+
+func (c *compiler) types(list []code.Type) ([]typ, error) {
+	types := make([]typ, len(list))
+	for i, t := range list {
+		types[i] = typ{item: t.Item}
+		switch t.Item {
+		case code.Object:
+			no, err := c.constant(t.Class)
+			if err != nil {
+				return nil, err
+			}
+			types[i].class = no
+		case code.Uninitialized:
+			types[i].label = c.label(t.New)
+		}
+	}
+	return types, nil
+}
+
+// node adds what stands for n to the template.
+func (c *compiler) node(n *code.Node) error {
+	s := c.states[n]
+	add := func(it item) {
+		it.state = s
+		c.items = append(c.items, it)
+	}
+	switch n.Kind {
+	case code.Label:
+		add(item{act: actLabel, num: c.label(n)})
+		return nil
+	case code.Line:
+		return nil
+	case code.FrameMark:
+		f := c.body.Frame(n)
+		locals, err := c.types(f.Locals)
+		if err != nil {
+			return err
+		}
+		stack, err := c.types(f.Stack)
+		if err != nil {
+			return err
+		}
+		add(item{act: actFrame, num: uint16(len(c.frames))})
+		c.frames = append(c.frames, frame{s, locals, stack})
+		return nil
+	}
+	if n == c.sentinel {
+		add(item{act: actTarget})
+		return nil
+	}
+	if k, ok := lookupIntrinsic(c.class, n); ok {
+		return c.intrinsic(n, k)
+	}
+	info := n.Op.Info()
+	switch {
+	case n.Op == opcode.Return:
+		if s != isAfter {
+			return c.refuse("may return without the target having returned: what it throws must be thrown on")
+		}
+		add(item{act: actReturn})
+	case n.Op == opcode.Jsr || n.Op == opcode.Ret:
+		return c.refuse("is compiled for a Java before 6; compile it with --release 8")
+	case n.Target != nil:
+		add(item{act: actJump, op: n.Op, num: c.label(n.Target)})
+	case n.Op == opcode.Tableswitch || n.Op == opcode.Lookupswitch:
+		sw := c.body.Switch(n)
+		ch := choice{other: c.label(sw.Default), keys: append([]int32(nil), sw.Keys...)}
+		for _, t := range sw.Targets {
+			ch.targets = append(ch.targets, c.label(t))
+		}
+		add(item{act: actSwitch, op: n.Op, num: uint16(len(c.switches)), value: n.Value})
+		c.switches = append(c.switches, ch)
+	case info.Shape == opcode.Local || info.Shape == opcode.IncLocal:
+		add(item{act: actLocal, op: n.Op, num: n.Index, value: n.Value})
+	case info.Shape == opcode.CP1, info.Shape == opcode.CP2, info.Shape == opcode.Interface,
+		info.Shape == opcode.Dynamic, info.Shape == opcode.MultiArray:
+		return c.useConstant(n, add)
+	default:
+		add(item{act: actPlain, op: n.Op, value: n.Value})
+	}
+	return nil
+}
+
+func (c *compiler) useConstant(n *code.Node, add func(item)) error {
+	no, err := c.constant(n.Index)
+	if err != nil {
+		return err
+	}
+	switch tag := c.constants[no].tag; {
+	case n.Op == opcode.Ldc && tag == classfile.TagClass:
+		c.atLeast(majorJava5)
+	case tag == classfile.TagInterfaceMethodref && n.Op != opcode.Invokeinterface:
+		c.atLeast(majorJava8)
+	}
+	add(item{act: actConstant, op: n.Op, num: uint16(no), value: n.Value})
+	return nil
+}
+
+// intrinsic adds a call that will be replaced by what it stands for.
+func (c *compiler) intrinsic(n *code.Node, k call) error {
+	s := c.states[n]
+	it := item{act: actIntrinsic, value: k.what, state: s, op: opcode.Op(k.kind)}
+	switch k.what {
+	case doSelf:
+		c.uses.selfBefore = c.uses.selfBefore || s == isBefore
+		c.uses.selfAfter = c.uses.selfAfter || s != isBefore
+	case doArg:
+		no, ok := c.takeInt()
+		if !ok || no < 0 || no > 255 {
+			return c.refuse("asks for an argument whose number is not a constant from 0 to 255")
+		}
+		it.num = uint16(no)
+		c.uses.argument(int(no), k.kind, s)
+	case doResult:
+		if s != isAfter {
+			return c.refuse("asks for the result where the target may not have returned")
+		}
+		c.uses.result(k.kind)
+	case doThrown:
+		c.uses.thrown = true
+	case -1:
+		return c.refuse("calls a method of Template that is not known to this version")
+	}
+	c.items = append(c.items, it)
+	return nil
+}
+
+func (u *uses) argument(no int, kind byte, s state) {
+	u.highestArg = max(u.highestArg, no)
+	u.boxes = u.boxes || kind == 0
+	if kind != 0 {
+		u.typed = append(u.typed, wanted{no, kind})
+	}
+	if s != isBefore {
+		u.argsAfter = append(u.argsAfter, no)
+	}
+}
+
+func (u *uses) result(kind byte) {
+	u.boxes = u.boxes || kind == 0
+	if kind != 0 {
+		u.typed = append(u.typed, wanted{-1, kind})
+	}
+}
+
+// takeInt removes the instruction that pushed an int constant last and returns it.
+func (c *compiler) takeInt() (int32, bool) {
+	if len(c.items) == 0 {
+		return 0, false
+	}
+	it := c.items[len(c.items)-1]
+	var v int32
+	switch {
+	case it.act == actPlain && it.op >= opcode.IconstM1 && it.op <= opcode.Iconst5:
+		v = int32(it.op) - int32(opcode.Iconst0)
+	case it.act == actPlain && (it.op == opcode.Bipush || it.op == opcode.Sipush):
+		v = it.value
+	default:
+		return 0, false
+	}
+	c.items = c.items[:len(c.items)-1]
+	return v, true
+}
+
+// blocks adds the exception blocks.
+func (c *compiler) blocks() error {
+	for i := range c.body.Handlers {
+		h := &c.body.Handlers[i]
+		b := block{start: c.label(h.Start), end: c.label(h.End), entry: c.label(h.Entry), catch: -1}
+		if h.Catch != 0 {
+			no, err := c.constant(h.Catch)
+			if err != nil {
+				return err
+			}
+			b.catch = no
+		}
+		for n := h.Start; n != nil && n != h.End; n = n.Next() {
+			if n == c.sentinel {
+				b.around = true
+			}
+		}
+		c.handlers = append(c.handlers, b)
+	}
+	return nil
+}

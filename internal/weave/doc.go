@@ -1,0 +1,24 @@
+// Package weave merges templates with target methods.
+//
+// A template is a static Java method without arguments, compiled by any compiler.
+// It calls Template.target() once, the sentinel: what runs before it is the prolog,
+// what runs behind it the epilog. Weaving lifts both methods to lists and puts the
+// target's in the sentinel's place:
+//
+//	template              target            woven
+//	  long t = enter();                       enter; lstore t'
+//	  try {                                 ┌ (target's code,
+//	    target();          … return x;      │   return x ⇒ store r; goto E)
+//	  } finally {                           └
+//	    exit(t);                            E: lload t'; exit; load r; return
+//	  }                                     H: astore; lload t'; exit; athrow
+//
+// The template's local variables move behind the target's, its constants are added
+// to the target's pool, its exception blocks enclose the target's, and the target's
+// frames grow by the template's variables that live across it. The target's own
+// instructions, frames and tables are never changed otherwise. Several templates
+// nest: the first is the outermost.
+//
+// In a constructor the prolog runs first, and the blocks begin behind the call of
+// super(...) or this(...): nothing may enclose an object that is not one yet.
+package weave

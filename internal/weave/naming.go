@@ -1,0 +1,51 @@
+package weave
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// MethodID returns the number by which woven code names a method: stable from run
+// to run and machine to machine, the 32-bit FNV-1a hash of class.name(descriptor).
+func MethodID(class, name, descriptor string) int32 {
+	h := uint32(2166136261)
+	add := func(s string) {
+		for i := range len(s) {
+			h = (h ^ uint32(s[i])) * 16777619
+		}
+	}
+	add(class)
+	add(".")
+	add(name)
+	add(descriptor)
+	return int32(h)
+}
+
+func (g *target) methodID() int32 {
+	return MethodID(g.w.className, view(g.name), view(g.desc))
+}
+
+func (g *target) methodName() string {
+	return dotted(g.w.className) + "." + string(g.name) + string(g.desc)
+}
+
+func dotted(internal string) string { return strings.ReplaceAll(internal, "/", ".") }
+
+func lastParen(desc []byte) int {
+	end := len(desc) - 1
+	for desc[end] != ')' {
+		end--
+	}
+	return end
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func versions(need, have uint16) string {
+	return fmt.Sprintf("it needs %d, the class is %d", need, have)
+}
+
+// view is a string over bytes of a class file, which do not change.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -1,0 +1,307 @@
+package weave
+
+import (
+	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/frames"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// splice is the weaving of one template around one target.
+type splice struct {
+	*target
+	t  *Template
+	im *imports
+
+	labels []*code.Node // the template's, by number; made when first wanted
+
+	// The local variables, from the target's last on:
+	//
+	//	target's | template's | thrown | self | arguments kept | result
+	base      uint16 // first of the template's
+	thrown    uint16
+	self      uint16
+	kept      []keptArg
+	result    uint16
+	resultTyp code.Type
+
+	epilog *code.Node // label where the target's returns lead
+	begin  *code.Node // label from which on blocks may enclose the target
+	end    *code.Node // label behind the target
+}
+
+// keptArg is a copy of an argument, which the target may overwrite.
+type keptArg struct {
+	no   int
+	slot uint16
+	typ  code.Type
+}
+
+// around weaves a template around the target as it is now.
+func (g *target) around(t *Template) error {
+	s := splice{target: g, t: t, im: g.w.importsOf(t), labels: g.w.labels(t.labels)}
+	if err := s.fits(); err != nil {
+		return err
+	}
+	if err := g.findReturns(); err != nil {
+		return err
+	}
+	if err := s.layout(); err != nil {
+		return err
+	}
+	if err := s.extendFrames(); err != nil {
+		return err
+	}
+	s.enclose()
+	return nil
+}
+
+// fits checks that the target has what the template asks for, so that nothing is
+// changed where it has not.
+func (s *splice) fits() error {
+	t, u := s.t, &s.t.uses
+	if s.w.class.Major < t.minMajor {
+		return &Reason{NeedsNewerClass, versions(t.minMajor, s.w.class.Major)}
+	}
+	if u.highestArg >= 0 {
+		s.arguments()
+		if u.highestArg >= len(s.args) {
+			return &Reason{DoesNotFit, "argument " + itoa(u.highestArg) + " of " + itoa(len(s.args))}
+		}
+	}
+	for _, want := range u.typed {
+		have, what := s.kind, "the result"
+		if want.arg >= 0 {
+			have, what = computational(s.args[want.arg].desc), "argument "+itoa(want.arg)
+		}
+		if have != want.kind {
+			return &Reason{DoesNotFit, what + " is of another type"}
+		}
+	}
+	if s.constructor && u.selfBefore {
+		return &Reason{DoesNotFit, "this, before it is initialised"}
+	}
+	if s.constructor && u.selfAfter && s.slot0 {
+		return &Reason{DoesNotFit, "this, which the constructor overwrites"}
+	}
+	return nil
+}
+
+// layout places the variables the merged method needs besides the target's.
+func (s *splice) layout() error {
+	b, u := s.body, &s.t.uses
+	s.base = b.MaxLocals
+	next := int(b.MaxLocals) + int(s.t.maxLocals)
+	take := func(n uint16) uint16 {
+		slot := next
+		next += int(n)
+		return uint16(slot)
+	}
+	if u.thrown {
+		s.thrown = take(1)
+	}
+	if u.selfAfter && !s.static {
+		s.self = take(1)
+	}
+	s.kept = s.w.kept[:0]
+	for _, no := range u.argsAfter {
+		if s.keptSlot(no) == nil {
+			a := &s.args[no]
+			s.kept = append(s.kept, keptArg{no, take(slotsOf(a.desc)), frames.Of(&s.w.class.Pool, a.text)})
+		}
+	}
+	s.w.kept = s.kept
+	s.result = take(slotsOf(s.kind))
+	if next > 65535 {
+		return &Reason{TooLarge, "it has too many local variables"}
+	}
+	b.MaxLocals = uint16(next)
+	stack := s.t.maxStack
+	if u.boxes {
+		stack++
+	}
+	b.MaxStack = max(b.MaxStack, stack, 2)
+	return nil
+}
+
+func (s *splice) keptSlot(no int) *keptArg {
+	for i := range s.kept {
+		if s.kept[i].no == no {
+			return &s.kept[i]
+		}
+	}
+	return nil
+}
+
+// enclose puts the target in the sentinel's place.
+func (s *splice) enclose() {
+	b := s.body
+	line := s.takeFirstLine()
+	s.epilog = b.New(code.Label)
+	falls := s.leadReturns()
+	s.end = b.New(code.Label)
+	b.InsertBefore(nil, s.end)
+	s.begin = s.beginning()
+	mark := b.First()
+	if line != nil {
+		b.InsertBefore(mark, line)
+	}
+	s.keep(mark)
+	for i := range s.t.items {
+		if it := &s.t.items[i]; it.act == actTarget {
+			mark = nil
+			b.InsertBefore(nil, s.epilog)
+			if !falls && b.NeedsFrames() {
+				b.InsertBefore(nil, b.NewFrame(s.frame(isAfter, s.t.across, nil)))
+			}
+		} else {
+			s.insert(it, mark)
+		}
+	}
+	s.blocks()
+}
+
+// takeFirstLine removes the line number of the target's first instruction: the
+// prolog, which comes to stand before it, belongs to that line too.
+func (s *splice) takeFirstLine() *code.Node {
+	for n := s.body.First(); n != nil && n.Kind != code.Instruction; n = n.Next() {
+		if n.Kind == code.Line {
+			s.body.Remove(n)
+			return n
+		}
+	}
+	return nil
+}
+
+// leadReturns makes the target's returns lead to the epilog. It reports whether
+// control only ever falls through to it.
+func (s *splice) leadReturns() (falls bool) {
+	b := s.body
+	for _, n := range s.returns {
+		last := n.Next() == nil || n.Next().Kind == code.Label && n.Next().Next() == nil
+		for _, t := range s.surplus[n] {
+			op := opcode.Pop
+			if t.Slots() == 2 {
+				op = opcode.Pop2
+			}
+			// What lies deepest is popped last: each goes in front of the one before.
+			b.InsertAfter(n, b.NewOp(op))
+		}
+		if !last || s.surplus[n] != nil {
+			jump := b.NewJump(opcode.Goto, s.epilog)
+			at := n
+			for range s.surplus[n] {
+				at = at.Next()
+			}
+			b.InsertAfter(at, jump)
+		} else {
+			falls = true
+		}
+		if s.kind == 'V' {
+			b.Remove(n)
+		} else {
+			n.Become(storeOp(s.kind), s.result)
+		}
+	}
+	return falls && len(s.returns) == 1
+}
+
+// beginning returns the label from which on blocks may enclose the target: its
+// first instruction, or, in a constructor, where this has become an object, behind
+// the copy of it that the template wants. It is nil where that never happens.
+func (s *splice) beginning() *code.Node {
+	b := s.body
+	if !s.constructor {
+		l := b.New(code.Label)
+		b.InsertBefore(b.First(), l)
+		return l
+	}
+	if s.superCall == nil {
+		return nil
+	}
+	at := s.superCall
+	if s.self != 0 {
+		load, store := b.NewIndexed(opcode.Aload, 0), b.NewIndexed(opcode.Astore, s.self)
+		b.InsertAfter(at, load)
+		b.InsertAfter(load, store)
+		at = store
+	}
+	l := b.New(code.Label)
+	b.InsertAfter(at, l)
+	return l
+}
+
+// keep initialises the variables the weaver adds, before the prolog.
+func (s *splice) keep(mark *code.Node) {
+	b := s.body
+	copyTo := func(load opcode.Op, from uint16, store opcode.Op, to uint16) {
+		b.InsertBefore(mark, b.NewIndexed(load, from))
+		b.InsertBefore(mark, b.NewIndexed(store, to))
+	}
+	if s.t.uses.thrown {
+		b.InsertBefore(mark, b.NewOp(opcode.AconstNull))
+		b.InsertBefore(mark, b.NewIndexed(opcode.Astore, s.thrown))
+	}
+	if s.self != 0 && !s.constructor {
+		copyTo(opcode.Aload, 0, opcode.Astore, s.self)
+	}
+	for _, k := range s.kept {
+		kind := computational(s.args[k.no].desc)
+		copyTo(loadOp(kind), s.args[k.no].slot, storeOp(kind), k.slot)
+	}
+}
+
+// label returns a label of the template.
+func (s *splice) label(no uint16) *code.Node {
+	if s.labels[no] == nil {
+		s.labels[no] = s.body.New(code.Label)
+	}
+	return s.labels[no]
+}
+
+// blocks adds the template's exception blocks behind, so around, the target's.
+func (s *splice) blocks() {
+	if s.t.uses.thrown && s.begin != nil {
+		s.addBlock(code.Handler{Start: s.begin, End: s.end, Entry: s.noteThrown()})
+	}
+	for i := range s.t.handlers {
+		k := &s.t.handlers[i]
+		h := code.Handler{Start: s.label(k.start), End: s.label(k.end), Entry: s.label(k.entry)}
+		if k.catch >= 0 {
+			h.Catch = s.w.constant(s.t, s.im, k.catch)
+		}
+		if k.around && s.constructor {
+			if s.begin == nil {
+				continue
+			}
+			h.Start = s.begin
+		}
+		s.addBlock(h)
+	}
+}
+
+// addBlock adds a block unless it is empty, which no class file may have.
+func (s *splice) addBlock(h code.Handler) {
+	for n := h.Start; n != h.End; n = n.Next() {
+		if n.Kind == code.Instruction {
+			s.body.Handlers = append(s.body.Handlers, h)
+			return
+		}
+	}
+}
+
+// noteThrown adds the code that remembers what the target throws and throws it on.
+func (s *splice) noteThrown() *code.Node {
+	b := s.body
+	l := b.New(code.Label)
+	b.InsertBefore(nil, l)
+	if b.NeedsFrames() {
+		throwable := code.Type{Item: code.Object, Class: s.w.class.Pool.AddClass("java/lang/Throwable")}
+		f := s.frame(isThrown, s.t.across, nil)
+		f.Stack = []code.Type{throwable}
+		b.InsertBefore(nil, b.NewFrame(f))
+	}
+	b.InsertBefore(nil, b.NewOp(opcode.Dup))
+	b.InsertBefore(nil, b.NewIndexed(opcode.Astore, s.thrown))
+	b.InsertBefore(nil, b.NewOp(opcode.Athrow))
+	return l
+}

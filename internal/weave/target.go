@@ -1,0 +1,247 @@
+package weave
+
+import (
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/classfile/frames"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// target is the method being woven.
+type target struct {
+	w      *Weaver
+	member *classfile.Member
+	body   *code.Body
+	name   []byte
+	desc   []byte
+
+	static      bool
+	constructor bool
+	kind        byte // computational kind of the result, 'V' for none
+	args        []argument
+	initial     []code.Type // locals at entry
+	expanded    bool        // frames are told in full
+
+	superCall *code.Node // in a constructor, the call that initialises this
+	noSuper   bool       // it has none: it never gets that far
+	slot0     bool       // something is stored in local 0
+
+	returns []*code.Node
+	surplus map[*code.Node][]code.Type // what a return leaves on the stack, if anything
+}
+
+// argument is one argument of the target, not counting this.
+type argument struct {
+	desc byte
+	slot uint16
+	typ  code.Type // unset until wanted
+	text []byte    // descriptor
+}
+
+func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body) error {
+	name, desc, err := w.class.MemberName(m)
+	if err != nil {
+		return err
+	}
+	_, ret, ok := descriptor.ArgSlots(desc)
+	if !ok {
+		return &classfile.FormatError{Structure: "method descriptor", Detail: "not a method descriptor: " + string(desc)}
+	}
+	*g = target{w: w, member: m, body: body, name: name, desc: desc, kind: computational(ret),
+		static:  m.Access.Has(classfile.AccStatic),
+		args:    g.args[:0],
+		initial: g.initial[:0],
+		returns: g.returns[:0],
+	}
+	g.constructor = string(name) == "<init>" && w.class.Super != 0
+	return nil
+}
+
+// prepare finds what every template needs to know before the first one is woven.
+func (g *target) prepare() error {
+	if string(g.name) == "finalize" && string(g.desc) == "()V" && g.empty() {
+		return &Reason{Kind: EmptyFinalizer}
+	}
+	if !g.constructor && string(g.name) == "<init>" {
+		return &Reason{Kind: RootConstructor}
+	}
+	if g.constructor {
+		if err := g.expand(); err != nil {
+			return err
+		}
+		return g.findSuper()
+	}
+	return nil
+}
+
+// empty reports whether the body does nothing but return.
+func (g *target) empty() bool {
+	for n := g.body.First(); n != nil; n = n.Next() {
+		if n.Kind == code.Instruction {
+			return n.Op == opcode.Return
+		}
+	}
+	return false
+}
+
+// expand tells the frames in full, once.
+func (g *target) expand() error {
+	if g.expanded {
+		return nil
+	}
+	g.expanded = true
+	if err := g.atEntry(); err != nil {
+		return err
+	}
+	return frames.Expand(g.body, g.initial)
+}
+
+// atEntry finds the types of the arguments.
+func (g *target) atEntry() (err error) {
+	if len(g.initial) == 0 {
+		g.initial, err = frames.Initial(g.initial, &g.w.class, g.member)
+	}
+	return err
+}
+
+// arguments finds where the arguments are.
+func (g *target) arguments() {
+	if len(g.args) > 0 {
+		return
+	}
+	slot := uint16(0)
+	if !g.static {
+		slot = 1
+	}
+	_ = descriptor.EachArgument(g.desc, func(field []byte) {
+		a := argument{desc: field[0], slot: slot, text: field}
+		slot += slotsOf(field[0])
+		g.args = append(g.args, a)
+	})
+}
+
+// findSuper finds the call of super(...) or this(...).
+func (g *target) findSuper() error {
+	made := 0
+	for n := g.body.First(); n != nil; n = n.Next() {
+		if n.Kind != code.Instruction {
+			continue
+		}
+		switch {
+		case n.Op == opcode.Astore && n.Index == 0:
+			g.slot0 = true
+		case n.Op == opcode.New:
+			made++
+		case n.Op == opcode.Invokespecial && g.w.initCall(n.Index):
+			if made == 0 {
+				g.superCall = n
+				return g.checkSuper()
+			}
+			made--
+		case n.Target != nil || n.Op.EndsBlock():
+			return g.searchSuper()
+		}
+	}
+	return g.searchSuper()
+}
+
+// searchSuper finds it where control branches before.
+func (g *target) searchSuper() error {
+	inits, err := frames.Walk(g.body, g.member, false, nil)
+	if err != nil {
+		return err
+	}
+	switch len(inits) {
+	case 0:
+		g.noSuper = true
+		return nil
+	case 1:
+		g.superCall = inits[0]
+		return g.checkSuper()
+	}
+	return &Reason{Kind: OddConstructor}
+}
+
+// checkSuper makes sure that all code before the call stands before it: a block
+// that begins behind it would enclose the rest.
+func (g *target) checkSuper() error {
+	for n := g.superCall; n != nil; n = n.Next() {
+		if n.Kind != code.FrameMark {
+			continue
+		}
+		for _, t := range g.body.Frame(n).Locals {
+			if t.Item == code.UninitializedThis {
+				return &Reason{OddConstructor, "code that runs before it stands behind it"}
+			}
+		}
+	}
+	return nil
+}
+
+// deltas are the changes of depth of the opcode table, close together.
+var deltas = func() (d [256]int8) {
+	for op := range d {
+		d[op] = opcode.Op(op).Info().Delta
+	}
+	return d
+}()
+
+// findReturns lists the returns and sees to it that each leaves an empty stack.
+func (g *target) findReturns() error {
+	g.returns, g.surplus = g.returns[:0], nil
+	want := int(slotsOf(g.kind))
+	depth, known := 0, true
+	for n := g.body.First(); n != nil; n = n.Next() {
+		if n.Kind != code.Instruction {
+			if n.Kind == code.FrameMark {
+				depth, known = frames.Slots(g.body.Frame(n).Stack), true
+			}
+			continue
+		}
+		if n.Op.IsReturn() {
+			g.returns = append(g.returns, n)
+			if !known || depth != want {
+				return g.walkReturns(want)
+			}
+		}
+		if d := deltas[n.Op]; d != opcode.UnknownDelta {
+			depth += int(d)
+		} else {
+			depth += g.w.effect(n)
+		}
+		if n.Op.EndsBlock() {
+			// Behind it a class with frames has one; older classes are walked.
+			known = false
+		}
+	}
+	return nil
+}
+
+// walkReturns is findReturns by following control.
+func (g *target) walkReturns(want int) error {
+	g.returns = g.returns[:0]
+	if g.body.NeedsFrames() {
+		if err := g.expand(); err != nil {
+			return err
+		}
+	}
+	_, err := frames.Walk(g.body, g.member, false, func(n *code.Node, s *frames.State) {
+		if n.Op.IsReturn() && frames.Slots(s.Stack) != want {
+			if g.surplus == nil {
+				g.surplus = make(map[*code.Node][]code.Type)
+			}
+			keep := 0
+			if want > 0 {
+				keep = 1
+			}
+			g.surplus[n] = append([]code.Type(nil), s.Stack[:len(s.Stack)-keep]...)
+		}
+	})
+	for n := g.body.First(); n != nil; n = n.Next() {
+		if n.Kind == code.Instruction && n.Op.IsReturn() {
+			g.returns = append(g.returns, n)
+		}
+	}
+	return err
+}

@@ -1,0 +1,251 @@
+package weave
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/classfile/frames"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// MethodInfo is what a method is chosen by. Its strings are views of the class
+// bytes: they hold as long as those do.
+type MethodInfo struct {
+	Class      string // internal name
+	Name       string
+	Descriptor string
+	Access     classfile.Access
+	HasCode    bool
+}
+
+// Result is what became of a class.
+type Result struct {
+	Bytes   []byte // the woven class; nil where no method was woven
+	Methods []MethodResult
+}
+
+// MethodResult is what became of a method that was chosen.
+type MethodResult struct {
+	Name, Descriptor string
+	Woven            bool
+	Reason           error // why it was left alone
+	Offsets          code.OffsetMap
+}
+
+// Weaver weaves classes, one after the other, in memory it keeps.
+type Weaver struct {
+	class     classfile.Class
+	className string
+	lifter    code.Lifter
+	target    target
+	failed    error
+
+	effects  []int16 // stack effect of a call or field access, by pool index
+	inits    []int8  // whether a pool entry is a constructor reference
+	imported []importedTemplate
+	nodes    []*code.Node
+	kept     []keptArg
+	bodies   []byte
+	out      []byte
+	shifts   []code.Shift
+}
+
+// NewWeaver returns a weaver.
+func NewWeaver() *Weaver { return new(Weaver) }
+
+// Weave weaves around each method of a class the templates that pick chooses, the
+// first outermost. A method that cannot be woven is left alone and has its reason in
+// the result; an error means that the class as a whole could not be read.
+func (w *Weaver) Weave(class []byte, pick func(MethodInfo) []*Template) (*Result, error) {
+	if err := w.class.Read(class); err != nil {
+		return nil, err
+	}
+	name, err := w.class.Pool.ClassName(w.class.This)
+	if err != nil {
+		return nil, fmt.Errorf("this class: %w", err)
+	}
+	w.className = view(name)
+	w.effects = cleared(w.effects, w.class.Pool.Len())
+	w.inits = cleared(w.inits, w.class.Pool.Len())
+	w.imported, w.bodies = w.imported[:0], w.bodies[:0]
+	res := new(Result)
+	woven := false
+	for i := range w.class.Methods {
+		m := &w.class.Methods[i]
+		name, desc, err := w.class.MemberName(m)
+		if err != nil {
+			return nil, fmt.Errorf("method %d: %w", i, err)
+		}
+		a := w.class.Find(m.Attributes, classfile.KindCode)
+		templates := pick(MethodInfo{w.className, view(name), view(desc), m.Access, a != nil})
+		if len(templates) == 0 || a == nil {
+			continue
+		}
+		r := MethodResult{Name: view(name), Descriptor: view(desc)}
+		r.Offsets, r.Reason = w.method(m, a, templates)
+		r.Woven = r.Reason == nil
+		woven = woven || r.Woven
+		res.Methods = append(res.Methods, r)
+	}
+	if !woven {
+		return res, nil
+	}
+	if w.out, err = w.class.Append(w.out[:0]); err != nil {
+		if errors.Is(err, classfile.ErrPoolFull) {
+			return abandon(res, &Reason{Kind: PoolFull}), nil
+		}
+		return nil, err
+	}
+	res.Bytes = bytes.Clone(w.out)
+	return res, nil
+}
+
+// abandon leaves a whole class alone.
+func abandon(res *Result, reason *Reason) *Result {
+	for i := range res.Methods {
+		if r := &res.Methods[i]; r.Woven {
+			r.Woven, r.Reason, r.Offsets = false, reason, nil
+		}
+	}
+	return res
+}
+
+// method weaves templates around one method, from the innermost out.
+func (w *Weaver) method(m *classfile.Member, a *classfile.Attribute, templates []*Template) (code.OffsetMap, error) {
+	body, err := w.lifter.LiftCode(&w.class, a.Data)
+	if err != nil {
+		return nil, &Reason{Malformed, err.Error()}
+	}
+	g := &w.target
+	if err := g.reset(w, m, body); err != nil {
+		return nil, &Reason{Malformed, err.Error()}
+	}
+	w.failed = nil
+	err = g.prepare()
+	for i := len(templates) - 1; i >= 0 && err == nil; i-- {
+		err = g.around(templates[i])
+	}
+	if err == nil {
+		err = w.failed
+	}
+	if err != nil {
+		return nil, asReason(err)
+	}
+	body.FrameBehind = func(n *code.Node) (code.Frame, error) {
+		if err := g.expand(); err != nil {
+			return code.Frame{}, err
+		}
+		return frames.Behind(body, m, n)
+	}
+	start := len(w.bodies)
+	if w.bodies, err = body.Append(w.bodies); err != nil {
+		w.bodies = w.bodies[:start]
+		return nil, asReason(err)
+	}
+	a.Data = w.bodies[start:len(w.bodies):len(w.bodies)]
+	return w.keepOffsets(body.Offsets()), nil
+}
+
+// keepOffsets copies a map out of the body's memory, many into one piece.
+func (w *Weaver) keepOffsets(m code.OffsetMap) code.OffsetMap {
+	if cap(w.shifts)-len(w.shifts) < len(m) {
+		w.shifts = make([]code.Shift, 0, max(1024, len(m)))
+	}
+	from := len(w.shifts)
+	w.shifts = append(w.shifts, m...)
+	return code.OffsetMap(w.shifts[from:len(w.shifts):len(w.shifts)])
+}
+
+func asReason(err error) error {
+	var reason *Reason
+	var large *code.TooLargeError
+	switch {
+	case errors.As(err, &reason):
+		return reason
+	case errors.As(err, &large):
+		return &Reason{TooLarge, large.Error()}
+	case errors.Is(err, classfile.ErrPoolFull):
+		return &Reason{Kind: PoolFull}
+	}
+	return &Reason{Malformed, err.Error()}
+}
+
+func cleared[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, 2*n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// labels returns n empty places for labels.
+func (w *Weaver) labels(n int) []*code.Node {
+	w.nodes = cleared(w.nodes, n)
+	return w.nodes
+}
+
+// effect returns how many slots a call, a field access or the loading of a constant
+// changes the stack by.
+func (w *Weaver) effect(n *code.Node) int {
+	switch n.Op {
+	case opcode.Ldc:
+		return 1
+	case opcode.Ldc2W:
+		return 2
+	case opcode.Multianewarray:
+		return 1 - int(n.Value)
+	}
+	var d int
+	if int(n.Index) >= len(w.effects) {
+		d = w.readEffect(n.Index, n.Op) // an entry a template brought
+	} else if e := w.effects[n.Index]; e != 0 {
+		d = int(e >> 1)
+	} else {
+		d = w.readEffect(n.Index, n.Op)
+		w.effects[n.Index] = int16(d)<<1 | 1
+	}
+	switch n.Op {
+	case opcode.Getfield:
+		return d - 1
+	case opcode.Putfield:
+		return -d - 1
+	case opcode.Putstatic:
+		return -d
+	case opcode.Invokevirtual, opcode.Invokespecial, opcode.Invokeinterface:
+		return d - 1
+	}
+	return d
+}
+
+// readEffect returns the size of a field, or what a static call of a method would
+// change the stack by. One that leads nowhere counts nothing: the class is broken.
+func (w *Weaver) readEffect(index uint16, op opcode.Op) int {
+	desc, err := w.class.Pool.Descriptor(index)
+	if err != nil || len(desc) == 0 {
+		return 0
+	}
+	if op >= opcode.Getstatic && op <= opcode.Putfield {
+		return int(slotsOf(desc[0]))
+	}
+	args, ret, _ := descriptor.ArgSlots(desc)
+	return int(slotsOf(ret)) - args
+}
+
+// initCall reports whether a pool entry names a constructor.
+func (w *Weaver) initCall(index uint16) bool {
+	if int(index) >= len(w.inits) {
+		return false
+	}
+	if w.inits[index] == 0 {
+		w.inits[index] = -1
+		if _, name, _, err := w.class.Pool.Member(index); err == nil && string(name) == "<init>" {
+			w.inits[index] = 1
+		}
+	}
+	return w.inits[index] > 0
+}
