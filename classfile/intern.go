@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math"
+	"unsafe"
 )
 
 // interned finds entries that were added, and Class entries by name, again. Parsed
@@ -17,6 +18,9 @@ type interned struct {
 
 var seed = maphash.MakeSeed()
 
+// bytesOf looks at a string as bytes that nobody will change.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
 func (t *interned) reset() {
 	if t.used > 0 {
 		clear(t.slots)
@@ -25,7 +29,9 @@ func (t *interned) reset() {
 }
 
 // AddUtf8 returns the index of a Utf8 entry with this text, given as modified UTF-8.
-func (p *Pool) AddUtf8(text string) uint16 {
+func (p *Pool) AddUtf8(text string) uint16 { return p.addUtf8(bytesOf(text)) }
+
+func (p *Pool) addUtf8(text []byte) uint16 {
 	if len(text) > math.MaxUint16 {
 		p.full = true
 		return 0
@@ -38,7 +44,10 @@ func (p *Pool) AddUtf8(text string) uint16 {
 
 // AddClass returns the index of a Class entry for an internal name or array
 // descriptor, an existing one where there is one.
-func (p *Pool) AddClass(name string) uint16 {
+func (p *Pool) AddClass(name string) uint16 { return p.AddClassName(bytesOf(name)) }
+
+// AddClassName is AddClass for a name that is still bytes.
+func (p *Pool) AddClassName(name []byte) uint16 {
 	if !p.interned.classes {
 		p.interned.classes = true
 		for i := range p.at {
@@ -49,11 +58,11 @@ func (p *Pool) AddClass(name string) uint16 {
 			}
 		}
 	}
-	h := classHash([]byte(name))
+	h := classHash(name)
 	if i, ok := p.lookup(h, func(i uint16) bool { return p.Tag(i) == TagClass && p.nameIs(i, name) }); ok {
 		return i
 	}
-	i := p.addRef(TagClass, p.AddUtf8(name))
+	i := p.addRef(TagClass, p.addUtf8(name))
 	p.put(h, i)
 	return i
 }

@@ -1,6 +1,7 @@
 package classfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -188,11 +189,14 @@ func (p *Pool) Member(i uint16) (class, name, descriptor []byte, err error) {
 // Descriptor returns the descriptor an instruction that names entry i goes by: of a
 // field or method reference, or of an InvokeDynamic or Dynamic entry.
 func (p *Pool) Descriptor(i uint16) ([]byte, error) {
+	e := p.entry(i)
 	switch t := p.Tag(i); t {
 	case TagFieldref, TagMethodref, TagInterfaceMethodref, TagInvokeDynamic, TagDynamic:
-		_, nt, _ := p.Pair(i)
-		_, descriptor, err := p.NameAndType(nt)
-		return descriptor, err
+		nt, err := p.typed(binary.BigEndian.Uint16(e[3:]), TagNameAndType)
+		if err != nil {
+			return nil, err
+		}
+		return p.Utf8(binary.BigEndian.Uint16(nt[2:]))
 	default:
 		return nil, &PoolError{i, "an entry with a descriptor", t}
 	}
@@ -247,7 +251,7 @@ func (p *Pool) Raw(i uint16) ([]byte, error) {
 	return e[:size], nil
 }
 
-func (p *Pool) nameIs(i uint16, name string) bool {
+func (p *Pool) nameIs(i uint16, name []byte) bool {
 	text, err := p.ClassName(i)
-	return err == nil && string(text) == name
+	return err == nil && bytes.Equal(text, name)
 }

@@ -1,5 +1,7 @@
 package descriptor
 
+import "strings"
+
 // scanner walks a text from left to right and keeps the first defect it meets;
 // after that every step is a no-op, so grammar functions need no error checks
 // between their steps.
@@ -100,7 +102,7 @@ func (p *scanner) identifier(stop string) {
 	start := p.pos
 	for ; p.pos < len(p.input); p.pos++ {
 		c := p.input[p.pos]
-		if indexByte(stop, c) {
+		if strings.IndexByte(stop, c) >= 0 {
 			break
 		}
 		if c == '.' || c == ';' || c == '[' || c == '/' {
@@ -111,13 +113,4 @@ func (p *scanner) identifier(stop string) {
 	if p.pos == start {
 		p.fail(p.pos, "empty name")
 	}
-}
-
-func indexByte(set string, c byte) bool {
-	for i := 0; i < len(set); i++ {
-		if set[i] == c {
-			return true
-		}
-	}
-	return false
 }

@@ -17,9 +17,9 @@ func Of(pool *classfile.Pool, field []byte) code.Type {
 	case 'F':
 		return code.Type{Item: code.Float}
 	case 'L':
-		return object(pool, string(field[1:len(field)-1]))
+		return code.Type{Item: code.Object, Class: pool.AddClassName(field[1 : len(field)-1])}
 	case '[':
-		return object(pool, string(field))
+		return code.Type{Item: code.Object, Class: pool.AddClassName(field)}
 	}
 	return code.Type{Item: code.Integer}
 }

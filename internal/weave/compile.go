@@ -53,7 +53,11 @@ func (c *compiler) compile() error {
 			return err
 		}
 	}
-	return c.blocks()
+	if err := c.blocks(); err != nil {
+		return err
+	}
+	c.epilog = c.straightEpilog()
+	return nil
 }
 
 func (c *compiler) findSentinel() error {

@@ -10,21 +10,20 @@ import (
 // MethodID returns the number by which woven code names a method: stable from run
 // to run and machine to machine, the 32-bit FNV-1a hash of class.name(descriptor).
 func MethodID(class, name, descriptor string) int32 {
-	h := uint32(2166136261)
-	add := func(s string) {
-		for i := range len(s) {
-			h = (h ^ uint32(s[i])) * 16777619
-		}
+	return int32(fnv(fnv(fnv(fnv(fnvStart, class), "."), name), descriptor))
+}
+
+const fnvStart uint32 = 2166136261
+
+func fnv(h uint32, s string) uint32 {
+	for i := range len(s) {
+		h = (h ^ uint32(s[i])) * 16777619
 	}
-	add(class)
-	add(".")
-	add(name)
-	add(descriptor)
-	return int32(h)
+	return h
 }
 
 func (g *target) methodID() int32 {
-	return MethodID(g.w.className, view(g.name), view(g.desc))
+	return int32(fnv(fnv(g.w.idPrefix, view(g.name)), view(g.desc)))
 }
 
 func (g *target) methodName() string {

@@ -24,10 +24,19 @@ type splice struct {
 	result    uint16
 	resultTyp code.Type
 
-	epilog *code.Node // label where the target's returns lead
+	inline bool       // each return has an epilog of its own
+	epilog *code.Node // label where the target's returns lead, otherwise
 	begin  *code.Node // label from which on blocks may enclose the target
 	end    *code.Node // label behind the target
+	gaps   []gap      // what blocks leave out of it
 }
+
+// gap is an epilog within the target: blocks end before it and begin again behind.
+type gap struct{ end, begin *code.Node }
+
+// mostCopies is how many returns may have an epilog of their own. A copy of a short
+// one is no longer than a jump, but each costs every block an entry.
+const mostCopies = 6
 
 // keptArg is a copy of an argument, which the target may overwrite.
 type keptArg struct {
@@ -42,8 +51,12 @@ func (g *target) around(t *Template) error {
 	if err := s.fits(); err != nil {
 		return err
 	}
-	if err := g.findReturns(); err != nil {
-		return err
+	g.findReturns()
+	s.inline = t.epilog != nil && len(g.returns) <= mostCopies
+	if !s.inline {
+		if err := g.findSurplus(); err != nil {
+			return err
+		}
 	}
 	if err := s.layout(); err != nil {
 		return err
@@ -110,7 +123,9 @@ func (s *splice) layout() error {
 		}
 	}
 	s.w.kept = s.kept
-	s.result = take(slotsOf(s.kind))
+	if !s.inline {
+		s.result = take(slotsOf(s.kind))
+	}
 	if next > 65535 {
 		return &Reason{TooLarge, "it has too many local variables"}
 	}
@@ -118,6 +133,10 @@ func (s *splice) layout() error {
 	stack := s.t.maxStack
 	if u.boxes {
 		stack++
+	}
+	if s.inline {
+		// The epilog runs on top of the result, and whatever lies beneath.
+		stack = uint16(min(int(stack)+int(b.MaxStack), 65535))
 	}
 	b.MaxStack = max(b.MaxStack, stack, 2)
 	return nil
@@ -136,8 +155,13 @@ func (s *splice) keptSlot(no int) *keptArg {
 func (s *splice) enclose() {
 	b := s.body
 	line := s.takeFirstLine()
-	s.epilog = b.New(code.Label)
-	falls := s.leadReturns()
+	falls := false
+	if s.inline {
+		s.copyEpilog()
+	} else {
+		s.epilog = b.New(code.Label)
+		falls = s.leadReturns()
+	}
 	s.end = b.New(code.Label)
 	b.InsertBefore(nil, s.end)
 	s.begin = s.beginning()
@@ -146,18 +170,42 @@ func (s *splice) enclose() {
 		b.InsertBefore(mark, line)
 	}
 	s.keep(mark)
-	for i := range s.t.items {
-		if it := &s.t.items[i]; it.act == actTarget {
-			mark = nil
-			b.InsertBefore(nil, s.epilog)
-			if !falls && b.NeedsFrames() {
-				b.InsertBefore(nil, b.NewFrame(s.frame(isAfter, s.t.across, nil)))
-			}
-		} else {
-			s.insert(it, mark)
+	at := 0
+	for ; s.t.items[at].act != actTarget; at++ {
+		s.insert(&s.t.items[at], mark)
+	}
+	at++
+	if !s.inline {
+		b.InsertBefore(nil, s.epilog)
+		if !falls && b.NeedsFrames() {
+			b.InsertBefore(nil, b.NewFrame(s.frame(isAfter, s.t.across, nil)))
 		}
 	}
+	for ; at < len(s.t.items); at++ {
+		it := &s.t.items[at]
+		if s.inline && it.state == isAfter && it.act != actLabel {
+			continue // the returns have it
+		}
+		s.insert(it, nil)
+	}
 	s.blocks()
+}
+
+// copyEpilog puts a copy of the epilog before each return of the target. The result
+// stays on the stack.
+func (s *splice) copyEpilog() {
+	b := s.body
+	s.gaps = s.w.gaps[:0]
+	for _, n := range s.returns {
+		g := gap{b.New(code.Label), b.New(code.Label)}
+		b.InsertBefore(n, g.end)
+		for i := range s.t.epilog {
+			s.insert(&s.t.epilog[i], n)
+		}
+		b.InsertAfter(n, g.begin)
+		s.gaps = append(s.gaps, g)
+	}
+	s.w.gaps = s.gaps
 }
 
 // takeFirstLine removes the line number of the target's first instruction: the
@@ -261,7 +309,7 @@ func (s *splice) label(no uint16) *code.Node {
 // blocks adds the template's exception blocks behind, so around, the target's.
 func (s *splice) blocks() {
 	if s.t.uses.thrown && s.begin != nil {
-		s.addBlock(code.Handler{Start: s.begin, End: s.end, Entry: s.noteThrown()})
+		s.addAround(code.Handler{Start: s.begin, End: s.end, Entry: s.noteThrown()})
 	}
 	for i := range s.t.handlers {
 		k := &s.t.handlers[i]
@@ -269,14 +317,33 @@ func (s *splice) blocks() {
 		if k.catch >= 0 {
 			h.Catch = s.w.constant(s.t, s.im, k.catch)
 		}
-		if k.around && s.constructor {
+		if !k.around {
+			s.addBlock(h)
+			continue
+		}
+		if s.constructor {
 			if s.begin == nil {
 				continue
 			}
 			h.Start = s.begin
 		}
-		s.addBlock(h)
+		if s.inline {
+			h.End = s.end
+		}
+		s.addAround(h)
 	}
+}
+
+// addAround adds a block around the target, in pieces that leave epilogs out.
+func (s *splice) addAround(h code.Handler) {
+	end := h.End
+	for _, g := range s.gaps {
+		h.End = g.end
+		s.addBlock(h)
+		h.Start = g.begin
+	}
+	h.End = end
+	s.addBlock(h)
 }
 
 // addBlock adds a block unless it is empty, which no class file may have.

@@ -187,9 +187,19 @@ var deltas = func() (d [256]int8) {
 	return d
 }()
 
-// findReturns lists the returns and sees to it that each leaves an empty stack.
-func (g *target) findReturns() error {
+// findReturns lists the returns.
+func (g *target) findReturns() {
 	g.returns, g.surplus = g.returns[:0], nil
+	for n := g.body.First(); n != nil; n = n.Next() {
+		if n.Kind == code.Instruction && n.Op.IsReturn() {
+			g.returns = append(g.returns, n)
+		}
+	}
+}
+
+// findSurplus finds out what returns leave on the stack besides the result. A
+// compiler leaves nothing, but the JVM does not mind.
+func (g *target) findSurplus() error {
 	want := int(slotsOf(g.kind))
 	depth, known := 0, true
 	for n := g.body.First(); n != nil; n = n.Next() {
@@ -199,11 +209,8 @@ func (g *target) findReturns() error {
 			}
 			continue
 		}
-		if n.Op.IsReturn() {
-			g.returns = append(g.returns, n)
-			if !known || depth != want {
-				return g.walkReturns(want)
-			}
+		if n.Op.IsReturn() && (!known || depth != want) {
+			return g.walkReturns(want)
 		}
 		if d := deltas[n.Op]; d != opcode.UnknownDelta {
 			depth += int(d)
@@ -218,9 +225,8 @@ func (g *target) findReturns() error {
 	return nil
 }
 
-// walkReturns is findReturns by following control.
+// walkReturns is findSurplus by following control.
 func (g *target) walkReturns(want int) error {
-	g.returns = g.returns[:0]
 	if g.body.NeedsFrames() {
 		if err := g.expand(); err != nil {
 			return err
@@ -238,10 +244,5 @@ func (g *target) walkReturns(want int) error {
 			g.surplus[n] = append([]code.Type(nil), s.Stack[:len(s.Stack)-keep]...)
 		}
 	})
-	for n := g.body.First(); n != nil; n = n.Next() {
-		if n.Kind == code.Instruction && n.Op.IsReturn() {
-			g.returns = append(g.returns, n)
-		}
-	}
 	return err
 }

@@ -23,6 +23,7 @@ type Template struct {
 	across    []typ // the template's locals while the target runs
 	constants []constant
 	uses      uses
+	epilog    []item // what runs between the target and the return, where that is short and straight
 }
 
 // Name returns the class and method the template was made from.

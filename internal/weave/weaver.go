@@ -43,19 +43,32 @@ type Weaver struct {
 	lifter    code.Lifter
 	target    target
 	failed    error
+	idPrefix  uint32 // of every method id of the class
+	behind    func(*code.Node) (code.Frame, error)
 
 	effects  []int16 // stack effect of a call or field access, by pool index
 	inits    []int8  // whether a pool entry is a constructor reference
 	imported []importedTemplate
 	nodes    []*code.Node
 	kept     []keptArg
+	gaps     []gap
 	bodies   []byte
 	out      []byte
 	shifts   []code.Shift
 }
 
 // NewWeaver returns a weaver.
-func NewWeaver() *Weaver { return new(Weaver) }
+func NewWeaver() *Weaver {
+	w := new(Weaver)
+	w.behind = func(n *code.Node) (code.Frame, error) {
+		g := &w.target
+		if err := g.expand(); err != nil {
+			return code.Frame{}, err
+		}
+		return frames.Behind(g.body, g.member, n)
+	}
+	return w
+}
 
 // Weave weaves around each method of a class the templates that pick chooses, the
 // first outermost. A method that cannot be woven is left alone and has its reason in
@@ -69,10 +82,11 @@ func (w *Weaver) Weave(class []byte, pick func(MethodInfo) []*Template) (*Result
 		return nil, fmt.Errorf("this class: %w", err)
 	}
 	w.className = view(name)
+	w.idPrefix = fnv(fnv(fnvStart, w.className), ".")
 	w.effects = cleared(w.effects, w.class.Pool.Len())
 	w.inits = cleared(w.inits, w.class.Pool.Len())
 	w.imported, w.bodies = w.imported[:0], w.bodies[:0]
-	res := new(Result)
+	res := &Result{Methods: make([]MethodResult, 0, len(w.class.Methods))}
 	woven := false
 	for i := range w.class.Methods {
 		m := &w.class.Methods[i]
@@ -135,12 +149,7 @@ func (w *Weaver) method(m *classfile.Member, a *classfile.Attribute, templates [
 	if err != nil {
 		return nil, asReason(err)
 	}
-	body.FrameBehind = func(n *code.Node) (code.Frame, error) {
-		if err := g.expand(); err != nil {
-			return code.Frame{}, err
-		}
-		return frames.Behind(body, m, n)
-	}
+	body.FrameBehind = w.behind
 	start := len(w.bodies)
 	if w.bodies, err = body.Append(w.bodies); err != nil {
 		w.bodies = w.bodies[:start]

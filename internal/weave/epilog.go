@@ -1,0 +1,65 @@
+package weave
+
+import "github.com/sonde-jvm/sonde/classfile/opcode"
+
+// longestCopy is how many instructions an epilog may have of which every return of
+// the target gets a copy.
+const longestCopy = 8
+
+// straightEpilog returns the instructions that run between the target's end and the
+// template's return, where they are few, always the same, in no exception block and
+// do not want the result; else nil. Such an epilog is copied to each return, as a
+// compiler does with a finally block: the result stays on the stack, and no jump,
+// no variable and no frame is needed.
+func (c *compiler) straightEpilog() []item {
+	place := make(map[uint16]int) // of labels among the items
+	at := 0
+	for i, it := range c.items {
+		switch it.act {
+		case actLabel:
+			place[it.num] = i
+		case actTarget:
+			at = i
+		}
+	}
+	epilog := []item{} // may well be empty, and is not nil then
+	for at++; at < len(c.items) && len(epilog) <= longestCopy; at++ {
+		it := c.items[at]
+		if it.act != actLabel && c.inBlock(at, place) {
+			return nil
+		}
+		switch it.act {
+		case actReturn:
+			return epilog
+		case actLabel, actFrame:
+		case actJump:
+			if it.op != opcode.Goto || place[it.num] < at {
+				return nil
+			}
+			at = place[it.num]
+		case actPlain, actLocal, actConstant:
+			if it.op.EndsBlock() {
+				return nil
+			}
+			epilog = append(epilog, it)
+		case actIntrinsic:
+			if it.value == doResult {
+				return nil
+			}
+			epilog = append(epilog, it)
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// inBlock reports whether an item is in an exception block of the template.
+func (c *compiler) inBlock(at int, place map[uint16]int) bool {
+	for _, b := range c.handlers {
+		if place[b.start] < at && at < place[b.end] {
+			return true
+		}
+	}
+	return false
+}
