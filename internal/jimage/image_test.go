@@ -1,0 +1,233 @@
+package jimage
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// file is a resource of an image under test.
+type file struct {
+	module, parent, base, extension string
+	data                            string
+	zip                             bool
+}
+
+// build writes an image the way jlink does, save that the hash needs no
+// search: every redirect entry is filled by a seed that happens to fit.
+func build(t testing.TB, order binary.AppendByteOrder, files []file) []byte {
+	t.Helper()
+	table := []byte{0} // offset 0 is the empty string
+	text := func(s string) uint32 {
+		if s == "" {
+			return 0
+		}
+		at := uint32(len(table))
+		table = append(append(table, s...), 0)
+		return at
+	}
+	method := text("zip")
+	var records, content []byte
+	starts := make([]uint32, len(files))
+	for i, f := range files {
+		body := []byte(f.data)
+		packed := 0
+		if f.zip {
+			body = pack(t, order, f.data, method)
+			packed = len(body)
+		}
+		starts[i] = uint32(len(records))
+		for kind, value := range []uint32{0, text(f.module), text(f.parent), text(f.base), text(f.extension), uint32(len(content)), uint32(packed), uint32(len(f.data))} {
+			if value != 0 {
+				records = binary.BigEndian.AppendUint32(append(records, byte(kind<<3|3)), value)
+			}
+		}
+		records = append(records, 0)
+		content = append(content, body...)
+	}
+	redirect, slots := place(t, files)
+	b := order.AppendUint32(nil, magic)
+	for _, v := range []uint32{version, 0, uint32(len(files)), uint32(len(files)), uint32(len(records)), uint32(len(table))} {
+		b = order.AppendUint32(b, v)
+	}
+	for _, r := range redirect {
+		b = order.AppendUint32(b, uint32(r))
+	}
+	for _, i := range slots {
+		b = order.AppendUint32(b, starts[i])
+	}
+	return append(append(append(b, records...), table...), content...)
+}
+
+// place finds a redirect table: names alone in their bucket are sent straight
+// to a free slot, the others get a seed under which all are free.
+func place(t testing.TB, files []file) (redirect []int32, slots []int) {
+	t.Helper()
+	n := uint32(len(files))
+	redirect, slots = make([]int32, n), make([]int, n)
+	taken := make([]bool, n)
+	buckets := make([][]int, n)
+	name := func(i int) string {
+		l := location{module: files[i].module, parent: files[i].parent, base: files[i].base, extension: files[i].extension}
+		return "/" + l.module + "/" + l.path()
+	}
+	for i := range files {
+		h := hash(name(i), 0x01000193) % n
+		buckets[h] = append(buckets[h], i)
+	}
+	for size := len(files); size > 1; size-- {
+		for h, bucket := range buckets {
+			if len(bucket) != size {
+				continue
+			}
+			seed := int32(1)
+			for ; !fits(bucket, name, uint32(seed), taken); seed++ {
+			}
+			redirect[h] = seed
+			for _, i := range bucket {
+				at := hash(name(i), uint32(seed)) % n
+				taken[at], slots[at] = true, i
+			}
+		}
+	}
+	free := 0
+	for h, bucket := range buckets {
+		if len(bucket) != 1 {
+			continue
+		}
+		for taken[free] {
+			free++
+		}
+		redirect[h], taken[free], slots[free] = int32(-1-free), true, bucket[0]
+	}
+	return redirect, slots
+}
+
+func fits(bucket []int, name func(int) string, seed uint32, taken []bool) bool {
+	seen := map[uint32]bool{}
+	for _, i := range bucket {
+		at := hash(name(i), seed) % uint32(len(taken))
+		if taken[at] || seen[at] {
+			return false
+		}
+		seen[at] = true
+	}
+	return true
+}
+
+func pack(t testing.TB, order binary.AppendByteOrder, data string, method uint32) []byte {
+	t.Helper()
+	var z bytes.Buffer
+	w := zlib.NewWriter(&z)
+	if _, err := w.Write([]byte(data)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := order.AppendUint32(nil, resourceMagic)
+	b = order.AppendUint64(b, uint64(z.Len()))
+	b = order.AppendUint64(b, uint64(len(data)))
+	b = order.AppendUint32(b, method)
+	b = order.AppendUint32(b, 0)
+	return append(append(b, 1), z.Bytes()...)
+}
+
+var sample = []file{
+	{"java.base", "java/lang", "String", "class", "string", false},
+	{"java.base", "java/lang", "Object", "class", strings.Repeat("object", 50), true},
+	{"java.base", "", "module-info", "class", "module", false},
+	{"java.xml", "META-INF", "LICENSE", "", "licence", false},
+	{"packages", "", "java.lang", "", "12345678", false},
+}
+
+func TestReadAndEach(t *testing.T) {
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		path := filepath.Join(t.TempDir(), "modules")
+		if err := os.WriteFile(path, build(t, order, sample), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		im, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		err = im.Each(func(module, path string, data []byte) error {
+			names = append(names, module+"/"+path)
+			again, err := im.Read("/" + module + "/" + path)
+			if err != nil || !bytes.Equal(again, data) {
+				t.Errorf("Read(%s/%s) = %q, %v; Each had %q", module, path, again, err, data)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "java.base/java/lang/Object.class java.base/java/lang/String.class java.base/module-info.class java.xml/META-INF/LICENSE"
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("entries %s, want %s", got, want)
+		}
+		if data, err := im.Read("java.base/java/lang/Object.class"); err != nil || string(data) != sample[1].data {
+			t.Errorf("compressed entry: %q, %v", data, err)
+		}
+		if _, err := im.Read("java.base/java/lang/Missing.class"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("missing entry: error %v", err)
+		}
+		if err := im.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestDefects(t *testing.T) {
+	whole := build(t, binary.LittleEndian, sample)
+	change := func(pos int, value uint32) []byte {
+		b := bytes.Clone(whole)
+		binary.LittleEndian.PutUint32(b[pos:], value)
+		return b
+	}
+	for name, data := range map[string][]byte{
+		"no magic":         change(0, 7),
+		"version":          change(4, 2<<16),
+		"huge table":       change(16, 0xFFFFFFFF),
+		"huge strings":     change(24, 0xFFFFFFFF),
+		"offset outside":   change(headerSize+4*len(sample), 0xFFFFFFF0),
+		"content cut":      whole[:len(whole)-40],
+		"header cut":       whole[:20],
+		"zip content lies": bytes.Replace(whole, []byte("\x78\x9c"), []byte("\xff\xff"), 1),
+	} {
+		im, err := parse("modules", data)
+		if err == nil {
+			err = im.Each(func(_, _ string, _ []byte) error { return nil })
+		}
+		var format *FormatError
+		if !errors.As(err, &format) {
+			t.Errorf("%s: error %v, want a FormatError", name, err)
+		}
+	}
+}
+
+// FuzzImage holds that a damaged image gives content or a typed error.
+func FuzzImage(f *testing.F) {
+	f.Add(build(f, binary.LittleEndian, sample), "java.base/java/lang/String.class")
+	f.Add(build(f, binary.BigEndian, sample[:1]), "java.base/x")
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		im, err := parse("modules", data)
+		if err == nil {
+			err = im.Each(func(_, _ string, _ []byte) error { return nil })
+			if _, readErr := im.Read(name); err == nil && readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
+				err = readErr
+			}
+		}
+		var format *FormatError
+		if err != nil && !errors.As(err, &format) {
+			t.Errorf("error %v is not a FormatError", err)
+		}
+	})
+}
