@@ -1,0 +1,258 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRewriteKeepsWhatItDoesNotChange(t *testing.T) {
+	before := jar(t,
+		member{"META-INF/", "", zip.Store},
+		class("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\r\n\r\n"),
+		class("b/B.class", strings.Repeat("weave this ", 500)),
+		class("a/A.class", strings.Repeat("leave this ", 500)),
+		stored("c/C.class", []byte("weave stored")),
+		class("META-INF/versions/11/a/A.class", "weave for 11"),
+		class("text.txt", "weave not, as this is no class"),
+	)
+	report, after := rewriteJar(t, before, options())
+	if report.Classes != 4 || report.Changed != 3 {
+		t.Errorf("report %+v", report)
+	}
+	old, now := openJar(t, before), openJar(t, after)
+	if names(now) != names(old) || now.Comment != old.Comment {
+		t.Fatalf("entries %s, comment %q; want %s, %q", names(now), now.Comment, names(old), old.Comment)
+	}
+	for i, f := range now.File {
+		was := old.File[i]
+		if f.Method != was.Method || f.Comment != was.Comment || !f.Modified.Equal(was.Modified) || f.ExternalAttrs != was.ExternalAttrs {
+			t.Errorf("%s: header %+v, was %+v", f.Name, f.FileHeader, was.FileHeader)
+		}
+		want := content(t, was)
+		if isClassName(f.Name) && strings.Contains(want, "weave") {
+			want = "WOVEN " + want
+		}
+		if got := content(t, f); got != want {
+			t.Errorf("%s: content %q, want %q", f.Name, got, want)
+		}
+	}
+}
+
+func TestNestedJars(t *testing.T) {
+	deepest := jar(t, class("d/D.class", "weave"))
+	middle := jar(t, stored("deep.jar", deepest), class("m/M.class", "leave"))
+	quiet := jar(t, class("q/Q.class", "leave"), class("META-INF/A.SF", ""), class("META-INF/A.RSA", ""))
+	before := jar(t,
+		stored("BOOT-INF/lib/middle.jar", middle),
+		stored("BOOT-INF/lib/quiet.jar", quiet),
+		class("BOOT-INF/lib/packed.jar", string(jar(t, class("p/P.class", "weave")))),
+		class("BOOT-INF/lib/broken.jar", "not a zip"),
+		class("BOOT-INF/classes/x/X.class", "weave"),
+	)
+	report, after := rewriteJar(t, before, options())
+	if report.Classes != 5 || report.Changed != 3 || report.Nested != 4 || len(report.NotJars) != 1 {
+		t.Errorf("report %+v", report)
+	}
+	outer := openJar(t, after)
+	for i, method := range []uint16{zip.Store, zip.Store, zip.Deflate, zip.Deflate, zip.Deflate} {
+		if outer.File[i].Method != method {
+			t.Errorf("%s: method %d, want %d", outer.File[i].Name, outer.File[i].Method, method)
+		}
+	}
+	in := openJar(t, []byte(content(t, outer.File[0])))
+	deep := openJar(t, []byte(content(t, in.File[0])))
+	if got := content(t, deep.File[0]); got != "WOVEN weave" || in.File[0].Method != zip.Store {
+		t.Errorf("deepest class %q, its jar packed by method %d", got, in.File[0].Method)
+	}
+	if content(t, outer.File[1]) != string(quiet) {
+		t.Error("an untouched nested jar changed")
+	}
+	if content(t, outer.File[3]) != "not a zip" {
+		t.Error("what is no jar changed")
+	}
+}
+
+func TestSignedJar(t *testing.T) {
+	manifest := "Manifest-Version: 1.0\r\n\r\nName: a/A.class\r\nSHA-256-Digest: abc\r\n def\r\n\r\nName: b/\r\nSealed: true\r\nSHA1-Digest: x\r\n\r\n"
+	signed := jar(t,
+		class("META-INF/MANIFEST.MF", manifest),
+		class("META-INF/KEY.SF", "sf"),
+		class("META-INF/key.ec", "block"),
+		class("META-INF/SIG-X", "x"),
+		class("a/A.class", "weave"),
+	)
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.jar"), filepath.Join(dir, "out.jar")
+	writeBytes(t, in, signed)
+	_, err := Rewrite(context.Background(), in, out, options())
+	var refused *SignedError
+	if !errors.As(err, &refused) || refused.Signature != "META-INF/KEY.SF" || !strings.Contains(err.Error(), "--strip-signatures") {
+		t.Errorf("error %v", err)
+	}
+	noLeftovers(t, dir, 1)
+
+	o := options()
+	o.StripSignatures = true
+	report, after := rewriteJar(t, signed, o)
+	r := openJar(t, after)
+	if len(report.Stripped) != 1 || names(r) != "META-INF/MANIFEST.MF a/A.class" {
+		t.Errorf("report %+v, entries %s", report, names(r))
+	}
+	if want := "Manifest-Version: 1.0\r\n\r\nName: b/\r\nSealed: true\r\n\r\n"; content(t, r.File[0]) != want {
+		t.Errorf("manifest %q, want %q", content(t, r.File[0]), want)
+	}
+
+	nested := jar(t, stored("lib/signed.jar", signed))
+	writeBytes(t, in, nested)
+	if _, err := Rewrite(context.Background(), in, out, options()); !errors.As(err, &refused) || !strings.HasSuffix(refused.Jar, "in.jar!/lib/signed.jar") {
+		t.Errorf("nested: error %v", err)
+	}
+}
+
+func TestFailureLeavesTheOutputAlone(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.jar"), filepath.Join(dir, "out.jar")
+	writeBytes(t, in, jar(t, class("a/A.class", "weave"), class("b/B.class", "fail"), class("c/C.class", "weave")))
+	writeBytes(t, out, []byte("precious"))
+	_, err := Rewrite(context.Background(), in, out, options())
+	if !errors.Is(err, os.ErrInvalid) || !strings.HasPrefix(err.Error(), "b/B.class: ") {
+		t.Errorf("error %v", err)
+	}
+	refusing := options()
+	refusing.NewTransform = func() Transform { return func(Entry) ([]byte, error) { return nil, nil } }
+	refusing.Commit = func() error { return fs.ErrPermission }
+	if _, err := Rewrite(context.Background(), in, out, refusing); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("refused: error %v", err)
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Rewrite(cancelled, in, out, options()); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+	if data, err := os.ReadFile(out); err != nil || string(data) != "precious" {
+		t.Errorf("output %q, %v", data, err)
+	}
+	noLeftovers(t, dir, 2)
+}
+
+func TestOutputIsNotTheInput(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.jar")
+	writeBytes(t, in, jar(t, class("a/A.class", "weave")))
+	link := filepath.Join(dir, "link.jar")
+	if err := os.Symlink(in, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{in, link, dir, filepath.Join(dir, "missing", "out.jar")} {
+		_, err := Rewrite(context.Background(), in, out, options())
+		var refused *OutputError
+		if !errors.As(err, &refused) {
+			t.Errorf("output %s: error %v, want an OutputError", out, err)
+		}
+	}
+}
+
+func TestScriptBeforeTheJar(t *testing.T) {
+	script := "#!/bin/sh\nexec java -jar \"$0\"\n"
+	before := append([]byte(script), jar(t, class("a/A.class", "weave"), class("b/B.class", "leave"))...)
+	_, after := rewriteJar(t, before, options())
+	if !bytes.HasPrefix(after, []byte(script+"PK\x03\x04")) {
+		t.Errorf("output begins with %q", after[:40])
+	}
+	if got := content(t, openJar(t, after).File[0]); got != "WOVEN weave" {
+		t.Errorf("class %q", got)
+	}
+}
+
+func TestHostileJars(t *testing.T) {
+	deep := jar(t, class("a/A.class", "weave"))
+	for range maxDepth + 1 {
+		deep = jar(t, stored("in.jar", deep))
+	}
+	var unsafe *UnsafePathError
+	var limit *LimitError
+	for _, tt := range []struct {
+		name   string
+		data   []byte
+		target any
+	}{
+		{"parent", jar(t, class("../a.class", "weave")), &unsafe},
+		{"inner parent", jar(t, class("a/../../a.txt", "")), &unsafe},
+		{"absolute", jar(t, class("/etc/a.txt", "")), &unsafe},
+		{"backslash", jar(t, class(`..\a.txt`, "")), &unsafe},
+		{"drive", jar(t, class("c:a.txt", "")), &unsafe},
+		{"deep", deep, &limit},
+	} {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "in.jar")
+		writeBytes(t, in, tt.data)
+		_, err := Rewrite(context.Background(), in, filepath.Join(dir, "out.jar"), options())
+		if !errors.As(err, tt.target) {
+			t.Errorf("%s: Rewrite gives %v", tt.name, err)
+		}
+		if err := Walk(context.Background(), in, func(Entry) error { return nil }); !errors.As(err, tt.target) {
+			t.Errorf("%s: Walk gives %v", tt.name, err)
+		}
+		noLeftovers(t, dir, 1)
+	}
+}
+
+func TestUnpackingIsBounded(t *testing.T) {
+	r := openJar(t, jar(t, class("a.class", strings.Repeat("0", 1000)), class("b.class", strings.Repeat("0", 1000))))
+	var limit *LimitError
+	u := &unpacker{}
+	u.left.Store(1500)
+	if _, err := u.read(r.File[0], "a", 999); !errors.As(err, &limit) {
+		t.Errorf("entry over its limit: %v", err)
+	}
+	if _, err := u.read(r.File[0], "a", 1000); err != nil {
+		t.Error(err)
+	}
+	if _, err := u.read(r.File[1], "b", 1000); !errors.As(err, &limit) {
+		t.Errorf("archive over its budget: %v", err)
+	}
+}
+
+func TestProgressReachesTheEnd(t *testing.T) {
+	o := options()
+	last, whole := int64(-1), int64(0)
+	o.Progress = func(done, total int64) {
+		if done < last || done > total {
+			t.Errorf("progress from %d to %d of %d", last, done, total)
+		}
+		last, whole = done, total
+	}
+	rewriteJar(t, jar(t, class("a.class", "weave"), stored("in.jar", jar(t, class("b.class", "weave"), class("c", "x")))), o)
+	if last != whole || whole == 0 {
+		t.Errorf("ended at %d of %d", last, whole)
+	}
+}
+
+func TestMainClass(t *testing.T) {
+	in := filepath.Join(t.TempDir(), "in.jar")
+	writeBytes(t, in, jar(t, class("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\r\nMain-Class: com.acme.\r\n Main\r\n\r\nName: x\r\nMain-Class: wrong\r\n")))
+	if got := MainClass(in); got != "com.acme.Main" {
+		t.Errorf("main class %q", got)
+	}
+}
+
+func TestWithoutZip64(t *testing.T) {
+	for _, tt := range []struct{ extra, want string }{
+		{"", ""},
+		{"\x01\x00\x02\x00ab", ""},
+		{"\xfe\xca\x00\x00\x01\x00\x01\x00xUT\x01\x00y", "\xfe\xca\x00\x00UT\x01\x00y"},
+		{"\x01\x00\xff\x00x", "\x01\x00\xff\x00x"},
+		{"abc", "abc"},
+	} {
+		if got := string(withoutZip64([]byte(tt.extra))); got != tt.want {
+			t.Errorf("withoutZip64(%q) = %q, want %q", tt.extra, got, tt.want)
+		}
+	}
+}
