@@ -1,0 +1,145 @@
+package dump
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
+)
+
+// longestText is where a line that refers to itself, or to long texts again and
+// again, is cut off. Honest ones stay far below.
+const longestText = 1 << 17
+
+// constant writes what ldc could load, and the other entries that instructions and
+// attributes name.
+func (p *printer) constant(i uint16) string {
+	var b strings.Builder
+	p.writeConstant(&b, i, 0)
+	return b.String()
+}
+
+func (p *printer) writeConstant(b *strings.Builder, i uint16, depth int) {
+	pool := &p.class.Pool
+	switch tag := pool.Tag(i); tag {
+	case classfile.TagInteger:
+		v, _ := pool.Int(i)
+		fmt.Fprintf(b, "int %d", v)
+	case classfile.TagFloat:
+		v, _ := pool.Float(i)
+		b.WriteString(floatText(v))
+	case classfile.TagLong:
+		v, _ := pool.Long(i)
+		fmt.Fprintf(b, "long %d", v)
+	case classfile.TagDouble:
+		v, _ := pool.Double(i)
+		b.WriteString(doubleText(v))
+	case classfile.TagString:
+		text, err := pool.StringValue(i)
+		if err != nil {
+			b.WriteString(broken(err))
+			return
+		}
+		b.WriteString(quote(text))
+	case classfile.TagClass:
+		b.WriteString("class " + p.className(i))
+	case classfile.TagMethodType:
+		b.WriteString("methodtype " + resolved(pool.MethodType(i)))
+	case classfile.TagMethodHandle:
+		b.WriteString("methodhandle " + p.methodHandle(i))
+	case classfile.TagDynamic:
+		b.WriteString("dynamic ")
+		p.writeDynamic(b, i, depth)
+	case classfile.TagUtf8:
+		text, _ := pool.Utf8(i)
+		b.WriteString("utf8 " + quote(text))
+	default:
+		b.WriteString(broken(&classfile.PoolError{Index: i, Want: "a constant", Got: tag}))
+	}
+}
+
+// writeDynamic writes a Dynamic or InvokeDynamic entry: name, descriptor, and how it
+// is linked. Arguments may be dynamic themselves.
+func (p *printer) writeDynamic(b *strings.Builder, i uint16, depth int) {
+	bootstrap, nt, err := p.class.Pool.Pair(i)
+	if err != nil {
+		b.WriteString(broken(err))
+		return
+	}
+	b.WriteString(p.nameAndType(nt) + " by ")
+	if int(bootstrap) >= len(p.bootstraps) {
+		fmt.Fprintf(b, "<bootstrap method %d: there are %d>", bootstrap, len(p.bootstraps))
+		return
+	}
+	p.writeBootstrap(b, &p.bootstraps[bootstrap], depth)
+}
+
+func (p *printer) writeBootstrap(b *strings.Builder, m *classfile.BootstrapMethod, depth int) {
+	b.WriteString(p.methodHandle(m.Handle))
+	b.WriteString(" [")
+	for k, argument := range m.Arguments {
+		if k > 0 {
+			b.WriteString(", ")
+		}
+		if depth > 4 || b.Len() > longestText {
+			b.WriteString("…")
+			break
+		}
+		p.writeConstant(b, argument, depth+1)
+	}
+	b.WriteByte(']')
+}
+
+var handleKinds = [...]string{1: "getfield", "getstatic", "putfield", "putstatic", "invokevirtual",
+	"invokestatic", "invokespecial", "newinvokespecial", "invokeinterface"}
+
+func (p *printer) methodHandle(i uint16) string {
+	kind, ref, err := p.class.Pool.Pair(i)
+	if tag := p.class.Pool.Tag(i); err != nil || tag != classfile.TagMethodHandle {
+		return broken(&classfile.PoolError{Index: i, Want: "MethodHandle", Got: tag})
+	}
+	if kind == 0 || int(kind) >= len(handleKinds) {
+		return fmt.Sprintf("<no such method handle kind: %d> %s", kind, p.member(ref, true))
+	}
+	return handleKinds[kind] + " " + p.member(ref, handleKinds[kind] != "invokeinterface")
+}
+
+// member writes a field or method reference. With mark set, one to a method of an
+// interface says so.
+func (p *printer) member(i uint16, mark bool) string {
+	class, name, descriptor, err := p.class.Pool.Member(i)
+	if err != nil {
+		return broken(err)
+	}
+	text := word(class) + "." + word(name) + " " + word(descriptor)
+	if mark && p.class.Pool.Tag(i) == classfile.TagInterfaceMethodref {
+		return "interface " + text
+	}
+	return text
+}
+
+func (p *printer) nameAndType(i uint16) string {
+	name, descriptor, err := p.class.Pool.NameAndType(i)
+	if err != nil {
+		return broken(err)
+	}
+	return word(name) + " " + word(descriptor)
+}
+
+// floatText is the shortest text that reads back as the same value; a NaN, of which
+// there are many, comes with its bits.
+func floatText(v float32) string {
+	if v != v {
+		return fmt.Sprintf("float NaN 0x%08x", math.Float32bits(v))
+	}
+	return "float " + strconv.FormatFloat(float64(v), 'g', -1, 32)
+}
+
+func doubleText(v float64) string {
+	if v != v {
+		return fmt.Sprintf("double NaN 0x%016x", math.Float64bits(v))
+	}
+	return "double " + strconv.FormatFloat(v, 'g', -1, 64)
+}
