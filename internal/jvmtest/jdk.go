@@ -1,0 +1,110 @@
+// Package jvmtest serves tests that need a real JVM: it finds the JDKs of the
+// machine, compiles fixture programs once, and runs them under a time limit.
+//
+// A JDK that is missing is a skip that can be seen and counted; where the
+// environment variable SONDE_REQUIRE_JDKS lists its version ("17,25"), it is a
+// failure.
+package jvmtest
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A JDK is an installed development kit.
+type JDK struct {
+	Home    string // with symbolic links resolved
+	Major   int    // 8, 17, 25
+	Version string // as its release file spells it, such as 17.0.15
+}
+
+// Tool returns the path of one of the JDK's programs, such as "javac".
+func (j JDK) Tool(name string) string { return filepath.Join(j.Home, "bin", name) }
+
+// Image returns the path of the file that holds the classes of all modules.
+func (j JDK) Image() string { return filepath.Join(j.Home, "lib", "modules") }
+
+// Installed returns the JDKs of this machine, one per major version, oldest
+// first. Homes named in SONDE_JDKS (a path list) win over JAVA_HOME, and that
+// over the newest of its major version below /usr/lib/jvm.
+func Installed() []JDK { return installed() }
+
+var installed = sync.OnceValue(func() []JDK {
+	byMajor := make(map[int]JDK)
+	for _, home := range append(filepath.SplitList(os.Getenv("SONDE_JDKS")), os.Getenv("JAVA_HOME")) {
+		if jdk, ok := open(home); ok {
+			if _, taken := byMajor[jdk.Major]; !taken {
+				byMajor[jdk.Major] = jdk
+			}
+		}
+	}
+	named := maps.Clone(byMajor)
+	homes, _ := filepath.Glob("/usr/lib/jvm/*") // the pattern is well formed
+	for _, home := range homes {
+		jdk, ok := open(home)
+		if _, taken := named[jdk.Major]; !ok || taken {
+			continue
+		}
+		if known, taken := byMajor[jdk.Major]; !taken || older(known, jdk) {
+			byMajor[jdk.Major] = jdk
+		}
+	}
+	return slices.SortedFunc(maps.Values(byMajor), func(a, b JDK) int { return cmp.Compare(a.Major, b.Major) })
+})
+
+// open recognises a JDK by its release file and its compiler; a bare runtime
+// is of no use to tests.
+func open(home string) (JDK, bool) {
+	if home == "" {
+		return JDK{}, false
+	}
+	home, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return JDK{}, false
+	}
+	release, err := os.ReadFile(filepath.Join(home, "release"))
+	if err != nil {
+		return JDK{}, false
+	}
+	jdk := JDK{Home: home}
+	if _, err := os.Stat(jdk.Tool("javac")); err != nil {
+		return JDK{}, false
+	}
+	for line := range strings.Lines(string(release)) {
+		if value, ok := strings.CutPrefix(line, "JAVA_VERSION="); ok {
+			jdk.Version = strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	numbers := versionNumbers(jdk.Version)
+	switch {
+	case len(numbers) > 1 && numbers[0] == 1:
+		jdk.Major = numbers[1] // up to 8 the major version is the second number: 1.8.0_402
+	case len(numbers) > 0:
+		jdk.Major = numbers[0]
+	}
+	return jdk, jdk.Major > 0
+}
+
+func older(a, b JDK) bool {
+	return slices.Compare(versionNumbers(a.Version), versionNumbers(b.Version)) < 0
+}
+
+// versionNumbers splits 17.0.15 or 1.8.0_402 into its numbers, up to the first
+// part that is none.
+func versionNumbers(version string) []int {
+	var numbers []int
+	for part := range strings.FieldsFuncSeq(version, func(r rune) bool { return r == '.' || r == '_' }) {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			break
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
