@@ -1,0 +1,5 @@
+class Assertions {
+    static void positive(int i) {
+        assert i > 0 : "not positive: " + i;
+    }
+}

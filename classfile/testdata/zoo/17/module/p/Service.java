@@ -1,0 +1,6 @@
+package p;
+
+public class Service implements Runnable {
+    @Override
+    public void run() {}
+}

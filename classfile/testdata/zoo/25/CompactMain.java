@@ -1,0 +1,7 @@
+void main() {
+    IO.println(greeting());
+}
+
+String greeting() {
+    return "hello";
+}
