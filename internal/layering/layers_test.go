@@ -1,0 +1,158 @@
+package layering
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sonde-jvm/sonde"
+
+// layers is the allowed import graph: each package of the module, bottom to
+// top, with the packages of the module its code may import. An edge that is not
+// here, and a package that is not here, fail the test; so do edges that nothing
+// uses any more, since a graph that allows more than the code needs says little.
+// Tests of a package may import what they like.
+var layers = map[string][]string{
+	// The library: class files and nothing of profiling.
+	"classfile/descriptor": {},
+	"classfile/opcode":     {},
+	"classfile":            {},
+	"classfile/code":       {"classfile", "classfile/opcode"},
+	"classfile/frames":     {"classfile", "classfile/code", "classfile/descriptor", "classfile/opcode"},
+	"classfile/dump":       {"classfile", "classfile/code", "classfile/descriptor", "classfile/opcode"},
+	// The reference parser decides what is right, so it shares no code with
+	// what it judges.
+	"classfile/classtest": {},
+
+	// The product.
+	"internal/jimage":  {},
+	"internal/archive": {"internal/jimage"},
+	"internal/probe":   {"classfile/descriptor"},
+	"internal/weave": {
+		"classfile", "classfile/code", "classfile/descriptor", "classfile/frames", "classfile/opcode",
+	},
+	"internal/jvmtest":  {},
+	"internal/layering": {},
+
+	// The guest in the JVM: one file that embeds its built form.
+	"agent": {},
+
+	// The program that ships.
+	"cmd/sonde": {
+		"agent", "classfile", "classfile/dump", "internal/archive", "internal/probe", "internal/weave",
+	},
+
+	// Programs and tests that do not ship.
+	"agent/build":                {"internal/jvmtest"},
+	"bench/engine":               {"agent", "classfile", "classfile/code", "internal/jimage", "internal/jvmtest", "internal/weave"},
+	"classfile/classtest/zoogen": {"classfile/classtest", "internal/jvmtest"},
+	"classfile/opcode/gen":       {},
+	"test/matrix":                {},
+	"test/programs":              {},
+}
+
+// outside is what each package may import from other modules. The library has
+// only the standard library beneath it.
+var outside = map[string][]string{
+	"cmd/sonde": {"github.com/spf13/cobra", "golang.org/x/term"},
+}
+
+// shipped is the program users get, and forTests what must not be in it.
+const shipped = "cmd/sonde"
+
+var forTests = []string{"classfile/classtest", "internal/jvmtest"}
+
+func TestEveryImportIsAllowed(t *testing.T) {
+	for _, p := range readPackages(t) {
+		allowed, known := layers[p.path]
+		if !known {
+			t.Errorf("package %s is not in the table of layers: give it a row saying what it may import", p.path)
+			continue
+		}
+		for imported, file := range p.imports {
+			inner, ours := strings.CutPrefix(imported, module+"/")
+			switch {
+			case ours && !slices.Contains(allowed, inner):
+				t.Errorf("%s imports %s, which the table of layers does not allow to %s", file, inner, p.path)
+			case !ours && isOutside(imported) && !slices.Contains(outside[p.path], imported):
+				t.Errorf("%s imports %s, which is of another module and not allowed to %s", file, imported, p.path)
+			}
+		}
+	}
+}
+
+func TestEveryRowIsUsed(t *testing.T) {
+	found := map[string]sourcePackage{}
+	for _, p := range readPackages(t) {
+		found[p.path] = p
+	}
+	for path, allowed := range layers {
+		p, exists := found[path]
+		if !exists {
+			t.Errorf("the table of layers has a row for %s, which does not exist", path)
+			continue
+		}
+		for _, inner := range allowed {
+			if _, used := p.imports[module+"/"+inner]; !used {
+				t.Errorf("the table of layers allows %s to import %s, which it does not need", path, inner)
+			}
+		}
+	}
+}
+
+func TestTestPackagesDoNotShip(t *testing.T) {
+	reached := map[string]bool{}
+	var reach func(path string)
+	reach = func(path string) {
+		if reached[path] {
+			return
+		}
+		reached[path] = true
+		for _, inner := range layers[path] {
+			reach(inner)
+		}
+	}
+	reach(shipped)
+	for _, path := range forTests {
+		if reached[path] {
+			t.Errorf("%s is for tests, yet %s contains it", path, shipped)
+		}
+	}
+}
+
+// TestLayersHaveNoCycle keeps the table itself honest: the compiler sees only
+// the edges in use.
+func TestLayersHaveNoCycle(t *testing.T) {
+	const underWay, done = 1, 2
+	state := map[string]int{}
+	var visit func(path string, trail []string)
+	visit = func(path string, trail []string) {
+		trail = append(trail, path)
+		switch state[path] {
+		case done:
+			return
+		case underWay:
+			t.Errorf("the table of layers has a cycle: %s", strings.Join(trail, " → "))
+			return
+		}
+		state[path] = underWay
+		for _, inner := range layers[path] {
+			if _, known := layers[inner]; !known {
+				t.Errorf("the row of %s names %s, which has no row", path, inner)
+			}
+			visit(inner, trail)
+		}
+		state[path] = done
+	}
+	for path := range layers {
+		visit(path, nil)
+	}
+}
+
+// isOutside tells an import of another module from one of the standard library,
+// whose first element never has a dot.
+func isOutside(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return strings.Contains(first, ".")
+}
