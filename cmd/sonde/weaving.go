@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/archive"
+	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+// job weaves the classes of one input, on several goroutines.
+type job struct {
+	patterns  *probe.Set
+	templates []*weave.Template
+	used      []atomic.Bool // whether the pattern of the same index matched
+
+	mu       sync.Mutex
+	woven    int
+	codeless int // methods that match but have no code to weave around
+	left     []leftAlone
+}
+
+// leftAlone is a method, or with Method "" a whole class, that matched and was
+// not woven.
+type leftAlone struct {
+	seq    int
+	Path   string `json:"path"`
+	Class  string `json:"class"`
+	Method string `json:"method,omitempty"` // with its descriptor
+	Kind   string `json:"kind"`
+	Reason string `json:"reason"`
+}
+
+// name is how a person would call it.
+func (l *leftAlone) name() string {
+	class := strings.ReplaceAll(l.Class, "/", ".")
+	switch {
+	case l.Method != "":
+		return class + "." + l.Method
+	case class != "":
+		return class
+	}
+	return l.Path
+}
+
+func newJob(patterns *probe.Set, templates []*weave.Template) *job {
+	return &job{patterns: patterns, templates: templates, used: make([]atomic.Bool, len(patterns.Includes()))}
+}
+
+// newTransform makes the transform of one worker, with a weaver of its own.
+func (j *job) newTransform() archive.Transform {
+	weaver := weave.NewWeaver()
+	return func(e archive.Entry) ([]byte, error) { return j.weave(weaver, e), nil }
+}
+
+// weave weaves one class. What cannot be woven is noted, never an error: one
+// odd class does not keep the others from being instrumented.
+func (j *job) weave(weaver *weave.Weaver, e archive.Entry) []byte {
+	c, err := classfile.Parse(e.Data)
+	if err != nil {
+		j.note(leftAlone{seq: e.Seq, Path: e.Path, Kind: "the class file cannot be read", Reason: err.Error()})
+		return nil
+	}
+	class := c.Name()
+	if !j.patterns.MatchClass(class) {
+		return nil
+	}
+	codeless := 0
+	result, err := weaver.Weave(e.Data, func(m weave.MethodInfo) []*weave.Template {
+		if !j.patterns.Match(m.Class, m.Name, m.Descriptor) {
+			return nil
+		}
+		j.markUsed(m)
+		if !m.HasCode {
+			codeless++
+			return nil
+		}
+		return j.templates
+	})
+	if err != nil {
+		j.note(leftAlone{seq: e.Seq, Path: e.Path, Class: class, Kind: "the class file is malformed", Reason: err.Error()})
+		return nil
+	}
+	j.record(e, class, result, codeless)
+	return result.Bytes
+}
+
+func (j *job) markUsed(m weave.MethodInfo) {
+	for i, p := range j.patterns.Includes() {
+		if !j.used[i].Load() && p.Match(m.Class, m.Name, m.Descriptor) {
+			j.used[i].Store(true)
+		}
+	}
+}
+
+func (j *job) record(e archive.Entry, class string, result *weave.Result, codeless int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.codeless += codeless
+	for i := range result.Methods {
+		m := &result.Methods[i]
+		if m.Woven {
+			j.woven++
+			continue
+		}
+		kind := m.Reason.Error()
+		var reason *weave.Reason
+		if errors.As(m.Reason, &reason) {
+			kind = string(reason.Kind)
+		}
+		// The names are views of the class, which need not stay in memory.
+		j.left = append(j.left, leftAlone{
+			seq: e.Seq, Path: e.Path, Class: class, Method: strings.Clone(m.Name) + strings.Clone(m.Descriptor),
+			Kind: kind, Reason: m.Reason.Error(),
+		})
+	}
+}
+
+func (j *job) note(l leftAlone) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.left = append(j.left, l)
+}
+
+// verdict decides, all classes being done, whether the output may be written.
+func (j *job) verdict(input string, strict bool) error {
+	j.sortLeft()
+	if j.woven == 0 && j.codeless == 0 && len(j.left) > 0 && j.leftMethods() == 0 {
+		return fmt.Errorf("%s: nothing written, as no class can be read; the first: %s: %s", input, j.left[0].Path, j.left[0].Reason)
+	}
+	if j.woven == 0 && j.codeless == 0 && len(j.left) == 0 {
+		return fmt.Errorf("%s: no method matches %s: nothing written%s", input, patternList(j.patterns.Includes()), j.advice())
+	}
+	if strict && len(j.left) > 0 {
+		first := &j.left[0]
+		return fmt.Errorf("%s: --strict, and %s cannot be woven: nothing written; the first is %s: %s",
+			input, count(len(j.left), "method or class", "methods or classes"), first.name(), first.Reason)
+	}
+	return nil
+}
+
+// leftMethods counts the methods left alone in classes that could be read.
+func (j *job) leftMethods() int {
+	n := 0
+	for i := range j.left {
+		if j.left[i].Method != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// sortLeft puts what the workers found in the order of the input.
+func (j *job) sortLeft() {
+	slices.SortStableFunc(j.left, func(a, b leftAlone) int { return cmp.Compare(a.seq, b.seq) })
+}
+
+// advice is for the commonest slip, a pattern that names a package's classes
+// but no method.
+func (j *job) advice() string {
+	for _, p := range j.patterns.Includes() {
+		if rest, ok := strings.CutSuffix(p.String(), ".*"); ok && !strings.HasSuffix(rest, "*") {
+			return fmt.Sprintf(" (the last name is a method: %s.** takes every class of the package %s)", rest, rest)
+		}
+	}
+	return ""
+}
+
+// unused are the patterns that matched nothing.
+func (j *job) unused() []string {
+	var names []string
+	for i, p := range j.patterns.Includes() {
+		if !j.used[i].Load() {
+			names = append(names, p.String())
+		}
+	}
+	return names
+}
+
+func patternList(patterns []*probe.Pattern) string {
+	names := make([]string, len(patterns))
+	for i, p := range patterns {
+		names[i] = p.String()
+	}
+	return strings.Join(names, ", ")
+}
