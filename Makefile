@@ -1,0 +1,92 @@
+# `make` lists the targets. `make test` and `make demo` set up a fresh Debian
+# machine by themselves: .ci/setup installs what is missing and says so.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+FUZZTIME ?= 30s
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
+
+# A toolchain that .ci/setup unpacked is there only because no other would do.
+export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+.PHONY: setup
+setup:
+	@.ci/setup go jdk
+
+.PHONY: build
+build: setup ## build bin/sonde
+	@$(GO) build ./...
+	@$(GO) build -o bin/sonde ./cmd/sonde
+
+.PHONY: format
+format: setup ## fail on files that gofmt would change
+	@unformatted=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \
+	if [ -n "$$unformatted" ]; then \
+		printf 'not gofmt-clean (run gofmt -w on them):\n%s\n' "$$unformatted"; exit 1; \
+	fi
+
+.PHONY: vet
+vet: setup
+	@$(GO) vet ./...
+
+.PHONY: test
+test: build format vet ## build, vet, format and every test that takes minutes at most
+	$(GO) test -count=1 -timeout 14m ./...
+
+.PHONY: lint
+lint: setup ## run the linters of .golangci.yml
+	$(GO) run $(GOLANGCI_LINT) run ./...
+
+.PHONY: check
+check: test lint generate agent ## test, lint, rebuild what is committed: the tree must be clean
+	@dirty=$$(git status --porcelain); \
+	if [ -n "$$dirty" ]; then \
+		printf 'the tree must be clean, but:\n%s\n' "$$dirty"; exit 1; \
+	fi
+
+.PHONY: identity
+identity: setup ## every class of every JDK and jar here comes back byte-identical
+	@.ci/setup jars
+	SONDE_CORPUS=full $(GO) test -count=1 -timeout 60m -v -run Corpus ./classfile/...
+
+.PHONY: matrix
+matrix: build ## weave every class of every JDK and jar here, verify, run real programs
+	@.ci/setup jars
+	SONDE_MATRIX=1 $(GO) test -count=1 -timeout 120m -v ./test/matrix/...
+
+.PHONY: bench
+bench: setup ## the engine side by side with ASM, in one run
+	@.ci/setup asm
+	$(GO) run ./bench/engine
+
+.PHONY: fuzz
+fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each
+	@for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "fuzz: $$package $$target for $(FUZZTIME)"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+.PHONY: agent
+agent: setup ## rebuild the jar that enters the target JVM (committed, reproducible)
+	$(GO) run ./agent/build
+
+.PHONY: generate
+generate: setup ## rebuild generated tables and test data (committed)
+	$(GO) generate ./...
+
+.PHONY: demo
+demo: build ## instrument a small Java program and watch where its time goes
+	@demo/run
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin build
