@@ -20,7 +20,8 @@ type Body struct {
 	FrameBehind func(*Node) (Frame, error)
 
 	root       Node
-	count      int // nodes in the list
+	text       []byte // the code it was lifted from
+	count      int    // nodes in the list
 	switches   []Switch
 	frames     []Frame
 	attributes []attribute
@@ -49,6 +50,7 @@ type Switch struct {
 	Keys    []int32 // a tableswitch's are consecutive
 	Targets []*Node
 	padding [3]byte
+	low     int32 // of a tableswitch without cases
 }
 
 // attribute is one of the body's attributes, in the order found. Those of a kind
@@ -78,31 +80,41 @@ func (b *Body) Last() *Node {
 // Len returns how many nodes the list has.
 func (b *Body) Len() int { return b.count }
 
-// New returns a node that is not yet in the list.
-func (b *Body) New(kind Kind) *Node {
+// NewLabel returns a label that is not yet in the list.
+func (b *Body) NewLabel() *Node {
 	n := b.memory.node()
-	*n = Node{Kind: kind, off: -1}
+	*n = Node{Kind: Label, off: -1}
 	return n
 }
 
 // NewOp returns a new instruction without operand.
-func (b *Body) NewOp(op opcode.Op) *Node {
+func (b *Body) NewOp(op opcode.Op) *Node { return b.NewOperands(op, 0, 0) }
+
+// NewValue returns a new instruction with an immediate operand.
+func (b *Body) NewValue(op opcode.Op, value int32) *Node { return b.NewOperands(op, 0, value) }
+
+// NewIndexed returns a new instruction with a slot or a constant pool index.
+func (b *Body) NewIndexed(op opcode.Op, index uint16) *Node { return b.NewOperands(op, index, 0) }
+
+// NewOperands returns a new instruction with a slot or a constant pool index and an
+// immediate operand: iinc, invokeinterface, multianewarray.
+func (b *Body) NewOperands(op opcode.Op, index uint16, value int32) *Node {
 	n := b.memory.node()
-	*n = Node{Op: op, off: -1}
+	*n = Node{op: op, index: index, value: value, off: -1}
 	return n
 }
 
-// NewIndexed returns a new instruction with a slot or a constant pool index.
-func (b *Body) NewIndexed(op opcode.Op, index uint16) *Node {
+// NewLine returns a new line number.
+func (b *Body) NewLine(line int) *Node {
 	n := b.memory.node()
-	*n = Node{Op: op, Index: index, off: -1}
+	*n = Node{Kind: Line, value: int32(line), off: -1}
 	return n
 }
 
 // NewJump returns a new jump to a label.
 func (b *Body) NewJump(op opcode.Op, target *Node) *Node {
 	n := b.memory.node()
-	*n = Node{Op: op, Target: target, off: -1}
+	*n = Node{op: op, target: target, off: -1}
 	return n
 }
 
@@ -117,7 +129,7 @@ func (b *Body) NewFrame(f Frame) *Node {
 // NewSwitch returns a new switch instruction.
 func (b *Body) NewSwitch(op opcode.Op, s Switch) *Node {
 	n := b.memory.node()
-	*n = Node{Op: op, off: -1, ref: int32(len(b.switches))}
+	*n = Node{op: op, off: -1, ref: int32(len(b.switches))}
 	b.switches = append(b.switches, s)
 	return n
 }
@@ -127,6 +139,12 @@ func (b *Body) Switch(n *Node) *Switch { return &b.switches[n.ref] }
 
 // Frame returns the frame of a frame mark.
 func (b *Body) Frame(n *Node) *Frame { return &b.frames[n.ref] }
+
+// Frames returns the frames of the body, in no particular order once some were added.
+func (b *Body) Frames() []Frame { return b.frames }
+
+// Returns returns the return instructions the body was lifted with.
+func (b *Body) Returns() []*Node { return b.memory.returns }
 
 // HasFrames reports whether the body has a stack map.
 func (b *Body) HasFrames() bool { return len(b.frames) > 0 }
@@ -162,7 +180,7 @@ func (b *Body) LabelBefore(n *Node) *Node {
 	if p := n.prev; p.Kind == Label {
 		return p
 	}
-	l := b.New(Label)
+	l := b.NewLabel()
 	b.InsertBefore(n, l)
 	return l
 }
@@ -180,10 +198,4 @@ func (b *Body) Attributes(f func(classfile.Attribute)) {
 			f(classfile.Attribute{Name: a.name, Data: a.data})
 		}
 	}
-}
-
-// Become makes n another instruction with a slot or constant pool index, in its
-// place and with its history.
-func (n *Node) Become(op opcode.Op, index uint16) {
-	n.Op, n.Index, n.Target, n.Value, n.form = op, index, nil, 0, shortest
 }

@@ -107,7 +107,8 @@ func (l *lift) instructions() error {
 	}
 	m.at = m.at[:len(text)+1]
 	clear(m.at)
-	m.labels, m.jumps = m.labels[:0], m.jumps[:0]
+	m.labels, m.jumps, m.returns = m.labels[:0], m.jumps[:0], m.returns[:0]
+	l.Body.text = text
 	nodes := m.reserve(len(text))
 	prev := &l.root
 	k := 0
@@ -121,53 +122,55 @@ func (l *lift) instructions() error {
 			return l.truncated(pc)
 		}
 		n := &nodes[k]
-		*n = Node{prev: prev, off: int32(pc), Op: s.base}
+		*n = Node{prev: prev, off: int32(pc), op: s.base, size: s.length}
 		prev.next = n
 		prev = n
 		m.at[pc] = int32(k + 1)
 		switch s.shape {
 		case opcode.None:
 			if s.slot >= 0 {
-				n.Index, n.form = uint16(s.slot), short
+				n.index, n.form = uint16(s.slot), short
+			} else if s.base.IsReturn() {
+				m.returns = append(m.returns, n)
 			}
 		case opcode.S1:
-			n.Value = int32(int8(text[pc+1]))
+			n.value = int32(int8(text[pc+1]))
 		case opcode.S2:
-			n.Value = int32(int16(binary.BigEndian.Uint16(text[pc+1:])))
+			n.value = int32(int16(binary.BigEndian.Uint16(text[pc+1:])))
 		case opcode.CP1:
-			n.Index, n.form = uint16(text[pc+1]), short
+			n.index, n.form = uint16(text[pc+1]), short
 		case opcode.CP2:
-			n.Index, n.form = binary.BigEndian.Uint16(text[pc+1:]), wide
+			n.index, n.form = binary.BigEndian.Uint16(text[pc+1:]), wide
 		case opcode.Local:
-			n.Index, n.form = uint16(text[pc+1]), plain
+			n.index, n.form = uint16(text[pc+1]), plain
 		case opcode.IncLocal:
-			n.Index, n.Value, n.form = uint16(text[pc+1]), int32(int8(text[pc+2])), plain
+			n.index, n.value, n.form = uint16(text[pc+1]), int32(int8(text[pc+2])), plain
 		case opcode.Jump2:
-			n.ref, n.form = int32(pc)+int32(int16(binary.BigEndian.Uint16(text[pc+1:]))), plain
+			n.ref, n.form, n.size = int32(pc)+int32(int16(binary.BigEndian.Uint16(text[pc+1:]))), plain, 0
 			m.jumps = append(m.jumps, int32(k))
 		case opcode.Jump4:
-			n.ref, n.form = int32(pc)+int32(binary.BigEndian.Uint32(text[pc+1:])), wide
+			n.ref, n.form, n.size = int32(pc)+int32(binary.BigEndian.Uint32(text[pc+1:])), wide, 0
 			m.jumps = append(m.jumps, int32(k))
 		case opcode.Interface:
-			n.Index, n.Value = binary.BigEndian.Uint16(text[pc+1:]), int32(text[pc+3])
+			n.index, n.value = binary.BigEndian.Uint16(text[pc+1:]), int32(text[pc+3])
 			if text[pc+4] != 0 {
 				return malformed("invokeinterface", pc, "its last byte is not zero")
 			}
 		case opcode.Dynamic:
-			n.Index = binary.BigEndian.Uint16(text[pc+1:])
+			n.index = binary.BigEndian.Uint16(text[pc+1:])
 			if text[pc+3] != 0 || text[pc+4] != 0 {
 				return malformed("invokedynamic", pc, "its last bytes are not zero")
 			}
 		case opcode.ArrayType:
-			n.Value = int32(text[pc+1])
+			n.value = int32(text[pc+1])
 		case opcode.MultiArray:
-			n.Index, n.Value = binary.BigEndian.Uint16(text[pc+1:]), int32(text[pc+3])
+			n.index, n.value = binary.BigEndian.Uint16(text[pc+1:]), int32(text[pc+3])
 		case opcode.WidePrefix:
 			size, err := l.wide(n, pc)
 			if err != nil {
 				return err
 			}
-			next = pc + size
+			next, n.size = pc+size, uint8(size)
 		case opcode.Table, opcode.Lookup:
 			size, err := l.switchSize(n, pc)
 			if err != nil {
@@ -180,7 +183,7 @@ func (l *lift) instructions() error {
 		k++
 	}
 	prev.next, l.root.prev = &l.root, prev
-	m.used += k
+	m.free = nodes[k:]
 	l.nodes, l.count = nodes[:k], k
 	return nil
 }
@@ -194,18 +197,18 @@ func (l *lift) wide(n *Node, pc int) (size int, err error) {
 	if len(text) < 4 {
 		return 0, l.truncated(pc)
 	}
-	n.Op, n.form, n.Index = opcode.Op(text[1]), wide, binary.BigEndian.Uint16(text[2:])
-	switch n.Op.Info().Shape {
+	n.op, n.form, n.index = opcode.Op(text[1]), wide, binary.BigEndian.Uint16(text[2:])
+	switch n.op.Info().Shape {
 	case opcode.Local:
 		return 4, nil
 	case opcode.IncLocal:
 		if len(text) < 6 {
 			return 0, l.truncated(pc)
 		}
-		n.Value = int32(int16(binary.BigEndian.Uint16(text[4:])))
+		n.value = int32(int16(binary.BigEndian.Uint16(text[4:])))
 		return 6, nil
 	}
-	return 0, malformed("instruction", pc, "wide stands before "+n.Op.String()+", which has no wide form")
+	return 0, malformed("instruction", pc, "wide stands before "+n.op.String()+", which has no wide form")
 }
 
 // switchSize checks a switch and returns its length. Its contents are read when the
@@ -216,7 +219,7 @@ func (l *lift) switchSize(n *Node, pc int) (int, error) {
 		return 0, l.truncated(pc)
 	}
 	var cases, width int64
-	if n.Op == opcode.Tableswitch {
+	if n.op == opcode.Tableswitch {
 		if start+12 > len(l.text) {
 			return 0, l.truncated(pc)
 		}
@@ -227,7 +230,7 @@ func (l *lift) switchSize(n *Node, pc int) (int, error) {
 		cases, width, start = int64(int32(binary.BigEndian.Uint32(l.text[start+4:]))), 8, start+8
 	}
 	if cases < 0 || int64(start)+cases*width > int64(len(l.text)) {
-		return 0, malformed(n.Op.String(), pc, fmt.Sprintf("%d cases do not fit in the code", cases))
+		return 0, malformed(n.op.String(), pc, fmt.Sprintf("%d cases do not fit in the code", cases))
 	}
 	n.ref = int32(cases)
 	return start + int(cases*width) - pc, nil
@@ -236,14 +239,14 @@ func (l *lift) switchSize(n *Node, pc int) (int, error) {
 func (l *lift) jumpTargets() error {
 	for _, k := range l.memory.jumps {
 		n := &l.nodes[k]
-		if n.Op == opcode.Tableswitch || n.Op == opcode.Lookupswitch {
+		if n.op == opcode.Tableswitch || n.op == opcode.Lookupswitch {
 			if err := l.switchTargets(n); err != nil {
 				return err
 			}
 			continue
 		}
 		var err error
-		if n.Target, err = l.target(n, n.ref); err != nil {
+		if n.target, err = l.target(n, n.ref); err != nil {
 			return err
 		}
 		n.ref = 0
@@ -253,11 +256,11 @@ func (l *lift) jumpTargets() error {
 
 func (l *lift) target(n *Node, pc int32) (*Node, error) {
 	if pc == int32(len(l.text)) {
-		return nil, malformed(n.Op.String(), int(n.off), "jumps behind the end of the code")
+		return nil, malformed(n.op.String(), int(n.off), "jumps behind the end of the code")
 	}
 	t := l.label(int(pc))
 	if t == nil {
-		return nil, malformed(n.Op.String(), int(n.off), fmt.Sprintf("jumps to offset %d, where no instruction begins", pc))
+		return nil, malformed(n.op.String(), int(n.off), fmt.Sprintf("jumps to offset %d, where no instruction begins", pc))
 	}
 	return t, nil
 }
@@ -274,11 +277,11 @@ func (l *lift) switchTargets(n *Node) error {
 	}
 	s.Keys, s.Targets = l.memory.newSwitch(int(n.ref))
 	low, at := word(start+4), start+8
-	if n.Op == opcode.Tableswitch {
+	if n.op == opcode.Tableswitch {
 		at += 4
 	}
 	for i := range s.Targets {
-		if n.Op == opcode.Tableswitch {
+		if n.op == opcode.Tableswitch {
 			s.Keys[i] = low + int32(i)
 		} else {
 			s.Keys[i] = word(at)
@@ -290,7 +293,7 @@ func (l *lift) switchTargets(n *Node) error {
 		at += 4
 	}
 	n.ref = int32(len(l.switches))
-	n.Value = low // an empty tableswitch has its bounds from here
+	s.low = low
 	l.switches = append(l.switches, s)
 	return nil
 }

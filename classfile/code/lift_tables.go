@@ -84,7 +84,7 @@ func (l *lift) lineNumbers(data []byte, table uint16) error {
 		}
 		last = pc
 		n := l.memory.node()
-		*n = Node{Kind: Line, off: int32(pc), Index: table, Value: int32(binary.BigEndian.Uint16(entries[2:])), ref: int32(i)}
+		*n = Node{Kind: Line, off: int32(pc), index: table, value: int32(binary.BigEndian.Uint16(entries[2:])), ref: int32(i)}
 		l.InsertBefore(at, n)
 	}
 	l.lines.tables++

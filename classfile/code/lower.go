@@ -73,11 +73,14 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 	w := &b.lowered
 	w.far = w.far[:0]
 	w.patches, w.marks, w.lines, w.runs = w.patches[:0], w.marks[:0], w.lines[:0], w.runs[:0]
-	shift := int32(math.MinInt32)
 	dst = slices.Grow(dst, 4*b.count)
 	base := len(dst)
+	var (
+		pos      int32                 // of what comes next
+		from, to int32                 // instructions that stand as they were, not written yet
+		shift    int32 = math.MinInt32 // how far instructions have moved
+	)
 	for n := b.root.next; n != &b.root; n = n.next {
-		pos := int32(len(dst) - base)
 		n.pos = pos
 		switch n.Kind {
 		case Label:
@@ -98,29 +101,40 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 			shift = pos - n.off
 			w.runs = append(w.runs, Shift{uint16(n.off), uint16(pos)})
 		}
-		op := n.Op
+		if n.size != 0 {
+			if n.off != to {
+				dst = append(dst, b.text[from:to]...)
+				from, to = n.off, n.off
+			}
+			to += int32(n.size)
+			pos += int32(n.size)
+			continue
+		}
+		dst = append(dst, b.text[from:to]...)
+		from, to = 0, 0
+		op := n.op
 		switch spellings[op].shape {
 		case opcode.None:
 			dst = append(dst, byte(op))
 		case opcode.S1:
-			dst = append(dst, byte(op), byte(n.Value))
+			dst = append(dst, byte(op), byte(n.value))
 		case opcode.S2:
-			dst = append(dst, byte(op), byte(n.Value>>8), byte(n.Value))
+			dst = append(dst, byte(op), byte(n.value>>8), byte(n.value))
 		case opcode.CP1:
-			if n.Index <= math.MaxUint8 && n.form != wide {
-				dst = append(dst, byte(op), byte(n.Index))
+			if n.index <= math.MaxUint8 && n.form != wide {
+				dst = append(dst, byte(op), byte(n.index))
 			} else {
-				dst = append(dst, byte(opcode.LdcW), byte(n.Index>>8), byte(n.Index))
+				dst = append(dst, byte(opcode.LdcW), byte(n.index>>8), byte(n.index))
 			}
 		case opcode.CP2:
-			dst = append(dst, byte(op), byte(n.Index>>8), byte(n.Index))
+			dst = append(dst, byte(op), byte(n.index>>8), byte(n.index))
 		case opcode.Local:
 			dst = appendLocal(dst, n)
 		case opcode.IncLocal:
-			if n.form == wide || n.Index > math.MaxUint8 || n.Value != int32(int8(n.Value)) {
-				dst = append(dst, byte(opcode.Wide), byte(op), byte(n.Index>>8), byte(n.Index), byte(n.Value>>8), byte(n.Value))
+			if n.form == wide || n.index > math.MaxUint8 || n.value != int32(int8(n.value)) {
+				dst = append(dst, byte(opcode.Wide), byte(op), byte(n.index>>8), byte(n.index), byte(n.value>>8), byte(n.value))
 			} else {
-				dst = append(dst, byte(op), byte(n.Index), byte(n.Value))
+				dst = append(dst, byte(op), byte(n.index), byte(n.value))
 			}
 		case opcode.Jump2:
 			if n.form == wide {
@@ -128,21 +142,23 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 			} else {
 				dst = append(dst, byte(op), 0, 0)
 			}
-			w.patches = append(w.patches, patch{n.Target, n, pos + 1, pos, n.form == wide})
+			w.patches = append(w.patches, patch{n.target, n, pos + 1, pos, n.form == wide})
 		case opcode.Interface:
-			dst = append(dst, byte(op), byte(n.Index>>8), byte(n.Index), byte(n.Value), 0)
+			dst = append(dst, byte(op), byte(n.index>>8), byte(n.index), byte(n.value), 0)
 		case opcode.Dynamic:
-			dst = append(dst, byte(op), byte(n.Index>>8), byte(n.Index), 0, 0)
+			dst = append(dst, byte(op), byte(n.index>>8), byte(n.index), 0, 0)
 		case opcode.ArrayType:
-			dst = append(dst, byte(op), byte(n.Value))
+			dst = append(dst, byte(op), byte(n.value))
 		case opcode.MultiArray:
-			dst = append(dst, byte(op), byte(n.Index>>8), byte(n.Index), byte(n.Value))
+			dst = append(dst, byte(op), byte(n.index>>8), byte(n.index), byte(n.value))
 		case opcode.Table, opcode.Lookup:
 			dst = b.appendSwitch(dst, n, base)
 		default:
 			return dst, malformed("instruction", int(pos), "no such instruction to write: "+op.String())
 		}
+		pos = int32(len(dst) - base)
 	}
+	dst = append(dst, b.text[from:to]...)
 	code := dst[base:]
 	for i := range w.patches {
 		p := &w.patches[i]
@@ -160,7 +176,7 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 }
 
 func appendLocal(dst []byte, n *Node) []byte {
-	op, slot := n.Op, n.Index
+	op, slot := n.op, n.index
 	if n.form == short || n.form == shortest {
 		if s, ok := op.Short(slot); ok {
 			return append(dst, byte(s))
@@ -179,11 +195,11 @@ func (b *Body) appendSwitch(dst []byte, n *Node, base int) []byte {
 		b.lowered.patches = append(b.lowered.patches, patch{target, n, int32(len(dst) - base), pos, true})
 		dst = append(dst, 0, 0, 0, 0)
 	}
-	dst = append(dst, byte(n.Op))
+	dst = append(dst, byte(n.op))
 	dst = append(dst, s.padding[:3-pos&3]...)
 	later(s.Default)
-	if n.Op == opcode.Tableswitch {
-		low := n.Value
+	if n.op == opcode.Tableswitch {
+		low := s.low
 		if len(s.Keys) > 0 {
 			low = s.Keys[0]
 		}
@@ -193,7 +209,7 @@ func (b *Body) appendSwitch(dst []byte, n *Node, base int) []byte {
 		dst = binary.BigEndian.AppendUint32(dst, uint32(len(s.Targets)))
 	}
 	for i, t := range s.Targets {
-		if n.Op == opcode.Lookupswitch {
+		if n.op == opcode.Lookupswitch {
 			dst = binary.BigEndian.AppendUint32(dst, uint32(s.Keys[i]))
 		}
 		later(t)

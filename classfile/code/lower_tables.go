@@ -74,10 +74,10 @@ func (b *Body) appendLines(dst []byte, table uint16) []byte {
 	dst = append(dst, 0, 0)
 	for _, n := range lines {
 		// New lines belong to the first table, whatever its number.
-		if b.lines.tables > 1 && n.Index != table {
+		if b.lines.tables > 1 && n.index != table {
 			continue
 		}
-		dst = append(dst, byte(n.pos>>8), byte(n.pos), byte(n.Value>>8), byte(n.Value))
+		dst = append(dst, byte(n.pos>>8), byte(n.pos), byte(n.value>>8), byte(n.value))
 		count++
 	}
 	dst[mark], dst[mark+1] = byte(count>>8), byte(count)

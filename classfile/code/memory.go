@@ -4,54 +4,53 @@ package code
 // after body, so that lifting a class costs no allocation.
 type memory struct {
 	chunks  [][]Node
-	chunk   int // the one in use
-	used    int // nodes of it
+	chunk   int    // the one in use
+	free    []Node // what is left of it
 	types   []Type
 	keys    []int32
 	targets []*Node
 
-	at     []int32 // by offset: instruction index+1, or -label index-1, or 0
-	labels []*Node
-	jumps  []int32 // instructions that jump or switch
+	at      []int32 // by offset: instruction index+1, or -label index-1, or 0
+	labels  []*Node
+	jumps   []int32 // instructions that jump or switch
+	returns []*Node
 }
 
 const chunkNodes = 4096
 
 func (m *memory) reset() {
-	m.chunk, m.used = 0, 0
+	m.chunk, m.free = -1, nil
 	m.types, m.keys, m.targets = m.types[:0], m.keys[:0], m.targets[:0]
 }
 
 func (m *memory) node() *Node {
-	if m.chunk == len(m.chunks) || m.used == len(m.chunks[m.chunk]) {
+	if len(m.free) == 0 {
 		m.advance(1)
 	}
-	n := &m.chunks[m.chunk][m.used]
-	m.used++
+	n := &m.free[0]
+	m.free = m.free[1:]
 	return n
 }
 
-// reserve returns room for n nodes in one piece; the first k of them are taken by
-// raising used by k.
+// reserve returns room for n nodes or more in one piece. Whoever takes k of them
+// moves free behind those.
 func (m *memory) reserve(n int) []Node {
-	if m.chunk == len(m.chunks) || len(m.chunks[m.chunk])-m.used < n {
+	if len(m.free) < n {
 		m.advance(n)
 	}
-	return m.chunks[m.chunk][m.used:]
+	return m.free
 }
 
 // advance moves to a chunk with room for n nodes.
 func (m *memory) advance(n int) {
-	if m.chunk < len(m.chunks) && m.used > 0 {
-		m.chunk++
+	for m.chunk++; m.chunk < len(m.chunks); m.chunk++ {
+		if len(m.chunks[m.chunk]) >= n {
+			m.free = m.chunks[m.chunk]
+			return
+		}
 	}
-	m.used = 0
-	for m.chunk < len(m.chunks) && len(m.chunks[m.chunk]) < n {
-		m.chunk++
-	}
-	if m.chunk == len(m.chunks) {
-		m.chunks = append(m.chunks, make([]Node, max(n, chunkNodes)))
-	}
+	m.chunks = append(m.chunks, make([]Node, max(n, chunkNodes)))
+	m.free = m.chunks[m.chunk]
 }
 
 func (m *memory) newTypes(n int) []Type {

@@ -9,26 +9,27 @@ type Kind uint8
 const (
 	Instruction Kind = iota
 	Label            // a position others point at
-	Line             // the source line, Value, begins here
+	Line             // the source line, its value, begins here
 	FrameMark        // a stack-map frame holds here: Body.Frame
 )
 
 // Node is one member of a body's list. It belongs to the body that made it, or that
 // it was lifted into, and lives as long as that body.
 //
-// Instructions are spelled one way: iload_1 and wide iload are Op Iload with an
-// Index, goto_w is Op Goto, ldc_w is Op Ldc. The spelling found is kept while it fits.
+// Instructions are spelled one way: iload_1 and wide iload are Iload with an index,
+// goto_w is Goto, ldc_w is Ldc. The spelling found is kept while it fits.
 type Node struct {
 	prev, next *Node
-	Target     *Node // the label a jump goes to
-	Value      int32 // immediate operand: constant, increment, array type, dimensions; line number
+	target     *Node // the label a jump goes to
+	value      int32 // immediate operand: constant, increment, array type, dimensions; line number
 	off        int32 // offset in the code it was lifted from, -1 for a new node
 	pos        int32 // offset the last lowering gave it
 	ref        int32 // a switch's, frame's place in the body; a line's in its table
-	Index      uint16
+	index      uint16
 	Kind       Kind
-	Op         opcode.Op
+	op         opcode.Op
 	form       form
+	size       uint8 // of an instruction that stands as it was found, in bytes; else 0
 }
 
 // form is how an instruction that has several spellings was spelled.
@@ -40,6 +41,25 @@ const (
 	plain
 	wide // behind a wide prefix, or with the _w opcode
 )
+
+// Op returns an instruction's opcode.
+func (n *Node) Op() opcode.Op { return n.op }
+
+// Index returns the slot or the constant pool index of an instruction.
+func (n *Node) Index() uint16 { return n.index }
+
+// Value returns the immediate operand of an instruction: a constant, an increment,
+// an array type, dimensions, an argument count; of a Line the line number.
+func (n *Node) Value() int32 { return n.value }
+
+// Target returns the label a jump goes to.
+func (n *Node) Target() *Node { return n.target }
+
+// Become makes n another instruction with a slot or constant pool index, in its
+// place and with its history.
+func (n *Node) Become(op opcode.Op, index uint16) {
+	n.op, n.index, n.target, n.value, n.form, n.size = op, index, nil, 0, shortest, 0
+}
 
 // Next returns the node behind n; the body's list ends with nil.
 func (n *Node) Next() *Node {
@@ -64,7 +84,7 @@ func (n *Node) Offset() int { return int(n.off) }
 func (n *Node) Position() int { return int(n.pos) }
 
 // Is reports whether n is an instruction with this opcode.
-func (n *Node) Is(op opcode.Op) bool { return n.Kind == Instruction && n.Op == op }
+func (n *Node) Is(op opcode.Op) bool { return n.Kind == Instruction && n.op == op }
 
 const rootKind Kind = 255
 

@@ -20,15 +20,15 @@ func (b *Body) NeedsFrames() bool { return b.Class.Major >= firstWithFrames }
 //	             near:   (frame)
 func (b *Body) widen() error {
 	for _, n := range b.lowered.far {
-		if !n.Op.IsConditional() {
+		if !n.op.IsConditional() {
 			n.form = wide
 			continue
 		}
-		near := b.New(Label)
+		near := b.NewLabel()
 		var mark *Node
 		if b.NeedsFrames() && !b.framed(n.next) {
 			if b.FrameBehind == nil {
-				return malformed(n.Op.String(), int(n.pos), "jumps too far, and no frame is known for what a longer jump needs")
+				return malformed(n.op.String(), int(n.pos), "jumps too far, and no frame is known for what a longer jump needs")
 			}
 			f, err := b.FrameBehind(n)
 			if err != nil {
@@ -36,14 +36,14 @@ func (b *Body) widen() error {
 			}
 			mark = b.NewFrame(f)
 		}
-		jump := b.NewJump(opcode.Goto, n.Target)
+		jump := b.NewJump(opcode.Goto, n.target)
 		jump.form = wide
 		b.InsertAfter(n, jump)
 		b.InsertAfter(jump, near)
 		if mark != nil {
 			b.InsertAfter(near, mark)
 		}
-		n.Op, n.Target = n.Op.Inverse(), near
+		n.op, n.target = n.op.Inverse(), near
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (p *printer) body(m *classfile.Member, a classfile.Attribute, b *code.Body)
 			p.line("%s:", p.names[n])
 			continue
 		case code.Line:
-			p.within(func() { p.node(n, fmt.Sprintf("line %d", n.Value)) })
+			p.within(func() { p.node(n, fmt.Sprintf("line %d", n.Value())) })
 		case code.FrameMark:
 			p.within(func() { p.frame(n, frames.next(b.Frame(n))) })
 		case code.Instruction:

@@ -77,11 +77,11 @@ func wrap(t *testing.T, c *classfile.Class, method string) {
 		case n.Kind == code.FrameMark:
 			f := b.Frame(n)
 			f.Form, f.Locals = code.Absolute, locals
-		case n.Kind == code.Instruction && n.Op.IsReturn():
+		case n.Kind == code.Instruction && n.Op().IsReturn():
 			leave(n)
 		}
 	}
-	start, end := b.New(code.Label), b.New(code.Label)
+	start, end := b.NewLabel(), b.NewLabel()
 	first := b.First()
 	b.InsertBefore(first, b.NewIndexed(opcode.Invokestatic, enter))
 	b.InsertBefore(first, b.NewIndexed(opcode.Lstore, slot))

@@ -46,12 +46,12 @@ func (p *printer) outline(b *code.Body) *outline {
 			o.label[len(o.ops)] = n
 		case code.Instruction:
 			o.ops = append(o.ops, n)
-			key := n.Op.String()
+			key := n.Op().String()
 			if size < mostText {
 				key += " " + p.operand(n)
 				size += len(key)
 			}
-			if n.Op == opcode.Tableswitch || n.Op == opcode.Lookupswitch {
+			if n.Op() == opcode.Tableswitch || n.Op() == opcode.Lookupswitch {
 				key += fmt.Sprint(b.Switch(n).Keys)
 			}
 			o.keys = append(o.keys, key)
@@ -118,8 +118,8 @@ func (m *naming) pair(old, n *code.Node) {
 }
 
 func (m *naming) targets(before, after *outline, old, n *code.Node) {
-	m.pair(old.Target, n.Target)
-	if n.Op != opcode.Tableswitch && n.Op != opcode.Lookupswitch {
+	m.pair(old.Target(), n.Target())
+	if n.Op() != opcode.Tableswitch && n.Op() != opcode.Lookupswitch {
 		return
 	}
 	s, t := before.body.Switch(old), after.body.Switch(n)

@@ -6,15 +6,14 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/code"
 )
 
-// Expand tells every frame of a body in full. Frames with the same locals share
-// them, so that they can be told apart from those that differ by where they lie.
+// Expand tells every frame of a body in full, as it was lifted: frames that were
+// added must be in full already. Frames with the same locals share them, so that
+// they can be told apart from those that differ by where they lie.
 func Expand(b *code.Body, initial []code.Type) error {
 	locals := initial
-	for n := b.First(); n != nil; n = n.Next() {
-		if n.Kind != code.FrameMark {
-			continue
-		}
-		f := b.Frame(n)
+	list := b.Frames()
+	for i := range list {
+		f := &list[i]
 		switch f.Form {
 		case code.SameFrame, code.SameLocals1, code.SameLocals1Far, code.SameFrameFar:
 		case code.FullFrame, code.Absolute:
@@ -22,7 +21,7 @@ func Expand(b *code.Body, initial []code.Type) error {
 		case code.ChopFrame, code.ChopFrame + 1, code.ChopFrame + 2:
 			drop := int(code.SameFrameFar - f.Form)
 			if drop > len(locals) {
-				return &FlowError{n.Offset(), fmt.Sprintf("a frame drops %d locals of %d", drop, len(locals))}
+				return &FlowError{-1, fmt.Sprintf("frame %d drops %d locals of %d", i, drop, len(locals))}
 			}
 			locals = locals[: len(locals)-drop : len(locals)-drop]
 		default:

@@ -10,15 +10,15 @@ import (
 // step changes the state as instruction n does.
 func (w *walker) step(s *State, n *code.Node) error {
 	pool := &w.body.Class.Pool
-	switch op := n.Op; op {
+	switch op := n.Op(); op {
 	case opcode.AconstNull:
 		s.push(code.Type{Item: code.Null})
 	case opcode.Aload:
-		s.push(s.load(n.Index))
+		s.push(s.load(n.Index()))
 	case opcode.Istore, opcode.Lstore, opcode.Fstore, opcode.Dstore, opcode.Astore:
-		s.store(n.Index, s.pop())
+		s.store(n.Index(), s.pop())
 	case opcode.Ldc, opcode.Ldc2W:
-		s.push(w.constant(n.Index))
+		s.push(w.constant(n.Index()))
 	case opcode.Aaload:
 		s.pop()
 		s.push(component(pool, s.pop(), w.resolve))
@@ -52,21 +52,21 @@ func (w *walker) step(s *State, n *code.Node) error {
 		s.push(code.Type{Item: code.Uninitialized, New: w.body.LabelBefore(n)})
 	case opcode.Newarray:
 		s.pop()
-		s.push(w.object(primitiveArray(n.Value)))
+		s.push(w.object(primitiveArray(n.Value())))
 	case opcode.Anewarray:
 		s.pop()
-		s.push(w.arrayOf(n.Index))
+		s.push(w.arrayOf(n.Index()))
 	case opcode.Multianewarray:
-		s.popN(int(n.Value))
-		s.push(code.Type{Item: code.Object, Class: n.Index})
+		s.popN(int(n.Value()))
+		s.push(code.Type{Item: code.Object, Class: n.Index()})
 	case opcode.Checkcast:
 		s.pop()
-		s.push(code.Type{Item: code.Object, Class: n.Index})
+		s.push(code.Type{Item: code.Object, Class: n.Index()})
 	default:
 		s.apply(op.Info().Effect)
 	}
 	if !s.ok {
-		return &FlowError{n.Offset(), n.Op.String() + " finds the stack or its local variable empty"}
+		return &FlowError{n.Offset(), n.Op().String() + " finds the stack or its local variable empty"}
 	}
 	return nil
 }
@@ -161,20 +161,20 @@ func (w *walker) constant(index uint16) code.Type {
 }
 
 func (w *walker) field(s *State, n *code.Node) error {
-	desc, err := w.body.Class.Pool.Descriptor(n.Index)
+	desc, err := w.body.Class.Pool.Descriptor(n.Index())
 	if err != nil {
 		return err
 	}
 	if len(desc) == 0 {
 		return &FlowError{n.Offset(), "a field with an empty descriptor"}
 	}
-	if n.Op == opcode.Putstatic || n.Op == opcode.Putfield {
+	if n.Op() == opcode.Putstatic || n.Op() == opcode.Putfield {
 		s.pop()
 	}
-	if n.Op == opcode.Getfield || n.Op == opcode.Putfield {
+	if n.Op() == opcode.Getfield || n.Op() == opcode.Putfield {
 		s.pop()
 	}
-	if n.Op == opcode.Getstatic || n.Op == opcode.Getfield {
+	if n.Op() == opcode.Getstatic || n.Op() == opcode.Getfield {
 		s.push(w.of(desc))
 	}
 	return nil
@@ -182,7 +182,7 @@ func (w *walker) field(s *State, n *code.Node) error {
 
 func (w *walker) invoke(s *State, n *code.Node) error {
 	pool := &w.body.Class.Pool
-	desc, err := pool.Descriptor(n.Index)
+	desc, err := pool.Descriptor(n.Index())
 	if err != nil {
 		return err
 	}
@@ -193,9 +193,9 @@ func (w *walker) invoke(s *State, n *code.Node) error {
 	if err := descriptor.EachArgument(desc, func([]byte) { s.pop() }); err != nil {
 		return err
 	}
-	if n.Op != opcode.Invokestatic && n.Op != opcode.Invokedynamic {
+	if n.Op() != opcode.Invokestatic && n.Op() != opcode.Invokedynamic {
 		receiver := s.pop()
-		if n.Op == opcode.Invokespecial {
+		if n.Op() == opcode.Invokespecial {
 			w.initialised(s, n, receiver)
 		}
 	}
@@ -216,7 +216,7 @@ func (w *walker) initialised(s *State, n *code.Node, receiver code.Type) {
 		s.initialise(receiver, code.Type{Item: code.Object, Class: w.body.Class.This})
 		w.inits = append(w.inits, n)
 	case code.Uninitialized:
-		class, _, _ := w.body.Class.Pool.Pair(n.Index)
+		class, _, _ := w.body.Class.Pool.Pair(n.Index())
 		s.initialise(receiver, code.Type{Item: code.Object, Class: class})
 	}
 }

@@ -112,7 +112,7 @@ func (w *walker) run(n *code.Node, from *State) error {
 		if err := w.step(s, n); err != nil {
 			return err
 		}
-		switch n.Op {
+		switch n.Op() {
 		case opcode.Tableswitch, opcode.Lookupswitch:
 			sw := w.body.Switch(n)
 			w.jump(sw.Default, s)
@@ -120,14 +120,14 @@ func (w *walker) run(n *code.Node, from *State) error {
 				w.jump(t, s)
 			}
 		case opcode.Jsr:
-			w.jump(n.Target, s)
+			w.jump(n.Target(), s)
 			s.pop() // the subroutine comes back without its return address
 		default:
-			if n.Target != nil {
-				w.jump(n.Target, s)
+			if n.Target() != nil {
+				w.jump(n.Target(), s)
 			}
 		}
-		if n.Op.EndsBlock() {
+		if n.Op().EndsBlock() {
 			return nil
 		}
 	}

@@ -160,48 +160,48 @@ func (c *compiler) node(n *code.Node) error {
 	if k, ok := lookupIntrinsic(c.class, n); ok {
 		return c.intrinsic(n, k)
 	}
-	info := n.Op.Info()
+	info := n.Op().Info()
 	switch {
-	case n.Op == opcode.Return:
+	case n.Op() == opcode.Return:
 		if s != isAfter {
 			return c.refuse("may return without the target having returned: what it throws must be thrown on")
 		}
 		add(item{act: actReturn})
-	case n.Op == opcode.Jsr || n.Op == opcode.Ret:
+	case n.Op() == opcode.Jsr || n.Op() == opcode.Ret:
 		return c.refuse("is compiled for a Java before 6; compile it with --release 8")
-	case n.Target != nil:
-		add(item{act: actJump, op: n.Op, num: c.label(n.Target)})
-	case n.Op == opcode.Tableswitch || n.Op == opcode.Lookupswitch:
+	case n.Target() != nil:
+		add(item{act: actJump, op: n.Op(), num: c.label(n.Target())})
+	case n.Op() == opcode.Tableswitch || n.Op() == opcode.Lookupswitch:
 		sw := c.body.Switch(n)
 		ch := choice{other: c.label(sw.Default), keys: append([]int32(nil), sw.Keys...)}
 		for _, t := range sw.Targets {
 			ch.targets = append(ch.targets, c.label(t))
 		}
-		add(item{act: actSwitch, op: n.Op, num: uint16(len(c.switches)), value: n.Value})
+		add(item{act: actSwitch, op: n.Op(), num: uint16(len(c.switches)), value: n.Value()})
 		c.switches = append(c.switches, ch)
 	case info.Shape == opcode.Local || info.Shape == opcode.IncLocal:
-		add(item{act: actLocal, op: n.Op, num: n.Index, value: n.Value})
+		add(item{act: actLocal, op: n.Op(), num: n.Index(), value: n.Value()})
 	case info.Shape == opcode.CP1, info.Shape == opcode.CP2, info.Shape == opcode.Interface,
 		info.Shape == opcode.Dynamic, info.Shape == opcode.MultiArray:
 		return c.useConstant(n, add)
 	default:
-		add(item{act: actPlain, op: n.Op, value: n.Value})
+		add(item{act: actPlain, op: n.Op(), value: n.Value()})
 	}
 	return nil
 }
 
 func (c *compiler) useConstant(n *code.Node, add func(item)) error {
-	no, err := c.constant(n.Index)
+	no, err := c.constant(n.Index())
 	if err != nil {
 		return err
 	}
 	switch tag := c.constants[no].tag; {
-	case n.Op == opcode.Ldc && tag == classfile.TagClass:
+	case n.Op() == opcode.Ldc && tag == classfile.TagClass:
 		c.atLeast(majorJava5)
-	case tag == classfile.TagInterfaceMethodref && n.Op != opcode.Invokeinterface:
+	case tag == classfile.TagInterfaceMethodref && n.Op() != opcode.Invokeinterface:
 		c.atLeast(majorJava8)
 	}
-	add(item{act: actConstant, op: n.Op, num: uint16(no), value: n.Value})
+	add(item{act: actConstant, op: n.Op(), num: uint16(no), value: n.Value()})
 	return nil
 }
 

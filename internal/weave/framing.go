@@ -25,11 +25,9 @@ func (s *splice) extendFrames() error {
 		return err
 	}
 	var had, have []code.Type
-	for n := b.First(); n != nil; n = n.Next() {
-		if n.Kind != code.FrameMark {
-			continue
-		}
-		f := b.Frame(n)
+	list := b.Frames()
+	for i := range list {
+		f := &list[i]
 		// Frames that share their locals go on sharing them.
 		if have == nil || len(f.Locals) != len(had) || unsafe.SliceData(f.Locals) != unsafe.SliceData(had) {
 			had = f.Locals

@@ -11,17 +11,11 @@ func (s *splice) insert(it *item, mark *code.Node) {
 	b := s.body
 	switch it.act {
 	case actPlain:
-		n := b.NewOp(it.op)
-		n.Value = it.value
-		b.InsertBefore(mark, n)
+		b.InsertBefore(mark, b.NewValue(it.op, it.value))
 	case actLocal:
-		n := b.NewIndexed(it.op, s.base+it.num)
-		n.Value = it.value
-		b.InsertBefore(mark, n)
+		b.InsertBefore(mark, b.NewOperands(it.op, s.base+it.num, it.value))
 	case actConstant:
-		n := b.NewIndexed(it.op, s.w.constant(s.t, s.im, int(it.num)))
-		n.Value = it.value
-		b.InsertBefore(mark, n)
+		b.InsertBefore(mark, b.NewOperands(it.op, s.w.constant(s.t, s.im, int(it.num)), it.value))
 	case actJump:
 		b.InsertBefore(mark, b.NewJump(it.op, s.label(it.num)))
 	case actLabel:
@@ -37,16 +31,15 @@ func (s *splice) insert(it *item, mark *code.Node) {
 		for _, no := range ch.targets {
 			sw.Targets = append(sw.Targets, s.label(no))
 		}
-		n := b.NewSwitch(it.op, sw)
-		n.Value = it.value
-		b.InsertBefore(mark, n)
+		b.InsertBefore(mark, b.NewSwitch(it.op, sw))
 	case actReturn:
-		if s.kind == 'V' {
-			b.InsertBefore(mark, b.NewOp(opcode.Return))
-			return
+		n := b.NewOp(opcode.Return)
+		if s.kind != 'V' {
+			b.InsertBefore(mark, b.NewIndexed(loadOp(s.kind), s.result))
+			n = b.NewOp(returnOp(s.kind))
 		}
-		b.InsertBefore(mark, b.NewIndexed(loadOp(s.kind), s.result))
-		b.InsertBefore(mark, b.NewOp(returnOp(s.kind)))
+		b.InsertBefore(mark, n)
+		s.returns = append(s.returns, n)
 	case actIntrinsic:
 		s.intrinsic(it, mark)
 	}
@@ -115,11 +108,9 @@ func (s *splice) pushInt(v int32, mark *code.Node) {
 	case v >= -1 && v <= 5:
 		n = b.NewOp(opcode.Op(int32(opcode.Iconst0) + v))
 	case v == int32(int8(v)):
-		n = b.NewOp(opcode.Bipush)
-		n.Value = v
+		n = b.NewValue(opcode.Bipush, v)
 	case v == int32(int16(v)):
-		n = b.NewOp(opcode.Sipush)
-		n.Value = v
+		n = b.NewValue(opcode.Sipush, v)
 	default:
 		n = b.NewIndexed(opcode.Ldc, s.w.class.Pool.AddInt(v))
 	}

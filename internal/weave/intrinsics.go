@@ -61,7 +61,7 @@ func lookupIntrinsic(c *classfile.Class, n *code.Node) (call, bool) {
 	if !n.Is(opcode.Invokestatic) {
 		return call{}, false
 	}
-	class, name, desc, err := c.Pool.Member(n.Index)
+	class, name, desc, err := c.Pool.Member(n.Index())
 	if err != nil || string(class) != intrinsicsClass {
 		return call{}, false
 	}

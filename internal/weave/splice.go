@@ -51,7 +51,6 @@ func (g *target) around(t *Template) error {
 	if err := s.fits(); err != nil {
 		return err
 	}
-	g.findReturns()
 	s.inline = t.epilog != nil && len(g.returns) <= mostCopies
 	if !s.inline {
 		if err := g.findSurplus(); err != nil {
@@ -159,10 +158,10 @@ func (s *splice) enclose() {
 	if s.inline {
 		s.copyEpilog()
 	} else {
-		s.epilog = b.New(code.Label)
+		s.epilog = b.NewLabel()
 		falls = s.leadReturns()
 	}
-	s.end = b.New(code.Label)
+	s.end = b.NewLabel()
 	b.InsertBefore(nil, s.end)
 	s.begin = s.beginning()
 	mark := b.First()
@@ -197,7 +196,7 @@ func (s *splice) copyEpilog() {
 	b := s.body
 	s.gaps = s.w.gaps[:0]
 	for _, n := range s.returns {
-		g := gap{b.New(code.Label), b.New(code.Label)}
+		g := gap{b.NewLabel(), b.NewLabel()}
 		b.InsertBefore(n, g.end)
 		for i := range s.t.epilog {
 			s.insert(&s.t.epilog[i], n)
@@ -250,7 +249,9 @@ func (s *splice) leadReturns() (falls bool) {
 			n.Become(storeOp(s.kind), s.result)
 		}
 	}
-	return falls && len(s.returns) == 1
+	falls = falls && len(s.returns) == 1
+	s.returns = s.returns[:0] // the template's take their place
+	return falls
 }
 
 // beginning returns the label from which on blocks may enclose the target: its
@@ -259,7 +260,7 @@ func (s *splice) leadReturns() (falls bool) {
 func (s *splice) beginning() *code.Node {
 	b := s.body
 	if !s.constructor {
-		l := b.New(code.Label)
+		l := b.NewLabel()
 		b.InsertBefore(b.First(), l)
 		return l
 	}
@@ -273,7 +274,7 @@ func (s *splice) beginning() *code.Node {
 		b.InsertAfter(load, store)
 		at = store
 	}
-	l := b.New(code.Label)
+	l := b.NewLabel()
 	b.InsertAfter(at, l)
 	return l
 }
@@ -301,7 +302,7 @@ func (s *splice) keep(mark *code.Node) {
 // label returns a label of the template.
 func (s *splice) label(no uint16) *code.Node {
 	if s.labels[no] == nil {
-		s.labels[no] = s.body.New(code.Label)
+		s.labels[no] = s.body.NewLabel()
 	}
 	return s.labels[no]
 }
@@ -359,7 +360,7 @@ func (s *splice) addBlock(h code.Handler) {
 // noteThrown adds the code that remembers what the target throws and throws it on.
 func (s *splice) noteThrown() *code.Node {
 	b := s.body
-	l := b.New(code.Label)
+	l := b.NewLabel()
 	b.InsertBefore(nil, l)
 	if b.NeedsFrames() {
 		throwable := code.Type{Item: code.Object, Class: s.w.class.Pool.AddClass("java/lang/Throwable")}

@@ -58,7 +58,7 @@ func flow(b *code.Body, sentinel *code.Node) map[*code.Node]state {
 			for _, t := range targets(b, n) {
 				changed = reach(t, out) || changed
 			}
-			ends := n.Kind == code.Instruction && n.Op.EndsBlock()
+			ends := n.Kind == code.Instruction && n.Op().EndsBlock()
 			if next := n.Next(); next != nil && !ends {
 				changed = reach(next, out) || changed
 			}
@@ -71,11 +71,11 @@ func targets(b *code.Body, n *code.Node) []*code.Node {
 	switch {
 	case n.Kind != code.Instruction:
 		return nil
-	case n.Op == opcode.Tableswitch || n.Op == opcode.Lookupswitch:
+	case n.Op() == opcode.Tableswitch || n.Op() == opcode.Lookupswitch:
 		s := b.Switch(n)
 		return append([]*code.Node{s.Default}, s.Targets...)
-	case n.Target != nil:
-		return []*code.Node{n.Target}
+	case n.Target() != nil:
+		return []*code.Node{n.Target()}
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body) error {
 		static:  m.Access.Has(classfile.AccStatic),
 		args:    g.args[:0],
 		initial: g.initial[:0],
-		returns: g.returns[:0],
+		returns: append(g.returns[:0], body.Returns()...),
 	}
 	g.constructor = string(name) == "<init>" && w.class.Super != 0
 	return nil
@@ -79,7 +79,7 @@ func (g *target) prepare() error {
 func (g *target) empty() bool {
 	for n := g.body.First(); n != nil; n = n.Next() {
 		if n.Kind == code.Instruction {
-			return n.Op == opcode.Return
+			return n.Op() == opcode.Return
 		}
 	}
 	return false
@@ -129,17 +129,17 @@ func (g *target) findSuper() error {
 			continue
 		}
 		switch {
-		case n.Op == opcode.Astore && n.Index == 0:
+		case n.Op() == opcode.Astore && n.Index() == 0:
 			g.slot0 = true
-		case n.Op == opcode.New:
+		case n.Op() == opcode.New:
 			made++
-		case n.Op == opcode.Invokespecial && g.w.initCall(n.Index):
+		case n.Op() == opcode.Invokespecial && g.w.initCall(n.Index()):
 			if made == 0 {
 				g.superCall = n
 				return g.checkSuper()
 			}
 			made--
-		case n.Target != nil || n.Op.EndsBlock():
+		case n.Target() != nil || n.Op().EndsBlock():
 			return g.searchSuper()
 		}
 	}
@@ -187,16 +187,6 @@ var deltas = func() (d [256]int8) {
 	return d
 }()
 
-// findReturns lists the returns.
-func (g *target) findReturns() {
-	g.returns, g.surplus = g.returns[:0], nil
-	for n := g.body.First(); n != nil; n = n.Next() {
-		if n.Kind == code.Instruction && n.Op.IsReturn() {
-			g.returns = append(g.returns, n)
-		}
-	}
-}
-
 // findSurplus finds out what returns leave on the stack besides the result. A
 // compiler leaves nothing, but the JVM does not mind.
 func (g *target) findSurplus() error {
@@ -209,15 +199,15 @@ func (g *target) findSurplus() error {
 			}
 			continue
 		}
-		if n.Op.IsReturn() && (!known || depth != want) {
+		if n.Op().IsReturn() && (!known || depth != want) {
 			return g.walkReturns(want)
 		}
-		if d := deltas[n.Op]; d != opcode.UnknownDelta {
+		if d := deltas[n.Op()]; d != opcode.UnknownDelta {
 			depth += int(d)
 		} else {
 			depth += g.w.effect(n)
 		}
-		if n.Op.EndsBlock() {
+		if n.Op().EndsBlock() {
 			// Behind it a class with frames has one; older classes are walked.
 			known = false
 		}
@@ -233,7 +223,7 @@ func (g *target) walkReturns(want int) error {
 		}
 	}
 	_, err := frames.Walk(g.body, g.member, false, func(n *code.Node, s *frames.State) {
-		if n.Op.IsReturn() && frames.Slots(s.Stack) != want {
+		if n.Op().IsReturn() && frames.Slots(s.Stack) != want {
 			if g.surplus == nil {
 				g.surplus = make(map[*code.Node][]code.Type)
 			}

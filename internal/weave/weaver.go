@@ -201,24 +201,24 @@ func (w *Weaver) labels(n int) []*code.Node {
 // effect returns how many slots a call, a field access or the loading of a constant
 // changes the stack by.
 func (w *Weaver) effect(n *code.Node) int {
-	switch n.Op {
+	switch n.Op() {
 	case opcode.Ldc:
 		return 1
 	case opcode.Ldc2W:
 		return 2
 	case opcode.Multianewarray:
-		return 1 - int(n.Value)
+		return 1 - int(n.Value())
 	}
 	var d int
-	if int(n.Index) >= len(w.effects) {
-		d = w.readEffect(n.Index, n.Op) // an entry a template brought
-	} else if e := w.effects[n.Index]; e != 0 {
+	if int(n.Index()) >= len(w.effects) {
+		d = w.readEffect(n.Index(), n.Op()) // an entry a template brought
+	} else if e := w.effects[n.Index()]; e != 0 {
 		d = int(e >> 1)
 	} else {
-		d = w.readEffect(n.Index, n.Op)
-		w.effects[n.Index] = int16(d)<<1 | 1
+		d = w.readEffect(n.Index(), n.Op())
+		w.effects[n.Index()] = int16(d)<<1 | 1
 	}
-	switch n.Op {
+	switch n.Op() {
 	case opcode.Getfield:
 		return d - 1
 	case opcode.Putfield:
