@@ -128,7 +128,7 @@ func (p *Pool) addRef(tag Tag, ref uint16) uint16 {
 // that of its equal.
 func (p *Pool) intern(mark int) uint16 {
 	e := p.tail[mark:]
-	h := uint32(maphash.Bytes(seed, e))
+	h := entryHash(e)
 	if i, ok := p.lookup(h, func(i uint16) bool {
 		off := p.at[i]
 		return off&added != 0 && equalEntry(p.tail[off&^added:mark], e)
@@ -157,6 +157,15 @@ func (p *Pool) intern(mark int) uint16 {
 // length follows from its first three bytes, so a common prefix is equality.
 func equalEntry(have, e []byte) bool {
 	return len(have) >= len(e) && string(have[:len(e)]) == string(e)
+}
+
+// entryHash hashes an encoded entry. Most that are added are short, and numbers or
+// references: those are mixed by hand.
+func entryHash(e []byte) uint32 {
+	if len(e) == 5 {
+		return (binary.BigEndian.Uint32(e[1:]) + uint32(e[0])<<24) * 0x9E3779B1 >> 7
+	}
+	return uint32(maphash.Bytes(seed, e))
 }
 
 func classHash(name []byte) uint32 { return ^uint32(maphash.Bytes(seed, name)) }
@@ -206,7 +215,7 @@ func (p *Pool) grow() {
 		seen[i] = true
 		raw, _ := p.Raw(i)
 		if p.at[i]&added != 0 {
-			p.put(uint32(maphash.Bytes(seed, raw)), i)
+			p.put(entryHash(raw), i)
 		}
 		if name, err := p.ClassName(i); err == nil && t.classes {
 			p.put(classHash(name), i)

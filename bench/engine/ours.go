@@ -33,14 +33,30 @@ func builtinTemplate(name string) (*weave.Template, error) {
 	return weave.CompileTemplate(class, method)
 }
 
+// warm is what stays between rounds: the memory of the engine, as a command that
+// weaves class after class has it. The JVM side keeps its heap and compiled code.
+var warm = struct {
+	class   classfile.Class
+	lifter  code.Lifter
+	weavers []*weave.Weaver
+	out     [][]byte
+}{}
+
+// warmUp makes a weaver for each goroutine.
+func warmUp(workers int) {
+	for len(warm.weavers) < workers {
+		warm.weavers = append(warm.weavers, weave.NewWeaver())
+		warm.out = append(warm.out, nil)
+	}
+}
+
 // liftRound parses every class and lifts every body.
 func liftRound(classes [][]byte) (sample, error) {
 	before := spent()
 	start := time.Now()
-	var lifter code.Lifter
+	class, lifter := &warm.class, &warm.lifter
 	for _, data := range classes {
-		class, err := classfile.Parse(data)
-		if err != nil {
+		if err := class.Read(data); err != nil {
 			return sample{}, err
 		}
 		for i := range class.Methods {
@@ -58,21 +74,26 @@ func weaveRound(classes [][]byte, template *weave.Template, workers int) (sample
 	templates := []*weave.Template{template}
 	pick := func(weave.MethodInfo) []*weave.Template { return templates }
 	errs := make([]error, workers)
+	warmUp(workers)
 	before := spent()
 	start := time.Now()
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for worker := range workers {
 		group.Go(func() {
-			weaver := weave.NewWeaver()
+			weaver, out := warm.weavers[worker], warm.out[worker]
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(classes) {
 					return
 				}
-				if _, err := weaver.Weave(classes[i], pick); err != nil {
+				result, err := weaver.Append(out[:0], classes[i], pick)
+				if err != nil {
 					errs[worker] = err
 					return
+				}
+				if cap(result.Bytes) > cap(out) {
+					out = result.Bytes
 				}
 			}
 		})

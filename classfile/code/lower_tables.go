@@ -17,7 +17,9 @@ func (b *Body) appendTables(dst []byte) ([]byte, error) {
 	dst = u2(dst, len(b.Handlers))
 	for i := range b.Handlers {
 		h := &b.Handlers[i]
-		dst = u2(dst, int(h.Start.pos), int(h.End.pos), int(h.Entry.pos), int(h.Catch))
+		start, end, entry, catch := h.Start.pos, h.End.pos, h.Entry.pos, h.Catch
+		dst = append(dst, byte(start>>8), byte(start), byte(end>>8), byte(end),
+			byte(entry>>8), byte(entry), byte(catch>>8), byte(catch))
 	}
 	if b.lines.shuffled {
 		slices.SortStableFunc(b.lowered.lines, func(x, y *Node) int { return int(x.ref - y.ref) })
@@ -92,7 +94,9 @@ func (b *Body) appendVars(dst []byte, table uint16) []byte {
 		if v.table != table {
 			continue
 		}
-		dst = u2(dst, int(v.Start.pos), int(v.End.pos-v.Start.pos), int(v.Name), int(v.Descriptor), int(v.Slot))
+		start, size := v.Start.pos, v.End.pos-v.Start.pos
+		dst = append(dst, byte(start>>8), byte(start), byte(size>>8), byte(size), byte(v.Name>>8), byte(v.Name),
+			byte(v.Descriptor>>8), byte(v.Descriptor), byte(v.Slot>>8), byte(v.Slot))
 		count++
 	}
 	dst[mark], dst[mark+1] = byte(count>>8), byte(count)

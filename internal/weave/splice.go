@@ -196,12 +196,15 @@ func (s *splice) copyEpilog() {
 	b := s.body
 	s.gaps = s.w.gaps[:0]
 	for _, n := range s.returns {
-		g := gap{b.NewLabel(), b.NewLabel()}
+		g := gap{end: b.NewLabel()}
 		b.InsertBefore(n, g.end)
 		for i := range s.t.epilog {
 			s.insert(&s.t.epilog[i], n)
 		}
-		b.InsertAfter(n, g.begin)
+		if !last(n) {
+			g.begin = b.NewLabel()
+			b.InsertAfter(n, g.begin)
+		}
 		s.gaps = append(s.gaps, g)
 	}
 	s.w.gaps = s.gaps
@@ -224,7 +227,6 @@ func (s *splice) takeFirstLine() *code.Node {
 func (s *splice) leadReturns() (falls bool) {
 	b := s.body
 	for _, n := range s.returns {
-		last := n.Next() == nil || n.Next().Kind == code.Label && n.Next().Next() == nil
 		for _, t := range s.surplus[n] {
 			op := opcode.Pop
 			if t.Slots() == 2 {
@@ -233,7 +235,7 @@ func (s *splice) leadReturns() (falls bool) {
 			// What lies deepest is popped last: each goes in front of the one before.
 			b.InsertAfter(n, b.NewOp(op))
 		}
-		if !last || s.surplus[n] != nil {
+		if !last(n) || s.surplus[n] != nil {
 			jump := b.NewJump(opcode.Goto, s.epilog)
 			at := n
 			for range s.surplus[n] {
@@ -254,12 +256,22 @@ func (s *splice) leadReturns() (falls bool) {
 	return falls
 }
 
+// last reports whether nothing but a label stands behind n.
+func last(n *code.Node) bool {
+	next := n.Next()
+	return next == nil || next.Kind == code.Label && next.Next() == nil
+}
+
 // beginning returns the label from which on blocks may enclose the target: its
 // first instruction, or, in a constructor, where this has become an object, behind
-// the copy of it that the template wants. It is nil where that never happens.
+// the copy of it that the template wants. It is nil where that never happens, and
+// where nobody asks.
 func (s *splice) beginning() *code.Node {
 	b := s.body
 	if !s.constructor {
+		if !s.t.uses.thrown {
+			return nil // the template's own labels do
+		}
 		l := b.NewLabel()
 		b.InsertBefore(b.First(), l)
 		return l
@@ -341,7 +353,9 @@ func (s *splice) addAround(h code.Handler) {
 	for _, g := range s.gaps {
 		h.End = g.end
 		s.addBlock(h)
-		h.Start = g.begin
+		if h.Start = g.begin; h.Start == nil {
+			return // the target ends here
+		}
 	}
 	h.End = end
 	s.addBlock(h)

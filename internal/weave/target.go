@@ -48,12 +48,12 @@ func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body) error {
 	if !ok {
 		return &classfile.FormatError{Structure: "method descriptor", Detail: "not a method descriptor: " + string(desc)}
 	}
-	*g = target{w: w, member: m, body: body, name: name, desc: desc, kind: computational(ret),
-		static:  m.Access.Has(classfile.AccStatic),
-		args:    g.args[:0],
-		initial: g.initial[:0],
-		returns: append(g.returns[:0], body.Returns()...),
-	}
+	// Field by field: the memory of the lists is kept.
+	g.w, g.member, g.body, g.name, g.desc = w, m, body, name, desc
+	g.kind, g.static = computational(ret), m.Access.Has(classfile.AccStatic)
+	g.args, g.initial = g.args[:0], g.initial[:0]
+	g.expanded, g.noSuper, g.slot0, g.superCall, g.surplus = false, false, false, nil, nil
+	g.returns = append(g.returns[:0], body.Returns()...)
 	g.constructor = string(name) == "<init>" && w.class.Super != 0
 	return nil
 }
@@ -91,6 +91,9 @@ func (g *target) expand() error {
 		return nil
 	}
 	g.expanded = true
+	if !g.body.HasFrames() {
+		return nil
+	}
 	if err := g.atEntry(); err != nil {
 		return err
 	}

@@ -1,9 +1,9 @@
 package weave
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
@@ -53,7 +53,6 @@ type Weaver struct {
 	kept     []keptArg
 	gaps     []gap
 	bodies   []byte
-	out      []byte
 	shifts   []code.Shift
 }
 
@@ -74,25 +73,26 @@ func NewWeaver() *Weaver {
 // first outermost. A method that cannot be woven is left alone and has its reason in
 // the result; an error means that the class as a whole could not be read.
 func (w *Weaver) Weave(class []byte, pick func(MethodInfo) []*Template) (*Result, error) {
-	if err := w.class.Read(class); err != nil {
+	res, err := w.Append(nil, class, pick)
+	if err != nil {
 		return nil, err
 	}
-	name, err := w.class.Pool.ClassName(w.class.This)
-	if err != nil {
-		return nil, fmt.Errorf("this class: %w", err)
+	return &res, nil
+}
+
+// Append is Weave that writes the woven class behind dst, into its memory where
+// there is room.
+func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (Result, error) {
+	if err := w.read(class); err != nil {
+		return Result{}, err
 	}
-	w.className = view(name)
-	w.idPrefix = fnv(fnv(fnvStart, w.className), ".")
-	w.effects = cleared(w.effects, w.class.Pool.Len())
-	w.inits = cleared(w.inits, w.class.Pool.Len())
-	w.imported, w.bodies = w.imported[:0], w.bodies[:0]
-	res := &Result{Methods: make([]MethodResult, 0, len(w.class.Methods))}
+	res := Result{Methods: make([]MethodResult, 0, len(w.class.Methods))}
 	woven := false
 	for i := range w.class.Methods {
 		m := &w.class.Methods[i]
 		name, desc, err := w.class.MemberName(m)
 		if err != nil {
-			return nil, fmt.Errorf("method %d: %w", i, err)
+			return Result{}, fmt.Errorf("method %d: %w", i, err)
 		}
 		a := w.class.Find(m.Attributes, classfile.KindCode)
 		templates := pick(MethodInfo{w.className, view(name), view(desc), m.Access, a != nil})
@@ -108,24 +108,43 @@ func (w *Weaver) Weave(class []byte, pick func(MethodInfo) []*Template) (*Result
 	if !woven {
 		return res, nil
 	}
-	if w.out, err = w.class.Append(w.out[:0]); err != nil {
-		if errors.Is(err, classfile.ErrPoolFull) {
-			return abandon(res, &Reason{Kind: PoolFull}), nil
-		}
-		return nil, err
+	start := len(dst)
+	dst, err := w.class.Append(slices.Grow(dst, len(class)+len(class)/2+1024))
+	switch {
+	case errors.Is(err, classfile.ErrPoolFull):
+		abandon(&res, &Reason{Kind: PoolFull})
+		return res, nil
+	case err != nil:
+		return Result{}, err
 	}
-	res.Bytes = bytes.Clone(w.out)
+	res.Bytes = dst[start:]
 	return res, nil
 }
 
+// read parses a class and forgets the one before.
+func (w *Weaver) read(class []byte) error {
+	if err := w.class.Read(class); err != nil {
+		return err
+	}
+	name, err := w.class.Pool.ClassName(w.class.This)
+	if err != nil {
+		return fmt.Errorf("this class: %w", err)
+	}
+	w.className = view(name)
+	w.idPrefix = fnv(fnv(fnvStart, w.className), ".")
+	w.effects = cleared(w.effects, w.class.Pool.Len())
+	w.inits = cleared(w.inits, w.class.Pool.Len())
+	w.imported, w.bodies = w.imported[:0], w.bodies[:0]
+	return nil
+}
+
 // abandon leaves a whole class alone.
-func abandon(res *Result, reason *Reason) *Result {
+func abandon(res *Result, reason *Reason) {
 	for i := range res.Methods {
 		if r := &res.Methods[i]; r.Woven {
 			r.Woven, r.Reason, r.Offsets = false, reason, nil
 		}
 	}
-	return res
 }
 
 // method weaves templates around one method, from the innermost out.
