@@ -31,9 +31,6 @@ type splice struct {
 	gaps   []gap      // what blocks leave out of it
 }
 
-// gap is an epilog within the target: blocks end before it and begin again behind.
-type gap struct{ end, begin *code.Node }
-
 // mostCopies is how many returns may have an epilog of their own. A copy of a short
 // one is no longer than a jump, but each costs every block an entry.
 const mostCopies = 6
@@ -51,7 +48,7 @@ func (g *target) around(t *Template) error {
 	if err := s.fits(); err != nil {
 		return err
 	}
-	s.inline = t.epilog != nil && len(g.returns) <= mostCopies
+	s.inline = t.epilog != nil && len(g.returns) <= mostCopies && len(g.later) == 0
 	if !s.inline {
 		if err := g.findSurplus(); err != nil {
 			return err
@@ -262,35 +259,6 @@ func last(n *code.Node) bool {
 	return next == nil || next.Kind == code.Label && next.Next() == nil
 }
 
-// beginning returns the label from which on blocks may enclose the target: its
-// first instruction, or, in a constructor, where this has become an object, behind
-// the copy of it that the template wants. It is nil where that never happens, and
-// where nobody asks.
-func (s *splice) beginning() *code.Node {
-	b := s.body
-	if !s.constructor {
-		if !s.t.uses.thrown {
-			return nil // the template's own labels do
-		}
-		l := b.NewLabel()
-		b.InsertBefore(b.First(), l)
-		return l
-	}
-	if s.superCall == nil {
-		return nil
-	}
-	at := s.superCall
-	if s.self != 0 {
-		load, store := b.NewIndexed(opcode.Aload, 0), b.NewIndexed(opcode.Astore, s.self)
-		b.InsertAfter(at, load)
-		b.InsertAfter(load, store)
-		at = store
-	}
-	l := b.NewLabel()
-	b.InsertAfter(at, l)
-	return l
-}
-
 // keep initialises the variables the weaver adds, before the prolog.
 func (s *splice) keep(mark *code.Node) {
 	b := s.body
@@ -317,73 +285,4 @@ func (s *splice) label(no uint16) *code.Node {
 		s.labels[no] = s.body.NewLabel()
 	}
 	return s.labels[no]
-}
-
-// blocks adds the template's exception blocks behind, so around, the target's.
-func (s *splice) blocks() {
-	if s.t.uses.thrown && s.begin != nil {
-		s.addAround(code.Handler{Start: s.begin, End: s.end, Entry: s.noteThrown()})
-	}
-	for i := range s.t.handlers {
-		k := &s.t.handlers[i]
-		h := code.Handler{Start: s.label(k.start), End: s.label(k.end), Entry: s.label(k.entry)}
-		if k.catch >= 0 {
-			h.Catch = s.w.constant(s.t, s.im, k.catch)
-		}
-		if !k.around {
-			s.addBlock(h)
-			continue
-		}
-		if s.constructor {
-			if s.begin == nil {
-				continue
-			}
-			h.Start = s.begin
-		}
-		if s.inline {
-			h.End = s.end
-		}
-		s.addAround(h)
-	}
-}
-
-// addAround adds a block around the target, in pieces that leave epilogs out.
-func (s *splice) addAround(h code.Handler) {
-	end := h.End
-	for _, g := range s.gaps {
-		h.End = g.end
-		s.addBlock(h)
-		if h.Start = g.begin; h.Start == nil {
-			return // the target ends here
-		}
-	}
-	h.End = end
-	s.addBlock(h)
-}
-
-// addBlock adds a block unless it is empty, which no class file may have.
-func (s *splice) addBlock(h code.Handler) {
-	for n := h.Start; n != h.End; n = n.Next() {
-		if n.Kind == code.Instruction {
-			s.body.Handlers = append(s.body.Handlers, h)
-			return
-		}
-	}
-}
-
-// noteThrown adds the code that remembers what the target throws and throws it on.
-func (s *splice) noteThrown() *code.Node {
-	b := s.body
-	l := b.NewLabel()
-	b.InsertBefore(nil, l)
-	if b.NeedsFrames() {
-		throwable := code.Type{Item: code.Object, Class: s.w.class.Pool.AddClass("java/lang/Throwable")}
-		f := s.frame(isThrown, s.t.across, nil)
-		f.Stack = []code.Type{throwable}
-		b.InsertBefore(nil, b.NewFrame(f))
-	}
-	b.InsertBefore(nil, b.NewOp(opcode.Dup))
-	b.InsertBefore(nil, b.NewIndexed(opcode.Astore, s.thrown))
-	b.InsertBefore(nil, b.NewOp(opcode.Athrow))
-	return l
 }

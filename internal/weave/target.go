@@ -1,6 +1,8 @@
 package weave
 
 import (
+	"slices"
+
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
@@ -23,13 +25,18 @@ type target struct {
 	initial     []code.Type // locals at entry
 	expanded    bool        // frames are told in full
 
-	superCall *code.Node // in a constructor, the call that initialises this
-	noSuper   bool       // it has none: it never gets that far
+	superCall *code.Node // in a constructor, the call that initialises this; nil: it never gets that far
+	later     []region   // code behind it where this is not initialised either
 	slot0     bool       // something is stored in local 0
 
 	returns []*code.Node
 	surplus map[*code.Node][]code.Type // what a return leaves on the stack, if anything
 }
+
+// region is a piece of a constructor that runs before the call of super(...): from a
+// frame up to such a call, or to a frame that says otherwise, or, where both are nil,
+// to the end.
+type region struct{ frame, call, until *code.Node }
 
 // argument is one argument of the target, not counting this.
 type argument struct {
@@ -52,7 +59,7 @@ func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body) error {
 	g.w, g.member, g.body, g.name, g.desc = w, m, body, name, desc
 	g.kind, g.static = computational(ret), m.Access.Has(classfile.AccStatic)
 	g.args, g.initial = g.args[:0], g.initial[:0]
-	g.expanded, g.noSuper, g.slot0, g.superCall, g.surplus = false, false, false, nil, nil
+	g.expanded, g.slot0, g.superCall, g.later, g.surplus = false, false, nil, g.later[:0], nil
 	g.returns = append(g.returns[:0], body.Returns()...)
 	g.constructor = string(name) == "<init>" && w.class.Super != 0
 	return nil
@@ -139,7 +146,7 @@ func (g *target) findSuper() error {
 		case n.Op() == opcode.Invokespecial && g.w.initCall(n.Index()):
 			if made == 0 {
 				g.superCall = n
-				return g.checkSuper()
+				return g.findLater(nil)
 			}
 			made--
 		case n.Target() != nil || n.Op().EndsBlock():
@@ -152,31 +159,36 @@ func (g *target) findSuper() error {
 // searchSuper finds it where control branches before.
 func (g *target) searchSuper() error {
 	inits, err := frames.Walk(g.body, g.member, false, nil)
-	if err != nil {
+	if err != nil || len(inits) == 0 {
 		return err
 	}
-	switch len(inits) {
-	case 0:
-		g.noSuper = true
-		return nil
-	case 1:
-		g.superCall = inits[0]
-		return g.checkSuper()
+	if len(inits) > 1 && !g.body.NeedsFrames() {
+		return &Reason{Kind: OddConstructor}
 	}
-	return &Reason{Kind: OddConstructor}
+	return g.findLater(inits)
 }
 
-// checkSuper makes sure that all code before the call stands before it: a block
-// that begins behind it would enclose the rest.
-func (g *target) checkSuper() error {
-	for n := g.superCall; n != nil; n = n.Next() {
-		if n.Kind != code.FrameMark {
-			continue
-		}
-		for _, t := range g.body.Frame(n).Locals {
-			if t.Item == code.UninitializedThis {
-				return &Reason{OddConstructor, "code that runs before it stands behind it"}
-			}
+// findLater finds code that runs before the call of super(...) but stands behind it,
+// or behind the first of several: frames tell. Compilers put none there, but those
+// of dynamic languages choose among several calls.
+func (g *target) findLater(inits []*code.Node) error {
+	n := g.superCall
+	if n == nil {
+		n = g.body.First()
+	}
+	for before := g.superCall == nil; n != nil; n = n.Next() {
+		switch {
+		case n.Kind == code.FrameMark && uninitialised(g.body.Frame(n).Locals) && !before:
+			before = true
+			g.later = append(g.later, region{frame: n})
+		case n.Kind == code.FrameMark && before && g.superCall != nil && !uninitialised(g.body.Frame(n).Locals):
+			before = false
+			g.later[len(g.later)-1].until = n
+		case slices.Contains(inits, n) && g.superCall == nil:
+			before, g.superCall = false, n
+		case slices.Contains(inits, n) && before:
+			before = false
+			g.later[len(g.later)-1].call = n
 		}
 	}
 	return nil
