@@ -110,8 +110,10 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 			pos += int32(n.size)
 			continue
 		}
-		dst = append(dst, b.text[from:to]...)
-		from, to = 0, 0
+		if from != to {
+			dst = append(dst, b.text[from:to]...)
+			from, to = 0, 0
+		}
 		op := n.op
 		switch spellings[op].shape {
 		case opcode.None:

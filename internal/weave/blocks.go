@@ -61,11 +61,14 @@ func (s *splice) afterSuper(call *code.Node) *code.Node {
 // blocks adds the template's exception blocks behind, so around, the target's.
 func (s *splice) blocks() {
 	if s.t.uses.thrown && s.begin != nil {
-		s.addAround(code.Handler{Start: s.begin, End: s.end, Entry: s.noteThrown()})
+		s.addAround(code.Handler{Start: s.begin, End: s.note, Entry: s.note})
 	}
 	for i := range s.t.handlers {
 		k := &s.t.handlers[i]
-		h := code.Handler{Start: s.label(k.start), End: s.label(k.end), Entry: s.label(k.entry)}
+		h := code.Handler{Start: s.label(k.start), End: s.end, Entry: s.label(k.entry)}
+		if !k.around || !s.inline {
+			h.End = s.label(k.end)
+		}
 		if k.catch >= 0 {
 			h.Catch = s.w.constant(s.t, s.im, k.catch)
 		}
@@ -78,9 +81,6 @@ func (s *splice) blocks() {
 				continue
 			}
 			h.Start = s.begin
-		}
-		if s.inline {
-			h.End = s.end
 		}
 		s.addAround(h)
 	}
@@ -102,7 +102,7 @@ func (s *splice) addAround(h code.Handler) {
 
 // addBlock adds a block unless it is empty, which no class file may have.
 func (s *splice) addBlock(h code.Handler) {
-	for n := h.Start; n != h.End; n = n.Next() {
+	for n := h.Start; n != nil && n != h.End; n = n.Next() {
 		if n.Kind == code.Instruction {
 			s.body.Handlers = append(s.body.Handlers, h)
 			return
@@ -110,11 +110,12 @@ func (s *splice) addBlock(h code.Handler) {
 	}
 }
 
-// noteThrown adds the code that remembers what the target throws and throws it on.
-func (s *splice) noteThrown() *code.Node {
+// noteThrown adds code that remembers what the target throws and throws it on. It
+// stands right behind the target, inside the template's blocks around it.
+func (s *splice) noteThrown() {
 	b := s.body
-	l := b.NewLabel()
-	b.InsertBefore(nil, l)
+	s.note = b.NewLabel()
+	b.InsertBefore(nil, s.note)
 	if b.NeedsFrames() {
 		throwable := code.Type{Item: code.Object, Class: s.w.class.Pool.AddClass("java/lang/Throwable")}
 		f := s.frame(isThrown, s.t.across, nil)
@@ -124,5 +125,4 @@ func (s *splice) noteThrown() *code.Node {
 	b.InsertBefore(nil, b.NewOp(opcode.Dup))
 	b.InsertBefore(nil, b.NewIndexed(opcode.Astore, s.thrown))
 	b.InsertBefore(nil, b.NewOp(opcode.Athrow))
-	return l
 }

@@ -57,6 +57,7 @@ func (c *compiler) compile() error {
 		return err
 	}
 	c.epilog = c.straightEpilog()
+	c.rest = c.withoutEpilog()
 	return nil
 }
 

@@ -63,3 +63,31 @@ func (c *compiler) inBlock(at int, place map[uint16]int) bool {
 	}
 	return false
 }
+
+// withoutEpilog returns the items behind the target that are left when every return
+// has its own epilog: what runs when the target throws.
+func (c *compiler) withoutEpilog() []item {
+	used := make(map[uint16]bool)
+	for _, b := range c.handlers {
+		used[b.start], used[b.entry] = true, true
+		used[b.end] = used[b.end] || !b.around
+	}
+	for _, it := range c.items {
+		if it.act == actJump && it.state != isAfter {
+			used[it.num] = true
+		}
+	}
+	var rest []item
+	behind := false
+	for _, it := range c.items {
+		keep := it.state != isAfter
+		if it.act == actLabel {
+			keep = used[it.num] || len(c.switches) > 0
+		}
+		if behind && keep {
+			rest = append(rest, it)
+		}
+		behind = behind || it.act == actTarget
+	}
+	return rest
+}

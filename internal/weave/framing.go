@@ -79,12 +79,14 @@ func (s *splice) frame(at state, locals, stack []typ) code.Frame {
 // weaver's own, with gaps filled. An object that is not one yet cannot have been
 // copied; the result is there only behind the target.
 func (s *splice) locals(target []code.Type, template []typ, uninitialised, result bool) []code.Type {
-	slots := frames.Slots(target)
-	gap := int(s.base) - slots
 	extra := 0
 	if s.thrown != 0 || s.self != 0 || len(s.kept) > 0 || result && s.kind != 'V' {
 		extra = int(s.t.maxLocals) + 3 + len(s.kept)
 	}
+	if len(target)+len(template)+extra == 0 {
+		return nil
+	}
+	gap := int(s.base) - frames.Slots(target)
 	list := s.body.NewTypes(len(target) + gap + len(template) + extra)[:0]
 	list = append(list, target...)
 	next := s.base

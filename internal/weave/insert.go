@@ -15,7 +15,11 @@ func (s *splice) insert(it *item, mark *code.Node) {
 	case actLocal:
 		b.InsertBefore(mark, b.NewOperands(it.op, s.base+it.num, it.value))
 	case actConstant:
-		b.InsertBefore(mark, b.NewOperands(it.op, s.w.constant(s.t, s.im, int(it.num)), it.value))
+		index := s.im.index[it.num]
+		if index == 0 {
+			index = s.w.constant(s.t, s.im, int(it.num))
+		}
+		b.InsertBefore(mark, b.NewOperands(it.op, index, it.value))
 	case actJump:
 		b.InsertBefore(mark, b.NewJump(it.op, s.label(it.num)))
 	case actLabel:

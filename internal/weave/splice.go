@@ -28,6 +28,7 @@ type splice struct {
 	epilog *code.Node // label where the target's returns lead, otherwise
 	begin  *code.Node // label from which on blocks may enclose the target
 	end    *code.Node // label behind the target
+	note   *code.Node // label of what remembers a thrown exception, right before end
 	gaps   []gap      // what blocks leave out of it
 }
 
@@ -48,7 +49,7 @@ func (g *target) around(t *Template) error {
 	if err := s.fits(); err != nil {
 		return err
 	}
-	s.inline = t.epilog != nil && len(g.returns) <= mostCopies && len(g.later) == 0
+	s.inline = t.epilog != nil && len(g.returns) <= mostCopies && g.inOrder()
 	if !s.inline {
 		if err := g.findSurplus(); err != nil {
 			return err
@@ -158,6 +159,9 @@ func (s *splice) enclose() {
 		s.epilog = b.NewLabel()
 		falls = s.leadReturns()
 	}
+	if s.t.uses.thrown {
+		s.noteThrown()
+	}
 	s.end = b.NewLabel()
 	b.InsertBefore(nil, s.end)
 	s.begin = s.beginning()
@@ -170,19 +174,17 @@ func (s *splice) enclose() {
 	for ; s.t.items[at].act != actTarget; at++ {
 		s.insert(&s.t.items[at], mark)
 	}
-	at++
-	if !s.inline {
+	rest := s.t.items[at+1:]
+	if s.inline {
+		rest = s.t.rest
+	} else {
 		b.InsertBefore(nil, s.epilog)
 		if !falls && b.NeedsFrames() {
 			b.InsertBefore(nil, b.NewFrame(s.frame(isAfter, s.t.across, nil)))
 		}
 	}
-	for ; at < len(s.t.items); at++ {
-		it := &s.t.items[at]
-		if s.inline && it.state == isAfter && it.act != actLabel {
-			continue // the returns have it
-		}
-		s.insert(it, nil)
+	for i := range rest {
+		s.insert(&rest[i], nil)
 	}
 	s.blocks()
 }
@@ -198,7 +200,7 @@ func (s *splice) copyEpilog() {
 		for i := range s.t.epilog {
 			s.insert(&s.t.epilog[i], n)
 		}
-		if !last(n) {
+		if !s.last(n) {
 			g.begin = b.NewLabel()
 			b.InsertAfter(n, g.begin)
 		}
@@ -232,7 +234,7 @@ func (s *splice) leadReturns() (falls bool) {
 			// What lies deepest is popped last: each goes in front of the one before.
 			b.InsertAfter(n, b.NewOp(op))
 		}
-		if !last(n) || s.surplus[n] != nil {
+		if !s.last(n) || s.surplus[n] != nil {
 			jump := b.NewJump(opcode.Goto, s.epilog)
 			at := n
 			for range s.surplus[n] {
@@ -253,10 +255,10 @@ func (s *splice) leadReturns() (falls bool) {
 	return falls
 }
 
-// last reports whether nothing but a label stands behind n.
-func last(n *code.Node) bool {
+// last reports whether nothing but a label will stand between n and the epilog.
+func (s *splice) last(n *code.Node) bool {
 	next := n.Next()
-	return next == nil || next.Kind == code.Label && next.Next() == nil
+	return !s.t.uses.thrown && (next == nil || next.Kind == code.Label && next.Next() == nil)
 }
 
 // keep initialises the variables the weaver adds, before the prolog.

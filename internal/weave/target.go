@@ -194,6 +194,22 @@ func (g *target) findLater(inits []*code.Node) error {
 	return nil
 }
 
+// inOrder reports whether all code of a constructor that runs behind the call of
+// super(...) stands behind it, and all else before: then blocks around it can leave
+// out returns one after the other.
+func (g *target) inOrder() bool {
+	if g.superCall == nil {
+		return true
+	}
+	behind := 0
+	for n := g.superCall; n != nil; n = n.Next() {
+		if n.Kind == code.Instruction && n.Op().IsReturn() {
+			behind++
+		}
+	}
+	return len(g.later) == 0 && behind == len(g.returns)
+}
+
 // deltas are the changes of depth of the opcode table, close together.
 var deltas = func() (d [256]int8) {
 	for op := range d {

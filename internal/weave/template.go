@@ -24,6 +24,7 @@ type Template struct {
 	constants []constant
 	uses      uses
 	epilog    []item // what runs between the target and the return, where that is short and straight
+	rest      []item // and what else stands behind the target then
 }
 
 // Name returns the class and method the template was made from.
