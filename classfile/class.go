@@ -14,6 +14,7 @@ type Class struct {
 
 	slab  []Attribute // backs every member's and the class's own attributes
 	kinds []Kind      // attribute kind by pool index, filled as names are met
+	names [kindCount]uint16
 }
 
 // Member is a field or a method.
@@ -70,9 +71,18 @@ func (c *Class) Kind(name uint16) Kind {
 		k = kindOf(text)
 	}
 	if int(name) < len(c.kinds) {
-		c.kinds[name] = k
+		c.kinds[name], c.names[k] = k, name
 	}
 	return k
+}
+
+// AttributeName returns the index of the Utf8 entry that names attributes of a kind:
+// one that some attribute goes by, or a new one.
+func (c *Class) AttributeName(kind Kind) uint16 {
+	if c.names[kind] == 0 {
+		c.names[kind] = c.Pool.AddUtf8(kind.String())
+	}
+	return c.names[kind]
 }
 
 // Find returns the first attribute of a kind, or nil.

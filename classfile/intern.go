@@ -67,6 +67,15 @@ func (p *Pool) AddClassName(name []byte) uint16 {
 	return i
 }
 
+// AddNewClass is AddClass that does not look among the parsed entries. One class told
+// twice costs a few bytes; to look for a single one costs more time than that is worth.
+func (p *Pool) AddNewClass(name string) uint16 {
+	if p.interned.classes {
+		return p.AddClass(name)
+	}
+	return p.addRef(TagClass, p.AddUtf8(name))
+}
+
 // AddString returns the index of a String entry.
 func (p *Pool) AddString(text string) uint16 { return p.addRef(TagString, p.AddUtf8(text)) }
 
@@ -82,7 +91,7 @@ func (p *Pool) AddNameAndType(name, descriptor string) uint16 {
 
 // AddMember returns the index of a Fieldref, Methodref or InterfaceMethodref entry.
 func (p *Pool) AddMember(tag Tag, class, name, descriptor string) uint16 {
-	return p.AddPair(tag, p.AddClass(class), p.AddNameAndType(name, descriptor))
+	return p.AddPair(tag, p.AddNewClass(class), p.AddNameAndType(name, descriptor))
 }
 
 // AddInt returns the index of an Integer entry.

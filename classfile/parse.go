@@ -39,6 +39,7 @@ func (c *Class) Read(data []byte) error {
 	}
 	c.kinds = slices.Grow(c.kinds[:0], c.Pool.Len())[:c.Pool.Len()]
 	clear(c.kinds)
+	clear(c.names[:])
 	c.slab = c.slab[:0]
 
 	in := cursor{data: data, at: end}

@@ -67,6 +67,18 @@ func (b *Body) Append(dst []byte) ([]byte, error) {
 	return b.appendTables(dst)
 }
 
+// endRun says that the last run of original instructions went on up to end.
+func (w *lowering) endRun(end int32) {
+	if k := len(w.runs); k > 0 {
+		w.runs[k-1].Size = uint16(end) - w.runs[k-1].New
+	}
+}
+
+// beginRun begins a run with what stood at old and now stands at now.
+func (w *lowering) beginRun(old, now int32) {
+	w.runs = append(w.runs, Shift{Old: uint16(old), New: uint16(now)})
+}
+
 // emit writes the instructions. Jumps that do not reach their target in 16 bits are
 // left in lowered.far; where there are some the bytes are of no use.
 func (b *Body) emit(dst []byte) ([]byte, error) {
@@ -77,11 +89,29 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 	base := len(dst)
 	var (
 		pos      int32                 // of what comes next
-		from, to int32                 // instructions that stand as they were, not written yet
+		from, to int32 = -1, -1        // instructions that stand as they were, not written yet
 		shift    int32 = math.MinInt32 // how far instructions have moved
+		end      int32                 // of the last original instruction
 	)
 	for n := b.root.next; n != &b.root; n = n.next {
 		n.pos = pos
+		if n.size != 0 {
+			if n.off != to {
+				if from >= 0 {
+					dst = append(dst, b.text[from:to]...)
+				}
+				from, to = n.off, n.off
+				if pos-n.off != shift {
+					shift = pos - n.off
+					w.endRun(end)
+					w.beginRun(n.off, pos)
+				}
+			}
+			end = pos + int32(n.size)
+			to += int32(n.size)
+			pos = end
+			continue
+		}
 		switch n.Kind {
 		case Label:
 			continue
@@ -97,22 +127,14 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 			}
 			continue
 		}
+		if from >= 0 {
+			dst = append(dst, b.text[from:to]...)
+			from, to = -1, -1
+		}
 		if n.off >= 0 && pos-n.off != shift {
 			shift = pos - n.off
-			w.runs = append(w.runs, Shift{uint16(n.off), uint16(pos)})
-		}
-		if n.size != 0 {
-			if n.off != to {
-				dst = append(dst, b.text[from:to]...)
-				from, to = n.off, n.off
-			}
-			to += int32(n.size)
-			pos += int32(n.size)
-			continue
-		}
-		if from != to {
-			dst = append(dst, b.text[from:to]...)
-			from, to = 0, 0
+			w.endRun(end)
+			w.beginRun(n.off, pos)
 		}
 		op := n.op
 		switch spellings[op].shape {
@@ -159,8 +181,14 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 			return dst, malformed("instruction", int(pos), "no such instruction to write: "+op.String())
 		}
 		pos = int32(len(dst) - base)
+		if n.off >= 0 {
+			end = pos
+		}
 	}
-	dst = append(dst, b.text[from:to]...)
+	w.endRun(end)
+	if from >= 0 {
+		dst = append(dst, b.text[from:to]...)
+	}
 	code := dst[base:]
 	for i := range w.patches {
 		p := &w.patches[i]

@@ -54,13 +54,25 @@ func (b *Body) appendTables(dst []byte) ([]byte, error) {
 
 // settleAttributes adds the tables that edits made necessary.
 func (b *Body) settleAttributes() {
-	need := func(kind classfile.Kind, wanted bool) {
-		if wanted && !slices.ContainsFunc(b.attributes, func(a attribute) bool { return a.kind == kind }) {
-			b.attributes = append(b.attributes, attribute{name: b.Class.Pool.AddUtf8(kind.String()), kind: kind})
+	frames, lines := len(b.lowered.marks) > 0, len(b.lowered.lines) > 0
+	for i := range b.attributes {
+		switch b.attributes[i].kind {
+		case classfile.KindStackMapTable:
+			frames = false
+		case classfile.KindLineNumberTable:
+			lines = false
 		}
 	}
-	need(classfile.KindStackMapTable, len(b.lowered.marks) > 0)
-	need(classfile.KindLineNumberTable, len(b.lowered.lines) > 0)
+	if frames {
+		b.addAttribute(classfile.KindStackMapTable)
+	}
+	if lines {
+		b.addAttribute(classfile.KindLineNumberTable)
+	}
+}
+
+func (b *Body) addAttribute(kind classfile.Kind) {
+	b.attributes = append(b.attributes, attribute{name: b.Class.AttributeName(kind), kind: kind})
 }
 
 func u2(dst []byte, values ...int) []byte {
@@ -71,12 +83,12 @@ func u2(dst []byte, values ...int) []byte {
 }
 
 func (b *Body) appendLines(dst []byte, table uint16) []byte {
-	lines := b.lowered.lines
 	mark, count := len(dst), 0
 	dst = append(dst, 0, 0)
-	for _, n := range lines {
-		// New lines belong to the first table, whatever its number.
-		if b.lines.tables > 1 && n.index != table {
+	first := !slices.ContainsFunc(b.attributes[:table], func(a attribute) bool { return a.kind == classfile.KindLineNumberTable })
+	for _, n := range b.lowered.lines {
+		// A new line belongs to the first table.
+		if mine := n.off >= 0 && n.index == table || n.off < 0 && first; b.lines.tables > 1 && !mine {
 			continue
 		}
 		dst = append(dst, byte(n.pos>>8), byte(n.pos), byte(n.value>>8), byte(n.value))

@@ -108,7 +108,7 @@ func (w *walker) object(name string) code.Type {
 }
 
 func (w *walker) of(field []byte) code.Type {
-	if !w.resolve && (field[0] == 'L' || field[0] == '[') {
+	if !w.resolve && len(field) > 0 && (field[0] == 'L' || field[0] == '[') {
 		return code.Type{Item: code.Object}
 	}
 	return Of(&w.body.Class.Pool, field)
@@ -116,7 +116,7 @@ func (w *walker) of(field []byte) code.Type {
 
 func (w *walker) arrayOf(class uint16) code.Type {
 	name, err := w.body.Class.Pool.ClassName(class)
-	if err != nil {
+	if err != nil || len(name) == 0 {
 		return code.Type{Item: code.Object}
 	}
 	if name[0] == '[' {

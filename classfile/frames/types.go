@@ -6,9 +6,12 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
-// Of returns the type of a value with a field descriptor. The Class entry of a
-// reference is looked up or added.
+// Of returns the type of a value with a field descriptor, Top where it is none. The
+// Class entry of a reference is looked up or added.
 func Of(pool *classfile.Pool, field []byte) code.Type {
+	if len(field) == 0 || field[0] == 'L' && len(field) < 3 {
+		return code.Type{}
+	}
 	switch field[0] {
 	case 'J':
 		return code.Type{Item: code.Long}

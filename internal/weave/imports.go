@@ -50,7 +50,7 @@ func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
 	var i uint16
 	switch k.tag {
 	case classfile.TagClass:
-		i = pool.AddClass(k.text)
+		i = pool.AddNewClass(k.text)
 	case classfile.TagString:
 		i = pool.AddString(k.text)
 	case classfile.TagMethodType:
@@ -78,7 +78,7 @@ func (w *Weaver) bootstrap(t *Template, im *imports, numbers []int) uint16 {
 	a := c.Find(c.Attributes, classfile.KindBootstrapMethods)
 	var entries classfile.BootstrapMethods
 	if a == nil {
-		name := c.Pool.AddUtf8(classfile.KindBootstrapMethods.String())
+		name := c.AttributeName(classfile.KindBootstrapMethods)
 		c.Attributes = append(c.Attributes, classfile.Attribute{Name: name})
 		a = &c.Attributes[len(c.Attributes)-1]
 	} else if contents, err := c.Decode(*a); err != nil {

@@ -86,7 +86,7 @@ func (s *splice) intrinsic(it *item, mark *code.Node) {
 	case doThrown:
 		put(b.NewIndexed(opcode.Aload, s.thrown))
 	case doMethodID:
-		s.pushInt(s.methodID(), mark)
+		s.pushID(mark)
 	case doMethodName:
 		put(b.NewIndexed(opcode.Ldc, pool.AddString(s.methodName())))
 	case doClassName:
@@ -102,6 +102,20 @@ func (s *splice) box(desc, want byte, mark *code.Node) {
 	}
 	ref := s.w.class.Pool.AddMember(classfile.TagMethodref, class, "valueOf", "("+string(rune(desc))+")L"+class+";")
 	s.body.InsertBefore(mark, s.body.NewIndexed(opcode.Invokestatic, ref))
+}
+
+// pushID pushes the method's id. Hardly one is small enough for less than a constant
+// of its own.
+func (s *splice) pushID(mark *code.Node) {
+	if s.idEntry == 0 {
+		id := s.methodID()
+		if id == int32(int16(id)) {
+			s.pushInt(id, mark)
+			return
+		}
+		s.idEntry = s.w.class.Pool.AddInt(id)
+	}
+	s.body.InsertBefore(mark, s.body.NewIndexed(opcode.Ldc, s.idEntry))
 }
 
 // pushInt pushes a constant the shortest way.

@@ -22,8 +22,12 @@ func fnv(h uint32, s string) uint32 {
 	return h
 }
 
+// methodID is MethodID of the target; templates may ask for it several times.
 func (g *target) methodID() int32 {
-	return int32(fnv(fnv(g.w.idPrefix, view(g.name)), view(g.desc)))
+	if !g.idKnown {
+		g.id, g.idKnown = int32(fnv(fnv(g.w.idPrefix, view(g.name)), view(g.desc))), true
+	}
+	return g.id
 }
 
 func (g *target) methodName() string {

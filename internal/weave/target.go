@@ -29,6 +29,10 @@ type target struct {
 	later     []region   // code behind it where this is not initialised either
 	slot0     bool       // something is stored in local 0
 
+	id      int32
+	idKnown bool
+	idEntry uint16 // of the id in the pool, once it is there
+
 	returns []*code.Node
 	surplus map[*code.Node][]code.Type // what a return leaves on the stack, if anything
 }
@@ -60,6 +64,7 @@ func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body) error {
 	g.kind, g.static = computational(ret), m.Access.Has(classfile.AccStatic)
 	g.args, g.initial = g.args[:0], g.initial[:0]
 	g.expanded, g.slot0, g.superCall, g.later, g.surplus = false, false, nil, g.later[:0], nil
+	g.idKnown, g.idEntry = false, 0
 	g.returns = append(g.returns[:0], body.Returns()...)
 	g.constructor = string(name) == "<init>" && w.class.Super != 0
 	return nil
