@@ -49,7 +49,6 @@ func (p *Pool) AddClass(name string) uint16 { return p.AddClassName(bytesOf(name
 // AddClassName is AddClass for a name that is still bytes.
 func (p *Pool) AddClassName(name []byte) uint16 {
 	if !p.interned.classes {
-		p.interned.classes = true
 		for i := range p.at {
 			if off := p.at[i]; off != 0 && off&added == 0 && Tag(p.src[off]) == TagClass {
 				if text, err := p.ClassName(uint16(i)); err == nil {
@@ -57,6 +56,7 @@ func (p *Pool) AddClassName(name []byte) uint16 {
 				}
 			}
 		}
+		p.interned.classes = true
 	}
 	h := classHash(name)
 	if i, ok := p.lookup(h, func(i uint16) bool { return p.Tag(i) == TagClass && p.nameIs(i, name) }); ok {
@@ -210,24 +210,21 @@ func (p *Pool) put(h uint32, i uint16) {
 	t.used++
 }
 
-// grow doubles the table. Every entry of it is hashed again the way it came in.
+// grow doubles the table and fills it anew: with what was added, and, where they were
+// in, with Class entries by name.
 func (p *Pool) grow() {
 	t := &p.interned
-	old := t.slots
-	t.slots = make([]uint16, max(64, 2*len(old)))
+	t.slots = make([]uint16, max(64, 2*len(t.slots)))
 	t.used = 0
-	seen := make(map[uint16]bool)
-	for _, i := range old {
-		if i == 0 || seen[i] {
-			continue
-		}
-		seen[i] = true
-		raw, _ := p.Raw(i)
+	for i := range p.at {
 		if p.at[i]&added != 0 {
-			p.put(entryHash(raw), i)
+			raw, _ := p.Raw(uint16(i))
+			p.put(entryHash(raw), uint16(i))
 		}
-		if name, err := p.ClassName(i); err == nil && t.classes {
-			p.put(classHash(name), i)
+		if t.classes && p.Tag(uint16(i)) == TagClass {
+			if name, err := p.ClassName(uint16(i)); err == nil {
+				p.put(classHash(name), uint16(i))
+			}
 		}
 	}
 }

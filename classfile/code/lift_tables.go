@@ -96,12 +96,16 @@ func (l *lift) vars(data []byte) error {
 	if len(data) < 2 || len(data) != 2+10*int(binary.BigEndian.Uint16(data)) {
 		return malformed("LocalVariableTable", 0, "its length and its count disagree")
 	}
-	in := reader{data: data, at: 2}
-	for in.at < len(data) {
-		start, size := in.u2(), in.u2()
-		v := Var{l.label(start), l.label(start + size), uint16(in.u2()), uint16(in.u2()), uint16(in.u2()), table}
+	for at := 2; at < len(data); at += 10 {
+		e := data[at : at+10 : at+10]
+		start, size := int(binary.BigEndian.Uint16(e)), int(binary.BigEndian.Uint16(e[2:]))
+		v := Var{
+			Start: l.label(start), End: l.label(start + size),
+			Name: binary.BigEndian.Uint16(e[4:]), Descriptor: binary.BigEndian.Uint16(e[6:]),
+			Slot: binary.BigEndian.Uint16(e[8:]), table: table,
+		}
 		if v.Start == nil || v.End == nil {
-			return malformed("LocalVariableTable", in.at-10, fmt.Sprintf("%d to %d is not a range of instructions", start, start+size))
+			return malformed("LocalVariableTable", at, fmt.Sprintf("%d to %d is not a range of instructions", start, start+size))
 		}
 		l.Vars = append(l.Vars, v)
 	}

@@ -101,7 +101,7 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 					dst = append(dst, b.text[from:to]...)
 				}
 				from, to = n.off, n.off
-				if pos-n.off != shift {
+				if pos-n.off != shift || pos != end {
 					shift = pos - n.off
 					w.endRun(end)
 					w.beginRun(n.off, pos)
@@ -131,7 +131,7 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 			dst = append(dst, b.text[from:to]...)
 			from, to = -1, -1
 		}
-		if n.off >= 0 && pos-n.off != shift {
+		if n.off >= 0 && (pos-n.off != shift || pos != end) {
 			shift = pos - n.off
 			w.endRun(end)
 			w.beginRun(n.off, pos)

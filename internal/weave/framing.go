@@ -128,11 +128,7 @@ func appendTop(list []code.Type, n int) []code.Type {
 
 func (s *splice) resultType() code.Type {
 	if s.resultTyp.Item == code.Top {
-		end := len(s.desc) - 1
-		for s.desc[end] != ')' {
-			end--
-		}
-		s.resultTyp = frames.Of(&s.w.class.Pool, s.desc[end+1:])
+		s.resultTyp = frames.Of(&s.w.class.Pool, s.ret)
 	}
 	return s.resultTyp
 }

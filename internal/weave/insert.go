@@ -82,7 +82,7 @@ func (s *splice) intrinsic(it *item, mark *code.Node) {
 			return
 		}
 		put(b.NewIndexed(loadOp(s.kind), s.result))
-		s.box(s.desc[lastParen(s.desc)+1], byte(it.op), mark)
+		s.box(s.ret[0], byte(it.op), mark)
 	case doThrown:
 		put(b.NewIndexed(opcode.Aload, s.thrown))
 	case doMethodID:

@@ -2,30 +2,28 @@ package weave
 
 import (
 	"fmt"
+	"hash/crc32"
 	"strconv"
 	"strings"
 	"unsafe"
 )
 
-// MethodID returns the number by which woven code names a method: stable from run
-// to run and machine to machine, the 32-bit FNV-1a hash of class.name(descriptor).
+// MethodID returns the number by which woven code names a method, stable from run to
+// run and machine to machine: the CRC-32C of class.name(descriptor).
 func MethodID(class, name, descriptor string) int32 {
-	return int32(fnv(fnv(fnv(fnv(fnvStart, class), "."), name), descriptor))
+	sum := crc32.Update(0, castagnoli, []byte(class+"."+name))
+	return int32(crc32.Update(sum, castagnoli, []byte(descriptor)))
 }
 
-const fnvStart uint32 = 2166136261
+var dot = []byte{'.'}
 
-func fnv(h uint32, s string) uint32 {
-	for i := range len(s) {
-		h = (h ^ uint32(s[i])) * 16777619
-	}
-	return h
-}
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // methodID is MethodID of the target; templates may ask for it several times.
 func (g *target) methodID() int32 {
 	if !g.idKnown {
-		g.id, g.idKnown = int32(fnv(fnv(g.w.idPrefix, view(g.name)), view(g.desc))), true
+		sum := crc32.Update(g.w.idPrefix, castagnoli, g.name)
+		g.id, g.idKnown = int32(crc32.Update(sum, castagnoli, g.desc)), true
 	}
 	return g.id
 }
@@ -35,14 +33,6 @@ func (g *target) methodName() string {
 }
 
 func dotted(internal string) string { return strings.ReplaceAll(internal, "/", ".") }
-
-func lastParen(desc []byte) int {
-	end := len(desc) - 1
-	for desc[end] != ')' {
-		end--
-	}
-	return end
-}
 
 func itoa(n int) string { return strconv.Itoa(n) }
 

@@ -1,6 +1,7 @@
 package weave
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -17,6 +18,7 @@ type target struct {
 	body   *code.Body
 	name   []byte
 	desc   []byte
+	ret    []byte // the result's part of desc
 
 	static      bool
 	constructor bool
@@ -50,18 +52,14 @@ type argument struct {
 	text []byte    // descriptor
 }
 
-func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body) error {
-	name, desc, err := w.class.MemberName(m)
-	if err != nil {
-		return err
-	}
-	_, ret, ok := descriptor.ArgSlots(desc)
-	if !ok {
+func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body, name, desc []byte) error {
+	result := bytes.LastIndexByte(desc, ')') + 1
+	if result == 0 || result == len(desc) {
 		return &classfile.FormatError{Structure: "method descriptor", Detail: "not a method descriptor: " + string(desc)}
 	}
 	// Field by field: the memory of the lists is kept.
-	g.w, g.member, g.body, g.name, g.desc = w, m, body, name, desc
-	g.kind, g.static = computational(ret), m.Access.Has(classfile.AccStatic)
+	g.w, g.member, g.body, g.name, g.desc, g.ret = w, m, body, name, desc, desc[result:]
+	g.kind, g.static = computational(desc[result]), m.Access.Has(classfile.AccStatic)
 	g.args, g.initial = g.args[:0], g.initial[:0]
 	g.expanded, g.slot0, g.superCall, g.later, g.surplus = false, false, nil, g.later[:0], nil
 	g.idKnown, g.idEntry = false, 0

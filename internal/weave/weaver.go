@@ -3,6 +3,7 @@ package weave
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -100,7 +101,7 @@ func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (R
 			continue
 		}
 		r := MethodResult{Name: view(name), Descriptor: view(desc)}
-		r.Offsets, r.Reason = w.method(m, a, templates)
+		r.Offsets, r.Reason = w.method(m, a, name, desc, templates)
 		r.Woven = r.Reason == nil
 		woven = woven || r.Woven
 		res.Methods = append(res.Methods, r)
@@ -131,7 +132,7 @@ func (w *Weaver) read(class []byte) error {
 		return fmt.Errorf("this class: %w", err)
 	}
 	w.className = view(name)
-	w.idPrefix = fnv(fnv(fnvStart, w.className), ".")
+	w.idPrefix = crc32.Update(crc32.Checksum(name, castagnoli), castagnoli, dot)
 	w.effects = cleared(w.effects, w.class.Pool.Len())
 	w.inits = cleared(w.inits, w.class.Pool.Len())
 	w.imported, w.bodies = w.imported[:0], w.bodies[:0]
@@ -148,13 +149,13 @@ func abandon(res *Result, reason *Reason) {
 }
 
 // method weaves templates around one method, from the innermost out.
-func (w *Weaver) method(m *classfile.Member, a *classfile.Attribute, templates []*Template) (code.OffsetMap, error) {
+func (w *Weaver) method(m *classfile.Member, a *classfile.Attribute, name, desc []byte, templates []*Template) (code.OffsetMap, error) {
 	body, err := w.lifter.LiftCode(&w.class, a.Data)
 	if err != nil {
 		return nil, &Reason{Malformed, err.Error()}
 	}
 	g := &w.target
-	if err := g.reset(w, m, body); err != nil {
+	if err := g.reset(w, m, body, name, desc); err != nil {
 		return nil, &Reason{Malformed, err.Error()}
 	}
 	w.failed = nil

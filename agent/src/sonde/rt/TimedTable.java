@@ -82,7 +82,7 @@ final class TimedTable {
         table[at] = cell;
     }
 
-    /** FNV-1a leaves its low bits the weakest, so the high ones are mixed in. */
+    /** Ids of related names are related: all bits have a say in the place. */
     private static int slot(int id, int mask) {
         return (id ^ id >>> 16) & mask;
     }

@@ -135,7 +135,7 @@ public final class Template {
     }
 
     /**
-     * Returns the target's id: the 32-bit FNV-1a hash of {@code a/b/C.name(descriptor)}. It is the same in
+     * Returns the target's id: the CRC-32C of {@code a/b/C.name(descriptor)}. It is the same in
      * every run and on every machine; two methods may share one, so keep {@link #methodName()} beside it.
      */
     public static int methodId() {
