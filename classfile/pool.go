@@ -42,21 +42,22 @@ func (p *Pool) read(data []byte) (end int, err error) {
 		if pos+3 > len(data) {
 			return 0, &FormatError{fmt.Sprintf("constant pool entry %d of %d", i, count-1), pos, "truncated"}
 		}
-		tag := data[pos]
+		tag := Tag(data[pos])
 		at[i] = uint32(pos)
+		if tag == TagUtf8 {
+			pos += 3 + int(data[pos+1])<<8 + int(data[pos+2])
+			continue
+		}
 		size := int(tagSize[tag])
-		switch Tag(tag) {
-		case TagUtf8:
-			size += int(binary.BigEndian.Uint16(data[pos+1:]))
-		case TagLong, TagDouble:
+		if size == 0 {
+			return 0, &FormatError{fmt.Sprintf("constant pool entry %d of %d", i, count-1), pos, fmt.Sprintf("no such tag: %d", tag)}
+		}
+		if tag.Wide() {
 			i++
 			if i == count {
 				return 0, &FormatError{fmt.Sprintf("constant pool entry %d of %d", i-1, count-1), pos, "a long or double needs two indices, the pool has one left"}
 			}
 			at[i] = 0
-		}
-		if size == 0 {
-			return 0, &FormatError{fmt.Sprintf("constant pool entry %d of %d", i, count-1), pos, fmt.Sprintf("no such tag: %d", tag)}
 		}
 		pos += size
 	}

@@ -9,27 +9,37 @@ import (
 
 // tables lifts what stands behind the code: the exception table and the attributes.
 func (l *lift) tables(data []byte, at int) error {
-	in := reader{data: data, at: at}
-	for i := range in.u2() {
-		start, end, entry, catch := in.u2(), in.u2(), in.u2(), in.u2()
-		h := Handler{l.label(start), l.label(end), l.label(entry), uint16(catch)}
-		if in.short {
-			return malformed("exception table", in.at, "truncated")
-		}
+	// LiftCode has seen to it that there are four bytes here at least.
+	count := int(binary.BigEndian.Uint16(data[at:]))
+	at += 2
+	if at+8*count+2 > len(data) {
+		return malformed("exception table", at, fmt.Sprintf("%d entries do not fit", count))
+	}
+	for i := range count {
+		e := data[at : at+8 : at+8]
+		start, end := int(binary.BigEndian.Uint16(e)), int(binary.BigEndian.Uint16(e[2:]))
+		entry := int(binary.BigEndian.Uint16(e[4:]))
+		h := Handler{l.label(start), l.label(end), l.label(entry), binary.BigEndian.Uint16(e[6:])}
 		if h.Start == nil || h.End == nil || h.Entry == nil || start >= end || entry == len(l.text) {
-			return malformed("exception table", in.at-8, fmt.Sprintf("entry %d: %d to %d, handler %d: not a range of instructions with a handler", i, start, end, entry))
+			return malformed("exception table", at, fmt.Sprintf("entry %d: %d to %d, handler %d: not a range of instructions with a handler", i, start, end, entry))
 		}
 		l.Handlers = append(l.Handlers, h)
+		at += 8
 	}
-	count := in.u2()
+	count = int(binary.BigEndian.Uint16(data[at:]))
+	at += 2
 	// Line numbers come last, so that a position reads label, frame, line.
 	lines := false
 	for range count {
-		name, size := uint16(in.u2()), in.u4()
-		contents := in.bytes(size)
-		if in.short {
-			return malformed("Code attribute", in.at, fmt.Sprintf("an attribute of %d bytes does not fit", size))
+		if at+6 > len(data) {
+			return malformed("Code attribute", at, "its attributes do not fill it")
 		}
+		name, size := binary.BigEndian.Uint16(data[at:]), int(binary.BigEndian.Uint32(data[at+2:]))
+		if size > len(data)-at-6 {
+			return malformed("Code attribute", at, fmt.Sprintf("an attribute of %d bytes does not fit", size))
+		}
+		contents := data[at+6 : at+6+size : at+6+size]
+		at += 6 + size
 		a := attribute{name: name, kind: l.Class.Kind(name)}
 		var err error
 		switch a.kind {
@@ -49,8 +59,8 @@ func (l *lift) tables(data []byte, at int) error {
 		}
 		l.attributes = append(l.attributes, a)
 	}
-	if in.short || in.at != len(data) {
-		return malformed("Code attribute", in.at, "its attributes do not fill it")
+	if at != len(data) {
+		return malformed("Code attribute", at, "its attributes do not fill it")
 	}
 	if !lines {
 		return nil
