@@ -54,7 +54,7 @@ check: test lint generate agent ## test, lint, rebuild what is committed: the tr
 .PHONY: identity
 identity: setup ## every class of every JDK and jar here comes back byte-identical
 	@.ci/setup jars
-	SONDE_CORPUS=full $(GO) test -count=1 -timeout 60m -v -run Corpus ./classfile/...
+	SONDE_CORPUS=full $(GO) test -count=1 -timeout 60m -v -run Corpus ./test/identity ./classfile/...
 
 .PHONY: matrix
 matrix: build ## weave every class of every JDK and jar here, verify, run real programs

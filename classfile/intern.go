@@ -59,12 +59,12 @@ func (p *Pool) AddClassName(name []byte) uint16 {
 		p.interned.classes = true
 	}
 	h := classHash(name)
-	if i, ok := p.lookup(h, func(i uint16) bool { return p.Tag(i) == TagClass && p.nameIs(i, name) }); ok {
+	if i, ok := p.lookup(h, func(i uint16) bool {
+		return p.at[i]&added == 0 && p.Tag(i) == TagClass && p.nameIs(i, name)
+	}); ok {
 		return i
 	}
-	i := p.addRef(TagClass, p.addUtf8(name))
-	p.put(h, i)
-	return i
+	return p.addRef(TagClass, p.addUtf8(name)) // finds one that was added by its bytes
 }
 
 // AddNewClass is AddClass that does not look among the parsed entries. One class told
@@ -220,8 +220,7 @@ func (p *Pool) grow() {
 		if p.at[i]&added != 0 {
 			raw, _ := p.Raw(uint16(i))
 			p.put(entryHash(raw), uint16(i))
-		}
-		if t.classes && p.Tag(uint16(i)) == TagClass {
+		} else if t.classes && p.Tag(uint16(i)) == TagClass {
 			if name, err := p.ClassName(uint16(i)); err == nil {
 				p.put(classHash(name), uint16(i))
 			}

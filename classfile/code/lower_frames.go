@@ -4,7 +4,7 @@ import "unsafe"
 
 // appendStackMap writes the frames that emit met, relative to each other as their
 // form asks.
-func (b *Body) appendStackMap(dst []byte) ([]byte, error) {
+func (b *Body) appendStackMap(dst []byte) []byte {
 	marks := b.lowered.marks
 	dst = u2(dst, len(marks))
 	last := int32(-1)
@@ -42,7 +42,7 @@ func (b *Body) appendStackMap(dst []byte) ([]byte, error) {
 		}
 		before = f
 	}
-	return dst, nil
+	return dst
 }
 
 // briefest chooses a form for a frame told in full: the locals of consecutive

@@ -31,7 +31,6 @@ func (b *Body) appendTables(dst []byte) ([]byte, error) {
 		dst = u2(dst, int(a.name))
 		mark := len(dst)
 		dst = append(dst, 0, 0, 0, 0)
-		var err error
 		switch {
 		case a.data != nil:
 			dst = append(dst, a.data...)
@@ -40,12 +39,9 @@ func (b *Body) appendTables(dst []byte) ([]byte, error) {
 		case a.kind == classfile.KindLocalVariableTable, a.kind == classfile.KindLocalVariableTypeTable:
 			dst = b.appendVars(dst, uint16(i))
 		case a.kind == classfile.KindStackMapTable:
-			dst, err = b.appendStackMap(dst)
+			dst = b.appendStackMap(dst)
 		case a.kind == classfile.KindRuntimeVisibleTypeAnnotations, a.kind == classfile.KindRuntimeInvisibleTypeAnnotations:
 			dst = b.appendTypeAnnotations(dst, uint16(i))
-		}
-		if err != nil {
-			return dst, err
 		}
 		binary.BigEndian.PutUint32(dst[mark:], uint32(len(dst)-mark-4))
 	}

@@ -134,25 +134,26 @@ func (w *walker) run(n *code.Node, from *State) error {
 	return &FlowError{-1, "control runs off the end of the code"}
 }
 
-// Behind returns the frame that holds behind an instruction, for a body whose frames
-// have been told in full: what [code.Body.FrameBehind] wants.
-func Behind(b *code.Body, m *classfile.Member, at *code.Node) (code.Frame, error) {
-	var found *code.Frame
-	next := at.Next()
-	for next != nil && next.Kind != code.Instruction {
-		next = next.Next()
+// BehindBranches returns the frames that hold behind the conditional branches of a
+// body whose frames have been told in full, where control falls through: what
+// [code.Body.FrameBehind] wants.
+func BehindBranches(b *code.Body, m *classfile.Member) (map[*code.Node]code.Frame, error) {
+	follows := make(map[*code.Node]*code.Node) // instructions to the branch before
+	for n := b.First(); n != nil; n = n.Next() {
+		if n.Kind != code.Instruction || !n.Op().IsConditional() {
+			continue
+		}
+		next := n.Next()
+		for next != nil && next.Kind != code.Instruction {
+			next = next.Next()
+		}
+		follows[next] = n
 	}
+	found := make(map[*code.Node]code.Frame, len(follows))
 	_, err := Walk(b, m, true, func(n *code.Node, s *State) {
-		if n == next {
-			f := s.Frame()
-			found = &f
+		if branch := follows[n]; branch != nil {
+			found[branch] = s.Frame()
 		}
 	})
-	if err != nil {
-		return code.Frame{}, err
-	}
-	if found == nil {
-		return code.Frame{}, &FlowError{at.Offset(), "what follows cannot be reached"}
-	}
-	return *found, nil
+	return found, err
 }

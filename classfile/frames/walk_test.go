@@ -171,17 +171,14 @@ func TestBehind(t *testing.T) {
 				branches = append(branches, n)
 			}
 		}
-		first, err := frames.Behind(body, m, branches[0])
+		behind, err := frames.BehindBranches(body, m)
 		if err != nil {
 			t.Fatal(err)
 		}
+		first, second := behind[branches[0]], behind[branches[1]]
 		if len(first.Stack) != 1 || first.Stack[0].Item != code.Long || len(first.Locals) != 2 ||
 			first.Locals[0].Item != code.Long || first.Locals[1].Item != code.Object {
 			t.Errorf("behind ifnull: %+v", first)
-		}
-		second, err := frames.Behind(body, m, branches[1])
-		if err != nil {
-			t.Fatal(err)
 		}
 		if len(second.Stack) != 2 || second.Stack[1].Item != code.Uninitialized || second.Stack[1].New == nil ||
 			second.Stack[1].New.Offset() != 5 {

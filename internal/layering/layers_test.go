@@ -48,6 +48,7 @@ var layers = map[string][]string{
 	"bench/engine":               {"agent", "classfile", "classfile/code", "internal/jimage", "internal/jvmtest", "internal/weave"},
 	"classfile/classtest/zoogen": {"classfile/classtest", "internal/jvmtest"},
 	"classfile/opcode/gen":       {},
+	"test/identity":              {},
 	"test/matrix":                {},
 	"test/programs":              {},
 }

@@ -56,6 +56,7 @@ func (c *compiler) compile() error {
 	if err := c.blocks(); err != nil {
 		return err
 	}
+	c.uses.holdsMonitor = c.holdsMonitor()
 	c.epilog = c.straightEpilog()
 	c.rest = c.withoutEpilog()
 	return nil
@@ -292,4 +293,22 @@ func (c *compiler) blocks() error {
 		c.handlers = append(c.handlers, b)
 	}
 	return nil
+}
+
+// holdsMonitor reports whether the template holds a lock while the target runs: one
+// taken before it, while more are released behind it than are taken there.
+func (c *compiler) holdsMonitor() bool {
+	taken, held := false, 0
+	for _, it := range c.items {
+		switch {
+		case it.act != actPlain:
+		case it.op == opcode.Monitorenter && it.state == isBefore:
+			taken = true
+		case it.op == opcode.Monitorenter:
+			held--
+		case it.op == opcode.Monitorexit && it.state == isAfter:
+			held++
+		}
+	}
+	return taken && held > 0
 }

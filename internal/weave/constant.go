@@ -28,8 +28,12 @@ const (
 // constant returns the number of a pool entry of the template's class.
 func (c *compiler) constant(index uint16) (int, error) {
 	if no, ok := c.constantNo[index]; ok {
+		if no < 0 {
+			return 0, c.refuse("uses a constant that leads back to itself")
+		}
 		return no, nil
 	}
+	c.constantNo[index] = -1 // being read
 	k, err := c.readConstant(index)
 	if err != nil {
 		return 0, err

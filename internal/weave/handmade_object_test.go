@@ -9,8 +9,8 @@ import (
 
 // constructorShapes are constructors that initialise their object in unusual ways.
 func constructorShapes() []handmade {
-	constructor := func(b *classtest.Builder, self string, a *classtest.Assembler, stack, locals uint16, frames ...at) {
-		b.AddMethod(public, "<init>", "(I)V", body(b, a, stack, locals, frames...))
+	constructor := func(b *classtest.Builder, self string, a *classtest.Assembler, stack uint16, frames ...at) {
+		b.AddMethod(public, "<init>", "(I)V", body(b, a, stack, 2, frames...))
 		runNew(b, self)
 	}
 	return []handmade{
@@ -19,12 +19,12 @@ func constructorShapes() []handmade {
 				a := asm().Op("iload_1").Jump("ifgt", "other").
 					Op("aload_0").Op("invokespecial", objectInit(b)).Jump("goto", "end").
 					Label("other").Op("aload_0").Op("invokespecial", objectInit(b)).Label("end").Op("return")
-				constructor(b, self, a, 1, 2, at{"other", types(thisType, intType), nil}, at{"end", types(object(b, self), intType), nil})
+				constructor(b, self, a, 1, at{"other", types(thisType, intType), nil}, at{"end", types(object(b, self), intType), nil})
 			}},
 		{name: "NoSuperCall", majors: oldAndNew, leaves: true, build: func(b *classtest.Builder, self string) {
 			a := asm().Op("new", b.Class("java/lang/Error")).Op("dup").
 				Op("invokespecial", b.Method("java/lang/Error", "<init>", "()V")).Op("athrow")
-			constructor(b, self, a, 2, 2)
+			constructor(b, self, a, 2)
 		}},
 		{name: "NoSuperCallLoops", majors: oldAndNew, build: func(b *classtest.Builder, self string) {
 			a := asm().Label("top").Jump("goto", "top")
@@ -34,53 +34,53 @@ func constructorShapes() []handmade {
 		{name: "MadeAndDropped", majors: oldAndNew, build: func(b *classtest.Builder, self string) {
 			a := asm().Op("new", b.Class("java/lang/Error")).Op("pop").Op("aload_0").Op("invokespecial", objectInit(b)).
 				Op("new", b.Class("java/lang/Error")).Op("dup").Op("invokespecial", b.Method("java/lang/Error", "<init>", "()V")).Ops("pop", "return")
-			constructor(b, self, a, 2, 2)
+			constructor(b, self, a, 2)
 		}},
 		{name: "ThisElsewhere", majors: oldAndNew, build: func(b *classtest.Builder, self string) {
 			a := asm().Ops("aload_0", "astore_1", "aload_1").Op("invokespecial", objectInit(b)).Op("return")
-			constructor(b, self, a, 1, 2)
+			constructor(b, self, a, 1)
 		}},
 		{name: "ThisOverwrittenByInt", majors: oldAndNew, left: map[string]weave.ReasonKind{"<init>": weave.DoesNotFit},
 			build: func(b *classtest.Builder, self string) {
 				a := asm().Ops("aload_0", "iload_1", "istore_0").Op("invokespecial", objectInit(b)).Op("return")
-				constructor(b, self, a, 2, 2)
+				constructor(b, self, a, 2)
 			}},
 		{name: "ThisOverwrittenByNull", majors: oldAndNew, left: map[string]weave.ReasonKind{"<init>": weave.DoesNotFit},
 			build: func(b *classtest.Builder, self string) {
 				a := asm().Ops("aload_0", "aconst_null", "astore_0").Op("invokespecial", objectInit(b)).Op("return")
-				constructor(b, self, a, 2, 2)
+				constructor(b, self, a, 2)
 			}},
 		{name: "ThisOverwrittenBehindBranch", majors: oldAndNew, left: map[string]weave.ReasonKind{"<init>": weave.DoesNotFit},
 			build: func(b *classtest.Builder, self string) {
 				a := asm().Ops("aload_0", "iload_1").Jump("ifgt", "on").Op("nop").
 					Label("on").Ops("lconst_0", "lstore_0").Op("invokespecial", objectInit(b)).Op("return")
-				constructor(b, self, a, 3, 2, at{"on", types(thisType, intType), types(thisType)})
+				constructor(b, self, a, 3, at{"on", types(thisType, intType), types(thisType)})
 			}},
 		{name: "ReturnBeforeSuper", majors: oldAndNew, build: func(b *classtest.Builder, self string) {
 			a := asm().Jump("goto", "super").Label("end").Op("return").
 				Label("super").Op("aload_0").Op("invokespecial", objectInit(b)).Jump("goto", "end")
-			constructor(b, self, a, 1, 2, at{"end", types(object(b, self), intType), nil}, at{"super", types(thisType, intType), nil})
+			constructor(b, self, a, 1, at{"end", types(object(b, self), intType), nil}, at{"super", types(thisType, intType), nil})
 		}},
 		{name: "ArgumentsBehindSuper", majors: oldAndNew, left: map[string]weave.ReasonKind{"<init>": weave.OddConstructor},
 			build: func(b *classtest.Builder, self string) {
 				a := asm().Op("iload_1").Jump("ifgt", "later").
 					Label("super").Op("aload_0").Op("invokespecial", objectInit(b)).Op("return").
 					Label("later").Op("iinc", uint8(1), int8(1)).Jump("goto", "super")
-				constructor(b, self, a, 1, 2, at{"super", types(thisType, intType), nil}, at{"later", types(thisType, intType), nil})
+				constructor(b, self, a, 1, at{"super", types(thisType, intType), nil}, at{"later", types(thisType, intType), nil})
 			}},
 		{name: "ThrowsBehindSuper", majors: oldAndNew, leaves: true, left: map[string]weave.ReasonKind{"<init>": weave.OddConstructor},
 			build: func(b *classtest.Builder, self string) {
 				a := asm().Op("iload_1").Jump("ifgt", "later").
 					Op("aload_0").Op("invokespecial", objectInit(b)).Op("return").
 					Label("later").Ops("aconst_null", "athrow")
-				constructor(b, self, a, 1, 2, at{"later", types(thisType, intType), nil})
+				constructor(b, self, a, 1, at{"later", types(thisType, intType), nil})
 			}},
 		{name: "HandlerBeforeSuper", majors: []uint16{69}, build: func(b *classtest.Builder, self string) {
 			a := asm().Label("try").Ops("iconst_1", "iload_1", "idiv", "istore_1").Label("end").Jump("goto", "super").
 				Label("handler").Ops("pop").
 				Label("super").Op("aload_0").Op("invokespecial", objectInit(b)).Op("return").
 				Catch("try", "end", "handler", 0)
-			constructor(b, self, a, 2, 2, at{"handler", types(thisType, intType), types(object(b, "java/lang/Throwable"))},
+			constructor(b, self, a, 2, at{"handler", types(thisType, intType), types(object(b, "java/lang/Throwable"))},
 				at{"super", types(thisType, intType), nil})
 		}},
 	}
@@ -108,7 +108,7 @@ func sizeShapes() []handmade {
 		{name: "FullPool", majors: oldAndNew, left: map[string]weave.ReasonKind{"*": weave.PoolFull}, build: func(b *classtest.Builder, self string) {
 			run(b, asm().Ops("iload_0", "ireturn"), 1, 1)
 			b.AddMethod(publicStatic, "other", "()V", asm().Op("return").Code(b, 0, 0))
-			for i := range 65500 {
+			for i := range 65515 {
 				b.Utf8(fmt.Sprint("entry ", i))
 			}
 		}},

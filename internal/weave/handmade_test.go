@@ -16,7 +16,8 @@ type handmade struct {
 	name   string
 	majors []uint16
 	build  func(b *classtest.Builder, self string)
-	// left says which methods are left alone, and why; "*" is any method.
+	// left says which methods are left alone, and why; "*" is any method. A constructor
+	// may be woven all the same, or by some templates: it must do then what it did.
 	left map[string]weave.ReasonKind
 	// leaves tells that a template which is entered is not always left again: a
 	// constructor failed before its object was one.

@@ -49,6 +49,7 @@ var refusals = []struct{ class, method, template, detail string }{
 	{"None", "x", "Refusals$None", "has no method x"},
 	{"Several", "", "Refusals$Several", "has several template methods; say which, as CLASS:METHOD"},
 	{"Overloaded", "t", "Refusals$Overloaded", "has several template methods; say which, as CLASS:METHOD"},
+	{"Locked", "t", "Refusals$Locked.t", "is synchronized, and its lock would be lost; lock inside it"},
 	{"Native", "t", "Refusals$Native.t", "has no body"},
 	{"InsideExpression", "t", "Refusals$InsideExpression.t", "calls Template.target() inside an expression"},
 }

@@ -49,7 +49,7 @@ func (g *target) around(t *Template) error {
 	if err := s.fits(); err != nil {
 		return err
 	}
-	s.inline = t.epilog != nil && len(g.returns) <= mostCopies && g.inOrder()
+	s.inline = t.epilog != nil && len(g.returns) <= mostCopies && !g.covered && g.inOrder()
 	if !s.inline {
 		if err := g.findSurplus(); err != nil {
 			return err
@@ -86,6 +86,9 @@ func (s *splice) fits() error {
 		if have != want.kind {
 			return &Reason{DoesNotFit, what + " is of another type"}
 		}
+	}
+	if s.constructor && u.holdsMonitor {
+		return &Reason{DoesNotFit, "a lock held across super(...), which could not be released if that threw"}
 	}
 	if s.constructor && u.selfBefore {
 		return &Reason{DoesNotFit, "this, before it is initialised"}
@@ -251,7 +254,8 @@ func (s *splice) leadReturns() (falls bool) {
 		}
 	}
 	falls = falls && len(s.returns) == 1
-	s.returns = s.returns[:0] // the template's take their place
+	// The template's take their place, in blocks of its own for all we know.
+	s.returns, s.covered = s.returns[:0], true
 	return falls
 }
 

@@ -36,6 +36,7 @@ type target struct {
 	idEntry uint16 // of the id in the pool, once it is there
 
 	returns []*code.Node
+	covered bool                       // some of them are, or may be, in exception blocks
 	surplus map[*code.Node][]code.Type // what a return leaves on the stack, if anything
 }
 
@@ -48,8 +49,7 @@ type region struct{ frame, call, until *code.Node }
 type argument struct {
 	desc byte
 	slot uint16
-	typ  code.Type // unset until wanted
-	text []byte    // descriptor
+	text []byte // descriptor
 }
 
 func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body, name, desc []byte) error {
@@ -64,6 +64,7 @@ func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body, name, de
 	g.expanded, g.slot0, g.superCall, g.later, g.surplus = false, false, nil, g.later[:0], nil
 	g.idKnown, g.idEntry = false, 0
 	g.returns = append(g.returns[:0], body.Returns()...)
+	g.covered = g.coveredReturns()
 	g.constructor = string(name) == "<init>" && w.class.Super != 0
 	return nil
 }
@@ -142,7 +143,7 @@ func (g *target) findSuper() error {
 			continue
 		}
 		switch {
-		case n.Op() == opcode.Astore && n.Index() == 0:
+		case n.Op() >= opcode.Istore && n.Op() <= opcode.Astore && n.Index() == 0:
 			g.slot0 = true
 		case n.Op() == opcode.New:
 			made++
@@ -161,12 +162,23 @@ func (g *target) findSuper() error {
 
 // searchSuper finds it where control branches before.
 func (g *target) searchSuper() error {
-	inits, err := frames.Walk(g.body, g.member, false, nil)
+	early := make(map[*code.Node]bool) // runs while this is not an object yet
+	inits, err := frames.Walk(g.body, g.member, false, func(n *code.Node, s *frames.State) {
+		if uninitialised(s.Locals) || uninitialised(s.Stack) {
+			early[n] = true
+			g.slot0 = g.slot0 || n.Op() >= opcode.Istore && n.Op() <= opcode.Astore && n.Index() == 0
+		}
+	})
 	if err != nil || len(inits) == 0 {
 		return err
 	}
-	if len(inits) > 1 && !g.body.NeedsFrames() {
-		return &Reason{Kind: OddConstructor}
+	if !g.body.NeedsFrames() {
+		// Without frames nothing tells where a block around the rest may begin again.
+		for n := inits[0].Next(); n != nil; n = n.Next() {
+			if early[n] {
+				return &Reason{OddConstructor, "code that runs before it stands behind it"}
+			}
+		}
 	}
 	return g.findLater(inits)
 }
@@ -211,6 +223,21 @@ func (g *target) inOrder() bool {
 		}
 	}
 	return len(g.later) == 0 && behind == len(g.returns)
+}
+
+// coveredReturns reports whether a block of the target encloses one of its returns.
+// What a copy of the epilog there throws would come to the target's handler. It is
+// asked before the first template is woven: offsets tell.
+func (g *target) coveredReturns() bool {
+	for i := range g.body.Handlers {
+		h := &g.body.Handlers[i]
+		for _, n := range g.returns {
+			if h.Start.Offset() <= n.Offset() && n.Offset() < h.End.Offset() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // deltas are the changes of depth of the opcode table, close together.
@@ -265,7 +292,7 @@ func (g *target) walkReturns(want int) error {
 			if want > 0 {
 				keep = 1
 			}
-			g.surplus[n] = append([]code.Type(nil), s.Stack[:len(s.Stack)-keep]...)
+			g.surplus[n] = append([]code.Type(nil), s.Stack[:max(0, len(s.Stack)-keep)]...)
 		}
 	})
 	return err

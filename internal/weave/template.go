@@ -32,13 +32,14 @@ func (t *Template) Name() string { return t.name }
 
 // uses says what the template wants of its target.
 type uses struct {
-	highestArg int   // highest argument number, -1 for none
-	argsAfter  []int // arguments read behind the sentinel
-	selfBefore bool
-	selfAfter  bool
-	thrown     bool
-	boxes      bool
-	typed      []wanted // what it wants unboxed
+	highestArg   int   // highest argument number, -1 for none
+	argsAfter    []int // arguments read behind the sentinel
+	selfBefore   bool
+	selfAfter    bool
+	thrown       bool
+	holdsMonitor bool // a lock, while the target runs
+	boxes        bool
+	typed        []wanted // what it wants unboxed
 }
 
 // wanted is an argument or result that must be of one computational kind.
@@ -146,6 +147,9 @@ func findTemplate(c *classfile.Class, method string) (*classfile.Member, error) 
 		return nil, &TemplateError{c.Name(), "no method of it calls Template.target()"}
 	}
 	name, desc, _ := c.MemberName(found)
+	if found.Access.Has(classfile.AccSynchronized) {
+		return nil, &TemplateError{c.Name() + "." + string(name), "is synchronized, and its lock would be lost; lock inside it"}
+	}
 	if string(desc) != "()V" || !found.Access.Has(classfile.AccStatic) {
 		return nil, &TemplateError{c.Name() + "." + string(name), "must be static, without arguments and void"}
 	}

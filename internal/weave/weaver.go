@@ -46,6 +46,7 @@ type Weaver struct {
 	failed    error
 	idPrefix  uint32 // of every method id of the class
 	behind    func(*code.Node) (code.Frame, error)
+	branches  map[*code.Node]code.Frame // what behind has found in the body at hand
 
 	effects  []int16 // stack effect of a call or field access, by pool index
 	inits    []int8  // whether a pool entry is a constructor reference
@@ -61,11 +62,21 @@ type Weaver struct {
 func NewWeaver() *Weaver {
 	w := new(Weaver)
 	w.behind = func(n *code.Node) (code.Frame, error) {
-		g := &w.target
-		if err := g.expand(); err != nil {
-			return code.Frame{}, err
+		if w.branches == nil {
+			g := &w.target
+			if err := g.expand(); err != nil {
+				return code.Frame{}, err
+			}
+			var err error
+			if w.branches, err = frames.BehindBranches(g.body, g.member); err != nil {
+				return code.Frame{}, err
+			}
 		}
-		return frames.Behind(g.body, g.member, n)
+		f, ok := w.branches[n]
+		if !ok {
+			return code.Frame{}, &frames.FlowError{Offset: n.Offset(), Detail: "what follows cannot be reached"}
+		}
+		return f, nil
 	}
 	return w
 }
@@ -166,10 +177,13 @@ func (w *Weaver) method(m *classfile.Member, a *classfile.Attribute, name, desc 
 	if err == nil {
 		err = w.failed
 	}
+	if full := w.class.Pool.Err(); full != nil {
+		err = full // whatever else went wrong comes of it
+	}
 	if err != nil {
 		return nil, asReason(err)
 	}
-	body.FrameBehind = w.behind
+	body.FrameBehind, w.branches = w.behind, nil
 	start := len(w.bodies)
 	if w.bodies, err = body.Append(w.bodies); err != nil {
 		w.bodies = w.bodies[:start]

@@ -1,0 +1,181 @@
+package identity
+
+import (
+	"archive/zip"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jimage"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+const (
+	// sample is about how many classes are looked at by default.
+	sample = 1500
+	// workers is how many goroutines check classes; reading goes on beside them.
+	workers = 2
+	// jars are where Debian packages put theirs.
+	jars = "/usr/share/java/*.jar"
+)
+
+// A source is a JDK or a jar.
+type source struct {
+	name string
+	// each asks for every class whether it is wanted, and calls visit with those that
+	// are. The bytes hold until the test ends.
+	each func(wanted func(name string) bool, visit func(name string, data []byte)) error
+}
+
+// TestCorpusIdentity holds every class of every source to the law. SONDE_CORPUS=full
+// takes all classes, else a sample is taken that is the same each time.
+func TestCorpusIdentity(t *testing.T) {
+	sources := append(images(t), archives(t)...)
+	if len(sources) == 0 {
+		t.Skip("NOT TESTED: no JDK is installed and no jar is in " + filepath.Dir(jars))
+	}
+	oneIn := uint32(1)
+	if os.Getenv("SONDE_CORPUS") != "full" {
+		oneIn = sparseness(t, sources)
+	}
+	var total tally
+	for _, s := range sources {
+		sum := check(t, s, oneIn)
+		if oneIn == 1 || sum.mismatches > 0 {
+			t.Logf("%-60s %s", s.name, sum)
+		}
+		total.add(sum)
+	}
+	t.Logf("%d sources, one class in %d: %s", len(sources), oneIn, total)
+	if total.classes < sample/3 && oneIn > 1 {
+		t.Errorf("only %d classes were looked at", total.classes)
+	}
+}
+
+// check reads a source and holds its classes to the law on several goroutines.
+func check(t *testing.T, s source, oneIn uint32) tally {
+	t.Helper()
+	type class struct {
+		name string
+		data []byte
+	}
+	classes := make(chan class, 256)
+	sums := make([]tally, workers)
+	var running sync.WaitGroup
+	for i := range sums {
+		running.Go(func() {
+			judge := judge{TB: t, tally: &sums[i]}
+			for c := range classes {
+				judge.class(s.name+"!"+c.name, c.data)
+			}
+		})
+	}
+	chosen := func(name string) bool { return oneIn == 1 || hash(s.name+"!"+name)%oneIn == 0 }
+	err := s.each(chosen, func(name string, data []byte) { classes <- class{name, data} })
+	close(classes)
+	running.Wait()
+	if err != nil {
+		t.Errorf("%s: %v", s.name, err)
+	}
+	var sum tally
+	for _, part := range sums {
+		sum.add(part)
+	}
+	return sum
+}
+
+// sparseness is how many classes stand behind each that is looked at.
+func sparseness(t *testing.T, sources []source) uint32 {
+	t.Helper()
+	all := 0
+	for _, s := range sources {
+		count := func(string) bool { all++; return false }
+		if err := s.each(count, nil); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+	}
+	return uint32(max(1, all/sample))
+}
+
+func hash(name string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // never fails
+	return h.Sum32()
+}
+
+// images are the JDKs of the machine. Their classes are read from mapped memory, which
+// stays as it is until the test ends.
+func images(t *testing.T) []source {
+	t.Helper()
+	var sources []source
+	for _, jdk := range jvmtest.Installed() {
+		image, err := jimage.Open(jdk.Image())
+		if err != nil {
+			t.Errorf("JDK %s: %v", jdk.Version, err)
+			continue
+		}
+		t.Cleanup(func() { _ = image.Close() }) // only read
+		sources = append(sources, source{"JDK " + jdk.Version, func(wanted func(string) bool, visit func(string, []byte)) error {
+			return image.Each(func(module, path string, data []byte) error {
+				if name := module + "/" + path; strings.HasSuffix(path, ".class") && wanted(name) {
+					visit(name, data)
+				}
+				return nil
+			})
+		}})
+	}
+	return sources
+}
+
+// archives are the jars of Debian packages, each once however many names it has.
+func archives(t *testing.T) []source {
+	t.Helper()
+	files, err := filepath.Glob(jars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, file := range files {
+		if files[i], err = filepath.EvalSymlinks(file); err != nil {
+			t.Logf("%s is left out: %v", file, err)
+		}
+	}
+	slices.Sort(files)
+	var sources []source
+	for _, file := range slices.Compact(files) {
+		if file != "" {
+			sources = append(sources, source{file, func(wanted func(string) bool, visit func(string, []byte)) error {
+				return eachEntry(file, wanted, visit)
+			}})
+		}
+	}
+	return sources
+}
+
+func eachEntry(file string, wanted func(string) bool, visit func(string, []byte)) error {
+	jar, err := zip.OpenReader(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = jar.Close() }() // only read
+	for _, entry := range jar.File {
+		if !strings.HasSuffix(entry.Name, ".class") || !wanted(entry.Name) {
+			continue
+		}
+		in, err := entry.Open()
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(in)
+		_ = in.Close() // read to its end, its checksum tested
+		if err != nil {
+			return err
+		}
+		visit(entry.Name, data)
+	}
+	return nil
+}
