@@ -35,10 +35,10 @@ func (in *decoder) annotations() []Annotation {
 }
 
 func (in *decoder) annotation(depth int) Annotation {
-	a := Annotation{Type: in.u2()}
+	a := Annotation{Type: in.ref(utf8Entry)}
 	a.Elements = make([]Element, in.count(5, "elements"))
 	for i := range a.Elements {
-		a.Elements[i] = Element{in.u2(), in.elementValue(depth)}
+		a.Elements[i] = Element{in.ref(utf8Entry), in.elementValue(depth)}
 	}
 	return a
 }

@@ -37,6 +37,8 @@ type PathStep struct {
 	Argument uint8
 }
 
+const lastPathKind = 3
+
 // TargetType is the kind of a type's use.
 type TargetType uint8
 
@@ -72,7 +74,11 @@ func (in *decoder) typeAnnotations() TypeAnnotations {
 		list[i].Target = in.target()
 		list[i].Path = make([]PathStep, in.count1(2, "path steps"))
 		for k := range list[i].Path {
+			at := in.at
 			list[i].Path[k] = PathStep{in.u1(), in.u1()}
+			if in.pool != nil && list[i].Path[k].Kind > lastPathKind {
+				in.defect(at, "no such type path kind: %d", list[i].Path[k].Kind)
+			}
 		}
 		list[i].Annotation = in.annotation(0)
 	}

@@ -31,10 +31,18 @@ func (in *decoder) elementValue(depth int) ElementValue {
 		return v
 	}
 	switch v.Tag {
-	case 'B', 'C', 'D', 'F', 'I', 'J', 'S', 'Z', 's', 'c':
-		v.Index = in.u2()
+	case 'B', 'C', 'I', 'S', 'Z':
+		v.Index = in.ref(integerEntry)
+	case 'D':
+		v.Index = in.ref(doubleEntry)
+	case 'F':
+		v.Index = in.ref(floatEntry)
+	case 'J':
+		v.Index = in.ref(longEntry)
+	case 's', 'c':
+		v.Index = in.ref(utf8Entry)
 	case 'e':
-		v.Enum, v.Index = in.u2(), in.u2()
+		v.Enum, v.Index = in.ref(utf8Entry), in.ref(utf8Entry)
 	case '@':
 		nested := in.annotation(depth + 1)
 		v.Nested = &nested

@@ -28,7 +28,7 @@ func (c *Class) Append(dst []byte) ([]byte, error) {
 		dst = append16(dst, uint16(len(members)))
 		for i := range members {
 			m := &members[i]
-			dst = append16(dst, uint16(m.Access), m.Name, m.Descriptor)
+			dst = append(dst, byte(m.Access>>8), byte(m.Access), byte(m.Name>>8), byte(m.Name), byte(m.Descriptor>>8), byte(m.Descriptor))
 			if dst, err = AppendAttributes(dst, m.Attributes); err != nil {
 				return dst, err
 			}
@@ -42,14 +42,14 @@ func AppendAttributes(dst []byte, attributes []Attribute) ([]byte, error) {
 	if err := fits(len(attributes), "attributes"); err != nil {
 		return dst, err
 	}
-	dst = append16(dst, uint16(len(attributes)))
+	dst = append(dst, byte(len(attributes)>>8), byte(len(attributes)))
 	for i := range attributes {
 		a := &attributes[i]
-		if uint64(len(a.Data)) > math.MaxUint32 {
+		size := len(a.Data)
+		if uint64(size) > math.MaxUint32 {
 			return dst, &FormatError{"attribute", len(dst), "contents exceed 4 GiB"}
 		}
-		dst = append16(dst, a.Name)
-		dst = binary.BigEndian.AppendUint32(dst, uint32(len(a.Data)))
+		dst = append(dst, byte(a.Name>>8), byte(a.Name), byte(size>>24), byte(size>>16), byte(size>>8), byte(size))
 		dst = append(dst, a.Data...)
 	}
 	return dst, nil

@@ -2,7 +2,7 @@ package classfile
 
 // Contents is what an attribute says, as one of the concrete types of this package:
 // which one follows from the attribute's [Kind]. Pool indices and code offsets in it
-// are as the file has them; whether they lead anywhere is for the reader to see.
+// are as the file has them; whether they lead anywhere is for [Class.Check] to say.
 type Contents interface {
 	// AppendTo writes the contents behind dst, without the attribute's name and
 	// length. It fails only for contents that no class file can hold.
@@ -17,12 +17,15 @@ func (o Opaque) AppendTo(dst []byte) ([]byte, error) { return append(dst, o...),
 
 // Decode returns the contents of an attribute. AppendTo gives the same bytes back.
 // Offsets in errors count from the start of the contents.
-func (c *Class) Decode(a Attribute) (Contents, error) {
+func (c *Class) Decode(a Attribute) (Contents, error) { return c.decode(a, nil) }
+
+// decode is Decode that, given a pool, demands that indices lead to what they should.
+func (c *Class) decode(a Attribute, pool *Pool) (Contents, error) {
 	kind := c.Kind(a.Name)
 	if kind == KindUnknown {
 		return Opaque(a.Data), nil
 	}
-	in := &decoder{cursor: cursor{data: a.Data}, structure: kind.String()}
+	in := &decoder{cursor: cursor{data: a.Data}, structure: kind.String(), pool: pool}
 	contents := in.contents(kind)
 	if err := in.finish(); err != nil {
 		return nil, err
@@ -33,23 +36,23 @@ func (c *Class) Decode(a Attribute) (Contents, error) {
 func (in *decoder) contents(kind Kind) Contents {
 	switch kind {
 	case KindConstantValue:
-		return ConstantValue(in.u2())
+		return ConstantValue(in.ref(constantValues))
 	case KindCode:
 		return in.code()
 	case KindStackMapTable:
 		return in.stackMapTable()
 	case KindExceptions:
-		return Exceptions(in.indices("entries"))
+		return Exceptions(in.refs(classEntry, "entries"))
 	case KindInnerClasses:
 		return in.innerClasses()
 	case KindEnclosingMethod:
-		return EnclosingMethod{Class: in.u2(), Method: in.u2()}
+		return EnclosingMethod{Class: in.ref(classEntry), Method: in.refOrNone(nameAndTypeEntry)}
 	case KindSynthetic:
 		return Synthetic{}
 	case KindSignature:
-		return Signature(in.u2())
+		return Signature(in.ref(utf8Entry))
 	case KindSourceFile:
-		return SourceFile(in.u2())
+		return SourceFile(in.ref(utf8Entry))
 	case KindSourceDebugExtension:
 		return SourceDebugExtension(in.bytes(in.left()))
 	case KindLineNumberTable:
@@ -75,17 +78,17 @@ func (in *decoder) contents(kind Kind) Contents {
 	case KindModule:
 		return in.module()
 	case KindModulePackages:
-		return ModulePackages(in.indices("entries"))
+		return ModulePackages(in.refs(packageEntry, "entries"))
 	case KindModuleMainClass:
-		return ModuleMainClass(in.u2())
+		return ModuleMainClass(in.ref(classEntry))
 	case KindNestHost:
-		return NestHost(in.u2())
+		return NestHost(in.ref(classEntry))
 	case KindNestMembers:
-		return NestMembers(in.indices("entries"))
+		return NestMembers(in.refs(classEntry, "entries"))
 	case KindRecord:
 		return in.record()
 	case KindPermittedSubclasses:
-		return PermittedSubclasses(in.indices("entries"))
+		return PermittedSubclasses(in.refs(classEntry, "entries"))
 	}
 	return Opaque(in.bytes(in.left()))
 }

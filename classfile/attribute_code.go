@@ -34,7 +34,7 @@ func (in *decoder) code() *Code {
 	c.Bytes = in.bytes(int(size))
 	c.Handlers = make([]Handler, in.count(8, "handlers"))
 	for i := range c.Handlers {
-		c.Handlers[i] = Handler{in.u2(), in.u2(), in.u2(), in.u2()}
+		c.Handlers[i] = Handler{in.u2(), in.u2(), in.u2(), in.refOrNone(classEntry)}
 	}
 	c.Attributes = in.attributes()
 	return c

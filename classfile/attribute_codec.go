@@ -11,6 +11,7 @@ import (
 type decoder struct {
 	cursor
 	structure string
+	pool      *Pool // where indices must lead; nil leaves them unseen
 	err       error
 }
 
@@ -55,10 +56,25 @@ func (in *decoder) counted(at, n, size int, what string) int {
 	return n
 }
 
-func (in *decoder) indices(what string) []uint16 {
+// ref reads the index of an entry of one of the kinds wanted.
+func (in *decoder) ref(want tagSet) uint16 {
+	at := in.at
+	i := in.u2()
+	if in.pool != nil && !in.short {
+		if err := in.pool.lookFor(i, want); err != nil {
+			in.defect(at, "%v", err)
+		}
+	}
+	return i
+}
+
+// refOrNone is ref where 0 stands for no entry.
+func (in *decoder) refOrNone(want tagSet) uint16 { return in.ref(want | noEntry) }
+
+func (in *decoder) refs(want tagSet, what string) []uint16 {
 	list := make([]uint16, in.count(2, what))
 	for i := range list {
-		list[i] = in.u2()
+		list[i] = in.ref(want)
 	}
 	return list
 }
@@ -67,7 +83,7 @@ func (in *decoder) indices(what string) []uint16 {
 func (in *decoder) attributes() []Attribute {
 	table := make([]Attribute, in.count(6, "attributes"))
 	for i := range table {
-		name := in.u2()
+		name := in.ref(utf8Entry)
 		at := in.at
 		size := in.u4()
 		if int64(size) > int64(in.left()) {

@@ -37,7 +37,7 @@ func (in *decoder) lineNumberTable() LineNumberTable {
 func (in *decoder) localVariables() []LocalVariable {
 	table := make([]LocalVariable, in.count(10, "variables"))
 	for i := range table {
-		table[i] = LocalVariable{in.u2(), in.u2(), in.u2(), in.u2(), in.u2()}
+		table[i] = LocalVariable{in.u2(), in.u2(), in.ref(utf8Entry), in.ref(utf8Entry), in.u2()}
 	}
 	return table
 }

@@ -24,7 +24,7 @@ type MethodParameter struct {
 func (in *decoder) bootstrapMethods() BootstrapMethods {
 	table := make(BootstrapMethods, in.count(4, "bootstrap methods"))
 	for i := range table {
-		table[i] = BootstrapMethod{in.u2(), in.indices("arguments")}
+		table[i] = BootstrapMethod{in.ref(methodHandleEntry), in.refs(loadable, "arguments")}
 	}
 	return table
 }
@@ -32,7 +32,7 @@ func (in *decoder) bootstrapMethods() BootstrapMethods {
 func (in *decoder) methodParameters() MethodParameters {
 	table := make(MethodParameters, in.count1(4, "parameters"))
 	for i := range table {
-		table[i] = MethodParameter{in.u2(), Access(in.u2())}
+		table[i] = MethodParameter{in.refOrNone(utf8Entry), Access(in.u2())}
 	}
 	return table
 }

@@ -25,7 +25,7 @@ type EnclosingMethod struct {
 func (in *decoder) innerClasses() InnerClasses {
 	table := make(InnerClasses, in.count(8, "classes"))
 	for i := range table {
-		table[i] = InnerClass{in.u2(), in.u2(), in.u2(), Access(in.u2())}
+		table[i] = InnerClass{in.ref(classEntry), in.refOrNone(classEntry), in.refOrNone(utf8Entry), Access(in.u2())}
 	}
 	return table
 }

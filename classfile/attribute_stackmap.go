@@ -96,7 +96,9 @@ func (in *decoder) verificationTypes(n int) []VerificationType {
 		case list[i].Tag > TypeUninitialized:
 			in.defect(at, "no such verification type: %d", list[i].Tag)
 			return nil
-		case list[i].Tag >= TypeObject:
+		case list[i].Tag == TypeObject:
+			list[i].Value = in.ref(classEntry)
+		case list[i].Tag == TypeUninitialized:
 			list[i].Value = in.u2()
 		}
 	}

@@ -40,17 +40,17 @@ type ModuleProvide struct {
 }
 
 func (in *decoder) module() *Module {
-	m := &Module{Name: in.u2(), Access: Access(in.u2()), Version: in.u2()}
+	m := &Module{Name: in.ref(moduleEntry), Access: Access(in.u2()), Version: in.refOrNone(utf8Entry)}
 	m.Requires = make([]ModuleRequire, in.count(6, "required modules"))
 	for i := range m.Requires {
-		m.Requires[i] = ModuleRequire{in.u2(), Access(in.u2()), in.u2()}
+		m.Requires[i] = ModuleRequire{in.ref(moduleEntry), Access(in.u2()), in.refOrNone(utf8Entry)}
 	}
 	m.Exports = in.moduleExports("exported packages")
 	m.Opens = in.moduleExports("opened packages")
-	m.Uses = in.indices("used services")
+	m.Uses = in.refs(classEntry, "used services")
 	m.Provides = make([]ModuleProvide, in.count(4, "provided services"))
 	for i := range m.Provides {
-		m.Provides[i] = ModuleProvide{in.u2(), in.indices("providers")}
+		m.Provides[i] = ModuleProvide{in.ref(classEntry), in.refs(classEntry, "providers")}
 	}
 	return m
 }
@@ -58,7 +58,7 @@ func (in *decoder) module() *Module {
 func (in *decoder) moduleExports(what string) []ModuleExport {
 	list := make([]ModuleExport, in.count(6, what))
 	for i := range list {
-		list[i] = ModuleExport{in.u2(), Access(in.u2()), in.indices("modules")}
+		list[i] = ModuleExport{in.ref(packageEntry), Access(in.u2()), in.refs(moduleEntry, "modules")}
 	}
 	return list
 }

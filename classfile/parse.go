@@ -94,13 +94,24 @@ func (c *Class) readAttributes(in *cursor, what string, index int) ([]Attribute,
 		name, size := in.u2(), in.u4()
 		data := in.bytes(int(size))
 		if in.short {
-			return nil, &FormatError{fmt.Sprintf("%s %d, attribute %d of %d", what, index, i+1, count), in.at,
-				fmt.Sprintf("%d bytes of contents do not fit", size)}
+			detail := "truncated header"
+			if size > 0 { // a header that was read; contents of no bytes always fit
+				detail = fmt.Sprintf("%d bytes of contents do not fit", size)
+			}
+			return nil, &FormatError{fmt.Sprintf("%s attribute %d of %d", ownerName(what, index), i+1, count), in.at, detail}
 		}
 		c.slab = append(c.slab, Attribute{name, data})
 	}
 	if in.short {
-		return nil, &FormatError{fmt.Sprintf("%s %d", what, index), in.at, "truncated"}
+		return nil, &FormatError{ownerName(what, index) + " attribute table", in.at, "truncated"}
 	}
 	return c.slab[first:len(c.slab):len(c.slab)], nil
+}
+
+// ownerName is how errors call what has attributes; there is one class only.
+func ownerName(what string, index int) string {
+	if what == "class" {
+		return what
+	}
+	return fmt.Sprintf("%s %d,", what, index)
 }

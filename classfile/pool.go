@@ -40,7 +40,7 @@ func (p *Pool) read(data []byte) (end int, err error) {
 	pos := 10
 	for i := 1; i < count; i++ {
 		if pos+3 > len(data) {
-			return 0, &FormatError{fmt.Sprintf("constant pool entry %d of %d", i, count-1), pos, "truncated"}
+			return 0, truncatedEntry(at, i, pos, len(data))
 		}
 		tag := Tag(data[pos])
 		at[i] = uint32(pos)
@@ -62,10 +62,21 @@ func (p *Pool) read(data []byte) (end int, err error) {
 		pos += size
 	}
 	if pos > len(data) {
-		return 0, &FormatError{fmt.Sprintf("constant pool entry %d", count-1), len(data), "truncated"}
+		return 0, truncatedEntry(at, count, pos, len(data))
 	}
 	p.at, p.end = at, pos
 	return pos, nil
+}
+
+// truncatedEntry blames the entry before i where that is the one that reaches past
+// the end: its length is not looked at before the next one is read.
+func truncatedEntry(at []uint32, i, pos, size int) error {
+	if pos > size {
+		for i--; at[i] == 0; i-- { // the second index of a long or double
+		}
+		pos = int(at[i])
+	}
+	return &FormatError{fmt.Sprintf("constant pool entry %d of %d", i, len(at)-1), pos, "truncated"}
 }
 
 func (p *Pool) append(dst []byte) []byte {

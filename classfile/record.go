@@ -15,7 +15,7 @@ type RecordComponent struct {
 func (in *decoder) record() Record {
 	list := make(Record, in.count(6, "components"))
 	for i := range list {
-		list[i] = RecordComponent{in.u2(), in.u2(), in.attributes()}
+		list[i] = RecordComponent{in.ref(utf8Entry), in.ref(utf8Entry), in.attributes()}
 	}
 	return list
 }

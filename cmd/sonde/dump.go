@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/dump"
 	"github.com/sonde-jvm/sonde/internal/archive"
 	"github.com/sonde-jvm/sonde/internal/probe"
@@ -22,7 +24,8 @@ type dumper struct {
 	json    bool
 	offsets bool
 
-	broken int // classes that could not be read
+	lifter code.Lifter
+	broken int // classes that cannot be read, or not whole
 	shown  int
 }
 
@@ -115,14 +118,15 @@ func (d *dumper) options(c *classfile.Class) (o dump.Options, ok bool) {
 
 func (d *dumper) dump(ctx context.Context, spec string) error {
 	out := bufio.NewWriter(d.out)
-	single, err := d.each(ctx, spec, func(e archive.Entry, c *classfile.Class, several bool) error {
+	single, err := d.each(ctx, spec, func(e archive.Entry, c *classfile.Class, several bool) (defect, err error) {
 		opts, ok := d.options(c)
 		if !ok {
-			return nil
+			return nil, nil
 		}
 		d.shown++
+		defect = d.lifter.Check(c)
 		if d.json {
-			return writeJSON(out, d.describe(e.Path, c, opts))
+			return defect, writeJSON(out, d.describe(e.Path, c, opts))
 		}
 		if several {
 			if d.shown > 1 {
@@ -130,7 +134,7 @@ func (d *dumper) dump(ctx context.Context, spec string) error {
 			}
 			_, _ = fmt.Fprintf(out, "# %s\n", e.Path)
 		}
-		return dump.Class(out, c, opts)
+		return defect, dump.Class(out, c, opts)
 	})
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
@@ -147,7 +151,7 @@ func (d *dumper) verdict(spec string, single error) error {
 	case single != nil:
 		return single
 	case d.broken > 0:
-		return fmt.Errorf("%s: %s could not be read (named above)", spec, count(d.broken, "class", "classes"))
+		return fmt.Errorf("%s: holds %s that cannot be read whole (named above)", spec, count(d.broken, "class", "classes"))
 	case d.shown == 0 && d.method != nil:
 		return fmt.Errorf("%s: no method matches %s", spec, d.method)
 	case d.shown == 0:
@@ -156,21 +160,28 @@ func (d *dumper) verdict(spec string, single error) error {
 	return nil
 }
 
-// each calls fn for the classes a spec names. A class that cannot be parsed is
-// told on the error stream and passed over; where it is the only one asked
-// for, it is returned as single.
-func (d *dumper) each(ctx context.Context, spec string, fn func(e archive.Entry, c *classfile.Class, several bool) error) (single, err error) {
+// each calls fn for the classes a spec names. A class that cannot be parsed, or in
+// which fn finds a defect, is told on the error stream; where it is the only one
+// asked for, it is returned as single.
+func (d *dumper) each(ctx context.Context, spec string, fn func(e archive.Entry, c *classfile.Class, several bool) (defect, err error)) (single, err error) {
+	look := func(e archive.Entry, several bool) (defect, err error) {
+		c, defect := classfile.Parse(e.Data)
+		if defect != nil {
+			return defect, nil
+		}
+		return fn(e, c, several)
+	}
 	file, entry := archive.Split(spec)
 	if entry != "" {
 		e, err := archive.Find(file, entry)
 		if err != nil {
 			return nil, err
 		}
-		c, err := classfile.Parse(e.Data)
-		if err != nil {
-			return fmt.Errorf("%s!/%s: %w", file, e.Path, err), nil
+		defect, err := look(e, false)
+		if defect != nil {
+			defect = fmt.Errorf("%s: %w", located(archive.Jar, file, e.Path), defect)
 		}
-		return nil, fn(e, c, false)
+		return defect, err
 	}
 	kind, err := archive.Detect(file)
 	if err != nil {
@@ -178,20 +189,31 @@ func (d *dumper) each(ctx context.Context, spec string, fn func(e archive.Entry,
 	}
 	several := kind != archive.ClassFile
 	err = archive.Walk(ctx, file, func(e archive.Entry) error {
-		c, err := classfile.Parse(e.Data)
-		if err == nil {
-			return fn(e, c, several)
+		defect, err := look(e, several)
+		if defect == nil || err != nil {
+			return err
 		}
-		err = fmt.Errorf("%s: %w", e.Path, err)
+		defect = fmt.Errorf("%s: %w", located(kind, file, e.Path), defect)
 		if !several {
-			single = err
+			single = defect
 			return nil
 		}
 		d.broken++
-		_, err = fmt.Fprintf(d.err, "sonde: %s\n", oneLine(err))
+		_, err = fmt.Fprintf(d.err, "sonde: %s\n", oneLine(defect))
 		return err
 	})
 	return single, err
+}
+
+// located is how to name a class of an input, so that it can be asked for again.
+func located(kind archive.Kind, input, path string) string {
+	switch kind {
+	case archive.ClassFile:
+		return input
+	case archive.Tree:
+		return filepath.Join(input, path)
+	}
+	return input + "!/" + path
 }
 
 var errTwoKinds = errors.New("a single class cannot be compared with a jar or directory: name the entry, as JAR!ENTRY")

@@ -48,11 +48,11 @@ func (d *dumper) diff(ctx context.Context, before, after string) error {
 
 func (d *dumper) load(ctx context.Context, spec string) (*side, error) {
 	s := &side{classes: map[string][]byte{}}
-	single, err := d.each(ctx, spec, func(e archive.Entry, _ *classfile.Class, several bool) error {
+	single, err := d.each(ctx, spec, func(e archive.Entry, _ *classfile.Class, several bool) (defect, err error) {
 		s.several = several
 		s.order = append(s.order, e.Path)
 		s.classes[e.Path] = bytes.Clone(e.Data)
-		return nil
+		return nil, nil
 	})
 	if err == nil {
 		err = single

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,9 +17,43 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"sonde": main})
 }
 
-// TestScripts runs what needs nothing but sonde.
+// TestScripts runs what needs nothing but sonde. Scripts find the classes with one
+// defect each in $INVALID, and some of them in broken.jar.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+	invalid, err := filepath.Abs("../../classfile/testdata/invalid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("INVALID", invalid)
+			return writeJar(filepath.Join(env.WorkDir, "broken.jar"), invalid, "pool-cycle.class", "truncated-in-code.class")
+		},
+	})
+}
+
+func writeJar(name, dir string, files ...string) error {
+	var jar bytes.Buffer
+	out := zip.NewWriter(&jar)
+	for _, file := range files {
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			return err
+		}
+		entry, err := out.Create("a/" + file)
+		if err != nil {
+			return err
+		}
+		if _, err := entry.Write(data); err != nil {
+			return err
+		}
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(name, jar.Bytes(), 0o600)
 }
 
 // TestScriptsWithJDK runs what compiles, weaves and runs Java, on each JDK.

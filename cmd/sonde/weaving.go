@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/internal/archive"
 	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -38,16 +39,15 @@ type leftAlone struct {
 	Reason string `json:"reason"`
 }
 
-// name is how a person would call it.
+const malformedClass = "the class file is malformed"
+
+// name is how a person would call it: a method by its class, a class that is broken
+// by the file to look at.
 func (l *leftAlone) name() string {
-	class := strings.ReplaceAll(l.Class, "/", ".")
-	switch {
-	case l.Method != "":
-		return class + "." + l.Method
-	case class != "":
-		return class
+	if l.Method == "" {
+		return l.Path
 	}
-	return l.Path
+	return strings.ReplaceAll(l.Class, "/", ".") + "." + l.Method
 }
 
 func newJob(patterns *probe.Set, templates []*weave.Template) *job {
@@ -56,24 +56,55 @@ func newJob(patterns *probe.Set, templates []*weave.Template) *job {
 
 // newTransform makes the transform of one worker, with a weaver of its own.
 func (j *job) newTransform() archive.Transform {
-	weaver := weave.NewWeaver()
-	return func(e archive.Entry) ([]byte, error) { return j.weave(weaver, e), nil }
+	w := &worker{job: j, weaver: weave.NewWeaver()}
+	return func(e archive.Entry) ([]byte, error) { return w.weave(e), nil }
+}
+
+// worker is what one goroutine weaves with.
+type worker struct {
+	*job
+	weaver *weave.Weaver
+	lifter code.Lifter
+}
+
+// check finds indices that lead nowhere, which the weaver, that has no use for
+// most of them, would carry over. A body that cannot be lifted is for the weaver to
+// name: the other methods of its class can be woven.
+func (w *worker) check(c *classfile.Class) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	for i := range c.Methods {
+		body, err := w.lifter.Lift(c, &c.Methods[i])
+		if err != nil || body == nil {
+			continue
+		}
+		if err := body.Check(); err != nil {
+			return fmt.Errorf("method %d, Code, %w", i, err)
+		}
+	}
+	return nil
 }
 
 // weave weaves one class. What cannot be woven is noted, never an error: one
 // odd class does not keep the others from being instrumented.
-func (j *job) weave(weaver *weave.Weaver, e archive.Entry) []byte {
+func (w *worker) weave(e archive.Entry) []byte {
+	j := w.job
 	c, err := classfile.Parse(e.Data)
 	if err != nil {
 		j.note(leftAlone{seq: e.Seq, Path: e.Path, Kind: "the class file cannot be read", Reason: err.Error()})
 		return nil
 	}
 	class := c.Name()
-	if !j.patterns.MatchClass(class) {
+	if class != "" && !j.patterns.MatchClass(class) {
+		return nil
+	}
+	if err := w.check(c); err != nil {
+		j.note(leftAlone{seq: e.Seq, Path: e.Path, Class: class, Kind: malformedClass, Reason: err.Error()})
 		return nil
 	}
 	codeless := 0
-	result, err := weaver.Weave(e.Data, func(m weave.MethodInfo) []*weave.Template {
+	result, err := w.weaver.Weave(e.Data, func(m weave.MethodInfo) []*weave.Template {
 		if !j.patterns.Match(m.Class, m.Name, m.Descriptor) {
 			return nil
 		}
@@ -85,7 +116,7 @@ func (j *job) weave(weaver *weave.Weaver, e archive.Entry) []byte {
 		return j.templates
 	})
 	if err != nil {
-		j.note(leftAlone{seq: e.Seq, Path: e.Path, Class: class, Kind: "the class file is malformed", Reason: err.Error()})
+		j.note(leftAlone{seq: e.Seq, Path: e.Path, Class: class, Kind: malformedClass, Reason: err.Error()})
 		return nil
 	}
 	j.record(e, class, result, codeless)
