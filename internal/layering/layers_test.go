@@ -40,7 +40,7 @@ var layers = map[string][]string{
 
 	// The program that ships.
 	"cmd/sonde": {
-		"agent", "classfile", "classfile/dump", "internal/archive", "internal/probe", "internal/weave",
+		"agent", "classfile", "classfile/code", "classfile/dump", "internal/archive", "internal/probe", "internal/weave",
 	},
 
 	// Programs and tests that do not ship.
