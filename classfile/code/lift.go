@@ -109,7 +109,7 @@ func (l *lift) instructions() error {
 	clear(m.at)
 	m.labels, m.jumps, m.returns = m.labels[:0], m.jumps[:0], m.returns[:0]
 	l.Body.text = text
-	nodes := m.reserve(len(text))
+	nodes, at := m.reserve(len(text)), m.at
 	prev := &l.root
 	k := 0
 	for pc := 0; pc < len(text); {
@@ -125,7 +125,7 @@ func (l *lift) instructions() error {
 		*n = Node{prev: prev, off: int32(pc), op: s.base, size: s.length}
 		prev.next = n
 		prev = n
-		m.at[pc] = int32(k + 1)
+		at[pc] = int32(k + 1)
 		switch s.shape {
 		case opcode.None:
 			if s.slot >= 0 {

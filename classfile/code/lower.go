@@ -93,12 +93,13 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 		shift    int32 = math.MinInt32 // how far instructions have moved
 		end      int32                 // of the last original instruction
 	)
-	for n := b.root.next; n != &b.root; n = n.next {
+	text, root, lines := b.text, &b.root, w.lines
+	for n := root.next; n != root; n = n.next {
 		n.pos = pos
 		if n.size != 0 {
 			if n.off != to {
 				if from >= 0 {
-					dst = append(dst, b.text[from:to]...)
+					dst = append(dst, text[from:to]...)
 				}
 				from, to = n.off, n.off
 				if pos-n.off != shift || pos != end {
@@ -116,7 +117,7 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 		case Label:
 			continue
 		case Line:
-			w.lines = append(w.lines, n)
+			lines = append(lines, n)
 			continue
 		case FrameMark:
 			// Of two frames for one position the later is the inner, stricter one.
@@ -128,7 +129,7 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 			continue
 		}
 		if from >= 0 {
-			dst = append(dst, b.text[from:to]...)
+			dst = append(dst, text[from:to]...)
 			from, to = -1, -1
 		}
 		if n.off >= 0 && (pos-n.off != shift || pos != end) {
@@ -185,9 +186,10 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 			end = pos
 		}
 	}
+	w.lines = lines
 	w.endRun(end)
 	if from >= 0 {
-		dst = append(dst, b.text[from:to]...)
+		dst = append(dst, text[from:to]...)
 	}
 	code := dst[base:]
 	for i := range w.patches {
