@@ -88,7 +88,7 @@ Start with:
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newInstrument(s), newDump(s), newRuntimeJar(s), newVersion(s))
+	root.AddCommand(newInstrument(s), newDump(s), newPs(s), newRuntimeJar(s), newVersion(s))
 	return root
 }
 

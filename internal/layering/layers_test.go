@@ -32,15 +32,20 @@ var layers = map[string][]string{
 	"internal/weave": {
 		"classfile", "classfile/code", "classfile/descriptor", "classfile/frames", "classfile/opcode",
 	},
-	"internal/jvmtest":  {},
-	"internal/layering": {},
+	"internal/hsperf": {},
+	// What only reads of processes is apart from what signals them.
+	"internal/attach/jvmproc": {"internal/hsperf"},
+	"internal/attach":         {"internal/attach/jvmproc"},
+	"internal/jvmtest":        {},
+	"internal/layering":       {},
 
 	// The guest in the JVM: one file that embeds its built form.
 	"agent": {},
 
 	// The program that ships.
 	"cmd/sonde": {
-		"agent", "classfile", "classfile/code", "classfile/dump", "internal/archive", "internal/probe", "internal/weave",
+		"agent", "classfile", "classfile/code", "classfile/dump", "internal/archive", "internal/attach/jvmproc",
+		"internal/probe", "internal/weave",
 	},
 
 	// Programs and tests that do not ship.
@@ -56,7 +61,9 @@ var layers = map[string][]string{
 // outside is what each package may import from other modules. The library has
 // only the standard library beneath it.
 var outside = map[string][]string{
-	"cmd/sonde": {"github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/sonde":               {"github.com/spf13/cobra", "golang.org/x/term"},
+	"internal/attach":         {"golang.org/x/sys/unix"},
+	"internal/attach/jvmproc": {"golang.org/x/sys/unix"},
 }
 
 // shipped is the program users get, and forTests what must not be in it.

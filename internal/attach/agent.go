@@ -1,0 +1,74 @@
+package attach
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+)
+
+// What JPLIS, the JDK's code behind Java agents, returns.
+const (
+	agentBadJar    = 100
+	agentNotOnPath = 101
+	agentThrew     = 102
+)
+
+// LoadAgent has the JVM load a Java agent: a jar, by its absolute path as the
+// JVM sees it, and the text its agentmain gets.
+func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
+	switch {
+	case c.jvm.Agents.Answer == jvmproc.No:
+		return c.fail(ErrAgentsOff, c.jvm.Agents.Reason, nil)
+	case !path.IsAbs(jar):
+		return c.fail(ErrAgent, fmt.Sprintf("%s is not an absolute path", jar), nil)
+	case strings.Contains(jar, "="):
+		return c.fail(ErrAgent, fmt.Sprintf("%s holds =, which ends a path here: use another", jar), nil)
+	}
+	if options != "" {
+		options = "=" + options
+	}
+	reply, err := c.Execute(ctx, "load", "instrument", "false", jar+options)
+	if err != nil {
+		return err
+	}
+	return c.agentError(jar, reply)
+}
+
+// agentError reads the reply to a load, in which a code of 0 says little: JDK 25
+// refuses with it, and the agent's own result stands in the text, after
+// "return code: " since JDK 9.
+func (c *Conn) agentError(jar string, reply Reply) error {
+	text := strings.TrimSpace(reply.Text)
+	result, err := strconv.Atoi(strings.TrimPrefix(text, "return code: "))
+	switch {
+	case reply.Code == 0 && err == nil && result == 0:
+		return nil
+	case reply.Code == 0 && err == nil:
+		return c.fail(ErrAgent, agentResult(jar, result), nil)
+	case strings.Contains(text, "agent loading is not enabled"):
+		return c.fail(ErrAgentsOff, "agents are switched off (-XX:-EnableDynamicAgentLoading): "+
+			"start it without that option, or with -javaagent", nil)
+	case strings.Contains(text, "FindException") && strings.Contains(text, "java.instrument"):
+		return c.fail(ErrAgentsOff, "its run-time image lacks the module java.instrument: "+
+			"add it with jlink --add-modules java.instrument", nil)
+	case text == "":
+		return c.fail(ErrAgent, fmt.Sprintf("code %d without a reason", reply.Code), nil)
+	}
+	return c.fail(ErrAgent, firstLine(text), nil)
+}
+
+func agentResult(jar string, result int) string {
+	switch result {
+	case agentBadJar:
+		return jar + " is not there for the JVM, or has no Agent-Class: put it where the JVM and its user can read it"
+	case agentNotOnPath:
+		return jar + " cannot be added to the class path"
+	case agentThrew:
+		return "its agentmain threw; the stack trace is on the program's error stream"
+	}
+	return fmt.Sprintf("it returned %d", result)
+}

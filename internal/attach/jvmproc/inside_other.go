@@ -1,0 +1,21 @@
+//go:build !linux
+
+package jvmproc
+
+import (
+	"errors"
+	"os"
+)
+
+// OpenInside needs Linux, as all of this package does.
+func (h Host) OpenInside(int, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// OpenWorking needs Linux.
+func (h Host) OpenWorking(int, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
+	_, err := open(0)
+	return nil, err
+}
+
+func openPlain(open func(flags int) (*os.File, error)) (*os.File, error) { return open(0) }

@@ -1,0 +1,44 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+)
+
+// preflight decides, without touching the process, that it is a HotSpot JVM
+// that answers, and that we are one it answers to.
+func preflight(host jvmproc.Host, pid int) (*jvmproc.JVM, error) {
+	jvm, err := host.Inspect(pid)
+	switch {
+	case errors.Is(err, jvmproc.ErrNoProcess):
+		return nil, &Error{PID: pid, Kind: ErrNoProcess, Detail: "sonde ps lists those there are"}
+	case errors.Is(err, jvmproc.ErrNotJVM):
+		return nil, &Error{PID: pid, Kind: ErrNotJVM, Detail: "sonde ps lists those there are"}
+	case err != nil:
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: "it cannot be looked into", Cause: err}
+	}
+	switch {
+	case jvm.Kind == jvmproc.OpenJ9:
+		return nil, &Error{PID: pid, Kind: ErrOpenJ9, Detail: jvm.Attach.Reason}
+	case jvm.Kind == jvmproc.Hidden || !mayBecome(jvm.UID, jvm.GID):
+		return nil, &Error{PID: pid, Kind: ErrPermission, Detail: jvm.Access()}
+	case jvm.Attach.Answer != jvmproc.Yes:
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: jvm.Attach.Reason}
+	case jvm.Stopped:
+		// It would heed the signal long after the note beside it is gone.
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: fmt.Sprintf("it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)}
+	}
+	return jvm, nil
+}
+
+// mayBecome tells whether we are, or can take on the identity of, a user.
+func mayBecome(uid, gid uint32) bool {
+	return os.Geteuid() == 0 || isSelf(uid, gid)
+}
+
+func isSelf(uid, gid uint32) bool {
+	return os.Geteuid() == int(uid) && os.Getegid() == int(gid)
+}
