@@ -56,6 +56,7 @@ type Weaver struct {
 	gaps     []gap
 	bodies   []byte
 	shifts   []code.Shift
+	methods  []MethodResult
 }
 
 // NewWeaver returns a weaver.
@@ -89,16 +90,22 @@ func (w *Weaver) Weave(class []byte, pick func(MethodInfo) []*Template) (*Result
 	if err != nil {
 		return nil, err
 	}
+	res.Methods = slices.Clone(res.Methods)
+	shifts := slices.Clone(w.shifts)
+	for i := range res.Methods {
+		n := len(res.Methods[i].Offsets)
+		res.Methods[i].Offsets, shifts = shifts[:n:n], shifts[n:]
+	}
 	return &res, nil
 }
 
 // Append is Weave that writes the woven class behind dst, into its memory where
-// there is room.
+// there is room. The result's list of methods lives until the next call.
 func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (Result, error) {
 	if err := w.read(class); err != nil {
 		return Result{}, err
 	}
-	res := Result{Methods: make([]MethodResult, 0, len(w.class.Methods))}
+	res := Result{Methods: w.methods[:0]}
 	woven := false
 	for i := range w.class.Methods {
 		m := &w.class.Methods[i]
@@ -117,6 +124,8 @@ func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (R
 		woven = woven || r.Woven
 		res.Methods = append(res.Methods, r)
 	}
+	w.methods = res.Methods
+	w.settleOffsets()
 	if !woven {
 		return res, nil
 	}
@@ -146,7 +155,7 @@ func (w *Weaver) read(class []byte) error {
 	w.idPrefix = crc32.Update(crc32.Checksum(name, castagnoli), castagnoli, dot)
 	w.effects = cleared(w.effects, w.class.Pool.Len())
 	w.inits = cleared(w.inits, w.class.Pool.Len())
-	w.imported, w.bodies = w.imported[:0], w.bodies[:0]
+	w.imported, w.bodies, w.shifts = w.imported[:0], w.bodies[:0], w.shifts[:0]
 	return nil
 }
 
@@ -190,17 +199,19 @@ func (w *Weaver) method(m *classfile.Member, a *classfile.Attribute, name, desc 
 		return nil, asReason(err)
 	}
 	a.Data = w.bodies[start:len(w.bodies):len(w.bodies)]
-	return w.keepOffsets(body.Offsets()), nil
+	from := len(w.shifts)
+	w.shifts = append(w.shifts, body.Offsets()...)
+	return w.shifts[from:], nil // moved to their place when all are there
 }
 
-// keepOffsets copies a map out of the body's memory, many into one piece.
-func (w *Weaver) keepOffsets(m code.OffsetMap) code.OffsetMap {
-	if cap(w.shifts)-len(w.shifts) < len(m) {
-		w.shifts = make([]code.Shift, 0, max(1024, len(m)))
+// settleOffsets gives the methods their maps, which lie one behind the other in
+// memory that has grown with them.
+func (w *Weaver) settleOffsets() {
+	shifts := w.shifts
+	for i := range w.methods {
+		n := len(w.methods[i].Offsets)
+		w.methods[i].Offsets, shifts = shifts[:n:n], shifts[n:]
 	}
-	from := len(w.shifts)
-	w.shifts = append(w.shifts, m...)
-	return code.OffsetMap(w.shifts[from:len(w.shifts):len(w.shifts)])
 }
 
 func asReason(err error) error {
