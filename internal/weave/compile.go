@@ -43,7 +43,7 @@ func (c *compiler) compile() error {
 	if err := c.typesAcross(); err != nil {
 		return err
 	}
-	c.states = flow(c.body, c.sentinel)
+	c.states = flow(c.body, c.sentinel, false)
 	if s := c.states[c.sentinel]; s != isBefore {
 		return c.refuse("may run the target more than once")
 	}
@@ -57,6 +57,7 @@ func (c *compiler) compile() error {
 		return err
 	}
 	c.uses.holdsMonitor = c.holdsMonitor()
+	c.uses.mixes = mixes(c.body, c.sentinel)
 	c.epilog = c.straightEpilog()
 	c.rest = c.withoutEpilog()
 	return nil
@@ -285,11 +286,7 @@ func (c *compiler) blocks() error {
 			}
 			b.catch = no
 		}
-		for n := h.Start; n != nil && n != h.End; n = n.Next() {
-			if n == c.sentinel {
-				b.around = true
-			}
-		}
+		b.around = encloses(h, c.sentinel)
 		c.handlers = append(c.handlers, b)
 	}
 	return nil

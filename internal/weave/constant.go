@@ -25,6 +25,9 @@ const (
 	majorJava11 = 55 // dynamic constants
 )
 
+// refInvokeInterface is the kind of a method handle that calls by an interface.
+const refInvokeInterface = 9
+
 // constant returns the number of a pool entry of the template's class.
 func (c *compiler) constant(index uint16) (int, error) {
 	if no, ok := c.constantNo[index]; ok {
@@ -70,7 +73,9 @@ func (c *compiler) readConstant(index uint16) (constant, error) {
 		c.atLeast(majorJava7)
 		kind, ref, _ := pool.Pair(index)
 		k.kind = kind
-		k.ref, err = c.constant(ref)
+		if k.ref, err = c.constant(ref); err == nil && c.constants[k.ref].tag == classfile.TagInterfaceMethodref && kind != refInvokeInterface {
+			c.atLeast(majorJava8)
+		}
 	case classfile.TagInvokeDynamic, classfile.TagDynamic:
 		c.atLeast(majorJava7)
 		if k.tag == classfile.TagDynamic {
@@ -115,6 +120,9 @@ func (c *compiler) bootstrap(index uint16) ([]int, error) {
 
 // reachable refuses what a class other than the template's own could not use.
 func (c *compiler) reachable(class, name, desc string) error {
+	if class == intrinsicsClass {
+		return c.refuse("names Template." + name + " without calling it")
+	}
 	if class != c.class.Name() {
 		return nil
 	}

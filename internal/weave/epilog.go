@@ -1,6 +1,9 @@
 package weave
 
-import "github.com/sonde-jvm/sonde/classfile/opcode"
+import (
+	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
 
 // longestCopy is how many instructions an epilog may have of which every return of
 // the target gets a copy.
@@ -75,6 +78,13 @@ func (c *compiler) withoutEpilog() []item {
 	for _, it := range c.items {
 		if it.act == actJump && it.state != isAfter {
 			used[it.num] = true
+		}
+	}
+	for _, f := range c.frames {
+		for _, t := range append(append([]typ(nil), f.locals...), f.stack...) {
+			if t.item == code.Uninitialized {
+				used[t.label] = true
+			}
 		}
 	}
 	var rest []item

@@ -13,12 +13,19 @@ func (s *splice) extendFrames() error {
 	if !b.NeedsFrames() {
 		return nil
 	}
-	if s.prologBranches() {
+	branches := s.prologBranches()
+	if branches {
 		if err := s.atEntry(); err != nil {
 			return err
 		}
+		if err := s.fitsLocals(s.initial); err != nil {
+			return err
+		}
 	}
-	if !b.HasFrames() || len(s.t.across) == 0 && s.thrown == 0 && s.self == 0 && len(s.kept) == 0 {
+	// A frame of the prolog comes before the target's first, which can then no longer
+	// be told relative to the method's entry.
+	lives := len(s.t.across) > 0 || s.t.uses.thrown || s.self != 0 || len(s.kept) > 0
+	if !b.HasFrames() || !branches && !lives {
 		return nil
 	}
 	if err := s.expand(); err != nil {
@@ -31,9 +38,21 @@ func (s *splice) extendFrames() error {
 		// Frames that share their locals go on sharing them.
 		if have == nil || len(f.Locals) != len(had) || unsafe.SliceData(f.Locals) != unsafe.SliceData(had) {
 			had = f.Locals
+			if err := s.fitsLocals(had); err != nil {
+				return err
+			}
 			have = s.locals(had, s.t.across, s.constructor && uninitialised(had), false)
 		}
 		f.Locals = have
+	}
+	return nil
+}
+
+// fitsLocals demands that a frame speaks of no more slots than the target has: those
+// behind are the template's.
+func (s *splice) fitsLocals(locals []code.Type) error {
+	if n := frames.Slots(locals); n > int(s.base) {
+		return &Reason{Malformed, "a frame has " + itoa(n) + " slots, the body " + itoa(int(s.base))}
 	}
 	return nil
 }
@@ -80,7 +99,7 @@ func (s *splice) frame(at state, locals, stack []typ) code.Frame {
 // copied; the result is there only behind the target.
 func (s *splice) locals(target []code.Type, template []typ, uninitialised, result bool) []code.Type {
 	extra := 0
-	if s.thrown != 0 || s.self != 0 || len(s.kept) > 0 || result && s.kind != 'V' {
+	if s.t.uses.thrown || s.self != 0 || len(s.kept) > 0 || result && s.kind != 'V' {
 		extra = int(s.t.maxLocals) + 3 + len(s.kept)
 	}
 	if len(target)+len(template)+extra == 0 {
@@ -101,7 +120,7 @@ func (s *splice) locals(target []code.Type, template []typ, uninitialised, resul
 		list = append(list, t)
 		next = slot + uint16(t.Slots())
 	}
-	if s.thrown != 0 {
+	if s.t.uses.thrown {
 		put(s.thrown, code.Type{Item: code.Object, Class: s.w.class.Pool.AddClass("java/lang/Throwable")})
 	}
 	if s.self != 0 && !uninitialised {

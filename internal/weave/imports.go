@@ -64,7 +64,9 @@ func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
 	default:
 		i = pool.AddRaw(k.raw)
 	}
-	im.index[no] = i
+	if w.failed == nil {
+		im.index[no] = i
+	}
 	return i
 }
 

@@ -90,6 +90,9 @@ func (s *splice) fits() error {
 	if s.constructor && u.holdsMonitor {
 		return &Reason{DoesNotFit, "a lock held across super(...), which could not be released if that threw"}
 	}
+	if s.constructor && u.mixes {
+		return &Reason{DoesNotFit, "code that may run both before super(...) and behind it, or stands behind it and runs before"}
+	}
 	if s.constructor && u.selfBefore {
 		return &Reason{DoesNotFit, "this, before it is initialised"}
 	}
@@ -215,13 +218,20 @@ func (s *splice) copyEpilog() {
 // takeFirstLine removes the line number of the target's first instruction: the
 // prolog, which comes to stand before it, belongs to that line too.
 func (s *splice) takeFirstLine() *code.Node {
+	var first *code.Node
 	for n := s.body.First(); n != nil && n.Kind != code.Instruction; n = n.Next() {
-		if n.Kind == code.Line {
-			s.body.Remove(n)
-			return n
+		switch {
+		case n.Kind == code.Line && first != nil:
+			// Of two lines the JVM takes the first for the instruction itself: it stays.
+			return s.body.NewLine(int(first.Value()))
+		case n.Kind == code.Line:
+			first = n
 		}
 	}
-	return nil
+	if first != nil {
+		s.body.Remove(first)
+	}
+	return first
 }
 
 // leadReturns makes the target's returns lead to the epilog. It reports whether

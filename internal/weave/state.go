@@ -17,7 +17,9 @@ const (
 
 // flow finds the state at every node of a template by following control until
 // nothing changes. Templates are small; no order is tried to be clever about.
-func flow(b *code.Body, sentinel *code.Node) map[*code.Node]state {
+//
+// In a constructor a block around the sentinel does not enclose what stands before it.
+func flow(b *code.Body, sentinel *code.Node, constructor bool) map[*code.Node]state {
 	at := make(map[*code.Node]state) // before a node
 	reach := func(n *code.Node, s state) bool {
 		if at[n]|s == at[n] {
@@ -30,6 +32,7 @@ func flow(b *code.Body, sentinel *code.Node) map[*code.Node]state {
 	for changed := true; changed; {
 		changed = false
 		inside := make(map[*code.Handler]bool)
+		before := true
 		for n := b.First(); n != nil; n = n.Next() {
 			if n.Kind == code.Label {
 				for i := range b.Handlers {
@@ -39,6 +42,7 @@ func flow(b *code.Body, sentinel *code.Node) map[*code.Node]state {
 					}
 				}
 			}
+			before = before && n != sentinel
 			s := at[n]
 			if s == 0 {
 				continue
@@ -48,6 +52,9 @@ func flow(b *code.Body, sentinel *code.Node) map[*code.Node]state {
 				out = isAfter
 			}
 			for h, in := range inside {
+				if constructor && before && encloses(h, sentinel) {
+					continue
+				}
 				if in && n.Kind == code.Instruction {
 					if n == sentinel {
 						s = isThrown
@@ -65,6 +72,31 @@ func flow(b *code.Body, sentinel *code.Node) map[*code.Node]state {
 		}
 	}
 	return at
+}
+
+func encloses(h *code.Handler, n *code.Node) bool {
+	for at := h.Start; at != nil && at != h.End; at = at.Next() {
+		if at == n {
+			return true
+		}
+	}
+	return false
+}
+
+// mixes reports whether a template, as it runs in a constructor, has code that is
+// reached both before the target has begun and behind it, where this is an object and
+// is none, or code that runs before the target but stands behind it, where the blocks
+// of a template further out would enclose it.
+func mixes(b *code.Body, sentinel *code.Node) bool {
+	states := flow(b, sentinel, true)
+	behind := false
+	for n := b.First(); n != nil; n = n.Next() {
+		if s := states[n]; s&isBefore != 0 && (s != isBefore || behind && n.Kind == code.Instruction) {
+			return true
+		}
+		behind = behind || n == sentinel
+	}
+	return false
 }
 
 func targets(b *code.Body, n *code.Node) []*code.Node {

@@ -149,6 +149,9 @@ func (g *target) findSuper() error {
 			made++
 		case n.Op() == opcode.Invokespecial && g.w.initCall(n.Index()):
 			if made == 0 {
+				if g.caughtBefore(n) {
+					return g.searchSuper()
+				}
 				g.superCall = n
 				return g.findLater(nil)
 			}
@@ -160,19 +163,38 @@ func (g *target) findSuper() error {
 	return g.searchSuper()
 }
 
+// caughtBefore reports whether an exception block begins before a call, so that its
+// handler may run, and call super(...) itself, while this is not an object yet.
+func (g *target) caughtBefore(call *code.Node) bool {
+	for i := range g.body.Handlers {
+		if g.body.Handlers[i].Start.Offset() < call.Offset() {
+			return true
+		}
+	}
+	return false
+}
+
 // searchSuper finds it where control branches before.
 func (g *target) searchSuper() error {
 	early := make(map[*code.Node]bool) // runs while this is not an object yet
+	late := make(map[*code.Node]bool)  // runs behind it, and may throw
 	inits, err := frames.Walk(g.body, g.member, false, func(n *code.Node, s *frames.State) {
 		if uninitialised(s.Locals) || uninitialised(s.Stack) {
 			early[n] = true
 			g.slot0 = g.slot0 || n.Op() >= opcode.Istore && n.Op() <= opcode.Astore && n.Index() == 0
+		} else if !n.Op().IsReturn() && n.Op() != opcode.Goto {
+			late[n] = true
 		}
 	})
 	if err != nil || len(inits) == 0 {
 		return err
 	}
-	if !g.body.NeedsFrames() {
+	for n := g.body.First(); n != nil && !slices.Contains(inits, n); n = n.Next() {
+		if late[n] {
+			return &Reason{OddConstructor, "code that runs behind it stands before it"}
+		}
+	}
+	if !g.body.NeedsFrames() || !g.body.HasFrames() {
 		// Without frames nothing tells where a block around the rest may begin again.
 		for n := inits[0].Next(); n != nil; n = n.Next() {
 			if early[n] {

@@ -38,6 +38,7 @@ type uses struct {
 	selfAfter    bool
 	thrown       bool
 	holdsMonitor bool // a lock, while the target runs
+	mixes        bool // code that runs both before the target and behind it
 	boxes        bool
 	typed        []wanted // what it wants unboxed
 }
