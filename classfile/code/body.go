@@ -9,9 +9,9 @@ import (
 type Body struct {
 	Class               *classfile.Class
 	MaxStack, MaxLocals uint16
-	Handlers            []Handler // in order of precedence
-	Vars                []Var
-	TypeAnnotations     []TypeAnnotation
+	Handlers            []Handler        // in order of precedence
+	Vars                []Var            // new ones go to the LocalVariableTable
+	TypeAnnotations     []TypeAnnotation // may be changed or taken out, not added to
 
 	// FrameBehind tells the frame that holds behind an instruction. Lowering asks
 	// for it when a conditional branch of a class that needs frames is out of reach
@@ -41,7 +41,7 @@ type Var struct {
 	Start, End       *Node // labels
 	Name, Descriptor uint16
 	Slot             uint16
-	table            uint16 // which attribute it came from
+	table            uint16 // which attribute it came from, plus one; 0 for a new one
 }
 
 // Switch is the operand of a tableswitch or lookupswitch.
@@ -80,10 +80,13 @@ func (b *Body) Last() *Node {
 // Len returns how many nodes the list has.
 func (b *Body) Len() int { return b.count }
 
+// unplaced is the position of a label that was never put in the list.
+const unplaced = -1
+
 // NewLabel returns a label that is not yet in the list.
 func (b *Body) NewLabel() *Node {
 	n := b.memory.node()
-	*n = Node{Kind: Label, off: -1}
+	*n = Node{Kind: Label, off: -1, pos: unplaced}
 	return n
 }
 
@@ -134,10 +137,11 @@ func (b *Body) NewSwitch(op opcode.Op, s Switch) *Node {
 	return n
 }
 
-// Switch returns the operand of a switch instruction.
+// Switch returns the operand of a switch instruction. The pointer holds until the
+// next NewSwitch.
 func (b *Body) Switch(n *Node) *Switch { return &b.switches[n.ref] }
 
-// Frame returns the frame of a frame mark.
+// Frame returns the frame of a frame mark. The pointer holds until the next NewFrame.
 func (b *Body) Frame(n *Node) *Frame { return &b.frames[n.ref] }
 
 // Frames returns the frames of the body, in no particular order once some were added.
@@ -168,7 +172,8 @@ func (b *Body) InsertAfter(mark, n *Node) {
 	b.InsertBefore(mark.next, n)
 }
 
-// Remove takes n out of the list. Labels that others point at must stay.
+// Remove takes n out of the list; it may be put in again elsewhere. Labels that others
+// point at must stay.
 func (b *Body) Remove(n *Node) {
 	n.prev.next, n.next.prev = n.next, n.prev
 	n.prev, n.next = nil, nil
@@ -188,7 +193,7 @@ func (b *Body) LabelBefore(n *Node) *Node {
 // VarTypes reports whether v is of the LocalVariableTypeTable, so that its
 // descriptor is a generic signature.
 func (b *Body) VarTypes(v *Var) bool {
-	return b.attributes[v.table].kind == classfile.KindLocalVariableTypeTable
+	return v.table > 0 && b.attributes[v.table-1].kind == classfile.KindLocalVariableTypeTable
 }
 
 // Attributes calls f for the attributes of the body that are kept as bytes.

@@ -39,17 +39,16 @@ type FrameForm uint8
 // The forms: the first bytes of JVMS 4.7.4's frames, and, from a range the
 // specification reserves, Absolute.
 const (
-	SameFrame         FrameForm = 0 // up to 63
-	SameLocals1       FrameForm = 64
-	Absolute          FrameForm = 128 // Locals and Stack in full; lowered as briefly as possible
-	SameLocals1Far    FrameForm = 247
-	ChopFrame         FrameForm = 248 // up to 250: drops 251-form locals
-	SameFrameFar      FrameForm = 251
-	AppendFrame       FrameForm = 252 // up to 254: adds form-251 locals
-	FullFrame         FrameForm = 255
-	lastSame          FrameForm = 63
-	lastSameLocals1   FrameForm = 127
-	firstReservedForm FrameForm = 128
+	SameFrame       FrameForm = 0 // up to 63
+	SameLocals1     FrameForm = 64
+	Absolute        FrameForm = 128 // Locals and Stack in full; lowered as briefly as possible
+	SameLocals1Far  FrameForm = 247
+	ChopFrame       FrameForm = 248 // up to 250: drops 251-form locals
+	SameFrameFar    FrameForm = 251
+	AppendFrame     FrameForm = 252 // up to 254: adds form-251 locals
+	FullFrame       FrameForm = 255
+	lastSame        FrameForm = 63
+	lastSameLocals1 FrameForm = 127
 )
 
 // Frame is a stack-map frame.

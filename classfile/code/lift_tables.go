@@ -102,7 +102,7 @@ func (l *lift) lineNumbers(data []byte, table uint16) error {
 }
 
 func (l *lift) vars(data []byte) error {
-	table := uint16(len(l.attributes))
+	table := uint16(len(l.attributes)) + 1
 	if len(data) < 2 || len(data) != 2+10*int(binary.BigEndian.Uint16(data)) {
 		return malformed("LocalVariableTable", 0, "its length and its count disagree")
 	}

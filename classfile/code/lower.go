@@ -2,6 +2,7 @@ package code
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,7 +27,13 @@ type lowering struct {
 	marks   []*Node // frame marks in order
 	lines   []*Node
 	runs    []Shift
+
+	unplaced bool // something points at a label that is not in the list
 }
+
+// errUnplaced is what Append says of a body whose jumps, blocks or frames point at a
+// label that was never put in the list.
+var errUnplaced = errors.New("the body points at a label that is not in its list")
 
 // patch is a jump whose operand is written when all positions are known.
 type patch struct {
@@ -43,7 +50,9 @@ type linesOrder struct {
 	shuffled bool // not in order of the code
 }
 
-// Append lowers the body and writes the contents of its Code attribute behind dst.
+// Append lowers the body and writes the contents of its Code attribute behind dst. The
+// body stays usable; jumps that had to be widened stay so, and tables that edits made
+// necessary are added to it and named in the class's pool.
 func (b *Body) Append(dst []byte) ([]byte, error) {
 	start := len(dst)
 	for {
@@ -83,7 +92,7 @@ func (w *lowering) beginRun(old, now int32) {
 // left in lowered.far; where there are some the bytes are of no use.
 func (b *Body) emit(dst []byte) ([]byte, error) {
 	w := &b.lowered
-	w.far = w.far[:0]
+	w.far, w.unplaced = w.far[:0], false
 	w.patches, w.marks, w.lines, w.runs = w.patches[:0], w.marks[:0], w.lines[:0], w.runs[:0]
 	dst = slices.Grow(dst, 4*b.count)
 	base := len(dst)
@@ -196,6 +205,8 @@ func (b *Body) emit(dst []byte) ([]byte, error) {
 		p := &w.patches[i]
 		delta := p.target.pos - p.from
 		switch {
+		case p.target.pos < 0:
+			return dst, errUnplaced
 		case p.wide:
 			binary.BigEndian.PutUint32(code[p.at:], uint32(delta))
 		case delta > math.MaxInt16 || delta < math.MinInt16:

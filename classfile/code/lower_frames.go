@@ -30,15 +30,15 @@ func (b *Body) appendStackMap(dst []byte) []byte {
 			} else {
 				dst = append(dst, byte(SameLocals1Far), byte(delta>>8), byte(delta))
 			}
-			dst = appendTypes(dst, f.Stack)
+			dst = b.appendTypes(dst, f.Stack)
 		case SameLocals1Far:
-			dst = appendTypes(append(dst, byte(form), byte(delta>>8), byte(delta)), f.Stack)
+			dst = b.appendTypes(append(dst, byte(form), byte(delta>>8), byte(delta)), f.Stack)
 		case FullFrame:
 			dst = append(dst, byte(form), byte(delta>>8), byte(delta))
-			dst = appendTypes(u2(dst, len(f.Locals)), f.Locals)
-			dst = appendTypes(u2(dst, len(f.Stack)), f.Stack)
+			dst = b.appendTypes(u2(dst, len(f.Locals)), f.Locals)
+			dst = b.appendTypes(u2(dst, len(f.Stack)), f.Stack)
 		default: // chop, same far, append
-			dst = appendTypes(append(dst, byte(form), byte(delta>>8), byte(delta)), f.Locals)
+			dst = b.appendTypes(append(dst, byte(form), byte(delta>>8), byte(delta)), f.Locals)
 		}
 		before = f
 	}
@@ -72,13 +72,14 @@ func sameTypes(a, b []Type) bool {
 	return true
 }
 
-func appendTypes(dst []byte, types []Type) []byte {
+func (b *Body) appendTypes(dst []byte, types []Type) []byte {
 	for i := range types {
 		t := &types[i]
 		switch t.Item {
 		case Object:
 			dst = append(dst, byte(Object), byte(t.Class>>8), byte(t.Class))
 		case Uninitialized:
+			b.lowered.unplaced = b.lowered.unplaced || t.New.pos < 0
 			dst = append(dst, byte(Uninitialized), byte(t.New.pos>>8), byte(t.New.pos))
 		default:
 			dst = append(dst, byte(t.Item))

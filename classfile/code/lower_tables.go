@@ -18,6 +18,9 @@ func (b *Body) appendTables(dst []byte) ([]byte, error) {
 	for i := range b.Handlers {
 		h := &b.Handlers[i]
 		start, end, entry, catch := h.Start.pos, h.End.pos, h.Entry.pos, h.Catch
+		if start|end|entry < 0 {
+			return dst, errUnplaced
+		}
 		dst = append(dst, byte(start>>8), byte(start), byte(end>>8), byte(end),
 			byte(entry>>8), byte(entry), byte(catch>>8), byte(catch))
 	}
@@ -39,7 +42,9 @@ func (b *Body) appendTables(dst []byte) ([]byte, error) {
 		case a.kind == classfile.KindLocalVariableTable, a.kind == classfile.KindLocalVariableTypeTable:
 			dst = b.appendVars(dst, uint16(i))
 		case a.kind == classfile.KindStackMapTable:
-			dst = b.appendStackMap(dst)
+			if dst = b.appendStackMap(dst); b.lowered.unplaced {
+				return dst, errUnplaced
+			}
 		case a.kind == classfile.KindRuntimeVisibleTypeAnnotations, a.kind == classfile.KindRuntimeInvisibleTypeAnnotations:
 			dst = b.appendTypeAnnotations(dst, uint16(i))
 		}
@@ -50,21 +55,27 @@ func (b *Body) appendTables(dst []byte) ([]byte, error) {
 
 // settleAttributes adds the tables that edits made necessary.
 func (b *Body) settleAttributes() {
-	frames, lines := len(b.lowered.marks) > 0, len(b.lowered.lines) > 0
-	for i := range b.attributes {
-		switch b.attributes[i].kind {
-		case classfile.KindStackMapTable:
-			frames = false
-		case classfile.KindLineNumberTable:
-			lines = false
-		}
-	}
-	if frames {
+	if len(b.lowered.marks) > 0 && b.first(classfile.KindStackMapTable) < 0 {
 		b.addAttribute(classfile.KindStackMapTable)
 	}
-	if lines {
+	if len(b.lowered.lines) > 0 && b.first(classfile.KindLineNumberTable) < 0 {
 		b.addAttribute(classfile.KindLineNumberTable)
 	}
+	for i := range b.Vars {
+		if b.Vars[i].table == 0 && b.first(classfile.KindLocalVariableTable) < 0 {
+			b.addAttribute(classfile.KindLocalVariableTable)
+		}
+	}
+}
+
+// first returns where the first attribute of a kind stands, -1 where there is none.
+func (b *Body) first(kind classfile.Kind) int {
+	for i := range b.attributes {
+		if b.attributes[i].kind == kind {
+			return i
+		}
+	}
+	return -1
 }
 
 func (b *Body) addAttribute(kind classfile.Kind) {
@@ -81,7 +92,7 @@ func u2(dst []byte, values ...int) []byte {
 func (b *Body) appendLines(dst []byte, table uint16) []byte {
 	mark, count := len(dst), 0
 	dst = append(dst, 0, 0)
-	first := !slices.ContainsFunc(b.attributes[:table], func(a attribute) bool { return a.kind == classfile.KindLineNumberTable })
+	first := b.first(classfile.KindLineNumberTable) == int(table)
 	for _, n := range b.lowered.lines {
 		// A new line belongs to the first table.
 		if mine := n.off >= 0 && n.index == table || n.off < 0 && first; b.lines.tables > 1 && !mine {
@@ -96,10 +107,11 @@ func (b *Body) appendLines(dst []byte, table uint16) []byte {
 
 func (b *Body) appendVars(dst []byte, table uint16) []byte {
 	mark, count := len(dst), 0
+	first := b.first(classfile.KindLocalVariableTable) == int(table)
 	dst = append(dst, 0, 0)
 	for i := range b.Vars {
 		v := &b.Vars[i]
-		if v.table != table {
+		if v.table != table+1 && !(v.table == 0 && first) {
 			continue
 		}
 		start, size := v.Start.pos, v.End.pos-v.Start.pos

@@ -81,7 +81,7 @@ func TestOpenAsksOnce(t *testing.T) {
 }
 
 func TestOpenGivesUp(t *testing.T) {
-	const never = 1 << 30
+	const never, orNever = 1 << 30, -1
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	late, cancelLate := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -93,16 +93,17 @@ func TestOpenGivesUp(t *testing.T) {
 		kind  error
 		asked int
 	}{
-		{"silent", late, &fake{refuse: never}, ErrTimeout, 1},
+		{"silent", late, &fake{refuse: never}, ErrTimeout, orNever}, // the time may be up before
 		{"dead", t.Context(), &fake{refuse: never, dead: true}, ErrGone, 1},
 		{"cancelled", cancelled, &fake{refuse: never}, context.Canceled, 0},
 		{"cannot be asked", t.Context(), &fake{refuse: never, askErr: &Error{Kind: ErrReadOnlyTmp}}, ErrReadOnlyTmp, 1},
 	} {
 		_, err := open(tt.ctx, &jvmproc.JVM{PID: 42}, tt.fake)
-		if !errors.Is(err, tt.kind) || tt.fake.asked != tt.asked || !tt.fake.closed {
+		asked := tt.fake.asked == tt.asked || tt.asked == orNever && tt.fake.asked <= 1
+		if !errors.Is(err, tt.kind) || !asked || !tt.fake.closed {
 			t.Errorf("%s: %v, asked %d times, closed %v", tt.name, err, tt.fake.asked, tt.fake.closed)
 		}
-		if tt.fake.askErr == nil && tt.fake.withdrawn != tt.asked {
+		if tt.fake.askErr == nil && tt.fake.withdrawn != tt.fake.asked {
 			t.Errorf("%s: withdrew %d times", tt.name, tt.fake.withdrawn)
 		}
 		if strings.Contains(err.Error(), "\n") {

@@ -5,9 +5,9 @@ import java.util.concurrent.atomic.AtomicLongArray;
 /**
  * Counts how often woven methods were entered and left, over all threads.
  *
- * <p>Counts are exact: a method entered is left exactly once, however it ends, so the two differ only by the
- * activations under way. Threads are spread over stripes by identity, without thread-locals, so that they
- * rarely meet on one cache line. Nothing here allocates, locks or calls code of the program.
+ * <p>Counts are exact: a method entered is left once, however it ends, but for a constructor whose super(...)
+ * throws. Threads are spread over stripes by identity, without thread-locals, so that they rarely meet on one
+ * cache line. Nothing here allocates, locks or calls code of the program.
  */
 public final class Probe {
     /** A power of two. Each stripe has two cache lines to itself: processors fetch lines in pairs. */

@@ -25,7 +25,7 @@ package sonde.template;
  * constants. A template that is run instead of woven fails with {@link IllegalStateException}.
  *
  * <p>What the target does stays what it was: its result is returned and its exception thrown after the epilog
- * has run, unless the epilog itself throws or returns inside a {@code finally}.
+ * has run, unless the epilog itself throws.
  */
 public final class Template {
     private Template() {
@@ -103,7 +103,7 @@ public final class Template {
 
     /**
      * Returns what the target is about to return; to be used after {@link #target()} only. A primitive is
-     * boxed; the answer is null for a {@code void} method and where the target threw.
+     * boxed; null for a {@code void} method. It cannot be asked for where the target may have thrown.
      */
     public static Object result() {
         throw notWoven("result");
