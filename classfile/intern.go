@@ -49,14 +49,8 @@ func (p *Pool) AddClass(name string) uint16 { return p.AddClassName(bytesOf(name
 // AddClassName is AddClass for a name that is still bytes.
 func (p *Pool) AddClassName(name []byte) uint16 {
 	if !p.interned.classes {
-		for i := range p.at {
-			if off := p.at[i]; off != 0 && off&added == 0 && Tag(p.src[off]) == TagClass {
-				if text, err := p.ClassName(uint16(i)); err == nil {
-					p.put(classHash(text), uint16(i))
-				}
-			}
-		}
 		p.interned.classes = true
+		p.rehash(len(p.interned.slots)) // with them
 	}
 	h := classHash(name)
 	if i, ok := p.lookup(h, func(i uint16) bool {
@@ -199,8 +193,13 @@ func (p *Pool) put(h uint32, i uint16) {
 		return
 	}
 	if (t.used+1)*2 > len(t.slots) {
-		p.grow()
+		p.rehash(2 * len(t.slots)) // i is in the pool, so in the table now
+		return
 	}
+	t.put(h, i)
+}
+
+func (t *interned) put(h uint32, i uint16) {
 	mask := uint32(len(t.slots) - 1)
 	s := h & mask
 	for t.slots[s] != 0 {
@@ -210,20 +209,40 @@ func (p *Pool) put(h uint32, i uint16) {
 	t.used++
 }
 
-// grow doubles the table and fills it anew: with what was added, and, where they were
-// in, with Class entries by name.
-func (p *Pool) grow() {
+// rehash fills the table anew, with this many slots or as many as it takes: with what
+// was added and, if they are wanted, with parsed Class entries by name.
+func (p *Pool) rehash(slots int) {
 	t := &p.interned
-	t.slots = make([]uint16, max(64, 2*len(t.slots)))
-	t.used = 0
+	entries := 0
 	for i := range p.at {
-		if p.at[i]&added != 0 {
-			raw, _ := p.Raw(uint16(i))
-			p.put(entryHash(raw), uint16(i))
-		} else if t.classes && p.Tag(uint16(i)) == TagClass {
-			if name, err := p.ClassName(uint16(i)); err == nil {
-				p.put(classHash(name), uint16(i))
-			}
+		if p.hashed(i) {
+			entries++
 		}
 	}
+	for slots = max(slots, 64); slots < 2*(entries+1); slots *= 2 {
+	}
+	if slots == len(t.slots) {
+		clear(t.slots)
+	} else {
+		t.slots = make([]uint16, slots)
+	}
+	t.used = 0
+	for i := range p.at {
+		if !p.hashed(i) {
+			continue
+		}
+		if p.at[i]&added != 0 {
+			raw, _ := p.Raw(uint16(i))
+			t.put(entryHash(raw), uint16(i))
+		} else if name, err := p.ClassName(uint16(i)); err == nil {
+			t.put(classHash(name), uint16(i))
+		}
+	}
+}
+
+// hashed reports whether the table has an entry: one that was added, or a parsed
+// Class entry once those are wanted.
+func (p *Pool) hashed(i int) bool {
+	off := p.at[i]
+	return off&added != 0 || p.interned.classes && off != 0 && Tag(p.src[off]) == TagClass
 }

@@ -2,6 +2,7 @@ package weave
 
 import (
 	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/frames"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
@@ -157,6 +158,9 @@ func (s *splice) keptSlot(no int) *keptArg {
 // enclose puts the target in the sentinel's place.
 func (s *splice) enclose() {
 	b := s.body
+	if s.entry != nil {
+		b.Remove(s.entry) // to be first again
+	}
 	line := s.takeFirstLine()
 	falls := false
 	if s.inline {
@@ -180,6 +184,7 @@ func (s *splice) enclose() {
 	for ; s.t.items[at].act != actTarget; at++ {
 		s.insert(&s.t.items[at], mark)
 	}
+	s.tellArguments()
 	rest := s.t.items[at+1:]
 	if s.inline {
 		rest = s.t.rest
@@ -232,6 +237,28 @@ func (s *splice) takeFirstLine() *code.Node {
 		s.body.Remove(first)
 	}
 	return first
+}
+
+// tellArguments lets the variables of arguments begin before the prolog: they are
+// there, and a debugger that stops at the method's entry asks for them.
+func (s *splice) tellArguments() {
+	b := s.body
+	if len(b.Vars) == 0 {
+		return
+	}
+	if s.entry == nil {
+		s.entry = b.NewLabel()
+		slots, _, _ := descriptor.ArgSlots(s.desc)
+		if !s.static {
+			slots++
+		}
+		for i := range b.Vars {
+			if v := &b.Vars[i]; v.Start.Offset() == 0 && int(v.Slot) < slots {
+				v.Start = s.entry
+			}
+		}
+	}
+	b.InsertBefore(b.First(), s.entry)
 }
 
 // leadReturns makes the target's returns lead to the epilog. It reports whether

@@ -27,6 +27,8 @@ type target struct {
 	initial     []code.Type // locals at entry
 	expanded    bool        // frames are told in full
 
+	entry *code.Node // label before everything, from which the arguments' variables are told
+
 	superCall *code.Node // in a constructor, the call that initialises this; nil: it never gets that far
 	later     []region   // code behind it where this is not initialised either
 	slot0     bool       // something is stored in local 0
@@ -61,7 +63,7 @@ func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body, name, de
 	g.w, g.member, g.body, g.name, g.desc, g.ret = w, m, body, name, desc, desc[result:]
 	g.kind, g.static = computational(desc[result]), m.Access.Has(classfile.AccStatic)
 	g.args, g.initial = g.args[:0], g.initial[:0]
-	g.expanded, g.slot0, g.superCall, g.later, g.surplus = false, false, nil, g.later[:0], nil
+	g.expanded, g.slot0, g.entry, g.superCall, g.later, g.surplus = false, false, nil, nil, g.later[:0], nil
 	g.idKnown, g.idEntry = false, 0
 	g.returns = append(g.returns[:0], body.Returns()...)
 	g.covered = g.coveredReturns()
