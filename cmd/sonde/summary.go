@@ -31,6 +31,7 @@ type summary struct {
 	NestedJars int         `json:"nestedJars"`
 	Unsigned   []string    `json:"signaturesStripped,omitempty"`
 	NotJars    []string    `json:"notJars,omitempty"`
+	LinksOut   []string    `json:"linksOut,omitempty"`
 	Unmatched  []string    `json:"unmatchedPatterns,omitempty"`
 	Seconds    float64     `json:"seconds"`
 	Run        string      `json:"run,omitempty"`
@@ -44,7 +45,7 @@ const mostNamed = 5
 func (j *job) summary(i *instrument, report *archive.Report, used *templates, took time.Duration) *summary {
 	s := &summary{
 		Input: i.input, Output: i.output, Templates: i.template, LeftAlone: j.left,
-		NestedJars: report.Nested, Unsigned: report.Stripped, NotJars: report.NotJars,
+		NestedJars: report.Nested, Unsigned: report.Stripped, NotJars: report.NotJars, LinksOut: report.LinksOut,
 		Unmatched: j.unused(), Seconds: took.Seconds(), needsRuntime: used.builtin,
 	}
 	if s.LeftAlone == nil {
@@ -105,11 +106,26 @@ func (s *summary) print(w io.Writer, verbose bool) error {
 	for _, name := range s.NotJars {
 		_, _ = fmt.Fprintf(out, "note: %s is no jar, copied as it is\n", name)
 	}
+	s.printLinks(out, verbose)
 	_, _ = fmt.Fprintf(out, "run it:  %s\n", s.Run)
 	if s.needsRuntime {
 		_, _ = fmt.Fprintf(out, "         (sonde runtime-jar writes %s)\n", runtimeJarName)
 	}
 	return out.Flush()
+}
+
+// printLinks says which links still lead to what is not woven.
+func (s *summary) printLinks(out io.Writer, verbose bool) {
+	const most = 5
+	if len(s.LinksOut) == 0 {
+		return
+	}
+	shown, more := s.LinksOut, ""
+	if len(shown) > most && !verbose {
+		shown, more = shown[:most], ", …"
+	}
+	_, _ = fmt.Fprintf(out, "note: %s out of the input, to what is not woven: %s%s\n",
+		count(len(s.LinksOut), "link leads", "links lead"), strings.Join(shown, ", "), more)
 }
 
 // printLeftAlone groups by reason, in the order the reasons were met.

@@ -32,6 +32,7 @@ type Report struct {
 	Changed  int      // classes changed
 	Nested   int      // jars within the input that were looked into
 	Stripped []string // jars whose signatures were removed
+	LinksOut []string // symbolic links that lead out of the input, whose targets were not looked into
 	NotJars  []string // entries named like jars that are none, copied as they are
 }
 

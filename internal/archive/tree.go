@@ -113,6 +113,11 @@ func (w *rewriter) files(in, temp string, files []file) error {
 		if err := place(filepath.Join(in, f.rel), filepath.Join(temp, f.rel), f, o); err != nil {
 			return err
 		}
+		if f.info.Mode().Type() == fs.ModeSymlink {
+			if _, out, err := linkTarget(filepath.Join(in, f.rel), f.rel); err == nil && out {
+				w.report.LinksOut = append(w.report.LinksOut, f.rel)
+			}
+		}
 		if f.info.Mode().IsRegular() {
 			w.done.add(max(0, f.info.Size()-(w.done.done-before)))
 		}
@@ -141,7 +146,7 @@ func place(from, to string, f file, o outcome) error {
 		}
 		return os.Mkdir(to, 0o700)
 	case fs.ModeSymlink:
-		target, err := os.Readlink(from)
+		target, _, err := linkTarget(from, f.rel)
 		if err != nil {
 			return err
 		}
@@ -154,6 +159,22 @@ func place(from, to string, f file, o outcome) error {
 		return err
 	}
 	return os.Chtimes(to, f.info.ModTime(), f.info.ModTime())
+}
+
+// linkTarget returns what a symbolic link in the copy of a tree points at. A link that
+// leads out of the tree, which the copy lies somewhere else than, leads where it led.
+func linkTarget(from, rel string) (target string, out bool, err error) {
+	if target, err = os.Readlink(from); err != nil {
+		return "", false, err
+	}
+	if filepath.IsAbs(target) {
+		return target, true, nil
+	}
+	if filepath.IsLocal(filepath.Join(filepath.Dir(filepath.FromSlash(rel)), target)) {
+		return target, false, nil
+	}
+	target, err = filepath.Abs(filepath.Join(filepath.Dir(from), target))
+	return target, true, err
 }
 
 // fill writes a file: its new content, or a copy of the old.

@@ -186,3 +186,42 @@ func TestRelease(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksOut: a link that leads out of the tree leads there from the copy as well,
+// and is named.
+func TestLinksOut(t *testing.T) {
+	dir := t.TempDir()
+	in, beside := filepath.Join(dir, "in"), filepath.Join(dir, "beside.txt")
+	if err := os.MkdirAll(filepath.Join(in, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(beside, []byte("beside"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(in, "inside.txt"), []byte("inside"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"sub/out": "../../beside.txt", "sub/within": "../inside.txt", "absolute": beside} {
+		if err := os.Symlink(target, filepath.Join(in, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "elsewhere", "out")
+	if err := os.Mkdir(filepath.Dir(out), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Rewrite(t.Context(), in, out, Options{
+		NewTransform: func() Transform { return func(Entry) ([]byte, error) { return nil, nil } },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for link, want := range map[string]string{"sub/out": "beside", "sub/within": "inside", "absolute": "beside"} {
+		if got, err := os.ReadFile(filepath.Join(out, link)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", link, got, err)
+		}
+	}
+	if want := []string{"absolute", "sub/out"}; !slices.Equal(report.LinksOut, want) {
+		t.Errorf("links out: %v, want %v", report.LinksOut, want)
+	}
+}
