@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ type summary struct {
 	Unsigned   []string    `json:"signaturesStripped,omitempty"`
 	NotJars    []string    `json:"notJars,omitempty"`
 	LinksOut   []string    `json:"linksOut,omitempty"`
+	Modules    []string    `json:"modules,omitempty"`
 	Unmatched  []string    `json:"unmatchedPatterns,omitempty"`
 	Seconds    float64     `json:"seconds"`
 	Run        string      `json:"run,omitempty"`
@@ -46,7 +48,7 @@ func (j *job) summary(i *instrument, report *archive.Report, used *templates, to
 	s := &summary{
 		Input: i.input, Output: i.output, Templates: i.template, LeftAlone: j.left,
 		NestedJars: report.Nested, Unsigned: report.Stripped, NotJars: report.NotJars, LinksOut: report.LinksOut,
-		Unmatched: j.unused(), Seconds: took.Seconds(), needsRuntime: used.builtin,
+		Modules: slices.Sorted(slices.Values(j.modules)), Unmatched: j.unused(), Seconds: took.Seconds(), needsRuntime: used.builtin,
 	}
 	if s.LeftAlone == nil {
 		s.LeftAlone = []leftAlone{}
@@ -108,6 +110,9 @@ func (s *summary) print(w io.Writer, verbose bool) error {
 	}
 	s.printLinks(out, verbose)
 	_, _ = fmt.Fprintf(out, "run it:  %s\n", s.Run)
+	for _, module := range s.Modules {
+		_, _ = fmt.Fprintf(out, "         (on the module path, with --add-reads %s=ALL-UNNAMED)\n", module)
+	}
 	if s.needsRuntime {
 		_, _ = fmt.Fprintf(out, "         (sonde runtime-jar writes %s)\n", runtimeJarName)
 	}

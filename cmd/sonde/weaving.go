@@ -26,6 +26,7 @@ type job struct {
 	woven    int
 	codeless int // methods that match but have no code to weave around
 	left     []leftAlone
+	modules  []string // named modules in the input
 }
 
 // leftAlone is a method, or with Method "" a whole class, that matched and was
@@ -95,6 +96,10 @@ func (w *worker) weave(e archive.Entry) []byte {
 		j.note(leftAlone{seq: e.Seq, Path: e.Path, Kind: "the class file cannot be read", Reason: err.Error()})
 		return nil
 	}
+	if c.Access.Has(classfile.AccModule) {
+		j.noteModule(c)
+		return nil
+	}
 	class := c.Name()
 	if class != "" && !j.patterns.MatchClass(class) {
 		return nil
@@ -158,6 +163,29 @@ func (j *job) note(l leftAlone) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.left = append(j.left, l)
+}
+
+// noteModule remembers the name of a module, told once though versions of it are told
+// for several releases.
+func (j *job) noteModule(c *classfile.Class) {
+	a := c.Find(c.Attributes, classfile.KindModule)
+	if a == nil {
+		return
+	}
+	contents, err := c.Decode(*a)
+	m, ok := contents.(*classfile.Module)
+	if err != nil || !ok {
+		return
+	}
+	name, err := c.Pool.ModuleName(m.Name)
+	if err != nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !slices.Contains(j.modules, string(name)) {
+		j.modules = append(j.modules, string(name))
+	}
 }
 
 // verdict decides, all classes being done, whether the output may be written.
