@@ -34,8 +34,9 @@ func (b *Body) appendStackMap(dst []byte) []byte {
 		case SameLocals1Far:
 			dst = b.appendTypes(append(dst, byte(form), byte(delta>>8), byte(delta)), f.Stack)
 		case FullFrame:
-			dst = append(dst, byte(form), byte(delta>>8), byte(delta))
-			dst = b.appendTypes(u2(dst, len(f.Locals)), f.Locals)
+			locals := len(f.Locals)
+			dst = append(dst, byte(form), byte(delta>>8), byte(delta), byte(locals>>8), byte(locals))
+			dst = b.appendTypes(dst, f.Locals)
 			dst = b.appendTypes(u2(dst, len(f.Stack)), f.Stack)
 		default: // chop, same far, append
 			dst = b.appendTypes(append(dst, byte(form), byte(delta>>8), byte(delta)), f.Locals)

@@ -82,12 +82,7 @@ func (b *Body) addAttribute(kind classfile.Kind) {
 	b.attributes = append(b.attributes, attribute{name: b.Class.AttributeName(kind), kind: kind})
 }
 
-func u2(dst []byte, values ...int) []byte {
-	for _, v := range values {
-		dst = append(dst, byte(v>>8), byte(v))
-	}
-	return dst
-}
+func u2(dst []byte, v int) []byte { return append(dst, byte(v>>8), byte(v)) }
 
 func (b *Body) appendLines(dst []byte, table uint16) []byte {
 	mark, count := len(dst), 0
@@ -137,7 +132,7 @@ func (b *Body) appendTypeAnnotations(dst []byte, table uint16) []byte {
 		case a.Target <= 0x41:
 			dst = u2(dst, len(a.Ranges))
 			for _, r := range a.Ranges {
-				dst = u2(dst, int(r.Start.pos), int(r.End.pos-r.Start.pos), int(r.Slot))
+				dst = u2(u2(u2(dst, int(r.Start.pos)), int(r.End.pos-r.Start.pos)), int(r.Slot))
 			}
 		case a.Target == 0x42:
 			dst = u2(dst, int(a.Extra))

@@ -10,14 +10,15 @@ import (
 func (s *splice) insert(it *item, mark *code.Node) {
 	b := s.body
 	switch it.act {
-	case actPlain:
-		b.InsertBefore(mark, b.NewValue(it.op, it.value))
-	case actLocal:
-		b.InsertBefore(mark, b.NewOperands(it.op, s.base+it.num, it.value))
-	case actConstant:
-		index := s.im.index[it.num]
-		if index == 0 {
-			index = s.w.constant(s.t, s.im, int(it.num))
+	case actPlain, actLocal, actConstant:
+		index := uint16(0)
+		switch it.act {
+		case actLocal:
+			index = s.base + it.num
+		case actConstant:
+			if index = s.im.index[it.num]; index == 0 {
+				index = s.w.constant(s.t, s.im, int(it.num))
+			}
 		}
 		b.InsertBefore(mark, b.NewOperands(it.op, index, it.value))
 	case actJump:
