@@ -16,6 +16,9 @@ type interned struct {
 	classes bool // Class entries that were parsed are in
 }
 
+// fewSlots is the size of a table for most classes.
+const fewSlots = 128
+
 var seed = maphash.MakeSeed()
 
 // bytesOf looks at a string as bytes that nobody will change.
@@ -25,6 +28,8 @@ func (t *interned) reset() {
 	if t.used > 0 {
 		clear(t.slots)
 	}
+	// A large class must not make every later one clear its table.
+	t.slots = t.slots[:min(len(t.slots), fewSlots)]
 	t.used, t.classes = 0, false
 }
 
@@ -219,9 +224,10 @@ func (p *Pool) rehash(slots int) {
 			entries++
 		}
 	}
-	for slots = max(slots, 64); slots < 2*(entries+1); slots *= 2 {
+	for slots = max(slots, fewSlots); slots < 2*(entries+1); slots *= 2 {
 	}
-	if slots == len(t.slots) {
+	if slots <= cap(t.slots) {
+		t.slots = t.slots[:slots]
 		clear(t.slots)
 	} else {
 		t.slots = make([]uint16, slots)
