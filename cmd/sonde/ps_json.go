@@ -25,6 +25,7 @@ type jvmJSON struct {
 	Heap         *heapJSON   `json:"heap,omitempty"`
 	Attach       verdictJSON `json:"attach"`
 	Agents       verdictJSON `json:"agents"`
+	Inside       string      `json:"inside"` // yes, standby, no, unknown
 }
 
 type heapJSON struct {
@@ -44,6 +45,7 @@ func describeJVM(j *jvmproc.JVM) jvmJSON {
 		Main: j.Main, Started: j.Started.Round(time.Millisecond), Uptime: j.Uptime().Seconds(),
 		Attach: verdictJSON{string(j.Attach.Answer), j.Attach.Reason},
 		Agents: verdictJSON{string(j.Agents.Answer), j.Agents.Reason},
+		Inside: string(j.Inside),
 	}
 	if j.HeapUsed > 0 || j.HeapMax > 0 {
 		d.Heap = &heapJSON{j.HeapUsed, j.HeapMax}

@@ -24,6 +24,7 @@ var psColumns = []struct {
 	{"HEAP", true},
 	{"ATTACH", false},
 	{"AGENTS", false},
+	{"INSIDE", false},
 	{"MAIN", false},
 }
 
@@ -36,7 +37,8 @@ func jvmRows(jvms []*jvmproc.JVM) [][]string {
 		}
 		rows = append(rows, []string{
 			strconv.Itoa(j.PID), printable(j.User), orDash(printable(version)), shortDuration(j.Uptime()),
-			heapText(j.HeapUsed, j.HeapMax), answerText(j.Attach), answerText(j.Agents), orDash(printable(j.Main)),
+			heapText(j.HeapUsed, j.HeapMax), answerText(j.Attach), answerText(j.Agents), presenceText(j.Inside),
+			orDash(printable(j.Main)),
 		})
 	}
 	return rows
@@ -119,6 +121,13 @@ func answerText(v jvmproc.Verdict) string {
 		return "?"
 	}
 	return string(v.Answer)
+}
+
+func presenceText(p jvmproc.Presence) string {
+	if p == jvmproc.PresenceUnknown {
+		return "?"
+	}
+	return string(p)
 }
 
 func orDash(text string) string {

@@ -43,7 +43,7 @@ func checkRow(t *testing.T, pid int, jdk jvmtest.JDK, attach, agents, heap strin
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	row := fmt.Sprintf(`(?m)^ *%d +\S+ +%s +\S+ +%s +%s +%s +Waiting$`, pid, regexp.QuoteMeta(jdk.Version), heap, attach, agents)
+	row := fmt.Sprintf(`(?m)^ *%d +\S+ +%s +\S+ +%s +%s +%s +no +Waiting$`, pid, regexp.QuoteMeta(jdk.Version), heap, attach, agents)
 	if !regexp.MustCompile(row).MatchString(out) {
 		t.Errorf("no row %s in\n%s", row, out)
 	}
@@ -68,7 +68,7 @@ func checkObject(t *testing.T, pid int, jdk jvmtest.JDK, attach, agents string) 
 			continue
 		}
 		if got.Version != jdk.Version || got.Main != "Waiting" || got.Kind != "HotSpot" || got.Attach.Allowed != attach ||
-			got.Agents.Allowed != agents || got.UID != uint32(os.Geteuid()) || got.Uptime < 0 || got.Started.IsZero() {
+			got.Agents.Allowed != agents || got.Inside != "no" || got.UID != uint32(os.Geteuid()) || got.Uptime < 0 || got.Started.IsZero() {
 			t.Errorf("%s", line)
 		}
 		return
@@ -106,19 +106,19 @@ func TestPsTable(t *testing.T) {
 	yes := jvmproc.Verdict{Answer: jvmproc.Yes}
 	started := time.Now().Add(-26*time.Hour - 30*time.Minute)
 	jvms := []*jvmproc.JVM{
-		{PID: 7, User: "root", Version: "17.0.15", Started: started, HeapUsed: 3 << 20, HeapMax: 2 << 30, Attach: yes, Agents: yes, Main: "com.acme.shop.Main"},
-		{PID: 4711, User: "é", Kind: jvmproc.OpenJ9, Version: "21", Started: started, Attach: off, Agents: off, Main: "/x/y\x1b[2J.jar"},
-		{PID: 12, User: "u", Started: started, Attach: hidden, Agents: hidden},
-		{PID: 13, User: "u", Started: started, Attach: yes, Agents: off, Main: "M"},
+		{PID: 7, User: "root", Version: "17.0.15", Started: started, HeapUsed: 3 << 20, HeapMax: 2 << 30, Attach: yes, Agents: yes, Inside: jvmproc.Standby, Main: "com.acme.shop.Main"},
+		{PID: 4711, User: "é", Kind: jvmproc.OpenJ9, Version: "21", Started: started, Attach: off, Agents: off, Inside: jvmproc.Outside, Main: "/x/y\x1b[2J.jar"},
+		{PID: 12, User: "u", Started: started, Attach: hidden, Agents: hidden, Inside: jvmproc.PresenceUnknown},
+		{PID: 13, User: "u", Started: started, Attach: yes, Agents: off, Inside: jvmproc.Inside, Main: "M"},
 	}
 	var out strings.Builder
-	writeTable(&out, jvmRows(jvms), 72)
+	writeTable(&out, jvmRows(jvms), 81)
 	writeReasons(&out, jvms)
-	want := ` PID  USER  JDK        UPTIME     HEAP  ATTACH  AGENTS  MAIN
-   7  root  17.0.15     1d02h  3M/2.0G  yes     yes     ….acme.shop.Main
-4711  é     21 OpenJ9   1d02h        -  no      no      /x/y?[2J.jar
-  12  u     -           1d02h        -  ?       ?       -
-  13  u     -           1d02h        -  yes     no      M
+	want := ` PID  USER  JDK        UPTIME     HEAP  ATTACH  AGENTS  INSIDE   MAIN
+   7  root  17.0.15     1d02h  3M/2.0G  yes     yes     standby  ….acme.shop.Main
+4711  é     21 OpenJ9   1d02h        -  no      no      no       /x/y?[2J.jar
+  12  u     -           1d02h        -  ?       ?       ?        -
+  13  u     -           1d02h        -  yes     no      yes      M
 
 4711, 13: off
 12: another's

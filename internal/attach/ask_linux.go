@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/identity"
 )
 
 // ask puts the file in place that tells the JVM what the signal means, and
@@ -79,7 +80,7 @@ func (l *live) leaveNote() (withdraw func(), err error) {
 // create makes an empty file that must not be there yet.
 func (l *live) create(directory *os.File, name string) (remove func(), err error) {
 	at := int(directory.Fd())
-	err = as(l.jvm.UID, l.jvm.GID, func() error {
+	err = identity.As(l.jvm.UID, l.jvm.GID, func() error {
 		fd, err := unix.Openat(at, name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return err
@@ -91,7 +92,7 @@ func (l *live) create(directory *os.File, name string) (remove func(), err error
 	}
 	return func() {
 		// Gone already is as good, and for anything else no remedy is left.
-		_ = as(l.jvm.UID, l.jvm.GID, func() error { return unix.Unlinkat(at, name, 0) })
+		_ = identity.As(l.jvm.UID, l.jvm.GID, func() error { return unix.Unlinkat(at, name, 0) })
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/identity"
 )
 
 // live is a JVM of this host.
@@ -74,7 +75,7 @@ func (l *live) dial() (conn net.Conn, err error) {
 	}
 	file := os.NewFile(uintptr(fd), "attach socket")
 	defer func() { _ = file.Close() }() // FileConn has a copy
-	err = as(l.jvm.UID, l.jvm.GID, func() error { return unix.Connect(fd, address) })
+	err = identity.As(l.jvm.UID, l.jvm.GID, func() error { return unix.Connect(fd, address) })
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.EAGAIN):
 		return nil, errNoListener

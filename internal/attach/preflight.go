@@ -3,9 +3,9 @@ package attach
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/identity"
 )
 
 // preflight decides, without touching the process, that it is a HotSpot JVM
@@ -23,7 +23,7 @@ func preflight(host jvmproc.Host, pid int) (*jvmproc.JVM, error) {
 	switch {
 	case jvm.Kind == jvmproc.OpenJ9:
 		return nil, &Error{PID: pid, Kind: ErrOpenJ9, Detail: jvm.Attach.Reason}
-	case jvm.Kind == jvmproc.Hidden || !mayBecome(jvm.UID, jvm.GID):
+	case jvm.Kind == jvmproc.Hidden || !identity.MayBecome(jvm.UID, jvm.GID):
 		return nil, &Error{PID: pid, Kind: ErrPermission, Detail: jvm.Access()}
 	case jvm.Attach.Answer != jvmproc.Yes:
 		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: jvm.Attach.Reason}
@@ -32,13 +32,4 @@ func preflight(host jvmproc.Host, pid int) (*jvmproc.JVM, error) {
 		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: fmt.Sprintf("it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)}
 	}
 	return jvm, nil
-}
-
-// mayBecome tells whether we are, or can take on the identity of, a user.
-func mayBecome(uid, gid uint32) bool {
-	return os.Geteuid() == 0 || isSelf(uid, gid)
-}
-
-func isSelf(uid, gid uint32) bool {
-	return os.Geteuid() == int(uid) && os.Getegid() == int(gid)
 }

@@ -79,7 +79,7 @@ func (h Host) hidden(j *JVM, p process) (*JVM, error) {
 	if len(p.command) == 0 || filepath.Base(p.command[0]) != "java" {
 		return nil, ErrNotJVM
 	}
-	j.Kind = Hidden
+	j.Kind, j.Inside = Hidden, PresenceUnknown
 	unreadable := func(string) ([]byte, error) { return nil, fs.ErrPermission }
 	j.Main = collect(sources{command: p.command, launcher: true, readFile: unreadable}).main
 	reason := fmt.Sprintf("it belongs to %s: %s to see more", j.User, j.Access())
@@ -111,6 +111,7 @@ func (h Host) fill(j *JVM, p process, maps mapped) {
 	}
 	j.ReducedSignal = reducesSignals(o.words)
 	j.judge(o, counters)
+	j.Arenas, j.Inside = maps.arenas, h.presence(j, maps)
 }
 
 // readCounters returns nil where a JVM publishes none, or none yet.

@@ -34,6 +34,8 @@ type JVM struct {
 	CatchesQuit   bool    // SIGQUIT does not kill it
 	ReducedSignal bool    // it leaves SIGQUIT to the program (-Xrs)
 	Stopped       bool    // by a signal or a debugger
+	Inside        Presence
+	Arenas        []string // mapped, by the paths /proc gives; the files may be gone
 
 	startTicks uint64 // with PID, unique until the next boot
 }
@@ -64,3 +66,7 @@ type Verdict struct {
 	Answer Answer
 	Reason string // and the remedy
 }
+
+// StartTicks is when the process started, in clock ticks since the boot: with
+// its number it names the process for good.
+func (j *JVM) StartTicks() uint64 { return j.startTicks }

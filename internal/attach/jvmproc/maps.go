@@ -13,6 +13,7 @@ type mapped struct {
 	libjvm   string // path of HotSpot's library, mapped as code
 	openJ9   bool
 	counters string // path of the counters below /tmp, in the process's own view
+	arenas   []string
 }
 
 func (h Host) readMaps(pid int) (mapped, error) {
@@ -63,6 +64,8 @@ func (m *mapped) add(line string) {
 	case strings.HasPrefix(path.Base(directory), "hsperfdata_") && isNumber(base) && strings.HasSuffix(access, "s"):
 		// The path is as seen from here; the process's own /tmp is what counts.
 		m.counters = path.Join("/tmp", path.Base(directory), base)
+	case strings.HasSuffix(access, "s") && IsArena(base):
+		m.addArena(file)
 	}
 }
 

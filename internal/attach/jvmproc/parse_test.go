@@ -2,6 +2,7 @@ package jvmproc
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -101,13 +102,21 @@ func TestMaps(t *testing.T) {
 7f1-7f2 r-xp 00000000 fe:00 1    /opt/my jdk/lib/server/libjvm.so (deleted)
 7f3-7f4 rw-s 00000000 fe:00 2    /jail/tmp/hsperfdata_me/12
 7f5-7f6 rw-p 00000000 00:00 0    [heap]
+7f6-7f7 rw-s 00000000 00:15 5    /dev/shm/sonde-12-0123456789abcdef.arena
+7f7-7f8 rw-s 00001000 00:15 5    /dev/shm/sonde-12-0123456789abcdef.arena (deleted)
+7f8-7f9 rw-p 00000000 00:15 6    /dev/shm/sonde-13-0123456789abcdef.arena
+7f9-7fa rw-s 00000000 00:15 7    /dev/shm/sonde-13-0123456789abcdef.arena.old
 broken/
 `))
-	if err != nil || m != (mapped{libjvm: "/opt/my jdk/lib/server/libjvm.so", counters: "/tmp/hsperfdata_me/12"}) {
+	want := mapped{
+		libjvm: "/opt/my jdk/lib/server/libjvm.so", counters: "/tmp/hsperfdata_me/12",
+		arenas: []string{"/dev/shm/sonde-12-0123456789abcdef.arena"},
+	}
+	if err != nil || !reflect.DeepEqual(m, want) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	m, _ = parseMaps(strings.NewReader("7f0-7f1 r--p 00000000 fe:00 1    /x/libjvm.so\n7f0-7f1 r-xp 0 fe:00 1 /x/libj9vm29.so"))
-	if m != (mapped{openJ9: true}) {
+	if !reflect.DeepEqual(m, mapped{openJ9: true}) {
 		t.Errorf("%+v", m)
 	}
 }

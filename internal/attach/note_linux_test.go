@@ -6,43 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
 const nobody = 65534
-
-func TestIdentity(t *testing.T) {
-	jvmtest.AsNobody(t) // or skip
-	failure := errors.New("as told")
-	for range 20 {
-		err := as(nobody, nobody, func() error {
-			if os.Geteuid() != nobody || os.Getegid() != nobody {
-				t.Errorf("inside: %d:%d", os.Geteuid(), os.Getegid())
-			}
-			allOthersAre(t, 0)
-			return failure
-		})
-		if !errors.Is(err, failure) {
-			t.Errorf("%v", err)
-		}
-	}
-	allThreadsAre(t, 0)
-	if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || dumpable != 1 {
-		t.Errorf("dumpable %d, %v", dumpable, err)
-	}
-}
-
-// allOthersAre makes sure that one thread at most has changed.
-func allOthersAre(t *testing.T, euid int) {
-	t.Helper()
-	seen := make(chan int)
-	go func() { seen <- os.Geteuid() }()
-	if got := <-seen; got != euid {
-		t.Errorf("another goroutine: %d", got)
-	}
-}
 
 // TestNotesInTheWay: a file of the note's name that is there already.
 func TestNotesInTheWay(t *testing.T) {

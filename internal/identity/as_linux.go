@@ -1,4 +1,4 @@
-package attach
+package identity
 
 import (
 	"os"
@@ -8,21 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity is held while a thread has that of another user.
-var identity sync.Mutex
+// changing is held while a thread has the identity of another user.
+var changing sync.Mutex
 
-// as calls fn with the effective identity of a user. Only the calling thread
+// As calls fn with the effective identity of a user. Only the calling thread
 // has it, a locked one that runs nothing else; where the old identity cannot be
 // put on again the thread ends, so no other code ever runs with the wrong one.
 //
 // What fn gets is the power of that user alone: files it makes are the user's,
 // and a socket it connects is the user's to the other side. It must not wait.
-func as(uid, gid uint32, fn func() error) error {
-	if isSelf(uid, gid) {
+func As(uid, gid uint32, fn func() error) error {
+	if IsSelf(uid, gid) {
 		return fn()
 	}
-	identity.Lock()
-	defer identity.Unlock()
+	changing.Lock()
+	defer changing.Unlock()
 	// A change of identity makes the kernel keep the whole process from being
 	// dumped or traced, for good.
 	if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && dumpable == 1 {

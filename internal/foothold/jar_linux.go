@@ -1,0 +1,173 @@
+package foothold
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Jar is the agent's, where the target can load it.
+type Jar struct {
+	Path   string // as the target sees it
+	Remark string // why it is not at its usual path, or ""
+
+	outer   *place // holds the directory below, nil in the foothold's own
+	dirName string
+	dir     *place // nil once released
+	name    string
+}
+
+// PlaceJar puts the agent's jar where it is at every attach of this build to a
+// JVM of this user, and checks or replaces what is there. The JVM needs it until
+// the agent has loaded its classes: then release it.
+//
+// Where the usual directory is not the user's own, the jar goes into the
+// foothold: the JVM then keeps one more path and file open.
+func (f *Foothold) PlaceJar(content []byte) (*Jar, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.own == nil {
+		return nil, f.removed()
+	}
+	jar, err := f.placeUsual(content)
+	if err == nil {
+		f.jars = append(f.jars, jar)
+		return jar, nil
+	}
+	name := jarFor(content)
+	if second := f.own.put(name, content); second != nil {
+		return nil, f.explain(second)
+	}
+	f.note(name)
+	return &Jar{
+		Path: path.Join(f.own.path, name),
+		Remark: "the JVM will keep one more file open, as the agent cannot lie at its usual path: " +
+			strings.ReplaceAll(err.Error(), "\n", "; "),
+	}, nil
+}
+
+// mostTries bounds races with sessions that remove the directory meanwhile,
+// which takes each much less than the pause.
+const (
+	mostTries = 20
+	tryPause  = time.Millisecond
+)
+
+func (f *Foothold) placeUsual(content []byte) (*Jar, error) {
+	name := ".sonde-" + strconv.FormatUint(uint64(f.jvm.UID), 10)
+	var err error
+	for range mostTries {
+		var dir *place
+		if dir, err = f.outer.makeDirectory(name); errors.Is(err, unix.EEXIST) {
+			dir, err = f.outer.within(name)
+		}
+		if errors.Is(err, unix.ENOENT) {
+			continue // removed between the two
+		}
+		if err != nil {
+			return nil, err
+		}
+		// Whoever holds the lock needs the directory; who removes it holds it alone.
+		if err = lock(dir.dir, unix.LOCK_SH); err == nil && f.outer.holds(name, dir.dir) {
+			jar := &Jar{outer: f.outer, dirName: name, dir: dir, name: jarFor(content)}
+			if err = jar.write(content); err != nil {
+				return nil, errors.Join(err, jar.release())
+			}
+			jar.Path = path.Join(dir.path, jar.name)
+			return jar, nil
+		}
+		dir.close()
+		time.Sleep(tryPause)
+	}
+	return nil, fmt.Errorf("%s is busy: %w", path.Join(f.outer.path, name), err)
+}
+
+// write leaves a file alone that is what it should be. One that is not gives
+// way to another, so that a JVM that has the old one open keeps it.
+func (j *Jar) write(content []byte) error {
+	if j.dir.contains(j.name, content) {
+		return nil
+	}
+	return j.dir.put(j.name, content)
+}
+
+// contains tells whether a name is a file of the user's with this content.
+func (p *place) contains(name string, content []byte) bool {
+	file, err := p.openFile(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	found, err := io.ReadAll(io.LimitReader(file, int64(len(content))+1))
+	return err == nil && bytes.Equal(found, content)
+}
+
+// Release says that the JVM has loaded the agent. The last session that does
+// removes the jar and its directory. A second call does nothing.
+func (f *Foothold) Release(jar *Jar) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := jar.release(); err != nil {
+		return f.fail(ErrLeft, "remove it by hand", err)
+	}
+	return nil
+}
+
+func (j *Jar) release() error {
+	if j.dir == nil {
+		return nil
+	}
+	// Where another session needs it, that one will remove it.
+	if lock(j.dir.dir, unix.LOCK_EX) == nil {
+		if err := removeWith(j.outer, j.dirName, j.dir); err != nil {
+			return err
+		}
+	}
+	j.dir.close() // and with it the lock
+	j.dir = nil
+	return nil
+}
+
+// removeWith removes a directory, whose lock is held alone, with our files in it.
+// Jars of other builds that nobody holds are left over.
+func removeWith(outer *place, name string, dir *place) error {
+	names, err := dir.list()
+	if err != nil {
+		return err
+	}
+	for _, inner := range names {
+		if isInner(inner) {
+			err = errors.Join(err, dir.remove(inner))
+		}
+	}
+	if outer.holds(name, dir.dir) {
+		err = errors.Join(err, outer.removeDirectory(name))
+	}
+	return err
+}
+
+// list names what a directory holds.
+func (p *place) list() ([]string, error) {
+	// A handle of its own has a position of its own.
+	var again *os.File
+	err := p.as(func() error {
+		fd, err := unix.Openat(p.fd(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			again = os.NewFile(uintptr(fd), p.path)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: p.path, Err: err}
+	}
+	defer func() { _ = again.Close() }()
+	return again.Readdirnames(-1)
+}

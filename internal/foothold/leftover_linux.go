@@ -1,0 +1,118 @@
+package foothold
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A kind removes an entry of a name if it is left over.
+type kind func(s *sweeper, at *place, name string, stat unix.Stat_t) (gone bool, err error)
+
+// kindOf is nil for names that are not ours.
+func kindOf(name string) kind {
+	switch {
+	case sessionDirectory.MatchString(name):
+		return sweepSession
+	case jarDirectory.MatchString(name):
+		return sweepJars
+	case arenaName.MatchString(name):
+		return sweepArena
+	case ticketName.MatchString(name):
+		return sweepNote(ticketName)
+	case invitationName.MatchString(name):
+		return sweepNote(invitationName)
+	}
+	return nil
+}
+
+// settled is the age from which on a thing of a living process without a lock is
+// left over: a Sonde locks what it makes at once.
+const settled = time.Minute
+
+// isLeft judges what nobody has locked.
+func (s *sweeper) isLeft(pattern *regexp.Regexp, name string, stat unix.Stat_t) bool {
+	return !s.lives(number(pattern, name), stat.Uid) || time.Since(time.Unix(stat.Mtim.Unix())) > settled
+}
+
+// number is the one in a name; -1 is no process's.
+func number(pattern *regexp.Regexp, name string) int {
+	n, err := strconv.Atoi(pattern.FindStringSubmatch(name)[1])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func sweepSession(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
+	dir, err := at.within(name)
+	if err != nil {
+		return false, nil // then it is not ours
+	}
+	defer dir.close()
+	if lock(dir.dir, unix.LOCK_EX) != nil || !s.isLeft(sessionDirectory, name, stat) {
+		return false, nil
+	}
+	return removeFilled(at, name, dir)
+}
+
+func sweepJars(_ *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
+	if number(jarDirectory, name) != int(stat.Uid) {
+		return false, nil
+	}
+	dir, err := at.within(name)
+	if err != nil {
+		return false, nil // then it is not ours
+	}
+	defer dir.close()
+	if lock(dir.dir, unix.LOCK_EX) != nil {
+		return false, nil
+	}
+	return removeFilled(at, name, dir)
+}
+
+// removeFilled leaves a directory alone, as it is, that holds something else.
+func removeFilled(at *place, name string, dir *place) (bool, error) {
+	names, err := dir.list()
+	if err != nil {
+		return false, err
+	}
+	for _, inner := range names {
+		if !isInner(inner) {
+			return false, nil
+		}
+	}
+	return true, removeWith(at, name, dir)
+}
+
+func sweepArena(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
+	file, err := at.openFile(name)
+	if err != nil {
+		return false, nil // then it is not ours
+	}
+	defer func() { _ = file.Close() }()
+	if lock(file, unix.LOCK_EX) != nil || s.isMapped(name) || !s.isLeft(arenaName, name, stat) || !at.holds(name, file) {
+		return false, nil
+	}
+	return true, at.remove(name)
+}
+
+// sweepNote is for what nobody locks: it goes only with its process.
+func sweepNote(pattern *regexp.Regexp) kind {
+	return func(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
+		if !s.seesAll || s.lives(number(pattern, name), stat.Uid) {
+			return false, nil
+		}
+		file, err := at.openFile(name)
+		if err != nil {
+			return false, nil // then it is not ours
+		}
+		defer func() { _ = file.Close() }()
+		if !at.holds(name, file) {
+			return false, nil
+		}
+		return true, at.remove(name)
+	}
+}
