@@ -1,0 +1,109 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"time"
+)
+
+// Ping waits until the agent answers.
+func (p *Peer) Ping(ctx context.Context) error { return p.do(ctx, KindPing, nothing{}) }
+
+// Map has the agent map the arena: a file at a path as the JVM sees it.
+func (p *Peer) Map(ctx context.Context, path string, length uint64, epoch uint32) error {
+	return p.do(ctx, KindMap, mapping{path, length, epoch})
+}
+
+// Probes gives the agent its table of probes, whose length is a power of two,
+// or 0.
+func (p *Peer) Probes(ctx context.Context, table []uint64) error {
+	if bits.OnesCount(uint(len(table))) > 1 {
+		return fmt.Errorf("a table of %d probes: its length must be a power of two", len(table))
+	}
+	return p.do(ctx, KindProbes, words(table))
+}
+
+// Watch has the agent send classes that pass a filter to the Handler when they
+// are loaded. It replaces the filters there were.
+func (p *Peer) Watch(ctx context.Context, list []Filter) error {
+	return p.do(ctx, KindWatch, filters(list))
+}
+
+// Threads are the JVM's, with their names.
+func (p *Peer) Threads(ctx context.Context) ([]Thread, error) {
+	return request[threads](ctx, p, KindThreads, nothing{})
+}
+
+// Calibrate has the agent run hooks for so many rounds, and gives the
+// nanoseconds of each run.
+func (p *Peer) Calibrate(ctx context.Context, rounds, flags uint32) ([]uint64, error) {
+	return request[words](ctx, p, KindCalibrate, calibration{rounds, flags})
+}
+
+// Install has the JVM retransform classes, all at once. The Handler is asked
+// for each before Install returns.
+func (p *Peer) Install(ctx context.Context, list []uint32) (Installed, error) {
+	list, asked := distinct(list)
+	installed, err := request[Installed](ctx, p, KindInstall, handles(list))
+	if err != nil {
+		return Installed{}, err
+	}
+	for _, handle := range installed.Gone {
+		if !asked.take(handle) {
+			return Installed{}, p.reject(notAsked(KindInstalled, handle))
+		}
+	}
+	return installed, nil
+}
+
+// Restore has the agent put every class back and unmap the arena.
+func (p *Peer) Restore(ctx context.Context) (Restored, error) {
+	return request[Restored](ctx, p, KindRestore, nothing{})
+}
+
+// hangUpLimit is how long the agent may take to hang up after its last word.
+const hangUpLimit = 2 * time.Second
+
+// Bye has the agent put everything back and end. Afterwards the Peer is closed.
+func (p *Peer) Bye(ctx context.Context) (Restored, error) {
+	restored, err := request[Restored](ctx, p, KindBye, nothing{})
+	if err != nil {
+		return Restored{}, err
+	}
+	timer := time.NewTimer(hangUpLimit)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return restored, p.Close()
+}
+
+// do asks for something whose answer is that it is done.
+func (p *Peer) do(ctx context.Context, kind Kind, b body) error {
+	_, err := request[nothing](ctx, p, kind, b)
+	return err
+}
+
+// request asks for something that is answered by one frame.
+func request[T any, P interface {
+	*T
+	read(*cursor)
+}](ctx context.Context, p *Peer, kind Kind, b body) (T, error) {
+	var none T
+	a, err := p.ask(ctx, kind, b)
+	if err != nil {
+		return none, err
+	}
+	f, err := a.next(ctx)
+	if err != nil {
+		return none, err
+	}
+	value, err := decode[T, P](f)
+	if err != nil {
+		return none, p.reject(err)
+	}
+	return value, nil
+}

@@ -1,0 +1,171 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// unprovenLimit is how long a caller may take to prove itself; an agent
+	// has its HELLO ready when it dials.
+	unprovenLimit = 2 * time.Second
+	// maxUnproven is how many callers are heard at a time.
+	maxUnproven = 16
+	// greetLimit is how long an agent may take to answer its welcome.
+	greetLimit = 20 * time.Second
+)
+
+// A Door is where one agent is expected.
+type Door struct {
+	listener net.Listener
+	secrets  Secrets
+	settings Settings
+}
+
+// Listen makes a Door of a listener, which it then owns.
+func Listen(l net.Listener, secrets Secrets, settings Settings) *Door {
+	return &Door{l, secrets, settings.orDefaults()}
+}
+
+// Close shuts the door without waiting for anyone.
+func (d *Door) Close() error { return d.listener.Close() }
+
+// Accept waits for the agent, and shuts the door when it has come or when the
+// context ends: the secrets open it once. A caller that check refuses, or that
+// does not show the token in time, is cut off without a word, and the waiting
+// goes on. check may be nil; it must not wait.
+//
+// An agent whose JVM is held by someone else is a *RefusedError, one of another
+// protocol a *VersionError, none at all a *NoAgentError.
+func (d *Door) Accept(ctx context.Context, check func(net.Conn) error) (*Peer, error) {
+	h := &hearing{door: d, check: check, proven: make(chan caller), broken: make(chan error, 1)}
+	c, err := h.first(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.greet(ctx, c)
+}
+
+// A caller has proven itself.
+type caller struct {
+	conn    net.Conn
+	reader  *lineReader
+	hello   Hello
+	request uint32
+}
+
+// A hearing is the time in which callers may prove themselves.
+type hearing struct {
+	door   *Door
+	check  func(net.Conn) error
+	proven chan caller
+	broken chan error // the listener fails; has room for one
+
+	mu         sync.Mutex
+	turnedAway int
+	last       error
+}
+
+// first is the first caller that proves itself. All others are cut off, and
+// nothing of the hearing is left, when it returns.
+func (h *hearing) first(parent context.Context) (caller, error) {
+	ctx, cancel := context.WithCancel(parent)
+	stop := context.AfterFunc(ctx, func() { _ = h.door.Close() })
+	var group sync.WaitGroup
+	group.Go(func() { h.listen(ctx, &group) })
+	defer func() {
+		cancel()
+		stop()
+		_ = h.door.Close()
+		group.Wait()
+	}()
+	select {
+	case c := <-h.proven:
+		return c, nil
+	case err := <-h.broken:
+		if parent.Err() == nil {
+			return caller{}, h.nobody(err)
+		}
+	case <-ctx.Done():
+	}
+	return caller{}, h.nobody(parent.Err())
+}
+
+func (h *hearing) nobody(cause error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return &NoAgentError{TurnedAway: h.turnedAway, Last: h.last, Cause: cause}
+}
+
+func (h *hearing) listen(ctx context.Context, group *sync.WaitGroup) {
+	slots := make(chan struct{}, maxUnproven)
+	for {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		conn, err := h.door.listener.Accept()
+		if err != nil {
+			h.broken <- err
+			return
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			h.hear(ctx, conn)
+		})
+	}
+}
+
+// hear passes a caller on, or cuts it off.
+func (h *hearing) hear(ctx context.Context, conn net.Conn) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	c, err := h.prove(conn)
+	if err != nil {
+		h.mu.Lock()
+		h.turnedAway, h.last = h.turnedAway+1, err
+		h.mu.Unlock()
+		_ = conn.Close()
+	}
+	// From here on the end of the hearing must not close what was passed on.
+	if !stop() || err != nil {
+		return
+	}
+	select {
+	case h.proven <- c:
+	case <-ctx.Done():
+		_ = conn.Close()
+	}
+}
+
+var errWrongToken = errors.New("the token is wrong")
+
+func (h *hearing) prove(conn net.Conn) (caller, error) {
+	if h.check != nil {
+		if err := h.check(conn); err != nil {
+			return caller{}, err
+		}
+	}
+	if err := conn.SetDeadline(time.Now().Add(unprovenLimit)); err != nil {
+		return caller{}, err
+	}
+	r := newLineReader(conn)
+	f, err := readFrame(r, maxHello)
+	if err != nil {
+		return caller{}, err
+	}
+	if f.kind != KindHello || f.request%2 != 0 {
+		return caller{}, f.defect(ErrOutOfTurn, "HELLO comes first")
+	}
+	said, err := decode[hello](f)
+	switch {
+	case err != nil:
+		return caller{}, err
+	case !h.door.secrets.accepts(said.token):
+		return caller{}, errWrongToken
+	}
+	return caller{conn, r, said.Hello, f.request}, conn.SetDeadline(time.Time{})
+}

@@ -1,0 +1,199 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// cutOff wants the connection to end without a word, unless the agent ended it.
+func (a *agent) cutOff(what string) {
+	a.t.Helper()
+	said, err := io.ReadAll(a.conn)
+	if err != nil && !errors.Is(err, io.ErrClosedPipe) || len(said) > 0 {
+		a.t.Errorf("%s is told %q, %v", what, said, err)
+	}
+}
+
+func TestOnlyTheTokenOpens(t *testing.T) {
+	l, secrets := newPipes(), NewSecrets()
+	accepted := accept(t.Context(), Listen(l, secrets, Settings{Lease: quiet}), nil)
+	wrong := map[string]func(a *agent){
+		"the proof":        func(a *agent) { a.hello(secrets.Proof) },
+		"no token":         func(a *agent) { a.hello("") },
+		"half a token":     func(a *agent) { a.hello(secrets.Token[:16]) },
+		"a long token":     func(a *agent) { a.hello(secrets.Token + "0") },
+		"another kind":     func(a *agent) { a.send(KindNotice, 0, message(secrets.Token)) },
+		"sonde's number":   func(a *agent) { a.send(KindHello, 1, samples[KindHello]) },
+		"an unknown kind":  func(a *agent) { a.raw([]byte{0, 0, 0, 5, 99, 0, 0, 0, 0}) },
+		"a long hello":     func(a *agent) { a.raw([]byte{0, 0, 0x10, 1, byte(KindHello), 0, 0, 0, 2}) },
+		"a malformed body": func(a *agent) { a.send(KindHello, 2, message(secrets.Token)) },
+	}
+	for what, say := range wrong {
+		a := l.dial(t)
+		go say(a)
+		a.cutOff(what)
+	}
+	right := l.dial(t)
+	right.join(secrets)
+	p, err := accepted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Hello() != (Hello{Protocol, "b1", "17.0.15", "java.lang.SondeRt"}) {
+		t.Errorf("the agent is %+v", p.Hello())
+	}
+	if l.dial(t) != nil {
+		t.Error("the door is still open")
+	}
+}
+
+func TestSilentCallersDoNotKeepTheAgentOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, secrets := newPipes(), NewSecrets()
+		accepted := accept(t.Context(), Listen(l, secrets, Settings{Lease: quiet}), nil)
+		for range 3 * maxUnproven {
+			go func() {
+				if silent := l.dial(t); silent != nil {
+					silent.cutOff("a silent caller")
+				}
+			}()
+		}
+		synctest.Wait()
+		l.dial(t).join(secrets)
+		p, err := accepted()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Close()
+	})
+}
+
+func TestNobodyCalls(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l := newPipes()
+	accepted := accept(ctx, Listen(l, NewSecrets(), Settings{}), func(net.Conn) error { return &StrangerError{7, 8} })
+	l.dial(t).cutOff("a stranger")
+	pending := l.dial(t)
+	pending.cutOff("another")
+	cancel()
+	_, err := accepted()
+	var nobody *NoAgentError
+	if !errors.As(err, &nobody) || nobody.TurnedAway != 2 || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "process 7 of user 8") {
+		t.Error(err)
+	}
+	if l.dial(t) != nil {
+		t.Error("the door is still open")
+	}
+}
+
+func TestListenerFails(t *testing.T) {
+	d := Listen(newPipes(), NewSecrets(), Settings{})
+	d.Close()
+	if _, err := d.Accept(t.Context(), nil); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// TestDoorWithoutSecrets must not be opened by nothing.
+func TestDoorWithoutSecrets(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l := newPipes()
+	accepted := accept(ctx, Listen(l, Secrets{}, Settings{}), nil)
+	a := l.dial(t)
+	go a.hello("")
+	a.cutOff("one who shows nothing")
+	cancel()
+	if _, err := accepted(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	for name, refuse := range map[string]func(a *agent, token string){
+		"at once": func(a *agent, token string) {
+			a.hello(token)
+			a.send(KindRefused, 0, message("sonde count,\nprocess 4711"))
+			a.conn.Close()
+		},
+		"when welcomed": func(a *agent, token string) {
+			a.hello(token)
+			a.receive(KindWelcome)
+			a.send(KindRefused, 2, message("sonde count,\nprocess 4711"))
+			_, _ = io.Copy(io.Discard, a.conn)
+		},
+	} {
+		l, secrets := newPipes(), NewSecrets()
+		accepted := accept(t.Context(), Listen(l, secrets, Settings{}), nil)
+		refuse(l.dial(t), secrets.Token)
+		_, err := accepted()
+		var refused *RefusedError
+		if !errors.As(err, &refused) || refused.Holder != "sonde count,\nprocess 4711" || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnotherProtocol(t *testing.T) {
+	l, secrets := newPipes(), NewSecrets()
+	accepted := accept(t.Context(), Listen(l, secrets, Settings{}), nil)
+	a := l.dial(t)
+	a.send(KindHello, 2, hello{Hello{Protocol: Protocol + 1, Build: "b9"}, secrets.Token})
+	said, err := decode[message](a.receive(KindRefused))
+	if err != nil || !strings.Contains(string(said), "b9") {
+		t.Errorf("the agent is told %q, %v", said, err)
+	}
+	a.cutOff("the agent")
+	var version *VersionError
+	if _, err := accepted(); !errors.As(err, &version) || version.Agent != Protocol+1 {
+		t.Error(err)
+	}
+}
+
+// TestAgentThatDoesNotAnswerItsWelcome ends the greeting by its own limit.
+func TestAgentThatDoesNotAnswerItsWelcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, secrets := newPipes(), NewSecrets()
+		accepted := accept(t.Context(), Listen(l, secrets, Settings{Lease: quiet}), nil)
+		a := l.dial(t)
+		a.hello(secrets.Token)
+		a.receive(KindWelcome)
+		a.receive(KindPing)
+		a.cutOff("the agent")
+		if _, err := accepted(); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSecrets(t *testing.T) {
+	s := NewSecrets()
+	for _, secret := range []string{s.Token, s.Proof} {
+		if len(secret) != 32 || strings.Trim(secret, "0123456789abcdef") != "" {
+			t.Errorf("%q is not 32 hex digits", secret)
+		}
+		for _, form := range []string{"%v", "%+v", "%#v", "%s"} {
+			if strings.Contains(fmt.Sprintf(form, s), secret) {
+				t.Errorf("%s prints a secret", form)
+			}
+		}
+	}
+	if s.Token == s.Proof || s == NewSecrets() {
+		t.Error("secrets repeat")
+	}
+}
+
+func TestLeaseFits(t *testing.T) {
+	for lease, want := range map[time.Duration]uint32{1: 1, time.Second: 1000, 1 << 62: 1<<32 - 1} {
+		if got := milliseconds(lease); got != want {
+			t.Errorf("%v: %d", lease, got)
+		}
+	}
+}

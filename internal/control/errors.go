@@ -1,0 +1,133 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// What can be wrong with a frame.
+var (
+	ErrTruncated   = errors.New("it is cut off")
+	ErrTooLong     = errors.New("it is too long")
+	ErrUnknownKind = errors.New("its kind is unknown")
+	ErrMalformed   = errors.New("it is malformed")
+	ErrOutOfTurn   = errors.New("it is out of turn")
+)
+
+// A FrameError is a frame that cannot be taken. It answers to one of the errors
+// above. One that came from the agent ends the session.
+type FrameError struct {
+	Kind    Kind // 0 where the frame was not read that far
+	Request uint32
+	Defect  error
+	Detail  string
+}
+
+func (e *FrameError) Error() string {
+	text := "a frame of the control protocol"
+	if e.Kind != 0 {
+		text = fmt.Sprintf("%v %d of the control protocol", e.Kind, e.Request)
+	}
+	text += ": " + e.Defect.Error()
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
+// Unwrap gives the defect.
+func (e *FrameError) Unwrap() error { return e.Defect }
+
+// Why a conversation can end.
+var (
+	// ErrLost is answered to by every error of a conversation that has ended.
+	ErrLost   = errors.New("the agent is gone")
+	ErrClosed = errors.New("the session was closed")
+	ErrHungUp = errors.New("the agent hung up")
+	ErrSilent = errors.New("the agent fell silent")
+)
+
+// A LostError is the end of a conversation. It answers to ErrLost and to its
+// cause.
+type LostError struct {
+	Cause error
+}
+
+func (e *LostError) Error() string { return fmt.Sprintf("%v: %v", ErrLost, e.Cause) }
+
+// Unwrap gives ErrLost and the cause.
+func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Cause} }
+
+// A RefusedError is the agent's word that its JVM is taken.
+type RefusedError struct {
+	Holder string
+}
+
+func (e *RefusedError) Error() string {
+	return "the JVM is held by " + oneLine(e.Holder) + ": wait for its end, or end it"
+}
+
+// A FailedError is the agent's word that it could not do what it was asked.
+type FailedError struct {
+	Asked  Kind
+	Reason string
+}
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("the agent could not do %v: %s", e.Asked, oneLine(e.Reason))
+}
+
+// A VersionError is an agent that speaks another protocol.
+type VersionError struct {
+	Agent uint16
+	Build string
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the agent (%s) speaks version %d of the control protocol, sonde version %d: start the JVM with the agent of this sonde, or none",
+		oneLine(e.Build), e.Agent, Protocol)
+}
+
+// A NoAgentError is a Door through which no agent came.
+type NoAgentError struct {
+	TurnedAway int   // callers that did not prove themselves
+	Last       error // why the last of them did not; nil where there was none
+	Cause      error // why there is no more waiting
+}
+
+func (e *NoAgentError) Error() string {
+	text := "no agent called: " + e.Cause.Error()
+	if e.TurnedAway > 0 {
+		text += fmt.Sprintf(" (%d turned away, the last because: %v)", e.TurnedAway, e.Last)
+	}
+	return text
+}
+
+// Unwrap gives why there is no more waiting.
+func (e *NoAgentError) Unwrap() error { return e.Cause }
+
+// A StrangerError is a caller that is another process than it should be.
+type StrangerError struct {
+	PID int
+	UID uint32
+}
+
+func (e *StrangerError) Error() string {
+	return fmt.Sprintf("the caller is process %d of user %d", e.PID, e.UID)
+}
+
+// oneLine makes text of the agent fit for an error's line.
+func oneLine(text string) string {
+	const most = 1000
+	if len(text) > most {
+		text = validPrefix(text, most) + "…"
+	}
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
+}
+
+// validPrefix cuts a text without cutting a character. It does not keep the
+// whole text in memory.
+func validPrefix(text string, most int) string {
+	return strings.Clone(strings.ToValidUTF8(text[:most], ""))
+}
