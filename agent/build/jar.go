@@ -3,65 +3,44 @@ package main
 import (
 	"archive/zip"
 	"bytes"
-	"fmt"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+	"hash/crc32"
+	"maps"
+	"slices"
 	"time"
-
-	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
-
-// compilerMajor is the version whose javac makes the committed jar: another
-// version may order a constant pool differently.
-const compilerMajor = 17
 
 // entryTime stands on every entry: the earliest a zip file can express.
 var entryTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-const manifest = "Manifest-Version: 1.0\r\nImplementation-Title: sonde-runtime\r\n\r\n"
+// entryDate is entryTime as a zip file's directory spells a day.
+const entryDate = 0<<9 | 1<<5 | 1
 
-func jarPath(agentDir string) string { return filepath.Join(agentDir, "dist", "sonde-runtime.jar") }
+const manifestName = "META-INF/MANIFEST.MF"
 
-func findJavac() (string, error) {
-	for _, jdk := range jvmtest.Installed() {
-		if jdk.Major == compilerMajor {
-			return jdk.Tool("javac"), nil
-		}
+// A folder maps paths with slashes to contents.
+type folder map[string][]byte
+
+// add puts everything of another folder below a prefix.
+func (f folder) add(prefix string, other folder) {
+	for name, data := range other {
+		f[prefix+name] = data
 	}
-	return "", fmt.Errorf("no JDK %d found: install openjdk-%[1]d-jdk-headless or name its home in SONDE_JDKS", compilerMajor)
 }
 
-// buildJar compiles what is under src and packs the classes, sorted by name.
-func buildJar(javac, agentDir string) ([]byte, error) {
-	classes, err := os.MkdirTemp("", "sonde-runtime-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(classes)
-	if err := compileTo(classes, javac, filepath.Join(agentDir, "src")); err != nil {
-		return nil, err
-	}
+// An adder adds a file to a jar.
+type adder func(archive *zip.Writer, name string, data []byte) error
+
+// pack makes a jar, sorted by name behind its manifest.
+func pack(manifest string, files folder, add adder) ([]byte, error) {
 	var jar bytes.Buffer
 	archive := zip.NewWriter(&jar)
-	if err := addEntry(archive, "META-INF/MANIFEST.MF", []byte(manifest)); err != nil {
+	if err := add(archive, manifestName, []byte(manifest)); err != nil {
 		return nil, err
 	}
-	err = eachFile(classes, ".class", func(path string) error {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := add(archive, name, files[name]); err != nil {
+			return nil, err
 		}
-		name, err := filepath.Rel(classes, path)
-		if err != nil {
-			return err
-		}
-		return addEntry(archive, filepath.ToSlash(name), data)
-	})
-	if err != nil {
-		return nil, err
 	}
 	if err := archive.Close(); err != nil {
 		return nil, err
@@ -69,36 +48,28 @@ func buildJar(javac, agentDir string) ([]byte, error) {
 	return jar.Bytes(), nil
 }
 
-func compileTo(classes, javac, src string) error {
-	// Java 8 is the oldest target. Lines are kept for stack traces, local names are of no use to anyone.
-	args := []string{"--release", "8", "-g:source,lines", "-Xlint:all", "-Werror", "-proc:none", "-encoding", "UTF-8", "-d", classes}
-	err := eachFile(src, ".java", func(path string) error {
-		args = append(args, path)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if out, err := exec.Command(javac, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", javac, err, out)
-	}
-	return nil
-}
-
-// eachFile visits the files with this extension below root in lexical order.
-func eachFile(root, extension string, visit func(path string) error) error {
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, extension) {
-			return err
-		}
-		return visit(path)
-	})
-}
-
 // addEntry stores without compressing: what a deflater gives depends on its
 // version, and the jar is small.
 func addEntry(archive *zip.Writer, name string, data []byte) error {
 	entry, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: entryTime})
+	if err != nil {
+		return err
+	}
+	_, err = entry.Write(data)
+	return err
+}
+
+// addSized is addEntry with size and checksum before the content, where Java's
+// ZipInputStream, by which the stub reads its jar, must find them.
+func addSized(archive *zip.Writer, name string, data []byte) error {
+	entry, err := archive.CreateRaw(&zip.FileHeader{
+		Name:               name,
+		Method:             zip.Store,
+		ModifiedDate:       entryDate,
+		CRC32:              crc32.ChecksumIEEE(data),
+		CompressedSize64:   uint64(len(data)),
+		UncompressedSize64: uint64(len(data)),
+	})
 	if err != nil {
 		return err
 	}

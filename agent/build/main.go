@@ -1,20 +1,27 @@
-// Command build compiles the Java sources under agent/src and writes
-// agent/dist/sonde-runtime.jar, the same bytes each time.
+// Command build compiles the Java sources of the agent and writes what sonde
+// embeds, agent/dist/*, the same bytes each time:
+//
+//	src                        → sonde-runtime.jar, for programs woven ahead
+//	stub, control, hooks       → sonde-agent.jar, for running JVMs
+//	live                       → live.class, the template woven in there
 //
 //	go run ./agent/build
 //
-// The jar is committed, so that building sonde needs no JDK; a test rebuilds
-// it and compares.
+// The results are committed, so that building sonde needs no JDK; a test
+// rebuilds them and compares.
 package main
 
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 )
 
 func main() {
-	agentDir := flag.String("agent", "agent", "the directory that holds src and dist")
+	agentDir := flag.String("agent", "agent", "the directory that holds the sources and dist")
 	flag.Parse()
 	if err := run(*agentDir); err != nil {
 		fmt.Fprintln(os.Stderr, "agent/build:", err)
@@ -27,14 +34,16 @@ func run(agentDir string) error {
 	if err != nil {
 		return err
 	}
-	jar, err := buildJar(javac, agentDir)
+	built, err := products(javac, agentDir)
 	if err != nil {
 		return err
 	}
-	path := jarPath(agentDir)
-	if err := os.WriteFile(path, jar, 0o644); err != nil {
-		return err
+	for _, name := range slices.Sorted(maps.Keys(built)) {
+		path := filepath.Join(agentDir, "dist", name)
+		if err := os.WriteFile(path, built[name], 0o644); err != nil {
+			return err
+		}
+		fmt.Printf("%s: %d bytes\n", path, len(built[name]))
 	}
-	fmt.Printf("%s: %d bytes\n", path, len(jar))
 	return nil
 }

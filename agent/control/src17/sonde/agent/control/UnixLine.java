@@ -1,0 +1,57 @@
+package sonde.agent.control;
+
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+
+/** A connection over a Unix socket. */
+public final class UnixLine implements Line, Lines.Dialled {
+    /** The JDK copies what is written to memory of its own, which it keeps for the thread: not a whole frame of it. */
+    private static final int MOST_AT_ONCE = 64 << 10;
+
+    private SocketChannel channel;
+
+    /** Called by name: older JDKs cannot load this class. */
+    public UnixLine() {
+    }
+
+    @Override
+    public Line dial(String path) throws IOException {
+        channel = SocketChannel.open(StandardProtocolFamily.UNIX);
+        try {
+            channel.connect(UnixDomainSocketAddress.of(path));
+        } catch (IOException | RuntimeException e) {
+            close();
+            throw e;
+        }
+        return this;
+    }
+
+    @Override
+    public int read(byte[] into, int offset, int count) throws IOException {
+        return channel.read(ByteBuffer.wrap(into, offset, Math.min(count, MOST_AT_ONCE)));
+    }
+
+    @Override
+    public void write(byte[] from) throws IOException {
+        for (int at = 0; at < from.length;) {
+            at += channel.write(ByteBuffer.wrap(from, at, Math.min(from.length - at, MOST_AT_ONCE)));
+        }
+    }
+
+    @Override
+    public void endOutput() throws IOException {
+        channel.shutdownOutput();
+    }
+
+    @Override
+    public void close() {
+        try {
+            channel.close();
+        } catch (IOException contained) {
+            // It is of no more use either way.
+        }
+    }
+}

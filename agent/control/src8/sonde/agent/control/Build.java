@@ -1,0 +1,42 @@
+package sonde.agent.control;
+
+import java.io.ByteArrayOutputStream;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+
+/** What the build wrote into the jar: its own name, then the names of the hook classes, the first the one that is woven in. */
+final class Build {
+    private final ClassLoader loader;
+    final String id;
+    final String[] hookClasses;
+
+    Build(ClassLoader loader) throws IOException {
+        this.loader = loader;
+        String[] lines = new String(read("build"), "UTF-8").split("\n");
+        id = lines[0];
+        hookClasses = new String[lines.length - 1];
+        System.arraycopy(lines, 1, hookClasses, 0, hookClasses.length);
+    }
+
+    byte[] read(String name) throws IOException {
+        InputStream in = loader.getResourceAsStream(name);
+        if (in == null) {
+            throw new FileNotFoundException(name);
+        }
+        return readAll(in);
+    }
+
+    static byte[] readAll(InputStream in) throws IOException {
+        try {
+            ByteArrayOutputStream content = new ByteArrayOutputStream();
+            byte[] chunk = new byte[8192];
+            for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
+                content.write(chunk, 0, n);
+            }
+            return content.toByteArray();
+        } finally {
+            in.close();
+        }
+    }
+}

@@ -1,0 +1,293 @@
+package sonde.agent.control;
+
+import java.lang.instrument.Instrumentation;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** Carries out what Sonde asks for, one command after the other, on the work thread. */
+final class Commands {
+    private static final long SWEEP_NANOS = 2000000000L;
+    private static final int CALIBRATIONS = 9;
+    private static final long CALIBRATE_NANOS = 500000000L;
+
+    private final Instrumentation instrumentation;
+    private final Classes classes;
+    private final Weaving weaving;
+    private final HookClasses hookClasses;
+    private final Arena arena;
+    private final Aside aside;
+    private final Outgoing outgoing;
+    private final Lease lease;
+    private final Tenure tenure;
+    private long swept;
+
+    Commands(Instrumentation instrumentation, Classes classes, Weaving weaving, HookClasses hookClasses, Arena arena,
+            Aside aside, Outgoing outgoing, Lease lease, Tenure tenure) {
+        this.instrumentation = instrumentation;
+        this.classes = classes;
+        this.weaving = weaving;
+        this.hookClasses = hookClasses;
+        this.arena = arena;
+        this.aside = aside;
+        this.outgoing = outgoing;
+        this.lease = lease;
+        this.tenure = tenure;
+    }
+
+    /** True where the session is over, in good order. What cannot be read is thrown, and ends it too. */
+    boolean execute(Received command) throws BadFrame {
+        try {
+            return dispatch(command);
+        } catch (BadFrame bad) {
+            throw bad;
+        } catch (Throwable t) {
+            send(Frame.text(Kind.FAILED, command.request, Refusal.reason(t)));
+            return false;
+        }
+    }
+
+    private boolean dispatch(Received command) throws Exception {
+        switch (command.kind) {
+            case Kind.MAP:
+                map(command);
+                break;
+            case Kind.LIST:
+                command.end();
+                classes.list(command.request, outgoing, lease);
+                break;
+            case Kind.FETCH:
+                fetch(command);
+                break;
+            case Kind.SEES:
+                sees(command);
+                break;
+            case Kind.INSTALL:
+                install(command);
+                break;
+            case Kind.PROBES:
+                probes(command);
+                break;
+            case Kind.WATCH:
+                watch(command);
+                break;
+            case Kind.RESTORE:
+                send(restore(command));
+                break;
+            case Kind.BYE:
+                Frame last = restore(command);
+                tenure.release(); // before that is told: who comes next must not be refused
+                send(last);
+                return true;
+            case Kind.THREADS:
+                threads(command);
+                break;
+            case Kind.CALIBRATE:
+                calibrate(command);
+                break;
+            default:
+                throw new BadFrame("it is of an unknown kind");
+        }
+        return false;
+    }
+
+    private void map(Received command) throws Exception {
+        String path = command.string();
+        long length = command.u64();
+        int epoch = command.u32();
+        command.end();
+        if (arena.hooks() != null) {
+            throw new Refusal("an arena is mapped already");
+        }
+        hookClasses.need();
+        arena.set(open(path, length, epoch));
+        done(command);
+    }
+
+    private Hooks open(String path, long length, int epoch) throws Exception {
+        try {
+            return Hooks.map(path, length, epoch);
+        } catch (IllegalStateException left) {
+            if (!Hooks.retireLeft()) { // it was switched off, and classes put back, when it was left
+                throw left;
+            }
+            return Hooks.map(path, length, epoch);
+        }
+    }
+
+    private void fetch(Received command) throws BadFrame {
+        int[] handles = command.numbers();
+        command.end();
+        LoaderQuestions questions = new LoaderQuestions(classes, aside);
+        for (int i = 0; i < handles.length && !lease.over(); i++) {
+            questions.fetch(command.request, handles[i], outgoing, lease);
+        }
+        done(command);
+    }
+
+    private void sees(Received command) throws Exception {
+        int[] handles = command.numbers();
+        command.end();
+        Class<?> hooks = hookClasses.need();
+        LoaderQuestions questions = new LoaderQuestions(classes, aside);
+        Frame seen = new Frame(Kind.SEEN, command.request).u32(handles.length);
+        for (int handle : handles) {
+            seen.u32(handle).string(questions.sees(handle, hooks));
+        }
+        send(seen);
+    }
+
+    private void install(Received command) throws Exception {
+        int[] handles = command.numbers();
+        command.end();
+        arena.need();
+        List<Integer> gone = new ArrayList<Integer>();
+        List<Class<?>> found = classes.resolve(handles, gone);
+        weaving.woven.forget();
+        for (Class<?> wanted : found) {
+            weaving.woven.want(wanted);
+        }
+        weaving.register(instrumentation);
+        String error = "";
+        long start = System.nanoTime();
+        try {
+            if (!found.isEmpty()) {
+                instrumentation.retransformClasses(found.toArray(new Class<?>[0]));
+            }
+        } catch (Throwable t) {
+            error = Refusal.reason(t);
+        }
+        Frame installed = new Frame(Kind.INSTALLED, command.request).u64(System.nanoTime() - start).u32(gone.size());
+        for (Integer handle : gone) {
+            installed.u32(handle);
+        }
+        send(installed.string(error));
+    }
+
+    private void probes(Received command) throws Exception {
+        long[] table = new long[command.count(8)];
+        for (int i = 0; i < table.length; i++) {
+            table[i] = command.u64();
+        }
+        command.end();
+        if ((table.length & table.length - 1) != 0) {
+            throw new Refusal("the table of probes is not a power of two long");
+        }
+        arena.need().probes(table.length == 0 ? null : table);
+        done(command);
+    }
+
+    private void watch(Received command) throws Exception {
+        Watch wanted = Watch.read(command);
+        command.end();
+        arena.need();
+        weaving.register(instrumentation);
+        weaving.watch(wanted);
+        done(command);
+    }
+
+    private Frame restore(Received command) throws BadFrame {
+        command.end();
+        Restoration restoration = new Restoration(instrumentation, weaving, arena);
+        restoration.run();
+        Frame restored = new Frame(Kind.RESTORED, command.request).u64(restoration.nanos).u32(restoration.restored)
+                .u8(restoration.unmapped ? 1 : 0).u32(restoration.remarks.size());
+        for (String remark : restoration.remarks) {
+            restored.string(remark);
+        }
+        return restored;
+    }
+
+    /** Puts everything back, if that was not done, when there is nobody to tell. */
+    void restoreAlone() {
+        try {
+            Hooks hooks = arena.hooks();
+            if (hooks == null && !weaving.isRegistered()) {
+                return;
+            }
+            new Restoration(instrumentation, weaving, arena).run();
+            if (hooks != null) {
+                hooks.deleteFile();
+            }
+        } catch (Throwable contained) {
+            // What could be put back is back.
+        }
+    }
+
+    private void threads(Received command) throws Exception {
+        command.end();
+        Hooks hooks = arena.need();
+        Thread[] live = aside.run(new LiveThreads());
+        Frame named = new Frame(Kind.NAMED, command.request).u32(live.length);
+        for (Thread thread : live) {
+            named.u64(hooks.tid(thread)).string(thread.getName());
+        }
+        send(named);
+    }
+
+    private void calibrate(Received command) throws Exception {
+        int rounds = command.u32();
+        int flags = command.u32();
+        command.end();
+        Hooks hooks = arena.need();
+        Frame nanos = new Frame(Kind.CALIBRATED, command.request);
+        int runs = 0;
+        for (long spent = 0; runs < CALIBRATIONS && spent < CALIBRATE_NANOS; runs++) {
+            long once = hooks.calibrate(rounds, flags);
+            nanos.u64(once);
+            spent += once;
+        }
+        send(new Frame(Kind.CALIBRATED, command.request).counted(runs, nanos));
+    }
+
+    /** Looks after the arena between commands; true where whoever has access to it wants the hooks out. */
+    boolean tend() {
+        Hooks hooks = arena.hooks();
+        if (hooks == null) {
+            return false;
+        }
+        if (hooks.isStopAsked()) {
+            new Restoration(instrumentation, weaving, arena).run();
+            tenure.release();
+            send(Frame.text(Kind.NOTICE, 0, "the hooks were taken out by request"));
+            return true;
+        }
+        hooks.relieve();
+        if (System.nanoTime() - swept > SWEEP_NANOS) {
+            swept = System.nanoTime();
+            sweep(hooks);
+        }
+        return false;
+    }
+
+    /** Frees what threads that have ended left in the arena: those that were not alive after they were its owners. */
+    private void sweep(Hooks hooks) {
+        try {
+            Set<Long> ended = new HashSet<Long>();
+            for (long owner : hooks.owners()) {
+                ended.add(owner);
+            }
+            for (Thread thread : aside.run(new LiveThreads())) {
+                ended.remove(hooks.tid(thread));
+            }
+            for (Long tid : ended) {
+                hooks.release(tid);
+            }
+        } catch (Throwable contained) {
+            // Nothing is lost but room.
+        }
+    }
+
+    void end() {
+        aside.end();
+    }
+
+    private void done(Received command) {
+        send(new Frame(Kind.DONE, command.request));
+    }
+
+    private void send(Frame reply) {
+        outgoing.put(reply, lease);
+    }
+}

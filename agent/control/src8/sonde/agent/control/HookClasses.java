@@ -1,0 +1,62 @@
+package sonde.agent.control;
+
+import java.io.File;
+import java.lang.instrument.Instrumentation;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Sees to it that the hook classes are there. Once defined they stay: a JVM unloads nothing of its boot loader. */
+final class HookClasses {
+    private final Build build;
+    private final Instrumentation instrumentation;
+    private final File folder;
+    private Class<?> main;
+
+    HookClasses(Build build, Instrumentation instrumentation, File folder) {
+        this.build = build;
+        this.instrumentation = instrumentation;
+        this.folder = folder;
+    }
+
+    /** Gives the class that woven code calls, found where an earlier session of the same build defined it. */
+    synchronized Class<?> need() throws Exception {
+        if (main == null) {
+            main = find(build.hookClasses[0].replace('/', '.'));
+        }
+        if (main == null) {
+            define();
+            main = Class.forName(build.hookClasses[0].replace('/', '.'), false, null);
+        }
+        return main;
+    }
+
+    /** Defines the main class last: where it is, all are. */
+    private void define() throws Exception {
+        List<String> names = new ArrayList<String>();
+        List<byte[]> classes = new ArrayList<byte[]>();
+        for (int i = build.hookClasses.length - 1; i >= 0; i--) {
+            String name = build.hookClasses[i].replace('/', '.');
+            if (find(name) == null) {
+                names.add(name);
+                classes.add(build.read(build.hookClasses[i] + ".class"));
+            }
+        }
+        definer().define(instrumentation, HookClasses.class.getClassLoader(), classes, names);
+    }
+
+    private Definer definer() throws ReflectiveOperationException {
+        try {
+            return (Definer) Class.forName("sonde.agent.control.ModuleDefiner").newInstance();
+        } catch (UnsupportedClassVersionError e) {
+            return new BootJarDefiner(folder);
+        }
+    }
+
+    private static Class<?> find(String name) {
+        try {
+            return Class.forName(name, false, null);
+        } catch (ClassNotFoundException e) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package sonde.agent.control;
+
+import java.io.InputStream;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.Callable;
+
+/** What only a class's own loader can tell: its code is the program's, and may hang or throw. */
+final class LoaderQuestions {
+    private static final String UNLOADED = "it was unloaded";
+    private static final String LATE = "its loader did not answer in time";
+
+    private static final int MOST_BYTES = 32 << 20;
+
+    private final Classes classes;
+    private final Aside aside;
+    /** Loaders that hung during this command: each is waited for once. */
+    private final Set<Integer> late = new HashSet<Integer>();
+
+    LoaderQuestions(Classes classes, Aside aside) {
+        this.classes = classes;
+        this.aside = aside;
+    }
+
+    /** Sends the class file of a class, as its loader finds it. */
+    void fetch(int request, int handle, Outgoing outgoing, Lease lease) {
+        Frame reply = new Frame(Kind.ORIGINAL, request).u32(handle);
+        Class<?> asked = classes.handles.get(handle);
+        try {
+            byte[] file = asked == null ? null : ask(asked, new Resource(asked));
+            if (file == null || file.length == 0) {
+                reply.u8(0).string(asked == null ? UNLOADED : "its loader has no class file of it");
+            } else if (file.length > MOST_BYTES) {
+                reply.u8(0).string("what its loader gives is too large for a class file");
+            } else {
+                reply.u8(1).bytes(file);
+            }
+        } catch (Refusal refusal) {
+            reply.u8(0).string(refusal.getMessage());
+        }
+        outgoing.put(reply, lease);
+    }
+
+    /** Says why the loader of a class does not see the hooks, or "". */
+    String sees(int handle, Class<?> hooks) {
+        Class<?> asked = classes.handles.get(handle);
+        if (asked == null) {
+            return UNLOADED;
+        }
+        if (asked.getClassLoader() == null) {
+            return "";
+        }
+        try {
+            return ask(asked, new Lookup(asked.getClassLoader(), hooks));
+        } catch (Refusal refusal) {
+            return refusal.getMessage();
+        }
+    }
+
+    private <T> T ask(Class<?> asked, Callable<T> question) throws Refusal {
+        Integer loader = classes.loaders.of(asked.getClassLoader());
+        if (late.contains(loader)) {
+            throw new Refusal(LATE);
+        }
+        try {
+            return aside.run(question);
+        } catch (Aside.Late e) {
+            late.add(loader);
+            throw new Refusal(LATE);
+        }
+    }
+
+    /** Why classes of a loader cannot call the hooks; empty where they can. */
+    static String sees(ClassLoader loader, Class<?> hooks) {
+        try {
+            return Class.forName(hooks.getName(), false, loader) == hooks ? "" : "it finds another class of that name";
+        } catch (ClassNotFoundException e) {
+            return "it does not find " + hooks.getName();
+        } catch (LinkageError e) {
+            return "it does not find " + hooks.getName();
+        }
+    }
+
+    private static final class Resource implements Callable<byte[]> {
+        private final Class<?> asked;
+
+        Resource(Class<?> asked) {
+            this.asked = asked;
+        }
+
+        @Override
+        public byte[] call() throws Exception {
+            InputStream in = asked.getResourceAsStream("/" + Classes.internalName(asked) + ".class");
+            return in == null ? null : Build.readAll(in);
+        }
+    }
+
+    private static final class Lookup implements Callable<String> {
+        private final ClassLoader loader;
+        private final Class<?> hooks;
+
+        Lookup(ClassLoader loader, Class<?> hooks) {
+            this.loader = loader;
+            this.hooks = hooks;
+        }
+
+        @Override
+        public String call() {
+            return sees(loader, hooks);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+package sonde.agent.control;
+
+import java.util.HashMap;
+import java.util.Map;
+
+/** The agent's own requests, and the replies to them. */
+final class Replies {
+    private final Map<Integer, Received> replies = new HashMap<Integer, Received>();
+    private int last;
+
+    /** Opens a request: even, and never 0. */
+    synchronized int open() {
+        do {
+            last += 2;
+        } while (last == 0 || replies.containsKey(last));
+        replies.put(last, null);
+        return last;
+    }
+
+    /** Hands a reply to who waits for it. One that comes too late is nobody's. */
+    synchronized void deliver(Received reply) throws BadFrame {
+        if (reply.request == 0 || (reply.request & 1) != 0) {
+            throw new BadFrame("it answers what was not asked");
+        }
+        if (replies.containsKey(reply.request)) {
+            replies.put(reply.request, reply);
+            notifyAll();
+        }
+    }
+
+    /** Waits for the reply and closes the request; null where none came in time. */
+    Received await(int request, Deadline deadline, Wanted wanted) {
+        Received reply;
+        synchronized (this) {
+            while ((reply = replies.get(request)) == null && wanted.still() && !deadline.over()) {
+                deadline.await(this);
+            }
+            replies.remove(request);
+        }
+        deadline.done();
+        return reply;
+    }
+
+    synchronized void close(int request) {
+        replies.remove(request);
+    }
+
+    /** Has those who wait look again whether they still want to. */
+    synchronized void wake() {
+        notifyAll();
+    }
+
+    /** Whether a reply is still of use. */
+    interface Wanted {
+        boolean still();
+    }
+}

@@ -1,0 +1,49 @@
+package sonde.agent.control;
+
+/** Which classes Sonde wants to see while they are loaded. */
+final class Watch {
+    static final Watch NOTHING = new Watch(new String[0], new String[0]);
+
+    private final String[] prefixes;
+    private final String[] suffixes;
+
+    private Watch(String[] prefixes, String[] suffixes) {
+        this.prefixes = prefixes;
+        this.suffixes = suffixes;
+    }
+
+    static Watch read(Received command) throws BadFrame {
+        int count = command.count(8);
+        String[] prefixes = new String[count];
+        String[] suffixes = new String[count];
+        for (int i = 0; i < count; i++) {
+            prefixes[i] = command.string();
+            suffixes[i] = command.string();
+        }
+        return new Watch(prefixes, suffixes);
+    }
+
+    /**
+     * An internal name matches where it begins and ends as one of the filters says, without overlap; a $ counts
+     * as a /, since a filter cannot know where nesting begins.
+     */
+    boolean matches(String name) {
+        for (int i = 0; i < prefixes.length; i++) {
+            int end = name.length() - suffixes[i].length();
+            if (end >= prefixes[i].length() && isAt(name, 0, prefixes[i]) && isAt(name, end, suffixes[i])) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isAt(String name, int start, String part) {
+        for (int i = 0; i < part.length(); i++) {
+            char c = name.charAt(start + i);
+            if ((c == '$' ? '/' : c) != part.charAt(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

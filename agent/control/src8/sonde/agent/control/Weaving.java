@@ -1,0 +1,170 @@
+package sonde.agent.control;
+
+import java.lang.instrument.ClassFileTransformer;
+import java.lang.instrument.Instrumentation;
+import java.security.ProtectionDomain;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Asks Sonde for the bytes of classes, on whatever thread of the program loads or changes one. Nothing here
+ * waits longer than a program can bear, and nothing is thrown: without an answer a class stays as it is.
+ */
+final class Weaving implements ClassFileTransformer {
+    private static final long PATIENCE_MILLIS = 2000;
+
+    private final Classes classes;
+    private final Replies replies;
+    private final Outgoing outgoing;
+    private final Lease lease;
+    private final Arena arena;
+    private final HookClasses hookClasses;
+    /** Which loaders see the hooks, by their numbers. */
+    private final Map<Integer, Boolean> sight = new HashMap<Integer, Boolean>();
+    final WovenClasses woven;
+    private volatile Watch watch = Watch.NOTHING;
+    private volatile boolean restoring;
+    /** The threads that bring the answers, and so cannot wait for one. */
+    private volatile Thread reader;
+    private volatile Thread writer;
+    private boolean registered;
+
+    Weaving(Classes classes, Replies replies, Outgoing outgoing, Lease lease, Arena arena, HookClasses hookClasses) {
+        this.classes = classes;
+        this.replies = replies;
+        this.outgoing = outgoing;
+        this.lease = lease;
+        this.arena = arena;
+        this.hookClasses = hookClasses;
+        this.woven = new WovenClasses(classes.loaders);
+    }
+
+    void cannotWait(Thread readerThread, Thread writerThread) {
+        reader = readerThread;
+        writer = writerThread;
+    }
+
+    /** Stays registered while hooks are in: another agent's retransformation would take them out otherwise. */
+    void register(Instrumentation instrumentation) {
+        restoring = false;
+        if (!registered) {
+            instrumentation.addTransformer(this, true);
+            registered = true;
+        }
+    }
+
+    boolean isRegistered() {
+        return registered;
+    }
+
+    void watch(Watch wanted) {
+        watch = wanted;
+    }
+
+    /** From here on classes get back what they were, without a question. */
+    void beginRestoring() {
+        watch = Watch.NOTHING;
+        restoring = true;
+        woven.nextGeneration();
+        replies.wake();
+    }
+
+    void unregister(Instrumentation instrumentation) {
+        if (registered) {
+            instrumentation.removeTransformer(this);
+            registered = false;
+        }
+        woven.clear();
+    }
+
+    /** What is done here on a thread of the program is not measured, from the first call on. */
+    @Override
+    public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+        Hooks hooks = arena.hooks();
+        if (hooks != null) {
+            hooks.mute();
+        }
+        try {
+            return decide(hooks, loader, name, redefined, bytes);
+        } catch (Throwable contained) {
+            return null;
+        } finally {
+            if (hooks != null && arena.hooks() == hooks) { // in a later arena the thread is not muted
+                hooks.unmute();
+            }
+        }
+    }
+
+    private byte[] decide(Hooks hooks, ClassLoader loader, String name, Class<?> redefined, byte[] bytes) throws Exception {
+        if (name == null || redefined == null && !watch.matches(name) || Classes.isOurs(loader, name)) {
+            return null; // a hidden class, or none of interest
+        }
+        if (redefined != null && !woven.wants(loader, name)) {
+            return null;
+        }
+        if (restoring) {
+            return redefined == null ? null : woven.original(loader, name);
+        }
+        Thread current = Thread.currentThread();
+        if (hooks == null || current == reader || current == writer) {
+            return null; // hooks that come to nothing are not woven
+        }
+        if (redefined == null && !sees(loader)) {
+            notice(name + " was left alone: its class loader does not see the hooks");
+            return null;
+        }
+        return ask(loader, name, redefined, bytes);
+    }
+
+    /** Asks a loader that is loading a class, so one that runs on this thread, for the hooks; once. */
+    private boolean sees(ClassLoader loader) throws Exception {
+        Integer number = classes.loaders.of(loader);
+        synchronized (sight) {
+            Boolean known = sight.get(number);
+            if (known != null) {
+                return known;
+            }
+        }
+        boolean sees = LoaderQuestions.sees(loader, hookClasses.need()).isEmpty();
+        synchronized (sight) {
+            sight.put(number, sees);
+        }
+        return sees;
+    }
+
+    private byte[] ask(ClassLoader loader, String name, Class<?> redefined, byte[] bytes) throws BadFrame {
+        final int generation = woven.generation();
+        int request = replies.open();
+        Frame question = new Frame(Kind.TRANSFORM, request)
+                .u32(classes.handles.of(redefined)).u32(classes.loaders.of(loader)).string(name).bytes(bytes);
+        if (!outgoing.offer(question)) {
+            replies.close(request);
+            notice(name + " was left alone: too much is waiting to be sent");
+            return null;
+        }
+        Deadline deadline = new Deadline(PATIENCE_MILLIS);
+        Received reply = replies.await(request, deadline, new Replies.Wanted() {
+            @Override
+            public boolean still() {
+                return !restoring && !lease.over() && woven.generation() == generation;
+            }
+        });
+        if (reply == null && deadline.over()) {
+            notice(name + " was left alone: no answer came in time");
+        }
+        if (reply == null || reply.kind != Kind.WOVEN) {
+            return null;
+        }
+        byte[] changed = reply.bytes();
+        byte[] original = reply.bytes();
+        reply.end();
+        if (changed.length == 0) {
+            return null;
+        }
+        return woven.woven(generation, loader, name, redefined, original.length == 0 ? null : original) ? changed : null;
+    }
+
+    private void notice(String text) {
+        outgoing.offer(Frame.text(Kind.NOTICE, 0, text));
+    }
+}

@@ -1,0 +1,266 @@
+package java.lang;
+
+import static java.lang.SondeHooksPlaces.BLOCK;
+import static java.lang.SondeHooksPlaces.BUSY;
+import static java.lang.SondeHooksPlaces.CONTEXT;
+import static java.lang.SondeHooksPlaces.FIRST_BITS;
+import static java.lang.SondeHooksPlaces.FRESH;
+import static java.lang.SondeHooksPlaces.LONGS;
+import static java.lang.SondeHooksPlaces.MUTED;
+import static java.lang.SondeHooksPlaces.PLACE_SHIFT;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.*;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * What woven methods call, and all that calls do: a few plain stores into memory of the calling thread's own.
+ *
+ * <p>Nothing here allocates, locks, waits, or calls a method that could itself be woven. Measurements lie off
+ * the heap, in the arena (docs/formats/arena.md). The arena can be unmapped under running threads, so it is
+ * touched only while the thread's place says that the thread is busy: a thread marks its place, then reads
+ * {@link #base}; whoever retires the arena restores every class, sets base to 0, lets a safepoint pass, and
+ * then waits for every mark to go. Places are on the heap, where nothing is freed under a reader.
+ *
+ * <p>A place belongs to a thread, found by the thread's own id field: getId() can be overridden. A platform
+ * thread keeps its place, a virtual thread has one only while a woven method is on its stack. Nothing is kept
+ * by carrier. A call for which there is no room is still counted, in the arena's spill table.
+ */
+public final class SondeHooks {
+    static final Unsafe U = Unsafe.getUnsafe();
+    static final long TID = U.objectFieldOffset(Thread.class, "tid");
+
+    /** What push returns instead of a token, which is positive. */
+    private static final long NO_ROOM = 0;
+    private static final long NO_ROOM_AND_EMPTY = -1;
+
+    /** The arena's address, 0 while hooks must not touch it. */
+    static volatile long base;
+    /** Tells the arena from earlier ones: a token of one of those means nothing any more. */
+    static volatile int epoch;
+    /** The switch table: open addressing by id, a power of two long; null when all is off. */
+    static volatile long[] probes;
+
+    private SondeHooks() {
+    }
+
+    /** Tells that a method is entered; returns the token to hand to its exit, 0 where nothing was begun. */
+    @ForceInline
+    public static long enter(int id) {
+        long[] table = probes;
+        if (table == null) {
+            return 0;
+        }
+        int mask = table.length - 1;
+        int at = id & mask;
+        long probe = table[at];
+        while ((int) (probe >>> 32) != id) {
+            if (probe == 0) {
+                return 0;
+            }
+            at = at + 1 & mask;
+            probe = table[at];
+        }
+        if ((probe & ON) == 0 || (probe & INSIDE) != 0 && isOutside()) {
+            return 0;
+        }
+        return begin(id, (int) probe);
+    }
+
+    /** Ends the call that gave the token, and any inner one whose exit never came. */
+    @ForceInline
+    public static void exit(long token) {
+        if (token != 0) {
+            end(token, 0);
+        }
+    }
+
+    /** Is {@link #exit} for a call that ends with an exception. */
+    @ForceInline
+    public static void fail(long token) {
+        if (token != 0) {
+            end(token, 1);
+        }
+    }
+
+    /** Is true where the thread is surely outside every context; begin looks again. */
+    @ForceInline
+    private static boolean isOutside() {
+        long[] places = SondeHooksPlaces.first;
+        if (places == null) {
+            return true;
+        }
+        long tid = U.getLong(Thread.currentThread(), TID);
+        long place = SondeHooksPlaces.home(tid, FIRST_BITS);
+        return U.getLong(places, place) == tid && (U.getLong(places, place + WORD) & CONTEXT) == 0;
+    }
+
+    /** Not inlined, like end: the compiler would move the program's work across the clock. */
+    @DontInline
+    static long begin(int id, int probe) {
+        long[] places = SondeHooksPlaces.first;
+        if (places == null) {
+            return 0;
+        }
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = (int) tid & (1 << FIRST_BITS) - 1;
+        long place = LONGS + ((long) index << PLACE_SHIFT);
+        if (U.getLong(places, place) != tid || tid == 0) {
+            // Who has no place yet is outside every context, and need not get one for that.
+            index = (probe & (INSIDE | ROOT)) == INSIDE ? SondeHooksPlaces.find(tid) : SondeHooksPlaces.claim(tid);
+            if (index < 0) {
+                return (probe & INSIDE) != 0 ? 0 : SondeHooksTree.spill(id);
+            }
+            places = SondeHooksPlaces.table(index);
+            place = SondeHooksPlaces.offset(index);
+            if (places == null || U.getLong(places, place) != tid) {
+                return 0; // the arena was retired meanwhile
+            }
+        }
+        long word = U.getLong(places, place + WORD);
+        if ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
+            return 0;
+        }
+        U.putLongOpaque(places, place + BUSY, 1);
+        long b = base;
+        long token = b == 0 ? NO_ROOM : push(b, places, place, word, id, probe, index);
+        U.putLongRelease(places, place + BUSY, 0);
+        if (token > 0) {
+            return token;
+        }
+        if (token == NO_ROOM_AND_EMPTY) {
+            SondeHooksPlaces.giveUp(places, place);
+        }
+        return b == 0 ? 0 : SondeHooksTree.spill(id);
+    }
+
+    @ForceInline
+    private static long push(long b, long[] places, long place, long word, int id, int probe, int index) {
+        long block = b + U.getLong(places, place + BLOCK);
+        if ((word & FRESH) != 0) {
+            block = SondeHooksTree.settle(b, places, place);
+            if (block == 0) {
+                return NO_ROOM_AND_EMPTY;
+            }
+            word &= ~FRESH;
+        }
+        int depth = U.getInt(null, block + BLOCK_DEPTH);
+        long frame = SondeHooksTree.frame(b, block, depth);
+        if (frame == 0) {
+            return NO_ROOM;
+        }
+        long above = depth == 0 ? 0 : SondeHooksTree.frame(b, block, depth - 1);
+        long parent = above == 0 || (probe & FLAT) != 0
+                ? block + SondeHooksTree.ROOT_AT : at(b, U.getInt(null, above + FRAME_NODE));
+        int ref = U.getInt(null, parent + NODE_LAST_CHILD);
+        if (ref == 0 || U.getInt(null, at(b, ref) + NODE_ID) != id) {
+            ref = SondeHooksTree.child(b, block, (int) (parent - b >>> 6), id, probe);
+            if (ref == 0) {
+                return depth == 0 ? NO_ROOM_AND_EMPTY : NO_ROOM;
+            }
+        }
+        long node = at(b, ref);
+        int flags = 0;
+        if ((probe & TIMED) != 0) {
+            flags = FRAME_TIMED | FRAME_DRAWN;
+        } else if ((probe & SAMPLED) != 0) {
+            int skip = U.getInt(null, node + NODE_SKIP) - 1;
+            if (skip <= 0) {
+                skip = SondeHooksTree.draw(block, probe);
+                flags = FRAME_TIMED | FRAME_DRAWN;
+            } else if (above != 0 && (U.getInt(null, above + FRAME_FLAGS) & FRAME_DRAWN) != 0) {
+                flags = FRAME_TIMED; // for its parent's self time
+            }
+            U.putInt(null, node + NODE_SKIP, skip);
+        }
+        U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
+        U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) + 1);
+        U.putInt(null, frame + FRAME_NODE, ref);
+        U.putInt(null, frame + FRAME_FLAGS, flags);
+        U.putLong(null, frame + FRAME_CHILD, 0);
+        U.putLong(null, frame + FRAME_CONTEXT, word);
+        if ((probe & ROOT) != 0) {
+            U.putLong(places, place + WORD, word + 1);
+        }
+        U.putInt(null, block + BLOCK_DEPTH, depth + 1);
+        long token = (long) epoch << TOKEN_EPOCH_SHIFT | (long) index << TOKEN_PLACE_SHIFT | depth + 1;
+        if (flags != 0) {
+            token |= TOKEN_TIMED;
+            U.putLong(null, frame + FRAME_START, System.nanoTime());
+        }
+        return token;
+    }
+
+    @DontInline
+    private static void end(long token, int threw) {
+        long now = (token & TOKEN_TIMED) != 0 ? System.nanoTime() : 0;
+        // The token names the thread's place, which is the thread's as long as it has calls under way. The
+        // table is read before the epoch: if the epoch is the token's, so is the table.
+        int index = (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
+        long[] places = SondeHooksPlaces.table(index);
+        if (epoch != (int) (token >>> TOKEN_EPOCH_SHIFT) || places == null) {
+            return;
+        }
+        long place = SondeHooksPlaces.offset(index);
+        U.putLongOpaque(places, place + BUSY, 1);
+        long b = base;
+        boolean empty = false;
+        if (b != 0) {
+            int depth = (int) token & TOKEN_DEPTH;
+            long block = b + U.getLong(places, place + BLOCK);
+            if (depth <= U.getInt(null, block + BLOCK_DEPTH)) { // else an exit of further out has taken it along
+                long word = U.getLong(places, place + WORD);
+                long context = pop(b, block, depth, now, threw);
+                if ((word & CONTEXT) != context) {
+                    U.putLong(places, place + WORD, word & ~CONTEXT | context);
+                }
+                empty = depth == 1;
+            }
+        }
+        U.putLongRelease(places, place + BUSY, 0);
+        if (empty) {
+            SondeHooksPlaces.giveUp(places, place);
+        }
+    }
+
+    /** Takes frames off until {@code depth - 1} are left; returns how many contexts were open then. */
+    @ForceInline
+    private static long pop(long b, long block, int depth, long now, int threw) {
+        if (depth < U.getInt(null, block + BLOCK_DEPTH)) {
+            SondeHooksTree.abandon(b, block, depth);
+        }
+        long frame = SondeHooksTree.frame(b, block, depth - 1);
+        long node = at(b, U.getInt(null, frame + FRAME_NODE));
+        int active = U.getInt(null, node + NODE_ACTIVE);
+        int flags = U.getInt(null, frame + FRAME_FLAGS);
+        if (now != 0 && flags != 0) {
+            long nanos = now - U.getLong(null, frame + FRAME_START);
+            if ((flags & FRAME_DRAWN) != 0) {
+                long self = nanos - U.getLong(null, frame + FRAME_CHILD);
+                U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
+                U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + self);
+                if (active == 1) {
+                    U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
+                }
+            }
+            if (depth > 1) {
+                long above = SondeHooksTree.frame(b, block, depth - 2);
+                U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
+            }
+        }
+        if (threw != 0) {
+            U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
+        }
+        U.putInt(null, node + NODE_ACTIVE, active - 1);
+        U.putInt(null, block + BLOCK_DEPTH, depth - 1);
+        return U.getLong(null, frame + FRAME_CONTEXT) & CONTEXT;
+    }
+
+    /** The address a ref names. */
+    @ForceInline
+    static long at(long b, int ref) {
+        return b + ((ref & 0xffffffffL) << 6);
+    }
+}

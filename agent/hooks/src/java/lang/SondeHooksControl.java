@@ -1,0 +1,178 @@
+package java.lang;
+
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooksPlaces.BUSY;
+import static java.lang.SondeHooksPlaces.LONGS;
+import static java.lang.SondeHooksPlaces.MUTE_ONE;
+import static java.lang.SondeHooksPlaces.PLACE_LONGS;
+import static java.lang.SondeHooksPlaces.VIRTUAL;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.*;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+
+/**
+ * What the agent does to the hooks. The agent's work thread alone calls it, except for mute, unmute
+ * and probes.
+ *
+ * <p>The mapping is held here and not by the agent, whose loader goes away: where a thread cannot be proven to
+ * be out of the hooks, the arena stays mapped.
+ */
+public final class SondeHooksControl {
+    private static final long ADDRESS = U.objectFieldOffset(Buffer.class, "address");
+    /** The id of calls made to learn what calls cost. */
+    private static final int CALIBRATION = 1;
+
+    private static ByteBuffer mapping;
+
+    private SondeHooksControl() {
+    }
+
+    /** Gives the hooks an arena; they stay off. */
+    public static void open(ByteBuffer arena, int epoch) {
+        if (mapping != null) {
+            throw new IllegalStateException("an arena is mapped already");
+        }
+        long address = U.getLong(arena, ADDRESS);
+        if (U.getLong(null, address + HEADER_MAGIC) != MAGIC || U.getInt(null, address + HEADER_VERSION) != VERSION
+                || U.getInt(null, address + HEADER_EPOCH) != epoch || epoch <= 0 || epoch > MOST_EPOCH) {
+            throw new IllegalArgumentException("not an arena of this version");
+        }
+        mapping = arena;
+        SondeHooksPlaces.second = null;
+        SondeHooksPlaces.crowded = false;
+        SondeHooksPlaces.first = SondeHooksPlaces.make(SondeHooksPlaces.FIRST_BITS);
+        U.putLong(null, address + HEADER_OPENED_NANOS, System.nanoTime());
+        SondeHooks.epoch = epoch;
+        SondeHooks.base = address;
+    }
+
+    /** Sets the switch table, whose length is a power of two; null switches every hook off. */
+    public static synchronized void probes(long[] table) {
+        if (SondeHooks.base != 0) {
+            SondeHooks.probes = table;
+        }
+    }
+
+    /** Makes the hooks inert for whoever enters one after the next safepoint. */
+    public static synchronized void off() {
+        SondeHooks.probes = null;
+        SondeHooks.base = 0;
+    }
+
+    /**
+     * Unmaps the arena once no thread is in a hook. {@link #off} and a safepoint must have come before.
+     *
+     * @return whether it is unmapped; if not in time, it stays
+     */
+    public static boolean retire(long boundNanos) {
+        if (mapping == null) {
+            return true;
+        }
+        long start = System.nanoTime();
+        if (!isQuiet(SondeHooksPlaces.first, start, boundNanos) || !isQuiet(SondeHooksPlaces.second, start, boundNanos)) {
+            return false;
+        }
+        while (U.getLongVolatile(SondeHooksTree.GATE, SondeHooksTree.GATE_AT) != 0) {
+            if (isLate(start, boundNanos)) {
+                return false;
+            }
+        }
+        SondeHooksPlaces.first = null;
+        SondeHooksPlaces.second = null;
+        U.invokeCleaner(mapping);
+        mapping = null;
+        return true;
+    }
+
+    private static boolean isQuiet(long[] places, long start, long boundNanos) {
+        for (int at = BUSY / 8; places != null && at < places.length; at += PLACE_LONGS) {
+            while (U.getLongVolatile(places, LONGS + 8L * at) != 0) {
+                if (isLate(start, boundNanos)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    private static boolean isLate(long start, long boundNanos) {
+        if (System.nanoTime() - start > boundNanos) {
+            return true;
+        }
+        Thread.yield();
+        return false;
+    }
+
+    /** From here on nothing the calling thread does is measured, until as many calls of {@link #unmute}. */
+    public static void mute() {
+        SondeHooksPlaces.mute(MUTE_ONE);
+    }
+
+    /** Undoes one {@link #mute}. */
+    public static void unmute() {
+        SondeHooksPlaces.mute(-MUTE_ONE);
+    }
+
+    /** The ids of the platform threads that have places. Those that have ended by a later moment are to be freed. */
+    public static long[] owners() {
+        long[] first = SondeHooksPlaces.first;
+        long[] second = SondeHooksPlaces.second;
+        int count = owners(second, null, owners(first, null, 0));
+        long[] owners = new long[count];
+        owners(second, owners, owners(first, owners, 0));
+        return owners;
+    }
+
+    private static int owners(long[] places, long[] into, int count) {
+        for (int at = 0; places != null && at < places.length; at += PLACE_LONGS) {
+            long owner = U.getLongVolatile(places, LONGS + 8L * at);
+            if (owner != 0 && (U.getLongVolatile(places, LONGS + 8L * at + WORD) & VIRTUAL) == 0) {
+                if (into != null && count < into.length) {
+                    into[count] = owner;
+                }
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** Frees the place of a thread that has ended, with its block, for another. */
+    public static void release(long tid) {
+        int index = SondeHooksPlaces.find(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        if (index >= 0 && places != null) {
+            long place = SondeHooksPlaces.offset(index);
+            U.putLong(places, place + WORD, VIRTUAL);
+            U.compareAndSetLong(places, place, tid, 0);
+        }
+    }
+
+    /** Makes more places where threads found none. */
+    public static void relieve() {
+        if (SondeHooksPlaces.crowded && SondeHooksPlaces.second == null && SondeHooksPlaces.first != null) {
+            SondeHooksPlaces.second = SondeHooksPlaces.make(SondeHooksPlaces.SECOND_BITS);
+        }
+    }
+
+    /** Whether someone with access to the arena wants the hooks out. */
+    public static boolean isStopAsked() {
+        long b = SondeHooks.base;
+        return b != 0 && U.getIntVolatile(null, b + HEADER_STOP) != 0;
+    }
+
+    /** How many nanoseconds so many empty calls take with a probe of these flags. */
+    public static long calibrate(int rounds, int flags) {
+        long start = System.nanoTime();
+        for (int i = 0; i < rounds; i++) {
+            SondeHooks.exit(SondeHooks.begin(CALIBRATION, flags | ON | FLAT));
+        }
+        return System.nanoTime() - start;
+    }
+
+    /** A thread's id as the hooks see it. */
+    public static long tid(Thread thread) {
+        return U.getLong(thread, SondeHooks.TID);
+    }
+}

@@ -1,0 +1,185 @@
+package java.lang;
+
+import static java.lang.SondeHooks.TID;
+import static java.lang.SondeHooks.U;
+import static sonde.layout.Layout.BLOCK_DEPTH;
+
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * Which place is whose: two hash tables on the heap, by thread id, the second made when the first is crowded.
+ *
+ * <p>A place holds its owner's id (0: free), a mark that is 1 while the owner is in the arena, the offset of
+ * the block that goes with the place, and a word; it has a cache line to itself. Only its owner writes to a place, except that
+ * the places of dead threads are freed by the agent. Places are named by an index, with one bit more for those
+ * of the second table; a negative one is no place.
+ */
+final class SondeHooksPlaces {
+    static final int PLACE_LONGS = 8;
+    static final int PLACE_SHIFT = 6;
+    static final int BUSY = 8;
+    static final int BLOCK = 16;
+    static final int WORD = 24;
+
+    /** The word: a virtual thread's, or nobody's. */
+    static final long VIRTUAL = 1L << 62;
+    /** The word: the owner is new, and has to settle in the place's block. */
+    static final long FRESH = 1L << 61;
+    /** From bit 32 of the word: how often muted. */
+    static final long MUTE_ONE = 1L << 32;
+    static final long MUTED = 0xffffL << 32;
+    /** The lower half of the word: how many contexts are open. */
+    static final long CONTEXT = 0xffffffffL;
+
+    static final int FIRST_BITS = 12;
+    static final int SECOND_BITS = 16;
+    static final int SECOND = 1 << SECOND_BITS;
+    static final int MOST_INDEX = 2 * SECOND - 1;
+    static final long LONGS = longs();
+    private static final int WINDOW = 16;
+    private static final Class<?> VIRTUAL_THREAD = virtualThread();
+
+    static volatile long[] first;
+    static volatile long[] second;
+    /** A thread found no place: the agent is to make the second table. */
+    static volatile boolean crowded;
+
+    private SondeHooksPlaces() {
+    }
+
+    static long[] make(int bits) {
+        long[] table = new long[PLACE_LONGS << bits];
+        for (int at = WORD / 8; at < table.length; at += PLACE_LONGS) {
+            table[at] = VIRTUAL; // so that nobody's place is never taken for a dead platform thread's
+        }
+        return table;
+    }
+
+    /** Where a thread's place is, unless another has it. Ids are given one after the other, so they spread well. */
+    @ForceInline
+    static long home(long tid, int bits) {
+        return LONGS + ((tid & (1L << bits) - 1) << PLACE_SHIFT);
+    }
+
+    @ForceInline
+    static long[] table(int index) {
+        return index < SECOND ? first : second;
+    }
+
+    @ForceInline
+    static long offset(int index) {
+        return LONGS + ((long) (index & SECOND - 1) << PLACE_SHIFT);
+    }
+
+    /** The place of a thread, negative where it has none. */
+    static int find(long tid) {
+        if (tid == 0) {
+            return -1; // not a whole thread yet
+        }
+        int index = find(first, FIRST_BITS, tid);
+        if (index < 0) {
+            index = find(second, SECOND_BITS, tid);
+            return index < 0 ? -1 : index | SECOND;
+        }
+        return index;
+    }
+
+    private static int find(long[] table, int bits, long owner) {
+        int mask = (1 << bits) - 1;
+        int index = (int) owner & mask;
+        for (int i = 0; table != null && i < WINDOW; i++) {
+            if (U.getLongOpaque(table, offset(index)) == owner) {
+                return index;
+            }
+            index = index + 1 & mask;
+        }
+        return -1;
+    }
+
+    /** The place of the calling thread, made where it has none; negative where there is no room. */
+    static int claim(long tid) {
+        int index = find(tid);
+        if (index >= 0 || tid == 0) {
+            return index;
+        }
+        index = take(first, FIRST_BITS, tid);
+        if (index < 0) {
+            index = take(second, SECOND_BITS, tid);
+            if (index < 0) {
+                crowded = true;
+                return -1;
+            }
+            index |= SECOND;
+        }
+        return index;
+    }
+
+    private static int take(long[] table, int bits, long tid) {
+        int mask = (1 << bits) - 1;
+        int index = (int) tid & mask;
+        for (int i = 0; table != null && i < WINDOW; i++) {
+            long place = offset(index);
+            if (U.getLongOpaque(table, place) == 0 && U.compareAndSetLong(table, place, 0, tid)) {
+                boolean virtual = VIRTUAL_THREAD != null && VIRTUAL_THREAD.isInstance(Thread.currentThread());
+                U.putLong(table, place + WORD, virtual ? VIRTUAL | FRESH : FRESH);
+                return index;
+            }
+            index = index + 1 & mask;
+        }
+        return -1;
+    }
+
+    /** Frees the place of the calling thread, whose stack of calls is empty, if it is a virtual one. */
+    static void giveUp(long[] table, long place) {
+        if ((U.getLong(table, place + WORD) & (VIRTUAL | MUTED)) == VIRTUAL) {
+            U.putLongRelease(table, place, 0);
+        }
+    }
+
+    /** Changes by how much the calling thread is muted. */
+    static void mute(long by) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = by > 0 ? claim(tid) : find(tid);
+        long[] table = table(index);
+        long place = offset(index);
+        if (index < 0 || table == null || U.getLong(table, place) != tid) {
+            return;
+        }
+        long word = U.getLong(table, place + WORD);
+        if (by < 0 && (word & MUTED) == 0) {
+            return; // muted in an arena that is gone
+        }
+        word += by;
+        U.putLong(table, place + WORD, word);
+        if ((word & (VIRTUAL | MUTED)) == VIRTUAL && isEmpty(table, place)) {
+            giveUp(table, place);
+        }
+    }
+
+    private static boolean isEmpty(long[] table, long place) {
+        U.putLongOpaque(table, place + BUSY, 1);
+        long b = SondeHooks.base;
+        boolean empty = b == 0 || (U.getLong(table, place + WORD) & FRESH) != 0
+                || U.getInt(null, b + U.getLong(table, place + BLOCK) + BLOCK_DEPTH) == 0;
+        U.putLongRelease(table, place + BUSY, 0);
+        return empty;
+    }
+
+    /** Where the elements of a long[] begin. The JDK's own answer has changed its type from release to release. */
+    private static long longs() {
+        long[] marked = {0x9E3779B97F4A7C15L, 0, 0, 0};
+        long at = 8;
+        while (U.getLong(marked, at) != marked[0]) {
+            at += 8;
+        }
+        return at;
+    }
+
+    private static Class<?> virtualThread() {
+        try {
+            return Class.forName("java.lang.BaseVirtualThread", false, null);
+        } catch (ClassNotFoundException before21) {
+            return null;
+        }
+    }
+}

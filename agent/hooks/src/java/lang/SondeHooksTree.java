@@ -1,0 +1,255 @@
+package java.lang;
+
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooks.at;
+import static java.lang.SondeHooksPlaces.BLOCK;
+import static java.lang.SondeHooksPlaces.FRESH;
+import static java.lang.SondeHooksPlaces.LONGS;
+import static java.lang.SondeHooksPlaces.VIRTUAL;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.*;
+
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * The rarer half of the hooks: pieces of the arena are taken, trees and stacks grow, calls are spilled.
+ *
+ * <p>The caller's place is marked as busy, so the arena stays mapped; only {@link #spill} sees to that by
+ * itself. Memory fresh from the arena is zero. A thread alone writes what belongs to its block.
+ */
+final class SondeHooksTree {
+    private static final int TABLE_AT = BLOCK_SIZE + FIRST_FRAMES * FRAME_SIZE;
+    private static final int CHUNK_AT = TABLE_AT + FIRST_TABLE * 4;
+    static final int ROOT_AT = CHUNK_AT + CHUNK_SIZE;
+    private static final int WHOLE_BLOCK = CHUNK_AT + CHUNK_SIZE + FIRST_NODES * NODE_SIZE;
+    private static final int SPILL_WINDOW = 64;
+
+    /** How many threads without a place are in the arena. */
+    static final long[] GATE = new long[16];
+    static final long GATE_AT = LONGS + 64;
+
+    private SondeHooksTree() {
+    }
+
+    /** The ref of a fresh piece, 0 where there is no room. */
+    private static int take(long b, int bytes) {
+        if (U.getLongVolatile(null, b + HEADER_NEXT) + bytes > U.getLongVolatile(null, b + HEADER_LIMIT)) {
+            return 0; // asked first, so that next does not run away
+        }
+        long piece = U.getAndAddLong(null, b + HEADER_NEXT, bytes);
+        return piece + bytes > U.getLongVolatile(null, b + HEADER_LIMIT) ? 0 : (int) (piece >>> 6);
+    }
+
+    /** The block of a place for its new owner; 0 where there is no room. */
+    static long settle(long b, long[] places, long place) {
+        long word = U.getLong(places, place + WORD);
+        long offset = U.getLong(places, place + BLOCK);
+        if (offset == 0) {
+            offset = newBlock(b, word);
+            if (offset == 0) {
+                return 0;
+            }
+            U.putLong(places, place + BLOCK, offset);
+        }
+        long block = b + offset;
+        U.putLong(null, block + BLOCK_TID, U.getLong(places, place));
+        U.putInt(null, block + BLOCK_OWNERS, U.getInt(null, block + BLOCK_OWNERS) + 1);
+        abandon(b, block, 0); // what a dead owner left
+        U.putLong(places, place + WORD, word & ~FRESH);
+        return block;
+    }
+
+    /** Takes off frames whose exits never came, until depth are left. */
+    static void abandon(long b, long block, int depth) {
+        int top = U.getInt(null, block + BLOCK_DEPTH);
+        while (top > depth) {
+            long node = at(b, U.getInt(null, frame(b, block, --top) + FRAME_NODE));
+            U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) - 1);
+        }
+        U.putInt(null, block + BLOCK_DEPTH, depth);
+    }
+
+    /** The offset of a new block, linked to the others; 0 where there is no room. */
+    static long newBlock(long b, long word) {
+        int ref = take(b, WHOLE_BLOCK);
+        if (ref == 0) {
+            return 0;
+        }
+        long block = at(b, ref);
+        int chunk = ref + CHUNK_AT / UNIT;
+        U.putInt(null, block + BLOCK_FLAGS, (word & VIRTUAL) != 0 ? BLOCK_VIRTUAL : 0);
+        U.putInt(null, block + BLOCK_TABLE, ref + TABLE_AT / UNIT);
+        U.putInt(null, block + BLOCK_TABLE_MASK, FIRST_TABLE - 1);
+        U.putInt(null, block + BLOCK_FRAMES, ref + BLOCK_SIZE / UNIT);
+        U.putInt(null, block + BLOCK_CHUNK, chunk);
+        U.putInt(null, block + BLOCK_ROOT, ref + ROOT_AT / UNIT);
+        U.putLong(null, block + BLOCK_RANDOM, ref * 0x9E3779B97F4A7C15L ^ System.nanoTime() | 1);
+        U.putInt(null, at(b, chunk) + CHUNK_CAPACITY, FIRST_NODES);
+        U.putInt(null, at(b, chunk) + CHUNK_USED, 1);
+        int older;
+        do {
+            older = U.getIntVolatile(null, b + HEADER_BLOCKS);
+            U.putInt(null, block + BLOCK_OLDER, older);
+        } while (!U.compareAndSetInt(null, b + HEADER_BLOCKS, older, ref));
+        return block - b;
+    }
+
+    /** The address of a frame, made where there is none yet; 0 where there is no room. */
+    @ForceInline
+    static long frame(long b, long block, int depth) {
+        if (depth < FIRST_FRAMES) {
+            return block + BLOCK_SIZE + depth * FRAME_SIZE;
+        }
+        return deepFrame(b, block, depth);
+    }
+
+    private static long deepFrame(long b, long block, int depth) {
+        int index = depth + FIRST_FRAMES;
+        int piece = 1;
+        while (index >>> piece >= 2 * FIRST_FRAMES) {
+            piece++;
+        }
+        if (piece >= FRAME_PIECES) {
+            return 0;
+        }
+        int ref = U.getInt(null, block + BLOCK_FRAMES + 4 * piece);
+        if (ref == 0) {
+            ref = take(b, FRAME_SIZE * FIRST_FRAMES << piece);
+            if (ref == 0) {
+                return 0;
+            }
+            U.putInt(null, block + BLOCK_FRAMES + 4 * piece, ref);
+        }
+        return at(b, ref) + (long) (index - (FIRST_FRAMES << piece)) * FRAME_SIZE;
+    }
+
+    /** The ref of a node's child, made where there is none; 0 where there is no room. */
+    static int child(long b, long block, int parent, int id, int probe) {
+        long table = at(b, U.getInt(null, block + BLOCK_TABLE));
+        int mask = U.getInt(null, block + BLOCK_TABLE_MASK);
+        int slot = hash(parent, id) & mask;
+        int ref = U.getInt(null, table + 4L * slot);
+        while (ref != 0) {
+            long node = at(b, ref);
+            if (U.getInt(null, node + NODE_ID) == id && U.getInt(null, node + NODE_PARENT) == parent) {
+                U.putInt(null, at(b, parent) + NODE_LAST_CHILD, ref);
+                return ref;
+            }
+            slot = slot + 1 & mask;
+            ref = U.getInt(null, table + 4L * slot);
+        }
+        int used = U.getInt(null, block + BLOCK_TABLE_USED) + 1;
+        if (4 * used > 3 * (mask + 1)) {
+            if (!grow(b, block, table, mask)) {
+                return 0;
+            }
+            mask = 2 * mask + 1;
+            table = at(b, U.getInt(null, block + BLOCK_TABLE));
+        }
+        ref = newNode(b, block, parent, id, probe);
+        if (ref != 0) {
+            insert(table, mask, ref, hash(parent, id));
+            U.putInt(null, block + BLOCK_TABLE_USED, used);
+            U.putInt(null, at(b, parent) + NODE_LAST_CHILD, ref);
+        }
+        return ref;
+    }
+
+    private static int hash(int parent, int id) {
+        int hash = (parent * 31 + id) * 0x9E3779B1;
+        return hash ^ hash >>> 15;
+    }
+
+    private static void insert(long table, int mask, int ref, int hash) {
+        int slot = hash & mask;
+        while (U.getInt(null, table + 4L * slot) != 0) {
+            slot = slot + 1 & mask;
+        }
+        U.putInt(null, table + 4L * slot, ref);
+    }
+
+    private static boolean grow(long b, long block, long table, int mask) {
+        int ref = take(b, 8 * (mask + 1));
+        if (ref == 0) {
+            return false;
+        }
+        for (int slot = 0; slot <= mask; slot++) {
+            int child = U.getInt(null, table + 4L * slot);
+            if (child != 0) {
+                long node = at(b, child);
+                insert(at(b, ref), 2 * mask + 1, child, hash(U.getInt(null, node + NODE_PARENT), U.getInt(null, node + NODE_ID)));
+            }
+        }
+        U.putInt(null, block + BLOCK_TABLE, ref);
+        U.putInt(null, block + BLOCK_TABLE_MASK, 2 * mask + 1);
+        return true;
+    }
+
+    private static int newNode(long b, long block, int parent, int id, int probe) {
+        int chunk = U.getInt(null, block + BLOCK_CHUNK);
+        int capacity = U.getInt(null, at(b, chunk) + CHUNK_CAPACITY);
+        int used = U.getInt(null, at(b, chunk) + CHUNK_USED);
+        if (used == capacity) {
+            capacity = capacity * 4 < MOST_NODES ? capacity * 4 : MOST_NODES;
+            int older = chunk;
+            chunk = take(b, CHUNK_SIZE + capacity * NODE_SIZE);
+            if (chunk == 0) {
+                return 0;
+            }
+            used = 0;
+            U.putInt(null, at(b, chunk) + CHUNK_CAPACITY, capacity);
+            U.putInt(null, at(b, chunk) + CHUNK_OLDER, older);
+            U.putIntRelease(null, block + BLOCK_CHUNK, chunk);
+        }
+        int ref = chunk + CHUNK_SIZE / UNIT + used;
+        long node = at(b, ref);
+        U.putInt(null, node + NODE_ID, id);
+        U.putInt(null, node + NODE_PARENT, parent);
+        U.putInt(null, node + NODE_SKIP, (probe & SAMPLED) != 0 ? draw(block, probe) : 0);
+        U.putIntRelease(null, at(b, chunk) + CHUNK_USED, used + 1);
+        return ref;
+    }
+
+    /** A random number of calls, k on average: a fixed stride lies about periodic programs. */
+    static int draw(long block, int probe) {
+        long random = U.getLong(null, block + BLOCK_RANDOM);
+        random ^= random << 13;
+        random ^= random >>> 7;
+        random ^= random << 17;
+        U.putLong(null, block + BLOCK_RANDOM, random);
+        int span = 2 * (probe >>> PERIOD_SHIFT) - 1;
+        return span <= 1 ? 1 : 1 + (int) ((random >>> 33) * span >>> 31);
+    }
+
+    /** Counts a call for which the thread has no room; it goes on without a token. */
+    static long spill(int id) {
+        U.getAndAddLong(GATE, GATE_AT, 1);
+        long b = SondeHooks.base;
+        if (b != 0) {
+            count(b, id);
+        }
+        U.getAndAddLong(GATE, GATE_AT, -1);
+        return 0;
+    }
+
+    private static void count(long b, int id) {
+        int ref = U.getIntVolatile(null, b + HEADER_SPILL);
+        if (ref != 0) {
+            long table = at(b, ref);
+            int mask = U.getInt(null, table + SPILL_MASK);
+            int slot = id & mask;
+            for (int i = 0; i < SPILL_WINDOW; i++) {
+                long entry = table + SPILL_SIZE + (long) slot * SPILLED_SIZE;
+                int owner = U.getIntVolatile(null, entry + SPILLED_ID);
+                if (owner == id || owner == 0 && U.compareAndSetInt(null, entry + SPILLED_ID, 0, id)
+                        || U.getIntVolatile(null, entry + SPILLED_ID) == id) {
+                    U.getAndAddLong(null, entry + SPILLED_CALLS, 1);
+                    U.getAndAddLong(null, b + HEADER_REFUSED, 1);
+                    return;
+                }
+                slot = slot + 1 & mask;
+            }
+        }
+        U.getAndAddLong(null, b + HEADER_DROPPED, 1);
+    }
+}

@@ -1,0 +1,43 @@
+package jdk.internal.misc;
+
+import java.nio.ByteBuffer;
+
+/** What the hooks use of the JDK's own class, for the compiler; never packed. */
+public final class Unsafe {
+    private Unsafe() {
+    }
+
+    public static Unsafe getUnsafe() {
+        throw new IllegalStateException();
+    }
+
+    public native int getInt(Object o, long offset);
+
+    public native void putInt(Object o, long offset, int x);
+
+    public native void putIntRelease(Object o, long offset, int x);
+
+    public native int getIntVolatile(Object o, long offset);
+
+    public native boolean compareAndSetInt(Object o, long offset, int expected, int x);
+
+    public native long getLong(Object o, long offset);
+
+    public native void putLong(Object o, long offset, long x);
+
+    public native long getLongOpaque(Object o, long offset);
+
+    public native void putLongOpaque(Object o, long offset, long x);
+
+    public native long getLongVolatile(Object o, long offset);
+
+    public native void putLongRelease(Object o, long offset, long x);
+
+    public native boolean compareAndSetLong(Object o, long offset, long expected, long x);
+
+    public native long getAndAddLong(Object o, long offset, long delta);
+
+    public native long objectFieldOffset(Class<?> c, String name);
+
+    public native void invokeCleaner(ByteBuffer directBuffer);
+}

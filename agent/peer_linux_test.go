@@ -1,0 +1,213 @@
+package agent_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/agent"
+)
+
+// The frames the tests speak, by their numbers in docs/formats/control.md.
+const (
+	hello, welcome, refused, ping, done, failed = 1, 2, 3, 4, 5, 6
+	mapArena, list, classes, fetch, original    = 10, 11, 12, 13, 14
+	sees, seen, install, installed              = 15, 16, 17, 18
+	probes, watch, restore, restored, bye       = 19, 20, 21, 22, 23
+	threads, named, calibrate, calibrated       = 24, 25, 26, 27
+	transform, woven, notice                    = 40, 41, 42
+)
+
+const (
+	token = "00112233445566778899aabbccddeeff"
+	proof = "ffeeddccbbaa99887766554433221100"
+	lease = 60_000 // milliseconds
+)
+
+// patience only bounds a peer that hangs: no test depends on how long anything
+// takes.
+const patience = time.Minute
+
+// A foothold is what Sonde prepares for the agent to find.
+type foothold struct {
+	jar, session string
+	holder       string
+	listener     net.Listener
+}
+
+func newFoothold(t *testing.T, tcp bool) foothold {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "sonde-agent-test-") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	f := foothold{jar: filepath.Join(dir, "agent.jar"), session: filepath.Join(dir, "session"), holder: "a test in " + dir}
+	var address string
+	if tcp {
+		f.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	} else {
+		f.listener, err = net.Listen("unix", filepath.Join(dir, "s"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.listener.Close() })
+	if tcp {
+		address = fmt.Sprintf("port=%d", f.listener.Addr().(*net.TCPAddr).Port)
+	} else {
+		address = "socket=" + f.listener.Addr().String()
+	}
+	text := fmt.Sprintf("jar=%s\n%s\ntoken=%s\nproof=%s\nholder=%s\n", f.jar, address, token, proof, f.holder)
+	if err := errors.Join(os.WriteFile(f.jar, agent.AgentJar(), 0o600), os.WriteFile(f.session, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// A peer is the test in Sonde's place.
+type peer struct {
+	t       *testing.T
+	conn    net.Conn
+	holder  string
+	request uint32
+}
+
+type frame struct {
+	kind    byte
+	request uint32
+	body    []byte
+}
+
+// accept waits for the agent and checks what it says of itself.
+func (f foothold) accept(t *testing.T) *peer {
+	t.Helper()
+	conn, err := f.listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	p := &peer{t: t, conn: conn, holder: f.holder, request: 1}
+	got := p.receive(hello)
+	if protocol := got.u16(); protocol != 1 {
+		t.Errorf("protocol %d", protocol)
+	}
+	if text := got.text(); text != token {
+		t.Errorf("token %q", text)
+	}
+	if text := got.text(); text != agent.AgentBuild() {
+		t.Errorf("build %q", text)
+	}
+	if text := got.text(); !strings.Contains(text, ".") {
+		t.Errorf("Java version %q", text)
+	}
+	if text := got.text(); text != agent.HookClass() {
+		t.Errorf("hook class %q", text)
+	}
+	if _, err := os.Stat(f.session); !os.IsNotExist(err) {
+		t.Error("the session's file is still there")
+	}
+	return p
+}
+
+func (p *peer) welcome(proof string, lease uint32) {
+	p.t.Helper()
+	p.send(welcome, 0, binary.BigEndian.AppendUint32(text(proof), lease))
+}
+
+// ask sends a command and gives the request it is answered by.
+func (p *peer) ask(kind byte, body []byte) {
+	p.t.Helper()
+	p.request += 2
+	p.send(kind, p.request, body)
+}
+
+func (p *peer) send(kind byte, request uint32, body []byte) {
+	p.t.Helper()
+	data := binary.BigEndian.AppendUint32(nil, uint32(5+len(body)))
+	data = binary.BigEndian.AppendUint32(append(data, kind), request)
+	if _, err := p.conn.Write(append(data, body...)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// receive reads a frame, which must be of this kind.
+func (p *peer) receive(kind byte) *frame {
+	p.t.Helper()
+	got := p.next()
+	if got.kind == failed && kind != failed {
+		p.t.Fatalf("the agent failed: %s", got.text())
+	}
+	if got.kind != kind {
+		p.t.Fatalf("a frame of kind %d, want %d: %q", got.kind, kind, got.body)
+	}
+	return got
+}
+
+// reply is receive for the answer to what was asked last.
+func (p *peer) reply(kind byte) *frame {
+	p.t.Helper()
+	got := p.receive(kind)
+	if got.request != p.request {
+		p.t.Fatalf("a reply to %d, want %d", got.request, p.request)
+	}
+	return got
+}
+
+func (p *peer) next() *frame {
+	p.t.Helper()
+	head := make([]byte, 9)
+	if _, err := io.ReadFull(p.conn, head); err != nil {
+		p.t.Fatal(err)
+	}
+	got := &frame{kind: head[4], request: binary.BigEndian.Uint32(head[5:]), body: make([]byte, binary.BigEndian.Uint32(head)-5)}
+	if _, err := io.ReadFull(p.conn, got.body); err != nil {
+		p.t.Fatal(err)
+	}
+	return got
+}
+
+// ended waits for the agent to hang up, and does so too.
+func (p *peer) ended() {
+	p.t.Helper()
+	if n, err := p.conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+		p.t.Fatalf("read %d bytes, %v; want the end of the line", n, err)
+	}
+	p.conn.Close()
+}
+
+func (f *frame) take(n int) []byte {
+	taken := f.body[:n]
+	f.body = f.body[n:]
+	return taken
+}
+
+func (f *frame) u8() byte    { return f.take(1)[0] }
+func (f *frame) u16() uint16 { return binary.BigEndian.Uint16(f.take(2)) }
+func (f *frame) u32() uint32 { return binary.BigEndian.Uint32(f.take(4)) }
+func (f *frame) u64() uint64 { return binary.BigEndian.Uint64(f.take(8)) }
+
+func (f *frame) bytes() []byte { return f.take(int(f.u32())) }
+func (f *frame) text() string  { return string(f.bytes()) }
+
+func text(s string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
+}
+
+func numbers(ns ...uint32) []byte {
+	body := binary.BigEndian.AppendUint32(nil, uint32(len(ns)))
+	for _, n := range ns {
+		body = binary.BigEndian.AppendUint32(body, n)
+	}
+	return body
+}

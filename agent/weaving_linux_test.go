@@ -1,0 +1,257 @@
+package agent_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+func TestClassesAreListedFetchedAndAsked(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		all := g.list()
+		for name := range all {
+			if strings.HasPrefix(name, "sonde.agent") || strings.HasPrefix(name, "[") || name == "int" {
+				t.Errorf("%s was listed", name)
+			}
+		}
+		object, work, lost := all["java.lang.Object"], all["Guest$Work"], all["Lost"]
+		if g.tell("work", 1); len(work) == 0 {
+			work = g.list()["Guest$Work"]
+		}
+		if len(object) != 1 || object[0].loader != 0 || object[0].flags != 1 || len(work) != 1 || len(lost) != 2 {
+			t.Fatalf("Object %v, Work %v, Lost %v", object, work, lost)
+		}
+		if again := g.list()["Lost"]; fmt.Sprint(again) != fmt.Sprint(lost) {
+			t.Errorf("Lost was %v and is %v", lost, again)
+		}
+		g.ask(fetch, numbers(object[0].handle, work[0].handle, lost[0].handle, lost[1].handle, 1<<30))
+		file, err := os.ReadFile(filepath.Join(g.classes, "Guest$Work.class"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, content := g.original(object[0].handle); !found || !bytes.HasPrefix(content, []byte("\xca\xfe\xba\xbe")) {
+			t.Errorf("Object: %v, %d bytes", found, len(content))
+		}
+		if found, content := g.original(work[0].handle); !found || !bytes.Equal(content, file) {
+			t.Errorf("Work: %v, %d bytes, want %d", found, len(content), len(file))
+		}
+		reasons := make(map[string]bool)
+		for _, handle := range []uint32{lost[0].handle, lost[1].handle, 1 << 30} {
+			found, reason := g.original(handle)
+			reasons[fmt.Sprint(found, " ", string(reason))] = true
+		}
+		for _, want := range []string{
+			"false its loader did not answer in time", "false its loader has no class file of it", "false it was unloaded",
+		} {
+			if !reasons[want] {
+				t.Errorf("no class that %s: %v", want, reasons)
+			}
+		}
+		g.reply(done)
+		g.ask(sees, numbers(object[0].handle, work[0].handle, lost[0].handle, lost[1].handle))
+		answer := g.reply(seen)
+		var blind int
+		for range answer.u32() {
+			handle, reason := answer.u32(), answer.text()
+			if strings.HasPrefix(reason, "it does not find java.lang.SondeHooks") && (handle == lost[0].handle || handle == lost[1].handle) {
+				blind++
+			} else if reason != "" {
+				t.Errorf("class %d: %s", handle, reason)
+			}
+		}
+		if blind != 1 {
+			t.Errorf("%d loaders do not see the hooks, want 1", blind)
+		}
+		g.leave()
+	})
+}
+
+func TestHooksGoInAndOut(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.tell("work", 1)
+		for range 2 {
+			a, _ := g.mapArena()
+			g.hook()
+			g.ask(ping, nil)
+			g.reply(done)
+			if got := g.tell("work", 1000); got != "work 500500" {
+				t.Error(got)
+			}
+			if got := calls(t, a, "Guest$Work"); got != 1000 {
+				t.Errorf("%d calls, want 1000", got)
+			}
+			g.ask(restore, nil)
+			answer := g.reply(restored)
+			if nanos, count, unmapped, remarks := answer.u64(), answer.u32(), answer.u8(), answer.u32(); nanos == 0 || count != 1 || unmapped != 1 || remarks != 0 {
+				t.Errorf("restored %d classes in %d ns, unmapped %d, %d remarks: %q", count, nanos, unmapped, remarks, answer.body)
+			}
+			g.tell("work", 10)
+			if got := calls(t, a, "Guest$Work"); got != 1000 {
+				t.Errorf("%d calls after undo", got)
+			}
+		}
+		g.leave()
+		isGone(t, g.target)
+	})
+}
+
+func TestClassesAreWovenAsTheyAreLoaded(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.tell("work", 1)
+		a, _ := g.mapArena()
+		g.hook()
+		if _, err := fmt.Fprintln(g.target.Stdin, "late", 10); err != nil {
+			t.Fatal(err)
+		}
+		g.serve("Late", 0)
+		g.target.Await(t, "late 65")
+		if got := calls(t, a, "Late"); got != 10 {
+			t.Errorf("%d calls, want 10", got)
+		}
+		g.ask(bye, nil)
+		answer := g.reply(restored)
+		if answer.u64(); answer.u32() != 2 || answer.u8() != 1 || answer.u32() != 0 {
+			t.Errorf("not all was restored: %q", answer.body)
+		}
+		g.ended()
+		isGone(t, g.target)
+	})
+}
+
+// The agent acts alone when Sonde is gone, and when it is asked through the
+// arena.
+func TestHooksAreTakenOutWithoutSonde(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.tell("work", 1)
+		_, file := g.mapArena()
+		g.hook()
+		g.conn.Close()
+		isGone(t, g.target)
+		if _, err := os.Stat(file); !os.IsNotExist(err) {
+			t.Error("the arena is still there")
+		}
+		g.tell("work", 10)
+
+		g.peer = meet(t, g.target, door{open: attachTo}, false)
+		a, file := g.mapArena()
+		g.hook()
+		a.AskStop()
+		if text := g.receive(notice).text(); text == "" {
+			t.Error("no word of it")
+		}
+		g.ended()
+		isGone(t, g.target)
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
+		}
+		g.tell("work", 10)
+		if got := calls(t, a, "Guest$Work"); got != 0 {
+			t.Errorf("%d calls after undo", got)
+		}
+	})
+}
+
+func TestWhatIsNotAnsweredIsLeftAlone(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.tell("work", 1)
+		a, _ := g.mapArena()
+		g.hook()
+		if got := g.tell("late", 10); got != "late 65" {
+			t.Error(got)
+		}
+		g.receive(transform)
+		if text := g.receive(notice).text(); !strings.HasPrefix(text, "Late was left alone: ") {
+			t.Error(text)
+		}
+		if got := calls(t, a, "Late"); got != 0 {
+			t.Errorf("%d calls of what has no hook", got)
+		}
+		g.leave()
+	})
+}
+
+func TestClassThatIsRefusedByTheJVM(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.tell("work", 1)
+		work := g.list()["Guest$Work"][0].handle
+		g.ask(install, numbers(work))
+		if text := g.reply(failed).text(); text != "no arena is mapped" {
+			t.Error(text)
+		}
+		g.mapArena()
+		g.ask(install, numbers(work, 1<<30))
+		g.send(woven, g.receive(transform).request, append(text("no class"), text("")...))
+		answer := g.reply(installed)
+		if answer.u64(); answer.u32() != 1 || answer.u32() != 1<<30 {
+			t.Error("one class was gone")
+		}
+		if text := answer.text(); !strings.HasPrefix(text, "java.lang.ClassFormatError") {
+			t.Errorf("error %q", text)
+		}
+		g.leave()
+		if got := g.tell("work", 10); got != "work 55" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestThreadsAndCost(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.mapArena()
+		g.ask(threads, nil)
+		answer := g.reply(named)
+		ids := make(map[string]uint64)
+		for range answer.u32() {
+			id := answer.u64()
+			ids[answer.text()] = id
+		}
+		if ids["main"] == 0 || ids["sonde-work"] == 0 || ids["sonde-read"] == 0 || ids["sonde-write"] == 0 {
+			t.Errorf("threads %v", ids)
+		}
+		g.ask(calibrate, numbers(1000, 0)[4:])
+		answer = g.reply(calibrated)
+		count := answer.u32()
+		for range count {
+			if nanos := answer.u64(); nanos < 1000 {
+				t.Errorf("a thousand calls in %d ns: nothing was measured", nanos)
+			}
+		}
+		if count == 0 {
+			t.Error("no runs")
+		}
+		g.leave()
+	})
+}
+
+// The agent's queues are of a class that gets hooks here.
+func TestAgentDoesNotMeasureItself(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		a, _ := g.mapArena()
+		g.ask(install, numbers(g.list()["java.util.ArrayDeque"][0].handle))
+		question := g.receive(transform)
+		question.take(8) // class and loader
+		if name := question.text(); name != "java/util/ArrayDeque" {
+			t.Fatal(name)
+		}
+		g.send(woven, question.request, append(text(g.weave(question.bytes(), "addLast")), text("")...))
+		g.reply(installed)
+		g.switchOn(weave.MethodID("java/util/ArrayDeque", "addLast", "(Ljava/lang/Object;)V"))
+		for range 50 {
+			g.ask(ping, nil)
+			g.reply(done)
+		}
+		g.ask(threads, nil)
+		g.reply(named)
+		sum, err := a.Sum(0)
+		if err != nil || len(sum.Methods) != 0 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		g.leave()
+		isGone(t, g.target)
+	})
+}

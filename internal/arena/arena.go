@@ -1,0 +1,156 @@
+package arena
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var (
+	// ErrNotArena says that a file is no arena, or one of another version.
+	ErrNotArena = errors.New("not an arena of this version of sonde")
+	// ErrFull says that what is allocated of an arena is used up.
+	ErrFull = errors.New("the arena is full")
+)
+
+// An Arena is one mapped into this process. It is safe for use by many
+// goroutines.
+type Arena struct {
+	memory memory
+}
+
+// Owner is what an arena says of whom it belongs to.
+type Owner struct {
+	Target      int    // process
+	TargetStart uint64 // its start time, in clock ticks since boot: tells it from a later one of its number
+	Sonde       int    // process
+	Command     string // for a human
+	Opened      time.Time
+}
+
+// Create makes an arena of a file that is empty, but as long as the arena may
+// ever be, and whose first bytes, up to limit, are allocated.
+func Create(file *os.File, limit int64, owner Owner) (*Arena, error) {
+	a, err := mapFile(file, true)
+	if err != nil {
+		return nil, err
+	}
+	if limit < headerSize || limit > int64(len(a.memory)) {
+		_ = a.Close()
+		return nil, fmt.Errorf("a limit of %d does not fit an arena of %d bytes", limit, len(a.memory))
+	}
+	var epoch [4]byte
+	if _, err := rand.Read(epoch[:]); err != nil {
+		_ = a.Close()
+		return nil, err
+	}
+	m := a.memory
+	m.put32(headerVersion, layoutVersion)
+	m.put32(headerEpoch, binary.LittleEndian.Uint32(epoch[:])&layoutMostEpoch|1)
+	m.put64(headerLength, uint64(len(m)))
+	m.put64(headerLimit, uint64(limit))
+	m.put64(headerNext, headerSize)
+	m.put64(headerOpenedWall, uint64(owner.Opened.UnixNano()))
+	m.put32(headerTargetPid, uint32(owner.Target))
+	m.put64(headerTargetStart, owner.TargetStart)
+	m.put32(headerSondePid, uint32(owner.Sonde))
+	m.put32(headerCommandLength, uint32(copy(m[headerCommand:headerCommand+512], owner.Command)))
+	m.put64(headerMagic, layoutMagic)
+	return a, nil
+}
+
+// Open maps an arena that another made.
+func Open(file *os.File, writable bool) (*Arena, error) {
+	a, err := mapFile(file, writable)
+	if err != nil {
+		return nil, err
+	}
+	err = guard(func() error {
+		m := a.memory
+		if m.u64(headerMagic) != layoutMagic || m.u32(headerVersion) != layoutVersion || m.u64(headerLength) != uint64(len(m)) {
+			return fmt.Errorf("%s: %w", file.Name(), ErrNotArena)
+		}
+		return nil
+	})
+	if err != nil {
+		_ = a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func mapFile(file *os.File, writable bool) (*Arena, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() < headerSize || int64(int(info.Size())) != info.Size() {
+		return nil, fmt.Errorf("%s: %w", file.Name(), ErrNotArena)
+	}
+	protection := unix.PROT_READ
+	if writable {
+		protection |= unix.PROT_WRITE
+	}
+	mapped, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), protection, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mapping %s: %w", file.Name(), err)
+	}
+	return &Arena{mapped}, nil
+}
+
+// Close unmaps the arena; what was read of it stays.
+func (a *Arena) Close() error {
+	mapped := a.memory
+	a.memory = nil
+	if mapped == nil {
+		return nil
+	}
+	return unix.Munmap(mapped)
+}
+
+// Length is how long the arena may become.
+func (a *Arena) Length() int64 { return int64(len(a.memory)) }
+
+// Epoch tells this arena from others a JVM has had.
+func (a *Arena) Epoch() uint32 { return a.memory.u32(headerEpoch) }
+
+// Owner tells whom the arena belongs to.
+func (a *Arena) Owner() (owner Owner, err error) {
+	err = guard(func() error {
+		m := a.memory
+		length := min(m.u32(headerCommandLength), 512)
+		owner = Owner{
+			Target:      int(m.u32(headerTargetPid)),
+			TargetStart: m.u64(headerTargetStart),
+			Sonde:       int(m.u32(headerSondePid)),
+			Command:     string(m[headerCommand : headerCommand+uint64(length)]),
+			Opened:      time.Unix(0, int64(m.u64(headerOpenedWall))),
+		}
+		return nil
+	})
+	return owner, err
+}
+
+// Room is how much of the arena is used and how much is allocated.
+func (a *Arena) Room() (used, limit int64) {
+	limit = int64(a.memory.u64(headerLimit))
+	return min(int64(a.memory.u64(headerNext)), limit), limit
+}
+
+// Raise tells the target that the file is allocated up to a new limit.
+func (a *Arena) Raise(limit int64) { a.memory.put64(headerLimit, uint64(limit)) }
+
+// AskStop has whoever is in the target take everything out. The arena must be
+// mapped for writing.
+func (a *Arena) AskStop() { a.memory.put32(headerStop, 1) }
+
+// StopAsked tells whether someone called AskStop.
+func (a *Arena) StopAsked() bool { return a.memory.u32(headerStop) != 0 }
+
+// OpenedNanos is the target's System.nanoTime when it opened the arena.
+func (a *Arena) OpenedNanos() int64 { return int64(a.memory.u64(headerOpenedNanos)) }

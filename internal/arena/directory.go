@@ -1,0 +1,63 @@
+package arena
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Method is one that has a hook, by the id woven code has for it and the name
+// people have: class.name(descriptor).
+type Method struct {
+	ID   uint32
+	Name string
+}
+
+// mostLinks bounds how far a chain of pieces is followed.
+const mostLinks = 1 << 22
+
+// Describe adds names to the arena, so that it can be understood without the
+// Sonde that made it.
+func (a *Arena) Describe(methods []Method) error {
+	if len(methods) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	for _, method := range methods {
+		fmt.Fprintf(&text, "%d\t%s\n", method.ID, method.Name)
+	}
+	m := a.memory
+	ref := m.take(directorySize + uint64(text.Len()))
+	if ref == 0 {
+		return ErrFull
+	}
+	head := uint64(ref) * layoutUnit
+	m.put32(head+directoryOlder, m.u32(headerDirectory))
+	m.put32(head+directoryBytes, uint32(text.Len()))
+	copy(m[head+directorySize:], text.String())
+	m.put32(headerDirectory, ref)
+	return nil
+}
+
+// Methods lists the methods that were described, in no order.
+func (a *Arena) Methods() (methods []Method, err error) {
+	err = guard(func() error {
+		m := a.memory
+		for ref, steps := m.u32(headerDirectory), 0; ref != 0 && steps < mostLinks; steps++ {
+			head := m.piece(ref, directorySize)
+			length := uint64(m.u32(head + directoryBytes))
+			m.check(head, directorySize+length)
+			for line := range strings.Lines(string(m[head+directorySize : head+directorySize+length])) {
+				id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+				number, err := strconv.ParseUint(id, 10, 32)
+				if err != nil {
+					return fmt.Errorf("%w: its directory has %q", ErrDamaged, line)
+				}
+				methods = append(methods, Method{uint32(number), name})
+			}
+			ref = m.u32(head + directoryOlder)
+		}
+		return nil
+	})
+	return methods, err
+}

@@ -1,0 +1,54 @@
+package arena
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Flags say what a hook does.
+type Flags uint8
+
+// The flags; a hook without On does nothing.
+const (
+	On      Flags = layoutOn
+	Timed   Flags = layoutTimed   // every call is timed
+	Sampled Flags = layoutSampled // one call in Period is timed
+	Root    Flags = layoutRoot    // opens the context
+	Inside  Flags = layoutInside  // acts only inside the context
+	Flat    Flags = layoutFlat    // no calling context is kept
+)
+
+// A Probe is the setting of a method's hook.
+type Probe struct {
+	ID     uint32
+	Flags  Flags
+	Period uint32 // of Sampled
+}
+
+// ReservedID tells ids that no method may have.
+func ReservedID(id uint32) bool { return id == 0 || id == CalibrationID }
+
+// SwitchTable is the table by which hooks find their settings: open addressing
+// by id, as SondeHooks.enter reads it. At most a half is used, so that a search
+// is short and always ends.
+func SwitchTable(probes []Probe) ([]uint64, error) {
+	if len(probes) == 0 {
+		return nil, nil
+	}
+	table := make([]uint64, 1<<bits.Len(uint(2*len(probes)-1)))
+	mask := uint32(len(table) - 1)
+	for _, probe := range probes {
+		if ReservedID(probe.ID) || probe.Period >= 1<<(32-layoutPeriodShift-1) {
+			return nil, fmt.Errorf("a probe of id %d and period %d is not possible", probe.ID, probe.Period)
+		}
+		at := probe.ID & mask
+		for table[at] != 0 {
+			if uint32(table[at]>>32) == probe.ID {
+				return nil, fmt.Errorf("two methods have the id %d", probe.ID)
+			}
+			at = (at + 1) & mask
+		}
+		table[at] = uint64(probe.ID)<<32 | uint64(probe.Period)<<layoutPeriodShift | uint64(probe.Flags)
+	}
+	return table, nil
+}

@@ -1,0 +1,121 @@
+package arena
+
+// A Node is a method in a calling context of one thread. Calls includes those
+// under way; Timed, Nanos and Self are of those that have ended.
+type Node struct {
+	Ref, Parent uint32 // Parent is the root's ref at the top
+	ID          uint32
+	Active      uint32 // calls under way
+	Calls       uint64
+	Timed       uint64 // calls whose time is known
+	Nanos       uint64 // by outermost calls
+	Self        int64
+	Threw       uint64
+}
+
+// A Frame is a call under way.
+type Frame struct {
+	ID    uint32
+	Node  uint32
+	Start int64 // System.nanoTime; 0 where the call is not timed
+}
+
+// A Thread is what one thread, or several that took turns, did.
+type Thread struct {
+	ID      uint64 // of the last owner
+	Owners  uint32
+	Virtual bool
+	Root    uint32
+	Nodes   []Node
+	Stack   []Frame // outermost first
+}
+
+// Threads reads what every thread did. It may be called at any moment; what a
+// thread does meanwhile is in the result or not.
+func (a *Arena) Threads() (threads []Thread, err error) {
+	err = guard(func() error {
+		a.memory.blocks(func(block uint64) {
+			threads = append(threads, a.memory.thread(block))
+		})
+		return nil
+	})
+	return threads, err
+}
+
+func (m memory) blocks(visit func(block uint64)) {
+	for ref, steps := m.u32(headerBlocks), 0; ref != 0 && steps < mostLinks; steps++ {
+		block := m.piece(ref, blockSize)
+		visit(block)
+		ref = m.u32(block + blockOlder)
+	}
+}
+
+func (m memory) thread(block uint64) Thread {
+	t := Thread{
+		ID:      m.u64(block + blockTid),
+		Owners:  m.u32(block + blockOwners),
+		Virtual: m.u32(block+blockFlags)&layoutBlockVirtual != 0,
+		Root:    m.u32(block + blockRoot),
+	}
+	m.nodes(block, func(ref uint32, node uint64) {
+		if ref != t.Root {
+			t.Nodes = append(t.Nodes, m.node(ref, node))
+		}
+	})
+	m.stack(block, func(frame Frame) { t.Stack = append(t.Stack, frame) })
+	return t
+}
+
+func (m memory) nodes(block uint64, visit func(ref uint32, node uint64)) {
+	for ref, steps := m.u32(block+blockChunk), 0; ref != 0 && steps < mostLinks; steps++ {
+		chunk := m.piece(ref, chunkSize)
+		used := m.u32(chunk + chunkUsed)
+		m.check(chunk, chunkSize+uint64(used)*nodeSize)
+		for i := range used {
+			visit(ref+chunkSize/layoutUnit+i, chunk+chunkSize+uint64(i)*nodeSize)
+		}
+		ref = m.u32(chunk + chunkOlder)
+	}
+}
+
+func (m memory) node(ref uint32, node uint64) Node {
+	return Node{
+		Ref:    ref,
+		Parent: m.u32(node + nodeParent),
+		ID:     m.u32(node + nodeId),
+		Active: m.u32(node + nodeActive),
+		Calls:  m.u64(node + nodeCalls),
+		Timed:  m.u64(node + nodeTimed),
+		Nanos:  m.u64(node + nodeNanos),
+		Self:   int64(m.u64(node + nodeSelf)),
+		Threw:  m.u64(node + nodeThrew),
+	}
+}
+
+// stack visits the frames of a thread, which runs on meanwhile: each is whole,
+// but they may not all have been there at one moment.
+func (m memory) stack(block uint64, visit func(Frame)) {
+	depth := min(uint64(m.u32(block+blockDepth)), layoutFirstFrames<<layoutFramePieces)
+	for piece, at := 0, uint64(0); at < depth && piece < layoutFramePieces; piece++ {
+		ref := m.u32(block + blockFrames + 4*uint64(piece))
+		size := uint64(layoutFirstFrames) << piece
+		if ref == 0 {
+			return
+		}
+		frames := m.piece(ref, size*frameSize)
+		for i := uint64(0); i < size && at < depth; i, at = i+1, at+1 {
+			visit(m.frame(frames + i*frameSize))
+		}
+	}
+}
+
+func (m memory) frame(frame uint64) Frame {
+	f := Frame{Node: m.u32(frame + frameNode)}
+	if m.u32(frame+frameFlags)&layoutFrameTimed != 0 {
+		f.Start = int64(m.u64(frame + frameStart))
+	}
+	if f.Node != 0 {
+		f.ID = m.u32(m.piece(f.Node, nodeSize) + nodeId)
+	}
+	return f
+}
