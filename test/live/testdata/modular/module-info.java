@@ -1,0 +1,3 @@
+/** A program in a named module that opens nothing to anybody. */
+module live.modular {
+}
