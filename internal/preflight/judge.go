@@ -1,0 +1,161 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+)
+
+// Judge says what the facts mean for Sonde, in the order a reader wants them:
+// may it, what is it, what will it cost, what else is there.
+func Judge(f Facts) []Finding {
+	j := &judge{facts: &f, version: parseVersion(f.JVM.Version)}
+	j.kind()
+	if f.JVM.Kind != jvmproc.HotSpot {
+		return j.findings // nothing of the rest holds for it
+	}
+	j.access()
+	j.attach()
+	j.agentLoading()
+	j.runtime()
+	j.presence()
+	j.redefinition()
+	j.verification()
+	j.securityManager()
+	j.sharing()
+	j.compilation()
+	j.counters()
+	j.options()
+	j.agents()
+	j.containment()
+	j.places()
+	j.virtualThreads()
+	return j.findings
+}
+
+type judge struct {
+	facts    *Facts
+	version  version
+	findings []Finding
+}
+
+func (j *judge) find(severity Severity, subject, text, remedy string) {
+	j.findings = append(j.findings, Finding{severity, subject, text, remedy})
+}
+
+// A version is 17.0.15, or 8.0.402 for 1.8.0_402; zero is not known.
+type version struct{ major, minor, update int }
+
+func parseVersion(text string) version {
+	text = strings.TrimPrefix(text, "1.")
+	// What follows - or + is a build.
+	if end := strings.IndexAny(text, "-+"); end >= 0 {
+		text = text[:end]
+	}
+	var numbers [3]int
+	for i, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '.' || r == '_' }) {
+		n, err := strconv.Atoi(part)
+		if i >= len(numbers) || err != nil {
+			break
+		}
+		numbers[i] = n
+	}
+	return version{numbers[0], numbers[1], numbers[2]}
+}
+
+// The JDKs Sonde is made for.
+const oldest, newest = 8, 25
+
+func (j *judge) kind() {
+	jvm := j.facts.JVM
+	switch {
+	case jvm.Kind == jvmproc.OpenJ9:
+		j.find(Stop, "JVM", "an OpenJ9 JVM, which speaks another attach protocol", "run the program on a HotSpot JVM")
+	case jvm.Kind == jvmproc.Hidden:
+		j.find(Stop, "JVM", "it belongs to "+jvm.User+" and cannot be looked into", jvm.Access())
+	case jvm.Kind != jvmproc.HotSpot:
+		j.find(Stop, "JVM", fmt.Sprintf("a JVM of an unknown kind, %q", jvm.Kind), "run the program on a HotSpot JVM")
+	case j.version.major == 0:
+		j.find(Warn, "JVM", "HotSpot of an unknown version", "")
+	case j.version.major < oldest:
+		j.find(Stop, "JVM", fmt.Sprintf("JDK %s is older than %d", jvm.Version, oldest), "run the program on a newer JDK")
+	case j.version.major > newest:
+		j.find(Warn, "JVM", fmt.Sprintf("JDK %s is newer than %d, the newest this Sonde knows", jvm.Version, newest), "see whether there is a newer Sonde")
+	default:
+		text := "HotSpot, JDK " + jvm.Version
+		if jvm.Vendor != "" {
+			text += ", " + jvm.Vendor
+		}
+		j.find(OK, "JVM", text, "")
+	}
+}
+
+func (j *judge) access() {
+	jvm := j.facts.JVM
+	if j.facts.UID != 0 && (j.facts.UID != int(jvm.UID) || j.facts.GID != int(jvm.GID)) {
+		j.find(Stop, "access", "it belongs to "+jvm.User+", and answers its own user alone", jvm.Access())
+	}
+	if jvm.Stopped {
+		j.find(Stop, "access", "it is stopped, by a signal or a debugger", fmt.Sprintf("kill -CONT %d resumes it", jvm.PID))
+	}
+}
+
+// attach: no verdict forbids a JVM in which Sonde's agent waits already.
+func (j *judge) attach() {
+	if j.facts.Invited {
+		j.find(OK, "attach", "not needed: Sonde's agent was started with it and waits", "")
+		return
+	}
+	j.verdict("attach", "allowed", j.facts.JVM.Attach)
+	if j.facts.AskError != nil {
+		j.find(Warn, "attach", "it did not tell its flags: "+j.facts.AskError.Error(), "")
+	}
+}
+
+func (j *judge) verdict(subject, yes string, v jvmproc.Verdict) {
+	text, remedy, _ := strings.Cut(v.Reason, ": ")
+	switch v.Answer {
+	case jvmproc.Yes:
+		j.find(OK, subject, yes, "")
+	case jvmproc.No:
+		j.find(Stop, subject, text, remedy)
+	default:
+		j.find(Warn, subject, "not known: "+text, remedy)
+	}
+}
+
+func (j *judge) agentLoading() {
+	f := j.facts
+	if f.Invited || f.JVM.Attach.Answer == jvmproc.No {
+		return // not needed, or said already
+	}
+	if f.Asked && !f.flag("EnableDynamicAgentLoading", true) {
+		j.find(Stop, "agents", "loading agents is switched off (-XX:-EnableDynamicAgentLoading)",
+			"start it without that option, or with -javaagent (sonde agent-jar)")
+		return
+	}
+	const warns = 21
+	if f.JVM.Agents.Answer == jvmproc.Yes && j.version.major >= warns && f.Flags["EnableDynamicAgentLoading"] != "true" {
+		j.find(Note, "agents", "allowed; the JVM will print a warning about it on the program's error stream",
+			"start it with -XX:+EnableDynamicAgentLoading to have none")
+		return
+	}
+	j.verdict("agents", "allowed", f.JVM.Agents)
+}
+
+func (j *judge) runtime() {
+	modules := j.facts.Modules
+	if len(modules) > 0 && !slices.Contains(modules, "java.instrument") {
+		j.find(Stop, "modules", "its run-time image lacks the module java.instrument",
+			"add it with jlink --add-modules java.instrument")
+	}
+}
+
+func (j *judge) presence() {
+	if j.facts.JVM.Inside == jvmproc.Inside {
+		j.find(Note, "Sonde", "inside already: methods may be woven", fmt.Sprintf("sonde status %d", j.facts.JVM.PID))
+	}
+}
