@@ -35,9 +35,21 @@ var layers = map[string][]string{
 	"internal/hsperf": {},
 	// What only reads of processes is apart from what signals them.
 	"internal/attach/jvmproc": {"internal/hsperf"},
-	"internal/attach":         {"internal/attach/jvmproc"},
-	"internal/jvmtest":        {},
-	"internal/layering":       {},
+	"internal/attach":         {"internal/attach/jvmproc", "internal/identity"},
+	"internal/identity":       {},
+	"internal/foothold":       {"internal/attach/jvmproc", "internal/identity"},
+	"internal/control":        {},
+	"internal/arena":          {},
+	"internal/origin":         {"classfile", "classfile/opcode"},
+	"internal/toll":           {"internal/attach/jvmproc", "internal/hsperf"},
+	"internal/preflight":      {"internal/attach", "internal/attach/jvmproc"},
+	// What joins them.
+	"internal/session": {
+		"agent", "classfile", "internal/arena", "internal/attach", "internal/attach/jvmproc", "internal/control",
+		"internal/foothold", "internal/origin", "internal/probe", "internal/toll", "internal/weave",
+	},
+	"internal/jvmtest":  {},
+	"internal/layering": {},
 
 	// The guest in the JVM: one file that embeds its built form.
 	"agent": {},
@@ -50,6 +62,10 @@ var layers = map[string][]string{
 
 	// Programs and tests that do not ship.
 	"agent/build":                {"internal/jvmtest"},
+	"bench/redefine":             {"internal/attach", "internal/jvmtest", "internal/toll"},
+	"internal/arena/gen":         {},
+	"internal/control/gen":       {},
+	"test/live":                  {"internal/attach", "internal/jvmtest"},
 	"bench/engine":               {"agent", "classfile", "classfile/code", "internal/jimage", "internal/jvmtest", "internal/weave"},
 	"classfile/classtest/zoogen": {"classfile/classtest", "internal/jvmtest"},
 	"classfile/opcode/gen":       {},
@@ -64,12 +80,16 @@ var outside = map[string][]string{
 	"cmd/sonde":               {"github.com/spf13/cobra", "golang.org/x/term"},
 	"internal/attach":         {"golang.org/x/sys/unix"},
 	"internal/attach/jvmproc": {"golang.org/x/sys/unix"},
+	"internal/identity":       {"golang.org/x/sys/unix"},
+	"internal/foothold":       {"golang.org/x/sys/unix"},
+	"internal/arena":          {"golang.org/x/sys/unix"},
+	"internal/session":        {"golang.org/x/sys/unix"},
 }
 
 // shipped is the program users get, and forTests what must not be in it.
 const shipped = "cmd/sonde"
 
-var forTests = []string{"classfile/classtest", "internal/jvmtest"}
+var forTests = []string{"classfile/classtest", "internal/jvmtest", "test/live"}
 
 func TestEveryImportIsAllowed(t *testing.T) {
 	for _, p := range readPackages(t) {

@@ -21,10 +21,15 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // methodID is MethodID of the target; templates may ask for it several times.
 func (g *target) methodID() int32 {
-	if !g.idKnown {
+	switch {
+	case g.idKnown:
+	case g.w.Identify != nil:
+		g.id = g.w.Identify(g.w.className, view(g.name), view(g.desc))
+	default:
 		sum := crc32.Update(g.w.idPrefix, castagnoli, g.name)
-		g.id, g.idKnown = int32(crc32.Update(sum, castagnoli, g.desc)), true
+		g.id = int32(crc32.Update(sum, castagnoli, g.desc))
 	}
+	g.idKnown = true
 	return g.id
 }
 

@@ -39,6 +39,10 @@ type MethodResult struct {
 
 // Weaver weaves classes, one after the other, in memory it keeps.
 type Weaver struct {
+	// Identify gives methods their ids where MethodID will not do, because two of a
+	// set share one. It may keep no string it is given.
+	Identify func(class, name, descriptor string) int32
+
 	class     classfile.Class
 	className string
 	lifter    code.Lifter

@@ -1,0 +1,173 @@
+package session
+
+import (
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+// firstMethods is for how many methods the first spill table has room.
+const firstMethods = 1024
+
+// A Wanted is what to put hooks in, and what they are to do.
+type Wanted struct {
+	Methods *probe.Set
+	Flags   arena.Flags
+	Period  uint32 // of arena.Sampled
+}
+
+// A Method is one that has a hook. Its strings are as class files have them.
+type Method struct {
+	ID                      uint32
+	Class, Name, Descriptor string
+}
+
+// String is the method's name for people.
+func (m Method) String() string {
+	return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name + m.Descriptor
+}
+
+// A LeftAlone is a class or a method that was asked for and has no hook.
+type LeftAlone struct {
+	Class  string // internal name
+	Method string // name and descriptor; empty where it is the whole class
+	Reason string
+}
+
+// book is what was asked for and what became of it. Weaving, which happens when
+// the JVM asks, writes it; everyone reads.
+type book struct {
+	lock    sync.Mutex
+	wanted  []Wanted
+	ids     map[string]uint32 // by class.name(descriptor)
+	names   map[uint32]string
+	methods map[uint32]Method // woven
+	probes  map[uint32]arena.Probe
+	fresh   []arena.Method // woven, not described in the arena yet
+	left    map[LeftAlone]bool
+	files   map[uint32][]byte // class files by handle, for the batch at hand
+	classes map[string]int    // woven classes, by name: how often
+	handles map[uint32]string // names of the classes of the batch at hand
+	bad     map[uint32]bool   // handles not to be woven any more
+}
+
+func (b *book) init() {
+	b.ids = make(map[string]uint32)
+	b.names = make(map[uint32]string)
+	b.methods = make(map[uint32]Method)
+	b.probes = make(map[uint32]arena.Probe)
+	b.left = make(map[LeftAlone]bool)
+	b.files = make(map[uint32][]byte)
+	b.classes = make(map[string]int)
+	b.handles = make(map[uint32]string)
+	b.bad = make(map[uint32]bool)
+}
+
+// identify gives a method its id: the same in every session but where two
+// methods of this one share it.
+func (b *book) identify(class, name, descriptor string) int32 {
+	full := class + "." + name + descriptor
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	id, known := b.ids[full]
+	if !known {
+		id = uint32(weave.MethodID(class, name, descriptor))
+		for b.names[id] != "" || arena.ReservedID(id) {
+			id++
+		}
+		b.ids[full], b.names[id] = id, full
+	}
+	return int32(id)
+}
+
+// want finds the first wish that holds a method.
+func (b *book) want(class, name, descriptor string) (Wanted, bool) {
+	for _, w := range b.wanted {
+		if w.Methods.Match(class, name, descriptor) {
+			return w, true
+		}
+	}
+	return Wanted{}, false
+}
+
+// wantClass reports whether a class may hold a method that is wanted.
+func (b *book) wantClass(class string) bool {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	for _, w := range b.wanted {
+		if w.Methods.MatchClass(class) {
+			return true
+		}
+	}
+	return false
+}
+
+// note keeps what became of a class that was woven.
+func (b *book) note(class string, results []weave.MethodResult) (isNew bool) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	b.classes[class]++
+	for _, r := range results {
+		full := class + "." + r.Name + r.Descriptor
+		if !r.Woven {
+			b.left[LeftAlone{class, r.Name + r.Descriptor, r.Reason.Error()}] = true
+			continue
+		}
+		id := b.ids[full]
+		if _, known := b.methods[id]; known {
+			continue
+		}
+		m := Method{id, class, strings.Clone(r.Name), strings.Clone(r.Descriptor)}
+		b.methods[id] = m
+		b.fresh = append(b.fresh, arena.Method{ID: id, Name: m.String()})
+		if w, wanted := b.want(m.Class, m.Name, m.Descriptor); wanted {
+			b.probes[id] = arena.Probe{ID: id, Flags: w.Flags | arena.On, Period: w.Period}
+		}
+		isNew = true
+	}
+	return isNew
+}
+
+func (b *book) leave(class, reason string) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	b.left[LeftAlone{Class: class, Reason: reason}] = true
+}
+
+// Methods are those that have hooks, by name.
+func (s *Session) Methods() []Method {
+	s.book.lock.Lock()
+	defer s.book.lock.Unlock()
+	methods := make([]Method, 0, len(s.book.methods))
+	for _, m := range s.book.methods {
+		methods = append(methods, m)
+	}
+	sort.Slice(methods, func(i, j int) bool { return methods[i].String() < methods[j].String() })
+	return methods
+}
+
+// LeftAlone is what was asked for and has no hook, by name.
+func (s *Session) LeftAlone() []LeftAlone {
+	s.book.lock.Lock()
+	defer s.book.lock.Unlock()
+	left := make([]LeftAlone, 0, len(s.book.left))
+	for l := range s.book.left {
+		left = append(left, l)
+	}
+	sort.Slice(left, func(i, j int) bool {
+		a, b := left[i], left[j]
+		return a.Class < b.Class || a.Class == b.Class && (a.Method < b.Method || a.Method == b.Method && a.Reason < b.Reason)
+	})
+	return left
+}
+
+// Classes is how many classes have hooks.
+func (s *Session) Classes() int {
+	s.book.lock.Lock()
+	defer s.book.lock.Unlock()
+	return len(s.book.classes)
+}

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/attach"
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/foothold"
+)
+
+// helloLimit bounds how long an agent that was loaded may take to dial.
+const helloLimit = 20 * time.Second
+
+// enter gets the agent into the JVM, and its call. Where one waits there since
+// the JVM's start it is invited; else it is loaded by attaching.
+func (s *Session) enter(ctx context.Context) error {
+	standby := foothold.HasStandby(s.jvm)
+	var target *attach.Conn
+	var err error
+	if !standby {
+		// Asked first: what cannot be attached to gets no files either.
+		if target, err = attach.Open(ctx, s.jvm.PID); err != nil {
+			return err
+		}
+		defer target.Close()
+		if s.jvm.Agents.Answer == jvmproc.No {
+			return &attach.Error{PID: s.jvm.PID, Kind: attach.ErrAgentsOff, Detail: s.jvm.Agents.Reason}
+		}
+	}
+	if s.foothold, err = foothold.Make(s.jvm); err != nil {
+		return err
+	}
+	jar, err := s.foothold.PlaceJar(agent.AgentJar())
+	if err != nil {
+		return err
+	}
+	s.remark(jar.Remark)
+	listener, err := s.foothold.Listen()
+	if err != nil {
+		return err
+	}
+	secrets := control.NewSecrets()
+	door := control.Listen(listener, secrets, control.Settings{
+		Lease: s.settings.Lease, Weave: s.weave, Notice: s.remark,
+	})
+	defer func() { _ = door.Close() }()
+	path, err := s.foothold.WriteSession(foothold.Session{
+		Jar: jar.Path, Socket: listener.Socket, Port: listener.Port,
+		Token: secrets.Token, Proof: secrets.Proof, Holder: s.holder(),
+	})
+	if err != nil {
+		return err
+	}
+	load := func(ctx context.Context) error { return s.foothold.Invite(ctx, path) }
+	if !standby {
+		load = func(ctx context.Context) error { return target.LoadAgent(ctx, jar.Path, path) }
+	}
+	if err := s.meet(ctx, door, listener.Socket != "", load); err != nil {
+		return err
+	}
+	if err := s.foothold.Release(jar); err != nil {
+		s.remark(err.Error())
+	}
+	return nil
+}
+
+// meet loads the agent and waits for its call; whichever fails first ends both.
+func (s *Session) meet(ctx context.Context, door *control.Door, local bool, load func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, helloLimit)
+	defer cancel()
+	loaded := make(chan error, 1)
+	go func() {
+		err := load(ctx)
+		if err != nil {
+			cancel()
+		}
+		loaded <- err
+	}()
+	check := control.FromProcess(s.jvm.PID, s.jvm.UID)
+	if !local {
+		check = nil
+	}
+	peer, err := door.Accept(ctx, check)
+	if loading := <-loaded; loading != nil && (err != nil || peer == nil) {
+		return loading
+	}
+	if err != nil {
+		return s.explain(err)
+	}
+	s.peer = peer
+	return nil
+}
+
+func (s *Session) holder() string {
+	return fmt.Sprintf("%s, process %d", s.settings.Command, os.Getpid())
+}
+
+func (s *Session) remark(text string) {
+	if text != "" && s.settings.Notice != nil {
+		s.settings.Notice(text)
+	}
+}
+
+// explain adds to an error of the conversation what a user can do about it.
+func (s *Session) explain(err error) error {
+	var refused *control.RefusedError
+	var none *control.NoAgentError
+	switch {
+	case errors.As(err, &refused):
+		return &HeldError{PID: s.jvm.PID, Holder: refused.Holder}
+	case errors.As(err, &none):
+		return fmt.Errorf("process %d: the agent was loaded but did not call (%w): see what the program printed to its error stream", s.jvm.PID, err)
+	}
+	return fmt.Errorf("process %d: %w", s.jvm.PID, err)
+}

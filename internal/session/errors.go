@@ -1,0 +1,34 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+)
+
+// HeldError says that another Sonde holds the JVM.
+type HeldError struct {
+	PID    int
+	Holder string
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("process %d is held by %s: wait for it, or end it with sonde undo %d", e.PID, e.Holder, e.PID)
+}
+
+// NoSuchJVM says that a process is not there, or no JVM.
+type NoSuchJVM struct {
+	PID   int
+	Cause error
+}
+
+func (e *NoSuchJVM) Error() string {
+	if errors.Is(e.Cause, jvmproc.ErrNoProcess) {
+		return fmt.Sprintf("process %d: there is no such process: sonde ps lists the JVMs there are", e.PID)
+	}
+	return fmt.Sprintf("process %d: %v: sonde ps lists the JVMs there are", e.PID, e.Cause)
+}
+
+// Unwrap gives what was found instead.
+func (e *NoSuchJVM) Unwrap() error { return e.Cause }

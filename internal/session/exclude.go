@@ -1,0 +1,37 @@
+package session
+
+import (
+	"strings"
+
+	"github.com/sonde-jvm/sonde/agent"
+)
+
+// exempt are classes that hooks must never be woven into, by internal name; one
+// that ends in / or * stands for all that begin so.
+var exempt = []struct{ name, reason string }{
+	{"java/lang/Thread", "hooks ask it which thread they run in"},
+	{"java/lang/BaseVirtualThread", "a hook in it would run between two threads"},
+	{"java/lang/VirtualThread*", "a hook in it would run between two threads"},
+	{"java/lang/ThreadBuilders*", "a hook in it would run between two threads"},
+	{"jdk/internal/vm/", "a hook in it would run between two threads"},
+	{"jdk/internal/misc/Unsafe", "hooks are made of it"},
+	{"sun/misc/Unsafe", "hooks are made of it"},
+	{"java/lang/Object", "every object begins with it"},
+	{"sun/instrument/", "hooks are put in through it"},
+	{"java/lang/instrument/", "hooks are put in through it"},
+	{"sonde/agent/", "it is Sonde's own"},
+}
+
+// exemption says why a class must not be woven; "" where it may.
+func exemption(class string) string {
+	if strings.HasPrefix(class, agent.HookClass()) || strings.HasPrefix(class, "java/lang/SondeHooks") {
+		return "it is Sonde's own"
+	}
+	for _, e := range exempt {
+		prefix, isPrefix := strings.CutSuffix(e.name, "*")
+		if class == e.name || (isPrefix || strings.HasSuffix(e.name, "/")) && strings.HasPrefix(class, prefix) {
+			return e.reason
+		}
+	}
+	return ""
+}

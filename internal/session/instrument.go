@@ -1,0 +1,283 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/toll"
+)
+
+// batchSize bounds how many classes one pause redefines.
+const batchSize = 1000
+
+// An Installation is what putting hooks in took.
+type Installation struct {
+	Batches []Batch
+	Loaded  int // classes of the JVM
+	Matched int // of those, that a pattern names
+}
+
+// A Batch is one retransformation.
+type Batch struct {
+	Classes int
+	Took    time.Duration // of the call; the program runs meanwhile
+	Cost    toll.Cost     // what stood still, and what the compilers did
+}
+
+// Pause is how long the program was stopped for all batches; false where a
+// JVM does not tell.
+func (i *Installation) Pause() (pause time.Duration, known bool) {
+	known = true
+	for _, batch := range i.Batches {
+		pause += batch.Cost.Pause
+		known = known && batch.Cost.Known.Pauses
+	}
+	return pause, known
+}
+
+// Instrument puts hooks into what is wanted: classes that are loaded, in few
+// batches, and those that will be, as they load. The hooks of what is loaded go
+// on at one moment. What cannot have hooks is in LeftAlone.
+func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation, error) {
+	s.book.lock.Lock()
+	s.book.wanted = append(slices.Clone(s.book.wanted), wanted)
+	s.book.lock.Unlock()
+	// First those that load from now on, then those that are loaded: none is
+	// missed in between, and one that is met twice is woven once.
+	if err := s.peer.Watch(ctx, s.filters()); err != nil {
+		return nil, s.explain(err)
+	}
+	classes, err := s.peer.List(ctx)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	installation := &Installation{Loaded: len(classes)}
+	handles, err := s.choose(ctx, classes, installation)
+	if err != nil {
+		return nil, err
+	}
+	for batch := range slices.Chunk(handles, batchSize) {
+		if err := s.install(ctx, batch, installation); err != nil {
+			return installation, err
+		}
+	}
+	s.book.lock.Lock()
+	clear(s.book.files)
+	clear(s.book.handles)
+	s.book.lock.Unlock()
+	return installation, s.switchOn(ctx)
+}
+
+// filters are what tells the agent which classes to hand over as they load: all
+// that a pattern may name, and some more.
+func (s *Session) filters() []control.Filter {
+	s.book.lock.Lock()
+	defer s.book.lock.Unlock()
+	var filters []control.Filter
+	for _, w := range s.book.wanted {
+		for _, pattern := range w.Methods.Includes() {
+			prefix, suffix := pattern.ClassBounds()
+			filters = append(filters, control.Filter{Prefix: prefix, Suffix: suffix})
+		}
+	}
+	return filters
+}
+
+// choose picks from the loaded classes those to be retransformed.
+func (s *Session) choose(ctx context.Context, classes []control.Class, installation *Installation) ([]uint32, error) {
+	names := make(map[uint32]string)
+	var handles []uint32
+	sample := make(map[uint32]uint32) // a class of each loader
+	loaders := make(map[uint32]uint32)
+	for _, class := range classes {
+		name := strings.ReplaceAll(class.Name, ".", "/")
+		if !s.book.wantClass(name) {
+			continue
+		}
+		installation.Matched++
+		if class.Flags&control.Modifiable == 0 {
+			s.book.leave(name, "the JVM does not let it be changed")
+			continue
+		}
+		if reason := exemption(name); reason != "" {
+			s.book.leave(name, reason)
+			continue
+		}
+		handles = append(handles, class.Handle)
+		names[class.Handle] = name
+		sample[class.Loader] = class.Handle
+		loaders[class.Handle] = class.Loader
+	}
+	blind, err := s.blindLoaders(ctx, sample)
+	if err != nil {
+		return nil, err
+	}
+	handles = slices.DeleteFunc(handles, func(handle uint32) bool {
+		reason := blind[loaders[handle]]
+		if reason != "" {
+			s.book.leave(names[handle], "its class loader does not see the hooks: "+reason)
+		}
+		return reason != ""
+	})
+	return s.fetch(ctx, handles, names)
+}
+
+// blindLoaders asks each loader for the hooks; it gives the reasons of those
+// that do not find them.
+func (s *Session) blindLoaders(ctx context.Context, sample map[uint32]uint32) (map[uint32]string, error) {
+	var ask []uint32
+	loaderOf := make(map[uint32]uint32)
+	for loader, handle := range sample {
+		if loader != 0 {
+			ask = append(ask, handle)
+			loaderOf[handle] = loader
+		}
+	}
+	blind := make(map[uint32]string)
+	if len(ask) == 0 {
+		return blind, nil
+	}
+	seen, err := s.peer.Sees(ctx, ask)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	for handle, reason := range seen {
+		blind[loaderOf[handle]] = reason
+	}
+	return blind, nil
+}
+
+// fetch gets the class files of classes from their loaders, and drops those
+// classes that have no wanted method after all. One without a file stays: what
+// it holds shows when the JVM hands it over.
+func (s *Session) fetch(ctx context.Context, handles []uint32, names map[uint32]string) ([]uint32, error) {
+	if len(handles) == 0 {
+		return nil, nil
+	}
+	var keep []uint32
+	err := s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, _ string) {
+		if file != nil && !s.holdsWanted(names[handle], file) {
+			return
+		}
+		keep = append(keep, handle)
+		s.book.lock.Lock()
+		s.book.files[handle] = slices.Clone(file)
+		s.book.handles[handle] = names[handle]
+		s.book.lock.Unlock()
+	})
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	slices.Sort(keep)
+	return keep, nil
+}
+
+// holdsWanted reports whether a class file has a wanted method with code. A file
+// that cannot be read, or is another class's, decides nothing.
+func (s *Session) holdsWanted(name string, file []byte) bool {
+	class, err := classfile.Parse(file)
+	if err != nil || class.Name() != name {
+		return true
+	}
+	s.book.lock.Lock()
+	defer s.book.lock.Unlock()
+	for i := range class.Methods {
+		m := &class.Methods[i]
+		method, descriptor, err := class.MemberName(m)
+		if err != nil {
+			return true
+		}
+		if class.Find(m.Attributes, classfile.KindCode) == nil {
+			continue
+		}
+		if _, wanted := s.book.want(name, string(method), string(descriptor)); wanted {
+			return true
+		}
+	}
+	return false
+}
+
+// install has a batch retransformed. Where the JVM refuses it, it is halved
+// until the guilty class is alone, which is then left alone and named; the rest
+// goes in.
+func (s *Session) install(ctx context.Context, handles []uint32, installation *Installation) error {
+	before, _ := s.meter.Read()
+	installed, err := s.peer.Install(ctx, handles)
+	if err != nil {
+		return s.explain(err)
+	}
+	after, _ := s.meter.Read()
+	installation.Batches = append(installation.Batches, Batch{
+		Classes: len(handles) - len(installed.Gone), Took: time.Duration(installed.Nanos), Cost: before.Until(after),
+	})
+	switch {
+	case installed.Err == "":
+		return nil
+	case len(handles) == 1:
+		s.quarantine(handles[0], installed.Err)
+		return nil
+	}
+	half := len(handles) / 2
+	if err := s.install(ctx, handles[:half], installation); err != nil {
+		return err
+	}
+	return s.install(ctx, handles[half:], installation)
+}
+
+func (s *Session) quarantine(handle uint32, reason string) {
+	s.book.lock.Lock()
+	s.book.bad[handle] = true
+	name := s.book.handles[handle]
+	s.book.lock.Unlock()
+	s.book.leave(name, "the JVM refused it: "+firstLine(reason))
+}
+
+// switchOn describes what was woven since it was last called and sends the table
+// by which hooks find what they are to do.
+func (s *Session) switchOn(ctx context.Context) error {
+	s.switches.Lock()
+	defer s.switches.Unlock()
+	s.book.lock.Lock()
+	fresh := s.book.fresh
+	s.book.fresh = nil
+	probes := make([]arena.Probe, 0, len(s.book.probes))
+	for _, p := range s.book.probes {
+		probes = append(probes, p)
+	}
+	s.book.lock.Unlock()
+	table, err := arena.SwitchTable(probes)
+	if err != nil {
+		return err
+	}
+	if err := s.arena.Describe(fresh); err != nil {
+		s.remark(fmt.Sprintf("%v: names of methods are missing in it", err))
+	}
+	if len(probes) > firstMethods && len(probes)-len(fresh) <= firstMethods {
+		if err := s.arena.MakeSpill(8 * len(probes)); err != nil {
+			s.remark(err.Error())
+		}
+	}
+	if err := s.peer.Probes(ctx, table); err != nil {
+		return s.explain(err)
+	}
+	return nil
+}
+
+// Switch sets what the hooks of some methods do, without weaving again.
+func (s *Session) Switch(ctx context.Context, methods *probe.Set, flags arena.Flags, period uint32) error {
+	s.book.lock.Lock()
+	for id, m := range s.book.methods {
+		if methods.Match(m.Class, m.Name, m.Descriptor) {
+			s.book.probes[id] = arena.Probe{ID: id, Flags: flags, Period: period}
+		}
+	}
+	s.book.lock.Unlock()
+	return s.switchOn(ctx)
+}

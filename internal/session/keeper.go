@@ -1,0 +1,97 @@
+package session
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/foothold"
+)
+
+// A keeper allocates more of an arena's file before the target has used up what
+// there is. The target cannot wait for it: what finds no room is counted without
+// its time.
+type keeper struct {
+	arena   *arena.Arena
+	file    *foothold.Arena
+	ended   chan struct{}
+	stopped sync.WaitGroup
+	once    sync.Once
+	full    error // why it does not grow any more
+	lock    sync.Mutex
+}
+
+const (
+	keepEvery = 20 * time.Millisecond
+	headroom  = 4 << 20
+	stepSize  = 8 << 20
+)
+
+func keep(a *arena.Arena, file *foothold.Arena) *keeper {
+	k := &keeper{arena: a, file: file, ended: make(chan struct{})}
+	k.stopped.Add(1)
+	go k.run()
+	return k
+}
+
+func (k *keeper) run() {
+	defer k.stopped.Done()
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-k.ended:
+			return
+		case <-tick.C:
+		}
+		used, limit := k.arena.Room()
+		if limit-used >= headroom+used/4 || limit >= k.arena.Length() {
+			continue
+		}
+		wanted := min(limit+max(stepSize, used/2), k.arena.Length())
+		if err := k.file.Grow(wanted); err != nil {
+			k.fail(err)
+			return
+		}
+		k.arena.Raise(k.file.Allocated())
+	}
+}
+
+func (k *keeper) fail(err error) {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	k.full = err
+}
+
+// Full says why the arena does not grow any more; nil while it does.
+func (s *Session) Full() error {
+	s.keeper.lock.Lock()
+	defer s.keeper.lock.Unlock()
+	return s.keeper.full
+}
+
+func (k *keeper) stop() {
+	k.once.Do(func() { close(k.ended) })
+	k.stopped.Wait()
+}
+
+// monotonic is the clock that System.nanoTime reads.
+func monotonic() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0
+	}
+	return now.Nano()
+}
+
+// clockAhead is what a clock that was just read is ahead of ours: nothing, but
+// in another time namespace.
+func clockAhead(reading int64) int64 {
+	ahead := reading - monotonic()
+	if ahead > -int64(time.Minute) && ahead <= 0 {
+		return 0
+	}
+	return ahead
+}

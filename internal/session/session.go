@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/origin"
+	"github.com/sonde-jvm/sonde/internal/toll"
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+// Settings are what a session needs to know of who asks for it.
+type Settings struct {
+	Command string        // for a human who asks who holds the JVM, such as "sonde count"
+	Lease   time.Duration // how long the hooks outlive a Sonde that is stuck; 0 for the default
+	Force   bool          // weave also what the JDK would damage by that
+	Notice  func(string)  // is told what a user should read; may be nil
+}
+
+// A Session is the hold that one Sonde has on one JVM.
+type Session struct {
+	settings Settings
+	jvm      *jvmproc.JVM
+	jdk      origin.Version
+	foothold *foothold.Foothold
+	file     *foothold.Arena
+	arena    *arena.Arena
+	peer     *control.Peer
+	meter    *toll.Meter
+	template *weave.Template
+	weavers  sync.Pool
+	keeper   *keeper
+	clock    int64 // what the target's clock is ahead of ours
+
+	book     book       // what was asked for, and what became of it
+	switches sync.Mutex // held while a switch table is made and sent
+}
+
+// ErrEnded says that someone else ended the session.
+var ErrEnded = errors.New("the session was ended from outside")
+
+// Open enters a JVM: afterwards the agent is there, an arena is mapped, and
+// nothing is woven yet.
+func Open(ctx context.Context, pid int, settings Settings) (s *Session, err error) {
+	jvm, err := jvmproc.Local.Inspect(pid)
+	if err != nil {
+		return nil, &NoSuchJVM{PID: pid, Cause: err}
+	}
+	s = &Session{settings: settings, jvm: jvm}
+	s.book.init()
+	defer func() {
+		if err != nil {
+			s.abandon()
+		}
+	}()
+	class, method := agent.LiveTemplate()
+	if s.template, err = weave.CompileTemplate(class, method); err != nil {
+		return nil, err
+	}
+	s.weavers.New = func() any { return s.newWeaver() }
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	if s.jdk, err = origin.ParseVersion(s.peer.Hello().Java); err != nil {
+		return nil, err
+	}
+	if err := s.openArena(ctx); err != nil {
+		return nil, err
+	}
+	s.meter = toll.Watch(jvm)
+	return s, nil
+}
+
+// firstRoom is what an arena has before anyone asked for more.
+const firstRoom = 8 << 20
+
+func (s *Session) openArena(ctx context.Context) (err error) {
+	if s.file, err = s.foothold.Arena(0, firstRoom); err != nil {
+		return err
+	}
+	owner := arena.Owner{
+		Target: s.jvm.PID, TargetStart: s.jvm.StartTicks(), Sonde: os.Getpid(), Command: s.settings.Command, Opened: time.Now(),
+	}
+	if s.arena, err = arena.Create(s.file.File(), s.file.Allocated(), owner); err != nil {
+		return err
+	}
+	if err := s.arena.MakeSpill(firstMethods); err != nil {
+		return err
+	}
+	if err := s.peer.Map(ctx, s.file.Path(), uint64(s.arena.Length()), s.arena.Epoch()); err != nil {
+		return s.explain(err)
+	}
+	s.clock = clockAhead(s.arena.OpenedNanos())
+	s.keeper = keep(s.arena, s.file)
+	return nil
+}
+
+// JVM is what was known of the target when the session began.
+func (s *Session) JVM() *jvmproc.JVM { return s.jvm }
+
+// JDK is the target's version.
+func (s *Session) JDK() origin.Version { return s.jdk }
+
+// Done is closed when the session has ended, by Close or otherwise: Err says
+// why.
+func (s *Session) Done() <-chan struct{} { return s.peer.Done() }
+
+// Err is nil while the session goes on.
+func (s *Session) Err() error {
+	err := s.peer.Err()
+	switch {
+	case err == nil:
+		return nil
+	case s.arena != nil && s.arena.StopAsked():
+		return fmt.Errorf("%w: the hooks are out (sonde undo)", ErrEnded)
+	case !jvmproc.Local.Same(s.jvm):
+		return fmt.Errorf("process %d has ended: %w", s.jvm.PID, err)
+	}
+	return s.explain(err)
+}
+
+// Sum is what was measured so far. It works also when the JVM, or the session,
+// has ended.
+func (s *Session) Sum() (*arena.Summary, error) { return s.arena.Sum(monotonic() + s.clock) }
+
+// Threads is what each thread measured.
+func (s *Session) Threads() ([]arena.Thread, error) { return s.arena.Threads() }
+
+// A Farewell is what leaving a JVM took and what could not be undone.
+type Farewell struct {
+	Restored control.Restored
+	Took     time.Duration
+	Pause    toll.Cost
+	Remarks  []string
+}
+
+// leaveLimit bounds how long a JVM may take to be put back.
+const leaveLimit = 60 * time.Second
+
+// Close takes everything out of the JVM. Sum still works afterwards, until
+// Release.
+func (s *Session) Close(ctx context.Context) (Farewell, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+	defer cancel()
+	begin := time.Now()
+	before, _ := s.meter.Read() // a reading of nothing has a cost that is not known
+	restored, err := s.peer.Bye(ctx)
+	after, _ := s.meter.Read()
+	farewell := Farewell{Restored: restored, Took: time.Since(begin), Pause: before.Until(after), Remarks: restored.Remarks}
+	if err == nil && !restored.Unmapped {
+		farewell.Remarks = append(farewell.Remarks, "a thread did not leave its hook in time: the arena stays mapped")
+	}
+	s.keeper.stop()
+	s.meter.Close()
+	if removal := s.foothold.Remove(); removal != nil {
+		farewell.Remarks = append(farewell.Remarks, removal.Error())
+	}
+	if err != nil && !errors.Is(err, control.ErrLost) {
+		return farewell, s.explain(err)
+	}
+	return farewell, nil // a JVM that is gone, or was undone by another, needs nothing more
+}
+
+// Release forgets what was measured.
+func (s *Session) Release() error { return s.arena.Close() }
+
+// abandon undoes what a failed Open began.
+func (s *Session) abandon() {
+	if s.keeper != nil {
+		s.keeper.stop()
+	}
+	if s.peer != nil {
+		_ = s.peer.Close()
+	}
+	if s.arena != nil {
+		_ = s.arena.Close()
+	}
+	if s.foothold != nil {
+		_ = s.foothold.Remove()
+	}
+}
