@@ -11,6 +11,7 @@ const (
 	layoutFirstTable      = 0x10               // children in a block's first table
 	layoutFirstNodes      = 0x6                // nodes in a block's first chunk
 	layoutMostNodes       = 0x400              // nodes in a chunk at most
+	layoutMostDepth       = 0x1000             // of a tree: what is called deeper begins at the root again
 	layoutOn              = 0x1                // calls are counted
 	layoutTimed           = 0x2                // every call is timed
 	layoutSampled         = 0x4                // one call in k is timed
@@ -18,13 +19,16 @@ const (
 	layoutInside          = 0x10               // acts only inside the context
 	layoutFlat            = 0x20               // no calling context: one node for each method
 	layoutPeriodShift     = 0x8
-	layoutTokenDepth      = 0xfffff
-	layoutTokenTimed      = 0x100000
-	layoutTokenPlaceShift = 0x15
-	layoutTokenEpochShift = 0x26
-	layoutMostEpoch       = 0xffffff
+	layoutTokenPayload    = 0xffffff
+	layoutTokenFramed     = 0x1000000
+	layoutTokenClock      = 0x2000000
+	layoutTokenPlaceShift = 0x1a
+	layoutTokenEpochShift = 0x2b
+	layoutTokenCounted    = 0x1
+	layoutMostEpoch       = 0x7ffff
 	layoutFrameTimed      = 0x1 // the clock was read
 	layoutFrameDrawn      = 0x2 // timed for its own sake, not for its parent's
+	layoutFrameFlat       = 0x4 // the thread's place in the tree is not changed by it
 	layoutBlockVirtual    = 0x1 // virtual threads took turns in this block
 )
 
@@ -59,14 +63,16 @@ const (
 	blockOlder     = 0  // ref of the block made before
 	blockOwners    = 4  // how many threads have had it
 	blockTid       = 8  // of the newest owner
-	blockDepth     = 16 // frames on the stack
+	blockDepth     = 16 // frames on the stack: calls that are timed, or open a context
 	blockFlags     = 20
 	blockRoot      = 24 // ref of the tree's root
 	blockTable     = 28 // ref of the table of children
 	blockTableMask = 32
 	blockTableUsed = 36
 	blockChunk     = 40 // ref of the newest chunk of nodes
+	blockCurrent   = 44 // ref of the node the thread is in
 	blockRandom    = 48
+	blockDrawn     = 56 // not 0: the innermost frame is timed for its own sake
 	blockFrames    = 64 // refs of the pieces of the stack
 )
 
@@ -84,13 +90,14 @@ const (
 	nodeId        = 0
 	nodeParent    = 4  // ref
 	nodeLastChild = 8  // ref: the child called last
-	nodeActive    = 12 // frames of it on the stack
+	nodeActive    = 12 // frames of it on the stack: timed calls under way
 	nodeCalls     = 16
 	nodeTimed     = 24 // calls whose time is in nanos and self
 	nodeNanos     = 32 // by outermost calls
 	nodeSelf      = 40 // nanos without those of timed callees
 	nodeThrew     = 48 // calls that ended with an exception
 	nodeSkip      = 56 // calls until the next is timed
+	nodeDepth     = 60 // of the root 0
 )
 
 // frame: a call under way.

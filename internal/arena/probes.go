@@ -25,6 +25,9 @@ type Probe struct {
 	Period uint32 // of Sampled
 }
 
+// Setting is the probe without its id, as hooks read it.
+func (p Probe) Setting() uint32 { return p.Period<<layoutPeriodShift | uint32(p.Flags) }
+
 // ReservedID tells ids that no method may have.
 func ReservedID(id uint32) bool { return id == 0 || id == CalibrationID }
 
@@ -48,7 +51,7 @@ func SwitchTable(probes []Probe) ([]uint64, error) {
 			}
 			at = (at + 1) & mask
 		}
-		table[at] = uint64(probe.ID)<<32 | uint64(probe.Period)<<layoutPeriodShift | uint64(probe.Flags)
+		table[at] = uint64(probe.ID)<<32 | uint64(probe.Setting())
 	}
 	return table, nil
 }

@@ -24,6 +24,9 @@ import jdk.internal.vm.annotation.ForceInline;
  * {@link #base}; whoever retires the arena restores every class, sets base to 0, lets a safepoint pass, and
  * then waits for every mark to go. Places are on the heap, where nothing is freed under a reader.
  *
+ * <p>A call that is not timed moves the thread one node down in its tree, and its exit one up; where no tree is
+ * kept it leaves nothing to undo. Only timed calls, and those that open a context, have frames.
+ *
  * <p>A place belongs to a thread, found by the thread's own id field: getId() can be overridden. A platform
  * thread keeps its place, a virtual thread has one only while a woven method is on its stack. Nothing is kept
  * by carrier. A call for which there is no room is still counted, in the arena's spill table.
@@ -32,9 +35,8 @@ public final class SondeHooks {
     static final Unsafe U = Unsafe.getUnsafe();
     static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
-    /** What push returns instead of a token, which is positive. */
-    private static final long NO_ROOM = 0;
-    private static final long NO_ROOM_AND_EMPTY = -1;
+    /** How many frames all pieces of a stack hold. */
+    private static final int MOST_FRAMES = (FIRST_FRAMES << FRAME_PIECES) - FIRST_FRAMES;
 
     /** The arena's address, 0 while hooks must not touch it. */
     static volatile long base;
@@ -72,16 +74,18 @@ public final class SondeHooks {
     /** Ends the call that gave the token, and any inner one whose exit never came. */
     @ForceInline
     public static void exit(long token) {
-        if (token != 0) {
+        if (token > TOKEN_COUNTED) {
             end(token, 0);
         }
     }
 
     /** Is {@link #exit} for a call that ends with an exception. */
     @ForceInline
-    public static void fail(long token) {
-        if (token != 0) {
+    public static void fail(long token, int id) {
+        if (token > TOKEN_COUNTED) {
             end(token, 1);
+        } else if (token == TOKEN_COUNTED) {
+            SondeHooksTree.countThrown(id);
         }
     }
 
@@ -107,7 +111,7 @@ public final class SondeHooks {
         long tid = U.getLong(Thread.currentThread(), TID);
         int index = (int) tid & (1 << FIRST_BITS) - 1;
         long place = LONGS + ((long) index << PLACE_SHIFT);
-        if (U.getLong(places, place) != tid || tid == 0) {
+        if (U.getLong(places, place) != tid) {
             // Who has no place yet is outside every context, and need not get one for that.
             index = (probe & (INSIDE | ROOT)) == INSIDE ? SondeHooksPlaces.find(tid) : SondeHooksPlaces.claim(tid);
             if (index < 0) {
@@ -120,74 +124,102 @@ public final class SondeHooks {
             }
         }
         long word = U.getLong(places, place + WORD);
-        if ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
+        if (word != 0) {
+            if ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
+                return 0;
+            }
+        } else if ((probe & INSIDE) != 0) {
             return 0;
         }
         U.putLongOpaque(places, place + BUSY, 1);
         long b = base;
-        long token = b == 0 ? NO_ROOM : push(b, places, place, word, id, probe, index);
+        long token = b == 0 ? 0 : step(b, places, place, word, id, probe, index);
         U.putLongRelease(places, place + BUSY, 0);
-        if (token > 0) {
+        if (token > TOKEN_COUNTED || word == 0 && token > 0) {
             return token;
         }
-        if (token == NO_ROOM_AND_EMPTY) {
-            SondeHooksPlaces.giveUp(places, place);
-        }
-        return b == 0 ? 0 : SondeHooksTree.spill(id);
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
+        return token != 0 || b == 0 ? token : SondeHooksTree.spill(id);
     }
 
+    /** Counts the call in its node, and begins what is to be ended; 0 where there is no room. */
     @ForceInline
-    private static long push(long b, long[] places, long place, long word, int id, int probe, int index) {
+    private static long step(long b, long[] places, long place, long word, int id, int probe, int index) {
         long block = b + U.getLong(places, place + BLOCK);
         if ((word & FRESH) != 0) {
             block = SondeHooksTree.settle(b, places, place);
             if (block == 0) {
-                return NO_ROOM_AND_EMPTY;
+                return 0;
             }
-            word &= ~FRESH;
         }
+        boolean flat = (probe & FLAT) != 0;
+        long parent = flat ? block + SondeHooksTree.ROOT_AT : at(b, U.getInt(null, block + BLOCK_CURRENT));
+        int ref = U.getInt(null, parent + NODE_LAST_CHILD);
+        long node = at(b, ref);
+        if (ref == 0 || U.getInt(null, node + NODE_ID) != id) {
+            ref = SondeHooksTree.child(b, block, (int) (parent - b >>> 6), id, probe);
+            if (ref == 0) {
+                return 0;
+            }
+            node = at(b, ref);
+        }
+        int flags = 0;
+        if ((probe & (TIMED | SAMPLED | ROOT)) != 0) {
+            if ((probe & TIMED) != 0) {
+                flags = FRAME_TIMED | FRAME_DRAWN;
+            } else if ((probe & SAMPLED) != 0) {
+                int skip = U.getInt(null, node + NODE_SKIP) - 1;
+                if (skip <= 0) {
+                    skip = SondeHooksTree.draw(block, probe);
+                    flags = FRAME_TIMED | FRAME_DRAWN;
+                } else if (U.getInt(null, block + BLOCK_DRAWN) != 0) {
+                    flags = FRAME_TIMED; // for its parent's self time
+                }
+                U.putInt(null, node + NODE_SKIP, skip);
+            }
+            if (flags != 0 || (probe & ROOT) != 0) {
+                return push(b, block, node, ref, flat ? flags | FRAME_FLAT : flags, places, place, probe, index);
+            }
+        }
+        U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
+        if (flat) {
+            return TOKEN_COUNTED;
+        }
+        U.putInt(null, block + BLOCK_CURRENT, ref);
+        return (long) epoch << TOKEN_EPOCH_SHIFT | (long) index << TOKEN_PLACE_SHIFT | ref;
+    }
+
+    @ForceInline
+    private static long push(long b, long block, long node, int ref, int flags, long[] places, long place, int probe,
+            int index) {
         int depth = U.getInt(null, block + BLOCK_DEPTH);
         long frame = SondeHooksTree.frame(b, block, depth);
         if (frame == 0) {
-            return NO_ROOM;
-        }
-        long above = depth == 0 ? 0 : SondeHooksTree.frame(b, block, depth - 1);
-        long parent = above == 0 || (probe & FLAT) != 0
-                ? block + SondeHooksTree.ROOT_AT : at(b, U.getInt(null, above + FRAME_NODE));
-        int ref = U.getInt(null, parent + NODE_LAST_CHILD);
-        if (ref == 0 || U.getInt(null, at(b, ref) + NODE_ID) != id) {
-            ref = SondeHooksTree.child(b, block, (int) (parent - b >>> 6), id, probe);
-            if (ref == 0) {
-                return depth == 0 ? NO_ROOM_AND_EMPTY : NO_ROOM;
+            if (depth < MOST_FRAMES) {
+                return 0;
             }
-        }
-        long node = at(b, ref);
-        int flags = 0;
-        if ((probe & TIMED) != 0) {
-            flags = FRAME_TIMED | FRAME_DRAWN;
-        } else if ((probe & SAMPLED) != 0) {
-            int skip = U.getInt(null, node + NODE_SKIP) - 1;
-            if (skip <= 0) {
-                skip = SondeHooksTree.draw(block, probe);
-                flags = FRAME_TIMED | FRAME_DRAWN;
-            } else if (above != 0 && (U.getInt(null, above + FRAME_FLAGS) & FRAME_DRAWN) != 0) {
-                flags = FRAME_TIMED; // for its parent's self time
-            }
-            U.putInt(null, node + NODE_SKIP, skip);
+            SondeHooksTree.abandon(b, block, 0); // far deeper than stacks are: the exits of calls never came
+            depth = 0;
+            frame = SondeHooksTree.frame(b, block, 0);
         }
         U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
         U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) + 1);
         U.putInt(null, frame + FRAME_NODE, ref);
         U.putInt(null, frame + FRAME_FLAGS, flags);
         U.putLong(null, frame + FRAME_CHILD, 0);
+        if ((flags & FRAME_FLAT) == 0) {
+            U.putInt(null, block + BLOCK_CURRENT, ref);
+        }
+        U.putInt(null, block + BLOCK_DRAWN, flags & FRAME_DRAWN);
+        U.putInt(null, block + BLOCK_DEPTH, depth + 1);
+        long word = U.getLong(places, place + WORD);
         U.putLong(null, frame + FRAME_CONTEXT, word);
         if ((probe & ROOT) != 0) {
             U.putLong(places, place + WORD, word + 1);
         }
-        U.putInt(null, block + BLOCK_DEPTH, depth + 1);
-        long token = (long) epoch << TOKEN_EPOCH_SHIFT | (long) index << TOKEN_PLACE_SHIFT | depth + 1;
-        if (flags != 0) {
-            token |= TOKEN_TIMED;
+        long token = (long) epoch << TOKEN_EPOCH_SHIFT | (long) index << TOKEN_PLACE_SHIFT | TOKEN_FRAMED | depth + 1;
+        if ((flags & FRAME_TIMED) != 0) {
+            token |= TOKEN_CLOCK;
             U.putLong(null, frame + FRAME_START, System.nanoTime());
         }
         return token;
@@ -195,7 +227,7 @@ public final class SondeHooks {
 
     @DontInline
     private static void end(long token, int threw) {
-        long now = (token & TOKEN_TIMED) != 0 ? System.nanoTime() : 0;
+        long now = (token & TOKEN_CLOCK) != 0 ? System.nanoTime() : 0;
         // The token names the thread's place, which is the thread's as long as it has calls under way. The
         // table is read before the epoch: if the epoch is the token's, so is the table.
         int index = (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
@@ -206,56 +238,69 @@ public final class SondeHooks {
         long place = SondeHooksPlaces.offset(index);
         U.putLongOpaque(places, place + BUSY, 1);
         long b = base;
-        boolean empty = false;
         if (b != 0) {
-            int depth = (int) token & TOKEN_DEPTH;
             long block = b + U.getLong(places, place + BLOCK);
-            if (depth <= U.getInt(null, block + BLOCK_DEPTH)) { // else an exit of further out has taken it along
-                long word = U.getLong(places, place + WORD);
-                long context = pop(b, block, depth, now, threw);
-                if ((word & CONTEXT) != context) {
-                    U.putLong(places, place + WORD, word & ~CONTEXT | context);
+            if ((token & TOKEN_FRAMED) != 0) {
+                pop(b, block, (int) token & TOKEN_PAYLOAD, now, threw, places, place);
+            } else {
+                long node = at(b, (int) token & TOKEN_PAYLOAD);
+                U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
+                if (threw != 0) {
+                    U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
                 }
-                empty = depth == 1;
             }
         }
         U.putLongRelease(places, place + BUSY, 0);
-        if (empty) {
-            SondeHooksPlaces.giveUp(places, place);
+        if (U.getLong(places, place + WORD) != 0) {
+            SondeHooksPlaces.giveUpIfEmpty(places, place);
         }
     }
 
-    /** Takes frames off until {@code depth - 1} are left; returns how many contexts were open then. */
+    /** Takes frames off until {@code depth - 1} are left. */
     @ForceInline
-    private static long pop(long b, long block, int depth, long now, int threw) {
-        if (depth < U.getInt(null, block + BLOCK_DEPTH)) {
+    private static void pop(long b, long block, int depth, long now, int threw, long[] places, long place) {
+        int top = U.getInt(null, block + BLOCK_DEPTH);
+        if (depth != top) {
+            if (depth > top) {
+                return; // an exit of further out has taken it along
+            }
             SondeHooksTree.abandon(b, block, depth);
         }
         long frame = SondeHooksTree.frame(b, block, depth - 1);
         long node = at(b, U.getInt(null, frame + FRAME_NODE));
         int active = U.getInt(null, node + NODE_ACTIVE);
         int flags = U.getInt(null, frame + FRAME_FLAGS);
-        if (now != 0 && flags != 0) {
-            long nanos = now - U.getLong(null, frame + FRAME_START);
-            if ((flags & FRAME_DRAWN) != 0) {
-                long self = nanos - U.getLong(null, frame + FRAME_CHILD);
-                U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
-                U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + self);
-                if (active == 1) {
-                    U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
-                }
+        long nanos = now - U.getLong(null, frame + FRAME_START);
+        if ((flags & FRAME_DRAWN) != 0) {
+            long self = nanos - U.getLong(null, frame + FRAME_CHILD);
+            U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
+            U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + self);
+            if (active == 1) {
+                U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
             }
-            if (depth > 1) {
-                long above = SondeHooksTree.frame(b, block, depth - 2);
+        }
+        int drawn = 0;
+        if (depth > 1) {
+            long above = SondeHooksTree.frame(b, block, depth - 2);
+            if ((flags & FRAME_TIMED) != 0) {
                 U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
             }
+            drawn = U.getInt(null, above + FRAME_FLAGS) & FRAME_DRAWN;
         }
         if (threw != 0) {
             U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
         }
         U.putInt(null, node + NODE_ACTIVE, active - 1);
+        U.putInt(null, block + BLOCK_DRAWN, drawn);
         U.putInt(null, block + BLOCK_DEPTH, depth - 1);
-        return U.getLong(null, frame + FRAME_CONTEXT) & CONTEXT;
+        if ((flags & FRAME_FLAT) == 0) {
+            U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
+        }
+        long word = U.getLong(places, place + WORD);
+        long context = U.getLong(null, frame + FRAME_CONTEXT) & CONTEXT;
+        if ((word & CONTEXT) != context) {
+            U.putLong(places, place + WORD, word & ~CONTEXT | context);
+        }
     }
 
     /** The address a ref names. */

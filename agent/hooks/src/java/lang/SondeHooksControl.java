@@ -2,6 +2,7 @@ package java.lang;
 
 import static java.lang.SondeHooks.U;
 import static java.lang.SondeHooksPlaces.BUSY;
+import static java.lang.SondeHooksPlaces.FREE;
 import static java.lang.SondeHooksPlaces.LONGS;
 import static java.lang.SondeHooksPlaces.MUTE_ONE;
 import static java.lang.SondeHooksPlaces.PLACE_LONGS;
@@ -128,7 +129,7 @@ public final class SondeHooksControl {
     private static int owners(long[] places, long[] into, int count) {
         for (int at = 0; places != null && at < places.length; at += PLACE_LONGS) {
             long owner = U.getLongVolatile(places, LONGS + 8L * at);
-            if (owner != 0 && (U.getLongVolatile(places, LONGS + 8L * at + WORD) & VIRTUAL) == 0) {
+            if (owner != FREE && (U.getLongVolatile(places, LONGS + 8L * at + WORD) & VIRTUAL) == 0) {
                 if (into != null && count < into.length) {
                     into[count] = owner;
                 }
@@ -145,7 +146,7 @@ public final class SondeHooksControl {
         if (index >= 0 && places != null) {
             long place = SondeHooksPlaces.offset(index);
             U.putLong(places, place + WORD, VIRTUAL);
-            U.compareAndSetLong(places, place, tid, 0);
+            U.compareAndSetLong(places, place, tid, FREE);
         }
     }
 

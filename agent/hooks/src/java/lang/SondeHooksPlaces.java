@@ -2,19 +2,23 @@ package java.lang;
 
 import static java.lang.SondeHooks.TID;
 import static java.lang.SondeHooks.U;
+import static sonde.layout.Layout.BLOCK_CURRENT;
 import static sonde.layout.Layout.BLOCK_DEPTH;
+import static sonde.layout.Layout.BLOCK_ROOT;
 
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * Which place is whose: two hash tables on the heap, by thread id, the second made when the first is crowded.
  *
- * <p>A place holds its owner's id (0: free), a mark that is 1 while the owner is in the arena, the offset of
+ * <p>A place holds its owner's id (-1: free), a mark that is 1 while the owner is in the arena, the offset of
  * the block that goes with the place, and a word; it has a cache line to itself. Only its owner writes to a place, except that
  * the places of dead threads are freed by the agent. Places are named by an index, with one bit more for those
  * of the second table; a negative one is no place.
  */
 final class SondeHooksPlaces {
+    /** No thread's id; 0 is that of a thread which is not whole yet. */
+    static final long FREE = -1;
     static final int PLACE_LONGS = 8;
     static final int PLACE_SHIFT = 6;
     static final int BUSY = 8;
@@ -49,8 +53,9 @@ final class SondeHooksPlaces {
 
     static long[] make(int bits) {
         long[] table = new long[PLACE_LONGS << bits];
-        for (int at = WORD / 8; at < table.length; at += PLACE_LONGS) {
-            table[at] = VIRTUAL; // so that nobody's place is never taken for a dead platform thread's
+        for (int at = 0; at < table.length; at += PLACE_LONGS) {
+            table[at] = FREE;
+            table[at + WORD / 8] = VIRTUAL; // so that nobody's place is never taken for a dead platform thread's
         }
         return table;
     }
@@ -119,7 +124,7 @@ final class SondeHooksPlaces {
         int index = (int) tid & mask;
         for (int i = 0; table != null && i < WINDOW; i++) {
             long place = offset(index);
-            if (U.getLongOpaque(table, place) == 0 && U.compareAndSetLong(table, place, 0, tid)) {
+            if (U.getLongOpaque(table, place) == FREE && U.compareAndSetLong(table, place, FREE, tid)) {
                 boolean virtual = VIRTUAL_THREAD != null && VIRTUAL_THREAD.isInstance(Thread.currentThread());
                 U.putLong(table, place + WORD, virtual ? VIRTUAL | FRESH : FRESH);
                 return index;
@@ -129,10 +134,10 @@ final class SondeHooksPlaces {
         return -1;
     }
 
-    /** Frees the place of the calling thread, whose stack of calls is empty, if it is a virtual one. */
-    static void giveUp(long[] table, long place) {
-        if ((U.getLong(table, place + WORD) & (VIRTUAL | MUTED)) == VIRTUAL) {
-            U.putLongRelease(table, place, 0);
+    /** Frees the place of the calling thread if that is a virtual one, not muted, and with no call under way. */
+    static void giveUpIfEmpty(long[] table, long place) {
+        if ((U.getLong(table, place + WORD) & (VIRTUAL | MUTED)) == VIRTUAL && isEmpty(table, place)) {
+            U.putLongRelease(table, place, FREE);
         }
     }
 
@@ -151,16 +156,16 @@ final class SondeHooksPlaces {
         }
         word += by;
         U.putLong(table, place + WORD, word);
-        if ((word & (VIRTUAL | MUTED)) == VIRTUAL && isEmpty(table, place)) {
-            giveUp(table, place);
-        }
+        giveUpIfEmpty(table, place);
     }
 
     private static boolean isEmpty(long[] table, long place) {
         U.putLongOpaque(table, place + BUSY, 1);
         long b = SondeHooks.base;
+        long block = b + U.getLong(table, place + BLOCK);
         boolean empty = b == 0 || (U.getLong(table, place + WORD) & FRESH) != 0
-                || U.getInt(null, b + U.getLong(table, place + BLOCK) + BLOCK_DEPTH) == 0;
+                || U.getInt(null, block + BLOCK_DEPTH) == 0
+                && U.getInt(null, block + BLOCK_CURRENT) == U.getInt(null, block + BLOCK_ROOT);
         U.putLongRelease(table, place + BUSY, 0);
         return empty;
     }

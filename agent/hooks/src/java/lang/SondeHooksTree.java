@@ -1,8 +1,10 @@
 package java.lang;
 
+import static java.lang.SondeHooks.TID;
 import static java.lang.SondeHooks.U;
 import static java.lang.SondeHooks.at;
 import static java.lang.SondeHooksPlaces.BLOCK;
+import static java.lang.SondeHooksPlaces.BUSY;
 import static java.lang.SondeHooksPlaces.FRESH;
 import static java.lang.SondeHooksPlaces.LONGS;
 import static java.lang.SondeHooksPlaces.VIRTUAL;
@@ -55,6 +57,7 @@ final class SondeHooksTree {
         U.putLong(null, block + BLOCK_TID, U.getLong(places, place));
         U.putInt(null, block + BLOCK_OWNERS, U.getInt(null, block + BLOCK_OWNERS) + 1);
         abandon(b, block, 0); // what a dead owner left
+        U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, block + BLOCK_ROOT));
         U.putLong(places, place + WORD, word & ~FRESH);
         return block;
     }
@@ -66,6 +69,7 @@ final class SondeHooksTree {
             long node = at(b, U.getInt(null, frame(b, block, --top) + FRAME_NODE));
             U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) - 1);
         }
+        U.putInt(null, block + BLOCK_DRAWN, 0);
         U.putInt(null, block + BLOCK_DEPTH, depth);
     }
 
@@ -83,6 +87,7 @@ final class SondeHooksTree {
         U.putInt(null, block + BLOCK_FRAMES, ref + BLOCK_SIZE / UNIT);
         U.putInt(null, block + BLOCK_CHUNK, chunk);
         U.putInt(null, block + BLOCK_ROOT, ref + ROOT_AT / UNIT);
+        U.putInt(null, block + BLOCK_CURRENT, ref + ROOT_AT / UNIT);
         U.putLong(null, block + BLOCK_RANDOM, ref * 0x9E3779B97F4A7C15L ^ System.nanoTime() | 1);
         U.putInt(null, at(b, chunk) + CHUNK_CAPACITY, FIRST_NODES);
         U.putInt(null, at(b, chunk) + CHUNK_USED, 1);
@@ -137,6 +142,10 @@ final class SondeHooksTree {
             }
             slot = slot + 1 & mask;
             ref = U.getInt(null, table + 4L * slot);
+        }
+        if (U.getInt(null, at(b, parent) + NODE_DEPTH) >= MOST_DEPTH) {
+            // Endless recursion, or calls whose exits never came: constructors that fail in super(...).
+            return child(b, block, U.getInt(null, block + BLOCK_ROOT), id, probe);
         }
         int used = U.getInt(null, block + BLOCK_TABLE_USED) + 1;
         if (4 * used > 3 * (mask + 1)) {
@@ -205,6 +214,7 @@ final class SondeHooksTree {
         long node = at(b, ref);
         U.putInt(null, node + NODE_ID, id);
         U.putInt(null, node + NODE_PARENT, parent);
+        U.putInt(null, node + NODE_DEPTH, U.getInt(null, at(b, parent) + NODE_DEPTH) + 1);
         U.putInt(null, node + NODE_SKIP, (probe & SAMPLED) != 0 ? draw(block, probe) : 0);
         U.putIntRelease(null, at(b, chunk) + CHUNK_USED, used + 1);
         return ref;
@@ -219,6 +229,31 @@ final class SondeHooksTree {
         U.putLong(null, block + BLOCK_RANDOM, random);
         int span = 2 * (probe >>> PERIOD_SHIFT) - 1;
         return span <= 1 ? 1 : 1 + (int) ((random >>> 33) * span >>> 31);
+    }
+
+    /** Counts the exception of a call that was only counted, by method. */
+    static void countThrown(int id) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.claim(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return;
+        }
+        U.putLongOpaque(places, place + BUSY, 1);
+        long b = SondeHooks.base;
+        if (b != 0) {
+            long block = b + U.getLong(places, place + BLOCK);
+            if ((U.getLong(places, place + WORD) & FRESH) != 0) {
+                block = settle(b, places, place);
+            }
+            int ref = block == 0 ? 0 : child(b, block, U.getInt(null, block + BLOCK_ROOT), id, 0);
+            if (ref != 0) {
+                U.putLong(null, at(b, ref) + NODE_THREW, U.getLong(null, at(b, ref) + NODE_THREW) + 1);
+            }
+        }
+        U.putLongRelease(places, place + BUSY, 0);
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
     }
 
     /** Counts a call for which the thread has no room; it goes on without a token. */

@@ -11,6 +11,7 @@ public final class Layout {
     public static final int FIRST_TABLE = 0x10;
     public static final int FIRST_NODES = 0x6;
     public static final int MOST_NODES = 0x400;
+    public static final int MOST_DEPTH = 0x1000;
     public static final int ON = 0x1;
     public static final int TIMED = 0x2;
     public static final int SAMPLED = 0x4;
@@ -18,13 +19,16 @@ public final class Layout {
     public static final int INSIDE = 0x10;
     public static final int FLAT = 0x20;
     public static final int PERIOD_SHIFT = 0x8;
-    public static final int TOKEN_DEPTH = 0xfffff;
-    public static final int TOKEN_TIMED = 0x100000;
-    public static final int TOKEN_PLACE_SHIFT = 0x15;
-    public static final int TOKEN_EPOCH_SHIFT = 0x26;
-    public static final int MOST_EPOCH = 0xffffff;
+    public static final int TOKEN_PAYLOAD = 0xffffff;
+    public static final int TOKEN_FRAMED = 0x1000000;
+    public static final int TOKEN_CLOCK = 0x2000000;
+    public static final int TOKEN_PLACE_SHIFT = 0x1a;
+    public static final int TOKEN_EPOCH_SHIFT = 0x2b;
+    public static final int TOKEN_COUNTED = 0x1;
+    public static final int MOST_EPOCH = 0x7ffff;
     public static final int FRAME_TIMED = 0x1;
     public static final int FRAME_DRAWN = 0x2;
+    public static final int FRAME_FLAT = 0x4;
     public static final int BLOCK_VIRTUAL = 0x1;
 
     /** Bytes of a header. */
@@ -62,7 +66,9 @@ public final class Layout {
     public static final int BLOCK_TABLE_MASK = 32;
     public static final int BLOCK_TABLE_USED = 36;
     public static final int BLOCK_CHUNK = 40;
+    public static final int BLOCK_CURRENT = 44;
     public static final int BLOCK_RANDOM = 48;
+    public static final int BLOCK_DRAWN = 56;
     public static final int BLOCK_FRAMES = 64;
 
     /** Bytes of a chunk. */
@@ -83,6 +89,7 @@ public final class Layout {
     public static final int NODE_SELF = 40;
     public static final int NODE_THREW = 48;
     public static final int NODE_SKIP = 56;
+    public static final int NODE_DEPTH = 60;
 
     /** Bytes of a frame. */
     public static final int FRAME_SIZE = 32;

@@ -11,6 +11,15 @@ public final class UnixLine implements Line, Lines.Dialled {
     /** The JDK copies what is written to memory of its own, which it keeps for the thread: not a whole frame of it. */
     private static final int MOST_AT_ONCE = 64 << 10;
 
+    /**
+     * What compiled code of the JDK's channels loads when it first runs, not what was interpreted before. Loaded
+     * while Sonde is asked about classes, it would hold up the thread that brings the answer.
+     */
+    private static final String[] LOADED_LATE = {
+        "jdk.internal.foreign.MemorySessionImpl", "jdk.internal.access.foreign.MemorySegmentProxy",
+        "jdk.internal.misc.ScopedMemoryAccess$Scope",
+    };
+
     private SocketChannel channel;
 
     /** Called by name: older JDKs cannot load this class. */
@@ -19,6 +28,9 @@ public final class UnixLine implements Line, Lines.Dialled {
 
     @Override
     public Line dial(String path) throws IOException {
+        for (String name : LOADED_LATE) {
+            load(name);
+        }
         channel = SocketChannel.open(StandardProtocolFamily.UNIX);
         try {
             channel.connect(UnixDomainSocketAddress.of(path));
@@ -27,6 +39,14 @@ public final class UnixLine implements Line, Lines.Dialled {
             throw e;
         }
         return this;
+    }
+
+    private static void load(String name) {
+        try {
+            Class.forName(name, false, null);
+        } catch (ClassNotFoundException | LinkageError contained) {
+            // This JDK has no such class.
+        }
     }
 
     @Override

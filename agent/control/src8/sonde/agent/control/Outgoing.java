@@ -9,6 +9,7 @@ final class Outgoing {
     private final ArrayDeque<byte[]> queue = new ArrayDeque<byte[]>();
     private int bytes;
     private boolean writing;
+    private boolean ended;
 
     /** Takes a frame, unless there is no room. A frame that is itself too large goes alone. Never waits. */
     synchronized boolean offer(Frame frame) {
@@ -46,7 +47,7 @@ final class Outgoing {
     /** Gives the next frame to write; null where none came in a while. What was given before is written. */
     synchronized byte[] take(Deadline deadline) {
         written();
-        while (queue.isEmpty() && !deadline.over()) {
+        while (queue.isEmpty() && !ended && !deadline.over()) {
             deadline.await(this);
         }
         byte[] next = queue.poll();
@@ -62,6 +63,12 @@ final class Outgoing {
         while ((writing || !queue.isEmpty()) && !deadline.over() && !lease.over()) {
             deadline.await(this);
         }
+    }
+
+    /** From here on nobody waits for frames to write any more. */
+    synchronized void end() {
+        ended = true;
+        notifyAll();
     }
 
     private void written() {

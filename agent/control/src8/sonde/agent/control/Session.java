@@ -189,6 +189,7 @@ final class Session {
     private void end() {
         commands.end();
         tenure.release();
+        outgoing.end();
         line.close();
     }
 

@@ -17,7 +17,7 @@ final class Live {
             Template.target();
         } catch (Throwable t) {
             try {
-                SondeHooks.fail(token);
+                SondeHooks.fail(token, Template.methodId());
             } catch (StackOverflowError full) {
                 // What was thrown goes on.
             }
