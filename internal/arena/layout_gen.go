@@ -29,6 +29,7 @@ const (
 	layoutFrameTimed      = 0x1 // the clock was read
 	layoutFrameDrawn      = 0x2 // timed for its own sake, not for its parent's
 	layoutFrameFlat       = 0x4 // the thread's place in the tree is not changed by it
+	layoutFrameRoot       = 0x8 // it opened a context
 	layoutBlockVirtual    = 0x1 // virtual threads took turns in this block
 )
 
@@ -90,7 +91,7 @@ const (
 	nodeId        = 0
 	nodeParent    = 4  // ref
 	nodeLastChild = 8  // ref: the child called last
-	nodeActive    = 12 // frames of it on the stack: timed calls under way
+	nodeActive    = 12 // frames of it on the stack, where no tree is kept
 	nodeCalls     = 16
 	nodeTimed     = 24 // calls whose time is in nanos and self
 	nodeNanos     = 32 // by outermost calls
@@ -107,7 +108,7 @@ const (
 	frameFlags   = 4
 	frameStart   = 8  // System.nanoTime
 	frameChild   = 16 // nanoseconds in timed callees so far
-	frameContext = 24 // the thread's context word at entry
+	frameContext = 24 // of one that opened a context: the thread's word before
 )
 
 // spill: the head of a spill table; entries follow.

@@ -10,7 +10,7 @@ type Totals struct {
 	Nanos   uint64 // by outermost calls: a method that calls itself is not counted twice
 	Self    int64  // without timed callees
 	Threw   uint64 // ended with an exception
-	Active  uint64 // under way
+	Active  uint64 // under way, of those that are timed
 	Running uint64 // nanoseconds the outermost of those have taken so far
 	Untimed uint64 // of Calls, those that only the spill table has
 }
@@ -55,6 +55,7 @@ func (s *Summary) of(id uint32) *Totals {
 func (s *Summary) addThread(m memory, block uint64, now int64) {
 	s.Threads++
 	root := m.u32(block + blockRoot)
+	whole := m.outermost(block, root)
 	m.nodes(block, func(ref uint32, node uint64) {
 		if ref == root {
 			return
@@ -63,17 +64,22 @@ func (s *Summary) addThread(m memory, block uint64, now int64) {
 		t := s.of(n.ID)
 		t.Calls += n.Calls
 		t.Timed += n.Timed
-		t.Nanos += n.Nanos
+		if whole[ref] {
+			t.Nanos += n.Nanos
+		}
 		t.Self += n.Self
 		t.Threw += n.Threw
-		t.Active += uint64(n.Active)
 	})
-	outermost := make(map[uint32]bool)
+	running := make(map[uint32]bool)
 	m.stack(block, func(frame Frame) {
-		if frame.Start == 0 || outermost[frame.ID] {
+		if frame.Start == 0 {
 			return
 		}
-		outermost[frame.ID] = true
+		s.of(frame.ID).Active++
+		if running[frame.ID] {
+			return
+		}
+		running[frame.ID] = true
 		s.of(frame.ID).Running += uint64(max(now-frame.Start, 0))
 	})
 }

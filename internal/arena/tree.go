@@ -5,7 +5,6 @@ package arena
 type Node struct {
 	Ref, Parent uint32 // Parent is the root's ref at the top
 	ID          uint32
-	Active      uint32 // calls under way
 	Calls       uint64
 	Timed       uint64 // calls whose time is known
 	Nanos       uint64 // by outermost calls
@@ -13,7 +12,8 @@ type Node struct {
 	Threw       uint64
 }
 
-// A Frame is a call under way.
+// A Frame is a call under way that is timed, or opened a context; calls that are
+// only counted have none.
 type Frame struct {
 	ID    uint32
 	Node  uint32
@@ -83,7 +83,6 @@ func (m memory) node(ref uint32, node uint64) Node {
 		Ref:    ref,
 		Parent: m.u32(node + nodeParent),
 		ID:     m.u32(node + nodeId),
-		Active: m.u32(node + nodeActive),
 		Calls:  m.u64(node + nodeCalls),
 		Timed:  m.u64(node + nodeTimed),
 		Nanos:  m.u64(node + nodeNanos),

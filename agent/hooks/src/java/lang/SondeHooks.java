@@ -198,25 +198,27 @@ public final class SondeHooks {
             if (depth < MOST_FRAMES) {
                 return 0;
             }
-            SondeHooksTree.abandon(b, block, 0); // far deeper than stacks are: the exits of calls never came
+            SondeHooksTree.abandon(b, block, 0, places, place); // far deeper than stacks are: the exits of calls never came
             depth = 0;
             frame = SondeHooksTree.frame(b, block, 0);
         }
         U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
-        U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) + 1);
+        if ((flags & FRAME_FLAT) != 0) {
+            U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) + 1);
+        } else {
+            U.putInt(null, block + BLOCK_CURRENT, ref);
+        }
+        if ((probe & ROOT) != 0) {
+            flags |= FRAME_ROOT;
+            long word = U.getLong(places, place + WORD);
+            U.putLong(null, frame + FRAME_CONTEXT, word);
+            U.putLong(places, place + WORD, word + 1);
+        }
         U.putInt(null, frame + FRAME_NODE, ref);
         U.putInt(null, frame + FRAME_FLAGS, flags);
         U.putLong(null, frame + FRAME_CHILD, 0);
-        if ((flags & FRAME_FLAT) == 0) {
-            U.putInt(null, block + BLOCK_CURRENT, ref);
-        }
         U.putInt(null, block + BLOCK_DRAWN, flags & FRAME_DRAWN);
         U.putInt(null, block + BLOCK_DEPTH, depth + 1);
-        long word = U.getLong(places, place + WORD);
-        U.putLong(null, frame + FRAME_CONTEXT, word);
-        if ((probe & ROOT) != 0) {
-            U.putLong(places, place + WORD, word + 1);
-        }
         long token = (long) epoch << TOKEN_EPOCH_SHIFT | (long) index << TOKEN_PLACE_SHIFT | TOKEN_FRAMED | depth + 1;
         if ((flags & FRAME_TIMED) != 0) {
             token |= TOKEN_CLOCK;
@@ -264,18 +266,25 @@ public final class SondeHooks {
             if (depth > top) {
                 return; // an exit of further out has taken it along
             }
-            SondeHooksTree.abandon(b, block, depth);
+            SondeHooksTree.abandon(b, block, depth, places, place);
         }
         long frame = SondeHooksTree.frame(b, block, depth - 1);
         long node = at(b, U.getInt(null, frame + FRAME_NODE));
-        int active = U.getInt(null, node + NODE_ACTIVE);
         int flags = U.getInt(null, frame + FRAME_FLAGS);
+        boolean outermost = true;
+        if ((flags & FRAME_FLAT) != 0) {
+            int active = U.getInt(null, node + NODE_ACTIVE) - 1;
+            U.putInt(null, node + NODE_ACTIVE, active);
+            outermost = active == 0;
+        } else {
+            U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
+        }
         long nanos = now - U.getLong(null, frame + FRAME_START);
         if ((flags & FRAME_DRAWN) != 0) {
             long self = nanos - U.getLong(null, frame + FRAME_CHILD);
             U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
             U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + self);
-            if (active == 1) {
+            if (outermost) {
                 U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
             }
         }
@@ -290,16 +299,10 @@ public final class SondeHooks {
         if (threw != 0) {
             U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
         }
-        U.putInt(null, node + NODE_ACTIVE, active - 1);
         U.putInt(null, block + BLOCK_DRAWN, drawn);
         U.putInt(null, block + BLOCK_DEPTH, depth - 1);
-        if ((flags & FRAME_FLAT) == 0) {
-            U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
-        }
-        long word = U.getLong(places, place + WORD);
-        long context = U.getLong(null, frame + FRAME_CONTEXT) & CONTEXT;
-        if ((word & CONTEXT) != context) {
-            U.putLong(places, place + WORD, word & ~CONTEXT | context);
+        if ((flags & FRAME_ROOT) != 0) {
+            SondeHooksPlaces.leaveContext(places, place, U.getLong(null, frame + FRAME_CONTEXT));
         }
     }
 

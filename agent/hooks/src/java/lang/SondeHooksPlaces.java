@@ -141,6 +141,11 @@ final class SondeHooksPlaces {
         }
     }
 
+    /** Has as many contexts open as a word says. */
+    static void leaveContext(long[] table, long place, long before) {
+        U.putLong(table, place + WORD, U.getLong(table, place + WORD) & ~CONTEXT | before & CONTEXT);
+    }
+
     /** Changes by how much the calling thread is muted. */
     static void mute(long by) {
         long tid = U.getLong(Thread.currentThread(), TID);

@@ -5,6 +5,7 @@ import static java.lang.SondeHooks.U;
 import static java.lang.SondeHooks.at;
 import static java.lang.SondeHooksPlaces.BLOCK;
 import static java.lang.SondeHooksPlaces.BUSY;
+import static java.lang.SondeHooksPlaces.CONTEXT;
 import static java.lang.SondeHooksPlaces.FRESH;
 import static java.lang.SondeHooksPlaces.LONGS;
 import static java.lang.SondeHooksPlaces.VIRTUAL;
@@ -56,18 +57,24 @@ final class SondeHooksTree {
         long block = b + offset;
         U.putLong(null, block + BLOCK_TID, U.getLong(places, place));
         U.putInt(null, block + BLOCK_OWNERS, U.getInt(null, block + BLOCK_OWNERS) + 1);
-        abandon(b, block, 0); // what a dead owner left
+        abandon(b, block, 0, places, place); // what a dead owner left
         U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, block + BLOCK_ROOT));
-        U.putLong(places, place + WORD, word & ~FRESH);
+        U.putLong(places, place + WORD, word & ~(FRESH | CONTEXT));
         return block;
     }
 
     /** Takes off frames whose exits never came, until depth are left. */
-    static void abandon(long b, long block, int depth) {
+    static void abandon(long b, long block, int depth, long[] places, long place) {
         int top = U.getInt(null, block + BLOCK_DEPTH);
         while (top > depth) {
-            long node = at(b, U.getInt(null, frame(b, block, --top) + FRAME_NODE));
-            U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) - 1);
+            long frame = frame(b, block, --top);
+            if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_ROOT) != 0) {
+                SondeHooksPlaces.leaveContext(places, place, U.getLong(null, frame + FRAME_CONTEXT));
+            }
+            if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_FLAT) != 0) {
+                long node = at(b, U.getInt(null, frame + FRAME_NODE));
+                U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) - 1);
+            }
         }
         U.putInt(null, block + BLOCK_DRAWN, 0);
         U.putInt(null, block + BLOCK_DEPTH, depth);

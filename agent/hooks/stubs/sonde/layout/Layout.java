@@ -29,6 +29,7 @@ public final class Layout {
     public static final int FRAME_TIMED = 0x1;
     public static final int FRAME_DRAWN = 0x2;
     public static final int FRAME_FLAT = 0x4;
+    public static final int FRAME_ROOT = 0x8;
     public static final int BLOCK_VIRTUAL = 0x1;
 
     /** Bytes of a header. */
