@@ -73,7 +73,6 @@ const (
 	blockChunk     = 40 // ref of the newest chunk of nodes
 	blockCurrent   = 44 // ref of the node the thread is in
 	blockRandom    = 48
-	blockDrawn     = 56 // not 0: the innermost frame is timed for its own sake
 	blockFrames    = 64 // refs of the pieces of the stack
 )
 
@@ -104,7 +103,7 @@ const (
 // frame: a call under way.
 const (
 	frameSize    = 32
-	frameNode    = 0
+	frameNode    = 0 // written together with flags
 	frameFlags   = 4
 	frameStart   = 8  // System.nanoTime
 	frameChild   = 16 // nanoseconds in timed callees so far

@@ -172,8 +172,8 @@ public final class SondeHooks {
                 if (skip <= 0) {
                     skip = SondeHooksTree.draw(block, probe);
                     flags = FRAME_TIMED | FRAME_DRAWN;
-                } else if (U.getInt(null, block + BLOCK_DRAWN) != 0) {
-                    flags = FRAME_TIMED; // for its parent's self time
+                } else if (U.getInt(null, block + BLOCK_DEPTH) != 0) {
+                    flags = SondeHooksTree.forParent(b, block);
                 }
                 U.putInt(null, node + NODE_SKIP, skip);
             }
@@ -214,10 +214,8 @@ public final class SondeHooks {
             U.putLong(null, frame + FRAME_CONTEXT, word);
             U.putLong(places, place + WORD, word + 1);
         }
-        U.putInt(null, frame + FRAME_NODE, ref);
-        U.putInt(null, frame + FRAME_FLAGS, flags);
+        U.putLong(null, frame + FRAME_NODE, ref & 0xffffffffL | (long) flags << 32);
         U.putLong(null, frame + FRAME_CHILD, 0);
-        U.putInt(null, block + BLOCK_DRAWN, flags & FRAME_DRAWN);
         U.putInt(null, block + BLOCK_DEPTH, depth + 1);
         long token = (long) epoch << TOKEN_EPOCH_SHIFT | (long) index << TOKEN_PLACE_SHIFT | TOKEN_FRAMED | depth + 1;
         if ((flags & FRAME_TIMED) != 0) {
@@ -269,8 +267,9 @@ public final class SondeHooks {
             SondeHooksTree.abandon(b, block, depth, places, place);
         }
         long frame = SondeHooksTree.frame(b, block, depth - 1);
-        long node = at(b, U.getInt(null, frame + FRAME_NODE));
-        int flags = U.getInt(null, frame + FRAME_FLAGS);
+        long both = U.getLong(null, frame + FRAME_NODE);
+        long node = at(b, (int) both);
+        int flags = (int) (both >>> 32);
         boolean outermost = true;
         if ((flags & FRAME_FLAT) != 0) {
             int active = U.getInt(null, node + NODE_ACTIVE) - 1;
@@ -288,18 +287,13 @@ public final class SondeHooks {
                 U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
             }
         }
-        int drawn = 0;
-        if (depth > 1) {
+        if (depth > 1 && (flags & FRAME_TIMED) != 0) {
             long above = SondeHooksTree.frame(b, block, depth - 2);
-            if ((flags & FRAME_TIMED) != 0) {
-                U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
-            }
-            drawn = U.getInt(null, above + FRAME_FLAGS) & FRAME_DRAWN;
+            U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
         }
         if (threw != 0) {
             U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
         }
-        U.putInt(null, block + BLOCK_DRAWN, drawn);
         U.putInt(null, block + BLOCK_DEPTH, depth - 1);
         if ((flags & FRAME_ROOT) != 0) {
             SondeHooksPlaces.leaveContext(places, place, U.getLong(null, frame + FRAME_CONTEXT));

@@ -12,6 +12,7 @@ import static sonde.layout.Layout.*;
 
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
+import sun.nio.ch.DirectBuffer;
 
 /**
  * What the agent does to the hooks. The agent's work thread alone calls it, except for mute, unmute
@@ -82,9 +83,18 @@ public final class SondeHooksControl {
         }
         SondeHooksPlaces.first = null;
         SondeHooksPlaces.second = null;
-        U.invokeCleaner(mapping);
+        unmap(mapping);
         mapping = null;
         return true;
+    }
+
+    /** Before 12 Unsafe cannot do it; what it then does by itself has been there since 9. */
+    private static void unmap(ByteBuffer arena) {
+        try {
+            U.invokeCleaner(arena);
+        } catch (NoSuchMethodError e) {
+            ((DirectBuffer) (Object) arena).cleaner().clean();
+        }
     }
 
     private static boolean isQuiet(long[] places, long start, long boundNanos) {

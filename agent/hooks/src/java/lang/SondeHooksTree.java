@@ -76,7 +76,6 @@ final class SondeHooksTree {
                 U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) - 1);
             }
         }
-        U.putInt(null, block + BLOCK_DRAWN, 0);
         U.putInt(null, block + BLOCK_DEPTH, depth);
     }
 
@@ -225,6 +224,12 @@ final class SondeHooksTree {
         U.putInt(null, node + NODE_SKIP, (probe & SAMPLED) != 0 ? draw(block, probe) : 0);
         U.putIntRelease(null, at(b, chunk) + CHUNK_USED, used + 1);
         return ref;
+    }
+
+    /** The flags of a call whose own turn it is not: it is timed where its parent is, for the parent's self time. */
+    static int forParent(long b, long block) {
+        long above = frame(b, block, U.getInt(null, block + BLOCK_DEPTH) - 1);
+        return (U.getInt(null, above + FRAME_FLAGS) & FRAME_DRAWN) != 0 ? FRAME_TIMED : 0;
     }
 
     /** A random number of calls, k on average: a fixed stride lies about periodic programs. */

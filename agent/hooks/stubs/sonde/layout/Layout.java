@@ -69,7 +69,6 @@ public final class Layout {
     public static final int BLOCK_CHUNK = 40;
     public static final int BLOCK_CURRENT = 44;
     public static final int BLOCK_RANDOM = 48;
-    public static final int BLOCK_DRAWN = 56;
     public static final int BLOCK_FRAMES = 64;
 
     /** Bytes of a chunk. */
