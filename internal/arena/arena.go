@@ -116,8 +116,15 @@ func (a *Arena) Close() error {
 // Length is how long the arena may become.
 func (a *Arena) Length() int64 { return int64(len(a.memory)) }
 
-// Epoch tells this arena from others a JVM has had.
-func (a *Arena) Epoch() uint32 { return a.memory.u32(headerEpoch) }
+// Epoch tells this arena from others a JVM has had. Like all that follows it
+// reads 0, and writes nothing, where the file was cut short.
+func (a *Arena) Epoch() (epoch uint32) {
+	_ = guard(func() error {
+		epoch = a.memory.u32(headerEpoch)
+		return nil
+	})
+	return epoch
+}
 
 // Owner tells whom the arena belongs to.
 func (a *Arena) Owner() (owner Owner, err error) {
@@ -138,19 +145,45 @@ func (a *Arena) Owner() (owner Owner, err error) {
 
 // Room is how much of the arena is used and how much is allocated.
 func (a *Arena) Room() (used, limit int64) {
-	limit = int64(a.memory.u64(headerLimit))
-	return min(int64(a.memory.u64(headerNext)), limit), limit
+	_ = guard(func() error {
+		allocated := a.memory.allocated()
+		used, limit = int64(min(a.memory.u64(headerNext), allocated)), int64(allocated)
+		return nil
+	})
+	return used, limit
 }
 
 // Raise tells the target that the file is allocated up to a new limit.
-func (a *Arena) Raise(limit int64) { a.memory.put64(headerLimit, uint64(limit)) }
+func (a *Arena) Raise(limit int64) {
+	_ = guard(func() error {
+		a.memory.put64(headerLimit, uint64(limit))
+		return nil
+	})
+}
 
 // AskStop has whoever is in the target take everything out. The arena must be
 // mapped for writing.
-func (a *Arena) AskStop() { a.memory.put32(headerStop, 1) }
+func (a *Arena) AskStop() {
+	_ = guard(func() error {
+		a.memory.put32(headerStop, 1)
+		return nil
+	})
+}
 
 // StopAsked tells whether someone called AskStop.
-func (a *Arena) StopAsked() bool { return a.memory.u32(headerStop) != 0 }
+func (a *Arena) StopAsked() (asked bool) {
+	_ = guard(func() error {
+		asked = a.memory.u32(headerStop) != 0
+		return nil
+	})
+	return asked
+}
 
 // OpenedNanos is the target's System.nanoTime when it opened the arena.
-func (a *Arena) OpenedNanos() int64 { return int64(a.memory.u64(headerOpenedNanos)) }
+func (a *Arena) OpenedNanos() (nanos int64) {
+	_ = guard(func() error {
+		nanos = int64(a.memory.u64(headerOpenedNanos))
+		return nil
+	})
+	return nanos
+}

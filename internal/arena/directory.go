@@ -13,9 +13,6 @@ type Method struct {
 	Name string
 }
 
-// mostLinks bounds how far a chain of pieces is followed.
-const mostLinks = 1 << 22
-
 // Describe adds names to the arena, so that it can be understood without the
 // Sonde that made it.
 func (a *Arena) Describe(methods []Method) error {
@@ -26,27 +23,30 @@ func (a *Arena) Describe(methods []Method) error {
 	for _, method := range methods {
 		fmt.Fprintf(&text, "%d\t%s\n", method.ID, method.Name)
 	}
-	m := a.memory
-	ref := m.take(directorySize + uint64(text.Len()))
-	if ref == 0 {
-		return ErrFull
-	}
-	head := uint64(ref) * layoutUnit
-	m.put32(head+directoryOlder, m.u32(headerDirectory))
-	m.put32(head+directoryBytes, uint32(text.Len()))
-	copy(m[head+directorySize:], text.String())
-	m.put32(headerDirectory, ref)
-	return nil
+	return guard(func() error {
+		m := a.memory
+		ref := m.take(directorySize + uint64(text.Len()))
+		if ref == 0 {
+			return ErrFull
+		}
+		head := uint64(ref) * layoutUnit
+		m.put32(head+directoryOlder, m.u32(headerDirectory))
+		m.put32(head+directoryBytes, uint32(text.Len()))
+		copy(m[head+directorySize:], text.String())
+		m.put32(headerDirectory, ref)
+		return nil
+	})
 }
 
 // Methods lists the methods that were described, in no order.
 func (a *Arena) Methods() (methods []Method, err error) {
 	err = guard(func() error {
+		w := &walk{memory: a.memory}
 		m := a.memory
-		for ref, steps := m.u32(headerDirectory), 0; ref != 0 && steps < mostLinks; steps++ {
+		for ref := m.u32(headerDirectory); ref != 0; {
 			head := m.piece(ref, directorySize)
 			length := uint64(m.u32(head + directoryBytes))
-			m.check(head, directorySize+length)
+			w.meet(ref, directorySize+length)
 			for line := range strings.Lines(string(m[head+directorySize : head+directorySize+length])) {
 				id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 				number, err := strconv.ParseUint(id, 10, 32)

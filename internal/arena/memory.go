@@ -34,9 +34,14 @@ func guard(read func() error) (err error) {
 	return read()
 }
 
-// check ends the reading, by guard, where a piece is not inside the file.
+// allocated is how much of the file may be touched. It grows meanwhile.
+func (m memory) allocated() uint64 { return min(m.u64(headerLimit), uint64(len(m))) }
+
+// check ends the reading, by guard, where a piece is not inside what is
+// allocated.
 func (m memory) check(offset, size uint64) {
-	if offset%layoutUnit != 0 || offset > uint64(len(m)) || size > uint64(len(m))-offset {
+	end := m.allocated()
+	if offset < headerSize || offset%layoutUnit != 0 || offset > end || size > end-offset {
 		panic(fmt.Errorf("%w: a piece of %d bytes at %#x", ErrDamaged, size, offset))
 	}
 }
@@ -44,10 +49,28 @@ func (m memory) check(offset, size uint64) {
 // piece is the checked offset of what a ref names.
 func (m memory) piece(ref uint32, size uint64) uint64 {
 	offset := uint64(ref) * layoutUnit
-	if ref == 0 {
-		panic(fmt.Errorf("%w: a ref of 0", ErrDamaged))
-	}
 	m.check(offset, size)
+	return offset
+}
+
+// A walk is one way through the arena, from piece to piece. Pieces never
+// overlap, so a walk that meets more bytes than there are goes in a circle.
+type walk struct {
+	memory
+	met     uint64 // bytes
+	climbed uint64 // steps from nodes to their parents
+}
+
+// mostClimbed bounds a walk through a tree made to be climbed for ever: it is a
+// few seconds' worth, and far more than the deepest stacks need.
+const mostClimbed = 1 << 30
+
+// meet is piece for one that the walk comes to for the first time.
+func (w *walk) meet(ref uint32, size uint64) uint64 {
+	offset := w.piece(ref, size)
+	if w.met += size; w.met > w.allocated() {
+		panic(fmt.Errorf("%w: its pieces are linked in a circle", ErrDamaged))
+	}
 	return offset
 }
 
@@ -71,9 +94,13 @@ func (m memory) word64(offset uint64) *uint64 {
 // take reserves a piece for Sonde, among the target's; 0 where there is no room.
 func (m memory) take(bytes uint64) uint32 {
 	bytes = (bytes + layoutUnit - 1) / layoutUnit * layoutUnit
-	end := atomic.AddUint64(m.word64(headerNext), bytes)
-	if end > m.u64(headerLimit) || end > uint64(len(m)) {
-		return 0
+	for {
+		begin, end := m.u64(headerNext), m.allocated()
+		if begin < headerSize || begin%layoutUnit != 0 || begin > end || bytes > end-begin {
+			return 0
+		}
+		if atomic.CompareAndSwapUint64(m.word64(headerNext), begin, begin+bytes) {
+			return uint32(begin / layoutUnit)
+		}
 	}
-	return uint32((end - bytes) / layoutUnit)
 }

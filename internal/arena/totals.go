@@ -1,5 +1,7 @@
 package arena
 
+import "fmt"
+
 // CalibrationID is the id of calls the agent makes to learn what calls cost.
 const CalibrationID = 1
 
@@ -27,13 +29,13 @@ type Summary struct {
 func (a *Arena) Sum(now int64) (*Summary, error) {
 	s := &Summary{Methods: make(map[uint32]*Totals)}
 	err := guard(func() error {
-		m := a.memory
-		m.blocks(func(block uint64) { s.addThread(m, block, now) })
-		m.spills(func(id uint32, calls uint64) {
+		w := &walk{memory: a.memory}
+		w.blocks(func(block uint64) { s.addThread(w, block, now) })
+		w.spills(func(id uint32, calls uint64) {
 			s.of(id).Calls += calls
 			s.of(id).Untimed += calls
 		})
-		s.Dropped = m.u64(headerDropped)
+		s.Dropped = w.u64(headerDropped)
 		delete(s.Methods, CalibrationID)
 		return nil
 	})
@@ -52,26 +54,29 @@ func (s *Summary) of(id uint32) *Totals {
 	return t
 }
 
-func (s *Summary) addThread(m memory, block uint64, now int64) {
-	s.Threads++
-	root := m.u32(block + blockRoot)
-	whole := m.outermost(block, root)
-	m.nodes(block, func(ref uint32, node uint64) {
+func (s *Summary) addThread(w *walk, block uint64, now int64) {
+	root := w.u32(block + blockRoot)
+	called := false // more than what the agent calls to calibrate
+	w.nodes(block, func(ref uint32, node uint64) {
 		if ref == root {
 			return
 		}
-		n := m.node(ref, node)
+		n := w.node(ref, node)
+		called = called || n.ID != CalibrationID
 		t := s.of(n.ID)
 		t.Calls += n.Calls
 		t.Timed += n.Timed
-		if whole[ref] {
+		if n.Nanos != 0 && w.isOutermost(n, root) {
 			t.Nanos += n.Nanos
 		}
 		t.Self += n.Self
 		t.Threw += n.Threw
 	})
+	if called {
+		s.Threads++
+	}
 	running := make(map[uint32]bool)
-	m.stack(block, func(frame Frame) {
+	w.stack(block, func(frame Frame) {
 		if frame.Start == 0 {
 			return
 		}
@@ -82,4 +87,23 @@ func (s *Summary) addThread(m memory, block uint64, now int64) {
 		running[frame.ID] = true
 		s.of(frame.ID).Running += uint64(max(now-frame.Start, 0))
 	})
+}
+
+// isOutermost tells whether a node is below no other of the same method: what
+// calls of that one took holds what calls of this one took.
+func (w *walk) isOutermost(n Node, root uint32) bool {
+	for ref, below := n.Parent, n.Ref; ref != root; {
+		if ref >= below { // a node is taken after its parent, so lies behind it
+			panic(fmt.Errorf("%w: a node is its own parent, or above it", ErrDamaged))
+		}
+		if w.climbed++; w.climbed > mostClimbed {
+			panic(fmt.Errorf("%w: no program calls as deep", ErrDamaged))
+		}
+		above := w.piece(ref, nodeSize)
+		if w.u32(above+nodeId) == n.ID {
+			return false
+		}
+		ref, below = w.u32(above+nodeParent), ref
+	}
+	return true
 }

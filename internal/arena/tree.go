@@ -34,47 +34,46 @@ type Thread struct {
 // thread does meanwhile is in the result or not.
 func (a *Arena) Threads() (threads []Thread, err error) {
 	err = guard(func() error {
-		a.memory.blocks(func(block uint64) {
-			threads = append(threads, a.memory.thread(block))
-		})
+		w := &walk{memory: a.memory}
+		w.blocks(func(block uint64) { threads = append(threads, w.thread(block)) })
 		return nil
 	})
 	return threads, err
 }
 
-func (m memory) blocks(visit func(block uint64)) {
-	for ref, steps := m.u32(headerBlocks), 0; ref != 0 && steps < mostLinks; steps++ {
-		block := m.piece(ref, blockSize)
+func (w *walk) blocks(visit func(block uint64)) {
+	for ref := w.u32(headerBlocks); ref != 0; {
+		block := w.meet(ref, blockSize)
 		visit(block)
-		ref = m.u32(block + blockOlder)
+		ref = w.u32(block + blockOlder)
 	}
 }
 
-func (m memory) thread(block uint64) Thread {
+func (w *walk) thread(block uint64) Thread {
 	t := Thread{
-		ID:      m.u64(block + blockTid),
-		Owners:  m.u32(block + blockOwners),
-		Virtual: m.u32(block+blockFlags)&layoutBlockVirtual != 0,
-		Root:    m.u32(block + blockRoot),
+		ID:      w.u64(block + blockTid),
+		Owners:  w.u32(block + blockOwners),
+		Virtual: w.u32(block+blockFlags)&layoutBlockVirtual != 0,
+		Root:    w.u32(block + blockRoot),
 	}
-	m.nodes(block, func(ref uint32, node uint64) {
+	w.nodes(block, func(ref uint32, node uint64) {
 		if ref != t.Root {
-			t.Nodes = append(t.Nodes, m.node(ref, node))
+			t.Nodes = append(t.Nodes, w.node(ref, node))
 		}
 	})
-	m.stack(block, func(frame Frame) { t.Stack = append(t.Stack, frame) })
+	w.stack(block, func(frame Frame) { t.Stack = append(t.Stack, frame) })
 	return t
 }
 
-func (m memory) nodes(block uint64, visit func(ref uint32, node uint64)) {
-	for ref, steps := m.u32(block+blockChunk), 0; ref != 0 && steps < mostLinks; steps++ {
-		chunk := m.piece(ref, chunkSize)
-		used := m.u32(chunk + chunkUsed)
-		m.check(chunk, chunkSize+uint64(used)*nodeSize)
+func (w *walk) nodes(block uint64, visit func(ref uint32, node uint64)) {
+	for ref := w.u32(block + blockChunk); ref != 0; {
+		chunk := w.piece(ref, chunkSize)
+		used := w.u32(chunk + chunkUsed)
+		w.meet(ref, chunkSize+uint64(used)*nodeSize)
 		for i := range used {
 			visit(ref+chunkSize/layoutUnit+i, chunk+chunkSize+uint64(i)*nodeSize)
 		}
-		ref = m.u32(chunk + chunkOlder)
+		ref = w.u32(chunk + chunkOlder)
 	}
 }
 
@@ -93,24 +92,26 @@ func (m memory) node(ref uint32, node uint64) Node {
 
 // stack visits the frames of a thread, which runs on meanwhile: each is whole,
 // but they may not all have been there at one moment.
-func (m memory) stack(block uint64, visit func(Frame)) {
-	depth := min(uint64(m.u32(block+blockDepth)), layoutFirstFrames<<layoutFramePieces)
+func (w *walk) stack(block uint64, visit func(Frame)) {
+	depth := min(uint64(w.u32(block+blockDepth)), layoutFirstFrames<<layoutFramePieces)
 	for piece, at := 0, uint64(0); at < depth && piece < layoutFramePieces; piece++ {
-		ref := m.u32(block + blockFrames + 4*uint64(piece))
+		ref := w.u32(block + blockFrames + 4*uint64(piece))
 		size := uint64(layoutFirstFrames) << piece
 		if ref == 0 {
 			return
 		}
-		frames := m.piece(ref, size*frameSize)
+		frames := w.meet(ref, size*frameSize)
 		for i := uint64(0); i < size && at < depth; i, at = i+1, at+1 {
-			visit(m.frame(frames + i*frameSize))
+			visit(w.frame(frames + i*frameSize))
 		}
 	}
 }
 
+// frame reads the node and the flags in one, as they are written.
 func (m memory) frame(frame uint64) Frame {
-	f := Frame{Node: m.u32(frame + frameNode)}
-	if m.u32(frame+frameFlags)&layoutFrameTimed != 0 {
+	both := m.u64(frame + frameNode)
+	f := Frame{Node: uint32(both)}
+	if both>>(8*(frameFlags-frameNode))&layoutFrameTimed != 0 {
 		f.Start = int64(m.u64(frame + frameStart))
 	}
 	if f.Node != 0 {

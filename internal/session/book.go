@@ -1,7 +1,8 @@
 package session
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -84,26 +85,27 @@ func (b *book) identify(class, name, descriptor string) int32 {
 	return int32(id)
 }
 
-// want finds the first wish that holds a method.
-func (b *book) want(class, name, descriptor string) (Wanted, bool) {
-	for _, w := range b.wanted {
-		if w.Methods.Match(class, name, descriptor) {
-			return w, true
-		}
-	}
-	return Wanted{}, false
-}
-
 // wantClass reports whether a class may hold a method that is wanted.
 func (b *book) wantClass(class string) bool {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	for _, w := range b.wanted {
-		if w.Methods.MatchClass(class) {
-			return true
-		}
+	return wishes(b.wanted).matchClass(class)
+}
+
+// take notes what was chosen: the files to weave from, and what is left alone.
+// It gives the handles of what is to be retransformed.
+func (b *book) take(chosen *selection) []uint32 {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	handles := make([]uint32, 0, len(chosen.picked))
+	for _, c := range chosen.picked {
+		handles = append(handles, c.handle)
+		b.files[c.handle], b.handles[c.handle] = c.file, c.name
 	}
-	return false
+	for _, c := range chosen.left {
+		b.left[LeftAlone{Class: c.name, Reason: c.reason}] = true
+	}
+	return handles
 }
 
 // note keeps what became of a class that was woven.
@@ -124,7 +126,7 @@ func (b *book) note(class string, results []weave.MethodResult) (isNew bool) {
 		m := Method{id, class, strings.Clone(r.Name), strings.Clone(r.Descriptor)}
 		b.methods[id] = m
 		b.fresh = append(b.fresh, arena.Method{ID: id, Name: m.String()})
-		if w, wanted := b.want(m.Class, m.Name, m.Descriptor); wanted {
+		if w, wanted := wishes(b.wanted).find(m.Class, m.Name, m.Descriptor); wanted {
 			b.probes[id] = arena.Probe{ID: id, Flags: w.Flags | arena.On, Period: w.Period}
 		}
 		isNew = true
@@ -146,7 +148,9 @@ func (s *Session) Methods() []Method {
 	for _, m := range s.book.methods {
 		methods = append(methods, m)
 	}
-	sort.Slice(methods, func(i, j int) bool { return methods[i].String() < methods[j].String() })
+	slices.SortFunc(methods, func(a, b Method) int {
+		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(a.Name, b.Name), strings.Compare(a.Descriptor, b.Descriptor))
+	})
 	return methods
 }
 
@@ -158,10 +162,7 @@ func (s *Session) LeftAlone() []LeftAlone {
 	for l := range s.book.left {
 		left = append(left, l)
 	}
-	sort.Slice(left, func(i, j int) bool {
-		a, b := left[i], left[j]
-		return a.Class < b.Class || a.Class == b.Class && (a.Method < b.Method || a.Method == b.Method && a.Reason < b.Reason)
-	})
+	slices.SortFunc(left, compareLeft)
 	return left
 }
 

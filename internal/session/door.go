@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
@@ -101,7 +102,13 @@ func (s *Session) holder() string {
 	return fmt.Sprintf("%s, process %d", s.settings.Command, os.Getpid())
 }
 
+// remark passes on what a user should read. What the agent left alone by itself
+// is also kept with the rest of what was left alone.
 func (s *Session) remark(text string) {
+	if class, reason, ok := strings.Cut(text, " was left alone: "); ok {
+		s.book.leave(class, reason)
+		return
+	}
 	if text != "" && s.settings.Notice != nil {
 		s.settings.Notice(text)
 	}

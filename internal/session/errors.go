@@ -27,7 +27,10 @@ func (e *NoSuchJVM) Error() string {
 	if errors.Is(e.Cause, jvmproc.ErrNoProcess) {
 		return fmt.Sprintf("process %d: there is no such process: sonde ps lists the JVMs there are", e.PID)
 	}
-	return fmt.Sprintf("process %d: %v: sonde ps lists the JVMs there are", e.PID, e.Cause)
+	if errors.Is(e.Cause, jvmproc.ErrNotJVM) {
+		return fmt.Sprintf("process %d: %v: sonde ps lists the JVMs there are", e.PID, jvmproc.ErrNotJVM)
+	}
+	return fmt.Sprintf("%v: sonde ps lists the JVMs there are", e.Cause)
 }
 
 // Unwrap gives what was found instead.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/probe"
@@ -17,11 +15,17 @@ import (
 // batchSize bounds how many classes one pause redefines.
 const batchSize = 1000
 
+// roomPerMethod is what a method's name and its share of the spill table take of
+// the arena, and some more.
+const roomPerMethod = 1 << 10
+
 // An Installation is what putting hooks in took.
 type Installation struct {
 	Batches []Batch
 	Loaded  int // classes of the JVM
 	Matched int // of those, that a pattern names
+	// Unmatched are the patterns, of this call, that name no class that is loaded.
+	Unmatched []Unmatched
 }
 
 // A Batch is one retransformation.
@@ -58,11 +62,15 @@ func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation,
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	installation := &Installation{Loaded: len(classes)}
-	handles, err := s.choose(ctx, classes, installation)
+	s.book.lock.Lock()
+	wishes := wishes(s.book.wanted)
+	s.book.lock.Unlock()
+	chosen, err := s.choose(ctx, classes, wishes)
 	if err != nil {
 		return nil, err
 	}
+	installation := &Installation{Loaded: len(classes), Matched: chosen.matched, Unmatched: unmatched(wanted.Methods, classes)}
+	handles := s.book.take(chosen)
 	for batch := range slices.Chunk(handles, batchSize) {
 		if err := s.install(ctx, batch, installation); err != nil {
 			return installation, err
@@ -88,120 +96,6 @@ func (s *Session) filters() []control.Filter {
 		}
 	}
 	return filters
-}
-
-// choose picks from the loaded classes those to be retransformed.
-func (s *Session) choose(ctx context.Context, classes []control.Class, installation *Installation) ([]uint32, error) {
-	names := make(map[uint32]string)
-	var handles []uint32
-	sample := make(map[uint32]uint32) // a class of each loader
-	loaders := make(map[uint32]uint32)
-	for _, class := range classes {
-		name := strings.ReplaceAll(class.Name, ".", "/")
-		if !s.book.wantClass(name) {
-			continue
-		}
-		installation.Matched++
-		if class.Flags&control.Modifiable == 0 {
-			s.book.leave(name, "the JVM does not let it be changed")
-			continue
-		}
-		if reason := exemption(name); reason != "" {
-			s.book.leave(name, reason)
-			continue
-		}
-		handles = append(handles, class.Handle)
-		names[class.Handle] = name
-		sample[class.Loader] = class.Handle
-		loaders[class.Handle] = class.Loader
-	}
-	blind, err := s.blindLoaders(ctx, sample)
-	if err != nil {
-		return nil, err
-	}
-	handles = slices.DeleteFunc(handles, func(handle uint32) bool {
-		reason := blind[loaders[handle]]
-		if reason != "" {
-			s.book.leave(names[handle], "its class loader does not see the hooks: "+reason)
-		}
-		return reason != ""
-	})
-	return s.fetch(ctx, handles, names)
-}
-
-// blindLoaders asks each loader for the hooks; it gives the reasons of those
-// that do not find them.
-func (s *Session) blindLoaders(ctx context.Context, sample map[uint32]uint32) (map[uint32]string, error) {
-	var ask []uint32
-	loaderOf := make(map[uint32]uint32)
-	for loader, handle := range sample {
-		if loader != 0 {
-			ask = append(ask, handle)
-			loaderOf[handle] = loader
-		}
-	}
-	blind := make(map[uint32]string)
-	if len(ask) == 0 {
-		return blind, nil
-	}
-	seen, err := s.peer.Sees(ctx, ask)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	for handle, reason := range seen {
-		blind[loaderOf[handle]] = reason
-	}
-	return blind, nil
-}
-
-// fetch gets the class files of classes from their loaders, and drops those
-// classes that have no wanted method after all. One without a file stays: what
-// it holds shows when the JVM hands it over.
-func (s *Session) fetch(ctx context.Context, handles []uint32, names map[uint32]string) ([]uint32, error) {
-	if len(handles) == 0 {
-		return nil, nil
-	}
-	var keep []uint32
-	err := s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, _ string) {
-		if file != nil && !s.holdsWanted(names[handle], file) {
-			return
-		}
-		keep = append(keep, handle)
-		s.book.lock.Lock()
-		s.book.files[handle] = slices.Clone(file)
-		s.book.handles[handle] = names[handle]
-		s.book.lock.Unlock()
-	})
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	slices.Sort(keep)
-	return keep, nil
-}
-
-// holdsWanted reports whether a class file has a wanted method with code. A file
-// that cannot be read, or is another class's, decides nothing.
-func (s *Session) holdsWanted(name string, file []byte) bool {
-	class, err := classfile.Parse(file)
-	if err != nil || class.Name() != name {
-		return true
-	}
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
-	for i := range class.Methods {
-		m := &class.Methods[i]
-		method, descriptor, err := class.MemberName(m)
-		if err != nil {
-			return true
-		}
-		if class.Find(m.Attributes, classfile.KindCode) == nil {
-			continue
-		}
-		if _, wanted := s.book.want(name, string(method), string(descriptor)); wanted {
-			return true
-		}
-	}
-	return false
 }
 
 // install has a batch retransformed. Where the JVM refuses it, it is halved
@@ -256,6 +150,7 @@ func (s *Session) switchOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.keeper.provide(int64(len(fresh)) * roomPerMethod)
 	if err := s.arena.Describe(fresh); err != nil {
 		s.remark(fmt.Sprintf("%v: names of methods are missing in it", err))
 	}

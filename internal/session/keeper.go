@@ -46,23 +46,40 @@ func (k *keeper) run() {
 			return
 		case <-tick.C:
 		}
-		used, limit := k.arena.Room()
-		if limit-used >= headroom+used/4 || limit >= k.arena.Length() {
-			continue
-		}
-		wanted := min(limit+max(stepSize, used/2), k.arena.Length())
-		if err := k.file.Grow(wanted); err != nil {
-			k.fail(err)
+		if !k.look() {
 			return
 		}
-		k.arena.Raise(k.file.Allocated())
 	}
 }
 
-func (k *keeper) fail(err error) {
+// look allocates more where little is left; false where that cannot be.
+func (k *keeper) look() bool {
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	k.full = err
+	used, limit := k.arena.Room()
+	if limit-used >= headroom+used/4 || limit >= k.arena.Length() {
+		return k.full == nil
+	}
+	return k.grow(limit + max(stepSize, used/2))
+}
+
+// provide allocates what is about to be taken at once, which may be more than
+// the target needs meanwhile.
+func (k *keeper) provide(bytes int64) {
+	k.lock.Lock()
+	defer k.lock.Unlock()
+	if used, limit := k.arena.Room(); k.full == nil && limit-used < bytes+headroom && limit < k.arena.Length() {
+		k.grow(used + bytes + headroom)
+	}
+}
+
+// grow is called with the lock held.
+func (k *keeper) grow(wanted int64) bool {
+	if k.full = k.file.Grow(min(wanted, k.arena.Length())); k.full != nil {
+		return false
+	}
+	k.arena.Raise(k.file.Allocated())
+	return true
 }
 
 // Full says why the arena does not grow any more; nil while it does.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,21 +46,25 @@ type Session struct {
 	switches sync.Mutex // held while a switch table is made and sent
 }
 
-// ErrEnded says that someone else ended the session.
-var ErrEnded = errors.New("the session was ended from outside")
+// How a session can end that was not closed.
+var (
+	ErrEnded  = errors.New("the session was ended from outside")
+	ErrExited = errors.New("it has ended") // the JVM
+)
 
 // Open enters a JVM: afterwards the agent is there, an arena is mapped, and
 // nothing is woven yet.
-func Open(ctx context.Context, pid int, settings Settings) (s *Session, err error) {
+func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err error) {
 	jvm, err := jvmproc.Local.Inspect(pid)
 	if err != nil {
 		return nil, &NoSuchJVM{PID: pid, Cause: err}
 	}
-	s = &Session{settings: settings, jvm: jvm}
+	s := &Session{settings: settings, jvm: jvm}
 	s.book.init()
+	begun := s // what is returned in an error's place is nil
 	defer func() {
 		if err != nil {
-			s.abandon()
+			begun.abandon()
 		}
 	}()
 	class, method := agent.LiveTemplate()
@@ -122,10 +127,20 @@ func (s *Session) Err() error {
 		return nil
 	case s.arena != nil && s.arena.StopAsked():
 		return fmt.Errorf("%w: the hooks are out (sonde undo)", ErrEnded)
-	case !jvmproc.Local.Same(s.jvm):
-		return fmt.Errorf("process %d has ended: %w", s.jvm.PID, err)
+	case hasExited(s.jvm):
+		return fmt.Errorf("process %d: %w (%w)", s.jvm.PID, ErrExited, err)
 	}
 	return s.explain(err)
+}
+
+// hasExited also knows a process that is ending, or that nobody has waited for:
+// the kernel takes its memory before it closes its sockets.
+func hasExited(jvm *jvmproc.JVM) bool {
+	if !jvmproc.Local.Same(jvm) {
+		return true
+	}
+	_, err := jvmproc.Local.Inspect(jvm.PID)
+	return errors.Is(err, jvmproc.ErrNoProcess) || errors.Is(err, jvmproc.ErrNotJVM)
 }
 
 // Sum is what was measured so far. It works also when the JVM, or the session,
@@ -155,10 +170,7 @@ func (s *Session) Close(ctx context.Context) (Farewell, error) {
 	before, _ := s.meter.Read() // a reading of nothing has a cost that is not known
 	restored, err := s.peer.Bye(ctx)
 	after, _ := s.meter.Read()
-	farewell := Farewell{Restored: restored, Took: time.Since(begin), Pause: before.Until(after), Remarks: restored.Remarks}
-	if err == nil && !restored.Unmapped {
-		farewell.Remarks = append(farewell.Remarks, "a thread did not leave its hook in time: the arena stays mapped")
-	}
+	farewell := Farewell{Restored: restored, Took: time.Since(begin), Pause: before.Until(after), Remarks: digest(restored.Remarks)}
 	s.keeper.stop()
 	s.meter.Close()
 	if removal := s.foothold.Remove(); removal != nil {
@@ -170,8 +182,32 @@ func (s *Session) Close(ctx context.Context) (Farewell, error) {
 	return farewell, nil // a JVM that is gone, or was undone by another, needs nothing more
 }
 
+// erroneous is how the JVM refuses to change a class whose static initialiser
+// has failed.
+const erroneous = "class redefinition failed: invalid class"
+
+// digest makes one remark of those that say the same of many classes.
+func digest(remarks []string) []string {
+	var kept []string
+	failed := 0
+	for _, remark := range remarks {
+		if strings.HasSuffix(remark, erroneous) {
+			failed++
+			continue
+		}
+		kept = append(kept, remark)
+	}
+	if failed > 0 {
+		kept = append(kept, fmt.Sprintf("%d classes whose static initialiser has failed stay as they are: the JVM runs nothing of them", failed))
+	}
+	return kept
+}
+
 // Release forgets what was measured.
-func (s *Session) Release() error { return s.arena.Close() }
+func (s *Session) Release() error {
+	s.keeper.stop() // it reads the arena, also in a session that nobody closed
+	return s.arena.Close()
+}
 
 // abandon undoes what a failed Open began.
 func (s *Session) abandon() {

@@ -67,18 +67,10 @@ func (s *Session) mayWeave(class control.Transform) bool {
 func (s *Session) weaveBytes(name string, class []byte) (woven []byte, isNew bool, err error) {
 	weaver := s.weavers.Get().(*weave.Weaver)
 	defer s.weavers.Put(weaver)
-	templates := []*weave.Template{s.template}
 	s.book.lock.Lock()
-	wanted := s.book.wanted
+	wanted := wishes(s.book.wanted)
 	s.book.lock.Unlock()
-	result, err := weaver.Append(nil, class, func(m weave.MethodInfo) []*weave.Template {
-		for _, w := range wanted {
-			if m.HasCode && w.Methods.Match(m.Class, m.Name, m.Descriptor) {
-				return templates
-			}
-		}
-		return nil
-	})
+	result, err := weaver.Append(nil, class, s.picker(wanted))
 	if err != nil || len(result.Methods) == 0 {
 		return nil, false, err
 	}

@@ -38,8 +38,8 @@ type Cost struct {
 	Elapsed time.Duration
 
 	Safepoints int           // how often all threads were stopped
-	Pause      time.Duration // for how long in all, the wait until all stood still with it
-	PauseSync  time.Duration // that wait alone
+	Pause      time.Duration // for how long in all, with the wait until the last stood still
+	PauseSync  time.Duration // that wait alone, in which others still ran
 	// Longest lies between these. They meet where there was one safepoint.
 	LongestAtLeast, LongestAtMost time.Duration
 

@@ -23,6 +23,7 @@ const (
 	Loading      = "loading"      // loaders that delegate, that isolate, that confine
 	Reflected    = "reflected"    // annotations, generics, records, parameter names
 	Neighbour    = "neighbour"    // a class that the other agent changes too
+	Library      = "library"      // methods of the JDK, called a known number of times
 	Hammer       = "hammer"       // tiny methods called as fast as they can be
 )
 
@@ -33,7 +34,7 @@ const (
 )
 
 // Everyday lists the workloads that can run together on every JDK, without the
-// one that would drown the others.
+// one that would drown the others, and the one whose methods are not its own.
 var Everyday = []string{
 	Calls, Shapes, Dynamic, Construction, Recursion, Exceptions, Blocking, Threads, Loading, Reflected, Neighbour,
 }
@@ -82,7 +83,7 @@ func compiledWith(workloads []string) []string {
 	if slices.Contains(workloads, Modular) || slices.Contains(workloads, Virtual) {
 		return workloads
 	}
-	return append(slices.Clone(Everyday), Hammer)
+	return append(slices.Clone(Everyday), Library, Hammer)
 }
 
 // flags leaves parameter names out unless Reflected wants them: programs differ

@@ -1,0 +1,139 @@
+package arena
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAnArenaTellsItsOwnerToWhoeverOpensIt(t *testing.T) {
+	owner := Owner{Target: 4711, TargetStart: 99, Sonde: 12, Command: strings.Repeat("x", 600), Opened: time.Unix(5, 7)}
+	file := newFile(t, 1<<16)
+	a, err := Create(file, 1<<15, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	b, err := Open(file, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	owner.Command = owner.Command[:512]
+	if have, err := b.Owner(); err != nil || have != owner {
+		t.Errorf("%+v, %v", have, err)
+	}
+	if b.Epoch() == 0 || b.Epoch() != a.Epoch() || b.Epoch() > layoutMostEpoch {
+		t.Errorf("epochs %d and %d", a.Epoch(), b.Epoch())
+	}
+	if used, limit := b.Room(); used != headerSize || limit != 1<<15 || b.Length() != 1<<16 {
+		t.Errorf("room %d of %d of %d", used, limit, b.Length())
+	}
+	b.AskStop()
+	if !a.StopAsked() {
+		t.Error("what one asks the other does not see")
+	}
+}
+
+func TestWhatIsNoArenaIsRefused(t *testing.T) {
+	for name, spoil := range map[string]func(memory){
+		"another magic":   func(m memory) { m[0]++ },
+		"another version": func(m memory) { m.put32(headerVersion, layoutVersion+1) },
+		"another length":  func(m memory) { m.put64(headerLength, 1<<15) },
+	} {
+		file := newFile(t, 1<<16)
+		a, err := Create(file, 1<<16, Owner{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil(a.memory)
+		_ = a.Close()
+		if _, err := Open(file, false); !errors.Is(err, ErrNotArena) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Open(newFile(t, headerSize-1), false); !errors.Is(err, ErrNotArena) {
+		t.Errorf("a file too short: %v", err)
+	}
+	for _, limit := range []int64{headerSize - 1, 1<<16 + 1} {
+		if _, err := Create(newFile(t, 1<<16), limit, Owner{}); err == nil {
+			t.Errorf("a limit of %d was accepted", limit)
+		}
+	}
+}
+
+func TestNamesAddUp(t *testing.T) {
+	a := newArena(t, 1<<16, 1<<13)
+	first := []Method{{2, "a.B.c()V"}, {1<<32 - 1, "a.B.<init>()V"}}
+	second := []Method{{3, "ä.Ö.ü(I)V"}}
+	for _, methods := range [][]Method{first, nil, second} {
+		if err := a.Describe(methods); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := a.Methods(); err != nil || !slices.Equal(have, append(second, first...)) {
+		t.Errorf("%v, %v", have, err)
+	}
+}
+
+func TestAFullArenaSaysSoAndLosesNothing(t *testing.T) {
+	a := newArena(t, 1<<16, 1<<13)
+	long := []Method{{2, strings.Repeat("x", 1<<13)}}
+	if err := a.Describe(long); !errors.Is(err, ErrFull) {
+		t.Errorf("names: %v", err)
+	}
+	if err := a.MakeSpill(1 << 10); !errors.Is(err, ErrFull) {
+		t.Errorf("spill table: %v", err)
+	}
+	if used, _ := a.Room(); used != headerSize {
+		t.Errorf("what found no room took %d bytes", used-headerSize)
+	}
+	a.Raise(1 << 15)
+	if err := a.Describe(long); err != nil {
+		t.Errorf("after more was allocated: %v", err)
+	}
+}
+
+// TestAFileCutShortIsDamaged takes the pages away under the mapping: touching
+// them is a SIGBUS.
+func TestAFileCutShortIsDamaged(t *testing.T) {
+	for name, left := range map[string]int64{"to nothing": 0, "behind its header": headerSize} {
+		t.Run(name, func(t *testing.T) {
+			file := newFile(t, 1<<20)
+			a, err := Create(file, 1<<20, Owner{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = a.Close() }()
+			m := &model{t: t, arena: a}
+			m.thread(1, false).enter(2, On|Timed)
+			if err := errors.Join(a.MakeSpill(64), a.Describe([]Method{{2, "a.b()V"}})); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(file.Name(), left); err != nil {
+				t.Fatal(err)
+			}
+			_, summing := a.Sum(0)
+			_, threads := a.Threads()
+			_, methods := a.Methods()
+			for what, err := range map[string]error{
+				"Sum": summing, "Threads": threads, "Methods": methods,
+				"Describe": a.Describe([]Method{{3, "c.d()V"}}), "MakeSpill": a.MakeSpill(64),
+			} {
+				if !errors.Is(err, ErrDamaged) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			a.Raise(1 << 20)
+			a.AskStop()
+			_, _ = a.Owner()
+			a.Room()
+			if left == 0 && (a.StopAsked() || a.Epoch() != 0 || a.OpenedNanos() != 0) {
+				t.Error("there is something in an empty file")
+			}
+		})
+	}
+}

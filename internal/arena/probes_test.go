@@ -1,0 +1,81 @@
+package arena
+
+import (
+	"math/rand"
+	"testing"
+)
+
+// search is how SondeHooks.enter finds its setting, with a bound that it does
+// without.
+func search(t *testing.T, table []uint64, id uint32) (setting uint32, found bool) {
+	t.Helper()
+	if len(table) == 0 {
+		return 0, false
+	}
+	mask := uint32(len(table) - 1)
+	at := id & mask
+	for range table {
+		switch word := table[at]; {
+		case uint32(word>>32) == id:
+			return uint32(word), true
+		case word == 0:
+			return 0, false
+		}
+		at = (at + 1) & mask
+	}
+	t.Fatalf("the search for %d does not end", id)
+	return 0, false
+}
+
+func TestHooksFindTheirSettingsAndNoOthers(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	for _, size := range []int{1, 2, 3, 4, 5, 7, 8, 9, 100, 1000, 5000} {
+		for _, spread := range []uint32{2 * uint32(size), 1 << 16, 1<<32 - 1} { // dense ids collide, and wrap round
+			probes := make(map[uint32]Probe)
+			for len(probes) < size {
+				id := 1<<32 - 1 - random.Uint32()%spread
+				if !ReservedID(id) {
+					probes[id] = Probe{id, Flags(random.Intn(64)), uint32(random.Intn(1 << 23))}
+				}
+			}
+			var list []Probe
+			for _, probe := range probes {
+				list = append(list, probe)
+			}
+			table, err := SwitchTable(list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(table); n&(n-1) != 0 || n < 2*size {
+				t.Fatalf("a table of %d words for %d probes", n, size)
+			}
+			for id, probe := range probes {
+				setting, found := search(t, table, id)
+				if !found || Flags(setting) != probe.Flags || setting>>layoutPeriodShift != probe.Period {
+					t.Fatalf("%+v is found as %#x, %v", probe, setting, found)
+				}
+				if other := id ^ 1<<uint(random.Intn(32)); probes[other].ID == 0 && other != 0 {
+					if _, found := search(t, table, other); found {
+						t.Fatalf("%d is found, and is not there", other)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestImpossibleProbesAreRefused(t *testing.T) {
+	for name, probes := range map[string][]Probe{
+		"id 0":           {{ID: 0}},
+		"calibration":    {{ID: CalibrationID}},
+		"an id twice":    {{ID: 5}, {ID: 6}, {ID: 5}},
+		"a giant period": {{ID: 5, Period: 1 << 23}},
+	} {
+		if _, err := SwitchTable(probes); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+	if table, err := SwitchTable(nil); table != nil || err != nil {
+		t.Errorf("no probes: %v, %v", table, err)
+	}
+}

@@ -1,0 +1,60 @@
+package session
+
+import (
+	"math"
+	"strconv"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+func TestMethodsThatShareAnIDGetTheirOwn(t *testing.T) {
+	var b book
+	b.init()
+	natural := uint32(weave.MethodID("a/B", "m", "()V"))
+	// Others have what would be its id, and the one behind that.
+	b.names[natural], b.names[natural+1] = "x/Y.one()V", "x/Y.two()V"
+	got := uint32(b.identify("a/B", "m", "()V"))
+	if got == natural || got == natural+1 || arena.ReservedID(got) {
+		t.Errorf("id %#x, taken are %#x and the next", got, natural)
+	}
+	if again := uint32(b.identify("a/B", "m", "()V")); again != got {
+		t.Errorf("id %#x, asked again %#x", got, again)
+	}
+	if b.names[got] != "a/B.m()V" {
+		t.Errorf("id %#x is %s", got, b.names[got])
+	}
+}
+
+// TestNoMethodHasAReservedID finds a method whose id is among the last, and has
+// others have all that come behind: the search begins anew, past what is reserved.
+func TestNoMethodHasAReservedID(t *testing.T) {
+	const last = 1 << 12
+	name, natural := "", uint32(0)
+	for i := 0; natural <= math.MaxUint32-last; i++ {
+		name = "m" + strconv.Itoa(i)
+		natural = uint32(weave.MethodID("a/B", name, "()V"))
+	}
+	var b book
+	b.init()
+	for id := natural; id != 0; id++ {
+		b.names[id] = "x/Y.z()V"
+	}
+	if !arena.ReservedID(0) || !arena.ReservedID(arena.CalibrationID) {
+		t.Error("no id, or that of calibration, is not reserved")
+	}
+	if got := uint32(b.identify("a/B", name, "()V")); arena.ReservedID(got) || got >= natural {
+		t.Errorf("id %#x where all from %#x on are taken", got, natural)
+	}
+}
+
+func TestIDsAreTheSameInEverySession(t *testing.T) {
+	var one, other book
+	one.init()
+	other.init()
+	other.identify("c/D", "n", "()V")
+	if a, b := one.identify("a/B", "m", "(I)V"), other.identify("a/B", "m", "(I)V"); a != b {
+		t.Errorf("ids %#x and %#x", a, b)
+	}
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/test/live"
+)
+
+func TestAHeldJVMIsRefusedToOthers(t *testing.T) {
+	byDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+		p := live.Start(t, jdk, door, live.Calls)
+		p.Run(1)
+		first := open(t, p)
+		put(t, first, arena.On, "calls.**")
+		second, err := Open(t.Context(), p.PID, Settings{Command: "sonde other"})
+		var held *HeldError
+		if !errors.As(err, &held) || second != nil {
+			t.Fatalf("a second session: %v, %v", second, err)
+		}
+		if want := fmt.Sprintf("sonde test, process %d", os.Getpid()); held.Holder != want || held.PID != p.PID {
+			t.Errorf("held by %q in process %d, want %q in %d", held.Holder, held.PID, want, p.PID)
+		}
+		for _, part := range []string{held.Holder, fmt.Sprintf("sonde undo %d", p.PID)} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q does not tell %q", err, part)
+			}
+		}
+		p.Run(1)
+		if calls := told(t, first, "calls.Plain.addInts").Calls; calls != 10 || first.Err() != nil {
+			t.Errorf("the first session counted %d calls, want 10: %v", calls, first.Err())
+		}
+		if _, err := first.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		next := open(t, p)
+		put(t, next, arena.On, "calls.**")
+		p.Run(1)
+		if calls := told(t, next, "calls.Plain.addInts").Calls; calls != 10 {
+			t.Errorf("the next session counted %d calls, want 10", calls)
+		}
+	})
+}
+
+func TestWhatIsNoJVMIsRefused(t *testing.T) {
+	const none = 1 << 23 // above every process id
+	_, err := Open(t.Context(), none, Settings{})
+	var refused *NoSuchJVM
+	if !errors.As(err, &refused) || !errors.Is(err, jvmproc.ErrNoProcess) || !strings.Contains(err.Error(), "sonde ps") {
+		t.Errorf("no process: %v", err)
+	}
+	_, err = Open(t.Context(), os.Getpid(), Settings{})
+	if !errors.As(err, &refused) || errors.Is(err, jvmproc.ErrNoProcess) || !strings.Contains(err.Error(), "sonde ps") {
+		t.Errorf("this process: %v", err)
+	}
+}

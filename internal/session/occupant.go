@@ -1,0 +1,165 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/foothold"
+)
+
+// An Occupant is a Sonde that holds a JVM, seen by another: its arena is a file
+// that the JVM has mapped, and says what there is to know.
+type Occupant struct {
+	arena.Owner
+	Alive jvmproc.Answer // whether the Sonde lives; the hooks of one that does not go by themselves, with its lease
+	JVM   *jvmproc.JVM
+	Path  string // of the arena, as the JVM sees it
+	arena *arena.Arena
+	clock int64
+}
+
+// An UnreachableError is an arena that a JVM has mapped and that cannot be read.
+type UnreachableError struct {
+	PID   int
+	Path  string
+	Cause error
+}
+
+func (e *UnreachableError) Error() string {
+	switch {
+	case errors.Is(e.Cause, os.ErrNotExist):
+		return fmt.Sprintf("process %d has %s mapped, whose file is gone: Sonde has left but a thread was still in a hook; the next sonde count takes it out", e.PID, e.Path)
+	case errors.Is(e.Cause, os.ErrPermission):
+		return fmt.Sprintf("process %d has %s mapped, which is another user's: be that user, or root", e.PID, e.Path)
+	case errors.Is(e.Cause, arena.ErrNotArena):
+		return fmt.Sprintf("process %d has %s mapped: %v: use the sonde that made it", e.PID, e.Path, e.Cause)
+	}
+	return fmt.Sprintf("process %d has %s mapped, which cannot be read: %v", e.PID, e.Path, e.Cause)
+}
+
+// Unwrap gives why it cannot be read.
+func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// Occupants finds the Sondes in a JVM; to stop one it must be opened for
+// writing. The caller closes them. Those that cannot be reached are told apart.
+func Occupants(ctx context.Context, jvm *jvmproc.JVM, writable bool) (all []*Occupant, failed []*UnreachableError, err error) {
+	found, err := foothold.Find(jvm)
+	if err != nil || len(found.Arenas) == 0 {
+		return nil, nil, err
+	}
+	processes, err := jvmproc.Local.Processes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range found.Arenas {
+		o, err := visit(jvm, name, writable)
+		if err != nil {
+			failed = append(failed, &UnreachableError{jvm.PID, name, err})
+			continue
+		}
+		o.Alive = o.isAlive(processes)
+		all = append(all, o)
+	}
+	return all, failed, nil
+}
+
+func visit(jvm *jvmproc.JVM, name string, writable bool) (*Occupant, error) {
+	// The file is another's, who could have put anything in its place.
+	mode := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	if writable {
+		mode = unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	}
+	file, err := jvmproc.Local.OpenInside(jvm.PID, name, mode)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // the mapping stays
+	mapped, err := arena.Open(file, writable)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := mapped.Owner()
+	if err != nil {
+		_ = mapped.Close()
+		return nil, err
+	}
+	return &Occupant{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: clockAhead(mapped.OpenedNanos())}, nil
+}
+
+// isAlive looks for a process that has the owner's number and the arena: the
+// number alone may be a later process's.
+func (o *Occupant) isAlive(processes []jvmproc.Process) jvmproc.Answer {
+	holds := func(p jvmproc.Process) bool {
+		return p.PID != o.JVM.PID && slices.Contains(p.Numbers, o.Sonde) &&
+			slices.ContainsFunc(p.Arenas, func(name string) bool { return path.Base(name) == path.Base(o.Path) })
+	}
+	hidden := func(p jvmproc.Process) bool { return slices.Contains(p.Numbers, o.Sonde) && p.Mounts == "" }
+	switch {
+	case slices.ContainsFunc(processes, holds):
+		return jvmproc.Yes
+	case slices.ContainsFunc(processes, hidden) || !jvmproc.Local.SeesAll():
+		return jvmproc.Unknown
+	}
+	return jvmproc.No
+}
+
+// Sum is what was measured so far.
+func (o *Occupant) Sum() (*arena.Summary, error) { return o.arena.Sum(monotonic() + o.clock) }
+
+// Methods are those that have hooks.
+func (o *Occupant) Methods() ([]arena.Method, error) { return o.arena.Methods() }
+
+// Room is how much of the arena is used and how much is allocated.
+func (o *Occupant) Room() (used, limit int64) { return o.arena.Room() }
+
+// Close lets go of the arena.
+func (o *Occupant) Close() { _ = o.arena.Close() }
+
+// ErrStays says that a JVM did not let go of an arena in time.
+var ErrStays = errors.New("the hooks were not taken out in time")
+
+const (
+	evictLimit = 60 * time.Second
+	lookEvery  = 50 * time.Millisecond
+)
+
+// Evict has the agent take everything out, and waits until the JVM has let go
+// of the arena, or has ended. The occupant must have been opened for writing.
+func (o *Occupant) Evict(ctx context.Context) error {
+	o.arena.AskStop()
+	return AwaitDeparture(ctx, o.JVM, o.Path)
+}
+
+// AwaitDeparture waits until a JVM has let go of an arena, or has ended. Where
+// that takes too long it returns ErrStays.
+func AwaitDeparture(ctx context.Context, jvm *jvmproc.JVM, path string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, evictLimit, ErrStays)
+	defer cancel()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		found, err := foothold.Find(jvm)
+		switch {
+		case errors.Is(err, jvmproc.ErrNoProcess) || errors.Is(err, jvmproc.ErrNotJVM) || errors.Is(err, foothold.ErrGone):
+			return nil
+		case err != nil:
+			return err
+		case !slices.Contains(found.Arenas, path):
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
