@@ -57,11 +57,7 @@ func ps(ctx context.Context, s streams, host jvmproc.Host, asJSON bool) error {
 	case len(jvms) == 0:
 		_, _ = fmt.Fprintln(s.err, "no JVM is running"+asFarAsSeen())
 	default:
-		width := 0
-		if file, ok := s.out.(*os.File); ok {
-			width = terminalWidth(file)
-		}
-		writeTable(out, jvmRows(jvms), width)
+		writeTable(out, psColumns, jvmRows(jvms), s.outWidth())
 		writeReasons(out, jvms)
 	}
 	return out.Flush()

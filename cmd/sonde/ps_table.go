@@ -7,16 +7,12 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 )
 
 // psColumns are the titles, with numbers to the right.
-var psColumns = []struct {
-	title string
-	right bool
-}{
+var psColumns = []column{
 	{"PID", true},
 	{"USER", false},
 	{"JDK", false},
@@ -42,52 +38,6 @@ func jvmRows(jvms []*jvmproc.JVM) [][]string {
 		})
 	}
 	return rows
-}
-
-// writeTable aligns columns; the last is cut at its beginning to fit a terminal
-// of a width, as a class's own name comes at its end.
-func writeTable(w io.Writer, rows [][]string, width int) {
-	last := len(psColumns) - 1
-	widths := make([]int, last)
-	for i := range widths {
-		widths[i] = len(psColumns[i].title)
-		for _, row := range rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
-	}
-	used := 0
-	for _, n := range widths {
-		used += n + 2
-	}
-	titles := make([]string, len(psColumns))
-	for i := range titles {
-		titles[i] = psColumns[i].title
-	}
-	for _, row := range append([][]string{titles}, rows...) {
-		var line strings.Builder
-		for i, n := range widths {
-			gap := strings.Repeat(" ", n-utf8.RuneCountInString(row[i]))
-			if psColumns[i].right {
-				line.WriteString(gap + row[i] + "  ")
-			} else {
-				line.WriteString(row[i] + gap + "  ")
-			}
-		}
-		line.WriteString(keepEnd(row[last], width, used))
-		_, _ = fmt.Fprintln(w, line.String())
-	}
-}
-
-// keepEnd cuts the beginning of a text that does not fit behind what is used of
-// a terminal's width, unless too little would stay to be of use.
-func keepEnd(text string, width, used int) string {
-	const least = 12
-	runes := []rune(text)
-	room := max(width-used, least)
-	if width == 0 || len(runes) <= room {
-		return text
-	}
-	return "…" + string(runes[len(runes)-room+1:])
 }
 
 // writeReasons says beneath the table, once for each reason, why something is

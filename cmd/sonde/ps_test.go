@@ -112,7 +112,7 @@ func TestPsTable(t *testing.T) {
 		{PID: 13, User: "u", Started: started, Attach: yes, Agents: off, Inside: jvmproc.Inside, Main: "M"},
 	}
 	var out strings.Builder
-	writeTable(&out, jvmRows(jvms), 81)
+	writeTable(&out, psColumns, jvmRows(jvms), 81)
 	writeReasons(&out, jvms)
 	want := ` PID  USER  JDK        UPTIME     HEAP  ATTACH  AGENTS  INSIDE   MAIN
    7  root  17.0.15     1d02h  3M/2.0G  yes     yes     standby  ….acme.shop.Main

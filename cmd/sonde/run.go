@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,14 @@ const (
 type streams struct {
 	out, err io.Writer
 	width    int // columns of the terminal err is, 0 where it is none
+}
+
+// outWidth is the number of columns of the terminal out is, 0 where it is none.
+func (s streams) outWidth() int {
+	if file, ok := s.out.(*os.File); ok {
+		return terminalWidth(file)
+	}
+	return 0
 }
 
 // usageError is a command line that asks for nothing that can be done.
@@ -76,9 +86,12 @@ func newRoot(s streams, started *bool) *cobra.Command {
 		Use:   "sonde",
 		Short: "Instrument Java programs",
 		Long: `Sonde instruments Java programs: it splices code of yours, or of its own,
-around any method of any class.
+around any method of any class, in files or in programs that run.
 
-Start with:
+Start with, for a program that runs:
+  sonde ps
+  sonde count 4711 'com.acme.**'
+and for files:
   sonde instrument app.jar -o app-timed.jar --template timed --match 'com.acme.**'
   sonde dump app.jar --method com.acme.Order.pay --diff app-timed.jar`,
 		SilenceErrors:     true,
@@ -88,8 +101,30 @@ Start with:
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newInstrument(s), newDump(s), newPs(s), newRuntimeJar(s), newVersion(s))
+	root.AddCommand(
+		newPs(s), newDoctor(s), newCount(s), newStatus(s), newUndo(s), newAgentJar(s),
+		newInstrument(s), newDump(s), newRuntimeJar(s), newVersion(s),
+	)
 	return root
+}
+
+// processNumber reads the argument that names a JVM.
+func processNumber(text string) (int, error) {
+	pid, err := strconv.Atoi(text)
+	if err != nil || pid <= 0 {
+		return 0, usage("%q is no process number: sonde ps lists the JVMs there are", text)
+	}
+	return pid, nil
+}
+
+// atLeast demands a number of arguments at least, named in the error.
+func atLeast(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usage("%s is missing", names[len(args)])
+		}
+		return nil
+	}
 }
 
 // exactly demands a number of arguments, named in the error.

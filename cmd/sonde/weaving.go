@@ -195,7 +195,7 @@ func (j *job) verdict(input string, strict bool) error {
 		return fmt.Errorf("%s: nothing written, as no class can be read; the first: %s: %s", input, j.left[0].Path, j.left[0].Reason)
 	}
 	if j.woven == 0 && j.codeless == 0 && len(j.left) == 0 {
-		return fmt.Errorf("%s: no method matches %s: nothing written%s", input, patternList(j.patterns.Includes()), j.advice())
+		return fmt.Errorf("%s: no method matches %s: nothing written%s", input, patternList(j.patterns.Includes()), advice(j.patterns.Includes()))
 	}
 	if strict && len(j.left) > 0 {
 		first := &j.left[0]
@@ -223,8 +223,8 @@ func (j *job) sortLeft() {
 
 // advice is for the commonest slip, a pattern that names a package's classes
 // but no method.
-func (j *job) advice() string {
-	for _, p := range j.patterns.Includes() {
+func advice(patterns []*probe.Pattern) string {
+	for _, p := range patterns {
 		if rest, ok := strings.CutSuffix(p.String(), ".*"); ok && !strings.HasSuffix(rest, "*") {
 			return fmt.Sprintf(" (the last name is a method: %s.** takes every class of the package %s)", rest, rest)
 		}

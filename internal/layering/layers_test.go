@@ -56,13 +56,16 @@ var layers = map[string][]string{
 
 	// The program that ships.
 	"cmd/sonde": {
-		"agent", "classfile", "classfile/code", "classfile/dump", "internal/archive", "internal/attach/jvmproc",
-		"internal/probe", "internal/weave",
+		"agent", "classfile", "classfile/code", "classfile/descriptor", "classfile/dump", "internal/archive", "internal/arena",
+		"internal/attach", "internal/attach/jvmproc", "internal/foothold", "internal/origin", "internal/preflight",
+		"internal/probe", "internal/session", "internal/toll", "internal/weave",
 	},
 
 	// Programs and tests that do not ship.
 	"agent/build":                {"internal/jvmtest"},
 	"bench/redefine":             {"internal/attach", "internal/jvmtest", "internal/toll"},
+	"bench/overhead":             {"internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
+	"bench/undo":                 {"internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
 	"internal/arena/gen":         {},
 	"internal/control/gen":       {},
 	"test/live":                  {"internal/attach", "internal/jvmtest"},

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/toll"
+)
+
+// countJSON is what `sonde count --json` writes. What is known only at the end
+// is left out before.
+type countJSON struct {
+	PID       int           `json:"pid"`
+	JDK       string        `json:"jdk"`
+	Main      string        `json:"main,omitempty"`
+	Patterns  []string      `json:"patterns"`
+	Timing    string        `json:"timing"`           // exact, sampled, none
+	Period    uint32        `json:"period,omitempty"` // of sampled
+	Began     time.Time     `json:"began"`
+	Seconds   float64       `json:"seconds"`
+	Final     bool          `json:"final"`
+	Ended     string        `json:"ended,omitempty"` // duration, calls, interrupted, undone, exited, lost
+	Calls     uint64        `json:"calls"`
+	Threads   int           `json:"threads"`
+	Untimed   uint64        `json:"callsWithoutTime"`
+	Dropped   uint64        `json:"callsNotCounted"`
+	Methods   []methodJSON  `json:"methods"`
+	Hooks     *hooksJSON    `json:"hooks,omitempty"`
+	LeftAlone []leftJSON    `json:"leftAlone,omitempty"`
+	Leaving   *leavingJSON  `json:"leaving,omitempty"`
+	HookCost  *hookCostJSON `json:"hookCost,omitempty"`
+	Remarks   []string      `json:"remarks,omitempty"`
+}
+
+// methodJSON is a method with what was measured. Times are there only where
+// calls were timed. Sampled times are of the calls that were timed alone:
+// nothing in it is estimated.
+type methodJSON struct {
+	Class        string   `json:"class"`
+	Method       string   `json:"method"`
+	Descriptor   string   `json:"descriptor"`
+	Calls        uint64   `json:"calls"`
+	PerSecond    float64  `json:"callsPerSecond"`
+	Exceptions   uint64   `json:"exceptions"`
+	Running      *uint64  `json:"running,omitempty"`      // told by exact timing
+	RunningNanos uint64   `json:"runningNanos,omitempty"` // so far, of outermost calls
+	Timed        uint64   `json:"timed"`
+	TotalNanos   *uint64  `json:"totalNanos,omitempty"`
+	SelfNanos    *int64   `json:"selfNanos,omitempty"`
+	MeanNanos    *float64 `json:"meanNanos,omitempty"`
+	MeanError    *float64 `json:"meanError,omitempty"` // of sampled times, by chance alone, in 19 of 20 cases: 0.1 is 10 %; what timing adds is not in it
+}
+
+type hooksJSON struct {
+	Classes       int      `json:"classes"`
+	Methods       int      `json:"methods"`
+	Loaded        int      `json:"classesLoaded"`
+	Matched       int      `json:"classesMatched"`
+	Batches       int      `json:"batches"`
+	PauseMillis   *float64 `json:"pauseMillis,omitempty"`
+	CompileMillis *float64 `json:"compilerMillis,omitempty"`
+	Unmatched     []string `json:"unmatchedPatterns,omitempty"`
+}
+
+type leftJSON struct {
+	Class  string `json:"class"`
+	Method string `json:"method,omitempty"`
+	Reason string `json:"reason"`
+}
+
+type leavingJSON struct {
+	Classes       uint32   `json:"classesPutBack"`
+	Millis        float64  `json:"millis"`
+	PauseMillis   *float64 `json:"pauseMillis,omitempty"`
+	CompileMillis *float64 `json:"compilerMillis,omitempty"`
+	Unmapped      bool     `json:"unmapped"`
+}
+
+type hookCostJSON struct {
+	Median float64 `json:"nanosPerCall"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Runs   int     `json:"runs"`
+	Share  float64 `json:"shareOfOneProcessor"`
+}
+
+func describeRow(r *methodRow, timing string) methodJSON {
+	m := methodJSON{
+		Class: r.class, Method: r.name, Descriptor: r.descriptor, Calls: r.Calls, PerSecond: r.rate,
+		Exceptions: r.Threw, Timed: r.Timed,
+	}
+	if timing == timingExact {
+		m.Running, m.RunningNanos = &r.Active, r.Running
+	}
+	if sure := r.spread.error(); timing == timingSampled && sure >= 0 {
+		m.MeanError = &sure
+	}
+	if r.Timed > 0 {
+		mean := r.mean()
+		m.TotalNanos, m.SelfNanos, m.MeanNanos = &r.Nanos, &r.Self, &mean
+	}
+	return m
+}
+
+func describeLeft(left []session.LeftAlone) []leftJSON {
+	var list []leftJSON
+	for _, l := range left {
+		list = append(list, leftJSON{strings.ReplaceAll(l.Class, "/", "."), l.Method, l.Reason})
+	}
+	return list
+}
+
+// costMillis are the parts of a cost that are known.
+func costMillis(cost toll.Cost) (pause, compile *float64) {
+	if cost.Known.Pauses {
+		millis := cost.Pause.Seconds() * 1000
+		pause = &millis
+	}
+	if cost.Known.Compilers {
+		millis := cost.CompileCPU.Seconds() * 1000
+		compile = &millis
+	}
+	return pause, compile
+}
+
+func (r *countRun) writeJSON(look *countLook) error {
+	jvm := r.session.JVM()
+	d := countJSON{
+		PID: r.pid, JDK: r.session.JDK().String(), Main: jvm.Main, Patterns: r.patterns, Timing: r.timing,
+		Began: r.began.Round(time.Millisecond), Seconds: look.elapsed.Seconds(), Final: look.final, Ended: look.ended,
+		Calls: look.calls, Threads: look.threads, Untimed: look.untimed, Dropped: look.dropped, Methods: []methodJSON{},
+	}
+	if r.timing == timingSampled {
+		d.Period = r.period
+	}
+	for i := range look.rows {
+		if r.top == 0 || i < r.top {
+			d.Methods = append(d.Methods, describeRow(&look.rows[i], r.timing))
+		}
+	}
+	if cost := r.cost.get(); cost != nil {
+		d.HookCost = &hookCostJSON{cost.Median, cost.Low, cost.High, cost.Runs, look.share(cost)}
+	}
+	if look.final {
+		r.describeEnd(&d, look)
+	}
+	return writeJSON(r.out, d)
+}
+
+func (r *countRun) describeEnd(d *countJSON, look *countLook) {
+	i := r.installation
+	d.Hooks = &hooksJSON{
+		Classes: r.session.Classes(), Methods: len(look.rows), Loaded: i.Loaded, Matched: i.Matched, Batches: len(i.Batches),
+	}
+	d.Hooks.PauseMillis, d.Hooks.CompileMillis = costMillis(batchCosts(i.Batches))
+	for _, lost := range i.Unmatched {
+		d.Hooks.Unmatched = append(d.Hooks.Unmatched, lost.Pattern)
+	}
+	d.LeftAlone = describeLeft(r.session.LeftAlone())
+	if f := look.farewell; f != nil {
+		d.Leaving = &leavingJSON{Classes: f.Restored.Classes, Millis: f.Took.Seconds() * 1000, Unmapped: f.Restored.Unmapped}
+		d.Leaving.PauseMillis, d.Leaving.CompileMillis = costMillis(f.Pause)
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	d.Remarks = r.remarks
+}

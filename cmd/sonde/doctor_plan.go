@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+// planJSON is what sonde count would do.
+type planJSON struct {
+	Loaded    int          `json:"classesLoaded"`
+	Matched   int          `json:"classesMatched"`
+	Unmatched []string     `json:"unmatchedPatterns,omitempty"`
+	Loaders   []loaderJSON `json:"loaders"`
+}
+
+type loaderJSON struct {
+	Loader    string     `json:"loader"` // boot, or a number
+	Example   string     `json:"example"`
+	Classes   int        `json:"classes"`
+	Methods   int        `json:"methods"`
+	Fileless  int        `json:"classesWithoutFile"`
+	LeftAlone []leftJSON `json:"leftAlone,omitempty"`
+}
+
+// plan enters the JVM, asks and leaves.
+func (d *doctor) plan(ctx context.Context) (*session.Plan, error) {
+	s, err := session.Open(ctx, d.pid, session.Settings{Command: "sonde doctor", Notice: func(text string) {
+		_, _ = fmt.Fprintf(d.err, "note: %s\n", printable(text))
+	}})
+	if err != nil {
+		return nil, interruption(ctx, err)
+	}
+	defer func() { _ = s.Release() }()
+	plan, err := s.Plan(ctx, session.Wanted{Methods: d.set, Flags: arena.On})
+	_, closing := s.Close(ctx)
+	if err != nil {
+		err = interruption(ctx, err)
+	}
+	return plan, errors.Join(err, closing)
+}
+
+func loaderName(number uint32) string {
+	if number == 0 {
+		return "boot"
+	}
+	return fmt.Sprint(number)
+}
+
+func describePlan(plan *session.Plan) *planJSON {
+	d := &planJSON{Loaded: plan.Loaded, Matched: plan.Matched, Loaders: []loaderJSON{}}
+	for _, lost := range plan.Unmatched {
+		d.Unmatched = append(d.Unmatched, lost.Pattern)
+	}
+	for _, l := range plan.Loaders {
+		d.Loaders = append(d.Loaders, loaderJSON{
+			Loader: loaderName(l.Number), Example: l.Example, Classes: l.Classes, Methods: l.Methods, Fileless: l.Fileless,
+			LeftAlone: describeLeft(l.Left),
+		})
+	}
+	return d
+}
+
+func writePlan(out io.Writer, plan *session.Plan, listLeft bool) {
+	_, _ = fmt.Fprintf(out, "\n%s of %s loaded match\n", count(plan.Matched, "class", "classes"), grouped(plan.Loaded))
+	for _, lost := range plan.Unmatched {
+		_, _ = fmt.Fprintf(out, "no loaded class matches %s%s\n", lost.Pattern, nearText(lost.Near))
+	}
+	for _, l := range plan.Loaders {
+		name := "class loader " + loaderName(l.Number)
+		if l.Number == 0 {
+			name = "boot class loader"
+		}
+		_, _ = fmt.Fprintf(out, "%s (of %s): hooks would go into %s of %s", name, printable(l.Example),
+			count(l.Methods, "method", "methods"), count(l.Classes, "class", "classes"))
+		if l.Fileless > 0 {
+			_, _ = fmt.Fprintf(out, ", %s without a file that would show its methods", grouped(l.Fileless))
+		}
+		_, _ = fmt.Fprintln(out)
+		if len(l.Left) == 0 {
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "%s would be left alone:\n", count(len(l.Left), "class or method", "classes or methods"))
+		for _, line := range leftLines(groupLeft(l.Left), listLeft) {
+			_, _ = fmt.Fprintln(out, printable(line))
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/internal/arena"
+)
+
+// How calls are timed.
+const (
+	timingExact   = "exact"
+	timingSampled = "sampled"
+	timingNone    = "none"
+)
+
+// A methodRow is a method with what was measured of it.
+type methodRow struct {
+	class, name, descriptor string // the class with dots
+	arena.Totals
+	rate   float64 // calls a second, lately
+	spread *spread // of sampled times; nil where it is not known
+}
+
+// parseRow takes class.name(descriptor) apart.
+func parseRow(full string) methodRow {
+	head, tail, found := strings.Cut(full, "(")
+	at := strings.LastIndexByte(head, '.')
+	if !found || at < 0 {
+		return methodRow{name: full}
+	}
+	return methodRow{class: head[:at], name: head[at+1:], descriptor: "(" + tail}
+}
+
+// ended is how many calls could have been timed. Of calls that are not timed it
+// is not known whether they have ended; they are few among many.
+func (r *methodRow) ended() uint64 { return r.Calls - min(r.Calls, r.Active+r.Untimed) }
+
+// mean is the time of one call, of those that were timed; negative where none
+// was.
+func (r *methodRow) mean() float64 {
+	if r.Timed == 0 {
+		return -1
+	}
+	return float64(r.Nanos) / float64(r.Timed)
+}
+
+// total is the time of all calls. Of exact times those under way count as far as
+// they have come; sampled ones stand for all that have ended.
+func (r *methodRow) total(timing string) float64 {
+	if timing == timingSampled {
+		return float64(r.Nanos) * r.scale()
+	}
+	return float64(r.Nanos) + float64(r.Running)
+}
+
+func (r *methodRow) self(timing string) float64 {
+	if timing == timingSampled {
+		return float64(r.Self) * r.scale()
+	}
+	return float64(r.Self)
+}
+
+func (r *methodRow) scale() float64 {
+	if r.Timed == 0 {
+		return 0
+	}
+	return float64(r.ended()) / float64(r.Timed)
+}
+
+// hasTimes tells whether any call gave a time.
+func (r *methodRow) hasTimes() bool { return r.Timed > 0 || r.Running > 0 }
+
+// sortKeys are what --sort knows: the largest first, names from A to Z.
+var sortKeys = map[string]func(r *methodRow, timing string) float64{
+	"calls": func(r *methodRow, _ string) float64 { return float64(r.Calls) },
+	"total": func(r *methodRow, timing string) float64 { return r.total(timing) },
+	"self":  func(r *methodRow, timing string) float64 { return r.self(timing) },
+	"mean":  func(r *methodRow, _ string) float64 { return r.mean() },
+	"name":  func(*methodRow, string) float64 { return 0 },
+}
+
+func sortRows(rows []methodRow, by, timing string) {
+	key := sortKeys[by]
+	slices.SortStableFunc(rows, func(a, b methodRow) int {
+		return cmp.Or(cmp.Compare(key(&b, timing), key(&a, timing)),
+			cmp.Compare(a.class, b.class), cmp.Compare(a.name, b.name), cmp.Compare(a.descriptor, b.descriptor))
+	})
+}
+
+var countColumns = []column{
+	{"CALLS", true}, {"CALLS/S", true}, {"TOTAL", true}, {"SELF", true}, {"MEAN", true},
+	{"THREW", true}, {"RUNNING", true}, {"METHOD", false},
+}
+
+// rowTexts are the cells of rows. overloads are the names that more than one
+// method has, which are told apart by their parameters.
+func rowTexts(rows []methodRow, timing string, overloads map[string]bool) [][]string {
+	about := ""
+	if timing == timingSampled {
+		about = "~"
+	}
+	texts := make([][]string, 0, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		total, self, mean, running := "-", "-", "-", "-"
+		if timing == timingExact {
+			running = grouped(int(r.Active))
+		}
+		if r.hasTimes() {
+			total, self = about+nanosText(r.total(timing)), about+nanosText(r.self(timing))
+		}
+		if r.Timed > 0 {
+			mean = about + callText(r.mean())
+			if sure := r.spread.error(); timing == timingSampled && sure >= 0 {
+				mean += fmt.Sprintf(" ±%.0f %%", max(1, sure*100))
+			}
+		}
+		texts = append(texts, []string{
+			grouped(int(r.Calls)), rateText(r.rate), total, self, mean,
+			grouped(int(r.Threw)), running, printable(r.shown(overloads)),
+		})
+	}
+	return texts
+}
+
+// shown is the method's name for people.
+func (r *methodRow) shown(overloads map[string]bool) string {
+	name := r.class + "." + r.name
+	if !overloads[name] {
+		return name
+	}
+	parsed, err := descriptor.ParseMethod(r.descriptor)
+	if err != nil {
+		return name + r.descriptor
+	}
+	parameters := make([]string, 0, parsed.NumParams())
+	for _, p := range parsed.Params() {
+		text := p.Human()
+		parameters = append(parameters, text[strings.LastIndexByte(text, '.')+1:])
+	}
+	return fmt.Sprintf("%s(%s)", name, strings.Join(parameters, ","))
+}
+
+// overloadsOf finds the names that more than one method has.
+func overloadsOf(rows []methodRow) map[string]bool {
+	seen, overloads := map[string]bool{}, map[string]bool{}
+	for i := range rows {
+		name := rows[i].class + "." + rows[i].name
+		overloads[name] = seen[name]
+		seen[name] = true
+	}
+	return overloads
+}

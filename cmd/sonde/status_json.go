@@ -1,0 +1,52 @@
+package main
+
+import (
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/foothold"
+)
+
+// statusJSON is what `sonde status --json` writes.
+type statusJSON struct {
+	PID       int            `json:"pid"`
+	Version   string         `json:"version,omitempty"`
+	Main      string         `json:"main,omitempty"`
+	Inside    bool           `json:"inside"`
+	Standby   bool           `json:"standby"`
+	Occupants []occupantJSON `json:"occupants"`
+}
+
+type occupantJSON struct {
+	Command   string       `json:"command"`
+	Process   int          `json:"process"`
+	Alive     string       `json:"alive"` // yes, no, unknown
+	Since     time.Time    `json:"since"`
+	Timing    string       `json:"timing"`
+	Calls     uint64       `json:"calls"`
+	Threads   int          `json:"threads"`
+	Untimed   uint64       `json:"callsWithoutTime"`
+	Dropped   uint64       `json:"callsNotCounted"`
+	ArenaUsed int64        `json:"arenaUsed"`
+	ArenaRoom int64        `json:"arenaRoom"`
+	Methods   []methodJSON `json:"methods"`
+}
+
+func describeStatus(jvm *jvmproc.JVM, found foothold.Found, tenants []*tenant) statusJSON {
+	d := statusJSON{
+		PID: jvm.PID, Version: jvm.Version, Main: jvm.Main, Inside: len(found.Arenas) > 0, Standby: found.Standby,
+		Occupants: []occupantJSON{},
+	}
+	for _, t := range tenants {
+		o := occupantJSON{
+			Command: t.Command, Process: t.Sonde, Alive: string(t.Alive), Since: t.Opened.Round(time.Millisecond), Timing: t.timing,
+			Calls: t.calls, Threads: t.sum.Threads, Untimed: t.untimed, Dropped: t.sum.Dropped, Methods: []methodJSON{},
+		}
+		o.ArenaUsed, o.ArenaRoom = t.Room()
+		for i := range t.rows {
+			o.Methods = append(o.Methods, describeRow(&t.rows[i], t.timing))
+		}
+		d.Occupants = append(d.Occupants, o)
+	}
+	return d
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+func newUndo(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "undo PID",
+		Short: "Take out of a JVM all that Sonde has put into it",
+		Long: `Have the agent in a JVM put every class back and end, whoever put it there and
+whether or not that command still lives, and wait until it has. A command that
+is ended so shows what it has measured.
+
+Files that killed processes left behind are removed, too, on the whole host as
+far as they are this user's.`,
+		Example: `  sonde undo 4711`,
+		Args:    exactly("PID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, err := processNumber(args[0])
+			if err != nil {
+				return err
+			}
+			err = undo(cmd.Context(), s, pid)
+			if err != nil && !errors.Is(err, jvmproc.ErrNoProcess) { // one that is gone may have left files
+				return err
+			}
+			return errors.Join(err, sweep(cmd.Context(), s))
+		},
+	}
+}
+
+func undo(ctx context.Context, s streams, pid int) error {
+	jvm, err := inspect(pid)
+	if err != nil {
+		return err
+	}
+	occupants, unreachable, err := session.Occupants(ctx, jvm, true)
+	if err != nil {
+		return err
+	}
+	if len(occupants) == 0 && len(unreachable) == 0 {
+		_, err := fmt.Fprintf(s.out, "nothing of Sonde's is inside process %d\n", pid)
+		return err
+	}
+	var failed []error
+	for _, o := range occupants {
+		failed = append(failed, evict(ctx, s, o))
+		o.Close()
+	}
+	for _, u := range unreachable {
+		failed = append(failed, awaitLeaving(ctx, s, jvm, u))
+	}
+	return errors.Join(failed...)
+}
+
+// awaitLeaving waits for one that is about to leave by itself: its file goes
+// first.
+func awaitLeaving(ctx context.Context, s streams, jvm *jvmproc.JVM, u *session.UnreachableError) error {
+	if !errors.Is(u, os.ErrNotExist) {
+		return u
+	}
+	_, _ = fmt.Fprintf(s.err, "Sonde is leaving process %d already\n", jvm.PID)
+	if err := session.AwaitDeparture(ctx, jvm, u.Path); err != nil {
+		return errors.Join(u, err)
+	}
+	_, err := fmt.Fprintf(s.out, "the hooks in process %d are out\n", jvm.PID)
+	return err
+}
+
+func evict(ctx context.Context, s streams, o *session.Occupant) error {
+	hooked := "hooks"
+	if methods, err := o.Methods(); err == nil {
+		hooked = "the hooks of " + count(len(methods), "method", "methods")
+	}
+	_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
+	start := time.Now()
+	err := o.Evict(ctx)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("process %d: interrupted; the hooks go all the same, as it was asked already: sonde status %d", o.JVM.PID, o.JVM.PID)
+	case errors.Is(err, session.ErrStays):
+		return fmt.Errorf("process %d: %w: it may be stopped, or a thread of it may be stuck in a hook: sonde status %d, and once more when it runs", o.JVM.PID, err, o.JVM.PID)
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "took %s out of process %d in %s\n", hooked, o.JVM.PID, durationText(time.Since(start)))
+	return err
+}
+
+func lifeText(alive jvmproc.Answer) string {
+	switch alive {
+	case jvmproc.Yes:
+		return "alive"
+	case jvmproc.No:
+		return "dead"
+	}
+	return "not seen from here"
+}
+
+// sweep removes the files that killed processes left.
+func sweep(ctx context.Context, s streams) error {
+	removed, err := foothold.Sweep(ctx, jvmproc.Local)
+	if len(removed) > 0 {
+		const most = 3
+		more := ""
+		if len(removed) > most {
+			more = ", …"
+		}
+		_, _ = fmt.Fprintf(s.out, "removed %s of processes that were killed: %s%s\n", count(len(removed), "leftover", "leftovers"),
+			printable(strings.Join(removed[:min(most, len(removed))], ", ")), more)
+	}
+	if err != nil {
+		return fmt.Errorf("removing leftovers: %w", err)
+	}
+	return nil
+}
