@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 .PHONY: setup
 setup:
@@ -38,6 +38,7 @@ vet: setup
 
 .PHONY: test
 test: build format vet ## build, vet, format and every test that takes minutes at most
+	@.ci/setup live
 	$(GO) test -count=1 -timeout 14m ./...
 
 .PHONY: lint
@@ -57,14 +58,20 @@ identity: setup ## every class of every JDK and jar here comes back byte-identic
 	SONDE_CORPUS=full $(GO) test -count=1 -timeout 60m -v -run Corpus ./test/identity ./classfile/...
 
 .PHONY: matrix
-matrix: build ## weave every class of every JDK and jar here, verify, run real programs
-	@.ci/setup jars
-	SONDE_MATRIX=1 $(GO) test -count=1 -timeout 120m -v ./test/matrix/...
+matrix: build ## weave every class of every JDK and jar here, verify, run real programs, on disk and live
+	@.ci/setup jars jres
+	SONDE_MATRIX=1 $(GO) test -count=1 -timeout 180m -v ./test/matrix/... ./test/realprograms/...
 
 .PHONY: bench
 bench: setup ## the engine side by side with ASM, in one run
 	@.ci/setup asm
 	$(GO) run ./bench/engine
+
+.PHONY: bench-live
+bench-live: setup ## what hooks cost, what weaving costs a running JVM, and what is left after undo
+	$(GO) run ./bench/overhead
+	$(GO) run ./bench/redefine
+	$(GO) run ./bench/undo
 
 .PHONY: fuzz
 fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each

@@ -41,7 +41,7 @@ CALLS/S  since the table was last drawn; in the final table, over all
 TOTAL    time of all calls, those under way as far as they have come; of a
          method that calls itself the outermost call counts
 SELF     TOTAL of calls that have ended, without what they called that has
-         hooks as well
+         hooks as well; only exact timing tells
 MEAN     time of a call that has ended; below 50 ns hooks are most of it
 THREW    calls that ended with an exception
 RUNNING  calls under way now, which only exact timing tells
@@ -50,10 +50,7 @@ Timing
   exact    every call is timed: two readings of the clock each
   sampled  every call is counted, one in --period timed, by chance; times are
            estimates, marked with ~. ±8 % is how far chance leads the mean
-           astray in at most one of twenty cases. It does not cover what timing
-           adds: a call that is timed has its direct callees with hooks timed
-           as well, so a method that makes many short calls reads too long,
-           several times over at worst. Give it a hook alone, or time exactly
+           astray in at most one of twenty cases
   none     calls are counted only, which costs least
 Times hold the hooks' own cost, which is measured in the JVM and told.
 

@@ -98,7 +98,10 @@ func describeRow(r *methodRow, timing string) methodJSON {
 	}
 	if r.Timed > 0 {
 		mean := r.mean()
-		m.TotalNanos, m.SelfNanos, m.MeanNanos = &r.Nanos, &r.Self, &mean
+		m.TotalNanos, m.MeanNanos = &r.Nanos, &mean
+	}
+	if r.Timed > 0 && timing == timingExact {
+		m.SelfNanos = &r.Self
 	}
 	return m
 }

@@ -57,9 +57,11 @@ func (r *methodRow) total(timing string) float64 {
 	return float64(r.Nanos) + float64(r.Running)
 }
 
+// self is TOTAL without callees that have hooks. Of sampled calls it is not
+// known: their callees are not timed for it, which would make them longer.
 func (r *methodRow) self(timing string) float64 {
 	if timing == timingSampled {
-		return float64(r.Self) * r.scale()
+		return 0
 	}
 	return float64(r.Self)
 }
@@ -111,7 +113,10 @@ func rowTexts(rows []methodRow, timing string, overloads map[string]bool) [][]st
 			running = grouped(int(r.Active))
 		}
 		if r.hasTimes() {
-			total, self = about+nanosText(r.total(timing)), about+nanosText(r.self(timing))
+			total = about + nanosText(r.total(timing))
+		}
+		if r.hasTimes() && timing == timingExact {
+			self = nanosText(r.self(timing))
 		}
 		if r.Timed > 0 {
 			mean = about + callText(r.mean())

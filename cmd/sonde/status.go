@@ -63,6 +63,7 @@ type tenant struct {
 	sum     *arena.Summary
 	calls   uint64
 	untimed uint64
+	cost    arena.Cost
 }
 
 func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error {
@@ -110,7 +111,11 @@ func readTenant(o *session.Occupant) (*tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenant{Occupant: o, sum: sum}
+	cost, err := o.Cost()
+	if err != nil {
+		return nil, err
+	}
+	t := &tenant{Occupant: o, sum: sum, cost: cost}
 	elapsed := time.Since(o.Opened).Seconds()
 	for _, m := range methods {
 		row := parseRow(m.Name)
@@ -162,6 +167,7 @@ func (t *tenant) write(out io.Writer, top, width int) {
 	_, _ = fmt.Fprintf(out, "since    %s (%s ago)\n", t.Opened.Local().Format(time.DateTime), shortDuration(time.Since(t.Opened)))
 	_, _ = fmt.Fprintf(out, "hooks    in %s; %s by %s\n", count(len(t.rows), "method", "methods"),
 		count(int(t.calls), "call", "calls"), count(t.sum.Threads, "thread", "threads"))
+	_, _ = fmt.Fprintf(out, "cost     %s\n", t.costText())
 	used, limit := t.Room()
 	_, _ = fmt.Fprintf(out, "arena    %s of %s used\n", sizeText(used), sizeText(limit))
 	if t.untimed > 0 && t.timing != timingNone {
@@ -180,6 +186,20 @@ func (t *tenant) write(out io.Writer, top, width int) {
 		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", count(hidden, "method more", "methods more"))
 	}
 }
+
+// costText is what the hooks have cost the program so far.
+func (t *tenant) costText() string {
+	text := fmt.Sprintf("paused for %s to put hooks in, compilers worked %s then",
+		nanosText(float64(t.cost.Pause)), nanosText(float64(t.cost.Compile)))
+	if t.cost.Hook == 0 {
+		return text + "; what a call costs was not measured yet"
+	}
+	return fmt.Sprintf("about %s a call, %s of processor time in all; %s",
+		callText(t.cost.Hook), nanosText(t.hookNanos()), text)
+}
+
+// hookNanos is the processor time that hooks have taken.
+func (t *tenant) hookNanos() float64 { return t.cost.Hook * float64(t.calls) }
 
 func aliveText(alive jvmproc.Answer) string {
 	switch alive {

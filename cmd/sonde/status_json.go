@@ -27,6 +27,10 @@ type occupantJSON struct {
 	Threads   int          `json:"threads"`
 	Untimed   uint64       `json:"callsWithoutTime"`
 	Dropped   uint64       `json:"callsNotCounted"`
+	HookNanos float64      `json:"hookNanosPerCall,omitempty"`
+	HookTotal float64      `json:"hookNanos,omitempty"`
+	Pause     int64        `json:"pauseNanos"`
+	Compile   int64        `json:"compileNanos"`
 	ArenaUsed int64        `json:"arenaUsed"`
 	ArenaRoom int64        `json:"arenaRoom"`
 	Methods   []methodJSON `json:"methods"`
@@ -42,6 +46,8 @@ func describeStatus(jvm *jvmproc.JVM, found foothold.Found, tenants []*tenant) s
 			Command: t.Command, Process: t.Sonde, Alive: string(t.Alive), Since: t.Opened.Round(time.Millisecond), Timing: t.timing,
 			Calls: t.calls, Threads: t.sum.Threads, Untimed: t.untimed, Dropped: t.sum.Dropped, Methods: []methodJSON{},
 		}
+		o.HookNanos, o.HookTotal = t.cost.Hook, t.hookNanos()
+		o.Pause, o.Compile = int64(t.cost.Pause), int64(t.cost.Compile)
 		o.ArenaUsed, o.ArenaRoom = t.Room()
 		for i := range t.rows {
 			o.Methods = append(o.Methods, describeRow(&t.rows[i], t.timing))

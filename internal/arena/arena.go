@@ -187,3 +187,33 @@ func (a *Arena) OpenedNanos() (nanos int64) {
 	})
 	return nanos
 }
+
+// A Cost is what the hooks cost the target, as far as Sonde has measured it.
+type Cost struct {
+	Hook    float64       // nanoseconds of a pair of hooks; 0 where not known
+	Pause   time.Duration // for how long it was stopped to put hooks in
+	Compile time.Duration // processor time of its compilers meanwhile
+}
+
+// SetHookCost notes what a pair of hooks costs, in nanoseconds.
+func (a *Arena) SetHookCost(nanos float64) { a.memory.put64(headerHookPicos, uint64(nanos*1000)) }
+
+// AddBatchCost notes what putting hooks in has cost.
+func (a *Arena) AddBatchCost(pause, compile time.Duration) {
+	a.memory.put64(headerPausedNanos, a.memory.u64(headerPausedNanos)+uint64(pause))
+	a.memory.put64(headerCompileNanos, a.memory.u64(headerCompileNanos)+uint64(compile))
+}
+
+// Cost is what was noted.
+func (a *Arena) Cost() (cost Cost, err error) {
+	err = guard(func() error {
+		m := a.memory
+		cost = Cost{
+			Hook:    float64(m.u64(headerHookPicos)) / 1000,
+			Pause:   time.Duration(m.u64(headerPausedNanos)),
+			Compile: time.Duration(m.u64(headerCompileNanos)),
+		}
+		return nil
+	})
+	return cost, err
+}

@@ -6,8 +6,8 @@ const (
 	layoutVersion         = 0x1                // of this table
 	layoutMagic           = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit            = 0x40               // what a ref counts
-	layoutFirstFrames     = 0x8                // frame pieces hold 8, 16, 32, … frames
-	layoutFramePieces     = 0xe                // so a stack reaches 131,064 frames
+	layoutFirstFrames     = 0x20               // frame pieces hold 32, 64, 128, … frames
+	layoutFramePieces     = 0xc                // so a stack reaches 131,040 frames
 	layoutFirstTable      = 0x10               // children in a block's first table
 	layoutFirstNodes      = 0x6                // nodes in a block's first chunk
 	layoutMostNodes       = 0x400              // nodes in a chunk at most
@@ -25,12 +25,14 @@ const (
 	layoutTokenPlaceShift = 0x1a
 	layoutTokenEpochShift = 0x2b
 	layoutTokenCounted    = 0x1
+	layoutTokenSpilled    = 0x2
 	layoutMostEpoch       = 0x7ffff
-	layoutFrameTimed      = 0x1 // the clock was read
-	layoutFrameDrawn      = 0x2 // timed for its own sake, not for its parent's
-	layoutFrameFlat       = 0x4 // the thread's place in the tree is not changed by it
-	layoutFrameRoot       = 0x8 // it opened a context
-	layoutBlockVirtual    = 0x1 // virtual threads took turns in this block
+	layoutFrameTimed      = 0x1  // the clock was read
+	layoutFrameDrawn      = 0x2  // timed for its own sake, not for its parent's
+	layoutFrameFlat       = 0x4  // the thread's place in the tree is not changed by it
+	layoutFrameRoot       = 0x8  // it opened a context
+	layoutNearby          = 0x40 // how many nodes a thread finds by id at once
+	layoutBlockVirtual    = 0x1  // virtual threads took turns in this block
 )
 
 // header: the beginning of the file.
@@ -50,17 +52,19 @@ const (
 	headerStop          = 60  // not 0: someone wants the hooks out
 	headerLimit         = 64  // nothing beyond may be touched: it is not allocated
 	headerNext          = 128 // where the next piece begins; may run past limit
-	headerRefused       = 192 // calls that only the spill table counted
-	headerDropped       = 200 // calls that not even that could count
+	headerDropped       = 192 // calls that not even the spill table could count
 	headerTargetStart   = 256 // start time of the target's process, in clock ticks since boot
 	headerCommandLength = 264
 	headerReserved      = 268
 	headerCommand       = 272 // who asked, for a human
+	headerHookPicos     = 784 // what a pair of hooks costs, in thousandths of a nanosecond, by Sonde
+	headerPausedNanos   = 792 // how long the target was stopped to put hooks in
+	headerCompileNanos  = 800 // what its compilers did meanwhile, in processor time
 )
 
 // block: what belongs to one thread.
 const (
-	blockSize      = 256
+	blockSize      = 384
 	blockOlder     = 0  // ref of the block made before
 	blockOwners    = 4  // how many threads have had it
 	blockTid       = 8  // of the newest owner
@@ -73,7 +77,8 @@ const (
 	blockChunk     = 40 // ref of the newest chunk of nodes
 	blockCurrent   = 44 // ref of the node the thread is in
 	blockRandom    = 48
-	blockFrames    = 64 // refs of the pieces of the stack
+	blockFrames    = 64  // refs of the pieces of the stack
+	blockNearby    = 128 // refs of nodes below the root, by the lower bits of their ids
 )
 
 // chunk: the head of a piece of nodes, which follow it.
@@ -119,9 +124,10 @@ const (
 
 // spilled: calls of a method for which a thread found no room.
 const (
-	spilledSize  = 16
+	spilledSize  = 32
 	spilledId    = 0
 	spilledCalls = 8
+	spilledThrew = 16
 )
 
 // directory: the head of a piece of method names; text follows.

@@ -28,8 +28,11 @@ type Probe struct {
 // Setting is the probe without its id, as hooks read it.
 func (p Probe) Setting() uint32 { return p.Period<<layoutPeriodShift | uint32(p.Flags) }
 
-// ReservedID tells ids that no method may have.
-func ReservedID(id uint32) bool { return id == 0 || id == CalibrationID }
+// ReservedID tells ids that no method may have. A ref of 0 leads the hooks to the
+// header, whose first word must then not look like an id.
+func ReservedID(id uint32) bool {
+	return id == 0 || id == CalibrationID || id == layoutMagic&0xffffffff
+}
 
 // SwitchTable is the table by which hooks find their settings: open addressing
 // by id, as SondeHooks.enter reads it. At most a half is used, so that a search

@@ -21,7 +21,7 @@ func (a *Arena) MakeSpill(methods int) error {
 }
 
 // spills visits the counts of all spill tables.
-func (w *walk) spills(visit func(id uint32, calls uint64)) {
+func (w *walk) spills(visit func(id uint32, calls, threw uint64)) {
 	for ref := w.u32(headerSpill); ref != 0; {
 		head := w.piece(ref, spillSize)
 		entries := uint64(w.u32(head+spillMask)) + 1
@@ -29,7 +29,7 @@ func (w *walk) spills(visit func(id uint32, calls uint64)) {
 		for i := range entries {
 			entry := head + spillSize + i*spilledSize
 			if id := w.u32(entry + spilledId); id != 0 {
-				visit(id, w.u64(entry+spilledCalls))
+				visit(id, w.u64(entry+spilledCalls), w.u64(entry+spilledThrew))
 			}
 		}
 		ref = w.u32(head + spillOlder)

@@ -31,9 +31,10 @@ func (a *Arena) Sum(now int64) (*Summary, error) {
 	err := guard(func() error {
 		w := &walk{memory: a.memory}
 		w.blocks(func(block uint64) { s.addThread(w, block, now) })
-		w.spills(func(id uint32, calls uint64) {
+		w.spills(func(id uint32, calls, threw uint64) {
 			s.of(id).Calls += calls
 			s.of(id).Untimed += calls
+			s.of(id).Threw += threw
 		})
 		s.Dropped = w.u64(headerDropped)
 		delete(s.Methods, CalibrationID)

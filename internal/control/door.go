@@ -10,8 +10,8 @@ import (
 
 const (
 	// unprovenLimit is how long a caller may take to prove itself; an agent
-	// has its HELLO ready when it dials.
-	unprovenLimit = 2 * time.Second
+	// has its HELLO ready when it dials, but its JVM may pause, or be starved.
+	unprovenLimit = 10 * time.Second
 	// maxUnproven is how many callers are heard at a time.
 	maxUnproven = 16
 	// greetLimit is how long an agent may take to answer its welcome.

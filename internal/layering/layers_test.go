@@ -73,6 +73,7 @@ var layers = map[string][]string{
 	"classfile/classtest/zoogen": {"classfile/classtest", "internal/jvmtest"},
 	"classfile/opcode/gen":       {},
 	"test/identity":              {},
+	"test/realprograms":          {},
 	"test/matrix":                {},
 	"test/programs":              {},
 }

@@ -50,6 +50,7 @@ func (s *Session) HookCost(ctx context.Context, flags arena.Flags, period uint32
 			best = cost
 		}
 	}
+	s.arena.SetHookCost(best.Median)
 	return best, nil
 }
 

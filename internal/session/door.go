@@ -13,7 +13,11 @@ import (
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/origin"
 )
+
+// oldestJDK is the first whose java.base has what the hooks are made of.
+const oldestJDK = 11
 
 // helloLimit bounds how long an agent that was loaded may take to dial.
 const helloLimit = 20 * time.Second
@@ -21,6 +25,9 @@ const helloLimit = 20 * time.Second
 // enter gets the agent into the JVM, and its call. Where one waits there since
 // the JVM's start it is invited; else it is loaded by attaching.
 func (s *Session) enter(ctx context.Context) error {
+	if version, err := origin.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
+		return &TooOldError{PID: s.jvm.PID, Version: s.jvm.Version}
+	}
 	standby := foothold.HasStandby(s.jvm)
 	var target *attach.Conn
 	var err error

@@ -35,3 +35,14 @@ func (e *NoSuchJVM) Error() string {
 
 // Unwrap gives what was found instead.
 func (e *NoSuchJVM) Unwrap() error { return e.Cause }
+
+// TooOldError says that a JDK is older than the hooks can live in.
+type TooOldError struct {
+	PID     int
+	Version string
+}
+
+func (e *TooOldError) Error() string {
+	return fmt.Sprintf("process %d runs JDK %s, and hooks need %d or later: start it with a newer JDK, or weave its jars with sonde instrument",
+		e.PID, e.Version, oldestJDK)
+}

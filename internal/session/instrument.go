@@ -12,8 +12,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
-// batchSize bounds how many classes one pause redefines.
-const batchSize = 1000
+// batchSize bounds how many classes one pause redefines. Before JDK 15 each class
+// of a batch has the JVM look through all that is loaded, with the program
+// stopped all the while.
+func (s *Session) batchSize() int {
+	if s.jdk.Feature < 15 {
+		return 25
+	}
+	return 1000
+}
 
 // roomPerMethod is what a method's name and its share of the spill table take of
 // the arena, and some more.
@@ -71,7 +78,7 @@ func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation,
 	}
 	installation := &Installation{Loaded: len(classes), Matched: chosen.matched, Unmatched: unmatched(wanted.Methods, classes)}
 	handles := s.book.take(chosen)
-	for batch := range slices.Chunk(handles, batchSize) {
+	for batch := range slices.Chunk(handles, s.batchSize()) {
 		if err := s.install(ctx, batch, installation); err != nil {
 			return installation, err
 		}
@@ -108,8 +115,10 @@ func (s *Session) install(ctx context.Context, handles []uint32, installation *I
 		return s.explain(err)
 	}
 	after, _ := s.meter.Read()
+	cost := before.Until(after)
+	s.arena.AddBatchCost(cost.Pause, cost.CompileCPU)
 	installation.Batches = append(installation.Batches, Batch{
-		Classes: len(handles) - len(installed.Gone), Took: time.Duration(installed.Nanos), Cost: before.Until(after),
+		Classes: len(handles) - len(installed.Gone), Took: time.Duration(installed.Nanos), Cost: cost,
 	})
 	switch {
 	case installed.Err == "":

@@ -121,6 +121,9 @@ func (o *Occupant) Methods() ([]arena.Method, error) { return o.arena.Methods() 
 // Room is how much of the arena is used and how much is allocated.
 func (o *Occupant) Room() (used, limit int64) { return o.arena.Room() }
 
+// Cost is what the hooks have cost the JVM, as far as it was measured.
+func (o *Occupant) Cost() (arena.Cost, error) { return o.arena.Cost() }
+
 // Close lets go of the arena.
 func (o *Occupant) Close() { _ = o.arena.Close() }
 

@@ -63,14 +63,14 @@ func TestCountsAreExact(t *testing.T) {
 			c.allCalled(setting.name)
 		}
 		c.checkLeftAlone()
-		told, _ := c.read()
+		told := c.read()
 		if farewell, err := c.Close(t.Context()); err != nil || !farewell.Restored.Unmapped {
 			t.Errorf("leaving: %+v, %v", farewell, err)
 		}
 		if after := p.Check(); after != before {
 			t.Errorf("afterwards the program's results are %s, were %s", after, before)
 		}
-		later, _ := c.read()
+		later := c.read()
 		for _, line := range told.Diff(later) {
 			t.Errorf("afterwards %s", line)
 		}
@@ -79,7 +79,7 @@ func TestCountsAreExact(t *testing.T) {
 
 func (c *counting) allCalled(when string) {
 	c.t.Helper()
-	told, _ := c.read()
+	told := c.read()
 	since := told.Minus(c.told)
 	for prefix, kind := range representatives {
 		called := false

@@ -66,9 +66,9 @@ func TestCountsAreExactThroughSwitchesUnderLoad(t *testing.T) {
 		c.goesOn(1)
 		p.StopLoad()
 		c.withoutConstructors("switched off under load")
-		told, _ := c.read()
+		told := c.read()
 		p.Run(1)
-		off, _ := c.read()
+		off := c.read()
 		for _, line := range told.Diff(off) {
 			t.Errorf("switched off: %s", line)
 		}

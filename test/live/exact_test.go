@@ -48,7 +48,6 @@ type counting struct {
 	notices []string
 
 	truth, told live.Counts
-	untimed     map[string]int64
 }
 
 // observe enters a program and puts hooks in. The program must be at rest.
@@ -112,24 +111,16 @@ func (c *counting) notice(text string) {
 func (c *counting) begin() {
 	c.t.Helper()
 	c.truth = c.p.Counts()
-	c.told, c.untimed = c.read()
+	c.told = c.read()
 }
 
 // compare demands that Sonde counted since begin what the program counted, but
 // for classes that it names as left alone. The program must be at rest.
 func (c *counting) compare(when string) {
 	c.t.Helper()
-	told, untimed := c.read()
+	told := c.read()
 	truth := c.p.Counts().Minus(c.truth)
 	told = told.Minus(c.told)
-	for method, count := range truth {
-		// A call that found no room is counted, but not how it ended.
-		unknown := untimed[method] - c.untimed[method]
-		if missed := count.Threw - told[method].Threw; missed > 0 && missed <= unknown {
-			count.Threw = told[method].Threw
-			truth[method] = count
-		}
-	}
 	for _, line := range truth.Diff(told) {
 		class, _, _ := strings.Cut(line, ".")
 		if count := told[methodOf(line)]; count.Entered != 0 || !c.mayBeLeft(class) {
@@ -143,19 +134,17 @@ func methodOf(line string) string {
 	return method
 }
 
-// read is what Sonde has counted, with how many calls of each method found no
-// room.
-func (c *counting) read() (told live.Counts, untimed map[string]int64) {
+// read is what Sonde has counted.
+func (c *counting) read() live.Counts {
 	c.t.Helper()
 	sum := c.sum()
-	told, untimed = make(live.Counts), make(map[string]int64)
+	told := make(live.Counts)
 	for _, m := range c.Methods() {
 		if totals := sum.Methods[m.ID]; totals != nil {
 			told[nameOf(m)] = live.Count{Entered: int64(totals.Calls), Threw: int64(totals.Threw)}
-			untimed[nameOf(m)] = int64(totals.Untimed)
 		}
 	}
-	return told, untimed
+	return told
 }
 
 func (c *counting) sum() *arena.Summary {

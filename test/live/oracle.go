@@ -105,7 +105,7 @@ func (o *Oracle) ask(report string, prefixes []string) []string {
 		o.t.Fatal(err)
 	}
 	if text := strings.TrimSpace(reply.Text); reply.Code != 0 || text != "return code: 0" {
-		o.t.Fatalf("the oracle failed: %d %s", reply.Code, text)
+		o.t.Fatalf("the oracle failed: %d %s: see the error stream of the program", reply.Code, text)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

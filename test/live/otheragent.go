@@ -28,11 +28,29 @@ Can-Redefine-Classes: true
 //	forget                      take the transformers out, and change nothing
 func OtherAgent(t testing.TB, jdk jvmtest.JDK) string {
 	t.Helper()
+	return agentJar(t, jdk, "otheragent", otherManifest)
+}
+
+const emptyManifest = `Manifest-Version: 1.0
+Agent-Class: emptyagent.EmptyAgent
+Can-Retransform-Classes: true
+
+`
+
+// EmptyAgent builds an agent that does nothing, for Order, and returns its jar:
+// what a JVM keeps of that one it keeps of any.
+func EmptyAgent(t testing.TB, jdk jvmtest.JDK) string {
+	t.Helper()
+	return agentJar(t, jdk, "emptyagent", emptyManifest)
+}
+
+func agentJar(t testing.TB, jdk jvmtest.JDK, name, manifest string) string {
+	t.Helper()
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{
-		Sources: javaFiles(t, "otheragent"), Flags: []string{"--release", "17"},
+		Sources: javaFiles(t, name), Flags: []string{"--release", "17"},
 	})
-	path := filepath.Join(openDirectory(t), "otheragent.jar")
-	if err := writeJar(path, otherManifest, classes); err != nil {
+	path := filepath.Join(openDirectory(t), name+".jar")
+	if err := writeJar(path, manifest, classes); err != nil {
 		t.Fatal(err)
 	}
 	return path

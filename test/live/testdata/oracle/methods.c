@@ -2,7 +2,8 @@
  * Report "methods": the code that runs, method by method.
  *
  *     method CLASS LOADER NAME DESCRIPTOR modifiers=M locals=L arguments=A size=S code=H meaning=H lines=H
- *     unlinked CLASS LOADER                 its methods cannot be asked for yet
+ *     unlinked CLASS LOADER                 its methods cannot be asked for yet; or never will run,
+ *                                           since its initialiser failed
  *
  * The JVM may number constants anew when a class is redefined, so code is hashed twice: "code" takes
  * the bytes as they are, "meaning" puts in the place of each constant's number what it stands for.
@@ -53,13 +54,16 @@ static jvmtiError report_class(jvmtiEnv *jvmti, JNIEnv *jni, jclass type, const 
     jmethodID *methods = NULL;
     unsigned char *data = NULL;
     jvmtiError error = (*jvmti)->GetClassMethods(jvmti, type, &count, &methods);
-    if (error == JVMTI_ERROR_CLASS_NOT_PREPARED) {
+    if (error == JVMTI_ERROR_NONE) {
+        error = (*jvmti)->GetConstantPool(jvmti, type, &constants, &bytes, &data);
+    }
+    if (error == JVMTI_ERROR_CLASS_NOT_PREPARED || error == JVMTI_ERROR_INVALID_CLASS) {
         say(a, "unlinked %s %s", name, loader);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)methods);
         free(loader);
         return JVMTI_ERROR_NONE;
     }
     TRY(error);
-    TRY((*jvmti)->GetConstantPool(jvmti, type, &constants, &bytes, &data));
     pool *parsed = parse_pool(data, (size_t)bytes, (size_t)constants);
     for (jint i = 0; i < count; i++) {
         TRY(report_method(jvmti, parsed, methods[i], name, loader, a));
@@ -83,6 +87,7 @@ jvmtiError report_methods(jvmtiEnv *jvmti, JNIEnv *jni, const question *q, answe
         if (is_class && (q->count == 0 || asked_about(q, name))) {
             jvmtiError error = report_class(jvmti, jni, classes[i], name, a);
             if (error != JVMTI_ERROR_NONE) {
+                fprintf(stderr, "oracle: %s: JVMTI error %d\n", name, (int)error);
                 return error;
             }
         }

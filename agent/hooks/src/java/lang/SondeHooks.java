@@ -5,9 +5,8 @@ import static java.lang.SondeHooksPlaces.BUSY;
 import static java.lang.SondeHooksPlaces.CONTEXT;
 import static java.lang.SondeHooksPlaces.FIRST_BITS;
 import static java.lang.SondeHooksPlaces.FRESH;
-import static java.lang.SondeHooksPlaces.LONGS;
 import static java.lang.SondeHooksPlaces.MUTED;
-import static java.lang.SondeHooksPlaces.PLACE_SHIFT;
+import static java.lang.SondeHooksPlaces.TOKEN;
 import static java.lang.SondeHooksPlaces.WORD;
 import static sonde.layout.Layout.*;
 
@@ -74,7 +73,7 @@ public final class SondeHooks {
     /** Ends the call that gave the token, and any inner one whose exit never came. */
     @ForceInline
     public static void exit(long token) {
-        if (token > TOKEN_COUNTED) {
+        if (token > TOKEN_SPILLED) {
             end(token, 0);
         }
     }
@@ -82,10 +81,10 @@ public final class SondeHooks {
     /** Is {@link #exit} for a call that ends with an exception. */
     @ForceInline
     public static void fail(long token, int id) {
-        if (token > TOKEN_COUNTED) {
+        if (token > TOKEN_SPILLED) {
             end(token, 1);
-        } else if (token == TOKEN_COUNTED) {
-            SondeHooksTree.countThrown(id);
+        } else if (token != 0) {
+            SondeHooksTree.countThrown(id, token == TOKEN_SPILLED);
         }
     }
 
@@ -109,11 +108,10 @@ public final class SondeHooks {
             return 0;
         }
         long tid = U.getLong(Thread.currentThread(), TID);
-        int index = (int) tid & (1 << FIRST_BITS) - 1;
-        long place = LONGS + ((long) index << PLACE_SHIFT);
+        long place = SondeHooksPlaces.home(tid, FIRST_BITS);
         if (U.getLong(places, place) != tid) {
             // Who has no place yet is outside every context, and need not get one for that.
-            index = (probe & (INSIDE | ROOT)) == INSIDE ? SondeHooksPlaces.find(tid) : SondeHooksPlaces.claim(tid);
+            int index = (probe & (INSIDE | ROOT)) == INSIDE ? SondeHooksPlaces.find(tid) : SondeHooksPlaces.claim(tid);
             if (index < 0) {
                 return (probe & INSIDE) != 0 ? 0 : SondeHooksTree.spill(id);
             }
@@ -124,16 +122,12 @@ public final class SondeHooks {
             }
         }
         long word = U.getLong(places, place + WORD);
-        if (word != 0) {
-            if ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
-                return 0;
-            }
-        } else if ((probe & INSIDE) != 0) {
+        if (word != 0 && ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0)) {
             return 0;
         }
         U.putLongOpaque(places, place + BUSY, 1);
         long b = base;
-        long token = b == 0 ? 0 : step(b, places, place, word, id, probe, index);
+        long token = b == 0 ? 0 : step(b, places, place, word, id, probe);
         U.putLongRelease(places, place + BUSY, 0);
         if (token > TOKEN_COUNTED || word == 0 && token > 0) {
             return token;
@@ -144,7 +138,7 @@ public final class SondeHooks {
 
     /** Counts the call in its node, and begins what is to be ended; 0 where there is no room. */
     @ForceInline
-    private static long step(long b, long[] places, long place, long word, int id, int probe, int index) {
+    private static long step(long b, long[] places, long place, long word, int id, int probe) {
         long block = b + U.getLong(places, place + BLOCK);
         if ((word & FRESH) != 0) {
             block = SondeHooksTree.settle(b, places, place);
@@ -153,11 +147,17 @@ public final class SondeHooks {
             }
         }
         boolean flat = (probe & FLAT) != 0;
-        long parent = flat ? block + SondeHooksTree.ROOT_AT : at(b, U.getInt(null, block + BLOCK_CURRENT));
-        int ref = U.getInt(null, parent + NODE_LAST_CHILD);
-        long node = at(b, ref);
-        if (ref == 0 || U.getInt(null, node + NODE_ID) != id) {
-            ref = SondeHooksTree.child(b, block, (int) (parent - b >>> 6), id, probe);
+        long node;
+        int ref;
+        if (flat) {
+            ref = U.getInt(null, block + BLOCK_NEARBY + ((id & NEARBY - 1) << 2));
+            node = at(b, ref);
+        } else {
+            ref = U.getInt(null, at(b, U.getInt(null, block + BLOCK_CURRENT)) + NODE_LAST_CHILD);
+            node = at(b, ref);
+        }
+        if (U.getInt(null, node + NODE_ID) != id) {
+            ref = SondeHooksTree.search(b, block, id, probe);
             if (ref == 0) {
                 return 0;
             }
@@ -172,13 +172,13 @@ public final class SondeHooks {
                 if (skip <= 0) {
                     skip = SondeHooksTree.draw(block, probe);
                     flags = FRAME_TIMED | FRAME_DRAWN;
-                } else if (U.getInt(null, block + BLOCK_DEPTH) != 0) {
+                } else if (!flat && U.getInt(null, block + BLOCK_DEPTH) != 0) {
                     flags = SondeHooksTree.forParent(b, block);
                 }
                 U.putInt(null, node + NODE_SKIP, skip);
             }
             if (flags != 0 || (probe & ROOT) != 0) {
-                return push(b, block, node, ref, flat ? flags | FRAME_FLAT : flags, places, place, probe, index);
+                return push(b, block, node, ref, flat ? flags | FRAME_FLAT : flags, places, place, probe);
             }
         }
         U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
@@ -186,12 +186,11 @@ public final class SondeHooks {
             return TOKEN_COUNTED;
         }
         U.putInt(null, block + BLOCK_CURRENT, ref);
-        return (long) epoch << TOKEN_EPOCH_SHIFT | (long) index << TOKEN_PLACE_SHIFT | ref;
+        return U.getLong(places, place + TOKEN) | ref;
     }
 
     @ForceInline
-    private static long push(long b, long block, long node, int ref, int flags, long[] places, long place, int probe,
-            int index) {
+    private static long push(long b, long block, long node, int ref, int flags, long[] places, long place, int probe) {
         int depth = U.getInt(null, block + BLOCK_DEPTH);
         long frame = SondeHooksTree.frame(b, block, depth);
         if (frame == 0) {
@@ -217,7 +216,7 @@ public final class SondeHooks {
         U.putLong(null, frame + FRAME_NODE, ref & 0xffffffffL | (long) flags << 32);
         U.putLong(null, frame + FRAME_CHILD, 0);
         U.putInt(null, block + BLOCK_DEPTH, depth + 1);
-        long token = (long) epoch << TOKEN_EPOCH_SHIFT | (long) index << TOKEN_PLACE_SHIFT | TOKEN_FRAMED | depth + 1;
+        long token = U.getLong(places, place + TOKEN) | TOKEN_FRAMED | depth + 1;
         if ((flags & FRAME_TIMED) != 0) {
             token |= TOKEN_CLOCK;
             U.putLong(null, frame + FRAME_START, System.nanoTime());
@@ -288,7 +287,7 @@ public final class SondeHooks {
             }
         }
         if (depth > 1 && (flags & FRAME_TIMED) != 0) {
-            long above = SondeHooksTree.frame(b, block, depth - 2);
+            long above = depth <= FIRST_FRAMES ? frame - FRAME_SIZE : SondeHooksTree.frame(b, block, depth - 2);
             U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
         }
         if (threw != 0) {

@@ -42,11 +42,11 @@ public final class SondeHooksControl {
             throw new IllegalArgumentException("not an arena of this version");
         }
         mapping = arena;
+        SondeHooks.epoch = epoch; // first, since places are made with it
         SondeHooksPlaces.second = null;
         SondeHooksPlaces.crowded = false;
         SondeHooksPlaces.first = SondeHooksPlaces.make(SondeHooksPlaces.FIRST_BITS);
         U.putLong(null, address + HEADER_OPENED_NANOS, System.nanoTime());
-        SondeHooks.epoch = epoch;
         SondeHooks.base = address;
     }
 

@@ -5,6 +5,8 @@ import static java.lang.SondeHooks.U;
 import static sonde.layout.Layout.BLOCK_CURRENT;
 import static sonde.layout.Layout.BLOCK_DEPTH;
 import static sonde.layout.Layout.BLOCK_ROOT;
+import static sonde.layout.Layout.TOKEN_EPOCH_SHIFT;
+import static sonde.layout.Layout.TOKEN_PLACE_SHIFT;
 
 import jdk.internal.vm.annotation.ForceInline;
 
@@ -24,6 +26,8 @@ final class SondeHooksPlaces {
     static final int BUSY = 8;
     static final int BLOCK = 16;
     static final int WORD = 24;
+    /** What all tokens of the place have in common: epoch and index. */
+    static final int TOKEN = 32;
 
     /** The word: a virtual thread's, or nobody's. */
     static final long VIRTUAL = 1L << 62;
@@ -35,7 +39,7 @@ final class SondeHooksPlaces {
     /** The lower half of the word: how many contexts are open. */
     static final long CONTEXT = 0xffffffffL;
 
-    static final int FIRST_BITS = 12;
+    static final int FIRST_BITS = 11;
     static final int SECOND_BITS = 16;
     static final int SECOND = 1 << SECOND_BITS;
     static final int MOST_INDEX = 2 * SECOND - 1;
@@ -127,6 +131,8 @@ final class SondeHooksPlaces {
             if (U.getLongOpaque(table, place) == FREE && U.compareAndSetLong(table, place, FREE, tid)) {
                 boolean virtual = VIRTUAL_THREAD != null && VIRTUAL_THREAD.isInstance(Thread.currentThread());
                 U.putLong(table, place + WORD, virtual ? VIRTUAL | FRESH : FRESH);
+                long named = bits == FIRST_BITS ? index : index | SECOND;
+                U.putLong(table, place + TOKEN, (long) SondeHooks.epoch << TOKEN_EPOCH_SHIFT | named << TOKEN_PLACE_SHIFT);
                 return index;
             }
             index = index + 1 & mask;

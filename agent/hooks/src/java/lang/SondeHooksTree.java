@@ -134,6 +134,16 @@ final class SondeHooksTree {
         return at(b, ref) + (long) (index - (FIRST_FRAMES << piece)) * FRAME_SIZE;
     }
 
+    /** The ref of the node for a call of a method now, 0 where there is no room; it is found sooner the next time. */
+    static int search(long b, long block, int id, int probe) {
+        if ((probe & FLAT) == 0) {
+            return child(b, block, U.getInt(null, block + BLOCK_CURRENT), id, probe);
+        }
+        int ref = child(b, block, U.getInt(null, block + BLOCK_ROOT), id, probe);
+        U.putInt(null, block + BLOCK_NEARBY + ((id & NEARBY - 1) << 2), ref);
+        return ref;
+    }
+
     /** The ref of a node's child, made where there is none; 0 where there is no room. */
     static int child(long b, long block, int parent, int id, int probe) {
         long table = at(b, U.getInt(null, block + BLOCK_TABLE));
@@ -243,8 +253,12 @@ final class SondeHooksTree {
         return span <= 1 ? 1 : 1 + (int) ((random >>> 33) * span >>> 31);
     }
 
-    /** Counts the exception of a call that was only counted, by method. */
-    static void countThrown(int id) {
+    /** Counts the exception of a call that has no token of its own, by method. */
+    static void countThrown(int id, boolean spilled) {
+        if (spilled) {
+            spill(id, SPILLED_THREW);
+            return;
+        }
         long tid = U.getLong(Thread.currentThread(), TID);
         int index = SondeHooksPlaces.claim(tid);
         long[] places = SondeHooksPlaces.table(index);
@@ -268,18 +282,20 @@ final class SondeHooksTree {
         SondeHooksPlaces.giveUpIfEmpty(places, place);
     }
 
-    /** Counts a call for which the thread has no room; it goes on without a token. */
+    /** Counts a call for which the thread has no room. */
     static long spill(int id) {
-        U.getAndAddLong(GATE, GATE_AT, 1);
-        long b = SondeHooks.base;
-        if (b != 0) {
-            count(b, id);
-        }
-        U.getAndAddLong(GATE, GATE_AT, -1);
-        return 0;
+        return spill(id, SPILLED_CALLS);
     }
 
-    private static void count(long b, int id) {
+    private static long spill(int id, int counter) {
+        U.getAndAddLong(GATE, GATE_AT, 1);
+        long b = SondeHooks.base;
+        boolean counted = b != 0 && count(b, id, counter);
+        U.getAndAddLong(GATE, GATE_AT, -1);
+        return counted ? TOKEN_SPILLED : 0;
+    }
+
+    private static boolean count(long b, int id, int counter) {
         int ref = U.getIntVolatile(null, b + HEADER_SPILL);
         if (ref != 0) {
             long table = at(b, ref);
@@ -290,13 +306,13 @@ final class SondeHooksTree {
                 int owner = U.getIntVolatile(null, entry + SPILLED_ID);
                 if (owner == id || owner == 0 && U.compareAndSetInt(null, entry + SPILLED_ID, 0, id)
                         || U.getIntVolatile(null, entry + SPILLED_ID) == id) {
-                    U.getAndAddLong(null, entry + SPILLED_CALLS, 1);
-                    U.getAndAddLong(null, b + HEADER_REFUSED, 1);
-                    return;
+                    U.getAndAddLong(null, entry + counter, 1);
+                    return true;
                 }
                 slot = slot + 1 & mask;
             }
         }
         U.getAndAddLong(null, b + HEADER_DROPPED, 1);
+        return false;
     }
 }

@@ -6,8 +6,8 @@ public final class Layout {
     public static final int VERSION = 0x1;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
-    public static final int FIRST_FRAMES = 0x8;
-    public static final int FRAME_PIECES = 0xe;
+    public static final int FIRST_FRAMES = 0x20;
+    public static final int FRAME_PIECES = 0xc;
     public static final int FIRST_TABLE = 0x10;
     public static final int FIRST_NODES = 0x6;
     public static final int MOST_NODES = 0x400;
@@ -25,11 +25,13 @@ public final class Layout {
     public static final int TOKEN_PLACE_SHIFT = 0x1a;
     public static final int TOKEN_EPOCH_SHIFT = 0x2b;
     public static final int TOKEN_COUNTED = 0x1;
+    public static final int TOKEN_SPILLED = 0x2;
     public static final int MOST_EPOCH = 0x7ffff;
     public static final int FRAME_TIMED = 0x1;
     public static final int FRAME_DRAWN = 0x2;
     public static final int FRAME_FLAT = 0x4;
     public static final int FRAME_ROOT = 0x8;
+    public static final int NEARBY = 0x40;
     public static final int BLOCK_VIRTUAL = 0x1;
 
     /** Bytes of a header. */
@@ -48,15 +50,17 @@ public final class Layout {
     public static final int HEADER_STOP = 60;
     public static final int HEADER_LIMIT = 64;
     public static final int HEADER_NEXT = 128;
-    public static final int HEADER_REFUSED = 192;
-    public static final int HEADER_DROPPED = 200;
+    public static final int HEADER_DROPPED = 192;
     public static final int HEADER_TARGET_START = 256;
     public static final int HEADER_COMMAND_LENGTH = 264;
     public static final int HEADER_RESERVED = 268;
     public static final int HEADER_COMMAND = 272;
+    public static final int HEADER_HOOK_PICOS = 784;
+    public static final int HEADER_PAUSED_NANOS = 792;
+    public static final int HEADER_COMPILE_NANOS = 800;
 
     /** Bytes of a block. */
-    public static final int BLOCK_SIZE = 256;
+    public static final int BLOCK_SIZE = 384;
     public static final int BLOCK_OLDER = 0;
     public static final int BLOCK_OWNERS = 4;
     public static final int BLOCK_TID = 8;
@@ -70,6 +74,7 @@ public final class Layout {
     public static final int BLOCK_CURRENT = 44;
     public static final int BLOCK_RANDOM = 48;
     public static final int BLOCK_FRAMES = 64;
+    public static final int BLOCK_NEARBY = 128;
 
     /** Bytes of a chunk. */
     public static final int CHUNK_SIZE = 64;
@@ -105,9 +110,10 @@ public final class Layout {
     public static final int SPILL_MASK = 4;
 
     /** Bytes of a spilled. */
-    public static final int SPILLED_SIZE = 16;
+    public static final int SPILLED_SIZE = 32;
     public static final int SPILLED_ID = 0;
     public static final int SPILLED_CALLS = 8;
+    public static final int SPILLED_THREW = 16;
 
     /** Bytes of a directory. */
     public static final int DIRECTORY_SIZE = 64;

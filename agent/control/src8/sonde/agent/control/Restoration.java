@@ -53,9 +53,18 @@ final class Restoration {
             remarks.add(unseen + " classes that were woven while they were being loaded were never seen after");
         }
         long start = System.nanoTime();
-        putBack(alive);
+        int most = mostAtOnce();
+        for (int from = 0; from < alive.size(); from += most) {
+            putBack(alive.subList(from, Math.min(alive.size(), from + most)));
+        }
         nanos = System.nanoTime() - start;
         return restored > 0;
+    }
+
+    /** Before 15 each class of a batch has the JVM look through all that is loaded, with the program stopped. */
+    private static int mostAtOnce() {
+        String version = System.getProperty("java.specification.version", "");
+        return version.startsWith("1.") || version.length() == 1 || version.compareTo("15") < 0 ? 25 : 1000;
     }
 
     /** Puts classes back all at once; where the JVM refuses one of them, by halves, so that few pauses are made. */

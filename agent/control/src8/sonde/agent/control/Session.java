@@ -121,6 +121,7 @@ final class Session {
                 break;
             case Kind.PING:
                 // Answered here: it asks whether the agent is there, not whether the work is done.
+                frame.end();
                 outgoing.add(new Frame(Kind.DONE, frame.request));
                 break;
             case Kind.PROBES:

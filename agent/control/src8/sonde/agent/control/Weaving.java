@@ -155,9 +155,16 @@ final class Weaving implements ClassFileTransformer {
         if (reply == null || reply.kind != Kind.WOVEN) {
             return null;
         }
-        byte[] changed = reply.bytes();
-        byte[] original = reply.bytes();
-        reply.end();
+        byte[] changed;
+        byte[] original;
+        try {
+            changed = reply.bytes();
+            original = reply.bytes();
+            reply.end();
+        } catch (BadFrame bad) {
+            lease.end(); // as any frame that cannot be read; the work thread sees it and puts everything back
+            throw bad;
+        }
         if (changed.length == 0) {
             return null;
         }

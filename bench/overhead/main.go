@@ -1,0 +1,113 @@
+// Overhead measures what hooks cost the program they are in, and holds that
+// against bars.
+//
+//	go run ./bench/overhead [--rounds N] [--phases N] [--pairs N] [--jdk N] [--only PATTERN] [--json]
+//
+// On each JDK a Java program runs that times itself. It has its methods three
+// times over: bare, with two readings of the clock around each body, and with
+// hooks, which internal/session weaves into the running program and switches
+// from mode to mode. Every round runs all of it in turn, in batches of about a
+// millisecond, so that what else the machine does hits all alike and falls out
+// of medians. What attaching alone costs is measured on two JVMs in turns, of
+// which one is never touched.
+//
+// The exit code is 1 where a bar is missed, or nobody can tell, and 2 where
+// something could not be measured.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+type options struct {
+	rounds, batches int
+	phases, pairs   int
+	jdk             int
+	only            *regexp.Regexp // names of modes
+	json            bool
+	sources         string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 61, "rounds through all twins, shapes and modes")
+	flag.IntVar(&o.batches, "batches", 5, "batches for each of them in a round")
+	flag.IntVar(&o.phases, "phases", 6, "how often a JVM is attached to, to see what that costs")
+	flag.IntVar(&o.pairs, "pairs", 120, "pairs of turns of both JVMs in each phase")
+	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
+	only := flag.String("only", "", "only modes whose names match this regular expression, and what they are compared with")
+	flag.BoolVar(&o.json, "json", false, "print JSON instead of tables")
+	flag.StringVar(&o.sources, "sources", "bench/overhead/java", "folder with the Java program")
+	flag.Parse()
+	o.only = regexp.MustCompile(*only)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	met, err := run(ctx, o)
+	switch {
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "bench/overhead: %v\n", err)
+		os.Exit(2)
+	case !met:
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (met bool, err error) {
+	jdks := slices.DeleteFunc(jvmtest.Installed(), func(jdk jvmtest.JDK) bool {
+		return o.jdk != 0 && jdk.Major != o.jdk || !slices.Contains(jvmtest.Supported, jdk.Major)
+	})
+	if len(jdks) == 0 {
+		return false, errors.New("no JDK found: install one below /usr/lib/jvm or name its home in SONDE_JDKS")
+	}
+	met = true
+	var reports []*report
+	for _, jdk := range jdks {
+		r, err := measure(ctx, jdk, o)
+		if err != nil {
+			return false, fmt.Errorf("JDK %s: %w", jdk.Version, err)
+		}
+		met = met && r.allMet()
+		reports = append(reports, r)
+		if !o.json {
+			r.print(os.Stdout)
+		}
+	}
+	if o.json {
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetIndent("", "  ")
+		return met, encoder.Encode(reports)
+	}
+	return met, nil
+}
+
+func measure(ctx context.Context, jdk jvmtest.JDK, o options) (*report, error) {
+	classes, err := compile(jdk, o.sources)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(classes)
+	r := &report{JDK: jdk.Version, LoadBefore: load(), modes: chosen(o.only)}
+	if o.rounds > 0 {
+		if err := r.measureHooks(ctx, jdk, classes, o); err != nil {
+			return nil, err
+		}
+	}
+	if o.phases > 0 {
+		if err := r.measureAttached(ctx, jdk, classes, o); err != nil {
+			return nil, err
+		}
+	}
+	r.LoadAfter = load()
+	r.judge()
+	return r, nil
+}

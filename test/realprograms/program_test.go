@@ -1,0 +1,175 @@
+package realprograms
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+// jarFolder is where Debian keeps jars.
+const jarFolder = "/usr/share/java"
+
+// A work is a program of others with rounds of work for it; testdata has the
+// source of a class of that name.
+type work struct {
+	name     string
+	jars     []string // of jarFolder, without their extension; or whole paths
+	patterns []string // what of it gets hooks
+	options  []string // of java
+	release  string   // what it is compiled for; "" for 17
+}
+
+// with returns the work with more options of java.
+func (w work) with(options ...string) work {
+	w.options = slices.Concat(w.options, options)
+	return w
+}
+
+// A program is a work that runs.
+type program struct {
+	*jvmtest.Running
+	t *testing.T
+}
+
+// start compiles a work with one JDK, starts it on another, which may lack a
+// compiler, and waits until it has done its first round.
+func start(t *testing.T, compiler, runtime jvmtest.JDK, w work) *program {
+	t.Helper()
+	classpath := make([]string, 0, len(w.jars)+1)
+	for _, jar := range w.jars {
+		path := jar
+		if !filepath.IsAbs(jar) {
+			path = filepath.Join(jarFolder, jar+".jar")
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Skipf("NOT TESTED: %s is missing: .ci/setup jars installs it", path)
+		}
+		classpath = append(classpath, path)
+	}
+	release := w.release
+	if release == "" {
+		release = "17"
+	}
+	flags := []string{"--release", release, "-parameters"}
+	classes := jvmtest.Compile(t, compiler, jvmtest.Fixture{
+		Sources:   []string{"testdata/RealProgram.java", "testdata/" + w.name + ".java"},
+		Classpath: classpath,
+		Flags:     flags,
+	})
+	path := strings.Join(slices.Concat([]string{classes}, classpath), string(os.PathListSeparator))
+	args := slices.Concat(w.options, []string{"-Duser.language=en", "-cp", path, "RealProgram", w.name})
+	// Where a JVM that crashes leaves its report, the test looks for it.
+	launch := jvmtest.Launch{Args: args, Dir: t.TempDir()}
+	p := &program{jvmtest.Start(t, runtime, launch), t}
+	t.Cleanup(func() {
+		if reports, _ := filepath.Glob(filepath.Join(launch.Dir, "hs_err*")); len(reports) > 0 {
+			t.Errorf("the JVM crashed: %v", reports)
+		}
+	})
+	return p
+}
+
+// round runs one round and returns what it said.
+func (p *program) round() []string {
+	p.t.Helper()
+	p.order("round")
+	var lines []string
+	for {
+		line := p.Await(p.t, "")
+		text, more := strings.CutPrefix(line, "| ")
+		if !more {
+			p.expect(line, "end")
+			return lines
+		}
+		lines = append(lines, text)
+	}
+}
+
+// load has threads run rounds, and returns when some are done.
+func (p *program) load(threads, rounds int) {
+	p.t.Helper()
+	p.order(fmt.Sprintf("load %d", threads))
+	p.expect(p.Await(p.t, ""), "loading")
+	p.pass(rounds)
+}
+
+// pass waits until the load has run more rounds.
+func (p *program) pass(rounds int) {
+	p.t.Helper()
+	p.order(fmt.Sprintf("rounds %d", rounds))
+	p.expect(p.Await(p.t, ""), "passed")
+}
+
+// stop ends the load and expects that every round said what the first said.
+func (p *program) stop() {
+	p.t.Helper()
+	p.order("stop")
+	var rounds, different int
+	line := p.Await(p.t, "")
+	if _, err := fmt.Sscanf(line, "stopped %d %d", &rounds, &different); err != nil || different != 0 {
+		p.t.Errorf("under load: %s\nstderr: %s", line, p.Stderr())
+	}
+}
+
+// counts is what the program counted of its own calls.
+func (p *program) counts() map[string]int64 {
+	p.t.Helper()
+	p.order("counts")
+	counts := make(map[string]int64)
+	for {
+		line := p.Await(p.t, "")
+		text, more := strings.CutPrefix(line, "count ")
+		if !more {
+			p.expect(line, "end")
+			return counts
+		}
+		number, name, _ := strings.Cut(text, " ")
+		var count int64
+		if _, err := fmt.Sscan(number, &count); err != nil {
+			p.t.Fatalf("%q: %v", line, err)
+		}
+		counts[name] = count
+	}
+}
+
+func (p *program) order(words string) {
+	p.t.Helper()
+	if _, err := fmt.Fprintln(p.Stdin, words); err != nil {
+		p.t.Fatalf("ordering %q: %v\nstderr: %s", words, err, p.Stderr())
+	}
+}
+
+func (p *program) expect(line, want string) {
+	p.t.Helper()
+	if line != want {
+		p.t.Fatalf("the program says %q, not %q\nstderr: %s", line, want, p.Stderr())
+	}
+}
+
+// same compares two rounds line by line.
+func (p *program) same(when string, got, want []string) {
+	p.t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			p.t.Errorf("%s the program says otherwise from line %d on:\n got  %q\n want %q", when, i+1, got[min(i, len(got)):min(i+1, len(got))], want[min(i, len(want)):min(i+1, len(want))])
+			return
+		}
+	}
+}
+
+// quiet expects that nothing is on the error stream but what the JVM says of
+// every agent that is loaded late.
+func (p *program) quiet() {
+	p.t.Helper()
+	for line := range strings.Lines(p.Stderr()) {
+		if !strings.HasPrefix(line, "WARNING: ") {
+			p.t.Errorf("the program complains:\n%s", p.Stderr())
+			return
+		}
+	}
+}
