@@ -21,9 +21,9 @@ func kindOf(name string) kind {
 	case arenaName.MatchString(name):
 		return sweepArena
 	case ticketName.MatchString(name):
-		return sweepNote(ticketName)
+		return sweepNote(ticketName, false)
 	case invitationName.MatchString(name):
-		return sweepNote(invitationName)
+		return sweepNote(invitationName, true)
 	}
 	return nil
 }
@@ -99,10 +99,12 @@ func sweepArena(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, err
 	return true, at.remove(name)
 }
 
-// sweepNote is for what nobody locks: it goes only with its process.
-func sweepNote(pattern *regexp.Regexp) kind {
+// sweepNote is for what nobody locks: it goes with its process. An invitation
+// also goes when it is old, since whoever wrote it waits for a few seconds only.
+func sweepNote(pattern *regexp.Regexp, ages bool) kind {
 	return func(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
-		if !s.seesAll || s.lives(number(pattern, name), stat.Uid) {
+		old := ages && time.Since(time.Unix(stat.Mtim.Unix())) > settled
+		if !old && (!s.seesAll || s.lives(number(pattern, name), stat.Uid)) {
 			return false, nil
 		}
 		file, err := at.openFile(name)
