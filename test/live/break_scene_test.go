@@ -131,7 +131,7 @@ func (s *scene) notice(text string) {
 func visiting(t *testing.T, opened *session.Session) *visit {
 	v := &visit{Session: opened, t: t}
 	t.Cleanup(func() {
-		v.close()
+		_, _ = v.close()
 		_ = v.Release()
 	})
 	return v
@@ -143,13 +143,12 @@ func (v *visit) close() (farewell session.Farewell, err error) {
 }
 
 // leave closes the session, which must leave nothing.
-func (v *visit) leave() session.Farewell {
+func (v *visit) leave() {
 	v.t.Helper()
 	farewell, err := v.close()
 	if err != nil || !farewell.Restored.Unmapped || len(farewell.Remarks) > 0 {
 		v.t.Errorf("leaving: %v, unmapped %v, remarks %q", err, farewell.Restored.Unmapped, farewell.Remarks)
 	}
-	return farewell
 }
 
 // hook puts hooks into methods and switches them on.

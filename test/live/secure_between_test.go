@@ -123,20 +123,20 @@ func (b *between) mapArena() {
 	}
 }
 
-// install puts hooks into the class, and says by which handle it is known.
-func (b *between) install() (handle uint32, installed control.Installed, err error) {
+// install puts hooks into the class.
+func (b *between) install() (control.Installed, error) {
 	b.t.Helper()
 	classes, err := b.peer.List(context.Background())
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	var handle uint32
 	for _, class := range classes {
 		if class.Name == hooked {
 			handle = class.Handle
 		}
 	}
-	installed, err = b.peer.Install(context.Background(), []uint32{handle})
-	return handle, installed, err
+	return b.peer.Install(context.Background(), []uint32{handle})
 }
 
 func (b *between) weave(_ context.Context, class control.Transform) (control.Woven, error) {

@@ -67,7 +67,7 @@ func TestAgentTakesNoForgedFrame(t *testing.T) {
 		s.StartLoad(1)
 		for name, words := range forged {
 			b := come(s)
-			if _, installed, err := b.install(); err != nil || installed.Err != "" {
+			if installed, err := b.install(); err != nil || installed.Err != "" {
 				t.Fatalf("%s: %v %s", name, err, installed.Err)
 			}
 			write(b.agent, words)
@@ -78,7 +78,7 @@ func TestAgentTakesNoForgedFrame(t *testing.T) {
 			s.hangsUp(name, b, before)
 		}
 		b := come(s)
-		if _, _, err := b.install(); err != nil {
+		if _, err := b.install(); err != nil {
 			t.Fatal(err)
 		}
 		write(b.agent, frame(control.KindList, 901)[:6]) // and then nothing, for ever
@@ -133,7 +133,7 @@ func TestSondeTakesNoForgedFrame(t *testing.T) {
 		s.StartLoad(1)
 		for name, tt := range forged {
 			b := come(s)
-			if _, installed, err := b.install(); err != nil || installed.Err != "" {
+			if installed, err := b.install(); err != nil || installed.Err != "" {
 				t.Fatalf("%s: %v %s", name, err, installed.Err)
 			}
 			write(b.sonde, tt.words)
@@ -183,7 +183,7 @@ func TestAgentIsAskedForTheImpossible(t *testing.T) {
 			return frame(control.KindWoven, request, text("\xca\xfe\xba\xbe and no class"), text(""))
 		}
 		b.lock.Unlock()
-		if _, installed, err = b.install(); err != nil || installed.Err == "" {
+		if installed, err = b.install(); err != nil || installed.Err == "" {
 			t.Errorf("a class that is none went in: %+v, %v", installed, err)
 		}
 		b.lock.Lock()
@@ -192,7 +192,7 @@ func TestAgentIsAskedForTheImpossible(t *testing.T) {
 			return frame(control.KindWoven, request, u32(1<<20), []byte("short"))
 		}
 		b.lock.Unlock()
-		_, _, _ = b.install() // ends with the session, before or after its answer
+		_, _ = b.install() // ends with the session, before or after its answer
 		s.hangsUp("WOVEN cut off", b, before)
 		if content, err := os.ReadFile(precious); err != nil || strings.Trim(string(content), "\x00") != "" {
 			t.Errorf("a file was written to: %v", err)
