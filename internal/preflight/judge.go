@@ -67,7 +67,7 @@ func parseVersion(text string) version {
 }
 
 // The JDKs Sonde is made for.
-const oldest, newest = 8, 25
+const oldest, newest = 11, 25
 
 func (j *judge) kind() {
 	jvm := j.facts.JVM

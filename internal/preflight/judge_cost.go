@@ -28,6 +28,10 @@ func (j *judge) redefinition() {
 	default:
 		j.find(Warn, "redefinition", everything, remedy)
 	}
+	if j.version.major != 0 && j.version.major < 15 {
+		j.find(Warn, "redefinition", "before JDK 15 it stops the program for some milliseconds for each class that is changed or put back",
+			"name few classes")
+	}
 	if j.losesParameterNames() {
 		j.find(Note, "redefinition", "this JDK loses the names of parameters when it retransforms a class: "+
 			"Sonde starts from class files instead, and leaves alone and names classes where that is not possible", "")

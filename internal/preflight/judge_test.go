@@ -47,7 +47,8 @@ func TestJudge(t *testing.T) {
 	}{
 		{"OpenJ9", func(f *Facts) { f.JVM.Kind = jvmproc.OpenJ9 }, Stop, "JVM", "OpenJ9", "HotSpot"},
 		{"hidden", func(f *Facts) { f.JVM.Kind = jvmproc.Hidden }, Stop, "JVM", "belongs to app", "be app or root"},
-		{"JDK 7", func(f *Facts) { f.JVM.Version = "1.7.0_80" }, Stop, "JVM", "older than 8", "newer JDK"},
+		{"JDK 7", func(f *Facts) { f.JVM.Version = "1.7.0_80" }, Stop, "JVM", "older than 11", "newer JDK"},
+		{"JDK 11", func(f *Facts) { f.JVM.Version = "11.0.13" }, Warn, "redefinition", "before JDK 15", "few classes"},
 		{"JDK 26", func(f *Facts) { f.JVM.Version = "26-ea" }, Warn, "JVM", "newer than 25", "newer Sonde"},
 		{"no version", func(f *Facts) { f.JVM.Version = "" }, Warn, "JVM", "unknown version", ""},
 		{"another user", func(f *Facts) { f.UID, f.GID = 1001, 1000 }, Stop, "access", "belongs to app", "be app or root"},
