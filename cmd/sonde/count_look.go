@@ -68,27 +68,27 @@ func (l *countLook) overall() {
 
 // show draws the table on a terminal; elsewhere it writes what --interval asks
 // for.
-func (r *countRun) show(ctx context.Context) {
+func (r *countRun) show(ctx context.Context) error {
 	if r.screen.silent && !r.paced || r.json && !r.paced {
-		return
+		return nil
 	}
 	r.cost.refresh(ctx, r.began)
 	look, err := r.look()
 	if err != nil {
-		return // the end will say it
+		return nil //nolint:nilerr // the end will say it
 	}
 	switch {
 	case r.json:
-		_ = r.writeJSON(look)
+		return r.writeJSON(look)
 	case r.screen.silent:
-		out := bufio.NewWriter(r.out)
+		out := bufio.NewWriter(r.out) // keeps the first error until Flush
 		r.writeText(out, look, 0)
 		_, _ = fmt.Fprintln(out)
-		_ = out.Flush()
-	default:
-		width, height := r.screen.size()
-		r.screen.draw(r.liveLines(look, width, height))
+		return out.Flush()
 	}
+	width, height := r.screen.size()
+	r.screen.draw(r.liveLines(look, width, height))
+	return nil
 }
 
 // liveLines are what fits a terminal.
@@ -99,13 +99,14 @@ func (r *countRun) liveLines(look *countLook, width, height int) []string {
 		rows = rows[:room]
 	}
 	lines := []string{cut(r.headline(look), width), cut(r.costText(look), width), ""}
-	for _, line := range tableLines(countColumns, rowTexts(rows, r.timing, overloadsOf(look.rows)), width) {
+	columns, texts := fitting(countColumns, rowTexts(rows, r.timing, overloadsOf(look.rows)), width)
+	for _, line := range tableLines(columns, texts, width) {
 		lines = append(lines, cut(line, width))
 	}
 	if hidden := len(shownRows(look.rows, 0)) - len(rows); hidden > 0 {
 		lines = append(lines, cut(fmt.Sprintf("and %s", count(hidden, "method more", "methods more")), width))
 	}
-	return lines
+	return lines[:max(0, min(len(lines), height-1))]
 }
 
 // shownRows leaves out methods that were not called, and all behind the first

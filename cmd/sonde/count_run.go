@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
@@ -18,6 +22,7 @@ const (
 	endedUndone      = "undone"
 	endedExited      = "exited" // the JVM has
 	endedLost        = "lost"   // the agent is
+	endedUnread      = "unread" // nobody reads what is written
 )
 
 // A count under way.
@@ -40,6 +45,11 @@ type countRun struct {
 }
 
 func (c *counting) run(ctx context.Context) error {
+	// A reader that goes away, as head does, must not kill it with hooks in the
+	// JVM: what it writes then fails, and it leaves in order.
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	defer signal.Stop(unread)
 	r := &countRun{counting: c, screen: newScreen(c.streams)}
 	if err := r.enter(ctx); err != nil {
 		return err
@@ -56,6 +66,7 @@ func (c *counting) run(ctx context.Context) error {
 		return errors.Join(err, r.leave(ctx, nil))
 	}
 	look.final, look.ended = true, ended
+	defer r.tellWaiting()()
 	r.cost.measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	if err := r.leave(ctx, look); err != nil {
@@ -143,7 +154,9 @@ func (r *countRun) watch(ctx context.Context) string {
 		case <-batch:
 			r.takeBatch()
 		case <-refresh.C:
-			r.show(ctx)
+			if err := r.show(ctx); errors.Is(err, syscall.EPIPE) {
+				return endedUnread
+			}
 		}
 	}
 }
@@ -188,10 +201,32 @@ func (r *countRun) leave(ctx context.Context, look *countLook) error {
 	if err != nil {
 		return err
 	}
-	if look != nil && !gone {
-		look.farewell = &farewell
+	if gone || look == nil {
+		return nil
 	}
+	// One that says goodbye tells at least how long it took.
+	if farewell.Restored.Nanos == 0 && !farewell.Restored.Unmapped {
+		if _, err := inspect(r.pid); err == nil {
+			return fmt.Errorf("process %d did not answer: its hooks are in until it does, and go by themselves then: sonde status %d", r.pid, r.pid)
+		}
+		return nil
+	}
+	look.farewell = &farewell
 	return nil
+}
+
+// tellWaiting says what is waited for, should the JVM be slow to let go. It
+// returns what ends that.
+func (r *countRun) tellWaiting() func() {
+	const patience = 2 * time.Second
+	timer := time.AfterFunc(patience, func() {
+		why := ""
+		if jvm, err := inspect(r.pid); err == nil && jvm.Stopped {
+			why = fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", r.pid)
+		}
+		r.screen.say("waiting for process %d to put its classes back%s", r.pid, why)
+	})
+	return func() { timer.Stop() }
 }
 
 func totalCalls(sum *arena.Summary) (calls uint64) {

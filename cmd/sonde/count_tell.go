@@ -21,14 +21,14 @@ func (r *countRun) tellInstallation() {
 			count(r.session.Classes(), "class", "classes"), costOf(batchCosts(i.Batches)))
 	}
 	for _, lost := range i.Unmatched {
-		r.screen.say("note: no loaded class matches %s: hooks go in when one loads%s", lost.Pattern, nearText(lost.Near))
+		r.screen.say("note: %s", lostText(lost, ": hooks go in when one loads"))
 	}
 	left := r.session.LeftAlone()
 	r.tellLeft(left)
 	for _, p := range r.set.Includes() {
 		lost := slices.ContainsFunc(i.Unmatched, func(u session.Unmatched) bool { return u.Pattern == p.String() })
 		if !lost && !hasMethod(p, methods, left) {
-			r.screen.say("note: %s matches loaded classes, but no method of theirs that has code%s", p, advice([]*probe.Pattern{p}))
+			r.screen.say("note: %s matches loaded classes, but no method of theirs that has code%s", p, r.methodAdvice(p))
 		}
 	}
 }
@@ -40,11 +40,27 @@ func hasMethod(p *probe.Pattern, methods []session.Method, left []session.LeftAl
 		slices.ContainsFunc(left, func(l session.LeftAlone) bool { return p.MatchClass(l.Class) })
 }
 
-func nearText(near []string) string {
-	if len(near) == 0 {
-		return ""
+// methodAdvice says what may be wrong with a pattern that found classes alone.
+func (r *countRun) methodAdvice(p *probe.Pattern) string {
+	switch {
+	case slices.ContainsFunc(r.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
+		return " and that no ! takes out"
+	case strings.Contains(p.String(), "("):
+		return " (types are written in full: java.lang.String; (..) is any parameters)"
 	}
-	return "; loaded is " + strings.Join(near, ", ")
+	return advice([]*probe.Pattern{p})
+}
+
+// lostText is about a pattern that no loaded class matches, and what follows.
+func lostText(lost session.Unmatched, then string) string {
+	if slices.Contains(lost.Near, lost.Pattern) {
+		return fmt.Sprintf("%s is a class, and no method of it was named: %s.** is every method", lost.Pattern, lost.Pattern)
+	}
+	text := fmt.Sprintf("no loaded class matches %s%s", lost.Pattern, then)
+	if len(lost.Near) > 0 {
+		text += "; loaded is " + strings.Join(lost.Near, ", ")
+	}
+	return text
 }
 
 func batchCosts(batches []session.Batch) (all toll.Cost) {

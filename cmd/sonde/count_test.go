@@ -85,7 +85,7 @@ func TestLiveLines(t *testing.T) {
 		rows = append(rows, sampleRows()...)
 	}
 	look := &countLook{elapsed: time.Second, rows: rows, calls: 12345}
-	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {80, 10}, {20, 7}} {
+	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {80, 10}, {20, 7}, {10, 4}, {10, 1}} {
 		lines := r.liveLines(look, size.width, size.height)
 		if len(lines) >= size.height {
 			t.Errorf("%d lines on %d", len(lines), size.height)
@@ -95,6 +95,26 @@ func TestLiveLines(t *testing.T) {
 				t.Errorf("%d columns: %q", size.width, line)
 			}
 		}
+	}
+}
+
+// TestNarrowTable shows that a narrow terminal loses columns, not the names.
+func TestNarrowTable(t *testing.T) {
+	rows := rowTexts(sampleRows(), timingExact, nil)
+	for width, want := range map[int]string{
+		120: "CALLS CALLS/S TOTAL SELF MEAN THREW RUNNING METHOD", 66: "CALLS CALLS/S TOTAL SELF MEAN METHOD", 20: "CALLS MEAN METHOD",
+	} {
+		columns, texts := fitting(countColumns, rows, width)
+		var titles []string
+		for _, c := range columns {
+			titles = append(titles, c.title)
+		}
+		if got := strings.Join(titles, " "); got != want || len(texts[0]) != len(columns) {
+			t.Errorf("%d: %s, %d cells, want %s", width, got, len(texts[0]), want)
+		}
+	}
+	if len(rows[0]) != len(countColumns) {
+		t.Error("the rows given are not as they were")
 	}
 }
 

@@ -63,6 +63,8 @@ func newDoctor(s streams) *cobra.Command {
 				if !d.deep {
 					return usage("patterns need --deep: only the agent can tell which classes are loaded")
 				}
+			} else if d.listLeft {
+				return usage("--left needs --deep and patterns")
 			}
 			return d.run(cmd.Context())
 		},

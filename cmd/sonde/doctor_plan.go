@@ -68,7 +68,7 @@ func describePlan(plan *session.Plan) *planJSON {
 func writePlan(out io.Writer, plan *session.Plan, listLeft bool) {
 	_, _ = fmt.Fprintf(out, "\n%s of %s loaded match\n", count(plan.Matched, "class", "classes"), grouped(plan.Loaded))
 	for _, lost := range plan.Unmatched {
-		_, _ = fmt.Fprintf(out, "no loaded class matches %s%s\n", lost.Pattern, nearText(lost.Near))
+		_, _ = fmt.Fprintln(out, lostText(lost, ""))
 	}
 	for _, l := range plan.Loaders {
 		name := "class loader " + loaderName(l.Number)

@@ -98,6 +98,28 @@ var countColumns = []column{
 	{"THREW", true}, {"RUNNING", true}, {"METHOD", false},
 }
 
+// expendable are the columns a narrow terminal goes without, the first to go
+// first: without the method's name the others say nothing.
+var expendable = []string{"RUNNING", "THREW", "SELF", "CALLS/S", "TOTAL"}
+
+// fitting leaves columns out until the last has room for a name.
+func fitting(columns []column, rows [][]string, width int) ([]column, [][]string) {
+	const room = 20
+	columns = slices.Clone(columns)
+	rows = slices.Clone(rows)
+	for _, title := range expendable {
+		if spaceBefore(columns, rows)+room <= width {
+			break
+		}
+		at := slices.IndexFunc(columns, func(c column) bool { return c.title == title })
+		columns = slices.Delete(columns, at, at+1)
+		for i := range rows {
+			rows[i] = slices.Delete(slices.Clone(rows[i]), at, at+1)
+		}
+	}
+	return columns, rows
+}
+
 // rowTexts are the cells of rows. overloads are the names that more than one
 // method has, which are told apart by their parameters.
 func rowTexts(rows []methodRow, timing string, overloads map[string]bool) [][]string {

@@ -46,6 +46,9 @@ func writeReasons(w io.Writer, jvms []*jvmproc.JVM) {
 	pids := map[string][]string{}
 	var reasons []string
 	for _, j := range jvms {
+		if j.Inside == jvmproc.Standby {
+			continue // Sonde can enter all the same
+		}
 		seen := ""
 		for _, v := range []jvmproc.Verdict{j.Attach, j.Agents} {
 			if v.Reason == "" || v.Reason == seen {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +21,8 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
+	// exitUnread is what shells tell of a command whose reader went away.
+	exitUnread = 128 + int(syscall.SIGPIPE)
 )
 
 // streams are what a command writes to.
@@ -66,10 +70,13 @@ func run(ctx context.Context, args []string, s streams) int {
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = errors.New("interrupted; nothing was written")
 	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitUnread
+	}
 	var wrong *usageError
 	// What fails before a command starts is the command line itself.
 	if errors.As(err, &wrong) || !started {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s\n%sTry '%s --help'.\n", oneLine(err), caret(err), command.CommandPath())
+		_, _ = fmt.Fprintf(s.err, "sonde: %s%s\n%sTry '%s --help'.\n", oneLine(err), nearCommand(root, args), caret(err), command.CommandPath())
 		return exitUsage
 	}
 	_, _ = fmt.Fprintf(s.err, "sonde: %s\n", oneLine(err))
@@ -79,6 +86,45 @@ func run(ctx context.Context, args []string, s streams) int {
 // oneLine is the text of an error without line breaks.
 func oneLine(err error) string {
 	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
+
+// nearCommand is what a command that does not exist may have meant.
+func nearCommand(root *cobra.Command, args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	if _, _, err := root.Find(args); err == nil {
+		return ""
+	}
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		return "; did you mean " + near[0] + "?"
+	}
+	return ""
+}
+
+// badValue is how a flag's value is refused.
+var badValue = regexp.MustCompile(`^invalid argument ("(?:.|\n)*") for ".*?--([a-z-]+)" flag: `)
+
+// flagError says what a flag's value should be, in place of what the library
+// that reads numbers says to its caller.
+func flagError(command *cobra.Command, err error) error {
+	refused := badValue.FindStringSubmatch(err.Error())
+	if refused == nil {
+		return err
+	}
+	flag := command.Flags().Lookup(refused[2])
+	if flag == nil {
+		return err
+	}
+	wanted := map[string]string{
+		"bool":     "true or false",
+		"duration": "a time with its unit, such as 30s, 500ms or 2m",
+		"int":      "a whole number", "uint32": "a whole number from 0 on", "uint64": "a whole number from 0 on",
+	}[flag.Value.Type()]
+	if wanted == "" {
+		return err
+	}
+	return usage("--%s %s: must be %s", flag.Name, refused[1], wanted)
 }
 
 func newRoot(s streams, started *bool) *cobra.Command {
@@ -101,6 +147,9 @@ and for files:
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
+	root.SetFlagErrorFunc(flagError)
+	root.DisableSuggestions = true // they take lines: nearCommand has one
+	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
 		newPs(s), newDoctor(s), newCount(s), newStatus(s), newUndo(s), newAgentJar(s),
 		newInstrument(s), newDump(s), newRuntimeJar(s), newVersion(s),

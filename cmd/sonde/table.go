@@ -23,17 +23,8 @@ func writeTable(w io.Writer, columns []column, rows [][]string, width int) {
 
 func tableLines(columns []column, rows [][]string, width int) []string {
 	last := len(columns) - 1
-	widths := make([]int, last)
-	for i := range widths {
-		widths[i] = utf8.RuneCountInString(columns[i].title)
-		for _, row := range rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
-	}
-	used := 0
-	for _, n := range widths {
-		used += n + 2
-	}
+	widths := columnWidths(columns, rows)
+	used := spaceBefore(columns, rows)
 	titles := make([]string, len(columns))
 	for i := range titles {
 		titles[i] = columns[i].title
@@ -53,6 +44,26 @@ func tableLines(columns []column, rows [][]string, width int) []string {
 		lines = append(lines, line.String())
 	}
 	return lines
+}
+
+// columnWidths are those of all columns but the last.
+func columnWidths(columns []column, rows [][]string) []int {
+	widths := make([]int, len(columns)-1)
+	for i := range widths {
+		widths[i] = utf8.RuneCountInString(columns[i].title)
+		for _, row := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	return widths
+}
+
+// spaceBefore is what the columns before the last take.
+func spaceBefore(columns []column, rows [][]string) (space int) {
+	for _, n := range columnWidths(columns, rows) {
+		space += n + 2
+	}
+	return space
 }
 
 // keepEnd cuts the beginning of a text that does not fit behind what is used of

@@ -85,6 +85,9 @@ func evict(ctx context.Context, s streams, o *session.Occupant) error {
 		hooked = "the hooks of " + count(len(methods), "method", "methods")
 	}
 	_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
+	if o.JVM.Stopped {
+		_, _ = fmt.Fprintf(s.err, "note: process %d is stopped, by a signal or a debugger, and can do nothing: kill -CONT %d resumes it\n", o.JVM.PID, o.JVM.PID)
+	}
 	start := time.Now()
 	err := o.Evict(ctx)
 	switch {
