@@ -22,12 +22,18 @@ type guest struct {
 	live    *weave.Template
 }
 
-func everyGuest(t *testing.T, test func(t *testing.T, g *guest)) {
+func liveTemplate(t *testing.T) *weave.Template {
+	t.Helper()
 	class, method := agent.LiveTemplate()
 	live, err := weave.CompileTemplate(class, method)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return live
+}
+
+func everyGuest(t *testing.T, test func(t *testing.T, g *guest)) {
+	live := liveTemplate(t)
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Guest.java")}})

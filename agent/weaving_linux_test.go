@@ -23,13 +23,13 @@ func TestClassesAreListedFetchedAndAsked(t *testing.T) {
 		if g.tell("work", 1); len(work) == 0 {
 			work = g.list()["Guest$Work"]
 		}
-		if len(object) != 1 || object[0].loader != 0 || object[0].flags != 1 || len(work) != 1 || len(lost) != 2 {
+		if len(object) != 1 || object[0].loader != 0 || object[0].flags != 1 || len(work) != 1 || len(lost) != 3 {
 			t.Fatalf("Object %v, Work %v, Lost %v", object, work, lost)
 		}
 		if again := g.list()["Lost"]; fmt.Sprint(again) != fmt.Sprint(lost) {
 			t.Errorf("Lost was %v and is %v", lost, again)
 		}
-		g.ask(fetch, numbers(object[0].handle, work[0].handle, lost[0].handle, lost[1].handle, 1<<30))
+		g.ask(fetch, numbers(object[0].handle, work[0].handle, lost[0].handle, lost[1].handle, lost[2].handle, 1<<30))
 		file, err := os.ReadFile(filepath.Join(g.classes, "Guest$Work.class"))
 		if err != nil {
 			t.Fatal(err)
@@ -41,24 +41,25 @@ func TestClassesAreListedFetchedAndAsked(t *testing.T) {
 			t.Errorf("Work: %v, %d bytes, want %d", found, len(content), len(file))
 		}
 		reasons := make(map[string]bool)
-		for _, handle := range []uint32{lost[0].handle, lost[1].handle, 1 << 30} {
+		for _, handle := range []uint32{lost[0].handle, lost[1].handle, lost[2].handle, 1 << 30} {
 			found, reason := g.original(handle)
 			reasons[fmt.Sprint(found, " ", string(reason))] = true
 		}
 		for _, want := range []string{
 			"false its loader did not answer in time", "false its loader has no class file of it", "false it was unloaded",
+			"false what its loader gives is too large for a class file",
 		} {
 			if !reasons[want] {
 				t.Errorf("no class that %s: %v", want, reasons)
 			}
 		}
 		g.reply(done)
-		g.ask(sees, numbers(object[0].handle, work[0].handle, lost[0].handle, lost[1].handle))
+		g.ask(sees, numbers(object[0].handle, work[0].handle, lost[0].handle, lost[1].handle, lost[2].handle))
 		answer := g.reply(seen)
 		var blind int
 		for range answer.u32() {
 			handle, reason := answer.u32(), answer.text()
-			if strings.HasPrefix(reason, "it does not find java.lang.SondeHooks") && (handle == lost[0].handle || handle == lost[1].handle) {
+			if strings.HasPrefix(reason, "it does not find java.lang.SondeHooks") && handle != object[0].handle && handle != work[0].handle {
 				blind++
 			} else if reason != "" {
 				t.Errorf("class %d: %s", handle, reason)
@@ -175,6 +176,23 @@ func TestWhatIsNotAnsweredIsLeftAlone(t *testing.T) {
 	})
 }
 
+func TestWhatSondeCannotWeaveIsLeftAlone(t *testing.T) {
+	everyGuest(t, func(t *testing.T, g *guest) {
+		g.tell("work", 1)
+		g.mapArena()
+		g.hook()
+		if _, err := fmt.Fprintln(g.target.Stdin, "late", 10); err != nil {
+			t.Fatal(err)
+		}
+		g.send(failed, g.receive(transform).request, text("the reason"))
+		if text := g.receive(notice).text(); text != "Late was left alone: the reason" {
+			t.Error(text)
+		}
+		g.target.Await(t, "late 65")
+		g.leave()
+	})
+}
+
 func TestClassThatIsRefusedByTheJVM(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {
 		g.tell("work", 1)
@@ -232,14 +250,7 @@ func TestThreadsAndCost(t *testing.T) {
 func TestAgentDoesNotMeasureItself(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {
 		a, _ := g.mapArena()
-		g.ask(install, numbers(g.list()["java.util.ArrayDeque"][0].handle))
-		question := g.receive(transform)
-		question.take(8) // class and loader
-		if name := question.text(); name != "java/util/ArrayDeque" {
-			t.Fatal(name)
-		}
-		g.send(woven, question.request, append(text(g.weave(question.bytes(), "addLast")), text("")...))
-		g.reply(installed)
+		g.hookInto("java/util/ArrayDeque", "addLast")
 		g.switchOn(weave.MethodID("java/util/ArrayDeque", "addLast", "(Ljava/lang/Object;)V"))
 		for range 50 {
 			g.ask(ping, nil)

@@ -1,4 +1,5 @@
 import java.io.BufferedReader;
+import java.io.File;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.util.concurrent.CountDownLatch;
@@ -10,6 +11,7 @@ public class Guest {
     public static void main(String[] args) throws Exception {
         Class<?> blind = new Blind().loadClass("Lost");
         Class<?> hanging = new Hanging().loadClass("Lost");
+        Class<?> endless = new Endless().loadClass("Lost");
         System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -17,11 +19,35 @@ public class Guest {
             int calls = Integer.parseInt(words[1]);
             int sum = 0;
             for (int i = 0; i < calls; i++) {
-                sum += words[0].equals("late") ? Late.next(i) : Work.next(i);
+                sum += call(words[0], i);
             }
             System.out.println(words[0] + " " + sum);
         }
-        System.out.println(blind == hanging); // both stay loaded until here
+        System.out.println(blind == hanging || hanging == endless); // all stay loaded until here
+    }
+
+    private static int call(String what, int i) {
+        switch (what) {
+            case "late":
+                return Late.next(i);
+            case "exists":
+                return new File("/").exists() ? 1 : 0;
+            case "interrupt":
+                return interrupt("sonde-standby");
+            default:
+                return Work.next(i);
+        }
+    }
+
+    private static int interrupt(String name) {
+        int interrupted = 0;
+        for (Thread thread : Thread.getAllStackTraces().keySet()) {
+            if (thread.getName().equals(name)) {
+                thread.interrupt();
+                interrupted++;
+            }
+        }
+        return interrupted;
     }
 
     static class Work {
@@ -60,6 +86,24 @@ public class Guest {
         @Override
         public InputStream getResourceAsStream(String name) {
             return null;
+        }
+    }
+
+    /** Has no end to what it gives. */
+    static class Endless extends Own {
+        @Override
+        public InputStream getResourceAsStream(String name) {
+            return new InputStream() {
+                @Override
+                public int read() {
+                    return 0;
+                }
+
+                @Override
+                public int read(byte[] into, int offset, int count) {
+                    return count;
+                }
+            };
         }
     }
 

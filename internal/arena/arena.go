@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,12 +17,15 @@ var (
 	ErrNotArena = errors.New("not an arena of this version of sonde")
 	// ErrFull says that what is allocated of an arena is used up.
 	ErrFull = errors.New("the arena is full")
+	// ErrClosed says that an arena is mapped no more.
+	ErrClosed = errors.New("the arena was closed")
 )
 
 // An Arena is one mapped into this process. It is safe for use by many
 // goroutines.
 type Arena struct {
-	memory memory
+	lock   sync.RWMutex // held while the mapping is used; for writing, to end it
+	memory memory       // nil once it is closed
 }
 
 // Owner is what an arena says of whom it belongs to.
@@ -49,18 +53,24 @@ func Create(file *os.File, limit int64, owner Owner) (*Arena, error) {
 		_ = a.Close()
 		return nil, err
 	}
-	m := a.memory
-	m.put32(headerVersion, layoutVersion)
-	m.put32(headerEpoch, binary.LittleEndian.Uint32(epoch[:])&layoutMostEpoch|1)
-	m.put64(headerLength, uint64(len(m)))
-	m.put64(headerLimit, uint64(limit))
-	m.put64(headerNext, headerSize)
-	m.put64(headerOpenedWall, uint64(owner.Opened.UnixNano()))
-	m.put32(headerTargetPid, uint32(owner.Target))
-	m.put64(headerTargetStart, owner.TargetStart)
-	m.put32(headerSondePid, uint32(owner.Sonde))
-	m.put32(headerCommandLength, uint32(copy(m[headerCommand:headerCommand+512], owner.Command)))
-	m.put64(headerMagic, layoutMagic)
+	err = a.guard(func(m memory) error {
+		m.put32(headerVersion, layoutVersion)
+		m.put32(headerEpoch, binary.LittleEndian.Uint32(epoch[:])&layoutMostEpoch|1)
+		m.put64(headerLength, uint64(len(m)))
+		m.put64(headerLimit, uint64(limit))
+		m.put64(headerNext, headerSize)
+		m.put64(headerOpenedWall, uint64(owner.Opened.UnixNano()))
+		m.put32(headerTargetPid, uint32(owner.Target))
+		m.put64(headerTargetStart, owner.TargetStart)
+		m.put32(headerSondePid, uint32(owner.Sonde))
+		m.put32(headerCommandLength, uint32(copy(m[headerCommand:headerCommand+512], owner.Command)))
+		m.put64(headerMagic, layoutMagic)
+		return nil
+	})
+	if err != nil {
+		_ = a.Close()
+		return nil, err
+	}
 	return a, nil
 }
 
@@ -70,8 +80,7 @@ func Open(file *os.File, writable bool) (*Arena, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = guard(func() error {
-		m := a.memory
+	err = a.guard(func(m memory) error {
 		if m.u64(headerMagic) != layoutMagic || m.u32(headerVersion) != layoutVersion || m.u64(headerLength) != uint64(len(m)) {
 			return fmt.Errorf("%s: %w", file.Name(), ErrNotArena)
 		}
@@ -100,11 +109,14 @@ func mapFile(file *os.File, writable bool) (*Arena, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mapping %s: %w", file.Name(), err)
 	}
-	return &Arena{mapped}, nil
+	return &Arena{memory: mapped}, nil
 }
 
-// Close unmaps the arena; what was read of it stays.
+// Close unmaps the arena; what was read of it stays. Who is reading it is waited
+// for.
 func (a *Arena) Close() error {
+	a.lock.Lock()
+	defer a.lock.Unlock()
 	mapped := a.memory
 	a.memory = nil
 	if mapped == nil {
@@ -114,13 +126,17 @@ func (a *Arena) Close() error {
 }
 
 // Length is how long the arena may become.
-func (a *Arena) Length() int64 { return int64(len(a.memory)) }
+func (a *Arena) Length() int64 {
+	a.lock.RLock()
+	defer a.lock.RUnlock()
+	return int64(len(a.memory))
+}
 
 // Epoch tells this arena from others a JVM has had. Like all that follows it
-// reads 0, and writes nothing, where the file was cut short.
+// reads 0, and writes nothing, where the file was cut short or the arena is closed.
 func (a *Arena) Epoch() (epoch uint32) {
-	_ = guard(func() error {
-		epoch = a.memory.u32(headerEpoch)
+	_ = a.guard(func(m memory) error {
+		epoch = m.u32(headerEpoch)
 		return nil
 	})
 	return epoch
@@ -128,8 +144,7 @@ func (a *Arena) Epoch() (epoch uint32) {
 
 // Owner tells whom the arena belongs to.
 func (a *Arena) Owner() (owner Owner, err error) {
-	err = guard(func() error {
-		m := a.memory
+	err = a.guard(func(m memory) error {
 		length := min(m.u32(headerCommandLength), 512)
 		owner = Owner{
 			Target:      int(m.u32(headerTargetPid)),
@@ -145,9 +160,9 @@ func (a *Arena) Owner() (owner Owner, err error) {
 
 // Room is how much of the arena is used and how much is allocated.
 func (a *Arena) Room() (used, limit int64) {
-	_ = guard(func() error {
-		allocated := a.memory.allocated()
-		used, limit = int64(min(a.memory.u64(headerNext), allocated)), int64(allocated)
+	_ = a.guard(func(m memory) error {
+		allocated := m.allocated()
+		used, limit = int64(min(m.u64(headerNext), allocated)), int64(allocated)
 		return nil
 	})
 	return used, limit
@@ -155,8 +170,8 @@ func (a *Arena) Room() (used, limit int64) {
 
 // Raise tells the target that the file is allocated up to a new limit.
 func (a *Arena) Raise(limit int64) {
-	_ = guard(func() error {
-		a.memory.put64(headerLimit, uint64(limit))
+	_ = a.guard(func(m memory) error {
+		m.put64(headerLimit, uint64(limit))
 		return nil
 	})
 }
@@ -164,16 +179,16 @@ func (a *Arena) Raise(limit int64) {
 // AskStop has whoever is in the target take everything out. The arena must be
 // mapped for writing.
 func (a *Arena) AskStop() {
-	_ = guard(func() error {
-		a.memory.put32(headerStop, 1)
+	_ = a.guard(func(m memory) error {
+		m.put32(headerStop, 1)
 		return nil
 	})
 }
 
 // StopAsked tells whether someone called AskStop.
 func (a *Arena) StopAsked() (asked bool) {
-	_ = guard(func() error {
-		asked = a.memory.u32(headerStop) != 0
+	_ = a.guard(func(m memory) error {
+		asked = m.u32(headerStop) != 0
 		return nil
 	})
 	return asked
@@ -181,8 +196,8 @@ func (a *Arena) StopAsked() (asked bool) {
 
 // OpenedNanos is the target's System.nanoTime when it opened the arena.
 func (a *Arena) OpenedNanos() (nanos int64) {
-	_ = guard(func() error {
-		nanos = int64(a.memory.u64(headerOpenedNanos))
+	_ = a.guard(func(m memory) error {
+		nanos = int64(m.u64(headerOpenedNanos))
 		return nil
 	})
 	return nanos
@@ -196,18 +211,25 @@ type Cost struct {
 }
 
 // SetHookCost notes what a pair of hooks costs, in nanoseconds.
-func (a *Arena) SetHookCost(nanos float64) { a.memory.put64(headerHookPicos, uint64(nanos*1000)) }
+func (a *Arena) SetHookCost(nanos float64) {
+	_ = a.guard(func(m memory) error {
+		m.put64(headerHookPicos, uint64(nanos*1000))
+		return nil
+	})
+}
 
 // AddBatchCost notes what putting hooks in has cost.
 func (a *Arena) AddBatchCost(pause, compile time.Duration) {
-	a.memory.put64(headerPausedNanos, a.memory.u64(headerPausedNanos)+uint64(pause))
-	a.memory.put64(headerCompileNanos, a.memory.u64(headerCompileNanos)+uint64(compile))
+	_ = a.guard(func(m memory) error {
+		m.put64(headerPausedNanos, m.u64(headerPausedNanos)+uint64(pause))
+		m.put64(headerCompileNanos, m.u64(headerCompileNanos)+uint64(compile))
+		return nil
+	})
 }
 
 // Cost is what was noted.
 func (a *Arena) Cost() (cost Cost, err error) {
-	err = guard(func() error {
-		m := a.memory
+	err = a.guard(func(m memory) error {
 		cost = Cost{
 			Hook:    float64(m.u64(headerHookPicos)) / 1000,
 			Pause:   time.Duration(m.u64(headerPausedNanos)),

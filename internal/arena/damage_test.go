@@ -101,7 +101,7 @@ func TestNoiseIsRead(t *testing.T) {
 			m.put32(at, headerSize/layoutUnit+random.Uint32()%(1<<10))
 		}
 		m.put64(headerLimit, uint64(len(m)))
-		readAll(t, &Arena{m})
+		readAll(t, &Arena{memory: m})
 	}
 }
 
@@ -129,7 +129,7 @@ func FuzzDamagedArenas(f *testing.F) {
 			at := uint64(binary.LittleEndian.Uint16(edits)) * 4
 			binary.LittleEndian.PutUint32(m[at%uint64(len(m)):], binary.LittleEndian.Uint32(edits[2:]))
 		}
-		readAll(t, &Arena{m})
+		readAll(t, &Arena{memory: m})
 	})
 }
 

@@ -23,8 +23,7 @@ func (a *Arena) Describe(methods []Method) error {
 	for _, method := range methods {
 		fmt.Fprintf(&text, "%d\t%s\n", method.ID, method.Name)
 	}
-	return guard(func() error {
-		m := a.memory
+	return a.guard(func(m memory) error {
 		ref := m.take(directorySize + uint64(text.Len()))
 		if ref == 0 {
 			return ErrFull
@@ -40,9 +39,8 @@ func (a *Arena) Describe(methods []Method) error {
 
 // Methods lists the methods that were described, in no order.
 func (a *Arena) Methods() (methods []Method, err error) {
-	err = guard(func() error {
-		w := &walk{memory: a.memory}
-		m := a.memory
+	err = a.guard(func(m memory) error {
+		w := &walk{memory: m}
 		for ref := m.u32(headerDirectory); ref != 0; {
 			head := m.piece(ref, directorySize)
 			length := uint64(m.u32(head + directoryBytes))

@@ -33,6 +33,7 @@ const (
 	layoutFrameRoot       = 0x8  // it opened a context
 	layoutNearby          = 0x40 // how many nodes a thread finds by id at once
 	layoutBlockVirtual    = 0x1  // virtual threads took turns in this block
+	layoutBlockWrapped    = 0x2  // its tree was too deep, so where its owner is says nothing
 )
 
 // header: the beginning of the file.

@@ -16,8 +16,14 @@ var ErrDamaged = errors.New("the arena is damaged")
 // of the process.
 type memory []byte
 
-// guard calls read, and turns a fault of the mapping into an error.
-func guard(read func() error) (err error) {
+// guard lends the memory to use, which must not keep it, and turns a fault of
+// the mapping into an error. Close waits meanwhile.
+func (a *Arena) guard(use func(memory) error) (err error) {
+	a.lock.RLock()
+	defer a.lock.RUnlock()
+	if a.memory == nil {
+		return ErrClosed
+	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -31,7 +37,7 @@ func guard(read func() error) (err error) {
 			err = fmt.Errorf("%w: %w", ErrDamaged, failure)
 		}
 	}()
-	return read()
+	return use(a.memory)
 }
 
 // allocated is how much of the file may be touched. It grows meanwhile.

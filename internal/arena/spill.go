@@ -6,8 +6,7 @@ import "math/bits"
 // room elsewhere, for so many methods. Earlier tables keep their counts.
 func (a *Arena) MakeSpill(methods int) error {
 	entries := uint64(1) << bits.Len(uint(max(2*methods, 64)-1))
-	return guard(func() error {
-		m := a.memory
+	return a.guard(func(m memory) error {
 		ref := m.take(spillSize + entries*spilledSize)
 		if ref == 0 {
 			return ErrFull

@@ -28,8 +28,8 @@ type Summary struct {
 // reading is given.
 func (a *Arena) Sum(now int64) (*Summary, error) {
 	s := &Summary{Methods: make(map[uint32]*Totals)}
-	err := guard(func() error {
-		w := &walk{memory: a.memory}
+	err := a.guard(func(m memory) error {
+		w := &walk{memory: m}
 		w.blocks(func(block uint64) { s.addThread(w, block, now) })
 		w.spills(func(id uint32, calls, threw uint64) {
 			s.of(id).Calls += calls

@@ -33,8 +33,8 @@ type Thread struct {
 // Threads reads what every thread did. It may be called at any moment; what a
 // thread does meanwhile is in the result or not.
 func (a *Arena) Threads() (threads []Thread, err error) {
-	err = guard(func() error {
-		w := &walk{memory: a.memory}
+	err = a.guard(func(m memory) error {
+		w := &walk{memory: m}
 		w.blocks(func(block uint64) { threads = append(threads, w.thread(block)) })
 		return nil
 	})

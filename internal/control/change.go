@@ -29,19 +29,12 @@ type Restored struct {
 
 func (r Restored) append(dst []byte) []byte {
 	dst = appendFlag(appendU32(appendU64(dst, r.Nanos), r.Classes), r.Unmapped)
-	dst = appendU32(dst, uint32(len(r.Remarks)))
-	for _, remark := range r.Remarks {
-		dst = appendText(dst, remark)
-	}
-	return dst
+	return appendList(dst, r.Remarks, appendText[string])
 }
 
 func (r *Restored) read(c *cursor) {
 	r.Nanos, r.Classes, r.Unmapped = c.u64(), c.u32(), c.flag()
-	r.Remarks = make([]string, c.count(textSize))
-	for i := range r.Remarks {
-		r.Remarks[i] = c.text()
-	}
+	r.Remarks = readList(c, textSize, (*cursor).text)
 }
 
 // A Transform is a class the JVM is about to define or to redefine: handle u32,

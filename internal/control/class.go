@@ -27,42 +27,28 @@ type classes struct {
 }
 
 func (s classes) append(dst []byte) []byte {
-	dst = appendU32(appendFlag(dst, s.last), uint32(len(s.list)))
-	for _, class := range s.list {
+	return appendList(appendFlag(dst, s.last), s.list, func(dst []byte, class Class) []byte {
 		dst = append(appendU32(appendU32(dst, class.Handle), class.Loader), byte(class.Flags))
-		dst = appendText(dst, class.Name)
-	}
-	return dst
+		return appendText(dst, class.Name)
+	})
 }
 
 func (s *classes) read(c *cursor) {
 	s.last = c.flag()
-	s.list = make([]Class, c.count(classSize))
-	for i := range s.list {
-		s.list[i] = Class{c.u32(), c.u32(), ClassFlags(c.u8()), c.text()}
-		if s.list[i].Handle == 0 {
+	s.list = readList(c, classSize, func(c *cursor) Class {
+		class := Class{c.u32(), c.u32(), ClassFlags(c.u8()), c.text()}
+		if class.Handle == 0 {
 			c.fail()
 		}
-	}
+		return class
+	})
 }
 
 // handles: n u32 × handle u32.
 type handles []uint32
 
-func (h handles) append(dst []byte) []byte {
-	dst = appendU32(dst, uint32(len(h)))
-	for _, handle := range h {
-		dst = appendU32(dst, handle)
-	}
-	return dst
-}
-
-func (h *handles) read(c *cursor) {
-	*h = make(handles, c.count(4))
-	for i := range *h {
-		(*h)[i] = c.u32()
-	}
-}
+func (h handles) append(dst []byte) []byte { return appendList(dst, h, appendU32) }
+func (h *handles) read(c *cursor)          { *h = readList(c, 4, (*cursor).u32) }
 
 // An original: handle u32, found u8, bytes (the class file, or text why not).
 type original struct {
@@ -86,16 +72,9 @@ type sight struct {
 }
 
 func (s seen) append(dst []byte) []byte {
-	dst = appendU32(dst, uint32(len(s)))
-	for _, one := range s {
-		dst = appendText(appendU32(dst, one.handle), one.reason)
-	}
-	return dst
+	return appendList(dst, s, func(dst []byte, one sight) []byte { return appendText(appendU32(dst, one.handle), one.reason) })
 }
 
 func (s *seen) read(c *cursor) {
-	*s = make(seen, c.count(4+textSize))
-	for i := range *s {
-		(*s)[i] = sight{c.u32(), c.text()}
-	}
+	*s = readList(c, 4+textSize, func(c *cursor) sight { return sight{c.u32(), c.text()} })
 }

@@ -97,6 +97,24 @@ func appendFlag(dst []byte, v bool) []byte {
 	return append(dst, 0)
 }
 
+// appendList writes n u32 × item.
+func appendList[T any](dst []byte, list []T, item func([]byte, T) []byte) []byte {
+	dst = appendU32(dst, uint32(len(list)))
+	for _, one := range list {
+		dst = item(dst, one)
+	}
+	return dst
+}
+
+// readList reads what appendList writes, of items of at least size bytes.
+func readList[T any](c *cursor, size int, item func(*cursor) T) []T {
+	list := make([]T, c.count(size))
+	for i := range list {
+		list[i] = item(c)
+	}
+	return list
+}
+
 func appendText[T string | []byte](dst []byte, v T) []byte {
 	return append(appendU32(dst, uint32(len(v))), v...)
 }

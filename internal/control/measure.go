@@ -16,20 +16,8 @@ func (m *mapping) read(c *cursor) { m.path, m.length, m.epoch = c.text(), c.u64(
 // words: n u32 × u64. PROBES and CALIBRATED are words.
 type words []uint64
 
-func (w words) append(dst []byte) []byte {
-	dst = appendU32(dst, uint32(len(w)))
-	for _, word := range w {
-		dst = appendU64(dst, word)
-	}
-	return dst
-}
-
-func (w *words) read(c *cursor) {
-	*w = make(words, c.count(8))
-	for i := range *w {
-		(*w)[i] = c.u64()
-	}
-}
+func (w words) append(dst []byte) []byte { return appendList(dst, w, appendU64) }
+func (w *words) read(c *cursor)          { *w = readList(c, 8, (*cursor).u64) }
 
 // A Filter lets a class through by its name: prefix string, suffix string.
 type Filter struct {
@@ -40,18 +28,11 @@ type Filter struct {
 type filters []Filter
 
 func (f filters) append(dst []byte) []byte {
-	dst = appendU32(dst, uint32(len(f)))
-	for _, filter := range f {
-		dst = appendText(appendText(dst, filter.Prefix), filter.Suffix)
-	}
-	return dst
+	return appendList(dst, f, func(dst []byte, one Filter) []byte { return appendText(appendText(dst, one.Prefix), one.Suffix) })
 }
 
 func (f *filters) read(c *cursor) {
-	*f = make(filters, c.count(2*textSize))
-	for i := range *f {
-		(*f)[i] = Filter{c.text(), c.text()}
-	}
+	*f = readList(c, 2*textSize, func(c *cursor) Filter { return Filter{c.text(), c.text()} })
 }
 
 // A Thread is one of the JVM's: tid u64, name string.
@@ -64,18 +45,11 @@ type Thread struct {
 type threads []Thread
 
 func (s threads) append(dst []byte) []byte {
-	dst = appendU32(dst, uint32(len(s)))
-	for _, thread := range s {
-		dst = appendText(appendU64(dst, thread.ID), thread.Name)
-	}
-	return dst
+	return appendList(dst, s, func(dst []byte, one Thread) []byte { return appendText(appendU64(dst, one.ID), one.Name) })
 }
 
 func (s *threads) read(c *cursor) {
-	*s = make(threads, c.count(8+textSize))
-	for i := range *s {
-		(*s)[i] = Thread{c.u64(), c.text()}
-	}
+	*s = readList(c, 8+textSize, func(c *cursor) Thread { return Thread{c.u64(), c.text()} })
 }
 
 // A calibration: rounds u32, flags u32.

@@ -152,21 +152,6 @@ func (a *Arena) Allocated() int64 {
 	return a.allocated
 }
 
-// InMemory tells whether the arena lies in /dev/shm. Otherwise it is in /tmp,
-// where the kernel may write it to a disk.
-func (a *Arena) InMemory() bool { return path.Dir(a.path) == arenaPlaces[0] }
-
-// Discard removes an arena before its foothold. Those who have it mapped keep
-// it. A second call does nothing.
-func (f *Foothold) Discard(a *Arena) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := a.remove(); err != nil {
-		return f.fail(ErrLeft, "remove it by hand", err)
-	}
-	return nil
-}
-
 func (a *Arena) remove() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -110,7 +110,7 @@ func (f *Foothold) Remove() error {
 	defer f.mu.Unlock()
 	var failed []error
 	for _, l := range f.listeners {
-		_ = l.inner.Close() // closed already is as good
+		_ = l.Close() // closed already is as good
 	}
 	f.listeners = nil
 	for _, jar := range f.jars {

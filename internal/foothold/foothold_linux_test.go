@@ -49,7 +49,7 @@ func everything(t *testing.T, f *Foothold) (jar, socket, session, arena string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err = f.WriteSession(Session{Jar: j.Path, Socket: l.Socket, Token: NewSecret(), Proof: NewSecret(), Holder: "a test"})
+	session, err = f.WriteSession(Session{Jar: j.Path, Socket: l.Socket, Token: random(32), Proof: random(32), Holder: "a test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func TestInvite(t *testing.T) {
 			if err := f.Invite(t.Context(), "/s"); !errors.Is(err, ErrNoStandby) || HasStandby(g.jvm) {
 				t.Errorf("without a ticket: %v", err)
 			}
-			ticket := NewSecret()
+			ticket := random(32)
 			g.leavesTicket(t, ticket+"\n")
 			if found, err := Find(g.jvm); err != nil || !found.Standby || !HasStandby(g.jvm) || inspect(t, g.jvm.PID).Inside != jvmproc.Standby {
 				t.Errorf("%+v, %v", found, err)
@@ -58,7 +58,7 @@ func TestInvite(t *testing.T) {
 // TestInvitationsInTurn: one that is on its way is not overwritten.
 func TestInvitationsInTurn(t *testing.T) {
 	g := startGuest(t, oldest(t), nil)
-	g.leavesTicket(t, NewSecret())
+	g.leavesTicket(t, random(32))
 	results := make(chan error)
 	for i := range 2 {
 		f := mustMake(t, g.jvm)
@@ -73,7 +73,7 @@ func TestInvitationsInTurn(t *testing.T) {
 func TestNotTaken(t *testing.T) {
 	g := startGuest(t, oldest(t), nil)
 	f := mustMake(t, g.jvm)
-	g.leavesTicket(t, NewSecret())
+	g.leavesTicket(t, random(32))
 	name := filepath.Join("/tmp", invitation(g.jvm.NamespacePID))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -104,7 +104,7 @@ func TestFalseTickets(t *testing.T) {
 	jvmtest.AsNobody(t) // or skip
 	g := startGuest(t, oldest(t), nil)
 	f := mustMake(t, g.jvm)
-	secret := NewSecret()
+	secret := random(32)
 	for name, spoil := range map[string]func(path string) error{
 		"another's": func(path string) error { return os.Chown(path, nobody, nobody) },
 		"open":      func(path string) error { return os.Chmod(path, 0o644) },

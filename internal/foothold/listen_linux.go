@@ -8,11 +8,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 )
 
 // firstWithSockets is the JDK from which on Java can dial Unix sockets.
@@ -21,15 +18,13 @@ const firstWithSockets = 16
 // backlog is of one agent, and of those who are in its way.
 const backlog = 16
 
-// A Listener is where the target's agent dials. On a Unix socket only the
-// target gets through: the kernel says who is at the other end. On the loopback
-// the session's token must tell.
+// A Listener is where the target's agent dials. It takes whoever dials: that it
+// is the target, the kernel can tell of a Unix socket (control.FromProcess), on
+// the loopback only the session's token. A socket's file goes with the foothold.
 type Listener struct {
+	net.Listener
 	Socket string // path, as the target sees it, or ""
 	Port   int    // on the target's loopback, or 0
-
-	inner net.Listener
-	jvm   *jvmproc.JVM
 }
 
 // Listen listens where the target's JDK can dial: on a Unix socket in the
@@ -67,7 +62,7 @@ func (f *Foothold) ListenUnix() (*Listener, error) {
 		return nil, f.explain(err)
 	}
 	f.note(socketName)
-	l := &Listener{Socket: path.Join(f.own.path, socketName), inner: inner, jvm: f.jvm}
+	l := &Listener{Listener: inner, Socket: path.Join(f.own.path, socketName)}
 	f.listeners = append(f.listeners, l)
 	return l, nil
 }
@@ -101,49 +96,3 @@ func startListening(socket *os.File) (net.Listener, error) {
 	}
 	return net.FileListener(socket)
 }
-
-// Accept waits for the agent. Others who dial are turned away unheard.
-func (l *Listener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.inner.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if l.isTarget(conn) {
-			return conn, nil
-		}
-		_ = conn.Close()
-	}
-}
-
-func (l *Listener) isTarget(conn net.Conn) bool {
-	socket, isUnix := conn.(*net.UnixConn)
-	if !isUnix {
-		return true // who it is, only the token tells
-	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return false
-	}
-	var peer *unix.Ucred
-	var peerErr error
-	err = raw.Control(func(fd uintptr) {
-		peer, peerErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	return err == nil && peerErr == nil && int(peer.Pid) == l.jvm.PID && peer.Uid == l.jvm.UID
-}
-
-// SetDeadline bounds the wait of Accept; a zero time bounds it no more.
-func (l *Listener) SetDeadline(t time.Time) error {
-	bounded, ok := l.inner.(interface{ SetDeadline(time.Time) error })
-	if !ok {
-		return os.ErrNoDeadline
-	}
-	return bounded.SetDeadline(t)
-}
-
-// Close ends listening; the socket's file goes with the foothold.
-func (l *Listener) Close() error { return l.inner.Close() }
-
-// Addr is the address as the kernel knows it.
-func (l *Listener) Addr() net.Addr { return l.inner.Addr() }

@@ -3,7 +3,6 @@ package foothold
 import (
 	"errors"
 	"io"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -12,7 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// heard is what the next who gets through says.
+// heard is what the next who dials says.
 func heard(t *testing.T, l *Listener) string {
 	t.Helper()
 	conn, err := l.Accept()
@@ -37,17 +36,8 @@ func TestTargetDials(t *testing.T) {
 				if err != nil || socket.Socket == "" {
 					t.Fatal(socket, err)
 				}
-				// We are not the target, so this is not heard.
-				stranger, err := net.Dial("unix", g.seen(socket.Socket))
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer stranger.Close()
 				if did := g.does(t, "unix", socket.Socket); did != "dial" || heard(t, socket) != "hello" {
 					t.Error(did)
-				}
-				if n, err := stranger.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-					t.Errorf("a stranger got through: %d, %v", n, err)
 				}
 				g.dialsLoopback(t, f)
 			}

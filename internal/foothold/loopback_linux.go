@@ -41,7 +41,7 @@ func (f *Foothold) ListenLoopback() (*Listener, error) {
 		_ = inner.Close()
 		return nil, f.fail(ErrNetwork, fmt.Sprintf("%v is no port", inner.Addr()), nil)
 	}
-	l := &Listener{Port: address.Port, inner: inner, jvm: f.jvm}
+	l := &Listener{Listener: inner, Port: address.Port}
 	f.listeners = append(f.listeners, l)
 	return l, nil
 }

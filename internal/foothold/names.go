@@ -24,7 +24,7 @@ var (
 	jarName          = regexp.MustCompile(`^agent-[0-9a-f]{16}\.jar$`)
 	freshName        = regexp.MustCompile(`^\.new-[0-9a-f]{16}$`)
 	invitationName   = regexp.MustCompile(`^\.sonde_invite([0-9]{1,10})(?:-[0-9a-f]{8})?$`)
-	ticketName       = regexp.MustCompile(`^\.sonde_pid([0-9]{1,10})$`)
+	ticketName       = regexp.MustCompile(`^\.sonde_pid([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
 	arenaName        = regexp.MustCompile(`^sonde-([0-9]{1,10})-[0-9a-f]{16}\.arena$`)
 )
 
@@ -47,9 +47,6 @@ func random(digits int) string {
 	_, _ = rand.Read(raw) // it never fails
 	return hex.EncodeToString(raw)
 }
-
-// NewSecret is a token, or a proof, for a session: 32 hexadecimal digits.
-func NewSecret() string { return random(32) }
 
 func isSecret(text string) bool {
 	return len(text) == 32 && strings.Trim(text, "0123456789abcdef") == ""

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"time"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 )
@@ -58,14 +57,8 @@ func (f *Foothold) ListenUnix() (*Listener, error) { return nil, errors.ErrUnsup
 // ListenLoopback needs Linux.
 func (f *Foothold) ListenLoopback() (*Listener, error) { return nil, errors.ErrUnsupported }
 
-// SetDeadline needs Linux.
-func (l *Listener) SetDeadline(time.Time) error { return errors.ErrUnsupported }
-
 // Arena needs Linux.
 func (f *Foothold) Arena(_, _ int64) (*Arena, error) { return nil, errors.ErrUnsupported }
-
-// Discard needs Linux.
-func (f *Foothold) Discard(*Arena) error { return errors.ErrUnsupported }
 
 // Invite needs Linux.
 func (f *Foothold) Invite(context.Context, string) error { return errors.ErrUnsupported }
@@ -87,9 +80,6 @@ func (a *Arena) Size() int64 { return 0 }
 
 // Allocated needs Linux.
 func (a *Arena) Allocated() int64 { return 0 }
-
-// InMemory needs Linux.
-func (a *Arena) InMemory() bool { return false }
 
 // Sweep needs Linux.
 func Sweep(context.Context, jvmproc.Host) ([]string, error) { return nil, errors.ErrUnsupported }

@@ -13,7 +13,7 @@ func TestSessionIsRead(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		g := startGuest(t, jdk, nil)
 		f := mustMake(t, g.jvm)
-		token, proof := NewSecret(), NewSecret()
+		token, proof := random(32), random(32)
 		path, err := f.WriteSession(Session{Jar: `/a b\c=d:#e!`, Port: 4711, Token: token, Proof: proof, Holder: " é\n\t𝄞 "})
 		if err != nil {
 			t.Fatal(err)
@@ -26,7 +26,7 @@ func TestSessionIsRead(t *testing.T) {
 }
 
 func TestSessionIsWhole(t *testing.T) {
-	good := Session{Jar: "/j", Socket: "/s", Token: NewSecret(), Proof: NewSecret()}
+	good := Session{Jar: "/j", Socket: "/s", Token: random(32), Proof: random(32)}
 	for name, spoil := range map[string]func(s *Session){
 		"both":       func(s *Session) { s.Port = 1 },
 		"neither":    func(s *Session) { s.Socket = "" },

@@ -171,12 +171,12 @@ func TestSweepNotes(t *testing.T) {
 		t.Skip("NOT TESTED: this is a container, where not all processes can be seen")
 	}
 	dir := ownPlace(t)
-	for _, name := range []string{".sonde_pid%d", ".sonde_invite%d", ".sonde_invite%d-01234567"} {
+	for _, name := range []string{".sonde_pid%d", ".sonde_pid%d-0123456789abcdef0123456789abcdef", ".sonde_invite%d", ".sonde_invite%d-01234567"} {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf(name, noProcess)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if removed := sweep(t); len(removed) != 3 {
+	if removed := sweep(t); len(removed) != 4 {
 		t.Errorf("%v", removed)
 	}
 	noneIn(t, dir)

@@ -42,18 +42,20 @@ type LeftAlone struct {
 // book is what was asked for and what became of it. Weaving, which happens when
 // the JVM asks, writes it; everyone reads.
 type book struct {
-	lock    sync.Mutex
-	wanted  []Wanted
-	ids     map[string]uint32 // by class.name(descriptor)
-	names   map[uint32]string
-	methods map[uint32]Method // woven
-	probes  map[uint32]arena.Probe
-	fresh   []arena.Method // woven, not described in the arena yet
-	left    map[LeftAlone]bool
-	files   map[uint32][]byte // class files by handle, for the batch at hand
-	classes map[string]int    // woven classes, by name: how often
-	handles map[uint32]string // names of the classes of the batch at hand
-	bad     map[uint32]bool   // handles not to be woven any more
+	lock       sync.Mutex
+	installing int // how many calls of Instrument are under way
+	wanted     []Wanted
+	ids        map[string]uint32 // by class.name(descriptor)
+	names      map[uint32]string
+	methods    map[uint32]Method // woven
+	probes     map[uint32]arena.Probe
+	switched   map[uint32]bool // the methods of the table that the agent has
+	fresh      []arena.Method  // woven, not described in the arena yet
+	left       map[LeftAlone]bool
+	files      map[uint32][]byte // class files by handle, for the batch at hand
+	classes    map[string]int    // woven classes, by name: how often, and not withdrawn
+	handles    map[uint32]string // names of the classes of the batch at hand
+	bad        map[uint32]bool   // handles not to be woven any more
 }
 
 func (b *book) init() {
@@ -108,8 +110,10 @@ func (b *book) take(chosen *selection) []uint32 {
 	return handles
 }
 
-// note keeps what became of a class that was woven.
-func (b *book) note(class string, results []weave.MethodResult) (isNew bool) {
+// note keeps what became of a class that was woven. It reports whether a method
+// of it is not switched on yet: also one that another thread, which loads a class
+// of the same name, is about to switch on.
+func (b *book) note(class string, results []weave.MethodResult) (isOff bool) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	b.classes[class]++
@@ -120,6 +124,7 @@ func (b *book) note(class string, results []weave.MethodResult) (isNew bool) {
 			continue
 		}
 		id := b.ids[full]
+		isOff = isOff || !b.switched[id]
 		if _, known := b.methods[id]; known {
 			continue
 		}
@@ -129,9 +134,31 @@ func (b *book) note(class string, results []weave.MethodResult) (isNew bool) {
 		if w, wanted := wishes(b.wanted).find(m.Class, m.Name, m.Descriptor); wanted {
 			b.probes[id] = arena.Probe{ID: id, Flags: w.Flags | arena.On, Period: w.Period}
 		}
-		isNew = true
 	}
-	return isNew
+	return isOff
+}
+
+// withdraw takes a note back: the class has no hooks after all. Its methods count
+// as woven while another class of its name is.
+func (b *book) withdraw(class, reason string) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	b.left[LeftAlone{Class: class, Reason: reason}] = true
+	if b.classes[class] > 1 {
+		b.classes[class]--
+		return
+	}
+	delete(b.classes, class)
+	for id, m := range b.methods {
+		if m.Class == class {
+			delete(b.methods, id)
+			delete(b.probes, id)
+		}
+	}
+	b.fresh = slices.DeleteFunc(b.fresh, func(m arena.Method) bool {
+		_, woven := b.methods[m.ID]
+		return !woven
+	})
 }
 
 func (b *book) leave(class, reason string) {
@@ -171,4 +198,11 @@ func (s *Session) Classes() int {
 	s.book.lock.Lock()
 	defer s.book.lock.Unlock()
 	return len(s.book.classes)
+}
+
+// isInstalling reports whether batches are on their way in.
+func (b *book) isInstalling() bool {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.installing > 0
 }

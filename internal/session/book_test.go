@@ -58,3 +58,49 @@ func TestIDsAreTheSameInEverySession(t *testing.T) {
 		t.Errorf("ids %#x and %#x", a, b)
 	}
 }
+
+// results are those of a class with one method that is woven.
+func results(b *book, class string) []weave.MethodResult {
+	b.identify(class, "m", "()V")
+	return []weave.MethodResult{{Name: "m", Descriptor: "()V", Woven: true}}
+}
+
+// TestAMethodIsOffUntilItsTableIsSent has a class of the same name load in
+// another loader meanwhile: both must wait for the table.
+func TestAMethodIsOffUntilItsTableIsSent(t *testing.T) {
+	var b book
+	b.init()
+	woven := results(&b, "a/B")
+	for range 2 {
+		if !b.note("a/B", woven) {
+			t.Error("a method is on that is in no table")
+		}
+	}
+	b.switched = map[uint32]bool{b.ids["a/B.m()V"]: true}
+	if b.note("a/B", woven) {
+		t.Error("a method is off that is in the table")
+	}
+}
+
+func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
+	s := &Session{}
+	b := &s.book
+	b.init()
+	for _, class := range []string{"a/B", "a/B", "c/D"} {
+		b.note(class, results(b, class))
+	}
+	s.remark("a/B was left alone: its class loader does not see the hooks")
+	for copies := 2; copies >= 0; copies-- {
+		want := 1
+		if copies > 0 {
+			want = 2
+		}
+		if len(s.Methods()) != want || len(b.fresh) != want || s.Classes() != want {
+			t.Errorf("with %d copies %v are woven, to be described %v, %d classes", copies, s.Methods(), b.fresh, s.Classes())
+		}
+		s.remark("a/B was left alone: no answer came in time")
+	}
+	if len(s.LeftAlone()) != 2 {
+		t.Errorf("left alone: %v", s.LeftAlone())
+	}
+}

@@ -33,13 +33,10 @@ func (s *Session) enter(ctx context.Context) error {
 	var err error
 	if !standby {
 		// Asked first: what cannot be attached to gets no files either.
-		if target, err = attach.Open(ctx, s.jvm.PID); err != nil {
+		if target, err = s.attach(ctx); err != nil {
 			return err
 		}
 		defer target.Close()
-		if s.jvm.Agents.Answer == jvmproc.No {
-			return &attach.Error{PID: s.jvm.PID, Kind: attach.ErrAgentsOff, Detail: s.jvm.Agents.Reason}
-		}
 	}
 	if s.foothold, err = foothold.Make(s.jvm); err != nil {
 		return err
@@ -65,9 +62,19 @@ func (s *Session) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	load := func(ctx context.Context) error { return s.foothold.Invite(ctx, path) }
-	if !standby {
-		load = func(ctx context.Context) error { return target.LoadAgent(ctx, jar.Path, path) }
+	if standby {
+		if target, err = s.invite(ctx, path); err != nil {
+			return err
+		}
+		if target != nil {
+			defer target.Close()
+		}
+	}
+	load := func(ctx context.Context) error {
+		if target == nil {
+			return nil // it was invited, and is on its way
+		}
+		return target.LoadAgent(ctx, jar.Path, path)
 	}
 	if err := s.meet(ctx, door, listener.Socket != "", load); err != nil {
 		return err
@@ -76,6 +83,33 @@ func (s *Session) enter(ctx context.Context) error {
 		s.remark(err.Error())
 	}
 	return nil
+}
+
+// attach asks a JVM whether it would load an agent.
+func (s *Session) attach(ctx context.Context) (*attach.Conn, error) {
+	target, err := attach.Open(ctx, s.jvm.PID)
+	if err != nil {
+		return nil, err
+	}
+	if s.jvm.Agents.Answer == jvmproc.No {
+		target.Close()
+		return nil, &attach.Error{PID: s.jvm.PID, Kind: attach.ErrAgentsOff, Detail: s.jvm.Agents.Reason}
+	}
+	return target, nil
+}
+
+// invite calls the agent that waits in the JVM. Where that does not come, it
+// gives the way to load one instead, if there is any.
+func (s *Session) invite(ctx context.Context, session string) (*attach.Conn, error) {
+	err := s.foothold.Invite(ctx, session)
+	if !errors.Is(err, foothold.ErrNotTaken) || ctx.Err() != nil {
+		return nil, err
+	}
+	target, refusal := s.attach(ctx)
+	if refusal != nil {
+		return nil, err
+	}
+	return target, nil
 }
 
 // meet loads the agent and waits for its call; whichever fails first ends both.
@@ -109,11 +143,19 @@ func (s *Session) holder() string {
 	return fmt.Sprintf("%s, process %d", s.settings.Command, os.Getpid())
 }
 
+// unanswered is the agent's reason to leave a class alone that may be noted as
+// woven. For others it has not asked, or was told that the weaving failed.
+const unanswered = "no answer came in time"
+
 // remark passes on what a user should read. What the agent left alone by itself
-// is also kept with the rest of what was left alone.
+// is kept with the rest of what was left alone.
 func (s *Session) remark(text string) {
 	if class, reason, ok := strings.Cut(text, " was left alone: "); ok {
-		s.book.leave(class, reason)
+		if reason == unanswered {
+			s.book.withdraw(class, reason)
+		} else {
+			s.book.leave(class, reason)
+		}
 		return
 	}
 	if text != "" && s.settings.Notice != nil {

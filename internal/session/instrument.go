@@ -54,12 +54,25 @@ func (i *Installation) Pause() (pause time.Duration, known bool) {
 }
 
 // Instrument puts hooks into what is wanted: classes that are loaded, in few
-// batches, and those that will be, as they load. The hooks of what is loaded go
-// on at one moment. What cannot have hooks is in LeftAlone.
+// batches, and those that will be, as they load. The hooks of all that is loaded
+// when the last batch is in go on at one moment. What cannot have hooks is in
+// LeftAlone.
 func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation, error) {
 	s.book.lock.Lock()
 	s.book.wanted = append(slices.Clone(s.book.wanted), wanted)
+	s.book.installing++
 	s.book.lock.Unlock()
+	installation, err := s.installAll(ctx, wanted)
+	s.book.lock.Lock()
+	s.book.installing--
+	s.book.lock.Unlock()
+	if err != nil {
+		return installation, err
+	}
+	return installation, s.switchOn(ctx)
+}
+
+func (s *Session) installAll(ctx context.Context, wanted Wanted) (*Installation, error) {
 	// First those that load from now on, then those that are loaded: none is
 	// missed in between, and one that is met twice is woven once.
 	if err := s.peer.Watch(ctx, s.filters()); err != nil {
@@ -87,7 +100,7 @@ func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation,
 	clear(s.book.files)
 	clear(s.book.handles)
 	s.book.lock.Unlock()
-	return installation, s.switchOn(ctx)
+	return installation, nil
 }
 
 // filters are what tells the agent which classes to hand over as they load: all
@@ -171,6 +184,13 @@ func (s *Session) switchOn(ctx context.Context) error {
 	if err := s.peer.Probes(ctx, table); err != nil {
 		return s.explain(err)
 	}
+	switched := make(map[uint32]bool, len(probes))
+	for _, p := range probes {
+		switched[p.ID] = true
+	}
+	s.book.lock.Lock()
+	s.book.switched = switched
+	s.book.lock.Unlock()
 	return nil
 }
 

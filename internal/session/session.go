@@ -168,7 +168,7 @@ func (s *Session) Close(ctx context.Context) (Farewell, error) {
 	defer cancel()
 	begin := time.Now()
 	before, _ := s.meter.Read() // a reading of nothing has a cost that is not known
-	restored, err := s.peer.Bye(ctx)
+	restored, err := s.bye(ctx)
 	after, _ := s.meter.Read()
 	farewell := Farewell{Restored: restored, Took: time.Since(begin), Pause: before.Until(after), Remarks: digest(restored.Remarks)}
 	s.keeper.stop()
@@ -180,6 +180,16 @@ func (s *Session) Close(ctx context.Context) (Farewell, error) {
 		return farewell, s.explain(err)
 	}
 	return farewell, nil // a JVM that is gone, or was undone by another, needs nothing more
+}
+
+// bye has the agent leave. One that does not is hung up on: nobody renews its
+// lease, and it puts everything back by itself.
+func (s *Session) bye(ctx context.Context) (control.Restored, error) {
+	restored, err := s.peer.Bye(ctx)
+	if err != nil {
+		_ = s.peer.Close()
+	}
+	return restored, err
 }
 
 // erroneous is how the JVM refuses to change a class whose static initialiser
@@ -203,9 +213,11 @@ func digest(remarks []string) []string {
 	return kept
 }
 
-// Release forgets what was measured.
+// Release forgets what was measured. In a session that nobody closed it also
+// hangs up, whereupon the agent puts everything back by itself.
 func (s *Session) Release() error {
-	s.keeper.stop() // it reads the arena, also in a session that nobody closed
+	_ = s.peer.Close()
+	s.keeper.stop() // it reads the arena
 	return s.arena.Close()
 }
 

@@ -35,14 +35,18 @@ func (s *Session) weave(ctx context.Context, class control.Transform) (control.W
 		s.book.leave(class.Name, firstLine(err.Error()))
 		return control.Woven{}, nil
 	}
-	woven, isNew, err := s.weaveBytes(class.Name, choice.Weave)
+	woven, isOff, err := s.weaveBytes(class.Name, choice.Weave)
 	if err != nil {
 		s.book.leave(class.Name, firstLine(err.Error()))
 		return control.Woven{}, nil
 	}
-	if isNew && class.Handle == 0 {
-		// Its first call must find the switch on.
+	if isOff && class.Handle == 0 && !s.book.isInstalling() {
+		// Its first call must find the switch on. While batches go in, all is
+		// switched on together behind the last.
 		if err := s.switchOn(ctx); err != nil {
+			if ctx.Err() == nil { // else the agent says that no answer came
+				s.book.withdraw(class.Name, firstLine(err.Error()))
+			}
 			return control.Woven{}, err
 		}
 	}
@@ -64,7 +68,7 @@ func (s *Session) mayWeave(class control.Transform) bool {
 }
 
 // weaveBytes weaves the wanted methods of a class; nil where there is none.
-func (s *Session) weaveBytes(name string, class []byte) (woven []byte, isNew bool, err error) {
+func (s *Session) weaveBytes(name string, class []byte) (woven []byte, isOff bool, err error) {
 	weaver := s.weavers.Get().(*weave.Weaver)
 	defer s.weavers.Put(weaver)
 	s.book.lock.Lock()

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/foothold"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -178,7 +179,7 @@ func TestPathsAreTakenBeforeUs(t *testing.T) {
 				theirs(errors.Join(os.Mkdir(filepath.Join(root, "theirs"), 0o777), os.Symlink("/tmp/theirs", filepath.Join(root, ".sonde-0"))), "theirs", ".sonde-0")
 			},
 			"a ticket": func() {
-				theirs(os.WriteFile(filepath.Join(root, ".sonde_pid1"), []byte(foothold.NewSecret()+"\n"), 0o600), ".sonde_pid1")
+				theirs(os.WriteFile(filepath.Join(root, ".sonde_pid1"), []byte(control.NewSecrets().Token+"\n"), 0o600), ".sonde_pid1")
 			},
 		}
 		for name, prepare := range take {

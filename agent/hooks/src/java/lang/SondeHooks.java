@@ -7,6 +7,7 @@ import static java.lang.SondeHooksPlaces.FIRST_BITS;
 import static java.lang.SondeHooksPlaces.FRESH;
 import static java.lang.SondeHooksPlaces.MUTED;
 import static java.lang.SondeHooksPlaces.TOKEN;
+import static java.lang.SondeHooksPlaces.VIRTUAL;
 import static java.lang.SondeHooksPlaces.WORD;
 import static sonde.layout.Layout.*;
 
@@ -20,8 +21,10 @@ import jdk.internal.vm.annotation.ForceInline;
  * <p>Nothing here allocates, locks, waits, or calls a method that could itself be woven. Measurements lie off
  * the heap, in the arena (docs/formats/arena.md). The arena can be unmapped under running threads, so it is
  * touched only while the thread's place says that the thread is busy: a thread marks its place, then reads
- * {@link #base}; whoever retires the arena restores every class, sets base to 0, lets a safepoint pass, and
- * then waits for every mark to go. Places are on the heap, where nothing is freed under a reader.
+ * {@link #base} and {@link #epoch}; whoever retires the arena sets base to 0, restores every class, with which a
+ * safepoint passes, and then waits for every mark to go. Places are on the heap, where nothing is freed under a
+ * reader; a thread that was held up between reading a table and marking its place has the table of an earlier
+ * epoch, and touches nothing.
  *
  * <p>A call that is not timed moves the thread one node down in its tree, and its exit one up; where no tree is
  * kept it leaves nothing to undo. Only timed calls, and those that open a context, have frames.
@@ -122,13 +125,23 @@ public final class SondeHooks {
             }
         }
         long word = U.getLong(places, place + WORD);
-        if (word != 0 && ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0)) {
+        if ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
             return 0;
         }
+        long common = U.getLong(places, place + TOKEN);
+        long token = 0;
         U.putLongOpaque(places, place + BUSY, 1);
         long b = base;
-        long token = b == 0 ? 0 : step(b, places, place, word, id, probe);
-        U.putLongRelease(places, place + BUSY, 0);
+        try {
+            if (epoch != (int) (common >>> TOKEN_EPOCH_SHIFT)) {
+                b = 0;
+            }
+            if (b != 0) {
+                token = step(b, places, place, word, common, id, probe);
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0); // also where the stack is full
+        }
         if (token > TOKEN_COUNTED || word == 0 && token > 0) {
             return token;
         }
@@ -138,7 +151,7 @@ public final class SondeHooks {
 
     /** Counts the call in its node, and begins what is to be ended; 0 where there is no room. */
     @ForceInline
-    private static long step(long b, long[] places, long place, long word, int id, int probe) {
+    private static long step(long b, long[] places, long place, long word, long common, int id, int probe) {
         long block = b + U.getLong(places, place + BLOCK);
         if ((word & FRESH) != 0) {
             block = SondeHooksTree.settle(b, places, place);
@@ -178,7 +191,7 @@ public final class SondeHooks {
                 U.putInt(null, node + NODE_SKIP, skip);
             }
             if (flags != 0 || (probe & ROOT) != 0) {
-                return push(b, block, node, ref, flat ? flags | FRAME_FLAT : flags, places, place, probe);
+                return push(b, block, node, ref, flat ? flags | FRAME_FLAT : flags, places, place, common, probe);
             }
         }
         U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
@@ -186,11 +199,12 @@ public final class SondeHooks {
             return TOKEN_COUNTED;
         }
         U.putInt(null, block + BLOCK_CURRENT, ref);
-        return U.getLong(places, place + TOKEN) | ref;
+        return common | ref;
     }
 
     @ForceInline
-    private static long push(long b, long block, long node, int ref, int flags, long[] places, long place, int probe) {
+    private static long push(long b, long block, long node, int ref, int flags, long[] places, long place, long common,
+            int probe) {
         int depth = U.getInt(null, block + BLOCK_DEPTH);
         long frame = SondeHooksTree.frame(b, block, depth);
         if (frame == 0) {
@@ -216,7 +230,7 @@ public final class SondeHooks {
         U.putLong(null, frame + FRAME_NODE, ref & 0xffffffffL | (long) flags << 32);
         U.putLong(null, frame + FRAME_CHILD, 0);
         U.putInt(null, block + BLOCK_DEPTH, depth + 1);
-        long token = U.getLong(places, place + TOKEN) | TOKEN_FRAMED | depth + 1;
+        long token = common | TOKEN_FRAMED | depth + 1;
         if ((flags & FRAME_TIMED) != 0) {
             token |= TOKEN_CLOCK;
             U.putLong(null, frame + FRAME_START, System.nanoTime());
@@ -230,26 +244,33 @@ public final class SondeHooks {
         // The token names the thread's place, which is the thread's as long as it has calls under way. The
         // table is read before the epoch: if the epoch is the token's, so is the table.
         int index = (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
+        int then = (int) (token >>> TOKEN_EPOCH_SHIFT);
         long[] places = SondeHooksPlaces.table(index);
-        if (epoch != (int) (token >>> TOKEN_EPOCH_SHIFT) || places == null) {
+        if (epoch != then || places == null) {
             return;
         }
         long place = SondeHooksPlaces.offset(index);
+        if ((U.getLong(places, place + WORD) & VIRTUAL) != 0 && !SondeHooksPlaces.isOwner(places, place)) {
+            return; // given up too early: it is another's now
+        }
         U.putLongOpaque(places, place + BUSY, 1);
-        long b = base;
-        if (b != 0) {
-            long block = b + U.getLong(places, place + BLOCK);
-            if ((token & TOKEN_FRAMED) != 0) {
-                pop(b, block, (int) token & TOKEN_PAYLOAD, now, threw, places, place);
-            } else {
-                long node = at(b, (int) token & TOKEN_PAYLOAD);
-                U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
-                if (threw != 0) {
-                    U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
+        try {
+            long b = base;
+            if (b != 0 && epoch == then) {
+                long block = b + U.getLong(places, place + BLOCK);
+                if ((token & TOKEN_FRAMED) != 0) {
+                    pop(b, block, (int) token & TOKEN_PAYLOAD, now, threw, places, place);
+                } else {
+                    long node = at(b, (int) token & TOKEN_PAYLOAD);
+                    U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
+                    if (threw != 0) {
+                        U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
+                    }
                 }
             }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
         }
-        U.putLongRelease(places, place + BUSY, 0);
         if (U.getLong(places, place + WORD) != 0) {
             SondeHooksPlaces.giveUpIfEmpty(places, place);
         }
@@ -265,7 +286,9 @@ public final class SondeHooks {
             }
             SondeHooksTree.abandon(b, block, depth, places, place);
         }
+        // Both are found before anything is changed: where the stack is full, nothing is.
         long frame = SondeHooksTree.frame(b, block, depth - 1);
+        long above = depth <= FIRST_FRAMES ? frame - FRAME_SIZE : SondeHooksTree.frame(b, block, depth - 2);
         long both = U.getLong(null, frame + FRAME_NODE);
         long node = at(b, (int) both);
         int flags = (int) (both >>> 32);
@@ -287,7 +310,6 @@ public final class SondeHooks {
             }
         }
         if (depth > 1 && (flags & FRAME_TIMED) != 0) {
-            long above = depth <= FIRST_FRAMES ? frame - FRAME_SIZE : SondeHooksTree.frame(b, block, depth - 2);
             U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
         }
         if (threw != 0) {

@@ -2,12 +2,9 @@ package java.lang;
 
 import static java.lang.SondeHooks.U;
 import static java.lang.SondeHooksPlaces.BUSY;
-import static java.lang.SondeHooksPlaces.FREE;
 import static java.lang.SondeHooksPlaces.LONGS;
 import static java.lang.SondeHooksPlaces.MUTE_ONE;
 import static java.lang.SondeHooksPlaces.PLACE_LONGS;
-import static java.lang.SondeHooksPlaces.VIRTUAL;
-import static java.lang.SondeHooksPlaces.WORD;
 import static sonde.layout.Layout.*;
 
 import java.nio.Buffer;
@@ -41,10 +38,17 @@ public final class SondeHooksControl {
                 || U.getInt(null, address + HEADER_EPOCH) != epoch || epoch <= 0 || epoch > MOST_EPOCH) {
             throw new IllegalArgumentException("not an arena of this version");
         }
+        if (epoch == SondeHooks.epoch) {
+            throw new IllegalArgumentException("an arena's epoch came twice in turn: try again");
+        }
+        if (U.getLongVolatile(SondeHooksTree.GATE, SondeHooksTree.GATE_AT) != 0) { // initialises it, before any hook does
+            throw new IllegalStateException("a thread is in a hook of an earlier arena");
+        }
         mapping = arena;
         SondeHooks.epoch = epoch; // first, since places are made with it
         SondeHooksPlaces.second = null;
         SondeHooksPlaces.crowded = false;
+        SondeHooksPlaces.firstThreads = new Thread[1 << SondeHooksPlaces.FIRST_BITS];
         SondeHooksPlaces.first = SondeHooksPlaces.make(SondeHooksPlaces.FIRST_BITS);
         U.putLong(null, address + HEADER_OPENED_NANOS, System.nanoTime());
         SondeHooks.base = address;
@@ -83,6 +87,8 @@ public final class SondeHooksControl {
         }
         SondeHooksPlaces.first = null;
         SondeHooksPlaces.second = null;
+        SondeHooksPlaces.firstThreads = null;
+        SondeHooksPlaces.secondThreads = null;
         unmap(mapping);
         mapping = null;
         return true;
@@ -118,51 +124,29 @@ public final class SondeHooksControl {
 
     /** From here on nothing the calling thread does is measured, until as many calls of {@link #unmute}. */
     public static void mute() {
-        SondeHooksPlaces.mute(MUTE_ONE);
+        mute(Thread.currentThread());
+    }
+
+    /** Does the same for another thread, which has no call under way. */
+    public static void mute(Thread thread) {
+        SondeHooksPlaces.mute(thread, MUTE_ONE);
     }
 
     /** Undoes one {@link #mute}. */
     public static void unmute() {
-        SondeHooksPlaces.mute(-MUTE_ONE);
+        SondeHooksPlaces.mute(Thread.currentThread(), -MUTE_ONE);
     }
 
-    /** The ids of the platform threads that have places. Those that have ended by a later moment are to be freed. */
-    public static long[] owners() {
-        long[] first = SondeHooksPlaces.first;
-        long[] second = SondeHooksPlaces.second;
-        int count = owners(second, null, owners(first, null, 0));
-        long[] owners = new long[count];
-        owners(second, owners, owners(first, owners, 0));
-        return owners;
-    }
-
-    private static int owners(long[] places, long[] into, int count) {
-        for (int at = 0; places != null && at < places.length; at += PLACE_LONGS) {
-            long owner = U.getLongVolatile(places, LONGS + 8L * at);
-            if (owner != FREE && (U.getLongVolatile(places, LONGS + 8L * at + WORD) & VIRTUAL) == 0) {
-                if (into != null && count < into.length) {
-                    into[count] = owner;
-                }
-                count++;
-            }
-        }
-        return count;
-    }
-
-    /** Frees the place of a thread that has ended, with its block, for another. */
-    public static void release(long tid) {
-        int index = SondeHooksPlaces.find(tid);
-        long[] places = SondeHooksPlaces.table(index);
-        if (index >= 0 && places != null) {
-            long place = SondeHooksPlaces.offset(index);
-            U.putLong(places, place + WORD, VIRTUAL);
-            U.compareAndSetLong(places, place, tid, FREE);
-        }
+    /** Frees the places, with their blocks, of threads that have ended. */
+    public static void sweep() {
+        SondeHooksPlaces.sweep(SondeHooksPlaces.first, SondeHooksPlaces.firstThreads);
+        SondeHooksPlaces.sweep(SondeHooksPlaces.second, SondeHooksPlaces.secondThreads);
     }
 
     /** Makes more places where threads found none. */
     public static void relieve() {
         if (SondeHooksPlaces.crowded && SondeHooksPlaces.second == null && SondeHooksPlaces.first != null) {
+            SondeHooksPlaces.secondThreads = new Thread[1 << SondeHooksPlaces.SECOND_BITS];
             SondeHooksPlaces.second = SondeHooksPlaces.make(SondeHooksPlaces.SECOND_BITS);
         }
     }

@@ -4,7 +4,9 @@ import static java.lang.SondeHooks.TID;
 import static java.lang.SondeHooks.U;
 import static sonde.layout.Layout.BLOCK_CURRENT;
 import static sonde.layout.Layout.BLOCK_DEPTH;
+import static sonde.layout.Layout.BLOCK_FLAGS;
 import static sonde.layout.Layout.BLOCK_ROOT;
+import static sonde.layout.Layout.BLOCK_WRAPPED;
 import static sonde.layout.Layout.TOKEN_EPOCH_SHIFT;
 import static sonde.layout.Layout.TOKEN_PLACE_SHIFT;
 
@@ -49,6 +51,9 @@ final class SondeHooksPlaces {
 
     static volatile long[] first;
     static volatile long[] second;
+    /** Who claimed the places, so that those of threads that have ended can be found. */
+    static Thread[] firstThreads;
+    static Thread[] secondThreads;
     /** A thread found no place: the agent is to make the second table. */
     static volatile boolean crowded;
 
@@ -107,13 +112,17 @@ final class SondeHooksPlaces {
 
     /** The place of the calling thread, made where it has none; negative where there is no room. */
     static int claim(long tid) {
+        return claim(tid, Thread.currentThread());
+    }
+
+    static int claim(long tid, Thread thread) {
         int index = find(tid);
         if (index >= 0 || tid == 0) {
             return index;
         }
-        index = take(first, FIRST_BITS, tid);
+        index = take(first, firstThreads, FIRST_BITS, tid, thread);
         if (index < 0) {
-            index = take(second, SECOND_BITS, tid);
+            index = take(second, secondThreads, SECOND_BITS, tid, thread);
             if (index < 0) {
                 crowded = true;
                 return -1;
@@ -123,16 +132,19 @@ final class SondeHooksPlaces {
         return index;
     }
 
-    private static int take(long[] table, int bits, long tid) {
+    private static int take(long[] table, Thread[] threads, int bits, long tid, Thread thread) {
         int mask = (1 << bits) - 1;
         int index = (int) tid & mask;
         for (int i = 0; table != null && i < WINDOW; i++) {
             long place = offset(index);
             if (U.getLongOpaque(table, place) == FREE && U.compareAndSetLong(table, place, FREE, tid)) {
-                boolean virtual = VIRTUAL_THREAD != null && VIRTUAL_THREAD.isInstance(Thread.currentThread());
+                boolean virtual = VIRTUAL_THREAD != null && VIRTUAL_THREAD.isInstance(thread);
                 U.putLong(table, place + WORD, virtual ? VIRTUAL | FRESH : FRESH);
                 long named = bits == FIRST_BITS ? index : index | SECOND;
                 U.putLong(table, place + TOKEN, (long) SondeHooks.epoch << TOKEN_EPOCH_SHIFT | named << TOKEN_PLACE_SHIFT);
+                if (threads != null && index < threads.length) {
+                    threads[index] = thread;
+                }
                 return index;
             }
             index = index + 1 & mask;
@@ -140,9 +152,33 @@ final class SondeHooksPlaces {
         return -1;
     }
 
+    static boolean isOwner(long[] table, long place) {
+        return U.getLong(table, place) == U.getLong(Thread.currentThread(), TID);
+    }
+
+    /** Frees the places of threads that have ended. */
+    static void sweep(long[] table, Thread[] threads) {
+        for (int index = 0; table != null && threads != null && index < threads.length; index++) {
+            Thread thread = threads[index];
+            long place = offset(index);
+            // What another has claimed meanwhile has another id, or a thread that lives.
+            if (thread != null && !thread.isAlive() && U.getLongVolatile(table, place) == U.getLong(thread, TID)) {
+                threads[index] = null;
+                U.putLong(table, place + BUSY, 0); // it ended where its stack was full
+                U.putLong(table, place + WORD, VIRTUAL);
+                U.putLongRelease(table, place, FREE);
+            }
+        }
+    }
+
     /** Frees the place of the calling thread if that is a virtual one, not muted, and with no call under way. */
     static void giveUpIfEmpty(long[] table, long place) {
         if ((U.getLong(table, place + WORD) & (VIRTUAL | MUTED)) == VIRTUAL && isEmpty(table, place)) {
+            Thread[] threads = table == first ? firstThreads : secondThreads;
+            int index = (int) (place - LONGS >>> PLACE_SHIFT);
+            if (threads != null && index < threads.length) {
+                threads[index] = null; // before another may claim it
+            }
             U.putLongRelease(table, place, FREE);
         }
     }
@@ -152,10 +188,10 @@ final class SondeHooksPlaces {
         U.putLong(table, place + WORD, U.getLong(table, place + WORD) & ~CONTEXT | before & CONTEXT);
     }
 
-    /** Changes by how much the calling thread is muted. */
-    static void mute(long by) {
-        long tid = U.getLong(Thread.currentThread(), TID);
-        int index = by > 0 ? claim(tid) : find(tid);
+    /** Changes by how much a thread is muted, which is the calling one or has no call under way. */
+    static void mute(Thread thread, long by) {
+        long tid = U.getLong(thread, TID);
+        int index = by > 0 ? claim(tid, thread) : find(tid);
         long[] table = table(index);
         long place = offset(index);
         if (index < 0 || table == null || U.getLong(table, place) != tid) {
@@ -165,20 +201,23 @@ final class SondeHooksPlaces {
         if (by < 0 && (word & MUTED) == 0) {
             return; // muted in an arena that is gone
         }
-        word += by;
-        U.putLong(table, place + WORD, word);
+        U.putLong(table, place + WORD, word + by);
         giveUpIfEmpty(table, place);
     }
 
     private static boolean isEmpty(long[] table, long place) {
+        long then = U.getLong(table, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
         U.putLongOpaque(table, place + BUSY, 1);
-        long b = SondeHooks.base;
-        long block = b + U.getLong(table, place + BLOCK);
-        boolean empty = b == 0 || (U.getLong(table, place + WORD) & FRESH) != 0
-                || U.getInt(null, block + BLOCK_DEPTH) == 0
-                && U.getInt(null, block + BLOCK_CURRENT) == U.getInt(null, block + BLOCK_ROOT);
-        U.putLongRelease(table, place + BUSY, 0);
-        return empty;
+        try {
+            long b = SondeHooks.base;
+            long block = b + U.getLong(table, place + BLOCK);
+            return b == 0 || SondeHooks.epoch != then || (U.getLong(table, place + WORD) & FRESH) != 0
+                    || U.getInt(null, block + BLOCK_DEPTH) == 0
+                    && U.getInt(null, block + BLOCK_CURRENT) == U.getInt(null, block + BLOCK_ROOT)
+                    && (U.getInt(null, block + BLOCK_FLAGS) & BLOCK_WRAPPED) == 0;
+        } finally {
+            U.putLongRelease(table, place + BUSY, 0);
+        }
     }
 
     /** Where the elements of a long[] begin. The JDK's own answer has changed its type from release to release. */

@@ -8,6 +8,7 @@ import static java.lang.SondeHooksPlaces.BUSY;
 import static java.lang.SondeHooksPlaces.CONTEXT;
 import static java.lang.SondeHooksPlaces.FRESH;
 import static java.lang.SondeHooksPlaces.LONGS;
+import static java.lang.SondeHooksPlaces.TOKEN;
 import static java.lang.SondeHooksPlaces.VIRTUAL;
 import static java.lang.SondeHooksPlaces.WORD;
 import static sonde.layout.Layout.*;
@@ -48,7 +49,7 @@ final class SondeHooksTree {
         long word = U.getLong(places, place + WORD);
         long offset = U.getLong(places, place + BLOCK);
         if (offset == 0) {
-            offset = newBlock(b, word);
+            offset = newBlock(b);
             if (offset == 0) {
                 return 0;
             }
@@ -59,6 +60,8 @@ final class SondeHooksTree {
         U.putInt(null, block + BLOCK_OWNERS, U.getInt(null, block + BLOCK_OWNERS) + 1);
         abandon(b, block, 0, places, place); // what a dead owner left
         U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, block + BLOCK_ROOT));
+        int virtual = (word & VIRTUAL) != 0 ? BLOCK_VIRTUAL : 0;
+        U.putInt(null, block + BLOCK_FLAGS, U.getInt(null, block + BLOCK_FLAGS) & ~BLOCK_WRAPPED | virtual);
         U.putLong(places, place + WORD, word & ~(FRESH | CONTEXT));
         return block;
     }
@@ -80,14 +83,13 @@ final class SondeHooksTree {
     }
 
     /** The offset of a new block, linked to the others; 0 where there is no room. */
-    static long newBlock(long b, long word) {
+    static long newBlock(long b) {
         int ref = take(b, WHOLE_BLOCK);
         if (ref == 0) {
             return 0;
         }
         long block = at(b, ref);
         int chunk = ref + CHUNK_AT / UNIT;
-        U.putInt(null, block + BLOCK_FLAGS, (word & VIRTUAL) != 0 ? BLOCK_VIRTUAL : 0);
         U.putInt(null, block + BLOCK_TABLE, ref + TABLE_AT / UNIT);
         U.putInt(null, block + BLOCK_TABLE_MASK, FIRST_TABLE - 1);
         U.putInt(null, block + BLOCK_FRAMES, ref + BLOCK_SIZE / UNIT);
@@ -161,6 +163,7 @@ final class SondeHooksTree {
         }
         if (U.getInt(null, at(b, parent) + NODE_DEPTH) >= MOST_DEPTH) {
             // Endless recursion, or calls whose exits never came: constructors that fail in super(...).
+            U.putInt(null, block + BLOCK_FLAGS, U.getInt(null, block + BLOCK_FLAGS) | BLOCK_WRAPPED);
             return child(b, block, U.getInt(null, block + BLOCK_ROOT), id, probe);
         }
         int used = U.getInt(null, block + BLOCK_TABLE_USED) + 1;
@@ -266,19 +269,23 @@ final class SondeHooksTree {
         if (index < 0 || places == null || U.getLong(places, place) != tid) {
             return;
         }
+        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
         U.putLongOpaque(places, place + BUSY, 1);
-        long b = SondeHooks.base;
-        if (b != 0) {
-            long block = b + U.getLong(places, place + BLOCK);
-            if ((U.getLong(places, place + WORD) & FRESH) != 0) {
-                block = settle(b, places, place);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then) {
+                long block = b + U.getLong(places, place + BLOCK);
+                if ((U.getLong(places, place + WORD) & FRESH) != 0) {
+                    block = settle(b, places, place);
+                }
+                int ref = block == 0 ? 0 : child(b, block, U.getInt(null, block + BLOCK_ROOT), id, 0);
+                if (ref != 0) {
+                    U.putLong(null, at(b, ref) + NODE_THREW, U.getLong(null, at(b, ref) + NODE_THREW) + 1);
+                }
             }
-            int ref = block == 0 ? 0 : child(b, block, U.getInt(null, block + BLOCK_ROOT), id, 0);
-            if (ref != 0) {
-                U.putLong(null, at(b, ref) + NODE_THREW, U.getLong(null, at(b, ref) + NODE_THREW) + 1);
-            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
         }
-        U.putLongRelease(places, place + BUSY, 0);
         SondeHooksPlaces.giveUpIfEmpty(places, place);
     }
 
@@ -289,10 +296,12 @@ final class SondeHooksTree {
 
     private static long spill(int id, int counter) {
         U.getAndAddLong(GATE, GATE_AT, 1);
-        long b = SondeHooks.base;
-        boolean counted = b != 0 && count(b, id, counter);
-        U.getAndAddLong(GATE, GATE_AT, -1);
-        return counted ? TOKEN_SPILLED : 0;
+        try {
+            long b = SondeHooks.base;
+            return b != 0 && count(b, id, counter) ? TOKEN_SPILLED : 0;
+        } finally {
+            U.getAndAddLong(GATE, GATE_AT, -1);
+        }
     }
 
     private static boolean count(long b, int id, int counter) {

@@ -33,6 +33,7 @@ public final class Layout {
     public static final int FRAME_ROOT = 0x8;
     public static final int NEARBY = 0x40;
     public static final int BLOCK_VIRTUAL = 0x1;
+    public static final int BLOCK_WRAPPED = 0x2;
 
     /** Bytes of a header. */
     public static final int HEADER_SIZE = 4096;

@@ -14,8 +14,8 @@ import java.lang.instrument.Instrumentation;
  */
 final class Standby implements Runnable {
     private static final long LOOK_MILLIS = 500;
-    private static final int TICKET_BYTES = 16;
-    private static final int MOST_OF_INVITATION = 8192;
+    private static final int RANDOM_BYTES = 16;
+    private static final int MOST_BYTES = 8192;
 
     private final Instrumentation instrumentation;
 
@@ -27,48 +27,93 @@ final class Standby implements Runnable {
     public void run() {
         try {
             String pid = new File("/proc/self").getCanonicalFile().getName();
-            String ticket = ticket();
+            String ticket = random();
             publish(new File("/tmp/.sonde_pid" + pid), ticket);
             File invitation = new File("/tmp/.sonde_invite" + pid);
             while (true) {
-                Thread.sleep(LOOK_MILLIS);
-                if (invitation.exists()) {
-                    follow(invitation, ticket);
-                }
+                look(invitation, ticket);
             }
         } catch (Throwable contained) {
             // Without a ticket nobody can invite: the program runs as if the agent were not there.
         }
     }
 
-    private static String ticket() throws IOException {
-        StringBuilder hex = new StringBuilder();
-        InputStream random = new FileInputStream("/dev/urandom");
+    /** Whoever finds the ticket must find the agent waiting: nothing the program does to this thread ends that. */
+    private void look(File invitation, String ticket) {
         try {
-            for (int i = 0; i < TICKET_BYTES; i++) {
-                int b = random.read();
+            Thread.sleep(LOOK_MILLIS);
+            if (invitation.exists()) {
+                follow(invitation, ticket);
+            }
+        } catch (Throwable contained) {
+            // An interrupt, or a lack of memory: the next look may be better.
+        }
+    }
+
+    private static String random() throws IOException {
+        StringBuilder hex = new StringBuilder();
+        InputStream source = new FileInputStream("/dev/urandom");
+        try {
+            for (int i = 0; i < RANDOM_BYTES; i++) {
+                int b = source.read();
                 hex.append(Character.forDigit(b >> 4 & 15, 16)).append(Character.forDigit(b & 15, 16));
             }
         } finally {
-            random.close();
+            source.close();
         }
         return hex.toString();
     }
 
-    /** The file is new and nobody else's to read before the ticket is in it. */
+    /**
+     * Writes the ticket where nobody expects it, gives it its name only then, and believes in it only if it is
+     * there after: where others may rename what lies in the directory, another file could have come between.
+     */
     private static void publish(File file, String ticket) throws IOException {
-        if (!file.createNewFile() && !(file.delete() && file.createNewFile())) {
+        File fresh = new File(file.getPath() + "-" + random());
+        if (!fresh.createNewFile()) {
+            throw new IOException();
+        }
+        boolean named = false;
+        try {
+            narrow(fresh);
+            write(fresh, ticket + "\n");
+            named = fresh.renameTo(file);
+        } finally {
+            if (!named) {
+                fresh.delete();
+            }
+        }
+        if (!named) {
             throw new IOException();
         }
         file.deleteOnExit();
+        boolean ours = false;
+        try {
+            // Changes nothing, and only its owner can.
+            ours = file.setReadable(true, true) && same(read(file), ticket + "\n");
+        } finally {
+            if (!ours) {
+                file.delete();
+            }
+        }
+        if (!ours) {
+            throw new IOException();
+        }
+    }
+
+    /** Has nobody but this user read and write a file. */
+    private static void narrow(File file) throws IOException {
         boolean narrowed = file.setReadable(false, false) & file.setWritable(false, false)
                 & file.setReadable(true, true) & file.setWritable(true, true);
         if (!narrowed) {
             throw new IOException();
         }
+    }
+
+    private static void write(File file, String text) throws IOException {
         OutputStream out = new FileOutputStream(file);
         try {
-            out.write((ticket + "\n").getBytes("US-ASCII"));
+            out.write(text.getBytes("US-ASCII"));
         } finally {
             out.close();
         }
@@ -86,14 +131,14 @@ final class Standby implements Runnable {
         }
     }
 
-    /** Anybody can put something there: only a file, and only so much of it, is read. */
-    private static String read(File invitation) throws IOException {
-        if (!invitation.isFile()) {
+    /** Anybody can put something in /tmp: only a file, and only so much of it, is read. */
+    private static String read(File file) throws IOException {
+        if (!file.isFile()) {
             throw new IOException();
         }
-        byte[] content = new byte[MOST_OF_INVITATION];
+        byte[] content = new byte[MOST_BYTES];
         int length = 0;
-        InputStream in = new FileInputStream(invitation);
+        InputStream in = new FileInputStream(file);
         try {
             int n;
             while (length < content.length && (n = in.read(content, length, content.length - length)) > 0) {

@@ -2,7 +2,12 @@ package sonde.agent.control;
 
 /** The mapped arena, if there is one, as the agent's threads see it. */
 final class Arena {
+    private final HookClasses hookClasses;
     private volatile Hooks hooks;
+
+    Arena(HookClasses hookClasses) {
+        this.hookClasses = hookClasses;
+    }
 
     /** Null where nothing is mapped. */
     Hooks hooks() {
@@ -21,9 +26,27 @@ final class Arena {
         hooks = mapped;
     }
 
+    /**
+     * Keeps the calling thread, one of the agent's own, out of the arena that another session may have, as long as
+     * this one is not refused yet.
+     */
+    void muteInAny() {
+        try {
+            if (hookClasses.areDefined()) {
+                Hooks.muteInAny();
+            }
+        } catch (Throwable contained) {
+            // The other session measures a little too much.
+        }
+    }
+
     /** Keeps one of the agent's own threads out of each arena, from the first thing it does after it was mapped. */
     final class Muting {
         private Hooks mutedIn;
+
+        Muting() {
+            muteInAny();
+        }
 
         void renew() {
             Hooks mapped = hooks;

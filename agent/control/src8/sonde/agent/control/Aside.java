@@ -28,8 +28,9 @@ final class Aside {
             if (givenUp >= MOST_GIVEN_UP) {
                 throw new Late();
             }
-            worker = new Worker();
-            threads.start(worker, "sonde-fetch");
+            Worker fresh = new Worker();
+            threads.start(fresh, "sonde-fetch"); // where no thread can be made, the next question tries again
+            worker = fresh;
         }
         Outcome<T> outcome = new Outcome<T>(task);
         worker.give(outcome);

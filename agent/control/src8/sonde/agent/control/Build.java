@@ -7,6 +7,8 @@ import java.io.InputStream;
 
 /** What the build wrote into the jar: its own name, then the names of the hook classes, the first the one that is woven in. */
 final class Build {
+    private static final int MOST_BYTES = 1 << 20;
+
     private final ClassLoader loader;
     final String id;
     final String[] hookClasses;
@@ -24,15 +26,16 @@ final class Build {
         if (in == null) {
             throw new FileNotFoundException(name);
         }
-        return readAll(in);
+        return readAll(in, MOST_BYTES);
     }
 
-    static byte[] readAll(InputStream in) throws IOException {
+    /** Reads to the end, or one byte more than {@code most}: what is read may be without an end. */
+    static byte[] readAll(InputStream in, int most) throws IOException {
         try {
             ByteArrayOutputStream content = new ByteArrayOutputStream();
             byte[] chunk = new byte[8192];
-            for (int n = in.read(chunk); n >= 0; n = in.read(chunk)) {
-                content.write(chunk, 0, n);
+            for (int n = in.read(chunk); n > 0 && content.size() <= most; n = in.read(chunk)) {
+                content.write(chunk, 0, Math.min(n, most + 1 - content.size()));
             }
             return content.toByteArray();
         } finally {

@@ -2,15 +2,17 @@ package sonde.agent.control;
 
 import java.lang.instrument.Instrumentation;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 
 /** Carries out what Sonde asks for, one command after the other, on the work thread. */
 final class Commands {
     private static final long SWEEP_NANOS = 2000000000L;
     private static final int CALIBRATIONS = 9;
     private static final long CALIBRATE_NANOS = 500000000L;
+    private static final int MOST_ROUNDS = 1000000;
+    /** How often, and how far apart, is tried to put everything back: a program short of memory may get over it. */
+    private static final int RESTORE_TRIES = 5;
+    private static final long RESTORE_MILLIS = 200;
 
     private final Instrumentation instrumentation;
     private final Classes classes;
@@ -43,7 +45,7 @@ final class Commands {
         } catch (BadFrame bad) {
             throw bad;
         } catch (Throwable t) {
-            send(Frame.text(Kind.FAILED, command.request, Refusal.reason(t)));
+            outgoing.add(Frame.text(Kind.FAILED, command.request, Refusal.reason(t))); // the reader must not wait
             return false;
         }
     }
@@ -106,13 +108,25 @@ final class Commands {
     }
 
     private Hooks open(String path, long length, int epoch) throws Exception {
+        Thread[] live = live();
         try {
-            return Hooks.map(path, length, epoch);
+            return Hooks.map(path, length, epoch, live);
         } catch (IllegalStateException left) {
-            if (!Hooks.retireLeft()) { // it was switched off, and classes put back, when it was left
+            Hooks.offLeft();
+            instrumentation.retransformClasses(Kind.class); // one of the agent's own, for the safepoint it makes
+            if (!Hooks.retireLeft()) {
                 throw left;
             }
-            return Hooks.map(path, length, epoch);
+            return Hooks.map(path, length, epoch, live);
+        }
+    }
+
+    /** None where the program keeps them from being listed: then some of the agent's own are measured with the rest. */
+    private Thread[] live() {
+        try {
+            return aside.run(new LiveThreads());
+        } catch (Throwable unknown) {
+            return new Thread[0];
         }
     }
 
@@ -167,12 +181,17 @@ final class Commands {
 
     private void probes(Received command) throws Exception {
         long[] table = new long[command.count(8)];
+        boolean ends = table.length == 0;
         for (int i = 0; i < table.length; i++) {
             table[i] = command.u64();
+            ends |= table[i] == 0;
         }
         command.end();
         if ((table.length & table.length - 1) != 0) {
             throw new Refusal("the table of probes is not a power of two long");
+        }
+        if (!ends) { // hooks look for theirs up to an empty entry
+            throw new Refusal("the table of probes has no empty entry");
         }
         arena.need().probes(table.length == 0 ? null : table);
         done(command);
@@ -201,17 +220,51 @@ final class Commands {
 
     /** Puts everything back, if that was not done, when there is nobody to tell. */
     void restoreAlone() {
+        Hooks hooks = arena.hooks();
+        if (hooks == null && !weaving.isRegistered()) {
+            return;
+        }
         try {
-            Hooks hooks = arena.hooks();
-            if (hooks == null && !weaving.isRegistered()) {
-                return;
+            for (int tries = 1; !isRestored() && tries < RESTORE_TRIES; tries++) {
+                pause();
             }
+        } finally {
+            letGo(hooks);
+        }
+    }
+
+    private boolean isRestored() {
+        try {
             new Restoration(instrumentation, weaving, arena).run();
+            return true;
+        } catch (Throwable contained) {
+            return false;
+        }
+    }
+
+    /** Allocates nothing: it is there for when that fails. */
+    private static void pause() {
+        try {
+            Thread.sleep(RESTORE_MILLIS);
+        } catch (Throwable contained) {
+            // The next try comes a little sooner.
+        }
+    }
+
+    /** Whatever is not put back by now keeps hooks that do nothing. */
+    private void letGo(Hooks hooks) {
+        try {
             if (hooks != null) {
                 hooks.deleteFile();
             }
         } catch (Throwable contained) {
-            // What could be put back is back.
+            // Sonde, should it come back, deletes it.
+        } finally {
+            try {
+                weaving.unregister(instrumentation);
+            } catch (Throwable contained) {
+                // It gives no class hooks any more: it began to restore.
+            }
         }
     }
 
@@ -230,6 +283,9 @@ final class Commands {
         int rounds = command.u32();
         int flags = command.u32();
         command.end();
+        if (rounds < 0 || rounds > MOST_ROUNDS) {
+            throw new Refusal("that is more than " + MOST_ROUNDS + " rounds");
+        }
         Hooks hooks = arena.need();
         Frame nanos = new Frame(Kind.CALIBRATED, command.request);
         int runs = 0;
@@ -256,35 +312,18 @@ final class Commands {
         hooks.relieve();
         if (System.nanoTime() - swept > SWEEP_NANOS) {
             swept = System.nanoTime();
-            sweep(hooks);
+            hooks.sweep();
         }
         return false;
-    }
-
-    /** Frees what threads that have ended left in the arena: those that were not alive after they were its owners. */
-    private void sweep(Hooks hooks) {
-        try {
-            Set<Long> ended = new HashSet<Long>();
-            for (long owner : hooks.owners()) {
-                ended.add(owner);
-            }
-            for (Thread thread : aside.run(new LiveThreads())) {
-                ended.remove(hooks.tid(thread));
-            }
-            for (Long tid : ended) {
-                hooks.release(tid);
-            }
-        } catch (Throwable contained) {
-            // Nothing is lost but room.
-        }
     }
 
     void end() {
         aside.end();
     }
 
+    /** Never waits, since the reader answers by it too. */
     private void done(Received command) {
-        send(new Frame(Kind.DONE, command.request));
+        outgoing.add(new Frame(Kind.DONE, command.request));
     }
 
     private void send(Frame reply) {

@@ -30,6 +30,11 @@ final class HookClasses {
         return main;
     }
 
+    /** Whether a session of the same build has defined them. */
+    boolean areDefined() {
+        return find(build.hookClasses[0].replace('/', '.')) != null;
+    }
+
     /** Defines the main class last: where it is, all are. */
     private void define() throws Exception {
         List<String> names = new ArrayList<String>();

@@ -14,6 +14,9 @@ import java.nio.channels.FileChannel;
  */
 final class Hooks {
     private static final long RETIRE_NANOS = 2000000000L;
+    /** As much as the hooks can name: 24 bits of units of 64 bytes. */
+    private static final long MOST_BYTES = 1L << 30;
+    private static final String OWN_THREADS = "sonde-";
 
     private final File file;
 
@@ -21,9 +24,13 @@ final class Hooks {
         this.file = file;
     }
 
-    static Hooks map(String path, long length, int epoch) throws IOException {
+    /**
+     * Maps an arena, in which of these threads the agent's are muted before a hook can be on: those that do not
+     * mute themselves are of the stub, or of a Sonde that is about to be refused.
+     */
+    static Hooks map(String path, long length, int epoch, Thread[] live) throws IOException {
         File file = new File(path);
-        if (length <= 0 || length > Integer.MAX_VALUE) {
+        if (length <= 0 || length > MOST_BYTES) {
             throw new IOException("an arena of " + length + " bytes cannot be mapped");
         }
         if (file.length() < length) {
@@ -36,12 +43,34 @@ final class Hooks {
         } finally {
             opened.close();
         }
+        for (Thread thread : live) {
+            if (isOurs(thread)) {
+                SondeHooksControl.mute(thread);
+            }
+        }
         return new Hooks(file);
     }
 
-    /** Tries again to unmap what an earlier session had to leave mapped; a safepoint must have passed since that. */
+    /** The calling thread, which is to be muted only once, mutes itself. */
+    private static boolean isOurs(Thread thread) {
+        ThreadGroup group = thread.getThreadGroup(); // null where it has ended
+        return thread != Thread.currentThread() && thread.isDaemon() && group != null && group.getParent() == null
+                && thread.getName().startsWith(OWN_THREADS);
+    }
+
+    /** Has hooks that an earlier session left behind be inert, if they were not. */
+    static void offLeft() {
+        SondeHooksControl.off();
+    }
+
+    /** Tries again to unmap what an earlier session had to leave mapped; a safepoint must have passed since {@link #offLeft}. */
     static boolean retireLeft() {
         return SondeHooksControl.retire(RETIRE_NANOS);
+    }
+
+    /** Keeps the calling thread out of the arena of whichever session has one. */
+    static void muteInAny() {
+        SondeHooksControl.mute();
     }
 
     void probes(long[] table) {
@@ -69,14 +98,9 @@ final class Hooks {
         SondeHooksControl.unmute();
     }
 
-    /** The platform threads that have room in the arena. */
-    long[] owners() {
-        return SondeHooksControl.owners();
-    }
-
-    /** Frees the room of a thread that has ended. */
-    void release(long tid) {
-        SondeHooksControl.release(tid);
+    /** Frees the room of threads that have ended. */
+    void sweep() {
+        SondeHooksControl.sweep();
     }
 
     /** Makes room for more threads where it became scarce. */

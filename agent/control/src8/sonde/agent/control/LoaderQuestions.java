@@ -91,7 +91,7 @@ final class LoaderQuestions {
         @Override
         public byte[] call() throws Exception {
             InputStream in = asked.getResourceAsStream("/" + Classes.internalName(asked) + ".class");
-            return in == null ? null : Build.readAll(in);
+            return in == null ? null : Build.readAll(in, MOST_BYTES);
         }
     }
 

@@ -22,7 +22,7 @@ final class Session {
     private final Build build;
     private final Threads threads = Threads.best();
     private final Lease lease = new Lease();
-    private final Arena arena = new Arena();
+    private final Arena arena;
     private final Outgoing outgoing = new Outgoing();
     private final Replies replies = new Replies();
     private final Inbox inbox = new Inbox();
@@ -40,39 +40,48 @@ final class Session {
         Classes classes = new Classes(instrumentation);
         File folder = new File(properties.getProperty("jar")).getParentFile();
         HookClasses hookClasses = new HookClasses(build, instrumentation, folder);
+        arena = new Arena(hookClasses);
+        arena.muteInAny();
         weaving = new Weaving(classes, replies, outgoing, lease, arena, hookClasses);
         commands = new Commands(instrumentation, classes, weaving, hookClasses, arena, new Aside(threads, arena), outgoing, lease,
                 tenure);
         line = Lines.dial(properties);
     }
 
+    /** Starts the threads, the reader last: who claims the JVM must be sure of the one that releases it. */
     void start() {
-        outgoing.add(new Frame(Kind.HELLO, 0).u16(PROTOCOL).string(token).string(build.id)
-                .string(System.getProperty("java.version", "")).string(build.hookClasses[0]));
-        Thread writer = threads.start(new Runnable() {
-            @Override
-            public void run() {
-                write();
-            }
-        }, "sonde-write");
-        Thread reader = threads.start(new Runnable() {
-            @Override
-            public void run() {
-                read();
-            }
-        }, "sonde-read");
-        weaving.cannotWait(reader, writer);
-        threads.start(new Runnable() {
-            @Override
-            public void run() {
-                work();
-            }
-        }, "sonde-work");
+        try {
+            outgoing.add(new Frame(Kind.HELLO, 0).u16(PROTOCOL).string(token).string(build.id)
+                    .string(System.getProperty("java.version", "")).string(build.hookClasses[0]));
+            Thread writer = threads.start(new Runnable() {
+                @Override
+                public void run() {
+                    write();
+                }
+            }, "sonde-write");
+            threads.start(new Runnable() {
+                @Override
+                public void run() {
+                    work();
+                }
+            }, "sonde-work");
+            Thread reader = threads.start(new Runnable() {
+                @Override
+                public void run() {
+                    read();
+                }
+            }, "sonde-read");
+            weaving.cannotWait(reader, writer);
+        } catch (Throwable broken) {
+            lease.end();
+            inbox.wake();
+            letGo();
+        }
     }
 
     private void read() {
-        Arena.Muting muting = arena.new Muting();
         try {
+            Arena.Muting muting = arena.new Muting();
             FrameReader frames = new FrameReader(line);
             meet(frames.next(FrameReader.MOST_BEFORE_PROOF));
             while (!lease.over()) {
@@ -136,8 +145,8 @@ final class Session {
     }
 
     private void write() {
-        Arena.Muting muting = arena.new Muting();
         try {
+            Arena.Muting muting = arena.new Muting();
             while (!lease.over()) {
                 byte[] next = outgoing.take(new Deadline(WRITE_LOOK_MILLIS));
                 if (next != null) {
@@ -152,8 +161,8 @@ final class Session {
     }
 
     private void work() {
-        Arena.Muting muting = arena.new Muting();
         try {
+            Arena.Muting muting = arena.new Muting();
             while (!parting && !lease.over()) {
                 Received command = inbox.take(new Deadline(WORK_LOOK_MILLIS));
                 muting.renew();
@@ -189,6 +198,10 @@ final class Session {
     /** Lets go of everything; the threads end by it, and with them whatever refers to this loader. */
     private void end() {
         commands.end();
+        letGo();
+    }
+
+    private void letGo() {
         tenure.release();
         outgoing.end();
         line.close();

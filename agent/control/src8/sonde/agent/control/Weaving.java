@@ -106,8 +106,12 @@ final class Weaving implements ClassFileTransformer {
             return redefined == null ? null : woven.original(loader, name);
         }
         Thread current = Thread.currentThread();
-        if (hooks == null || current == reader || current == writer) {
+        if (hooks == null) {
             return null; // hooks that come to nothing are not woven
+        }
+        if (current == reader || current == writer) {
+            notice(name + " was left alone: a thread of the agent, which cannot wait, loaded it");
+            return null;
         }
         if (redefined == null && !sees(loader)) {
             notice(name + " was left alone: its class loader does not see the hooks");
@@ -152,12 +156,18 @@ final class Weaving implements ClassFileTransformer {
         if (reply == null && deadline.over()) {
             notice(name + " was left alone: no answer came in time");
         }
-        if (reply == null || reply.kind != Kind.WOVEN) {
+        if (reply == null) {
             return null;
         }
         byte[] changed;
         byte[] original;
         try {
+            if (reply.kind != Kind.WOVEN) {
+                String reason = reply.string();
+                reply.end();
+                notice(name + " was left alone: " + reason);
+                return null;
+            }
             changed = reply.bytes();
             original = reply.bytes();
             reply.end();
