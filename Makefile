@@ -39,7 +39,7 @@ vet: setup
 .PHONY: test
 test: build format vet ## build, vet, format and every test that takes minutes at most
 	@.ci/setup live
-	$(GO) test -count=1 -timeout 14m ./...
+	$(GO) test -count=1 -timeout 25m ./...
 
 .PHONY: lint
 lint: setup ## run the linters of .golangci.yml

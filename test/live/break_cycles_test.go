@@ -18,16 +18,16 @@ var variants = []struct {
 	first   int // version that has it
 	last    int
 }{
-	{"as it comes", "", 40, 17, 99},
-	{"interpreted", "-Xint", 6, 17, 99},
+	{"as it comes", "", 20, 17, 99},
+	{"interpreted", "-Xint", 4, 17, 99},
 	{"compiled at once", "-Xcomp -XX:TieredStopAtLevel=1", 3, 17, 99},
-	{"safepoints all the time", "-XX:+UnlockDiagnosticVMOptions -XX:GuaranteedSafepointInterval=1", 6, 17, 99},
-	{"safepoints a lot", "-XX:+UnlockDiagnosticVMOptions -XX:+SafepointALot -XX:GuaranteedSafepointInterval=1", 6, 17, 17},
-	{"z", "-XX:+UseZGC", 6, 17, 99},
-	{"parallel", "-XX:+UseParallelGC -Xmx48m", 6, 17, 99},
-	{"serial", "-XX:+UseSerialGC -Xmx48m", 6, 17, 99},
-	{"wide references", "-XX:-UseCompressedOops", 6, 17, 17},
-	{"compact headers", "-XX:+UseCompactObjectHeaders", 6, 25, 99},
+	{"safepoints all the time", "-XX:+UnlockDiagnosticVMOptions -XX:GuaranteedSafepointInterval=1", 4, 17, 99},
+	{"safepoints a lot", "-XX:+UnlockDiagnosticVMOptions -XX:+SafepointALot -XX:GuaranteedSafepointInterval=1", 4, 17, 17},
+	{"z", "-XX:+UseZGC", 4, 17, 99},
+	{"parallel", "-XX:+UseParallelGC -Xmx48m", 4, 17, 99},
+	{"serial", "-XX:+UseSerialGC -Xmx48m", 4, 17, 99},
+	{"wide references", "-XX:-UseCompressedOops", 4, 17, 17},
+	{"compact headers", "-XX:+UseCompactObjectHeaders", 4, 25, 99},
 }
 
 // TestHooksComeAndGoUnderThreadsThatHammerThem weaves, measures, undoes and

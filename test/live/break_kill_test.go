@@ -27,7 +27,7 @@ import (
 const victim = "SONDE_LIVE_VICTIM"
 
 // kills is how often Sonde is killed in one program.
-const kills = 15
+const kills = 10
 
 // TestSondeIsKilled kills Sonde at moments that a seed decides: the program goes
 // on, its results hold, the next Sonde comes in, and nothing stays.
