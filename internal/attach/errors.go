@@ -2,8 +2,8 @@ package attach
 
 import (
 	"errors"
-	"fmt"
-	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 )
 
 // What can be in the way. Each text is the first half of an error's line; the
@@ -26,28 +26,4 @@ var (
 
 // An Error is one line: which process, what is in the way, what to do. It
 // answers to one of the errors above.
-type Error struct {
-	PID    int
-	Kind   error
-	Detail string // and remedy
-	Cause  error  // nil where nothing deeper failed
-}
-
-func (e *Error) Error() string {
-	text := fmt.Sprintf("process %d: %v", e.PID, e.Kind)
-	if e.Detail != "" {
-		text += ": " + e.Detail
-	}
-	if e.Cause != nil {
-		text += " (" + e.Cause.Error() + ")"
-	}
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
-}
-
-// Unwrap gives what is in the way and what failed.
-func (e *Error) Unwrap() []error {
-	if e.Cause == nil {
-		return []error{e.Kind}
-	}
-	return []error{e.Kind, e.Cause}
-}
+type Error = jvmproc.Obstacle

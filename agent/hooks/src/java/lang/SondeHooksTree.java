@@ -258,18 +258,22 @@ final class SondeHooksTree {
 
     /** Counts the exception of a call that has no token of its own, by method. */
     static void countThrown(int id, boolean spilled) {
-        if (spilled) {
+        if (spilled || !addThrown(id)) {
             spill(id, SPILLED_THREW);
-            return;
         }
+    }
+
+    /** Is false where the thread finds no room. */
+    private static boolean addThrown(int id) {
         long tid = U.getLong(Thread.currentThread(), TID);
         int index = SondeHooksPlaces.claim(tid);
         long[] places = SondeHooksPlaces.table(index);
         long place = SondeHooksPlaces.offset(index);
         if (index < 0 || places == null || U.getLong(places, place) != tid) {
-            return;
+            return false;
         }
         long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
+        int ref = 0;
         U.putLongOpaque(places, place + BUSY, 1);
         try {
             long b = SondeHooks.base;
@@ -278,7 +282,7 @@ final class SondeHooksTree {
                 if ((U.getLong(places, place + WORD) & FRESH) != 0) {
                     block = settle(b, places, place);
                 }
-                int ref = block == 0 ? 0 : child(b, block, U.getInt(null, block + BLOCK_ROOT), id, 0);
+                ref = block == 0 ? 0 : child(b, block, U.getInt(null, block + BLOCK_ROOT), id, 0);
                 if (ref != 0) {
                     U.putLong(null, at(b, ref) + NODE_THREW, U.getLong(null, at(b, ref) + NODE_THREW) + 1);
                 }
@@ -287,6 +291,7 @@ final class SondeHooksTree {
             U.putLongRelease(places, place + BUSY, 0);
         }
         SondeHooksPlaces.giveUpIfEmpty(places, place);
+        return ref != 0;
     }
 
     /** Counts a call for which the thread has no room. */
