@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"internal/arena":          {},
 	"internal/origin":         {"classfile", "classfile/opcode"},
 	"internal/toll":           {"internal/attach/jvmproc", "internal/hsperf"},
-	"internal/preflight":      {"internal/attach", "internal/attach/jvmproc"},
+	"internal/preflight":      {"internal/attach", "internal/attach/jvmproc", "internal/origin"},
 	// What joins them.
 	"internal/session": {
 		"agent", "classfile", "internal/arena", "internal/attach", "internal/attach/jvmproc", "internal/control",

@@ -3,16 +3,17 @@ package preflight
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/origin"
 )
 
 // Judge says what the facts mean for Sonde, in the order a reader wants them:
 // may it, what is it, what will it cost, what else is there.
 func Judge(f Facts) []Finding {
-	j := &judge{facts: &f, version: parseVersion(f.JVM.Version)}
+	version, _ := origin.ParseVersion(f.JVM.Version) // what cannot be read is not known
+	j := &judge{facts: &f, version: version}
 	j.kind()
 	if f.JVM.Kind != jvmproc.HotSpot {
 		return j.findings // nothing of the rest holds for it
@@ -38,32 +39,12 @@ func Judge(f Facts) []Finding {
 
 type judge struct {
 	facts    *Facts
-	version  version
+	version  origin.Version // zero is not known
 	findings []Finding
 }
 
 func (j *judge) find(severity Severity, subject, text, remedy string) {
 	j.findings = append(j.findings, Finding{severity, subject, text, remedy})
-}
-
-// A version is 17.0.15, or 8.0.402 for 1.8.0_402; zero is not known.
-type version struct{ major, minor, update int }
-
-func parseVersion(text string) version {
-	text = strings.TrimPrefix(text, "1.")
-	// What follows - or + is a build.
-	if end := strings.IndexAny(text, "-+"); end >= 0 {
-		text = text[:end]
-	}
-	var numbers [3]int
-	for i, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '.' || r == '_' }) {
-		n, err := strconv.Atoi(part)
-		if i >= len(numbers) || err != nil {
-			break
-		}
-		numbers[i] = n
-	}
-	return version{numbers[0], numbers[1], numbers[2]}
 }
 
 // The JDKs Sonde is made for.
@@ -78,11 +59,11 @@ func (j *judge) kind() {
 		j.find(Stop, "JVM", "it belongs to "+jvm.User+" and cannot be looked into", jvm.Access())
 	case jvm.Kind != jvmproc.HotSpot:
 		j.find(Stop, "JVM", fmt.Sprintf("a JVM of an unknown kind, %q", jvm.Kind), "run the program on a HotSpot JVM")
-	case j.version.major == 0:
+	case j.version.Feature == 0:
 		j.find(Warn, "JVM", "HotSpot of an unknown version", "")
-	case j.version.major < oldest:
+	case j.version.Feature < oldest:
 		j.find(Stop, "JVM", fmt.Sprintf("JDK %s is older than %d", jvm.Version, oldest), "run the program on a newer JDK")
-	case j.version.major > newest:
+	case j.version.Feature > newest:
 		j.find(Warn, "JVM", fmt.Sprintf("JDK %s is newer than %d, the newest this Sonde knows", jvm.Version, newest), "see whether there is a newer Sonde")
 	default:
 		text := "HotSpot, JDK " + jvm.Version
@@ -138,7 +119,7 @@ func (j *judge) agentLoading() {
 		return
 	}
 	const warns = 21
-	if f.JVM.Agents.Answer == jvmproc.Yes && j.version.major >= warns && f.Flags["EnableDynamicAgentLoading"] != "true" {
+	if f.JVM.Agents.Answer == jvmproc.Yes && j.version.Feature >= warns && f.Flags["EnableDynamicAgentLoading"] != "true" {
 		j.find(Note, "agents", "allowed; the JVM will print a warning about it on the program's error stream",
 			"start it with -XX:+EnableDynamicAgentLoading to have none")
 		return

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/origin"
 )
 
 // redefinition says what changing classes will cost, and what the JDK gets
@@ -28,7 +29,7 @@ func (j *judge) redefinition() {
 	default:
 		j.find(Warn, "redefinition", everything, remedy)
 	}
-	if j.version.major != 0 && j.version.major < 15 {
+	if j.version.Feature != 0 && j.version.Feature < 15 {
 		j.find(Warn, "redefinition", "before JDK 15 it stops the program for some milliseconds for each class that is changed or put back",
 			"name few classes")
 	}
@@ -41,17 +42,11 @@ func (j *judge) redefinition() {
 	}
 }
 
-// losesParameterNames: the attribute MethodParameters is kept since 19 and
-// 17.0.20.
+// losesParameterNames: the JDK forgets the attribute MethodParameters.
 func (j *judge) losesParameterNames() bool {
-	v := j.version
-	switch {
-	case v.major == 0:
-		return false
-	case v.major == 17:
-		return v.minor == 0 && v.update < 20
-	}
-	return v.major < 19
+	const forgets = "JDK-8240908"
+	return j.version.Feature != 0 &&
+		slices.ContainsFunc(origin.Bugs(j.version), func(b origin.Bug) bool { return b.ID == forgets })
 }
 
 func (j *judge) verification() {
@@ -69,7 +64,7 @@ func (j *judge) securityManager() {
 	// set later.
 	const last = 23
 	value, set := j.facts.property("java.security.manager")
-	if set && value != "allow" && value != "disallow" && j.version.major <= last {
+	if set && value != "allow" && value != "disallow" && j.version.Feature <= last {
 		j.find(Warn, "security", "a SecurityManager is installed: hooks go into a jar on the boot class path, "+
 			"and the JVM will print a warning about class sharing on the program's error stream", "")
 	}

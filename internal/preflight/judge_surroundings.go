@@ -84,7 +84,7 @@ func (j *judge) places() {
 
 func (j *judge) virtualThreads() {
 	const since = 21
-	if j.version.major >= since {
+	if j.version.Feature >= since {
 		j.find(OK, "virtual threads", "this JDK has them, and they are measured as all others are", "")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/origin"
 )
 
 // plain is a JVM with which nothing is wrong.
@@ -136,6 +137,7 @@ func TestNoSecurityManager(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
+	type version struct{ feature, interim, update int }
 	for text, want := range map[string]struct {
 		version
 		loses bool
@@ -144,8 +146,9 @@ func TestVersions(t *testing.T) {
 		"17.0.15": {version{17, 0, 15}, true}, "17.0.20": {version{17, 0, 20}, false}, "18.0.2.1": {version{18, 0, 2}, true},
 		"19": {version{19, 0, 0}, false}, "26-ea": {version{26, 0, 0}, false}, "25.0.3+9": {version{25, 0, 3}, false}, "": {version{}, false},
 	} {
-		j := judge{version: parseVersion(text)}
-		if j.version != want.version || j.losesParameterNames() != want.loses {
+		parsed, _ := origin.ParseVersion(text)
+		j := judge{version: parsed}
+		if (version{parsed.Feature, parsed.Interim, parsed.Update}) != want.version || j.losesParameterNames() != want.loses {
 			t.Errorf("%q: %+v, loses names %v", text, j.version, j.losesParameterNames())
 		}
 	}
