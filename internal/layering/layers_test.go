@@ -32,7 +32,8 @@ var layers = map[string][]string{
 	"internal/weave": {
 		"classfile", "classfile/code", "classfile/descriptor", "classfile/frames", "classfile/opcode",
 	},
-	"internal/hsperf": {},
+	"internal/callgraph": {"classfile", "classfile/descriptor", "classfile/opcode"},
+	"internal/hsperf":    {},
 	// What only reads of processes is apart from what signals them.
 	"internal/attach/jvmproc": {"internal/hsperf"},
 	"internal/attach":         {"internal/attach/jvmproc", "internal/identity"},
@@ -40,6 +41,8 @@ var layers = map[string][]string{
 	"internal/foothold":       {"internal/attach/jvmproc", "internal/identity"},
 	"internal/control":        {},
 	"internal/arena":          {},
+	"internal/cct":            {},
+	"internal/report/page":    {"internal/cct"},
 	"internal/origin":         {"classfile", "classfile/opcode"},
 	"internal/toll":           {"internal/attach/jvmproc", "internal/hsperf"},
 	"internal/preflight":      {"internal/attach", "internal/attach/jvmproc", "internal/origin"},
@@ -48,8 +51,14 @@ var layers = map[string][]string{
 		"agent", "classfile", "internal/arena", "internal/attach", "internal/attach/jvmproc", "internal/control",
 		"internal/foothold", "internal/origin", "internal/probe", "internal/toll", "internal/weave",
 	},
-	"internal/jvmtest":  {},
-	"internal/layering": {},
+	"internal/profile": {
+		"internal/arena", "internal/callgraph", "internal/cct", "internal/jimage", "internal/probe", "internal/session", "internal/toll",
+	},
+	// What a run found, for people and other programs.
+	"internal/report/record": {"internal/cct"},
+	"internal/report":        {"classfile/descriptor", "internal/cct", "internal/report/page", "internal/report/record"},
+	"internal/jvmtest":       {},
+	"internal/layering":      {},
 
 	// The guest in the JVM: one file that embeds its built form.
 	"agent": {},
@@ -58,7 +67,7 @@ var layers = map[string][]string{
 	"cmd/sonde": {
 		"agent", "classfile", "classfile/code", "classfile/descriptor", "classfile/dump", "internal/archive", "internal/arena",
 		"internal/attach", "internal/attach/jvmproc", "internal/foothold", "internal/origin", "internal/preflight",
-		"internal/probe", "internal/session", "internal/toll", "internal/weave",
+		"internal/probe", "internal/report", "internal/session", "internal/toll", "internal/weave",
 	},
 
 	// Programs and tests that do not ship.
@@ -68,10 +77,15 @@ var layers = map[string][]string{
 	"bench/undo":                 {"internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
 	"internal/arena/gen":         {},
 	"internal/control/gen":       {},
+	"bench/jfluid":               {"internal/jvmtest"},
+	"bench/profile":              {"bench/jfluid", "internal/cct", "internal/jvmtest", "internal/profile"},
+	"bench/truth":                {"bench/jfluid", "internal/cct", "internal/jvmtest", "internal/profile"},
+	"test/profile":               {},
 	"test/live":                  {"internal/attach", "internal/jvmtest"},
 	"bench/engine":               {"agent", "classfile", "classfile/code", "internal/jimage", "internal/jvmtest", "internal/weave"},
 	"classfile/classtest/zoogen": {"classfile/classtest", "internal/jvmtest"},
 	"classfile/opcode/gen":       {},
+	"test/demo":                  {},
 	"test/identity":              {},
 	"test/realprograms":          {},
 	"test/matrix":                {},
@@ -88,6 +102,8 @@ var outside = map[string][]string{
 	"internal/foothold":       {"golang.org/x/sys/unix"},
 	"internal/arena":          {"golang.org/x/sys/unix"},
 	"internal/session":        {"golang.org/x/sys/unix"},
+	"bench/profile":           {"golang.org/x/sys/unix"},
+	"internal/report":         {"github.com/google/pprof/profile"},
 }
 
 // shipped is the program users get, and forTests what must not be in it.

@@ -1,0 +1,176 @@
+package callgraph
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+// However classes and expansions come, all that is callable in the end is the same,
+// and each method is told once.
+func TestOrderDoesNotMatter(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	_, files := compiled(t, jdk, "Calls.java", "Trace.java")
+	from := base(t, jdk)
+
+	roots := []Method{{"Calls", "main", "([Ljava/lang/String;)V"}}
+	batch := mirror(t, from, files)
+	expected := append(batch.ExpandAll(roots).Methods, roots...)
+	slices.SortFunc(expected, Method.compare)
+	if size := batch.Closure(roots); size.Methods != len(expected) {
+		t.Errorf("closure counts %d methods, expanding finds %d", size.Methods, len(expected))
+	}
+	for seed := range uint64(40) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		got := expandAtRandom(t, random, from, slices.Clone(files), roots)
+		slices.SortFunc(got, Method.compare)
+		if len(slices.Compact(slices.Clone(got))) != len(got) {
+			t.Fatalf("seed %d: some methods were told twice: %v", seed, got)
+		}
+		if !slices.Equal(got, expected) {
+			t.Fatalf("seed %d: callable %v\nexpected %v", seed, short(got), short(expected))
+		}
+	}
+}
+
+// expandAtRandom adds classes, each with its supertypes at once, and expands what is
+// callable, in any order.
+func expandAtRandom(t *testing.T, random *rand.Rand, from map[string][]byte, files [][]byte, roots []Method) []Method {
+	t.Helper()
+	g := New(Settings{Skip: skipJDK})
+	byName := make(map[string][]byte)
+	for _, file := range files {
+		byName[className(t, file)] = file
+	}
+	var callable, waiting []Method
+	told := func(methods []Method) {
+		callable = append(callable, methods...)
+		waiting = append(waiting, methods...)
+	}
+	random.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	if e := g.Expand(roots...); len(e.Methods) > 0 {
+		t.Fatalf("expanding what is not mirrored gives %v", e.Methods)
+	}
+	rooted := false
+	for len(files) > 0 || len(waiting) > 0 || !rooted {
+		if len(files) > 0 && random.IntN(2) == 0 {
+			told(addWithSupers(t, g, from, byName, files[0]))
+			files = files[1:]
+		}
+		if !rooted && g.Has(roots[0].Class) {
+			rooted = true
+			told(g.Expand(roots...).Methods)
+			callable = append(callable, roots...)
+		}
+		if len(waiting) > 0 && random.IntN(2) == 0 {
+			i := random.IntN(len(waiting))
+			m := waiting[i]
+			waiting = slices.Delete(waiting, i, i+1)
+			told(g.Expand(m).Methods)
+		}
+	}
+	return callable
+}
+
+// addWithSupers adds a class behind its supertypes, as a JVM loads them.
+func addWithSupers(t *testing.T, g *Graph, from, ours map[string][]byte, file []byte) []Method {
+	t.Helper()
+	probe := New(Settings{Skip: skipJDK})
+	load := [][]byte{file}
+	add(t, probe, file)
+	for missing := probe.Missing(); len(missing) > 0; missing = probe.Missing() {
+		for _, name := range missing {
+			data := ours[name]
+			if data == nil {
+				data = from[name]
+			}
+			add(t, probe, data)
+			load = append(load, data)
+		}
+	}
+	slices.Reverse(load)
+	return add(t, g, load...)
+}
+
+// Supertypes that come late can only have made too much callable, never too little.
+func TestMissingSupertypesMakeMoreCallable(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	_, files := compiled(t, jdk, "Calls.java", "Trace.java")
+	from := base(t, jdk)
+	roots := []Method{{"Calls", "main", "([Ljava/lang/String;)V"}}
+	expected := mirror(t, from, files).ExpandAll(roots).Methods
+	for seed := range uint64(10) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		g := New(Settings{Skip: skipJDK})
+		order := random.Perm(len(files))
+		var got []Method
+		for _, i := range order {
+			got = append(got, g.ExpandAll(append(add(t, g, files[i]), roots...)).Methods...)
+			got = append(got, g.ExpandAll(got).Methods...)
+		}
+		addMissing(t, g, from)
+		for _, m := range expected {
+			if id, ok := g.hierarchy.find(m); !ok || !g.reach.callable[id] {
+				t.Errorf("seed %d: %s is not callable", seed, m)
+			}
+		}
+	}
+}
+
+// While a supertype is missing it may be a subtype of anything, whichever comes first.
+func TestAMissingSupertypeMayBeAnything(t *testing.T) {
+	from := base(t, jvmtest.Need(t, 17))
+	files := written(t, `class R { static void root(I i) { i.m(); } } interface I { void m(); } class Middle implements I { public void m() {} }
+		class Low extends Middle { public void m() {} void m(int i) {} } class Beside { public void m() {} }`)[0]
+	var low []byte
+	files = slices.DeleteFunc(files, func(file []byte) bool {
+		if name := className(t, file); name == "r0/Low" {
+			low = file
+		} else if name != "r0/Middle" {
+			return false
+		}
+		return true
+	})
+	root := Method{"r0/R", "root", "(Lr0/I;)V"}
+	for _, early := range []bool{false, true} {
+		g := mirror(t, from, files)
+		var got []Method
+		if early {
+			got = append(add(t, g, low), g.Expand(root).Methods...)
+		} else {
+			got = append(g.Expand(root).Methods, add(t, g, low)...)
+		}
+		if short(got) != "Low.m" {
+			t.Errorf("added early %v: %s", early, short(got))
+		}
+		if missing := g.Missing(); !slices.Equal(missing, []string{"r0/Middle"}) {
+			t.Errorf("missing: %v", missing)
+		}
+	}
+}
+
+// Two loaders hold different classes of one name: one declares m, the other inherits
+// it; they call different things.
+func TestVersionsOfAClassAreUnited(t *testing.T) {
+	from := base(t, jvmtest.Need(t, 17))
+	first := written(t, `class R { static void root(B b) { b.m(); } static void x() {} static void y() {} }
+		class A { void m() {} } class B extends A { void m() { R.x(); } }`)[0]
+	second := written(t, `class R { static void root(B b) { b.m(); } static void x() {} static void y() {} }
+		class A { void m() {} } class B extends A { void n() { R.y(); } void m(int i) {} } class C extends B { void m() { R.y(); } }`)[0]
+	g := mirror(t, from, first)
+	if got := short(g.ExpandAll([]Method{oneMethod(t, g, "r0/R", "root")}).Methods); got != "B.m R.x" {
+		t.Errorf("one version: %s", got)
+	}
+	if got := short(add(t, g, first...)); got != "" {
+		t.Errorf("the same again: %s", got)
+	}
+	if got := short(add(t, g, second...)); got != "A.m C.m" {
+		t.Errorf("the other version brings %s", got)
+	}
+	third := written(t, `class R { static void y() {} static void x() {} } class A { void m() {} } class B extends A { void m() { R.y(); } }`)[0]
+	if got := short(add(t, g, third...)); got != "R.y" {
+		t.Errorf("a body that calls more brings %s", got)
+	}
+}

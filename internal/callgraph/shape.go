@@ -1,0 +1,45 @@
+package callgraph
+
+import (
+	"encoding/binary"
+
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// Shape is what a method's code looks like, by which one may guess what it takes.
+type Shape struct {
+	Bytes int  // of instructions
+	Loops bool // some branch leads back
+}
+
+// Shape returns the shape of a method, the largest where several classes have its
+// name; false where it is not mirrored or has no code.
+func (g *Graph) Shape(m Method) (Shape, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id, ok := g.hierarchy.find(m)
+	if !ok || !g.hierarchy.methods[id].code {
+		return Shape{}, false
+	}
+	return g.hierarchy.methods[id].shape, true
+}
+
+func (s Shape) or(other Shape) Shape {
+	return Shape{Bytes: max(s.Bytes, other.Bytes), Loops: s.Loops || other.Loops}
+}
+
+// shapeOf looks at a body that scan has found whole.
+func shapeOf(attribute []byte) Shape {
+	size := int(binary.BigEndian.Uint32(attribute[4:]))
+	body := attribute[codeHeader : codeHeader+size]
+	s := Shape{Bytes: size}
+	for at := 0; at < len(body) && !s.Loops; at += lengthAt(body, at) {
+		switch op := opcode.Op(body[at]); {
+		case op >= opcode.Ifeq && op <= opcode.Jsr, op == opcode.Ifnull, op == opcode.Ifnonnull:
+			s.Loops = int16(binary.BigEndian.Uint16(body[at+1:])) < 0
+		case op == opcode.GotoW:
+			s.Loops = int32(binary.BigEndian.Uint32(body[at+1:])) < 0
+		}
+	}
+	return s
+}

@@ -1,0 +1,74 @@
+package callgraph
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+// A program says who called whom. Each such call must follow from expanding the
+// caller alone; only what reflection and handles reach may need to be told.
+func TestCallsOfARunningProgramAreFound(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(jdk.Version, func(t *testing.T) {
+			compareWithRun(t, jdk, "Calls", "Calls.java", "Trace.java")
+			if jdk.Major >= 21 {
+				compareWithRun(t, jdk, "Newer", "Newer.java", "Trace.java")
+			}
+		})
+	}
+}
+
+func compareWithRun(t *testing.T, jdk jvmtest.JDK, mainClass string, sources ...string) {
+	t.Helper()
+	dir, files := compiled(t, jdk, sources...)
+	out := jvmtest.Run(t, jdk, "-cp", dir, mainClass)
+	if out.Exit != 0 {
+		t.Fatalf("exit %d: %s", out.Exit, out.Stderr)
+	}
+	callees := make(map[Method][]Method)
+	for line := range strings.Lines(out.Stdout) {
+		words := strings.Fields(line)
+		if len(words) != 3 || words[0] != "call" {
+			t.Fatalf("line %q", line)
+		}
+		caller, callee := parseMethod(words[1]), parseMethod(words[2])
+		if caller != callee && !slices.Contains(callees[caller], callee) {
+			callees[caller] = append(callees[caller], callee)
+		}
+	}
+	pairs := 0
+	for caller, expected := range callees {
+		g := mirror(t, base(t, jdk), files)
+		e := g.Expand(caller)
+		var missed []Method
+		for _, callee := range expected {
+			pairs++
+			if !slices.Contains(e.Methods, callee) {
+				missed = append(missed, callee)
+			}
+		}
+		if e.Reflects || e.Handles {
+			// A static initialiser must follow from what is reflected, untold.
+			var told []Method
+			for _, m := range missed {
+				if m.Name != "<clinit>" {
+					told = append(told, g.Reflected(m.Class, m.Name, m.Descriptor)...)
+				}
+			}
+			missed = slices.DeleteFunc(missed, func(m Method) bool { return slices.Contains(told, m) })
+		}
+		if len(missed) > 0 {
+			t.Errorf("%s: not found: %v\nof %v", caller, missed, e.Methods)
+		}
+	}
+	t.Logf("%s: %d calls by %d methods", mainClass, pairs, len(callees))
+}
+
+func parseMethod(text string) Method {
+	class, rest, _ := strings.Cut(text, ".")
+	at := strings.IndexByte(rest, '(')
+	return Method{class, rest[:at], rest[at:]}
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/cct"
+)
+
+var diffColumns = []column{
+	{"CHANGE", true}, {"±", true}, {"BEFORE", true}, {"AFTER", true}, {"CALLS", true}, {"NOW", true}, {"", false}, {"METHOD", false},
+}
+
+// WriteText writes the difference for people: of methods and of contexts the first
+// top changes each, 0 is all. width is the terminal's, 0 where lines may be of any
+// length.
+func (d *Difference) WriteText(w io.Writer, top, width int) error {
+	out := bufio.NewWriter(w) // keeps the first error until Flush
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
+	say := func(format string, args ...any) {
+		for _, text := range wrap(fmt.Sprintf(format, args...), width) {
+			line("%s", text)
+		}
+	}
+	for _, run := range []struct {
+		when string
+		Run
+	}{{"before:", d.Before}, {"after:", d.After}} {
+		say("%s %s: %s, %s ± %s each", run.when, printable(run.Title), counted(run.Calls, "call of the root", "calls of the root"),
+			nanosText(run.Total.Nanos), errorText(run.Total))
+	}
+	say("%s", d.verdict())
+	for _, note := range d.Notes {
+		say("note: %s", printable(note))
+	}
+	for _, part := range []struct {
+		title, one, many string
+		list             []Change
+	}{
+		{"Methods that changed: own time and calls, per call of the root", "method", "methods", d.Methods},
+		{"Where they are called from", "context", "contexts", d.Contexts},
+	} {
+		shown, hidden, rest := choose(part.list, top)
+		if len(shown) > 0 {
+			line("\n%s\n", part.title)
+			for _, text := range changeLines(shown, width) {
+				line("%s", text)
+			}
+		}
+		if hidden > 0 {
+			line("… and %s that changed (--top)", counted(hidden, part.one+" more", part.many+" more"))
+		}
+		if rest > 0 {
+			line("%s without a sure change", counted(rest, part.one, part.many))
+		}
+	}
+	return out.Flush()
+}
+
+// verdict is the sum of it all in a sentence.
+func (d *Difference) verdict() string {
+	if d.Before.Calls == 0 || d.After.Calls == 0 {
+		return "the root was not called on both sides: there is nothing to compare"
+	}
+	if d.Total.Low <= 0 && d.Total.High >= 0 {
+		return fmt.Sprintf("a call of the root takes as long as before, as far as can be told (%s ± %s)",
+			signed(d.Total.Nanos), nanosText(halfOf(d.Total)))
+	}
+	how := "longer"
+	if d.Total.Nanos < 0 {
+		how = "less"
+	}
+	text := fmt.Sprintf("a call of the root takes %s %s", nanosText(math.Abs(d.Total.Nanos)), how)
+	if d.Before.Total.Nanos > 0 {
+		text += fmt.Sprintf(" (%+.0f %%)", d.Total.Nanos/d.Before.Total.Nanos*100)
+	}
+	return text + ", ± " + nanosText(halfOf(d.Total))
+}
+
+// choose takes the changes worth a line, and counts the others.
+func choose(list []Change, top int) (shown []Change, hidden, rest int) {
+	for _, c := range list {
+		switch {
+		case c.Verdict == Same || c.Verdict == Untimed:
+			rest++
+		case top > 0 && len(shown) == top:
+			hidden++
+		default:
+			shown = append(shown, c)
+		}
+	}
+	return shown, hidden, rest
+}
+
+func changeLines(list []Change, width int) []string {
+	rows := make([][]string, len(list))
+	for i, c := range list {
+		delta, wrong := none, none
+		if c.Before.Known && c.After.Known {
+			delta, wrong = signed(c.Delta.Nanos), boundText(c.Delta)
+		}
+		rows[i] = []string{
+			delta, wrong, selfText(c.Before), selfText(c.After), perCall(c.Before.Calls), perCall(c.After.Calls), string(c.Verdict), "",
+		}
+	}
+	columns, rows, before := narrow(diffColumns, rows, width, 30, "±", "BEFORE", "CALLS")
+	for i, c := range list {
+		last := len(rows[i]) - 1
+		name := c.Path[len(c.Path)-1]
+		if width > 0 {
+			name = shorten(name, width-before)
+		}
+		if way := ways(c.Path); way != "" {
+			name += way
+			if width > 0 {
+				name = cutEnd(name, width-before)
+			}
+		}
+		rows[i][last] = name
+	}
+	return tableLines(columns, rows)
+}
+
+// ways are the callers, the nearest first, by class and method alone.
+func ways(path []string) string {
+	var text strings.Builder
+	for i := len(path) - 2; i >= 0; i-- {
+		head, _, _ := strings.Cut(path[i], "(")
+		parts := strings.Split(head, ".")
+		text.WriteString(" ← " + strings.Join(parts[max(0, len(parts)-2):], "."))
+	}
+	return text.String()
+}
+
+func cutEnd(text string, room int) string {
+	runes := []rune(text)
+	if room = max(room, 12); len(runes) <= room {
+		return text
+	}
+	return string(runes[:room-1]) + "…"
+}
+
+func selfText(f Figures) string {
+	if f.Calls == 0 || !f.Known {
+		return none
+	}
+	return nanosText(f.Self.Nanos)
+}
+
+// perCall is how often something is called in one call of the root.
+func perCall(n float64) string {
+	switch {
+	case n == 0:
+		return none
+	case n >= 1000:
+		return grouped(uint64(math.Round(n)))
+	case n < 0.01:
+		return "< 0.01"
+	}
+	return strings.TrimSuffix(threeDigits(n), ".00")
+}
+
+func signed(nanos float64) string {
+	text := nanosText(nanos)
+	if nanos >= 0 {
+		return "+" + text
+	}
+	return text
+}
+
+// halfOf is how far from a difference the truth may be, on the side where it may be
+// further.
+func halfOf(t cct.Time) float64 { return math.Max(t.High-t.Nanos, t.Nanos-t.Low) }
+
+func boundText(t cct.Time) string {
+	if half := halfOf(t); !math.IsInf(half, 0) {
+		return nanosText(half)
+	}
+	return none
+}

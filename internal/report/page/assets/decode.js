@@ -1,0 +1,41 @@
+// decodeProfile reads the profile that the page carries (docs/formats/profile.md).
+// What the page needs of it are methods and trees; all else stands in it as text.
+function decodeProfile(profile) {
+	const methods = profile.methods.map((method) => ({
+		...nameOf(method.class ?? "", method.name),
+		signature: signature(method.descriptor ?? ""),
+		native: method.native === true,
+	}));
+	const threads = profile.threads.map((thread) => ({
+		label: (thread.name || "Thread " + thread.id) + (thread.virtual ? " (virtual)" : ""),
+		top: decodeTree(thread.nodes),
+	}));
+	threads.sort((a, b) => totalOf(b.top) - totalOf(a.top));
+	const merged = { label: threads.length > 1 ? "All threads" : "All", top: decodeTree(profile.merged) };
+	return { methods, trees: [merged, ...threads] };
+}
+
+// decodeTree links a list of nodes, callers before callees; figures that are left
+// out are zero.
+function decodeTree(list) {
+	const nodes = [];
+	for (const written of list.length > 0 ? list : [{ parent: -1, method: -1 }]) {
+		const [self, selfLow, selfHigh] = decodeTime(written.self);
+		const [total, totalLow, totalHigh] = decodeTime(written.total);
+		const node = {
+			method: written.method, calls: written.calls ?? 0, threw: written.threw ?? 0, timed: written.timed ?? 0,
+			self, selfLow, selfHigh, total, totalLow, totalHigh,
+			max: written.maxNanos ?? 0, running: written.running ?? 0, missed: written.missed ?? 0,
+			late: written.late === true, lost: written.lostNanos ?? 0, children: [],
+		};
+		nodes.push(node);
+		if (written.parent >= 0) nodes[written.parent].children.push(node);
+	}
+	for (const node of nodes) node.children.sort((a, b) => b.total - a.total);
+	return nodes[0];
+}
+
+// A bound of null is none.
+function decodeTime(time) {
+	return time ? time.map((figure) => figure ?? Infinity) : [0, 0, 0];
+}

@@ -1,0 +1,71 @@
+// make builds an element. Text is always set as text, so no name can become markup.
+function make(tag, className, ...content) {
+	const element = document.createElement(tag);
+	if (className) element.className = className;
+	element.append(...content.filter((part) => part !== null && part !== undefined));
+	return element;
+}
+
+function byId(id) {
+	return document.getElementById(id);
+}
+
+// nameElement writes a method's name, with what a search found marked in it.
+function nameElement(method, found) {
+	const element = make("span", "name");
+	const range = found ? found.matcher.range(method.full) : null;
+	let from = 0;
+	for (const [className, text] of [["package", method.pkg], ["class", method.cls], ["member", method.member]]) {
+		const part = make("span", className);
+		appendMarked(part, text, range && [range[0] - from, range[1] - from]);
+		element.append(part);
+		from += text.length;
+	}
+	return element;
+}
+
+function appendMarked(element, text, range) {
+	const low = range ? Math.min(text.length, Math.max(0, range[0])) : 0;
+	const high = range ? Math.min(text.length, Math.max(0, range[1])) : 0;
+	if (low >= high) {
+		element.append(text);
+		return;
+	}
+	element.append(text.slice(0, low), make("mark", "", text.slice(low, high)), text.slice(high));
+}
+
+// chevron is the arrow of rows that open.
+function chevron() {
+	const namespace = "http://www.w3.org/2000/svg";
+	const drawing = document.createElementNS(namespace, "svg");
+	drawing.setAttribute("viewBox", "0 0 12 12");
+	drawing.setAttribute("aria-hidden", "true");
+	const line = document.createElementNS(namespace, "path");
+	line.setAttribute("d", "m4 2 4 4-4 4");
+	drawing.append(line);
+	return drawing;
+}
+
+// figureCell is a cell with a figure, and a bar behind it where a part is given.
+function figureCell(text, part, className) {
+	const cell = make("div", "cell" + (className ? " " + className : ""));
+	cell.setAttribute("role", "gridcell");
+	if (part !== undefined) {
+		const bar = make("span", "bar");
+		bar.style.width = `calc(${Math.max(0, Math.min(1, part)) * 100}% - 8px)`;
+		if (part > 0.004) cell.append(bar);
+		cell.append(make("span", "figure", text, make("span", "part", text === "–" ? "" : share(part))));
+	} else {
+		cell.append(text);
+	}
+	return cell;
+}
+
+// marksOf are the flags of a node as small labels.
+function marksOf(node) {
+	const marks = [];
+	if (node.running > 0) marks.push(make("span", "mark running", "running"));
+	if (node.missed > 0) marks.push(make("span", "mark missed", "missed"));
+	if (node.late) marks.push(make("span", "mark late", "late"));
+	return marks;
+}

@@ -1,0 +1,178 @@
+// Joins the parts: which tree is shown, what is searched, which tab and theme.
+
+function start() {
+	const profile = decodeProfile(JSON.parse(byId("profile").textContent));
+	const { methods } = profile;
+	const root = document.documentElement;
+	const tooltip = byId("tooltip");
+	const flame = new Flame(methods, tooltip);
+	const treeTab = new TreeTab(methods, (node) => {
+		openTab("flame");
+		flame.reveal(node);
+		flame.frame.focus();
+	});
+	const pickMethod = (method) => {
+		panel.show(tree, method, methodsTab.sumOf(method));
+		methodsTab.reveal(method);
+	};
+	const methodsTab = new MethodsTab(methods, pickMethod);
+	const panel = new MethodPanel(methods, pickMethod, () => methodsTab.rows.draw());
+	const views = [flame, treeTab, methodsTab];
+	let tree = null;
+	let found = null;
+	let lastMatch = null;
+
+	// Themes: the system's wish until somebody chooses.
+	const darkness = matchMedia("(prefers-color-scheme: dark)");
+	const remembered = recall("sonde-theme");
+	const setTheme = (name) => {
+		root.dataset.theme = name;
+		const palette = makePalette(methods, name === "dark");
+		for (const view of views) view.paint(palette);
+		if (tree) drawLegend(tree, methods, palette);
+	};
+	darkness.addEventListener("change", () => recall("sonde-theme") || setTheme(darkness.matches ? "dark" : "light"));
+	// Paper is light.
+	let theme = "";
+	addEventListener("beforeprint", () => {
+		theme = root.dataset.theme;
+		setTheme("light");
+		flame.putOnPaper(true);
+	});
+	addEventListener("afterprint", () => {
+		setTheme(theme);
+		flame.putOnPaper(false);
+	});
+	byId("theme").addEventListener("click", () => {
+		const name = root.dataset.theme === "dark" ? "light" : "dark";
+		remember("sonde-theme", name);
+		setTheme(name);
+	});
+
+	// Threads: all merged, or one.
+	const picker = byId("threads");
+	const trees = new Map();
+	profile.trees.forEach(({ label }, i) => picker.append(new Option(label, String(i))));
+	const showTree = (i) => {
+		if (!trees.has(i)) trees.set(i, makeTree(profile.trees[i].top, profile.trees[i].label));
+		tree = trees.get(i);
+		for (const view of views) view.show(tree);
+		drawLegend(tree, methods, flame.palette);
+		if (panel.method !== undefined) panel.show(tree, panel.method, methodsTab.sumOf(panel.method));
+		search();
+	};
+	picker.addEventListener("change", () => showTree(Number(picker.value)));
+
+	// Search.
+	const input = byId("search");
+	const regex = byId("regex");
+	const output = byId("found");
+	const search = () => {
+		const matcher = makeMatcher(input.value.trim(), regex.getAttribute("aria-pressed") === "true");
+		const isWrong = matcher !== null && matcher.error !== undefined;
+		found = matcher && !isWrong ? findMatches(tree, methods, matcher) : null;
+		lastMatch = null;
+		output.classList.toggle("wrong", isWrong);
+		output.textContent = isWrong ? "Not a regular expression" : found ? `${share(found.share)} of time in ${plural(found.methods, "method")}` : "";
+		output.title = isWrong ? matcher.error : found ? `${plural(found.contexts, "context")}; what matches below a match counts once` : "";
+		for (const view of views) view.mark(found);
+	};
+	input.addEventListener("input", search);
+	input.addEventListener("keydown", (event) => {
+		if (event.key === "Escape") {
+			input.value = "";
+			search();
+			input.blur();
+		} else if (event.key === "Enter" && found) {
+			lastMatch = found.next(lastMatch);
+			if (lastMatch && !byId("view-tree").hidden) treeTab.reveal(lastMatch);
+			else if (lastMatch && !byId("view-flame").hidden) flame.reveal(lastMatch);
+		} else return;
+		event.preventDefault();
+	});
+	regex.addEventListener("click", () => {
+		regex.setAttribute("aria-pressed", String(regex.getAttribute("aria-pressed") !== "true"));
+		search();
+		input.focus();
+	});
+	document.addEventListener("keydown", (event) => {
+		if (event.defaultPrevented || event.ctrlKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+		if (event.key === "Escape" && !byId("view-flame").hidden) flame.reset();
+		if (event.key !== "/") return;
+		event.preventDefault();
+		input.focus();
+		input.select();
+	});
+
+	setTheme(remembered === "dark" || remembered === "light" ? remembered : darkness.matches ? "dark" : "light");
+	showTree(0);
+	wireTabs();
+	openTab(location.hash.slice(1));
+}
+
+const tabNames = ["flame", "tree", "methods", "measured"];
+
+// openTab shows a view, the first where none has that name.
+function openTab(wanted) {
+	const name = tabNames.includes(wanted) ? wanted : tabNames[0];
+	for (const other of tabNames) {
+		byId("tab-" + other).setAttribute("aria-selected", String(other === name));
+		byId("tab-" + other).tabIndex = other === name ? 0 : -1;
+		byId("view-" + other).hidden = other !== name;
+	}
+	byId("tooltip").hidden = true;
+	if (location.hash.slice(1) !== name && wanted) history.replaceState(null, "", "#" + name);
+}
+
+function wireTabs() {
+	tabNames.forEach((name, i) => {
+		const tab = byId("tab-" + name);
+		tab.addEventListener("click", () => openTab(name));
+		tab.addEventListener("keydown", (event) => {
+			const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+			if (!step) return;
+			const next = tabNames[(i + step + tabNames.length) % tabNames.length];
+			openTab(next);
+			byId("tab-" + next).focus();
+		});
+	});
+	addEventListener("hashchange", () => openTab(location.hash.slice(1)));
+}
+
+// drawLegend names the packages with most self time in a tree.
+function drawLegend(tree, methods, palette) {
+	const jdk = "the JDK.";
+	const times = new Map();
+	for (const node of tree.nodes) {
+		if (node.method < 0) continue;
+		const pkg = platform.test(methods[node.method].pkg) ? jdk : methods[node.method].pkg;
+		times.set(pkg, (times.get(pkg) ?? 0) + Math.max(0, node.self));
+	}
+	const items = [...times].sort((a, b) => b[1] - a[1]).slice(0, 12).map(([pkg, time]) => {
+		const swatch = make("i", "");
+		swatch.style.background = boxColour(palette.hueOf.get(pkg) ?? null, "", palette.dark);
+		return make("span", "", swatch, pkg === "" ? "(no package)" : pkg.slice(0, -1), make("b", "", tree.total > 0 ? share(time / tree.total) : ""));
+	});
+	if (times.size > items.length) items.push(make("span", "", `and ${plural(times.size - items.length, "package")} more`));
+	if (tree.nodes.some((node) => node.method >= 0 && isUnsure(node))) items.push(make("span", "", make("i", "hatch"), "error above a fifth of self time"));
+	byId("legend").replaceChildren(...items);
+}
+
+// A page opened from a file may have no storage: then nothing is remembered.
+function remember(key, value) {
+	try {
+		localStorage.setItem(key, value);
+	} catch {
+		return;
+	}
+}
+
+function recall(key) {
+	try {
+		return localStorage.getItem(key);
+	} catch {
+		return null;
+	}
+}
+
+start();

@@ -1,0 +1,93 @@
+// sumMethods sums a tree by method. Under recursion a method's total is that of
+// its outermost calls only; self times and calls add up as they are.
+function sumMethods(tree, methodCount) {
+	const sums = new Array(methodCount);
+	const open = []; // outermost nodes under way: their methods and ends
+	const inside = new Set();
+	for (const node of tree.nodes) {
+		while (open.length > 0 && open[open.length - 1].end <= node.index) inside.delete(open.pop().method);
+		if (node.method < 0) continue;
+		const sum = (sums[node.method] ??= emptySum(node.method));
+		addNode(sum, node);
+		if (!inside.has(node.method)) {
+			sum.total += node.total;
+			inside.add(node.method);
+			open.push(node);
+		}
+	}
+	return sums.filter((sum) => sum !== undefined);
+}
+
+function emptySum(method) {
+	return {
+		method, calls: 0, threw: 0, timed: 0, running: 0, missed: 0, late: false, lost: 0, max: 0,
+		self: 0, selfLow: 0, selfHigh: 0, total: 0, contexts: 0,
+	};
+}
+
+function addNode(sum, node) {
+	sum.calls += node.calls;
+	sum.threw += node.threw;
+	sum.timed += node.timed;
+	sum.running += node.running;
+	sum.missed += node.missed;
+	sum.late ||= node.late;
+	sum.lost += node.lost;
+	sum.max = Math.max(sum.max, node.max);
+	sum.self += node.self;
+	sum.selfLow += node.selfLow;
+	sum.selfHigh += node.selfHigh;
+	sum.contexts++;
+}
+
+// neighbours are the callers and the callees of a method, each merged over all
+// contexts. Time counts once: an edge inside itself adds calls only. A caller of -1
+// stands for none: the method is a root there.
+function neighbours(tree, method) {
+	const callers = new Map();
+	const callees = new Map();
+	for (const node of tree.nodes) {
+		if (node.method === method) addEdge(callers, node.parent ? node.parent.method : -1, node);
+		if (node.parent && node.parent.method === method) addEdge(callees, node.method, node);
+	}
+	const longestFirst = (edges) => [...edges.values()].sort((a, b) => b.total - a.total || b.calls - a.calls);
+	return { callers: longestFirst(callers), callees: longestFirst(callees) };
+}
+
+function addEdge(edges, method, node) {
+	let edge = edges.get(method);
+	if (!edge) edges.set(method, (edge = { method, calls: 0, total: 0 }));
+	edge.calls += node.calls;
+	if (!isInsideSameEdge(node)) edge.total += Math.max(0, node.total);
+}
+
+function isInsideSameEdge(node) {
+	const caller = node.parent ? node.parent.method : -1;
+	for (let at = node.parent; at && at.parent; at = at.parent) {
+		if (at.method === node.method && at.parent.method === caller) return true;
+	}
+	return false;
+}
+
+// methodOrders are the ways to sort methods; each gives a figure or a text.
+const methodOrders = {
+	method: (sum, methods) => methods[sum.method].full,
+	self: (sum) => sum.self,
+	error: (sum) => selfError(sum),
+	mean: (sum) => sum.self / Math.max(1, sum.calls),
+	total: (sum) => sum.total,
+	calls: (sum) => sum.calls,
+	threw: (sum) => sum.threw,
+	contexts: (sum) => sum.contexts,
+};
+
+function sortMethods(sums, methods, key, descending) {
+	const order = methodOrders[key];
+	const sign = descending ? -1 : 1;
+	return sums.slice().sort((a, b) => {
+		const left = order(a, methods);
+		const right = order(b, methods);
+		const difference = typeof left === "string" ? (left < right ? -1 : left > right ? 1 : 0) : left - right;
+		return sign * difference || a.method - b.method;
+	});
+}

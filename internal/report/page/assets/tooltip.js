@@ -1,0 +1,52 @@
+// The tooltip tells all that is known of a context.
+
+// sentencesOf are what a reader should know of a node's figures.
+function sentencesOf(node) {
+	const said = [];
+	const kind = kindOf(node);
+	if (kind === "counted") said.push("Counted, not timed: the time is with the caller.");
+	if (kind === "unknown") said.push("No call happened to be timed: the self time is not known" + (Number.isFinite(node.selfHigh) ? `, at most ${nanos(node.selfHigh)}.` : "."));
+	if (kind === "sampled") said.push(`${count(node.timed)} of ${count(node.calls)} calls timed. Self, 95 % interval: ${nanos(node.selfLow)} to ${nanos(node.selfHigh)}.`);
+	if (kind === "exact") said.push(`Every call timed. Self lies between ${nanos(node.selfLow)} and ${nanos(node.selfHigh)}.`);
+	if (isUnsure(node)) said.push("Unsure: the error is more than a fifth of the self time.");
+	if (node.lost > 0) said.push(`Adjusted: ${nanos(node.lost)} that Sonde took are not in these times.`);
+	if (node.running > 0) said.push(`${plural(node.running, "call")} had not ended.`);
+	if (node.missed > 0) said.push(`Missed: ${plural(node.missed, "call")} went on before all callees had hooks.`);
+	if (node.late) said.push("Late: its hook came after the root’s, earlier calls are not counted.");
+	return said;
+}
+
+function factsOf(node, tree) {
+	const whole = tree.total > 0 ? tree.total : 1;
+	const facts = [
+		["Calls", count(node.calls), node.threw > 0 ? `${count(node.threw)} threw` : ""],
+		["Total", totalText(node), share(node.total / whole)],
+		["Self", selfText(node), node.timed > 0 ? `± ${nanos(selfError(node))} · ${share(node.self / whole)}` : ""],
+		["Mean", meanText(node), node.timed > 0 && node.calls > 0 ? `self ${mean(node.self / node.calls)}` : ""],
+	];
+	if (node.max > 0) facts.push(["Longest", nanos(node.max), ""]);
+	return facts;
+}
+
+function fillTooltip(tooltip, node, tree, methods) {
+	if (node.method < 0) {
+		tooltip.replaceChildren(make("b", "", tree.label), make("dl", "", make("dt", "", "Total"), make("dd", "", nanos(tree.total)), make("dd", "", "")));
+		return;
+	}
+	const method = methods[node.method];
+	const list = make("dl", "");
+	for (const [name, figure, more] of factsOf(node, tree)) list.append(make("dt", "", name), make("dd", "", figure), make("dd", "", more));
+	const said = make("div", "said", ...sentencesOf(node).map((sentence) => make("p", "", sentence)));
+	const native = method.native ? " · native, measured at its call sites" : "";
+	tooltip.replaceChildren(nameElement(method), make("span", "signature", method.signature + native), list, said);
+}
+
+// placeTooltip puts the tooltip beside a place, inside the window.
+function placeTooltip(tooltip, x, y) {
+	tooltip.hidden = false;
+	const { width, height } = tooltip.getBoundingClientRect();
+	const left = x + 16 + width > innerWidth - 8 ? x - width - 12 : x + 16;
+	const top = y + 18 + height > innerHeight - 8 ? y - height - 12 : y + 18;
+	tooltip.style.left = Math.max(8, left) + "px";
+	tooltip.style.top = Math.max(8, top) + "px";
+}

@@ -1,0 +1,127 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/sonde-jvm/sonde/internal/cct"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// The parts of the page, in the order in which they are joined. Scripts share
+// one scope: a file may use at once only what those before it define.
+var (
+	sheets  = []string{"base.css", "header.css", "toolbar.css", "flame.css", "tables.css", "measured.css", "print.css"}
+	scripts = []string{
+		"format.js", "decode.js", "tree.js", "methodlist.js", "colour.js", "search.js", "dom.js", "rows.js", "tooltip.js",
+		"flamedraw.js", "flame.js", "treetab.js", "methodstab.js", "methodpanel.js", "main.js",
+	}
+	layouts = []string{"assets/page.html", "assets/header.html", "assets/measured.html", "assets/summary.html"}
+)
+
+// ErrNotJSON is the error of Write for an encoded profile that is not JSON.
+var ErrNotJSON = errors.New("the encoded profile is not valid JSON")
+
+// ErrNoProfile is the error of Embedded for a file that carries no profile.
+var ErrNoProfile = errors.New("the page carries no profile: it is not a report of sonde profile, or was cut short")
+
+// Where the profile stands in the page. Nothing between the two can be mistaken
+// for the second: the profile's own "<" are escaped.
+const (
+	opening = `<script type="application/json" id="profile">`
+	closing = `</script>`
+)
+
+// Write writes the page of a profile. encoded is the same profile as JSON, in the
+// form of docs/formats/profile.md; the page carries it whole.
+func Write(w io.Writer, p *cct.Profile, encoded []byte) error {
+	if !json.Valid(encoded) {
+		return ErrNotJSON
+	}
+	style, err := join(sheets)
+	if err != nil {
+		return err
+	}
+	script, err := join(scripts)
+	if err != nil {
+		return err
+	}
+	layout, err := template.New("page.html").ParseFS(assets, layouts...)
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	err = layout.Execute(w, struct {
+		view
+		Policy  string
+		Style   template.CSS
+		Script  template.JS
+		Profile template.JS
+	}{
+		view:    newView(p),
+		Policy:  policy(style, script),
+		Style:   template.CSS(style),
+		Script:  template.JS(script),
+		Profile: template.JS(inert(encoded)),
+	})
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	return nil
+}
+
+// Embedded is the JSON that Write put into a page.
+func Embedded(html []byte) ([]byte, error) {
+	_, rest, found := bytes.Cut(html, []byte(opening))
+	if !found {
+		return nil, ErrNoProfile
+	}
+	encoded, _, found := bytes.Cut(rest, []byte(closing))
+	if !found {
+		return nil, ErrNoProfile
+	}
+	return encoded, nil
+}
+
+// inert is JSON that means the same and holds no character that HTML gives a
+// meaning to. In JSON these characters stand inside strings only, where an escape
+// says the same.
+func inert(encoded []byte) []byte {
+	encoded = bytes.ReplaceAll(encoded, []byte("<"), []byte(`\u003c`))
+	encoded = bytes.ReplaceAll(encoded, []byte(">"), []byte(`\u003e`))
+	return bytes.ReplaceAll(encoded, []byte("&"), []byte(`\u0026`))
+}
+
+// policy lets the browser run this script and this style and fetch nothing at all,
+// whatever the names of methods and threads may contain.
+func policy(style, script []byte) string {
+	return fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
+		digest(style), digest(script))
+}
+
+func digest(source []byte) string {
+	sum := sha256.Sum256(source)
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// join is the named assets one after the other.
+func join(names []string) ([]byte, error) {
+	var joined bytes.Buffer
+	joined.WriteByte('\n')
+	for _, name := range names {
+		source, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			return nil, fmt.Errorf("page: %w", err)
+		}
+		joined.Write(source)
+	}
+	return joined.Bytes(), nil
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/sonde-jvm/sonde/internal/cct"
+)
+
+var flatColumns = []column{
+	{"SELF", true}, {"±", true}, {"", true}, {"SELF/CALL", true}, {"TOTAL", true}, {"CALLS", true}, {"THREW", true},
+	{"CONTEXTS", true}, {"METHOD", false},
+}
+
+// flat is the list of methods by their own time.
+func (t *textReport) flat() {
+	top := t.profile.Merged
+	rows := cct.Flat(top, t.profile.Methods)
+	if len(rows) == 0 {
+		return
+	}
+	t.heading("Methods by their own time")
+	limit := limits(top)
+	var left pruned
+	var shown []cct.Row
+	for _, row := range rows {
+		enough := row.Self.Nanos >= limit.time
+		if !row.Known {
+			enough = float64(row.Calls) >= limit.calls
+		}
+		if enough {
+			shown = append(shown, row)
+			continue
+		}
+		left.lines++
+		left.time += row.Self.Nanos
+		left.calls += row.Calls
+	}
+	texts := make([][]string, len(shown))
+	for i, row := range shown {
+		texts[i] = flatRow(row, top.Total.Nanos)
+	}
+	columns, texts := withoutZeros(flatColumns, texts, "THREW")
+	columns, texts, before := narrow(columns, texts, t.width, 30, "CONTEXTS", "THREW", "TOTAL", "±", "SELF/CALL")
+	for i, row := range shown {
+		name := t.names[row.Method]
+		if t.width > 0 {
+			name = shorten(name, t.width-before)
+		}
+		texts[i][len(texts[i])-1] = name
+	}
+	for _, line := range tableLines(columns, texts) {
+		t.line("%s", line)
+	}
+	t.leftOut(left, "method", "methods", top.Total.Nanos)
+}
+
+func flatRow(row cct.Row, whole float64) []string {
+	self, wrong, share, mean, total := none, none, none, none, none
+	about := ""
+	if row.Timed < row.Calls {
+		about = "~"
+	}
+	if row.Known {
+		self, wrong, share = about+nanosText(row.Self.Nanos), errorText(row.Self), shareText(row.Self.Nanos, whole)
+		mean = about + callText(row.Mean.Nanos)
+	}
+	if row.Known || row.Total.Nanos > 0 {
+		total = nanosText(row.Total.Nanos)
+	}
+	return []string{
+		self, wrong, share, mean, total, grouped(row.Calls), grouped(row.Threw), grouped(row.Contexts), "",
+	}
+}
+
+// threads lists those that did most.
+func (t *textReport) threads() {
+	const most = 10
+	all := t.profile.Threads
+	if len(all) < 2 {
+		return
+	}
+	t.heading("Threads")
+	var rows [][]string
+	for _, thread := range all[:min(most, len(all))] {
+		var calls uint64
+		for _, root := range thread.Top.Children {
+			calls += root.Calls
+		}
+		rows = append(rows, []string{
+			nanosText(thread.Top.Total.Nanos), shareText(thread.Top.Total.Nanos, t.profile.Merged.Total.Nanos), grouped(calls), threadName(thread),
+		})
+	}
+	for _, line := range tableLines([]column{{"TOTAL", true}, {"", true}, {"ROOT CALLS", true}, {"THREAD", false}}, rows) {
+		t.line("%s", line)
+	}
+	if more := len(all) - most; more > 0 {
+		t.line("… and %s", counted(more, "thread more", "threads more"))
+	}
+}
+
+// threadName is what to call a thread.
+func threadName(t cct.Thread) string {
+	name := printable(t.Name)
+	if name == "" {
+		name = fmt.Sprintf("thread %d", t.ID)
+	}
+	if t.Virtual {
+		name += " (virtual threads in turn)"
+	}
+	return name
+}
