@@ -24,12 +24,16 @@ type guest struct {
 
 func liveTemplate(t *testing.T) *weave.Template {
 	t.Helper()
-	class, method := agent.LiveTemplate()
-	live, err := weave.CompileTemplate(class, method)
+	return compileTemplate(t, agent.LiveTemplate)
+}
+
+func compileTemplate(t *testing.T, source func() (class []byte, method string)) *weave.Template {
+	t.Helper()
+	template, err := weave.CompileTemplate(source())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return live
+	return template
 }
 
 func everyGuest(t *testing.T, test func(t *testing.T, g *guest)) {
@@ -117,11 +121,16 @@ func (g *guest) serve(name string, handle uint32) {
 // weave gives a class with a hook in the methods of this name.
 func (g *guest) weave(class []byte, method string) string {
 	g.t.Helper()
+	return g.weaveWith(class, g.live, func(m weave.MethodInfo) bool { return m.Name == method })
+}
+
+func (g *guest) weaveWith(class []byte, template *weave.Template, isWanted func(weave.MethodInfo) bool) string {
+	g.t.Helper()
 	result, err := g.weaver.Weave(class, func(m weave.MethodInfo) []*weave.Template {
-		if m.Name != method {
+		if !isWanted(m) {
 			return nil
 		}
-		return []*weave.Template{g.live}
+		return []*weave.Template{template}
 	})
 	if err != nil || result.Bytes == nil {
 		g.t.Fatalf("%+v, %v", result, err)
@@ -139,9 +148,16 @@ func (g *guest) hook() {
 	if nanos, gone, text := installedOne.u64(), installedOne.u32(), installedOne.text(); nanos == 0 || gone != 0 || text != "" {
 		g.t.Fatalf("installed in %d ns, %d gone, %s", nanos, gone, text)
 	}
-	g.ask(watch, append(numbers(1)[:4], append(text("La"), text("te")...)...))
+	g.watch("La", "te", "Lami")
 	g.reply(done)
 	g.switchOn(weave.MethodID("Guest$Work", "next", "(I)I"), weave.MethodID("Late", "next", "(I)I"))
+}
+
+// watch has classes shown by one filter, except those that an exclude names.
+func (g *guest) watch(prefix, suffix, exclude string) {
+	g.t.Helper()
+	body := append(binary.BigEndian.AppendUint32(nil, 1), append(text(prefix), text(suffix)...)...)
+	g.ask(watch, append(binary.BigEndian.AppendUint32(body, 1), text(exclude)...))
 }
 
 func (g *guest) switchOn(ids ...int32) {
@@ -150,6 +166,12 @@ func (g *guest) switchOn(ids ...int32) {
 	for _, id := range ids {
 		wanted = append(wanted, arena.Probe{ID: uint32(id), Flags: arena.On})
 	}
+	g.set(wanted...)
+}
+
+// set gives the hooks their settings.
+func (g *guest) set(wanted ...arena.Probe) {
+	g.t.Helper()
 	table, err := arena.SwitchTable(wanted)
 	if err != nil {
 		g.t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
@@ -53,13 +54,19 @@ func TestStandbyAndTheRefusedAreNotMeasured(t *testing.T) {
 // hookInto puts hooks into the methods of this name of a class of the JDK.
 func (g *guest) hookInto(class, method string) {
 	g.t.Helper()
+	g.weaveInto(class, g.live, func(m weave.MethodInfo) bool { return m.Name == method })
+}
+
+// weaveInto puts a template into methods of a class of the JDK.
+func (g *guest) weaveInto(class string, template *weave.Template, isWanted func(weave.MethodInfo) bool) {
+	g.t.Helper()
 	g.ask(install, numbers(g.list()[strings.ReplaceAll(class, "/", ".")][0].handle))
 	question := g.receive(transform)
 	question.take(8) // class and loader
 	if name := question.text(); name != class {
 		g.t.Fatal(name)
 	}
-	g.send(woven, question.request, append(text(g.weave(question.bytes(), method)), text("")...))
+	g.send(woven, question.request, append(text(g.weaveWith(question.bytes(), template, isWanted)), text("")...))
 	g.reply(installed)
 }
 
@@ -88,8 +95,12 @@ func TestValuesThatCannotBeAreRefused(t *testing.T) {
 		full := binary.BigEndian.AppendUint32(nil, 2)
 		full = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(full, 1<<32|1), 2<<32|1)
 		refuse(probes, full, "the table of probes has no empty entry")
-		refuse(calibrate, numbers(1_000_001, 0)[4:], "that is more than 1000000 rounds")
-		refuse(calibrate, numbers(1<<31, 0)[4:], "that is more than 1000000 rounds")
+		for _, asked := range [][]byte{
+			calibration(1_000_001, arena.On, 0, 0), calibration(1<<31, arena.On, 0, 0),
+			calibration(1, arena.On, 1, 1_000_001), calibration(1, arena.On, 1, 1<<31), calibration(1, arena.On, 3, 1),
+		} {
+			refuse(calibrate, asked, "that is more than 1000000 rounds or steps, or a body of an unknown kind")
+		}
 		g.leave()
 	})
 }

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // What is built, below dist.
 const (
-	runtimeJar   = "sonde-runtime.jar"
-	agentJar     = "sonde-agent.jar"
-	liveTemplate = "live.class"
+	runtimeJar = "sonde-runtime.jar"
+	agentJar   = "sonde-agent.jar"
 )
 
 const runtimeManifest = "Manifest-Version: 1.0\r\nImplementation-Title: sonde-runtime\r\n\r\n"
@@ -22,6 +22,10 @@ const agentManifest = "Manifest-Version: 1.0\r\n" +
 	"Can-Retransform-Classes: true\r\n" +
 	"Implementation-Title: sonde-agent\r\n" +
 	"Premain-Class: sonde.agent.Stub\r\n\r\n"
+
+// liveTemplates are the templates for running JVMs: each a class of one template
+// method with the name of the class in lower case.
+var liveTemplates = []string{"Live", "Reflect", "Handle"}
 
 // controlPrefix hides the control and hook classes from the program's own
 // loader. The stub in a JVM looks for them here, whatever its version.
@@ -69,7 +73,9 @@ func products(javac, agentDir string) (folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	built[liveTemplate] = live["sonde/template/live/Live.class"]
+	for _, name := range liveTemplates {
+		built[strings.ToLower(name)+".class"] = live["sonde/template/live/"+name+".class"]
+	}
 	return built, nil
 }
 

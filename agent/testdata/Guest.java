@@ -2,7 +2,10 @@ import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.LockSupport;
 
 /** Does what it is told, line by line; ends with its input. */
 public class Guest {
@@ -30,12 +33,53 @@ public class Guest {
         switch (what) {
             case "late":
                 return Late.next(i);
+            case "laminate":
+                return Laminate.next(i);
             case "exists":
                 return new File("/").exists() ? 1 : 0;
             case "interrupt":
                 return interrupt("sonde-standby");
+            case "interrupted":
+                Thread.currentThread().interrupt();
+                Work.next(i);
+                return Thread.interrupted() ? 1 : 0;
+            case "permit":
+                LockSupport.unpark(Thread.currentThread());
+                Work.next(i);
+                LockSupport.park(); // for ever, if the permit is lost
+                return 1;
+            case "threads":
+                return inThreads(2);
+            case "mirror":
+                return Mirror.next(i);
             default:
                 return Work.next(i);
+        }
+    }
+
+    /** Calls Work in threads that are virtual where there are such. */
+    private static int inThreads(int count) {
+        Thread[] threads = new Thread[count];
+        try {
+            for (int i = 0; i < count; i++) {
+                threads[i] = start(() -> Work.next(0));
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+        } catch (ReflectiveOperationException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        return count;
+    }
+
+    private static Thread start(Runnable task) throws ReflectiveOperationException {
+        try {
+            return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, task);
+        } catch (NoSuchMethodException before21) {
+            Thread thread = new Thread(task);
+            thread.start();
+            return thread;
         }
     }
 
@@ -51,8 +95,32 @@ public class Guest {
     }
 
     static class Work {
+        final int one;
+
+        Work(String[] names, long one) {
+            this.one = (int) one;
+        }
+
         static int next(int i) {
             return i + 1;
+        }
+
+        static int other(int i) {
+            return i;
+        }
+    }
+
+    /** Calls Work in ways that only run time tells. */
+    static class Mirror {
+        static int next(int i) {
+            try {
+                MethodType type = MethodType.methodType(int.class, int.class);
+                return (int) Work.class.getDeclaredMethod("next", int.class).invoke(null, i)
+                        + Work.class.getDeclaredConstructor(String[].class, long.class).newInstance(null, 1L).one
+                        + (int) MethodHandles.lookup().findStatic(Work.class, "other", type).invokeExact(i);
+            } catch (Throwable t) {
+                throw new IllegalStateException(t);
+            }
         }
     }
 
@@ -124,6 +192,12 @@ public class Guest {
 class Late {
     static int next(int i) {
         return i + 2;
+    }
+}
+
+class Laminate {
+    static int next(int i) {
+        return i + 3;
     }
 }
 

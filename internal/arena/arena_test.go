@@ -109,7 +109,7 @@ func TestAFileCutShortIsDamaged(t *testing.T) {
 			}
 			defer func() { _ = a.Close() }()
 			m := &model{t: t, arena: a}
-			m.thread(1, false).enter(2, On|Timed)
+			m.thread(1, false).enter(3, On|Timed)
 			if err := errors.Join(a.MakeSpill(64), a.Describe([]Method{{2, "a.b()V"}})); err != nil {
 				t.Fatal(err)
 			}

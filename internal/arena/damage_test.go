@@ -14,7 +14,7 @@ func sample(t testing.TB) *model {
 	for i := range uint64(3) {
 		thread := m.thread(i, i == 1)
 		for id := range uint32(12) {
-			thread.enter(2+id%5, On|Timed)
+			thread.enter(3+id%5, On|Timed)
 			m.now += 3
 		}
 		thread.exit(true)
@@ -73,6 +73,28 @@ func TestADamagedDirectoryIsFound(t *testing.T) {
 		if methods, err := m.arena.Methods(); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v, %v", name, methods, err)
 		}
+	}
+}
+
+// TestDamagedArrivalsAreRead needs an arena of its own: a ring is large.
+func TestDamagedArrivalsAreRead(t *testing.T) {
+	m := newModel(t, 1<<18)
+	if err := m.arena.MakeArrivals(); err != nil {
+		t.Fatal(err)
+	}
+	m.announce(m.ticket(), 5, "a.B.e()V")
+	w := m.arena.memory
+	slot := uint64(w.u32(headerArrivals)) * layoutUnit
+	for _, at := range []uint64{
+		headerArrivals, headerArrivalsNext, headerArrivalsNext + 4, headerArrivalsAnswered, headerArrivalsAnswered + 4,
+		slot + arrivalTicket, slot + arrivalTicket + 4, slot + arrivalLength,
+	} {
+		was := w.u32(at)
+		for _, wrong := range []uint32{0, 1, was + 1, was - 1, 1 << 31, 1<<32 - 1} {
+			w.put32(at, wrong)
+			readAll(t, m.arena)
+		}
+		w.put32(at, was)
 	}
 }
 
@@ -157,6 +179,13 @@ func readAll(t testing.TB, a *Arena) {
 	if len(methods)*len("0\n") > length {
 		t.Errorf("%d names in an arena of %d bytes", len(methods), length)
 	}
+	arrivals, err := a.Arrivals(0)
+	judge(t, err)
+	if len(arrivals)*arrivalSize > length {
+		t.Errorf("%d arrivals in an arena of %d bytes", len(arrivals), length)
+	}
+	_, err = a.Stacks()
+	judge(t, err)
 	owner, err := a.Owner()
 	judge(t, err)
 	if len(owner.Command) > 512 {

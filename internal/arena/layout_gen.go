@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion         = 0x1                // of this table
+	layoutVersion         = 0x2                // of this table
 	layoutMagic           = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit            = 0x40               // what a ref counts
 	layoutFirstFrames     = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -18,6 +18,7 @@ const (
 	layoutRoot            = 0x8                // opens the context
 	layoutInside          = 0x10               // acts only inside the context
 	layoutFlat            = 0x20               // no calling context: one node for each method
+	layoutDiscover        = 0x40               // a call waits until its callees have hooks
 	layoutPeriodShift     = 0x8
 	layoutTokenPayload    = 0xffffff
 	layoutTokenFramed     = 0x1000000
@@ -27,40 +28,50 @@ const (
 	layoutTokenCounted    = 0x1
 	layoutTokenSpilled    = 0x2
 	layoutMostEpoch       = 0x7ffff
-	layoutFrameTimed      = 0x1  // the clock was read
-	layoutFrameDrawn      = 0x2  // timed for its own sake, not for its parent's
-	layoutFrameFlat       = 0x4  // the thread's place in the tree is not changed by it
-	layoutFrameRoot       = 0x8  // it opened a context
-	layoutNearby          = 0x40 // how many nodes a thread finds by id at once
-	layoutBlockVirtual    = 0x1  // virtual threads took turns in this block
-	layoutBlockWrapped    = 0x2  // its tree was too deep, so where its owner is says nothing
+	layoutFrameTimed      = 0x1   // the clock was read
+	layoutFrameDrawn      = 0x2   // timed for its own sake, not for its parent's
+	layoutFrameFlat       = 0x4   // the thread's place in the tree is not changed by it
+	layoutFrameRoot       = 0x8   // it opened a context
+	layoutFrameSampled    = 0x10  // drawn by lot, so its square is wanted
+	layoutCalibrationId   = 0x1   // calls made to learn what calls cost
+	layoutAdjustmentId    = 0x2   // time that Sonde took from a thread
+	layoutArrivals        = 0x100 // how many calls may wait for their callees at once
+	layoutNearby          = 0x40  // how many nodes a thread finds by id at once
+	layoutBlockVirtual    = 0x1   // virtual threads took turns in this block
+	layoutBlockWrapped    = 0x2   // its tree was too deep, so where its owner is says nothing
 )
 
 // header: the beginning of the file.
 const (
-	headerSize          = 4096
-	headerMagic         = 0
-	headerVersion       = 8
-	headerEpoch         = 12 // tells this life of the arena from others in the same JVM
-	headerLength        = 16 // of the file
-	headerBlocks        = 24 // ref of the newest block: they are linked
-	headerSpill         = 28 // ref of the spill table
-	headerOpenedNanos   = 32 // System.nanoTime when the target opened it
-	headerOpenedWall    = 40 // Unix time in nanoseconds, by Sonde
-	headerTargetPid     = 48 // as Sonde sees it
-	headerSondePid      = 52
-	headerDirectory     = 56  // ref of the newest directory piece
-	headerStop          = 60  // not 0: someone wants the hooks out
-	headerLimit         = 64  // nothing beyond may be touched: it is not allocated
-	headerNext          = 128 // where the next piece begins; may run past limit
-	headerDropped       = 192 // calls that not even the spill table could count
-	headerTargetStart   = 256 // start time of the target's process, in clock ticks since boot
-	headerCommandLength = 264
-	headerReserved      = 268
-	headerCommand       = 272 // who asked, for a human
-	headerHookPicos     = 784 // what a pair of hooks costs, in thousandths of a nanosecond, by Sonde
-	headerPausedNanos   = 792 // how long the target was stopped to put hooks in
-	headerCompileNanos  = 800 // what its compilers did meanwhile, in processor time
+	headerSize             = 4096
+	headerMagic            = 0
+	headerVersion          = 8
+	headerEpoch            = 12 // tells this life of the arena from others in the same JVM
+	headerLength           = 16 // of the file
+	headerBlocks           = 24 // ref of the newest block: they are linked
+	headerSpill            = 28 // ref of the spill table
+	headerOpenedNanos      = 32 // System.nanoTime when the target opened it
+	headerOpenedWall       = 40 // Unix time in nanoseconds, by Sonde
+	headerTargetPid        = 48 // as Sonde sees it
+	headerSondePid         = 52
+	headerDirectory        = 56  // ref of the newest directory piece
+	headerStop             = 60  // not 0: someone wants the hooks out
+	headerLimit            = 64  // nothing beyond may be touched: it is not allocated
+	headerNext             = 128 // where the next piece begins; may run past limit
+	headerDropped          = 192 // calls that not even the spill table could count
+	headerTargetStart      = 256 // start time of the target's process, in clock ticks since boot
+	headerCommandLength    = 264
+	headerReserved         = 268
+	headerCommand          = 272 // who asked, for a human
+	headerHookPicos        = 784 // what a pair of hooks costs, in thousandths of a nanosecond, by Sonde
+	headerPausedNanos      = 792 // how long the target was stopped to put hooks in
+	headerCompileNanos     = 800 // what its compilers did meanwhile, in processor time
+	headerArrivals         = 832 // ref of the ring of calls that wait for their callees, by Sonde
+	headerWaitNanos        = 840 // how long such a call waits at most, by Sonde; 0: not at all
+	headerArrivalsAnswered = 848 // by Sonde: all tickets up to this one are answered
+	headerArrivalsNext     = 896 // the newest ticket
+	headerArrivalsLate     = 904 // the newest ticket whose call went on unanswered
+	headerArrivalsLost     = 912 // calls and members that found no room to be announced
 )
 
 // block: what belongs to one thread.
@@ -92,7 +103,7 @@ const (
 
 // node: a method called in a context.
 const (
-	nodeSize      = 64
+	nodeSize      = 128
 	nodeId        = 0
 	nodeParent    = 4  // ref
 	nodeLastChild = 8  // ref: the child called last
@@ -104,6 +115,10 @@ const (
 	nodeThrew     = 48 // calls that ended with an exception
 	nodeSkip      = 56 // calls until the next is timed
 	nodeDepth     = 60 // of the root 0
+	nodeSquares   = 64 // float64: sum of the squared self times of calls drawn by lot
+	nodeMax       = 72 // the longest timed call
+	nodeBorn      = 80 // System.nanoTime when the node was made
+	nodeMissed    = 88 // calls that went on before their callees had hooks
 )
 
 // frame: a call under way.
@@ -114,6 +129,15 @@ const (
 	frameStart   = 8  // System.nanoTime
 	frameChild   = 16 // nanoseconds in timed callees so far
 	frameContext = 24 // of one that opened a context: the thread's word before
+)
+
+// arrival: one of the ring: a call that waits, or a member found by reflection.
+const (
+	arrivalSize   = 512
+	arrivalTicket = 0 // written last
+	arrivalId     = 8 // 0: the text names a member
+	arrivalLength = 12
+	arrivalText   = 16 // class.name(descriptor)
 )
 
 // spill: the head of a spill table; entries follow.

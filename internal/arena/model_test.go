@@ -120,6 +120,7 @@ func (t *modelThread) enter(id uint32, flags Flags) {
 		depth := w.u32(t.block + blockDepth)
 		frame := t.frame(depth)
 		w.put64(frame+frameNode, node/layoutUnit|(layoutFrameTimed|layoutFrameDrawn)<<32)
+		w.put64(frame+frameChild, 0)
 		w.put32(t.block+blockDepth, depth+1)
 		w.put64(frame+frameStart, uint64(t.now))
 	}
@@ -152,6 +153,7 @@ func (t *modelThread) exit(threw bool) {
 	for i := len(t.open) - 1; i >= 0; i-- {
 		if t.open[i].framed {
 			t.open[i].child += nanos
+			w.put64(t.frame(w.u32(t.block+blockDepth)-2)+frameChild, uint64(t.open[i].child))
 			break
 		}
 	}
@@ -196,6 +198,7 @@ func (t *modelThread) newNode(parent, id uint32) uint32 {
 	node := chunk + chunkSize + uint64(used)*nodeSize
 	w.put32(node+nodeId, id)
 	w.put32(node+nodeParent, parent)
+	w.put64(node+nodeBorn, uint64(t.now))
 	w.put32(chunk+chunkUsed, used+1)
 	return uint32(node / layoutUnit)
 }

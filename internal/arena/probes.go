@@ -16,6 +16,10 @@ const (
 	Root    Flags = layoutRoot    // opens the context
 	Inside  Flags = layoutInside  // acts only inside the context
 	Flat    Flags = layoutFlat    // no calling context is kept
+
+	// Discover has a call that acts wait until Sonde has answered it, so that its
+	// callees have hooks when it goes on.
+	Discover Flags = layoutDiscover
 )
 
 // A Probe is the setting of a method's hook.
@@ -31,30 +35,42 @@ func (p Probe) Setting() uint32 { return p.Period<<layoutPeriodShift | uint32(p.
 // ReservedID tells ids that no method may have. A ref of 0 leads the hooks to the
 // header, whose first word must then not look like an id.
 func ReservedID(id uint32) bool {
-	return id == 0 || id == CalibrationID || id == layoutMagic&0xffffffff
+	return id == 0 || id == CalibrationID || id == AdjustmentID || id == layoutMagic&0xffffffff
 }
 
 // SwitchTable is the table by which hooks find their settings: open addressing
 // by id, as SondeHooks.enter reads it. At most a half is used, so that a search
-// is short and always ends.
+// is short and always ends. One that is not empty has an entry, off, for the
+// calls made to calibrate: the agent switches it on while it makes them.
 func SwitchTable(probes []Probe) ([]uint64, error) {
 	if len(probes) == 0 {
 		return nil, nil
 	}
-	table := make([]uint64, 1<<bits.Len(uint(2*len(probes)-1)))
-	mask := uint32(len(table) - 1)
+	table := make(switchTable, 1<<bits.Len(uint(2*len(probes)+1)))
 	for _, probe := range probes {
 		if ReservedID(probe.ID) || probe.Period >= 1<<(32-layoutPeriodShift-1) {
 			return nil, fmt.Errorf("a probe of id %d and period %d is not possible", probe.ID, probe.Period)
 		}
-		at := probe.ID & mask
-		for table[at] != 0 {
-			if uint32(table[at]>>32) == probe.ID {
-				return nil, fmt.Errorf("two methods have the id %d", probe.ID)
-			}
-			at = (at + 1) & mask
+		if !table.add(probe) {
+			return nil, fmt.Errorf("two methods have the id %d", probe.ID)
 		}
-		table[at] = uint64(probe.ID)<<32 | uint64(probe.Setting())
 	}
+	table.add(Probe{ID: CalibrationID})
 	return table, nil
+}
+
+type switchTable []uint64
+
+// add is false where an id is there already.
+func (t switchTable) add(probe Probe) bool {
+	mask := uint32(len(t) - 1)
+	at := probe.ID & mask
+	for t[at] != 0 {
+		if uint32(t[at]>>32) == probe.ID {
+			return false
+		}
+		at = (at + 1) & mask
+	}
+	t[at] = uint64(probe.ID)<<32 | uint64(probe.Setting())
+	return true
 }

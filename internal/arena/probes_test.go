@@ -35,7 +35,7 @@ func TestHooksFindTheirSettingsAndNoOthers(t *testing.T) {
 			for len(probes) < size {
 				id := 1<<32 - 1 - random.Uint32()%spread
 				if !ReservedID(id) {
-					probes[id] = Probe{id, Flags(random.Intn(64)), uint32(random.Intn(1 << 23))}
+					probes[id] = Probe{id, Flags(random.Intn(128)), uint32(random.Intn(1 << 23))}
 				}
 			}
 			var list []Probe
@@ -49,12 +49,15 @@ func TestHooksFindTheirSettingsAndNoOthers(t *testing.T) {
 			if n := len(table); n&(n-1) != 0 || n < 2*size {
 				t.Fatalf("a table of %d words for %d probes", n, size)
 			}
+			if setting, found := search(t, table, CalibrationID); !found || setting != 0 {
+				t.Fatalf("the calls made to calibrate have the setting %#x, %v", setting, found)
+			}
 			for id, probe := range probes {
 				setting, found := search(t, table, id)
 				if !found || Flags(setting) != probe.Flags || setting>>layoutPeriodShift != probe.Period {
 					t.Fatalf("%+v is found as %#x, %v", probe, setting, found)
 				}
-				if other := id ^ 1<<uint(random.Intn(32)); probes[other].ID == 0 && other != 0 {
+				if other := id ^ 1<<uint(random.Intn(32)); probes[other].ID == 0 && !ReservedID(other) {
 					if _, found := search(t, table, other); found {
 						t.Fatalf("%d is found, and is not there", other)
 					}
@@ -68,6 +71,7 @@ func TestImpossibleProbesAreRefused(t *testing.T) {
 	for name, probes := range map[string][]Probe{
 		"id 0":           {{ID: 0}},
 		"calibration":    {{ID: CalibrationID}},
+		"adjustments":    {{ID: AdjustmentID}},
 		"an id twice":    {{ID: 5}, {ID: 6}, {ID: 5}},
 		"a giant period": {{ID: 5, Period: 1 << 23}},
 	} {

@@ -2,8 +2,14 @@ package arena
 
 import "fmt"
 
-// CalibrationID is the id of calls the agent makes to learn what calls cost.
-const CalibrationID = 1
+// Ids that no method has.
+const (
+	// CalibrationID is that of calls the agent makes to learn what calls cost.
+	CalibrationID = layoutCalibrationId
+	// AdjustmentID is that of nodes that hold time Sonde took from a thread, below
+	// the node in which it did.
+	AdjustmentID = layoutAdjustmentId
+)
 
 // Totals are the counts of a method over all threads and contexts.
 type Totals struct {
@@ -38,6 +44,7 @@ func (a *Arena) Sum(now int64) (*Summary, error) {
 		})
 		s.Dropped = w.u64(headerDropped)
 		delete(s.Methods, CalibrationID)
+		delete(s.Methods, AdjustmentID)
 		return nil
 	})
 	if err != nil {
@@ -57,13 +64,13 @@ func (s *Summary) of(id uint32) *Totals {
 
 func (s *Summary) addThread(w *walk, block uint64, now int64) {
 	root := w.u32(block + blockRoot)
-	called := false // more than what the agent calls to calibrate
+	called := false // more than what the agent does itself
 	w.nodes(block, func(ref uint32, node uint64) {
 		if ref == root {
 			return
 		}
 		n := w.node(ref, node)
-		called = called || n.ID != CalibrationID
+		called = called || n.ID != CalibrationID && n.ID != AdjustmentID
 		t := s.of(n.ID)
 		t.Calls += n.Calls
 		t.Timed += n.Timed

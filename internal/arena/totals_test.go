@@ -120,7 +120,7 @@ func TestSumIsWhatWasDone(t *testing.T) {
 			if len(thread.calls) > 0 && random.Intn(20) < 9 {
 				thread.leave(random.Intn(4) == 0)
 			} else {
-				thread.call(2+uint32(random.Intn(7)), mode)
+				thread.call(3+uint32(random.Intn(7)), mode)
 			}
 		}
 		for _, thread := range threads {

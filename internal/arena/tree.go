@@ -1,5 +1,7 @@
 package arena
 
+import "math"
+
 // A Node is a method in a calling context of one thread. Calls includes those
 // under way; Timed, Nanos and Self are of those that have ended.
 type Node struct {
@@ -10,6 +12,10 @@ type Node struct {
 	Nanos       uint64 // by outermost calls
 	Self        int64
 	Threw       uint64
+	Squares     float64 // sum of the squared self times, of calls drawn by lot only
+	Max         uint64  // nanoseconds of the longest timed call
+	Born        int64   // System.nanoTime when the node was made
+	Missed      uint64  // of Calls, those that went on before their callees had hooks
 }
 
 // A Frame is a call under way that is timed, or opened a context; calls that are
@@ -18,6 +24,7 @@ type Frame struct {
 	ID    uint32
 	Node  uint32
 	Start int64 // System.nanoTime; 0 where the call is not timed
+	Child int64 // nanoseconds in timed callees that have ended
 }
 
 // A Thread is what one thread, or several that took turns, did.
@@ -41,6 +48,21 @@ func (a *Arena) Threads() (threads []Thread, err error) {
 	return threads, err
 }
 
+// Stacks is Threads without the trees: what is under way, and little to read.
+func (a *Arena) Stacks() (threads []Thread, err error) {
+	err = a.guard(func(m memory) error {
+		w := &walk{memory: m}
+		w.blocks(func(block uint64) {
+			if t := w.owner(block); w.u32(block+blockDepth) != 0 {
+				w.stack(block, func(frame Frame) { t.Stack = append(t.Stack, frame) })
+				threads = append(threads, t)
+			}
+		})
+		return nil
+	})
+	return threads, err
+}
+
 func (w *walk) blocks(visit func(block uint64)) {
 	for ref := w.u32(headerBlocks); ref != 0; {
 		block := w.meet(ref, blockSize)
@@ -49,13 +71,17 @@ func (w *walk) blocks(visit func(block uint64)) {
 	}
 }
 
-func (w *walk) thread(block uint64) Thread {
-	t := Thread{
+func (w *walk) owner(block uint64) Thread {
+	return Thread{
 		ID:      w.u64(block + blockTid),
 		Owners:  w.u32(block + blockOwners),
 		Virtual: w.u32(block+blockFlags)&layoutBlockVirtual != 0,
 		Root:    w.u32(block + blockRoot),
 	}
+}
+
+func (w *walk) thread(block uint64) Thread {
+	t := w.owner(block)
 	w.nodes(block, func(ref uint32, node uint64) {
 		if ref != t.Root {
 			t.Nodes = append(t.Nodes, w.node(ref, node))
@@ -71,7 +97,7 @@ func (w *walk) nodes(block uint64, visit func(ref uint32, node uint64)) {
 		used := w.u32(chunk + chunkUsed)
 		w.meet(ref, chunkSize+uint64(used)*nodeSize)
 		for i := range used {
-			visit(ref+chunkSize/layoutUnit+i, chunk+chunkSize+uint64(i)*nodeSize)
+			visit(ref+chunkSize/layoutUnit+i*(nodeSize/layoutUnit), chunk+chunkSize+uint64(i)*nodeSize)
 		}
 		ref = w.u32(chunk + chunkOlder)
 	}
@@ -87,6 +113,11 @@ func (m memory) node(ref uint32, node uint64) Node {
 		Nanos:  m.u64(node + nodeNanos),
 		Self:   int64(m.u64(node + nodeSelf)),
 		Threw:  m.u64(node + nodeThrew),
+
+		Squares: math.Float64frombits(m.u64(node + nodeSquares)),
+		Max:     m.u64(node + nodeMax),
+		Born:    int64(m.u64(node + nodeBorn)),
+		Missed:  m.u64(node + nodeMissed),
 	}
 }
 
@@ -113,6 +144,7 @@ func (m memory) frame(frame uint64) Frame {
 	f := Frame{Node: uint32(both)}
 	if both>>(8*(frameFlags-frameNode))&layoutFrameTimed != 0 {
 		f.Start = int64(m.u64(frame + frameStart))
+		f.Child = int64(m.u64(frame + frameChild))
 	}
 	if f.Node != 0 {
 		f.ID = m.u32(m.piece(f.Node, nodeSize) + nodeId)

@@ -55,7 +55,7 @@ func TestDeepStacksAreRead(t *testing.T) {
 	m := newModel(t, 2<<20)
 	thread := m.thread(7, false)
 	for i := range uint32(depth) {
-		thread.enter(2+i, On|Timed)
+		thread.enter(3+i, On|Timed)
 		m.now++
 	}
 	threads, err := m.arena.Threads()
@@ -66,7 +66,7 @@ func TestDeepStacksAreRead(t *testing.T) {
 		t.Fatalf("%d nodes, %d frames", len(threads[0].Nodes), len(threads[0].Stack))
 	}
 	for i, frame := range threads[0].Stack {
-		if frame.ID != uint32(2+i) || frame.Start != int64(1000+i) {
+		if frame.ID != uint32(3+i) || frame.Start != int64(1000+i) {
 			t.Fatalf("frame %d is %+v", i, frame)
 		}
 	}
@@ -83,7 +83,7 @@ func TestReadingWhileAThreadWrites(t *testing.T) {
 		defer close(ended)
 		for round := range uint32(rounds) {
 			for i := range uint32(depth) {
-				thread.enter(2+(i+round)%40, On|Timed)
+				thread.enter(3+(i+round)%40, On|Timed)
 			}
 			for range depth {
 				thread.exit(false)

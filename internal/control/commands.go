@@ -25,9 +25,17 @@ func (p *Peer) Probes(ctx context.Context, table []uint64) error {
 }
 
 // Watch has the agent send classes that pass a filter to the Handler when they
-// are loaded. It replaces the filters there were.
-func (p *Peer) Watch(ctx context.Context, list []Filter) error {
-	return p.do(ctx, KindWatch, filters(list))
+// are loaded, except those whose names begin as one of the excludes. It replaces
+// the filters there were.
+func (p *Peer) Watch(ctx context.Context, filters []Filter, excludes []string) error {
+	return p.do(ctx, KindWatch, view{filters, excludes})
+}
+
+// Follow sets whether members that are called by reflection or through method
+// handles are announced in the arena, where the JDK's own methods have been
+// woven to tell of them.
+func (p *Peer) Follow(ctx context.Context, on bool) error {
+	return p.do(ctx, KindFollow, choice(on))
 }
 
 // Threads are the JVM's, with their names.
@@ -35,10 +43,10 @@ func (p *Peer) Threads(ctx context.Context) ([]Thread, error) {
 	return request[threads](ctx, p, KindThreads, nothing{})
 }
 
-// Calibrate has the agent run hooks for so many rounds, and gives the
-// nanoseconds of each run.
-func (p *Peer) Calibrate(ctx context.Context, rounds, flags uint32) ([]uint64, error) {
-	return request[words](ctx, p, KindCalibrate, calibration{rounds, flags})
+// Calibrate has the agent make calls of a known body, with hooks and without, in
+// several runs.
+func (p *Peer) Calibrate(ctx context.Context, asked Calibration) ([]Run, error) {
+	return request[runs](ctx, p, KindCalibrate, asked)
 }
 
 // Install has the JVM retransform classes, all at once. The Handler is asked

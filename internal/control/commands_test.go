@@ -30,11 +30,17 @@ func TestCommands(t *testing.T) {
 		{KindMap, mapping{"/a", 1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Map(ctx, "/a", 1, 2) }},
 		{KindProbes, words{1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, []uint64{1, 2}) }},
 		{KindProbes, words{}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, nil) }},
-		{KindWatch, filters{{"a", "b"}}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Watch(ctx, []Filter{{"a", "b"}}) }},
+		{KindWatch, view{[]Filter{{"a", "b"}}, []string{"c"}}, done, nil,
+			func(ctx context.Context, p *Peer) (any, error) {
+				return nil, p.Watch(ctx, []Filter{{"a", "b"}}, []string{"c"})
+			}},
+		{KindFollow, choice(true), done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Follow(ctx, true) }},
 		{KindThreads, nothing{}, []reply{{KindNamed, threads{{1, "main"}}}}, []Thread{{1, "main"}},
 			func(ctx context.Context, p *Peer) (any, error) { return p.Threads(ctx) }},
-		{KindCalibrate, calibration{7, 1}, []reply{{KindCalibrated, words{8, 9}}}, []uint64{8, 9},
-			func(ctx context.Context, p *Peer) (any, error) { return p.Calibrate(ctx, 7, 1) }},
+		{KindCalibrate, Calibration{7, 1, BodyDependent, 2}, []reply{{KindCalibrated, runs{{8, 9, 10}}}}, []Run{{8, 9, 10}},
+			func(ctx context.Context, p *Peer) (any, error) {
+				return p.Calibrate(ctx, Calibration{7, 1, BodyDependent, 2})
+			}},
 		{KindInstall, handles{1, 2}, []reply{{KindInstalled, installed}}, installed,
 			func(ctx context.Context, p *Peer) (any, error) { return p.Install(ctx, []uint32{1, 2, 1}) }},
 		{KindRestore, nothing{}, []reply{{KindRestored, restored}}, restored,

@@ -25,9 +25,9 @@ var codecs = map[Kind]codec{
 	KindMap: codecOf[mapping](), KindList: codecOf[nothing](), KindClasses: codecOf[classes](),
 	KindFetch: codecOf[handles](), KindOriginal: codecOf[original](), KindSees: codecOf[handles](),
 	KindSeen: codecOf[seen](), KindInstall: codecOf[handles](), KindInstalled: codecOf[Installed](),
-	KindProbes: codecOf[words](), KindWatch: codecOf[filters](), KindRestore: codecOf[nothing](),
+	KindProbes: codecOf[words](), KindWatch: codecOf[view](), KindFollow: codecOf[choice](), KindRestore: codecOf[nothing](),
 	KindRestored: codecOf[Restored](), KindBye: codecOf[nothing](), KindThreads: codecOf[nothing](),
-	KindNamed: codecOf[threads](), KindCalibrate: codecOf[calibration](), KindCalibrated: codecOf[words](),
+	KindNamed: codecOf[threads](), KindCalibrate: codecOf[Calibration](), KindCalibrated: codecOf[runs](),
 	KindTransform: codecOf[Transform](), KindWoven: codecOf[Woven](), KindNotice: codecOf[message](),
 }
 
@@ -40,9 +40,9 @@ var samples = map[Kind]body{
 	KindFetch:   handles{1, 2, 1 << 31}, KindOriginal: original{7, true, []byte{0xca, 0xfe}}, KindSees: handles{},
 	KindSeen: seen{{1, ""}, {2, "it does not delegate"}}, KindInstall: handles{9},
 	KindInstalled: Installed{1 << 63, []uint32{4}, "VerifyError"}, KindProbes: words{1, 1 << 63},
-	KindWatch: filters{{"com.", "Service"}, {"", ""}}, KindRestore: nothing{},
+	KindWatch: view{[]Filter{{"com.", "Service"}, {"", ""}}, []string{"com.sun."}}, KindFollow: choice(true), KindRestore: nothing{},
 	KindRestored: Restored{5, 6, true, []string{"a remark", ""}}, KindBye: nothing{}, KindThreads: nothing{},
-	KindNamed: threads{{1, "main"}, {1 << 40, "ü"}}, KindCalibrate: calibration{100, 3}, KindCalibrated: words{},
+	KindNamed: threads{{1, "main"}, {1 << 40, "ü"}}, KindCalibrate: Calibration{100, 3, BodyIndependent, 5}, KindCalibrated: runs{{1, 2, 3}},
 	KindTransform: Transform{0, 3, "a/B", []byte{1, 2, 3}}, KindWoven: Woven{[]byte{4}, []byte{}}, KindNotice: message("late"),
 }
 

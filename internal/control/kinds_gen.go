@@ -28,6 +28,7 @@ const (
 	KindNamed      Kind = 25 // the names of threads
 	KindCalibrate  Kind = 26 // measure what hooks cost
 	KindCalibrated Kind = 27 // how long the runs took
+	KindFollow     Kind = 28 // whether to tell of members called by reflection
 	KindTransform  Kind = 40 // weave this class
 	KindWoven      Kind = 41 // the class, woven
 	KindNotice     Kind = 42 // something a user should read
@@ -58,6 +59,7 @@ var kinds = [256]kindInfo{
 	KindNamed:      {"NAMED", fromAgent},
 	KindCalibrate:  {"CALIBRATE", fromSonde},
 	KindCalibrated: {"CALIBRATED", fromAgent},
+	KindFollow:     {"FOLLOW", fromSonde},
 	KindTransform:  {"TRANSFORM", fromAgent},
 	KindWoven:      {"WOVEN", fromSonde},
 	KindNotice:     {"NOTICE", fromAgent},

@@ -13,7 +13,7 @@ func (m mapping) append(dst []byte) []byte {
 
 func (m *mapping) read(c *cursor) { m.path, m.length, m.epoch = c.text(), c.u64(), c.u32() }
 
-// words: n u32 × u64. PROBES and CALIBRATED are words.
+// words: n u32 × u64.
 type words []uint64
 
 func (w words) append(dst []byte) []byte { return appendList(dst, w, appendU64) }
@@ -24,16 +24,27 @@ type Filter struct {
 	Prefix, Suffix string
 }
 
-// filters: n u32 × filter.
-type filters []Filter
-
-func (f filters) append(dst []byte) []byte {
-	return appendList(dst, f, func(dst []byte, one Filter) []byte { return appendText(appendText(dst, one.Prefix), one.Suffix) })
+// A view: n u32 × filter, n u32 × exclude string.
+type view struct {
+	filters  []Filter
+	excludes []string
 }
 
-func (f *filters) read(c *cursor) {
-	*f = readList(c, 2*textSize, func(c *cursor) Filter { return Filter{c.text(), c.text()} })
+func (v view) append(dst []byte) []byte {
+	dst = appendList(dst, v.filters, func(dst []byte, one Filter) []byte { return appendText(appendText(dst, one.Prefix), one.Suffix) })
+	return appendList(dst, v.excludes, appendText[string])
 }
+
+func (v *view) read(c *cursor) {
+	v.filters = readList(c, 2*textSize, func(c *cursor) Filter { return Filter{c.text(), c.text()} })
+	v.excludes = readList(c, textSize, (*cursor).text)
+}
+
+// A choice: on u8.
+type choice bool
+
+func (o choice) append(dst []byte) []byte { return appendFlag(dst, bool(o)) }
+func (o *choice) read(c *cursor)          { *o = choice(c.flag()) }
 
 // A Thread is one of the JVM's: tid u64, name string.
 type Thread struct {
@@ -51,11 +62,3 @@ func (s threads) append(dst []byte) []byte {
 func (s *threads) read(c *cursor) {
 	*s = readList(c, 8+textSize, func(c *cursor) Thread { return Thread{c.u64(), c.text()} })
 }
-
-// A calibration: rounds u32, flags u32.
-type calibration struct {
-	rounds, flags uint32
-}
-
-func (k calibration) append(dst []byte) []byte { return appendU32(appendU32(dst, k.rounds), k.flags) }
-func (k *calibration) read(c *cursor)          { k.rounds, k.flags = c.u32(), c.u32() }

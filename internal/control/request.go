@@ -21,6 +21,7 @@ var turns = map[Kind]turn{
 	KindInstall:   {last: KindInstalled},
 	KindProbes:    {last: KindDone},
 	KindWatch:     {last: KindDone},
+	KindFollow:    {last: KindDone},
 	KindRestore:   {last: KindRestored},
 	KindBye:       {last: KindRestored},
 	KindThreads:   {last: KindNamed},

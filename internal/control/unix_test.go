@@ -41,8 +41,8 @@ func unixPair(t *testing.T, s Settings) (*Peer, *agent) {
 func (a *agent) echo(f frame) {
 	switch f.kind {
 	case KindCalibrate:
-		asked, _ := decode[calibration](f)
-		a.send(KindCalibrated, f.request, words{uint64(asked.rounds)})
+		asked, _ := decode[Calibration](f)
+		a.send(KindCalibrated, f.request, runs{{Plain: uint64(asked.Rounds)}})
 	case KindSees:
 		asked, _ := decode[handles](f)
 		a.send(KindSeen, f.request, seen{{asked[0], fmt.Sprint(asked[0])}})
@@ -81,7 +81,7 @@ func TestManyAtATime(t *testing.T) {
 	for n := range uint32(each) {
 		text := fmt.Sprint(n)
 		group.Go(func() {
-			if got, err := p.Calibrate(t.Context(), n, 0); err != nil || got[0] != uint64(n) {
+			if got, err := p.Calibrate(t.Context(), Calibration{Rounds: n}); err != nil || got[0].Plain != uint64(n) {
 				t.Errorf("calibrate %d: %v, %v", n, got, err)
 			}
 		})

@@ -18,7 +18,8 @@ import jdk.internal.vm.annotation.ForceInline;
 /**
  * What woven methods call, and all that calls do: a few plain stores into memory of the calling thread's own.
  *
- * <p>Nothing here allocates, locks, waits, or calls a method that could itself be woven. Measurements lie off
+ * <p>Nothing here allocates, locks, waits, or calls a method that could itself be woven; calls wait only where
+ * Sonde has them wait for their callees' hooks ({@link SondeHooksArrivals}). Measurements lie off
  * the heap, in the arena (docs/formats/arena.md). The arena can be unmapped under running threads, so it is
  * touched only while the thread's place says that the thread is busy: a thread marks its place, then reads
  * {@link #base} and {@link #epoch}; whoever retires the arena sets base to 0, restores every class, with which a
@@ -46,6 +47,8 @@ public final class SondeHooks {
     static volatile int epoch;
     /** The switch table: open addressing by id, a power of two long; null when all is off. */
     static volatile long[] probes;
+    /** Whether Sonde is told of members that are about to be called by reflection or through a handle. */
+    static volatile boolean following;
 
     private SondeHooks() {
     }
@@ -91,6 +94,14 @@ public final class SondeHooks {
         }
     }
 
+    /** Tells of a method, a constructor, or what a method handle is made of, that is about to be called. */
+    @ForceInline
+    public static void follow(Object member) {
+        if (following) {
+            SondeHooksMembers.follow(member);
+        }
+    }
+
     /** Is true where the thread is surely outside every context; begin looks again. */
     @ForceInline
     private static boolean isOutside() {
@@ -127,6 +138,9 @@ public final class SondeHooks {
         long word = U.getLong(places, place + WORD);
         if ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
             return 0;
+        }
+        if ((probe & DISCOVER) != 0) {
+            return SondeHooksArrivals.begin(places, place, id);
         }
         long common = U.getLong(places, place + TOKEN);
         long token = 0;
@@ -184,7 +198,7 @@ public final class SondeHooks {
                 int skip = U.getInt(null, node + NODE_SKIP) - 1;
                 if (skip <= 0) {
                     skip = SondeHooksTree.draw(block, probe);
-                    flags = FRAME_TIMED | FRAME_DRAWN;
+                    flags = FRAME_TIMED | FRAME_DRAWN | FRAME_SAMPLED;
                 } else if (!flat && U.getInt(null, block + BLOCK_DEPTH) != 0) {
                     flags = SondeHooksTree.forParent(b, block);
                 }
@@ -307,6 +321,12 @@ public final class SondeHooks {
             U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + self);
             if (outermost) {
                 U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
+            }
+            if (nanos > U.getLong(null, node + NODE_MAX)) {
+                U.putLong(null, node + NODE_MAX, nanos);
+            }
+            if ((flags & FRAME_SAMPLED) != 0) {
+                SondeHooksTree.addSquare(node, self);
             }
         }
         if (depth > 1 && (flags & FRAME_TIMED) != 0) {

@@ -20,8 +20,9 @@ import sun.nio.ch.DirectBuffer;
  */
 public final class SondeHooksControl {
     private static final long ADDRESS = U.objectFieldOffset(Buffer.class, "address");
-    /** The id of calls made to learn what calls cost. */
-    private static final int CALIBRATION = 1;
+
+    /** A switch table for calls made to calibrate, while all else is off. */
+    private static final long[] CALIBRATION_ALONE = {0, (long) CALIBRATION_ID << 32};
 
     private static ByteBuffer mapping;
 
@@ -44,6 +45,8 @@ public final class SondeHooksControl {
         if (U.getLongVolatile(SondeHooksTree.GATE, SondeHooksTree.GATE_AT) != 0) { // initialises it, before any hook does
             throw new IllegalStateException("a thread is in a hook of an earlier arena");
         }
+        SondeHooksArrivals.prepare();
+        SondeHooksMembers.prepare();
         mapping = arena;
         SondeHooks.epoch = epoch; // first, since places are made with it
         SondeHooksPlaces.second = null;
@@ -61,9 +64,15 @@ public final class SondeHooksControl {
         }
     }
 
+    /** Sets whether Sonde is told of members called by reflection and through handles. */
+    public static synchronized void follow(boolean on) {
+        SondeHooks.following = on && SondeHooks.base != 0;
+    }
+
     /** Makes the hooks inert for whoever enters one after the next safepoint. */
     public static synchronized void off() {
         SondeHooks.probes = null;
+        SondeHooks.following = false;
         SondeHooks.base = 0;
     }
 
@@ -157,13 +166,42 @@ public final class SondeHooksControl {
         return b != 0 && U.getIntVolatile(null, b + HEADER_STOP) != 0;
     }
 
-    /** How many nanoseconds so many empty calls take with a probe of these flags. */
-    public static long calibrate(int rounds, int flags) {
-        long start = System.nanoTime();
-        for (int i = 0; i < rounds; i++) {
-            SondeHooks.exit(SondeHooks.begin(CALIBRATION, flags | ON | FLAT));
+    /**
+     * Makes so many calls of a body of so many steps without hooks, and as many with hooks of a setting. The calling
+     * thread must not be muted.
+     *
+     * @param into gets nanoseconds: of those without, of those with, and what the hooks themselves measured
+     * @return whether that was done before the clock passed the deadline, with the hooks on throughout
+     */
+    public static boolean calibrate(int rounds, int setting, int body, int steps, long deadline, long[] into) {
+        long[] table = calibrationTable();
+        int at = SondeHooksCalibration.entry(table);
+        if (at < 0) {
+            return false;
         }
-        return System.nanoTime() - start;
+        table[at] = (long) CALIBRATION_ID << 32 | (setting | ON) & ~DISCOVER & 0xffffffffL;
+        try {
+            return SondeHooksCalibration.run(rounds, body, steps, deadline, into) && SondeHooks.probes == table;
+        } finally {
+            table[at] = (long) CALIBRATION_ID << 32;
+            endCalibration(table);
+        }
+    }
+
+    /** The switch table; where all is off, one for calls made to calibrate alone. */
+    private static synchronized long[] calibrationTable() {
+        long[] table = SondeHooks.probes;
+        if (table == null && SondeHooks.base != 0) {
+            table = CALIBRATION_ALONE;
+            SondeHooks.probes = table;
+        }
+        return table;
+    }
+
+    private static synchronized void endCalibration(long[] table) {
+        if (table == CALIBRATION_ALONE && SondeHooks.probes == table) {
+            SondeHooks.probes = null;
+        }
     }
 
     /** A thread's id as the hooks see it. */

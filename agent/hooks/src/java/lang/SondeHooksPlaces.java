@@ -30,6 +30,8 @@ final class SondeHooksPlaces {
     static final int WORD = 24;
     /** What all tokens of the place have in common: epoch and index. */
     static final int TOKEN = 32;
+    /** Since when the owner is muted, by System.nanoTime, where it had calls under way; else 0. */
+    static final int SINCE = 40;
 
     /** The word: a virtual thread's, or nobody's. */
     static final long VIRTUAL = 1L << 62;
@@ -188,7 +190,10 @@ final class SondeHooksPlaces {
         U.putLong(table, place + WORD, U.getLong(table, place + WORD) & ~CONTEXT | before & CONTEXT);
     }
 
-    /** Changes by how much a thread is muted, which is the calling one or has no call under way. */
+    /**
+     * Changes by how much a thread is muted, which is the calling one or has no call under way. What passes while it
+     * is muted is Sonde's time, not that of the calls it has under way.
+     */
     static void mute(Thread thread, long by) {
         long tid = U.getLong(thread, TID);
         int index = by > 0 ? claim(tid, thread) : find(tid);
@@ -201,7 +206,18 @@ final class SondeHooksPlaces {
         if (by < 0 && (word & MUTED) == 0) {
             return; // muted in an arena that is gone
         }
-        U.putLong(table, place + WORD, word + by);
+        long after = word + by;
+        if (by > 0 && (word & MUTED) == 0) {
+            boolean counts = thread == Thread.currentThread() && !isEmpty(table, place);
+            U.putLong(table, place + SINCE, counts ? System.nanoTime() : 0);
+        }
+        U.putLong(table, place + WORD, after);
+        if (by < 0 && (after & MUTED) == 0) {
+            long since = U.getLong(table, place + SINCE);
+            if (since != 0) {
+                SondeHooksTree.adjust(table, place, System.nanoTime() - since);
+            }
+        }
         giveUpIfEmpty(table, place);
     }
 

@@ -229,12 +229,13 @@ final class SondeHooksTree {
             U.putInt(null, at(b, chunk) + CHUNK_OLDER, older);
             U.putIntRelease(null, block + BLOCK_CHUNK, chunk);
         }
-        int ref = chunk + CHUNK_SIZE / UNIT + used;
+        int ref = chunk + CHUNK_SIZE / UNIT + used * (NODE_SIZE / UNIT);
         long node = at(b, ref);
         U.putInt(null, node + NODE_ID, id);
         U.putInt(null, node + NODE_PARENT, parent);
         U.putInt(null, node + NODE_DEPTH, U.getInt(null, at(b, parent) + NODE_DEPTH) + 1);
         U.putInt(null, node + NODE_SKIP, (probe & SAMPLED) != 0 ? draw(block, probe) : 0);
+        U.putLong(null, node + NODE_BORN, System.nanoTime());
         U.putIntRelease(null, at(b, chunk) + CHUNK_USED, used + 1);
         return ref;
     }
@@ -254,6 +255,49 @@ final class SondeHooksTree {
         U.putLong(null, block + BLOCK_RANDOM, random);
         int span = 2 * (probe >>> PERIOD_SHIFT) - 1;
         return span <= 1 ? 1 : 1 + (int) ((random >>> 33) * span >>> 31);
+    }
+
+    /** Adds what calls that were drawn by lot have beyond others: from the squares the interval of their sum is told. */
+    static void addSquare(long node, long self) {
+        U.putDouble(null, node + NODE_SQUARES, U.getDouble(null, node + NODE_SQUARES) + (double) self * self);
+    }
+
+    /** Records time that Sonde took from the calling thread, in no busy mark yet, where the thread is now. */
+    static void adjust(long[] places, long place, long nanos) {
+        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then) {
+                long block = b + U.getLong(places, place + BLOCK);
+                if ((U.getLong(places, place + WORD) & FRESH) != 0) {
+                    block = settle(b, places, place);
+                }
+                if (block != 0) {
+                    adjust(b, block, nanos);
+                }
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+    }
+
+    private static void adjust(long b, long block, long nanos) {
+        int depth = U.getInt(null, block + BLOCK_DEPTH);
+        if (depth > 0) {
+            long frame = frame(b, block, depth - 1);
+            if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_TIMED) != 0) {
+                U.putLong(null, frame + FRAME_CHILD, U.getLong(null, frame + FRAME_CHILD) + nanos);
+            }
+        }
+        int ref = child(b, block, U.getInt(null, block + BLOCK_CURRENT), ADJUSTMENT_ID, 0);
+        if (ref != 0) {
+            long node = at(b, ref);
+            U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
+            U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
+            U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
+            U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + nanos);
+        }
     }
 
     /** Counts the exception of a call that has no token of its own, by method. */

@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x1;
+    public static final int VERSION = 0x2;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -18,6 +18,7 @@ public final class Layout {
     public static final int ROOT = 0x8;
     public static final int INSIDE = 0x10;
     public static final int FLAT = 0x20;
+    public static final int DISCOVER = 0x40;
     public static final int PERIOD_SHIFT = 0x8;
     public static final int TOKEN_PAYLOAD = 0xffffff;
     public static final int TOKEN_FRAMED = 0x1000000;
@@ -31,6 +32,10 @@ public final class Layout {
     public static final int FRAME_DRAWN = 0x2;
     public static final int FRAME_FLAT = 0x4;
     public static final int FRAME_ROOT = 0x8;
+    public static final int FRAME_SAMPLED = 0x10;
+    public static final int CALIBRATION_ID = 0x1;
+    public static final int ADJUSTMENT_ID = 0x2;
+    public static final int ARRIVALS = 0x100;
     public static final int NEARBY = 0x40;
     public static final int BLOCK_VIRTUAL = 0x1;
     public static final int BLOCK_WRAPPED = 0x2;
@@ -59,6 +64,12 @@ public final class Layout {
     public static final int HEADER_HOOK_PICOS = 784;
     public static final int HEADER_PAUSED_NANOS = 792;
     public static final int HEADER_COMPILE_NANOS = 800;
+    public static final int HEADER_ARRIVALS = 832;
+    public static final int HEADER_WAIT_NANOS = 840;
+    public static final int HEADER_ARRIVALS_ANSWERED = 848;
+    public static final int HEADER_ARRIVALS_NEXT = 896;
+    public static final int HEADER_ARRIVALS_LATE = 904;
+    public static final int HEADER_ARRIVALS_LOST = 912;
 
     /** Bytes of a block. */
     public static final int BLOCK_SIZE = 384;
@@ -84,7 +95,7 @@ public final class Layout {
     public static final int CHUNK_USED = 8;
 
     /** Bytes of a node. */
-    public static final int NODE_SIZE = 64;
+    public static final int NODE_SIZE = 128;
     public static final int NODE_ID = 0;
     public static final int NODE_PARENT = 4;
     public static final int NODE_LAST_CHILD = 8;
@@ -96,6 +107,10 @@ public final class Layout {
     public static final int NODE_THREW = 48;
     public static final int NODE_SKIP = 56;
     public static final int NODE_DEPTH = 60;
+    public static final int NODE_SQUARES = 64;
+    public static final int NODE_MAX = 72;
+    public static final int NODE_BORN = 80;
+    public static final int NODE_MISSED = 88;
 
     /** Bytes of a frame. */
     public static final int FRAME_SIZE = 32;
@@ -104,6 +119,13 @@ public final class Layout {
     public static final int FRAME_START = 8;
     public static final int FRAME_CHILD = 16;
     public static final int FRAME_CONTEXT = 24;
+
+    /** Bytes of a arrival. */
+    public static final int ARRIVAL_SIZE = 512;
+    public static final int ARRIVAL_TICKET = 0;
+    public static final int ARRIVAL_ID = 8;
+    public static final int ARRIVAL_LENGTH = 12;
+    public static final int ARRIVAL_TEXT = 16;
 
     /** Bytes of a spill. */
     public static final int SPILL_SIZE = 64;

@@ -44,10 +44,14 @@ public final class Stub implements Runnable {
         }
     }
 
-    /** Stands by for an invitation. */
-    public static void premain(String unused, Instrumentation instrumentation) {
+    /** Stands by for an invitation, and holds the program back where the argument says so. */
+    public static void premain(String argument, Instrumentation instrumentation) {
         try {
-            start(new Standby(instrumentation), "sonde-standby");
+            Hold hold = Hold.begin(argument); // before anyone is invited who would end it
+            start(new Standby(instrumentation, hold), "sonde-standby");
+            if (hold != null) {
+                hold.await();
+            }
         } catch (Throwable contained) {
             // Thrown on, it would end the program before it began.
         }

@@ -10,6 +10,7 @@ final class Commands {
     private static final int CALIBRATIONS = 9;
     private static final long CALIBRATE_NANOS = 500000000L;
     private static final int MOST_ROUNDS = 1000000;
+    private static final int MOST_BODY = 2;
     /** How often, and how far apart, is tried to put everything back: a program short of memory may get over it. */
     private static final int RESTORE_TRIES = 5;
     private static final long RESTORE_MILLIS = 200;
@@ -87,6 +88,9 @@ final class Commands {
                 break;
             case Kind.CALIBRATE:
                 calibrate(command);
+                break;
+            case Kind.FOLLOW:
+                follow(command);
                 break;
             default:
                 throw new BadFrame("it is of an unknown kind");
@@ -206,6 +210,16 @@ final class Commands {
         done(command);
     }
 
+    private void follow(Received command) throws Exception {
+        int on = command.u8();
+        command.end();
+        if (on > 1) {
+            throw new BadFrame("it says neither yes nor no");
+        }
+        arena.need().follow(on == 1);
+        done(command);
+    }
+
     private Frame restore(Received command) throws BadFrame {
         command.end();
         Restoration restoration = new Restoration(instrumentation, weaving, arena);
@@ -281,18 +295,21 @@ final class Commands {
 
     private void calibrate(Received command) throws Exception {
         int rounds = command.u32();
-        int flags = command.u32();
+        int setting = command.u32();
+        int body = command.u8();
+        int steps = command.u32();
         command.end();
-        if (rounds < 0 || rounds > MOST_ROUNDS) {
-            throw new Refusal("that is more than " + MOST_ROUNDS + " rounds");
+        if (rounds < 0 || rounds > MOST_ROUNDS || steps < 0 || steps > MOST_ROUNDS || body > MOST_BODY) {
+            throw new Refusal("that is more than " + MOST_ROUNDS + " rounds or steps, or a body of an unknown kind");
         }
         Hooks hooks = arena.need();
         Frame nanos = new Frame(Kind.CALIBRATED, command.request);
         int runs = 0;
-        for (long spent = 0; runs < CALIBRATIONS && spent < CALIBRATE_NANOS; runs++) {
-            long once = hooks.calibrate(rounds, flags);
-            nanos.u64(once);
-            spent += once;
+        long deadline = System.nanoTime() + CALIBRATE_NANOS;
+        long[] run = new long[3];
+        while (runs < CALIBRATIONS && hooks.calibrate(rounds, setting, body, steps, deadline, run)) {
+            nanos.u64(run[0]).u64(run[1]).u64(run[2]);
+            runs++;
         }
         send(new Frame(Kind.CALIBRATED, command.request).counted(runs, nanos));
     }

@@ -77,6 +77,10 @@ final class Hooks {
         SondeHooksControl.probes(table);
     }
 
+    void follow(boolean on) {
+        SondeHooksControl.follow(on);
+    }
+
     void off() {
         SondeHooksControl.off();
     }
@@ -113,10 +117,10 @@ final class Hooks {
     }
 
     /** To be called by a thread that is muted once: calls that are not measured would tell nothing. */
-    long calibrate(int rounds, int flags) {
+    boolean calibrate(int rounds, int setting, int body, int steps, long deadline, long[] into) {
         SondeHooksControl.unmute();
         try {
-            return SondeHooksControl.calibrate(rounds, flags);
+            return SondeHooksControl.calibrate(rounds, setting, body, steps, deadline, into);
         } finally {
             SondeHooksControl.mute();
         }

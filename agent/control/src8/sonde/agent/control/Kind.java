@@ -76,6 +76,9 @@ final class Kind {
     /** From the agent: how long the runs took. */
     static final int CALIBRATED = 27;
 
+    /** From Sonde: whether to tell of members called by reflection. */
+    static final int FOLLOW = 28;
+
     /** From the agent: weave this class. */
     static final int TRANSFORM = 40;
 

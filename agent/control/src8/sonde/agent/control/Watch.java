@@ -2,14 +2,16 @@ package sonde.agent.control;
 
 /** Which classes Sonde wants to see while they are loaded. */
 final class Watch {
-    static final Watch NOTHING = new Watch(new String[0], new String[0]);
+    static final Watch NOTHING = new Watch(new String[0], new String[0], new String[0]);
 
     private final String[] prefixes;
     private final String[] suffixes;
+    private final String[] excludes;
 
-    private Watch(String[] prefixes, String[] suffixes) {
+    private Watch(String[] prefixes, String[] suffixes, String[] excludes) {
         this.prefixes = prefixes;
         this.suffixes = suffixes;
+        this.excludes = excludes;
     }
 
     static Watch read(Received command) throws BadFrame {
@@ -20,17 +22,30 @@ final class Watch {
             prefixes[i] = command.string();
             suffixes[i] = command.string();
         }
-        return new Watch(prefixes, suffixes);
+        String[] excludes = new String[command.count(4)];
+        for (int i = 0; i < excludes.length; i++) {
+            excludes[i] = command.string();
+        }
+        return new Watch(prefixes, suffixes, excludes);
     }
 
     /**
-     * An internal name matches where it begins and ends as one of the filters says, without overlap; a $ counts
-     * as a /, since a filter cannot know where nesting begins.
+     * An internal name matches where it begins and ends as one of the filters says, without overlap, and does not
+     * begin as one of the excludes; a $ counts as a /, since a filter cannot know where nesting begins.
      */
     boolean matches(String name) {
         for (int i = 0; i < prefixes.length; i++) {
             int end = name.length() - suffixes[i].length();
             if (end >= prefixes[i].length() && isAt(name, 0, prefixes[i]) && isAt(name, end, suffixes[i])) {
+                return !isExcluded(name);
+            }
+        }
+        return false;
+    }
+
+    private boolean isExcluded(String name) {
+        for (String exclude : excludes) {
+            if (exclude.length() <= name.length() && isAt(name, 0, exclude)) {
                 return true;
             }
         }

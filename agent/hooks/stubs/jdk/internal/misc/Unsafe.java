@@ -21,9 +21,15 @@ public final class Unsafe {
 
     public native boolean compareAndSetInt(Object o, long offset, int expected, int x);
 
+    public native void putByte(Object o, long offset, byte x);
+
     public native long getLong(Object o, long offset);
 
     public native void putLong(Object o, long offset, long x);
+
+    public native double getDouble(Object o, long offset);
+
+    public native void putDouble(Object o, long offset, double x);
 
     public native long getLongOpaque(Object o, long offset);
 
@@ -36,6 +42,14 @@ public final class Unsafe {
     public native boolean compareAndSetLong(Object o, long offset, long expected, long x);
 
     public native long getAndAddLong(Object o, long offset, long delta);
+
+    public native void park(boolean isAbsolute, long time);
+
+    public native void unpark(Object thread);
+
+    public native Object getReference(Object o, long offset);
+
+    public native Object getObject(Object o, long offset);
 
     public native long objectFieldOffset(Class<?> c, String name);
 

@@ -1,0 +1,206 @@
+package java.lang;
+
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooks.at;
+import static java.lang.SondeHooksPlaces.BLOCK;
+import static java.lang.SondeHooksPlaces.BUSY;
+import static java.lang.SondeHooksPlaces.FRESH;
+import static java.lang.SondeHooksPlaces.TOKEN;
+import static java.lang.SondeHooksPlaces.VIRTUAL;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.*;
+
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * Calls that wait, before they are counted or timed, until Sonde has put hooks into what they may call. The one
+ * place in the hooks that waits; how long at most, Sonde says in the arena.
+ *
+ * <p>A waiting thread is not marked as busy except while it looks, so the arena can be retired under it; then it
+ * goes on at once. No method is called that could be woven.
+ */
+final class SondeHooksArrivals {
+    /** What became of an announcement: Sonde answered; it did not, in time; the arena is gone. */
+    static final int ANSWERED = 1;
+    static final int LATE = 2;
+    static final int GONE = 3;
+
+    private static final long PAUSE_NANOS = 100000;
+    /** A park that is shorter did not happen: the thread is interrupted. */
+    private static final long NO_PAUSE_NANOS = 10000;
+    private static final int SPINS = 200;
+    /** Whatever Sonde says, nobody waits longer. */
+    private static final long MOST_NANOS = 60000000000L;
+    private static final byte[] NO_TEXT = {};
+
+    private SondeHooksArrivals() {
+    }
+
+    /** Has the class initialised by the agent, not by a hook. */
+    static void prepare() {
+    }
+
+    /** Announces a call, waits, and begins it by the setting it has then. */
+    @DontInline
+    static long begin(long[] places, long place, int id) {
+        long start = System.nanoTime();
+        int outcome = announce(places, place, id, NO_TEXT, start);
+        if (outcome != GONE) {
+            SondeHooksTree.adjust(places, place, System.nanoTime() - start);
+            int probe = setting(id);
+            if ((probe & ON) != 0) {
+                if (outcome == LATE) {
+                    miss(places, place, id, probe);
+                }
+                return SondeHooks.begin(id, probe & ~DISCOVER);
+            }
+        }
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
+        return 0;
+    }
+
+    /** The setting of a method now, 0 where it has none. */
+    private static int setting(int id) {
+        long[] table = SondeHooks.probes;
+        for (int i = 0; table != null && i < table.length; i++) {
+            long probe = table[id + i & table.length - 1];
+            if (probe == 0) {
+                break;
+            }
+            if ((int) (probe >>> 32) == id) {
+                return (int) probe;
+            }
+        }
+        return 0;
+    }
+
+    /** Notes that a call goes on whose callees may have no hooks yet; with id 0, of the call the thread is in. */
+    static void miss(long[] places, long place, int id, int probe) {
+        int then = epochOf(places, place);
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then && (U.getLong(places, place + WORD) & FRESH) == 0) {
+                long block = b + U.getLong(places, place + BLOCK);
+                int ref = id == 0 ? U.getInt(null, block + BLOCK_CURRENT) : SondeHooksTree.search(b, block, id, probe);
+                if (ref != 0) {
+                    long node = at(b, ref);
+                    U.putLong(null, node + NODE_MISSED, U.getLong(null, node + NODE_MISSED) + 1);
+                }
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+    }
+
+    private static int epochOf(long[] places, long place) {
+        return (int) (U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT);
+    }
+
+    /** Tells Sonde of a call, or with id 0 of a member, and waits for the answer. */
+    static int announce(long[] places, long place, int id, byte[] text, long start) {
+        int then = epochOf(places, place);
+        long ticket = 0;
+        long b;
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then) {
+                ticket = post(b, id, text);
+            } else {
+                b = 0;
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+        return b == 0 ? GONE : ticket == 0 ? LATE : await(places, place, then, ticket, start);
+    }
+
+    /** Writes an arrival; gives its ticket, 0 where it finds no room. */
+    private static long post(long b, int id, byte[] text) {
+        int ref = U.getIntVolatile(null, b + HEADER_ARRIVALS);
+        long before = 0;
+        boolean isTaken = false;
+        while (ref != 0 && text.length <= ARRIVAL_SIZE - ARRIVAL_TEXT && !isTaken) {
+            before = U.getLongVolatile(null, b + HEADER_ARRIVALS_NEXT);
+            if (before - U.getLongVolatile(null, b + HEADER_ARRIVALS_ANSWERED) >= ARRIVALS) {
+                break; // what is not answered is never written over
+            }
+            isTaken = U.compareAndSetLong(null, b + HEADER_ARRIVALS_NEXT, before, before + 1);
+        }
+        if (!isTaken) {
+            U.getAndAddLong(null, b + HEADER_ARRIVALS_LOST, 1);
+            return 0;
+        }
+        long slot = at(b, ref) + (before & ARRIVALS - 1) * ARRIVAL_SIZE;
+        U.putInt(null, slot + ARRIVAL_ID, id);
+        U.putInt(null, slot + ARRIVAL_LENGTH, text.length);
+        for (int i = 0; i < text.length; i++) {
+            U.putByte(null, slot + ARRIVAL_TEXT + i, text[i]);
+        }
+        U.putLongRelease(null, slot + ARRIVAL_TICKET, before + 1);
+        return before + 1;
+    }
+
+    private static int await(long[] places, long place, int then, long ticket, long start) {
+        boolean virtual = (U.getLong(places, place + WORD) & VIRTUAL) != 0;
+        boolean hasParked = false;
+        int outcome = look(places, place, then, ticket, start, true);
+        while (outcome == 0) {
+            long before = System.nanoTime();
+            U.park(false, PAUSE_NANOS);
+            hasParked = true;
+            if (System.nanoTime() - before < NO_PAUSE_NANOS) {
+                pause(virtual);
+            }
+            outcome = look(places, place, then, ticket, start, false);
+        }
+        if (hasParked && !virtual) {
+            // Waiting may have used up a permit that the program counts on; one too many does no harm.
+            U.unpark(Thread.currentThread());
+        }
+        return outcome;
+    }
+
+    /** For a thread that cannot park. A virtual one must not yield: it would run the program's scheduler here. */
+    private static void pause(boolean virtual) {
+        if (!virtual) {
+            Thread.yield();
+            return;
+        }
+        for (int i = 0; i < SPINS; i++) {
+            U.getLongVolatile(SondeHooksTree.GATE, SondeHooksTree.GATE_AT);
+        }
+    }
+
+    /** What became of a ticket, 0 while that is open. */
+    private static int look(long[] places, long place, int then, long ticket, long start, boolean isNew) {
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b == 0 || SondeHooks.epoch != then) {
+                return GONE;
+            }
+            long answered = U.getLongVolatile(null, b + HEADER_ARRIVALS_ANSWERED);
+            if (answered >= ticket) {
+                return ANSWERED;
+            }
+            // Where Sonde is behind, nobody begins to wait: a program is held up once, not at each of its calls.
+            long late = U.getLongVolatile(null, b + HEADER_ARRIVALS_LATE);
+            if (isNew && late > answered) {
+                return LATE;
+            }
+            long patience = U.getLongVolatile(null, b + HEADER_WAIT_NANOS);
+            long waited = System.nanoTime() - start;
+            if (waited < patience && waited < MOST_NANOS) {
+                return 0;
+            }
+            while (late < ticket && !U.compareAndSetLong(null, b + HEADER_ARRIVALS_LATE, late, ticket)) {
+                late = U.getLongVolatile(null, b + HEADER_ARRIVALS_LATE);
+            }
+            return LATE;
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+package java.lang;
+
+import static java.lang.SondeHooks.TID;
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooks.at;
+import static java.lang.SondeHooksPlaces.BLOCK;
+import static java.lang.SondeHooksPlaces.BUSY;
+import static java.lang.SondeHooksPlaces.TOKEN;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.*;
+
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * Methods of a known body, each without hooks and with them, to learn what hooks cost. Those with hooks are what
+ * weaving makes of those without: the template is agent/live. None is inlined into the loop that calls it.
+ */
+final class SondeHooksCalibration {
+    private static final int DEPENDENT = 1;
+    private static final int INDEPENDENT = 2;
+    /** Calls with hooks and without take turns, so that a processor that changes its pace meets both. */
+    private static final int TURNS = 8;
+    /** A turn of more steps than this would keep the clock from being looked at. */
+    private static final int TURN_STEPS = 1000000;
+
+    /** Takes what the bodies give, so that they are not done for nothing. */
+    private static volatile long sink;
+
+    private SondeHooksCalibration() {
+    }
+
+    /** Where the calls' setting is in a switch table, negative where it is not. */
+    static int entry(long[] table) {
+        for (int i = 0; table != null && i < table.length; i++) {
+            int at = CALIBRATION_ID + i & table.length - 1;
+            if (table[at] == 0) {
+                break;
+            }
+            if ((int) (table[at] >>> 32) == CALIBRATION_ID) {
+                return at;
+            }
+        }
+        return -1;
+    }
+
+    /** Is false where the deadline passed, or the calling thread has no room in the arena. */
+    static boolean run(int rounds, int body, int steps, long deadline, long[] into) {
+        SondeHooks.exit(SondeHooks.begin(CALIBRATION_ID, ON | FLAT)); // so that the thread has its place, and its block
+        int index = SondeHooksPlaces.find(U.getLong(Thread.currentThread(), TID));
+        long[] places = SondeHooksPlaces.table(index);
+        if (index < 0 || places == null) {
+            return false;
+        }
+        long place = SondeHooksPlaces.offset(index);
+        long outside = U.getLong(places, place + WORD);
+        U.putLong(places, place + WORD, outside + 1); // hooks that act only inside a context are to act
+        try {
+            return takeTurns(rounds, body, steps, deadline, into, places, place);
+        } finally {
+            SondeHooksPlaces.leaveContext(places, place, outside);
+        }
+    }
+
+    private static boolean takeTurns(int rounds, int body, int steps, long deadline, long[] into, long[] places,
+            long place) {
+        long plain = 0;
+        long hooked = 0;
+        long before = self(places, place);
+        int turn = Math.max(1, Math.min((rounds + TURNS - 1) / TURNS, TURN_STEPS / (steps + 1)));
+        long value = 1;
+        for (int left = rounds; left > 0; left -= turn) {
+            int calls = Math.min(turn, left);
+            long start = System.nanoTime();
+            value = plain(calls, body, steps, value);
+            long middle = System.nanoTime();
+            value = hooked(calls, body, steps, value);
+            long end = System.nanoTime();
+            plain += middle - start;
+            hooked += end - middle;
+            if (end - deadline > 0) {
+                return false;
+            }
+        }
+        sink = value;
+        into[0] = plain;
+        into[1] = hooked;
+        into[2] = self(places, place) - before;
+        return true;
+    }
+
+    /** The self time of all calls made to calibrate, 0 where there is no room for it. */
+    private static long self(long[] places, long place) {
+        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b == 0 || SondeHooks.epoch != then) {
+                return 0;
+            }
+            long block = b + U.getLong(places, place + BLOCK);
+            int ref = SondeHooksTree.child(b, block, U.getInt(null, block + BLOCK_ROOT), CALIBRATION_ID, 0);
+            return ref == 0 ? 0 : U.getLong(null, at(b, ref) + NODE_SELF);
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+    }
+
+    @DontInline
+    private static long plain(int calls, int body, int steps, long value) {
+        if (body == DEPENDENT) {
+            for (int i = 0; i < calls; i++) {
+                value = plainSteps(value, steps);
+            }
+        } else if (body == INDEPENDENT) {
+            for (int i = 1; i <= calls; i++) {
+                value += plainSteps(i, steps);
+            }
+        } else {
+            for (int i = 0; i < calls; i++) {
+                value = plainNothing(value);
+            }
+        }
+        return value;
+    }
+
+    @DontInline
+    private static long hooked(int calls, int body, int steps, long value) {
+        if (body == DEPENDENT) {
+            for (int i = 0; i < calls; i++) {
+                value = hookedSteps(value, steps);
+            }
+        } else if (body == INDEPENDENT) {
+            for (int i = 1; i <= calls; i++) {
+                value += hookedSteps(i, steps);
+            }
+        } else {
+            for (int i = 0; i < calls; i++) {
+                value = hookedNothing(value);
+            }
+        }
+        return value;
+    }
+
+    /** Each step needs the one before, and no compiler can shorten them. */
+    @ForceInline
+    private static long steps(long value, int steps) {
+        for (int i = 0; i < steps; i++) {
+            value ^= value << 13;
+            value ^= value >>> 7;
+            value ^= value << 17;
+        }
+        return value;
+    }
+
+    @DontInline
+    private static long plainNothing(long value) {
+        return value;
+    }
+
+    @DontInline
+    private static long plainSteps(long value, int steps) {
+        return steps(value, steps);
+    }
+
+    @DontInline
+    private static long hookedNothing(long value) {
+        long token = SondeHooks.enter(CALIBRATION_ID);
+        long result;
+        try {
+            result = value;
+        } catch (Throwable t) {
+            try {
+                SondeHooks.fail(token, CALIBRATION_ID);
+            } catch (StackOverflowError full) {
+                // As in the template.
+            }
+            throw t;
+        }
+        try {
+            SondeHooks.exit(token);
+        } catch (StackOverflowError full) {
+            // As in the template.
+        }
+        return result;
+    }
+
+    @DontInline
+    private static long hookedSteps(long value, int steps) {
+        long token = SondeHooks.enter(CALIBRATION_ID);
+        long result;
+        try {
+            result = steps(value, steps);
+        } catch (Throwable t) {
+            try {
+                SondeHooks.fail(token, CALIBRATION_ID);
+            } catch (StackOverflowError full) {
+                // As in the template.
+            }
+            throw t;
+        }
+        try {
+            SondeHooks.exit(token);
+        } catch (StackOverflowError full) {
+            // As in the template.
+        }
+        return result;
+    }
+}

@@ -1,0 +1,235 @@
+package java.lang;
+
+import static java.lang.SondeHooks.TID;
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooksPlaces.CONTEXT;
+import static java.lang.SondeHooksPlaces.LONGS;
+import static java.lang.SondeHooksPlaces.MUTED;
+import static java.lang.SondeHooksPlaces.MUTE_ONE;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.ARRIVAL_SIZE;
+import static sonde.layout.Layout.ARRIVAL_TEXT;
+
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Member;
+import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * Tells Sonde of methods and constructors that a thread inside a context is about to call by reflection or through
+ * a method handle, each once, and has the thread wait as a call that is new does.
+ *
+ * <p>All of it happens muted, so it may call what it likes. Which members were told is kept by number, since
+ * nothing here may hold a class: two members of one number would be taken for one, which for the hundreds that a
+ * program has comes about once in millions of runs.
+ */
+final class SondeHooksMembers {
+    private static final int TOLD_MASK = (1 << 13) - 1;
+    private static final int WINDOW = 8;
+    private static final String OWN_PACKAGE = "java.lang.invoke.";
+    private static final long METHOD_SLOT = offset("java.lang.reflect.Method", "slot");
+    private static final long CONSTRUCTOR_SLOT = offset("java.lang.reflect.Constructor", "slot");
+    private static final String MEMBER_NAME = "java.lang.invoke.MemberName";
+    private static final long TYPE = offset(MEMBER_NAME, "type");
+
+    private static volatile long[] told;
+
+    private SondeHooksMembers() {
+    }
+
+    /** Begins a life of the arena, in which nothing was told. */
+    static void prepare() {
+        told = new long[TOLD_MASK + 1];
+    }
+
+    @DontInline
+    static void follow(Object member) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.find(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return;
+        }
+        long word = U.getLong(places, place + WORD);
+        if ((word & MUTED) != 0 || (word & CONTEXT) == 0) {
+            return;
+        }
+        U.putLong(places, place + WORD, word + MUTE_ONE);
+        try {
+            tell(places, place, member);
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            // What the program is about to do must not fail by it.
+        } finally {
+            U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
+        }
+    }
+
+    private static void tell(long[] places, long place, Object member) {
+        long number = number(member);
+        if (number != 0 && isTold(number)) {
+            return;
+        }
+        long start = System.nanoTime();
+        String text = describe(member);
+        if (text == null) {
+            return;
+        }
+        if (number == 0) {
+            number = number(text);
+            if (isTold(number)) {
+                return;
+            }
+        }
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        int outcome = SondeHooksArrivals.announce(places, place, 0, bytes, start);
+        if (outcome == SondeHooksArrivals.LATE) {
+            SondeHooksArrivals.miss(places, place, 0, 0);
+        }
+        if (outcome == SondeHooksArrivals.ANSWERED || bytes.length > ARRIVAL_SIZE - ARRIVAL_TEXT) {
+            remember(number);
+        }
+        SondeHooksTree.adjust(places, place, System.nanoTime() - start);
+    }
+
+    /** Tells members apart without a look at their names; 0 where that cannot be. */
+    private static long number(Object member) {
+        long slot;
+        if (member instanceof Method && METHOD_SLOT >= 0) {
+            slot = U.getInt(member, METHOD_SLOT);
+        } else if (member instanceof Constructor && CONSTRUCTOR_SLOT >= 0) {
+            slot = U.getInt(member, CONSTRUCTOR_SLOT);
+        } else {
+            return 0;
+        }
+        return (long) System.identityHashCode(((Member) member).getDeclaringClass()) << 32 | slot << 1 | 1;
+    }
+
+    private static long number(String text) {
+        long number = 0xcbf29ce484222325L;
+        for (int i = 0; i < text.length(); i++) {
+            number = (number ^ text.charAt(i)) * 0x100000001b3L;
+        }
+        return number & ~1 | 2; // even, so none of the others
+    }
+
+    private static boolean isTold(long number) {
+        long[] table = told;
+        int at = home(number);
+        for (int i = 0; i < WINDOW; i++) {
+            if (U.getLongOpaque(table, LONGS + 8L * (at + i & TOLD_MASK)) == number) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Where there is no room another is forgotten, and will be told once more. */
+    private static void remember(long number) {
+        long[] table = told;
+        int at = home(number);
+        for (int i = 0; i < WINDOW; i++) {
+            long entry = LONGS + 8L * (at + i & TOLD_MASK);
+            if (U.getLongOpaque(table, entry) == 0 && U.compareAndSetLong(table, entry, 0, number)) {
+                return;
+            }
+        }
+        U.putLongOpaque(table, LONGS + 8L * at, number);
+    }
+
+    private static int home(long number) {
+        return (int) (number * 0x9E3779B97F4A7C15L >>> 40) & TOLD_MASK;
+    }
+
+    /** A member as class.name(descriptor), the class with slashes; null for what can have no hook of its own. */
+    private static String describe(Object member) {
+        if (!(member instanceof Member)) {
+            return null;
+        }
+        Class<?> declaring = ((Member) member).getDeclaringClass();
+        String name = declaring == null ? null : declaring.getName();
+        if (name == null || name.indexOf('/') >= 0 || name.startsWith(OWN_PACKAGE) || declaring.isArray()) {
+            return null; // hidden, or of the machinery itself
+        }
+        String descriptor = descriptor(member);
+        String simple = member instanceof Constructor ? "<init>" : ((Member) member).getName();
+        if (descriptor == null || simple == null) {
+            return null;
+        }
+        return new StringBuilder(name.replace('.', '/')).append('.').append(simple).append(descriptor).toString();
+    }
+
+    private static String descriptor(Object member) {
+        if (member instanceof Method) {
+            return descriptor(((Method) member).getReturnType(), ((Method) member).getParameterTypes());
+        }
+        if (member instanceof Constructor) {
+            return descriptor(void.class, ((Constructor<?>) member).getParameterTypes());
+        }
+        if (TYPE < 0 || !member.getClass().getName().equals(MEMBER_NAME)) {
+            return null;
+        }
+        Object type = reference(member, TYPE);
+        if (type instanceof MethodType) {
+            return ((MethodType) type).toMethodDescriptorString();
+        }
+        if (type instanceof String) {
+            return ((String) type).startsWith("(") ? (String) type : null;
+        }
+        if (type instanceof Object[] && ((Object[]) type).length == 2) {
+            return descriptor((Class<?>) ((Object[]) type)[0], (Class<?>[]) ((Object[]) type)[1]);
+        }
+        return null; // a field's
+    }
+
+    private static String descriptor(Class<?> result, Class<?>[] parameters) {
+        StringBuilder descriptor = new StringBuilder("(");
+        for (Class<?> parameter : parameters) {
+            append(descriptor, parameter);
+        }
+        append(descriptor.append(')'), result);
+        return descriptor.toString();
+    }
+
+    /** The name of an array's class is its descriptor already, but for the dots. */
+    private static void append(StringBuilder descriptor, Class<?> type) {
+        if (type.isArray()) {
+            descriptor.append(type.getName().replace('.', '/'));
+        } else if (!type.isPrimitive()) {
+            descriptor.append('L').append(type.getName().replace('.', '/')).append(';');
+        } else {
+            descriptor.append(primitive(type));
+        }
+    }
+
+    private static char primitive(Class<?> type) {
+        if (type == long.class) {
+            return 'J';
+        }
+        if (type == boolean.class) {
+            return 'Z';
+        }
+        char first = type.getName().charAt(0); // of all others: byte, char, double, float, int, short, void
+        return (char) (first - 'a' + 'A');
+    }
+
+    /** Before 12 it had another name. */
+    private static Object reference(Object from, long offset) {
+        try {
+            return U.getReference(from, offset);
+        } catch (NoSuchMethodError before12) {
+            return U.getObject(from, offset);
+        }
+    }
+
+    /** Negative where this JDK has no such field. */
+    private static long offset(String owner, String field) {
+        try {
+            return U.objectFieldOffset(Class.forName(owner, false, null), field);
+        } catch (ClassNotFoundException | LinkageError | VirtualMachineError none) {
+            return -1;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package sonde.agent;
+
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+
+/** Small files in /tmp, where anybody may have put something else. */
+final class Note {
+    private static final int RANDOM_BYTES = 16;
+    private static final int MOST_BYTES = 8192;
+
+    private Note() {
+    }
+
+    /** The process's number as it sees itself. */
+    static String pid() throws IOException {
+        return new File("/proc/self").getCanonicalFile().getName();
+    }
+
+    static String random() throws IOException {
+        StringBuilder hex = new StringBuilder();
+        InputStream source = new FileInputStream("/dev/urandom");
+        try {
+            for (int i = 0; i < RANDOM_BYTES; i++) {
+                int b = source.read();
+                hex.append(Character.forDigit(b >> 4 & 15, 16)).append(Character.forDigit(b & 15, 16));
+            }
+        } finally {
+            source.close();
+        }
+        return hex.toString();
+    }
+
+    /**
+     * Writes a secret where nobody expects it, gives it its name only then, and believes in it only if it is
+     * there after: where others may rename what lies in the directory, another file could have come between.
+     */
+    static void publish(File file, String secret) throws IOException {
+        File fresh = new File(file.getPath() + "-" + random());
+        if (!fresh.createNewFile()) {
+            throw new IOException();
+        }
+        boolean named = false;
+        try {
+            narrow(fresh);
+            write(fresh, secret + "\n");
+            named = fresh.renameTo(file);
+        } finally {
+            if (!named) {
+                fresh.delete();
+            }
+        }
+        if (!named) {
+            throw new IOException();
+        }
+        file.deleteOnExit();
+        boolean ours = false;
+        try {
+            // Changes nothing, and only its owner can.
+            ours = file.setReadable(true, true) && same(read(file), secret + "\n");
+        } finally {
+            if (!ours) {
+                file.delete();
+            }
+        }
+        if (!ours) {
+            throw new IOException();
+        }
+    }
+
+    /** Has nobody but this user read and write a file. */
+    private static void narrow(File file) throws IOException {
+        boolean narrowed = file.setReadable(false, false) & file.setWritable(false, false)
+                & file.setReadable(true, true) & file.setWritable(true, true);
+        if (!narrowed) {
+            throw new IOException();
+        }
+    }
+
+    private static void write(File file, String text) throws IOException {
+        OutputStream out = new FileOutputStream(file);
+        try {
+            out.write(text.getBytes("US-ASCII"));
+        } finally {
+            out.close();
+        }
+    }
+
+    /** Anybody can put something in /tmp: only a file, and only so much of it, is read. */
+    static String read(File file) throws IOException {
+        if (!file.isFile()) {
+            throw new IOException();
+        }
+        byte[] content = new byte[MOST_BYTES];
+        int length = 0;
+        InputStream in = new FileInputStream(file);
+        try {
+            int n;
+            while (length < content.length && (n = in.read(content, length, content.length - length)) > 0) {
+                length += n;
+            }
+        } finally {
+            in.close();
+        }
+        return new String(content, 0, length, "UTF-8");
+    }
+
+    /** Compares in a time that tells nothing about where two texts differ. */
+    static boolean same(String a, String b) {
+        int difference = a.length() ^ b.length();
+        for (int i = 0; i < a.length() && i < b.length(); i++) {
+            difference |= a.charAt(i) ^ b.charAt(i);
+        }
+        return difference == 0;
+    }
+}
