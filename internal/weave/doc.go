@@ -21,4 +21,9 @@
 //
 // In a constructor the prolog runs first, and the blocks begin behind the call of
 // super(...) or this(...): nothing may enclose an object that is not one yet.
+//
+// A template can also be woven around single calls inside a method, of native methods
+// say, which have no code of their own (Weaver.Sites). It then stands where the call
+// stood, inside all blocks that enclose the call, and whatever lies on the stack is
+// put aside while its epilog runs. Calls are wrapped first, templates go around.
 package weave

@@ -10,7 +10,7 @@ type TemplateError struct {
 
 func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %s", e.Template, e.Detail) }
 
-// Reason is why a method was left alone. Reasons are few, so that they can be
+// Reason is why a method, or a call in one, was left alone. Reasons are few, so that they can be
 // counted; Detail says more of the one case.
 type Reason struct {
 	Kind   ReasonKind
@@ -20,7 +20,7 @@ type Reason struct {
 // ReasonKind is a kind of reason.
 type ReasonKind string
 
-// The reasons for which a method is left alone.
+// The reasons for which a method, or a call in one, is left alone.
 const (
 	TooLarge        ReasonKind = "the woven method would be too large"
 	PoolFull        ReasonKind = "the class's constant pool would overflow"
@@ -29,6 +29,9 @@ const (
 	OddConstructor  ReasonKind = "the constructor initialises its object in more than one place"
 	EmptyFinalizer  ReasonKind = "an empty finalizer: with code in it, the JVM would finalize every object of the class"
 	RootConstructor ReasonKind = "the constructor of java.lang.Object: the JVM registers finalizers at its return, and its compiler fails on exception blocks there"
+	BeforeSuper     ReasonKind = "the call comes before super(...), where nothing may enclose it"
+	Unreachable     ReasonKind = "the call is never reached"
+	OddStack        ReasonKind = "the call has something under its arguments that cannot be put aside"
 	Malformed       ReasonKind = "the method's code is malformed"
 )
 

@@ -35,6 +35,8 @@ type MethodResult struct {
 	Woven            bool
 	Reason           error // why it was left alone
 	Offsets          code.OffsetMap
+	Sites            int        // how many calls in it were wrapped
+	Left             []LeftSite // calls in it that were chosen and left alone
 }
 
 // Weaver weaves classes, one after the other, in memory it keeps.
@@ -42,6 +44,13 @@ type Weaver struct {
 	// Identify gives methods their ids where MethodID will not do, because two of a
 	// set share one. It may keep no string it is given.
 	Identify func(class, name, descriptor string) int32
+
+	// Sites chooses calls in the methods of a class, around which SiteTemplate is
+	// woven with the id it gives, whether or not the method itself is chosen. It is
+	// asked for every call but those of constructors, and may keep no string it is
+	// given. Where one of the two is nil none is wrapped.
+	Sites        func(caller MethodInfo, call Call) (id int32, wrap bool)
+	SiteTemplate *SiteTemplate
 
 	class     classfile.Class
 	className string
@@ -56,6 +65,7 @@ type Weaver struct {
 	inits    []int8  // whether a pool entry is a constructor reference
 	imported []importedTemplate
 	nodes    []*code.Node
+	sites    []site
 	kept     []keptArg
 	gaps     []gap
 	bodies   []byte
@@ -118,13 +128,16 @@ func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (R
 			return Result{}, fmt.Errorf("method %d: %w", i, err)
 		}
 		a := w.class.Find(m.Attributes, classfile.KindCode)
-		templates := pick(MethodInfo{w.className, view(name), view(desc), m.Access, a != nil})
-		if len(templates) == 0 || a == nil {
+		info := MethodInfo{w.className, view(name), view(desc), m.Access, a != nil}
+		templates := pick(info)
+		if len(templates) == 0 && !w.wraps() || a == nil {
 			continue
 		}
-		r := MethodResult{Name: view(name), Descriptor: view(desc)}
-		r.Offsets, r.Reason = w.method(m, a, name, desc, templates)
-		r.Woven = r.Reason == nil
+		j := job{member: m, code: a, name: name, desc: desc, templates: templates}
+		r, chosen := w.method(&j, info)
+		if !chosen {
+			continue
+		}
 		woven = woven || r.Woven
 		res.Methods = append(res.Methods, r)
 	}
@@ -167,45 +180,9 @@ func (w *Weaver) read(class []byte) error {
 func abandon(res *Result, reason *Reason) {
 	for i := range res.Methods {
 		if r := &res.Methods[i]; r.Woven {
-			r.Woven, r.Reason, r.Offsets = false, reason, nil
+			r.Woven, r.Reason, r.Offsets, r.Sites = false, reason, nil, 0
 		}
 	}
-}
-
-// method weaves templates around one method, from the innermost out.
-func (w *Weaver) method(m *classfile.Member, a *classfile.Attribute, name, desc []byte, templates []*Template) (code.OffsetMap, error) {
-	body, err := w.lifter.LiftCode(&w.class, a.Data)
-	if err != nil {
-		return nil, &Reason{Malformed, err.Error()}
-	}
-	g := &w.target
-	if err := g.reset(w, m, body, name, desc); err != nil {
-		return nil, &Reason{Malformed, err.Error()}
-	}
-	w.failed = nil
-	err = g.prepare()
-	for i := len(templates) - 1; i >= 0 && err == nil; i-- {
-		err = g.around(templates[i])
-	}
-	if err == nil {
-		err = w.failed
-	}
-	if full := w.class.Pool.Err(); full != nil {
-		err = full // whatever else went wrong comes of it
-	}
-	if err != nil {
-		return nil, asReason(err)
-	}
-	body.FrameBehind, w.branches = w.behind, nil
-	start := len(w.bodies)
-	if w.bodies, err = body.Append(w.bodies); err != nil {
-		w.bodies = w.bodies[:start]
-		return nil, asReason(err)
-	}
-	a.Data = w.bodies[start:len(w.bodies):len(w.bodies)]
-	from := len(w.shifts)
-	w.shifts = append(w.shifts, body.Offsets()...)
-	return w.shifts[from:], nil // moved to their place when all are there
 }
 
 // settleOffsets gives the methods their maps, which lie one behind the other in
