@@ -75,3 +75,7 @@ func (b *Bug) In(v Version) bool {
 	// Releases between the updates that were repaired were left alone.
 	return v.Feature < b.FixedIn[len(b.FixedIn)-1].Feature
 }
+
+// KeepsAll reports whether a class that a JDK redefines with what it shows itself
+// is as it was before. Where it is not, the class's own file must be put in.
+func KeepsAll(v Version) bool { return !parameterNames.In(v) }

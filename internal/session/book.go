@@ -45,6 +45,7 @@ type book struct {
 	lock       sync.Mutex
 	installing int // how many calls of Instrument are under way
 	wanted     []Wanted
+	follower   *Follower
 	ids        map[string]uint32 // by class.name(descriptor)
 	names      map[uint32]string
 	methods    map[uint32]Method // woven
@@ -55,6 +56,7 @@ type book struct {
 	files      map[uint32][]byte // class files by handle, for the batch at hand
 	classes    map[string]int    // woven classes, by name: how often, and not withdrawn
 	handles    map[uint32]string // names of the classes of the batch at hand
+	captured   map[uint32][]byte // classes that are redefined only to see them
 	bad        map[uint32]bool   // handles not to be woven any more
 }
 
@@ -113,7 +115,7 @@ func (b *book) take(chosen *selection) []uint32 {
 // note keeps what became of a class that was woven. It reports whether a method
 // of it is not switched on yet: also one that another thread, which loads a class
 // of the same name, is about to switch on.
-func (b *book) note(class string, results []weave.MethodResult) (isOff bool) {
+func (b *book) note(class string, results []weave.MethodResult, chosen *choices) (isOff bool) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	b.classes[class]++
@@ -123,6 +125,13 @@ func (b *book) note(class string, results []weave.MethodResult) (isOff bool) {
 			b.left[LeftAlone{class, r.Name + r.Descriptor, r.Reason.Error()}] = true
 			continue
 		}
+		for _, site := range r.Left {
+			b.left[LeftAlone{class, r.Name + r.Descriptor, "its call of " + site.Call.Owner + "." + site.Call.Name + ": " + site.Reason.Error()}] = true
+		}
+		setting, is := b.setting(class, r, chosen)
+		if !is {
+			continue // it only tells what it is about to call
+		}
 		id := b.ids[full]
 		isOff = isOff || !b.switched[id]
 		if _, known := b.methods[id]; known {
@@ -131,11 +140,20 @@ func (b *book) note(class string, results []weave.MethodResult) (isOff bool) {
 		m := Method{id, class, strings.Clone(r.Name), strings.Clone(r.Descriptor)}
 		b.methods[id] = m
 		b.fresh = append(b.fresh, arena.Method{ID: id, Name: m.String()})
-		if w, wanted := wishes(b.wanted).find(m.Class, m.Name, m.Descriptor); wanted {
-			b.probes[id] = arena.Probe{ID: id, Flags: w.Flags | arena.On, Period: w.Period}
-		}
+		setting.ID = id
+		b.probes[id] = setting
 	}
 	return isOff
+}
+
+// setting is what the hook of a method is to do, but for its id; false where none
+// was asked for.
+func (b *book) setting(class string, r weave.MethodResult, chosen *choices) (arena.Probe, bool) {
+	if w, is := wishes(b.wanted).find(class, r.Name, r.Descriptor); is {
+		return arena.Probe{Flags: w.Flags | arena.On, Period: w.Period}, true
+	}
+	h, is := chosen.find(class, r.Name+r.Descriptor)
+	return arena.Probe{Flags: h.Flags, Period: h.Period}, is
 }
 
 // withdraw takes a note back: the class has no hooks after all. Its methods count

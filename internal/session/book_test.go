@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -59,8 +60,13 @@ func TestIDsAreTheSameInEverySession(t *testing.T) {
 	}
 }
 
-// results are those of a class with one method that is woven.
+// results are those of a class with one method that is wanted and woven.
 func results(b *book, class string) []weave.MethodResult {
+	all, err := probe.ParseSet("**")
+	if err != nil {
+		panic(err)
+	}
+	b.wanted = []Wanted{{Methods: all}}
 	b.identify(class, "m", "()V")
 	return []weave.MethodResult{{Name: "m", Descriptor: "()V", Woven: true}}
 }
@@ -72,12 +78,12 @@ func TestAMethodIsOffUntilItsTableIsSent(t *testing.T) {
 	b.init()
 	woven := results(&b, "a/B")
 	for range 2 {
-		if !b.note("a/B", woven) {
+		if !b.note("a/B", woven, nil) {
 			t.Error("a method is on that is in no table")
 		}
 	}
 	b.switched = map[uint32]bool{b.ids["a/B.m()V"]: true}
-	if b.note("a/B", woven) {
+	if b.note("a/B", woven, nil) {
 		t.Error("a method is off that is in the table")
 	}
 }
@@ -87,7 +93,7 @@ func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 	b := &s.book
 	b.init()
 	for _, class := range []string{"a/B", "a/B", "c/D"} {
-		b.note(class, results(b, class))
+		b.note(class, results(b, class), nil)
 	}
 	s.remark("a/B was left alone: its class loader does not see the hooks")
 	for copies := 2; copies >= 0; copies-- {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/control"
 )
 
 // A HookCost is what a pair of hooks, at a method's entry and exit, takes of a
@@ -32,14 +33,15 @@ var errNoRun = errors.New("the agent made no run to calibrate by")
 // HookCost measures what hooks with these settings cost the target now. It takes
 // some ten milliseconds of one of its processors.
 func (s *Session) HookCost(ctx context.Context, flags arena.Flags, period uint32) (HookCost, error) {
-	setting := arena.Probe{Flags: flags, Period: period}.Setting()
+	asked := control.Calibration{Setting: arena.Probe{Flags: flags, Period: period}.Setting(), Rounds: warmUpRounds}
 	// What runs for the first time is interpreted, then compiled.
-	if _, err := s.peer.Calibrate(ctx, warmUpRounds, setting); err != nil {
+	if _, err := s.peer.Calibrate(ctx, asked); err != nil {
 		return HookCost{}, s.explain(err)
 	}
+	asked.Rounds = calibrationRounds
 	var best HookCost // the calmest of a few measurements
 	for range calibrations {
-		runs, err := s.peer.Calibrate(ctx, calibrationRounds, setting)
+		runs, err := s.peer.Calibrate(ctx, asked)
 		if err != nil {
 			return HookCost{}, s.explain(err)
 		}
@@ -54,8 +56,13 @@ func (s *Session) HookCost(ctx context.Context, flags arena.Flags, period uint32
 	return best, nil
 }
 
-func hookCost(runs []uint64) HookCost {
-	runs = slices.Sorted(slices.Values(runs))
+// hookCost is what calls of an empty method take more with hooks than without.
+func hookCost(measured []control.Run) HookCost {
+	runs := make([]uint64, len(measured))
+	for i, run := range measured {
+		runs[i] = run.Hooked - min(run.Plain, run.Hooked)
+	}
+	slices.Sort(runs)
 	middle := len(runs) / 2
 	median := float64(runs[middle])
 	if len(runs)%2 == 0 {

@@ -75,7 +75,8 @@ func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation,
 func (s *Session) installAll(ctx context.Context, wanted Wanted) (*Installation, error) {
 	// First those that load from now on, then those that are loaded: none is
 	// missed in between, and one that is met twice is woven once.
-	if err := s.peer.Watch(ctx, s.filters()); err != nil {
+	filters, excludes := s.filters()
+	if err := s.peer.Watch(ctx, filters, excludes); err != nil {
 		return nil, s.explain(err)
 	}
 	classes, err := s.peer.List(ctx)
@@ -104,18 +105,20 @@ func (s *Session) installAll(ctx context.Context, wanted Wanted) (*Installation,
 }
 
 // filters are what tells the agent which classes to hand over as they load: all
-// that a pattern may name, and some more.
-func (s *Session) filters() []control.Filter {
+// that a pattern may name, and some more; or all but what the follower excludes.
+func (s *Session) filters() (filters []control.Filter, excludes []string) {
 	s.book.lock.Lock()
 	defer s.book.lock.Unlock()
-	var filters []control.Filter
+	if s.book.follower != nil {
+		return []control.Filter{{}}, s.book.follower.Excludes
+	}
 	for _, w := range s.book.wanted {
 		for _, pattern := range w.Methods.Includes() {
 			prefix, suffix := pattern.ClassBounds()
 			filters = append(filters, control.Filter{Prefix: prefix, Suffix: suffix})
 		}
 	}
-	return filters
+	return filters, nil
 }
 
 // install has a batch retransformed. Where the JVM refuses it, it is halved

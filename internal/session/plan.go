@@ -91,12 +91,22 @@ func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
 
 // picker tells a weaver which methods get the template.
 func (s *Session) picker(wanted wishes) func(weave.MethodInfo) []*weave.Template {
-	templates := []*weave.Template{s.template}
+	templates := []*weave.Template{s.templates.live}
 	return func(m weave.MethodInfo) []*weave.Template {
 		if !m.HasCode {
 			return nil
 		}
-		if _, is := wanted.find(m.Class, m.Name, m.Descriptor); is {
+		_, is := wanted.find(m.Class, m.Name, m.Descriptor)
+		if !is {
+			_, is = s.choices.find(m.Class, m.Name+m.Descriptor)
+		}
+		if telling := s.reflection(m); telling != nil {
+			if is {
+				return []*weave.Template{s.templates.live, telling}
+			}
+			return []*weave.Template{telling}
+		}
+		if is {
 			return templates
 		}
 		return nil

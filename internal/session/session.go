@@ -29,20 +29,25 @@ type Settings struct {
 
 // A Session is the hold that one Sonde has on one JVM.
 type Session struct {
-	settings Settings
-	jvm      *jvmproc.JVM
-	jdk      origin.Version
-	foothold *foothold.Foothold
-	file     *foothold.Arena
-	arena    *arena.Arena
-	peer     *control.Peer
-	meter    *toll.Meter
-	template *weave.Template
-	weavers  sync.Pool
-	keeper   *keeper
-	clock    int64 // what the target's clock is ahead of ours
+	settings  Settings
+	jvm       *jvmproc.JVM
+	jdk       origin.Version
+	foothold  *foothold.Foothold
+	file      *foothold.Arena
+	arena     *arena.Arena
+	peer      *control.Peer
+	meter     *toll.Meter
+	templates struct {
+		live, reflect, handle *weave.Template
+		site                  *weave.SiteTemplate
+	}
+	weavers sync.Pool
+	keeper  *keeper
+	clock   int64 // what the target's clock is ahead of ours
 
-	book     book       // what was asked for, and what became of it
+	choices  choices    // what was asked for by name
+	store    store      // class files of loaded classes
+	book     book       // what was asked for by pattern, and what became of it all
 	switches sync.Mutex // held while a switch table is made and sent
 }
 
@@ -67,8 +72,7 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 			begun.abandon()
 		}
 	}()
-	class, method := agent.LiveTemplate()
-	if s.template, err = weave.CompileTemplate(class, method); err != nil {
+	if err := s.compileTemplates(); err != nil {
 		return nil, err
 	}
 	s.weavers.New = func() any { return s.newWeaver() }
@@ -83,6 +87,24 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 	}
 	s.meter = toll.Watch(jvm)
 	return s, nil
+}
+
+func (s *Session) compileTemplates() (err error) {
+	for _, t := range []struct {
+		to     **weave.Template
+		source func() ([]byte, string)
+	}{
+		{&s.templates.live, agent.LiveTemplate},
+		{&s.templates.reflect, agent.ReflectTemplate},
+		{&s.templates.handle, agent.HandleTemplate},
+	} {
+		class, method := t.source()
+		if *t.to, err = weave.CompileTemplate(class, method); err != nil {
+			return err
+		}
+	}
+	s.templates.site, err = weave.CompileSiteTemplate(agent.LiveTemplate())
+	return err
 }
 
 // firstRoom is what an arena has before anyone asked for more.

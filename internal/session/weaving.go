@@ -13,6 +13,7 @@ import (
 func (s *Session) newWeaver() *weave.Weaver {
 	w := weave.NewWeaver()
 	w.Identify = s.book.identify
+	w.Sites, w.SiteTemplate = s.siteOf, s.templates.site
 	return w
 }
 
@@ -21,11 +22,15 @@ func (s *Session) newWeaver() *weave.Weaver {
 // program that load a class; and again for a class that is woven already, when
 // another agent has it retransformed.
 func (s *Session) weave(ctx context.Context, class control.Transform) (control.Woven, error) {
+	if s.book.isCaptured(class) {
+		return control.Woven{}, nil
+	}
+	s.ask(class)
 	if !s.mayWeave(class) {
 		return control.Woven{}, nil
 	}
 	choice, err := origin.Choose(origin.Input{
-		JDK: s.jdk, File: s.fileOf(class.Handle), Given: class.Bytes, Loading: class.Handle == 0,
+		JDK: s.jdk, File: s.fileOf(class), Given: class.Bytes, Loading: class.Handle == 0,
 	})
 	var damage *origin.Damage
 	if errors.As(err, &damage) && s.settings.Force {
@@ -41,8 +46,8 @@ func (s *Session) weave(ctx context.Context, class control.Transform) (control.W
 		return control.Woven{}, nil
 	}
 	if isOff && class.Handle == 0 && !s.book.isInstalling() {
-		// Its first call must find the switch on. While batches go in, all is
-		// switched on together behind the last.
+		// Its first call must find the switch on. While batches for a pattern go in,
+		// all is switched on together behind the last.
 		if err := s.switchOn(ctx); err != nil {
 			if ctx.Err() == nil { // else the agent says that no answer came
 				s.book.withdraw(class.Name, firstLine(err.Error()))
@@ -57,7 +62,7 @@ func (s *Session) mayWeave(class control.Transform) bool {
 	s.book.lock.Lock()
 	bad := class.Handle != 0 && s.book.bad[class.Handle]
 	s.book.lock.Unlock()
-	if bad || !s.book.wantClass(class.Name) {
+	if bad || !s.book.wantClass(class.Name) && !s.choices.has(class.Name) {
 		return false
 	}
 	if reason := exemption(class.Name); reason != "" {
@@ -78,15 +83,18 @@ func (s *Session) weaveBytes(name string, class []byte) (woven []byte, isOff boo
 	if err != nil || len(result.Methods) == 0 {
 		return nil, false, err
 	}
-	return result.Bytes, s.book.note(name, result.Methods), nil
+	return result.Bytes, s.book.note(name, result.Methods, &s.choices), nil
 }
 
-// fileOf is the class file of a class of the batch at hand, nil where there is
-// none.
-func (s *Session) fileOf(handle uint32) []byte {
+// fileOf is the class file of a class, nil where none is known.
+func (s *Session) fileOf(class control.Transform) []byte {
 	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
-	return s.book.files[handle]
+	file := s.book.files[class.Handle]
+	s.book.lock.Unlock()
+	if file == nil && class.Handle != 0 {
+		file = s.store.fileOf(class.Name, class.Handle)
+	}
+	return file
 }
 
 func firstLine(text string) string {

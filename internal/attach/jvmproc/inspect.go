@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -92,6 +93,7 @@ func (h Host) fill(j *JVM, p process, maps mapped) {
 	o := collect(h.sources(p))
 	j.Main = o.main
 	if library := maps.libjvm; library != "" {
+		j.Image = h.path(j.PID, path.Join("root", path.Dir(library), "..", "modules"))
 		r := readRelease(func(name string) ([]byte, error) { return h.readInside(j.PID, name) }, library)
 		j.Version, j.Vendor = r.version, r.vendor
 		maps.openJ9 = maps.openJ9 || strings.EqualFold(r.variant, "openj9")

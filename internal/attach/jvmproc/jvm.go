@@ -35,6 +35,7 @@ type JVM struct {
 	ReducedSignal bool    // it leaves SIGQUIT to the program (-Xrs)
 	Stopped       bool    // by a signal or a debugger
 	Inside        Presence
+	Image         string   // path here of the JDK's lib/modules, if it has one; "" where not known
 	Arenas        []string // mapped, by the paths /proc gives; the files may be gone
 
 	startTicks uint64 // with PID, unique until the next boot

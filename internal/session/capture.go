@@ -1,0 +1,56 @@
+package session
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/origin"
+)
+
+// mostCaptured bounds how many classes are redefined for no other end than to see
+// them.
+const mostCaptured = 500
+
+// capture gets the class files of classes that no loader has, because the program
+// has made them: the JVM is asked to redefine them, and what it shows is kept. It
+// is not asked where it would lose a part of the class by that.
+func (s *Session) capture(ctx context.Context, classes []*candidate) error {
+	var handles []uint32
+	for _, c := range classes {
+		if c.file == nil && c.reason == "" {
+			handles = append(handles, c.handle)
+		}
+	}
+	if len(handles) == 0 || len(handles) > mostCaptured || !origin.KeepsAll(s.jdk) {
+		return nil
+	}
+	s.book.lock.Lock()
+	s.book.captured = make(map[uint32][]byte, len(handles))
+	for _, handle := range handles {
+		s.book.captured[handle] = nil
+	}
+	s.book.lock.Unlock()
+	var installation Installation
+	err := s.install(ctx, handles, &installation)
+	s.book.lock.Lock()
+	defer s.book.lock.Unlock()
+	for _, c := range classes {
+		if file := s.book.captured[c.handle]; file != nil {
+			c.file = file
+		}
+	}
+	s.book.captured = nil
+	return err
+}
+
+// isCaptured keeps a class that was asked for to be seen.
+func (b *book) isCaptured(class control.Transform) bool {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	if _, is := b.captured[class.Handle]; !is {
+		return false
+	}
+	b.captured[class.Handle] = slices.Clone(class.Bytes)
+	return true
+}

@@ -1,0 +1,135 @@
+package session
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+// choices are the methods that were asked for by name, and the calls of native
+// ones.
+type choices struct {
+	lock       sync.Mutex
+	hooks      map[string]map[string]Hook   // by class, then by name and descriptor
+	sites      map[string]map[string]uint32 // by caller, then by what is called: the id of the native method
+	reflection bool
+}
+
+// add notes a request. It gives the classes that have to be woven, or woven again,
+// for it; of methods that have hooks the switch is set.
+func (c *choices) add(b *book, request Request) []string {
+	stale := make(map[string]bool)
+	for _, h := range request.Hooks {
+		if c.addHook(h) && !b.set(h) {
+			stale[h.Class] = true
+		}
+	}
+	for _, site := range request.Sites {
+		if c.addSite(b, site) {
+			stale[site.Class] = true
+		}
+	}
+	c.lock.Lock()
+	if request.Reflection && !c.reflection {
+		c.reflection = true
+		for class := range reflective {
+			stale[class] = true
+		}
+	}
+	c.lock.Unlock()
+	return slices.Sorted(maps.Keys(stale))
+}
+
+// addHook reports whether that says anything new.
+func (c *choices) addHook(h Hook) bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.hooks == nil {
+		c.hooks = make(map[string]map[string]Hook)
+	}
+	methods := c.hooks[h.Class]
+	if methods == nil {
+		methods = make(map[string]Hook)
+		c.hooks[h.Class] = methods
+	}
+	before, known := methods[h.member()]
+	methods[h.member()] = h
+	return !known || before != h
+}
+
+// addSite reports whether the site is new.
+func (c *choices) addSite(b *book, site Site) bool {
+	id := b.addNative(site.Native)
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.sites == nil {
+		c.sites = make(map[string]map[string]uint32)
+	}
+	calls := c.sites[site.caller()]
+	if calls == nil {
+		calls = make(map[string]uint32)
+		c.sites[site.caller()] = calls
+	}
+	_, known := calls[site.called()]
+	calls[site.called()] = id
+	return !known
+}
+
+func (c *choices) find(class, member string) (Hook, bool) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	h, is := c.hooks[class][member]
+	return h, is
+}
+
+// site gives the id of a native method whose calls are chosen in a method.
+func (c *choices) site(caller, called string) (id uint32, is bool) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	id, is = c.sites[caller][called]
+	return id, is
+}
+
+// has reports whether a class holds anything that was chosen by name. A class
+// without a chosen method has no chosen call either.
+func (c *choices) has(class string) bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	_, reflects := reflective[class]
+	return len(c.hooks[class]) > 0 || reflects && c.reflection
+}
+
+// set sets the switch of a method that has a hook; false where it has none.
+func (b *book) set(h Hook) bool {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	id, known := b.ids[h.full()]
+	if _, woven := b.methods[id]; !known || !woven {
+		return false
+	}
+	b.probes[id] = arena.Probe{ID: id, Flags: h.Flags, Period: h.Period}
+	return true
+}
+
+// addNative notes a native method, whose hooks stand at its calls.
+func (b *book) addNative(h Hook) uint32 {
+	id := uint32(b.identify(h.Class, h.Name, h.Descriptor))
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	if _, known := b.methods[id]; !known {
+		m := Method{ID: id, Class: h.Class, Name: h.Name, Descriptor: h.Descriptor}
+		b.methods[id] = m
+		b.fresh = append(b.fresh, arena.Method{ID: id, Name: m.String()})
+	}
+	b.probes[id] = arena.Probe{ID: id, Flags: h.Flags, Period: h.Period}
+	return id
+}
+
+// siteOf tells a weaver which calls of native methods get hooks.
+func (s *Session) siteOf(caller weave.MethodInfo, call weave.Call) (int32, bool) {
+	id, is := s.choices.site(caller.Class+"."+caller.Name+caller.Descriptor, call.Owner+"."+call.Name+call.Descriptor)
+	return int32(id), is
+}

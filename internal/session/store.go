@@ -1,0 +1,170 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sonde-jvm/sonde/internal/control"
+)
+
+// A store keeps class files of loaded classes, so that hooks can be put into them
+// without asking a class loader: a thread that waits for hooks may hold its lock.
+type store struct {
+	lock    sync.Mutex
+	classes map[string][]candidate // by name: several loaders may have one
+	arrived map[string][][]byte    // files of classes that loaded since, and have no handle yet
+}
+
+// A LoadedClass is one that the JVM has loaded.
+type LoadedClass struct {
+	Name   string // internal
+	File   []byte // its class file; nil where its loader finds none
+	Reason string // why no hook can be put into it; "" where one can
+}
+
+// Prefetch gets the class files of the loaded classes that are wanted, and keeps
+// them for Hook. What it has got before it does not ask for again.
+func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool) ([]LoadedClass, error) {
+	classes, err := s.peer.List(ctx)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	var loaded []LoadedClass
+	var candidates []candidate
+	sample := make(map[uint32]uint32) // a class of each loader
+	for _, class := range classes {
+		c := candidate{handle: class.Handle, loader: class.Loader, name: internalName(class)}
+		if !wanted(c.name) || s.store.has(c) {
+			continue
+		}
+		if class.Flags&control.Modifiable == 0 {
+			c.reason = "the JVM does not let it be changed"
+		} else {
+			c.reason = exemption(c.name)
+		}
+		candidates = append(candidates, c)
+		sample[c.loader] = c.handle
+	}
+	blind, err := s.blindLoaders(ctx, sample)
+	if err != nil {
+		return nil, err
+	}
+	byHandle := make(map[uint32]*candidate, len(candidates))
+	handles := make([]uint32, len(candidates))
+	for i := range candidates {
+		c := &candidates[i]
+		if c.reason == "" && blind[c.loader] != "" {
+			c.reason = "its class loader does not see the hooks: " + blind[c.loader]
+		}
+		byHandle[c.handle], handles[i] = c, c.handle
+	}
+	err = s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, reason string) {
+		byHandle[handle].file = slices.Clone(file)
+	})
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	var all []*candidate
+	for i := range candidates {
+		all = append(all, &candidates[i])
+	}
+	if err := s.capture(ctx, all); err != nil {
+		return nil, err
+	}
+	for _, c := range candidates {
+		loaded = append(loaded, LoadedClass{Name: c.name, File: c.file, Reason: c.reason})
+		s.store.add(c)
+	}
+	return loaded, nil
+}
+
+func (s *store) add(c candidate) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.classes == nil {
+		s.classes = make(map[string][]candidate)
+	}
+	s.classes[c.name] = append(s.classes[c.name], c)
+}
+
+func (s *store) has(c candidate) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return slices.ContainsFunc(s.classes[c.name], func(known candidate) bool { return known.handle == c.handle })
+}
+
+// arrive keeps the file of a class that is being loaded.
+func (s *store) arrive(name string, file []byte) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.arrived == nil {
+		s.arrived = make(map[string][][]byte)
+	}
+	s.arrived[strings.Clone(name)] = append(s.arrived[name], file)
+}
+
+// meet gives classes that loaded since their handles. Where several of one name
+// did, which file is whose is not known; then the JVM's own bytes have to do.
+func (s *store) meet(classes []control.Class) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, class := range classes {
+		name := internalName(class)
+		files, is := s.arrived[name]
+		if !is || slices.ContainsFunc(s.classes[name], func(c candidate) bool { return c.handle == class.Handle }) {
+			continue
+		}
+		c := candidate{handle: class.Handle, loader: class.Loader, name: name}
+		if len(files) == 1 {
+			c.file = files[0]
+		}
+		if class.Flags&control.Modifiable == 0 {
+			c.reason = "the JVM does not let it be changed"
+		}
+		if s.classes == nil {
+			s.classes = make(map[string][]candidate)
+		}
+		s.classes[name] = append(s.classes[name], c)
+	}
+}
+
+// awaits reports whether a class of some names has been shown while it loaded.
+func (s *store) awaits(names []string) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return slices.ContainsFunc(names, func(name string) bool { return len(s.arrived[name]) > 0 })
+}
+
+// find gives the classes of some names that can have hooks, and the names of
+// which nothing is known, or of which another has loaded since.
+func (s *store) find(names []string) (found []candidate, unknown []string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, name := range names {
+		known := s.classes[name]
+		if len(known) == 0 {
+			unknown = append(unknown, name)
+			continue
+		}
+		for _, c := range known {
+			if c.reason == "" {
+				found = append(found, c)
+			}
+		}
+	}
+	return found, unknown
+}
+
+// fileOf is the class file of a class by its handle.
+func (s *store) fileOf(name string, handle uint32) []byte {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, c := range s.classes[name] {
+		if c.handle == handle {
+			return c.file
+		}
+	}
+	return nil
+}
