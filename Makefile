@@ -91,8 +91,9 @@ generate: setup ## rebuild generated tables and test data (committed)
 	$(GO) generate ./...
 
 .PHONY: demo
-demo: build ## instrument a small Java program and watch where its time goes
-	@demo/run
+demo: setup ## find out why a running shop's checkout is slow for some customers
+	@.ci/setup h2
+	@GO='$(GO)' demo/run
 
 .PHONY: clean
 clean: ## remove what was built

@@ -1,0 +1,110 @@
+package profile
+
+import (
+	"github.com/sonde-jvm/sonde/internal/arena"
+)
+
+// A bill is what hooks took of a program's processor time since the last one, in
+// nanoseconds, by counts and what each was found to cost.
+type bill struct {
+	seconds  float64 // that it covers
+	program  float64 // processor time of the program
+	allowed  float64
+	counting float64
+	timing   float64
+	part     float64            // of the program's time
+	cost     map[uint32]float64 // by method
+	share    map[uint32]float64 // of the root's time that is a method's self time
+}
+
+// leastProgram is the processor time below which a program is idle: then a share
+// of it says nothing.
+const leastProgram = 20e6
+
+// account makes out the bill; false where there is nothing to go by yet.
+func (g *governor) account() (bill, bool, error) {
+	now, err := g.run.session.Read()
+	if err != nil {
+		return bill{}, false, err
+	}
+	threads, err := g.run.session.Threads()
+	if err != nil {
+		return bill{}, false, err
+	}
+	sums := addUp(threads)
+	last := g.last
+	before := g.sums
+	g.last, g.sums = now, sums
+	if before == nil {
+		return bill{}, false, nil
+	}
+	since := last.Until(now)
+	b := bill{
+		seconds: since.Elapsed.Seconds(), program: max(float64(since.Rest), leastProgram),
+		cost: make(map[uint32]float64), share: make(map[uint32]float64),
+	}
+	b.allowed = g.run.Budget * b.program
+	g.price(&b, before, sums)
+	b.part = (b.counting + b.timing) / b.program
+	return b, true, nil
+}
+
+// A sum is what all nodes of a method hold.
+type sum struct {
+	calls, timed float64
+	self         float64 // of the timed calls
+	beside       float64 // calls that are timed for their caller's sake
+}
+
+// addUp sums nodes by method. Of a call that is timed at random its callees are
+// timed as well.
+func addUp(threads []arena.Thread) map[uint32]sum {
+	sums := make(map[uint32]sum)
+	for _, t := range threads {
+		drawn := make(map[uint32]float64, len(t.Nodes)) // the part of a node's calls that is timed
+		for _, n := range t.Nodes {
+			if n.Calls > 0 {
+				drawn[n.Ref] = float64(min(n.Timed, n.Calls)) / float64(n.Calls)
+			}
+		}
+		for _, n := range t.Nodes {
+			if n.ID == arena.CalibrationID || n.ID == arena.AdjustmentID {
+				continue
+			}
+			s := sums[n.ID]
+			s.calls += float64(n.Calls)
+			s.timed += float64(n.Timed)
+			s.self += float64(n.Self)
+			s.beside += float64(n.Calls) * (1 - drawn[n.Ref]) * drawn[n.Parent]
+			sums[n.ID] = s
+		}
+	}
+	return sums
+}
+
+// price fills in what the calls since the last bill cost, and where the time is.
+func (g *governor) price(b *bill, before, after map[uint32]sum) {
+	known := g.run.scales.calibration()
+	timed := (known.Inner.Median + known.Outer.Median) * timingFactor
+	var whole float64
+	for _, h := range g.order {
+		was, is := before[h.id], after[h.id]
+		calls := is.calls - was.calls
+		clocked := min(calls, is.timed-was.timed+is.beside-was.beside)
+		counting := (calls - clocked) * known.Count.Median * countingFactor
+		b.counting += counting
+		b.timing += clocked * timed
+		b.cost[h.id] = counting + clocked*timed
+		if h.mode == on {
+			h.rate = calls / b.seconds
+		}
+		if is.timed > 0 {
+			self := is.self/is.timed - known.Inner.Median
+			b.share[h.id] = max(0, self) * is.calls
+			whole += b.share[h.id]
+		}
+	}
+	for id := range b.share {
+		b.share[id] /= max(whole, 1)
+	}
+}

@@ -1,0 +1,160 @@
+package profile
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/callgraph"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+const (
+	// firstHooks is how many methods are given hooks at once, nearest to the root
+	// first, before the first root call: the first redefinition costs most of what
+	// all would.
+	firstHooks = 200
+	// moreHooks bounds a later round.
+	moreHooks = 50
+	// A method is worth looking into that holds this part of the root's time.
+	worthALook = 0.05
+	// tinyCode is up to how many bytes of code a method without a loop has that
+	// compilers put into its callers: a hook in it costs more than all it does.
+	tinyCode = 35
+	// wide is of how many methods a call may reach one for it to be followed.
+	wide = 12
+)
+
+// isTiny reports whether a method is too small to be worth a hook.
+func (g *governor) isTiny(m callgraph.Method) bool {
+	shape, known := g.run.graph.Shape(m)
+	return known && !shape.Loops && shape.Bytes <= tinyCode
+}
+
+// seed puts the first hooks below roots that have none there yet.
+func (g *governor) seed(ctx context.Context) error {
+	g.run.lock.Lock()
+	var fresh []callgraph.Method
+	for m := range g.run.roots {
+		if !g.seeded[m] {
+			g.seeded[m] = true
+			fresh = append(fresh, m)
+		}
+	}
+	g.run.lock.Unlock()
+	if len(fresh) == 0 {
+		return nil
+	}
+	return g.put(ctx, append(fresh, g.nearest(fresh, firstHooks)...))
+}
+
+// put has hooks put into methods.
+func (g *governor) put(ctx context.Context, methods []callgraph.Method) error {
+	var request session.Request
+	for _, m := range methods {
+		if g.run.canHook(m) {
+			request.Hooks = append(request.Hooks, g.run.hook(m))
+		}
+	}
+	return g.run.install(ctx, request)
+}
+
+// nearest are methods that are called by some, or by those they call, nearest
+// first. Tiny ones are looked through.
+func (g *governor) nearest(from []callgraph.Method, most int) []callgraph.Method {
+	var found []callgraph.Method
+	met := make(map[callgraph.Method]bool)
+	for _, m := range from {
+		met[m] = true
+	}
+	for level := from; len(level) > 0; {
+		var next []callgraph.Method
+		for _, caller := range level {
+			for _, m := range g.callees(caller) {
+				if met[m] {
+					continue
+				}
+				met[m] = true
+				next = append(next, m)
+				switch {
+				case g.isTiny(m):
+					g.lock.Lock()
+					g.spared[m] = true
+					g.lock.Unlock()
+				case len(found) == most:
+					return found
+				default:
+					found = append(found, m)
+				}
+			}
+		}
+		level = next
+	}
+	return found
+}
+
+// callees are what a method calls, and the lambdas it makes, which it most often
+// has someone call.
+func (g *governor) callees(m callgraph.Method) []callgraph.Method {
+	direct := g.run.graph.Ahead([]callgraph.Method{m}, callgraph.Limits{Depth: 1, Methods: math.MaxInt, Fan: wide})
+	prefix := "lambda$" + m.Name + "$"
+	lambdas := g.run.graph.FindIn(m.Class, func(name, _ string) bool { return strings.HasPrefix(name, prefix) })
+	return append(direct, lambdas...)
+}
+
+// deepen puts hooks below the methods that hold most of the time, if another round
+// can be afforded.
+func (g *governor) deepen(ctx context.Context, b bill) error {
+	var below []callgraph.Method
+	for _, h := range g.order {
+		if h.mode == on && b.share[h.id] >= worthALook {
+			below = append(below, h.method)
+		}
+	}
+	if len(below) == 0 || !g.canAfford() {
+		return nil
+	}
+	g.lock.Unlock() // others ask for settings meanwhile
+	defer g.lock.Lock()
+	var fresh []callgraph.Method
+	for _, m := range g.nearest(below, math.MaxInt) {
+		if !g.knows(m) && len(fresh) < moreHooks {
+			fresh = append(fresh, m)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return g.put(ctx, fresh)
+}
+
+func (g *governor) knows(m callgraph.Method) bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	return g.hooks[m] != nil
+}
+
+// canAfford reports whether another round of hooks fits the budget, with what all
+// have cost so far: compiling again is most of it, and goes on behind the round.
+func (g *governor) canAfford() bool {
+	now, err := g.run.session.Read()
+	if err != nil {
+		return false
+	}
+	l := &g.run.ledger
+	l.lock.Lock()
+	since := l.first.Until(now)
+	rounds, pause := l.batches, l.pause
+	l.lock.Unlock()
+	if rounds == 0 {
+		return true
+	}
+	program := float64(since.Rest)
+	if g.run.Duration > 0 && since.Elapsed < g.run.Duration {
+		program *= g.run.Duration.Seconds() / since.Elapsed.Seconds()
+	}
+	spent := float64(since.CompileCPU + pause)
+	next := spent / float64(rounds)
+	// Taking the hooks out is one more.
+	return spent+2*next <= g.run.Budget*program
+}

@@ -1,0 +1,334 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/callgraph"
+	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/toll"
+)
+
+// A governor keeps a run within its budget. It has two means: which methods are
+// counted, and how often one is timed. It begins with the root alone, tries the
+// hooks that are in for a moment each, and keeps on those whose calls it can
+// afford, those nearest to where the time goes first.
+type governor struct {
+	run *run
+
+	lock   sync.Mutex
+	hooks  map[callgraph.Method]*governed
+	order  []*governed // as they came: callers before callees
+	pace   float64     // calls of each method that are timed in a second
+	last   toll.Reading
+	sums   map[uint32]sum
+	bill   bill
+	tried  int                       // how many hooks are tried at a time
+	spared map[callgraph.Method]bool // too small to be worth a hook
+	seeded map[callgraph.Method]bool // roots below which hooks were put in
+
+	changed bool // other methods are on than when the window began
+	window  window
+}
+
+// A governed is a hook under a governor.
+type governed struct {
+	method callgraph.Method
+	id     uint32
+	mode   mode
+	root   bool
+	native bool
+	period uint32
+	rate   float64 // calls a second, when it was last on
+	reason string  // why it is quiet
+}
+
+type mode int
+
+const (
+	untried mode = iota // in, and off
+	on
+	quiet // off, because it costs too much
+)
+
+const (
+	// Counting costs a program two to four times what the hook itself takes: code
+	// around it is compiled less well. Timing hides that behind the clock.
+	countingFactor = 3
+	timingFactor   = 1.25
+
+	firstPace = 1000 // timed calls a second of each method
+	leastPace = 2
+	mostPace  = 1e6
+
+	full   = 0.9 // of the budget: beyond it hooks are thinned
+	ample  = 0.6 // of the budget: below it hooks are added
+	tryout = 20 * time.Millisecond
+	// How many hooks are tried at a time: more, the less the last have cost.
+	firstTried = 12
+	mostTried  = 96
+)
+
+func newGovernor(r *run) *governor {
+	return &governor{
+		run: r, hooks: make(map[callgraph.Method]*governed), pace: firstPace, tried: firstTried,
+		spared: make(map[callgraph.Method]bool), seeded: make(map[callgraph.Method]bool),
+	}
+}
+
+// setting is what the hook of a method is to do.
+func (g *governor) setting(m callgraph.Method, root bool) (arena.Flags, uint32) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	h := g.hooks[m]
+	if h == nil {
+		h = &governed{method: m, id: g.run.session.ID(m.Class, m.Name, m.Descriptor), root: root}
+		if root {
+			h.mode = on
+		}
+		g.hooks[m] = h
+		g.order = append(g.order, h)
+	}
+	return g.flagsOf(h)
+}
+
+func (g *governor) flagsOf(h *governed) (arena.Flags, uint32) {
+	switch {
+	case h.mode != on:
+		return 0, 0
+	case h.rate <= g.pace:
+		return arena.On | arena.Timed, 0
+	}
+	h.period = uint32(min(h.rate/g.pace, 1<<20)) + 1
+	return arena.On | arena.Sampled, h.period
+}
+
+// govern looks at what the hooks cost and thins or adds.
+func (g *governor) govern(ctx context.Context) error {
+	if err := g.seed(ctx); err != nil {
+		return err
+	}
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	bill, ok, err := g.account()
+	if err != nil || !ok {
+		return err
+	}
+	g.bill = bill
+	if err := g.act(ctx, bill); err != nil {
+		return err
+	}
+	if g.changed {
+		g.changed = false
+		return g.window.open(g.run)
+	}
+	return nil
+}
+
+// act sets the pace by what counting leaves of the budget, then adds or takes away.
+func (g *governor) act(ctx context.Context, bill bill) error {
+	left := max(0, full*bill.allowed-bill.counting)
+	step := 4.0
+	if bill.timing > 0 {
+		step = min(max(left/2/bill.timing, 0.25), 4)
+	}
+	g.pace = min(max(g.pace*step, leastPace), mostPace)
+	if bill.counting > full*bill.allowed || bill.part > full*g.run.Budget && g.pace == leastPace {
+		g.thin(bill)
+	}
+	if err := g.apply(ctx); err != nil {
+		return err
+	}
+	if bill.part < ample*g.run.Budget {
+		return g.add(ctx, bill)
+	}
+	return nil
+}
+
+// thin switches off the hook that costs most for what it tells.
+func (g *governor) thin(bill bill) {
+	var worst *governed
+	var most float64
+	for _, h := range g.order {
+		if h.mode != on || h.root {
+			continue
+		}
+		if worth := bill.cost[h.id] / (0.01 + bill.share[h.id]); worst == nil || worth > most {
+			worst, most = h, worth
+		}
+	}
+	if worst != nil {
+		g.silence(worst, bill.cost[worst.id]/bill.program)
+	}
+}
+
+func (g *governor) silence(h *governed, part float64) {
+	h.mode = quiet
+	g.changed = true
+	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is with its callers", si(h.rate), 100*part)
+}
+
+// add tries hooks that are in and off. Where none is left it has more put in, below
+// the methods that hold the time.
+func (g *governor) add(ctx context.Context, bill bill) error {
+	var trial []*governed
+	for _, h := range g.order {
+		if h.mode == untried && len(trial) < g.tried {
+			trial = append(trial, h)
+		}
+	}
+	if len(trial) == 0 {
+		return g.deepen(ctx, bill)
+	}
+	before, err := g.run.session.Sum()
+	if err != nil {
+		return err
+	}
+	for _, h := range trial {
+		h.mode = on
+	}
+	began := time.Now()
+	if err := g.tryOut(ctx, trial); err != nil {
+		return err
+	}
+	after, err := g.run.session.Sum()
+	if err != nil {
+		return err
+	}
+	if g.judge(trial, before, after, time.Since(began), bill) < bill.allowed/8 {
+		g.tried = min(2*g.tried, mostTried)
+	}
+	g.changed = true
+	return g.apply(ctx)
+}
+
+// tryOut has hooks count for a moment.
+func (g *governor) tryOut(ctx context.Context, trial []*governed) error {
+	request := session.Request{}
+	for _, h := range trial {
+		request.Hooks = append(request.Hooks, g.hook(h, arena.On|arena.Inside, 0))
+	}
+	if _, err := g.run.session.Hook(ctx, request); err != nil {
+		return err
+	}
+	timer := time.NewTimer(tryout)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// judge keeps the cheapest of those that were tried, as far as the budget goes. It
+// gives what those cost.
+func (g *governor) judge(trial []*governed, before, after *arena.Summary, took time.Duration, bill bill) (kept float64) {
+	known := g.run.scales.calibration()
+	left := bill.allowed*full - bill.counting - bill.timing
+	slices.SortStableFunc(trial, func(a, b *governed) int {
+		return int(calls(after, a.id)-calls(before, a.id)) - int(calls(after, b.id)-calls(before, b.id))
+	})
+	now := g.run.session.Now()
+	for _, h := range trial {
+		h.rate = float64(calls(after, h.id)-calls(before, h.id)) / took.Seconds()
+		cost := (h.rate*known.Count.Median*countingFactor + min(h.rate, g.pace)*(known.Inner.Median+known.Outer.Median)) * bill.seconds
+		if cost > left {
+			g.silence(h, cost/bill.program)
+			continue
+		}
+		left -= cost
+		kept += cost
+		g.run.ledger.late(h.id, now)
+	}
+	return kept
+}
+
+func calls(s *arena.Summary, id uint32) uint64 {
+	if t := s.Methods[id]; t != nil {
+		return t.Calls
+	}
+	return 0
+}
+
+// apply sets the switches as they are to be.
+func (g *governor) apply(ctx context.Context) error {
+	request := session.Request{}
+	for _, h := range g.order {
+		flags, period := g.flagsOf(h)
+		switch {
+		case h.root:
+			flags |= arena.Root
+		case flags != 0:
+			flags |= arena.Inside
+		}
+		request.Hooks = append(request.Hooks, g.hook(h, flags, period))
+	}
+	_, err := g.run.session.Hook(ctx, request)
+	return err
+}
+
+func (g *governor) hook(h *governed, flags arena.Flags, period uint32) session.Hook {
+	return session.Hook{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor, Flags: flags, Period: period}
+}
+
+// explain says what the budget did to a profile.
+func (g *governor) explain(p *cct.Profile) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	waiting := 0
+	index := make(map[callgraph.Method]int, len(p.Methods))
+	for i, m := range p.Methods {
+		index[callgraph.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}] = i
+	}
+	for _, h := range g.order {
+		if h.mode == untried {
+			waiting++
+		}
+		if h.mode != quiet {
+			continue
+		}
+		i, is := index[h.method]
+		if !is {
+			p.Methods = append(p.Methods, cct.Method{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor})
+			i = len(p.Methods) - 1
+		}
+		p.Quiet = append(p.Quiet, cct.Quiet{Method: i, Reason: h.reason})
+	}
+	if waiting > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("there was no time to try the hooks of %s: their time is with their callers", plural(waiting, "method")))
+	}
+	if len(g.spared) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s too small to be worth a hook: their time is with their callers", plural(len(g.spared), "method")))
+	}
+}
+
+// counted are the methods that are never timed.
+func (g *governor) counted() map[uint32]bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	counted := make(map[uint32]bool)
+	for _, h := range g.order {
+		if h.mode == quiet {
+			counted[h.id] = true
+		}
+	}
+	return counted
+}
+
+// si is a number with a unit prefix.
+func si(n float64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.3g G", n/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.3g M", n/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.3g k", n/1e3)
+	}
+	return fmt.Sprintf("%.0f", n)
+}

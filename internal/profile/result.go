@@ -1,0 +1,153 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/cct"
+)
+
+// result is what was measured so far.
+func (r *run) result(ctx context.Context) (*cct.Profile, error) {
+	threads, err := r.session.Threads()
+	if err != nil {
+		return nil, err
+	}
+	now := r.session.Now()
+	names, err := r.session.ThreadNames(ctx)
+	if err != nil {
+		names = nil // the JVM has ended; what it did is kept
+	}
+	input := cct.Input{
+		Now: now, Methods: r.methods(), Calibration: r.scales.calibration(), RootsOnAt: r.onAt, HookedAt: r.ledger.lateHooks(),
+		CalibrationID: arena.CalibrationID, AdjustmentID: arena.AdjustmentID,
+	}
+	cost := r.cost(threads)
+	windowed := r.budget != nil && r.budget.narrow(threads)
+	for _, t := range threads {
+		input.Threads = append(input.Threads, rawThread(t, names))
+	}
+	r.ledger.lock.Lock()
+	input.Pauses = append(input.Pauses, r.ledger.pauses...)
+	r.ledger.lock.Unlock()
+	if r.budget != nil {
+		input.Counted = r.budget.counted()
+	}
+	profile := cct.Build(input)
+	r.describe(profile)
+	profile.Cost = cost
+	profile.Notes = r.notes(profile)
+	if r.budget != nil {
+		r.budget.explain(profile)
+	}
+	if windowed {
+		profile.Notes = append(profile.Notes, r.budget.window.note(r))
+	}
+	return profile, nil
+}
+
+// describe fills in what is known of the run as a whole.
+func (r *run) describe(p *cct.Profile) {
+	jvm := r.session.JVM()
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	p.Target = cct.Target{PID: jvm.PID, Command: jvm.Main, JDK: r.session.JDK().String()}
+	p.Roots, p.Began, p.Took = r.Roots, r.began, time.Since(r.began)
+	p.Scheme, p.Why, p.Timing = string(r.scheme), r.why, r.Timing
+	if r.Timing == cct.Sampled {
+		p.Period = r.Period
+	}
+	for _, left := range r.session.LeftAlone() {
+		p.LeftAlone = append(p.LeftAlone, cct.LeftAlone{Class: left.Class, Method: left.Method, Reason: left.Reason})
+	}
+}
+
+func (r *run) methods() map[uint32]cct.Method {
+	hooked := r.session.Methods()
+	methods := make(map[uint32]cct.Method, len(hooked))
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for _, m := range hooked {
+		methods[m.ID] = cct.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Native: r.natives[m.ID]}
+	}
+	return methods
+}
+
+func rawThread(t arena.Thread, names map[uint64]string) cct.RawThread {
+	raw := cct.RawThread{ID: t.ID, Name: names[t.ID], Virtual: t.Virtual, Root: t.Root}
+	switch {
+	case t.Virtual:
+		raw.Name = "virtual threads"
+	case raw.Name == "":
+		raw.Name = fmt.Sprintf("thread %d", t.ID)
+	}
+	for _, n := range t.Nodes {
+		raw.Nodes = append(raw.Nodes, cct.Raw{
+			Ref: n.Ref, Parent: n.Parent, ID: n.ID, Calls: n.Calls, Timed: n.Timed, Nanos: n.Nanos, Threw: n.Threw,
+			Max: n.Max, Missed: n.Missed, Self: n.Self, Squares: n.Squares, Born: n.Born,
+		})
+	}
+	for _, f := range t.Stack {
+		raw.Stack = append(raw.Stack, cct.Frame{Node: f.Node, Start: f.Start, Child: f.Child, Drawn: f.Start != 0})
+	}
+	return raw
+}
+
+func (r *run) cost(threads []arena.Thread) cct.Cost {
+	cost := cct.Cost{
+		Hooks: len(r.session.Methods()), Classes: r.session.Classes(), Rounds: r.ledger.rounds(), Waited: taken(threads),
+	}
+	r.lock.Lock()
+	cost.Closure = r.closure
+	r.lock.Unlock()
+	r.ledger.lock.Lock()
+	cost.Pause, cost.Compile = r.ledger.pause, r.ledger.compile
+	r.ledger.lock.Unlock()
+	cost.Steady = r.steady(threads)
+	if r.budget != nil {
+		cost.Budget = r.Budget
+	}
+	return cost
+}
+
+// steady is the part of the program's processor time that hooks have taken, by
+// counts and what each was found to cost.
+func (r *run) steady(threads []arena.Thread) float64 {
+	now, err := r.session.Read()
+	if err != nil {
+		return 0
+	}
+	program := r.ledger.since(now).Rest
+	if program <= 0 {
+		return 0
+	}
+	return r.scales.price(threads) / float64(program)
+}
+
+// notes are what a reader should know before believing the rest.
+func (r *run) notes(p *cct.Profile) []string {
+	var notes []string
+	r.lock.Lock()
+	missing := r.missing
+	r.lock.Unlock()
+	if len(p.Merged.Children) == 0 {
+		notes = append(notes, "the root was not called: is the pattern right, or was the call under way before Sonde came?")
+	}
+	if missing > 0 {
+		notes = append(notes, fmt.Sprintf("%s have no class file: what they call is not followed", plural(missing, "class")))
+	}
+	if lost := r.session.ArrivalsLost(); lost > 0 {
+		notes = append(notes, fmt.Sprintf("%d first calls, or calls by reflection, could not be told of: what they called may be missing", lost))
+	}
+	r.ledger.lock.Lock()
+	defer r.ledger.lock.Unlock()
+	if r.ledger.unplaced > 0 {
+		notes = append(notes, fmt.Sprintf("the program stood still up to %v while threads went from call to call: it is in the self time of some of them", r.ledger.unplaced))
+	}
+	if err := r.session.Full(); err != nil {
+		notes = append(notes, fmt.Sprintf("the arena does not grow any more (%v): calls are counted without context", err))
+	}
+	return notes
+}

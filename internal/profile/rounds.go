@@ -1,0 +1,259 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/callgraph"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+// expand puts hooks into what methods can call, and into the methods themselves.
+// Where one cannot have a hook nobody would hear of its first call, so what it can
+// call gets hooks as well.
+func (r *run) expand(ctx context.Context, methods []callgraph.Method) error {
+	for len(methods) > 0 {
+		request, hooked := r.plan(methods)
+		if err := r.install(ctx, request); err != nil {
+			return err
+		}
+		methods = r.bare(hooked)
+	}
+	return nil
+}
+
+// plan is what one round puts in.
+func (r *run) plan(methods []callgraph.Method) (session.Request, []callgraph.Method) {
+	all := r.lookAhead(methods)
+	expansion := r.widen(all)
+	var request session.Request
+	var hooked []callgraph.Method
+	for {
+		var more []callgraph.Method
+		for _, m := range expansion.Methods {
+			if r.canHook(m) {
+				hooked = append(hooked, m)
+			} else {
+				more = append(more, m)
+			}
+		}
+		r.addSites(&request, expansion)
+		if len(more) == 0 {
+			break
+		}
+		all = append(all, more...)
+		expansion = r.widen(more)
+	}
+	for _, m := range methods {
+		if r.canHook(m) && !slices.Contains(hooked, m) {
+			hooked = append(hooked, m)
+		}
+	}
+	r.lock.Lock()
+	for _, m := range all {
+		r.expanded[m] = true
+	}
+	for _, m := range r.graph.Settle(hooked) {
+		r.expanded[m] = true
+	}
+	r.lock.Unlock()
+	for _, m := range hooked {
+		request.Hooks = append(request.Hooks, r.hook(m))
+	}
+	return request, hooked
+}
+
+// widen expands methods, and reads the JDK's classes that they call: which of those
+// methods are native is not known before.
+func (r *run) widen(methods []callgraph.Method) callgraph.Expansion {
+	all := r.graph.Expand(methods...)
+	for {
+		var fresh bool
+		for _, name := range r.graph.Unknown() {
+			if r.asked[name] {
+				continue
+			}
+			r.asked[name] = true
+			if file := r.library.class(name); file != nil {
+				if more, err := r.graph.Add(file); err == nil {
+					fresh = true
+					all.Methods = append(all.Methods, more.Methods...)
+					all.Sites = append(all.Sites, more.Sites...)
+				}
+			}
+		}
+		if !fresh {
+			return all
+		}
+	}
+}
+
+// lookAhead adds to methods those that are expanded in the same round.
+func (r *run) lookAhead(methods []callgraph.Method) []callgraph.Method {
+	limits := ahead(r.ledger.rounds())
+	if r.scheme == Eager {
+		limits = unlimited
+	}
+	return append(slices.Clone(methods), r.graph.Ahead(methods, limits)...)
+}
+
+func (r *run) addSites(request *session.Request, expansion callgraph.Expansion) {
+	for _, site := range expansion.Sites {
+		if site.Mixed {
+			continue // where it reaches another method, that has a hook of its own
+		}
+		native := r.hook(site.Native)
+		native.Flags &^= arena.Discover
+		request.Sites = append(request.Sites, session.Site{
+			Class: site.Caller.Class, Name: site.Caller.Name, Descriptor: site.Caller.Descriptor,
+			Owner: site.Owner, Called: site.Name, CalledDescriptor: site.Descriptor, Native: native,
+		})
+		id := r.session.ID(native.Class, native.Name, native.Descriptor)
+		r.lock.Lock()
+		r.natives[id] = true
+		r.lock.Unlock()
+	}
+	request.Reflection = request.Reflection || expansion.Reflects || expansion.Handles
+}
+
+func (r *run) canHook(m callgraph.Method) bool {
+	r.lock.Lock()
+	_, cannot := r.unhookable[m.Class]
+	r.lock.Unlock()
+	return !cannot
+}
+
+// bare are those of methods that have no hook although they should.
+func (r *run) bare(methods []callgraph.Method) []callgraph.Method {
+	var bare []callgraph.Method
+	for _, m := range methods {
+		r.lock.Lock()
+		expanded := r.expanded[m]
+		r.lock.Unlock()
+		if !expanded && !r.session.IsHooked(r.session.ID(m.Class, m.Name, m.Descriptor)) {
+			bare = append(bare, m)
+		}
+	}
+	return bare
+}
+
+// loading is asked about each class on its way in.
+func (r *run) loading(class string, file []byte) session.Request {
+	if r.skip.class(class) && !r.settings.roots.MatchClass(class) {
+		return session.Request{}
+	}
+	added, err := r.graph.Add(file)
+	if err != nil {
+		return session.Request{}
+	}
+	var request session.Request
+	r.addSites(&request, added)
+	isRoot := func(name, descriptor string) bool { return r.settings.roots.Match(class, name, descriptor) }
+	for _, m := range r.graph.FindIn(class, isRoot) {
+		r.addRoot(m)
+		request.Hooks = append(request.Hooks, r.hook(m))
+	}
+	r.lock.Lock()
+	r.mirrored++
+	for _, m := range added.Methods {
+		if m.Class != class {
+			r.pending = append(r.pending, m)
+		}
+	}
+	r.lock.Unlock()
+	for _, m := range added.Methods {
+		if m.Class == class {
+			request.Hooks = append(request.Hooks, r.hook(m))
+		}
+	}
+	return request
+}
+
+// serve answers the calls that wait, after their callees have hooks, and puts
+// hooks into what classes that loaded have made callable. It reports whether there
+// was anything to do.
+func (r *run) serve(ctx context.Context) (bool, error) {
+	arrivals, err := r.session.Arrivals(r.answered)
+	if err != nil {
+		return false, err
+	}
+	r.lock.Lock()
+	pending := r.pending
+	r.pending = nil
+	r.lock.Unlock()
+	if len(arrivals) == 0 && len(pending) == 0 {
+		return false, nil
+	}
+	expand, callable := r.arrived(arrivals)
+	err = r.round(ctx, expand, append(callable, pending...))
+	if len(arrivals) > 0 {
+		r.answered = arrivals[len(arrivals)-1].Ticket
+		r.session.Answer(r.answered) // also where it failed: nobody waits for nothing
+	}
+	return true, err
+}
+
+// arrived gives the methods of calls that wait, and those that are about to be
+// called by reflection.
+func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []callgraph.Method) {
+	for _, a := range arrivals {
+		if a.ID == 0 {
+			if class, name, descriptor, ok := splitMethod(a.Text); ok {
+				callable = append(callable, r.graph.Reflected(class, name, descriptor)...)
+			}
+			continue
+		}
+		m, known := r.session.Method(a.ID)
+		method := callgraph.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
+		if known && !slices.Contains(expand, method) {
+			expand = append(expand, method)
+		}
+	}
+	return expand, callable
+}
+
+// round expands methods and puts hooks into others, all in one.
+func (r *run) round(ctx context.Context, expand, callable []callgraph.Method) error {
+	request, hooked := r.plan(expand)
+	var bare []callgraph.Method
+	for _, m := range callable {
+		if !r.canHook(m) {
+			bare = append(bare, m)
+			continue
+		}
+		hooked = append(hooked, m)
+		request.Hooks = append(request.Hooks, r.hook(m))
+	}
+	if err := r.install(ctx, request); err != nil {
+		return err
+	}
+	return r.expand(ctx, append(bare, r.bare(hooked)...))
+}
+
+// install puts hooks in and keeps account of what that took.
+func (r *run) install(ctx context.Context, request session.Request) error {
+	if len(request.Hooks) == 0 && len(request.Sites) == 0 && !request.Reflection {
+		return nil
+	}
+	before := r.ledger.look(r.session)
+	installation, err := r.session.Hook(ctx, request)
+	r.ledger.add(r.session, installation, before)
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	r.report()
+	return err
+}
+
+// splitMethod takes class.name(descriptor) apart, as class files spell it.
+func splitMethod(text string) (class, name, descriptor string, ok bool) {
+	head, tail, found := strings.Cut(text, "(")
+	dot := strings.LastIndexByte(head, '.')
+	if !found || dot <= 0 {
+		return "", "", "", false
+	}
+	return head[:dot], head[dot+1:], "(" + tail, true
+}

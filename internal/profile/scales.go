@@ -1,0 +1,140 @@
+package profile
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+// scales hold what hooks were found to cost in the target, from the beginning to
+// the end of a run: the clock's own cost drifts.
+type scales struct {
+	lock    sync.Mutex
+	steps   uint32 // of the known body, so that it takes about bodyNanos
+	inner   []float64
+	outer   []float64
+	count   []float64
+	overlap []float64
+	times   int
+}
+
+const (
+	// bodyNanos is how long the known body is. With an empty one the two clock
+	// readings overlap, and read a few nanoseconds too much.
+	bodyNanos = 200
+	// bodyRounds is how many calls a run has: so few that most runs are not
+	// interrupted, also where others want the processor.
+	bodyRounds = 200
+	warmUp     = 20_000
+	// trials is how often each is asked for at a time.
+	trials = 4
+)
+
+// measure adds a calibration. The first brings the hooks to their full speed.
+func (c *scales) measure(ctx context.Context, r *run) error {
+	timed := session.Trial{Flags: arena.On | arena.Timed, Body: session.Dependent, Rounds: bodyRounds}
+	if c.steps == 0 {
+		if err := c.fit(ctx, r, timed); err != nil {
+			return err
+		}
+	}
+	timed.Steps = c.steps
+	overlapping, counted := timed, session.Trial{Flags: arena.On, Body: session.Empty, Rounds: bodyRounds}
+	overlapping.Body = session.Independent
+	var runs, apart, counts []session.Timing
+	for range trials {
+		for _, one := range []struct {
+			trial session.Trial
+			to    *[]session.Timing
+		}{{timed, &runs}, {overlapping, &apart}, {counted, &counts}} {
+			timings, err := r.session.Measure(ctx, one.trial)
+			if err != nil {
+				return err
+			}
+			*one.to = append(*one.to, timings...)
+		}
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.times++
+	for _, one := range runs {
+		c.inner = append(c.inner, one.Measured-one.Plain)
+		c.outer = append(c.outer, one.Hooked-one.Measured)
+	}
+	inner := span(c.inner).Median
+	for _, one := range apart {
+		c.overlap = append(c.overlap, one.Measured-inner-one.Plain)
+	}
+	for _, one := range counts {
+		c.count = append(c.count, max(0, one.Hooked-one.Plain))
+	}
+	return nil
+}
+
+// fit finds how many steps of the known body take as long as it should.
+func (c *scales) fit(ctx context.Context, r *run, trial session.Trial) error {
+	trial.Steps, trial.Rounds = 100, warmUp
+	for _, body := range []session.Body{session.Empty, session.Independent, session.Dependent} {
+		trial.Body = body
+		if _, err := r.session.Measure(ctx, trial); err != nil {
+			return err
+		}
+	}
+	count := session.Trial{Flags: arena.On, Rounds: warmUp}
+	if _, err := r.session.Measure(ctx, count); err != nil {
+		return err
+	}
+	trial.Rounds = bodyRounds
+	runs, err := r.session.Measure(ctx, trial)
+	if err != nil {
+		return err
+	}
+	var plain []float64
+	for _, one := range runs {
+		plain = append(plain, one.Plain)
+	}
+	c.steps = uint32(max(1, bodyNanos/max(span(plain).Median/float64(trial.Steps), 0.01)))
+	return nil
+}
+
+// calibration is what is known so far.
+func (c *scales) calibration() cct.Calibration {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return cct.Calibration{
+		Inner: span(c.inner), Outer: span(c.outer), Count: span(c.count),
+		Overlap: max(0, span(c.overlap).High), Times: c.times,
+	}
+}
+
+// span is the median of figures and the band that holds four in five: what lies
+// outside was interrupted.
+func span(figures []float64) cct.Span {
+	if len(figures) == 0 {
+		return cct.Span{}
+	}
+	sorted := slices.Sorted(slices.Values(figures))
+	at := func(part float64) float64 { return sorted[int(part*float64(len(sorted)-1)+0.5)] }
+	return cct.Span{Median: at(0.5), Low: at(0.1), High: at(0.9)}
+}
+
+// price is what the calls of some threads cost, in nanoseconds, by what a call was
+// found to.
+func (c *scales) price(threads []arena.Thread) float64 {
+	known := c.calibration()
+	timed := known.Inner.Median + known.Outer.Median
+	var sum float64
+	for _, t := range threads {
+		for _, n := range t.Nodes {
+			if n.ID != arena.CalibrationID && n.ID != arena.AdjustmentID {
+				drawn := min(n.Timed, n.Calls)
+				sum += float64(drawn)*timed + float64(n.Calls-drawn)*known.Count.Median
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,84 @@
+package profile
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+)
+
+// A window is the time a profile tells of. While hooks are added and taken away, the
+// self time of a caller means now this, now that: so what was measured before the
+// last change is taken off, if enough was measured since.
+type window struct {
+	began   time.Time
+	at      int64 // the target's clock
+	threads map[uint64]map[uint32]arena.Node
+}
+
+const (
+	leastWindow = 2 * time.Second
+	leastPart   = 0.25 // of the run
+)
+
+// open begins a new window, unless the run would then have nothing to tell.
+func (w *window) open(r *run) error {
+	threads, err := r.session.Threads()
+	if err != nil {
+		return err
+	}
+	w.began, w.at = time.Now(), r.session.Now()
+	w.threads = make(map[uint64]map[uint32]arena.Node, len(threads))
+	for _, t := range threads {
+		nodes := make(map[uint32]arena.Node, len(t.Nodes))
+		for _, n := range t.Nodes {
+			nodes[n.Ref] = n
+		}
+		w.threads[uint64(t.Root)] = nodes
+	}
+	return nil
+}
+
+// isWide reports whether the window tells enough of a run.
+func (w *window) isWide(r *run) bool {
+	open := time.Since(w.began)
+	return w.threads != nil && open >= leastWindow && open.Seconds() >= leastPart*time.Since(r.began).Seconds()
+}
+
+// since takes off what was there before the window.
+func (w *window) since(threads []arena.Thread) {
+	for i := range threads {
+		before := w.threads[uint64(threads[i].Root)]
+		for j := range threads[i].Nodes {
+			n := &threads[i].Nodes[j]
+			was, known := before[n.Ref]
+			if !known {
+				continue
+			}
+			n.Calls -= was.Calls
+			n.Timed -= was.Timed
+			n.Nanos -= was.Nanos
+			n.Self -= was.Self
+			n.Threw -= was.Threw
+			n.Squares = max(0, n.Squares-was.Squares)
+			n.Missed -= was.Missed
+		}
+	}
+}
+
+// note tells what the window leaves out.
+func (w *window) note(r *run) string {
+	return fmt.Sprintf("figures are of the last %v, since when the same hooks were on; the first %v went by choosing them",
+		time.Since(w.began).Round(100*time.Millisecond), w.began.Sub(r.began).Round(100*time.Millisecond))
+}
+
+// narrow has threads tell of the window alone; false where that is not wide enough.
+func (g *governor) narrow(threads []arena.Thread) bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	if !g.window.isWide(g.run) {
+		return false
+	}
+	g.window.since(threads)
+	return true
+}
