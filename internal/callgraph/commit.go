@@ -13,6 +13,7 @@ import (
 type change struct {
 	class classID
 	grown []methodID // methods whose bodies make further calls
+	seeks bool       // further names are looked up
 }
 
 // commit makes a draft part of the hierarchy. It returns the classes that changed:
@@ -37,6 +38,10 @@ func (h *hierarchy) commit(d *draft) []change {
 		declared[id] = true
 	}
 	h.classes[d.class].outward = union(h.classes[d.class].outward, d.outward)
+	for _, name := range d.sought {
+		changed.seeks = changed.seeks || !h.sought[name]
+		h.sought[name] = true
+	}
 	changes := []change{changed}
 	for i := range d.lambdas {
 		l := &d.lambdas[i]

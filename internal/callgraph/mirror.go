@@ -72,6 +72,7 @@ type hierarchy struct {
 	sigIDs   map[string]sigID
 	callIDs  map[callKey]callID
 	lambdas  map[string]bool
+	sought   map[string]bool // names of methods that are looked up
 	object   classID
 	key      []byte // for composing keys
 	walk     marks  // for the walk that is under way
@@ -89,6 +90,7 @@ func newHierarchy(skip func(string) bool) *hierarchy {
 		sigIDs:   make(map[string]sigID),
 		callIDs:  make(map[callKey]callID),
 		lambdas:  make(map[string]bool),
+		sought:   make(map[string]bool),
 	}
 	h.object = h.classNamed([]byte(objectName))
 	return h

@@ -11,7 +11,9 @@ type reach struct {
 	bySig    map[sigID]bool // signatures of the virtual calls that are made
 	// callsBack says that skipped classes may call what overrides their methods.
 	callsBack bool
-	owed      bool     // callsBack became true, and what it means was not followed yet
+	owed      bool // callsBack became true, and what it means was not followed yet
+	handles   bool // method handles are invoked
+	seeks     bool // what that means was not followed yet
 	queue     []callID // calls that are made but not followed yet
 	fresh     fresh
 }
@@ -91,6 +93,9 @@ func (r *reach) make(id callID, caller methodID) {
 	if caller != nobody {
 		r.fresh.reflects = r.fresh.reflects || c.reflects
 		r.fresh.handles = r.fresh.handles || c.handles
+		if c.handles && !r.handles {
+			r.handles, r.seeks = true, true
+		}
 		r.fresh.callsBack = r.fresh.callsBack || c.leaves
 		m.callers = append(m.callers, caller)
 		for _, native := range m.natives {
@@ -110,7 +115,12 @@ func (r *reach) make(id callID, caller methodID) {
 
 // follow reaches the targets of all queued calls, and of those they bring.
 func (r *reach) follow() {
-	for len(r.queue) > 0 || r.owed {
+	for len(r.queue) > 0 || r.owed || r.seeks {
+		if r.seeks {
+			r.seeks = false
+			r.followSought()
+			continue
+		}
 		if r.owed {
 			r.owed = false
 			r.followCallBacks()

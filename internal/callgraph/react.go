@@ -14,6 +14,10 @@ func (r *reach) react(changed change) {
 			}
 		}
 	}
+	if r.handles {
+		r.seeks = r.seeks || changed.seeks
+		r.soughtOf(changed.class)
+	}
 	if r.callsBack || len(r.byOwner) > 0 {
 		if r.callsBack {
 			for _, call := range r.h.classes[changed.class].outward {

@@ -18,6 +18,7 @@ type draft struct {
 	methods []draftMethod
 	lambdas []draftLambda
 	outward []callID
+	sought  []string // names of methods it may look up
 }
 
 type draftMethod struct {
@@ -84,6 +85,11 @@ func (r *reader) readClass(data []byte) error {
 	}
 	for i := range r.file.Methods {
 		if err := r.readMethod(int32(i+1), &r.file.Methods[i]); err != nil {
+			return err
+		}
+	}
+	if !r.h.classes[r.draft.class].skipped {
+		if err := r.readSought(); err != nil {
 			return err
 		}
 	}

@@ -156,6 +156,8 @@ func (r *run) loading(class string, file []byte) session.Request {
 		r.addRoot(m)
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
+	// It may be initialised by anyone, reflection too, and is woven but once now.
+	added.Methods = append(added.Methods, r.graph.Reflected(class, "<clinit>", "()V")...)
 	r.lock.Lock()
 	r.mirrored++
 	for _, m := range added.Methods {

@@ -10,7 +10,7 @@ import ledger.Ledger;
  */
 public final class Main extends Fixture {
     private static final String MAP = "java/lang/System.mapLibraryName(Ljava/lang/String;)Ljava/lang/String;";
-    private static final String LENGTH = "java/lang/reflect/Array.getLength(Ljava/lang/Object;)I";
+    private static final String GET = "java/lang/reflect/Array.getInt(Ljava/lang/Object;I)I";
     private static final String NOTIFY = "java/lang/Object.notify()V";
 
     @Override
@@ -44,13 +44,13 @@ public final class Main extends Fixture {
     private static long arrays(int i) {
         Ledger.Call call = Ledger.in("natives/Main.arrays(I)J");
         int[] array = new int[i + 2];
-        Ledger.count(LENGTH);
-        long sum = Array.getLength(array);
+        Ledger.count(GET);
+        long sum = Array.getInt(array, 0);
         Ledger.count("java/lang/reflect/Array.setInt(Ljava/lang/Object;II)V");
         Array.setInt(array, 1, 5);
         try {
-            Ledger.threw(LENGTH, null);
-            sum += Array.getLength("no array");
+            Ledger.threw(GET, null);
+            sum += Array.getInt("no array", 0);
         } catch (IllegalArgumentException e) {
             sum += array[1];
         }
