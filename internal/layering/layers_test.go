@@ -57,6 +57,7 @@ var layers = map[string][]string{
 	// What a run found, for people and other programs.
 	"internal/report/record": {"internal/cct"},
 	"internal/report":        {"classfile/descriptor", "internal/cct", "internal/report/page", "internal/report/record"},
+	"internal/launch":        {"agent", "internal/attach/jvmproc", "internal/foothold"},
 	"internal/jvmtest":       {},
 	"internal/layering":      {},
 
@@ -66,8 +67,8 @@ var layers = map[string][]string{
 	// The program that ships.
 	"cmd/sonde": {
 		"agent", "classfile", "classfile/code", "classfile/descriptor", "classfile/dump", "internal/archive", "internal/arena",
-		"internal/attach", "internal/attach/jvmproc", "internal/foothold", "internal/origin", "internal/preflight",
-		"internal/probe", "internal/report", "internal/session", "internal/toll", "internal/weave",
+		"internal/attach", "internal/attach/jvmproc", "internal/cct", "internal/foothold", "internal/launch", "internal/origin",
+		"internal/preflight", "internal/probe", "internal/profile", "internal/report", "internal/session", "internal/toll", "internal/weave",
 	},
 
 	// Programs and tests that do not ship.
@@ -102,6 +103,7 @@ var outside = map[string][]string{
 	"internal/foothold":       {"golang.org/x/sys/unix"},
 	"internal/arena":          {"golang.org/x/sys/unix"},
 	"internal/session":        {"golang.org/x/sys/unix"},
+	"internal/launch":         {"golang.org/x/sys/unix"},
 	"bench/profile":           {"golang.org/x/sys/unix"},
 	"internal/report":         {"github.com/google/pprof/profile"},
 }
