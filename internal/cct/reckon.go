@@ -18,6 +18,10 @@ const (
 	// calibrated costs. Where a hook kept the compiler from inlining the method,
 	// it costs several times as much as on the calibrated body.
 	countLeast, countMost = 0.5, 4.0
+	// movable is how much of a short call a compiler may do behind its exit:
+	// arithmetic that nothing needs before. Such a call reads too short by it, and its
+	// caller too long. In calls of twice as much and more, loops keep that from being.
+	movable = 50.0
 )
 
 // bounded is a sum of times whose errors are kept apart: those of calibration go
@@ -120,10 +124,14 @@ func (r *reckoner) exact(t *tally, timed, raw float64) bounded {
 	}
 	callees, counted := t.callees()
 	callees, counted = callees*share, counted*share
+	brief := r.briefCallees(t) * share
 	b := bounded{
 		nanos: raw - timed*c.Inner.Median - callees*c.Outer.Median - counted*c.Count.Median,
-		least: raw - timed*(c.Inner.High+c.Overlap) - callees*(c.Outer.High*(1+calleeDoubt)+c.Overlap) - counted*c.Count.High*countMost,
+		least: raw - timed*(c.Inner.High+c.Overlap) - callees*(c.Outer.High*(1+calleeDoubt)+c.Overlap) - brief*movable - counted*c.Count.High*countMost,
 		most:  raw - timed*c.Inner.Low - callees*c.Outer.Low*(1-calleeDoubt) - counted*c.Count.Low*countLeast,
+	}
+	if b.nanos < timed*2*movable {
+		b.most += timed * movable
 	}
 	b.nanos = math.Max(0, b.nanos)
 	b.least = math.Min(b.nanos, math.Max(0, b.least))
@@ -145,6 +153,20 @@ func (t *tally) callees() (timed, counted float64) {
 		counted += float64(child.calls) + more
 	}
 	return timed, counted
+}
+
+// briefCallees is how many of the timed callees are so short that a compiler may
+// have moved them out of their own time.
+func (r *reckoner) briefCallees(t *tally) float64 {
+	var brief float64
+	for _, child := range t.children {
+		if child.isCounted() {
+			brief += r.briefCallees(child)
+		} else if timed := float64(child.ended); float64(child.self) < timed*(r.calibration.Inner.Median+2*movable) {
+			brief += float64(child.calls)
+		}
+	}
+	return brief
 }
 
 // sampled lets the calls that were drawn speak for all.

@@ -50,7 +50,7 @@ func TestWhatSondeTookIsLostAndNoSelfTime(t *testing.T) {
 func TestErrorsOfCalibrationAreStated(t *testing.T) {
 	in := Input{
 		Threads: []RawThread{{Root: 1, Nodes: []Raw{
-			{Ref: 2, Parent: 1, ID: 10, Calls: 10, Timed: 10, Self: 100_000},
+			{Ref: 2, Parent: 1, ID: 10, Calls: 10, Timed: 10, Self: 200_000},
 			{Ref: 3, Parent: 2, ID: 11, Calls: 1000, Timed: 1000, Self: 38_000},
 			{Ref: 4, Parent: 2, ID: 12, Calls: 100},
 		}}},
@@ -61,16 +61,16 @@ func TestErrorsOfCalibrationAreStated(t *testing.T) {
 	}
 	p := Build(in)
 	parent, tiny, counted := find(t, p, "method #10"), find(t, p, "method #10", "method #11"), find(t, p, "method #10", "method #12")
-	if want := 100_000.0 - 10*30 - 1000*40 - 100*2; parent.Self.Nanos != want {
+	if want := 200_000.0 - 10*30 - 1000*40 - 100*2; parent.Self.Nanos != want {
 		t.Errorf("self %g, want %g", parent.Self.Nanos, want)
 	}
-	if want := 100_000.0 - 10*(33+10) - 1000*(44*(1+calleeDoubt)+10) - 100*3*countMost; parent.Self.Low != want {
+	if want := 200_000.0 - 10*(33+10) - 1000*(44*(1+calleeDoubt)+10+movable) - 100*3*countMost; parent.Self.Low != want {
 		t.Errorf("low %g, want %g", parent.Self.Low, want)
 	}
-	if want := 100_000.0 - 10*28 - 1000*38*(1-calleeDoubt) - 100*1*countLeast; parent.Self.High != want {
+	if want := 200_000.0 - 10*28 - 1000*38*(1-calleeDoubt) - 100*1*countLeast; parent.Self.High != want {
 		t.Errorf("high %g, want %g", parent.Self.High, want)
 	}
-	if (tiny.Self != Time{8000, 0, 10_000}) {
+	if (tiny.Self != Time{8000, 0, 10_000 + 1000*movable}) {
 		t.Errorf("tiny calls: %+v", tiny.Self)
 	}
 	if counted.Known() || (counted.Self != Time{}) {
