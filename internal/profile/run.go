@@ -89,7 +89,7 @@ func (r *run) begin(ctx context.Context) error {
 		r.addRoot(m)
 	}
 	r.decide(roots)
-	if err := r.scales.measure(ctx, r); err != nil {
+	if err := r.scales.begin(ctx, r); err != nil {
 		return err
 	}
 	r.ledger.begin(r.session)

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -42,7 +43,7 @@ func (c *scales) measure(ctx context.Context, r *run) error {
 			return err
 		}
 	}
-	timed.Steps = c.steps
+	timed.Steps = max(c.steps, 1)
 	overlapping, counted := timed, session.Trial{Flags: arena.On, Body: session.Empty, Rounds: bodyRounds}
 	overlapping.Body = session.Independent
 	var runs, apart, counts []session.Timing
@@ -57,6 +58,9 @@ func (c *scales) measure(ctx context.Context, r *run) error {
 			}
 			*one.to = append(*one.to, timings...)
 		}
+	}
+	if len(runs) == 0 || len(counts) == 0 {
+		return nil // too busy: there will be another
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -73,6 +77,24 @@ func (c *scales) measure(ctx context.Context, r *run) error {
 		c.count = append(c.count, max(0, one.Hooked-one.Plain))
 	}
 	return nil
+}
+
+// firstTries is how often the first calibration is tried.
+const firstTries = 10
+
+var errNotCalibrated = errors.New("the JVM is too busy to find out what hooks cost in it: try again, or give it more processor time")
+
+// begin makes the first calibration, without which there are no times.
+func (c *scales) begin(ctx context.Context, r *run) error {
+	for range firstTries {
+		if err := c.measure(ctx, r); err != nil {
+			return err
+		}
+		if c.calibration().Times > 0 {
+			return nil
+		}
+	}
+	return errNotCalibrated
 }
 
 // fit finds how many steps of the known body take as long as it should.
@@ -96,6 +118,9 @@ func (c *scales) fit(ctx context.Context, r *run, trial session.Trial) error {
 	var plain []float64
 	for _, one := range runs {
 		plain = append(plain, one.Plain)
+	}
+	if len(plain) == 0 {
+		return nil // the next tries again
 	}
 	c.steps = uint32(max(1, bodyNanos/max(span(plain).Median/float64(trial.Steps), 0.01)))
 	return nil
