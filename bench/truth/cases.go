@@ -99,7 +99,8 @@ type sized struct {
 
 type paired struct {
 	Name          string
-	First, Second int // nanoseconds
+	First, Second int  // nanoseconds
+	Long          bool // the work is a method of its own, the same for both twins
 }
 
 func sourcesOf(twin string) sources {
@@ -109,7 +110,7 @@ func sourcesOf(twin string) sources {
 			{Name: "Ns200", Nanos: 200}, {Name: "Us1", Nanos: 1000}, {Name: "Us10", Nanos: 10_000}, {Name: "Ms1", Nanos: 1_000_000},
 		},
 		Overlapping: []sized{{Name: "Overlap50", Nanos: 50}, {Name: "Overlap200", Nanos: 200}, {Name: "Overlap1000", Nanos: 1000}},
-		Pairs:       []paired{{"Ratio", 900, 300}, {"Tiny", 12, 35}},
+		Pairs:       []paired{{"Ratio", 900, 300, true}, {"Tiny", 12, 35, false}},
 		Uneven: []sized{
 			{"Periodic", "one in 64, at a fixed distance, is sixteen times longer", "(i & 63) == 0 ? 16 : 1", 200},
 			{"Skewed", "one in ten, scattered, is ten times longer", "Work.tenth(i)", 300},

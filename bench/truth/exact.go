@@ -22,11 +22,11 @@ func (r *report) measureExact(ctx context.Context, p *program, o options) error 
 	if err != nil {
 		return err
 	}
-	for range o.runs {
-		readings, err := p.profiled(ctx, rows, cct.Exact, o.time)
-		if err != nil {
-			return err
-		}
+	all, err := p.profiled(ctx, rows, cct.Exact, o.time, o.runs)
+	if err != nil {
+		return err
+	}
+	for _, readings := range all {
 		for i, reading := range readings {
 			r.Exact[i].Readings = append(r.Exact[i].Readings, reading)
 		}

@@ -65,6 +65,8 @@ type program struct {
 	out     *bufio.Reader
 	errors  bytes.Buffer   // to be read when it has ended: JDK 25 complains of each agent
 	calls   map[string]int // of a case, that make a batch
+
+	profiles int // so far
 }
 
 func start(jdk jvmtest.JDK, classes string, options ...string) (*program, error) {

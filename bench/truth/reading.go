@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -27,8 +28,13 @@ func (r reading) inside() bool    { return r.Low <= r.Truth && r.Truth <= r.High
 // errUnread says that a profile has nothing on a method that was called.
 var errUnread = errors.New("the profile has no timed call of it")
 
-// profiled profiles the program while each case works for a time, and reads rows.
-func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, length time.Duration) ([]reading, error) {
+// warmFor is for how long each case works before anything is kept: code that has
+// just got hooks is interpreted first, and so, on some JDKs, is all other code.
+const warmFor = 400 * time.Millisecond
+
+// profiled profiles the program while each case works for a time, so many times in
+// turn, each on a thread of its own: each thread's tree is a profile by itself.
+func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, length time.Duration, times int) ([][]reading, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	started, ended := make(chan struct{}), make(chan struct{})
 	defer func() { cancel(); <-ended }() // however this ends, hooks are out
@@ -41,18 +47,22 @@ func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, l
 			Command: "bench/truth", Started: func() { close(started) },
 		})
 	}()
-	worked := make(map[string]turns)
 	select {
 	case <-started:
 	case <-ended:
 		return nil, failed
 	}
-	for _, name := range casesOf(rows) {
-		t, err := p.turns(name, max(int(length/batch), 1))
-		if err != nil {
+	if _, err := p.workOn("warm", rows, warmFor); err != nil {
+		return nil, err
+	}
+	p.profiles++
+	worked := make(map[string]map[string]turns)
+	for i := range times {
+		name := fmt.Sprintf("kept-%d-%d", p.profiles, i)
+		var err error
+		if worked[name], err = p.workOn(name, rows, length); err != nil {
 			return nil, err
 		}
-		worked[name] = t
 	}
 	cancel()
 	<-ended
@@ -62,18 +72,46 @@ func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, l
 	return p.read(result, rows, worked)
 }
 
-func (p *program) read(result *cct.Profile, rows []row, worked map[string]turns) ([]reading, error) {
-	var readings []reading
-	for _, row := range rows {
-		r, err := row.read(result)
-		if err != nil {
-			return nil, &rowError{row, err}
-		}
-		r.Truth = row.truth(means(worked[row.Case].parts), p.calls[row.Case])
-		r.Ran = worked[row.Case].ran
-		readings = append(readings, r)
+// workOn has each case work for a time, on a thread of its own.
+func (p *program) workOn(thread string, rows []row, length time.Duration) (map[string]turns, error) {
+	if _, err := p.ask("on", thread); err != nil {
+		return nil, err
 	}
-	return readings, nil
+	worked := make(map[string]turns)
+	for _, name := range casesOf(rows) {
+		t, err := p.turns(name, max(int(length/batch), 1))
+		if err != nil {
+			return nil, err
+		}
+		worked[name] = t
+	}
+	return worked, nil
+}
+
+// read reads the rows of each thread that worked.
+func (p *program) read(result *cct.Profile, rows []row, worked map[string]map[string]turns) ([][]reading, error) {
+	var all [][]reading
+	for _, thread := range result.Threads {
+		work, kept := worked[thread.Name]
+		if !kept {
+			continue
+		}
+		var readings []reading
+		for _, row := range rows {
+			r, err := row.read(thread.Top, result.Methods)
+			if err != nil {
+				return nil, &rowError{row, err}
+			}
+			r.Truth = row.truth(means(work[row.Case].parts), p.calls[row.Case])
+			r.Ran = work[row.Case].ran
+			readings = append(readings, r)
+		}
+		all = append(all, readings)
+	}
+	if len(all) != len(worked) {
+		return nil, fmt.Errorf("the profile tells of %d threads, %d worked", len(all), len(worked))
+	}
+	return all, nil
 }
 
 // truth is a row's time by those of its case's parts.
@@ -86,13 +124,13 @@ func (r row) truth(nanos []float64, calls int) float64 {
 }
 
 // read sums what a profile has on a row's methods, in all contexts.
-func (r row) read(result *cct.Profile) (reading, error) {
+func (r row) read(top *cct.Node, methods []cct.Method) (reading, error) {
 	var sum reading
 	var calls float64
 	var visit func(*cct.Node)
 	visit = func(node *cct.Node) {
 		if node.Method >= 0 {
-			m := result.Methods[node.Method]
+			m := methods[node.Method]
 			if m.Class == woven+"/"+r.Case && slices.Contains(r.Methods, m.Name) && node.Timed > 0 {
 				sum.Told += node.Self.Nanos
 				sum.Low += node.Self.Low
@@ -107,7 +145,7 @@ func (r row) read(result *cct.Profile) (reading, error) {
 			visit(child)
 		}
 	}
-	visit(result.Merged)
+	visit(top)
 	if calls == 0 {
 		return reading{}, errUnread
 	}

@@ -16,11 +16,11 @@ type sampled struct {
 const sure = 0.95
 
 func (r *report) measureSampled(ctx context.Context, p *program, o options) error {
-	for range o.repeats {
-		readings, err := p.profiled(ctx, r.sampledRows(), cct.Sampled, o.short)
-		if err != nil {
-			return err
-		}
+	all, err := p.profiled(ctx, r.sampledRows(), cct.Sampled, o.short, o.repeats)
+	if err != nil {
+		return err
+	}
+	for _, readings := range all {
 		for i, reading := range readings {
 			r.Sampled[i].Readings = append(r.Sampled[i].Readings, reading)
 		}

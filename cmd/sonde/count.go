@@ -147,11 +147,11 @@ func (c *counting) flags() (flags arena.Flags, period uint32) {
 	return arena.On | arena.Flat | arena.Timed, 0
 }
 
-// commandLine is the command as others see it who ask who holds the JVM.
-func (c *counting) commandLine() string {
+// commandLine is a command as others see it who ask who holds the JVM.
+func commandLine(name string, patterns []string) string {
 	const most = 200
-	words := []string{"sonde", "count", shellWord(c.patterns[0])}
-	for _, pattern := range c.patterns[1:] {
+	words := []string{"sonde", name}
+	for _, pattern := range patterns {
 		words = append(words, shellWord(pattern))
 	}
 	line := []rune(printable(strings.Join(words, " ")))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/foothold"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -66,7 +67,7 @@ func (c *counting) run(ctx context.Context) error {
 		return errors.Join(err, r.leave(ctx, nil))
 	}
 	look.final, look.ended = true, ended
-	defer r.tellWaiting()()
+	defer tellWaiting(r.pid, r.screen.say)()
 	r.cost.measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	if err := r.leave(ctx, look); err != nil {
@@ -79,7 +80,7 @@ func (c *counting) run(ctx context.Context) error {
 // is undone.
 func (r *countRun) enter(ctx context.Context) (err error) {
 	start := time.Now()
-	r.session, err = session.Open(ctx, r.pid, session.Settings{Command: r.commandLine(), Force: r.force, Notice: r.remark})
+	r.session, err = session.Open(ctx, r.pid, session.Settings{Command: commandLine("count", r.patterns), Force: r.force, Notice: r.remark})
 	if err != nil {
 		return interruption(ctx, err)
 	}
@@ -96,6 +97,9 @@ func (r *countRun) enter(ctx context.Context) (err error) {
 		return errors.Join(interruption(ctx, err), closing)
 	}
 	r.tellInstallation()
+	if _, err := foothold.LetGo(jvm); err != nil { // one that sonde run --hold keeps from beginning
+		r.remark(oneLine(err))
+	}
 	return nil
 }
 
@@ -217,14 +221,14 @@ func (r *countRun) leave(ctx context.Context, look *countLook) error {
 
 // tellWaiting says what is waited for, should the JVM be slow to let go. It
 // returns what ends that.
-func (r *countRun) tellWaiting() func() {
+func tellWaiting(pid int, say func(format string, args ...any)) func() {
 	const patience = 2 * time.Second
 	timer := time.AfterFunc(patience, func() {
 		why := ""
-		if jvm, err := inspect(r.pid); err == nil && jvm.Stopped {
-			why = fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", r.pid)
+		if jvm, err := inspect(pid); err == nil && jvm.Stopped {
+			why = fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)
 		}
-		r.screen.say("waiting for process %d to put its classes back%s", r.pid, why)
+		say("waiting for process %d to put its classes back%s", pid, why)
 	})
 	return func() { timer.Stop() }
 }

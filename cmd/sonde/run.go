@@ -73,6 +73,10 @@ func run(ctx context.Context, args []string, s streams) int {
 	if errors.Is(err, syscall.EPIPE) {
 		return exitUnread
 	}
+	var ended exitStatus
+	if errors.As(err, &ended) {
+		return int(ended)
+	}
 	var wrong *usageError
 	// What fails before a command starts is the command line itself.
 	if errors.As(err, &wrong) || !started {
@@ -120,6 +124,7 @@ func flagError(command *cobra.Command, err error) error {
 		"bool":     "true or false",
 		"duration": "a time with its unit, such as 30s, 500ms or 2m",
 		"int":      "a whole number", "uint32": "a whole number from 0 on", "uint64": "a whole number from 0 on",
+		"part": "a part of the program's time, such as 2% or 0.02",
 	}[flag.Value.Type()]
 	if wanted == "" {
 		return err
@@ -137,6 +142,7 @@ around any method of any class, in files or in programs that run.
 Start with, for a program that runs:
   sonde ps
   sonde count 4711 'com.acme.**'
+  sonde profile 4711 --root com.acme.Shop.checkout -o checkout.html
 and for files:
   sonde instrument app.jar -o app-timed.jar --template timed --match 'com.acme.**'
   sonde dump app.jar --method com.acme.Order.pay --diff app-timed.jar`,
@@ -151,8 +157,8 @@ and for files:
 	root.DisableSuggestions = true // they take lines: nearCommand has one
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
-		newPs(s), newDoctor(s), newCount(s), newStatus(s), newUndo(s), newAgentJar(s),
-		newInstrument(s), newDump(s), newRuntimeJar(s), newVersion(s),
+		newPs(s), newDoctor(s), newCount(s), newProfile(s), newLaunch(s), newStatus(s), newUndo(s), newAgentJar(s),
+		newDiff(s), newInstrument(s), newDump(s), newRuntimeJar(s), newVersion(s),
 	)
 	return root
 }

@@ -15,6 +15,9 @@ import (
 // are the same, but for what is cut off at zero.
 func Build(in Input) *Profile {
 	g := newGatherer(&in)
+	if in.Calibration.Drawn == (Span{}) {
+		in.Calibration.Drawn = in.Calibration.Inner // nothing was drawn by lot to know better by
+	}
 	r := &reckoner{&in.Calibration}
 	threads := slices.Clone(in.Threads)
 	// Sums of squares depend on their order in the last digit.

@@ -89,6 +89,7 @@ type Span struct {
 type Calibration struct {
 	Inner   Span    // of a timed call, inside its own measured time
 	Outer   Span    // of a timed call, inside its caller's measured time
+	Drawn   Span    // Inner of a call that is timed by lot, among many that are not
 	Count   Span    // of a call that is only counted
 	Overlap float64 // by how much a call may read too long because the clock ends overlap with its neighbours
 	Times   int     // how often it was measured, from the beginning to the end of the run

@@ -97,17 +97,17 @@ func (r *reckoner) self(t *tally) bounded {
 	case t.method < 0 || t.isCounted():
 		return bounded{}
 	case ended == 0: // what is under way is known, of the rest nothing
-		known := r.exact(t, float64(t.drawn), float64(t.soFar-t.paused))
+		known := r.exact(t, float64(t.drawn), float64(t.soFar-t.paused), r.calibration.Inner)
 		if others > 0 {
 			known.above = math.Inf(1)
 		}
 		return known
 	case ended >= others:
-		return r.exact(t, float64(t.ended+t.drawn), float64(t.self+t.soFar-t.paused))
+		return r.exact(t, float64(t.ended+t.drawn), float64(t.self+t.soFar-t.paused), r.calibration.Inner)
 	default:
 		all := r.sampled(t, others)
 		if t.drawn > 0 {
-			all.add(r.exact(t, float64(t.drawn), float64(t.soFar)))
+			all.add(r.exact(t, float64(t.drawn), float64(t.soFar), r.calibration.Drawn))
 		}
 		return all
 	}
@@ -116,7 +116,7 @@ func (r *reckoner) self(t *tally) bounded {
 // exact takes off raw self time what measuring timed calls added to it. Clock reads
 // end the overlap with what comes before and after, in the call and around its
 // callees: a time may read too long by it, never too short.
-func (r *reckoner) exact(t *tally, timed, raw float64) bounded {
+func (r *reckoner) exact(t *tally, timed, raw float64, inner Span) bounded {
 	c := r.calibration
 	share := 1.0 // of the node's calls
 	if t.calls > 0 {
@@ -126,9 +126,9 @@ func (r *reckoner) exact(t *tally, timed, raw float64) bounded {
 	callees, counted = callees*share, counted*share
 	brief := r.briefCallees(t) * share
 	b := bounded{
-		nanos: raw - timed*c.Inner.Median - callees*c.Outer.Median - counted*c.Count.Median,
-		least: raw - timed*(c.Inner.High+c.Overlap) - callees*(c.Outer.High*(1+calleeDoubt)+c.Overlap) - brief*movable - counted*c.Count.High*countMost,
-		most:  raw - timed*c.Inner.Low - callees*c.Outer.Low*(1-calleeDoubt) - counted*c.Count.Low*countLeast,
+		nanos: raw - timed*inner.Median - callees*c.Outer.Median - counted*c.Count.Median,
+		least: raw - timed*(inner.High+c.Overlap) - callees*(c.Outer.High*(1+calleeDoubt)+c.Overlap) - brief*movable - counted*c.Count.High*countMost,
+		most:  raw - timed*inner.Low - callees*c.Outer.Low*(1-calleeDoubt) - counted*c.Count.Low*countLeast,
 	}
 	if b.nanos < timed*2*movable {
 		b.most += timed * movable
@@ -173,7 +173,7 @@ func (r *reckoner) briefCallees(t *tally) float64 {
 func (r *reckoner) sampled(t *tally, all float64) bounded {
 	drawn := float64(t.ended)
 	raw := float64(t.self - t.paused)
-	b := r.exact(t, drawn, raw)
+	b := r.exact(t, drawn, raw, r.calibration.Drawn)
 	s := sample{drawn: drawn, calls: all, mean: b.nanos / drawn}
 	if drawn >= leastDrawn {
 		// A pause made one of the calls longer, so its square too, by 2·p·mean + p².

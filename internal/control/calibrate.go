@@ -29,24 +29,25 @@ func (k *Calibration) read(c *cursor) {
 }
 
 // A Run is what the calls of one run took, in nanoseconds: plain u64, hooked
-// u64, measured u64.
+// u64, measured u64, timed u64.
 type Run struct {
 	Plain    uint64 // without hooks
 	Hooked   uint64 // with them
 	Measured uint64 // self time by the hooks' own account
+	Timed    uint64 // calls that are in Measured
 }
 
-const runSize = 3 * 8
+const runSize = 4 * 8
 
 // runs: n u32 × run.
 type runs []Run
 
 func (r runs) append(dst []byte) []byte {
 	return appendList(dst, r, func(dst []byte, one Run) []byte {
-		return appendU64(appendU64(appendU64(dst, one.Plain), one.Hooked), one.Measured)
+		return appendU64(appendU64(appendU64(appendU64(dst, one.Plain), one.Hooked), one.Measured), one.Timed)
 	})
 }
 
 func (r *runs) read(c *cursor) {
-	*r = readList(c, runSize, func(c *cursor) Run { return Run{c.u64(), c.u64(), c.u64()} })
+	*r = readList(c, runSize, func(c *cursor) Run { return Run{c.u64(), c.u64(), c.u64(), c.u64()} })
 }

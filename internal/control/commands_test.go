@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 		{KindFollow, choice(true), done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Follow(ctx, true) }},
 		{KindThreads, nothing{}, []reply{{KindNamed, threads{{1, "main"}}}}, []Thread{{1, "main"}},
 			func(ctx context.Context, p *Peer) (any, error) { return p.Threads(ctx) }},
-		{KindCalibrate, Calibration{7, 1, BodyDependent, 2}, []reply{{KindCalibrated, runs{{8, 9, 10}}}}, []Run{{8, 9, 10}},
+		{KindCalibrate, Calibration{7, 1, BodyDependent, 2}, []reply{{KindCalibrated, runs{{8, 9, 10, 11}}}}, []Run{{8, 9, 10, 11}},
 			func(ctx context.Context, p *Peer) (any, error) {
 				return p.Calibrate(ctx, Calibration{7, 1, BodyDependent, 2})
 			}},

@@ -42,7 +42,7 @@ var samples = map[Kind]body{
 	KindInstalled: Installed{1 << 63, []uint32{4}, "VerifyError"}, KindProbes: words{1, 1 << 63},
 	KindWatch: view{[]Filter{{"com.", "Service"}, {"", ""}}, []string{"com.sun."}}, KindFollow: choice(true), KindRestore: nothing{},
 	KindRestored: Restored{5, 6, true, []string{"a remark", ""}}, KindBye: nothing{}, KindThreads: nothing{},
-	KindNamed: threads{{1, "main"}, {1 << 40, "ü"}}, KindCalibrate: Calibration{100, 3, BodyIndependent, 5}, KindCalibrated: runs{{1, 2, 3}},
+	KindNamed: threads{{1, "main"}, {1 << 40, "ü"}}, KindCalibrate: Calibration{100, 3, BodyIndependent, 5}, KindCalibrated: runs{{1, 2, 3, 4}},
 	KindTransform: Transform{0, 3, "a/B", []byte{1, 2, 3}}, KindWoven: Woven{[]byte{4}, []byte{}}, KindNotice: message("late"),
 }
 

@@ -7,6 +7,10 @@
 //	/tmp/.sonde-<uid>/agent-<hash>.jar      shared by the sessions of a user
 //	/dev/shm/sonde-<pid>-<random>.arena     what is measured
 //	/tmp/.sonde_pid<pid>, .sonde_invite<pid>  an agent that waits, and its invitation
+//	/tmp/.sonde_hold<pid>                     while an agent holds its program at the start
+//
+// Of a program that Sonde starts itself the jar lies in a directory as a session's,
+// named for Sonde's own number.
 //
 // <pid> is the target's number as it sees itself. Places are the target's own,
 // in its mount namespace, reached by handles of directories: no path is walked

@@ -22,6 +22,8 @@ func kindOf(name string) kind {
 		return sweepArena
 	case ticketName.MatchString(name):
 		return sweepNote(ticketName, false)
+	case holdName.MatchString(name):
+		return sweepNote(holdName, false)
 	case invitationName.MatchString(name):
 		return sweepNote(invitationName, true)
 	}

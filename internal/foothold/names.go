@@ -25,6 +25,7 @@ var (
 	freshName        = regexp.MustCompile(`^\.new-[0-9a-f]{16}$`)
 	invitationName   = regexp.MustCompile(`^\.sonde_invite([0-9]{1,10})(?:-[0-9a-f]{8})?$`)
 	ticketName       = regexp.MustCompile(`^\.sonde_pid([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
+	holdName         = regexp.MustCompile(`^\.sonde_hold([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
 	arenaName        = regexp.MustCompile(`^sonde-([0-9]{1,10})-[0-9a-f]{16}\.arena$`)
 )
 
@@ -34,6 +35,8 @@ func isInner(name string) bool {
 }
 
 func invitation(namespacePID int) string { return ".sonde_invite" + strconv.Itoa(namespacePID) }
+
+func holdFile(namespacePID int) string { return ".sonde_hold" + strconv.Itoa(namespacePID) }
 
 // jarFor names a jar by its content, so each build has a path of its own.
 func jarFor(content []byte) string {

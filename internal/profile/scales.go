@@ -18,8 +18,10 @@ type scales struct {
 	steps   uint32 // of the known body, so that it takes about bodyNanos
 	inner   []float64
 	outer   []float64
+	drawn   []float64 // inner, of calls that are timed by lot
 	count   []float64
 	overlap []float64
+	memory  float64 // what a load from memory takes
 	times   int
 }
 
@@ -29,8 +31,10 @@ const (
 	bodyNanos = 200
 	// bodyRounds is how many calls a run has: so few that most runs are not
 	// interrupted, also where others want the processor.
-	bodyRounds = 200
+	bodyRounds = 400
 	warmUp     = 20_000
+	// trialPeriod is of how many calls one is timed, to learn what that costs.
+	trialPeriod = 16
 	// trials is how often each is asked for at a time.
 	trials = 4
 )
@@ -43,15 +47,20 @@ func (c *scales) measure(ctx context.Context, r *run) error {
 			return err
 		}
 	}
-	timed.Steps = max(c.steps, 1)
+	if c.steps == 0 {
+		return nil // too busy: there will be another
+	}
+	timed.Steps = c.steps
 	overlapping, counted := timed, session.Trial{Flags: arena.On, Body: session.Empty, Rounds: bodyRounds}
 	overlapping.Body = session.Independent
-	var runs, apart, counts []session.Timing
+	byLot := timed
+	byLot.Flags, byLot.Period = arena.On|arena.Sampled, trialPeriod
+	var runs, apart, counts, lots []session.Timing
 	for range trials {
 		for _, one := range []struct {
 			trial session.Trial
 			to    *[]session.Timing
-		}{{timed, &runs}, {overlapping, &apart}, {counted, &counts}} {
+		}{{timed, &runs}, {overlapping, &apart}, {counted, &counts}, {byLot, &lots}} {
 			timings, err := r.session.Measure(ctx, one.trial)
 			if err != nil {
 				return err
@@ -73,6 +82,11 @@ func (c *scales) measure(ctx context.Context, r *run) error {
 	for _, one := range apart {
 		c.overlap = append(c.overlap, one.Measured-inner-one.Plain)
 	}
+	for _, one := range lots {
+		if one.Measured > 0 {
+			c.drawn = append(c.drawn, one.Measured-one.Plain)
+		}
+	}
 	for _, one := range counts {
 		c.count = append(c.count, max(0, one.Hooked-one.Plain))
 	}
@@ -86,6 +100,7 @@ var errNotCalibrated = errors.New("the JVM is too busy to find out what hooks co
 
 // begin makes the first calibration, without which there are no times.
 func (c *scales) begin(ctx context.Context, r *run) error {
+	c.memory = memoryLatency()
 	for range firstTries {
 		if err := c.measure(ctx, r); err != nil {
 			return err
@@ -131,8 +146,8 @@ func (c *scales) calibration() cct.Calibration {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return cct.Calibration{
-		Inner: span(c.inner), Outer: span(c.outer), Count: span(c.count),
-		Overlap: max(0, span(c.overlap).High), Times: c.times,
+		Inner: span(c.inner), Outer: span(c.outer), Drawn: span(c.drawn), Count: span(c.count),
+		Overlap: max(c.memory, span(c.overlap).High), Times: c.times,
 	}
 }
 

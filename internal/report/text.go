@@ -16,9 +16,12 @@ const leastShare = 0.001
 
 // WriteText writes a profile for people. width is the terminal's, 0 where lines may
 // be of any length.
-func WriteText(w io.Writer, p *cct.Profile, width int) error {
+func WriteText(w io.Writer, p *cct.Profile, width int) error { return WriteTextTop(w, p, width, 0) }
+
+// WriteTextTop is WriteText with a list of so many methods at most; 0 is no limit.
+func WriteTextTop(w io.Writer, p *cct.Profile, width, most int) error {
 	out := bufio.NewWriter(w) // keeps the first error until Flush
-	t := &textReport{Writer: out, profile: p, names: names(p.Methods), width: width}
+	t := &textReport{Writer: out, profile: p, names: names(p.Methods), width: width, most: most}
 	t.header()
 	t.tree()
 	t.flat()
@@ -33,6 +36,7 @@ type textReport struct {
 	profile *cct.Profile
 	names   []string
 	width   int
+	most    int // methods in the list; 0 is no limit
 }
 
 func (t *textReport) line(format string, args ...any) {

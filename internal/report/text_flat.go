@@ -35,6 +35,11 @@ func (t *textReport) flat() {
 		left.time += row.Self.Nanos
 		left.calls += row.Calls
 	}
+	hidden := 0
+	if t.most > 0 && len(shown) > t.most {
+		hidden = len(shown) - t.most
+		shown = shown[:t.most]
+	}
 	texts := make([][]string, len(shown))
 	for i, row := range shown {
 		texts[i] = flatRow(row, top.Total.Nanos)
@@ -50,6 +55,9 @@ func (t *textReport) flat() {
 	}
 	for _, line := range tableLines(columns, texts) {
 		t.line("%s", line)
+	}
+	if hidden > 0 {
+		t.line("%s not shown (--top)", counted(hidden, "method is", "methods are"))
 	}
 	t.leftOut(left, "method", "methods", top.Total.Nanos)
 }

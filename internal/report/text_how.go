@@ -39,12 +39,17 @@ func (t *textReport) calibration(c cct.Calibration) {
 		return
 	}
 	t.say("  calibrated %s in the target, with its own hooks around a known body:", counted(c.Times, "time", "times"))
+	var drawn cct.Span
+	if t.profile.Timing != cct.Exact {
+		drawn = c.Drawn
+	}
 	for _, part := range []struct {
 		span cct.Span
 		text string
 	}{
 		{c.Inner, "a timed call costs %s inside its own time"},
 		{c.Outer, "and %s inside its caller's"},
+		{drawn, "one that is timed by lot costs %s inside its own time"},
 		{c.Count, "a call that is only counted costs %s"},
 	} {
 		if part.span.Median > 0 {

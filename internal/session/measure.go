@@ -31,7 +31,7 @@ type Trial struct {
 type Timing struct {
 	Plain    float64 // without hooks
 	Hooked   float64 // with them
-	Measured float64 // what the hooks say it took
+	Measured float64 // what the hooks say one took, of those they timed
 }
 
 // Measure has the target make calls with and without hooks, several runs of them.
@@ -47,7 +47,10 @@ func (s *Session) Measure(ctx context.Context, trial Trial) ([]Timing, error) {
 	timings := make([]Timing, len(runs))
 	for i, run := range runs {
 		n := float64(trial.Rounds)
-		timings[i] = Timing{Plain: float64(run.Plain) / n, Hooked: float64(run.Hooked) / n, Measured: float64(run.Measured) / n}
+		timings[i] = Timing{Plain: float64(run.Plain) / n, Hooked: float64(run.Hooked) / n}
+		if run.Timed > 0 {
+			timings[i].Measured = float64(run.Measured) / float64(run.Timed)
+		}
 	}
 	return timings, nil
 }

@@ -27,7 +27,7 @@ func forgedForTheAgent() map[string][]byte {
 		"a longer string":   frame(control.KindMap, 901, u32(1<<31-1), []byte("/tmp"), u64(8), u32(1)),
 		"a negative string": frame(control.KindMap, 901, u32(1<<31), []byte("/tmp"), u64(8), u32(1)),
 	}
-	for _, unknown := range []control.Kind{0, 7, 28, 43, 128, 255} {
+	for _, unknown := range []control.Kind{0, 7, 29, 43, 128, 255} {
 		forged[fmt.Sprintf("kind %d", unknown)] = frame(unknown, 901)
 	}
 	for _, own := range []control.Kind{
@@ -43,8 +43,9 @@ func forgedForTheAgent() map[string][]byte {
 		control.KindSees:      append(u32(1), u32(1)...),
 		control.KindInstall:   append(u32(1), u32(1)...),
 		control.KindProbes:    append(u32(1), u64(1)...),
-		control.KindWatch:     append(u32(1), append(text("a"), text("b")...)...),
-		control.KindCalibrate: append(u32(1), u32(1)...),
+		control.KindWatch:     append(append(u32(1), append(text("a"), text("b")...)...), u32(0)...),
+		control.KindCalibrate: append(append(append(u32(1), u32(1)...), 1), u32(1)...),
+		control.KindFollow:    {1},
 	} {
 		if len(body) > 0 {
 			forged[kind.String()+" cut off"] = frame(kind, 901, body[:len(body)-1])

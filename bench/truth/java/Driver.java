@@ -8,6 +8,9 @@ import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Constructor;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
 /**
  * Runs cases as it is told on its standard input, and ends with that. Each case is there twice, as
@@ -19,6 +22,7 @@ import java.util.Map;
  *                                              processor time of that, and each part of bare.NAME
  * load [NAME CALLS]…         →  load           from now on runs the roots of each woven.NAME in turn
  * rest                       →  rest           ends that
+ * on NAME                    →  on             from now on a new thread of that name does the work, and stays
  * </pre>
  */
 public final class Driver {
@@ -26,17 +30,19 @@ public final class Driver {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     private static volatile boolean loaded;
     private static Thread load;
+    private static ExecutorService worker;
     private static long seed = 0x9E3779B97F4A7C15L;
 
     private Driver() {
     }
 
     /** Runs until its input ends. */
-    public static void main(String[] args) throws IOException, InterruptedException {
+    public static void main(String[] args) throws IOException, InterruptedException, ExecutionException {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            System.out.println(answer(line.split(" ")));
+            String[] words = line.split(" ");
+            System.out.println(worker == null ? answer(words) : worker.submit(() -> answer(words)).get());
         }
         rest();
         if (seed == 0) {
@@ -57,6 +63,13 @@ public final class Driver {
             case "rest":
                 rest();
                 return "rest";
+            case "on":
+                worker = Executors.newSingleThreadExecutor(work -> {
+                    Thread thread = new Thread(work, words[1]);
+                    thread.setDaemon(true);
+                    return thread;
+                });
+                return "on";
             default:
                 throw new IllegalArgumentException(words[0]);
         }

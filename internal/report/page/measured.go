@@ -87,7 +87,7 @@ func newMeasured(p *cct.Profile) measured {
 
 // spansOf draws the three costs on one scale.
 func spansOf(c cct.Calibration) []spanView {
-	scale := max(c.Inner.High, c.Outer.High, c.Count.High, 1)
+	scale := max(c.Inner.High, c.Outer.High, c.Drawn.High, c.Count.High, 1)
 	span := func(name, what string, s cct.Span) spanView {
 		return spanView{
 			Name: name, What: what, Median: nanos(s.Median), Low: nanos(s.Low), High: nanos(s.High),
@@ -97,6 +97,7 @@ func spansOf(c cct.Calibration) []spanView {
 	return []spanView{
 		span("Inner", "of a timed call, inside its own measured time", c.Inner),
 		span("Outer", "of a timed call, inside its caller’s measured time", c.Outer),
+		span("Drawn", "inner, of a call that is timed by lot", c.Drawn),
 		span("Count", "of a call that is only counted", c.Count),
 	}
 }

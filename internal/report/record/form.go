@@ -73,6 +73,7 @@ type node struct {
 type calibration struct {
 	Inner   triple  `json:"inner,omitzero"`
 	Outer   triple  `json:"outer,omitzero"`
+	Drawn   triple  `json:"drawn,omitzero"`
 	Count   triple  `json:"count,omitzero"`
 	Overlap float64 `json:"overlap"`
 	Times   int     `json:"times"`

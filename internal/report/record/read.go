@@ -40,7 +40,7 @@ func (d *document) profile() (*cct.Profile, error) {
 	p := &cct.Profile{
 		Target: cct.Target(d.Target), Roots: d.Roots, Began: d.Began, Took: time.Duration(d.Took),
 		Scheme: d.Scheme, Why: d.Why, Timing: d.Timing, Period: d.Period,
-		Calibration: cct.Calibration{Inner: k.Inner.span(), Outer: k.Outer.span(), Count: k.Count.span(), Overlap: k.Overlap, Times: k.Times},
+		Calibration: cct.Calibration{Inner: k.Inner.span(), Outer: k.Outer.span(), Drawn: k.Drawn.span(), Count: k.Count.span(), Overlap: k.Overlap, Times: k.Times},
 		Cost: cct.Cost{
 			Hooks: c.Hooks, Classes: c.Classes, Closure: c.Closure, Rounds: c.Rounds, Pause: time.Duration(c.Pause),
 			Compile: time.Duration(c.Compile), Waited: time.Duration(c.Waited), Loading: time.Duration(c.Loading),

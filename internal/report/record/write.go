@@ -33,7 +33,7 @@ func describe(p *cct.Profile) *document {
 		Format: formatName, Version: formatVersion, Target: target(p.Target), Roots: p.Roots, Began: p.Began,
 		Took: int64(p.Took), Scheme: p.Scheme, Why: p.Why, Timing: p.Timing, Period: p.Period,
 		Methods: []method{}, Merged: list(p.Merged), Threads: []thread{},
-		Calibration: calibration{ofSpan(k.Inner), ofSpan(k.Outer), ofSpan(k.Count), k.Overlap, k.Times},
+		Calibration: calibration{ofSpan(k.Inner), ofSpan(k.Outer), ofSpan(k.Drawn), ofSpan(k.Count), k.Overlap, k.Times},
 		Cost: cost{
 			c.Hooks, c.Classes, c.Closure, c.Rounds, int64(c.Pause), int64(c.Compile), int64(c.Waited), int64(c.Loading),
 			c.Steady, c.Budget,

@@ -66,7 +66,8 @@ final class SondeHooksCalibration {
             long place) {
         long plain = 0;
         long hooked = 0;
-        long before = self(places, place);
+        long before = total(places, place, NODE_SELF);
+        long timed = total(places, place, NODE_TIMED);
         int turn = Math.max(1, Math.min((rounds + TURNS - 1) / TURNS, TURN_STEPS / (steps + 1)));
         long value = 1;
         for (int left = rounds; left > 0; left -= turn) {
@@ -85,12 +86,13 @@ final class SondeHooksCalibration {
         sink = value;
         into[0] = plain;
         into[1] = hooked;
-        into[2] = self(places, place) - before;
+        into[2] = total(places, place, NODE_SELF) - before;
+        into[3] = total(places, place, NODE_TIMED) - timed;
         return true;
     }
 
-    /** The self time of all calls made to calibrate, 0 where there is no room for it. */
-    private static long self(long[] places, long place) {
+    /** A sum over all calls made to calibrate, 0 where there is no room for it. */
+    private static long total(long[] places, long place, int sum) {
         long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
         U.putLongOpaque(places, place + BUSY, 1);
         try {
@@ -100,7 +102,7 @@ final class SondeHooksCalibration {
             }
             long block = b + U.getLong(places, place + BLOCK);
             int ref = SondeHooksTree.child(b, block, U.getInt(null, block + BLOCK_ROOT), CALIBRATION_ID, 0);
-            return ref == 0 ? 0 : U.getLong(null, at(b, ref) + NODE_SELF);
+            return ref == 0 ? 0 : U.getLong(null, at(b, ref) + sum);
         } finally {
             U.putLongRelease(places, place + BUSY, 0);
         }

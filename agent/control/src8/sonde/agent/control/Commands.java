@@ -306,9 +306,9 @@ final class Commands {
         Frame nanos = new Frame(Kind.CALIBRATED, command.request);
         int runs = 0;
         long deadline = System.nanoTime() + CALIBRATE_NANOS;
-        long[] run = new long[3];
+        long[] run = new long[4];
         while (runs < CALIBRATIONS && hooks.calibrate(rounds, setting, body, steps, deadline, run)) {
-            nanos.u64(run[0]).u64(run[1]).u64(run[2]);
+            nanos.u64(run[0]).u64(run[1]).u64(run[2]).u64(run[3]);
             runs++;
         }
         send(new Frame(Kind.CALIBRATED, command.request).counted(runs, nanos));

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/launch"
+)
+
+const launchLong = `Start a Java program with Sonde's agent in it. The agent does nothing until a
+sonde command names the program; then Sonde enters without attaching, also where
+that is forbidden, and without the warnings newer JDKs print about it.
+
+Where the command is java, or a path that ends in /java, the option for it is put
+in; any other command gets it by the variable JAVA_TOOL_OPTIONS, of which each
+JVM it starts says one line on its error stream. The program must run as the user
+who starts it. It has the streams of this command, gets the signals sent to it,
+and its exit code is this command's.
+
+With --hold the program waits before its first instruction, so that nothing of it
+is missed: until sonde count or sonde profile has its hooks in, or 30 s are over
+(--hold=2m for another time). sonde profile --start does both at once.`
+
+func newLaunch(s streams) *cobra.Command {
+	var hold time.Duration
+	command := &cobra.Command{
+		Use:   "run [--hold] -- COMMAND...",
+		Short: "Start a Java program prepared for Sonde",
+		Long:  launchLong,
+		Example: `  sonde run -- java -jar shop.jar
+  sonde run --hold -- java -cp classes com.acme.Main
+  sonde run -- ./gradlew bootRun`,
+		Args: atLeast("COMMAND"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if hold < 0 || hold > mostHold {
+				return usage("--hold %v: must be from 1s to %v", hold, mostHold)
+			}
+			return runProgram(cmd.Context(), s, args, hold)
+		},
+	}
+	flags := command.Flags()
+	flags.SetInterspersed(false) // what comes behind the command is the command's
+	flags.DurationVar(&hold, "hold", 0, "have the program wait for Sonde before it begins, at most so long")
+	flags.Lookup("hold").NoOptDefVal = usualHold.String()
+	return command
+}
+
+// usualHold is how long a program waits for Sonde that nobody lets go.
+const (
+	usualHold = 30 * time.Second
+	mostHold  = 10 * time.Minute
+)
+
+// An exitStatus is the exit code of a program that ran to its end.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("the program ended with exit code %d", int(e)) }
+
+func runProgram(ctx context.Context, s streams, words []string, hold time.Duration) error {
+	program, err := launch.Start(words, hold)
+	if err != nil {
+		return err
+	}
+	defer program.PassSignals()()
+	tellLaunch(s, words)
+	// What asks this command to end was passed on: only the program's end ends it.
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	found := make(chan struct{})
+	go func() {
+		defer close(found)
+		program.Watch(watching, func(jvm *jvmproc.JVM) { tellPrepared(s, jvm, hold) })
+	}()
+	code := program.ExitCode()
+	stop()
+	<-found
+	if err := program.Close(); err != nil {
+		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", oneLine(err))
+	}
+	if code != 0 {
+		return exitStatus(code)
+	}
+	return nil
+}
+
+// tellLaunch says what was done to a command that takes no options for a JVM.
+func tellLaunch(s streams, words []string) {
+	if !launch.IsJava(words[0]) {
+		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and say so\n", printable(words[0]))
+	}
+}
+
+func tellPrepared(s streams, jvm *jvmproc.JVM, hold time.Duration) {
+	waits := ""
+	if hold > 0 {
+		waits = fmt.Sprintf(", and waits for that up to %v", hold)
+	}
+	_, _ = fmt.Fprintf(s.err, "sonde: process %d is ready for sonde count %d PATTERN or sonde profile %d --root PATTERN%s\n",
+		jvm.PID, jvm.PID, jvm.PID, waits)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+func (c *profiling) run(ctx context.Context) error {
+	// A program that sonde run --hold keeps from beginning begins now.
+	return c.measure(ctx, func() error {
+		jvm, err := inspect(c.PID)
+		if err == nil {
+			_, err = foothold.LetGo(jvm)
+		}
+		return err
+	})
+}
+
+// measure profiles a JVM and writes what came of it. begin is called when nothing
+// of the root can be missed any more.
+func (c *profiling) measure(ctx context.Context, begin func() error) error {
+	// A reader that goes away, as head does, must not kill it with hooks in the
+	// JVM: what it writes then fails, and it leaves in order.
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	defer signal.Stop(unread)
+	view := newProfileView(c)
+	c.Notice, c.Progress, c.Unmatched = view.remark, view.progress, view.unmatched
+	c.Started = func() {
+		if err := begin(); err != nil {
+			view.remark(oneLine(err))
+		}
+	}
+	result, err := profile.Run(ctx, c.Options)
+	view.close()
+	if result == nil {
+		return interruption(ctx, err)
+	}
+	if problem := c.uncalled(result, view.last); problem != nil {
+		return errors.Join(problem, err)
+	}
+	return errors.Join(c.write(result), err)
+}
+
+// uncalled says why there is nothing to show, where that is so.
+func (c *profiling) uncalled(p *cct.Profile, last profile.Progress) error {
+	if len(p.Merged.Children) > 0 {
+		return nil
+	}
+	roots, took := strings.Join(c.Roots, ", "), durationText(p.Took.Round(time.Millisecond))
+	for _, left := range p.LeftAlone {
+		if c.isRoot(left) {
+			return fmt.Errorf("%s has no hook, as %s: nothing was measured", leftName(session.LeftAlone(left)), left.Reason)
+		}
+	}
+	if last.Hooks == 0 {
+		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was measured; check the pattern, or measure while it runs", roots, took)
+	}
+	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used (calls that began before are not seen: take a method below as root)", roots, took)
+}
+
+// isRoot tells whether what was left alone is, or holds, a root.
+func (c *profiling) isRoot(left cct.LeftAlone) bool {
+	name, descriptor, _ := strings.Cut(left.Method, "(")
+	if left.Method == "" {
+		return c.roots.MatchClass(left.Class)
+	}
+	return c.roots.Match(left.Class, name, "("+descriptor)
+}

@@ -1,0 +1,150 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/foothold"
+)
+
+// A Program was started with the agent. It has this process's streams.
+type Program struct {
+	PID  int // of what was started, which is the JVM where the command is java
+	java bool
+
+	command *exec.Cmd
+	jar     *foothold.StartJar
+	ended   chan struct{}
+}
+
+// Start starts a command so that each JVM it brings up has the agent in it, and is
+// held, where hold is not 0, until it is let go or that time is over. Close must
+// follow.
+func Start(words []string, hold time.Duration) (*Program, error) {
+	path, err := exec.LookPath(words[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be started (%w): name a program that is in the PATH, or its path", words[0], bare(err))
+	}
+	jar, err := foothold.PlaceStartJar(agent.AgentJar())
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{java: IsJava(words[0]), jar: jar, ended: make(chan struct{})}
+	words, environment := withAgent(words, os.Environ(), option(jar.Path, hold))
+	p.command = exec.Command(path, words[1:]...)
+	p.command.Args[0] = words[0] // a launcher may look at how it was called
+	p.command.Env = environment
+	p.command.Stdin, p.command.Stdout, p.command.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := p.command.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s cannot be started: %w", words[0], bare(err)), jar.Remove())
+	}
+	p.PID = p.command.Process.Pid
+	go func() {
+		defer close(p.ended)
+		_ = p.command.Wait() // how it ended is in its state
+	}()
+	return p, nil
+}
+
+// bare is what is wrong, without the names of calls and files around it.
+func bare(err error) error {
+	var path *os.PathError
+	var lookup *exec.Error
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &lookup):
+		return lookup.Err
+	}
+	return err
+}
+
+// Ended is closed when the program has.
+func (p *Program) Ended() <-chan struct{} { return p.ended }
+
+// ExitCode is how the program ended, as shells tell it: 128 and the number of the
+// signal that killed it. It waits for the end.
+func (p *Program) ExitCode() int {
+	<-p.ended
+	if status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return p.command.ProcessState.ExitCode()
+}
+
+// Signal passes a signal on. One that has ended gets none.
+func (p *Program) Signal(signal os.Signal) { _ = p.command.Process.Signal(signal) }
+
+// Close removes the agent's jar, which the program needs as long as it runs.
+func (p *Program) Close() error { return p.jar.Remove() }
+
+// EndedError says that a program ended before any JVM had the agent in it.
+type EndedError struct{ Code int }
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("the program ended, with exit code %d, before Sonde was in it: is it a Java program, and did it start?", e.Code)
+}
+
+// How often JVMs are looked for: the one that was started, and those that a
+// command has started, for which all processes have to be looked at.
+const (
+	lookForOne = 5 * time.Millisecond
+	lookForAny = 50 * time.Millisecond
+)
+
+// Watch calls found for each JVM of the program as soon as its agent waits, until
+// the program or the context ends. A command that is java has one.
+func (p *Program) Watch(ctx context.Context, found func(*jvmproc.JVM)) {
+	known := make(map[int]bool)
+	every := lookForAny
+	if p.java {
+		every = lookForOne
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		for _, jvm := range p.candidates(ctx) {
+			if !known[jvm.PID] && jvmproc.Local.Waits(jvm) {
+				known[jvm.PID] = true
+				found(jvm)
+			}
+		}
+		if p.java && len(known) > 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.ended:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (p *Program) candidates(ctx context.Context) []*jvmproc.JVM {
+	if p.java {
+		if jvm, err := jvmproc.Local.Inspect(p.PID); err == nil {
+			return []*jvmproc.JVM{jvm}
+		}
+		return nil // not yet, or no more
+	}
+	all, err := jvmproc.Local.Find(ctx)
+	if err != nil {
+		return nil // the next look may be better
+	}
+	var ours []*jvmproc.JVM
+	for _, jvm := range all {
+		if isOf(jvm.PID, p.jar.Path) {
+			ours = append(ours, jvm)
+		}
+	}
+	return ours
+}

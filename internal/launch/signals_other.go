@@ -1,0 +1,5 @@
+//go:build !linux
+
+package launch
+
+func hasTerminal() bool { return false }
