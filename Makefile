@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 .PHONY: setup
 setup:
@@ -72,6 +72,12 @@ bench-live: setup ## what hooks cost, what weaving costs a running JVM, and what
 	$(GO) run ./bench/overhead
 	$(GO) run ./bench/redefine
 	$(GO) run ./bench/undo
+
+.PHONY: bench-profile
+bench-profile: setup ## whether profiled times are true, and what profiles cost, beside VisualVM's engine
+	@.ci/setup live visualvm
+	$(GO) run ./bench/truth
+	$(GO) run ./bench/profile
 
 .PHONY: fuzz
 fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each

@@ -18,7 +18,10 @@ func calibration(rounds uint32, flags arena.Flags, body byte, steps uint32) []by
 // leave no trace in what the program's methods did.
 func TestHooksAreCalibrated(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {
-		const rounds = 500
+		const (
+			rounds = 500
+			nested = 3
+		)
 		g.tell("work", 1)
 		a, _ := g.mapArena()
 		var made uint64
@@ -32,10 +35,16 @@ func TestHooksAreCalibrated(t *testing.T) {
 			}
 			made += uint64(count) * (rounds + 1)
 			for range count {
-				plain, hooked, measured := answer.u64(), answer.u64(), answer.u64()
-				timed := flags&(arena.Timed|arena.Sampled) != 0
-				if plain == 0 || hooked == 0 || (measured != 0) != timed || measured >= hooked {
-					t.Errorf("flags %#x, body %d, %d steps: %d ns plain, %d hooked, %d measured", flags, body, steps, plain, hooked, measured)
+				plain, hooked, measured, timed := answer.u64(), answer.u64(), answer.u64(), answer.u64()
+				var want uint64
+				if flags&(arena.Timed|arena.Sampled) != 0 {
+					want = rounds
+				}
+				if flags&arena.Flat != 0 && body == nested {
+					want *= 2 // the inner calls are of the same node
+				}
+				if plain == 0 || hooked == 0 || (measured != 0) != (want != 0) || measured >= hooked || timed != want {
+					t.Errorf("flags %#x, body %d, %d steps: %d ns plain, %d hooked, %d measured of %d calls", flags, body, steps, plain, hooked, measured, timed)
 				}
 			}
 		}
@@ -61,6 +70,13 @@ func TestHooksAreCalibrated(t *testing.T) {
 		}
 		if got := nodeOf(t, a, arena.CalibrationID).Calls; got < made {
 			t.Errorf("%d calls made to calibrate, of %d that were told", got, made)
+		}
+		ask(arena.Timed|arena.Flat, nested, 100)
+		outer := nodeOf(t, a, arena.CalibrationID)
+		ask(arena.Timed, nested, 100)
+		inner := nodeOf(t, a, arena.CalibrationID)
+		if inner.Parent != outer.Ref || inner.Calls == 0 || inner.Calls%rounds != 0 || inner.Timed != inner.Calls {
+			t.Errorf("calls inside others are %+v, below %+v", inner, outer)
 		}
 		g.leave()
 	})

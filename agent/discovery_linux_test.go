@@ -3,6 +3,7 @@ package agent_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,29 @@ func nodeOf(t *testing.T, a *arena.Arena, id uint32) (found arena.Node) {
 	return found
 }
 
+// away are the innermost calls of threads that wait for Sonde.
+func away(t *testing.T, a *arena.Arena) (ids []uint32) {
+	t.Helper()
+	threads, err := a.Stacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		if thread.Away {
+			ids = append(ids, thread.Stack[len(thread.Stack)-1].ID)
+		}
+	}
+	return ids
+}
+
+// isParked tells whether a dump of threads shows main in a park, or behind one
+// that did not happen.
+func isParked(dump string) bool {
+	_, main, _ := strings.Cut(dump, "\"main\"")
+	main, _, _ = strings.Cut(main, "\n\n")
+	return strings.Contains(main, "Unsafe.park(") || strings.Contains(main, "Thread.yield")
+}
+
 func TestCallsWaitForTheirCallees(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {
 		g.tell("work", 1)
@@ -105,6 +129,8 @@ func TestCallsWaitForTheirCallees(t *testing.T) {
 		for _, what := range []string{"interrupted", "permit"} {
 			g.begin(what)
 			last = g.arrivals(a, last, 1)[0].Ticket
+			// One that is answered before it has parked proves nothing.
+			await(t, "main in park", func() bool { return isParked(jcmd(t, g.target, "Thread.print")) })
 			a.Answer(last)
 			g.target.Await(t, what+" 1")
 		}
@@ -115,15 +141,31 @@ func TestCallsWaitForTheirCallees(t *testing.T) {
 		a.Answer(last)
 		g.target.Await(t, "threads 2")
 
+		// One that waits is marked, so that what stops it then is not taken from
+		// its caller as well.
+		g.weaveInto("Guest", g.live, func(m weave.MethodInfo) bool { return m.Name == "call" })
+		caller := uint32(weave.MethodID("Guest", "call", "(Ljava/lang/String;I)I"))
+		g.set(discover, arena.Probe{ID: caller, Flags: arena.On | arena.Timed})
+		g.begin("work")
+		last = g.arrivals(a, last, 1)[0].Ticket
+		if got := away(t, a); !slices.Equal(got, []uint32{caller}) {
+			t.Errorf("in %d a thread waits, not in %d", got, caller)
+		}
+		a.Answer(last)
+		g.target.Await(t, "work 1")
+		if got := away(t, a); len(got) != 0 {
+			t.Errorf("nobody waits, but in %d", got)
+		}
+
 		// Undo lets everyone go.
 		g.begin("work")
 		g.arrivals(a, last, 1)
 		g.ask(restore, nil)
-		if answer := g.reply(restored); answer.u64() == 0 || answer.u32() != 1 || answer.u8() != 1 || answer.u32() != 0 {
+		if answer := g.reply(restored); answer.u64() == 0 || answer.u32() != 2 || answer.u8() != 1 || answer.u32() != 0 {
 			t.Errorf("not all was restored: %q", answer.body)
 		}
 		g.target.Await(t, "work 1")
-		if got := calls(t, a, "Guest$Work"); got != 9 || a.ArrivalsLost() != 0 {
+		if got := calls(t, a, "Guest$Work"); got != 10 || a.ArrivalsLost() != 0 {
 			t.Errorf("%d calls, %d arrivals lost", got, a.ArrivalsLost())
 		}
 		g.leave()
@@ -202,8 +244,15 @@ func TestMembersAreFollowed(t *testing.T) {
 		if got := g.target.Await(t, "mirror "); got != sum {
 			t.Errorf("%s, want %s", got, sum)
 		}
+		before := nodeOf(t, a, arena.AdjustmentID)
 		g.tell("mirror", 10)
 		node, took := nodeOf(t, a, root), nodeOf(t, a, arena.AdjustmentID)
+		if took.Calls < before.Calls+10 { // handles are known by what is told of them, which takes time
+			t.Errorf("%d adjustments, then %d", before.Calls, took.Calls)
+		}
+		if got := away(t, a); len(got) != 0 {
+			t.Errorf("nobody waits, but in %d", got)
+		}
 		if node.Calls != 11 || took.Parent != node.Ref || uint64(node.Self)+took.Nanos != node.Nanos {
 			t.Errorf("%+v, adjusted by %+v", node, took)
 		}

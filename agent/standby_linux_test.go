@@ -95,9 +95,24 @@ func TestValuesThatCannotBeAreRefused(t *testing.T) {
 		full := binary.BigEndian.AppendUint32(nil, 2)
 		full = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(full, 1<<32|1), 2<<32|1)
 		refuse(probes, full, "the table of probes has no empty entry")
+		entries := func(words ...uint64) []byte {
+			body := binary.BigEndian.AppendUint32(nil, uint32(len(words)))
+			for _, entry := range words {
+				body = binary.BigEndian.AppendUint64(body, entry)
+			}
+			return body
+		}
+		const noRoom = "there is no table of probes, or no room in it"
+		refuse(change, entries(3<<32|1), noRoom)
+		g.ask(probes, entries(0, 0, 2<<32, 0))
+		g.reply(done)
+		refuse(change, entries(3<<32, 4<<32, 5<<32), noRoom)
+		g.ask(change, entries(2<<32|1, 6<<32, 7<<32)) // the first is there already
+		g.reply(done)
+		refuse(change, entries(8<<32), noRoom)
 		for _, asked := range [][]byte{
 			calibration(1_000_001, arena.On, 0, 0), calibration(1<<31, arena.On, 0, 0),
-			calibration(1, arena.On, 1, 1_000_001), calibration(1, arena.On, 1, 1<<31), calibration(1, arena.On, 3, 1),
+			calibration(1, arena.On, 1, 1_000_001), calibration(1, arena.On, 1, 1<<31), calibration(1, arena.On, 4, 1),
 		} {
 			refuse(calibrate, asked, "that is more than 1000000 rounds or steps, or a body of an unknown kind")
 		}

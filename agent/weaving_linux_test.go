@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,8 +117,12 @@ func TestClassesAreWovenAsTheyAreLoaded(t *testing.T) {
 		if _, err := fmt.Fprintln(g.target.Stdin, "late", 10); err != nil {
 			t.Fatal(err)
 		}
+		await(t, "the caller, marked as one that waits", func() bool { return slices.Equal(away(t, a), []uint32{caller}) })
 		g.serve("Late", 0)
 		g.target.Await(t, "late 65")
+		if got := away(t, a); len(got) != 0 {
+			t.Errorf("nobody waits, but in %d", got)
+		}
 		if got := calls(t, a, "Late"); got != 10 {
 			t.Errorf("%d calls, want 10", got)
 		}

@@ -93,7 +93,7 @@ func (s sonde) profile(ctx context.Context, pid int, target subject, measuring t
 	if c.leaving == 0 {
 		c.leaving = c.gone
 	}
-	c.hooks, c.rounds, c.pause, c.waited = result.Cost.Hooks, result.Cost.Rounds, result.Cost.Pause, result.Cost.Waited+result.Cost.Loading
+	c.hooks, c.rounds, c.pause, c.waited = result.Cost.Hooks, result.Cost.Rounds, result.Cost.Pause, result.Cost.Waited
 	c.steady, c.budget = result.Cost.Steady, result.Cost.Budget
 	c.rootSeen = result.Merged != nil && len(result.Merged.Children) > 0
 	return c, nil

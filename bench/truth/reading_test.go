@@ -17,12 +17,12 @@ func TestRowReadsItsMethodsInAllContexts(t *testing.T) {
 		Merged:  &cct.Node{Method: -1, Children: []*cct.Node{{Method: 0, Children: []*cct.Node{down}}}},
 	}
 	row := row{Case: "Recursion", Methods: []string{"down"}, Per: "down"}
-	have, err := row.read(profile)
+	have, err := row.read(profile.Merged, profile.Methods)
 	if want := (reading{Told: 200, Low: 190, High: 210, Raw: 250}); err != nil || have != want {
 		t.Errorf("read %+v, %v; want %+v", have, err, want)
 	}
 	row.Case = "Us10"
-	if _, err := row.read(profile); !errors.Is(err, errUnread) {
+	if _, err := row.read(profile.Merged, profile.Methods); !errors.Is(err, errUnread) {
 		t.Errorf("of a method without a timed call: %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func newProfile(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.StringArrayVar(&c.Roots, "root", nil, "pattern of the methods below which is measured; may be repeated")
 	flags.StringVar(&c.scheme, "scheme", "", "lazy or eager; by default what costs the program less")
-	flags.StringVar(&c.timing, "timing", string(cct.Auto), "exact, sampled or auto")
+	flags.StringVar(&c.timing, "timing", string(cct.Auto), "exact, sampled or auto; exact with --scheme or --start")
 	flags.Var(&c.budget, "budget", "with --timing auto: the part of the program's time that may be taken")
 	flags.Uint32Var(&c.Period, "period", profile.DefaultPeriod, "with --timing sampled: one call in so many is timed")
 	flags.DurationVar(&c.Duration, "duration", 0, "end after this time; 0 for Ctrl-C")
@@ -92,11 +92,16 @@ func (c *profiling) check(args []string, dash int, given func(string) bool) erro
 		}
 		*one.to = set
 	}
+	if !given("timing") && (given("scheme") || c.start) {
+		c.timing = string(cct.Exact)
+	}
 	c.Scheme, c.Timing, c.Budget = profile.Scheme(c.scheme), cct.Timing(c.timing), float64(c.budget)
 	c.Command = commandLine("profile", c.Roots)
 	switch {
 	case given("scheme") && c.Scheme != profile.Lazy && c.Scheme != profile.Eager:
 		return usage("--scheme %q: lazy or eager", c.scheme)
+	case given("scheme") && c.Timing == cct.Auto:
+		return usage("--scheme needs --timing exact or sampled: with auto the budget says when hooks go in")
 	case !slices.Contains([]cct.Timing{cct.Exact, cct.Sampled, cct.Auto}, c.Timing):
 		return usage("--timing %q: exact, sampled or auto", c.timing)
 	case given("period") && c.Timing != cct.Sampled:

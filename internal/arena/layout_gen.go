@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion         = 0x2                // of this table
+	layoutVersion         = 0x3                // of this table
 	layoutMagic           = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit            = 0x40               // what a ref counts
 	layoutFirstFrames     = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -39,6 +39,7 @@ const (
 	layoutNearby          = 0x40  // how many nodes a thread finds by id at once
 	layoutBlockVirtual    = 0x1   // virtual threads took turns in this block
 	layoutBlockWrapped    = 0x2   // its tree was too deep, so where its owner is says nothing
+	layoutBlockAway       = 0x4   // its owner waits for Sonde; how long that took is still to be recorded
 )
 
 // header: the beginning of the file.
@@ -112,11 +113,11 @@ const (
 	nodeTimed     = 24 // calls whose time is in nanos and self
 	nodeNanos     = 32 // by outermost calls
 	nodeSelf      = 40 // nanos without those of timed callees
-	nodeThrew     = 48 // calls that ended with an exception
+	nodeMax       = 48 // the longest timed call
 	nodeSkip      = 56 // calls until the next is timed
 	nodeDepth     = 60 // of the root 0
 	nodeSquares   = 64 // float64: sum of the squared self times of calls drawn by lot
-	nodeMax       = 72 // the longest timed call
+	nodeThrew     = 72 // calls that ended with an exception
 	nodeBorn      = 80 // System.nanoTime when the node was made
 	nodeMissed    = 88 // calls that went on before their callees had hooks
 )

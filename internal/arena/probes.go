@@ -32,6 +32,14 @@ type Probe struct {
 // Setting is the probe without its id, as hooks read it.
 func (p Probe) Setting() uint32 { return p.Period<<layoutPeriodShift | uint32(p.Flags) }
 
+// Entry is the probe as a switch table has it.
+func (p Probe) Entry() (uint64, error) {
+	if ReservedID(p.ID) || p.Period >= 1<<(32-layoutPeriodShift-1) {
+		return 0, fmt.Errorf("a probe of id %d and period %d is not possible", p.ID, p.Period)
+	}
+	return uint64(p.ID)<<32 | uint64(p.Setting()), nil
+}
+
 // ReservedID tells ids that no method may have. A ref of 0 leads the hooks to the
 // header, whose first word must then not look like an id.
 func ReservedID(id uint32) bool {
@@ -48,8 +56,8 @@ func SwitchTable(probes []Probe) ([]uint64, error) {
 	}
 	table := make(switchTable, 1<<bits.Len(uint(2*len(probes)+1)))
 	for _, probe := range probes {
-		if ReservedID(probe.ID) || probe.Period >= 1<<(32-layoutPeriodShift-1) {
-			return nil, fmt.Errorf("a probe of id %d and period %d is not possible", probe.ID, probe.Period)
+		if _, err := probe.Entry(); err != nil {
+			return nil, err
 		}
 		if !table.add(probe) {
 			return nil, fmt.Errorf("two methods have the id %d", probe.ID)

@@ -32,6 +32,7 @@ type Thread struct {
 	ID      uint64 // of the last owner
 	Owners  uint32
 	Virtual bool
+	Away    bool // it waits for Sonde, inside the innermost call; an adjustment will tell how long
 	Root    uint32
 	Nodes   []Node
 	Stack   []Frame // outermost first
@@ -72,10 +73,12 @@ func (w *walk) blocks(visit func(block uint64)) {
 }
 
 func (w *walk) owner(block uint64) Thread {
+	flags := w.u32(block + blockFlags)
 	return Thread{
 		ID:      w.u64(block + blockTid),
 		Owners:  w.u32(block + blockOwners),
-		Virtual: w.u32(block+blockFlags)&layoutBlockVirtual != 0,
+		Virtual: flags&layoutBlockVirtual != 0,
+		Away:    flags&layoutBlockAway != 0,
 		Root:    w.u32(block + blockRoot),
 	}
 }

@@ -49,6 +49,27 @@ func TestThreadsTellTreesAndStacks(t *testing.T) {
 	}
 }
 
+// TestThreadsThatAreAway tells those whose time is being taken, in both forms.
+func TestThreadsThatAreAway(t *testing.T) {
+	m := newModel(t, 1<<20)
+	for tid, flags := range []uint32{0, layoutBlockAway, layoutBlockAway | layoutBlockVirtual} {
+		thread := m.thread(uint64(tid), false)
+		thread.enter(10, On|Timed)
+		m.arena.memory.put32(thread.block+blockFlags, flags)
+	}
+	for _, read := range []func() ([]Thread, error){m.arena.Threads, m.arena.Stacks} {
+		threads, err := read()
+		if err != nil || len(threads) != 3 {
+			t.Fatalf("%d threads, %v", len(threads), err)
+		}
+		for _, thread := range threads {
+			if thread.Away != (thread.ID > 0) || thread.Virtual != (thread.ID == 2) {
+				t.Errorf("%+v", thread)
+			}
+		}
+	}
+}
+
 // TestDeepStacksAreRead goes through several pieces of frames and of nodes.
 func TestDeepStacksAreRead(t *testing.T) {
 	const depth = 5000

@@ -11,9 +11,9 @@ type reach struct {
 	bySig    map[sigID]bool // signatures of the virtual calls that are made
 	// callsBack says that skipped classes may call what overrides their methods.
 	callsBack bool
-	owed      bool // callsBack became true, and what it means was not followed yet
-	handles   bool // method handles are invoked
-	seeks     bool // what that means was not followed yet
+	owed      bool     // callsBack became true, and what it means was not followed yet
+	handles   bool     // method handles are invoked
+	seeks     bool     // what that means was not followed yet
 	queue     []callID // calls that are made but not followed yet
 	fresh     fresh
 }

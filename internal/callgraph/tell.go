@@ -53,10 +53,39 @@ func (g *Graph) Closure(roots []Method) Size {
 	defer g.mu.Unlock()
 	r := newReach(g.hierarchy)
 	r.expandAll(g.hierarchy.known(roots))
+	return r.size()
+}
+
+// Likely counts what is reached from roots through calls of few targets, most of
+// which a program makes, with all that those methods may call directly. It changes
+// nothing.
+func (g *Graph) Likely(roots []Method, fan int) Size {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := newReach(g.hierarchy)
+	r.grow()
+	for level := g.hierarchy.known(roots); len(level) > 0; {
+		var next []methodID
+		for _, id := range level {
+			if r.expanded[id] {
+				continue
+			}
+			r.expand(id)
+			for _, call := range g.hierarchy.methods[id].calls {
+				next = append(next, g.hierarchy.fewTargets(call, fan)...)
+			}
+		}
+		level = next
+	}
+	return r.size()
+}
+
+// size counts what is callable.
+func (r *reach) size() Size {
 	classes := make(map[classID]bool)
 	var size Size
 	for id, callable := range r.callable {
-		if m := &g.hierarchy.methods[id]; callable && m.code {
+		if m := &r.h.methods[id]; callable && m.code {
 			size.Methods++
 			classes[m.class] = true
 		}

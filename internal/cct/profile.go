@@ -103,8 +103,7 @@ type Cost struct {
 	Rounds  int           // batches in which hooks went in
 	Pause   time.Duration // the program stood still to put hooks in
 	Compile time.Duration // processor time of its compilers meanwhile
-	Waited  time.Duration // its threads waited in hooks for callees to get theirs
-	Loading time.Duration // its threads waited for classes that were loading to get hooks
+	Waited  time.Duration // its threads waited for hooks: in first calls, and for classes that loaded
 	Steady  float64       // part of the program's processor time that hooks took, by counts × calibrated cost
 	Budget  float64       // what was allowed; 0 where no budget was kept
 }

@@ -118,10 +118,10 @@ func (g *gatherer) grow(parent *tally, raw *Raw, ref uint32, below map[uint32][]
 	}
 }
 
-// isLate tells whether calls may have come before the hook did: that is so where
-// the caller went on without waiting for it.
+// isLate tells whether calls may have come before the hook did: its caller had been
+// called by then.
 func (g *gatherer) isLate(n, parent *Raw) bool {
-	return parent != nil && parent.Missed > 0 && g.in.HookedAt[n.ID] > max(g.in.RootsOnAt, parent.Born)
+	return parent != nil && g.in.HookedAt[n.ID] > max(g.in.RootsOnAt, parent.Born)
 }
 
 func (g *gatherer) spanOf(born int64) float64 {

@@ -5,6 +5,7 @@ const (
 	BodyEmpty       uint8 = iota
 	BodyDependent         // a chain of steps, each call's going on from the one before
 	BodyIndependent       // the same steps, but a processor may begin a call before the last has ended
+	BodyNested            // a chain of steps, then one call of BodyDependent; the outer calls are measured
 )
 
 // A Calibration asks for calls with hooks and without: rounds u32, setting u32,
@@ -23,7 +24,7 @@ func (k Calibration) append(dst []byte) []byte {
 
 func (k *Calibration) read(c *cursor) {
 	k.Rounds, k.Setting, k.Body, k.Steps = c.u32(), c.u32(), c.u8(), c.u32()
-	if k.Body > BodyIndependent {
+	if k.Body > BodyNested {
 		c.fail()
 	}
 }

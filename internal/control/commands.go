@@ -24,6 +24,12 @@ func (p *Peer) Probes(ctx context.Context, table []uint64) error {
 	return p.do(ctx, KindProbes, words(table))
 }
 
+// Switch changes or adds entries of the agent's table of probes, in place. There
+// must be one, and an entry of it must stay empty.
+func (p *Peer) Switch(ctx context.Context, entries []uint64) error {
+	return p.do(ctx, KindSwitch, words(entries))
+}
+
 // Watch has the agent send classes that pass a filter to the Handler when they
 // are loaded, except those whose names begin as one of the excludes. It replaces
 // the filters there were.

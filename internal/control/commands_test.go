@@ -30,6 +30,7 @@ func TestCommands(t *testing.T) {
 		{KindMap, mapping{"/a", 1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Map(ctx, "/a", 1, 2) }},
 		{KindProbes, words{1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, []uint64{1, 2}) }},
 		{KindProbes, words{}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, nil) }},
+		{KindSwitch, words{3}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Switch(ctx, []uint64{3}) }},
 		{KindWatch, view{[]Filter{{"a", "b"}}, []string{"c"}}, done, nil,
 			func(ctx context.Context, p *Peer) (any, error) {
 				return nil, p.Watch(ctx, []Filter{{"a", "b"}}, []string{"c"})

@@ -29,6 +29,7 @@ const (
 	KindCalibrate  Kind = 26 // measure what hooks cost
 	KindCalibrated Kind = 27 // how long the runs took
 	KindFollow     Kind = 28 // whether to tell of members called by reflection
+	KindSwitch     Kind = 29 // change entries of the table of probes
 	KindTransform  Kind = 40 // weave this class
 	KindWoven      Kind = 41 // the class, woven
 	KindNotice     Kind = 42 // something a user should read
@@ -60,6 +61,7 @@ var kinds = [256]kindInfo{
 	KindCalibrate:  {"CALIBRATE", fromSonde},
 	KindCalibrated: {"CALIBRATED", fromAgent},
 	KindFollow:     {"FOLLOW", fromSonde},
+	KindSwitch:     {"SWITCH", fromSonde},
 	KindTransform:  {"TRANSFORM", fromAgent},
 	KindWoven:      {"WOVEN", fromSonde},
 	KindNotice:     {"NOTICE", fromAgent},

@@ -20,6 +20,7 @@ var turns = map[Kind]turn{
 	KindSees:      {last: KindSeen},
 	KindInstall:   {last: KindInstalled},
 	KindProbes:    {last: KindDone},
+	KindSwitch:    {last: KindDone},
 	KindWatch:     {last: KindDone},
 	KindFollow:    {last: KindDone},
 	KindRestore:   {last: KindRestored},

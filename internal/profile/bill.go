@@ -31,7 +31,7 @@ func (g *governor) account() (bill, bool, error) {
 	if err != nil {
 		return bill{}, false, err
 	}
-	sums := addUp(threads)
+	sums := addUp(threads, g.run.session.Now())
 	last := g.last
 	before := g.sums
 	g.last, g.sums = now, sums
@@ -56,11 +56,12 @@ type sum struct {
 	beside       float64 // calls that are timed for their caller's sake
 }
 
-// addUp sums nodes by method. Of a call that is timed at random its callees are
-// timed as well.
-func addUp(threads []arena.Thread) map[uint32]sum {
+// addUp sums nodes by method, with calls under way as far as they have come. Of a
+// call that is timed at random its callees are timed as well.
+func addUp(threads []arena.Thread, now int64) map[uint32]sum {
 	sums := make(map[uint32]sum)
 	for _, t := range threads {
+		soFar := underWay(t, now)
 		drawn := make(map[uint32]float64, len(t.Nodes)) // the part of a node's calls that is timed
 		for _, n := range t.Nodes {
 			if n.Calls > 0 {
@@ -74,7 +75,10 @@ func addUp(threads []arena.Thread) map[uint32]sum {
 			s := sums[n.ID]
 			s.calls += float64(n.Calls)
 			s.timed += float64(n.Timed)
-			s.self += float64(n.Self)
+			s.self += float64(n.Self + soFar[n.Ref])
+			if soFar[n.Ref] > 0 {
+				s.timed++
+			}
 			s.beside += float64(n.Calls) * (1 - drawn[n.Ref]) * drawn[n.Parent]
 			sums[n.ID] = s
 		}

@@ -42,7 +42,6 @@ type governed struct {
 	id     uint32
 	mode   mode
 	root   bool
-	native bool
 	period uint32
 	rate   float64 // calls a second, when it was last on
 	reason string  // why it is quiet
@@ -65,6 +64,8 @@ const (
 	firstPace = 1000 // timed calls a second of each method
 	leastPace = 2
 	mostPace  = 1e6
+
+	mostPeriod = 1 << 20
 
 	full   = 0.9 // of the budget: beyond it hooks are thinned
 	ample  = 0.6 // of the budget: below it hooks are added
@@ -97,14 +98,22 @@ func (g *governor) setting(m callgraph.Method, root bool) (arena.Flags, uint32) 
 	return g.flagsOf(h)
 }
 
+// flagsOf is what a hook does by its mode and period. It is timed by lot also where
+// that means every call: so the same is kept of all.
 func (g *governor) flagsOf(h *governed) (arena.Flags, uint32) {
-	switch {
-	case h.mode != on:
+	if h.mode != on {
 		return 0, 0
-	case h.rate <= g.pace:
-		return arena.On | arena.Timed, 0
 	}
-	h.period = uint32(min(h.rate/g.pace, 1<<20)) + 1
+	// Calls timed at different rates do not mix: the rate changes seldom, and then
+	// figures begin anew.
+	if ideal := h.rate / g.pace; h.period == 0 || ideal > 2*float64(h.period) || 2*ideal < float64(h.period) && h.period > 1 {
+		period := uint32(1)
+		for float64(period) < ideal && period < mostPeriod {
+			period *= 2
+		}
+		g.changed = g.changed || h.period != 0 && h.period != period
+		h.period = period
+	}
 	return arena.On | arena.Sampled, h.period
 }
 

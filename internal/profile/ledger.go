@@ -17,11 +17,30 @@ type ledger struct {
 	batches  int
 	pause    time.Duration
 	compile  time.Duration
-	pauses   []cct.Pause
+	pauses   []pause
 	unplaced time.Duration    // pauses that hit calls which cannot be told
 	hookedAt map[uint32]int64 // of methods whose hooks came late
 	first    toll.Reading     // before the first hook
 	on       toll.Reading     // when the root's hooks went on
+}
+
+// A pause is one that hit a known call, and the target's clock behind it.
+type pause struct {
+	at int64
+	cct.Pause
+}
+
+// pausesSince are those after a moment of the target's clock.
+func (l *ledger) pausesSince(at int64) []cct.Pause {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	var since []cct.Pause
+	for _, p := range l.pauses {
+		if p.at > at {
+			since = append(since, p.Pause)
+		}
+	}
+	return since
 }
 
 func (l *ledger) begin(s *session.Session) {
@@ -51,7 +70,7 @@ func (l *ledger) look(s *session.Session) map[uint64]place {
 	}
 	places := make(map[uint64]place, len(threads))
 	for _, t := range threads {
-		if n := len(t.Stack); n > 0 && t.Stack[n-1].Start != 0 {
+		if n := len(t.Stack); n > 0 && t.Stack[n-1].Start != 0 && !t.Away { // who is away has it adjusted
 			places[t.ID] = place{t.Stack[n-1].Node, t.Stack[n-1].Start}
 		}
 	}
@@ -68,18 +87,18 @@ func (l *ledger) add(s *session.Session, installation *session.Installation, bef
 	after := l.look(s)
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	var pause time.Duration
+	var stood time.Duration
 	for _, batch := range installation.Batches {
 		l.batches++
-		pause += batch.Cost.Pause
+		stood += batch.Cost.Pause
 		l.compile += batch.Cost.CompileCPU
 	}
-	l.pause += pause
+	l.pause += stood
 	for thread, at := range before {
 		if after[thread] == at {
-			l.pauses = append(l.pauses, cct.Pause{Thread: thread, Node: at.node, Nanos: int64(pause)})
+			l.pauses = append(l.pauses, pause{s.Now(), cct.Pause{Thread: thread, Node: at.node, Nanos: int64(stood)}})
 		} else {
-			l.unplaced = max(l.unplaced, pause)
+			l.unplaced = max(l.unplaced, stood)
 		}
 	}
 }

@@ -76,7 +76,7 @@ type Progress struct {
 	RootCalls uint64
 	Waited    time.Duration // the target's threads waited in hooks
 	Pause     time.Duration // the target stood still to put hooks in
-	Steady    float64       // part of the program's time that hooks take now; NaN where not known
+	Steady    float64       // part of the program's time that hooks took so far; negative where not known
 	Budget    float64       // 0 where none is kept
 	Tree      func() (*cct.Profile, error)
 }
@@ -106,6 +106,8 @@ func (o Options) check() (*settings, error) {
 		return nil, fmt.Errorf("scheme %q: it is lazy or eager", o.Scheme)
 	case o.Timing != cct.Exact && o.Timing != cct.Sampled && o.Timing != cct.Auto:
 		return nil, fmt.Errorf("timing %q: it is exact, sampled or auto", o.Timing)
+	case o.Scheme != "" && o.Timing == cct.Auto:
+		return nil, fmt.Errorf("scheme %s: with timing auto the budget says when hooks go in: take timing exact or sampled with it", o.Scheme)
 	case o.Budget < 0 || o.Budget > 1:
 		return nil, fmt.Errorf("budget %g: it is a part of the program's time, such as 2%%", o.Budget)
 	}

@@ -25,13 +25,14 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		CalibrationID: arena.CalibrationID, AdjustmentID: arena.AdjustmentID,
 	}
 	cost := r.cost(threads)
-	windowed := r.budget != nil && r.budget.narrow(threads)
+	since, note := int64(0), ""
+	if r.budget != nil {
+		since, note = r.budget.narrow(threads)
+	}
+	input.Pauses = r.ledger.pausesSince(since)
 	for _, t := range threads {
 		input.Threads = append(input.Threads, rawThread(t, names))
 	}
-	r.ledger.lock.Lock()
-	input.Pauses = append(input.Pauses, r.ledger.pauses...)
-	r.ledger.lock.Unlock()
 	if r.budget != nil {
 		input.Counted = r.budget.counted()
 	}
@@ -42,8 +43,8 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	if r.budget != nil {
 		r.budget.explain(profile)
 	}
-	if windowed {
-		profile.Notes = append(profile.Notes, r.budget.window.note(r))
+	if note != "" {
+		profile.Notes = append(profile.Notes, note)
 	}
 	return profile, nil
 }

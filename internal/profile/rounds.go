@@ -2,7 +2,6 @@ package profile
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -15,14 +14,25 @@ import (
 // Where one cannot have a hook nobody would hear of its first call, so what it can
 // call gets hooks as well.
 func (r *run) expand(ctx context.Context, methods []callgraph.Method) error {
-	for len(methods) > 0 {
+	for again := false; len(methods) > 0; again = true {
 		request, hooked := r.plan(methods)
 		if err := r.install(ctx, request); err != nil {
 			return err
 		}
+		if again {
+			r.late(hooked) // what could not have a hook may have called them by now
+		}
 		methods = r.bare(hooked)
 	}
 	return nil
+}
+
+// late notes that methods may have been called before their hooks came.
+func (r *run) late(methods []callgraph.Method) {
+	now := r.session.Now()
+	for _, m := range methods {
+		r.ledger.late(r.session.ID(m.Class, m.Name, m.Descriptor), now)
+	}
 }
 
 // plan is what one round puts in.
@@ -116,7 +126,12 @@ func (r *run) addSites(request *session.Request, expansion callgraph.Expansion) 
 		r.natives[id] = true
 		r.lock.Unlock()
 	}
-	request.Reflection = request.Reflection || expansion.Reflects || expansion.Handles
+	if expansion.Reflects || expansion.Handles {
+		request.Reflection = true
+		r.lock.Lock()
+		r.reflects = true
+		r.lock.Unlock()
+	}
 }
 
 func (r *run) canHook(m callgraph.Method) bool {
@@ -156,12 +171,20 @@ func (r *run) loading(class string, file []byte) session.Request {
 		r.addRoot(m)
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
-	// It may be initialised by anyone, reflection too, and is woven but once now.
-	added.Methods = append(added.Methods, r.graph.Reflected(class, "<clinit>", "()V")...)
+	r.lock.Lock()
+	reflects := r.reflects
+	r.lock.Unlock()
+	if reflects { // by which it may be initialised
+		for _, m := range r.graph.Reflected(class, "<clinit>", "()V") {
+			if m.Class == class {
+				added.Methods = append(added.Methods, m)
+			}
+		}
+	}
 	r.lock.Lock()
 	r.mirrored++
 	for _, m := range added.Methods {
-		if m.Class != class {
+		if m.Class != class && m.Name != "<clinit>" { // that has run, or is on its way in as well
 			r.pending = append(r.pending, m)
 		}
 	}
@@ -186,15 +209,17 @@ func (r *run) serve(ctx context.Context) (bool, error) {
 	pending := r.pending
 	r.pending = nil
 	r.lock.Unlock()
-	if len(arrivals) == 0 && len(pending) == 0 {
+	if len(arrivals) == 0 && len(pending) == 0 && !r.session.Owes() {
 		return false, nil
 	}
 	expand, callable := r.arrived(arrivals)
 	err = r.round(ctx, expand, append(callable, pending...))
+	r.late(pending)
 	if len(arrivals) > 0 {
 		r.answered = arrivals[len(arrivals)-1].Ticket
 		r.session.Answer(r.answered) // also where it failed: nobody waits for nothing
 	}
+	r.report()
 	return true, err
 }
 
@@ -237,16 +262,12 @@ func (r *run) round(ctx context.Context, expand, callable []callgraph.Method) er
 
 // install puts hooks in and keeps account of what that took.
 func (r *run) install(ctx context.Context, request session.Request) error {
-	if len(request.Hooks) == 0 && len(request.Sites) == 0 && !request.Reflection {
+	if len(request.Hooks) == 0 && len(request.Sites) == 0 && !request.Reflection && !r.session.Owes() {
 		return nil
 	}
 	before := r.ledger.look(r.session)
 	installation, err := r.session.Hook(ctx, request)
 	r.ledger.add(r.session, installation, before)
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	r.report()
 	return err
 }
 

@@ -34,6 +34,7 @@ type run struct {
 	unhookable map[string]string         // classes that cannot have hooks, and why
 	mirrored   int
 	natives    map[uint32]bool // ids of native methods
+	reflects   bool            // a method that was expanded uses reflection
 	missing    int             // classes whose file is not found
 
 	answered uint64 // the last ticket
@@ -72,8 +73,11 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 // begin reads what is loaded, decides the scheme, and puts the first hooks in.
 func (r *run) begin(ctx context.Context) error {
 	r.enter(Reading)
-	if err := r.session.Discover(r.Wait); err != nil {
+	if err := r.session.Discover(0); err != nil { // nobody would answer yet
 		return err
+	}
+	if r.Timing == cct.Auto {
+		r.budget = newGovernor(r)
 	}
 	// First those that load from now on, then those that are loaded: none is
 	// missed in between.
@@ -93,10 +97,9 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	r.ledger.begin(r.session)
-	if r.Timing == cct.Auto {
-		r.budget = newGovernor(r)
-	}
+	r.ledger.add(r.session, r.session.Captured(), nil)
 	r.enter(Weaving)
+	r.session.SetWait(r.Wait)
 	if r.budget != nil {
 		if err := r.budget.seed(ctx); err != nil {
 			return err
@@ -134,12 +137,10 @@ func (r *run) addRoot(m callgraph.Method) {
 // only where that was an error of ours before any hook was on is there no result.
 func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 	ended := r.session.Err()
-	if cause != nil && ended == nil && r.began.IsZero() {
-		_, err := r.session.Close(ctx)
-		return nil, errors.Join(cause, err)
-	}
+	r.session.SetWait(0) // nobody answers any more
 	if r.began.IsZero() {
-		return nil, errors.Join(cause, ended)
+		_, err := r.session.Close(ctx)
+		return nil, errors.Join(cause, ended, err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
@@ -170,7 +171,8 @@ func (r *run) flags(m callgraph.Method) (arena.Flags, uint32) {
 	r.lock.Lock()
 	root, expanded := r.roots[m], r.expanded[m]
 	r.lock.Unlock()
-	flags, period := arena.On, uint32(0)
+	var flags arena.Flags
+	var period uint32
 	switch {
 	case r.budget != nil:
 		flags, period = r.budget.setting(m, root)

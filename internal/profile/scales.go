@@ -55,12 +55,14 @@ func (c *scales) measure(ctx context.Context, r *run) error {
 	overlapping.Body = session.Independent
 	byLot := timed
 	byLot.Flags, byLot.Period = arena.On|arena.Sampled, trialPeriod
-	var runs, apart, counts, lots []session.Timing
+	nested := timed
+	nested.Body = session.Nested
+	var runs, apart, counts, lots, nests []session.Timing
 	for range trials {
 		for _, one := range []struct {
 			trial session.Trial
 			to    *[]session.Timing
-		}{{timed, &runs}, {overlapping, &apart}, {counted, &counts}, {byLot, &lots}} {
+		}{{timed, &runs}, {overlapping, &apart}, {counted, &counts}, {byLot, &lots}, {nested, &nests}} {
 			timings, err := r.session.Measure(ctx, one.trial)
 			if err != nil {
 				return err
@@ -68,17 +70,22 @@ func (c *scales) measure(ctx context.Context, r *run) error {
 			*one.to = append(*one.to, timings...)
 		}
 	}
-	if len(runs) == 0 || len(counts) == 0 {
+	if len(runs) == 0 || len(counts) == 0 || len(nests) == 0 {
 		return nil // too busy: there will be another
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.times++
+	var plain []float64
 	for _, one := range runs {
 		c.inner = append(c.inner, one.Measured-one.Plain)
-		c.outer = append(c.outer, one.Hooked-one.Measured)
+		plain = append(plain, one.Plain)
 	}
-	inner := span(c.inner).Median
+	inner, callee := span(c.inner).Median, span(plain).Median
+	for _, one := range nests {
+		// What is left of a caller's own time, without what it needs itself.
+		c.outer = append(c.outer, one.Measured-inner-(one.Plain-callee))
+	}
 	for _, one := range apart {
 		c.overlap = append(c.overlap, one.Measured-inner-one.Plain)
 	}
@@ -90,6 +97,7 @@ func (c *scales) measure(ctx context.Context, r *run) error {
 	for _, one := range counts {
 		c.count = append(c.count, max(0, one.Hooked-one.Plain))
 	}
+	c.keep()
 	return nil
 }
 
@@ -148,6 +156,18 @@ func (c *scales) calibration() cct.Calibration {
 	return cct.Calibration{
 		Inner: span(c.inner), Outer: span(c.outer), Drawn: span(c.drawn), Count: span(c.count),
 		Overlap: max(c.memory, span(c.overlap).High), Times: c.times,
+	}
+}
+
+// mostFigures bounds how many figures are kept of each: those of the last minutes.
+const mostFigures = 1000
+
+// keep drops the oldest of too many figures.
+func (c *scales) keep() {
+	for _, figures := range []*[]float64{&c.inner, &c.outer, &c.drawn, &c.count, &c.overlap} {
+		if over := len(*figures) - mostFigures; over > 0 {
+			*figures = slices.Delete(*figures, 0, over)
+		}
 	}
 }
 

@@ -8,36 +8,36 @@ import (
 	"github.com/sonde-jvm/sonde/internal/cct"
 )
 
-// eagerMost is up to how many methods, in how many classes, hooks go in at once by
-// default. A second redefinition of a class that is hot costs a program more than
-// hooks that turn out not to be needed; thousands of them no longer do.
 const (
-	eagerMethods = 2000
-	eagerClasses = 400
+	// Up to so many methods hooks always go in at once: a second redefinition of a
+	// class that is hot costs a program more than hooks that are not needed.
+	fewMethods = 300
+	// So many classes are never changed at once.
+	mostClasses = 3000
+	// fan is how many targets a call may have that is likely made to all of them.
+	fan = 4
 )
 
 // decide chooses the scheme where that is left to Sonde.
 func (r *run) decide(roots []callgraph.Method) {
-	size := r.graph.Closure(roots)
+	size, likely := r.graph.Closure(roots), r.graph.Likely(roots, fan)
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.closure = size.Methods
 	reach := fmt.Sprintf("%s can be reached in %s", plural(size.Methods, "method"), plural(size.Classes, "class"))
 	switch {
 	case r.Timing == cct.Auto:
-		r.scheme = Lazy
-		r.why = reach + "; hooks are added as the budget allows"
-		if r.Scheme != "" {
-			r.scheme, r.why = r.Scheme, "asked for; "+r.why
-		}
+		r.scheme, r.why = Lazy, reach+"; hooks are added as the budget allows"
 	case r.Scheme != "":
 		r.scheme, r.why = r.Scheme, "asked for; "+reach
 	case len(roots) == 0:
 		r.scheme, r.why = Lazy, "the root's class is not loaded yet, so what it reaches is not known"
-	case size.Methods <= eagerMethods && size.Classes <= eagerClasses:
+	case size.Methods <= fewMethods:
 		r.scheme, r.why = Eager, reach+": one round of hooks costs the target less than several"
+	case 3*likely.Methods > size.Methods && size.Classes <= mostClasses:
+		r.scheme, r.why = Eager, fmt.Sprintf("%s, most of them likely (%d): one round of hooks costs the target less than several", reach, likely.Methods)
 	default:
-		r.scheme, r.why = Lazy, reach+": hooks in those that are entered cost the target less than hooks in all"
+		r.scheme, r.why = Lazy, fmt.Sprintf("%s, few of them likely (%d): hooks in those that are entered cost the target less than hooks in all", reach, likely.Methods)
 	}
 }
 
@@ -57,5 +57,11 @@ var unlimited = callgraph.Limits{Depth: math.MaxInt, Methods: math.MaxInt, Fan: 
 // ahead bounds how far a lazy round looks. The further a run is, the further: the
 // price of a round is the round.
 func ahead(rounds int) callgraph.Limits {
-	return callgraph.Limits{Depth: 2 + rounds, Methods: min(64<<min(rounds, 6), 2048), Fan: 4}
+	if rounds >= manyRounds {
+		return callgraph.Limits{Depth: math.MaxInt, Methods: math.MaxInt, Fan: 4 * fan}
+	}
+	return callgraph.Limits{Depth: 2 + 2*rounds, Methods: 128 << rounds, Fan: fan}
 }
+
+// manyRounds is after how many a program has shown that it goes everywhere.
+const manyRounds = 6

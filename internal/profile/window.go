@@ -30,8 +30,16 @@ func (w *window) open(r *run) error {
 	w.began, w.at = time.Now(), r.session.Now()
 	w.threads = make(map[uint64]map[uint32]arena.Node, len(threads))
 	for _, t := range threads {
+		soFar := underWay(t, w.at)
+		calls := make(map[uint32]uint64)
+		for _, f := range t.Stack {
+			calls[f.Node]++
+		}
 		nodes := make(map[uint32]arena.Node, len(t.Nodes))
 		for _, n := range t.Nodes {
+			// Of calls under way what comes is in the window, what was is not.
+			n.Self += soFar[n.Ref]
+			n.Calls -= min(n.Calls, calls[n.Ref])
 			nodes[n.Ref] = n
 		}
 		w.threads[uint64(t.Root)] = nodes
@@ -72,13 +80,14 @@ func (w *window) note(r *run) string {
 		time.Since(w.began).Round(100*time.Millisecond), w.began.Sub(r.began).Round(100*time.Millisecond))
 }
 
-// narrow has threads tell of the window alone; false where that is not wide enough.
-func (g *governor) narrow(threads []arena.Thread) bool {
+// narrow has threads tell of the window alone, and gives when it began and what it
+// leaves out. Where it is not wide enough, nothing is left out.
+func (g *governor) narrow(threads []arena.Thread) (since int64, note string) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	if !g.window.isWide(g.run) {
-		return false
+		return 0, ""
 	}
 	g.window.since(threads)
-	return true
+	return g.window.at, g.window.note(g.run)
 }

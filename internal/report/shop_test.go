@@ -32,7 +32,7 @@ func shop(slowdown float64) *cct.Profile {
 		},
 		Cost: cct.Cost{
 			Hooks: 120, Classes: 31, Closure: 640, Rounds: 3, Pause: 41 * time.Millisecond, Compile: 2 * time.Second,
-			Waited: 12 * time.Millisecond, Loading: time.Millisecond, Steady: 0.013, Budget: 0.02,
+			Waited: 12 * time.Millisecond, Steady: 0.013, Budget: 0.02,
 		},
 		LeftAlone: []cct.LeftAlone{
 			{Class: "com/example/shop/Odd", Reason: "its bytes are not known: no resource"},

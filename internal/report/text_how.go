@@ -121,7 +121,7 @@ func (t *textReport) cost(c cct.Cost) {
 		text string
 	}{
 		{c.Pause, "stood still for %s"}, {c.Compile, "its compilers worked %s"},
-		{c.Waited, "its threads waited %s for callees to get hooks"}, {c.Loading, "and %s for classes that loaded"},
+		{c.Waited, "its threads waited %s for hooks, in first calls and for classes that loaded"},
 	} {
 		if part.took > 0 {
 			parts = append(parts, fmt.Sprintf(part.text, durationText(part.took)))

@@ -50,14 +50,16 @@ type book struct {
 	names      map[uint32]string
 	methods    map[uint32]Method // woven
 	probes     map[uint32]arena.Probe
-	switched   map[uint32]bool // the methods of the table that the agent has
-	fresh      []arena.Method  // woven, not described in the arena yet
+	switches   switches
+	fresh      []arena.Method // woven, not described in the arena yet
 	left       map[LeftAlone]bool
-	files      map[uint32][]byte // class files by handle, for the batch at hand
-	classes    map[string]int    // woven classes, by name: how often, and not withdrawn
-	handles    map[uint32]string // names of the classes of the batch at hand
-	captured   map[uint32][]byte // classes that are redefined only to see them
-	bad        map[uint32]bool   // handles not to be woven any more
+	files      map[uint32][]byte  // class files by handle, for the batch at hand
+	classes    map[string]int     // woven classes, by name: how often, and not withdrawn
+	handles    map[uint32]string  // names of the classes of the batch at hand
+	captured   map[uint32][]byte  // classes that are redefined only to see them
+	capturing  Installation       // what that took
+	bad        map[uint32]bool    // handles not to be woven any more
+	answers    map[string]answers // to questions about classes, by their names
 }
 
 func (b *book) init() {
@@ -65,11 +67,13 @@ func (b *book) init() {
 	b.names = make(map[uint32]string)
 	b.methods = make(map[uint32]Method)
 	b.probes = make(map[uint32]arena.Probe)
+	b.switches.sent = make(map[uint32]arena.Probe)
 	b.left = make(map[LeftAlone]bool)
 	b.files = make(map[uint32][]byte)
 	b.classes = make(map[string]int)
 	b.handles = make(map[uint32]string)
 	b.bad = make(map[uint32]bool)
+	b.answers = make(map[string]answers)
 }
 
 // identify gives a method its id: the same in every session but where two
@@ -112,38 +116,46 @@ func (b *book) take(chosen *selection) []uint32 {
 	return handles
 }
 
-// note keeps what became of a class that was woven. It reports whether a method
-// of it is not switched on yet: also one that another thread, which loads a class
-// of the same name, is about to switch on.
-func (b *book) note(class string, results []weave.MethodResult, chosen *choices) (isOff bool) {
+// note keeps what became of a class that was woven, of which the picked methods
+// were to get hooks of their own. It gives the ids of those hooks, and of hooks at
+// calls, that do not yet do what they are to: also where another thread, which
+// loads a class of the same name, is about to have them do it.
+func (b *book) note(class string, results []weave.MethodResult, picked map[string]bool, chosen *choices) (off []uint32) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	b.classes[class]++
+	delete(b.left, LeftAlone{Class: class, Reason: notLoaded})
 	for _, r := range results {
-		full := class + "." + r.Name + r.Descriptor
+		member := r.Name + r.Descriptor
+		full := class + "." + member
+		isPicked := picked[member]
+		for _, site := range r.Left {
+			b.left[LeftAlone{class, member, "its call of " + site.Call.Owner + "." + site.Call.Name + ": " + site.Reason.Error()}] = true
+		}
 		if !r.Woven {
-			b.left[LeftAlone{class, r.Name + r.Descriptor, r.Reason.Error()}] = true
+			if isPicked || len(r.Left) == 0 {
+				b.left[LeftAlone{class, member, r.Reason.Error()}] = true
+			}
 			continue
 		}
-		for _, site := range r.Left {
-			b.left[LeftAlone{class, r.Name + r.Descriptor, "its call of " + site.Call.Owner + "." + site.Call.Name + ": " + site.Reason.Error()}] = true
+		if r.Sites > 0 {
+			off = append(off, b.switches.missing(b.probes, chosen.natives(full))...)
 		}
 		setting, is := b.setting(class, r, chosen)
-		if !is {
-			continue // it only tells what it is about to call
+		if !is || !isPicked {
+			continue // it has hooks at its calls, or tells what it is about to call
 		}
 		id := b.ids[full]
-		isOff = isOff || !b.switched[id]
-		if _, known := b.methods[id]; known {
-			continue
+		if _, known := b.methods[id]; !known {
+			m := Method{id, class, strings.Clone(r.Name), strings.Clone(r.Descriptor)}
+			b.methods[id] = m
+			b.fresh = append(b.fresh, arena.Method{ID: id, Name: m.String()})
+			setting.ID = id
+			b.probes[id] = setting
 		}
-		m := Method{id, class, strings.Clone(r.Name), strings.Clone(r.Descriptor)}
-		b.methods[id] = m
-		b.fresh = append(b.fresh, arena.Method{ID: id, Name: m.String()})
-		setting.ID = id
-		b.probes[id] = setting
+		off = append(off, b.switches.missing(b.probes, []uint32{id})...)
 	}
-	return isOff
+	return off
 }
 
 // setting is what the hook of a method is to do, but for its id; false where none

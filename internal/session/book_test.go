@@ -71,6 +71,8 @@ func results(b *book, class string) []weave.MethodResult {
 	return []weave.MethodResult{{Name: "m", Descriptor: "()V", Woven: true}}
 }
 
+var pickedM = map[string]bool{"m()V": true}
+
 // TestAMethodIsOffUntilItsTableIsSent has a class of the same name load in
 // another loader meanwhile: both must wait for the table.
 func TestAMethodIsOffUntilItsTableIsSent(t *testing.T) {
@@ -78,13 +80,22 @@ func TestAMethodIsOffUntilItsTableIsSent(t *testing.T) {
 	b.init()
 	woven := results(&b, "a/B")
 	for range 2 {
-		if !b.note("a/B", woven, nil) {
+		if len(b.note("a/B", woven, pickedM, nil)) != 1 {
 			t.Error("a method is on that is in no table")
 		}
 	}
-	b.switched = map[uint32]bool{b.ids["a/B.m()V"]: true}
-	if b.note("a/B", woven, nil) {
+	id := b.ids["a/B.m()V"]
+	b.switches.sent[id] = b.probes[id]
+	if len(b.note("a/B", woven, pickedM, nil)) != 0 {
 		t.Error("a method is off that is in the table")
+	}
+	b.probes[id] = arena.Probe{ID: id}
+	if len(b.note("a/B", woven, pickedM, nil)) != 1 {
+		t.Error("a method that is to be off is on in the table")
+	}
+	delete(b.switches.sent, id)
+	if len(b.note("a/B", woven, pickedM, nil)) != 0 {
+		t.Error("a table is to be sent for a method that is to be off")
 	}
 }
 
@@ -93,7 +104,7 @@ func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 	b := &s.book
 	b.init()
 	for _, class := range []string{"a/B", "a/B", "c/D"} {
-		b.note(class, results(b, class), nil)
+		b.note(class, results(b, class), pickedM, nil)
 	}
 	s.remark("a/B was left alone: its class loader does not see the hooks")
 	for copies := 2; copies >= 0; copies-- {
@@ -108,5 +119,28 @@ func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 	}
 	if len(s.LeftAlone()) != 2 {
 		t.Errorf("left alone: %v", s.LeftAlone())
+	}
+}
+
+// TestAMethodWithHooksAtItsCallsAloneIsNotHooked also has it chosen while it was
+// being woven, too late.
+func TestAMethodWithHooksAtItsCallsAloneIsNotHooked(t *testing.T) {
+	s := &Session{}
+	s.book.init()
+	woven := results(&s.book, "a/B")
+	woven[0].Sites = 1
+	s.choices.add(&s.book, Request{Sites: []Site{{
+		Class: "a/B", Name: "m", Descriptor: "()V", Owner: "n/N", Called: "n", CalledDescriptor: "()V",
+		Native: Hook{Class: "n/N", Name: "n", Descriptor: "()V", Flags: arena.On},
+	}}})
+	off := s.book.note("a/B", woven, nil, &s.choices)
+	if s.IsHooked(s.ID("a/B", "m", "()V")) || !s.IsHooked(s.ID("n/N", "n", "()V")) {
+		t.Errorf("hooked are %v", s.Methods())
+	}
+	if len(off) != 1 || off[0] != s.ID("n/N", "n", "()V") {
+		t.Errorf("to be switched on: %#x", off)
+	}
+	if !s.choices.has("a/B") {
+		t.Error("a class with a chosen call alone is not woven")
 	}
 }

@@ -27,21 +27,34 @@ func (s *Session) capture(ctx context.Context, classes []*candidate) error {
 	}
 	s.book.lock.Lock()
 	s.book.captured = make(map[uint32][]byte, len(handles))
-	for _, handle := range handles {
-		s.book.captured[handle] = nil
+	for _, c := range classes {
+		if c.file == nil && c.reason == "" {
+			s.book.captured[c.handle], s.book.handles[c.handle] = nil, c.name
+		}
 	}
 	s.book.lock.Unlock()
 	var installation Installation
 	err := s.install(ctx, handles, &installation)
 	s.book.lock.Lock()
 	defer s.book.lock.Unlock()
+	s.book.capturing.Batches = append(s.book.capturing.Batches, installation.Batches...)
 	for _, c := range classes {
+		if s.book.bad[c.handle] && c.reason == "" {
+			c.reason = "the JVM refuses to change it"
+		}
 		if file := s.book.captured[c.handle]; file != nil {
 			c.file = file
 		}
 	}
 	s.book.captured = nil
 	return err
+}
+
+// Captured is what it took so far to see classes that no loader has a file of.
+func (s *Session) Captured() *Installation {
+	s.book.lock.Lock()
+	defer s.book.lock.Unlock()
+	return &Installation{Batches: slices.Clone(s.book.capturing.Batches)}
 }
 
 // isCaptured keeps a class that was asked for to be seen.

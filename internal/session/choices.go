@@ -15,12 +15,15 @@ type choices struct {
 	lock       sync.Mutex
 	hooks      map[string]map[string]Hook   // by class, then by name and descriptor
 	sites      map[string]map[string]uint32 // by caller, then by what is called: the id of the native method
-	reflection bool
+	callers    map[string]bool              // classes with a site
+	reflection bool                         // calls by reflection are to be told
+	following  bool                         // the agent was asked to tell them
+	owed       map[string]*debt             // by class
 }
 
-// add notes a request. It gives the classes that have to be woven, or woven again,
-// for it; of methods that have hooks the switch is set.
-func (c *choices) add(b *book, request Request) []string {
+// add notes a request. The classes that have to be woven, or woven again, for it
+// are owed from then on; of methods that have hooks the switch is set.
+func (c *choices) add(b *book, request Request) {
 	stale := make(map[string]bool)
 	for _, h := range request.Hooks {
 		if c.addHook(h) && !b.set(h) {
@@ -39,8 +42,10 @@ func (c *choices) add(b *book, request Request) []string {
 			stale[class] = true
 		}
 	}
+	for class := range stale {
+		c.owe(class, &debt{})
+	}
 	c.lock.Unlock()
-	return slices.Sorted(maps.Keys(stale))
 }
 
 // addHook reports whether that says anything new.
@@ -66,8 +71,9 @@ func (c *choices) addSite(b *book, site Site) bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if c.sites == nil {
-		c.sites = make(map[string]map[string]uint32)
+		c.sites, c.callers = make(map[string]map[string]uint32), make(map[string]bool)
 	}
+	c.callers[site.Class] = true
 	calls := c.sites[site.caller()]
 	if calls == nil {
 		calls = make(map[string]uint32)
@@ -93,13 +99,19 @@ func (c *choices) site(caller, called string) (id uint32, is bool) {
 	return id, is
 }
 
-// has reports whether a class holds anything that was chosen by name. A class
-// without a chosen method has no chosen call either.
+// natives are the ids of the native methods whose calls are chosen in a method.
+func (c *choices) natives(caller string) []uint32 {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return slices.Collect(maps.Values(c.sites[caller]))
+}
+
+// has reports whether a class holds anything that was chosen by name.
 func (c *choices) has(class string) bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	_, reflects := reflective[class]
-	return len(c.hooks[class]) > 0 || reflects && c.reflection
+	return len(c.hooks[class]) > 0 || c.callers[class] || reflects && c.reflection
 }
 
 // set sets the switch of a method that has a hook; false where it has none.

@@ -151,7 +151,7 @@ const unanswered = "no answer came in time"
 // is kept with the rest of what was left alone.
 func (s *Session) remark(text string) {
 	if class, reason, ok := strings.Cut(text, " was left alone: "); ok {
-		if reason == unanswered {
+		if reason == unanswered && s.book.missed(class) {
 			s.book.withdraw(class, reason)
 		} else {
 			s.book.leave(class, reason)

@@ -41,8 +41,11 @@ func (s *Session) ask(class control.Transform) {
 			return
 		}
 	}
-	s.store.arrive(class.Name, class.Bytes)
-	// Classes that have to be woven again are not: this is no moment to wait for
-	// that. The follower has them woven with its next request.
+	isOnly := s.store.arrive(class.Name, class.Bytes)
+	// Other classes that have to be woven again are not: this is no moment to wait
+	// for that. They are owed.
 	s.choices.add(&s.book, follower.Loading(class.Name, class.Bytes))
+	if isOnly {
+		s.choices.settle(class.Name)
+	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,26 +44,64 @@ type Request struct {
 
 // Hook puts hooks into methods of classes that Prefetch has found or that loaded
 // since, in as few batches as can be, and switches them as the request says, all
-// at one moment. Of methods that have hooks only the switch is set. It asks no
-// class loader, so a thread of the program may wait for it.
+// at one moment. Of methods that have hooks only the switch is set. It also does
+// what is owed (Owes). It asks no class loader, so a thread of the program may wait
+// for it.
 func (s *Session) Hook(ctx context.Context, request Request) (*Installation, error) {
 	installation := &Installation{}
-	candidates, err := s.candidates(ctx, s.choices.add(&s.book, request))
-	if err != nil {
+	s.choices.add(&s.book, request)
+	debts := s.choices.take(time.Now())
+	if err := s.pay(ctx, debts, installation); err != nil {
+		s.choices.giveBack(debts)
 		return installation, err
 	}
-	handles := s.book.take(&selection{picked: candidates})
-	for batch := range slices.Chunk(handles, s.batchSize()) {
-		if err := s.install(ctx, batch, installation); err != nil {
-			return installation, err
-		}
-	}
-	if request.Reflection {
-		if err := s.peer.Follow(ctx, true); err != nil {
-			return installation, s.explain(err)
-		}
+	if err := s.followReflection(ctx); err != nil {
+		return installation, err
 	}
 	return installation, s.switchOn(ctx)
+}
+
+// pay weaves what is owed. Classes that are on their way in stay owed.
+func (s *Session) pay(ctx context.Context, debts map[string]*debt, installation *Installation) error {
+	if len(debts) == 0 {
+		return nil
+	}
+	found, awaited, err := s.candidates(ctx, debts)
+	if err != nil {
+		return err
+	}
+	handles := s.book.take(&selection{picked: found})
+	for batch := range slices.Chunk(handles, s.batchSize()) {
+		if err := s.install(ctx, batch, installation); err != nil {
+			return err
+		}
+	}
+	again, lost := postpone(awaited, found, time.Now())
+	s.choices.giveBack(again)
+	for _, name := range lost {
+		if !s.store.giveUp(name) {
+			s.book.leave(name, notLoaded)
+		}
+	}
+	return nil
+}
+
+// followReflection has the agent tell of calls by reflection once that is wanted
+// and the JDK's own methods are woven for it.
+func (s *Session) followReflection(ctx context.Context) error {
+	s.choices.lock.Lock()
+	isDue := s.choices.reflection && !s.choices.following
+	s.choices.lock.Unlock()
+	if !isDue {
+		return nil
+	}
+	if err := s.peer.Follow(ctx, true); err != nil {
+		return s.explain(err)
+	}
+	s.choices.lock.Lock()
+	s.choices.following = true
+	s.choices.lock.Unlock()
+	return nil
 }
 
 const (
@@ -70,31 +109,42 @@ const (
 	listingWait = 4 * time.Millisecond
 )
 
-// candidates finds the loaded classes of some names. Those that have loaded
-// since classes were last listed have no handle yet: then they are listed again,
-// several times where one is on its way in.
-func (s *Session) candidates(ctx context.Context, names []string) ([]candidate, error) {
-	found, unknown := s.store.find(names)
-	for i := 0; len(unknown) > 0 && i < listings; i++ {
+// candidates finds the loaded classes that are owed, and tells of which names more
+// are on their way in. Those that have loaded since classes were last listed have no
+// handle yet: then they are listed again, several times where one is on its way in
+// for the first time.
+func (s *Session) candidates(ctx context.Context, debts map[string]*debt) (found []candidate, awaited map[string]*debt, err error) {
+	names := slices.Sorted(maps.Keys(debts))
+	isFirst := func(name string) bool { return debts[name].tries == 0 }
+	unmet := s.store.unmet(names)
+	for i := 0; len(unmet) > 0 && i < listings; i++ {
 		if i > 0 {
-			if !s.store.awaits(unknown) {
+			if !slices.ContainsFunc(unmet, isFirst) || !slices.ContainsFunc(unmet, s.store.awaits) {
 				break
 			}
 			time.Sleep(listingWait)
 		}
 		classes, err := s.peer.List(ctx)
 		if err != nil {
-			return nil, s.explain(err)
+			return nil, nil, s.explain(err)
 		}
 		s.store.meet(classes)
-		var more []candidate
-		more, unknown = s.store.find(unknown)
-		found = append(found, more...)
+		unmet = s.store.unmet(unmet)
 	}
-	for _, name := range unknown {
-		s.book.leave(name, "it is not loaded")
+	awaited = make(map[string]*debt)
+	for _, name := range unmet {
+		if s.store.awaits(name) {
+			awaited[name] = debts[name]
+		} else {
+			s.book.leave(name, notLoaded)
+		}
 	}
-	return found, nil
+	for _, c := range s.store.find(names) {
+		if !debts[c.name].woven[c.handle] {
+			found = append(found, c)
+		}
+	}
+	return found, awaited, nil
 }
 
 // ID is the id of a method's hook.

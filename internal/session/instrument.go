@@ -2,13 +2,10 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
@@ -21,10 +18,6 @@ func (s *Session) batchSize() int {
 	}
 	return 1000
 }
-
-// roomPerMethod is what a method's name and its share of the spill table take of
-// the arena, and some more.
-const roomPerMethod = 1 << 10
 
 // An Installation is what putting hooks in took.
 type Installation struct {
@@ -156,55 +149,4 @@ func (s *Session) quarantine(handle uint32, reason string) {
 	name := s.book.handles[handle]
 	s.book.lock.Unlock()
 	s.book.leave(name, "the JVM refused it: "+firstLine(reason))
-}
-
-// switchOn describes what was woven since it was last called and sends the table
-// by which hooks find what they are to do.
-func (s *Session) switchOn(ctx context.Context) error {
-	s.switches.Lock()
-	defer s.switches.Unlock()
-	s.book.lock.Lock()
-	fresh := s.book.fresh
-	s.book.fresh = nil
-	probes := make([]arena.Probe, 0, len(s.book.probes))
-	for _, p := range s.book.probes {
-		probes = append(probes, p)
-	}
-	s.book.lock.Unlock()
-	table, err := arena.SwitchTable(probes)
-	if err != nil {
-		return err
-	}
-	s.keeper.provide(int64(len(fresh)) * roomPerMethod)
-	if err := s.arena.Describe(fresh); err != nil {
-		s.remark(fmt.Sprintf("%v: names of methods are missing in it", err))
-	}
-	if len(probes) > firstMethods && len(probes)-len(fresh) <= firstMethods {
-		if err := s.arena.MakeSpill(8 * len(probes)); err != nil {
-			s.remark(err.Error())
-		}
-	}
-	if err := s.peer.Probes(ctx, table); err != nil {
-		return s.explain(err)
-	}
-	switched := make(map[uint32]bool, len(probes))
-	for _, p := range probes {
-		switched[p.ID] = true
-	}
-	s.book.lock.Lock()
-	s.book.switched = switched
-	s.book.lock.Unlock()
-	return nil
-}
-
-// Switch sets what the hooks of some methods do, without weaving again.
-func (s *Session) Switch(ctx context.Context, methods *probe.Set, flags arena.Flags, period uint32) error {
-	s.book.lock.Lock()
-	for id, m := range s.book.methods {
-		if methods.Match(m.Class, m.Name, m.Descriptor) {
-			s.book.probes[id] = arena.Probe{ID: id, Flags: flags, Period: period}
-		}
-	}
-	s.book.lock.Unlock()
-	return s.switchOn(ctx)
 }

@@ -16,6 +16,7 @@ const (
 	Empty       Body = 0
 	Dependent   Body = 1 // each step needs the one before
 	Independent Body = 2 // a processor does the steps of several calls at once
+	Nested      Body = 3 // dependent steps, then one call of as many more; the outer calls are measured
 )
 
 // A Trial is how calls are made to learn what hooks cost.

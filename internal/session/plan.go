@@ -70,14 +70,18 @@ func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
 	}
 	weaver := s.weavers.Get().(*weave.Weaver)
 	defer s.weavers.Put(weaver)
-	result, err := weaver.Append(nil, c.file, s.picker(wanted))
+	picked := make(map[string]bool)
+	result, err := weaver.Append(nil, c.file, s.picker(wanted, picked))
 	if err != nil {
 		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: firstLine(err.Error())})
 		return
 	}
 	woven := 0
 	for _, r := range result.Methods {
-		if r.Woven {
+		switch {
+		case !picked[r.Name+r.Descriptor]: // only its calls were chosen
+			continue
+		case r.Woven:
 			woven++
 			continue
 		}
@@ -89,8 +93,9 @@ func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
 	}
 }
 
-// picker tells a weaver which methods get the template.
-func (s *Session) picker(wanted wishes) func(weave.MethodInfo) []*weave.Template {
+// picker tells a weaver which methods get templates. It adds those that get a hook
+// of their own to picked, by name and descriptor.
+func (s *Session) picker(wanted wishes, picked map[string]bool) func(weave.MethodInfo) []*weave.Template {
 	templates := []*weave.Template{s.templates.live}
 	return func(m weave.MethodInfo) []*weave.Template {
 		if !m.HasCode {
@@ -99,6 +104,9 @@ func (s *Session) picker(wanted wishes) func(weave.MethodInfo) []*weave.Template
 		_, is := wanted.find(m.Class, m.Name, m.Descriptor)
 		if !is {
 			_, is = s.choices.find(m.Class, m.Name+m.Descriptor)
+		}
+		if is {
+			picked[m.Name+m.Descriptor] = true
 		}
 		if telling := s.reflection(m); telling != nil {
 			if is {

@@ -83,26 +83,27 @@ func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool) 
 func (s *store) add(c candidate) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if s.classes == nil {
-		s.classes = make(map[string][]candidate)
+	if !s.knows(c.name, c.handle) {
+		s.keep(c)
 	}
-	s.classes[c.name] = append(s.classes[c.name], c)
 }
 
 func (s *store) has(c candidate) bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return slices.ContainsFunc(s.classes[c.name], func(known candidate) bool { return known.handle == c.handle })
+	return s.knows(c.name, c.handle)
 }
 
-// arrive keeps the file of a class that is being loaded.
-func (s *store) arrive(name string, file []byte) {
+// arrive keeps the file of a class that is being loaded. It reports whether none
+// other of its name is known.
+func (s *store) arrive(name string, file []byte) (isOnly bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.arrived == nil {
 		s.arrived = make(map[string][][]byte)
 	}
 	s.arrived[strings.Clone(name)] = append(s.arrived[name], file)
+	return len(s.arrived[name]) == 1 && len(s.classes[name]) == 0
 }
 
 // meet gives classes that loaded since their handles. Where several of one name
@@ -110,51 +111,85 @@ func (s *store) arrive(name string, file []byte) {
 func (s *store) meet(classes []control.Class) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	met := make(map[string][]candidate)
 	for _, class := range classes {
 		name := internalName(class)
-		files, is := s.arrived[name]
-		if !is || slices.ContainsFunc(s.classes[name], func(c candidate) bool { return c.handle == class.Handle }) {
+		if len(s.arrived[name]) == 0 || s.knows(name, class.Handle) {
 			continue
 		}
 		c := candidate{handle: class.Handle, loader: class.Loader, name: name}
-		if len(files) == 1 {
-			c.file = files[0]
-		}
 		if class.Flags&control.Modifiable == 0 {
 			c.reason = "the JVM does not let it be changed"
 		}
-		if s.classes == nil {
-			s.classes = make(map[string][]candidate)
+		met[name] = append(met[name], c)
+	}
+	for name, fresh := range met {
+		if len(fresh) == 1 && len(s.arrived[name]) == 1 {
+			fresh[0].file = s.arrived[name][0]
 		}
-		s.classes[name] = append(s.classes[name], c)
+		for _, c := range fresh {
+			s.keep(c)
+		}
 	}
 }
 
-// awaits reports whether a class of some names has been shown while it loaded.
-func (s *store) awaits(names []string) bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	return slices.ContainsFunc(names, func(name string) bool { return len(s.arrived[name]) > 0 })
+// keep notes a class that has a handle. Of several that were shown which one it is
+// is not known, and so it is not of those that have none yet.
+func (s *store) keep(c candidate) {
+	if s.classes == nil {
+		s.classes = make(map[string][]candidate)
+	}
+	s.classes[c.name] = append(s.classes[c.name], c)
+	if shown := len(s.arrived[c.name]); shown > 1 {
+		s.arrived[c.name] = make([][]byte, shown-1)
+	} else {
+		delete(s.arrived, c.name)
+	}
 }
 
-// find gives the classes of some names that can have hooks, and the names of
-// which nothing is known, or of which another has loaded since.
-func (s *store) find(names []string) (found []candidate, unknown []string) {
+func (s *store) knows(name string, handle uint32) bool {
+	return slices.ContainsFunc(s.classes[name], func(c candidate) bool { return c.handle == handle })
+}
+
+// awaits reports whether a class of a name has been shown while it loaded, and has
+// no handle yet.
+func (s *store) awaits(name string) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return len(s.arrived[name]) > 0
+}
+
+// giveUp waits no longer for classes of a name. It reports whether others of it are
+// known.
+func (s *store) giveUp(name string) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	delete(s.arrived, name)
+	return len(s.classes[name]) > 0
+}
+
+// unmet are those of some names of which nothing is known, or of which another
+// class was shown since.
+func (s *store) unmet(names []string) []string {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return len(s.classes[name]) > 0 && len(s.arrived[name]) == 0
+	})
+}
+
+// find gives the classes of some names that can have hooks.
+func (s *store) find(names []string) (found []candidate) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, name := range names {
-		known := s.classes[name]
-		if len(known) == 0 {
-			unknown = append(unknown, name)
-			continue
-		}
-		for _, c := range known {
+		for _, c := range s.classes[name] {
 			if c.reason == "" {
 				found = append(found, c)
 			}
 		}
 	}
-	return found, unknown
+	return found
 }
 
 // fileOf is the class file of a class by its handle.

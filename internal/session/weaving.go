@@ -20,14 +20,37 @@ func (s *Session) newWeaver() *weave.Weaver {
 // weave answers the JVM's question what a class is to become. It may be asked
 // by several threads at once: the agent's own, for a batch, and those of the
 // program that load a class; and again for a class that is woven already, when
-// another agent has it retransformed.
+// another agent has it retransformed. What was noted of an answer that fails, or
+// comes too late, is taken back.
 func (s *Session) weave(ctx context.Context, class control.Transform) (control.Woven, error) {
 	if s.book.isCaptured(class) {
 		return control.Woven{}, nil
 	}
+	s.book.begin(class.Name)
+	woven, isNoted, err := s.answer(ctx, class)
+	reason := unanswered
+	if isLate := s.book.end(class.Name, ctx.Err() != nil); isLate {
+		err = errors.Join(err, errLate)
+	} else if err != nil {
+		reason = firstLine(err.Error())
+	}
+	if err != nil {
+		if isNoted {
+			s.book.withdraw(class.Name, reason)
+		}
+		return control.Woven{}, err
+	}
+	return woven, nil
+}
+
+// errLate says that an answer is of no use any more.
+var errLate = errors.New("the agent no longer waits for it")
+
+// answer also reports whether the class is noted as woven.
+func (s *Session) answer(ctx context.Context, class control.Transform) (_ control.Woven, isNoted bool, _ error) {
 	s.ask(class)
-	if !s.mayWeave(class) {
-		return control.Woven{}, nil
+	if err := ctx.Err(); err != nil || !s.mayWeave(class) {
+		return control.Woven{}, false, err
 	}
 	choice, err := origin.Choose(origin.Input{
 		JDK: s.jdk, File: s.fileOf(class), Given: class.Bytes, Loading: class.Handle == 0,
@@ -38,24 +61,19 @@ func (s *Session) weave(ctx context.Context, class control.Transform) (control.W
 	}
 	if err != nil {
 		s.book.leave(class.Name, firstLine(err.Error()))
-		return control.Woven{}, nil
+		return control.Woven{}, false, nil
 	}
-	woven, isOff, err := s.weaveBytes(class.Name, choice.Weave)
+	woven, off, err := s.weaveBytes(class.Name, choice.Weave)
 	if err != nil {
 		s.book.leave(class.Name, firstLine(err.Error()))
-		return control.Woven{}, nil
+		return control.Woven{}, false, nil
 	}
-	if isOff && class.Handle == 0 && !s.book.isInstalling() {
+	if len(off) > 0 && class.Handle == 0 && !s.book.isInstalling() {
 		// Its first call must find the switch on. While batches for a pattern go in,
 		// all is switched on together behind the last.
-		if err := s.switchOn(ctx); err != nil {
-			if ctx.Err() == nil { // else the agent says that no answer came
-				s.book.withdraw(class.Name, firstLine(err.Error()))
-			}
-			return control.Woven{}, err
-		}
+		err = s.switchLoading(ctx, off)
 	}
-	return control.Woven{New: woven, Original: choice.Restore}, nil
+	return control.Woven{New: woven, Original: choice.Restore}, woven != nil, err
 }
 
 func (s *Session) mayWeave(class control.Transform) bool {
@@ -72,18 +90,20 @@ func (s *Session) mayWeave(class control.Transform) bool {
 	return true
 }
 
-// weaveBytes weaves the wanted methods of a class; nil where there is none.
-func (s *Session) weaveBytes(name string, class []byte) (woven []byte, isOff bool, err error) {
+// weaveBytes weaves the wanted methods of a class; nil where there is none. It also
+// gives the hooks that do not yet do what they are to.
+func (s *Session) weaveBytes(name string, class []byte) (woven []byte, off []uint32, err error) {
 	weaver := s.weavers.Get().(*weave.Weaver)
 	defer s.weavers.Put(weaver)
 	s.book.lock.Lock()
 	wanted := wishes(s.book.wanted)
 	s.book.lock.Unlock()
-	result, err := weaver.Append(nil, class, s.picker(wanted))
+	picked := make(map[string]bool)
+	result, err := weaver.Append(nil, class, s.picker(wanted, picked))
 	if err != nil || len(result.Methods) == 0 {
-		return nil, false, err
+		return nil, nil, err
 	}
-	return result.Bytes, s.book.note(name, result.Methods, &s.choices), nil
+	return result.Bytes, s.book.note(name, result.Methods, picked, &s.choices), nil
 }
 
 // fileOf is the class file of a class, nil where none is known.

@@ -17,7 +17,6 @@ type costView struct {
 	Pause   string
 	Compile string
 	Waited  string
-	Loading string
 	Quiet   string // hooks the budget thinned or switched off; empty for none
 }
 
@@ -30,7 +29,6 @@ func newCostView(c cct.Cost, quiet int) costView {
 		Pause:   duration(c.Pause),
 		Compile: duration(c.Compile),
 		Waited:  duration(c.Waited),
-		Loading: duration(c.Loading),
 	}
 	if c.Closure > c.Hooks {
 		v.Closure = count(uint64(c.Closure))

@@ -105,7 +105,6 @@ func spansOf(c cct.Calibration) []spanView {
 func adjustmentsOf(c cct.Cost, lost time.Duration) []adjustment {
 	return []adjustment{
 		{"Waited", "threads stood in a hook until the callees of a method had theirs", duration(c.Waited)},
-		{"Loading", "threads stood until a class that was loading had its hooks", duration(c.Loading)},
 		{"Pauses", "the whole program stood still while hooks went in", duration(c.Pause)},
 		{"Compilers", "processor time its compilers took meanwhile", duration(c.Compile)},
 		{"Taken out of calls", "what of this fell into calls under way, and is in none of the times shown", duration(lost)},

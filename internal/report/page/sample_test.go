@@ -188,7 +188,7 @@ func richProfile() *cct.Profile {
 	}
 	p.Cost = cct.Cost{
 		Hooks: 41, Classes: 29, Closure: 3912, Rounds: 4, Pause: 61 * time.Millisecond, Compile: 1900 * time.Millisecond,
-		Waited: 38 * time.Millisecond, Loading: 4 * time.Millisecond, Steady: .0164, Budget: .02,
+		Waited: 38 * time.Millisecond, Steady: .0164, Budget: .02,
 	}
 	p.Quiet = []cct.Quiet{
 		{Method: s.method("java/util/HashMap.get (Ljava/lang/Object;)Ljava/lang/Object;"), Reason: "1.2 M calls a second cost 1.4 %: switched off, its time is with its callers"},

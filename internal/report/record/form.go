@@ -87,7 +87,6 @@ type cost struct {
 	Pause   int64   `json:"pauseNanos"`
 	Compile int64   `json:"compileNanos"`
 	Waited  int64   `json:"waitedNanos"`
-	Loading int64   `json:"loadingNanos"`
 	Steady  float64 `json:"steady"`
 	Budget  float64 `json:"budget,omitempty"`
 }

@@ -43,7 +43,7 @@ func (d *document) profile() (*cct.Profile, error) {
 		Calibration: cct.Calibration{Inner: k.Inner.span(), Outer: k.Outer.span(), Drawn: k.Drawn.span(), Count: k.Count.span(), Overlap: k.Overlap, Times: k.Times},
 		Cost: cct.Cost{
 			Hooks: c.Hooks, Classes: c.Classes, Closure: c.Closure, Rounds: c.Rounds, Pause: time.Duration(c.Pause),
-			Compile: time.Duration(c.Compile), Waited: time.Duration(c.Waited), Loading: time.Duration(c.Loading),
+			Compile: time.Duration(c.Compile), Waited: time.Duration(c.Waited),
 			Steady: c.Steady, Budget: c.Budget,
 		},
 		Notes: d.Notes,

@@ -35,7 +35,7 @@ func describe(p *cct.Profile) *document {
 		Methods: []method{}, Merged: list(p.Merged), Threads: []thread{},
 		Calibration: calibration{ofSpan(k.Inner), ofSpan(k.Outer), ofSpan(k.Drawn), ofSpan(k.Count), k.Overlap, k.Times},
 		Cost: cost{
-			c.Hooks, c.Classes, c.Closure, c.Rounds, int64(c.Pause), int64(c.Compile), int64(c.Waited), int64(c.Loading),
+			c.Hooks, c.Classes, c.Closure, c.Rounds, int64(c.Pause), int64(c.Compile), int64(c.Waited),
 			c.Steady, c.Budget,
 		},
 		Notes: p.Notes,

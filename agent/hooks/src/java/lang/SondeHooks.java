@@ -136,11 +136,16 @@ public final class SondeHooks {
             }
         }
         long word = U.getLong(places, place + WORD);
-        if ((word & MUTED) != 0 || (probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
+        if ((word & MUTED) != 0) {
             return 0;
         }
-        if ((probe & DISCOVER) != 0) {
-            return SondeHooksArrivals.begin(places, place, id);
+        if ((probe & (INSIDE | DISCOVER)) != 0) {
+            if ((probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
+                return 0;
+            }
+            if ((probe & DISCOVER) != 0) {
+                return SondeHooksArrivals.begin(places, place, id);
+            }
         }
         long common = U.getLong(places, place + TOKEN);
         long token = 0;
@@ -300,12 +305,16 @@ public final class SondeHooks {
             }
             SondeHooksTree.abandon(b, block, depth, places, place);
         }
-        // Both are found before anything is changed: where the stack is full, nothing is.
+        // What could find the stack full comes first, so that nothing is left half done.
         long frame = SondeHooksTree.frame(b, block, depth - 1);
         long above = depth <= FIRST_FRAMES ? frame - FRAME_SIZE : SondeHooksTree.frame(b, block, depth - 2);
         long both = U.getLong(null, frame + FRAME_NODE);
         long node = at(b, (int) both);
         int flags = (int) (both >>> 32);
+        long nanos = now - U.getLong(null, frame + FRAME_START);
+        if ((flags & (FRAME_SAMPLED | FRAME_ROOT)) != 0) {
+            SondeHooksTree.finish(frame, node, flags, nanos, places, place);
+        }
         boolean outermost = true;
         if ((flags & FRAME_FLAT) != 0) {
             int active = U.getInt(null, node + NODE_ACTIVE) - 1;
@@ -314,7 +323,6 @@ public final class SondeHooks {
         } else {
             U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
         }
-        long nanos = now - U.getLong(null, frame + FRAME_START);
         if ((flags & FRAME_DRAWN) != 0) {
             long self = nanos - U.getLong(null, frame + FRAME_CHILD);
             U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
@@ -325,9 +333,6 @@ public final class SondeHooks {
             if (nanos > U.getLong(null, node + NODE_MAX)) {
                 U.putLong(null, node + NODE_MAX, nanos);
             }
-            if ((flags & FRAME_SAMPLED) != 0) {
-                SondeHooksTree.addSquare(node, self);
-            }
         }
         if (depth > 1 && (flags & FRAME_TIMED) != 0) {
             U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
@@ -336,9 +341,6 @@ public final class SondeHooks {
             U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
         }
         U.putInt(null, block + BLOCK_DEPTH, depth - 1);
-        if ((flags & FRAME_ROOT) != 0) {
-            SondeHooksPlaces.leaveContext(places, place, U.getLong(null, frame + FRAME_CONTEXT));
-        }
     }
 
     /** The address a ref names. */

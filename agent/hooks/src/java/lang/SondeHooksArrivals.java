@@ -44,9 +44,14 @@ final class SondeHooksArrivals {
     @DontInline
     static long begin(long[] places, long place, int id) {
         long start = System.nanoTime();
-        int outcome = announce(places, place, id, NO_TEXT, start);
+        SondeHooksAbsence.begin(places, place);
+        int outcome;
+        try {
+            outcome = announce(places, place, id, NO_TEXT, start);
+        } finally {
+            SondeHooksAbsence.end(places, place, System.nanoTime() - start);
+        }
         if (outcome != GONE) {
-            SondeHooksTree.adjust(places, place, System.nanoTime() - start);
             int probe = setting(id);
             if ((probe & ON) != 0) {
                 if (outcome == LATE) {

@@ -19,6 +19,7 @@ import jdk.internal.vm.annotation.ForceInline;
 final class SondeHooksCalibration {
     private static final int DEPENDENT = 1;
     private static final int INDEPENDENT = 2;
+    private static final int NESTED = 3;
     /** Calls with hooks and without take turns, so that a processor that changes its pace meets both. */
     private static final int TURNS = 8;
     /** A turn of more steps than this would keep the clock from being looked at. */
@@ -68,7 +69,8 @@ final class SondeHooksCalibration {
         long hooked = 0;
         long before = total(places, place, NODE_SELF);
         long timed = total(places, place, NODE_TIMED);
-        int turn = Math.max(1, Math.min((rounds + TURNS - 1) / TURNS, TURN_STEPS / (steps + 1)));
+        int stepsOfCall = body == NESTED ? 2 * steps : steps;
+        int turn = Math.max(1, Math.min((rounds + TURNS - 1) / TURNS, TURN_STEPS / (stepsOfCall + 1)));
         long value = 1;
         for (int left = rounds; left > 0; left -= turn) {
             int calls = Math.min(turn, left);
@@ -91,7 +93,7 @@ final class SondeHooksCalibration {
         return true;
     }
 
-    /** A sum over all calls made to calibrate, 0 where there is no room for it. */
+    /** A sum over the outer calls made to calibrate, 0 where there is no room for it; over all where they are flat. */
     private static long total(long[] places, long place, int sum) {
         long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
         U.putLongOpaque(places, place + BUSY, 1);
@@ -118,6 +120,10 @@ final class SondeHooksCalibration {
             for (int i = 1; i <= calls; i++) {
                 value += plainSteps(i, steps);
             }
+        } else if (body == NESTED) {
+            for (int i = 0; i < calls; i++) {
+                value = plainParent(value, steps);
+            }
         } else {
             for (int i = 0; i < calls; i++) {
                 value = plainNothing(value);
@@ -135,6 +141,10 @@ final class SondeHooksCalibration {
         } else if (body == INDEPENDENT) {
             for (int i = 1; i <= calls; i++) {
                 value += hookedSteps(i, steps);
+            }
+        } else if (body == NESTED) {
+            for (int i = 0; i < calls; i++) {
+                value = hookedParent(value, steps);
             }
         } else {
             for (int i = 0; i < calls; i++) {
@@ -166,6 +176,11 @@ final class SondeHooksCalibration {
     }
 
     @DontInline
+    private static long plainParent(long value, int steps) {
+        return plainSteps(steps(value, steps), steps);
+    }
+
+    @DontInline
     private static long hookedNothing(long value) {
         long token = SondeHooks.enter(CALIBRATION_ID);
         long result;
@@ -193,6 +208,28 @@ final class SondeHooksCalibration {
         long result;
         try {
             result = steps(value, steps);
+        } catch (Throwable t) {
+            try {
+                SondeHooks.fail(token, CALIBRATION_ID);
+            } catch (StackOverflowError full) {
+                // As in the template.
+            }
+            throw t;
+        }
+        try {
+            SondeHooks.exit(token);
+        } catch (StackOverflowError full) {
+            // As in the template.
+        }
+        return result;
+    }
+
+    @DontInline
+    private static long hookedParent(long value, int steps) {
+        long token = SondeHooks.enter(CALIBRATION_ID);
+        long result;
+        try {
+            result = hookedSteps(steps(value, steps), steps);
         } catch (Throwable t) {
             try {
                 SondeHooks.fail(token, CALIBRATION_ID);

@@ -12,8 +12,8 @@ import java.nio.ByteBuffer;
 import sun.nio.ch.DirectBuffer;
 
 /**
- * What the agent does to the hooks. The agent's work thread alone calls it, except for mute, unmute
- * and probes.
+ * What the agent does to the hooks. The agent's work thread alone calls it, except for mute, unmute,
+ * probes and change.
  *
  * <p>The mapping is held here and not by the agent, whose loader goes away: where a thread cannot be proven to
  * be out of the hooks, the arena stays mapped.
@@ -45,8 +45,8 @@ public final class SondeHooksControl {
         if (U.getLongVolatile(SondeHooksTree.GATE, SondeHooksTree.GATE_AT) != 0) { // initialises it, before any hook does
             throw new IllegalStateException("a thread is in a hook of an earlier arena");
         }
+        SondeHooksAbsence.prepare();
         SondeHooksArrivals.prepare();
-        SondeHooksMembers.prepare();
         mapping = arena;
         SondeHooks.epoch = epoch; // first, since places are made with it
         SondeHooksPlaces.second = null;
@@ -64,15 +64,64 @@ public final class SondeHooksControl {
         }
     }
 
+    /**
+     * Sets entries of the switch table in place, each of which hooks see as it was or as it is.
+     *
+     * @return false where there is no table, or it would have no empty entry, to which hooks look for theirs; then
+     *     nothing is changed
+     */
+    public static synchronized boolean change(long[] entries) {
+        long[] table = SondeHooks.probes;
+        if (table == null || table == CALIBRATION_ALONE) {
+            return false;
+        }
+        int empty = 0;
+        for (long entry : table) {
+            empty += entry == 0 ? 1 : 0;
+        }
+        for (long entry : entries) {
+            empty -= table[slot(table, entry)] == 0 ? 1 : 0;
+        }
+        if (empty <= 0) {
+            return false;
+        }
+        for (long entry : entries) {
+            table[slot(table, entry)] = entry;
+        }
+        return true;
+    }
+
+    /** Where the entry of an id is, or would be. */
+    private static int slot(long[] table, long entry) {
+        int mask = table.length - 1;
+        int at = (int) (entry >>> 32) & mask;
+        while (table[at] != 0 && table[at] >>> 32 != entry >>> 32) {
+            at = at + 1 & mask;
+        }
+        return at;
+    }
+
     /** Sets whether Sonde is told of members called by reflection and through handles. */
     public static synchronized void follow(boolean on) {
-        SondeHooks.following = on && SondeHooks.base != 0;
+        if (on && SondeHooks.base != 0) {
+            SondeHooksMembers.begin();
+            SondeHooks.following = true;
+        } else {
+            stopFollowing();
+        }
+    }
+
+    private static void stopFollowing() {
+        if (SondeHooks.following) { // else its class may not be initialised
+            SondeHooks.following = false;
+            SondeHooksMembers.end();
+        }
     }
 
     /** Makes the hooks inert for whoever enters one after the next safepoint. */
     public static synchronized void off() {
         SondeHooks.probes = null;
-        SondeHooks.following = false;
+        stopFollowing();
         SondeHooks.base = 0;
     }
 
@@ -170,7 +219,8 @@ public final class SondeHooksControl {
      * Makes so many calls of a body of so many steps without hooks, and as many with hooks of a setting. The calling
      * thread must not be muted.
      *
-     * @param into gets nanoseconds: of those without, of those with, and what the hooks themselves measured
+     * @param into gets nanoseconds: of those without, of those with, and what the hooks themselves measured; and how
+     *     many calls that is of
      * @return whether that was done before the clock passed the deadline, with the hooks on throughout
      */
     public static boolean calibrate(int rounds, int setting, int body, int steps, long deadline, long[] into) {

@@ -3,7 +3,6 @@ package java.lang;
 import static java.lang.SondeHooks.TID;
 import static java.lang.SondeHooks.U;
 import static java.lang.SondeHooksPlaces.CONTEXT;
-import static java.lang.SondeHooksPlaces.LONGS;
 import static java.lang.SondeHooksPlaces.MUTED;
 import static java.lang.SondeHooksPlaces.MUTE_ONE;
 import static java.lang.SondeHooksPlaces.WORD;
@@ -21,12 +20,12 @@ import jdk.internal.vm.annotation.DontInline;
  * Tells Sonde of methods and constructors that a thread inside a context is about to call by reflection or through
  * a method handle, each once, and has the thread wait as a call that is new does.
  *
- * <p>All of it happens muted, so it may call what it likes. Which members were told is kept by number, since
- * nothing here may hold a class: two members of one number would be taken for one, which for the hundreds that a
- * program has comes about once in millions of runs.
+ * <p>All of it happens muted, so it may call what it likes. Which members were told is known while they are
+ * followed, no longer, and keeps no class from being unloaded.
  */
 final class SondeHooksMembers {
-    private static final int TOLD_MASK = (1 << 13) - 1;
+    private static final int TOLD_BITS = 13;
+    private static final int TOLD_MASK = (1 << TOLD_BITS) - 1;
     private static final int WINDOW = 8;
     private static final String OWN_PACKAGE = "java.lang.invoke.";
     private static final long METHOD_SLOT = offset("java.lang.reflect.Method", "slot");
@@ -34,14 +33,25 @@ final class SondeHooksMembers {
     private static final String MEMBER_NAME = "java.lang.invoke.MemberName";
     private static final long TYPE = offset(MEMBER_NAME, "type");
 
-    private static volatile long[] told;
+    /** Threads write to it as they like: an entry is whole, or not there. Null while nothing is followed. */
+    private static volatile SondeHooksTold[] told;
 
     private SondeHooksMembers() {
     }
 
-    /** Begins a life of the arena, in which nothing was told. */
-    static void prepare() {
-        told = new long[TOLD_MASK + 1];
+    /** Begins to follow, with nothing told yet, or goes on where that was begun. */
+    static void begin() {
+        SondeHooksTold[] table = told;
+        if (table == null) {
+            table = new SondeHooksTold[TOLD_MASK + 1];
+            table[0] = new SondeHooksTold(""); // so that its class is initialised by the agent, not by a hook
+            told = table;
+        }
+    }
+
+    /** Forgets what was told. */
+    static void end() {
+        told = null;
     }
 
     @DontInline
@@ -68,20 +78,25 @@ final class SondeHooksMembers {
     }
 
     private static void tell(long[] places, long place, Object member) {
-        long number = number(member);
-        if (number != 0 && isTold(number)) {
+        SondeHooksTold[] table = told;
+        Class<?> owner = owner(member);
+        if (table == null || owner != null && isTold(table, owner, slot(member))) {
             return;
         }
         long start = System.nanoTime();
-        String text = describe(member);
-        if (text == null) {
-            return;
+        SondeHooksAbsence.begin(places, place);
+        try {
+            tell(places, place, member, table, owner, start);
+        } finally {
+            SondeHooksAbsence.end(places, place, System.nanoTime() - start);
         }
-        if (number == 0) {
-            number = number(text);
-            if (isTold(number)) {
-                return;
-            }
+    }
+
+    private static void tell(long[] places, long place, Object member, SondeHooksTold[] table, Class<?> owner,
+            long start) {
+        String text = describe(member);
+        if (text == null || owner == null && isTold(table, text)) {
+            return;
         }
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         int outcome = SondeHooksArrivals.announce(places, place, 0, bytes, start);
@@ -89,58 +104,62 @@ final class SondeHooksMembers {
             SondeHooksArrivals.miss(places, place, 0, 0);
         }
         if (outcome == SondeHooksArrivals.ANSWERED || bytes.length > ARRIVAL_SIZE - ARRIVAL_TEXT) {
-            remember(number);
+            remember(table, owner == null ? new SondeHooksTold(text) : new SondeHooksTold(owner, slot(member)));
         }
-        SondeHooksTree.adjust(places, place, System.nanoTime() - start);
     }
 
-    /** Tells members apart without a look at their names; 0 where that cannot be. */
-    private static long number(Object member) {
-        long slot;
-        if (member instanceof Method && METHOD_SLOT >= 0) {
-            slot = U.getInt(member, METHOD_SLOT);
-        } else if (member instanceof Constructor && CONSTRUCTOR_SLOT >= 0) {
-            slot = U.getInt(member, CONSTRUCTOR_SLOT);
-        } else {
-            return 0;
-        }
-        return (long) System.identityHashCode(((Member) member).getDeclaringClass()) << 32 | slot << 1 | 1;
+    /** The class in which a member is told from others by its slot alone; null where it must be told by its name. */
+    private static Class<?> owner(Object member) {
+        boolean hasSlot = member instanceof Method && METHOD_SLOT >= 0 || member instanceof Constructor && CONSTRUCTOR_SLOT >= 0;
+        return hasSlot ? ((Member) member).getDeclaringClass() : null;
     }
 
-    private static long number(String text) {
-        long number = 0xcbf29ce484222325L;
-        for (int i = 0; i < text.length(); i++) {
-            number = (number ^ text.charAt(i)) * 0x100000001b3L;
-        }
-        return number & ~1 | 2; // even, so none of the others
+    /** Methods and constructors of a class are numbered together. */
+    private static int slot(Object member) {
+        return U.getInt(member, member instanceof Method ? METHOD_SLOT : CONSTRUCTOR_SLOT);
     }
 
-    private static boolean isTold(long number) {
-        long[] table = told;
-        int at = home(number);
+    private static boolean isTold(SondeHooksTold[] table, Class<?> owner, int slot) {
+        int at = home(SondeHooksTold.hash(owner, slot));
         for (int i = 0; i < WINDOW; i++) {
-            if (U.getLongOpaque(table, LONGS + 8L * (at + i & TOLD_MASK)) == number) {
+            SondeHooksTold entry = table[at + i & TOLD_MASK];
+            if (entry != null && entry.is(owner, slot)) {
                 return true;
             }
         }
         return false;
     }
 
-    /** Where there is no room another is forgotten, and will be told once more. */
-    private static void remember(long number) {
-        long[] table = told;
-        int at = home(number);
+    private static boolean isTold(SondeHooksTold[] table, String text) {
+        int at = home(text.hashCode());
         for (int i = 0; i < WINDOW; i++) {
-            long entry = LONGS + 8L * (at + i & TOLD_MASK);
-            if (U.getLongOpaque(table, entry) == 0 && U.compareAndSetLong(table, entry, 0, number)) {
-                return;
+            SondeHooksTold entry = table[at + i & TOLD_MASK];
+            if (entry != null && entry.is(text)) {
+                return true;
             }
         }
-        U.putLongOpaque(table, LONGS + 8L * at, number);
+        return false;
     }
 
-    private static int home(long number) {
-        return (int) (number * 0x9E3779B97F4A7C15L >>> 40) & TOLD_MASK;
+    /**
+     * Where there is no room another is forgotten, and will be told once more; so will one of two that threads write
+     * at the same moment.
+     */
+    private static void remember(SondeHooksTold[] table, SondeHooksTold member) {
+        int at = home(member.hash);
+        int free = at;
+        for (int i = 0; i < WINDOW; i++) {
+            SondeHooksTold entry = table[at + i & TOLD_MASK];
+            if (entry == null || entry.isUnloaded()) {
+                free = at + i & TOLD_MASK;
+                break;
+            }
+        }
+        table[free] = member;
+    }
+
+    private static int home(int hash) {
+        return hash * 0x9E3779B1 >>> 32 - TOLD_BITS;
     }
 
     /** A member as class.name(descriptor), the class with slashes; null for what can have no hook of its own. */

@@ -210,12 +210,15 @@ final class SondeHooksPlaces {
         if (by > 0 && (word & MUTED) == 0) {
             boolean counts = thread == Thread.currentThread() && !isEmpty(table, place);
             U.putLong(table, place + SINCE, counts ? System.nanoTime() : 0);
+            if (counts) {
+                SondeHooksAbsence.begin(table, place);
+            }
         }
         U.putLong(table, place + WORD, after);
         if (by < 0 && (after & MUTED) == 0) {
             long since = U.getLong(table, place + SINCE);
             if (since != 0) {
-                SondeHooksTree.adjust(table, place, System.nanoTime() - since);
+                SondeHooksAbsence.end(table, place, System.nanoTime() - since);
             }
         }
         giveUpIfEmpty(table, place);

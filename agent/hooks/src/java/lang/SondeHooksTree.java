@@ -61,7 +61,7 @@ final class SondeHooksTree {
         abandon(b, block, 0, places, place); // what a dead owner left
         U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, block + BLOCK_ROOT));
         int virtual = (word & VIRTUAL) != 0 ? BLOCK_VIRTUAL : 0;
-        U.putInt(null, block + BLOCK_FLAGS, U.getInt(null, block + BLOCK_FLAGS) & ~BLOCK_WRAPPED | virtual);
+        U.putInt(null, block + BLOCK_FLAGS, U.getInt(null, block + BLOCK_FLAGS) & ~(BLOCK_WRAPPED | BLOCK_AWAY) | virtual);
         U.putLong(places, place + WORD, word & ~(FRESH | CONTEXT));
         return block;
     }
@@ -257,46 +257,17 @@ final class SondeHooksTree {
         return span <= 1 ? 1 : 1 + (int) ((random >>> 33) * span >>> 31);
     }
 
-    /** Adds what calls that were drawn by lot have beyond others: from the squares the interval of their sum is told. */
-    static void addSquare(long node, long self) {
-        U.putDouble(null, node + NODE_SQUARES, U.getDouble(null, node + NODE_SQUARES) + (double) self * self);
-    }
-
-    /** Records time that Sonde took from the calling thread, in no busy mark yet, where the thread is now. */
-    static void adjust(long[] places, long place, long nanos) {
-        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
-        U.putLongOpaque(places, place + BUSY, 1);
-        try {
-            long b = SondeHooks.base;
-            if (b != 0 && SondeHooks.epoch == then) {
-                long block = b + U.getLong(places, place + BLOCK);
-                if ((U.getLong(places, place + WORD) & FRESH) != 0) {
-                    block = settle(b, places, place);
-                }
-                if (block != 0) {
-                    adjust(b, block, nanos);
-                }
-            }
-        } finally {
-            U.putLongRelease(places, place + BUSY, 0);
+    /**
+     * Does for a call that ends what few need: one that opened a context closes it; one drawn by lot adds its square,
+     * from which the interval of their sum is told.
+     */
+    static void finish(long frame, long node, int flags, long nanos, long[] places, long place) {
+        if ((flags & FRAME_ROOT) != 0) {
+            SondeHooksPlaces.leaveContext(places, place, U.getLong(null, frame + FRAME_CONTEXT));
         }
-    }
-
-    private static void adjust(long b, long block, long nanos) {
-        int depth = U.getInt(null, block + BLOCK_DEPTH);
-        if (depth > 0) {
-            long frame = frame(b, block, depth - 1);
-            if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_TIMED) != 0) {
-                U.putLong(null, frame + FRAME_CHILD, U.getLong(null, frame + FRAME_CHILD) + nanos);
-            }
-        }
-        int ref = child(b, block, U.getInt(null, block + BLOCK_CURRENT), ADJUSTMENT_ID, 0);
-        if (ref != 0) {
-            long node = at(b, ref);
-            U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
-            U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
-            U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
-            U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + nanos);
+        if ((flags & FRAME_SAMPLED) != 0) {
+            double self = nanos - U.getLong(null, frame + FRAME_CHILD);
+            U.putDouble(null, node + NODE_SQUARES, U.getDouble(null, node + NODE_SQUARES) + self * self);
         }
     }
 

@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x2;
+    public static final int VERSION = 0x3;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -39,6 +39,7 @@ public final class Layout {
     public static final int NEARBY = 0x40;
     public static final int BLOCK_VIRTUAL = 0x1;
     public static final int BLOCK_WRAPPED = 0x2;
+    public static final int BLOCK_AWAY = 0x4;
 
     /** Bytes of a header. */
     public static final int HEADER_SIZE = 4096;
@@ -104,11 +105,11 @@ public final class Layout {
     public static final int NODE_TIMED = 24;
     public static final int NODE_NANOS = 32;
     public static final int NODE_SELF = 40;
-    public static final int NODE_THREW = 48;
+    public static final int NODE_MAX = 48;
     public static final int NODE_SKIP = 56;
     public static final int NODE_DEPTH = 60;
     public static final int NODE_SQUARES = 64;
-    public static final int NODE_MAX = 72;
+    public static final int NODE_THREW = 72;
     public static final int NODE_BORN = 80;
     public static final int NODE_MISSED = 88;
 

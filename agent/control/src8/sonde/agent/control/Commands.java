@@ -10,7 +10,7 @@ final class Commands {
     private static final int CALIBRATIONS = 9;
     private static final long CALIBRATE_NANOS = 500000000L;
     private static final int MOST_ROUNDS = 1000000;
-    private static final int MOST_BODY = 2;
+    private static final int MOST_BODY = 3;
     /** How often, and how far apart, is tried to put everything back: a program short of memory may get over it. */
     private static final int RESTORE_TRIES = 5;
     private static final long RESTORE_MILLIS = 200;
@@ -71,6 +71,9 @@ final class Commands {
                 break;
             case Kind.PROBES:
                 probes(command);
+                break;
+            case Kind.SWITCH:
+                change(command);
                 break;
             case Kind.WATCH:
                 watch(command);
@@ -198,6 +201,21 @@ final class Commands {
             throw new Refusal("the table of probes has no empty entry");
         }
         arena.need().probes(table.length == 0 ? null : table);
+        done(command);
+    }
+
+    private void change(Received command) throws Exception {
+        long[] entries = new long[command.count(8)];
+        for (int i = 0; i < entries.length; i++) {
+            entries[i] = command.u64();
+            if (entries[i] == 0) {
+                throw new BadFrame("it has an empty entry");
+            }
+        }
+        command.end();
+        if (!arena.need().change(entries)) {
+            throw new Refusal("there is no table of probes, or no room in it");
+        }
         done(command);
     }
 

@@ -77,6 +77,10 @@ final class Hooks {
         SondeHooksControl.probes(table);
     }
 
+    boolean change(long[] entries) {
+        return SondeHooksControl.change(entries);
+    }
+
     void follow(boolean on) {
         SondeHooksControl.follow(on);
     }

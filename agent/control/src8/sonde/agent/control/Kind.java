@@ -79,6 +79,9 @@ final class Kind {
     /** From Sonde: whether to tell of members called by reflection. */
     static final int FOLLOW = 28;
 
+    /** From Sonde: change entries of the table of probes. */
+    static final int SWITCH = 29;
+
     /** From the agent: weave this class. */
     static final int TRANSFORM = 40;
 

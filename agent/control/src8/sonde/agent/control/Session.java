@@ -134,6 +134,7 @@ final class Session {
                 outgoing.add(new Frame(Kind.DONE, frame.request));
                 break;
             case Kind.PROBES:
+            case Kind.SWITCH:
                 // Not in turn: a thread of the program that loads a class may wait for its hooks to go on.
                 commands.execute(frame);
                 break;
