@@ -10,6 +10,7 @@ import (
 type Shape struct {
 	Bytes int  // of instructions
 	Loops bool // some branch leads back
+	Calls bool // some instruction calls a method
 }
 
 // Shape returns the shape of a method, the largest where several classes have its
@@ -25,7 +26,7 @@ func (g *Graph) Shape(m Method) (Shape, bool) {
 }
 
 func (s Shape) or(other Shape) Shape {
-	return Shape{Bytes: max(s.Bytes, other.Bytes), Loops: s.Loops || other.Loops}
+	return Shape{Bytes: max(s.Bytes, other.Bytes), Loops: s.Loops || other.Loops, Calls: s.Calls || other.Calls}
 }
 
 // shapeOf looks at a body that scan has found whole.
@@ -33,12 +34,14 @@ func shapeOf(attribute []byte) Shape {
 	size := int(binary.BigEndian.Uint32(attribute[4:]))
 	body := attribute[codeHeader : codeHeader+size]
 	s := Shape{Bytes: size}
-	for at := 0; at < len(body) && !s.Loops; at += lengthAt(body, at) {
+	for at := 0; at < len(body); at += lengthAt(body, at) {
 		switch op := opcode.Op(body[at]); {
 		case op >= opcode.Ifeq && op <= opcode.Jsr, op == opcode.Ifnull, op == opcode.Ifnonnull:
-			s.Loops = int16(binary.BigEndian.Uint16(body[at+1:])) < 0
+			s.Loops = s.Loops || int16(binary.BigEndian.Uint16(body[at+1:])) < 0
 		case op == opcode.GotoW:
-			s.Loops = int32(binary.BigEndian.Uint32(body[at+1:])) < 0
+			s.Loops = s.Loops || int32(binary.BigEndian.Uint32(body[at+1:])) < 0
+		case op >= opcode.Invokevirtual && op <= opcode.Invokedynamic:
+			s.Calls = true
 		}
 	}
 	return s

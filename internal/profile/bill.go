@@ -1,7 +1,10 @@
 package profile
 
 import (
+	"time"
+
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
 // A bill is what hooks took of a program's processor time since the last one, in
@@ -21,9 +24,22 @@ type bill struct {
 // of it says nothing.
 const leastProgram = 20e6
 
+// A moment is where the counters stood.
+type moment struct {
+	reading toll.Reading
+	sums    map[uint32]sum
+}
+
+// A bill covers as much as this: less says nothing, as processor time is told in
+// steps of 10 ms; more is the past.
+const (
+	leastCovered = 400 * time.Millisecond
+	mostCovered  = 2 * time.Second
+)
+
 // account makes out the bill; false where there is nothing to go by yet.
 func (g *governor) account() (bill, bool, error) {
-	now, err := g.run.session.Read()
+	reading, err := g.run.session.Read()
 	if err != nil {
 		return bill{}, false, err
 	}
@@ -31,20 +47,22 @@ func (g *governor) account() (bill, bool, error) {
 	if err != nil {
 		return bill{}, false, err
 	}
-	sums := addUp(threads, g.run.session.Now())
-	last := g.last
-	before := g.sums
-	g.last, g.sums = now, sums
-	if before == nil {
+	now := moment{reading, addUp(threads, g.run.session.Now())}
+	g.past = append(g.past, now)
+	for len(g.past) > 1 && g.past[1].reading.Until(reading).Elapsed >= mostCovered {
+		g.past = g.past[1:]
+	}
+	then := g.past[0]
+	since := then.reading.Until(reading)
+	if since.Elapsed < leastCovered {
 		return bill{}, false, nil
 	}
-	since := last.Until(now)
 	b := bill{
 		seconds: since.Elapsed.Seconds(), program: max(float64(since.Rest), leastProgram),
 		cost: make(map[uint32]float64), share: make(map[uint32]float64),
 	}
 	b.allowed = g.run.Budget * b.program
-	g.price(&b, before, sums)
+	g.price(&b, then.sums, now.sums)
 	b.part = (b.counting + b.timing) / b.program
 	return b, true, nil
 }

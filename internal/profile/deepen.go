@@ -18,8 +18,9 @@ const (
 	moreHooks = 50
 	// A method is worth looking into that holds this part of the root's time.
 	worthALook = 0.05
-	// tinyCode is up to how many bytes of code a method without a loop has that
-	// compilers put into its callers: a hook in it costs more than all it does.
+	// tinyCode is up to how many bytes of code a method has that compilers put into
+	// its callers. If it has no loop and calls nothing either, a hook in it costs more
+	// than all it does.
 	tinyCode = 35
 	// wide is of how many methods a call may reach one for it to be followed.
 	wide = 12
@@ -28,7 +29,7 @@ const (
 // isTiny reports whether a method is too small to be worth a hook.
 func (g *governor) isTiny(m callgraph.Method) bool {
 	shape, known := g.run.graph.Shape(m)
-	return known && !shape.Loops && shape.Bytes <= tinyCode
+	return known && !shape.Loops && !shape.Calls && shape.Bytes <= tinyCode
 }
 
 // seed puts the first hooks below roots that have none there yet.

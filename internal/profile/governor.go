@@ -11,7 +11,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/callgraph"
 	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
 // A governor keeps a run within its budget. It has two means: which methods are
@@ -25,8 +24,7 @@ type governor struct {
 	hooks  map[callgraph.Method]*governed
 	order  []*governed // as they came: callers before callees
 	pace   float64     // calls of each method that are timed in a second
-	last   toll.Reading
-	sums   map[uint32]sum
+	past   []moment    // since the last change
 	bill   bill
 	tried  int                       // how many hooks are tried at a time
 	spared map[callgraph.Method]bool // too small to be worth a hook
@@ -61,9 +59,10 @@ const (
 	countingFactor = 3
 	timingFactor   = 1.25
 
-	firstPace = 1000 // timed calls a second of each method
+	// How many calls of a method are timed in a second at most: all, unless even
+	// few hooks would cost too much.
 	leastPace = 2
-	mostPace  = 1e6
+	mostPace  = 1e8
 
 	mostPeriod = 1 << 20
 
@@ -77,7 +76,7 @@ const (
 
 func newGovernor(r *run) *governor {
 	return &governor{
-		run: r, hooks: make(map[callgraph.Method]*governed), pace: firstPace, tried: firstTried,
+		run: r, hooks: make(map[callgraph.Method]*governed), pace: mostPace, tried: firstTried,
 		spared: make(map[callgraph.Method]bool), seeded: make(map[callgraph.Method]bool),
 	}
 }
@@ -133,47 +132,61 @@ func (g *governor) govern(ctx context.Context) error {
 		return err
 	}
 	if g.changed {
-		g.changed = false
+		g.changed, g.past = false, nil
 		return g.window.open(g.run)
 	}
 	return nil
 }
 
-// act sets the pace by what counting leaves of the budget, then adds or takes away.
+// act adds hooks, or takes away those that cost most for what they tell. Where few
+// are left and still cost too much, they are timed more rarely.
 func (g *governor) act(ctx context.Context, bill bill) error {
-	left := max(0, full*bill.allowed-bill.counting)
-	step := 4.0
-	if bill.timing > 0 {
-		step = min(max(left/2/bill.timing, 0.25), 4)
-	}
-	g.pace = min(max(g.pace*step, leastPace), mostPace)
-	if bill.counting > full*bill.allowed || bill.part > full*g.run.Budget && g.pace == leastPace {
-		g.thin(bill)
-	}
-	if err := g.apply(ctx); err != nil {
-		return err
-	}
-	if bill.part < ample*g.run.Budget {
+	switch {
+	case bill.part < ample*g.run.Budget:
+		if g.pace < mostPace {
+			g.pace = min(2*g.pace, mostPace)
+		}
+		if err := g.apply(ctx); err != nil {
+			return err
+		}
 		return g.add(ctx, bill)
+	case bill.part > full*g.run.Budget:
+		for over := bill.counting + bill.timing - full*bill.allowed; over > 0; {
+			spared := g.thin(bill)
+			if spared == 0 {
+				g.pace = max(g.pace/4, leastPace)
+				break
+			}
+			over -= spared
+		}
+		return g.apply(ctx)
 	}
 	return nil
 }
 
-// thin switches off the hook that costs most for what it tells.
-func (g *governor) thin(bill bill) {
+// fewHooks are kept whatever they cost: rather are they timed by lot.
+const fewHooks = 8
+
+// thin switches off the hook that costs most for what it tells, and gives what it
+// cost; 0 where there is none to switch off.
+func (g *governor) thin(bill bill) float64 {
 	var worst *governed
 	var most float64
+	hooks := 0
 	for _, h := range g.order {
-		if h.mode != on || h.root {
+		if h.mode != on {
 			continue
 		}
-		if worth := bill.cost[h.id] / (0.01 + bill.share[h.id]); worst == nil || worth > most {
+		hooks++
+		if worth := bill.cost[h.id] / (0.01 + bill.share[h.id]); !h.root && bill.cost[h.id] > 0 && (worst == nil || worth > most) {
 			worst, most = h, worth
 		}
 	}
-	if worst != nil {
-		g.silence(worst, bill.cost[worst.id]/bill.program)
+	if worst == nil || hooks <= fewHooks {
+		return 0
 	}
+	g.silence(worst, bill.cost[worst.id]/bill.program)
+	return bill.cost[worst.id]
 }
 
 func (g *governor) silence(h *governed, part float64) {
@@ -245,7 +258,8 @@ func (g *governor) judge(trial []*governed, before, after *arena.Summary, took t
 	now := g.run.session.Now()
 	for _, h := range trial {
 		h.rate = float64(calls(after, h.id)-calls(before, h.id)) / took.Seconds()
-		cost := (h.rate*known.Count.Median*countingFactor + min(h.rate, g.pace)*(known.Inner.Median+known.Outer.Median)) * bill.seconds
+		timed := min(h.rate, g.pace)
+		cost := ((h.rate-timed)*known.Count.Median*countingFactor + timed*(known.Inner.Median+known.Outer.Median)*timingFactor) * bill.seconds
 		if cost > left {
 			g.silence(h, cost/bill.program)
 			continue

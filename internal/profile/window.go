@@ -12,8 +12,8 @@ import (
 // last change is taken off, if enough was measured since.
 type window struct {
 	began   time.Time
-	at      int64 // the target's clock
-	threads map[uint64]map[uint32]arena.Node
+	at      int64                            // the target's clock
+	threads map[uint32]map[uint32]arena.Node // by the thread's root, then by node
 }
 
 const (
@@ -28,7 +28,13 @@ func (w *window) open(r *run) error {
 		return err
 	}
 	w.began, w.at = time.Now(), r.session.Now()
-	w.threads = make(map[uint64]map[uint32]arena.Node, len(threads))
+	w.keep(threads)
+	return nil
+}
+
+// keep notes what was measured when the window began.
+func (w *window) keep(threads []arena.Thread) {
+	w.threads = make(map[uint32]map[uint32]arena.Node, len(threads))
 	for _, t := range threads {
 		soFar := underWay(t, w.at)
 		calls := make(map[uint32]uint64)
@@ -42,9 +48,8 @@ func (w *window) open(r *run) error {
 			n.Calls -= min(n.Calls, calls[n.Ref])
 			nodes[n.Ref] = n
 		}
-		w.threads[uint64(t.Root)] = nodes
+		w.threads[t.Root] = nodes
 	}
-	return nil
 }
 
 // isWide reports whether the window tells enough of a run.
@@ -56,7 +61,7 @@ func (w *window) isWide(r *run) bool {
 // since takes off what was there before the window.
 func (w *window) since(threads []arena.Thread) {
 	for i := range threads {
-		before := w.threads[uint64(threads[i].Root)]
+		before := w.threads[threads[i].Root]
 		for j := range threads[i].Nodes {
 			n := &threads[i].Nodes[j]
 			was, known := before[n.Ref]
