@@ -6,7 +6,9 @@ import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Constructor;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -31,6 +33,8 @@ public final class Driver {
     private static volatile boolean loaded;
     private static Thread load;
     private static ExecutorService worker;
+    /** All there were: one that nobody holds ends its thread. */
+    private static final List<ExecutorService> WORKERS = new ArrayList<>();
     private static long seed = 0x9E3779B97F4A7C15L;
 
     private Driver() {
@@ -69,6 +73,7 @@ public final class Driver {
                     thread.setDaemon(true);
                     return thread;
                 });
+                WORKERS.add(worker);
                 return "on";
             default:
                 throw new IllegalArgumentException(words[0]);
