@@ -43,7 +43,7 @@ func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, l
 	go func() {
 		defer close(ended)
 		result, failed = profile.Run(ctx, profile.Options{
-			PID: p.pid(), Roots: []string{woven + ".*.root"}, Skip: []string{"truth.**"}, Timing: timing,
+			PID: p.pid(), Roots: []string{woven + ".*.root"}, Skip: []string{"truth.**"}, Timing: timing, Whole: true,
 			Command: "bench/truth", Started: func() { close(started) },
 		})
 	}()

@@ -60,6 +60,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.Uint64Var(&c.Calls, "calls", 0, "end after so many calls of the root")
 	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that would be skipped, such as the JDK's; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")
+	flags.BoolVar(&c.Whole, "whole", false, "tell of the whole run, also of the time in which it was slow by the hooks' going in")
 	flags.DurationVar(&c.Wait, "wait", profile.DefaultWait, "how long a method's first call waits at most for the hooks of what it calls")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
@@ -95,6 +96,7 @@ func (c *profiling) check(args []string, dash int, given func(string) bool) erro
 	if !given("timing") && (given("scheme") || c.start) {
 		c.timing = string(cct.Exact)
 	}
+	c.Whole = c.Whole || c.start || c.Calls > 0
 	c.Scheme, c.Timing, c.Budget = profile.Scheme(c.scheme), cct.Timing(c.timing), float64(c.budget)
 	c.Command = commandLine("profile", c.Roots)
 	switch {

@@ -25,6 +25,10 @@ Scheme
   eager    all that can be reached gets hooks at once
 The default is what costs the program less; the report says why.
 
+The first seconds after hooks went in a program runs slower, until its compilers
+have caught up: where there is enough behind it, figures are of the time since, and
+the report says so. --whole has everything, --start and --calls too.
+
 Followed are all classes but the JDK's; --into 'java.util.**' follows some of
 those as well, --skip '**.Log.*' leaves some out, their time with their callers.
 A root whose class is not loaded yet is caught when it loads.

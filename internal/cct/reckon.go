@@ -60,6 +60,9 @@ func (r *reckoner) node(t *tally) *Node {
 
 func (r *reckoner) subtree(t *tally) (*Node, bounded) {
 	self := r.self(t)
+	if slices.ContainsFunc(t.children, func(child *tally) bool { return child.late }) {
+		self.least = 0 // what those took before their hooks came is in it
+	}
 	n := &Node{
 		Method: t.method, Calls: t.calls, Threw: t.threw, Timed: t.ended + t.drawn, Self: self.time(t.possible()),
 		Raw: t.self + t.soFar, Max: time.Duration(t.max), Running: t.running, Missed: t.missed, Late: t.late,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/callgraph"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -112,7 +113,10 @@ func (g *governor) deepen(ctx context.Context, b bill) error {
 			below = append(below, h.method)
 		}
 	}
-	if len(below) == 0 || !g.canAfford() {
+	if len(below) == 0 {
+		return nil
+	}
+	if g.broke = !g.canAfford(); g.broke {
 		return nil
 	}
 	g.lock.Unlock() // others ask for settings meanwhile
@@ -150,12 +154,16 @@ func (g *governor) canAfford() bool {
 	if rounds == 0 {
 		return true
 	}
-	program := float64(since.Rest)
-	if g.run.Duration > 0 && since.Elapsed < g.run.Duration {
-		program *= g.run.Duration.Seconds() / since.Elapsed.Seconds()
-	}
-	spent := float64(since.CompileCPU + pause)
+	// What a program uses, and at least half a processor: one that idles has time.
+	seconds := since.Elapsed.Seconds()
+	use := max(since.Rest.Seconds()/max(seconds, 0.1), 0.5)
+	horizon := max(g.run.Duration, amortised).Seconds()
+	spent := (since.CompileCPU + pause).Seconds()
 	next := spent / float64(rounds)
 	// Taking the hooks out is one more.
-	return spent+2*next <= g.run.Budget*program
+	return spent+2*next <= g.run.Budget*use*max(horizon, seconds)
 }
+
+// amortised is in what time hooks that were put in must have earned what that cost,
+// also where a run is shorter.
+const amortised = 5 * time.Minute

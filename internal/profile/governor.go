@@ -31,7 +31,7 @@ type governor struct {
 	seeded map[callgraph.Method]bool // roots below which hooks were put in
 
 	changed bool // other methods are on than when the window began
-	window  window
+	broke   bool // another round of hooks would not fit the budget
 }
 
 // A governed is a hook under a governor.
@@ -133,7 +133,7 @@ func (g *governor) govern(ctx context.Context) error {
 	}
 	if g.changed {
 		g.changed, g.past = false, nil
-		return g.window.open(g.run)
+		return g.run.window.open(g.run)
 	}
 	return nil
 }
@@ -321,6 +321,9 @@ func (g *governor) explain(p *cct.Profile) {
 			i = len(p.Methods) - 1
 		}
 		p.Quiet = append(p.Quiet, cct.Quiet{Method: i, Reason: h.reason})
+	}
+	if g.broke {
+		p.Notes = append(p.Notes, "deeper calls have no hooks: another round of them would not fit the budget (--timing exact has them all)")
 	}
 	if waiting > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("there was no time to try the hooks of %s: their time is with their callers", plural(waiting, "method")))

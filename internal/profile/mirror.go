@@ -12,7 +12,7 @@ import (
 func (r *run) mirror(ctx context.Context) error {
 	loaded, err := r.session.Prefetch(ctx, func(class string) bool {
 		return !r.skip.class(class) || r.settings.roots.MatchClass(class)
-	})
+	}, r.settings.roots.MatchClass)
 	if err != nil {
 		return err
 	}
@@ -30,11 +30,13 @@ func (r *run) mirrorSupertypes(ctx context.Context) error {
 		wanted := make(map[string]bool)
 		read := 0
 		for _, name := range r.graph.Missing() {
-			if r.asked[name] {
+			r.lock.Lock()
+			asked := r.asked[name]
+			r.lock.Unlock()
+			if asked {
 				continue
 			}
-			r.asked[name] = true
-			file := r.library.class(name)
+			file := r.ask(name)
 			if file == nil {
 				wanted[name] = true
 			} else if _, err := r.graph.Add(file); err == nil {
@@ -42,7 +44,7 @@ func (r *run) mirrorSupertypes(ctx context.Context) error {
 			}
 		}
 		if len(wanted) > 0 {
-			loaded, err := r.session.Prefetch(ctx, func(class string) bool { return wanted[class] })
+			loaded, err := r.session.Prefetch(ctx, func(class string) bool { return wanted[class] }, nil)
 			if err != nil {
 				return err
 			}
@@ -89,7 +91,7 @@ func (r *run) addMirror(class session.LoadedClass) {
 // on a thread of the program may wait for hooks in them.
 func (r *run) fetchReflective(ctx context.Context) error {
 	names := session.ReflectiveClasses()
-	if _, err := r.session.Prefetch(ctx, func(class string) bool { return slices.Contains(names, class) }); err != nil {
+	if _, err := r.session.Prefetch(ctx, func(class string) bool { return slices.Contains(names, class) }, nil); err != nil {
 		return fmt.Errorf("reflection cannot be followed: %w", err)
 	}
 	return nil

@@ -30,6 +30,7 @@ type Options struct {
 	Calls    uint64        // of the root; 0 is no limit
 	Into     []string      // patterns of classes to follow although they would be skipped
 	Skip     []string      // patterns of classes not to follow, besides the JDK's
+	Whole    bool          // figures are of the whole run, also of the time in which the program was slow by the hooks' going in
 	Wait     time.Duration // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
 	Command  string        // for a human who asks who holds the JVM
 	Force    bool          // weave also what the JDK would damage by that

@@ -26,8 +26,8 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	}
 	cost := r.cost(threads)
 	since, note := int64(0), ""
-	if r.budget != nil {
-		since, note = r.budget.narrow(threads)
+	if !r.Whole {
+		since, note = r.window.narrow(r, threads)
 	}
 	input.Pauses = r.ledger.pausesSince(since)
 	for _, t := range threads {
@@ -43,8 +43,11 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	if r.budget != nil {
 		r.budget.explain(profile)
 	}
-	if note != "" {
+	switch {
+	case note != "":
 		profile.Notes = append(profile.Notes, note)
+	case r.budget != nil && len(input.HookedAt) > 0:
+		profile.Notes = append(profile.Notes, "hooks were chosen until the end: the own time of a method holds that of callees whose hooks came later")
 	}
 	return profile, nil
 }
@@ -145,7 +148,7 @@ func (r *run) notes(p *cct.Profile) []string {
 	r.ledger.lock.Lock()
 	defer r.ledger.lock.Unlock()
 	if r.ledger.unplaced > 0 {
-		notes = append(notes, fmt.Sprintf("the program stood still up to %v while threads went from call to call: it is in the self time of some of them", r.ledger.unplaced))
+		notes = append(notes, fmt.Sprintf("the program stood still up to %v while threads went from call to call: it is in the self time of some of them", r.ledger.unplaced.Round(100*time.Microsecond)))
 	}
 	if err := r.session.Full(); err != nil {
 		notes = append(notes, fmt.Sprintf("the arena does not grow any more (%v): calls are counted without context", err))

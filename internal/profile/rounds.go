@@ -83,11 +83,7 @@ func (r *run) widen(methods []callgraph.Method) callgraph.Expansion {
 	for {
 		var fresh bool
 		for _, name := range r.graph.Unknown() {
-			if r.asked[name] {
-				continue
-			}
-			r.asked[name] = true
-			if file := r.library.class(name); file != nil {
+			if file := r.ask(name); file != nil {
 				if more, err := r.graph.Add(file); err == nil {
 					fresh = true
 					all.Methods = append(all.Methods, more.Methods...)
@@ -99,6 +95,18 @@ func (r *run) widen(methods []callgraph.Method) callgraph.Expansion {
 			return all
 		}
 	}
+}
+
+// ask gives a class file of the JDK's, once.
+func (r *run) ask(class string) []byte {
+	r.lock.Lock()
+	asked := r.asked[class]
+	r.asked[class] = true
+	r.lock.Unlock()
+	if asked {
+		return nil
+	}
+	return r.library.class(class)
 }
 
 // lookAhead adds to methods those that are expanded in the same round.
@@ -189,12 +197,46 @@ func (r *run) loading(class string, file []byte) session.Request {
 		}
 	}
 	r.lock.Unlock()
-	for _, m := range added.Methods {
-		if m.Class == class {
-			request.Hooks = append(request.Hooks, r.hook(m))
-		}
+	if r.budget != nil {
+		return request // the governor finds them when it looks deeper
+	}
+	mine := slices.DeleteFunc(slices.Clone(added.Methods), func(m callgraph.Method) bool { return m.Class != class })
+	for _, m := range r.expandLoading(class, mine, &request) {
+		request.Hooks = append(request.Hooks, r.hook(m))
 	}
 	return request
+}
+
+// expandLoading expands methods of a class that is loading, as far as that leads to
+// methods of the same class, and gives them all. Where nothing else becomes callable
+// their first calls need not wait; else that gets hooks in the next round, which
+// those calls wait for.
+func (r *run) expandLoading(class string, methods []callgraph.Method, request *session.Request) []callgraph.Method {
+	var others []callgraph.Method
+	all := methods
+	for fresh := methods; len(fresh) > 0; {
+		expansion := r.widen(fresh)
+		r.addSites(request, expansion)
+		fresh = nil
+		for _, m := range expansion.Methods {
+			switch {
+			case m.Class == class:
+				fresh = append(fresh, m)
+			case r.canHook(m):
+				others = append(others, m)
+			}
+		}
+		all = append(all, fresh...)
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.due = append(r.due, others...)
+	if len(others) == 0 {
+		for _, m := range all {
+			r.expanded[m] = true
+		}
+	}
+	return all
 }
 
 // serve answers the calls that wait, after their callees have hooks, and puts
@@ -206,14 +248,14 @@ func (r *run) serve(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	r.lock.Lock()
-	pending := r.pending
-	r.pending = nil
+	pending, due := r.pending, r.due
+	r.pending, r.due = nil, nil
 	r.lock.Unlock()
-	if len(arrivals) == 0 && len(pending) == 0 && !r.session.Owes() {
+	if len(arrivals) == 0 && len(pending) == 0 && len(due) == 0 && !r.session.Owes() {
 		return false, nil
 	}
 	expand, callable := r.arrived(arrivals)
-	err = r.round(ctx, expand, append(callable, pending...))
+	err = r.round(ctx, expand, slices.Concat(callable, due, pending))
 	r.late(pending)
 	if len(arrivals) > 0 {
 		r.answered = arrivals[len(arrivals)-1].Ticket

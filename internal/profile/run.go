@@ -31,6 +31,7 @@ type run struct {
 	roots      map[callgraph.Method]bool
 	expanded   map[callgraph.Method]bool // whose callees have hooks
 	pending    []callgraph.Method        // callable since a class loaded, in classes that were loaded before
+	due        []callgraph.Method        // likewise, but first calls wait for their hooks
 	unhookable map[string]string         // classes that cannot have hooks, and why
 	mirrored   int
 	natives    map[uint32]bool // ids of native methods
@@ -40,6 +41,7 @@ type run struct {
 	answered uint64 // the last ticket
 	ledger   ledger
 	scales   scales
+	window   window
 	budget   *governor // nil unless the timing is cct.Auto
 }
 
@@ -89,6 +91,9 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	roots := r.graph.Find(r.settings.roots.Match)
+	if len(roots) > mostRoots && r.Timing == cct.Auto {
+		return fmt.Errorf("%d methods are roots, and none of them can be switched off to keep a budget: name fewer, or take timing exact or sampled", len(roots))
+	}
 	for _, m := range roots {
 		r.addRoot(m)
 	}
@@ -126,6 +131,9 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	return nil
 }
+
+// mostRoots is how many methods may be roots where a budget is kept.
+const mostRoots = 200
 
 func (r *run) addRoot(m callgraph.Method) {
 	r.lock.Lock()

@@ -80,11 +80,13 @@ func (r *run) chores() []chore {
 	}
 	if r.budget != nil {
 		chores = append(chores, chore{governEvery, now, r.budget.govern})
+	} else if !r.Whole {
+		chores = append(chores, chore{governEvery, now, (&settler{run: r}).look})
 	}
 	return chores
 }
 
-// rootCalls is how often roots were called, whatever the context.
+// rootCalls is how many calls of roots have ended, whatever the context.
 func (r *run) rootCalls() uint64 {
 	sum, err := r.session.Sum()
 	if err != nil {
@@ -95,7 +97,7 @@ func (r *run) rootCalls() uint64 {
 	var calls uint64
 	for m := range r.roots {
 		if t := sum.Methods[r.session.ID(m.Class, m.Name, m.Descriptor)]; t != nil {
-			calls += t.Calls
+			calls += t.Calls - min(t.Calls, t.Active)
 		}
 	}
 	return calls

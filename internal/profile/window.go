@@ -2,15 +2,18 @@ package profile
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
 )
 
 // A window is the time a profile tells of. While hooks are added and taken away, the
-// self time of a caller means now this, now that: so what was measured before the
-// last change is taken off, if enough was measured since.
+// self time of a caller means now this, now that; and code that has just got hooks
+// is interpreted for a while. So what was measured before is taken off, if enough was
+// measured since.
 type window struct {
+	lock    sync.Mutex
 	began   time.Time
 	at      int64                            // the target's clock
 	threads map[uint32]map[uint32]arena.Node // by the thread's root, then by node
@@ -27,9 +30,30 @@ func (w *window) open(r *run) error {
 	if err != nil {
 		return err
 	}
+	w.lock.Lock()
+	defer w.lock.Unlock()
 	w.began, w.at = time.Now(), r.session.Now()
 	w.keep(threads)
 	return nil
+}
+
+// shut has the window tell of the whole run, until it is opened again.
+func (w *window) shut() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.threads = nil
+}
+
+// narrow has threads tell of the window alone, and gives when it began and what it
+// leaves out. Where it is not wide enough, nothing is left out.
+func (w *window) narrow(r *run, threads []arena.Thread) (since int64, note string) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if !w.isWide(r) {
+		return 0, ""
+	}
+	w.since(threads)
+	return w.at, w.note(r)
 }
 
 // keep notes what was measured when the window began.
@@ -81,18 +105,10 @@ func (w *window) since(threads []arena.Thread) {
 
 // note tells what the window leaves out.
 func (w *window) note(r *run) string {
-	return fmt.Sprintf("figures are of the last %v, since when the same hooks were on; the first %v went by choosing them",
-		time.Since(w.began).Round(100*time.Millisecond), w.began.Sub(r.began).Round(100*time.Millisecond))
-}
-
-// narrow has threads tell of the window alone, and gives when it began and what it
-// leaves out. Where it is not wide enough, nothing is left out.
-func (g *governor) narrow(threads []arena.Thread) (since int64, note string) {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	if !g.window.isWide(g.run) {
-		return 0, ""
+	why := "when its compilers were done with what the hooks undid"
+	if r.budget != nil {
+		why = "since when the same hooks were on"
 	}
-	g.window.since(threads)
-	return g.window.at, g.window.note(g.run)
+	return fmt.Sprintf("figures are of the last %v, %s; the first %v are left out",
+		time.Since(w.began).Round(100*time.Millisecond), why, w.began.Sub(r.began).Round(100*time.Millisecond))
 }

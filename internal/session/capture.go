@@ -15,20 +15,20 @@ const mostCaptured = 500
 // capture gets the class files of classes that no loader has, because the program
 // has made them: the JVM is asked to redefine them, and what it shows is kept. It
 // is not asked where it would lose a part of the class by that.
-func (s *Session) capture(ctx context.Context, classes []*candidate) error {
+func (s *Session) capture(ctx context.Context, classes []*candidate, named func(class string) bool) error {
 	var handles []uint32
 	for _, c := range classes {
-		if c.file == nil && c.reason == "" {
+		if c.file == nil && c.reason == "" && (origin.KeepsAll(s.jdk) || named != nil && named(c.name)) {
 			handles = append(handles, c.handle)
 		}
 	}
-	if len(handles) == 0 || len(handles) > mostCaptured || !origin.KeepsAll(s.jdk) {
+	if len(handles) == 0 || len(handles) > mostCaptured {
 		return nil
 	}
 	s.book.lock.Lock()
 	s.book.captured = make(map[uint32][]byte, len(handles))
 	for _, c := range classes {
-		if c.file == nil && c.reason == "" {
+		if c.file == nil && c.reason == "" && (origin.KeepsAll(s.jdk) || named != nil && named(c.name)) {
 			s.book.captured[c.handle], s.book.handles[c.handle] = nil, c.name
 		}
 	}

@@ -121,7 +121,7 @@ func TestClassesThatLoadAreFollowed(t *testing.T) {
 		p := live.Start(t, jdk, live.Attach.With("-XX:-ClassUnloading"), live.Construction)
 		p.Run(1)
 		s := open(t, p)
-		if _, err := s.Prefetch(t.Context(), func(class string) bool { return strings.HasPrefix(class, "construction/") }); err != nil {
+		if _, err := s.Prefetch(t.Context(), func(class string) bool { return strings.HasPrefix(class, "construction/") }, nil); err != nil {
 			t.Fatal(err)
 		}
 		// A JVM does not let be seen what cannot be initialised.

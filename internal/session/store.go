@@ -26,7 +26,10 @@ type LoadedClass struct {
 
 // Prefetch gets the class files of the loaded classes that are wanted, and keeps
 // them for Hook. What it has got before it does not ask for again.
-func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool) ([]LoadedClass, error) {
+//
+// A class that no loader has a file of is redefined to see it, if the JVM loses
+// nothing by that, or if it is named: then its hooks would have it redefined anyway.
+func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool, named func(class string) bool) ([]LoadedClass, error) {
 	classes, err := s.peer.List(ctx)
 	if err != nil {
 		return nil, s.explain(err)
@@ -70,7 +73,7 @@ func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool) 
 	for i := range candidates {
 		all = append(all, &candidates[i])
 	}
-	if err := s.capture(ctx, all); err != nil {
+	if err := s.capture(ctx, all, named); err != nil {
 		return nil, err
 	}
 	for _, c := range candidates {

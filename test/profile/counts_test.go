@@ -76,7 +76,7 @@ func TestCountsAreExact(t *testing.T) {
 }
 
 func (b behaviour) profile(t *testing.T, p *program, scheme profile.Scheme) {
-	options := profile.Options{Roots: b.roots, Scheme: scheme, Timing: cct.Exact}
+	options := profile.Options{Roots: b.roots, Scheme: scheme, Timing: cct.Exact, Whole: true}
 	if options.Roots == nil {
 		options.Roots = []string{b.name + ".Main.root"}
 	}

@@ -34,6 +34,7 @@ func TestH2IsProfiledFromAboveToTheLastCall(t *testing.T) {
 		p := start(t, jdk, jdk, h2)
 		said, countedBefore := p.round(), p.counts()
 		result := p.profiled(profile.Options{
+			Whole: true,
 			Roots: []string{"H2Work.round"}, Skip: []string{"RealProgram.**"}, Scheme: scheme, Timing: cct.Exact,
 			Wait: mostWait,
 		}, func() {

@@ -134,7 +134,9 @@ final class SondeHooksArrivals {
             isTaken = U.compareAndSetLong(null, b + HEADER_ARRIVALS_NEXT, before, before + 1);
         }
         if (!isTaken) {
-            U.getAndAddLong(null, b + HEADER_ARRIVALS_LOST, 1);
+            if (id == 0) { // a call that waits is announced again by the next, and counted as missed
+                U.getAndAddLong(null, b + HEADER_ARRIVALS_LOST, 1);
+            }
             return 0;
         }
         long slot = at(b, ref) + (before & ARRIVALS - 1) * ARRIVAL_SIZE;
