@@ -33,7 +33,7 @@ type moment struct {
 // A bill covers as much as this: less says nothing, as processor time is told in
 // steps of 10 ms; more is the past.
 const (
-	leastCovered = 400 * time.Millisecond
+	leastCovered = 300 * time.Millisecond
 	mostCovered  = 2 * time.Second
 )
 
@@ -112,6 +112,9 @@ func (g *governor) price(b *bill, before, after map[uint32]sum) {
 	for _, h := range g.order {
 		was, is := before[h.id], after[h.id]
 		calls := is.calls - was.calls
+		if h.root && is.calls > 0 && g.since.IsZero() {
+			g.since = time.Now()
+		}
 		clocked := min(calls, is.timed-was.timed+is.beside-was.beside)
 		counting := (calls - clocked) * known.Count.Median * countingFactor
 		b.counting += counting

@@ -14,7 +14,7 @@ const (
 	// firstHooks is how many methods are given hooks at once, nearest to the root
 	// first, before the first root call: the first redefinition costs most of what
 	// all would.
-	firstHooks = 200
+	firstHooks = 300
 	// moreHooks bounds a later round.
 	moreHooks = 50
 	// A method is worth looking into that holds this part of the root's time.
@@ -62,37 +62,62 @@ func (g *governor) put(ctx context.Context, methods []callgraph.Method) error {
 }
 
 // nearest are methods that are called by some, or by those they call, nearest
-// first. Tiny ones are looked through.
+// first; calls of other people's code count as farther. Tiny methods are looked
+// through.
 func (g *governor) nearest(from []callgraph.Method, most int) []callgraph.Method {
 	var found []callgraph.Method
 	met := make(map[callgraph.Method]bool)
+	own := make(map[string]bool)
 	for _, m := range from {
 		met[m] = true
+		own[project(m.Class)] = true
 	}
-	for level := from; len(level) > 0; {
-		var next []callgraph.Method
-		for _, caller := range level {
-			for _, m := range g.callees(caller) {
-				if met[m] {
+	levels := [][]callgraph.Method{from}
+	for depth := 0; depth < len(levels); depth++ {
+		for _, m := range levels[depth] {
+			switch {
+			case depth == 0:
+			case g.isTiny(m):
+				g.lock.Lock()
+				g.spared[m] = true
+				g.lock.Unlock()
+			case len(found) == most:
+				return found
+			default:
+				found = append(found, m)
+			}
+			for _, callee := range g.callees(m) {
+				if met[callee] {
 					continue
 				}
-				met[m] = true
-				next = append(next, m)
-				switch {
-				case g.isTiny(m):
-					g.lock.Lock()
-					g.spared[m] = true
-					g.lock.Unlock()
-				case len(found) == most:
-					return found
-				default:
-					found = append(found, m)
+				met[callee] = true
+				at := depth + 1
+				if !own[project(callee.Class)] {
+					at = depth + farther
 				}
+				for len(levels) <= at {
+					levels = append(levels, nil)
+				}
+				levels[at] = append(levels[at], callee)
 			}
 		}
-		level = next
 	}
 	return found
+}
+
+// farther is how many calls of the root's own project one into another's is worth.
+const farther = 4
+
+// project is the part of a class's name that the classes of one project share: two
+// words where the first is a domain's, else one.
+func project(class string) string {
+	first, rest, _ := strings.Cut(class, "/")
+	switch first {
+	case "com", "org", "net", "io", "dev", "edu", "gov", "de", "uk", "fr", "jp", "cn", "ru", "ch", "nl", "eu":
+		second, _, _ := strings.Cut(rest, "/")
+		return first + "/" + second
+	}
+	return first
 }
 
 // callees are what a method calls, and the lambdas it makes, which it most often

@@ -25,6 +25,7 @@ type governor struct {
 	order  []*governed // as they came: callers before callees
 	pace   float64     // calls of each method that are timed in a second
 	past   []moment    // since the last change
+	since  time.Time   // the root was called
 	bill   bill
 	tried  int                       // how many hooks are tried at a time
 	spared map[callgraph.Method]bool // too small to be worth a hook
@@ -66,11 +67,11 @@ const (
 
 	mostPeriod = 1 << 20
 
-	full   = 0.9 // of the budget: beyond it hooks are thinned
-	ample  = 0.6 // of the budget: below it hooks are added
+	full   = 0.9 // of the budget: beyond it hooks are taken away
+	ample  = 0.6 // of the budget: up to it hooks are added, down to it they are taken away
 	tryout = 20 * time.Millisecond
 	// How many hooks are tried at a time: more, the less the last have cost.
-	firstTried = 12
+	firstTried = 24
 	mostTried  = 96
 )
 
@@ -142,6 +143,11 @@ func (g *governor) govern(ctx context.Context) error {
 // are left and still cost too much, they are timed more rarely.
 func (g *governor) act(ctx context.Context, bill bill) error {
 	switch {
+	case g.isChosen():
+		if bill.part > full*g.run.Budget {
+			g.cut(bill)
+			return g.apply(ctx)
+		}
 	case bill.part < ample*g.run.Budget:
 		if g.pace < mostPace {
 			g.pace = min(2*g.pace, mostPace)
@@ -151,17 +157,37 @@ func (g *governor) act(ctx context.Context, bill bill) error {
 		}
 		return g.add(ctx, bill)
 	case bill.part > full*g.run.Budget:
-		for over := bill.counting + bill.timing - full*bill.allowed; over > 0; {
-			spared := g.thin(bill)
-			if spared == 0 {
-				g.pace = max(g.pace/4, leastPace)
-				break
-			}
-			over -= spared
-		}
+		g.cut(bill)
 		return g.apply(ctx)
 	}
 	return nil
+}
+
+// cut takes hooks away until the others fit the budget.
+func (g *governor) cut(bill bill) {
+	for over := bill.counting + bill.timing - ample*bill.allowed; over > 0; {
+		spared := g.thin(bill)
+		if spared == 0 {
+			g.pace = max(g.pace/4, leastPace)
+			return
+		}
+		over -= spared
+	}
+}
+
+// Hooks are chosen for a fifth of a run, within these bounds; then they stay as they
+// are, but for those that come to cost too much.
+const (
+	leastChoosing = 3 * time.Second
+	mostChoosing  = 15 * time.Second
+)
+
+func (g *governor) isChosen() bool {
+	long := mostChoosing
+	if g.run.Duration > 0 {
+		long = min(max(g.run.Duration/5, leastChoosing), mostChoosing)
+	}
+	return !g.since.IsZero() && time.Since(g.since) > long
 }
 
 // fewHooks are kept whatever they cost: rather are they timed by lot.
@@ -251,7 +277,7 @@ func (g *governor) tryOut(ctx context.Context, trial []*governed) error {
 // gives what those cost.
 func (g *governor) judge(trial []*governed, before, after *arena.Summary, took time.Duration, bill bill) (kept float64) {
 	known := g.run.scales.calibration()
-	left := bill.allowed*full - bill.counting - bill.timing
+	left := bill.allowed*ample - bill.counting - bill.timing
 	slices.SortStableFunc(trial, func(a, b *governed) int {
 		return int(calls(after, a.id)-calls(before, a.id)) - int(calls(after, b.id)-calls(before, b.id))
 	})

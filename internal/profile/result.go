@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
@@ -30,6 +31,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		since, note = r.window.narrow(r, threads)
 	}
 	input.Pauses = r.ledger.pausesSince(since)
+	maps.DeleteFunc(input.HookedAt, func(_ uint32, at int64) bool { return at <= since })
 	for _, t := range threads {
 		input.Threads = append(input.Threads, rawThread(t, names))
 	}

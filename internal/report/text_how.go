@@ -24,14 +24,20 @@ func (t *textReport) how() {
 	}
 	t.unknown(p.Merged)
 	t.cost(p.Cost)
-	for _, q := range p.Quiet {
+	for _, q := range p.Quiet[:min(len(p.Quiet), mostQuiet)] {
 		t.say("  quiet: %s: %s", t.names[q.Method], q.Reason)
+	}
+	if more := len(p.Quiet) - mostQuiet; more > 0 {
+		t.say("  quiet: and %s; the page and the JSON name them", counted(more, "more method", "more methods"))
 	}
 	t.leftAlone(p.LeftAlone)
 	for _, note := range p.Notes {
 		t.say("  note: %s", printable(note))
 	}
 }
+
+// mostQuiet is how many quiet hooks are named.
+const mostQuiet = 10
 
 func (t *textReport) calibration(c cct.Calibration) {
 	if c.Times == 0 {
