@@ -31,7 +31,7 @@ const (
 	bodyNanos = 200
 	// bodyRounds is how many calls a run has: so few that most runs are not
 	// interrupted, also where others want the processor.
-	bodyRounds = 400
+	bodyRounds = 800
 	warmUp     = 20_000
 	// trialPeriod is of how many calls one is timed, to learn what that costs.
 	trialPeriod = 16
