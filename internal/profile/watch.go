@@ -57,26 +57,32 @@ func (r *run) watch(ctx context.Context) error {
 	}
 }
 
-// A chore is something done every now and then.
+// A chore is something done every now and then, more seldom the longer it takes:
+// trees of a large program take long to read.
 type chore struct {
 	every time.Duration
-	last  time.Time
+	next  time.Time
 	do    func(context.Context) error
 }
 
+// restFor is how many times as long as it took a chore rests.
+const restFor = 20
+
 func (c *chore) doWhenDue(ctx context.Context, now time.Time) error {
-	if now.Sub(c.last) < c.every {
+	if now.Before(c.next) {
 		return nil
 	}
-	c.last = now
-	return c.do(ctx)
+	began := time.Now()
+	err := c.do(ctx)
+	c.next = now.Add(max(c.every, restFor*time.Since(began)))
+	return err
 }
 
 func (r *run) chores() []chore {
 	now := time.Now()
 	chores := []chore{
-		{reportEvery, now, func(context.Context) error { r.report(); return nil }},
-		{calibrateEvery, now, func(ctx context.Context) error { return r.scales.measure(ctx, r) }},
+		{reportEvery, now.Add(reportEvery), func(context.Context) error { r.report(); return nil }},
+		{calibrateEvery, now.Add(calibrateEvery), func(ctx context.Context) error { return r.scales.measure(ctx, r) }},
 	}
 	if r.budget != nil {
 		chores = append(chores, chore{governEvery, now, r.budget.govern})
