@@ -96,7 +96,8 @@ func (a *Arena) SetWait(limit time.Duration) {
 	})
 }
 
-// ArrivalsLost is how many calls and members found no room to be announced.
+// ArrivalsLost is how many members found no room to be announced. A call that
+// found none is missed in its node, and announced by the next.
 func (a *Arena) ArrivalsLost() (lost uint64) {
 	_ = a.guard(func(m memory) error {
 		lost = m.u64(headerArrivalsLost)

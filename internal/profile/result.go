@@ -145,7 +145,7 @@ func (r *run) notes(p *cct.Profile) []string {
 		notes = append(notes, fmt.Sprintf("%s have no class file: what they call is not followed", plural(missing, "class")))
 	}
 	if lost := r.session.ArrivalsLost(); lost > 0 {
-		notes = append(notes, fmt.Sprintf("%d first calls, or calls by reflection, could not be told of: what they called may be missing", lost))
+		notes = append(notes, fmt.Sprintf("%d methods called by reflection could not be told of: they may be missing", lost))
 	}
 	r.ledger.lock.Lock()
 	defer r.ledger.lock.Unlock()

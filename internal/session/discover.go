@@ -26,7 +26,7 @@ func (s *Session) Arrivals(after uint64) ([]arena.Arrival, error) { return s.are
 // Answer lets go on all that wait with a ticket up to one.
 func (s *Session) Answer(ticket uint64) { s.arena.Answer(ticket) }
 
-// ArrivalsLost is how many calls could not be told of.
+// ArrivalsLost is how many methods called by reflection could not be told of.
 func (s *Session) ArrivalsLost() uint64 { return s.arena.ArrivalsLost() }
 
 // Now is what the target's clock reads.
