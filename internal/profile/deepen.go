@@ -12,9 +12,9 @@ import (
 
 const (
 	// firstHooks is how many methods are given hooks at once, nearest to the root
-	// first, before the first root call: the first redefinition costs most of what
-	// all would.
-	firstHooks = 300
+	// first, before the first root call. More would spare rounds, but hooks that are
+	// in and off are not free where calls are short.
+	firstHooks = 100
 	// moreHooks bounds a later round.
 	moreHooks = 50
 	// A method is worth looking into that holds this part of the root's time.

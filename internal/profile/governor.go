@@ -69,7 +69,7 @@ const (
 
 	full   = 0.9 // of the budget: beyond it hooks are taken away
 	ample  = 0.6 // of the budget: up to it hooks are added, down to it they are taken away
-	tryout = 20 * time.Millisecond
+	tryout = 5 * time.Millisecond
 	// How many hooks are tried at a time: more, the less the last have cost.
 	firstTried = 24
 	mostTried  = 96
