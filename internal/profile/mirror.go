@@ -30,13 +30,10 @@ func (r *run) mirrorSupertypes(ctx context.Context) error {
 		wanted := make(map[string]bool)
 		read := 0
 		for _, name := range r.graph.Missing() {
-			r.lock.Lock()
-			asked := r.asked[name]
-			r.lock.Unlock()
-			if asked {
+			file, isFirst := r.ask(name)
+			if !isFirst {
 				continue
 			}
-			file := r.ask(name)
 			if file == nil {
 				wanted[name] = true
 			} else if _, err := r.graph.Add(file); err == nil {

@@ -83,7 +83,7 @@ func (r *run) widen(methods []callgraph.Method) callgraph.Expansion {
 	for {
 		var fresh bool
 		for _, name := range r.graph.Unknown() {
-			if file := r.ask(name); file != nil {
+			if file, _ := r.ask(name); file != nil {
 				if more, err := r.graph.Add(file); err == nil {
 					fresh = true
 					all.Methods = append(all.Methods, more.Methods...)
@@ -97,16 +97,16 @@ func (r *run) widen(methods []callgraph.Method) callgraph.Expansion {
 	}
 }
 
-// ask gives a class file of the JDK's, once.
-func (r *run) ask(class string) []byte {
+// ask gives a class file of the JDK's; it looks for each class once.
+func (r *run) ask(class string) (file []byte, isFirst bool) {
 	r.lock.Lock()
-	asked := r.asked[class]
+	isFirst = !r.asked[class]
 	r.asked[class] = true
 	r.lock.Unlock()
-	if asked {
-		return nil
+	if isFirst {
+		file = r.library.class(class)
 	}
-	return r.library.class(class)
+	return file, isFirst
 }
 
 // lookAhead adds to methods those that are expanded in the same round.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/sonde-jvm/sonde/internal/control"
@@ -16,23 +17,22 @@ const mostCaptured = 500
 // has made them: the JVM is asked to redefine them, and what it shows is kept. It
 // is not asked where it would lose a part of the class by that.
 func (s *Session) capture(ctx context.Context, classes []*candidate, named func(class string) bool) error {
-	var handles []uint32
+	names := make(map[uint32]string)
 	for _, c := range classes {
 		if c.file == nil && c.reason == "" && (origin.KeepsAll(s.jdk) || named != nil && named(c.name)) {
-			handles = append(handles, c.handle)
+			names[c.handle] = c.name
 		}
 	}
-	if len(handles) == 0 || len(handles) > mostCaptured {
+	if len(names) == 0 || len(names) > mostCaptured {
 		return nil
 	}
 	s.book.lock.Lock()
-	s.book.captured = make(map[uint32][]byte, len(handles))
-	for _, c := range classes {
-		if c.file == nil && c.reason == "" && (origin.KeepsAll(s.jdk) || named != nil && named(c.name)) {
-			s.book.captured[c.handle], s.book.handles[c.handle] = nil, c.name
-		}
+	s.book.captured = make(map[uint32][]byte, len(names))
+	for handle, name := range names {
+		s.book.captured[handle], s.book.handles[handle] = nil, name
 	}
 	s.book.lock.Unlock()
+	handles := slices.Sorted(maps.Keys(names))
 	var installation Installation
 	err := s.install(ctx, handles, &installation)
 	s.book.lock.Lock()
