@@ -19,6 +19,7 @@ type choices struct {
 	reflection bool                         // calls by reflection are to be told
 	following  bool                         // the agent was asked to tell them
 	owed       map[string]*debt             // by class
+	emptied    map[string]bool              // classes that had hooks and are to have none
 }
 
 // add notes a request. The classes that have to be woven, or woven again, for it
@@ -44,6 +45,7 @@ func (c *choices) add(b *book, request Request) {
 	}
 	for class := range stale {
 		c.owe(class, &debt{})
+		delete(c.emptied, class)
 	}
 	c.lock.Unlock()
 }

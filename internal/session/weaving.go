@@ -49,8 +49,11 @@ var errLate = errors.New("the agent no longer waits for it")
 // answer also reports whether the class is noted as woven.
 func (s *Session) answer(ctx context.Context, class control.Transform) (_ control.Woven, isNoted bool, _ error) {
 	s.ask(class)
-	if err := ctx.Err(); err != nil || !s.mayWeave(class) {
+	if err := ctx.Err(); err != nil {
 		return control.Woven{}, false, err
+	}
+	if !s.mayWeave(class) {
+		return s.plain(class), false, nil
 	}
 	choice, err := origin.Choose(origin.Input{
 		JDK: s.jdk, File: s.fileOf(class), Given: class.Bytes, Loading: class.Handle == 0,

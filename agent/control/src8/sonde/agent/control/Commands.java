@@ -175,6 +175,7 @@ final class Commands {
         try {
             if (!found.isEmpty()) {
                 instrumentation.retransformClasses(found.toArray(new Class<?>[0]));
+                weaving.woven.taken(found);
             }
         } catch (Throwable t) {
             error = Refusal.reason(t);

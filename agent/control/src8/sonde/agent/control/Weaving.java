@@ -3,6 +3,7 @@ package sonde.agent.control;
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.security.ProtectionDomain;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -174,6 +175,10 @@ final class Weaving implements ClassFileTransformer {
         } catch (BadFrame bad) {
             lease.end(); // as any frame that cannot be read; the work thread sees it and puts everything back
             throw bad;
+        }
+        if (redefined != null && (changed.length == 0 || Arrays.equals(changed, original))) {
+            woven.bare(loader, name); // nothing is left in it, once the JVM has taken that
+            return changed.length == 0 ? null : changed;
         }
         if (changed.length == 0) {
             return null;

@@ -46,11 +46,30 @@ final class WovenClasses {
         }
         Entry entry = entry(loader, name);
         entry.woven = true;
+        entry.bare = false;
         entry.original = original;
         if (loaded != null) {
             entry.loaded = new WeakReference<Class<?>>(loaded);
         }
         return true;
+    }
+
+    /** Notes that a class was given back what it was, which the JVM may yet refuse. */
+    synchronized void bare(ClassLoader loader, String name) {
+        Entry entry = find(loader, name);
+        if (entry != null) {
+            entry.bare = true;
+        }
+    }
+
+    /** Notes that the JVM has taken what classes were given: those that got back what they were need no more. */
+    synchronized void taken(List<Class<?>> classes) {
+        for (Class<?> taken : classes) {
+            Entry entry = find(taken.getClassLoader(), Classes.internalName(taken));
+            if (entry != null && entry.bare) {
+                entry.woven = false;
+            }
+        }
     }
 
     /** What to put back; null where the JVM's own will do. */
@@ -145,6 +164,7 @@ final class WovenClasses {
         final int loader;
         WeakReference<Class<?>> loaded;
         boolean woven;
+        boolean bare;
         byte[] original;
 
         Entry(int loader) {
