@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -29,8 +30,8 @@ func judge(results []result) []bar {
 		b := &bars[i]
 		ours, theirs := find(results, b.Ours), find(results, b.Theirs)
 		ratios := paired(ours.Rounds, theirs.Rounds)
-		b.Ratio, b.Low, b.High = median(ratios), slices.Min(ratios), slices.Max(ratios)
-		b.CPURatio = median(paired(ours.CPURounds, theirs.CPURounds))
+		b.Ratio, b.Low, b.High = spread.Median(ratios), slices.Min(ratios), slices.Max(ratios)
+		b.CPURatio = spread.Median(paired(ours.CPURounds, theirs.CPURounds))
 		b.Met = b.Ratio >= b.Least
 	}
 	return bars

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -109,19 +110,10 @@ func summarise(name string, samples []sample) result {
 		bytes += float64(s.bytes)
 		classes += float64(s.classes)
 	}
-	r.Median, r.Least, r.Most = median(r.Rounds), slices.Min(r.Rounds), slices.Max(r.Rounds)
-	r.PerCPUSecond = median(r.CPURounds)
+	r.Median, r.Least, r.Most = spread.Median(r.Rounds), slices.Min(r.Rounds), slices.Max(r.Rounds)
+	r.PerCPUSecond = spread.Median(r.CPURounds)
 	r.ObjectsPerClass, r.BytesPerClass = objects/classes, bytes/classes
 	return r
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
 func watched() bool {

@@ -1,6 +1,7 @@
 package jfluid
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // library is the engine's client side, below VisualVM's home.
@@ -37,7 +39,7 @@ func (e *Engine) calibrate(ctx context.Context) error {
 	if done, _ := filepath.Glob(filepath.Join(e.data, "machinedata.*")); len(done) > 0 { // the pattern is well formed
 		return nil
 	}
-	if _, err := e.drive(ctx, "calibrate"); err != nil {
+	if _, err := e.drive(ctx, nil, "calibrate"); err != nil {
 		return fmt.Errorf("calibrating JFluid: %w", err)
 	}
 	return nil
@@ -50,8 +52,7 @@ func (r Request) arguments() []string {
 		into = "-"
 	}
 	arguments := []string{
-		"profile", strconv.Itoa(r.PID), string(r.Scheme), strconv.FormatInt(r.Duration.Milliseconds(), 10),
-		strconv.FormatInt(r.Weaving.Milliseconds(), 10), into,
+		"profile", strconv.Itoa(r.PID), string(r.Scheme), strconv.FormatInt(r.Weaving.Milliseconds(), 10), into,
 	}
 	for _, root := range r.Roots {
 		arguments = append(arguments, root.Class, root.Method, root.Descriptor)
@@ -59,9 +60,26 @@ func (r Request) arguments() []string {
 	return arguments
 }
 
-// drive runs a command of the driver and returns what it printed. Where it failed,
-// the error is what the engine said.
-func (e *Engine) drive(ctx context.Context, command ...string) (string, error) {
+// stay waits as the request wants once the driver measures.
+func (r Request) stay(ctx context.Context, woven time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(r.Duration):
+	}
+	if r.Stay == nil {
+		return nil
+	}
+	return r.Stay(ctx, woven)
+}
+
+// spare is what the driver may take besides weaving and measuring: the engine waits
+// for four minutes for a target that does not answer, and detaches after that.
+const spare = 8 * time.Minute
+
+// drive runs a command of the driver and returns what it printed. It has it go on
+// to measure until stay is over. Where it failed, the error is what the engine said.
+func (e *Engine) drive(ctx context.Context, stay func(context.Context, time.Duration) error, command ...string) (string, error) {
 	port, err := freePort()
 	if err != nil {
 		return "", err
@@ -74,14 +92,42 @@ func (e *Engine) drive(ctx context.Context, command ...string) (string, error) {
 		"-Dnbprofiler.home=" + e.data, "-cp", e.classes + ":" + filepath.Join(e.home, library), "Drive",
 		command[0], lib, port,
 	}
-	var out, errs bytes.Buffer
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	patience := time.AfterFunc(spare, func() { cancel(errSilent) })
+	defer patience.Stop()
 	process := exec.CommandContext(ctx, e.jdk.Tool("java"), append(arguments, command[1:]...)...)
-	process.Stdout, process.Stderr = &out, &errs
-	err = process.Run()
-	if ctx.Err() != nil {
-		return "", ctx.Err()
+	var errs bytes.Buffer
+	process.Stderr = &errs
+	in, err := process.StdinPipe()
+	if err != nil {
+		return "", err
 	}
-	for line := range strings.Lines(out.String()) {
+	out, err := process.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := process.Start(); err != nil {
+		return "", err
+	}
+	var printed strings.Builder
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		printed.WriteString(lines.Text() + "\n")
+		if stay != nil && strings.HasPrefix(lines.Text(), "# measuring ") {
+			patience.Stop()
+			if err := stay(ctx, wovenAt(printed.String())); err != nil {
+				cancel(err)
+			}
+			patience.Reset(spare)
+			_ = in.Close() // which ends the measuring; if the driver has ended, that is seen next
+		}
+	}
+	err = process.Wait()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	for line := range strings.Lines(printed.String()) {
 		if said, failed := strings.CutPrefix(line, "! "); failed {
 			return "", refusal(strings.TrimSpace(said))
 		}
@@ -90,8 +136,10 @@ func (e *Engine) drive(ctx context.Context, command ...string) (string, error) {
 		first, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
 		return "", fmt.Errorf("its driver ended: %w: %s", err, first)
 	}
-	return out.String(), nil
+	return printed.String(), nil
 }
+
+var errSilent = fmt.Errorf("it did nothing for %v", spare)
 
 // refusal makes an error of what the engine said.
 func refusal(said string) error {

@@ -36,8 +36,12 @@ type Request struct {
 	Roots    []Root
 	Into     string // classes that get hooks, such as "org.h2.**"; "" is all
 	Scheme   Scheme
-	Duration time.Duration // from when all hooks are in
-	Weaving  time.Duration // how long to wait for that; 0 is DefaultWeaving
+	Weaving  time.Duration // how long to wait until all hooks are in; 0 is DefaultWeaving
+	Duration time.Duration // from then on
+	// Stay is waited for from then on, beyond Duration, which bounds nothing then.
+	// It is told when hooks had ceased to go in, by the monotonic clock; 0 if they
+	// had not.
+	Stay func(ctx context.Context, woven time.Duration) error
 }
 
 // DefaultWeaving is enough for programs of some hundred methods.
@@ -58,11 +62,12 @@ type Result struct {
 	Rounds  int           // batches in which they went in
 	HotSwap time.Duration // the engine's own account of what that took
 	// Moments of the monotonic clock, which is that of System.nanoTime.
-	Began    time.Duration // it entered the target
-	Woven    time.Duration // hooks had ceased to go in; 0 if they never did in the time given
-	Fetched  time.Duration // it asked for the results
-	Removing time.Duration // it began to take the hooks out
-	Gone     time.Duration // it had left
+	Began     time.Duration // it entered the target
+	Woven     time.Duration // hooks had ceased to go in; 0 if they never did in the time given
+	Measuring time.Duration // it waited no longer for that
+	Fetched   time.Duration // it asked for the results
+	Removing  time.Duration // it began to take the hooks out
+	Gone      time.Duration // it had left
 }
 
 // An Engine is an installed JFluid, calibrated for one JDK.
@@ -121,11 +126,7 @@ func (e *Engine) Profile(ctx context.Context, request Request) (*Result, error) 
 	if request.Weaving == 0 {
 		request.Weaving = DefaultWeaving
 	}
-	// The engine waits for minutes for a target that does not answer.
-	const spare = 2 * time.Minute
-	ctx, cancel := context.WithTimeout(ctx, request.Weaving+request.Duration+spare)
-	defer cancel()
-	out, err := e.drive(ctx, request.arguments()...)
+	out, err := e.drive(ctx, request.stay, request.arguments()...)
 	if err != nil {
 		return nil, fmt.Errorf("JFluid, %s: %w", request.Scheme, err)
 	}

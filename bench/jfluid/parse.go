@@ -14,7 +14,7 @@ func parse(out string) (*Result, error) {
 	var result Result
 	var weaving time.Duration
 	moments := map[string]*time.Duration{
-		"attach": &result.Began, "instrument": &weaving, "woven": &result.Woven, "fetch": &result.Fetched,
+		"attach": &result.Began, "instrument": &weaving, "woven": &result.Woven, "measuring": &result.Measuring, "fetch": &result.Fetched,
 		"remove": &result.Removing, "detached": &result.Gone, "hotswap": &result.HotSwap,
 	}
 	for line := range strings.Lines(out) {
@@ -45,6 +45,18 @@ func parse(out string) (*Result, error) {
 		return nil, fmt.Errorf("JFluid's driver ended before it had left the target")
 	}
 	return &result, nil
+}
+
+// wovenAt is when hooks had ceased to go in, by what was printed so far; 0 if they
+// have not.
+func wovenAt(out string) time.Duration {
+	for line := range strings.Lines(out) {
+		if value, is := strings.CutPrefix(line, "# woven "); is {
+			nanos, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64) // parse complains of it
+			return time.Duration(nanos)
+		}
+	}
+	return 0
 }
 
 func parseMethod(fields []string) (Method, error) {

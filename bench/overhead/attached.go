@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/driver"
+	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
@@ -39,7 +41,7 @@ type attached struct {
 // never quite alike, so what attaching does to one is read from how their ratio
 // changes.
 type couple struct {
-	touched, untouched *program
+	touched, untouched *driver.Program
 	turns              int // in a batch
 }
 
@@ -47,12 +49,12 @@ type couple struct {
 // of two JVMs.
 func (r *report) measureAttached(ctx context.Context, jdk jvmtest.JDK, classes string, o options) error {
 	var c couple
-	for _, p := range []**program{&c.touched, &c.untouched} {
+	for _, p := range []**driver.Program{&c.touched, &c.untouched} {
 		var err error
 		if *p, err = start(jdk, classes); err != nil {
 			return err
 		}
-		defer (*p).close()
+		defer (*p).Close()
 	}
 	if err := c.warm(); err != nil {
 		return err
@@ -78,7 +80,7 @@ func (r *report) measureAttached(ctx context.Context, jdk jvmtest.JDK, classes s
 		}
 		agent, wall = agent+used, wall+took
 		a.Phases = append(a.Phases, 100*(during-(before+after)/2))
-		a.Mean, a.Within = mean(a.Phases)
+		a.Mean, a.Within = spread.Mean(a.Phases)
 		before = after
 	}
 	a.AgentCPU = 100 * float64(agent) / float64(wall)
@@ -89,7 +91,7 @@ func (r *report) measureAttached(ctx context.Context, jdk jvmtest.JDK, classes s
 func (c *couple) warm() error {
 	c.turns = 16
 	for range warmTurns {
-		for _, p := range []*program{c.touched, c.untouched} {
+		for _, p := range []*driver.Program{c.touched, c.untouched} {
 			took, err := c.take(p)
 			if err != nil {
 				return err
@@ -102,9 +104,9 @@ func (c *couple) warm() error {
 
 // take gives one JVM a turn. The lower quartile is of batches that were neither
 // interrupted nor met by a collection, which only ever add.
-func (c *couple) take(p *program) (nanos float64, err error) {
-	batches, err := p.ask("time", bare, everyday, c.turns, turnBatches)
-	return quantile(batches, 0.25), err
+func (c *couple) take(p *driver.Program) (nanos float64, err error) {
+	batches, err := p.Ask("time", bare, everyday, c.turns, turnBatches)
+	return spread.Quantile(batches, 0.25), err
 }
 
 // ratio is the logarithm of how much longer the one JVM takes than the other:
@@ -112,11 +114,11 @@ func (c *couple) take(p *program) (nanos float64, err error) {
 func (c *couple) ratio(pairs int) (float64, error) {
 	logarithms := make([]float64, 0, pairs)
 	for pair := range pairs {
-		order := []*program{c.touched, c.untouched}
+		order := []*driver.Program{c.touched, c.untouched}
 		if pair%2 == 1 {
 			slices.Reverse(order)
 		}
-		took := make(map[*program]float64)
+		took := make(map[*driver.Program]float64)
 		for _, p := range order {
 			var err error
 			if took[p], err = c.take(p); err != nil {
@@ -125,13 +127,13 @@ func (c *couple) ratio(pairs int) (float64, error) {
 		}
 		logarithms = append(logarithms, math.Log(took[c.touched]/took[c.untouched]))
 	}
-	return median(logarithms), nil
+	return spread.Median(logarithms), nil
 }
 
 // attachedRatio is ratio while a session holds the one JVM, with the processor
 // time that the agent's threads used meanwhile.
 func (c *couple) attachedRatio(ctx context.Context, pairs int) (ratio float64, used, took time.Duration, err error) {
-	s, err := session.Open(ctx, c.touched.pid(), session.Settings{Command: "bench/overhead"})
+	s, err := session.Open(ctx, c.touched.PID(), session.Settings{Command: "bench/overhead"})
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -142,11 +144,11 @@ func (c *couple) attachedRatio(ctx context.Context, pairs int) (ratio float64, u
 			err = closing
 		}
 	}()
-	begun, usedBefore := time.Now(), agentTime(c.touched.pid())
+	begun, usedBefore := time.Now(), agentTime(c.touched.PID())
 	if ratio, err = c.ratio(pairs); err != nil {
 		return 0, 0, 0, err
 	}
-	return ratio, agentTime(c.touched.pid()) - usedBefore, time.Since(begun), nil
+	return ratio, agentTime(c.touched.PID()) - usedBefore, time.Since(begun), nil
 }
 
 // agentTime is what threads whose names begin with "sonde" had of processors.
@@ -167,11 +169,4 @@ func agentTime(pid int) (sum time.Duration) {
 		}
 	}
 	return sum
-}
-
-// load is the machine's load average over a minute.
-func load() string {
-	text, _ := os.ReadFile("/proc/loadavg")
-	first, _, _ := strings.Cut(string(text), " ")
-	return first
 }

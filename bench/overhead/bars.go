@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sonde-jvm/sonde/bench/spread"
 )
 
 // The bars.
@@ -18,7 +20,7 @@ const (
 // A bar is a value that must not be more than wanted.
 type bar struct {
 	Name    string
-	Have    spread
+	Have    spread.Spread
 	Want    float64
 	Met     bool
 	Unclear bool // not met, nor missed: what was measured has too wide an interval
@@ -75,7 +77,7 @@ func (r *report) attachedBar() {
 	cost := a.Mean + a.AgentCPU
 	b := bar{
 		Name: "attached, nothing woven: slower by, %",
-		Have: spread{cost, cost - a.Within, cost + a.Within},
+		Have: spread.Spread{Median: cost, Low: cost - a.Within, High: cost + a.Within},
 		Want: mostAttached, Met: cost <= mostAttached,
 		Note: fmt.Sprintf(" (95 %% interval of %d phases; %.3f of it the agent's threads)", len(a.Phases), a.AgentCPU),
 	}
@@ -96,6 +98,6 @@ func (r *report) allocationBar() {
 	have := float64(most)
 	r.Bars = append(r.Bars, bar{
 		Name: "Java heap by a million calls, most of any mode, bytes",
-		Have: spread{have, have, have}, Want: mostAllocated, Met: most <= mostAllocated,
+		Have: spread.Spread{Median: have, Low: have, High: have}, Want: mostAllocated, Met: most <= mostAllocated,
 	})
 }

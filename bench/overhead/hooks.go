@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sonde-jvm/sonde/bench/driver"
+	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/probe"
@@ -23,7 +25,7 @@ const allocationCalls = 1 << 20
 
 // A target is the program with hooks in.
 type target struct {
-	*program
+	*driver.Program
 	session *session.Session
 	modes   []mode
 	methods *probe.Set
@@ -37,12 +39,12 @@ func (r *report) measureHooks(ctx context.Context, jdk jvmtest.JDK, classes stri
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	t := &target{program: p, modes: r.modes, turns: make(map[string]int), calls: make(map[string]int)}
+	defer p.Close()
+	t := &target{Program: p, modes: r.modes, turns: make(map[string]int), calls: make(map[string]int)}
 	if err := t.learn(); err != nil {
 		return err
 	}
-	t.session, err = session.Open(ctx, p.pid(), session.Settings{Command: "bench/overhead"})
+	t.session, err = session.Open(ctx, p.PID(), session.Settings{Command: "bench/overhead"})
 	if err != nil {
 		return err
 	}
@@ -73,13 +75,13 @@ func (r *report) measureHooks(ctx context.Context, jdk jvmtest.JDK, classes stri
 // many calls are in it.
 func (t *target) learn() error {
 	for _, shape := range shapes {
-		calls, err := t.one("calls", hooked, shape)
+		calls, err := t.One("calls", hooked, shape)
 		if err != nil {
 			return err
 		}
 		t.calls[shape] = int(calls)
 		for _, which := range []twin{bare, clocked, hooked} {
-			if _, err := t.ask("time", which, shape, 1<<14, 4); err != nil {
+			if _, err := t.Ask("time", which, shape, 1<<14, 4); err != nil {
 				return err
 			}
 		}
@@ -135,11 +137,11 @@ func (t *target) time(m mode, shape string, batches int) (float64, error) {
 		t.turns[k] = 1 << 12
 	}
 	turns := t.turns[k]
-	nanos, err := t.ask("time", m.twin, shape, turns, batches)
+	nanos, err := t.Ask("time", m.twin, shape, turns, batches)
 	if err != nil {
 		return 0, err
 	}
-	took := quantile(nanos, 0.25)
+	took := spread.Quantile(nanos, 0.25)
 	if took < batchNanos*2/3 || took > batchNanos*3/2 {
 		t.turns[k] = int(math.Ceil(float64(turns) * batchNanos / max(took, 1)))
 	}
@@ -173,7 +175,7 @@ func (t *target) allocated(m mode, shape string) (int64, error) {
 		return 0, err
 	}
 	turns := allocationCalls / t.calls[shape]
-	n, err := t.one("allocated", m.twin, shape, turns)
+	n, err := t.One("allocated", m.twin, shape, turns)
 	if err != nil {
 		return 0, err
 	}

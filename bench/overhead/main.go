@@ -18,14 +18,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"regexp"
-	"slices"
 
+	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -63,11 +62,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options) (met bool, err error) {
-	jdks := slices.DeleteFunc(jvmtest.Installed(), func(jdk jvmtest.JDK) bool {
-		return o.jdk != 0 && jdk.Major != o.jdk || !slices.Contains(jvmtest.Supported, jdk.Major)
-	})
-	if len(jdks) == 0 {
-		return false, errors.New("no JDK found: install one below /usr/lib/jvm or name its home in SONDE_JDKS")
+	jdks, err := machine.JDKs(o.jdk)
+	if err != nil {
+		return false, err
 	}
 	met = true
 	var reports []*report
@@ -96,7 +93,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options) (*report, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(classes)
-	r := &report{JDK: jdk.Version, LoadBefore: load(), modes: chosen(o.only)}
+	r := &report{JDK: jdk.Version, LoadBefore: machine.Load(), modes: chosen(o.only)}
 	if o.rounds > 0 {
 		if err := r.measureHooks(ctx, jdk, classes, o); err != nil {
 			return nil, err
@@ -107,7 +104,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options) (*report, error) {
 			return nil, err
 		}
 	}
-	r.LoadAfter = load()
+	r.LoadAfter = machine.Load()
 	r.judge()
 	return r, nil
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/sonde-jvm/sonde/bench/spread"
 )
 
 // A report is everything that was found on one JDK.
@@ -23,12 +25,12 @@ func (r *report) allMet() bool {
 }
 
 // over spreads, over the rounds, a value computed within each of them.
-func (r *report) over(value func(nanos map[string]float64) float64) spread {
+func (r *report) over(value func(nanos map[string]float64) float64) spread.Spread {
 	values := make([]float64, 0, len(r.Rounds))
 	for _, nanos := range r.Rounds {
 		values = append(values, value(nanos))
 	}
-	return spreadOf(values)
+	return spread.Of(values)
 }
 
 // added is what a mode adds to a bare call of a shape.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"text/template"
 
+	"github.com/sonde-jvm/sonde/bench/driver"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -66,6 +67,11 @@ func compile(jdk jvmtest.JDK, sources string) (classes string, err error) {
 		return "", fmt.Errorf("javac: %w\n%s", err, out)
 	}
 	return folder, nil
+}
+
+// start runs the program.
+func start(jdk jvmtest.JDK, classes string) (*driver.Program, error) {
+	return driver.Start(jdk, "-Xms128m", "-Xmx128m", "-cp", classes, "overhead.Driver")
 }
 
 func writeTwin(path string, text *template.Template, t twin) error {

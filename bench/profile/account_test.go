@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/sonde-jvm/sonde/bench/spread"
 )
 
 // tracked is a program that says every 100 ms what it did: so many operations in
@@ -41,14 +43,16 @@ func TestFigure(t *testing.T) {
 	steps = append(steps, repeat(70, 100)...) // after: 7 s
 	p := pair{tracked(steps...), tracked(repeat(200, 50)...)}
 	c := &course{began: 5 * time.Second, woven: 6 * time.Second, leaving: 12 * time.Second, gone: 13 * time.Second}
-	f, err := p.figure(c, 0, 5*time.Second, 15*time.Second, 19*time.Second, 2*time.Second)
+	f, err := p.figure(c, plan{
+		begin: 5 * time.Second, back: 15 * time.Second, end: 19 * time.Second, settle: 2 * time.Second, window: time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !near(f.slower, 2) {
-		t.Errorf("slower %v, want 2", f.slower)
+	if !near(f.slower, 2) || f.rough {
+		t.Errorf("slower %v (rough: %v), want 2", f.slower, f.rough)
 	}
-	if s := spreadOf(f.windows); !near(s.median, 2) || len(f.windows) < 3 {
+	if s := spread.Of(f.windows); !near(s.Median, 2) || len(f.windows) < 3 {
 		t.Errorf("windows %v, want about 2", f.windows)
 	}
 	for _, lost := range []struct {
@@ -60,8 +64,48 @@ func TestFigure(t *testing.T) {
 			t.Errorf("lost %s %v, want %v s", lost.name, lost.got, lost.want)
 		}
 	}
-	if f.disturbed != 0 {
-		t.Errorf("drifted by %v", f.disturbed)
+	if f.drift != (share{}) {
+		t.Errorf("drifted by %+v", f.drift)
+	}
+}
+
+// TestWindowsInWhichHooksGoInDoNotCount has hooks go in once more in the middle of
+// the time that counts, for which the program stands still.
+func TestWindowsInWhichHooksGoInDoNotCount(t *testing.T) {
+	var steps []int64
+	steps = append(steps, repeat(50, 100)...)
+	steps = append(steps, repeat(20, 0)...)
+	steps = append(steps, repeat(50, 100)...)
+	p := pair{tracked(steps...), tracked(repeat(120, 100)...)}
+	c := &course{woven: 0, grew: []time.Duration{0, 6 * time.Second}}
+	all := p.shares(0, 12*time.Second, time.Second, c.weaving(2*time.Second))
+	for _, s := range all {
+		if !near(s.cpu, 1) {
+			t.Errorf("a window has %+v", s)
+		}
+	}
+	if len(all) < 6 || len(all) > 9 {
+		t.Errorf("%d windows count", len(all))
+	}
+}
+
+// TestFigureWithoutAWholeRound has rounds that outlast the time with hooks in.
+func TestFigureWithoutAWholeRound(t *testing.T) {
+	var steps []int64
+	steps = append(steps, repeat(50, 100)...)
+	steps = append(steps, repeat(40, 10)...)
+	steps = append(steps, repeat(60, 100)...)
+	p := pair{tracked(steps...), tracked(repeat(150, 100)...)}
+	for i := 40; i < 120; i++ {
+		p.touched[i].rounds = p.touched[40].rounds
+	}
+	p.touched = p.touched[:112] // nor did it end later
+	c := &course{began: 4 * time.Second, woven: 5 * time.Second, leaving: 9 * time.Second, gone: 9 * time.Second}
+	if during, err := p.cut(c.woven, c.leaving); err != nil || !near(during.wall, 0.1) {
+		t.Errorf("%+v, %v", during, err)
+	}
+	if during, err := p.share(c.woven, c.leaving); err == nil {
+		t.Errorf("no round has ended, but it has %+v", during)
 	}
 }
 
@@ -96,11 +140,28 @@ func TestParseSample(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	for windows, want := range map[[3]float64]string{
-		{1.00, 1.01, 1.015}: "inside", {1.00, 1.03, 1.05}: "within noise of", {1.04, 1.05, 1.06}: "OUTSIDE",
+		{1.009, 1.01, 1.011}: "inside", {1.00, 1.03, 1.05}: "within noise of", {1.049, 1.05, 1.051}: "OUTSIDE",
 	} {
 		r := row{figures: []*figure{{windows: windows[:]}}}
-		if got := r.judge(0.02); got != want {
+		if got := r.woven().judge(0.02); got != want {
 			t.Errorf("%v: %s, want %s", windows, got, want)
 		}
+	}
+	// Programs that drifted apart leave open what was lost.
+	r := row{figures: []*figure{{all: 5 * time.Second, span: 100 * time.Second, drift: share{wall: 0.1, cpu: 0.001}, allCPU: 0.05}}}
+	if clock, cpu := r.allTold(); clock.judge(0.02) != "within noise of" || cpu.judge(0.02) != "OUTSIDE" {
+		t.Errorf("by the clock %s, by processor time %s", clock.judge(0.02), cpu.judge(0.02))
+	}
+}
+
+func TestWarmIsWhatDoesNotChange(t *testing.T) {
+	if got := tracked(repeat(300, 100)...).change(); !near(1+got, 1) {
+		t.Errorf("a steady program changes by %v", got)
+	}
+	if got := tracked(append(repeat(200, 100), repeat(110, 150)...)...).change(); !near(got, 0.5) {
+		t.Errorf("one that became faster by half changes by %v", got)
+	}
+	if got := tracked(repeat(100, 100)...).change(); !math.IsNaN(got) {
+		t.Errorf("one that just began changes by %v", got)
 	}
 }

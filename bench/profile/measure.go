@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,75 +15,110 @@ import (
 	"github.com/sonde-jvm/sonde/internal/profile"
 )
 
-// measure has all profilers profile one program on one JDK, and returns verdicts.
-// The error tells what ours could not do; what came before it is printed.
-func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o options) ([]string, error) {
-	verdicts, failed := ours(ctx, jdk, s, classes, o)
+// A bed is one program on one JDK, for all profilers.
+type bed struct {
+	jdk     jvmtest.JDK
+	subject subject
+	classes string
+	options options
+}
+
+// measure has all profilers profile one program on one JDK. The error tells what
+// ours could not do.
+func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o options) ([]row, error) {
+	b := bed{jdk, s, classes, o}
+	var rows []row
+	var failures []error
+	add := func(r row, ours bool) {
+		if r.refusal != nil && ours {
+			failures = append(failures, r.refusal)
+		}
+		r.print()
+		rows = append(rows, r)
+	}
+	for _, p := range o.ours() {
+		if ctx.Err() == nil {
+			add(b.phases(ctx, p, o.phases), true)
+		}
+	}
 	for _, scheme := range o.theirs() {
-		r := row{jdk: jdk.Version, program: s.name, profiler: visualvm{scheme: scheme}.name()}
-		f, err := beside(ctx, jdk, s, classes, scheme, o)
-		if ctx.Err() != nil {
-			return verdicts, ctx.Err()
+		if ctx.Err() == nil {
+			add(b.beside(ctx, scheme), false) // what another's engine cannot do is a result, not a failure of ours
 		}
-		// What another's engine cannot do is a result, not a failure of ours.
-		if r.refusal = err; err == nil {
-			r.figures = []*figure{f}
-		}
-		r.print()
 	}
-	return verdicts, failed
+	if o.minutes > 0 && ctx.Err() == nil {
+		add(b.long(ctx, o.auto()), true)
+	}
+	return rows, errors.Join(append(failures, ctx.Err())...)
 }
 
-// ours has Sonde profile a program, in all the ways asked for.
-func ours(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o options) ([]string, error) {
-	profilers := o.ours()
-	if len(profilers) == 0 && o.minutes == 0 {
-		return nil, nil
-	}
-	both, err := newStand(ctx, jdk, s, classes, o.lengths)
+func (b bed) row(p string) row {
+	fmt.Fprintf(os.Stderr, "%s JDK %s, %s, %s\n", time.Now().Format("15:04:05"), b.jdk.Version, b.subject.name, p)
+	return row{jdk: b.jdk.Version, program: b.subject.name, profiler: p, wanted: b.options.budget}
+}
+
+// phases has a profiler profile a fresh program some times.
+func (b bed) phases(ctx context.Context, p profiler, times int, more ...string) row {
+	r := b.row(p.name())
+	both, err := newStand(ctx, b.jdk, b.subject, b.classes, b.options.lengths, more...)
 	if err != nil {
-		return nil, err
+		r.refusal = err
+		return r
 	}
 	defer both.close()
-	var verdicts []string
-	for _, p := range profilers {
-		r := row{jdk: jdk.Version, program: s.name, profiler: p.name()}
-		for range o.phases {
-			f, err := both.phase(ctx, p, s, o.lengths.measuring)
-			if err != nil {
-				return verdicts, err
-			}
-			r.figures = append(r.figures, f)
-		}
-		r.print()
-		if p == o.auto() {
-			verdicts = append(verdicts, r.verdict(o.budget))
-		}
-	}
-	if o.minutes > 0 {
-		f, err := both.phase(ctx, o.auto(), s, time.Duration(o.minutes)*time.Minute)
+	for range times {
+		f, err := both.phase(ctx, p, b.subject)
 		if err != nil {
-			return verdicts, err
+			r.refusal = err
+			break
 		}
-		r := row{jdk: jdk.Version, program: s.name, profiler: fmt.Sprintf("auto, %d min", o.minutes), figures: []*figure{f}}
-		r.print()
-		verdicts = append(verdicts, r.total(o.budget))
+		r.figures = append(r.figures, f)
 	}
-	return verdicts, nil
+	return r
 }
 
-// beside has VisualVM's engine do the job, on a program of its own.
-func beside(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, scheme jfluid.Scheme, o options) (*figure, error) {
-	engine, err := jfluid.Available(ctx, jdk)
+// beside has VisualVM's engine do the job, once. It loses its target at times,
+// so it may try twice.
+func (b bed) beside(ctx context.Context, scheme jfluid.Scheme) row {
+	const tries = 2
+	engine, err := jfluid.Available(ctx, b.jdk)
+	v := visualvm{engine, scheme}
 	if err != nil {
-		return nil, err
+		r := b.row(v.name())
+		r.refusal = err
+		return r
 	}
-	both, err := newStand(ctx, jdk, s, classes, o.lengths, engine.Options()...)
+	var r row
+	for try := 1; try <= tries && ctx.Err() == nil; try++ {
+		r = b.phases(ctx, v, 1, engine.Options()...)
+		r.tries = try
+		if r.refusal == nil || errors.Is(r.refusal, jfluid.ErrUnsupported) {
+			break
+		}
+	}
+	return r
+}
+
+// long has a profiler profile a fresh program for minutes.
+func (b bed) long(ctx context.Context, p profiler) row {
+	// The budget is small against noise, and there is time for all to be compiled.
+	const longer, calmer = 6, 3
+	r := b.row(fmt.Sprintf("auto, %d min", b.options.minutes))
+	r.long = true
+	l := b.options.lengths
+	l.before *= longer
+	l.settle *= calmer
+	both, err := newStand(ctx, b.jdk, b.subject, b.classes, l)
 	if err != nil {
-		return nil, err
+		r.refusal = err
+		return r
 	}
 	defer both.close()
-	return both.phase(ctx, visualvm{engine, scheme}, s, o.lengths.measuring)
+	f, err := both.long(ctx, p, b.subject, time.Duration(b.options.minutes)*time.Minute)
+	if r.refusal = err; err == nil {
+		r.figures = []*figure{f}
+	}
+	return r
 }
 
 func (o options) auto() profiler {

@@ -2,28 +2,27 @@ package main
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/sonde-jvm/sonde/bench/jfluid"
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/profile"
 )
 
-// A profiler profiles a program until it has measured for a time with all hooks in.
+// A profiler profiles a program for as long as the stay wants.
 type profiler interface {
 	name() string
-	profile(ctx context.Context, pid int, s subject, measuring time.Duration) (*course, error)
+	profile(ctx context.Context, pid int, s subject, stay stay) (*course, error)
 }
+
+// A stay is waited for when hooks have ceased to go in, or do not; it is told when
+// they had.
+type stay func(ctx context.Context, woven time.Duration) error
 
 // A course is how a profile went. Moments are those of the monotonic clock.
 type course struct {
-	began    time.Duration // it entered the program
-	woven    time.Duration // the last hooks had gone in
-	leaving  time.Duration // it began to take them out
+	began    time.Duration   // it entered the program
+	grew     []time.Duration // hooks had gone in, or out again
+	woven    time.Duration   // the last of those, before hooks were taken to be all in
+	leaving  time.Duration   // it began to take them out
 	gone     time.Duration
 	settled  bool // false if hooks never ceased to go in
 	hooks    int
@@ -35,11 +34,23 @@ type course struct {
 	rootSeen bool
 }
 
-// quiet is how long no hooks go in before they are taken to be all in, and weaving
-// how long that may take.
+// weaving are the times in which hooks went in or out after they seemed to be all
+// in, with the time in which the program settles after each.
+func (c *course) weaving(settle time.Duration) [][2]time.Duration {
+	var all [][2]time.Duration
+	for _, at := range c.grew {
+		if at > c.woven {
+			all = append(all, [2]time.Duration{at - notice, at + settle})
+		}
+	}
+	return all
+}
+
+// Times of profiles.
 const (
-	quiet   = 2 * time.Second
-	weaving = 40 * time.Second
+	quiet   = 2 * time.Second  // no hooks went in for so long: they are all in
+	weaving = 40 * time.Second // how long that may take; JFluid has longer
+	notice  = time.Second      // how long after it has begun a round may be noticed
 )
 
 func now() time.Duration {
@@ -48,78 +59,21 @@ func now() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// sonde is ours.
-type sonde struct {
-	timing cct.Timing
-	budget float64
-	scheme profile.Scheme
-}
+// nothing is the profiler that does none: what it seems to cost is noise.
+type nothing struct{}
 
-func (s sonde) name() string { return "Sonde " + string(s.timing) }
+func (nothing) name() string { return "nothing" }
 
-func (s sonde) profile(ctx context.Context, pid int, target subject, measuring time.Duration) (*course, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	c := &course{began: now()}
-	var lock sync.Mutex
-	rounds, grew := 0, time.Duration(0)
-	watch := func(p profile.Progress) {
-		lock.Lock()
-		defer lock.Unlock()
-		switch at := now(); {
-		case p.Stage == profile.Leaving && c.leaving == 0:
-			c.leaving = at
-		case p.Stage == profile.Running && (grew == 0 || p.Rounds != rounds):
-			rounds, grew = p.Rounds, at
-		case p.Stage != profile.Running:
-		case !c.settled && (at-grew > quiet || at-c.began > weaving):
-			c.settled, c.woven = at-grew > quiet, grew
-			time.AfterFunc(measuring, cancel)
-		}
+func (nothing) profile(ctx context.Context, _ int, _ subject, stay stay) (*course, error) {
+	c := &course{began: now(), settled: true, rootSeen: true}
+	select {
+	case <-time.After(quiet):
+		c.woven = now()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	result, err := profile.Run(ctx, profile.Options{
-		PID: pid, Roots: target.patterns(), Into: []string{target.into}, Timing: s.timing, Budget: s.budget, Scheme: s.scheme,
-		Duration: weaving + measuring, Command: "bench/profile", Progress: watch,
-	})
-	if err != nil && (result == nil || !errors.Is(err, context.Canceled)) {
-		return nil, err
-	}
-	lock.Lock()
-	defer lock.Unlock()
-	c.gone = now()
-	if c.woven == 0 {
-		c.woven = grew
-	}
-	if c.leaving == 0 {
-		c.leaving = c.gone
-	}
-	c.hooks, c.rounds, c.pause, c.waited = result.Cost.Hooks, result.Cost.Rounds, result.Cost.Pause, result.Cost.Waited
-	c.steady, c.budget = result.Cost.Steady, result.Cost.Budget
-	c.rootSeen = result.Merged != nil && len(result.Merged.Children) > 0
-	return c, nil
-}
-
-// visualvm is JFluid.
-type visualvm struct {
-	engine *jfluid.Engine
-	scheme jfluid.Scheme
-}
-
-func (v visualvm) name() string { return "JFluid " + string(v.scheme) }
-
-func (v visualvm) profile(ctx context.Context, pid int, target subject, measuring time.Duration) (*course, error) {
-	result, err := v.engine.Profile(ctx, jfluid.Request{
-		PID: pid, Roots: target.roots, Into: target.into, Scheme: v.scheme, Duration: measuring, Weaving: weaving,
-	})
-	if err != nil {
-		return nil, err
-	}
-	c := &course{
-		began: result.Began, woven: result.Woven - quiet, leaving: result.Fetched, gone: result.Gone, settled: result.Woven != 0,
-		hooks: result.Hooks, rounds: result.Rounds, pause: result.HotSwap, rootSeen: len(result.Methods) > 0,
-	}
-	if !c.settled {
-		c.woven = result.Fetched - measuring
-	}
-	return c, nil
+	err := stay(ctx, c.woven)
+	c.leaving = now()
+	c.gone = c.leaving
+	return c, err
 }

@@ -55,6 +55,19 @@ func (t track) pace(from, until time.Duration) (pace, error) {
 	return paceOf(within[0], within[len(within)-1]), nil
 }
 
+// cut is the pace between two moments, whatever part of a round that is.
+func (t track) cut(from, until time.Duration) (pace, error) {
+	first, err := t.at(from)
+	if err != nil {
+		return pace{}, err
+	}
+	last, err := t.at(until)
+	if err != nil {
+		return pace{}, err
+	}
+	return paceOf(first, last), nil
+}
+
 func paceOf(first, last sample) pace {
 	done := float64(last.done - first.done)
 	p := pace{took: last.at - first.at}
@@ -102,22 +115,16 @@ func (t track) windows(from, until, length time.Duration) [][2]time.Duration {
 	return all
 }
 
-// between is how many operations were done between two moments.
-func (t track) between(from, until time.Duration) (float64, error) {
-	first, err := t.done(from)
-	if err != nil {
-		return 0, err
-	}
-	last, err := t.done(until)
-	return last - first, err
-}
-
-// done interpolates between the samples beside a moment.
-func (t track) done(at time.Duration) (float64, error) {
-	after := slices.IndexFunc(t, func(s sample) bool { return s.at >= at })
+// at interpolates between the samples beside a moment.
+func (t track) at(moment time.Duration) (sample, error) {
+	after := slices.IndexFunc(t, func(s sample) bool { return s.at >= moment })
 	if after < 1 {
-		return 0, errNoSamples
+		return sample{}, errNoSamples
 	}
 	a, b := t[after-1], t[after]
-	return float64(a.done) + float64(b.done-a.done)*float64(at-a.at)/float64(b.at-a.at), nil
+	part := float64(moment-a.at) / float64(b.at-a.at)
+	return sample{
+		at: moment, done: a.done + int64(part*float64(b.done-a.done)), cpu: a.cpu + time.Duration(part*float64(b.cpu-a.cpu)),
+		rounds: a.rounds,
+	}, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/cct"
 )
 
@@ -70,7 +71,7 @@ func (e exact) median(figure func(reading) float64) float64 {
 	for _, r := range e.Readings {
 		figures = append(figures, figure(r))
 	}
-	return median(figures)
+	return spread.Median(figures)
 }
 
 // insideRuns is in how many runs the truth was within the stated error.

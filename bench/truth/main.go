@@ -20,15 +20,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"regexp"
-	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -66,11 +65,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options) (met bool, err error) {
-	jdks := slices.DeleteFunc(jvmtest.Installed(), func(jdk jvmtest.JDK) bool {
-		return o.jdk != 0 && jdk.Major != o.jdk || !slices.Contains(jvmtest.Supported, jdk.Major)
-	})
-	if len(jdks) == 0 {
-		return false, errors.New("no JDK found: install one below /usr/lib/jvm or name its home in SONDE_JDKS")
+	jdks, err := machine.JDKs(o.jdk)
+	if err != nil {
+		return false, err
 	}
 	met = true
 	for _, jdk := range jdks {
@@ -94,7 +91,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
+	defer p.Close()
 	r := newReport(jdk, o)
 	if err := p.warm(r.cases()); err != nil {
 		return nil, err
@@ -116,13 +113,4 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options) (*report, error) {
 	}
 	r.judge()
 	return r, nil
-}
-
-// load is what the machine was asked to do besides, over the last minute.
-func load() string {
-	data, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	return string(data[:min(len(data), len("0.00"))])
 }

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
 	"text/template"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/driver"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -60,75 +58,18 @@ func compile(jdk jvmtest.JDK, folder string) (classes string, err error) {
 
 // A program is the Java program, running.
 type program struct {
-	process *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Reader
-	errors  bytes.Buffer   // to be read when it has ended: JDK 25 complains of each agent
-	calls   map[string]int // of a case, that make a batch
-
-	profiles int // so far
+	*driver.Program
+	calls    map[string]int // of a case, that make a batch
+	profiles int            // so far
 }
 
 func start(jdk jvmtest.JDK, classes string, options ...string) (*program, error) {
-	args := append([]string{"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC"}, options...)
-	p := &program{
-		process: exec.Command(jdk.Tool("java"), append(args, "-cp", classes, "truth.Driver")...), calls: make(map[string]int),
-	}
-	in, err := p.process.StdinPipe()
+	p, err := driver.Start(jdk, slices.Concat([]string{"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC"}, options,
+		[]string{"-cp", classes, "truth.Driver"})...)
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.in, p.out = in, bufio.NewReader(out)
-	p.process.Stderr = &p.errors
-	if err := p.process.Start(); err != nil {
-		return nil, err
-	}
-	if _, err := p.await("ready"); err != nil {
-		p.close()
-		return nil, err
-	}
-	return p, nil
-}
-
-func (p *program) pid() int { return p.process.Process.Pid }
-
-// ask sends a command and returns the numbers it is answered by.
-func (p *program) ask(command string, arguments ...any) ([]float64, error) {
-	if _, err := fmt.Fprintln(p.in, append([]any{command}, arguments...)...); err != nil {
-		return nil, err
-	}
-	return p.await(command)
-}
-
-// await reads on to an answer: other engines' agents print to the program's output.
-func (p *program) await(command string) ([]float64, error) {
-	var words []string
-	for len(words) == 0 || words[0] != command {
-		line, err := p.out.ReadString('\n')
-		if err != nil {
-			_ = p.process.Wait() // that it has ended is known
-			return nil, fmt.Errorf("the Java program ended before it answered %q: %s", command, bytes.TrimSpace(p.errors.Bytes()))
-		}
-		words = strings.Fields(line)
-	}
-	numbers := make([]float64, 0, len(words))
-	for _, word := range words[1:] {
-		number, err := strconv.ParseFloat(word, 64)
-		if err != nil {
-			return nil, err
-		}
-		numbers = append(numbers, number)
-	}
-	return numbers, nil
-}
-
-func (p *program) close() {
-	_ = p.in.Close()     // which ends it
-	_ = p.process.Wait() // how it ends does not matter any more
+	return &program{Program: p, calls: make(map[string]int)}, nil
 }
 
 const (
@@ -181,7 +122,7 @@ func (p *program) alone(name string, batches int) ([][]float64, error) {
 }
 
 func (p *program) batches(command, name string, columns, batches int) ([][]float64, error) {
-	numbers, err := p.ask(command, name, p.calls[name], batches)
+	numbers, err := p.Ask(command, name, p.calls[name], batches)
 	if err != nil {
 		return nil, err
 	}

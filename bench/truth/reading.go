@@ -43,7 +43,7 @@ func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, l
 	go func() {
 		defer close(ended)
 		result, failed = profile.Run(ctx, profile.Options{
-			PID: p.pid(), Roots: []string{woven + ".*.root"}, Skip: []string{"truth.**"}, Timing: timing, Whole: true,
+			PID: p.PID(), Roots: []string{woven + ".*.root"}, Skip: []string{"truth.**"}, Timing: timing, Whole: true,
 			Command: "bench/truth", Started: func() { close(started) },
 		})
 	}()
@@ -74,7 +74,7 @@ func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, l
 
 // workOn has each case work for a time, on a thread of its own.
 func (p *program) workOn(thread string, rows []row, length time.Duration) (map[string]turns, error) {
-	if _, err := p.ask("on", thread); err != nil {
+	if _, err := p.Ask("on", thread); err != nil {
 		return nil, err
 	}
 	worked := make(map[string]turns)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sonde-jvm/sonde/bench/machine"
+	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -20,7 +22,7 @@ type report struct {
 }
 
 func newReport(jdk jvmtest.JDK, o options) *report {
-	r := &report{JDK: jdk.Version, Load: load(), Runs: o.runs, Repeats: o.repeats}
+	r := &report{JDK: jdk.Version, Load: machine.Load(), Runs: o.runs, Repeats: o.repeats}
 	for _, row := range exactRows {
 		if o.runs > 0 && o.only.MatchString(row.Case) {
 			r.Exact = append(r.Exact, exact{Row: row})
@@ -119,7 +121,7 @@ func (r *report) judgeSampled() {
 	least := r.Repeats
 	for _, s := range r.Sampled {
 		least = min(least, s.insideRuns())
-		v.add(s.met(), median(s.figures(func(r reading) float64 { return r.Ran })) < leastRun)
+		v.add(s.met(), spread.Median(s.figures(func(r reading) float64 { return r.Ran })) < leastRun)
 	}
 	v.Found = fmt.Sprintf("the worst %d of %d", least, r.Repeats)
 	r.Verdicts = append(r.Verdicts, v)
@@ -179,8 +181,8 @@ func (r *report) printSampled(w io.Writer) {
 	for _, s := range r.Sampled {
 		width := func(r reading) float64 { return (r.High - r.Low) / 2 / r.Truth }
 		fmt.Fprintf(w, "%-26s %11.1f %11.1f %+7.1f%% %8.1f%% %5d/%-3d%s\n", s.Row.Label,
-			median(s.figures(func(r reading) float64 { return r.Truth })), median(s.figures(func(r reading) float64 { return r.Told })),
-			100*median(s.figures(reading.off)), 100*median(s.figures(width)), s.insideRuns(), len(s.Readings), missed(s.met()))
+			spread.Median(s.figures(func(r reading) float64 { return r.Truth })), spread.Median(s.figures(func(r reading) float64 { return r.Told })),
+			100*spread.Median(s.figures(reading.off)), 100*spread.Median(s.figures(width)), s.insideRuns(), len(s.Readings), missed(s.met()))
 	}
 	fmt.Fprint(w, "interval: half of its width, as a part of the truth; median\n\n")
 }

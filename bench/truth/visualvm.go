@@ -24,7 +24,7 @@ func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, c
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	rows := r.exactRows()
 	names := casesOf(rows)
 	if err := p.warm(names); err != nil {
@@ -38,10 +38,10 @@ func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, c
 	for _, name := range names {
 		load = append(load, name, p.calls[name])
 	}
-	if _, err := p.ask("load", load...); err != nil {
+	if _, err := p.Ask("load", load...); err != nil {
 		return err
 	}
-	selves, calls, err := e.profile(ctx, p.pid(), names, o.time*time.Duration(len(names)))
+	selves, calls, err := e.profile(ctx, p.PID(), names, o.time*time.Duration(len(names)))
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, c
 			r.Exact[i].Beside = &reading{Truth: truths[i], Told: sum / n}
 		}
 	}
-	_, err = p.ask("rest")
+	_, err = p.Ask("rest")
 	return err
 }
 

@@ -20,18 +20,20 @@ import org.graalvm.visualvm.lib.jfluid.wireprotocol.InternalStatsResponse;
  *
  * <pre>
  * calibrate LIB PORT              measures what the engine's hooks cost on this JDK, for later runs
- * profile LIB PORT PID SCHEME MILLIS WEAVING INTO ROOT...
+ * profile LIB PORT PID SCHEME WEAVING INTO ROOT...
  * </pre>
  *
- * LIB is the folder of the engine's libraries, SCHEME is lazy, eager, total or sampled. It runs for MILLIS from
- * when no more hooks went in, for which it waits WEAVING milliseconds at most. INTO are the classes that get
- * hooks (as VisualVM's filter has them, "-" for all), ROOT is CLASS METHOD DESCRIPTOR in three words. It
- * prints "# EVENT NANOS" as things happen, then "class.method DESCRIPTOR CALLS SELF TOTAL" with tabs for each
- * method, times in nanoseconds, and "! MESSAGE" if it fails.
+ * LIB is the folder of the engine's libraries, SCHEME is lazy, eager, total or sampled. Once no more hooks go
+ * in, for which it waits WEAVING milliseconds at most, it says "# measuring" and goes on until its input ends.
+ * INTO are the classes that get hooks (as VisualVM's filter has them, "-" for all), ROOT is CLASS METHOD
+ * DESCRIPTOR in three words. It prints "# EVENT NANOS" as things happen, then "class.method DESCRIPTOR CALLS
+ * SELF TOTAL" with tabs for each method, times in nanoseconds, and "! MESSAGE" if it fails.
  */
 public final class Drive {
     private static final int RETRIES = 50; // of 200 ms: a busy target is slow to hand over its results
     private static final long QUIET = 2_000_000_000L; // no new hooks for so long: it is woven
+
+    private static volatile String doing = "begin";
 
     private final ProfilerEngineSettings settings = new ProfilerEngineSettings();
     private final Handler handler = new Handler();
@@ -60,15 +62,22 @@ public final class Drive {
             }
             status = 0;
         } catch (Exception e) {
-            System.out.println("! " + (e.getMessage() == null ? e.toString() : e.getMessage()).replace('\n', ' '));
+            String message = (e.getMessage() == null ? e.toString() : e.getMessage()).replace('\n', ' ');
+            System.out.println("! " + message + " (in \"" + doing + "\")");
             e.printStackTrace();
         }
         System.out.flush();
         System.exit(status); // the engine leaves threads behind
     }
 
-    static void event(String name) {
+    static void note(String name) {
         System.out.println("# " + name + " " + System.nanoTime());
+    }
+
+    /** Notes that a part of the job begins. */
+    private static void event(String name) {
+        doing = name;
+        note(name);
     }
 
     private void must(boolean good, String what) {
@@ -87,7 +96,7 @@ public final class Drive {
 
     private void profile(String[] args) throws Exception {
         VirtualMachine target = VirtualMachine.attach(args[3]);
-        settings(args[4], args[7]);
+        settings(args[4], args[6]);
         ProfilerClient client = runner.getProfilerClient();
         CPUCallGraphBuilder builder = new CPUCallGraphBuilder();
         ProfilingResultsDispatcher.getDefault().addListener(builder);
@@ -101,8 +110,11 @@ public final class Drive {
         try {
             event("instrument");
             client.initiateRecursiveCPUProfInstrumentation(roots(args));
-            weave(client, Long.parseLong(args[6]) * 1_000_000);
-            Thread.sleep(Long.parseLong(args[5]));
+            weave(client, Long.parseLong(args[5]) * 1_000_000);
+            event("measuring");
+            while (System.in.read() >= 0) {
+                continue; // only the end of the input means something
+            }
             event("fetch");
             print(fetch(client));
         } finally {
@@ -143,7 +155,7 @@ public final class Drive {
                 grew = now;
             }
             if (now - grew > QUIET) {
-                event("woven");
+                note("woven");
                 return;
             }
             Thread.sleep(50);
@@ -152,7 +164,7 @@ public final class Drive {
 
     private static SourceCodeSelection[] roots(String[] args) {
         List<SourceCodeSelection> roots = new ArrayList<>();
-        for (int i = 8; i + 3 <= args.length; i += 3) {
+        for (int i = 7; i + 3 <= args.length; i += 3) {
             roots.add(new SourceCodeSelection(args[i], args[i + 1], args[i + 2]));
         }
         return roots.toArray(new SourceCodeSelection[0]);

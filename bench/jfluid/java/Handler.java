@@ -1,11 +1,16 @@
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.graalvm.visualvm.lib.jfluid.client.AppStatusHandler;
 import org.graalvm.visualvm.lib.jfluid.client.ProfilingPointsProcessor;
 import org.graalvm.visualvm.lib.jfluid.client.RuntimeProfilingPoint;
 
 /** Stands where VisualVM's windows do: keeps what the engine complains of, and never asks anybody. */
 final class Handler implements AppStatusHandler {
+    /** How often the engine may wait another minute for an answer: what slows a target down makes it slow to answer. */
+    private static final int MINUTES = 3;
+
+    private final AtomicInteger waited = new AtomicInteger();
     private final List<String> complaints = new ArrayList<>();
     private volatile boolean entered;
 
@@ -76,7 +81,7 @@ final class Handler implements AppStatusHandler {
     @Override
     public void resultsAvailable() {
         entered = true;
-        Drive.event("results");
+        Drive.note("results");
     }
 
     @Override
@@ -85,7 +90,8 @@ final class Handler implements AppStatusHandler {
 
     @Override
     public boolean confirmWaitForConnectionReply() {
-        return false;
+        Drive.note("unanswered");
+        return waited.incrementAndGet() <= MINUTES;
     }
 
     @Override

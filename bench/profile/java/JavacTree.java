@@ -22,6 +22,7 @@ import javax.tools.ToolProvider;
  * "tree" names is compiled in many packages, which gives hundreds of classes that use each other.
  */
 final class JavacTree implements RealProgram.Work {
+    private static final AtomicLong SOURCES = RealProgram.counter("sources");
     private static final AtomicLong CLASSES = RealProgram.counter("classes");
 
     private final JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
@@ -64,6 +65,7 @@ final class JavacTree implements RealProgram.Work {
 
         @Override
         public CharSequence getCharContent(boolean ignore) {
+            SOURCES.incrementAndGet();
             return text;
         }
     }

@@ -1,21 +1,26 @@
-package main
+// Package spread sums up what repeated measurements showed.
+package spread
 
 import (
 	"math"
 	"slices"
 )
 
-// A spread is the median of what single rounds showed, with the quartiles.
-type spread struct {
+// A Spread is the median of several figures with the quartiles.
+type Spread struct {
 	Median, Low, High float64
 }
 
-func spreadOf(values []float64) spread {
-	return spread{quantile(values, 0.5), quantile(values, 0.25), quantile(values, 0.75)}
+// Of is the spread of figures; NaN of none.
+func Of(values []float64) Spread {
+	return Spread{Median(values), Quantile(values, 0.25), Quantile(values, 0.75)}
 }
 
-// quantile interpolates between the two values nearest to it; NaN of none.
-func quantile(values []float64, q float64) float64 {
+// Median is the middle value; NaN of none.
+func Median(values []float64) float64 { return Quantile(values, 0.5) }
+
+// Quantile interpolates between the two values nearest to it; NaN of none.
+func Quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
 	}
@@ -26,16 +31,17 @@ func quantile(values []float64, q float64) float64 {
 	return sorted[below] + (at-float64(below))*(sorted[above]-sorted[below])
 }
 
-func median(values []float64) float64 { return quantile(values, 0.5) }
-
-// mean is the average, with how far the true one may be off, 95 times in 100,
-// by Student's distribution.
-func mean(values []float64) (average, within float64) {
+// Mean is the average, with how far the true one may be off, 95 times in 100,
+// by Student's distribution. Of one value nobody knows how far; of none it is NaN.
+func Mean(values []float64) (average, within float64) {
 	n := float64(len(values))
+	if n == 0 {
+		return math.NaN(), math.Inf(1)
+	}
 	for _, v := range values {
 		average += v / n
 	}
-	if len(values) < 2 {
+	if n == 1 {
 		return average, math.Inf(1)
 	}
 	var squares float64

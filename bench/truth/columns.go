@@ -1,19 +1,6 @@
 package main
 
-import "slices"
-
-// median is the middle value; of none it is 0.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
-}
+import "github.com/sonde-jvm/sonde/bench/spread"
 
 func mean(values []float64) float64 {
 	var sum float64
@@ -27,7 +14,7 @@ func mean(values []float64) float64 {
 func means(batches [][]float64) []float64 { return columns(batches, mean) }
 
 // medians is the median of each column.
-func medians(batches [][]float64) []float64 { return columns(batches, median) }
+func medians(batches [][]float64) []float64 { return columns(batches, spread.Median) }
 
 func columns(batches [][]float64, figure func([]float64) float64) []float64 {
 	if len(batches) == 0 {
