@@ -37,11 +37,16 @@ func compileTemplate(t *testing.T, source func() (class []byte, method string)) 
 }
 
 func everyGuest(t *testing.T, test func(t *testing.T, g *guest)) {
+	everyProgram(t, "Guest", test)
+}
+
+// everyProgram runs a fixture, by its class, on each JDK.
+func everyProgram(t *testing.T, main string, test func(t *testing.T, g *guest)) {
 	live := liveTemplate(t)
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
-			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Guest.java")}})
-			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, "Guest"}})
+			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", main+".java")}})
+			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, main}})
 			p := meet(t, target, door{open: attachTo}, false)
 			test(t, &guest{p, target, dir, weave.NewWeaver(), live})
 		})
@@ -80,15 +85,20 @@ func (g *guest) list() map[string][]listed {
 
 func (g *guest) mapArena() (*arena.Arena, string) {
 	g.t.Helper()
+	return g.mapArenaOf(1 << 20)
+}
+
+func (g *guest) mapArenaOf(size int64) (*arena.Arena, string) {
+	g.t.Helper()
 	file, err := os.CreateTemp(g.t.TempDir(), "arena")
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	defer file.Close()
-	if err := file.Truncate(1 << 20); err != nil {
+	if err := file.Truncate(size); err != nil {
 		g.t.Fatal(err)
 	}
-	a, err := arena.Create(file, 1<<20, arena.Owner{Target: g.target.PID, Sonde: os.Getpid(), Command: "the test"})
+	a, err := arena.Create(file, size, arena.Owner{Target: g.target.PID, Sonde: os.Getpid(), Command: "the test"})
 	if err != nil {
 		g.t.Fatal(err)
 	}

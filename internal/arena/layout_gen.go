@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion         = 0x3                // of this table
+	layoutVersion         = 0x4                // of this table
 	layoutMagic           = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit            = 0x40               // what a ref counts
 	layoutFirstFrames     = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -19,7 +19,10 @@ const (
 	layoutInside          = 0x10               // acts only inside the context
 	layoutFlat            = 0x20               // no calling context: one node for each method
 	layoutDiscover        = 0x40               // a call waits until its callees have hooks
-	layoutPeriodShift     = 0x8
+	layoutCallers         = 0x80               // one call in k is counted, or timed, by its caller; all others are counted
+	layoutHere            = 0x100              // with CALLERS: the hook stands in the caller, not in what is called
+	layoutSpread          = 0x200              // times go into a distribution as well
+	layoutPeriodShift     = 0xc
 	layoutTokenPayload    = 0xffffff
 	layoutTokenFramed     = 0x1000000
 	layoutTokenClock      = 0x2000000
@@ -28,18 +31,25 @@ const (
 	layoutTokenCounted    = 0x1
 	layoutTokenSpilled    = 0x2
 	layoutMostEpoch       = 0x7ffff
-	layoutFrameTimed      = 0x1   // the clock was read
-	layoutFrameDrawn      = 0x2   // timed for its own sake, not for its parent's
-	layoutFrameFlat       = 0x4   // the thread's place in the tree is not changed by it
-	layoutFrameRoot       = 0x8   // it opened a context
-	layoutFrameSampled    = 0x10  // drawn by lot, so its square is wanted
-	layoutCalibrationId   = 0x1   // calls made to learn what calls cost
-	layoutAdjustmentId    = 0x2   // time that Sonde took from a thread
-	layoutArrivals        = 0x100 // how many calls may wait for their callees at once
-	layoutNearby          = 0x40  // how many nodes a thread finds by id at once
-	layoutBlockVirtual    = 0x1   // virtual threads took turns in this block
-	layoutBlockWrapped    = 0x2   // its tree was too deep, so where its owner is says nothing
-	layoutBlockAway       = 0x4   // its owner waits for Sonde; how long that took is still to be recorded
+	layoutFrameTimed      = 0x1  // the clock was read
+	layoutFrameDrawn      = 0x2  // timed for its own sake, not for its parent's
+	layoutFrameFlat       = 0x4  // the thread's place in the tree is not changed by it
+	layoutFrameRoot       = 0x8  // it opened a context
+	layoutFrameSampled    = 0x10 // drawn by lot, so its square is wanted
+	layoutFrameSpread     = 0x20 // its time goes into the node's distribution
+	layoutFirstMethodId   = 0x10000
+	layoutCalibrationId   = 0x1    // calls made to learn what calls cost
+	layoutAdjustmentId    = 0x2    // time that Sonde took from a thread
+	layoutCallersFirst    = 0x100  // numbers of callers begin here
+	layoutCallersMost     = 0x1000 // how many there are, the next two among them
+	layoutCallerUnknown   = 0x100  // who called could not be told
+	layoutCallerEntry     = 0x101  // nobody: the call is the first of its thread
+	layoutArrivals        = 0x100  // how many calls may wait for their callees at once
+	layoutNearby          = 0x40   // how many nodes a thread finds by id at once
+	layoutBlockVirtual    = 0x1    // virtual threads took turns in this block
+	layoutBlockWrapped    = 0x2    // its tree was too deep, so where its owner is says nothing
+	layoutBlockAway       = 0x4    // its owner waits for Sonde; how long that took is still to be recorded
+	layoutSpreadBuckets   = 0x130
 )
 
 // header: the beginning of the file.
@@ -120,6 +130,7 @@ const (
 	nodeThrew     = 72 // calls that ended with an exception
 	nodeBorn      = 80 // System.nanoTime when the node was made
 	nodeMissed    = 88 // calls that went on before their callees had hooks
+	nodeSpread    = 96 // ref of the distribution of its times
 )
 
 // frame: a call under way.
@@ -132,11 +143,17 @@ const (
 	frameContext = 24 // of one that opened a context: the thread's word before
 )
 
-// arrival: one of the ring: a call that waits, or a member found by reflection.
+// spread: how often a node's timed calls took how long.
+const (
+	spreadSize   = 1216
+	spreadCounts = 0 // u32 each, modulo 2^32
+)
+
+// arrival: one of the ring: a call that waits, a member found by reflection, or a caller.
 const (
 	arrivalSize   = 512
 	arrivalTicket = 0 // written last
-	arrivalId     = 8 // 0: the text names a member
+	arrivalId     = 8 // 0: the text names a member; a caller's number: it names that
 	arrivalLength = 12
 	arrivalText   = 16 // class.name(descriptor)
 )

@@ -6,7 +6,7 @@ import (
 )
 
 // Flags say what a hook does.
-type Flags uint8
+type Flags uint16
 
 // The flags; a hook without On does nothing.
 const (
@@ -20,22 +20,40 @@ const (
 	// Discover has a call that acts wait until Sonde has answered it, so that its
 	// callees have hooks when it goes on.
 	Discover Flags = layoutDiscover
+
+	// Callers has one call in Period counted by its caller; with Timed, or with
+	// Sampled, which asks for squares as well, that one is timed too. Every call is
+	// counted in its method's node below the thread's root.
+	Callers Flags = layoutCallers
+	// Here, with Callers, is for a hook that stands in the caller: at a call site, or
+	// in a method of java.lang.reflect, which no walk through a stack shows.
+	Here Flags = layoutHere
+	// Spreads has the times of calls counted by how long they are.
+	Spreads Flags = layoutSpread
+
+	// MostPeriod is the greatest Period.
+	MostPeriod = 1 << (32 - layoutPeriodShift)
 )
 
 // A Probe is the setting of a method's hook.
 type Probe struct {
 	ID     uint32
 	Flags  Flags
-	Period uint32 // of Sampled
+	Period uint32 // of Sampled and Callers; 0 is 1
 }
 
 // Setting is the probe without its id, as hooks read it.
-func (p Probe) Setting() uint32 { return p.Period<<layoutPeriodShift | uint32(p.Flags) }
+func (p Probe) Setting() uint32 {
+	return (max(p.Period, 1)-1)<<layoutPeriodShift | uint32(p.Flags)
+}
 
 // Entry is the probe as a switch table has it.
 func (p Probe) Entry() (uint64, error) {
-	if ReservedID(p.ID) || p.Period >= 1<<(32-layoutPeriodShift-1) {
-		return 0, fmt.Errorf("a probe of id %d and period %d is not possible", p.ID, p.Period)
+	if ReservedID(p.ID) || p.Period > MostPeriod || p.Flags >= 1<<layoutPeriodShift {
+		return 0, fmt.Errorf("a probe of id %d, period %d and flags %#x is not possible", p.ID, p.Period, p.Flags)
+	}
+	if p.Flags&Callers != 0 && p.Flags&Root != 0 {
+		return 0, fmt.Errorf("a probe of id %d is to find callers and to open a context: only one is possible", p.ID)
 	}
 	return uint64(p.ID)<<32 | uint64(p.Setting()), nil
 }
@@ -43,7 +61,7 @@ func (p Probe) Entry() (uint64, error) {
 // ReservedID tells ids that no method may have. A ref of 0 leads the hooks to the
 // header, whose first word must then not look like an id.
 func ReservedID(id uint32) bool {
-	return id == 0 || id == CalibrationID || id == AdjustmentID || id == layoutMagic&0xffffffff
+	return id < layoutFirstMethodId || id == layoutMagic&0xffffffff
 }
 
 // SwitchTable is the table by which hooks find their settings: open addressing

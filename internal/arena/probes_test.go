@@ -35,7 +35,7 @@ func TestHooksFindTheirSettingsAndNoOthers(t *testing.T) {
 			for len(probes) < size {
 				id := 1<<32 - 1 - random.Uint32()%spread
 				if !ReservedID(id) {
-					probes[id] = Probe{id, Flags(random.Intn(128)), uint32(random.Intn(1 << 23))}
+					probes[id] = Probe{id, Flags(random.Intn(1<<layoutPeriodShift)) &^ Root, 1 + uint32(random.Intn(MostPeriod))}
 				}
 			}
 			var list []Probe
@@ -54,7 +54,7 @@ func TestHooksFindTheirSettingsAndNoOthers(t *testing.T) {
 			}
 			for id, probe := range probes {
 				setting, found := search(t, table, id)
-				if !found || Flags(setting) != probe.Flags || setting>>layoutPeriodShift != probe.Period {
+				if !found || Flags(setting&(1<<layoutPeriodShift-1)) != probe.Flags || setting>>layoutPeriodShift+1 != probe.Period {
 					t.Fatalf("%+v is found as %#x, %v", probe, setting, found)
 				}
 				if other := id ^ 1<<uint(random.Intn(32)); probes[other].ID == 0 && !ReservedID(other) {
@@ -68,16 +68,24 @@ func TestHooksFindTheirSettingsAndNoOthers(t *testing.T) {
 }
 
 func TestImpossibleProbesAreRefused(t *testing.T) {
+	const first = layoutFirstMethodId
 	for name, probes := range map[string][]Probe{
 		"id 0":           {{ID: 0}},
 		"calibration":    {{ID: CalibrationID}},
 		"adjustments":    {{ID: AdjustmentID}},
-		"an id twice":    {{ID: 5}, {ID: 6}, {ID: 5}},
-		"a giant period": {{ID: 5, Period: 1 << 23}},
+		"a caller":       {{ID: CallerUnknown}},
+		"the last":       {{ID: first - 1}},
+		"an id twice":    {{ID: first}, {ID: first + 1}, {ID: first}},
+		"a giant period": {{ID: first, Period: MostPeriod + 1}},
+		"unknown flags":  {{ID: first, Flags: 1 << layoutPeriodShift}},
+		"two contexts":   {{ID: first, Flags: On | Callers | Root}},
 	} {
 		if _, err := SwitchTable(probes); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
+	}
+	if _, err := SwitchTable([]Probe{{ID: first, Period: MostPeriod}, {ID: first + 1, Flags: (1<<layoutPeriodShift - 1) &^ Root}}); err != nil {
+		t.Error(err)
 	}
 	if table, err := SwitchTable(nil); table != nil || err != nil {
 		t.Errorf("no probes: %v, %v", table, err)

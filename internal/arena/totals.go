@@ -1,6 +1,9 @@
 package arena
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // Ids that no method has.
 const (
@@ -43,8 +46,7 @@ func (a *Arena) Sum(now int64) (*Summary, error) {
 			s.of(id).Threw += threw
 		})
 		s.Dropped = w.u64(headerDropped)
-		delete(s.Methods, CalibrationID)
-		delete(s.Methods, AdjustmentID)
+		maps.DeleteFunc(s.Methods, func(id uint32, _ *Totals) bool { return isNoMethod(id) })
 		return nil
 	})
 	if err != nil {
@@ -70,9 +72,11 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 			return
 		}
 		n := w.node(ref, node)
-		called = called || n.ID != CalibrationID && n.ID != AdjustmentID
+		called = called || !isNoMethod(n.ID)
 		t := s.of(n.ID)
-		t.Calls += n.Calls
+		if !w.isBelowCaller(n, root) { // else its method's node has them
+			t.Calls += n.Calls
+		}
 		t.Timed += n.Timed
 		if n.Nanos != 0 && w.isOutermost(n, root) {
 			t.Nanos += n.Nanos
@@ -95,6 +99,16 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 		running[frame.ID] = true
 		s.of(frame.ID).Running += uint64(max(now-frame.Start, 0))
 	})
+}
+
+// isNoMethod tells ids of nodes that are not of a method's calls.
+func isNoMethod(id uint32) bool {
+	return id == CalibrationID || id == AdjustmentID || IsCaller(id)
+}
+
+// isBelowCaller tells nodes of calls by one caller.
+func (w *walk) isBelowCaller(n Node, root uint32) bool {
+	return n.Parent != root && IsCaller(w.u32(w.piece(n.Parent, nodeSize)+nodeId))
 }
 
 // isOutermost tells whether a node is below no other of the same method: what

@@ -16,6 +16,7 @@ type Node struct {
 	Max         uint64  // nanoseconds of the longest timed call
 	Born        int64   // System.nanoTime when the node was made
 	Missed      uint64  // of Calls, those that went on before their callees had hooks
+	Spread      *Spread // how long timed calls took; nil where that was not asked for, or found no room
 }
 
 // A Frame is a call under way that is timed, or opened a context; calls that are
@@ -87,7 +88,9 @@ func (w *walk) thread(block uint64) Thread {
 	t := w.owner(block)
 	w.nodes(block, func(ref uint32, node uint64) {
 		if ref != t.Root {
-			t.Nodes = append(t.Nodes, w.node(ref, node))
+			n := w.node(ref, node)
+			n.Spread = w.spread(w.u32(node + nodeSpread))
+			t.Nodes = append(t.Nodes, n)
 		}
 	})
 	w.stack(block, func(frame Frame) { t.Stack = append(t.Stack, frame) })

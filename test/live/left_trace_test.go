@@ -19,8 +19,9 @@ var (
 	// after the build.
 	staysLoaded = []string{
 		"sonde.agent.Stub", "sonde.agent.StubLoader",
-		hookClass, hookClass + "Absence", hookClass + "Arrivals", hookClass + "Calibration", hookClass + "Control",
-		hookClass + "Members", hookClass + "Places", hookClass + "Told", hookClass + "Tree",
+		hookClass, hookClass + "Absence", hookClass + "Arrivals", hookClass + "Calibration", hookClass + "Caller",
+		hookClass + "Callers", hookClass + "Control", hookClass + "Members", hookClass + "Places", hookClass + "Spread",
+		hookClass + "Told", hookClass + "Tree", hookClass + "Walk",
 	}
 	hookClass = strings.ReplaceAll(agent.HookClass(), "/", ".")
 	// The agent that waits since the JVM's start.

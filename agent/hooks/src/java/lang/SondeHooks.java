@@ -38,6 +38,9 @@ public final class SondeHooks {
     static final Unsafe U = Unsafe.getUnsafe();
     static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
+    /** No token: a call that was counted, and whose caller is to be found. */
+    static final long DRAWN = -1;
+
     /** How many frames all pieces of a stack hold. */
     private static final int MOST_FRAMES = (FIRST_FRAMES << FRAME_PIECES) - FIRST_FRAMES;
 
@@ -164,6 +167,9 @@ public final class SondeHooks {
         if (token > TOKEN_COUNTED || word == 0 && token > 0) {
             return token;
         }
+        if (token == DRAWN) {
+            return SondeHooksCallers.begin(places, place, id, probe);
+        }
         SondeHooksPlaces.giveUpIfEmpty(places, place);
         return token != 0 || b == 0 ? token : SondeHooksTree.spill(id);
     }
@@ -178,7 +184,7 @@ public final class SondeHooks {
                 return 0;
             }
         }
-        boolean flat = (probe & FLAT) != 0;
+        boolean flat = (probe & (FLAT | CALLERS)) != 0;
         long node;
         int ref;
         if (flat) {
@@ -196,7 +202,10 @@ public final class SondeHooks {
             node = at(b, ref);
         }
         int flags = 0;
-        if ((probe & (TIMED | SAMPLED | ROOT)) != 0) {
+        if ((probe & (TIMED | SAMPLED | ROOT | CALLERS)) != 0) {
+            if ((probe & CALLERS) != 0) {
+                return SondeHooksTree.countAndDraw(block, node, probe);
+            }
             if ((probe & TIMED) != 0) {
                 flags = FRAME_TIMED | FRAME_DRAWN;
             } else if ((probe & SAMPLED) != 0) {
@@ -221,8 +230,9 @@ public final class SondeHooks {
         return common | ref;
     }
 
+    /** Counts the call in its node, and puts it on the stack; 0 where there is no room. */
     @ForceInline
-    private static long push(long b, long block, long node, int ref, int flags, long[] places, long place, long common,
+    static long push(long b, long block, long node, int ref, int flags, long[] places, long place, long common,
             int probe) {
         int depth = U.getInt(null, block + BLOCK_DEPTH);
         long frame = SondeHooksTree.frame(b, block, depth);
@@ -240,11 +250,16 @@ public final class SondeHooks {
         } else {
             U.putInt(null, block + BLOCK_CURRENT, ref);
         }
-        if ((probe & ROOT) != 0) {
-            flags |= FRAME_ROOT;
-            long word = U.getLong(places, place + WORD);
-            U.putLong(null, frame + FRAME_CONTEXT, word);
-            U.putLong(places, place + WORD, word + 1);
+        if ((probe & (ROOT | SPREAD)) != 0) {
+            if ((probe & SPREAD) != 0) {
+                flags |= FRAME_SPREAD;
+            }
+            if ((probe & ROOT) != 0) {
+                flags |= FRAME_ROOT;
+                long word = U.getLong(places, place + WORD);
+                U.putLong(null, frame + FRAME_CONTEXT, word);
+                U.putLong(places, place + WORD, word + 1);
+            }
         }
         U.putLong(null, frame + FRAME_NODE, ref & 0xffffffffL | (long) flags << 32);
         U.putLong(null, frame + FRAME_CHILD, 0);
@@ -312,8 +327,8 @@ public final class SondeHooks {
         long node = at(b, (int) both);
         int flags = (int) (both >>> 32);
         long nanos = now - U.getLong(null, frame + FRAME_START);
-        if ((flags & (FRAME_SAMPLED | FRAME_ROOT)) != 0) {
-            SondeHooksTree.finish(frame, node, flags, nanos, places, place);
+        if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD)) != 0) {
+            SondeHooksTree.finish(b, frame, node, flags, nanos, places, place);
         }
         boolean outermost = true;
         if ((flags & FRAME_FLAT) != 0) {

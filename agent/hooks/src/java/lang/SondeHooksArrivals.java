@@ -104,24 +104,29 @@ final class SondeHooksArrivals {
 
     /** Tells Sonde of a call, or with id 0 of a member, and waits for the answer. */
     static int announce(long[] places, long place, int id, byte[] text, long start) {
-        int then = epochOf(places, place);
-        long ticket = 0;
-        long b;
+        long ticket = offer(places, place, id, text);
+        if (ticket <= 0) {
+            return ticket == 0 ? LATE : GONE;
+        }
+        return await(places, place, epochOf(places, place), ticket, start);
+    }
+
+    /** Tells Sonde of a caller, and goes on; false where that finds no room. */
+    static boolean tell(long[] places, long place, int number, byte[] text) {
+        return offer(places, place, number, text) > 0;
+    }
+
+    /** Writes an arrival; gives its ticket, 0 where it finds no room, less where the arena is gone. */
+    private static long offer(long[] places, long place, int id, byte[] text) {
         U.putLongOpaque(places, place + BUSY, 1);
         try {
-            b = SondeHooks.base;
-            if (b != 0 && SondeHooks.epoch == then) {
-                ticket = post(b, id, text);
-            } else {
-                b = 0;
-            }
+            long b = SondeHooks.base;
+            return b != 0 && SondeHooks.epoch == epochOf(places, place) ? post(b, id, text) : -1;
         } finally {
             U.putLongRelease(places, place + BUSY, 0);
         }
-        return b == 0 ? GONE : ticket == 0 ? LATE : await(places, place, then, ticket, start);
     }
 
-    /** Writes an arrival; gives its ticket, 0 where it finds no room. */
     private static long post(long b, int id, byte[] text) {
         int ref = U.getIntVolatile(null, b + HEADER_ARRIVALS);
         long before = 0;
@@ -134,7 +139,7 @@ final class SondeHooksArrivals {
             isTaken = U.compareAndSetLong(null, b + HEADER_ARRIVALS_NEXT, before, before + 1);
         }
         if (!isTaken) {
-            if (id == 0) { // a call that waits is announced again by the next, and counted as missed
+            if (id == 0) { // others are announced again by the next call, and one that waits is counted as missed
                 U.getAndAddLong(null, b + HEADER_ARRIVALS_LOST, 1);
             }
             return 0;

@@ -47,6 +47,7 @@ public final class SondeHooksControl {
         }
         SondeHooksAbsence.prepare();
         SondeHooksArrivals.prepare();
+        SondeHooksSpread.prepare();
         mapping = arena;
         SondeHooks.epoch = epoch; // first, since places are made with it
         SondeHooksPlaces.second = null;
@@ -60,7 +61,18 @@ public final class SondeHooksControl {
     /** Sets the switch table, whose length is a power of two; null switches every hook off. */
     public static synchronized void probes(long[] table) {
         if (SondeHooks.base != 0) {
+            prepareFor(table);
             SondeHooks.probes = table;
+        }
+    }
+
+    /** Has ready what hooks of these settings need; where that fails they must not be switched on. */
+    private static void prepareFor(long... entries) {
+        for (int i = 0; entries != null && i < entries.length; i++) {
+            if ((entries[i] & CALLERS) != 0) {
+                SondeHooksCallers.prepare();
+                return;
+            }
         }
     }
 
@@ -85,6 +97,7 @@ public final class SondeHooksControl {
         if (empty <= 0) {
             return false;
         }
+        prepareFor(entries);
         for (long entry : entries) {
             table[slot(table, entry)] = entry;
         }
@@ -122,6 +135,7 @@ public final class SondeHooksControl {
     public static synchronized void off() {
         SondeHooks.probes = null;
         stopFollowing();
+        SondeHooksCallers.forget();
         SondeHooks.base = 0;
     }
 
@@ -224,7 +238,7 @@ public final class SondeHooksControl {
      * @return whether that was done before the clock passed the deadline, with the hooks on throughout
      */
     public static boolean calibrate(int rounds, int setting, int body, int steps, long deadline, long[] into) {
-        long[] table = calibrationTable();
+        long[] table = calibrationTable(setting);
         int at = SondeHooksCalibration.entry(table);
         if (at < 0) {
             return false;
@@ -239,8 +253,11 @@ public final class SondeHooksControl {
     }
 
     /** The switch table; where all is off, one for calls made to calibrate alone. */
-    private static synchronized long[] calibrationTable() {
+    private static synchronized long[] calibrationTable(int setting) {
         long[] table = SondeHooks.probes;
+        if (SondeHooks.base != 0) {
+            prepareFor(setting);
+        }
         if (table == null && SondeHooks.base != 0) {
             table = CALIBRATION_ALONE;
             SondeHooks.probes = table;

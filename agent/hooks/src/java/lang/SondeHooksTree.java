@@ -36,7 +36,7 @@ final class SondeHooksTree {
     }
 
     /** The ref of a fresh piece, 0 where there is no room. */
-    private static int take(long b, int bytes) {
+    static int take(long b, int bytes) {
         if (U.getLongVolatile(null, b + HEADER_NEXT) + bytes > U.getLongVolatile(null, b + HEADER_LIMIT)) {
             return 0; // asked first, so that next does not run away
         }
@@ -138,7 +138,7 @@ final class SondeHooksTree {
 
     /** The ref of the node for a call of a method now, 0 where there is no room; it is found sooner the next time. */
     static int search(long b, long block, int id, int probe) {
-        if ((probe & FLAT) == 0) {
+        if ((probe & (FLAT | CALLERS)) == 0) {
             return child(b, block, U.getInt(null, block + BLOCK_CURRENT), id, probe);
         }
         int ref = child(b, block, U.getInt(null, block + BLOCK_ROOT), id, probe);
@@ -234,7 +234,7 @@ final class SondeHooksTree {
         U.putInt(null, node + NODE_ID, id);
         U.putInt(null, node + NODE_PARENT, parent);
         U.putInt(null, node + NODE_DEPTH, U.getInt(null, at(b, parent) + NODE_DEPTH) + 1);
-        U.putInt(null, node + NODE_SKIP, (probe & SAMPLED) != 0 ? draw(block, probe) : 0);
+        U.putInt(null, node + NODE_SKIP, (probe & (SAMPLED | CALLERS)) != 0 ? draw(block, probe) : 0);
         U.putLong(null, node + NODE_BORN, System.nanoTime());
         U.putIntRelease(null, at(b, chunk) + CHUNK_USED, used + 1);
         return ref;
@@ -253,15 +253,34 @@ final class SondeHooksTree {
         random ^= random >>> 7;
         random ^= random << 17;
         U.putLong(null, block + BLOCK_RANDOM, random);
-        int span = 2 * (probe >>> PERIOD_SHIFT) - 1;
-        return span <= 1 ? 1 : 1 + (int) ((random >>> 33) * span >>> 31);
+        int span = 2 * (probe >>> PERIOD_SHIFT) + 1;
+        return span == 1 ? 1 : 1 + (int) ((random >>> 33) * span >>> 31);
+    }
+
+    /** Counts a call in a node, and tells whether it is drawn: {@link SondeHooks#DRAWN}, or nothing to undo. */
+    @ForceInline
+    static long countAndDraw(long block, long node, int probe) {
+        U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
+        int skip = U.getInt(null, node + NODE_SKIP) - 1;
+        if (skip > 0 && skip <= 2 * (probe >>> PERIOD_SHIFT)) {
+            U.putInt(null, node + NODE_SKIP, skip);
+            return TOKEN_COUNTED;
+        }
+        if (skip != 0) { // no lot was drawn yet, or for a longer period
+            skip = draw(block, probe) - 1;
+        }
+        U.putInt(null, node + NODE_SKIP, skip > 0 ? skip : draw(block, probe));
+        return skip > 0 ? TOKEN_COUNTED : SondeHooks.DRAWN;
     }
 
     /**
-     * Does for a call that ends what few need: one that opened a context closes it; one drawn by lot adds its square,
-     * from which the interval of their sum is told.
+     * Does for a call that ends what few need: its time goes into a distribution; one that opened a context closes
+     * it; one drawn by lot adds its square, from which the interval of their sum is told.
      */
-    static void finish(long frame, long node, int flags, long nanos, long[] places, long place) {
+    static void finish(long b, long frame, long node, int flags, long nanos, long[] places, long place) {
+        if ((flags & (FRAME_SPREAD | FRAME_DRAWN)) == (FRAME_SPREAD | FRAME_DRAWN)) {
+            SondeHooksSpread.add(b, node, nanos);
+        }
         if ((flags & FRAME_ROOT) != 0) {
             SondeHooksPlaces.leaveContext(places, place, U.getLong(null, frame + FRAME_CONTEXT));
         }

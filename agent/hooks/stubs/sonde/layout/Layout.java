@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x3;
+    public static final int VERSION = 0x4;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -19,7 +19,10 @@ public final class Layout {
     public static final int INSIDE = 0x10;
     public static final int FLAT = 0x20;
     public static final int DISCOVER = 0x40;
-    public static final int PERIOD_SHIFT = 0x8;
+    public static final int CALLERS = 0x80;
+    public static final int HERE = 0x100;
+    public static final int SPREAD = 0x200;
+    public static final int PERIOD_SHIFT = 0xc;
     public static final int TOKEN_PAYLOAD = 0xffffff;
     public static final int TOKEN_FRAMED = 0x1000000;
     public static final int TOKEN_CLOCK = 0x2000000;
@@ -33,13 +36,20 @@ public final class Layout {
     public static final int FRAME_FLAT = 0x4;
     public static final int FRAME_ROOT = 0x8;
     public static final int FRAME_SAMPLED = 0x10;
+    public static final int FRAME_SPREAD = 0x20;
+    public static final int FIRST_METHOD_ID = 0x10000;
     public static final int CALIBRATION_ID = 0x1;
     public static final int ADJUSTMENT_ID = 0x2;
+    public static final int CALLERS_FIRST = 0x100;
+    public static final int CALLERS_MOST = 0x1000;
+    public static final int CALLER_UNKNOWN = 0x100;
+    public static final int CALLER_ENTRY = 0x101;
     public static final int ARRIVALS = 0x100;
     public static final int NEARBY = 0x40;
     public static final int BLOCK_VIRTUAL = 0x1;
     public static final int BLOCK_WRAPPED = 0x2;
     public static final int BLOCK_AWAY = 0x4;
+    public static final int SPREAD_BUCKETS = 0x130;
 
     /** Bytes of a header. */
     public static final int HEADER_SIZE = 4096;
@@ -112,6 +122,7 @@ public final class Layout {
     public static final int NODE_THREW = 72;
     public static final int NODE_BORN = 80;
     public static final int NODE_MISSED = 88;
+    public static final int NODE_SPREAD = 96;
 
     /** Bytes of a frame. */
     public static final int FRAME_SIZE = 32;
@@ -120,6 +131,10 @@ public final class Layout {
     public static final int FRAME_START = 8;
     public static final int FRAME_CHILD = 16;
     public static final int FRAME_CONTEXT = 24;
+
+    /** Bytes of a spread. */
+    public static final int SPREAD_SIZE = 1216;
+    public static final int SPREAD_COUNTS = 0;
 
     /** Bytes of a arrival. */
     public static final int ARRIVAL_SIZE = 512;
