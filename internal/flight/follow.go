@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -94,14 +95,15 @@ func (f *Follower) list() error {
 	for _, entry := range entries {
 		// While it is written a file may have a name of its own.
 		name := strings.TrimSuffix(entry.Name(), ".part")
-		if !strings.HasSuffix(name, ".jfr") || entry.IsDir() {
-			continue
+		if !strings.HasSuffix(name, ".jfr") || !entry.Type().IsRegular() {
+			continue // a pipe, which anyone may put there, would hold us up for good
 		}
 		there[name] = true
 		if f.files[name] != nil {
 			continue
 		}
-		file, err := os.Open(filepath.Join(f.dir, entry.Name()))
+		// It may have become one since.
+		file, err := os.OpenFile(filepath.Join(f.dir, entry.Name()), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // removed or renamed meanwhile

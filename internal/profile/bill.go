@@ -15,6 +15,7 @@ type bill struct {
 	allowed  float64
 	counting float64
 	timing   float64
+	resting  float64            // of hooks that are in and off
 	part     float64            // of the program's time
 	cost     map[uint32]float64 // by method
 	share    map[uint32]float64 // of the root's time that is a method's self time
@@ -63,7 +64,7 @@ func (g *governor) account() (bill, bool, error) {
 	}
 	b.allowed = g.run.Budget * b.program
 	g.price(&b, then.sums, now.sums)
-	b.part = (b.counting + b.timing) / b.program
+	b.part = (b.counting + b.timing + b.resting) / b.program
 	return b, true, nil
 }
 
@@ -120,8 +121,11 @@ func (g *governor) price(b *bill, before, after map[uint32]sum) {
 		b.counting += counting
 		b.timing += clocked * timed
 		b.cost[h.id] = counting + clocked*timed
-		if h.mode == on {
+		switch {
+		case h.mode == on:
 			h.rate = calls / b.seconds
+		case !h.out:
+			b.resting += h.rate * b.seconds * offNanos
 		}
 		if is.timed > 0 {
 			self := is.self/is.timed - known.Inner.Median

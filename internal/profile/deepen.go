@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,30 @@ func (g *governor) seed(ctx context.Context) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	return g.put(ctx, append(fresh, g.nearest(fresh, firstHooks)...))
+	return g.put(ctx, append(fresh, g.first(fresh)...))
+}
+
+// first are the methods below roots that get the first hooks: those that were seen
+// to hold the time, or where too little was seen those that are nearest.
+func (g *governor) first(roots []callgraph.Method) []callgraph.Method {
+	holders, seen := g.run.peek.holders()
+	if !seen {
+		return g.nearest(roots, firstHooks)
+	}
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.looked = true
+	var first []callgraph.Method
+	for _, m := range holders {
+		switch {
+		case slices.Contains(roots, m) || len(first) == firstHooks:
+		case g.isTiny(m):
+			g.spared[m] = true
+		default:
+			first = append(first, m)
+		}
+	}
+	return first
 }
 
 // put has hooks put into methods.
@@ -130,19 +154,19 @@ func (g *governor) callees(m callgraph.Method) []callgraph.Method {
 }
 
 // deepen puts hooks below the methods that hold most of the time, if another round
-// can be afforded.
-func (g *governor) deepen(ctx context.Context, b bill) error {
+// can be afforded. It reports whether it did.
+func (g *governor) deepen(ctx context.Context, b bill) (bool, error) {
 	var below []callgraph.Method
 	for _, h := range g.order {
 		if h.mode == on && b.share[h.id] >= worthALook {
 			below = append(below, h.method)
 		}
 	}
-	if len(below) == 0 {
-		return nil
+	if len(below) == 0 || g.looked {
+		return false, nil // where the time is has been looked at
 	}
 	if g.broke = !g.canAfford(); g.broke {
-		return nil
+		return false, nil
 	}
 	g.lock.Unlock() // others ask for settings meanwhile
 	defer g.lock.Lock()
@@ -153,9 +177,9 @@ func (g *governor) deepen(ctx context.Context, b bill) error {
 		}
 	}
 	if len(fresh) == 0 {
-		return nil
+		return false, nil
 	}
-	return g.put(ctx, fresh)
+	return true, g.put(ctx, fresh)
 }
 
 func (g *governor) knows(m callgraph.Method) bool {

@@ -26,6 +26,7 @@ type governor struct {
 	pace   float64     // calls of each method that are timed in a second
 	past   []moment    // since the last change
 	since  time.Time   // the root was called
+	ready  time.Time   // since when hooks are tried
 	bill   bill
 	tried  int                       // how many hooks are tried at a time
 	spared map[callgraph.Method]bool // too small to be worth a hook
@@ -33,6 +34,8 @@ type governor struct {
 
 	changed bool // other methods are on than when the window began
 	broke   bool // another round of hooks would not fit the budget
+	chosen  bool // no more hooks are added
+	looked  bool // the first hooks were chosen by where the time is
 }
 
 // A governed is a hook under a governor.
@@ -44,6 +47,7 @@ type governed struct {
 	period uint32
 	rate   float64 // calls a second, when it was last on
 	reason string  // why it is quiet
+	out    bool    // it was taken out again
 }
 
 type mode int
@@ -139,15 +143,20 @@ func (g *governor) govern(ctx context.Context) error {
 	return nil
 }
 
-// act adds hooks, or takes away those that cost most for what they tell. Where few
-// are left and still cost too much, they are timed more rarely.
+// act takes hooks away that cost too much, or adds some; where none can be added the
+// choice is made, and hooks that are off go out.
 func (g *governor) act(ctx context.Context, bill bill) error {
 	switch {
-	case g.isChosen():
-		if bill.part > full*g.run.Budget {
-			g.cut(bill)
-			return g.apply(ctx)
-		}
+	case bill.part > full*g.run.Budget && g.cut(bill):
+		return g.apply(ctx)
+	case g.since.IsZero():
+		return nil // the root was not called yet, so nothing can be told of what is below it
+	case g.chosen:
+		return g.prune(ctx, bill)
+	case !g.run.settler.isSettled():
+		return nil // code that got hooks does not run yet as it will
+	case g.isLate():
+		return g.choose(ctx, bill)
 	case bill.part < ample*g.run.Budget:
 		if g.pace < mostPace {
 			g.pace = min(2*g.pace, mostPace)
@@ -155,39 +164,29 @@ func (g *governor) act(ctx context.Context, bill bill) error {
 		if err := g.apply(ctx); err != nil {
 			return err
 		}
-		return g.add(ctx, bill)
-	case bill.part > full*g.run.Budget:
-		g.cut(bill)
-		return g.apply(ctx)
+		if more, err := g.add(ctx, bill); more || err != nil {
+			return err
+		}
+		return g.choose(ctx, bill)
 	}
 	return nil
 }
 
-// cut takes hooks away until the others fit the budget.
-func (g *governor) cut(bill bill) {
-	for over := bill.counting + bill.timing - ample*bill.allowed; over > 0; {
+// cut takes hooks away until the others fit the budget; false where they do.
+func (g *governor) cut(bill bill) bool {
+	over := bill.counting + bill.timing - ample*bill.allowed
+	if over <= 0 {
+		return false
+	}
+	for over > 0 {
 		spared := g.thin(bill)
 		if spared == 0 {
 			g.pace = max(g.pace/4, leastPace)
-			return
+			break
 		}
 		over -= spared
 	}
-}
-
-// Hooks are chosen for a fifth of a run, within these bounds; then they stay as they
-// are, but for those that come to cost too much.
-const (
-	leastChoosing = 3 * time.Second
-	mostChoosing  = 15 * time.Second
-)
-
-func (g *governor) isChosen() bool {
-	long := mostChoosing
-	if g.run.Duration > 0 {
-		long = min(max(g.run.Duration/5, leastChoosing), mostChoosing)
-	}
-	return !g.since.IsZero() && time.Since(g.since) > long
+	return true
 }
 
 // fewHooks are kept whatever they cost: rather are they timed by lot.
@@ -222,8 +221,8 @@ func (g *governor) silence(h *governed, part float64) {
 }
 
 // add tries hooks that are in and off. Where none is left it has more put in, below
-// the methods that hold the time.
-func (g *governor) add(ctx context.Context, bill bill) error {
+// the methods that hold the time. It reports whether there was anything to add.
+func (g *governor) add(ctx context.Context, bill bill) (bool, error) {
 	var trial []*governed
 	for _, h := range g.order {
 		if h.mode == untried && len(trial) < g.tried {
@@ -235,24 +234,24 @@ func (g *governor) add(ctx context.Context, bill bill) error {
 	}
 	before, err := g.run.session.Sum()
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, h := range trial {
 		h.mode = on
 	}
 	began := time.Now()
 	if err := g.tryOut(ctx, trial); err != nil {
-		return err
+		return false, err
 	}
 	after, err := g.run.session.Sum()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if g.judge(trial, before, after, time.Since(began), bill) < bill.allowed/8 {
 		g.tried = min(2*g.tried, mostTried)
 	}
 	g.changed = true
-	return g.apply(ctx)
+	return true, g.apply(ctx)
 }
 
 // tryOut has hooks count for a moment.
@@ -308,6 +307,9 @@ func calls(s *arena.Summary, id uint32) uint64 {
 func (g *governor) apply(ctx context.Context) error {
 	request := session.Request{}
 	for _, h := range g.order {
+		if h.out {
+			continue
+		}
 		flags, period := g.flagsOf(h)
 		switch {
 		case h.root:

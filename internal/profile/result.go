@@ -71,7 +71,7 @@ func (r *run) describe(p *cct.Profile) {
 }
 
 func (r *run) methods() map[uint32]cct.Method {
-	hooked := r.session.Methods()
+	hooked := r.session.MethodsSoFar()
 	methods := make(map[uint32]cct.Method, len(hooked))
 	r.lock.Lock()
 	defer r.lock.Unlock()

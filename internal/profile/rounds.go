@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/callgraph"
@@ -270,7 +269,7 @@ func (r *run) serve(ctx context.Context) (bool, error) {
 func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []callgraph.Method) {
 	for _, a := range arrivals {
 		if a.ID == 0 {
-			if class, name, descriptor, ok := splitMethod(a.Text); ok {
+			if class, name, descriptor, ok := session.SplitMember(a.Text); ok {
 				callable = append(callable, r.graph.Reflected(class, name, descriptor)...)
 			}
 			continue
@@ -311,14 +310,4 @@ func (r *run) install(ctx context.Context, request session.Request) error {
 	installation, err := r.session.Hook(ctx, request)
 	r.ledger.add(r.session, installation, before)
 	return err
-}
-
-// splitMethod takes class.name(descriptor) apart, as class files spell it.
-func splitMethod(text string) (class, name, descriptor string, ok bool) {
-	head, tail, found := strings.Cut(text, "(")
-	dot := strings.LastIndexByte(head, '.')
-	if !found || dot <= 0 {
-		return "", "", "", false
-	}
-	return head[:dot], head[dot+1:], "(" + tail, true
 }

@@ -42,6 +42,8 @@ type run struct {
 	ledger   ledger
 	scales   scales
 	window   window
+	settler  settler
+	peek     peek
 	budget   *governor // nil unless the timing is cct.Auto
 }
 
@@ -56,6 +58,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		settings: checked, roots: make(map[callgraph.Method]bool), expanded: make(map[callgraph.Method]bool),
 		unhookable: make(map[string]string), natives: make(map[uint32]bool), asked: make(map[string]bool),
 	}
+	r.settler.run = r
 	r.graph = callgraph.New(callgraph.Settings{Skip: checked.skip.class})
 	r.enter(Entering)
 	r.session, err = session.Open(ctx, options.PID, session.Settings{Command: options.Command, Force: options.Force, Notice: options.Notice})
@@ -65,6 +68,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 	defer func() { _ = r.session.Release() }()
 	r.library = openLibrary(r.session.JVM().Image)
 	defer r.library.close()
+	defer r.peek.stop(ctx)
 	err = r.begin(ctx)
 	if err == nil {
 		err = r.watch(ctx)
@@ -80,6 +84,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	if r.Timing == cct.Auto {
 		r.budget = newGovernor(r)
+		r.peek.begin(ctx, r)
 	}
 	// First those that load from now on, then those that are loaded: none is
 	// missed in between.
@@ -100,6 +105,9 @@ func (r *run) begin(ctx context.Context) error {
 	r.decide(roots)
 	if err := r.scales.begin(ctx, r); err != nil {
 		return err
+	}
+	if r.budget != nil {
+		r.peek.end(ctx)
 	}
 	r.ledger.begin(r.session)
 	r.ledger.add(r.session, r.session.Captured(), nil)

@@ -22,6 +22,16 @@ type settler struct {
 	last   toll.Reading
 	idle   time.Duration // since when compilers have had little to do
 	open   bool
+	since  time.Time // of the last round
+}
+
+// mostSettling is after what time a program's compilers are taken to be busy for
+// reasons of their own.
+const mostSettling = 6 * time.Second
+
+// isSettled reports whether code that got hooks runs as it will.
+func (s *settler) isSettled() bool {
+	return s.open || s.rounds > 0 && time.Since(s.since) > mostSettling
 }
 
 func (s *settler) look(context.Context) error {
@@ -32,7 +42,7 @@ func (s *settler) look(context.Context) error {
 	since := s.last.Until(now)
 	s.last = now
 	if rounds := s.run.ledger.rounds(); rounds != s.rounds {
-		s.rounds, s.idle = rounds, 0
+		s.rounds, s.idle, s.since = rounds, 0, time.Now()
 		if s.open {
 			s.open = false
 			s.run.window.shut()

@@ -40,15 +40,3 @@ func TestARootAmongTheJDKsIsShownWhenItLoads(t *testing.T) {
 		t.Error("the root's class would not be seen")
 	}
 }
-
-func TestSplitMethod(t *testing.T) {
-	class, name, descriptor, ok := splitMethod("a/B.m(La/C;)V")
-	if !ok || class != "a/B" || name != "m" || descriptor != "(La/C;)V" {
-		t.Errorf("%q %q %q %t", class, name, descriptor, ok)
-	}
-	for _, text := range []string{"", "m()V", ".m()V", "a/B.m"} {
-		if _, _, _, ok := splitMethod(text); ok {
-			t.Errorf("%q was taken for a method", text)
-		}
-	}
-}

@@ -84,10 +84,11 @@ func (r *run) chores() []chore {
 		{reportEvery, now.Add(reportEvery), func(context.Context) error { r.report(); return nil }},
 		{calibrateEvery, now.Add(calibrateEvery), func(ctx context.Context) error { return r.scales.measure(ctx, r) }},
 	}
+	if r.budget != nil || !r.Whole {
+		chores = append(chores, chore{governEvery, now, r.settler.look})
+	}
 	if r.budget != nil {
 		chores = append(chores, chore{governEvery, now, r.budget.govern})
-	} else if !r.Whole {
-		chores = append(chores, chore{governEvery, now, (&settler{run: r}).look})
 	}
 	return chores
 }

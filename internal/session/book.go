@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,7 @@ type book struct {
 	ids        map[string]uint32 // by class.name(descriptor)
 	names      map[uint32]string
 	methods    map[uint32]Method // woven
+	past       map[uint32]Method // that were, and were taken out
 	probes     map[uint32]arena.Probe
 	switches   switches
 	fresh      []arena.Method // woven, not described in the arena yet
@@ -66,6 +68,7 @@ func (b *book) init() {
 	b.ids = make(map[string]uint32)
 	b.names = make(map[uint32]string)
 	b.methods = make(map[uint32]Method)
+	b.past = make(map[uint32]Method)
 	b.probes = make(map[uint32]arena.Probe)
 	b.switches.sent = make(map[uint32]arena.Probe)
 	b.left = make(map[LeftAlone]bool)
@@ -201,10 +204,19 @@ func (b *book) leave(class, reason string) {
 func (s *Session) Methods() []Method {
 	s.book.lock.Lock()
 	defer s.book.lock.Unlock()
-	methods := make([]Method, 0, len(s.book.methods))
-	for _, m := range s.book.methods {
-		methods = append(methods, m)
-	}
+	return sorted(slices.Collect(maps.Values(s.book.methods)))
+}
+
+// MethodsSoFar are those that have hooks or had some, by name.
+func (s *Session) MethodsSoFar() []Method {
+	s.book.lock.Lock()
+	defer s.book.lock.Unlock()
+	all := maps.Clone(s.book.past)
+	maps.Copy(all, s.book.methods)
+	return sorted(slices.Collect(maps.Values(all)))
+}
+
+func sorted(methods []Method) []Method {
 	slices.SortFunc(methods, func(a, b Method) int {
 		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(a.Name, b.Name), strings.Compare(a.Descriptor, b.Descriptor))
 	})

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
@@ -43,4 +44,14 @@ func (s *Session) ThreadNames(ctx context.Context) (map[uint64]string, error) {
 		names[t.ID] = t.Name
 	}
 	return names, nil
+}
+
+// SplitMember takes class.name(descriptor) apart, as arrivals spell it.
+func SplitMember(text string) (class, name, descriptor string, ok bool) {
+	head, tail, found := strings.Cut(text, "(")
+	dot := strings.LastIndexByte(head, '.')
+	if !found || dot <= 0 {
+		return "", "", "", false
+	}
+	return head[:dot], head[dot+1:], "(" + tail, true
 }

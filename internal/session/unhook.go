@@ -96,7 +96,10 @@ func (b *book) unhook(h Hook) {
 	defer b.lock.Unlock()
 	if id, known := b.ids[h.full()]; known {
 		b.probes[id] = arena.Probe{ID: id} // off at once; out a little later
-		delete(b.methods, id)
+		if m, woven := b.methods[id]; woven {
+			b.past[id] = m
+			delete(b.methods, id)
+		}
 	}
 }
 

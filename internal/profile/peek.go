@@ -1,0 +1,146 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/callgraph"
+	"github.com/sonde-jvm/sonde/internal/flight"
+	"github.com/sonde-jvm/sonde/internal/recorder"
+)
+
+// A peek is a look at what threads do below the roots, before the first hook is in.
+// It says which methods hold the time: hooks in others would tell little, and cost
+// as much. Threads are seen where they can stop, which blurs the innermost method
+// and not those above it.
+type peek struct {
+	run     *run
+	seen    int             // stacks with a root in them
+	below   map[blurred]int // of those, by method
+	sampler *recorder.Sampler
+}
+
+// A blurred is a method by what a thread dump tells: overloads look alike.
+type blurred struct{ class, name string }
+
+const (
+	peekEvery = 20 * time.Millisecond
+	// A peek ends when it has seen enough, or that nothing is to be seen.
+	enoughSeen = 100
+	mostPeek   = 3 * time.Second
+	// fewSeen say nothing.
+	fewSeen = 20
+	// heldTime is the part of the root's time that a method must hold to get a hook,
+	// in one look more than chance would give.
+	heldTime = 0.04
+)
+
+// begin starts to look. Where that cannot be done hooks are chosen by what is near.
+func (p *peek) begin(ctx context.Context, r *run) {
+	p.run, p.below = r, make(map[blurred]int)
+	sampler, err := recorder.Start(ctx, r.PID, recorder.Options{ThreadDumps: true, Period: peekEvery, Waiting: true})
+	if err == nil {
+		p.sampler = sampler
+	}
+}
+
+// stop ends looking.
+func (p *peek) stop(ctx context.Context) {
+	if p.sampler != nil {
+		_ = p.sampler.Close(ctx) // it has changed nothing
+		p.sampler = nil
+	}
+}
+
+// end waits until enough was seen, bounded, and stops looking.
+func (p *peek) end(ctx context.Context) {
+	if p.sampler == nil {
+		return
+	}
+	defer p.stop(ctx)
+	limit := time.NewTimer(mostPeek)
+	defer limit.Stop()
+	for p.take(ctx) && p.seen < enoughSeen {
+		timer := time.NewTimer(5 * peekEvery)
+		select {
+		case <-timer.C:
+			continue
+		case <-limit.C:
+		case <-ctx.Done():
+		case <-p.run.session.Done():
+		}
+		timer.Stop()
+		return
+	}
+}
+
+// take counts what was seen since the last time; false where nothing more will be.
+func (p *peek) take(ctx context.Context) bool {
+	batch, err := p.sampler.Poll(ctx)
+	for _, sample := range batch.Samples {
+		if sample.Stack != nil {
+			p.count(sample.Stack.Frames)
+		}
+	}
+	return err == nil
+}
+
+// count notes the methods of a stack that are below a root, each once.
+func (p *peek) count(frames []flight.Frame) {
+	root := -1
+	for i, f := range frames {
+		if f.Method != nil && p.isRoot(f.Method.Class, f.Method.Name) {
+			root = i
+		}
+	}
+	if root < 0 {
+		return
+	}
+	p.seen++
+	met := make(map[blurred]bool)
+	for _, f := range frames[:root] {
+		if f.Method == nil {
+			continue
+		}
+		if m := (blurred{f.Method.Class, f.Method.Name}); !met[m] {
+			met[m] = true
+			p.below[m]++
+		}
+	}
+}
+
+func (p *peek) isRoot(class, name string) bool {
+	p.run.lock.Lock()
+	defer p.run.lock.Unlock()
+	for m := range p.run.roots {
+		if m.Class == class && m.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// holders are the methods that hold the root's time, those that hold most first;
+// false where too little was seen to say.
+func (p *peek) holders() ([]callgraph.Method, bool) {
+	if p.seen < fewSeen {
+		return nil, false
+	}
+	var names []blurred
+	for m, seen := range p.below {
+		if float64(seen) >= heldTime*float64(p.seen) {
+			names = append(names, m)
+		}
+	}
+	slices.SortFunc(names, func(a, b blurred) int {
+		return cmp.Or(cmp.Compare(p.below[b], p.below[a]), strings.Compare(a.class, b.class), strings.Compare(a.name, b.name))
+	})
+	var methods []callgraph.Method
+	for _, one := range names {
+		methods = append(methods, p.run.graph.FindIn(one.class, func(name, _ string) bool { return name == one.name })...)
+	}
+	return methods, true
+}
