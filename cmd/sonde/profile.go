@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/report"
 )
 
 // profiling is a `sonde profile` command line.
@@ -119,7 +120,7 @@ func (c *profiling) check(args []string, dash int, given func(string) bool) erro
 	case c.top < 0:
 		return usage("--top must not be negative")
 	}
-	return checkOutputs(c.outputs)
+	return checkOutputs(c.outputs, report.FormatOf)
 }
 
 // mostWait bounds how long a call of a program may be kept waiting.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
@@ -12,24 +11,16 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
-// A profileView shows a run to the user while it goes on. The run tells it how far
-// it is and must not wait for a slow terminal: what there is to show is put down,
-// and another goroutine shows it.
+// A profileView shows a run to the user while it goes on.
 type profileView struct {
 	*profiling
-	screen  *screen
+	*bulletin
 	last    profile.Progress // as told by the run
 	began   time.Time
 	stage   profile.Stage
 	drawnAt time.Time
 	tree    *cct.Profile
 	leaving func()
-
-	lock  sync.Mutex
-	notes []string
-	frame []string // nil where nothing new is to be drawn
-	fresh chan struct{}
-	ended chan struct{}
 }
 
 const (
@@ -40,69 +31,15 @@ const (
 )
 
 func newProfileView(c *profiling) *profileView {
-	v := &profileView{
-		profiling: c, screen: newScreen(c.streams), began: time.Now(), leaving: func() {},
-		fresh: make(chan struct{}, 1), ended: make(chan struct{}),
-	}
 	// A program that is started writes to the terminal as well.
-	v.screen.silent = v.screen.silent || c.start || c.json
-	go v.show(v.fresh)
-	return v
-}
-
-// show draws and says what was put down, until the view is closed.
-func (v *profileView) show(fresh <-chan struct{}) {
-	defer close(v.ended)
-	for range fresh {
-		v.lock.Lock()
-		notes, frame := v.notes, v.frame
-		v.notes, v.frame = nil, nil
-		v.lock.Unlock()
-		for _, note := range notes {
-			v.screen.say("%s", note)
-		}
-		if frame != nil {
-			v.screen.draw(frame)
-		}
-	}
-	v.screen.clear()
+	return &profileView{profiling: c, bulletin: newBulletin(c.streams, c.start || c.json), began: time.Now(), leaving: func() {}}
 }
 
 // close shows what is still to be shown, and takes away what was drawn.
 func (v *profileView) close() {
 	v.leaving()
-	v.lock.Lock()
-	close(v.fresh)
-	v.fresh = nil
-	v.lock.Unlock()
-	<-v.ended
+	v.bulletin.close()
 }
-
-// put has something shown.
-func (v *profileView) put(change func()) {
-	v.lock.Lock()
-	defer v.lock.Unlock()
-	change()
-	select {
-	case v.fresh <- struct{}{}:
-	default: // it will look anyway, or not any more
-	}
-}
-
-func (v *profileView) say(format string, args ...any) {
-	v.put(func() { v.notes = append(v.notes, fmt.Sprintf(format, args...)) })
-}
-
-// sayAside says what a terminal shows anyway.
-func (v *profileView) sayAside(format string, args ...any) {
-	if v.screen.silent {
-		v.say(format, args...)
-	}
-}
-
-// remark shows what the user should read. It may be called at any time, from
-// anywhere.
-func (v *profileView) remark(text string) { v.say("note: %s", printable(text)) }
 
 // unmatched shows why no root is there yet. Of a program that is starting none can be.
 func (v *profileView) unmatched(lost []session.Unmatched) {
@@ -147,8 +84,7 @@ func (v *profileView) progress(p profile.Progress) {
 		}
 		v.drawnAt = now
 		width, height := v.screen.size()
-		frame := profileLines(p, v.tree, strings.Join(v.Roots, ", "), width, height)
-		v.put(func() { v.frame = frame })
+		v.draw(profileLines(p, v.tree, strings.Join(v.Roots, ", "), width, height))
 	}
 }
 

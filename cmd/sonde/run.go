@@ -124,7 +124,8 @@ func flagError(command *cobra.Command, err error) error {
 		"bool":     "true or false",
 		"duration": "a time with its unit, such as 30s, 500ms or 2m",
 		"int":      "a whole number", "uint32": "a whole number from 0 on", "uint64": "a whole number from 0 on",
-		"part": "a part of the program's time, such as 2% or 0.02",
+		"part":   "a part of the program's time, such as 2% or 0.02",
+		"period": "a number of calls or a time, such as '1000 calls' or 5s",
 	}[flag.Value.Type()]
 	if wanted == "" {
 		return err
@@ -141,6 +142,8 @@ around any method of any class, in files or in programs that run.
 
 Start with, for a program that runs:
   sonde ps
+  sonde hot 4711
+  sonde walk 4711
   sonde count 4711 'com.acme.**'
   sonde profile 4711 --root com.acme.Shop.checkout -o checkout.html
 and for files:
@@ -157,7 +160,7 @@ and for files:
 	root.DisableSuggestions = true // they take lines: nearCommand has one
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
-		newPs(s), newDoctor(s), newCount(s), newProfile(s), newLaunch(s), newStatus(s), newUndo(s), newAgentJar(s),
+		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newProfile(s), newLaunch(s), newStatus(s), newUndo(s), newAgentJar(s),
 		newDiff(s), newInstrument(s), newDump(s), newRuntimeJar(s), newVersion(s),
 	)
 	return root

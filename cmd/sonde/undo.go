@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/recorder"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -21,7 +22,8 @@ func newUndo(s streams) *cobra.Command {
 		Short: "Take out of a JVM all that Sonde has put into it",
 		Long: `Have the agent in a JVM put every class back and end, whoever put it there and
 whether or not that command still lives, and wait until it has. A command that
-is ended so shows what it has measured.
+is ended so shows what it has measured. A recording of the JVM's flight recorder
+that a killed Sonde left running is stopped.
 
 Files that killed processes left behind are removed, too, on the whole host as
 far as they are this user's.`,
@@ -50,11 +52,17 @@ func undo(ctx context.Context, s streams, pid int) error {
 	if err != nil {
 		return err
 	}
-	if len(occupants) == 0 && len(unreachable) == 0 {
+	recordings, stopping := recorder.StopLeftovers(ctx, pid)
+	for _, name := range recordings {
+		if _, err := fmt.Fprintf(s.out, "stopped the recording %s in process %d\n", name, pid); err != nil {
+			return err
+		}
+	}
+	if len(occupants)+len(unreachable)+len(recordings) == 0 && stopping == nil {
 		_, err := fmt.Fprintf(s.out, "nothing of Sonde's is inside process %d\n", pid)
 		return err
 	}
-	var failed []error
+	failed := []error{stopping}
 	for _, o := range occupants {
 		failed = append(failed, evict(ctx, s, o))
 		o.Close()

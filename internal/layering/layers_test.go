@@ -42,24 +42,35 @@ var layers = map[string][]string{
 	"internal/control":        {},
 	"internal/arena":          {},
 	"internal/cct":            {},
-	"internal/report/page":    {"internal/cct"},
+	"internal/flight":         {},
+	"internal/report/page":    {"internal/cct", "internal/climb", "internal/report/ascent"},
 	"internal/origin":         {"classfile", "classfile/opcode"},
 	"internal/toll":           {"internal/attach/jvmproc", "internal/hsperf"},
 	"internal/preflight":      {"internal/attach", "internal/attach/jvmproc", "internal/origin"},
+	"internal/climb":          {},
+	"internal/hot":            {"internal/flight"},
+	"internal/recorder":       {"internal/attach", "internal/attach/jvmproc", "internal/flight"},
 	// What joins them.
 	"internal/session": {
 		"agent", "classfile", "internal/arena", "internal/attach", "internal/attach/jvmproc", "internal/control",
 		"internal/foothold", "internal/origin", "internal/probe", "internal/toll", "internal/weave",
 	},
 	"internal/profile": {
-		"internal/arena", "internal/callgraph", "internal/cct", "internal/jimage", "internal/probe", "internal/session", "internal/toll",
+		"internal/arena", "internal/callgraph", "internal/cct", "internal/flight", "internal/jimage", "internal/probe", "internal/recorder",
+		"internal/session", "internal/toll",
+	},
+	"internal/walk": {
+		"classfile", "internal/arena", "internal/climb", "internal/flight", "internal/hot", "internal/recorder", "internal/session", "internal/toll",
 	},
 	// What a run found, for people and other programs.
-	"internal/report/record": {"internal/cct"},
-	"internal/report":        {"classfile/descriptor", "internal/cct", "internal/report/page", "internal/report/record"},
-	"internal/launch":        {"agent", "internal/attach/jvmproc", "internal/foothold"},
-	"internal/jvmtest":       {},
-	"internal/layering":      {},
+	"internal/report/ascent": {"internal/climb"},
+	"internal/report/record": {"internal/cct", "internal/climb"},
+	"internal/report": {
+		"classfile/descriptor", "internal/cct", "internal/climb", "internal/report/ascent", "internal/report/page", "internal/report/record",
+	},
+	"internal/launch":   {"agent", "internal/attach/jvmproc", "internal/foothold"},
+	"internal/jvmtest":  {},
+	"internal/layering": {},
 
 	// The guest in the JVM: one file that embeds its built form.
 	"agent": {},
@@ -67,23 +78,29 @@ var layers = map[string][]string{
 	// The program that ships.
 	"cmd/sonde": {
 		"agent", "classfile", "classfile/code", "classfile/descriptor", "classfile/dump", "internal/archive", "internal/arena",
-		"internal/attach", "internal/attach/jvmproc", "internal/cct", "internal/foothold", "internal/launch", "internal/origin",
-		"internal/preflight", "internal/probe", "internal/profile", "internal/report", "internal/session", "internal/toll", "internal/weave",
+		"internal/attach", "internal/attach/jvmproc", "internal/cct", "internal/climb", "internal/flight", "internal/foothold", "internal/hot", "internal/launch", "internal/origin",
+		"internal/preflight", "internal/probe", "internal/profile", "internal/recorder", "internal/report", "internal/session", "internal/toll", "internal/walk",
+		"internal/weave",
 	},
 
 	// Programs and tests that do not ship.
 	"agent/build":                {"internal/jvmtest"},
 	"bench/redefine":             {"internal/attach", "internal/jvmtest", "internal/toll"},
-	"bench/overhead":             {"internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
+	"bench/overhead":             {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
 	"bench/undo":                 {"internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
 	"internal/arena/gen":         {},
 	"internal/control/gen":       {},
 	"bench/jfluid":               {"internal/jvmtest"},
-	"bench/profile":              {"bench/jfluid", "internal/cct", "internal/jvmtest", "internal/profile"},
-	"bench/truth":                {"bench/jfluid", "internal/cct", "internal/jvmtest", "internal/profile"},
+	"bench/spread":               {},
+	"bench/driver":               {"internal/jvmtest"},
+	"bench/machine":              {"internal/jvmtest"},
+	"bench/profile":              {"bench/jfluid", "bench/machine", "bench/spread", "internal/cct", "internal/jvmtest", "internal/profile"},
+	"bench/truth":                {"bench/driver", "bench/jfluid", "bench/machine", "bench/spread", "internal/cct", "internal/jvmtest", "internal/profile"},
+	"bench/walk":                 {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/climb", "internal/jvmtest", "internal/probe", "internal/session", "internal/walk"},
 	"test/profile":               {},
 	"test/live":                  {"internal/attach", "internal/jvmtest"},
-	"bench/engine":               {"agent", "classfile", "classfile/code", "internal/jimage", "internal/jvmtest", "internal/weave"},
+	"test/walk":                  {},
+	"bench/engine":               {"agent", "bench/spread", "classfile", "classfile/code", "internal/jimage", "internal/jvmtest", "internal/weave"},
 	"classfile/classtest/zoogen": {"classfile/classtest", "internal/jvmtest"},
 	"classfile/opcode/gen":       {},
 	"test/demo":                  {},
@@ -96,10 +113,11 @@ var layers = map[string][]string{
 // outside is what each package may import from other modules. The library has
 // only the standard library beneath it.
 var outside = map[string][]string{
-	"cmd/sonde":               {"github.com/spf13/cobra", "golang.org/x/term"},
+	"cmd/sonde":               {"github.com/spf13/cobra", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"internal/attach":         {"golang.org/x/sys/unix"},
 	"internal/attach/jvmproc": {"golang.org/x/sys/unix"},
 	"internal/identity":       {"golang.org/x/sys/unix"},
+	"internal/recorder":       {"golang.org/x/sys/unix"},
 	"internal/foothold":       {"golang.org/x/sys/unix"},
 	"internal/arena":          {"golang.org/x/sys/unix"},
 	"internal/session":        {"golang.org/x/sys/unix"},

@@ -72,7 +72,7 @@ func Diff(before, after *cct.Profile) *Difference {
 }
 
 func newRun(p *cct.Profile) Run {
-	r := Run{Title: title(p)}
+	r := Run{Title: title(p.Target)}
 	for _, root := range p.Merged.Children {
 		r.Calls += root.Calls
 	}

@@ -77,13 +77,18 @@ func Write(w io.Writer, format Format, p *cct.Profile) error {
 	return &FormatError{string(format), formats}
 }
 
-// WriteFile writes a profile into a file, in the format its name asks for. A file
-// that could not be written whole is taken away.
-func WriteFile(path string, p *cct.Profile) (err error) {
+// WriteFile writes a profile into a file, in the format its name asks for.
+func WriteFile(path string, p *cct.Profile) error {
 	format, err := FormatOf(path)
 	if err != nil {
 		return err
 	}
+	return writeFile(path, func(w io.Writer) error { return Write(w, format, p) })
+}
+
+// writeFile makes a file of what is written. One that could not be written whole is
+// taken away.
+func writeFile(path string, write func(io.Writer) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
@@ -97,7 +102,7 @@ func WriteFile(path string, p *cct.Profile) (err error) {
 		}
 	}()
 	out := bufio.NewWriter(file)
-	if err := Write(out, format, p); err != nil {
+	if err := write(out); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return out.Flush()

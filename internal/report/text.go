@@ -89,7 +89,7 @@ func words(text string) []string {
 
 func (t *textReport) header() {
 	p := t.profile
-	t.say("%s", printable(title(p)))
+	t.say("%s", printable(title(p.Target)))
 	t.say("%s", printable(fmt.Sprintf("from %s down", strings.Join(p.Roots, ", "))))
 	when := ""
 	if !p.Began.IsZero() {
@@ -102,17 +102,17 @@ func (t *textReport) header() {
 	}
 }
 
-func title(p *cct.Profile) string {
-	text := p.Target.Command
+func title(t cct.Target) string {
+	text := t.Command
 	if text == "" {
 		text = "a Java program"
 	}
 	var known []string
-	if p.Target.PID > 0 {
-		known = append(known, fmt.Sprintf("process %d", p.Target.PID))
+	if t.PID > 0 {
+		known = append(known, fmt.Sprintf("process %d", t.PID))
 	}
-	if p.Target.JDK != "" {
-		known = append(known, "JDK "+p.Target.JDK)
+	if t.JDK != "" {
+		known = append(known, "JDK "+t.JDK)
 	}
 	if len(known) > 0 {
 		text += " (" + strings.Join(known, ", ") + ")"

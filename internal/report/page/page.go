@@ -10,11 +10,13 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"path"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
 )
 
-//go:embed assets
+//go:embed assets samples
 var assets embed.FS
 
 // The parts of the page, in the order in which they are joined. Scripts share
@@ -22,8 +24,8 @@ var assets embed.FS
 var (
 	sheets  = []string{"base.css", "header.css", "toolbar.css", "flame.css", "tables.css", "measured.css", "print.css"}
 	scripts = []string{
-		"format.js", "decode.js", "tree.js", "methodlist.js", "colour.js", "search.js", "dom.js", "rows.js", "tooltip.js",
-		"flamedraw.js", "flame.js", "treetab.js", "methodstab.js", "methodpanel.js", "main.js",
+		"format.js", "decode.js", "tree.js", "methodlist.js", "colour.js", "search.js", "dom.js", "rows.js", "place.js", "tooltip.js",
+		"flamedraw.js", "flame.js", "treetab.js", "methodstab.js", "methodpanel.js", "legend.js", "main.js",
 	}
 	layouts = []string{"assets/page.html", "assets/header.html", "assets/measured.html", "assets/summary.html"}
 )
@@ -44,34 +46,45 @@ const (
 // Write writes the page of a profile. encoded is the same profile as JSON, in the
 // form of docs/formats/profile.md; the page carries it whole.
 func Write(w io.Writer, p *cct.Profile, encoded []byte) error {
+	held, err := newFrame(sheets, scripts, encoded)
+	if err != nil {
+		return err
+	}
+	return execute(w, layouts, struct {
+		view
+		frame
+	}{newView(p), held})
+}
+
+// A frame is what holds a page together, whatever it shows.
+type frame struct {
+	Policy  string
+	Style   template.CSS
+	Script  template.JS
+	Carried template.JS // as JSON
+}
+
+func newFrame(sheets, scripts []string, encoded []byte) (frame, error) {
 	if !json.Valid(encoded) {
-		return ErrNotJSON
+		return frame{}, ErrNotJSON
 	}
 	style, err := join(sheets)
 	if err != nil {
-		return err
+		return frame{}, err
 	}
 	script, err := join(scripts)
 	if err != nil {
-		return err
+		return frame{}, err
 	}
-	layout, err := template.New("page.html").ParseFS(assets, layouts...)
-	if err != nil {
-		return fmt.Errorf("page: %w", err)
+	return frame{policy(style, script), template.CSS(style), template.JS(script), template.JS(inert(encoded))}, nil
+}
+
+// execute writes what the first of some layouts makes of data.
+func execute(w io.Writer, layouts []string, data any) error {
+	layout, err := template.New(path.Base(layouts[0])).ParseFS(assets, layouts...)
+	if err == nil {
+		err = layout.Execute(w, data)
 	}
-	err = layout.Execute(w, struct {
-		view
-		Policy  string
-		Style   template.CSS
-		Script  template.JS
-		Profile template.JS
-	}{
-		view:    newView(p),
-		Policy:  policy(style, script),
-		Style:   template.CSS(style),
-		Script:  template.JS(script),
-		Profile: template.JS(inert(encoded)),
-	})
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
@@ -79,14 +92,17 @@ func Write(w io.Writer, p *cct.Profile, encoded []byte) error {
 }
 
 // Embedded is the JSON that Write put into a page.
-func Embedded(html []byte) ([]byte, error) {
+func Embedded(html []byte) ([]byte, error) { return between(html, opening, ErrNoProfile) }
+
+// between is what a page carries behind an opening.
+func between(html []byte, opening string, missing error) ([]byte, error) {
 	_, rest, found := bytes.Cut(html, []byte(opening))
 	if !found {
-		return nil, ErrNoProfile
+		return nil, missing
 	}
 	encoded, _, found := bytes.Cut(rest, []byte(closing))
 	if !found {
-		return nil, ErrNoProfile
+		return nil, missing
 	}
 	return encoded, nil
 }
@@ -112,12 +128,16 @@ func digest(source []byte) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// join is the named assets one after the other.
+// join is the named assets one after the other; those of another folder have it in
+// their names.
 func join(names []string) ([]byte, error) {
 	var joined bytes.Buffer
 	joined.WriteByte('\n')
 	for _, name := range names {
-		source, err := assets.ReadFile("assets/" + name)
+		if !strings.Contains(name, "/") {
+			name = "assets/" + name
+		}
+		source, err := assets.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("page: %w", err)
 		}

@@ -89,15 +89,17 @@ func hostileProfile() *cct.Profile {
 
 var tag = regexp.MustCompile(`<[a-zA-Z!/][^>]*>`)
 
-func TestHostileNamesAddNoMarkup(t *testing.T) {
-	tags := func(page string) map[string]int {
-		found := map[string]int{}
-		for _, markup := range tag.FindAllString(page, -1) {
-			found[strings.FieldsFunc(markup, func(r rune) bool { return strings.ContainsRune("<> \n", r) })[0]]++
-		}
-		return found
+// tagsOf counts a page's tags by name.
+func tagsOf(page string) map[string]int {
+	found := map[string]int{}
+	for _, markup := range tag.FindAllString(page, -1) {
+		found[strings.FieldsFunc(markup, func(r rune) bool { return strings.ContainsRune("<> \n", r) })[0]]++
 	}
-	plain, hostile := tags(write(t, richProfile())), tags(write(t, hostileProfile()))
+	return found
+}
+
+func TestHostileNamesAddNoMarkup(t *testing.T) {
+	plain, hostile := tagsOf(write(t, richProfile())), tagsOf(write(t, hostileProfile()))
 	for _, name := range []string{"script", "/script", "img", "!--", "style"} {
 		if hostile[name] != plain[name] {
 			t.Errorf("hostile names change the number of <%s from %d to %d", name, plain[name], hostile[name])
@@ -106,14 +108,20 @@ func TestHostileNamesAddNoMarkup(t *testing.T) {
 }
 
 func TestPageNeedsNothingFromOutside(t *testing.T) {
-	page := write(t, richProfile())
+	checkAlone(t, write(t, richProfile()), opening, sheets, scripts)
+	checkAlone(t, writeClimb(t, shopClimb(t)), climbOpening, climbSheets, climbScripts)
+}
+
+// checkAlone finds what a page would fetch, and what its policy would refuse.
+func checkAlone(t *testing.T, page, opening string, parts ...[]string) {
+	t.Helper()
 	markup := page[:strings.Index(page, "<style>")] + page[strings.Index(page, "</style>"):strings.Index(page, opening)]
 	for _, fetching := range []string{" src=", " href=", "<link", "<iframe", " style=", " onclick="} {
 		if strings.Contains(markup, fetching) {
 			t.Errorf("the page's markup has %q: it must fetch nothing, and its policy forbids inline styles and handlers", fetching)
 		}
 	}
-	for _, names := range [][]string{sheets, scripts} {
+	for _, names := range parts {
 		source, err := join(names)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +146,7 @@ func TestEveryAssetIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := map[string]bool{}
-	for _, names := range [][]string{sheets, scripts, layouts} {
+	for _, names := range [][]string{sheets, scripts, layouts, climbSheets, climbScripts, climbLayouts} {
 		for _, name := range names {
 			used[filepath.Base(name)] = true
 		}

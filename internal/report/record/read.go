@@ -13,11 +13,14 @@ import (
 // ErrNotProfile is what JSON that is no profile is refused with.
 var ErrNotProfile = errors.New("this JSON is no profile of sonde")
 
-// A VersionError is a profile of a version that is not known here.
-type VersionError struct{ Version int }
+// A VersionError is a profile or climb of a version that is not known here.
+type VersionError struct {
+	What           string
+	Version, Known int
+}
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the profile has version %d of its format, known is %d: read it with the sonde that wrote it, or a newer one", e.Version, formatVersion)
+	return fmt.Sprintf("the %s has version %d of its format, known is %d: read it with the sonde that wrote it, or a newer one", e.What, e.Version, e.Known)
 }
 
 // Read reads what Write wrote. Every index in it is checked.
@@ -30,7 +33,7 @@ func Read(r io.Reader) (*cct.Profile, error) {
 		return nil, ErrNotProfile
 	}
 	if d.Version != formatVersion {
-		return nil, &VersionError{d.Version}
+		return nil, &VersionError{What: "profile", Version: d.Version, Known: formatVersion}
 	}
 	return d.profile()
 }

@@ -154,7 +154,7 @@ class Flame {
 		const x = box.left + (Math.max(from, node.x) - from) / (to - from) * width;
 		fillTooltip(this.tooltip, node, this.tree, this.methods);
 		placeTooltip(this.tooltip, Math.min(x, innerWidth - 40), box.top + top - this.frame.scrollTop + boxHeight / 2);
-		this.said.textContent = node.method < 0 ? this.tree.label : `${this.methods[node.method].full}, ${count(node.calls)} calls, total ${totalText(node)}, self ${selfText(node)}`;
+		this.said.textContent = node.method < 0 ? this.tree.label : spoken(node, this.methods[node.method]);
 		this.redraw();
 	}
 

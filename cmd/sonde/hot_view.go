@@ -1,0 +1,104 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sonde-jvm/sonde/internal/hot"
+)
+
+// What a table is sorted by.
+const (
+	hotBySelf  = "self"
+	hotByTotal = "total"
+	hotByName  = "name"
+)
+
+var hotOrders = map[string]func(a, b hot.Method) int{hotBySelf: hot.BySelf, hotByTotal: hot.ByTotal, hotByName: hot.ByName}
+
+// A hotView is what of a table is shown, and how. Keys change it.
+type hotView struct {
+	sort    string
+	filter  string
+	typing  bool // keys go to the filter
+	threads bool
+	paused  bool
+	hasKeys bool
+}
+
+// Keys that are no letters.
+const (
+	keyEscape    = '\x1b'
+	keyBackspace = '\x7f'
+	keyErase     = '\b'
+)
+
+// press does what a key says, and tells whether it is to end.
+func (v *hotView) press(key rune) (quit bool) {
+	if v.typing {
+		v.edit(key)
+		return false
+	}
+	switch key {
+	case 's':
+		v.sort = hotBySelf
+	case 't':
+		v.sort = hotByTotal
+	case 'n':
+		v.sort = hotByName
+	case 'h':
+		v.threads = !v.threads
+	case 'p', ' ':
+		v.paused = !v.paused
+	case '/':
+		v.typing = true
+	case keyEscape:
+		v.filter = ""
+	case 'q':
+		return true
+	}
+	return false
+}
+
+// edit changes the filter by a key.
+func (v *hotView) edit(key rune) {
+	switch {
+	case key == '\r' || key == '\n':
+		v.typing = false
+	case key == keyEscape:
+		v.typing, v.filter = false, ""
+	case key == keyBackspace || key == keyErase:
+		if runes := []rune(v.filter); len(runes) > 0 {
+			v.filter = string(runes[:len(runes)-1])
+		}
+	case unicode.IsPrint(key):
+		v.filter += string(key)
+	}
+}
+
+// methods are those of a table that pass the filter, in order. What ran nothing
+// by itself is left out where self time is what counts.
+func (v *hotView) methods(t *hot.Table) []hot.Method {
+	rows := slices.DeleteFunc(slices.Clone(t.Methods), func(m hot.Method) bool {
+		return v.sort == hotBySelf && m.Samples == 0 || !v.passes(methodName(m.Method))
+	})
+	slices.SortStableFunc(rows, hotOrders[v.sort])
+	return rows
+}
+
+// running are the threads of a table that pass the filter. Those that only wait
+// are left out.
+func (v *hotView) running(t *hot.Table) []hot.Thread {
+	rows := slices.DeleteFunc(slices.Clone(t.Threads), func(th hot.Thread) bool {
+		return th.Samples == 0 || !v.passes(th.Name)
+	})
+	if v.sort == hotByName {
+		slices.SortStableFunc(rows, func(a, b hot.Thread) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return rows
+}
+
+func (v *hotView) passes(name string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(v.filter))
+}

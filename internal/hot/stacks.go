@@ -1,0 +1,82 @@
+package hot
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/flight"
+)
+
+// A Path is a way the program got somewhere: the methods of a stack, the innermost
+// first.
+type Path struct {
+	Methods   []*flight.Method
+	Truncated bool // the outermost are missing
+	Samples   int
+	Weight    float64 // in samples of Java code
+	Part      float64 // of all that ran
+}
+
+// Stacks are the ways that were taken, most first. Two that differ in lines alone
+// are one.
+func (t *Table) Stacks() []Path { return t.paths(func(*flight.Stack) int { return 0 }) }
+
+// StacksTo are the ways to where a method was on top; its callers follow it.
+func (t *Table) StacksTo(m *flight.Method) []Path {
+	wanted := identityOf(m)
+	return t.paths(func(s *flight.Stack) int {
+		if top := s.Frames[0].Method; top != nil && identityOf(top) == wanted {
+			return 0
+		}
+		return -1
+	})
+}
+
+// Hot are the methods that have at least a share of all by themselves.
+func (t *Table) Hot(least float64) []Method {
+	return slices.DeleteFunc(slices.Clone(t.Methods), func(m Method) bool { return m.Samples == 0 || m.Self.Part < least })
+}
+
+// paths sums up stacks from the frame that begin names; below 0 is none.
+func (t *Table) paths(begin func(*flight.Stack) int) []Path {
+	found := map[string]*Path{}
+	var text strings.Builder
+	for i, s := range t.samples {
+		from := begin(s.Stack)
+		if t.weights[i] == 0 || from < 0 {
+			continue
+		}
+		text.Reset()
+		for _, frame := range s.Stack.Frames[from:] {
+			if frame.Method != nil {
+				text.WriteString(strconv.Itoa(t.names[identityOf(frame.Method)]))
+			}
+			text.WriteByte(' ')
+		}
+		p := found[text.String()]
+		if p == nil {
+			p = &Path{Truncated: s.Stack.Truncated}
+			for _, frame := range s.Stack.Frames[from:] {
+				if frame.Method != nil {
+					p.Methods = append(p.Methods, t.Methods[t.names[identityOf(frame.Method)]].Method)
+				}
+			}
+			found[text.String()] = p
+		}
+		p.Samples++
+		p.Weight += t.weights[i]
+	}
+	paths := make([]Path, 0, len(found))
+	for _, p := range found {
+		p.Part = p.Weight / t.whole
+		paths = append(paths, *p)
+	}
+	slices.SortFunc(paths, func(a, b Path) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), slices.CompareFunc(a.Methods, b.Methods, func(a, b *flight.Method) int {
+			return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Descriptor, b.Descriptor))
+		}))
+	})
+	return paths
+}

@@ -1,0 +1,156 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/report/record"
+)
+
+// shopClimb is the sample of package record.
+func shopClimb(t *testing.T) *climb.Climb {
+	t.Helper()
+	data, err := os.ReadFile("../record/testdata/climb.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := record.ReadClimb(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// deepClimb is a walk of milliseconds on a way of sixty calls, after long sampling.
+func deepClimb(t *testing.T) *climb.Climb {
+	c := shopClimb(t)
+	c.Spots, c.Hooks, c.Batches = c.Spots[:1], nil, c.Batches[:1]
+	top := &climb.Caller{Method: 20, Share: climb.Share{Part: 0.6, Low: 0.55, High: 0.65}, By: climb.BySamples, Top: true, Reason: "a thread's entry"}
+	at := 5450 * time.Millisecond
+	for level := range 60 {
+		top = &climb.Caller{Method: level % 20, Share: climb.Share{Part: 0.6, Low: 0.55, High: 0.65}, By: climb.ByHooks, State: climb.Done, Above: []*climb.Caller{top}}
+	}
+	for level := range 18 {
+		lasts := time.Duration(level%5+1) * 7 * time.Millisecond
+		for branch := range 1 + level%3 {
+			c.Hooks = append(c.Hooks, climb.Live{Method: (level + branch) % 20, Level: level, From: at, Until: at + lasts, Calls: 1000, Drawn: 1000})
+		}
+		at += lasts
+	}
+	c.Spots[0].Callers = []*climb.Caller{top, {Method: 4, Share: climb.Share{Part: 0.4, Low: 0.3, High: 0.5}, By: climb.Reckoned, State: climb.Left, Reason: "its bytes are not known"}}
+	return c
+}
+
+func writeClimb(t *testing.T, c *climb.Climb) string {
+	t.Helper()
+	encoded, err := record.EncodeClimb(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := WriteClimb(&page, c, encoded); err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}
+
+// TestClimbToLookAt leaves sample pages in the folder SONDE_PAGES names, for eyes.
+func TestClimbToLookAt(t *testing.T) {
+	folder := os.Getenv("SONDE_PAGES")
+	if folder == "" {
+		t.Skip("SONDE_PAGES names no folder")
+	}
+	for name, c := range map[string]*climb.Climb{"climb": shopClimb(t), "deepclimb": deepClimb(t), "noclimb": {}} {
+		if err := os.WriteFile(filepath.Join(folder, name+".html"), []byte(writeClimb(t, c)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestClimbPageCarriesTheClimb(t *testing.T) {
+	for name, c := range map[string]*climb.Climb{"shop": shopClimb(t), "hostile": hostileClimb(t), "deep": deepClimb(t), "empty": {}} {
+		carried, err := EmbeddedClimb([]byte(writeClimb(t, c)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := record.ReadClimb(bytes.NewReader(carried))
+		if err != nil {
+			t.Fatalf("%s: the page's climb cannot be read back: %v", name, err)
+		}
+		if !reflect.DeepEqual(got, c) {
+			t.Errorf("%s: the page carries another climb than was written", name)
+		}
+	}
+	for _, html := range []string{"", opening + "{}" + closing, climbOpening + `{"format":`} {
+		if _, err := EmbeddedClimb([]byte(html)); !errors.Is(err, ErrNoClimb) {
+			t.Errorf("%q gives %v, want ErrNoClimb", html, err)
+		}
+	}
+}
+
+// hostileClimb has markup wherever the target could have put some.
+func hostileClimb(t *testing.T) *climb.Climb {
+	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"'&<!--`
+	c := shopClimb(t)
+	c.Target.Command, c.Target.JDK, c.Sampled.By, c.Notes = evil, evil, evil, []string{evil}
+	for i := range c.Methods {
+		c.Methods[i].Class, c.Methods[i].Name, c.Methods[i].Descriptor = "a/"+evil, evil, evil
+	}
+	for i := range c.Spots {
+		c.Spots[i].Above, c.Spots[i].Kind = evil, evil
+		c.Spots[i].Callers[0].Reason = evil
+	}
+	c.Batches[0].Why, c.List[0].Reason = evil, evil
+	return c
+}
+
+func TestHostileClimbAddsNoMarkup(t *testing.T) {
+	plain, hostile := tagsOf(writeClimb(t, shopClimb(t))), tagsOf(writeClimb(t, hostileClimb(t)))
+	for _, name := range []string{"script", "/script", "img", "!--", "style"} {
+		if hostile[name] != plain[name] {
+			t.Errorf("hostile names change the number of <%s from %d to %d", name, plain[name], hostile[name])
+		}
+	}
+}
+
+// TestClimbPageShows looks for what a reader must find, without a script.
+func TestClimbPageShows(t *testing.T) {
+	page := writeClimb(t, shopClimb(t))
+	shown := page[:strings.Index(page, climbOpening)]
+	for text, times := range map[string]int{
+		`<section class="spot"`:      4,
+		`class="box hot"`:            4,
+		" cause\"":                   4,
+		`<rect class="live `:         15,
+		`<svg class="batch-mark in"`: 3, `<svg class="batch-mark out"`: 1,
+		`<circle class="joined"`: 1, `<circle class="cooled"`: 1,
+		"The way divides above <b>Rules.match</b>": 1,
+		"executed <b>48,213</b> times":             1,
+		"limit 8":                                  1,
+	} {
+		if got := strings.Count(shown, text); got != times {
+			t.Errorf("%s: %d times, want %d", text, got, times)
+		}
+	}
+	if nothing := writeClimb(t, &climb.Climb{}); !strings.Contains(nothing, "No hot spot was found") {
+		t.Error("the page of an empty climb does not say so")
+	}
+}
+
+func TestClimbPageStaysSmall(t *testing.T) {
+	c := shopClimb(t)
+	encoded, err := record.EncodeClimb(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if overhead := len(writeClimb(t, c)) - len(encoded); overhead > 100_000 {
+		t.Errorf("the page has %d bytes beside its climb; 100,000 are allowed", overhead)
+	}
+}

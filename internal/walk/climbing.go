@@ -1,0 +1,180 @@
+package walk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/climb"
+)
+
+// climb goes up from spots, level by level.
+func (w *walker) climb(ctx context.Context, spots []*spot) error {
+	for _, s := range spots {
+		s.climbed = true
+	}
+	w.enter(Weaving)
+	clear(w.redefined)
+	planned, err := w.plan(ctx, spots)
+	if err != nil {
+		return err
+	}
+	for _, s := range spots {
+		if top := w.know(s.top.method); !top.own {
+			s.above = top.reason
+		}
+	}
+	if len(planned) == 0 {
+		return nil
+	}
+	why := fmt.Sprintf("%s on the way up from %s", plural(len(planned), "method"), plural(len(spots), "hot spot"))
+	if err := w.weave(ctx, planned, why); err != nil {
+		return err
+	}
+	if err := w.settle(ctx); err != nil {
+		return err
+	}
+	w.enter(Climbing)
+	for level := 0; level <= w.Levels; level++ {
+		more, err := w.climbLevel(ctx, spots, level)
+		if err != nil || !more {
+			return w.andSurprises(ctx, err)
+		}
+	}
+	return w.andSurprises(ctx, nil)
+}
+
+// climbLevel measures the methods of one level; false where there is none above.
+func (w *walker) climbLevel(ctx context.Context, spots []*spot, level int) (more bool, err error) {
+	w.level = level
+	var due []*subject
+	of := make(map[*subject]int)
+	for i, s := range w.spots {
+		if !slices.Contains(spots, s) || !s.isHot() {
+			continue
+		}
+		s.top.each(least*s.top.weight, func(one *way) {
+			more = more || one.level > level
+			known := w.subjects[one.method]
+			if one.level == level && known != nil && known.state == climb.Woven && !slices.Contains(due, known) {
+				due = append(due, known)
+				of[known] = i
+			}
+		})
+	}
+	for crew := range slices.Chunk(due, w.Hooks) {
+		if err := w.measure(ctx, crew, level, of); err != nil {
+			return false, err
+		}
+	}
+	return more, nil
+}
+
+// andSurprises ends a climb. Callers that stacks did not show, and that count, get
+// hooks in one more batch.
+func (w *walker) andSurprises(ctx context.Context, err error) error {
+	if err != nil {
+		return err
+	}
+	surprises := w.surprises()
+	if len(surprises) == 0 {
+		return w.allOff(ctx)
+	}
+	if err := w.weave(ctx, surprises, fmt.Sprintf("%s that stacks did not show", plural(len(surprises), "caller"))); err != nil {
+		return err
+	}
+	if err := w.settle(ctx); err != nil {
+		return err
+	}
+	var woven []*subject
+	of := make(map[*subject]int)
+	for _, s := range surprises {
+		if s.state == climb.Woven {
+			woven = append(woven, s)
+		}
+	}
+	for crew := range slices.Chunk(woven, w.Hooks) {
+		if err := w.measure(ctx, crew, w.level+1, of); err != nil {
+			return err
+		}
+	}
+	return w.allOff(ctx)
+}
+
+// surprising is the part of a method's calls that a caller must make to count.
+const surprising = 0.05
+
+// surprises are callers that hooks have met and stacks have not, where their classes
+// were not redefined yet.
+func (w *walker) surprises() []*subject {
+	var found []*subject
+	for _, s := range slices.Clone(w.order) {
+		for m, hits := range s.callers {
+			if float64(hits) < surprising*float64(s.drawn) || w.calls.edges[edge{m, s.method}] != nil || carries(m) || m == noCaller || m == unknownCaller {
+				continue
+			}
+			caller := w.know(m)
+			if caller.state != climb.Seen || slices.Contains(found, caller) {
+				continue
+			}
+			if w.redefined[m.class] > 0 {
+				caller.leave("stacks did not show it, and its class has been changed once for this climb")
+				continue
+			}
+			if reason := w.obstacle(caller); reason != "" {
+				caller.leave(reason)
+				continue
+			}
+			caller.own = true
+			found = append(found, caller)
+		}
+	}
+	return found
+}
+
+const (
+	// Compilers are done that use less of a processor than this, for so long.
+	idleCompilers = 0.15
+	idleFor       = 750 * time.Millisecond
+	// mostSettling bounds how long is waited for them: some programs have them busy
+	// all the time.
+	mostSettling = 8 * time.Second
+	settleLook   = 250 * time.Millisecond
+)
+
+// settle waits until code that got hooks is compiled again. What samples say
+// meanwhile does not count.
+func (w *walker) settle(ctx context.Context) error {
+	limit := time.Now().Add(mostSettling)
+	last, err := w.session.Read()
+	if err != nil {
+		return err
+	}
+	var idle time.Duration
+	for idle < idleFor && time.Now().Before(limit) {
+		if err := w.pause(ctx, settleLook); err != nil {
+			return err
+		}
+		now, err := w.session.Read()
+		if err != nil {
+			return err
+		}
+		since := last.Until(now)
+		last = now
+		if since.CompileCPU.Seconds() > idleCompilers*since.Elapsed.Seconds() {
+			idle = 0
+		} else {
+			idle += since.Elapsed
+		}
+	}
+	w.startLook()
+	return nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

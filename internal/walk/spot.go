@@ -1,0 +1,131 @@
+package walk
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/hot"
+)
+
+// A spot is a hot method, and the ways to it.
+type spot struct {
+	top     *way
+	share   climb.Share
+	samples int // that led to it
+	seen    int // of all, in the looks in which it was hot
+	kind    string
+	line    int
+	from    time.Duration
+	until   time.Duration // 0 while it is hot
+	climbed bool
+	above   string  // why the climb began one level up
+	floor   float64 // the share below which it is not hot any more
+}
+
+func (s *spot) isHot() bool { return s.until == 0 }
+
+// A tally is what one look at the program gave.
+type tally struct {
+	paths []path
+	whole float64
+	count int // samples
+	table *hot.Table
+}
+
+// A path is a straightened stack.
+type path struct {
+	methods   []method
+	weight    float64
+	samples   int
+	truncated bool
+}
+
+func tallyOf(table *hot.Table) *tally {
+	t := &tally{table: table, count: table.Samples}
+	for _, p := range table.Stacks() {
+		t.whole += p.Weight
+		if methods := straighten(p.Methods); len(methods) > 0 {
+			t.paths = append(t.paths, path{methods, p.Weight, p.Samples, p.Truncated})
+		}
+	}
+	return t
+}
+
+// hottest are the methods with at least a share of all by themselves, or where none
+// has the first few, if any; the hottest first.
+func (t *tally) hottest(least float64, few int) []method {
+	self := make(map[method]float64)
+	for _, p := range t.paths {
+		self[p.methods[0]] += p.weight
+	}
+	all := make([]method, 0, len(self))
+	for m := range self {
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b method) int {
+		return cmp.Or(cmp.Compare(self[b], self[a]), a.compare(b))
+	})
+	hot := slices.IndexFunc(all, func(m method) bool { return self[m] < least*t.whole })
+	switch {
+	case hot > 0:
+		return all[:hot]
+	case hot < 0:
+		return all
+	}
+	return all[:min(few, len(all))]
+}
+
+// share is the part of all time that a method has by itself.
+func (t *tally) share(m method) climb.Share {
+	var self float64
+	for _, p := range t.paths {
+		if p.methods[0] == m {
+			self += p.weight
+		}
+	}
+	return shareOf(self, t.whole, float64(t.count))
+}
+
+// feed puts the stacks that lead to a spot on its ways.
+func (t *tally) feed(s *spot) {
+	for _, p := range t.paths {
+		if p.methods[0] == s.top.method {
+			s.top.add(p.methods[1:], p.weight, p.truncated)
+			s.samples += p.samples
+		}
+	}
+	for _, m := range t.table.Methods {
+		if methodOf(m.Method) != s.top.method || m.Samples == 0 {
+			continue
+		}
+		var most float64
+		for kind, part := range m.Kinds {
+			if part > most {
+				s.kind, most = kind, part
+			}
+		}
+		if len(m.Lines) > 0 {
+			s.line = m.Lines[0].Line
+		}
+	}
+}
+
+func (m method) compare(other method) int {
+	return cmp.Or(strings.Compare(m.class, other.class), strings.Compare(m.name, other.name), strings.Compare(m.descriptor, other.descriptor))
+}
+
+// shareOf is a part with Wilson's interval, as of n samples.
+func shareOf(weight, whole, n float64) climb.Share {
+	if whole <= 0 || n <= 0 {
+		return climb.Share{}
+	}
+	const z = 1.96
+	p := min(1, weight/whole)
+	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	spread := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return climb.Share{Part: p, Low: max(0, min(p, middle-spread)), High: min(1, max(p, middle+spread))}
+}
