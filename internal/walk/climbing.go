@@ -54,7 +54,7 @@ func (w *walker) climbLevel(ctx context.Context, spots []*spot, level int) (more
 		if !slices.Contains(spots, s) || !s.isHot() {
 			continue
 		}
-		s.top.each(least*s.top.weight, func(one *way) {
+		s.top.each(s.least(), func(one *way) {
 			more = more || one.level > level
 			known := w.subjects[one.method]
 			if one.level == level && known != nil && known.state == climb.Woven && !slices.Contains(due, known) {

@@ -101,14 +101,14 @@ func (w *walker) look() {
 	w.sampled += time.Since(w.looked)
 	w.samples += t.count
 	w.startLook()
-	first := len(w.spots) == 0
+	first, joins := len(w.spots) == 0, w.mayJoin()
 	few := 0
 	if first {
 		few = w.Top
 	}
 	for _, m := range t.hottest(w.Hot, few) {
 		share := t.share(m)
-		if (first || share.Low >= w.Hot) && w.spotAt(m) == nil { // one that joins must surely be hot
+		if (first || joins && share.Low >= w.Hot) && w.spotAt(m) == nil {
 			w.spots = append(w.spots, &spot{top: newWay(m), share: share, from: w.elapsed(), floor: min(w.Hot, share.Part) * cooled})
 		}
 	}
@@ -123,6 +123,22 @@ func (w *walker) look() {
 			s.mix(share, t.count)
 		}
 	}
+}
+
+// mayJoin reports whether a spot that is hot now may join: not in a walk that ends
+// with its first climb, and not while compilers still have to do with what Sonde
+// redefined, as code that waits for them is slow.
+func (w *walker) mayJoin() bool {
+	if w.Duration == 0 || w.session == nil {
+		return false
+	}
+	now, err := w.session.Read()
+	if err != nil {
+		return false
+	}
+	since := w.last.Until(now)
+	w.last = now
+	return since.Elapsed > 0 && since.CompileCPU.Seconds() <= idleCompilers*since.Elapsed.Seconds()
 }
 
 // spotAt is the spot at a method that is hot, or whose ways are known.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,16 +13,22 @@ import (
 )
 
 const (
-	// least is the part of a hot spot's samples that a way must have to be climbed.
-	least = 0.04
+	// least is the part of a hot spot's samples that a way must have to be climbed, and
+	// leastOfAll of all samples: of a spot that is hardly hot only the main ways count.
+	least      = 0.04
+	leastOfAll = 0.004
 	// mostClasses bounds how many classes are redefined for a climb, those on the
 	// heaviest ways first.
-	mostClasses = 60
+	mostClasses = 40
 )
 
 // plan decides which methods on the ways up from spots get hooks, and where.
 func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
 	ways := w.waysOf(spots)
+	lightest := math.Inf(1)
+	for _, s := range spots {
+		lightest = min(lightest, s.least())
+	}
 	if err := w.fetch(ctx, ways); err != nil {
 		return nil, err
 	}
@@ -29,7 +36,7 @@ func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
 	var planned []*subject
 	for _, way := range ways {
 		s := w.know(way.method)
-		if s.state != climb.Seen || !w.place(s, way) {
+		if s.state != climb.Seen || !w.place(s, way, lightest) {
 			continue
 		}
 		fresh := slices.DeleteFunc(s.classes(), func(class string) bool { return classes[class] })
@@ -49,7 +56,7 @@ func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
 func (w *walker) waysOf(spots []*spot) []*way {
 	var ways []*way
 	for _, s := range spots {
-		s.top.each(least*s.top.weight, func(one *way) {
+		s.top.each(s.least(), func(one *way) {
 			if one.level <= w.Levels && !w.isBeyond(one) {
 				ways = append(ways, one)
 			}
@@ -113,7 +120,7 @@ func (w *walker) know(m method) *subject {
 func (s *subject) leave(reason string) { s.state, s.reason = climb.Left, reason }
 
 // place decides where a subject's hooks go; false where none can.
-func (w *walker) place(s *subject, at *way) bool {
+func (w *walker) place(s *subject, at *way, lightest float64) bool {
 	if s.reason = w.obstacle(s); s.reason == "" {
 		s.own = true
 		return true
@@ -121,7 +128,7 @@ func (w *walker) place(s *subject, at *way) bool {
 	// Around the calls, in those of its callers that can be changed.
 	for _, next := range at.callers {
 		caller := w.know(next.method)
-		if next.weight < least*at.weight || w.obstacle(caller) != "" {
+		if next.weight < lightest || w.obstacle(caller) != "" {
 			continue
 		}
 		s.sites = append(s.sites, sitesIn(w.files[caller.class].File, caller.method, s.method, w.calls.edges[edge{caller.method, s.method}])...)

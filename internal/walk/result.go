@@ -104,7 +104,7 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
 		if next != nil {
 			caller.Above = w.callersOf(s, next, through)
 			caller.Top = len(caller.Above) == 0
-			caller.Reason = cmp.Or(caller.Reason, w.whyTop(caller, next))
+			caller.Reason = cmp.Or(w.whyTop(caller, next), caller.Reason)
 		} else {
 			caller.Top = true
 		}
@@ -184,7 +184,7 @@ func (w *walker) list() []climb.Entry {
 		}
 	}
 	for _, s := range w.spots {
-		s.top.each(least*s.top.weight, func(at *way) {
+		s.top.each(s.least(), func(at *way) {
 			if at.below != nil {
 				link(at.method, at.below.method)
 			}

@@ -28,6 +28,12 @@ type spot struct {
 
 func (s *spot) isHot() bool { return s.until == 0 }
 
+// least is the weight that a way must have to be climbed.
+func (s *spot) least() float64 {
+	all := s.top.weight / max(s.share.Part, 1e-9) // of all samples
+	return max(least*s.top.weight, leastOfAll*all)
+}
+
 // A tally is what one look at the program gave.
 type tally struct {
 	paths []path

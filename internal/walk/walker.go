@@ -21,6 +21,7 @@ type walker struct {
 	began   time.Time
 	stage   Stage
 	first   toll.Reading // before the first hook
+	last    toll.Reading // at the last look
 
 	// What samples say.
 	window   *hot.Window
@@ -81,25 +82,18 @@ func Run(ctx context.Context, options Options) (*climb.Climb, error) {
 	return w.leave(ctx, err)
 }
 
-// moreClimbs is how often a walk that is to end with its first climb goes on for
-// spots that became hot meanwhile.
-const moreClimbs = 2
-
 // walk looks for hot spots and climbs from them, again and again where asked to.
 func (w *walker) walk(ctx context.Context) error {
 	if err := w.firstLook(ctx); err != nil {
 		return err
 	}
-	for climbs := 0; ; {
+	for {
 		if fresh := w.unclimbed(); len(fresh) > 0 {
 			if err := w.open(ctx); err != nil {
 				return err
 			}
 			if err := w.climb(ctx, fresh); err != nil {
 				return err
-			}
-			if climbs++; w.Duration == 0 && climbs <= moreClimbs && len(w.unclimbed()) > 0 {
-				continue
 			}
 		}
 		left := w.Duration - w.elapsed()
