@@ -18,6 +18,7 @@ type compiler struct {
 	states     map[*code.Node]state
 	labelNo    map[*code.Node]uint16
 	constantNo map[uint16]int
+	marked     map[*code.Node]code.Frame // what holds where fragments go
 }
 
 func (c *compiler) refuse(detail string) error { return &TemplateError{c.name, detail} }
@@ -230,6 +231,11 @@ func (c *compiler) intrinsic(n *code.Node, k call) error {
 		c.uses.result(k.kind)
 	case doThrown:
 		c.uses.thrown = true
+	case doCondition, doTimedCondition, doValue:
+		var err error
+		if it, err = c.mark(n, it); err != nil {
+			return err
+		}
 	case -1:
 		return c.refuse("calls a method of Template that is not known to this version")
 	}

@@ -19,6 +19,10 @@
 // instructions, frames and tables are never changed otherwise. Several templates
 // nest: the first is the outermost.
 //
+// A template may leave conditions and values open, Template.condition(n) and
+// Template.value(n). Template.Bind puts fragments in their place, made for one method;
+// the result is a template like any other.
+//
 // In a constructor the prolog runs first, and the blocks begin behind the call of
 // super(...) or this(...): nothing may enclose an object that is not one yet.
 //

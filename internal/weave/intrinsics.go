@@ -20,6 +20,9 @@ const (
 	doMethodID
 	doMethodName
 	doClassName
+	doCondition      // it and what follows are replaced by fragments
+	doTimedCondition // with the elapsed time on the stack
+	doValue
 )
 
 // call is an intrinsic method: what it does, and of which computational kind its
@@ -47,6 +50,9 @@ var intrinsicCalls = map[string]call{
 	"methodId()I":                    {doMethodID, 0},
 	"methodName()Ljava/lang/String;": {doMethodName, 0},
 	"className()Ljava/lang/String;":  {doClassName, 0},
+	"condition(I)I":                  {doCondition, 0},
+	"condition(JI)I":                 {doTimedCondition, 0},
+	"value(I)Ljava/lang/String;":     {doValue, 0},
 }
 
 // intrinsicCall reports whether n calls an intrinsic, and which.

@@ -73,6 +73,12 @@ func (s *splice) fits() error {
 	if s.w.class.Major < t.minMajor {
 		return &Reason{NeedsNewerClass, versions(t.minMajor, s.w.class.Major)}
 	}
+	if t.markers > 0 {
+		return &Reason{DoesNotFit, "a condition, and none was bound to it"}
+	}
+	if t.only != "" && t.only != s.w.className+"."+view(s.name)+view(s.desc) {
+		return &Reason{DoesNotFit, "its condition was made for " + t.only}
+	}
 	if u.highestArg >= 0 {
 		s.arguments()
 		if u.highestArg >= len(s.args) {

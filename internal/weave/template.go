@@ -22,6 +22,8 @@ type Template struct {
 	frames    []frame
 	across    []typ // the template's locals while the target runs
 	constants []constant
+	markers   int    // calls that Bind is to replace
+	only      string // the one method it may be woven around, class.name(descriptor); "" for any
 	uses      uses
 	epilog    []item // what runs between the target and the return, where that is short and straight
 	rest      []item // and what else stands behind the target then

@@ -1,0 +1,231 @@
+package condition
+
+import (
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
+)
+
+// member is a field or method and the class that declares it.
+type member struct {
+	class  *Class
+	m      *classfile.Member
+	name   string
+	desc   string
+	access classfile.Access
+}
+
+func (m *member) id() Method { return Method{m.class.Name(), m.name, m.desc} }
+
+func (m *member) full() string { return dotted(m.class.Name()) + "." + m.name }
+
+func dotted(internal string) string { return strings.ReplaceAll(internal, "/", ".") }
+
+// look returns a loaded class and notes that the condition depends on it.
+func (k *checker) look(name string) *Class {
+	if c, ok := k.known[name]; ok {
+		return c
+	}
+	var c *Class
+	if name == k.scope.Class.Name() {
+		c = k.scope.Class
+	} else if k.scope.Lookup != nil {
+		c = k.scope.Lookup(name)
+	}
+	k.known[name] = c
+	return c
+}
+
+// superclass returns the class above, and false where there is one that is not known.
+func (k *checker) superclass(c *Class) (*Class, bool) {
+	name := c.File.SuperName()
+	if name == "" {
+		return nil, true
+	}
+	super := k.look(name)
+	return super, super != nil
+}
+
+func (k *checker) interfaces(c *Class) (list []*Class, ok bool) {
+	ok = true
+	for _, i := range c.File.Interfaces {
+		name, err := c.File.Pool.ClassName(i)
+		if err != nil {
+			return list, false
+		}
+		if found := k.look(string(name)); found != nil {
+			list = append(list, found)
+		} else {
+			ok = false
+		}
+	}
+	return list, ok
+}
+
+// declared finds a member that a class itself declares.
+func declared(c *Class, list []classfile.Member, accept func(name, desc string, access classfile.Access) bool) *member {
+	for i := range list {
+		name, desc, err := c.File.MemberName(&list[i])
+		if err == nil && accept(string(name), string(desc), list[i].Access) {
+			return &member{c, &list[i], string(name), string(desc), list[i].Access}
+		}
+	}
+	return nil
+}
+
+// field finds the field that a name means in a class: the nearest one upwards. The
+// second result names a class that is not known and would have to be looked at.
+func (k *checker) field(c *Class, name string) (*member, string) {
+	for range mostSupers {
+		f := declared(c, c.File.Fields, func(n, _ string, _ classfile.Access) bool { return n == name })
+		if f != nil {
+			return f, ""
+		}
+		super, ok := k.superclass(c)
+		if !ok {
+			return nil, c.File.SuperName()
+		}
+		if super == nil {
+			return nil, ""
+		}
+		c = super
+	}
+	return nil, c.Name()
+}
+
+// mostSupers bounds every way up: class files can lie.
+const mostSupers = 64
+
+// mostInterfaces bounds how many classes and interfaces above one are looked at.
+const mostInterfaces = 256
+
+// method finds what a call without arguments means in a class or interface: the
+// nearest declaration in superclasses, then in interfaces. An empty descriptor stands
+// for any result but void.
+func (k *checker) method(c *Class, name, desc string) (*member, string) {
+	accept := func(n, d string, access classfile.Access) bool {
+		if n != name || access.Has(classfile.AccStatic) || d == "()V" {
+			return false
+		}
+		if desc != "" {
+			return d == desc
+		}
+		return strings.HasPrefix(d, "()") && !access.Has(classfile.AccBridge)
+	}
+	missing := ""
+	var above []*Class
+	for at, n := c, 0; at != nil && n < mostSupers; n++ {
+		if m := declared(at, at.File.Methods, accept); m != nil {
+			return m, ""
+		}
+		above = append(above, at)
+		super, ok := k.superclass(at)
+		if !ok && missing == "" {
+			missing = at.File.SuperName()
+		}
+		at = super
+	}
+	list, lacks := k.fromInterfaces(above, accept)
+	if missing == "" {
+		missing = lacks
+	}
+	if len(list) > 0 {
+		return list[0], ""
+	}
+	return nil, missing
+}
+
+// selected finds what a virtual call may run on an object of a class: the nearest
+// declaration upwards that is not private, and more where that one is visible in its
+// package only and so may not override; else what interfaces declare, whichever of
+// them the JVM would prefer.
+func (k *checker) selected(c *Class, name, desc string) (list []*member, missing string) {
+	accept := func(n, d string, access classfile.Access) bool {
+		return n == name && d == desc && access&(classfile.AccStatic|classfile.AccPrivate) == 0
+	}
+	var above []*Class
+	for at, n := c, 0; at != nil && n < mostSupers; n++ {
+		if m := declared(at, at.File.Methods, accept); m != nil {
+			list = append(list, m)
+			if m.access&(classfile.AccPublic|classfile.AccProtected) != 0 {
+				return list, ""
+			}
+		}
+		above = append(above, at)
+		super, ok := k.superclass(at)
+		if !ok {
+			return list, at.File.SuperName()
+		}
+		at = super
+	}
+	more, missing := k.fromInterfaces(above, accept)
+	return append(list, more...), missing
+}
+
+// fromInterfaces finds declarations in all interfaces of some classes.
+func (k *checker) fromInterfaces(above []*Class, accept func(name, desc string, access classfile.Access) bool) (found []*member, missing string) {
+	met := make(map[*Class]bool)
+	for i := 0; i < len(above); i++ {
+		if i == mostInterfaces {
+			return found, "more than " + above[i].Name()
+		}
+		list, ok := k.interfaces(above[i])
+		if !ok && missing == "" {
+			missing = "an interface of " + above[i].Name()
+		}
+		for _, in := range list {
+			if met[in] {
+				continue
+			}
+			met[in] = true
+			if m := declared(in, in.File.Methods, accept); m != nil && !m.access.Has(classfile.AccPrivate) {
+				found = append(found, m)
+			}
+			above = append(above, in)
+		}
+	}
+	return found, missing
+}
+
+// isEnum reports whether a class is an enum, and not one constant's own class.
+func isEnum(c *Class) bool {
+	return c != nil && c.File.Access.Has(classfile.AccEnum) && c.File.SuperName() == enumClass
+}
+
+// constants are the names of an enum's constants.
+func constants(c *Class) []string {
+	var names []string
+	for i := range c.File.Fields {
+		if f := &c.File.Fields[i]; f.Access.Has(classfile.AccEnum) {
+			if name, _, err := c.File.MemberName(f); err == nil {
+				names = append(names, string(name))
+			}
+		}
+	}
+	return names
+}
+
+// clinit names the first of a class and its supertypes that has a static
+// initialiser, "" where none has, and false where one is not known.
+func (k *checker) clinit(c *Class) (string, bool) {
+	all := []*Class{c}
+	for i := 0; i < len(all) && i < mostSupers; i++ {
+		at := all[i]
+		if at.Name() == objectClass {
+			continue
+		}
+		if declared(at, at.File.Methods, func(n, _ string, _ classfile.Access) bool { return n == "<clinit>" }) != nil {
+			return at.Name(), true
+		}
+		super, ok := k.superclass(at)
+		list, fine := k.interfaces(at)
+		if !ok || !fine {
+			return "", false
+		}
+		if super != nil {
+			all = append(all, super)
+		}
+		all = append(all, list...)
+	}
+	return "", true
+}

@@ -1,0 +1,284 @@
+package condition
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// Limits of a proof. What is larger is no getter.
+const (
+	mostProven = 400 // instructions, in all methods together
+	mostCalls  = 8   // deep
+)
+
+// refusal is why something was not proven.
+type refusal struct {
+	kind ErrorKind
+	why  string
+}
+
+func impure(format string, args ...any) *refusal {
+	return &refusal{Impure, fmt.Sprintf(format, args...)}
+}
+
+func unproven(format string, args ...any) *refusal {
+	return &refusal{Unproven, fmt.Sprintf(format, args...)}
+}
+
+// prover proves methods pure: they read, calculate and come back. They store nothing
+// but local variables, make no object, take no lock, never jump back, start no class
+// initialiser, and call only what is proven too.
+type prover struct {
+	*checker
+	count int
+	stack []Method
+}
+
+// proveCall proves every method that a call of m on a value of static type c may
+// reach among the loaded classes.
+func (p *prover) proveCall(m *member, c *Class) *refusal {
+	if pureByKnowledge(m.class.Name(), m.name, m.desc) {
+		p.rely(m.id())
+		return nil
+	}
+	if m.access.Has(classfile.AccPrivate) || m.access.Has(classfile.AccFinal) || m.class.File.Access.Has(classfile.AccFinal) || c.File.Access.Has(classfile.AccFinal) {
+		return p.prove(m)
+	}
+	if p.scope.Subtypes == nil {
+		return unproven("%s can be overridden, and the classes that may do so are not known", m.full())
+	}
+	if c.isInterface() && p.functional(c) {
+		return unproven("%s has a single method, so any lambda may be one", dotted(c.Name()))
+	}
+	list, all := p.scope.Subtypes(c.Name())
+	if !all {
+		return unproven("not all classes below %s can be looked at", dotted(c.Name()))
+	}
+	p.open[c.Name()] = true
+	for _, sub := range append([]*Class{c}, list...) {
+		if sub.File.Access.Has(classfile.AccAbstract) {
+			continue
+		}
+		p.known[sub.Name()] = sub
+		if r := p.proveIn(sub, m); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// proveIn proves what a call of m runs on an object of a class. What is abstract there
+// cannot be run: the call would fail, which counts as false.
+func (p *prover) proveIn(c *Class, m *member) *refusal {
+	list, missing := p.selected(c, m.name, m.desc)
+	if missing != "" {
+		return unproven("class %s is not known, and %s may inherit %s from it", dotted(missing), dotted(c.Name()), m.name)
+	}
+	for _, chosen := range list {
+		switch {
+		case chosen.access.Has(classfile.AccAbstract):
+		case pureByKnowledge(chosen.class.Name(), chosen.name, chosen.desc):
+			p.rely(chosen.id())
+		default:
+			if r := p.prove(chosen); r != nil {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// functional reports whether an interface may be a lambda's: it has one abstract
+// method, or it cannot be told.
+func (p *prover) functional(c *Class) bool {
+	names := make(map[string]bool)
+	all := []*Class{c}
+	for i := 0; i < len(all); i++ {
+		if i == mostSupers {
+			return true
+		}
+		for j := range all[i].File.Methods {
+			m := &all[i].File.Methods[j]
+			if name, desc, err := all[i].File.MemberName(m); err == nil && m.Access.Has(classfile.AccAbstract) {
+				names[string(name)+string(desc)] = true
+			}
+		}
+		list, ok := p.interfaces(all[i])
+		if !ok {
+			return true
+		}
+		all = append(all, list...)
+	}
+	for _, own := range []string{"equals(Ljava/lang/Object;)Z", "hashCode()I", "toString()Ljava/lang/String;"} {
+		delete(names, own)
+	}
+	return len(names) <= 1
+}
+
+// rely notes a method that the condition may run.
+func (k *checker) rely(m Method) {
+	if !slices.Contains(k.methods, m) {
+		k.methods = append(k.methods, m)
+	}
+}
+
+// prove proves one body.
+func (p *prover) prove(m *member) *refusal {
+	full := m.id()
+	switch {
+	case slices.Contains(p.stack, full):
+		return impure("%s calls itself", m.full())
+	case len(p.stack) >= mostCalls:
+		return impure("%s is called too deep inside other methods", m.full())
+	case p.proven[full]:
+		return nil
+	case m.access.Has(classfile.AccSynchronized):
+		return impure("%s is synchronized: it may wait", m.full())
+	case m.access.Has(classfile.AccNative):
+		return impure("%s is native", m.full())
+	case p.scope.Probed != nil && p.scope.Probed(full.Class, full.Name, full.Descriptor):
+		return impure("%s has a hook itself, which would count the calls of this condition", m.full())
+	case full == p.own:
+		return impure("%s is the method this condition stands in", m.full())
+	}
+	p.stack = append(p.stack, full)
+	defer func() { p.stack = p.stack[:len(p.stack)-1] }()
+	body, err := code.Lift(m.class.File, m.m)
+	if err != nil {
+		return unproven("%s cannot be read: %v", m.full(), err)
+	}
+	if body == nil {
+		return impure("%s has no code", m.full())
+	}
+	if len(body.Handlers) > 0 {
+		return impure("%s catches exceptions", m.full())
+	}
+	if r := p.instructions(m, body); r != nil {
+		return r
+	}
+	p.proven[full] = true
+	p.rely(full)
+	return nil
+}
+
+func (p *prover) instructions(m *member, body *code.Body) *refusal {
+	passed := make(map[*code.Node]bool) // labels
+	for n := body.First(); n != nil; n = n.Next() {
+		if n.Kind == code.Label {
+			passed[n] = true
+		}
+		if n.Kind != code.Instruction {
+			continue
+		}
+		if p.count++; p.count > mostProven {
+			return impure("%s does more than a getter would", m.full())
+		}
+		if n.Target() != nil && passed[n.Target()] {
+			return impure("%s has a loop", m.full())
+		}
+		if r := p.instruction(m, body, n, passed); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+func (p *prover) instruction(m *member, body *code.Body, n *code.Node, passed map[*code.Node]bool) *refusal {
+	pool := &m.class.File.Pool
+	switch op := n.Op(); op {
+	case opcode.Tableswitch, opcode.Lookupswitch:
+		sw := body.Switch(n)
+		for _, t := range append([]*code.Node{sw.Default}, sw.Targets...) {
+			if passed[t] {
+				return impure("%s has a loop", m.full())
+			}
+		}
+		return nil
+	case opcode.Ldc, opcode.Ldc2W:
+		switch pool.Tag(n.Index()) {
+		case classfile.TagInteger, classfile.TagFloat, classfile.TagLong, classfile.TagDouble, classfile.TagString:
+			return nil
+		}
+		return impure("%s loads a constant that may run code", m.full())
+	case opcode.Checkcast, opcode.Instanceof:
+		name, err := pool.ClassName(n.Index())
+		if err != nil {
+			return unproven("%s cannot be read: %v", m.full(), err)
+		}
+		if name[0] != '[' && p.look(string(name)) == nil {
+			return unproven("%s names class %s, which is not known: loading it may run code", m.full(), dotted(string(name)))
+		}
+		return nil
+	case opcode.Getstatic, opcode.Invokestatic, opcode.Invokespecial, opcode.Invokevirtual, opcode.Invokeinterface:
+		return p.use(m, n)
+	default:
+		if harmless[op] {
+			return nil
+		}
+		return impure("%s %s", m.full(), whatItDoes(op))
+	}
+}
+
+// use proves a call, or the reading of a static field.
+func (p *prover) use(m *member, n *code.Node) *refusal {
+	owner, name, desc, err := m.class.File.Pool.Member(n.Index())
+	if err != nil {
+		return unproven("%s cannot be read: %v", m.full(), err)
+	}
+	if pureByKnowledge(string(owner), string(name), string(desc)) {
+		p.rely(Method{string(owner), string(name), string(desc)})
+		return nil
+	}
+	c := p.look(string(owner))
+	if c == nil {
+		return unproven("%s uses class %s, which is not known", m.full(), dotted(string(owner)))
+	}
+	if n.Op() == opcode.Getstatic || n.Op() == opcode.Invokestatic {
+		init, known := p.clinit(c)
+		if !known || init != "" {
+			return impure("%s uses a static member of %s: that may run a static initialiser", m.full(), dotted(string(owner)))
+		}
+		if n.Op() == opcode.Getstatic {
+			return nil
+		}
+	}
+	target, missing := p.target(c, string(name), string(desc), n.Op() == opcode.Invokestatic)
+	if target == nil {
+		return unproven("%s calls %s.%s, which is not found%s", m.full(), dotted(string(owner)), name, becauseOf(missing))
+	}
+	if n.Op() == opcode.Invokestatic || n.Op() == opcode.Invokespecial {
+		return p.prove(target)
+	}
+	return p.proveCall(target, c)
+}
+
+func becauseOf(missing string) string {
+	if missing == "" {
+		return ""
+	}
+	return ": " + dotted(missing) + " is not known"
+}
+
+// target finds what a call with a descriptor means.
+func (p *prover) target(c *Class, name, desc string, static bool) (*member, string) {
+	if !static && len(desc) > 1 && desc[1] == ')' {
+		return p.method(c, name, desc)
+	}
+	for at, n := c, 0; at != nil && n < mostSupers; n++ {
+		if m := declared(at, at.File.Methods, func(n, d string, a classfile.Access) bool {
+			return n == name && d == desc && a.Has(classfile.AccStatic) == static
+		}); m != nil {
+			return m, ""
+		}
+		super, ok := p.superclass(at)
+		if !ok {
+			return nil, at.File.SuperName()
+		}
+		at = super
+	}
+	return nil, ""
+}

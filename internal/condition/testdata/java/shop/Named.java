@@ -1,0 +1,6 @@
+package shop;
+
+/** May be a lambda. */
+public interface Named {
+    String getName();
+}

@@ -1,0 +1,211 @@
+package weave
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// opcodeNumber keeps the number of a condition where an intrinsic has its kind.
+func opcodeNumber(no int32) opcode.Op { return opcode.Op(no) }
+
+// BindError says why a template cannot have a condition.
+type BindError struct {
+	Template string
+	Number   int
+	Detail   string
+}
+
+func (e *BindError) Error() string {
+	return fmt.Sprintf("template %s, condition %d: %s", e.Template, e.Number, e.Detail)
+}
+
+// Bind returns a template in which the fragments of conditions, or values, have taken
+// the place of the calls Template.condition(n), Template.condition(elapsed, n) and
+// Template.value(n). A condition that is nil always holds; a value that is nil is
+// null. What is bound was made for one method, and so is the template.
+func (t *Template) Bind(conditions ...Lowered) (*Template, error) {
+	bound := *t
+	bound.markers = 0
+	bound.items, bound.epilog, bound.rest = nil, nil, nil
+	bound.constants, bound.frames = slices.Clone(t.constants), slices.Clone(t.frames)
+	bound.uses.argsAfter, bound.uses.typed = slices.Clone(t.uses.argsAfter), slices.Clone(t.uses.typed)
+	b := binder{Template: &bound, base: t.maxLocals}
+	for i := range t.items {
+		it := &t.items[i]
+		if it.act != actIntrinsic || !isMarker(it.value) {
+			bound.items = append(bound.items, *it)
+			continue
+		}
+		if int(it.op) >= len(conditions) {
+			return nil, &BindError{t.name, int(it.op), fmt.Sprintf("only %d are given", len(conditions))}
+		}
+		next := t.items[i+1].act // a template ends with a return, or throws
+		if err := b.replace(it, conditions[it.op], next == actLabel || next == actFrame); err != nil {
+			return nil, err
+		}
+	}
+	bound.maxStack += b.maxStack
+	bound.maxLocals += b.maxLocals
+	c := compiler{Template: &bound}
+	bound.epilog = c.straightEpilog()
+	bound.rest = c.withoutEpilog()
+	return &bound, nil
+}
+
+// binder puts fragments into a template that is being made.
+type binder struct {
+	*Template
+	base                uint16 // first of the fragments' variables, which all share
+	maxStack, maxLocals uint16
+}
+
+// replace puts the fragment of a condition in the place of a marker. Of labels that
+// stand together the last one's frame holds for all. Where the template has a frame of
+// its own right behind, it is followed by an instruction: no place may have two.
+func (b *binder) replace(mark *item, c Lowered, followed bool) error {
+	f, err := fragmentFor(mark, c)
+	if err != nil {
+		return fmt.Errorf("template %s, condition %d: %w", b.name, mark.op, err)
+	}
+	timed := mark.value == doTimedCondition
+	switch {
+	case f.Timed && !timed:
+		return &BindError{b.name, int(mark.op), "it asks for the elapsed time, which the template does not pass"}
+	case f.Text != (mark.value == doValue):
+		return &BindError{b.name, int(mark.op), "a value where a condition is wanted, or the other way round"}
+	}
+	if f.Class != "" {
+		only := f.Class + "." + f.Method + f.Descr
+		if b.only != "" && b.only != only {
+			return &BindError{b.name, int(mark.op), "it was made for " + only + ", another one for " + b.only}
+		}
+		b.only = only
+	}
+	if timed && !f.Timed {
+		b.items = append(b.items, item{act: actPlain, op: opcode.Pop2, state: mark.state})
+	}
+	first := b.labels
+	for i := range f.Steps {
+		b.step(&f.Steps[i], mark, first)
+		if f.Steps[i].Do == DoLabel && (i+1 == len(f.Steps) || f.Steps[i+1].Do != DoLabel) {
+			b.items = append(b.items, item{act: actFrame, num: uint16(len(b.frames)), state: mark.state})
+			b.frames = append(b.frames, b.frameAt(&f.Steps[i], mark))
+		}
+	}
+	if n := len(f.Steps); followed && n > 0 && f.Steps[n-1].Do == DoLabel {
+		b.items = append(b.items, item{act: actPlain, op: opcode.Nop, state: mark.state})
+	}
+	b.labels += f.Labels
+	b.minMajor = max(b.minMajor, f.MinMajor)
+	b.maxStack, b.maxLocals = max(b.maxStack, f.MaxStack), max(b.maxLocals, f.MaxLocals)
+	return nil
+}
+
+func fragmentFor(mark *item, c Lowered) (*Fragment, error) {
+	if c == nil {
+		always := Step{Do: DoOp, Op: opcode.Iconst1}
+		if mark.value == doValue {
+			always.Op = opcode.AconstNull
+		}
+		return &Fragment{Steps: []Step{always}, MaxStack: 1, Text: mark.value == doValue}, nil
+	}
+	at := AtEntry
+	switch mark.state {
+	case isAfter:
+		at = AtReturn
+	case isThrown:
+		at = AtThrow
+	}
+	return c.Lower(at)
+}
+
+// step adds what stands for one step.
+func (b *binder) step(s *Step, mark *item, first int) {
+	it := item{op: s.Op, value: s.Value, state: mark.state}
+	switch s.Do {
+	case DoLocal:
+		it.act, it.num, it.value = actLocal, b.base+uint16(s.Value), 0
+	case DoConstant:
+		it.act, it.num = actConstant, uint16(b.pool(&s.Const))
+	case DoJump:
+		it.act, it.num, it.value = actJump, uint16(first+int(s.Value)), 0
+	case DoLabel:
+		it.act, it.num, it.value = actLabel, uint16(first+int(s.Value)), 0
+	case DoArgument:
+		kind := s.Kind
+		if kind == 'A' {
+			kind = 0 // as it is: only primitives are boxed
+		}
+		b.uses.argument(int(s.Value), kind, mark.state)
+		it = item{act: actIntrinsic, value: doArg, num: uint16(s.Value), op: opcode.Op(kind), state: mark.state}
+	case DoSelf:
+		b.uses.selfBefore = b.uses.selfBefore || mark.state == isBefore
+		b.uses.selfAfter = b.uses.selfAfter || mark.state != isBefore
+		it = item{act: actIntrinsic, value: doSelf, state: mark.state}
+	case DoResult:
+		kind := s.Kind
+		if kind == 'A' {
+			kind = 0
+		}
+		b.uses.result(kind)
+		it = item{act: actIntrinsic, value: doResult, op: opcode.Op(kind), state: mark.state}
+	case DoThrown:
+		b.uses.thrown = true
+		it = item{act: actIntrinsic, value: doThrown, state: mark.state}
+	}
+	b.items = append(b.items, it)
+}
+
+// frameAt returns the frame at a label of a fragment: what holds at the marker, and
+// the fragment's own.
+func (b *binder) frameAt(s *Step, mark *item) frame {
+	there := &b.frames[mark.num]
+	f := frame{state: mark.state, locals: slices.Clone(there.locals), stack: slices.Clone(there.stack)}
+	next := 0
+	for _, t := range f.locals {
+		next += code.Type{Item: t.item}.Slots()
+	}
+	for _, v := range s.Live {
+		t := b.typeOf(v.Descriptor)
+		for ; next < int(b.base)+int(v.Slot); next++ {
+			f.locals = append(f.locals, typ{})
+		}
+		f.locals = append(f.locals, t)
+		next += code.Type{Item: t.item}.Slots()
+	}
+	for _, desc := range s.Stack {
+		f.stack = append(f.stack, b.typeOf(desc))
+	}
+	return f
+}
+
+func (b *binder) typeOf(desc string) typ {
+	switch desc[0] {
+	case 'J':
+		return typ{item: code.Long}
+	case 'D':
+		return typ{item: code.Double}
+	case 'F':
+		return typ{item: code.Float}
+	case 'L':
+		return typ{item: code.Object, class: b.pool(&Constant{Tag: classfile.TagClass, Text: desc[1 : len(desc)-1]})}
+	case '[':
+		return typ{item: code.Object, class: b.pool(&Constant{Tag: classfile.TagClass, Text: desc})}
+	}
+	return typ{item: code.Integer}
+}
+
+// pool returns the number of a constant of the template, adding it.
+func (b *binder) pool(c *Constant) int {
+	for i := range b.constants {
+		if b.constants[i].same(c) {
+			return i
+		}
+	}
+	b.constants = append(b.constants, constant{tag: c.Tag, text: c.Text, name: c.Name, desc: c.Descr, raw: c.Raw})
+	return len(b.constants) - 1
+}
