@@ -9,15 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/probe"
 )
 
 // counting is a `sonde count` command line.
 type counting struct {
-	streams
-	pid      int
-	patterns []string
-	set      *probe.Set
+	choice
 	timing   string
 	period   uint32
 	sort     string
@@ -27,8 +23,6 @@ type counting struct {
 	duration time.Duration
 	calls    uint64
 	json     bool
-	force    bool
-	listLeft bool
 }
 
 const countLong = `Count the calls of methods in a running JVM, and time them. Hooks are put into
@@ -67,7 +61,7 @@ each interval, each on its line, and the last has "final":true.
 Exit code: 0 when there is a result, 1 on an error, 2 for a wrong command line.`
 
 func newCount(s streams) *cobra.Command {
-	c := &counting{streams: s}
+	c := &counting{choice: choice{streams: s}}
 	command := &cobra.Command{
 		Use:   "count PID PATTERN...",
 		Short: "Count and time the calls of methods in a running JVM",
@@ -101,13 +95,9 @@ func newCount(s streams) *cobra.Command {
 
 // check reads the command line; what is wrong with it is said before the JVM is
 // touched.
-func (c *counting) check(args []string, periodGiven bool) (err error) {
-	if c.pid, err = processNumber(args[0]); err != nil {
+func (c *counting) check(args []string, periodGiven bool) error {
+	if err := c.choose(args); err != nil {
 		return err
-	}
-	c.patterns = args[1:]
-	if c.set, err = probe.ParseSet(c.patterns...); err != nil {
-		return &usageError{err}
 	}
 	switch {
 	case c.timing != timingExact && c.timing != timingSampled && c.timing != timingNone:

@@ -127,6 +127,28 @@ func costMillis(cost toll.Cost) (pause, compile *float64) {
 	return pause, compile
 }
 
+// describeHooks tells where hooks are and what putting them in took.
+func (v *visit) describeHooks() *hooksJSON {
+	i := v.installation
+	hooks := &hooksJSON{
+		Classes: v.session.Classes(), Methods: len(v.session.Methods()), Loaded: i.Loaded, Matched: i.Matched, Batches: len(i.Batches),
+	}
+	hooks.PauseMillis, hooks.CompileMillis = costMillis(batchCosts(i.Batches))
+	for _, lost := range i.Unmatched {
+		hooks.Unmatched = append(hooks.Unmatched, lost.Pattern)
+	}
+	return hooks
+}
+
+func describeLeaving(f *session.Farewell) *leavingJSON {
+	if f == nil {
+		return nil
+	}
+	leaving := &leavingJSON{Classes: f.Restored.Classes, Millis: f.Took.Seconds() * 1000, Unmapped: f.Restored.Unmapped}
+	leaving.PauseMillis, leaving.CompileMillis = costMillis(f.Pause)
+	return leaving
+}
+
 func (r *countRun) writeJSON(look *countLook) error {
 	jvm := r.session.JVM()
 	d := countJSON{
@@ -152,19 +174,10 @@ func (r *countRun) writeJSON(look *countLook) error {
 }
 
 func (r *countRun) describeEnd(d *countJSON, look *countLook) {
-	i := r.installation
-	d.Hooks = &hooksJSON{
-		Classes: r.session.Classes(), Methods: len(look.rows), Loaded: i.Loaded, Matched: i.Matched, Batches: len(i.Batches),
-	}
-	d.Hooks.PauseMillis, d.Hooks.CompileMillis = costMillis(batchCosts(i.Batches))
-	for _, lost := range i.Unmatched {
-		d.Hooks.Unmatched = append(d.Hooks.Unmatched, lost.Pattern)
-	}
+	d.Hooks = r.describeHooks()
+	d.Hooks.Methods = len(look.rows)
 	d.LeftAlone = describeLeft(r.session.LeftAlone())
-	if f := look.farewell; f != nil {
-		d.Leaving = &leavingJSON{Classes: f.Restored.Classes, Millis: f.Took.Seconds() * 1000, Unmapped: f.Restored.Unmapped}
-		d.Leaving.PauseMillis, d.Leaving.CompileMillis = costMillis(f.Pause)
-	}
+	d.Leaving = describeLeaving(look.farewell)
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	d.Remarks = r.remarks

@@ -1,18 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/foothold"
-	"github.com/sonde-jvm/sonde/internal/session"
 )
 
 // Why counting ended.
@@ -29,16 +26,7 @@ const (
 // A count under way.
 type countRun struct {
 	*counting
-	screen       *screen
-	session      *session.Session
-	installation *session.Installation
-	began        time.Time // when the hooks went on
-	cost         costMeter
-
-	lock    sync.Mutex
-	remarks []string
-
-	toldLeft int // how many were said to be left alone
+	visit
 
 	spreads map[uint32]*spread // of sampled times, by method
 	shownAt time.Time          // the last look
@@ -51,8 +39,9 @@ func (c *counting) run(ctx context.Context) error {
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
 	defer signal.Stop(unread)
-	r := &countRun{counting: c, screen: newScreen(c.streams)}
-	if err := r.enter(ctx); err != nil {
+	r := &countRun{counting: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)}}
+	flags, period := c.flags()
+	if err := r.enter(ctx, "count", flags, period); err != nil {
 		return err
 	}
 	defer func() { _ = r.session.Release() }()
@@ -64,60 +53,17 @@ func (c *counting) run(ctx context.Context) error {
 	// What was measured is read before the hooks go: it is as of now.
 	look, err := r.look()
 	if err != nil {
-		return errors.Join(err, r.leave(ctx, nil))
+		_, leaving := r.leave(ctx, endedLost)
+		return errors.Join(err, leaving)
 	}
 	look.final, look.ended = true, ended
 	defer tellWaiting(r.pid, r.screen.say)()
 	r.cost.measure(context.WithoutCancel(ctx))
 	r.screen.clear()
-	if err := r.leave(ctx, look); err != nil {
+	if look.farewell, err = r.leave(ctx, ended); err != nil {
 		failure = errors.Join(failure, err)
 	}
 	return errors.Join(r.write(look), failure)
-}
-
-// enter puts the hooks in. Where that fails or is interrupted, whatever was done
-// is undone.
-func (r *countRun) enter(ctx context.Context) (err error) {
-	start := time.Now()
-	r.session, err = session.Open(ctx, r.pid, session.Settings{Command: commandLine("count", r.patterns), Force: r.force, Notice: r.remark})
-	if err != nil {
-		return interruption(ctx, err)
-	}
-	jvm := r.session.JVM()
-	r.screen.say("attached to %d (JDK %v, %s) in %s", r.pid, r.session.JDK(), orDash(printable(jvm.Main)), durationText(time.Since(start)))
-	flags, period := r.flags()
-	r.cost.begin(r.session, flags, period)
-	r.cost.measure(ctx)
-	r.installation, err = r.session.Instrument(ctx, session.Wanted{Methods: r.set, Flags: flags, Period: period})
-	r.began = time.Now()
-	if err != nil {
-		_, closing := r.session.Close(ctx)
-		_ = r.session.Release()
-		return errors.Join(interruption(ctx, err), closing)
-	}
-	r.tellInstallation()
-	if _, err := foothold.LetGo(jvm); err != nil { // one that sonde run --hold keeps from beginning
-		r.remark(oneLine(err))
-	}
-	return nil
-}
-
-// interruption says what a Ctrl-C means before there is a result.
-func interruption(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errors.New("interrupted before the hooks were in: nothing was measured, nothing is left behind")
-	}
-	return err
-}
-
-// remark keeps and shows what the user should read. It may be called at any
-// time, from anywhere.
-func (r *countRun) remark(text string) {
-	r.lock.Lock()
-	r.remarks = append(r.remarks, text)
-	r.lock.Unlock()
-	r.screen.say("note: %s", printable(text))
 }
 
 // watch waits for the end and shows what happens meanwhile. It tells why it
@@ -182,60 +128,35 @@ func (r *countRun) takeBatch() {
 	}
 }
 
-// endedBy tells who ended the session, and says so.
-func (r *countRun) endedBy() string {
-	err := r.session.Err()
-	r.remark(oneLine(err))
-	switch {
-	case errors.Is(err, session.ErrEnded):
-		return endedUndone
-	case errors.Is(err, session.ErrExited):
-		return endedExited
-	}
-	return endedLost
-}
-
-// leave takes the hooks out and says what that took.
-func (r *countRun) leave(ctx context.Context, look *countLook) error {
-	gone := look != nil && (look.ended == endedUndone || look.ended == endedExited)
-	farewell, err := r.session.Close(ctx)
-	for _, text := range farewell.Remarks {
-		r.remark(text)
-	}
-	if err != nil {
-		return err
-	}
-	if gone || look == nil {
-		return nil
-	}
-	// One that says goodbye tells at least how long it took.
-	if farewell.Restored.Nanos == 0 && !farewell.Restored.Unmapped {
-		if _, err := inspect(r.pid); err == nil {
-			return fmt.Errorf("process %d did not answer: its hooks are in until it does, and go by themselves then: sonde status %d", r.pid, r.pid)
-		}
-		return nil
-	}
-	look.farewell = &farewell
-	return nil
-}
-
-// tellWaiting says what is waited for, should the JVM be slow to let go. It
-// returns what ends that.
-func tellWaiting(pid int, say func(format string, args ...any)) func() {
-	const patience = 2 * time.Second
-	timer := time.AfterFunc(patience, func() {
-		why := ""
-		if jvm, err := inspect(pid); err == nil && jvm.Stopped {
-			why = fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)
-		}
-		say("waiting for process %d to put its classes back%s", pid, why)
-	})
-	return func() { timer.Stop() }
-}
-
 func totalCalls(sum *arena.Summary) (calls uint64) {
 	for _, totals := range sum.Methods {
 		calls += totals.Calls
 	}
 	return calls
+}
+
+// write writes the result, and then says what leaving took.
+func (r *countRun) write(look *countLook) error {
+	if left := r.session.LeftAlone(); len(left) > r.toldLeft {
+		r.tellLeft(left) // some were met as they loaded
+	}
+	if full := r.session.Full(); full != nil {
+		r.remark(full.Error())
+	}
+	look.overall()
+	if r.json {
+		if err := r.writeJSON(look); err != nil {
+			return err
+		}
+	} else {
+		out := bufio.NewWriter(r.out) // keeps the first error until Flush
+		r.writeText(out, look, r.outWidth())
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	if f := look.farewell; f != nil {
+		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(f.Restored.Classes), "class", "classes"), durationText(f.Took), costOf(f.Pause))
+	}
+	return nil
 }

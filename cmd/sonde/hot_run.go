@@ -50,7 +50,7 @@ func (c *hotting) run(ctx context.Context) error {
 	}
 	r := &hotRun{
 		hotting: c, sampler: sampler, window: hot.NewWindow(c.window), screen: newScreen(c.streams),
-		view: hotView{sort: c.sort, filter: c.filter, threads: c.threads},
+		view: hotView{typed: typed{filter: c.filter}, sort: c.sort, threads: c.threads},
 	}
 	if bias := sampler.Bias(); bias != "" {
 		r.remark("biased: samples are taken " + bias)

@@ -3,7 +3,6 @@ package main
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/sonde-jvm/sonde/internal/hot"
 )
@@ -19,20 +18,12 @@ var hotOrders = map[string]func(a, b hot.Method) int{hotBySelf: hot.BySelf, hotB
 
 // A hotView is what of a table is shown, and how. Keys change it.
 type hotView struct {
+	typed
 	sort    string
-	filter  string
-	typing  bool // keys go to the filter
 	threads bool
 	paused  bool
 	hasKeys bool
 }
-
-// Keys that are no letters.
-const (
-	keyEscape    = '\x1b'
-	keyBackspace = '\x7f'
-	keyErase     = '\b'
-)
 
 // press does what a key says, and tells whether it is to end.
 func (v *hotView) press(key rune) (quit bool) {
@@ -61,22 +52,6 @@ func (v *hotView) press(key rune) (quit bool) {
 	return false
 }
 
-// edit changes the filter by a key.
-func (v *hotView) edit(key rune) {
-	switch {
-	case key == '\r' || key == '\n':
-		v.typing = false
-	case key == keyEscape:
-		v.typing, v.filter = false, ""
-	case key == keyBackspace || key == keyErase:
-		if runes := []rune(v.filter); len(runes) > 0 {
-			v.filter = string(runes[:len(runes)-1])
-		}
-	case unicode.IsPrint(key):
-		v.filter += string(key)
-	}
-}
-
 // methods are those of a table that pass the filter, in order. What ran nothing
 // by itself is left out where self time is what counts.
 func (v *hotView) methods(t *hot.Table) []hot.Method {
@@ -97,8 +72,4 @@ func (v *hotView) running(t *hot.Table) []hot.Thread {
 		slices.SortStableFunc(rows, func(a, b hot.Thread) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return rows
-}
-
-func (v *hotView) passes(name string) bool {
-	return strings.Contains(strings.ToLower(name), strings.ToLower(v.filter))
 }

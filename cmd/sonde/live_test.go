@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -69,8 +70,16 @@ type runningSonde struct {
 // startSonde starts a command and waits until it says that its hooks are in.
 func startSonde(t *testing.T, args ...string) *runningSonde {
 	t.Helper()
+	return startSondeTo(t, nil, args...)
+}
+
+// startSondeTo is startSonde with its output going elsewhere, unless that is nil.
+func startSondeTo(t *testing.T, out io.Writer, args ...string) *runningSonde {
+	t.Helper()
 	r := &runningSonde{Cmd: exec.Command("sonde", args...), read: make(chan struct{})}
-	r.Stdout = &r.out
+	if r.Stdout = out; out == nil {
+		r.Stdout = &r.out
+	}
 	pipe, err := r.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

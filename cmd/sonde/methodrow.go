@@ -102,8 +102,14 @@ var countColumns = []column{
 // first: without the method's name the others say nothing.
 var expendable = []string{"RUNNING", "THREW", "SELF", "CALLS/S", "TOTAL"}
 
-// fitting leaves columns out until the last has room for a name.
+// fitting leaves columns of a count out until the last has room for a name.
 func fitting(columns []column, rows [][]string, width int) ([]column, [][]string) {
+	return fit(columns, rows, expendable, width)
+}
+
+// fit leaves columns out, the first that is named first, until the last has room
+// for a name.
+func fit(columns []column, rows [][]string, expendable []string, width int) ([]column, [][]string) {
 	const room = 20
 	columns = slices.Clone(columns)
 	rows = slices.Clone(rows)

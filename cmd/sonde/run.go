@@ -145,6 +145,8 @@ Start with, for a program that runs:
   sonde hot 4711
   sonde walk 4711
   sonde count 4711 'com.acme.**'
+  sonde monitor 4711 com.acme.Order.pay
+  sonde callees 4711 com.acme.Shop.checkout
   sonde profile 4711 --root com.acme.Shop.checkout -o checkout.html
 and for files:
   sonde instrument app.jar -o app-timed.jar --template timed --match 'com.acme.**'
@@ -160,7 +162,7 @@ and for files:
 	root.DisableSuggestions = true // they take lines: nearCommand has one
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
-		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newProfile(s), newLaunch(s), newStatus(s), newUndo(s), newAgentJar(s),
+		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newCallees(s), newProfile(s), newLaunch(s), newStatus(s), newUndo(s), newAgentJar(s),
 		newDiff(s), newInstrument(s), newDump(s), newRuntimeJar(s), newVersion(s),
 	)
 	return root

@@ -67,8 +67,12 @@ func TestEdgesAreAddedUpOverThreads(t *testing.T) {
 		}
 	}
 	// Every call is of its method's node.
-	expect(t, sum(t, m), map[uint32]Totals{
-		method:     {Calls: 6, Timed: 3, Nanos: 47, Self: 47},
+	totals := sum(t, m)
+	if spread := totals[method].Spread; spread == nil || spread.Count() != 3 {
+		t.Errorf("the spread of all callers is %+v", spread)
+	}
+	expect(t, totals, map[uint32]Totals{
+		method:     {Calls: 6, Timed: 3, Nanos: 47, Self: 47, Max: 30, Spread: totals[method].Spread},
 		method + 1: {Calls: 1, Active: 1},
 		method + 2: {Calls: 1},
 	})

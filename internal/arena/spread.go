@@ -62,6 +62,15 @@ func (s *Spread) Count() (count uint64) {
 	return count
 }
 
+// Below is how many calls took less than a time, in nanoseconds, that is a power of
+// two: buckets begin there. Of other times the bucket they lie in is left out.
+func (s *Spread) Below(nanos uint64) (count uint64) {
+	for _, n := range s.counts[:bucketOf(nanos)] {
+		count += n
+	}
+	return count
+}
+
 // Quantile is a time, in nanoseconds, that a share q of the calls did not exceed:
 // that of the call in place q·Count, rounded up, of all in order. It is the middle
 // of a bucket, so up to a sixteenth off. It is 0 where nothing was counted.

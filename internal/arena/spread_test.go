@@ -93,3 +93,15 @@ func TestWhatWasCountedSince(t *testing.T) {
 		t.Errorf("%d calls since ever, of %d", got, after.Count())
 	}
 }
+
+func TestWhatTookLess(t *testing.T) {
+	var s Spread
+	for _, nanos := range []uint64{0, 1, 1023, 1024, 1025, 1 << 39, 1 << 41} {
+		s.Record(nanos)
+	}
+	for limit, want := range map[uint64]uint64{0: 0, 1: 1, 2: 2, 1 << 10: 3, 1 << 11: 5, 1 << 39: 5} {
+		if got := s.Below(limit); got != want {
+			t.Errorf("%d calls took less than %d ns, not %d", got, limit, want)
+		}
+	}
+}

@@ -16,14 +16,16 @@ const (
 
 // Totals are the counts of a method over all threads and contexts.
 type Totals struct {
-	Calls   uint64 // begun
-	Timed   uint64 // ended, with their time in Nanos
-	Nanos   uint64 // by outermost calls: a method that calls itself is not counted twice
-	Self    int64  // without timed callees
-	Threw   uint64 // ended with an exception
-	Active  uint64 // under way, of those that are timed
-	Running uint64 // nanoseconds the outermost of those have taken so far
-	Untimed uint64 // of Calls, those that only the spill table has
+	Calls   uint64  // begun
+	Timed   uint64  // ended, with their time in Nanos
+	Nanos   uint64  // by outermost calls: a method that calls itself is not counted twice
+	Self    int64   // without timed callees
+	Threw   uint64  // ended with an exception
+	Active  uint64  // under way, of those that are timed
+	Running uint64  // nanoseconds the outermost of those have taken so far
+	Untimed uint64  // of Calls, those that only the spill table has
+	Max     uint64  // nanoseconds of the longest timed call
+	Spread  *Spread // how long timed calls took; nil where that was not asked for
 }
 
 // A Summary is what the arena says at a moment.
@@ -64,6 +66,16 @@ func (s *Summary) of(id uint32) *Totals {
 	return t
 }
 
+func (t *Totals) addSpread(spread *Spread) {
+	if spread == nil {
+		return
+	}
+	if t.Spread == nil {
+		t.Spread = &Spread{}
+	}
+	t.Spread.Add(spread)
+}
+
 func (s *Summary) addThread(w *walk, block uint64, now int64) {
 	root := w.u32(block + blockRoot)
 	called := false // more than what the agent does itself
@@ -83,6 +95,8 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 		}
 		t.Self += n.Self
 		t.Threw += n.Threw
+		t.Max = max(t.Max, n.Max)
+		t.addSpread(w.spread(w.u32(node + nodeSpread)))
 	})
 	if called {
 		s.Threads++

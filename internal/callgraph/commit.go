@@ -79,7 +79,7 @@ func (m *method) merge(d draftMethod, named, first bool) bool {
 
 // addLambda adds a class without a file. Its name is none that a class file can have.
 func (h *hierarchy) addLambda(maker classID, l *draftLambda, number int) classID {
-	id := h.classNamed(fmt.Appendf(nil, "%s;lambda;%d", h.classes[maker].name, number))
+	id := h.classNamed(fmt.Appendf(nil, "%s%s%d", h.classes[maker].name, lambdaMark, number))
 	c := &h.classes[id]
 	c.lambda = true
 	c.skipped = h.classes[maker].skipped

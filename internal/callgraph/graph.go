@@ -48,6 +48,9 @@ type Settings struct {
 	// are mirrored, as others are subtypes of them, but their bodies are not read.
 	// It must always give the same answer and not use the graph. nil skips none.
 	Skip func(class string) bool
+	// Whole says that every class that is loaded gets added, as far as it can be. A
+	// lambda whose interface is not mirrored has not been made then, and opens nothing.
+	Whole bool
 }
 
 // Graph is a growing set of mirrored classes and what can be called in them. It is
@@ -62,6 +65,7 @@ type Graph struct {
 // New makes a graph without classes.
 func New(s Settings) *Graph {
 	h := newHierarchy(s.Skip)
+	h.whole = s.Whole
 	return &Graph{hierarchy: h, reader: reader{h: h}, reach: newReach(h)}
 }
 

@@ -64,6 +64,7 @@ type method struct {
 // hierarchy is what class files say: it does not know what was expanded.
 type hierarchy struct {
 	skip     func(class string) bool
+	whole    bool // see Settings
 	classes  []class
 	sigs     []signature
 	methods  []method

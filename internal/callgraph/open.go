@@ -39,7 +39,12 @@ func (h *hierarchy) findOpen() {
 			missing = append(missing, classID(id))
 		}
 	}
-	below := h.spreadOpen(missing, func(c *class) []classID { return c.subs })
+	below := h.spreadOpen(missing, func(c *class) []classID {
+		if !h.whole {
+			return c.subs
+		}
+		return slices.DeleteFunc(slices.Clone(c.subs), func(sub classID) bool { return h.classes[sub].lambda })
+	})
 	h.spreadOpen(below, func(c *class) []classID { return c.supers })
 }
 

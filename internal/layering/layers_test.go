@@ -33,6 +33,7 @@ var layers = map[string][]string{
 		"classfile", "classfile/code", "classfile/descriptor", "classfile/frames", "classfile/opcode",
 	},
 	"internal/callgraph": {"classfile", "classfile/descriptor", "classfile/opcode"},
+	"internal/condition": {"classfile", "classfile/code", "classfile/descriptor", "classfile/opcode", "internal/weave"},
 	"internal/hsperf":    {},
 	// What only reads of processes is apart from what signals them.
 	"internal/attach/jvmproc": {"internal/hsperf"},
@@ -62,6 +63,10 @@ var layers = map[string][]string{
 	"internal/walk": {
 		"classfile", "internal/arena", "internal/climb", "internal/flight", "internal/hot", "internal/recorder", "internal/session", "internal/toll",
 	},
+	"internal/callees": {
+		"internal/arena", "internal/attach/jvmproc", "internal/callgraph", "internal/jimage", "internal/probe", "internal/session",
+	},
+	"internal/monitor": {"internal/arena"},
 	// What a run found, for people and other programs.
 	"internal/report/ascent": {"internal/climb"},
 	"internal/report/record": {"internal/cct", "internal/climb"},
@@ -78,7 +83,7 @@ var layers = map[string][]string{
 	// The program that ships.
 	"cmd/sonde": {
 		"agent", "classfile", "classfile/code", "classfile/descriptor", "classfile/dump", "internal/archive", "internal/arena",
-		"internal/attach", "internal/attach/jvmproc", "internal/cct", "internal/climb", "internal/flight", "internal/foothold", "internal/hot", "internal/launch", "internal/origin",
+		"internal/attach", "internal/attach/jvmproc", "internal/callees", "internal/callgraph", "internal/cct", "internal/climb", "internal/flight", "internal/foothold", "internal/hot", "internal/launch", "internal/monitor", "internal/origin",
 		"internal/preflight", "internal/probe", "internal/profile", "internal/recorder", "internal/report", "internal/session", "internal/toll", "internal/walk",
 		"internal/weave",
 	},

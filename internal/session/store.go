@@ -20,6 +20,7 @@ type store struct {
 // A LoadedClass is one that the JVM has loaded.
 type LoadedClass struct {
 	Name   string // internal
+	Loader uint32 // of this session; 0 is the boot loader
 	File   []byte // its class file; nil where its loader finds none
 	Reason string // why no hook can be put into it; "" where one can
 }
@@ -34,40 +35,9 @@ func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool, 
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	var loaded []LoadedClass
-	var candidates []candidate
-	sample := make(map[uint32]uint32) // a class of each loader
-	for _, class := range classes {
-		c := candidate{handle: class.Handle, loader: class.Loader, name: internalName(class)}
-		if !wanted(c.name) || s.store.has(c) {
-			continue
-		}
-		if class.Flags&control.Modifiable == 0 {
-			c.reason = "the JVM does not let it be changed"
-		} else {
-			c.reason = exemption(c.name)
-		}
-		candidates = append(candidates, c)
-		sample[c.loader] = c.handle
-	}
-	blind, err := s.blindLoaders(ctx, sample)
+	candidates, err := s.gather(ctx, classes, wanted)
 	if err != nil {
 		return nil, err
-	}
-	byHandle := make(map[uint32]*candidate, len(candidates))
-	handles := make([]uint32, len(candidates))
-	for i := range candidates {
-		c := &candidates[i]
-		if c.reason == "" && blind[c.loader] != "" {
-			c.reason = "its class loader does not see the hooks: " + blind[c.loader]
-		}
-		byHandle[c.handle], handles[i] = c, c.handle
-	}
-	err = s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, reason string) {
-		byHandle[handle].file = slices.Clone(file)
-	})
-	if err != nil {
-		return nil, s.explain(err)
 	}
 	var all []*candidate
 	for i := range candidates {
@@ -76,11 +46,16 @@ func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool, 
 	if err := s.capture(ctx, all, named); err != nil {
 		return nil, err
 	}
+	return s.keepAll(candidates), nil
+}
+
+// keepAll keeps classes for Hook, and tells of them.
+func (s *Session) keepAll(candidates []candidate) (loaded []LoadedClass) {
 	for _, c := range candidates {
-		loaded = append(loaded, LoadedClass{Name: c.name, File: c.file, Reason: c.reason})
+		loaded = append(loaded, LoadedClass{Name: c.name, Loader: c.loader, File: c.file, Reason: c.reason})
 		s.store.add(c)
 	}
-	return loaded, nil
+	return loaded
 }
 
 func (s *store) add(c candidate) {

@@ -147,7 +147,7 @@ func (w *walker) open(ctx context.Context) (err error) {
 		return err
 	}
 	w.jdk = w.session.JDK().String()
-	if err := w.learnClock(ctx); err != nil {
+	if w.inner, err = w.session.ClockCost(ctx); err != nil {
 		return err
 	}
 	w.first, err = w.session.Read()

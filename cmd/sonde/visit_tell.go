@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,22 +12,22 @@ import (
 )
 
 // tellInstallation says what putting hooks in took, and where they are not.
-func (r *countRun) tellInstallation() {
-	i := r.installation
-	methods := r.session.Methods()
+func (v *visit) tellInstallation() {
+	i := v.installation
+	methods := v.session.Methods()
 	if len(methods) > 0 {
-		r.screen.say("hooks in %s of %s%s", count(len(methods), "method", "methods"),
-			count(r.session.Classes(), "class", "classes"), costOf(batchCosts(i.Batches)))
+		v.screen.say("hooks in %s of %s%s", count(len(methods), "method", "methods"),
+			count(v.session.Classes(), "class", "classes"), costOf(batchCosts(i.Batches)))
 	}
 	for _, lost := range i.Unmatched {
-		r.screen.say("note: %s", lostText(lost, ": hooks go in when one loads"))
+		v.screen.say("note: %s", lostText(lost, ": hooks go in when one loads"))
 	}
-	left := r.session.LeftAlone()
-	r.tellLeft(left)
-	for _, p := range r.set.Includes() {
+	left := v.session.LeftAlone()
+	v.tellLeft(left)
+	for _, p := range v.choice.set.Includes() {
 		lost := slices.ContainsFunc(i.Unmatched, func(u session.Unmatched) bool { return u.Pattern == p.String() })
 		if !lost && !hasMethod(p, methods, left) {
-			r.screen.say("note: %s matches loaded classes, but no method of theirs that has code%s", p, r.methodAdvice(p))
+			v.screen.say("note: %s matches loaded classes, but no method of theirs that has code%s", p, v.methodAdvice(p))
 		}
 	}
 }
@@ -41,9 +40,9 @@ func hasMethod(p *probe.Pattern, methods []session.Method, left []session.LeftAl
 }
 
 // methodAdvice says what may be wrong with a pattern that found classes alone.
-func (r *countRun) methodAdvice(p *probe.Pattern) string {
+func (v *visit) methodAdvice(p *probe.Pattern) string {
 	switch {
-	case slices.ContainsFunc(r.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
+	case slices.ContainsFunc(v.choice.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
 		return " and that no ! takes out"
 	case strings.Contains(p.String(), "("):
 		return " (types are written in full: java.lang.String; (..) is any parameters)"
@@ -140,43 +139,17 @@ func leftName(l session.LeftAlone) string {
 	return name
 }
 
-func (r *countRun) tellLeft(left []session.LeftAlone) {
+func (v *visit) tellLeft(left []session.LeftAlone) {
 	if len(left) == 0 {
 		return
 	}
 	how := " (--left lists them)"
-	if r.listLeft {
+	if v.choice.listLeft {
 		how = ""
 	}
-	r.screen.say("%s left alone%s:", count(len(left), "class or method", "classes or methods"), how)
-	for _, line := range leftLines(groupLeft(left), r.listLeft) {
-		r.screen.say("%s", printable(line))
+	v.screen.say("%s left alone%s:", count(len(left), "class or method", "classes or methods"), how)
+	for _, line := range leftLines(groupLeft(left), v.choice.listLeft) {
+		v.screen.say("%s", printable(line))
 	}
-	r.toldLeft = len(left)
-}
-
-// write writes the result, and then says what leaving took.
-func (r *countRun) write(look *countLook) error {
-	if left := r.session.LeftAlone(); len(left) > r.toldLeft {
-		r.tellLeft(left) // some were met as they loaded
-	}
-	if full := r.session.Full(); full != nil {
-		r.remark(full.Error())
-	}
-	look.overall()
-	if r.json {
-		if err := r.writeJSON(look); err != nil {
-			return err
-		}
-	} else {
-		out := bufio.NewWriter(r.out) // keeps the first error until Flush
-		r.writeText(out, look, r.outWidth())
-		if err := out.Flush(); err != nil {
-			return err
-		}
-	}
-	if f := look.farewell; f != nil {
-		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(f.Restored.Classes), "class", "classes"), durationText(f.Took), costOf(f.Pause))
-	}
-	return nil
+	v.toldLeft = len(left)
 }

@@ -1,0 +1,125 @@
+package monitor
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ContentType is that of the text Write writes.
+const ContentType = "text/plain; version=0.0.4; charset=utf-8"
+
+// An Exposition is what is told to a Prometheus: all since the beginning, from which
+// it makes intervals of its own.
+type Exposition struct {
+	PID   int
+	Up    bool // the hooks are in; else nothing is said of what is under way
+	Since *Interval
+}
+
+// Bounds of the buckets of times: powers of two nanoseconds, where the arena's own
+// buckets begin, so that no call is in a wrong one. Below a microsecond hooks are too
+// much of what is measured.
+const (
+	firstBound = 10 // 1.024 µs
+	lastBound  = 36 // 69 s
+)
+
+// Write writes the text format, version 0.0.4.
+func (e *Exposition) Write(w io.Writer) error {
+	out := &exposer{Writer: bufio.NewWriter(w), pid: label{"pid", strconv.Itoa(e.PID)}}
+	out.family("sonde_monitor_up", "gauge", "Whether the hooks are in.")
+	up := 0.0
+	if e.Up {
+		up = 1
+	}
+	out.sample("sonde_monitor_up", up)
+	out.family("sonde_calls_lost_total", "counter", "Calls that nothing could count, as there was no room.")
+	out.sample("sonde_calls_lost_total", float64(e.Since.Lost))
+	rows := e.Since.Rows
+	out.each("sonde_calls_total", "counter", "Calls begun.", rows, func(r *Row) float64 { return float64(r.Calls) })
+	out.each("sonde_call_errors_total", "counter", "Calls that ended with an exception.", rows, func(r *Row) float64 { return float64(r.Errors) })
+	if e.Up {
+		out.each("sonde_calls_running", "gauge", "Threads in such a call.", rows, func(r *Row) float64 { return float64(r.Running) })
+		out.each("sonde_calls_stalled", "gauge", "Threads in such a call that is older than the threshold.", rows, func(r *Row) float64 { return float64(r.Stalled) })
+		out.each("sonde_call_oldest_seconds", "gauge", "Age of the oldest call under way.", rows, func(r *Row) float64 { return r.Oldest.Seconds() })
+	}
+	out.family("sonde_call_seconds", "histogram", "Times of calls that were timed and have ended.")
+	for n := range rows {
+		out.histogram("sonde_call_seconds", &rows[n])
+	}
+	return out.Flush()
+}
+
+// A label is a name with a value.
+type label struct{ Name, Value string }
+
+// labels are what tells a row's series from others.
+func (k Key) labels() []label {
+	if k.Pattern != "" {
+		return []label{{"pattern", k.Pattern}}
+	}
+	return []label{{"class", k.Method.Class}, {"method", k.Method.Name}, {"descriptor", k.Method.Descriptor}}
+}
+
+// An exposer keeps the first error until Flush.
+type exposer struct {
+	*bufio.Writer
+	pid label
+}
+
+func (e *exposer) family(name, kind, help string) {
+	_, _ = fmt.Fprintf(e, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+}
+
+func (e *exposer) each(name, kind, help string, rows []Row, value func(*Row) float64) {
+	e.family(name, kind, help)
+	for n := range rows {
+		e.sample(name, value(&rows[n]), rows[n].Key.labels()...)
+	}
+}
+
+// histogram writes how many calls took no longer than each bound.
+func (e *exposer) histogram(name string, r *Row) {
+	labels := r.Key.labels()
+	var count uint64
+	if r.Spread != nil {
+		count = r.Spread.Count()
+	}
+	bucket := func(bound float64, below uint64) {
+		e.sample(name+"_bucket", float64(below), append(labels[:len(labels):len(labels)], label{"le", number(bound)})...)
+	}
+	for power := firstBound; power <= lastBound; power++ {
+		var below uint64
+		if r.Spread != nil {
+			below = r.Spread.Below(1 << power)
+		}
+		bucket(math.Ldexp(1, power)/1e9, below)
+	}
+	bucket(math.Inf(1), count)
+	e.sample(name+"_sum", r.Nanos/1e9, labels...)
+	e.sample(name+"_count", float64(count), labels...)
+}
+
+var escaped = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+func (e *exposer) sample(name string, value float64, labels ...label) {
+	_, _ = fmt.Fprintf(e, "%s{%s=\"%s\"", name, e.pid.Name, e.pid.Value)
+	for _, l := range labels {
+		_, _ = fmt.Fprintf(e, ",%s=\"%s\"", l.Name, escaped.Replace(l.Value))
+	}
+	_, _ = fmt.Fprintf(e, "} %s\n", number(value))
+}
+
+func number(value float64) string {
+	if math.IsInf(value, 1) {
+		return "+Inf"
+	}
+	if value == math.Trunc(value) {
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(value, 'g', -1, 64)
+}
