@@ -11,8 +11,13 @@ import (
 
 type flightSample = flight.Sample
 
-// fewWalks do not say what one costs: the first are slow.
-const fewWalks = 50
+const (
+	// fewWalks do not say what one costs: the first are slow.
+	fewWalks = 50
+	// mostDraw is what one can cost of a processor, in nanoseconds: beyond it the thread
+	// did not have one meanwhile.
+	mostDraw = 10_000
+)
 
 // Callers that are no methods.
 var (
@@ -58,7 +63,7 @@ func (w *walker) read(crew []*subject) {
 		}
 	}
 	if walks >= fewWalks {
-		w.draw = float64(walked) / float64(walks)
+		w.draw = min(float64(walked)/float64(walks), mostDraw)
 	}
 	edges := arena.Edges(threads)
 	for _, s := range crew {
