@@ -2,6 +2,7 @@ package profile
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -61,17 +62,58 @@ func (g *governor) first(roots []callgraph.Method) []callgraph.Method {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	g.looked = true
+	classes := make(map[string]bool)
+	for _, m := range roots {
+		classes[m.Class] = true
+	}
 	var first []callgraph.Method
 	for _, m := range holders {
 		switch {
 		case slices.Contains(roots, m) || len(first) == firstHooks:
 		case g.isTiny(m):
 			g.spared[m] = true
+		case !g.mayRedefine(classes, m.Class):
+			g.central[m] = true
 		default:
+			classes[m.Class] = true
 			first = append(first, m)
 		}
 	}
 	return first
+}
+
+const (
+	// A program whose hot code is thrown away loses so much work until it is compiled
+	// again.
+	recompiling = 11 * time.Second
+	// JVMs that do not know what depends on what throw everything away at the first
+	// redefinition after a late attach. So that costs the same whatever is redefined.
+	firstRedefinition = 2500 * time.Millisecond
+	recordsDependence = 21 // the first JDK that knows
+	// lossPart is the part of the budget that may go into putting hooks in and out.
+	lossPart = 0.7
+)
+
+// mayRedefine reports whether one more class can be redefined, in and out, within
+// what the budget has for lost work: it is large for classes that are compiled into
+// what is hot.
+func (g *governor) mayRedefine(classes map[string]bool, class string) bool {
+	if classes[class] {
+		return true
+	}
+	with := maps.Clone(classes)
+	with[class] = true
+	horizon := max(g.run.Duration, amortised)
+	return g.loss(with).Seconds() <= max(lossPart*g.run.Budget*horizon.Seconds(), g.loss(classes).Seconds())
+}
+
+// loss is the work that is lost by redefining classes, in and out.
+func (g *governor) loss(classes map[string]bool) time.Duration {
+	once := time.Duration(g.run.peek.heat(classes) * float64(recompiling))
+	if g.run.session.JDK().Feature < recordsDependence {
+		return firstRedefinition + once
+	}
+	return 2 * once
 }
 
 // put has hooks put into methods.

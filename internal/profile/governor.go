@@ -20,17 +20,18 @@ import (
 type governor struct {
 	run *run
 
-	lock   sync.Mutex
-	hooks  map[callgraph.Method]*governed
-	order  []*governed // as they came: callers before callees
-	pace   float64     // calls of each method that are timed in a second
-	past   []moment    // since the last change
-	since  time.Time   // the root was called
-	ready  time.Time   // since when hooks are tried
-	bill   bill
-	tried  int                       // how many hooks are tried at a time
-	spared map[callgraph.Method]bool // too small to be worth a hook
-	seeded map[callgraph.Method]bool // roots below which hooks were put in
+	lock    sync.Mutex
+	hooks   map[callgraph.Method]*governed
+	order   []*governed // as they came: callers before callees
+	pace    float64     // calls of each method that are timed in a second
+	past    []moment    // since the last change
+	since   time.Time   // the root was called
+	ready   time.Time   // since when hooks are tried
+	bill    bill
+	tried   int                       // how many hooks are tried at a time
+	spared  map[callgraph.Method]bool // too small to be worth a hook
+	central map[callgraph.Method]bool // of classes that cost too much to redefine
+	seeded  map[callgraph.Method]bool // roots below which hooks were put in
 
 	changed bool // other methods are on than when the window began
 	broke   bool // another round of hooks would not fit the budget
@@ -82,7 +83,7 @@ const (
 func newGovernor(r *run) *governor {
 	return &governor{
 		run: r, hooks: make(map[callgraph.Method]*governed), pace: mostPace, tried: firstTried,
-		spared: make(map[callgraph.Method]bool), seeded: make(map[callgraph.Method]bool),
+		spared: make(map[callgraph.Method]bool), central: make(map[callgraph.Method]bool), seeded: make(map[callgraph.Method]bool),
 	}
 }
 
@@ -355,6 +356,9 @@ func (g *governor) explain(p *cct.Profile) {
 	}
 	if waiting > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("there was no time to try the hooks of %s: their time is with their callers", plural(waiting, "method")))
+	}
+	if len(g.central) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s in classes that are compiled into much of what runs: to put hooks there would cost the program more than the budget has (--budget, or --timing exact): their time is with their callers", plural(len(g.central), "method")))
 	}
 	if len(g.spared) > 0 {
 		p.Notes = append(p.Notes, fmt.Sprintf("%s too small to be worth a hook: their time is with their callers", plural(len(g.spared), "method")))

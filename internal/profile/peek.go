@@ -18,8 +18,9 @@ import (
 // and not those above it.
 type peek struct {
 	run     *run
-	seen    int             // stacks with a root in them
-	below   map[blurred]int // of those, by method
+	seen    int               // stacks with a root in them
+	below   map[blurred]int   // of those, by method
+	running []map[string]bool // of threads that ran: the classes of the innermost frames
 	sampler *recorder.Sampler
 }
 
@@ -33,6 +34,9 @@ const (
 	mostPeek   = 3 * time.Second
 	// fewSeen say nothing.
 	fewSeen = 20
+	// near is how many of the innermost frames are taken to be compiled into one piece:
+	// to redefine the class of one of them throws that piece away.
+	near = 8
 	// heldTime is the part of the root's time that a method must hold to get a hook,
 	// in one look more than chance would give.
 	heldTime = 0.04
@@ -82,14 +86,17 @@ func (p *peek) take(ctx context.Context) bool {
 	batch, err := p.sampler.Poll(ctx)
 	for _, sample := range batch.Samples {
 		if sample.Stack != nil {
-			p.count(sample.Stack.Frames)
+			p.count(sample.Stack.Frames, sample.State == runnable)
 		}
 	}
 	return err == nil
 }
 
+// runnable is the state of a thread that runs.
+const runnable = "STATE_RUNNABLE"
+
 // count notes the methods of a stack that are below a root, each once.
-func (p *peek) count(frames []flight.Frame) {
+func (p *peek) count(frames []flight.Frame, runs bool) {
 	root := -1
 	for i, f := range frames {
 		if f.Method != nil && p.isRoot(f.Method.Class, f.Method.Name) {
@@ -100,6 +107,15 @@ func (p *peek) count(frames []flight.Frame) {
 		return
 	}
 	p.seen++
+	if runs {
+		classes := make(map[string]bool)
+		for _, f := range frames[:min(near, len(frames))] {
+			if f.Method != nil {
+				classes[f.Method.Class] = true
+			}
+		}
+		p.running = append(p.running, classes)
+	}
 	met := make(map[blurred]bool)
 	for _, f := range frames[:root] {
 		if f.Method == nil {
@@ -121,6 +137,23 @@ func (p *peek) isRoot(class, name string) bool {
 		}
 	}
 	return false
+}
+
+// heat is the part of what runs that is compiled together with some of the classes.
+func (p *peek) heat(classes map[string]bool) float64 {
+	if len(p.running) == 0 {
+		return 0
+	}
+	hit := 0
+	for _, stack := range p.running {
+		for class := range stack {
+			if classes[class] {
+				hit++
+				break
+			}
+		}
+	}
+	return float64(hit) / float64(len(p.running))
 }
 
 // holders are the methods that hold the root's time, those that hold most first;

@@ -15,6 +15,7 @@ func (w *walker) climb(ctx context.Context, spots []*spot) error {
 		s.climbed = true
 	}
 	w.enter(Weaving)
+	w.noteRedefined()
 	clear(w.redefined)
 	planned, err := w.plan(ctx, spots)
 	if err != nil {
@@ -77,7 +78,10 @@ func (w *walker) andSurprises(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	surprises := w.surprises()
+	surprises, err := w.surprises(ctx)
+	if err != nil {
+		return err
+	}
 	if len(surprises) == 0 {
 		return w.allOff(ctx)
 	}
@@ -107,30 +111,53 @@ const surprising = 0.05
 
 // surprises are callers that hooks have met and stacks have not, where their classes
 // were not redefined yet.
-func (w *walker) surprises() []*subject {
-	var found []*subject
-	for _, s := range slices.Clone(w.order) {
+func (w *walker) surprises(ctx context.Context) ([]*subject, error) {
+	var met []method
+	for _, s := range w.order {
+		cut := w.isCut(s.method)
 		for m, hits := range s.callers {
-			if float64(hits) < surprising*float64(s.drawn) || w.calls.edges[edge{m, s.method}] != nil || carries(m) || m == noCaller || m == unknownCaller {
-				continue
+			isNews := cut || w.calls.edges[edge{m, s.method}] == nil
+			if isNews && isMethod(m) && float64(hits) >= surprising*float64(s.drawn) && !slices.Contains(met, m) {
+				met = append(met, m)
 			}
-			caller := w.know(m)
-			if caller.state != climb.Seen || slices.Contains(found, caller) {
-				continue
-			}
-			if w.redefined[m.class] > 0 {
-				caller.leave("stacks did not show it, and its class has been changed once for this climb")
-				continue
-			}
-			if reason := w.obstacle(caller); reason != "" {
-				caller.leave(reason)
-				continue
-			}
-			caller.own = true
-			found = append(found, caller)
 		}
 	}
-	return found
+	slices.SortFunc(met, method.compare)
+	if err := w.fetch(ctx, met); err != nil {
+		return nil, err
+	}
+	var found []*subject
+	for _, m := range met {
+		caller := w.know(m)
+		if caller.state != climb.Seen {
+			continue
+		}
+		reason := w.obstacle(caller)
+		if w.redefined[m.class] > 0 && reason == "" {
+			reason = "stacks did not show it, and its class has been changed once for this climb"
+		}
+		if reason != "" {
+			caller.leave(reason)
+			continue
+		}
+		caller.own = true
+		found = append(found, caller)
+	}
+	return found, nil
+}
+
+// isCut reports whether most stacks through a method end there because the recorder
+// keeps no more of them.
+func (w *walker) isCut(m method) bool {
+	var cut, all float64
+	for _, s := range w.spots {
+		s.top.each(s.least(), func(at *way) {
+			if at.method == m {
+				cut, all = cut+at.cut, all+at.weight
+			}
+		})
+	}
+	return cut > all/2
 }
 
 const (

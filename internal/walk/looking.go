@@ -73,6 +73,7 @@ func (w *walker) poll(ctx context.Context) error {
 			w.notes = append(w.notes, note)
 		}
 	}
+	w.times = batch
 	samples := slices.DeleteFunc(batch.Samples, func(s flightSample) bool { return s.At.Before(w.looked) })
 	w.window.Add(batch.At, samples, batch.Period, batch.Times)
 	for _, s := range samples {
@@ -87,8 +88,14 @@ func (w *walker) poll(ctx context.Context) error {
 	return nil
 }
 
-// startLook begins to count samples anew.
-func (w *walker) startLook() { w.window, w.looked = hot.NewWindow(unbounded), time.Now() }
+// startLook begins to count samples anew. What processor time threads have had until
+// now goes along: without it nothing tells threads that wait in native code.
+func (w *walker) startLook() {
+	w.window, w.looked = hot.NewWindow(unbounded), time.Now()
+	if w.times.Times != nil {
+		w.window.Add(w.times.At, nil, w.times.Period, w.times.Times)
+	}
+}
 
 // look takes in what samples have said since the last look: which spots are hot, and
 // which ways lead there. Only the first look takes spots that are not hot by

@@ -14,16 +14,20 @@ const (
 	countNanos = 6
 	// drawNanos is what one costs whose caller is looked up, until the hooks have told.
 	drawNanos = 5000
-	// How many callers are looked up in a second, of all methods that are watched; and
-	// of each of them at least.
-	drawsASecond = 2000
-	leastDraws   = 500
 
-	glance     = 25 * time.Millisecond // in which is found out how often methods are called
-	slice      = 20 * time.Millisecond // how long hooks are on at a time where they are dear
-	leastOn    = 0.01                  // of the time
-	fewSlices  = 4                     // whatever the first say: programs go in waves
-	leastUse   = 0.25                  // of a processor: a program that idles has time
+	// A glance finds out how often methods are called: a short one where that is often.
+	shortGlance = 2 * time.Millisecond
+	glance      = 25 * time.Millisecond
+	plenty      = 2000 // calls in a short glance that need no longer one
+
+	// Hooks are on for a slice at a time, and then off for as long as the budget asks
+	// for. A slice is short where methods are called often.
+	shortSlice = time.Millisecond
+	longSlice  = 20 * time.Millisecond
+	sliceCalls = 30_000
+	fewSlices  = 5 // whatever the first say: programs go in waves
+
+	leastUse   = 0.25 // of a processor: a program that idles has time
 	mostPeriod = 1 << 19
 	// inVain is how long is waited for the first call of a method: one that began
 	// before and goes on for good is not entered again.
@@ -52,15 +56,11 @@ func (w *walker) measure(ctx context.Context, crew []*subject, level int, of map
 func (w *walker) watchCrew(ctx context.Context, crew []*subject, level int) error {
 	w.most = max(w.most, len(crew))
 	on := time.Now()
-	if err := w.switchTo(ctx, crew, func(*subject) (arena.Flags, uint32) { return arena.On | arena.Flat, 0 }); err != nil {
+	rates, err := w.glance(ctx, crew)
+	if err != nil {
 		return err
 	}
-	if err := w.pause(ctx, glance); err != nil {
-		return err
-	}
-	took := time.Since(on)
-	rates := w.rates(crew, took)
-	part, periods := w.afford(crew, rates)
+	long, periods := w.pace(crew, rates)
 	setting := func(s *subject) (arena.Flags, uint32) {
 		flags := arena.On | arena.Callers
 		if level > 0 || !s.own {
@@ -69,12 +69,13 @@ func (w *walker) watchCrew(ctx context.Context, crew []*subject, level int) erro
 		return flags, periods[s]
 	}
 	limit := time.Now().Add(w.PeriodTime)
-	for slices := 0; time.Now().Before(limit); slices++ {
-		begun := time.Now()
+	for slices := 1; time.Now().Before(limit); slices++ {
+		before := w.spent(crew)
 		if err := w.switchTo(ctx, crew, setting); err != nil {
 			return err
 		}
-		if err := w.pause(ctx, slice); err != nil {
+		begun := time.Now()
+		if err := w.pause(ctx, long); err != nil {
 			return err
 		}
 		for _, s := range crew {
@@ -85,7 +86,9 @@ func (w *walker) watchCrew(ctx context.Context, crew []*subject, level int) erro
 		if slices >= fewSlices && w.isEnough(crew, time.Since(on)) {
 			break
 		}
-		if rest := time.Duration(float64(time.Since(begun)) * (1/part - 1)); part < 1 && rest > time.Millisecond {
+		// It has cost so much of a processor, and may cost so much of one in a second.
+		rest := time.Duration((w.spent(crew) - before) / (w.Budget * w.use()))
+		if rest -= time.Since(begun); rest > time.Millisecond {
 			if err := w.switchTo(ctx, nil, nil); err != nil {
 				return err
 			}
@@ -95,6 +98,27 @@ func (w *walker) watchCrew(ctx context.Context, crew []*subject, level int) erro
 		}
 	}
 	return nil
+}
+
+// spent is what the hooks of a crew have cost so far, in nanoseconds.
+func (w *walker) spent(crew []*subject) (nanos float64) {
+	for _, s := range crew {
+		nanos += float64(s.calls)*countNanos + float64(s.drawn)*w.draw
+	}
+	return nanos
+}
+
+// use is how much of a processor the program uses, or more.
+func (w *walker) use() float64 {
+	now, err := w.session.Read()
+	if err != nil {
+		return leastUse
+	}
+	since := w.first.Until(now)
+	if since.Elapsed <= 0 {
+		return leastUse
+	}
+	return max(leastUse, since.Rest.Seconds()/since.Elapsed.Seconds())
 }
 
 // isEnough reports whether each method has been seen as often as was asked for, or
@@ -108,48 +132,55 @@ func (w *walker) isEnough(crew []*subject, since time.Duration) bool {
 	return true
 }
 
-// afford is which part of the time the hooks of a crew can be on, and of how many
-// calls one has its caller looked up, so that the budget is kept.
-func (w *walker) afford(crew []*subject, rates map[*subject]float64) (part float64, periods map[*subject]uint32) {
-	use := leastUse
-	if now, err := w.session.Read(); err == nil {
-		if since := w.first.Until(now); since.Elapsed > 0 {
-			use = max(use, since.Rest.Seconds()/since.Elapsed.Seconds())
-		}
-	}
-	allowed := w.Budget * use * 1e9 // nanoseconds in a second
-	var counting float64
-	for _, s := range crew {
-		counting += rates[s] * countNanos
-	}
-	part = 1
-	draws := min(max(drawsASecond/float64(len(crew)), leastDraws), 0.7*allowed/w.draw/float64(len(crew)))
-	if left := max(allowed-float64(len(crew))*draws*w.draw, allowed/4); counting > left {
-		part = max(left/counting, leastOn)
-	}
-	periods = make(map[*subject]uint32, len(crew))
-	for _, s := range crew {
-		period := uint32(1)
-		for float64(period)*draws < rates[s]*part && period < mostPeriod {
-			period *= 2
-		}
-		periods[s] = period
-	}
-	return part, periods
-}
-
-// rates are how often methods are called in a second.
-func (w *walker) rates(crew []*subject, took time.Duration) map[*subject]float64 {
+// glance counts the calls of a crew for a moment, and gives how many there are in a
+// second.
+func (w *walker) glance(ctx context.Context, crew []*subject) (map[*subject]float64, error) {
 	before := make(map[*subject]uint64, len(crew))
 	for _, s := range crew {
 		before[s] = s.calls
 	}
-	w.read(crew)
-	rates := make(map[*subject]float64, len(crew))
-	for _, s := range crew {
-		rates[s] = float64(s.calls-before[s]) / took.Seconds()
+	if err := w.switchTo(ctx, crew, func(*subject) (arena.Flags, uint32) { return arena.On | arena.Flat, 0 }); err != nil {
+		return nil, err
 	}
-	return rates
+	begun := time.Now()
+	rates := make(map[*subject]float64, len(crew))
+	for _, long := range []time.Duration{shortGlance, glance} {
+		if err := w.pause(ctx, long); err != nil {
+			return nil, err
+		}
+		took := time.Since(begun).Seconds()
+		w.read(crew)
+		isPlenty := false
+		for _, s := range crew {
+			rates[s] = float64(s.calls-before[s]) / took
+			isPlenty = isPlenty || s.calls-before[s] > plenty
+		}
+		if isPlenty {
+			break
+		}
+	}
+	return rates, nil
+}
+
+// pace is how long a slice is, and of how many calls one has its caller looked up, so
+// that the calls asked for are seen in a few slices.
+func (w *walker) pace(crew []*subject, rates map[*subject]float64) (long time.Duration, periods map[*subject]uint32) {
+	long = longSlice
+	for _, s := range crew {
+		if often := time.Duration(sliceCalls / max(rates[s], 1) * float64(time.Second)); often < long {
+			long = max(often, shortSlice)
+		}
+	}
+	wanted := max(float64(min(w.PeriodCalls, 1<<30))/fewSlices, 1)
+	periods = make(map[*subject]uint32, len(crew))
+	for _, s := range crew {
+		period := uint32(1)
+		for float64(period)*wanted < rates[s]*long.Seconds()/2 && period < mostPeriod {
+			period *= 2
+		}
+		periods[s] = period
+	}
+	return long, periods
 }
 
 // switchTo has the hooks of a crew do something and all others nothing, at one

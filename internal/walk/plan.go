@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
@@ -29,7 +30,11 @@ func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
 	for _, s := range spots {
 		lightest = min(lightest, s.least())
 	}
-	if err := w.fetch(ctx, ways); err != nil {
+	var methods []method
+	for _, one := range ways {
+		methods = append(methods, one.method)
+	}
+	if err := w.fetch(ctx, methods); err != nil {
 		return nil, err
 	}
 	classes := make(map[string]bool)
@@ -83,12 +88,12 @@ func (w *walker) isBeyond(one *way) bool {
 	return false
 }
 
-// fetch gets the class files of what is on ways, but for the JDK's.
-func (w *walker) fetch(ctx context.Context, ways []*way) error {
+// fetch gets the class files of methods, but for the JDK's.
+func (w *walker) fetch(ctx context.Context, methods []method) error {
 	wanted := make(map[string]bool)
-	for _, one := range ways {
-		if _, known := w.files[one.method.class]; !known && !isLibrary(one.method.class) {
-			wanted[one.method.class] = true
+	for _, m := range methods {
+		if _, known := w.files[m.class]; !known && m.class != "" && !isLibrary(m.class) {
+			wanted[m.class] = true
 		}
 	}
 	if len(wanted) == 0 {
@@ -158,8 +163,23 @@ func (w *walker) obstacle(s *subject) string {
 		return "its loader finds no class file of it"
 	case s.name == "<clinit>":
 		return "a static initialiser runs once"
+	case w.isTiny(s.method):
+		return "it is so small that compilers put it into its callers: a hook in it would cost more than it does"
 	}
 	return ""
+}
+
+// tinyCode is up to how many bytes of code a method has that compilers put into every
+// caller.
+const tinyCode = 35
+
+func (w *walker) isTiny(m method) bool {
+	class, err := classfile.Parse(w.files[m.class].File)
+	if err != nil {
+		return false
+	}
+	body := bodyOf(class, m)
+	return body != nil && len(body) <= tinyCode
 }
 
 // weave puts the hooks of subjects in, switched off, in one batch.

@@ -25,6 +25,9 @@ var (
 	unknownCaller = method{name: "unknown"}
 )
 
+// isMethod reports whether a caller is a method that someone wrote.
+func isMethod(m method) bool { return m != noCaller && m != unknownCaller && !carries(m) }
+
 func fixedCallers() map[uint32]method {
 	return map[uint32]method{arena.CallerEntry: noCaller, arena.CallerUnknown: unknownCaller}
 }

@@ -96,7 +96,11 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
 		case next == nil || cut > next.weight:
 			caller.By = climb.Reckoned
 		}
-		caller.Share = shareOf(through, 1, float64(s.samples))
+		count := float64(s.samples)
+		if caller.By == climb.Reckoned && known != nil {
+			count = min(count, float64(known.drawn))
+		}
+		caller.Share = shareOf(through, 1, count)
 		if known != nil {
 			caller.Calls = known.callers[m]
 		}
@@ -106,8 +110,43 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
 			caller.Top = len(caller.Above) == 0
 			caller.Reason = cmp.Or(w.whyTop(caller, next), caller.Reason)
 		} else {
-			caller.Top = true
+			caller.Above = w.reckon(m, through, at, 0)
+			caller.Top = len(caller.Above) == 0
 		}
+		callers = append(callers, caller)
+	}
+	slices.SortFunc(callers, func(a, b *climb.Caller) int {
+		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
+	})
+	return callers
+}
+
+// mostReckoned is how far up is told what only hooks have seen.
+const mostReckoned = 16
+
+// reckon tells who calls a method that is on no stack, by what its hook has seen.
+func (w *walker) reckon(m method, part float64, from *way, depth int) []*climb.Caller {
+	known := w.subjects[m]
+	if known == nil || depth == mostReckoned || w.isBoundary(m) {
+		return nil
+	}
+	var whole uint64
+	for caller, nanos := range known.nanos {
+		if isMethod(caller) {
+			whole += nanos
+		}
+	}
+	var callers []*climb.Caller
+	for next, nanos := range known.nanos {
+		through := part * float64(nanos) / float64(max(whole, 1))
+		if !isMethod(next) || through < shown || from.holds(next) {
+			continue
+		}
+		caller := &climb.Caller{Method: w.index(next), By: climb.Reckoned, State: climb.Seen, Calls: known.callers[next]}
+		caller.Share = shareOf(through, 1, float64(known.drawn))
+		w.tell(caller, next)
+		caller.Above = w.reckon(next, through, from, depth+1)
+		caller.Top = len(caller.Above) == 0
 		callers = append(callers, caller)
 	}
 	slices.SortFunc(callers, func(a, b *climb.Caller) int {
@@ -128,7 +167,7 @@ func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut
 		return weights, 0
 	}
 	for m, nanos := range known.nanos {
-		if m != noCaller && m != unknownCaller && !carries(m) {
+		if isMethod(m) {
 			whole += nanos
 		}
 	}
@@ -136,7 +175,7 @@ func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut
 		return weights, 0
 	}
 	for m, nanos := range known.nanos {
-		if m != noCaller && m != unknownCaller && !carries(m) {
+		if isMethod(m) {
 			weights[m] += at.cut * float64(nanos) / float64(whole)
 		}
 	}

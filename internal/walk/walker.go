@@ -25,7 +25,8 @@ type walker struct {
 
 	// What samples say.
 	window   *hot.Window
-	looked   time.Time // when the window was begun
+	times    recorder.Batch // the last, for the processor time of threads
+	looked   time.Time      // when the window was begun
 	polled   time.Time
 	reported time.Time
 	samples  int // that count, in all
@@ -187,9 +188,6 @@ func (w *walker) closeSession(ctx context.Context) error {
 			At: w.elapsed(), Why: "all hooks out", Classes: int(farewell.Restored.Classes), Pause: farewell.Pause.Pause, Compile: farewell.Pause.CompileCPU,
 		})
 	}
-	for class := range w.redefined {
-		w.redefined[class]++
-	}
 	w.noteRedefined()
 	w.notes = append(w.notes, farewell.Remarks...)
 	return errors.Join(err, w.session.Release())
@@ -197,9 +195,11 @@ func (w *walker) closeSession(ctx context.Context) error {
 
 func (w *walker) elapsed() time.Duration { return time.Since(w.began) }
 
+// noteRedefined ends the account of a climb's redefinitions: each class that got hooks
+// is put back once, at the end of the walk.
 func (w *walker) noteRedefined() {
 	for _, times := range w.redefined {
-		w.worst = max(w.worst, times)
+		w.worst = max(w.worst, times+1)
 	}
 }
 

@@ -50,6 +50,16 @@ func (w *way) caller(m method) *way {
 	return next
 }
 
+// holds reports whether a method is on the way from the hot spot up to here.
+func (w *way) holds(m method) bool {
+	for at := w; at != nil; at = at.below {
+		if at.method == m {
+			return true
+		}
+	}
+	return false
+}
+
 // each visits a way and all above it whose weight is at least a part of the hot
 // spot's.
 func (w *way) each(least float64, visit func(*way)) {

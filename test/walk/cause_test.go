@@ -1,0 +1,133 @@
+package walk_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/walk"
+)
+
+const (
+	h2Jar = "/usr/share/java/h2.jar"
+	// loadSeconds bounds customers whom nobody sends home.
+	loadSeconds = "300"
+)
+
+// TestTheCauseIsOfTheProgram walks programs of others, in which time is spent in
+// collections, strings and streams: their ways lead to methods of the program that
+// uses them.
+func TestTheCauseIsOfTheProgram(t *testing.T) {
+	if _, err := os.Stat(h2Jar); err != nil {
+		t.Skipf("NOT TESTED: %s is missing: run .ci/setup h2", h2Jar)
+	}
+	together(t, []string{"h2", "shop"}, func(t *testing.T, jdk jvmtest.JDK, number int) {
+		p := &program{t: t, jdk: jdk}
+		cause := "H2Work."
+		if number == 0 {
+			p.Running = startH2(t, jdk)
+		} else {
+			p.Running, cause = startShop(t, jdk), "shop/"
+		}
+		o := options(brief)
+		o.Levels = 64
+		c := p.walk(t.Context(), o)
+		p.keepsRules(c)
+		p.causedBy(c, cause)
+		p.tell(c)
+	})
+}
+
+// most is the part of a hot spot's time that must be seen to come from the program:
+// deep stacks are cut off, and databases have threads of their own.
+const most = 0.8
+
+// causedBy demands that each hot spot's ways lead to methods whose names begin so,
+// and that on the way to those that are hot some of what is not the JDK's was measured.
+func (p *program) causedBy(c *climb.Climb, prefix string) {
+	p.t.Helper()
+	anyMeasured := false
+	for _, spot := range c.Spots {
+		name := nameOf(c.Methods[spot.Method])
+		var caused float64
+		measured := spot.Own != nil
+		var visit func(callers []*climb.Caller)
+		visit = func(callers []*climb.Caller) {
+			for _, one := range callers {
+				caller := nameOf(c.Methods[one.Method])
+				measured = measured || one.Own != nil && !isLibrary(caller)
+				if strings.HasPrefix(caller, prefix) {
+					caused += one.Share.Part
+					continue
+				}
+				visit(one.Above)
+			}
+		}
+		visit(spot.Callers)
+		anyMeasured = anyMeasured || measured
+		isHot := spot.Share.Part >= walk.Defaults().Hot
+		if caused < most || isHot && !measured {
+			p.t.Errorf("%s, with %.1f %%: %.1f %% of it are seen to come from %s, measured on the way: %v", name, 100*spot.Share.Part, 100*caused, prefix, measured)
+		}
+	}
+	if !anyMeasured {
+		p.t.Errorf("nothing was measured on the ways from %d hot spots", len(c.Spots))
+	}
+}
+
+func startH2(t *testing.T, jdk jvmtest.JDK) *jvmtest.Running {
+	t.Helper()
+	const folder = "../realprograms/testdata/"
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{
+		Sources: []string{folder + "RealProgram.java", folder + "H2Work.java"}, Classpath: []string{h2Jar}, Flags: []string{"--release", "17"},
+	})
+	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-Xmx512m", "-cp", classes + string(os.PathListSeparator) + h2Jar, "RealProgram", "H2Work"}})
+	for _, order := range []struct{ says, awaits string }{{"load 2\n", "loading"}, {"rounds 40\n", "passed"}} {
+		if _, err := running.Stdin.Write([]byte(order.says)); err != nil {
+			t.Fatal(err)
+		}
+		running.Await(t, order.awaits)
+	}
+	return running
+}
+
+// startShop starts the demo's shop, and lets the customers in.
+func startShop(t *testing.T, jdk jvmtest.JDK) *jvmtest.Running {
+	t.Helper()
+	var sources []string
+	err := filepath.WalkDir("../../demo/shop/src", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".java" {
+			sources = append(sources, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Classpath: []string{h2Jar}, Flags: []string{"--release", "17"}})
+	classpath := classes + string(os.PathListSeparator) + h2Jar
+	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classpath, "shop.Main"}})
+	_, said, _ := strings.Cut(running.Stdout(), "listening ")
+	url, _, ok := strings.Cut(said, "\n")
+	if !ok {
+		t.Fatalf("the shop is ready and did not say where: %q", running.Stdout())
+	}
+	load := exec.Command(jdk.Tool("java"), "-cp", classpath, "load.Main", url, loadSeconds)
+	stdin, err := load.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := load.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close() // which ends it
+		_ = load.Wait()   // how it ends does not matter
+	})
+	return running
+}
