@@ -73,6 +73,12 @@ bench-live: setup ## what hooks cost, what weaving costs a running JVM, and what
 	$(GO) run ./bench/redefine
 	$(GO) run ./bench/undo
 
+.PHONY: bench-walk
+bench-walk: setup ## what a walk costs H2 and a program with known ways, beside hooks in everything; how fast recordings are read
+	@.ci/setup live
+	$(GO) run ./bench/walk
+	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/flight
+
 .PHONY: bench-profile
 bench-profile: setup ## whether profiled times are true, and what profiles cost, beside VisualVM's engine
 	@.ci/setup live visualvm

@@ -21,6 +21,7 @@ type fixture struct {
 	library  string        // a source of testdata/native that it loads
 	options  []string      // of java
 	cutOff   bool          // stacks are deeper than the recorder keeps
+	both     bool          // it is walked on each JDK
 }
 
 // standing has the JVM keep lambdas apart from what calls them. Where it compiles
@@ -33,14 +34,14 @@ var standing = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinli
 const brief, long = 8 * time.Second, 16 * time.Second
 
 var fixtures = []fixture{
-	{name: "paths", threads: 2, sampling: brief},                      // a leaf, by three ways
+	{name: "paths", threads: 2, sampling: brief, both: true},          // a leaf, by three ways
 	{name: "crossing", threads: 1, sampling: brief},                   // two leaves, whose ways cross
 	{name: "recursion", threads: 1, sampling: brief},                  // below a recursive method, and in one
 	{name: "deep", threads: 1, sampling: brief, cutOff: true},         // stacks that the recorder cuts off
 	{name: "library", threads: 1, sampling: brief},                    // methods of the JDK
 	{name: "lambdas", threads: 1, sampling: brief, options: standing}, // of streams, and stored in a map
 	{name: "implementations", threads: 1, sampling: brief},
-	{name: "natives", threads: 1, sampling: long},                // a native method of the JDK
+	{name: "natives", threads: 1, sampling: long, both: true},    // a native method of the JDK
 	{name: "jni", threads: 1, sampling: long, library: "step.c"}, // a native method of the program
 	{name: "virtuals", threads: 2, sampling: brief, since: 21, options: []string{"-Dwalk.clock=true"}},
 }
