@@ -32,8 +32,13 @@ func (s Shape) or(other Shape) Shape {
 // shapeOf looks at a body that scan has found whole.
 func shapeOf(attribute []byte) Shape {
 	size := int(binary.BigEndian.Uint32(attribute[4:]))
-	body := attribute[codeHeader : codeHeader+size]
-	s := Shape{Bytes: size}
+	return ShapeOf(attribute[codeHeader : codeHeader+size])
+}
+
+// ShapeOf is the shape of a method's instructions, which must be whole: those of a
+// class that the JVM has loaded are.
+func ShapeOf(body []byte) Shape {
+	s := Shape{Bytes: len(body)}
 	for at := 0; at < len(body); at += lengthAt(body, at) {
 		switch op := opcode.Op(body[at]); {
 		case op >= opcode.Ifeq && op <= opcode.Jsr, op == opcode.Ifnull, op == opcode.Ifnonnull:

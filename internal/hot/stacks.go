@@ -21,35 +21,15 @@ type Path struct {
 
 // Stacks are the ways that were taken, most first. Two that differ in lines alone
 // are one.
-func (t *Table) Stacks() []Path { return t.paths(func(*flight.Stack) int { return 0 }) }
-
-// StacksTo are the ways to where a method was on top; its callers follow it.
-func (t *Table) StacksTo(m *flight.Method) []Path {
-	wanted := identityOf(m)
-	return t.paths(func(s *flight.Stack) int {
-		if top := s.Frames[0].Method; top != nil && identityOf(top) == wanted {
-			return 0
-		}
-		return -1
-	})
-}
-
-// Hot are the methods that have at least a share of all by themselves.
-func (t *Table) Hot(least float64) []Method {
-	return slices.DeleteFunc(slices.Clone(t.Methods), func(m Method) bool { return m.Samples == 0 || m.Self.Part < least })
-}
-
-// paths sums up stacks from the frame that begin names; below 0 is none.
-func (t *Table) paths(begin func(*flight.Stack) int) []Path {
+func (t *Table) Stacks() []Path {
 	found := map[string]*Path{}
 	var text strings.Builder
 	for i, s := range t.samples {
-		from := begin(s.Stack)
-		if t.weights[i] == 0 || from < 0 {
+		if t.weights[i] == 0 {
 			continue
 		}
 		text.Reset()
-		for _, frame := range s.Stack.Frames[from:] {
+		for _, frame := range s.Stack.Frames {
 			if frame.Method != nil {
 				text.WriteString(strconv.Itoa(t.names[identityOf(frame.Method)]))
 			}
@@ -58,7 +38,7 @@ func (t *Table) paths(begin func(*flight.Stack) int) []Path {
 		p := found[text.String()]
 		if p == nil {
 			p = &Path{Truncated: s.Stack.Truncated}
-			for _, frame := range s.Stack.Frames[from:] {
+			for _, frame := range s.Stack.Frames {
 				if frame.Method != nil {
 					p.Methods = append(p.Methods, t.Methods[t.names[identityOf(frame.Method)]].Method)
 				}

@@ -36,9 +36,6 @@ func TestTableByMethod(t *testing.T) {
 	if len(table.Threads) != 2 || table.Threads[0].JavaID != 1 || !near(table.Threads[0].Share.Part, 0.8) || table.Threads[0].Top.Name != "leaf" || table.Threads[0].CPU >= 0 {
 		t.Errorf("%+v", table.Threads)
 	}
-	if one := table.OfThread(thread(2)); one.Samples != 20 || len(one.Methods) != 2 || !near(find(one, "A.work").Self.Part, 1) {
-		t.Errorf("%+v", one.Methods)
-	}
 }
 
 func TestStacksAndTree(t *testing.T) {
@@ -47,12 +44,9 @@ func TestStacksAndTree(t *testing.T) {
 	s.add(25, 1, flight.Execution, flight.Compiled, "A.main>A.two>B.leaf")
 	s.add(5, 2, flight.Execution, flight.Compiled, "A.main>A.three")
 	table := s.table(nil)
-	paths := table.StacksTo(method("B.leaf"))
-	if len(paths) != 2 || !near(paths[0].Part, 0.7) || paths[0].Methods[0].Name != "leaf" || paths[0].Methods[1].Name != "one" || paths[1].Samples != 25 || len(table.Stacks()) != 3 {
+	paths := table.Stacks()
+	if len(paths) != 3 || !near(paths[0].Part, 0.7) || paths[0].Methods[0].Name != "leaf" || paths[0].Methods[1].Name != "one" || paths[1].Samples != 25 {
 		t.Errorf("%+v", paths)
-	}
-	if spots := table.Hot(0.05); len(spots) != 2 || spots[0].Name != "leaf" {
-		t.Errorf("%+v", spots)
 	}
 	tree := table.Tree()
 	if !near(tree.Total, 100) || len(tree.Children) != 1 || len(tree.Children[0].Children) != 3 {

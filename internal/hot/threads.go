@@ -40,8 +40,8 @@ func (t *Table) sumThreads(used map[int64]time.Duration) {
 	}
 	for _, s := range sums {
 		s.Share = shareOf(s.weight, t.whole, t.count)
-		if time, known := used[s.OSID]; known && !s.Virtual && t.To.After(t.From) {
-			s.CPU = float64(time) / float64(t.To.Sub(t.From))
+		if had, known := used[s.OSID]; known && !s.Virtual && t.To.After(t.From) {
+			s.CPU = float64(had) / float64(t.To.Sub(t.From))
 		}
 		t.Threads = append(t.Threads, s.Thread)
 	}
@@ -51,26 +51,3 @@ func (t *Table) sumThreads(used map[int64]time.Duration) {
 }
 
 func topOf(s flight.Sample) *flight.Method { return s.Stack.Frames[0].Method }
-
-// OfThread is the table of one thread alone, its shares being of that thread's
-// own time.
-func (t *Table) OfThread(thread *flight.Thread) *Table {
-	one := &Table{From: t.From, To: t.To, Unit: t.Unit, names: map[identity]int{}}
-	for i, s := range t.samples {
-		if key(s.Thread) != key(thread) {
-			continue
-		}
-		one.samples = append(one.samples, s)
-		one.weights = append(one.weights, t.weights[i])
-		if t.weights[i] > 0 {
-			one.Samples++
-		} else {
-			one.Waiting++
-		}
-		one.whole += t.weights[i]
-	}
-	one.count = countOf(one.weights)
-	one.sumMethods()
-	one.sumThreads(nil)
-	return one
-}

@@ -61,7 +61,7 @@ var layers = map[string][]string{
 		"internal/session", "internal/toll",
 	},
 	"internal/walk": {
-		"classfile", "internal/arena", "internal/climb", "internal/flight", "internal/hot", "internal/recorder", "internal/session", "internal/toll",
+		"classfile", "internal/arena", "internal/callgraph", "internal/climb", "internal/flight", "internal/hot", "internal/recorder", "internal/session", "internal/toll",
 	},
 	"internal/callees": {
 		"internal/arena", "internal/attach/jvmproc", "internal/callgraph", "internal/jimage", "internal/probe", "internal/session",

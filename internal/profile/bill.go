@@ -116,7 +116,7 @@ func (g *governor) price(b *bill, before, after map[uint32]sum) {
 		if h.root && is.calls > 0 && g.since.IsZero() {
 			g.since = time.Now()
 		}
-		clocked := min(calls, is.timed-was.timed+is.beside-was.beside)
+		clocked := max(0, min(calls, is.timed-was.timed+is.beside-was.beside))
 		counting := (calls - clocked) * known.Count.Median * countingFactor
 		b.counting += counting
 		b.timing += clocked * timed

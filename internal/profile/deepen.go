@@ -55,7 +55,7 @@ func (g *governor) seed(ctx context.Context) error {
 // first are the methods below roots that get the first hooks: those that were seen
 // to hold the time, or where too little was seen those that are nearest.
 func (g *governor) first(roots []callgraph.Method) []callgraph.Method {
-	holders, seen := g.run.peek.holders()
+	holders, seen := g.run.peek.holders(roots)
 	if !seen {
 		return g.nearest(roots, firstHooks)
 	}

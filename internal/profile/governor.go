@@ -9,7 +9,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/callgraph"
-	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -37,6 +36,7 @@ type governor struct {
 	broke   bool // another round of hooks would not fit the budget
 	chosen  bool // no more hooks are added
 	looked  bool // the first hooks were chosen by where the time is
+	pruned  bool // hooks that were off were taken out
 }
 
 // A governed is a hook under a governor.
@@ -173,21 +173,31 @@ func (g *governor) act(ctx context.Context, bill bill) error {
 	return nil
 }
 
-// cut takes hooks away until the others fit the budget; false where they do.
-func (g *governor) cut(bill bill) bool {
-	over := bill.counting + bill.timing - ample*bill.allowed
-	if over <= 0 {
-		return false
-	}
-	for over > 0 {
+// cut takes hooks away until the others fit the budget; false where they do, or
+// nothing more can be done.
+func (g *governor) cut(bill bill) (changed bool) {
+	for over := bill.counting + bill.timing - ample*bill.allowed; over > 0; {
 		spared := g.thin(bill)
 		if spared == 0 {
-			g.pace = max(g.pace/4, leastPace)
+			slower := max(min(g.pace, g.fastest())/4, leastPace)
+			changed = changed || slower < g.pace
+			g.pace = slower
 			break
 		}
-		over -= spared
+		changed, over = true, over-spared
 	}
-	return true
+	return changed
+}
+
+// fastest is how often the method is called that is called most, of those that are on.
+func (g *governor) fastest() float64 {
+	most := float64(leastPace)
+	for _, h := range g.order {
+		if h.mode == on {
+			most = max(most, h.rate)
+		}
+	}
+	return most
 }
 
 // fewHooks are kept whatever they cost: rather are they timed by lot.
@@ -326,67 +336,4 @@ func (g *governor) apply(ctx context.Context) error {
 
 func (g *governor) hook(h *governed, flags arena.Flags, period uint32) session.Hook {
 	return session.Hook{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor, Flags: flags, Period: period}
-}
-
-// explain says what the budget did to a profile.
-func (g *governor) explain(p *cct.Profile) {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	waiting := 0
-	index := make(map[callgraph.Method]int, len(p.Methods))
-	for i, m := range p.Methods {
-		index[callgraph.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}] = i
-	}
-	for _, h := range g.order {
-		if h.mode == untried {
-			waiting++
-		}
-		if h.mode != quiet {
-			continue
-		}
-		i, is := index[h.method]
-		if !is {
-			p.Methods = append(p.Methods, cct.Method{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor})
-			i = len(p.Methods) - 1
-		}
-		p.Quiet = append(p.Quiet, cct.Quiet{Method: i, Reason: h.reason})
-	}
-	if g.broke {
-		p.Notes = append(p.Notes, "deeper calls have no hooks: another round of them would not fit the budget (--timing exact has them all)")
-	}
-	if waiting > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("there was no time to try the hooks of %s: their time is with their callers", plural(waiting, "method")))
-	}
-	if len(g.central) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s in classes that are compiled into much of what runs: to put hooks there would cost the program more than the budget has (--budget, or --timing exact): their time is with their callers", plural(len(g.central), "method")))
-	}
-	if len(g.spared) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s too small to be worth a hook: their time is with their callers", plural(len(g.spared), "method")))
-	}
-}
-
-// counted are the methods that are never timed.
-func (g *governor) counted() map[uint32]bool {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	counted := make(map[uint32]bool)
-	for _, h := range g.order {
-		if h.mode == quiet {
-			counted[h.id] = true
-		}
-	}
-	return counted
-}
-
-// si is a number with a unit prefix.
-func si(n float64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.3g G", n/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.3g M", n/1e6)
-	case n >= 1e4:
-		return fmt.Sprintf("%.3g k", n/1e3)
-	}
-	return fmt.Sprintf("%.0f", n)
 }

@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,9 +19,10 @@ import (
 // and not those above it.
 type peek struct {
 	run     *run
-	seen    int               // stacks with a root in them
-	below   map[blurred]int   // of those, by method
-	running []map[string]bool // of threads that ran: the classes of the innermost frames
+	seen    int                       // stacks with a root in them
+	below   map[blurred]int           // of those, by method
+	running []map[string]bool         // of threads that ran: the classes of the innermost frames
+	roots   map[callgraph.Method]bool // those that were looked for
 	sampler *recorder.Sampler
 }
 
@@ -65,6 +67,9 @@ func (p *peek) end(ctx context.Context) {
 		return
 	}
 	defer p.stop(ctx)
+	p.run.lock.Lock()
+	p.roots = maps.Clone(p.run.roots)
+	p.run.lock.Unlock()
 	limit := time.NewTimer(mostPeek)
 	defer limit.Stop()
 	for p.take(ctx) && p.seen < enoughSeen {
@@ -156,10 +161,10 @@ func (p *peek) heat(classes map[string]bool) float64 {
 	return float64(hit) / float64(len(p.running))
 }
 
-// holders are the methods that hold the root's time, those that hold most first;
-// false where too little was seen to say.
-func (p *peek) holders() ([]callgraph.Method, bool) {
-	if p.seen < fewSeen {
+// holders are the methods that hold the roots' time, those that hold most first;
+// false where too little was seen to say, or a root has loaded since.
+func (p *peek) holders(roots []callgraph.Method) ([]callgraph.Method, bool) {
+	if p.seen < fewSeen || slices.ContainsFunc(roots, func(m callgraph.Method) bool { return !p.roots[m] }) {
 		return nil, false
 	}
 	var names []blurred

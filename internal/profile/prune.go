@@ -48,7 +48,7 @@ func (g *governor) prune(ctx context.Context, b bill) error {
 			waiting++
 		}
 	}
-	if b.resting <= dearRest*b.allowed && waiting == 0 {
+	if b.resting <= dearRest*b.allowed && waiting == 0 || g.pruned && !g.canAfford() {
 		return nil
 	}
 	var request session.Request
@@ -63,6 +63,9 @@ func (g *governor) prune(ctx context.Context, b bill) error {
 	if len(request.Hooks) == 0 {
 		return nil
 	}
+	g.pruned = true
+	g.lock.Unlock() // classes that load ask for settings meanwhile
+	defer g.lock.Lock()
 	before := g.run.ledger.look(g.run.session)
 	taken, err := g.run.session.Unhook(ctx, request)
 	g.run.ledger.add(g.run.session, taken, before)

@@ -48,6 +48,7 @@ type recording struct {
 	cpuTime bool
 	name    name
 	renewAt time.Time
+	renewed int // how often a name was taken for the next
 }
 
 // start has the JVM record. One that cannot, as where its disk is full, has no
@@ -90,13 +91,23 @@ func (r *recording) words() []string {
 // missed between them.
 func (r *recording) renew(ctx context.Context) error {
 	before := r.name
-	r.name.serial++
+	r.renewed++
+	r.name.serial += uint64(r.renewed) // none has a name that one had which failed
 	if err := r.start(ctx); err != nil {
+		r.giveUp(ctx) // it may have been started all the same
 		r.name = before
 		r.renewAt = time.Now().Add(lease / 10)
 		return err
 	}
 	return r.stopOne(ctx, before)
+}
+
+// giveUp stops a recording that is of no use. What of it fails is not worth more
+// than the error that led here: it ends by itself.
+func (r *recording) giveUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	defer cancel()
+	_ = r.stop(ctx)
 }
 
 // stop ends the recording, whatever became of the one it was renewed from.

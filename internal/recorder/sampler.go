@@ -89,12 +89,12 @@ func (s *Sampler) startRecording(ctx context.Context, options Options) error {
 	if err := r.start(ctx); err != nil {
 		// It may have been started all the same, as when the answer came late.
 		if !errors.Is(err, ErrNoRecorder) {
-			s.giveUp(ctx, r)
+			r.giveUp(ctx)
 		}
 		return err
 	}
 	if s.directory, s.place, err = r.repository(ctx); err != nil {
-		s.giveUp(ctx, r)
+		r.giveUp(ctx)
 		return err
 	}
 	s.recording = r
@@ -104,14 +104,6 @@ func (s *Sampler) startRecording(ctx context.Context, options Options) error {
 	s.follower = flight.Follow(fmt.Sprintf("/proc/self/fd/%d", s.directory.Fd()))
 	s.follower.Since(began)
 	return nil
-}
-
-// giveUp stops a recording that is of no use. What of it fails is not worth more
-// than the error that led here: it ends by itself.
-func (s *Sampler) giveUp(ctx context.Context, r *recording) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
-	defer cancel()
-	_ = r.stop(ctx)
 }
 
 // look sees to what dead Sondes left, and tells of other recordings.

@@ -23,7 +23,10 @@ func (s *Session) Unhook(ctx context.Context, request Request) (*Installation, e
 		s.choices.giveBack(debts)
 		return installation, err
 	}
-	return installation, nil
+	if err := s.followReflection(ctx); err != nil {
+		return installation, err
+	}
+	return installation, s.switchOn(ctx) // what else was owed is in now, too
 }
 
 // remove forgets hooks and sites, and switches them off. Their classes are owed
@@ -119,5 +122,11 @@ func (s *Session) plain(class control.Transform) control.Woven {
 	if err != nil {
 		return control.Woven{}
 	}
+	return unwoven(choice)
+}
+
+// unwoven is the answer for a loaded class that gets no hooks. Where the JVM would
+// lose something by rebuilding it, that is its own file.
+func unwoven(choice origin.Choice) control.Woven {
 	return control.Woven{New: choice.Restore, Original: choice.Restore}
 }

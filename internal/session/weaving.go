@@ -76,6 +76,9 @@ func (s *Session) answer(ctx context.Context, class control.Transform) (_ contro
 		// all is switched on together behind the last.
 		err = s.switchLoading(ctx, off)
 	}
+	if woven == nil && class.Handle != 0 {
+		return unwoven(choice), false, err
+	}
 	return control.Woven{New: woven, Original: choice.Restore}, woven != nil, err
 }
 

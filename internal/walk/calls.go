@@ -1,6 +1,10 @@
 package walk
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/sonde-jvm/sonde/internal/flight"
 )
 
@@ -10,6 +14,10 @@ type calls struct {
 	edges map[edge]map[int]bool      // offsets of the calls, in the caller's code
 	into  map[string]map[method]bool // by class: the methods that have code of it compiled into them
 	known map[method]bool            // native methods
+	// pieces are the classes of the innermost frames of stacks, as far as they are
+	// compiled into one piece: to redefine one of them throws it away.
+	pieces []map[string]bool
+	shed   map[string]bool // classes that are left alone for that
 }
 
 // An edge is a call of one method by another.
@@ -31,9 +39,14 @@ func (c *calls) add(stack *flight.Stack) {
 		}
 		return ""
 	})
+	piece, whole := make(map[string]bool), false
 	for _, frame := range stack.Frames[own:] {
 		if frame.Method == nil {
 			continue
+		}
+		if !whole {
+			piece[frame.Method.Class] = true
+			whole = frame.Kind != flight.Inlined
 		}
 		m := methodOf(frame.Method)
 		if frame.Method.Modifiers&accNative != 0 || frame.Kind == flight.Native {
@@ -62,6 +75,65 @@ func (c *calls) add(stack *flight.Stack) {
 		}
 		below = &m
 	}
+	if len(c.pieces) == mostPieces {
+		c.pieces = append(c.pieces[:0], c.pieces[mostPieces/2:]...)
+	}
+	c.pieces = append(c.pieces, piece)
+}
+
+// mostPieces is how many are kept: the newest say what is hot now.
+const mostPieces = 2000
+
+// heat is the part of what ran that is compiled together with some of the classes.
+func (c *calls) heat(classes map[string]bool) float64 {
+	if len(c.pieces) == 0 {
+		return 0
+	}
+	hit := 0
+	for _, piece := range c.pieces {
+		for class := range piece {
+			if classes[class] {
+				hit++
+				break
+			}
+		}
+	}
+	return float64(hit) / float64(len(c.pieces))
+}
+
+const (
+	// Of a few classes all may be redefined; of many only so many of the coolest that
+	// this part of what runs is thrown away.
+	fewClasses = 8
+	mostHeat   = 0.35
+)
+
+// judge decides which classes of some methods are left alone because they are
+// compiled into too much of what runs.
+func (c *calls) judge(methods []method) {
+	var classes []string
+	for _, m := range methods {
+		if !isLibrary(m.class) && !slices.Contains(classes, m.class) {
+			classes = append(classes, m.class)
+		}
+	}
+	c.shed = make(map[string]bool)
+	if len(classes) <= fewClasses {
+		return
+	}
+	heat := make(map[string]float64, len(classes))
+	for _, class := range classes {
+		heat[class] = c.heat(map[string]bool{class: true})
+	}
+	slices.SortStableFunc(classes, func(a, b string) int { return cmp.Or(cmp.Compare(heat[a], heat[b]), strings.Compare(a, b)) })
+	chosen := make(map[string]bool)
+	for i, class := range classes {
+		chosen[class] = true
+		if i >= fewClasses && c.heat(chosen) > mostHeat {
+			delete(chosen, class)
+			c.shed[class] = true
+		}
+	}
 }
 
 // tooCentral is into how many methods a class may be compiled for it to be redefined:
@@ -70,5 +142,5 @@ const tooCentral = 16
 
 // isCentral reports whether to redefine a class would cost the program dear.
 func (c *calls) isCentral(class string) bool {
-	return isLibrary(class) || len(c.into[class]) > tooCentral
+	return isLibrary(class) || c.shed[class] || len(c.into[class]) > tooCentral
 }

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,10 +31,7 @@ func (w *walker) climb(ctx context.Context, spots []*spot) error {
 		return nil
 	}
 	why := fmt.Sprintf("%s on the way up from %s", plural(len(planned), "method"), plural(len(spots), "hot spot"))
-	if err := w.weave(ctx, planned, why); err != nil {
-		return err
-	}
-	if err := w.settle(ctx); err != nil {
+	if err := w.weaveAndSettle(ctx, planned, why); err != nil {
 		return err
 	}
 	w.enter(Climbing)
@@ -75,24 +73,18 @@ func (w *walker) climbLevel(ctx context.Context, spots []*spot, level int) (more
 // andSurprises ends a climb. Callers that stacks did not show, and that count, get
 // hooks in one more batch.
 func (w *walker) andSurprises(ctx context.Context, err error) error {
-	if err != nil {
+	if err := errors.Join(err, w.allOff(ctx)); err != nil {
 		return err
 	}
 	surprises, err := w.surprises(ctx)
-	if err != nil {
+	if err != nil || len(surprises) == 0 {
 		return err
 	}
-	if len(surprises) == 0 {
-		return w.allOff(ctx)
-	}
-	if err := w.weave(ctx, surprises, fmt.Sprintf("%s that stacks did not show", plural(len(surprises), "caller"))); err != nil {
-		return err
-	}
-	if err := w.settle(ctx); err != nil {
+	if err := w.weaveAndSettle(ctx, surprises, fmt.Sprintf("%s that stacks did not show", plural(len(surprises), "caller"))); err != nil {
 		return err
 	}
 	var woven []*subject
-	of := make(map[*subject]int)
+	of := w.spotsOf(surprises)
 	for _, s := range surprises {
 		if s.state == climb.Woven {
 			woven = append(woven, s)
@@ -104,6 +96,21 @@ func (w *walker) andSurprises(ctx context.Context, err error) error {
 		}
 	}
 	return w.allOff(ctx)
+}
+
+// spotsOf are the spots for whose sake callers get hooks that stacks did not show.
+func (w *walker) spotsOf(surprises []*subject) map[*subject]int {
+	of := make(map[*subject]int)
+	for _, caller := range surprises {
+		for i, s := range w.spots {
+			s.top.each(s.least(), func(at *way) {
+				if known := w.subjects[at.method]; known != nil && known.callers[caller.method] > 0 {
+					of[caller] = i
+				}
+			})
+		}
+	}
+	return of
 }
 
 // surprising is the part of a method's calls that a caller must make to count.
@@ -169,6 +176,16 @@ const (
 	mostSettling = 8 * time.Second
 	settleLook   = 250 * time.Millisecond
 )
+
+// weaveAndSettle puts hooks in and waits until the program runs as it did.
+func (w *walker) weaveAndSettle(ctx context.Context, subjects []*subject, why string) error {
+	w.settling = true
+	defer func() { w.settling = false }()
+	if err := w.weave(ctx, subjects, why); err != nil {
+		return err
+	}
+	return w.settle(ctx)
+}
 
 // settle waits until code that got hooks is compiled again. What samples say
 // meanwhile does not count.

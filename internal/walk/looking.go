@@ -82,7 +82,7 @@ func (w *walker) poll(ctx context.Context) error {
 		}
 	}
 	// A look is as long as the first: hot spots come and go.
-	if w.stage != Sampling && time.Since(w.looked) >= w.Sampling {
+	if w.stage != Sampling && !w.settling && time.Since(w.looked) >= w.Sampling {
 		w.look()
 	}
 	return nil
@@ -103,6 +103,9 @@ func (w *walker) startLook() {
 func (w *walker) look() {
 	t := tallyOf(w.window.Table(time.Now()))
 	if t.count == 0 || t.count < fewSamples && len(w.spots) > 0 {
+		if time.Since(w.looked) > longLook*w.Sampling {
+			w.startLook() // the program idles
+		}
 		return // what they say is heard with the next
 	}
 	w.sampled += time.Since(w.looked)

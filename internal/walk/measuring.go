@@ -78,9 +78,6 @@ func (w *walker) watchCrew(ctx context.Context, crew []*subject, level int) erro
 		if err := w.pause(ctx, long); err != nil {
 			return err
 		}
-		for _, s := range crew {
-			s.on += time.Since(begun)
-		}
 		w.hear()
 		w.read(crew)
 		if slices >= fewSlices && w.isEnough(crew, time.Since(on)) {
@@ -198,11 +195,19 @@ func (w *walker) switchTo(ctx context.Context, crew []*subject, setting func(*su
 			s.request(&request, 0, 0)
 		}
 	}
+	was := w.on
 	w.on = on
 	if len(request.Hooks)+len(request.Sites) == 0 {
 		return nil
 	}
 	_, err := w.session.Hook(ctx, request)
+	now := time.Now()
+	for s := range was {
+		s.on += now.Sub(s.since)
+	}
+	for s := range on {
+		s.since = now
+	}
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/callgraph"
 	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
@@ -37,11 +38,12 @@ func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
 	if err := w.fetch(ctx, methods); err != nil {
 		return nil, err
 	}
+	w.calls.judge(methods)
 	classes := make(map[string]bool)
 	var planned []*subject
 	for _, way := range ways {
 		s := w.know(way.method)
-		if s.state != climb.Seen || !w.place(s, way, lightest) {
+		if s.state != climb.Seen || slices.Contains(planned, s) || !w.place(s, way, lightest) {
 			continue
 		}
 		fresh := slices.DeleteFunc(s.classes(), func(class string) bool { return classes[class] })
@@ -136,7 +138,12 @@ func (w *walker) place(s *subject, at *way, lightest float64) bool {
 		if next.weight < lightest || w.obstacle(caller) != "" {
 			continue
 		}
-		s.sites = append(s.sites, sitesIn(w.files[caller.class].File, caller.method, s.method, w.calls.edges[edge{caller.method, s.method}])...)
+		for _, site := range sitesIn(w.files[caller.class].File, caller.method, s.method, w.calls.edges[edge{caller.method, s.method}]) {
+			if holder, claimed := w.claimed[site]; !claimed || holder == s.method {
+				w.claimed[site] = s.method // of two methods that one call reaches, the heavier
+				s.sites = append(s.sites, site)
+			}
+		}
 	}
 	if len(s.sites) == 0 {
 		s.leave(s.reason)
@@ -154,13 +161,16 @@ func (w *walker) obstacle(s *subject) string {
 	case isLibrary(s.class):
 		return "its class is the JDK's, and compiled into much else"
 	case w.calls.isCentral(s.class):
-		return fmt.Sprintf("its class is compiled into %d other methods: to change it would cost the program seconds", len(w.calls.into[s.class]))
+		return fmt.Sprintf("its class is compiled into %d other methods, and into %.0f %% of what runs: to change it would cost the program seconds",
+			len(w.calls.into[s.class]), 100*w.calls.heat(map[string]bool{s.class: true}))
 	case !known:
 		return "its class is hidden, or not loaded any more"
 	case file.Reason != "":
 		return file.Reason
 	case file.File == nil:
 		return "its loader finds no class file of it"
+	case s.descriptor == "":
+		return "thread dumps do not tell which method of that name it is"
 	case s.name == "<clinit>":
 		return "a static initialiser runs once"
 	case w.isTiny(s.method):
@@ -170,7 +180,7 @@ func (w *walker) obstacle(s *subject) string {
 }
 
 // tinyCode is up to how many bytes of code a method has that compilers put into every
-// caller.
+// caller. One with a loop, or that calls others, is worth a hook all the same.
 const tinyCode = 35
 
 func (w *walker) isTiny(m method) bool {
@@ -179,7 +189,11 @@ func (w *walker) isTiny(m method) bool {
 		return false
 	}
 	body := bodyOf(class, m)
-	return body != nil && len(body) <= tinyCode
+	if body == nil || len(body) > tinyCode {
+		return false
+	}
+	shape := callgraph.ShapeOf(body)
+	return !shape.Loops && !shape.Calls
 }
 
 // weave puts the hooks of subjects in, switched off, in one batch.

@@ -96,6 +96,9 @@ func (w *walker) read(crew []*subject) {
 			}
 		}
 		s.sum(all, w.inner)
+		if w.on[s] {
+			s.measured.Over += time.Since(s.since)
+		}
 	}
 }
 

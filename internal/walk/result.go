@@ -82,6 +82,7 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
 	}
 	known := w.subjects[at.method]
 	weights, cut := w.weigh(at, known)
+	timed := at.level == 0 && isTimed(known)
 	var callers []*climb.Caller
 	for m, weight := range weights {
 		through := part * weight / max(at.weight, 1e-9)
@@ -91,13 +92,16 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
 		next := at.callers[m]
 		caller := &climb.Caller{Method: w.index(m), By: climb.BySamples, State: climb.Seen}
 		switch {
-		case next == nil && at.callers != nil && cut == 0:
+		case timed:
 			caller.By = climb.ByHooks
 		case next == nil || cut > next.weight:
 			caller.By = climb.Reckoned
 		}
 		count := float64(s.samples)
-		if caller.By == climb.Reckoned && known != nil {
+		switch {
+		case timed:
+			count = float64(known.measured.Timed)
+		case caller.By == climb.Reckoned && known != nil:
 			count = min(count, float64(known.drawn))
 		}
 		caller.Share = shareOf(through, 1, count)
@@ -155,6 +159,15 @@ func (w *walker) reckon(m method, part float64, from *way, depth int) []*climb.C
 	return callers
 }
 
+// enoughTimed calls of the hot spot itself say more of how its time divides among its
+// callers than samples do.
+const enoughTimed = 300
+
+// isTimed reports whether a hot spot's own calls were timed, by caller.
+func isTimed(known *subject) bool {
+	return known != nil && known.measured != nil && known.measured.Timed >= enoughTimed
+}
+
 // weigh divides what came through a method among its callers, and says how much of
 // that was cut off above it.
 func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut float64) {
@@ -162,8 +175,13 @@ func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut
 	for m, next := range at.callers {
 		weights[m] = next.weight
 	}
+	rest := at.cut
+	if at.level == 0 && isTimed(known) {
+		clear(weights)
+		rest = at.weight
+	}
 	var whole uint64
-	if known == nil || at.cut == 0 {
+	if known == nil || rest == 0 {
 		return weights, 0
 	}
 	for m, nanos := range known.nanos {
@@ -176,7 +194,7 @@ func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut
 	}
 	for m, nanos := range known.nanos {
 		if isMethod(m) {
-			weights[m] += at.cut * float64(nanos) / float64(whole)
+			weights[m] += rest * float64(nanos) / float64(whole)
 		}
 	}
 	return weights, at.cut

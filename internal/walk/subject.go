@@ -19,7 +19,8 @@ type subject struct {
 	own    bool   // its hook is in it; else around calls of it
 	sites  []session.Site
 
-	on       time.Duration // how long its hook was
+	on       time.Duration // how long its hook was, until since
+	since    time.Time
 	measured *climb.Measured
 	calls    uint64            // that its hook saw
 	drawn    uint64            // of those, whose caller is known

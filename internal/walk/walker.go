@@ -27,6 +27,7 @@ type walker struct {
 	window   *hot.Window
 	times    recorder.Batch // the last, for the processor time of threads
 	looked   time.Time      // when the window was begun
+	settling bool           // compilers have to do with what was redefined: samples do not count
 	polled   time.Time
 	reported time.Time
 	samples  int // that count, in all
@@ -37,7 +38,8 @@ type walker struct {
 	subjects map[method]*subject
 	order    []*subject // as they came
 	files    map[string]session.LoadedClass
-	callers  map[uint32]method // the numbers that hooks give callers
+	claimed  map[session.Site]method // calls that have a hook, and for which method
+	callers  map[uint32]method       // the numbers that hooks give callers
 	ticket   uint64
 	on       map[*subject]bool
 	level    int
@@ -71,7 +73,7 @@ func Run(ctx context.Context, options Options) (*climb.Climb, error) {
 	w := &walker{
 		settings: checked, began: time.Now(), calls: newCalls(), subjects: make(map[method]*subject),
 		files: make(map[string]session.LoadedClass), callers: fixedCallers(), on: make(map[*subject]bool),
-		indexes: make(map[method]int), redefined: make(map[string]int), draw: drawNanos,
+		indexes: make(map[method]int), redefined: make(map[string]int), draw: drawNanos, claimed: make(map[session.Site]method),
 	}
 	w.enter(Sampling)
 	w.sampler, err = recorder.Start(ctx, options.PID, recorder.Options{Period: period, ThreadDumps: options.ThreadDumps})
@@ -152,6 +154,7 @@ func (w *walker) open(ctx context.Context) (err error) {
 		return err
 	}
 	w.first, err = w.session.Read()
+	w.last = w.first
 	return err
 }
 
