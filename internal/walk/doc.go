@@ -6,6 +6,7 @@
 // of them out.
 //
 // Redefining a class that is compiled into many methods costs a program seconds, so
-// the classes of the JDK, and others that samples show to be such, are not touched:
-// what calls them has the hook, around the call. So do callers of native methods.
+// the classes of the JDK, and others that samples show to be such, are not touched; nor
+// are methods so small that a hook, even one that is off, would cost more than they do.
+// Then the climb begins one level up. Of native methods the calls have the hook.
 package walk

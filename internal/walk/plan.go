@@ -132,6 +132,12 @@ func (w *walker) place(s *subject, at *way, lightest float64) bool {
 		s.own = true
 		return true
 	}
+	if !s.native || callgraph.IsIntrinsic(callgraph.Method{Class: s.class, Name: s.name, Descriptor: s.descriptor}) {
+		// A hook around the call would cost what one in the method does. Its callers are
+		// known by stacks: the climb begins with them.
+		s.leave(s.reason)
+		return false
+	}
 	// Around the calls, in those of its callers that can be changed.
 	for _, next := range at.callers {
 		caller := w.know(next.method)
@@ -180,7 +186,7 @@ func (w *walker) obstacle(s *subject) string {
 }
 
 // tinyCode is up to how many bytes of code a method has that compilers put into every
-// caller. One with a loop, or that calls others, is worth a hook all the same.
+// caller. One with a loop is worth a hook all the same.
 const tinyCode = 35
 
 func (w *walker) isTiny(m method) bool {
@@ -192,8 +198,7 @@ func (w *walker) isTiny(m method) bool {
 	if body == nil || len(body) > tinyCode {
 		return false
 	}
-	shape := callgraph.ShapeOf(body)
-	return !shape.Loops && !shape.Calls
+	return !callgraph.ShapeOf(body).Loops
 }
 
 // weave puts the hooks of subjects in, switched off, in one batch.
