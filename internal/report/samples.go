@@ -6,11 +6,11 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/page"
 )
 
-// Samples are stacks that were sampled, and SampleNode one of their tree.
-type (
-	Samples    = page.Samples
-	SampleNode = page.SampleNode
-)
+// Samples are stacks that were sampled.
+type Samples = page.Samples
+
+// A SampleNode is one of the tree of such stacks.
+type SampleNode = page.SampleNode
 
 // WriteSamplesFile writes a flame graph of samples to a file, as WriteFile does.
 func WriteSamplesFile(path string, s *Samples) error {
