@@ -66,8 +66,9 @@ func compareCounts(t *testing.T, jdk jvmtest.JDK, path string, counts map[string
 			events += want
 		}
 	}
-	if types < 80 || types != len(counts) {
-		t.Errorf("%d types of events, the JDK counts %d; want as many, and 80 at least", len(counts), types)
+	// How many there are depends on what the JVM comes to do: 61 to 115 were seen.
+	if types < 50 || types != len(counts) {
+		t.Errorf("%d types of events, the JDK counts %d; want as many, and 50 at least", len(counts), types)
 	}
 	t.Logf("%d events of %d types", events, types)
 }

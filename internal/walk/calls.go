@@ -14,6 +14,7 @@ type calls struct {
 	edges map[edge]map[int]bool      // offsets of the calls, in the caller's code
 	into  map[string]map[method]bool // by class: the methods that have code of it compiled into them
 	known map[method]bool            // native methods
+	loops map[method]bool            // methods that were seen to call themselves
 	// pieces are the classes of the innermost frames of stacks, as far as they are
 	// compiled into one piece: to redefine one of them throws it away.
 	pieces []map[string]bool
@@ -24,7 +25,7 @@ type calls struct {
 type edge struct{ caller, callee method }
 
 func newCalls() *calls {
-	return &calls{edges: make(map[edge]map[int]bool), into: make(map[string]map[method]bool), known: make(map[method]bool)}
+	return &calls{edges: make(map[edge]map[int]bool), into: make(map[string]map[method]bool), known: make(map[method]bool), loops: make(map[method]bool)}
 }
 
 const accNative = 0x0100
@@ -65,6 +66,9 @@ func (c *calls) add(stack *flight.Stack) {
 		}
 		if carries(m) {
 			continue
+		}
+		if below != nil && *below == m {
+			c.loops[m] = true
 		}
 		if below != nil && *below != m {
 			e := edge{m, *below}

@@ -101,6 +101,8 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
 		switch {
 		case timed:
 			count = float64(known.measured.Timed)
+		case caller.By == climb.Reckoned && w.calls.loops[at.method]:
+			count = hardlyKnown
 		case caller.By == climb.Reckoned && known != nil:
 			count = min(count, float64(known.drawn))
 		}
@@ -124,6 +126,10 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
 	})
 	return callers
 }
+
+// hardlyKnown is how many samples the share of a caller is worth that is reckoned from
+// calls of a method that calls itself: who began it is seen only near its beginning.
+const hardlyKnown = 4
 
 // mostReckoned is how far up is told what only hooks have seen.
 const mostReckoned = 16

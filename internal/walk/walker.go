@@ -75,12 +75,12 @@ func Run(ctx context.Context, options Options) (*climb.Climb, error) {
 		files: make(map[string]session.LoadedClass), callers: fixedCallers(), on: make(map[*subject]bool),
 		indexes: make(map[method]int), redefined: make(map[string]int), draw: drawNanos, claimed: make(map[session.Site]method),
 	}
-	w.enter(Sampling)
 	w.sampler, err = recorder.Start(ctx, options.PID, recorder.Options{Period: period, ThreadDumps: options.ThreadDumps})
 	if err != nil {
 		return nil, err
 	}
 	w.startLook()
+	w.enter(Sampling)
 	err = w.walk(ctx)
 	return w.leave(ctx, err)
 }

@@ -22,6 +22,7 @@ type fixture struct {
 	options  []string      // of java
 	cutOff   bool          // stacks are deeper than the recorder keeps
 	both     bool          // it is walked on each JDK
+	native   bool          // its hot method is
 }
 
 // standing has the JVM keep lambdas apart from what calls them. Where it compiles
@@ -41,8 +42,8 @@ var fixtures = []fixture{
 	{name: "library", threads: 1, sampling: brief},                    // methods of the JDK
 	{name: "lambdas", threads: 1, sampling: brief, options: standing}, // of streams, and stored in a map
 	{name: "implementations", threads: 1, sampling: brief},
-	{name: "natives", threads: 1, sampling: long, both: true},    // a native method of the JDK
-	{name: "jni", threads: 1, sampling: long, library: "step.c"}, // a native method of the program
+	{name: "natives", threads: 1, sampling: long, both: true, native: true},    // a native method of the JDK
+	{name: "jni", threads: 1, sampling: long, library: "step.c", native: true}, // a native method of the program
 	{name: "virtuals", threads: 2, sampling: brief, since: 21, options: []string{"-Dwalk.clock=true"}},
 }
 
