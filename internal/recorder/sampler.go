@@ -45,6 +45,7 @@ type Sampler struct {
 	bias      string
 	notes     []string
 	watched   time.Time // when the JVM was last seen to live
+	ended     bool      // it was seen to have ended
 }
 
 // Start begins to sample a JVM: by its flight recorder, or by thread dumps where
@@ -162,6 +163,7 @@ func (s *Sampler) Poll(ctx context.Context) (Batch, error) {
 		ended = ended || !lives(s.conn.JVM())
 	}
 	if ended {
+		s.ended = true
 		err = &Error{s.conn.JVM().PID, ErrEnded, s.remains()}
 	}
 	return b, err
@@ -222,8 +224,11 @@ func (s *Sampler) Close(ctx context.Context) error {
 		s.dumper.close()
 		return nil
 	}
-	err := s.recording.stop(ctx)
-	if isGone(err) {
+	var err error
+	if !s.ended {
+		err = s.recording.stop(ctx)
+	}
+	if isGone(err) || err != nil && !lives(s.conn.JVM()) { // one that is ending breaks off
 		err = nil
 	}
 	return errors.Join(err, s.follower.Close(), s.directory.Close())
