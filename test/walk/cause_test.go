@@ -70,6 +70,9 @@ func (p *program) causedBy(c *climb.Climb, prefix string) {
 		}
 		visit(spot.Callers)
 		anyMeasured = anyMeasured || measured
+		if strings.HasPrefix(name, prefix) {
+			continue // the program's own method is the cause
+		}
 		isHot := spot.Share.Part >= walk.Defaults().Hot
 		if caused < most || isHot && !measured {
 			p.t.Errorf("%s, with %.1f %%: %.1f %% of it are seen to come from %s, measured on the way: %v", name, 100*spot.Share.Part, 100*caused, prefix, measured)

@@ -53,8 +53,10 @@ func (t *tree) end(frames []string, why string) {
 const (
 	// points is how far a share may be off.
 	points = 0.05
-	// sure is how many standard errors a share of few samples may be off.
-	sure = 4
+	// sure is how many standard errors a share of few samples may be off. On a busy
+	// machine samples that follow each other see the same turn of a thread, so they are
+	// worth less than independent ones.
+	sure = 6
 	// must is the part of a hot method's time whose way has to be found, and expected
 	// how many samples of it there must have been to say so.
 	must, expected = 0.03, 10
