@@ -8,9 +8,9 @@ type Share struct {
 	Part, Low, High float64
 }
 
-// shareOf is the part that a weight is of a whole that counts as n samples, with
+// ShareOf is the part that a weight is of a whole that counts as n samples, with
 // Wilson's interval, which holds for small numbers as well.
-func shareOf(weight, whole, n float64) Share {
+func ShareOf(weight, whole, n float64) Share {
 	if whole <= 0 || n <= 0 {
 		return Share{}
 	}

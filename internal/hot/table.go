@@ -142,7 +142,7 @@ func (t *Table) sumMethods() {
 func (s *sum) row(t *Table) Method {
 	m := Method{
 		Method: s.method, Samples: s.samples, Kinds: s.kinds,
-		Self: shareOf(s.self, t.whole, t.count), Total: shareOf(s.total, t.whole, t.count),
+		Self: ShareOf(s.self, t.whole, t.count), Total: ShareOf(s.total, t.whole, t.count),
 	}
 	for line, weight := range s.lines {
 		m.Lines = append(m.Lines, Line{line, weight / s.self})

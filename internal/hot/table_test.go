@@ -125,13 +125,13 @@ func TestWindowSlides(t *testing.T) {
 }
 
 func TestSharesOfFew(t *testing.T) {
-	if s := shareOf(0, 10, 10); s.Part != 0 || s.Low != 0 || s.High < 0.2 || s.High > 0.35 {
+	if s := ShareOf(0, 10, 10); s.Part != 0 || s.Low != 0 || s.High < 0.2 || s.High > 0.35 {
 		t.Errorf("%+v", s)
 	}
-	if s := shareOf(10, 10, 10); s.Part != 1 || s.High != 1 || s.Low > 0.8 {
+	if s := ShareOf(10, 10, 10); s.Part != 1 || s.High != 1 || s.Low > 0.8 {
 		t.Errorf("%+v", s)
 	}
-	if s := shareOf(1, 0, 0); s != (Share{}) {
+	if s := ShareOf(1, 0, 0); s != (Share{}) {
 		t.Errorf("%+v", s)
 	}
 	if n := countOf([]float64{1, 1, 1, 0}); !near(n, 3) {

@@ -39,7 +39,7 @@ func (t *Table) sumThreads(used map[int64]time.Duration) {
 		}
 	}
 	for _, s := range sums {
-		s.Share = shareOf(s.weight, t.whole, t.count)
+		s.Share = ShareOf(s.weight, t.whole, t.count)
 		if had, known := used[s.OSID]; known && !s.Virtual && t.To.After(t.From) {
 			s.CPU = float64(had) / float64(t.To.Sub(t.From))
 		}

@@ -91,14 +91,11 @@ func (p *peek) take(ctx context.Context) bool {
 	batch, err := p.sampler.Poll(ctx)
 	for _, sample := range batch.Samples {
 		if sample.Stack != nil {
-			p.count(sample.Stack.Frames, sample.State == runnable)
+			p.count(sample.Stack.Frames, sample.State == recorder.StateRunnable)
 		}
 	}
 	return err == nil
 }
-
-// runnable is the state of a thread that runs.
-const runnable = "STATE_RUNNABLE"
 
 // count notes the methods of a stack that are below a root, each once.
 func (p *peek) count(frames []flight.Frame, runs bool) {

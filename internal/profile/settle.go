@@ -7,20 +7,13 @@ import (
 	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
-const (
-	// Compilers are done that use less of a processor than this.
-	idleCompilers = 0.15
-	// idleFor is for how long they must.
-	idleFor = 750 * time.Millisecond
-)
-
 // A settler opens the window once the compilers are done with what the last round of
 // hooks undid.
 type settler struct {
 	run    *run
 	rounds int // when it looked last
 	last   toll.Reading
-	idle   time.Duration // since when compilers have had little to do
+	lull   toll.Lull
 	open   bool
 	since  time.Time // of the last round
 }
@@ -42,21 +35,14 @@ func (s *settler) look(context.Context) error {
 	since := s.last.Until(now)
 	s.last = now
 	if rounds := s.run.ledger.rounds(); rounds != s.rounds {
-		s.rounds, s.idle, s.since = rounds, 0, time.Now()
+		s.rounds, s.lull, s.since = rounds, toll.Lull{}, time.Now()
 		if s.open {
 			s.open = false
 			s.run.window.shut()
 		}
 		return nil
 	}
-	if s.open || since.Elapsed <= 0 {
-		return nil
-	}
-	if since.CompileCPU.Seconds() > idleCompilers*since.Elapsed.Seconds() {
-		s.idle = 0
-		return nil
-	}
-	if s.idle += since.Elapsed; s.idle < idleFor {
+	if s.open || since.Elapsed <= 0 || !s.lull.Add(since) {
 		return nil
 	}
 	s.open = true

@@ -18,11 +18,11 @@ var (
 	frameLine   = regexp.MustCompile(`^\tat (.+)\.([^.(]+)\(([^)]*)\)$`)
 )
 
-// stateRunnable is what the recorder calls the same, and dumps without the prefix.
-const (
-	statePrefix   = "STATE_"
-	stateRunnable = statePrefix + "RUNNABLE"
-)
+// statePrefix is what dumps leave out of a state's name for the recorder.
+const statePrefix = "STATE_"
+
+// StateRunnable is the state of a thread that runs, as the recorder calls it.
+const StateRunnable = statePrefix + "RUNNABLE"
 
 // A dumpReader reads thread dumps of one JVM. Methods and stacks that come again
 // are the same ones.
@@ -42,7 +42,7 @@ func (d *dumpReader) read(text string, at time.Time) (samples []flight.Sample) {
 	var open *flight.Sample
 	runs := false // by the words of the system; the state may say otherwise
 	end := func() {
-		if open != nil && len(open.Stack.Frames) > 0 && (d.waiting || runs && open.State == stateRunnable) {
+		if open != nil && len(open.Stack.Frames) > 0 && (d.waiting || runs && open.State == StateRunnable) {
 			if open.Stack.Frames[0].Kind == flight.Native {
 				open.Source = flight.NativeCode
 			}

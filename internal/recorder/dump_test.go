@@ -17,7 +17,7 @@ func TestThreadDumpsOfEachJDK(t *testing.T) {
 			found[s.Thread.Name] = s
 		}
 		spin := found[`odd " #1 daemon" name`]
-		if spin.Stack == nil || spin.Source != flight.Execution || spin.State != stateRunnable || !spin.At.Equal(at) || spin.Thread.JavaID == 0 || spin.Thread.OSID == 0 {
+		if spin.Stack == nil || spin.Source != flight.Execution || spin.State != StateRunnable || !spin.At.Equal(at) || spin.Thread.JavaID == 0 || spin.Thread.OSID == 0 {
 			t.Fatalf("%s: %+v of %v", jdk, spin, found)
 		}
 		top, outermost := spin.Stack.Frames[0], spin.Stack.Frames[len(spin.Stack.Frames)-1]
@@ -36,7 +36,7 @@ func TestThreadDumpsOfEachJDK(t *testing.T) {
 		for _, s := range newDumpReader(true).read(text, at) {
 			states[s.Thread.Name] = s.State
 		}
-		if states["sleeper"] != "STATE_TIMED_WAITING" || states["parked"] != "STATE_WAITING" || states["acceptor"] != stateRunnable {
+		if states["sleeper"] != "STATE_TIMED_WAITING" || states["parked"] != "STATE_WAITING" || states["acceptor"] != StateRunnable {
 			t.Errorf("%s: with those that wait: %v", jdk, states)
 		}
 	}

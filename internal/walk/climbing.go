@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
 // climb goes up from spots, level by level.
@@ -168,10 +169,7 @@ func (w *walker) isCut(m method) bool {
 }
 
 const (
-	// Compilers are done that use less of a processor than this, for so long.
-	idleCompilers = 0.15
-	idleFor       = 750 * time.Millisecond
-	// mostSettling bounds how long is waited for them: some programs have them busy
+	// mostSettling bounds how long is waited for compilers: some programs have them busy
 	// all the time.
 	mostSettling = 8 * time.Second
 	settleLook   = 250 * time.Millisecond
@@ -195,8 +193,8 @@ func (w *walker) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var idle time.Duration
-	for idle < idleFor && time.Now().Before(limit) {
+	var lull toll.Lull
+	for isDone := false; !isDone && time.Now().Before(limit); {
 		if err := w.pause(ctx, settleLook); err != nil {
 			return err
 		}
@@ -204,13 +202,8 @@ func (w *walker) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		since := last.Until(now)
+		isDone = lull.Add(last.Until(now))
 		last = now
-		if since.CompileCPU.Seconds() > idleCompilers*since.Elapsed.Seconds() {
-			idle = 0
-		} else {
-			idle += since.Elapsed
-		}
 	}
 	w.startLook()
 	return nil

@@ -148,7 +148,7 @@ func (w *walker) mayJoin() bool {
 	}
 	since := w.last.Until(now)
 	w.last = now
-	return since.Elapsed > 0 && since.CompileCPU.Seconds() <= idleCompilers*since.Elapsed.Seconds()
+	return since.Elapsed > 0 && since.CompilersIdle()
 }
 
 // spotAt is the spot at a method that is hot, or whose ways are known.

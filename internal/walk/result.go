@@ -121,9 +121,7 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
 		}
 		callers = append(callers, caller)
 	}
-	slices.SortFunc(callers, func(a, b *climb.Caller) int {
-		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
-	})
+	slices.SortFunc(callers, byShare)
 	return callers
 }
 
@@ -159,10 +157,13 @@ func (w *walker) reckon(m method, part float64, from *way, depth int) []*climb.C
 		caller.Top = len(caller.Above) == 0
 		callers = append(callers, caller)
 	}
-	slices.SortFunc(callers, func(a, b *climb.Caller) int {
-		return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
-	})
+	slices.SortFunc(callers, byShare)
 	return callers
+}
+
+// byShare orders callers by the part of the hot spot's time that came through them.
+func byShare(a, b *climb.Caller) int {
+	return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
 }
 
 // enoughTimed calls of the hot spot itself say more of how its time divides among its

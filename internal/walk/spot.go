@@ -2,7 +2,6 @@ package walk
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -124,14 +123,5 @@ func (m method) compare(other method) int {
 	return cmp.Or(strings.Compare(m.class, other.class), strings.Compare(m.name, other.name), strings.Compare(m.descriptor, other.descriptor))
 }
 
-// shareOf is a part with Wilson's interval, as of n samples.
-func shareOf(weight, whole, n float64) climb.Share {
-	if whole <= 0 || n <= 0 {
-		return climb.Share{}
-	}
-	const z = 1.96
-	p := min(1, weight/whole)
-	middle := (p + z*z/(2*n)) / (1 + z*z/n)
-	spread := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
-	return climb.Share{Part: p, Low: max(0, min(p, middle-spread)), High: min(1, max(p, middle+spread))}
-}
+// shareOf is a part with its interval, as of n samples.
+func shareOf(weight, whole, n float64) climb.Share { return climb.Share(hot.ShareOf(weight, whole, n)) }
