@@ -31,9 +31,12 @@ type blurred struct{ class, name string }
 
 const (
 	peekEvery = 20 * time.Millisecond
-	// A peek ends when it has seen enough, or that nothing is to be seen.
+	// A peek ends when it has seen enough, or that nothing is to be seen. Where
+	// something is, but dumps are slow to come, as on a machine that is busy, it goes on.
 	enoughSeen = 100
-	mostPeek   = 3 * time.Second
+	usualPeek  = 3 * time.Second
+	mostPeek   = 10 * time.Second
+	promising  = 4
 	// fewSeen say nothing.
 	fewSeen = 20
 	// near is how many of the innermost frames are taken to be compiled into one piece:
@@ -70,20 +73,29 @@ func (p *peek) end(ctx context.Context) {
 	p.run.lock.Lock()
 	p.roots = maps.Clone(p.run.roots)
 	p.run.lock.Unlock()
-	limit := time.NewTimer(mostPeek)
-	defer limit.Stop()
-	for p.take(ctx) && p.seen < enoughSeen {
+	begun := time.Now()
+	for p.take(ctx) && !p.isOver(time.Since(begun)) {
 		timer := time.NewTimer(5 * peekEvery)
 		select {
 		case <-timer.C:
 			continue
-		case <-limit.C:
 		case <-ctx.Done():
 		case <-p.run.session.Done():
 		}
 		timer.Stop()
 		return
 	}
+}
+
+// isOver reports whether to look on would tell nothing more, or take too long.
+func (p *peek) isOver(took time.Duration) bool {
+	switch {
+	case took < usualPeek:
+		return p.seen >= enoughSeen
+	case took < mostPeek:
+		return p.seen >= fewSeen || p.seen < promising
+	}
+	return true
 }
 
 // take counts what was seen since the last time; false where nothing more will be.
