@@ -21,15 +21,6 @@ var runtimeJar []byte
 //go:embed dist/sonde-agent.jar
 var agentJar []byte
 
-//go:embed dist/live.class
-var liveTemplate []byte
-
-//go:embed dist/reflect.class
-var reflectTemplate []byte
-
-//go:embed dist/handle.class
-var handleTemplate []byte
-
 // builtinFolder holds the built-in templates, each a class of one template
 // method with the name of the class in lower case.
 const builtinFolder = "sonde/template/builtin/"
@@ -62,20 +53,6 @@ func AgentBuild() string { return builds()[0] }
 
 // HookClass returns the internal name of the class whose methods are woven in.
 func HookClass() string { return builds()[1] }
-
-// LiveTemplate returns the class file of the template that is woven into
-// running JVMs, and the name of the template method in it. The caller must not
-// modify the bytes.
-func LiveTemplate() (class []byte, method string) { return liveTemplate, "live" }
-
-// ReflectTemplate is LiveTemplate for java.lang.reflect.Method.invoke and
-// Constructor.newInstanceWithCaller: it tells the hooks which member is called.
-func ReflectTemplate() (class []byte, method string) { return reflectTemplate, "reflect" }
-
-// HandleTemplate is LiveTemplate for java.lang.invoke.DirectMethodHandle.make
-// with the parameters byte, Class, MemberName, Class: it tells the hooks what a
-// new method handle calls.
-func HandleTemplate() (class []byte, method string) { return handleTemplate, "handle" }
 
 // builds is what the build noted for the agent: its own name, then the hook
 // classes.

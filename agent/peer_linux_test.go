@@ -22,7 +22,7 @@ const (
 	sees, seen, install, installed              = 15, 16, 17, 18
 	probes, watch, restore, restored, bye       = 19, 20, 21, 22, 23
 	threads, named, calibrate, calibrated       = 24, 25, 26, 27
-	followMembers, change                       = 28, 29
+	followMembers, change, watches              = 28, 29, 30
 	transform, woven, notice                    = 40, 41, 42
 )
 

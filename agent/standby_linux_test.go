@@ -110,6 +110,19 @@ func TestValuesThatCannotBeAreRefused(t *testing.T) {
 		g.ask(change, entries(2<<32|1, 6<<32, 7<<32)) // the first is there already
 		g.reply(done)
 		refuse(change, entries(8<<32), noRoom)
+		table := func(member string, words ...uint64) []byte {
+			body := append([]byte{0}, entries(words...)...)
+			if member == "" {
+				return append(body, make([]byte, 8)...)
+			}
+			body = append(binary.BigEndian.AppendUint32(body, 1), text(member)...)
+			return append(body, make([]byte, 8)...)
+		}
+		const notEntries = "the table of watches has not a power of two of entries"
+		refuse(watches, table("", 1<<32|1, 0, 0), notEntries)
+		refuse(watches, table("", make([]uint64, 12)...), notEntries)
+		refuse(watches, table("", 1<<32|1, 0, 0, 0), "the table of watches has no empty entry")
+		refuse(watches, table("nowhere", make([]uint64, 8)...), "java.lang.IllegalArgumentException: not a method: nowhere")
 		for _, asked := range [][]byte{
 			calibration(1_000_001, arena.On, 0, 0), calibration(1<<31, arena.On, 0, 0),
 			calibration(1, arena.On, 1, 1_000_001), calibration(1, arena.On, 1, 1<<31), calibration(1, arena.On, 4, 1),

@@ -3,7 +3,7 @@
 //
 //	src                        → sonde-runtime.jar, for programs woven ahead
 //	stub, control, hooks       → sonde-agent.jar, for running JVMs
-//	live                       → live.class, reflect.class, handle.class, templates woven in there
+//	live                       → live.class and others, templates woven in there
 //
 //	go run ./agent/build
 //

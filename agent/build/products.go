@@ -25,7 +25,11 @@ const agentManifest = "Manifest-Version: 1.0\r\n" +
 
 // liveTemplates are the templates for running JVMs: each a class of one template
 // method with the name of the class in lower case.
-var liveTemplates = []string{"Live", "Reflect", "Handle"}
+var liveTemplates = []string{
+	"Live", "Reflect", "Handle",
+	"Anchor", "Tag", "Watch", "Late", "Capture",
+	"Carry", "Made", "Submit", "Withdraw", "Resume", "Again", "Fire", "Work", "Next",
+}
 
 // controlPrefix hides the control and hook classes from the program's own
 // loader. The stub in a JVM looks for them here, whatever its version.
@@ -74,7 +78,11 @@ func products(javac, agentDir string) (folder, error) {
 		return nil, err
 	}
 	for _, name := range liveTemplates {
-		built[strings.ToLower(name)+".class"] = live["sonde/template/live/"+name+".class"]
+		class, ok := live["sonde/template/live/"+name+".class"]
+		if !ok {
+			return nil, fmt.Errorf("there is no template %s", name)
+		}
+		built[strings.ToLower(name)+".class"] = class
 	}
 	return built, nil
 }

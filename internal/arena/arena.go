@@ -59,6 +59,7 @@ func Create(file *os.File, limit int64, owner Owner) (*Arena, error) {
 		m.put64(headerLength, uint64(len(m)))
 		m.put64(headerLimit, uint64(limit))
 		m.put64(headerNext, headerSize)
+		m.put32(headerRingBytes, layoutRingBytes)
 		m.put64(headerOpenedWall, uint64(owner.Opened.UnixNano()))
 		m.put32(headerTargetPid, uint32(owner.Target))
 		m.put64(headerTargetStart, owner.TargetStart)

@@ -186,6 +186,7 @@ func readAll(t testing.TB, a *Arena) {
 	}
 	_, err = a.Stacks()
 	judge(t, err)
+	readRings(t, a)
 	owner, err := a.Owner()
 	judge(t, err)
 	if len(owner.Command) > 512 {

@@ -3,53 +3,92 @@
 package arena
 
 const (
-	layoutVersion         = 0x4                // of this table
-	layoutMagic           = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
-	layoutUnit            = 0x40               // what a ref counts
-	layoutFirstFrames     = 0x20               // frame pieces hold 32, 64, 128, … frames
-	layoutFramePieces     = 0xc                // so a stack reaches 131,040 frames
-	layoutFirstTable      = 0x10               // children in a block's first table
-	layoutFirstNodes      = 0x6                // nodes in a block's first chunk
-	layoutMostNodes       = 0x400              // nodes in a chunk at most
-	layoutMostDepth       = 0x1000             // of a tree: what is called deeper begins at the root again
-	layoutOn              = 0x1                // calls are counted
-	layoutTimed           = 0x2                // every call is timed
-	layoutSampled         = 0x4                // one call in k is timed
-	layoutRoot            = 0x8                // opens the context
-	layoutInside          = 0x10               // acts only inside the context
-	layoutFlat            = 0x20               // no calling context: one node for each method
-	layoutDiscover        = 0x40               // a call waits until its callees have hooks
-	layoutCallers         = 0x80               // one call in k is counted, or timed, by its caller; all others are counted
-	layoutHere            = 0x100              // with CALLERS: the hook stands in the caller, not in what is called
-	layoutSpread          = 0x200              // times go into a distribution as well
-	layoutPeriodShift     = 0xc
-	layoutTokenPayload    = 0xffffff
-	layoutTokenFramed     = 0x1000000
-	layoutTokenClock      = 0x2000000
-	layoutTokenPlaceShift = 0x1a
-	layoutTokenEpochShift = 0x2b
-	layoutTokenCounted    = 0x1
-	layoutTokenSpilled    = 0x2
-	layoutMostEpoch       = 0x7ffff
-	layoutFrameTimed      = 0x1  // the clock was read
-	layoutFrameDrawn      = 0x2  // timed for its own sake, not for its parent's
-	layoutFrameFlat       = 0x4  // the thread's place in the tree is not changed by it
-	layoutFrameRoot       = 0x8  // it opened a context
-	layoutFrameSampled    = 0x10 // drawn by lot, so its square is wanted
-	layoutFrameSpread     = 0x20 // its time goes into the node's distribution
-	layoutFirstMethodId   = 0x10000
-	layoutCalibrationId   = 0x1    // calls made to learn what calls cost
-	layoutAdjustmentId    = 0x2    // time that Sonde took from a thread
-	layoutCallersFirst    = 0x100  // numbers of callers begin here
-	layoutCallersMost     = 0x1000 // how many there are, the next two among them
-	layoutCallerUnknown   = 0x100  // who called could not be told
-	layoutCallerEntry     = 0x101  // nobody: the call is the first of its thread
-	layoutArrivals        = 0x100  // how many calls may wait for their callees at once
-	layoutNearby          = 0x40   // how many nodes a thread finds by id at once
-	layoutBlockVirtual    = 0x1    // virtual threads took turns in this block
-	layoutBlockWrapped    = 0x2    // its tree was too deep, so where its owner is says nothing
-	layoutBlockAway       = 0x4    // its owner waits for Sonde; how long that took is still to be recorded
-	layoutSpreadBuckets   = 0x130
+	layoutVersion          = 0x5                // of this table
+	layoutMagic            = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
+	layoutUnit             = 0x40               // what a ref counts
+	layoutFirstFrames      = 0x20               // frame pieces hold 32, 64, 128, … frames
+	layoutFramePieces      = 0xc                // so a stack reaches 131,040 frames
+	layoutFirstTable       = 0x10               // children in a block's first table
+	layoutFirstNodes       = 0x6                // nodes in a block's first chunk
+	layoutMostNodes        = 0x400              // nodes in a chunk at most
+	layoutMostDepth        = 0x1000             // of a tree: what is called deeper begins at the root again
+	layoutOn               = 0x1                // calls are counted
+	layoutTimed            = 0x2                // every call is timed
+	layoutSampled          = 0x4                // one call in k is timed
+	layoutRoot             = 0x8                // opens the context
+	layoutInside           = 0x10               // acts only inside the context
+	layoutFlat             = 0x20               // no calling context: one node for each method
+	layoutDiscover         = 0x40               // a call waits until its callees have hooks
+	layoutCallers          = 0x80               // one call in k is counted, or timed, by its caller; all others are counted
+	layoutHere             = 0x100              // with CALLERS: the hook stands in the caller, not in what is called; with TRACED: without values
+	layoutSpread           = 0x200              // times go into a distribution as well
+	layoutLate             = 0x400              // a call is counted at its exit, if that says so
+	layoutTraced           = 0x800              // calls inside a transaction are written into the thread's ring
+	layoutPeriodShift      = 0xc
+	layoutTokenPayload     = 0xffffff
+	layoutTokenFramed      = 0x1000000
+	layoutTokenClock       = 0x2000000
+	layoutTokenPlaceShift  = 0x1a
+	layoutTokenEpochShift  = 0x2b
+	layoutTokenCounted     = 0x1
+	layoutTokenSpilled     = 0x2
+	layoutTokenLate        = 0x3
+	layoutMostEpoch        = 0x7ffff
+	layoutFrameTimed       = 0x1   // the clock was read
+	layoutFrameDrawn       = 0x2   // timed for its own sake, not for its parent's
+	layoutFrameFlat        = 0x4   // the thread's place in the tree is not changed by it
+	layoutFrameRoot        = 0x8   // it opened a context
+	layoutFrameSampled     = 0x10  // drawn by lot, so its square is wanted
+	layoutFrameSpread      = 0x20  // its time goes into the node's distribution
+	layoutFrameLate        = 0x40  // it is not counted yet
+	layoutFrameTraced      = 0x80  // it is to be written into the ring, where room is reserved for it
+	layoutFrameOpened      = 0x100 // it opened a transaction
+	layoutFrameValues      = 0x200 // values may be captured
+	layoutFrameValued      = 0x400 // and some were
+	layoutFrameJoined      = 0x800 // no call: above it the thread works for another transaction
+	layoutFrameDepthShift  = 0x10  // the ring's depth before it, of those that are traced and of what is no call
+	layoutFirstMethodId    = 0x10000
+	layoutCalibrationId    = 0x1    // calls made to learn what calls cost
+	layoutAdjustmentId     = 0x2    // time that Sonde took from a thread
+	layoutCallersFirst     = 0x100  // numbers of callers begin here
+	layoutCallersMost      = 0x1000 // how many there are, the next two among them
+	layoutCallerUnknown    = 0x100  // who called could not be told
+	layoutCallerEntry      = 0x101  // nobody: the call is the first of its thread
+	layoutLabelsFirst      = 0x2000 // numbers of labels begin here: values of tags together, or callers in a row
+	layoutLabelsMost       = 0x2000 // how many there are, the next among them
+	layoutLabelOther       = 0x2000 // a label for which there was no number left
+	layoutWatchWords       = 0x4
+	layoutWatchValues      = 0x4     // values that a template captures at the entry, and at the exit
+	layoutWatchPure        = 0x10000 // what its condition asks calls nothing, so that nobody must be muted for it
+	layoutPathPositions    = 0x1c    // elements of all sequences together
+	layoutTagsMost         = 0x10
+	layoutContextMost      = 0x8   // callers in a row that make a label
+	layoutArrivals         = 0x100 // how many calls may wait for their callees at once
+	layoutNearby           = 0x40  // how many nodes a thread finds by id at once
+	layoutBlockVirtual     = 0x1   // virtual threads took turns in this block
+	layoutBlockWrapped     = 0x2   // its tree was too deep, so where its owner is says nothing
+	layoutBlockAway        = 0x4   // its owner waits for Sonde; how long that took is still to be recorded
+	layoutSpreadBuckets    = 0x130
+	layoutRingBytes        = 0x20000 // unless Sonde says otherwise
+	layoutMostRingBytes    = 0x4000000
+	layoutLeastRingBytes   = 0x400  // a ring has room for a few records at least
+	layoutMostTraced       = 0x8000 // calls under way that a ring has room reserved for
+	layoutRecordCall       = 0x1
+	layoutRecordValue      = 0x2
+	layoutRecordDiscarded  = 0x3
+	layoutRecordPad        = 0xff
+	layoutRecordKindShift  = 0x10
+	layoutRecordFlagsShift = 0x18
+	layoutCallThrew        = 0x1 // it ended with an exception
+	layoutCallRoot         = 0x2 // it is the transaction's own, and the last record of it in this ring
+	layoutCallCut          = 0x4 // its exit never came
+	layoutCallHanded       = 0x8 // it is the outermost of a part on another thread
+	layoutValueCut         = 0x1 // it was longer
+	layoutValueFailed      = 0x2 // an exception came instead of it
+	layoutValueNull        = 0x4
+	layoutValueAtExit      = 0x80  // of an index
+	layoutValueThrew       = 0x100 // of an index as hooks hand it over: there is no value, but an exception
+	layoutMostUnits        = 0x100 // UTF-16 code units of a value
 )
 
 // header: the beginning of the file.
@@ -83,6 +122,11 @@ const (
 	headerArrivalsNext     = 896 // the newest ticket
 	headerArrivalsLate     = 904 // the newest ticket whose call went on unanswered
 	headerArrivalsLost     = 912 // calls and members that found no room to be announced
+	headerRings            = 960 // ref of the newest ring: they are linked
+	headerRingBytes        = 964 // how much a new ring holds, by Sonde; 0: none are made
+	headerTraceLevels      = 968 // so far below their root calls are traced, by Sonde; 0: all
+	headerAmbiguous        = 976 // tasks that were handed on in two contexts at once
+	headerContextsLost     = 984 // anchors and tags that found no room
 )
 
 // block: what belongs to one thread.
@@ -100,6 +144,8 @@ const (
 	blockChunk     = 40 // ref of the newest chunk of nodes
 	blockCurrent   = 44 // ref of the node the thread is in
 	blockRandom    = 48
+	blockRing      = 56  // ref of the ring of traced calls
+	blockRingless  = 60  // calls that were only counted, as there was no room for a ring; modulo 2^32
 	blockFrames    = 64  // refs of the pieces of the stack
 	blockNearby    = 128 // refs of nodes below the root, by the lower bits of their ids
 )
@@ -120,17 +166,18 @@ const (
 	nodeLastChild = 8  // ref: the child called last
 	nodeActive    = 12 // frames of it on the stack, where no tree is kept
 	nodeCalls     = 16
-	nodeTimed     = 24 // calls whose time is in nanos and self
-	nodeNanos     = 32 // by outermost calls
-	nodeSelf      = 40 // nanos without those of timed callees
-	nodeMax       = 48 // the longest timed call
-	nodeSkip      = 56 // calls until the next is timed
-	nodeDepth     = 60 // of the root 0
-	nodeSquares   = 64 // float64: sum of the squared self times of calls drawn by lot
-	nodeThrew     = 72 // calls that ended with an exception
-	nodeBorn      = 80 // System.nanoTime when the node was made
-	nodeMissed    = 88 // calls that went on before their callees had hooks
-	nodeSpread    = 96 // ref of the distribution of its times
+	nodeTimed     = 24  // calls whose time is in nanos and self
+	nodeNanos     = 32  // by outermost calls
+	nodeSelf      = 40  // nanos without those of timed callees
+	nodeMax       = 48  // the longest timed call
+	nodeSkip      = 56  // calls until the next is timed
+	nodeDepth     = 60  // of the root 0
+	nodeSquares   = 64  // float64: sum of the squared self times of calls drawn by lot
+	nodeThrew     = 72  // calls that ended with an exception
+	nodeBorn      = 80  // System.nanoTime when the node was made
+	nodeMissed    = 88  // calls that went on before their callees had hooks
+	nodeSpread    = 96  // ref of the distribution of its times
+	nodeUndecided = 104 // calls whose condition could not be told
 )
 
 // frame: a call under way.
@@ -140,7 +187,7 @@ const (
 	frameFlags   = 4
 	frameStart   = 8  // System.nanoTime
 	frameChild   = 16 // nanoseconds in timed callees so far
-	frameContext = 24 // of one that opened a context: the thread's word before
+	frameContext = 24 // of one that opened a context: the thread's word before; of others that are traced, and of what is no call: see Rings
 )
 
 // spread: how often a node's timed calls took how long.
@@ -149,7 +196,7 @@ const (
 	spreadCounts = 0 // u32 each, modulo 2^32
 )
 
-// arrival: one of the ring: a call that waits, a member found by reflection, or a caller.
+// arrival: one of the ring: a call that waits, a member found by reflection, a caller or a label.
 const (
 	arrivalSize   = 512
 	arrivalTicket = 0 // written last
@@ -178,4 +225,57 @@ const (
 	directorySize  = 64
 	directoryOlder = 0
 	directoryBytes = 4 // of text: lines "id<TAB>class.name(descriptor)"
+)
+
+// ring: the head of a ring; data follow.
+const (
+	ringSize        = 128
+	ringOlder       = 0   // ref of the ring made before
+	ringCapacity    = 4   // of the data, in bytes: a power of two
+	ringTid         = 8   // of the newest owner
+	ringHead        = 16  // what is before may be read; written when that is whole
+	ringWrite       = 24  // what is before is written
+	ringReserved    = 32  // bytes for the records of calls under way
+	ringTransaction = 40  // which the thread is in; 0: none
+	ringBegun       = 48  // where the thread's newest own transaction begins
+	ringDepth       = 56  // of the next traced call
+	ringLost        = 60  // calls of this transaction that found no room
+	ringTail        = 64  // by Sonde: what is before has been read
+	ringHeld        = 72  // calls under way whose verdict is open: nothing is published before
+	ringMixed       = 76  // not 0: what is held may be of more than one transaction
+	ringDropped     = 96  // calls that were only counted
+	ringDiscarded   = 104 // transactions whose verdict was no
+	ringOpened      = 112 // transactions
+)
+
+// call: a traced call that has ended.
+const (
+	callSize        = 48
+	callHead        = 0
+	callId          = 4
+	callTransaction = 8
+	callStart       = 16 // System.nanoTime
+	callNanos       = 24
+	callDepth       = 32 // of the root 0
+	callLabel       = 36 // the number of its tags' values; 0: it has none
+	callLost        = 40 // of a root, or the outermost of a part: calls that found no room
+	callThread      = 44 // the lower half of the thread's id
+)
+
+// value: a captured value; its code units follow.
+const (
+	valueSize        = 24
+	valueHead        = 0
+	valueId          = 4 // of the call
+	valueTransaction = 8
+	valueDepth       = 16 // of the call
+	valueIndex       = 20 // of the value; from bit 16 how many units it has
+)
+
+// discarded: a transaction that is not to be kept.
+const (
+	discardedSize        = 16
+	discardedHead        = 0
+	discardedReserved    = 4
+	discardedTransaction = 8
 )

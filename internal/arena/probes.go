@@ -31,6 +31,16 @@ const (
 	// Spreads has the times of calls counted by how long they are.
 	Spreads Flags = layoutSpread
 
+	// Late has a call counted at its exit, and only if that says so. With Root and
+	// Traced, the same verdict decides whether the transaction is kept.
+	Late Flags = layoutLate
+	// Traced has calls inside a transaction written into the thread's ring. With Root
+	// a call opens a transaction where there is none, with Sampled one call in Period
+	// does; with Inside it acts only where there is one.
+	Traced Flags = layoutTraced
+	// Bare, with Traced, has no values captured.
+	Bare Flags = layoutHere
+
 	// MostPeriod is the greatest Period.
 	MostPeriod = 1 << (32 - layoutPeriodShift)
 )
@@ -54,6 +64,9 @@ func (p Probe) Entry() (uint64, error) {
 	}
 	if p.Flags&Callers != 0 && p.Flags&Root != 0 {
 		return 0, fmt.Errorf("a probe of id %d is to find callers and to open a context: only one is possible", p.ID)
+	}
+	if p.Flags&Callers != 0 && p.Flags&(Late|Traced) != 0 {
+		return 0, fmt.Errorf("a probe of id %d is to find callers and to be late or traced: only one is possible", p.ID)
 	}
 	return uint64(p.ID)<<32 | uint64(p.Setting()), nil
 }

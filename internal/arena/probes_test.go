@@ -35,7 +35,7 @@ func TestHooksFindTheirSettingsAndNoOthers(t *testing.T) {
 			for len(probes) < size {
 				id := 1<<32 - 1 - random.Uint32()%spread
 				if !ReservedID(id) {
-					probes[id] = Probe{id, Flags(random.Intn(1<<layoutPeriodShift)) &^ Root, 1 + uint32(random.Intn(MostPeriod))}
+					probes[id] = Probe{id, Flags(random.Intn(1<<layoutPeriodShift)) &^ Callers, 1 + uint32(random.Intn(MostPeriod))}
 				}
 			}
 			var list []Probe
@@ -79,12 +79,14 @@ func TestImpossibleProbesAreRefused(t *testing.T) {
 		"a giant period": {{ID: first, Period: MostPeriod + 1}},
 		"unknown flags":  {{ID: first, Flags: 1 << layoutPeriodShift}},
 		"two contexts":   {{ID: first, Flags: On | Callers | Root}},
+		"callers, late":  {{ID: first, Flags: On | Callers | Late}},
+		"callers, trace": {{ID: first, Flags: On | Callers | Traced}},
 	} {
 		if _, err := SwitchTable(probes); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if _, err := SwitchTable([]Probe{{ID: first, Period: MostPeriod}, {ID: first + 1, Flags: (1<<layoutPeriodShift - 1) &^ Root}}); err != nil {
+	if _, err := SwitchTable([]Probe{{ID: first, Period: MostPeriod}, {ID: first + 1, Flags: (1<<layoutPeriodShift - 1) &^ Callers}}); err != nil {
 		t.Error(err)
 	}
 	if table, err := SwitchTable(nil); table != nil || err != nil {

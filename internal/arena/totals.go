@@ -16,16 +16,17 @@ const (
 
 // Totals are the counts of a method over all threads and contexts.
 type Totals struct {
-	Calls   uint64  // begun
-	Timed   uint64  // ended, with their time in Nanos
-	Nanos   uint64  // by outermost calls: a method that calls itself is not counted twice
-	Self    int64   // without timed callees
-	Threw   uint64  // ended with an exception
-	Active  uint64  // under way, of those that are timed
-	Running uint64  // nanoseconds the outermost of those have taken so far
-	Untimed uint64  // of Calls, those that only the spill table has
-	Max     uint64  // nanoseconds of the longest timed call
-	Spread  *Spread // how long timed calls took; nil where that was not asked for
+	Calls     uint64  // begun
+	Timed     uint64  // ended, with their time in Nanos
+	Nanos     uint64  // by outermost calls: a method that calls itself is not counted twice
+	Self      int64   // without timed callees
+	Threw     uint64  // ended with an exception
+	Active    uint64  // under way, of those that are timed
+	Running   uint64  // nanoseconds the outermost of those have taken so far
+	Untimed   uint64  // of Calls, those that only the spill table has
+	Max       uint64  // nanoseconds of the longest timed call
+	Undecided uint64  // calls whose condition gave no answer; they are not in Calls
+	Spread    *Spread // how long timed calls took; nil where that was not asked for
 }
 
 // A Summary is what the arena says at a moment.
@@ -96,6 +97,7 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 		t.Self += n.Self
 		t.Threw += n.Threw
 		t.Max = max(t.Max, n.Max)
+		t.Undecided += n.Undecided
 		t.addSpread(w.spread(w.u32(node + nodeSpread)))
 	})
 	if called {
@@ -117,7 +119,7 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 
 // isNoMethod tells ids of nodes that are not of a method's calls.
 func isNoMethod(id uint32) bool {
-	return id == CalibrationID || id == AdjustmentID || IsCaller(id)
+	return id == CalibrationID || id == AdjustmentID || IsCaller(id) || IsLabel(id)
 }
 
 // isBelowCaller tells nodes of calls by one caller.

@@ -16,6 +16,7 @@ type Node struct {
 	Max         uint64  // nanoseconds of the longest timed call
 	Born        int64   // System.nanoTime when the node was made
 	Missed      uint64  // of Calls, those that went on before their callees had hooks
+	Undecided   uint64  // calls whose condition gave no answer; they are not in Calls
 	Spread      *Spread // how long timed calls took; nil where that was not asked for, or found no room
 }
 
@@ -124,6 +125,8 @@ func (m memory) node(ref uint32, node uint64) Node {
 		Max:     m.u64(node + nodeMax),
 		Born:    int64(m.u64(node + nodeBorn)),
 		Missed:  m.u64(node + nodeMissed),
+
+		Undecided: m.u64(node + nodeUndecided),
 	}
 }
 
@@ -139,7 +142,9 @@ func (w *walk) stack(block uint64, visit func(Frame)) {
 		}
 		frames := w.meet(ref, size*frameSize)
 		for i := uint64(0); i < size && at < depth; i, at = i+1, at+1 {
-			visit(w.frame(frames + i*frameSize))
+			if w.u32(frames+i*frameSize+frameFlags)&layoutFrameJoined == 0 {
+				visit(w.frame(frames + i*frameSize))
+			}
 		}
 	}
 }

@@ -30,6 +30,12 @@ func (p *Peer) Switch(ctx context.Context, entries []uint64) error {
 	return p.do(ctx, KindSwitch, words(entries))
 }
 
+// Watches gives the agent its table of spots, anchors and tag points, as
+// arena.WatchTable makes it, in place of the one there was.
+func (p *Peer) Watches(ctx context.Context, wanted Watches) error {
+	return p.do(ctx, KindWatches, wanted)
+}
+
 // Watch has the agent send classes that pass a filter to the Handler when they
 // are loaded, except those whose names begin as one of the excludes. It replaces
 // the filters there were.

@@ -35,6 +35,10 @@ func TestCommands(t *testing.T) {
 			func(ctx context.Context, p *Peer) (any, error) {
 				return nil, p.Watch(ctx, []Filter{{"a", "b"}}, []string{"c"})
 			}},
+		{KindWatches, Watches{[]uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}, true}, done, nil,
+			func(ctx context.Context, p *Peer) (any, error) {
+				return nil, p.Watches(ctx, Watches{[]uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}, true})
+			}},
 		{KindFollow, choice(true), done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Follow(ctx, true) }},
 		{KindThreads, nothing{}, []reply{{KindNamed, threads{{1, "main"}}}}, []Thread{{1, "main"}},
 			func(ctx context.Context, p *Peer) (any, error) { return p.Threads(ctx) }},

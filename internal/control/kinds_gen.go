@@ -30,6 +30,7 @@ const (
 	KindCalibrated Kind = 27 // how long the runs took
 	KindFollow     Kind = 28 // whether to tell of members called by reflection
 	KindSwitch     Kind = 29 // change entries of the table of probes
+	KindWatches    Kind = 30 // the table of spots, anchors and tag points
 	KindTransform  Kind = 40 // weave this class
 	KindWoven      Kind = 41 // the class, woven
 	KindNotice     Kind = 42 // something a user should read
@@ -62,6 +63,7 @@ var kinds = [256]kindInfo{
 	KindCalibrated: {"CALIBRATED", fromAgent},
 	KindFollow:     {"FOLLOW", fromSonde},
 	KindSwitch:     {"SWITCH", fromSonde},
+	KindWatches:    {"WATCHES", fromSonde},
 	KindTransform:  {"TRANSFORM", fromAgent},
 	KindWoven:      {"WOVEN", fromSonde},
 	KindNotice:     {"NOTICE", fromAgent},

@@ -22,6 +22,7 @@ var turns = map[Kind]turn{
 	KindProbes:    {last: KindDone},
 	KindSwitch:    {last: KindDone},
 	KindWatch:     {last: KindDone},
+	KindWatches:   {last: KindDone},
 	KindFollow:    {last: KindDone},
 	KindRestore:   {last: KindRestored},
 	KindBye:       {last: KindRestored},

@@ -155,6 +155,35 @@ public final class Template {
         throw notWoven("className");
     }
 
+    /**
+     * Stands for a condition that is compiled apart and put here: 1 where it holds, 0 where not, -1 where that
+     * cannot be told. An exception that comes out of it is the template's to catch.
+     *
+     * @param number a constant; tells the conditions of a template apart
+     */
+    public static int condition(int number) {
+        throw notWoven("condition");
+    }
+
+    /**
+     * Is {@link #condition(int)} for one that may ask how long the target took.
+     *
+     * @param elapsed nanoseconds, or something else that is not negative where it does not ask
+     * @param number a constant
+     */
+    public static int condition(long elapsed, int number) {
+        throw notWoven("condition");
+    }
+
+    /**
+     * Stands for an expression that is compiled apart and put here: its value as text, or null.
+     *
+     * @param number a constant; tells the values of a template apart
+     */
+    public static String value(int number) {
+        throw notWoven("value");
+    }
+
     private static IllegalStateException notWoven(String intrinsic) {
         return new IllegalStateException("sonde.template.Template." + intrinsic
                 + "() was executed: a template is woven around methods, never run by itself");

@@ -42,7 +42,7 @@ public final class SondeHooks {
     static final long DRAWN = -1;
 
     /** How many frames all pieces of a stack hold. */
-    private static final int MOST_FRAMES = (FIRST_FRAMES << FRAME_PIECES) - FIRST_FRAMES;
+    static final int MOST_FRAMES = (FIRST_FRAMES << FRAME_PIECES) - FIRST_FRAMES;
 
     /** The arena's address, 0 while hooks must not touch it. */
     static volatile long base;
@@ -128,7 +128,7 @@ public final class SondeHooks {
         long place = SondeHooksPlaces.home(tid, FIRST_BITS);
         if (U.getLong(places, place) != tid) {
             // Who has no place yet is outside every context, and need not get one for that.
-            int index = (probe & (INSIDE | ROOT)) == INSIDE ? SondeHooksPlaces.find(tid) : SondeHooksPlaces.claim(tid);
+            int index = (probe & (INSIDE | ROOT)) == INSIDE ? SondeHooksHandOff.find(tid) : SondeHooksPlaces.claim(tid);
             if (index < 0) {
                 return (probe & INSIDE) != 0 ? 0 : SondeHooksTree.spill(id);
             }
@@ -142,12 +142,16 @@ public final class SondeHooks {
         if ((word & MUTED) != 0) {
             return 0;
         }
-        if ((probe & (INSIDE | DISCOVER)) != 0) {
+        if ((probe & (INSIDE | DISCOVER | LATE | TRACED)) != 0) {
             if ((probe & INSIDE) != 0 && (word & CONTEXT) == 0) {
                 return 0;
             }
             if ((probe & DISCOVER) != 0) {
                 return SondeHooksArrivals.begin(places, place, id);
+            }
+            if ((probe & (LATE | TRACED)) != 0) {
+                return SondeHooksTransaction.isDropped(places, place, word, id, probe) ? TOKEN_COUNTED
+                        : SondeHooksTransaction.begin(places, place, id, probe, 0);
             }
         }
         long common = U.getLong(places, place + TOKEN);
@@ -240,7 +244,7 @@ public final class SondeHooks {
             if (depth < MOST_FRAMES) {
                 return 0;
             }
-            SondeHooksTree.abandon(b, block, 0, places, place); // far deeper than stacks are: the exits of calls never came
+            SondeHooksTree.abandon(b, block, 0, 0, places, place); // far deeper than stacks are: the exits of calls never came
             depth = 0;
             frame = SondeHooksTree.frame(b, block, 0);
         }
@@ -318,7 +322,7 @@ public final class SondeHooks {
             if (depth > top) {
                 return; // an exit of further out has taken it along
             }
-            SondeHooksTree.abandon(b, block, depth, places, place);
+            SondeHooksTree.abandon(b, block, depth, now, places, place);
         }
         // What could find the stack full comes first, so that nothing is left half done.
         long frame = SondeHooksTree.frame(b, block, depth - 1);
@@ -327,8 +331,8 @@ public final class SondeHooks {
         long node = at(b, (int) both);
         int flags = (int) (both >>> 32);
         long nanos = now - U.getLong(null, frame + FRAME_START);
-        if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD)) != 0) {
-            SondeHooksTree.finish(b, frame, node, flags, nanos, places, place);
+        if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD | FRAME_LATE | FRAME_TRACED)) != 0) {
+            SondeHooksTree.finish(b, block, frame, node, flags, nanos, threw, places, place);
         }
         boolean outermost = true;
         if ((flags & FRAME_FLAT) != 0) {

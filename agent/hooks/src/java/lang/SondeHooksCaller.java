@@ -48,10 +48,21 @@ final class SondeHooksCaller {
         }
     }
 
-    /** As class.name(descriptor), the class with slashes; the end is cut off where it does not fit. */
+    /** As class.name(descriptor), the class with slashes. */
     byte[] text(Class<?> declaring) {
-        byte[] whole = new StringBuilder(declaring.getName().replace('.', '/')).append('.').append(name).append(descriptor)
-                .toString().getBytes(StandardCharsets.UTF_8);
+        return cut(new StringBuilder(declaring.getName().replace('.', '/')).append('.').append(name).append(descriptor));
+    }
+
+    /** Is {@link #text}, as far as the class is still known. */
+    StringBuilder append(StringBuilder text) {
+        Class<?> declaring = owner.get();
+        text.append(declaring == null ? "" : declaring.getName().replace('.', '/'));
+        return text.append('.').append(name).append(descriptor);
+    }
+
+    /** A text to be announced; the end is cut off where it does not fit. */
+    static byte[] cut(StringBuilder text) {
+        byte[] whole = text.toString().getBytes(StandardCharsets.UTF_8);
         int length = whole.length;
         if (length <= MOST_TEXT) {
             return whole;

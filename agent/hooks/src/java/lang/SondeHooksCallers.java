@@ -114,6 +114,12 @@ final class SondeHooksCallers {
         return caller.number;
     }
 
+    /** The caller a frame is of, which is told to nobody; null where there is no room. */
+    static SondeHooksCaller of(StackFrame frame) {
+        SondeHooksCallers callers = current;
+        return callers == null ? null : callers.find(frame);
+    }
+
     /** The caller a frame is of, new where it was not met before; null where there is no room. */
     private SondeHooksCaller find(StackFrame frame) {
         Class<?> owner = frame.getDeclaringClass();

@@ -13,7 +13,7 @@ import sun.nio.ch.DirectBuffer;
 
 /**
  * What the agent does to the hooks. The agent's work thread alone calls it, except for mute, unmute,
- * probes and change.
+ * probes, change and watches.
  *
  * <p>The mapping is held here and not by the agent, whose loader goes away: where a thread cannot be proven to
  * be out of the hooks, the arena stays mapped.
@@ -48,12 +48,19 @@ public final class SondeHooksControl {
         SondeHooksAbsence.prepare();
         SondeHooksArrivals.prepare();
         SondeHooksSpread.prepare();
+        SondeHooksRing.prepare();
+        SondeHooksTransaction.prepare();
+        SondeHooksTrace.prepare();
+        SondeHooksWatches.prepare();
         mapping = arena;
         SondeHooks.epoch = epoch; // first, since places are made with it
         SondeHooksPlaces.second = null;
         SondeHooksPlaces.crowded = false;
+        SondeHooksPath.renew();
         SondeHooksPlaces.firstThreads = new Thread[1 << SondeHooksPlaces.FIRST_BITS];
-        SondeHooksPlaces.first = SondeHooksPlaces.make(SondeHooksPlaces.FIRST_BITS);
+        SondeHooksPlaces.firstStates = new SondeHooksState[1 << SondeHooksPlaces.FIRST_BITS];
+        SondeHooksWatch.nearby = SondeHooksPlaces.make(SondeHooksPlaces.FIRST_BITS);
+        SondeHooksPlaces.first = SondeHooksWatch.nearby;
         U.putLong(null, address + HEADER_OPENED_NANOS, System.nanoTime());
         SondeHooks.base = address;
     }
@@ -71,7 +78,9 @@ public final class SondeHooksControl {
         for (int i = 0; entries != null && i < entries.length; i++) {
             if ((entries[i] & CALLERS) != 0) {
                 SondeHooksCallers.prepare();
-                return;
+            }
+            if ((entries[i] & TRACED) != 0) {
+                SondeHooksLabels.prepare();
             }
         }
     }
@@ -114,6 +123,18 @@ public final class SondeHooksControl {
         return at;
     }
 
+    /**
+     * Sets the table of spots, anchors and tag points; null switches them off. With it goes who the anchors are, as
+     * class.name(descriptor) and the positions they have, and which methods are bridges.
+     *
+     * @param fresh positions mean other elements than before, so that the paths of all threads begin anew
+     */
+    public static synchronized void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
+        if (SondeHooks.base != 0) {
+            SondeHooksWatches.set(table, members, positions, bridges, fresh);
+        }
+    }
+
     /** Sets whether Sonde is told of members called by reflection and through handles. */
     public static synchronized void follow(boolean on) {
         if (on && SondeHooks.base != 0) {
@@ -135,6 +156,7 @@ public final class SondeHooksControl {
     public static synchronized void off() {
         SondeHooks.probes = null;
         stopFollowing();
+        SondeHooksWatches.forget();
         SondeHooksCallers.forget();
         SondeHooks.base = 0;
     }
@@ -157,10 +179,13 @@ public final class SondeHooksControl {
                 return false;
             }
         }
+        SondeHooksWatch.nearby = null;
         SondeHooksPlaces.first = null;
         SondeHooksPlaces.second = null;
         SondeHooksPlaces.firstThreads = null;
         SondeHooksPlaces.secondThreads = null;
+        SondeHooksPlaces.firstStates = null;
+        SondeHooksPlaces.secondStates = null;
         unmap(mapping);
         mapping = null;
         return true;
@@ -213,12 +238,14 @@ public final class SondeHooksControl {
     public static void sweep() {
         SondeHooksPlaces.sweep(SondeHooksPlaces.first, SondeHooksPlaces.firstThreads);
         SondeHooksPlaces.sweep(SondeHooksPlaces.second, SondeHooksPlaces.secondThreads);
+        SondeHooksHandOff.sweep();
     }
 
     /** Makes more places where threads found none. */
     public static void relieve() {
         if (SondeHooksPlaces.crowded && SondeHooksPlaces.second == null && SondeHooksPlaces.first != null) {
             SondeHooksPlaces.secondThreads = new Thread[1 << SondeHooksPlaces.SECOND_BITS];
+            SondeHooksPlaces.secondStates = new SondeHooksState[1 << SondeHooksPlaces.SECOND_BITS];
             SondeHooksPlaces.second = SondeHooksPlaces.make(SondeHooksPlaces.SECOND_BITS);
         }
     }
@@ -243,7 +270,7 @@ public final class SondeHooksControl {
         if (at < 0) {
             return false;
         }
-        table[at] = (long) CALIBRATION_ID << 32 | (setting | ON) & ~DISCOVER & 0xffffffffL;
+        table[at] = (long) CALIBRATION_ID << 32 | (setting | ON) & ~(DISCOVER | LATE | TRACED) & 0xffffffffL;
         try {
             return SondeHooksCalibration.run(rounds, body, steps, deadline, into) && SondeHooks.probes == table;
         } finally {

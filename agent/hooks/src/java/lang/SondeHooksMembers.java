@@ -235,7 +235,7 @@ final class SondeHooksMembers {
     }
 
     /** Before 12 it had another name. */
-    private static Object reference(Object from, long offset) {
+    static Object reference(Object from, long offset) {
         try {
             return U.getReference(from, offset);
         } catch (NoSuchMethodError before12) {
@@ -244,7 +244,7 @@ final class SondeHooksMembers {
     }
 
     /** Negative where this JDK has no such field. */
-    private static long offset(String owner, String field) {
+    static long offset(String owner, String field) {
         try {
             return U.objectFieldOffset(Class.forName(owner, false, null), field);
         } catch (ClassNotFoundException | LinkageError | VirtualMachineError none) {

@@ -32,6 +32,8 @@ final class SondeHooksPlaces {
     static final int TOKEN = 32;
     /** Since when the owner is muted, by System.nanoTime, where it had calls under way; else 0. */
     static final int SINCE = 40;
+    /** Which prefixes of sequences the owner's stack has, see SondeHooksPath. */
+    static final int PATH = 48;
 
     /** The word: a virtual thread's, or nobody's. */
     static final long VIRTUAL = 1L << 62;
@@ -56,6 +58,9 @@ final class SondeHooksPlaces {
     /** Who claimed the places, so that those of threads that have ended can be found. */
     static Thread[] firstThreads;
     static Thread[] secondThreads;
+    /** What the owners have beside, where they have anything. Like the threads made before the table, and gone after it. */
+    static SondeHooksState[] firstStates;
+    static SondeHooksState[] secondStates;
     /** A thread found no place: the agent is to make the second table. */
     static volatile boolean crowded;
 
@@ -140,18 +145,57 @@ final class SondeHooksPlaces {
         for (int i = 0; table != null && i < WINDOW; i++) {
             long place = offset(index);
             if (U.getLongOpaque(table, place) == FREE && U.compareAndSetLong(table, place, FREE, tid)) {
-                boolean virtual = VIRTUAL_THREAD != null && VIRTUAL_THREAD.isInstance(thread);
+                boolean virtual = isVirtual(thread);
                 U.putLong(table, place + WORD, virtual ? VIRTUAL | FRESH : FRESH);
                 long named = bits == FIRST_BITS ? index : index | SECOND;
                 U.putLong(table, place + TOKEN, (long) SondeHooks.epoch << TOKEN_EPOCH_SHIFT | named << TOKEN_PLACE_SHIFT);
+                U.putLong(table, place + PATH, virtual ? SondeHooksPath.OF_VIRTUAL : 0);
                 if (threads != null && index < threads.length) {
                     threads[index] = thread;
+                }
+                forget(table, place);
+                if (virtual) {
+                    SondeHooksHandOff.adopt(table, place, thread);
                 }
                 return index;
             }
             index = index + 1 & mask;
         }
         return -1;
+    }
+
+    static boolean isVirtual(Thread thread) {
+        return VIRTUAL_THREAD != null && VIRTUAL_THREAD.isInstance(thread);
+    }
+
+    /** What the owner of a place has beside it; null where it has nothing. */
+    static SondeHooksState state(long[] table, long place) {
+        SondeHooksState[] states = table == first ? firstStates : secondStates;
+        int index = (int) (place - LONGS >>> PLACE_SHIFT);
+        SondeHooksState state = states != null && index < states.length ? states[index] : null;
+        return state != null && state.table == table ? state : null;
+    }
+
+    /** Is {@link #state}, made where there is none; null where the table is no more. */
+    static SondeHooksState needState(long[] table, long place) {
+        SondeHooksState state = state(table, place);
+        if (state == null) {
+            SondeHooksState[] states = table == first ? firstStates : secondStates;
+            int index = (int) (place - LONGS >>> PLACE_SHIFT);
+            // Asked last: while the table is there, so are the states that go with it.
+            if (states != null && index < states.length && (table == first || table == second)) {
+                state = new SondeHooksState(table);
+                states[index] = state;
+            }
+        }
+        return state;
+    }
+
+    private static void forget(long[] table, long place) {
+        SondeHooksState state = state(table, place);
+        if (state != null) {
+            state.clear();
+        }
     }
 
     static boolean isOwner(long[] table, long place) {
@@ -166,16 +210,22 @@ final class SondeHooksPlaces {
             // What another has claimed meanwhile has another id, or a thread that lives.
             if (thread != null && !thread.isAlive() && U.getLongVolatile(table, place) == U.getLong(thread, TID)) {
                 threads[index] = null;
+                forget(table, place);
                 U.putLong(table, place + BUSY, 0); // it ended where its stack was full
                 U.putLong(table, place + WORD, VIRTUAL);
+                U.putLong(table, place + PATH, 0);
                 U.putLongRelease(table, place, FREE);
             }
         }
     }
 
-    /** Frees the place of the calling thread if that is a virtual one, not muted, and with no call under way. */
+    /**
+     * Frees the place of the calling thread if that is a virtual one, not muted, with no call under way, and in
+     * no other context than it began with: that one it finds again.
+     */
     static void giveUpIfEmpty(long[] table, long place) {
-        if ((U.getLong(table, place + WORD) & (VIRTUAL | MUTED)) == VIRTUAL && isEmpty(table, place)) {
+        if ((U.getLong(table, place + WORD) & (VIRTUAL | MUTED)) == VIRTUAL && SondeHooksHandOff.isAsBegun(table, place)
+                && isEmpty(table, place)) {
             Thread[] threads = table == first ? firstThreads : secondThreads;
             int index = (int) (place - LONGS >>> PLACE_SHIFT);
             if (threads != null && index < threads.length) {

@@ -58,7 +58,9 @@ final class SondeHooksTree {
         long block = b + offset;
         U.putLong(null, block + BLOCK_TID, U.getLong(places, place));
         U.putInt(null, block + BLOCK_OWNERS, U.getInt(null, block + BLOCK_OWNERS) + 1);
-        abandon(b, block, 0, places, place); // what a dead owner left
+        abandon(b, block, 0, 0, places, place); // what a dead owner left
+        SondeHooksRing.settle(b, block);
+        U.putLong(places, place + SondeHooksTrace.TRANSACTION, 0);
         U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, block + BLOCK_ROOT));
         int virtual = (word & VIRTUAL) != 0 ? BLOCK_VIRTUAL : 0;
         U.putInt(null, block + BLOCK_FLAGS, U.getInt(null, block + BLOCK_FLAGS) & ~(BLOCK_WRAPPED | BLOCK_AWAY) | virtual);
@@ -66,20 +68,36 @@ final class SondeHooksTree {
         return block;
     }
 
-    /** Takes off frames whose exits never came, until depth are left. */
-    static void abandon(long b, long block, int depth, long[] places, long place) {
+    /** Takes off frames whose exits never came, until depth are left; now is 0, or what the clock shows. */
+    static void abandon(long b, long block, int depth, long now, long[] places, long place) {
         int top = U.getInt(null, block + BLOCK_DEPTH);
         while (top > depth) {
             long frame = frame(b, block, --top);
-            if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_ROOT) != 0) {
+            int flags = U.getInt(null, frame + FRAME_FLAGS);
+            long node = at(b, U.getInt(null, frame + FRAME_NODE));
+            if ((flags & FRAME_ROOT) != 0) {
                 SondeHooksPlaces.leaveContext(places, place, U.getLong(null, frame + FRAME_CONTEXT));
             }
-            if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_FLAT) != 0) {
-                long node = at(b, U.getInt(null, frame + FRAME_NODE));
+            if ((flags & FRAME_FLAT) != 0) {
                 U.putInt(null, node + NODE_ACTIVE, U.getInt(null, node + NODE_ACTIVE) - 1);
+            }
+            if ((flags & (FRAME_TRACED | FRAME_JOINED)) != 0) {
+                untrace(b, block, frame, node, flags, now, places, place);
             }
         }
         U.putInt(null, block + BLOCK_DEPTH, depth);
+    }
+
+    private static void untrace(long b, long block, long frame, long node, int flags, long now, long[] places,
+            long place) {
+        if ((flags & FRAME_JOINED) != 0) {
+            SondeHooksTrace.back(b, block, frame, flags, places, place);
+        } else if ((flags & FRAME_LATE) != 0) {
+            SondeHooksTransaction.takeBack(b, block, frame, flags, places, place);
+        } else {
+            long nanos = (now != 0 ? now : System.nanoTime()) - U.getLong(null, frame + FRAME_START);
+            SondeHooksTransaction.finish(b, block, frame, node, flags, nanos, CALL_CUT, places, place);
+        }
     }
 
     /** The offset of a new block, linked to the others; 0 where there is no room. */
@@ -275,9 +293,18 @@ final class SondeHooksTree {
 
     /**
      * Does for a call that ends what few need: its time goes into a distribution; one that opened a context closes
-     * it; one drawn by lot adds its square, from which the interval of their sum is told.
+     * it; one drawn by lot adds its square, from which the interval of their sum is told; one that was not counted
+     * yet is; one that is traced has its record written.
      */
-    static void finish(long b, long frame, long node, int flags, long nanos, long[] places, long place) {
+    static void finish(long b, long block, long frame, long node, int flags, long nanos, int threw, long[] places,
+            long place) {
+        if ((flags & FRAME_TRACED) != 0) {
+            int ended = threw != 0 ? CALL_THREW : 0;
+            SondeHooksTransaction.finish(b, block, frame, node, flags, nanos, ended, places, place);
+        }
+        if ((flags & FRAME_LATE) != 0) {
+            U.putLong(null, node + NODE_CALLS, U.getLong(null, node + NODE_CALLS) + 1);
+        }
         if ((flags & (FRAME_SPREAD | FRAME_DRAWN)) == (FRAME_SPREAD | FRAME_DRAWN)) {
             SondeHooksSpread.add(b, node, nanos);
         }

@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x4;
+    public static final int VERSION = 0x5;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -22,6 +22,8 @@ public final class Layout {
     public static final int CALLERS = 0x80;
     public static final int HERE = 0x100;
     public static final int SPREAD = 0x200;
+    public static final int LATE = 0x400;
+    public static final int TRACED = 0x800;
     public static final int PERIOD_SHIFT = 0xc;
     public static final int TOKEN_PAYLOAD = 0xffffff;
     public static final int TOKEN_FRAMED = 0x1000000;
@@ -30,6 +32,7 @@ public final class Layout {
     public static final int TOKEN_EPOCH_SHIFT = 0x2b;
     public static final int TOKEN_COUNTED = 0x1;
     public static final int TOKEN_SPILLED = 0x2;
+    public static final int TOKEN_LATE = 0x3;
     public static final int MOST_EPOCH = 0x7ffff;
     public static final int FRAME_TIMED = 0x1;
     public static final int FRAME_DRAWN = 0x2;
@@ -37,6 +40,13 @@ public final class Layout {
     public static final int FRAME_ROOT = 0x8;
     public static final int FRAME_SAMPLED = 0x10;
     public static final int FRAME_SPREAD = 0x20;
+    public static final int FRAME_LATE = 0x40;
+    public static final int FRAME_TRACED = 0x80;
+    public static final int FRAME_OPENED = 0x100;
+    public static final int FRAME_VALUES = 0x200;
+    public static final int FRAME_VALUED = 0x400;
+    public static final int FRAME_JOINED = 0x800;
+    public static final int FRAME_DEPTH_SHIFT = 0x10;
     public static final int FIRST_METHOD_ID = 0x10000;
     public static final int CALIBRATION_ID = 0x1;
     public static final int ADJUSTMENT_ID = 0x2;
@@ -44,12 +54,41 @@ public final class Layout {
     public static final int CALLERS_MOST = 0x1000;
     public static final int CALLER_UNKNOWN = 0x100;
     public static final int CALLER_ENTRY = 0x101;
+    public static final int LABELS_FIRST = 0x2000;
+    public static final int LABELS_MOST = 0x2000;
+    public static final int LABEL_OTHER = 0x2000;
+    public static final int WATCH_WORDS = 0x4;
+    public static final int WATCH_VALUES = 0x4;
+    public static final int WATCH_PURE = 0x10000;
+    public static final int PATH_POSITIONS = 0x1c;
+    public static final int TAGS_MOST = 0x10;
+    public static final int CONTEXT_MOST = 0x8;
     public static final int ARRIVALS = 0x100;
     public static final int NEARBY = 0x40;
     public static final int BLOCK_VIRTUAL = 0x1;
     public static final int BLOCK_WRAPPED = 0x2;
     public static final int BLOCK_AWAY = 0x4;
     public static final int SPREAD_BUCKETS = 0x130;
+    public static final int RING_BYTES = 0x20000;
+    public static final int MOST_RING_BYTES = 0x4000000;
+    public static final int LEAST_RING_BYTES = 0x400;
+    public static final int MOST_TRACED = 0x8000;
+    public static final int RECORD_CALL = 0x1;
+    public static final int RECORD_VALUE = 0x2;
+    public static final int RECORD_DISCARDED = 0x3;
+    public static final int RECORD_PAD = 0xff;
+    public static final int RECORD_KIND_SHIFT = 0x10;
+    public static final int RECORD_FLAGS_SHIFT = 0x18;
+    public static final int CALL_THREW = 0x1;
+    public static final int CALL_ROOT = 0x2;
+    public static final int CALL_CUT = 0x4;
+    public static final int CALL_HANDED = 0x8;
+    public static final int VALUE_CUT = 0x1;
+    public static final int VALUE_FAILED = 0x2;
+    public static final int VALUE_NULL = 0x4;
+    public static final int VALUE_AT_EXIT = 0x80;
+    public static final int VALUE_THREW = 0x100;
+    public static final int MOST_UNITS = 0x100;
 
     /** Bytes of a header. */
     public static final int HEADER_SIZE = 4096;
@@ -81,6 +120,11 @@ public final class Layout {
     public static final int HEADER_ARRIVALS_NEXT = 896;
     public static final int HEADER_ARRIVALS_LATE = 904;
     public static final int HEADER_ARRIVALS_LOST = 912;
+    public static final int HEADER_RINGS = 960;
+    public static final int HEADER_RING_BYTES = 964;
+    public static final int HEADER_TRACE_LEVELS = 968;
+    public static final int HEADER_AMBIGUOUS = 976;
+    public static final int HEADER_CONTEXTS_LOST = 984;
 
     /** Bytes of a block. */
     public static final int BLOCK_SIZE = 384;
@@ -96,6 +140,8 @@ public final class Layout {
     public static final int BLOCK_CHUNK = 40;
     public static final int BLOCK_CURRENT = 44;
     public static final int BLOCK_RANDOM = 48;
+    public static final int BLOCK_RING = 56;
+    public static final int BLOCK_RINGLESS = 60;
     public static final int BLOCK_FRAMES = 64;
     public static final int BLOCK_NEARBY = 128;
 
@@ -123,6 +169,7 @@ public final class Layout {
     public static final int NODE_BORN = 80;
     public static final int NODE_MISSED = 88;
     public static final int NODE_SPREAD = 96;
+    public static final int NODE_UNDECIDED = 104;
 
     /** Bytes of a frame. */
     public static final int FRAME_SIZE = 32;
@@ -158,6 +205,51 @@ public final class Layout {
     public static final int DIRECTORY_SIZE = 64;
     public static final int DIRECTORY_OLDER = 0;
     public static final int DIRECTORY_BYTES = 4;
+
+    /** Bytes of a ring. */
+    public static final int RING_SIZE = 128;
+    public static final int RING_OLDER = 0;
+    public static final int RING_CAPACITY = 4;
+    public static final int RING_TID = 8;
+    public static final int RING_HEAD = 16;
+    public static final int RING_WRITE = 24;
+    public static final int RING_RESERVED = 32;
+    public static final int RING_TRANSACTION = 40;
+    public static final int RING_BEGUN = 48;
+    public static final int RING_DEPTH = 56;
+    public static final int RING_LOST = 60;
+    public static final int RING_TAIL = 64;
+    public static final int RING_HELD = 72;
+    public static final int RING_MIXED = 76;
+    public static final int RING_DROPPED = 96;
+    public static final int RING_DISCARDED = 104;
+    public static final int RING_OPENED = 112;
+
+    /** Bytes of a call. */
+    public static final int CALL_SIZE = 48;
+    public static final int CALL_HEAD = 0;
+    public static final int CALL_ID = 4;
+    public static final int CALL_TRANSACTION = 8;
+    public static final int CALL_START = 16;
+    public static final int CALL_NANOS = 24;
+    public static final int CALL_DEPTH = 32;
+    public static final int CALL_LABEL = 36;
+    public static final int CALL_LOST = 40;
+    public static final int CALL_THREAD = 44;
+
+    /** Bytes of a value. */
+    public static final int VALUE_SIZE = 24;
+    public static final int VALUE_HEAD = 0;
+    public static final int VALUE_ID = 4;
+    public static final int VALUE_TRANSACTION = 8;
+    public static final int VALUE_DEPTH = 16;
+    public static final int VALUE_INDEX = 20;
+
+    /** Bytes of a discarded. */
+    public static final int DISCARDED_SIZE = 16;
+    public static final int DISCARDED_HEAD = 0;
+    public static final int DISCARDED_RESERVED = 4;
+    public static final int DISCARDED_TRANSACTION = 8;
 
     private Layout() {
     }

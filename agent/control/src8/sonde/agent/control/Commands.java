@@ -78,6 +78,9 @@ final class Commands {
             case Kind.WATCH:
                 watch(command);
                 break;
+            case Kind.WATCHES:
+                watches(command);
+                break;
             case Kind.RESTORE:
                 send(restore(command));
                 break;
@@ -217,6 +220,13 @@ final class Commands {
         if (!arena.need().change(entries)) {
             throw new Refusal("there is no table of probes, or no room in it");
         }
+        done(command);
+    }
+
+    private void watches(Received command) throws Exception {
+        Spots spots = Spots.read(command);
+        command.end();
+        spots.set(arena.need());
         done(command);
     }
 

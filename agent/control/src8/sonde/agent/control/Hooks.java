@@ -81,6 +81,10 @@ final class Hooks {
         return SondeHooksControl.change(entries);
     }
 
+    void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
+        SondeHooksControl.watches(table, members, positions, bridges, fresh);
+    }
+
     void follow(boolean on) {
         SondeHooksControl.follow(on);
     }

@@ -82,6 +82,9 @@ final class Kind {
     /** From Sonde: change entries of the table of probes. */
     static final int SWITCH = 29;
 
+    /** From Sonde: the table of spots, anchors and tag points. */
+    static final int WATCHES = 30;
+
     /** From the agent: weave this class. */
     static final int TRANSFORM = 40;
 

@@ -135,6 +135,7 @@ final class Session {
                 break;
             case Kind.PROBES:
             case Kind.SWITCH:
+            case Kind.WATCHES:
                 // Not in turn: a thread of the program that loads a class may wait for its hooks to go on.
                 commands.execute(frame);
                 break;

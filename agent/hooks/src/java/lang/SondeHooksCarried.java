@@ -1,0 +1,67 @@
+package java.lang;
+
+import static java.lang.SondeHooks.U;
+
+import java.lang.ref.WeakReference;
+
+/** The context that a task was made, or handed over, in. It does not keep the task. */
+final class SondeHooksCarried extends WeakReference<Object> {
+    private static final long PENDING = U.objectFieldOffset(SondeHooksCarried.class, "pending");
+
+    final int hash;
+    /** With its mark; of the prefixes only those matched somewhere, as nobody is called directly by another thread. */
+    final long path;
+    /** Null for none. */
+    final SondeHooksTag tags;
+    final long transaction;
+    /** How often it was handed over and has not begun. */
+    private volatile int pending = 1;
+    private volatile boolean ambiguous;
+
+    SondeHooksCarried(Object task, long path, SondeHooksTag tags, long transaction) {
+        super(task);
+        this.hash = hash(task);
+        this.path = path;
+        this.tags = tags;
+        this.transaction = transaction;
+    }
+
+    static int hash(Object task) {
+        return System.identityHashCode(task) * 0x9E3779B1;
+    }
+
+    boolean isOf(Object task) {
+        return get() == task;
+    }
+
+    /** Whether nobody can ever ask for it again. */
+    boolean isOver() {
+        Object task = get();
+        return task == null || task instanceof Thread && ((Thread) task).getState() == Thread.State.TERMINATED;
+    }
+
+    /** Whether it says something, and that of the paths there are now. */
+    boolean isGood() {
+        return !ambiguous && (path & ~SondeHooksPath.PREFIXES) == SondeHooksPath.mark;
+    }
+
+    boolean isSame(long otherPath, SondeHooksTag otherTags, long otherTransaction) {
+        return path == otherPath && tags == otherTags && transaction == otherTransaction;
+    }
+
+    /** Has it say nothing, since it was handed over twice; whether it did before. */
+    boolean spoil() {
+        boolean was = ambiguous;
+        ambiguous = true;
+        return !was;
+    }
+
+    /** Changes by how much it is pending; gives what it is then. */
+    int pend(int by) {
+        int was;
+        do {
+            was = pending;
+        } while (!U.compareAndSetInt(this, PENDING, was, was + by));
+        return was + by;
+    }
+}

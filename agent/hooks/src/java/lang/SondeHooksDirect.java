@@ -1,0 +1,188 @@
+package java.lang;
+
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooksPlaces.FRESH;
+import static java.lang.SondeHooksPlaces.MUTED;
+import static java.lang.SondeHooksPlaces.MUTE_ONE;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.CONTEXT_MOST;
+
+import java.lang.StackWalker.StackFrame;
+import java.util.Iterator;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * Who called a method directly, told by a walk of the stack that ends there. It takes about a microsecond and
+ * allocates, so it is asked only when all else holds; it happens muted and outside the arena.
+ *
+ * <p>An instance knows the anchors, by name, and the methods that are no callers because they are bridges.
+ */
+final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
+    /** More frames than a walk gets at once. */
+    private static final int DEEP = 100;
+    /** Nobody else can have a class of this package. */
+    private static final String OWN = "java.lang.SondeHooks";
+    /** The positions of a method that is no caller. */
+    private static final int BRIDGE = -1;
+
+    /** Null while nothing is watched. */
+    private static volatile SondeHooksDirect current;
+
+    private final StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+    /** Open addressing by class and name: three strings each, at most half of it used. */
+    private final String[] names;
+    private final int[] positions;
+
+    private SondeHooksDirect(String[] members, int[] positions, String[] bridges) {
+        int size = 2;
+        while (size < 2 * (members.length + bridges.length)) {
+            size *= 2;
+        }
+        this.names = new String[3 * size];
+        this.positions = new int[size];
+        for (int i = 0; i < members.length; i++) {
+            add(members[i], positions[i]);
+        }
+        for (String bridge : bridges) {
+            add(bridge, BRIDGE);
+        }
+    }
+
+    private void add(String member, int as) {
+        int parameters = member.indexOf('(');
+        int dot = member.lastIndexOf('.', parameters);
+        if (dot < 0) {
+            throw new IllegalArgumentException("not a method: " + member);
+        }
+        String owner = member.substring(0, dot).replace('/', '.');
+        String name = member.substring(dot + 1, parameters);
+        int at = home(owner, name);
+        while (names[3 * at] != null) {
+            at = at + 1 & positions.length - 1;
+        }
+        names[3 * at] = owner;
+        names[3 * at + 1] = name;
+        names[3 * at + 2] = member.substring(parameters);
+        positions[at] = as;
+    }
+
+    private int home(String owner, String name) {
+        int hash = (31 * owner.hashCode() + name.hashCode()) * 0x9E3779B1;
+        return (hash ^ hash >>> 15) & positions.length - 1;
+    }
+
+    /** Has the class initialised by the agent, not by a hook. */
+    static void prepare() {
+    }
+
+    /**
+     * Puts these in the place of those there were. All that a walk needs is used once by the agent: a class that a hook
+     * were the first to use, at the end of a stack, might fail to be initialised and be lost to the program.
+     */
+    static void set(String[] members, int[] positions, String[] bridges) {
+        SondeHooksDirect made = new SondeHooksDirect(members, positions, bridges);
+        if (current == null) {
+            made.rehearse(DEEP);
+        }
+        current = made;
+    }
+
+    private void rehearse(int deep) {
+        if (deep > 0) {
+            rehearse(deep - 1);
+            return;
+        }
+        Object found = walker.walk(this);
+        if (found != null) {
+            positionsOf((StackFrame) found);
+        }
+        walker.walk(new SondeHooksRow(this, CONTEXT_MOST));
+    }
+
+    static void forget() {
+        current = null;
+    }
+
+    /** As which elements the immediate caller of the method with the hook is known; 0 where it is none. */
+    @DontInline
+    static long callerOf(long[] places, long place) {
+        SondeHooksDirect direct = current;
+        long word = U.getLong(places, place + WORD);
+        if (direct == null || (word & MUTED) != 0) {
+            return 0;
+        }
+        boolean counts = (word & FRESH) == 0; // else it has no call under way whose time this would be
+        long start = counts ? System.nanoTime() : 0;
+        if (counts) {
+            SondeHooksAbsence.begin(places, place);
+        }
+        U.putLong(places, place + WORD, word + MUTE_ONE);
+        try {
+            Object found = direct.walker.walk(direct);
+            return found == null ? 0 : direct.positionsOf((StackFrame) found);
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            return 0; // what the program is about to do must not fail by it
+        } finally {
+            U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
+            if (counts) {
+                SondeHooksAbsence.end(places, place, System.nanoTime() - start);
+            }
+        }
+    }
+
+    @Override
+    public Object apply(Stream<StackFrame> frames) {
+        Iterator<StackFrame> outward = frames.iterator();
+        boolean isInside = false;
+        while (outward.hasNext()) {
+            StackFrame frame = outward.next();
+            if (isOwn(frame)) {
+                continue;
+            }
+            if (isInside && !isBridge(frame)) {
+                return frame;
+            }
+            isInside = true;
+        }
+        return null;
+    }
+
+    static boolean isOwn(StackFrame frame) {
+        return frame.getDeclaringClass().getName().startsWith(OWN);
+    }
+
+    boolean isBridge(StackFrame frame) {
+        int at = find(frame);
+        return at >= 0 && positions[at] == BRIDGE;
+    }
+
+    private int positionsOf(StackFrame frame) {
+        int at = find(frame);
+        return at < 0 ? 0 : positions[at];
+    }
+
+    private int find(StackFrame frame) {
+        String owner = frame.getDeclaringClass().getName();
+        String name = frame.getMethodName();
+        int at = home(owner, name);
+        while (names[3 * at] != null) {
+            if (names[3 * at].equals(owner) && names[3 * at + 1].equals(name)
+                    && names[3 * at + 2].equals(frame.getDescriptor())) {
+                return at;
+            }
+            at = at + 1 & positions.length - 1;
+        }
+        return -1;
+    }
+
+    /**
+     * The innermost callers of the method with the hook, at most so many, then nulls; null where they cannot be told. To
+     * be asked muted.
+     */
+    static SondeHooksCaller[] row(int most) {
+        SondeHooksDirect direct = current;
+        return direct == null ? null : direct.walker.walk(new SondeHooksRow(direct, most));
+    }
+}

@@ -1,0 +1,344 @@
+package java.lang;
+
+import static java.lang.SondeHooks.TID;
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooksPath.OF_VIRTUAL;
+import static java.lang.SondeHooksPath.POSITIONS;
+import static java.lang.SondeHooksPath.PREFIXES;
+import static java.lang.SondeHooksPlaces.FIRST_BITS;
+import static java.lang.SondeHooksPlaces.MUTED;
+import static java.lang.SondeHooksPlaces.MUTE_ONE;
+import static java.lang.SondeHooksPlaces.PATH;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.PATH_POSITIONS;
+
+import java.util.concurrent.ForkJoinTask;
+import java.util.concurrent.FutureTask;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * What methods of the JDK call through which work goes from one thread to another. A task, which is any object that
+ * stands for one piece of work, is handed over with the context its maker is in: the prefixes of sequences on the
+ * stack, the tags and the transaction. Whoever runs it is in that context meanwhile, and in its own before and after.
+ *
+ * <p>Nothing is done but a few loads where no thread has a context. What is done is done muted and waits for nothing.
+ */
+public final class SondeHooksHandOff {
+    /** Null while nothing is watched. */
+    private static volatile SondeHooksTasks tasks;
+
+    private SondeHooksHandOff() {
+    }
+
+    /** Has the class initialised by the agent, not by a hook. */
+    static void prepare() {
+    }
+
+    /** Begins to hand over, or goes on where that was begun; all that is needed is used once by the agent. */
+    static void begin() {
+        if (tasks == null) {
+            SondeHooksTasks rehearsed = new SondeHooksTasks();
+            Object task = new Object();
+            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0), task, false);
+            rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0), task, false);
+            rehearsed.take(task);
+            rehearsed.take(task);
+            rehearsed.add(new SondeHooksCarried(Thread.currentThread(), 0, null, 0));
+            rehearsed.sweep();
+            SondeHooksPool.begin();
+            SondeHooksTag tags = new SondeHooksState(null).tags.with(0, "").with(0, null);
+            new SondeHooksAside(null, 0, 0, tags, null, false);
+            tasks = new SondeHooksTasks();
+        }
+    }
+
+    static void end() {
+        tasks = null;
+    }
+
+    /** Forgets tasks that are no more. */
+    static void sweep() {
+        SondeHooksTasks all = tasks;
+        if (all != null) {
+            all.sweep();
+        }
+    }
+
+    static SondeHooksTasks tasks() {
+        return tasks;
+    }
+
+    /** Hands over a task that was just made, and is handed over once. */
+    @ForceInline
+    public static void carry(Object task) {
+        SondeHooksTasks all = tasks;
+        if (all != null && mayHaveContext()) {
+            hand(all, task, false);
+        }
+    }
+
+    /** Hands over a task that others may hand over, too. */
+    @ForceInline
+    public static void submit(Object task) {
+        SondeHooksTasks all = tasks;
+        if (all != null && (all.isUsed() || mayHaveContext()) && !carriesItself(task)) {
+            hand(all, task, true);
+        }
+    }
+
+    /** Has the calling thread, until {@link #suspend}, be in the context of a task that it begins. */
+    @ForceInline
+    public static Object resume(Object task) {
+        SondeHooksTasks all = tasks;
+        return all != null && (all.isUsed() || mayHaveContext()) ? take(all, task, false) : null;
+    }
+
+    /** Is {@link #resume} for a task that may not be done by that. */
+    @ForceInline
+    public static Object again(Object task) {
+        SondeHooksTasks all = tasks;
+        return all != null && (all.isUsed() || mayHaveContext()) ? take(all, task, true) : null;
+    }
+
+    /** Has the calling thread be back in what it was in. */
+    @ForceInline
+    public static void suspend(Object was) {
+        if (was != null) {
+            back((SondeHooksAside) was);
+        }
+    }
+
+    /** Ends {@link #again} of a completion, which has fired or not. */
+    @ForceInline
+    public static void fired(Object task, Object was) {
+        SondeHooksTasks all = tasks;
+        if (all != null && all.isUsed() && SondeHooksPool.isDone(task)) {
+            forget(all, task);
+        }
+        suspend(was);
+    }
+
+    /** Tasks that have a hook where they are made and where they run. */
+    static boolean carriesItself(Object task) {
+        return task == null || task instanceof FutureTask || task instanceof ForkJoinTask;
+    }
+
+    /** Is false where the calling thread has surely no context. */
+    @ForceInline
+    private static boolean mayHaveContext() {
+        long[] places = SondeHooksPlaces.first;
+        if (places == null) {
+            return false;
+        }
+        long tid = U.getLong(Thread.currentThread(), TID);
+        long place = SondeHooksPlaces.home(tid, FIRST_BITS);
+        return U.getLong(places, place) != tid || hasContext(places, place);
+    }
+
+    @ForceInline
+    private static boolean hasContext(long[] places, long place) {
+        if ((U.getLong(places, place + PATH) & PREFIXES) != 0 || U.getLong(places, place + SondeHooksTrace.TRANSACTION) != 0) {
+            return true;
+        }
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        return state != null && state.hasTags();
+    }
+
+    @DontInline
+    private static void hand(SondeHooksTasks all, Object task, boolean isShared) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = find(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            if (isShared && all.isUsed()) {
+                all.addShared(new SondeHooksCarried(task, SondeHooksPath.mark, null, 0), task, true);
+            }
+            return;
+        }
+        long word = U.getLong(places, place + WORD);
+        if ((word & MUTED) != 0) {
+            return;
+        }
+        boolean found = true;
+        U.putLong(places, place + WORD, word + MUTE_ONE);
+        try {
+            SondeHooksState state = SondeHooksPlaces.state(places, place);
+            SondeHooksTag tags = state != null && state.hasTags() ? state.tags : null;
+            long path = SondeHooksPath.of(places, place, SondeHooksPath.mark) & ~(OF_VIRTUAL | POSITIONS << PATH_POSITIONS);
+            long transaction = SondeHooksTrace.transaction(places, place);
+            boolean isEmpty = (path & PREFIXES) == 0 && tags == null && transaction == 0;
+            SondeHooksCarried made = new SondeHooksCarried(task, path, tags, transaction);
+            found = isShared ? all.addShared(made, task, isEmpty) : isEmpty || all.add(made);
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            found = false; // what the program is about to do must not fail by it
+        } finally {
+            U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
+        }
+        if (!found) {
+            SondeHooksPath.lose();
+        }
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
+    }
+
+    @DontInline
+    private static Object take(SondeHooksTasks all, Object task, boolean stays) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = find(tid);
+        SondeHooksCarried entry = null;
+        try {
+            entry = stays ? all.find(task) : all.take(task);
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            SondeHooksPath.lose();
+        }
+        boolean isGood = entry != null && entry.isGood();
+        if (index < 0) {
+            if (!isGood) {
+                return null;
+            }
+            index = SondeHooksPlaces.claim(tid);
+            if (index < 0) {
+                SondeHooksPath.lose();
+                return null;
+            }
+        }
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (places == null || U.getLong(places, place) != tid) {
+            return null;
+        }
+        return install(places, place, task, isGood ? entry : null);
+    }
+
+    /** Has the calling thread be in a context, or in none; gives what it was in, null where it is that already. */
+    static SondeHooksAside install(long[] places, long place, Object task, SondeHooksCarried entry) {
+        long word = U.getLong(places, place + WORD);
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        if ((word & MUTED) != 0 || state != null && state.task == task) {
+            return null;
+        }
+        if (entry == null && !hasContext(places, place)) {
+            SondeHooksPlaces.giveUpIfEmpty(places, place);
+            return null;
+        }
+        U.putLong(places, place + WORD, word + MUTE_ONE);
+        try {
+            state = SondeHooksPlaces.needState(places, place);
+            if (state == null) {
+                return null;
+            }
+            long transaction = entry == null ? 0 : entry.transaction;
+            boolean joins = transaction != 0 || SondeHooksTrace.transaction(places, place) != 0;
+            SondeHooksTag tags = state.hasTags() ? state.tags : null;
+            SondeHooksAside was = new SondeHooksAside(places, place, SondeHooksPath.of(places, place, SondeHooksPath.mark), tags, state.task, joins);
+            if (joins) {
+                SondeHooksTrace.join(places, place, transaction);
+            }
+            SondeHooksPath.set(places, place, entry == null ? SondeHooksPath.mark : entry.path);
+            state.under(entry == null ? null : entry.tags);
+            state.task = task;
+            return was;
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            SondeHooksPath.lose();
+            return null;
+        } finally {
+            U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
+        }
+    }
+
+    @DontInline
+    private static void back(SondeHooksAside was) {
+        long[] places = was.table;
+        long place = was.place;
+        boolean isThere = places == SondeHooksPlaces.first || places == SondeHooksPlaces.second;
+        if (!isThere || !SondeHooksPlaces.isOwner(places, place)) {
+            return; // of an earlier arena
+        }
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        if (state != null) {
+            state.under(was.tags);
+            state.task = was.task;
+        }
+        U.putLong(places, place + PATH, was.path);
+        if (was.joined) {
+            SondeHooksTrace.part(places, place); // gives up the place, too, where nothing is left
+        } else {
+            SondeHooksPlaces.giveUpIfEmpty(places, place);
+        }
+    }
+
+    @DontInline
+    private static void forget(SondeHooksTasks all, Object task) {
+        try {
+            SondeHooksCarried entry = all.find(task);
+            if (entry != null) {
+                all.remove(entry);
+            }
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            // It goes with the task.
+        }
+    }
+
+    /** The place of the calling thread, negative where it has none. A virtual one that was handed a context has one. */
+    static int find(long tid) {
+        int index = SondeHooksPlaces.find(tid);
+        if (index < 0) {
+            SondeHooksTasks all = tasks;
+            Thread thread = Thread.currentThread();
+            if (all != null && all.isUsed() && SondeHooksPlaces.isVirtual(thread) && all.find(thread) != null) {
+                index = SondeHooksPlaces.claim(tid, thread);
+            }
+        }
+        return index;
+    }
+
+    /** The tags that the calling thread, which has no place, was handed; null for none. */
+    static SondeHooksTag tagsOf(Thread thread) {
+        SondeHooksTasks all = tasks;
+        if (all == null || !all.isUsed() || !SondeHooksPlaces.isVirtual(thread)) {
+            return null;
+        }
+        SondeHooksCarried entry = all.find(thread);
+        return entry != null && entry.isGood() ? entry.tags : null;
+    }
+
+    /** Has a virtual thread, which has just got its place, be in the context that it was made in. */
+    static void adopt(long[] places, long place, Thread thread) {
+        SondeHooksTasks all = tasks;
+        if (all == null || !all.isUsed()) {
+            return;
+        }
+        U.putLong(places, place + WORD, U.getLong(places, place + WORD) + MUTE_ONE);
+        try {
+            SondeHooksCarried entry = all.find(thread);
+            SondeHooksState state = entry == null || !entry.isGood() ? null : SondeHooksPlaces.needState(places, place);
+            if (state != null) {
+                if (entry.transaction != 0) {
+                    SondeHooksTrace.join(places, place, entry.transaction);
+                }
+                SondeHooksPath.set(places, place, entry.path);
+                state.under(entry.tags);
+                state.own = entry;
+            }
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            SondeHooksPath.lose();
+        } finally {
+            U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
+        }
+    }
+
+    /** Whether the owner of a place, a virtual thread, has no other context than the one it was made in, if any. */
+    static boolean isAsBegun(long[] places, long place) {
+        long now = SondeHooksPath.mark;
+        long path = SondeHooksPath.of(places, place, now) & ~OF_VIRTUAL;
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        if (state == null) {
+            return (path & PREFIXES) == 0;
+        }
+        SondeHooksCarried own = state.own;
+        boolean isGood = own != null && own.isGood();
+        return state.task == null && path == (isGood ? own.path : now)
+                && (state.hasTags() ? state.tags : null) == (own == null ? null : own.tags);
+    }
+}

@@ -1,0 +1,93 @@
+package java.lang;
+
+import static java.lang.SondeHooks.U;
+import static sonde.layout.Layout.ARRIVAL_SIZE;
+import static sonde.layout.Layout.ARRIVAL_TEXT;
+
+/** What results are told apart by, with its number: values of tags, by the tags' numbers; or callers in a row. */
+final class SondeHooksLabel {
+    /** Begins the text of values, and of callers. */
+    private static final char TAGS = 'T';
+    private static final char CALLERS = 'C';
+
+    private static final int UNTOLD = 0;
+    private static final int BEING_TOLD = 1;
+    private static final int TOLD = 2;
+    private static final int MOST_TEXT = ARRIVAL_SIZE - ARRIVAL_TEXT;
+    private static final long STATE = U.objectFieldOffset(SondeHooksLabel.class, "state");
+
+    final int number;
+    private final Object[] parts;
+    private volatile int state;
+
+    SondeHooksLabel(int number, Object[] parts) {
+        this.number = number;
+        this.parts = parts;
+    }
+
+    static int hash(Object[] parts) {
+        int hash = parts.length;
+        for (Object part : parts) {
+            hash = 31 * hash + (part == null ? 0 : part.hashCode());
+        }
+        return hash;
+    }
+
+    boolean is(Object[] wanted) {
+        boolean isSame = wanted.length == parts.length;
+        for (int i = 0; isSame && i < parts.length; i++) {
+            isSame = parts[i] == wanted[i] || parts[i] != null && parts[i].equals(wanted[i]);
+        }
+        return isSame;
+    }
+
+    /** Tells Sonde what has the number, once; whether that is done. Where there is no room, the next call does it. */
+    boolean tell(long[] places, long place) {
+        if (state == UNTOLD && U.compareAndSetInt(this, STATE, UNTOLD, BEING_TOLD)) {
+            int outcome = UNTOLD;
+            try {
+                outcome = SondeHooksArrivals.tell(places, place, number, text()) ? TOLD : UNTOLD;
+            } finally {
+                state = outcome;
+            }
+        }
+        return state == TOLD;
+    }
+
+    /** Callers, or number=value for each tag that is set, only the number where its value is null; a line each. */
+    byte[] text() {
+        boolean areCallers = parts instanceof SondeHooksCaller[];
+        StringBuilder text = new StringBuilder().append(areCallers ? CALLERS : TAGS);
+        String between = "";
+        int count = 0;
+        for (Object part : parts) {
+            count += part == null ? 0 : 1;
+        }
+        for (int i = 0; i < parts.length; i++) {
+            if (parts[i] == null) {
+                continue;
+            }
+            text.append(between);
+            between = "\n";
+            if (areCallers) {
+                ((SondeHooksCaller) parts[i]).append(text);
+            } else {
+                append(text.append(i), parts[i], MOST_TEXT / count);
+            }
+        }
+        return SondeHooksCaller.cut(text);
+    }
+
+    /** No value takes the room of others. */
+    private static void append(StringBuilder text, Object value, int most) {
+        if (!(value instanceof String)) {
+            return;
+        }
+        String whole = ((String) value).replace('\n', ' ');
+        int length = whole.length() + 8 <= most ? whole.length() : most - 8;
+        if (length < whole.length() && Character.isHighSurrogate(whole.charAt(length - 1))) {
+            length--;
+        }
+        text.append('=').append(whole, 0, length);
+    }
+}

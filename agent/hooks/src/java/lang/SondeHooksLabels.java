@@ -1,0 +1,140 @@
+package java.lang;
+
+import static java.lang.SondeHooks.TID;
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooksPlaces.CONTEXT;
+import static java.lang.SondeHooksPlaces.MUTED;
+import static java.lang.SondeHooksPlaces.MUTE_ONE;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.*;
+
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import jdk.internal.vm.annotation.DontInline;
+
+/**
+ * Numbers for what results are told apart by: the values of tags together, or callers in a row. Found muted and
+ * outside the arena.
+ *
+ * <p>An instance holds the labels of one arena, numbered by their places in a table. All for which that has no room
+ * are one.
+ */
+final class SondeHooksLabels {
+    private static final int MASK = LABELS_MOST - 1;
+    private static final int WINDOW = 64;
+
+    /** Null while no results are told apart. */
+    private static volatile SondeHooksLabels current;
+
+    /** By number, less the first. Entries are made once and stay. */
+    private final AtomicReferenceArray<SondeHooksLabel> table = new AtomicReferenceArray<SondeHooksLabel>(MASK + 1);
+
+    private SondeHooksLabels() {
+        table.set(LABEL_OTHER - LABELS_FIRST, new SondeHooksLabel(LABEL_OTHER, new Object[0]));
+    }
+
+    /** Makes hooks ready to give numbers; all they need is used once by the agent, not first by a hook. */
+    static void prepare() {
+        if (current == null) {
+            SondeHooksLabels rehearsed = new SondeHooksLabels();
+            rehearsed.find(new SondeHooksTag().with(0, "").with(1, null).only(3)).text();
+            current = new SondeHooksLabels();
+        }
+    }
+
+    /** Forgets the labels given: their numbers mean nothing in the next arena. */
+    static void forget() {
+        current = null;
+    }
+
+    /** Begins a call of a spot whose results are told apart. */
+    @DontInline
+    static long begin(int id, int setting, long grouping) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.claim(tid);
+        if (index < 0) {
+            return (setting & INSIDE) != 0 ? 0 : SondeHooksTree.spill(id);
+        }
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (places == null || U.getLong(places, place) != tid) {
+            return 0; // the arena was retired meanwhile
+        }
+        long word = U.getLong(places, place + WORD);
+        if ((word & MUTED) != 0) {
+            return 0;
+        }
+        if ((setting & INSIDE) != 0 && (word & CONTEXT) == 0) {
+            SondeHooksPlaces.giveUpIfEmpty(places, place);
+            return 0;
+        }
+        int most = (int) (grouping >>> 32);
+        int label = most != 0 ? ofCallers(places, place, most) : ofTags(places, place, (int) grouping);
+        return SondeHooksTransaction.begin(places, place, id, setting, label);
+    }
+
+    /** The label of the tags with these numbers, a bit each, where the calling thread, which is in no busy mark, is now. */
+    static int ofTags(long[] places, long place, int numbers) {
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        SondeHooksTag tags = state == null ? null : state.tags;
+        int noted = tags == null ? 0 : tags.labelOf(numbers);
+        return noted != 0 ? noted : search(places, place, tags, numbers, 0);
+    }
+
+    /** Is {@link #ofTags} of all tags; 0 where none is set. */
+    static int ofAll(long[] places, long place) {
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        return state == null || !state.hasTags() ? 0 : ofTags(places, place, (1 << TAGS_MOST) - 1);
+    }
+
+    @DontInline
+    private static int ofCallers(long[] places, long place, int most) {
+        long start = System.nanoTime();
+        SondeHooksAbsence.begin(places, place);
+        try {
+            return search(places, place, null, 0, most);
+        } finally {
+            SondeHooksAbsence.end(places, place, System.nanoTime() - start);
+        }
+    }
+
+    @DontInline
+    private static int search(long[] places, long place, SondeHooksTag tags, int numbers, int most) {
+        SondeHooksLabels labels = current;
+        U.putLong(places, place + WORD, U.getLong(places, place + WORD) + MUTE_ONE);
+        try {
+            Object[] parts = most != 0 ? SondeHooksDirect.row(most) : tags == null ? new Object[TAGS_MOST] : tags.only(numbers);
+            SondeHooksLabel label = labels == null || parts == null ? null : labels.find(parts);
+            if (label == null) {
+                return LABEL_OTHER;
+            }
+            if (label.tell(places, place) && tags != null) {
+                tags.note(numbers, label.number);
+            }
+            return label.number;
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            return LABEL_OTHER; // what the program is about to do must not fail by it
+        } finally {
+            U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
+        }
+    }
+
+    /** The label of some parts, new where they were not met together before; null where there is no room. */
+    private SondeHooksLabel find(Object[] parts) {
+        int home = SondeHooksLabel.hash(parts) * 0x9E3779B1 >>> 16;
+        for (int i = 0; i < WINDOW; i++) {
+            int slot = home + i & MASK;
+            SondeHooksLabel label = table.get(slot);
+            if (label == null) {
+                SondeHooksLabel made = new SondeHooksLabel(LABELS_FIRST + slot, parts);
+                if (table.compareAndSet(slot, null, made)) {
+                    return made;
+                }
+                label = table.get(slot); // another thread was first
+            }
+            if (label.is(parts)) {
+                return label;
+            }
+        }
+        return null;
+    }
+}

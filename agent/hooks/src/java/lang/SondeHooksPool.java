@@ -1,0 +1,117 @@
+package java.lang;
+
+import static java.lang.SondeHooks.TID;
+import static java.lang.SondeHooks.U;
+
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * What workers of thread pools call. A worker is in the context of a task from when it gets that one until it asks for
+ * the next. Tasks that carry their context themselves are not its business.
+ */
+public final class SondeHooksPool {
+    private static final String COMPLETION = "java.util.concurrent.CompletableFuture$UniCompletion";
+
+    /** Of a worker, its first task; negative where this JDK has no such field. */
+    private static long firstTask = -1;
+    /** What a completion of a CompletableFuture has until it has fired. */
+    private static long dep = -1;
+    private static Class<?> completion;
+
+    private SondeHooksPool() {
+    }
+
+    /** Has the class initialised by the agent, not by a hook. */
+    static void prepare() {
+    }
+
+    /** Has what hooks need be found, and used, by the agent, not by a hook. */
+    static void begin() {
+        firstTask = SondeHooksMembers.offset("java.util.concurrent.ThreadPoolExecutor$Worker", "firstTask");
+        dep = SondeHooksMembers.offset(COMPLETION, "dep");
+        try {
+            completion = Class.forName(COMPLETION, false, null);
+        } catch (ClassNotFoundException | LinkageError none) {
+            completion = null;
+        }
+        Object task = new Object();
+        if (!SondeHooksHandOff.carriesItself(task)) {
+            isDone(task);
+        }
+    }
+
+    /** Whether a completion has fired, or is of a kind of which that cannot be told. */
+    static boolean isDone(Object task) {
+        return completion == null || dep < 0 || !completion.isInstance(task) || SondeHooksMembers.reference(task, dep) == null;
+    }
+
+    /** A worker begins, maybe with a task. */
+    @ForceInline
+    public static void work(Object worker) {
+        if (SondeHooksHandOff.tasks() != null && firstTask >= 0 && worker != null) {
+            take(SondeHooksMembers.reference(worker, firstTask));
+        }
+    }
+
+    /** A worker has got a task. */
+    @ForceInline
+    public static void take(Object task) {
+        SondeHooksTasks all = SondeHooksHandOff.tasks();
+        if (all != null && all.isUsed() && !SondeHooksHandOff.carriesItself(task)) {
+            begin(task);
+        }
+    }
+
+    /** A worker is done with a task. */
+    @ForceInline
+    public static void idle() {
+        if (SondeHooksHandOff.tasks() != null) {
+            rest();
+        }
+    }
+
+    /** A task that was handed over is refused: nobody will begin it. */
+    @ForceInline
+    public static void withdraw(Object task) {
+        SondeHooksTasks all = SondeHooksHandOff.tasks();
+        if (all != null && all.isUsed() && !SondeHooksHandOff.carriesItself(task)) {
+            refuse(all, task);
+        }
+    }
+
+    @DontInline
+    private static void begin(Object task) {
+        SondeHooksAside was = (SondeHooksAside) SondeHooksHandOff.resume(task);
+        SondeHooksState state = was == null ? null : SondeHooksPlaces.state(was.table, was.place);
+        if (state != null) {
+            state.pooled = was;
+        }
+    }
+
+    @DontInline
+    private static void rest() {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.find(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return;
+        }
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        SondeHooksAside was = state == null ? null : state.pooled;
+        if (was != null) {
+            state.pooled = null;
+            SondeHooksHandOff.suspend(was);
+        }
+    }
+
+    @DontInline
+    private static void refuse(SondeHooksTasks all, Object task) {
+        try {
+            all.take(task);
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            // It goes with the task.
+        }
+    }
+}

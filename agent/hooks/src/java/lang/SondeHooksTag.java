@@ -1,0 +1,89 @@
+package java.lang;
+
+import static sonde.layout.Layout.TAGS_MOST;
+
+/**
+ * The values of all tags at a point of a stack. They never change, so it can be handed to other threads; what it
+ * remembers to be quicker, any of them may write over.
+ */
+final class SondeHooksTag {
+    /** The value of a tag whose expression gave null, or failed. */
+    private static final Object NULL = new Object();
+
+    private final Object[] values;
+    private SondeHooksTag last;
+    private int lastNumber;
+    /** The label of some of the tags, which the upper half names; 0 where none is known yet. */
+    private long labelled;
+
+    /** No tags. */
+    SondeHooksTag() {
+        values = null;
+    }
+
+    private SondeHooksTag(Object[] values) {
+        this.values = values;
+    }
+
+    boolean isSet() {
+        return values != null;
+    }
+
+    /** The value of a tag, null where it has none, or null. */
+    String value(int number) {
+        Object value = isKnown(number) ? values[number] : null;
+        return value == NULL ? null : (String) value;
+    }
+
+    /** Whether a tag was set, be it to null. */
+    boolean isKnown(int number) {
+        return values != null && number >= 0 && number < TAGS_MOST && values[number] != null;
+    }
+
+    /** What holds where a tag has a value besides. */
+    SondeHooksTag with(int number, String value) {
+        if (isSame(number, value)) {
+            return this;
+        }
+        SondeHooksTag child = last;
+        if (child != null && lastNumber == number && child.isSame(number, value)) {
+            return child;
+        }
+        Object[] all = new Object[TAGS_MOST];
+        for (int i = 0; values != null && i < TAGS_MOST; i++) {
+            all[i] = values[i];
+        }
+        all[number] = value == null ? NULL : value;
+        child = new SondeHooksTag(all);
+        lastNumber = number;
+        last = child;
+        return child;
+    }
+
+    /** The values of the tags with these numbers, a bit each; others are null, and what is null is an object that says so. */
+    Object[] only(int numbers) {
+        Object[] some = new Object[TAGS_MOST];
+        for (int i = 0; values != null && i < TAGS_MOST; i++) {
+            some[i] = (numbers & 1 << i) != 0 ? values[i] : null;
+        }
+        return some;
+    }
+
+    private boolean isSame(int number, String value) {
+        if (!isKnown(number)) {
+            return false;
+        }
+        Object here = values[number];
+        return value == null ? here == NULL : here == value || value.equals(here);
+    }
+
+    /** The label noted for these tags; 0 where that is of others. */
+    int labelOf(int numbers) {
+        long noted = labelled;
+        return (int) (noted >>> 32) == numbers ? (int) noted : 0;
+    }
+
+    void note(int numbers, int label) {
+        labelled = (long) numbers << 32 | label;
+    }
+}

@@ -1,0 +1,117 @@
+package java.lang;
+
+import static java.lang.SondeHooks.TID;
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooksPlaces.FIRST_BITS;
+import static java.lang.SondeHooksPlaces.MUTED;
+import static sonde.layout.Layout.TAGS_MOST;
+
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * What methods call at which a tag of the transaction gets a value, and conditions that ask for one. The values lie on
+ * the heap; only one that was not the last allocates.
+ */
+public final class SondeHooksTags {
+    private SondeHooksTags() {
+    }
+
+    /** Has the class initialised by the agent, not by a hook. */
+    static void prepare() {
+    }
+
+    /**
+     * Tells that a tag point is entered; returns what is to be handed to {@link #tag} and {@link #untag}, 0 where there
+     * is nothing to do. Until the former the thread is muted: the value may be had from methods with hooks.
+     */
+    @ForceInline
+    public static long tagging(int id) {
+        long[] table = SondeHooksWatch.watches;
+        return SondeHooksWatch.entry(table, id) < 0 ? 0 : mute();
+    }
+
+    @DontInline
+    private static long mute() {
+        long mark = SondeHooksWatch.mute();
+        if (mark == 0) {
+            SondeHooksPath.lose();
+        } else if ((mark & MUTED >>> 32) != 0) {
+            SondeHooksWatch.unmute(mark); // what a muted thread does is nobody's transaction
+            return 0;
+        }
+        return mark;
+    }
+
+    /** Gives the tag its value; returns what {@link #untag} needs to take that back. */
+    @DontInline
+    public static Object tag(long mark, int id, String value) {
+        Object outer = null;
+        try {
+            outer = set(mark, id, value);
+        } catch (Exception | LinkageError | VirtualMachineError contained) {
+            SondeHooksPath.lose(); // there is no memory, or no stack, for it
+        } finally {
+            SondeHooksWatch.unmute(mark);
+        }
+        return outer;
+    }
+
+    private static Object set(long mark, int id, String value) {
+        long[] places = SondeHooksWatch.places(mark);
+        long place = SondeHooksPlaces.offset(SondeHooksWatch.index(mark));
+        long[] table = SondeHooksWatch.watches;
+        int at = SondeHooksWatch.entry(table, id);
+        if (places == null || at < 0 || !SondeHooksPlaces.isOwner(places, place)) {
+            return null;
+        }
+        int number = (int) table[at + 1] & TAGS_MOST - 1;
+        SondeHooksState state = SondeHooksPlaces.needState(places, place);
+        if (state == null) {
+            return null;
+        }
+        SondeHooksTag outer = state.tags;
+        state.tags = outer.with(number, value);
+        return outer;
+    }
+
+    /** Has the tags be what they were before. */
+    @ForceInline
+    public static void untag(long mark, Object outer) {
+        if (mark != 0) {
+            leave(mark, outer);
+        }
+    }
+
+    @DontInline
+    private static void leave(long mark, Object outer) {
+        long[] places = SondeHooksWatch.places(mark);
+        long place = SondeHooksPlaces.offset(SondeHooksWatch.index(mark));
+        if (places == null || !SondeHooksPlaces.isOwner(places, place)) {
+            return;
+        }
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        if (state != null && outer != null) {
+            state.tags = (SondeHooksTag) outer;
+        }
+        SondeHooksWatch.unmute(mark); // gives the place up, too, where nothing is left
+    }
+
+    /** The value of a tag where the calling thread is now; null where it has none, or null. */
+    public static String tagged(int number) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        long[] places = SondeHooksPlaces.first;
+        long place = SondeHooksPlaces.home(tid, FIRST_BITS);
+        if (places == null || U.getLong(places, place) != tid) {
+            int index = SondeHooksPlaces.find(tid);
+            places = SondeHooksPlaces.table(index);
+            place = SondeHooksPlaces.offset(index);
+            if (index < 0 || places == null || U.getLong(places, place) != tid) {
+                SondeHooksTag handed = SondeHooksHandOff.tagsOf(Thread.currentThread());
+                return handed == null ? null : handed.value(number);
+            }
+        }
+        SondeHooksState state = SondeHooksPlaces.state(places, place);
+        return state == null ? null : state.tags.value(number);
+    }
+}

@@ -1,0 +1,326 @@
+package java.lang;
+
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooks.at;
+import static java.lang.SondeHooksPlaces.BLOCK;
+import static java.lang.SondeHooksPlaces.BUSY;
+import static java.lang.SondeHooksPlaces.CONTEXT;
+import static java.lang.SondeHooksPlaces.FRESH;
+import static java.lang.SondeHooksPlaces.MUTE_ONE;
+import static java.lang.SondeHooksPlaces.TOKEN;
+import static java.lang.SondeHooksPlaces.VIRTUAL;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.*;
+
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * What woven methods ask of a call that is traced, or counted only if its exit says so; and what happens to
+ * transactions that are handed from thread to thread.
+ *
+ * <p>The transaction a thread is in stands in its place, so that calls outside every transaction go no further. A
+ * thread that takes up another's has what it was in put aside: in a frame, which is no call's, unless there was
+ * nothing.
+ */
+public final class SondeHooksTrace {
+    /** In a place: the transaction its owner is in, 0 for none. It says nothing of an owner that is fresh. */
+    static final int TRANSACTION = 56;
+    /** Of that: what names the transaction. */
+    static final long ID = (1L << 62) - 1;
+    /** Of that: another thread may have heard of it. */
+    static final long HANDED = 1L << 63;
+    /** Of that: it was joined when there was nothing to be put aside. */
+    private static final long ALONE = 1L << 62;
+
+    private static final int ELAPSED = 1;
+    private static final int CAPTURES = 2;
+    private static final int CAPTURE = 3;
+    private static final int LABEL = 4;
+    private static final int DROP = 5;
+    private static final int DROP_UNSURE = 6;
+
+    private SondeHooksTrace() {
+    }
+
+    /** Has the class initialised by the agent, not by a hook. */
+    static void prepare() {
+    }
+
+    /** How long the call of a token has taken so far; 0 where that is not known. */
+    public static long elapsed(long token) {
+        return isClocked(token) ? act(token, ELAPSED, 0, null) : 0;
+    }
+
+    /** Whether values of the call of a token may be captured. */
+    @ForceInline
+    public static boolean captures(long token) {
+        return isClocked(token) && act(token, CAPTURES, 0, null) != 0;
+    }
+
+    /** Notes a value of the call of a token, where there is room; an index with VALUE_THREW says that it failed. */
+    public static void capture(long token, int index, String value) {
+        if (isClocked(token)) {
+            act(token, CAPTURE, index, value);
+        }
+    }
+
+    /**
+     * Ends the call of a token by a verdict: 1, it is kept; 0, it is not; anything else, it is not, as nobody knows.
+     * A call that was counted at its beginning is kept whatever the verdict.
+     */
+    public static void settle(long token, int id, int answer, boolean threw) {
+        if (token == TOKEN_LATE) {
+            if (answer == 1) {
+                SondeHooksTree.spill(id);
+                if (threw) {
+                    SondeHooksTree.countThrown(id, true);
+                }
+            }
+            return;
+        }
+        if (answer != 1 && isClocked(token) && act(token, answer == 0 ? DROP : DROP_UNSURE, 0, null) != 0) {
+            return;
+        }
+        if (threw) {
+            SondeHooks.fail(token, id);
+        } else {
+            SondeHooks.exit(token);
+        }
+    }
+
+    /** Notes the number of the tags under which a call has begun. */
+    static void label(long token, int label) {
+        if (isClocked(token)) {
+            act(token, LABEL, label, null);
+        }
+    }
+
+    /** Whether a token is of a call that has a frame and was timed: all that are traced, or late, are. */
+    @ForceInline
+    private static boolean isClocked(long token) {
+        return token > TOKEN_LATE && (token & (TOKEN_CLOCK | TOKEN_FRAMED)) == (TOKEN_CLOCK | TOKEN_FRAMED);
+    }
+
+    /** Does something for a call under way; gives 0 where that is gone, or not meant. */
+    private static long act(long token, int what, int number, String value) {
+        long now = what == ELAPSED ? System.nanoTime() : 0;
+        int index = (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
+        int then = (int) (token >>> TOKEN_EPOCH_SHIFT);
+        long[] places = SondeHooksPlaces.table(index);
+        if (SondeHooks.epoch != then || places == null) {
+            return 0;
+        }
+        long place = SondeHooksPlaces.offset(index);
+        long word = U.getLong(places, place + WORD);
+        if ((word & VIRTUAL) != 0 && !SondeHooksPlaces.isOwner(places, place)) {
+            return 0; // given up too early: it is another's now
+        }
+        long result = 0;
+        U.putLong(places, place + WORD, word + MUTE_ONE); // what reads a text may have hooks
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then) {
+                long block = b + U.getLong(places, place + BLOCK);
+                int depth = (int) token & TOKEN_PAYLOAD;
+                if (depth <= U.getInt(null, block + BLOCK_DEPTH)) {
+                    long frame = SondeHooksTree.frame(b, block, depth - 1);
+                    if (what < DROP) {
+                        result = what == ELAPSED ? now - U.getLong(null, frame + FRAME_START)
+                                : note(b, block, frame, what, number, value);
+                    } else if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_LATE) != 0) {
+                        drop(b, block, frame, depth, what, places, place);
+                        result = 1;
+                    }
+                }
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+            U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
+        }
+        if (what >= DROP && word != 0) {
+            SondeHooksPlaces.giveUpIfEmpty(places, place);
+        }
+        return result;
+    }
+
+    private static long note(long b, long block, long frame, int what, int number, String value) {
+        int flags = U.getInt(null, frame + FRAME_FLAGS);
+        if ((flags & FRAME_TRACED) == 0) {
+            return 0;
+        }
+        if (what == CAPTURES) {
+            return flags & FRAME_VALUES;
+        }
+        if (what == LABEL) {
+            long context = U.getLong(null, frame + FRAME_CONTEXT);
+            U.putLong(null, frame + FRAME_CONTEXT, context & ~(0xffffL << 32) | (number & 0xffffL) << 32);
+            return 1;
+        }
+        if ((flags & FRAME_VALUES) != 0) {
+            int id = U.getInt(null, at(b, U.getInt(null, frame + FRAME_NODE)) + NODE_ID);
+            long ring = at(b, U.getInt(null, block + BLOCK_RING));
+            if ((value != null || !isIdle(id, number)) && SondeHooksRing.value(ring, id, flags >>> FRAME_DEPTH_SHIFT, number, value)) {
+                U.putInt(null, frame + FRAME_FLAGS, flags | FRAME_VALUED);
+            }
+        }
+        return 1;
+    }
+
+    /** Whether a template asks for a value of which its spot has none, so that null says nothing. */
+    private static boolean isIdle(int id, int number) {
+        long[] table = SondeHooksWatch.watches;
+        int at = SondeHooksWatch.entry(table, id);
+        int bit = (number & VALUE_AT_EXIT) != 0 ? (number & ~VALUE_AT_EXIT) + WATCH_VALUES : number;
+        return at >= 0 && bit < 2 * WATCH_VALUES && (table[at + 2] >>> bit & 1) != 0;
+    }
+
+    /** Takes a call off that is not counted: its own time stays its caller's, that of its callees does not. */
+    private static void drop(long b, long block, long frame, int depth, int what, long[] places, long place) {
+        long node = at(b, U.getInt(null, frame + FRAME_NODE));
+        boolean flat = (U.getInt(null, frame + FRAME_FLAGS) & FRAME_FLAT) != 0;
+        pass(b, block, frame, depth);
+        SondeHooksTree.abandon(b, block, depth - 1, 0, places, place);
+        if (!flat) {
+            U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
+        }
+        if (what == DROP_UNSURE) {
+            U.putLong(null, node + NODE_UNDECIDED, U.getLong(null, node + NODE_UNDECIDED) + 1);
+        }
+    }
+
+    /** Has the time of a frame's callees be that of callees of the frame below, where there is one. */
+    private static void pass(long b, long block, long frame, int depth) {
+        if (depth > 1) {
+            long above = SondeHooksTree.frame(b, block, depth - 2);
+            long callees = U.getLong(null, above + FRAME_CHILD) + U.getLong(null, frame + FRAME_CHILD);
+            U.putLong(null, above + FRAME_CHILD, callees);
+        }
+    }
+
+    /** The transaction the owner of a place is in, to be handed to another thread; 0 where in none. */
+    @ForceInline
+    static long transaction(long[] places, long place) {
+        long transaction = U.getLong(places, place + TRANSACTION);
+        if (transaction == 0 || (U.getLong(places, place + WORD) & FRESH) != 0) {
+            return 0;
+        }
+        U.putLong(places, place + TRANSACTION, transaction | HANDED);
+        return transaction & ID;
+    }
+
+    /**
+     * Has the owner of a place work for a transaction that another thread has begun, or for none (0), until
+     * {@link #part}.
+     */
+    static void join(long[] places, long place, long transaction) {
+        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then) {
+                long block = b + U.getLong(places, place + BLOCK);
+                if ((U.getLong(places, place + WORD) & FRESH) != 0) {
+                    block = SondeHooksTree.settle(b, places, place);
+                }
+                if (block != 0) {
+                    join(b, block, places, place, transaction);
+                }
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+    }
+
+    private static void join(long b, long block, long[] places, long place, long transaction) {
+        long was = U.getLong(places, place + TRANSACTION);
+        long word = U.getLong(places, place + WORD);
+        int ref = U.getInt(null, block + BLOCK_RING);
+        long ring = at(b, ref);
+        int top = U.getInt(null, block + BLOCK_DEPTH);
+        if (top != 0 || was != 0) {
+            long frame = SondeHooksTree.frame(b, block, top);
+            if (frame == 0) {
+                return; // it goes on in what it is in
+            }
+            int depth = ref == 0 ? 0 : U.getInt(null, ring + RING_DEPTH);
+            long lost = ref == 0 ? 0 : U.getInt(null, ring + RING_LOST);
+            U.putLong(null, frame + FRAME_NODE, (long) (FRAME_JOINED | depth << FRAME_DEPTH_SHIFT) << 32);
+            U.putLong(null, frame + FRAME_START, was);
+            U.putLong(null, frame + FRAME_CHILD, 0);
+            U.putLong(null, frame + FRAME_CONTEXT, word & CONTEXT | lost << 32);
+            U.putInt(null, block + BLOCK_DEPTH, top + 1);
+        }
+        if (transaction != 0) {
+            U.putLong(places, place + WORD, word + 1);
+        }
+        if ((was & ID) != transaction) {
+            U.putLong(places, place + TRANSACTION, was == 0 && top == 0 ? transaction | ALONE : transaction);
+            if (ref != 0) {
+                SondeHooksRing.enter(ring, transaction, 0, 0);
+                U.putInt(null, ring + RING_MIXED, U.getInt(null, ring + RING_HELD));
+            }
+        }
+    }
+
+    /** Ends the newest {@link #join} of the owner of a place: it is back in what it was in before. */
+    static void part(long[] places, long place) {
+        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then && (U.getLong(places, place + WORD) & FRESH) == 0) {
+                part(b, b + U.getLong(places, place + BLOCK), places, place);
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
+    }
+
+    private static void part(long b, long block, long[] places, long place) {
+        int depth = U.getInt(null, block + BLOCK_DEPTH);
+        long frame = 0;
+        while (depth > 0) {
+            frame = SondeHooksTree.frame(b, block, depth - 1);
+            if ((U.getInt(null, frame + FRAME_FLAGS) & FRAME_JOINED) != 0) {
+                break;
+            }
+            depth--;
+        }
+        if (depth > 0) {
+            pass(b, block, frame, depth);
+            SondeHooksTree.abandon(b, block, depth - 1, 0, places, place);
+            return;
+        }
+        if ((U.getLong(places, place + TRANSACTION) & ALONE) == 0) {
+            return; // nothing was joined
+        }
+        SondeHooksTree.abandon(b, block, 0, 0, places, place); // no call was under way then, so all have ended
+        SondeHooksPlaces.leaveContext(places, place, 0);
+        U.putLong(places, place + TRANSACTION, 0);
+        int ref = U.getInt(null, block + BLOCK_RING);
+        if (ref != 0) {
+            SondeHooksRing.enter(at(b, ref), 0, 0, 0);
+        }
+    }
+
+    /** Has a thread be back in what a frame says that it was in before. */
+    static void back(long b, long block, long frame, int flags, long[] places, long place) {
+        long was = U.getLong(null, frame + FRAME_START);
+        long is = U.getLong(places, place + TRANSACTION);
+        long context = U.getLong(null, frame + FRAME_CONTEXT);
+        int ref = U.getInt(null, block + BLOCK_RING);
+        long ring = at(b, ref);
+        int lost = (int) (context >>> 32);
+        if (((was ^ is) & ID) == 0) {
+            was |= is & HANDED;
+            lost = ref == 0 ? 0 : U.getInt(null, ring + RING_LOST);
+        }
+        U.putLong(places, place + TRANSACTION, was);
+        SondeHooksPlaces.leaveContext(places, place, context);
+        if (ref != 0) {
+            SondeHooksRing.enter(ring, was & ID, flags >>> FRAME_DEPTH_SHIFT, lost);
+        }
+    }
+}

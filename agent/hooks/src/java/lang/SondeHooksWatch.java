@@ -1,0 +1,246 @@
+package java.lang;
+
+import static java.lang.SondeHooks.TID;
+import static java.lang.SondeHooks.U;
+import static java.lang.SondeHooksPlaces.BLOCK;
+import static java.lang.SondeHooksPlaces.BUSY;
+import static java.lang.SondeHooksPlaces.CONTEXT;
+import static java.lang.SondeHooksPlaces.FIRST_BITS;
+import static java.lang.SondeHooksPlaces.FRESH;
+import static java.lang.SondeHooksPlaces.LONGS;
+import static java.lang.SondeHooksPlaces.MUTED;
+import static java.lang.SondeHooksPlaces.MUTE_ONE;
+import static java.lang.SondeHooksPlaces.PATH;
+import static java.lang.SondeHooksPlaces.TOKEN;
+import static java.lang.SondeHooksPlaces.WORD;
+import static sonde.layout.Layout.*;
+
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * What methods call that are watched in a context: whether that holds is asked first, then their condition, and only
+ * then does the call begin.
+ */
+public final class SondeHooksWatch {
+    /**
+     * The settings of spots, anchors and tag points: open addressing by id, four words each, a power of two of them;
+     * null when all are off. Those that are off have no id.
+     */
+    static volatile long[] watches;
+    /**
+     * Is {@link SondeHooksPlaces#first}, for those who touch nothing but places: an exit may find its place without looking again. Whoever has
+     * read the table of watches sees it as it is; what is written to one of an earlier arena is read by nobody.
+     */
+    static long[] nearby;
+
+    private SondeHooksWatch() {
+    }
+
+    /** Has the class initialised by the agent, not by a hook. */
+    static void prepare() {
+    }
+
+    /** Whether a call of a spot now is one to be asked about. */
+    @ForceInline
+    public static boolean holds(int id) {
+        long[] table = watches;
+        if (table == null) {
+            return false;
+        }
+        long entry = home(table, id);
+        if ((int) (U.getLong(table, entry) >>> 32) != id) {
+            entry = search(table, entry, id);
+            if (entry == 0) {
+                return false;
+            }
+        }
+        long[] places = nearby;
+        if (places == null) {
+            return false;
+        }
+        long tid = U.getLong(Thread.currentThread(), TID);
+        long place = SondeHooksPlaces.home(tid, FIRST_BITS);
+        if (U.getLong(places, place) != tid) {
+            return holdsElsewhere(tid, table, entry);
+        }
+        long needed = U.getLong(table, entry + 8);
+        long path = U.getLong(places, place + PATH);
+        if ((path ^ U.getLong(table, entry + 16)) >>> SondeHooksPath.MARK_SHIFT != 0) {
+            return holdsAnew(places, place, table, entry); // or the thread is a virtual one
+        }
+        return holds(places, place, table, entry, needed, path);
+    }
+
+    @ForceInline
+    private static boolean holds(long[] places, long place, long[] table, long entry, long needed, long path) {
+        if (needed != 0 && (path & needed & SondeHooksPath.POSITIONS) == 0 && (path >>> PATH_POSITIONS & needed >>> 32) == 0) {
+            return false;
+        }
+        long word = U.getLong(places, place + WORD);
+        if ((word & MUTED) != 0 || (U.getLong(table, entry) & INSIDE) != 0 && (word & CONTEXT) == 0) {
+            return false;
+        }
+        return needed == 0 || (path & needed & SondeHooksPath.POSITIONS) != 0
+                || (SondeHooksDirect.callerOf(places, place) & path >>> PATH_POSITIONS & needed >>> 32) != 0;
+    }
+
+    /** The table has the mark of when it was made. */
+    @DontInline
+    private static boolean holdsAnew(long[] places, long place, long[] table, long entry) {
+        long path = SondeHooksPath.of(places, place, U.getLong(table, entry + 16) & SondeHooksPath.MARK);
+        return holds(places, place, table, entry, U.getLong(table, entry + 8), path);
+    }
+
+    /** Who has no place is outside every context, except that a virtual thread may have been handed one. */
+    @DontInline
+    private static boolean holdsElsewhere(long tid, long[] table, long entry) {
+        int index = SondeHooksHandOff.find(tid);
+        boolean isInside = (U.getLong(table, entry) & INSIDE) != 0;
+        if (index < 0) {
+            return U.getLong(table, entry + 8) == 0 && !isInside;
+        }
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (places == null || U.getLong(places, place) != tid) {
+            return false;
+        }
+        boolean holds = holdsAnew(places, place, table, entry);
+        if (!holds || !isInside) { // who is inside must be found so by what follows
+            SondeHooksPlaces.giveUpIfEmpty(places, place);
+        }
+        return holds;
+    }
+
+    /**
+     * Mutes the calling thread while a condition is asked, unless it is one that calls nothing: what it calls is not
+     * the program's doing, and might ask the same again. To be ended by {@link #loud}.
+     */
+    @ForceInline
+    public static long quiet(int id) {
+        long[] table = watches;
+        int at = entry(table, id);
+        return at < 0 || (table[at + 3] & WATCH_PURE) != 0 ? 0 : mute();
+    }
+
+    /** Ends {@link #quiet}. */
+    @ForceInline
+    public static void loud(long quiet) {
+        if (quiet != 0) {
+            unmute(quiet);
+        }
+    }
+
+    /** Mutes the calling thread; gives the token by which that is undone, 0 where there is no room. */
+    static long mute() {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.claim(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return 0;
+        }
+        long word = U.getLong(places, place + WORD);
+        U.putLong(places, place + WORD, word + MUTE_ONE);
+        return U.getLong(places, place + TOKEN) | (word & MUTED) >>> 32;
+    }
+
+    /** Has the calling thread be muted no more than before the token was given. */
+    static void unmute(long token) {
+        long[] places = places(token);
+        long place = SondeHooksPlaces.offset(index(token));
+        if (places == null || !SondeHooksPlaces.isOwner(places, place)) {
+            return;
+        }
+        U.putLong(places, place + WORD, U.getLong(places, place + WORD) & ~MUTED | token << 32 & MUTED);
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
+    }
+
+    /** The table a token's place is in; null where it is of an earlier arena. */
+    static long[] places(long token) {
+        // Read before the epoch: if that is the token's, so is the table.
+        long[] places = SondeHooksPlaces.table(index(token));
+        return SondeHooks.epoch == (int) (token >>> TOKEN_EPOCH_SHIFT) ? places : null;
+    }
+
+    static int index(long token) {
+        return (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
+    }
+
+    /** Begins a call of a spot, as {@link SondeHooks#enter} does. */
+    @ForceInline
+    public static long admit(int id) {
+        long[] table = watches;
+        int at = entry(table, id);
+        if (at < 0) {
+            return 0; // it was switched off since it was asked
+        }
+        long grouping = table[at + 3] & ~(long) WATCH_PURE;
+        int setting = (int) table[at];
+        return grouping == 0 ? SondeHooks.begin(id, setting) : SondeHooksLabels.begin(id, setting, grouping);
+    }
+
+    /** Counts a call whose condition gave no answer. */
+    @DontInline
+    public static void unsure(int id) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.claim(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return;
+        }
+        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then) {
+                long block = b + U.getLong(places, place + BLOCK);
+                if ((U.getLong(places, place + WORD) & FRESH) != 0) {
+                    block = SondeHooksTree.settle(b, places, place);
+                }
+                int ref = block == 0 ? 0 : SondeHooksTree.search(b, block, id, FLAT);
+                if (ref != 0) {
+                    long counter = SondeHooks.at(b, ref) + NODE_UNDECIDED;
+                    U.putLong(null, counter, U.getLong(null, counter) + 1);
+                }
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
+        SondeHooksPlaces.giveUpIfEmpty(places, place);
+    }
+
+    /** Which entry of a table is that of an id, negative where there is none. */
+    @ForceInline
+    static int entry(long[] table, int id) {
+        if (table == null) {
+            return -1;
+        }
+        long entry = home(table, id);
+        if ((int) (U.getLong(table, entry) >>> 32) != id) {
+            entry = search(table, entry, id);
+        }
+        return entry == 0 ? -1 : (int) (entry - LONGS >>> 3);
+    }
+
+    /** Where the entry of an id is, unless another is there. */
+    @ForceInline
+    static long home(long[] table, int id) {
+        return LONGS + ((long) (id * WATCH_WORDS & table.length - 1) << 3);
+    }
+
+    /** Where the entry of an id is that is not at home; 0 where there is none. */
+    @DontInline
+    static long search(long[] table, long home, int id) {
+        int mask = table.length - 1;
+        int at = (int) (home - LONGS >>> 3);
+        while (table[at] != 0) {
+            if ((int) (table[at] >>> 32) == id) {
+                return LONGS + ((long) at << 3);
+            }
+            at = at + WATCH_WORDS & mask;
+        }
+        return 0;
+    }
+}

@@ -1,0 +1,64 @@
+package java.lang;
+
+import static sonde.layout.Layout.ON;
+import static sonde.layout.Layout.TRACED;
+import static sonde.layout.Layout.WATCH_PURE;
+import static sonde.layout.Layout.WATCH_WORDS;
+
+/** What the agent does to spots, anchors and tag points: it has ready what their hooks need before they are on. */
+final class SondeHooksWatches {
+    /** The first word of an entry that is off: nobody's, and not the end of a search. */
+    private static final long OFF = 1;
+
+    private SondeHooksWatches() {
+    }
+
+    /** Has the classes initialised by the agent, not by a hook. */
+    static void prepare() {
+        SondeHooksPath.prepare();
+        SondeHooksWatch.prepare();
+        SondeHooksDirect.prepare();
+        SondeHooksTags.prepare();
+        SondeHooksHandOff.prepare();
+        SondeHooksPool.prepare();
+    }
+
+    /** Puts a table in the place of the one there is. */
+    static void set(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
+        if (fresh) {
+            SondeHooksWatch.watches = null;
+            SondeHooksPath.renew();
+        }
+        if (table != null) {
+            boolean labels = false;
+            boolean rows = false;
+            for (int at = 0; at < table.length; at += WATCH_WORDS) {
+                labels |= (table[at] & ON) != 0 && ((table[at] & TRACED) != 0 || (table[at + 3] & ~(long) WATCH_PURE) != 0);
+                rows |= table[at + 3] >>> 32 != 0;
+                if (table[at] != 0) {
+                    table[at] = (table[at] & ON) != 0 ? table[at] : OFF;
+                    table[at + 2] |= SondeHooksPath.mark;
+                }
+            }
+            if (labels) {
+                SondeHooksLabels.prepare();
+            }
+            if (rows) {
+                SondeHooksCallers.prepare();
+            }
+            if (rows || members.length != 0) {
+                SondeHooksDirect.set(members, positions, bridges);
+            }
+            SondeHooksHandOff.begin();
+        }
+        SondeHooksWatch.watches = table;
+    }
+
+    /** Switches all off, and forgets what was found. */
+    static void forget() {
+        SondeHooksWatch.watches = null;
+        SondeHooksHandOff.end();
+        SondeHooksLabels.forget();
+        SondeHooksDirect.forget();
+    }
+}
