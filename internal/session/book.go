@@ -47,6 +47,8 @@ type book struct {
 	installing int // how many calls of Instrument are under way
 	wanted     []Wanted
 	follower   *Follower
+	loading    *loading
+	watch      watchBook
 	ids        map[string]uint32 // by class.name(descriptor)
 	names      map[uint32]string
 	methods    map[uint32]Method // woven
@@ -65,6 +67,7 @@ type book struct {
 }
 
 func (b *book) init() {
+	b.watch.init()
 	b.ids = make(map[string]uint32)
 	b.names = make(map[uint32]string)
 	b.methods = make(map[uint32]Method)
@@ -123,20 +126,22 @@ func (b *book) take(chosen *selection) []uint32 {
 // were to get hooks of their own. It gives the ids of those hooks, and of hooks at
 // calls, that do not yet do what they are to: also where another thread, which
 // loads a class of the same name, is about to have them do it.
-func (b *book) note(class string, results []weave.MethodResult, picked map[string]bool, chosen *choices) (off []uint32) {
+func (b *book) note(class string, results []weave.MethodResult, picked *picking, chosen *choices) (off []uint32) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	b.classes[class]++
+	if slices.ContainsFunc(results, func(r weave.MethodResult) bool { return r.Woven }) {
+		b.classes[class]++
+	}
 	delete(b.left, LeftAlone{Class: class, Reason: notLoaded})
 	for _, r := range results {
 		member := r.Name + r.Descriptor
 		full := class + "." + member
-		isPicked := picked[member]
+		isPicked := picked.hooks[member]
 		for _, site := range r.Left {
 			b.left[LeftAlone{class, member, "its call of " + site.Call.Owner + "." + site.Call.Name + ": " + site.Reason.Error()}] = true
 		}
 		if !r.Woven {
-			if isPicked || len(r.Left) == 0 {
+			if isPicked || len(r.Left) == 0 && !picked.met[member] {
 				b.left[LeftAlone{class, member, r.Reason.Error()}] = true
 			}
 			continue
@@ -182,6 +187,7 @@ func (b *book) withdraw(class, reason string) {
 		return
 	}
 	delete(b.classes, class)
+	b.watch.withdraw(class, reason)
 	for id, m := range b.methods {
 		if m.Class == class {
 			delete(b.methods, id)
@@ -190,7 +196,7 @@ func (b *book) withdraw(class, reason string) {
 	}
 	b.fresh = slices.DeleteFunc(b.fresh, func(m arena.Method) bool {
 		_, woven := b.methods[m.ID]
-		return !woven
+		return !woven && !b.watch.woven[m.ID]
 	})
 }
 
@@ -231,8 +237,11 @@ func (s *Session) LeftAlone() []LeftAlone {
 	for l := range s.book.left {
 		left = append(left, l)
 	}
+	for _, l := range s.book.watch.left {
+		left = append(left, l)
+	}
 	slices.SortFunc(left, compareLeft)
-	return left
+	return slices.Compact(left) // spots of a method may share a reason
 }
 
 // Classes is how many classes have hooks.

@@ -71,7 +71,7 @@ func results(b *book, class string) []weave.MethodResult {
 	return []weave.MethodResult{{Name: "m", Descriptor: "()V", Woven: true}}
 }
 
-var pickedM = map[string]bool{"m()V": true}
+var pickedM = &picking{hooks: map[string]bool{"m()V": true}}
 
 // TestAMethodIsOffUntilItsTableIsSent has a class of the same name load in
 // another loader meanwhile: both must wait for the table.
@@ -133,7 +133,7 @@ func TestAMethodWithHooksAtItsCallsAloneIsNotHooked(t *testing.T) {
 		Class: "a/B", Name: "m", Descriptor: "()V", Owner: "n/N", Called: "n", CalledDescriptor: "()V",
 		Native: Hook{Class: "n/N", Name: "n", Descriptor: "()V", Flags: arena.On},
 	}}})
-	off := s.book.note("a/B", woven, nil, &s.choices)
+	off := s.book.note("a/B", woven, &picking{}, &s.choices)
 	if s.IsHooked(s.ID("a/B", "m", "()V")) || !s.IsHooked(s.ID("n/N", "n", "()V")) {
 		t.Errorf("hooked are %v", s.Methods())
 	}

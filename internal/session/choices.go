@@ -13,13 +13,15 @@ import (
 // ones.
 type choices struct {
 	lock       sync.Mutex
-	hooks      map[string]map[string]Hook   // by class, then by name and descriptor
-	sites      map[string]map[string]uint32 // by caller, then by what is called: the id of the native method
-	callers    map[string]bool              // classes with a site
-	reflection bool                         // calls by reflection are to be told
-	following  bool                         // the agent was asked to tell them
-	owed       map[string]*debt             // by class
-	emptied    map[string]bool              // classes that had hooks and are to have none
+	hooks      map[string]map[string]Hook    // by class, then by name and descriptor
+	sites      map[string]map[string]uint32  // by caller, then by what is called: the id of the native method
+	callers    map[string]bool               // classes with a site
+	reflection bool                          // calls by reflection are to be told
+	following  bool                          // the agent was asked to tell them
+	owed       map[string]*debt              // by class
+	emptied    map[string]bool               // classes that had hooks and are to have none
+	spots      map[string]map[string][]*spot // by class, then by name and descriptor; outermost first
+	handOff    bool                          // tasks are to carry their context
 }
 
 // add notes a request. The classes that have to be woven, or woven again, for it
@@ -112,8 +114,7 @@ func (c *choices) natives(caller string) []uint32 {
 func (c *choices) has(class string) bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	_, reflects := reflective[class]
-	return len(c.hooks[class]) > 0 || c.callers[class] || reflects && c.reflection
+	return !c.isBare(class)
 }
 
 // set sets the switch of a method that has a hook; false where it has none.

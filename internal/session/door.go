@@ -147,13 +147,20 @@ func (s *Session) holder() string {
 // woven. For others it has not asked, or was told that the weaving failed.
 const unanswered = "no answer came in time"
 
+// byAgent is its reason where a class that loads could not be asked about: it is woven
+// with the next batch.
+const byAgent = "a thread of the agent, which cannot wait, loaded it"
+
 // remark passes on what a user should read. What the agent left alone by itself
 // is kept with the rest of what was left alone.
 func (s *Session) remark(text string) {
 	if class, reason, ok := strings.Cut(text, " was left alone: "); ok {
-		if reason == unanswered && s.book.missed(class) {
+		switch {
+		case reason == unanswered && s.book.missed(class):
 			s.book.withdraw(class, reason)
-		} else {
+		case reason == byAgent && s.choices.oweLoaded(class):
+		case reason == byAgent && !s.book.wantClass(class): // shown for others that are named alike
+		default:
 			s.book.leave(class, reason)
 		}
 		return

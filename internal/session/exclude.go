@@ -28,7 +28,7 @@ var exempt = []struct{ name, reason string }{
 
 // exemption says why a class must not be woven; "" where it may.
 func exemption(class string) string {
-	if strings.HasPrefix(class, agent.HookClass()) || strings.HasPrefix(class, "java/lang/SondeHooks") {
+	if isHooksClass(class) {
 		return "it is Sonde's own"
 	}
 	for _, e := range exempt {
@@ -38,4 +38,8 @@ func exemption(class string) string {
 		}
 	}
 	return ""
+}
+
+func isHooksClass(class string) bool {
+	return strings.HasPrefix(class, agent.HookClass()) || strings.HasPrefix(class, "java/lang/SondeHooks")
 }

@@ -1,11 +1,6 @@
 package session
 
-import (
-	"context"
-	"strings"
-
-	"github.com/sonde-jvm/sonde/internal/control"
-)
+import "context"
 
 // A Follower is asked about every class that loads, on its way in, while a thread
 // of the program waits.
@@ -21,31 +16,5 @@ func (s *Session) Follow(ctx context.Context, follower Follower) error {
 	s.book.lock.Lock()
 	s.book.follower = &follower
 	s.book.lock.Unlock()
-	filters, excludes := s.filters()
-	if err := s.peer.Watch(ctx, filters, excludes); err != nil {
-		return s.explain(err)
-	}
-	return nil
-}
-
-// ask shows a class that is loading to the follower, if there is one.
-func (s *Session) ask(class control.Transform) {
-	s.book.lock.Lock()
-	follower := s.book.follower
-	s.book.lock.Unlock()
-	if follower == nil || class.Handle != 0 || exemption(class.Name) != "" {
-		return
-	}
-	for _, prefix := range follower.Excludes {
-		if strings.HasPrefix(class.Name, prefix) {
-			return
-		}
-	}
-	isOnly := s.store.arrive(class.Name, class.Bytes)
-	// Other classes that have to be woven again are not: this is no moment to wait
-	// for that. They are owed.
-	s.choices.add(&s.book, follower.Loading(class.Name, class.Bytes))
-	if isOnly {
-		s.choices.settle(class.Name)
-	}
+	return s.showLoading(ctx)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
@@ -68,9 +67,8 @@ func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation,
 func (s *Session) installAll(ctx context.Context, wanted Wanted) (*Installation, error) {
 	// First those that load from now on, then those that are loaded: none is
 	// missed in between, and one that is met twice is woven once.
-	filters, excludes := s.filters()
-	if err := s.peer.Watch(ctx, filters, excludes); err != nil {
-		return nil, s.explain(err)
+	if err := s.showLoading(ctx); err != nil {
+		return nil, err
 	}
 	classes, err := s.peer.List(ctx)
 	if err != nil {
@@ -95,23 +93,6 @@ func (s *Session) installAll(ctx context.Context, wanted Wanted) (*Installation,
 	clear(s.book.handles)
 	s.book.lock.Unlock()
 	return installation, nil
-}
-
-// filters are what tells the agent which classes to hand over as they load: all
-// that a pattern may name, and some more; or all but what the follower excludes.
-func (s *Session) filters() (filters []control.Filter, excludes []string) {
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
-	if s.book.follower != nil {
-		return []control.Filter{{}}, s.book.follower.Excludes
-	}
-	for _, w := range s.book.wanted {
-		for _, pattern := range w.Methods.Includes() {
-			prefix, suffix := pattern.ClassBounds()
-			filters = append(filters, control.Filter{Prefix: prefix, Suffix: suffix})
-		}
-	}
-	return filters, nil
 }
 
 // install has a batch retransformed. Where the JVM refuses it, it is halved
@@ -145,8 +126,10 @@ func (s *Session) install(ctx context.Context, handles []uint32, installation *I
 
 func (s *Session) quarantine(handle uint32, reason string) {
 	s.book.lock.Lock()
+	reason = "the JVM refused it: " + firstLine(reason)
 	s.book.bad[handle] = true
 	name := s.book.handles[handle]
+	s.book.watch.withdraw(name, reason)
 	s.book.lock.Unlock()
-	s.book.leave(name, "the JVM refused it: "+firstLine(reason))
+	s.book.leave(name, reason)
 }

@@ -30,6 +30,18 @@ func (c *choices) owe(class string, d *debt) {
 	}
 }
 
+// oweLoaded notes a class that has loaded without its hooks; false where none of its
+// methods was chosen by name.
+func (c *choices) oweLoaded(class string) bool {
+	if !c.has(class) {
+		return false
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.owe(class, &debt{})
+	return true
+}
+
 // settle takes a debt away: the class is being woven as it loads.
 func (c *choices) settle(class string) {
 	c.lock.Lock()

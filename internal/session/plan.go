@@ -70,8 +70,8 @@ func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
 	}
 	weaver := s.weavers.Get().(*weave.Weaver)
 	defer s.weavers.Put(weaver)
-	picked := make(map[string]bool)
-	result, err := weaver.Append(nil, c.file, s.picker(wanted, picked))
+	picked := newPicking(s, wanted)
+	result, err := weaver.Append(nil, c.file, picked.pick)
 	if err != nil {
 		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: firstLine(err.Error())})
 		return
@@ -79,7 +79,7 @@ func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
 	woven := 0
 	for _, r := range result.Methods {
 		switch {
-		case !picked[r.Name+r.Descriptor]: // only its calls were chosen
+		case !picked.hooks[r.Name+r.Descriptor]: // only its calls were chosen, or spots
 			continue
 		case r.Woven:
 			woven++
@@ -90,34 +90,6 @@ func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
 	if woven > 0 {
 		loader.Classes++
 		loader.Methods += woven
-	}
-}
-
-// picker tells a weaver which methods get templates. It adds those that get a hook
-// of their own to picked, by name and descriptor.
-func (s *Session) picker(wanted wishes, picked map[string]bool) func(weave.MethodInfo) []*weave.Template {
-	templates := []*weave.Template{s.templates.live}
-	return func(m weave.MethodInfo) []*weave.Template {
-		if !m.HasCode {
-			return nil
-		}
-		_, is := wanted.find(m.Class, m.Name, m.Descriptor)
-		if !is {
-			_, is = s.choices.find(m.Class, m.Name+m.Descriptor)
-		}
-		if is {
-			picked[m.Name+m.Descriptor] = true
-		}
-		if telling := s.reflection(m); telling != nil {
-			if is {
-				return []*weave.Template{s.templates.live, telling}
-			}
-			return []*weave.Template{telling}
-		}
-		if is {
-			return templates
-		}
-		return nil
 	}
 }
 

@@ -40,6 +40,8 @@ type Session struct {
 	templates struct {
 		live, reflect, handle *weave.Template
 		site                  *weave.SiteTemplate
+		spots                 spotTemplates
+		handOff               []*weave.Template // as handOffMethods
 	}
 	weavers sync.Pool
 	keeper  *keeper
@@ -49,6 +51,7 @@ type Session struct {
 	store    store      // class files of loaded classes
 	book     book       // what was asked for by pattern, and what became of it all
 	switches sync.Mutex // held while a switch table is made and sent
+	watching sync.Mutex // held while spots go in or out
 }
 
 // How a session can end that was not closed.
@@ -103,8 +106,10 @@ func (s *Session) compileTemplates() (err error) {
 			return err
 		}
 	}
-	s.templates.site, err = weave.CompileSiteTemplate(agent.LiveTemplate())
-	return err
+	if s.templates.site, err = weave.CompileSiteTemplate(agent.LiveTemplate()); err != nil {
+		return err
+	}
+	return s.compileSpotTemplates()
 }
 
 // firstRoom is what an arena has before anyone asked for more.

@@ -162,12 +162,25 @@ func (s *store) find(names []string) (found []candidate) {
 	defer s.lock.Unlock()
 	for _, name := range names {
 		for _, c := range s.classes[name] {
-			if c.reason == "" {
+			// What must have no other hooks may have to hand a context on.
+			if c.reason == "" || isHandOff(name) && c.reason == exemption(name) {
 				found = append(found, c)
 			}
 		}
 	}
 	return found
+}
+
+// obstacles are the reasons for which classes of a name can have no hooks.
+func (s *store) obstacles(name string) (reasons []string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, c := range s.classes[name] {
+		if c.reason != "" {
+			reasons = append(reasons, c.reason)
+		}
+	}
+	return reasons
 }
 
 // fileOf is the class file of a class by its handle.

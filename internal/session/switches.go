@@ -57,10 +57,12 @@ func (s *Session) switchOn(ctx context.Context) error {
 		probes = maps.Clone(s.book.probes)
 	}
 	s.book.lock.Unlock()
-	if probes == nil {
-		return nil
+	if probes != nil {
+		if err := s.sendTable(ctx, probes); err != nil {
+			return err
+		}
 	}
-	return s.sendTable(ctx, probes)
+	return s.switchSpots(ctx)
 }
 
 // switchLoading has the hooks of a class that is being loaded do what they are to.
@@ -140,7 +142,7 @@ func (s *Session) sendChanges(ctx context.Context, changed map[uint32]arena.Prob
 // describe tells the arena the names of what was woven since it last did.
 func (s *Session) describe() {
 	s.book.lock.Lock()
-	fresh, all := s.book.fresh, len(s.book.probes)
+	fresh, all := s.book.fresh, len(s.book.probes)+len(s.book.watch.entries)
 	s.book.fresh = nil
 	s.book.lock.Unlock()
 	if len(fresh) == 0 {

@@ -32,13 +32,25 @@ func (s *Session) Unhook(ctx context.Context, request Request) (*Installation, e
 // remove forgets hooks and sites, and switches them off. Their classes are owed
 // from then on.
 func (c *choices) remove(b *book, request Request) {
+	gone, bare := c.removeAll(request)
+	for _, h := range gone {
+		b.unhook(h)
+	}
+	for _, class := range bare {
+		b.empty(class)
+	}
+}
+
+// removeAll gives the methods that have no hook any more, and the classes that have
+// none left. The book is not touched here: whoever writes in it asks for choices.
+func (c *choices) removeAll(request Request) (gone []Hook, bare []string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	stale := make(map[string]bool)
 	for _, h := range request.Hooks {
 		if _, is := c.hooks[h.Class][h.member()]; is {
 			delete(c.hooks[h.Class], h.member())
-			b.unhook(h)
+			gone = append(gone, h)
 			stale[h.Class] = true
 		}
 	}
@@ -47,21 +59,30 @@ func (c *choices) remove(b *book, request Request) {
 			delete(c.sites[site.caller()], site.called())
 			stale[site.Class] = true
 			if !c.isCalled(id) {
-				b.unhook(site.Native)
+				gone = append(gone, site.Native)
 			}
 		}
 	}
 	for class := range stale {
 		c.forgetCaller(class)
-		c.owe(class, &debt{})
-		if len(c.hooks[class]) == 0 && !c.callers[class] {
-			if c.emptied == nil {
-				c.emptied = make(map[string]bool)
-			}
-			c.emptied[class] = true
-			b.empty(class)
+		if c.redo(class) {
+			bare = append(bare, class)
 		}
 	}
+	return gone, bare
+}
+
+// redo owes a class of which something was taken, and reports whether nothing is
+// left in it. The lock is held.
+func (c *choices) redo(class string) (isBare bool) {
+	c.owe(class, &debt{})
+	if isBare = c.isBare(class); isBare {
+		if c.emptied == nil {
+			c.emptied = make(map[string]bool)
+		}
+		c.emptied[class] = true
+	}
+	return isBare
 }
 
 // forgetCaller notes that a class has no site, where the last one went.

@@ -71,16 +71,32 @@ func (s *Session) answer(ctx context.Context, class control.Transform) (_ contro
 		s.book.leave(class.Name, firstLine(err.Error()))
 		return control.Woven{}, false, nil
 	}
-	if len(off) > 0 && class.Handle == 0 && !s.book.isInstalling() {
-		// Its first call must find the switch on. While batches for a pattern go in,
-		// all is switched on together behind the last.
-		err = s.switchLoading(ctx, off)
+	if class.Handle == 0 {
+		err = s.switchLoaded(ctx, off)
 	}
 	if woven == nil && class.Handle != 0 {
 		return unwoven(choice), false, err
 	}
 	return control.Woven{New: woven, Original: choice.Restore}, woven != nil, err
 }
+
+// switchLoaded has the hooks of a class that is being loaded do what they are to: its
+// first call must find them on. While batches go in, all is switched on together
+// behind the last.
+func (s *Session) switchLoaded(ctx context.Context, off undone) error {
+	if len(off.hooks) > 0 && !s.book.isInstalling() {
+		if err := s.switchLoading(ctx, off.hooks); err != nil {
+			return err
+		}
+	}
+	if len(off.spots) > 0 {
+		return s.switchLoadingSpots(ctx, off.spots)
+	}
+	return nil
+}
+
+// undone are hooks that do not yet do what they are to, by their ids.
+type undone struct{ hooks, spots []uint32 }
 
 func (s *Session) mayWeave(class control.Transform) bool {
 	s.book.lock.Lock()
@@ -89,7 +105,7 @@ func (s *Session) mayWeave(class control.Transform) bool {
 	if bad || !s.book.wantClass(class.Name) && !s.choices.has(class.Name) {
 		return false
 	}
-	if reason := exemption(class.Name); reason != "" {
+	if reason := exemption(class.Name); reason != "" && !s.choices.hands(class.Name) {
 		s.book.leave(class.Name, reason)
 		return false
 	}
@@ -98,18 +114,27 @@ func (s *Session) mayWeave(class control.Transform) bool {
 
 // weaveBytes weaves the wanted methods of a class; nil where there is none. It also
 // gives the hooks that do not yet do what they are to.
-func (s *Session) weaveBytes(name string, class []byte) (woven []byte, off []uint32, err error) {
+func (s *Session) weaveBytes(name string, class []byte) (woven []byte, off undone, err error) {
 	weaver := s.weavers.Get().(*weave.Weaver)
 	defer s.weavers.Put(weaver)
 	s.book.lock.Lock()
 	wanted := wishes(s.book.wanted)
 	s.book.lock.Unlock()
-	picked := make(map[string]bool)
-	result, err := weaver.Append(nil, class, s.picker(wanted, picked))
-	if err != nil || len(result.Methods) == 0 {
-		return nil, nil, err
+	picked := newPicking(s, wanted)
+	result, err := weaver.Append(nil, class, picked.pick)
+	if err == nil && picked.slims(result.Methods) {
+		result, err = weaver.Append(nil, class, picked.pick)
 	}
-	return result.Bytes, s.book.note(name, result.Methods, picked, &s.choices), nil
+	if err != nil {
+		return nil, undone{}, err
+	}
+	picked.settle(name, result.Methods)
+	off.spots = s.book.noteSpots(picked)
+	s.noteHandOff(name, picked)
+	if len(result.Methods) > 0 {
+		off.hooks = s.book.note(name, result.Methods, picked, &s.choices)
+	}
+	return result.Bytes, off, nil
 }
 
 // fileOf is the class file of a class, nil where none is known.

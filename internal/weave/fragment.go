@@ -41,6 +41,17 @@ type Fragment struct {
 	Text      bool // it leaves a String; else an int
 }
 
+// Calls reports whether the fragment calls a method of a class that is meant.
+func (f *Fragment) Calls(isMeant func(class string) bool) bool {
+	for i := range f.Steps {
+		s := &f.Steps[i]
+		if s.Do == DoConstant && s.Op >= opcode.Invokevirtual && s.Op <= opcode.Invokeinterface && isMeant(s.Const.Text) {
+			return true
+		}
+	}
+	return false
+}
+
 // Step is one instruction of a fragment, or a label.
 type Step struct {
 	Do    Do

@@ -105,9 +105,13 @@ func (s *splice) box(desc, want byte, mark *code.Node) {
 	s.body.InsertBefore(mark, s.body.NewIndexed(opcode.Invokestatic, ref))
 }
 
-// pushID pushes the method's id. Hardly one is small enough for less than a constant
-// of its own.
+// pushID pushes the template's id or, where it has none, the method's. Hardly one is
+// small enough for less than a constant of its own.
 func (s *splice) pushID(mark *code.Node) {
+	if s.t.named {
+		s.pushInt(s.t.id, mark)
+		return
+	}
 	if s.idEntry == 0 {
 		id := s.methodID()
 		if id == int32(int16(id)) {

@@ -24,6 +24,8 @@ type Template struct {
 	constants []constant
 	markers   int    // calls that Bind is to replace
 	only      string // the one method it may be woven around, class.name(descriptor); "" for any
+	named     bool   // it has an id of its own, which is the next, whatever method it is woven around
+	id        int32
 	uses      uses
 	epilog    []item // what runs between the target and the return, where that is short and straight
 	rest      []item // and what else stands behind the target then
@@ -31,6 +33,15 @@ type Template struct {
 
 // Name returns the class and method the template was made from.
 func (t *Template) Name() string { return t.name }
+
+// As returns the same template with an id of its own: its Template.methodId() is id,
+// where it else is that of the method it is woven around. So several templates around
+// one method can tell their calls apart.
+func (t *Template) As(id int32) *Template {
+	named := *t // what it points to is never modified, so both may have it
+	named.named, named.id = true, id
+	return &named
+}
 
 // uses says what the template wants of its target.
 type uses struct {

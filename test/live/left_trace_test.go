@@ -19,9 +19,13 @@ var (
 	// after the build.
 	staysLoaded = []string{
 		"sonde.agent.Stub", "sonde.agent.StubLoader",
-		hookClass, hookClass + "Absence", hookClass + "Arrivals", hookClass + "Calibration", hookClass + "Caller",
-		hookClass + "Callers", hookClass + "Control", hookClass + "Members", hookClass + "Places", hookClass + "Spread",
-		hookClass + "Told", hookClass + "Tree", hookClass + "Walk",
+		hookClass, hookClass + "Absence", hookClass + "Arrivals", hookClass + "Aside", hookClass + "Calibration",
+		hookClass + "Caller", hookClass + "Callers", hookClass + "Carried", hookClass + "Control", hookClass + "Direct",
+		hookClass + "HandOff", hookClass + "Label", hookClass + "Labels", hookClass + "Members", hookClass + "Path",
+		hookClass + "Places", hookClass + "Pool", hookClass + "Ring", hookClass + "Row", hookClass + "Spread",
+		hookClass + "State", hookClass + "Tag", hookClass + "Tags", hookClass + "Tasks", hookClass + "Told",
+		hookClass + "Trace", hookClass + "Transaction", hookClass + "Tree", hookClass + "Walk", hookClass + "Watch",
+		hookClass + "Watches",
 	}
 	hookClass = strings.ReplaceAll(agent.HookClass(), "/", ".")
 	// The agent that waits since the JVM's start.

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/classfile/classtest"
+	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/origin"
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+// handing is a session without a JVM in which tasks carry their context.
+func handing(t *testing.T, jdk int) (s *Session, notices *[]string) {
+	t.Helper()
+	notices = new([]string)
+	s = bareSession(t)
+	s.jdk = origin.Version{Feature: jdk}
+	s.settings.Notice = func(text string) { *notices = append(*notices, text) }
+	s.choices.handOff = true
+	return s, notices
+}
+
+// classWith is a class that has methods which do nothing, by name and descriptor.
+func classWith(name string, members ...string) []byte {
+	b := classtest.NewBuilder(61, name)
+	for _, member := range members {
+		method, arguments, _ := strings.Cut(member, "(")
+		end, body := "return", classtest.NewAssembler()
+		switch arguments[strings.IndexByte(arguments, ')')+1] {
+		case 'V':
+		case 'I', 'Z':
+			body, end = body.Op("iconst_0"), "ireturn"
+		default:
+			body, end = body.Op("aconst_null"), "areturn"
+		}
+		b.AddMethod(9, method, "("+arguments, body.Op(end).Code(b, 1, 8))
+	}
+	return b.Bytes()
+}
+
+// TestWhatIsNotFollowedIsTold has a JDK without some of the methods, and one that is
+// too old to have them.
+func TestWhatIsNotFollowedIsTold(t *testing.T) {
+	const future, builders = "java/util/concurrent/FutureTask", "java/lang/ThreadBuilders"
+	s, notices := handing(t, 25)
+	for range 2 {
+		for _, class := range []string{future, builders} {
+			if _, _, err := s.weaveBytes(class, classWith(class, "runAndReset()Z")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(*notices) != 2 || !strings.Contains((*notices)[0], byFutures) || !strings.Contains((*notices)[1], byVirtual) {
+		t.Errorf("told: %q", *notices)
+	}
+	s, notices = handing(t, firstVirtual-1)
+	if _, _, err := s.weaveBytes(builders, classWith(builders, "newVirtualThread()V")); err != nil || len(*notices) != 0 {
+		t.Errorf("told of a JDK without virtual threads: %q, %v", *notices, err)
+	}
+}
+
+// TestAnExemptClassOnlyHandsOn asks for hooks in one that must have none.
+func TestAnExemptClassOnlyHandsOn(t *testing.T) {
+	const builders = "java/lang/ThreadBuilders"
+	s, _ := handing(t, 25)
+	i := slices.IndexFunc(handOffMethods, func(h handOffMethod) bool { return h.class == builders })
+	method := handOffMethods[i]
+	spot := Spot{Class: builders, Name: "other", Descriptor: "()V", Key: "a"}
+	s.addSpots([]Spot{spot})
+	s.book.wanted = []Wanted{{Methods: patterns(t, "**")}}
+	class := classWith(builders, method.name+method.descriptor, "other()V")
+	if !s.mayWeave(control.Transform{Name: builders}) || s.mayWeave(control.Transform{Name: "java/lang/VirtualThread"}) {
+		t.Error("the wrong classes may be woven")
+	}
+	woven, off, err := s.weaveBytes(builders, class)
+	if err != nil || woven == nil || len(off.hooks) != 0 || len(off.spots) != 0 || len(s.Methods()) != 0 {
+		t.Errorf("hooks in %v, to be switched on %v: %v", s.Methods(), off, err)
+	}
+	if ids := idsIn(t, woven, method.name); len(ids) != 0 {
+		t.Errorf("ids %#x stand in it", ids)
+	}
+	if left := s.LeftAlone(); !slices.Contains(left, LeftAlone{builders, "other()V", exemption(builders)}) {
+		t.Errorf("left alone: %v", left)
+	}
+}
+
+// TestHandOffsAreShownAsTheyLoad though nobody wants to see the JDK's classes.
+func TestHandOffsAreShownAsTheyLoad(t *testing.T) {
+	s, _ := handing(t, 25)
+	s.book.loading = &loading{excludes: []string{"java/"}}
+	filters, excludes := s.filters()
+	if !slices.Equal(filters, []control.Filter{{}}) {
+		t.Errorf("filters %v", filters)
+	}
+	for _, class := range handOffClasses() {
+		if isExcluded(slashed(class), excludes) {
+			t.Errorf("%s is not shown", class)
+		}
+	}
+	if !isExcluded("java/util/ArrayList", excludes) || !isExcluded("java/lang/String", excludes) || isExcluded("com/acme/Shop", excludes) {
+		t.Errorf("of %d excludes none fits", len(excludes))
+	}
+}
+
+// TestEveryHandOffHasItsTemplate and no method beside it.
+func TestEveryHandOffHasItsTemplate(t *testing.T) {
+	s, _ := handing(t, 25)
+	for i := range handOffMethods {
+		h := &handOffMethods[i]
+		info := weave.MethodInfo{Class: h.class, Name: h.name, Descriptor: h.descriptor, HasCode: true}
+		if s.handing(info) == nil || s.handing(weave.MethodInfo{Class: h.class, Name: "no" + h.name}) != nil {
+			t.Errorf("%s has no template, or others have", h)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package session
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+// TestSpotsStandInTheirOrder weaves several around one method, beside its own hook:
+// each has its id, and they stand as is promised, whatever they were asked for in.
+func TestSpotsStandInTheirOrder(t *testing.T) {
+	spots := []Spot{
+		spotOf("m", Anchors, "anchor"), spotOf("m", Watches, "b", always{}),
+		spotOf("m", Watches, "a"), spotOf("m", Tags, "tag"),
+	}
+	wanted := func(s *Session) []uint32 {
+		return []uint32{
+			s.ID("a/B", "m", "()V"), s.SpotID(spots[3]), s.SpotID(spots[2]), s.SpotID(spots[1]), s.SpotID(spots[0]),
+		}
+	}
+	var first []byte
+	for turn := range spots {
+		s := bareSession(t)
+		s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+		s.addSpots(append(slices.Clone(spots[turn:]), spots[:turn]...))
+		woven := s.weaveOwn(t)
+		if have := idsIn(t, woven, "m"); !slices.Equal(have, wanted(s)) {
+			t.Errorf("ids %#x, want %#x", have, wanted(s))
+		}
+		if first == nil {
+			first = woven
+		}
+		if !bytes.Equal(first, woven) || !bytes.Equal(first, s.weaveOwn(t)) {
+			t.Error("the same spots are woven to other bytes")
+		}
+	}
+}
+
+// TestSpotsHaveIDsOfTheirOwn which are the same in every session.
+func TestSpotsHaveIDsOfTheirOwn(t *testing.T) {
+	one, other := bareSession(t), bareSession(t)
+	a, b := spotOf("m", Watches, "a"), spotOf("m", Watches, "b")
+	other.SpotID(b)
+	if one.SpotID(a) != other.SpotID(a) || one.SpotID(a) == one.SpotID(b) || one.SpotID(a) == one.ID("a/B", "m", "()V") {
+		t.Errorf("ids %#x, %#x and %#x, %#x", one.SpotID(a), one.SpotID(b), other.SpotID(a), other.SpotID(b))
+	}
+	if one.SpotID(a) != uint32(weave.MethodID("a/B", "m", "()V#a")) {
+		t.Errorf("id %#x is not that of its name", one.SpotID(a))
+	}
+}
+
+// TestSpotsThatCannotBeAreNamed asks for spots where none can stand, and for code that
+// no hook can have. Methods beside them, and spots beside one that is bad, are woven.
+func TestSpotsThatCannotBeAreNamed(t *testing.T) {
+	s := bareSession(t)
+	surplus := spotOf("m", Watches, "surplus", always{}, always{})
+	distant := spotOf("other", Watches, "distant")
+	distant.Below = 1 << arena.MostPositions
+	s.addSpots([]Spot{
+		distant,
+		spotOf("m", Watches, "good", always{}),
+		spotOf("m", Watches, "bad", always{fails: true}),
+		surplus,
+		spotOf("native", Watches, "a"), spotOf("abstract", Anchors, "a"), spotOf("bridge", Watches, "a"),
+		spotOf("none", Watches, "a"),
+	})
+	woven := s.weaveOwn(t)
+	if have := idsIn(t, woven, "m"); !slices.Equal(have, []uint32{s.SpotID(spotOf("m", Watches, "good"))}) {
+		t.Errorf("ids %#x stand in m", have)
+	}
+	want := []string{
+		"abstract()V: it is abstract", "bridge()V: it is a bridge", "m()V: its hook has no place for condition 1",
+		"m()V: template ", "native()V: it is native", "none()V: the class has no such method",
+		"other()V: a watch of id ",
+	}
+	left := s.LeftAlone()
+	for i, l := range left {
+		if i >= len(want) || !strings.HasPrefix(l.Method+": "+l.Reason, want[i]) || l.Class != "a/B" {
+			t.Errorf("left alone: %+v", l)
+		}
+	}
+	if len(left) != len(want) {
+		t.Errorf("%d are left alone, want %d", len(left), len(want))
+	}
+	for _, p := range s.Spots() {
+		if p.Woven != (p.Key == "good") {
+			t.Errorf("%s#%s is woven: %t", p.Name, p.Key, p.Woven)
+		}
+	}
+}
+
+// TestAMethodKeepsItsHooksWhereItsConditionIsTooLong weaves it without.
+func TestAMethodKeepsItsHooksWhereItsConditionIsTooLong(t *testing.T) {
+	s := bareSession(t)
+	s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+	long := spotOf("m", Watches, "long", always{steps: 1 << 16})
+	s.addSpots([]Spot{long, spotOf("m", Anchors, "anchor"), spotOf("other", Watches, "a", always{})})
+	woven := s.weaveOwn(t)
+	want := []uint32{s.ID("a/B", "m", "()V"), s.SpotID(spotOf("m", Anchors, "anchor"))}
+	if have := idsIn(t, woven, "m"); !slices.Equal(have, want) {
+		t.Errorf("ids %#x, want %#x", have, want)
+	}
+	if have := idsIn(t, woven, "other"); len(have) != 1 {
+		t.Errorf("ids %#x stand in the other method", have)
+	}
+	if left := s.LeftAlone(); len(left) != 1 || left[0].Method != "m()V" || !strings.Contains(left[0].Reason, "large") {
+		t.Errorf("left alone: %v", left)
+	}
+}
+
+// TestOnlyNewCodeIsWoven asks again for a spot, with another setting and with another
+// condition.
+func TestOnlyNewCodeIsWoven(t *testing.T) {
+	s := bareSession(t)
+	for _, test := range []struct {
+		name string
+		spot Spot
+		owed bool
+	}{
+		{"new", spotOf("m", Watches, "a", always{}), true},
+		{"the same", spotOf("m", Watches, "a", always{}), false},
+		{"another condition", spotOf("m", Watches, "a", always{steps: 1}), true},
+		{"no condition", spotOf("m", Watches, "a"), true},
+		{"another kind", spotOf("m", Anchors, "a"), true},
+		{"another setting", Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: Anchors, First: 2}, false},
+		{"one that cannot be", Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: Anchors, First: 1 << 31}, true},
+		{"it again", Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: Anchors, First: 1 << 31}, false},
+		{"one that can", Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: Anchors, First: 2}, true},
+	} {
+		s.addSpots([]Spot{test.spot})
+		if owed := len(s.choices.take(time.Now())) == 1; owed != test.owed {
+			t.Errorf("%s: owed %t", test.name, owed)
+		}
+	}
+	if entry := s.book.watch.entries[s.SpotID(spotOf("m", Anchors, "a"))]; entry.Words[0] != 2<<32 {
+		t.Errorf("the setting is %+v", entry)
+	}
+}
+
+// TestASpotThatIsTakenOutLeavesOthers beside it, and the class only when it is bare.
+func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
+	s := bareSession(t)
+	hook := Hook{Class: "a/B", Name: "m", Descriptor: "()V"}
+	s.choices.add(&s.book, Request{Hooks: []Hook{hook}})
+	a, b := spotOf("m", Watches, "a"), spotOf("m", Watches, "b")
+	s.addSpots([]Spot{a, b})
+	s.weaveOwn(t)
+	s.choices.take(time.Now())
+	s.removeSpots([]Spot{a, spotOf("m", Watches, "unknown")})
+	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V"), s.SpotID(b)}) {
+		t.Errorf("ids %#x stand in m", have)
+	}
+	s.removeSpots([]Spot{b})
+	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V")}) || s.choices.isEmptied("a/B") {
+		t.Errorf("ids %#x stand in m", have)
+	}
+	s.choices.remove(&s.book, Request{Hooks: []Hook{hook}})
+	if !s.choices.isEmptied("a/B") || s.choices.has("a/B") || s.Classes() != 0 || len(s.Spots()) != 0 {
+		t.Errorf("the class is not bare: %v", s.Spots())
+	}
+	if debts := s.choices.take(time.Now()); len(debts) != 1 || debts["a/B"] == nil {
+		t.Errorf("owed is %v", debts)
+	}
+}
+
+// TestAClassThatLoadsGetsItsSpots asks what it is to have, and owes what it asks for
+// elsewhere.
+func TestAClassThatLoadsGetsItsSpots(t *testing.T) {
+	s := bareSession(t)
+	asked := 0
+	s.book.loading = &loading{excludes: []string{"java/"}, spots: func(class string, file []byte) []Spot {
+		asked++
+		elsewhere := spotOf("m", Anchors, "anchor")
+		elsewhere.Class = "c/D"
+		return []Spot{spotOf("m", Watches, "a"), elsewhere}
+	}}
+	s.ask(control.Transform{Name: "java/util/List"})
+	s.ask(control.Transform{Name: "a/B", Handle: 7})
+	if asked != 0 {
+		t.Error("asked about a class that is excluded, or loaded")
+	}
+	s.ask(control.Transform{Name: "a/B", Bytes: ownClass()})
+	if debts := s.choices.take(time.Now()); asked != 1 || len(debts) != 1 || debts["c/D"] == nil {
+		t.Errorf("asked %d times; owed is %v", asked, debts)
+	}
+	if have := idsIn(t, s.weaveOwn(t), "m"); len(have) != 1 || !s.IsProbed("a/B", "m", "()V") || s.IsProbed("a/B", "other", "()V") {
+		t.Errorf("ids %#x stand in m", have)
+	}
+	if s.book.isInstalling() || !s.book.watch.differs() {
+		t.Error("its spot is on before a table was sent")
+	}
+}
+
+// TestATableHasWhatHooksRead also tells whom positions belong to.
+func TestATableHasWhatHooksRead(t *testing.T) {
+	s := bareSession(t)
+	watched := spotOf("m", Watches, "a", always{calls: "java/lang/String"})
+	watched.Below, watched.Direct, watched.Groups, watched.Context = 4, 8, 3, 2
+	watched.Flags, watched.Period = arena.On|arena.Sampled, 5
+	anchor := spotOf("other", Anchors, "a")
+	anchor.First, anchor.Below, anchor.Direct = 1, 2, 4
+	tag := spotOf("m", Tags, "a")
+	tag.Key, tag.Tag = "tag", 7
+	s.addSpots([]Spot{watched, anchor, tag})
+	for _, test := range []struct {
+		spot Spot
+		want [3]uint64
+	}{
+		{watched, [3]uint64{4 | 8<<32, 0, 3 | 2<<32}},
+		{anchor, [3]uint64{2 | 1<<32, 4, 0}},
+		{tag, [3]uint64{7, 0, 0}},
+	} {
+		id := s.SpotID(test.spot)
+		want := arena.WatchEntry{Probe: arena.Probe{ID: id, Flags: test.spot.Flags | arena.On, Period: test.spot.Period}, Words: test.want}
+		if have := s.book.watch.entries[id]; have != want {
+			t.Errorf("%s: %+v, want %+v", test.spot.Key, have, want)
+		}
+	}
+	pure := spotOf("m", Watches, "pure", always{})
+	s.addSpots([]Spot{pure})
+	if have := s.book.watch.entries[s.SpotID(pure)].Words[2]; have != arena.WatchPure {
+		t.Errorf("a condition that calls nothing has %#x", have)
+	}
+	table, err := s.book.watch.table(s.book.watch.entries)
+	if err != nil || len(table.Anchors) != 1 || table.Anchors[0] != (control.Anchor{Member: "a/B.other()V", Positions: 7}) {
+		t.Errorf("anchors %v, %v", table.Anchors, err)
+	}
+}
