@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wanted"
 )
 
 // counting is a `sonde count` command line.
@@ -23,6 +24,8 @@ type counting struct {
 	duration time.Duration
 	calls    uint64
 	json     bool
+	contexts contextFlags
+	wanted   *wanted.Set // what those ask for; nil where they do not
 }
 
 const countLong = `Count the calls of methods in a running JVM, and time them. Hooks are put into
@@ -55,6 +58,8 @@ works around it, and leaves a class alone where it cannot, unless --force.
 Patterns are those of sonde instrument; a leading ! takes methods out:
   com.acme.**  com.acme.Order.pay  '**.Service.*'  '!**.get*'
 
+` + contextLong + `
+
 With --json one object is written at the end; with --interval as well, one at
 each interval, each on its line, and the last has "final":true.
 
@@ -69,7 +74,10 @@ func newCount(s streams) *cobra.Command {
 		Example: `  sonde count 4711 'com.acme.**'
   sonde count 4711 'com.acme.**' '!**.get*' --sort self --top 20 --duration 30s
   sonde count 4711 com.acme.Order.pay --calls 1000 --json
-  sonde count 4711 'org.h2.**' --timing sampled --period 128`,
+  sonde count 4711 'org.h2.**' --timing sampled --period 128
+  sonde count 4711 com.acme.Pay.charge --within 'com.acme.Web.handle >> com.acme.Order.*'
+  sonde count 4711 com.acme.Pay.charge --when '$1.customer.tier == "gold" && $2 > 100'
+  sonde count 4711 com.acme.Pay.charge --tag 'tier=$1.tier at com.acme.Web.handle' --by-tag tier`,
 		Args: atLeast("PID", "PATTERN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.paced = cmd.Flags().Changed("interval")
@@ -88,6 +96,7 @@ func newCount(s streams) *cobra.Command {
 	flags.DurationVar(&c.duration, "duration", 0, "end after this time; 0 for Ctrl-C")
 	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in all")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
+	c.contexts.register(flags)
 	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
 	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
 	return command
@@ -115,8 +124,28 @@ func (c *counting) check(args []string, periodGiven bool) error {
 	case c.duration < 0:
 		return usage("--duration must not be negative")
 	}
+	if c.contexts.isUsed() {
+		if err := c.wantContexts(); err != nil {
+			return err
+		}
+	}
 	if c.timing == timingNone && (c.sort == "total" || c.sort == "self" || c.sort == "mean") {
 		c.sort = "calls"
+	}
+	return nil
+}
+
+// wantContexts makes a set of what the flags ask for.
+func (c *counting) wantContexts() (err error) {
+	if c.wanted, err = c.contexts.set(c.patterns); err != nil {
+		return err
+	}
+	p := &c.wanted.Probes[0]
+	switch c.timing {
+	case timingNone:
+		p.Level = wanted.Count
+	case timingSampled:
+		p.Sample = c.period
 	}
 	return nil
 }

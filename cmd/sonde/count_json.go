@@ -1,11 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/toll"
+	"github.com/sonde-jvm/sonde/internal/watch"
 )
 
 // countJSON is what `sonde count --json` writes. What is known only at the end
@@ -50,6 +52,38 @@ type methodJSON struct {
 	SelfNanos    *int64   `json:"selfNanos,omitempty"`
 	MeanNanos    *float64 `json:"meanNanos,omitempty"`
 	MeanError    *float64 `json:"meanError,omitempty"` // of sampled times, by chance alone, in 19 of 20 cases: 0.1 is 10 %; what timing adds is not in it
+	contextJSON
+}
+
+// contextJSON is what tells results of one method apart.
+type contextJSON struct {
+	Within    string             `json:"within,omitempty"`
+	Tags      map[string]*string `json:"tags,omitempty"`      // one that is not set is left out
+	Callers   []string           `json:"callers,omitempty"`   // the innermost first
+	Other     bool               `json:"otherTags,omitempty"` // there was no room to tell more apart
+	Undecided uint64             `json:"undecided,omitempty"` // calls whose condition could not be told; they are not among the calls
+}
+
+func describeContext(row *watch.Row) (c contextJSON) {
+	if row == nil {
+		return c
+	}
+	c.Within, c.Undecided, c.Other = row.Sequence, row.Undecided, row.Label.Other || row.Label.Unknown
+	for _, caller := range row.Label.Callers {
+		c.Callers = append(c.Callers, strings.ReplaceAll(caller, "/", "."))
+	}
+	for _, tag := range row.Label.Tags {
+		if c.Tags == nil {
+			c.Tags = make(map[string]*string)
+		}
+		switch {
+		case tag.Null:
+			c.Tags[tag.Name] = nil
+		case tag.Set:
+			c.Tags[tag.Name] = &tag.Value
+		}
+	}
+	return c
 }
 
 type hooksJSON struct {
@@ -88,7 +122,7 @@ type hookCostJSON struct {
 func describeRow(r *methodRow, timing string) methodJSON {
 	m := methodJSON{
 		Class: r.class, Method: r.name, Descriptor: r.descriptor, Calls: r.Calls, PerSecond: r.rate,
-		Exceptions: r.Threw, Timed: r.Timed,
+		Exceptions: r.Threw, Timed: r.Timed, contextJSON: describeContext(r.watched),
 	}
 	if timing == timingExact {
 		m.Running, m.RunningNanos = &r.Active, r.Running
@@ -137,6 +171,9 @@ func (v *visit) describeHooks() *hooksJSON {
 	for _, lost := range i.Unmatched {
 		hooks.Unmatched = append(hooks.Unmatched, lost.Pattern)
 	}
+	if v.watching.isUsed() {
+		hooks.Unmatched = append(hooks.Unmatched, v.watching.unmatched()...)
+	}
 	return hooks
 }
 
@@ -176,9 +213,9 @@ func (r *countRun) writeJSON(look *countLook) error {
 func (r *countRun) describeEnd(d *countJSON, look *countLook) {
 	d.Hooks = r.describeHooks()
 	d.Hooks.Methods = len(look.rows)
-	d.LeftAlone = describeLeft(r.session.LeftAlone())
+	d.LeftAlone = describeLeft(r.leftAlone())
 	d.Leaving = describeLeaving(look.farewell)
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	d.Remarks = r.remarks
+	d.Remarks = slices.Concat(r.remarks, look.losses)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -20,6 +19,7 @@ type countLook struct {
 	untimed  uint64 // calls counted without their time
 	dropped  uint64 // calls not even counted
 	threads  int
+	losses   []string // what contexts miss, in words
 	final    bool
 	ended    string
 	farewell *session.Farewell // nil where there was nothing to leave any more
@@ -27,7 +27,7 @@ type countLook struct {
 
 // look reads what was measured, and how much more that is than at the last look.
 func (r *countRun) look() (*countLook, error) {
-	sum, err := r.session.Sum()
+	found, err := r.measured()
 	if err != nil {
 		return nil, err
 	}
@@ -36,18 +36,14 @@ func (r *countRun) look() (*countLook, error) {
 	if r.shownAt.IsZero() {
 		since = now.Sub(r.began).Seconds()
 	}
-	look := &countLook{elapsed: now.Sub(r.began), threads: sum.Threads, dropped: sum.Dropped}
-	before, seen := r.shown, make(map[uint32]uint64, len(sum.Methods))
+	look := &countLook{elapsed: now.Sub(r.began), threads: found.threads, dropped: found.dropped, losses: found.losses}
+	before, seen := r.shown, make(map[uint32]uint64, len(found.rows))
 	var fresh uint64
-	for _, m := range r.session.Methods() {
-		row := methodRow{class: strings.ReplaceAll(m.Class, "/", "."), name: m.Name, descriptor: m.Descriptor}
-		row.spread = r.spreads[m.ID]
-		if totals := sum.Methods[m.ID]; totals != nil {
-			row.Totals = *totals
-		}
-		seen[m.ID] = row.Calls
-		row.rate = float64(row.Calls-before[m.ID]) / since
-		fresh += row.Calls - before[m.ID]
+	for _, row := range found.rows {
+		row.spread = r.spreads[row.id]
+		seen[row.id] = row.Calls
+		row.rate = float64(row.Calls-min(row.Calls, before[row.id])) / since
+		fresh += row.Calls - min(row.Calls, before[row.id])
 		look.calls += row.Calls
 		look.untimed += row.Untimed
 		look.rows = append(look.rows, row)
@@ -197,6 +193,9 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	}
 	if look.dropped > 0 {
 		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", count(int(look.dropped), "call was", "calls were"))
+	}
+	for _, line := range look.losses {
+		_, _ = fmt.Fprintln(out, line)
 	}
 	_, _ = fmt.Fprintln(out, r.costText(look))
 }

@@ -8,8 +8,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/sonde-jvm/sonde/internal/arena"
 )
 
 // Why counting ended.
@@ -39,7 +37,7 @@ func (c *counting) run(ctx context.Context) error {
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
 	defer signal.Stop(unread)
-	r := &countRun{counting: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)}}
+	r := &countRun{counting: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}}}
 	flags, period := c.flags()
 	if err := r.enter(ctx, "count", flags, period); err != nil {
 		return err
@@ -98,7 +96,7 @@ func (r *countRun) watch(ctx context.Context) string {
 		case <-due:
 			return endedDuration
 		case <-poll:
-			if sum, err := r.session.Sum(); err == nil && totalCalls(sum) >= r.calls {
+			if found, err := r.measured(); err == nil && found.calls() >= r.calls {
 				return endedCalls
 			}
 		case <-batch:
@@ -113,31 +111,25 @@ func (r *countRun) watch(ctx context.Context) string {
 
 // takeBatch notes what was timed lately, by which to tell how sure it is.
 func (r *countRun) takeBatch() {
-	sum, err := r.session.Sum()
+	found, err := r.measured()
 	if err != nil {
 		return // the end will say it
 	}
 	if r.spreads == nil {
 		r.spreads = make(map[uint32]*spread)
 	}
-	for id, totals := range sum.Methods {
-		if r.spreads[id] == nil {
-			r.spreads[id] = &spread{}
+	for i := range found.rows {
+		row := &found.rows[i]
+		if r.spreads[row.id] == nil {
+			r.spreads[row.id] = &spread{}
 		}
-		r.spreads[id].add(totals)
+		r.spreads[row.id].add(&row.Totals)
 	}
-}
-
-func totalCalls(sum *arena.Summary) (calls uint64) {
-	for _, totals := range sum.Methods {
-		calls += totals.Calls
-	}
-	return calls
 }
 
 // write writes the result, and then says what leaving took.
 func (r *countRun) write(look *countLook) error {
-	if left := r.session.LeftAlone(); len(left) > r.toldLeft {
+	if left := r.leftAlone(); len(left) > r.toldLeft {
 		r.tellLeft(left) // some were met as they loaded
 	}
 	if full := r.session.Full(); full != nil {

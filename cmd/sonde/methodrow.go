@@ -8,6 +8,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/watch"
 )
 
 // How calls are timed.
@@ -20,6 +21,9 @@ const (
 // A methodRow is a method with what was measured of it.
 type methodRow struct {
 	class, name, descriptor string // the class with dots
+	id                      uint32
+	watched                 *watch.Row // of a row by context; nil for others
+	context                 string     // what tells it from others of the method, for people
 	arena.Totals
 	rate   float64 // calls a second, lately
 	spread *spread // of sampled times; nil where it is not known
@@ -89,7 +93,7 @@ func sortRows(rows []methodRow, by, timing string) {
 	key := sortKeys[by]
 	slices.SortStableFunc(rows, func(a, b methodRow) int {
 		return cmp.Or(cmp.Compare(key(&b, timing), key(&a, timing)),
-			cmp.Compare(a.class, b.class), cmp.Compare(a.name, b.name), cmp.Compare(a.descriptor, b.descriptor))
+			cmp.Compare(a.class, b.class), cmp.Compare(a.name, b.name), cmp.Compare(a.descriptor, b.descriptor), cmp.Compare(a.context, b.context))
 	})
 }
 
@@ -160,8 +164,15 @@ func rowTexts(rows []methodRow, timing string, overloads map[string]bool) [][]st
 	return texts
 }
 
-// shown is the method's name for people.
+// shown is the method's name for people, with its context.
 func (r *methodRow) shown(overloads map[string]bool) string {
+	if r.context != "" {
+		return r.method(overloads) + " [" + r.context + "]"
+	}
+	return r.method(overloads)
+}
+
+func (r *methodRow) method(overloads map[string]bool) string {
 	name := r.class + "." + r.name
 	if !overloads[name] {
 		return name
@@ -180,11 +191,14 @@ func (r *methodRow) shown(overloads map[string]bool) string {
 
 // overloadsOf finds the names that more than one method has.
 func overloadsOf(rows []methodRow) map[string]bool {
-	seen, overloads := map[string]bool{}, map[string]bool{}
+	first, overloads := map[string]string{}, map[string]bool{}
 	for i := range rows {
 		name := rows[i].class + "." + rows[i].name
-		overloads[name] = seen[name]
-		seen[name] = true
+		if other, is := first[name]; !is {
+			first[name] = rows[i].descriptor
+		} else if other != rows[i].descriptor {
+			overloads[name] = true
+		}
 	}
 	return overloads
 }

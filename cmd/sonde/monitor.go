@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wanted"
 )
 
 // What rows are about.
@@ -30,6 +31,9 @@ type monitoring struct {
 	json       bool
 	prometheus string
 	listen     string
+	calls      uint64
+	contexts   contextFlags
+	wanted     *wanted.Set // what those ask for; nil where they do not
 }
 
 func newMonitor(s streams) *cobra.Command {
@@ -42,7 +46,9 @@ func newMonitor(s streams) *cobra.Command {
   sonde monitor 4711 'com.acme.web.**' --by method --sort p99 --interval 5s
   sonde monitor 4711 com.acme.Order.pay com.acme.Pay.charge --stall 500ms --for 10m
   sonde monitor 4711 com.acme.Order.pay --json | jq '.total.p99Nanos'
-  sonde monitor 4711 com.acme.Order.pay --listen 9187 --sample 100`,
+  sonde monitor 4711 com.acme.Order.pay --listen 9187 --sample 100
+  sonde monitor 4711 com.acme.Pay.charge --within com.acme.Web.handle --when '$2 > 100'
+  sonde monitor 4711 com.acme.Pay.charge --tag 'tier=$1.tier at com.acme.Web.handle' --by-tag tier`,
 		Args: atLeast("PID", "METHOD"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(args); err != nil {
@@ -55,6 +61,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.DurationVar(&c.interval, "interval", time.Second, "how long the time is that a table, line or object is about")
 	flags.DurationVar(&c.stall, "stall", time.Second, "a call that is older has stalled")
 	flags.DurationVar(&c.duration, "for", 0, "end after this time; 0 for Ctrl-C")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in all")
 	flags.Uint32Var(&c.sample, "sample", 1, "time one call in so many, by chance")
 	flags.StringVar(&c.by, "by", byPattern, "a row for each pattern or for each method")
 	flags.StringVar(&c.sort, "sort", "calls", "calls, errors, mean, p99, running or name")
@@ -62,6 +69,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.BoolVar(&c.json, "json", false, "write a JSON object at each interval, each on its line")
 	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus at each interval")
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` to serve /metrics at for Prometheus; the address is 127.0.0.1 unless given")
+	c.contexts.register(flags)
 	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
 	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
 	return command
@@ -88,6 +96,14 @@ func (c *monitoring) check(args []string) (err error) {
 		return usage("--sort %q: %s", c.sort, strings.Join(slices.Sorted(maps.Keys(monitorOrders)), ", "))
 	case c.top < 0:
 		return usage("--top must not be negative")
+	}
+	if c.contexts.isUsed() {
+		if c.wanted, err = c.contexts.set(c.patterns); err != nil {
+			return err
+		}
+		if c.sample > 1 {
+			c.wanted.Probes[0].Sample = c.sample
+		}
 	}
 	if c.listen != "" {
 		if c.listen, err = listenAddress(c.listen); err != nil {

@@ -7,7 +7,7 @@ import (
 
 // write writes the result, and then says what leaving took.
 func (r *monitorRun) write(whole *monitorTable) error {
-	if left := r.session.LeftAlone(); len(left) > r.toldLeft {
+	if left := r.leftAlone(); len(left) > r.toldLeft {
 		r.tellLeft(left) // some were met as they loaded
 	}
 	if full := r.session.Full(); full != nil {
@@ -47,6 +47,21 @@ func (r *monitorRun) writeResult(whole *monitorTable) error {
 	if whole.Lost > 0 {
 		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", count(int(whole.Lost), "call was", "calls were"))
 	}
+	for _, line := range r.losses() {
+		_, _ = fmt.Fprintln(out, line)
+	}
 	_, _ = fmt.Fprintln(out, r.costText(whole))
 	return out.Flush()
+}
+
+// losses are what contexts miss, in words.
+func (r *monitorRun) losses() []string {
+	if !r.watching.isUsed() {
+		return nil
+	}
+	results, err := r.watching.Results()
+	if err != nil {
+		return nil // the end has said it
+	}
+	return losses(results)
 }

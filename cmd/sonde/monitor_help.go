@@ -2,7 +2,7 @@ package main
 
 const monitorLong = `Watch methods of a running JVM. Hooks are put into the methods that match, also of
 classes that load later, and what they did is told at each interval. When the
-command ends, by Ctrl-C or --for, all of it is taken out again and a summary of
+command ends, by Ctrl-C, --for or --calls, all of it is taken out again and a summary of
 the whole time stays. A Sonde that is killed leaves nothing either.
 
 CALLS    calls begun in the interval, every one of them
@@ -27,6 +27,8 @@ method has a row for each method. The last row, total, has each call once.
 Patterns are those of sonde instrument; a leading ! takes methods out:
   com.acme.**  com.acme.Order.pay  '**.Service.*'  '!**.get*'
 
+` + contextLong + `
+
 --sample k times one call in k, by chance, which costs less. CALLS and ERRORS are
 exact all the same; times, marked with ~, are of the calls that were timed;
 RUNNING and STALLED see only those, and are marked with ≥.
@@ -47,6 +49,7 @@ tell all since the beginning, with a histogram of times:
   sonde_calls_total  sonde_call_errors_total  sonde_call_seconds
   sonde_calls_running  sonde_calls_stalled  sonde_call_oldest_seconds
   sonde_calls_lost_total  sonde_monitor_up
+Rows by context have labels within, callers and tag_NAME as well.
 When the command ends the file stays, with sonde_monitor_up at 0. Whoever reaches
 the address of --listen reads the names of methods and their figures. With --by
 method each method is some 35 series.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ type monitorJSON struct {
 	Seconds float64          `json:"seconds"` // its length
 	Elapsed float64          `json:"elapsed"` // since the hooks went on
 	Final   bool             `json:"final"`
-	Ended   string           `json:"ended,omitempty"` // duration, interrupted, undone, exited, lost, unread
+	Ended   string           `json:"ended,omitempty"` // duration, calls, interrupted, undone, exited, lost, unread
 	Sample  uint32           `json:"sample"`          // one call in so many is timed
 	Threads int              `json:"threads"`         // that have called anything
 	Lost    uint64           `json:"callsNotCounted"`
@@ -53,6 +54,10 @@ type monitorRowJSON struct {
 	Running    int      `json:"running"`
 	Stalled    int      `json:"stalled"`
 	Oldest     float64  `json:"oldestSeconds"`
+
+	Within  string            `json:"within,omitempty"`
+	Tags    map[string]string `json:"tags,omitempty"` // (none) where it is not set, (null) where it has no value
+	Callers string            `json:"callers,omitempty"`
 }
 
 type stallJSON struct {
@@ -74,7 +79,13 @@ func describeMonitorRow(r *monitor.Row) monitorRowJSON {
 	row := monitorRowJSON{
 		Pattern: r.Key.Pattern, Class: r.Key.Method.Class, Method: r.Key.Method.Name, Descriptor: r.Key.Method.Descriptor,
 		Calls: r.Calls, PerSecond: r.Rate, Errors: r.Errors, Timed: r.Timed, Untimed: r.Untimed,
-		Running: r.Running, Stalled: r.Stalled, Oldest: r.Oldest.Seconds(),
+		Running: r.Running, Stalled: r.Stalled, Oldest: r.Oldest.Seconds(), Within: r.Key.Within, Callers: r.Key.Callers,
+	}
+	for _, tag := range r.Key.TagValues() {
+		if row.Tags == nil {
+			row.Tags = make(map[string]string)
+		}
+		row.Tags[tag[0]] = tag[1]
 	}
 	if r.Timed > 0 {
 		row.Mean, row.Max = &r.Mean, &r.Max
@@ -113,12 +124,12 @@ func (r *monitorRun) writeJSON(table *monitorTable) error {
 
 func (r *monitorRun) describeEnd(d *monitorJSON, table *monitorTable) {
 	d.JDK, d.Main, d.Patterns, d.Clock = r.session.JDK().String(), r.main, r.patterns, &r.options.Clock
-	d.Hooks, d.LeftAlone = r.describeHooks(), describeLeft(r.session.LeftAlone())
+	d.Hooks, d.LeftAlone = r.describeHooks(), describeLeft(r.leftAlone())
 	d.Leaving = describeLeaving(table.farewell)
 	if cost := r.cost.get(); cost != nil {
 		d.HookCost = &hookCostJSON{cost.Median, cost.Low, cost.High, cost.Runs, cost.Median * table.Total.Rate / 1e9}
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	d.Remarks = r.remarks
+	d.Remarks = slices.Concat(r.remarks, r.losses())
 }

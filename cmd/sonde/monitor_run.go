@@ -21,6 +21,8 @@ type monitorRun struct {
 	options monitor.Options
 	main    string // the program's main class
 	method  func(id uint32) (session.Method, bool)
+	source  monitor.Source
+	watched map[uint32]session.Method // methods of rows by context
 
 	first, last *monitor.Reading
 	table       *monitorTable // the last that was made
@@ -45,7 +47,7 @@ func (c *monitoring) run(ctx context.Context) (err error) {
 	signal.Notify(unread, syscall.SIGPIPE)
 	defer signal.Stop(unread)
 	r := &monitorRun{
-		monitoring: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)},
+		monitoring: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}},
 		view: monitorView{sort: c.sort, by: c.by}, options: monitor.Options{Stall: c.stall},
 	}
 	if r.export, err = newExporter(c.prometheus, c.listen); err != nil {
@@ -59,7 +61,10 @@ func (c *monitoring) run(ctx context.Context) (err error) {
 	defer func() { _ = r.session.Release() }()
 	r.first = monitor.Start(r.session.Now())
 	r.last = r.first
-	r.main, r.method = r.session.JVM().Main, r.session.Method
+	r.main, r.method, r.source = r.session.JVM().Main, r.session.Method, r.session
+	if r.watching.isUsed() {
+		r.method, r.source = r.watchedMethod, r.watching.Source()
+	}
 	if r.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
 		r.remark("what the clock costs could not be measured, so times hold it: " + oneLine(err))
 	}
@@ -99,7 +104,7 @@ func (r *monitorRun) tellRest(ended string) error {
 
 // read takes a reading.
 func (r *monitorRun) read() error {
-	reading, err := monitor.Take(r.session, r.last, r.stall)
+	reading, err := monitor.Take(r.source, r.last, r.stall)
 	if err != nil {
 		return err
 	}
@@ -116,14 +121,20 @@ func (r *monitorRun) look(from *monitor.Reading) *monitorTable {
 
 // group makes the rows that are to be seen.
 func (r *monitorRun) group(table *monitorTable) {
-	table.Interval = monitor.Between(table.from, table.to, monitorGroups(r.view.by, r.set, r.session.Methods()), r.options)
+	table.Interval = monitor.Between(table.from, table.to, monitorGroups(r.view.by, r.set, r.subjects()), r.options)
 }
 
 // watch waits for the end and shows what happens meanwhile. It tells why it ended.
 func (r *monitorRun) watch(ctx context.Context) string {
 	ticker := time.NewTicker(r.interval)
 	defer ticker.Stop()
-	var due <-chan time.Time
+	var due, poll <-chan time.Time
+	if r.calls > 0 {
+		const pollEvery = 20 * time.Millisecond
+		looking := time.NewTicker(pollEvery)
+		defer looking.Stop()
+		poll = looking.C
+	}
 	if r.duration > 0 {
 		timer := time.NewTimer(r.duration - time.Since(r.began))
 		defer timer.Stop()
@@ -143,6 +154,10 @@ func (r *monitorRun) watch(ctx context.Context) string {
 			return r.endedBy()
 		case <-due:
 			return endedDuration
+		case <-poll:
+			if r.callsSoFar() >= r.calls {
+				return endedCalls
+			}
 		case key := <-keys:
 			if r.view.press(key) {
 				return endedInterrupted
@@ -187,7 +202,7 @@ func (r *monitorRun) publish(isUp bool) {
 	if !r.export.isWanted() {
 		return
 	}
-	groups := monitorGroups(r.by, r.set, r.session.Methods())
+	groups := monitorGroups(r.by, r.set, r.subjects())
 	err := r.export.publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(r.first, r.last, groups, r.options)})
 	if err != nil {
 		r.remark(oneLine(err))

@@ -24,6 +24,13 @@ var monitorSample = []session.Method{
 	{ID: 14, Class: "a/Web", Name: "idle", Descriptor: "()V"},
 }
 
+func sampleSubjects() (all []subject) {
+	for _, m := range monitorSample {
+		all = append(all, subject{Method: m})
+	}
+	return all
+}
+
 // monitorSampleRun has looked at a second in which a call hung.
 func monitorSampleRun(t *testing.T, by string, sample uint32) (*monitorRun, *monitorTable) {
 	t.Helper()
@@ -58,7 +65,7 @@ func monitorSampleRun(t *testing.T, by string, sample uint32) (*monitorRun, *mon
 		{ID: 13, Node: 1, Start: now - int64(12*time.Second)}, {ID: 11, Node: 2, Start: now - int64(2*time.Second)},
 	}}}}
 	table := &monitorTable{
-		Interval: monitor.Between(before, r.last, monitorGroups(by, set, monitorSample), r.options),
+		Interval: monitor.Between(before, r.last, monitorGroups(by, set, sampleSubjects()), r.options),
 		elapsed:  30 * time.Second, at: time.Date(2026, 1, 2, 13, 14, 15, 0, time.UTC),
 	}
 	return r, table

@@ -43,6 +43,7 @@ type visit struct {
 	installation *session.Installation
 	began        time.Time // when the hooks went on
 	cost         costMeter
+	watching     watching // where a context or a condition was asked for
 
 	lock    sync.Mutex
 	remarks []string
@@ -65,12 +66,20 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 	v.screen.say("attached to %d (JDK %v, %s) in %s", pid, v.session.JDK(), orDash(printable(jvm.Main)), durationText(time.Since(start)))
 	v.cost.begin(v.session, flags, period)
 	v.cost.measure(ctx)
-	v.installation, err = v.session.Instrument(ctx, session.Wanted{Methods: v.choice.set, Flags: flags, Period: period})
+	if v.watching.set != nil {
+		err = unfit(v.apply(ctx, flags))
+	} else {
+		v.installation, err = v.session.Instrument(ctx, session.Wanted{Methods: v.choice.set, Flags: flags, Period: period})
+	}
 	v.began = time.Now()
 	if err != nil {
 		return errors.Join(interruption(ctx, err), v.abandon(ctx))
 	}
-	v.tellInstallation()
+	if v.watching.isUsed() {
+		v.tellApplied(ctx)
+	} else {
+		v.tellInstallation()
+	}
 	if _, err := foothold.LetGo(jvm); err != nil { // one that sonde run --hold keeps from beginning
 		v.remark(oneLine(err))
 	}
@@ -79,6 +88,7 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 
 // abandon leaves without a result.
 func (v *visit) abandon(ctx context.Context) error {
+	v.watching.end()
 	_, closing := v.session.Close(ctx)
 	_ = v.session.Release()
 	return closing
@@ -117,6 +127,7 @@ func (v *visit) endedBy() string {
 // leave takes the hooks out, and gives what that took. That is nil where there was
 // nothing to take out any more.
 func (v *visit) leave(ctx context.Context, ended string) (*session.Farewell, error) {
+	v.watching.end()
 	farewell, err := v.session.Close(ctx)
 	for _, text := range farewell.Remarks {
 		v.remark(text)

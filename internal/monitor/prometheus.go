@@ -59,10 +59,20 @@ type label struct{ Name, Value string }
 
 // labels are what tells a row's series from others.
 func (k Key) labels() []label {
+	labels := []label{{"class", k.Method.Class}, {"method", k.Method.Name}, {"descriptor", k.Method.Descriptor}}
 	if k.Pattern != "" {
-		return []label{{"pattern", k.Pattern}}
+		labels = []label{{"pattern", k.Pattern}}
 	}
-	return []label{{"class", k.Method.Class}, {"method", k.Method.Name}, {"descriptor", k.Method.Descriptor}}
+	if k.Within != "" {
+		labels = append(labels, label{"within", k.Within})
+	}
+	for _, tag := range k.TagValues() {
+		labels = append(labels, label{"tag_" + tag[0], tag[1]})
+	}
+	if k.Callers != "" {
+		labels = append(labels, label{"callers", k.Callers})
+	}
+	return labels
 }
 
 // An exposer keeps the first error until Flush.

@@ -44,3 +44,17 @@ func compare(t *testing.T, golden string, e *Exposition) {
 		t.Errorf("%s:\n%s", golden, text.String())
 	}
 }
+
+// TestContextLabels: rows by context are series of their own.
+func TestContextLabels(t *testing.T) {
+	key := Key{Pattern: "a.B.c", Within: "x.Y.z >", Tags: "tier=gold\nkind=a=b", Callers: "a.C.d"}
+	var out strings.Builder
+	e := &Exposition{PID: 7, Since: &Interval{Rows: []Row{{Key: key, Calls: 3}}}}
+	if err := e.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := `sonde_calls_total{pid="7",pattern="a.B.c",within="x.Y.z >",tag_tier="gold",tag_kind="a=b",callers="a.C.d"} 3` + "\n"
+	if !strings.Contains(out.String(), want) {
+		t.Error(out.String())
+	}
+}

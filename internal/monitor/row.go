@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
@@ -11,6 +12,21 @@ import (
 type Key struct {
 	Pattern string // in rows by pattern
 	Method  Method // in rows by method
+	Within  string // in rows by context: the sequence
+	Tags    string // in rows by tags: name=value, a line each
+	Callers string // in rows by callers
+}
+
+// TagValues are the names and values of the tags.
+func (k Key) TagValues() (pairs [][2]string) {
+	if k.Tags == "" {
+		return nil
+	}
+	for line := range strings.SplitSeq(k.Tags, "\n") {
+		name, value, _ := strings.Cut(line, "=")
+		pairs = append(pairs, [2]string{name, value})
+	}
+	return pairs
 }
 
 // A Method is one that has a hook.

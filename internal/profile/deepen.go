@@ -136,7 +136,7 @@ func (g *governor) nearest(from []callgraph.Method, most int) []callgraph.Method
 	own := make(map[string]bool)
 	for _, m := range from {
 		met[m] = true
-		own[project(m.Class)] = true
+		own[callgraph.Project(m.Class)] = true
 	}
 	levels := [][]callgraph.Method{from}
 	for depth := 0; depth < len(levels); depth++ {
@@ -158,7 +158,7 @@ func (g *governor) nearest(from []callgraph.Method, most int) []callgraph.Method
 				}
 				met[callee] = true
 				at := depth + 1
-				if !own[project(callee.Class)] {
+				if !own[callgraph.Project(callee.Class)] {
 					at = depth + farther
 				}
 				for len(levels) <= at {
@@ -173,18 +173,6 @@ func (g *governor) nearest(from []callgraph.Method, most int) []callgraph.Method
 
 // farther is how many calls of the root's own project one into another's is worth.
 const farther = 4
-
-// project is the part of a class's name that the classes of one project share: two
-// words where the first is a domain's, else one.
-func project(class string) string {
-	first, rest, _ := strings.Cut(class, "/")
-	switch first {
-	case "com", "org", "net", "io", "dev", "edu", "gov", "de", "uk", "fr", "jp", "cn", "ru", "ch", "nl", "eu":
-		second, _, _ := strings.Cut(rest, "/")
-		return first + "/" + second
-	}
-	return first
-}
 
 // callees are what a method calls, and the lambdas it makes, which it most often
 // has someone call.

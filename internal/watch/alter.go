@@ -1,0 +1,43 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/wanted"
+)
+
+// SetLevel has a probe do more or less of each call. What is woven already is only
+// switched.
+func (w *Watch) SetLevel(ctx context.Context, probe string, level wanted.Level) error {
+	return w.alter(ctx, probe, func(probes []wanted.Probe, at int) []wanted.Probe {
+		probes[at].Level = level
+		return probes
+	})
+}
+
+// End takes a probe out. What it has measured stays.
+func (w *Watch) End(ctx context.Context, probe string) error {
+	return w.alter(ctx, probe, func(probes []wanted.Probe, at int) []wanted.Probe { return slices.Delete(probes, at, at+1) })
+}
+
+// alter applies the set with one probe altered.
+func (w *Watch) alter(ctx context.Context, name string, change func(probes []wanted.Probe, at int) []wanted.Probe) error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	set := *w.Set()
+	set.Probes = slices.Clone(set.Probes)
+	at := slices.IndexFunc(set.Probes, func(p wanted.Probe) bool { return p.Name == name })
+	if at < 0 {
+		var names []string
+		for _, p := range set.Probes {
+			names = append(names, p.Name)
+		}
+		return fmt.Errorf("there is no probe %s; there is %s", name, strings.Join(names, ", "))
+	}
+	set.Probes = change(set.Probes, at)
+	_, err := w.apply(ctx, &set)
+	return err
+}
