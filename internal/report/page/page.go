@@ -65,9 +65,6 @@ type frame struct {
 }
 
 func newFrame(sheets, scripts []string, encoded []byte) (frame, error) {
-	if !json.Valid(encoded) {
-		return frame{}, ErrNotJSON
-	}
 	style, err := join(sheets)
 	if err != nil {
 		return frame{}, err
@@ -75,6 +72,13 @@ func newFrame(sheets, scripts []string, encoded []byte) (frame, error) {
 	script, err := join(scripts)
 	if err != nil {
 		return frame{}, err
+	}
+	return hold(style, script, encoded)
+}
+
+func hold(style, script, encoded []byte) (frame, error) {
+	if !json.Valid(encoded) {
+		return frame{}, ErrNotJSON
 	}
 	return frame{policy(style, script), template.CSS(style), template.JS(script), template.JS(inert(encoded))}, nil
 }

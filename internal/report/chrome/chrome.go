@@ -1,0 +1,157 @@
+// Package chrome writes traces as events that Perfetto, speedscope and Chrome's own
+// viewer open: a slice for each call, a track for each thread, an arrow for what was
+// handed to another thread.
+package chrome
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/trace"
+)
+
+// An event is one of the format's objects. Times are in microseconds.
+type event struct {
+	Name     string         `json:"name"`
+	Category string         `json:"cat,omitempty"`
+	Phase    string         `json:"ph"`
+	Time     json.Number    `json:"ts,omitempty"`
+	Duration json.Number    `json:"dur,omitempty"`
+	Process  int            `json:"pid"`
+	Thread   uint64         `json:"tid"`
+	ID       string         `json:"id,omitempty"`
+	Binding  string         `json:"bp,omitempty"`
+	Args     map[string]any `json:"args,omitempty"`
+}
+
+// The phases of events.
+const (
+	complete  = "X"
+	metadata  = "M"
+	flowStart = "s"
+	flowEnd   = "f"
+)
+
+// Write writes a trace.
+func Write(w io.Writer, t *trace.Trace) error {
+	p := &printer{out: bufio.NewWriter(w), process: t.Target.PID, target: &t.Target, threads: map[uint64]bool{}}
+	for _, one := range t.Transactions {
+		if p.origin.IsZero() || one.Begin.Before(p.origin) {
+			p.origin = one.Begin
+		}
+	}
+	p.head(t)
+	for _, one := range t.Transactions {
+		p.transaction(one)
+	}
+	p.text("\n]}\n")
+	if p.err != nil {
+		return p.err
+	}
+	return p.out.Flush()
+}
+
+// A printer writes events one by one. It keeps the first error.
+type printer struct {
+	out     *bufio.Writer
+	err     error
+	origin  time.Time // when the first transaction began: times count from there
+	process int
+	target  *trace.Target
+	threads map[uint64]bool // that have a name
+	isMore  bool
+}
+
+func (p *printer) text(text string) {
+	if p.err == nil {
+		_, p.err = p.out.WriteString(text)
+	}
+}
+
+func (p *printer) event(e event) {
+	encoded, err := json.Marshal(e)
+	if err != nil && p.err == nil {
+		p.err = fmt.Errorf("chrome: %w", err)
+	}
+	if p.isMore {
+		p.text(",")
+	}
+	p.isMore = true
+	p.text("\n" + string(encoded))
+}
+
+func (p *printer) head(t *trace.Trace) {
+	about, err := json.Marshal(map[string]any{
+		"producer": "sonde trace", "target": t.Target.Command, "jdk": t.Target.JDK, "began": p.origin.Format(time.RFC3339Nano), "methods": t.Methods,
+	})
+	p.err = err
+	p.text(`{"displayTimeUnit":"ms","otherData":` + string(about) + `,"traceEvents":[`)
+	name := t.Target.Command
+	if name == "" {
+		name = "Java"
+	}
+	p.event(event{Name: "process_name", Phase: metadata, Process: p.process, Args: map[string]any{"name": name}})
+}
+
+func (p *printer) transaction(t *trace.Transaction) {
+	id := p.target.TraceID(t)
+	name := fmt.Sprintf("%x", id)
+	for c := range t.All() {
+		p.thread(c.Thread)
+		p.event(p.slice(t, c, name))
+	}
+	for n, part := range t.Parts {
+		arrow := event{Name: "handed over", Category: "hand-off", Process: p.process, ID: fmt.Sprintf("%s-%d", name, n)}
+		arrow.Phase, arrow.Thread, arrow.Time = flowStart, t.Root.Thread.ID, p.at(t, 0)
+		p.event(arrow)
+		// It is bound to the slice that is there, not to the next.
+		arrow.Phase, arrow.Thread, arrow.Time, arrow.Binding = flowEnd, part.Thread.ID, p.at(t, part.Start), "e"
+		p.event(arrow)
+	}
+}
+
+func (p *printer) thread(thread trace.Thread) {
+	if p.threads[thread.ID] {
+		return
+	}
+	p.threads[thread.ID] = true
+	name := thread.Name
+	if name == "" {
+		name = fmt.Sprintf("thread %d", thread.ID)
+	}
+	p.event(event{Name: "thread_name", Phase: metadata, Process: p.process, Thread: thread.ID, Args: map[string]any{"name": name}})
+}
+
+func (p *printer) slice(t *trace.Transaction, c *trace.Call, id string) event {
+	e := event{
+		Name: c.Name(), Category: "call", Phase: complete, Time: p.at(t, c.Start), Duration: micros(c.Measured), Process: p.process, Thread: c.Thread.ID,
+		Args: arguments(c),
+	}
+	if c.Conditional {
+		e.Category = "call,conditional"
+	}
+	if c == t.Root {
+		e.Args["trace"] = id
+		for tag, value := range t.Tags {
+			e.Args["tag "+tag] = value
+		}
+		if t.Lost > 0 {
+			e.Args["calls only counted"] = t.Lost
+		}
+	}
+	return e
+}
+
+// at is a moment of a transaction.
+func (p *printer) at(t *trace.Transaction, since time.Duration) json.Number {
+	return micros(t.Begin.Sub(p.origin) + since)
+}
+
+// micros is a time in microseconds, with all its digits.
+func micros(d time.Duration) json.Number {
+	d = max(0, d)
+	return json.Number(fmt.Sprintf("%d.%03d", d/1000, d%1000))
+}

@@ -1,0 +1,145 @@
+// Package otlp hands transactions to OpenTelemetry: a trace for each, a span for each
+// call, as protobuf over HTTP and as the JSON of the same protocol.
+package otlp
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/sonde-jvm/sonde/internal/trace"
+)
+
+// spansOf are the spans of a transaction. Their ids are the same whenever they are made.
+func spansOf(target *trace.Target, t *trace.Transaction) []*tracepb.Span {
+	s := &spans{t: t, trace: target.TraceID(t)}
+	root := s.add(t.Root, nil)
+	for _, part := range t.Parts {
+		s.add(part, root)
+	}
+	return s.made
+}
+
+type spans struct {
+	t     *trace.Transaction
+	trace [16]byte
+	made  []*tracepb.Span
+}
+
+// add makes the spans of a call and of those below it. What was handed to another
+// thread is below the root: which call handed it over is not known.
+func (s *spans) add(c *trace.Call, parent []byte) []byte {
+	id := trace.SpanID(s.trace, len(s.made))
+	begin := s.t.Begin.Add(c.Start)
+	span := &tracepb.Span{
+		TraceId: s.trace[:], SpanId: id[:], ParentSpanId: parent, Name: valid(c.Name()), Kind: tracepb.Span_SPAN_KIND_INTERNAL,
+		StartTimeUnixNano: nanosOf(begin), EndTimeUnixNano: nanosOf(begin.Add(c.Measured)), Attributes: attributes(s.t, c), Status: &tracepb.Status{},
+	}
+	if c.Threw {
+		span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "ended with an exception"}
+	}
+	s.made = append(s.made, span)
+	for _, child := range c.Children {
+		s.add(child, span.SpanId)
+	}
+	return span.SpanId
+}
+
+func nanosOf(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
+
+func attributes(t *trace.Transaction, c *trace.Call) (list attributeList) {
+	list.text("code.function.name", c.Name())
+	list.number("thread.id", int64(c.Thread.ID))
+	if c.Thread.Name != "" {
+		list.text("thread.name", c.Thread.Name)
+	}
+	list.number("sonde.duration_ns", int64(c.Duration))
+	list.number("sonde.self_ns", int64(c.Self))
+	list.flag("sonde.conditional", c.Conditional)
+	list.flag("sonde.handed_over", c.Handed)
+	list.flag("sonde.no_end_seen", c.Cut)
+	if c.Omitted.Calls > 0 {
+		list.number("sonde.calls_not_kept", int64(c.Omitted.Calls))
+	}
+	tags := c.Tags
+	if c == t.Root {
+		tags = t.Tags
+		if t.Lost > 0 {
+			list.number("sonde.calls_only_counted", int64(t.Lost))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
+		list.text("sonde.tag."+name, tags[name])
+	}
+	for _, v := range c.Values {
+		list.value(v)
+	}
+	return list
+}
+
+type attributeList []*commonpb.KeyValue
+
+func (l *attributeList) add(key string, value *commonpb.AnyValue) {
+	*l = append(*l, &commonpb.KeyValue{Key: key, Value: value})
+}
+
+func (l *attributeList) text(key, text string) {
+	l.add(valid(key), &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: valid(text)}})
+}
+
+// valid is a text as protobuf takes it: Java's strings may hold halves of characters.
+func valid(text string) string { return strings.ToValidUTF8(text, "�") }
+
+func (l *attributeList) number(key string, n int64) {
+	l.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: n}})
+}
+
+// flag adds what is so; what is not is not told.
+func (l *attributeList) flag(key string, is bool) {
+	if is {
+		l.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: true}})
+	}
+}
+
+func (l *attributeList) value(v trace.Value) {
+	key := "sonde.value." + v.Expression
+	if v.AtExit {
+		key = "sonde.exit_value." + v.Expression
+	}
+	switch {
+	case v.Redacted && v.Text == "":
+		l.text(key, trace.Mask)
+	case v.Failed:
+		l.text(key, "(failed)")
+	case v.Null:
+		l.text(key, "null")
+	case v.Cut:
+		l.text(key, v.Text+"…")
+	default:
+		l.text(key, v.Text)
+	}
+}
+
+// dataOf are spans with what they are of.
+func dataOf(t *trace.Trace, version string, spans []*tracepb.Span) *tracepb.TracesData {
+	var about attributeList
+	name := t.Target.Command
+	if name == "" {
+		name = "unknown_service:java"
+	}
+	about.text("service.name", name)
+	about.number("process.pid", int64(t.Target.PID))
+	about.text("process.runtime.name", "java")
+	if t.Target.JDK != "" {
+		about.text("process.runtime.version", t.Target.JDK)
+	}
+	return &tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{{
+		Resource:   &resourcepb.Resource{Attributes: about},
+		ScopeSpans: []*tracepb.ScopeSpans{{Scope: &commonpb.InstrumentationScope{Name: "sonde", Version: version}, Spans: spans}},
+	}}}
+}

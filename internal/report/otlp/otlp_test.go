@@ -1,0 +1,224 @@
+package otlp
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/trace/tracetest"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
+
+func TestJSON(t *testing.T) {
+	var out, indented bytes.Buffer
+	if err := WriteJSON(&out, tracetest.Sample(), "1.0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Indent(&indented, out.Bytes(), "", " "); err != nil {
+		t.Fatal(err)
+	}
+	const path = "testdata/trace.otlp.json"
+	if *update {
+		if err := os.WriteFile(path, indented.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(indented.Bytes(), want) {
+		t.Errorf("not as in %s (-update writes it):\n%s", path, &indented)
+	}
+}
+
+// decodeJSON reads the protocol's JSON by protobuf's, which has ids in base64.
+func decodeJSON(t *testing.T, encoded []byte) *tracepb.TracesData {
+	t.Helper()
+	var tree any
+	if err := json.Unmarshal(encoded, &tree); err != nil {
+		t.Fatal(err)
+	}
+	var respell func(node any)
+	respell = func(node any) {
+		switch node := node.(type) {
+		case []any:
+			for _, one := range node {
+				respell(one)
+			}
+		case map[string]any:
+			for key, value := range node {
+				if text, is := value.(string); is && idFields[key] {
+					id, err := hex.DecodeString(text)
+					if err != nil {
+						t.Fatal(err)
+					}
+					node[key] = base64.StdEncoding.EncodeToString(id)
+				}
+				respell(value)
+			}
+		}
+	}
+	respell(tree)
+	encoded, err := json.Marshal(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data tracepb.TracesData
+	if err := protojson.Unmarshal(encoded, &data); err != nil {
+		t.Fatal(err)
+	}
+	return &data
+}
+
+// receive runs a receiver that decodes what comes.
+func receive(t *testing.T, answer func(http.ResponseWriter)) (endpoint string, received *[]*tracepb.TracesData) {
+	received = &[]*tracepb.TracesData{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var data tracepb.TracesData
+		if err == nil {
+			err = proto.Unmarshal(body, &data)
+		}
+		if err != nil || r.URL.Path != tracesPath || r.Header.Get("Content-Type") != "application/x-protobuf" {
+			t.Errorf("%v: %s %s", err, r.URL, r.Header)
+		}
+		*received = append(*received, &data)
+		if answer != nil {
+			answer(w)
+		}
+	}))
+	t.Cleanup(server.Close)
+	endpoint, err := Endpoint(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return endpoint, received
+}
+
+func TestBothFormsSayTheSame(t *testing.T) {
+	sample := tracetest.Sample()
+	endpoint, received := receive(t, nil)
+	sent, err := Send(context.Background(), endpoint, sample, "1.0")
+	if err != nil || len(*received) != 1 {
+		t.Fatalf("%v, %d requests", err, len(*received))
+	}
+	var calls int
+	for _, one := range sample.Transactions {
+		for range one.All() {
+			calls++
+		}
+	}
+	spans := (*received)[0].ResourceSpans[0].ScopeSpans[0].Spans
+	if sent != calls || len(spans) != calls {
+		t.Errorf("%d sent, %d received, of %d calls", sent, len(spans), calls)
+	}
+	var out bytes.Buffer
+	if err := WriteJSON(&out, sample, "1.0"); err != nil {
+		t.Fatal(err)
+	}
+	if !proto.Equal(decodeJSON(t, out.Bytes()), (*received)[0]) {
+		t.Error("JSON and protobuf differ")
+	}
+	checkTree(t, spans)
+}
+
+// checkTree holds spans to what a trace is: ids of their lengths, each once, parents
+// there.
+func checkTree(t *testing.T, spans []*tracepb.Span) {
+	t.Helper()
+	ids, traces := map[string]bool{}, map[string]bool{}
+	for _, span := range spans {
+		if len(span.TraceId) != 16 || len(span.SpanId) != 8 || ids[string(span.SpanId)] {
+			t.Errorf("ids of %s: %x %x", span.Name, span.TraceId, span.SpanId)
+		}
+		ids[string(span.SpanId)] = true
+		if span.StartTimeUnixNano == 0 || span.EndTimeUnixNano < span.StartTimeUnixNano {
+			t.Errorf("times of %s: %d to %d", span.Name, span.StartTimeUnixNano, span.EndTimeUnixNano)
+		}
+		if len(span.ParentSpanId) == 0 {
+			if traces[string(span.TraceId)] {
+				t.Errorf("%s is a second root", span.Name)
+			}
+			traces[string(span.TraceId)] = true
+		} else if !ids[string(span.ParentSpanId)] {
+			t.Errorf("the parent of %s does not come before it", span.Name)
+		}
+	}
+}
+
+func TestIDsAreTheSameEachTime(t *testing.T) {
+	a, b := tracetest.Sample(), tracetest.Sample()
+	if a.Target.TraceID(a.Transactions[0]) != b.Target.TraceID(b.Transactions[0]) {
+		t.Error("the same transaction has two ids")
+	}
+	b.Target.PID++
+	if a.Target.TraceID(a.Transactions[0]) == b.Target.TraceID(b.Transactions[0]) {
+		t.Error("transactions of two processes have one id")
+	}
+}
+
+func TestLargeTracesGoInPieces(t *testing.T) {
+	tx := &trace.Transaction{ID: 1, Root: &trace.Call{Method: "root"}}
+	for range 2*mostSpans + 10 {
+		tx.Root.Children = append(tx.Root.Children, &trace.Call{Method: "\xff\xfe half a character"})
+	}
+	endpoint, received := receive(t, nil)
+	sent, err := Send(context.Background(), endpoint, &trace.Trace{Transactions: []*trace.Transaction{tx}}, "")
+	if err != nil || sent != 2*mostSpans+11 || len(*received) != 3 {
+		t.Errorf("%v: %d sent in %d", err, sent, len(*received))
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	partly := protowire.AppendTag(nil, 1, protowire.BytesType)
+	inner := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 7)
+	inner = protowire.AppendString(protowire.AppendTag(inner, 2, protowire.BytesType), "too old")
+	partly = protowire.AppendBytes(partly, inner)
+	for name, check := range map[string]struct {
+		answer func(http.ResponseWriter)
+		want   string
+	}{
+		"status": {func(w http.ResponseWriter) { http.Error(w, "no such tenant\nat all", http.StatusForbidden) }, "refused the spans: 403 Forbidden: no such tenant"},
+		"partly": {func(w http.ResponseWriter) { _, _ = w.Write(partly) }, "refused 7 of the spans: too old"},
+	} {
+		endpoint, _ := receive(t, check.answer)
+		_, err := Send(context.Background(), endpoint, tracetest.Sample(), "")
+		var refused *RefusedError
+		if !errors.As(err, &refused) || !strings.HasSuffix(err.Error(), check.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://h:4318": "http://h:4318/v1/traces", "https://h/": "https://h/v1/traces", "http://h/otlp/v1/traces": "http://h/otlp/v1/traces",
+		"localhost:4318": "", "": "", "ftp://h": "", "http://": "",
+	} {
+		got, err := Endpoint(text)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+		if err != nil && !errors.Is(err, ErrEndpoint) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package otlp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/sonde-jvm/sonde/internal/trace"
+)
+
+// ErrEndpoint is a URL that no receiver can have.
+var ErrEndpoint = errors.New("must be a URL such as http://localhost:4318")
+
+// A RefusedError is a receiver's no.
+type RefusedError struct {
+	URL    string
+	Status string // of HTTP; empty where it took the rest
+	Detail string
+	Spans  int64 // that it did not take; 0 where that is all
+}
+
+func (e *RefusedError) Error() string {
+	text := e.URL + " refused the spans"
+	if e.Spans > 0 {
+		text = fmt.Sprintf("%s refused %d of the spans", e.URL, e.Spans)
+	}
+	for _, more := range []string{e.Status, e.Detail} {
+		if more != "" {
+			text += ": " + more
+		}
+	}
+	return text
+}
+
+const (
+	tracesPath = "/v1/traces"
+	// mostSpans keeps a request below what receivers take, some megabytes.
+	mostSpans = 2000
+	patience  = 15 * time.Second
+	// mostAnswer is how much of an answer is read.
+	mostAnswer = 1 << 16
+)
+
+// Endpoint is where traces go that are sent to a receiver: the URL itself where it has
+// a path.
+func Endpoint(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", fmt.Errorf("%q %w", text, ErrEndpoint)
+	}
+	if strings.Trim(u.Path, "/") == "" {
+		u.Path = tracesPath
+	}
+	return u.String(), nil
+}
+
+// Send hands a trace to a receiver, and tells how many spans it took.
+func Send(ctx context.Context, endpoint string, t *trace.Trace, version string) (sent int, err error) {
+	var batch []*tracepb.Span
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		err := post(ctx, endpoint, dataOf(t, version, batch))
+		if err == nil {
+			sent += len(batch)
+		}
+		batch = nil
+		return err
+	}
+	for _, one := range t.Transactions {
+		for _, span := range spansOf(&t.Target, one) {
+			if batch = append(batch, span); len(batch) == mostSpans {
+				if err := flush(); err != nil {
+					return sent, err
+				}
+			}
+		}
+	}
+	return sent, flush()
+}
+
+// post sends one request. The service's request has the form of TracesData.
+func post(ctx context.Context, endpoint string, data *tracepb.TracesData) error {
+	body, err := proto.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("otlp: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("otlp: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/x-protobuf")
+	request.Header.Set("User-Agent", "sonde")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("otlp: %w: is a receiver listening there?", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
+	if err != nil {
+		return fmt.Errorf("otlp: %w", err)
+	}
+	if response.StatusCode/100 != 2 {
+		detail := ""
+		if !strings.Contains(response.Header.Get("Content-Type"), "protobuf") {
+			detail = firstLine(string(answer))
+		} else if _, text := status(answer); text != "" {
+			detail = text
+		}
+		return &RefusedError{URL: endpoint, Status: response.Status, Detail: detail}
+	}
+	if rejected, detail := partial(answer); rejected > 0 {
+		return &RefusedError{URL: endpoint, Detail: detail, Spans: rejected}
+	}
+	return nil
+}
+
+func firstLine(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	return text
+}
+
+// partial reads ExportTraceServiceResponse: field 1 is what was taken only in part, of
+// which 1 is the number of spans rejected and 2 why.
+func partial(answer []byte) (rejected int64, detail string) {
+	inner, _ := fields(answer)
+	rejected, detail = status([]byte(inner[1]))
+	return rejected, detail
+}
+
+// status reads a message whose field 1 is a number and field 2 a text.
+func status(message []byte) (number int64, text string) {
+	texts, numbers := fields(message)
+	return int64(numbers[1]), texts[2]
+}
+
+// fields are the last text and number of each field of a message. What is no message
+// gives what was found before that was clear.
+func fields(message []byte) (texts map[protowire.Number]string, numbers map[protowire.Number]uint64) {
+	texts, numbers = map[protowire.Number]string{}, map[protowire.Number]uint64{}
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return texts, numbers
+		}
+		message = message[n:]
+		switch kind {
+		case protowire.BytesType:
+			value, length := protowire.ConsumeBytes(message)
+			if n = length; n >= 0 {
+				texts[field] = string(value)
+			}
+		case protowire.VarintType:
+			value, length := protowire.ConsumeVarint(message)
+			if n = length; n >= 0 {
+				numbers[field] = value
+			}
+		default:
+			n = protowire.ConsumeFieldValue(field, kind, message)
+		}
+		if n < 0 {
+			return texts, numbers
+		}
+		message = message[n:]
+	}
+	return texts, numbers
+}

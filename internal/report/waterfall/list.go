@@ -1,0 +1,64 @@
+package waterfall
+
+import (
+	"strconv"
+
+	"github.com/sonde-jvm/sonde/internal/trace"
+)
+
+// The columns of the list, by where they end; the root's name and tags have the rest.
+const (
+	numberEnd, whenEnd, durationEnd, callsEnd, errorsEnd, threadEnd = 4, 18, 28, 36, 41, 48
+	rootBegin                                                       = threadEnd + 2
+)
+
+// Title is the line above a list.
+func Title(terminal Terminal) string {
+	terminal = terminal.fitted()
+	l := &line{colours: terminal.Colours}
+	l.right(dim, "#", numberEnd)
+	l.right(dim, "WHEN        ", whenEnd)
+	l.right(dim, "DURATION", durationEnd)
+	l.right(dim, "CALLS", callsEnd)
+	l.right(dim, "ERR", errorsEnd)
+	l.right(dim, "THREAD", threadEnd)
+	l.pad(rootBegin)
+	l.add(dim, "ROOT, TAGS")
+	return l.String()
+}
+
+// Line is a transaction as a line of the list.
+func Line(number int, t *trace.Transaction, terminal Terminal) string {
+	terminal = terminal.fitted()
+	l := &line{colours: terminal.Colours}
+	calls, errors := t.Calls()
+	l.right(dim, strconv.Itoa(number), numberEnd)
+	l.right(normal, t.Begin.Format("15:04:05.000"), whenEnd)
+	l.right(bold, durationText(t.Duration), durationEnd)
+	more := ""
+	if t.Lost > 0 {
+		more = "+"
+	}
+	l.right(normal, grouped(calls)+more, callsEnd)
+	if errors > 0 {
+		l.right(red, grouped(errors), errorsEnd)
+	} else {
+		l.right(dim, "-", errorsEnd)
+	}
+	l.right(dim, strconv.FormatUint(t.Root.Thread.ID, 10), threadEnd)
+	l.pad(rootBegin)
+	name := printable(shortName(t.Root.Class, t.Root.Method))
+	tags := tagsText(t.Tags)
+	room := terminal.Width - l.width
+	if tags != "" {
+		room = max(room/2, room-len([]rune(tags))-2)
+	}
+	l.add(normal, cutFront(name, room))
+	if t.Root.Threw {
+		l.add(red, " !")
+	}
+	if room := terminal.Width - l.width - 2; tags != "" && room > 1 {
+		l.add(green, "  "+cut(tags, room))
+	}
+	return l.String()
+}

@@ -1,0 +1,144 @@
+package waterfall
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/trace"
+)
+
+// A Terminal is what a text is written for.
+type Terminal struct {
+	Width   int  // in columns; 0 is usualWidth
+	Colours bool // styles are told
+	Rows    int  // of one waterfall; 0 is usualRows
+}
+
+const (
+	usualWidth, leastWidth = 100, 60
+	usualRows              = 120
+	// leastPart is the part of the whole that a row must have taken to be drawn for
+	// that alone: less is a sliver.
+	leastPart = 0.002
+)
+
+func (t Terminal) fitted() Terminal {
+	if t.Width == 0 {
+		t.Width = usualWidth
+	}
+	t.Width = max(t.Width, leastWidth)
+	if t.Rows == 0 {
+		t.Rows = usualRows
+	}
+	return t
+}
+
+// Write draws a transaction: time across, depth down.
+func Write(w io.Writer, number int, t *trace.Transaction, terminal Terminal) error {
+	d := newDrawing(bufio.NewWriter(w), t, terminal.fitted())
+	d.heading(number)
+	d.scale()
+	for _, r := range d.rows {
+		d.row(r)
+	}
+	d.footer()
+	return d.out.Flush() // which has kept the first error
+}
+
+// A drawing is a waterfall on its way.
+type drawing struct {
+	Terminal
+	out    *bufio.Writer
+	t      *trace.Transaction
+	rows   []*row
+	left   uint64 // calls that are in no row
+	extent time.Duration
+	names  int // columns of names
+	bars   int // columns of bars
+	rails  []bool
+}
+
+const (
+	durationColumns = 9
+	mostNamesPart   = 0.46
+)
+
+func newDrawing(out *bufio.Writer, t *trace.Transaction, terminal Terminal) *drawing {
+	d := &drawing{Terminal: terminal, out: out, t: t, extent: t.Extent()}
+	kept, left := choice{terminal.Rows, time.Duration(float64(d.extent) * leastPart)}.choose(rowsOf(t))
+	d.rows, d.left = flat(kept), left
+	for _, r := range d.rows {
+		d.names = max(d.names, indentOf(r)+utf8.RuneCountInString(d.label(r)))
+	}
+	d.names = min(d.names, int(mostNamesPart*float64(d.Width)))
+	d.bars = d.Width - d.names - durationColumns - 2
+	return d
+}
+
+func indentOf(r *row) int { return 2 * r.level }
+
+func (d *drawing) line() *line { return &line{colours: d.Colours} }
+
+func (d *drawing) write(l *line) { _, _ = fmt.Fprintln(d.out, l) }
+
+func (d *drawing) heading(number int) {
+	l := d.line()
+	root := d.t.Root
+	l.add(bold, fmt.Sprintf("#%d  %s", number, cutFront(printable(shortName(root.Class, root.Method)), d.Width/2)))
+	l.add(bold, "  "+durationText(d.t.Duration))
+	calls, errors := d.t.Calls()
+	l.add(normal, "  "+plural(calls, "call", "calls"))
+	if errors > 0 {
+		l.add(red, "  "+plural(errors, "exception", "exceptions"))
+	}
+	l.add(dim, cut("  "+threadText(root.Thread)+"  "+d.t.Begin.Format("15:04:05.000"), max(0, d.Width-l.width)))
+	d.write(l)
+	if len(d.t.Tags) > 0 {
+		l := d.line()
+		l.add(green, cut("    "+tagsText(d.t.Tags), d.Width))
+		d.write(l)
+	}
+}
+
+func threadText(t trace.Thread) string {
+	if t.Name != "" {
+		return printable(t.Name)
+	}
+	return fmt.Sprintf("thread %d", t.ID)
+}
+
+func tagsText(tags map[string]string) string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
+		texts = append(texts, printable(name+"="+tags[name]))
+	}
+	return strings.Join(texts, "  ")
+}
+
+// scale tells times along the bars.
+func (d *drawing) scale() {
+	l := d.line()
+	l.pad(d.names + durationColumns + 2)
+	const apart = 14
+	first := l.width
+	for n := range max(1, d.bars/apart) {
+		l.pad(first + n*apart)
+		at := time.Duration(float64(d.extent) * float64(n*apart) / float64(d.bars))
+		text := "╷0"
+		if n > 0 {
+			text = "╷" + durationText(at)
+		}
+		l.add(dim, text)
+	}
+	end := durationText(d.extent) + "╷"
+	if l.width+utf8.RuneCountInString(end) < d.Width {
+		l.right(dim, end, d.Width)
+	}
+	d.write(l)
+}
