@@ -23,21 +23,35 @@ and its exit code is this command's.
 
 With --hold the program waits before its first instruction, so that nothing of it
 is missed: until sonde count or sonde profile has its hooks in, or 30 s are over
-(--hold=2m for another time). sonde profile --start does both at once.`
+(--hold=2m for another time). sonde profile --start does both at once.
+
+With --probes the program is watched from its first instruction to its end as the
+file says (sonde apply --help). What was measured is told on the error stream;
+meanwhile sonde apply PID shows it, and sonde apply PID -f changes what is wanted.`
 
 func newLaunch(s streams) *cobra.Command {
 	var hold time.Duration
+	var probes string
 	command := &cobra.Command{
-		Use:   "run [--hold] -- COMMAND...",
+		Use:   "run [--hold | --probes FILE] -- COMMAND...",
 		Short: "Start a Java program prepared for Sonde",
 		Long:  launchLong,
 		Example: `  sonde run -- java -jar shop.jar
   sonde run --hold -- java -cp classes com.acme.Main
+  sonde run --probes probes.yaml -- java -jar shop.jar
   sonde run -- ./gradlew bootRun`,
 		Args: atLeast("COMMAND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if hold < 0 || hold > mostHold {
 				return usage("--hold %v: must be from 1s to %v", hold, mostHold)
+			}
+			switch {
+			case probes != "" && cmd.Flags().Changed("hold"):
+				return usage("--probes has the program wait for its hooks by itself: leave --hold out")
+			case probes == "-":
+				return usage("--probes -: standard input is the program's; name a file")
+			case probes != "":
+				return runWatched(cmd.Context(), s, args, probes)
 			}
 			return runProgram(cmd.Context(), s, args, hold)
 		},
@@ -45,6 +59,7 @@ func newLaunch(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.SetInterspersed(false) // what comes behind the command is the command's
 	flags.DurationVar(&hold, "hold", 0, "have the program wait for Sonde before it begins, at most so long")
+	flags.StringVar(&probes, "probes", "", "`FILE` that says what the program is watched for")
 	flags.Lookup("hold").NoOptDefVal = usualHold.String()
 	return command
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/foothold"
 	"github.com/sonde-jvm/sonde/internal/launch"
 )
@@ -49,20 +48,7 @@ func (c *profiling) tellNow(err error, program *launch.Program) error {
 }
 
 func (c *profiling) measureStarted(ctx context.Context, program *launch.Program) error {
-	first := make(chan *jvmproc.JVM, 1)
-	go func() {
-		defer close(first)
-		taken := false
-		program.Watch(context.WithoutCancel(ctx), func(jvm *jvmproc.JVM) {
-			if !taken {
-				taken = true
-				first <- jvm
-				return
-			}
-			_, _ = foothold.LetGo(jvm) // one more of a command that starts several; it begins by itself
-		})
-	}()
-	jvm, ok := <-first
+	jvm, ok := <-firstJVM(ctx, program)
 	if !ok {
 		return &launch.EndedError{Code: program.ExitCode()}
 	}
