@@ -79,6 +79,10 @@ bench-walk: setup ## what a walk costs H2 and a program with known ways, beside 
 	$(GO) run ./bench/walk
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/flight
 
+.PHONY: bench-context
+bench-context: setup ## what sequences, conditions, tags and hand-offs cost a call, beside reflection and an interpreter
+	$(GO) run ./bench/context
+
 .PHONY: bench-profile
 bench-profile: setup ## whether profiled times are true, and what profiles cost, beside VisualVM's engine
 	@.ci/setup live visualvm

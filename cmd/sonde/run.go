@@ -12,8 +12,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/sonde-jvm/sonde/internal/probe"
 )
 
 // Exit codes.
@@ -49,15 +47,6 @@ func usage(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// caret points at what is wrong with a pattern, where that is the matter.
-func caret(err error) string {
-	var bad *probe.PatternError
-	if !errors.As(err, &bad) {
-		return ""
-	}
-	return "  " + strings.ReplaceAll(bad.Caret(), "\n", "\n  ") + "\n"
-}
-
 // run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
 	started := false
@@ -83,7 +72,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		_, _ = fmt.Fprintf(s.err, "sonde: %s%s\n%sTry '%s --help'.\n", oneLine(err), nearCommand(root, args), caret(err), command.CommandPath())
 		return exitUsage
 	}
-	_, _ = fmt.Fprintf(s.err, "sonde: %s\n", oneLine(err))
+	_, _ = fmt.Fprintf(s.err, "sonde: %s\n%s", oneLine(err), caret(err))
 	return exitError
 }
 
@@ -146,8 +135,10 @@ Start with, for a program that runs:
   sonde walk 4711
   sonde count 4711 'com.acme.**'
   sonde monitor 4711 com.acme.Order.pay
+  sonde trace 4711 com.acme.Shop.checkout --slower-than 200ms
   sonde callees 4711 com.acme.Shop.checkout
   sonde profile 4711 --root com.acme.Shop.checkout -o checkout.html
+  sonde apply 4711 -f probes.yaml
 and for files:
   sonde instrument app.jar -o app-timed.jar --template timed --match 'com.acme.**'
   sonde dump app.jar --method com.acme.Order.pay --diff app-timed.jar`,
@@ -162,8 +153,8 @@ and for files:
 	root.DisableSuggestions = true // they take lines: nearCommand has one
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
-		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newCallees(s), newProfile(s), newLaunch(s), newStatus(s), newUndo(s), newAgentJar(s),
-		newDiff(s), newInstrument(s), newDump(s), newRuntimeJar(s), newVersion(s),
+		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newTrace(s), newCallees(s), newProfile(s), newApply(s), newSave(s), newLaunch(s), newStatus(s), newUndo(s), newAgentJar(s),
+		newDiff(s), newInstrument(s), newDump(s), newCache(s), newRuntimeJar(s), newVersion(s),
 	)
 	return root
 }

@@ -33,7 +33,11 @@ var layers = map[string][]string{
 		"classfile", "classfile/code", "classfile/descriptor", "classfile/frames", "classfile/opcode",
 	},
 	"internal/callgraph": {"classfile", "classfile/descriptor", "classfile/opcode"},
+	"internal/cache":     {"classfile/code", "classfile/opcode", "internal/weave"},
 	"internal/condition": {"classfile", "classfile/code", "classfile/descriptor", "classfile/opcode", "internal/weave"},
+	"internal/sequence":  {"internal/probe"},
+	"internal/wanted":    {"internal/condition", "internal/probe", "internal/sequence"},
+	"internal/holder":    {"internal/wanted"},
 	"internal/hsperf":    {},
 	// What only reads of processes is apart from what signals them.
 	"internal/attach/jvmproc": {"internal/hsperf"},
@@ -67,9 +71,17 @@ var layers = map[string][]string{
 		"internal/arena", "internal/attach/jvmproc", "internal/callgraph", "internal/jimage", "internal/probe", "internal/session",
 	},
 	"internal/monitor": {"internal/arena"},
+	"internal/trace":   {"internal/arena"},
+	"internal/watch": {
+		"classfile", "classfile/descriptor", "internal/arena", "internal/callees", "internal/callgraph", "internal/condition", "internal/jimage",
+		"internal/probe", "internal/sequence", "internal/session", "internal/wanted", "internal/weave",
+	},
 	// What a run found, for people and other programs.
-	"internal/report/ascent": {"internal/climb"},
-	"internal/report/record": {"internal/cct", "internal/climb"},
+	"internal/report/ascent":    {"internal/climb"},
+	"internal/report/waterfall": {"internal/report/page", "internal/trace"},
+	"internal/report/chrome":    {"internal/trace"},
+	"internal/report/otlp":      {"internal/trace"},
+	"internal/report/record":    {"internal/cct", "internal/climb"},
 	"internal/report": {
 		"classfile/descriptor", "internal/cct", "internal/climb", "internal/report/ascent", "internal/report/page", "internal/report/record",
 	},
@@ -83,12 +95,13 @@ var layers = map[string][]string{
 	// The program that ships.
 	"cmd/sonde": {
 		"agent", "classfile", "classfile/code", "classfile/descriptor", "classfile/dump", "internal/archive", "internal/arena",
-		"internal/attach", "internal/attach/jvmproc", "internal/callees", "internal/callgraph", "internal/cct", "internal/climb", "internal/flight", "internal/foothold", "internal/hot", "internal/launch", "internal/monitor", "internal/origin",
-		"internal/preflight", "internal/probe", "internal/profile", "internal/recorder", "internal/report", "internal/session", "internal/toll", "internal/walk",
+		"internal/attach", "internal/attach/jvmproc", "internal/cache", "internal/callees", "internal/callgraph", "internal/cct", "internal/climb", "internal/condition", "internal/flight", "internal/foothold", "internal/holder", "internal/hot", "internal/launch", "internal/monitor", "internal/origin",
+		"internal/preflight", "internal/probe", "internal/profile", "internal/recorder", "internal/report", "internal/report/chrome", "internal/report/otlp", "internal/report/waterfall", "internal/sequence", "internal/session", "internal/toll", "internal/trace", "internal/walk", "internal/wanted", "internal/watch",
 		"internal/weave",
 	},
 
 	// Programs and tests that do not ship.
+	"internal/trace/tracetest":   {"internal/arena", "internal/trace"},
 	"agent/build":                {"internal/jvmtest"},
 	"bench/redefine":             {"internal/attach", "internal/jvmtest", "internal/toll"},
 	"bench/overhead":             {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
@@ -102,6 +115,9 @@ var layers = map[string][]string{
 	"bench/profile":              {"bench/jfluid", "bench/machine", "bench/spread", "internal/cct", "internal/jvmtest", "internal/profile"},
 	"bench/truth":                {"bench/driver", "bench/jfluid", "bench/machine", "bench/spread", "internal/cct", "internal/jvmtest", "internal/profile"},
 	"bench/walk":                 {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/climb", "internal/jvmtest", "internal/probe", "internal/session", "internal/walk"},
+	"bench/context":              {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/jvmtest", "internal/session", "internal/wanted", "internal/watch"},
+	"bench/ring":                 {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
+	"test/context":               {},
 	"test/profile":               {},
 	"test/live":                  {"internal/attach", "internal/jvmtest"},
 	"test/walk":                  {},
@@ -125,16 +141,23 @@ var outside = map[string][]string{
 	"internal/recorder":       {"golang.org/x/sys/unix"},
 	"internal/foothold":       {"golang.org/x/sys/unix"},
 	"internal/arena":          {"golang.org/x/sys/unix"},
+	"internal/cache":          {"golang.org/x/sys/unix"},
 	"internal/session":        {"golang.org/x/sys/unix"},
 	"internal/launch":         {"golang.org/x/sys/unix"},
 	"bench/profile":           {"golang.org/x/sys/unix"},
 	"internal/report":         {"github.com/google/pprof/profile"},
+	"internal/report/otlp": {
+		"go.opentelemetry.io/proto/otlp/common/v1", "go.opentelemetry.io/proto/otlp/resource/v1", "go.opentelemetry.io/proto/otlp/trace/v1",
+		"google.golang.org/protobuf/encoding/protojson", "google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/proto",
+	},
+	"internal/wanted": {"go.yaml.in/yaml/v3"},
+	"internal/holder": {"golang.org/x/sys/unix"},
 }
 
 // shipped is the program users get, and forTests what must not be in it.
 const shipped = "cmd/sonde"
 
-var forTests = []string{"classfile/classtest", "internal/jvmtest", "test/live"}
+var forTests = []string{"classfile/classtest", "internal/jvmtest", "internal/trace/tracetest", "test/live"}
 
 func TestEveryImportIsAllowed(t *testing.T) {
 	for _, p := range readPackages(t) {
