@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
 // choices are the methods that were asked for by name, and the calls of native
@@ -95,14 +94,6 @@ func (c *choices) find(class, member string) (Hook, bool) {
 	return h, is
 }
 
-// site gives the id of a native method whose calls are chosen in a method.
-func (c *choices) site(caller, called string) (id uint32, is bool) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	id, is = c.sites[caller][called]
-	return id, is
-}
-
 // natives are the ids of the native methods whose calls are chosen in a method.
 func (c *choices) natives(caller string) []uint32 {
 	c.lock.Lock()
@@ -141,10 +132,4 @@ func (b *book) addNative(h Hook) uint32 {
 	}
 	b.probes[id] = arena.Probe{ID: id, Flags: h.Flags, Period: h.Period}
 	return id
-}
-
-// siteOf tells a weaver which calls of native methods get hooks.
-func (s *Session) siteOf(caller weave.MethodInfo, call weave.Call) (int32, bool) {
-	id, is := s.choices.site(caller.Class+"."+caller.Name+caller.Descriptor, call.Owner+"."+call.Name+call.Descriptor)
-	return int32(id), is
 }

@@ -47,7 +47,7 @@ func TestWhatIsNotFollowedIsTold(t *testing.T) {
 	s, notices := handing(t, 25)
 	for range 2 {
 		for _, class := range []string{future, builders} {
-			if _, _, err := s.weaveBytes(class, classWith(class, "runAndReset()Z")); err != nil {
+			if _, _, err := s.weaveBytes(t.Context(), class, classWith(class, "runAndReset()Z")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -56,7 +56,7 @@ func TestWhatIsNotFollowedIsTold(t *testing.T) {
 		t.Errorf("told: %q", *notices)
 	}
 	s, notices = handing(t, firstVirtual-1)
-	if _, _, err := s.weaveBytes(builders, classWith(builders, "newVirtualThread()V")); err != nil || len(*notices) != 0 {
+	if _, _, err := s.weaveBytes(t.Context(), builders, classWith(builders, "newVirtualThread()V")); err != nil || len(*notices) != 0 {
 		t.Errorf("told of a JDK without virtual threads: %q, %v", *notices, err)
 	}
 }
@@ -74,7 +74,7 @@ func TestAnExemptClassOnlyHandsOn(t *testing.T) {
 	if !s.mayWeave(control.Transform{Name: builders}) || s.mayWeave(control.Transform{Name: "java/lang/VirtualThread"}) {
 		t.Error("the wrong classes may be woven")
 	}
-	woven, off, err := s.weaveBytes(builders, class)
+	woven, off, err := s.weaveBytes(t.Context(), builders, class)
 	if err != nil || woven == nil || len(off.hooks) != 0 || len(off.spots) != 0 || len(s.Methods()) != 0 {
 		t.Errorf("hooks in %v, to be switched on %v: %v", s.Methods(), off, err)
 	}

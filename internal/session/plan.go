@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
 // A Plan is what Instrument would do.
@@ -68,10 +66,10 @@ func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
 		loader.Fileless++
 		return
 	}
-	weaver := s.weavers.Get().(*weave.Weaver)
-	defer s.weavers.Put(weaver)
+	bench := s.benches.Get().(*bench)
+	defer s.benches.Put(bench)
 	picked := newPicking(s, wanted)
-	result, err := weaver.Append(nil, c.file, picked.pick)
+	result, err := bench.weave(c.file, picked)
 	if err != nil {
 		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: firstLine(err.Error())})
 		return

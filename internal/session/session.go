@@ -1,10 +1,12 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/foothold"
 	"github.com/sonde-jvm/sonde/internal/origin"
@@ -25,6 +28,7 @@ type Settings struct {
 	Lease   time.Duration // how long the hooks outlive a Sonde that is stuck; 0 for the default
 	Force   bool          // weave also what the JDK would damage by that
 	Notice  func(string)  // is told what a user should read; may be nil
+	Cache   *cache.Cache  // where woven classes are kept; nil keeps none
 }
 
 // A Session is the hold that one Sonde has on one JVM.
@@ -42,8 +46,10 @@ type Session struct {
 		site                  *weave.SiteTemplate
 		spots                 spotTemplates
 		handOff               []*weave.Template // as handOffMethods
+		sources               [][]byte          // the class files of all of these
 	}
-	weavers sync.Pool
+	benches sync.Pool // of *bench
+	kept    kept      // what woven classes are kept by
 	keeper  *keeper
 	clock   int64 // what the target's clock is ahead of ours
 
@@ -78,7 +84,6 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 	if err := s.compileTemplates(); err != nil {
 		return nil, err
 	}
-	s.weavers.New = func() any { return s.newWeaver() }
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -101,15 +106,29 @@ func (s *Session) compileTemplates() (err error) {
 		{&s.templates.reflect, agent.ReflectTemplate},
 		{&s.templates.handle, agent.HandleTemplate},
 	} {
-		class, method := t.source()
-		if *t.to, err = weave.CompileTemplate(class, method); err != nil {
+		if *t.to, err = s.compile(t.source); err != nil {
 			return err
 		}
 	}
 	if s.templates.site, err = weave.CompileSiteTemplate(agent.LiveTemplate()); err != nil {
 		return err
 	}
-	return s.compileSpotTemplates()
+	if err := s.compileSpotTemplates(); err != nil {
+		return err
+	}
+	s.benches.New = func() any { return s.newBench() }
+	s.kept.init(s.settings.Cache, s.templates.sources)
+	return nil
+}
+
+// compile makes a template of the agent's, and keeps what it is made of.
+func (s *Session) compile(source func() ([]byte, string)) (*weave.Template, error) {
+	class, method := source()
+	isKnown := slices.ContainsFunc(s.templates.sources, func(known []byte) bool { return bytes.Equal(known, class) })
+	if !isKnown {
+		s.templates.sources = append(s.templates.sources, class)
+	}
+	return weave.CompileTemplate(class, method)
 }
 
 // firstRoom is what an arena has before anyone asked for more.

@@ -66,13 +66,15 @@ func (s *Session) compileSpotTemplates() (err error) {
 		{&t.late, agent.LateTemplate},
 		{&t.capture, agent.CaptureTemplate},
 	} {
-		if *one.to, err = weave.CompileTemplate(one.source()); err != nil {
+		if *one.to, err = s.compile(one.source); err != nil {
 			return err
 		}
 	}
+	// What a constructor begins must end also where super(...) throws.
+	t.anchor, t.tag = t.anchor.BehindSuper(), t.tag.BehindSuper()
 	s.templates.handOff = make([]*weave.Template, len(handOffMethods))
 	for i := range handOffMethods {
-		if s.templates.handOff[i], err = weave.CompileTemplate(handOffMethods[i].template()); err != nil {
+		if s.templates.handOff[i], err = s.compile(handOffMethods[i].template); err != nil {
 			return err
 		}
 	}

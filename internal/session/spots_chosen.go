@@ -15,6 +15,7 @@ type spot struct {
 	template *weave.Template // with its id and its code; nil where that cannot be
 	reason   string          // why
 	pure     bool            // its code calls no method that might have a hook
+	print    string          // tells its code from any other; empty where nothing is kept
 }
 
 // isSame reports whether another spot of the same name has the same code woven.
@@ -75,10 +76,11 @@ func (s *Session) addSpots(spots []Spot) {
 		made := &spot{Spot: *p, id: s.SpotID(*p)}
 		isKnown := known != nil && known.isSame(p)
 		if isKnown && known.template != nil {
-			made.template, made.pure = known.template, known.pure
+			made.template, made.pure, made.print = known.template, known.pure, known.print
 		} else {
 			made.template, made.reason = s.bind(p, made.id)
 			made.pure = !callsMethods(p.Code)
+			made.print = s.fingerprint(p.Code)
 		}
 		if _, err := arena.WatchTable([]arena.WatchEntry{made.entry()}); err != nil {
 			made.template, made.reason = nil, err.Error() // no table could have it

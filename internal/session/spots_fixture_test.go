@@ -20,7 +20,6 @@ func bareSession(t *testing.T) *Session {
 	if err := s.compileTemplates(); err != nil {
 		t.Fatal(err)
 	}
-	s.weavers.New = func() any { return s.newWeaver() }
 	return s
 }
 
@@ -40,7 +39,7 @@ func ownClass() []byte {
 // weaveOwn weaves a/B as it would be in a JVM.
 func (s *Session) weaveOwn(t *testing.T) []byte {
 	t.Helper()
-	woven, _, err := s.weaveBytes("a/B", ownClass())
+	woven, _, err := s.weaveBytes(t.Context(), "a/B", ownClass())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,15 +7,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/origin"
-	"github.com/sonde-jvm/sonde/internal/weave"
 )
-
-func (s *Session) newWeaver() *weave.Weaver {
-	w := weave.NewWeaver()
-	w.Identify = s.book.identify
-	w.Sites, w.SiteTemplate = s.siteOf, s.templates.site
-	return w
-}
 
 // weave answers the JVM's question what a class is to become. It may be asked
 // by several threads at once: the agent's own, for a batch, and those of the
@@ -66,7 +58,7 @@ func (s *Session) answer(ctx context.Context, class control.Transform) (_ contro
 		s.book.leave(class.Name, firstLine(err.Error()))
 		return control.Woven{}, false, nil
 	}
-	woven, off, err := s.weaveBytes(class.Name, choice.Weave)
+	woven, off, err := s.weaveBytes(ctx, class.Name, choice.Weave)
 	if err != nil {
 		s.book.leave(class.Name, firstLine(err.Error()))
 		return control.Woven{}, false, nil
@@ -112,18 +104,18 @@ func (s *Session) mayWeave(class control.Transform) bool {
 	return true
 }
 
-// weaveBytes weaves the wanted methods of a class; nil where there is none. It also
-// gives the hooks that do not yet do what they are to.
-func (s *Session) weaveBytes(name string, class []byte) (woven []byte, off undone, err error) {
-	weaver := s.weavers.Get().(*weave.Weaver)
-	defer s.weavers.Put(weaver)
+// weaveBytes weaves the wanted methods of a class, or finds it woven in the cache; nil
+// where there is none. It also gives the hooks that do not yet do what they are to.
+func (s *Session) weaveBytes(ctx context.Context, name string, class []byte) (woven []byte, off undone, err error) {
+	bench := s.benches.Get().(*bench)
+	defer s.benches.Put(bench)
 	s.book.lock.Lock()
 	wanted := wishes(s.book.wanted)
 	s.book.lock.Unlock()
 	picked := newPicking(s, wanted)
-	result, err := weaver.Append(nil, class, picked.pick)
+	result, err := s.obtain(ctx, bench, picked, class)
 	if err == nil && picked.slims(result.Methods) {
-		result, err = weaver.Append(nil, class, picked.pick)
+		result, err = s.obtain(ctx, bench, picked, class)
 	}
 	if err != nil {
 		return nil, undone{}, err

@@ -3,6 +3,7 @@ package weave_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/agent"
@@ -43,8 +44,13 @@ func (j java) template(t testing.TB, method string) *weave.Template {
 func (j java) pick(t testing.TB, methods ...string) func(weave.MethodInfo) []*weave.Template {
 	t.Helper()
 	var templates []*weave.Template
-	for _, method := range methods {
-		templates = append(templates, j.template(t, method))
+	for _, text := range methods {
+		method, isBehind := strings.CutSuffix(text, " behind super")
+		template := j.template(t, method)
+		if isBehind {
+			template = template.BehindSuper()
+		}
+		templates = append(templates, template)
 	}
 	return func(weave.MethodInfo) []*weave.Template { return templates }
 }

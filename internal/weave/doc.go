@@ -24,7 +24,8 @@
 // the result is a template like any other.
 //
 // In a constructor the prolog runs first, and the blocks begin behind the call of
-// super(...) or this(...): nothing may enclose an object that is not one yet.
+// super(...) or this(...): nothing may enclose an object that is not one yet. A template
+// may have its prolog begin there too (BehindSuper), so that what it begins always ends.
 //
 // A template can also be woven around single calls inside a method, of native methods
 // say, which have no code of their own (Weaver.Sites). It then stands where the call

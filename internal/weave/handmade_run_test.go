@@ -24,6 +24,8 @@ var weavings = []struct {
 	{"nested", []string{"rich", "probe"}},
 	{"nestedOtherwise", []string{"probe", "rich"}},
 	{"thrice", []string{"rich", "rich", "rich"}},
+	{"behind", []string{"probe behind super"}},
+	{"nestedBehind", []string{"rich", "probe behind super", "probe"}},
 }
 
 // TestHandmade weaves classes no compiler writes, has the JVM verify and run them,

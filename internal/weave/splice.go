@@ -97,6 +97,12 @@ func (s *splice) fits() error {
 	if s.constructor && u.holdsMonitor {
 		return &Reason{DoesNotFit, "a lock held across super(...), which could not be released if that threw"}
 	}
+	if s.constructor && t.behind && len(s.later) > 0 {
+		return &Reason{OddConstructor, "and the template begins behind that"}
+	}
+	if s.constructor && t.behind && s.prologBranches() {
+		return &Reason{DoesNotFit, "to branch before super(...) was called, behind which it begins"}
+	}
 	if s.constructor && u.mixes {
 		return &Reason{DoesNotFit, "code that may run both before super(...) and behind it, or stands behind it and runs before"}
 	}
@@ -144,8 +150,8 @@ func (s *splice) layout() error {
 	if u.boxes {
 		stack++
 	}
-	if s.inline {
-		// The epilog runs on top of the result, and whatever lies beneath.
+	if s.inline || s.constructor && s.t.behind {
+		// It runs on top of the result, and whatever lies beneath.
 		stack = uint16(min(int(stack)+int(b.MaxStack), 65535))
 	}
 	b.MaxStack = max(b.MaxStack, stack, 2)
@@ -186,9 +192,15 @@ func (s *splice) enclose() {
 		b.InsertBefore(mark, line)
 	}
 	s.keep(mark)
+	if s.constructor && s.t.behind {
+		s.begins(mark)
+		mark = s.begin
+	}
 	at := 0
 	for ; s.t.items[at].act != actTarget; at++ {
-		s.insert(&s.t.items[at], mark)
+		if mark != nil { // else the target never gets that far
+			s.insert(&s.t.items[at], mark)
+		}
 	}
 	s.tellArguments()
 	rest := s.t.items[at+1:]
@@ -325,6 +337,31 @@ func (s *splice) keep(mark *code.Node) {
 	for _, k := range s.kept {
 		kind := computational(s.args[k.no].desc)
 		copyTo(loadOp(kind), s.args[k.no].slot, storeOp(kind), k.slot)
+	}
+}
+
+// begins gives the template's variables that live across the target values, where its
+// prolog comes later: frames tell of them from the beginning.
+func (s *splice) begins(mark *code.Node) {
+	b, slot := s.body, s.base
+	put := func(zero opcode.Op, store opcode.Op) {
+		b.InsertBefore(mark, b.NewOp(zero))
+		b.InsertBefore(mark, b.NewIndexed(store, slot))
+	}
+	for _, t := range s.t.across {
+		switch t.item {
+		case code.Integer:
+			put(opcode.Iconst0, opcode.Istore)
+		case code.Long:
+			put(opcode.Lconst0, opcode.Lstore)
+		case code.Float:
+			put(opcode.Fconst0, opcode.Fstore)
+		case code.Double:
+			put(opcode.Dconst0, opcode.Dstore)
+		case code.Null, code.Object:
+			put(opcode.AconstNull, opcode.Astore)
+		}
+		slot += uint16(code.Type{Item: t.item}.Slots())
 	}
 }
 

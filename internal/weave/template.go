@@ -24,6 +24,7 @@ type Template struct {
 	constants []constant
 	markers   int    // calls that Bind is to replace
 	only      string // the one method it may be woven around, class.name(descriptor); "" for any
+	behind    bool   // in a constructor its prolog runs behind super(...)
 	named     bool   // it has an id of its own, which is the next, whatever method it is woven around
 	id        int32
 	uses      uses
@@ -41,6 +42,15 @@ func (t *Template) As(id int32) *Template {
 	named := *t // what it points to is never modified, so both may have it
 	named.named, named.id = true, id
 	return &named
+}
+
+// BehindSuper returns the same template with its prolog, in constructors, right behind
+// the call of super(...) or this(...), where its blocks begin too: whatever happens
+// before, what the prolog begins is ended. Its prolog must not branch.
+func (t *Template) BehindSuper() *Template {
+	later := *t
+	later.behind = true
+	return &later
 }
 
 // uses says what the template wants of its target.

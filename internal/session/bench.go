@@ -1,0 +1,50 @@
+package session
+
+import (
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/weave"
+)
+
+// A bench is what one class after the other is woven with.
+type bench struct {
+	weaver *weave.Weaver
+	site   *weave.SiteTemplate
+	class  classfile.Class
+	spec   []byte
+}
+
+func (s *Session) newBench() *bench {
+	b := &bench{weaver: weave.NewWeaver(), site: s.templates.site}
+	b.weaver.Identify = s.book.identify
+	return b
+}
+
+// weave weaves what is picked of a class.
+func (b *bench) weave(class []byte, picked *picking) (weave.Result, error) {
+	o, err := picked.order(&b.class, class)
+	if err != nil || o.isEmpty() {
+		return weave.Result{}, err
+	}
+	return b.fill(o, class)
+}
+
+// fill weaves what is ordered. The result's list of methods lives until the next.
+func (b *bench) fill(o *order, class []byte) (weave.Result, error) {
+	b.weaver.Sites, b.weaver.SiteTemplate = nil, nil
+	current := -1 // the method at hand: the weaver takes them one after the other
+	if o.sites {
+		b.weaver.SiteTemplate = b.site
+		b.weaver.Sites = func(_ weave.MethodInfo, call weave.Call) (int32, bool) {
+			calls := o.methods[current].sites
+			if len(calls) == 0 {
+				return 0, false
+			}
+			id, is := calls[call.Owner+"."+call.Name+call.Descriptor]
+			return int32(id), is
+		}
+	}
+	return b.weaver.Append(nil, class, func(weave.MethodInfo) []*weave.Template {
+		current++
+		return o.methods[current].templates
+	})
+}
