@@ -91,6 +91,11 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 		Began: r.began, Took: took, Transactions: r.kept, Cost: r.assembler.Cost(),
 	}
 	t.Losses = trace.Losses{Counts: r.assembler.Counts(), NotChosen: r.sum.discarded, Dropped: r.sum.dropped, Beyond: r.beyond}
+	if r.limit > 0 && len(r.kept) >= r.limit {
+		// What was under way when there were enough is no loss.
+		t.Losses.Beyond += t.Losses.Unfinished
+		t.Losses.Unfinished, t.Losses.Strays = 0, 0
+	}
 	if results, err := r.watching.Results(); err == nil {
 		t.Losses.Ambiguous, t.Losses.ContextsLost = results.Ambiguous, results.ContextsLost
 		for i := range results.Rows {

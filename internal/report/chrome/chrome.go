@@ -22,7 +22,7 @@ type event struct {
 	Duration json.Number    `json:"dur,omitempty"`
 	Process  int            `json:"pid"`
 	Thread   uint64         `json:"tid"`
-	ID       string         `json:"id,omitempty"`
+	ID       int            `json:"id,omitempty"` // readers take numbers only
 	Binding  string         `json:"bp,omitempty"`
 	Args     map[string]any `json:"args,omitempty"`
 }
@@ -56,6 +56,7 @@ func Write(w io.Writer, t *trace.Trace) error {
 
 // A printer writes events one by one. It keeps the first error.
 type printer struct {
+	arrows  int // from thread to thread so far
 	out     *bufio.Writer
 	err     error
 	origin  time.Time // when the first transaction began: times count from there
@@ -103,8 +104,9 @@ func (p *printer) transaction(t *trace.Transaction) {
 		p.thread(c.Thread)
 		p.event(p.slice(t, c, name))
 	}
-	for n, part := range t.Parts {
-		arrow := event{Name: "handed over", Category: "hand-off", Process: p.process, ID: fmt.Sprintf("%s-%d", name, n)}
+	for _, part := range t.Parts {
+		p.arrows++
+		arrow := event{Name: "handed over", Category: "hand-off", Process: p.process, ID: p.arrows}
 		arrow.Phase, arrow.Thread, arrow.Time = flowStart, t.Root.Thread.ID, p.at(t, 0)
 		p.event(arrow)
 		// It is bound to the slice that is there, not to the next.

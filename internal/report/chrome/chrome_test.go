@@ -42,11 +42,11 @@ func TestWrite(t *testing.T) {
 
 type document struct {
 	Events []struct {
-		Name, Cat, Ph, ID string
-		Ts, Dur           float64
-		PID               int
-		TID               uint64
-		Args              map[string]any
+		Name, Cat, Ph string
+		Ts, Dur       float64
+		PID, ID       int
+		TID           uint64
+		Args          map[string]any
 	} `json:"traceEvents"`
 }
 
@@ -79,7 +79,7 @@ func TestSlicesNest(t *testing.T) {
 
 func TestThreadsAreNamedAndArrowsHaveEnds(t *testing.T) {
 	var named, used []uint64
-	arrows := map[string]int{}
+	arrows := map[int]int{}
 	for _, e := range read(t, write(t, tracetest.Sample())).Events {
 		switch e.Ph {
 		case metadata:
@@ -104,7 +104,7 @@ func TestThreadsAreNamedAndArrowsHaveEnds(t *testing.T) {
 	}
 	for id, balance := range arrows {
 		if balance != 0 {
-			t.Errorf("arrow %s has not both ends", id)
+			t.Errorf("arrow %d has not both ends", id)
 		}
 	}
 }
