@@ -159,6 +159,9 @@ func TestPathsAreThoseOfTheStack(t *testing.T) {
 		for round := range 2 {
 			a, _ := g.mapArenaOf(8 << 20)
 			g.hookAll(w, "Paths", "Paths$Bridged", "Paths$Told")
+			if round > 0 {
+				w.bridges = nil // these JDKs tell them by themselves
+			}
 			g.setWatches(w, 0)
 			before := make([]uint64, len(pathSequences))
 			for _, do := range []string{"walk 1", "walk 2", "threads 60", "overflow 1", "walk 3"} {

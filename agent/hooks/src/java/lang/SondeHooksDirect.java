@@ -27,8 +27,18 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
     /** The positions of a method that is no caller. */
     private static final int BRIDGE = -1;
 
+    /** Of a method's flags. */
+    private static final int ACC_BRIDGE = 0x40;
+
     /** Null while nothing is watched. */
     private static volatile SondeHooksDirect current;
+    /** Where a frame has its method's flags; negative where this JDK has no such field. */
+    private static long flags = -1;
+    /** Where it has, in JDKs before 22, what has them, and where that does. */
+    private static long member = -1;
+    private static long memberFlags = -1;
+    /** What has these fields. */
+    private static Class<?> frameClass;
 
     private final StackWalker walker = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
     /** Open addressing by class and name: three strings each, at most half of it used. */
@@ -84,6 +94,9 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
     static void set(String[] members, int[] positions, String[] bridges) {
         SondeHooksDirect made = new SondeHooksDirect(members, positions, bridges);
         if (current == null) {
+            flags = SondeHooksMembers.offset("java.lang.ClassFrameInfo", "flags");
+            member = SondeHooksMembers.offset("java.lang.StackFrameInfo", "memberName");
+            memberFlags = SondeHooksMembers.offset("java.lang.invoke.MemberName", "flags");
             made.rehearse(DEEP);
         }
         current = made;
@@ -96,6 +109,8 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
         }
         Object found = walker.walk(this);
         if (found != null) {
+            frameClass = found.getClass();
+            isBridge((StackFrame) found);
             positionsOf((StackFrame) found);
         }
         walker.walk(new SondeHooksRow(this, CONTEXT_MOST));
@@ -153,9 +168,21 @@ final class SondeHooksDirect implements Function<Stream<StackFrame>, Object> {
         return frame.getDeclaringClass().getName().startsWith(OWN);
     }
 
+    /** Sonde may not know the bridges of all that calls; most JDKs tell by themselves. */
     boolean isBridge(StackFrame frame) {
         int at = find(frame);
-        return at >= 0 && positions[at] == BRIDGE;
+        return at >= 0 ? positions[at] == BRIDGE : (flagsOf(frame) & ACC_BRIDGE) != 0;
+    }
+
+    private static int flagsOf(StackFrame frame) {
+        if (frame.getClass() != frameClass) {
+            return 0;
+        }
+        if (flags >= 0) {
+            return U.getInt(frame, flags);
+        }
+        Object has = member < 0 || memberFlags < 0 ? null : SondeHooksMembers.reference(frame, member);
+        return has == null ? 0 : U.getInt(has, memberFlags);
     }
 
     private int positionsOf(StackFrame frame) {

@@ -58,8 +58,9 @@ public final class SondeHooksPath {
             return 0;
         }
         long entry = SondeHooksWatch.home(table, id);
-        if ((int) (U.getLong(table, entry) >>> 32) != id) {
-            entry = SondeHooksWatch.search(table, entry, id);
+        long head = U.getLong(table, entry);
+        if ((int) (head >>> 32) != id) {
+            entry = head == 0 ? 0 : SondeHooksWatch.search(table, entry, id);
             if (entry == 0) {
                 return 0;
             }

@@ -25,7 +25,7 @@ import jdk.internal.vm.annotation.ForceInline;
 public final class SondeHooksWatch {
     /**
      * The settings of spots, anchors and tag points: open addressing by id, four words each, a power of two of them;
-     * null when all are off. Those that are off have no id.
+     * null when all are off. Those that are off are not there.
      */
     static volatile long[] watches;
     /**
@@ -49,8 +49,9 @@ public final class SondeHooksWatch {
             return false;
         }
         long entry = home(table, id);
-        if ((int) (U.getLong(table, entry) >>> 32) != id) {
-            entry = search(table, entry, id);
+        long head = U.getLong(table, entry);
+        if ((int) (head >>> 32) != id) {
+            entry = head == 0 ? 0 : search(table, entry, id);
             if (entry == 0) {
                 return false;
             }

@@ -7,9 +7,6 @@ import static sonde.layout.Layout.WATCH_WORDS;
 
 /** What the agent does to spots, anchors and tag points: it has ready what their hooks need before they are on. */
 final class SondeHooksWatches {
-    /** The first word of an entry that is off: nobody's, and not the end of a search. */
-    private static final long OFF = 1;
-
     private SondeHooksWatches() {
     }
 
@@ -35,10 +32,6 @@ final class SondeHooksWatches {
             for (int at = 0; at < table.length; at += WATCH_WORDS) {
                 labels |= (table[at] & ON) != 0 && ((table[at] & TRACED) != 0 || (table[at + 3] & ~(long) WATCH_PURE) != 0);
                 rows |= table[at + 3] >>> 32 != 0;
-                if (table[at] != 0) {
-                    table[at] = (table[at] & ON) != 0 ? table[at] : OFF;
-                    table[at + 2] |= SondeHooksPath.mark;
-                }
             }
             if (labels) {
                 SondeHooksLabels.prepare();
@@ -51,7 +44,26 @@ final class SondeHooksWatches {
             }
             SondeHooksHandOff.begin();
         }
-        SondeHooksWatch.watches = table;
+        SondeHooksWatch.watches = table == null ? null : only(table);
+    }
+
+    /** A table of those that are on: hooks of others find an empty entry, mostly at once. Each has the mark of now. */
+    private static long[] only(long[] table) {
+        long[] on = new long[table.length];
+        for (int from = 0; from < table.length; from += WATCH_WORDS) {
+            if ((table[from] & ON) == 0) {
+                continue;
+            }
+            int at = (int) (table[from] >>> 32) * WATCH_WORDS & on.length - 1;
+            while (on[at] != 0) {
+                at = at + WATCH_WORDS & on.length - 1;
+            }
+            for (int i = 0; i < WATCH_WORDS; i++) {
+                on[at + i] = table[from + i];
+            }
+            on[at + 2] |= SondeHooksPath.mark;
+        }
+        return on;
     }
 
     /** Switches all off, and forgets what was found. */
