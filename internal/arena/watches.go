@@ -54,6 +54,9 @@ func WatchTable(entries []WatchEntry) ([]uint64, error) {
 	return table, nil
 }
 
+// NoWatches is a table in which nothing is found: hooks that read one are made ready.
+func NoWatches() []uint64 { return make([]uint64, layoutWatchWords) }
+
 // word is the entry's first, where all others are possible.
 func (e WatchEntry) word() (uint64, error) {
 	const (

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -67,6 +69,9 @@ func (s *Session) startHandOff(ctx context.Context, wanted bool) error {
 	if !isNew {
 		return nil
 	}
+	if err := s.readyHandOff(ctx); err != nil {
+		return err
+	}
 	// First those that load from now on, so that none is missed in between.
 	if err := s.showLoading(ctx); err != nil {
 		return err
@@ -82,6 +87,24 @@ func (s *Session) startHandOff(ctx context.Context, wanted bool) error {
 			s.choices.owe(name, &debt{})
 			delete(s.choices.emptied, name)
 		}
+	}
+	return nil
+}
+
+// readyHandOff has the agent get ready for tasks. It uses their classes for that, so
+// that they are loaded before the batch in which they get their hooks: of a class that
+// a thread of the agent loads it cannot be asked.
+func (s *Session) readyHandOff(ctx context.Context) error {
+	s.switches.Lock()
+	defer s.switches.Unlock()
+	s.book.lock.Lock()
+	isReady := len(s.book.watch.sent) > 0
+	s.book.lock.Unlock()
+	if isReady {
+		return nil
+	}
+	if err := s.peer.Watches(ctx, control.Watches{Table: arena.NoWatches()}); err != nil {
+		return s.explain(err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (s *Session) Unwatch(ctx context.Context, spots []Spot) error {
 // installSpots weaves what is owed, with all that is new switched off.
 func (s *Session) installSpots(ctx context.Context, request WatchRequest) (*Installation, error) {
 	s.book.beginWatch(&request)
-	defer s.book.endWatch()
+	defer s.book.endWatch(&request)
 	s.addSpots(request.Spots)
 	installation := &Installation{}
 	if err := s.startHandOff(ctx, request.HandOff); err != nil {
@@ -115,21 +115,26 @@ func (s *Session) SwitchSpots(ctx context.Context, changes map[uint32]arena.Prob
 	return s.sendWatches(ctx, entries, false)
 }
 
-// beginWatch has new spots stay off until endWatch.
+// beginWatch has new spots stay off until endWatch. Where none is asked for, those of
+// classes that load meanwhile go on as they would without.
 func (b *book) beginWatch(request *WatchRequest) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	b.watch.installing++
+	if len(request.Spots) > 0 {
+		b.watch.installing++
+	}
 	b.watch.fresh = b.watch.fresh || request.Fresh
 	for _, bridge := range request.Bridges {
 		b.watch.bridges[bridge] = true
 	}
 }
 
-func (b *book) endWatch() {
+func (b *book) endWatch(request *WatchRequest) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	b.watch.installing--
+	if len(request.Spots) > 0 {
+		b.watch.installing--
+	}
 }
 
 // ContextLosses is how many tasks were handed on in two contexts at once, and so have
