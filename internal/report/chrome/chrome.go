@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/trace"
@@ -72,24 +73,31 @@ func (p *printer) text(text string) {
 	}
 }
 
-func (p *printer) event(e event) {
-	encoded, err := json.Marshal(e)
-	if err != nil && p.err == nil {
+// encode writes no more escapes than it must: some readers leave them as they are.
+func (p *printer) encode(value any) string {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil && p.err == nil {
 		p.err = fmt.Errorf("chrome: %w", err)
 	}
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+func (p *printer) event(e event) {
+	encoded := p.encode(e)
 	if p.isMore {
 		p.text(",")
 	}
 	p.isMore = true
-	p.text("\n" + string(encoded))
+	p.text("\n" + encoded)
 }
 
 func (p *printer) head(t *trace.Trace) {
-	about, err := json.Marshal(map[string]any{
+	about := p.encode(map[string]any{
 		"producer": "sonde trace", "target": t.Target.Command, "jdk": t.Target.JDK, "began": p.origin.Format(time.RFC3339Nano), "methods": t.Methods,
 	})
-	p.err = err
-	p.text(`{"displayTimeUnit":"ms","otherData":` + string(about) + `,"traceEvents":[`)
+	p.text(`{"displayTimeUnit":"ms","otherData":` + about + `,"traceEvents":[`)
 	name := t.Target.Command
 	if name == "" {
 		name = "Java"

@@ -2,6 +2,7 @@ package waterfall
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/trace"
 )
@@ -23,8 +24,17 @@ func Title(terminal Terminal) string {
 	l.right(dim, "ERR", errorsEnd)
 	l.right(dim, "THREAD", threadEnd)
 	l.pad(rootBegin)
-	l.add(dim, "ROOT, TAGS")
+	l.add(dim, cut("ROOT, TAGS, VALUES", terminal.Width-l.width))
 	return l.String()
+}
+
+// rootValues are what was captured of the root.
+func rootValues(t *trace.Transaction) string {
+	var texts []string
+	for _, v := range t.Root.Values {
+		texts = append(texts, printable(v.Expression)+"="+valueText(v))
+	}
+	return strings.Join(texts, "  ")
 }
 
 // Line is a transaction as a line of the list.
@@ -48,7 +58,7 @@ func Line(number int, t *trace.Transaction, terminal Terminal) string {
 	l.right(dim, strconv.FormatUint(t.Root.Thread.ID, 10), threadEnd)
 	l.pad(rootBegin)
 	name := printable(shortName(t.Root.Class, t.Root.Method))
-	tags := tagsText(t.Tags)
+	tags := strings.TrimSpace(tagsText(t.Tags) + "  " + rootValues(t))
 	room := terminal.Width - l.width
 	if tags != "" {
 		room = max(room/2, room-len([]rune(tags))-2)

@@ -26,6 +26,8 @@ type traceForm struct {
 	Began        string            `json:"began,omitempty"`
 	TookNanos    int64             `json:"tookNanos"`
 	Hooks        costForm          `json:"hooks"`
+	Woven        int               `json:"classesWoven"`
+	Cached       int               `json:"classesFromCache"`
 	Losses       lossForm          `json:"losses"`
 	Notes        []string          `json:"notes,omitempty"`
 	Transactions []transactionForm `json:"transactions"`
@@ -142,7 +144,7 @@ func newTraceForm(t *trace.Trace) traceForm {
 	l := t.Losses
 	form := traceForm{
 		Format: formatName, Version: formatVersion, Target: targetForm(t.Target), Command: t.Command, Methods: t.Methods, Conditions: t.Conditions,
-		Levels: t.Levels, TookNanos: int64(t.Took), Hooks: costForm{t.Cost.Inner, t.Cost.Outer}, Notes: t.Notes, Transactions: []transactionForm{},
+		Levels: t.Levels, TookNanos: int64(t.Took), Hooks: costForm{t.Cost.Inner, t.Cost.Outer}, Woven: t.Woven, Cached: t.Cached, Notes: t.Notes, Transactions: []transactionForm{},
 		Losses: lossForm{
 			l.NotChosen, l.Beyond, l.Dropped, l.Undecided, l.Ambiguous, l.ContextsLost, l.Unfinished, l.GivenUp, l.Strays, l.LateParts,
 		},

@@ -121,19 +121,37 @@ func tagsText(tags map[string]string) string {
 	return strings.Join(texts, "  ")
 }
 
+// apart is how many columns two times along the bars are apart at least.
+const apart = 11
+
+// roundStep is the least round time that is as long as columns are apart.
+func roundStep(extent time.Duration, columns int) time.Duration {
+	for power := time.Duration(1); power <= extent; power *= 10 {
+		for _, digit := range []time.Duration{1, 2, 5} {
+			if step := digit * power; float64(step)*float64(columns) >= apart*float64(extent) {
+				return step
+			}
+		}
+	}
+	return max(extent, 1)
+}
+
 // scale tells times along the bars.
 func (d *drawing) scale() {
 	l := d.line()
 	l.pad(d.names + durationColumns + 2)
-	const apart = 14
 	first := l.width
-	for n := range max(1, d.bars/apart) {
-		l.pad(first + n*apart)
-		at := time.Duration(float64(d.extent) * float64(n*apart) / float64(d.bars))
+	step := roundStep(d.extent, d.bars)
+	for at := time.Duration(0); at < d.extent || at == 0; at += step {
+		column := first + columnOf(at, d.extent, d.bars)
 		text := "╷0"
-		if n > 0 {
+		if at > 0 {
 			text = "╷" + durationText(at)
 		}
+		if column+utf8.RuneCountInString(text) > d.Width {
+			break
+		}
+		l.pad(column)
 		l.add(dim, text)
 	}
 	end := durationText(d.extent) + "╷"

@@ -94,7 +94,7 @@ func LossTexts(l trace.Losses) (texts []string) {
 		n              uint64
 		one, many, why string
 	}{
-		{l.Dropped, "call was", "calls were", " only counted: rings had no room; their time is with their callers"},
+		{l.Dropped, "call was", "calls were", " only counted: rings had no room; their time is with their callers (fewer --levels leave more)"},
 		{l.Undecided, "call was", "calls were", " undecided: the condition failed with an exception, which counts as no"},
 		{l.Ambiguous, "task was", "tasks were", " handed over again before it began: what it did is in no transaction"},
 		{l.ContextsLost, "call had", "calls had", " no room to keep context: what it called may be missing"},

@@ -10,7 +10,7 @@ function drawTitle(t) {
 	if (t.late) line.append(make("span", "gap", `${plural(t.late, "part")} came long after the root’s end`));
 	const id = make("span", "", "trace " + t.traceId);
 	line.append(id);
-	byId("water-title").replaceChildren(title, line, make("div", "chips", ...chipsOf(t.tags)));
+	byId("water-title").replaceChildren(title, line, make("div", "chips", ...chipsOf(t.tags), ...chipsOf(valuesOf({ calls: [t.root] }))));
 }
 
 function fillCallTooltip(tooltip, row, transaction) {

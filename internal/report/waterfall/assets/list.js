@@ -30,7 +30,7 @@ class TransactionList {
 			["Exceptions", "errors", (t) => make("td", t.errors ? "bad" : "soft", t.errors ? count(t.errors) : "–")],
 			["Thread", "thread", (t) => make("td", "soft", threadText(t.root))],
 			["Root", "root", (t) => make("td", "text", nameElement(t.root.name))],
-			["Tags", "tags", (t) => make("td", "text tags", ...chipsOf(t.tags))],
+			["Tags, values", "tags", (t) => make("td", "text tags", ...chipsOf(t.tags), ...chipsOf(valuesOf({ calls: [t.root] })))],
 		];
 		this.heads = this.columns.map(([title, key]) => this.head(title, key));
 		byId("transactions").append(make("thead", "", make("tr", "", ...this.heads)), this.body);
