@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/condition"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
@@ -103,6 +104,7 @@ func (c *compiler) capture(s *planned, m method, code []weave.Lowered) (depends 
 		named := CaptureName{Index: value.index, Text: value.text}
 		if c.isSecret(m, value.text, s.probe.Allow) {
 			named.Redacted = true
+			code[value.code] = withheld{}
 			s.captures = append(s.captures, named)
 			told := c.probeSums[s.probe.Name]
 			if !slices.Contains(told.Redacted, value.text) {
@@ -127,6 +129,14 @@ func (c *compiler) capture(s *planned, m method, code []weave.Lowered) (depends 
 		s.captures = append(s.captures, named)
 	}
 	return depends, nil
+}
+
+// withheld is the code of a value that is not read: that there would be one is told.
+type withheld struct{}
+
+// Lower gives null.
+func (withheld) Lower(weave.Moment) (*weave.Fragment, error) {
+	return &weave.Fragment{Steps: []weave.Step{{Do: weave.DoOp, Op: opcode.AconstNull}}, MaxStack: 1, Text: true}, nil
 }
 
 // A captureError says which capture is wrong.

@@ -159,14 +159,23 @@ func (w *world) method(id condition.Method) (method, bool) {
 	return method{}, false
 }
 
-// isWorth reports whether a method is one to trace: it has no spot of a probe, which
-// would trace it twice, no condition runs it, and it is not too small to tell anything.
+// isWorth reports whether a method is one to trace: no condition runs it, it is not too
+// small to tell anything, and no probe writes its calls already. One that does so since
+// its level was raised takes over from the spot that there is, which goes off.
 func (w *Watch) isWorth(c *compiler, m method) bool {
-	id := m.id()
-	isProbed := slices.ContainsFunc(c.probes, func(p *probeRequest) bool {
-		return p.methods.Match(m.class.name, m.name, m.descriptor)
+	if c.relied[m.id()] || m.class.reason != "" || !w.options.Small && isSmall(m) {
+		return false
+	}
+	inside := session.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey}
+	_, isThere := w.applied[spotName(&inside)]
+	return isThere || !c.isTraced(m)
+}
+
+// isTraced reports whether a probe writes the calls of a method.
+func (p *plan) isTraced(m method) bool {
+	return slices.ContainsFunc(p.probes, func(r *probeRequest) bool {
+		return r.Level >= wanted.Trace && r.methods.Match(m.class.name, m.name, m.descriptor)
 	})
-	return !isProbed && !c.relied[id] && m.class.reason == "" && (w.options.Small || !isSmall(m))
 }
 
 // Bounds of methods that are too small to trace: getters, setters, constructors that
@@ -209,7 +218,7 @@ func (p *plan) addInside(m method, isOn bool) *planned {
 		p.insides++
 		p.hooked[m.id()] = true
 	}
-	if isOn {
+	if isOn && !p.isTraced(m) {
 		s.Flags = insideFlags
 	}
 	return s
