@@ -106,6 +106,11 @@ agent: setup ## rebuild the jar that enters the target JVM (committed, reproduci
 generate: setup ## rebuild generated tables and test data (committed)
 	$(GO) generate ./...
 
+.PHONY: show-trace
+show-trace: setup ## open traces in Perfetto's processor and in the OpenTelemetry Collector
+	@.ci/setup live
+	@GO='$(GO)' test/tenants/show
+
 .PHONY: demo
 demo: setup ## find out why a running shop's checkout is slow for some customers
 	@.ci/setup h2

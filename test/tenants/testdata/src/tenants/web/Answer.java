@@ -1,0 +1,5 @@
+package tenants.web;
+
+/** What a visitor gets, and how long it took to find. */
+record Answer(String text, long nanos) {
+}
