@@ -1,0 +1,80 @@
+// Context measures what watching methods only where and when it matters costs a call.
+//
+//	go run ./bench/context [-jdk N] [-rounds N] [-json]
+//
+// One method has a twin for each thing that is measured: without a hook, with one that
+// is switched off, in a sequence that is not met, with a condition on two fields, and
+// so on. All hooks go in at once; every round runs all twins in turn, in batches of
+// about a millisecond, so that what else the machine does hits all alike and falls out
+// of medians. The same condition is asked by reflection and by an interpreter, in the
+// program's own source, for comparison. What hand-offs cost is beside a second JVM
+// that Sonde never entered. Sonde's counts prove afterwards that each hook did what it
+// was measured for.
+//
+// The exit code is 1 where a bar is missed, or nobody can tell, and 2 where something
+// could not be measured.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/sonde-jvm/sonde/bench/machine"
+)
+
+type options struct {
+	rounds, batches int
+	jdk             int
+	json            bool
+	sources         string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 61, "rounds through all twins")
+	flag.IntVar(&o.batches, "batches", 5, "batches for each of them in a round")
+	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
+	flag.BoolVar(&o.json, "json", false, "print JSON instead of tables")
+	flag.StringVar(&o.sources, "sources", "bench/context/java", "folder with the Java program")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	met, err := run(ctx, o)
+	switch {
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "bench/context: %v\n", err)
+		os.Exit(2)
+	case !met:
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (met bool, err error) {
+	jdks, err := machine.JDKs(o.jdk)
+	if err != nil {
+		return false, err
+	}
+	met = true
+	var reports []*report
+	for _, jdk := range jdks {
+		r, err := measure(ctx, jdk, o)
+		if err != nil {
+			return false, fmt.Errorf("JDK %s: %w", jdk.Version, err)
+		}
+		met = met && r.allMet()
+		reports = append(reports, r)
+		if !o.json {
+			r.print(os.Stdout)
+		}
+	}
+	if o.json {
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetIndent("", "  ")
+		return met, encoder.Encode(reports)
+	}
+	return met, nil
+}
