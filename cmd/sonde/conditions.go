@@ -25,6 +25,7 @@ type contextFlags struct {
 type flagSet interface {
 	StringVar(p *string, name, value, usage string)
 	StringArrayVar(p *[]string, name string, value []string, usage string)
+	StringSliceVar(p *[]string, name string, value []string, usage string)
 	IntVar(p *int, name string, value int, usage string)
 	BoolVar(p *bool, name string, value bool, usage string)
 }
@@ -43,8 +44,9 @@ const contextLong = `Where and when
   --within 'Web.handle >> Order.* > Pay.charge'
            only calls below those methods, in that order, outermost first: >> is
            somewhere below, > directly; so is a > at the end. Reflection and
-           methods made by the compiler do not count as callers. Given several
-           times, each context has results of its own
+           methods made by the compiler do not count as callers; a constructor
+           does from behind its super(...) on. Given several times, each context
+           has results of its own
   --when   only calls for which the condition holds: $1 is the first argument,
            $name one by its name, $this; at the exit $return, $exception,
            $elapsed; fields, getters that only read, [0] and ["key"], .length;
