@@ -239,6 +239,7 @@ public final class SondeHooksControl {
         SondeHooksPlaces.sweep(SondeHooksPlaces.first, SondeHooksPlaces.firstThreads);
         SondeHooksPlaces.sweep(SondeHooksPlaces.second, SondeHooksPlaces.secondThreads);
         SondeHooksHandOff.sweep();
+        SondeHooksLabels.catchUp();
     }
 
     /** Makes more places where threads found none. */

@@ -25,6 +25,8 @@ final class SondeHooksLabels {
     /** Null while no results are told apart. */
     private static volatile SondeHooksLabels current;
 
+    /** A label met a full ring: the agent is to tell it, as nobody may call in it again. */
+    private volatile boolean isBehind;
     /** By number, less the first. Entries are made once and stay. */
     private final AtomicReferenceArray<SondeHooksLabel> table = new AtomicReferenceArray<SondeHooksLabel>(MASK + 1);
 
@@ -44,6 +46,29 @@ final class SondeHooksLabels {
     /** Forgets the labels given: their numbers mean nothing in the next arena. */
     static void forget() {
         current = null;
+    }
+
+    /** Tells the labels that have met a full ring. The agent calls it. */
+    static void catchUp() {
+        SondeHooksLabels labels = current;
+        if (labels == null || !labels.isBehind) {
+            return;
+        }
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.claim(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return;
+        }
+        labels.isBehind = false;
+        for (int slot = LABEL_OTHER - LABELS_FIRST + 1; slot <= MASK; slot++) {
+            SondeHooksLabel label = labels.table.get(slot);
+            if (label != null && !label.tell(places, place)) {
+                labels.isBehind = true;
+                return;
+            }
+        }
     }
 
     /** Begins a call of a spot whose results are told apart. */
@@ -107,7 +132,9 @@ final class SondeHooksLabels {
             if (label == null) {
                 return LABEL_OTHER;
             }
-            if (label.tell(places, place) && tags != null) {
+            if (!label.tell(places, place)) {
+                labels.isBehind = true;
+            } else if (tags != null) {
                 tags.note(numbers, label.number);
             }
             return label.number;
