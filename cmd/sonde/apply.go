@@ -61,6 +61,7 @@ func newApply(s streams) *cobra.Command {
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
 	flags.IntVar(&c.keep, "keep", usualKeep, "how many traces are kept, the latest")
 	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
+	c.cache.register(flags)
 	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
 	flags.BoolVar(&c.ready, "ready", false, "tell on descriptor 3 when the set is applied")
 	flags.StringVar(&c.title, "title", "", "the name of the file")

@@ -75,7 +75,7 @@ func (c *applying) backgroundArgs() []string {
 	if c.listLeft {
 		args = append(args, "--left")
 	}
-	return args
+	return append(args, c.cache.args()...)
 }
 
 // backgroundFailure is for one that has ended without having applied the set. It has

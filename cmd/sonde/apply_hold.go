@@ -75,11 +75,8 @@ func (c *applying) hold(ctx context.Context, jvm *jvmproc.JVM, begin func() erro
 // was done is undone.
 func (r *applyRun) enterSet(ctx context.Context, begin func() error) (err error) {
 	start := time.Now()
-	r.session, err = session.Open(ctx, r.pid, session.Settings{
-		Command: commandLine("apply", []string{"-f", r.title}), Force: r.force, Notice: r.remark,
-	})
-	if err != nil {
-		return interruption(ctx, err)
+	if err := r.open(ctx, commandLine("apply", []string{"-f", r.title})); err != nil {
+		return err
 	}
 	jvm := r.session.JVM()
 	r.screen.say("attached to %d (JDK %v, %s) in %s", r.pid, r.session.JDK(), orDash(printable(jvm.Main)), durationText(time.Since(start)))
@@ -195,8 +192,8 @@ func (r *applyRun) tellApplied(report *watch.Report) {
 	if report.Installation != nil {
 		took = costOf(batchCosts(report.Installation.Batches))
 	}
-	r.screen.say("hooks in %s for %s and %s%s", count(len(methods), "method", "methods"),
-		count(len(report.Probes), "probe", "probes"), count(len(report.Tags), "tag", "tags"), took)
+	r.screen.say("hooks in %s for %s and %s%s%s", count(len(methods), "method", "methods"),
+		count(len(report.Probes), "probe", "probes"), count(len(report.Tags), "tag", "tags"), sessionWovenText(r.session), took)
 	for _, note := range reportNotes(report) {
 		r.remark(note)
 	}

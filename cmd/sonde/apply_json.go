@@ -25,7 +25,8 @@ type appliedJSON struct {
 	ContextsLost uint64           `json:"contextsLost"`
 	Ambiguous    uint64           `json:"ambiguousTasks"`
 	LeftAlone    []leftJSON       `json:"leftAlone,omitempty"`
-	Remarks      []string         `json:"remarks,omitempty"`
+	wovenJSON
+	Remarks []string `json:"remarks,omitempty"`
 }
 
 func (r *applyRun) describe(look *applyLook) appliedJSON {
@@ -33,7 +34,7 @@ func (r *applyRun) describe(look *applyLook) appliedJSON {
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Final: look.final, Ended: look.ended, Probes: look.rows, Threads: look.threads,
 		Dropped: look.dropped, ContextsLost: look.contextsLost, Ambiguous: look.ambiguous,
-		Kept: len(r.traces.kept), NotChosen: r.traces.sum.discarded, OnlyCounted: r.traces.sum.dropped,
+		wovenJSON: describeWoven(r.session), Kept: len(r.traces.kept), NotChosen: r.traces.sum.discarded, OnlyCounted: r.traces.sum.dropped,
 	}
 	if look.final {
 		d.LeftAlone = describeLeft(r.concerned())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 
@@ -36,14 +37,14 @@ func newCache(s streams) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	place.addFlags(command)
+	place.addFlags(command.PersistentFlags())
 	command.AddCommand(newCacheList(s, place), newCacheShow(s, place), newCacheStats(s, place), newCacheVerify(s, place), newCachePrune(s, place))
 	return command
 }
 
-// addFlags gives them to a command and those below it.
-func (p *cachePlace) addFlags(command *cobra.Command) {
-	flags := command.PersistentFlags()
+// addFlags gives a command, or with its persistent flags those below it, too, the flags
+// that say where.
+func (p *cachePlace) addFlags(flags flagSet) {
 	flags.StringVar(&p.dir, "cache", "", "`DIR` of the cache, in place of the user's own")
 	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are taken too; may be repeated")
 }
@@ -51,6 +52,9 @@ func (p *cachePlace) addFlags(command *cobra.Command) {
 // options are what the command line says.
 func (p *cachePlace) options() (cache.Options, error) {
 	o := cache.Options{Dir: p.dir}
+	if named := os.Getenv(cacheVariable); p.dir == "" && named != cacheOff {
+		o.Dir = named
+	}
 	for _, name := range p.trust {
 		uid, err := cache.LookupUser(name)
 		if err != nil {
@@ -73,7 +77,7 @@ func (p *cachePlace) open() (*cache.Disk, error) {
 	}
 	o.Existing = true
 	d, err := cache.OpenDisk(o)
-	if p.dir == "" && errors.Is(err, fs.ErrNotExist) {
+	if o.Dir == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, errNothingCached
 	}
 	return d, err

@@ -10,7 +10,11 @@ not used for longest go. All of it can be removed at any time.
 
 What is kept is code that goes into programs, so a directory or file that somebody
 else could have written is refused. --cache-trust says whose are to be taken besides
-one's own and root's.`
+one's own and root's; commands that weave have --cache-share, which lets others read.
+
+All commands that put hooks into a JVM use it, and tell how many classes they wove and
+how many they found. --cache DIR takes another directory, --no-cache none;
+SONDE_CACHE=DIR and SONDE_CACHE=off say the same for all commands.`
 
 const cacheShowLong = `Show a class as it was woven: which methods have hooks, which were left alone and why,
 by which ids woven code names methods. It is named by its key, or the beginning of one

@@ -23,6 +23,7 @@ type calling struct {
 	patterns []string
 	json     bool
 	look     func(context.Context, callees.Options) (*callees.Result, error)
+	cache    liveCache
 }
 
 func newCallees(s streams) *cobra.Command {
@@ -52,6 +53,7 @@ func newCallees(s streams) *cobra.Command {
 	flags.IntVar(&c.Limits.Breadth, "breadth", c.Limits.Breadth, "show so many callees of one method")
 	flags.IntVar(&c.Limits.Nodes, "nodes", c.Limits.Nodes, "show so many lines in all")
 	flags.BoolVar(&c.Redefine, "redefine", false, "have the JVM redefine classes that were made at run time, to see them")
+	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, "with --watch: put hooks also into classes that the JDK damages by that")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
@@ -109,6 +111,12 @@ func (c *calling) run(ctx context.Context) error {
 	c.Watching = func(methods int) {
 		say("hooks in %s, for %s", count(methods, "method", "methods"), durationText(c.Watch))
 	}
+	kept, endCache, err := c.cache.openCache(c.Notice)
+	if err != nil {
+		return err
+	}
+	defer endCache()
+	c.Cache = kept
 	result, err := c.look(ctx, c.Options)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -45,8 +45,9 @@ const contextLong = `Where and when
            only calls below those methods, in that order, outermost first: >> is
            somewhere below, > directly; so is a > at the end. Reflection and
            methods made by the compiler do not count as callers; a constructor
-           does from behind its super(...) on. Given several times, each context
-           has results of its own
+           does from behind its super(...) on. Where only a > decides, each call
+           costs some microseconds. Given several times, each context has results
+           of its own
   --when   only calls for which the condition holds: $1 is the first argument,
            $name one by its name, $this; at the exit $return, $exception,
            $elapsed; fields, getters that only read, [0] and ["key"], .length;

@@ -98,6 +98,7 @@ func newCount(s streams) *cobra.Command {
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(flags)
 	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
+	c.cache.register(flags)
 	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
 	return command
 }

@@ -87,8 +87,9 @@ func describeContext(row *watch.Row) (c contextJSON) {
 }
 
 type hooksJSON struct {
-	Classes       int      `json:"classes"`
-	Methods       int      `json:"methods"`
+	Classes int `json:"classes"`
+	Methods int `json:"methods"`
+	wovenJSON
 	Loaded        int      `json:"classesLoaded"`
 	Matched       int      `json:"classesMatched"`
 	Batches       int      `json:"batches"`
@@ -166,6 +167,7 @@ func (v *visit) describeHooks() *hooksJSON {
 	i := v.installation
 	hooks := &hooksJSON{
 		Classes: v.session.Classes(), Methods: len(v.session.Methods()), Loaded: i.Loaded, Matched: i.Matched, Batches: len(i.Batches),
+		wovenJSON: describeWoven(v.session),
 	}
 	hooks.PauseMillis, hooks.CompileMillis = costMillis(batchCosts(i.Batches))
 	for _, lost := range i.Unmatched {

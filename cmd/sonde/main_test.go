@@ -14,6 +14,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// No test may touch the cache of the user who runs it, nor depend on what others left
+	// there. A sonde that a test starts is this program, too, and is told by the test.
+	if filepath.Base(os.Args[0]) != "sonde" {
+		if err := os.Setenv(cacheVariable, cacheOff); err != nil {
+			panic(err)
+		}
+	}
 	testscript.Main(m, map[string]func(){"sonde": main})
 }
 
@@ -29,6 +36,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("INVALID", invalid)
+			env.Setenv(cacheVariable, cacheOff)
 			return writeJar(filepath.Join(env.WorkDir, "broken.jar"), invalid, "pool-cycle.class", "truncated-in-code.class")
 		},
 	})
@@ -65,6 +73,7 @@ func TestScriptsWithJDK(t *testing.T) {
 				RequireExplicitExec: true,
 				Setup: func(env *testscript.Env) error {
 					env.Setenv("JAVA_HOME", jdk.Home)
+					env.Setenv(cacheVariable, cacheOff)
 					env.Setenv("PATH", filepath.Join(jdk.Home, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
 					// Programs this short only lose by optimising.
 					env.Setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

@@ -71,6 +71,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` to serve /metrics at for Prometheus; the address is 127.0.0.1 unless given")
 	c.contexts.register(flags)
 	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
+	c.cache.register(flags)
 	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
 	return command
 }

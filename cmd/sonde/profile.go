@@ -26,6 +26,7 @@ type profiling struct {
 	json           bool
 	top            int
 	start          bool
+	cache          liveCache
 	roots          *probe.Set
 	words          []string // with start: the command that starts the program
 }
@@ -66,6 +67,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
 	flags.IntVar(&c.top, "top", 0, "show so many methods in the list; 0 for all that matter")
+	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, "put hooks also into classes that the JDK damages by that")
 	flags.BoolVar(&c.start, "start", false, "start the program with the command behind --, and measure from its beginning")
 	return command

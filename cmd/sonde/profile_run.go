@@ -42,7 +42,13 @@ func (c *profiling) measure(ctx context.Context, begin func() error) error {
 			view.remark(oneLine(err))
 		}
 	}
+	kept, endCache, err := c.cache.openCache(view.remark)
+	if err != nil {
+		return err
+	}
+	c.Cache = kept
 	result, err := profile.Run(ctx, c.Options)
+	endCache()
 	view.close()
 	if result == nil {
 		return interruption(ctx, err)

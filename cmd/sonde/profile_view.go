@@ -98,7 +98,7 @@ func (v *profileView) sayStage(p profile.Progress) {
 	case profile.Waiting:
 		v.say("watching for classes that load%s", v.howToEnd())
 	case profile.Running:
-		v.say("hooks in %s of %s, %s%s%s", count(p.Hooks, "method", "methods"), count(p.Classes, "class", "classes"),
+		v.say("hooks in %s of %s%s, %s%s%s", count(p.Hooks, "method", "methods"), count(p.Classes, "class", "classes"), wovenText(p.Woven, p.Cached, v.Cache != nil),
 			count(p.Rounds, "round", "rounds"), pauseText(p.Pause), v.howToEnd())
 	case profile.Leaving:
 		v.sayAside("taking the hooks out")

@@ -72,6 +72,7 @@ func newTrace(s streams) *cobra.Command {
 		}
 	}
 	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
+	c.cache.register(flags)
 	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
 	return command
 }

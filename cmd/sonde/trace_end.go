@@ -90,6 +90,8 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 		Target: *r.target(), Command: commandLine("trace", r.patterns), Methods: r.patterns, Conditions: r.conditions(), Levels: r.levels,
 		Began: r.began, Took: took, Transactions: r.kept, Cost: r.assembler.Cost(),
 	}
+	weavings := r.visit.session.Weavings()
+	t.Woven, t.Cached = weavings.Woven, weavings.Cached
 	t.Losses = trace.Losses{Counts: r.assembler.Counts(), NotChosen: r.sum.discarded, Dropped: r.sum.dropped, Beyond: r.beyond}
 	if r.limit > 0 && len(r.kept) >= r.limit {
 		// What was under way when there were enough is no loss.

@@ -20,6 +20,7 @@ type choice struct {
 	patterns []string
 	set      *probe.Set
 	force    bool
+	cache    liveCache
 	listLeft bool
 }
 
@@ -43,6 +44,7 @@ type visit struct {
 	installation *session.Installation
 	began        time.Time // when the hooks went on
 	cost         costMeter
+	endCache     func()   // once nothing is woven any more
 	watching     watching // where a context or a condition was asked for
 
 	lock    sync.Mutex
@@ -56,11 +58,8 @@ type visit struct {
 func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, period uint32) (err error) {
 	start := time.Now()
 	pid := v.choice.pid
-	v.session, err = session.Open(ctx, pid, session.Settings{
-		Command: commandLine(name, v.choice.patterns), Force: v.choice.force, Notice: v.remark,
-	})
-	if err != nil {
-		return interruption(ctx, err)
+	if err := v.open(ctx, commandLine(name, v.choice.patterns)); err != nil {
+		return err
 	}
 	jvm := v.session.JVM()
 	v.screen.say("attached to %d (JDK %v, %s) in %s", pid, v.session.JDK(), orDash(printable(jvm.Main)), durationText(time.Since(start)))
@@ -86,10 +85,28 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 	return nil
 }
 
+// open enters the JVM, with the cache.
+func (v *visit) open(ctx context.Context, command string) error {
+	kept, endCache, err := v.choice.cache.openCache(v.remark)
+	if err != nil {
+		return err
+	}
+	v.session, err = session.Open(ctx, v.choice.pid, session.Settings{
+		Command: command, Force: v.choice.force, Notice: v.remark, Cache: kept,
+	})
+	if err != nil {
+		endCache()
+		return interruption(ctx, err)
+	}
+	v.endCache = endCache
+	return nil
+}
+
 // abandon leaves without a result.
 func (v *visit) abandon(ctx context.Context) error {
 	v.watching.end()
 	_, closing := v.session.Close(ctx)
+	v.endCache()
 	_ = v.session.Release()
 	return closing
 }
@@ -129,6 +146,7 @@ func (v *visit) endedBy() string {
 func (v *visit) leave(ctx context.Context, ended string) (*session.Farewell, error) {
 	v.watching.end()
 	farewell, err := v.session.Close(ctx)
+	v.endCache()
 	for _, text := range farewell.Remarks {
 		v.remark(text)
 	}

@@ -16,8 +16,8 @@ func (v *visit) tellInstallation() {
 	i := v.installation
 	methods := v.session.Methods()
 	if len(methods) > 0 {
-		v.screen.say("hooks in %s of %s%s", count(len(methods), "method", "methods"),
-			count(v.session.Classes(), "class", "classes"), costOf(batchCosts(i.Batches)))
+		v.screen.say("hooks in %s of %s%s%s", count(len(methods), "method", "methods"),
+			count(v.session.Classes(), "class", "classes"), sessionWovenText(v.session), costOf(batchCosts(i.Batches)))
 	}
 	for _, lost := range i.Unmatched {
 		v.screen.say("note: %s", lostText(lost, ": hooks go in when one loads"))

@@ -68,7 +68,7 @@ func (v *visit) tellApplied(ctx context.Context) {
 			if p.Anchors > 0 {
 				text += ", and in " + count(p.Anchors, "method that leads", "methods that lead") + " to it"
 			}
-			v.screen.say("%s%s", text, costOf(batchCosts(v.installation.Batches)))
+			v.screen.say("%s%s%s", text, sessionWovenText(v.session), costOf(batchCosts(v.installation.Batches)))
 		}
 	}
 	v.tellUnmatched(ctx)

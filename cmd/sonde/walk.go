@@ -18,6 +18,7 @@ type walking struct {
 	hot, budget part
 	period      period
 	outputs     []string
+	cache       liveCache
 	json        bool
 	climb       func(context.Context, walk.Options) (*climb.Climb, error)
 }
@@ -54,6 +55,7 @@ func newWalk(s streams) *cobra.Command {
 	flags.DurationVar(&c.Sampling, "sampling", c.Sampling, "how long to look for hot spots before the first climb")
 	flags.DurationVar(&c.Duration, "duration", 0, "go on for this time, and climb from hot spots that join; 0 ends with the first climb")
 	flags.BoolVar(&c.ThreadDumps, "thread-dumps", false, "take thread dumps also where there is a flight recorder")
+	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, "put hooks also into classes that the JDK damages by that")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .json or .txt; may be repeated")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")

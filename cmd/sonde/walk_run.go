@@ -22,7 +22,13 @@ func (c *walking) run(ctx context.Context) error {
 	defer signal.Stop(unread)
 	view := newWalkView(c)
 	c.Notice, c.Progress = view.remark, view.progress
+	kept, endCache, err := c.cache.openCache(view.remark)
+	if err != nil {
+		return err
+	}
+	c.Cache = kept
 	result, err := c.climb(ctx, c.Options)
+	endCache()
 	view.close()
 	if result == nil {
 		return interruption(ctx, err)

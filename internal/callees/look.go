@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/callgraph"
 	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -22,8 +23,9 @@ type Options struct {
 	Hooks   int           // how many methods are watched at most
 	// Redefine has the JVM redefine classes that no loader has a file of, to see them.
 	Redefine bool
-	Force    bool   // put hooks also into classes that the JDK damages by that
-	Command  string // for a human who asks who holds the JVM
+	Force    bool         // put hooks also into classes that the JDK damages by that
+	Command  string       // for a human who asks who holds the JVM
+	Cache    *cache.Cache // where woven classes are kept; may be nil
 	Notice   func(string)
 	// Watching is told how many methods have hooks, once they are on; may be nil.
 	Watching func(methods int)
@@ -82,7 +84,7 @@ type look struct {
 
 // enter asks the JVM, and leaves it as it was.
 func (l *look) enter(ctx context.Context, jvm *jvmproc.JVM) (_ *Result, err error) {
-	l.session, err = session.Open(ctx, l.PID, session.Settings{Command: l.Command, Force: l.Force, Notice: l.remark})
+	l.session, err = session.Open(ctx, l.PID, session.Settings{Command: l.Command, Force: l.Force, Notice: l.remark, Cache: l.Cache})
 	if err != nil {
 		return nil, err
 	}

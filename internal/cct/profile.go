@@ -99,6 +99,8 @@ type Calibration struct {
 type Cost struct {
 	Hooks   int           // methods with a hook
 	Classes int           // classes that were changed
+	Woven   int           // how often a class was woven for that
+	Cached  int           // how often it had been before, and was in the cache
 	Closure int           // methods that could be reached from the root, by the classes loaded
 	Rounds  int           // batches in which hooks went in
 	Pause   time.Duration // the program stood still to put hooks in

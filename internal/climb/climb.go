@@ -155,4 +155,6 @@ type Cost struct {
 	Compile   time.Duration
 	// Redefined is how many redefinitions the class had that had most.
 	Redefined int
+	Woven     int // how often a class was woven
+	Cached    int // how often it had been before, and was in the cache
 }

@@ -57,23 +57,23 @@ var layers = map[string][]string{
 	"internal/recorder":       {"internal/attach", "internal/attach/jvmproc", "internal/flight"},
 	// What joins them.
 	"internal/session": {
-		"agent", "classfile", "internal/arena", "internal/attach", "internal/attach/jvmproc", "internal/control",
+		"agent", "classfile", "internal/arena", "internal/attach", "internal/attach/jvmproc", "internal/cache", "internal/control",
 		"internal/foothold", "internal/origin", "internal/probe", "internal/toll", "internal/weave",
 	},
 	"internal/profile": {
-		"internal/arena", "internal/callgraph", "internal/cct", "internal/flight", "internal/jimage", "internal/probe", "internal/recorder",
+		"internal/arena", "internal/cache", "internal/callgraph", "internal/cct", "internal/flight", "internal/jimage", "internal/probe", "internal/recorder",
 		"internal/session", "internal/toll",
 	},
 	"internal/walk": {
-		"classfile", "internal/arena", "internal/callgraph", "internal/climb", "internal/flight", "internal/hot", "internal/recorder", "internal/session", "internal/toll",
+		"classfile", "internal/arena", "internal/cache", "internal/callgraph", "internal/climb", "internal/flight", "internal/hot", "internal/recorder", "internal/session", "internal/toll",
 	},
 	"internal/callees": {
-		"internal/arena", "internal/attach/jvmproc", "internal/callgraph", "internal/jimage", "internal/probe", "internal/session",
+		"internal/arena", "internal/attach/jvmproc", "internal/cache", "internal/callgraph", "internal/jimage", "internal/probe", "internal/session",
 	},
 	"internal/monitor": {"internal/arena"},
 	"internal/trace":   {"internal/arena"},
 	"internal/watch": {
-		"classfile", "classfile/descriptor", "internal/arena", "internal/callees", "internal/callgraph", "internal/condition", "internal/jimage",
+		"classfile", "classfile/descriptor", "classfile/opcode", "internal/arena", "internal/callees", "internal/callgraph", "internal/condition", "internal/jimage",
 		"internal/probe", "internal/sequence", "internal/session", "internal/wanted", "internal/weave",
 	},
 	// What a run found, for people and other programs.
@@ -127,6 +127,8 @@ var layers = map[string][]string{
 	"test/demo":                  {},
 	"test/identity":              {},
 	"test/realprograms":          {},
+	"test/tenants":               {},
+	"test/otlp":                  {},
 	"test/matrix":                {},
 	"test/programs":              {},
 }
@@ -134,6 +136,12 @@ var layers = map[string][]string{
 // outside is what each package may import from other modules. The library has
 // only the standard library beneath it.
 var outside = map[string][]string{
+	"test/otlp": { // the collector, with a go.mod of its own
+		"go.opentelemetry.io/collector/component", "go.opentelemetry.io/collector/confmap", "go.opentelemetry.io/collector/confmap/provider/fileprovider",
+		"go.opentelemetry.io/collector/consumer", "go.opentelemetry.io/collector/exporter", "go.opentelemetry.io/collector/otelcol",
+		"go.opentelemetry.io/collector/pdata/ptrace", "go.opentelemetry.io/collector/receiver", "go.opentelemetry.io/collector/receiver/otlpreceiver",
+		"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry",
+	},
 	"cmd/sonde":               {"github.com/spf13/cobra", "golang.org/x/sys/unix", "golang.org/x/term"},
 	"internal/attach":         {"golang.org/x/sys/unix"},
 	"internal/attach/jvmproc": {"golang.org/x/sys/unix"},

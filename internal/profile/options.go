@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -34,6 +35,7 @@ type Options struct {
 	Wait     time.Duration // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
 	Command  string        // for a human who asks who holds the JVM
 	Force    bool          // weave also what the JDK would damage by that
+	Cache    *cache.Cache  // where woven classes are kept; may be nil
 
 	// Started is called once hooks are on, or where no root class is loaded yet,
 	// once those that load are watched for.
@@ -72,6 +74,8 @@ type Progress struct {
 	Elapsed   time.Duration // since hooks are on
 	Hooks     int
 	Classes   int // with hooks
+	Woven     int // how often classes were woven
+	Cached    int // how often they were in the cache
 	Mirrored  int // classes that were read
 	Rounds    int
 	RootCalls uint64

@@ -105,6 +105,8 @@ func (r *run) cost(threads []arena.Thread) cct.Cost {
 	cost := cct.Cost{
 		Hooks: len(r.session.Methods()), Classes: r.session.Classes(), Rounds: r.ledger.rounds(), Waited: taken(threads),
 	}
+	weavings := r.session.Weavings()
+	cost.Woven, cost.Cached = weavings.Woven, weavings.Cached
 	r.lock.Lock()
 	cost.Closure = r.closure
 	r.lock.Unlock()

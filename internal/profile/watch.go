@@ -130,6 +130,8 @@ func (r *run) report() {
 	}
 	if r.session != nil {
 		p.Hooks, p.Classes, p.Rounds = len(r.session.Methods()), r.session.Classes(), r.ledger.rounds()
+		weavings := r.session.Weavings()
+		p.Woven, p.Cached = weavings.Woven, weavings.Cached
 		r.ledger.lock.Lock()
 		p.Pause = r.ledger.pause
 		r.ledger.lock.Unlock()

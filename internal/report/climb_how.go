@@ -140,6 +140,9 @@ func (t *climbReport) cost() {
 		t.say("  no hook was put in")
 	}
 	if n := len(t.climb.Batches); n > 0 {
+		if c.Cached > 0 {
+			t.say("  classes were woven %s, and found woven in the cache %s", counted(c.Woven, "time", "times"), counted(c.Cached, "time", "times"))
+		}
 		t.say("  %s: the program stood still for %s, its compilers worked %s; no class was redefined more than %s",
 			counted(n, "redefinition", "redefinitions"), durationText(c.Pause), durationText(c.Compile), counted(c.Redefined, "time", "times"))
 	}

@@ -119,6 +119,9 @@ func (t *textReport) cost(c cct.Cost) {
 		if c.Closure > 0 {
 			text += fmt.Sprintf(", of %s the root can reach", grouped(c.Closure))
 		}
+		if c.Cached > 0 {
+			text += fmt.Sprintf(" (%s woven, %s from the cache)", grouped(c.Woven), grouped(c.Cached))
+		}
 		t.say("%s; put in by %s", text, counted(c.Rounds, "batch", "batches"))
 	}
 	var parts []string

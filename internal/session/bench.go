@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
@@ -11,6 +13,7 @@ type bench struct {
 	site   *weave.SiteTemplate
 	class  classfile.Class
 	spec   []byte
+	alarm  *time.Timer // goes off where the cache is slow; nil until it is asked
 }
 
 func (s *Session) newBench() *bench {

@@ -17,7 +17,7 @@ import (
 type kept struct {
 	cache  *cache.Cache  // nil where none are kept
 	recipe *cache.Recipe // what all orders have in common
-	slow   atomic.Bool   // it was, and is asked no more
+	ended  atomic.Bool   // it is asked no more: it was slow, or the session has ended
 
 	woven, found, missed atomic.Int64
 }
@@ -53,14 +53,14 @@ func (s *Session) obtain(ctx context.Context, b *bench, picked *picking, class [
 		return weave.Result{}, err
 	}
 	k := &s.kept
-	if k.cache == nil || k.slow.Load() {
+	if k.cache == nil || k.ended.Load() {
 		k.woven.Add(1)
 		return b.fill(o, class)
 	}
 	original := cache.OriginalOf(class)
 	b.spec = o.appendSpec(b.spec[:0])
 	key := k.recipe.Key(original, string(b.spec))
-	entry := s.find(ctx, key)
+	entry := s.find(ctx, b, key)
 	if entry != nil && entry.Fits(s.book.identify) {
 		k.found.Add(1)
 		return *entry.Result(), nil
@@ -74,14 +74,20 @@ func (s *Session) obtain(ctx context.Context, b *bench, picked *picking, class [
 	return result, err
 }
 
-// slowFind is from when on the cache is slower than anybody should wait for it.
-const slowFind = 100 * time.Millisecond
+// slowFind is from when on the cache is slower than anybody should wait for it: half of
+// what the agent waits for a class that loads.
+const slowFind = time.Second
 
 // find looks for an entry; nil where there is none. A thread of the program may be
 // waiting for its class, so a disk that hangs is asked no more: those that wait for it
 // already are given up by the agent.
-func (s *Session) find(ctx context.Context, key cache.Key) *cache.Entry {
-	defer time.AfterFunc(slowFind, s.noteSlow).Stop()
+func (s *Session) find(ctx context.Context, b *bench, key cache.Key) *cache.Entry {
+	if b.alarm == nil {
+		b.alarm = time.AfterFunc(slowFind, s.noteSlow)
+	} else {
+		b.alarm.Reset(slowFind)
+	}
+	defer b.alarm.Stop()
 	entry, err := s.kept.cache.Get(ctx, key)
 	if err != nil {
 		return nil
@@ -90,7 +96,7 @@ func (s *Session) find(ctx context.Context, key cache.Key) *cache.Entry {
 }
 
 func (s *Session) noteSlow() {
-	if !s.kept.slow.Swap(true) && s.settings.Notice != nil {
+	if !s.kept.ended.Swap(true) && s.settings.Notice != nil {
 		s.settings.Notice(fmt.Sprintf("the cache takes more than %v to be read: it is done without (--cache DIR names another)", slowFind))
 	}
 }

@@ -215,6 +215,7 @@ func (s *Session) Close(ctx context.Context) (Farewell, error) {
 	begin := time.Now()
 	before, _ := s.meter.Read() // a reading of nothing has a cost that is not known
 	restored, err := s.bye(ctx)
+	s.kept.ended.Store(true) // who gave it may close it now
 	after, _ := s.meter.Read()
 	farewell := Farewell{Restored: restored, Took: time.Since(begin), Pause: before.Until(after), Remarks: digest(restored.Remarks)}
 	s.keeper.stop()

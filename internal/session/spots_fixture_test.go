@@ -13,7 +13,7 @@ import (
 )
 
 // bareSession is one without a JVM: it can choose and weave.
-func bareSession(t *testing.T) *Session {
+func bareSession(t testing.TB) *Session {
 	t.Helper()
 	s := &Session{}
 	s.book.init()

@@ -20,6 +20,8 @@ type Trace struct {
 	// Transactions are those kept, by their beginnings.
 	Transactions []*Transaction
 	Cost         Cost
+	Woven        int // how often a class was woven
+	Cached       int // how often it had been before, and was in the cache
 	Losses       Losses
 	Notes        []string
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/climb"
 )
 
@@ -29,6 +30,7 @@ type Options struct {
 
 	ThreadDumps bool           // do without the flight recorder
 	Force       bool           // weave also what the JDK would damage by that
+	Cache       *cache.Cache   // where woven classes are kept; may be nil
 	Notice      func(string)   // is told what a user should read; may be nil
 	Progress    func(Progress) // is told how far it is; may be nil
 }

@@ -292,6 +292,10 @@ func (w *walker) cost() climb.Cost {
 	for _, b := range w.batches {
 		cost.Pause += b.Pause
 	}
+	if w.session != nil {
+		weavings := w.session.Weavings()
+		cost.Woven, cost.Cached = weavings.Woven, weavings.Cached
+	}
 	return cost
 }
 

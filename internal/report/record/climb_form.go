@@ -117,4 +117,6 @@ type climbCost struct {
 	Pause     int64   `json:"pauseNanos"`
 	Compile   int64   `json:"compileNanos"`
 	Redefined int     `json:"redefined"`
+	Woven     int     `json:"classesWoven"`
+	Cached    int     `json:"classesFromCache"`
 }

@@ -77,6 +77,7 @@ func (d *climbDocument) climb() (*climb.Climb, error) {
 		Cost: climb.Cost{
 			Hooked: k.Hooked, MostLive: k.MostLive, LiveLimit: k.LiveLimit, Executed: k.Executed, Steady: k.Steady, Budget: k.Budget,
 			Pause: time.Duration(k.Pause), Compile: time.Duration(k.Compile), Redefined: k.Redefined,
+			Woven: k.Woven, Cached: k.Cached,
 		},
 		Notes: d.Notes,
 	}

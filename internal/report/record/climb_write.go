@@ -34,7 +34,7 @@ func describeClimb(c *climb.Climb) *climbDocument {
 		Methods: []method{}, Spots: []spot{}, List: []entry{}, Hooks: []live{}, Batches: []batch{},
 		Cost: climbCost{
 			c.Cost.Hooked, c.Cost.MostLive, c.Cost.LiveLimit, c.Cost.Executed, c.Cost.Steady, c.Cost.Budget,
-			int64(c.Cost.Pause), int64(c.Cost.Compile), c.Cost.Redefined,
+			int64(c.Cost.Pause), int64(c.Cost.Compile), c.Cost.Redefined, c.Cost.Woven, c.Cost.Cached,
 		},
 		Notes: c.Notes,
 	}

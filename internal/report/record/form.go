@@ -89,6 +89,8 @@ type cost struct {
 	Waited  int64   `json:"waitedNanos"`
 	Steady  float64 `json:"steady"`
 	Budget  float64 `json:"budget,omitempty"`
+	Woven   int     `json:"classesWoven"`
+	Cached  int     `json:"classesFromCache"`
 }
 
 type leftAlone struct {

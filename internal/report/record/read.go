@@ -47,7 +47,7 @@ func (d *document) profile() (*cct.Profile, error) {
 		Cost: cct.Cost{
 			Hooks: c.Hooks, Classes: c.Classes, Closure: c.Closure, Rounds: c.Rounds, Pause: time.Duration(c.Pause),
 			Compile: time.Duration(c.Compile), Waited: time.Duration(c.Waited),
-			Steady: c.Steady, Budget: c.Budget,
+			Steady: c.Steady, Budget: c.Budget, Woven: c.Woven, Cached: c.Cached,
 		},
 		Notes: d.Notes,
 	}

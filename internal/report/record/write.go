@@ -36,7 +36,7 @@ func describe(p *cct.Profile) *document {
 		Calibration: calibration{ofSpan(k.Inner), ofSpan(k.Outer), ofSpan(k.Drawn), ofSpan(k.Count), k.Overlap, k.Times},
 		Cost: cost{
 			c.Hooks, c.Classes, c.Closure, c.Rounds, int64(c.Pause), int64(c.Compile), int64(c.Waited),
-			c.Steady, c.Budget,
+			c.Steady, c.Budget, c.Woven, c.Cached,
 		},
 		Notes: p.Notes,
 	}

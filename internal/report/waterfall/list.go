@@ -9,7 +9,7 @@ import (
 
 // The columns of the list, by where they end; the root's name and tags have the rest.
 const (
-	numberEnd, whenEnd, durationEnd, callsEnd, errorsEnd, threadEnd = 4, 18, 28, 36, 41, 48
+	numberEnd, whenEnd, durationEnd, callsEnd, errorsEnd, threadEnd = 4, 18, 28, 36, 41, 50
 	rootBegin                                                       = threadEnd + 2
 )
 

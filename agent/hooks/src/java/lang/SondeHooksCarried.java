@@ -3,6 +3,8 @@ package java.lang;
 import static java.lang.SondeHooks.U;
 
 import java.lang.ref.WeakReference;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinTask;
 
 /** The context that a task was made, or handed over, in. It does not keep the task. */
 final class SondeHooksCarried extends WeakReference<Object> {
@@ -38,6 +40,12 @@ final class SondeHooksCarried extends WeakReference<Object> {
     boolean isOver() {
         Object task = get();
         return task == null || task instanceof Thread && ((Thread) task).getState() == Thread.State.TERMINATED;
+    }
+
+    /** Whether it is of a task that a fork-join task was split into, or may be. */
+    boolean isFork() {
+        Object task = get();
+        return !(task instanceof CompletableFuture.AsynchronousCompletionTask) && task instanceof ForkJoinTask;
     }
 
     /** Whether it says something, and that of the paths there are now. */

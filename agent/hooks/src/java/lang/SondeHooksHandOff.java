@@ -43,6 +43,7 @@ public final class SondeHooksHandOff {
             rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0), task, false);
             rehearsed.addShared(new SondeHooksCarried(task, 0, null, 0), task, false);
             rehearsed.take(task);
+            new SondeHooksCarried(task, 0, null, 0).isFork();
             rehearsed.take(task);
             rehearsed.add(new SondeHooksCarried(Thread.currentThread(), 0, null, 0));
             rehearsed.sweep();

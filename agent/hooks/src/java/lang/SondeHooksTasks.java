@@ -16,6 +16,7 @@ final class SondeHooksTasks {
     private static final int WINDOW = 16;
 
     private final AtomicReferenceArray<SondeHooksCarried> table = new AtomicReferenceArray<SondeHooksCarried>(MASK + 1);
+    private int turn;
     /** How many entries there are, alone in its cache line. */
     private final long[] used = new long[16];
 
@@ -53,6 +54,22 @@ final class SondeHooksTasks {
             int slot = home(made.hash) + i & MASK;
             SondeHooksCarried there = table.get(slot);
             if ((there == null || there.isOver()) && replace(slot, there, made)) {
+                return true;
+            }
+        }
+        return addInPlaceOfFork(made);
+    }
+
+    /**
+     * Adds an entry in the place of a fork-join task's. Such a task may never begin by itself: half of those that a
+     * task splits into are computed by a plain call, and their entries stay until they are collected.
+     */
+    private boolean addInPlaceOfFork(SondeHooksCarried made) {
+        int first = turn++; // threads may miss each other's: any order will do
+        for (int i = 0; i < WINDOW; i++) {
+            int slot = home(made.hash) + (first + i & WINDOW - 1) & MASK;
+            SondeHooksCarried there = table.get(slot);
+            if ((there == null || there.isFork()) && replace(slot, there, made)) {
                 return true;
             }
         }

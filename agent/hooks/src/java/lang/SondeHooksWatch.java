@@ -82,8 +82,28 @@ public final class SondeHooksWatch {
         if ((word & MUTED) != 0 || (U.getLong(table, entry) & INSIDE) != 0 && (word & CONTEXT) == 0) {
             return false;
         }
-        return needed == 0 || (path & needed & SondeHooksPath.POSITIONS) != 0
-                || (SondeHooksDirect.callerOf(places, place) & path >>> PATH_POSITIONS & needed >>> 32) != 0;
+        // To look for the caller costs more than a condition that calls nothing: that is asked first.
+        return needed == 0 || (path & needed & SondeHooksPath.POSITIONS) != 0 || (U.getLong(table, entry + 24) & WATCH_PURE) != 0
+                || isCalledBy(places, place, needed, path);
+    }
+
+    private static boolean isCalledBy(long[] places, long place, long needed, long path) {
+        return (SondeHooksDirect.callerOf(places, place) & path >>> PATH_POSITIONS & needed >>> 32) != 0;
+    }
+
+    /** Whether a call that was asked about before its caller was looked for is one that is meant. */
+    @DontInline
+    private static boolean isMeant(long[] table, int at) {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        int index = SondeHooksPlaces.find(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return false;
+        }
+        long needed = table[at + 1];
+        long path = SondeHooksPath.of(places, place, table[at + 2] & SondeHooksPath.MARK);
+        return (path & needed & SondeHooksPath.POSITIONS) != 0 || isCalledBy(places, place, needed, path);
     }
 
     /** The table has the mark of when it was made. */
@@ -175,6 +195,9 @@ public final class SondeHooksWatch {
         int at = entry(table, id);
         if (at < 0) {
             return 0; // it was switched off since it was asked
+        }
+        if (table[at + 1] >>> 32 != 0 && (table[at + 3] & WATCH_PURE) != 0 && !isMeant(table, at)) {
+            return 0;
         }
         long grouping = table[at + 3] & ~(long) WATCH_PURE;
         int setting = (int) table[at];
