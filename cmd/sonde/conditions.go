@@ -51,12 +51,14 @@ const contextLong = `Where and when
   --when   only calls for which the condition holds: $1 is the first argument,
            $name one by its name, $this; at the exit $return, $exception,
            $elapsed; fields, getters that only read, [0] and ["key"], .length;
-           == != < <= > >= in matches is && || !; where something is null a
-           comparison is false. A condition that fails counts as undecided
+           == != < <= > >= && || ! in ("a", "b") is com.acme.Order, and matches
+           "o*?" (* and ? only); where something is null a comparison is false.
+           A condition that fails counts as undecided
   --tag    'tier=$1.customer.tier at com.acme.Web.handle' gives all that is called
            by handle, in other threads too, a value: tx.tier in conditions, and
-           --by-tag tier has results for each. Without "at" it is set at the
-           first method of --within, or else at the methods themselves
+           --by-tag tier has results for each. Of a long value 256 characters are
+           kept. Without "at" it is set at the first method of --within, or else
+           at the methods themselves
   --context 3
            results by the last three callers; each call costs some microseconds`
 

@@ -190,7 +190,7 @@ func TestTraced(t *testing.T) {
 				Name: "web", Methods: []string{"shop.Web.handle"}, When: `$1.tier == "gold" && $return == true`, Level: wanted.Capture, Levels: 2,
 				Captures: []string{"$2", "$1.password", "$return"},
 			}}})
-			if got := report.Probes[0]; got.Traced != 4 || len(got.Redacted) != 1 {
+			if got := report.Probes[0]; got.Traced != 5 || len(got.Redacted) != 1 {
 				t.Errorf("%+v", got)
 			}
 			s.do("web 3", "done web 3")

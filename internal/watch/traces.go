@@ -50,7 +50,11 @@ func (w *Watch) addTraces(c *compiler) {
 		if len(roots) == 0 {
 			continue
 		}
-		w.addTrace(c, p, w.mirror().Tree(roots, traceLimits(p.traceLevels())), isOn)
+		tree := w.mirror().Tree(roots, traceLimits(p.traceLevels()))
+		w.addTrace(c, p, tree, isOn)
+		if tasks := w.tasksOf(tree); len(tasks) > 0 && p.traceLevels() > 1 {
+			w.addTrace(c, p, w.mirror().Tree(tasks, traceLimits(p.traceLevels()-1)), isOn)
+		}
 	}
 }
 
@@ -99,11 +103,12 @@ func (w *world) isJDK(c *class) bool {
 // of a library tells less than the program's own.
 func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *callees.Tree, isOn bool) {
 	own := make(map[string]bool)
-	for _, root := range tree.Roots {
+	met := make(map[condition.Method]bool)
+	for _, root := range c.rootsOf(p) {
 		own[callgraph.Project(root.Class)] = true
+		met[condition.Method(root)] = true
 	}
 	var ranks [][]method
-	met := make(map[condition.Method]bool)
 	tree.Each(func(n *callees.Node) {
 		id := condition.Method{Class: n.Class, Name: n.Name, Descriptor: n.Descriptor}
 		left := p.traceLevels() - n.Level
@@ -111,7 +116,7 @@ func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *callees.Tree, isOn 
 		for _, via := range n.Via {
 			c.expect(condition.Method(via.Declared), left)
 		}
-		if n.Level == 0 || met[id] || n.State != callees.NotWatched || n.JDK || n.Name == "<clinit>" {
+		if met[id] || n.State != callees.NotWatched || n.JDK || n.Name == "<clinit>" {
 			return
 		}
 		met[id] = true

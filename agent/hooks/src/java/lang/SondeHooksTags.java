@@ -14,6 +14,9 @@ import jdk.internal.vm.annotation.ForceInline;
  * the heap; only one that was not the last allocates.
  */
 public final class SondeHooksTags {
+    /** What is kept of a value: it outlives the call, and a program may have large ones. */
+    private static final int MOST_CHARS = 256;
+
     private SondeHooksTags() {
     }
 
@@ -71,7 +74,7 @@ public final class SondeHooksTags {
             return null;
         }
         SondeHooksTag outer = state.tags;
-        state.tags = outer.with(number, value);
+        state.tags = outer.with(number, value == null || value.length() <= MOST_CHARS ? value : value.substring(0, MOST_CHARS));
         return outer;
     }
 
