@@ -156,6 +156,11 @@ const byAgent = "a thread of the agent, which cannot wait, loaded it"
 func (s *Session) remark(text string) {
 	if class, reason, ok := strings.Cut(text, " was left alone: "); ok {
 		switch {
+		case reason == unanswered && len(s.choices.spotted(class)) > 0: // the next batch has it
+			if s.book.missed(class) {
+				s.book.withdraw(class, reason)
+			}
+			s.choices.oweLoaded(class)
 		case reason == unanswered && s.book.missed(class):
 			s.book.withdraw(class, reason)
 		case reason == byAgent && s.choices.oweLoaded(class):

@@ -67,8 +67,8 @@ func (c *checker) values(p *Probe, at place, where string) {
 	if p.Level == Capture && len(p.Captures) == 0 {
 		c.say(at.key("level"), where, "is to capture, and states no values", "add captures, such as captures: [$1], or write level: trace")
 	}
-	if len(p.Allow) > 0 && len(p.Captures) == 0 {
-		c.say(at.key("allow"), where, "allow is of use only with captures", "add captures, or leave it out")
+	if len(p.Allow) > 0 && len(p.Captures) == 0 && len(c.set.Tags) == 0 {
+		c.say(at.key("allow"), where, "allow is of use only with captures or tags", "add captures, or leave it out")
 	}
 }
 

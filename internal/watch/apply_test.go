@@ -150,7 +150,7 @@ func TestTraces(t *testing.T) {
 	p := probeOf("web", "shop.Web.handle")
 	p.Level, p.Levels = wanted.Trace, 3
 	report := apply(t, w, &wanted.Set{Probes: []wanted.Probe{p}})
-	want := []string{"shop/Audit.write", "shop/Order.<init>", "shop/Order.note", "shop/Order.place", "shop/Pay.charge", "shop/Pay.check", "shop/Pay.log"}
+	want := []string{"shop/Audit.write", "shop/Order.<init>", "shop/Order.note", "shop/Order.place", "shop/Pay.apply", "shop/Pay.charge", "shop/Pay.check", "shop/Pay.log"}
 	if got := f.with(insideKey); !slices.Equal(got, want) || report.Probes[0].Traced != len(want) {
 		t.Errorf("%q, %+v", got, report.Probes[0])
 	}
@@ -171,4 +171,17 @@ func TestTraces(t *testing.T) {
 			t.Errorf("%v: %v, %d requests", level, s.Flags, len(f.requests)-requests)
 		}
 	}
+}
+
+// TestATagShowsNoSecret: what is redacted where it is captured is no tag either.
+func TestATagShowsNoSecret(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	p := probeOf("pay", "shop.Pay.check")
+	set := &wanted.Set{Probes: []wanted.Probe{p}, Tags: []wanted.Tag{{Name: "pw", Value: "$password", At: "shop.Pay.check"}}}
+	if _, err := w.Apply(t.Context(), set); err == nil || !strings.Contains(err.Error(), "allow that name") {
+		t.Errorf("%v", err)
+	}
+	set.Probes[0].Allow = []string{"password"}
+	apply(t, w, set)
 }

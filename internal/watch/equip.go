@@ -53,6 +53,9 @@ func (c *compiler) equip(s *planned) error {
 func (c *compiler) equipIn(s *planned, m method) error {
 	switch {
 	case s.tag != nil:
+		if name := c.secretIn(m, s.tag.Value, c.allowed()); name != "" {
+			return &secretTagError{name}
+		}
 		checked, err := condition.CheckValue(s.tag.expr, c.scope(m, condition.Entry))
 		if err != nil {
 			return err
@@ -102,7 +105,7 @@ func (c *compiler) capture(s *planned, m method, code []weave.Lowered) (depends 
 	s.captures = nil
 	for _, value := range s.probe.captures {
 		named := CaptureName{Index: value.index, Text: value.text}
-		if c.isSecret(m, value.text, s.probe.Allow) {
+		if c.secretIn(m, value.text, s.probe.Allow) != "" {
 			named.Redacted = true
 			code[value.code] = withheld{}
 			s.captures = append(s.captures, named)
@@ -148,12 +151,27 @@ type captureError struct {
 func (e *captureError) Error() string { return "capture " + e.text + ": " + e.cause.Error() }
 func (e *captureError) Unwrap() error { return e.cause }
 
-// isSecret reports whether an expression reads what must not be shown: by the names in
-// it, and by those of the parameters it has by number.
-func (c *compiler) isSecret(m method, text string, allowed []string) bool {
+// secretIn is the name for which what an expression reads must not be shown, among those
+// in it and those of the parameters it names by number; "" where it may.
+func (c *compiler) secretIn(m method, text string, allowed []string) string {
 	names := namesIn(text)
 	for _, number := range numbersIn(text) {
 		names = append(names, m.parameterNames(number)...)
 	}
-	return secretIn(names, allowed) != ""
+	return secretIn(names, allowed)
+}
+
+// allowed are the names that probes allow: tags are of all of them.
+func (c *compiler) allowed() (names []string) {
+	for _, p := range c.probes {
+		names = append(names, p.Allow...)
+	}
+	return names
+}
+
+// A secretTagError says that a tag would show what is not to be shown.
+type secretTagError struct{ name string }
+
+func (e *secretTagError) Error() string {
+	return "its value is not shown, as it is a " + e.name + ": allow that name (sonde trace --allow, or allow: of a probe), or take another value"
 }
