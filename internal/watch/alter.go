@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ func (w *Watch) End(ctx context.Context, probe string) error {
 	return w.alter(ctx, probe, func(probes []wanted.Probe, at int) []wanted.Probe { return slices.Delete(probes, at, at+1) })
 }
 
+var errNoProbe = errors.New("there is no probe")
+
 // alter applies the set with one probe altered.
 func (w *Watch) alter(ctx context.Context, name string, change func(probes []wanted.Probe, at int) []wanted.Probe) error {
 	w.turn.Lock()
@@ -35,7 +38,7 @@ func (w *Watch) alter(ctx context.Context, name string, change func(probes []wan
 		for _, p := range set.Probes {
 			names = append(names, p.Name)
 		}
-		return fmt.Errorf("there is no probe %s; there is %s", name, strings.Join(names, ", "))
+		return fmt.Errorf("%w %s; there is %s", errNoProbe, name, strings.Join(names, ", "))
 	}
 	set.Probes = change(set.Probes, at)
 	_, err := w.apply(ctx, &set)

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,7 +36,11 @@ func (w *Watch) Run(ctx context.Context) error {
 				return err
 			}
 			for _, e := range due {
-				if err := w.End(ctx, e.probe); err != nil {
+				err := w.End(ctx, e.probe)
+				if errors.Is(err, errNoProbe) {
+					continue // it was taken out meanwhile
+				}
+				if err != nil {
 					if ctx.Err() != nil {
 						return nil
 					}

@@ -39,7 +39,9 @@ final class SondeHooksCarried extends WeakReference<Object> {
     /** Whether nobody can ever ask for it again. */
     boolean isOver() {
         Object task = get();
-        return task == null || task instanceof Thread && ((Thread) task).getState() == Thread.State.TERMINATED;
+        // Of other threads a program may have overridden that, and run here.
+        return task == null || task instanceof Thread && SondeHooksPlaces.isVirtual((Thread) task)
+                && ((Thread) task).getState() == Thread.State.TERMINATED;
     }
 
     /** Whether it is of a task that a fork-join task was split into, or may be. */

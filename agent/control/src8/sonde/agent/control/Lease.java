@@ -12,6 +12,11 @@ final class Lease {
         renewed = System.nanoTime();
     }
 
+    /** Whether Sonde gave a sign of life since a moment of System.nanoTime. */
+    boolean heardSince(long moment) {
+        return renewed - moment > 0;
+    }
+
     void length(long millis) {
         nanos = millis * 1000000;
     }

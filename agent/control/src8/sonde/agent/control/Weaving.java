@@ -13,6 +13,7 @@ import java.util.Map;
  */
 final class Weaving implements ClassFileTransformer {
     private static final long PATIENCE_MILLIS = 2000;
+    private static final String UNANSWERED = " was left alone: no answer came in time";
 
     private final Classes classes;
     private final Replies replies;
@@ -29,6 +30,8 @@ final class Weaving implements ClassFileTransformer {
     private volatile Thread reader;
     private volatile Thread writer;
     private boolean registered;
+    /** Since when Sonde, which did not answer in time, owes a sign of life; 0 where it does not. */
+    private volatile long silentSince;
 
     Weaving(Classes classes, Replies replies, Outgoing outgoing, Lease lease, Arena arena, HookClasses hookClasses) {
         this.classes = classes;
@@ -137,7 +140,17 @@ final class Weaving implements ClassFileTransformer {
         return sees;
     }
 
+    /** Whether Sonde is stopped, or starved: a program is held up once by that, not at each class it loads. */
+    private boolean isSilent() {
+        long since = silentSince;
+        return since != 0 && !lease.heardSince(since);
+    }
+
     private byte[] ask(ClassLoader loader, String name, Class<?> redefined, byte[] bytes) throws BadFrame {
+        if (redefined == null && isSilent()) {
+            notice(name + UNANSWERED);
+            return null;
+        }
         final int generation = woven.generation();
         int request = replies.open();
         Frame question = new Frame(Kind.TRANSFORM, request)
@@ -155,7 +168,8 @@ final class Weaving implements ClassFileTransformer {
             }
         });
         if (reply == null && deadline.over()) {
-            notice(name + " was left alone: no answer came in time");
+            silentSince = System.nanoTime() | 1;
+            notice(name + UNANSWERED);
         }
         if (reply == null) {
             return null;
