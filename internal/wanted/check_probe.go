@@ -64,6 +64,15 @@ func (c *checker) values(p *Probe, at place, where string) {
 	for i, name := range p.Allow {
 		c.letters(name, at.key("allow").index(i), join(where, "allow"))
 	}
+	if p.Template > CaptureTemplate {
+		c.say(at.key("template"), where, fmt.Sprintf("%v is no template", p.Template), "write "+wantsTemplate)
+	}
+	if len(p.Captures) > 0 && p.Template != ByNeed && p.Template < CaptureTemplate {
+		c.say(at.key("template"), where, "has captures, for which the template has no place", "write template: capture, or leave it out")
+	}
+	if p.SlowerThan > 0 && p.Template == PlainTemplate {
+		c.say(at.key("template"), where, "has slower-than, which is known at the exit, where the template asks nothing", "write template: late, or leave it out")
+	}
 	if p.Level == Capture && len(p.Captures) == 0 {
 		c.say(at.key("level"), where, "is to capture, and states no values", "add captures, such as captures: [$1], or write level: trace")
 	}

@@ -16,6 +16,7 @@ const (
 	wantsWhen     = `a condition such as '$1.tier == "gold"'`
 	wantsValue    = "a value such as $1.customer.tier"
 	wantsLevel    = "count, time, trace or capture"
+	wantsTemplate = "plain, late or capture"
 	wantsDuration = "a time with its unit, such as 10m or 250ms"
 	wantsSample   = "a part of the calls, such as 1/100"
 	wantsNumber   = "a whole number"
@@ -47,6 +48,7 @@ func (r *reader) probe(n *yaml.Node, at place) (p Probe) {
 		{"context", func(n *yaml.Node, at place, where string) { p.Context = int(r.number(n, at, where, MostContext)) }},
 		{"when", func(n *yaml.Node, at place, where string) { p.When, _ = r.text(n, at, where, wantsWhen) }},
 		{"level", func(n *yaml.Node, at place, where string) { p.Level, leveled = r.level(n, at, where), true }},
+		{"template", func(n *yaml.Node, at place, where string) { p.Template = r.template(n, at, where) }},
 		{"captures", texts(&p.Captures, wantsValue)},
 		{"allow", texts(&p.Allow, "a name such as password")},
 		{"levels", func(n *yaml.Node, at place, where string) { p.Levels = int(r.number(n, at, where, MostLevels)) }},
@@ -93,6 +95,18 @@ func (r *reader) level(n *yaml.Node, at place, where string) Level {
 		r.problem(n, at, where, fmt.Sprintf("%q is no level", name), "write "+wantsLevel)
 	}
 	return level
+}
+
+func (r *reader) template(n *yaml.Node, at place, where string) Template {
+	name, ok := r.text(n, at, where, wantsTemplate)
+	if !ok {
+		return 0
+	}
+	template, known := ParseTemplate(name)
+	if !known {
+		r.problem(n, at, where, fmt.Sprintf("%q is no template", name), "write "+wantsTemplate)
+	}
+	return template
 }
 
 func (r *reader) duration(n *yaml.Node, at place, where string) time.Duration {

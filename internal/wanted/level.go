@@ -32,3 +32,34 @@ func ParseLevel(name string) (Level, bool) {
 	}
 	return 0, false
 }
+
+// Template is which hook a probe's methods get. A richer one can do more, and is more
+// code in the program's methods.
+type Template uint8
+
+// The templates, each able to do what those before it can and more.
+const (
+	ByNeed          Template = iota // the leanest that does what the probe states
+	PlainTemplate                   // a condition at the entry
+	LateTemplate                    // one at the exit as well
+	CaptureTemplate                 // and values
+)
+
+var templateNames = [...]string{"", "plain", "late", "capture"}
+
+func (t Template) String() string {
+	if int(t) < len(templateNames) {
+		return templateNames[t]
+	}
+	return fmt.Sprintf("Template(%d)", uint8(t))
+}
+
+// ParseTemplate reads a template's name.
+func ParseTemplate(name string) (Template, bool) {
+	for t, known := range templateNames {
+		if t > 0 && name == known {
+			return Template(t), true
+		}
+	}
+	return 0, false
+}

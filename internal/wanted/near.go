@@ -6,7 +6,7 @@ import "strings"
 var otherWords = map[string]string{
 	"method": "methods", "pattern": "methods", "patterns": "methods", "match": "methods",
 	"in": "within", "sequence": "within", "sequences": "within", "callers": "context",
-	"condition": "when", "if": "when", "action": "level", "template": "level",
+	"condition": "when", "if": "when", "action": "level",
 	"capture": "captures", "depth": "levels", "slower": "slower-than", "threshold": "slower-than",
 	"period": "sample", "by": "group-by", "by-tag": "group-by", "group": "group-by",
 	"duration": "for", "end": "for", "ends": "for", "limit": "calls", "handoff": "hand-off",

@@ -32,7 +32,7 @@ func randomSet(r *rand.Rand) *wanted.Set {
 	for i := range r.IntN(5) {
 		p := wanted.Probe{
 			Name: fmt.Sprintf("%d-%s", i, words[r.IntN(len(words))]), Methods: append(pick(r, patterns[2:], 2), patterns[r.IntN(2)]),
-			Within: pick(r, sequences, r.IntN(2)), Level: wanted.Level(r.IntN(3)),
+			Within: pick(r, sequences, r.IntN(2)), Level: wanted.Level(r.IntN(3)), Template: wanted.CaptureTemplate * wanted.Template(r.IntN(2)),
 			Levels: r.IntN(3), SlowerThan: time.Duration(r.IntN(3)) * 1500 * time.Millisecond, Sample: []uint32{0, 2, 100}[r.IntN(3)],
 			For: []time.Duration{0, time.Hour, 90 * time.Second, time.Nanosecond, time.Hour + time.Millisecond}[r.IntN(5)], Calls: uint64(r.IntN(2)),
 		}

@@ -19,6 +19,7 @@ type Probe struct {
 	Context  int      // results by so many callers, MostContext at most; 0: not by callers
 	When     string   // a condition; empty: always
 	Level    Level
+	Template Template
 	Captures []string // values, MostCaptures at most
 	Allow    []string // names that are not redacted
 

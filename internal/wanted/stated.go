@@ -41,6 +41,7 @@ func (p *Probe) stated() []stated {
 	number("context", uint64(max(p.Context, 0)))
 	text("when", p.When, p.When != "")
 	text("level", p.Level.String(), true)
+	text("template", p.Template.String(), p.Template != ByNeed)
 	texts("captures", p.Captures)
 	texts("allow", p.Allow)
 	number("levels", uint64(max(p.Levels, 0)))

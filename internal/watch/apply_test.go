@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -184,4 +185,21 @@ func TestATagShowsNoSecret(t *testing.T) {
 	}
 	set.Probes[0].Allow = []string{"password"}
 	apply(t, w, set)
+}
+
+// TestATemplateIsAtLeastWhatIsAskedFor: a richer hook than a probe needs, and none that
+// is too lean for it.
+func TestATemplateIsAtLeastWhatIsAskedFor(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	p := probeOf("pay", "shop.Pay.check")
+	p.Template = wanted.CaptureTemplate
+	apply(t, w, &wanted.Set{Probes: []wanted.Probe{p}})
+	if s := f.spot(t, "shop/Pay.check", "probe"); s.Form != session.Capturing {
+		t.Errorf("%v", s.Form)
+	}
+	p.Template, p.When = wanted.PlainTemplate, "$return == true"
+	if _, err := w.Apply(t.Context(), &wanted.Set{Probes: []wanted.Probe{p}}); !errors.Is(err, errPlain) {
+		t.Errorf("%v", err)
+	}
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,6 +114,8 @@ func nextNumber(known ...map[string]int32) (next int32) {
 	return next
 }
 
+var errPlain = errors.New("its condition is known at the exit, where template plain asks nothing: write template: late, or leave it out")
+
 func (r *request) readProbe(stated wanted.Probe) (*probeRequest, error) {
 	p := &probeRequest{Probe: stated}
 	var err error
@@ -140,9 +143,11 @@ func (r *request) readProbe(stated wanted.Probe) (*probeRequest, error) {
 		p.groups |= 1 << r.numbers[name]
 	}
 	switch {
-	case len(p.captures) > 0:
+	case len(p.captures) > 0 || stated.Template == wanted.CaptureTemplate:
 		p.form = session.Capturing
-	case p.exit != nil:
+	case p.exit != nil && stated.Template == wanted.PlainTemplate:
+		return nil, errPlain
+	case p.exit != nil || stated.Template == wanted.LateTemplate:
 		p.form = session.Late
 	}
 	return p, nil
