@@ -21,7 +21,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 
 	"github.com/sonde-jvm/sonde/bench/machine"
 )
@@ -41,16 +40,7 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print JSON instead of tables")
 	flag.StringVar(&o.sources, "sources", "bench/context/java", "folder with the Java program")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	met, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "bench/context: %v\n", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	machine.Main("bench/context", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (met bool, err error) {

@@ -2,13 +2,30 @@
 package machine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
+
+// Main is the main function of a benchmark, until Ctrl-C: it exits with 2 where that fails
+// and with 1 where a bar is not met.
+func Main(name string, run func(ctx context.Context) (met bool, err error)) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	met, err := run(ctx)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(2)
+	case !met:
+		os.Exit(1)
+	}
+}
 
 // JDKs are those installed that Sonde supports; of one major version, if that is
 // not 0.

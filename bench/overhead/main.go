@@ -21,7 +21,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"regexp"
 
 	"github.com/sonde-jvm/sonde/bench/machine"
@@ -49,16 +48,7 @@ func main() {
 	flag.StringVar(&o.sources, "sources", "bench/overhead/java", "folder with the Java program")
 	flag.Parse()
 	o.only = regexp.MustCompile(*only)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	met, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "bench/overhead: %v\n", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	machine.Main("bench/overhead", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (met bool, err error) {

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"time"
 
@@ -49,16 +48,7 @@ func main() {
 	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
 	flag.StringVar(&o.sources, "sources", "bench/ring/java", "folder with the Java program")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	met, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "bench/ring: %v\n", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	machine.Main("bench/ring", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (met bool, err error) {

@@ -23,7 +23,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"regexp"
 	"time"
 
@@ -52,16 +51,7 @@ func main() {
 	only := flag.String("only", "", "only cases whose names match this regular expression, such as Tiny|Us1")
 	flag.Parse()
 	o.only = regexp.MustCompile(*only)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	met, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintf(os.Stderr, "bench/truth: %v\n", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	machine.Main("bench/truth", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (met bool, err error) {
