@@ -17,12 +17,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
-	"os"
 
 	"github.com/sonde-jvm/sonde/bench/machine"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
 type options struct {
@@ -40,31 +38,7 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print JSON instead of tables")
 	flag.StringVar(&o.sources, "sources", "bench/context/java", "folder with the Java program")
 	flag.Parse()
-	machine.Main("bench/context", func(ctx context.Context) (bool, error) { return run(ctx, o) })
-}
-
-func run(ctx context.Context, o options) (met bool, err error) {
-	jdks, err := machine.JDKs(o.jdk)
-	if err != nil {
-		return false, err
-	}
-	met = true
-	var reports []*report
-	for _, jdk := range jdks {
-		r, err := measure(ctx, jdk, o)
-		if err != nil {
-			return false, fmt.Errorf("JDK %s: %w", jdk.Version, err)
-		}
-		met = met && r.allMet()
-		reports = append(reports, r)
-		if !o.json {
-			r.print(os.Stdout)
-		}
-	}
-	if o.json {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return met, encoder.Encode(reports)
-	}
-	return met, nil
+	machine.Main("bench/context", func(ctx context.Context) (bool, error) {
+		return machine.Compare(o.jdk, o.json, func(jdk jvmtest.JDK) (*report, error) { return measure(ctx, jdk, o) })
+	})
 }

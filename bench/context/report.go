@@ -37,7 +37,7 @@ type cost struct {
 
 func (c cost) met() bool { return c.Bar == 0 || c.Added.Median <= c.Bar }
 
-func (r *report) allMet() bool {
+func (r *report) AllMet() bool {
 	return !slices.ContainsFunc(r.Costs, func(c cost) bool { return !c.met() })
 }
 
@@ -85,7 +85,7 @@ func (r *report) over(value func(nanos map[string]float64) float64) spread.Sprea
 	return spread.Of(values)
 }
 
-func (r *report) print(w io.Writer) {
+func (r *report) Print(w io.Writer) {
 	fmt.Fprintf(w, "JDK %s, %d rounds; load %s to %s\n\n", r.JDK, len(r.Rounds), r.LoadBefore, r.LoadAfter)
 	fmt.Fprintf(w, "%-46s %9s %21s %7s\n", "ns added to a call", "median", "half of the rounds", "bar")
 	for _, c := range r.Costs {

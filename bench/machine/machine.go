@@ -3,8 +3,10 @@ package machine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -25,6 +27,40 @@ func Main(name string, run func(ctx context.Context) (met bool, err error)) {
 	case !met:
 		os.Exit(1)
 	}
+}
+
+// A Report is what a benchmark found on one JDK.
+type Report interface {
+	Print(w io.Writer)
+	AllMet() bool // its bars
+}
+
+// Compare measures on each JDK, of one major version if that is not 0, and prints what
+// it finds: each as it comes, or all as JSON.
+func Compare[R Report](major int, asJSON bool, measure func(jdk jvmtest.JDK) (R, error)) (met bool, err error) {
+	jdks, err := JDKs(major)
+	if err != nil {
+		return false, err
+	}
+	met = true
+	var reports []R
+	for _, jdk := range jdks {
+		r, err := measure(jdk)
+		if err != nil {
+			return false, fmt.Errorf("JDK %s: %w", jdk.Version, err)
+		}
+		met = met && r.AllMet()
+		reports = append(reports, r)
+		if !asJSON {
+			r.Print(os.Stdout)
+		}
+	}
+	if asJSON {
+		encoder := json.NewEncoder(os.Stdout)
+		encoder.SetIndent("", "  ")
+		return met, encoder.Encode(reports)
+	}
+	return met, nil
 }
 
 // JDKs are those installed that Sonde supports; of one major version, if that is

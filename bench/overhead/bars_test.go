@@ -22,7 +22,7 @@ func TestBarsAreHeldAgainstWhatWasMeasured(t *testing.T) {
 		}
 	}
 	// Trees cost 120 where two readings cost 80.
-	if len(r.Bars) != 17 || missed != len(nested) || r.allMet() {
+	if len(r.Bars) != 17 || missed != len(nested) || r.AllMet() {
 		t.Errorf("%d of %d bars missed: %+v", missed, len(r.Bars), r.Bars)
 	}
 }

@@ -17,9 +17,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"regexp"
 
@@ -48,33 +46,9 @@ func main() {
 	flag.StringVar(&o.sources, "sources", "bench/overhead/java", "folder with the Java program")
 	flag.Parse()
 	o.only = regexp.MustCompile(*only)
-	machine.Main("bench/overhead", func(ctx context.Context) (bool, error) { return run(ctx, o) })
-}
-
-func run(ctx context.Context, o options) (met bool, err error) {
-	jdks, err := machine.JDKs(o.jdk)
-	if err != nil {
-		return false, err
-	}
-	met = true
-	var reports []*report
-	for _, jdk := range jdks {
-		r, err := measure(ctx, jdk, o)
-		if err != nil {
-			return false, fmt.Errorf("JDK %s: %w", jdk.Version, err)
-		}
-		met = met && r.allMet()
-		reports = append(reports, r)
-		if !o.json {
-			r.print(os.Stdout)
-		}
-	}
-	if o.json {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return met, encoder.Encode(reports)
-	}
-	return met, nil
+	machine.Main("bench/overhead", func(ctx context.Context) (bool, error) {
+		return machine.Compare(o.jdk, o.json, func(jdk jvmtest.JDK) (*report, error) { return measure(ctx, jdk, o) })
+	})
 }
 
 func measure(ctx context.Context, jdk jvmtest.JDK, o options) (*report, error) {

@@ -20,7 +20,7 @@ type report struct {
 	modes                 []mode
 }
 
-func (r *report) allMet() bool {
+func (r *report) AllMet() bool {
 	return !slices.ContainsFunc(r.Bars, func(b bar) bool { return !b.Met })
 }
 
@@ -38,7 +38,7 @@ func added(nanos map[string]float64, mode, shape string) float64 {
 	return nanos[key(mode, shape)] - nanos[key(modeBare, shape)]
 }
 
-func (r *report) print(w io.Writer) {
+func (r *report) Print(w io.Writer) {
 	fmt.Fprintf(w, "JDK %s, %d rounds; load %s to %s\n\n", r.JDK, len(r.Rounds), r.LoadBefore, r.LoadAfter)
 	if len(r.Rounds) > 0 {
 		r.printCosts(w)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -13,7 +14,7 @@ type spotTemplates struct {
 }
 
 // mostCode is how many conditions and values a template has: numbers 0 to 9.
-const mostCode = 10
+const mostCode = FirstAtExit + arena.WatchValues
 
 // of is the template of a spot and how many numbers its code may have.
 func (t *spotTemplates) of(p *Spot) (template *weave.Template, codes int) {

@@ -35,8 +35,11 @@ func (p *spot) entry() arena.WatchEntry {
 	return e
 }
 
-// Where the capturing template has its values.
-const firstAtEntry, firstAtExit = 2, 6
+// Where the capturing template has its values, behind the conditions at entry and exit.
+const (
+	FirstAtEntry = 2
+	FirstAtExit  = FirstAtEntry + arena.WatchValues
+)
 
 // idle tells which values of a capturing template have no code.
 func (p *spot) idle() uint64 {
@@ -45,7 +48,7 @@ func (p *spot) idle() uint64 {
 	}
 	var atEntry, atExit [arena.WatchValues]bool
 	for i := range arena.WatchValues {
-		atEntry[i], atExit[i] = p.lacks(firstAtEntry+i), p.lacks(firstAtExit+i)
+		atEntry[i], atExit[i] = p.lacks(FirstAtEntry+i), p.lacks(FirstAtExit+i)
 	}
 	return arena.Idle(atEntry, atExit)
 }

@@ -19,7 +19,7 @@ const (
 	mostTags = arena.MostTags
 	// mostValues is how many values a template captures at the entry, and as many at the
 	// exit.
-	mostValues = 4
+	mostValues = arena.WatchValues
 )
 
 // A request is a set that was read: everything that can be known of it without a JVM.
@@ -157,8 +157,8 @@ func (r *request) readProbe(stated wanted.Probe) (*probeRequest, error) {
 const (
 	entryCondition = 0
 	exitCondition  = 1
-	entryValues    = 2
-	exitValues     = entryValues + mostValues
+	entryValues    = session.FirstAtEntry
+	exitValues     = session.FirstAtExit
 	allCode        = exitValues + mostValues
 )
 
