@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
@@ -57,5 +58,16 @@ func TestFiguresOfColumns(t *testing.T) {
 	}
 	if m := means(batches); m[0] != 4 || m[1] != 30 {
 		t.Errorf("means %v", m)
+	}
+}
+
+func TestRowsAreAllowedTheirChance(t *testing.T) {
+	for _, test := range []struct {
+		hits, n int
+		want    float64
+	}{{60, 60, 1}, {57, 60, 0.5826}, {55, 60, 0.1803}, {52, 60, 0.0098}, {0, 2, 0.0025}} {
+		if got := atMost(test.hits, test.n, sure); math.Abs(got-test.want) > 1e-4 {
+			t.Errorf("%d of %d or fewer: %.4f, want %.4f", test.hits, test.n, got, test.want)
+		}
 	}
 }

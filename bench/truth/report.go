@@ -118,12 +118,14 @@ func (r *report) judgeRatio() verdict {
 
 func (r *report) judgeSampled() {
 	v := verdict{Demand: "sampled times lie in their 95 % interval at least 95 times of 100", Met: true}
-	least := r.Repeats
+	least, inside, all := r.Repeats, 0, 0
 	for _, s := range r.Sampled {
 		least = min(least, s.insideRuns())
+		inside, all = inside+s.insideRuns(), all+len(s.Readings)
 		v.add(s.met(), spread.Median(s.figures(func(r reading) float64 { return r.Ran })) < leastRun)
 	}
-	v.Found = fmt.Sprintf("the worst %d of %d", least, r.Repeats)
+	v.Met = v.Met && float64(inside) >= sure*float64(all)
+	v.Found = fmt.Sprintf("%d of %d, worst %d of %d", inside, all, least, r.Repeats)
 	r.Verdicts = append(r.Verdicts, v)
 }
 
