@@ -4,45 +4,26 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
-// nanosText writes a time with three digits.
-func nanosText(nanos float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		// What would be rounded up to the next unit is written in it.
-		if math.Abs(nanos) >= unit.size*0.9995 {
-			return threeDigits(nanos/unit.size) + " " + unit.name
-		}
-	}
-	return fmt.Sprintf("%.0f ns", nanos)
-}
+// What package figure has, as this package calls it.
 
-func durationText(d time.Duration) string { return nanosText(float64(d)) }
+func nanosText(nanos float64) string { return figure.Nanos(nanos) }
 
-func threeDigits(n float64) string {
-	switch size := math.Abs(n); {
-	case size >= 99.95:
-		return fmt.Sprintf("%.0f", n)
-	case size >= 9.995:
-		return fmt.Sprintf("%.1f", n)
-	}
-	return fmt.Sprintf("%.2f", n)
-}
-
-// leastTime is what a time of one call must have to mean something: below it the
-// hooks themselves are most of what is measured.
-const leastTime = 50
+func durationText(d time.Duration) string { return figure.Duration(d) }
 
 // callText is the time of one call.
-func callText(nanos float64) string {
-	if nanos < leastTime {
-		return fmt.Sprintf("< %d ns", leastTime)
-	}
-	return nanosText(nanos)
-}
+func callText(nanos float64) string { return figure.Call(nanos) }
+
+func grouped(n int) string { return figure.Grouped(n) }
+
+func count(n int, one, many string) string { return figure.Count(n, one, many) }
+
+func printable(text string) string { return figure.Printable(text) }
+
+func cut(line string, width int) string { return figure.Cut(line, width) }
 
 // rateText writes how often something happens a second.
 func rateText(rate float64) string {

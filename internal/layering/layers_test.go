@@ -26,6 +26,8 @@ var layers = map[string][]string{
 	"classfile/classtest": {},
 
 	// The product.
+	// Numbers, times and names as people read them.
+	"internal/figure":  {},
 	"internal/jimage":  {},
 	"internal/archive": {"internal/jimage"},
 	"internal/probe":   {"classfile/descriptor"},
@@ -46,44 +48,54 @@ var layers = map[string][]string{
 	"internal/foothold":       {"internal/attach/jvmproc", "internal/identity"},
 	"internal/control":        {},
 	"internal/arena":          {},
+	"internal/ledger":         {"internal/arena"},
 	"internal/cct":            {},
 	"internal/flight":         {},
-	"internal/report/page":    {"internal/cct", "internal/climb", "internal/report/ascent"},
+	"internal/report/page":    {"internal/cct", "internal/climb", "internal/figure", "internal/report/ascent"},
 	"internal/origin":         {"classfile", "classfile/opcode"},
 	"internal/toll":           {"internal/attach/jvmproc", "internal/hsperf"},
 	"internal/preflight":      {"internal/attach", "internal/attach/jvmproc", "internal/origin"},
 	"internal/climb":          {},
 	"internal/hot":            {"internal/flight"},
 	"internal/recorder":       {"internal/attach", "internal/attach/jvmproc", "internal/flight"},
+	"internal/pack":           {"internal/arena", "internal/cache", "internal/control"},
 	// What joins them.
 	"internal/session": {
 		"agent", "classfile", "internal/arena", "internal/attach", "internal/attach/jvmproc", "internal/cache", "internal/control",
-		"internal/foothold", "internal/origin", "internal/probe", "internal/toll", "internal/weave",
+		"internal/foothold", "internal/ledger", "internal/origin", "internal/probe", "internal/toll", "internal/weave",
 	},
 	"internal/profile": {
-		"internal/arena", "internal/cache", "internal/callgraph", "internal/cct", "internal/flight", "internal/jimage", "internal/probe", "internal/recorder",
+		"internal/arena", "internal/cache", "internal/callgraph", "internal/cct", "internal/figure", "internal/flight", "internal/jimage", "internal/probe", "internal/recorder",
 		"internal/session", "internal/toll",
 	},
 	"internal/walk": {
-		"classfile", "internal/arena", "internal/cache", "internal/callgraph", "internal/climb", "internal/flight", "internal/hot", "internal/recorder", "internal/session", "internal/toll",
+		"classfile", "internal/arena", "internal/cache", "internal/callgraph", "internal/climb", "internal/figure", "internal/flight", "internal/hot", "internal/recorder", "internal/session", "internal/toll",
 	},
 	"internal/callees": {
 		"internal/arena", "internal/attach/jvmproc", "internal/cache", "internal/callgraph", "internal/jimage", "internal/probe", "internal/session",
 	},
+	"internal/harvest": {"internal/attach/jvmproc", "internal/ledger", "internal/pack", "internal/wanted"},
 	"internal/monitor": {"internal/arena"},
 	"internal/trace":   {"internal/arena"},
 	"internal/watch": {
-		"classfile", "classfile/descriptor", "classfile/opcode", "internal/arena", "internal/callees", "internal/callgraph", "internal/condition", "internal/jimage",
+		"classfile", "classfile/descriptor", "classfile/opcode", "internal/arena", "internal/callees", "internal/callgraph", "internal/condition", "internal/jimage", "internal/ledger",
 		"internal/probe", "internal/sequence", "internal/session", "internal/wanted", "internal/weave",
+	},
+	"internal/loom": {
+		"agent", "classfile", "internal/archive", "internal/arena", "internal/cache", "internal/pack", "internal/session", "internal/wanted", "internal/watch",
+	},
+	"internal/observe": {
+		"classfile", "classfile/code", "classfile/descriptor", "classfile/opcode", "internal/archive", "internal/arena", "internal/attach/jvmproc", "internal/cache",
+		"internal/callgraph", "internal/figure", "internal/flight", "internal/hot", "internal/probe", "internal/recorder", "internal/session", "internal/toll", "internal/wanted", "internal/watch",
 	},
 	// What a run found, for people and other programs.
 	"internal/report/ascent":    {"internal/climb"},
-	"internal/report/waterfall": {"internal/report/page", "internal/trace"},
+	"internal/report/waterfall": {"internal/figure", "internal/report/page", "internal/trace"},
 	"internal/report/chrome":    {"internal/trace"},
 	"internal/report/otlp":      {"internal/trace"},
 	"internal/report/record":    {"internal/cct", "internal/climb"},
 	"internal/report": {
-		"classfile/descriptor", "internal/cct", "internal/climb", "internal/report/ascent", "internal/report/page", "internal/report/record",
+		"classfile/descriptor", "internal/cct", "internal/climb", "internal/figure", "internal/report/ascent", "internal/report/page", "internal/report/record",
 	},
 	"internal/launch":   {"agent", "internal/attach/jvmproc", "internal/foothold"},
 	"internal/jvmtest":  {},
@@ -95,13 +107,14 @@ var layers = map[string][]string{
 	// The program that ships.
 	"cmd/sonde": {
 		"agent", "classfile", "classfile/code", "classfile/descriptor", "classfile/dump", "internal/archive", "internal/arena",
-		"internal/attach", "internal/attach/jvmproc", "internal/cache", "internal/callees", "internal/callgraph", "internal/cct", "internal/climb", "internal/condition", "internal/flight", "internal/foothold", "internal/holder", "internal/hot", "internal/launch", "internal/monitor", "internal/origin",
+		"internal/attach", "internal/attach/jvmproc", "internal/cache", "internal/callees", "internal/callgraph", "internal/cct", "internal/climb", "internal/condition", "internal/figure", "internal/flight", "internal/foothold", "internal/harvest", "internal/holder", "internal/hot", "internal/launch", "internal/ledger", "internal/loom", "internal/monitor", "internal/observe", "internal/origin", "internal/pack",
 		"internal/preflight", "internal/probe", "internal/profile", "internal/recorder", "internal/report", "internal/report/chrome", "internal/report/otlp", "internal/report/waterfall", "internal/sequence", "internal/session", "internal/toll", "internal/trace", "internal/walk", "internal/wanted", "internal/watch",
 		"internal/weave",
 	},
 
 	// Programs and tests that do not ship.
 	"internal/trace/tracetest":   {"internal/arena", "internal/trace"},
+	"internal/arena/arenatest":   {"internal/arena"},
 	"agent/build":                {"internal/jvmtest"},
 	"bench/redefine":             {"internal/attach", "internal/jvmtest", "internal/toll"},
 	"bench/overhead":             {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
@@ -115,8 +128,12 @@ var layers = map[string][]string{
 	"bench/profile":              {"bench/jfluid", "bench/machine", "bench/spread", "internal/cct", "internal/jvmtest", "internal/profile"},
 	"bench/truth":                {"bench/driver", "bench/jfluid", "bench/machine", "bench/spread", "internal/cct", "internal/jvmtest", "internal/profile"},
 	"bench/walk":                 {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/climb", "internal/jvmtest", "internal/probe", "internal/session", "internal/walk"},
+	"bench/cache":                {"agent", "bench/machine", "bench/spread", "internal/archive", "internal/cache", "internal/session", "internal/weave"},
+	"bench/observe":              {"bench/machine", "bench/spread", "internal/arena", "internal/attach/jvmproc", "internal/jvmtest", "internal/observe", "internal/session", "internal/toll", "internal/wanted", "internal/watch"},
 	"bench/context":              {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/jvmtest", "internal/session", "internal/wanted", "internal/watch"},
+	"bench/lag":                  {"bench/driver", "bench/machine", "bench/spread", "internal/jvmtest", "internal/recorder"},
 	"bench/ring":                 {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/jvmtest", "internal/probe", "internal/session"},
+	"bench/startup":              {"bench/machine", "bench/spread", "classfile", "internal/arena", "internal/jvmtest"},
 	"test/context":               {},
 	"test/profile":               {},
 	"test/live":                  {"internal/attach", "internal/jvmtest"},
@@ -149,10 +166,13 @@ var outside = map[string][]string{
 	"internal/recorder":       {"golang.org/x/sys/unix"},
 	"internal/foothold":       {"golang.org/x/sys/unix"},
 	"internal/arena":          {"golang.org/x/sys/unix"},
+	"internal/ledger":         {"golang.org/x/sys/unix"},
 	"internal/cache":          {"golang.org/x/sys/unix"},
 	"internal/session":        {"golang.org/x/sys/unix"},
 	"internal/launch":         {"golang.org/x/sys/unix"},
+	"bench/cache":             {"golang.org/x/sys/unix"},
 	"bench/profile":           {"golang.org/x/sys/unix"},
+	"bench/startup":           {"golang.org/x/sys/unix"},
 	"internal/report":         {"github.com/google/pprof/profile"},
 	"internal/report/otlp": {
 		"go.opentelemetry.io/proto/otlp/common/v1", "go.opentelemetry.io/proto/otlp/resource/v1", "go.opentelemetry.io/proto/otlp/trace/v1",
@@ -165,7 +185,7 @@ var outside = map[string][]string{
 // shipped is the program users get, and forTests what must not be in it.
 const shipped = "cmd/sonde"
 
-var forTests = []string{"classfile/classtest", "internal/jvmtest", "internal/trace/tracetest", "test/live"}
+var forTests = []string{"classfile/classtest", "internal/jvmtest", "internal/trace/tracetest", "internal/arena/arenatest", "test/live"}
 
 func TestEveryImportIsAllowed(t *testing.T) {
 	for _, p := range readPackages(t) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/callgraph"
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // explain says what the budget did to a profile.
@@ -34,13 +35,13 @@ func (g *governor) explain(p *cct.Profile) {
 		p.Notes = append(p.Notes, "deeper calls have no hooks: another round of them would not fit the budget (--timing exact has them all)")
 	}
 	if waiting > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("there was no time to try the hooks of %s: their time is with their callers", plural(waiting, "method")))
+		p.Notes = append(p.Notes, fmt.Sprintf("there was no time to try the hooks of %s: their time is with their callers", figure.Plural(waiting, "method")))
 	}
 	if len(g.central) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s in classes that are compiled into much of what runs: to put hooks there would cost the program more than the budget has (--budget, or --timing exact): their time is with their callers", plural(len(g.central), "method")))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s in classes that are compiled into much of what runs: to put hooks there would cost the program more than the budget has (--budget, or --timing exact): their time is with their callers", figure.Plural(len(g.central), "method")))
 	}
 	if len(g.spared) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s too small to be worth a hook: their time is with their callers", plural(len(g.spared), "method")))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s too small to be worth a hook: their time is with their callers", figure.Plural(len(g.spared), "method")))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // result is what was measured so far.
@@ -144,7 +145,7 @@ func (r *run) notes(p *cct.Profile) []string {
 		notes = append(notes, "the root was not called: is the pattern right, or was the call under way before Sonde came?")
 	}
 	if missing > 0 {
-		notes = append(notes, fmt.Sprintf("%s have no class file: what they call is not followed", plural(missing, "class")))
+		notes = append(notes, fmt.Sprintf("%s have no class file: what they call is not followed", figure.Plural(missing, "class")))
 	}
 	if lost := r.session.ArrivalsLost(); lost > 0 {
 		notes = append(notes, fmt.Sprintf("%d methods called by reflection could not be told of: they may be missing", lost))

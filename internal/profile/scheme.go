@@ -6,6 +6,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/callgraph"
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 const (
@@ -24,7 +25,7 @@ func (r *run) decide(roots []callgraph.Method) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.closure = size.Methods
-	reach := fmt.Sprintf("%s can be reached in %s", plural(size.Methods, "method"), plural(size.Classes, "class"))
+	reach := fmt.Sprintf("%s can be reached in %s", figure.Plural(size.Methods, "method"), figure.Plural(size.Classes, "class"))
 	switch {
 	case r.Timing == cct.Auto:
 		r.scheme, r.why = Lazy, reach+"; hooks are added as the budget allows"
@@ -39,16 +40,6 @@ func (r *run) decide(roots []callgraph.Method) {
 	default:
 		r.scheme, r.why = Lazy, fmt.Sprintf("%s, few of them likely (%d): hooks in those that are entered cost the target less than hooks in all", reach, likely.Methods)
 	}
-}
-
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case noun[len(noun)-1] == 's':
-		return fmt.Sprintf("%d %ses", n, noun)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // unlimited looks at all there is.

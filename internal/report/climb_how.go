@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // hooked says which hooks were on, when and for how long.
@@ -20,10 +21,10 @@ func (t *climbReport) hooked() {
 	for _, h := range t.climb.Hooks {
 		until, lasted := "now", t.climb.Took-h.From
 		if h.Until > 0 {
-			until, lasted = durationText(h.Until), h.Until-h.From
+			until, lasted = figure.Duration(h.Until), h.Until-h.From
 		}
 		rows = append(rows, []string{
-			durationText(h.From), until, durationText(lasted), grouped(h.Level), grouped(h.Calls), grouped(h.Drawn), "#" + grouped(h.Spot+1), t.names[h.Method],
+			figure.Duration(h.From), until, figure.Duration(lasted), figure.Grouped(h.Level), figure.Grouped(h.Calls), figure.Grouped(h.Drawn), "#" + figure.Grouped(h.Spot+1), t.names[h.Method],
 		})
 	}
 	t.table(columns, rows, "UNTIL", "CALLERS", "HOT SPOT")
@@ -56,8 +57,8 @@ func (t *climbReport) batches() {
 		if b.In {
 			way = "in"
 		}
-		why := printable(b.Why)
-		rows = append(rows, []string{durationText(b.At), way, grouped(b.Classes), durationText(b.Pause), durationText(b.Compile), why})
+		why := figure.Printable(b.Why)
+		rows = append(rows, []string{figure.Duration(b.At), way, figure.Grouped(b.Classes), figure.Duration(b.Pause), figure.Duration(b.Compile), why})
 	}
 	columns, rows, before := narrow(columns, rows, t.width, 30, "COMPILED")
 	for i := range rows {
@@ -86,11 +87,11 @@ func (t *climbReport) list() {
 	columns := []column{{"STATE", false}, {"HITS", true}, {"CALLERS", true}, {"CALLEES", true}, {"METHOD", false}}
 	var rows [][]string
 	for _, e := range sorted[:min(len(sorted), mostListed)] {
-		rows = append(rows, []string{string(e.State), grouped(e.Hits), grouped(len(e.Callers)), grouped(len(e.Callees)), t.names[e.Method]})
+		rows = append(rows, []string{string(e.State), figure.Grouped(e.Hits), figure.Grouped(len(e.Callers)), figure.Grouped(len(e.Callees)), t.names[e.Method]})
 	}
 	t.table(columns, rows, "CALLEES", "CALLERS")
 	if more := len(sorted) - mostListed; more > 0 {
-		t.line("… and %s; the page and the JSON have them all", counted(more, "method more", "methods more"))
+		t.line("… and %s; the page and the JSON have them all", figure.Count(more, "method more", "methods more"))
 	}
 	t.leftWithoutHook()
 }
@@ -118,9 +119,9 @@ func (t *climbReport) leftWithoutHook() {
 			named = append(named, t.brief(method))
 		}
 		if more := len(methods) - mostLeft; more > 0 {
-			named = append(named, fmt.Sprintf("and %s more", grouped(more)))
+			named = append(named, fmt.Sprintf("and %s more", figure.Grouped(more)))
 		}
-		t.say("left alone, as %s: %s", printable(reason), strings.Join(named, ", "))
+		t.say("left alone, as %s: %s", figure.Printable(reason), strings.Join(named, ", "))
 	}
 }
 
@@ -130,7 +131,7 @@ func (t *climbReport) cost() {
 	t.heading("What it cost")
 	if c.Hooked > 0 {
 		t.say("  hooks in %s, on in turn: never more than %s at once (allowed were %s); executed %s in all",
-			counted(c.Hooked, "method", "methods"), grouped(c.MostLive), grouped(c.LiveLimit), counted(c.Executed, "time", "times"))
+			figure.Count(c.Hooked, "method", "methods"), figure.Grouped(c.MostLive), figure.Grouped(c.LiveLimit), figure.Count(c.Executed, "time", "times"))
 		text := fmt.Sprintf("  while on they took %s of the program's processor time", shareText(c.Steady, 1))
 		if c.Budget > 0 {
 			text += fmt.Sprintf("; allowed were %s", shareText(c.Budget, 1))
@@ -141,12 +142,12 @@ func (t *climbReport) cost() {
 	}
 	if n := len(t.climb.Batches); n > 0 {
 		if c.Cached > 0 {
-			t.say("  classes were woven %s, and found woven in the cache %s", counted(c.Woven, "time", "times"), counted(c.Cached, "time", "times"))
+			t.say("  classes were woven %s, and found woven in the cache %s", figure.Count(c.Woven, "time", "times"), figure.Count(c.Cached, "time", "times"))
 		}
 		t.say("  %s: the program stood still for %s, its compilers worked %s; no class was redefined more than %s",
-			counted(n, "redefinition", "redefinitions"), durationText(c.Pause), durationText(c.Compile), counted(c.Redefined, "time", "times"))
+			figure.Count(n, "redefinition", "redefinitions"), figure.Duration(c.Pause), figure.Duration(c.Compile), figure.Count(c.Redefined, "time", "times"))
 	}
 	for _, note := range t.climb.Notes {
-		t.say("  note: %s", printable(note))
+		t.say("  note: %s", figure.Printable(note))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 )
 
@@ -56,14 +57,14 @@ func briefName(name string) string {
 
 func (t *climbReport) header() {
 	c := t.climb
-	t.say("%s", printable(title(cct.Target(c.Target))))
+	t.say("%s", figure.Printable(title(cct.Target(c.Target))))
 	when := ""
 	if !c.Began.IsZero() {
 		when = ", from " + c.Began.Format("2006-01-02 15:04:05 MST")
 	}
-	t.say("walked for %s%s", durationText(c.Took), when)
-	t.say("%s among %s in %s (%s)", counted(len(c.Spots), "hot spot", "hot spots"),
-		counted(c.Sampled.Samples, "sample of running threads", "samples of running threads"), durationText(c.Sampled.Over), printable(c.Sampled.By))
+	t.say("walked for %s%s", figure.Duration(c.Took), when)
+	t.say("%s among %s in %s (%s)", figure.Count(len(c.Spots), "hot spot", "hot spots"),
+		figure.Count(c.Sampled.Samples, "sample of running threads", "samples of running threads"), figure.Duration(c.Sampled.Over), figure.Printable(c.Sampled.By))
 	if c.Sampled.Biased {
 		t.say("biased: threads were asked where they may be stopped, so the hot method may be a neighbour of the one named")
 	}
@@ -89,16 +90,16 @@ func (t *climbReport) causes() {
 func spotMarks(s *climb.Spot) string {
 	var marks []string
 	if s.Kind != "" {
-		marks = append(marks, printable(s.Kind))
+		marks = append(marks, figure.Printable(s.Kind))
 	}
 	if s.Line > 0 {
 		marks = append(marks, fmt.Sprintf("line %d", s.Line))
 	}
 	if s.From > 0 {
-		marks = append(marks, "hot since "+durationText(s.From))
+		marks = append(marks, "hot since "+figure.Duration(s.From))
 	}
 	if s.Until > 0 {
-		marks = append(marks, "cooled at "+durationText(s.Until))
+		marks = append(marks, "cooled at "+figure.Duration(s.Until))
 	}
 	if len(marks) == 0 {
 		return ""
@@ -133,7 +134,7 @@ func (t *climbReport) causeOf(s *climb.Spot) []string {
 		said = append(said, fmt.Sprintf("The main way ends in %s%s", t.names[cause.End.Method], ending(cause.End)))
 	}
 	if s.Above != "" {
-		said = append(said, "The climb began one level up: "+printable(s.Above))
+		said = append(said, "The climb began one level up: "+figure.Printable(s.Above))
 	}
 	return said
 }
@@ -146,7 +147,7 @@ func ending(c *climb.Caller) string {
 	if c.Reason == "" {
 		return ""
 	}
-	return ": " + printable(c.Reason)
+	return ": " + figure.Printable(c.Reason)
 }
 
 // way is a way up in short names; of a long one the middle is left out.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 )
 
@@ -25,7 +26,7 @@ func (t *climbReport) spot(i int) {
 		t.line("%s", line)
 	}
 	if left > 0 {
-		t.line("… and %s below %g %%", counted(left, "caller", "callers"), leastShare*100)
+		t.line("… and %s below %g %%", figure.Count(left, "caller", "callers"), leastShare*100)
 	}
 }
 
@@ -61,11 +62,11 @@ func (t *climbReport) treeLines(s *climb.Spot, list []ascent.Row) []string {
 func climbRow(share, between, by string, calls uint64, own *climb.Measured) []string {
 	row := []string{share, between, by, none, none, none, none, none, none, ""}
 	if calls > 0 {
-		row[3] = grouped(calls)
+		row[3] = figure.Grouped(calls)
 	}
 	if own != nil && own.Timed > 0 {
 		for i, d := range []time.Duration{own.Mean, own.P50, own.P90, own.P99, own.Max} {
-			row[4+i] = callText(float64(d))
+			row[4+i] = figure.Call(float64(d))
 		}
 	}
 	return row
@@ -135,7 +136,7 @@ func callerMarks(c *climb.Climb, row ascent.Row) string {
 		list = append(list, string(row.State))
 	}
 	if row.Reason != "" {
-		list = append(list, printable(row.Reason))
+		list = append(list, figure.Printable(row.Reason))
 	}
 	if len(list) == 0 {
 		return ""

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 var diffColumns = []column{
@@ -29,12 +30,12 @@ func (d *Difference) WriteText(w io.Writer, top, width int) error {
 		when string
 		Run
 	}{{"before:", d.Before}, {"after:", d.After}} {
-		say("%s %s: %s, %s ± %s each", run.when, printable(run.Title), counted(run.Calls, "call of the root", "calls of the root"),
-			nanosText(run.Total.Nanos), errorText(run.Total))
+		say("%s %s: %s, %s ± %s each", run.when, figure.Printable(run.Title), figure.Count(run.Calls, "call of the root", "calls of the root"),
+			figure.Nanos(run.Total.Nanos), errorText(run.Total))
 	}
 	say("%s", d.verdict())
 	for _, note := range d.Notes {
-		say("note: %s", printable(note))
+		say("note: %s", figure.Printable(note))
 	}
 	for _, part := range []struct {
 		title, one, many string
@@ -51,10 +52,10 @@ func (d *Difference) WriteText(w io.Writer, top, width int) error {
 			}
 		}
 		if hidden > 0 {
-			line("… and %s that changed (--top)", counted(hidden, part.one+" more", part.many+" more"))
+			line("… and %s that changed (--top)", figure.Count(hidden, part.one+" more", part.many+" more"))
 		}
 		if rest > 0 {
-			line("%s without a sure change", counted(rest, part.one, part.many))
+			line("%s without a sure change", figure.Count(rest, part.one, part.many))
 		}
 	}
 	return out.Flush()
@@ -67,17 +68,17 @@ func (d *Difference) verdict() string {
 	}
 	if d.Total.Low <= 0 && d.Total.High >= 0 {
 		return fmt.Sprintf("a call of the root takes as long as before, as far as can be told (%s ± %s)",
-			signed(d.Total.Nanos), nanosText(halfOf(d.Total)))
+			signed(d.Total.Nanos), figure.Nanos(halfOf(d.Total)))
 	}
 	how := "longer"
 	if d.Total.Nanos < 0 {
 		how = "less"
 	}
-	text := fmt.Sprintf("a call of the root takes %s %s", nanosText(math.Abs(d.Total.Nanos)), how)
+	text := fmt.Sprintf("a call of the root takes %s %s", figure.Nanos(math.Abs(d.Total.Nanos)), how)
 	if d.Before.Total.Nanos > 0 {
 		text += fmt.Sprintf(" (%+.0f %%)", d.Total.Nanos/d.Before.Total.Nanos*100)
 	}
-	return text + ", ± " + nanosText(halfOf(d.Total))
+	return text + ", ± " + figure.Nanos(halfOf(d.Total))
 }
 
 // choose takes the changes worth a line, and counts the others.
@@ -147,7 +148,7 @@ func selfText(f Figures) string {
 	if f.Calls == 0 || !f.Known {
 		return none
 	}
-	return nanosText(f.Self.Nanos)
+	return figure.Nanos(f.Self.Nanos)
 }
 
 // perCall is how often something is called in one call of the root.
@@ -156,15 +157,15 @@ func perCall(n float64) string {
 	case n == 0:
 		return none
 	case n >= 1000:
-		return grouped(uint64(math.Round(n)))
+		return figure.Grouped(uint64(math.Round(n)))
 	case n < 0.01:
 		return "< 0.01"
 	}
-	return strings.TrimSuffix(threeDigits(n), ".00")
+	return strings.TrimSuffix(figure.ThreeDigits(n), ".00")
 }
 
 func signed(nanos float64) string {
-	text := nanosText(nanos)
+	text := figure.Nanos(nanos)
 	if nanos >= 0 {
 		return "+" + text
 	}
@@ -177,7 +178,7 @@ func halfOf(t cct.Time) float64 { return math.Max(t.High-t.Nanos, t.Nanos-t.Low)
 
 func boundText(t cct.Time) string {
 	if half := halfOf(t); !math.IsInf(half, 0) {
-		return nanosText(half)
+		return figure.Nanos(half)
 	}
 	return none
 }

@@ -3,11 +3,11 @@ package report
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // names are the methods' names for people, by index: com.acme.Cart.total, with its
@@ -23,7 +23,7 @@ func names(methods []cct.Method) []string {
 		if often[list[i]] > 1 {
 			list[i] += parameters(m.Descriptor)
 		}
-		list[i] = printable(list[i])
+		list[i] = figure.Printable(list[i])
 	}
 	return list
 }
@@ -40,17 +40,6 @@ func parameters(text string) string {
 		list = append(list, human[strings.LastIndexByte(human, '.')+1:])
 	}
 	return fmt.Sprintf("(%s)", strings.Join(list, ","))
-}
-
-// printable takes from a name what would move the cursor: class files may call a
-// method anything.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }
 
 // shorten makes a name fit a number of columns: packages are cut to their first

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // leastShare is what part of the whole a line must stand for to be written.
@@ -89,13 +90,13 @@ func words(text string) []string {
 
 func (t *textReport) header() {
 	p := t.profile
-	t.say("%s", printable(title(p.Target)))
-	t.say("%s", printable(fmt.Sprintf("from %s down", strings.Join(p.Roots, ", "))))
+	t.say("%s", figure.Printable(title(p.Target)))
+	t.say("%s", figure.Printable(fmt.Sprintf("from %s down", strings.Join(p.Roots, ", "))))
 	when := ""
 	if !p.Began.IsZero() {
 		when = ", from " + p.Began.Format("2006-01-02 15:04:05 MST")
 	}
-	t.say("%s%s: %s", durationText(p.Took), when, rootCalls(p.Merged))
+	t.say("%s%s: %s", figure.Duration(p.Took), when, rootCalls(p.Merged))
 	t.say("%s", timingText(p))
 	if p.Scheme != "" {
 		t.say("%s: %s", p.Scheme, p.Why)
@@ -127,12 +128,12 @@ func rootCalls(top *cct.Node) string {
 		calls += root.Calls
 		running += root.Running
 	}
-	text := counted(calls, "call of the root", "calls of the root")
+	text := figure.Count(calls, "call of the root", "calls of the root")
 	if top.Total.Nanos > 0 {
-		text += fmt.Sprintf(", %s ± %s in all", nanosText(top.Total.Nanos), errorText(top.Total))
+		text += fmt.Sprintf(", %s ± %s in all", figure.Nanos(top.Total.Nanos), errorText(top.Total))
 	}
 	if running > 0 {
-		text += fmt.Sprintf(", %s not ended", grouped(running))
+		text += fmt.Sprintf(", %s not ended", figure.Grouped(running))
 	}
 	return text
 }
@@ -140,7 +141,7 @@ func rootCalls(top *cct.Node) string {
 func timingText(p *cct.Profile) string {
 	switch p.Timing {
 	case cct.Sampled:
-		return fmt.Sprintf("sampled: every call counted, one in %s timed; ~ marks estimates, their error holds in 95 cases of 100", grouped(int(p.Period)))
+		return fmt.Sprintf("sampled: every call counted, one in %s timed; ~ marks estimates, their error holds in 95 cases of 100", figure.Grouped(int(p.Period)))
 	case cct.Auto:
 		return "auto: every call of a hook counted, as many timed as the budget allows; ~ marks estimates, their error holds in 95 cases of 100"
 	}

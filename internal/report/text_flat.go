@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 var flatColumns = []column{
@@ -57,7 +58,7 @@ func (t *textReport) flat() {
 		t.line("%s", line)
 	}
 	if hidden > 0 {
-		t.line("%s not shown (--top)", counted(hidden, "method is", "methods are"))
+		t.line("%s not shown (--top)", figure.Count(hidden, "method is", "methods are"))
 	}
 	t.leftOut(left, "method", "methods", top.Total.Nanos)
 }
@@ -69,14 +70,14 @@ func flatRow(row cct.Row, whole float64) []string {
 		about = "~"
 	}
 	if row.Known {
-		self, wrong, share = about+nanosText(row.Self.Nanos), errorText(row.Self), shareText(row.Self.Nanos, whole)
-		mean = about + callText(row.Mean.Nanos)
+		self, wrong, share = about+figure.Nanos(row.Self.Nanos), errorText(row.Self), shareText(row.Self.Nanos, whole)
+		mean = about + figure.Call(row.Mean.Nanos)
 	}
 	if row.Known || row.Total.Nanos > 0 {
-		total = nanosText(row.Total.Nanos)
+		total = figure.Nanos(row.Total.Nanos)
 	}
 	return []string{
-		self, wrong, share, mean, total, grouped(row.Calls), grouped(row.Threw), grouped(row.Contexts), "",
+		self, wrong, share, mean, total, figure.Grouped(row.Calls), figure.Grouped(row.Threw), figure.Grouped(row.Contexts), "",
 	}
 }
 
@@ -95,20 +96,20 @@ func (t *textReport) threads() {
 			calls += root.Calls
 		}
 		rows = append(rows, []string{
-			nanosText(thread.Top.Total.Nanos), shareText(thread.Top.Total.Nanos, t.profile.Merged.Total.Nanos), grouped(calls), threadName(thread),
+			figure.Nanos(thread.Top.Total.Nanos), shareText(thread.Top.Total.Nanos, t.profile.Merged.Total.Nanos), figure.Grouped(calls), threadName(thread),
 		})
 	}
 	for _, line := range tableLines([]column{{"TOTAL", true}, {"", true}, {"ROOT CALLS", true}, {"THREAD", false}}, rows) {
 		t.line("%s", line)
 	}
 	if more := len(all) - most; more > 0 {
-		t.line("… and %s", counted(more, "thread more", "threads more"))
+		t.line("… and %s", figure.Count(more, "thread more", "threads more"))
 	}
 }
 
 // threadName is what to call a thread.
 func threadName(t cct.Thread) string {
-	name := printable(t.Name)
+	name := figure.Printable(t.Name)
 	if name == "" {
 		name = fmt.Sprintf("thread %d", t.ID)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // how says how the figures were obtained.
@@ -17,10 +18,10 @@ func (t *textReport) how() {
 	raw, self, lost := sums(p.Merged)
 	if raw > 0 && self > 0 {
 		t.say("  the same calls without calibration: %s of own time instead of %s (%+.0f %%)",
-			nanosText(raw), nanosText(self), (raw/self-1)*100)
+			figure.Nanos(raw), figure.Nanos(self), (raw/self-1)*100)
 	}
 	if lost > 0 {
-		t.say("  Sonde held calls up for %s: that is in no time above", durationText(lost))
+		t.say("  Sonde held calls up for %s: that is in no time above", figure.Duration(lost))
 	}
 	t.unknown(p.Merged)
 	t.cost(p.Cost)
@@ -28,11 +29,11 @@ func (t *textReport) how() {
 		t.say("  quiet: %s: %s", t.names[q.Method], q.Reason)
 	}
 	if more := len(p.Quiet) - mostQuiet; more > 0 {
-		t.say("  quiet: and %s; the page and the JSON name them", counted(more, "more method", "more methods"))
+		t.say("  quiet: and %s; the page and the JSON name them", figure.Count(more, "more method", "more methods"))
 	}
 	t.leftAlone(p.LeftAlone)
 	for _, note := range p.Notes {
-		t.say("  note: %s", printable(note))
+		t.say("  note: %s", figure.Printable(note))
 	}
 }
 
@@ -44,7 +45,7 @@ func (t *textReport) calibration(c cct.Calibration) {
 		t.say("  not calibrated: times hold what measuring cost")
 		return
 	}
-	t.say("  calibrated %s in the target, with its own hooks around a known body:", counted(c.Times, "time", "times"))
+	t.say("  calibrated %s in the target, with its own hooks around a known body:", figure.Count(c.Times, "time", "times"))
 	var drawn cct.Span
 	if t.profile.Timing != cct.Exact {
 		drawn = c.Drawn
@@ -108,21 +109,21 @@ func (t *textReport) unknown(top *cct.Node) {
 		{undrawn, "  without time: %s with %s, none of which was drawn; it is in no time above"},
 	} {
 		if group.lines > 0 {
-			t.say(group.text, counted(group.lines, "node", "nodes"), counted(group.calls, "call", "calls"))
+			t.say(group.text, figure.Count(group.lines, "node", "nodes"), figure.Count(group.calls, "call", "calls"))
 		}
 	}
 }
 
 func (t *textReport) cost(c cct.Cost) {
 	if c.Hooks > 0 {
-		text := fmt.Sprintf("  hooks in %s of %s", counted(c.Hooks, "method", "methods"), counted(c.Classes, "class", "classes"))
+		text := fmt.Sprintf("  hooks in %s of %s", figure.Count(c.Hooks, "method", "methods"), figure.Count(c.Classes, "class", "classes"))
 		if c.Closure > 0 {
-			text += fmt.Sprintf(", of %s the root can reach", grouped(c.Closure))
+			text += fmt.Sprintf(", of %s the root can reach", figure.Grouped(c.Closure))
 		}
 		if c.Cached > 0 {
-			text += fmt.Sprintf(" (%s woven, %s from the cache)", grouped(c.Woven), grouped(c.Cached))
+			text += fmt.Sprintf(" (%s woven, %s from the cache)", figure.Grouped(c.Woven), figure.Grouped(c.Cached))
 		}
-		t.say("%s; put in by %s", text, counted(c.Rounds, "batch", "batches"))
+		t.say("%s; put in by %s", text, figure.Count(c.Rounds, "batch", "batches"))
 	}
 	var parts []string
 	for _, part := range []struct {
@@ -133,7 +134,7 @@ func (t *textReport) cost(c cct.Cost) {
 		{c.Waited, "its threads waited %s for hooks, in first calls and for classes that loaded"},
 	} {
 		if part.took > 0 {
-			parts = append(parts, fmt.Sprintf(part.text, durationText(part.took)))
+			parts = append(parts, fmt.Sprintf(part.text, figure.Duration(part.took)))
 		}
 	}
 	if len(parts) > 0 {
@@ -170,6 +171,6 @@ func (t *textReport) leftAlone(list []cct.LeftAlone) {
 		if first.Method != "" {
 			name += "." + first.Method
 		}
-		t.say("    %s: %s, such as %s", grouped(len(groups[reason])), printable(reason), printable(name))
+		t.say("    %s: %s, such as %s", figure.Grouped(len(groups[reason])), figure.Printable(reason), figure.Printable(name))
 	}
 }

@@ -105,19 +105,3 @@ func TestNames(t *testing.T) {
 		t.Errorf("a name that moves the cursor: %q", got)
 	}
 }
-
-func TestFigures(t *testing.T) {
-	for nanos, want := range map[float64]string{0: "0 ns", -0.2: "0 ns", 49.6: "50 ns", 999.6: "1.00 µs", 45_600: "45.6 µs", 1_234_567: "1.23 ms", -2e9: "-2.00 s"} {
-		if got := nanosText(nanos); got != want {
-			t.Errorf("nanosText(%g) = %q, want %q", nanos, got, want)
-		}
-	}
-	for nanos, want := range map[float64]string{0: "< 50 ns", 49.9: "< 50 ns", 50: "50 ns"} {
-		if got := callText(nanos); got != want {
-			t.Errorf("callText(%g) = %q, want %q", nanos, got, want)
-		}
-	}
-	if got := grouped(uint64(1234567)); got != "1,234,567" {
-		t.Error(got)
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 var treeColumns = []column{
@@ -79,8 +80,8 @@ func (t *textReport) named(l treeLine, used int) string {
 
 func (t *textReport) leftOut(left pruned, one, many string, whole float64) {
 	if left.lines > 0 {
-		t.line("… and %s below %g %%: %s and %s together", counted(left.lines, one, many), leastShare*100,
-			nanosText(left.time)+" ("+shareText(left.time, whole)+")", counted(left.calls, "call", "calls"))
+		t.line("… and %s below %g %%: %s and %s together", figure.Count(left.lines, one, many), leastShare*100,
+			figure.Nanos(left.time)+" ("+shareText(left.time, whole)+")", figure.Count(left.calls, "call", "calls"))
 	}
 }
 
@@ -92,16 +93,16 @@ func (t *textReport) treeRow(n *cct.Node, whole float64) []string {
 		if isEstimate(n) {
 			about = "~"
 		}
-		total, mean = about+nanosText(n.Total.Nanos), about+callText(n.Mean().Nanos)
+		total, mean = about+figure.Nanos(n.Total.Nanos), about+figure.Call(n.Mean().Nanos)
 		wrong, share = errorText(n.Total), shareText(n.Total.Nanos, whole)
 	}
 	if n.Known() {
-		self = nanosText(n.Self.Nanos)
+		self = figure.Nanos(n.Self.Nanos)
 		if n.Estimated() {
 			self = "~" + self
 		}
 	}
-	return []string{total, wrong, share, self, mean, grouped(n.Calls), grouped(n.Threw), ""}
+	return []string{total, wrong, share, self, mean, figure.Grouped(n.Calls), figure.Grouped(n.Threw), ""}
 }
 
 // isEstimate tells whether any time below a node is an estimate.
@@ -124,16 +125,16 @@ func marks(p *cct.Profile, n *cct.Node) string {
 		list = append(list, "native")
 	}
 	if n.Running > 0 {
-		list = append(list, grouped(n.Running)+" running")
+		list = append(list, figure.Grouped(n.Running)+" running")
 	}
 	if n.Late {
 		list = append(list, "first calls not counted")
 	}
 	if n.Missed > 0 {
-		list = append(list, grouped(n.Missed)+" without callees")
+		list = append(list, figure.Grouped(n.Missed)+" without callees")
 	}
 	if n.Lost > 0 {
-		list = append(list, durationText(n.Lost)+" lost to Sonde")
+		list = append(list, figure.Duration(n.Lost)+" lost to Sonde")
 	}
 	if len(list) == 0 {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 )
 
@@ -147,7 +148,7 @@ func newBar(c *climb.Climb, h climb.Live, scale *ascent.Scale, next float64, y i
 		Tip: tipOf(c.Methods[h.Method],
 			"level "+strconv.Itoa(h.Level)+" of hot spot #"+strconv.Itoa(h.Spot+1),
 			"on for "+duration(until-h.From)+", from "+duration(h.From)+" to "+duration(until),
-			plural(h.Calls, "call")+", callers identified of "+count(h.Drawn)),
+			figure.Plural(h.Calls, "call")+", callers identified of "+figure.Grouped(h.Drawn)),
 	}
 }
 
@@ -168,7 +169,7 @@ func (t *timeline) addLive(c *climb.Climb, scale *ascent.Scale, y int) {
 		from := scale.At(one.From)
 		t.Counts = append(t.Counts, countBar{
 			X: percent(from), W: percent(scale.At(until) - from), Y: y + liveHeight - high, Height: high,
-			Tip: plural(one.Live, "hook") + " on\nfrom " + duration(one.From) + " to " + duration(until),
+			Tip: figure.Plural(one.Live, "hook") + " on\nfrom " + duration(one.From) + " to " + duration(until),
 		})
 	}
 	t.Labels = append(t.Labels, rowLabel{Y: y + liveHeight - 17, Text: "Live hooks", Class: "aside"})
@@ -184,9 +185,9 @@ func (t *timeline) addAxis(c *climb.Climb, scale *ascent.Scale) {
 		if i+1 < len(c.Batches) {
 			next = scale.At(c.Batches[i+1].At)
 		}
-		mark := batchMark{X: percent(at), W: percent(scale.At(b.At+b.Pause) - at), Class: "out", Label: plural(b.Classes, "class") + " out"}
+		mark := batchMark{X: percent(at), W: percent(scale.At(b.At+b.Pause) - at), Class: "out", Label: figure.Plural(b.Classes, "class") + " out"}
 		if b.In {
-			mark.Class, mark.Label = "in", plural(b.Classes, "class")+" in"
+			mark.Class, mark.Label = "in", figure.Plural(b.Classes, "class")+" in"
 		}
 		mark.Room, mark.AtEnd = percent(next-at), at > 0.92
 		mark.Tip = "redefinition: " + mark.Label + "\nat " + duration(b.At) + ", pause " + duration(b.Pause) + ", compilers " + duration(b.Compile) + "\n" + b.Why

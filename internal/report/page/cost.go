@@ -2,6 +2,7 @@ package page
 
 import (
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // A costView is what the run cost the target.
@@ -23,18 +24,18 @@ type costView struct {
 func newCostView(c cct.Cost, quiet int) costView {
 	v := costView{
 		Steady:  share(c.Steady),
-		Hooks:   plural(c.Hooks, "hook"),
-		Classes: plural(c.Classes, "class"),
-		Rounds:  plural(c.Rounds, "round"),
+		Hooks:   figure.Plural(c.Hooks, "hook"),
+		Classes: figure.Plural(c.Classes, "class"),
+		Rounds:  figure.Plural(c.Rounds, "round"),
 		Pause:   duration(c.Pause),
 		Compile: duration(c.Compile),
 		Waited:  duration(c.Waited),
 	}
 	if c.Closure > c.Hooks {
-		v.Closure = count(uint64(c.Closure))
+		v.Closure = figure.Grouped(uint64(c.Closure))
 	}
 	if quiet > 0 {
-		v.Quiet = plural(quiet, "hook") + " thinned or off"
+		v.Quiet = figure.Plural(quiet, "hook") + " thinned or off"
 	}
 	if c.Budget > 0 {
 		v.Budget = share(c.Budget)

@@ -3,7 +3,6 @@ package page
 import (
 	"math"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -68,19 +67,6 @@ func digits(x float64) string {
 
 func fixed(x float64, decimals int) string {
 	return strconv.FormatFloat(x, 'f', decimals, 64)
-}
-
-// count writes a whole number in groups of three.
-func count(n uint64) string {
-	plain := strconv.FormatUint(n, 10)
-	var grouped strings.Builder
-	for i, digit := range plain {
-		if i > 0 && (len(plain)-i)%3 == 0 {
-			grouped.WriteByte(',')
-		}
-		grouped.WriteRune(digit)
-	}
-	return grouped.String()
 }
 
 // share writes a part of a whole.

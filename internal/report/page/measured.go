@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // reasonSamples is how many of the classes left alone for one reason are named;
@@ -67,15 +68,15 @@ func newMeasured(p *cct.Profile) measured {
 		Overlap:     nanos(p.Calibration.Overlap),
 		Adjustments: adjustmentsOf(p.Cost, lost),
 		LeftAlone:   reasonsOf(p.LeftAlone),
-		LeftTotal:   count(uint64(len(p.LeftAlone))),
+		LeftTotal:   figure.Grouped(uint64(len(p.LeftAlone))),
 		Calls:       calls,
 		Auto:        p.Timing == cct.Auto,
 	}
 	if p.Calibration.Times > 0 {
-		m.Times = plural(p.Calibration.Times, "time")
+		m.Times = figure.Plural(p.Calibration.Times, "time")
 	}
 	if p.Period > 0 {
-		m.Period = count(uint64(p.Period))
+		m.Period = figure.Grouped(uint64(p.Period))
 	}
 	for _, q := range p.Quiet {
 		if q.Method >= 0 && q.Method < len(p.Methods) {
@@ -135,15 +136,15 @@ func sumCalls(top *cct.Node) (callsView, time.Duration) {
 		}
 	})
 	v := callsView{
-		Counted: plural(calls, "call"), Timed: plural(timed, "call"), Threw: count(threw),
-		Running: plural(running, "call"), Missed: plural(missed, "call"), Contexts: plural(contexts, "context"),
+		Counted: figure.Plural(calls, "call"), Timed: figure.Plural(timed, "call"), Threw: figure.Grouped(threw),
+		Running: figure.Plural(running, "call"), Missed: figure.Plural(missed, "call"), Contexts: figure.Plural(contexts, "context"),
 		Part: share(float64(timed) / float64(max(calls, 1))),
 	}
 	if untimed > 0 {
-		v.Untimed = plural(untimed, "context")
+		v.Untimed = figure.Plural(untimed, "context")
 	}
 	if late > 0 {
-		v.Late = plural(late, "context")
+		v.Late = figure.Plural(late, "context")
 	}
 	return v, lost
 }
@@ -162,9 +163,9 @@ func reasonsOf(all []cct.LeftAlone) []reason {
 	sizes := map[string]int{}
 	for text, names := range named {
 		slices.Sort(names)
-		r := reason{Reason: text, Count: count(uint64(len(names))), Named: names}
+		r := reason{Reason: text, Count: figure.Grouped(uint64(len(names))), Named: names}
 		if len(names) > reasonSamples {
-			r.Named, r.More = names[:reasonSamples], count(uint64(len(names)-reasonSamples))
+			r.Named, r.More = names[:reasonSamples], figure.Grouped(uint64(len(names)-reasonSamples))
 		}
 		sizes[text] = len(names)
 		reasons = append(reasons, r)

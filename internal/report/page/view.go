@@ -1,9 +1,8 @@
 package page
 
 import (
-	"strings"
-
 	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
 // summaryRows is how much of the flat list the page shows on paper and where
@@ -92,7 +91,7 @@ func titleOf(t cct.Target) string {
 func timingOf(p *cct.Profile) string {
 	switch p.Timing {
 	case cct.Sampled:
-		return "sampled: every call counted, one in " + count(uint64(p.Period)) + " timed"
+		return "sampled: every call counted, one in " + figure.Grouped(uint64(p.Period)) + " timed"
 	case cct.Auto:
 		return "auto: every call counted, as many timed as the budget allows"
 	}
@@ -114,9 +113,9 @@ func newHeadline(p *cct.Profile, flat []flatMethod, total float64) headline {
 		sum.Low += root.Total.Low
 		sum.High += root.Total.High
 	}
-	h.RootCalls = count(calls)
+	h.RootCalls = figure.Grouped(calls)
 	if running > 0 {
-		h.Running = count(running)
+		h.Running = figure.Grouped(running)
 	}
 	if h.Timed = timed > 0 && calls > 0; h.Timed {
 		h.Mean = mean(sum.Nanos / float64(calls))
@@ -133,7 +132,7 @@ func newHeadline(p *cct.Profile, flat []flatMethod, total float64) headline {
 }
 
 func newSummaryRow(p *cct.Profile, m flatMethod, total float64) summaryRow {
-	row := summaryRow{Name: nameOf(p.Methods[m.method]), Calls: count(m.calls), Self: "–", Error: "–", Share: "–", Mean: "–"}
+	row := summaryRow{Name: nameOf(p.Methods[m.method]), Calls: figure.Grouped(m.calls), Self: "–", Error: "–", Share: "–", Mean: "–"}
 	if m.timed > 0 {
 		row.Self = nanos(m.self.Nanos)
 		row.Error = "±" + space + nanos(errorOf(m.self))
@@ -143,16 +142,4 @@ func newSummaryRow(p *cct.Profile, m flatMethod, total float64) summaryRow {
 		}
 	}
 	return row
-}
-
-// plural is a count with its noun.
-func plural[N int | uint64](n N, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	many := one + "s"
-	if strings.HasSuffix(one, "s") {
-		many = one + "es"
-	}
-	return count(uint64(n)) + " " + many
 }

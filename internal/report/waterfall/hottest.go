@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/trace"
 )
 
@@ -38,7 +39,7 @@ func hottestOf(t *trace.Trace) *hottest {
 		return nil
 	}
 	return &hottest{
-		Name: shortName(most.first.Class, most.first.Method), Full: most.first.Name(), Self: durationText(most.self),
-		Share: fmt.Sprintf("%.0f %%", 100*float64(most.self)/float64(all)), Calls: plural(most.calls, "call", "calls"),
+		Name: shortName(most.first.Class, most.first.Method), Full: most.first.Name(), Self: figure.Duration(most.self),
+		Share: fmt.Sprintf("%.0f %%", 100*float64(most.self)/float64(all)), Calls: figure.Count(most.calls, "call", "calls"),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/trace"
 )
 
@@ -24,7 +25,7 @@ func Title(terminal Terminal) string {
 	l.right(dim, "ERR", errorsEnd)
 	l.right(dim, "THREAD", threadEnd)
 	l.pad(rootBegin)
-	l.add(dim, cut("ROOT, TAGS, VALUES", terminal.Width-l.width))
+	l.add(dim, figure.Cut("ROOT, TAGS, VALUES", terminal.Width-l.width))
 	return l.String()
 }
 
@@ -32,7 +33,7 @@ func Title(terminal Terminal) string {
 func rootValues(t *trace.Transaction) string {
 	var texts []string
 	for _, v := range t.Root.Values {
-		texts = append(texts, printable(v.Expression)+"="+valueText(v))
+		texts = append(texts, figure.Line(v.Expression)+"="+valueText(v))
 	}
 	return strings.Join(texts, "  ")
 }
@@ -44,20 +45,20 @@ func Line(number int, t *trace.Transaction, terminal Terminal) string {
 	calls, errors := t.Calls()
 	l.right(dim, strconv.Itoa(number), numberEnd)
 	l.right(normal, t.Begin.Format("15:04:05.000"), whenEnd)
-	l.right(bold, durationText(t.Duration), durationEnd)
+	l.right(bold, figure.Duration(t.Duration), durationEnd)
 	more := ""
 	if t.Lost > 0 {
 		more = "+"
 	}
-	l.right(normal, grouped(calls)+more, callsEnd)
+	l.right(normal, figure.Grouped(calls)+more, callsEnd)
 	if errors > 0 {
-		l.right(red, grouped(errors), errorsEnd)
+		l.right(red, figure.Grouped(errors), errorsEnd)
 	} else {
 		l.right(dim, "-", errorsEnd)
 	}
 	l.right(dim, strconv.FormatUint(t.Root.Thread.ID, 10), threadEnd)
 	l.pad(rootBegin)
-	name := printable(shortName(t.Root.Class, t.Root.Method))
+	name := figure.Line(shortName(t.Root.Class, t.Root.Method))
 	tags := strings.TrimSpace(tagsText(t.Tags) + "  " + rootValues(t))
 	room := terminal.Width - l.width
 	if tags != "" {
@@ -68,7 +69,7 @@ func Line(number int, t *trace.Transaction, terminal Terminal) string {
 		l.add(red, " !")
 	}
 	if room := terminal.Width - l.width - 2; tags != "" && room > 1 {
-		l.add(green, "  "+cut(tags, room))
+		l.add(green, "  "+figure.Cut(tags, room))
 	}
 	return l.String()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/report/page"
 	"github.com/sonde-jvm/sonde/internal/trace"
 )
@@ -54,8 +55,8 @@ type rowView struct{ Name, When, Duration, Calls, Errors, Thread, Tags string }
 
 func newView(t *trace.Trace) view {
 	v := view{
-		Title: t.Target.Command, JDK: t.Target.JDK, PID: t.Target.PID, Methods: t.Methods, Conditions: t.Conditions, Took: durationText(t.Took),
-		Kept: grouped(uint64(len(t.Transactions))), NotChosen: "each that was chosen", Hottest: hottestOf(t), Levels: plural(uint64(t.Levels), "level", "levels"),
+		Title: t.Target.Command, JDK: t.Target.JDK, PID: t.Target.PID, Methods: t.Methods, Conditions: t.Conditions, Took: figure.Duration(t.Took),
+		Kept: figure.Grouped(uint64(len(t.Transactions))), NotChosen: "each that was chosen", Hottest: hottestOf(t), Levels: figure.Count(uint64(t.Levels), "level", "levels"),
 		Times: "What hooks took was not measured: it is in the times.",
 	}
 	if v.Title == "" {
@@ -80,9 +81,9 @@ func newView(t *trace.Trace) view {
 			v.Slowest = &row
 		}
 	}
-	v.Calls = plural(calls, "call", "calls")
+	v.Calls = figure.Count(calls, "call", "calls")
 	if errors > 0 {
-		v.Errors = grouped(errors)
+		v.Errors = figure.Grouped(errors)
 	}
 	v.Remarks = append(LossTexts(t.Losses), t.Notes...)
 	return v
@@ -91,7 +92,7 @@ func newView(t *trace.Trace) view {
 func newRowView(t *trace.Transaction) rowView {
 	calls, errors := t.Calls()
 	return rowView{
-		Name: t.Root.Name(), When: t.Begin.Format("15:04:05.000"), Duration: durationText(t.Duration), Calls: grouped(calls), Errors: grouped(errors),
+		Name: t.Root.Name(), When: t.Begin.Format("15:04:05.000"), Duration: figure.Duration(t.Duration), Calls: figure.Grouped(calls), Errors: figure.Grouped(errors),
 		Thread: threadText(t.Root.Thread), Tags: tagsText(t.Tags),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/trace"
 )
 
@@ -13,14 +14,14 @@ func (d *drawing) row(r *row) {
 	l := d.line()
 	l.add(dim, d.indent(r))
 	d.name(l, r)
-	l.right(normal, " "+durationText(r.duration), d.names+durationColumns)
+	l.right(normal, " "+figure.Duration(r.duration), d.names+durationColumns)
 	l.pad(d.names + durationColumns + 2)
 	d.bar(l, r)
 	d.write(l)
 	for _, text := range r.details() {
 		l := d.line()
 		l.add(dim, d.hanging(r))
-		l.add(dim, cut(text, d.Width-l.width))
+		l.add(dim, figure.Cut(text, d.Width-l.width))
 		d.write(l)
 	}
 }
@@ -32,7 +33,7 @@ func (r *row) details() (texts []string) {
 	}
 	texts = append(texts, valueTexts(r)...)
 	if r.omitted.Calls > 0 {
-		texts = append(texts, fmt.Sprintf("and %s below, %s in all, not kept each", plural(r.omitted.Calls, "more call", "more calls"), durationText(r.omitted.Time)))
+		texts = append(texts, fmt.Sprintf("and %s below, %s in all, not kept each", figure.Count(r.omitted.Calls, "more call", "more calls"), figure.Duration(r.omitted.Time)))
 	}
 	return texts
 }
@@ -43,7 +44,7 @@ func threadsText(calls []*trace.Call) string {
 		threads[c.Thread] = true
 	}
 	if len(threads) > 1 {
-		return plural(uint64(len(threads)), "thread", "threads")
+		return figure.Count(uint64(len(threads)), "thread", "threads")
 	}
 	return threadText(calls[0].Thread)
 }
@@ -92,7 +93,7 @@ func (d *drawing) label(r *row) string { return r.name() + r.times() + r.marks()
 
 func (r *row) name() string {
 	c := r.calls[0]
-	name := printable(shortName(c.Class, c.Method))
+	name := figure.Line(shortName(c.Class, c.Method))
 	if r.isPart || c.Handed {
 		name = "⇢ " + name
 	}
@@ -103,7 +104,7 @@ func (r *row) times() string {
 	if len(r.calls) == 1 {
 		return ""
 	}
-	return " × " + grouped(uint64(len(r.calls)))
+	return " × " + figure.Grouped(uint64(len(r.calls)))
 }
 
 func (r *row) marks() (marks string) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/trace"
 )
 
@@ -37,7 +38,7 @@ func WriteSummary(w io.Writer, t *trace.Trace, terminal Terminal) {
 
 func writeWrapped(out io.Writer, texts []string, terminal Terminal) {
 	for _, text := range texts {
-		for _, one := range wrap(printable(text), terminal.fitted().Width) {
+		for _, one := range wrap(figure.Line(text), terminal.fitted().Width) {
 			_, _ = fmt.Fprintln(out, one)
 		}
 	}
@@ -57,7 +58,7 @@ func about(t *trace.Trace) []string {
 		target += ", JDK " + t.Target.JDK
 	}
 	if !t.Began.IsZero() {
-		target += ", from " + t.Began.Format("2006-01-02 15:04:05") + " for " + durationText(t.Took)
+		target += ", from " + t.Began.Format("2006-01-02 15:04:05") + " for " + figure.Duration(t.Took)
 	}
 	return append(texts, target)
 }
@@ -65,7 +66,7 @@ func about(t *trace.Trace) []string {
 // Summary says, a line each, how many there are, what times mean, and what is not
 // shown and why.
 func Summary(t *trace.Trace) []string {
-	texts := []string{plural(uint64(len(t.Transactions)), "transaction", "transactions") + " kept" + notChosen(t.Losses)}
+	texts := []string{figure.Count(uint64(len(t.Transactions)), "transaction", "transactions") + " kept" + notChosen(t.Losses)}
 	if t.Cost != (trace.Cost{}) {
 		texts = append(texts, fmt.Sprintf("Times are without what hooks took: %.0f ns in each call, %.0f ns more in its caller", t.Cost.Inner, t.Cost.Outer))
 	} else {
@@ -77,10 +78,10 @@ func Summary(t *trace.Trace) []string {
 func notChosen(l trace.Losses) string {
 	var texts []string
 	if l.NotChosen > 0 {
-		texts = append(texts, grouped(l.NotChosen)+" not chosen at their end")
+		texts = append(texts, figure.Grouped(l.NotChosen)+" not chosen at their end")
 	}
 	if l.Beyond > 0 {
-		texts = append(texts, grouped(l.Beyond)+" more than wanted")
+		texts = append(texts, figure.Grouped(l.Beyond)+" more than wanted")
 	}
 	if len(texts) == 0 {
 		return ""
@@ -104,7 +105,7 @@ func LossTexts(l trace.Losses) (texts []string) {
 		{l.LateParts, "part came", "parts came", " when the transaction had long ended"},
 	} {
 		if loss.n > 0 {
-			texts = append(texts, plural(loss.n, loss.one, loss.many)+loss.why)
+			texts = append(texts, figure.Count(loss.n, loss.one, loss.many)+loss.why)
 		}
 	}
 	return texts

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/trace"
 )
 
@@ -25,7 +26,7 @@ func valueTexts(r *row) []string {
 			k := key{v.AtExit, v.Index}
 			if _, known := names[k]; !known {
 				order = append(order, k)
-				names[k] = printable(v.Expression)
+				names[k] = figure.Line(v.Expression)
 			}
 			if text := valueText(v); !slices.Contains(texts[k], text) {
 				texts[k] = append(texts[k], text)
@@ -37,7 +38,7 @@ func valueTexts(r *row) []string {
 		told := texts[k]
 		rest := ""
 		if len(told) > shownValues {
-			rest = fmt.Sprintf(", … %s more", grouped(uint64(len(told)-shownValues)))
+			rest = fmt.Sprintf(", … %s more", figure.Grouped(uint64(len(told)-shownValues)))
 			told = told[:shownValues]
 		}
 		lines = append(lines, names[k]+" = "+strings.Join(told, ", ")+rest)
@@ -55,7 +56,7 @@ func valueText(v trace.Value) string {
 	case v.Null:
 		return "null"
 	case v.Cut:
-		return printable(v.Text) + "…"
+		return figure.Line(v.Text) + "…"
 	}
-	return printable(v.Text)
+	return figure.Line(v.Text)
 }
