@@ -73,7 +73,7 @@ func walked(ctx context.Context, pid int, stay time.Duration) (*course, error) {
 		if i == 0 {
 			s.from = entering
 		}
-		if !batch.In && !leaving.IsZero() {
+		if !batch.In && !leaving.IsZero() && at.After(leaving) {
 			s = span{leaving, gone}
 		}
 		c.disturbed = append(c.disturbed, disturbance{span: s})

@@ -1,7 +1,7 @@
 // Walk measures what a walk costs a program, beside instrumenting all of the same
 // classes at once: H2 under a mix of SQL, and a program of many small methods.
 //
-//	go run ./bench/walk [-jdk N] [-programs H2,orders] [-phases N] [-json FILE]
+//	go run ./bench/walk [-jdk N] [-programs H2,orders] [-phases N] [-timeline] [-json FILE]
 //
 // On each JDK a program runs beside an untouched twin, on a processor each if there
 // are two. In turn it is left alone, walked, left alone, has a timed hook in every
@@ -36,6 +36,7 @@ type options struct {
 	settle   time.Duration // after hooks went in or out: what is lost meanwhile is lost to that
 	stay     time.Duration // how long a walk goes on looking for new hot spots, by the clock
 	json     string
+	timeline bool
 }
 
 func main() {
@@ -47,6 +48,7 @@ func main() {
 	flag.DurationVar(&o.rest, "rest", 15*time.Second, "processor time it has between, left alone")
 	flag.DurationVar(&o.settle, "settle", 6*time.Second, "processor time in which a program settles after hooks went in or out")
 	flag.DurationVar(&o.stay, "stay", 60*time.Second, "how long a walk goes on looking for new hot spots")
+	flag.BoolVar(&o.timeline, "timeline", false, "tell how fast it was throughout each walk")
 	flag.StringVar(&o.json, "json", "", "file to write the figures to as well")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -105,6 +105,9 @@ func (t *turn) account(ctx context.Context, c *course, into *[]figure) error {
 		return err
 	}
 	*into = append(*into, f)
+	if t.options.timeline {
+		track.printTimeline(os.Stderr, c, plain)
+	}
 	for _, share := range track.shares(after) {
 		t.result.alone = append(t.result.alone, share/plain)
 	}

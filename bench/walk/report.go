@@ -47,6 +47,28 @@ first and is %s now; two programs run.
 `, window, load, machine.Load())
 }
 
+// printTimeline tells how fast a program was throughout a course, and when hooks went
+// in or out.
+func (t track) printTimeline(w io.Writer, c *course, plain float64) {
+	for _, piece := range t.windows(c.span) {
+		share, err := piece.share()
+		if err != nil {
+			continue
+		}
+		at := span{piece[0].at, piece[len(piece)-1].at}
+		mark := ""
+		for _, d := range c.disturbed {
+			if d.span.from.Before(at.until) && at.from.Before(d.span.until) {
+				mark = "hooks in or out"
+			}
+		}
+		fmt.Fprintf(w, "  %5.1f s  ×%6.3f  %s\n", at.from.Sub(c.span.from).Seconds(), plain/share, mark)
+	}
+	for _, life := range c.lives {
+		fmt.Fprintf(w, "  %s\n", life)
+	}
+}
+
 func ends(s spread.Spread) string { return fmt.Sprintf("%.3f to %.3f", s.Low, s.High) }
 
 // windows are speeds.

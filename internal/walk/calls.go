@@ -2,6 +2,7 @@ package walk
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,21 +12,31 @@ import (
 // calls is what stacks show of the program beside the ways: who calls whom from
 // where, and what is compiled into what.
 type calls struct {
-	edges map[edge]map[int]bool      // offsets of the calls, in the caller's code
-	into  map[string]map[method]bool // by class: the methods that have code of it compiled into them
-	known map[method]bool            // native methods
-	loops map[method]bool            // methods that were seen to call themselves
-	// pieces are the classes of the innermost frames of stacks, as far as they are
-	// compiled into one piece: to redefine one of them throws it away.
-	pieces []map[string]bool
+	edges  map[edge]map[int]bool      // offsets of the calls, in the caller's code
+	into   map[string]map[method]bool // by class: the methods that have code of it compiled into them
+	code   map[string]map[method]bool // by class: all methods whose compiled code goes with it, its own among them
+	seen   map[method]*kinds          // how often methods were met as what
+	known  map[method]bool            // native methods
+	loops  map[method]bool            // methods that were seen to call themselves
+	pieces []piece
 	shed   map[string]bool // classes that are left alone for that
+}
+
+// kinds are how often a method was met compiled, for itself or into its caller.
+type kinds struct{ apart, inlined int }
+
+// A piece is the code that ran: the innermost frames of a stack, as far as they are
+// compiled together.
+type piece struct {
+	classes map[string]bool // to redefine one of them throws it away
+	root    string          // the class whose method was compiled
 }
 
 // An edge is a call of one method by another.
 type edge struct{ caller, callee method }
 
 func newCalls() *calls {
-	return &calls{edges: make(map[edge]map[int]bool), into: make(map[string]map[method]bool), known: make(map[method]bool), loops: make(map[method]bool)}
+	return &calls{edges: make(map[edge]map[int]bool), into: make(map[string]map[method]bool), code: make(map[string]map[method]bool), seen: make(map[method]*kinds), known: make(map[method]bool), loops: make(map[method]bool)}
 }
 
 const accNative = 0x0100
@@ -40,29 +51,31 @@ func (c *calls) add(stack *flight.Stack) {
 		}
 		return ""
 	})
-	piece, whole := make(map[string]bool), false
+	code, whole := piece{classes: make(map[string]bool)}, false
 	for _, frame := range stack.Frames[own:] {
 		if frame.Method == nil {
 			continue
 		}
 		if !whole {
-			piece[frame.Method.Class] = true
+			code.classes[frame.Method.Class], code.root = true, frame.Method.Class
 			whole = frame.Kind != flight.Inlined
 		}
 		m := methodOf(frame.Method)
 		if frame.Method.Modifiers&accNative != 0 || frame.Kind == flight.Native {
 			c.known[m] = true
 		}
+		c.meet(m, frame.Kind)
 		if frame.Kind == flight.Inlined {
 			inlined = append(inlined, m.class)
 		} else {
 			for _, class := range inlined {
-				if c.into[class] == nil {
-					c.into[class] = make(map[method]bool)
-				}
-				c.into[class][m] = true
+				note(c.into, class, m)
+				note(c.code, class, m)
 			}
 			inlined = inlined[:0]
+			if frame.Kind == flight.Compiled {
+				note(c.code, m.class, m)
+			}
 		}
 		if carries(m) {
 			continue
@@ -82,7 +95,34 @@ func (c *calls) add(stack *flight.Stack) {
 	if len(c.pieces) == mostPieces {
 		c.pieces = append(c.pieces[:0], c.pieces[mostPieces/2:]...)
 	}
-	c.pieces = append(c.pieces, piece)
+	c.pieces = append(c.pieces, code)
+}
+
+func (c *calls) meet(m method, kind flight.FrameKind) {
+	met := c.seen[m]
+	if met == nil {
+		met = &kinds{}
+		c.seen[m] = met
+	}
+	switch kind {
+	case flight.Inlined:
+		met.inlined++
+	case flight.Compiled:
+		met.apart++
+	}
+}
+
+// isInlined reports whether compilers put a method into its callers more often than not.
+func (c *calls) isInlined(m method) bool {
+	met := c.seen[m]
+	return met != nil && met.inlined > met.apart
+}
+
+func note(of map[string]map[method]bool, class string, m method) {
+	if of[class] == nil {
+		of[class] = make(map[method]bool)
+	}
+	of[class][m] = true
 }
 
 // mostPieces is how many are kept: the newest say what is hot now.
@@ -90,19 +130,33 @@ const mostPieces = 2000
 
 // heat is the part of what ran that is compiled together with some of the classes.
 func (c *calls) heat(classes map[string]bool) float64 {
+	return c.part(func(p piece) bool {
+		for class := range p.classes {
+			if classes[class] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// lent is the part of what ran that has code of a class compiled into methods of others.
+func (c *calls) lent(class string) float64 {
+	return c.part(func(p piece) bool { return p.classes[class] && p.root != class })
+}
+
+// part is the part of what ran of which something is true.
+func (c *calls) part(is func(piece) bool) float64 {
 	if len(c.pieces) == 0 {
 		return 0
 	}
-	hit := 0
-	for _, piece := range c.pieces {
-		for class := range piece {
-			if classes[class] {
-				hit++
-				break
-			}
+	hits := 0
+	for _, p := range c.pieces {
+		if is(p) {
+			hits++
 		}
 	}
-	return float64(hit) / float64(len(c.pieces))
+	return float64(hits) / float64(len(c.pieces))
 }
 
 const (
@@ -110,33 +164,34 @@ const (
 	// this part of what runs is thrown away.
 	fewClasses = 8
 	mostHeat   = 0.35
+	// mostCode is how many compiled methods may be thrown away for a climb. Compilers
+	// work for tens of milliseconds on each, in which the program does with slower code.
+	mostCode = 24
+	// mostLent is how much of what runs may have code of a class in methods of others.
+	// A class that is redefined forgets what was learnt of it, those methods do not and
+	// are compiled again at once: without what made the code fast, and for good.
+	mostLent = 0.02
 )
 
-// judge decides which classes of some methods are left alone because they are
-// compiled into too much of what runs.
-func (c *calls) judge(methods []method) {
-	var classes []string
-	for _, m := range methods {
-		if !isLibrary(m.class) && !slices.Contains(classes, m.class) {
-			classes = append(classes, m.class)
-		}
-	}
+// judge decides which classes are left alone because they are compiled into too much of
+// what runs. Weights are what lies on the ways through each: those come first that tell
+// most for the code that is thrown away.
+func (c *calls) judge(weights map[string]float64) {
+	classes := slices.Collect(maps.Keys(weights))
+	worth := func(class string) float64 { return weights[class] / float64(1+len(c.code[class])) }
+	slices.SortFunc(classes, func(a, b string) int { return cmp.Or(cmp.Compare(worth(b), worth(a)), strings.Compare(a, b)) })
 	c.shed = make(map[string]bool)
-	if len(classes) <= fewClasses {
-		return
-	}
-	heat := make(map[string]float64, len(classes))
+	chosen, code := make(map[string]bool), make(map[method]bool)
 	for _, class := range classes {
-		heat[class] = c.heat(map[string]bool{class: true})
-	}
-	slices.SortStableFunc(classes, func(a, b string) int { return cmp.Or(cmp.Compare(heat[a], heat[b]), strings.Compare(a, b)) })
-	chosen := make(map[string]bool)
-	for i, class := range classes {
 		chosen[class] = true
-		if i >= fewClasses && c.heat(chosen) > mostHeat {
+		more := maps.Clone(code)
+		maps.Copy(more, c.code[class])
+		if len(more) > mostCode || c.lent(class) > mostLent || len(chosen) > fewClasses && c.heat(chosen) > mostHeat {
 			delete(chosen, class)
 			c.shed[class] = true
+			continue
 		}
+		code = more
 	}
 }
 

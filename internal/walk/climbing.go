@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
@@ -31,7 +33,7 @@ func (w *walker) climb(ctx context.Context, spots []*spot) error {
 	if len(planned) == 0 {
 		return nil
 	}
-	why := fmt.Sprintf("%s on the way up from %s", plural(len(planned), "method"), plural(len(spots), "hot spot"))
+	why := fmt.Sprintf("%s on the way up from %s", figure.Plural(len(planned), "method"), figure.Plural(len(spots), "hot spot"))
 	if err := w.weaveAndSettle(ctx, planned, why); err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (w *walker) andSurprises(ctx context.Context, err error) error {
 	if err != nil || len(surprises) == 0 {
 		return err
 	}
-	if err := w.weaveAndSettle(ctx, surprises, fmt.Sprintf("%s that stacks did not show", plural(len(surprises), "caller"))); err != nil {
+	if err := w.weaveAndSettle(ctx, surprises, fmt.Sprintf("%s that stacks did not show", figure.Plural(len(surprises), "caller"))); err != nil {
 		return err
 	}
 	var woven []*subject
@@ -185,6 +187,37 @@ func (w *walker) weaveAndSettle(ctx context.Context, subjects []*subject, why st
 	return w.settle(ctx)
 }
 
+// hooksOut is why there is a batch at the end of a climb, or of the walk.
+const hooksOut = "all hooks out"
+
+// unhookAndSettle takes out what a climb has put in, as nothing is left to be climbed for
+// now: while only stacks are looked at, the program runs the code it had.
+func (w *walker) unhookAndSettle(ctx context.Context) error {
+	var request session.Request
+	for _, s := range w.order {
+		if !s.woven {
+			continue
+		}
+		s.request(&request, 0, 0)
+		s.woven = false
+		if s.state == climb.Woven { // it was not its turn: another climb may come by
+			s.state, s.sites = climb.Seen, nil
+		}
+	}
+	if len(request.Hooks)+len(request.Sites) == 0 {
+		return nil
+	}
+	clear(w.claimed)
+	w.settling = true
+	defer func() { w.settling = false }()
+	installation, err := w.session.Unhook(ctx, request)
+	if err != nil {
+		return err
+	}
+	w.account(installation, hooksOut, false)
+	return w.settle(ctx)
+}
+
 // settle waits until code that got hooks is compiled again. What samples say
 // meanwhile does not count.
 func (w *walker) settle(ctx context.Context) error {
@@ -207,11 +240,4 @@ func (w *walker) settle(ctx context.Context) error {
 	}
 	w.startLook()
 	return nil
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -38,7 +38,13 @@ func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
 	if err := w.fetch(ctx, methods); err != nil {
 		return nil, err
 	}
-	w.calls.judge(methods)
+	weights := make(map[string]float64)
+	for _, one := range ways {
+		if m := one.method; !isLibrary(m.class) && !w.melts(m) { // these get no hook anyway
+			weights[m.class] = max(weights[m.class], one.weight)
+		}
+	}
+	w.calls.judge(weights)
 	classes := make(map[string]bool)
 	var planned []*subject
 	for _, way := range ways {
@@ -167,8 +173,8 @@ func (w *walker) obstacle(s *subject) string {
 	case isLibrary(s.class):
 		return "its class is the JDK's, and compiled into much else"
 	case w.calls.isCentral(s.class):
-		return fmt.Sprintf("its class is compiled into %d other methods, and into %.0f %% of what runs: to change it would cost the program seconds",
-			len(w.calls.into[s.class]), 100*w.calls.heat(map[string]bool{s.class: true}))
+		return fmt.Sprintf("its class is part of the code of %d compiled methods, and of %.0f %% of what runs: to change it would cost the program seconds",
+			len(w.calls.code[s.class]), 100*w.calls.heat(map[string]bool{s.class: true}))
 	case !known:
 		return "its class is hidden, or not loaded any more"
 	case file.Reason != "":
@@ -179,23 +185,26 @@ func (w *walker) obstacle(s *subject) string {
 		return "thread dumps do not tell which method of that name it is"
 	case s.name == "<clinit>":
 		return "a static initialiser runs once"
-	case w.isTiny(s.method):
-		return "it is so small that compilers put it into its callers: a hook in it would cost more than it does"
+	case w.melts(s.method):
+		return "compilers put it into its callers: a hook in it would cost more than it does, and keep them from that"
 	}
 	return ""
 }
 
 // tinyCode is up to how many bytes of code a method has that compilers put into every
-// caller. One with a loop is worth a hook all the same.
+// caller.
 const tinyCode = 35
 
-func (w *walker) isTiny(m method) bool {
+// melts reports whether a method is, or surely will be, part of its callers' code. With a
+// hook it might be too large for that, and the program slower also while the hook is off.
+// Stacks tell its callers all the same. One with a loop is worth a hook.
+func (w *walker) melts(m method) bool {
 	class, err := classfile.Parse(w.files[m.class].File)
 	if err != nil {
 		return false
 	}
 	body := bodyOf(class, m)
-	if body == nil || len(body) > tinyCode {
+	if body == nil || len(body) > tinyCode && !w.calls.isInlined(m) {
 		return false
 	}
 	return !callgraph.ShapeOf(body).Loops
@@ -222,7 +231,7 @@ func (w *walker) weave(ctx context.Context, subjects []*subject, why string) err
 			s.leave(w.whyNot(s))
 			continue
 		}
-		s.state = climb.Woven
+		s.state, s.woven = climb.Woven, true
 		for _, class := range s.classes() {
 			classes[class] = true
 		}

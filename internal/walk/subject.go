@@ -17,6 +17,7 @@ type subject struct {
 	state  climb.State
 	reason string // why it has no hook
 	own    bool   // its hook is in it; else around calls of it
+	woven  bool   // its hook is in, or those around calls of it are
 	sites  []session.Site
 
 	on       time.Duration // how long its hook was, until since

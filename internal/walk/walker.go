@@ -103,6 +103,9 @@ func (w *walker) walk(ctx context.Context) error {
 		if left <= 0 {
 			return nil
 		}
+		if err := w.unhookAndSettle(ctx); err != nil {
+			return err
+		}
 		w.enter(Watching)
 		if err := w.pause(ctx, min(left, w.Sampling)); err != nil {
 			return err
@@ -188,7 +191,7 @@ func (w *walker) closeSession(ctx context.Context) error {
 	farewell, err := w.session.Close(ctx)
 	if hooked > 0 {
 		w.batches = append(w.batches, climb.Batch{
-			At: w.elapsed(), Why: "all hooks out", Classes: int(farewell.Restored.Classes), Pause: farewell.Pause.Pause, Compile: farewell.Pause.CompileCPU,
+			At: w.elapsed(), Why: hooksOut, Classes: int(farewell.Restored.Classes), Pause: farewell.Pause.Pause, Compile: farewell.Pause.CompileCPU,
 		})
 	}
 	w.noteRedefined()

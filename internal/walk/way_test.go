@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -72,5 +73,38 @@ func TestACentralClassIsCompiledIntoMany(t *testing.T) {
 	at := c.edges[edge{method{"a/User", "ma", ""}, method{"a/Value", "get", ""}}]
 	if len(at) != 1 || !at[7] {
 		t.Errorf("the call is at %v", at)
+	}
+}
+
+// compiledInto has a stack in which a method of a class is compiled into one of another.
+func compiledInto(class, root, name string) *flight.Stack {
+	return &flight.Stack{Frames: []flight.Frame{
+		{Method: &flight.Method{Class: class, Name: "get", Descriptor: "()V"}, Kind: flight.Inlined},
+		{Method: &flight.Method{Class: root, Name: name, Descriptor: "()V"}, Kind: flight.Compiled},
+	}}
+}
+
+func TestClassesThatWouldCostMuchAreLeftAlone(t *testing.T) {
+	c := newCalls()
+	for i := range mostCode + 1 {
+		c.add(compiledInto("a/Wide", "a/Wide", fmt.Sprint("m", i)))
+	}
+	c.add(compiledInto("a/Lent", "a/Other", "run"))
+	c.add(compiledInto("a/Own", "a/Own", "run"))
+	c.judge(map[string]float64{"a/Wide": 9, "a/Lent": 5, "a/Own": 1})
+	if len(c.shed) != 2 || c.shed["a/Own"] {
+		t.Errorf("left alone: %v", c.shed)
+	}
+}
+
+func TestOfCodeThatMayGoTheWeightiestGoes(t *testing.T) {
+	c := newCalls()
+	for i := range mostCode/2 + 1 {
+		c.add(compiledInto("a/Light", "a/Light", fmt.Sprint("m", i)))
+		c.add(compiledInto("a/Heavy", "a/Heavy", fmt.Sprint("m", i)))
+	}
+	c.judge(map[string]float64{"a/Light": 1, "a/Heavy": 2})
+	if c.shed["a/Heavy"] || !c.shed["a/Light"] {
+		t.Errorf("left alone: %v", c.shed)
 	}
 }

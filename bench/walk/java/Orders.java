@@ -117,8 +117,13 @@ final class Orders implements RealProgram.Work {
             }
         }
 
+        /**
+         * Where all text is Latin-1, as in hardly any program, compilers leave out that it could be other. The JVM's
+         * recorder has other text, so what is compiled after it has run is slower, whoever started it.
+         */
         static String country(int number) {
-            return "the country that is on the list as number " + number;
+            String list = number == 24 ? "the list of \u0141\u00f3d\u017a" : "the list";
+            return "the country that is on " + list + " as number " + number;
         }
 
         int of(String country) {
