@@ -53,9 +53,21 @@ func Create(file *os.File, limit int64, owner Owner) (*Arena, error) {
 		_ = a.Close()
 		return nil, err
 	}
-	err = a.guard(func(m memory) error {
+	if err := a.begin(limit, binary.LittleEndian.Uint32(epoch[:])&layoutMostEpoch|1, owner); err != nil {
+		_ = a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// commandMost is how many bytes of a command are kept.
+const commandMost = 512
+
+// begin writes the header, the magic last.
+func (a *Arena) begin(limit int64, epoch uint32, owner Owner) error {
+	return a.guard(func(m memory) error {
 		m.put32(headerVersion, layoutVersion)
-		m.put32(headerEpoch, binary.LittleEndian.Uint32(epoch[:])&layoutMostEpoch|1)
+		m.put32(headerEpoch, epoch)
 		m.put64(headerLength, uint64(len(m)))
 		m.put64(headerLimit, uint64(limit))
 		m.put64(headerNext, headerSize)
@@ -64,15 +76,10 @@ func Create(file *os.File, limit int64, owner Owner) (*Arena, error) {
 		m.put32(headerTargetPid, uint32(owner.Target))
 		m.put64(headerTargetStart, owner.TargetStart)
 		m.put32(headerSondePid, uint32(owner.Sonde))
-		m.put32(headerCommandLength, uint32(copy(m[headerCommand:headerCommand+512], owner.Command)))
+		m.put32(headerCommandLength, uint32(copy(m[headerCommand:headerCommand+commandMost], owner.Command)))
 		m.put64(headerMagic, layoutMagic)
 		return nil
 	})
-	if err != nil {
-		_ = a.Close()
-		return nil, err
-	}
-	return a, nil
 }
 
 // Open maps an arena that another made.
@@ -82,8 +89,14 @@ func Open(file *os.File, writable bool) (*Arena, error) {
 		return nil, err
 	}
 	err = a.guard(func(m memory) error {
-		if m.u64(headerMagic) != layoutMagic || m.u32(headerVersion) != layoutVersion || m.u64(headerLength) != uint64(len(m)) {
+		version, length := m.u32(headerVersion), m.u64(headerLength)
+		switch {
+		case m.u64(headerMagic) != layoutMagic:
 			return fmt.Errorf("%s: %w", file.Name(), ErrNotArena)
+		case version != layoutVersion:
+			return fmt.Errorf("%s: %w: it has version %d, and this one reads %d", file.Name(), ErrNotArena, version, layoutVersion)
+		case length != uint64(len(m)):
+			return fmt.Errorf("%s: %w, or cut short: it has %d of %d bytes", file.Name(), ErrNotArena, len(m), length)
 		}
 		return nil
 	})
@@ -146,7 +159,7 @@ func (a *Arena) Epoch() (epoch uint32) {
 // Owner tells whom the arena belongs to.
 func (a *Arena) Owner() (owner Owner, err error) {
 	err = a.guard(func(m memory) error {
-		length := min(m.u32(headerCommandLength), 512)
+		length := min(m.u32(headerCommandLength), commandMost)
 		owner = Owner{
 			Target:      int(m.u32(headerTargetPid)),
 			TargetStart: m.u64(headerTargetStart),

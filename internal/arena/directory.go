@@ -21,7 +21,8 @@ func (a *Arena) Describe(methods []Method) error {
 	}
 	var text strings.Builder
 	for _, method := range methods {
-		fmt.Fprintf(&text, "%d\t%s\n", method.ID, method.Name)
+		// A name may have a line feed in it, as the JVM allows.
+		fmt.Fprintf(&text, "%d\t%s\n", method.ID, strings.ReplaceAll(method.Name, "\n", " "))
 	}
 	return a.guard(func(m memory) error {
 		ref := m.take(directorySize + uint64(text.Len()))

@@ -3,7 +3,7 @@
 package arena
 
 const (
-	layoutVersion          = 0x5                // of this table
+	layoutVersion          = 0x6                // of this table
 	layoutMagic            = 0x31524145444e4f53 // "SONDEAR1" as a little-endian file shows it
 	layoutUnit             = 0x40               // what a ref counts
 	layoutFirstFrames      = 0x20               // frame pieces hold 32, 64, 128, … frames
@@ -69,6 +69,7 @@ const (
 	layoutBlockWrapped     = 0x2   // its tree was too deep, so where its owner is says nothing
 	layoutBlockAway        = 0x4   // its owner waits for Sonde; how long that took is still to be recorded
 	layoutSpreadBuckets    = 0x130
+	layoutAccountText      = 0xf000  // bytes of text behind an account
 	layoutRingBytes        = 0x20000 // unless Sonde says otherwise
 	layoutMostRingBytes    = 0x4000000
 	layoutLeastRingBytes   = 0x400  // a ring has room for a few records at least
@@ -125,6 +126,7 @@ const (
 	headerRings            = 960 // ref of the newest ring: they are linked
 	headerRingBytes        = 964 // how much a new ring holds, by Sonde; 0: none are made
 	headerTraceLevels      = 968 // so far below their root calls are traced, by Sonde; 0: all
+	headerAccount          = 972 // ref of the account of a pack; 0: there is no pack
 	headerAmbiguous        = 976 // tasks that were handed on in two contexts at once
 	headerContextsLost     = 984 // anchors and tags that found no room
 )
@@ -225,6 +227,16 @@ const (
 	directorySize  = 64
 	directoryOlder = 0
 	directoryBytes = 4 // of text: lines "id<TAB>class.name(descriptor)"
+)
+
+// account: what became of the classes of a pack; text follows.
+const (
+	accountSize      = 64
+	accountWoven     = 0  // classes as they were loaded
+	accountDiffers   = 4  // their bytes are not those that were packed
+	accountBlind     = 8  // their loader does not see the hooks
+	accountFailed    = 12 // something else
+	accountNamesUsed = 16 // bytes of text: lines "differs", "blind" or "failed", a space, a/b/C
 )
 
 // ring: the head of a ring; data follow.

@@ -87,7 +87,7 @@ func BenchmarkBesideWeaving(b *testing.B) {
 	}
 	hit := func(b *testing.B, s Store, class []byte, spec string) {
 		e, err := s.Get(b.Context(), recipe.Key(OriginalOf(class), spec))
-		if err != nil || !e.Fits(weave.MethodID) || len(e.Result().Bytes) == 0 {
+		if err != nil || !e.Fits(weave.MethodID) || len(e.Result(nil).Bytes) == 0 {
 			b.Fatal(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -17,18 +18,17 @@ func decode(key Key, file []byte) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All texts are parts of this one.
-	r := reader{rest: string(described)}
-	e := new(Entry)
+	// All texts are parts of the file, which nobody changes any more.
+	r := reader{rest: unsafe.String(unsafe.SliceData(described), len(described))}
+	made := new(entryRoom)
+	r.room = made
+	e := &made.Entry
 	if len(woven) > 0 {
 		e.Woven = woven
 	}
 	r.entry(e)
-	if len(r.rest) > 0 {
-		r.fail("there is something behind its end")
-	}
-	if r.failed != "" {
-		return nil, &EntryError{Kind: ErrDamaged, Detail: "its description: " + r.failed}
+	if err := r.end(); err != nil {
+		return nil, err
 	}
 	return e, nil
 }
@@ -60,11 +60,28 @@ func open(key Key, file []byte) (described, woven []byte, err error) {
 	return body[:a:a], body[a:len(body):len(body)], nil
 }
 
+// keyIn is the key that a file says it is the entry of; false where it is too short.
+func keyIn(file []byte) (Key, bool) {
+	if len(file) < headerSize {
+		return Key{}, false
+	}
+	return Key(file[summedFrom:]), true
+}
+
 // reader reads the description. After the first thing that is wrong everything is
 // zero, and nothing is left.
 type reader struct {
 	rest   string
 	failed string
+	room   *entryRoom // may be nil
+}
+
+// entryRoom is an entry with what the smallest have, so that it is one piece of memory.
+type entryRoom struct {
+	Entry
+	methods      [1]Method
+	templates    [1]string
+	hasTemplates bool
 }
 
 func (r *reader) fail(what string) {
@@ -100,6 +117,11 @@ func (r *reader) fixed32() (n uint32) {
 }
 
 func (r *reader) number() uint64 {
+	if len(r.rest) > 0 && r.rest[0] < 0x80 { // nearly all are small
+		n := r.rest[0]
+		r.rest = r.rest[1:]
+		return uint64(n)
+	}
 	var n uint64
 	for shift := 0; shift < 64; shift += 7 {
 		b := r.byte()
@@ -143,7 +165,11 @@ func (r *reader) entry(e *Entry) {
 	e.Engine = r.text()
 	e.Made = time.UnixMilli(int64(r.within(1 << 62)))
 	if n := r.many(3); n > 0 {
-		e.Methods = make([]Method, n)
+		if r.room != nil && n <= len(r.room.methods) {
+			e.Methods = r.room.methods[:n:n]
+		} else {
+			e.Methods = make([]Method, n)
+		}
 		for i := range e.Methods {
 			var before []string
 			if i > 0 {
@@ -175,7 +201,11 @@ func (r *reader) method(m *Method, before []string) {
 		m.Templates = before
 	}
 	if flags&flagTemplates != 0 {
-		for range r.many(1) {
+		n := r.many(1)
+		if r.room != nil && !r.room.hasTemplates && n <= len(r.room.templates) {
+			m.Templates, r.room.hasTemplates = r.room.templates[:0:n], true
+		}
+		for range n {
 			m.Templates = append(m.Templates, r.text())
 		}
 	}

@@ -35,6 +35,9 @@ type Disk struct {
 	root      int // directory, so that none that takes its name later is believed
 	ledger    *ledger
 	workbench workbench
+	segments  [2]segmentInUse // large and small
+	aliases   aliases
+	loose     loose
 	shards    [256]atomic.Bool // that were looked at
 	now       func() time.Time
 }
@@ -209,7 +212,7 @@ func (d *Disk) ReadOnly() error { return d.fixed }
 
 // Close ends the use of the cache.
 func (d *Disk) Close() error {
-	err := d.closeWorkbench()
+	err := errors.Join(d.closeWorkbench(), d.closeSegments())
 	if d.root >= 0 {
 		err = errors.Join(err, unix.Close(d.root))
 		d.root = -1

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -17,21 +18,32 @@ const rest = time.Hour
 
 // pathOf is where an entry lies in the cache.
 func pathOf(key Key) string {
-	name := key.String()
-	return name[:2] + "/" + name[2:]
+	var path [2*len(key) + 1]byte
+	hex.Encode(path[:], key[:1])
+	path[2] = '/'
+	hex.Encode(path[3:], key[1:])
+	return string(path[:])
 }
 
 // Get reads an entry, checks all of it, and counts it as used. One that is damaged
 // goes.
 func (d *Disk) Get(ctx context.Context, key Key) (*Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if e, err := d.fromSegments(ctx, key); e != nil || err != nil {
+		d.loose.addNamed(key)
+		return e, err
+	}
 	return d.get(ctx, key, true)
 }
 
-// Peek is Get that leaves everything as it is.
+// Peek reads the file of an entry, and leaves everything as it is.
 func (d *Disk) Peek(ctx context.Context, key Key) (*Entry, error) {
 	return d.get(ctx, key, false)
 }
 
+// get reads the file of an entry.
 func (d *Disk) get(ctx context.Context, key Key, isUse bool) (*Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -54,6 +66,7 @@ func (d *Disk) get(ctx context.Context, key Key, isUse bool) (*Entry, error) {
 		d.drop(ctx, path, &stat)
 	case isUse && err == nil && !d.isFixed:
 		d.use(fd, &stat)
+		d.loose.add(key)
 	}
 	return e, err
 }
@@ -61,18 +74,9 @@ func (d *Disk) get(ctx context.Context, key Key, isUse bool) (*Entry, error) {
 // read reads an open file, if it is to be believed.
 func (d *Disk) read(fd int, key Key, path string) (*Entry, unix.Stat_t, error) {
 	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil {
-		return nil, stat, d.explain("looking at "+path, err)
-	}
-	if detail := d.trust.doubt(&stat); detail != "" {
-		return nil, stat, &DirError{Dir: filepath.Join(d.dir, path), Kind: ErrUntrusted, Detail: detail}
-	}
-	if modeOf(&stat)&unix.S_IFMT != unix.S_IFREG || stat.Size > mostFile {
-		return nil, stat, &EntryError{filepath.Join(d.dir, path), ErrDamaged, "it is no file, or far too large"}
-	}
-	file := make([]byte, stat.Size)
-	if err := readAll(fd, file); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, stat, d.explain("reading "+path, err)
+	file, err := d.readFile(fd, &stat, path)
+	if err != nil {
+		return nil, stat, err
 	}
 	e, err := decode(key, file)
 	var bad *EntryError
@@ -80,6 +84,24 @@ func (d *Disk) read(fd int, key Key, path string) (*Entry, unix.Stat_t, error) {
 		bad.Path = filepath.Join(d.dir, path)
 	}
 	return e, stat, err
+}
+
+// readFile reads all of an open file, if it is to be believed.
+func (d *Disk) readFile(fd int, stat *unix.Stat_t, path string) ([]byte, error) {
+	if err := unix.Fstat(fd, stat); err != nil {
+		return nil, d.explain("looking at "+path, err)
+	}
+	if detail := d.trust.doubt(stat); detail != "" {
+		return nil, &DirError{Dir: filepath.Join(d.dir, path), Kind: ErrUntrusted, Detail: detail}
+	}
+	if modeOf(stat)&unix.S_IFMT != unix.S_IFREG || stat.Size > mostFile {
+		return nil, &EntryError{filepath.Join(d.dir, path), ErrDamaged, "it is no file, or far too large"}
+	}
+	file := make([]byte, stat.Size)
+	if err := readAt(fd, file, 0); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, d.explain("reading "+path, err)
+	}
+	return file, nil
 }
 
 // look makes sure, once, that only those who are trusted could have put something

@@ -53,6 +53,7 @@ func TestFullDisk(t *testing.T) {
 	d := openDisk(t, Options{Dir: filepath.Join(dir, "cache")})
 	fill(t, d, 0, 1)
 	wantWorkGoesOn(t, d, ErrFull, 1, 200)
+	wantDirError(t, d.Gather(t.Context()), ErrFull)
 	if n := d.Unfinished(); n != 0 {
 		t.Errorf("%d files are left", n)
 	}
@@ -110,7 +111,8 @@ func TestStrangerReadsWhatIsShared(t *testing.T) {
 	}
 	shared := openDisk(t, Options{Dir: filepath.Join(base, "shared"), Sharing: WithEveryone})
 	private := openDisk(t, Options{Dir: filepath.Join(base, "private")})
-	fill(t, shared, 0, 3)
+	fillSegment(t, shared, 0, 3)
+	removeFiles(t, shared, 2, 3)
 	fill(t, private, 0, 3)
 	ctx := t.Context()
 	asStranger(t, func() error {
@@ -123,6 +125,10 @@ func TestStrangerReadsWhatIsShared(t *testing.T) {
 			return err
 		}
 		wantEntry(t, got, sampleEntry(1))
+		if got, err = d.Get(ctx, sampleKey(2)); err != nil {
+			return fmt.Errorf("in the segment: %w", err)
+		}
+		wantEntry(t, got, sampleEntry(2))
 		if err := d.Put(ctx, sampleKey(5), sampleEntry(5)); !errors.Is(err, ErrReadOnly) {
 			return fmt.Errorf("putting: %w", err)
 		}

@@ -42,10 +42,10 @@ func (d *Disk) put(ctx context.Context, key Key, file []byte) error {
 		return d.explain("writing", err)
 	}
 	room := blocks(int64(len(file)))
-	used, err := d.publish(ctx, key, fresh, room)
+	used, err := d.publish(ctx, pathOf(key), fresh, room)
 	if errors.Is(err, errNoRoom) {
 		if _, err = d.evict(ctx, d.low()); err == nil {
-			used, err = d.publish(ctx, key, fresh, room)
+			used, err = d.publish(ctx, pathOf(key), fresh, room)
 		}
 		if errors.Is(err, errNoRoom) {
 			err = ErrBusy
@@ -55,6 +55,7 @@ func (d *Disk) put(ctx context.Context, key Key, file []byte) error {
 		fresh.remove()
 		return err
 	}
+	d.loose.add(key)
 	if used > d.high() {
 		// It is kept, whatever becomes of this.
 		_, _ = d.evict(ctx, d.low())
@@ -86,21 +87,20 @@ func (d *Disk) makeShard(shard byte) error {
 // errNoRoom says that something has to go first.
 var errNoRoom = errors.New("there is no room for another entry")
 
-// publish has a file become an entry, in one step for all who look. It says what
-// entries take then.
-func (d *Disk) publish(ctx context.Context, key Key, fresh freshFile, room int64) (used int64, err error) {
+// publish has a file become an entry, or the segment, in one step for all who look. It
+// says what all take then.
+func (d *Disk) publish(ctx context.Context, path string, fresh freshFile, room int64) (used int64, err error) {
 	if err := d.ledger.hold(ctx); err != nil {
 		return 0, d.lockError(err)
 	}
 	defer d.ledger.release()
 	used, known := d.ledger.read()
-	if !known || used+room > d.bound {
-		return 0, errNoRoom
-	}
-	path := pathOf(key)
 	var replaced unix.Stat_t
 	if unix.Fstatat(d.root, path, &replaced, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		replaced.Size = 0
+	}
+	if !known || used-blocks(replaced.Size)+room > d.bound {
+		return 0, errNoRoom
 	}
 	// The sum first: killed in between, it is too large, not too small.
 	if err := d.ledger.write(used + room); err != nil {

@@ -18,7 +18,9 @@
 //	DIR/3f/9c…     62 more digits of the key: an entry (docs/formats/cache.md)
 //	DIR/new/…/…    files that are being written, in a directory of each process
 //	DIR/size       how much all entries take; who holds its lock may add and remove
-//	DIR/evict      who holds its lock makes room
+//	DIR/evict      who holds its lock makes room, or gathers
+//	DIR/segment…   many entries behind each other
+//	DIR/secret     what aliases are made with
 //
 // An entry is written under another name and renamed when it is whole, so a reader
 // sees all of it or nothing, and takes no lock. It is not forced to the disk: that
@@ -30,6 +32,13 @@
 // that makes room counts again. The directory in which a process writes is locked while it
 // lives: what lies in one that nobody has locked was left by a process that is no more,
 // and goes.
+//
+// Opening a file, looking at it, reading and closing it takes longer than weaving one
+// method of a small class does, and hashing a large class longer than weaving one of its
+// methods. So what a process had to read or keep one by one it gathers, when nobody waits
+// any more, into a segment; there an entry is had by one read, and found by an alias that
+// needs no such hash. A segment can go at any time, like all else; entries in it are
+// checked as those in files are, and it counts in the size of the cache.
 //
 // Entries are code that goes into programs. A directory that somebody else could write
 // to is refused, and so is a file.

@@ -20,14 +20,22 @@ func (d *Disk) low() int64  { return d.bound / 4 * 3 }
 
 // A listed file is one that lies where entries do.
 type listed struct {
-	key  Key
-	stat unix.Stat_t
+	key   Key
+	stat  unix.Stat_t
+	noted time.Time // when it was of use in the segment
 }
 
-func (l *listed) used() time.Time { return time.Unix(l.stat.Mtim.Unix()) }
+func (l *listed) used() time.Time {
+	used := time.Unix(l.stat.Mtim.Unix())
+	if l.noted.After(used) {
+		return l.noted
+	}
+	return used
+}
 
-// list finds all entries, and what they take on disk.
+// list finds all entries, and what they and the segment take on disk.
 func (d *Disk) list(ctx context.Context) (all []listed, total int64, err error) {
+	noted, total := d.notes()
 	for shard := range len(d.shards) {
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err
@@ -49,6 +57,7 @@ func (d *Disk) list(ctx context.Context) (all []listed, total int64, err error) 
 			if unix.Fstatat(d.root, name+"/"+file, &l.stat, unix.AT_SYMLINK_NOFOLLOW) != nil {
 				continue // gone since
 			}
+			l.noted = noted[l.key.start()]
 			all = append(all, l)
 			total += blocks(l.stat.Size)
 		}
@@ -75,17 +84,11 @@ func (d *Disk) Prune(ctx context.Context, to int64) (Evicted, error) {
 
 // evict is done by one at a time; for others the cache is busy.
 func (d *Disk) evict(ctx context.Context, target int64) (Evicted, error) {
-	fd, err := openAt(d.root, evictFile, unix.O_RDWR|unix.O_CREAT, 0o600)
+	unlock, err := d.lockEvict()
 	if err != nil {
-		return Evicted{}, d.explain("opening "+evictFile, err)
+		return Evicted{}, err
 	}
-	defer func() { _ = unix.Close(fd) }() // and with it the lock
-	switch got, err := tryLock(fd); {
-	case err != nil:
-		return Evicted{}, d.explain("locking "+evictFile, err)
-	case !got:
-		return Evicted{}, ErrBusy
-	}
+	defer unlock()
 	all, err := d.recount(ctx)
 	if err != nil {
 		return Evicted{}, err
@@ -101,7 +104,27 @@ func (d *Disk) evict(ctx context.Context, target int64) (Evicted, error) {
 			return gone, err
 		}
 	}
-	return gone, nil
+	if gone.Left > target {
+		err = d.evictSegments(ctx, &gone)
+	}
+	return gone, err
+}
+
+// lockEvict has the files of the cache for one process, which makes room or gathers.
+func (d *Disk) lockEvict() (unlock func(), err error) {
+	fd, err := openAt(d.root, evictFile, unix.O_RDWR|unix.O_CREAT, 0o600)
+	if err != nil {
+		return nil, d.explain("opening "+evictFile, err)
+	}
+	got, err := tryLock(fd)
+	if got && err == nil {
+		return func() { _ = unix.Close(fd) }, nil // and with it the lock
+	}
+	_ = unix.Close(fd)
+	if err != nil {
+		return nil, d.explain("locking "+evictFile, err)
+	}
+	return nil, ErrBusy
 }
 
 // recount lists all entries, and puts what they take into the ledger. What others add

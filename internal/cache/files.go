@@ -19,10 +19,10 @@ func openAt(dir int, name string, flags int, mode fs.FileMode) (int, error) {
 	}
 }
 
-// readAll fills a buffer from the beginning of a file.
-func readAll(fd int, b []byte) error {
+// readAt fills a buffer from somewhere in a file.
+func readAt(fd int, b []byte, from int64) error {
 	for at := 0; at < len(b); {
-		n, err := unix.Pread(fd, b[at:], int64(at))
+		n, err := unix.Pread(fd, b[at:], from+int64(at))
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:

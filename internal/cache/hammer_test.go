@@ -74,6 +74,11 @@ func hammer(dir string) error {
 		if err := readAnother(ctx, d, rand.IntN(first+count)); err != nil {
 			return err
 		}
+		if rand.IntN(8) == 0 {
+			if err := d.Gather(ctx); err != nil && !errors.Is(err, ErrBusy) {
+				return err
+			}
+		}
 	}
 }
 

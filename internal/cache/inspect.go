@@ -53,7 +53,7 @@ func (d *Disk) Drop(ctx context.Context, key Key) (dropped bool, err error) {
 	if d.isFixed {
 		return false, d.fixed
 	}
-	_, err = d.Get(ctx, key)
+	_, err = d.get(ctx, key, true)
 	if !errors.Is(err, ErrDamaged) {
 		return false, err
 	}

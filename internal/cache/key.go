@@ -49,36 +49,38 @@ func (i Ingredients) Key() Key {
 
 // keyDomain keeps these hashes apart from any other use of the same one. It changes
 // when the meaning of a key does.
-const keyDomain = "sonde instrumentation cache, key 1\n"
+const keyDomain = "sonde instrumentation cache, key 2\n"
 
 // A Recipe is what many classes have in common, hashed once. It may be used by many
 // at once.
 type Recipe struct {
 	engine string
-	prefix []byte
+	digest [sha256.Size]byte
 }
 
 // NewRecipe is that of an engine and templates.
 func NewRecipe(engine string, templates ...[]byte) *Recipe {
 	// Each part has its length before it: no two lists read the same.
-	prefix := append([]byte(keyDomain), 0)
-	prefix = binary.AppendUvarint(prefix, uint64(len(engine)))
-	prefix = append(prefix, engine...)
-	prefix = binary.AppendUvarint(prefix, uint64(len(templates)))
+	text := append([]byte(keyDomain), 0)
+	text = binary.AppendUvarint(text, uint64(len(engine)))
+	text = append(text, engine...)
+	text = binary.AppendUvarint(text, uint64(len(templates)))
 	for _, template := range templates {
 		sum := sha256.Sum256(template)
-		prefix = append(prefix, sum[:]...)
+		text = append(text, sum[:]...)
 	}
-	return &Recipe{engine: engine, prefix: prefix[:len(prefix):len(prefix)]}
+	return &Recipe{engine: engine, digest: sha256.Sum256(text)}
 }
 
 // Engine is the version of what weaves.
 func (r *Recipe) Engine() string { return r.engine }
 
 // Key is the name of what becomes of a class by a spec.
-func (r *Recipe) Key(class Original, spec string) Key {
-	text := make([]byte, 0, len(r.prefix)+len(spec)+64)
-	text = append(text, r.prefix...)
+func (r *Recipe) Key(class Original, spec string) Key { return r.key(&class, []byte(spec)) }
+
+func (r *Recipe) key(class *Original, spec []byte) Key {
+	var room [512]byte // so that most need no other
+	text := append(room[:0], r.digest[:]...)
 	text = binary.AppendUvarint(text, uint64(class.Size))
 	text = append(text, class.Digest[:]...)
 	text = binary.AppendUvarint(text, uint64(len(spec)))

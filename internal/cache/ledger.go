@@ -63,7 +63,7 @@ func (l *ledger) release() {
 // read says what entries take; false where that is not known.
 func (l *ledger) read() (used int64, known bool) {
 	var b [16]byte
-	if readAll(l.fd, b[:]) != nil {
+	if readAt(l.fd, b[:], 0) != nil {
 		return 0, false
 	}
 	used = int64(binary.LittleEndian.Uint64(b[:]))

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,9 +80,10 @@ func reasonOf(err error) weave.Reason {
 }
 
 // Result is what the weaver gave, but for the offset maps: those are in the methods of
-// the entry, packed.
-func (e *Entry) Result() *weave.Result {
-	result := &weave.Result{Bytes: e.Woven, Methods: make([]weave.MethodResult, len(e.Methods))}
+// the entry, packed. The list of methods is in the memory of the one given, if that has
+// room.
+func (e *Entry) Result(methods []weave.MethodResult) weave.Result {
+	result := weave.Result{Bytes: e.Woven, Methods: slices.Grow(methods[:0], len(e.Methods))}
 	for i := range e.Methods {
 		m := &e.Methods[i]
 		r := weave.MethodResult{Name: m.Name, Descriptor: m.Descriptor, Woven: m.Woven, Sites: m.Sites}
@@ -95,7 +97,7 @@ func (e *Entry) Result() *weave.Result {
 				Call: weave.Call{Opcode: l.Opcode, Owner: l.Owner, Name: l.Name, Descriptor: l.Descriptor, IsInterface: l.IsInterface},
 			})
 		}
-		result.Methods[i] = r
+		result.Methods = append(result.Methods, r)
 	}
 	return result
 }

@@ -91,7 +91,7 @@ func TestWovenClassesComeBack(t *testing.T) {
 
 func wantResult(t *testing.T, entry *Entry, want *weave.Result) {
 	t.Helper()
-	got := entry.Result()
+	got := entry.Result(nil)
 	if !bytes.Equal(got.Bytes, want.Bytes) || len(got.Methods) != len(want.Methods) {
 		t.Fatalf("%s: %d bytes in %d methods came back, not %d in %d", entry.Class, len(got.Bytes), len(got.Methods), len(want.Bytes), len(want.Methods))
 	}

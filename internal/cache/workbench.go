@@ -74,24 +74,38 @@ func (d *Disk) closeWorkbench() error {
 
 // writeFresh writes a file that is not an entry yet.
 func (d *Disk) writeFresh(file []byte) (freshFile, error) {
-	dir, err := d.openWorkbench()
-	if err != nil {
-		return freshFile{}, err
-	}
-	f := freshFile{dir, rand.Text()}
-	mode := d.sharing.fileMode()
-	fd, err := openAt(dir, f.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, mode)
+	f, fd, err := d.createFresh()
 	if err != nil {
 		return f, err
 	}
-	err = writeAll(fd, file)
-	if err == nil && d.sharing != Private {
-		err = unix.Fchmod(fd, uint32(mode.Perm())) // whatever the umask
-	}
-	if err = errors.Join(err, unix.Close(fd)); err != nil {
+	if err = errors.Join(writeAll(fd, file), unix.Close(fd)); err != nil {
 		f.remove()
 	}
 	return f, err
+}
+
+// createFresh makes a file that is not an entry yet, and is open to be written.
+func (d *Disk) createFresh() (f freshFile, fd int, err error) {
+	f, fd, err = d.createFreshPrivate()
+	if err != nil || d.sharing == Private {
+		return f, fd, err
+	}
+	if err = unix.Fchmod(fd, uint32(d.sharing.fileMode().Perm())); err != nil { // whatever the umask
+		_ = unix.Close(fd) // nothing was written
+		f.remove()
+	}
+	return f, fd, err
+}
+
+// createFreshPrivate is createFresh of a file that is never shared.
+func (d *Disk) createFreshPrivate() (f freshFile, fd int, err error) {
+	dir, err := d.openWorkbench()
+	if err != nil {
+		return freshFile{}, -1, err
+	}
+	f = freshFile{dir, rand.Text()}
+	fd, err = openAt(dir, f.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, Private.fileMode())
+	return f, fd, err
 }
 
 // freshFile is a file that is not an entry yet.
