@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,12 +116,13 @@ func (c *Client) ask(ctx context.Context, q question, patience time.Duration) (*
 	_ = conn.SetReadDeadline(time.Now().Add(patience))
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 	q.Sonde = protocol
-	if err := writeLine(conn, &q); err != nil {
-		return nil, c.unheard(ctx, err)
+	unsaid := writeLine(conn, &q)
+	if unsaid != nil { // one that has no place for this call says so and hangs up without listening
+		_ = conn.SetReadDeadline(time.Now().Add(askPatience))
 	}
 	a := &answer{}
 	if err := readLine(conn, mostAnswer, a); err != nil {
-		return nil, c.unheard(ctx, err)
+		return nil, c.unheard(ctx, cmp.Or(unsaid, err))
 	}
 	if a.Error != "" {
 		return a, &RefusedError{a.Error}

@@ -49,7 +49,9 @@ type Outcome struct {
 	Woven    int             `json:"woven"`    // spots that are new in the JVM
 	Removed  int             `json:"removed"`  // spots that were taken out
 	Switched int             `json:"switched"` // spots that were switched, without weaving
-	Notes    []string        `json:"notes,omitempty"`
+	// Awaiting is how many classes have loaded that rules leave to the next sonde apply.
+	Awaiting int      `json:"awaiting,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 // Status is what a Sonde that holds a JVM says of itself.

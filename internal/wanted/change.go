@@ -42,12 +42,13 @@ type Kind uint8
 const (
 	OfProbe Kind = iota
 	OfTag
-	OfSet // the set as a whole
+	OfSet  // the set as a whole
+	OfRule // when classes get hooks; its name is its classes
 )
 
-var kindNames = [...]string{"probe", "tag", "set"}
+var kindNames = [...]string{"probe", "tag", "set", "rule"}
 
-func (k Kind) String() string { return kindNames[min(k, OfSet)] }
+func (k Kind) String() string { return kindNames[min(k, OfRule)] }
 
 // MarshalText is the name, for JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
@@ -66,7 +67,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 type Change struct {
 	Action Action  `json:"action"`
 	Kind   Kind    `json:"kind"`
-	Name   string  `json:"name,omitempty"` // of the probe or tag; empty for the set
+	Name   string  `json:"name,omitempty"` // of the probe or tag, classes of the rule; empty for the set
 	Fields []Field `json:"fields"`         // what differs: of what is added or removed, all it states
 }
 

@@ -60,6 +60,7 @@ func (c *checker) check() {
 		}
 		taken[p.Name] = p.Name != ""
 	}
+	c.rules()
 }
 
 var (

@@ -1,10 +1,14 @@
 package wanted
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Diff tells what has to be done to have what is wanted: what is removed first, then
 // what is altered or added, in the order of the set it is in. Where nothing is had yet
-// have may be nil. Probes are the same by name, tags by name and place.
+// have may be nil. Probes are the same by name, tags by name and place, rules by their
+// classes.
 func Diff(have, want *Set) []Change {
 	if have == nil {
 		have = &Set{HandOff: want.HandOff}
@@ -13,8 +17,16 @@ func Diff(have, want *Set) []Change {
 	var changes []Change
 	changes = append(changes, differences(OfProbe, probesOf(have), probesOf(want))...)
 	changes = append(changes, differences(OfTag, tagsOf(have), tagsOf(want))...)
+	changes = append(changes, differences(OfRule, rulesOf(have), rulesOf(want))...)
+	var whole []Field
 	if have.HandOff != want.HandOff {
-		changes = append(changes, Change{Action: Alter, Kind: OfSet, Fields: []Field{{"hand-off", onOff(have.HandOff), onOff(want.HandOff)}}})
+		whole = append(whole, Field{"hand-off", onOff(have.HandOff), onOff(want.HandOff)})
+	}
+	if had, wants := orderOf(have, want), orderOf(want, have); had != wants {
+		whole = append(whole, Field{"weave", had, wants})
+	}
+	if len(whole) > 0 {
+		changes = append(changes, Change{Action: Alter, Kind: OfSet, Fields: whole})
 	}
 	return changes
 }
@@ -26,7 +38,7 @@ func onOff(on bool) string {
 	return "false"
 }
 
-// entry is a probe or a tag as far as differences go.
+// entry is a probe, a tag or a rule as far as differences go.
 type entry struct {
 	key, name string
 	fields    []stated
@@ -48,6 +60,30 @@ func tagsOf(s *Set) []entry {
 		entries = append(entries, entry{t.Name + " at " + t.At, t.Name, t.stated()})
 	}
 	return entries
+}
+
+func rulesOf(s *Set) []entry {
+	var entries []entry
+	for i := range s.Weave {
+		r := &s.Weave[i]
+		entries = append(entries, entry{r.name(), r.name(), r.stated()[1:]})
+	}
+	return entries
+}
+
+func (r *Rule) name() string { return strings.Join(r.Classes, ", ") }
+
+// orderOf is the order of those rules that another set has, too: the first that names a
+// class counts.
+func orderOf(s, other *Set) string {
+	shared := byKey(rulesOf(other))
+	var names []string
+	for i := range s.Weave {
+		if _, is := shared[s.Weave[i].name()]; is {
+			names = append(names, s.Weave[i].name())
+		}
+	}
+	return strings.Join(names, "; ")
 }
 
 func differences(kind Kind, have, want []entry) []Change {

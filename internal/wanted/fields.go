@@ -20,6 +20,8 @@ const (
 	wantsDuration = "a time with its unit, such as 10m or 250ms"
 	wantsSample   = "a part of the calls, such as 1/100"
 	wantsNumber   = "a whole number"
+	wantsClasses  = "a pattern such as com.acme.dao.** or com.acme.Order"
+	wantsTime     = "static, load, dynamic or never"
 )
 
 func (r *reader) tag(n *yaml.Node, at place) (tag Tag) {

@@ -62,6 +62,11 @@ func (r *reader) set(root *yaml.Node) *Set {
 				set.Probes = append(set.Probes, r.probe(item, place("probes").index(i)))
 			}
 		}},
+		{"weave", func(n *yaml.Node, at place, where string) {
+			for i, item := range r.list(n, at, where, "a list of rules, each '- classes: …' with 'when: …'") {
+				set.Weave = append(set.Weave, r.rule(item, i))
+			}
+		}},
 	})
 	if !stated && !r.broken["set"] && !r.broken["set.version"] {
 		r.problem(root, "set.version", "", "version is missing", "write 'version: 1' as the first line")

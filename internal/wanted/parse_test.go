@@ -44,6 +44,10 @@ func TestExample(t *testing.T) {
 			},
 			{Name: "who-asks", Methods: []string{"com.acme.Cache.load"}, Level: wanted.Time, Context: 3},
 		},
+		Weave: []wanted.Rule{
+			{Classes: []string{"com.acme.dao.**"}, When: wanted.Static},
+			{Classes: []string{"com.acme.gen.**", "**.*$$*"}, When: wanted.Never},
+		},
 	}
 	if have := example(t); !reflect.DeepEqual(have, want) {
 		t.Errorf("have %+v\nwant %+v", have, want)

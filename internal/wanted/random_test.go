@@ -17,6 +17,7 @@ var (
 	sequences  = []string{"a.B.c", "a.B.c >", "**.a >> b.C.d", "a.B.<init> > **.x >"}
 	conditions = []string{`$1 > 3`, `!($1 == "x: y")`, `$1 matches "# no"`, "$1 == 'c' &&\n\n  $2 > 1\t", `$1 == "ü\u2028 \\"`, `"a" == $1`, `$x in ("on", "null")`, "$1 == \"\ufeff\u0085\r\""}
 	values     = []string{"$1", "$1.a.b[0]", `$2["key: 1"]`, "$return", "tx.x", "$elapsed"}
+	classes    = []string{"**", "a.B", "a.b.**", "**.*$$*", "a.B$C", "**.*Ö", "no", "null", "*"}
 	words      = []string{"tier", "null", "true", "no", "x1", "_"}
 )
 
@@ -48,6 +49,16 @@ func randomSet(r *rand.Rand) *wanted.Set {
 			p.GroupBy = tags[:1]
 		}
 		set.Probes = append(set.Probes, p)
+	}
+	// ** names every class, so it is the last if it is there.
+	named := pick(r, classes[1:], r.IntN(len(classes)))
+	if r.IntN(2) == 0 {
+		named = append(named, classes[0])
+	}
+	for len(named) > 0 {
+		n := 1 + r.IntN(len(named))
+		set.Weave = append(set.Weave, wanted.Rule{Classes: named[:n:n], When: wanted.Static + wanted.When(r.IntN(4))})
+		named = named[n:]
 	}
 	return set
 }

@@ -161,7 +161,7 @@ func join(where, name string) string {
 // orNothing says that a key can be left out, where it can.
 func orNothing(at place) string {
 	key := string(at[strings.LastIndexByte(string(at), '.')+1:])
-	if key == "name" || key == "methods" || key == "value" || key == "at" || strings.HasSuffix(key, "]") {
+	if strings.HasPrefix(string(at), "weave[") || key == "name" || key == "methods" || key == "value" || key == "at" || strings.HasSuffix(key, "]") {
 		return ""
 	}
 	return ", or leave the key out"

@@ -9,6 +9,8 @@ type Set struct {
 	// HandOff has transactions keep context and tags where they go on in another
 	// thread. A file that says nothing about it wants it.
 	HandOff bool
+	// Weave says when classes may get hooks; the first rule counts that names a class.
+	Weave []Rule
 }
 
 // Probe is one thing that is asked for.
@@ -47,6 +49,7 @@ const (
 	MostProbes   = 1000
 	MostLevels   = 1000
 	MostSample   = 1 << 20
+	MostRules    = 1000
 )
 
 // usualLevel is the level of a probe that states none: the least that uses what it

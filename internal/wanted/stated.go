@@ -57,6 +57,10 @@ func (t *Tag) stated() []stated {
 	return []stated{{key: "value", values: []string{t.Value}}, {key: "at", values: []string{t.At}}}
 }
 
+func (r *Rule) stated() []stated {
+	return []stated{{key: "classes", values: r.Classes, list: true}, {key: "when", values: []string{r.When.String()}}}
+}
+
 // DurationText is a duration as a file writes it: 10m, where Go writes 10m0s.
 func DurationText(d time.Duration) string {
 	text := d.String()

@@ -10,7 +10,7 @@ import (
 
 // tidied is a copy in which what means the same is written the same.
 func (s *Set) tidied() *Set {
-	copied := &Set{HandOff: s.HandOff, Tags: slices.Clone(s.Tags), Probes: slices.Clone(s.Probes)}
+	copied := &Set{HandOff: s.HandOff, Tags: slices.Clone(s.Tags), Probes: slices.Clone(s.Probes), Weave: slices.Clone(s.Weave)}
 	copied.tidy()
 	return copied
 }
@@ -34,6 +34,9 @@ func (s *Set) tidy() {
 			p.Sample = 0
 		}
 	}
+	for i := range s.Weave {
+		s.Weave[i].Classes = tidyTexts(s.Weave[i].Classes, tidyClass)
+	}
 }
 
 // tidyTexts changes a copy: the list may be another set's, too.
@@ -47,6 +50,13 @@ func tidyTexts(texts []string, tidy func(string) string) []string {
 
 func tidyPattern(text string) string {
 	if p, err := probe.Parse(text); err == nil {
+		return p.String()
+	}
+	return text
+}
+
+func tidyClass(text string) string {
+	if p, err := probe.ParseClass(text); err == nil {
 		return p.String()
 	}
 	return text

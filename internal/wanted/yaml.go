@@ -32,6 +32,13 @@ func (s *Set) YAML() []byte {
 		probes.Content = append(probes.Content, named(p.Name, p.stated()))
 	}
 	add(root, "probes", probes)
+	if len(tidied.Weave) > 0 {
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for i := range tidied.Weave {
+			list.Content = append(list.Content, mapping(tidied.Weave[i].stated()))
+		}
+		add(root, "weave", list)
+	}
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
@@ -48,8 +55,11 @@ func add(to *yaml.Node, key string, value *yaml.Node) {
 }
 
 func named(name string, fields []stated) *yaml.Node {
+	return mapping(append([]stated{{key: "name", values: []string{name}}}, fields...))
+}
+
+func mapping(fields []stated) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
-	add(n, "name", text(name))
 	for _, f := range fields {
 		switch {
 		case f.plain:
