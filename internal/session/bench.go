@@ -16,19 +16,10 @@ type bench struct {
 	alarm  *time.Timer // goes off where the cache is slow; nil until it is asked
 }
 
-func (s *Session) newBench() *bench {
-	b := &bench{weaver: weave.NewWeaver(), site: s.templates.site}
-	b.weaver.Identify = s.book.identify
+func (w *workshop) newBench() *bench {
+	b := &bench{weaver: weave.NewWeaver(), site: w.templates.site}
+	b.weaver.Identify = w.book.identify
 	return b
-}
-
-// weave weaves what is picked of a class.
-func (b *bench) weave(class []byte, picked *picking) (weave.Result, error) {
-	o, err := picked.order(&b.class, class)
-	if err != nil || o.isEmpty() {
-		return weave.Result{}, err
-	}
-	return b.fill(o, class)
 }
 
 // fill weaves what is ordered. The result's list of methods lives until the next.

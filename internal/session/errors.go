@@ -3,17 +3,24 @@ package session
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 )
 
-// HeldError says that another Sonde holds the JVM.
+// HeldError says that another Sonde, or the agent of a pack, holds the JVM.
 type HeldError struct {
 	PID    int
 	Holder string
 }
 
+// packHolder begins what the agent of a pack calls itself.
+const packHolder = "pack "
+
 func (e *HeldError) Error() string {
+	if strings.HasPrefix(e.Holder, packHolder) {
+		return fmt.Sprintf("process %d was started with %s: sonde attach %d reads what it measures, sonde undo %d takes it out", e.PID, e.Holder, e.PID, e.PID)
+	}
 	return fmt.Sprintf("process %d is held by %s: wait for it, or end it with sonde undo %d", e.PID, e.Holder, e.PID)
 }
 

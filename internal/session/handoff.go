@@ -20,8 +20,8 @@ type handOffMethod struct {
 	template                func() (class []byte, method string)
 }
 
-// handOffClasses are the classes of those methods.
-func handOffClasses() (classes []string) {
+// HandOffClasses are the classes of those methods.
+func HandOffClasses() (classes []string) {
 	for i := range handOffMethods {
 		classes = append(classes, handOffMethods[i].class)
 	}
@@ -40,13 +40,13 @@ func (h *handOffMethod) isOf(name, descriptor string) bool {
 
 // handing is the template that a method gets because tasks go through it; nil for
 // other methods.
-func (s *Session) handing(m weave.MethodInfo) *weave.Template {
-	if !s.choices.hands(m.Class) {
+func (w *workshop) handing(m weave.MethodInfo) *weave.Template {
+	if !w.choices.hands(m.Class) {
 		return nil
 	}
 	for i := range handOffMethods {
 		if h := &handOffMethods[i]; h.class == m.Class && h.isOf(m.Name, m.Descriptor) {
-			return s.templates.handOff[i]
+			return w.templates.handOff[i]
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func (c *choices) handing() []string {
 	if !c.handOff {
 		return nil
 	}
-	return handOffClasses()
+	return HandOffClasses()
 }
 
 // whyLeft is why a class was left alone; "" where it was not.

@@ -94,7 +94,7 @@ func TestHandOffsAreShownAsTheyLoad(t *testing.T) {
 	if !slices.Equal(filters, []control.Filter{{}}) {
 		t.Errorf("filters %v", filters)
 	}
-	for _, class := range handOffClasses() {
+	for _, class := range HandOffClasses() {
 		if isExcluded(slashed(class), excludes) {
 			t.Errorf("%s is not shown", class)
 		}

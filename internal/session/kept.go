@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,13 +20,23 @@ type kept struct {
 	recipe *cache.Recipe // what all orders have in common
 	ended  atomic.Bool   // it is asked no more: it was slow, or the session has ended
 
+	seeking sync.Pool // of *cache.Sought
+
 	woven, found, missed atomic.Int64
 }
 
 func (k *kept) init(c *cache.Cache, templates [][]byte) {
-	if c != nil {
-		k.cache, k.recipe = c, cache.NewRecipe(cache.Engine(), templates...)
+	k.cache, k.recipe = c, cache.NewRecipe(cache.Engine(), templates...)
+}
+
+// seek is what a class and its order are found by.
+func (k *kept) seek(class, spec []byte) *cache.Sought {
+	sought, _ := k.seeking.Get().(*cache.Sought)
+	if sought == nil {
+		sought = new(cache.Sought)
 	}
+	*sought = cache.Sought{Recipe: k.recipe, Class: class, Spec: spec}
+	return sought
 }
 
 // Weavings is where woven classes came from so far. A class counts as often as it was
@@ -37,41 +48,47 @@ type Weavings struct {
 }
 
 // Weavings is where woven classes came from so far.
-func (s *Session) Weavings() Weavings {
-	k := &s.kept
+func (w *workshop) Weavings() Weavings {
+	k := &w.kept
 	return Weavings{Woven: int(k.woven.Load()), Cached: int(k.found.Load()), Missed: int(k.missed.Load())}
 }
 
 // HasCache reports whether woven classes are kept.
-func (s *Session) HasCache() bool { return s.kept.cache != nil }
+func (w *workshop) HasCache() bool { return w.kept.cache != nil }
 
-// obtain has what is picked of a class woven: by the cache, else by the weaver. The
-// result's list of methods lives until the bench is used again.
-func (s *Session) obtain(ctx context.Context, b *bench, picked *picking, class []byte) (weave.Result, error) {
-	o, err := picked.order(&b.class, class)
+// obtain has what is picked of a class woven: by the cache, else by the weaver.
+func (w *workshop) obtain(ctx context.Context, b *bench, p *product) (err error) {
+	p.Result, p.order, p.entry = weave.Result{}, nil, nil
+	o, err := p.picked.order(&b.class, p.class)
 	if err != nil || o.isEmpty() {
-		return weave.Result{}, err
+		return err
 	}
-	k := &s.kept
+	p.order = o
+	k := &w.kept
 	if k.cache == nil || k.ended.Load() {
 		k.woven.Add(1)
-		return b.fill(o, class)
+		p.Result, err = b.fill(o, p.class)
+		return err
 	}
-	original := cache.OriginalOf(class)
 	b.spec = o.appendSpec(b.spec[:0])
-	key := k.recipe.Key(original, string(b.spec))
-	entry := s.find(ctx, b, key)
-	if entry != nil && entry.Fits(s.book.identify) {
+	sought := k.seek(p.class, b.spec)
+	defer k.seeking.Put(sought)
+	entry := w.find(ctx, b, sought)
+	if entry != nil && entry.Fits(w.book.identify) {
 		k.found.Add(1)
-		return *entry.Result(), nil
+		p.Result, p.entry = entry.Result(nil), entry
+		return nil
 	}
 	k.missed.Add(1)
 	k.woven.Add(1)
-	result, err := b.fill(o, class)
-	if err == nil && entry == nil { // one that does not fit here is of use elsewhere
-		_ = k.cache.Put(ctx, key, s.entry(o, original, &result)) // it never fails
+	if p.Result, err = b.fill(o, p.class); err != nil {
+		return err
 	}
-	return result, err
+	p.entry = w.entry(o, sought.Original(), &p.Result)
+	if entry == nil { // one that does not fit here is of use elsewhere
+		_ = k.cache.Put(ctx, sought.Key(), p.entry) // it never fails
+	}
+	return nil
 }
 
 // slowFind is from when on the cache is slower than anybody should wait for it: half of
@@ -81,32 +98,32 @@ const slowFind = time.Second
 // find looks for an entry; nil where there is none. A thread of the program may be
 // waiting for its class, so a disk that hangs is asked no more: those that wait for it
 // already are given up by the agent.
-func (s *Session) find(ctx context.Context, b *bench, key cache.Key) *cache.Entry {
+func (w *workshop) find(ctx context.Context, b *bench, sought *cache.Sought) *cache.Entry {
 	if b.alarm == nil {
-		b.alarm = time.AfterFunc(slowFind, s.noteSlow)
+		b.alarm = time.AfterFunc(slowFind, w.noteSlow)
 	} else {
 		b.alarm.Reset(slowFind)
 	}
 	defer b.alarm.Stop()
-	entry, err := s.kept.cache.Get(ctx, key)
+	entry, err := w.kept.cache.Find(ctx, sought)
 	if err != nil {
 		return nil
 	}
 	return entry
 }
 
-func (s *Session) noteSlow() {
-	if !s.kept.ended.Swap(true) && s.settings.Notice != nil {
-		s.settings.Notice(fmt.Sprintf("the cache takes more than %v to be read: it is done without (--cache DIR names another)", slowFind))
+func (w *workshop) noteSlow() {
+	if !w.kept.ended.Swap(true) && w.settings.Notice != nil {
+		w.settings.Notice(fmt.Sprintf("the cache takes more than %v to be read: it is done without (--cache DIR names another)", slowFind))
 	}
 }
 
 // entry is what is kept of a weaving.
-func (s *Session) entry(o *order, original cache.Original, result *weave.Result) *cache.Entry {
+func (w *workshop) entry(o *order, original cache.Original, result *weave.Result) *cache.Entry {
 	at := -1
 	return cache.NewEntry(cache.Weaving{
-		Class: o.class, Original: original, Engine: s.kept.recipe.Engine(), Made: time.Now(), Result: result,
-		Identify: s.book.identify, Calls: o.slots(&s.book),
+		Class: o.class, Original: original, Engine: w.kept.recipe.Engine(), Made: time.Now(), Result: result,
+		Identify: w.book.identify, Calls: o.slots(&w.book),
 		Templates: func(name, descriptor string) (names []string) {
 			// Results are in the order of the class.
 			for at++; at < len(o.methods); at++ {
@@ -129,8 +146,8 @@ func templateNames(templates []*weave.Template) (names []string) {
 
 // fingerprint tells code from all other: it is a hash of what is lowered, at each
 // moment. Where nothing is kept nobody asks.
-func (s *Session) fingerprint(codes []weave.Lowered) string {
-	if s.kept.cache == nil {
+func (w *workshop) fingerprint(codes []weave.Lowered) string {
+	if w.kept.cache == nil {
 		return ""
 	}
 	sum := sha256.New()
@@ -147,3 +164,28 @@ func (s *Session) fingerprint(codes []weave.Lowered) string {
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
+
+// A Stand is a session without a JVM: it does for a class all that a session does when a
+// JVM asks what the class is to become, so that one can measure what that takes.
+type Stand struct{ session Session }
+
+// NewStand makes one that keeps classes in a cache, or in none where that is nil.
+func NewStand(c *cache.Cache) (*Stand, error) {
+	s := &Stand{}
+	s.session.settings = Settings{Cache: c}
+	s.session.book.init()
+	return s, s.session.compileTemplates()
+}
+
+// Ask asks for hooks in methods.
+func (s *Stand) Ask(hooks ...Hook) { s.session.choices.add(&s.session.book, Request{Hooks: hooks}) }
+
+// Weave orders a class, finds or weaves it, and notes what became of it; nil where no
+// method of it is woven.
+func (s *Stand) Weave(ctx context.Context, name string, class []byte) ([]byte, error) {
+	woven, _, err := s.session.weaveBytes(ctx, name, class)
+	return woven, err
+}
+
+// Weavings is where woven classes came from so far.
+func (s *Stand) Weavings() Weavings { return s.session.Weavings() }

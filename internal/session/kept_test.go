@@ -20,7 +20,8 @@ import (
 func cachedSession(t testing.TB, dir string) (*Session, func()) {
 	t.Helper()
 	kept := cache.Open(cache.Options{Dir: dir}, func(err error) { t.Error(err) })
-	s := &Session{settings: Settings{Cache: kept}}
+	s := &Session{}
+	s.settings.Cache = kept
 	s.book.init()
 	if err := s.compileTemplates(); err != nil {
 		t.Fatal(err)

@@ -14,15 +14,17 @@ import (
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/ledger"
 )
 
-// An Occupant is a Sonde that holds a JVM, seen by another: its arena is a file
-// that the JVM has mapped, and says what there is to know.
+// An Occupant is a Sonde that holds a JVM, or the agent of a pack, seen by another:
+// its arena is a file that the JVM has mapped, and says what there is to know.
 type Occupant struct {
 	arena.Owner
 	Alive jvmproc.Answer // whether the Sonde lives; the hooks of one that does not go by themselves, with its lease
 	JVM   *jvmproc.JVM
 	Path  string // of the arena, as the JVM sees it
+	Pack  string // path of the pack, as the JVM sees it, whose agent it is; empty for a Sonde
 	arena *arena.Arena
 	clock int64
 }
@@ -92,7 +94,11 @@ func visit(jvm *jvmproc.JVM, name string, writable bool) (*Occupant, error) {
 		_ = mapped.Close()
 		return nil, err
 	}
-	return &Occupant{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: clockAhead(mapped.OpenedNanos())}, nil
+	o := &Occupant{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: ledger.Ahead(mapped.OpenedNanos(), owner.Opened)}
+	if pack := jvm.Pack; pack != nil && path.Base(pack.Arena) == path.Base(name) {
+		o.Pack = pack.Path
+	}
+	return o, nil
 }
 
 // isAlive looks for a process that has the owner's number and the arena: the
@@ -121,6 +127,9 @@ func (o *Occupant) Methods() ([]arena.Method, error) { return o.arena.Methods() 
 // Room is how much of the arena is used and how much is allocated.
 func (o *Occupant) Room() (used, limit int64) { return o.arena.Room() }
 
+// Account is what became of the classes of a pack; false for a Sonde.
+func (o *Occupant) Account() (arena.Account, bool, error) { return o.arena.Account() }
+
 // Cost is what the hooks have cost the JVM, as far as it was measured.
 func (o *Occupant) Cost() (arena.Cost, error) { return o.arena.Cost() }
 
@@ -139,25 +148,45 @@ const (
 // of the arena, or has ended. The occupant must have been opened for writing.
 func (o *Occupant) Evict(ctx context.Context) error {
 	o.arena.AskStop()
-	return AwaitDeparture(ctx, o.JVM, o.Path)
+	if err := AwaitDeparture(ctx, o.JVM, o.Path); err != nil || o.Pack == "" {
+		return err
+	}
+	return o.awaitSilence(ctx)
+}
+
+// awaitSilence waits until the agent of a pack, which has let go of its arena, has let go
+// of the JVM as well: its notice goes last.
+func (o *Occupant) awaitSilence(ctx context.Context) error {
+	return await(ctx, func() (bool, error) {
+		notice, told := jvmproc.Local.PackNotice(o.JVM)
+		return !told || notice.Arena == "", nil
+	})
 }
 
 // AwaitDeparture waits until a JVM has let go of an arena, or has ended. Where
 // that takes too long it returns ErrStays.
 func AwaitDeparture(ctx context.Context, jvm *jvmproc.JVM, path string) error {
+	return await(ctx, func() (bool, error) {
+		found, err := foothold.Find(jvm)
+		switch {
+		case errors.Is(err, jvmproc.ErrNoProcess) || errors.Is(err, jvmproc.ErrNotJVM) || errors.Is(err, foothold.ErrGone):
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+		return !slices.Contains(found.Arenas, path), nil
+	})
+}
+
+// await looks until something is so; where that takes too long it returns ErrStays.
+func await(ctx context.Context, isSo func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, evictLimit, ErrStays)
 	defer cancel()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		found, err := foothold.Find(jvm)
-		switch {
-		case errors.Is(err, jvmproc.ErrNoProcess) || errors.Is(err, jvmproc.ErrNotJVM) || errors.Is(err, foothold.ErrGone):
-			return nil
-		case err != nil:
+		if so, err := isSo(); so || err != nil {
 			return err
-		case !slices.Contains(found.Arenas, path):
-			return nil
 		}
 		select {
 		case <-ctx.Done():

@@ -54,7 +54,7 @@ func (p *picking) order(parsed *classfile.Class, class []byte) (*order, error) {
 			got.spots = p.spots[got.name+got.descriptor]
 		}
 	}
-	p.session.choices.orderSites(o)
+	p.workshop.choices.orderSites(o)
 	return o, nil
 }
 
@@ -99,6 +99,9 @@ func (o *order) appendSpec(text []byte) []byte {
 		}
 		for _, p := range m.spots {
 			text = appendWords(text, "spot", p.template.Name(), idText(p.id), p.print)
+		}
+		if len(m.sites) == 0 {
+			continue // sorting nothing costs as much as the rest
 		}
 		for _, called := range slices.Sorted(maps.Keys(m.sites)) {
 			text = appendWords(text, "call", called, idText(m.sites[called]))

@@ -8,9 +8,9 @@ import (
 // A picking is what is chosen of the methods of one class while it is woven. Methods
 // go by their names and descriptors.
 type picking struct {
-	session *Session
-	wanted  wishes
-	lean    map[string]string // methods that go without spots that have code, and why
+	workshop *workshop
+	wanted   wishes
+	lean     map[string]string // methods that go without spots that have code, and why
 
 	hooks    map[string]bool      // that get a hook of their own
 	spots    map[string][]*spot   // what else stands around them
@@ -19,8 +19,8 @@ type picking struct {
 	met      map[string]bool      // those with spots that the class has
 }
 
-func newPicking(s *Session, wanted wishes) *picking {
-	p := &picking{session: s, wanted: wanted, lean: make(map[string]string)}
+func newPicking(w *workshop, wanted wishes) *picking {
+	p := &picking{workshop: w, wanted: wanted, lean: make(map[string]string)}
 	p.begin()
 	return p
 }
@@ -36,7 +36,7 @@ func (p *picking) begin() {
 // its spots.
 func (p *picking) pick(m weave.MethodInfo) (templates []*weave.Template) {
 	member := m.Name + m.Descriptor
-	spots := p.session.choices.spotsOf(m.Class, member)
+	spots := p.workshop.choices.spotsOf(m.Class, member)
 	p.met[member] = len(spots) > 0
 	exempt := exemption(m.Class)
 	switch {
@@ -53,7 +53,7 @@ func (p *picking) pick(m weave.MethodInfo) (templates []*weave.Template) {
 	if exempt == "" {
 		templates = p.pickHook(m, member)
 	}
-	if handing := p.session.handing(m); handing != nil {
+	if handing := p.workshop.handing(m); handing != nil {
 		p.handOffs[member] = true
 		templates = append(templates, handing)
 	}
@@ -63,13 +63,13 @@ func (p *picking) pick(m weave.MethodInfo) (templates []*weave.Template) {
 func (p *picking) pickHook(m weave.MethodInfo, member string) (templates []*weave.Template) {
 	_, is := p.wanted.find(m.Class, m.Name, m.Descriptor)
 	if !is {
-		_, is = p.session.choices.find(m.Class, member)
+		_, is = p.workshop.choices.find(m.Class, member)
 	}
 	if is {
 		p.hooks[member] = true
-		templates = append(templates, p.session.templates.live)
+		templates = append(templates, p.workshop.templates.live)
 	}
-	if telling := p.session.reflection(m); telling != nil {
+	if telling := p.workshop.reflection(m); telling != nil {
 		templates = append(templates, telling)
 	}
 	return templates
@@ -135,9 +135,9 @@ func (p *picking) settle(class string, results []weave.MethodResult) {
 			delete(p.handOffs, r.Name+r.Descriptor)
 		}
 	}
-	for _, member := range p.session.choices.spotted(class) {
+	for _, member := range p.workshop.choices.spotted(class) {
 		if !p.met[member] {
-			p.leave(p.session.choices.spotsOf(class, member), "the class has no such method")
+			p.leave(p.workshop.choices.spotsOf(class, member), "the class has no such method")
 		}
 	}
 }

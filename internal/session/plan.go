@@ -46,7 +46,7 @@ func (s *Session) Plan(ctx context.Context, wanted Wanted) (*Plan, error) {
 		return loaders[c.loader]
 	}
 	for _, c := range chosen.picked {
-		s.foresee(of(c), c, wishes{wanted})
+		s.foresee(ctx, of(c), c, wishes{wanted})
 	}
 	for _, c := range chosen.left {
 		of(c).Left = append(of(c).Left, LeftAlone{Class: c.name, Reason: c.reason})
@@ -59,8 +59,9 @@ func (s *Session) Plan(ctx context.Context, wanted Wanted) (*Plan, error) {
 	return plan, nil
 }
 
-// foresee weaves a class for nobody, and adds what came of it.
-func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
+// foresee weaves a class for nobody yet, or finds it woven in the cache, and adds what
+// came of it.
+func (s *Session) foresee(ctx context.Context, loader *PlannedLoader, c candidate, wanted wishes) {
 	if c.file == nil {
 		loader.Classes++
 		loader.Fileless++
@@ -68,16 +69,15 @@ func (s *Session) foresee(loader *PlannedLoader, c candidate, wanted wishes) {
 	}
 	bench := s.benches.Get().(*bench)
 	defer s.benches.Put(bench)
-	picked := newPicking(s, wanted)
-	result, err := bench.weave(c.file, picked)
-	if err != nil {
+	made := &product{class: c.file, picked: newPicking(&s.workshop, wanted)}
+	if err := s.obtain(ctx, bench, made); err != nil {
 		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: firstLine(err.Error())})
 		return
 	}
 	woven := 0
-	for _, r := range result.Methods {
+	for _, r := range made.Methods {
 		switch {
-		case !picked.hooks[r.Name+r.Descriptor]: // only its calls were chosen, or spots
+		case !made.picked.hooks[r.Name+r.Descriptor]: // only its calls were chosen, or spots
 			continue
 		case r.Woven:
 			woven++

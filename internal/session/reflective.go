@@ -16,19 +16,19 @@ var reflective = map[string]struct {
 
 // reflection is the template that tells what a reflective method is about to
 // call; nil for other methods. What it tells twice is taken once.
-func (s *Session) reflection(m weave.MethodInfo) *weave.Template {
-	s.choices.lock.Lock()
-	defer s.choices.lock.Unlock()
-	if !s.choices.reflection {
+func (w *workshop) reflection(m weave.MethodInfo) *weave.Template {
+	w.choices.lock.Lock()
+	defer w.choices.lock.Unlock()
+	if !w.choices.reflection {
 		return nil
 	}
 	for _, name := range reflective[m.Class].methods {
 		switch {
 		case name != m.Name:
 		case !reflective[m.Class].handles:
-			return s.templates.reflect
+			return w.templates.reflect
 		case m.Descriptor == "(BLjava/lang/Class;Ljava/lang/invoke/MemberName;Ljava/lang/Class;)Ljava/lang/invoke/DirectMethodHandle;":
-			return s.templates.handle
+			return w.templates.handle
 		}
 	}
 	return nil

@@ -1,17 +1,14 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/cache"
@@ -19,7 +16,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/foothold"
 	"github.com/sonde-jvm/sonde/internal/origin"
 	"github.com/sonde-jvm/sonde/internal/toll"
-	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
 // Settings are what a session needs to know of who asks for it.
@@ -33,29 +29,18 @@ type Settings struct {
 
 // A Session is the hold that one Sonde has on one JVM.
 type Session struct {
-	settings  Settings
-	jvm       *jvmproc.JVM
-	jdk       origin.Version
-	foothold  *foothold.Foothold
-	file      *foothold.Arena
-	arena     *arena.Arena
-	peer      *control.Peer
-	meter     *toll.Meter
-	templates struct {
-		live, reflect, handle *weave.Template
-		site                  *weave.SiteTemplate
-		spots                 spotTemplates
-		handOff               []*weave.Template // as handOffMethods
-		sources               [][]byte          // the class files of all of these
-	}
-	benches sync.Pool // of *bench
-	kept    kept      // what woven classes are kept by
-	keeper  *keeper
-	clock   int64 // what the target's clock is ahead of ours
+	workshop
+	jvm      *jvmproc.JVM
+	jdk      origin.Version
+	foothold *foothold.Foothold
+	file     *foothold.Arena
+	arena    *arena.Arena
+	peer     *control.Peer
+	meter    *toll.Meter
+	keeper   *keeper
+	clock    int64 // what the target's clock is ahead of ours
 
-	choices  choices    // what was asked for by name
 	store    store      // class files of loaded classes
-	book     book       // what was asked for by pattern, and what became of it all
 	switches sync.Mutex // held while a switch table is made and sent
 	watching sync.Mutex // held while spots go in or out
 }
@@ -73,7 +58,8 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 	if err != nil {
 		return nil, &NoSuchJVM{PID: pid, Cause: err}
 	}
-	s := &Session{settings: settings, jvm: jvm}
+	s := &Session{jvm: jvm}
+	s.settings = settings
 	s.book.init()
 	begun := s // what is returned in an error's place is nil
 	defer func() {
@@ -95,40 +81,6 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 	}
 	s.meter = toll.Watch(jvm)
 	return s, nil
-}
-
-func (s *Session) compileTemplates() (err error) {
-	for _, t := range []struct {
-		to     **weave.Template
-		source func() ([]byte, string)
-	}{
-		{&s.templates.live, agent.LiveTemplate},
-		{&s.templates.reflect, agent.ReflectTemplate},
-		{&s.templates.handle, agent.HandleTemplate},
-	} {
-		if *t.to, err = s.compile(t.source); err != nil {
-			return err
-		}
-	}
-	if s.templates.site, err = weave.CompileSiteTemplate(agent.LiveTemplate()); err != nil {
-		return err
-	}
-	if err := s.compileSpotTemplates(); err != nil {
-		return err
-	}
-	s.benches.New = func() any { return s.newBench() }
-	s.kept.init(s.settings.Cache, s.templates.sources)
-	return nil
-}
-
-// compile makes a template of the agent's, and keeps what it is made of.
-func (s *Session) compile(source func() ([]byte, string)) (*weave.Template, error) {
-	class, method := source()
-	isKnown := slices.ContainsFunc(s.templates.sources, func(known []byte) bool { return bytes.Equal(known, class) })
-	if !isKnown {
-		s.templates.sources = append(s.templates.sources, class)
-	}
-	return weave.CompileTemplate(class, method)
 }
 
 // firstRoom is what an arena has before anyone asked for more.

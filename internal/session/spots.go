@@ -72,12 +72,12 @@ type WatchRequest struct {
 }
 
 // SpotID is the id of a spot's hook.
-func (s *Session) SpotID(p Spot) uint32 {
-	return uint32(s.book.identify(p.Class, p.Name, p.Descriptor+"#"+p.Key))
+func (w *workshop) SpotID(p Spot) uint32 {
+	return uint32(w.book.identify(p.Class, p.Name, p.Descriptor+"#"+p.Key))
 }
 
 // HooksClass is the internal name of the class by which conditions ask for tags.
-func (s *Session) HooksClass() string { return agent.HookClass() + "Tags" }
+func (w *workshop) HooksClass() string { return agent.HookClass() + "Tags" }
 
 // rank is the order in which spots stand around their method, outermost first: what
 // is watched sees the tags that are set at its own method, and the path as it was

@@ -32,8 +32,8 @@ func (t *spotTemplates) of(p *Spot) (template *weave.Template, codes int) {
 }
 
 // bind makes the template of a spot. Where its code cannot be had it says why.
-func (s *Session) bind(p *Spot, id uint32) (template *weave.Template, reason string) {
-	template, codes := s.templates.spots.of(p)
+func (w *workshop) bind(p *Spot, id uint32) (template *weave.Template, reason string) {
+	template, codes := w.templates.spots.of(p)
 	var all [mostCode]weave.Lowered
 	for i, code := range p.Code {
 		if code == nil {
@@ -55,8 +55,8 @@ func (s *Session) bind(p *Spot, id uint32) (template *weave.Template, reason str
 }
 
 // compileSpotTemplates compiles what spots and hand-offs are woven by.
-func (s *Session) compileSpotTemplates() (err error) {
-	t := &s.templates.spots
+func (w *workshop) compileSpotTemplates() (err error) {
+	t := &w.templates.spots
 	for _, one := range []struct {
 		to     **weave.Template
 		source func() ([]byte, string)
@@ -67,15 +67,15 @@ func (s *Session) compileSpotTemplates() (err error) {
 		{&t.late, agent.LateTemplate},
 		{&t.capture, agent.CaptureTemplate},
 	} {
-		if *one.to, err = s.compile(one.source); err != nil {
+		if *one.to, err = w.compile(one.source); err != nil {
 			return err
 		}
 	}
 	// What a constructor begins must end also where super(...) throws.
 	t.anchor, t.tag = t.anchor.BehindSuper(), t.tag.BehindSuper()
-	s.templates.handOff = make([]*weave.Template, len(handOffMethods))
+	w.templates.handOff = make([]*weave.Template, len(handOffMethods))
 	for i := range handOffMethods {
-		if s.templates.handOff[i], err = s.compile(handOffMethods[i].template); err != nil {
+		if w.templates.handOff[i], err = w.compile(handOffMethods[i].template); err != nil {
 			return err
 		}
 	}

@@ -18,9 +18,12 @@ type spot struct {
 	print    string          // tells its code from any other; empty where nothing is kept
 }
 
+// HasSameCode reports whether the conditions and values of two spots are the same.
+func (p *Spot) HasSameCode(other *Spot) bool { return isSameCode(p.Code, other.Code) }
+
 // isSame reports whether another spot of the same name has the same code woven.
 func (p *spot) isSame(other *Spot) bool {
-	return p.Kind == other.Kind && p.Form == other.Form && isSameCode(p.Code, other.Code)
+	return p.Kind == other.Kind && p.Form == other.Form && p.HasSameCode(other)
 }
 
 // hasCode reports whether the spot has a condition or a value.
@@ -69,24 +72,24 @@ func isSameLowered(a, b weave.Lowered) bool {
 // addSpots notes spots. The classes that have to be woven, or woven again, for them
 // are owed from then on. Of a spot that is known with the same code only the setting
 // changes.
-func (s *Session) addSpots(spots []Spot) {
+func (w *workshop) addSpots(spots []Spot) {
 	for i := range spots {
 		p := &spots[i]
-		known := s.choices.spot(p)
-		made := &spot{Spot: *p, id: s.SpotID(*p)}
+		known := w.choices.spot(p)
+		made := &spot{Spot: *p, id: w.SpotID(*p)}
 		isKnown := known != nil && known.isSame(p)
 		if isKnown && known.template != nil {
 			made.template, made.pure, made.print = known.template, known.pure, known.print
 		} else {
-			made.template, made.reason = s.bind(p, made.id)
+			made.template, made.reason = w.bind(p, made.id)
 			made.pure = !callsMethods(p.Code)
-			made.print = s.fingerprint(p.Code)
+			made.print = w.fingerprint(p.Code)
 		}
 		if _, err := arena.WatchTable([]arena.WatchEntry{made.entry()}); err != nil {
 			made.template, made.reason = nil, err.Error() // no table could have it
 		}
-		s.book.setSpot(made)
-		s.choices.putSpot(made, !isKnown || (known.template == nil) != (made.template == nil))
+		w.book.setSpot(made)
+		w.choices.putSpot(made, !isKnown || (known.template == nil) != (made.template == nil))
 	}
 }
 
@@ -152,7 +155,7 @@ func (s *Session) removeSpots(spots []Spot) {
 	if len(spots) == 0 {
 		return
 	}
-	gone, bare := s.choices.removeSpots(spots, s.book.wovenSpots(), s.book.wovenOf(handOffClasses()))
+	gone, bare := s.choices.removeSpots(spots, s.book.wovenSpots(), s.book.wovenOf(HandOffClasses()))
 	for _, id := range gone {
 		s.book.dropSpot(id)
 	}

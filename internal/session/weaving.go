@@ -109,24 +109,16 @@ func (s *Session) mayWeave(class control.Transform) bool {
 func (s *Session) weaveBytes(ctx context.Context, name string, class []byte) (woven []byte, off undone, err error) {
 	bench := s.benches.Get().(*bench)
 	defer s.benches.Put(bench)
-	s.book.lock.Lock()
-	wanted := wishes(s.book.wanted)
-	s.book.lock.Unlock()
-	picked := newPicking(s, wanted)
-	result, err := s.obtain(ctx, bench, picked, class)
-	if err == nil && picked.slims(result.Methods) {
-		result, err = s.obtain(ctx, bench, picked, class)
-	}
+	made, err := s.make(ctx, bench, name, class)
 	if err != nil {
 		return nil, undone{}, err
 	}
-	picked.settle(name, result.Methods)
-	off.spots = s.book.noteSpots(picked)
-	s.noteHandOff(name, picked)
-	if len(result.Methods) > 0 {
-		off.hooks = s.book.note(name, result.Methods, picked, &s.choices)
+	off.spots = s.book.noteSpots(made.picked)
+	s.noteHandOff(name, made.picked)
+	if len(made.Methods) > 0 {
+		off.hooks = s.book.note(name, made.Methods, made.picked, &s.choices)
 	}
-	return result.Bytes, off, nil
+	return made.Bytes, off, nil
 }
 
 // fileOf is the class file of a class, nil where none is known.

@@ -80,7 +80,7 @@ func (w *Watch) difference(next *plan, fresh bool) *todo {
 	}
 	t.request.Fresh = fresh
 	t.request.Bridges = slices.Sorted(maps.Keys(next.bridges))
-	t.request.HandOff = next.set.HandOff && next.hasContext()
+	t.request.HandOff = next.set.HandOff && next.hasContext() && next.forbidsHandOff() == ""
 	return t
 }
 

@@ -17,6 +17,7 @@ import (
 func (w *Watch) Apply(ctx context.Context, set *wanted.Set) (*Report, error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
+	w.settle()
 	return w.apply(ctx, set)
 }
 
@@ -35,13 +36,14 @@ func (w *Watch) apply(ctx context.Context, set *wanted.Set) (*Report, error) {
 		return nil, err
 	}
 	report, todo, err := w.prepare(r)
-	w.warn()
+	warnings := w.warn()
 	if err != nil {
 		if todo != nil { // classes that loaded meanwhile get what they would have got
 			err = errors.Join(err, w.install(ctx, todo, report))
 		}
 		return nil, err
 	}
+	report.Warnings = warnings
 	if err := w.install(ctx, todo, report); err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (w *Watch) begin(ctx context.Context, r *request) error {
 
 // look learns which classes are loaded, and gets the files of those that matter.
 func (w *Watch) look(ctx context.Context, r *request) error {
-	named, err := w.target.Prefetch(ctx, r.matchClass, r.nameClass)
+	named, err := w.target.Prefetch(ctx, func(class string) bool { return r.matchClass(class) && r.mayTouch(class) }, r.nameClass)
 	if err != nil {
 		return err
 	}
@@ -121,17 +123,22 @@ func (w *Watch) prepare(r *request) (*Report, *todo, error) {
 // manyAnchors is from how many on the user is told: each is a hook that is always on.
 const manyAnchors = 1000
 
-// warn tells of sequences whose methods are so many that the JVM will feel them.
-func (w *Watch) warn() {
+// warn tells of sequences whose methods are so many that the JVM will feel them, and of
+// what rules keep from acting.
+func (w *Watch) warn() (warnings []string) {
 	w.lock.Lock()
 	anchors := 0
 	if w.plan != nil {
-		anchors = w.plan.anchors()
+		anchors, warnings = w.plan.anchors(), w.gaps(w.plan)
 	}
 	w.lock.Unlock()
 	if anchors > manyAnchors {
-		w.notice(fmt.Sprintf("%d methods are named by sequences, and each gets a hook that is always on: narrower patterns cost the program less", anchors))
+		warnings = append(warnings, fmt.Sprintf("%d methods are named by sequences, and each gets a hook that is always on: narrower patterns cost the program less", anchors))
 	}
+	for _, text := range warnings {
+		w.notice(text)
+	}
+	return warnings
 }
 
 // compiled is the plan of a request.

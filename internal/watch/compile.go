@@ -50,7 +50,7 @@ var (
 // an error; what fits some is left out of the others.
 func (c *compiler) compile() error {
 	for _, p := range c.probes {
-		s := &summary{Applied: Applied{Name: p.Name}, missing: make(map[string]bool)}
+		s := newSummary(p.Name)
 		for _, pattern := range p.methods.Includes() {
 			s.missing[pattern.String()] = true
 		}
@@ -65,7 +65,7 @@ func (c *compiler) compile() error {
 	}
 	for _, t := range c.tags {
 		if c.tagSums[t.Name] == nil {
-			c.tagSums[t.Name] = &summary{Applied: Applied{Name: t.Name}, missing: make(map[string]bool)}
+			c.tagSums[t.Name] = newSummary(t.Name)
 		}
 		c.tagSums[t.Name].missing[t.at.String()] = true
 	}
@@ -88,12 +88,12 @@ func (c *compiler) compile() error {
 func (c *compiler) verdict() error {
 	for _, p := range c.probes {
 		if s := c.probeSums[p.Name]; s.found > 0 && len(s.Methods) == 0 {
-			return &UnfitError{"probe " + p.Name, s.found, s.LeftOut[0]}
+			return &UnfitError{"probe " + p.Name, s.found, s.unfit}
 		}
 	}
 	for _, t := range c.tags {
 		if s := c.tagSums[t.Name]; s.found > 0 && len(s.Methods) == 0 {
-			return &UnfitError{"tag " + t.Name, s.found, s.LeftOut[0]}
+			return &UnfitError{"tag " + t.Name, s.found, s.unfit}
 		}
 	}
 	return nil
@@ -110,6 +110,10 @@ type match struct {
 // find finds the methods of a class that are named. They count as hooked from then on.
 func (c *compiler) find(class *class) (found []match) {
 	if !c.matchClass(class.name) {
+		return nil
+	}
+	if why := c.ruled(class.name); why != nil {
+		c.leaveByRule(class, why)
 		return nil
 	}
 	if opened := c.world.open(class); opened == nil || class.reason != "" || opened.File.Check() != nil {
@@ -154,6 +158,7 @@ func (c *compiler) note(p *probeRequest, m method) {
 		for _, e := range q.Elements {
 			if e.Pattern.Match(m.class.name, m.name, m.descriptor) {
 				delete(s.missing, e.Pattern.String())
+				s.anchored[e.Pattern.String()] = true
 				isAnchor = true
 			}
 		}
@@ -166,6 +171,11 @@ func (c *compiler) note(p *probeRequest, m method) {
 // leaveClass names a class that cannot have hooks where a probe names it.
 func (c *compiler) leaveClass(class *class) {
 	err := errFileless
+	if class.parsed != nil {
+		if bad := class.parsed.File.Check(); bad != nil {
+			err = fmt.Errorf("its class file is damaged: %w", bad)
+		}
+	}
 	if class.reason != "" {
 		err = errors.New(class.reason)
 	}
@@ -222,13 +232,17 @@ func (c *compiler) leave(m match, err error) {
 }
 
 func (s *summary) leave(m method, err error) {
-	s.found++
-	s.LeftOut = append(s.LeftOut, LeftOut{Method: m.String(), Err: err})
+	left := LeftOut{Method: m.String(), Err: err}
+	if s.found++; s.unfit.Err == nil {
+		s.unfit = left
+	}
+	s.LeftOut = append(s.LeftOut, left)
 }
 
 func (s *summary) take(m method) {
 	s.found++
-	if text := m.String(); !slices.Contains(s.Methods, text) {
+	if text := m.String(); !s.taken[text] {
+		s.taken[text] = true
 		s.Methods = append(s.Methods, text)
 	}
 }

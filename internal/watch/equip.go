@@ -10,14 +10,20 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
+var errAmbiguous = errors.New("there are several classes of this name, and what it reads is not the same in them")
+
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 
 // scope is what is known at a method.
 func (c *compiler) scope(m method, at condition.Moment) condition.Scope {
+	subtypes := c.world.subtypes
+	if c.world.unbounded {
+		subtypes = nil
+	}
 	return condition.Scope{
 		Class: c.world.open(m.class), Method: m.member, Moment: at,
 		Lookup:   func(name string) *condition.Class { return c.world.lookup(name, m.class) },
-		Subtypes: c.world.subtypes,
+		Subtypes: subtypes,
 		Exported: func(other *condition.Class) bool { return c.world.library.exported(other.Name(), m.class.name) },
 		Probed: func(class, name, descriptor string) bool {
 			return c.hooked[condition.Method{Class: class, Name: name, Descriptor: descriptor}]
@@ -42,6 +48,9 @@ func (c *compiler) equip(s *planned) error {
 				again := *s
 				if err := c.equipIn(&again, m); err != nil {
 					return err
+				}
+				if !s.HasSameCode(&again.Spot) {
+					return errAmbiguous
 				}
 				s.depends = append(s.depends, again.depends...)
 			}

@@ -113,6 +113,10 @@ func (f *fake) Prefetch(_ context.Context, wanted, _ func(class string) bool) ([
 
 func (f *fake) Survey(_ context.Context, wanted func(class string) bool) ([]session.LoadedClass, error) {
 	loaded := f.classes(wanted)
+	for _, c := range f.classes(func(class string) bool { return !wanted(class) }) {
+		c.File = nil
+		loaded = append(loaded, c)
+	}
 	for _, name := range bootClasses {
 		loaded = append(loaded, session.LoadedClass{Name: name})
 	}

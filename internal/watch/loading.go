@@ -65,8 +65,14 @@ func (w *Watch) loading(name string, file []byte) []session.Spot {
 		return nil
 	}
 	c := w.compiler(w.plan)
+	spared := len(c.spared)
 	made := w.loaded(c, class)
 	w.checkAgain(c, class)
+	if len(c.spared) > spared {
+		for _, text := range w.gaps(c.plan) {
+			w.notice(text)
+		}
+	}
 	var spots []session.Spot
 	for _, s := range made {
 		w.learn(s)

@@ -44,11 +44,8 @@ func (w *Watch) Names() *Names {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.hear()
-	n := &Names{spots: maps.Clone(w.names), labels: make(map[uint32]Label, len(w.labels))}
-	for id, known := range w.labels {
-		n.labels[id] = Label{Callers: known.callers, Tags: w.valued(known.tags, nil)}
-	}
-	return n
+	all := func(tags map[int]TagValue) []TagValue { return w.valued(tags, nil) }
+	return &Names{spots: maps.Clone(w.names), labels: w.labels.All(all)}
 }
 
 // Spot is what a spot's id stands for.

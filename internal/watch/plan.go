@@ -25,6 +25,7 @@ type plan struct {
 	calls     map[condition.Method]int // what traced methods call, with how many levels are left
 	levels    int                      // of the deepest trace
 	insides   int                      // spots that belong to traces
+	spared    map[string]bool          // classes that rules leave alone, and whether they would have hooks otherwise
 }
 
 // A planned spot.
@@ -67,8 +68,19 @@ func spotName(s *session.Spot) string {
 // A summary is what becomes of a probe or a tag.
 type summary struct {
 	Applied
-	missing map[string]bool // patterns that have named no method so far
-	found   int             // methods that were named
+	missing  map[string]bool    // patterns that have named no method so far
+	taken    map[string]bool    // methods it acts in
+	found    int                // methods that were named
+	unfit    LeftOut            // the first of them in which it does not act
+	spared   []LeftOut          // classes that rules leave alone
+	anchored map[string]bool    // patterns of sequences that name methods with hooks
+	gaps     map[string]LeftOut // those that name methods in classes that rules leave alone, with the first
+}
+
+func newSummary(name string) *summary {
+	return &summary{
+		Applied: Applied{Name: name}, missing: make(map[string]bool), taken: make(map[string]bool), anchored: make(map[string]bool), gaps: make(map[string]LeftOut),
+	}
 }
 
 func newPlan(r *request, p *positions) *plan {
@@ -76,6 +88,7 @@ func newPlan(r *request, p *positions) *plan {
 		request: r, positions: p, spots: make(map[string]*planned), bridges: make(map[string]bool),
 		hooked: make(map[condition.Method]bool), relied: make(map[condition.Method]bool),
 		probeSums: make(map[string]*summary), tagSums: make(map[string]*summary), calls: make(map[condition.Method]int),
+		spared: make(map[string]bool),
 	}
 }
 

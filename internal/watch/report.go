@@ -12,6 +12,8 @@ type Report struct {
 	Installation             *session.Installation // what weaving took; nil where nothing was woven
 	Probes                   []Applied
 	Tags                     []Applied
+	// Warnings are what was noticed that a user should read: Options.Notice was told.
+	Warnings []string
 }
 
 // Applied is what became of a probe or a tag.

@@ -30,6 +30,7 @@ type request struct {
 	sequences []*sequence.Sequence
 	numbers   map[string]int32 // of tags
 	patterns  []*probe.Pattern // all by which methods are named, exclusions left out
+	rules     *wanted.Rules    // about when classes get hooks
 }
 
 // A probeRequest is a probe that was read.
@@ -64,7 +65,7 @@ func read(set *wanted.Set, known map[string]int32) (*request, error) {
 	if err := set.Check(); err != nil {
 		return nil, err
 	}
-	r := &request{set: set, numbers: make(map[string]int32)}
+	r := &request{set: set, numbers: make(map[string]int32), rules: set.Rules()}
 	if err := r.readTags(known); err != nil {
 		return nil, err
 	}

@@ -2,10 +2,12 @@ package watch
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/ledger"
 )
 
 // Results are what was measured so far.
@@ -29,9 +31,6 @@ type Row struct {
 	arena.Totals
 }
 
-// A rowKey is what a row is about.
-type rowKey struct{ spot, label uint32 }
-
 // Results reads what was measured, also by probes that have ended. The JVM is not asked.
 func (w *Watch) Results() (*Results, error) {
 	w.lock.Lock()
@@ -54,12 +53,12 @@ func (w *Watch) Results() (*Results, error) {
 		}
 	}
 	for key, t := range totals {
-		name, known := w.names[key.spot]
+		name, known := w.names[key.Spot]
 		if !known || name.Inside {
 			continue
 		}
 		results.Rows = append(results.Rows, Row{
-			SpotName: name, ID: w.rowID(key), Label: w.label(key), Gone: !present[key.spot], Totals: *t,
+			SpotName: name, ID: w.rows.Of(key), Label: w.label(key), Gone: !present[key.Spot], Totals: *t,
 		})
 	}
 	slices.SortFunc(results.Rows, compareRows)
@@ -73,17 +72,17 @@ func compareRows(a, b Row) int {
 
 // labelled are the totals of all spots, by labels where they have some. A spot that was
 // not called has a row without a label.
-func (w *Watch) labelled(sum *arena.Summary) (map[rowKey]*arena.Totals, error) {
-	totals := make(map[rowKey]*arena.Totals)
+func (w *Watch) labelled(sum *arena.Summary) (map[ledger.Key]*arena.Totals, error) {
+	totals := make(map[ledger.Key]*arena.Totals)
 	hasLabels := false
 	for id := range w.names {
 		if w.grouped[id] {
 			hasLabels = true
 			continue
 		}
-		totals[rowKey{spot: id}] = &arena.Totals{}
+		totals[ledger.Key{Spot: id}] = &arena.Totals{}
 		if t := sum.Methods[id]; t != nil {
-			totals[rowKey{spot: id}] = t
+			totals[ledger.Key{Spot: id}] = t
 		}
 	}
 	if !hasLabels {
@@ -93,106 +92,12 @@ func (w *Watch) labelled(sum *arena.Summary) (map[rowKey]*arena.Totals, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := w.target.Now()
-	for i := range threads {
-		w.addThread(&threads[i], totals, now)
-	}
-	for id := range w.names {
-		if w.grouped[id] {
-			w.addRest(id, sum.Methods[id], totals)
-		}
-	}
+	ledger.Split(totals, slices.Collect(maps.Keys(w.names)), w.isGrouped, sum, threads, w.target.Now())
 	return totals, nil
 }
 
-// addThread adds what one thread did with labels.
-func (w *Watch) addThread(t *arena.Thread, totals map[rowKey]*arena.Totals, now int64) {
-	keys := w.nodeKeys(t)
-	of := func(key rowKey) *arena.Totals {
-		if totals[key] == nil {
-			totals[key] = &arena.Totals{}
-		}
-		return totals[key]
-	}
-	for i := range t.Nodes {
-		if key, is := keys[t.Nodes[i].Ref]; is {
-			add(of(key), &t.Nodes[i])
-		}
-	}
-	outermost := make(map[rowKey]bool)
-	for _, f := range t.Stack {
-		key, is := keys[f.Node]
-		if !is || f.Start == 0 {
-			continue
-		}
-		one := of(key)
-		one.Active++
-		if !outermost[key] {
-			outermost[key] = true
-			one.Running += uint64(max(now-f.Start, 0))
-		}
-	}
-}
-
-// nodeKeys are the nodes of a thread that are of spots with labels, by ref.
-func (w *Watch) nodeKeys(t *arena.Thread) map[uint32]rowKey {
-	keys, parents := make(map[uint32]rowKey), make(map[uint32]uint32)
-	for i := range t.Nodes {
-		parents[t.Nodes[i].Ref] = t.Nodes[i].ID
-	}
-	for i := range t.Nodes {
-		if n := &t.Nodes[i]; w.grouped[n.ID] {
-			key := rowKey{spot: n.ID}
-			if above := parents[n.Parent]; arena.IsLabel(above) {
-				key.label = above
-			}
-			keys[n.Ref] = key
-		}
-	}
-	return keys
-}
-
-func add(t *arena.Totals, n *arena.Node) {
-	t.Calls += n.Calls
-	t.Timed += n.Timed
-	t.Nanos += n.Nanos
-	t.Self += n.Self
-	t.Threw += n.Threw
-	t.Undecided += n.Undecided
-	t.Max = max(t.Max, n.Max)
-	if n.Spread != nil {
-		if t.Spread == nil {
-			t.Spread = &arena.Spread{}
-		}
-		t.Spread.Add(n.Spread)
-	}
-}
-
-// addRest adds what was counted without a label, as there was no room for more: then a
-// row without one has it.
-func (w *Watch) addRest(id uint32, all *arena.Totals, totals map[rowKey]*arena.Totals) {
-	var labelled arena.Totals
-	count := 0
-	for key, t := range totals {
-		if key.spot == id {
-			labelled.Calls += t.Calls
-			labelled.Threw += t.Threw
-			count++
-		}
-	}
-	rest := totals[rowKey{spot: id}]
-	if rest == nil {
-		rest = &arena.Totals{}
-	}
-	if all != nil && all.Calls > labelled.Calls {
-		rest.Calls += all.Calls - labelled.Calls
-		rest.Untimed += all.Untimed
-		rest.Threw += all.Threw - min(all.Threw, labelled.Threw)
-	}
-	if count == 0 || rest.Calls > 0 || rest.Undecided > 0 {
-		totals[rowKey{spot: id}] = rest
-	}
-}
+// isGrouped reports whether the results of a spot have labels. The lock is held.
+func (w *Watch) isGrouped(spot uint32) bool { return w.grouped[spot] }
 
 // callsOf is how many calls a probe has had. The lock is held.
 func (w *Watch) callsOf(probe string) (calls uint64) {

@@ -1,6 +1,9 @@
 package watch
 
-import "github.com/sonde-jvm/sonde/internal/arena"
+import (
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/ledger"
+)
 
 // A Source gives readings by row rather than by method, for who makes intervals of them.
 type Source struct{ watch *Watch }
@@ -31,18 +34,7 @@ func (s *Source) Stacks() ([]arena.Thread, error) {
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	for i := range threads {
-		t := &threads[i]
-		keys := w.nodeKeys(t)
-		var stack []arena.Frame
-		for _, f := range t.Stack {
-			if key, is := keys[f.Node]; is {
-				f.ID = w.rowID(key)
-			}
-			stack = append(stack, f)
-		}
-		t.Stack, t.Nodes = stack, nil
-	}
+	ledger.Renumber(threads, w.isGrouped, w.rows)
 	return threads, nil
 }
 

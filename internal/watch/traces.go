@@ -168,7 +168,7 @@ func (w *world) method(id condition.Method) (method, bool) {
 // small to tell anything, and no probe writes its calls already. One that does so since
 // its level was raised takes over from the spot that there is, which goes off.
 func (w *Watch) isWorth(c *compiler, m method) bool {
-	if c.relied[m.id()] || m.class.reason != "" || !w.options.Small && isSmall(m) {
+	if c.relied[m.id()] || m.class.reason != "" || c.ruled(m.class.name) != nil || !w.options.Small && isSmall(m) {
 		return false
 	}
 	inside := session.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey}

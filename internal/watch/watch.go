@@ -9,6 +9,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/callees"
 	"github.com/sonde-jvm/sonde/internal/callgraph"
 	"github.com/sonde-jvm/sonde/internal/condition"
+	"github.com/sonde-jvm/sonde/internal/ledger"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wanted"
 )
@@ -81,12 +82,12 @@ type Watch struct {
 	names    map[uint32]SpotName     // also of those that are gone
 	grouped  map[uint32]bool         // spots whose results have labels
 	groups   map[uint32][]string     // names of the tags by which those are told apart
-	labels   map[uint32]told
-	rows     map[rowKey]uint32
-	ticket   uint64
+	labels   ledger.Labels
+	rows     ledger.Numbers
 	calls    *callees.World // what methods call; nil until that is asked for
 	mirrored int            // how many classes that knows
 	bodies   *callgraph.Graph
+	toldGaps map[string]bool // what the user was told of rules
 }
 
 // A beginning is when a probe began and how many calls it had then.
@@ -104,8 +105,8 @@ func newWatch(t target, l *library, o Options) *Watch {
 	return &Watch{
 		target: t, options: o, world: newWorld(l), applied: make(map[string]session.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
-		names: make(map[uint32]SpotName), grouped: make(map[uint32]bool), labels: make(map[uint32]told),
-		groups: make(map[uint32][]string), rows: make(map[rowKey]uint32),
+		names: make(map[uint32]SpotName), grouped: make(map[uint32]bool),
+		groups: make(map[uint32][]string), rows: make(ledger.Numbers),
 		bodies: callgraph.New(callgraph.Settings{}),
 	}
 }

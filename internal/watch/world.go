@@ -20,6 +20,9 @@ type world struct {
 	proxied bool                // there are some that may be below any interface
 	loaders map[string][]int    // those that have classes of a package
 	guesses int                 // loaders that were made up, for classes that are loading
+	// unbounded says that no JVM has loaded these classes yet: others may load that
+	// nobody has seen, and which of several of a name it will be is not known.
+	unbounded bool
 }
 
 // A class is one that is loaded.
@@ -31,6 +34,9 @@ type class struct {
 	isNew  bool   // it was seen as it loaded: its loader is a guess
 	parsed *condition.Class
 	broken bool // its file cannot be read
+
+	arrived bool // it was seen as it loaded
+	isFresh bool // it has loaded since a set was applied
 }
 
 func newWorld(l *library) *world {
@@ -54,8 +60,8 @@ func (w *world) add(loaded session.LoadedClass) {
 		if c.parsed != nil {
 			c.parsed.Loader = c.loader
 		}
-		if c.file == nil {
-			c.file = loaded.File
+		if c.file == nil && loaded.File != nil {
+			c.file, c.broken = loaded.File, false
 		}
 		if c.reason == "" {
 			c.reason = loaded.Reason
@@ -67,7 +73,7 @@ func (w *world) add(loaded session.LoadedClass) {
 
 // load learns of a class that is being loaded.
 func (w *world) load(name string, file []byte) *class {
-	c := &class{name: strings.Clone(name), file: slices.Clone(file), isNew: true}
+	c := &class{name: strings.Clone(name), file: slices.Clone(file), isNew: true, arrived: true, isFresh: true}
 	c.loader = w.guessLoader(name)
 	w.put(c)
 	return c
@@ -126,7 +132,7 @@ func (w *world) open(c *class) *condition.Class {
 // only one, else the boot loader's. Of several others it is not known which.
 func (w *world) lookup(name string, from *class) *condition.Class {
 	c := w.seen(name, from)
-	if c == nil {
+	if c == nil || w.unbounded && len(w.classes[name]) > 1 {
 		return nil
 	}
 	return w.open(c)
@@ -134,6 +140,10 @@ func (w *world) lookup(name string, from *class) *condition.Class {
 
 func (w *world) seen(name string, from *class) *class {
 	list := w.classes[name]
+	if w.unbounded && len(list) == 0 && w.library.has(name) {
+		w.put(&class{name: name}) // it will be the boot loader's, or one's that all others ask
+		list = w.classes[name]
+	}
 	for _, loader := range []int{from.loader, 0} {
 		for _, c := range list {
 			if c.loader == loader {
