@@ -112,8 +112,12 @@ const usualKeep = 20
 
 // readSet reads a file of probes. All that is wrong with it is said here, a line each.
 func readSet(s streams, file string) (*wanted.Set, error) {
-	var text []byte
-	var err error
+	set, _, err := readProbes(s, file)
+	return set, err
+}
+
+// readProbes also gives the file as it is.
+func readProbes(s streams, file string) (set *wanted.Set, text []byte, err error) {
 	name := file
 	if file == "-" {
 		name = "standard input"
@@ -122,14 +126,13 @@ func readSet(s streams, file string) (*wanted.Set, error) {
 		text, err = readBounded(file, wanted.MostBytes+1)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	set, err := wanted.Parse(text, name)
-	if err != nil {
+	if set, err = wanted.Parse(text, name); err != nil {
 		_, _ = fmt.Fprintln(s.err, err) // a line for each problem, none of which holds control characters
-		return nil, exitStatus(exitUsage)
+		return nil, nil, exitStatus(exitUsage)
 	}
-	return set, nil
+	return set, text, nil
 }
 
 func readBounded(name string, most int64) ([]byte, error) {

@@ -23,10 +23,14 @@ func (c *applying) handOver(ctx context.Context, client *holder.Client) error {
 	if err != nil {
 		return c.handFailure(err)
 	}
-	if c.dryRun || len(planned.Changes) == 0 {
+	isSame := len(planned.Changes) == 0 && planned.Awaiting == 0
+	if planned.Awaiting > 0 {
+		_, _ = fmt.Fprintf(c.err, "note: %s loaded since that rules leave to the next sonde apply: hooks go in\n", count(planned.Awaiting, "class has", "classes have"))
+	}
+	if c.dryRun || isSame {
 		return c.writeDiff(planned.Changes, nil)
 	}
-	if !c.json {
+	if !c.json && len(planned.Changes) > 0 {
 		writeChanges(c.out, planned.Changes, c.outWidth())
 	}
 	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("change this in process %d?", c.pid)) {

@@ -41,6 +41,9 @@ once, with line and remedy:
       level: time            # count, time, trace, capture
       group-by: tenant
       for: 10m
+  weave:                     # which classes get hooks when; the first rule counts
+    - classes: com.acme.gen.**
+      when: never            # static, load, dynamic, never
 
 On a terminal it asks before something is changed, unless --yes.
 

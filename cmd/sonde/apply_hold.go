@@ -137,8 +137,9 @@ func endingText(why watch.Ending) string {
 // Apply is asked by other Sondes.
 func (r *applyRun) Apply(ctx context.Context, set *wanted.Set, dryRun bool) (*holder.Outcome, error) {
 	changes := wanted.Diff(r.watch.Set(), set)
-	if dryRun || len(changes) == 0 {
-		return &holder.Outcome{Changes: changes}, nil
+	awaiting := r.watch.Awaits()
+	if dryRun || len(changes) == 0 && awaiting == 0 {
+		return &holder.Outcome{Changes: changes, Awaiting: awaiting}, nil
 	}
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -159,7 +160,8 @@ func (r *applyRun) Apply(ctx context.Context, set *wanted.Set, dryRun bool) (*ho
 	r.state.Unlock()
 	r.screen.say("another Sonde has changed what is wanted: %s", count(len(changes), "change", "changes"))
 	return &holder.Outcome{
-		Changes: report.Changes, Woven: report.Woven, Removed: report.Removed, Switched: report.Switched, Notes: reportNotes(report),
+		Changes: report.Changes, Woven: report.Woven, Removed: report.Removed, Switched: report.Switched,
+		Notes: append(reportNotes(report), report.Warnings...),
 	}, nil
 }
 
@@ -197,13 +199,26 @@ func (r *applyRun) tellApplied(report *watch.Report) {
 	for _, note := range reportNotes(report) {
 		r.remark(note)
 	}
-	r.tellLeft(r.concerned())
+	r.tellLeft(r.unwoven())
+	r.toldLeft = len(r.concerned()) // the notes tell of the rest
 }
 
-// concerned is what of the wanted was left alone: classes of the JDK that are woven for
+// unwoven is what of the wanted could not be woven: classes of the JDK that are woven for
 // its sake tell of themselves.
-func (r *applyRun) concerned() []session.LeftAlone {
+func (r *applyRun) unwoven() []session.LeftAlone {
 	return slices.DeleteFunc(r.session.LeftAlone(), func(l session.LeftAlone) bool { return !r.watch.Concerns(l.Class) })
+}
+
+// concerned is all of the wanted that was left alone, also by rules and because what was
+// asked does not fit.
+func (r *applyRun) concerned() []session.LeftAlone {
+	left := r.unwoven()
+	for _, l := range r.watch.LeftOut() {
+		if one := leftOut(l); !slices.Contains(left, one) {
+			left = append(left, one)
+		}
+	}
+	return left
 }
 
 // reportNotes is what a user should read of how a set was applied.
@@ -213,9 +228,13 @@ func reportNotes(report *watch.Report) []string {
 		for _, pattern := range a.Unmatched {
 			notes = append(notes, fmt.Sprintf("%s %s: no loaded method matches %s: hooks go in when one loads", kind, a.Name, pattern))
 		}
-		if n := len(a.LeftOut); n > 0 {
-			first := a.LeftOut[0]
-			notes = append(notes, fmt.Sprintf("%s %s does not act in %s, such as %s: %s", kind, a.Name, count(n, "method", "methods"), first.Method, oneLine(first.Err)))
+		var left []session.LeftAlone
+		for _, l := range a.LeftOut {
+			left = append(left, leftOut(l))
+		}
+		for _, g := range groupLeft(left) {
+			first := g.left[0]
+			notes = append(notes, fmt.Sprintf("%s %s does not act in %s, such as %s: %s", kind, a.Name, count(len(g.left), "class or method", "classes or methods"), leftName(first), first.Reason))
 		}
 		for _, text := range a.Redacted {
 			notes = append(notes, fmt.Sprintf("%s %s: %s is redacted; allow: in the file shows it", kind, a.Name, text))

@@ -127,18 +127,7 @@ func sumRows(results *watch.Results) map[rowKey]*arena.Totals {
 			sum = &arena.Totals{}
 			sums[key] = sum
 		}
-		sum.Calls += row.Calls
-		sum.Timed += row.Timed
-		sum.Nanos += row.Nanos
-		sum.Threw += row.Threw
-		sum.Undecided += row.Undecided
-		sum.Max = max(sum.Max, row.Max)
-		if row.Spread != nil {
-			if sum.Spread == nil {
-				sum.Spread = &arena.Spread{}
-			}
-			sum.Spread.Add(row.Spread)
-		}
+		addTotals(sum, &row.Totals)
 	}
 	return sums
 }

@@ -16,12 +16,13 @@ import (
 func TestChangeTexts(t *testing.T) {
 	have := &wanted.Set{HandOff: true, Probes: []wanted.Probe{
 		{Name: "dao", Methods: []string{"a.Dao.*"}, When: "$1 > 3"}, {Name: "old", Methods: []string{"a.B.c"}},
-	}}
+	}, Weave: []wanted.Rule{{Classes: []string{"a.Dao"}, When: wanted.Static}, {Classes: []string{"a.**"}, When: wanted.Load}, {Classes: []string{"**"}, When: wanted.Never}}}
 	want := &wanted.Set{
 		Tags: []wanted.Tag{{Name: "tier", Value: "$1.tier", At: "a.Web.handle"}},
 		Probes: []wanted.Probe{
 			{Name: "dao", Methods: []string{"a.Dao.*"}, Level: wanted.Time, For: 10 * time.Minute}, {Name: "new", Methods: []string{"a.B.c", "!a.B.d"}},
 		},
+		Weave: []wanted.Rule{{Classes: []string{"a.**"}, When: wanted.Load}, {Classes: []string{"a.Dao"}, When: wanted.Dynamic}, {Classes: []string{"b.C", "b.D"}, When: wanted.Never}},
 	}
 	var out bytes.Buffer
 	writeChanges(&out, wanted.Diff(have, want), 0)
@@ -29,7 +30,10 @@ func TestChangeTexts(t *testing.T) {
 ~ probe dao: level count → time, for 10m, which had none, no when, which was $1 > 3
 + probe new: methods a.B.c, !a.B.d, level count
 + tag tier: value $1.tier, at a.Web.handle
-~ set: hand-off true → false
+- rule **
+~ rule a.Dao: when static → dynamic
++ rule b.C, b.D: when never
+~ set: hand-off true → false, weave a.Dao; a.** → a.**; a.Dao
 `
 	if out.String() != expected {
 		t.Errorf("have\n%s\nwant\n%s", out.String(), expected)

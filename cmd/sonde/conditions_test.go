@@ -88,7 +88,7 @@ func TestContextTexts(t *testing.T) {
 }
 
 func TestMonitorContexts(t *testing.T) {
-	r, _ := monitorSampleRun(t, byPattern, 1)
+	set := monitorSampleSet(t)
 	var subjects []subject
 	for _, row := range contextRows() {
 		subjects = append(subjects, watchedSubject(&row, true))
@@ -97,7 +97,7 @@ func TestMonitorContexts(t *testing.T) {
 		byPattern: {"a.Order.pay", "a.** [within x.Y.z >; (other)]", "a.** [within x.Y.z >; < a.C.d < a.E.f]", "a.** [within x.Y.z >; tier=(none) kind=b]", "a.** [within x.Y.z >; tier=gold kind=(null)]", "b.**"},
 		byMethod:  {"a.B.c [within x.Y.z >; (other)]", "a.B.c [within x.Y.z >; < a.C.d < a.E.f]", "a.B.c [within x.Y.z >; tier=(none) kind=b]", "a.B.c [within x.Y.z >; tier=gold kind=(null)]"},
 	} {
-		groups := monitorGroups(by, r.set, subjects)
+		groups := monitorGroups(by, set, subjects)
 		rows := make([]monitor.Row, len(groups.Keys))
 		var got []string
 		for i, key := range groups.Keys {

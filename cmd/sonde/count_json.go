@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/ledger"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/toll"
 	"github.com/sonde-jvm/sonde/internal/watch"
@@ -57,33 +58,42 @@ type methodJSON struct {
 
 // contextJSON is what tells results of one method apart.
 type contextJSON struct {
-	Within    string             `json:"within,omitempty"`
-	Tags      map[string]*string `json:"tags,omitempty"`      // one that is not set is left out
-	Callers   []string           `json:"callers,omitempty"`   // the innermost first
-	Other     bool               `json:"otherTags,omitempty"` // there was no room to tell more apart
-	Undecided uint64             `json:"undecided,omitempty"` // calls whose condition could not be told; they are not among the calls
+	labelJSON
+	Undecided uint64 `json:"undecided,omitempty"` // calls whose condition could not be told; they are not among the calls
+}
+
+// labelJSON is what tells results of one method or probe apart.
+type labelJSON struct {
+	Within  string             `json:"within,omitempty"`
+	Tags    map[string]*string `json:"tags,omitempty"`      // one that is not set is left out
+	Callers []string           `json:"callers,omitempty"`   // the innermost first
+	Other   bool               `json:"otherTags,omitempty"` // there was no room to tell more apart
 }
 
 func describeContext(row *watch.Row) (c contextJSON) {
 	if row == nil {
 		return c
 	}
-	c.Within, c.Undecided, c.Other = row.Sequence, row.Undecided, row.Label.Other || row.Label.Unknown
-	for _, caller := range row.Label.Callers {
-		c.Callers = append(c.Callers, strings.ReplaceAll(caller, "/", "."))
+	return contextJSON{describeLabel(row.Sequence, row.Label), row.Undecided}
+}
+
+func describeLabel(within string, label ledger.Label) labelJSON {
+	d := labelJSON{Within: within, Other: label.Other || label.Unknown}
+	for _, caller := range label.Callers {
+		d.Callers = append(d.Callers, strings.ReplaceAll(caller, "/", "."))
 	}
-	for _, tag := range row.Label.Tags {
-		if c.Tags == nil {
-			c.Tags = make(map[string]*string)
+	for _, tag := range label.Tags {
+		if d.Tags == nil {
+			d.Tags = make(map[string]*string)
 		}
 		switch {
 		case tag.Null:
-			c.Tags[tag.Name] = nil
+			d.Tags[tag.Name] = nil
 		case tag.Set:
-			c.Tags[tag.Name] = &tag.Value
+			d.Tags[tag.Name] = &tag.Value
 		}
 	}
-	return c
+	return d
 }
 
 type hooksJSON struct {

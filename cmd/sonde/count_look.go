@@ -117,14 +117,6 @@ func shownRows(rows []methodRow, top int) []methodRow {
 	return shown
 }
 
-func cut(line string, width int) string {
-	runes := []rune(line)
-	if len(runes) <= width {
-		return line
-	}
-	return string(runes[:max(0, width-1)]) + "…"
-}
-
 // headline is how much was counted in how long.
 func (r *countRun) headline(look *countLook) string {
 	times := "exact times"

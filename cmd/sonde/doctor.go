@@ -26,6 +26,9 @@ type doctor struct {
 	deep     bool
 	json     bool
 	listLeft bool
+	cache    liveCache
+	woven    wovenJSON // what a plan took
+	hasCache bool
 }
 
 const doctorLong = `Tell what stands between Sonde and a JVM before anything is done to it: what
@@ -73,6 +76,7 @@ func newDoctor(s streams) *cobra.Command {
 	flags.BoolVar(&d.deep, "deep", false, "attach and ask the JVM; with patterns, load the agent")
 	flags.BoolVar(&d.json, "json", false, "write one JSON object")
 	flags.BoolVar(&d.listLeft, "left", false, "list all that would be left alone")
+	d.cache.register(flags)
 	return command
 }
 
@@ -97,7 +101,7 @@ func (d *doctor) run(ctx context.Context) error {
 	var failed error
 	if d.set != nil && found.Worst < preflight.Stop {
 		if plan, failed = d.plan(ctx); failed == nil {
-			found.Plan = describePlan(plan)
+			found.Plan = describePlan(plan, d.woven)
 		}
 	}
 	out := bufio.NewWriter(d.out) // keeps the first error until Flush
@@ -106,7 +110,7 @@ func (d *doctor) run(ctx context.Context) error {
 	} else {
 		writeFindings(out, found.Findings)
 		if plan != nil {
-			writePlan(out, plan, d.listLeft)
+			d.writePlan(out, plan)
 		}
 	}
 	if err := errors.Join(err, out.Flush(), failed); err != nil {
@@ -172,6 +176,13 @@ func holderFindings(ctx context.Context, jvm *jvmproc.JVM) []preflight.Finding {
 	var findings []preflight.Finding
 	for _, o := range occupants {
 		defer o.Close()
+		if o.Pack != "" {
+			findings = append(findings, preflight.Finding{
+				Severity: preflight.Stop, Subject: "held", Text: fmt.Sprintf("it was started with pack %s, whose hooks are in it", o.Pack),
+				Remedy: fmt.Sprintf("sonde attach %d reads what it measures, sonde undo %d takes it out", jvm.PID, jvm.PID),
+			})
+			continue
+		}
 		findings = append(findings, preflight.Finding{
 			Severity: preflight.Stop, Subject: "held",
 			Text:   fmt.Sprintf("%s (process %d, %s) is in it since %s", o.Command, o.Sonde, lifeText(o.Alive), o.Opened.Local().Format("15:04:05")),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,14 +35,15 @@ func TestDoctorLive(t *testing.T) {
 		if named := strings.Contains(out, "JDK-8240908"); named != (jdk.Major < 19) {
 			t.Errorf("the lost parameter names are told: %v\n%s", named, out)
 		}
-		code, out, stderr = sonde(t, "doctor", pid, "--deep", "--json", "calls.**", "loading.**", "java.lang.Thread.*", "gone.calls.Main.**")
+		cached := filepath.Join(t.TempDir(), "cache")
+		code, out, stderr = sonde(t, "doctor", pid, "--deep", "--json", "--cache", cached, "calls.**", "loading.**", "java.lang.Thread.*", "gone.calls.Main.**")
 		deep := parse[diagnosisText](t, out)
 		if code != exitOK || deep.Plan == nil || len(deep.Findings) < len(shallow.Findings) {
 			t.Fatalf("exit code %d: %s%s", code, out, stderr)
 		}
 		checkPlan(t, deep.Plan)
-		code, out, stderr = sonde(t, "doctor", pid, "--deep", "calls.**", "java.lang.Thread.*", "--left")
-		if code != exitOK || !strings.Contains(out, "boot class loader (of java.lang.Thread): hooks would go into 0 methods of 0 classes") ||
+		code, out, stderr = sonde(t, "doctor", pid, "--deep", "--cache", cached, "calls.**", "java.lang.Thread.*", "--left")
+		if code != exitOK || deep.Plan.Woven == 0 || !strings.Contains(out, " (0 woven, ") || strings.Contains(out, ", 0 from the cache)") || !strings.Contains(out, "boot class loader (of java.lang.Thread): hooks would go into 0 methods of 0 classes") ||
 			!strings.Contains(out, "\n    java.lang.Thread\n") {
 			t.Errorf("exit code %d: %s%s", code, out, stderr)
 		}

@@ -16,6 +16,7 @@ type planJSON struct {
 	Matched   int          `json:"classesMatched"`
 	Unmatched []string     `json:"unmatchedPatterns,omitempty"`
 	Loaders   []loaderJSON `json:"loaders"`
+	wovenJSON              // to tell it
 }
 
 type loaderJSON struct {
@@ -29,14 +30,19 @@ type loaderJSON struct {
 
 // plan enters the JVM, asks and leaves.
 func (d *doctor) plan(ctx context.Context) (*session.Plan, error) {
-	s, err := session.Open(ctx, d.pid, session.Settings{Command: "sonde doctor", Notice: func(text string) {
-		_, _ = fmt.Fprintf(d.err, "note: %s\n", printable(text))
-	}})
+	tell := func(text string) { _, _ = fmt.Fprintf(d.err, "note: %s\n", printable(text)) }
+	kept, endCache, err := d.cache.openCache(tell)
+	if err != nil {
+		return nil, err
+	}
+	defer endCache()
+	s, err := session.Open(ctx, d.pid, session.Settings{Command: "sonde doctor", Cache: kept, Notice: tell})
 	if err != nil {
 		return nil, interruption(ctx, err)
 	}
 	defer func() { _ = s.Release() }()
 	plan, err := s.Plan(ctx, session.Wanted{Methods: d.set, Flags: arena.On})
+	d.woven, d.hasCache = describeWoven(s), s.HasCache()
 	_, closing := s.Close(ctx)
 	if err != nil {
 		err = interruption(ctx, err)
@@ -51,8 +57,8 @@ func loaderName(number uint32) string {
 	return fmt.Sprint(number)
 }
 
-func describePlan(plan *session.Plan) *planJSON {
-	d := &planJSON{Loaded: plan.Loaded, Matched: plan.Matched, Loaders: []loaderJSON{}}
+func describePlan(plan *session.Plan, woven wovenJSON) *planJSON {
+	d := &planJSON{Loaded: plan.Loaded, Matched: plan.Matched, Loaders: []loaderJSON{}, wovenJSON: woven}
 	for _, lost := range plan.Unmatched {
 		d.Unmatched = append(d.Unmatched, lost.Pattern)
 	}
@@ -65,8 +71,9 @@ func describePlan(plan *session.Plan) *planJSON {
 	return d
 }
 
-func writePlan(out io.Writer, plan *session.Plan, listLeft bool) {
-	_, _ = fmt.Fprintf(out, "\n%s of %s loaded match\n", count(plan.Matched, "class", "classes"), grouped(plan.Loaded))
+func (d *doctor) writePlan(out io.Writer, plan *session.Plan) {
+	_, _ = fmt.Fprintf(out, "\n%s of %s loaded match%s\n", count(plan.Matched, "class", "classes"), grouped(plan.Loaded),
+		wovenText(d.woven.Woven, d.woven.Cached, d.hasCache))
 	for _, lost := range plan.Unmatched {
 		_, _ = fmt.Fprintln(out, lostText(lost, ""))
 	}
@@ -85,7 +92,7 @@ func writePlan(out io.Writer, plan *session.Plan, listLeft bool) {
 			continue
 		}
 		_, _ = fmt.Fprintf(out, "%s would be left alone:\n", count(len(l.Left), "class or method", "classes or methods"))
-		for _, line := range leftLines(groupLeft(l.Left), listLeft) {
+		for _, line := range leftLines(groupLeft(l.Left), d.listLeft) {
 			_, _ = fmt.Fprintln(out, printable(line))
 		}
 	}

@@ -94,7 +94,8 @@ func startSondeTo(t *testing.T, out io.Writer, args ...string) *runningSonde {
 		lines := bufio.NewScanner(pipe)
 		for waiting := true; lines.Scan(); {
 			r.stderr.WriteString(lines.Text() + "\n")
-			if waiting && strings.HasPrefix(lines.Text(), "hooks in ") {
+			isReady := strings.HasPrefix(lines.Text(), "hooks in ") || strings.HasPrefix(lines.Text(), "reading the arena ")
+			if waiting && isReady {
 				waiting = false
 				close(ready)
 			}

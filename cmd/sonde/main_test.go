@@ -25,9 +25,14 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs what needs nothing but sonde. Scripts find the classes with one
-// defect each in $INVALID, and some of them in broken.jar.
+// defect each in $INVALID, and some of them in broken.jar; classes of all kinds are in
+// $ZOO.
 func TestScripts(t *testing.T) {
 	invalid, err := filepath.Abs("../../classfile/testdata/invalid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	zoo, err := filepath.Abs(zooFolder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +41,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("INVALID", invalid)
+			env.Setenv("ZOO", zoo)
 			env.Setenv(cacheVariable, cacheOff)
 			return writeJar(filepath.Join(env.WorkDir, "broken.jar"), invalid, "pool-cycle.class", "truncated-in-code.class")
 		},

@@ -24,20 +24,25 @@ func (r *monitorRun) write(whole *monitorTable) error {
 
 func (r *monitorRun) writeResult(whole *monitorTable) error {
 	if r.json {
-		return r.writeJSON(whole)
+		return r.board.writeJSON(whole)
 	}
-	out := bufio.NewWriter(r.out) // keeps the first error until Flush
+	return r.board.writeWhole(whole, r.losses())
+}
+
+// writeWhole writes the table of the whole time, and lines that say what it misses.
+func (b *board) writeWhole(whole *monitorTable, losses []string) error {
+	out := bufio.NewWriter(b.out) // keeps the first error until Flush
 	names := keyNames(whole.Rows)
-	rows := r.view.rows(whole.Interval, names)
+	rows := b.view.rows(whole.Interval, names)
 	hidden := 0
-	if r.top > 0 && len(rows) > r.top {
-		rows, hidden = rows[:r.top], len(rows)-r.top
+	if b.top > 0 && len(rows) > b.top {
+		rows, hidden = rows[:b.top], len(rows)-b.top
 	}
-	if r.screen.silent {
+	if b.screen.silent {
 		_, _ = fmt.Fprintln(out) // below the lines of intervals
 	}
-	writeTable(out, monitorColumns, r.texts(whole.Interval, rows, names), r.outWidth())
-	_, _ = fmt.Fprintf(out, "\n%s\n", r.headline(whole))
+	writeTable(out, monitorColumns, b.texts(whole.Interval, rows, names), b.outWidth())
+	_, _ = fmt.Fprintf(out, "\n%s\n", b.headline(whole))
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", count(hidden, "row is", "rows are"))
 	}
@@ -47,10 +52,10 @@ func (r *monitorRun) writeResult(whole *monitorTable) error {
 	if whole.Lost > 0 {
 		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", count(int(whole.Lost), "call was", "calls were"))
 	}
-	for _, line := range r.losses() {
+	for _, line := range losses {
 		_, _ = fmt.Fprintln(out, line)
 	}
-	_, _ = fmt.Fprintln(out, r.costText(whole))
+	_, _ = fmt.Fprintln(out, b.costs(whole))
 	return out.Flush()
 }
 
@@ -64,4 +69,15 @@ func (r *monitorRun) losses() []string {
 		return nil // the end has said it
 	}
 	return losses(results)
+}
+
+// costText is what the hooks take of the JVM.
+func (r *monitorRun) costText(table *monitorTable) string {
+	text := fmt.Sprintf("times are without the clock's own %s", nanosText(r.board.options.Clock))
+	cost := r.cost.get()
+	if cost == nil {
+		return "what hooks cost is not known; " + text
+	}
+	share := cost.Median * table.Total.Rate / 1e9
+	return fmt.Sprintf("hooks cost about %s a call, %s of one processor; %s", nanosText(cost.Median), percentText(share), text)
 }

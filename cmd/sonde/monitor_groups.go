@@ -92,40 +92,34 @@ func (r *monitorRun) subjects() (all []subject) {
 
 func watchedSubject(row *watch.Row, byWithin bool) subject {
 	s := subject{Method: session.Method{ID: row.ID, Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}
+	within := ""
 	if byWithin {
-		s.context.Within = row.Sequence
+		within = row.Sequence
 	}
+	s.context = contextKey(within, row.Label)
+	return s
+}
+
+// contextKey is what tells a row from others of its method, pattern or probe.
+func contextKey(within string, label watch.Label) monitor.Key {
 	var tags, callers []string
-	for _, tag := range row.Label.Tags {
+	for _, tag := range label.Tags {
 		tags = append(tags, tag.Name+"="+tag.String())
 	}
-	for _, caller := range row.Label.Callers {
+	for _, caller := range label.Callers {
 		name, _, _ := strings.Cut(caller, "(")
 		callers = append(callers, strings.ReplaceAll(name, "/", "."))
 	}
-	if row.Label.Other || row.Label.Unknown {
-		callers = append(callers, row.Label.String())
+	if label.Other || label.Unknown {
+		callers = append(callers, label.String())
 	}
-	s.context.Tags, s.context.Callers = strings.Join(tags, "\n"), strings.Join(callers, " < ")
-	return s
+	return monitor.Key{Within: within, Tags: strings.Join(tags, "\n"), Callers: strings.Join(callers, " < ")}
 }
 
 // watchedMethod is the method of a row that was seen.
 func (r *monitorRun) watchedMethod(id uint32) (session.Method, bool) {
 	m, is := r.watched[id]
 	return m, is
-}
-
-// callsSoFar is how many calls there were.
-func (r *monitorRun) callsSoFar() (calls uint64) {
-	sum, err := r.source.Sum()
-	if err != nil {
-		return 0 // the end will say it
-	}
-	for _, totals := range sum.Methods {
-		calls += totals.Calls
-	}
-	return calls
 }
 
 // keyContext is what tells a row from others of its pattern or method, for people.

@@ -8,7 +8,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/monitor"
 )
 
-// monitorJSON is what `sonde monitor --json` writes at each interval, and at the end
+// monitorJSON is what `sonde monitor --json`, and `sonde attach --json`, writes at each interval, and at the end
 // of the whole time. What is known only at the end is left out before.
 type monitorJSON struct {
 	PID     int              `json:"pid"`
@@ -33,6 +33,10 @@ type monitorJSON struct {
 	HookCost  *hookCostJSON `json:"hookCost,omitempty"`
 	Clock     *float64      `json:"clockNanos,omitempty"` // was taken off all times
 	Remarks   []string      `json:"remarks,omitempty"`
+
+	Pack    string       `json:"pack,omitempty"`  // of sonde attach
+	Arena   string       `json:"arena,omitempty"` // that the pack's agent writes
+	Classes *accountJSON `json:"classes,omitempty"`
 }
 
 // monitorRowJSON is a row. Times are there only where calls were timed.
@@ -96,34 +100,34 @@ func describeMonitorRow(r *monitor.Row) monitorRowJSON {
 	return row
 }
 
-func (r *monitorRun) writeJSON(table *monitorTable) error {
+func (b *board) writeJSON(table *monitorTable) error {
 	d := monitorJSON{
-		PID: r.pid, At: table.at.Round(time.Millisecond), Seconds: table.Length.Seconds(), Elapsed: table.elapsed.Seconds(),
-		Final: table.final, Ended: table.ended, Sample: r.sample, Threads: table.Threads, Lost: table.Lost,
+		PID: b.pid, At: table.at.Round(time.Millisecond), Seconds: table.Length.Seconds(), Elapsed: table.elapsed.Seconds(),
+		Final: table.final, Ended: table.ended, Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
 		Total: describeMonitorRow(&table.Total), Rows: []monitorRowJSON{},
 	}
-	rows := r.view.rows(table.Interval, keyNames(table.Rows))
+	rows := b.view.rows(table.Interval, keyNames(table.Rows))
 	for n := range rows {
-		if r.top == 0 || n < r.top {
+		if b.top == 0 || n < b.top {
 			d.Rows = append(d.Rows, describeMonitorRow(&rows[n]))
 		}
 	}
 	for _, stall := range table.Stalls {
 		s := stallJSON{Thread: stall.Thread, Virtual: stall.Virtual, New: stall.IsNew, Omitted: stall.Omitted}
 		for _, call := range stall.Calls {
-			m, _ := r.method(call.ID)
+			m, _ := b.method(call.ID)
 			s.Calls = append(s.Calls, underWayJSON{strings.ReplaceAll(m.Class, "/", "."), m.Name, m.Descriptor, call.Age.Seconds()})
 		}
 		d.Stalls = append(d.Stalls, s)
 	}
 	if table.final {
-		r.describeEnd(&d, table)
+		b.describe(&d, table)
 	}
-	return writeJSON(r.out, d)
+	return writeJSON(b.out, d)
 }
 
 func (r *monitorRun) describeEnd(d *monitorJSON, table *monitorTable) {
-	d.JDK, d.Main, d.Patterns, d.Clock = r.session.JDK().String(), r.main, r.patterns, &r.options.Clock
+	d.JDK, d.Main, d.Patterns, d.Clock = r.session.JDK().String(), r.board.main, r.patterns, &r.board.options.Clock
 	d.Hooks, d.LeftAlone = r.describeHooks(), describeLeft(r.leftAlone())
 	d.Leaving = describeLeaving(table.farewell)
 	if cost := r.cost.get(); cost != nil {

@@ -29,9 +29,9 @@ const (
 )
 
 // texts are the cells of rows, with the total behind where there are several.
-func (r *monitorRun) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor.Key]string) [][]string {
+func (b *board) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor.Key]string) [][]string {
 	about, atLeast := "", ""
-	if r.sample > 1 {
+	if b.sample > 1 {
 		about, atLeast = "~", "≥"
 	}
 	cells := func(row *monitor.Row, name string) []string {
@@ -58,27 +58,27 @@ func (r *monitorRun) texts(i *monitor.Interval, rows []monitor.Row, names map[mo
 	return texts
 }
 
-func (r *monitorRun) draw() {
-	if r.table == nil {
+func (b *board) draw() {
+	if b.table == nil {
 		return
 	}
-	width, height := r.screen.size()
-	r.screen.draw(r.liveLines(r.table, width, height))
+	width, height := b.screen.size()
+	b.screen.draw(b.liveLines(b.table, width, height))
 }
 
 // liveLines are what fits a terminal.
-func (r *monitorRun) liveLines(table *monitorTable, width, height int) []string {
-	lines := []string{r.headline(table), r.costText(table), r.view.keyLine(), ""}
+func (b *board) liveLines(table *monitorTable, width, height int) []string {
+	lines := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
 	names := keyNames(table.Rows)
-	rows := r.view.rows(table.Interval, names)
-	stalls := r.stallLines(table.Interval, func(monitor.Stall) bool { return true })
+	rows := b.view.rows(table.Interval, names)
+	stalls := b.stallLines(table.Interval, func(monitor.Stall) bool { return true })
 	const around = 4 // titles, total, what is left out, the line of the cursor
 	room := max(1, height-len(lines)-len(stalls)-around)
-	if r.top > 0 {
-		room = min(room, r.top)
+	if b.top > 0 {
+		room = min(room, b.top)
 	}
 	shown := rows[:min(room, len(rows))]
-	columns, texts := fit(monitorColumns, r.texts(table.Interval, shown, names), monitorExpendable, width)
+	columns, texts := fit(monitorColumns, b.texts(table.Interval, shown, names), monitorExpendable, width)
 	lines = append(lines, tableLines(columns, texts, width)...)
 	if hidden := len(rows) - len(shown); hidden > 0 {
 		lines = append(lines, fmt.Sprintf("and %s more", grouped(hidden)))
@@ -91,7 +91,7 @@ func (r *monitorRun) liveLines(table *monitorTable, width, height int) []string 
 }
 
 // stallLines tell of stalls where a thread is and for how long.
-func (r *monitorRun) stallLines(i *monitor.Interval, isTold func(monitor.Stall) bool) []string {
+func (b *board) stallLines(i *monitor.Interval, isTold func(monitor.Stall) bool) []string {
 	var lines []string
 	for _, stall := range i.Stalls {
 		if !isTold(stall) || len(lines) == shownStalls {
@@ -102,7 +102,7 @@ func (r *monitorRun) stallLines(i *monitor.Interval, isTold func(monitor.Stall) 
 			if n == monitor.EndCalls && stall.Omitted > 0 {
 				calls = append(calls, fmt.Sprintf("… %s more", grouped(stall.Omitted)))
 			}
-			m, _ := r.method(call.ID)
+			m, _ := b.method(call.ID)
 			calls = append(calls, fmt.Sprintf("%s.%s %s", strings.ReplaceAll(m.Class, "/", "."), m.Name, durationText(call.Age)))
 		}
 		kind := "thread"
@@ -116,14 +116,14 @@ func (r *monitorRun) stallLines(i *monitor.Interval, isTold func(monitor.Stall) 
 
 // writeLines writes a line for each row that has something to tell, and what has
 // stalled since the last.
-func (r *monitorRun) writeLines(table *monitorTable) error {
+func (b *board) writeLines(table *monitorTable) error {
 	names := keyNames(table.Rows)
-	rows := r.view.rows(table.Interval, names)
-	if r.top > 0 {
-		rows = rows[:min(len(rows), r.top)]
+	rows := b.view.rows(table.Interval, names)
+	if b.top > 0 {
+		rows = rows[:min(len(rows), b.top)]
 	}
 	columns := append([]column{{"TIME", false}}, monitorColumns...)
-	texts := r.texts(table.Interval, rows, names)
+	texts := b.texts(table.Interval, rows, names)
 	for n, cells := range texts {
 		for at, cell := range cells[:len(cells)-1] {
 			cells[at] = strings.Repeat(" ", max(0, lineWidth-utf8.RuneCountInString(cell))) + cell
@@ -131,12 +131,12 @@ func (r *monitorRun) writeLines(table *monitorTable) error {
 		texts[n] = append([]string{table.at.Format(time.TimeOnly)}, cells...)
 	}
 	lines := tableLines(columns, texts, 0)
-	if r.titled {
+	if b.titled {
 		lines = lines[1:]
 	}
-	r.titled = true
-	lines = append(lines, r.stallLines(table.Interval, func(s monitor.Stall) bool { return s.IsNew })...)
-	out := bufio.NewWriter(r.out) // keeps the first error until Flush
+	b.titled = true
+	lines = append(lines, b.stallLines(table.Interval, func(s monitor.Stall) bool { return s.IsNew })...)
+	out := bufio.NewWriter(b.out) // keeps the first error until Flush
 	for _, line := range lines {
 		_, _ = fmt.Fprintln(out, line)
 	}
@@ -144,30 +144,15 @@ func (r *monitorRun) writeLines(table *monitorTable) error {
 }
 
 // headline is what the table is about.
-func (r *monitorRun) headline(table *monitorTable) string {
-	times := "every call timed"
-	if r.sample > 1 {
-		times = fmt.Sprintf("one call in %d timed", r.sample)
-	}
-	text := fmt.Sprintf("process %d", r.pid)
-	if r.main != "" {
-		text += " (" + printable(r.main) + ")"
+func (b *board) headline(table *monitorTable) string {
+	text := fmt.Sprintf("process %d", b.pid)
+	if b.main != "" {
+		text += " (" + printable(b.main) + ")"
 	}
 	text += fmt.Sprintf(", %s: ", durationText(table.elapsed))
 	if !table.final {
 		text += fmt.Sprintf("in the last %s ", durationText(table.Length))
 	}
 	return text + fmt.Sprintf("%s, %s/s, %s, %s", count(int(table.Total.Calls), "call", "calls"), rateText(table.Total.Rate),
-		count(table.Threads, "thread", "threads"), times)
-}
-
-// costText is what the hooks take of the JVM.
-func (r *monitorRun) costText(table *monitorTable) string {
-	text := fmt.Sprintf("times are without the clock's own %s", nanosText(r.options.Clock))
-	cost := r.cost.get()
-	if cost == nil {
-		return "what hooks cost is not known; " + text
-	}
-	share := cost.Median * table.Total.Rate / 1e9
-	return fmt.Sprintf("hooks cost about %s a call, %s of one processor; %s", nanosText(cost.Median), percentText(share), text)
+		count(table.Threads, "thread", "threads"), b.times)
 }

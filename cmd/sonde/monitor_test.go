@@ -31,16 +31,23 @@ func sampleSubjects() (all []subject) {
 	return all
 }
 
-// monitorSampleRun has looked at a second in which a call hung.
-func monitorSampleRun(t *testing.T, by string, sample uint32) (*monitorRun, *monitorTable) {
+// monitorSampleSet is what is watched.
+func monitorSampleSet(t *testing.T) *probe.Set {
 	t.Helper()
 	set, err := probe.ParseSet("a.Order.pay", "a.**", "b.**")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &monitorRun{
-		monitoring: &monitoring{choice: choice{pid: 4711, set: set}, sample: sample, by: by},
-		view:       monitorView{sort: "calls", by: by, hasKeys: true}, options: monitor.Options{Stall: time.Second, Clock: 40}, main: "a.Main",
+	return set
+}
+
+// monitorSampleRun has looked at a second in which a call hung.
+func monitorSampleRun(t *testing.T, by string, sample uint32) (*board, *monitorTable) {
+	t.Helper()
+	set := monitorSampleSet(t)
+	r := &board{
+		pid: 4711, main: "a.Main", sample: sample, times: timesText(sample), costs: func(*monitorTable) string { return "what hooks cost is not known" },
+		view: monitorView{sort: "calls", by: by, hasKeys: true}, options: monitor.Options{Stall: time.Second, Clock: 40},
 		method: func(id uint32) (session.Method, bool) {
 			at := slices.IndexFunc(monitorSample, func(m session.Method) bool { return m.ID == id })
 			return monitorSample[max(at, 0)], at >= 0

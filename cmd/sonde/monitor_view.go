@@ -25,10 +25,11 @@ var monitorKeys = map[rune]string{'c': "calls", 'e': "errors", 'm': "mean", '9':
 // A monitorView is what of a table is shown, and how. Keys change it.
 type monitorView struct {
 	typed
-	sort    string
-	by      string
-	paused  bool
-	hasKeys bool
+	sort     string
+	by       string
+	hideIdle bool // also rows that were asked for by name
+	paused   bool
+	hasKeys  bool
 }
 
 // press does what a key says, and tells whether it is to end.
@@ -82,7 +83,7 @@ func (v *monitorView) keyLine() string {
 func (v *monitorView) rows(i *monitor.Interval, names map[monitor.Key]string) []monitor.Row {
 	rows := slices.DeleteFunc(slices.Clone(i.Rows), func(r monitor.Row) bool {
 		isIdle := r.Calls == 0 && r.Timed == 0 && r.Running == 0
-		return isIdle && r.Key.Pattern == "" || !v.passes(names[r.Key])
+		return isIdle && (v.hideIdle || r.Key.Pattern == "") || !v.passes(names[r.Key])
 	})
 	key := monitorOrders[v.sort]
 	slices.SortStableFunc(rows, func(a, b monitor.Row) int {

@@ -28,8 +28,9 @@ HEAP    used/largest, as the JVM last published it: newer ones do so after a
         garbage collection only, and with -XX:-UsePerfData never
 ATTACH  whether the JVM answers to commands
 AGENTS  whether it loads agents while it runs
-INSIDE  whether Sonde is in it: yes, no, or standby for an agent that was given
-        at its start with -javaagent and does nothing until it is asked to`,
+INSIDE  whether Sonde is in it: yes, no, standby for an agent that was given at its
+        start with -javaagent and does nothing until it is asked to, or pack where
+        it was started with one, which sonde attach shows`,
 		Example: `  sonde ps
   sonde ps --json | jq 'select(.agents.allowed == "yes") | .pid'`,
 		Args: exactly(),

@@ -25,7 +25,7 @@ type jvmJSON struct {
 	Heap         *heapJSON   `json:"heap,omitempty"`
 	Attach       verdictJSON `json:"attach"`
 	Agents       verdictJSON `json:"agents"`
-	Inside       string      `json:"inside"` // yes, standby, no, unknown
+	Inside       string      `json:"inside"` // yes, pack, standby, no, unknown
 }
 
 type heapJSON struct {

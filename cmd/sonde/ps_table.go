@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 )
@@ -88,17 +87,6 @@ func orDash(text string) string {
 		return "-"
 	}
 	return text
-}
-
-// printable keeps what other processes call themselves from steering a
-// terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }
 
 // shortDuration writes the two largest units of a duration.

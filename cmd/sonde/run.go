@@ -140,6 +140,8 @@ Start with, for a program that runs:
   sonde profile 4711 --root com.acme.Shop.checkout -o checkout.html
   sonde apply 4711 -f probes.yaml
 and for files:
+  sonde plan app.jar --probes probes.yaml
+  sonde pack app.jar --probes probes.yaml -o app.pack
   sonde instrument app.jar -o app-timed.jar --template timed --match 'com.acme.**'
   sonde dump app.jar --method com.acme.Order.pay --diff app-timed.jar`,
 		SilenceErrors:     true,
@@ -153,8 +155,8 @@ and for files:
 	root.DisableSuggestions = true // they take lines: nearCommand has one
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
-		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newTrace(s), newCallees(s), newProfile(s), newApply(s), newSave(s), newLaunch(s), newStatus(s), newUndo(s), newAgentJar(s),
-		newDiff(s), newInstrument(s), newDump(s), newCache(s), newRuntimeJar(s), newVersion(s),
+		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newTrace(s), newCallees(s), newProfile(s), newApply(s), newObserve(s), newSave(s), newLaunch(s), newStatus(s), newUndo(s), newReport(s), newAttach(s), newEnv(s), newAgentJar(s),
+		newDiff(s), newInstrument(s), newPlan(s), newPack(s), newDump(s), newCache(s), newRuntimeJar(s), newVersion(s),
 	)
 	return root
 }

@@ -13,7 +13,7 @@ func newSave(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "save PID",
 		Short: "Write what a sonde apply has a JVM watched for, as a file of probes",
-		Long: `Write the probes and tags that are applied to a JVM as a file that sonde apply
+		Long: `Write the probes, tags and rules that are applied to a JVM as a file that sonde apply
 takes. Probes that have ended are not in it. The file is in its canonical form:
 every key that has a value, in the order of docs/formats/probes.md, no comments.`,
 		Example: `  sonde save 4711
@@ -55,6 +55,10 @@ func save(ctx context.Context, s streams, pid int, output string) error {
 	if err := os.WriteFile(output, set.YAML(), 0o644); err != nil {
 		return outputError(output, err)
 	}
-	_, err = fmt.Fprintf(s.err, "wrote %s: %s, %s\n", printable(output), count(len(set.Probes), "probe", "probes"), count(len(set.Tags), "tag", "tags"))
+	rules := ""
+	if n := len(set.Weave); n > 0 {
+		rules = ", " + count(n, "rule", "rules")
+	}
+	_, err = fmt.Fprintf(s.err, "wrote %s: %s, %s%s\n", printable(output), count(len(set.Probes), "probe", "probes"), count(len(set.Tags), "tag", "tags"), rules)
 	return err
 }

@@ -23,7 +23,8 @@ func newStatus(s streams) *cobra.Command {
 		Use:   "status PID",
 		Short: "Tell what Sonde is doing in a JVM",
 		Long: `Tell whether Sonde is in a JVM, by which command and since when, whether that
-command still lives, and what its hooks have measured so far.
+command still lives, and what its hooks have measured so far; of a pack that the
+program was started with, which of its classes were woven.
 
 All of it is read from the memory the hooks write to; the JVM is not asked and
 nothing is sent to it.`,
@@ -58,6 +59,7 @@ func inspect(pid int) (*jvmproc.JVM, error) {
 // A tenant is an occupant with what it has measured.
 type tenant struct {
 	*session.Occupant
+	account arena.Account // of a pack
 	rows    []methodRow
 	timing  string
 	sum     *arena.Summary
@@ -115,7 +117,11 @@ func readTenant(o *session.Occupant) (*tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenant{Occupant: o, sum: sum, cost: cost}
+	account, _, err := o.Account()
+	if err != nil {
+		return nil, err
+	}
+	t := &tenant{Occupant: o, account: account, sum: sum, cost: cost}
 	elapsed := time.Since(o.Opened).Seconds()
 	for _, m := range methods {
 		row := parseRow(m.Name)
@@ -156,20 +162,35 @@ func writeStatus(out io.Writer, jvm *jvmproc.JVM, found foothold.Found, tenants 
 	for _, t := range tenants {
 		t.write(out, top, width)
 	}
+	if jvm.Pack != nil && jvm.Pack.Problem != "" {
+		_, _ = fmt.Fprintf(out, "it was started with a pack, and runs without it: %s\n", printable(jvm.Pack.Problem))
+	}
 	if found.Standby {
 		_, _ = fmt.Fprintln(out, "an agent from the JVM's start (-javaagent) waits to be called")
 	}
 }
 
 func (t *tenant) write(out io.Writer, top, width int) {
-	_, _ = fmt.Fprintf(out, "inside   %s\n", printable(t.Command))
-	_, _ = fmt.Fprintf(out, "process  %d, %s\n", t.Sonde, aliveText(t.Alive))
+	if t.Pack != "" {
+		_, _ = fmt.Fprintf(out, "inside   pack %s, from the program's start: sonde attach %d shows it, sonde undo %d takes it out\n", printable(t.Pack), t.JVM.PID, t.JVM.PID)
+		_, _ = fmt.Fprintf(out, "classes  %s\n", accountText(&t.account))
+		if named := unwovenText(&t.account, mostNamed); named != "" {
+			_, _ = fmt.Fprintf(out, "         %s\n", printable(named))
+		}
+	} else {
+		_, _ = fmt.Fprintf(out, "inside   %s\n", printable(t.Command))
+		_, _ = fmt.Fprintf(out, "process  %d, %s\n", t.Sonde, aliveText(t.Alive))
+	}
 	_, _ = fmt.Fprintf(out, "since    %s (%s ago)\n", t.Opened.Local().Format(time.DateTime), shortDuration(time.Since(t.Opened)))
 	_, _ = fmt.Fprintf(out, "hooks    in %s; %s by %s\n", count(len(t.rows), "method", "methods"),
 		count(int(t.calls), "call", "calls"), count(t.sum.Threads, "thread", "threads"))
-	_, _ = fmt.Fprintf(out, "cost     %s\n", t.costText())
 	used, limit := t.Room()
-	_, _ = fmt.Fprintf(out, "arena    %s of %s used\n", sizeText(used), sizeText(limit))
+	if t.Pack == "" { // no Sonde has measured it
+		_, _ = fmt.Fprintf(out, "cost     %s\n", t.costText())
+		_, _ = fmt.Fprintf(out, "arena    %s of %s used\n", sizeText(used), sizeText(limit))
+	} else {
+		_, _ = fmt.Fprintf(out, "arena    %s, %s of %s used\n", printable(t.Path), sizeText(used), sizeText(limit))
+	}
 	if t.untimed > 0 && t.timing != timingNone {
 		_, _ = fmt.Fprintf(out, "         %s counted without time: there was no room\n", count(int(t.untimed), "call was", "calls were"))
 	}

@@ -15,6 +15,8 @@ type statusJSON struct {
 	Inside    bool           `json:"inside"`
 	Standby   bool           `json:"standby"`
 	Occupants []occupantJSON `json:"occupants"`
+	// PackProblem is why it runs without the pack that it was started with.
+	PackProblem string `json:"packProblem,omitempty"`
 }
 
 type occupantJSON struct {
@@ -34,12 +36,18 @@ type occupantJSON struct {
 	ArenaUsed int64        `json:"arenaUsed"`
 	ArenaRoom int64        `json:"arenaRoom"`
 	Methods   []methodJSON `json:"methods"`
+	Arena     string       `json:"arena"`
+	Pack      string       `json:"pack,omitempty"` // then there is no such process
+	Classes   *accountJSON `json:"classes,omitempty"`
 }
 
 func describeStatus(jvm *jvmproc.JVM, found foothold.Found, tenants []*tenant) statusJSON {
 	d := statusJSON{
 		PID: jvm.PID, Version: jvm.Version, Main: jvm.Main, Inside: len(found.Arenas) > 0, Standby: found.Standby,
 		Occupants: []occupantJSON{},
+	}
+	if jvm.Pack != nil {
+		d.PackProblem = jvm.Pack.Problem
 	}
 	for _, t := range tenants {
 		o := occupantJSON{
@@ -49,6 +57,10 @@ func describeStatus(jvm *jvmproc.JVM, found foothold.Found, tenants []*tenant) s
 		o.HookNanos, o.HookTotal = t.cost.Hook, t.hookNanos()
 		o.Pause, o.Compile = int64(t.cost.Pause), int64(t.cost.Compile)
 		o.ArenaUsed, o.ArenaRoom = t.Room()
+		o.Arena = t.Path
+		if o.Pack = t.Pack; t.Pack != "" {
+			o.Classes = describeAccount(&t.account)
+		}
 		for i := range t.rows {
 			o.Methods = append(o.Methods, describeRow(&t.rows[i], t.timing))
 		}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -159,21 +158,4 @@ func (s *summary) printLeftAlone(out io.Writer, verbose bool) {
 			_, _ = fmt.Fprintf(out, "  %s%s\n", l.name(), detail)
 		}
 	}
-}
-
-// grouped writes a number with a comma between thousands.
-func grouped(n int) string {
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// count writes a number with its noun.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return grouped(n) + " " + many
 }

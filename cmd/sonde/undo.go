@@ -22,8 +22,10 @@ func newUndo(s streams) *cobra.Command {
 		Short: "Take out of a JVM all that Sonde has put into it",
 		Long: `Have the agent in a JVM put every class back and end, whoever put it there and
 whether or not that command still lives, and wait until it has. A command that
-is ended so shows what it has measured. A recording of the JVM's flight recorder
-that a killed Sonde left running is stopped.
+is ended so shows what it has measured. A pack that the program was started with
+goes, too, until the program is started again; what it has measured stays in its
+arena, for sonde report. A recording of the JVM's flight recorder that a killed Sonde
+left running is stopped.
 
 Files that killed processes left behind are removed, too, on the whole host as
 far as they are this user's.`,
@@ -92,21 +94,34 @@ func evict(ctx context.Context, s streams, o *session.Occupant) error {
 	if methods, err := o.Methods(); err == nil {
 		hooked = "the hooks of " + count(len(methods), "method", "methods")
 	}
-	_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
+	if o.Pack != "" {
+		_, _ = fmt.Fprintf(s.err, "taking pack %s out of process %d\n", printable(o.Pack), o.JVM.PID)
+	} else {
+		_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
+	}
+	start := time.Now()
+	if err := evictFrom(ctx, s, o); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, "took %s out of process %d in %s\n", hooked, o.JVM.PID, durationText(time.Since(start)))
+	if o.Pack != "" {
+		_, err = fmt.Fprintf(s.out, "what they have measured stays: sonde report %s\n", printable(shellWord(o.Path)))
+	}
+	return err
+}
+
+// evictFrom has an occupant leave, and waits until it has.
+func evictFrom(ctx context.Context, s streams, o *session.Occupant) error {
 	if o.JVM.Stopped {
 		_, _ = fmt.Fprintf(s.err, "note: process %d is stopped, by a signal or a debugger, and can do nothing: kill -CONT %d resumes it\n", o.JVM.PID, o.JVM.PID)
 	}
-	start := time.Now()
 	err := o.Evict(ctx)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("process %d: interrupted; the hooks go all the same, as it was asked already: sonde status %d", o.JVM.PID, o.JVM.PID)
 	case errors.Is(err, session.ErrStays):
 		return fmt.Errorf("process %d: %w: it may be stopped, or a thread of it may be stuck in a hook: sonde status %d, and once more when it runs", o.JVM.PID, err, o.JVM.PID)
-	case err != nil:
-		return err
 	}
-	_, err = fmt.Fprintf(s.out, "took %s out of process %d in %s\n", hooked, o.JVM.PID, durationText(time.Since(start)))
 	return err
 }
 

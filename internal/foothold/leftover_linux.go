@@ -15,7 +15,9 @@ type kind func(s *sweeper, at *place, name string, stat unix.Stat_t) (gone bool,
 func kindOf(name string) kind {
 	switch {
 	case sessionDirectory.MatchString(name):
-		return sweepSession
+		return sweepDirectory(sessionDirectory)
+	case packDirectory.MatchString(name):
+		return sweepDirectory(packDirectory)
 	case jarDirectory.MatchString(name):
 		return sweepJars
 	case arenaName.MatchString(name):
@@ -24,6 +26,8 @@ func kindOf(name string) kind {
 		return sweepNote(ticketName, false)
 	case holdName.MatchString(name):
 		return sweepNote(holdName, false)
+	case packName.MatchString(name):
+		return sweepNote(packName, false)
 	case invitationName.MatchString(name):
 		return sweepNote(invitationName, true)
 	}
@@ -48,16 +52,19 @@ func number(pattern *regexp.Regexp, name string) int {
 	return n
 }
 
-func sweepSession(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
-	dir, err := at.within(name)
-	if err != nil {
-		return false, nil // then it is not ours
+// sweepDirectory is for those of a process, with files of ours alone.
+func sweepDirectory(pattern *regexp.Regexp) kind {
+	return func(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
+		dir, err := at.within(name)
+		if err != nil {
+			return false, nil // then it is not ours
+		}
+		defer dir.close()
+		if lock(dir.dir, unix.LOCK_EX) != nil || !s.isLeft(pattern, name, stat) {
+			return false, nil
+		}
+		return removeFilled(at, name, dir)
 	}
-	defer dir.close()
-	if lock(dir.dir, unix.LOCK_EX) != nil || !s.isLeft(sessionDirectory, name, stat) {
-		return false, nil
-	}
-	return removeFilled(at, name, dir)
 }
 
 func sweepJars(_ *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {

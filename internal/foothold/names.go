@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// Names inside a foothold's directory.
+// Names inside directories of ours.
 const (
 	sessionName = "session"
 	socketName  = "socket"
+	madeName    = "arena" // while it is made
 )
 
 // What of ours can lie around, by its name; the number is a process's as it
@@ -26,12 +27,14 @@ var (
 	invitationName   = regexp.MustCompile(`^\.sonde_invite([0-9]{1,10})(?:-[0-9a-f]{8})?$`)
 	ticketName       = regexp.MustCompile(`^\.sonde_pid([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
 	holdName         = regexp.MustCompile(`^\.sonde_hold([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
+	packName         = regexp.MustCompile(`^\.sonde_pack([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
+	packDirectory    = regexp.MustCompile(`^\.sonde_arena([0-9]{1,10})-[0-9a-f]{26}$`) // in which the agent of a pack makes its arena
 	arenaName        = regexp.MustCompile(`^sonde-([0-9]{1,10})-[0-9a-f]{16}\.arena$`)
 )
 
 // isInner tells names of files that we make in directories of ours.
 func isInner(name string) bool {
-	return name == sessionName || name == socketName || jarName.MatchString(name) || freshName.MatchString(name)
+	return name == sessionName || name == socketName || name == madeName || jarName.MatchString(name) || freshName.MatchString(name)
 }
 
 func invitation(namespacePID int) string { return ".sonde_invite" + strconv.Itoa(namespacePID) }

@@ -19,8 +19,9 @@ import (
 //
 // Nothing goes that is not proven to be ours and left over: by name, type, owner
 // and mode, by its lock being free, and for an arena by no process having it
-// mapped. Young things of living processes stay, and so do tickets and
-// invitations where not all processes can be seen.
+// mapped. The arena of a pack stays: it has another name, and is there to be read. So do
+// young things of living processes, and tickets, notices and invitations where not all
+// processes can be seen.
 func Sweep(ctx context.Context, host jvmproc.Host) ([]string, error) {
 	processes, err := host.Processes(ctx)
 	if err != nil {

@@ -171,13 +171,23 @@ func TestSweepNotes(t *testing.T) {
 		t.Skip("NOT TESTED: this is a container, where not all processes can be seen")
 	}
 	dir := ownPlace(t)
-	for _, name := range []string{".sonde_pid%d", ".sonde_pid%d-0123456789abcdef0123456789abcdef", ".sonde_invite%d", ".sonde_invite%d-01234567"} {
+	for _, name := range []string{".sonde_pid%d", ".sonde_pid%d-0123456789abcdef0123456789abcdef", ".sonde_invite%d", ".sonde_invite%d-01234567", ".sonde_pack%d"} {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf(name, noProcess)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if removed := sweep(t); len(removed) != 4 {
+	// The agent of a pack that was killed while it made its arena; and one that had.
+	making := filepath.Join(dir, fmt.Sprintf(".sonde_arena%d-0123456789abcdef0123456789", noProcess))
+	measured := filepath.Join(dir, fmt.Sprintf("sonde-%d-0123456789abcdef0123456789.arena", noProcess))
+	err := errors.Join(os.Mkdir(making, 0o700), os.WriteFile(filepath.Join(making, "arena"), nil, 0o600), os.WriteFile(measured, nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if removed := sweep(t); len(removed) != 6 {
 		t.Errorf("%v", removed)
+	}
+	if err := os.Remove(measured); err != nil { // it stays
+		t.Error(err)
 	}
 	noneIn(t, dir)
 }

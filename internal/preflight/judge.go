@@ -136,7 +136,7 @@ func (j *judge) runtime() {
 }
 
 func (j *judge) presence() {
-	if j.facts.JVM.Inside == jvmproc.Inside {
+	if inside := j.facts.JVM.Inside; inside == jvmproc.Inside || inside == jvmproc.Packed {
 		j.find(Note, "Sonde", "inside already: methods may be woven", fmt.Sprintf("sonde status %d", j.facts.JVM.PID))
 	}
 }

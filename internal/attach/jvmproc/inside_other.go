@@ -22,3 +22,5 @@ func openPlain(open func(flags int) (*os.File, error)) (*os.File, error) { retur
 
 // Waits needs Linux.
 func (h Host) Waits(*JVM) bool { return false }
+
+func (h Host) readNote(*JVM, string) ([]byte, error) { return nil, errors.ErrUnsupported }

@@ -113,7 +113,11 @@ func (h Host) fill(j *JVM, p process, maps mapped) {
 	}
 	j.ReducedSignal = reducesSignals(o.words)
 	j.judge(o, counters)
-	j.Arenas, j.Inside = maps.arenas, h.presence(j, maps)
+	j.Arenas, j.Pack = maps.arenas, h.pack(j)
+	if j.Pack != nil && j.Pack.Arena != "" && !j.HasArena(j.Pack.Arena) { // a name that its user gave it
+		j.Arenas = append(j.Arenas, j.Pack.Arena)
+	}
+	j.Inside = h.presence(j)
 }
 
 // readCounters returns nil where a JVM publishes none, or none yet.

@@ -37,6 +37,7 @@ type JVM struct {
 	Inside        Presence
 	Image         string   // path here of the JDK's lib/modules, if it has one; "" where not known
 	Arenas        []string // mapped, by the paths /proc gives; the files may be gone
+	Pack          *Pack    // that it was started with; nil where there is none
 
 	startTicks uint64 // with PID, unique until the next boot
 }

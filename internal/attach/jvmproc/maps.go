@@ -25,6 +25,23 @@ func (h Host) readMaps(pid int) (mapped, error) {
 	return parseMaps(file)
 }
 
+// isMapped tells whether a process shares memory with a file of a name, whichever
+// directory that is in: paths are as seen from here, not as the process sees them.
+func (h Host) isMapped(pid int, base string) bool {
+	file, err := os.Open(h.path(pid, "maps"))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if name, access, ok := parseMapping(lines.Text()); ok && strings.HasSuffix(access, "s") && path.Base(name) == base {
+			return true
+		}
+	}
+	return false
+}
+
 // parseMaps reads lines such as
 //
 //	7f19996e3000-7f199a76f000 r-xp 002e3000 fe:00 315638    /opt/jdk/lib/server/libjvm.so
@@ -42,18 +59,25 @@ func parseMaps(r io.Reader) (m mapped, err error) {
 	}
 }
 
-func (m *mapped) add(line string) {
-	// Most lines name no file, or one of no interest.
+// parseMapping takes a line apart. Most name no file, or one of no interest.
+func parseMapping(line string) (file, access string, ok bool) {
 	slash := strings.IndexByte(line, '/')
 	if slash < 0 {
-		return
+		return "", "", false
 	}
-	file := strings.TrimSuffix(strings.TrimSuffix(line[slash:], "\n"), " (deleted)")
+	file = strings.TrimSuffix(strings.TrimSuffix(line[slash:], "\n"), " (deleted)")
 	fields := strings.Fields(line[:slash])
 	if len(fields) < 2 {
+		return "", "", false
+	}
+	return file, fields[1], true
+}
+
+func (m *mapped) add(line string) {
+	file, access, ok := parseMapping(line)
+	if !ok {
 		return
 	}
-	access := fields[1]
 	directory, base := path.Split(file)
 	switch {
 	case strings.HasPrefix(base, "libj9vm"):

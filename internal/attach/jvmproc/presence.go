@@ -15,6 +15,7 @@ type Presence string
 // What there is to tell. Where we may not look it is unknown.
 const (
 	Inside          Presence = "yes"     // an arena is mapped: methods may be woven
+	Packed          Presence = "pack"    // the same, by an agent that was given a pack: there is no Sonde
 	Standby         Presence = "standby" // the agent came with -javaagent and waits to be invited
 	Outside         Presence = "no"
 	PresenceUnknown Presence = "unknown"
@@ -54,9 +55,16 @@ func (j *JVM) StartedAfter(written time.Time) bool {
 	return written.Before(j.Started.Add(-startSlack))
 }
 
-func (h Host) presence(j *JVM, maps mapped) Presence {
+// HasArena tells whether an arena of the name is mapped.
+func (j *JVM) HasArena(name string) bool {
+	return slices.ContainsFunc(j.Arenas, func(arena string) bool { return path.Base(arena) == path.Base(name) })
+}
+
+func (h Host) presence(j *JVM) Presence {
 	switch {
-	case len(maps.arenas) > 0:
+	case j.Pack != nil && j.Pack.Arena != "":
+		return Packed
+	case len(j.Arenas) > 0:
 		return Inside
 	case h.Waits(j):
 		return Standby

@@ -1,6 +1,9 @@
 package jvmproc
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"syscall"
 
@@ -8,29 +11,39 @@ import (
 )
 
 // Waits tells whether an agent in the JVM, put there with -javaagent, waits to
-// be invited: by its ticket, which must be the JVM's user's own and private, and
-// of this process rather than of an earlier one with its number.
+// be invited: by its ticket.
 func (h Host) Waits(j *JVM) bool {
-	file, err := openPlain(func(flags int) (*os.File, error) {
-		return h.OpenInside(j.PID, "/tmp/"+TicketName(j.NamespacePID), flags|unix.O_NOFOLLOW)
-	})
+	text, err := h.readNote(j, TicketName(j.NamespacePID))
 	if err != nil {
 		return false
+	}
+	_, ok := ParseTicket(text)
+	return ok
+}
+
+// mostNote is how much of a note is read.
+const mostNote = 16 << 10
+
+// readNote reads what an agent in the JVM has written into the JVM's /tmp, where
+// anybody may have put something else: it must be the JVM's user's own and private,
+// and of this process rather than of an earlier one with its number.
+func (h Host) readNote(j *JVM, name string) ([]byte, error) {
+	file, err := openPlain(func(flags int) (*os.File, error) {
+		return h.OpenInside(j.PID, "/tmp/"+name, flags|unix.O_NOFOLLOW)
+	})
+	if err != nil {
+		return nil, err
 	}
 	defer func() { _ = file.Close() }()
 	info, err := file.Stat()
 	if err != nil {
-		return false
+		return nil, err
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || stat.Uid != j.UID || info.Mode().Perm()&0o077 != 0 || j.StartedAfter(info.ModTime()) {
-		return false
+		return nil, fmt.Errorf("%s: %w", file.Name(), errNotNote)
 	}
-	text := make([]byte, 64)
-	n, err := file.ReadAt(text, 0)
-	if n == 0 && err != nil {
-		return false
-	}
-	_, ok = ParseTicket(text[:n])
-	return ok
+	return io.ReadAll(io.LimitReader(file, mostNote))
 }
+
+var errNotNote = errors.New("not of this process, or not private")
