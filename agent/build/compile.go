@@ -57,10 +57,11 @@ func (c *compiler) compile(m module) (folder, error) {
 			return nil, err
 		}
 	}
-	// Lines are kept for stack traces, local names are of no use to anyone.
+	// Lines are kept for stack traces, local names are of no use to anyone. Texts are put
+	// together without what a JVM would have to make for that at run time.
 	args := []string{
 		"--release", strconv.Itoa(m.release), "-g:source,lines", "-Xlint:all", "-Werror", "-proc:none",
-		"-encoding", "UTF-8", "-implicit:none", "-cp", classpath, "-d", out,
+		"-encoding", "UTF-8", "-implicit:none", "-XDstringConcat=inline", "-cp", classpath, "-d", out,
 	}
 	err := eachFile(src, ".java", func(path string) error {
 		args = append(args, path)

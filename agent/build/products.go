@@ -64,11 +64,15 @@ func products(javac, agentDir string) (folder, error) {
 			sources[name] = rename(sources[name], hooks)
 		}
 	}
-	hookClasses, err := compileHooks(c, sources)
+	stubs, err := c.compile(module{release: 8, sources: sources["hooks/stubs"]})
 	if err != nil {
 		return nil, err
 	}
-	if built[agentJar], err = buildAgent(c, sources, hookClasses, hooks); err != nil {
+	hookClasses, err := c.compile(module{release: 8, sources: sources["hooks/src"], needs: stubs})
+	if err != nil {
+		return nil, err
+	}
+	if built[agentJar], err = buildAgent(c, sources, stubs, hookClasses, hooks); err != nil {
 		return nil, err
 	}
 	needs := maps.Clone(runtime)
@@ -87,17 +91,9 @@ func products(javac, agentDir string) (folder, error) {
 	return built, nil
 }
 
-// compileHooks compiles the hooks against stand-ins for what java.base has
-// and shows to nobody else.
-func compileHooks(c *compiler, sources map[string]folder) (folder, error) {
-	stubs, err := c.compile(module{release: 8, sources: sources["hooks/stubs"]})
-	if err != nil {
-		return nil, err
-	}
-	return c.compile(module{release: 8, sources: sources["hooks/src"], needs: stubs})
-}
-
-func buildAgent(c *compiler, sources map[string]folder, hookClasses folder, hooks string) ([]byte, error) {
+// buildAgent makes the agent's jar. The stubs stand for what java.base has and shows
+// to nobody else; none of them is packed.
+func buildAgent(c *compiler, sources map[string]folder, stubs, hookClasses folder, hooks string) ([]byte, error) {
 	stub, err := c.compile(module{release: 8, sources: sources["stub/src"]})
 	if err != nil {
 		return nil, err
@@ -107,7 +103,11 @@ func buildAgent(c *compiler, sources map[string]folder, hookClasses folder, hook
 		name    string
 		release int
 	}{{"control/src8", 8}, {"control/src9", 9}, {"control/src17", 17}} {
-		classes, err := c.compile(module{release: part.release, sources: sources[part.name], needs: control})
+		needs := maps.Clone(control)
+		if part.release == 8 { // later ones have packages of java.base from nowhere else
+			needs.add("", stubs)
+		}
+		classes, err := c.compile(module{release: part.release, sources: sources[part.name], needs: needs})
 		if err != nil {
 			return nil, err
 		}

@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// toolOptions is the variable from which every JVM takes options.
-const toolOptions = "JAVA_TOOL_OPTIONS"
-
 // IsJava tells whether a command is the JVM's own launcher, which takes options.
 func IsJava(command string) bool { return filepath.Base(command) == "java" }
 
@@ -32,9 +29,9 @@ func withAgent(words, environment []string, option string) (changed, env []strin
 		return slices.Insert(slices.Clone(words), 1, option), environment
 	}
 	env = slices.Clone(environment)
-	at := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, toolOptions+"=") })
+	at := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, ToolOptions+"=") })
 	if at < 0 {
-		return words, append(env, toolOptions+"="+option)
+		return words, append(env, ToolOptions+"="+option)
 	}
 	env[at] += " " + option
 	return words, env

@@ -7,9 +7,8 @@ import static java.lang.SondeHooksPlaces.MUTE_ONE;
 import static java.lang.SondeHooksPlaces.PLACE_LONGS;
 import static sonde.layout.Layout.*;
 
-import java.nio.Buffer;
-import java.nio.ByteBuffer;
-import sun.nio.ch.DirectBuffer;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
 
 /**
  * What the agent does to the hooks. The agent's work thread alone calls it, except for mute, unmute,
@@ -19,22 +18,33 @@ import sun.nio.ch.DirectBuffer;
  * be out of the hooks, the arena stays mapped.
  */
 public final class SondeHooksControl {
-    private static final long ADDRESS = U.objectFieldOffset(Buffer.class, "address");
-
     /** A switch table for calls made to calibrate, while all else is off. */
     private static final long[] CALIBRATION_ALONE = {0, (long) CALIBRATION_ID << 32};
 
-    private static ByteBuffer mapping;
+    private static SondeHooksMapping mapping;
 
     private SondeHooksControl() {
     }
 
-    /** Gives the hooks an arena; they stay off. */
-    public static void open(ByteBuffer arena, int epoch) {
+    /** Gives the hooks an arena, the beginning of a file; they stay off. */
+    public static void open(FileChannel file, long length, int epoch) throws IOException {
         if (mapping != null) {
             throw new IllegalStateException("an arena is mapped already");
         }
-        long address = U.getLong(arena, ADDRESS);
+        SondeHooksMapping arena = SondeHooksMapping.of(file, length);
+        boolean isOpen = false;
+        try {
+            open(arena, epoch);
+            isOpen = true;
+        } finally {
+            if (!isOpen) {
+                arena.end();
+            }
+        }
+    }
+
+    private static void open(SondeHooksMapping arena, int epoch) {
+        long address = arena.address;
         if (U.getLong(null, address + HEADER_MAGIC) != MAGIC || U.getInt(null, address + HEADER_VERSION) != VERSION
                 || U.getInt(null, address + HEADER_EPOCH) != epoch || epoch <= 0 || epoch > MOST_EPOCH) {
             throw new IllegalArgumentException("not an arena of this version");
@@ -131,7 +141,62 @@ public final class SondeHooksControl {
      */
     public static synchronized void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
         if (SondeHooks.base != 0) {
+            if (table != null) {
+                SondeHooksHandOff.begin();
+            }
             SondeHooksWatches.set(table, members, positions, bridges, fresh);
+        }
+    }
+
+    /**
+     * Sets the table of a pack, whose words lie in its bytes from a place on, in the machine's order. There are no
+     * hooks that hand contexts over to other threads.
+     */
+    public static synchronized void watches(byte[] pack, int at, int words, String[] members, int[] positions, String[] bridges) {
+        if (SondeHooks.base != 0) {
+            long[] table = new long[words];
+            U.copyMemory(pack, bytes() + at, table, LONGS, 8L * words);
+            SondeHooksWatches.set(table, members, positions, bridges, false);
+        }
+    }
+
+    /** Where the elements of a byte[] begin; see {@link SondeHooksPlaces#LONGS}. */
+    private static long bytes() {
+        byte[] marked = {0x5a, 0x5a, 0x5a, 0x5a, 0x5a, 0x5a, 0x5a, 0x5a};
+        long at = 8;
+        while (U.getInt(marked, at) != 0x5a5a5a5a || U.getInt(marked, at + 4) != 0x5a5a5a5a) {
+            at += 4;
+        }
+        return at;
+    }
+
+    /** A number in the arena, which the caller keeps from being unmapped; 0 where the hooks are off. */
+    public static long get(int at) {
+        long b = SondeHooks.base;
+        return b == 0 ? 0 : U.getLongVolatile(null, b + at);
+    }
+
+    /** Sets such a number. */
+    public static void put(int at, long number) {
+        long b = SondeHooks.base;
+        if (b != 0) {
+            U.putLongRelease(null, b + at, number);
+        }
+    }
+
+    /** Sets one of half the size. */
+    public static void put(int at, int number) {
+        long b = SondeHooks.base;
+        if (b != 0) {
+            U.putIntRelease(null, b + at, number);
+        }
+    }
+
+    /** Sets bytes. */
+    public static void put(int at, byte[] bytes) {
+        long b = SondeHooks.base;
+        for (int i = 0; b != 0 && i < bytes.length; i++) {
+            U.putByte(null, b + at + i, bytes[i]);
         }
     }
 
@@ -186,18 +251,9 @@ public final class SondeHooksControl {
         SondeHooksPlaces.secondThreads = null;
         SondeHooksPlaces.firstStates = null;
         SondeHooksPlaces.secondStates = null;
-        unmap(mapping);
+        mapping.end();
         mapping = null;
         return true;
-    }
-
-    /** Before 12 Unsafe cannot do it; what it then does by itself has been there since 9. */
-    private static void unmap(ByteBuffer arena) {
-        try {
-            U.invokeCleaner(arena);
-        } catch (NoSuchMethodError e) {
-            ((DirectBuffer) (Object) arena).cleaner().clean();
-        }
     }
 
     private static boolean isQuiet(long[] places, long start, long boundNanos) {

@@ -42,13 +42,27 @@ final class SondeHooksWatches {
             if (rows || members.length != 0) {
                 SondeHooksDirect.set(members, positions, bridges);
             }
-            SondeHooksHandOff.begin();
         }
         SondeHooksWatch.watches = table == null ? null : only(table);
     }
 
-    /** A table of those that are on: hooks of others find an empty entry, mostly at once. Each has the mark of now. */
+    /**
+     * A table of those that are on: hooks of others find an empty entry, mostly at once. Each has the mark of now. Where all are
+     * on it is the one given, so that a program that begins with a large one does not wait for a copy.
+     */
     private static long[] only(long[] table) {
+        boolean all = true;
+        for (int at = 0; at < table.length && all; at += WATCH_WORDS) {
+            all = table[at] == 0 || (table[at] & ON) != 0;
+        }
+        if (all) {
+            for (int at = 0; at < table.length; at += WATCH_WORDS) {
+                if (table[at] != 0) {
+                    table[at + 2] |= SondeHooksPath.mark;
+                }
+            }
+            return table;
+        }
         long[] on = new long[table.length];
         for (int from = 0; from < table.length; from += WATCH_WORDS) {
             if ((table[from] & ON) == 0) {

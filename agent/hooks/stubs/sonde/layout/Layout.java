@@ -3,7 +3,7 @@ package sonde.layout;
 
 /** The arena's layout. All are compile-time constants: nothing of this class is there at run time. */
 public final class Layout {
-    public static final int VERSION = 0x5;
+    public static final int VERSION = 0x6;
     public static final long MAGIC = 0x31524145444e4f53L;
     public static final int UNIT = 0x40;
     public static final int FIRST_FRAMES = 0x20;
@@ -69,6 +69,7 @@ public final class Layout {
     public static final int BLOCK_WRAPPED = 0x2;
     public static final int BLOCK_AWAY = 0x4;
     public static final int SPREAD_BUCKETS = 0x130;
+    public static final int ACCOUNT_TEXT = 0xf000;
     public static final int RING_BYTES = 0x20000;
     public static final int MOST_RING_BYTES = 0x4000000;
     public static final int LEAST_RING_BYTES = 0x400;
@@ -123,6 +124,7 @@ public final class Layout {
     public static final int HEADER_RINGS = 960;
     public static final int HEADER_RING_BYTES = 964;
     public static final int HEADER_TRACE_LEVELS = 968;
+    public static final int HEADER_ACCOUNT = 972;
     public static final int HEADER_AMBIGUOUS = 976;
     public static final int HEADER_CONTEXTS_LOST = 984;
 
@@ -205,6 +207,14 @@ public final class Layout {
     public static final int DIRECTORY_SIZE = 64;
     public static final int DIRECTORY_OLDER = 0;
     public static final int DIRECTORY_BYTES = 4;
+
+    /** Bytes of a account. */
+    public static final int ACCOUNT_SIZE = 64;
+    public static final int ACCOUNT_WOVEN = 0;
+    public static final int ACCOUNT_DIFFERS = 4;
+    public static final int ACCOUNT_BLIND = 8;
+    public static final int ACCOUNT_FAILED = 12;
+    public static final int ACCOUNT_NAMES_USED = 16;
 
     /** Bytes of a ring. */
     public static final int RING_SIZE = 128;

@@ -10,7 +10,7 @@ import java.io.OutputStream;
 /** Small files in /tmp, where anybody may have put something else. */
 final class Note {
     private static final int RANDOM_BYTES = 16;
-    private static final int MOST_BYTES = 8192;
+    private static final int MOST_BYTES = 16384;
 
     private Note() {
     }
@@ -56,9 +56,9 @@ final class Note {
         if (!named) {
             throw new IOException();
         }
-        file.deleteOnExit();
         boolean ours = false;
         try {
+            file.deleteOnExit(); // not where the JVM is about to end
             // Changes nothing, and only its owner can.
             ours = file.setReadable(true, true) && same(read(file), secret + "\n");
         } finally {
@@ -83,7 +83,7 @@ final class Note {
     private static void write(File file, String text) throws IOException {
         OutputStream out = new FileOutputStream(file);
         try {
-            out.write(text.getBytes("US-ASCII"));
+            out.write(text.getBytes("UTF-8"));
         } finally {
             out.close();
         }

@@ -25,6 +25,7 @@ import java.util.function.Consumer;
  */
 public final class Stub implements Runnable {
     private static final String MAIN = "sonde.agent.control.Main";
+    private static final String PACK_MAIN = "sonde.agent.control.PackMain";
     private static final Object[] HOLDER = new Object[1];
 
     private final Properties session;
@@ -44,16 +45,49 @@ public final class Stub implements Runnable {
         }
     }
 
-    /** Stands by for an invitation, and holds the program back where the argument says so. */
+    /**
+     * Does what the argument says with the program that is about to begin, unless it is not meant: weaves by a pack, stands by
+     * for an invitation, and holds it back.
+     */
     public static void premain(String argument, Instrumentation instrumentation) {
         try {
-            Hold hold = Hold.begin(argument); // before anyone is invited who would end it
+            Arguments wanted = argument == null ? null : new Arguments(argument);
+            if (wanted != null && !wanted.mean(System.getProperty("sun.java.command"))) {
+                return;
+            }
+            if (wanted != null && (wanted.pack != null || wanted.unknown != null)) {
+                weave(wanted.pack, wanted.arena, wanted.unknown, instrumentation);
+            }
+            // Before anyone is invited who would end it.
+            Hold hold = wanted == null || wanted.hold == null ? null : Hold.begin(wanted.hold);
             start(new Standby(instrumentation, hold), "sonde-standby");
             if (hold != null) {
                 hold.await();
             }
         } catch (Throwable contained) {
             // Thrown on, it would end the program before it began.
+        }
+    }
+
+    /**
+     * Has the control classes of this very jar weave by a pack; they tell themselves what becomes of it. No parameter is
+     * of a class that is not needed otherwise: the JVM would load it to find premain.
+     */
+    private static void weave(String pack, String arena, String unknown, Instrumentation instrumentation) {
+        Notice notice = new Notice(pack == null ? "" : new File(pack).getAbsolutePath());
+        try {
+            if (unknown != null) {
+                throw new IllegalArgumentException("the agent does not know the argument " + unknown);
+            }
+            if (System.getProperty("java.specification.version", "").startsWith("1.")) {
+                throw new UnsupportedOperationException("packs need Java 9 or later");
+            }
+            @SuppressWarnings("unchecked")
+            Consumer<Object[]> main = (Consumer<Object[]>) new OwnLoader().loadClass(PACK_MAIN).newInstance();
+            main.accept(new Object[] {instrumentation, pack, arena, HOLDER, notice});
+        } catch (Throwable failed) {
+            String reason = failed.getMessage();
+            notice.accept("\n" + (reason == null ? failed.getClass().getName() : reason.replace('\n', ' ')));
         }
     }
 

@@ -10,12 +10,23 @@ final class HookClasses {
     private final Build build;
     private final Instrumentation instrumentation;
     private final File folder;
+    private final Definer definer;
     private Class<?> main;
 
+    /** Defines them in the way this JDK has, for which a folder may be needed. */
     HookClasses(Build build, Instrumentation instrumentation, File folder) {
+        this(build, instrumentation, folder, null);
+    }
+
+    HookClasses(Build build, Instrumentation instrumentation, Definer definer) {
+        this(build, instrumentation, null, definer);
+    }
+
+    private HookClasses(Build build, Instrumentation instrumentation, File folder, Definer definer) {
         this.build = build;
         this.instrumentation = instrumentation;
         this.folder = folder;
+        this.definer = definer;
     }
 
     /** Gives the class that woven code calls, found where an earlier session of the same build defined it. */
@@ -35,13 +46,17 @@ final class HookClasses {
         return find(build.hookClasses[0].replace('/', '.')) != null;
     }
 
-    /** Defines the main class last: where it is, all are. */
+    /** Defines the main class last: where it is, all are. Where the first is not there, none is: to look for each costs. */
     private void define() throws Exception {
         List<String> names = new ArrayList<String>();
         List<byte[]> classes = new ArrayList<byte[]>();
+        boolean some = false;
         for (int i = build.hookClasses.length - 1; i >= 0; i--) {
             String name = build.hookClasses[i].replace('/', '.');
-            if (find(name) == null) {
+            boolean isFirst = i == build.hookClasses.length - 1;
+            boolean isThere = (isFirst || some) && find(name) != null;
+            some |= isThere;
+            if (!isThere) {
                 names.add(name);
                 classes.add(build.read(build.hookClasses[i] + ".class"));
             }
@@ -50,6 +65,9 @@ final class HookClasses {
     }
 
     private Definer definer() throws ReflectiveOperationException {
+        if (definer != null) {
+            return definer;
+        }
         try {
             return (Definer) Class.forName("sonde.agent.control.ModuleDefiner").newInstance();
         } catch (UnsupportedClassVersionError e) {

@@ -4,8 +4,6 @@ import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.RandomAccessFile;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
 
 /**
  * The one class that calls hook classes: it can be linked only when those are defined.
@@ -38,8 +36,7 @@ final class Hooks {
         }
         RandomAccessFile opened = new RandomAccessFile(file, "rw");
         try {
-            ByteBuffer arena = opened.getChannel().map(FileChannel.MapMode.READ_WRITE, 0, length);
-            SondeHooksControl.open(arena, epoch);
+            SondeHooksControl.open(opened.getChannel(), length, epoch);
         } finally {
             opened.close();
         }
@@ -48,6 +45,12 @@ final class Hooks {
                 SondeHooksControl.mute(thread);
             }
         }
+        return new Hooks(file);
+    }
+
+    /** Maps an arena while the program has not begun. */
+    static Hooks open(RandomAccessFile opened, long length, int epoch, File file) throws IOException {
+        SondeHooksControl.open(opened.getChannel(), length, epoch);
         return new Hooks(file);
     }
 
@@ -83,6 +86,28 @@ final class Hooks {
 
     void watches(long[] table, String[] members, int[] positions, String[] bridges, boolean fresh) {
         SondeHooksControl.watches(table, members, positions, bridges, fresh);
+    }
+
+    /** Sets the table that lies in a pack. */
+    void watches(byte[] pack, int at, int words, String[] members, int[] positions, String[] bridges) {
+        SondeHooksControl.watches(pack, at, words, members, positions, bridges);
+    }
+
+    /** A number in the arena. Like the next three it is for who keeps the arena from being unmapped. */
+    long get(int at) {
+        return SondeHooksControl.get(at);
+    }
+
+    void put(int at, long number) {
+        SondeHooksControl.put(at, number);
+    }
+
+    void put(int at, int number) {
+        SondeHooksControl.put(at, number);
+    }
+
+    void put(int at, byte[] bytes) {
+        SondeHooksControl.put(at, bytes);
     }
 
     void follow(boolean on) {

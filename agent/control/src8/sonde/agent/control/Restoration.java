@@ -11,7 +11,7 @@ final class Restoration {
     private static final long LOOK_MILLIS = 100;
 
     private final Instrumentation instrumentation;
-    private final Weaving weaving;
+    private final Weaves weaving;
     private final Arena arena;
 
     final List<String> remarks = new ArrayList<String>();
@@ -19,7 +19,7 @@ final class Restoration {
     boolean unmapped = true;
     long nanos;
 
-    Restoration(Instrumentation instrumentation, Weaving weaving, Arena arena) {
+    Restoration(Instrumentation instrumentation, Weaves weaving, Arena arena) {
         this.instrumentation = instrumentation;
         this.weaving = weaving;
         this.arena = arena;
@@ -48,7 +48,7 @@ final class Restoration {
     /** Retransforms the classes with hooks; true where at least one went through. */
     private boolean putBack() {
         int unseen = look();
-        List<Class<?>> alive = weaving.woven.alive();
+        List<Class<?>> alive = weaving.alive();
         if (unseen > 0) {
             remarks.add(unseen + " classes that were woven while they were being loaded were never seen after");
         }
@@ -83,7 +83,7 @@ final class Restoration {
 
     /** A class whose bytes were given out may not be there yet; one that failed to load never will be. */
     private int look() {
-        int unseen = weaving.woven.recognise(instrumentation.getAllLoadedClasses());
+        int unseen = weaving.recognise(instrumentation.getAllLoadedClasses());
         for (int i = 0; unseen > 0 && i < LOOKS; i++) {
             Deadline pause = new Deadline(LOOK_MILLIS);
             synchronized (this) {
@@ -91,7 +91,7 @@ final class Restoration {
                     pause.await(this);
                 }
             }
-            unseen = weaving.woven.recognise(instrumentation.getAllLoadedClasses());
+            unseen = weaving.recognise(instrumentation.getAllLoadedClasses());
         }
         return unseen;
     }

@@ -8,8 +8,12 @@ final class Tenure {
     private final String mine;
 
     Tenure(Object[] holder, Properties session) {
+        this(holder, session.getProperty("holder", "a Sonde that did not say its name"));
+    }
+
+    Tenure(Object[] holder, String name) {
         this.holder = holder;
-        this.mine = new String(session.getProperty("holder", "a Sonde that did not say its name")); // one of its own
+        this.mine = new String(name); // one of its own
     }
 
     /** Begins to hold the JVM, or gives the name of who does. */

@@ -5,13 +5,14 @@ import java.lang.instrument.Instrumentation;
 import java.security.ProtectionDomain;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
  * Asks Sonde for the bytes of classes, on whatever thread of the program loads or changes one. Nothing here
  * waits longer than a program can bear, and nothing is thrown: without an answer a class stays as it is.
  */
-final class Weaving implements ClassFileTransformer {
+final class Weaving implements ClassFileTransformer, Weaves {
     private static final long PATIENCE_MILLIS = 2000;
     private static final String UNANSWERED = " was left alone: no answer came in time";
 
@@ -65,15 +66,27 @@ final class Weaving implements ClassFileTransformer {
         watch = wanted;
     }
 
-    /** From here on classes get back what they were, without a question. */
-    void beginRestoring() {
+    /** Without a question. */
+    @Override
+    public void beginRestoring() {
         watch = Watch.NOTHING;
         restoring = true;
         woven.nextGeneration();
         replies.wake();
     }
 
-    void unregister(Instrumentation instrumentation) {
+    @Override
+    public int recognise(Class<?>[] loaded) {
+        return woven.recognise(loaded);
+    }
+
+    @Override
+    public List<Class<?>> alive() {
+        return woven.alive();
+    }
+
+    @Override
+    public void unregister(Instrumentation instrumentation) {
         if (registered) {
             instrumentation.removeTransformer(this);
             registered = false;

@@ -1,8 +1,9 @@
 package jdk.internal.misc;
 
 import java.nio.ByteBuffer;
+import java.security.ProtectionDomain;
 
-/** What the hooks use of the JDK's own class, for the compiler; never packed. */
+/** What the hooks, and who defines them, use of the JDK's own class, for the compiler; never packed. */
 public final class Unsafe {
     private Unsafe() {
     }
@@ -54,4 +55,8 @@ public final class Unsafe {
     public native long objectFieldOffset(Class<?> c, String name);
 
     public native void invokeCleaner(ByteBuffer directBuffer);
+
+    public native void copyMemory(Object from, long fromOffset, Object to, long toOffset, long bytes);
+
+    public native Class<?> defineClass(String name, byte[] b, int offset, int length, ClassLoader loader, ProtectionDomain domain);
 }

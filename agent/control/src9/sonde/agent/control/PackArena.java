@@ -1,0 +1,199 @@
+package sonde.agent.control;
+
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The file a pack's measurements go to. It is made in a directory that nobody else can enter, and gets its name when it
+ * is whole: whoever may write where it is to lie, as all may in /tmp, finds nothing to open before it is closed to them.
+ */
+final class PackArena {
+    private static final int MOST_EPOCH = 0x7ffff;
+    private static final int RANDOM_BYTES = 16;
+    private static final int MOST_NAMES = 100;
+    private static final byte[] ZEROS = new byte[64 << 10];
+
+    private final PackFile pack;
+    private final String pid;
+    private final long started;
+    private final byte[] random = new byte[RANDOM_BYTES];
+    /** Stays open, so that more of it can be allocated. */
+    private RandomAccessFile opened;
+    private File file;
+    private int epoch;
+    private long limit;
+
+    PackArena(PackFile pack) throws IOException {
+        this.pack = pack;
+        String stat = new String(read("/proc/self/stat", new byte[1024]), StandardCharsets.ISO_8859_1);
+        pid = stat.substring(0, stat.indexOf(' '));
+        started = field(stat, stat.lastIndexOf(')') + 2, 22 - 3);
+        read("/dev/urandom", random);
+    }
+
+    private static byte[] read(String path, byte[] into) throws IOException {
+        InputStream in = new FileInputStream(path);
+        try {
+            in.read(into); // these give all there is at once
+        } finally {
+            in.close();
+        }
+        return into;
+    }
+
+    private static long field(String stat, int from, int skipped) {
+        int at = from;
+        for (int i = 0; i < skipped; i++) {
+            at = stat.indexOf(' ', at) + 1;
+        }
+        return Long.parseLong(stat.substring(at, stat.indexOf(' ', at)));
+    }
+
+    /** Makes the file. */
+    void make(String wanted, String command) throws Refusal {
+        if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
+            throw new Refusal("packs are for processors that have the lowest byte first");
+        }
+        File place = place(wanted);
+        File room = new File(place.getParentFile(), ".sonde_arena" + pid + "-" + randomText());
+        File made = new File(room, "arena");
+        boolean whole = false;
+        try {
+            if (!room.mkdir() || !narrow(room, true) || room.list().length != 0 || !made.createNewFile() || !narrow(made, false)) {
+                throw new Refusal("no file can be made in " + place.getParent());
+            }
+            opened = new RandomAccessFile(made, "rw");
+            epoch = 1 + (random[0] & 0xff | (random[1] & 0xff) << 8 | (random[2] & 7) << 16) % MOST_EPOCH;
+            write(command);
+            if (!place.createNewFile()) {
+                throw new Refusal(place + " is there already, and not overwritten: %p in its name is the process's number");
+            }
+            if (!made.renameTo(place)) {
+                place.delete();
+                throw new Refusal(place + " cannot be made");
+            }
+            file = place;
+            whole = true;
+        } catch (IOException e) {
+            throw new Refusal(place + " cannot be made: " + e.getMessage());
+        } finally {
+            if (!whole) {
+                close();
+                made.delete();
+            }
+            room.delete();
+        }
+    }
+
+    /** Hands the arena to the hooks, which are off. */
+    Hooks open() throws IOException {
+        return Hooks.open(opened, pack.number(136), epoch, file);
+    }
+
+    String path() {
+        return file.getPath();
+    }
+
+    /** Leaves nothing behind, when it came to nothing. */
+    void abandon() {
+        close();
+        if (file != null) {
+            file.delete();
+        }
+    }
+
+    /** Where the file is to lie: as it is wanted, in a directory that is, or in /tmp. */
+    private File place(String wanted) throws Refusal {
+        if (wanted == null) {
+            return new File("/tmp/sonde-" + pid + "-" + randomText() + ".arena");
+        }
+        if (wanted.indexOf('\n') >= 0) {
+            throw new Refusal("the arena's name has a line break");
+        }
+        File place = new File(wanted.replace("%p", pid)).getAbsoluteFile();
+        if (!place.isDirectory()) {
+            return place;
+        }
+        File inside = new File(place, "sonde-" + pid + ".arena");
+        for (int i = 2; inside.exists() && i < MOST_NAMES; i++) { // of earlier processes of the same number
+            inside = new File(place, "sonde-" + pid + "-" + i + ".arena");
+        }
+        return inside;
+    }
+
+    private String randomText() {
+        StringBuilder text = new StringBuilder();
+        for (int i = 3; i < RANDOM_BYTES; i++) {
+            text.append(Character.forDigit(random[i] >> 4 & 15, 16)).append(Character.forDigit(random[i] & 15, 16));
+        }
+        return text.toString();
+    }
+
+    /** Has nobody but this user read and write; false where that cannot be, as with what is somebody else's. */
+    private static boolean narrow(File file, boolean isDirectory) {
+        return file.setReadable(false, false) & file.setWritable(false, false) & file.setExecutable(false, false)
+                & file.setReadable(true, true) & file.setWritable(true, true) & (!isDirectory || file.setExecutable(true, true));
+    }
+
+    /** Puts into the image what is known now, and allocates what the hooks may use at first. */
+    private void write(String command) throws IOException {
+        byte[] front = pack.front();
+        int image = pack.number(112);
+        int bytes = pack.number(116);
+        put(front, image + pack.number(156), 4, epoch);
+        put(front, image + pack.number(160), 4, Long.parseLong(pid));
+        put(front, image + pack.number(164), 8, started);
+        put(front, image + pack.number(168), 8, System.currentTimeMillis() * 1000000);
+        byte[] text = command.getBytes(StandardCharsets.UTF_8);
+        int textLength = Math.min(text.length, pack.number(188));
+        put(front, image + pack.number(180), 4, textLength);
+        System.arraycopy(text, 0, front, image + pack.number(184), textLength);
+        opened.setLength(pack.number(136));
+        opened.write(front, image, bytes);
+        limit = pack.number(140);
+        zero(bytes, limit);
+    }
+
+    private static void put(byte[] into, int at, int bytes, long number) {
+        for (int i = 0; i < bytes; i++) {
+            into[at + i] = (byte) (number >>> 8 * i);
+        }
+    }
+
+    private void zero(long from, long to) throws IOException {
+        opened.seek(from);
+        for (long at = from; at < to; at += ZEROS.length) {
+            opened.write(ZEROS, 0, (int) Math.min(ZEROS.length, to - at));
+        }
+    }
+
+    /** Allocates more where what is left is little; true where it did. By one thread only, which is that which unmaps. */
+    boolean grow(Hooks hooks) throws IOException {
+        long length = pack.number(136);
+        long used = hooks.get(pack.number(152));
+        long spare = Math.max(1 << 20, used >> 1);
+        if (used == 0 || limit >= length || limit - used >= spare >> 1) {
+            return false;
+        }
+        long raised = Math.min(length, used + spare + 4095 & ~4095L);
+        zero(limit, raised);
+        limit = raised;
+        hooks.put(pack.number(148), limit);
+        return true;
+    }
+
+    void close() {
+        try {
+            if (opened != null) {
+                opened.close();
+            }
+        } catch (IOException contained) {
+            // It is the last that is wanted of it.
+        }
+    }
+}

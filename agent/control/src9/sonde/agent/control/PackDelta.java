@@ -1,0 +1,85 @@
+package sonde.agent.control;
+
+/**
+ * Makes a woven class of the original by a delta of a pack. One that says something impossible throws, as arrays do, or
+ * makes something whose checksum is wrong.
+ */
+final class PackDelta {
+    private static final int HERE = 0;
+    private static final int FURTHER = 1;
+    private static final int BACK = 2;
+
+    private final byte[] delta;
+    private int at;
+    private final byte[] front;
+    private final int dictionary;
+    private final int dictionaryBytes;
+    private final byte[] original;
+
+    /** The delta lies in an array of many, the dictionary in the pack's front. */
+    PackDelta(byte[] deltas, int at, byte[] front, int dictionary, int dictionaryBytes, byte[] original) {
+        this.delta = deltas;
+        this.at = at;
+        this.front = front;
+        this.dictionary = dictionary;
+        this.dictionaryBytes = dictionaryBytes;
+        this.original = original;
+    }
+
+    void make(byte[] woven) {
+        byte[] source = original; // of the last copy, and where that ended
+        int behind = 0;
+        int ended = 0; // where the last copy of the original did
+        int made = 0;
+        while (made < woven.length) {
+            int fresh = number();
+            System.arraycopy(delta, at, woven, made, fresh);
+            at += fresh;
+            made += fresh;
+            if (made == woven.length) {
+                return;
+            }
+            int head = number();
+            int from = behind + fresh;
+            switch (head & 3) {
+                case HERE:
+                    source = original;
+                    from = ended;
+                    break;
+                case FURTHER:
+                    int zigzag = number();
+                    source = original;
+                    from = ended + (zigzag >>> 1 ^ -(zigzag & 1));
+                    break;
+                case BACK:
+                    source = woven;
+                    from = made - number();
+                    if (from < 0) {
+                        source = front;
+                        from += dictionary + dictionaryBytes;
+                    }
+                    break;
+                default: // from behind the last copy
+            }
+            int length = head >>> 2;
+            System.arraycopy(source, from, woven, made, length);
+            made += length;
+            behind = from + length;
+            if (source == original) {
+                ended = behind;
+            }
+        }
+    }
+
+    private int number() {
+        int number = 0;
+        int shift = 0;
+        byte next;
+        do {
+            next = delta[at++];
+            number |= (next & 0x7f) << shift;
+            shift += 7;
+        } while (next < 0);
+        return number;
+    }
+}

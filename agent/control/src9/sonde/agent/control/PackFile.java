@@ -1,0 +1,195 @@
+package sonde.agent.control;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.util.zip.CRC32;
+import java.util.zip.CRC32C;
+
+/**
+ * What a pack has for the agent (docs/formats/pack.md), read into memory: a file that is mapped could be cut short under
+ * the program. Whoever has one may rely on its front; each woven class is checked when it is made.
+ */
+final class PackFile {
+    private static final int HEADER_BYTES = 256;
+    private static final int RECORD_BYTES = 48;
+    private static final long MAGIC = 0x9c0065646e6f73L;
+    private static final int VERSION = 1;
+    private static final int BUILD_BYTES = 32;
+
+    /** The header, and what follows it up to the dictionary's end; until {@link #drop} the image of the arena, too. */
+    private byte[] front;
+    private final byte[] deltas;
+    private final int index;
+    private final int mask;
+    private final int shift;
+    private final int records;
+    private final int names;
+    private final int dictionary;
+    private final int dictionaryBytes;
+
+    PackFile(File file, String build) throws IOException, Refusal {
+        if (!file.isFile()) { // to open something else could take for ever
+            throw new Refusal(file + " is not there, or not a file");
+        }
+        RandomAccessFile opened = new RandomAccessFile(file, "r");
+        try {
+            byte[] header = new byte[HEADER_BYTES];
+            if (opened.length() < HEADER_BYTES) {
+                throw new Refusal(file + " is not a pack");
+            }
+            opened.readFully(header);
+            front = header;
+            check(file, opened.length(), build);
+            byte[] all = new byte[number(120)];
+            System.arraycopy(header, 0, all, 0, HEADER_BYTES);
+            opened.readFully(all, HEADER_BYTES, all.length - HEADER_BYTES);
+            front = all;
+            deltas = new byte[number(124)];
+            opened.readFully(deltas);
+        } finally {
+            opened.close();
+        }
+        if (sum(front, 16, front.length - 16) != number(8)) {
+            throw new Refusal(file + " is damaged");
+        }
+        index = number(56);
+        mask = number(60) - 1;
+        shift = Integer.numberOfLeadingZeros(mask); // 32 less what slots are a power of two of
+        records = number(64);
+        names = number(72);
+        dictionary = number(104);
+        dictionaryBytes = number(108);
+    }
+
+    private void check(File file, long length, String build) throws Refusal {
+        long magic = number(0) & 0xffffffffL | (long) number(4) << 32;
+        if ((magic & ~(0xffL << 56)) != MAGIC) {
+            throw new Refusal(file + " is not a pack");
+        }
+        if (magic >>> 56 != VERSION) {
+            throw new Refusal(file + " is a pack of another version: make it again with the sonde this agent is of");
+        }
+        if (!build.equals(new String(front, 24, BUILD_BYTES, StandardCharsets.ISO_8859_1))) {
+            throw new Refusal(file + " was made for another build of the agent: make it again with the sonde this agent is of");
+        }
+        int end = number(120);
+        int bytes = number(124);
+        if (number(16) != length || end < HEADER_BYTES || bytes < 0 || (long) end + bytes > length) {
+            throw new Refusal(file + " is damaged");
+        }
+        if ((long) end + bytes > Runtime.getRuntime().maxMemory() >> 3) {
+            throw new Refusal(file + " is too large for the heap: it would take more than an eighth");
+        }
+    }
+
+    /** A number of the header, or of another part of the front. */
+    int number(int at) {
+        byte[] f = front;
+        return f[at] & 0xff | (f[at + 1] & 0xff) << 8 | (f[at + 2] & 0xff) << 16 | f[at + 3] << 24;
+    }
+
+    byte[] front() {
+        return front;
+    }
+
+    /** Forgets the image of the arena. */
+    void drop() {
+        byte[] kept = new byte[number(112)];
+        System.arraycopy(front, 0, kept, 0, kept.length);
+        front = kept;
+    }
+
+    int count() {
+        return number(68);
+    }
+
+    /** The number of the first record of a name, 0 where there is none. */
+    int find(String name) {
+        int hash = name.hashCode();
+        int slot = hash * 0x9E3779B9 >>> shift;
+        for (int record = number(index + 4 * slot); record != 0; record = number(index + 4 * slot)) {
+            int at = place(record);
+            if (number(at) == hash && isText(names + number(at + 4), number(at + 8), name)) {
+                return record;
+            }
+            slot = slot + 1 & mask;
+        }
+        return 0;
+    }
+
+    private int place(int record) {
+        return records + (record - 1) * RECORD_BYTES;
+    }
+
+    private boolean isText(int at, int kind, String text) {
+        int length = kind & 0x7fffffff;
+        if (length != text.length()) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            if (text.charAt(i) != unit(at, i, kind < 0)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private char unit(int at, int i, boolean wide) {
+        return (char) (wide ? front[at + 2 * i] & 0xff | front[at + 2 * i + 1] << 8 : front[at + i] & 0xff);
+    }
+
+    /** Reads a text whose kind comes before it; its end is {@link #endOfText}. */
+    String text(int at) {
+        int kind = number(at);
+        char[] units = new char[kind & 0x7fffffff];
+        for (int i = 0; i < units.length; i++) {
+            units[i] = unit(at + 4, i, kind < 0);
+        }
+        return new String(units);
+    }
+
+    int endOfText(int at) {
+        int kind = number(at);
+        return at + 4 + (kind & 0x7fffffff) * (kind < 0 ? 2 : 1);
+    }
+
+    /** Of the records of one name, from the first on, the one that is of this class file; 0 where none is. */
+    int match(int first, byte[] file) {
+        int crc = 0;
+        int crcC = 0;
+        boolean summed = false;
+        for (int record = first; record != 0; record = number(place(record) + 12)) {
+            int at = place(record);
+            if (number(at + 16) != file.length) {
+                continue;
+            }
+            if (!summed) {
+                CRC32 sum = new CRC32();
+                sum.update(file, 0, file.length);
+                crc = (int) sum.getValue();
+                crcC = sum(file, 0, file.length);
+                summed = true;
+            }
+            if (number(at + 20) == crc && number(at + 24) == crcC) {
+                return record;
+            }
+        }
+        return 0;
+    }
+
+    /** The woven class of a record, made of the original; null where that gives something else than it should. */
+    byte[] weave(int record, byte[] original) {
+        int at = place(record);
+        byte[] woven = new byte[number(at + 28)];
+        new PackDelta(deltas, number(at + 36), front, dictionary, dictionaryBytes, original).make(woven);
+        return sum(woven, 0, woven.length) == number(at + 32) ? woven : null;
+    }
+
+    private static int sum(byte[] bytes, int from, int length) {
+        CRC32C sum = new CRC32C();
+        sum.update(bytes, from, length);
+        return (int) sum.getValue();
+    }
+}

@@ -1,0 +1,93 @@
+package sonde.agent.control;
+
+import java.lang.instrument.Instrumentation;
+import java.util.function.Consumer;
+
+/** Looks after the arena of a pack as long as it is in, and takes it out when someone wants that. */
+final class PackUpkeep implements Runnable {
+    private static final long SOON_MILLIS = 20;
+    private static final long LATER_MILLIS = 500;
+    private static final long SWEEP_NANOS = 2000000000L;
+    /** A disk that was full is asked again after this time. */
+    private static final long FULL_NANOS = 10000000000L;
+
+    private final Instrumentation instrumentation;
+    private final PackWeaving weaving;
+    private final Arena arena;
+    private final PackArena file;
+    private final Tenure tenure;
+    private final Consumer<String> notice;
+    private long swept = System.nanoTime();
+    private long full;
+
+    PackUpkeep(Instrumentation instrumentation, PackWeaving weaving, Arena arena, PackArena file, Tenure tenure,
+            Consumer<String> notice) {
+        this.instrumentation = instrumentation;
+        this.weaving = weaving;
+        this.arena = arena;
+        this.file = file;
+        this.tenure = tenure;
+        this.notice = notice;
+    }
+
+    @Override
+    public void run() {
+        Hooks hooks = arena.hooks();
+        long pause = SOON_MILLIS;
+        try {
+            hooks.mute();
+            notice.accept(file.path());
+        } catch (Throwable contained) {
+            // Nobody finds the arena by its notice.
+        }
+        while (true) {
+            try {
+                Thread.sleep(pause);
+                if (hooks.isStopAsked()) {
+                    break;
+                }
+                pause = tend(hooks) ? SOON_MILLIS : Math.min(LATER_MILLIS, 2 * pause);
+            } catch (Throwable contained) {
+                pause = LATER_MILLIS; // An interrupt, or a lack of memory: the next look may be better.
+            }
+        }
+        end();
+    }
+
+    /** True where there is more to be done soon: a program that begins uses much at once. */
+    private boolean tend(Hooks hooks) {
+        hooks.relieve();
+        long now = System.nanoTime();
+        if (now - swept > SWEEP_NANOS) {
+            swept = now;
+            hooks.sweep();
+        }
+        if (full != 0 && now - full < FULL_NANOS) {
+            return false;
+        }
+        try {
+            full = 0;
+            return file.grow(hooks);
+        } catch (Exception noRoom) {
+            full = now | 1;
+            return false;
+        }
+    }
+
+    /** The arena's file stays: what was measured is in it. */
+    private void end() {
+        String left = null;
+        try {
+            Restoration restoration = new Restoration(instrumentation, weaving, arena);
+            restoration.run();
+            if (!restoration.unmapped) {
+                left = restoration.remarks.get(restoration.remarks.size() - 1);
+            }
+        } catch (Throwable t) {
+            left = Refusal.reason(t);
+        }
+        file.close();
+        tenure.release();
+        notice.accept(left == null ? null : "\n" + left);
+    }
+}

@@ -1,0 +1,172 @@
+package sonde.agent.control;
+
+import java.lang.instrument.ClassFileTransformer;
+import java.lang.instrument.Instrumentation;
+import java.lang.ref.WeakReference;
+import java.security.ProtectionDomain;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Gives classes that a pack has, and no others, their woven bytes, on whatever thread of the program loads or changes one.
+ * Nothing is thrown, and nothing waits: a class of which anything is in doubt stays as it is.
+ */
+final class PackWeaving implements ClassFileTransformer, Weaves {
+    private final PackFile pack;
+    private final PackAccount account;
+    private final PackSight sight;
+    private final Hooks hooks;
+    /** What was given hooks, by the first records of their names: a list each. */
+    private final Given[] given;
+    private volatile boolean restoring;
+
+    PackWeaving(PackFile pack, PackAccount account, PackSight sight, Hooks hooks) {
+        this.pack = pack;
+        this.account = account;
+        this.sight = sight;
+        this.hooks = hooks;
+        this.given = new Given[pack.count() + 1];
+    }
+
+    /** Almost every class ends at the first look: it must be as short as can be. */
+    @Override
+    public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+        if (name == null) {
+            return null; // a hidden class
+        }
+        int first = pack.find(name);
+        if (first == 0) {
+            return null;
+        }
+        try {
+            return decide(loader, name, redefined != null, bytes, first);
+        } catch (Throwable contained) {
+            return failed(name, first);
+        }
+    }
+
+    private byte[] failed(String name, int first) {
+        try {
+            account.leave(PackAccount.FAILED, name, first);
+        } catch (Throwable contained) {
+            // There is no memory to count it with.
+        }
+        return null;
+    }
+
+    private byte[] decide(ClassLoader loader, String name, boolean redefined, byte[] bytes, int first) {
+        if (restoring) {
+            return null; // the JVM has the original
+        }
+        int number = sight.number(loader);
+        int record = pack.match(first, bytes);
+        if (record == 0) {
+            // What others change of a class that has no hooks comes in another form than its file: that tells nothing.
+            if (!redefined || isGiven(number, first)) {
+                account.leave(PackAccount.DIFFERS, name, first);
+            }
+            return null;
+        }
+        if (!sight.has(loader, number, hooks)) {
+            account.leave(PackAccount.BLIND, name, first);
+            return null;
+        }
+        byte[] woven = pack.weave(record, bytes);
+        if (woven == null) {
+            return failed(name, first);
+        }
+        if (!give(number, first)) {
+            return null;
+        }
+        if (!redefined) {
+            account.woven();
+        }
+        return woven;
+    }
+
+    /** Notes that a class gets hooks; false where it must not any more. Forgets those of loaders that are gone. */
+    private synchronized boolean give(int loader, int first) {
+        if (restoring) {
+            return false;
+        }
+        Given kept = null;
+        boolean isKnown = false;
+        for (Given one = given[first]; one != null; one = one.next) {
+            if (one.loader == loader || !sight.isGone(one.loader)) {
+                isKnown |= one.loader == loader;
+                kept = new Given(one.loader, kept);
+            }
+        }
+        given[first] = isKnown ? kept : new Given(loader, kept);
+        return true;
+    }
+
+    private synchronized boolean isGiven(int loader, int first) {
+        for (Given one = given[first]; one != null; one = one.next) {
+            if (one.loader == loader) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** What is given out from here on is not woven, and the arena is not touched. */
+    @Override
+    public void beginRestoring() {
+        synchronized (this) {
+            restoring = true;
+        }
+        account.close();
+    }
+
+    @Override
+    public synchronized int recognise(Class<?>[] loaded) {
+        for (Class<?> candidate : loaded) {
+            int first = pack.find(Classes.internalName(candidate));
+            for (Given one = first == 0 ? null : given[first]; one != null; one = one.next) {
+                if (one.loader == sight.number(candidate.getClassLoader())) {
+                    one.loaded = new WeakReference<Class<?>>(candidate);
+                }
+            }
+        }
+        int unseen = 0;
+        for (Given list : given) {
+            for (Given one = list; one != null; one = one.next) {
+                unseen += one.loaded == null && !sight.isGone(one.loader) ? 1 : 0;
+            }
+        }
+        return unseen;
+    }
+
+    @Override
+    public synchronized List<Class<?>> alive() {
+        List<Class<?>> alive = new ArrayList<Class<?>>();
+        for (Given list : given) {
+            for (Given one = list; one != null; one = one.next) {
+                Class<?> loaded = one.loaded == null ? null : one.loaded.get();
+                if (loaded != null) {
+                    alive.add(loaded);
+                }
+            }
+        }
+        return alive;
+    }
+
+    @Override
+    public void unregister(Instrumentation instrumentation) {
+        instrumentation.removeTransformer(this);
+    }
+
+    /** A class that was given hooks, by the number of its loader. */
+    private static final class Given {
+        final int loader;
+        final Given next;
+        /** When it was seen. */
+        WeakReference<Class<?>> loaded;
+
+        Given(int loader, Given next) {
+            this.loader = loader;
+            this.next = next;
+        }
+    }
+}

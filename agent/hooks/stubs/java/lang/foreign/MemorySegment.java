@@ -1,0 +1,6 @@
+package java.lang.foreign;
+
+/** What the hooks use of the JDK's own interface, for the compiler; never packed. */
+public interface MemorySegment {
+    long address();
+}

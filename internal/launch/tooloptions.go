@@ -1,0 +1,167 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// ToolOptions is the variable from which every JVM reads options.
+const ToolOptions = "JAVA_TOOL_OPTIONS"
+
+// AgentJarPrefix begins the name of every jar of the agent, by which it is known among
+// the options of others.
+const AgentJarPrefix = "sonde-agent"
+
+// An AgentOption is what a JVM is told of Sonde's agent at its start.
+type AgentOption struct {
+	Jar   string
+	Pack  string   // file; empty for an agent that only waits
+	Arena string   // file, or directory, that a pack is measured into; empty for the default
+	Only  []string // globs of programs that are meant: main class, or path or name of a jar
+	Not   []string // globs of programs that are not
+}
+
+// What can be wrong with a part of the option.
+var (
+	errComma  = errors.New("a comma would end it: give it a name without")
+	errQuotes = errors.New("it has both kinds of quotes, and JVMs know no other: give it a name without")
+	errEquals = errors.New("a JVM takes a jar's name to end at an equals sign: give it another place")
+	errBreak  = errors.New("it has a control character: give it a name without")
+)
+
+// A PartError is a part of an option that a JVM would not read as it is meant.
+type PartError struct {
+	Part, Text string
+	Cause      error
+}
+
+func (e *PartError) Error() string { return fmt.Sprintf("%s %q: %v", e.Part, e.Text, e.Cause) }
+
+// Unwrap gives what is wrong.
+func (e *PartError) Unwrap() error { return e.Cause }
+
+// Text is the option as JAVA_TOOL_OPTIONS has it: where it has blanks or quotes it is
+// quoted, in the one way that JVMs know. An error is a *PartError.
+func (o *AgentOption) Text() (string, error) {
+	if strings.ContainsRune(o.Jar, '=') {
+		return "", &PartError{"the agent's jar", o.Jar, errEquals}
+	}
+	var arguments []string
+	add := func(key string, values ...string) error {
+		for _, value := range values {
+			if value == "" {
+				continue
+			}
+			if strings.ContainsRune(value, ',') {
+				return &PartError{"--" + key, value, errComma}
+			}
+			arguments = append(arguments, key+"="+value)
+		}
+		return nil
+	}
+	err := errors.Join(add("pack", o.Pack), add("arena", o.Arena), add("only", o.Only...), add("not", o.Not...))
+	if err != nil {
+		return "", err
+	}
+	text := "-javaagent:" + o.Jar
+	if len(arguments) > 0 {
+		text += "=" + strings.Join(arguments, ",")
+	}
+	quoted, err := quote(text)
+	if err != nil {
+		return "", &PartError{"the option", text, err}
+	}
+	return quoted, nil
+}
+
+// quote makes a text one word of JAVA_TOOL_OPTIONS.
+func quote(text string) (string, error) {
+	hasBlank := strings.ContainsFunc(text, isBlank)
+	single, double := strings.ContainsRune(text, '\''), strings.ContainsRune(text, '"')
+	switch {
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return "", errBreak
+	case single && double:
+		return "", errQuotes
+	case double:
+		return "'" + text + "'", nil
+	case single || hasBlank:
+		return `"` + text + `"`, nil
+	}
+	return text, nil
+}
+
+// WithOption adds an option to those that the variable has: an agent of Sonde's that is
+// among them goes, all others stay as they are written.
+func WithOption(have, option string) string {
+	var words []string
+	for _, word := range splitOptions(have) {
+		if !isOurs(unquote(word)) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(append(words, option), " ")
+}
+
+// isOurs knows options of Sonde's agent.
+func isOurs(option string) bool {
+	jar, is := strings.CutPrefix(option, "-javaagent:")
+	jar, _, _ = strings.Cut(jar, "=")
+	base := path.Base(jar)
+	return is && strings.HasPrefix(base, AgentJarPrefix) && strings.HasSuffix(base, ".jar")
+}
+
+// isBlank tells what ends an option.
+func isBlank(r rune) bool { return r == ' ' || r >= '\t' && r <= '\r' }
+
+// splitOptions takes the variable apart as JVMs do: at blanks that no quotes are around.
+// Words keep their quotes; where one was not closed, which JVMs let pass at the end, it is.
+func splitOptions(text string) (words []string) {
+	var word strings.Builder
+	var open rune
+	end := func() {
+		if word.Len() > 0 {
+			words = append(words, word.String())
+			word.Reset()
+		}
+	}
+	for _, r := range text {
+		switch {
+		case open != 0:
+			if r == open {
+				open = 0
+			}
+		case r == '\'' || r == '"':
+			open = r
+		case isBlank(r):
+			end()
+			continue
+		}
+		word.WriteRune(r)
+	}
+	if open != 0 {
+		word.WriteRune(open)
+	}
+	end()
+	return words
+}
+
+// unquote is a word without its quotes.
+func unquote(word string) string {
+	var text strings.Builder
+	var open rune
+	for _, r := range word {
+		switch {
+		case open == 0 && (r == '\'' || r == '"'):
+			open = r
+		case open != 0 && r == open:
+			open = 0
+		default:
+			text.WriteRune(r)
+		}
+	}
+	return text.String()
+}
