@@ -38,6 +38,9 @@ func AnchorTemplate() (class []byte, method string) { return live("anchor") }
 // TagTemplate is LiveTemplate for methods at which a tag gets a value: value 0.
 func TagTemplate() (class []byte, method string) { return live("tag") }
 
+// PlainTemplate is WatchTemplate without a condition.
+func PlainTemplate() (class []byte, method string) { return live("plain") }
+
 // WatchTemplate is LiveTemplate for methods that are watched where their context and
 // a condition hold: condition 0, at their entry.
 func WatchTemplate() (class []byte, method string) { return live("watch") }

@@ -27,7 +27,7 @@ const agentManifest = "Manifest-Version: 1.0\r\n" +
 // method with the name of the class in lower case.
 var liveTemplates = []string{
 	"Live", "Reflect", "Handle",
-	"Anchor", "Tag", "Watch", "Late", "Capture",
+	"Anchor", "Tag", "Plain", "Watch", "Late", "Capture",
 	"Carry", "Made", "Submit", "Withdraw", "Resume", "Again", "Fire", "Work", "Next",
 }
 

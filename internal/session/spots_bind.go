@@ -10,7 +10,7 @@ import (
 
 // spotTemplates are what spots are woven by.
 type spotTemplates struct {
-	anchor, tag, watch, late, capture *weave.Template
+	anchor, tag, plain, watch, late, capture *weave.Template
 }
 
 // mostCode is how many conditions and values a template has: numbers 0 to 9.
@@ -23,6 +23,8 @@ func (t *spotTemplates) of(p *Spot) (template *weave.Template, codes int) {
 		return t.anchor, 0
 	case p.Kind == Tags:
 		return t.tag, 1
+	case p.Form == Plain && !p.hasCode():
+		return t.plain, 0
 	case p.Form == Plain:
 		return t.watch, 1
 	case p.Form == Late:
@@ -63,6 +65,7 @@ func (w *workshop) compileSpotTemplates() (err error) {
 	}{
 		{&t.anchor, agent.AnchorTemplate},
 		{&t.tag, agent.TagTemplate},
+		{&t.plain, agent.PlainTemplate},
 		{&t.watch, agent.WatchTemplate},
 		{&t.late, agent.LateTemplate},
 		{&t.capture, agent.CaptureTemplate},

@@ -27,7 +27,7 @@ func (p *spot) isSame(other *Spot) bool {
 }
 
 // hasCode reports whether the spot has a condition or a value.
-func (p *spot) hasCode() bool {
+func (p *Spot) hasCode() bool {
 	return slices.ContainsFunc(p.Code, func(c weave.Lowered) bool { return c != nil })
 }
 

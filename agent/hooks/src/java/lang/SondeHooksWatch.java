@@ -66,9 +66,12 @@ public final class SondeHooksWatch {
             return holdsElsewhere(tid, table, entry);
         }
         long needed = U.getLong(table, entry + 8);
-        long path = U.getLong(places, place + PATH);
-        if ((path ^ U.getLong(table, entry + 16)) >>> SondeHooksPath.MARK_SHIFT != 0) {
-            return holdsAnew(places, place, table, entry); // or the thread is a virtual one
+        long path = 0;
+        if (needed != 0) { // else it is the same wherever the thread is
+            path = U.getLong(places, place + PATH);
+            if ((path ^ U.getLong(table, entry + 16)) >>> SondeHooksPath.MARK_SHIFT != 0) {
+                return holdsAnew(places, place, table, entry); // or the thread is a virtual one
+            }
         }
         return holds(places, place, table, entry, needed, path);
     }
@@ -186,6 +189,12 @@ public final class SondeHooksWatch {
 
     static int index(long token) {
         return (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
+    }
+
+    /** Begins a call of a spot that has no condition, if it is one that is meant. */
+    @ForceInline
+    public static long enter(int id) {
+        return holds(id) ? admit(id) : 0;
     }
 
     /** Begins a call of a spot, as {@link SondeHooks#enter} does. */
