@@ -89,6 +89,11 @@ bench-profile: setup ## whether profiled times are true, and what profiles cost,
 	$(GO) run ./bench/truth
 	$(GO) run ./bench/profile
 
+.PHONY: bench-startup
+bench-startup: setup ## what a pack adds to the start of Tomcat and JRuby, beside weaving by ASM at load
+	@.ci/setup live asm jruby
+	$(GO) run ./bench/startup
+
 .PHONY: fuzz
 fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each
 	@for package in $$($(GO) list ./...); do \
