@@ -10,8 +10,9 @@ Of a JVM, by its PID:
   code      class files say what methods have to do with, themselves or through small
             methods they call: databases, HTTP, messages, the network, files, locks,
             and by which of them requests come in
-  calls     of the candidates are counted for the rest of the time, with hooks that go
-            in and out in one batch each; what is called too often only for an instant
+  calls     of the candidates are counted for the rest of the time, in half of it with
+            hooks in what would be proposed alone: they go in and out in one batch each;
+            what is called too often is counted only for an instant
 Then methods are chosen whose probes together stay inside --budget, by calls a second,
 what a timed call costs in this JVM (measured), and the program's processor time: first
 those that cover most for what they cost, then those in which threads wait, then those

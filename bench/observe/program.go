@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/toll"
+)
+
+// A subject is a program to be observed.
+type subject struct {
+	name string
+	// prepare builds it below a folder, and gives how it is started.
+	prepare func(jdk jvmtest.JDK, folder string) (starter, error)
+}
+
+// A starter starts a program, and what gives it something to do.
+type starter func(folder string) (*program, error)
+
+var subjects = []subject{{"H2", prepareH2}, {"shop", prepareShop}, {"Tomcat", prepareTomcat}}
+
+// A program is one that runs. It ends with its input.
+type program struct {
+	process *exec.Cmd
+	in      io.Closer
+	errors  bytes.Buffer // to be read when it has ended
+	url     string       // where it serves, if it does
+	done    func() (float64, error)
+	ends    []func() // what ends with it, before it
+
+	meter *toll.Meter
+	first toll.Reading
+}
+
+// startProgram runs java and waits until the program is ready.
+func startProgram(jdk jvmtest.JDK, arguments ...string) (*program, *bufio.Reader, error) {
+	p := &program{process: exec.Command(jdk.Tool("java"), arguments...)}
+	in, err := p.process.StdinPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := p.process.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	p.in, p.process.Stderr = in, &p.errors
+	if err := p.process.Start(); err != nil {
+		return nil, nil, err
+	}
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			p.close()
+			return nil, nil, fmt.Errorf("the program ended before it was ready: %s", bytes.TrimSpace(p.errors.Bytes()))
+		}
+		if url, is := strings.CutPrefix(line, "listening "); is {
+			p.url = strings.TrimSpace(url)
+		}
+		if strings.TrimSpace(line) == "ready" {
+			break
+		}
+	}
+	if err := p.measure(); err != nil {
+		p.close()
+		return nil, nil, err
+	}
+	return p, lines, nil
+}
+
+// measure begins to account for its processor time.
+func (p *program) measure() error {
+	jvm, err := jvmproc.Local.Inspect(p.pid())
+	if err != nil {
+		return err
+	}
+	p.meter = toll.Watch(jvm)
+	p.first, err = p.meter.Read()
+	return err
+}
+
+func (p *program) pid() int { return p.process.Process.Pid }
+
+// A progress is how far a program is.
+type progress struct {
+	done float64       // operations
+	cpu  time.Duration // of all threads but compilers and the JVM's own
+}
+
+var errNoClock = errors.New("the processor time of the program is not known")
+
+func (p *program) progress() (progress, error) {
+	done, err := p.done()
+	if err != nil {
+		return progress{}, err
+	}
+	now, err := p.meter.Read()
+	if err != nil {
+		return progress{}, err
+	}
+	since := p.first.Until(now)
+	if !since.Known.Process || !since.Known.Compilers {
+		return progress{}, errNoClock
+	}
+	return progress{done, since.Rest}, nil
+}
+
+// closeLimit bounds how long a program may take to end.
+const closeLimit = 10 * time.Second
+
+func (p *program) close() {
+	for _, end := range p.ends {
+		end()
+	}
+	if p.meter != nil {
+		p.meter.Close()
+	}
+	_ = p.in.Close() // which ends it
+	kill := time.AfterFunc(closeLimit, func() { _ = p.process.Process.Kill() })
+	_ = p.process.Wait() // how it ends does not matter any more
+	kill.Stop()
+}
+
+// compileJava compiles sources into a folder.
+func compileJava(jdk jvmtest.JDK, folder, classpath string, sources ...string) error {
+	arguments := append([]string{"-nowarn", "-d", folder, "-cp", classpath}, sources...)
+	out, err := exec.Command(jdk.Tool("javac"), arguments...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("javac (run from the top of the repository, after .ci/setup live): %w\n%s", err, out)
+	}
+	return nil
+}
+
+const jars = "/usr/share/java"
+
+// classpath is made of jars by their names.
+func classpath(names ...string) string {
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, filepath.Join(jars, name+".jar"))
+	}
+	return strings.Join(paths, ":")
+}

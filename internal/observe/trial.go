@@ -1,0 +1,156 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/session"
+	sets "github.com/sonde-jvm/sonde/internal/watch"
+)
+
+// A Trial is what a set cost and covered while it was applied.
+type Trial struct {
+	Took     time.Duration // without the time in which compilers dealt with what was woven
+	Applied  time.Duration // with it: what results are about
+	Methods  int           // that have a probe
+	Left     []string      // what was not woven, and why
+	Calls    uint64
+	Cost     float64 // by calls and what each costs, part of the program's processor time
+	Coverage float64
+	Samples  int
+	Bare     []Bare
+	Nanos    float64 // what a call costs
+	Use      float64
+	Pause    time.Duration // for which the program stood still while hooks went in and out
+	Results  *sets.Results
+}
+
+// Try applies what is proposed as it is, for as long as the options say, measures what
+// that costs and covers, and takes it out again.
+func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	o := &observer{Options: options}
+	o.tell(Applying)
+	s, err := session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Cache: o.Cache})
+	if err != nil {
+		return nil, err
+	}
+	applied := sets.New(s, sets.Options{Flags: arena.Spreads, Notice: o.Notice})
+	t = &Trial{}
+	defer func() {
+		o.tell(Leaving)
+		applied.Close()
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+		defer cancel()
+		farewell, closing := s.Close(leaving)
+		t.Pause += farewell.Pause.Pause
+		for _, remark := range farewell.Remarks {
+			o.notice(remark)
+		}
+		err = errors.Join(err, closing, s.Release())
+	}()
+	if t.Nanos, err = callCost(ctx, s); err != nil {
+		return t, err
+	}
+	report, err := applied.Apply(ctx, p.Set())
+	if err != nil {
+		return t, err
+	}
+	t.note(report)
+	began := time.Now()
+	defer func() { t.Applied = time.Since(began) }()
+	if err := settle(ctx, s); err != nil {
+		return t, err
+	}
+	o.tell(Measuring)
+	return t, o.measure(ctx, s, applied, t)
+}
+
+// note takes over what was woven.
+func (t *Trial) note(report *sets.Report) {
+	for _, probe := range report.Probes {
+		t.Methods += len(probe.Methods)
+		for _, left := range probe.LeftOut {
+			t.Left = append(t.Left, left.Method+": "+left.Err.Error())
+		}
+		for _, pattern := range probe.Unmatched {
+			t.Left = append(t.Left, pattern+": no loaded method matches it")
+		}
+	}
+	if report.Installation != nil {
+		pause, _ := report.Installation.Pause() // 0 where the JVM does not tell
+		t.Pause += pause
+	}
+}
+
+// measure takes samples while probes are on, and reads what those counted.
+func (o *observer) measure(ctx context.Context, s *session.Session, applied *sets.Watch, t *Trial) (err error) {
+	before, err := applied.Results()
+	if err != nil {
+		return err
+	}
+	w, err := watch(ctx, &o.Options, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close(ctx)) }()
+	if err := follow(ctx, w, o.For, s.Done()); err != nil {
+		return err
+	}
+	after, err := applied.Results()
+	if err != nil {
+		return err
+	}
+	now, err := w.meter.Read()
+	if err != nil {
+		return err
+	}
+	seen := w.result()
+	t.Took, t.Use, t.Samples, t.Results = seen.took, max(seen.use, leastUse), seen.table.Samples, after
+	ended := endedOf(before, after)
+	t.Calls = callsOf(after) - callsOf(before)
+	again, err := callCost(ctx, s)
+	if err != nil {
+		return err
+	}
+	t.Nanos = min(t.Nanos, again)
+	used := max(w.first.Until(now).Rest.Seconds(), leastUse*t.Took.Seconds())
+	t.Cost = float64(t.Calls) * t.Nanos / (used * 1e9)
+	covers := func(m Method) bool { return ended[m] >= fewEnded }
+	if o.look = seen; seen.bias != "" { // thread dumps do not tell methods of one name apart
+		covers = func(m Method) bool { return ended[m.anyOverload()] >= fewEnded }
+	}
+	t.Coverage = Coverage(seen.paths, covers)
+	t.Bare = bareOf(seen.paths, covers)
+	return nil
+}
+
+// endedOf is how many calls of each method have ended between two results, and of all
+// methods of a name.
+func endedOf(before, after *sets.Results) map[Method]uint64 {
+	ended := make(map[Method]uint64)
+	for i := range after.Rows {
+		m := spotOf(&after.Rows[i])
+		ended[m] += after.Rows[i].Timed
+		ended[m.anyOverload()] += after.Rows[i].Timed
+	}
+	for i := range before.Rows {
+		m := spotOf(&before.Rows[i])
+		ended[m] -= before.Rows[i].Timed // rows never go away, nor do their figures sink
+		ended[m.anyOverload()] -= before.Rows[i].Timed
+	}
+	return ended
+}
+
+func spotOf(row *sets.Row) Method { return Method{row.Class, row.Name, row.Descriptor} }
+
+func callsOf(r *sets.Results) (calls uint64) {
+	for i := range r.Rows {
+		calls += r.Rows[i].Calls
+	}
+	return calls
+}
