@@ -85,9 +85,13 @@ func isLibrary(class string) bool {
 	return hasPrefix(class, library) && !hasPrefix(class, besideLibrary)
 }
 
+// besideCentral are classes among those that little else is compiled into: a server's
+// loop calls the selector itself, and no method of the program's stands between.
+var besideCentral = []string{"jdk/internal/net/http/", "sun/nio/ch/SelectorImpl"}
+
 // isCentral tells those of them that are left alone.
 func isCentral(class string) bool {
-	return hasPrefix(class, central) && !strings.HasPrefix(class, "jdk/internal/net/http/")
+	return hasPrefix(class, central) && !hasPrefix(class, besideCentral)
 }
 
 func hasPrefix(text string, prefixes []string) bool {
