@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/twin"
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/observe"
@@ -18,26 +19,36 @@ import (
 
 const command = "bench/observe"
 
+// A pair is a program and its twin.
+type pair struct{ *twin.Pair[*program] }
+
 // measure has one program observed, and what is proposed applied.
 func measure(ctx context.Context, jdk jvmtest.JDK, s subject, folder string, o options) (*result, error) {
 	start, err := s.prepare(jdk, folder)
 	if err != nil {
 		return nil, err
 	}
-	p, err := startPair(ctx, start, folder)
+	both, err := twin.Start(ctx, func(name string) (*program, error) {
+		place, err := placeFor(folder, name)
+		if err != nil {
+			return nil, err
+		}
+		return start(place)
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
+	p := pair{both}
+	defer p.Close()
 	say := func(what string) {
 		fmt.Fprintf(os.Stderr, "%s JDK %s, %s: %s\n", time.Now().Format("15:04:05"), jdk.Version, s.name, what)
 	}
 	say("warming up")
-	if _, _, err := p.run(ctx, o.warm); err != nil {
+	if _, err := p.Run(ctx, o.warm); err != nil {
 		return nil, err
 	}
 	looking := observe.Defaults()
-	looking.PID, looking.Command, looking.Budget, looking.For = p.touched.pid(), command, o.budget, o.look
+	looking.PID, looking.Command, looking.Budget, looking.For = p.Touched.pid(), command, o.budget, o.look
 	looking.Progress = func(at observe.Progress) { say(string(at.Stage)) }
 	proposal, err := observe.Run(ctx, looking)
 	if err != nil {
@@ -62,7 +73,7 @@ var errNoWindows = errors.New("there are no windows to compare: let it rest long
 
 // compare has the set applied in turn with leaving the program alone. What both differ by
 // when nobody touches them may drift: the mean of before and after holds in between.
-func (p *pair) compare(ctx context.Context, set *wanted.Set, o options, r *result, say func(string)) error {
+func (p pair) compare(ctx context.Context, set *wanted.Set, o options, r *result, say func(string)) error {
 	before, err := p.alone(ctx, o)
 	if err != nil {
 		return err
@@ -93,17 +104,21 @@ func (p *pair) compare(ctx context.Context, set *wanted.Set, o options, r *resul
 }
 
 // alone leaves the program alone, after it has settled.
-func (p *pair) alone(ctx context.Context, o options) ([]float64, error) {
-	if _, _, err := p.run(ctx, o.settle); err != nil {
+func (p pair) alone(ctx context.Context, o options) ([]float64, error) {
+	if _, err := p.Run(ctx, o.settle); err != nil {
 		return nil, err
 	}
-	from, until, err := p.run(ctx, o.rest)
-	return p.shares(from, until), err
+	rested, err := p.Run(ctx, o.rest)
+	if err != nil {
+		return nil, err
+	}
+	track, err := p.Seen()
+	return track.Shares(rested), err
 }
 
 // applied has the set applied as sonde apply does, without samples.
-func (p *pair) applied(ctx context.Context, set *wanted.Set, o options) (shares []float64, err error) {
-	s, err := session.Open(ctx, p.touched.pid(), session.Settings{Command: command})
+func (p pair) applied(ctx context.Context, set *wanted.Set, o options) (shares []float64, err error) {
+	s, err := session.Open(ctx, p.Touched.pid(), session.Settings{Command: command})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/twin"
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/toll"
@@ -60,7 +61,7 @@ func startProgram(jdk jvmtest.JDK, arguments ...string) (*program, *bufio.Reader
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			p.close()
+			p.Close()
 			return nil, nil, fmt.Errorf("the program ended before it was ready: %s", bytes.TrimSpace(p.errors.Bytes()))
 		}
 		if url, is := strings.CutPrefix(line, "listening "); is {
@@ -71,7 +72,7 @@ func startProgram(jdk jvmtest.JDK, arguments ...string) (*program, *bufio.Reader
 		}
 	}
 	if err := p.measure(); err != nil {
-		p.close()
+		p.Close()
 		return nil, nil, err
 	}
 	return p, lines, nil
@@ -90,34 +91,31 @@ func (p *program) measure() error {
 
 func (p *program) pid() int { return p.process.Process.Pid }
 
-// A progress is how far a program is.
-type progress struct {
-	done float64       // operations
-	cpu  time.Duration // of all threads but compilers and the JVM's own
-}
-
 var errNoClock = errors.New("the processor time of the program is not known")
 
-func (p *program) progress() (progress, error) {
+// Progress is how far it is, by the processor time of all threads but compilers and the
+// JVM's own.
+func (p *program) Progress() (twin.Progress, error) {
 	done, err := p.done()
 	if err != nil {
-		return progress{}, err
+		return twin.Progress{}, err
 	}
 	now, err := p.meter.Read()
 	if err != nil {
-		return progress{}, err
+		return twin.Progress{}, err
 	}
 	since := p.first.Until(now)
 	if !since.Known.Process || !since.Known.Compilers {
-		return progress{}, errNoClock
+		return twin.Progress{}, errNoClock
 	}
-	return progress{done, since.Rest}, nil
+	return twin.Progress{Done: done, CPU: since.Rest}, nil
 }
 
 // closeLimit bounds how long a program may take to end.
 const closeLimit = 10 * time.Second
 
-func (p *program) close() {
+// Close ends it.
+func (p *program) Close() {
 	for _, end := range p.ends {
 		end()
 	}

@@ -67,7 +67,7 @@ func prepareShop(jdk jvmtest.JDK, _ string) (starter, error) {
 			err = load.Start()
 		}
 		if err != nil {
-			p.close()
+			p.Close()
 			return nil, err
 		}
 		p.ends = append(p.ends, func() {

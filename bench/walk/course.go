@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/twin"
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/probe"
@@ -17,7 +18,7 @@ import (
 
 // A course is how a program was walked, or had hooks everywhere.
 type course struct {
-	span      span
+	span      twin.Span
 	disturbed []disturbance
 	hooks     int // methods that had one
 	mostLive  int
@@ -32,7 +33,7 @@ type course struct {
 // A disturbance is a time in which hooks went in or out. While the program settles
 // after that it is as fast as it is with its hooks, if it has them, or as without.
 type disturbance struct {
-	span   span
+	span   twin.Span
 	hooked bool
 }
 
@@ -64,17 +65,17 @@ func walked(ctx context.Context, pid int, stay time.Duration) (*course, error) {
 		return nil, errors.New("the walk put no hooks in: " + strings.Join(found.Notes, "; "))
 	}
 	c := &course{
-		span: span{began, gone}, hooks: found.Cost.Hooked, mostLive: found.Cost.MostLive, executed: found.Cost.Executed,
+		span: twin.Span{From: began, Until: gone}, hooks: found.Cost.Hooked, mostLive: found.Cost.MostLive, executed: found.Cost.Executed,
 		batches: len(found.Batches), redefined: found.Cost.Redefined, pause: found.Cost.Pause, classes: ownClasses(found),
 	}
 	for i, batch := range found.Batches {
 		at := found.Began.Add(batch.At)
-		s := span{at.Add(-notice), at}
+		s := twin.Span{From: at.Add(-notice), Until: at}
 		if i == 0 {
-			s.from = entering
+			s.From = entering
 		}
 		if !batch.In && !leaving.IsZero() && at.After(leaving) {
-			s = span{leaving, gone}
+			s = twin.Span{From: leaving, Until: gone}
 		}
 		c.disturbed = append(c.disturbed, disturbance{span: s})
 	}
@@ -110,14 +111,14 @@ func instrumented(ctx context.Context, pid int, classes []string, stay func() er
 	if err != nil {
 		return nil, err
 	}
-	c := &course{span: span{from: time.Now()}, redefined: inAndOut}
+	c := &course{span: twin.Span{From: time.Now()}, redefined: inAndOut}
 	s, err := session.Open(ctx, pid, session.Settings{Command: command})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Release()) }()
 	installation, err := s.Instrument(ctx, session.Wanted{Methods: set, Flags: arena.On | arena.Timed | arena.Flat})
-	c.disturbed = append(c.disturbed, disturbance{span{c.span.from, time.Now()}, true})
+	c.disturbed = append(c.disturbed, disturbance{twin.Span{From: c.span.From, Until: time.Now()}, true})
 	if err == nil {
 		err = stay()
 	}
@@ -127,8 +128,8 @@ func instrumented(ctx context.Context, pid int, classes []string, stay func() er
 	if err := errors.Join(err, failed, closing); err != nil {
 		return nil, err
 	}
-	c.span.until = time.Now()
-	c.disturbed = append(c.disturbed, disturbance{span: span{leaving, c.span.until}})
+	c.span.Until = time.Now()
+	c.disturbed = append(c.disturbed, disturbance{span: twin.Span{From: leaving, Until: c.span.Until}})
 	for _, totals := range sum.Methods {
 		c.executed += totals.Calls
 	}

@@ -31,7 +31,7 @@ func phasesOf(figures []figure) []phase {
 	for _, f := range figures {
 		c := f.course
 		all = append(all, phase{
-			Speeds: f.speeds, Lost: f.lost.Seconds(), LostInAll: f.all.Seconds(), Operations: f.done, Pause: c.pause.Seconds(), Took: c.span.length().Seconds(), Hooks: c.hooks,
+			Speeds: f.speeds, Lost: f.lost.Seconds(), LostInAll: f.all.Seconds(), Operations: f.done, Pause: c.pause.Seconds(), Took: c.span.Length().Seconds(), Hooks: c.hooks,
 			MostLive: c.mostLive, Batches: c.batches, Redefined: c.redefined, Executed: c.executed, Classes: c.classes, Lives: c.lives,
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/twin"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -30,10 +31,10 @@ type result struct {
 
 // A turn is a program's way through all phases.
 type turn struct {
-	*pair
+	*twin.Pair[paced]
 	options options
 	result  *result
-	before  span // when it was last left alone
+	before  twin.Span // when it was last left alone
 }
 
 // measure has one program walked and instrumented in turn.
@@ -42,9 +43,9 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o 
 	if err != nil {
 		return nil, err
 	}
-	defer p.close()
-	t := &turn{pair: p, options: o, result: &result{jdk: jdk.Version, program: s.name}}
-	if err := p.run(ctx, o.warm); err != nil {
+	defer p.Close()
+	t := &turn{Pair: p, options: o, result: &result{jdk: jdk.Version, program: s.name}}
+	if _, err := p.Run(ctx, o.warm); err != nil {
 		return nil, err
 	}
 	if t.before, err = t.rest(ctx, 0); err != nil {
@@ -61,7 +62,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o 
 
 // phase walks the program, then has hooks in all of it for as long.
 func (t *turn) phase(ctx context.Context) error {
-	pid := t.touched.PID()
+	pid := t.Touched.PID()
 	walk, err := walked(ctx, pid, t.options.stay)
 	if err != nil {
 		return err
@@ -69,11 +70,11 @@ func (t *turn) phase(ctx context.Context) error {
 	if err := t.account(ctx, walk, &t.result.walked); err != nil {
 		return err
 	}
-	track, err := t.seen()
+	track, err := t.Seen()
 	if err != nil {
 		return err
 	}
-	all, err := instrumented(ctx, pid, walk.classes, func() error { return t.run(ctx, track.used(walk.span)) })
+	all, err := instrumented(ctx, pid, walk.classes, func() error { _, err := t.Run(ctx, track.Used(walk.span)); return err })
 	if err != nil {
 		return err
 	}
@@ -81,13 +82,11 @@ func (t *turn) phase(ctx context.Context) error {
 }
 
 // rest leaves the program alone, and tells when it was, after it has settled.
-func (t *turn) rest(ctx context.Context, settle time.Duration) (span, error) {
-	if err := t.run(ctx, settle); err != nil {
-		return span{}, err
+func (t *turn) rest(ctx context.Context, settle time.Duration) (twin.Span, error) {
+	if _, err := t.Run(ctx, settle); err != nil {
+		return twin.Span{}, err
 	}
-	since := time.Now()
-	err := t.run(ctx, t.options.rest)
-	return span{since, time.Now()}, err
+	return t.Run(ctx, t.options.rest)
 }
 
 // account leaves the program alone after a course, and compares.
@@ -96,19 +95,19 @@ func (t *turn) account(ctx context.Context, c *course, into *[]figure) error {
 	if err != nil {
 		return err
 	}
-	track, err := t.seen()
+	track, err := t.Seen()
 	if err != nil {
 		return err
 	}
-	f, plain, err := track.figure(c, t.before, after, t.options.settle)
+	f, plain, err := figureOf(track, c, t.before, after, t.options.settle)
 	if err != nil {
 		return err
 	}
 	*into = append(*into, f)
 	if t.options.timeline {
-		track.printTimeline(os.Stderr, c, plain)
+		printTimeline(os.Stderr, track, c, plain)
 	}
-	for _, share := range track.shares(after) {
+	for _, share := range track.Shares(after) {
 		t.result.alone = append(t.result.alone, share/plain)
 	}
 	t.before = after
@@ -117,20 +116,20 @@ func (t *turn) account(ctx context.Context, c *course, into *[]figure) error {
 
 var errNoWindows = errors.New("there are no windows to compare: let it rest or stay longer")
 
-// figure compares a course with the times before and after it, in which the program
+// figureOf compares a course with the times before and after it, in which the program
 // was left alone.
-func (t track) figure(c *course, before, after span, settle time.Duration) (f figure, plain float64, err error) {
+func figureOf(t twin.Track, c *course, before, after twin.Span, settle time.Duration) (f figure, plain float64, err error) {
 	// What they differ by when both are alone may drift: the mean holds in between.
-	plain = (spread.Median(t.shares(before)) + spread.Median(t.shares(after))) / 2
-	var disturbed, settling []span
+	plain = (spread.Median(t.Shares(before)) + spread.Median(t.Shares(after))) / 2
+	var disturbed, settling []twin.Span
 	for _, d := range c.disturbed {
-		settled := t.after(d.span.until, settle)
-		disturbed = append(disturbed, span{d.span.from, settled})
+		settled := t.After(d.span.Until, settle)
+		disturbed = append(disturbed, twin.Span{From: d.span.From, Until: settled})
 		if d.hooked {
-			settling = append(settling, span{d.span.until, settled})
+			settling = append(settling, twin.Span{From: d.span.Until, Until: settled})
 		}
 	}
-	between := t.shares(c.span.without(union(disturbed))...)
+	between := t.Shares(c.span.Without(twin.Union(disturbed))...)
 	if math.IsNaN(plain) || len(between) == 0 {
 		return figure{}, 0, errNoWindows
 	}
@@ -138,17 +137,17 @@ func (t track) figure(c *course, before, after span, settle time.Duration) (f fi
 	for _, share := range between {
 		f.speeds = append(f.speeds, share/plain)
 	}
-	for _, s := range union(disturbed) {
-		for _, part := range s.without(settling) {
-			f.lost += t.lost(part, plain)
+	for _, s := range twin.Union(disturbed) {
+		for _, part := range s.Without(settling) {
+			f.lost += t.Lost(part, plain)
 		}
 	}
 	for _, s := range settling {
-		f.lost += t.lost(s, spread.Median(between))
+		f.lost += t.Lost(s, spread.Median(between))
 	}
-	f.all = t.lost(span{c.span.from, t.after(c.span.until, settle)}, plain)
-	if part := t.within(c.span); len(part) > 1 {
-		f.done = part[len(part)-1].touched.done - part[0].touched.done
+	f.all = t.Lost(twin.Span{From: c.span.From, Until: t.After(c.span.Until, settle)}, plain)
+	if part := t.Within(c.span); len(part) > 1 {
+		f.done = part[len(part)-1].Touched.Done - part[0].Touched.Done
 	}
 	return f, plain, nil
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/driver"
+	"github.com/sonde-jvm/sonde/bench/twin"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -46,112 +46,24 @@ func (s subject) start(jdk jvmtest.JDK, classes string) (*driver.Program, error)
 	return driver.Start(jdk, append(arguments, s.operations...)...)
 }
 
-// every is how often programs are asked how far they are.
-const every = 200 * time.Millisecond
+// A paced is a program that tells how far it is.
+type paced struct{ *driver.Program }
 
-// A pair is a program and its twin, which nobody touches: what it does meanwhile
-// tells how fast the machine is.
-type pair struct {
-	touched, twin *driver.Program
-	stop          context.CancelFunc
-	stopped       chan struct{}
-
-	lock  sync.Mutex
-	track track
-	err   error
-}
-
-func startPair(ctx context.Context, jdk jvmtest.JDK, s subject, classes string) (*pair, error) {
-	touched, err := s.start(jdk, classes)
+// Progress asks the program.
+func (p paced) Progress() (twin.Progress, error) {
+	numbers, err := p.Ask("now")
 	if err != nil {
-		return nil, err
-	}
-	twin, err := s.start(jdk, classes)
-	if err != nil {
-		touched.Close()
-		return nil, err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	p := &pair{touched: touched, twin: twin, stop: stop, stopped: make(chan struct{})}
-	go p.follow(ctx)
-	return p, nil
-}
-
-// follow asks both programs, again and again.
-func (p *pair) follow(ctx context.Context) {
-	defer close(p.stopped)
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		r := reading{at: time.Now()}
-		var err error
-		if r.touched, err = progressOf(p.touched); err == nil {
-			r.twin, err = progressOf(p.twin)
-		}
-		p.lock.Lock()
-		p.err = err
-		if err == nil {
-			p.track = append(p.track, r)
-		}
-		p.lock.Unlock()
-		if err != nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-func progressOf(program *driver.Program) (progress, error) {
-	numbers, err := program.Ask("now")
-	if err != nil {
-		return progress{}, err
+		return twin.Progress{}, err
 	}
 	if len(numbers) != 2 {
-		return progress{}, fmt.Errorf("the program answered by %d numbers", len(numbers))
+		return twin.Progress{}, fmt.Errorf("the program answered by %d numbers", len(numbers))
 	}
-	return progress{numbers[0], time.Duration(numbers[1])}, nil
+	return twin.Progress{Done: numbers[0], CPU: time.Duration(numbers[1])}, nil
 }
 
-// seen is what was read so far.
-func (p *pair) seen() (track, error) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	return p.track[:len(p.track):len(p.track)], p.err
-}
-
-// last is the newest reading.
-func (p *pair) last() (reading, error) {
-	track, err := p.seen()
-	if err != nil || len(track) == 0 {
-		return reading{}, err
-	}
-	return track[len(track)-1], nil
-}
-
-// run lets both run until each has had so much processor time more, however busy the
-// machine is.
-func (p *pair) run(ctx context.Context, used time.Duration) error {
-	first, err := p.last()
-	for now := first; err == nil; now, err = p.last() {
-		if now.touched.cpu-first.touched.cpu >= used && now.twin.cpu-first.twin.cpu >= used {
-			return nil
-		}
-		select {
-		case <-time.After(every):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return err
-}
-
-func (p *pair) close() {
-	p.stop()
-	<-p.stopped
-	p.touched.Close()
-	p.twin.Close()
+func startPair(ctx context.Context, jdk jvmtest.JDK, s subject, classes string) (*twin.Pair[paced], error) {
+	return twin.Start(ctx, func(string) (paced, error) {
+		program, err := s.start(jdk, classes)
+		return paced{program}, err
+	})
 }

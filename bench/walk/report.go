@@ -8,6 +8,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/twin"
 	"github.com/sonde-jvm/sonde/internal/walk"
 )
 
@@ -44,25 +45,25 @@ it stood still, as the JVM tells. hooks: methods that had one; live: at most at 
 for each operation of the program. Walked and all hooks on have equally much processor time. The machine's load was %s at
 first and is %s now; two programs run.
 
-`, window, load, machine.Load())
+`, twin.Window, load, machine.Load())
 }
 
 // printTimeline tells how fast a program was throughout a course, and when hooks went
 // in or out.
-func (t track) printTimeline(w io.Writer, c *course, plain float64) {
-	for _, piece := range t.windows(c.span) {
-		share, err := piece.share()
+func printTimeline(w io.Writer, t twin.Track, c *course, plain float64) {
+	for _, piece := range t.Windows(c.span) {
+		share, err := piece.Share()
 		if err != nil {
 			continue
 		}
-		at := span{piece[0].at, piece[len(piece)-1].at}
+		at := twin.Span{From: piece[0].At, Until: piece[len(piece)-1].At}
 		mark := ""
 		for _, d := range c.disturbed {
-			if d.span.from.Before(at.until) && at.from.Before(d.span.until) {
+			if d.span.From.Before(at.Until) && at.From.Before(d.span.Until) {
 				mark = "hooks in or out"
 			}
 		}
-		fmt.Fprintf(w, "  %5.1f s  ×%6.3f  %s\n", at.from.Sub(c.span.from).Seconds(), plain/share, mark)
+		fmt.Fprintf(w, "  %5.1f s  ×%6.3f  %s\n", at.From.Sub(c.span.From).Seconds(), plain/share, mark)
 	}
 	for _, life := range c.lives {
 		fmt.Fprintf(w, "  %s\n", life)

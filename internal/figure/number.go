@@ -7,11 +7,9 @@ import (
 
 // Grouped writes a whole number with a comma between thousands.
 func Grouped[N int | uint64](n N) string {
-	digits, sign := "", ""
+	digits, sign := strconv.FormatUint(uint64(n), 10), ""
 	if n < 0 {
 		digits, sign = strconv.FormatInt(int64(n), 10)[1:], "-"
-	} else {
-		digits = strconv.FormatUint(uint64(n), 10)
 	}
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
