@@ -172,7 +172,7 @@ func (l *look) grow(loaded []Class) error {
 	return nil
 }
 
-// others are the hooks that a living Sonde has in a JVM, and who that is. What cannot be
+// others are the hooks that a living Sonde or a pack has in a JVM, and who that is. What cannot be
 // read of it is nothing that is known.
 func others(ctx context.Context, jvm *jvmproc.JVM) (hooked map[callgraph.Method]Hooked, holder string, err error) {
 	occupants, _, err := session.Occupants(ctx, jvm, false)
@@ -182,10 +182,10 @@ func others(ctx context.Context, jvm *jvmproc.JVM) (hooked map[callgraph.Method]
 	hooked = make(map[callgraph.Method]Hooked)
 	for _, o := range occupants {
 		defer o.Close()
-		if o.Alive == jvmproc.No {
+		if o.Pack == "" && o.Alive == jvmproc.No {
 			continue
 		}
-		holder = fmt.Sprintf("%s, process %d", o.Command, o.Sonde)
+		holder = o.Holder()
 		methods, err := o.Methods()
 		if err != nil {
 			continue

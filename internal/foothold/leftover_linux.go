@@ -15,9 +15,9 @@ type kind func(s *sweeper, at *place, name string, stat unix.Stat_t) (gone bool,
 func kindOf(name string) kind {
 	switch {
 	case sessionDirectory.MatchString(name):
-		return sweepDirectory(sessionDirectory)
+		return sweepDirectory(sessionDirectory, (*sweeper).isLeft)
 	case packDirectory.MatchString(name):
-		return sweepDirectory(packDirectory)
+		return sweepDirectory(packDirectory, (*sweeper).isAbandoned)
 	case jarDirectory.MatchString(name):
 		return sweepJars
 	case arenaName.MatchString(name):
@@ -40,8 +40,16 @@ const settled = time.Minute
 
 // isLeft judges what nobody has locked.
 func (s *sweeper) isLeft(pattern *regexp.Regexp, name string, stat unix.Stat_t) bool {
-	return !s.lives(number(pattern, name), stat.Uid) || time.Since(time.Unix(stat.Mtim.Unix())) > settled
+	return !s.lives(number(pattern, name), stat.Uid) || isSettled(stat)
 }
+
+// isAbandoned judges what its maker does not lock: where not all processes can be seen,
+// whoever makes it may be one of the others.
+func (s *sweeper) isAbandoned(pattern *regexp.Regexp, name string, stat unix.Stat_t) bool {
+	return s.seesAll && s.isLeft(pattern, name, stat) || isSettled(stat)
+}
+
+func isSettled(stat unix.Stat_t) bool { return time.Since(time.Unix(stat.Mtim.Unix())) > settled }
 
 // number is the one in a name; -1 is no process's.
 func number(pattern *regexp.Regexp, name string) int {
@@ -53,14 +61,14 @@ func number(pattern *regexp.Regexp, name string) int {
 }
 
 // sweepDirectory is for those of a process, with files of ours alone.
-func sweepDirectory(pattern *regexp.Regexp) kind {
+func sweepDirectory(pattern *regexp.Regexp, isLeft func(*sweeper, *regexp.Regexp, string, unix.Stat_t) bool) kind {
 	return func(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
 		dir, err := at.within(name)
 		if err != nil {
 			return false, nil // then it is not ours
 		}
 		defer dir.close()
-		if lock(dir.dir, unix.LOCK_EX) != nil || !s.isLeft(pattern, name, stat) {
+		if lock(dir.dir, unix.LOCK_EX) != nil || !isLeft(s, pattern, name, stat) {
 			return false, nil
 		}
 		return removeFilled(at, name, dir)
@@ -112,7 +120,7 @@ func sweepArena(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, err
 // also goes when it is old, since whoever wrote it waits for a few seconds only.
 func sweepNote(pattern *regexp.Regexp, ages bool) kind {
 	return func(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
-		old := ages && time.Since(time.Unix(stat.Mtim.Unix())) > settled
+		old := ages && isSettled(stat)
 		if !old && (!s.seesAll || s.lives(number(pattern, name), stat.Uid)) {
 			return false, nil
 		}

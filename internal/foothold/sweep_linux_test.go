@@ -192,6 +192,34 @@ func TestSweepNotes(t *testing.T) {
 	noneIn(t, dir)
 }
 
+// TestSweepLeavesWhatOthersMake: seen from a container, the agent that makes an arena may
+// be outside.
+func TestSweepLeavesWhatOthersMake(t *testing.T) {
+	dir := ownPlace(t)
+	making := filepath.Join(dir, fmt.Sprintf(".sonde_arena%d-0123456789abcdef0123456789", noProcess))
+	if err := os.Mkdir(making, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		seesAll, old bool
+		want         int
+	}{{false, false, 0}, {false, true, 1}, {true, false, 1}} {
+		if tt.old {
+			age(t, making)
+		}
+		s := &sweeper{seesAll: tt.seesAll}
+		if err := s.sweepIn(jvmproc.Local, os.Getpid(), dir); err != nil || len(s.removed) != tt.want {
+			t.Errorf("%+v: %v, %v", tt, s.removed, err)
+		}
+		if err := os.MkdirAll(making, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(making); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSweepAsNobody: of others' it removes nothing.
 func TestSweepAsNobody(t *testing.T) {
 	const variable = "SONDE_TEST_SWEEP_PLACE"

@@ -3,6 +3,7 @@ package harvest
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrNoArena is answered to where there is nothing to read.
@@ -27,3 +28,15 @@ func (e *NoArenaError) Error() string {
 
 // Unwrap gives ErrNoArena.
 func (e *NoArenaError) Unwrap() error { return ErrNoArena }
+
+// A SeveralError is a process that does not run, of whose number several users have left
+// arenas: which of them is its own cannot be told.
+type SeveralError struct {
+	PID    int
+	Arenas []string // each with its user
+}
+
+func (e *SeveralError) Error() string {
+	return fmt.Sprintf("process %d does not run, and several users have left arenas of its number: name the file, as in sonde report FILE (%s)",
+		e.PID, strings.Join(e.Arenas, ", "))
+}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/ledger"
@@ -36,21 +35,35 @@ type Harvest struct {
 	Title string      // of what was packed
 	Set   *wanted.Set // what the pack was made by; nil where the pack could not be read
 	Left  []pack.Left // what the pack left alone
-	Notes []string    // what a user should know of what could not be read
+	Notes []string    // what a user should know of what could not be read, or believed
+
+	user uint32 // whose the arena's file is
 }
 
 // Open reads an arena's file. Where the path of its pack is not empty it is read, too.
-func Open(ctx context.Context, arena, packPath string) (*Harvest, error) {
-	// What is named may be a pipe, that opening would wait for.
-	file, err := os.OpenFile(arena, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func Open(ctx context.Context, name, packPath string) (*Harvest, error) {
+	return open(ctx, name, packPath, os.O_RDONLY, nil)
+}
+
+// open is Open of a file that may have been judged before.
+func open(ctx context.Context, name, packPath string, flags int, judge jvmproc.Judge) (*Harvest, error) {
+	var user uint32
+	file, err := jvmproc.OpenPlain(name, flags, func(info os.FileInfo, owner uint32) error {
+		user = owner
+		if judge == nil {
+			return nil
+		}
+		return judge(info, owner)
+	})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	h, err := read(file, arena)
+	h, err := read(file, name)
 	if err != nil {
 		return nil, err
 	}
+	h.user = user
 	if err := h.findJVM(ctx); err != nil {
 		h.Close()
 		return nil, err
@@ -69,11 +82,11 @@ func Open(ctx context.Context, arena, packPath string) (*Harvest, error) {
 // useStated reads the pack that the arena says it is of, where that is still there. Else
 // the arena is all there is to go by.
 func (h *Harvest) useStated() {
-	name, is := strings.CutPrefix(h.Owner().Command, "pack ")
+	name, is := jvmproc.StatedPack(h.Owner())
 	if !is || !filepath.IsAbs(name) {
 		return
 	}
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := jvmproc.OpenPlain(name, os.O_RDONLY, jvmproc.NamedBy(h.user))
 	if err != nil {
 		return
 	}
@@ -81,15 +94,8 @@ func (h *Harvest) useStated() {
 	_ = h.useFile(file, name) // as said
 }
 
-// useFile reads a pack that is open: whoever named it could have put anything there.
+// useFile reads a pack that is open.
 func (h *Harvest) useFile(file *os.File, name string) error {
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no plain file", name)
-	}
 	return h.use(fmt.Sprintf("/proc/self/fd/%d", file.Fd()), name)
 }
 

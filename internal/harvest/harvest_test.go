@@ -116,3 +116,29 @@ func TestAJVMWithoutAPack(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatANoticeNamesIsNotOpened where it is not what the JVM has in memory; a pack is
+// read that the JVM's user could have, and no pipe waited for.
+func TestWhatANoticeNamesIsNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	pipe, other := filepath.Join(dir, "pipe"), filepath.Join(dir, "other")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(other, make([]byte, arenatest.Length), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	own := measured(t, os.Getpid(), "/none") // is mapped, as by a JVM
+	jvm := &jvmproc.JVM{PID: os.Getpid(), UID: uint32(os.Geteuid())}
+	for arena, want := range map[string]error{pipe: jvmproc.ErrNotPlain, "/dev/null": jvmproc.ErrNotPlain, other: jvmproc.ErrNotMapped, own: nil} {
+		jvm.Pack = &jvmproc.Pack{Arena: arena, Path: pipe}
+		h, err := OfJVM(jvm, "")
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v", arena, err)
+		}
+		if err != nil {
+			continue
+		}
+		if len(h.Notes) != 1 || !strings.Contains(h.Notes[0], "pipe: not a plain file") {
+			t.Errorf("%q", h.Notes)
+		}
+		h.Close()
+	}
+}

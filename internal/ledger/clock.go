@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic is the clock that System.nanoTime reads.
-func monotonic() int64 {
+// Monotonic is the clock that System.nanoTime reads.
+func Monotonic() int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
 		return 0
@@ -19,8 +19,18 @@ func monotonic() int64 {
 // known: nothing, but in another time namespace. The wall clock, by which the moment
 // is known, may have been set meanwhile; a minute of that is let pass.
 func Ahead(reading int64, at time.Time) int64 {
-	ahead := reading - (monotonic() - int64(time.Since(at)))
+	ahead := reading - (Monotonic() - int64(time.Since(at)))
 	if ahead > -int64(time.Minute) && ahead < int64(time.Minute) {
+		return 0
+	}
+	return ahead
+}
+
+// AheadNow is Ahead of a clock that was just read, by us after it was: a reading that is
+// later than ours, by however little, is of another clock.
+func AheadNow(reading int64) int64 {
+	ahead := reading - Monotonic()
+	if ahead > -int64(time.Minute) && ahead <= 0 {
 		return 0
 	}
 	return ahead

@@ -139,7 +139,7 @@ func (l *Ledger) now() int64 {
 	if l.ended {
 		return 0
 	}
-	return monotonic() + l.ahead
+	return Monotonic() + l.ahead
 }
 
 // spots are the ids that have names, in order. The lock is held.

@@ -74,7 +74,7 @@ func (o *observer) samples() int {
 	return o.look.table.Samples
 }
 
-// isFree refuses a JVM that another Sonde holds, before time is spent on samples.
+// isFree refuses a JVM that another Sonde or a pack holds, before time is spent on samples.
 func (o *observer) isFree(ctx context.Context) error {
 	jvm, err := jvmproc.Local.Inspect(o.PID)
 	if err != nil {
@@ -85,8 +85,8 @@ func (o *observer) isFree(ctx context.Context) error {
 		return err
 	}
 	for _, occupant := range occupants {
-		if occupant.Alive == jvmproc.Yes {
-			err = &session.HeldError{PID: o.PID, Holder: fmt.Sprintf("%s, process %d", occupant.Command, occupant.Sonde)}
+		if occupant.Pack != "" || occupant.Alive == jvmproc.Yes {
+			err = &session.HeldError{PID: o.PID, Holder: occupant.Holder()}
 		}
 		occupant.Close()
 	}

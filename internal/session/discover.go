@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/ledger"
 )
 
 // Discover has hooks with arena.Discover wait for an answer when their first
@@ -31,7 +32,7 @@ func (s *Session) Answer(ticket uint64) { s.arena.Answer(ticket) }
 func (s *Session) ArrivalsLost() uint64 { return s.arena.ArrivalsLost() }
 
 // Now is what the target's clock reads.
-func (s *Session) Now() int64 { return monotonic() + s.clock }
+func (s *Session) Now() int64 { return ledger.Monotonic() + s.clock }
 
 // ThreadNames are the names of the threads that live, by their ids.
 func (s *Session) ThreadNames(ctx context.Context) (map[uint64]string, error) {

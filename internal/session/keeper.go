@@ -4,8 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/foothold"
 )
@@ -92,23 +90,4 @@ func (s *Session) Full() error {
 func (k *keeper) stop() {
 	k.once.Do(func() { close(k.ended) })
 	k.stopped.Wait()
-}
-
-// monotonic is the clock that System.nanoTime reads.
-func monotonic() int64 {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0
-	}
-	return now.Nano()
-}
-
-// clockAhead is what a clock that was just read is ahead of ours: nothing, but
-// in another time namespace.
-func clockAhead(reading int64) int64 {
-	ahead := reading - monotonic()
-	if ahead > -int64(time.Minute) && ahead <= 0 {
-		return 0
-	}
-	return ahead
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/foothold"
@@ -42,6 +40,8 @@ func (e *UnreachableError) Error() string {
 		return fmt.Sprintf("process %d has %s mapped, whose file is gone: Sonde has left but a thread was still in a hook; the next sonde count takes it out", e.PID, e.Path)
 	case errors.Is(e.Cause, os.ErrPermission):
 		return fmt.Sprintf("process %d has %s mapped, which is another user's: be that user, or root", e.PID, e.Path)
+	case errors.Is(e.Cause, jvmproc.ErrNotMapped):
+		return fmt.Sprintf("process %d has %s mapped, but what is there now is another file: have that put back, or restart the program", e.PID, e.Path)
 	case errors.Is(e.Cause, arena.ErrNotArena):
 		return fmt.Sprintf("process %d has %s mapped: %v: use the sonde that made it", e.PID, e.Path, e.Cause)
 	}
@@ -64,6 +64,11 @@ func Occupants(ctx context.Context, jvm *jvmproc.JVM, writable bool) (all []*Occ
 	}
 	for _, name := range found.Arenas {
 		o, err := visit(jvm, name, writable)
+		if errors.Is(err, jvmproc.ErrNotMapped) {
+			if gone, _ := letGo(jvm, name); gone {
+				continue // meanwhile
+			}
+		}
 		if err != nil {
 			failed = append(failed, &UnreachableError{jvm.PID, name, err})
 			continue
@@ -75,12 +80,11 @@ func Occupants(ctx context.Context, jvm *jvmproc.JVM, writable bool) (all []*Occ
 }
 
 func visit(jvm *jvmproc.JVM, name string, writable bool) (*Occupant, error) {
-	// The file is another's, who could have put anything in its place.
-	mode := unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	mode := os.O_RDONLY
 	if writable {
-		mode = unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
+		mode = os.O_RDWR
 	}
-	file, err := jvmproc.Local.OpenInside(jvm.PID, name, mode)
+	file, err := jvmproc.Local.OpenMapped(jvm, name, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +99,9 @@ func visit(jvm *jvmproc.JVM, name string, writable bool) (*Occupant, error) {
 		return nil, err
 	}
 	o := &Occupant{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: ledger.Ahead(mapped.OpenedNanos(), owner.Opened)}
-	if pack := jvm.Pack; pack != nil && path.Base(pack.Arena) == path.Base(name) {
-		o.Pack = pack.Path
+	o.Pack, _ = jvmproc.StatedPack(owner)
+	if pack := jvm.Pack; o.Pack != "" && pack != nil && path.Base(pack.Arena) == path.Base(name) {
+		o.Pack = pack.Path // an arena has no room for a long one
 	}
 	return o, nil
 }
@@ -118,8 +123,16 @@ func (o *Occupant) isAlive(processes []jvmproc.Process) jvmproc.Answer {
 	return jvmproc.No
 }
 
+// Holder names the occupant, as a [HeldError] has it.
+func (o *Occupant) Holder() string {
+	if o.Pack != "" {
+		return packHolder + o.Pack
+	}
+	return fmt.Sprintf("%s, process %d", o.Command, o.Sonde)
+}
+
 // Sum is what was measured so far.
-func (o *Occupant) Sum() (*arena.Summary, error) { return o.arena.Sum(monotonic() + o.clock) }
+func (o *Occupant) Sum() (*arena.Summary, error) { return o.arena.Sum(ledger.Monotonic() + o.clock) }
 
 // Methods are those that have hooks.
 func (o *Occupant) Methods() ([]arena.Method, error) { return o.arena.Methods() }
@@ -166,16 +179,19 @@ func (o *Occupant) awaitSilence(ctx context.Context) error {
 // AwaitDeparture waits until a JVM has let go of an arena, or has ended. Where
 // that takes too long it returns ErrStays.
 func AwaitDeparture(ctx context.Context, jvm *jvmproc.JVM, path string) error {
-	return await(ctx, func() (bool, error) {
-		found, err := foothold.Find(jvm)
-		switch {
-		case errors.Is(err, jvmproc.ErrNoProcess) || errors.Is(err, jvmproc.ErrNotJVM) || errors.Is(err, foothold.ErrGone):
-			return true, nil
-		case err != nil:
-			return false, err
-		}
-		return !slices.Contains(found.Arenas, path), nil
-	})
+	return await(ctx, func() (bool, error) { return letGo(jvm, path) })
+}
+
+// letGo tells whether a JVM has let go of an arena, or has ended.
+func letGo(jvm *jvmproc.JVM, path string) (bool, error) {
+	found, err := foothold.Find(jvm)
+	switch {
+	case errors.Is(err, jvmproc.ErrNoProcess) || errors.Is(err, jvmproc.ErrNotJVM) || errors.Is(err, foothold.ErrGone):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	return !slices.Contains(found.Arenas, path), nil
 }
 
 // await looks until something is so; where that takes too long it returns ErrStays.

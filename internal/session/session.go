@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/ledger"
 	"github.com/sonde-jvm/sonde/internal/origin"
 	"github.com/sonde-jvm/sonde/internal/toll"
 )
@@ -102,7 +103,7 @@ func (s *Session) openArena(ctx context.Context) (err error) {
 	if err := s.peer.Map(ctx, s.file.Path(), uint64(s.arena.Length()), s.arena.Epoch()); err != nil {
 		return s.explain(err)
 	}
-	s.clock = clockAhead(s.arena.OpenedNanos())
+	s.clock = ledger.AheadNow(s.arena.OpenedNanos())
 	s.keeper = keep(s.arena, s.file)
 	return nil
 }
@@ -143,7 +144,7 @@ func hasExited(jvm *jvmproc.JVM) bool {
 
 // Sum is what was measured so far. It works also when the JVM, or the session,
 // has ended.
-func (s *Session) Sum() (*arena.Summary, error) { return s.arena.Sum(monotonic() + s.clock) }
+func (s *Session) Sum() (*arena.Summary, error) { return s.arena.Sum(ledger.Monotonic() + s.clock) }
 
 // Threads is what each thread measured.
 func (s *Session) Threads() ([]arena.Thread, error) { return s.arena.Threads() }

@@ -73,7 +73,7 @@ func openPlainly(dir int, name string, flags int) (int, error) {
 // and never one that makes us wait.
 func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
 	const limit = 1 << 20
-	file, err := openPlain(open)
+	file, err := openPlain(open, unix.O_RDONLY, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -83,26 +83,4 @@ func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
 		err = fmt.Errorf("%s: larger than %d bytes", file.Name(), limit)
 	}
 	return data, err
-}
-
-// openPlain looks at what a path leads to before it is opened for reading:
-// opening alone can make a device act, and a pipe wait.
-func openPlain(open func(flags int) (*os.File, error)) (*os.File, error) {
-	place, err := open(unix.O_PATH)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = place.Close() }()
-	info, err := place.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a plain file", place.Name())
-	}
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", place.Fd()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: place.Name(), Err: err}
-	}
-	return os.NewFile(uintptr(fd), place.Name()), nil
 }

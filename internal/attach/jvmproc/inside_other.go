@@ -18,7 +18,18 @@ func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
 	return nil, err
 }
 
-func openPlain(open func(flags int) (*os.File, error)) (*os.File, error) { return open(0) }
+func openPlain(open func(flags int) (*os.File, error), _ int, _ Judge) (*os.File, error) {
+	return open(0)
+}
+
+// OpenPlain needs Linux.
+func OpenPlain(string, int, Judge) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// OpenNamed needs Linux.
+func (h Host) OpenNamed(*JVM, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// OpenMapped needs Linux.
+func (h Host) OpenMapped(*JVM, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // Waits needs Linux.
 func (h Host) Waits(*JVM) bool { return false }

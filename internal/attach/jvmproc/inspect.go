@@ -42,7 +42,7 @@ func (h Host) inspect(pid int) (*JVM, error) {
 	}
 	j := &JVM{
 		PID: pid, NamespacePID: p.namespacePID, OtherPIDs: p.otherPIDs, OtherMounts: h.otherMounts(pid),
-		UID: p.uid, GID: p.gid, User: userName(p.uid), CatchesQuit: p.catchesQuit(), Stopped: p.stopped,
+		UID: p.uid, GID: p.gid, User: UserName(p.uid), CatchesQuit: p.catchesQuit(), Stopped: p.stopped,
 		startTicks: p.startTicks,
 	}
 	if j.Started, err = h.started(p.startTicks, time.Now()); err != nil {
@@ -113,7 +113,7 @@ func (h Host) fill(j *JVM, p process, maps mapped) {
 	}
 	j.ReducedSignal = reducesSignals(o.words)
 	j.judge(o, counters)
-	j.Arenas, j.Pack = maps.arenas, h.pack(j)
+	j.Arenas, j.Pack = maps.arenas, h.pack(j, maps.arenas)
 	if j.Pack != nil && j.Pack.Arena != "" && !j.HasArena(j.Pack.Arena) { // a name that its user gave it
 		j.Arenas = append(j.Arenas, j.Pack.Arena)
 	}
@@ -125,7 +125,7 @@ func (h Host) readCounters(pid int, path string) *hsperf.Counters {
 	if path == "" {
 		return nil
 	}
-	file, err := openPlain(func(flags int) (*os.File, error) { return h.OpenInside(pid, path, flags) })
+	file, err := openPlain(func(flags int) (*os.File, error) { return h.OpenInside(pid, path, flags) }, os.O_RDONLY, nil)
 	if err != nil {
 		return nil
 	}
@@ -179,8 +179,8 @@ func (h Host) readInside(pid int, name string) ([]byte, error) {
 	return readSmall(func(flags int) (*os.File, error) { return h.OpenInside(pid, name, flags) })
 }
 
-// userName is the name of a user on this host, as ps prints it.
-func userName(uid uint32) string {
+// UserName is the name of a user on this host, as ps prints it.
+func UserName(uid uint32) string {
 	number := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(number); err == nil && u.Username != "" {
 		return u.Username

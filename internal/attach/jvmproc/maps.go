@@ -25,21 +25,20 @@ func (h Host) readMaps(pid int) (mapped, error) {
 	return parseMaps(file)
 }
 
-// isMapped tells whether a process shares memory with a file of a name, whichever
-// directory that is in: paths are as seen from here, not as the process sees them.
-func (h Host) isMapped(pid int, base string) bool {
+// shared are the files that a process shares memory with.
+func (h Host) shared(pid int) (all []mapping, err error) {
 	file, err := os.Open(h.path(pid, "maps"))
 	if err != nil {
-		return false
+		return nil, err
 	}
 	defer func() { _ = file.Close() }()
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
-		if name, access, ok := parseMapping(lines.Text()); ok && strings.HasSuffix(access, "s") && path.Base(name) == base {
-			return true
+		if m, ok := parseMapping(lines.Text()); ok && m.isShared() {
+			all = append(all, m)
 		}
 	}
-	return false
+	return all, lines.Err()
 }
 
 // parseMaps reads lines such as
@@ -59,36 +58,50 @@ func parseMaps(r io.Reader) (m mapped, err error) {
 	}
 }
 
+// A mapping is a piece of memory that is a file's.
+type mapping struct {
+	begin    string // address, in hexadecimal digits
+	access   string
+	identity string // device and number of the file, as the kernel tells them here
+	file     string // path as seen from here, not as the process sees it
+	deleted  bool
+}
+
+func (m *mapping) isShared() bool { return strings.HasSuffix(m.access, "s") }
+
 // parseMapping takes a line apart. Most name no file, or one of no interest.
-func parseMapping(line string) (file, access string, ok bool) {
+func parseMapping(line string) (m mapping, ok bool) {
 	slash := strings.IndexByte(line, '/')
 	if slash < 0 {
-		return "", "", false
+		return mapping{}, false
 	}
-	file = strings.TrimSuffix(strings.TrimSuffix(line[slash:], "\n"), " (deleted)")
+	m.file, m.deleted = strings.CutSuffix(strings.TrimSuffix(line[slash:], "\n"), " (deleted)")
 	fields := strings.Fields(line[:slash])
-	if len(fields) < 2 {
-		return "", "", false
+	if len(fields) < 5 {
+		return mapping{}, false
 	}
-	return file, fields[1], true
+	m.begin, _, _ = strings.Cut(fields[0], "-")
+	m.access, m.identity = fields[1], fields[3]+" "+fields[4]
+	return m, true
 }
 
 func (m *mapped) add(line string) {
-	file, access, ok := parseMapping(line)
+	found, ok := parseMapping(line)
 	if !ok {
 		return
 	}
+	file := found.file
 	directory, base := path.Split(file)
 	switch {
 	case strings.HasPrefix(base, "libj9vm"):
 		m.openJ9 = true
-	case base == "libjvm.so" && strings.Contains(access, "x"):
+	case base == "libjvm.so" && strings.Contains(found.access, "x"):
 		// A program that only reads the library maps it as data.
 		m.libjvm = file
-	case strings.HasPrefix(path.Base(directory), "hsperfdata_") && isNumber(base) && strings.HasSuffix(access, "s"):
+	case strings.HasPrefix(path.Base(directory), "hsperfdata_") && isNumber(base) && found.isShared():
 		// The path is as seen from here; the process's own /tmp is what counts.
 		m.counters = path.Join("/tmp", path.Base(directory), base)
-	case strings.HasSuffix(access, "s") && IsArena(base):
+	case found.isShared() && IsArena(base):
 		m.addArena(file)
 	}
 }

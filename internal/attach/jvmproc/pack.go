@@ -1,9 +1,15 @@
 package jvmproc
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
 )
 
 // A Pack is what the agent of a JVM that was started with a pack says of it.
@@ -44,12 +50,69 @@ func (h Host) PackNotice(j *JVM) (Pack, bool) {
 	return ParsePackNotice(text)
 }
 
+// holder begins what the agent of a pack calls itself in its arena; the pack's path follows.
+const holder = "pack "
+
+// StatedPack is the path of the pack whose agent an arena is of, by what it says of its
+// owner; false where it is a Sonde's.
+func StatedPack(owner arena.Owner) (name string, is bool) {
+	if name, is = strings.CutPrefix(owner.Command, holder); !is || owner.Sonde != 0 {
+		return "", false
+	}
+	return name, true
+}
+
 // pack is what is known of the pack in a JVM; nil where there is none, or its arena is
 // mapped no more.
-func (h Host) pack(j *JVM) *Pack {
-	p, ok := h.PackNotice(j)
-	if !ok || p.Arena != "" && !h.isMapped(j.PID, path.Base(p.Arena)) {
-		return nil
+func (h Host) pack(j *JVM, arenas []string) *Pack {
+	if p, ok := h.PackNotice(j); ok && (p.Arena == "" || h.hasMapped(j, p.Arena)) {
+		return &p
 	}
-	return &p
+	return h.unannounced(j, arenas)
+}
+
+// hasMapped tells whether a JVM shares memory with a file, which may be gone by now.
+func (h Host) hasMapped(j *JVM, name string) bool {
+	file, err := h.OpenMapped(j, name, os.O_RDONLY)
+	if err == nil {
+		_ = file.Close()
+		return true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	shared, _ := h.shared(j.PID)
+	return slices.ContainsFunc(shared, func(m mapping) bool { return m.deleted && path.Base(m.file) == path.Base(name) })
+}
+
+// unannounced finds the pack whose notice is missing, as where what is old was removed
+// from /tmp, or another user has its name: by its arena, which says whose it is.
+func (h Host) unannounced(j *JVM, arenas []string) *Pack {
+	for _, name := range arenas {
+		if !isPackArena(name) {
+			continue
+		}
+		if stated, is := h.statedBy(j, name); is {
+			return &Pack{Arena: name, Path: stated}
+		}
+	}
+	return nil
+}
+
+func (h Host) statedBy(j *JVM, name string) (stated string, is bool) {
+	file, err := h.OpenMapped(j, name, os.O_RDONLY)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = file.Close() }()
+	opened, err := arena.Open(file, false)
+	if err != nil {
+		return "", false
+	}
+	defer func() { _ = opened.Close() }()
+	owner, err := opened.Owner()
+	if err != nil {
+		return "", false
+	}
+	return StatedPack(owner)
 }

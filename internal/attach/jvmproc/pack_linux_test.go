@@ -1,10 +1,14 @@
 package jvmproc
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/arena/arenatest"
 )
 
 func TestParsePackNotice(t *testing.T) {
@@ -26,31 +30,72 @@ func TestParsePackNotice(t *testing.T) {
 	}
 }
 
-// TestWhatIsMapped finds a file of any name in memory that is shared.
-func TestWhatIsMapped(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "of any name")
-	if err := os.WriteFile(name, make([]byte, 4096), 0o600); err != nil {
+// thisJVM has this test pass for a JVM.
+func thisJVM() *JVM {
+	return &JVM{PID: os.Getpid(), NamespacePID: os.Getpid(), UID: uint32(os.Geteuid())}
+}
+
+// tell leaves a notice, as the agent of a pack does.
+func tell(t *testing.T, text string) {
+	t.Helper()
+	name := filepath.Join("/tmp", PackNoticeName(os.Getpid()))
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.Open(name)
-	if err != nil {
+	t.Cleanup(func() { _ = os.Remove(name) })
+}
+
+// TestWhatANoticeNames is believed where the process has that very file in memory.
+func TestWhatANoticeNames(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	name := filepath.Join(dir, "of any name")
+	unmap := mapShared(t, name)
+	twin, pipe := filepath.Join(other, "of any name"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.WriteFile(twin, make([]byte, 4096), 0o600), syscall.Mkfifo(pipe, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }()
-	if Local.isMapped(os.Getpid(), "of any name") {
-		t.Error("it is mapped before")
+	for arena, want := range map[string]bool{name: true, twin: false, pipe: false, "/dev/null": false, filepath.Join(other, "gone"): false} {
+		tell(t, arena+"\n/x/a.pack\n")
+		if p := Local.pack(thisJVM(), nil); (p != nil) != want || want && (p.Arena != name || p.Path != "/x/a.pack") {
+			t.Errorf("%s: %+v", arena, p)
+		}
 	}
-	mapped, err := syscall.Mmap(int(file.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED)
-	if err != nil {
+	tell(t, name+"\n/x/a.pack\n")
+	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
-	if !Local.isMapped(os.Getpid(), "of any name") {
-		t.Error("it is not found")
+	if Local.pack(thisJVM(), nil) == nil {
+		t.Error("with its arena's file the pack is gone, though it is mapped")
 	}
-	if err := syscall.Munmap(mapped); err != nil {
-		t.Fatal(err)
+	unmap()
+	if p := Local.pack(thisJVM(), nil); p != nil {
+		t.Errorf("it is still there: %+v", p)
 	}
-	if Local.isMapped(os.Getpid(), "of any name") {
-		t.Error("it is still there")
+}
+
+// TestAPackWithoutItsNotice is known by the arena.
+func TestAPackWithoutItsNotice(t *testing.T) {
+	const pack = "/x/shop.pack"
+	for name, is := range map[string]bool{
+		"sonde-7-0123456789abcdef0123456789.arena": true, "sonde-7.arena": true, "sonde-7-2.arena": true, "sonde-7-0123456789abcdef.arena": false, "7.arena": false,
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		arenatest.Make(t, path, arena.Owner{Command: "pack " + pack})
+		if p := Local.pack(thisJVM(), []string{path}); (p != nil) != is || is && *p != (Pack{Arena: path, Path: pack}) {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	for _, owner := range []arena.Owner{{Sonde: 7, Command: "pack " + pack}, {Command: "sonde count"}} {
+		path := filepath.Join(t.TempDir(), "sonde-7-0123456789abcdef0123456789.arena")
+		arenatest.Make(t, path, owner)
+		stated, is := StatedPack(owner)
+		if p := Local.pack(thisJVM(), []string{path}); p != nil || stated != "" || is {
+			t.Errorf("%+v: %+v, %q", owner, p, stated)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "sonde-7-0123456789abcdef0123456789.arena")
+	mapShared(t, path)
+	if p := Local.pack(thisJVM(), []string{path}); p != nil {
+		t.Errorf("no arena: %+v", p)
 	}
 }

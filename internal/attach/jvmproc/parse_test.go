@@ -106,11 +106,12 @@ func TestMaps(t *testing.T) {
 7f7-7f8 rw-s 00001000 00:15 5    /dev/shm/sonde-12-0123456789abcdef.arena (deleted)
 7f8-7f9 rw-p 00000000 00:15 6    /dev/shm/sonde-13-0123456789abcdef.arena
 7f9-7fa rw-s 00000000 00:15 7    /dev/shm/sonde-13-0123456789abcdef.arena.old
+7fa-7fb rw-s 00000000 00:15 8    /tmp/sonde-12-0123456789abcdef0123456789.arena
 broken/
 `))
 	want := mapped{
 		libjvm: "/opt/my jdk/lib/server/libjvm.so", counters: "/tmp/hsperfdata_me/12",
-		arenas: []string{"/dev/shm/sonde-12-0123456789abcdef.arena"},
+		arenas: []string{"/dev/shm/sonde-12-0123456789abcdef.arena", "/tmp/sonde-12-0123456789abcdef0123456789.arena"},
 	}
 	if err != nil || !reflect.DeepEqual(m, want) {
 		t.Errorf("%+v, %v", m, err)

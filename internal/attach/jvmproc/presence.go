@@ -24,6 +24,10 @@ const (
 // arenaName is what arenas are called, whichever Sonde made them.
 var arenaName = regexp.MustCompile(`^sonde-[0-9]{1,10}-[0-9a-f]{16}\.arena$`)
 
+// packArenaName is what the agent of a pack calls its own: in /tmp, and in a directory
+// that it was given.
+var packArenaName = regexp.MustCompile(`^sonde-[0-9]{1,10}(?:-[0-9]{1,2}|-[0-9a-f]{26})?\.arena$`)
+
 // ticketText is what an agent that waits has written: 32 hexadecimal digits.
 var ticketText = regexp.MustCompile(`^[0-9a-f]{32}\n?$`)
 
@@ -33,8 +37,10 @@ func ArenaName(namespacePID int, random string) string {
 	return fmt.Sprintf("sonde-%d-%s.arena", namespacePID, random)
 }
 
-// IsArena tells whether a path is called as an arena is.
-func IsArena(name string) bool { return arenaName.MatchString(path.Base(name)) }
+// IsArena tells whether a path is called as an arena is, a Sonde's or a pack's.
+func IsArena(name string) bool { return arenaName.MatchString(path.Base(name)) || isPackArena(name) }
+
+func isPackArena(name string) bool { return packArenaName.MatchString(path.Base(name)) }
 
 // TicketName is the file in the JVM's /tmp by which an agent that came with
 // -javaagent says that it waits.

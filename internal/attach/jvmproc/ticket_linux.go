@@ -30,7 +30,7 @@ const mostNote = 16 << 10
 func (h Host) readNote(j *JVM, name string) ([]byte, error) {
 	file, err := openPlain(func(flags int) (*os.File, error) {
 		return h.OpenInside(j.PID, "/tmp/"+name, flags|unix.O_NOFOLLOW)
-	})
+	}, unix.O_RDONLY, nil)
 	if err != nil {
 		return nil, err
 	}
