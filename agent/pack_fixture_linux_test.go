@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ type packed struct {
 	classes string            // directory
 	twins   [2]string         // directories
 	file    string            // the pack
+	options []string          // of the JVM
 	ids     map[uint32]string // of spots
 	target  *jvmtest.Running
 }
@@ -48,6 +50,8 @@ func newPacked(t *testing.T, jdk jvmtest.JDK) *packed {
 		spotIn(filepath.Join(p.classes, "PackedWork.class"), "fail", "fail"),
 		spotIn(filepath.Join(p.classes, "PackedChanged.class"), "number", "changed"),
 		spotIn(filepath.Join(p.classes, "PackedLost.class"), "number", "lost"),
+		packedSpot{filepath.Join(p.classes, "PackedLabels.class"), "as", packedTagName, [3]uint64{packedTag}},
+		packedSpot{filepath.Join(p.classes, "PackedLabels.class"), "count", "labelled", [3]uint64{0, 0, 1 << packedTag}},
 		spotIn(filepath.Join(p.twins[0], "PackedTwin.class"), "number", "twin"),
 		spotIn(filepath.Join(p.twins[1], "PackedTwin.class"), "number", "other twin"),
 	)
@@ -84,16 +88,25 @@ func (p *packed) flip(file string, constant uint32) {
 	}
 }
 
-// A packedSpot is a method of a class file that is watched, by a name of its own.
-type packedSpot struct{ file, method, name string }
+// packedTag is the number of a tag whose point has this name.
+const packedTag, packedTagName = 3, "label"
 
-func spotIn(file, method, name string) packedSpot { return packedSpot{file, method, name} }
+// A packedSpot is a method of a class file that is watched, by a name of its own.
+type packedSpot struct {
+	file, method, name string
+	words              [3]uint64
+}
+
+func spotIn(file, method, name string) packedSpot {
+	return packedSpot{file: file, method: method, name: name}
+}
 
 // pack makes the pack.
 func (p *packed) pack(spots ...packedSpot) {
 	p.t.Helper()
 	content := &pack.Content{Build: agent.AgentBuild(), Engine: cache.Engine(), Title: "Packed"}
 	watch := boundTemplate(p.t, agent.WatchTemplate, nil)
+	tag := boundTemplate(p.t, agent.TagTemplate, firstArgument{"PackedLabels", "as", "(Ljava/lang/String;)V"})
 	files := make(map[string]map[string]*weave.Template) // by file and method
 	var entries []arena.WatchEntry
 	for i, s := range spots {
@@ -103,7 +116,12 @@ func (p *packed) pack(spots ...packedSpot) {
 			files[s.file] = make(map[string]*weave.Template)
 		}
 		files[s.file][s.method] = watch.As(int32(id))
-		entries = append(entries, arena.WatchEntry{Probe: arena.Probe{ID: id, Flags: arena.On | arena.Timed | arena.Flat}})
+		flags := arena.On | arena.Timed | arena.Flat
+		if s.name == packedTagName {
+			files[s.file][s.method] = tag.As(int32(id))
+			flags = arena.On
+		}
+		entries = append(entries, arena.WatchEntry{Probe: arena.Probe{ID: id, Flags: flags}, Words: s.words})
 		class := strings.TrimSuffix(filepath.Base(s.file), ".class")
 		content.Names = append(content.Names, pack.Name{ID: id, Class: class, Method: s.method, Descriptor: "()V", Probe: s.name})
 	}
@@ -154,10 +172,10 @@ func (p *packed) start(arguments ...string) {
 	if err := os.WriteFile(jar, agent.AgentJar(), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-	p.target = jvmtest.Start(p.t, p.jdk, jvmtest.Launch{Args: []string{
+	p.target = jvmtest.Start(p.t, p.jdk, jvmtest.Launch{Args: append(slices.Clone(p.options), []string{
 		"-javaagent:" + jar + "=" + strings.Join(append(arguments, "pack="+p.file), ","), "-javaagent:" + p.otherAgent(),
 		"-cp", p.classes, "Packed", p.twins[0], p.twins[1],
-	}})
+	}...)})
 }
 
 // otherAgent is a jar that has the program's main class be an agent.

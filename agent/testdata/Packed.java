@@ -16,6 +16,9 @@ public class Packed {
 
     public static void premain(String argument, Instrumentation instrumentation) {
         other = instrumentation;
+        if (argument != null) {
+            System.setProperty("java.vm.name", argument);
+        }
     }
 
     public static void main(String[] args) throws Exception {
@@ -35,6 +38,11 @@ public class Packed {
                     sum += PackedWork.next(i);
                 }
                 return "" + sum;
+            case "labels":
+                for (int i = 0; i < count; i++) {
+                    PackedLabels.as("label " + i);
+                }
+                return "" + PackedLabels.calls;
             case "changed":
                 return "" + PackedChanged.number();
             case "thrown":
@@ -123,6 +131,19 @@ class PackedWork {
         if (i > 0) {
             throw new IllegalStateException("told to"); // the line that is thrown from
         }
+    }
+}
+
+class PackedLabels {
+    static int calls;
+
+    static void as(String label) {
+        count();
+        count();
+    }
+
+    private static void count() {
+        calls++;
     }
 }
 

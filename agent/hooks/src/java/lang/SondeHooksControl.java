@@ -11,8 +11,15 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 
 /**
- * What the agent does to the hooks. The agent's work thread alone calls it, except for mute, unmute,
- * probes, change and watches.
+ * What the agent does to the hooks. One thread of the agent at a time calls it: in a session that which works, with a pack the
+ * program's first until the agent has one of its own. Others may call
+ *
+ * <ul>
+ *   <li>mute, unmute and tid: any thread;
+ *   <li>probes, change and watches: any of the agent's;
+ *   <li>get and put: any thread, also of the program where it loads a class of a pack. Their callers see to it that none is in them
+ *       when {@link #off} is called, and that none comes after.
+ * </ul>
  *
  * <p>The mapping is held here and not by the agent, whose loader goes away: where a thread cannot be proven to
  * be out of the hooks, the arena stays mapped.

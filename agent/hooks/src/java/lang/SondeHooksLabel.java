@@ -13,6 +13,7 @@ final class SondeHooksLabel {
     private static final int UNTOLD = 0;
     private static final int BEING_TOLD = 1;
     private static final int TOLD = 2;
+    private static final int LOST = 3;
     private static final int MOST_TEXT = ARRIVAL_SIZE - ARRIVAL_TEXT;
     private static final long STATE = U.objectFieldOffset(SondeHooksLabel.class, "state");
 
@@ -41,17 +42,25 @@ final class SondeHooksLabel {
         return isSame;
     }
 
-    /** Tells Sonde what has the number, once; whether that is done. Where there is no room, the next call does it. */
-    boolean tell(long[] places, long place) {
+    /**
+     * Tells Sonde what has the number, once; whether that is done. Where there is no room, the next call does it; but it is
+     * lost where there is only one try.
+     */
+    boolean tell(long[] places, long place, boolean onlyOnce) {
         if (state == UNTOLD && U.compareAndSetInt(this, STATE, UNTOLD, BEING_TOLD)) {
             int outcome = UNTOLD;
             try {
-                outcome = SondeHooksArrivals.tell(places, place, number, text()) ? TOLD : UNTOLD;
+                outcome = SondeHooksArrivals.tell(places, place, number, text()) ? TOLD : onlyOnce ? LOST : UNTOLD;
             } finally {
                 state = outcome;
             }
         }
         return state == TOLD;
+    }
+
+    /** Whether nobody will ever be told. */
+    boolean isLost() {
+        return state == LOST;
     }
 
     /** Callers, or number=value for each tag that is set, only the number where its value is null; a line each. */

@@ -27,19 +27,24 @@ final class SondeHooksLabels {
 
     /** A label met a full ring: the agent is to tell it, as nobody may call in it again. */
     private volatile boolean isBehind;
+    /** Nobody reads the ring while the program runs, as with a pack: what it has no room for, it never will have. */
+    private final boolean isAlone;
+    /** It is so, and the ring is full. From then on labels that were not told are one with those that have no number. */
+    private volatile boolean isFull;
     /** By number, less the first. Entries are made once and stay. */
     private final AtomicReferenceArray<SondeHooksLabel> table = new AtomicReferenceArray<SondeHooksLabel>(MASK + 1);
 
-    private SondeHooksLabels() {
+    private SondeHooksLabels(boolean isAlone) {
+        this.isAlone = isAlone;
         table.set(LABEL_OTHER - LABELS_FIRST, new SondeHooksLabel(LABEL_OTHER, new Object[0]));
     }
 
-    /** Makes hooks ready to give numbers; all they need is used once by the agent, not first by a hook. */
+    /** Makes hooks ready to give numbers in the arena; all they need is used once by the agent, not first by a hook. */
     static void prepare() {
         if (current == null) {
-            SondeHooksLabels rehearsed = new SondeHooksLabels();
+            SondeHooksLabels rehearsed = new SondeHooksLabels(false);
             rehearsed.find(new SondeHooksTag().with(0, "").with(1, null).only(3)).text();
-            current = new SondeHooksLabels();
+            current = new SondeHooksLabels(U.getInt(null, SondeHooks.base + HEADER_SONDE_PID) == 0);
         }
     }
 
@@ -64,7 +69,7 @@ final class SondeHooksLabels {
         labels.isBehind = false;
         for (int slot = LABEL_OTHER - LABELS_FIRST + 1; slot <= MASK; slot++) {
             SondeHooksLabel label = labels.table.get(slot);
-            if (label != null && !label.tell(places, place)) {
+            if (label != null && !label.tell(places, place, false)) {
                 labels.isBehind = true;
                 return;
             }
@@ -129,20 +134,29 @@ final class SondeHooksLabels {
         try {
             Object[] parts = most != 0 ? SondeHooksDirect.row(most) : tags == null ? new Object[TAGS_MOST] : tags.only(numbers);
             SondeHooksLabel label = labels == null || parts == null ? null : labels.find(parts);
-            if (label == null) {
-                return LABEL_OTHER;
+            boolean isTold = label != null && labels.tell(label, places, place);
+            int number = label == null || label.isLost() ? LABEL_OTHER : label.number;
+            // Where there is no room now, there is none later: that is worth remembering, too.
+            if (tags != null && (isTold || labels != null && number == LABEL_OTHER)) {
+                tags.note(numbers, number);
             }
-            if (!label.tell(places, place)) {
-                labels.isBehind = true;
-            } else if (tags != null) {
-                tags.note(numbers, label.number);
-            }
-            return label.number;
+            return number;
         } catch (Exception | LinkageError | VirtualMachineError contained) {
             return LABEL_OTHER; // what the program is about to do must not fail by it
         } finally {
             U.putLong(places, place + WORD, U.getLong(places, place + WORD) - MUTE_ONE);
         }
+    }
+
+    /** Whether a label is told now, or was. */
+    private boolean tell(SondeHooksLabel label, long[] places, long place) {
+        boolean isTold = label.tell(places, place, isAlone);
+        if (label.isLost()) {
+            isFull = true;
+        } else if (!isTold && !isAlone) {
+            isBehind = true;
+        }
+        return isTold;
     }
 
     /** The label of some parts, new where they were not met together before; null where there is no room. */
@@ -151,6 +165,9 @@ final class SondeHooksLabels {
         for (int i = 0; i < WINDOW; i++) {
             int slot = home + i & MASK;
             SondeHooksLabel label = table.get(slot);
+            if (label == null && isFull) {
+                return null;
+            }
             if (label == null) {
                 SondeHooksLabel made = new SondeHooksLabel(LABELS_FIRST + slot, parts);
                 if (table.compareAndSet(slot, null, made)) {

@@ -36,6 +36,20 @@ final class Numbers<T> {
         return found == null ? null : found.get();
     }
 
+    /** What was noted of the object with a number; null where nothing was, or it is gone. */
+    synchronized Object noted(int number) {
+        Numbered<T> found = byNumber.get(number);
+        return found == null ? null : found.noted;
+    }
+
+    /** Notes something of an object, for as long as that lives. */
+    synchronized void note(int number, Object noted) {
+        Numbered<T> found = byNumber.get(number);
+        if (found != null) {
+            found.noted = noted;
+        }
+    }
+
     private void forget() {
         for (Reference<? extends T> old = gone.poll(); old != null; old = gone.poll()) {
             Numbered<?> numbered = (Numbered<?>) old;
@@ -49,6 +63,7 @@ final class Numbers<T> {
     private static final class Numbered<T> extends WeakReference<T> {
         final int number;
         private final int hash;
+        Object noted;
 
         Numbered(T object, ReferenceQueue<T> queue, int number) {
             super(object, queue);

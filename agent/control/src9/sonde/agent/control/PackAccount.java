@@ -8,13 +8,10 @@ import java.nio.charset.StandardCharsets;
  */
 final class PackAccount {
     /** Where the pack's header has the place of a count, by what is counted. */
-    static final int WOVEN = 192;
-    static final int DIFFERS = 196;
-    static final int BLIND = 200;
-    static final int FAILED = 204;
-    private static final int NAMES_USED = 208;
-    private static final int TEXT = 212;
-    private static final int MOST_TEXT = 216;
+    static final int WOVEN = PackHeader.AT_WOVEN;
+    static final int DIFFERS = PackHeader.AT_DIFFERS;
+    static final int BLIND = PackHeader.AT_BLIND;
+    static final int FAILED = PackHeader.AT_FAILED;
     private static final int KINDS = 4;
 
     private final PackFile pack;
@@ -24,6 +21,7 @@ final class PackAccount {
     private final byte[] told;
     private int used;
     private boolean closed;
+    private volatile boolean isEmpty = true;
 
     PackAccount(PackFile pack, Hooks hooks) {
         this.pack = pack;
@@ -45,15 +43,21 @@ final class PackAccount {
         if (closed) {
             return;
         }
+        isEmpty = false;
         int i = kind - WOVEN >> 2;
         hooks.put(pack.number(kind), ++counts[i]);
-        if (line == null || (told[record] & 1 << i) != 0 || line.length > pack.number(MOST_TEXT) - used) {
+        if (line == null || (told[record] & 1 << i) != 0 || line.length > pack.number(PackHeader.TEXT_MOST) - used) {
             return;
         }
         told[record] |= 1 << i;
-        hooks.put(pack.number(TEXT) + used, line);
+        hooks.put(pack.number(PackHeader.AT_TEXT) + used, line);
         used += line.length;
-        hooks.put(pack.number(NAMES_USED), used);
+        hooks.put(pack.number(PackHeader.AT_NAMES_USED), used);
+    }
+
+    /** Whether no class was met that the pack knows. */
+    boolean isEmpty() {
+        return isEmpty;
     }
 
     /** From here on the arena is not touched. */

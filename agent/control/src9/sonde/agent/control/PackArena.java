@@ -16,6 +16,8 @@ final class PackArena {
     private static final int MOST_EPOCH = 0x7ffff;
     private static final int RANDOM_BYTES = 16;
     private static final int MOST_NAMES = 100;
+    private static final int MOST_MAPS = 64 << 20;
+    private static final String REMEDY = "say with arena=FILE where its user may write, and there is room";
     private static final byte[] ZEROS = new byte[64 << 10];
 
     private final PackFile pack;
@@ -25,6 +27,9 @@ final class PackArena {
     /** Stays open, so that more of it can be allocated. */
     private RandomAccessFile opened;
     private File file;
+    private boolean isUnnamed;
+    /** It was not there at the last look, and that needs no other. */
+    private volatile boolean isOutOfSight;
     private int epoch;
     private long limit;
 
@@ -65,7 +70,7 @@ final class PackArena {
         boolean whole = false;
         try {
             if (!room.mkdir() || !narrow(room, true) || room.list().length != 0 || !made.createNewFile() || !narrow(made, false)) {
-                throw new Refusal("no file can be made in " + place.getParent());
+                throw new Refusal("no file can be made in " + place.getParent() + ": " + REMEDY);
             }
             opened = new RandomAccessFile(made, "rw");
             epoch = 1 + (random[0] & 0xff | (random[1] & 0xff) << 8 | (random[2] & 7) << 16) % MOST_EPOCH;
@@ -75,12 +80,13 @@ final class PackArena {
             }
             if (!made.renameTo(place)) {
                 place.delete();
-                throw new Refusal(place + " cannot be made");
+                throw new Refusal(place + " cannot be made: " + REMEDY);
             }
             file = place;
+            isUnnamed = wanted == null;
             whole = true;
         } catch (IOException e) {
-            throw new Refusal(place + " cannot be made: " + e.getMessage());
+            throw new Refusal(place + " cannot be made: " + e.getMessage() + ": " + REMEDY);
         } finally {
             if (!whole) {
                 close();
@@ -92,11 +98,34 @@ final class PackArena {
 
     /** Hands the arena to the hooks, which are off. */
     Hooks open() throws IOException {
-        return Hooks.open(opened, pack.number(136), epoch, file);
+        return Hooks.open(opened, pack.number(PackHeader.ARENA_LENGTH), epoch, file);
     }
 
     String path() {
         return file.getPath();
+    }
+
+    /**
+     * Whether somebody has removed the file, so that nobody can read it or ask for its end. A user who may not look
+     * there any more does not see it either: what is mapped knows better, and is read once for that.
+     */
+    boolean isRemoved() throws IOException {
+        if (file.exists()) {
+            isOutOfSight = false;
+        } else if (!isOutOfSight) {
+            isOutOfSight = true;
+            String maps = new String(Build.readAll(new FileInputStream("/proc/self/maps"), MOST_MAPS), StandardCharsets.UTF_8);
+            return maps.contains("/" + file.getName() + " (deleted)\n");
+        }
+        return false;
+    }
+
+    /** Deletes the file, unless somebody has said where it is to be. */
+    void deleteUnnamed() {
+        if (isUnnamed) {
+            isOutOfSight = true; // who looks after it has nothing to do about that
+            file.delete();
+        }
     }
 
     /** Leaves nothing behind, when it came to nothing. */
@@ -143,19 +172,19 @@ final class PackArena {
     /** Puts into the image what is known now, and allocates what the hooks may use at first. */
     private void write(String command) throws IOException {
         byte[] front = pack.front();
-        int image = pack.number(112);
-        int bytes = pack.number(116);
-        put(front, image + pack.number(156), 4, epoch);
-        put(front, image + pack.number(160), 4, Long.parseLong(pid));
-        put(front, image + pack.number(164), 8, started);
-        put(front, image + pack.number(168), 8, System.currentTimeMillis() * 1000000);
+        int image = pack.number(PackHeader.IMAGE);
+        int bytes = pack.number(PackHeader.IMAGE_BYTES);
+        put(front, image + pack.number(PackHeader.AT_EPOCH), 4, epoch);
+        put(front, image + pack.number(PackHeader.AT_TARGET_PID), 4, Long.parseLong(pid));
+        put(front, image + pack.number(PackHeader.AT_TARGET_START), 8, started);
+        put(front, image + pack.number(PackHeader.AT_OPENED_WALL), 8, System.currentTimeMillis() * 1000000);
         byte[] text = command.getBytes(StandardCharsets.UTF_8);
-        int textLength = Math.min(text.length, pack.number(188));
-        put(front, image + pack.number(180), 4, textLength);
-        System.arraycopy(text, 0, front, image + pack.number(184), textLength);
-        opened.setLength(pack.number(136));
+        int textLength = Math.min(text.length, pack.number(PackHeader.COMMAND_MOST));
+        put(front, image + pack.number(PackHeader.AT_COMMAND_LENGTH), 4, textLength);
+        System.arraycopy(text, 0, front, image + pack.number(PackHeader.AT_COMMAND), textLength);
+        opened.setLength(pack.number(PackHeader.ARENA_LENGTH));
         opened.write(front, image, bytes);
-        limit = pack.number(140);
+        limit = pack.number(PackHeader.ARENA_LIMIT);
         zero(bytes, limit);
     }
 
@@ -174,8 +203,8 @@ final class PackArena {
 
     /** Allocates more where what is left is little; true where it did. By one thread only, which is that which unmaps. */
     boolean grow(Hooks hooks) throws IOException {
-        long length = pack.number(136);
-        long used = hooks.get(pack.number(152));
+        long length = pack.number(PackHeader.ARENA_LENGTH);
+        long used = hooks.get(pack.number(PackHeader.AT_NEXT));
         long spare = Math.max(1 << 20, used >> 1);
         if (used == 0 || limit >= length || limit - used >= spare >> 1) {
             return false;
@@ -183,7 +212,7 @@ final class PackArena {
         long raised = Math.min(length, used + spare + 4095 & ~4095L);
         zero(limit, raised);
         limit = raised;
-        hooks.put(pack.number(148), limit);
+        hooks.put(pack.number(PackHeader.AT_LIMIT), limit);
         return true;
     }
 

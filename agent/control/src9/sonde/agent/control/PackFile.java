@@ -12,11 +12,11 @@ import java.util.zip.CRC32C;
  * the program. Whoever has one may rely on its front; each woven class is checked when it is made.
  */
 final class PackFile {
-    private static final int HEADER_BYTES = 256;
     private static final int RECORD_BYTES = 48;
     private static final long MAGIC = 0x9c0065646e6f73L;
     private static final int VERSION = 1;
-    private static final int BUILD_BYTES = 32;
+    private static final String NOT_A_PACK = " is not a pack: `sonde pack` makes one";
+    private static final String DAMAGED = " is damaged: make it again with `sonde pack`";
 
     /** The header, and what follows it up to the dictionary's end; until {@link #drop} the image of the arena, too. */
     private byte[] front;
@@ -31,56 +31,56 @@ final class PackFile {
 
     PackFile(File file, String build) throws IOException, Refusal {
         if (!file.isFile()) { // to open something else could take for ever
-            throw new Refusal(file + " is not there, or not a file");
+            throw new Refusal(file + " is not there, or not a file: say with pack=FILE where the pack is, best by its whole path");
         }
         RandomAccessFile opened = new RandomAccessFile(file, "r");
         try {
-            byte[] header = new byte[HEADER_BYTES];
-            if (opened.length() < HEADER_BYTES) {
-                throw new Refusal(file + " is not a pack");
+            byte[] header = new byte[PackHeader.BYTES];
+            if (opened.length() < PackHeader.BYTES) {
+                throw new Refusal(file + NOT_A_PACK);
             }
             opened.readFully(header);
             front = header;
             check(file, opened.length(), build);
-            byte[] all = new byte[number(120)];
-            System.arraycopy(header, 0, all, 0, HEADER_BYTES);
-            opened.readFully(all, HEADER_BYTES, all.length - HEADER_BYTES);
+            byte[] all = new byte[number(PackHeader.DELTAS)];
+            System.arraycopy(header, 0, all, 0, PackHeader.BYTES);
+            opened.readFully(all, PackHeader.BYTES, all.length - PackHeader.BYTES);
             front = all;
-            deltas = new byte[number(124)];
+            deltas = new byte[number(PackHeader.DELTAS_BYTES)];
             opened.readFully(deltas);
         } finally {
             opened.close();
         }
-        if (sum(front, 16, front.length - 16) != number(8)) {
-            throw new Refusal(file + " is damaged");
+        if (sum(front, PackHeader.SUMMED, front.length - PackHeader.SUMMED) != number(PackHeader.FRONT_SUM)) {
+            throw new Refusal(file + DAMAGED);
         }
-        index = number(56);
-        mask = number(60) - 1;
+        index = number(PackHeader.INDEX);
+        mask = number(PackHeader.INDEX_SLOTS) - 1;
         shift = Integer.numberOfLeadingZeros(mask); // 32 less what slots are a power of two of
-        records = number(64);
-        names = number(72);
-        dictionary = number(104);
-        dictionaryBytes = number(108);
+        records = number(PackHeader.RECORDS);
+        names = number(PackHeader.NAMES);
+        dictionary = number(PackHeader.DICTIONARY);
+        dictionaryBytes = number(PackHeader.DICTIONARY_BYTES);
     }
 
     private void check(File file, long length, String build) throws Refusal {
         long magic = number(0) & 0xffffffffL | (long) number(4) << 32;
         if ((magic & ~(0xffL << 56)) != MAGIC) {
-            throw new Refusal(file + " is not a pack");
+            throw new Refusal(file + NOT_A_PACK);
         }
         if (magic >>> 56 != VERSION) {
             throw new Refusal(file + " is a pack of another version: make it again with the sonde this agent is of");
         }
-        if (!build.equals(new String(front, 24, BUILD_BYTES, StandardCharsets.ISO_8859_1))) {
+        if (!build.equals(new String(front, PackHeader.BUILD, PackHeader.BUILD_BYTES, StandardCharsets.ISO_8859_1))) {
             throw new Refusal(file + " was made for another build of the agent: make it again with the sonde this agent is of");
         }
-        int end = number(120);
-        int bytes = number(124);
-        if (number(16) != length || end < HEADER_BYTES || bytes < 0 || (long) end + bytes > length) {
-            throw new Refusal(file + " is damaged");
+        int end = number(PackHeader.DELTAS);
+        int bytes = number(PackHeader.DELTAS_BYTES);
+        if (number(PackHeader.LENGTH) != length || end < PackHeader.BYTES || bytes < 0 || (long) end + bytes > length) {
+            throw new Refusal(file + DAMAGED);
         }
         if ((long) end + bytes > Runtime.getRuntime().maxMemory() >> 3) {
-            throw new Refusal(file + " is too large for the heap: it would take more than an eighth");
+            throw new Refusal(file + " would take more than an eighth of the heap: raise -Xmx, or pack fewer classes");
         }
     }
 
@@ -96,13 +96,13 @@ final class PackFile {
 
     /** Forgets the image of the arena. */
     void drop() {
-        byte[] kept = new byte[number(112)];
+        byte[] kept = new byte[number(PackHeader.IMAGE)];
         System.arraycopy(front, 0, kept, 0, kept.length);
         front = kept;
     }
 
     int count() {
-        return number(68);
+        return number(PackHeader.RECORDS_COUNT);
     }
 
     /** The number of the first record of a name, 0 where there is none. */

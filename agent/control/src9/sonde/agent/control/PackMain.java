@@ -44,11 +44,12 @@ public final class PackMain implements Consumer<Object[]> {
             hooks = arenaFile.open();
             watch(pack, hooks);
             pack.drop();
-            PackWeaving weaving = new PackWeaving(pack, new PackAccount(pack, hooks), new PackSight(main), hooks);
+            PackAccount account = new PackAccount(pack, hooks);
+            PackWeaving weaving = new PackWeaving(pack, account, new PackSight(main), hooks);
             Arena arena = new Arena(hookClasses);
             arena.set(hooks);
             // Where it cannot be had, nothing may be woven: it takes the hooks out.
-            new BareThreads().start(new PackUpkeep(instrumentation, weaving, arena, arenaFile, tenure, notice), "sonde-pack");
+            new BareThreads().start(new PackUpkeep(instrumentation, weaving, arena, arenaFile, account, tenure, notice), "sonde-pack");
             instrumentation.addTransformer(weaving, true);
         } catch (Throwable t) {
             if (hooks != null) {
@@ -61,22 +62,23 @@ public final class PackMain implements Consumer<Object[]> {
 
     /** Has the hooks do what the pack says. */
     private static void watch(PackFile pack, Hooks hooks) {
-        String[] members = new String[pack.number(92)];
+        String[] members = new String[pack.number(PackHeader.ANCHORS_COUNT)];
         int[] positions = new int[members.length];
-        int at = pack.number(88);
+        int at = pack.number(PackHeader.ANCHORS);
         for (int i = 0; i < members.length; i++) {
             positions[i] = pack.number(at);
             members[i] = pack.text(at + 4);
             at = pack.endOfText(at + 4);
         }
-        String[] bridges = new String[pack.number(100)];
-        at = pack.number(96);
+        String[] bridges = new String[pack.number(PackHeader.BRIDGES_COUNT)];
+        at = pack.number(PackHeader.BRIDGES);
         for (int i = 0; i < bridges.length; i++) {
             bridges[i] = pack.text(at);
             at = pack.endOfText(at);
         }
-        if (pack.number(84) > 0) {
-            hooks.watches(pack.front(), pack.number(80), pack.number(84), members, positions, bridges);
+        if (pack.number(PackHeader.TABLE_WORDS) > 0) {
+            int words = pack.number(PackHeader.TABLE_WORDS);
+            hooks.watches(pack.front(), pack.number(PackHeader.TABLE), words, members, positions, bridges);
         }
     }
 }

@@ -1,20 +1,16 @@
 package sonde.agent.control;
 
-import java.util.HashMap;
-import java.util.Map;
-
-/** Which loaders see the hooks: each is asked once, and none is kept for that. */
+/** Which loaders see the hooks: each is asked until it has an answer, which goes with it. */
 final class PackSight {
     private final Class<?> hooks;
     private final Numbers<ClassLoader> numbers = new Numbers<ClassLoader>();
-    private final Map<Integer, Boolean> known = new HashMap<Integer, Boolean>();
 
     /** The JDK's own loader of programs sees them for sure; to know that is also to have used all that is used later. */
     PackSight(Class<?> hooks) {
         this.hooks = hooks;
         ClassLoader system = ClassLoader.getSystemClassLoader();
         if (system != null && system.getClass().getClassLoader() == null) {
-            known.put(number(system), true);
+            numbers.note(number(system), Boolean.TRUE);
         }
     }
 
@@ -26,23 +22,23 @@ final class PackSight {
         if (loader == null) {
             return true;
         }
-        synchronized (known) {
-            Boolean sees = known.get(number);
-            if (sees != null) {
-                return sees;
-            }
+        Object sees = numbers.noted(number);
+        if (sees == null) {
+            sees = ask(loader, arena);
+            numbers.note(number, sees);
         }
-        boolean sees = ask(loader, arena);
-        synchronized (known) {
-            known.put(number, sees);
-        }
-        return sees;
+        return sees == Boolean.TRUE;
     }
 
-    private boolean ask(ClassLoader loader, Hooks arena) {
+    /** Null where it cannot tell now: for want of memory, or of a stack, it may link nothing for a while. */
+    private Boolean ask(ClassLoader loader, Hooks arena) {
         arena.mute();
         try {
-            return LoaderQuestions.sees(loader, hooks).isEmpty();
+            return Class.forName(hooks.getName(), false, loader) == hooks ? Boolean.TRUE : null;
+        } catch (ClassNotFoundException e) {
+            return Boolean.FALSE;
+        } catch (LinkageError passing) {
+            return null;
         } finally {
             arena.unmute();
         }

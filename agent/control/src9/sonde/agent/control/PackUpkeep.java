@@ -1,5 +1,6 @@
 package sonde.agent.control;
 
+import java.io.IOException;
 import java.lang.instrument.Instrumentation;
 import java.util.function.Consumer;
 
@@ -15,17 +16,22 @@ final class PackUpkeep implements Runnable {
     private final PackWeaving weaving;
     private final Arena arena;
     private final PackArena file;
+    private final PackAccount account;
     private final Tenure tenure;
     private final Consumer<String> notice;
     private long swept = System.nanoTime();
+    private long looked = swept;
+    /** Made by its thread, as the program waits for the one that makes this. */
+    private PackExit exit;
     private long full;
 
-    PackUpkeep(Instrumentation instrumentation, PackWeaving weaving, Arena arena, PackArena file, Tenure tenure,
-            Consumer<String> notice) {
+    PackUpkeep(Instrumentation instrumentation, PackWeaving weaving, Arena arena, PackArena file, PackAccount account,
+            Tenure tenure, Consumer<String> notice) {
         this.instrumentation = instrumentation;
         this.weaving = weaving;
         this.arena = arena;
         this.file = file;
+        this.account = account;
         this.tenure = tenure;
         this.notice = notice;
     }
@@ -36,22 +42,40 @@ final class PackUpkeep implements Runnable {
         long pause = SOON_MILLIS;
         try {
             hooks.mute();
+            exit = new PackExit(account, file);
+            exit.register();
             notice.accept(file.path());
         } catch (Throwable contained) {
-            // Nobody finds the arena by its notice.
+            // The next look tells; an arena in which nothing is stays.
         }
-        while (true) {
+        String problem = null;
+        while (problem == null) {
             try {
                 Thread.sleep(pause);
                 if (hooks.isStopAsked()) {
                     break;
                 }
+                problem = look();
                 pause = tend(hooks) ? SOON_MILLIS : Math.min(LATER_MILLIS, 2 * pause);
             } catch (Throwable contained) {
                 pause = LATER_MILLIS; // An interrupt, or a lack of memory: the next look may be better.
             }
         }
-        end();
+        end(problem);
+    }
+
+    /** Sees to it, now and then, that others find the arena; says why where none can any more. */
+    private String look() throws IOException {
+        long now = System.nanoTime();
+        if (now - looked <= SWEEP_NANOS) {
+            return null;
+        }
+        looked = now;
+        if (file.isRemoved()) {
+            return file.path() + ", which its measurements went to, was removed: start the program again to measure";
+        }
+        notice.accept(file.path());
+        return null;
     }
 
     /** True where there is more to be done soon: a program that begins uses much at once. */
@@ -75,8 +99,13 @@ final class PackUpkeep implements Runnable {
     }
 
     /** The arena's file stays: what was measured is in it. */
-    private void end() {
-        String left = null;
+    private void end(String problem) {
+        String left = problem;
+        try {
+            exit.withdraw();
+        } catch (Throwable contained) {
+            // The JVM is about to end, or it was never registered.
+        }
         try {
             Restoration restoration = new Restoration(instrumentation, weaving, arena);
             restoration.run();

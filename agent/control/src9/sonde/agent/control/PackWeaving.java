@@ -5,19 +5,26 @@ import java.lang.instrument.Instrumentation;
 import java.lang.ref.WeakReference;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Gives classes that a pack has, and no others, their woven bytes, on whatever thread of the program loads or changes one.
  * Nothing is thrown, and nothing waits: a class of which anything is in doubt stays as it is.
  */
 final class PackWeaving implements ClassFileTransformer, Weaves {
+    private static final int LEAST_FORGOTTEN = 256;
+
     private final PackFile pack;
     private final PackAccount account;
     private final PackSight sight;
     private final Hooks hooks;
-    /** What was given hooks, by the first records of their names: a list each. */
-    private final Given[] given;
+    /** What was given hooks, by the first records of their names and the numbers of their loaders. */
+    private final Map<Long, Given> given = new HashMap<Long, Given>();
+    /** When there are more, those of loaders that are gone are forgotten. */
+    private int most = LEAST_FORGOTTEN;
     private volatile boolean restoring;
 
     PackWeaving(PackFile pack, PackAccount account, PackSight sight, Hooks hooks) {
@@ -25,7 +32,6 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         this.account = account;
         this.sight = sight;
         this.hooks = hooks;
-        this.given = new Given[pack.count() + 1];
     }
 
     /** Almost every class ends at the first look: it must be as short as can be. */
@@ -84,30 +90,37 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
         return woven;
     }
 
-    /** Notes that a class gets hooks; false where it must not any more. Forgets those of loaders that are gone. */
+    /** Notes that a class gets hooks; false where it must not any more. */
     private synchronized boolean give(int loader, int first) {
         if (restoring) {
             return false;
         }
-        Given kept = null;
-        boolean isKnown = false;
-        for (Given one = given[first]; one != null; one = one.next) {
-            if (one.loader == loader || !sight.isGone(one.loader)) {
-                isKnown |= one.loader == loader;
-                kept = new Given(one.loader, kept);
+        Long key = key(loader, first);
+        if (!given.containsKey(key)) {
+            given.put(key, new Given(loader));
+            if (given.size() > most) {
+                forgetGone();
             }
         }
-        given[first] = isKnown ? kept : new Given(loader, kept);
         return true;
     }
 
-    private synchronized boolean isGiven(int loader, int first) {
-        for (Given one = given[first]; one != null; one = one.next) {
-            if (one.loader == loader) {
-                return true;
+    /** Is so seldom that it costs little of each class. */
+    private void forgetGone() {
+        for (Iterator<Given> all = given.values().iterator(); all.hasNext();) {
+            if (sight.isGone(all.next().loader)) {
+                all.remove();
             }
         }
-        return false;
+        most = Math.max(LEAST_FORGOTTEN, 2 * given.size());
+    }
+
+    private synchronized boolean isGiven(int loader, int first) {
+        return given.containsKey(key(loader, first));
+    }
+
+    private static Long key(int loader, int first) {
+        return (long) first << 32 | loader;
     }
 
     /** What is given out from here on is not woven, and the arena is not touched. */
@@ -123,17 +136,14 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
     public synchronized int recognise(Class<?>[] loaded) {
         for (Class<?> candidate : loaded) {
             int first = pack.find(Classes.internalName(candidate));
-            for (Given one = first == 0 ? null : given[first]; one != null; one = one.next) {
-                if (one.loader == sight.number(candidate.getClassLoader())) {
-                    one.loaded = new WeakReference<Class<?>>(candidate);
-                }
+            Given one = first == 0 ? null : given.get(key(sight.number(candidate.getClassLoader()), first));
+            if (one != null) {
+                one.loaded = new WeakReference<Class<?>>(candidate);
             }
         }
         int unseen = 0;
-        for (Given list : given) {
-            for (Given one = list; one != null; one = one.next) {
-                unseen += one.loaded == null && !sight.isGone(one.loader) ? 1 : 0;
-            }
+        for (Given one : given.values()) {
+            unseen += one.loaded == null && !sight.isGone(one.loader) ? 1 : 0;
         }
         return unseen;
     }
@@ -141,12 +151,10 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
     @Override
     public synchronized List<Class<?>> alive() {
         List<Class<?>> alive = new ArrayList<Class<?>>();
-        for (Given list : given) {
-            for (Given one = list; one != null; one = one.next) {
-                Class<?> loaded = one.loaded == null ? null : one.loaded.get();
-                if (loaded != null) {
-                    alive.add(loaded);
-                }
+        for (Given one : given.values()) {
+            Class<?> loaded = one.loaded == null ? null : one.loaded.get();
+            if (loaded != null) {
+                alive.add(loaded);
             }
         }
         return alive;
@@ -160,13 +168,11 @@ final class PackWeaving implements ClassFileTransformer, Weaves {
     /** A class that was given hooks, by the number of its loader. */
     private static final class Given {
         final int loader;
-        final Given next;
         /** When it was seen. */
         WeakReference<Class<?>> loaded;
 
-        Given(int loader, Given next) {
+        Given(int loader) {
             this.loader = loader;
-            this.next = next;
         }
     }
 }

@@ -1,0 +1,123 @@
+package agent_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+// Labels beyond those that the ring has room for, which nobody empties, are all one, and no
+// call is lost.
+func TestPackTellsSoManyLabelsApart(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			const room, labels = 256, 300
+			p := newPacked(t, jdk)
+			path := filepath.Join(p.dir, "a.arena")
+			p.start("arena=" + path)
+			a := p.open(path)
+			p.tells(fmt.Sprint("labels ", labels), fmt.Sprint(2*labels))
+			p.tells(fmt.Sprint("labels ", labels), fmt.Sprint(4*labels))
+			arrivals, err := a.Arrivals(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[uint32]uint64{arena.LabelOther: 4 * (labels - room)}
+			for _, arrival := range arrivals {
+				want[arrival.ID] = 4
+			}
+			if len(want) != 1+room {
+				t.Fatalf("%d labels are told", len(want)-1)
+			}
+			threads, err := a.Threads()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, thread := range threads {
+				above := make(map[uint32]uint32)
+				for _, node := range thread.Nodes {
+					above[node.Ref] = node.ID
+				}
+				for _, node := range thread.Nodes {
+					if label := above[node.Parent]; arena.IsLabel(label) {
+						if p.ids[node.ID] != "labelled" || node.Calls != want[label] {
+							t.Errorf("%s has %d calls with label %d, want %d", p.ids[node.ID], node.Calls, label, want[label])
+						}
+						delete(want, label)
+					}
+				}
+			}
+			if len(want) != 0 {
+				t.Errorf("there are no calls of %v", want)
+			}
+		})
+	}
+}
+
+// Who looks for a pack finds its notice, whatever cleans up in /tmp; and a pack whose
+// arena nobody can find any more takes itself out.
+func TestPackIsFoundOrGone(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel() // it waits for looks that are seconds apart
+			p := newPacked(t, jdk)
+			path := filepath.Join(p.dir, "a.arena")
+			p.start("arena=" + path)
+			p.open(path)
+			p.tells("work 3", "6")
+			notice := fmt.Sprintf("/tmp/.sonde_pack%d", p.target.PID)
+			old := time.Now().Add(-2 * time.Hour)
+			if err := os.Chtimes(notice, old, old); err != nil {
+				t.Fatal(err)
+			}
+			await(t, "a notice that is not old", func() bool {
+				info, err := os.Stat(notice)
+				return err == nil && info.ModTime().After(old.Add(time.Hour))
+			})
+			if err := os.Remove(notice); err != nil {
+				t.Fatal(err)
+			}
+			p.open(path) // waits for the notice
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			await(t, "what became of it", func() bool {
+				return strings.HasPrefix(p.notice(), "\n"+p.file+"\n"+path+", which its measurements went to, was removed: ")
+			})
+			isGone(t, p.target)
+			p.tells("work 3", "6")
+			p.tells("threads 1", "1")
+		})
+	}
+}
+
+// A program that met no class of the pack leaves no arena where none was asked for.
+func TestPackLeavesNoArenaInWhichNothingIs(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			p := newPacked(t, jdk)
+			for line, want := range map[string]bool{"threads 1": false, "changed 1": true, "work 1": true} {
+				p.start()
+				await(t, "the notice", func() bool { return p.notice() != "" })
+				path, _, _ := strings.Cut(p.notice(), "\n")
+				if !strings.HasPrefix(path, fmt.Sprintf("/tmp/sonde-%d-", p.target.PID)) {
+					t.Fatalf("the arena is %q", path)
+				}
+				p.tell(line)
+				if err := p.target.Stdin.Close(); err != nil {
+					t.Fatal(err)
+				}
+				<-p.target.Ended()
+				if isThere := os.Remove(path) == nil; isThere != want || p.notice() != "" {
+					t.Errorf("after %q its arena is there: %v; and the notice says %q", line, isThere, p.notice())
+				}
+			}
+		})
+	}
+}
