@@ -127,7 +127,7 @@ func sumRows(results *watch.Results) map[rowKey]*arena.Totals {
 			sum = &arena.Totals{}
 			sums[key] = sum
 		}
-		addTotals(sum, &row.Totals)
+		sum.Add(&row.Totals)
 	}
 	return sums
 }

@@ -15,6 +15,8 @@ import (
 // rowsByProbe is --by of a pack: in place of patterns it has probes.
 const rowsByProbe = "probe"
 
+const usualAttachSort = "calls"
+
 // attaching is a `sonde attach` command line.
 type attaching struct {
 	applying // for --weave
@@ -50,7 +52,7 @@ func newAttach(s streams) *cobra.Command {
 	flags.DurationVar(&c.duration, "for", 0, "end after this time; 0 for Ctrl-C")
 	flags.DurationVar(&c.stall, "stall", time.Second, "a call that is older has stalled")
 	flags.StringVar(&c.by, "by", rowsByProbe, "a row for each probe or for each method")
-	flags.StringVar(&c.sort, "sort", "calls", "calls, errors, mean, p99, running or name")
+	flags.StringVar(&c.sort, "sort", usualAttachSort, "calls, errors, mean, p99, running or name; with --once what sonde report has, total where nothing is said")
 	flags.IntVar(&c.top, "top", 0, "show so many rows; 0 for all")
 	flags.BoolVar(&c.json, "json", false, "write JSON: an object at each interval, or one with --once")
 	flags.BoolVar(&c.weave, "weave", false, "take the pack out and have this Sonde apply its probes")
@@ -62,8 +64,9 @@ func newAttach(s streams) *cobra.Command {
 	return command
 }
 
-// Flags that only one of the two ways has.
+// Flags that only one of the ways has.
 var (
+	liveFlags  = []string{"for", "interval", "stall", "by"} // not with --once
 	lookFlags  = []string{"once", "stall", "by", "sort", "top"}
 	weaveFlags = []string{"file", "yes", "force", "left", "cache", "cache-share", "cache-trust", "no-cache"}
 )
@@ -73,12 +76,8 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
-	of, other := weaveFlags, "goes with --weave alone"
-	if c.weave {
-		of, other = lookFlags, "does not go with --weave"
-	}
-	if at := slices.IndexFunc(of, isSet); at >= 0 {
-		return usage("--%s %s", of[at], other)
+	if err := c.checkWay(isSet); err != nil {
+		return err
 	}
 	switch {
 	case c.interval < leastInterval:
@@ -87,11 +86,11 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 		return usage("--stall must be more than 0")
 	case c.duration < 0:
 		return usage("--for must not be negative")
-	case c.once && (c.duration != 0 || c.paced):
-		return usage("--once goes without --for and --interval")
 	case c.by != rowsByProbe && c.by != byMethod:
 		return usage("--by %q: probe or method", c.by)
-	case monitorOrders[c.sort] == nil:
+	case c.once && reportOrders[c.sort] == nil:
+		return usage("--sort %q: with --once it is one of %s", c.sort, strings.Join(slices.Sorted(maps.Keys(reportOrders)), ", "))
+	case !c.once && monitorOrders[c.sort] == nil:
 		return usage("--sort %q: %s", c.sort, strings.Join(slices.Sorted(maps.Keys(monitorOrders)), ", "))
 	case c.top < 0:
 		return usage("--top must not be negative")
@@ -103,6 +102,27 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 	return err
 }
 
+// checkWay holds flags to whether this shows, tells once or weaves.
+func (c *attaching) checkWay(isSet func(flag string) bool) error {
+	of, other := weaveFlags, "goes with --weave alone"
+	if c.weave {
+		of, other = lookFlags, "does not go with --weave"
+	}
+	if at := slices.IndexFunc(of, isSet); at >= 0 {
+		return usage("--%s %s", of[at], other)
+	}
+	if !c.once {
+		return nil
+	}
+	if at := slices.IndexFunc(liveFlags, isSet); at >= 0 {
+		return usage("--%s does not go with --once, which tells all since the program began", liveFlags[at])
+	}
+	if !isSet("sort") {
+		c.sort = usualReportSort
+	}
+	return nil
+}
+
 func (c *attaching) run(ctx context.Context) error {
 	jvm, err := inspect(c.pid)
 	if err != nil {
@@ -110,14 +130,14 @@ func (c *attaching) run(ctx context.Context) error {
 	}
 	h, err := harvest.OfJVM(jvm, c.pack)
 	if err != nil {
-		return err
+		return insideRemedy(err, c.pid, c.pack)
 	}
 	defer h.Close()
 	switch {
 	case c.weave:
 		return c.takeOver(ctx, h)
 	case c.once:
-		r := &reporting{streams: c.streams, sort: "total", top: c.top, json: c.json}
+		r := &reporting{streams: c.streams, sort: c.sort, top: c.top, json: c.json}
 		return r.write(h)
 	}
 	return c.show(ctx, h)

@@ -56,9 +56,9 @@ func (s *packedShop) awaitNotice() {
 }
 
 // reported is what a report has, by probe and tag.
-func (s *packedShop) reported(of string, more ...string) (reportJSON, map[string]uint64) {
+func (s *packedShop) reported(of string) (reportJSON, map[string]uint64) {
 	s.t.Helper()
-	report := parse[reportJSON](s.t, s.must(append([]string{"report", of, "--json"}, more...)...))
+	report := parse[reportJSON](s.t, s.must("report", of, "--json"))
 	calls := map[string]uint64{}
 	for _, row := range report.Probes {
 		name := row.Probe

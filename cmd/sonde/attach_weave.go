@@ -59,7 +59,7 @@ func (c *attaching) evictPack(ctx context.Context, h *harvest.Harvest) error {
 		if err := evictFrom(ctx, c.streams, o); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(c.err, "took the pack out of process %d in %s; what it has measured: sonde report %s\n", c.pid, durationText(time.Since(start)), shellWord(h.Arena))
+		_, _ = fmt.Fprintf(c.err, "took the pack out of process %d in %s; what it has measured: sonde report %s\n", c.pid, durationText(time.Since(start)), printable(shellWord(h.Arena)))
 	}
 	if !found {
 		for _, u := range unreachable {

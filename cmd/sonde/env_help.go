@@ -19,9 +19,10 @@ file sonde-PID.arena, or a file, in whose name %p is the process's number. A fil
 that is there is never written to: the program starts unwoven then. The default is
 /tmp/sonde-PID-….arena. The directory must be one that the program can write to.
 
-The agent's jar is put into this user's cache, by a name of its own for each build of
-Sonde, and stays there. For programs of other users, or in containers, --agent-dir names
-a directory that they can read.
+The agent's jar is put with this user's data (~/.local/share/sonde), by a name of its own
+for each build of Sonde, and stays there. For programs of other users, or in containers,
+--agent-dir names a directory that they can read: a JVM that cannot read the jar, or has
+no module java.instrument, does not start, whatever --only and --not say.
 
 Exit code: 0 when it was printed, 1 on an error, 2 for a wrong command line.`
 

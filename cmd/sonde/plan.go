@@ -86,7 +86,7 @@ func (f *forecast) plan(ctx context.Context, label string) (*loom.Planned, error
 }
 
 // note tells what a user should read, apart from what is asked for.
-func (f *forecast) note(text string) { _, _ = fmt.Fprintf(f.err, "note: %s\n", text) }
+func (f *forecast) note(text string) { _, _ = fmt.Fprintf(f.err, "note: %s\n", printable(text)) }
 
 // image is the run-time image of a JDK; empty where none is found.
 func (f *forecast) image() (string, error) {

@@ -3,7 +3,8 @@ package main
 const planLong = `Show what would become of each class of an application that a probe, a sequence or a
 tag of probes.yaml concerns, without running it: whether hooks are woven into it
 beforehand, as it loads, later, or never, and why; how many of its methods get hooks,
-and which are left alone for what reason. Nothing is written.
+and which are left alone for what reason. Nothing is written but the cache, where
+the woven classes are kept for sonde pack (--no-cache keeps none).
 
 static   sonde pack weaves it: the application starts with it, without a Sonde
 load     a Sonde that is there weaves it as it loads (sonde run, sonde apply)
@@ -23,8 +24,10 @@ that no rule names is packed, and woven by every other command:
 
 Jars and wars are looked into with the jars inside them (BOOT-INF/lib, WEB-INF/lib);
 of a multi-release jar every version of a class counts. Beforehand nobody knows which
-classes will load: a condition may read fields, and call a getter only where no class
-could override it (it is final, private, or of a final class, such as a record).
+classes will load, nor of which version: a condition may read fields, and call getters
+of the class the hook stands in alone, where no class could override them (they are
+final, private, or the class is, such as a record). Of the JDK what is known to be pure
+by name is called: that of strings, enums, boxes and collections.
 
 Exit code: 0 when the plan is shown, 1 on an error, 2 for a wrong command line or file.`
 

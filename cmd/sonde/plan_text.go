@@ -32,7 +32,7 @@ func (f *forecast) writePlan(p *loom.Planned) error {
 	writeApplied(out, "probe", p.Probes)
 	writeApplied(out, "tag", p.Tags)
 	for _, note := range planNotes(p) {
-		_, _ = fmt.Fprintf(out, "note: %s\n", note)
+		_, _ = fmt.Fprintf(out, "note: %s\n", printable(note))
 	}
 	if why := refusal(p); why != "" {
 		_, _ = fmt.Fprintf(out, "note: sonde pack refuses this: %s\n", why)

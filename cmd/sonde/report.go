@@ -22,7 +22,10 @@ type reporting struct {
 	json bool
 }
 
-const usualReportTop = 30
+const (
+	usualReportTop  = 30
+	usualReportSort = "total"
+)
 
 func newReport(s streams) *cobra.Command {
 	c := &reporting{streams: s}
@@ -44,7 +47,7 @@ func newReport(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.pack, "pack", "", "`FILE` that the program was started with: it has the names of probes and tags")
-	flags.StringVar(&c.sort, "sort", "total", "calls, total, self, mean, max, threw or name")
+	flags.StringVar(&c.sort, "sort", usualReportSort, "calls, total, self, mean, max, threw or name")
 	flags.IntVar(&c.top, "top", usualReportTop, "show so many rows of a table; 0 for all, as with --json")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
@@ -72,13 +75,15 @@ func (c *reporting) run(ctx context.Context, of string) error {
 
 func (c *reporting) find(ctx context.Context, of string) (*harvest.Harvest, error) {
 	if strings.Trim(of, "0123456789") != "" { // a file of a number's name is ./4711
-		return harvest.Open(ctx, of, c.pack)
+		h, err := harvest.Open(ctx, of, c.pack)
+		return h, fileRemedy(err, of)
 	}
 	pid, err := strconv.Atoi(of)
 	if err != nil || pid <= 0 {
 		return nil, usage("%q is no process number, and no arena's path", of)
 	}
-	return harvest.OfProcess(ctx, pid, c.pack)
+	h, err := harvest.OfProcess(ctx, pid, c.pack)
+	return h, insideRemedy(err, pid, c.pack)
 }
 
 // write writes the report.

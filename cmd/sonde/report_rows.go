@@ -104,31 +104,12 @@ func probeRows(methods []reportRow) (rows []reportRow) {
 			rows = append(rows, reportRow{probe: m.probe, label: m.label, within: m.within, methodRow: methodRow{name: m.probe, context: m.context}})
 		}
 		rows[n].methods++
-		addTotals(&rows[n].Totals, &m.Totals)
+		rows[n].Add(&m.Totals)
 	}
 	for i := range rows {
 		rows[i].timing = timingOf([]methodRow{rows[i].methodRow})
 	}
 	return rows
-}
-
-func addTotals(sum, t *arena.Totals) {
-	sum.Calls += t.Calls
-	sum.Timed += t.Timed
-	sum.Nanos += t.Nanos
-	sum.Self += t.Self
-	sum.Threw += t.Threw
-	sum.Active += t.Active
-	sum.Running += t.Running
-	sum.Untimed += t.Untimed
-	sum.Undecided += t.Undecided
-	sum.Max = max(sum.Max, t.Max)
-	if t.Spread != nil {
-		if sum.Spread == nil {
-			sum.Spread = &arena.Spread{}
-		}
-		sum.Spread.Add(t.Spread)
-	}
 }
 
 func sortReport(rows []reportRow, by string) {

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/arena/arenatest"
 	"github.com/sonde-jvm/sonde/internal/cache"
+	"github.com/sonde-jvm/sonde/internal/harvest"
 	"github.com/sonde-jvm/sonde/internal/pack"
 )
 
@@ -166,8 +170,9 @@ func TestReportOfWhatCannotBeRead(t *testing.T) {
 	})
 	for _, tt := range []struct{ args, want string }{
 		{filepath.Join(dir, "none"), "no such file"},
-		{text, "not an arena"},
-		{dir, "not an arena"},
+		{text, "name the file that arena= has named"},
+		{other, "is a pack, not what was measured"},
+		{dir, "name the file that arena= has named"},
 		{short, "or cut short: it has 524288 of 1048576 bytes"},
 		{bad.Path, "the arena is damaged"},
 		{good.Path + " --pack " + text, "it is no pack of Sonde's"},
@@ -196,5 +201,27 @@ func TestReportOfAProcessThatHasEnded(t *testing.T) {
 	code, out, stderr := runHere(context.Background(), "report", pid)
 	if code != exitOK || !strings.Contains(out, "arena    /tmp/sonde-"+pid+"-0123456789abcdef.arena") || !strings.Contains(out, "process  "+pid+", has ended") {
 		t.Errorf("exit code %d, %s%s", code, out, stderr)
+	}
+}
+
+func TestRemedies(t *testing.T) {
+	missing := &fs.PathError{Op: "open", Path: "/x/a.arena", Err: fs.ErrNotExist}
+	for _, tt := range []struct {
+		err  error
+		pack string
+		want string
+	}{
+		{fmt.Errorf("the arena of process 7: %w", missing), "", "start the program again, with arena=FILE where nobody tidies up"},
+		{fmt.Errorf("the arena of process 7: %w", fs.ErrPermission), "", "run sonde as the user of process 7, or as root"},
+		{fmt.Errorf("/x: %w", arena.ErrNotArena), "", "the Sonde reads it that made the pack"},
+		{missing, missing.Path, missing.Error()},
+		{&harvest.NoArenaError{PID: 7}, "", (&harvest.NoArenaError{PID: 7}).Error()},
+	} {
+		if got := insideRemedy(tt.err, 7, tt.pack); !strings.HasSuffix(got.Error(), tt.want) || !errors.Is(got, tt.err) {
+			t.Errorf("%v", got)
+		}
+	}
+	if insideRemedy(nil, 7, "") != nil || fileRemedy(nil, "") != nil {
+		t.Error("a remedy for nothing")
 	}
 }

@@ -76,9 +76,11 @@ func run(ctx context.Context, args []string, s streams) int {
 	return exitError
 }
 
-// oneLine is the text of an error without line breaks.
+// oneLine is the text of an error without line breaks, and without what could steer a
+// terminal: files and programs of other users have a say in it.
 func oneLine(err error) string {
-	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	return printable(strings.ReplaceAll(strings.Join(lines, "; "), "\t", " "))
 }
 
 // nearCommand is what a command that does not exist may have meant.

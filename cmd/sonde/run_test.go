@@ -69,6 +69,19 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// TestErrorsSteerNoTerminal: what others have written may be in them.
+func TestErrorsSteerNoTerminal(t *testing.T) {
+	if got := oneLine(errors.New("a\x1b[2Jb\r\nc\td\u009b\u202e")); got != "a?[2Jb; c d??" {
+		t.Errorf("%q", got)
+	}
+	var told strings.Builder
+	f := &forecast{streams: streams{err: &told}}
+	f.note("\x1b]0;x\a")
+	if told.String() != "note: ?]0;x?\n" {
+		t.Errorf("%q", told.String())
+	}
+}
+
 func TestNoJavac(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "T.java")

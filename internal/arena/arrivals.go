@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// MostUnanswered is how many arrivals there are where nobody answers them.
+const MostUnanswered = layoutArrivals
+
 // An Arrival is a call that waits until its callees have hooks, or a member that
 // reflection or a method handle is about to call.
 type Arrival struct {

@@ -67,6 +67,21 @@ func (s *Summary) of(id uint32) *Totals {
 	return t
 }
 
+// Add adds what was counted of other calls.
+func (t *Totals) Add(other *Totals) {
+	t.Calls += other.Calls
+	t.Timed += other.Timed
+	t.Nanos += other.Nanos
+	t.Self += other.Self
+	t.Threw += other.Threw
+	t.Active += other.Active
+	t.Running += other.Running
+	t.Untimed += other.Untimed
+	t.Undecided += other.Undecided
+	t.Max = max(t.Max, other.Max)
+	t.addSpread(other.Spread)
+}
+
 func (t *Totals) addSpread(spread *Spread) {
 	if spread == nil {
 		return

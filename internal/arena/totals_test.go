@@ -189,3 +189,18 @@ func (a *accountedThread) running(flags Flags) {
 		a.account[call.id] = totals
 	}
 }
+
+func TestAdd(t *testing.T) {
+	one := Totals{1, 2, 3, -4, 5, 6, 7, 8, 9, 10, nil}
+	added := one
+	added.Add(&one)
+	if want := (Totals{2, 4, 6, -8, 10, 12, 14, 16, 9, 20, nil}); added != want {
+		t.Errorf("%+v", added)
+	}
+	spread := &Spread{}
+	spread.Add(spread)
+	added.Add(&Totals{Max: 11, Spread: spread})
+	if added.Max != 11 || added.Spread == nil || added.Spread == spread {
+		t.Errorf("%+v", added)
+	}
+}

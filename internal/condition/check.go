@@ -173,8 +173,8 @@ func (k *checker) text(v *value) *value {
 		return v
 	case k.enum(v) != nil:
 		k.rely(Method{enumClass, "name", "()" + stringDesc})
-		if k.seesClass(k.enum(v)) != "" {
-			v = &value{kind: fromNarrow, typ: classType(enumClass), base: v}
+		if e := k.enum(v); k.isUncertain(e) || k.seesClass(e) != "" {
+			v = &value{kind: fromNarrow, typ: classType(enumClass), base: v, hard: k.scope.OwnOnly}
 			class = enumClass
 		}
 		return &value{kind: fromCall, typ: typ{desc: stringDesc}, base: v, ref: ref{invokevirtual, class, "name", "()" + stringDesc}, named: true}

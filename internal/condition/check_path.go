@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -190,6 +191,9 @@ func (k *checker) memberOf(v *value, c *Class, s *step) (*value, *Error) {
 	if why != "" {
 		if kind == Unproven || kind == Impure {
 			remedy = "read a field, or a getter that only reads fields"
+			if k.scope.OwnOnly {
+				remedy = fmt.Sprintf("read a field that %s can see, or a getter of its own that only reads fields; sonde apply, which sees what is loaded, calls others", dotted(k.scope.Class.Name()))
+			}
 		}
 		return nil, k.fail(kind, s.span, remedy, "%s", why)
 	}
@@ -232,6 +236,10 @@ func (k *checker) getter(v *value, c *Class, m *member) (*value, *refusal) {
 	}
 	if r := (&prover{checker: k}).proveCall(m, c); r != nil {
 		return nil, r
+	}
+	if k.isUncertain(c) && m.class != c { // it is pure by knowledge, as long as the class is still below that one
+		v = &value{kind: fromNarrow, typ: classType(m.class.Name()), base: v, hard: true}
+		op, owner = opcode.Invokevirtual, m.class.Name()
 	}
 	t := memberType(m.class.File, m.m, m.desc[2:])
 	return &value{kind: fromCall, typ: t, base: v, ref: ref{op, owner, m.name, m.desc}}, nil

@@ -45,6 +45,9 @@ func (p *prover) proveCall(m *member, c *Class) *refusal {
 		p.rely(m.id())
 		return nil
 	}
+	if p.isUncertain(c) {
+		return uncertain(m, c)
+	}
 	if m.access.Has(classfile.AccPrivate) || m.access.Has(classfile.AccFinal) || m.class.File.Access.Has(classfile.AccFinal) || c.File.Access.Has(classfile.AccFinal) {
 		return p.prove(m)
 	}
@@ -119,6 +122,19 @@ func (p *prover) functional(c *Class) bool {
 	return len(names) <= 1
 }
 
+// isUncertain reports whether a class may be another one when the condition runs.
+func (k *checker) isUncertain(c *Class) bool {
+	return k.scope.OwnOnly && c.Name() != k.scope.Class.Name()
+}
+
+func uncertain(m *member, of *Class) *refusal {
+	return unproven("%s would be called, and %s may be of another version when it runs", m.full(), dotted(of.Name()))
+}
+
+func declaresField(c *Class, field string) bool {
+	return declared(c, c.File.Fields, func(name, _ string, _ classfile.Access) bool { return name == field }) != nil
+}
+
 // rely notes a method that the condition may run.
 func (k *checker) rely(m Method) {
 	if !slices.Contains(k.methods, m) {
@@ -136,6 +152,8 @@ func (p *prover) prove(m *member) *refusal {
 		return impure("%s is called too deep inside other methods", m.full())
 	case p.proven[full]:
 		return nil
+	case p.isUncertain(m.class):
+		return uncertain(m, m.class)
 	case m.access.Has(classfile.AccSynchronized):
 		return impure("%s is synchronized: it may wait", m.full())
 	case m.access.Has(classfile.AccNative):
@@ -238,6 +256,9 @@ func (p *prover) use(m *member, n *code.Node) *refusal {
 		return unproven("%s uses class %s, which is not known", m.full(), dotted(string(owner)))
 	}
 	if n.Op() == opcode.Getstatic || n.Op() == opcode.Invokestatic {
+		if p.isUncertain(c) || n.Op() == opcode.Getstatic && p.scope.OwnOnly && !declaresField(c, string(name)) {
+			return unproven("%s uses a static member of %s or above, which may be of another version when it runs", m.full(), dotted(string(owner)))
+		}
 		init, known := p.clinit(c)
 		if !known || init != "" {
 			return impure("%s uses a static member of %s: that may run a static initialiser", m.full(), dotted(string(owner)))
@@ -252,6 +273,9 @@ func (p *prover) use(m *member, n *code.Node) *refusal {
 	}
 	if n.Op() == opcode.Invokestatic || n.Op() == opcode.Invokespecial {
 		return p.prove(target)
+	}
+	if p.isUncertain(c) { // what is pure by knowledge was looked for above, by the class the call names
+		return uncertain(target, c)
 	}
 	return p.proveCall(target, c)
 }

@@ -49,6 +49,12 @@ type Scope struct {
 	// false. Where it is nil only what cannot be overridden is called.
 	Subtypes func(name string) (list []*Class, all bool)
 
+	// OwnOnly says that of all classes only Class is certain to be, when it runs, what it
+	// is here: another may be of another version then. Getters of Class alone are called,
+	// and what is pure by knowledge; fields of others are read, and where one is missing
+	// the condition is undecided.
+	OwnOnly bool
+
 	// Exported reports whether the module of Class reads the module of a class and
 	// has its package exported to it. Where it is nil every class counts as such.
 	Exported func(c *Class) bool

@@ -26,6 +26,7 @@ func TestScopes(t *testing.T) {
 			f.classes[name] = &condition.Class{File: f.classes[name].File, Loader: 2}
 		}
 	}
+	ownOnly := func(_ *fixture, s *condition.Scope) { s.OwnOnly, s.Subtypes = true, nil }
 	nothing := func(*fixture, *condition.Scope) {}
 	for _, x := range []struct {
 		name, text string
@@ -42,6 +43,14 @@ func TestScopes(t *testing.T) {
 		}, condition.Inaccessible},
 		{"nothing known of subclasses", `$1.customer.tier == "x"`, func(_ *fixture, s *condition.Scope) { s.Subtypes = nil }, condition.Unproven},
 		{"final needs nothing", `$1.customer.id == 3`, func(_ *fixture, s *condition.Scope) { s.Subtypes = nil }, ""},
+		{"own only: a final getter of another class", `$1.customer.id == 3`, ownOnly, condition.Unproven},
+		{"own only: a field of another class", `$1.customer.city == "x"`, ownOnly, ""},
+		{"own only: a private getter", `$this.twice() == 2`, ownOnly, ""},
+		{"own only: a getter that can be overridden", `$this.self() == 2`, ownOnly, condition.Unproven},
+		{"own only: an inherited getter", `$this.getId() == 3`, ownOnly, condition.Unproven},
+		{"own only: an inherited field", `$this.level == 3`, ownOnly, ""},
+		{"own only: strings", `$3 matches "a*" && $3.length > 3`, ownOnly, ""},
+		{"own only: an enum", `$1.status == "PAID" && $1.status.name() == "PAID" && $1.status.ordinal() > 0`, ownOnly, ""},
 		{"hidden subclasses", `$1.customer.tier == "x"`, func(f *fixture, s *condition.Scope) {
 			s.Subtypes = func(name string) ([]*condition.Class, bool) { list, _ := f.subtypes(name); return list, false }
 		}, condition.Unproven},

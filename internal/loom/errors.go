@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/wanted"
 	"github.com/sonde-jvm/sonde/internal/watch"
 )
@@ -63,6 +64,16 @@ func timed(set *wanted.Set) *wanted.Set {
 	return &lowered
 }
 
+// toldApart are the probes that have results by tags, or by callers.
+func toldApart(set *wanted.Set) (names []string) {
+	for i := range set.Probes {
+		if p := &set.Probes[i]; p.Context > 0 || len(p.GroupBy) > 0 {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // unheeded are remarks on what a pack does not do of what a set asks for.
 func unheeded(set *wanted.Set, draft *watch.Draft) (notes []string) {
 	var ending []string
@@ -73,6 +84,9 @@ func unheeded(set *wanted.Set, draft *watch.Draft) (notes []string) {
 	}
 	if len(ending) > 0 {
 		notes = append(notes, fmt.Sprintf("for and calls of %s end nothing in a pack: its hooks stay while the program runs", strings.Join(ending, ", ")))
+	}
+	if apart := toldApart(set); len(apart) > 0 {
+		notes = append(notes, fmt.Sprintf("results by tags or callers (%s) tell %d values apart in a pack, all probes together, and count the rest as (other): sonde apply tells more", strings.Join(apart, ", "), arena.MostUnanswered))
 	}
 	if len(draft.Wide) > 0 {
 		notes = append(notes, fmt.Sprintf("%s may name methods of the JDK, too: no pack has those, sonde apply weaves them", strings.Join(draft.Wide, ", ")))

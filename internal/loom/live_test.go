@@ -23,7 +23,7 @@ tags:
 probes:
   - name: sell
     methods: goods.Store.sell
-    when: $1.getPrice() > 1 && $2.value > 2
+    when: $1.weight > 0 && $this.getStock() == 0
     level: time
   - name: below
     methods: ['goods.Store.weigh', 'goods.Item.getWeight']

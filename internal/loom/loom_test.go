@@ -60,7 +60,8 @@ func TestPlanKnowsArchives(t *testing.T) {
 	}
 }
 
-// TestConditionsBeforehand: what nobody can override is called, other getters are not.
+// TestConditionsBeforehand: getters are called of the class that is woven, whose bytes are
+// known when it loads. Of others fields are read: those classes may be of another version.
 func TestConditionsBeforehand(t *testing.T) {
 	dir, _ := goods(t)
 	s := settings(t)
@@ -69,14 +70,23 @@ func TestConditionsBeforehand(t *testing.T) {
 		set.Probes[0].When = when
 		return Plan(t.Context(), []string{dir}, set, s)
 	}
-	for _, when := range []string{"$1.weight > 3", "$1.price > 3", "$1.getPrice() > 3", "$2.value > 1", "$2.value() > 1", "$return > 3"} {
+	for _, when := range []string{"$1.weight > 3", "$this.stock > 3", "$this.getStock() > 3", "$return > 3"} {
 		if _, err := of(when); err != nil {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
-	_, err := of("$1.getWeight() > 3")
-	if err == nil || !strings.Contains(err.Error(), "goods.Item.getWeight can be overridden") || !strings.Contains(err.Error(), "read a field") {
-		t.Error(err)
+	for when, want := range map[string]string{
+		"$1.getWeight() > 3": "goods.Item may be of another version when it runs; read a field that goods.Store can see",
+		"$1.price > 3":       "goods.Item.price is private, and goods.Item.getPrice would be called",
+		"$2.value() > 1":     "goods.Grade may be of another version",
+		"$this.idle() > 1":   "goods.Store has no method without arguments idle",
+		"$this.full":         "goods.Store.isFull can be overridden",
+		"$this.dear":         "goods.Store.isDear uses a static member of goods.Item or above",
+		"$this.first() > 1":  "goods.Item.getPrice would be called",
+	} {
+		if _, err := of(when); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "sonde apply") != (when == "$this.idle() > 1") {
+			t.Errorf("%s: %v", when, err)
+		}
 	}
 }
 
@@ -115,7 +125,7 @@ weave:
 		same(t, told(p), strings.Join([]string{
 			"goods/Grade | never | rule goods.Grade says never",
 			"goods/Item | " + when + " | rule goods.Item says " + when,
-			"goods/Store | static | rule goods.** says static | +sell | +weigh | +idle | -lock()V probe all: it is native: a hook has no code to stand in",
+			"goods/Store | static | rule goods.** says static | +getStock | +isFull | +isDear | +first | +sell | +weigh | +idle | -lock()V probe all: it is native: a hook has no code to stand in",
 			"java/lang/Integer | dynamic | " + ofJDK,
 		}, "\n"))
 		if len(p.Unmatched) != 2 || p.Unmatched[0] != (Unmatched{"probe all", "goods.Store.none", false}) || p.Unmatched[1] != (Unmatched{"probe all", "java.lang.Integer.parseInt", true}) {
@@ -156,6 +166,10 @@ func TestRefusals(t *testing.T) {
 	p = plan(t, strings.Replace(sellProbe, "level: time", "within: goods.Main.main", 1), Settings{}, dir)
 	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], "do not follow tasks") || !strings.Contains(told(p), "goods/Main | static | no rule names it | +main") {
 		t.Errorf("%s %q", told(p), p.Notes)
+	}
+	p = plan(t, strings.Replace(sellProbe, "level: time", "context: 2", 1)+"hand-off: false\n", Settings{}, dir)
+	if len(p.Notes) != 1 || p.Notes[0] != "results by tags or callers (sell) tell 256 values apart in a pack, all probes together, and count the rest as (other): sonde apply tells more" {
+		t.Errorf("%q", p.Notes)
 	}
 	if _, err := Plan(t.Context(), []string{jvmtest.Need(t, 17).Image()}, read(t, sellProbe), Settings{}); !errors.As(err, new(*ImageError)) {
 		t.Error(err)

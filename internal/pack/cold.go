@@ -24,7 +24,7 @@ func (w *coldWriter) text(all ...string) {
 	}
 }
 
-func encodeCold(c *Content, classes []Class) ([]byte, error) {
+func encodeCold(c *Content, classes []Class) []byte {
 	w := new(coldWriter)
 	w.text(c.Engine, c.Title, string(c.Probes))
 	w.number(uint64(len(c.Names)))
@@ -42,7 +42,7 @@ func encodeCold(c *Content, classes []Class) ([]byte, error) {
 	for _, l := range c.Left {
 		w.text(l.Class, l.Method, l.Reason)
 	}
-	return deflate(w.b)
+	return w.b
 }
 
 // deflate has the length before what it makes.
@@ -58,16 +58,18 @@ func deflate(plain []byte) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// mostInflated is more than deflating can make of a byte.
-const mostInflated = 1032
+// mostCold bounds the description by the rest of the pack: that names every hook, too, so
+// the description is a few times as long. What is left alone has no hook.
+func mostCold(hot int) int64 { return 64<<20 + 16*int64(hot) }
 
-func inflate(packed []byte) (string, error) {
+// inflate makes no more than a pack whose rest has so many bytes can have.
+func inflate(packed []byte, hot int) (string, error) {
 	if len(packed) < 4 {
 		return "", damaged("it has no description")
 	}
 	length := int64(binary.LittleEndian.Uint32(packed))
 	packed = packed[4:]
-	if length > mostInflated*int64(len(packed)) {
+	if length > mostCold(hot) || length > mostInflated*int64(len(packed)) {
 		return "", damaged("its description cannot be that long")
 	}
 	var plain strings.Builder
@@ -77,6 +79,9 @@ func inflate(packed []byte) (string, error) {
 	}
 	return plain.String(), nil
 }
+
+// mostInflated is more than deflating can make of a byte.
+const mostInflated = 1032
 
 // describe leaves out when an entry was made, and an engine that all have.
 func describe(e *cache.Entry, engine string) []byte {
@@ -165,9 +170,9 @@ func (r *coldReader) class(engine string) Class {
 	return Class{Entry: e}
 }
 
-// decodeCold reads the cold part into a content.
-func decodeCold(cold []byte, c *Content) error {
-	plain, err := inflate(cold)
+// decodeCold reads the cold part into a content, behind so many bytes of the rest.
+func decodeCold(cold []byte, hot int, c *Content) error {
+	plain, err := inflate(cold, hot)
 	if err != nil {
 		return err
 	}

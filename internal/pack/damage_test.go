@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -35,6 +36,37 @@ func TestWhatIsNoPackIsTold(t *testing.T) {
 	}
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// TestDescriptionsAreBounded: little can be deflated to look like much.
+func TestDescriptionsAreBounded(t *testing.T) {
+	const hot = 1000
+	for _, tt := range []struct {
+		length int64
+		want   string
+	}{{mostCold(hot), "cannot be unpacked"}, {mostCold(hot) + 1, "cannot be that long"}} {
+		packed := append(binary.LittleEndian.AppendUint32(nil, uint32(tt.length)), make([]byte, 1<<20)...)
+		if _, err := inflate(packed, hot); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%d bytes: %v", tt.length, err)
+		}
+	}
+	if _, err := encode(&Content{Title: strings.Repeat("x", 65<<20)}); !errors.Is(err, ErrTooMuchToTell) {
+		t.Error(err)
+	}
+}
+
+// TestALengthThatIsNotTheFiles: nothing is read of a file that lies about it.
+func TestALengthThatIsNotTheFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pack")
+	if err := os.WriteFile(path, written(t, sampleContent(t)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<30); err != nil { // without a byte of it on disk
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "and has 1073741824") {
+		t.Error(err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -58,6 +59,23 @@ func TestNamesThatShareAHash(t *testing.T) {
 	}
 }
 
+// TestNamesChosenToBeAlike: whoever makes names of one hash is not waited for.
+func TestNamesChosenToBeAlike(t *testing.T) {
+	records := make([]record, 100_000)
+	if _, err := makeIndex(records[:1000]); err != nil {
+		t.Error(err)
+	}
+	if _, err := makeIndex(records); !errors.Is(err, ErrAlike) {
+		t.Error(err)
+	}
+	for i := range records {
+		records[i][recordHash] = uint32(i) * 31
+	}
+	if _, err := makeIndex(records); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAMissCostsOneLook counts what names take that are not in a pack.
 func TestAMissCostsOneLook(t *testing.T) {
 	records := make([]record, 3000)
@@ -68,7 +86,10 @@ func TestAMissCostsOneLook(t *testing.T) {
 	if _, err := link(records, names); err != nil {
 		t.Fatal(err)
 	}
-	index := makeIndex(records)
+	index, err := makeIndex(records)
+	if err != nil {
+		t.Fatal(err)
+	}
 	looks := 0
 	const misses = 10_000
 	for i := range misses {

@@ -58,12 +58,13 @@ func readFile(path string) ([]byte, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}
-	if _, err := readBeginning(beginning[:n]); err != nil {
-		err.Path = path
-		return nil, err
+	h, failed := readBeginning(beginning[:n])
+	if failed != nil {
+		failed.Path = path
+		return nil, failed
 	}
-	if info.Size() > mostBytes {
-		return nil, &FileError{path, ErrDamaged, "it is larger than packs are"}
+	if info.Size() > mostBytes || int64(h.length) != info.Size() {
+		return nil, &FileError{path, ErrDamaged, fmt.Sprintf("it should have %d bytes, and has %d", h.length, info.Size())}
 	}
 	file := make([]byte, info.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(from, 0, info.Size()), file); err != nil {
@@ -165,9 +166,12 @@ func (p *Pack) readIndex() error {
 	if err != nil {
 		return err
 	}
-	want := makeIndex(p.records)
-	if len(index) != slotBytes*len(want) {
+	if len(index) != slotBytes*slotsFor(p.records) {
 		return damaged("its index has not the size it should")
+	}
+	want, err := makeIndex(p.records)
+	if err != nil {
+		return damaged("%v", err)
 	}
 	for i, n := range want {
 		if readSlot(index, i) != n {
@@ -242,7 +246,7 @@ func (r *frontReader) text() string {
 
 // readCold reads the rest, and holds its classes to the records.
 func (p *Pack) readCold() error {
-	if err := decodeCold(p.bytes(p.header.parts.cold), p.content); err != nil {
+	if err := decodeCold(p.bytes(p.header.parts.cold), int(p.header.parts.cold.at), p.content); err != nil {
 		return err
 	}
 	if len(p.content.Classes) != len(p.records) {

@@ -105,7 +105,7 @@ func TestGolden(t *testing.T) {
 	clear(file[frontSumAt : frontSumAt+4])
 	clear(file[summedFrom : summedFrom+8])
 	image, cold := p.header.parts.image, p.header.parts.cold
-	plain, err := inflate(file[cold.at:])
+	plain, err := inflate(file[cold.at:], int(cold.at))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,12 +65,14 @@ func slotOf(hash uint32, slots int) int {
 	return int(hash * hashSpread >> (33 - bits.Len(uint(slots))))
 }
 
-// makeIndex finds the first record of each name.
-func makeIndex(records []record) []uint32 {
+// isFirst tells the first record of a name.
+func isFirst(records []record, i int) bool { return i == 0 || records[i-1][recordNext] != uint32(i+1) }
+
+// slotsFor is how many slots an index of records has.
+func slotsFor(records []record) int {
 	names := 0
-	isFirst := make([]bool, len(records))
 	for i := range records {
-		if isFirst[i] = i == 0 || records[i-1][recordNext] != uint32(i+1); isFirst[i] {
+		if isFirst(records, i) {
 			names++
 		}
 	}
@@ -78,18 +80,35 @@ func makeIndex(records []record) []uint32 {
 	for slots < slotsPerName*names {
 		slots *= 2
 	}
+	return slots
+}
+
+// Steps from slot to slot, for all records together. Names of classes take less than one
+// each; names that are chosen to have one hash would take hours.
+const (
+	freeSteps    = 1 << 20
+	stepsPerSlot = 8
+)
+
+// makeIndex finds the first record of each name.
+func makeIndex(records []record) ([]uint32, error) {
+	slots := slotsFor(records)
 	index := make([]uint32, slots)
+	left := freeSteps + stepsPerSlot*slots
 	for i := range records {
-		if !isFirst[i] {
+		if !isFirst(records, i) {
 			continue
 		}
 		at := slotOf(records[i][recordHash], slots)
-		for index[at] != 0 {
+		for ; index[at] != 0 && left > 0; left-- {
 			at = (at + 1) % slots
+		}
+		if left == 0 {
+			return nil, ErrAlike
 		}
 		index[at] = uint32(i) + 1
 	}
-	return index
+	return index, nil
 }
 
 // link gives records their names' places, and has those of one name, which stand together,

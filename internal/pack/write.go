@@ -16,8 +16,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/control"
 )
 
-// ErrTooLarge says that a pack would be larger than an agent reads.
-var ErrTooLarge = errors.New("the pack would be larger than 2 GiB: pack fewer classes")
+// Contents that no pack can have.
+var (
+	// ErrTooLarge says that a pack would be larger than an agent reads.
+	ErrTooLarge = errors.New("the pack would be larger than 2 GiB: pack fewer classes")
+	// ErrTooMuchToTell says that nobody would read its description.
+	ErrTooMuchToTell = errors.New("the pack would have more to tell than to weave: name fewer methods that must be left alone")
+	// ErrAlike says that the agent would take long to find a class.
+	ErrAlike = errors.New("too many classes have names of the same hash: pack fewer of them")
+)
 
 // Write writes a pack. A class that is there twice, with the same bytes and woven in the
 // same way, is written once.
@@ -52,7 +59,10 @@ func encode(c *Content) ([]byte, error) {
 	}
 	f := &assembly{header: header{build: c.Build, arena: *image}, file: make([]byte, headerSize)}
 	p := &f.header.parts
-	index := makeIndex(records)
+	index, err := makeIndex(records)
+	if err != nil {
+		return nil, err
+	}
 	f.begin(&p.index, len(index))
 	for _, n := range index {
 		f.file = binary.LittleEndian.AppendUint32(f.file, n)
@@ -68,7 +78,11 @@ func encode(c *Content) ([]byte, error) {
 	f.add(&p.dictionary, made.dictionary)
 	f.add(&p.image, image.Bytes)
 	f.add(&p.deltas, bytes.Join(made.deltas, nil))
-	cold, err := encodeCold(c, classes)
+	plain := encodeCold(c, classes)
+	if int64(len(plain)) > mostCold(len(f.file)) {
+		return nil, ErrTooMuchToTell
+	}
+	cold, err := deflate(plain)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +201,7 @@ func (f *assembly) finish(cold []byte) ([]byte, error) {
 		return nil, ErrTooLarge
 	}
 	h.length, h.coldSum = uint32(len(f.file)+len(cold)), sum(cold)
-	copy(f.file, h.append(nil))
+	h.append(f.file[:0]) // in place: the room for it was left
 	deltas := h.parts.deltas.at
 	binary.LittleEndian.PutUint32(f.file[frontSumAt:], sum(f.file[summedFrom:deltas]))
 	binary.LittleEndian.PutUint32(f.file[deltaSumAt:], sum(f.file[deltas:]))

@@ -73,7 +73,8 @@ func (d *Draft) Spot(id uint32) (name SpotName, groups []string, is bool) {
 }
 
 // NewDraft compiles a set and has a weaver know its spots. Classes may load later that
-// nobody has seen, so conditions call nothing that could be overridden.
+// nobody has seen, and all but the one that was woven may be of other versions then: of
+// that one alone conditions call getters, if nothing can override them.
 func NewDraft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	t := &drafting{Weaver: r.Weaver, classes: r.Classes}
 	w := newWatch(t, openLibrary(r.Image), Options{Flags: r.Flags})

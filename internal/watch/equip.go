@@ -23,7 +23,7 @@ func (c *compiler) scope(m method, at condition.Moment) condition.Scope {
 	return condition.Scope{
 		Class: c.world.open(m.class), Method: m.member, Moment: at,
 		Lookup:   func(name string) *condition.Class { return c.world.lookup(name, m.class) },
-		Subtypes: subtypes,
+		Subtypes: subtypes, OwnOnly: c.world.unbounded,
 		Exported: func(other *condition.Class) bool { return c.world.library.exported(other.Name(), m.class.name) },
 		Probed: func(class, name, descriptor string) bool {
 			return c.hooked[condition.Method{Class: class, Name: name, Descriptor: descriptor}]

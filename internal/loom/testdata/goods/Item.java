@@ -2,6 +2,7 @@ package goods;
 
 /** Has getters that can be overridden, and some that cannot. */
 public class Item {
+    static int limit;
     final int weight;
     private final int price;
 
