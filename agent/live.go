@@ -38,7 +38,7 @@ func AnchorTemplate() (class []byte, method string) { return live("anchor") }
 // TagTemplate is LiveTemplate for methods at which a tag gets a value: value 0.
 func TagTemplate() (class []byte, method string) { return live("tag") }
 
-// PlainTemplate is WatchTemplate without a condition.
+// PlainTemplate is WatchTemplate without a context and a condition.
 func PlainTemplate() (class []byte, method string) { return live("plain") }
 
 // WatchTemplate is LiveTemplate for methods that are watched where their context and

@@ -23,7 +23,7 @@ func (t *spotTemplates) of(p *Spot) (template *weave.Template, codes int) {
 		return t.anchor, 0
 	case p.Kind == Tags:
 		return t.tag, 1
-	case p.Form == Plain && !p.hasCode():
+	case p.Form == Plain && !p.hasCode() && p.isEverywhere():
 		return t.plain, 0
 	case p.Form == Plain:
 		return t.watch, 1

@@ -26,6 +26,9 @@ func (p *spot) isSame(other *Spot) bool {
 	return p.Kind == other.Kind && p.Form == other.Form && p.HasSameCode(other)
 }
 
+// isEverywhere reports whether a spot asks for no context.
+func (p *Spot) isEverywhere() bool { return p.Below|p.Direct == 0 }
+
 // hasCode reports whether the spot has a condition or a value.
 func (p *Spot) hasCode() bool {
 	return slices.ContainsFunc(p.Code, func(c weave.Lowered) bool { return c != nil })

@@ -191,10 +191,21 @@ public final class SondeHooksWatch {
         return (int) (token >>> TOKEN_PLACE_SHIFT) & SondeHooksPlaces.MOST_INDEX;
     }
 
-    /** Begins a call of a spot that has no condition, if it is one that is meant. */
-    @ForceInline
+    /**
+     * Begins a call of a spot that acts everywhere and has no condition. Not inlined: where the spot is on, a call
+     * follows in any case, and a JVM that starts compiles each method that has this.
+     */
+    @DontInline
     public static long enter(int id) {
-        return holds(id) ? admit(id) : 0;
+        long[] table = watches;
+        int at = entry(table, id);
+        if (at < 0) {
+            return 0;
+        }
+        if ((table[at + 3] & ~(long) WATCH_PURE) != 0) { // who is muted must not be asked for labels
+            return holds(id) ? admit(id) : 0;
+        }
+        return SondeHooks.begin(id, (int) table[at]); // which looks whether the thread is muted, and inside
     }
 
     /** Begins a call of a spot, as {@link SondeHooks#enter} does. */

@@ -2,12 +2,12 @@ package sonde.template.live;
 
 import sonde.template.Template;
 
-/** What is woven around a method that is watched where its context holds, whatever its values are. */
+/** What is woven around a method that is watched wherever it is called, whatever its values are. */
 final class Plain {
     private Plain() {
     }
 
-    /** Is {@link Watch#watch} without a condition: a third of the code, which a JVM that starts has to read and run. */
+    /** Is {@link Watch#watch} without a condition: a third of the code, which a JVM that starts has to read and compile. */
     static void plain() {
         long token = SondeHooksWatch.enter(Template.methodId());
         try {
