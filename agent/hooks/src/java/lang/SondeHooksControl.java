@@ -266,6 +266,7 @@ public final class SondeHooksControl {
     private static boolean isQuiet(long[] places, long start, long boundNanos) {
         for (int at = BUSY / 8; places != null && at < places.length; at += PLACE_LONGS) {
             while (U.getLongVolatile(places, LONGS + 8L * at) != 0) {
+                sweepPlaces(); // a thread that was stopped in a hook leaves it with its life
                 if (isLate(start, boundNanos)) {
                     return false;
                 }
@@ -299,10 +300,14 @@ public final class SondeHooksControl {
 
     /** Frees the places, with their blocks, of threads that have ended. */
     public static void sweep() {
-        SondeHooksPlaces.sweep(SondeHooksPlaces.first, SondeHooksPlaces.firstThreads);
-        SondeHooksPlaces.sweep(SondeHooksPlaces.second, SondeHooksPlaces.secondThreads);
+        sweepPlaces();
         SondeHooksHandOff.sweep();
         SondeHooksLabels.catchUp();
+    }
+
+    private static void sweepPlaces() {
+        SondeHooksPlaces.sweep(SondeHooksPlaces.first, SondeHooksPlaces.firstThreads);
+        SondeHooksPlaces.sweep(SondeHooksPlaces.second, SondeHooksPlaces.secondThreads);
     }
 
     /** Makes more places where threads found none. */
