@@ -77,7 +77,18 @@ bench-live: setup ## what hooks cost, what weaving costs a running JVM, and what
 bench-walk: setup ## what a walk costs H2 and a program with known ways, beside hooks in everything; how fast recordings are read
 	@.ci/setup live
 	$(GO) run ./bench/walk
+	$(GO) run ./bench/lag
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/flight
+
+.PHONY: bench-cache
+bench-cache: setup ## whether a class that is found in the cache costs less than weaving it
+	@.ci/setup live
+	$(GO) run ./bench/cache
+
+.PHONY: bench-observe
+bench-observe: setup ## whether probes that observation proposes keep to their budget, and what they cover
+	@.ci/setup live
+	$(GO) run ./bench/observe
 
 .PHONY: bench-context
 bench-context: setup ## what sequences, conditions, tags and hand-offs cost a call, beside reflection and an interpreter
