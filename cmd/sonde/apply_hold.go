@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
@@ -47,11 +45,7 @@ type applyRun struct {
 // hold has this Sonde hold the JVM until the end. Where begin is not nil it is called
 // once the set is applied.
 func (c *applying) hold(ctx context.Context, jvm *jvmproc.JVM, begin func() error) error {
-	// A reader that goes away, as head does, must not kill it with hooks in the
-	// JVM: what it writes then fails, and it leaves in order.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	r := &applyRun{
 		applying: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)},
 		asked: make(chan struct{}), finished: make(chan struct{}, 1), ended: make(map[string]watch.Ending),

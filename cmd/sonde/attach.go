@@ -79,13 +79,10 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 	if err := c.checkWay(isSet); err != nil {
 		return err
 	}
+	if err := checkTimes(c.interval, c.stall, c.duration); err != nil {
+		return err
+	}
 	switch {
-	case c.interval < leastInterval:
-		return usage("--interval must be %v at least", leastInterval)
-	case c.stall <= 0:
-		return usage("--stall must be more than 0")
-	case c.duration < 0:
-		return usage("--for must not be negative")
 	case c.by != rowsByProbe && c.by != byMethod:
 		return usage("--by %q: probe or method", c.by)
 	case c.once && reportOrders[c.sort] == nil:

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
@@ -26,10 +23,7 @@ type attachRun struct {
 }
 
 func (c *attaching) show(ctx context.Context, h *harvest.Harvest) error {
-	// A reader that goes away, as head does, ends it.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	r := newAttachRun(c, h)
 	if err := r.begin(); err != nil {
 		return err

@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,11 +98,7 @@ func (c *calling) check(args []string, given func(string) bool) (err error) {
 }
 
 func (c *calling) run(ctx context.Context) error {
-	// A reader that goes away, as head does, must not kill it with hooks in the
-	// JVM: what it writes then fails, and it leaves in order.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
 	c.Notice = func(text string) { say("note: %s", printable(text)) }
 	c.Watching = func(methods int) {

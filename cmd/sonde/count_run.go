@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"os"
-	"os/signal"
 	"syscall"
 	"time"
 )
@@ -32,11 +30,7 @@ type countRun struct {
 }
 
 func (c *counting) run(ctx context.Context) error {
-	// A reader that goes away, as head does, must not kill it with hooks in the
-	// JVM: what it writes then fails, and it leaves in order.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	r := &countRun{counting: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}}}
 	flags, period := c.flags()
 	if err := r.enter(ctx, "count", flags, period); err != nil {

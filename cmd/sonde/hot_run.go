@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/hot"
@@ -34,10 +31,7 @@ type hotRun struct {
 }
 
 func (c *hotting) run(ctx context.Context) error {
-	// A reader that goes away must not kill it with a recording in the JVM.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	if _, err := inspect(c.pid); err != nil {
 		return err
 	}

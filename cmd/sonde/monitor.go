@@ -82,13 +82,10 @@ func (c *monitoring) check(args []string) (err error) {
 	if err := c.choose(args); err != nil {
 		return err
 	}
+	if err := checkTimes(c.interval, c.stall, c.duration); err != nil {
+		return err
+	}
 	switch {
-	case c.interval < leastInterval:
-		return usage("--interval must be %v at least", leastInterval)
-	case c.stall <= 0:
-		return usage("--stall must be more than 0")
-	case c.duration < 0:
-		return usage("--for must not be negative")
 	case c.sample < 1 || c.sample > mostPeriod:
 		return usage("--sample must be from 1 to %d", mostPeriod)
 	case c.by != byPattern && c.by != byMethod:
@@ -123,4 +120,17 @@ func (c *monitoring) flags() (flags arena.Flags, period uint32) {
 		return arena.On | arena.Flat | arena.Spreads | arena.Sampled, c.sample
 	}
 	return arena.On | arena.Flat | arena.Spreads | arena.Timed, 0
+}
+
+// checkTimes holds the times of a live table to what makes sense.
+func checkTimes(interval, stall, duration time.Duration) error {
+	switch {
+	case interval < leastInterval:
+		return usage("--interval must be %v at least", leastInterval)
+	case stall <= 0:
+		return usage("--stall must be more than 0")
+	case duration < 0:
+		return usage("--for must not be negative")
+	}
+	return nil
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/monitor"
@@ -22,11 +19,7 @@ type monitorRun struct {
 }
 
 func (c *monitoring) run(ctx context.Context) (err error) {
-	// A reader that goes away, as head does, must not kill it with hooks in the
-	// JVM: what it writes then fails, and it leaves in order.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	r := newMonitorRun(c)
 	if r.export, err = newExporter(c.prometheus, c.listen); err != nil {
 		return err

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/sonde-jvm/sonde/internal/observe"
 )
@@ -25,11 +23,7 @@ func (c *observing) run(ctx context.Context) error {
 	if _, err := inspect(c.PID); err != nil {
 		return err
 	}
-	// A reader that goes away, as head does, must not kill it with hooks in the
-	// JVM: what it writes then fails, and it leaves in order.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	view := newObserveView(c)
 	c.Notice, c.Progress = view.remark, view.progress
 	kept, endCache, err := c.cache.openCache(view.remark)

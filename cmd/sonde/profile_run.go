@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
@@ -30,11 +27,7 @@ func (c *profiling) run(ctx context.Context) error {
 // measure profiles a JVM and writes what came of it. begin is called when nothing
 // of the root can be missed any more.
 func (c *profiling) measure(ctx context.Context, begin func() error) error {
-	// A reader that goes away, as head does, must not kill it with hooks in the
-	// JVM: what it writes then fails, and it leaves in order.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	view := newProfileView(c)
 	c.Notice, c.Progress, c.Unmatched = view.remark, view.progress, view.unmatched
 	c.Started = func() {

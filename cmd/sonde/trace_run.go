@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
@@ -49,11 +47,7 @@ type traceRun struct {
 }
 
 func (c *tracing) run(ctx context.Context) error {
-	// A reader that goes away, as head does, must not kill it with hooks in the
-	// JVM: what it writes then fails, and it leaves in order.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	r := &traceRun{
 		tracing: c, redact: trace.NewRedactor(c.allow), terminal: c.terminal(),
 		visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}},

@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/report"
@@ -15,11 +12,7 @@ import (
 
 // run walks, shows how that goes, and writes what was found.
 func (c *walking) run(ctx context.Context) error {
-	// A reader that goes away, as head does, must not kill it with hooks in the
-	// JVM: what it writes then fails, and it leaves in order.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	defer signal.Stop(unread)
+	defer outliveReader()()
 	view := newWalkView(c)
 	c.Notice, c.Progress = view.remark, view.progress
 	kept, endCache, err := c.cache.openCache(view.remark)
