@@ -30,6 +30,10 @@ type fixture struct {
 // its neighbours there, and that is not what is tested.
 var standing = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,lambdas.Main::lambda*"}
 
+// cheapClock has the program take the time of day for its threads' processor time, which
+// is hot itself where a machine is busy.
+var cheapClock = []string{"-Dwalk.clock=true"}
+
 // Samples of native code come at half the rate, or less: the JVM looks at one
 // thread in native code at a time, and some of them only wait.
 const brief, long = 8 * time.Second, 16 * time.Second
@@ -44,7 +48,7 @@ var fixtures = []fixture{
 	{name: "implementations", threads: 1, sampling: brief},
 	{name: "natives", threads: 1, sampling: long, both: true, native: true},    // a native method of the JDK
 	{name: "jni", threads: 1, sampling: long, library: "step.c", native: true}, // a native method of the program
-	{name: "virtuals", threads: 2, sampling: brief, since: 21, options: []string{"-Dwalk.clock=true"}},
+	{name: "virtuals", threads: 2, sampling: brief, since: 21, options: cheapClock},
 }
 
 // A program is a fixture that runs, and knows which ways its hot methods are

@@ -35,6 +35,9 @@ func waysOf(c *climb.Climb, spot climb.Spot) *tree {
 		if caller.Top {
 			found.end(frames, caller.Reason)
 		}
+		if caller.By == climb.Reckoned {
+			found.reckoned(frames)
+		}
 	}
 	for _, caller := range spot.Callers {
 		put(caller, nil)
@@ -44,10 +47,18 @@ func waysOf(c *climb.Climb, spot climb.Spot) *tree {
 }
 
 func (t *tree) end(frames []string, why string) {
+	t = t.last(frames)
+	t.ends, t.why = true, why
+}
+
+func (t *tree) reckoned(frames []string) { t.last(frames).isReckoned = true }
+
+// last is where some frames lead to.
+func (t *tree) last(frames []string) *tree {
 	for _, name := range frames {
 		t = t.at(name)
 	}
-	t.ends, t.why = true, why
+	return t
 }
 
 const (
@@ -90,7 +101,7 @@ func compare(truth, found *tree, samples float64, below string, cutOff bool) []s
 		case there == nil && right.share >= must && right.share*samples >= expected:
 			lines = append(lines, fmt.Sprintf("%s: not found, and has %.1f %%", at, 100*right.share))
 		case there == nil:
-		case cutOff && len(there.above) == 0: // its share is reckoned from calls near the top of a recursion
+		case cutOff && (there.isReckoned || len(there.above) == 0): // from calls near the top of a recursion: it is said to be hardly known
 		case math.Abs(right.share-there.share) > allowance(right.share, samples):
 			lines = append(lines, fmt.Sprintf("%s: found with %.1f %%, and has %.1f %% (%.0f samples)", at, 100*there.share, 100*right.share, samples))
 		case there.ends && there.why != "" && len(there.above) == 0 && cutOff: // it says why it knows no more

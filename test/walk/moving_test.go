@@ -3,7 +3,6 @@ package walk_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +18,7 @@ var places = []string{"moving/Main.load(I)J", "moving/Main.sell(I)J", "moving/Ma
 // climbed: the next joins, and those before cool down.
 func TestAMovingSpotIsFollowed(t *testing.T) {
 	together(t, []string{"moving"}, func(t *testing.T, jdk jvmtest.JDK, _ int) {
-		p := start(t, jdk, fixture{name: "moving", threads: 1})
+		p := start(t, jdk, fixture{name: "moving", threads: 1, options: cheapClock})
 		place := 0
 		p.move(place)
 		before := p.look()
@@ -64,10 +63,6 @@ func hasCooled(c *climb.Climb, name string) bool {
 	return spot != nil && spot.Until > 0
 }
 
-// ownClock is by what the program knows how much time its methods took: hot itself where
-// the machine is so busy that little else gets done.
-const ownClock = "sun/management/ThreadImpl."
-
 // followed demands that each place was found, in order, with its way.
 func (p *program) followed(c *climb.Climb) {
 	p.t.Helper()
@@ -95,9 +90,6 @@ func (p *program) followed(c *climb.Climb) {
 	}
 	for _, spot := range c.Spots {
 		name := nameOf(c.Methods[spot.Method])
-		if strings.HasPrefix(name, ownClock) {
-			continue
-		}
 		if !slices.Contains(places, name) && spot.Share.Part > stray {
 			p.t.Errorf("%s is said to be hot, with %.1f %%", name, 100*spot.Share.Part)
 		}

@@ -14,6 +14,8 @@ type tree struct {
 	above map[string]*tree
 	ends  bool   // the way was not followed further
 	why   string // what is said of that
+	// isReckoned says that no stack showed it: its share is by what hooks have seen.
+	isReckoned bool
 }
 
 func (t *tree) at(name string) *tree {
