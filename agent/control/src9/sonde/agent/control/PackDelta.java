@@ -16,6 +16,14 @@ final class PackDelta {
     private final int dictionaryBytes;
     private final byte[] original;
 
+    private byte[] woven;
+    private int made;
+    /** Of the last copy, and where that ended. */
+    private byte[] source;
+    private int behind;
+    /** Where the last copy of the original did. */
+    private int ended;
+
     /** The delta lies in an array of many, the dictionary in the pack's front. */
     PackDelta(byte[] deltas, int at, byte[] front, int dictionary, int dictionaryBytes, byte[] original) {
         this.delta = deltas;
@@ -26,48 +34,51 @@ final class PackDelta {
         this.original = original;
     }
 
-    void make(byte[] woven) {
-        byte[] source = original; // of the last copy, and where that ended
-        int behind = 0;
-        int ended = 0; // where the last copy of the original did
-        int made = 0;
-        while (made < woven.length) {
-            int fresh = number();
-            System.arraycopy(delta, at, woven, made, fresh);
-            at += fresh;
-            made += fresh;
-            if (made == woven.length) {
-                return;
-            }
-            int head = number();
-            int from = behind + fresh;
-            switch (head & 3) {
-                case HERE:
-                    source = original;
-                    from = ended;
-                    break;
-                case FURTHER:
-                    int zigzag = number();
-                    source = original;
-                    from = ended + (zigzag >>> 1 ^ -(zigzag & 1));
-                    break;
-                case BACK:
-                    source = woven;
-                    from = made - number();
-                    if (from < 0) {
-                        source = front;
-                        from += dictionary + dictionaryBytes;
-                    }
-                    break;
-                default: // from behind the last copy
-            }
-            int length = head >>> 2;
-            System.arraycopy(source, from, woven, made, length);
-            made += length;
-            behind = from + length;
-            if (source == original) {
-                ended = behind;
-            }
+    void make(byte[] into) {
+        woven = into;
+        source = original;
+        while (made < into.length) {
+            fill();
+        }
+    }
+
+    /** Is a method, not the body of a loop: it is called often enough to be compiled with the first class. */
+    private void fill() {
+        int fresh = number();
+        System.arraycopy(delta, at, woven, made, fresh);
+        at += fresh;
+        made += fresh;
+        if (made == woven.length) {
+            return;
+        }
+        int head = number();
+        int from = behind + fresh;
+        switch (head & 3) {
+            case HERE:
+                source = original;
+                from = ended;
+                break;
+            case FURTHER:
+                int zigzag = number();
+                source = original;
+                from = ended + (zigzag >>> 1 ^ -(zigzag & 1));
+                break;
+            case BACK:
+                source = woven;
+                from = made - number();
+                if (from < 0) {
+                    source = front;
+                    from += dictionary + dictionaryBytes;
+                }
+                break;
+            default: // from behind the last copy
+        }
+        int length = head >>> 2;
+        System.arraycopy(source, from, woven, made, length);
+        made += length;
+        behind = from + length;
+        if (source == original) {
+            ended = behind;
         }
     }
 
