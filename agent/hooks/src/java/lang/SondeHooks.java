@@ -301,9 +301,7 @@ public final class SondeHooks {
                 } else {
                     long node = at(b, (int) token & TOKEN_PAYLOAD);
                     U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
-                    if (threw != 0) {
-                        U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
-                    }
+                    U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + threw);
                 }
             }
         } finally {
@@ -334,11 +332,13 @@ public final class SondeHooks {
         if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD | FRAME_LATE | FRAME_TRACED)) != 0) {
             SondeHooksTree.finish(b, block, frame, node, flags, nanos, threw, places, place);
         }
-        boolean outermost = true;
+        // What happens now and then, a call inside one of its own method or an exception, is reckoned and not branched to:
+        // a compiler would have left out what had not happened before, and have to begin again.
+        long outermost = -1;
         if ((flags & FRAME_FLAT) != 0) {
             int active = U.getInt(null, node + NODE_ACTIVE) - 1;
             U.putInt(null, node + NODE_ACTIVE, active);
-            outermost = active == 0;
+            outermost = ~((long) (active | -active) >> 63);
         } else {
             U.putInt(null, block + BLOCK_CURRENT, U.getInt(null, node + NODE_PARENT));
         }
@@ -346,9 +346,7 @@ public final class SondeHooks {
             long self = nanos - U.getLong(null, frame + FRAME_CHILD);
             U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
             U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + self);
-            if (outermost) {
-                U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + nanos);
-            }
+            U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + (nanos & outermost));
             if (nanos > U.getLong(null, node + NODE_MAX)) {
                 U.putLong(null, node + NODE_MAX, nanos);
             }
@@ -356,9 +354,7 @@ public final class SondeHooks {
         if (depth > 1 && (flags & FRAME_TIMED) != 0) {
             U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);
         }
-        if (threw != 0) {
-            U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + 1);
-        }
+        U.putLong(null, node + NODE_THREW, U.getLong(null, node + NODE_THREW) + threw);
         U.putInt(null, block + BLOCK_DEPTH, depth - 1);
     }
 

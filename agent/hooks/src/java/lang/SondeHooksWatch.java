@@ -205,7 +205,36 @@ public final class SondeHooksWatch {
         if ((table[at + 3] & ~(long) WATCH_PURE) != 0) { // who is muted must not be asked for labels
             return holds(id) ? admit(id) : 0;
         }
+        long[] places = nearby;
+        long tid = U.getLong(Thread.currentThread(), TID);
+        if (places != null && U.getLong(places, SondeHooksPlaces.home(tid, FIRST_BITS)) == SondeHooksPlaces.FREE) {
+            arrive(tid);
+        }
         return SondeHooks.begin(id, (int) table[at]); // which looks whether the thread is muted, and inside
+    }
+
+    /**
+     * Gives a thread its place and its block, as {@link SondeHooks#begin} would. But that is long, and when it is compiled only
+     * one thread may have been there: for the second, while the program still starts, it would have to be compiled anew.
+     */
+    @DontInline
+    private static void arrive(long tid) {
+        int index = SondeHooksPlaces.claim(tid);
+        long[] places = SondeHooksPlaces.table(index);
+        long place = SondeHooksPlaces.offset(index);
+        if (index < 0 || places == null || U.getLong(places, place) != tid) {
+            return;
+        }
+        long then = U.getLong(places, place + TOKEN) >>> TOKEN_EPOCH_SHIFT;
+        U.putLongOpaque(places, place + BUSY, 1);
+        try {
+            long b = SondeHooks.base;
+            if (b != 0 && SondeHooks.epoch == then && (U.getLong(places, place + WORD) & (FRESH | MUTED)) == FRESH) {
+                SondeHooksTree.settle(b, places, place);
+            }
+        } finally {
+            U.putLongRelease(places, place + BUSY, 0);
+        }
     }
 
     /** Begins a call of a spot, as {@link SondeHooks#enter} does. */
