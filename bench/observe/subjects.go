@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"os/exec"
@@ -132,7 +133,9 @@ func visit(server string) *visitors {
 	text := url.QueryEscape(strings.Repeat("one two three two one ", 8))
 	paths := []string{"file.txt", "page.jsp?text=" + text, "page.jsp?text=short", "missing.html"}
 	for range atOnce {
-		own := &http.Client{Timeout: client.Timeout, Transport: &http.Transport{}}
+		// Who brings no cookie gets a new session each time: they would fill the heap.
+		cookies, _ := cookiejar.New(nil) // without options it cannot fail
+		own := &http.Client{Timeout: client.Timeout, Transport: &http.Transport{}, Jar: cookies}
 		v.wait.Go(func() {
 			for i := 0; ; i++ {
 				select {

@@ -14,9 +14,10 @@ type Limits struct {
 }
 
 const (
-	// full is the part of the budget that is spent: call rates drift, and rise while a
-	// program is still warming up.
-	full = 0.5
+	// full is the part of the budget that may be spent to cover time, as call rates drift;
+	// ample is up to which it is spent on more.
+	full  = 0.9
+	ample = 0.5
 	// leastCover is the share of samples for which a method is worth its line; one of the
 	// JDK's must cover more. A split must take apart leastSplit.
 	leastCover   = 0.002
@@ -79,16 +80,17 @@ func (c *chooser) price(one *Candidate) float64 {
 	return one.Cost + c.limits.Budget/float64(4*max(c.limits.Most, 1))
 }
 
-func (c *chooser) affords(one *Candidate) bool {
-	return !c.taken[one] && len(c.chosen) < c.limits.Most && c.spent+one.Cost <= full*c.limits.Budget
+// affords reports whether a candidate fits into a part of the budget.
+func (c *chooser) affords(one *Candidate, part float64) bool {
+	return !c.taken[one] && len(c.chosen) < c.limits.Most && c.spent+one.Cost <= part*c.limits.Budget
 }
 
-// best is the candidate that is worth most for its price; -1 where none is worth
-// anything.
-func (c *chooser) best(worth func(i int) float64) int {
+// best is the candidate that is worth most for its price, of those that fit into a part of
+// the budget; -1 where none is worth anything.
+func (c *chooser) best(part float64, worth func(i int) float64) int {
 	best, most := -1, 0.0
 	for i, one := range c.candidates {
-		if !c.affords(one) {
+		if !c.affords(one, part) {
 			continue
 		}
 		if w := worth(i) / c.price(one); w > most {
@@ -130,7 +132,7 @@ func (c *chooser) adds(i int) (share float64) {
 // cover picks until nothing that is left can be covered.
 func (c *chooser) cover() {
 	for {
-		i := c.best(func(i int) float64 {
+		i := c.best(full, func(i int) float64 {
 			share, least := c.adds(i), leastCover
 			if isLibrary(c.candidates[i].Class) {
 				least = libraryCover
@@ -159,7 +161,7 @@ func (c *chooser) wait() {
 		return -compareFloat(c.candidates[a].waits(), c.candidates[b].waits())
 	})
 	for _, i := range due {
-		if c.affords(c.candidates[i]) && len(c.chosen) < c.limits.Most/2 {
+		if c.affords(c.candidates[i], ample) && len(c.chosen) < c.limits.Most/2 {
 			c.take(i, ForWait)
 		}
 	}
@@ -168,7 +170,7 @@ func (c *chooser) wait() {
 // split picks those that tell most of what the others leave together.
 func (c *chooser) split() {
 	for {
-		i := c.best(func(i int) float64 {
+		i := c.best(ample, func(i int) float64 {
 			gain, apart := c.gain(i)
 			if isLibrary(c.candidates[i].Class) || apart < leastSplit || c.limits.Samples > 0 && apart*float64(c.limits.Samples) < fewShow {
 				return 0

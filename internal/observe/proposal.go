@@ -17,7 +17,7 @@ type Proposal struct {
 	Budget   float64
 	Cost     float64 // expected, part of the program's processor time
 	Coverage float64 // share of samples above whose leaf a probe stands
-	Nanos    float64 // what a call of a method with a probe costs
+	Nanos    float64 // what a call of a method with a probe costs, on average
 	Use      float64 // processors that the program used
 	Samples  int
 	Sampled  time.Duration
@@ -57,9 +57,15 @@ func (o *observer) propose() *Proposal {
 	}
 	p.Choices = choose(o.look.paths, o.rehearsed, o.limits())
 	chosen := make(map[Method]bool)
+	var rates, nanos float64
 	for _, c := range p.Choices {
 		p.Cost += c.Cost
+		rates += c.PerSecond
+		nanos += c.PerSecond * callNanos(o.nanos, c.PerSecond)
 		chosen[c.Method] = true
+	}
+	if rates > 0 {
+		p.Nanos = nanos / rates
 	}
 	covers := func(m Method) bool { return chosen[m] }
 	p.Coverage = Coverage(o.look.paths, covers)

@@ -21,7 +21,7 @@ type Trial struct {
 	Coverage float64
 	Samples  int
 	Bare     []Bare
-	Nanos    float64 // what a call costs
+	Nanos    float64 // what a call costs, on average
 	Use      float64
 	Pause    time.Duration // for which the program stood still while hooks went in and out
 	Results  *sets.Results
@@ -112,14 +112,18 @@ func (o *observer) measure(ctx context.Context, s *session.Session, applied *set
 	seen := w.result()
 	t.Took, t.Use, t.Samples, t.Results = seen.took, max(seen.use, leastUse), seen.table.Samples, after
 	ended := endedOf(before, after)
-	t.Calls = callsOf(after) - callsOf(before)
 	again, err := callCost(ctx, s)
 	if err != nil {
 		return err
 	}
-	t.Nanos = min(t.Nanos, again)
+	nanos := 0.0
+	for _, calls := range callsBetween(before, after) {
+		t.Calls += calls
+		nanos += float64(calls) * callNanos(min(t.Nanos, again), float64(calls)/t.Took.Seconds())
+	}
+	t.Nanos = nanos / max(float64(t.Calls), 1)
 	used := max(w.first.Until(now).Rest.Seconds(), leastUse*t.Took.Seconds())
-	t.Cost = float64(t.Calls) * t.Nanos / (used * 1e9)
+	t.Cost = nanos / (used * 1e9)
 	covers := func(m Method) bool { return ended[m] >= fewEnded }
 	if o.look = seen; seen.bias != "" { // thread dumps do not tell methods of one name apart
 		covers = func(m Method) bool { return ended[m.anyOverload()] >= fewEnded }
@@ -148,9 +152,14 @@ func endedOf(before, after *sets.Results) map[Method]uint64 {
 
 func spotOf(row *sets.Row) Method { return Method{row.Class, row.Name, row.Descriptor} }
 
-func callsOf(r *sets.Results) (calls uint64) {
-	for i := range r.Rows {
-		calls += r.Rows[i].Calls
+// callsBetween is how many calls of each method there were between two results.
+func callsBetween(before, after *sets.Results) map[Method]uint64 {
+	calls := make(map[Method]uint64)
+	for i := range after.Rows {
+		calls[spotOf(&after.Rows[i])] += after.Rows[i].Calls
+	}
+	for i := range before.Rows {
+		calls[spotOf(&before.Rows[i])] -= before.Rows[i].Calls
 	}
 	return calls
 }
