@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -39,6 +40,17 @@ public final class Tally {
     private static final LongAdder[] THREW = new LongAdder[MOST];
     private static final List<Entry> ENTRIES = new ArrayList<>();
     private static final Map<String, Integer> IDS = new TreeMap<>();
+
+    static {
+        // When threads first contend for an adder, that may be at the end of a stack: what it then needs could not be
+        // initialised, and never again.
+        ThreadLocalRandom.current();
+        try {
+            Class.forName("java.util.concurrent.atomic.Striped64$Cell");
+        } catch (ClassNotFoundException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     private Tally() {
     }
