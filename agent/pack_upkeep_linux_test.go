@@ -35,24 +35,15 @@ func TestPackTellsSoManyLabelsApart(t *testing.T) {
 			if len(want) != 1+room {
 				t.Fatalf("%d labels are told", len(want)-1)
 			}
-			threads, err := a.Threads()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, thread := range threads {
-				above := make(map[uint32]uint32)
-				for _, node := range thread.Nodes {
-					above[node.Ref] = node.ID
+			eachNode(t, a, func(node arena.Node, above uint32) {
+				if !arena.IsLabel(above) {
+					return
 				}
-				for _, node := range thread.Nodes {
-					if label := above[node.Parent]; arena.IsLabel(label) {
-						if p.ids[node.ID] != "labelled" || node.Calls != want[label] {
-							t.Errorf("%s has %d calls with label %d, want %d", p.ids[node.ID], node.Calls, label, want[label])
-						}
-						delete(want, label)
-					}
+				if p.ids[node.ID] != "labelled" || node.Calls != want[above] {
+					t.Errorf("%s has %d calls with label %d, want %d", p.ids[node.ID], node.Calls, above, want[above])
 				}
-			}
+				delete(want, above)
+			})
 			if len(want) != 0 {
 				t.Errorf("there are no calls of %v", want)
 			}

@@ -138,32 +138,41 @@ func taskTruth(t *testing.T, a *arena.Arena, labels map[uint32]string) map[strin
 		}
 	}
 	found := make(map[string]uint64)
+	eachNode(t, a, func(node arena.Node, above uint32) {
+		switch node.ID {
+		case taskGrouped:
+			tag, known := map[string]string{"T": "null", "T3": "null", "T3=one": "one", "T3=two": "two"}[labels[above]]
+			if !known && node.Calls != 0 {
+				t.Errorf("%d is the label %q", above, labels[above])
+			}
+			found["tag:"+tag] += node.Calls
+			found["calls"] += node.Calls
+		case taskBelow:
+			found["inside"] += node.Calls
+		case taskTraced:
+			found["traced"] += node.Calls
+		}
+	})
+	return found
+}
+
+// eachNode visits what threads have counted, with the id of what is above it: a method's, or
+// a label's.
+func eachNode(t *testing.T, a *arena.Arena, visit func(node arena.Node, above uint32)) {
+	t.Helper()
 	threads, err := a.Threads()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, thread := range threads {
-		above := make(map[uint32]uint32)
+		ids := make(map[uint32]uint32)
 		for _, node := range thread.Nodes {
-			above[node.Ref] = node.ID
+			ids[node.Ref] = node.ID
 		}
 		for _, node := range thread.Nodes {
-			switch node.ID {
-			case taskGrouped:
-				tag, known := map[string]string{"T": "null", "T3": "null", "T3=one": "one", "T3=two": "two"}[labels[above[node.Parent]]]
-				if !known && node.Calls != 0 {
-					t.Errorf("%d is the label %q", above[node.Parent], labels[above[node.Parent]])
-				}
-				found["tag:"+tag] += node.Calls
-				found["calls"] += node.Calls
-			case taskBelow:
-				found["inside"] += node.Calls
-			case taskTraced:
-				found["traced"] += node.Calls
-			}
+			visit(node, ids[node.Parent])
 		}
 	}
-	return found
 }
 
 // drain makes room for more transactions.

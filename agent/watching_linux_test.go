@@ -124,28 +124,19 @@ func TestRowsOfCallersAreLabels(t *testing.T) {
 				labels[arrival.ID] = arrival.Text
 			}
 			got := make(map[uint32]map[string]uint64)
-			threads, err := a.Threads()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, thread := range threads {
-				above := make(map[uint32]uint32)
-				for _, node := range thread.Nodes {
-					above[node.Ref] = node.ID
+			eachNode(t, a, func(node arena.Node, above uint32) {
+				if !arena.IsLabel(above) {
+					return
 				}
-				for _, node := range thread.Nodes {
-					if label := above[node.Parent]; arena.IsLabel(label) {
-						if got[node.ID] == nil {
-							got[node.ID] = make(map[string]uint64)
-						}
-						names := strings.ReplaceAll(labels[label], "(LTasks$Context;)I", "")
-						got[node.ID][names] += node.Calls
-						if node.Timed != node.Calls || node.Nanos == 0 {
-							t.Errorf("%+v was to be timed", node)
-						}
-					}
+				if got[node.ID] == nil {
+					got[node.ID] = make(map[string]uint64)
 				}
-			}
+				names := strings.ReplaceAll(labels[above], "(LTasks$Context;)I", "")
+				got[node.ID][names] += node.Calls
+				if node.Timed != node.Calls || node.Nanos == 0 {
+					t.Errorf("%+v was to be timed", node)
+				}
+			})
 			// Each of the five contexts calls second from first; three of them once more, and last.
 			if want := (map[string]uint64{"CTasks.second": 8 * rounds, "CTasks.first": 3 * rounds}); !maps.Equal(got[one], want) {
 				t.Errorf("%v, want %v", got[one], want)

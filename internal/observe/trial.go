@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
@@ -117,7 +118,7 @@ func (o *observer) measure(ctx context.Context, s *session.Session, applied *set
 		return err
 	}
 	nanos := 0.0
-	for _, calls := range callsBetween(before, after) {
+	for _, calls := range between(before, after, func(row *sets.Row) uint64 { return row.Calls }) {
 		t.Calls += calls
 		nanos += float64(calls) * callNanos(min(t.Nanos, again), float64(calls)/t.Took.Seconds())
 	}
@@ -136,30 +137,24 @@ func (o *observer) measure(ctx context.Context, s *session.Session, applied *set
 // endedOf is how many calls of each method have ended between two results, and of all
 // methods of a name.
 func endedOf(before, after *sets.Results) map[Method]uint64 {
-	ended := make(map[Method]uint64)
-	for i := range after.Rows {
-		m := spotOf(&after.Rows[i])
-		ended[m] += after.Rows[i].Timed
-		ended[m.anyOverload()] += after.Rows[i].Timed
-	}
-	for i := range before.Rows {
-		m := spotOf(&before.Rows[i])
-		ended[m] -= before.Rows[i].Timed // rows never go away, nor do their figures sink
-		ended[m.anyOverload()] -= before.Rows[i].Timed
+	ended := between(before, after, func(row *sets.Row) uint64 { return row.Timed })
+	for m, calls := range maps.Clone(ended) {
+		ended[m.anyOverload()] += calls
 	}
 	return ended
 }
 
-func spotOf(row *sets.Row) Method { return Method{row.Class, row.Name, row.Descriptor} }
-
-// callsBetween is how many calls of each method there were between two results.
-func callsBetween(before, after *sets.Results) map[Method]uint64 {
-	calls := make(map[Method]uint64)
+// between is by how much a figure of each method has grown from one result to the next. Rows
+// never go away, nor do their figures sink.
+func between(before, after *sets.Results, figure func(*sets.Row) uint64) map[Method]uint64 {
+	grown := make(map[Method]uint64)
 	for i := range after.Rows {
-		calls[spotOf(&after.Rows[i])] += after.Rows[i].Calls
+		grown[spotOf(&after.Rows[i])] += figure(&after.Rows[i])
 	}
 	for i := range before.Rows {
-		calls[spotOf(&before.Rows[i])] -= before.Rows[i].Calls
+		grown[spotOf(&before.Rows[i])] -= figure(&before.Rows[i])
 	}
-	return calls
+	return grown
 }
+
+func spotOf(row *sets.Row) Method { return Method{row.Class, row.Name, row.Descriptor} }
