@@ -55,6 +55,9 @@ func TestCyclesUnderLoadLeaveNothing(t *testing.T) {
 		if grown := least / looks; grown > mostLearned {
 			h.t.Errorf("Metaspace grows by %d bytes a cycle, or more", grown)
 		}
+		if grown := (last.Metaspace - first.Metaspace) / (cycles - settled); grown > 2*mostLearned {
+			h.t.Errorf("Metaspace grows by %d bytes a cycle in all", grown)
+		}
 		h.StopLoad()
 		h.nothingStays()
 	})
