@@ -126,11 +126,10 @@ func (w *walker) look() {
 		share := t.share(s.top.method)
 		switch {
 		case !s.isHot():
-		case share.High < s.floor:
+		case s.cools(share, t.count):
 			s.until = w.elapsed()
 		default:
 			t.feed(s)
-			s.mix(share, t.count)
 		}
 	}
 }

@@ -316,11 +316,3 @@ func (w *walker) reckonCost() {
 		w.steady = nanos / float64(since.Rest)
 	}
 }
-
-// mix has a share speak of all looks so far.
-func (s *spot) mix(share climb.Share, samples int) {
-	before := float64(s.seen)
-	s.seen += samples
-	weight := s.share.Part*before + share.Part*float64(samples)
-	s.share = shareOf(weight, float64(s.seen), float64(s.seen))
-}

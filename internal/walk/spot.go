@@ -23,9 +23,33 @@ type spot struct {
 	climbed bool
 	above   string  // why the climb began one level up
 	floor   float64 // the share below which it is not hot any more
+	cold    lately  // the looks since, in which it was below that
 }
 
+// lately is what some looks one after the other saw of a spot.
+type lately struct{ weight, samples float64 }
+
 func (s *spot) isHot() bool { return s.until == 0 }
+
+// cools takes a look in, and reports whether the spot surely is not hot any more. One
+// look has too few samples to say so where the machine is slow, several in a row have
+// enough. They belong to its share only if it is hot again after them.
+func (s *spot) cools(share climb.Share, samples int) bool {
+	s.cold.weight += share.Part * float64(samples)
+	s.cold.samples += float64(samples)
+	isCold := shareOf(s.cold.weight, s.cold.samples, s.cold.samples).High < s.floor
+	if !isCold && share.Part < s.floor {
+		return false // the next looks will tell
+	}
+	since := s.cold
+	s.cold = lately{}
+	if !isCold {
+		weight := s.share.Part*float64(s.seen) + since.weight
+		s.seen += int(since.samples)
+		s.share = shareOf(weight, float64(s.seen), float64(s.seen))
+	}
+	return isCold
+}
 
 // least is the weight that a way must have to be climbed.
 func (s *spot) least() float64 {

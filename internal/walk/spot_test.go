@@ -42,10 +42,28 @@ func TestHotSpotsAreThoseAboveTheShare(t *testing.T) {
 }
 
 func TestShareSpeaksOfAllLooks(t *testing.T) {
-	s := &spot{}
-	s.mix(shareOf(30, 100, 100), 100)
-	s.mix(shareOf(150, 300, 300), 300)
-	if s.share.Part != 0.45 || s.seen != 400 {
+	s := &spot{floor: 0.025}
+	for _, look := range []struct{ weight, samples float64 }{{30, 100}, {0, 100}, {150, 300}} {
+		if s.cools(shareOf(look.weight, look.samples, look.samples), int(look.samples)) {
+			t.Errorf("it is said to be cold after %+v", look)
+		}
+	}
+	if s.share.Part != 0.36 || s.seen != 500 {
 		t.Errorf("%+v of %d", s.share, s.seen)
+	}
+}
+
+func TestASpotCoolsOnceLooksSaySoTogether(t *testing.T) {
+	s := &spot{floor: 0.025}
+	s.cools(shareOf(90, 100, 100), 100)
+	none := shareOf(0, 100, 100)
+	if s.cools(none, 100) {
+		t.Error("a hundred samples do not tell it from one of 3 %")
+	}
+	if s.share.Part != 0.9 {
+		t.Errorf("looks in which it may be cold count: %+v", s.share)
+	}
+	if !s.cools(none, 100) {
+		t.Error("two hundred do")
 	}
 }

@@ -25,10 +25,16 @@ type fixture struct {
 	native   bool          // its hot method is
 }
 
-// standing has the JVM keep lambdas apart from what calls them. Where it compiles
-// one into a stream's loop, the flight recorder takes some of its code for that of
-// its neighbours there, and that is not what is tested.
-var standing = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,lambdas.Main::lambda*"}
+// standing and apart have the JVM keep hot methods apart from what calls them. Where it
+// compiles one into a caller's loop, the flight recorder takes some of its code for that
+// of its neighbours there, and that is not what is tested with these.
+var (
+	standing = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,lambdas.Main::lambda*"}
+	apart    = []string{
+		"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,moving.Main::load",
+		"-XX:CompileCommand=dontinline,moving.Main::sell", "-XX:CompileCommand=dontinline,moving.Main::close",
+	}
+)
 
 // cheapClock has the program take the time of day for its threads' processor time, which
 // is hot itself where a machine is busy.

@@ -18,7 +18,7 @@ var places = []string{"moving/Main.load(I)J", "moving/Main.sell(I)J", "moving/Ma
 // climbed: the next joins, and those before cool down.
 func TestAMovingSpotIsFollowed(t *testing.T) {
 	together(t, []string{"moving"}, func(t *testing.T, jdk jvmtest.JDK, _ int) {
-		p := start(t, jdk, fixture{name: "moving", threads: 1, options: cheapClock})
+		p := start(t, jdk, fixture{name: "moving", threads: 1, options: slices.Concat(cheapClock, apart)})
 		place := 0
 		p.move(place)
 		before := p.look()
