@@ -17,7 +17,8 @@ Then methods are chosen whose probes together stay inside --budget, by calls a s
 what a timed call costs in this JVM (measured), and the program's processor time: first
 those that cover most for what they cost, then those in which threads wait, then those
 that tell most apart. Where requests come in, and what asks databases, comes before
-what is deep inside.
+what is deep inside. Where it takes that to cover more, all calls of a method are
+counted and one in 16 is timed.
 
 Coverage is the share of all samples, of the program's threads that run, in whose stack
 a method with a probe stands above the leaf. Methods whose calls did not end while they

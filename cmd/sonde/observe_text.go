@@ -44,7 +44,7 @@ func observeTexts(p *observe.Proposal) (texts [][]string) {
 			mean = callText(float64(c.Mean))
 		}
 		texts = append(texts, []string{
-			percentText(c.Share + c.Leaf), rateText(c.PerSecond), mean, percentText(c.Cost), string(c.Why), orDash(natureText(c.Candidate)), printable(c.Method.String()),
+			percentText(c.Share + c.Leaf), rateText(c.PerSecond), mean, percentText(c.Takes()), string(c.Why), orDash(natureText(c.Candidate)), printable(c.Method.String()),
 		})
 	}
 	return texts

@@ -16,6 +16,7 @@ type Candidate struct {
 	Ended     uint64  // calls that ended while they were counted
 	Mean      time.Duration
 	Cost      float64 // part of the program's processor time that a probe would take
+	Thin      float64 // the same, if one call in Thinned is timed and all are counted
 	Measured  bool    // calls were counted
 
 	Nature
@@ -48,4 +49,13 @@ type Choice struct {
 	Why   Why
 	Adds  float64 // to the coverage of those chosen before
 	Gains float64 // bits that it tells of a sample beyond what those chosen before do
+	Thins bool    // one call in Thinned is timed: to time all would cost too much
+}
+
+// Takes is the part of the program's processor time that its probe takes.
+func (c *Choice) Takes() float64 {
+	if c.Thins {
+		return c.Thin
+	}
+	return c.Cost
 }

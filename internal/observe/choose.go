@@ -27,6 +27,8 @@ const (
 	fewShow = 5
 	// leastWait is how many threads wait in a method on average for it to be proposed.
 	leastWait = 0.02
+	// leastForThin is the share that a method must cover for others to be timed less.
+	leastForThin = 0.02
 )
 
 // A chooser picks methods one after the other.
@@ -80,9 +82,9 @@ func (c *chooser) price(one *Candidate) float64 {
 	return one.Cost + c.limits.Budget/float64(4*max(c.limits.Most, 1))
 }
 
-// affords reports whether a candidate fits into a part of the budget.
-func (c *chooser) affords(one *Candidate, part float64) bool {
-	return !c.taken[one] && len(c.chosen) < c.limits.Most && c.spent+one.Cost <= part*c.limits.Budget
+// affords reports whether something that costs so much fits into a part of the budget.
+func (c *chooser) affords(cost, part float64) bool {
+	return len(c.chosen) < c.limits.Most && c.spent+cost <= part*c.limits.Budget
 }
 
 // best is the candidate that is worth most for its price, of those that fit into a part of
@@ -90,7 +92,7 @@ func (c *chooser) affords(one *Candidate, part float64) bool {
 func (c *chooser) best(part float64, worth func(i int) float64) int {
 	best, most := -1, 0.0
 	for i, one := range c.candidates {
-		if !c.affords(one, part) {
+		if c.taken[one] || !c.affords(one.Cost, part) {
 			continue
 		}
 		if w := worth(i) / c.price(one); w > most {
@@ -132,21 +134,70 @@ func (c *chooser) adds(i int) (share float64) {
 // cover picks until nothing that is left can be covered.
 func (c *chooser) cover() {
 	for {
-		i := c.best(full, func(i int) float64 {
-			share, least := c.adds(i), leastCover
-			if isLibrary(c.candidates[i].Class) {
-				least = libraryCover
-			}
-			if share < least {
-				return 0
-			}
-			return share * c.candidates[i].appeal()
-		})
-		if i < 0 {
+		if i := c.best(full, c.coverOf); i >= 0 {
+			c.take(i, ToCover)
+		} else if !c.thinOut() {
 			return
 		}
-		c.take(i, ToCover)
 	}
+}
+
+// coverOf is what a candidate is worth by what it covers.
+func (c *chooser) coverOf(i int) float64 {
+	share, least := c.adds(i), leastCover
+	if isLibrary(c.candidates[i].Class) {
+		least = libraryCover
+	}
+	if share < least {
+		return 0
+	}
+	return share * c.candidates[i].appeal()
+}
+
+// thinOut lets something in that covers much and for which there is no room: few of its
+// calls are timed, or few of those of the dearest that was chosen, whichever makes room.
+func (c *chooser) thinOut() bool {
+	next, covers := -1, 0.0
+	for i, one := range c.candidates {
+		if share := c.adds(i); !c.taken[one] && share >= leastForThin && share > covers && c.thinnest()+one.Thin <= full*c.limits.Budget {
+			next, covers = i, share
+		}
+	}
+	if next < 0 || len(c.chosen) == c.limits.Most {
+		return false
+	}
+	if c.affords(c.candidates[next].Thin, full) {
+		c.take(next, ToCover)
+		last := len(c.chosen) - 1
+		c.thin(last)
+		return true
+	}
+	dearest, saved := -1, 0.0
+	for i, one := range c.chosen {
+		if save := one.Takes() - one.Thin; save > saved {
+			dearest, saved = i, save
+		}
+	}
+	if dearest < 0 {
+		return false
+	}
+	c.thin(dearest)
+	return true
+}
+
+// thinnest is what those chosen would take if few of their calls were timed.
+func (c *chooser) thinnest() (sum float64) {
+	for i := range c.chosen {
+		sum += min(c.chosen[i].Takes(), c.chosen[i].Thin)
+	}
+	return sum
+}
+
+// thin has few calls timed of one that was chosen.
+func (c *chooser) thin(i int) {
+	c.spent -= c.chosen[i].Takes()
+	c.chosen[i].Thins = true
+	c.spent += c.chosen[i].Takes()
 }
 
 // wait picks those in which threads wait, the most waited in first.
@@ -161,7 +212,7 @@ func (c *chooser) wait() {
 		return -compareFloat(c.candidates[a].waits(), c.candidates[b].waits())
 	})
 	for _, i := range due {
-		if c.affords(c.candidates[i], ample) && len(c.chosen) < c.limits.Most/2 {
+		if one := c.candidates[i]; !c.taken[one] && c.affords(one.Cost, ample) && len(c.chosen) < c.limits.Most/2 {
 			c.take(i, ForWait)
 		}
 	}

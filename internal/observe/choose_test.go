@@ -21,10 +21,10 @@ func path(weight float64, names ...string) Path {
 }
 
 // called is a candidate that is called so often, and whose probe costs a millionth of
-// the program's time for each call a second.
+// the program's time for each call a second, or half of that if few calls are timed.
 func called(name string, perSecond float64) *Candidate {
 	return &Candidate{
-		Method: m(name), Pattern: m(name).String(), PerSecond: perSecond, Ended: uint64(perSecond * 5), Measured: true, Cost: perSecond * 1e-6,
+		Method: m(name), Pattern: m(name).String(), PerSecond: perSecond, Ended: uint64(perSecond * 5), Measured: true, Cost: perSecond * 1e-6, Thin: perSecond * 0.5e-6,
 	}
 }
 
@@ -107,7 +107,7 @@ func TestALeafTellsOfItself(t *testing.T) {
 }
 
 func TestBudgetIsKept(t *testing.T) {
-	hot := called("Rows", 30_000) // 3 % by itself
+	hot := called("Rows", 40_000) // 4 % by itself, 2 % if few calls are timed
 	candidates := []*Candidate{hot, called("Search", 9_000), called("Dao", 3_000)}
 	chosen := choose(served, candidates, Limits{Budget: 0.02, Most: 40})
 	var cost float64
@@ -119,6 +119,35 @@ func TestBudgetIsKept(t *testing.T) {
 	}
 	if got := names(choose(served, []*Candidate{hot}, Limits{Budget: 0.02, Most: 40})); len(got) > 0 {
 		t.Errorf("%v is beyond the budget", got)
+	}
+}
+
+// TestFewCallsAreTimedToCoverMore: a server's handler and what waits for its sockets are
+// called once a request each, and to time all calls of both is too much.
+func TestFewCallsAreTimedToCoverMore(t *testing.T) {
+	paths := []Path{path(60, "Parse", "Handler"), path(30, "Write", "Handler"), path(10, "Select", "Poller")}
+	handler, poller := called("Handler", 14_000), called("Poller", 13_000)
+	thinned := func(candidates ...*Candidate) (all []string) {
+		for _, c := range choose(paths, candidates, Limits{Budget: 0.02, Most: 40}) {
+			all = append(all, fmt.Sprintf("%s %v", c.Class[len("shop/"):], c.Thins))
+		}
+		return all
+	}
+	if got := thinned(handler); !slices.Equal(got, []string{"Handler false"}) {
+		t.Errorf("by itself it has room: %v", got)
+	}
+	if got := thinned(handler, poller); !slices.Equal(got, []string{"Handler true", "Poller true"}) {
+		t.Errorf("%v", got)
+	}
+	if got := thinned(handler, called("Poller", 7_000)); !slices.Equal(got, []string{"Handler false", "Poller true"}) {
+		t.Errorf("of one few suffice: %v", got)
+	}
+	if got := thinned(handler, called("Poller", 30_000)); !slices.Equal(got, []string{"Handler false"}) {
+		t.Errorf("where that does not help all are timed: %v", got)
+	}
+	paths[2].Weight = 1
+	if got := thinned(handler, poller); !slices.Equal(got, []string{"Handler false"}) {
+		t.Errorf("for a percent nothing is timed less: %v", got)
 	}
 }
 

@@ -21,32 +21,13 @@ const (
 	// leastUse is of a processor what a program is taken to use at least: one that idles
 	// has time.
 	leastUse = 0.1
-	// spotFactor is what a probe's hook costs more than a plain one that times: it asks
-	// whether it is on by a table of its own, and what it stands in is compiled less well.
-	spotFactor = 1.5
-	// coldNanos is what a call costs beside, if others come between two of the same method:
-	// processors have forgotten the hook by then, and what it writes to. Tomcat's probes, on ten
-	// threads with 6,000 calls a second each, took a microsecond a call, and in a loop a quarter
-	// of one. Half of it is left at warmRate calls a second.
-	coldNanos = 700
-	warmRate  = 100_000
 )
-
-// callNanos is what a call costs of a method that is called so often in a second, if it costs
-// so much in a loop.
-func callNanos(inLoop, rate float64) float64 { return inLoop + coldNanos/(1+rate/warmRate) }
-
-// callCost is what a call of a method with a probe costs in a loop, in nanoseconds.
-func callCost(ctx context.Context, s *session.Session) (float64, error) {
-	cost, err := s.HookCost(ctx, arena.On|arena.Timed|arena.Flat|arena.Spreads, 0)
-	return cost.Median * spotFactor, err
-}
 
 // A counter counts the calls of candidates.
 type counter struct {
 	session    *session.Session
 	candidates []*Candidate
-	nanos      float64 // what a timed call costs in a loop
+	tariff     tariff
 	use        float64 // processors that the program uses
 	budget     float64
 }
@@ -190,11 +171,11 @@ func (c *counter) note(ctx context.Context, counted, latest map[*Candidate]tally
 	if err != nil {
 		return err
 	}
-	again, err := callCost(ctx, c.session)
+	again, err := tariffOf(ctx, c.session)
 	if err != nil {
 		return err
 	}
-	c.nanos = min(c.nanos, again) // on a busy machine the first may have been before compilers were
+	c.tariff = c.tariff.least(again) // on a busy machine the first may have been before compilers were
 	for _, one := range c.candidates {
 		t, now := counted[one], latest[one]
 		one.Measured, one.PerSecond, one.Ended = true, now.rate(), t.calls
@@ -204,7 +185,10 @@ func (c *counter) note(ctx context.Context, counted, latest map[*Candidate]tally
 		if t.timed > 0 {
 			one.Mean = time.Duration(max(0, float64(t.nanos)/float64(t.timed)-inner))
 		}
-		one.Cost = max(t.part(callNanos(c.nanos, t.rate()), c.use), now.part(callNanos(c.nanos, now.rate()), c.use))
+		cost := func(thins bool) float64 {
+			return max(t.part(c.tariff.call(t.rate(), thins), c.use), now.part(c.tariff.call(now.rate(), thins), c.use))
+		}
+		one.Cost, one.Thin = cost(false), cost(true)
 	}
 	return nil
 }
@@ -247,7 +231,7 @@ func (c *counter) modes(glanced map[*Candidate]tally) map[*Candidate]arena.Flags
 	spent := 0.0
 	for _, one := range byRate(c.candidates, glanced) {
 		rate := glanced[one].rate()
-		nanos := callNanos(c.nanos, rate)
+		nanos := c.tariff.call(rate, false)
 		switch {
 		case spent+rate*nanos <= allowed:
 			modes[one] = arena.On | arena.Flat | arena.Timed

@@ -45,7 +45,11 @@ func (p *Proposal) Lines() (lines []Line) {
 func (p *Proposal) Set() *wanted.Set {
 	set := &wanted.Set{}
 	for _, line := range p.Lines() {
-		set.Probes = append(set.Probes, wanted.Probe{Name: line.Name, Methods: line.Patterns, Level: wanted.Time})
+		probe := wanted.Probe{Name: line.Name, Methods: line.Patterns, Level: wanted.Time}
+		if line.Choices[0].Thins {
+			probe.Sample = Thinned
+		}
+		set.Probes = append(set.Probes, probe)
 	}
 	return set
 }

@@ -15,7 +15,7 @@ func TestFileIsTheSet(t *testing.T) {
 	} {
 		c := &Candidate{Method: method, Pattern: method.pattern(false), PerSecond: 10, Measured: true, Share: 0.5}
 		c.Uses = []Use{{Database, "java.sql.\u2028# x: y"}}
-		p.Choices = append(p.Choices, Choice{Candidate: c, Why: ToCover, Adds: 0.5})
+		p.Choices = append(p.Choices, Choice{Candidate: c, Why: ToCover, Adds: 0.5, Thins: method.Name == "<init>"})
 	}
 	text := p.YAML()
 	set, err := wanted.Parse(text, "probes.yaml")
@@ -32,10 +32,13 @@ func TestFileIsTheSet(t *testing.T) {
 	if got := strings.Join(names, " "); got != "Checkout.place Checkout.place-2 Order.Item.new a.lambda.x.0" {
 		t.Errorf("%s", got)
 	}
+	if set.Probes[1].Sample != 0 || set.Probes[2].Sample != Thinned {
+		t.Errorf("timed are one in %d and in %d", set.Probes[1].Sample, set.Probes[2].Sample)
+	}
 	if set.HandOff || set.Probes[0].Methods[0] != "shop.order.Checkout.place(shop.Cart,int):void" || set.Probes[0].Level != wanted.Time {
 		t.Errorf("%+v", set)
 	}
-	if comments := strings.Count(string(text), "  # covers: above 50 % of samples; database: calls java.sql.�# x: y; 10 calls/s"); comments != 4 {
+	if comments := strings.Count(string(text), "  # covers: above 50 % of samples; database: calls java.sql.�# x: y; 10 calls/s; "); comments != 4 {
 		t.Errorf("%d reasons in\n%s", comments, text)
 	}
 }

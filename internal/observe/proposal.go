@@ -52,16 +52,16 @@ const (
 // propose chooses, and sums up.
 func (o *observer) propose() *Proposal {
 	p := &Proposal{
-		PID: o.PID, JDK: o.jdk, Main: o.main, Budget: o.Budget, Nanos: o.nanos, Use: o.look.use, Samples: o.look.table.Samples, Sampled: o.look.took,
+		PID: o.PID, JDK: o.jdk, Main: o.main, Budget: o.Budget, Use: o.look.use, Samples: o.look.table.Samples, Sampled: o.look.took,
 		Counted: len(o.picked), Bias: o.look.bias, Read: len(o.code.classes),
 	}
 	p.Choices = choose(o.look.paths, o.rehearsed, o.limits())
 	chosen := make(map[Method]bool)
 	var rates, nanos float64
 	for _, c := range p.Choices {
-		p.Cost += c.Cost
+		p.Cost += c.Takes()
 		rates += c.PerSecond
-		nanos += c.PerSecond * callNanos(o.nanos, c.PerSecond)
+		nanos += c.PerSecond * o.tariff.call(c.PerSecond, c.Thins)
 		chosen[c.Method] = true
 	}
 	if rates > 0 {
@@ -103,7 +103,7 @@ func (o *observer) leftOut(chosen map[Method]bool) (left []LeftOut) {
 		switch {
 		case c.Measured && c.Ended < fewEnded:
 			add(c.Method, c.Share, "its calls did not end while they were counted: a probe would not tell of them")
-		case c.Cost > full*o.Budget:
+		case min(c.Cost, c.Thin) > full*o.Budget:
 			add(c.Method, c.Share, "it is called so often that a probe in it alone would be beyond the budget")
 		}
 	}

@@ -44,7 +44,10 @@ func (c *Choice) Reason() string {
 			calls += " of " + figure.Duration(c.Mean)
 		}
 		add("%s", calls)
-		add("costs %s", percent(c.Cost))
+		if c.Thins {
+			add("one in %d timed, as all would cost %s", Thinned, percent(c.Cost))
+		}
+		add("costs %s", percent(c.Takes()))
 	}
 	return string(c.Why) + ": " + strings.Join(parts, "; ")
 }

@@ -28,7 +28,7 @@ type observer struct {
 	left      map[Method]string // candidates that cannot have a probe, and why
 	jdk       string
 	main      string
-	nanos     float64
+	tariff    tariff
 }
 
 // Run observes a JVM and proposes probes.
@@ -183,7 +183,7 @@ func (o *observer) count(ctx context.Context) error {
 	o.tell(Weaving)
 	c := &counter{session: o.session, candidates: o.picked, use: max(o.look.use, leastUse), budget: o.Budget}
 	var err error
-	if c.nanos, err = callCost(ctx, o.session); err != nil {
+	if c.tariff, err = tariffOf(ctx, o.session); err != nil {
 		return err
 	}
 	if err := c.weave(ctx); err != nil {
@@ -203,7 +203,7 @@ func (o *observer) count(ctx context.Context) error {
 	if err := o.rehearse(ctx, c, counting/2); err != nil {
 		return err
 	}
-	o.nanos = c.nanos
+	o.tariff = c.tariff
 	return nil
 }
 

@@ -26,6 +26,9 @@ type Trial struct {
 	Use      float64
 	Pause    time.Duration // for which the program stood still while hooks went in and out
 	Results  *sets.Results
+
+	called map[Method]uint64
+	used   time.Duration // processor time of the program
 }
 
 // Try applies what is proposed as it is, for as long as the options say, measures what
@@ -54,7 +57,8 @@ func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error
 		}
 		err = errors.Join(err, closing, s.Release())
 	}()
-	if t.Nanos, err = callCost(ctx, s); err != nil {
+	cost, err := tariffOf(ctx, s)
+	if err != nil {
 		return t, err
 	}
 	report, err := applied.Apply(ctx, p.Set())
@@ -68,7 +72,15 @@ func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error
 		return t, err
 	}
 	o.tell(Measuring)
-	return t, o.measure(ctx, s, applied, t)
+	if err := o.measure(ctx, s, applied, t); err != nil {
+		return t, err
+	}
+	again, err := tariffOf(ctx, s)
+	if err != nil {
+		return t, err
+	}
+	t.reckon(p, cost.least(again))
+	return t, nil
 }
 
 // note takes over what was woven.
@@ -113,18 +125,8 @@ func (o *observer) measure(ctx context.Context, s *session.Session, applied *set
 	seen := w.result()
 	t.Took, t.Use, t.Samples, t.Results = seen.took, max(seen.use, leastUse), seen.table.Samples, after
 	ended := endedOf(before, after)
-	again, err := callCost(ctx, s)
-	if err != nil {
-		return err
-	}
-	nanos := 0.0
-	for _, calls := range between(before, after, func(row *sets.Row) uint64 { return row.Calls }) {
-		t.Calls += calls
-		nanos += float64(calls) * callNanos(min(t.Nanos, again), float64(calls)/t.Took.Seconds())
-	}
-	t.Nanos = nanos / max(float64(t.Calls), 1)
-	used := max(w.first.Until(now).Rest.Seconds(), leastUse*t.Took.Seconds())
-	t.Cost = nanos / (used * 1e9)
+	t.called = between(before, after, func(row *sets.Row) uint64 { return row.Calls })
+	t.used = max(w.first.Until(now).Rest, time.Duration(leastUse*float64(t.Took)))
 	covers := func(m Method) bool { return ended[m] >= fewEnded }
 	if o.look = seen; seen.bias != "" { // thread dumps do not tell methods of one name apart
 		covers = func(m Method) bool { return ended[m.anyOverload()] >= fewEnded }
@@ -132,6 +134,23 @@ func (o *observer) measure(ctx context.Context, s *session.Session, applied *set
 	t.Coverage = Coverage(seen.paths, covers)
 	t.Bare = bareOf(seen.paths, covers)
 	return nil
+}
+
+// reckon says what the calls cost that were made.
+func (t *Trial) reckon(p *Proposal, cost tariff) {
+	thins := make(map[Method]bool)
+	for _, c := range p.Choices {
+		for _, m := range c.Members {
+			thins[m] = c.Thins
+		}
+	}
+	nanos := 0.0
+	for m, calls := range t.called {
+		t.Calls += calls
+		nanos += float64(calls) * cost.call(float64(calls)/t.Took.Seconds(), thins[m])
+	}
+	t.Nanos = nanos / max(float64(t.Calls), 1)
+	t.Cost = nanos / float64(t.used)
 }
 
 // endedOf is how many calls of each method have ended between two results, and of all
