@@ -1,7 +1,7 @@
 // Walk measures what a walk costs a program, beside instrumenting all of the same
 // classes at once: H2 under a mix of SQL, and a program of many small methods.
 //
-//	go run ./bench/walk [-jdk N] [-programs H2,orders] [-phases N] [-timeline] [-json FILE]
+//	go run ./bench/walk [-jdk N] [-programs H2,orders] [-phases N] [-again] [-timeline] [-json FILE]
 //
 // On each JDK a program runs beside an untouched twin, on a processor each if there
 // are two. In turn it is left alone, walked, left alone, has a timed hook in every
@@ -37,6 +37,7 @@ type options struct {
 	stay     time.Duration // how long a walk goes on looking for new hot spots, by the clock
 	json     string
 	timeline bool
+	again    bool // it was walked before
 }
 
 func main() {
@@ -49,6 +50,7 @@ func main() {
 	flag.DurationVar(&o.settle, "settle", 6*time.Second, "processor time in which a program settles after hooks went in or out")
 	flag.DurationVar(&o.stay, "stay", 60*time.Second, "how long a walk goes on looking for new hot spots")
 	flag.BoolVar(&o.timeline, "timeline", false, "tell how fast it was throughout each walk")
+	flag.BoolVar(&o.again, "again", false, "walk it once before that counts: JVMs before 21 throw all compiled code away at their first redefinition, whoever asks for it")
 	flag.StringVar(&o.json, "json", "", "file to write the figures to as well")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

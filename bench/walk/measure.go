@@ -45,6 +45,11 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o 
 	}
 	defer p.Close()
 	t := &turn{Pair: p, options: o, result: &result{jdk: jdk.Version, program: s.name}}
+	if o.again {
+		if _, err := walked(ctx, p.Touched.PID(), 0); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := p.Run(ctx, o.warm); err != nil {
 		return nil, err
 	}
