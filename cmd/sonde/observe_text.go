@@ -85,6 +85,11 @@ func proposalLines(p *observe.Proposal) []string {
 		fmt.Sprintf("covers %s of the time above the leaf, by %s in %s", percentText(p.Coverage), count(p.Samples, "sample", "samples"), durationText(p.Sampled)),
 		fmt.Sprintf("expected to cost %s of the program's processor time, at %.0f ns a call; the budget is %s", percentText(p.Cost), p.Nanos, percentText(p.Budget)),
 	}
+	for i := range p.Choices {
+		if c := &p.Choices[i]; c.Thins {
+			lines = append(lines, fmt.Sprintf("one call in %d is timed, and all are counted: %s (all timed: %s)", observe.Thinned, printable(c.Method.String()), percentText(c.Cost)))
+		}
+	}
 	lines = append(lines, bareLines(p.Bare)...)
 	for _, left := range p.Left {
 		lines = append(lines, fmt.Sprintf("left out: %s (%s): %s", printable(left.Method.String()), percentText(left.Share), left.Why))
