@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,17 +29,17 @@ func TestTheCauseIsOfTheProgram(t *testing.T) {
 	}
 	together(t, []string{"h2", "shop"}, func(t *testing.T, jdk jvmtest.JDK, number int) {
 		p := &program{t: t, jdk: jdk}
-		cause := "H2Work."
+		own := []string{"H2Work.", "RealProgram."}
 		if number == 0 {
 			p.Running = startH2(t, jdk)
 		} else {
-			p.Running, cause = startShop(t, jdk), "shop/"
+			p.Running, own = startShop(t, jdk), []string{"shop/"}
 		}
 		o := options(brief)
 		o.Levels = 64
 		c := p.walk(t.Context(), o)
 		p.keepsRules(c)
-		p.causedBy(c, cause)
+		p.causedBy(c, own)
 		p.tell(c)
 	})
 }
@@ -47,11 +48,16 @@ func TestTheCauseIsOfTheProgram(t *testing.T) {
 // deep stacks are cut off, and databases have threads of their own.
 const most = 0.8
 
-// causedBy demands that each hot spot's ways lead to methods whose names begin so,
-// and that on the way to those that are hot some of what is not the JDK's was measured.
-func (p *program) causedBy(c *climb.Climb, prefix string) {
+// causedBy demands that the hot spots' ways lead to methods of the program, whose names
+// begin so: all together, and each that more than a few samples showed. On the way to
+// those that are hot some of what is not the JDK's was measured.
+func (p *program) causedBy(c *climb.Climb, own []string) {
 	p.t.Helper()
+	isOwn := func(name string) bool {
+		return slices.ContainsFunc(own, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	}
 	anyMeasured := false
+	var whole, ofProgram float64
 	for _, spot := range c.Spots {
 		name := nameOf(c.Methods[spot.Method])
 		var caused float64
@@ -61,7 +67,7 @@ func (p *program) causedBy(c *climb.Climb, prefix string) {
 			for _, one := range callers {
 				caller := nameOf(c.Methods[one.Method])
 				measured = measured || one.Own != nil && !isLibrary(caller)
-				if strings.HasPrefix(caller, prefix) {
+				if isOwn(caller) {
 					caused += one.Share.Part
 					continue
 				}
@@ -70,13 +76,19 @@ func (p *program) causedBy(c *climb.Climb, prefix string) {
 		}
 		visit(spot.Callers)
 		anyMeasured = anyMeasured || measured
-		if strings.HasPrefix(name, prefix) {
-			continue // the program's own method is the cause
+		if isOwn(name) {
+			caused, measured = 1, true // the program's own method is the cause
 		}
+		whole += spot.Share.Part
+		ofProgram += spot.Share.Part * caused
 		isHot := spot.Share.Part >= walk.Defaults().Hot
-		if caused < most || isHot && !measured {
-			p.t.Errorf("%s, with %.1f %%: %.1f %% of it are seen to come from %s, measured on the way: %v", name, 100*spot.Share.Part, 100*caused, prefix, measured)
+		isShown := spot.Share.Part*p.samples >= expected
+		if isShown && caused < most || isHot && !measured {
+			p.t.Errorf("%s, with %.1f %%: %.1f %% of it are seen to come from %v, measured on the way: %v", name, 100*spot.Share.Part, 100*caused, own, measured)
 		}
+	}
+	if ofProgram < most*whole {
+		p.t.Errorf("%.1f %% of what %d hot spots take is seen to come from %v", 100*ofProgram/whole, len(c.Spots), own)
 	}
 	if !anyMeasured {
 		p.t.Errorf("nothing was measured on the ways from %d hot spots", len(c.Spots))
