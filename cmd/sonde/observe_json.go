@@ -43,7 +43,7 @@ type proposedCallJSON struct {
 	PerSecond float64   `json:"callsPerSecond"`
 	MeanNanos int64     `json:"meanNanos,omitempty"`
 	Cost      float64   `json:"cost"`
-	Timed     int       `json:"timedOneIn,omitempty"` // none where all are
+	Timed     uint32    `json:"timedOneIn,omitempty"` // none where all are
 	Entry     string    `json:"takesRequestsBy,omitempty"`
 	Uses      []useJSON `json:"uses,omitempty"`
 	Blocked   float64   `json:"threadsBlocked,omitempty"`
@@ -89,11 +89,8 @@ func describeProposal(p *observe.Proposal, t *observe.Trial) proposalJSON {
 		one := proposedJSON{Name: line.Name, Reason: line.Reason, Why: string(line.Choices[0].Why)}
 		for i, c := range line.Choices {
 			method := proposedCallJSON{
-				Pattern: line.Patterns[i], Share: c.Share, Leaf: c.Leaf, PerSecond: c.PerSecond, MeanNanos: int64(c.Mean), Cost: c.Takes(), Entry: c.Entry,
+				Pattern: line.Patterns[i], Share: c.Share, Leaf: c.Leaf, PerSecond: c.PerSecond, MeanNanos: int64(c.Mean), Cost: c.Takes(), Timed: c.Sample(), Entry: c.Entry,
 				Blocked: c.Blocked, Network: c.Network, Files: c.Files,
-			}
-			if c.Thins {
-				method.Timed = observe.Thinned
 			}
 			for _, use := range c.Uses {
 				method.Uses = append(method.Uses, useJSON{string(use.Kind), use.Call})

@@ -52,6 +52,14 @@ type Choice struct {
 	Thins bool    // one call in Thinned is timed: to time all would cost too much
 }
 
+// Sample is one in how many calls its probe times; 0: all of them.
+func (c *Choice) Sample() uint32 {
+	if c.Thins {
+		return Thinned
+	}
+	return 0
+}
+
 // Takes is the part of the program's processor time that its probe takes.
 func (c *Choice) Takes() float64 {
 	if c.Thins {

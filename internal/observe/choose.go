@@ -157,9 +157,10 @@ func (c *chooser) coverOf(i int) float64 {
 // thinOut lets something in that covers much and for which there is no room: few of its
 // calls are timed, or few of those of the dearest that was chosen, whichever makes room.
 func (c *chooser) thinOut() bool {
+	room := full*c.limits.Budget - c.thinnest()
 	next, covers := -1, 0.0
 	for i, one := range c.candidates {
-		if share := c.adds(i); !c.taken[one] && share >= leastForThin && share > covers && c.thinnest()+one.Thin <= full*c.limits.Budget {
+		if share := c.adds(i); !c.taken[one] && share >= leastForThin && share > covers && one.Thin <= room {
 			next, covers = i, share
 		}
 	}
@@ -168,8 +169,7 @@ func (c *chooser) thinOut() bool {
 	}
 	if c.affords(c.candidates[next].Thin, full) {
 		c.take(next, ToCover)
-		last := len(c.chosen) - 1
-		c.thin(last)
+		c.thin(len(c.chosen) - 1)
 		return true
 	}
 	dearest, saved := -1, 0.0

@@ -45,11 +45,7 @@ func (p *Proposal) Lines() (lines []Line) {
 func (p *Proposal) Set() *wanted.Set {
 	set := &wanted.Set{}
 	for _, line := range p.Lines() {
-		probe := wanted.Probe{Name: line.Name, Methods: line.Patterns, Level: wanted.Time}
-		if line.Choices[0].Thins {
-			probe.Sample = Thinned
-		}
-		set.Probes = append(set.Probes, probe)
+		set.Probes = append(set.Probes, wanted.Probe{Name: line.Name, Methods: line.Patterns, Level: wanted.Time, Sample: line.Choices[0].Sample()})
 	}
 	return set
 }

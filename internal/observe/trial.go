@@ -26,9 +26,6 @@ type Trial struct {
 	Use      float64
 	Pause    time.Duration // for which the program stood still while hooks went in and out
 	Results  *sets.Results
-
-	called map[Method]uint64
-	used   time.Duration // processor time of the program
 }
 
 // Try applies what is proposed as it is, for as long as the options say, measures what
@@ -72,14 +69,15 @@ func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error
 		return t, err
 	}
 	o.tell(Measuring)
-	if err := o.measure(ctx, s, applied, t); err != nil {
+	called, used, err := o.measure(ctx, s, applied, t)
+	if err != nil {
 		return t, err
 	}
 	again, err := tariffOf(ctx, s)
 	if err != nil {
 		return t, err
 	}
-	t.reckon(p, cost.least(again))
+	t.reckon(p, cost.least(again), called, used)
 	return t, nil
 }
 
@@ -100,44 +98,45 @@ func (t *Trial) note(report *sets.Report) {
 	}
 }
 
-// measure takes samples while probes are on, and reads what those counted.
-func (o *observer) measure(ctx context.Context, s *session.Session, applied *sets.Watch, t *Trial) (err error) {
+// measure takes samples while probes are on, and reads what those counted: how often each
+// method was called, and what processor time the program had meanwhile.
+func (o *observer) measure(ctx context.Context, s *session.Session, applied *sets.Watch, t *Trial) (called map[Method]uint64, used time.Duration, err error) {
 	before, err := applied.Results()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	w, err := watch(ctx, &o.Options, false)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, w.close(ctx)) }()
 	if err := follow(ctx, w, o.For, s.Done()); err != nil {
-		return err
+		return nil, 0, err
 	}
 	after, err := applied.Results()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	now, err := w.meter.Read()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	seen := w.result()
 	t.Took, t.Use, t.Samples, t.Results = seen.took, max(seen.use, leastUse), seen.table.Samples, after
 	ended := endedOf(before, after)
-	t.called = between(before, after, func(row *sets.Row) uint64 { return row.Calls })
-	t.used = max(w.first.Until(now).Rest, time.Duration(leastUse*float64(t.Took)))
+	called = between(before, after, func(row *sets.Row) uint64 { return row.Calls })
+	used = max(w.first.Until(now).Rest, time.Duration(leastUse*float64(t.Took)))
 	covers := func(m Method) bool { return ended[m] >= fewEnded }
 	if o.look = seen; seen.bias != "" { // thread dumps do not tell methods of one name apart
 		covers = func(m Method) bool { return ended[m.anyOverload()] >= fewEnded }
 	}
 	t.Coverage = Coverage(seen.paths, covers)
 	t.Bare = bareOf(seen.paths, covers)
-	return nil
+	return called, used, nil
 }
 
-// reckon says what the calls cost that were made.
-func (t *Trial) reckon(p *Proposal, cost tariff) {
+// reckon says what calls cost, as a part of the program's processor time.
+func (t *Trial) reckon(p *Proposal, cost tariff, called map[Method]uint64, used time.Duration) {
 	thins := make(map[Method]bool)
 	for _, c := range p.Choices {
 		for _, m := range c.Members {
@@ -145,12 +144,12 @@ func (t *Trial) reckon(p *Proposal, cost tariff) {
 		}
 	}
 	nanos := 0.0
-	for m, calls := range t.called {
+	for m, calls := range called {
 		t.Calls += calls
 		nanos += float64(calls) * cost.call(float64(calls)/t.Took.Seconds(), thins[m])
 	}
 	t.Nanos = nanos / max(float64(t.Calls), 1)
-	t.Cost = nanos / float64(t.used)
+	t.Cost = nanos / float64(used)
 }
 
 // endedOf is how many calls of each method have ended between two results, and of all

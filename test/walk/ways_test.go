@@ -48,26 +48,35 @@ func TestWaysAndShares(t *testing.T) {
 			return
 		}
 		p := start(t, jdk, f)
-		p.forget()
 		var before sight
 		if (number%2 == 0) == (jdk.Major < 25) { // each program on one JDK: to ask takes as long as much of a walk
 			before = p.look()
 		}
-		c := p.walk(t.Context(), options(f.sampling))
-		if off := p.differences(c, p.truths()); len(off) > 0 {
-			// Samples can mislead a walk, the same way twice they do not.
-			t.Logf("one walk was off:\n%s\n%s", strings.Join(off, "\n"), text(c))
-			p.keepsRules(c)
+		c := p.take(func() (*climb.Climb, []string) {
 			p.forget()
-			c = p.walk(t.Context(), options(f.sampling))
-			for _, line := range p.differences(c, p.truths()) {
-				t.Error(line)
-			}
-		}
-		p.keepsRules(c)
+			c := p.walk(t.Context(), options(f.sampling))
+			return c, p.differences(c, p.truths())
+		})
 		p.untouched(before)
 		p.tell(c)
 	})
+}
+
+// take takes a walk, and once more where it was off: samples can mislead a walk, the same
+// way twice they do not.
+func (p *program) take(walk func() (c *climb.Climb, off []string)) *climb.Climb {
+	p.t.Helper()
+	c, off := walk()
+	if len(off) > 0 {
+		p.t.Logf("one walk was off:\n%s\n%s", strings.Join(off, "\n"), text(c))
+		p.keepsRules(c)
+		c, off = walk()
+	}
+	for _, line := range off {
+		p.t.Error(line)
+	}
+	p.keepsRules(c)
+	return c
 }
 
 // tell logs how a walk went; in full where the test has failed.
