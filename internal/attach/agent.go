@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 )
@@ -31,11 +32,37 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 	if options != "" {
 		options = "=" + options
 	}
-	reply, err := c.Execute(ctx, "load", "instrument", "false", jar+options)
-	if err != nil {
-		return err
+	for began, pause := time.Now(), bootPause; ; pause = min(2*pause, longestBootPause) {
+		reply, err := c.Execute(ctx, "load", "instrument", "false", jar+options)
+		if err != nil {
+			return err
+		}
+		if !isBooting(reply) {
+			return c.agentError(jar, reply)
+		}
+		if time.Since(began) > bootLimit {
+			return c.fail(ErrAgent, "its modules are not there yet: try again when it has started", nil)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	return c.agentError(jar, reply)
+}
+
+// A JVM answers before it has its modules, which it needs for agents. That takes tens of
+// milliseconds.
+const (
+	bootPause        = 5 * time.Millisecond
+	longestBootPause = 100 * time.Millisecond
+	bootLimit        = 5 * time.Second
+)
+
+// isBooting is whether the JVM looked for the module of agents before it had any. What an
+// agent throws is not told in this way.
+func isBooting(reply Reply) bool {
+	return reply.Code == -1 && strings.TrimSpace(reply.Text) == "java.lang.NullPointerException"
 }
 
 // agentError reads the reply to a load, in which a code of 0 says little: JDK 25

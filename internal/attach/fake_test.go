@@ -205,6 +205,32 @@ func TestLoadReplies(t *testing.T) {
 	}
 }
 
+// TestLoadWaitsForModules: a JVM answers before it has any, and then cannot load an agent.
+func TestLoadWaitsForModules(t *testing.T) {
+	const noModules, loaded = "-1\njava.lang.NullPointerException", "0\nreturn code: 0\n"
+	left := 3
+	f := &fake{answer: func(string) *string {
+		reply := loaded
+		if left > 0 {
+			reply = noModules
+		}
+		left--
+		return &reply
+	}}
+	if err := fakeConn(f).LoadAgent(t.Context(), "/a.jar", ""); err != nil || len(f.requests) != 4 {
+		t.Errorf("%d requests, %v", len(f.requests), err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	f = &fake{answer: func(string) *string {
+		cancel()
+		reply := noModules
+		return &reply
+	}}
+	if err := fakeConn(f).LoadAgent(cancelled, "/a.jar", ""); err == nil || len(f.requests) != 1 {
+		t.Errorf("cancelled: %d requests, %v", len(f.requests), err)
+	}
+}
+
 func TestLoadRefusesBeforehand(t *testing.T) {
 	f := &fake{answer: replies("0\nreturn code: 0")}
 	c := fakeConn(f)

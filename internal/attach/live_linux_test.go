@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"archive/zip"
 	"errors"
 	"fmt"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -87,82 +85,6 @@ func noNote(t *testing.T, pid, namespacePID int) {
 			t.Errorf("%s: %v", note, err)
 		}
 	}
-}
-
-// agentJar compiles a tiny agent that prints a line, or throws when told to.
-func agentJar(t *testing.T, jdk jvmtest.JDK) string {
-	t.Helper()
-	source := filepath.Join(t.TempDir(), "Agent.java")
-	const text = `public class Agent { public static void agentmain(String options) {
-		if ("throw".equals(options)) throw new IllegalStateException("as told");
-		System.out.println("agent with " + options); } }`
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{source}, Flags: []string{"--release", "8"}})
-	class, err := os.ReadFile(filepath.Join(classes, "Agent.class"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	jar := filepath.Join(jvmtest.PublicDirectory(t), "agent.jar")
-	file, err := os.Create(jar)
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive := zip.NewWriter(file)
-	for _, entry := range []struct{ name, text string }{
-		{"META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nAgent-Class: Agent\n\n"}, {"Agent.class", string(class)},
-	} {
-		w, err := archive.Create(entry.name)
-		if err == nil {
-			_, err = w.Write([]byte(entry.text))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(archive.Close(), file.Close(), os.Chmod(jar, 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	return jar
-}
-
-func TestLoadAgent(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		jar := agentJar(t, jdk)
-		jvm := start(t, jdk, nil)
-		c := mustOpen(t, jvm.PID)
-		for _, options := range []string{"a=b,c d", "again"} {
-			if err := c.LoadAgent(t.Context(), jar, options); err != nil {
-				t.Fatal(err)
-			}
-			if line := jvm.Await(t, "agent with"); line != "agent with "+options {
-				t.Errorf("agent printed %q", line)
-			}
-		}
-		if err := c.LoadAgent(t.Context(), jar+".none", ""); !errors.Is(err, ErrAgent) || !strings.Contains(err.Error(), "is not there") {
-			t.Errorf("no jar: %v", err)
-		}
-		if err := c.LoadAgent(t.Context(), jar, "throw"); !errors.Is(err, ErrAgent) || !strings.Contains(err.Error(), "threw") {
-			t.Errorf("agent that throws: %v", err)
-		}
-	})
-}
-
-func TestAgentsSwitchedOff(t *testing.T) {
-	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		jar := agentJar(t, jdk)
-		jvm := start(t, jdk, nil, "-XX:-EnableDynamicAgentLoading")
-		c := mustOpen(t, jvm.PID)
-		if err := c.LoadAgent(t.Context(), jar, ""); !errors.Is(err, ErrAgentsOff) {
-			t.Errorf("known beforehand: %v", err)
-		}
-		// The same from the JVM's mouth.
-		c.jvm.Agents = jvmproc.Verdict{Answer: jvmproc.Unknown}
-		if err := c.LoadAgent(t.Context(), jar, ""); !errors.Is(err, ErrAgentsOff) {
-			t.Errorf("said by the JVM: %v", err)
-		}
-	})
 }
 
 // TestAttachSwitchedOff proves that no signal is sent: the only dump of threads
