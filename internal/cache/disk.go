@@ -36,6 +36,7 @@ type Disk struct {
 	ledger    *ledger
 	workbench workbench
 	segments  [2]segmentInUse // large and small
+	renewed   atomic.Int64    // when it was looked for others, in nanoseconds since 1970
 	aliases   aliases
 	loose     loose
 	shards    [256]atomic.Bool // that were looked at

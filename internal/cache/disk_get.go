@@ -68,6 +68,9 @@ func (d *Disk) get(ctx context.Context, key Key, isUse bool) (*Entry, error) {
 		d.use(fd, &stat)
 		d.loose.add(key)
 	}
+	if isUse && err == nil {
+		d.renew()
+	}
 	return e, err
 }
 

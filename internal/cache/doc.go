@@ -35,10 +35,11 @@
 //
 // Opening a file, looking at it, reading and closing it takes longer than weaving one
 // method of a small class does, and hashing a large class longer than weaving one of its
-// methods. So what a process had to read or keep one by one it gathers, when nobody waits
-// any more, into a segment; there an entry is had by one read, and found by an alias that
-// needs no such hash. A segment can go at any time, like all else; entries in it are
-// checked as those in files are, and it counts in the size of the cache.
+// methods. So what a process had to read or keep one by one it gathers, soon after and when
+// nobody waits, into a segment; there an entry is had by one read, and found by an alias that
+// needs no such hash. Processes that are at work see segments that others have gathered since.
+// A segment can go at any time, like all else; entries in it are checked as those in files are,
+// and it counts in the size of the cache.
 //
 // Entries are code that goes into programs. A directory that somebody else could write
 // to is refused, and so is a file.

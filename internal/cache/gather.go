@@ -17,13 +17,13 @@ func (d *Disk) segmentBound(which int) int64 { return d.bound / [...]int64{large
 // Gather puts the entries that this process had to read or keep one by one into a segment:
 // into the small one, with what that has, as long as that is small beside the large one;
 // else all become one large one. So an entry is written again a few times at most. Who
-// uses the cache calls it when nobody waits any more. That it fails harms none; the error
-// says why.
+// uses the cache calls it when nobody waits. That it fails harms none; the error says why.
 func (d *Disk) Gather(ctx context.Context) error {
 	entries := d.loose.list()
 	if d.isFixed || len(entries) == 0 {
 		return nil
 	}
+	d.renewNow()
 	var rows [2]int
 	for which := range rows {
 		s, err := d.segment(which)
@@ -36,10 +36,16 @@ func (d *Disk) Gather(ctx context.Context) error {
 		}
 	}
 	const names, share = 2, 8
+	into := small
 	if names*len(entries)+rows[small] > rows[large]/share {
-		return d.gather(ctx, large, entries)
+		into = large
 	}
-	return d.gather(ctx, small, entries)
+	if err := d.gather(ctx, into, entries); err != nil {
+		return err
+	}
+	d.loose.remove(entries)
+	d.renewNow()
+	return nil
 }
 
 // gather is done by one at a time; for others the cache is busy.

@@ -53,6 +53,15 @@ func (l *loose) change(key Key, change func(*looseEntry)) {
 	}
 }
 
+// remove forgets entries: they are in a segment, or found no room in one.
+func (l *loose) remove(entries []named) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range entries {
+		delete(l.entries, entries[i].key)
+	}
+}
+
 // A named is an entry with all its names.
 type named struct {
 	key, alias Key

@@ -127,6 +127,27 @@ func (h *shelf) use(n int) {
 	}
 }
 
+// useAsOf notes that entries are of use that were so in a segment before this one, and
+// that was not written there.
+func (s *segment) useAsOf(old *segment) {
+	for first := range old.shelves {
+		before := old.shelves[first].Load()
+		if before == nil || !before.isNew.Load() {
+			continue
+		}
+		h := s.shelf(byte(first))
+		for n := range before.isUsed {
+			if h == nil || !before.isUsed[n].Load() {
+				continue
+			}
+			name := Key(before.name(n))
+			if here, ok := h.row(&name); ok {
+				h.use(here)
+			}
+		}
+	}
+}
+
 // writeNotes has other processes see what was of use until this hour. All else is written
 // as it is there already, so nobody reads anything that is half written.
 func (s *segment) writeNotes(hour uint32) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,10 +22,13 @@ var segmentFiles = [...]string{large: "segment", small: "segment-new"}
 
 // segmentInUse is a segment that a process uses, if any.
 type segmentInUse struct {
-	once   sync.Once
-	opened *segment                // closed with the disk: others may be reading it
-	inUse  atomic.Pointer[segment] // nil where there is none, or none that is of use
-	err    error
+	once  sync.Once
+	inUse atomic.Pointer[segment] // nil where there is none, or none that is of use
+	err   error                   // of the first
+
+	mu     sync.Mutex
+	opened []*segment // the newest last; closed with the disk: others may be reading them
+	closed bool
 }
 
 // segment gives one of the cache, or nil. The error says that nothing of the cache is to
@@ -32,10 +36,66 @@ type segmentInUse struct {
 func (d *Disk) segment(which int) (*segment, error) {
 	g := &d.segments[which]
 	g.once.Do(func() {
-		g.opened, g.err = d.openSegment(which)
-		g.inUse.Store(g.opened)
+		var first *segment
+		if first, g.err = d.openSegment(which); first != nil {
+			g.take(first)
+		}
 	})
 	return g.inUse.Load(), g.err
+}
+
+// take has a segment used from now on.
+func (g *segmentInUse) take(s *segment) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed || len(g.opened) == mostOpened {
+		_ = unix.Close(s.fd) // only read
+		return
+	}
+	if old := g.inUse.Load(); old != nil {
+		s.useAsOf(old)
+	}
+	g.opened = append(g.opened, s)
+	g.inUse.Store(s)
+}
+
+// mostOpened is how often a process takes another segment that was gathered since.
+const mostOpened = 64
+
+// isNewest is whether a file is what was opened last.
+func (g *segmentInUse) isNewest(stat *unix.Stat_t) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.opened) == 0 {
+		return false
+	}
+	newest := &g.opened[len(g.opened)-1].stat
+	return newest.Ino == stat.Ino && newest.Size == stat.Size
+}
+
+// renew has segments used that were gathered since the last look, by this process or
+// another. It is asked for where an entry was not in those that are in use, and looks
+// now and then.
+func (d *Disk) renew() {
+	const seldom = time.Second
+	now, last := d.now().UnixNano(), d.renewed.Load()
+	if now-last < int64(seldom) || !d.renewed.CompareAndSwap(last, now) {
+		return
+	}
+	d.renewNow()
+}
+
+func (d *Disk) renewNow() {
+	for which, name := range segmentFiles {
+		var stat unix.Stat_t
+		g := &d.segments[which]
+		if unix.Fstatat(d.root, name, &stat, unix.AT_SYMLINK_NOFOLLOW) != nil || g.isNewest(&stat) {
+			continue
+		}
+		if s, _ := d.openSegment(which); s != nil { // what is the matter with it is told to who opens the cache
+			g.take(s)
+		}
+	}
 }
 
 // openSegment opens what is there now; nil where that is none.
@@ -151,14 +211,15 @@ func (d *Disk) closeSegments() (err error) {
 	for which := range d.segments {
 		g := &d.segments[which]
 		g.once.Do(func() {}) // none is opened any more
-		if g.opened == nil {
-			continue
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.closed = true
+		if s := g.inUse.Swap(nil); s != nil && !d.isFixed {
+			s.writeNotes(hourOf(d.now()))
 		}
-		if !d.isFixed && g.inUse.Load() != nil {
-			g.opened.writeNotes(hourOf(d.now()))
+		for _, s := range g.opened {
+			err = errors.Join(err, unix.Close(s.fd))
 		}
-		g.inUse.Store(nil)
-		err = errors.Join(err, unix.Close(g.opened.fd))
 		g.opened = nil
 	}
 	return err

@@ -48,5 +48,9 @@ func (c *Cache) Find(ctx context.Context, s *Sought) (*Entry, error) {
 		return e, nil
 	}
 	c.disk.loose.name(s.Key(), alias)
-	return c.Get(ctx, s.Key())
+	e, err := c.Get(ctx, s.Key())
+	if err == nil {
+		c.gathering.want() // for the next time
+	}
+	return e, err
 }
