@@ -6,10 +6,11 @@
 //
 // The classes are those of a jar, each with a hook in one method and with hooks in all.
 // One after the other is woven by a session without a cache and found by two with one: in
-// the segment, and in a file of its own, as before there is a segment. In each round each
-// class is had once by each, in an order that changes with the round; the files are in
-// the memory of the system. Time is what the thread had of a processor. A class counts by
-// its medians over the rounds.
+// the segment, and where there is none at first, as a process leaves it that is killed in its
+// first second: entries are in files of their own then, until the session has gathered them,
+// which it does after a second. In each round each class is had once by each, in an order
+// that changes with the round; the files are in the memory of the system. Time is what the
+// thread had of a processor. A class counts by its medians over the rounds.
 //
 // Where both cost nearly the same chance decides which median is higher, so a class counts
 // against the bar where the hit was dearer in more of the rounds than chance would have it.

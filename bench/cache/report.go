@@ -68,7 +68,7 @@ func judge(classes []class, s scope, all []times) hooked {
 			h.Sizes = append(h.Sizes, sizeUp(classes[from:to], medians[from:to]))
 		}
 	}
-	for way, name := range []string{inSegment: "in the segment", inFile: "in a file of its own"} {
+	for way, name := range []string{inSegment: "in the segment", inFile: "without a segment at first"} {
 		if name != "" {
 			h.Whole = append(h.Whole, sumUp(name, way, all, medians))
 		}
@@ -165,7 +165,7 @@ func (r *report) print(w io.Writer) {
 		}{
 			{"woven", func(s sized) float64 { return s.Woven }},
 			{"found in the segment", func(s sized) float64 { return s.InSegment }},
-			{"found in a file of its own", func(s sized) float64 { return s.File }},
+			{"found, no segment at first", func(s sized) float64 { return s.File }},
 		} {
 			fmt.Fprintf(w, "\n%-26s", row.name)
 			for _, s := range h.Sizes {
