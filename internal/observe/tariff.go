@@ -5,6 +5,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
 // Thinned is one in how many calls is timed of a method where to time all would cost too
@@ -18,9 +19,8 @@ const (
 	// coldNanos is what a call costs beside, if others come between two of the same method:
 	// processors have forgotten the hook by then, and what it writes to. Tomcat's probes, on ten
 	// threads with 6,000 calls a second each, took a microsecond a call, and in a loop a quarter
-	// of one. Half of it is left at warmRate calls a second.
+	// of one. It becomes less the more often a method is called (toll.Cold).
 	coldNanos = 700
-	warmRate  = 100_000
 	// coldCount is the same of a call that is counted and not timed. With hooks of seven methods
 	// of Tomcat switched every quarter of a second, a counted call took 144 ± 125 ns, one of
 	// which one in 16 is timed 208 ± 140, and a timed one 385 ± 140; what probes cost that are
@@ -51,7 +51,7 @@ func (t tariff) least(other tariff) tariff {
 
 // call is what a call costs of a method that is called so often in a second.
 func (t tariff) call(rate float64, thins bool) float64 {
-	cold := 1 / (1 + rate/warmRate)
+	cold := toll.Cold(rate)
 	if thins {
 		return t.thin + cold*(coldCount+(coldNanos-coldCount)/Thinned)
 	}

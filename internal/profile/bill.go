@@ -15,6 +15,7 @@ type bill struct {
 	allowed  float64
 	counting float64
 	timing   float64
+	least    float64            // if no call were timed
 	resting  float64            // of hooks that are in and off
 	part     float64            // of the program's time
 	cost     map[uint32]float64 // by method
@@ -108,7 +109,6 @@ func addUp(threads []arena.Thread, now int64) map[uint32]sum {
 // price fills in what the calls since the last bill cost, and where the time is.
 func (g *governor) price(b *bill, before, after map[uint32]sum) {
 	known := g.run.scales.calibration()
-	timed := (known.Inner.Median + known.Outer.Median) * timingFactor
 	var whole float64
 	for _, h := range g.order {
 		was, is := before[h.id], after[h.id]
@@ -117,10 +117,12 @@ func (g *governor) price(b *bill, before, after map[uint32]sum) {
 			g.since = time.Now()
 		}
 		clocked := max(0, min(calls, is.timed-was.timed+is.beside-was.beside))
-		counting := (calls - clocked) * known.Count.Median * countingFactor
+		each := careful(known, calls/b.seconds)
+		counting, timing := (calls-clocked)*each.counted, clocked*each.timed
 		b.counting += counting
-		b.timing += clocked * timed
-		b.cost[h.id] = counting + clocked*timed
+		b.timing += timing
+		b.least += calls * each.counted
+		b.cost[h.id] = counting + timing
 		switch {
 		case h.mode == on:
 			h.rate = calls / b.seconds

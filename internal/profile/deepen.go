@@ -16,7 +16,7 @@ const (
 	// firstHooks is how many methods are given hooks at once, nearest to the root
 	// first, before the first root call. More would spare rounds, but hooks that are
 	// in and off are not free where calls are short.
-	firstHooks = 100
+	firstHooks = 32
 	// moreHooks bounds a later round.
 	moreHooks = 50
 	// A method is worth looking into that holds this part of the root's time.
@@ -91,7 +91,7 @@ const (
 	firstRedefinition = 2500 * time.Millisecond
 	recordsDependence = 21 // the first JDK that knows
 	// lossPart is the part of the budget that may go into putting hooks in and out.
-	lossPart = 0.7
+	lossPart = 0.4
 )
 
 // mayRedefine reports whether one more class can be redefined, in and out, within

@@ -60,20 +60,17 @@ const (
 )
 
 const (
-	// Counting costs a program two to four times what the hook itself takes: code
-	// around it is compiled less well. Timing hides that behind the clock.
-	countingFactor = 3
-	timingFactor   = 1.25
-
-	// How many calls of a method are timed in a second at most: all, unless even
+	// How many calls of a method are timed in a second, about: no more than tell
+	// something, as a timed call costs what several counted ones do, and fewer where
 	// few hooks would cost too much.
 	leastPace = 2
-	mostPace  = 1e8
+	mostPace  = 4000
 
 	mostPeriod = 1 << 20
 
-	full   = 0.9 // of the budget: beyond it hooks are taken away
-	ample  = 0.6 // of the budget: up to it hooks are added, down to it they are taken away
+	// Parts of the budget: hooks have what putting them in and out leaves.
+	full   = 1 - lossPart // beyond it hooks are taken away
+	ample  = 0.5          // up to it hooks are added, down to it they are taken away
 	tryout = 5 * time.Millisecond
 	// How many hooks are tried at a time: more, the less the last have cost.
 	firstTried = 24
@@ -110,8 +107,12 @@ func (g *governor) flagsOf(h *governed) (arena.Flags, uint32) {
 		return 0, 0
 	}
 	// Calls timed at different rates do not mix: the rate changes seldom, and then
-	// figures begin anew.
-	if ideal := h.rate / g.pace; h.period == 0 || ideal > 2*float64(h.period) || 2*ideal < float64(h.period) && h.period > 1 {
+	// figures begin anew. When the choice is made it changes even less.
+	ideal, far := h.rate/g.pace, 2.0
+	if g.chosen {
+		far = 3
+	}
+	if h.period == 0 || ideal > far*float64(h.period) || far*ideal < float64(h.period) && h.period > 1 {
 		period := uint32(1)
 		for float64(period) < ideal && period < mostPeriod {
 			period *= 2
@@ -152,6 +153,9 @@ func (g *governor) act(ctx context.Context, bill bill) error {
 		return g.apply(ctx)
 	case g.since.IsZero():
 		return nil // the root was not called yet, so nothing can be told of what is below it
+	case g.chosen && g.pace < mostPace && g.canTime(bill, mostPace):
+		g.pace = mostPace // it was slowed while hooks were tried, or code was not compiled yet
+		return g.apply(ctx)
 	case g.chosen:
 		return g.prune(ctx, bill)
 	case !g.run.settler.isSettled():
@@ -177,7 +181,10 @@ func (g *governor) act(ctx context.Context, bill bill) error {
 // nothing more can be done.
 func (g *governor) cut(bill bill) (changed bool) {
 	for over := bill.counting + bill.timing - ample*bill.allowed; over > 0; {
-		spared := g.thin(bill)
+		spared := 0.0
+		if g.hooksOn() > fewHooks || bill.least > ample*bill.allowed {
+			spared = g.thin(bill)
+		}
 		if spared == 0 {
 			slower := max(min(g.pace, g.fastest())/4, leastPace)
 			changed = changed || slower < g.pace
@@ -187,6 +194,26 @@ func (g *governor) cut(bill bill) (changed bool) {
 		changed, over = true, over-spared
 	}
 	return changed
+}
+
+// canTime reports whether so many calls of each method could be timed in a second.
+func (g *governor) canTime(bill bill, pace float64) bool {
+	known, cost := g.run.scales.calibration(), bill.resting
+	for _, h := range g.order {
+		if h.mode == on {
+			cost += careful(known, h.rate).at(h.rate, pace) * bill.seconds
+		}
+	}
+	return cost <= ample*bill.allowed
+}
+
+func (g *governor) hooksOn() (n int) {
+	for _, h := range g.order {
+		if h.mode == on {
+			n++
+		}
+	}
+	return n
 }
 
 // fastest is how often the method is called that is called most, of those that are on.
@@ -200,7 +227,7 @@ func (g *governor) fastest() float64 {
 	return most
 }
 
-// fewHooks are kept whatever they cost: rather are they timed by lot.
+// fewHooks are kept if counting alone can be afforded: rather are they timed by lot.
 const fewHooks = 8
 
 // thin switches off the hook that costs most for what it tells, and gives what it
@@ -208,17 +235,13 @@ const fewHooks = 8
 func (g *governor) thin(bill bill) float64 {
 	var worst *governed
 	var most float64
-	hooks := 0
 	for _, h := range g.order {
-		if h.mode != on {
-			continue
-		}
-		hooks++
-		if worth := bill.cost[h.id] / (0.01 + bill.share[h.id]); !h.root && bill.cost[h.id] > 0 && (worst == nil || worth > most) {
+		worth := bill.cost[h.id] / (0.01 + bill.share[h.id])
+		if h.mode == on && !h.root && bill.cost[h.id] > 0 && (worst == nil || worth > most) {
 			worst, most = h, worth
 		}
 	}
-	if worst == nil || hooks <= fewHooks {
+	if worst == nil {
 		return 0
 	}
 	g.silence(worst, bill.cost[worst.id]/bill.program)
@@ -294,8 +317,7 @@ func (g *governor) judge(trial []*governed, before, after *arena.Summary, took t
 	now := g.run.session.Now()
 	for _, h := range trial {
 		h.rate = float64(calls(after, h.id)-calls(before, h.id)) / took.Seconds()
-		timed := min(h.rate, g.pace)
-		cost := ((h.rate-timed)*known.Count.Median*countingFactor + timed*(known.Inner.Median+known.Outer.Median)*timingFactor) * bill.seconds
+		cost := careful(known, h.rate).at(h.rate, g.pace) * bill.seconds
 		if cost > left {
 			g.silence(h, cost/bill.program)
 			continue

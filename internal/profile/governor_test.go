@@ -30,8 +30,26 @@ func TestThinningTakesWhatCostsMostForWhatItTells(t *testing.T) {
 	if !g.changed {
 		t.Error("figures would go on as if nothing had happened")
 	}
-	if spared := g.thin(b); spared != 0 {
-		t.Errorf("of few hooks one was switched off that cost %g", spared)
+}
+
+// TestFewHooksAreTimedByLotFirst, and go where even to count their calls costs too much.
+func TestFewHooksAreTimedByLotFirst(t *testing.T) {
+	for _, tt := range []struct {
+		least float64
+		on    int
+	}{{1e6, 3}, {1e9, 1}} {
+		g, hooks := hooksOf("root", "a", "b")
+		hooks[0].root = true
+		for _, h := range hooks {
+			h.rate = mostPace
+		}
+		b := bill{
+			program: 1e9, allowed: 20e6, timing: 90e6, least: tt.least,
+			cost: map[uint32]float64{10: 30e6, 11: 30e6, 12: 30e6},
+		}
+		if !g.cut(b) || g.hooksOn() != tt.on || tt.on == 3 && g.pace >= mostPace {
+			t.Errorf("%g to count all: %d hooks are on, %g timed in a second", tt.least, g.hooksOn(), g.pace)
+		}
 	}
 }
 
@@ -51,6 +69,10 @@ func TestRatesChangeSeldom(t *testing.T) {
 	h.rate = 1500
 	if _, period := g.flagsOf(h); period != 128 || g.changed {
 		t.Errorf("one in %d, changed %t: that was no reason", period, g.changed)
+	}
+	g.chosen, h.rate = true, 500
+	if _, period := g.flagsOf(h); period != 128 || g.changed {
+		t.Errorf("one in %d, changed %t: the choice was made", period, g.changed)
 	}
 	h.mode = quiet
 	if flags, _ := g.flagsOf(h); flags != 0 {

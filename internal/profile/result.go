@@ -128,11 +128,11 @@ func (r *run) steady(threads []arena.Thread) float64 {
 	if err != nil {
 		return 0
 	}
-	program := r.ledger.since(now).Rest
-	if program <= 0 {
+	since := r.ledger.since(now)
+	if since.Rest <= 0 {
 		return 0
 	}
-	return r.scales.price(threads) / float64(program)
+	return price(r.scales.calibration(), threads, since.Elapsed.Seconds()) / float64(since.Rest)
 }
 
 // notes are what a reader should know before believing the rest.

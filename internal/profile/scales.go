@@ -181,20 +181,3 @@ func span(figures []float64) cct.Span {
 	at := func(part float64) float64 { return sorted[int(part*float64(len(sorted)-1)+0.5)] }
 	return cct.Span{Median: at(0.5), Low: at(0.1), High: at(0.9)}
 }
-
-// price is what the calls of some threads cost, in nanoseconds, by what a call was
-// found to.
-func (c *scales) price(threads []arena.Thread) float64 {
-	known := c.calibration()
-	timed := known.Inner.Median + known.Outer.Median
-	var sum float64
-	for _, t := range threads {
-		for _, n := range t.Nodes {
-			if n.ID != arena.CalibrationID && n.ID != arena.AdjustmentID {
-				drawn := min(n.Timed, n.Calls)
-				sum += float64(drawn)*timed + float64(n.Calls-drawn)*known.Count.Median
-			}
-		}
-	}
-	return sum
-}

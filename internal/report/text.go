@@ -143,7 +143,7 @@ func timingText(p *cct.Profile) string {
 	case cct.Sampled:
 		return fmt.Sprintf("sampled: every call counted, one in %s timed; ~ marks estimates, their error holds in 95 cases of 100", figure.Grouped(int(p.Period)))
 	case cct.Auto:
-		return "auto: every call of a hook counted, as many timed as the budget allows; ~ marks estimates, their error holds in 95 cases of 100"
+		return "auto: every call of a hook counted, up to some thousands a second of each timed, within the budget; ~ marks estimates, their error holds in 95 cases of 100"
 	}
 	return "exact: every call counted and timed"
 }

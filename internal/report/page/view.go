@@ -93,7 +93,7 @@ func timingOf(p *cct.Profile) string {
 	case cct.Sampled:
 		return "sampled: every call counted, one in " + figure.Grouped(uint64(p.Period)) + " timed"
 	case cct.Auto:
-		return "auto: every call counted, as many timed as the budget allows"
+		return "auto: every call counted, up to some thousands a second of each method timed, within the budget"
 	}
 	return "exact: every call timed"
 }
