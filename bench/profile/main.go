@@ -1,15 +1,15 @@
 // Profile measures what a profile from a root high in the call tree costs a
 // program: H2 under a mix of SQL, and javac compiling a large tree.
 //
-//	go run ./bench/profile [--jdk N] [--programs H2,javac] [--profilers …] [--phases N] [--minutes N] [--json FILE]
+//	go run ./bench/profile [--jdk N] [--programs H2,javac] [--profilers …] [--phases N] [--minutes N] [--again] [--together] [--json FILE]
 //
 // On each JDK a program runs beside an untouched twin, on a processor each if there
-// are two, in turn without hooks and profiled: exact, sampled, and auto within its
-// budget. VisualVM's engine does the same job from the same root, if it is
-// installed (.ci/setup visualvm). With --minutes, auto also stays that long and has
-// to be inside its budget all told. Each row has a fresh pair of JVMs, which run
-// until their pace is steady: by processor time, it changes by no more than 2 %
-// from ten seconds to the next ten.
+// are two, or both on one (--together), in turn without hooks and profiled: exact,
+// sampled, and auto within its budget. VisualVM's engine does the same job from the
+// same root, if it is installed (.ci/setup visualvm). With --minutes, auto also stays
+// that long and has to be inside its budget all told. Each row has a fresh pair of
+// JVMs, which run until their pace is steady: by processor time, it changes by no more
+// than 2 % from ten seconds to the next ten.
 package main
 
 import (
@@ -34,6 +34,8 @@ type options struct {
 	phases, minutes     int
 	budget              float64
 	scheme              string
+	again               bool // it was profiled before
+	together            bool // both programs work on one processor
 	lengths             lengths
 	json                string
 }
@@ -47,6 +49,8 @@ func main() {
 	flag.IntVar(&o.minutes, "minutes", 0, "also profile by auto for so many minutes, all told")
 	flag.Float64Var(&o.budget, "budget", profile.DefaultBudget, "of auto")
 	flag.StringVar(&o.scheme, "scheme", "", "lazy or eager; what costs less if empty")
+	flag.BoolVar(&o.again, "again", false, "profile it once before that counts: JVMs before 21 throw all compiled code away at their first redefinition, whoever asks for it")
+	flag.BoolVar(&o.together, "together", false, "have program and twin work on one processor, by turns of milliseconds: figures by processor time are steadier, those by the clock tell less")
 	flag.StringVar(&o.json, "json", "", "file to write the figures to as well")
 	flag.DurationVar(&o.lengths.warm, "warm", 10*time.Second, "processor time a program has at least before its first phase")
 	flag.DurationVar(&o.lengths.warmest, "warmest", 90*time.Second, "how long it is waited for to become steady")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
 // Lengths are how long the parts of a phase take.
@@ -27,18 +25,29 @@ type stand struct {
 	since         time.Duration // nobody touched the program since
 }
 
-func newStand(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, l lengths, options ...string) (*stand, error) {
-	touched, err := s.start(jdk, classes, options...)
+// newStand starts both and warms them up, after a profiler that is not nil has been in the one.
+func newStand(ctx context.Context, b bed, first profiler, l lengths, options ...string) (*stand, error) {
+	touched, err := b.subject.start(b.jdk, b.classes, options...)
 	if err != nil {
 		return nil, err
 	}
-	twin, err := s.start(jdk, classes, options...)
+	twin, err := b.subject.start(b.jdk, b.classes, options...)
 	if err != nil {
 		touched.close()
 		return nil, err
 	}
 	both := &stand{touched: touched, twin: twin, lengths: l}
-	if err := both.warm(ctx); err != nil {
+	if b.options.together {
+		err = both.shareProcessor(ctx)
+	}
+	if first != nil && err == nil {
+		leave := func(context.Context, time.Duration) error { return nil }
+		_, err = first.profile(ctx, touched.pid(), b.subject, leave)
+	}
+	if err == nil {
+		err = both.warm(ctx)
+	}
+	if err != nil {
 		both.close()
 		return nil, err
 	}

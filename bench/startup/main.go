@@ -1,12 +1,12 @@
 // Startup measures what instrumentation adds to the start of real applications: Tomcat
 // with a web application that asks H2, and JRuby with a script.
 //
-//	go run ./bench/startup [-jdk N] [-programs tomcat,jruby] [-rounds N] [-json FILE]
+//	go run ./bench/startup [-jdk N] [-programs tomcat,jruby] [-rounds N] [-together] [-json FILE]
 //
 // Each application is started plain; with agents that do nothing, which is the least that
 // any agent costs; with Sonde's agent and a pack of 2,000 methods; and with an agent that
 // weaves the same methods by ASM as their classes load. All of them take turns, round by
-// round. A start ends when the application has answered: by the clock, and by the
+// round, or start at once (-together). A start ends when the application has answered: by the clock, and by the
 // processor time of its process until then. The classes are a sample of those that the
 // application's start loads, so that all of them are woven in every start; what was woven
 // is counted by either agent, and must agree.
@@ -35,6 +35,7 @@ type options struct {
 	jars                 string
 	ways                 string
 	sonde                string
+	together             bool
 }
 
 func main() {
@@ -48,6 +49,7 @@ func main() {
 	flag.StringVar(&o.jars, "jars", "/usr/share/java", "folder with the jars of Tomcat, H2 and ASM")
 	flag.StringVar(&o.ways, "ways", strings.Join(allWays, ","), "ways to start; plain is always one")
 	flag.StringVar(&o.sonde, "sonde", "", "the command that makes packs (default: it is built)")
+	flag.BoolVar(&o.together, "together", false, "start all ways of a round at once: what disturbs one disturbs all, so processor times are steadier, and the clock tells less")
 	flag.Parse()
 	machine.Main("bench/startup", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
@@ -84,7 +86,7 @@ func run(ctx context.Context, o options) (met bool, err error) {
 			all = append(all, r)
 		}
 	}
-	printLegend(os.Stdout, load)
+	printLegend(os.Stdout, load, o.together)
 	if o.json != "" {
 		err = writeJSON(o.json, all, load)
 	}
@@ -109,7 +111,7 @@ func compare(ctx context.Context, jdk jvmtest.JDK, p program, folder string, o o
 	if err != nil {
 		return nil, err
 	}
-	if err := alternate(ctx, a, ways, filepath.Join(folder, "starts"), o.rounds); err != nil {
+	if err := alternate(ctx, a, ways, filepath.Join(folder, "starts"), o); err != nil {
 		return nil, err
 	}
 	return newReport(a, c, ways)

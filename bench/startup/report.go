@@ -56,13 +56,17 @@ func (a account) String() string {
 	return fmt.Sprintf("%d methods of %d classes (%d calls)", a.Methods, a.Classes, a.Calls)
 }
 
-func printLegend(w io.Writer, load string) {
+func printLegend(w io.Writer, load string, together bool) {
+	order := "in turn"
+	if together {
+		order = "at once"
+	}
 	fmt.Fprintf(w, `
-Medians with quartiles over rounds, all ways in turn; what lies above plain is the median of
+Medians with quartiles over rounds, all ways %s; what lies above plain is the median of
 differences within rounds. CPU is the processor time of all threads of the process. ASM: entry,
 exit and catch-all, COMPUTE_MAXS, frames visited expanded and none computed, a name filter.
 %d processors; load of the machine %s before, %s after.
-`, runtime.NumCPU(), load, machine.Load())
+`, order, runtime.NumCPU(), load, machine.Load())
 }
 
 func writeJSON(path string, reports []*report, load string) error {
