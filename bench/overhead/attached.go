@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/driver"
+	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -153,12 +153,8 @@ func (c *couple) attachedRatio(ctx context.Context, pairs int) (ratio float64, u
 
 // agentTime is what threads whose names begin with "sonde" had of processors.
 func agentTime(pid int) (sum time.Duration) {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
-	for _, thread := range threads {
-		name, err := os.ReadFile(filepath.Join(thread, "comm"))
-		if err != nil || !strings.HasPrefix(string(name), "sonde") {
-			continue
-		}
+	isOurs := func(name string) bool { return strings.HasPrefix(name, "sonde") }
+	for _, thread := range machine.Threads(pid, isOurs) {
 		stat, err := os.ReadFile(filepath.Join(thread, "schedstat"))
 		if err != nil {
 			continue // it has ended

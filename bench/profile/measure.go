@@ -60,7 +60,7 @@ func (b bed) row(p string) row {
 // phases has a profiler profile a fresh program some times.
 func (b bed) phases(ctx context.Context, p profiler, times int, more ...string) row {
 	r := b.row(p.name())
-	both, err := newStand(ctx, b, b.options.first(), b.options.lengths, more...)
+	both, err := newStand(ctx, b, b.options.lengths, more...)
 	if err != nil {
 		r.refusal = err
 		return r
@@ -108,7 +108,7 @@ func (b bed) long(ctx context.Context, p profiler) row {
 	l := b.options.lengths
 	l.before *= longer
 	l.settle *= calmer
-	both, err := newStand(ctx, b, b.options.first(), l)
+	both, err := newStand(ctx, b, l)
 	if err != nil {
 		r.refusal = err
 		return r
@@ -123,14 +123,6 @@ func (b bed) long(ctx context.Context, p profiler) row {
 
 func (o options) auto() profiler {
 	return sonde{timing: cct.Auto, budget: o.budget, scheme: profile.Scheme(o.scheme)}
-}
-
-// first is who profiles a program before that counts, or nil.
-func (o options) first() profiler {
-	if o.again {
-		return o.auto()
-	}
-	return nil
 }
 
 // ours are the profilers asked for, in a fixed order.

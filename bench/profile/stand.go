@@ -25,8 +25,8 @@ type stand struct {
 	since         time.Duration // nobody touched the program since
 }
 
-// newStand starts both and warms them up, after a profiler that is not nil has been in the one.
-func newStand(ctx context.Context, b bed, first profiler, l lengths, options ...string) (*stand, error) {
+// newStand starts both and warms them up, after the one was profiled where it is to be again.
+func newStand(ctx context.Context, b bed, l lengths, options ...string) (*stand, error) {
 	touched, err := b.subject.start(b.jdk, b.classes, options...)
 	if err != nil {
 		return nil, err
@@ -40,9 +40,9 @@ func newStand(ctx context.Context, b bed, first profiler, l lengths, options ...
 	if b.options.together {
 		err = both.shareProcessor(ctx)
 	}
-	if first != nil && err == nil {
+	if b.options.again && err == nil {
 		leave := func(context.Context, time.Duration) error { return nil }
-		_, err = first.profile(ctx, touched.pid(), b.subject, leave)
+		_, err = b.options.auto().profile(ctx, touched.pid(), b.subject, leave)
 	}
 	if err == nil {
 		err = both.warm(ctx)

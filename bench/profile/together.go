@@ -1,16 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/bench/machine"
 )
 
 // worker is the name of the thread that works, in both programs.
@@ -45,12 +45,9 @@ func (s *stand) shareProcessor(ctx context.Context) error {
 
 // threadOf finds a thread of a process by its name.
 func threadOf(pid int, name string) (int, error) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", pid)) // the pattern is well formed
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err == nil && string(bytes.TrimSpace(text)) == name {
-			return strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		}
+	found := machine.Threads(pid, func(has string) bool { return has == name })
+	if len(found) == 0 {
+		return 0, fmt.Errorf("process %d has no thread %s", pid, name)
 	}
-	return 0, fmt.Errorf("process %d has no thread %s", pid, name)
+	return strconv.Atoi(filepath.Base(found[0]))
 }

@@ -6,10 +6,10 @@
 // Each application is started plain; with agents that do nothing, which is the least that
 // any agent costs; with Sonde's agent and a pack of 2,000 methods; and with an agent that
 // weaves the same methods by ASM as their classes load. All of them take turns, round by
-// round, or start at once (-together). A start ends when the application has answered: by the clock, and by the
-// processor time of its process until then. The classes are a sample of those that the
-// application's start loads, so that all of them are woven in every start; what was woven
-// is counted by either agent, and must agree.
+// round, or start at once (-together). A start ends when the application has answered: by
+// the clock, and by the processor time of its process until then. The classes are a sample
+// of those that the application's start loads, so that all of them are woven in every
+// start; what was woven is counted by either agent, and must agree.
 //
 // The exit code is 1 where a bar is missed and 2 where something could not be measured.
 package main

@@ -27,8 +27,11 @@ func startAll(ctx context.Context, a application, ways []*way, folder string, ro
 	var under sync.WaitGroup
 	for i, w := range ways {
 		under.Go(func() { failures[i] = w.startIn(ctx, a, folder, round) })
-		if !together {
-			under.Wait()
+		if together {
+			continue
+		}
+		if under.Wait(); failures[i] != nil {
+			break
 		}
 	}
 	under.Wait()

@@ -32,7 +32,7 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 	if options != "" {
 		options = "=" + options
 	}
-	for began, pause := time.Now(), bootPause; ; pause = min(2*pause, longestBootPause) {
+	for began, pause := time.Now(), firstPause; ; pause = min(2*pause, longestPause) {
 		reply, err := c.Execute(ctx, "load", "instrument", "false", jar+options)
 		if err != nil {
 			return err
@@ -51,13 +51,9 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 	}
 }
 
-// A JVM answers before it has its modules, which it needs for agents. That takes tens of
-// milliseconds.
-const (
-	bootPause        = 5 * time.Millisecond
-	longestBootPause = 100 * time.Millisecond
-	bootLimit        = 5 * time.Second
-)
+// bootLimit bounds what a JVM that answers may take until it has its modules, which it needs
+// for agents: most need tens of milliseconds.
+const bootLimit = 5 * time.Second
 
 // isBooting is whether the JVM looked for the module of agents before it had any. What an
 // agent throws is not told in this way.

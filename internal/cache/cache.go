@@ -66,6 +66,6 @@ func (c *Cache) Close(ctx context.Context) error {
 	if err != nil || c.disk == nil {
 		return err // who still writes needs the directory
 	}
-	c.gather(ctx)
+	_ = c.disk.Gather(ctx) // that is for others, and can be done another time
 	return c.disk.Close()
 }

@@ -87,6 +87,9 @@ func (d *Disk) renew() {
 
 func (d *Disk) renewNow() {
 	for which, name := range segmentFiles {
+		if _, err := d.segment(which); err != nil { // the first is opened there, once
+			continue
+		}
 		var stat unix.Stat_t
 		g := &d.segments[which]
 		if unix.Fstatat(d.root, name, &stat, unix.AT_SYMLINK_NOFOLLOW) != nil || g.isNewest(&stat) {
