@@ -84,8 +84,12 @@ func (g *governor) first(roots []callgraph.Method) []callgraph.Method {
 
 const (
 	// A program whose hot code is thrown away loses so much work until it is compiled
-	// again.
-	recompiling = 11 * time.Second
+	// again, of what its compilers have worked so far. Most of what those made in days
+	// is not hot any more.
+	recompiledPart = 0.4
+	mostRecompiled = 30 * time.Second
+	// usuallyRecompiled is taken where it is not known how long compilers worked.
+	usuallyRecompiled = 11 * time.Second
 	// JVMs that do not know what depends on what throw everything away at the first
 	// redefinition after a late attach. So that costs the same whatever is redefined.
 	firstRedefinition = 2500 * time.Millisecond
@@ -109,11 +113,20 @@ func (g *governor) mayRedefine(classes map[string]bool, class string) bool {
 
 // loss is the work that is lost by redefining classes, in and out.
 func (g *governor) loss(classes map[string]bool) time.Duration {
-	once := time.Duration(g.run.peek.heat(classes) * float64(recompiling))
+	once := time.Duration(g.run.peek.heat(classes) * float64(g.recompiling()))
 	if g.run.session.JDK().Feature < recordsDependence {
 		return firstRedefinition + once
 	}
 	return 2 * once
+}
+
+// recompiling is the work that is lost where all that is hot has to be compiled again.
+func (g *governor) recompiling() time.Duration {
+	worked, known := g.run.ledger.first.Compiled()
+	if !known {
+		return usuallyRecompiled
+	}
+	return min(time.Duration(recompiledPart*float64(worked)), mostRecompiled)
 }
 
 // put has hooks put into methods.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,8 @@ type blurred struct{ class, name string }
 const (
 	peekEvery = 20 * time.Millisecond
 	// A peek ends when it has seen enough, or that nothing is to be seen. Where
-	// something is, but dumps are slow to come, as on a machine that is busy, it goes on.
+	// something is, but dumps are slow to come, as on a machine that is busy, it goes
+	// on: what is chosen by few stacks seems to cost less than it does.
 	enoughSeen = 100
 	usualPeek  = 3 * time.Second
 	mostPeek   = 10 * time.Second
@@ -93,7 +95,7 @@ func (p *peek) isOver(took time.Duration) bool {
 	case took < usualPeek:
 		return p.seen >= enoughSeen
 	case took < mostPeek:
-		return p.seen >= fewSeen || p.seen < promising
+		return p.seen >= enoughSeen || p.seen < promising
 	}
 	return true
 }
@@ -153,7 +155,9 @@ func (p *peek) isRoot(class, name string) bool {
 	return false
 }
 
-// heat is the part of what runs that is compiled together with some of the classes.
+// heat is the part of what runs that is compiled together with some of the classes:
+// as much as it may be by what was seen, since classes are chosen for being seen
+// little.
 func (p *peek) heat(classes map[string]bool) float64 {
 	if len(p.running) == 0 {
 		return 0
@@ -167,7 +171,7 @@ func (p *peek) heat(classes map[string]bool) float64 {
 			}
 		}
 	}
-	return float64(hit) / float64(len(p.running))
+	return min(1, (float64(hit)+1+math.Sqrt(float64(hit)))/float64(len(p.running)+1))
 }
 
 // holders are the methods that hold the roots' time, those that hold most first;

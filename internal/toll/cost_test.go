@@ -35,6 +35,9 @@ func TestUntil(t *testing.T) {
 	if got := before.Until(after); got != want {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}
+	if worked, known := after.Compiled(); worked != 730*ms || !known {
+		t.Errorf("compilers have worked %v, known: %v", worked, known)
+	}
 	if got := before.Until(before); got != (Cost{Known: all}) {
 		t.Errorf("of nothing: %+v", got)
 	}

@@ -21,8 +21,8 @@ func (k Known) and(other Known) Known {
 	}
 }
 
-// A Reading is where a JVM's counters stood at one moment. Only the difference
-// of two means something.
+// A Reading is where a JVM's counters stood at one moment. Mostly only the
+// difference of two means something.
 type Reading struct {
 	At    time.Time
 	Known Known
@@ -30,6 +30,18 @@ type Reading struct {
 	counters counters
 	threads  map[threadKey]thread // of the JVM's own threads that are told apart
 	process  time.Duration
+}
+
+// Compiled is the processor time of the compiler threads there are, since each
+// began; false where it was not read.
+func (r Reading) Compiled() (time.Duration, bool) {
+	var worked time.Duration
+	for _, t := range r.threads {
+		if t.role == compiler {
+			worked += t.cpu
+		}
+	}
+	return worked, r.Known.Compilers
 }
 
 // A Cost is what happened in a JVM between two readings.
