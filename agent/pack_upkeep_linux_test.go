@@ -51,6 +51,36 @@ func TestPackTellsSoManyLabelsApart(t *testing.T) {
 	}
 }
 
+// Hooks are called before the program needs them, and what that measures is not the program's: neither a
+// method has more calls, nor is a call left under way or the thread inside anything.
+func TestPackRehearsesItsHooks(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			p := newPacked(t, jdk)
+			path := filepath.Join(p.dir, "a.arena")
+			p.start("arena=" + path)
+			a := p.open(path)
+			const seldom, often = 64, 4 // how often a thread is as if it were new, and a node is searched
+			await(t, "calls of hooks by nobody, by threads that are new, that have ended", func() bool {
+				threads, err := a.Threads()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, thread := range threads {
+					for _, node := range thread.Nodes {
+						if node.ID == arena.CalibrationID && node.Calls > 2*seldom*often && thread.Owners > 1 {
+							return node.Timed == node.Calls && len(thread.Stack) == 0
+						}
+					}
+				}
+				return false
+			})
+			p.tells("work 100", "5050")
+			p.counts(a, map[string]uint64{"next": 100})
+		})
+	}
+}
+
 // Who looks for a pack finds its notice, whatever cleans up in /tmp; and a pack whose
 // arena nobody can find any more takes itself out.
 func TestPackIsFoundOrGone(t *testing.T) {

@@ -167,6 +167,11 @@ public final class SondeHooksControl {
         }
     }
 
+    /** Has the hooks of a pack compiled before the program needs them, by calls; see {@link SondeHooksRehearsal}. */
+    public static void rehearse(int calls, long deadline) {
+        SondeHooksRehearsal.run(calls, deadline);
+    }
+
     /** Where the elements of a byte[] begin; see {@link SondeHooksPlaces#LONGS}. */
     private static long bytes() {
         byte[] marked = {0x5a, 0x5a, 0x5a, 0x5a, 0x5a, 0x5a, 0x5a, 0x5a};

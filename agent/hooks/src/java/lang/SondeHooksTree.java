@@ -254,6 +254,9 @@ final class SondeHooksTree {
         U.putInt(null, node + NODE_DEPTH, U.getInt(null, at(b, parent) + NODE_DEPTH) + 1);
         U.putInt(null, node + NODE_SKIP, (probe & (SAMPLED | CALLERS)) != 0 ? draw(block, probe) : 0);
         U.putLong(null, node + NODE_BORN, System.nanoTime());
+        if ((probe & (SPREAD | TIMED)) == (SPREAD | TIMED)) {
+            U.putInt(null, node + NODE_SPREAD, take(b, SPREAD_SIZE)); // now, as a compiler would leave out what exits do once
+        }
         U.putIntRelease(null, at(b, chunk) + CHUNK_USED, used + 1);
         return ref;
     }

@@ -159,6 +159,16 @@ final class Hooks {
         }
     }
 
+    /** To be called like {@link #calibrate}. */
+    void rehearse(int calls, long deadline) {
+        SondeHooksControl.unmute();
+        try {
+            SondeHooksControl.rehearse(calls, deadline);
+        } finally {
+            SondeHooksControl.mute();
+        }
+    }
+
     long tid(Thread thread) {
         return SondeHooksControl.tid(thread);
     }

@@ -11,6 +11,9 @@ final class PackUpkeep implements Runnable {
     private static final long SWEEP_NANOS = 2000000000L;
     /** A disk that was full is asked again after this time. */
     private static final long FULL_NANOS = 10000000000L;
+    /** After so many of them HotSpot's compilers have done all they do, unless they are off. */
+    private static final int REHEARSED_CALLS = 10000;
+    private static final long REHEARSAL_NANOS = 100000000L;
 
     private final Instrumentation instrumentation;
     private final PackWeaving weaving;
@@ -45,6 +48,7 @@ final class PackUpkeep implements Runnable {
             exit = new PackExit(account, file);
             exit.register();
             notice.accept(file.path());
+            hooks.rehearse(REHEARSED_CALLS, System.nanoTime() + REHEARSAL_NANOS);
         } catch (Throwable contained) {
             // The next look tells; an arena in which nothing is stays.
         }
