@@ -13,9 +13,10 @@ const (
 	fromBehind         // where the last copy was from, behind as many bytes as are new since
 )
 
-// leastGain makes a copy worth its while: each takes the agent some instructions, beside
-// the bytes it is told in.
-const leastGain = 4
+// leastGain is how many bytes a copy must make a delta shorter to be worth its while:
+// each takes the agent some hundred instructions, which are interpreted while a
+// program starts, or have to be compiled.
+const leastGain = 24
 
 // A differ makes deltas. It can be used for one after the other.
 type differ struct {

@@ -18,12 +18,14 @@ func wantDelta(t testing.TB, d *differ, original, woven []byte) []byte {
 
 func TestDeltas(t *testing.T) {
 	const text = "the quick brown fox jumps over the lazy dog"
+	const longer = text + " and runs away from all of it again"
 	for _, one := range []struct{ dictionary, original, woven, want string }{
 		{"", "", "", ""},
 		{"", "", "abc", "\x03abc"},
 		{"", text, text, "\x00\xaf\x01"}, // all, behind a copy of nothing
 		{"", text, "a " + text, "\x02a \xac\x01"},
-		{"", text, text[:20] + "X" + text[21:], "\x00\x53\x01X\x5b"},
+		{"", longer, longer[:40] + "X" + longer[41:], "\x00\xa3\x01\x01X\x97\x01"},
+		{"", text, text[:20] + "X" + text[21:], "+" + text[:20] + "X" + text[21:]}, // copies of so little are not worth their while
 		{"", text, text + text, "\x00\xaf\x01\x00\xae\x01\x2b"},
 		{text, "", text[4:], "\x00\x9e\x01\x27"},
 	} {
