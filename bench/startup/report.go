@@ -38,6 +38,18 @@ func (r *report) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%-34s by %-4s %6.1f %%, at most %2.0f %%: %s\n", b.What, b.Clock, 100*b.Share, 100*b.Most, verdict)
 	}
+	r.printOwn(w)
+}
+
+// printOwn tells what the pack and ASM cost above what the JVM takes of whoever looks at classes as they load.
+func (r *report) printOwn(w io.Writer) {
+	floor, ours, theirs := r.row(able), r.row(packed), r.row(byASM)
+	if floor == nil || ours == nil || theirs == nil {
+		return
+	}
+	pack, asm := spread.Of(above(ours.CPUs, floor.CPUs)), spread.Of(above(theirs.CPUs, floor.CPUs))
+	fmt.Fprintf(w, "above a transformer that returns null, by CPU: the pack %.0f ms (%.0f–%.0f), %.1f %% of plain; ASM %.0f (%.0f–%.0f)\n",
+		pack.Median, pack.Low, pack.High, 100*pack.Median/spread.Median(r.row(plain).CPUs), asm.Median, asm.Low, asm.High)
 }
 
 // figures are a median with quartiles, and what lies above plain the same way.

@@ -66,13 +66,14 @@ func (g *governor) first(roots []callgraph.Method) []callgraph.Method {
 	for _, m := range roots {
 		classes[m.Class] = true
 	}
+	limit := g.mostLoss(classes)
 	var first []callgraph.Method
 	for _, m := range holders {
 		switch {
 		case slices.Contains(roots, m) || len(first) == firstHooks:
 		case g.isTiny(m):
 			g.spared[m] = true
-		case !g.mayRedefine(classes, m.Class):
+		case !g.mayRedefine(classes, m.Class, limit):
 			g.central[m] = true
 		default:
 			classes[m.Class] = true
@@ -98,17 +99,24 @@ const (
 	lossPart = 0.4
 )
 
-// mayRedefine reports whether one more class can be redefined, in and out, within
-// what the budget has for lost work: it is large for classes that are compiled into
-// what is hot.
-func (g *governor) mayRedefine(classes map[string]bool, class string) bool {
+// mayRedefine reports whether one more class can be redefined, in and out, with no
+// more than so much work lost: it is much for classes that are compiled into what is
+// hot.
+func (g *governor) mayRedefine(classes map[string]bool, class string, limit time.Duration) bool {
 	if classes[class] {
 		return true
 	}
 	with := maps.Clone(classes)
 	with[class] = true
+	return g.loss(with) <= limit
+}
+
+// mostLoss is the work that may be lost to redefine classes beside the roots': what
+// those lose cannot be helped, and without some others a profile tells nothing.
+func (g *governor) mostLoss(roots map[string]bool) time.Duration {
 	horizon := max(g.run.Duration, amortised)
-	return g.loss(with).Seconds() <= max(lossPart*g.run.Budget*horizon.Seconds(), g.loss(classes).Seconds())
+	room := time.Duration(lossPart * g.run.Budget * float64(horizon))
+	return max(room, g.loss(roots)+room/4)
 }
 
 // loss is the work that is lost by redefining classes, in and out.

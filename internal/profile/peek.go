@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -155,9 +154,9 @@ func (p *peek) isRoot(class, name string) bool {
 	return false
 }
 
-// heat is the part of what runs that is compiled together with some of the classes:
-// as much as it may be by what was seen, since classes are chosen for being seen
-// little.
+// heat is the part of what runs that is compiled together with some of the classes,
+// as if each set of them had been seen once more: classes are chosen for being seen
+// little, which of few stacks says little.
 func (p *peek) heat(classes map[string]bool) float64 {
 	if len(p.running) == 0 {
 		return 0
@@ -171,7 +170,7 @@ func (p *peek) heat(classes map[string]bool) float64 {
 			}
 		}
 	}
-	return min(1, (float64(hit)+1+math.Sqrt(float64(hit)))/float64(len(p.running)+1))
+	return float64(hit+1) / float64(len(p.running)+1)
 }
 
 // holders are the methods that hold the roots' time, those that hold most first;

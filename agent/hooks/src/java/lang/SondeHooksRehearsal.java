@@ -21,8 +21,8 @@ import static sonde.layout.Layout.WATCH_WORDS;
  * something is left out is thrown away when that happens; so all is done that happens to programs.
  */
 final class SondeHooksRehearsal {
-    /** No hook has it. */
-    private static final int NOBODY = CALIBRATION_ID + 1;
+    /** An id that nothing has. */
+    private static final int NOBODY = 3;
     private static final int OFTEN = 4;
     private static final int SELDOM = 64;
 
