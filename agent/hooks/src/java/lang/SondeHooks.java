@@ -332,8 +332,8 @@ public final class SondeHooks {
         if ((flags & (FRAME_SAMPLED | FRAME_ROOT | FRAME_SPREAD | FRAME_LATE | FRAME_TRACED)) != 0) {
             SondeHooksTree.finish(b, block, frame, node, flags, nanos, threw, places, place);
         }
-        // What happens now and then, a call inside one of its own method or an exception, is reckoned and not branched to:
-        // a compiler would have left out what had not happened before, and have to begin again.
+        // What happens now and then, a call inside one of its own method, a slower one than any before or an exception, is
+        // reckoned and not branched to: a compiler would have left out what had not happened before, and have to begin again.
         long outermost = -1;
         if ((flags & FRAME_FLAT) != 0) {
             int active = U.getInt(null, node + NODE_ACTIVE) - 1;
@@ -347,9 +347,9 @@ public final class SondeHooks {
             U.putLong(null, node + NODE_TIMED, U.getLong(null, node + NODE_TIMED) + 1);
             U.putLong(null, node + NODE_SELF, U.getLong(null, node + NODE_SELF) + self);
             U.putLong(null, node + NODE_NANOS, U.getLong(null, node + NODE_NANOS) + (nanos & outermost));
-            if (nanos > U.getLong(null, node + NODE_MAX)) {
-                U.putLong(null, node + NODE_MAX, nanos);
-            }
+            long max = U.getLong(null, node + NODE_MAX);
+            long more = nanos - max;
+            U.putLong(null, node + NODE_MAX, max + (more & ~(more >> 63)));
         }
         if (depth > 1 && (flags & FRAME_TIMED) != 0) {
             U.putLong(null, above + FRAME_CHILD, U.getLong(null, above + FRAME_CHILD) + nanos);

@@ -50,7 +50,7 @@ final class SondeHooksRehearsal {
         }
     }
 
-    /** Adds a spot that is like the first plain one; false where there is none, or no room. */
+    /** Adds a spot that is like the first plain one, unless it is there; false where there is none, or no room. */
     private static boolean add(long[] table) {
         int like = plain(table);
         if (like < 0) {
@@ -58,6 +58,9 @@ final class SondeHooksRehearsal {
         }
         int at = CALIBRATION_ID * WATCH_WORDS & table.length - 1;
         for (int looks = table.length / WATCH_WORDS / 2; looks > 0; looks--) { // which leaves enough that are empty
+            if ((int) (table[at] >>> 32) == CALIBRATION_ID) {
+                return true;
+            }
             if (table[at] == 0) {
                 table[at + 3] = table[like + 3];
                 U.putLongRelease(table, SondeHooksPlaces.LONGS + 8L * at, (long) CALIBRATION_ID << 32 | table[like] & 0xffffffffL);

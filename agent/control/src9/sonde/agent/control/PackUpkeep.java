@@ -11,9 +11,13 @@ final class PackUpkeep implements Runnable {
     private static final long SWEEP_NANOS = 2000000000L;
     /** A disk that was full is asked again after this time. */
     private static final long FULL_NANOS = 10000000000L;
-    /** After so many of them HotSpot's compilers have done all they do, unless they are off. */
-    private static final int REHEARSED_CALLS = 10000;
-    private static final long REHEARSAL_NANOS = 100000000L;
+    /**
+     * How often hooks are rehearsed at a time, with pauses in which compilers come to them: at first a few times, as that
+     * is slow, and in all as often as HotSpot wants to see before it has done all it does.
+     */
+    private static final int[] REHEARSALS = {250, 250, 500, 1000, 2000, 2000, 2000};
+    private static final long REHEARSAL_MILLIS = 10;
+    private static final long REHEARSAL_NANOS = 200000000L;
 
     private final Instrumentation instrumentation;
     private final PackWeaving weaving;
@@ -48,7 +52,7 @@ final class PackUpkeep implements Runnable {
             exit = new PackExit(account, file);
             exit.register();
             notice.accept(file.path());
-            hooks.rehearse(REHEARSED_CALLS, System.nanoTime() + REHEARSAL_NANOS);
+            rehearse(hooks);
         } catch (Throwable contained) {
             // The next look tells; an arena in which nothing is stays.
         }
@@ -66,6 +70,14 @@ final class PackUpkeep implements Runnable {
             }
         }
         end(problem);
+    }
+
+    private void rehearse(Hooks hooks) throws InterruptedException {
+        long deadline = System.nanoTime() + REHEARSAL_NANOS;
+        for (int calls : REHEARSALS) {
+            hooks.rehearse(calls, deadline);
+            Thread.sleep(REHEARSAL_MILLIS);
+        }
     }
 
     /** Sees to it, now and then, that others find the arena; says why where none can any more. */
