@@ -87,8 +87,8 @@ public final class SondeHooks {
         }
     }
 
-    /** Is {@link #exit} for a call that ends with an exception. */
-    @ForceInline
+    /** Is {@link #exit} for a call that ends with an exception. Not inlined: no compiler leaves it out, and few need it. */
+    @DontInline
     public static void fail(long token, int id) {
         if (token > TOKEN_SPILLED) {
             end(token, 1);
@@ -278,6 +278,11 @@ public final class SondeHooks {
 
     @DontInline
     private static void end(long token, int threw) {
+        close(token, threw);
+    }
+
+    @ForceInline
+    static void close(long token, int threw) {
         long now = (token & TOKEN_CLOCK) != 0 ? System.nanoTime() : 0;
         // The token names the thread's place, which is the thread's as long as it has calls under way. The
         // table is read before the epoch: if the epoch is the token's, so is the table.

@@ -167,7 +167,12 @@ public final class SondeHooksControl {
         }
     }
 
-    /** Has the hooks of a pack compiled before the program needs them, by calls; see {@link SondeHooksRehearsal}. */
+    /** Asks for the hooks of a pack to be compiled, by calls of a thread that is muted; see {@link SondeHooksRehearsal#summon}. */
+    public static long summon(int calls) {
+        return SondeHooksRehearsal.summon(calls);
+    }
+
+    /** Has compilers see what the hooks of a pack do before the program needs them; see {@link SondeHooksRehearsal}. */
     public static void rehearse(int calls, long deadline) {
         SondeHooksRehearsal.run(calls, deadline);
     }

@@ -23,10 +23,24 @@ import static sonde.layout.Layout.WATCH_WORDS;
 final class SondeHooksRehearsal {
     /** An id that nothing has. */
     private static final int NOBODY = 3;
-    private static final int OFTEN = 4;
-    private static final int SELDOM = 64;
+    /** What happens seldom is compiled by itself only when the program has it happen often. */
+    private static final int SELDOM = 32;
 
     private SondeHooksRehearsal() {
+    }
+
+    /**
+     * Makes calls that end at once, of a thread that must be muted, and tells how many nanoseconds they took. Compilers come for them,
+     * and compile with the outermost methods all that is inlined into those: it is never interpreted, nor compiled by itself.
+     */
+    static long summon(int calls) {
+        long began = System.nanoTime();
+        if (add(SondeHooksWatch.watches)) {
+            for (int i = 0; i < calls; i++) {
+                SondeHooksWatch.exit(SondeHooksWatch.enter(CALIBRATION_ID));
+            }
+        }
+        return System.nanoTime() - began;
     }
 
     /** Makes so many calls that count as made to calibrate, unless the clock passes the deadline. The thread must not be muted. */
@@ -37,12 +51,12 @@ final class SondeHooksRehearsal {
         }
         for (int i = 1; i <= calls && SondeHooksWatch.watches == table && System.nanoTime() - deadline < 0; i++) {
             long outer = SondeHooksWatch.enter(CALIBRATION_ID);
-            if (i % OFTEN == 0) {
+            if (i % SELDOM == 0) {
                 missNode();
-                SondeHooks.exit(SondeHooksWatch.enter(NOBODY)); // as one that is switched off, or not where one looks first
+                SondeHooksWatch.exit(SondeHooksWatch.enter(NOBODY)); // as one that is switched off, or not where one looks first
             }
-            SondeHooks.exit(SondeHooksWatch.enter(CALIBRATION_ID));
-            SondeHooks.exit(outer);
+            SondeHooksWatch.exit(SondeHooksWatch.enter(CALIBRATION_ID));
+            SondeHooksWatch.exit(outer);
             if (i % SELDOM == 0) {
                 enterMuted();
                 leavePlace();
@@ -84,7 +98,7 @@ final class SondeHooksRehearsal {
     private static void enterMuted() {
         SondeHooksControl.mute();
         try {
-            SondeHooks.exit(SondeHooksWatch.enter(CALIBRATION_ID));
+            SondeHooksWatch.exit(SondeHooksWatch.enter(CALIBRATION_ID));
         } finally {
             SondeHooksControl.unmute();
         }

@@ -213,6 +213,20 @@ public final class SondeHooksWatch {
         return SondeHooks.begin(id, (int) table[at]); // which looks whether the thread is muted, and inside
     }
 
+    /** Ends a call that was begun by {@link #enter}, and is as little inlined. */
+    @DontInline
+    public static void exit(long token) {
+        if (token > TOKEN_SPILLED) {
+            SondeHooks.close(token, 0);
+        }
+    }
+
+    /** Is {@link #exit} for a call that ends with an exception. */
+    @DontInline
+    public static void fail(long token, int id) {
+        SondeHooks.fail(token, id);
+    }
+
     /**
      * Gives a thread its place and its block, as {@link SondeHooks#begin} would. But that is long, and when it is compiled only
      * one thread may have been there: for the second, while the program still starts, it would have to be compiled anew.

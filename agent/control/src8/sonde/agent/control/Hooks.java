@@ -159,6 +159,11 @@ final class Hooks {
         }
     }
 
+    /** Asks for the hooks to be compiled, and tells how long the calls took. To be called by a thread that is muted. */
+    long summon(int calls) {
+        return SondeHooksControl.summon(calls);
+    }
+
     /** To be called like {@link #calibrate}. */
     void rehearse(int calls, long deadline) {
         SondeHooksControl.unmute();

@@ -11,11 +11,13 @@ final class PackUpkeep implements Runnable {
     private static final long SWEEP_NANOS = 2000000000L;
     /** A disk that was full is asked again after this time. */
     private static final long FULL_NANOS = 10000000000L;
-    /**
-     * How often hooks are rehearsed at a time, with pauses in which compilers come to them: at first a few times, as that
-     * is slow, and in all as often as HotSpot wants to see before it has done all it does.
-     */
-    private static final int[] REHEARSALS = {250, 250, 500, 1000, 2000, 2000, 2000};
+    /** How many calls HotSpot wants to see before it compiles, and a few more. */
+    private static final int SUMMONS = 400;
+    private static final int FEW = 16;
+    /** How much faster calls are at least when they are compiled. */
+    private static final int FASTER = 4;
+    /** How often hooks are rehearsed: HotSpot wants to see 5,000 calls before it compiles for good, more where it is busy. */
+    private static final int[] REHEARSED = {320, 2400};
     private static final long REHEARSAL_MILLIS = 10;
     private static final long REHEARSAL_NANOS = 200000000L;
 
@@ -72,9 +74,15 @@ final class PackUpkeep implements Runnable {
         end(problem);
     }
 
+    /** Has hooks compiled, waits for that a while, and then has what they do be seen: code that is interpreted is slow. */
     private void rehearse(Hooks hooks) throws InterruptedException {
         long deadline = System.nanoTime() + REHEARSAL_NANOS;
-        for (int calls : REHEARSALS) {
+        long slow = hooks.summon(SUMMONS) / (SUMMONS / FEW);
+        do {
+            Thread.sleep(REHEARSAL_MILLIS);
+        } while (hooks.summon(FEW) > slow / FASTER && System.nanoTime() - deadline < 0);
+        deadline = System.nanoTime() + REHEARSAL_NANOS;
+        for (int calls : REHEARSED) {
             hooks.rehearse(calls, deadline);
             Thread.sleep(REHEARSAL_MILLIS);
         }

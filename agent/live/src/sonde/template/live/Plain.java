@@ -14,14 +14,14 @@ final class Plain {
             Template.target();
         } catch (Throwable t) {
             try {
-                SondeHooks.fail(token, Template.methodId());
+                SondeHooksWatch.fail(token, Template.methodId());
             } catch (StackOverflowError full) {
                 // What was thrown goes on.
             }
             throw t;
         }
         try {
-            SondeHooks.exit(token);
+            SondeHooksWatch.exit(token);
         } catch (StackOverflowError full) {
             // The call is taken off the stack with the next one further out.
         }
