@@ -30,8 +30,8 @@ final class SondeHooksRehearsal {
     }
 
     /**
-     * Makes calls that end at once, of a thread that must be muted, and tells how many nanoseconds they took. Compilers come for them,
-     * and compile with the outermost methods all that is inlined into those: it is never interpreted, nor compiled by itself.
+     * Makes calls that end at once, of a thread that must be muted, and tells how many nanoseconds they took. Compilers come for
+     * the outermost methods then, and compile with them all that is inlined: that is never interpreted, nor compiled by itself.
      */
     static long summon(int calls) {
         long began = System.nanoTime();

@@ -11,13 +11,14 @@ final class PackUpkeep implements Runnable {
     private static final long SWEEP_NANOS = 2000000000L;
     /** A disk that was full is asked again after this time. */
     private static final long FULL_NANOS = 10000000000L;
-    /** How many calls HotSpot wants to see before it compiles, and a few more. */
+    /** How many calls HotSpot wants to see before it compiles, and more, as it does not look at each. */
     private static final int SUMMONS = 400;
     private static final int FEW = 16;
     /** How much faster calls are at least when they are compiled. */
     private static final int FASTER = 4;
-    /** How often hooks are rehearsed: HotSpot wants to see 5,000 calls before it compiles for good, more where it is busy. */
-    private static final int[] REHEARSED = {320, 2400};
+    /** How often hooks are rehearsed, by two calls each: for all to be seen, and then to be compiled for good. */
+    private static final int FIRST = 320;
+    private static final int SECOND = 2400;
     private static final long REHEARSAL_MILLIS = 10;
     private static final long REHEARSAL_NANOS = 200000000L;
 
@@ -74,17 +75,19 @@ final class PackUpkeep implements Runnable {
         end(problem);
     }
 
-    /** Has hooks compiled, waits for that a while, and then has what they do be seen: code that is interpreted is slow. */
+    /** Has hooks compiled, waits for that a while, and has what they do be seen: less where they are still interpreted, and slow. */
     private void rehearse(Hooks hooks) throws InterruptedException {
         long deadline = System.nanoTime() + REHEARSAL_NANOS;
         long slow = hooks.summon(SUMMONS) / (SUMMONS / FEW);
-        do {
+        boolean isCompiled = false;
+        while (!isCompiled && System.nanoTime() - deadline < 0) {
             Thread.sleep(REHEARSAL_MILLIS);
-        } while (hooks.summon(FEW) > slow / FASTER && System.nanoTime() - deadline < 0);
-        deadline = System.nanoTime() + REHEARSAL_NANOS;
-        for (int calls : REHEARSED) {
-            hooks.rehearse(calls, deadline);
+            isCompiled = hooks.summon(FEW) < slow / FASTER;
+        }
+        hooks.rehearse(FIRST, System.nanoTime() + REHEARSAL_NANOS);
+        if (isCompiled) {
             Thread.sleep(REHEARSAL_MILLIS);
+            hooks.rehearse(SECOND, System.nanoTime() + REHEARSAL_NANOS);
         }
     }
 
