@@ -30,15 +30,17 @@ final class SondeHooksRehearsal {
     }
 
     /**
-     * Makes calls that end at once, of a thread that must be muted, and tells how many nanoseconds they took. Compilers come for
-     * the outermost methods then, and compile with them all that is inlined: that is never interpreted, nor compiled by itself.
+     * Makes calls that end at once, of a thread that must be muted, and tells how many nanoseconds they took; negative where no
+     * spot can be rehearsed. Compilers come for the outermost methods then, and compile with them all that is inlined: that
+     * is never interpreted, nor compiled by itself.
      */
     static long summon(int calls) {
+        if (!add(SondeHooksWatch.watches)) {
+            return -1;
+        }
         long began = System.nanoTime();
-        if (add(SondeHooksWatch.watches)) {
-            for (int i = 0; i < calls; i++) {
-                SondeHooksWatch.exit(SondeHooksWatch.enter(CALIBRATION_ID));
-            }
+        for (int i = 0; i < calls; i++) {
+            SondeHooksWatch.exit(SondeHooksWatch.enter(CALIBRATION_ID));
         }
         return System.nanoTime() - began;
     }

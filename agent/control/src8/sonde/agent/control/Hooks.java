@@ -159,7 +159,7 @@ final class Hooks {
         }
     }
 
-    /** Asks for the hooks to be compiled, and tells how long the calls took. To be called by a thread that is muted. */
+    /** Asks for the hooks to be compiled; see {@code SondeHooksRehearsal}. To be called by a thread that is muted. */
     long summon(int calls) {
         return SondeHooksControl.summon(calls);
     }

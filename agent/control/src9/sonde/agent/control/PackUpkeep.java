@@ -78,7 +78,11 @@ final class PackUpkeep implements Runnable {
     /** Has hooks compiled, waits for that a while, and has what they do be seen: less where they are still interpreted, and slow. */
     private void rehearse(Hooks hooks) throws InterruptedException {
         long deadline = System.nanoTime() + REHEARSAL_NANOS;
-        long slow = hooks.summon(SUMMONS) / (SUMMONS / FEW);
+        long first = hooks.summon(SUMMONS);
+        if (first < 0) {
+            return; // each spot has a context or a condition
+        }
+        long slow = first / (SUMMONS / FEW);
         boolean isCompiled = false;
         while (!isCompiled && System.nanoTime() - deadline < 0) {
             Thread.sleep(REHEARSAL_MILLIS);
