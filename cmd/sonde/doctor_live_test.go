@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/origin"
 	"github.com/sonde-jvm/sonde/internal/preflight"
 	"github.com/sonde-jvm/sonde/test/live"
 )
@@ -32,8 +33,17 @@ func TestDoctorLive(t *testing.T) {
 		if code != exitOK || shallow.Worst == preflight.Stop.String() || len(shallow.Findings) == 0 || shallow.Plan != nil {
 			t.Errorf("exit code %d: %s%s", code, out, stderr)
 		}
-		if named := strings.Contains(out, "JDK-8240908"); named != (jdk.Major < 19) {
-			t.Errorf("the lost parameter names are told: %v\n%s", named, out)
+		version, err := origin.ParseVersion(jdk.Version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bug := range origin.Bugs(version) {
+			if !strings.Contains(out, bug.ID) {
+				t.Errorf("nothing is told of %s, which JDK %s has: %s", bug.ID, jdk.Version, out)
+			}
+		}
+		if strings.Contains(out, "JDK-8240908") && jdk.Major >= 19 {
+			t.Errorf("JDK %s does not lose the names of parameters: %s", jdk.Version, out)
 		}
 		cached := filepath.Join(t.TempDir(), "cache")
 		code, out, stderr = sonde(t, "doctor", pid, "--deep", "--json", "--cache", cached, "calls.**", "loading.**", "java.lang.Thread.*", "gone.calls.Main.**")
