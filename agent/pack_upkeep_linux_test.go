@@ -60,7 +60,7 @@ func TestPackRehearsesItsHooks(t *testing.T) {
 			path := filepath.Join(p.dir, "a.arena")
 			p.start("arena=" + path)
 			a := p.open(path)
-			const seldom = 32 // how often a thread is as if it were new, and a node is searched
+			const some = 512 // calls, of which each 64th is of a thread that is as if it were new
 			await(t, "calls of hooks by nobody, by threads that are new, that have ended", func() bool {
 				threads, err := a.Threads()
 				if err != nil {
@@ -68,7 +68,7 @@ func TestPackRehearsesItsHooks(t *testing.T) {
 				}
 				for _, thread := range threads {
 					for _, node := range thread.Nodes {
-						if node.ID == arena.CalibrationID && node.Calls > 2*2*seldom && thread.Owners > 1 {
+						if node.ID == arena.CalibrationID && node.Calls > some && thread.Owners > 1 {
 							return node.Timed == node.Calls && len(thread.Stack) == 0
 						}
 					}
