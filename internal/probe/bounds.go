@@ -51,5 +51,8 @@ func end(segments []segment) string {
 }
 
 func plain(name string) string {
-	return strings.NewReplacer("$", "/", ".", "/").Replace(name)
+	return separators.Replace(name)
 }
+
+// separators become what internal names have between packages.
+var separators = strings.NewReplacer("$", "/", ".", "/")

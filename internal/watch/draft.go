@@ -113,8 +113,9 @@ func (p *plan) named(w *world, classes []session.LoadedClass) (all []Named) {
 			add(&class{name: c.Name, loader: int(c.Loader), file: c.File})
 		}
 	}
+	narrow := slices.DeleteFunc(slices.Clone(p.patterns), isWide)
 	isNamed := func(name string) bool {
-		return slices.ContainsFunc(p.patterns, func(pattern *probe.Pattern) bool { return !isWide(pattern) && pattern.MatchClass(name) })
+		return slices.ContainsFunc(narrow, func(pattern *probe.Pattern) bool { return pattern.MatchClass(name) })
 	}
 	if w.library != nil {
 		for _, name := range slices.Sorted(maps.Keys(w.library.modules)) {
