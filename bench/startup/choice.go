@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,11 +23,14 @@ type choice struct {
 	loaded, own int // classes that a plain start loads, and how many of these are the application's
 	classes     []chosen
 	methods     int
+	least       int // bytes of code; 0: methods of any length
 }
 
-// A chosen class is woven, all its methods but constructors, initialisers and bridges.
+// A chosen class is woven: its methods, or those of some names, but for constructors,
+// initialisers and bridges.
 type chosen struct {
-	name    string // internal
+	name    string   // internal
+	names   []string // of the methods; nil: of any name
 	methods int
 }
 
@@ -36,8 +40,8 @@ const looks = 2
 // choose takes a sample of the classes that a start loads, with so many methods
 // in all. It is drawn by a hash of their names: no package is preferred, and the
 // same classes are taken wherever the same are loaded.
-func choose(ctx context.Context, a application, folder string, methods int) (choice, error) {
-	var c choice
+func choose(ctx context.Context, a application, folder string, methods, least int) (choice, error) {
+	c := choice{least: least}
 	times := make(map[string]int)
 	for look := range looks {
 		err := inFolder(folder, fmt.Sprint(look), func(folder string) error {
@@ -67,9 +71,9 @@ func choose(ctx context.Context, a application, folder string, methods int) (cho
 			if err != nil {
 				return err
 			}
-			n, err := weavable(data)
-			if err == nil && n > 0 {
-				candidates = append(candidates, chosen{name, n})
+			one, err := weavable(data, least)
+			if one.name = name; err == nil && one.methods > 0 {
+				candidates = append(candidates, one)
 			}
 			return err
 		})
@@ -143,25 +147,57 @@ func eachClass(jar string, visit func(name string, open func() ([]byte, error)) 
 	return nil
 }
 
-// weavable counts methods with a body that are no constructors or initialisers, nor bridges
-// that a compiler made, which Sonde leaves alone: they only lead to other methods.
-func weavable(data []byte) (int, error) {
+// weavable are the methods with a body that are no constructors or initialisers, nor bridges
+// that a compiler made, which Sonde leaves alone: they only lead to other methods. Of short
+// ones, those are that share their name with a longer one.
+func weavable(data []byte, least int) (c chosen, err error) {
 	class, err := classfile.Parse(data)
 	if err != nil {
-		return 0, err
+		return c, err
 	}
-	count := 0
+	count, long := make(map[string]int), make(map[string]bool)
 	for i := range class.Methods {
 		m := &class.Methods[i]
 		name, _, err := class.MemberName(m)
 		if err != nil {
-			return 0, err
+			return c, err
 		}
 		if m.Access&(classfile.AccAbstract|classfile.AccNative|classfile.AccBridge) == 0 && !bytes.HasPrefix(name, []byte("<")) {
-			count++
+			count[string(name)]++
+			length, err := codeLength(class, m)
+			if err != nil {
+				return c, err
+			}
+			long[string(name)] = long[string(name)] || length >= least
 		}
 	}
-	return count, nil
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		if long[name] {
+			c.names = append(c.names, name)
+			c.methods += count[name]
+		}
+	}
+	if least == 0 {
+		c.names = nil
+	}
+	return c, nil
+}
+
+// codeLength is how many bytes of code a method has.
+func codeLength(class *classfile.Class, m *classfile.Member) (int, error) {
+	attribute := class.Find(m.Attributes, classfile.KindCode)
+	if attribute == nil {
+		return 0, nil
+	}
+	contents, err := class.Decode(*attribute)
+	if err != nil {
+		return 0, err
+	}
+	code, is := contents.(*classfile.Code)
+	if !is {
+		return 0, fmt.Errorf("code is decoded as %T", contents)
+	}
+	return len(code.Bytes), nil
 }
 
 func hash(name string) uint64 {

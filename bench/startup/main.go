@@ -1,7 +1,7 @@
 // Startup measures what instrumentation adds to the start of real applications: Tomcat
 // with a web application that asks H2, and JRuby with a script.
 //
-//	go run ./bench/startup [-jdk N] [-programs tomcat,jruby] [-rounds N] [-together] [-json FILE]
+//	go run ./bench/startup [-jdk N] [-programs tomcat,jruby] [-rounds N] [-least BYTES] [-together] [-json FILE]
 //
 // Each application is started plain; with agents that do nothing, which is the least that
 // any agent costs; with Sonde's agent and a pack of 2,000 methods; and with an agent that
@@ -9,7 +9,8 @@
 // round, or start at once (-together). A start ends when the application has answered: by
 // the clock, and by the processor time of its process until then. The classes are a sample
 // of those that the application's start loads, so that all of them are woven in every
-// start; what was woven is counted by either agent, and must agree.
+// start; what was woven is counted by either agent, and must agree. Of each class all methods
+// are, or, with -least, those that are not short: who wants times leaves getters out.
 //
 // The exit code is 1 where a bar is missed and 2 where something could not be measured.
 package main
@@ -28,14 +29,15 @@ import (
 )
 
 type options struct {
-	jdk, rounds, methods int
-	programs             string
-	json                 string
-	sources              string
-	jars                 string
-	ways                 string
-	sonde                string
-	together             bool
+	jdk, rounds    int
+	methods, least int
+	programs       string
+	json           string
+	sources        string
+	jars           string
+	ways           string
+	sonde          string
+	together       bool
 }
 
 func main() {
@@ -43,6 +45,7 @@ func main() {
 	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
 	flag.IntVar(&o.rounds, "rounds", 10, "how often each is started")
 	flag.IntVar(&o.methods, "methods", 2000, "how many methods are woven")
+	flag.IntVar(&o.least, "least", 0, "weave methods of at least so many bytes of code, and those of the same name; sonde observe leaves out what has less than 36")
 	flag.StringVar(&o.programs, "programs", "tomcat,jruby", "applications to start")
 	flag.StringVar(&o.json, "json", "", "file to write the figures to as well")
 	flag.StringVar(&o.sources, "sources", "bench/startup/java", "folder with the Java sources")
@@ -103,7 +106,7 @@ func compare(ctx context.Context, jdk jvmtest.JDK, p program, folder string, o o
 		return nil, err
 	}
 	a.program = p
-	c, err := choose(ctx, a, filepath.Join(folder, "looks"), o.methods)
+	c, err := choose(ctx, a, filepath.Join(folder, "looks"), o.methods, o.least)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,13 @@ func (c *choice) probes() string {
 	var text strings.Builder
 	text.WriteString("version: 1\nhand-off: false\nprobes:\n  - name: start-up\n    level: time\n    methods:\n")
 	for _, class := range c.classes {
-		fmt.Fprintf(&text, "      - %s.*\n", strings.ReplaceAll(class.name, "/", "."))
+		names := class.names
+		if names == nil {
+			names = []string{"*"}
+		}
+		for _, name := range names {
+			fmt.Fprintf(&text, "      - %s.%s\n", strings.ReplaceAll(class.name, "/", "."), name)
+		}
 	}
 	text.WriteString("      - '!**.<init>'\n      - '!**.<clinit>'\n")
 	return text.String()

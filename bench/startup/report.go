@@ -13,7 +13,11 @@ import (
 
 func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s on JDK %s: %d classes loaded, %d of them its own\n", r.Program, r.JDK, r.Loaded, r.Own)
-	fmt.Fprintf(w, "to be woven: %d methods of %d classes that every start loads\n", r.Methods, r.Classes)
+	fmt.Fprintf(w, "to be woven: %d methods of %d classes that every start loads", r.Methods, r.Classes)
+	if r.Least > 0 {
+		fmt.Fprintf(w, ", of %d bytes of code at least, and those of the same name", r.Least)
+	}
+	fmt.Fprintln(w)
 	for _, o := range r.Rows {
 		if o.Woven != nil {
 			fmt.Fprintf(w, "%s: wove %s\n", o.Name, o.Woven)

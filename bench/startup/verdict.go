@@ -19,6 +19,7 @@ type report struct {
 	JDK, Program     string
 	Loaded, Own      int // classes
 	Classes, Methods int // chosen
+	Least            int `json:",omitempty"` // bytes of code that methods have which are chosen
 	Rows             []row
 	Bars             []bar
 }
@@ -43,7 +44,7 @@ type bar struct {
 }
 
 func newReport(a application, c choice, ways []*way) (*report, error) {
-	r := &report{JDK: a.jdk.Version, Program: a.name, Loaded: c.loaded, Own: c.own, Classes: len(c.classes), Methods: c.methods}
+	r := &report{JDK: a.jdk.Version, Program: a.name, Loaded: c.loaded, Own: c.own, Classes: len(c.classes), Methods: c.methods, Least: c.least}
 	for _, w := range ways {
 		o := row{Way: w.key, Name: w.name, Walls: millis(w.starts, wallOf), CPUs: millis(w.starts, cpuOf)}
 		if w.pack != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,11 +81,12 @@ func always(options ...string) func(string) []string {
 	return func(string) []string { return options }
 }
 
-// writeList writes what the agent that weaves by ASM reads.
+// writeList writes what the agent that weaves by ASM reads: of each class how many methods
+// are woven, and their names where not all are.
 func (c *choice) writeList(folder string) (path string, err error) {
 	var text strings.Builder
 	for _, class := range c.classes {
-		fmt.Fprintf(&text, "%s %d\n", class.name, class.methods)
+		fmt.Fprintln(&text, strings.Join(append([]string{class.name, strconv.Itoa(class.methods)}, class.names...), " "))
 	}
 	path = filepath.Join(folder, "classes.txt")
 	return path, os.WriteFile(path, []byte(text.String()), 0o644)

@@ -1,3 +1,4 @@
+import java.util.Set;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.ClassWriter;
@@ -8,16 +9,19 @@ import org.objectweb.asm.Type;
 import org.objectweb.asm.commons.LocalVariablesSorter;
 
 /**
- * Weaves entry, exit and a catch-all around the body of every method but constructors, initialisers and bridges. The
+ * Weaves entry, exit and a catch-all around the body of every method, or of those of some names, but constructors, initialisers and bridges. The
  * pool is copied, and with it methods that are not woven, as they are; only maxima are computed. When a call began is
  * kept in a variable, which has to be in the frames, so these are visited expanded: ASM computes none.
  */
 final class Weave {
     private final int firstId;
+    private final Set<String> names;
     private int woven;
 
-    Weave(int firstId) {
+    /** Names are null where all methods are meant. */
+    Weave(int firstId, Set<String> names) {
         this.firstId = firstId;
+        this.names = names;
     }
 
     /** How many methods were woven. */
@@ -33,7 +37,7 @@ final class Weave {
             public MethodVisitor visitMethod(int access, String name, String descriptor, String signature, String[] exceptions) {
                 MethodVisitor next = super.visitMethod(access, name, descriptor, signature, exceptions);
                 int leftAlone = Opcodes.ACC_ABSTRACT | Opcodes.ACC_NATIVE | Opcodes.ACC_BRIDGE;
-                if ((access & leftAlone) != 0 || name.charAt(0) == '<') {
+                if ((access & leftAlone) != 0 || name.charAt(0) == '<' || names != null && !names.contains(name)) {
                     return next;
                 }
                 return new Body(next, access, descriptor, firstId + woven++);
