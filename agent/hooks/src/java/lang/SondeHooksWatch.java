@@ -221,8 +221,7 @@ public final class SondeHooksWatch {
         }
     }
 
-    /** Is {@link #exit} for a call that ends with an exception. */
-    @DontInline
+    /** Is {@link #exit} for a call that ends with an exception. It is here so that woven methods name one class, not two. */
     public static void fail(long token, int id) {
         SondeHooks.fail(token, id);
     }
