@@ -17,11 +17,12 @@ import (
 // Agents are jars of those that are not Sonde's.
 type agents struct {
 	empty, null, asm string
+	buddy            string // "" where it is not asked for
 }
 
 // makeAgents compiles them. ASM lies in its agent's own jar, as agents have it; the hooks
 // are seen by classes of every loader.
-func makeAgents(ctx context.Context, jdk jvmtest.JDK, folder string, o options) (a agents, err error) {
+func makeAgents(ctx context.Context, jdk jvmtest.JDK, folder string, isBuddyAsked bool, o options) (a agents, err error) {
 	asm, err := find(o.jars, []string{"asm", "asm-commons"}, "libasm-java")
 	if err != nil {
 		return a, err
@@ -36,13 +37,35 @@ func makeAgents(ctx context.Context, jdk jvmtest.JDK, folder string, o options) 
 			return a, err
 		}
 	}
-	a = agents{filepath.Join(folder, "empty.jar"), filepath.Join(folder, "null.jar"), filepath.Join(folder, "asm.jar")}
+	a = agents{empty: filepath.Join(folder, "empty.jar"), null: filepath.Join(folder, "null.jar"), asm: filepath.Join(folder, "asm.jar")}
+	if isBuddyAsked {
+		a.buddy = filepath.Join(folder, "buddy.jar")
+		if err := makeBuddy(ctx, jdk, a.buddy, classes, o); err != nil {
+			return a, err
+		}
+	}
 	const canRetransform = "Can-Retransform-Classes: true\r\n"
 	return a, errors.Join(
 		writeJar(a.empty, "Premain-Class: EmptyAgent\r\n", classes("floor")),
 		writeJar(a.null, "Premain-Class: NullAgent\r\n"+canRetransform, classes("floor")),
 		writeJar(filepath.Join(folder, "asm-hooks.jar"), "", classes("hooks")),
-		writeJar(a.asm, "Premain-Class: AsmAgent\r\nBoot-Class-Path: asm-hooks.jar\r\n", append([]string{classes("asm")}, asm...)...))
+		writeJar(a.asm, "Premain-Class: AsmAgent\r\n"+seesHooks, append([]string{classes("asm")}, asm...)...))
+}
+
+// seesHooks has the hooks beside an agent's jar be classes of the boot loader.
+const seesHooks = "Boot-Class-Path: asm-hooks.jar\r\n"
+
+// makeBuddy compiles the agent that weaves by Byte Buddy, with that in its jar.
+func makeBuddy(ctx context.Context, jdk jvmtest.JDK, jar string, classes func(name string) string, o options) error {
+	library, err := find(o.jars, []string{"byte-buddy"}, "libbyte-buddy-java")
+	if err != nil {
+		return err
+	}
+	sources := filepath.Join(o.sources, "agents", "buddy")
+	if err := compile(ctx, jdk, classes("buddy"), sources, append(library, classes("hooks"))); err != nil {
+		return err
+	}
+	return writeJar(jar, "Premain-Class: BuddyAgent\r\n"+seesHooks, append([]string{classes("buddy")}, library...)...)
 }
 
 // writeJar makes one of the classes in folders and jars.

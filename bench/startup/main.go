@@ -5,12 +5,13 @@
 //
 // Each application is started plain; with agents that do nothing, which is the least that
 // any agent costs; with Sonde's agent and a pack of 2,000 methods; and with an agent that
-// weaves the same methods by ASM as their classes load. All of them take turns, round by
-// round, or start at once (-together). A start ends when the application has answered: by
-// the clock, and by the processor time of its process until then. The classes are a sample
-// of those that the application's start loads, so that all of them are woven in every
-// start; what was woven is counted by either agent, and must agree. Of each class all methods
-// are, or, with -least, those that are not short: who wants times leaves getters out.
+// weaves the same methods by ASM as their classes load; if -ways asks for it, by Byte Buddy,
+// too. All of them take turns, round by round, or start at once (-together). A start ends
+// when the application has answered: by the clock, and by the processor time of its process
+// until then. The classes are a sample of those that the application's start loads, so that
+// all of them are woven in every start; what was woven is counted by all agents that weave,
+// and must agree. Of each class all methods are, or, with -least, those that are not short:
+// who wants times leaves getters out.
 //
 // The exit code is 1 where a bar is missed and 2 where something could not be measured.
 package main
@@ -50,7 +51,7 @@ func main() {
 	flag.StringVar(&o.json, "json", "", "file to write the figures to as well")
 	flag.StringVar(&o.sources, "sources", "bench/startup/java", "folder with the Java sources")
 	flag.StringVar(&o.jars, "jars", "/usr/share/java", "folder with the jars of Tomcat, H2 and ASM")
-	flag.StringVar(&o.ways, "ways", strings.Join(allWays, ","), "ways to start; plain is always one")
+	flag.StringVar(&o.ways, "ways", strings.Join(usualWays, ","), "ways to start; plain is always one, and buddy, an agent that weaves by Byte Buddy, can be another")
 	flag.StringVar(&o.sonde, "sonde", "", "the command that makes packs (default: it is built)")
 	flag.BoolVar(&o.together, "together", false, "start all ways of a round at once: what disturbs one disturbs all, so processor times are steadier, and the clock tells less")
 	flag.Parse()

@@ -43,6 +43,10 @@ func (r *report) print(w io.Writer) {
 		fmt.Fprintf(w, "%-34s by %-4s %6.1f %%, at most %2.0f %%: %s\n", b.What, b.Clock, 100*b.Share, 100*b.Most, verdict)
 	}
 	r.printOwn(w)
+	if ours, theirs := r.row(packed), r.row(byBuddy); ours != nil && theirs != nil {
+		fmt.Fprintf(w, "the pack costs of what Byte Buddy costs by wall %.1f %%, by CPU %.1f %%\n",
+			100*spread.Median(ours.WallCosts)/spread.Median(theirs.WallCosts), 100*spread.Median(ours.CPUCosts)/spread.Median(theirs.CPUCosts))
+	}
 }
 
 // printOwn tells what the pack and ASM cost above what the JVM takes of whoever looks at classes as they load.

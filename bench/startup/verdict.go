@@ -89,8 +89,10 @@ func (r *report) judge() error {
 	if ours == nil {
 		return nil
 	}
-	if theirs != nil && (ours.Woven.Classes != theirs.Woven.Classes || ours.Woven.Methods != theirs.Woven.Methods) {
-		return fmt.Errorf("the pack wove %s, ASM %s: they must be the same", ours.Woven, theirs.Woven)
+	for _, o := range []*row{theirs, r.row(byBuddy)} {
+		if o != nil && (ours.Woven.Classes != o.Woven.Classes || ours.Woven.Methods != o.Woven.Methods) {
+			return fmt.Errorf("the pack wove %s, the %s %s: they must be the same", ours.Woven, o.Name, o.Woven)
+		}
 	}
 	r.add("of plain start-up", "wall", ours.WallCosts, base.Walls, mostOfPlain)
 	r.add("of plain start-up", "CPU", ours.CPUCosts, base.CPUs, mostOfPlain)

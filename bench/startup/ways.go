@@ -37,9 +37,13 @@ const (
 	able    = "able"
 	packed  = "pack"
 	byASM   = "asm"
+	byBuddy = "buddy"
 )
 
-var allWays = []string{plain, empty, looking, able, packed, byASM}
+var (
+	allWays   = append(slices.Clone(usualWays), byBuddy)
+	usualWays = []string{plain, empty, looking, able, packed, byASM}
+)
 
 // waysToStart makes what the ways that are asked for need.
 func waysToStart(ctx context.Context, a application, c choice, folder string, o options) ([]*way, error) {
@@ -52,7 +56,7 @@ func waysToStart(ctx context.Context, a application, c choice, folder string, o 
 			return nil, fmt.Errorf("there is no way %q to start: -ways has %s", key, strings.Join(allWays, ", "))
 		}
 	}
-	agents, err := makeAgents(ctx, a.jdk, folder, o)
+	agents, err := makeAgents(ctx, a.jdk, folder, slices.Contains(asked, byBuddy), o)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +77,7 @@ func waysToStart(ctx context.Context, a application, c choice, folder string, o 
 		{key: able, name: "the same, could retransform", options: always("-javaagent:" + agents.null + "=able")},
 		{key: packed, name: "Sonde's agent with the pack", pack: p, options: p.options, account: p.account},
 		{key: byASM, name: "agent that weaves by ASM", options: always("-javaagent:" + agents.asm + "=" + list), account: accountOfASM},
+		{key: byBuddy, name: "agent that weaves by Byte Buddy", options: always("-javaagent:" + agents.buddy + "=" + list), account: accountOfASM},
 	}
 	return slices.DeleteFunc(ways, func(w *way) bool { return w.key != plain && !slices.Contains(asked, w.key) }), nil
 }
@@ -81,7 +86,7 @@ func always(options ...string) func(string) []string {
 	return func(string) []string { return options }
 }
 
-// writeList writes what the agent that weaves by ASM reads: of each class how many methods
+// writeList writes what the agents that weave by ASM and by Byte Buddy read: of each class how many methods
 // are woven, and their names where not all are.
 func (c *choice) writeList(folder string) (path string, err error) {
 	var text strings.Builder
@@ -92,7 +97,7 @@ func (c *choice) writeList(folder string) (path string, err error) {
 	return path, os.WriteFile(path, []byte(text.String()), 0o644)
 }
 
-// accountOfASM is what its agent printed last.
+// accountOfASM is what its agent printed last, or Byte Buddy's.
 func accountOfASM(_ string, s start) (a account, err error) {
 	for line := range strings.Lines(s.errors) {
 		if strings.HasPrefix(line, "asm-agent failed") {
