@@ -55,10 +55,12 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 // for agents: most need tens of milliseconds.
 const bootLimit = 5 * time.Second
 
-// isBooting is whether the JVM looked for the module of agents before it had any. What an
-// agent throws is not told in this way.
+// isBooting is whether the JVM looked for the module of agents before it had any, or, as JDK 25
+// does a little later, says that it has not begun. What an agent throws is not told in these ways.
 func isBooting(reply Reply) bool {
-	return reply.Code == -1 && strings.TrimSpace(reply.Text) == "java.lang.NullPointerException"
+	text := strings.TrimSpace(reply.Text)
+	return reply.Code == -1 && text == "java.lang.NullPointerException" ||
+		text == "Dynamic agent loading is only permitted in the live phase"
 }
 
 // agentError reads the reply to a load, in which a code of 0 says little: JDK 25
