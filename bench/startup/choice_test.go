@@ -9,7 +9,6 @@ import (
 )
 
 func TestShortMethodsAreLeftOut(t *testing.T) {
-	// A template of Sonde's own, one method of which has code.
 	data, err := os.ReadFile(filepath.Join("..", "..", "agent", "dist", "watch.class"))
 	if err != nil {
 		t.Fatal(err)

@@ -86,9 +86,10 @@ func (p *program) causedBy(c *climb.Climb, own []string) {
 		}
 		whole += spot.Share.Part
 		ofProgram += spot.Share.Part * caused
-		isHot := spot.Share.Part >= walk.Defaults().Hot
-		isShown := spot.Share.Part*p.samples >= expected
-		if isShown && caused < most*(1-ofJDK) || isHot && !measured && ofJDK < most {
+		others := 1 - ofJDK
+		isHot := spot.Share.Part*others >= walk.Defaults().Hot
+		isShown := spot.Share.Part*others*p.samples >= expected
+		if isShown && caused < most*others || isHot && !measured {
 			p.t.Errorf("%s, with %.1f %%: %.1f %% of it are seen to come from %v, measured on the way: %v", name, 100*spot.Share.Part, 100*caused, own, measured)
 		}
 	}
