@@ -69,7 +69,11 @@ func (c *applying) endHolder(ctx context.Context, client *holder.Client) error {
 		return fmt.Errorf("no sonde apply holds process %d: sonde status %d tells whether another command does", c.pid, c.pid)
 	}
 	start := time.Now()
-	defer tellWaiting(c.pid, func(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) })()
+	const patience = 2 * time.Second
+	slow := time.AfterFunc(patience, func() {
+		_, _ = fmt.Fprintf(c.err, "waiting for process %d to restore its classes\n", c.pid)
+	})
+	defer slow.Stop()
 	if err := client.End(ctx); err != nil && !isNone(err) { // one that is gone has ended
 		return fmt.Errorf("process %d: %w", c.pid, err)
 	}

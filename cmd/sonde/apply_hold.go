@@ -79,7 +79,7 @@ func (r *applyRun) enterSet(ctx context.Context, begin func() error) (err error)
 	r.began = time.Now()
 	if err != nil {
 		r.watch.Close()
-		return errors.Join(interruption(ctx, unfit(err)), r.abandon(ctx))
+		return r.abandon(ctx, unfit(err))
 	}
 	r.tellApplied(report)
 	r.traces = newAppliedTraces(r.session, r.watch, r.set, r.keep)

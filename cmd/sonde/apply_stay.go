@@ -100,7 +100,6 @@ func (r *applyRun) finish(ctx context.Context, ended string) error {
 	look, err := r.look()
 	failure = errors.Join(failure, err)
 	traced := r.finishTraces(ctx, ended)
-	defer tellWaiting(r.pid, r.screen.say)()
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
 	failure = errors.Join(failure, err)

@@ -51,6 +51,9 @@ func (b *bulletin) close() {
 	<-b.ended
 }
 
+// waiting shows what a slow end waits for.
+func (b *bulletin) waiting(text string) { b.say("%s", text) }
+
 // put has something shown.
 func (b *bulletin) put(change func()) {
 	b.lock.Lock()

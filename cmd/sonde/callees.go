@@ -101,6 +101,7 @@ func (c *calling) run(ctx context.Context) error {
 	defer outliveReader()()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
 	c.Notice = func(text string) { say("note: %s", printable(text)) }
+	c.Waiting = func(text string) { say("%s", text) }
 	c.Watching = func(methods int) {
 		say("hooks in %s, for %s", count(methods, "method", "methods"), durationText(c.Watch))
 	}
@@ -112,10 +113,7 @@ func (c *calling) run(ctx context.Context) error {
 	c.Cache = kept
 	result, err := c.look(ctx, c.Options)
 	if err != nil {
-		if ctx.Err() != nil {
-			return errors.New("interrupted before the tree was there: nothing is left behind")
-		}
-		return err
+		return interruptedBefore(ctx, "the tree was there", err)
 	}
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {

@@ -49,7 +49,6 @@ func (c *counting) run(ctx context.Context) error {
 		return errors.Join(err, leaving)
 	}
 	look.final, look.ended = true, ended
-	defer tellWaiting(r.pid, r.screen.say)()
 	r.cost.measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	if look.farewell, err = r.leave(ctx, ended); err != nil {

@@ -44,10 +44,10 @@ func (d *doctor) plan(ctx context.Context) (*session.Plan, error) {
 	plan, err := s.Plan(ctx, session.Wanted{Methods: d.set, Flags: arena.On})
 	d.woven, d.hasCache = describeWoven(s), s.HasCache()
 	_, closing := s.Close(ctx)
-	if err != nil {
+	if err = errors.Join(err, closing); err != nil {
 		err = interruption(ctx, err)
 	}
-	return plan, errors.Join(err, closing)
+	return plan, err
 }
 
 func loaderName(number uint32) string {

@@ -71,7 +71,6 @@ func (r *monitorRun) finish(ctx context.Context, ended string) error {
 	failure = errors.Join(failure, r.board.tellRest(ended))
 	whole := r.board.look(r.board.first)
 	whole.final, whole.ended = true, ended
-	defer tellWaiting(r.pid, r.screen.say)()
 	r.cost.measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)

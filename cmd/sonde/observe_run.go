@@ -25,7 +25,7 @@ func (c *observing) run(ctx context.Context) error {
 	}
 	defer outliveReader()()
 	view := newObserveView(c)
-	c.Notice, c.Progress = view.remark, view.progress
+	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
 	kept, endCache, err := c.cache.openCache(view.remark)
 	if err != nil {
 		return err
@@ -35,10 +35,7 @@ func (c *observing) run(ctx context.Context) error {
 	endCache()
 	view.close()
 	if p == nil {
-		if ctx.Err() != nil {
-			return errors.New("interrupted before there was anything to propose: nothing is left behind")
-		}
-		return err
+		return interruptedBefore(ctx, "there was anything to propose", err)
 	}
 	return errors.Join(c.write(p, t), err)
 }

@@ -11,21 +11,15 @@ import (
 type observeView struct {
 	*observing
 	*bulletin
-	began   time.Time
-	leaving func()
+	began time.Time
 }
 
 func newObserveView(c *observing) *observeView {
-	return &observeView{observing: c, bulletin: newBulletin(c.streams, c.json), began: time.Now(), leaving: func() {}}
+	return &observeView{observing: c, bulletin: newBulletin(c.streams, c.json), began: time.Now()}
 }
 
 // progress is told by the observation how far it is, on its own goroutine.
 func (v *observeView) progress(p observe.Progress) {
-	v.leaving()
-	v.leaving = func() {}
-	if p.Stage == observe.Leaving {
-		v.leaving = tellWaiting(v.PID, v.say)
-	}
 	line := fmt.Sprintf("%s: %s", shortDuration(time.Since(v.began)), p.Stage)
 	switch p.Stage {
 	case observe.Sampling:
@@ -47,10 +41,4 @@ func (v *observeView) part(i int) time.Duration {
 		return sampling
 	}
 	return counting
-}
-
-// close shows what is still to be shown.
-func (v *observeView) close() {
-	v.leaving()
-	v.bulletin.close()
 }

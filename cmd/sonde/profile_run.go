@@ -29,7 +29,7 @@ func (c *profiling) run(ctx context.Context) error {
 func (c *profiling) measure(ctx context.Context, begin func() error) error {
 	defer outliveReader()()
 	view := newProfileView(c)
-	c.Notice, c.Progress, c.Unmatched = view.remark, view.progress, view.unmatched
+	c.Notice, c.Progress, c.Unmatched, c.Waiting = view.remark, view.progress, view.unmatched, view.waiting
 	c.Started = func() {
 		if err := begin(); err != nil {
 			view.remark(oneLine(err))

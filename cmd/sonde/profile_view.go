@@ -20,7 +20,6 @@ type profileView struct {
 	stage   profile.Stage
 	drawnAt time.Time
 	tree    *cct.Profile
-	leaving func()
 }
 
 const (
@@ -32,13 +31,7 @@ const (
 
 func newProfileView(c *profiling) *profileView {
 	// A program that is started writes to the terminal as well.
-	return &profileView{profiling: c, bulletin: newBulletin(c.streams, c.start || c.json), began: time.Now(), leaving: func() {}}
-}
-
-// close shows what is still to be shown, and takes away what was drawn.
-func (v *profileView) close() {
-	v.leaving()
-	v.bulletin.close()
+	return &profileView{profiling: c, bulletin: newBulletin(c.streams, c.start || c.json), began: time.Now()}
 }
 
 // unmatched shows why no root is there yet. Of a program that is starting none can be.
@@ -58,8 +51,6 @@ func (v *profileView) unmatched(lost []session.Unmatched) {
 // progress is told by the run how far it is, on the run's own goroutine.
 func (v *profileView) progress(p profile.Progress) {
 	if p.Stage == profile.Leaving {
-		v.leaving() // one at a time
-		v.leaving = tellWaiting(v.PID, v.say)
 		p.RootCalls, p.Waited, p.Steady = v.last.RootCalls, v.last.Waited, v.last.Steady
 	}
 	changed := p.Stage != v.stage

@@ -28,7 +28,6 @@ func (r *traceRun) finish(ctx context.Context, ended string) error {
 	failure = errors.Join(failure, r.readRest(ended))
 	r.complete(ctx, ended)
 	result := r.result(took)
-	defer tellWaiting(r.pid, r.screen.say)()
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
 	if left := r.leftAlone(); len(left) > r.toldLeft {

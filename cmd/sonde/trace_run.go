@@ -60,7 +60,7 @@ func (c *tracing) run(ctx context.Context) error {
 	r.ringReader.session = s
 	r.names = &watchNames{names: r.watching.Watch}
 	if err := s.SetRings(c.ringBytes(), uint32(c.levels)); err != nil {
-		return errors.Join(err, r.abandon(ctx))
+		return r.abandon(ctx, err)
 	}
 	options := trace.Options{
 		Names: r.names, Redact: r.redact, Clock: trace.Clock{Wall: time.Now(), Nanos: uint64(s.Now())},

@@ -72,7 +72,7 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 	}
 	v.began = time.Now()
 	if err != nil {
-		return errors.Join(interruption(ctx, err), v.abandon(ctx))
+		return v.abandon(ctx, err)
 	}
 	if v.watching.isUsed() {
 		v.tellApplied(ctx)
@@ -93,6 +93,7 @@ func (v *visit) open(ctx context.Context, command string) error {
 	}
 	v.session, err = session.Open(ctx, v.choice.pid, session.Settings{
 		Command: command, Force: v.choice.force, Notice: v.remark, Cache: kept,
+		Waiting: func(text string) { v.screen.say("%s", text) },
 	})
 	if err != nil {
 		endCache()
@@ -102,21 +103,34 @@ func (v *visit) open(ctx context.Context, command string) error {
 	return nil
 }
 
-// abandon leaves without a result.
-func (v *visit) abandon(ctx context.Context) error {
+// abandon leaves without a result, because of a failure or an interruption.
+func (v *visit) abandon(ctx context.Context, cause error) error {
 	v.watching.end()
-	_, closing := v.session.Close(ctx)
+	farewell, closing := v.session.Close(ctx)
 	v.endCache()
 	_ = v.session.Release()
-	return closing
+	for _, text := range farewell.Remarks {
+		v.remark(text)
+	}
+	return interruption(ctx, errors.Join(cause, closing))
 }
 
-// interruption says what a Ctrl-C means before there is a result.
+// interruption explains a Ctrl-C before there is a result.
 func interruption(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errors.New("interrupted before the hooks were in: nothing was measured, nothing is left behind")
+	return interruptedBefore(ctx, "the hooks were in: nothing was measured", err)
+}
+
+// interruptedBefore explains a Ctrl-C before something was reached. It claims that
+// nothing is left in the JVM only where the JVM has restored all of its classes.
+func interruptedBefore(ctx context.Context, what string, err error) error {
+	var left *session.NotRestoredError
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case errors.As(err, &left):
+		return fmt.Errorf("interrupted before %s; %w", what, left)
 	}
-	return err
+	return fmt.Errorf("interrupted before %s, nothing is left behind", what)
 }
 
 // remark keeps and shows what the user should read. It may be called at any
@@ -150,30 +164,11 @@ func (v *visit) leave(ctx context.Context, ended string) (*session.Farewell, err
 	for _, text := range farewell.Remarks {
 		v.remark(text)
 	}
-	if err != nil || ended == endedUndone || ended == endedExited {
+	// An agent that says goodbye reports at least how long it took. One that left by
+	// itself has nothing to report.
+	answered := farewell.Restored.Nanos != 0 || farewell.Restored.Unmapped
+	if err != nil || ended == endedUndone || ended == endedExited || !answered {
 		return nil, err
 	}
-	// One that says goodbye tells at least how long it took.
-	if farewell.Restored.Nanos == 0 && !farewell.Restored.Unmapped {
-		pid := v.choice.pid
-		if _, err := inspect(pid); err == nil {
-			return nil, fmt.Errorf("process %d did not answer: its hooks are in until it does, and go by themselves then: sonde status %d", pid, pid)
-		}
-		return nil, nil
-	}
 	return &farewell, nil
-}
-
-// tellWaiting says what is waited for, should the JVM be slow to let go. It
-// returns what ends that.
-func tellWaiting(pid int, say func(format string, args ...any)) func() {
-	const patience = 2 * time.Second
-	timer := time.AfterFunc(patience, func() {
-		why := ""
-		if jvm, err := inspect(pid); err == nil && jvm.Stopped {
-			why = fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)
-		}
-		say("waiting for process %d to put its classes back%s", pid, why)
-	})
-	return func() { timer.Stop() }
 }

@@ -14,7 +14,7 @@ import (
 func (c *walking) run(ctx context.Context) error {
 	defer outliveReader()()
 	view := newWalkView(c)
-	c.Notice, c.Progress = view.remark, view.progress
+	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
 	kept, endCache, err := c.cache.openCache(view.remark)
 	if err != nil {
 		return err

@@ -17,24 +17,14 @@ type walkView struct {
 	stage   walk.Stage
 	level   int
 	drawnAt time.Time
-	leaving func()
 }
 
 func newWalkView(c *walking) *walkView {
-	return &walkView{walking: c, bulletin: newBulletin(c.streams, c.json), leaving: func() {}, level: -1}
-}
-
-// close shows what is still to be shown, and takes away what was drawn.
-func (v *walkView) close() {
-	v.leaving()
-	v.bulletin.close()
+	return &walkView{walking: c, bulletin: newBulletin(c.streams, c.json), level: -1}
 }
 
 // progress is told by the walk how far it is, on the walk's own goroutine.
 func (v *walkView) progress(p walk.Progress) {
-	if p.Stage == walk.Leaving && v.stage != walk.Leaving {
-		v.leaving = tellWaiting(v.PID, v.say)
-	}
 	changed := p.Stage != v.stage
 	risen := p.Stage == walk.Climbing && p.Level != v.level
 	v.stage, v.level = p.Stage, p.Level

@@ -27,6 +27,7 @@ type Options struct {
 	Command  string       // for a human who asks who holds the JVM
 	Cache    *cache.Cache // where woven classes are kept; may be nil
 	Notice   func(string)
+	Waiting  func(string) // gets what a slow end waits for; may be nil
 	// Watching is told how many methods have hooks, once they are on; may be nil.
 	Watching func(methods int)
 }
@@ -84,7 +85,7 @@ type look struct {
 
 // enter asks the JVM, and leaves it as it was.
 func (l *look) enter(ctx context.Context, jvm *jvmproc.JVM) (_ *Result, err error) {
-	l.session, err = session.Open(ctx, l.PID, session.Settings{Command: l.Command, Force: l.Force, Notice: l.remark, Cache: l.Cache})
+	l.session, err = session.Open(ctx, l.PID, session.Settings{Command: l.Command, Force: l.Force, Notice: l.remark, Waiting: l.Waiting, Cache: l.Cache})
 	if err != nil {
 		return nil, err
 	}

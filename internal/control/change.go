@@ -37,6 +37,14 @@ func (r *Restored) read(c *cursor) {
 	r.Remarks = readList(c, textSize, (*cursor).text)
 }
 
+// Restoring is how far a restoration is: done u32, all u32.
+type Restoring struct {
+	Done, All uint32 // classes
+}
+
+func (r Restoring) append(dst []byte) []byte { return appendU32(appendU32(dst, r.Done), r.All) }
+func (r *Restoring) read(c *cursor)          { r.Done, r.All = c.u32(), c.u32() }
+
 // A Transform is a class the JVM is about to define or to redefine: handle u32,
 // loader u32, name string, bytes.
 type Transform struct {

@@ -79,15 +79,38 @@ func (p *Peer) Install(ctx context.Context, list []uint32) (Installed, error) {
 
 // Restore has the agent put every class back and unmap the arena.
 func (p *Peer) Restore(ctx context.Context) (Restored, error) {
-	return request[Restored](ctx, p, KindRestore, nothing{})
+	return p.restore(ctx, KindRestore, func(Restoring) {})
+}
+
+// restore asks for a restoration and passes on how far it is, until it is done.
+func (p *Peer) restore(ctx context.Context, kind Kind, progress func(Restoring)) (Restored, error) {
+	a, err := p.ask(ctx, kind, nothing{})
+	if err != nil {
+		return Restored{}, err
+	}
+	for {
+		f, err := a.next(ctx)
+		if err != nil {
+			return Restored{}, err
+		}
+		if f.kind == KindRestored {
+			return decodeFrom[Restored](p, f)
+		}
+		part, err := decodeFrom[Restoring](p, f)
+		if err != nil {
+			return Restored{}, err
+		}
+		progress(part)
+	}
 }
 
 // hangUpLimit is how long the agent may take to hang up after its last word.
 const hangUpLimit = 2 * time.Second
 
-// Bye has the agent put everything back and end. Afterwards the Peer is closed.
-func (p *Peer) Bye(ctx context.Context) (Restored, error) {
-	restored, err := request[Restored](ctx, p, KindBye, nothing{})
+// Bye has the agent put everything back and end, and reports how far that is.
+// Afterwards the Peer is closed.
+func (p *Peer) Bye(ctx context.Context, progress func(Restoring)) (Restored, error) {
+	restored, err := p.restore(ctx, KindBye, progress)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -121,8 +144,17 @@ func request[T any, P interface {
 	if err != nil {
 		return none, err
 	}
+	return decodeFrom[T, P](p, f)
+}
+
+// decodeFrom decodes a frame; one that is malformed ends the conversation.
+func decodeFrom[T any, P interface {
+	*T
+	read(*cursor)
+}](p *Peer, f frame) (T, error) {
 	value, err := decode[T, P](f)
 	if err != nil {
+		var none T
 		return none, p.reject(err)
 	}
 	return value, nil

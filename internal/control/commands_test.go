@@ -93,7 +93,7 @@ func TestBye(t *testing.T) {
 		a.send(KindRestored, a.receive(KindBye).request, restored)
 		a.conn.Close()
 	}()
-	got, err := p.Bye(t.Context())
+	got, err := p.Bye(t.Context(), func(Restoring) {})
 	if err != nil || !reflect.DeepEqual(got, restored) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -101,7 +101,7 @@ func TestBye(t *testing.T) {
 	if err := p.Err(); !errors.Is(err, ErrLost) || !errors.Is(err, ErrClosed) {
 		t.Error(err)
 	}
-	if _, err := p.Bye(t.Context()); !errors.Is(err, ErrLost) {
+	if _, err := p.Bye(t.Context(), func(Restoring) {}); !errors.Is(err, ErrLost) {
 		t.Errorf("a second bye: %v", err)
 	}
 }

@@ -31,6 +31,7 @@ const (
 	KindFollow     Kind = 28 // whether to tell of members called by reflection
 	KindSwitch     Kind = 29 // change entries of the table of probes
 	KindWatches    Kind = 30 // the table of spots, anchors and tag points
+	KindRestoring  Kind = 31 // how many classes are restored so far
 	KindTransform  Kind = 40 // weave this class
 	KindWoven      Kind = 41 // the class, woven
 	KindNotice     Kind = 42 // something a user should read
@@ -64,6 +65,7 @@ var kinds = [256]kindInfo{
 	KindFollow:     {"FOLLOW", fromSonde},
 	KindSwitch:     {"SWITCH", fromSonde},
 	KindWatches:    {"WATCHES", fromSonde},
+	KindRestoring:  {"RESTORING", fromAgent},
 	KindTransform:  {"TRANSFORM", fromAgent},
 	KindWoven:      {"WOVEN", fromSonde},
 	KindNotice:     {"NOTICE", fromAgent},

@@ -24,8 +24,8 @@ var turns = map[Kind]turn{
 	KindWatch:     {last: KindDone},
 	KindWatches:   {last: KindDone},
 	KindFollow:    {last: KindDone},
-	KindRestore:   {last: KindRestored},
-	KindBye:       {last: KindRestored},
+	KindRestore:   {part: KindRestoring, last: KindRestored},
+	KindBye:       {part: KindRestoring, last: KindRestored},
 	KindThreads:   {last: KindNamed},
 	KindCalibrate: {last: KindCalibrated},
 }

@@ -173,7 +173,7 @@ func TestByeOutlivesTheConnection(t *testing.T) {
 			a.send(KindRestored, f.request, Restored{Classes: 7})
 			a.conn.Close()
 		})
-		if restored, err := p.Bye(t.Context()); err != nil || restored.Classes != 7 {
+		if restored, err := p.Bye(t.Context(), func(Restoring) {}); err != nil || restored.Classes != 7 {
 			t.Fatalf("%+v, %v", restored, err)
 		}
 	}

@@ -154,7 +154,7 @@ const leaveLimit = 90 * time.Second
 // enter reads classes and counts calls, and leaves the JVM as it was.
 func (o *observer) enter(ctx context.Context) (err error) {
 	o.tell(Reading)
-	o.session, err = session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Cache: o.Cache})
+	o.session, err = session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Waiting: o.Waiting, Cache: o.Cache})
 	if err != nil {
 		return err
 	}

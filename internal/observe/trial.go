@@ -36,7 +36,7 @@ func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error
 	}
 	o := &observer{Options: options}
 	o.tell(Applying)
-	s, err := session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Cache: o.Cache})
+	s, err := session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Waiting: o.Waiting, Cache: o.Cache})
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,8 @@ type Options struct {
 	Unmatched func([]session.Unmatched)
 	// Progress is called some times a second, and when the stage changes.
 	Progress func(Progress)
-	Notice   func(string) // is told what a user should read
+	Notice   func(string) // gets what a user should read
+	Waiting  func(string) // gets what a slow end waits for; may be nil
 }
 
 // The defaults.

@@ -61,7 +61,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 	r.settler.run = r
 	r.graph = callgraph.New(callgraph.Settings{Skip: checked.skip.class})
 	r.enter(Entering)
-	r.session, err = session.Open(ctx, options.PID, session.Settings{Command: options.Command, Force: options.Force, Notice: options.Notice, Cache: options.Cache})
+	r.session, err = session.Open(ctx, options.PID, session.Settings{Command: options.Command, Force: options.Force, Notice: options.Notice, Waiting: options.Waiting, Cache: options.Cache})
 	if err != nil {
 		return nil, err
 	}

@@ -53,3 +53,17 @@ func (e *TooOldError) Error() string {
 	return fmt.Sprintf("process %d runs JDK %s, and hooks need %d or later: start it with a newer JDK, or weave its jars with sonde instrument",
 		e.PID, e.Version, oldestJDK)
 }
+
+// A NotRestoredError reports that a JVM still had hooks when Sonde stopped waiting
+// for it. Nobody renews its lease any more, so it restores its classes by itself.
+type NotRestoredError struct {
+	PID   int
+	Cause error
+}
+
+func (e *NotRestoredError) Error() string {
+	return fmt.Sprintf("process %d has not restored all of its classes yet (%v); it goes on by itself: sonde status %d shows when it is done", e.PID, e.Cause, e.PID)
+}
+
+// Unwrap gives why it was not waited for any longer.
+func (e *NotRestoredError) Unwrap() error { return e.Cause }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ func TestAnAgentThatDoesNotLeaveIsHungUpOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &Session{peer: peer}
-	if _, err := s.bye(t.Context()); err == nil || errors.Is(err, control.ErrLost) {
+	if _, err := s.bye(t.Context(), &atomic.Pointer[control.Restoring]{}); err == nil || errors.Is(err, control.ErrLost) {
 		t.Errorf("it left: %v", err)
 	}
 	if err := <-ended; !errors.Is(err, io.EOF) {

@@ -37,7 +37,7 @@ type UnreachableError struct {
 func (e *UnreachableError) Error() string {
 	switch {
 	case errors.Is(e.Cause, os.ErrNotExist):
-		return fmt.Sprintf("process %d has %s mapped, whose file is gone: Sonde has left but a thread was still in a hook; the next sonde count takes it out", e.PID, e.Path)
+		return fmt.Sprintf("process %d has %s mapped, whose file is gone: Sonde has left and the JVM is still restoring its classes, or a thread is still in a hook; sonde undo %d waits for it", e.PID, e.Path, e.PID)
 	case errors.Is(e.Cause, os.ErrPermission):
 		return fmt.Sprintf("process %d has %s mapped, which is another user's: be that user, or root", e.PID, e.Path)
 	case errors.Is(e.Cause, jvmproc.ErrNotMapped):

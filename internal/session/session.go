@@ -24,7 +24,8 @@ type Settings struct {
 	Command string        // for a human who asks who holds the JVM, such as "sonde count"
 	Lease   time.Duration // how long the hooks outlive a Sonde that is stuck; 0 for the default
 	Force   bool          // weave also what the JDK would damage by that
-	Notice  func(string)  // is told what a user should read; may be nil
+	Notice  func(string)  // gets what a user should read; may be nil
+	Waiting func(string)  // gets what a slow Close waits for, every few seconds; may be nil
 	Cache   *cache.Cache  // where woven classes are kept; nil keeps none
 }
 
@@ -157,17 +158,13 @@ type Farewell struct {
 	Remarks  []string
 }
 
-// leaveLimit bounds how long a JVM may take to be put back.
-const leaveLimit = 60 * time.Second
-
 // Close takes everything out of the JVM. Sum still works afterwards, until
-// Release.
+// Release. The error is a *NotRestoredError where the JVM still has hooks, or may
+// have: it goes on restoring its classes by itself.
 func (s *Session) Close(ctx context.Context) (Farewell, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
-	defer cancel()
 	begin := time.Now()
 	before, _ := s.meter.Read() // a reading of nothing has a cost that is not known
-	restored, err := s.bye(ctx)
+	restored, err := s.leave(context.WithoutCancel(ctx))
 	s.kept.ended.Store(true) // who gave it may close it now
 	after, _ := s.meter.Read()
 	farewell := Farewell{Restored: restored, Took: time.Since(begin), Pause: before.Until(after), Remarks: digest(restored.Remarks)}
@@ -176,20 +173,7 @@ func (s *Session) Close(ctx context.Context) (Farewell, error) {
 	if removal := s.foothold.Remove(); removal != nil {
 		farewell.Remarks = append(farewell.Remarks, removal.Error())
 	}
-	if err != nil && !errors.Is(err, control.ErrLost) {
-		return farewell, s.explain(err)
-	}
-	return farewell, nil // a JVM that is gone, or was undone by another, needs nothing more
-}
-
-// bye has the agent leave. One that does not is hung up on: nobody renews its
-// lease, and it puts everything back by itself.
-func (s *Session) bye(ctx context.Context) (control.Restored, error) {
-	restored, err := s.peer.Bye(ctx)
-	if err != nil {
-		_ = s.peer.Close()
-	}
-	return restored, err
+	return farewell, err
 }
 
 // erroneous is how the JVM refuses to change a class whose static initialiser

@@ -31,7 +31,8 @@ type Options struct {
 	ThreadDumps bool           // do without the flight recorder
 	Force       bool           // weave also what the JDK would damage by that
 	Cache       *cache.Cache   // where woven classes are kept; may be nil
-	Notice      func(string)   // is told what a user should read; may be nil
+	Notice      func(string)   // gets what a user should read; may be nil
+	Waiting     func(string)   // gets what a slow end waits for; may be nil
 	Progress    func(Progress) // is told how far it is; may be nil
 }
 

@@ -145,7 +145,7 @@ func (w *walker) open(ctx context.Context) (err error) {
 		return nil
 	}
 	w.enter(Entering)
-	w.session, err = session.Open(ctx, w.PID, session.Settings{Command: w.Command, Force: w.Force, Notice: w.Notice, Cache: w.Cache})
+	w.session, err = session.Open(ctx, w.PID, session.Settings{Command: w.Command, Force: w.Force, Notice: w.Notice, Waiting: w.Waiting, Cache: w.Cache})
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 			write(conn, hello(c.secrets.Token)) // even the right one comes too late
 			cutOff(t, "a late one", conn)
 		}
-		if _, err := peer.Bye(context.Background()); err != nil && !errors.Is(err, control.ErrLost) {
+		if _, err := peer.Bye(context.Background(), func(control.Restoring) {}); err != nil && !errors.Is(err, control.ErrLost) {
 			t.Error(err)
 		}
 		c.strike()

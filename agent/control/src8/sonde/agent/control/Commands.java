@@ -249,9 +249,13 @@ final class Commands {
         done(command);
     }
 
-    private Frame restore(Received command) throws BadFrame {
+    private Frame restore(final Received command) throws BadFrame {
         command.end();
-        Restoration restoration = new Restoration(instrumentation, weaving, arena);
+        Restoration restoration = new Restoration(instrumentation, weaving, arena) {
+            @Override void progress(int done, int all) {
+                outgoing.offer(new Frame(Kind.RESTORING, command.request).u32(done).u32(all));
+            }
+        };
         restoration.run();
         Frame restored = new Frame(Kind.RESTORED, command.request).u64(restoration.nanos).u32(restoration.restored)
                 .u8(restoration.unmapped ? 1 : 0).u32(restoration.remarks.size());

@@ -85,6 +85,9 @@ final class Kind {
     /** From Sonde: the table of spots, anchors and tag points. */
     static final int WATCHES = 30;
 
+    /** From the agent: how many classes are restored so far. */
+    static final int RESTORING = 31;
+
     /** From the agent: weave this class. */
     static final int TRANSFORM = 40;
 

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Takes every hook out and lets the arena go. */
-final class Restoration {
+class Restoration {
     /** How often, and how far apart, is looked for classes that were woven while they were being loaded. */
     private static final int LOOKS = 20;
     private static final long LOOK_MILLIS = 100;
@@ -55,11 +55,15 @@ final class Restoration {
         long start = System.nanoTime();
         int most = mostAtOnce();
         for (int from = 0; from < alive.size(); from += most) {
+            progress(from, alive.size());
             putBack(alive.subList(from, Math.min(alive.size(), from + most)));
         }
         nanos = System.nanoTime() - start;
         return restored > 0;
     }
+
+    /** Called before each batch, for whoever waits for the end. */
+    void progress(int done, int all) {}
 
     /** Before 15 each class of a batch has the JVM look through all that is loaded, with the program stopped. */
     private static int mostAtOnce() {
