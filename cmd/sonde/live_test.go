@@ -64,7 +64,23 @@ type runningSonde struct {
 	*exec.Cmd
 	out    bytes.Buffer
 	stderr strings.Builder
+	lines  chan string   // of stderr, behind the one that says that the hooks are in
 	read   chan struct{} // closed when stderr has ended
+}
+
+// await waits for a line of stderr that begins with a text.
+func (r *runningSonde) await(t *testing.T, begin string) {
+	t.Helper()
+	for {
+		select {
+		case line := <-r.lines:
+			if strings.HasPrefix(line, begin) {
+				return
+			}
+		case <-r.read:
+			t.Fatalf("it ended without %q: %s", begin, r.stderr.String())
+		}
+	}
 }
 
 // startSonde starts a command and waits until it says that its hooks are in.
@@ -76,7 +92,8 @@ func startSonde(t *testing.T, args ...string) *runningSonde {
 // startSondeTo is startSonde with its output going elsewhere, unless that is nil.
 func startSondeTo(t *testing.T, out io.Writer, args ...string) *runningSonde {
 	t.Helper()
-	r := &runningSonde{Cmd: exec.Command("sonde", args...), read: make(chan struct{})}
+	const mostLines = 1000 // that nobody awaits
+	r := &runningSonde{Cmd: exec.Command("sonde", args...), lines: make(chan string, mostLines), read: make(chan struct{})}
 	if r.Stdout = out; out == nil {
 		r.Stdout = &r.out
 	}
@@ -95,9 +112,15 @@ func startSondeTo(t *testing.T, out io.Writer, args ...string) *runningSonde {
 		for waiting := true; lines.Scan(); {
 			r.stderr.WriteString(lines.Text() + "\n")
 			isReady := strings.HasPrefix(lines.Text(), "hooks in ") || strings.HasPrefix(lines.Text(), "reading the arena ")
-			if waiting && isReady {
+			switch {
+			case waiting && isReady:
 				waiting = false
 				close(ready)
+			case !waiting:
+				select {
+				case r.lines <- lines.Text():
+				default:
+				}
 			}
 		}
 	}()

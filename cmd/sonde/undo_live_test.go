@@ -49,3 +49,32 @@ func TestUndoLive(t *testing.T) {
 		checkLeft(t, p, sum)
 	})
 }
+
+// TestSecondSignalEndsAtOnce interrupts a count of a JVM that cannot answer. The first
+// signal makes it wait for the JVM, the second ends it; the JVM restores its classes by
+// itself when it runs again.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
+		p := live.Start(t, jdk, door, live.Calls)
+		p.Run(1)
+		sum := p.Check()
+		counting := startSonde(t, countArgs(p.PID, everything...)...)
+		if err := syscall.Kill(p.PID, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		counting.signal(t, syscall.SIGINT)
+		counting.await(t, "waiting for process ")
+		counting.signal(t, syscall.SIGTERM)
+		code := counting.end(t)
+		if err := syscall.Kill(p.PID, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		if want := 128 + int(syscall.SIGTERM); code != want || !strings.Contains(counting.stderr.String(), "ended by a second signal") {
+			t.Errorf("exit code %d, want %d: %s", code, want, counting.stderr.String())
+		}
+		if code, out, stderr := sonde(t, "undo", strconv.Itoa(p.PID)); code != exitOK {
+			t.Errorf("exit code %d: %s%s", code, out, stderr)
+		}
+		checkLeft(t, p, sum)
+	})
+}
