@@ -73,7 +73,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, long time.Duration) (*report,
 		return nil, err
 	}
 	defer program.Close()
-	sampler, err := recorder.Start(ctx, program.PID(), recorder.Options{})
+	sampler, err := recorder.Start(ctx, program.PID(), recorder.Options{Source: recorder.FlightRecorder})
 	if err != nil {
 		return nil, err
 	}

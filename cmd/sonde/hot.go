@@ -23,6 +23,7 @@ type hotting struct {
 	interval time.Duration
 	window   time.Duration
 	flame    string
+	source   sourceFlags
 }
 
 func newHot(s streams) *cobra.Command {
@@ -55,7 +56,7 @@ func newHot(s streams) *cobra.Command {
 	flags.DurationVar(&c.window, "window", 10*time.Second, "the time a table is about")
 	flags.StringVar(&c.flame, "flame", "", "file to write a flame graph of the last window to: .html")
 	flags.BoolVar(&c.CPUTime, "cpu-time", false, "sample by processor time; JDK 25 and later, which call it experimental")
-	flags.BoolVar(&c.ThreadDumps, "thread-dumps", false, "take thread dumps also where there is a flight recorder")
+	c.source.register(flags)
 	return command
 }
 
@@ -70,6 +71,9 @@ func (c *hotting) check(args []string, paced bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
+	if c.Source, err = c.source.choose(); err != nil {
+		return err
+	}
 	switch {
 	case hotOrders[c.sort] == nil:
 		return usage("--sort %q: self, total or name", c.sort)
@@ -79,7 +83,7 @@ func (c *hotting) check(args []string, paced bool) (err error) {
 		return usage("--interval must be %v at least", leastInterval)
 	case c.window < leastWindow || c.window > mostWindow:
 		return usage("--window must be from %v to %v", leastWindow, mostWindow)
-	case c.CPUTime && c.ThreadDumps:
+	case c.CPUTime && c.source.dumps:
 		return usage("--cpu-time and --thread-dumps exclude one another")
 	case c.flame != "" && !strings.HasSuffix(strings.ToLower(c.flame), ".html"):
 		return usage("--flame %q: must end in .html", c.flame)

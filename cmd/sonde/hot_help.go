@@ -20,13 +20,14 @@ methods known to wait, such as EPoll.wait, do not count; others share what
 processor time their thread used beyond what its Java code accounts for.
 
 Recordings of others go on undisturbed, but hold Sonde's samples, too, while both
-run. Where there is no recorder that can be read, as before JDK 17, in images
-without jdk.jfr, with -XX:-FlightRecorder, thread dumps take its place: ten a
-second at most, marked as biased, since they see threads only where these can stop.
+run. Where no recorder can be read (before JDK 17, in images without jdk.jfr, with
+-XX:-FlightRecorder) Sonde takes thread dumps instead: ten a second at most, marked
+as biased, because they see threads only at safepoints.
 
-On a JVM that never used its recorder the first start costs it something: it loads
-some 700 classes, and JDK 17 also changes nine of its own classes for it, upon
-which compiled code is compiled anew, as with any first agent.
+On JDK 17 to 20 Sonde takes thread dumps, too, unless the JVM has recorded before:
+starting the recorder redefines classes of the JDK, which makes HotSpot discard all
+compiled code, so that samples show the interpreter. --recorder starts it all the
+same. On every JDK the first start loads some 700 classes.
 
 Keys  s, t, n  sort by self, total, name    h  threads or methods
       /        filter, Enter keeps it, Esc clears it

@@ -83,7 +83,7 @@ func checkNotRecording(t *testing.T, jdk jvmtest.JDK, pid int) {
 // first object.
 func startHot(t *testing.T, pid int) (*exec.Cmd, hotJSON) {
 	t.Helper()
-	command := exec.Command("sonde", "hot", strconv.Itoa(pid), "--json", "--interval", "100ms")
+	command := exec.Command("sonde", "hot", strconv.Itoa(pid), "--recorder", "--json", "--interval", "100ms")
 	stdout, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestHotLeavesNothing(t *testing.T) {
 			if left == nil {
 				t.Fatal("a killed one left no recording: there is nothing to test")
 			}
-			code, out, stderr := sonde(t, "hot", strconv.Itoa(p.PID), "--once", "--window", "1s")
+			code, out, stderr := sonde(t, "hot", strconv.Itoa(p.PID), "--recorder", "--once", "--window", "1s")
 			if code != exitOK || !strings.Contains(stderr, left[1]) {
 				t.Errorf("exit code %d: %s%s", code, out, stderr)
 			}

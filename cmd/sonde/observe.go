@@ -21,6 +21,7 @@ type observing struct {
 	apply  bool
 	json   bool
 	cache  liveCache
+	source sourceFlags
 
 	look func(context.Context, observe.Options) (*observe.Proposal, error)
 	try  func(context.Context, observe.Options, *observe.Proposal) (*observe.Trial, error)
@@ -48,7 +49,7 @@ func newObserve(s streams) *cobra.Command {
 	flags.IntVar(&c.Most, "most", c.Most, "how many probes are proposed at most")
 	flags.StringVarP(&c.output, "output", "o", "", "write the probes to `FILE` instead of standard output")
 	flags.BoolVar(&c.apply, "apply", false, "apply what is proposed, and measure what that costs and covers")
-	flags.BoolVar(&c.ThreadDumps, "thread-dumps", false, "take thread dumps also where there is a flight recorder")
+	c.source.register(flags)
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, "put hooks also into classes that the JDK damages by that")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output")
@@ -67,6 +68,9 @@ const (
 // touched.
 func (c *observing) check(args []string, given func(string) bool) (err error) {
 	c.Budget = float64(c.budget)
+	if c.Source, err = c.source.choose(); err != nil {
+		return err
+	}
 	switch {
 	case c.For < leastObserved || c.For > mostObserved:
 		return usage("--for must be from %v to %v", leastObserved, mostObserved)
@@ -80,7 +84,7 @@ func (c *observing) check(args []string, given func(string) bool) (err error) {
 		c.Command = commandLine("observe", args)
 	} else {
 		c.inputs = args
-		for _, flag := range []string{"for", "budget", "apply", "thread-dumps", "force"} {
+		for _, flag := range []string{"for", "budget", "apply", "recorder", "thread-dumps", "force"} {
 			if given(flag) {
 				return usage("--%s needs a program that runs: name its PID; sonde ps lists the JVMs there are", flag)
 			}

@@ -19,6 +19,7 @@ type walking struct {
 	period      period
 	outputs     []string
 	cache       liveCache
+	source      sourceFlags
 	json        bool
 	climb       func(context.Context, walk.Options) (*climb.Climb, error)
 }
@@ -54,7 +55,7 @@ func newWalk(s streams) *cobra.Command {
 	flags.Var(&c.budget, "budget", "the part of the program's time that live hooks may take")
 	flags.DurationVar(&c.Sampling, "sampling", c.Sampling, "how long to look for hot spots before the first climb")
 	flags.DurationVar(&c.Duration, "duration", 0, "go on for this time, and climb from hot spots that join; 0 ends with the first climb")
-	flags.BoolVar(&c.ThreadDumps, "thread-dumps", false, "take thread dumps also where there is a flight recorder")
+	c.source.register(flags)
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, "put hooks also into classes that the JDK damages by that")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .json or .txt; may be repeated")
@@ -74,6 +75,9 @@ func (c *walking) check(args []string, given func(string) bool) (err error) {
 	c.Hot, c.Budget = float64(c.hot), float64(c.budget)
 	c.PeriodCalls, c.PeriodTime = c.period.calls, c.period.time
 	c.Command = commandLine("walk", args)
+	if c.Source, err = c.source.choose(); err != nil {
+		return err
+	}
 	switch {
 	case c.Top < 1:
 		return usage("--top must be 1 at least")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/cache"
+	"github.com/sonde-jvm/sonde/internal/recorder"
 )
 
 // Options say which JVM to observe, and how.
@@ -16,12 +17,12 @@ type Options struct {
 	Budget float64       // part of the program's processor time that the probes may take
 	Most   int           // how many methods are proposed at most
 
-	ThreadDumps bool           // do without the flight recorder
-	Force       bool           // weave also what the JDK would damage by that
-	Cache       *cache.Cache   // where woven classes are kept; may be nil
-	Notice      func(string)   // gets what a user should read; may be nil
-	Waiting     func(string)   // gets what a slow end waits for; may be nil
-	Progress    func(Progress) // is told how far it is; may be nil
+	Source   recorder.Source // of samples
+	Force    bool            // weave also what the JDK would damage by that
+	Cache    *cache.Cache    // where woven classes are kept; may be nil
+	Notice   func(string)    // gets what a user should read; may be nil
+	Waiting  func(string)    // gets what a slow end waits for; may be nil
+	Progress func(Progress)  // is told how far it is; may be nil
 }
 
 // Defaults are what suits most programs.

@@ -53,8 +53,8 @@ type watcher struct {
 func watch(ctx context.Context, o *Options, waits bool) (*watcher, error) {
 	w := &watcher{window: hot.NewWindow(unbounded), look: &look{inlining: make(inlining), queue: newQueue()}, notice: o.notice}
 	var err error
-	options := recorder.Options{ThreadDumps: o.ThreadDumps}
-	if !o.ThreadDumps {
+	options := recorder.Options{Source: o.Source}
+	if o.Source != recorder.ThreadDumps {
 		options.Period = period
 	}
 	if w.sampler, err = recorder.Start(ctx, o.PID, options); err != nil {
@@ -63,7 +63,7 @@ func watch(ctx context.Context, o *Options, waits bool) (*watcher, error) {
 	w.look.bias = w.sampler.Bias()
 	if waits {
 		// That threads wait is told by nothing else; without it the rest goes on.
-		w.dumps, err = recorder.Start(ctx, o.PID, recorder.Options{ThreadDumps: true, Waiting: true, Period: dumpEvery})
+		w.dumps, err = recorder.Start(ctx, o.PID, recorder.Options{Source: recorder.ThreadDumps, Waiting: true, Period: dumpEvery})
 		if err != nil {
 			w.notice("which threads wait is not known: " + err.Error())
 		}

@@ -51,7 +51,7 @@ const (
 // begin starts to look. Where that cannot be done hooks are chosen by what is near.
 func (p *peek) begin(ctx context.Context, r *run) {
 	p.run, p.below = r, make(map[blurred]int)
-	sampler, err := recorder.Start(ctx, r.PID, recorder.Options{ThreadDumps: true, Period: peekEvery, Waiting: true})
+	sampler, err := recorder.Start(ctx, r.PID, recorder.Options{Source: recorder.ThreadDumps, Period: peekEvery, Waiting: true})
 	if err == nil {
 		p.sampler = sampler
 	}

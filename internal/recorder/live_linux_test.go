@@ -93,7 +93,7 @@ func TestRecordingBesideAnother(t *testing.T) {
 			jcmd(t, jdk, p.PID, "JFR.start", "name=theirs", "settings=default")
 			dead := leaveBehind(t, jdk, p.PID)
 			before := jcmd(t, jdk, p.PID, "JFR.check", "name=theirs", "verbose=true")
-			s, err := Start(t.Context(), p.PID, Options{})
+			s, err := Start(t.Context(), p.PID, Options{Source: FlightRecorder})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func TestLeftoversAreStopped(t *testing.T) {
 				t.Errorf("%v, %v", stopped, err)
 			}
 			checkNothingLeft(t, jdk, p.PID)
-			s, err := Start(t.Context(), p.PID, Options{})
+			s, err := Start(t.Context(), p.PID, Options{Source: FlightRecorder})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestThreadDumpsWhereNoRecorderIs(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			p := busy(t, jdk, "-XX:-FlightRecorder")
-			s, err := Start(t.Context(), p.PID, Options{})
+			s, err := Start(t.Context(), p.PID, Options{Source: FlightRecorder})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,6 +208,39 @@ func TestThreadDumpsWhereNoRecorderIs(t *testing.T) {
 			if err := s.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
+		})
+	}
+}
+
+// TestTheRecorderIsNotStartedWhereItDisturbs samples a JVM whose recorder was never used:
+// before JDK 21 that must not start it. Where somebody else records already it is used.
+func TestTheRecorderIsNotStartedWhereItDisturbs(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			p := busy(t, jdk)
+			disturbs := jdk.Major < 21
+			check := func(byDumps bool) {
+				t.Helper()
+				s, err := Start(t.Context(), p.PID, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				await(t, s, "burner", "call")
+				bias := s.Bias()
+				if err := s.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if strings.Contains(bias, "thread dumps") != byDumps || strings.Contains(bias, "--recorder") != byDumps {
+					t.Errorf("bias %q, want thread dumps: %v", bias, byDumps)
+				}
+				if byDumps && hasRecorder(p.PID) {
+					t.Error("the recorder was started")
+				}
+			}
+			check(disturbs)
+			jcmd(t, jdk, p.PID, "JFR.start", "name=theirs")
+			check(false)
 		})
 	}
 }

@@ -17,11 +17,34 @@ import (
 
 // Options say how to sample. The zero value is how `sonde hot` does.
 type Options struct {
-	Period      time.Duration // between two looks at a thread; where 0 DefaultPeriod, or of thread dumps DefaultSpacing
-	CPUTime     bool          // by processor time, which the JVM calls experimental
-	ThreadDumps bool          // even where there is a recorder
-	Waiting     bool          // thread dumps: also threads that wait, by their state; the recorder does not see them
+	Period  time.Duration // between two looks at a thread; where 0 DefaultPeriod, or of thread dumps DefaultSpacing
+	CPUTime bool          // by processor time, which the JVM calls experimental
+	Source  Source
+	Waiting bool // thread dumps: also threads that wait, by their state; the recorder does not see them
 }
+
+// A Source is where samples come from.
+type Source int
+
+// The sources of samples.
+const (
+	// Undisturbed is the flight recorder, or thread dumps where there is none that can be
+	// used or where starting it would disturb the program (discardsCode).
+	Undisturbed Source = iota
+	FlightRecorder
+	ThreadDumps
+)
+
+// discardsCode reports whether starting the flight recorder makes a JVM discard all of its
+// compiled code, so that samples show the interpreter for many seconds: the recorder
+// redefines classes, and before JDK 21 HotSpot has not recorded which compiled code depends
+// on them. In a JVM that has recorded already this is past.
+func discardsCode(j *jvmproc.JVM) bool {
+	version := major(j.Version)
+	return version >= oldest && version < 21 && !hasRecorder(j.PID)
+}
+
+const discards = "before JDK 21 starting the flight recorder discards all compiled code and slows the program for many seconds; --recorder starts it all the same"
 
 // A Batch is what came since the last.
 type Batch struct {
@@ -48,16 +71,18 @@ type Sampler struct {
 	ended     bool      // it was seen to have ended
 }
 
-// Start begins to sample a JVM: by its flight recorder, or by thread dumps where
-// there is none that can be used. Close must be called.
+// Start begins to sample a JVM from a source; thread dumps take the place of a flight
+// recorder that cannot be used. Close must be called.
 func Start(ctx context.Context, pid int, options Options) (*Sampler, error) {
 	conn, err := attach.Open(ctx, pid)
 	if err != nil {
 		return nil, err
 	}
 	s := &Sampler{conn: conn, clock: newClock(conn.JVM())}
-	if options.ThreadDumps {
-		err = s.startDumps(ctx, options, "as was asked for")
+	if options.Source == ThreadDumps {
+		err = s.startDumps(ctx, options, "as requested")
+	} else if options.Source == Undisturbed && discardsCode(conn.JVM()) {
+		err = s.startDumps(ctx, options, discards)
 	} else if err = s.startRecording(ctx, options); errors.Is(err, ErrNoRecorder) {
 		var why *Error
 		errors.As(err, &why) // all of that kind are

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/recorder"
 )
 
 // Options say which JVM to walk, and how.
@@ -28,12 +29,12 @@ type Options struct {
 	Sampling time.Duration // how long hot spots are looked for before the first climb
 	Duration time.Duration // how long to go on looking for new hot spots; 0 ends with the first climb
 
-	ThreadDumps bool           // do without the flight recorder
-	Force       bool           // weave also what the JDK would damage by that
-	Cache       *cache.Cache   // where woven classes are kept; may be nil
-	Notice      func(string)   // gets what a user should read; may be nil
-	Waiting     func(string)   // gets what a slow end waits for; may be nil
-	Progress    func(Progress) // is told how far it is; may be nil
+	Source   recorder.Source // of samples
+	Force    bool            // weave also what the JDK would damage by that
+	Cache    *cache.Cache    // where woven classes are kept; may be nil
+	Notice   func(string)    // gets what a user should read; may be nil
+	Waiting  func(string)    // gets what a slow end waits for; may be nil
+	Progress func(Progress)  // is told how far it is; may be nil
 }
 
 // A Stage is what a walk is doing.

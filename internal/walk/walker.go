@@ -75,7 +75,7 @@ func Run(ctx context.Context, options Options) (*climb.Climb, error) {
 		files: make(map[string]session.LoadedClass), callers: fixedCallers(), on: make(map[*subject]bool),
 		indexes: make(map[method]int), redefined: make(map[string]int), draw: drawNanos, claimed: make(map[session.Site]method),
 	}
-	w.sampler, err = recorder.Start(ctx, options.PID, recorder.Options{Period: period, ThreadDumps: options.ThreadDumps})
+	w.sampler, err = recorder.Start(ctx, options.PID, recorder.Options{Period: period, Source: options.Source})
 	if err != nil {
 		return nil, err
 	}
