@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,6 +52,7 @@ func (r *traceRun) readRest(ended string) error {
 	}
 	rest := r.assembler.Flush()
 	if ended == endedUnread {
+		rest = slices.DeleteFunc(rest, r.isDisturbed)
 		r.kept = append(r.kept, rest[:min(len(rest), r.limit-len(r.kept))]...)
 		return err
 	}
@@ -91,7 +93,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 	}
 	weavings := r.visit.session.Weavings()
 	t.Woven, t.Cached = weavings.Woven, weavings.Cached
-	t.Losses = trace.Losses{Counts: r.assembler.Counts(), NotChosen: r.sum.discarded, Dropped: r.sum.dropped, Beyond: r.beyond}
+	t.Losses = trace.Losses{Counts: r.assembler.Counts(), NotChosen: r.sum.discarded, Dropped: r.sum.dropped, Beyond: r.beyond, Early: r.early}
 	if r.limit > 0 && len(r.kept) >= r.limit {
 		// What was under way when there were enough is no loss.
 		t.Losses.Beyond += t.Losses.Unfinished
@@ -173,6 +175,8 @@ func (r *traceRun) isShown(number int, one *trace.Transaction, t *trace.Trace) b
 func (r *traceRun) noneError(t *trace.Trace) error {
 	methods, took := strings.Join(r.patterns, ", "), durationText(t.Took.Round(time.Millisecond))
 	switch {
+	case !r.settling.ended:
+		return fmt.Errorf("ended after %s, before the JVM had compiled again what has hooks now: no call is kept until then; trace longer", took)
 	case t.Losses.NotChosen > 0:
 		return fmt.Errorf("none of %s of %s within %s was chosen", count(int(t.Losses.NotChosen), "call", "calls"), methods, took)
 	case t.Losses.Undecided > 0:

@@ -18,7 +18,9 @@ Then the slowest (--show NUMBER, all, none) is drawn, time across and depth down
 ⇢     handed to another thread: executors, CompletableFuture, virtual threads
 
 --slower-than, and conditions on $return, $exception and $elapsed, are decided when
-the transaction ends: nothing of others is kept. What hooks and clock take of each
+the transaction ends: nothing of others is kept. Putting hooks in makes the JVM discard
+compiled code, so calls are slow at first: with --slower-than or $elapsed, nothing is
+kept, and --for does not begin, until the compilers are idle again (30 s at most). What hooks and clock take of each
 call is measured in the JVM and taken off all times.
 
 --capture notes values at entry and exit of the method: up to four of each, 256

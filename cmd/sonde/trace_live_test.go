@@ -169,9 +169,12 @@ func checkTracedSlow(t *testing.T, p *monitoredProgram) {
 		args = append(args, "-o", filepath.Join(folder, name))
 	}
 	s := startSonde(t, args...)
-	p.do("slow 2", "handled slow") // orders 6 and 7
+	p.do("slow 1", "handled slow") // order 6, before the program has settled
+	p.do("fast 20", "handled fast")
+	s.await(t, "settled after ")
+	p.do("slow 2", "handled slow") // orders 27 and 28
 	p.do("fast 50", "handled fast")
-	p.do("slow 1", "handled slow") // order 58
+	p.do("slow 1", "handled slow") // order 79
 	s.signal(t, syscall.SIGINT)
 	if code := s.end(t); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, s.stderr.String())
@@ -194,13 +197,16 @@ func checkTracedSlow(t *testing.T, p *monitoredProgram) {
 			t.Errorf("parts without hand-off: %+v", tx.Parts)
 		}
 	}
-	for _, slow := range []string{"6", "7", "58"} {
+	if slices.Contains(numbers, "6") || result.Losses["early"] == 0 {
+		t.Errorf("orders %v, losses %v: order 6 came before the program had settled, and was kept", numbers, result.Losses)
+	}
+	for _, slow := range []string{"27", "28", "79"} {
 		if !slices.Contains(numbers, slow) {
 			t.Errorf("order %s was slow and is not among %v", slow, numbers)
 		}
 	}
-	if kept := uint64(len(numbers)); kept+result.Losses["notChosen"] != 53 {
-		t.Errorf("%d kept, losses %v, of 53", kept, result.Losses)
+	if kept := uint64(len(numbers)); kept+result.Losses["notChosen"]+result.Losses["early"] != 74 {
+		t.Errorf("%d kept, losses %v, of 74", kept, result.Losses)
 	}
 	for _, want := range []string{"Traced$Shop.wait", "own time", "kept; "} {
 		if !strings.Contains(s.out.String(), want) {

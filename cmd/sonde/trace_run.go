@@ -9,6 +9,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/report/waterfall"
+	"github.com/sonde-jvm/sonde/internal/toll"
 	"github.com/sonde-jvm/sonde/internal/trace"
 	"github.com/sonde-jvm/sonde/internal/wanted"
 )
@@ -41,6 +42,9 @@ type traceRun struct {
 	terminal waterfall.Terminal
 	kept     []*trace.Transaction
 	beyond   uint64
+	settling settling
+	looked   toll.Reading // of the compilers, the last while the program settles
+	early    uint64       // transactions that began before it had settled
 	sum      ringSum
 	told     bool // the list has its title
 	drawn    time.Time
@@ -71,6 +75,14 @@ func (c *tracing) run(ctx context.Context) error {
 	r.assembler = trace.NewAssembler(options)
 	r.tellTraced()
 	r.measureCost(ctx)
+	if r.settling.ended = !c.keepsSlow(); !r.settling.ended {
+		reading, err := s.Read()
+		if err != nil {
+			return r.abandon(ctx, err)
+		}
+		r.looked = reading
+		r.screen.say("no call is kept until the JVM has compiled again what has hooks now, as calls are slow until then")
+	}
 	return r.finish(ctx, r.watch(ctx))
 }
 
@@ -125,21 +137,17 @@ func (r *traceRun) measureCost(ctx context.Context) {
 func (r *traceRun) watch(ctx context.Context) string {
 	ticker := time.NewTicker(readEvery)
 	defer ticker.Stop()
-	var due <-chan time.Time
-	if r.duration > 0 {
-		timer := time.NewTimer(r.duration - time.Since(r.began))
-		defer timer.Stop()
-		due = timer.C
-	}
 	for {
 		select {
 		case <-ctx.Done():
 			return endedInterrupted
 		case <-r.visit.session.Done():
 			return r.endedBy()
-		case <-due:
-			return endedDuration
 		case <-ticker.C:
+			if r.duration > 0 && r.settling.ended && time.Since(r.began) >= r.duration {
+				return endedDuration
+			}
+			r.lookAtCompilers()
 			if err := r.step(); errors.Is(err, syscall.EPIPE) {
 				return endedUnread
 			}
@@ -174,6 +182,10 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 	}
 	r.names.refresh()
 	for _, t := range taken {
+		if r.isDisturbed(t) {
+			r.early++
+			continue
+		}
 		if len(r.kept) == r.limit {
 			r.beyond++
 			continue

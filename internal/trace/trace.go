@@ -48,6 +48,9 @@ type Losses struct {
 	ContextsLost uint64
 	// Beyond are transactions that ended when as many as wanted were there.
 	Beyond uint64
+	// Early are transactions that were not kept because they began before the JVM had
+	// compiled again what has hooks.
+	Early uint64
 }
 
 // Slowest is the transaction that took longest, nil where there is none.

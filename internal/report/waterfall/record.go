@@ -47,6 +47,7 @@ type costForm struct {
 type lossForm struct {
 	NotChosen    uint64 `json:"notChosen,omitempty"`
 	Beyond       uint64 `json:"beyond,omitempty"`
+	Early        uint64 `json:"early,omitempty"`
 	Dropped      uint64 `json:"dropped,omitempty"`
 	Undecided    uint64 `json:"undecided,omitempty"`
 	Ambiguous    uint64 `json:"ambiguous,omitempty"`
@@ -146,7 +147,7 @@ func newTraceForm(t *trace.Trace) traceForm {
 		Format: formatName, Version: formatVersion, Target: targetForm(t.Target), Command: t.Command, Methods: t.Methods, Conditions: t.Conditions,
 		Levels: t.Levels, TookNanos: int64(t.Took), Hooks: costForm{t.Cost.Inner, t.Cost.Outer}, Woven: t.Woven, Cached: t.Cached, Notes: t.Notes, Transactions: []transactionForm{},
 		Losses: lossForm{
-			l.NotChosen, l.Beyond, l.Dropped, l.Undecided, l.Ambiguous, l.ContextsLost, l.Unfinished, l.GivenUp, l.Strays, l.LateParts,
+			l.NotChosen, l.Beyond, l.Early, l.Dropped, l.Undecided, l.Ambiguous, l.ContextsLost, l.Unfinished, l.GivenUp, l.Strays, l.LateParts,
 		},
 	}
 	if !t.Began.IsZero() {

@@ -83,6 +83,9 @@ func notChosen(l trace.Losses) string {
 	if l.Beyond > 0 {
 		texts = append(texts, figure.Grouped(l.Beyond)+" more than wanted")
 	}
+	if l.Early > 0 {
+		texts = append(texts, figure.Grouped(l.Early)+" begun before the JVM had compiled again what has hooks")
+	}
 	if len(texts) == 0 {
 		return ""
 	}

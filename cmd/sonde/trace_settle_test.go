@@ -1,0 +1,48 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/toll"
+)
+
+func TestSettling(t *testing.T) {
+	look := func(busy float64, wait time.Duration) toll.Cost {
+		return toll.Cost{Elapsed: settleLook, CompileCPU: time.Duration(busy * float64(settleLook)), CompileWait: wait}
+	}
+	repeat := func(n int, c toll.Cost) (all []toll.Cost) {
+		for range n {
+			all = append(all, c)
+		}
+		return all
+	}
+	const never = -1
+	for name, tt := range map[string]struct {
+		looks   []toll.Cost
+		calls   uint64
+		settled int // after so many looks
+		overdue string
+	}{
+		"idle at once":                {repeat(9, look(0, 0)), 100, 3, ""},
+		"busy, then idle":             {append(repeat(5, look(0.9, 0)), repeat(5, look(0.1, 0))...), 100, 8, ""},
+		"idle in between":             {append(append(repeat(2, look(0, 0)), look(0.9, 0)), repeat(5, look(0, 0))...), 100, 6, ""},
+		"waiting for a processor":     {repeat(9, look(0, settleLook)), 100, never, ""},
+		"idle, but nothing is called": {repeat(9, look(0, 0)), settleCalls - 1, never, ""},
+		"busy for ever":               {repeat(200, look(0.9, 0)), 100, 120, "still busy"},
+		"nothing is called for ever":  {repeat(200, look(0, 0)), 2, 120, "only 2 calls"},
+	} {
+		var s settling
+		got := never
+		for i, c := range tt.looks {
+			if s.add(c, tt.calls) {
+				got = i + 1
+				break
+			}
+		}
+		if text := s.overdue(tt.calls); got != tt.settled || !strings.Contains(text, tt.overdue) || (text == "") != (tt.overdue == "") {
+			t.Errorf("%s: settled after %d looks, want %d; %q, want %q", name, got, tt.settled, text, tt.overdue)
+		}
+	}
+}
