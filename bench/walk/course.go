@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/recorder"
 	"github.com/sonde-jvm/sonde/internal/walk"
 )
 
@@ -45,7 +46,7 @@ const notice = time.Second
 // walked walks a program.
 func walked(ctx context.Context, pid int, stay time.Duration) (*course, error) {
 	options := walk.Defaults()
-	options.PID, options.Command, options.Duration = pid, command, stay
+	options.PID, options.Command, options.Duration, options.Source = pid, command, stay, recorder.FlightRecorder
 	var entering, leaving time.Time
 	options.Progress = func(p walk.Progress) {
 		switch {

@@ -8,6 +8,10 @@ recorder is started over the attach socket, as sonde hot does, and left alone wh
 somebody else records. A method is a hot spot from --hot on; where none is, the --top
 hottest are taken.
 
+On JDK 17 to 20 starting the recorder makes HotSpot discard all compiled code, so there
+Sonde takes thread dumps. These do not say which overload of a method runs, so no hook
+is put in and all shares are by samples; --recorder starts the recorder all the same.
+
 The climb begins with a hook in the hot method that identifies who calls it. Then its
 callers are measured for a --period, calls and time by caller; then theirs, until a
 thread's entry, a package of --until, or --levels. What the samples' stacks show of

@@ -182,7 +182,7 @@ func (w *walker) obstacle(s *subject) string {
 	case file.File == nil:
 		return "its loader finds no class file of it"
 	case s.descriptor == "":
-		return "thread dumps do not tell which method of that name it is"
+		return "thread dumps do not say which overload it is; --recorder does"
 	case s.name == "<clinit>":
 		return "a static initialiser runs once"
 	case w.melts(s.method):

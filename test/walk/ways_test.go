@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/recorder"
 	"github.com/sonde-jvm/sonde/internal/walk"
 )
 
@@ -101,6 +102,7 @@ const liveHooks = 8
 func options(sampling time.Duration) walk.Options {
 	o := walk.Defaults()
 	o.Levels, o.Hooks, o.Sampling, o.PeriodTime = 64, liveHooks, sampling, time.Second
+	o.Source = recorder.FlightRecorder // thread dumps name no overloads, so nothing would be hooked
 	return o
 }
 
