@@ -12,8 +12,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/probe"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/recorder"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/walk"
 )
 
