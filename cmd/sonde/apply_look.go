@@ -23,6 +23,8 @@ type applyLook struct {
 	final   bool
 	ended   string
 	traced  string // how traces stand, in one line
+	calls   uint64 // that probes acted in
+	atLeast bool   // there may be more: rows may share calls
 
 	dropped, ambiguous, contextsLost uint64
 }
@@ -47,6 +49,7 @@ func (r *applyRun) look() (*applyLook, error) {
 		pid: r.pid, rows: r.rows(results, now.Sub(since), before), threads: results.Threads, elapsed: now.Sub(r.began),
 		dropped: results.Dropped, ambiguous: results.Ambiguous, contextsLost: results.ContextsLost,
 	}
+	look.calls, look.atLeast = results.Calls()
 	shown := make(map[rowKey]uint64, len(look.rows))
 	for i := range look.rows {
 		shown[keyOf(&look.rows[i])] = look.rows[i].Calls
@@ -178,14 +181,20 @@ func labelText(l watch.Label) string {
 
 // headline is how much was seen in how long.
 func (l *applyLook) headline() string {
-	var calls uint64
-	probes := map[string]bool{}
-	for _, row := range l.rows {
-		calls += row.Calls
-		probes[row.Name] = true
+	calls := count(int(l.calls), "call", "calls")
+	if l.atLeast {
+		calls = "at least " + calls
 	}
-	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.pid, durationText(l.elapsed), count(len(probes), "probe", "probes"),
-		count(int(calls), "call", "calls"), count(l.threads, "thread", "threads"))
+	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.pid, durationText(l.elapsed), probesText(l.rows), calls, count(l.threads, "thread", "threads"))
+}
+
+// probesText is how many probes rows are of: each has one for every sequence and label.
+func probesText(rows []holder.Running) string {
+	probes := map[string]bool{}
+	for i := range rows {
+		probes[rows[i].Name] = true
+	}
+	return count(len(probes), "probe", "probes")
 }
 
 // remarks are how traces stand, and what results do not hold.
