@@ -111,14 +111,32 @@ func runningRows(results *watch.Results, set *wanted.Set) []holder.Running {
 	})
 	rows := make([]holder.Running, 0, len(keys))
 	for _, key := range keys {
-		rows = append(rows, describeTotals(key, sums[key], levels[key.probe]))
+		level := levels[key.probe]
+		switch sum := sums[key]; {
+		case sum == nil || sum.off == 0:
+		case sum.off == sum.spots:
+			level = levelOff
+		default:
+			level += " (" + levelOff + " in " + grouped(sum.off) + " of " + grouped(sum.spots) + ")"
+		}
+		rows = append(rows, describeTotals(key, sums[key], level))
 	}
 	return rows
 }
 
+// levelOff is the level of rows whose hooks were switched off, because a class that
+// loaded makes their conditions unfit.
+const levelOff = "off"
+
+// A rowSum is what the spots of a row did.
+type rowSum struct {
+	arena.Totals
+	spots, off int
+}
+
 // sumRows adds up what spots of one probe, sequence and label did.
-func sumRows(results *watch.Results) map[rowKey]*arena.Totals {
-	sums := make(map[rowKey]*arena.Totals)
+func sumRows(results *watch.Results) map[rowKey]*rowSum {
+	sums := make(map[rowKey]*rowSum)
 	for i := range results.Rows {
 		row := &results.Rows[i]
 		if row.Probe == "" || row.Inside {
@@ -127,15 +145,19 @@ func sumRows(results *watch.Results) map[rowKey]*arena.Totals {
 		key := rowKey{row.Probe, row.Sequence, labelText(row.Label)}
 		sum := sums[key]
 		if sum == nil {
-			sum = &arena.Totals{}
+			sum = &rowSum{}
 			sums[key] = sum
 		}
 		sum.Add(&row.Totals)
+		sum.spots++
+		if row.Off {
+			sum.off++
+		}
 	}
 	return sums
 }
 
-func describeTotals(key rowKey, t *arena.Totals, level string) holder.Running {
+func describeTotals(key rowKey, t *rowSum, level string) holder.Running {
 	row := holder.Running{Name: key.probe, Level: level, Within: key.within, Label: key.label}
 	if t == nil {
 		return row

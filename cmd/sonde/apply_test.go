@@ -124,6 +124,20 @@ func TestApplyLines(t *testing.T) {
 	}
 }
 
+// TestSwitchedOffIsNotZeroCalls: nothing counted them.
+func TestSwitchedOffIsNotZeroCalls(t *testing.T) {
+	row := func(probe, method string, off bool) watch.Row {
+		return watch.Row{SpotName: watch.SpotName{Probe: probe, Class: "a/B", Name: method}, Off: off}
+	}
+	set := &wanted.Set{Probes: []wanted.Probe{{Name: "all"}, {Name: "part"}, {Name: "none"}}}
+	rows := runningRows(&watch.Results{Rows: []watch.Row{row("all", "c", true), row("part", "c", true), row("part", "d", false), row("none", "c", false)}}, set)
+	for i, want := range [][2]string{{"off", "off"}, {"0", "count (off in 1 of 2)"}, {"0", "count"}} {
+		if texts := runningTexts(rows)[i]; texts[0] != want[0] || texts[6] != want[1] {
+			t.Errorf("%q, want %q", texts, want)
+		}
+	}
+}
+
 // TestOverlappingRowsAreNotAddedUp: both sequences hold for one call, and a row is no probe.
 func TestOverlappingRowsAreNotAddedUp(t *testing.T) {
 	row := func(probe, within, method string, calls uint64) watch.Row {

@@ -28,6 +28,7 @@ type Row struct {
 	ID    uint32 // of the row: the same in every result, and no other row's
 	Label Label
 	Gone  bool // the spot is there no more: its probe has ended, or was altered
+	Off   bool // the spot was switched off: a class that loaded makes its condition unfit, and calls since then are not counted
 	arena.Totals
 }
 
@@ -46,10 +47,10 @@ func (w *Watch) Results() (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	present := make(map[uint32]bool)
+	present, off := make(map[uint32]bool), make(map[uint32]bool)
 	if w.plan != nil {
 		for _, s := range w.plan.spots {
-			present[w.target.SpotID(s.Spot)] = true
+			present[w.target.SpotID(s.Spot)], off[w.target.SpotID(s.Spot)] = true, s.off != ""
 		}
 	}
 	for key, t := range totals {
@@ -58,7 +59,7 @@ func (w *Watch) Results() (*Results, error) {
 			continue
 		}
 		results.Rows = append(results.Rows, Row{
-			SpotName: name, ID: w.rows.Of(key), Label: w.label(key), Gone: !present[key.Spot], Totals: *t,
+			SpotName: name, ID: w.rows.Of(key), Label: w.label(key), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
 		})
 	}
 	slices.SortFunc(results.Rows, compareRows)
