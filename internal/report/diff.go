@@ -82,6 +82,7 @@ type Figures struct {
 	// leads to many contexts, so these go the same way in all of them.
 	callsMix, selfMix float64
 	variance          float64 // of Self, by how calls differ: on their own in each context
+	cut               float64 // the part of the roots' calls that the window does not hold whole
 }
 
 // selfChance is the standard error of Self.
@@ -99,6 +100,7 @@ func (f *Figures) add(other Figures) {
 	f.callsMix += other.callsMix
 	f.selfMix += other.selfMix
 	f.variance += other.variance
+	f.cut = math.Max(f.cut, other.cut)
 }
 
 // Diff compares two profiles.
@@ -111,7 +113,7 @@ func Diff(before, after *cct.Profile) *Difference {
 		was.add(change.Before)
 		is.add(change.After)
 	}
-	d.Total = apart(minus(d.After.Total, d.Before.Total), was, is)
+	d.Total = apart(minus(d.After.Total, d.Before.Total), c.before.whole(was), c.after.whole(is))
 	d.Methods, d.Contexts = inOrder(methods), inOrder(contexts)
 	d.Notes = remarks(before, after)
 	return d
@@ -133,7 +135,7 @@ func minus(a, b cct.Time) cct.Time {
 
 // apart is a difference with what chance may make of it on either side.
 func apart(t cct.Time, before, after Figures) cct.Time {
-	chance := chanceErrors * math.Hypot(before.selfChance(), after.selfChance())
+	chance := chanceErrors*math.Hypot(before.selfChance(), after.selfChance()) + before.cut*before.Self.Nanos + after.cut*after.Self.Nanos
 	return cct.Time{Nanos: t.Nanos, Low: t.Low - chance, High: t.High + chance}
 }
 
@@ -167,7 +169,7 @@ func rank(c Change) int {
 func newChange(path []string, before, after Figures) Change {
 	c := Change{Path: path, Before: before, After: after, Delta: apart(minus(after.Self, before.Self), before, after)}
 	off := math.Abs(after.Calls - before.Calls)
-	often := off > callsDiffer*math.Max(after.Calls, before.Calls) && off > chanceErrors*math.Hypot(before.callsMix, after.callsMix)
+	often := off > callsDiffer*math.Max(after.Calls, before.Calls) && off > chanceErrors*math.Hypot(before.callsMix, after.callsMix)+before.cut*before.Calls+after.cut*after.Calls
 	known := before.Known && after.Known
 	switch {
 	case before.Calls == 0 && isNew(before, after):

@@ -45,6 +45,7 @@ func measuredAlike(before, after Hook) bool {
 type side struct {
 	profile *cct.Profile
 	roots   uint64 // calls of them
+	cut     uint64 // of these, how many had not ended
 	hooks   map[string]Hook
 	calls   map[string]uint64
 	selfs   map[string]float64
@@ -56,6 +57,7 @@ func newSide(p *cct.Profile) *side {
 	s := &side{profile: p, hooks: map[string]Hook{}, calls: map[string]uint64{}, selfs: map[string]float64{}, spared: map[string]bool{}}
 	for _, root := range p.Merged.Children {
 		s.roots += root.Calls
+		s.cut += root.Running
 	}
 	for _, l := range p.LeftAlone {
 		if l.Method == "" {
@@ -136,19 +138,53 @@ type part struct {
 	variance float64 // of self, by how calls vary
 	folded   bool    // time of callees was added
 	counts   bool    // it has callees that are only counted
-	children []*part
+	// Σ over threads of the square of how far calls, self and total are from what the
+	// thread's calls of the root lead to expect.
+	callsOff, selfOff, totalOff float64
+	children                    []*part
 }
 
 // fold makes the tree in which some methods have no nodes of their own: their time is
 // their callers', and what they call is called by these. So both sides have the same
 // shape, and the own time of a method means the same on both.
 func (s *side) fold(isFolded func(string) bool) {
-	s.top = &part{rarest: s.roots}
+	s.top = s.folded(s.profile.Merged, isFolded)
+	s.top.rarest = s.roots
+	s.top.settle()
+	for _, t := range s.profile.Threads {
+		top := s.folded(t.Top, isFolded)
+		var roots uint64
+		for _, root := range top.children {
+			roots += root.calls
+		}
+		s.top.vary(top, float64(roots)/math.Max(1, float64(s.roots)))
+	}
+}
+
+// vary adds how far a thread is from its share of all calls.
+func (p *part) vary(thread *part, share float64) {
+	for _, c := range p.children {
+		own := thread.child(c.key)
+		var calls, self, total float64
+		if own != nil {
+			calls, self, total = float64(own.calls), own.self.Nanos, own.total.Nanos
+		}
+		c.callsOff += square(calls - share*float64(c.calls))
+		c.selfOff += square(self - share*c.self.Nanos)
+		c.totalOff += square(total - share*c.total.Nanos)
+		c.vary(own, share)
+	}
+}
+
+func square(x float64) float64 { return x * x }
+
+func (s *side) folded(top *cct.Node, isFolded func(string) bool) *part {
+	made := &part{}
 	var walk func(n *cct.Node, at, owner *part)
 	walk = func(n *cct.Node, at, owner *part) {
 		for _, c := range n.Children {
 			key := keyOf(s.profile.Methods[c.Method])
-			if at != s.top && isFolded(key) {
+			if at != made && isFolded(key) {
 				owner.take(c)
 				owner.folded = true
 				walk(c, at, owner)
@@ -170,8 +206,8 @@ func (s *side) fold(isFolded func(string) bool) {
 			}
 		}
 	}
-	walk(s.profile.Merged, s.top, s.top)
-	s.top.settle()
+	walk(top, made, made)
+	return made
 }
 
 // take adds the own time of a node.
@@ -223,12 +259,32 @@ func (s *side) figures(p *part) Figures {
 	f.Calls, f.Self, f.Known = float64(p.calls)/by, p.self.Over(by), p.known
 	if p.rarest > 0 && s.roots > 0 {
 		f.reach = float64(p.rarest) / by
-		// Of how many calls of the root lead here chance decides.
+		// Chance decides how many calls of the root lead here; where several threads did
+		// the work, how far they are apart says how much that and loops make up.
 		varies := math.Sqrt(math.Max(0, 1/float64(p.rarest)-1/by))
 		f.callsMix, f.selfMix = f.Calls*varies, f.Self.Nanos*varies
 		f.variance = p.variance / by / by
+		if n := float64(len(s.profile.Threads)); n > 1 {
+			f.callsMix = math.Max(f.callsMix, math.Sqrt(p.callsOff*n/(n-1))/by)
+			f.selfMix = math.Max(f.selfMix, math.Sqrt(p.selfOff*n/(n-1))/by)
+		}
+		// Calls of the root are cut off at both ends of the window.
+		f.cut = 2 * float64(s.cut) / by
 	}
 	return f
+}
+
+// whole are the figures of the roots with all below them. Where several threads did the
+// work, what chance does to the whole is seen in how far these are apart.
+func (s *side) whole(contexts Figures) Figures {
+	if n := float64(len(s.profile.Threads)); n > 1 {
+		var off float64
+		for _, root := range s.top.children {
+			off += root.totalOff
+		}
+		contexts.selfMix = math.Sqrt(off*n/(n-1)) / math.Max(1, float64(s.roots))
+	}
+	return contexts
 }
 
 func compareDown(a, b float64) int { return cmp.Compare(b, a) }

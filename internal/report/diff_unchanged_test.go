@@ -165,6 +165,42 @@ func TestChanceIsNoChange(t *testing.T) {
 	}
 }
 
+// TestThreadsSayWhatChanceMakesUp: in one thread a loop went round more often than in the
+// other, so that it did in the next run tells nothing. One thread cannot say that.
+func TestThreadsSayWhatChanceMakesUp(t *testing.T) {
+	looping := func(rounds ...uint64) *cct.Profile {
+		p := steady(100 * uint64(len(rounds)))
+		p.Merged.Children[0].Children[1].Calls = 0
+		for i, n := range rounds {
+			top := steady(100).Merged
+			top.Children[0].Children[1].Calls = 100 * n
+			p.Merged.Children[0].Children[1].Calls += 100 * n
+			if len(rounds) > 1 {
+				p.Threads = append(p.Threads, cct.Thread{ID: uint64(i), Top: top})
+			}
+		}
+		return p
+	}
+	if d := Diff(looping(1, 9), looping(6, 6)); slicesAnySure(d.Methods) {
+		t.Errorf("%+v", d.Methods[0])
+	}
+	for _, d := range []*Difference{Diff(looping(5, 5), looping(6, 6)), Diff(looping(5), looping(6))} {
+		if d.Methods[0].Verdict != Calls || d.Methods[0].Path[0] != "a.B.render" {
+			t.Errorf("%+v", d.Methods[0])
+		}
+	}
+}
+
+// TestCallsThatAreCutOffAreNoChange: roots that had not ended have not called all they will.
+func TestCallsThatAreCutOffAreNoChange(t *testing.T) {
+	cut := steady(10)
+	root := cut.Merged.Children[0]
+	root.Running, root.Children[1].Calls, root.Children[1].Timed = 2, 8, 8
+	if d := Diff(steady(1000), cut); slicesAnySure(d.Methods) {
+		t.Errorf("%+v", d.Methods[0])
+	}
+}
+
 // TestPProfSaysWhatWasOff, in a comment that is read back.
 func TestPProfSaysWhatWasOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.pb.gz")
