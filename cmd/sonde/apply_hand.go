@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/holder"
@@ -96,8 +97,12 @@ func (c *applying) showHolder(ctx context.Context, client *holder.Client) error 
 	if c.json {
 		return writeJSON(c.out, status)
 	}
-	_, _ = fmt.Fprintf(c.out, "%s (process %d), since %s: %s\n", printable(status.Command), status.Sonde,
-		status.Since.Local().Format(time.DateTime), count(len(status.Probes), "probe", "probes"))
-	writeTable(c.out, applyColumns, runningTexts(status.Probes), c.outWidth())
+	writeHolder(c.out, status, c.outWidth())
 	return nil
+}
+
+func writeHolder(out io.Writer, status *holder.Status, width int) {
+	_, _ = fmt.Fprintf(out, "%s (process %d), since %s: %s\n", printable(status.Command), status.Sonde,
+		status.Since.Local().Format(time.DateTime), probesText(status.Probes))
+	writeTable(out, applyColumns, runningTexts(status.Probes), width)
 }

@@ -37,8 +37,12 @@ func runningTexts(rows []holder.Running) [][]string {
 		case row.Within != "" || row.Label != "":
 			where = row.Within + row.Label
 		}
+		calls := grouped(int(row.Calls))
+		if row.Level == levelOff && row.Calls == 0 {
+			calls = levelOff
+		}
 		texts = append(texts, []string{
-			grouped(int(row.Calls)), rateText(row.PerSecond), mean, p99, grouped(int(row.Threw)), grouped(int(row.Undecided)),
+			calls, rateText(row.PerSecond), mean, p99, grouped(int(row.Threw)), grouped(int(row.Undecided)),
 			orDash(level), row.Name, printable(where),
 		})
 	}

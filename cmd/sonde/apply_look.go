@@ -23,6 +23,8 @@ type applyLook struct {
 	final   bool
 	ended   string
 	traced  string // how traces stand, in one line
+	calls   uint64 // that probes acted in
+	atLeast bool   // there may be more: rows may share calls
 
 	dropped, ambiguous, contextsLost uint64
 }
@@ -47,6 +49,7 @@ func (r *applyRun) look() (*applyLook, error) {
 		pid: r.pid, rows: r.rows(results, now.Sub(since), before), threads: results.Threads, elapsed: now.Sub(r.began),
 		dropped: results.Dropped, ambiguous: results.Ambiguous, contextsLost: results.ContextsLost,
 	}
+	look.calls, look.atLeast = results.Calls()
 	shown := make(map[rowKey]uint64, len(look.rows))
 	for i := range look.rows {
 		shown[keyOf(&look.rows[i])] = look.rows[i].Calls
@@ -108,14 +111,32 @@ func runningRows(results *watch.Results, set *wanted.Set) []holder.Running {
 	})
 	rows := make([]holder.Running, 0, len(keys))
 	for _, key := range keys {
-		rows = append(rows, describeTotals(key, sums[key], levels[key.probe]))
+		level := levels[key.probe]
+		switch sum := sums[key]; {
+		case sum == nil || sum.off == 0:
+		case sum.off == sum.spots:
+			level = levelOff
+		default:
+			level += " (" + levelOff + " in " + grouped(sum.off) + " of " + grouped(sum.spots) + ")"
+		}
+		rows = append(rows, describeTotals(key, sums[key], level))
 	}
 	return rows
 }
 
+// levelOff is the level of rows whose hooks were switched off, because a class that
+// loaded makes their conditions unfit.
+const levelOff = "off"
+
+// A rowSum is what the spots of a row did.
+type rowSum struct {
+	arena.Totals
+	spots, off int
+}
+
 // sumRows adds up what spots of one probe, sequence and label did.
-func sumRows(results *watch.Results) map[rowKey]*arena.Totals {
-	sums := make(map[rowKey]*arena.Totals)
+func sumRows(results *watch.Results) map[rowKey]*rowSum {
+	sums := make(map[rowKey]*rowSum)
 	for i := range results.Rows {
 		row := &results.Rows[i]
 		if row.Probe == "" || row.Inside {
@@ -124,15 +145,19 @@ func sumRows(results *watch.Results) map[rowKey]*arena.Totals {
 		key := rowKey{row.Probe, row.Sequence, labelText(row.Label)}
 		sum := sums[key]
 		if sum == nil {
-			sum = &arena.Totals{}
+			sum = &rowSum{}
 			sums[key] = sum
 		}
 		sum.Add(&row.Totals)
+		sum.spots++
+		if row.Off {
+			sum.off++
+		}
 	}
 	return sums
 }
 
-func describeTotals(key rowKey, t *arena.Totals, level string) holder.Running {
+func describeTotals(key rowKey, t *rowSum, level string) holder.Running {
 	row := holder.Running{Name: key.probe, Level: level, Within: key.within, Label: key.label}
 	if t == nil {
 		return row
@@ -178,14 +203,20 @@ func labelText(l watch.Label) string {
 
 // headline is how much was seen in how long.
 func (l *applyLook) headline() string {
-	var calls uint64
-	probes := map[string]bool{}
-	for _, row := range l.rows {
-		calls += row.Calls
-		probes[row.Name] = true
+	calls := count(int(l.calls), "call", "calls")
+	if l.atLeast {
+		calls = "at least " + calls
 	}
-	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.pid, durationText(l.elapsed), count(len(probes), "probe", "probes"),
-		count(int(calls), "call", "calls"), count(l.threads, "thread", "threads"))
+	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.pid, durationText(l.elapsed), probesText(l.rows), calls, count(l.threads, "thread", "threads"))
+}
+
+// probesText is how many probes rows are of: each has one for every sequence and label.
+func probesText(rows []holder.Running) string {
+	probes := map[string]bool{}
+	for i := range rows {
+		probes[rows[i].Name] = true
+	}
+	return count(len(probes), "probe", "probes")
 }
 
 // remarks are how traces stand, and what results do not hold.

@@ -56,7 +56,7 @@ func sampleResults() *watch.Results {
 		return s
 	}
 	row := func(probe, within, tier string, t arena.Totals) watch.Row {
-		r := watch.Row{SpotName: watch.SpotName{Probe: probe, Sequence: within}, Totals: t}
+		r := watch.Row{SpotName: watch.SpotName{Probe: probe, Sequence: within, Class: "a/B", Name: probe}, Totals: t}
 		if tier != "" {
 			r.Label = watch.Label{Tags: []watch.TagValue{{Name: "tier", Value: tier, Set: true}}}
 		}
@@ -94,6 +94,7 @@ func TestRunningRows(t *testing.T) {
 func TestApplyLines(t *testing.T) {
 	set := &wanted.Set{Probes: []wanted.Probe{{Name: "pay", Level: wanted.Time}}}
 	look := &applyLook{pid: 4711, rows: runningRows(sampleResults(), set), threads: 3, elapsed: 2 * time.Second, dropped: 1, ambiguous: 2}
+	look.calls, look.atLeast = sampleResults().Calls()
 	look.rows[2].Ended = string(watch.EndedByTime)
 	look.rows[2].Level = ""
 	want := []string{
@@ -120,6 +121,43 @@ func TestApplyLines(t *testing.T) {
 				t.Errorf("%v: %q is too wide", size, line)
 			}
 		}
+	}
+}
+
+// TestSwitchedOffIsNotZeroCalls: nothing counted them.
+func TestSwitchedOffIsNotZeroCalls(t *testing.T) {
+	row := func(probe, method string, off bool) watch.Row {
+		return watch.Row{SpotName: watch.SpotName{Probe: probe, Class: "a/B", Name: method}, Off: off}
+	}
+	set := &wanted.Set{Probes: []wanted.Probe{{Name: "all"}, {Name: "part"}, {Name: "none"}}}
+	rows := runningRows(&watch.Results{Rows: []watch.Row{row("all", "c", true), row("part", "c", true), row("part", "d", false), row("none", "c", false)}}, set)
+	for i, want := range [][2]string{{"off", "off"}, {"0", "count (off in 1 of 2)"}, {"0", "count"}} {
+		if texts := runningTexts(rows)[i]; texts[0] != want[0] || texts[6] != want[1] {
+			t.Errorf("%q, want %q", texts, want)
+		}
+	}
+}
+
+// TestOverlappingRowsAreNotAddedUp: both sequences hold for one call, and a row is no probe.
+func TestOverlappingRowsAreNotAddedUp(t *testing.T) {
+	row := func(probe, within, method string, calls uint64) watch.Row {
+		return watch.Row{SpotName: watch.SpotName{Probe: probe, Sequence: within, Class: "a/B", Name: method}, Totals: arena.Totals{Calls: calls}}
+	}
+	results := &watch.Results{Rows: []watch.Row{row("pay", "a.A.x", "c", 40), row("pay", "a.A.y", "c", 60), row("pay", "a.A.x", "d", 5)}}
+	set := &wanted.Set{Probes: []wanted.Probe{{Name: "pay", Level: wanted.Count}}}
+	look := &applyLook{pid: 7, rows: runningRows(results, set), elapsed: time.Second, threads: 1}
+	look.calls, look.atLeast = results.Calls()
+	if have, want := look.headline(), "process 7, 1.00 s: 1 probe, at least 65 calls, 1 thread"; have != want {
+		t.Errorf("%q, want %q", have, want)
+	}
+	results.Rows = results.Rows[1:]
+	if look.calls, look.atLeast = results.Calls(); look.calls != 65 || look.atLeast {
+		t.Errorf("%d calls, at least %t", look.calls, look.atLeast)
+	}
+	var out bytes.Buffer
+	writeHolder(&out, &holder.Status{Command: "sonde apply", Sonde: 8, Probes: look.rows}, 0)
+	if line, _, _ := strings.Cut(out.String(), "\n"); !strings.HasSuffix(line, ": 1 probe") {
+		t.Errorf("%s", line)
 	}
 }
 

@@ -78,6 +78,10 @@ func TestContextTexts(t *testing.T) {
 	if got := contextText(&rows[2], false); got != "< a.C.d < a.E.f" {
 		t.Error(got)
 	}
+	rows[2].Off = true
+	if got := contextText(&rows[2], false); got != "< a.C.d < a.E.f; switched off" {
+		t.Error(got)
+	}
 	json := describeContext(&rows[0])
 	if value, is := json.Tags["kind"]; json.Within != "x.Y.z >" || *json.Tags["tier"] != "gold" || !is || value != nil {
 		t.Errorf("%+v", json)

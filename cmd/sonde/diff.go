@@ -16,8 +16,13 @@ func newDiff(s streams) *cobra.Command {
 take more or less time of their own, or are called more or less often.
 
 Everything is per call of the root, so that runs of different length can be
-compared. A time counts as changed only where the two intervals in which the
-truth lies have nothing in common; the rest is counted, not listed.
+compared. A time counts as changed only where the intervals in which the truth
+lies are apart by more than the mix of requests and the variation between calls
+explain; the rest is counted, not listed.
+
+Only what was measured on both sides is compared. A method whose hook was off,
+on for a part of the time or missing on one side is named, and its time is added
+to its callers' on both.
 
 The files are .json or .html as 'sonde profile -o' writes them. A .pb.gz will do
 too, but holds no errors: every difference then looks sure.`,

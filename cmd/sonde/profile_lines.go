@@ -36,7 +36,7 @@ func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, he
 
 // treeLines are the longest nodes of a tree as a table, with its titles.
 func treeLines(p *cct.Profile, width, most int) []string {
-	shown := longest(p.Merged, most)
+	shown, partly := longest(p.Merged, most), p.Partly()
 	var rows [][]string
 	var branches []string
 	var walk func(n *cct.Node, branch string)
@@ -55,7 +55,11 @@ func treeLines(p *cct.Profile, width, most int) []string {
 			if n == p.Merged { // roots stand at the margin
 				own, below = "", ""
 			}
-			rows = append(rows, nodeTexts(p, c))
+			texts := nodeTexts(p, c)
+			if _, is := partly[c.Method]; is {
+				texts[len(texts)-1] += " [partly]" // its hook was on for a part of the time
+			}
+			rows = append(rows, texts)
 			branches = append(branches, branch+own)
 			walk(c, branch+below)
 		}

@@ -170,6 +170,9 @@ func contextText(row *watch.Row, hasSequences bool) string {
 	if label := row.Label.String(); label != "" {
 		words = append(words, label)
 	}
+	if row.Off {
+		words = append(words, "switched off")
+	}
 	return strings.Join(words, "; ")
 }
 

@@ -15,20 +15,20 @@ const (
 // A Profile is what one run found.
 type Profile struct {
 	Target      Target
-	Roots       []string // the patterns of the root methods
-	Began       time.Time
-	Took        time.Duration // from the first hook on to the last off
+	Roots       []string      // the patterns of the root methods
+	Began       time.Time     // of the window that the figures cover
+	Took        time.Duration // from then to the last reading
 	Scheme      string        // "lazy" or "eager"
 	Why         string        // why this scheme: a sentence
 	Timing      Timing
 	Period      uint32   // k of Sampled; 0 otherwise
-	Methods     []Method // Node.Method is an index into it
+	Methods     []Method // Node.Method is an index into it; with Auto, every method whose hook was on or in Quiet is here, called or not
 	Merged      *Node    // all threads; stands for no method, its children are the roots
 	Threads     []Thread
 	Calibration Calibration
 	Cost        Cost
 	LeftAlone   []LeftAlone // what has no hook, and why
-	Quiet       []Quiet     // hooks that the budget thinned or switched off
+	Quiet       []Quiet     // hooks that were not on for the whole window, or that the budget thinned
 	Notes       []string    // what a reader should know before believing the rest
 }
 
@@ -63,13 +63,14 @@ type Time struct {
 
 // A Node is a method in a calling context.
 type Node struct {
-	Method   int    // -1 for a node that stands for no method
-	Calls    uint64 // begun; exact
-	Threw    uint64 // ended with an exception
-	Timed    uint64 // calls by which Self is known; 0 where none was timed
-	Self     Time   // of all calls, without hooked callees
-	Total    Time   // Self of this node and all below it
-	Raw      int64  // what the clock said of the timed calls' self time, before calibration
+	Method   int     // -1 for a node that stands for no method
+	Calls    uint64  // begun; exact
+	Threw    uint64  // ended with an exception
+	Timed    uint64  // calls by which Self is known; 0 where none was timed
+	Self     Time    // of all calls, without hooked callees
+	Spread   float64 // standard deviation of Self between timed calls, in nanoseconds; 0 where fewer than two were timed
+	Total    Time    // Self of this node and all below it
+	Raw      int64   // what the clock said of the timed calls' self time, before calibration
 	Max      time.Duration
 	Running  uint64        // calls that had not ended; what they took so far is in Self
 	Missed   uint64        // calls that went on before all their callees had hooks
@@ -116,8 +117,23 @@ type LeftAlone struct {
 	Reason        string
 }
 
-// A Quiet is a hook that the budget thinned or switched off.
+// A Quiet is a hook that was off for all or part of the window, or that the budget
+// thinned.
 type Quiet struct {
 	Method int
-	Reason string // "1.2 M calls a second cost 1.4 %: switched off, its time is with its callers"
+	On     time.Duration // how long it was on within the window; 0 is off throughout
+	Reason string        // "1.2 M calls a second cost 1.4 %: switched off, its time is with its callers"
+}
+
+// Partly returns the methods whose hooks were not on for the whole window, with the
+// time that each was on: 0 is off throughout. Their calls, if any, are of that time
+// alone; the rest of their time is in their callers' own time.
+func (p *Profile) Partly() map[int]time.Duration {
+	partly := make(map[int]time.Duration, len(p.Quiet))
+	for _, q := range p.Quiet {
+		if q.On == 0 || q.On < p.Took {
+			partly[q.Method] = q.On
+		}
+	}
+	return partly
 }

@@ -60,15 +60,15 @@ func (r *reckoner) node(t *tally) *Node {
 
 func (r *reckoner) subtree(t *tally) (*Node, bounded) {
 	self := r.self(t)
+	total := self // known in full: time that a late hook did not see is in it all the same
 	if slices.ContainsFunc(t.children, func(child *tally) bool { return child.late }) {
 		self.least = 0 // what those took before their hooks came is in it
 	}
 	n := &Node{
-		Method: t.method, Calls: t.calls, Threw: t.threw, Timed: t.ended + t.drawn, Self: self.time(t.possible()),
+		Method: t.method, Calls: t.calls, Threw: t.threw, Timed: t.ended + t.drawn, Self: self.time(t.possible()), Spread: t.spread(),
 		Raw: t.self + t.soFar, Max: time.Duration(t.max), Running: t.running, Missed: t.missed, Late: t.late,
 		Lost: time.Duration(t.lost),
 	}
-	total := self
 	for _, child := range t.children {
 		below, its := r.subtree(child)
 		n.Children = append(n.Children, below)
@@ -88,6 +88,15 @@ func (t *tally) possible() float64 {
 		return 0
 	}
 	return t.span
+}
+
+// spread is the standard deviation of own time between the timed calls that ended.
+func (t *tally) spread() float64 {
+	n, self := float64(t.ended), float64(t.self)
+	if t.ended < leastDrawn {
+		return 0
+	}
+	return math.Sqrt(math.Max(0, t.squares-self*self/n) / (n - 1))
 }
 
 // isCounted tells whether the node's calls are part of what its caller measures.

@@ -89,7 +89,18 @@ func (g *gatherer) thread(t *RawThread) *tally {
 			node.lost += p.Nanos
 		}
 	}
+	top.prune()
 	return top
+}
+
+// prune drops nodes that hold nothing, such as those whose hook went off before the
+// window began: no calls counted is not the same as zero calls.
+func (t *tally) prune() {
+	t.children = slices.DeleteFunc(t.children, func(c *tally) bool {
+		c.prune()
+		return c.calls == 0 && c.running == 0 && c.ended == 0 && c.lost == 0 && len(c.children) == 0
+	})
+	t.byMethod = nil
 }
 
 // grow adds to a node what the arena has below it. Every raw node is taken once,

@@ -8,8 +8,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
-// explain says what the budget did to a profile.
-func (g *governor) explain(p *cct.Profile) {
+// explain says what the budget did to a profile of a view.
+func (g *governor) explain(p *cct.Profile, v view) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	waiting := 0
@@ -18,18 +18,22 @@ func (g *governor) explain(p *cct.Profile) {
 		index[callgraph.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}] = i
 	}
 	for _, h := range g.order {
-		if h.mode == untried {
-			waiting++
-		}
-		if h.mode != quiet {
-			continue
-		}
 		i, is := index[h.method]
 		if !is {
 			p.Methods = append(p.Methods, cct.Method{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor})
 			i = len(p.Methods) - 1
 		}
-		p.Quiet = append(p.Quiet, cct.Quiet{Method: i, Reason: h.reason})
+		q := cct.Quiet{Method: i, On: v.onFor(h.onAt, h.offAt), Reason: h.reason}
+		switch {
+		case h.mode == untried:
+			waiting++
+			q.Reason = "there was no time to try it: off, its time is with its callers"
+		case h.mode == on && (h.root || q.On >= v.took()):
+			continue
+		case h.mode == on:
+			q.Reason = "its hook was chosen during the run: what it took before is with its callers"
+		}
+		p.Quiet = append(p.Quiet, q)
 	}
 	if g.broke {
 		p.Notes = append(p.Notes, "deeper calls have no hooks: another round of them would not fit the budget (--timing exact has them all)")

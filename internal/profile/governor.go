@@ -46,9 +46,11 @@ type governed struct {
 	mode   mode
 	root   bool
 	period uint32
-	rate   float64 // calls a second, when it was last on
-	reason string  // why it is quiet
-	out    bool    // it was taken out again
+	rate   float64   // calls a second, when it was last on
+	reason string    // why it is quiet
+	onAt   time.Time // of a root zero: its hook is on from before its first call
+	offAt  time.Time // zero while it is on
+	out    bool      // it was taken out again
 }
 
 type mode int
@@ -249,7 +251,7 @@ func (g *governor) thin(bill bill) float64 {
 }
 
 func (g *governor) silence(h *governed, part float64) {
-	h.mode = quiet
+	h.mode, h.offAt = quiet, time.Now()
 	g.changed = true
 	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is with its callers", si(h.rate), 100*part)
 }
@@ -270,10 +272,10 @@ func (g *governor) add(ctx context.Context, bill bill) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, h := range trial {
-		h.mode = on
-	}
 	began := time.Now()
+	for _, h := range trial {
+		h.mode, h.onAt = on, began
+	}
 	if err := g.tryOut(ctx, trial); err != nil {
 		return false, err
 	}

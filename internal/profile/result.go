@@ -17,7 +17,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := r.session.Now()
+	now, read := r.session.Now(), time.Now()
 	names, err := r.session.ThreadNames(ctx)
 	if err != nil {
 		names = nil // the JVM has ended; what it did is kept
@@ -27,12 +27,12 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		CalibrationID: arena.CalibrationID, AdjustmentID: arena.AdjustmentID,
 	}
 	cost := r.cost(threads)
-	since, note := int64(0), ""
+	view := r.whole(read)
 	if !r.Whole {
-		since, note = r.window.narrow(r, threads)
+		view = r.window.narrow(r, threads, read)
 	}
-	input.Pauses = r.ledger.pausesSince(since)
-	maps.DeleteFunc(input.HookedAt, func(_ uint32, at int64) bool { return at <= since })
+	input.Pauses = r.ledger.pausesSince(view.since)
+	maps.DeleteFunc(input.HookedAt, func(_ uint32, at int64) bool { return at <= view.since })
 	for _, t := range threads {
 		input.Threads = append(input.Threads, rawThread(t, names))
 	}
@@ -41,14 +41,15 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	}
 	profile := cct.Build(input)
 	r.describe(profile)
+	profile.Began, profile.Took = view.began, view.took()
 	profile.Cost = cost
 	profile.Notes = r.notes(profile)
 	if r.budget != nil {
-		r.budget.explain(profile)
+		r.budget.explain(profile, view)
 	}
 	switch {
-	case note != "":
-		profile.Notes = append(profile.Notes, note)
+	case view.note != "":
+		profile.Notes = append(profile.Notes, view.note)
 	case r.budget != nil && len(input.HookedAt) > 0:
 		profile.Notes = append(profile.Notes, "hooks were chosen until the end: the own time of a method holds that of callees whose hooks came later")
 	}
@@ -61,7 +62,7 @@ func (r *run) describe(p *cct.Profile) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	p.Target = cct.Target{PID: jvm.PID, Command: jvm.Main, JDK: r.session.JDK().String()}
-	p.Roots, p.Began, p.Took = r.Roots, r.began, time.Since(r.began)
+	p.Roots = r.Roots
 	p.Scheme, p.Why, p.Timing = string(r.scheme), r.why, r.Timing
 	if r.Timing == cct.Sampled {
 		p.Period = r.Period

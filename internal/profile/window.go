@@ -44,16 +44,44 @@ func (w *window) shut() {
 	w.threads = nil
 }
 
-// narrow has threads tell of the window alone, and gives when it began and what it
-// leaves out. Where it is not wide enough, nothing is left out.
-func (w *window) narrow(r *run, threads []arena.Thread) (since int64, note string) {
+// A view is the part of a run that figures cover.
+type view struct {
+	began, read time.Time
+	since       int64  // the target's clock at its beginning; 0 for the whole run
+	note        string // what it leaves out
+}
+
+// whole is the view of all of a run until a reading.
+func (r *run) whole(read time.Time) view { return view{began: r.began, read: read} }
+
+// narrow reduces what was read at a moment to the window. Where the window is not
+// wide enough, nothing is left out.
+func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	if !w.isWide(r) {
-		return 0, ""
+	if !w.isWide(r, read) {
+		return r.whole(read)
 	}
 	w.since(threads)
-	return w.at, w.note(r)
+	v := view{began: w.began, read: read, since: w.at}
+	v.note = v.leavesOut(r)
+	return v
+}
+
+func (v view) took() time.Duration { return v.read.Sub(v.began) }
+
+// onFor returns how long of the view a hook was on; a zero off is one that still is.
+func (v view) onFor(on, off time.Time) time.Duration {
+	if on.IsZero() {
+		return 0
+	}
+	if on.Before(v.began) {
+		on = v.began
+	}
+	if off.IsZero() || off.After(v.read) {
+		off = v.read
+	}
+	return max(0, off.Sub(on))
 }
 
 // keep notes what was measured when the window began.
@@ -77,9 +105,9 @@ func (w *window) keep(threads []arena.Thread) {
 }
 
 // isWide reports whether the window tells enough of a run.
-func (w *window) isWide(r *run) bool {
-	open := time.Since(w.began)
-	return w.threads != nil && open >= leastWindow && open.Seconds() >= leastPart*time.Since(r.began).Seconds()
+func (w *window) isWide(r *run, read time.Time) bool {
+	open := read.Sub(w.began)
+	return w.threads != nil && open >= leastWindow && open.Seconds() >= leastPart*read.Sub(r.began).Seconds()
 }
 
 // since takes off what was there before the window.
@@ -103,12 +131,12 @@ func (w *window) since(threads []arena.Thread) {
 	}
 }
 
-// note tells what the window leaves out.
-func (w *window) note(r *run) string {
+// leavesOut says what of the run the figures do not cover.
+func (v view) leavesOut(r *run) string {
 	why := "when its compilers were done with what the hooks undid"
 	if r.budget != nil {
 		why = "since when the same hooks were on"
 	}
 	return fmt.Sprintf("figures are of the last %v, %s; the first %v are left out",
-		time.Since(w.began).Round(100*time.Millisecond), why, w.began.Sub(r.began).Round(100*time.Millisecond))
+		v.took().Round(100*time.Millisecond), why, v.began.Sub(r.began).Round(100*time.Millisecond))
 }

@@ -2,9 +2,12 @@ package profile
 
 import (
 	"maps"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/cct"
 )
 
 // thread has a root call that began at 1,000 and a callee that began at 1,600, and
@@ -52,5 +55,48 @@ func TestAWindowLeavesOutWhatWasBefore(t *testing.T) {
 	}
 	if fresh.Calls != 7 || fresh.Self != 70 {
 		t.Errorf("a node that is new: %+v", fresh)
+	}
+}
+
+// TestAViewIsWhatFiguresCover: its beginning and length are the window's, not the run's.
+func TestAViewIsWhatFiguresCover(t *testing.T) {
+	read := time.Now()
+	before := func(d time.Duration) time.Time { return read.Add(-d) }
+	r := &run{settings: &settings{}, began: before(12500 * time.Millisecond)}
+	w := window{began: before(10 * time.Second), at: 2000, threads: map[uint32]map[uint32]arena.Node{}}
+	v := w.narrow(r, nil, read)
+	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures are of the last 10s, ") || !strings.HasSuffix(v.note, "the first 2.5s are left out") {
+		t.Errorf("%+v", v)
+	}
+	w.began = before(leastWindow / 2)
+	if v := w.narrow(r, nil, read); v.began != r.began || v.took() != 12500*time.Millisecond || v.note != "" {
+		t.Errorf("of a window that is not wide enough: %+v", v)
+	}
+}
+
+// TestOffIsNotZeroCalls: what was off throughout, for a part, or never tried is said of
+// each hook, and of what was on throughout nothing.
+func TestOffIsNotZeroCalls(t *testing.T) {
+	read := time.Now()
+	before := func(seconds int) time.Time { return read.Add(-time.Duration(seconds) * time.Second) }
+	g, hooks := hooksOf("root", "on", "late", "off", "cut", "untried")
+	hooks[0].root = true
+	hooks[1].onAt = before(12)
+	hooks[2].onAt = before(3)
+	hooks[3].onAt, hooks[3].offAt, hooks[3].mode, hooks[3].reason = before(20), before(15), quiet, "dear"
+	hooks[4].onAt, hooks[4].offAt, hooks[4].mode, hooks[4].reason = before(20), before(6), quiet, "dear"
+	hooks[5].mode = untried
+	p := &cct.Profile{Took: 10 * time.Second, Methods: []cct.Method{{Class: "a/B", Name: "root", Descriptor: "()V"}}}
+	g.explain(p, view{began: before(10), read: read})
+	if len(p.Methods) != len(hooks) {
+		t.Fatalf("methods with hooks are missing: %v", p.Methods)
+	}
+	partly := map[string]time.Duration{}
+	for method, on := range p.Partly() {
+		partly[p.Methods[method].Name] = on
+	}
+	want := map[string]time.Duration{"late": 3 * time.Second, "off": 0, "cut": 4 * time.Second, "untried": 0}
+	if !maps.Equal(partly, want) {
+		t.Errorf("%v, want %v", partly, want)
 	}
 }

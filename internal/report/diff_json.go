@@ -12,12 +12,22 @@ import (
 // The difference as JSON (docs/formats/profile.md says what is in it).
 type (
 	diffJSON struct {
-		Before   runJSON      `json:"before"`
-		After    runJSON      `json:"after"`
-		Total    boundsJSON   `json:"total"`
-		Methods  []changeJSON `json:"methods"`
-		Contexts []changeJSON `json:"contexts"`
-		Notes    []string     `json:"notes,omitempty"`
+		Before   runJSON       `json:"before"`
+		After    runJSON       `json:"after"`
+		Total    boundsJSON    `json:"total"`
+		Methods  []changeJSON  `json:"methods"`
+		Contexts []changeJSON  `json:"contexts"`
+		Unalike  []unalikeJSON `json:"notCompared,omitempty"`
+		Notes    []string      `json:"notes,omitempty"`
+	}
+	unalikeJSON struct {
+		Method string   `json:"method"`
+		Before hookJSON `json:"before"`
+		After  hookJSON `json:"after"`
+	}
+	hookJSON struct {
+		Hook State `json:"hook"`
+		On   int64 `json:"onNanos,omitempty"`
 	}
 	runJSON struct {
 		Target    string     `json:"target"`
@@ -43,9 +53,13 @@ type (
 func (d *Difference) WriteJSON(w io.Writer, top int) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
+	var unalike []unalikeJSON
+	for _, u := range d.Uncompared {
+		unalike = append(unalike, unalikeJSON{u.Method, hookJSON{u.Before.State, int64(u.Before.On)}, hookJSON{u.After.State, int64(u.After.On)}})
+	}
 	err := encoder.Encode(diffJSON{
 		Before: describeRun(d.Before), After: describeRun(d.After), Total: boundsOf(d.Total),
-		Methods: describeChanges(d.Methods, top), Contexts: describeChanges(d.Contexts, top), Notes: d.Notes,
+		Methods: describeChanges(d.Methods, top), Contexts: describeChanges(d.Contexts, top), Unalike: unalike, Notes: d.Notes,
 	})
 	if err != nil {
 		return fmt.Errorf("difference as JSON: %w", err)

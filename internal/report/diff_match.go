@@ -9,91 +9,83 @@ import (
 
 // A comparer finds what belongs together in two profiles.
 type comparer struct {
-	before, after    *cct.Profile
-	perOld, perFresh perRoot
+	before, after *side
+	names         map[string]string
+	order         []string // methods, as they are met
 }
 
-// A perRoot divides by the number of calls of the roots.
-type perRoot struct{ calls uint64 }
-
-func (p perRoot) figures(calls uint64, self cct.Time, known bool) Figures {
-	by := math.Max(1, float64(p.calls))
-	return Figures{Calls: float64(calls) / by, Self: self.Over(by), Known: known}
-}
-
-// node are the figures of a node; one that is not there was not called, and took no
-// time for sure.
-func (p perRoot) node(n *cct.Node) Figures {
-	if n == nil {
-		return Figures{Known: true}
+func newComparer(before, after *cct.Profile) *comparer {
+	c := &comparer{before: newSide(before), after: newSide(after), names: map[string]string{}}
+	for _, p := range []*cct.Profile{before, after} {
+		shown := names(p.Methods)
+		for i, m := range p.Methods {
+			if key := keyOf(m); c.names[key] == "" {
+				c.names[key] = shown[i]
+				c.order = append(c.order, key)
+			}
+		}
 	}
-	return p.figures(n.Calls, n.Self, n.Known())
+	isFolded := func(key string) bool { return !measuredAlike(c.before.hook(key), c.after.hook(key)) }
+	c.before.fold(isFolded)
+	c.after.fold(isFolded)
+	return c
 }
 
 // keyOf is what a method is known by in both runs; its index differs.
 func keyOf(m cct.Method) string { return m.Class + "." + m.Name + m.Descriptor }
 
-// methods pairs methods: in the order of the profile before, then of that after.
-func (c *comparer) methods() []Change {
-	fresh := map[string]Figures{}
-	freshRows := cct.Flat(c.after.Merged, c.after.Methods)
-	for _, row := range freshRows {
-		fresh[keyOf(c.after.Methods[row.Method])] = c.perFresh.figures(row.Calls, row.Self, row.Known)
-	}
-	var list []Change
-	met := map[string]bool{}
-	shown := names(c.before.Methods)
-	for _, row := range cct.Flat(c.before.Merged, c.before.Methods) {
-		key := keyOf(c.before.Methods[row.Method])
-		met[key] = true
-		after, there := fresh[key]
-		if !there {
-			after = c.perFresh.node(nil)
+// uncompared lists the methods that were not measured alike on both sides, those that
+// hold most time first.
+func (c *comparer) uncompared() []Uncompared {
+	var list []Uncompared
+	for _, key := range c.order {
+		before, after := c.before.hook(key), c.after.hook(key)
+		if measuredAlike(before, after) || c.before.calls[key] == 0 && c.after.calls[key] == 0 {
+			continue
 		}
-		list = append(list, newChange([]string{shown[row.Method]}, c.perOld.figures(row.Calls, row.Self, row.Known), after))
+		list = append(list, Uncompared{Method: c.names[key], Before: before, After: after, held: math.Max(c.before.held(key), c.after.held(key))})
 	}
-	shown = names(c.after.Methods)
-	for _, row := range freshRows {
-		if key := keyOf(c.after.Methods[row.Method]); !met[key] {
-			list = append(list, newChange([]string{shown[row.Method]}, c.perOld.node(nil), fresh[key]))
-		}
-	}
+	slices.SortStableFunc(list, func(a, b Uncompared) int { return compareDown(a.held, b.held) })
 	return list
 }
 
-// contexts walks both trees at once.
-func (c *comparer) contexts() []Change {
-	oldNames, freshNames := names(c.before.Methods), names(c.after.Methods)
-	var list []Change
-	var walk func(old, fresh *cct.Node, path []string)
-	walk = func(old, fresh *cct.Node, path []string) {
-		visit := func(old, fresh *cct.Node, name string) {
-			here := append(slices.Clip(path), name)
-			list = append(list, newChange(here, c.perOld.node(old), c.perFresh.node(fresh)))
-			walk(old, fresh, here)
+// changes pairs the contexts of both sides, and sums them up by method.
+func (c *comparer) changes() (methods, contexts []Change) {
+	type pair struct{ before, after Figures }
+	sums := map[string]*pair{}
+	var order []string
+	var walk func(old, fresh *part, path []string)
+	visit := func(old, fresh *part, key string, path []string) {
+		here := append(slices.Clip(path), c.names[key])
+		before, after := c.before.figures(old), c.after.figures(fresh)
+		contexts = append(contexts, newChange(here, before, after))
+		sum := sums[key]
+		if sum == nil {
+			sum = &pair{Figures{roots: c.before.roots}, Figures{roots: c.after.roots}}
+			sums[key] = sum
+			order = append(order, key)
 		}
-		unmet := map[string]*cct.Node{}
-		for _, child := range callees(fresh) {
-			unmet[keyOf(c.after.Methods[child.Method])] = child
+		sum.before.add(before)
+		sum.after.add(after)
+		walk(old, fresh, here)
+	}
+	walk = func(old, fresh *part, path []string) {
+		for _, child := range old.below() {
+			visit(child, fresh.child(child.key), child.key, path)
 		}
-		for _, child := range callees(old) {
-			key := keyOf(c.before.Methods[child.Method])
-			visit(child, unmet[key], oldNames[child.Method])
-			delete(unmet, key)
-		}
-		for _, child := range callees(fresh) {
-			if unmet[keyOf(c.after.Methods[child.Method])] == child {
-				visit(nil, child, freshNames[child.Method])
+		for _, child := range fresh.below() {
+			if old.child(child.key) == nil {
+				visit(nil, child, child.key, path)
 			}
 		}
 	}
-	walk(c.before.Merged, c.after.Merged, nil)
-	return list
-}
-
-func callees(n *cct.Node) []*cct.Node {
-	if n == nil {
-		return nil
+	walk(c.before.top, c.after.top, nil)
+	for _, key := range order {
+		sum := sums[key]
+		for _, f := range []*Figures{&sum.before, &sum.after} {
+			f.Known = f.Known || f.Calls == 0 // it took no time for sure
+		}
+		methods = append(methods, newChange([]string{c.names[key]}, sum.before, sum.after))
 	}
-	return n.Children
+	return methods, contexts
 }

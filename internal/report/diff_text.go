@@ -37,6 +37,9 @@ func (d *Difference) WriteText(w io.Writer, top, width int) error {
 	for _, note := range d.Notes {
 		say("note: %s", figure.Printable(note))
 	}
+	for _, text := range d.notCompared() {
+		say("%s", text)
+	}
 	for _, part := range []struct {
 		title, one, many string
 		list             []Change
@@ -59,6 +62,49 @@ func (d *Difference) WriteText(w io.Writer, top, width int) error {
 		}
 	}
 	return out.Flush()
+}
+
+// notCompared names the methods that are left out, and says why.
+func (d *Difference) notCompared() []string {
+	if len(d.Uncompared) == 0 {
+		return nil
+	}
+	texts := []string{fmt.Sprintf("not compared: %s not measured in the same way on both sides; in all below the time is with their callers on both:",
+		figure.Count(len(d.Uncompared), "method was", "methods were"))}
+	for _, u := range d.Uncompared[:min(len(d.Uncompared), mostQuiet)] {
+		var said []string
+		for _, one := range []struct {
+			hook Hook
+			when string
+		}{{u.Before, "before"}, {u.After, "after"}} {
+			if text := one.hook.text(); text != "" {
+				said = append(said, one.when+" "+text)
+			}
+		}
+		texts = append(texts, fmt.Sprintf("  %s: %s", u.Method, strings.Join(said, ", ")))
+	}
+	if more := len(d.Uncompared) - mostQuiet; more > 0 {
+		texts = append(texts, fmt.Sprintf("  and %s (--json names them)", figure.Count(more, "method more", "methods more")))
+	}
+	return texts
+}
+
+// text says what keeps a hook's figures from being compared, if it is this side's.
+func (h Hook) text() string {
+	switch h.State {
+	case Partly:
+		if h.On > 0 {
+			return "on for " + figure.Duration(h.On) + " only"
+		}
+		return "on for a part of the time"
+	case Off:
+		return offText
+	case NoHook:
+		return "no hook"
+	case Counted:
+		return "only counted"
+	}
+	return ""
 }
 
 // verdict is the sum of it all in a sentence.

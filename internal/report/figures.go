@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/figure"
@@ -18,6 +19,18 @@ func costText(nanos float64) string {
 	}
 	return figure.Nanos(nanos)
 }
+
+// onText says how long of the window a hook was on that was not on throughout.
+func onText(on, window time.Duration) string {
+	if on == 0 {
+		return offText
+	}
+	return fmt.Sprintf("on for %s of %s", figure.Duration(on), figure.Duration(window))
+}
+
+// offText stands in place of the calls of a method whose hook was off: none were counted,
+// which does not mean that there were none.
+const offText = "off"
 
 // shareText writes a part of a whole.
 func shareText(part, whole float64) string {

@@ -17,6 +17,10 @@ const (
 	pprofSelf
 )
 
+// pprofHook begins the comment of a hook that was not on for the whole window; the
+// method follows as class files have it, then a colon.
+const pprofHook = "hook of "
+
 // writePProf writes a sample for each calling context of each thread. Contexts
 // without a time of their own are there too: their calls count.
 func writePProf(w io.Writer, p *cct.Profile) error {
@@ -26,6 +30,12 @@ func writePProf(w io.Writer, p *cct.Profile) error {
 		DurationNanos:     int64(p.Took),
 		Comments:          []string{title(p.Target), "from " + strings.Join(p.Roots, ", ") + " down", timingText(p)},
 	}}
+	partly := p.Partly()
+	for _, q := range p.Quiet {
+		if on, is := partly[q.Method]; is {
+			b.profile.Comments = append(b.profile.Comments, fmt.Sprintf("%s%s: %s", pprofHook, keyOf(p.Methods[q.Method]), onText(on, p.Took)))
+		}
+	}
 	if !p.Began.IsZero() {
 		b.profile.TimeNanos = p.Began.UnixNano()
 	}
@@ -57,7 +67,7 @@ type pprofBuilder struct {
 // addMethod adds a function and the one location it has. The system name is the
 // method as class files have it, and is what reading back takes.
 func (b *pprofBuilder) addMethod(id uint64, m cct.Method, mapping *profile.Mapping) {
-	function := &profile.Function{ID: id, Name: b.names[id-1], SystemName: m.Class + "." + m.Name + m.Descriptor, Filename: m.Class}
+	function := &profile.Function{ID: id, Name: b.names[id-1], SystemName: keyOf(m), Filename: m.Class}
 	b.profile.Function = append(b.profile.Function, function)
 	b.profile.Location = append(b.profile.Location, &profile.Location{
 		ID: id, Mapping: mapping, Address: id, Line: []profile.Line{{Function: function}},

@@ -38,6 +38,10 @@ func readPProf(data []byte) (*cct.Profile, error) {
 		p.Target.Command = from.Mapping[0].File
 	}
 	methods := map[uint64]int{}
+	for _, f := range from.Function { // also of methods that were not called
+		methodOf(p, methods, f)
+	}
+	readComments(p, from.Comments)
 	for _, s := range from.Sample {
 		n := p.Merged
 		for _, location := range slices.Backward(s.Location) {
@@ -53,6 +57,38 @@ func readPProf(data []byte) (*cct.Profile, error) {
 	}
 	addUp(p.Merged)
 	return p, nil
+}
+
+// readComments takes the timing, and which hooks were not on throughout, from the
+// comments that writePProf writes.
+func readComments(p *cct.Profile, comments []string) {
+	for _, comment := range comments {
+		for _, timing := range []cct.Timing{cct.Exact, cct.Sampled, cct.Auto} {
+			if strings.HasPrefix(comment, string(timing)+": ") {
+				p.Timing = timing
+			}
+		}
+		rest, is := strings.CutPrefix(comment, pprofHook)
+		if !is {
+			continue
+		}
+		key, text, _ := strings.Cut(rest, ": ")
+		at := slices.IndexFunc(p.Methods, func(m cct.Method) bool { return keyOf(m) == key })
+		if at >= 0 {
+			p.Quiet = append(p.Quiet, cct.Quiet{Method: at, On: readOn(text), Reason: text})
+		}
+	}
+}
+
+// readOn is how long a hook was on, as onText says it; 0 where it was off.
+func readOn(text string) time.Duration {
+	rest, _ := strings.CutPrefix(text, "on for ")
+	on, _, _ := strings.Cut(rest, " of ")
+	took, err := time.ParseDuration(strings.ReplaceAll(on, " ", ""))
+	if err != nil {
+		return 0
+	}
+	return took
 }
 
 func sampleIndex(p *profile.Profile, kind string) int {

@@ -25,6 +25,7 @@ func shop(slowdown float64) *cct.Profile {
 			{Class: "java/net/SocketInputStream", Name: "socketRead0", Descriptor: "()I", Native: true},
 			{Name: "method #77"},
 			{Class: "com/example/shop/Odd<Name>;&", Name: "run", Descriptor: "()V"},
+			{Class: "com/example/shop/pricing/Rate", Name: "of", Descriptor: "(I)J"},
 		},
 		Calibration: cct.Calibration{
 			Inner: cct.Span{Median: 31.5, Low: 30.9, High: 33}, Outer: cct.Span{Median: 40, Low: 38, High: 44},
@@ -39,7 +40,11 @@ func shop(slowdown float64) *cct.Profile {
 			{Class: "com/example/shop/Even", Method: "run", Reason: "its bytes are not known: other loader"},
 			{Class: "java/lang/Thread", Reason: "hooks use it"},
 		},
-		Quiet: []cct.Quiet{{Method: 1, Reason: "1.2 M calls a second cost 1.4 %: thinned to one in 64"}},
+		Quiet: []cct.Quiet{
+			{Method: 1, On: 30 * time.Second, Reason: "1.2 M calls a second cost 1.4 %: thinned to one in 64"},
+			{Method: 7, Reason: "3.1 M calls a second would cost 3.6 %: switched off, its time is with its callers"},
+			{Method: 2, On: 12 * time.Second, Reason: "its hook was chosen during the run: what it took before is with its callers"},
+		},
 		Notes: []string{"the arena had room for all"},
 	}
 	p.Threads = []cct.Thread{

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
@@ -22,7 +23,7 @@ func WriteText(w io.Writer, p *cct.Profile, width int) error { return WriteTextT
 // WriteTextTop is WriteText with a list of so many methods at most; 0 is no limit.
 func WriteTextTop(w io.Writer, p *cct.Profile, width, most int) error {
 	out := bufio.NewWriter(w) // keeps the first error until Flush
-	t := &textReport{Writer: out, profile: p, names: names(p.Methods), width: width, most: most}
+	t := &textReport{Writer: out, profile: p, names: names(p.Methods), partly: p.Partly(), width: width, most: most}
 	t.header()
 	t.tree()
 	t.flat()
@@ -36,6 +37,7 @@ type textReport struct {
 	*bufio.Writer
 	profile *cct.Profile
 	names   []string
+	partly  map[int]time.Duration // how long hooks were on that were not throughout
 	width   int
 	most    int // methods in the list; 0 is no limit
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/figure"
@@ -16,7 +17,8 @@ var flatColumns = []column{
 func (t *textReport) flat() {
 	top := t.profile.Merged
 	rows := cct.Flat(top, t.profile.Methods)
-	if len(rows) == 0 {
+	off := t.off(rows)
+	if len(rows) == 0 && len(off) == 0 {
 		return
 	}
 	t.heading("Methods by their own time")
@@ -45,14 +47,22 @@ func (t *textReport) flat() {
 	for i, row := range shown {
 		texts[i] = flatRow(row, top.Total.Nanos)
 	}
+	for range off {
+		texts = append(texts, []string{none, none, none, none, none, offText, "0", none, ""})
+	}
 	columns, texts := withoutZeros(flatColumns, texts, "THREW")
 	columns, texts, before := narrow(columns, texts, t.width, 30, "CONTEXTS", "THREW", "TOTAL", "±", "SELF/CALL")
-	for i, row := range shown {
-		name := t.names[row.Method]
-		if t.width > 0 {
-			name = shorten(name, t.width-before)
+	for i := range texts {
+		method, mark := -1, ""
+		if i < len(shown) {
+			method = shown[i].Method
+			if on, is := t.partly[method]; is {
+				mark = "  [" + onText(on, t.profile.Took) + "]"
+			}
+		} else {
+			method = off[i-len(shown)]
 		}
-		texts[i][len(texts[i])-1] = name
+		texts[i][len(texts[i])-1] = t.fit(t.names[method], mark, before)
 	}
 	for _, line := range tableLines(columns, texts) {
 		t.line("%s", line)
@@ -61,6 +71,17 @@ func (t *textReport) flat() {
 		t.line("%s not shown (--top)", figure.Count(hidden, "method is", "methods are"))
 	}
 	t.leftOut(left, "method", "methods", top.Total.Nanos)
+}
+
+// off lists the methods without a row whose hooks were off throughout.
+func (t *textReport) off(rows []cct.Row) []int {
+	var list []int
+	for _, q := range t.profile.Quiet {
+		if on, is := t.partly[q.Method]; is && on == 0 && !slices.ContainsFunc(rows, func(r cct.Row) bool { return r.Method == q.Method }) {
+			list = append(list, q.Method)
+		}
+	}
+	return list[:min(len(list), mostQuiet)]
 }
 
 func flatRow(row cct.Row, whole float64) []string {

@@ -26,10 +26,14 @@ func (t *textReport) how() {
 	t.unknown(p.Merged)
 	t.cost(p.Cost)
 	for _, q := range p.Quiet[:min(len(p.Quiet), mostQuiet)] {
-		t.say("  quiet: %s: %s", t.names[q.Method], q.Reason)
+		state := "thinned"
+		if on, is := t.partly[q.Method]; is {
+			state = onText(on, p.Took)
+		}
+		t.say("  %s: %s: %s", state, t.names[q.Method], q.Reason)
 	}
 	if more := len(p.Quiet) - mostQuiet; more > 0 {
-		t.say("  quiet: and %s; the page and the JSON name them", figure.Count(more, "more method", "more methods"))
+		t.say("  and %s whose hooks were off for all or part of the time; the page and the JSON name them", figure.Count(more, "more method", "more methods"))
 	}
 	t.leftAlone(p.LeftAlone)
 	for _, note := range p.Notes {

@@ -65,11 +65,15 @@ func (l treeLine) drawn(room int) string {
 	return fmt.Sprintf("⋯ %d deep: ", columns/2)
 }
 
-// named is a node's name and marks behind what is used of the width. A short form
-// of the name comes before the marks, which a narrow terminal cuts.
+// named is a node's name and marks behind what is used of the width.
 func (t *textReport) named(l treeLine, used int) string {
+	return t.fit(t.names[l.node.Method], t.marks(l.node), used)
+}
+
+// fit is a name and its marks behind what is used of the width. A short form of the
+// name comes before the marks, which a narrow terminal cuts.
+func (t *textReport) fit(name, mark string, used int) string {
 	const leastName = 24
-	name, mark := t.names[l.node.Method], marks(t.profile, l.node)
 	if t.width == 0 {
 		return name + mark
 	}
@@ -119,9 +123,12 @@ func isEstimate(n *cct.Node) bool {
 }
 
 // marks are what a reader must know of a node before believing its figures.
-func marks(p *cct.Profile, n *cct.Node) string {
+func (t *textReport) marks(n *cct.Node) string {
 	var list []string
-	if p.Methods[n.Method].Native {
+	if on, is := t.partly[n.Method]; is {
+		list = append(list, onText(on, t.profile.Took))
+	}
+	if t.profile.Methods[n.Method].Native {
 		list = append(list, "native")
 	}
 	if n.Running > 0 {

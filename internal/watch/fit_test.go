@@ -122,6 +122,10 @@ func TestLoading(t *testing.T) {
 	if len(notices) != 2 || !strings.Contains(strings.Join(notices, "\n"), "shop.Pay.charge(Lshop/Customer;I)Z is watched no more by probe p: class shop.Vip has loaded, and condition, column") {
 		t.Errorf("%q", notices)
 	}
+	results, err := w.Results()
+	if err != nil || len(results.Rows) != 2 || !results.Rows[0].Off || !results.Rows[1].Off {
+		t.Errorf("%v, %+v", err, results)
+	}
 	// Then it fits none any more.
 	if _, err := w.Apply(t.Context(), w.Set()); err == nil {
 		t.Error("it was applied again")

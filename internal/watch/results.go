@@ -28,6 +28,7 @@ type Row struct {
 	ID    uint32 // of the row: the same in every result, and no other row's
 	Label Label
 	Gone  bool // the spot is there no more: its probe has ended, or was altered
+	Off   bool // the spot was switched off: a class that loaded makes its condition unfit, and calls since then are not counted
 	arena.Totals
 }
 
@@ -46,10 +47,10 @@ func (w *Watch) Results() (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	present := make(map[uint32]bool)
+	present, off := make(map[uint32]bool), make(map[uint32]bool)
 	if w.plan != nil {
 		for _, s := range w.plan.spots {
-			present[w.target.SpotID(s.Spot)] = true
+			present[w.target.SpotID(s.Spot)], off[w.target.SpotID(s.Spot)] = true, s.off != ""
 		}
 	}
 	for key, t := range totals {
@@ -58,11 +59,47 @@ func (w *Watch) Results() (*Results, error) {
 			continue
 		}
 		results.Rows = append(results.Rows, Row{
-			SpotName: name, ID: w.rows.Of(key), Label: w.label(key), Gone: !present[key.Spot], Totals: *t,
+			SpotName: name, ID: w.rows.Of(key), Label: w.label(key), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
 		})
 	}
 	slices.SortFunc(results.Rows, compareRows)
 	return results, nil
+}
+
+// Calls returns how many calls of watched methods the probes acted in. Spots of one method,
+// of two sequences or two probes, may act in the same call, and only their own calls are
+// known: then it is the most that one spot has, and atLeast is set.
+func (r *Results) Calls() (calls uint64, atLeast bool) {
+	acted := make(overlap)
+	for i := range r.Rows {
+		if row := &r.Rows[i]; row.Probe != "" && !row.Inside {
+			acted.add(&row.SpotName, row.Calls)
+		}
+	}
+	return acted.calls()
+}
+
+// An overlap holds the calls of spots. Those of one method may share calls.
+type overlap map[overlapping]uint64
+
+type overlapping struct{ class, name, descriptor, probe, sequence string }
+
+func (o overlap) add(spot *SpotName, calls uint64) {
+	o[overlapping{spot.Class, spot.Name, spot.Descriptor, spot.Probe, spot.Sequence}] += calls
+}
+
+// calls adds up methods, each by the spot that has most calls.
+func (o overlap) calls() (calls uint64, atLeast bool) {
+	most := make(map[overlapping]uint64)
+	for spot, n := range o {
+		method := overlapping{class: spot.class, name: spot.name, descriptor: spot.descriptor}
+		atLeast = atLeast || n > 0 && most[method] > 0
+		most[method] = max(most[method], n)
+	}
+	for _, n := range most {
+		calls += n
+	}
+	return calls, atLeast
 }
 
 func compareRows(a, b Row) int {
@@ -99,16 +136,19 @@ func (w *Watch) labelled(sum *arena.Summary) (map[ledger.Key]*arena.Totals, erro
 // isGrouped reports whether the results of a spot have labels. The lock is held.
 func (w *Watch) isGrouped(spot uint32) bool { return w.grouped[spot] }
 
-// callsOf is how many calls a probe has had. The lock is held.
-func (w *Watch) callsOf(probe string) (calls uint64) {
+// callsOf is how many calls a probe has had, at least: its sequences may hold for the
+// same call. The lock is held.
+func (w *Watch) callsOf(probe string) uint64 {
 	sum, err := w.target.Sum()
 	if err != nil {
 		return 0
 	}
+	acted := make(overlap)
 	for id, name := range w.names {
 		if t := sum.Methods[id]; t != nil && name.Probe == probe && !name.Inside {
-			calls += t.Calls
+			acted.add(&name, t.Calls)
 		}
 	}
+	calls, _ := acted.calls()
 	return calls
 }

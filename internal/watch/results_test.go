@@ -97,3 +97,22 @@ func TestEnds(t *testing.T) {
 		t.Errorf("%v", due)
 	}
 }
+
+// TestACallCountsOnceForAProbe: both sequences of a probe hold for one call.
+func TestACallCountsOnceForAProbe(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	p := probeOf("pay", "shop.Pay.charge")
+	p.Calls, p.Within = 10, []string{"shop.Web.handle", "shop.Order.place"}
+	apply(t, w, &wanted.Set{Probes: []wanted.Probe{p}})
+	ids := 0
+	for id, name := range w.names {
+		if name.Probe == "pay" {
+			f.sum.Methods[id] = &arena.Totals{Calls: 6}
+			ids++
+		}
+	}
+	if due := w.due(time.Now()); ids != 2 || len(due) != 0 {
+		t.Errorf("%d spots with 6 calls each: %v", ids, due)
+	}
+}

@@ -35,7 +35,7 @@ func newCostView(c cct.Cost, quiet int) costView {
 		v.Closure = figure.Grouped(uint64(c.Closure))
 	}
 	if quiet > 0 {
-		v.Quiet = figure.Plural(quiet, "hook") + " thinned or off"
+		v.Quiet = figure.Plural(quiet, "hook") + " off, thinned or on for a part of the time"
 	}
 	if c.Budget > 0 {
 		v.Budget = share(c.Budget)

@@ -10,6 +10,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/figure"
 )
 
+// offText stands in place of calls that nothing counted, as the hook was off.
+const offText = "off"
+
 // reasonSamples is how many of the classes left alone for one reason are named;
 // the profile's JSON names all.
 const reasonSamples = 200
@@ -40,10 +43,10 @@ type adjustment struct {
 	Name, What, Time string
 }
 
-// A quietView is a hook that the budget made quiet.
+// A quietView is a hook that was not on throughout, or that the budget thinned.
 type quietView struct {
-	Name   name
-	Reason string
+	Name       name
+	On, Reason string
 }
 
 // A reason is one for having left classes or methods alone.
@@ -78,10 +81,18 @@ func newMeasured(p *cct.Profile) measured {
 	if p.Period > 0 {
 		m.Period = figure.Grouped(uint64(p.Period))
 	}
+	partly := p.Partly()
 	for _, q := range p.Quiet {
-		if q.Method >= 0 && q.Method < len(p.Methods) {
-			m.Quiet = append(m.Quiet, quietView{nameOf(p.Methods[q.Method]), q.Reason})
+		if q.Method < 0 || q.Method >= len(p.Methods) {
+			continue
 		}
+		state := "thinned"
+		if on, is := partly[q.Method]; is && on > 0 {
+			state = "on for " + duration(on)
+		} else if is {
+			state = offText
+		}
+		m.Quiet = append(m.Quiet, quietView{nameOf(p.Methods[q.Method]), state, q.Reason})
 	}
 	return m
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/report/record"
@@ -65,6 +66,26 @@ func TestPageCarriesTheProfile(t *testing.T) {
 		}
 		if _, err := record.Read(bytes.NewReader(carried)); err != nil {
 			t.Errorf("%s: the page's profile cannot be read back: %v", name, err)
+		}
+	}
+}
+
+// TestAHookThatWasOffIsNamed, in the list and with how long it was on.
+func TestAHookThatWasOffIsNamed(t *testing.T) {
+	p := richProfile()
+	p.Took = 10 * time.Second
+	p.Methods = append(p.Methods, cct.Method{Class: "a/Off", Name: "off"}, cct.Method{Class: "a/Part", Name: "part"})
+	last := len(p.Methods) - 1
+	p.Quiet = []cct.Quiet{{Method: last - 1, Reason: "dear"}, {Method: last, On: 4 * time.Second, Reason: "late"}}
+	p.Merged = &cct.Node{Method: -1}
+	page := write(t, p)
+	for _, want := range []string{
+		`<span class="class">Off</span><span class="member">.off</span></span></th><td>–</td><td>–</td><td>–</td><td>–</td><td>off</td>`,
+		`<span class="class">Off</span><span class="member">.off</span></span></th><td>off</td><td>dear</td>`,
+		`<span class="class">Part</span><span class="member">.part</span></span></th><td>on for 4.00` + space + `s</td><td>late</td>`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is missing", want)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"slices"
+
 	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/figure"
 )
@@ -77,6 +79,15 @@ func newView(p *cct.Profile) view {
 	}
 	for _, m := range flat[:min(summaryRows, len(flat))] {
 		v.Summary = append(v.Summary, newSummaryRow(p, m, total))
+	}
+	partly := p.Partly()
+	for _, q := range p.Quiet {
+		called := slices.ContainsFunc(flat, func(m flatMethod) bool { return m.method == q.Method })
+		if on, is := partly[q.Method]; is && on == 0 && !called && len(v.Summary) < summaryRows {
+			row := newSummaryRow(p, flatMethod{method: q.Method}, total)
+			row.Calls = offText
+			v.Summary = append(v.Summary, row)
+		}
 	}
 	return v
 }

@@ -55,19 +55,20 @@ type thread struct {
 }
 
 type node struct {
-	Parent  int    `json:"parent"`
-	Method  int    `json:"method"`
-	Calls   uint64 `json:"calls"`
-	Threw   uint64 `json:"threw,omitempty"`
-	Timed   uint64 `json:"timed,omitempty"`
-	Self    triple `json:"self,omitzero"`
-	Total   triple `json:"total,omitzero"`
-	Raw     int64  `json:"rawNanos,omitempty"`
-	Max     int64  `json:"maxNanos,omitempty"`
-	Running uint64 `json:"running,omitempty"`
-	Missed  uint64 `json:"missed,omitempty"`
-	Late    bool   `json:"late,omitempty"`
-	Lost    int64  `json:"lostNanos,omitempty"`
+	Parent  int     `json:"parent"`
+	Method  int     `json:"method"`
+	Calls   uint64  `json:"calls"`
+	Threw   uint64  `json:"threw,omitempty"`
+	Timed   uint64  `json:"timed,omitempty"`
+	Self    triple  `json:"self,omitzero"`
+	Spread  float64 `json:"spreadNanos,omitempty"`
+	Total   triple  `json:"total,omitzero"`
+	Raw     int64   `json:"rawNanos,omitempty"`
+	Max     int64   `json:"maxNanos,omitempty"`
+	Running uint64  `json:"running,omitempty"`
+	Missed  uint64  `json:"missed,omitempty"`
+	Late    bool    `json:"late,omitempty"`
+	Lost    int64   `json:"lostNanos,omitempty"`
 }
 
 type calibration struct {
@@ -101,6 +102,7 @@ type leftAlone struct {
 
 type quiet struct {
 	Method int    `json:"method"`
+	On     int64  `json:"onNanos,omitempty"`
 	Reason string `json:"reason"`
 }
 

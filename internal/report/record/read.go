@@ -72,7 +72,7 @@ func (d *document) profile() (*cct.Profile, error) {
 		if q.Method < 0 || q.Method >= len(p.Methods) {
 			return nil, fmt.Errorf("%w: quiet hook %d is of method %d, of %d", ErrNotProfile, i, q.Method, len(p.Methods))
 		}
-		p.Quiet = append(p.Quiet, cct.Quiet(q))
+		p.Quiet = append(p.Quiet, cct.Quiet{Method: q.Method, On: time.Duration(q.On), Reason: q.Reason})
 	}
 	return p, nil
 }
@@ -86,7 +86,7 @@ func tree(list []node, methods int) (*cct.Node, error) {
 			return nil, fmt.Errorf("%w: node %d has parent %d and method %d", ErrNotProfile, i, n.Parent, n.Method)
 		}
 		nodes[i] = &cct.Node{
-			Method: n.Method, Calls: n.Calls, Threw: n.Threw, Timed: n.Timed, Self: n.Self.time(), Total: n.Total.time(),
+			Method: n.Method, Calls: n.Calls, Threw: n.Threw, Timed: n.Timed, Self: n.Self.time(), Spread: n.Spread, Total: n.Total.time(),
 			Raw: n.Raw, Max: time.Duration(n.Max), Running: n.Running, Missed: n.Missed, Late: n.Late, Lost: time.Duration(n.Lost),
 		}
 		if i > 0 {

@@ -50,7 +50,7 @@ func describe(p *cct.Profile) *document {
 		d.LeftAlone = append(d.LeftAlone, leftAlone(l))
 	}
 	for _, q := range p.Quiet {
-		d.Quiet = append(d.Quiet, quiet(q))
+		d.Quiet = append(d.Quiet, quiet{q.Method, int64(q.On), q.Reason})
 	}
 	return d
 }
@@ -71,7 +71,7 @@ func list(top *cct.Node) []node {
 		n, index := next.node, len(nodes)
 		nodes = append(nodes, node{
 			Parent: next.parent, Method: n.Method, Calls: n.Calls, Threw: n.Threw, Timed: n.Timed,
-			Self: ofTime(n.Self), Total: ofTime(n.Total), Raw: n.Raw, Max: int64(n.Max),
+			Self: ofTime(n.Self), Spread: n.Spread, Total: ofTime(n.Total), Raw: n.Raw, Max: int64(n.Max),
 			Running: n.Running, Missed: n.Missed, Late: n.Late, Lost: int64(n.Lost),
 		})
 		for i := len(n.Children) - 1; i >= 0; i-- {

@@ -6,6 +6,10 @@ function decodeProfile(profile) {
 		signature: signature(method.descriptor ?? ""),
 		native: method.native === true,
 	}));
+	// Hooks that were not on throughout: on is for how long, 0 is off.
+	for (const { method, onNanos: on = 0 } of profile.quiet ?? []) {
+		if (on === 0 || on < (profile.tookNanos ?? 0)) methods[method].on = on;
+	}
 	const threads = profile.threads.map((thread) => ({
 		label: (thread.name || "Thread " + thread.id) + (thread.virtual ? " (virtual)" : ""),
 		top: decodeTree(thread.nodes),

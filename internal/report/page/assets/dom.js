@@ -61,9 +61,10 @@ function figureCell(text, part, className) {
 	return cell;
 }
 
-// marksOf are the flags of a node as small labels.
-function marksOf(node) {
+// marksOf are the flags of a node, and of its method's hook, as small labels.
+function marksOf(node, method) {
 	const marks = [];
+	if (method.on !== undefined) marks.push(make("span", "mark late", method.on > 0 ? `on for ${nanos(method.on)}` : "off"));
 	if (node.running > 0) marks.push(make("span", "mark running", "running"));
 	if (node.missed > 0) marks.push(make("span", "mark missed", "missed"));
 	if (node.late) marks.push(make("span", "mark late", "late"));

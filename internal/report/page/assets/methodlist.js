@@ -25,6 +25,17 @@ function emptySum(method) {
 	};
 }
 
+// offMethods lists the methods without a node because their hooks were off.
+function offMethods(tree, methods) {
+	const met = new Set(tree.nodes.map((node) => node.method));
+	return methods.flatMap((method, i) => (method.on === 0 && !met.has(i) ? [emptySum(i)] : []));
+}
+
+// callsText is how often a method was called: of a hook that was off nobody knows.
+function callsText(sum, method) {
+	return method.on === 0 && sum.calls === 0 ? "off" : count(sum.calls);
+}
+
 function addNode(sum, node) {
 	sum.calls += node.calls;
 	sum.threw += node.threw;

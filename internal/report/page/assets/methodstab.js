@@ -29,7 +29,7 @@ class MethodsTab {
 
 	show(tree) {
 		this.tree = tree;
-		this.sums = sumMethods(tree, this.methods.length);
+		this.sums = sumMethods(tree, this.methods.length).concat(offMethods(tree, this.methods));
 		this.refresh();
 	}
 
@@ -76,7 +76,7 @@ class MethodsTab {
 		const method = this.methods[sum.method];
 		const name = nameElement(method, this.found);
 		name.title = method.full + method.signature;
-		const first = make("div", "cell", dot, name, ...marksOf(sum));
+		const first = make("div", "cell", dot, name, ...marksOf(sum, method));
 		first.setAttribute("role", "gridcell");
 		const whole = this.tree.total > 0 ? this.tree.total : 1;
 		const row = make("div", "");
@@ -86,7 +86,7 @@ class MethodsTab {
 			errorCell(sum),
 			figureCell(sum.timed === 0 ? "–" : mean(sum.self / sum.calls)),
 			figureCell(totalText(sum)),
-			figureCell(count(sum.calls)),
+			figureCell(callsText(sum, method)),
 			figureCell(sum.threw > 0 ? count(sum.threw) : "", undefined, "soft"),
 			figureCell(count(sum.contexts), undefined, "soft"),
 		);

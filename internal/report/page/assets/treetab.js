@@ -107,7 +107,7 @@ class TreeTab {
 		dot.style.background = this.palette ? this.palette.dots[node.method] : "";
 		const name = nameElement(this.methods[node.method], this.found !== null && this.found.has(node) ? this.found : null);
 		name.title = this.methods[node.method].full + this.methods[node.method].signature;
-		const cell = make("div", "cell", indent, twist, dot, name, ...marksOf(node));
+		const cell = make("div", "cell", indent, twist, dot, name, ...marksOf(node, this.methods[node.method]));
 		cell.setAttribute("role", "gridcell");
 		if (this.found && !isOpen && this.found.hasBelow(node)) {
 			const below = make("span", "below");

@@ -35,6 +35,14 @@ const decoded = page.decodeProfile(profile);
 const tree = page.makeTree(decoded.trees[0].top, "All");
 const named = (name) => tree.nodes.filter((node) => node.method >= 0 && decoded.methods[node.method].member === "." + name);
 
+test("a hook that was off is no method with zero calls", () => {
+	const quiet = [{ method: 4, reason: "dear" }, { method: 3, onNanos: 5, reason: "late" }, { method: 2, onNanos: 20, reason: "thinned" }];
+	const { methods, trees } = page.decodeProfile({ ...profile, tookNanos: 20, methods: [...profile.methods, { class: "lib/D", name: "d" }], quiet });
+	assert.deepEqual(plain(methods.map((method) => method.on ?? -1)), [-1, -1, -1, 5, 0]);
+	const off = page.offMethods(page.makeTree(trees[0].top, "All"), methods);
+	assert.deepEqual(plain(off.map((sum) => [sum.method, page.callsText(sum, methods[sum.method])])), [[4, "off"]]);
+});
+
 test("figures are written as the page's text has them", () => {
 	for (const { rule, given, written } of JSON.parse(read("figures.json"))) {
 		assert.equal(page[rule](given).replaceAll("\u00a0", " "), written, `${rule} of ${given}`);
