@@ -128,7 +128,7 @@ var layers = map[string][]string{
 	"bench/machine":              {"internal/jvmtest"},
 	"bench/profile":              {"bench/jfluid", "bench/machine", "bench/spread", "internal/cct", "internal/jvmtest", "internal/profile"},
 	"bench/truth":                {"bench/driver", "bench/jfluid", "bench/machine", "bench/spread", "internal/cct", "internal/jvmtest", "internal/profile"},
-	"bench/walk":                 {"bench/driver", "bench/machine", "bench/spread", "bench/twin", "internal/arena", "internal/climb", "internal/jvmtest", "internal/probe", "internal/session", "internal/walk"},
+	"bench/walk":                 {"bench/driver", "bench/machine", "bench/spread", "bench/twin", "internal/arena", "internal/climb", "internal/jvmtest", "internal/probe", "internal/recorder", "internal/session", "internal/walk"},
 	"bench/cache":                {"agent", "bench/machine", "bench/spread", "internal/archive", "internal/cache", "internal/session", "internal/weave"},
 	"bench/observe":              {"bench/machine", "bench/spread", "bench/twin", "internal/arena", "internal/attach/jvmproc", "internal/jvmtest", "internal/observe", "internal/session", "internal/toll", "internal/wanted", "internal/watch"},
 	"bench/context":              {"bench/driver", "bench/machine", "bench/spread", "internal/arena", "internal/jvmtest", "internal/session", "internal/wanted", "internal/watch"},
