@@ -69,6 +69,7 @@ func TestSlowOrdersOfPremiumCustomers(t *testing.T) {
 			tracing := startTracing(t, s.PID, "shop.order.Checkout.place", "--tag", "tier=$1.tier", "--when", `tx.tier == "PREMIUM"`,
 				"--slower-than", slowOrder.String(), "--limit", strconv.Itoa(wantedOrders), "--for", giveUp, "--levels", "6",
 				"--capture", "$payment.name", "--capture", "$return.id", "-o", file)
+			tracing.settle(t, func() { s.place(t, orders, premium, "card") })
 			for rounds := 0; rounds < mostRounds && tracing.running(); rounds++ {
 				s.placeAll(t, orders)
 			}
@@ -127,18 +128,24 @@ func (s shop) placeAll(t *testing.T, orders map[int]order) {
 	t.Helper()
 	for _, customer := range []int{regular, premium} {
 		for _, payment := range []string{"card", "invoice"} {
-			s.post(t, fmt.Sprintf("cart?customer=%d&product=1&quantity=1", customer))
-			began := time.Now()
-			answer := s.post(t, fmt.Sprintf("checkout?customer=%d&payment=%s&shipping=parcel&account=%s", customer, payment, card))
-			took := time.Since(began)
-			var o order
-			if err := json.Unmarshal(answer, &o); err != nil {
-				t.Fatalf("%s: %v", answer, err)
-			}
-			o.took = took
-			orders[o.ID] = o
+			s.place(t, orders, customer, payment)
 		}
 	}
+}
+
+// place places one order.
+func (s shop) place(t *testing.T, orders map[int]order, customer int, payment string) {
+	t.Helper()
+	s.post(t, fmt.Sprintf("cart?customer=%d&product=1&quantity=1", customer))
+	began := time.Now()
+	answer := s.post(t, fmt.Sprintf("checkout?customer=%d&payment=%s&shipping=parcel&account=%s", customer, payment, card))
+	took := time.Since(began)
+	var o order
+	if err := json.Unmarshal(answer, &o); err != nil {
+		t.Fatalf("%s: %v", answer, err)
+	}
+	o.took = took
+	orders[o.ID] = o
 }
 
 func (s shop) post(t *testing.T, path string) []byte {

@@ -43,14 +43,31 @@ func buildAndRun(m *testing.M) int {
 type tracing struct {
 	*exec.Cmd
 	out, stderr bytes.Buffer
+	settled     chan struct{} // closed when slow calls are kept from then on
 	read        chan struct{}
+}
+
+// settleCalls is how many calls a trace of slow ones waits for before it keeps any.
+const settleCalls = 10
+
+// settle makes the calls that the trace waits for, and waits until it keeps slow ones.
+func (r *tracing) settle(t *testing.T, call func()) {
+	t.Helper()
+	for range settleCalls {
+		call()
+	}
+	select {
+	case <-r.settled:
+	case <-r.read:
+		t.Fatalf("the trace ended before the program had settled: %s", r.stderr.String())
+	}
 }
 
 // startTracing returns when the hooks are in.
 func startTracing(t *testing.T, pid int, args ...string) *tracing {
 	t.Helper()
 	args = append([]string{"trace", strconv.Itoa(pid)}, args...)
-	r := &tracing{Cmd: exec.Command(sondePath, args...), read: make(chan struct{})}
+	r := &tracing{Cmd: exec.Command(sondePath, args...), settled: make(chan struct{}), read: make(chan struct{})}
 	r.Stdout = &r.out
 	pipe, err := r.StderrPipe()
 	if err != nil {
@@ -69,6 +86,9 @@ func startTracing(t *testing.T, pid int, args ...string) *tracing {
 			if waiting && strings.HasPrefix(lines.Text(), "hooks in ") {
 				waiting = false
 				close(ready)
+			}
+			if strings.HasPrefix(lines.Text(), "settled after ") {
+				close(r.settled)
 			}
 		}
 	}()

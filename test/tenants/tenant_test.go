@@ -37,6 +37,7 @@ func TestSlowRequestsOfOneTenantInTomcat(t *testing.T) {
 				"--when", `tx.tenant == "`+slowTenant+`"`, "--slower-than", slow.String(), "--limit", strconv.Itoa(wanted), "--for", giveUp,
 				"--capture", "$1.number", "--capture", "$1.service", "--otlp", receiver.URL(),
 				"-o", files+".json", "-o", files+".html", "-o", files+".perfetto.json", "-o", files+".otlp.json", "-o", files+".txt")
+			tracing.settle(t, func() { s.ask(t, slowTenant+"/orders", "-1") })
 			const first = 1001
 			s.visitAll(t, first, wanted)
 			tracing.end(t)
