@@ -63,9 +63,13 @@ function figureCell(text, part, className) {
 
 // marksOf are the flags of a node as small labels.
 function marksOf(node) {
-	const marks = [];
-	if (node.running > 0) marks.push(make("span", "mark running", "running"));
-	if (node.missed > 0) marks.push(make("span", "mark missed", "missed"));
-	if (node.late) marks.push(make("span", "mark late", "late"));
-	return marks;
+	const names = [];
+	if (node.running > 0) names.push("running");
+	if (node.missed > 0) names.push("missed");
+	if (node.late) names.push("late");
+	return names.map((name) => {
+		const mark = make("span", "mark " + name, name);
+		mark.title = name;
+		return mark;
+	});
 }

@@ -5,11 +5,11 @@ function startTrace() {
 	const packages = new Map(); // with the time of their own
 	for (const t of transactions) eachCall(t, (call) => packages.set(call.name.pkg, (packages.get(call.name.pkg) ?? 0) + call.selfNanos));
 	const hues = assignHues(packages.keys());
+	const water = new Waterfall(byId("tooltip"));
 	if (transactions.length === 0) {
 		byId("water").replaceChildren(make("p", "nothing", "No transaction was seen."));
 		byId("keys").hidden = true;
 	}
-	const water = new Waterfall(byId("tooltip"));
 	const pick = (t) => {
 		list.select(t);
 		water.show(t);
