@@ -38,7 +38,7 @@ vet: setup
 
 .PHONY: test
 test: build format vet ## build, vet, format and every test that takes minutes at most
-	@.ci/setup live
+	@.ci/setup live chromium
 	$(GO) test -count=1 -timeout 25m ./...
 
 .PHONY: lint

@@ -113,6 +113,7 @@ var layers = map[string][]string{
 	},
 
 	// Programs and tests that do not ship.
+	"internal/report/pagetest":   {},
 	"internal/trace/tracetest":   {"internal/arena", "internal/trace"},
 	"internal/arena/arenatest":   {"internal/arena"},
 	"agent/build":                {"internal/jvmtest"},
@@ -185,7 +186,7 @@ var outside = map[string][]string{
 // shipped is the program users get, and forTests what must not be in it.
 const shipped = "cmd/sonde"
 
-var forTests = []string{"classfile/classtest", "internal/jvmtest", "internal/trace/tracetest", "internal/arena/arenatest", "test/live"}
+var forTests = []string{"classfile/classtest", "internal/jvmtest", "internal/report/pagetest", "internal/trace/tracetest", "internal/arena/arenatest", "test/live"}
 
 func TestEveryImportIsAllowed(t *testing.T) {
 	for _, p := range readPackages(t) {

@@ -13,7 +13,7 @@ import (
 // more of what the pointer is on, and switches between light and dark.
 var (
 	climbSheets  = []string{"base.css", "header.css", "flame.css", "measured.css", "spot.css", "timeline.css", "climbprint.css"}
-	climbScripts = []string{"format.js", "dom.js", "tooltip.js", "memory.js", "climb.js"}
+	climbScripts = []string{"format.js", "dom.js", "place.js", "theme.js", "climb.js"}
 	climbLayouts = []string{"assets/climb.html", "assets/climbheader.html", "assets/spot.html", "assets/timeline.html", "assets/climbcost.html"}
 )
 

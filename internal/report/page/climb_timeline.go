@@ -1,6 +1,7 @@
 package page
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -22,6 +23,11 @@ const (
 
 // labelRoom is what part of the width a hook keeps free for its name.
 const labelRoom = 0.14
+
+const (
+	textRoom = 0.12 // what part of the width a text on an axis may take
+	endFrom  = 0.92 // marks from there on have their text to the left
+)
 
 // A timeline is the climb over time: levels are rows, the hot spot the ground they
 // rise from. Places are in percent, and in pixels from the top.
@@ -184,12 +190,15 @@ func (t *timeline) addAxis(c *climb.Climb, scale *ascent.Scale) {
 		next := 1.0
 		if i+1 < len(c.Batches) {
 			next = scale.At(c.Batches[i+1].At)
+			if next > endFrom {
+				next = max(at, next-textRoom) // the text of the next stands before it
+			}
 		}
 		mark := batchMark{X: percent(at), W: percent(scale.At(b.At+b.Pause) - at), Class: "out", Label: figure.Plural(b.Classes, "class") + " out"}
 		if b.In {
 			mark.Class, mark.Label = "in", figure.Plural(b.Classes, "class")+" in"
 		}
-		mark.Room, mark.AtEnd = percent(next-at), at > 0.92
+		mark.Room, mark.AtEnd = percent(next-at), at > endFrom
 		mark.Tip = "redefinition: " + mark.Label + "\nat " + duration(b.At) + ", pause " + duration(b.Pause) + ", compilers " + duration(b.Compile) + "\n" + b.Why
 		t.Batches = append(t.Batches, mark)
 	}
@@ -197,7 +206,13 @@ func (t *timeline) addAxis(c *climb.Climb, scale *ascent.Scale) {
 		t.Breaks = append(t.Breaks, breakMark{percent(b.At), percent(b.Width), duration(b.Until - b.From)})
 	}
 	for _, moment := range scale.Ticks(0.085) {
-		t.Ticks = append(t.Ticks, tick{percent(scale.At(moment)), tickText(moment)})
+		at, text := scale.At(moment), tickText(moment)
+		for _, b := range scale.Breaks() {
+			if math.Abs(at-b.At-b.Width/2) < textRoom*0.75 { // the text of the break stands there
+				text = ""
+			}
+		}
+		t.Ticks = append(t.Ticks, tick{percent(at), text})
 	}
 }
 

@@ -24,7 +24,7 @@ var assets embed.FS
 var (
 	sheets  = []string{"base.css", "header.css", "toolbar.css", "flame.css", "tables.css", "measured.css", "print.css"}
 	scripts = []string{
-		"format.js", "decode.js", "tree.js", "methodlist.js", "colour.js", "search.js", "dom.js", "rows.js", "place.js", "tooltip.js",
+		"format.js", "decode.js", "tree.js", "methodlist.js", "colour.js", "search.js", "dom.js", "rows.js", "place.js", "theme.js", "tooltip.js",
 		"flamedraw.js", "flame.js", "treetab.js", "methodstab.js", "methodpanel.js", "legend.js", "main.js",
 	}
 	layouts = []string{"assets/page.html", "assets/header.html", "assets/measured.html", "assets/summary.html"}

@@ -14,7 +14,7 @@ import (
 var (
 	sampleSheets  = []string{"base.css", "header.css", "toolbar.css", "flame.css", "print.css"}
 	sampleScripts = []string{
-		"format.js", "tree.js", "colour.js", "search.js", "dom.js", "place.js", "samples/tip.js", "flamedraw.js", "flame.js", "legend.js", "samples/main.js",
+		"format.js", "tree.js", "colour.js", "search.js", "dom.js", "place.js", "theme.js", "samples/tip.js", "flamedraw.js", "flame.js", "legend.js", "samples/main.js",
 	}
 )
 

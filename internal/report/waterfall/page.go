@@ -18,7 +18,7 @@ var assets embed.FS
 // The parts of the page. Scripts share one scope: a file may use at once only what
 // those before it define.
 var shell = page.Shell{
-	Sheets: []string{"base.css", "header.css", "toolbar.css", "flame.css", "measured.css"}, Scripts: []string{"format.js", "colour.js", "dom.js", "place.js", "memory.js"},
+	Sheets: []string{"base.css", "header.css", "toolbar.css", "flame.css", "measured.css"}, Scripts: []string{"format.js", "colour.js", "dom.js", "place.js", "theme.js"},
 	Own: assets, OwnSheets: []string{"assets/trace.css"},
 	OwnScripts: []string{"assets/model.js", "assets/list.js", "assets/detail.js", "assets/water.js", "assets/tracemain.js"},
 	Layouts:    []string{"assets/trace.html", "assets/traceheader.html", "assets/tracesummary.html"},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/report/pagetest"
 	"github.com/sonde-jvm/sonde/internal/trace"
 	"github.com/sonde-jvm/sonde/internal/trace/tracetest"
 )
@@ -38,7 +39,7 @@ var (
 	styles   = regexp.MustCompile(`(?s)<style>.*</style>`)
 	scripts  = regexp.MustCompile(`(?s)<script>.*</script>`)
 	elements = regexp.MustCompile(`<[a-zA-Z][^>]*>`)
-	policy   = regexp.MustCompile(`sha256-[^&]*`)
+	policy   = regexp.MustCompile(`sha256-(?:[^&]|&#43;)*`)
 )
 
 // TestPage holds what the page says without a script, and what it carries for one.
@@ -118,6 +119,12 @@ func TestPageOfNothing(t *testing.T) {
 			t.Errorf("the page of an empty trace does not say %q", text)
 		}
 	}
+}
+
+// TestPageIncludesTheScriptsItUses finds a script that is missing from the page's list,
+// without a browser.
+func TestPageIncludesTheScriptsItUses(t *testing.T) {
+	pagetest.CheckScripts(t, writePage(t, tracetest.Sample()), "assets", "../page/assets")
 }
 
 func TestScripts(t *testing.T) {

@@ -2,19 +2,7 @@
 // on, marks it wherever else it stands, and switches between light and dark.
 
 function startClimb() {
-	const root = document.documentElement;
-	const darkness = matchMedia("(prefers-color-scheme: dark)");
-	const wish = () => recall("sonde-theme") || (darkness.matches ? "dark" : "light");
-	root.dataset.theme = wish();
-	darkness.addEventListener("change", () => {
-		root.dataset.theme = wish();
-	});
-	byId("theme").addEventListener("click", () => {
-		const name = root.dataset.theme === "dark" ? "light" : "dark";
-		remember("sonde-theme", name);
-		root.dataset.theme = name;
-	});
-
+	wireTheme(() => {});
 	const tooltip = byId("tooltip");
 	document.addEventListener("pointermove", (event) => {
 		const tipped = event.target.closest("[data-tip]");

@@ -64,9 +64,14 @@ function figureCell(text, part, className) {
 // marksOf are the flags of a node, and of its method's hook, as small labels.
 function marksOf(node, method) {
 	const marks = [];
-	if (method.on !== undefined) marks.push(make("span", "mark late", method.on > 0 ? `on for ${nanos(method.on)}` : "off"));
-	if (node.running > 0) marks.push(make("span", "mark running", "running"));
-	if (node.missed > 0) marks.push(make("span", "mark missed", "missed"));
-	if (node.late) marks.push(make("span", "mark late", "late"));
+	const add = (name, text) => {
+		const mark = make("span", "mark " + name, text);
+		mark.title = text; // in a narrow window it is cut
+		marks.push(mark);
+	};
+	if (method.on !== undefined) add("late", method.on > 0 ? `on for ${nanos(method.on)}` : "off");
+	if (node.running > 0) add("running", "running");
+	if (node.missed > 0) add("missed", "missed");
+	if (node.late) add("late", "late");
 	return marks;
 }

@@ -3,7 +3,6 @@
 function start() {
 	const profile = decodeProfile(JSON.parse(byId("profile").textContent));
 	const { methods } = profile;
-	const root = document.documentElement;
 	const tooltip = byId("tooltip");
 	const flame = new Flame(methods, tooltip);
 	const treeTab = new TreeTab(methods, (node) => {
@@ -22,31 +21,21 @@ function start() {
 	let found = null;
 	let lastMatch = null;
 
-	// Themes: the system's wish until somebody chooses.
-	const darkness = matchMedia("(prefers-color-scheme: dark)");
-	const remembered = recall("sonde-theme");
-	const setTheme = (name) => {
-		root.dataset.theme = name;
-		const palette = makePalette(methods, name === "dark");
+	const setTheme = wireTheme((isDark) => {
+		const palette = makePalette(methods, isDark);
 		for (const view of views) view.paint(palette);
 		if (tree) drawLegend(tree, methods, palette);
-	};
-	darkness.addEventListener("change", () => recall("sonde-theme") || setTheme(darkness.matches ? "dark" : "light"));
+	});
 	// Paper is light.
 	let theme = "";
 	addEventListener("beforeprint", () => {
-		theme = root.dataset.theme;
+		theme = document.documentElement.dataset.theme;
 		setTheme("light");
 		flame.putOnPaper(true);
 	});
 	addEventListener("afterprint", () => {
 		setTheme(theme);
 		flame.putOnPaper(false);
-	});
-	byId("theme").addEventListener("click", () => {
-		const name = root.dataset.theme === "dark" ? "light" : "dark";
-		remember("sonde-theme", name);
-		setTheme(name);
 	});
 
 	// Threads: all merged, or one.
@@ -104,7 +93,6 @@ function start() {
 		input.select();
 	});
 
-	setTheme(remembered === "dark" || remembered === "light" ? remembered : darkness.matches ? "dark" : "light");
 	showTree(0);
 	wireTabs();
 	openTab(location.hash.slice(1));

@@ -99,7 +99,6 @@ class TreeTab {
 
 	nameCell(node, isOpen) {
 		const indent = make("span", "indent");
-		// Deep recursion would push names out of sight: beyond a depth rows stay in line.
 		indent.style.width = 14 * Math.min(node.depth - 1, 24) + "px";
 		const twist = make("span", "twist" + (node.children.length === 0 ? " leaf" : ""), chevron());
 		twist.dataset.open = String(isOpen);

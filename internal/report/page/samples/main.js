@@ -16,15 +16,11 @@ function decodeSamples(samples) {
 function start() {
 	const { methods, tree } = decodeSamples(JSON.parse(byId("samples").textContent));
 	const flame = new Flame(methods, byId("tooltip"));
-	const setTheme = (name) => {
-		document.documentElement.dataset.theme = name;
-		const palette = makePalette(methods, name === "dark");
+	wireTheme((isDark) => {
+		const palette = makePalette(methods, isDark);
 		flame.paint(palette);
 		drawLegend(tree, methods, palette);
-	};
-	const darkness = matchMedia("(prefers-color-scheme: dark)");
-	darkness.addEventListener("change", () => setTheme(darkness.matches ? "dark" : "light"));
-	byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+	});
 
 	const input = byId("search");
 	const output = byId("found");
@@ -55,7 +51,6 @@ function start() {
 		input.focus();
 		input.select();
 	});
-	setTheme(darkness.matches ? "dark" : "light");
 	flame.show(tree);
 }
 

@@ -28,7 +28,7 @@ class TransactionList {
 			["Duration", "durationNanos", (t) => this.durationCell(t)],
 			["Calls", "calls", (t) => make("td", "", count(t.calls) + (t.lost ? "+" : ""))],
 			["Exceptions", "errors", (t) => make("td", t.errors ? "bad" : "soft", t.errors ? count(t.errors) : "–")],
-			["Thread", "thread", (t) => make("td", "soft", threadText(t.root))],
+			["Thread", "thread", (t) => this.threadCell(t)],
 			["Root", "root", (t) => make("td", "text", nameElement(t.root.name))],
 			["Tags, values", "tags", (t) => make("td", "text tags", ...chipsOf(t.tags), ...chipsOf(valuesOf({ calls: [t.root] })))],
 		];
@@ -48,6 +48,12 @@ class TransactionList {
 		const cell = make("th", key === "root" || key === "tags" ? "text" : "", button);
 		cell.scope = "col";
 		cell.dataset.key = key;
+		return cell;
+	}
+
+	threadCell(t) {
+		const cell = make("td", "soft thread", threadText(t.root));
+		cell.title = threadText(t.root);
 		return cell;
 	}
 

@@ -2,44 +2,32 @@
 
 function startTrace() {
 	const transactions = decodeTrace(JSON.parse(byId("trace").textContent));
-	const root = document.documentElement;
-	const darkness = matchMedia("(prefers-color-scheme: dark)");
 	const packages = new Map(); // with the time of their own
 	for (const t of transactions) eachCall(t, (call) => packages.set(call.name.pkg, (packages.get(call.name.pkg) ?? 0) + call.selfNanos));
 	const hues = assignHues(packages.keys());
-	root.dataset.theme = recall("sonde-theme") || (darkness.matches ? "dark" : "light");
+	const water = new Waterfall(byId("tooltip"));
 	if (transactions.length === 0) {
 		byId("water").replaceChildren(make("p", "nothing", "No transaction was seen."));
 		byId("keys").hidden = true;
 	}
-	const water = new Waterfall(byId("tooltip"));
 	const pick = (t) => {
 		list.select(t);
 		water.show(t);
 	};
 	const list = new TransactionList(transactions, pick);
 
-	const setTheme = (name) => {
-		root.dataset.theme = name;
-		const dark = name === "dark";
-		water.paint(hues, dark);
+	wireTheme((isDark) => {
+		water.paint(hues, isDark);
 		const swatch = (colour, text) => {
 			const box = make("i", "");
 			box.style.background = colour;
 			return make("span", "", box, text);
 		};
 		const longest = [...packages].sort((a, b) => b[1] - a[1]).slice(0, 12);
-		const items = longest.map(([pkg]) => swatch(dotColour(hues.get(pkg) ?? null, dark), pkg === "" ? "(no package)" : pkg.slice(0, -1)));
+		const items = longest.map(([pkg]) => swatch(dotColour(hues.get(pkg) ?? null, isDark), pkg === "" ? "(no package)" : pkg.slice(0, -1)));
 		items.push(make("span", "", "strong: own time, pale: in calls below"));
 		byId("legend").replaceChildren(...(transactions.length > 0 ? items : []));
-	};
-	darkness.addEventListener("change", () => recall("sonde-theme") || setTheme(darkness.matches ? "dark" : "light"));
-	byId("theme").addEventListener("click", () => {
-		const name = root.dataset.theme === "dark" ? "light" : "dark";
-		remember("sonde-theme", name);
-		setTheme(name);
 	});
-	setTheme(root.dataset.theme);
 
 	const filter = byId("filter");
 	filter.addEventListener("input", () => {
