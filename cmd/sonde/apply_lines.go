@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/holder"
 )
 
@@ -38,7 +39,7 @@ func runningTexts(rows []holder.Running) [][]string {
 			where = row.Within + row.Label
 		}
 		texts = append(texts, []string{
-			grouped(int(row.Calls)), rateText(row.PerSecond), mean, p99, grouped(int(row.Threw)), grouped(int(row.Undecided)),
+			callsText(row.Calls, row.LowerBound), figure.AtLeast(row.LowerBound, rateText(row.PerSecond)), mean, p99, grouped(int(row.Threw)), grouped(int(row.Undecided)),
 			orDash(level), row.Name, printable(where),
 		})
 	}

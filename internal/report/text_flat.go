@@ -43,7 +43,7 @@ func (t *textReport) flat() {
 	}
 	texts := make([][]string, len(shown))
 	for i, row := range shown {
-		texts[i] = flatRow(row, top.Total.Nanos)
+		texts[i] = t.flatRow(row, top.Total.Nanos)
 	}
 	columns, texts := withoutZeros(flatColumns, texts, "THREW")
 	columns, texts, before := narrow(columns, texts, t.width, 30, "CONTEXTS", "THREW", "TOTAL", "±", "SELF/CALL")
@@ -63,7 +63,7 @@ func (t *textReport) flat() {
 	t.leftOut(left, "method", "methods", top.Total.Nanos)
 }
 
-func flatRow(row cct.Row, whole float64) []string {
+func (t *textReport) flatRow(row cct.Row, whole float64) []string {
 	self, wrong, share, mean, total := none, none, none, none, none
 	about := ""
 	if row.Timed < row.Calls {
@@ -77,7 +77,7 @@ func flatRow(row cct.Row, whole float64) []string {
 		total = figure.Nanos(row.Total.Nanos)
 	}
 	return []string{
-		self, wrong, share, mean, total, figure.Grouped(row.Calls), figure.Grouped(row.Threw), figure.Grouped(row.Contexts), "",
+		self, wrong, share, mean, total, figure.AtLeast(t.profile.Methods[row.Method].LowerBound, figure.Grouped(row.Calls)), figure.Grouped(row.Threw), figure.Grouped(row.Contexts), "",
 	}
 }
 

@@ -5,6 +5,7 @@ function decodeProfile(profile) {
 		...nameOf(method.class ?? "", method.name),
 		signature: signature(method.descriptor ?? ""),
 		native: method.native === true,
+		lowerBound: method.lowerBound === true,
 	}));
 	const threads = profile.threads.map((thread) => ({
 		label: (thread.name || "Thread " + thread.id) + (thread.virtual ? " (virtual)" : ""),

@@ -45,7 +45,7 @@ class MethodPanel {
 		const facts = [
 			["Self", sum.timed === 0 ? "–" : `${nanos(sum.self)} ± ${nanos(selfError(sum))} · ${share(sum.self / whole)}`],
 			["Total", `${totalText(sum)} · ${share(sum.total / whole)}`],
-			["Calls", count(sum.calls) + (sum.threw > 0 ? ` · ${count(sum.threw)} threw` : "")],
+			["Calls", callCount(sum.calls, this.methods[sum.method]) + (sum.threw > 0 ? ` · ${count(sum.threw)} threw` : "")],
 			["Timed", { exact: "every call", sampled: `${count(sum.timed)} calls, at random`, counted: "none: its time is with its callers", unknown: "none: its time is not known" }[kindOf(sum)]],
 		];
 		for (const [name, text] of facts) list.append(make("dt", "", name), make("dd", "", text));
