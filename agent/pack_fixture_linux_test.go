@@ -27,17 +27,18 @@ type packed struct {
 	t       *testing.T
 	jdk     jvmtest.JDK
 	dir     string
-	classes string            // directory
-	twins   [2]string         // directories
-	file    string            // the pack
-	options []string          // of the JVM
+	classes string    // directory
+	twins   [2]string // directories
+	file    string    // the pack
+	options []string  // of the JVM
+	table   func([]arena.WatchEntry) ([]uint64, error)
 	ids     map[uint32]string // of spots
 	target  *jvmtest.Running
 }
 
 func newPacked(t *testing.T, jdk jvmtest.JDK) *packed {
 	t.Helper()
-	p := &packed{t: t, jdk: jdk, dir: t.TempDir(), ids: make(map[uint32]string)}
+	p := &packed{t: t, jdk: jdk, dir: t.TempDir(), ids: make(map[uint32]string), table: arena.WatchTable}
 	p.classes = filepath.Join(p.dir, "classes")
 	p.copy(filepath.Join("testdata", "Packed.java"), p.classes)
 	for i := range p.twins {
@@ -125,7 +126,7 @@ func (p *packed) pack(spots ...packedSpot) {
 		class := strings.TrimSuffix(filepath.Base(s.file), ".class")
 		content.Names = append(content.Names, pack.Name{ID: id, Class: class, Method: s.method, Descriptor: "()V", Probe: s.name})
 	}
-	table, err := arena.WatchTable(entries)
+	table, err := p.table(entries)
 	if err != nil {
 		p.t.Fatal(err)
 	}

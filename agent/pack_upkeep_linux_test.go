@@ -60,24 +60,85 @@ func TestPackRehearsesItsHooks(t *testing.T) {
 			path := filepath.Join(p.dir, "a.arena")
 			p.start("arena=" + path)
 			a := p.open(path)
-			const some = 512 // calls, of which each 64th is of a thread that is as if it were new
-			await(t, "calls of hooks by nobody, by threads that are new, that have ended", func() bool {
-				threads, err := a.Threads()
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, thread := range threads {
-					for _, node := range thread.Nodes {
-						if node.ID == arena.CalibrationID && node.Calls > some && thread.Owners > 1 {
-							return node.Timed == node.Calls && len(thread.Stack) == 0
-						}
-					}
-				}
-				return false
-			})
+			await(t, "calls of hooks by nobody, by threads that are new, that have ended", func() bool { return isRehearsed(t, a) })
 			p.tells("work 100", "5050")
 			p.counts(a, map[string]uint64{"next": 100})
 		})
+	}
+}
+
+// isRehearsed reports whether hooks were called by nobody often enough for all paths to be taken.
+func isRehearsed(t *testing.T, a *arena.Arena) bool {
+	t.Helper()
+	const some = 512 // calls, of which each 64th is of a thread that is as if it were new
+	threads, err := a.Threads()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		for _, node := range thread.Nodes {
+			if node.ID == arena.CalibrationID && node.Calls > some && thread.Owners > 1 {
+				return node.Timed == node.Calls && len(thread.Stack) == 0
+			}
+		}
+	}
+	return false
+}
+
+// A search for a hook that is not in the table ends however small and full the table is, be it
+// made by the agent's own rehearsal, which has no room in some, or by a thread of the program.
+func TestPackSearchesEndInSmallTables(t *testing.T) {
+	full := func(slots int) func([]arena.WatchEntry) ([]uint64, error) {
+		return func(entries []arena.WatchEntry) ([]uint64, error) {
+			table := make([]uint64, 0, 4*slots)
+			for _, entry := range entries[:min(slots, len(entries))] { // ids are even, then odd: each is where it is looked for
+				word, err := entry.Entry()
+				if err != nil {
+					return nil, err
+				}
+				table = append(table, word, 0, 0, 0)
+			}
+			return table[:4*slots], nil
+		}
+	}
+	for _, jdk := range jvmtest.JDKs(t) {
+		for _, test := range []struct {
+			name      string
+			spots     int
+			table     func([]arena.WatchEntry) ([]uint64, error)
+			calls     map[string]uint64
+			rehearses bool
+		}{
+			{"one hook", 1, arena.WatchTable, map[string]uint64{"next": 100}, true},
+			{"one hook and no room to rehearse", 1, full(2), map[string]uint64{"next": 100}, false},
+			{"no empty entry", 3, full(2), map[string]uint64{"next": 100, "changed": 1}, false},
+		} {
+			t.Run(fmt.Sprintf("jdk%d/%s", jdk.Major, test.name), func(t *testing.T) {
+				t.Parallel() // a search that does not end is waited for
+				p := newPacked(t, jdk)
+				p.table = test.table
+				p.pack([]packedSpot{
+					spotIn(filepath.Join(p.classes, "PackedWork.class"), "next", "next"),
+					spotIn(filepath.Join(p.classes, "PackedChanged.class"), "number", "changed"),
+					spotIn(filepath.Join(p.classes, "PackedWork.class"), "fail", "fail"),
+				}[:test.spots]...)
+				path := filepath.Join(p.dir, "a.arena")
+				p.start("arena=" + path)
+				a := p.open(path)
+				p.tells("work 100", "5050")
+				p.tell("changed 1")
+				p.tell("thrown 1")
+				if test.rehearses {
+					await(t, "the end of the rehearsal", func() bool { return isRehearsed(t, a) })
+				}
+				p.counts(a, test.calls)
+				a.AskStop()
+				await(t, "the end of the notice", func() bool { return p.notice() == "" })
+				isGone(t, p.target)
+				p.tells("work 100", "5050")
+				p.counts(a, test.calls)
+			})
+		}
 	}
 }
 

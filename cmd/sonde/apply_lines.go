@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/holder"
 )
 
@@ -37,12 +38,12 @@ func runningTexts(rows []holder.Running) [][]string {
 		case row.Within != "" || row.Label != "":
 			where = row.Within + row.Label
 		}
-		calls := grouped(int(row.Calls))
+		calls := callsText(row.Calls, row.LowerBound)
 		if row.Level == levelOff && row.Calls == 0 {
 			calls = levelOff
 		}
 		texts = append(texts, []string{
-			calls, rateText(row.PerSecond), mean, p99, grouped(int(row.Threw)), grouped(int(row.Undecided)),
+			calls, figure.AtLeast(row.LowerBound, rateText(row.PerSecond)), mean, p99, grouped(int(row.Threw)), grouped(int(row.Undecided)),
 			orDash(level), row.Name, printable(where),
 		})
 	}

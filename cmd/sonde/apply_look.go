@@ -163,6 +163,7 @@ func describeTotals(key rowKey, t *rowSum, level string) holder.Running {
 		return row
 	}
 	row.Calls, row.Timed, row.Threw, row.Undecided = t.Calls, t.Timed, t.Threw, t.Undecided
+	row.LowerBound = t.LowerBound
 	if t.Timed > 0 {
 		row.MeanNanos = float64(t.Nanos) / float64(t.Timed)
 	}
@@ -229,6 +230,9 @@ func (l *applyLook) remarks() []string {
 		if n > 0 {
 			lines = append(lines, count(int(n), one, many)+" "+what)
 		}
+	}
+	if slices.ContainsFunc(l.rows, func(row holder.Running) bool { return row.LowerBound }) {
+		lines = append(lines, lowerBoundNote)
 	}
 	tell(l.dropped, "call was", "calls were", "not counted: the arena had no room")
 	tell(l.contextsLost, "call", "calls", "of sequences and tags found no room: what is below them has no context")

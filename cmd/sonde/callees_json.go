@@ -37,22 +37,23 @@ type watchJSON struct {
 
 // calleeJSON is a method at one place of the tree.
 type calleeJSON struct {
-	Class      string          `json:"class"`
-	Method     string          `json:"method"`
-	Descriptor string          `json:"descriptor"`
-	Calls      []callJSON      `json:"calledBy,omitempty"` // how its parent calls it
-	State      string          `json:"state"`              // not watched, instrumented, seen called, never called, cannot be
-	Reason     string          `json:"reason,omitempty"`   // of cannot be
-	HookOf     string          `json:"hookOf,omitempty"`   // another Sonde
-	Seen       *uint64         `json:"calls,omitempty"`    // where they were counted
-	Bytes      int             `json:"bytes"`
-	Loaders    []string        `json:"loaders"`
-	JDK        bool            `json:"jdk"`
-	NotBelow   string          `json:"notFollowed,omitempty"` // levels, jdk, elsewhere, recursive
-	Reflects   bool            `json:"reflects,omitempty"`
-	Handles    bool            `json:"invokesHandles,omitempty"`
-	Callees    []calleeJSON    `json:"callees,omitempty"`
-	Cuts       []calleeCutJSON `json:"cut,omitempty"`
+	Class      string     `json:"class"`
+	Method     string     `json:"method"`
+	Descriptor string     `json:"descriptor"`
+	Calls      []callJSON `json:"calledBy,omitempty"` // how its parent calls it
+	State      string     `json:"state"`              // not watched, instrumented, seen called, never called, cannot be
+	Reason     string     `json:"reason,omitempty"`   // of cannot be
+	HookOf     string     `json:"hookOf,omitempty"`   // another Sonde
+	Seen       *uint64    `json:"calls,omitempty"`    // where they were counted
+	lowerBoundJSON
+	Bytes    int             `json:"bytes"`
+	Loaders  []string        `json:"loaders"`
+	JDK      bool            `json:"jdk"`
+	NotBelow string          `json:"notFollowed,omitempty"` // levels, jdk, elsewhere, recursive
+	Reflects bool            `json:"reflects,omitempty"`
+	Handles  bool            `json:"invokesHandles,omitempty"`
+	Callees  []calleeJSON    `json:"callees,omitempty"`
+	Cuts     []calleeCutJSON `json:"cut,omitempty"`
 }
 
 // callJSON is a call with what it names.
@@ -100,7 +101,7 @@ func describeCallee(n *callees.Node) calleeJSON {
 		HookOf: n.Holder, Bytes: n.Bytes, Loaders: []string{}, JDK: n.JDK, NotBelow: n.Stop.String(), Reflects: n.Reflects, Handles: n.Handles,
 	}
 	if n.State == callees.Called || n.State == callees.NeverCalled || n.State == callees.Instrumented {
-		d.Seen = &n.Calls
+		d.Seen, d.lowerBoundJSON = &n.Calls, describeLowerBound(n.LowerBound)
 	}
 	for _, l := range n.Loaders {
 		d.Loaders = append(d.Loaders, loaderName(l))

@@ -14,16 +14,17 @@ import (
 
 // A calleesView draws a tree as a table whose last column is the tree.
 type calleesView struct {
-	counted bool // there are calls to show
-	rows    [][]string
-	notes   []string // what stands behind the names; of a narrow terminal they go last
-	guides  []string
+	counted    bool // there are calls to show
+	lowerBound bool // some of them may be missing
+	rows       [][]string
+	notes      []string // what stands behind the names; of a narrow terminal they go last
+	guides     []string
 }
 
 func writeCallees(out io.Writer, result *callees.Result, c *calling) {
 	v := &calleesView{}
 	result.Each(func(n *callees.Node) {
-		v.counted = v.counted || n.State == callees.Called || n.State == callees.NeverCalled
+		v.counted = v.counted || n.State == callees.Called || n.State == callees.NeverCalled || n.LowerBound
 	})
 	for _, root := range result.Roots {
 		v.add(root, "", "")
@@ -36,6 +37,9 @@ func writeCallees(out io.Writer, result *callees.Result, c *calling) {
 	v.fit(columns, c.outWidth())
 	writeTable(out, columns, v.rows, 0)
 	_, _ = fmt.Fprintln(out)
+	if v.lowerBound {
+		_, _ = fmt.Fprintln(out, lowerBoundNote)
+	}
 	for _, line := range calleesFooter(result, c) {
 		_, _ = fmt.Fprintln(out, printable(line))
 	}
@@ -45,8 +49,9 @@ func writeCallees(out io.Writer, result *callees.Result, c *calling) {
 // below what before those of its callees.
 func (v *calleesView) add(n *callees.Node, lead, below string) {
 	calls, size := "-", "-"
-	if n.State == callees.Called || n.State == callees.NeverCalled {
-		calls = grouped(int(n.Calls))
+	if n.State == callees.Called || n.State == callees.NeverCalled || n.LowerBound {
+		calls = callsText(n.Calls, n.LowerBound)
+		v.lowerBound = v.lowerBound || n.LowerBound
 	}
 	if n.Bytes > 0 {
 		size = grouped(n.Bytes)

@@ -33,7 +33,8 @@ the methods that match, also of classes that load later; when the command ends,
 by Ctrl-C, --duration or --calls, all of it is taken out again and the result
 stays. A Sonde that is killed leaves nothing either: its hooks go by themselves.
 
-CALLS    calls begun, every one of them
+CALLS    calls begun, every one of them; ≥ where HotSpot may replace the method by an
+         intrinsic (Math.max): calls made from compiled code are then not counted
 CALLS/S  since the table was last drawn; in the final table, over all
 TOTAL    time of all calls, those under way as far as they have come; of a
          method that calls itself the outermost call counts

@@ -40,10 +40,11 @@ type countJSON struct {
 // calls were timed. Sampled times are of the calls that were timed alone:
 // nothing in it is estimated.
 type methodJSON struct {
-	Class        string   `json:"class"`
-	Method       string   `json:"method"`
-	Descriptor   string   `json:"descriptor"`
-	Calls        uint64   `json:"calls"`
+	Class      string `json:"class"`
+	Method     string `json:"method"`
+	Descriptor string `json:"descriptor"`
+	Calls      uint64 `json:"calls"`
+	lowerBoundJSON
 	PerSecond    float64  `json:"callsPerSecond"`
 	Exceptions   uint64   `json:"exceptions"`
 	Running      *uint64  `json:"running,omitempty"`      // told by exact timing
@@ -133,7 +134,7 @@ type hookCostJSON struct {
 func describeRow(r *methodRow, timing string) methodJSON {
 	m := methodJSON{
 		Class: r.class, Method: r.name, Descriptor: r.descriptor, Calls: r.Calls, PerSecond: r.rate,
-		Exceptions: r.Threw, Timed: r.Timed, contextJSON: describeContext(r.watched),
+		Exceptions: r.Threw, Timed: r.Timed, contextJSON: describeContext(r.watched), lowerBoundJSON: describeLowerBound(r.LowerBound),
 	}
 	if timing == timingExact {
 		m.Running, m.RunningNanos = &r.Active, r.Running

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -126,7 +127,8 @@ func (r *countRun) headline(look *countLook) string {
 	case timingNone:
 		times = "no times"
 	}
-	return fmt.Sprintf("%s: %s, %s/s, %s, %s", durationText(look.elapsed), count(int(look.calls), "call", "calls"),
+	calls := figure.AtLeast(hasLowerBound(look.rows), count(int(look.calls), "call", "calls"))
+	return fmt.Sprintf("%s: %s, %s/s, %s, %s", durationText(look.elapsed), calls,
 		rateText(look.rate), count(look.threads, "thread", "threads"), times)
 }
 
@@ -177,8 +179,11 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	if hidden := called - len(rows); hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", count(hidden, "method is", "methods are"))
 	}
-	if idle := len(look.rows) - called; idle > 0 {
-		_, _ = fmt.Fprintf(out, "%s not called\n", count(idle, "method with a hook was", "methods with hooks were"))
+	for _, line := range idleLines(look.rows) {
+		_, _ = fmt.Fprintln(out, line)
+	}
+	if hasLowerBound(look.rows) {
+		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}
 	if look.untimed > 0 && r.timing != timingNone {
 		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", count(int(look.untimed), "call was", "calls were"))

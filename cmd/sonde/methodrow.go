@@ -8,6 +8,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/watch"
 )
 
@@ -157,7 +158,7 @@ func rowTexts(rows []methodRow, timing string, overloads map[string]bool) [][]st
 			}
 		}
 		texts = append(texts, []string{
-			grouped(int(r.Calls)), rateText(r.rate), total, self, mean,
+			callsText(r.Calls, r.LowerBound), figure.AtLeast(r.LowerBound, rateText(r.rate)), total, self, mean,
 			grouped(int(r.Threw)), running, printable(r.shown(overloads)),
 		})
 	}

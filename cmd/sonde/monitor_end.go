@@ -52,6 +52,9 @@ func (b *board) writeWhole(whole *monitorTable, losses []string) error {
 	if whole.Lost > 0 {
 		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", count(int(whole.Lost), "call was", "calls were"))
 	}
+	if whole.Total.LowerBound {
+		_, _ = fmt.Fprintln(out, lowerBoundNote)
+	}
 	for _, line := range losses {
 		_, _ = fmt.Fprintln(out, line)
 	}

@@ -5,7 +5,8 @@ classes that load later, and what they did is told at each interval. When the
 command ends, by Ctrl-C, --for or --calls, all of it is taken out again and a summary of
 the whole time stays. A Sonde that is killed leaves nothing either.
 
-CALLS    calls begun in the interval, every one of them
+CALLS    calls begun in the interval, every one of them; ≥ where HotSpot may replace the
+         method by an intrinsic: calls made from compiled code are then not counted
 CALLS/S  the same, a second
 ERRORS   calls that ended with an exception
 MEAN     time of a call that ended in the interval; of a method that calls itself
@@ -48,7 +49,7 @@ as the node exporter's textfile collector reads; --listen serves /metrics. Both
 tell all since the beginning, with a histogram of times:
   sonde_calls_total  sonde_call_errors_total  sonde_call_seconds
   sonde_calls_running  sonde_calls_stalled  sonde_call_oldest_seconds
-  sonde_calls_lost_total  sonde_monitor_up
+  sonde_calls_lost_total  sonde_monitor_up  sonde_calls_lower_bound (what ≥ marks)
 Rows by context have labels within, callers and tag_NAME as well.
 When the command ends the file stays, with sonde_monitor_up at 0. Whoever reaches
 the address of --listen reads the names of methods and their figures. With --by

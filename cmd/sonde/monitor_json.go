@@ -41,23 +41,24 @@ type monitorJSON struct {
 
 // monitorRowJSON is a row. Times are there only where calls were timed.
 type monitorRowJSON struct {
-	Pattern    string   `json:"pattern,omitempty"`
-	Class      string   `json:"class,omitempty"`
-	Method     string   `json:"method,omitempty"`
-	Descriptor string   `json:"descriptor,omitempty"`
-	Calls      uint64   `json:"calls"`
-	PerSecond  float64  `json:"callsPerSecond"`
-	Errors     uint64   `json:"errors"`
-	Timed      uint64   `json:"timed"`
-	Untimed    uint64   `json:"callsWithoutTime"`
-	Mean       *float64 `json:"meanNanos,omitempty"`
-	P50        *float64 `json:"p50Nanos,omitempty"`
-	P90        *float64 `json:"p90Nanos,omitempty"`
-	P99        *float64 `json:"p99Nanos,omitempty"`
-	Max        *float64 `json:"maxNanos,omitempty"`
-	Running    int      `json:"running"`
-	Stalled    int      `json:"stalled"`
-	Oldest     float64  `json:"oldestSeconds"`
+	Pattern    string `json:"pattern,omitempty"`
+	Class      string `json:"class,omitempty"`
+	Method     string `json:"method,omitempty"`
+	Descriptor string `json:"descriptor,omitempty"`
+	Calls      uint64 `json:"calls"`
+	lowerBoundJSON
+	PerSecond float64  `json:"callsPerSecond"`
+	Errors    uint64   `json:"errors"`
+	Timed     uint64   `json:"timed"`
+	Untimed   uint64   `json:"callsWithoutTime"`
+	Mean      *float64 `json:"meanNanos,omitempty"`
+	P50       *float64 `json:"p50Nanos,omitempty"`
+	P90       *float64 `json:"p90Nanos,omitempty"`
+	P99       *float64 `json:"p99Nanos,omitempty"`
+	Max       *float64 `json:"maxNanos,omitempty"`
+	Running   int      `json:"running"`
+	Stalled   int      `json:"stalled"`
+	Oldest    float64  `json:"oldestSeconds"`
 
 	Within  string            `json:"within,omitempty"`
 	Tags    map[string]string `json:"tags,omitempty"` // (none) where it is not set, (null) where it has no value
@@ -84,6 +85,7 @@ func describeMonitorRow(r *monitor.Row) monitorRowJSON {
 		Pattern: r.Key.Pattern, Class: r.Key.Method.Class, Method: r.Key.Method.Name, Descriptor: r.Key.Method.Descriptor,
 		Calls: r.Calls, PerSecond: r.Rate, Errors: r.Errors, Timed: r.Timed, Untimed: r.Untimed,
 		Running: r.Running, Stalled: r.Stalled, Oldest: r.Oldest.Seconds(), Within: r.Key.Within, Callers: r.Key.Callers,
+		lowerBoundJSON: describeLowerBound(r.LowerBound),
 	}
 	for _, tag := range r.Key.TagValues() {
 		if row.Tags == nil {

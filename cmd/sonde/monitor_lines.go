@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/monitor"
 )
 
@@ -35,7 +36,7 @@ func (b *board) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor
 		about, atLeast = "~", "≥"
 	}
 	cells := func(row *monitor.Row, name string) []string {
-		texts := []string{grouped(int(row.Calls)), rateText(row.Rate), grouped(int(row.Errors))}
+		texts := []string{callsText(row.Calls, row.LowerBound), figure.AtLeast(row.LowerBound, rateText(row.Rate)), grouped(int(row.Errors))}
 		for _, time := range []struct {
 			nanos float64
 			of    uint64
@@ -153,6 +154,7 @@ func (b *board) headline(table *monitorTable) string {
 	if !table.final {
 		text += fmt.Sprintf("in the last %s ", durationText(table.Length))
 	}
-	return text + fmt.Sprintf("%s, %s/s, %s, %s", count(int(table.Total.Calls), "call", "calls"), rateText(table.Total.Rate),
+	calls := figure.AtLeast(table.Total.LowerBound, count(int(table.Total.Calls), "call", "calls"))
+	return text + fmt.Sprintf("%s, %s/s, %s, %s", calls, rateText(table.Total.Rate),
 		count(table.Threads, "thread", "threads"), b.times)
 }

@@ -82,7 +82,7 @@ func (v *monitorView) keyLine() string {
 // rows are those that pass the filter and have something to tell, in order.
 func (v *monitorView) rows(i *monitor.Interval, names map[monitor.Key]string) []monitor.Row {
 	rows := slices.DeleteFunc(slices.Clone(i.Rows), func(r monitor.Row) bool {
-		isIdle := r.Calls == 0 && r.Timed == 0 && r.Running == 0
+		isIdle := r.Calls == 0 && r.Timed == 0 && r.Running == 0 && !r.LowerBound
 		return isIdle && (v.hideIdle || r.Key.Pattern == "") || !v.passes(names[r.Key])
 	})
 	key := monitorOrders[v.sort]

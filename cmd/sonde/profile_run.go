@@ -66,6 +66,11 @@ func (c *profiling) uncalled(p *cct.Profile, last profile.Progress) error {
 	if last.Hooks == 0 {
 		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was measured; check the pattern, or measure while it runs", roots, took)
 	}
+	for _, note := range p.Notes {
+		if strings.HasSuffix(note, session.WhyLowerBound) {
+			return fmt.Errorf("no call of %s was counted within %s; %s: take the method that calls it as root", roots, took, session.WhyLowerBound)
+		}
+	}
 	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used (calls that began before are not seen: take a method below as root)", roots, took)
 }
 

@@ -58,7 +58,8 @@ func describeAccount(a *arena.Account) *accountJSON {
 // timesJSON are figures of calls. Times are there only where calls were timed, and are of
 // those alone: nothing in it is estimated.
 type timesJSON struct {
-	Calls      uint64   `json:"calls"`
+	Calls uint64 `json:"calls"`
+	lowerBoundJSON
 	Exceptions uint64   `json:"exceptions"`
 	Running    uint64   `json:"running"`
 	Timing     string   `json:"timing"` // exact, sampled, none
@@ -88,7 +89,7 @@ type reportProbeJSON struct {
 }
 
 func describeTimes(r *reportRow) timesJSON {
-	d := timesJSON{Calls: r.Calls, Exceptions: r.Threw, Running: r.Active, Timing: r.timing, Timed: r.Timed, Undecided: r.Undecided}
+	d := timesJSON{Calls: r.Calls, Exceptions: r.Threw, Running: r.Active, Timing: r.timing, Timed: r.Timed, Undecided: r.Undecided, lowerBoundJSON: describeLowerBound(r.LowerBound)}
 	if r.Timed > 0 {
 		mean := r.mean()
 		d.TotalNanos, d.MeanNanos, d.MaxNanos = &r.Nanos, &mean, &r.Max

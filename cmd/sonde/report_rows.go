@@ -120,9 +120,9 @@ func sortReport(rows []reportRow, by string) {
 	})
 }
 
-// called are the rows that have something to tell.
+// called are the rows with a call that is known, or may be missing.
 func called(rows []reportRow) []reportRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(r reportRow) bool { return r.Calls == 0 && r.Active == 0 && r.Undecided == 0 })
+	return slices.DeleteFunc(slices.Clone(rows), func(r reportRow) bool { return r.Calls == 0 && r.Active == 0 && r.Undecided == 0 && !r.LowerBound })
 }
 
 // p99 is what 99 of 100 calls did not exceed; negative where that is not known.

@@ -180,7 +180,7 @@ func (r *reported) methodTexts(rows []reportRow) (texts [][]string) {
 		total, self, mean, p99, longest := row.timeTexts()
 		name := row.shown(overloads)
 		texts = append(texts, []string{
-			grouped(int(row.Calls)), total, self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)),
+			callsText(row.Calls, row.LowerBound), total, self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)),
 			printable(row.probe), printable(strings.TrimPrefix(name, ".")),
 		})
 	}
@@ -196,7 +196,7 @@ func probeTexts(rows []reportRow) (texts [][]string) {
 			name += " [" + row.context + "]"
 		}
 		texts = append(texts, []string{
-			grouped(int(row.Calls)), self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)), grouped(row.methods), printable(name),
+			callsText(row.Calls, row.LowerBound), self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)), grouped(row.methods), printable(name),
 		})
 	}
 	return texts
@@ -237,6 +237,9 @@ func (r *reported) remarks() (lines []string) {
 		tell(r.active, "call was", "calls were", "under way "+when+": how long is not known")
 	}
 	tell(uint64(len(r.methods)-len(called(r.methods))), "method was", "methods were", "not called")
+	if slices.ContainsFunc(r.methods, func(row reportRow) bool { return row.LowerBound }) {
+		lines = append(lines, lowerBoundNote)
+	}
 	tell(r.untimed, "call was", "calls were", "counted without time: the arena had no room")
 	tell(r.results.Dropped, "call was", "calls were", "not counted: the arena had no room")
 	tell(r.undecided, "call", "calls", "are not counted: the condition could not be told")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/figure"
 	"github.com/sonde-jvm/sonde/internal/foothold"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
@@ -183,7 +184,10 @@ func (t *tenant) write(out io.Writer, top, width int) {
 	}
 	_, _ = fmt.Fprintf(out, "since    %s (%s ago)\n", t.Opened.Local().Format(time.DateTime), shortDuration(time.Since(t.Opened)))
 	_, _ = fmt.Fprintf(out, "hooks    in %s; %s by %s\n", count(len(t.rows), "method", "methods"),
-		count(int(t.calls), "call", "calls"), count(t.sum.Threads, "thread", "threads"))
+		figure.AtLeast(hasLowerBound(t.rows), count(int(t.calls), "call", "calls")), count(t.sum.Threads, "thread", "threads"))
+	if hasLowerBound(t.rows) {
+		_, _ = fmt.Fprintf(out, "         %s\n", lowerBoundNote)
+	}
 	used, limit := t.Room()
 	if t.Pack == "" { // no Sonde has measured it
 		_, _ = fmt.Fprintf(out, "cost     %s\n", t.costText())

@@ -13,7 +13,9 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/waterfall"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/watch"
 )
 
 // finish tells the end: what was traced is read before the hooks go.
@@ -187,6 +189,9 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was traced; check the pattern, or trace while it runs", methods, took)
 	case len(t.Conditions) > 0:
 		return fmt.Errorf("no call of %s within %s was %s", methods, took, strings.Join(t.Conditions, ", "))
+	}
+	if results, err := r.watching.Results(); err == nil && slices.ContainsFunc(results.Rows, func(row watch.Row) bool { return row.LowerBound }) {
+		return fmt.Errorf("no call of %s was seen within %s; %s: trace the method that calls it", methods, took, session.WhyLowerBound)
 	}
 	return fmt.Errorf("%s was not called within %s: trace longer, or while it is used (calls that began before are not seen)", methods, took)
 }

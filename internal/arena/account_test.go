@@ -64,7 +64,7 @@ func TestADamagedAccountIsFound(t *testing.T) {
 
 // TestAnImageBecomesAnArena does what the agent does with one.
 func TestAnImageBecomesAnArena(t *testing.T) {
-	for _, methods := range [][]Method{nil, {{7, "a.B.c()V"}, {9, "a.B.d()V"}}, make([]Method, 5000)} {
+	for _, methods := range [][]Method{nil, {{ID: 7, Name: "a.B.c()V"}, {ID: 9, Name: "a.B.d()V"}}, make([]Method, 5000)} {
 		image, err := NewImage(methods)
 		if err != nil {
 			t.Fatal(err)

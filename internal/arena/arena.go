@@ -26,6 +26,8 @@ var (
 type Arena struct {
 	lock   sync.RWMutex // held while the mapping is used; for writing, to end it
 	memory memory       // nil once it is closed
+
+	lowerBounds lowerBounds
 }
 
 // Owner is what an arena says of whom it belongs to.

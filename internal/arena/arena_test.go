@@ -67,8 +67,8 @@ func TestWhatIsNoArenaIsRefused(t *testing.T) {
 
 func TestNamesAddUp(t *testing.T) {
 	a := newArena(t, 1<<16, 1<<13)
-	first := []Method{{2, "a.B.c()V"}, {1<<32 - 1, "a.B.<init>()V"}}
-	second := []Method{{3, "ä.Ö.ü(I)V"}}
+	first := []Method{{ID: 2, Name: "a.B.c()V"}, {ID: 1<<32 - 1, Name: "a.B.<init>()V", LowerBound: true}}
+	second := []Method{{ID: 3, Name: "ä.Ö.ü(I)V"}}
 	for _, methods := range [][]Method{first, nil, second} {
 		if err := a.Describe(methods); err != nil {
 			t.Fatal(err)
@@ -79,9 +79,30 @@ func TestNamesAddUp(t *testing.T) {
 	}
 }
 
+// A method whose calls are a lower bound is in every sum from when it was described on.
+func TestLowerBoundsAreSummed(t *testing.T) {
+	a := newArena(t, 1<<16, 1<<13)
+	for _, m := range []Method{{ID: 70_001, Name: "a.B.c()V"}, {ID: 70_002, Name: "a.B.d()V", LowerBound: true}, {ID: 70_003, Name: "a.B.e()V", LowerBound: true}} {
+		if err := a.Describe([]Method{m}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			sum, err := a.Sum(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for id := uint32(70_001); id <= 70_003; id++ {
+				if got, want := sum.Methods[id] != nil && sum.Methods[id].LowerBound, id > 70_001 && id <= m.ID; got != want {
+					t.Errorf("with %s described, %d is a lower bound: %v, want %v", m.Name, id, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestAFullArenaSaysSoAndLosesNothing(t *testing.T) {
 	a := newArena(t, 1<<16, 1<<13)
-	long := []Method{{2, strings.Repeat("x", 1<<13)}}
+	long := []Method{{ID: 2, Name: strings.Repeat("x", 1<<13)}}
 	if err := a.Describe(long); !errors.Is(err, ErrFull) {
 		t.Errorf("names: %v", err)
 	}
@@ -110,7 +131,7 @@ func TestAFileCutShortIsDamaged(t *testing.T) {
 			defer func() { _ = a.Close() }()
 			m := &model{t: t, arena: a}
 			m.thread(1, false).enter(3, On|Timed)
-			if err := errors.Join(a.MakeSpill(64), a.Describe([]Method{{2, "a.b()V"}})); err != nil {
+			if err := errors.Join(a.MakeSpill(64), a.Describe([]Method{{ID: 2, Name: "a.b()V"}})); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.Truncate(file.Name(), left); err != nil {
@@ -121,7 +142,7 @@ func TestAFileCutShortIsDamaged(t *testing.T) {
 			_, methods := a.Methods()
 			for what, err := range map[string]error{
 				"Sum": summing, "Threads": threads, "Methods": methods,
-				"Describe": a.Describe([]Method{{3, "c.d()V"}}), "MakeSpill": a.MakeSpill(64),
+				"Describe": a.Describe([]Method{{ID: 3, Name: "c.d()V"}}), "MakeSpill": a.MakeSpill(64),
 			} {
 				if !errors.Is(err, ErrDamaged) {
 					t.Errorf("%s: %v", what, err)

@@ -38,7 +38,7 @@ func TestAClosedArenaTellsNothing(t *testing.T) {
 	}
 	for name, use := range map[string]func() error{
 		"spill":    func() error { return a.MakeSpill(1) },
-		"describe": func() error { return a.Describe([]Method{{1, "m"}}) },
+		"describe": func() error { return a.Describe([]Method{{ID: 1, Name: "m"}}) },
 		"methods":  func() error { _, err := a.Methods(); return err },
 		"threads":  func() error { _, err := a.Threads(); return err },
 		"owner":    func() error { _, err := a.Owner(); return err },

@@ -21,7 +21,7 @@ func sample(t testing.TB) *model {
 		thread.enter(9, On|Timed|Flat)
 	}
 	for range 2 {
-		if err := errors.Join(m.arena.MakeSpill(8), m.arena.Describe([]Method{{2, "a.B.c()V"}, {3, "a.B.d()V"}})); err != nil {
+		if err := errors.Join(m.arena.MakeSpill(8), m.arena.Describe([]Method{{ID: 2, Name: "a.B.c()V"}, {ID: 3, Name: "a.B.d()V"}})); err != nil {
 			t.Fatal(err)
 		}
 		m.spill(5)

@@ -4,14 +4,19 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Method is one that has a hook, by the id woven code has for it and the name
 // people have: class.name(descriptor).
 type Method struct {
-	ID   uint32
-	Name string
+	ID         uint32
+	Name       string
+	LowerBound bool // the JVM may run it without its hook
 }
+
+// isLowerBound ends the line of such a method. No descriptor ends so.
+const isLowerBound = "\tintrinsic"
 
 // Describe adds names to the arena, so that it can be understood without the
 // Sonde that made it.
@@ -21,8 +26,12 @@ func (a *Arena) Describe(methods []Method) error {
 	}
 	var text strings.Builder
 	for _, method := range methods {
+		mark := ""
+		if method.LowerBound {
+			mark = isLowerBound
+		}
 		// A name may have a line feed in it, as the JVM allows.
-		fmt.Fprintf(&text, "%d\t%s\n", method.ID, strings.ReplaceAll(method.Name, "\n", " "))
+		fmt.Fprintf(&text, "%d\t%s%s\n", method.ID, strings.ReplaceAll(method.Name, "\n", " "), mark)
 	}
 	return a.guard(func(m memory) error {
 		ref := m.take(directorySize + uint64(text.Len()))
@@ -41,22 +50,56 @@ func (a *Arena) Describe(methods []Method) error {
 // Methods lists the methods that were described, in no order.
 func (a *Arena) Methods() (methods []Method, err error) {
 	err = a.guard(func(m memory) error {
-		w := &walk{memory: m}
-		for ref := m.u32(headerDirectory); ref != 0; {
-			head := m.piece(ref, directorySize)
-			length := uint64(m.u32(head + directoryBytes))
-			w.meet(ref, directorySize+length)
-			for line := range strings.Lines(string(m[head+directorySize : head+directorySize+length])) {
-				id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-				number, err := strconv.ParseUint(id, 10, 32)
-				if err != nil {
-					return fmt.Errorf("%w: its directory has %q", ErrDamaged, line)
-				}
-				methods = append(methods, Method{uint32(number), name})
-			}
-			ref = m.u32(head + directoryOlder)
-		}
-		return nil
+		return m.directory(m.u32(headerDirectory), 0, func(method Method) { methods = append(methods, method) })
 	})
 	return methods, err
+}
+
+// directory reads what was described from one piece on, up to another that was older.
+func (m memory) directory(ref, until uint32, each func(Method)) error {
+	w := &walk{memory: m}
+	for ref != 0 && ref != until {
+		head := m.piece(ref, directorySize)
+		length := uint64(m.u32(head + directoryBytes))
+		w.meet(ref, directorySize+length)
+		for line := range strings.Lines(string(m[head+directorySize : head+directorySize+length])) {
+			id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			number, err := strconv.ParseUint(id, 10, 32)
+			if err != nil {
+				return fmt.Errorf("%w: its directory has %q", ErrDamaged, line)
+			}
+			name, marked := strings.CutSuffix(name, isLowerBound)
+			each(Method{uint32(number), name, marked})
+		}
+		ref = m.u32(head + directoryOlder)
+	}
+	return nil
+}
+
+// lowerBounds are the methods whose counts are lower bounds, as far as the directory was
+// read. What is in there stays, so that each piece is read once.
+type lowerBounds struct {
+	lock sync.Mutex
+	read uint32 // the newest piece that was read
+	ids  []uint32
+}
+
+// each gives all there are now.
+func (l *lowerBounds) each(m memory, yield func(id uint32)) error {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	newest := m.u32(headerDirectory)
+	err := m.directory(newest, l.read, func(method Method) {
+		if method.LowerBound {
+			l.ids = append(l.ids, method.ID)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	l.read = newest
+	for _, id := range l.ids {
+		yield(id)
+	}
+	return nil
 }

@@ -27,9 +27,12 @@ type Totals struct {
 	Max       uint64  // nanoseconds of the longest timed call
 	Undecided uint64  // calls whose condition gave no answer; they are not in Calls
 	Spread    *Spread // how long timed calls took; nil where that was not asked for
+
+	LowerBound bool // the method may have had more calls than its hook has seen
 }
 
-// A Summary is what the arena says at a moment.
+// A Summary is what the arena says at a moment. Methods whose count is a lower bound are
+// in it even where no call was counted.
 type Summary struct {
 	Methods map[uint32]*Totals // by id
 	Threads int                // that have called a hooked method, those that took turns counted once
@@ -50,7 +53,7 @@ func (a *Arena) Sum(now int64) (*Summary, error) {
 		})
 		s.Dropped = w.u64(headerDropped)
 		maps.DeleteFunc(s.Methods, func(id uint32, _ *Totals) bool { return isNoMethod(id) })
-		return nil
+		return a.lowerBounds.each(m, func(id uint32) { s.of(id).LowerBound = true })
 	})
 	if err != nil {
 		return nil, err
@@ -80,6 +83,7 @@ func (t *Totals) Add(other *Totals) {
 	t.Undecided += other.Undecided
 	t.Max = max(t.Max, other.Max)
 	t.addSpread(other.Spread)
+	t.LowerBound = t.LowerBound || other.LowerBound
 }
 
 func (t *Totals) addSpread(spread *Spread) {

@@ -17,6 +17,8 @@ const (
 	// WatchPure, in the third word of a spot, says that what its condition asks calls
 	// no method. Else hooks that it might call are muted while it is asked.
 	WatchPure = layoutWatchPure
+
+	leastSlots = 4
 )
 
 // A WatchEntry is the setting of a spot, an anchor or a tag point. Its words are
@@ -31,12 +33,14 @@ type WatchEntry struct {
 
 // WatchTable is the table by which spots, anchors and tag points find their
 // settings: open addressing by id, as SondeHooksWatch reads it, four words each. At
-// most a half is used.
+// most a half is used, and two entries at least are empty: the agent adds one to
+// rehearse the hooks of a pack, and a search for an id without an entry ends only at
+// an empty one.
 func WatchTable(entries []WatchEntry) ([]uint64, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	slots := 1 << bits.Len(uint(2*len(entries)-1))
+	slots := max(leastSlots, 1<<bits.Len(uint(2*len(entries)-1)))
 	table := make([]uint64, slots*layoutWatchWords)
 	for _, entry := range entries {
 		word, err := entry.word()

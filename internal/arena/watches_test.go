@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// searchWatch is how SondeHooksWatch finds an entry, with a bound that it does without.
+// searchWatch is how SondeHooksWatch finds an entry, where no table is full.
 func searchWatch(t *testing.T, table []uint64, id uint32) []uint64 {
 	t.Helper()
 	mask := len(table) - 1
@@ -49,7 +49,7 @@ func TestWatchesAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := len(table) / 4; n&(n-1) != 0 || n < 2*size || n > 4*size {
+			if n := len(table) / 4; n&(n-1) != 0 || n < 2*size || n < size+2 || n > 4*size {
 				t.Fatalf("a table of %d entries for %d watches", n, size)
 			}
 			for id, entry := range wanted {

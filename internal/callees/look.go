@@ -202,7 +202,7 @@ func others(ctx context.Context, jvm *jvmproc.JVM) (hooked map[callgraph.Method]
 			}
 			h := Hooked{Holder: holder}
 			if totals := sum.Methods[m.ID]; totals != nil {
-				h.Calls = totals.Calls
+				h.Calls, h.LowerBound = totals.Calls, totals.LowerBound
 			}
 			hooked[callgraph.Method{Class: strings.ReplaceAll(class, ".", "/"), Name: name, Descriptor: descriptor}] = h
 		}

@@ -10,21 +10,23 @@ import (
 type Hooked struct {
 	Calls  uint64 // that it has counted
 	Holder string // who has put it in; "" where it was us
+
+	LowerBound bool // it may have missed calls
 }
 
 // Mark notes on a tree what hooks have seen. With ours, a method that was not called is
-// never called; with another's it is instrumented.
+// never called, unless the hook may have missed calls; with another's it is instrumented.
 func (t *Tree) Mark(hooked map[callgraph.Method]Hooked) {
 	t.Each(func(n *Node) {
 		h, is := hooked[n.Method]
 		if !is {
 			return
 		}
-		n.Calls, n.Holder, n.Reason = h.Calls, h.Holder, ""
+		n.Calls, n.LowerBound, n.Holder, n.Reason = h.Calls, h.LowerBound, h.Holder, ""
 		switch {
 		case h.Calls > 0:
 			n.State = Called
-		case h.Holder == "":
+		case h.Holder == "" && !h.LowerBound:
 			n.State = NeverCalled
 		default:
 			n.State = Instrumented

@@ -69,16 +69,18 @@ func (b Bound) String() string { return boundNames[b] }
 // A Node is a method at one place of the tree.
 type Node struct {
 	callgraph.Method
-	Via     []Via // how its parent calls it; nothing for a root
-	Level   int   // 0 for a root
-	State   State
-	Reason  string // of Cannot
-	Holder  string // of Instrumented and Called: whose hook it is, where it is not ours
-	Calls   uint64 // that were seen
-	Bytes   int    // of code
-	Loaders []uint32
-	JDK     bool
-	Stop    Stop
+	Via    []Via // how its parent calls it; nothing for a root
+	Level  int   // 0 for a root
+	State  State
+	Reason string // of Cannot
+	Holder string // of Instrumented and Called: whose hook it is, where it is not ours
+	Calls  uint64 // that were seen
+	// LowerBound says that hooks may have missed calls.
+	LowerBound bool
+	Bytes      int // of code
+	Loaders    []uint32
+	JDK        bool
+	Stop       Stop
 	// Reflects and Handles say that it calls, by reflection or by method handles, what
 	// no bytecode tells.
 	Reflects, Handles bool

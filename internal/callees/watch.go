@@ -61,7 +61,7 @@ func (l *look) read(had map[callgraph.Method]uint32) error {
 	for m, id := range had {
 		hooked[m] = Hooked{}
 		if totals := sum.Methods[id]; totals != nil {
-			hooked[m] = Hooked{Calls: totals.Calls}
+			hooked[m] = Hooked{Calls: totals.Calls, LowerBound: totals.LowerBound}
 		}
 	}
 	l.result.Mark(hooked)

@@ -43,6 +43,7 @@ type Target struct {
 type Method struct {
 	Class, Name, Descriptor string // as class files have them
 	Native                  bool   // measured at its call sites
+	LowerBound              bool   // HotSpot may replace it by an intrinsic: then its hook misses calls
 }
 
 // A Thread is what one thread did, or several virtual ones that took turns.
@@ -64,7 +65,7 @@ type Time struct {
 // A Node is a method in a calling context.
 type Node struct {
 	Method   int     // -1 for a node that stands for no method
-	Calls    uint64  // begun; exact
+	Calls    uint64  // begun; exact, unless the method's are a lower bound
 	Threw    uint64  // ended with an exception
 	Timed    uint64  // calls by which Self is known; 0 where none was timed
 	Self     Time    // of all calls, without hooked callees

@@ -40,6 +40,7 @@ type Sampled struct {
 type Method struct {
 	Class, Name, Descriptor string
 	Native                  bool
+	LowerBound              bool // HotSpot may replace it by an intrinsic: then hooks miss calls
 }
 
 // A Share is a part of a whole, from 0 to 1, with its 95 % interval.

@@ -25,6 +25,14 @@ func Count[N int | uint64](n N, one, many string) string {
 	return Grouped(n) + " " + many
 }
 
+// AtLeast marks a figure that is a lower bound.
+func AtLeast(isLowerBound bool, text string) string {
+	if isLowerBound {
+		return "≥ " + text
+	}
+	return text
+}
+
 // Plural writes a number with a noun that gets an s, or es behind one, where there are
 // several.
 func Plural[N int | uint64](n N, noun string) string {

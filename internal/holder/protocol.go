@@ -65,18 +65,21 @@ type Status struct {
 // Running is what a probe that is applied has measured: of all its methods, in one of
 // its sequences and with one label, where it has such.
 type Running struct {
-	Name      string  `json:"name"`
-	Level     string  `json:"level,omitempty"` // none where it has ended
-	Within    string  `json:"within,omitempty"`
-	Label     string  `json:"label,omitempty"` // tags with values, or callers
-	Calls     uint64  `json:"calls"`
-	PerSecond float64 `json:"callsPerSecond"`
-	Timed     uint64  `json:"timed"`
-	MeanNanos float64 `json:"meanNanos,omitempty"`
-	P99Nanos  float64 `json:"p99Nanos,omitempty"`
-	Threw     uint64  `json:"exceptions,omitempty"`
-	Undecided uint64  `json:"undecided,omitempty"`
-	Ended     string  `json:"ended,omitempty"` // why, where it has
+	Name   string `json:"name"`
+	Level  string `json:"level,omitempty"` // none where it has ended
+	Within string `json:"within,omitempty"`
+	Label  string `json:"label,omitempty"` // tags with values, or callers
+	Calls  uint64 `json:"calls"`
+	// LowerBound says that HotSpot may replace one of its methods by an intrinsic, so that
+	// calls may be missing.
+	LowerBound bool    `json:"lowerBound,omitempty"`
+	PerSecond  float64 `json:"callsPerSecond"`
+	Timed      uint64  `json:"timed"`
+	MeanNanos  float64 `json:"meanNanos,omitempty"`
+	P99Nanos   float64 `json:"p99Nanos,omitempty"`
+	Threw      uint64  `json:"exceptions,omitempty"`
+	Undecided  uint64  `json:"undecided,omitempty"`
+	Ended      string  `json:"ended,omitempty"` // why, where it has
 }
 
 var errTooLong = errors.New("longer than a line may be")

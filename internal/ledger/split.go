@@ -50,6 +50,12 @@ func Split(totals map[Key]*arena.Totals, spots []uint32, grouped func(spot uint3
 		if len(labelled[id]) == 0 || rest.Calls > 0 || rest.Undecided > 0 {
 			totals[Key{Spot: id}] = rest
 		}
+		if all := sum.Methods[id]; all != nil && all.LowerBound {
+			rest.LowerBound = true
+			for _, t := range labelled[id] {
+				t.LowerBound = true
+			}
+		}
 	}
 }
 

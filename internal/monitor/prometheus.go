@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,6 +42,9 @@ func (e *Exposition) Write(w io.Writer) error {
 	out.sample("sonde_calls_lost_total", float64(e.Since.Lost))
 	rows := e.Since.Rows
 	out.each("sonde_calls_total", "counter", "Calls begun.", rows, func(r *Row) float64 { return float64(r.Calls) })
+	if bounds := lowerBounds(rows); len(bounds) > 0 {
+		out.each("sonde_calls_lower_bound", "gauge", "1 where HotSpot may replace a method by an intrinsic, so that calls may be missing.", bounds, func(*Row) float64 { return 1 })
+	}
 	out.each("sonde_call_errors_total", "counter", "Calls that ended with an exception.", rows, func(r *Row) float64 { return float64(r.Errors) })
 	if e.Up {
 		out.each("sonde_calls_running", "gauge", "Threads in such a call.", rows, func(r *Row) float64 { return float64(r.Running) })
@@ -56,6 +60,11 @@ func (e *Exposition) Write(w io.Writer) error {
 
 // A label is a name with a value.
 type label struct{ Name, Value string }
+
+// lowerBounds are the rows that may lack calls.
+func lowerBounds(rows []Row) []Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !r.LowerBound })
+}
 
 // labels are what tells a row's series from others.
 func (k Key) labels() []label {

@@ -65,12 +65,15 @@ type Row struct {
 	Running int           // begun, not ended
 	Stalled int           // of those, older than the threshold
 	Oldest  time.Duration // for how long the oldest has run
+
+	LowerBound bool // there may have been more calls than hooks have seen
 }
 
 // A change is what of one method came to be between two readings.
 type change struct {
 	calls, errors, timed, untimed, nanos, max uint64
 	spread                                    *arena.Spread
+	lowerBound                                bool
 }
 
 // since subtracts. A count that is read while it is written is never less than before.
@@ -80,7 +83,7 @@ func since(before, after *arena.Totals) change {
 	}
 	c := change{
 		calls: more(before.Calls, after.Calls), errors: more(before.Threw, after.Threw), timed: more(before.Timed, after.Timed),
-		untimed: more(before.Untimed, after.Untimed), nanos: more(before.Nanos, after.Nanos),
+		untimed: more(before.Untimed, after.Untimed), nanos: more(before.Nanos, after.Nanos), lowerBound: after.LowerBound,
 	}
 	if after.Spread != nil {
 		c.spread = after.Spread.Since(before.Spread)
@@ -103,6 +106,7 @@ func (r *Row) add(c change) {
 	r.Untimed += c.untimed
 	r.Nanos += float64(c.nanos)
 	r.Max = max(r.Max, float64(c.max))
+	r.LowerBound = r.LowerBound || c.lowerBound
 	if c.spread != nil {
 		if r.Spread == nil {
 			r.Spread = &arena.Spread{}

@@ -78,7 +78,7 @@ func (r *run) methods() map[uint32]cct.Method {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	for _, m := range hooked {
-		methods[m.ID] = cct.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Native: r.natives[m.ID]}
+		methods[m.ID] = cct.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Native: r.natives[m.ID], LowerBound: m.LowerBound}
 	}
 	return methods
 }
@@ -142,7 +142,7 @@ func (r *run) notes(p *cct.Profile) []string {
 	r.lock.Lock()
 	missing := r.missing
 	r.lock.Unlock()
-	if len(p.Merged.Children) == 0 {
+	if len(p.Merged.Children) == 0 && !r.mayHaveMissedRoot() {
 		notes = append(notes, "the root was not called: is the pattern right, or was the call under way before Sonde came?")
 	}
 	if missing > 0 {
@@ -151,6 +151,7 @@ func (r *run) notes(p *cct.Profile) []string {
 	if lost := r.session.ArrivalsLost(); lost > 0 {
 		notes = append(notes, fmt.Sprintf("%d methods called by reflection could not be told of: they may be missing", lost))
 	}
+	notes = append(notes, r.intrinsicNotes(p)...)
 	r.ledger.lock.Lock()
 	defer r.ledger.lock.Unlock()
 	if r.ledger.unplaced > 0 {

@@ -28,7 +28,7 @@ func writePProf(w io.Writer, p *cct.Profile) error {
 		SampleType:        []*profile.ValueType{pprofCalls: {Type: "calls", Unit: "count"}, pprofSelf: {Type: "self", Unit: "nanoseconds"}},
 		DefaultSampleType: "self",
 		DurationNanos:     int64(p.Took),
-		Comments:          []string{title(p.Target), "from " + strings.Join(p.Roots, ", ") + " down", timingText(p)},
+		Comments:          append([]string{title(p.Target), "from " + strings.Join(p.Roots, ", ") + " down", timingText(p)}, p.Notes...),
 	}}
 	partly := p.Partly()
 	for _, q := range p.Quiet {

@@ -45,7 +45,7 @@ func (t *textReport) flat() {
 	}
 	texts := make([][]string, len(shown))
 	for i, row := range shown {
-		texts[i] = flatRow(row, top.Total.Nanos)
+		texts[i] = t.flatRow(row, top.Total.Nanos)
 	}
 	for range off {
 		texts = append(texts, []string{none, none, none, none, none, offText, "0", none, ""})
@@ -84,7 +84,7 @@ func (t *textReport) off(rows []cct.Row) []int {
 	return list[:min(len(list), mostQuiet)]
 }
 
-func flatRow(row cct.Row, whole float64) []string {
+func (t *textReport) flatRow(row cct.Row, whole float64) []string {
 	self, wrong, share, mean, total := none, none, none, none, none
 	about := ""
 	if row.Timed < row.Calls {
@@ -98,7 +98,7 @@ func flatRow(row cct.Row, whole float64) []string {
 		total = figure.Nanos(row.Total.Nanos)
 	}
 	return []string{
-		self, wrong, share, mean, total, figure.Grouped(row.Calls), figure.Grouped(row.Threw), figure.Grouped(row.Contexts), "",
+		self, wrong, share, mean, total, figure.AtLeast(t.profile.Methods[row.Method].LowerBound, figure.Grouped(row.Calls)), figure.Grouped(row.Threw), figure.Grouped(row.Contexts), "",
 	}
 }
 

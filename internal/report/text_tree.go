@@ -106,7 +106,8 @@ func (t *textReport) treeRow(n *cct.Node, whole float64) []string {
 			self = "~" + self
 		}
 	}
-	return []string{total, wrong, share, self, mean, figure.Grouped(n.Calls), figure.Grouped(n.Threw), ""}
+	calls := figure.AtLeast(t.profile.Methods[n.Method].LowerBound, figure.Grouped(n.Calls))
+	return []string{total, wrong, share, self, mean, calls, figure.Grouped(n.Threw), ""}
 }
 
 // isEstimate tells whether any time below a node is an estimate.

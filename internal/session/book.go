@@ -26,6 +26,7 @@ type Wanted struct {
 type Method struct {
 	ID                      uint32
 	Class, Name, Descriptor string
+	LowerBound              bool // it may have had more calls than its hook has counted: see WhyLowerBound
 }
 
 // String is the method's name for people.
@@ -155,9 +156,9 @@ func (b *book) note(class string, results []weave.MethodResult, picked *picking,
 		}
 		id := b.ids[full]
 		if _, known := b.methods[id]; !known {
-			m := Method{id, class, strings.Clone(r.Name), strings.Clone(r.Descriptor)}
+			m := Method{id, class, strings.Clone(r.Name), strings.Clone(r.Descriptor), picked.intrinsic[member]}
 			b.methods[id] = m
-			b.fresh = append(b.fresh, arena.Method{ID: id, Name: m.String()})
+			b.fresh = append(b.fresh, arena.Method{ID: id, Name: m.String(), LowerBound: m.LowerBound})
 			setting.ID = id
 			b.probes[id] = setting
 		}

@@ -52,6 +52,7 @@ func (p *picking) order(parsed *classfile.Class, class []byte) (*order, error) {
 		})
 		if len(got.templates) > 0 {
 			got.spots = p.spots[got.name+got.descriptor]
+			p.intrinsic[got.name+got.descriptor] = mayBeIntrinsic(parsed, m)
 		}
 	}
 	p.workshop.choices.orderSites(o)

@@ -17,6 +17,8 @@ type picking struct {
 	handOffs map[string]bool      // through which tasks go from thread to thread
 	left     map[uint32]LeftAlone // spots that have no hook
 	met      map[string]bool      // those with spots that the class has
+
+	intrinsic map[string]bool // that HotSpot may replace, so that hooks miss calls
 }
 
 func newPicking(w *workshop, wanted wishes) *picking {
@@ -29,6 +31,7 @@ func newPicking(w *workshop, wanted wishes) *picking {
 func (p *picking) begin() {
 	p.hooks, p.handOffs, p.met = make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	p.spots, p.left = make(map[string][]*spot), make(map[uint32]LeftAlone)
+	p.intrinsic = make(map[string]bool)
 }
 
 // pick tells a weaver which templates a method gets, the first outermost: its own

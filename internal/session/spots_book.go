@@ -80,7 +80,7 @@ func (b *book) noteSpots(picked *picking) (off []uint32) {
 				w.described[p.id] = true
 				// Readers want the method; several spots may be of one.
 				m := Method{Class: p.Class, Name: p.Name, Descriptor: p.Descriptor}
-				b.fresh = append(b.fresh, arena.Method{ID: p.id, Name: m.String()})
+				b.fresh = append(b.fresh, arena.Method{ID: p.id, Name: m.String(), LowerBound: picked.intrinsic[p.member()]})
 			}
 			if w.sent[p.id] != w.entries[p.id] {
 				off = append(off, p.id)

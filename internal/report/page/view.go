@@ -143,7 +143,7 @@ func newHeadline(p *cct.Profile, flat []flatMethod, total float64) headline {
 }
 
 func newSummaryRow(p *cct.Profile, m flatMethod, total float64) summaryRow {
-	row := summaryRow{Name: nameOf(p.Methods[m.method]), Calls: figure.Grouped(m.calls), Self: "–", Error: "–", Share: "–", Mean: "–"}
+	row := summaryRow{Name: nameOf(p.Methods[m.method]), Calls: figure.AtLeast(p.Methods[m.method].LowerBound, figure.Grouped(m.calls)), Self: "–", Error: "–", Share: "–", Mean: "–"}
 	if m.timed > 0 {
 		row.Self = nanos(m.self.Nanos)
 		row.Error = "±" + space + nanos(errorOf(m.self))

@@ -45,6 +45,7 @@ type method struct {
 	Name       string `json:"name"`
 	Descriptor string `json:"descriptor,omitempty"`
 	Native     bool   `json:"native,omitempty"`
+	LowerBound bool   `json:"lowerBound,omitempty"` // calls may be missing: HotSpot may replace it by an intrinsic
 }
 
 type thread struct {

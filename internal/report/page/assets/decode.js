@@ -5,6 +5,7 @@ function decodeProfile(profile) {
 		...nameOf(method.class ?? "", method.name),
 		signature: signature(method.descriptor ?? ""),
 		native: method.native === true,
+		lowerBound: method.lowerBound === true,
 	}));
 	// Hooks that were not on throughout: on is for how long, 0 is off.
 	for (const { method, onNanos: on = 0 } of profile.quiet ?? []) {

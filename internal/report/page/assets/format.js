@@ -38,6 +38,11 @@ function count(n) {
 	return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+// callCount is how many calls of a method were counted; hooks may have missed some.
+function callCount(calls, method) {
+	return (method.lowerBound ? "≥" + space : "") + count(calls);
+}
+
 function share(part) {
 	const percent = 100 * part;
 	if (!(percent > 0)) return "0" + space + "%";

@@ -33,7 +33,7 @@ function offMethods(tree, methods) {
 
 // callsText is how often a method was called: of a hook that was off nobody knows.
 function callsText(sum, method) {
-	return method.on === 0 && sum.calls === 0 ? "off" : count(sum.calls);
+	return method.on === 0 && sum.calls === 0 ? "off" : callCount(sum.calls, method);
 }
 
 function addNode(sum, node) {

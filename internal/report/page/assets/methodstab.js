@@ -15,7 +15,7 @@ class MethodsTab {
 				{ key: "error", text: "± self", title: "The truth lies that near" },
 				{ key: "mean", text: "Self a call" },
 				{ key: "total", text: "Total", title: "With callees; recursive calls count once" },
-				{ key: "calls", text: "Calls", title: "Exact: every call is counted" },
+				{ key: "calls", text: "Calls", title: "Every call is counted; ≥ where HotSpot may replace the method" },
 				{ key: "threw", text: "Exceptions" },
 				{ key: "contexts", text: "Contexts", title: "Places in the tree" },
 			],

@@ -16,10 +16,10 @@ function sentencesOf(node) {
 	return said;
 }
 
-function factsOf(node, tree) {
+function factsOf(node, tree, method) {
 	const whole = tree.total > 0 ? tree.total : 1;
 	const facts = [
-		["Calls", count(node.calls), node.threw > 0 ? `${count(node.threw)} threw` : ""],
+		["Calls", callCount(node.calls, method), node.threw > 0 ? `${count(node.threw)} threw` : ""],
 		["Total", totalText(node), share(node.total / whole)],
 		["Self", selfText(node), node.timed > 0 ? `± ${nanos(selfError(node))} · ${share(node.self / whole)}` : ""],
 		["Mean", meanText(node), node.timed > 0 && node.calls > 0 ? `self ${mean(node.self / node.calls)}` : ""],
@@ -35,13 +35,14 @@ function fillTooltip(tooltip, node, tree, methods) {
 	}
 	const method = methods[node.method];
 	const list = make("dl", "");
-	for (const [name, figure, more] of factsOf(node, tree)) list.append(make("dt", "", name), make("dd", "", figure), make("dd", "", more));
+	for (const [name, figure, more] of factsOf(node, tree, method)) list.append(make("dt", "", name), make("dd", "", figure), make("dd", "", more));
 	const said = make("div", "said", ...sentencesOf(node).map((sentence) => make("p", "", sentence)));
+	if (method.lowerBound) said.append(make("p", "", "At least so many calls: HotSpot may replace this method by an intrinsic, and calls from compiled code are then not counted."));
 	const native = method.native ? " · native, measured at its call sites" : "";
 	tooltip.replaceChildren(nameElement(method), make("span", "signature", method.signature + native), list, said);
 }
 
 // spoken is a context in a line that is read aloud.
 function spoken(node, method) {
-	return `${method.full}, ${count(node.calls)} calls, total ${totalText(node)}, self ${selfText(node)}`;
+	return `${method.full}, ${callCount(node.calls, method)} calls, total ${totalText(node)}, self ${selfText(node)}`;
 }

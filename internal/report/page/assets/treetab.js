@@ -14,7 +14,7 @@ class TreeTab {
 				{ key: "total", text: "Total", title: "Self time of the context and of all below it" },
 				{ key: "self", text: "Self", title: "Without hooked callees, calibrated" },
 				{ key: "mean", text: "Mean", title: "Total of one call" },
-				{ key: "calls", text: "Calls", title: "Exact: every call is counted" },
+				{ key: "calls", text: "Calls", title: "Every call is counted; ≥ where HotSpot may replace the method" },
 				{ key: "threw", text: "Exceptions", title: "Calls that ended with an exception" },
 				{ key: "error", text: "± self", title: "The truth lies that near" },
 			],
@@ -90,7 +90,7 @@ class TreeTab {
 			figureCell(totalText(node), node.total / whole),
 			figureCell(selfText(node), node.self / whole),
 			figureCell(meanText(node)),
-			figureCell(count(node.calls)),
+			figureCell(callCount(node.calls, this.methods[node.method])),
 			figureCell(node.threw > 0 ? count(node.threw) : "", undefined, "soft"),
 			errorCell(node),
 		);

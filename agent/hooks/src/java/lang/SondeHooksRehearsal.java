@@ -73,16 +73,29 @@ final class SondeHooksRehearsal {
             return false;
         }
         int at = CALIBRATION_ID * WATCH_WORDS & table.length - 1;
-        for (int looks = table.length / WATCH_WORDS / 2; looks > 0; looks--) { // which leaves enough that are empty
+        for (int looks = table.length / WATCH_WORDS / 2; looks > 0; looks--) { // a longer search would not be like the program's
             if ((int) (table[at] >>> 32) == CALIBRATION_ID) {
                 return true;
             }
             if (table[at] == 0) {
+                if (!isEmptyElsewhere(table, at)) {
+                    return false;
+                }
                 table[at + 3] = table[like + 3];
                 U.putLongRelease(table, SondeHooksPlaces.LONGS + 8L * at, (long) CALIBRATION_ID << 32 | table[like] & 0xffffffffL);
                 return true;
             }
             at = at + WATCH_WORDS & table.length - 1;
+        }
+        return false;
+    }
+
+    /** Whether an entry other than this one is empty. One must stay so: a search for an id that has none ends there. */
+    private static boolean isEmptyElsewhere(long[] table, int taken) {
+        for (int at = 0; at < table.length; at += WATCH_WORDS) {
+            if (at != taken && table[at] == 0) {
+                return true;
+            }
         }
         return false;
     }

@@ -194,8 +194,10 @@ final class SondeHooksTree {
         }
         ref = newNode(b, block, parent, id, probe);
         if (ref != 0) {
-            insert(table, mask, ref, hash(parent, id));
+            // Counted first: a stack that ends between the two must not leave more entries than are counted, as a search
+            // ends only at an empty one.
             U.putInt(null, block + BLOCK_TABLE_USED, used);
+            insert(table, mask, ref, hash(parent, id));
             U.putInt(null, at(b, parent) + NODE_LAST_CHILD, ref);
         }
         return ref;

@@ -321,7 +321,8 @@ public final class SondeHooksWatch {
     static long search(long[] table, long home, int id) {
         int mask = table.length - 1;
         int at = (int) (home - LONGS >>> 3);
-        while (table[at] != 0) {
+        // An empty entry ends the search. The bound holds up no thread of the program should a table have none.
+        for (int left = table.length; left > 0 && table[at] != 0; left -= WATCH_WORDS) {
             if ((int) (table[at] >>> 32) == id) {
                 return LONGS + ((long) at << 3);
             }

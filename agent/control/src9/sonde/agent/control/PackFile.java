@@ -109,7 +109,11 @@ final class PackFile {
     int find(String name) {
         int hash = name.hashCode();
         int slot = hash * 0x9E3779B9 >>> shift;
-        for (int record = number(index + 4 * slot); record != 0; record = number(index + 4 * slot)) {
+        for (int left = mask; left >= 0; left--) { // an index that is full must not hold up the program either
+            int record = number(index + 4 * slot);
+            if (record == 0) {
+                return 0;
+            }
             int at = place(record);
             if (number(at) == hash && isText(names + number(at + 4), number(at + 8), name)) {
                 return record;
