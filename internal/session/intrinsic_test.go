@@ -25,7 +25,9 @@ func TestIntrinsicCandidatesAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			utf8 := func(text string) []byte { return append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...) }
+			utf8 := func(text string) []byte {
+				return append(binary.BigEndian.AppendUint16(nil, uint16(len(text))), text...)
+			}
 			now, before := utf8(intrinsicCandidates[0]), utf8(intrinsicCandidates[1])
 			for _, name := range [][]byte{now, before, utf8("Lother;")} {
 				isKnown := !bytes.Equal(name, utf8("Lother;"))
