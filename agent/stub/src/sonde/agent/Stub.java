@@ -59,7 +59,7 @@ public final class Stub implements Runnable {
                 weave(wanted.pack, wanted.arena, wanted.unknown, instrumentation);
             }
             // Before anyone is invited who would end it.
-            Hold hold = wanted == null || wanted.hold == null ? null : Hold.begin(wanted.hold);
+            Hold hold = wanted == null || wanted.hold == null ? null : Hold.begin(wanted.hold, wanted.by);
             start(new Standby(instrumentation, hold), "sonde-standby");
             if (hold != null) {
                 hold.await();
@@ -78,7 +78,7 @@ public final class Stub implements Runnable {
         try {
             if (unknown != null) {
                 throw new IllegalArgumentException("the agent does not know the argument " + unknown
-                        + ": it knows pack=FILE, and with it arena=FILE, only=GLOB, not=GLOB and hold");
+                        + ": it knows pack=FILE, and with it arena=FILE, only=GLOB, not=GLOB, hold and by=PID");
             }
             if (System.getProperty("java.specification.version", "").startsWith("1.")) {
                 throw new UnsupportedOperationException("packs need Java 9 or later: not=GLOB leaves a program out");
