@@ -7,6 +7,7 @@ SHELL := bash
 
 GO ?= go
 FUZZTIME ?= 30s
+STARTS ?= 100
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 
 # A toolchain that .ci/setup unpacked is there only because no other would do.
@@ -113,6 +114,10 @@ fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
 	done
+
+.PHONY: soak
+soak: setup ## have another user try to read the tickets of programs as they start (as root; STARTS=100 for each JDK)
+	SONDE_SOAK=$(STARTS) $(GO) test -count=1 -timeout 60m -v -run TestTicketsCannotBeStolen ./agent
 
 .PHONY: agent
 agent: setup ## rebuild the jar that enters the target JVM (committed, reproducible)

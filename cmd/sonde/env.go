@@ -44,7 +44,7 @@ func newEnv(s streams) *cobra.Command {
 	flags.StringVar(&c.Arena, "arena", "", "`FILE` or directory to measure into; %p is the process's number")
 	flags.StringArrayVar(&c.Only, "only", nil, "`GLOB` of programs that are meant; may be repeated")
 	flags.StringArrayVar(&c.Not, "not", nil, "`GLOB` of programs that are not meant; may be repeated")
-	flags.StringVar(&c.place, "agent-dir", "", "`DIR` for the agent's jar, in place of this user's cache")
+	flags.StringVar(&c.place, "agent-dir", "", agentDirUsage)
 	flags.StringVar(&c.shell, "shell", "sh", "for whom it is written: sh, fish, dotenv or json")
 	return command
 }
@@ -98,6 +98,9 @@ func (c *environment) checkPack() (err error) {
 		return err
 	}
 	defer func() { _ = opened.Close() }()
+	if err := launch.CheckOwn(c.Pack); err != nil {
+		return fmt.Errorf("pack %s: %w, or move it where only you can write", c.Pack, err)
+	}
 	content, err := opened.Content()
 	if err != nil {
 		return err

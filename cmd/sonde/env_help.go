@@ -22,7 +22,9 @@ that is there is never written to: the program starts unwoven then. The default 
 The agent's jar is put with this user's data (~/.local/share/sonde), by a name of its own
 for each build of Sonde, and stays there. For programs of other users, or in containers,
 --agent-dir names a directory that they can read: a JVM that cannot read the jar, or has
-no module java.instrument, does not start, whatever --only and --not say.
+no module java.instrument, does not start, whatever --only and --not say. Other users
+must not be able to write to the jar or the pack, nor to a directory on the way to them:
+JVMs run what is in them.
 
 Exit code: 0 when it was printed, 1 on an error, 2 for a wrong command line.`
 

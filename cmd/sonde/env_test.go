@@ -84,6 +84,10 @@ func TestEnvRefusals(t *testing.T) {
 	t.Setenv("JAVA_TOOL_OPTIONS", "")
 	packed := madePack(t, nil)
 	old := madePack(t, func(c *pack.Content) { c.Build = "another" })
+	open := madePack(t, nil)
+	if err := os.Chmod(open, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -98,6 +102,7 @@ func TestEnvRefusals(t *testing.T) {
 		{[]string{"--not", "a\nb"}, exitError, "control character"},
 		{[]string{"--pack", dir + "/none"}, exitError, "no such file"},
 		{[]string{"--pack", old}, exitError, "make it again with this one's sonde pack"},
+		{[]string{"--pack", open}, exitError, open + " can be written by others, chmod go-w it"},
 		{[]string{"--pack", packed, "--arena", dir + "/none/x-%p.arena"}, exitError, "make it first"},
 	} {
 		code, out, stderr := runHere(context.Background(), append([]string{"env", "--agent-dir", dir}, tt.args...)...)

@@ -13,12 +13,12 @@ import (
 // runWatched starts a program and has its first JVM watched as a file says, from its
 // first instruction to its end. Standard output is the program's: what was measured is
 // told on the error stream.
-func runWatched(ctx context.Context, s streams, words []string, file string) error {
+func runWatched(ctx context.Context, s streams, words []string, file, agentDir string) error {
 	set, err := readSet(s, file)
 	if err != nil {
 		return err
 	}
-	program, err := launch.Start(words, usualHold)
+	program, err := launch.Start(words, launch.Settings{Hold: usualHold, AgentDir: agentDir})
 	if err != nil {
 		return err
 	}
@@ -31,9 +31,7 @@ func runWatched(ctx context.Context, s streams, words []string, file string) err
 		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", oneLine(err))
 	}
 	code := program.ExitCode()
-	if err := program.Close(); err != nil {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", oneLine(err))
-	}
+	tellLeft(s, words, program)
 	if code != 0 {
 		return exitStatus(code)
 	}
@@ -45,7 +43,7 @@ func runWatched(ctx context.Context, s streams, words []string, file string) err
 func (c *applying) watchStarted(ctx context.Context, program *launch.Program) error {
 	jvm, ok := <-firstJVM(ctx, program)
 	if !ok {
-		return &launch.EndedError{Code: program.ExitCode()}
+		return program.EndedEarly()
 	}
 	c.pid = jvm.PID
 	letGo := func() error {

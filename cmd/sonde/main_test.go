@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,14 +15,20 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// No test may touch the cache of the user who runs it, nor depend on what others left
-	// there. A sonde that a test starts is this program, too, and is told by the test.
-	if filepath.Base(os.Args[0]) != "sonde" {
-		if err := os.Setenv(cacheVariable, cacheOff); err != nil {
-			panic(err)
-		}
+	testscript.Main(isolated{m}, map[string]func(){"sonde": main})
+}
+
+// isolated tests touch neither the cache nor the data of the user who runs them, and do not
+// depend on what others left there. A sonde that a test starts is told so by the test.
+type isolated struct{ *testing.M }
+
+func (i isolated) Run() int {
+	data, err := os.MkdirTemp("", "sonde-test-data-")
+	if err := errors.Join(err, os.Setenv(cacheVariable, cacheOff), os.Setenv("XDG_DATA_HOME", data)); err != nil {
+		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"sonde": main})
+	defer func() { _ = os.RemoveAll(data) }()
+	return i.M.Run()
 }
 
 // TestScripts runs what needs nothing but sonde. Scripts find the classes with one
@@ -43,6 +50,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("INVALID", invalid)
 			env.Setenv("ZOO", zoo)
 			env.Setenv(cacheVariable, cacheOff)
+			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return writeJar(filepath.Join(env.WorkDir, "broken.jar"), invalid, "pool-cycle.class", "truncated-in-code.class")
 		},
 	})
@@ -80,6 +88,7 @@ func TestScriptsWithJDK(t *testing.T) {
 				Setup: func(env *testscript.Env) error {
 					env.Setenv("JAVA_HOME", jdk.Home)
 					env.Setenv(cacheVariable, cacheOff)
+					env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 					env.Setenv("PATH", filepath.Join(jdk.Home, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
 					// Programs this short only lose by optimising.
 					env.Setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

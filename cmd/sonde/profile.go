@@ -29,6 +29,7 @@ type profiling struct {
 	cache          liveCache
 	roots          *probe.Set
 	words          []string // with start: the command that starts the program
+	agentDir       string   // with start: for the agent's jar
 }
 
 func newProfile(s streams) *cobra.Command {
@@ -70,6 +71,7 @@ func newProfile(s streams) *cobra.Command {
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, "put hooks also into classes that the JDK damages by that")
 	flags.BoolVar(&c.start, "start", false, "start the program with the command behind --, and measure from its beginning")
+	flags.StringVar(&c.agentDir, "agent-dir", "", "with --start: "+agentDirUsage)
 	return command
 }
 
@@ -135,6 +137,8 @@ func (c *profiling) checkTarget(args []string, dash int) (err error) {
 		return usage("PID is missing")
 	case !c.start && dash >= 0 && dash < len(args):
 		return usage("a command behind -- needs --start")
+	case !c.start && c.agentDir != "":
+		return usage("--agent-dir goes with --start")
 	case !c.start && len(args) > 1:
 		return usage("unexpected argument %q", args[1])
 	case !c.start:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,9 +15,9 @@ import (
 const endingPatience = 3 * time.Second
 
 // runStarted starts the program, measures it from its beginning, and stays until it
-// has ended: it needs the agent's jar.
+// has ended: it has this command's streams.
 func (c *profiling) runStarted(ctx context.Context) error {
-	program, err := launch.Start(c.words, usualHold)
+	program, err := launch.Start(c.words, launch.Settings{Hold: usualHold, AgentDir: c.agentDir})
 	if err != nil {
 		return err
 	}
@@ -27,8 +28,8 @@ func (c *profiling) runStarted(ctx context.Context) error {
 		err = c.tellNow(err, program)
 	}
 	code := program.ExitCode()
-	if closing := program.Close(); closing != nil {
-		_, _ = fmt.Fprintf(c.err, "note: %s\n", oneLine(closing))
+	if !errors.As(err, new(*launch.EndedError)) { // which says it
+		tellLeft(c.streams, c.words, program)
 	}
 	if code != 0 {
 		_, _ = fmt.Fprintf(c.err, "note: the program ended with exit code %d\n", code)
@@ -50,7 +51,7 @@ func (c *profiling) tellNow(err error, program *launch.Program) error {
 func (c *profiling) measureStarted(ctx context.Context, program *launch.Program) error {
 	jvm, ok := <-firstJVM(ctx, program)
 	if !ok {
-		return &launch.EndedError{Code: program.ExitCode()}
+		return program.EndedEarly()
 	}
 	c.PID = jvm.PID
 	letGo := func() error {

@@ -9,9 +9,6 @@
 //	/tmp/.sonde_pid<pid>, .sonde_invite<pid>  an agent that waits, and its invitation
 //	/tmp/.sonde_hold<pid>                     while an agent holds its program at the start
 //
-// Of a program that Sonde starts itself the jar lies in a directory as a session's,
-// named for Sonde's own number.
-//
 // <pid> is the target's number as it sees itself. Places are the target's own,
 // in its mount namespace, reached by handles of directories: no path is walked
 // twice, and no symbolic link that a user could have put there is followed. All

@@ -38,52 +38,6 @@ func TestLetGo(t *testing.T) {
 	}
 }
 
-// TestStartJar is used by nobody but us, and goes when it is removed, or swept
-// after a Sonde that was killed.
-func TestStartJar(t *testing.T) {
-	dir := ownPlace(t)
-	content := []byte("a jar")
-	jar, err := PlaceStartJar(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := filepath.Dir(jar.Path)
-	if got, err := os.ReadFile(jar.Path); err != nil || string(got) != string(content) || filepath.Dir(own) != dir {
-		t.Errorf("%s: %q, %v", jar.Path, got, err)
-	}
-	if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	age(t, own)
-	if removed := sweep(t); len(removed) > 0 {
-		t.Errorf("while it is used: removed %v", removed)
-	}
-	for range 2 {
-		if err := jar.Remove(); err != nil {
-			t.Error(err)
-		}
-	}
-	noneIn(t, dir)
-	left, err := PlaceStartJar(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	left.dir.close() // as a Sonde does that is killed
-	left.outer.close()
-	own = filepath.Dir(left.Path)
-	age(t, own)
-	if removed := sweep(t); !slices.Equal(removed, []string{own}) {
-		t.Errorf("removed %v", removed)
-	}
-}
-
-func TestStartJarNowhere(t *testing.T) {
-	only(t, filepath.Join(t.TempDir(), "none"))
-	if jar, err := PlaceStartJar(nil); err == nil {
-		t.Errorf("%s", jar.Path)
-	}
-}
-
 func TestHoldFilesAreSwept(t *testing.T) {
 	dir := ownPlace(t)
 	path := filepath.Join(dir, holdFile(4194304+7)) // no process has it

@@ -31,6 +31,9 @@ func (f *Foothold) Invite(ctx context.Context, session string) error {
 		return f.explain(err)
 	}
 	defer tmp.close()
+	if err := f.checkBelieved(tmp); err != nil {
+		return f.notTaken(err)
+	}
 	ticket, err := tmp.ticket(jvmproc.TicketName(f.jvm.NamespacePID))
 	if err != nil {
 		return f.fail(ErrNoStandby, "start it with the -javaagent flag that sonde agent-jar prints", err)
@@ -54,9 +57,25 @@ func (f *Foothold) Invite(ctx context.Context, session string) error {
 	return f.notTaken(errors.Join(err, tmp.remove(name)))
 }
 
-// openTmp is the JVM's /tmp. It may be one that others can rearrange: an
-// invitation without the ticket has no effect, and a ticket is only read if it
-// is the user's.
+// checkBelieved fails where the agent would not believe an invitation, since others
+// could have put it there.
+func (f *Foothold) checkBelieved(tmp *place) error {
+	root, err := f.host.OpenInside(f.jvm.PID, "/.", unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if err := tmp.checkShared(root); err != nil {
+		return fmt.Errorf("/tmp: %w", err)
+	}
+	if err := (&place{dir: root, uid: tmp.uid}).checkShared(root); err != nil {
+		return fmt.Errorf("/: %w", err)
+	}
+	return nil
+}
+
+// openTmp is the JVM's /tmp. It may be one that others can rearrange: what is read or
+// removed there must be the user's own.
 func (f *Foothold) openTmp() (*place, error) {
 	dir, err := f.host.OpenInside(f.jvm.PID, "/tmp", unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {

@@ -134,3 +134,16 @@ func TestFalseTickets(t *testing.T) {
 		t.Errorf("of an earlier process: %v", err)
 	}
 }
+
+// TestInviteWhereOthersCouldChangeIt: the agent would not believe it, so that nobody waits for it.
+func TestInviteWhereOthersCouldChangeIt(t *testing.T) {
+	g := startGuest(t, oldest(t), jvmtest.OtherNamespaces(t, "mode=0777"))
+	f := mustMake(t, g.jvm)
+	g.leavesTicket(t, random(32)+"\n")
+	if err := f.Invite(t.Context(), "/s"); !errors.Is(err, ErrNotTaken) || !strings.Contains(err.Error(), "chmod +t") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if left, err := filepath.Glob(g.seen("/tmp/.sonde_invite*")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}

@@ -18,16 +18,14 @@ func kindOf(name string) kind {
 		return sweepDirectory(sessionDirectory, (*sweeper).isLeft)
 	case packDirectory.MatchString(name):
 		return sweepDirectory(packDirectory, (*sweeper).isAbandoned)
+	case noteDirectory.MatchString(name):
+		return sweepDirectory(noteDirectory, (*sweeper).isAbandoned)
 	case jarDirectory.MatchString(name):
 		return sweepJars
 	case arenaName.MatchString(name):
 		return sweepArena
-	case ticketName.MatchString(name):
-		return sweepNote(ticketName, false)
-	case holdName.MatchString(name):
-		return sweepNote(holdName, false)
-	case packName.MatchString(name):
-		return sweepNote(packName, false)
+	case noteName.MatchString(name):
+		return sweepNote(noteName, false)
 	case invitationName.MatchString(name):
 		return sweepNote(invitationName, true)
 	}

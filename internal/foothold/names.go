@@ -14,7 +14,8 @@ import (
 const (
 	sessionName = "session"
 	socketName  = "socket"
-	madeName    = "arena" // while it is made
+	madeName    = "arena" // while the agent makes it, as the next
+	writtenName = "note"
 )
 
 // What of ours can lie around, by its name; the number is a process's as it
@@ -25,16 +26,15 @@ var (
 	jarName          = regexp.MustCompile(`^agent-[0-9a-f]{16}\.jar$`)
 	freshName        = regexp.MustCompile(`^\.new-[0-9a-f]{16}$`)
 	invitationName   = regexp.MustCompile(`^\.sonde_invite([0-9]{1,10})(?:-[0-9a-f]{8})?$`)
-	ticketName       = regexp.MustCompile(`^\.sonde_pid([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
-	holdName         = regexp.MustCompile(`^\.sonde_hold([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
-	packName         = regexp.MustCompile(`^\.sonde_pack([0-9]{1,10})(?:-[0-9a-f]{32})?$`)
-	packDirectory    = regexp.MustCompile(`^\.sonde_arena([0-9]{1,10})-[0-9a-f]{26}$`) // in which the agent of a pack makes its arena
+	noteName         = regexp.MustCompile(`^\.sonde_(?:pid|hold|pack)([0-9]{1,10})$`)
+	noteDirectory    = regexp.MustCompile(`^\.sonde_(?:pid|hold|pack)([0-9]{1,10})-[0-9a-f]{32}$`) // in which the agent writes one
+	packDirectory    = regexp.MustCompile(`^\.sonde_arena([0-9]{1,10})-[0-9a-f]{26}$`)             // in which the agent of a pack makes its arena
 	arenaName        = regexp.MustCompile(`^sonde-([0-9]{1,10})-[0-9a-f]{16}\.arena$`)
 )
 
 // isInner tells names of files that we make in directories of ours.
 func isInner(name string) bool {
-	return name == sessionName || name == socketName || name == madeName || jarName.MatchString(name) || freshName.MatchString(name)
+	return name == sessionName || name == socketName || name == madeName || name == writtenName || jarName.MatchString(name) || freshName.MatchString(name)
 }
 
 func invitation(namespacePID int) string { return ".sonde_invite" + strconv.Itoa(namespacePID) }

@@ -63,15 +63,6 @@ func (f *Foothold) Arena(_, _ int64) (*Arena, error) { return nil, errors.ErrUns
 // Invite needs Linux.
 func (f *Foothold) Invite(context.Context, string) error { return errors.ErrUnsupported }
 
-// A StartJar is the agent's, for JVMs that are about to be started.
-type StartJar struct{ Path string }
-
-// PlaceStartJar needs Linux.
-func PlaceStartJar([]byte) (*StartJar, error) { return nil, errors.ErrUnsupported }
-
-// Remove needs Linux.
-func (j *StartJar) Remove() error { return errors.ErrUnsupported }
-
 // LetGo needs Linux.
 func LetGo(*jvmproc.JVM) (bool, error) { return false, errors.ErrUnsupported }
 

@@ -171,7 +171,7 @@ func TestSweepNotes(t *testing.T) {
 		t.Skip("NOT TESTED: this is a container, where not all processes can be seen")
 	}
 	dir := ownPlace(t)
-	for _, name := range []string{".sonde_pid%d", ".sonde_pid%d-0123456789abcdef0123456789abcdef", ".sonde_invite%d", ".sonde_invite%d-01234567", ".sonde_pack%d"} {
+	for _, name := range []string{".sonde_pid%d", ".sonde_hold%d", ".sonde_invite%d", ".sonde_invite%d-01234567", ".sonde_pack%d"} {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf(name, noProcess)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,12 @@ func TestSweepNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if removed := sweep(t); len(removed) != 6 {
+	// And one that was killed while it wrote its ticket.
+	writing := filepath.Join(dir, fmt.Sprintf(".sonde_pid%d-0123456789abcdef0123456789abcdef", noProcess))
+	if err := errors.Join(os.Mkdir(writing, 0o700), os.WriteFile(filepath.Join(writing, "note"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if removed := sweep(t); len(removed) != 7 {
 		t.Errorf("%v", removed)
 	}
 	if err := os.Remove(measured); err != nil { // it stays

@@ -12,6 +12,16 @@ import (
 	"github.com/sonde-jvm/sonde/internal/archive"
 )
 
+// An ExposedError says that other users could put other code at a path.
+type ExposedError struct {
+	Path string // where they could: a directory on the way, or the file itself
+	Why  string // and what to do about it
+}
+
+func (e *ExposedError) Error() string {
+	return fmt.Sprintf("others could put other code there: %s %s", e.Path, e.Why)
+}
+
 // KeepJar has the agent's jar where it stays, for programs that start at any time: in a
 // directory, or where that is empty with this user's data. Not in a cache, which may be
 // cleared: a JVM whose agent's jar is gone does not start. Each build has a name of its
@@ -28,19 +38,26 @@ func KeepJar(directory string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(directory, 0o755); err != nil {
-		return "", fmt.Errorf("no place for the agent's jar: %w: name another with --agent-dir", err)
-	}
-	if err := checkOwner(directory); err != nil {
-		return "", err
-	}
 	name := filepath.Join(directory, fmt.Sprintf("%s-%s.jar", AgentJarPrefix, agent.AgentBuild()))
+	if err := keep(directory, name); err != nil {
+		return "", fmt.Errorf("no place for the agent's jar: %w, or name another directory with --agent-dir", err)
+	}
+	return name, nil
+}
+
+func keep(directory, name string) error {
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return err
+	}
+	if err := CheckOwn(directory); err != nil {
+		return err
+	}
 	have, err := os.ReadFile(name)
 	if err == nil && bytes.Equal(have, agent.AgentJar()) {
-		return name, nil
+		return CheckOwn(name)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the agent's jar: %w: name another place with --agent-dir", err)
+		return err
 	}
 	// One that is there and is not what it should be is replaced by its name alone: who has
 	// it open keeps it.
@@ -49,9 +66,9 @@ func KeepJar(directory string) (string, error) {
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("the agent's jar: %w: name another place with --agent-dir", err)
+		return err
 	}
-	return name, nil
+	return CheckOwn(name)
 }
 
 // dataDirectory is where programs keep what is this user's.
@@ -64,21 +81,4 @@ func dataDirectory() (string, error) {
 		return "", err
 	}
 	return filepath.Join(home, ".local", "share"), nil
-}
-
-// checkOwner refuses a directory in which others could put another jar: JVMs of this user
-// run what is in it.
-func checkOwner(directory string) error {
-	info, err := os.Stat(directory)
-	if err != nil {
-		return fmt.Errorf("no place for the agent's jar: %w: name another with --agent-dir", err)
-	}
-	const othersWrite = 0o022
-	switch owner, known := ownerOf(info); {
-	case known && owner != 0 && owner != os.Getuid():
-		return fmt.Errorf("%s is another user's, who could put other code there: name a directory of your own with --agent-dir", directory)
-	case info.Mode().Perm()&othersWrite != 0:
-		return fmt.Errorf("others may write to %s, and so put other code there: chmod go-w it, or name another directory with --agent-dir", directory)
-	}
-	return nil
 }

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
-	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/foothold"
 )
 
 // A Program was started with the agent. It has this process's streams.
@@ -20,30 +19,39 @@ type Program struct {
 	java bool
 
 	command *exec.Cmd
-	jar     *foothold.StartJar
+	mark    string // in the environment of what was started
 	ended   chan struct{}
 }
 
-// Start starts a command so that each JVM it brings up has the agent in it, and is
-// held, where hold is not 0, until it is let go or that time is over. Close must
-// follow.
-func Start(words []string, hold time.Duration) (*Program, error) {
+// Settings say how a program is started.
+type Settings struct {
+	Hold     time.Duration // held before it begins until it is let go, or this process or that time ends; 0 for not
+	AgentDir string        // for the agent's jar; empty for a place with this user's data
+}
+
+// Start starts a command so that each JVM it brings up has the agent in it. The agent's jar
+// is kept: a JVM that the command leaves running, or that is started later by what it leaves
+// running, finds it.
+func Start(words []string, settings Settings) (*Program, error) {
 	path, err := exec.LookPath(words[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be started (%w): name a program that is in the PATH, or its path", words[0], bare(err))
 	}
-	jar, err := foothold.PlaceStartJar(agent.AgentJar())
+	jar, err := KeepJar(settings.AgentDir)
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{java: IsJava(words[0]), jar: jar, ended: make(chan struct{})}
-	words, environment := withAgent(words, os.Environ(), option(jar.Path, hold))
+	p := &Program{java: IsJava(words[0]), mark: newMark(), ended: make(chan struct{})}
+	words, environment, err := withAgent(words, withMark(os.Environ(), p.mark), &AgentOption{Jar: jar, Hold: settings.Hold, By: os.Getpid()})
+	if err != nil {
+		return nil, err
+	}
 	p.command = exec.Command(path, words[1:]...)
 	p.command.Args[0] = words[0] // a launcher may look at how it was called
 	p.command.Env = environment
 	p.command.Stdin, p.command.Stdout, p.command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := p.command.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s cannot be started: %w", words[0], bare(err)), jar.Remove())
+		return nil, fmt.Errorf("%s cannot be started: %w", words[0], bare(err))
 	}
 	p.PID = p.command.Process.Pid
 	go func() {
@@ -82,14 +90,40 @@ func (p *Program) ExitCode() int {
 // Signal passes a signal on. One that has ended gets none.
 func (p *Program) Signal(signal os.Signal) { _ = p.command.Process.Signal(signal) }
 
-// Close removes the agent's jar, which the program needs as long as it runs.
-func (p *Program) Close() error { return p.jar.Remove() }
+// Left are the processes that the command, which has ended, left running.
+func (p *Program) Left() []int {
+	<-p.ended
+	return marked(p.mark)
+}
 
 // EndedError says that a program ended before any JVM had the agent in it.
-type EndedError struct{ Code int }
+type EndedError struct {
+	Code int
+	Left []int // processes it left running
+}
 
 func (e *EndedError) Error() string {
+	if len(e.Left) > 0 {
+		return fmt.Sprintf("the command ended, with exit code %d, before Sonde was in a JVM of it, and left %s running in the background: "+
+			"enter its JVM, which sonde ps lists, or have the command wait for it", e.Code, Numbers(e.Left))
+	}
 	return fmt.Sprintf("the program ended, with exit code %d, before Sonde was in it: is it a Java program, and did it start?", e.Code)
+}
+
+// EndedEarly is the error of a program that ended before any JVM had the agent in it.
+func (p *Program) EndedEarly() error { return &EndedError{Code: p.ExitCode(), Left: p.Left()} }
+
+// Numbers are processes as a line of text has them.
+func Numbers(pids []int) string {
+	const most = 5
+	word, more := "process", ""
+	if len(pids) > 1 {
+		word = "processes"
+	}
+	if len(pids) > most {
+		pids, more = pids[:most], fmt.Sprintf(" and %d more", len(pids)-most)
+	}
+	return word + " " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(pids)), ", "), "[]") + more
 }
 
 // How often JVMs are looked for: the one that was started, and those that a
@@ -142,7 +176,7 @@ func (p *Program) candidates(ctx context.Context) []*jvmproc.JVM {
 	}
 	var ours []*jvmproc.JVM
 	for _, jvm := range all {
-		if isOf(jvm.PID, p.jar.Path) {
+		if hasMark(jvm.PID, p.mark) {
 			ours = append(ours, jvm)
 		}
 	}

@@ -1,9 +1,8 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
-	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,14 +13,14 @@ import (
 )
 
 // TestHeld starts programs that are held, directly and by another command: each
-// is found, begins when it is let go, and leaves nothing.
+// is found, begins when it is let go, and leaves no process.
 func TestHeld(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		classpath, mainClass := jvmtest.Waiting(t, jdk)
 		java := []string{jdk.Tool("java"), "-cp", classpath, mainClass}
 		for name, words := range map[string][]string{"java": java, "another": {"sh", "-c", strings.Join(java, " ") + "; exit 3"}} {
 			t.Run(fmt.Sprintf("jdk%d/%s", jdk.Major, name), func(t *testing.T) {
-				p, err := Start(words, mostPatience)
+				p, err := Start(words, Settings{Hold: mostPatience, AgentDir: t.TempDir()})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -38,11 +37,8 @@ func TestHeld(t *testing.T) {
 				if code := p.ExitCode(); found != 1 || code != map[string]int{"java": 0, "another": 3}[name] {
 					t.Errorf("%d found, exit code %d", found, code)
 				}
-				if err := p.Close(); err != nil {
-					t.Error(err)
-				}
-				if _, err := os.Stat(filepath.Dir(p.jar.Path)); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("the jar is left: %v", err)
+				if left := p.Left(); len(left) > 0 {
+					t.Errorf("processes are left: %v", left)
 				}
 			})
 		}
@@ -56,20 +52,37 @@ const mostPatience = 10 * 60e9
 func TestHoldEnds(t *testing.T) {
 	jdk := jvmtest.JDKs(t)[0]
 	classpath, mainClass := jvmtest.Waiting(t, jdk)
-	p, err := Start([]string{jdk.Tool("java"), "-cp", classpath, mainClass}, 1e9)
+	p, err := Start([]string{jdk.Tool("java"), "-cp", classpath, mainClass}, Settings{Hold: 1e9, AgentDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if code := p.ExitCode(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestCannotStart(t *testing.T) {
-	if _, err := Start([]string{filepath.Join(t.TempDir(), "none")}, 0); err == nil || !strings.Contains(err.Error(), "none cannot be started") {
+	if _, err := Start([]string{filepath.Join(t.TempDir(), "none")}, Settings{}); err == nil || !strings.Contains(err.Error(), "none cannot be started") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestNotHeldByOneThatIsGone: the variable outlives the command that would let a program go.
+func TestNotHeldByOneThatIsGone(t *testing.T) {
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, jdk := range jvmtest.JDKs(t) {
+		jar, err := KeepJar(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		word, err := (&AgentOption{Jar: jar, Hold: mostPatience, By: gone.Process.Pid}).word()
+		if err != nil {
+			t.Fatal(err)
+		}
+		classpath, mainClass := jvmtest.Waiting(t, jdk)
+		jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{word, "-cp", classpath, mainClass}}) // waits for its first line
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -22,6 +23,9 @@ type AgentOption struct {
 	Arena string   // file, or directory, that a pack is measured into; empty for the default
 	Only  []string // globs of programs that are meant: main class, or path or name of a jar
 	Not   []string // globs of programs that are not
+
+	Hold time.Duration // how long the program may be held at its start; 0 for not at all
+	By   int           // the process that holds it: when it is gone, nothing is held
 }
 
 // What can be wrong with a part of the option.
@@ -46,6 +50,19 @@ func (e *PartError) Unwrap() error { return e.Cause }
 // Text is the option as JAVA_TOOL_OPTIONS has it: where it has blanks or quotes it is
 // quoted, in the one way that JVMs know. An error is a *PartError.
 func (o *AgentOption) Text() (string, error) {
+	text, err := o.word()
+	if err != nil {
+		return "", err
+	}
+	quoted, err := quote(text)
+	if err != nil {
+		return "", &PartError{"the option", text, err}
+	}
+	return quoted, nil
+}
+
+// word is the option as a command line has it.
+func (o *AgentOption) word() (string, error) {
 	if strings.ContainsRune(o.Jar, '=') {
 		return "", &PartError{"the agent's jar", o.Jar, errEquals}
 	}
@@ -66,15 +83,14 @@ func (o *AgentOption) Text() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if o.Hold > 0 {
+		arguments = append(arguments, fmt.Sprintf("hold=%d", max(1, int64(o.Hold.Round(time.Second)/time.Second))), fmt.Sprintf("by=%d", o.By))
+	}
 	text := "-javaagent:" + o.Jar
 	if len(arguments) > 0 {
 		text += "=" + strings.Join(arguments, ",")
 	}
-	quoted, err := quote(text)
-	if err != nil {
-		return "", &PartError{"the option", text, err}
-	}
-	return quoted, nil
+	return text, nil
 }
 
 // quote makes a text one word of JAVA_TOOL_OPTIONS.

@@ -97,7 +97,7 @@ var layers = map[string][]string{
 	"internal/report": {
 		"classfile/descriptor", "internal/cct", "internal/climb", "internal/figure", "internal/report/ascent", "internal/report/page", "internal/report/record",
 	},
-	"internal/launch":   {"agent", "internal/archive", "internal/attach/jvmproc", "internal/foothold"},
+	"internal/launch":   {"agent", "internal/archive", "internal/attach/jvmproc"},
 	"internal/jvmtest":  {},
 	"internal/layering": {},
 

@@ -2,7 +2,7 @@ package sonde.agent;
 
 /**
  * What stands behind {@code -javaagent:agent.jar=}: {@code pack=FILE}, {@code arena=FILE}, {@code only=GLOB},
- * {@code not=GLOB}, {@code hold} or {@code hold=SECONDS}, with commas between them.
+ * {@code not=GLOB}, {@code hold} or {@code hold=SECONDS}, {@code by=PID}, with commas between them.
  */
 final class Arguments {
     private static final int MOST_GLOBS = 64;
@@ -13,6 +13,8 @@ final class Arguments {
     String arena;
     /** Is {@code hold}, or {@code hold=SECONDS}; null where nothing is to be held. */
     String hold;
+    /** The number of the process that holds the program; null where it is held whether or not that lives. */
+    String by;
     /** What cannot be understood; null where all can. */
     String unknown;
     private final String[] only = new String[MOST_GLOBS];
@@ -45,6 +47,8 @@ final class Arguments {
             pack = value;
         } else if (key.equals("arena")) {
             arena = value;
+        } else if (key.equals("by")) {
+            by = value;
         } else if (!(key.equals("only") && add(only, value) || key.equals("not") && add(not, value))) {
             unknown = argument;
         }

@@ -13,24 +13,31 @@ final class Hold {
     private static final long LOOK_MILLIS = 2;
 
     private final File file;
+    /** Is there as long as the process that holds the program; null where that does not matter. */
+    private final File holder;
     private final long until;
     private volatile boolean over;
 
-    private Hold(File file, int seconds) {
+    private Hold(File file, File holder, int seconds) {
         this.file = file;
+        this.holder = holder;
         this.until = System.nanoTime() + seconds * 1000000000L;
     }
 
-    /** Reads the agent's argument, {@code hold} or {@code hold=SECONDS}; null where nothing is to be held. */
-    static Hold begin(String argument) {
+    /**
+     * Reads the agent's argument, {@code hold} or {@code hold=SECONDS}; null where nothing is to be held. The variable
+     * that has the argument may outlive the command that set it: once that process is gone, no program waits for it.
+     */
+    static Hold begin(String argument, String by) {
         try {
             int seconds = seconds(argument);
-            if (seconds <= 0) {
+            File holder = by == null ? null : new File("/proc/" + Integer.parseInt(by));
+            if (seconds <= 0 || holder != null && !holder.exists()) {
                 return null;
             }
             File file = new File("/tmp/.sonde_hold" + Note.pid());
             Note.publish(file, Note.random());
-            return new Hold(file, seconds);
+            return new Hold(file, holder, seconds);
         } catch (Throwable contained) {
             return null; // What cannot be let go must not be held.
         }
@@ -46,10 +53,10 @@ final class Hold {
         return Math.min(MOST_SECONDS, Integer.parseInt(argument.substring(ARGUMENT.length() + 1)));
     }
 
-    /** Returns when the file is gone or the time is over. */
+    /** Returns when the file or the holder is gone, or the time is over. */
     void await() {
         try {
-            while (file.exists() && System.nanoTime() - until < 0) {
+            while (file.exists() && System.nanoTime() - until < 0 && (holder == null || holder.exists())) {
                 Thread.sleep(LOOK_MILLIS);
             }
         } catch (Throwable contained) {

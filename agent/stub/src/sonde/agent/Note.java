@@ -35,23 +35,34 @@ final class Note {
     }
 
     /**
-     * Writes a secret where nobody expects it, gives it its name only then, and believes in it only if it is
-     * there after: where others may rename what lies in the directory, another file could have come between.
+     * Writes a secret under a name in a directory that all may use. The file exists only in a directory of its own, closed to
+     * others, until it is closed to them itself: whoever opened it earlier could read what is written later, and a
+     * watch on the directory reports every name, however random. Where the umask lets others write, they can put a
+     * file into the new directory before it is closed; so it must be empty afterwards.
+     *
+     * <p>The secret counts only if it is there after: where others may rename entries of the directory, another
+     * file could have come between.
      */
     static void publish(File file, String secret) throws IOException {
-        File fresh = new File(file.getPath() + "-" + random());
-        if (!fresh.createNewFile()) {
+        File room = new File(file.getPath() + "-" + random());
+        File fresh = new File(room, "note");
+        boolean named = false;
+        if (!room.mkdir()) {
             throw new IOException();
         }
-        boolean named = false;
         try {
-            narrow(fresh);
+            narrow(room, true);
+            if (room.list().length != 0 || !fresh.createNewFile()) {
+                throw new IOException();
+            }
+            narrow(fresh, false);
             write(fresh, secret + "\n");
             named = fresh.renameTo(file);
         } finally {
             if (!named) {
                 fresh.delete();
             }
+            room.delete();
         }
         if (!named) {
             throw new IOException();
@@ -71,10 +82,10 @@ final class Note {
         }
     }
 
-    /** Has nobody but this user read and write a file. */
-    private static void narrow(File file) throws IOException {
-        boolean narrowed = file.setReadable(false, false) & file.setWritable(false, false)
-                & file.setReadable(true, true) & file.setWritable(true, true);
+    /** Closes a file or a directory to all but this user. */
+    private static void narrow(File file, boolean isDirectory) throws IOException {
+        boolean narrowed = file.setReadable(false, false) & file.setWritable(false, false) & file.setExecutable(false, false)
+                & file.setReadable(true, true) & file.setWritable(true, true) & (!isDirectory || file.setExecutable(true, true));
         if (!narrowed) {
             throw new IOException();
         }

@@ -1,11 +1,13 @@
 package sonde.agent;
 
 import java.io.File;
+import java.io.IOException;
 import java.lang.instrument.Instrumentation;
+import java.util.Properties;
 
 /**
- * Waits, in a JVM started with the agent, for the invitation of a Sonde that has proven to be of the same user
- * by knowing the ticket.
+ * Waits, in a JVM started with the agent, for the invitation of a Sonde of the same user or of root. Two things prove
+ * that, each by itself: the ticket, which only they can read, and the files, which only they can have written.
  */
 final class Standby implements Runnable {
     private static final long LOOK_MILLIS = 500;
@@ -42,19 +44,22 @@ final class Standby implements Runnable {
                 follow(invitation, ticket);
             }
         } catch (Throwable contained) {
-            // An interrupt, or a lack of memory: the next look may be better.
+            // An interrupt, a lack of memory, an invitation that is not believed: the next look may be better.
         }
     }
 
-    private void follow(File invitation, String ticket) {
+    /** Acts on an invitation that is believed. Whatever it is, it is removed if possible: it would keep others out. */
+    private void follow(File invitation, String ticket) throws IOException {
+        String[] lines;
         try {
-            String[] lines = Note.read(invitation).split("\n");
+            lines = Note.read(Trust.check(invitation)).split("\n");
+        } finally {
             invitation.delete();
-            if (lines.length == 2 && Note.same(lines[0], ticket)) {
-                Stub.begin(lines[1], instrumentation);
-            }
-        } catch (Throwable contained) {
-            invitation.delete();
+        }
+        if (lines.length == 2 && Note.same(lines[0], ticket)) {
+            Properties session = Stub.read(Trust.check(new File(lines[1])));
+            session.setProperty("jar", Trust.check(new File(session.getProperty("jar"))).getPath());
+            Stub.begin(session, instrumentation);
         }
     }
 }

@@ -39,7 +39,7 @@ public final class Stub implements Runnable {
     /** Begins the session described by the file {@code path}; what fails here shows only by its absence. */
     public static void agentmain(String path, Instrumentation instrumentation) {
         try {
-            begin(path, instrumentation);
+            begin(read(new File(path)), instrumentation); // the JVM took the path from this user or root alone
         } catch (Throwable contained) {
             // Thrown on, it would be printed on the program's own stream.
         }
@@ -59,7 +59,7 @@ public final class Stub implements Runnable {
                 weave(wanted.pack, wanted.arena, wanted.unknown, instrumentation);
             }
             // Before anyone is invited who would end it.
-            Hold hold = wanted == null || wanted.hold == null ? null : Hold.begin(wanted.hold);
+            Hold hold = wanted == null || wanted.hold == null ? null : Hold.begin(wanted.hold, wanted.by);
             start(new Standby(instrumentation, hold), "sonde-standby");
             if (hold != null) {
                 hold.await();
@@ -78,7 +78,7 @@ public final class Stub implements Runnable {
         try {
             if (unknown != null) {
                 throw new IllegalArgumentException("the agent does not know the argument " + unknown
-                        + ": it knows pack=FILE, and with it arena=FILE, only=GLOB, not=GLOB and hold");
+                        + ": it knows pack=FILE, and with it arena=FILE, only=GLOB, not=GLOB, hold and by=PID");
             }
             if (System.getProperty("java.specification.version", "").startsWith("1.")) {
                 throw new UnsupportedOperationException("packs need Java 9 or later: not=GLOB leaves a program out");
@@ -98,8 +98,8 @@ public final class Stub implements Runnable {
         }
     }
 
-    static void begin(String path, Instrumentation instrumentation) throws IOException {
-        File file = new File(path);
+    /** Reads a session, and removes the file. */
+    static Properties read(File file) throws IOException {
         Properties session = new Properties();
         InputStream in = new FileInputStream(file);
         try {
@@ -108,6 +108,10 @@ public final class Stub implements Runnable {
             in.close();
             file.delete();
         }
+        return session;
+    }
+
+    static void begin(Properties session, Instrumentation instrumentation) {
         start(new Stub(session, instrumentation), "sonde-start");
     }
 
