@@ -18,7 +18,7 @@ const (
 	// aloneLimit bounds how long an agent that lost Sonde may take to restore all classes
 	// by itself before Sonde leaves it to that.
 	aloneLimit = 10 * time.Second
-	// waitingEvery is how often a user is told what is waited for.
+	// waitingEvery is how often the user reads what is waited for.
 	waitingEvery = 2 * time.Second
 )
 
