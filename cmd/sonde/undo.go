@@ -27,8 +27,9 @@ goes, too, until the program is started again; what it has measured stays in its
 arena, for sonde report. A recording of the JVM's flight recorder that a killed Sonde
 left running is stopped.
 
-Files that killed processes left behind are removed, too, on the whole host as
-far as they are this user's.`,
+Files that processes left behind are removed, too, on the whole host as far as they
+are this user's: those of killed ones, and the agent's jar where no JVM that has
+loaded it lives.`,
 		Example: `  sonde undo 4711`,
 		Args:    exactly("PID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -135,7 +136,7 @@ func lifeText(alive jvmproc.Answer) string {
 	return "not seen from here"
 }
 
-// sweep removes the files that killed processes left.
+// sweep removes the files that processes left which are gone.
 func sweep(ctx context.Context, s streams) error {
 	removed, err := foothold.Sweep(ctx, jvmproc.Local)
 	if len(removed) > 0 {
@@ -144,7 +145,7 @@ func sweep(ctx context.Context, s streams) error {
 		if len(removed) > most {
 			more = ", …"
 		}
-		_, _ = fmt.Fprintf(s.out, "removed %s of processes that were killed: %s%s\n", count(len(removed), "leftover", "leftovers"),
+		_, _ = fmt.Fprintf(s.out, "removed %s of processes that are gone: %s%s\n", count(len(removed), "leftover", "leftovers"),
 			printable(strings.Join(removed[:min(most, len(removed))], ", ")), more)
 	}
 	if err != nil {

@@ -4,7 +4,9 @@
 //	/tmp/.sonde-<pid>-<random>/       0700  one session's
 //	    session                       0600  what the agent is told (docs/formats/control.md)
 //	    socket                        0600  where it dials
-//	/tmp/.sonde-<uid>/agent-<hash>.jar      shared by the sessions of a user
+//	/tmp/.sonde-<uid>/                0700  shared by the sessions of a user
+//	    agent-<hash>.jar             01600  stays while a JVM lives that has loaded it
+//	    used-<pid>                   01600  says that this one has
 //	/dev/shm/sonde-<pid>-<random>.arena     what is measured
 //	/tmp/.sonde_pid<pid>, .sonde_invite<pid>  an agent that waits, and its invitation
 //	/tmp/.sonde_hold<pid>                     while an agent holds its program at the start

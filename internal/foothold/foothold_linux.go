@@ -27,7 +27,6 @@ type Foothold struct {
 	outer     *place // in which own lies
 	name      string // of own
 	own       *place // nil once it is removed
-	files     []string
 	jars      []*Jar
 	arenas    []*Arena
 	listeners []*Listener
@@ -95,15 +94,12 @@ func (f *Foothold) WriteSession(s Session) (string, error) {
 	if err := f.own.put(sessionName, text); err != nil {
 		return "", f.explain(err)
 	}
-	f.note(sessionName)
 	return path.Join(f.own.path, sessionName), nil
 }
 
-// note remembers a file to remove.
-func (f *Foothold) note(name string) { f.files = append(f.files, name) }
-
 // Remove takes everything away that was made: nothing else, and whether or not
-// the target and its namespaces are still there. What cannot be removed is named
+// the target and its namespaces are still there. A jar that a living process has loaded
+// stays, for Sweep or a later session of this user. What cannot be removed is named
 // in the error, and tried again by the next call; after success it does nothing.
 func (f *Foothold) Remove() error {
 	f.mu.Lock()
@@ -132,19 +128,11 @@ func (f *Foothold) removeOwn() error {
 	if f.own == nil {
 		return nil
 	}
-	var failed []error
-	for _, name := range f.files {
-		failed = append(failed, f.own.remove(name))
-	}
-	// Under its name there may be something else by now, which is not ours.
-	if f.outer.holds(f.name, f.own.dir) {
-		failed = append(failed, f.outer.removeDirectory(f.name))
-	}
-	if err := errors.Join(failed...); err != nil {
+	if _, err := removeWith(f.outer, f.name, f.own, f.isAlive); err != nil {
 		return err
 	}
 	f.own.close()
-	f.own, f.files = nil, nil
+	f.own = nil
 	return nil
 }
 

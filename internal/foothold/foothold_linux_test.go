@@ -72,7 +72,8 @@ func TestMakeAndRemove(t *testing.T) {
 			isPrivate(t, g.seen(f.Path()), os.ModeDir|0o700, g.jvm)
 			isPrivate(t, g.seen(filepath.Dir(jar)), os.ModeDir|0o700, g.jvm)
 			isPrivate(t, g.seen(socket), os.ModeSocket|0o600, g.jvm)
-			for _, file := range []string{jar, session, arena} {
+			isPrivate(t, g.seen(jar), os.ModeSticky|0o600, g.jvm)
+			for _, file := range []string{session, arena} {
 				isPrivate(t, g.seen(file), 0o600, g.jvm)
 			}
 			if !strings.HasPrefix(f.Path(), fmt.Sprintf("/tmp/.sonde-%d-", g.jvm.NamespacePID)) || filepath.Dir(jar) != fmt.Sprintf("/tmp/.sonde-%d", g.jvm.UID) {

@@ -19,15 +19,16 @@ type Jar struct {
 	Path   string // as the target sees it
 	Remark string // why it is not at its usual path, or ""
 
-	outer   *place // holds the directory below, nil in the foothold's own
+	alive   isAlive
+	outer   *place // holds the directory below
 	dirName string
-	dir     *place // nil once released
+	dir     *place // nil once released; the foothold's own where outer is nil
 	name    string
 }
 
 // PlaceJar puts the agent's jar where it is at every attach of this build to a
-// JVM of this user, and checks or replaces what is there. The JVM needs it until
-// the agent has loaded its classes: then release it.
+// JVM of this user, and checks or replaces what is there. Loads must be called before a JVM
+// loads it; what only reads it needs it for the session.
 //
 // Where the usual directory is not the user's own, the jar goes into the
 // foothold: the JVM then keeps one more path and file open.
@@ -43,12 +44,11 @@ func (f *Foothold) PlaceJar(content []byte) (*Jar, error) {
 		return jar, nil
 	}
 	name := jarFor(content)
-	if second := f.own.put(name, content); second != nil {
+	if second := f.own.putLasting(name, content); second != nil {
 		return nil, f.explain(second)
 	}
-	f.note(name)
 	return &Jar{
-		Path: path.Join(f.own.path, name),
+		dir: f.own, name: name, Path: path.Join(f.own.path, name),
 		Remark: "the JVM will keep one more file open, as the agent cannot lie at its usual path: " +
 			strings.ReplaceAll(err.Error(), "\n", "; "),
 	}, nil
@@ -77,7 +77,7 @@ func (f *Foothold) placeUsual(content []byte) (*Jar, error) {
 		}
 		// Whoever holds the lock needs the directory; who removes it holds it alone.
 		if err = lock(dir.dir, unix.LOCK_SH); err == nil && f.outer.holds(name, dir.dir) {
-			jar := &Jar{outer: f.outer, dirName: name, dir: dir, name: jarFor(content)}
+			jar := &Jar{alive: f.isAlive, outer: f.outer, dirName: name, dir: dir, name: jarFor(content)}
 			if err = jar.write(content); err != nil {
 				return nil, errors.Join(err, jar.release())
 			}
@@ -96,7 +96,7 @@ func (j *Jar) write(content []byte) error {
 	if j.dir.contains(j.name, content) {
 		return nil
 	}
-	return j.dir.put(j.name, content)
+	return j.dir.putLasting(j.name, content)
 }
 
 // contains tells whether a name is a file of the user's with this content.
@@ -110,48 +110,21 @@ func (p *place) contains(name string, content []byte) bool {
 	return err == nil && bytes.Equal(found, content)
 }
 
-// Release says that the JVM has loaded the agent. The last session that does
-// removes the jar and its directory. A second call does nothing.
-func (f *Foothold) Release(jar *Jar) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := jar.release(); err != nil {
-		return f.fail(ErrLeft, "remove it by hand", err)
-	}
-	return nil
-}
-
+// release says that the session needs the jar no more. The last one removes it, unless
+// a process has it on its class path.
 func (j *Jar) release() error {
 	if j.dir == nil {
 		return nil
 	}
 	// Where another session needs it, that one will remove it.
 	if lock(j.dir.dir, unix.LOCK_EX) == nil {
-		if err := removeWith(j.outer, j.dirName, j.dir); err != nil {
+		if _, err := removeWith(j.outer, j.dirName, j.dir, j.alive); err != nil {
 			return err
 		}
 	}
 	j.dir.close() // and with it the lock
 	j.dir = nil
 	return nil
-}
-
-// removeWith removes a directory, whose lock is held alone, with our files in it.
-// Jars of other builds that nobody holds are left over.
-func removeWith(outer *place, name string, dir *place) error {
-	names, err := dir.list()
-	if err != nil {
-		return err
-	}
-	for _, inner := range names {
-		if isInner(inner) {
-			err = errors.Join(err, dir.remove(inner))
-		}
-	}
-	if outer.holds(name, dir.dir) {
-		err = errors.Join(err, outer.removeDirectory(name))
-	}
-	return err
 }
 
 // list names what a directory holds.

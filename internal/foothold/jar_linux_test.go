@@ -5,11 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -36,7 +38,7 @@ func holdsText(t *testing.T, name, content string) {
 }
 
 // TestJarIsShared: the path is the same in each session, and the last to need it
-// removes it.
+// removes it, where no process has loaded it.
 func TestJarIsShared(t *testing.T) {
 	dir := ownPlace(t)
 	first, second := mustMake(t, startGuest(t, oldest(t), nil).jvm), mustMake(t, startGuest(t, oldest(t), nil).jvm)
@@ -44,28 +46,71 @@ func TestJarIsShared(t *testing.T) {
 	if jar.Path != same.Path || jar.Path == other.Path {
 		t.Errorf("%s, %s, %s", jar.Path, same.Path, other.Path)
 	}
-	for _, release := range []func() error{
-		func() error { return first.Release(jar) }, func() error { return first.Release(jar) }, func() error { return second.Release(same) },
-	} {
-		if err := release(); err != nil {
+	for range 2 {
+		if err := first.Remove(); err != nil {
 			t.Error(err)
 		}
 		holdsText(t, jar.Path, "build 1")
 		holdsText(t, other.Path, "build 2")
 	}
-	if err := second.Release(other); err != nil {
+	if err := second.Remove(); err != nil {
 		t.Error(err)
 	}
-	isGone(t, filepath.Dir(jar.Path))
-	if again := mustPlace(t, first, "build 1"); again.Path != jar.Path {
-		t.Error(again.Path)
-	}
-	for _, f := range []*Foothold{first, second} {
-		if err := f.Remove(); err != nil {
-			t.Error(err)
-		}
-	}
 	noneIn(t, dir)
+}
+
+// TestJarStaysWhileItIsUsed: a JVM that has it on its class path opens it again by its path, or
+// for the first time. It goes with the next session or sweep when the JVM is gone.
+func TestJarStaysWhileItIsUsed(t *testing.T) {
+	for name, take := range map[string]func(dir string) error{
+		"usual":      func(string) error { return nil },
+		"in the way": func(dir string) error { return os.Symlink("/nowhere", filepath.Join(dir, ".sonde-0")) },
+		"there":      func(dir string) error { return os.Mkdir(filepath.Join(dir, ".sonde-0"), 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := ownPlace(t)
+			if err := take(dir); err != nil {
+				t.Fatal(err)
+			}
+			g, other := startGuest(t, oldest(t), nil), startGuest(t, oldest(t), nil)
+			visit := func(jvm *jvmproc.JVM, load bool) string {
+				t.Helper()
+				f := mustMake(t, jvm)
+				jar := mustPlace(t, f, "a jar")
+				if load {
+					if err := f.Loads(jar); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := f.Remove(); err != nil {
+					t.Error(err)
+				}
+				return jar.Path
+			}
+			path := visit(g.jvm, true)
+			own := filepath.Dir(path)
+			visit(other.jvm, false)
+			age(t, own)
+			if removed := sweep(t); len(removed) > 0 {
+				t.Errorf("swept %v", removed)
+			}
+			isPrivate(t, own, os.ModeDir|0o700, g.jvm)
+			isPrivate(t, path, os.ModeSticky|0o600, g.jvm)
+			holdsText(t, path, "a jar")
+			if entries, err := os.ReadDir(own); err != nil || len(entries) != 2 { // and its mark
+				t.Errorf("%v, %v", entries, err)
+			}
+			g.end()
+			if name == "in the way" { // where it is in no other session's directory
+				if removed := sweep(t); !slices.Equal(removed, []string{own}) {
+					t.Errorf("swept %v", removed)
+				}
+				return
+			}
+			visit(other.jvm, false)
+			noneIn(t, dir)
+		})
+	}
 }
 
 // TestJarUnderContention: whoever has placed a jar finds it, whatever others
@@ -75,9 +120,13 @@ func TestJarUnderContention(t *testing.T) {
 	g := startGuest(t, oldest(t), nil)
 	var all sync.WaitGroup
 	for range 4 {
-		f := mustMake(t, g.jvm)
 		all.Go(func() {
-			for range 100 {
+			for range 50 {
+				f, err := Make(g.jvm)
+				if err != nil {
+					t.Error(err)
+					return
+				}
 				jar, err := f.PlaceJar([]byte("x"))
 				if err != nil {
 					t.Error(err)
@@ -86,17 +135,14 @@ func TestJarUnderContention(t *testing.T) {
 				if data, err := os.ReadFile(jar.Path); err != nil || string(data) != "x" {
 					t.Errorf("%q, %v", data, err)
 				}
-				if err := f.Release(jar); err != nil {
+				if err := f.Remove(); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	entries, err := filepath.Glob(filepath.Join(dir, ".sonde-*"))
-	if err != nil || len(entries) != 4 {
-		t.Errorf("%v, %v", entries, err)
-	}
+	noneIn(t, dir)
 }
 
 // TestJarInTheWay: something has the jar's name already.
@@ -134,7 +180,9 @@ func TestJarInTheWay(t *testing.T) {
 			if jar.Path != path || jar.Remark != "" {
 				t.Errorf("%+v", jar)
 			}
-			isPrivate(t, path, 0o600, f.jvm)
+			if name != "right" {
+				isPrivate(t, path, os.ModeSticky|0o600, f.jvm)
+			}
 			holdsText(t, path, content)
 			if err := f.Remove(); err != nil {
 				t.Error(err)
@@ -177,7 +225,7 @@ func TestJarDirectoryInTheWay(t *testing.T) {
 				t.Errorf("%+v", jar)
 			}
 			holdsText(t, jar.Path, "x")
-			if err := errors.Join(f.Release(jar), f.Remove()); err != nil {
+			if err := f.Remove(); err != nil {
 				t.Error(err)
 			}
 			entries, err := os.ReadDir(dir)

@@ -69,11 +69,11 @@ func sweepDirectory(pattern *regexp.Regexp, isLeft func(*sweeper, *regexp.Regexp
 		if lock(dir.dir, unix.LOCK_EX) != nil || !isLeft(s, pattern, name, stat) {
 			return false, nil
 		}
-		return removeFilled(at, name, dir)
+		return removeFilled(at, name, dir, s.mayLive)
 	}
 }
 
-func sweepJars(_ *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
+func sweepJars(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
 	if number(jarDirectory, name) != int(stat.Uid) {
 		return false, nil
 	}
@@ -85,11 +85,11 @@ func sweepJars(_ *sweeper, at *place, name string, stat unix.Stat_t) (bool, erro
 	if lock(dir.dir, unix.LOCK_EX) != nil {
 		return false, nil
 	}
-	return removeFilled(at, name, dir)
+	return removeFilled(at, name, dir, s.mayLive)
 }
 
 // removeFilled leaves a directory alone, as it is, that holds something else.
-func removeFilled(at *place, name string, dir *place) (bool, error) {
+func removeFilled(at *place, name string, dir *place, alive isAlive) (bool, error) {
 	names, err := dir.list()
 	if err != nil {
 		return false, err
@@ -99,7 +99,7 @@ func removeFilled(at *place, name string, dir *place) (bool, error) {
 			return false, nil
 		}
 	}
-	return true, removeWith(at, name, dir)
+	return removeWith(at, name, dir, alive)
 }
 
 func sweepArena(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {

@@ -61,7 +61,6 @@ func (f *Foothold) ListenUnix() (*Listener, error) {
 	if err != nil {
 		return nil, f.explain(err)
 	}
-	f.note(socketName)
 	l := &Listener{Listener: inner, Socket: path.Join(f.own.path, socketName)}
 	f.listeners = append(f.listeners, l)
 	return l, nil

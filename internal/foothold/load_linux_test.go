@@ -48,8 +48,8 @@ func loadable(t *testing.T, jdk jvmtest.JDK, remark string) []byte {
 	return jar.Bytes()
 }
 
-// TestManyLoads: an agent whose jar is removed after each load is loaded again,
-// and the JVM holds one file open for each build, however often.
+// TestManyLoads: an agent is loaded again, and the JVM holds one file open for each build,
+// however often. Its jar stays as long as the JVM runs.
 func TestManyLoads(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		for name, wrap := range kinds(t) {
@@ -63,16 +63,18 @@ func TestManyLoads(t *testing.T) {
 				for i, build := range []string{"one", "one", "one", "two", "one", "two"} {
 					f := mustMake(t, g.jvm)
 					jar := mustPlace(t, f, string(loadable(t, jdk, build)))
+					if err := f.Loads(jar); err != nil {
+						t.Fatal(err)
+					}
 					if err := conn.LoadAgent(t.Context(), jar.Path, fmt.Sprint(i)); err != nil {
 						t.Fatal(err)
 					}
 					g.Await(t, fmt.Sprintf("loaded %d", i))
-					if err := f.Release(jar); err != nil {
+					if err := f.Remove(); err != nil {
 						t.Error(err)
 					}
-					if g.alone() {
-						isGone(t, g.seen(jar.Path))
-					}
+					sweep(t)
+					isPrivate(t, g.seen(jar.Path), os.ModeSticky|0o600, g.jvm)
 				}
 				if n := g.openJars(t); n < 1 || n > 2 {
 					t.Errorf("%d jars of ours are open", n)

@@ -24,6 +24,7 @@ var (
 	sessionDirectory = regexp.MustCompile(`^\.sonde-([0-9]{1,10})-[0-9a-f]{8}$`)
 	jarDirectory     = regexp.MustCompile(`^\.sonde-([0-9]{1,10})$`)
 	jarName          = regexp.MustCompile(`^agent-[0-9a-f]{16}\.jar$`)
+	markName         = regexp.MustCompile(`^used-([0-9]{1,10})$`) // beside a jar, by a process that has loaded it
 	freshName        = regexp.MustCompile(`^\.new-[0-9a-f]{16}$`)
 	invitationName   = regexp.MustCompile(`^\.sonde_invite([0-9]{1,10})(?:-[0-9a-f]{8})?$`)
 	noteName         = regexp.MustCompile(`^\.sonde_(?:pid|hold|pack)([0-9]{1,10})$`)
@@ -34,10 +35,12 @@ var (
 
 // isInner tells names of files that we make in directories of ours.
 func isInner(name string) bool {
-	return name == sessionName || name == socketName || name == madeName || name == writtenName || jarName.MatchString(name) || freshName.MatchString(name)
+	return name == sessionName || name == socketName || name == madeName || name == writtenName || jarName.MatchString(name) || markName.MatchString(name) || freshName.MatchString(name)
 }
 
 func invitation(namespacePID int) string { return ".sonde_invite" + strconv.Itoa(namespacePID) }
+
+func markFor(namespacePID int) string { return "used-" + strconv.Itoa(namespacePID) }
 
 func holdFile(namespacePID int) string { return ".sonde_hold" + strconv.Itoa(namespacePID) }
 

@@ -45,8 +45,8 @@ func (f *Foothold) WriteSession(s Session) (string, error) {
 // PlaceJar needs Linux.
 func (f *Foothold) PlaceJar([]byte) (*Jar, error) { return nil, errors.ErrUnsupported }
 
-// Release needs Linux.
-func (f *Foothold) Release(*Jar) error { return errors.ErrUnsupported }
+// Loads needs Linux.
+func (f *Foothold) Loads(*Jar) error { return errors.ErrUnsupported }
 
 // Listen needs Linux.
 func (f *Foothold) Listen() (*Listener, error) { return nil, errors.ErrUnsupported }

@@ -142,7 +142,7 @@ func (p *place) openFile(name string) (*os.File, error) {
 	file := os.NewFile(uintptr(fd), full)
 	var stat unix.Stat_t
 	err = unix.Fstat(fd, &stat)
-	if err == nil && (stat.Mode != unix.S_IFREG|0o600 || stat.Uid != p.uid || stat.Nlink != 1) {
+	if err == nil && (stat.Mode&^unix.S_ISVTX != unix.S_IFREG|0o600 || stat.Uid != p.uid || stat.Nlink != 1) {
 		err = errNotOwn
 	}
 	if err != nil {

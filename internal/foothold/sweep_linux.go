@@ -18,8 +18,8 @@ import (
 // our own user, or for root of anyone. It returns what is gone, by path.
 //
 // Nothing goes that is not proven to be ours and left over: by name, type, owner
-// and mode, by its lock being free, and for an arena by no process having it
-// mapped. The arena of a pack stays: it has another name, and is there to be read. So do
+// and mode, by its lock being free, for an arena by no process having it
+// mapped, and for a jar by none living that has loaded it. The arena of a pack stays: it has another name, and is there to be read. So do
 // young things of living processes, and tickets, notices and invitations where not all
 // processes can be seen.
 func Sweep(ctx context.Context, host jvmproc.Host) ([]string, error) {

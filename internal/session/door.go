@@ -74,15 +74,12 @@ func (s *Session) enter(ctx context.Context) error {
 		if target == nil {
 			return nil // it was invited, and is on its way
 		}
+		if err := s.foothold.Loads(jar); err != nil {
+			return err
+		}
 		return target.LoadAgent(ctx, jar.Path, path)
 	}
-	if err := s.meet(ctx, door, listener.Socket != "", load); err != nil {
-		return err
-	}
-	if err := s.foothold.Release(jar); err != nil {
-		s.remark(err.Error())
-	}
-	return nil
+	return s.meet(ctx, door, listener.Socket != "", load)
 }
 
 // attach asks a JVM whether it would load an agent.

@@ -191,12 +191,25 @@ func TestPathsAreTakenBeforeUs(t *testing.T) {
 			visit.exact(s, since)
 			visit.leave()
 			for _, left := range []string{".sonde-0", "theirs"} {
-				if entries, _ := os.ReadDir(filepath.Join(root, left)); len(entries) > 0 {
+				// With a ticket alone nothing is in the way of the usual directory.
+				if entries, _ := os.ReadDir(filepath.Join(root, left)); len(entries) > 0 && name != "a ticket" {
 					t.Errorf("%s: something was put into %s: %v", name, left, entries)
 				}
 				_ = os.RemoveAll(filepath.Join(root, left))
 			}
 			_ = os.Remove(filepath.Join(root, ".sonde_pid1"))
+		}
+		// Where the usual directory was taken the jar is in the session's own, and stays with the
+		// program, which has it on its class path.
+		kept, _ := filepath.Glob(filepath.Join(root, ".sonde-1-*"))
+		for _, directory := range kept {
+			entries, err := os.ReadDir(directory)
+			if err != nil || len(entries) != 2 || !strings.HasPrefix(entries[0].Name(), "agent-") || entries[1].Name() != "used-1" {
+				t.Errorf("%s: %v, %v", directory, entries, err)
+			}
+		}
+		if len(kept) != len(take)-1 {
+			t.Errorf("the jar lies in %q", kept)
 		}
 		if content, err := os.ReadFile(precious); err != nil || string(content) != "kept" {
 			t.Errorf("a file that a link led to holds %q, %v", content, err)
