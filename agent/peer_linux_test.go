@@ -22,7 +22,7 @@ const (
 	sees, seen, install, installed              = 15, 16, 17, 18
 	probes, watch, restore, restored, bye       = 19, 20, 21, 22, 23
 	threads, named, calibrate, calibrated       = 24, 25, 26, 27
-	followMembers, change, watches              = 28, 29, 30
+	followMembers, change, watches, restoring   = 28, 29, 30, 31
 	transform, woven, notice                    = 40, 41, 42
 )
 
@@ -146,6 +146,9 @@ func (p *peer) send(kind byte, request uint32, body []byte) {
 func (p *peer) receive(kind byte) *frame {
 	p.t.Helper()
 	got := p.next()
+	for got.kind == restoring && kind == restored {
+		got = p.next() // how far it is
+	}
 	if got.kind == failed && kind != failed {
 		p.t.Fatalf("the agent failed: %s", got.text())
 	}

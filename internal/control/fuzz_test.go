@@ -26,7 +26,7 @@ var codecs = map[Kind]codec{
 	KindFetch: codecOf[handles](), KindOriginal: codecOf[original](), KindSees: codecOf[handles](),
 	KindSeen: codecOf[seen](), KindInstall: codecOf[handles](), KindInstalled: codecOf[Installed](),
 	KindProbes: codecOf[words](), KindSwitch: codecOf[words](), KindWatch: codecOf[view](), KindWatches: codecOf[Watches](), KindFollow: codecOf[choice](), KindRestore: codecOf[nothing](),
-	KindRestored: codecOf[Restored](), KindBye: codecOf[nothing](), KindThreads: codecOf[nothing](),
+	KindRestored: codecOf[Restored](), KindRestoring: codecOf[Restoring](), KindBye: codecOf[nothing](), KindThreads: codecOf[nothing](),
 	KindNamed: codecOf[threads](), KindCalibrate: codecOf[Calibration](), KindCalibrated: codecOf[runs](),
 	KindTransform: codecOf[Transform](), KindWoven: codecOf[Woven](), KindNotice: codecOf[message](),
 }
@@ -42,7 +42,7 @@ var samples = map[Kind]body{
 	KindInstalled: Installed{1 << 63, []uint32{4}, "VerifyError"}, KindProbes: words{1, 1 << 63}, KindSwitch: words{3},
 	KindWatches: Watches{[]uint64{1 << 63, 2}, []Anchor{{"a/Ä.b()V", 3}}, []string{"a/B.c()V", ""}, true},
 	KindWatch:   view{[]Filter{{"com.", "Service"}, {"", ""}}, []string{"com.sun."}}, KindFollow: choice(true), KindRestore: nothing{},
-	KindRestored: Restored{5, 6, true, []string{"a remark", ""}}, KindBye: nothing{}, KindThreads: nothing{},
+	KindRestored: Restored{5, 6, true, []string{"a remark", ""}}, KindRestoring: Restoring{3, 7}, KindBye: nothing{}, KindThreads: nothing{},
 	KindNamed: threads{{1, "main"}, {1 << 40, "ü"}}, KindCalibrate: Calibration{100, 3, BodyIndependent, 5}, KindCalibrated: runs{{1, 2, 3, 4}},
 	KindTransform: Transform{0, 3, "a/B", []byte{1, 2, 3}}, KindWoven: Woven{[]byte{4}, []byte{}}, KindNotice: message("late"),
 }
