@@ -20,7 +20,8 @@ in; any other command gets it by the variable JAVA_TOOL_OPTIONS, of which each
 JVM it starts says one line on its error stream. The program must run as the user
 who starts it. It has the streams of this command, gets the signals sent to it,
 and its exit code is this command's. Processes that the command leaves running in
-the background are named when it ends; JVMs that they start get the agent, too.
+the background are named when it ends (the variable SONDE_RUN marks them); JVMs
+that they start get the agent, too.
 
 The agent's jar is kept with this user's data ($XDG_DATA_HOME or ~/.local/share), or
 in --agent-dir, so that each of these JVMs finds it. Other users must not be able to

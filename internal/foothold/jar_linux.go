@@ -54,10 +54,10 @@ func (f *Foothold) PlaceJar(content []byte) (*Jar, error) {
 	}, nil
 }
 
-// mostTries bounds races with sessions that remove the directory meanwhile,
-// which takes each much less than the pause.
+// mostTries bounds races with sessions that remove the directory meanwhile, for
+// which they may have to look at all processes.
 const (
-	mostTries = 20
+	mostTries = 1000
 	tryPause  = time.Millisecond
 )
 
