@@ -20,8 +20,9 @@ Then the slowest (--show NUMBER, all, none) is drawn, time across and depth down
 --slower-than, and conditions on $return, $exception and $elapsed, are decided when
 the transaction ends: nothing of others is kept. Putting hooks in makes the JVM discard
 compiled code, so calls are slow at first: with --slower-than or $elapsed, nothing is
-kept, and --for does not begin, until the compilers are idle again (30 s at most). What hooks and clock take of each
-call is measured in the JVM and taken off all times.
+kept, and --for does not begin, until the compilers are idle again (45 s at most). What hooks and clock take of each
+call is measured in the JVM and taken off all times, but not of calls that are too
+deep to be recorded: where a trace slows the program down, take fewer --levels.
 
 --capture notes values at entry and exit of the method: up to four of each, 256
 characters at most. What is named for a secret (password, token, card number, …)

@@ -15,15 +15,19 @@ const (
 	// settleCalls is how many calls must have begun: compilers are idle as well while
 	// nobody calls what they are to compile.
 	settleCalls = 10
+	// Compilers are idle that use less of a processor than this for so long. Compilers that
+	// are nearly done have many pauses, while the program is still several times slower.
+	settledCompilers = 0.05
+	settledFor       = 2 * time.Second
 	// mostSettling bounds the wait: some programs keep their compilers busy all the time.
-	mostSettling = 30 * time.Second
+	mostSettling = 45 * time.Second
 )
 
 // A settling is the time in which calls are slow because of the hooks: putting them in
 // made the JVM discard compiled code. A trace that keeps only slow calls keeps none of
 // these.
 type settling struct {
-	lull  toll.Lull
+	idle  time.Duration // how long the compilers have been
 	took  time.Duration
 	ended bool
 }
@@ -31,10 +35,13 @@ type settling struct {
 // add takes in what the compilers did since the last look, and how many calls have begun
 // since the hooks are in. It reports whether the program has settled, or the wait is over.
 func (s *settling) add(since toll.Cost, calls uint64) bool {
-	since.CompileCPU += since.CompileWait // compilers without a processor are not done
+	busy := since.CompileCPU + since.CompileWait // compilers without a processor are not done
 	s.took += since.Elapsed
-	isIdle := s.lull.Add(since)
-	s.ended = s.ended || isIdle && calls >= settleCalls || s.took >= mostSettling
+	s.idle += since.Elapsed
+	if busy.Seconds() > settledCompilers*since.Elapsed.Seconds() {
+		s.idle = 0
+	}
+	s.ended = s.ended || s.idle >= settledFor && calls >= settleCalls || s.took >= mostSettling
 	return s.ended
 }
 

@@ -25,13 +25,14 @@ func TestSettling(t *testing.T) {
 		settled int // after so many looks
 		overdue string
 	}{
-		"idle at once":                {repeat(9, look(0, 0)), 100, 3, ""},
-		"busy, then idle":             {append(repeat(5, look(0.9, 0)), repeat(5, look(0.1, 0))...), 100, 8, ""},
-		"idle in between":             {append(append(repeat(2, look(0, 0)), look(0.9, 0)), repeat(5, look(0, 0))...), 100, 6, ""},
+		"idle at once":                {repeat(9, look(0, 0)), 100, 8, ""},
+		"busy, then idle":             {append(repeat(5, look(0.9, 0)), repeat(9, look(0.04, 0))...), 100, 13, ""},
+		"idle in between":             {append(append(repeat(2, look(0, 0)), look(0.9, 0)), repeat(9, look(0, 0))...), 100, 11, ""},
+		"a little to do":              {repeat(9, look(0.1, 0)), 100, never, ""},
 		"waiting for a processor":     {repeat(9, look(0, settleLook)), 100, never, ""},
 		"idle, but nothing is called": {repeat(9, look(0, 0)), settleCalls - 1, never, ""},
-		"busy for ever":               {repeat(200, look(0.9, 0)), 100, 120, "still busy"},
-		"nothing is called for ever":  {repeat(200, look(0, 0)), 2, 120, "only 2 calls"},
+		"busy for ever":               {repeat(200, look(0.9, 0)), 100, 180, "still busy"},
+		"nothing is called for ever":  {repeat(200, look(0, 0)), 2, 180, "only 2 calls"},
 	} {
 		var s settling
 		got := never

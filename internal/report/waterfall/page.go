@@ -66,7 +66,7 @@ func newView(t *trace.Trace) view {
 		v.NotChosen = strings.TrimPrefix(text, "; ")
 	}
 	if t.Cost != (trace.Cost{}) {
-		v.Times = fmt.Sprintf("Without what hooks took: %.0f ns in each call, %.0f ns more in its caller.", t.Cost.Inner, t.Cost.Outer)
+		v.Times = fmt.Sprintf("Without what hooks took: %.0f ns in each call, %.0f ns more in its caller. %s.", t.Cost.Inner, t.Cost.Outer, deeper)
 	}
 	if !t.Began.IsZero() {
 		v.Began, v.BeganISO = t.Began.Format("2 January 2006, 15:04:05 MST"), t.Began.Format(time.RFC3339)

@@ -68,12 +68,16 @@ func about(t *trace.Trace) []string {
 func Summary(t *trace.Trace) []string {
 	texts := []string{figure.Count(uint64(len(t.Transactions)), "transaction", "transactions") + " kept" + notChosen(t.Losses)}
 	if t.Cost != (trace.Cost{}) {
-		texts = append(texts, fmt.Sprintf("Times are without what hooks took: %.0f ns in each call, %.0f ns more in its caller", t.Cost.Inner, t.Cost.Outer))
+		texts = append(texts, fmt.Sprintf("Times are without what hooks took: %.0f ns in each call, %.0f ns more in its caller", t.Cost.Inner, t.Cost.Outer), deeper)
 	} else {
 		texts = append(texts, "What hooks took was not measured: it is in the times")
 	}
 	return append(texts, LossTexts(t.Losses)...)
 }
+
+// deeper says what is not taken off: a hook acts in every call of its method, also in those
+// too deep to be recorded, and nobody counts these.
+const deeper = "What hooks took of calls too deep to be recorded is still in the times: fewer --levels have fewer hooks"
 
 func notChosen(l trace.Losses) string {
 	var texts []string
