@@ -53,16 +53,15 @@ func (t *textReport) flat() {
 	columns, texts := withoutZeros(flatColumns, texts, "THREW")
 	columns, texts, before := narrow(columns, texts, t.width, 30, "CONTEXTS", "THREW", "TOTAL", "±", "SELF/CALL")
 	for i := range texts {
-		method, mark := -1, ""
-		if i < len(shown) {
-			method = shown[i].Method
-			if on, is := t.partly[method]; is {
-				mark = "  [" + onText(on, t.profile.Took) + "]"
-			}
-		} else {
-			method = off[i-len(shown)]
+		if i >= len(shown) {
+			texts[i][len(texts[i])-1] = t.fit(t.names[off[i-len(shown)]], "", before)
+			continue
 		}
-		texts[i][len(texts[i])-1] = t.fit(t.names[method], mark, before)
+		mark := ""
+		if on, is := t.partly[shown[i].Method]; is {
+			mark = "  [" + onText(on, t.profile.Took) + "]"
+		}
+		texts[i][len(texts[i])-1] = t.fit(t.names[shown[i].Method], mark, before)
 	}
 	for _, line := range tableLines(columns, texts) {
 		t.line("%s", line)
