@@ -16,8 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
-// TestProfileLive profiles a program that counts itself and ends by Ctrl-C, of
-// which a second while it leaves changes nothing.
+// TestProfileLive profiles a program that counts itself and ends by Ctrl-C.
 func TestProfileLive(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
@@ -30,7 +29,6 @@ func TestProfileLive(t *testing.T) {
 			profiling := startSonde(t, "profile", strconv.Itoa(p.PID), "--root", "calls.Main.round", "--skip", "harness.**", "--timing", "exact", "--json", "-o", page)
 			p.Run(3)
 			truth := p.Counts().Minus(before)
-			profiling.signal(t, syscall.SIGINT)
 			profiling.signal(t, syscall.SIGINT)
 			if code := profiling.end(t); code != exitOK {
 				t.Fatalf("exit code %d: %s", code, profiling.stderr.String())
