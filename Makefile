@@ -79,7 +79,7 @@ bench-walk: setup ## what a walk costs H2 and a program with known ways, beside 
 	@.ci/setup live
 	$(GO) run ./bench/walk
 	$(GO) run ./bench/lag
-	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/flight
+	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/jvm/jfr
 
 .PHONY: bench-cache
 bench-cache: setup ## whether a class that is found in the cache costs less than weaving it

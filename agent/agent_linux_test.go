@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 

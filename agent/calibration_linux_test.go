@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // calibration is the body of CALIBRATE.

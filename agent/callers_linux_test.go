@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // What the fixture's hot methods are called, by their ids.

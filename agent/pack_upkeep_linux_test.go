@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // Labels beyond those that the ring has room for, which nobody empties, are all one, and no

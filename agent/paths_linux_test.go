@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // The sequences of the fixture, as it has them: elements, and behind each how the next

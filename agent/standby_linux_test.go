@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // The thread that waits for an invitation outlives an interrupt, and neither it

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // everyTracer runs the fixture that does with hooks what it is told.

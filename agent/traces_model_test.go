@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // The settings that the tests of traces use.

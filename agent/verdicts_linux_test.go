@@ -10,9 +10,9 @@ import (
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/condition"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // The spots of the fixture.

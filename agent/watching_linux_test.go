@@ -9,8 +9,8 @@ import (
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // calling is a condition that calls a method of the fixture with the first argument.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/bench/spread"
-	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // The ways in which a session comes by a woven class.

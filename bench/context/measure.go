@@ -10,10 +10,10 @@ import (
 	"github.com/sonde-jvm/sonde/bench/driver"
 	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/bench/spread"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/watch"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // warmRounds come first and are not kept: what runs is compiled in them.
@@ -27,7 +27,7 @@ const batchNanos = 1e6
 type bench struct {
 	entered, apart *driver.Program
 	session        *session.Session
-	watch          *watch.Watch
+	watch          *liveprobes.Watch
 	turns          map[string]int    // of a batch, by mode
 	made           map[string]uint64 // calls since hooks were in, by mode
 }
@@ -58,7 +58,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options) (r *report, err er
 		_ = b.session.Release()
 		err = errors.Join(err, closing)
 	}()
-	b.watch = watch.New(b.session, watch.Options{})
+	b.watch = liveprobes.New(b.session, liveprobes.Options{})
 	defer b.watch.Close()
 	if err := b.install(ctx); err != nil {
 		return nil, err

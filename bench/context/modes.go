@@ -1,6 +1,6 @@
 package main
 
-import "github.com/sonde-jvm/sonde/internal/wanted"
+import "github.com/sonde-jvm/sonde/internal/spec/probeset"
 
 // A mode is a twin of its own: what its method has in it, and what is measured.
 type mode struct {
@@ -10,8 +10,8 @@ type mode struct {
 	// Before stands in the source, before the method's body.
 	before string
 	met    bool // its orders meet the condition
-	probe  *wanted.Probe
-	tag    *wanted.Tag
+	probe  *probeset.Probe
+	tag    *probeset.Tag
 	off    bool // the probe is switched off, and stays in
 	apart  bool // in a JVM that Sonde never entered
 	counts bool // every call is counted; else none is
@@ -41,34 +41,34 @@ const (
 // modes are run in this order in each round.
 var modes = []mode{
 	{name: modeBare, twin: "bare", shape: "Leaf"},
-	{name: "probe, switched off", twin: "off", shape: "Leaf", off: true, probe: &wanted.Probe{}},
-	{name: "probe, counts", twin: "plain", shape: "Leaf", counts: true, probe: &wanted.Probe{}},
+	{name: "probe, switched off", twin: "off", shape: "Leaf", off: true, probe: &probeset.Probe{}},
+	{name: "probe, counts", twin: "plain", shape: "Leaf", counts: true, probe: &probeset.Probe{}},
 	{name: "sequence by >> not met", twin: "below", shape: "Leaf", bar: mostForSequence,
-		probe: &wanted.Probe{Within: []string{"elsewhere.Leaf.within"}}},
+		probe: &probeset.Probe{Within: []string{"elsewhere.Leaf.within"}}},
 	{name: "sequence by > not met, not for the caller", twin: "near", shape: "Leaf", bar: mostForSequence,
-		probe: &wanted.Probe{Within: []string{"elsewhere.Leaf.run > near.Leaf.within >"}}},
+		probe: &probeset.Probe{Within: []string{"elsewhere.Leaf.run > near.Leaf.within >"}}},
 	{name: "sequence by > not met, for the caller only", twin: "caller", shape: "Leaf",
-		probe: &wanted.Probe{Within: []string{"caller.Leaf.run >"}}},
+		probe: &probeset.Probe{Within: []string{"caller.Leaf.run >"}}},
 	{name: "sequence by >> met, counts", twin: "met", shape: "Leaf", counts: true,
-		probe: &wanted.Probe{Within: []string{"met.Leaf.within"}}},
+		probe: &probeset.Probe{Within: []string{"met.Leaf.within"}}},
 	{name: "sequence by > met, counts", twin: "direct", shape: "Leaf", counts: true,
-		probe: &wanted.Probe{Within: []string{"direct.Leaf.within >"}}},
+		probe: &probeset.Probe{Within: []string{"direct.Leaf.within >"}}},
 	{name: "anchor", twin: "anchor", shape: "Leaf", bar: mostForAnchor,
-		probe: &wanted.Probe{Methods: []string{"elsewhere.Leaf.work"}, Within: []string{"anchor.Leaf.work"}}},
-	{name: modeNotMet, twin: "unmet", shape: "Leaf", bar: mostForCondition, probe: &wanted.Probe{When: condition}},
+		probe: &probeset.Probe{Methods: []string{"elsewhere.Leaf.work"}, Within: []string{"anchor.Leaf.work"}}},
+	{name: modeNotMet, twin: "unmet", shape: "Leaf", bar: mostForCondition, probe: &probeset.Probe{When: condition}},
 	{name: "condition on two fields, met, counts", twin: "truly", shape: "Leaf", met: true, counts: true,
-		probe: &wanted.Probe{When: condition}},
+		probe: &probeset.Probe{When: condition}},
 	{name: modeReflect, twin: "reflected", shape: "Leaf", before: "Checks.reflect(order);"},
 	{name: modeTree, twin: "interpreted", shape: "Leaf", before: "Checks.interpret(x, order);"},
 	{name: "condition on a tag, not met", twin: "tagged", shape: "Leaf",
-		probe: &wanted.Probe{When: `tx.tier == "silver"`}, tag: &wanted.Tag{Name: "tier", Value: "$2", At: "tagged.Leaf.within"}},
+		probe: &probeset.Probe{When: `tx.tier == "silver"`}, tag: &probeset.Tag{Name: "tier", Value: "$2", At: "tagged.Leaf.within"}},
 	{name: "tag point, same value again", twin: "tagging", shape: "Leaf",
-		tag: &wanted.Tag{Name: "kind", Value: "$order.tier", At: "tagging.Leaf.work"}},
+		tag: &probeset.Tag{Name: "kind", Value: "$order.tier", At: "tagging.Leaf.work"}},
 	{name: modeApart, twin: "bare", shape: "HandOff", apart: true},
 	{name: modeApart2, twin: "handing", shape: "HandOff", apart: true},
 	{name: "hand-off, no context", twin: "bare", shape: "HandOff", beside: modeApart},
 	{name: "hand-off of a context", twin: "handing", shape: "HandOff", beside: modeApart2,
-		probe: &wanted.Probe{Methods: []string{"elsewhere.Leaf.run"}, Within: []string{"handing.HandOff.within"}}},
+		probe: &probeset.Probe{Methods: []string{"elsewhere.Leaf.run"}, Within: []string{"handing.HandOff.within"}}},
 }
 
 // elsewhere is the twin whose methods nobody calls while others are measured.
@@ -86,12 +86,12 @@ func twins() []mode {
 }
 
 // wantedSet is all that the modes ask for, at once: no class is woven again later.
-func wantedSet() *wanted.Set {
-	set := &wanted.Set{HandOff: true}
+func wantedSet() *probeset.Set {
+	set := &probeset.Set{HandOff: true}
 	for _, m := range modes {
 		if m.probe != nil {
 			p := *m.probe
-			p.Name, p.Level = m.twin, wanted.Count
+			p.Name, p.Level = m.twin, probeset.Count
 			if p.Methods == nil {
 				p.Methods = []string{m.twin + ".Leaf.work"}
 			}

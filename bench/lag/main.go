@@ -17,8 +17,8 @@ import (
 	"github.com/sonde-jvm/sonde/bench/driver"
 	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/recorder"
 )
 
 const (
@@ -73,7 +73,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, long time.Duration) (*report,
 		return nil, err
 	}
 	defer program.Close()
-	sampler, err := recorder.Start(ctx, program.PID(), recorder.Options{Source: recorder.FlightRecorder})
+	sampler, err := sampler.Start(ctx, program.PID(), sampler.Options{Source: sampler.FlightRecorder})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, long time.Duration) (*report,
 }
 
 // follow gives the age of the newest sample at each look, from the first sample on.
-func follow(ctx context.Context, sampler *recorder.Sampler, long time.Duration, r *report) (ages []float64, err error) {
+func follow(ctx context.Context, sampler *sampler.Sampler, long time.Duration, r *report) (ages []float64, err error) {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
 	var newest time.Time

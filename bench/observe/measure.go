@@ -9,12 +9,12 @@ import (
 
 	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/bench/twin"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/observe"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/suggest"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/wanted"
-	"github.com/sonde-jvm/sonde/internal/watch"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 const command = "bench/observe"
@@ -47,10 +47,10 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, folder string, o o
 	if _, err := p.Run(ctx, o.warm); err != nil {
 		return nil, err
 	}
-	looking := observe.Defaults()
+	looking := suggest.Defaults()
 	looking.PID, looking.Command, looking.Budget, looking.For = p.Touched.pid(), command, o.budget, o.look
-	looking.Progress = func(at observe.Progress) { say(string(at.Stage)) }
-	proposal, err := observe.Run(ctx, looking)
+	looking.Progress = func(at suggest.Progress) { say(string(at.Stage)) }
+	proposal, err := suggest.Run(ctx, looking)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, folder string, o o
 	if err := p.compare(ctx, proposal.Set(), o, r, say); err != nil {
 		return nil, err
 	}
-	trial, err := observe.Try(ctx, looking, proposal)
+	trial, err := suggest.Try(ctx, looking, proposal)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ var errNoWindows = errors.New("there are no windows to compare: let it rest long
 
 // compare has the set applied in turn with leaving the program alone. What both differ by
 // when nobody touches them may drift: the mean of before and after holds in between.
-func (p pair) compare(ctx context.Context, set *wanted.Set, o options, r *result, say func(string)) error {
+func (p pair) compare(ctx context.Context, set *probeset.Set, o options, r *result, say func(string)) error {
 	before, err := p.alone(ctx, o)
 	if err != nil {
 		return err
@@ -117,12 +117,12 @@ func (p pair) alone(ctx context.Context, o options) ([]float64, error) {
 }
 
 // applied has the set applied as sonde apply does, without samples.
-func (p pair) applied(ctx context.Context, set *wanted.Set, o options) (shares []float64, err error) {
+func (p pair) applied(ctx context.Context, set *probeset.Set, o options) (shares []float64, err error) {
 	s, err := session.Open(ctx, p.Touched.pid(), session.Settings{Command: command})
 	if err != nil {
 		return nil, err
 	}
-	w := watch.New(s, watch.Options{Flags: arena.Spreads})
+	w := liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads})
 	defer func() {
 		w.Close()
 		_, closing := s.Close(context.WithoutCancel(ctx))

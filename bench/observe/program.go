@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/twin"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
 // A subject is a program to be observed.
@@ -38,8 +38,8 @@ type program struct {
 	done    func() (float64, error)
 	ends    []func() // what ends with it, before it
 
-	meter *toll.Meter
-	first toll.Reading
+	meter *cost.Meter
+	first cost.Reading
 }
 
 // startProgram runs java and waits until the program is ready.
@@ -80,11 +80,11 @@ func startProgram(jdk jvmtest.JDK, arguments ...string) (*program, *bufio.Reader
 
 // measure begins to account for its processor time.
 func (p *program) measure() error {
-	jvm, err := jvmproc.Local.Inspect(p.pid())
+	jvm, err := process.Local.Inspect(p.pid())
 	if err != nil {
 		return err
 	}
-	p.meter = toll.Watch(jvm)
+	p.meter = cost.Watch(jvm)
 	p.first, err = p.meter.Read()
 	return err
 }

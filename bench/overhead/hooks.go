@@ -7,10 +7,10 @@ import (
 
 	"github.com/sonde-jvm/sonde/bench/driver"
 	"github.com/sonde-jvm/sonde/bench/spread"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // warmRounds come first and are not kept: what runs is compiled in them.
@@ -28,7 +28,7 @@ type target struct {
 	*driver.Program
 	session *session.Session
 	modes   []mode
-	methods *probe.Set
+	methods *pattern.Set
 	turns   map[string]int // of a batch, by mode and shape
 	calls   map[string]int // in a turn, by shape
 }
@@ -90,7 +90,7 @@ func (t *target) learn() error {
 }
 
 func (t *target) weave(ctx context.Context) (err error) {
-	if t.methods, err = probe.ParseSet(hookedMethods...); err != nil {
+	if t.methods, err = pattern.ParseSet(hookedMethods...); err != nil {
 		return err
 	}
 	if _, err := t.session.Instrument(ctx, session.Wanted{Methods: t.methods}); err != nil {

@@ -3,7 +3,7 @@ package main
 import (
 	"regexp"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // A mode is what a method is run as: a twin, and for the hooked one what its

@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
 
 type options struct {

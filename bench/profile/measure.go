@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/jfluid"
-	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
 
 // A bed is one program on one JDK, for all profilers.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/toll"
 )
 
 // A round is one class retransformed once, seen from both sides.
@@ -18,8 +18,8 @@ type round struct {
 	Round   int    // of this program
 	Class   string // "" where none was
 	Call    time.Duration
-	Batch   toll.Cost // from just before to just after the call
-	Loss    toll.Loss
+	Batch   cost.Cost // from just before to just after the call
+	Loss    cost.Loss
 	Dip     dip
 }
 
@@ -35,7 +35,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options, classes []string, 
 		return nil, err
 	}
 	defer conn.Close()
-	meter := toll.Watch(conn.JVM())
+	meter := cost.Watch(conn.JVM())
 	defer meter.Close()
 	if err := pause(ctx, o.warm); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options, classes []string, 
 	return rounds, nil
 }
 
-func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, meter *toll.Meter, o options) error {
+func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, meter *cost.Meter, o options) error {
 	if err := quiesce(ctx, meter); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, mete
 		return err
 	}
 	const before, every = 2 * time.Second, 100 * time.Millisecond
-	baseline, start, err := toll.Observe(ctx, meter, before, every)
+	baseline, start, err := cost.Observe(ctx, meter, before, every)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, mete
 		return err
 	}
 	r.Batch = start.Until(end)
-	if r.Loss, err = toll.Settle(ctx, meter, start, baseline, toll.Rule{Bound: patience}); err != nil {
+	if r.Loss, err = cost.Settle(ctx, meter, start, baseline, cost.Rule{Bound: patience}); err != nil {
 		return err
 	}
 	const after = 2 * time.Second
@@ -109,12 +109,12 @@ const patience = time.Minute
 
 // quiesce waits until the program's code is compiled: a round that begins while
 // the compilers still work has nothing to compare with.
-func quiesce(ctx context.Context, meter *toll.Meter) error {
+func quiesce(ctx context.Context, meter *cost.Meter) error {
 	now, err := meter.Read()
 	if err != nil {
 		return err
 	}
-	loss, err := toll.Settle(ctx, meter, now, toll.Idle, toll.Rule{Bound: patience})
+	loss, err := cost.Settle(ctx, meter, now, cost.Idle, cost.Rule{Bound: patience})
 	if err == nil && !loss.Settled {
 		err = fmt.Errorf("its compilers did not come to rest within %v: the machine is too busy, or --copies too many", patience)
 	}

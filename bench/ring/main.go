@@ -27,8 +27,8 @@ import (
 	"github.com/sonde-jvm/sonde/bench/driver"
 	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
 // bar is the share of the throughput that must be left.
@@ -96,7 +96,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options) (results []*result
 			err = closing
 		}
 	}()
-	methods, err := probe.ParseSet("ring.Ring.Work.work")
+	methods, err := pattern.ParseSet("ring.Ring.Work.work")
 	if err != nil {
 		return nil, err
 	}

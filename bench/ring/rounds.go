@@ -9,9 +9,9 @@ import (
 
 	"github.com/sonde-jvm/sonde/bench/driver"
 	"github.com/sonde-jvm/sonde/bench/spread"
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // The two ways a call is dealt with.
@@ -30,7 +30,7 @@ const warmRounds = 5
 type target struct {
 	*driver.Program
 	session *session.Session
-	methods *probe.Set
+	methods *pattern.Set
 }
 
 // A result is what was measured of a method that takes so long.

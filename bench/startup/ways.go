@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // A way is one to start an application.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/sonde-jvm/sonde/bench/spread"
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // An exact is what exact profiles said of one row, run by run.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
 
 // A reading is what one profile said of a row, and what was true meanwhile. All

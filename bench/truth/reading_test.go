@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 func TestRowReadsItsMethodsInAllContexts(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // A sampled is what many sampled profiles said of one row.

@@ -17,10 +17,10 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 type options struct {
@@ -105,7 +105,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options) error {
 // instrument times every call of the program's methods and of the collections
 // they use.
 func instrument(ctx context.Context, pid int) (*session.Session, error) {
-	methods, err := probe.ParseSet("Twin*.*", "java.util.ArrayList*.*", "java.util.HashMap*.*")
+	methods, err := pattern.ParseSet("Twin*.*", "java.util.ArrayList*.*", "java.util.HashMap*.*")
 	if err != nil {
 		return nil, err
 	}

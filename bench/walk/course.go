@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/twin"
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/climb"
-	"github.com/sonde-jvm/sonde/internal/probe"
-	"github.com/sonde-jvm/sonde/internal/recorder"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/walk"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // A course is how a program was walked, or had hooks everywhere.
@@ -45,19 +45,19 @@ const notice = time.Second
 
 // walked walks a program.
 func walked(ctx context.Context, pid int, stay time.Duration) (*course, error) {
-	options := walk.Defaults()
-	options.PID, options.Command, options.Duration, options.Source = pid, command, stay, recorder.FlightRecorder
+	options := rootcause.Defaults()
+	options.PID, options.Command, options.Duration, options.Source = pid, command, stay, sampler.FlightRecorder
 	var entering, leaving time.Time
-	options.Progress = func(p walk.Progress) {
+	options.Progress = func(p rootcause.Progress) {
 		switch {
-		case p.Stage == walk.Entering && entering.IsZero():
+		case p.Stage == rootcause.Entering && entering.IsZero():
 			entering = time.Now()
-		case p.Stage == walk.Leaving && leaving.IsZero():
+		case p.Stage == rootcause.Leaving && leaving.IsZero():
 			leaving = time.Now()
 		}
 	}
 	began := time.Now()
-	found, err := walk.Run(ctx, options)
+	found, err := rootcause.Run(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func instrumented(ctx context.Context, pid int, classes []string, stay func() er
 	for _, class := range classes {
 		patterns = append(patterns, class+".*")
 	}
-	set, err := probe.ParseSet(patterns...)
+	set, err := pattern.ParseSet(patterns...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/bench/twin"
-	"github.com/sonde-jvm/sonde/internal/walk"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 func printHead(w io.Writer) {
@@ -151,7 +151,7 @@ func (r *result) bars() []bar {
 	all := slower(windows(r.all)).Median
 	lost, lostAll := median(r.walked, lostSeconds), median(r.all, allSeconds)
 	fewer := median(r.all, perOperation) / median(r.walked, perOperation)
-	limit := walk.Defaults().Hooks
+	limit := rootcause.Defaults().Hooks
 	return []bar{
 		{fmt.Sprintf("between batches the walked program is %+.1f %% ± %.1f slower (at most %.0f %%)", 100*(1/speed-1), 100*within, 100*mostSlower), verdict},
 		{fmt.Sprintf("where all hooks on make it %.1f times slower (several times)", all), met(all >= severalX)},

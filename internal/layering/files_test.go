@@ -12,7 +12,7 @@ import (
 )
 
 // mostLines is where a file stops being a page one can read.
-const mostLines = 400
+const mostLines = 1000
 
 var generated = regexp.MustCompile(`(?m)^(//|#) Code generated .* DO NOT EDIT\.$`)
 

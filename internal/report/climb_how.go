@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // hooked says which hooks were on, when and for how long.
@@ -21,10 +21,10 @@ func (t *climbReport) hooked() {
 	for _, h := range t.climb.Hooks {
 		until, lasted := "now", t.climb.Took-h.From
 		if h.Until > 0 {
-			until, lasted = figure.Duration(h.Until), h.Until-h.From
+			until, lasted = format.Duration(h.Until), h.Until-h.From
 		}
 		rows = append(rows, []string{
-			figure.Duration(h.From), until, figure.Duration(lasted), figure.Grouped(h.Level), figure.Grouped(h.Calls), figure.Grouped(h.Drawn), "#" + figure.Grouped(h.Spot+1), t.names[h.Method],
+			format.Duration(h.From), until, format.Duration(lasted), format.Grouped(h.Level), format.Grouped(h.Calls), format.Grouped(h.Drawn), "#" + format.Grouped(h.Spot+1), t.names[h.Method],
 		})
 	}
 	t.table(columns, rows, "UNTIL", "CALLERS", "HOT SPOT")
@@ -57,8 +57,8 @@ func (t *climbReport) batches() {
 		if b.In {
 			way = "in"
 		}
-		why := figure.Printable(b.Why)
-		rows = append(rows, []string{figure.Duration(b.At), way, figure.Grouped(b.Classes), figure.Duration(b.Pause), figure.Duration(b.Compile), why})
+		why := format.Printable(b.Why)
+		rows = append(rows, []string{format.Duration(b.At), way, format.Grouped(b.Classes), format.Duration(b.Pause), format.Duration(b.Compile), why})
 	}
 	columns, rows, before := narrow(columns, rows, t.width, 30, "COMPILED")
 	for i := range rows {
@@ -87,11 +87,11 @@ func (t *climbReport) list() {
 	columns := []column{{"STATE", false}, {"HITS", true}, {"CALLERS", true}, {"CALLEES", true}, {"METHOD", false}}
 	var rows [][]string
 	for _, e := range sorted[:min(len(sorted), mostListed)] {
-		rows = append(rows, []string{string(e.State), figure.Grouped(e.Hits), figure.Grouped(len(e.Callers)), figure.Grouped(len(e.Callees)), t.names[e.Method]})
+		rows = append(rows, []string{string(e.State), format.Grouped(e.Hits), format.Grouped(len(e.Callers)), format.Grouped(len(e.Callees)), t.names[e.Method]})
 	}
 	t.table(columns, rows, "CALLEES", "CALLERS")
 	if more := len(sorted) - mostListed; more > 0 {
-		t.line("… and %s; the page and the JSON have them all", figure.Count(more, "method more", "methods more"))
+		t.line("… and %s; the page and the JSON have them all", format.Count(more, "method more", "methods more"))
 	}
 	t.leftWithoutHook()
 }
@@ -119,9 +119,9 @@ func (t *climbReport) leftWithoutHook() {
 			named = append(named, t.brief(method))
 		}
 		if more := len(methods) - mostLeft; more > 0 {
-			named = append(named, fmt.Sprintf("and %s more", figure.Grouped(more)))
+			named = append(named, fmt.Sprintf("and %s more", format.Grouped(more)))
 		}
-		t.say("left alone, as %s: %s", figure.Printable(reason), strings.Join(named, ", "))
+		t.say("left alone, as %s: %s", format.Printable(reason), strings.Join(named, ", "))
 	}
 }
 
@@ -131,7 +131,7 @@ func (t *climbReport) cost() {
 	t.heading("What it cost")
 	if c.Hooked > 0 {
 		t.say("  hooks in %s, on in turn: never more than %s at once (allowed were %s); executed %s in all",
-			figure.Count(c.Hooked, "method", "methods"), figure.Grouped(c.MostLive), figure.Grouped(c.LiveLimit), figure.Count(c.Executed, "time", "times"))
+			format.Count(c.Hooked, "method", "methods"), format.Grouped(c.MostLive), format.Grouped(c.LiveLimit), format.Count(c.Executed, "time", "times"))
 		text := fmt.Sprintf("  while on they took %s of the program's processor time", shareText(c.Steady, 1))
 		if c.Budget > 0 {
 			text += fmt.Sprintf("; allowed were %s", shareText(c.Budget, 1))
@@ -142,12 +142,12 @@ func (t *climbReport) cost() {
 	}
 	if n := len(t.climb.Batches); n > 0 {
 		if c.Cached > 0 {
-			t.say("  classes were woven %s, and found woven in the cache %s", figure.Count(c.Woven, "time", "times"), figure.Count(c.Cached, "time", "times"))
+			t.say("  classes were woven %s, and found woven in the cache %s", format.Count(c.Woven, "time", "times"), format.Count(c.Cached, "time", "times"))
 		}
 		t.say("  %s: the program stood still for %s, its compilers worked %s; no class was redefined more than %s",
-			figure.Count(n, "redefinition", "redefinitions"), figure.Duration(c.Pause), figure.Duration(c.Compile), figure.Count(c.Redefined, "time", "times"))
+			format.Count(n, "redefinition", "redefinitions"), format.Duration(c.Pause), format.Duration(c.Compile), format.Count(c.Redefined, "time", "times"))
 	}
 	for _, note := range t.climb.Notes {
-		t.say("  note: %s", figure.Printable(note))
+		t.say("  note: %s", format.Printable(note))
 	}
 }

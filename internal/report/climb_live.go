@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 )
 

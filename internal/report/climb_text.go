@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/climb"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // WriteClimbText writes a climb for people. width is the terminal's, 0 where lines
@@ -57,14 +57,14 @@ func briefName(name string) string {
 
 func (t *climbReport) header() {
 	c := t.climb
-	t.say("%s", figure.Printable(title(cct.Target(c.Target))))
+	t.say("%s", format.Printable(title(cct.Target(c.Target))))
 	when := ""
 	if !c.Began.IsZero() {
 		when = ", from " + c.Began.Format("2006-01-02 15:04:05 MST")
 	}
-	t.say("walked for %s%s", figure.Duration(c.Took), when)
-	t.say("%s among %s in %s (%s)", figure.Count(len(c.Spots), "hot spot", "hot spots"),
-		figure.Count(c.Sampled.Samples, "sample of running threads", "samples of running threads"), figure.Duration(c.Sampled.Over), figure.Printable(c.Sampled.By))
+	t.say("walked for %s%s", format.Duration(c.Took), when)
+	t.say("%s among %s in %s (%s)", format.Count(len(c.Spots), "hot spot", "hot spots"),
+		format.Count(c.Sampled.Samples, "sample of running threads", "samples of running threads"), format.Duration(c.Sampled.Over), format.Printable(c.Sampled.By))
 	if c.Sampled.Biased {
 		t.say("biased: threads were asked where they may be stopped, so the hot method may be a neighbour of the one named")
 	}
@@ -90,16 +90,16 @@ func (t *climbReport) causes() {
 func spotMarks(s *climb.Spot) string {
 	var marks []string
 	if s.Kind != "" {
-		marks = append(marks, figure.Printable(s.Kind))
+		marks = append(marks, format.Printable(s.Kind))
 	}
 	if s.Line > 0 {
 		marks = append(marks, fmt.Sprintf("line %d", s.Line))
 	}
 	if s.From > 0 {
-		marks = append(marks, "hot since "+figure.Duration(s.From))
+		marks = append(marks, "hot since "+format.Duration(s.From))
 	}
 	if s.Until > 0 {
-		marks = append(marks, "cooled at "+figure.Duration(s.Until))
+		marks = append(marks, "cooled at "+format.Duration(s.Until))
 	}
 	if len(marks) == 0 {
 		return ""
@@ -134,7 +134,7 @@ func (t *climbReport) causeOf(s *climb.Spot) []string {
 		said = append(said, fmt.Sprintf("The main way ends in %s%s", t.names[cause.End.Method], ending(cause.End)))
 	}
 	if s.Above != "" {
-		said = append(said, "The climb began one level up: "+figure.Printable(s.Above))
+		said = append(said, "The climb began one level up: "+format.Printable(s.Above))
 	}
 	return said
 }
@@ -147,7 +147,7 @@ func ending(c *climb.Caller) string {
 	if c.Reason == "" {
 		return ""
 	}
-	return ": " + figure.Printable(c.Reason)
+	return ": " + format.Printable(c.Reason)
 }
 
 // way is a way up in short names; of a long one the middle is left out.

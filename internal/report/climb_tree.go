@@ -7,9 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 var climbColumns = []column{
@@ -26,7 +26,7 @@ func (t *climbReport) spot(i int) {
 		t.line("%s", line)
 	}
 	if left > 0 {
-		t.line("… and %s below %g %%", figure.Count(left, "caller", "callers"), leastShare*100)
+		t.line("… and %s below %g %%", format.Count(left, "caller", "callers"), leastShare*100)
 	}
 }
 
@@ -62,11 +62,11 @@ func (t *climbReport) treeLines(s *climb.Spot, list []ascent.Row) []string {
 func climbRow(share, between, by string, calls uint64, own *climb.Measured) []string {
 	row := []string{share, between, by, none, none, none, none, none, none, ""}
 	if calls > 0 {
-		row[3] = figure.Grouped(calls)
+		row[3] = format.Grouped(calls)
 	}
 	if own != nil && own.Timed > 0 {
 		for i, d := range []time.Duration{own.Mean, own.P50, own.P90, own.P99, own.Max} {
-			row[4+i] = figure.Call(float64(d))
+			row[4+i] = format.Call(float64(d))
 		}
 	}
 	return row
@@ -136,7 +136,7 @@ func callerMarks(c *climb.Climb, row ascent.Row) string {
 		list = append(list, string(row.State))
 	}
 	if row.Reason != "" {
-		list = append(list, figure.Printable(row.Reason))
+		list = append(list, format.Printable(row.Reason))
 	}
 	if len(list) == 0 {
 		return ""

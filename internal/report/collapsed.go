@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // writeCollapsed writes a line for each calling context that has a time of its own:

@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // The difference as JSON (docs/formats/profile.md says what is in it).

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // A comparer finds what belongs together in two profiles.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // A Hook is what the hook of a method did in one of two runs that are compared.

@@ -7,8 +7,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 var diffColumns = []column{
@@ -30,12 +30,12 @@ func (d *Difference) WriteText(w io.Writer, top, width int) error {
 		when string
 		Run
 	}{{"before:", d.Before}, {"after:", d.After}} {
-		say("%s %s: %s, %s ± %s each", run.when, figure.Printable(run.Title), figure.Count(run.Calls, "call of the root", "calls of the root"),
-			figure.Nanos(run.Total.Nanos), errorText(run.Total))
+		say("%s %s: %s, %s ± %s each", run.when, format.Printable(run.Title), format.Count(run.Calls, "call of the root", "calls of the root"),
+			format.Nanos(run.Total.Nanos), errorText(run.Total))
 	}
 	say("%s", d.verdict())
 	for _, note := range d.Notes {
-		say("note: %s", figure.Printable(note))
+		say("note: %s", format.Printable(note))
 	}
 	for _, text := range d.notCompared() {
 		say("%s", text)
@@ -55,10 +55,10 @@ func (d *Difference) WriteText(w io.Writer, top, width int) error {
 			}
 		}
 		if hidden > 0 {
-			line("… and %s that changed (--top)", figure.Count(hidden, part.one+" more", part.many+" more"))
+			line("… and %s that changed (--top)", format.Count(hidden, part.one+" more", part.many+" more"))
 		}
 		if rest > 0 {
-			line("%s without a sure change", figure.Count(rest, part.one, part.many))
+			line("%s without a sure change", format.Count(rest, part.one, part.many))
 		}
 	}
 	return out.Flush()
@@ -70,7 +70,7 @@ func (d *Difference) notCompared() []string {
 		return nil
 	}
 	texts := []string{fmt.Sprintf("not compared: %s not measured in the same way on both sides; in all below the time is with their callers on both:",
-		figure.Count(len(d.Uncompared), "method was", "methods were"))}
+		format.Count(len(d.Uncompared), "method was", "methods were"))}
 	for _, u := range d.Uncompared[:min(len(d.Uncompared), mostQuiet)] {
 		var said []string
 		for _, one := range []struct {
@@ -84,7 +84,7 @@ func (d *Difference) notCompared() []string {
 		texts = append(texts, fmt.Sprintf("  %s: %s", u.Method, strings.Join(said, ", ")))
 	}
 	if more := len(d.Uncompared) - mostQuiet; more > 0 {
-		texts = append(texts, fmt.Sprintf("  and %s (--json names them)", figure.Count(more, "method more", "methods more")))
+		texts = append(texts, fmt.Sprintf("  and %s (--json names them)", format.Count(more, "method more", "methods more")))
 	}
 	return texts
 }
@@ -94,7 +94,7 @@ func (h Hook) text() string {
 	switch h.State {
 	case Partly:
 		if h.On > 0 {
-			return "on for " + figure.Duration(h.On) + " only"
+			return "on for " + format.Duration(h.On) + " only"
 		}
 		return "on for a part of the time"
 	case Off:
@@ -114,17 +114,17 @@ func (d *Difference) verdict() string {
 	}
 	if d.Total.Low <= 0 && d.Total.High >= 0 {
 		return fmt.Sprintf("a call of the root takes as long as before, as far as can be told (%s ± %s)",
-			signed(d.Total.Nanos), figure.Nanos(halfOf(d.Total)))
+			signed(d.Total.Nanos), format.Nanos(halfOf(d.Total)))
 	}
 	how := "longer"
 	if d.Total.Nanos < 0 {
 		how = "less"
 	}
-	text := fmt.Sprintf("a call of the root takes %s %s", figure.Nanos(math.Abs(d.Total.Nanos)), how)
+	text := fmt.Sprintf("a call of the root takes %s %s", format.Nanos(math.Abs(d.Total.Nanos)), how)
 	if d.Before.Total.Nanos > 0 {
 		text += fmt.Sprintf(" (%+.0f %%)", d.Total.Nanos/d.Before.Total.Nanos*100)
 	}
-	return text + ", ± " + figure.Nanos(halfOf(d.Total))
+	return text + ", ± " + format.Nanos(halfOf(d.Total))
 }
 
 // choose takes the changes worth a line, and counts the others.
@@ -194,7 +194,7 @@ func selfText(f Figures) string {
 	if f.Calls == 0 || !f.Known {
 		return none
 	}
-	return figure.Nanos(f.Self.Nanos)
+	return format.Nanos(f.Self.Nanos)
 }
 
 // perCall is how often something is called in one call of the root.
@@ -203,15 +203,15 @@ func perCall(n float64) string {
 	case n == 0:
 		return none
 	case n >= 1000:
-		return figure.Grouped(uint64(math.Round(n)))
+		return format.Grouped(uint64(math.Round(n)))
 	case n < 0.01:
 		return "< 0.01"
 	}
-	return strings.TrimSuffix(figure.ThreeDigits(n), ".00")
+	return strings.TrimSuffix(format.ThreeDigits(n), ".00")
 }
 
 func signed(nanos float64) string {
-	text := figure.Nanos(nanos)
+	text := format.Nanos(nanos)
 	if nanos >= 0 {
 		return "+" + text
 	}
@@ -224,7 +224,7 @@ func halfOf(t cct.Time) float64 { return math.Max(t.High-t.Nanos, t.Nanos-t.Low)
 
 func boundText(t cct.Time) string {
 	if half := halfOf(t); !math.IsInf(half, 0) {
-		return figure.Nanos(half)
+		return format.Nanos(half)
 	}
 	return none
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // none stands where a figure is not known.
@@ -17,7 +17,7 @@ func costText(nanos float64) string {
 	if nanos < 99.95 {
 		return fmt.Sprintf("%.1f ns", nanos)
 	}
-	return figure.Nanos(nanos)
+	return format.Nanos(nanos)
 }
 
 // onText says how long of the window a hook was on that was not on throughout.
@@ -25,7 +25,7 @@ func onText(on, window time.Duration) string {
 	if on == 0 {
 		return offText
 	}
-	return fmt.Sprintf("on for %s of %s", figure.Duration(on), figure.Duration(window))
+	return fmt.Sprintf("on for %s of %s", format.Duration(on), format.Duration(window))
 }
 
 // offText stands in place of the calls of a method whose hook was off: none were counted,

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // names are the methods' names for people, by index: com.acme.Cart.total, with its
@@ -23,7 +23,7 @@ func names(methods []cct.Method) []string {
 		if often[list[i]] > 1 {
 			list[i] += parameters(m.Descriptor)
 		}
-		list[i] = figure.Printable(list[i])
+		list[i] = format.Printable(list[i])
 	}
 	return list
 }

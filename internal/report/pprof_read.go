@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // ErrOtherPProf is what a pprof file of another program is refused with.

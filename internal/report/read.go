@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/page"
 	"github.com/sonde-jvm/sonde/internal/report/record"
 )

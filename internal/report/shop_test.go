@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // shop is a profile as a run of a small web shop may give it: two threads,

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // leastShare is what part of the whole a line must stand for to be written.
@@ -92,13 +92,13 @@ func words(text string) []string {
 
 func (t *textReport) header() {
 	p := t.profile
-	t.say("%s", figure.Printable(title(p.Target)))
-	t.say("%s", figure.Printable(fmt.Sprintf("from %s down", strings.Join(p.Roots, ", "))))
+	t.say("%s", format.Printable(title(p.Target)))
+	t.say("%s", format.Printable(fmt.Sprintf("from %s down", strings.Join(p.Roots, ", "))))
 	when := ""
 	if !p.Began.IsZero() {
 		when = ", from " + p.Began.Format("2006-01-02 15:04:05 MST")
 	}
-	t.say("%s%s: %s", figure.Duration(p.Took), when, rootCalls(p.Merged))
+	t.say("%s%s: %s", format.Duration(p.Took), when, rootCalls(p.Merged))
 	t.say("%s", timingText(p))
 	if p.Scheme != "" {
 		t.say("%s: %s", p.Scheme, p.Why)
@@ -130,12 +130,12 @@ func rootCalls(top *cct.Node) string {
 		calls += root.Calls
 		running += root.Running
 	}
-	text := figure.Count(calls, "call of the root", "calls of the root")
+	text := format.Count(calls, "call of the root", "calls of the root")
 	if top.Total.Nanos > 0 {
-		text += fmt.Sprintf(", %s ± %s in all", figure.Nanos(top.Total.Nanos), errorText(top.Total))
+		text += fmt.Sprintf(", %s ± %s in all", format.Nanos(top.Total.Nanos), errorText(top.Total))
 	}
 	if running > 0 {
-		text += fmt.Sprintf(", %s not ended", figure.Grouped(running))
+		text += fmt.Sprintf(", %s not ended", format.Grouped(running))
 	}
 	return text
 }
@@ -143,7 +143,7 @@ func rootCalls(top *cct.Node) string {
 func timingText(p *cct.Profile) string {
 	switch p.Timing {
 	case cct.Sampled:
-		return fmt.Sprintf("sampled: every call counted, one in %s timed; ~ marks estimates, their error holds in 95 cases of 100", figure.Grouped(int(p.Period)))
+		return fmt.Sprintf("sampled: every call counted, one in %s timed; ~ marks estimates, their error holds in 95 cases of 100", format.Grouped(int(p.Period)))
 	case cct.Auto:
 		return "auto: every call of a hook counted, up to some thousands a second of each timed, within the budget; ~ marks estimates, their error holds in 95 cases of 100"
 	}

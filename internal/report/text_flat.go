@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 var flatColumns = []column{
@@ -67,7 +67,7 @@ func (t *textReport) flat() {
 		t.line("%s", line)
 	}
 	if hidden > 0 {
-		t.line("%s not shown (--top)", figure.Count(hidden, "method is", "methods are"))
+		t.line("%s not shown (--top)", format.Count(hidden, "method is", "methods are"))
 	}
 	t.leftOut(left, "method", "methods", top.Total.Nanos)
 }
@@ -90,14 +90,14 @@ func (t *textReport) flatRow(row cct.Row, whole float64) []string {
 		about = "~"
 	}
 	if row.Known {
-		self, wrong, share = about+figure.Nanos(row.Self.Nanos), errorText(row.Self), shareText(row.Self.Nanos, whole)
-		mean = about + figure.Call(row.Mean.Nanos)
+		self, wrong, share = about+format.Nanos(row.Self.Nanos), errorText(row.Self), shareText(row.Self.Nanos, whole)
+		mean = about + format.Call(row.Mean.Nanos)
 	}
 	if row.Known || row.Total.Nanos > 0 {
-		total = figure.Nanos(row.Total.Nanos)
+		total = format.Nanos(row.Total.Nanos)
 	}
 	return []string{
-		self, wrong, share, mean, total, figure.AtLeast(t.profile.Methods[row.Method].LowerBound, figure.Grouped(row.Calls)), figure.Grouped(row.Threw), figure.Grouped(row.Contexts), "",
+		self, wrong, share, mean, total, format.AtLeast(t.profile.Methods[row.Method].LowerBound, format.Grouped(row.Calls)), format.Grouped(row.Threw), format.Grouped(row.Contexts), "",
 	}
 }
 
@@ -116,20 +116,20 @@ func (t *textReport) threads() {
 			calls += root.Calls
 		}
 		rows = append(rows, []string{
-			figure.Nanos(thread.Top.Total.Nanos), shareText(thread.Top.Total.Nanos, t.profile.Merged.Total.Nanos), figure.Grouped(calls), threadName(thread),
+			format.Nanos(thread.Top.Total.Nanos), shareText(thread.Top.Total.Nanos, t.profile.Merged.Total.Nanos), format.Grouped(calls), threadName(thread),
 		})
 	}
 	for _, line := range tableLines([]column{{"TOTAL", true}, {"", true}, {"ROOT CALLS", true}, {"THREAD", false}}, rows) {
 		t.line("%s", line)
 	}
 	if more := len(all) - most; more > 0 {
-		t.line("… and %s", figure.Count(more, "thread more", "threads more"))
+		t.line("… and %s", format.Count(more, "thread more", "threads more"))
 	}
 }
 
 // threadName is what to call a thread.
 func threadName(t cct.Thread) string {
-	name := figure.Printable(t.Name)
+	name := format.Printable(t.Name)
 	if name == "" {
 		name = fmt.Sprintf("thread %d", t.ID)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // how says how the figures were obtained.
@@ -18,10 +18,10 @@ func (t *textReport) how() {
 	raw, self, lost := sums(p.Merged)
 	if raw > 0 && self > 0 {
 		t.say("  the same calls without calibration: %s of own time instead of %s (%+.0f %%)",
-			figure.Nanos(raw), figure.Nanos(self), (raw/self-1)*100)
+			format.Nanos(raw), format.Nanos(self), (raw/self-1)*100)
 	}
 	if lost > 0 {
-		t.say("  Sonde held calls up for %s: that is in no time above", figure.Duration(lost))
+		t.say("  Sonde held calls up for %s: that is in no time above", format.Duration(lost))
 	}
 	t.unknown(p.Merged)
 	t.cost(p.Cost)
@@ -33,11 +33,11 @@ func (t *textReport) how() {
 		t.say("  %s: %s: %s", state, t.names[q.Method], q.Reason)
 	}
 	if more := len(p.Quiet) - mostQuiet; more > 0 {
-		t.say("  and %s whose hooks were off for all or part of the time; the page and the JSON name them", figure.Count(more, "more method", "more methods"))
+		t.say("  and %s whose hooks were off for all or part of the time; the page and the JSON name them", format.Count(more, "more method", "more methods"))
 	}
 	t.leftAlone(p.LeftAlone)
 	for _, note := range p.Notes {
-		t.say("  note: %s", figure.Printable(note))
+		t.say("  note: %s", format.Printable(note))
 	}
 }
 
@@ -49,7 +49,7 @@ func (t *textReport) calibration(c cct.Calibration) {
 		t.say("  not calibrated: times hold what measuring cost")
 		return
 	}
-	t.say("  calibrated %s in the target, with its own hooks around a known body:", figure.Count(c.Times, "time", "times"))
+	t.say("  calibrated %s in the target, with its own hooks around a known body:", format.Count(c.Times, "time", "times"))
 	var drawn cct.Span
 	if t.profile.Timing != cct.Exact {
 		drawn = c.Drawn
@@ -113,21 +113,21 @@ func (t *textReport) unknown(top *cct.Node) {
 		{undrawn, "  without time: %s with %s, none of which was drawn; it is in no time above"},
 	} {
 		if group.lines > 0 {
-			t.say(group.text, figure.Count(group.lines, "node", "nodes"), figure.Count(group.calls, "call", "calls"))
+			t.say(group.text, format.Count(group.lines, "node", "nodes"), format.Count(group.calls, "call", "calls"))
 		}
 	}
 }
 
 func (t *textReport) cost(c cct.Cost) {
 	if c.Hooks > 0 {
-		text := fmt.Sprintf("  hooks in %s of %s", figure.Count(c.Hooks, "method", "methods"), figure.Count(c.Classes, "class", "classes"))
+		text := fmt.Sprintf("  hooks in %s of %s", format.Count(c.Hooks, "method", "methods"), format.Count(c.Classes, "class", "classes"))
 		if c.Closure > 0 {
-			text += fmt.Sprintf(", of %s the root can reach", figure.Grouped(c.Closure))
+			text += fmt.Sprintf(", of %s the root can reach", format.Grouped(c.Closure))
 		}
 		if c.Cached > 0 {
-			text += fmt.Sprintf(" (%s woven, %s from the cache)", figure.Grouped(c.Woven), figure.Grouped(c.Cached))
+			text += fmt.Sprintf(" (%s woven, %s from the cache)", format.Grouped(c.Woven), format.Grouped(c.Cached))
 		}
-		t.say("%s; put in by %s", text, figure.Count(c.Rounds, "batch", "batches"))
+		t.say("%s; put in by %s", text, format.Count(c.Rounds, "batch", "batches"))
 	}
 	var parts []string
 	for _, part := range []struct {
@@ -138,7 +138,7 @@ func (t *textReport) cost(c cct.Cost) {
 		{c.Waited, "its threads waited %s for hooks, in first calls and for classes that loaded"},
 	} {
 		if part.took > 0 {
-			parts = append(parts, fmt.Sprintf(part.text, figure.Duration(part.took)))
+			parts = append(parts, fmt.Sprintf(part.text, format.Duration(part.took)))
 		}
 	}
 	if len(parts) > 0 {
@@ -175,6 +175,6 @@ func (t *textReport) leftAlone(list []cct.LeftAlone) {
 		if first.Method != "" {
 			name += "." + first.Method
 		}
-		t.say("    %s: %s, such as %s", figure.Grouped(len(groups[reason])), figure.Printable(reason), figure.Printable(name))
+		t.say("    %s: %s, such as %s", format.Grouped(len(groups[reason])), format.Printable(reason), format.Printable(name))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 var treeColumns = []column{
@@ -84,8 +84,8 @@ func (t *textReport) fit(name, mark string, used int) string {
 
 func (t *textReport) leftOut(left pruned, one, many string, whole float64) {
 	if left.lines > 0 {
-		t.line("… and %s below %g %%: %s and %s together", figure.Count(left.lines, one, many), leastShare*100,
-			figure.Nanos(left.time)+" ("+shareText(left.time, whole)+")", figure.Count(left.calls, "call", "calls"))
+		t.line("… and %s below %g %%: %s and %s together", format.Count(left.lines, one, many), leastShare*100,
+			format.Nanos(left.time)+" ("+shareText(left.time, whole)+")", format.Count(left.calls, "call", "calls"))
 	}
 }
 
@@ -97,17 +97,17 @@ func (t *textReport) treeRow(n *cct.Node, whole float64) []string {
 		if isEstimate(n) {
 			about = "~"
 		}
-		total, mean = about+figure.Nanos(n.Total.Nanos), about+figure.Call(n.Mean().Nanos)
+		total, mean = about+format.Nanos(n.Total.Nanos), about+format.Call(n.Mean().Nanos)
 		wrong, share = errorText(n.Total), shareText(n.Total.Nanos, whole)
 	}
 	if n.Known() {
-		self = figure.Nanos(n.Self.Nanos)
+		self = format.Nanos(n.Self.Nanos)
 		if n.Estimated() {
 			self = "~" + self
 		}
 	}
-	calls := figure.AtLeast(t.profile.Methods[n.Method].LowerBound, figure.Grouped(n.Calls))
-	return []string{total, wrong, share, self, mean, calls, figure.Grouped(n.Threw), ""}
+	calls := format.AtLeast(t.profile.Methods[n.Method].LowerBound, format.Grouped(n.Calls))
+	return []string{total, wrong, share, self, mean, calls, format.Grouped(n.Threw), ""}
 }
 
 // isEstimate tells whether any time below a node is an estimate.
@@ -133,16 +133,16 @@ func (t *textReport) marks(n *cct.Node) string {
 		list = append(list, "native")
 	}
 	if n.Running > 0 {
-		list = append(list, figure.Grouped(n.Running)+" running")
+		list = append(list, format.Grouped(n.Running)+" running")
 	}
 	if n.Late {
 		list = append(list, "first calls not counted")
 	}
 	if n.Missed > 0 {
-		list = append(list, figure.Grouped(n.Missed)+" without callees")
+		list = append(list, format.Grouped(n.Missed)+" without callees")
 	}
 	if n.Lost > 0 {
-		list = append(list, figure.Duration(n.Lost)+" lost to Sonde")
+		list = append(list, format.Duration(n.Lost)+" lost to Sonde")
 	}
 	if len(list) == 0 {
 		return ""

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
 // leaveTicket makes it look as if an agent waited in a program.
 func leaveTicket(t *testing.T, p *live.Program) {
 	t.Helper()
-	ticket := filepath.Join("/tmp", jvmproc.TicketName(p.PID))
+	ticket := filepath.Join("/tmp", process.TicketName(p.PID))
 	if err := os.WriteFile(ticket, []byte(strings.Repeat("5a", 16)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestAnAgentThatCannotBeReplacedIsMissed(t *testing.T) {
 	t.Parallel()
 	p := live.Start(t, jvmtest.JDKs(t)[0], live.Attach.With("-XX:+DisableAttachMechanism"), live.Calls)
 	leaveTicket(t, p)
-	if _, err := Open(t.Context(), p.PID, Settings{}); !errors.Is(err, foothold.ErrNotTaken) {
+	if _, err := Open(t.Context(), p.PID, Settings{}); !errors.Is(err, targetfs.ErrNotTaken) {
 		t.Errorf("entered: %v", err)
 	}
 }

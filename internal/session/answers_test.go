@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // TestAnAnswerThatComesTooLateIsTakenBack has the agent say so before the class is

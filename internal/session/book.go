@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // firstMethods is for how many methods the first spill table has room.
@@ -17,7 +17,7 @@ const firstMethods = 1024
 
 // A Wanted is what to put hooks in, and what they are to do.
 type Wanted struct {
-	Methods *probe.Set
+	Methods *pattern.Set
 	Flags   arena.Flags
 	Period  uint32 // of arena.Sampled
 }

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 func TestMethodsThatShareAnIDGetTheirOwn(t *testing.T) {
@@ -62,7 +62,7 @@ func TestIDsAreTheSameInEverySession(t *testing.T) {
 
 // results are those of a class with one method that is wanted and woven.
 func results(b *book, class string) []weave.MethodResult {
-	all, err := probe.ParseSet("**")
+	all, err := pattern.ParseSet("**")
 	if err != nil {
 		panic(err)
 	}

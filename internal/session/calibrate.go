@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // A HookCost is what a pair of hooks, at a method's entry and exit, takes of a

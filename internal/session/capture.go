@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/origin"
+	"github.com/sonde-jvm/sonde/internal/weave/original"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // mostCaptured bounds how many classes are redefined for no other end than to see
@@ -19,7 +19,7 @@ const mostCaptured = 500
 func (s *Session) capture(ctx context.Context, classes []*candidate, named func(class string) bool) error {
 	names := make(map[uint32]string)
 	for _, c := range classes {
-		if c.file == nil && c.reason == "" && (origin.KeepsAll(s.jdk) || named != nil && named(c.name)) {
+		if c.file == nil && c.reason == "" && (original.KeepsAll(s.jdk) || named != nil && named(c.name)) {
 			names[c.handle] = c.name
 		}
 	}

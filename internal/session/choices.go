@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // choices are the methods that were asked for by name, and the calls of native

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // A candidate is a loaded class that may hold a wanted method.

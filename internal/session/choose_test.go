@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 func TestUnmatchedPatternsSuggestClasses(t *testing.T) {
@@ -13,7 +13,7 @@ func TestUnmatchedPatternsSuggestClasses(t *testing.T) {
 	for _, name := range []string{"com.acme.Order", "com.acme.Order$Item", "org.acme.Item", "b.Pay", "c.Pay", "d.Pay", "e.Pay"} {
 		classes = append(classes, control.Class{Name: name})
 	}
-	for pattern, want := range map[string][]string{
+	for text, want := range map[string][]string{
 		"com.acme.Order.pay":        nil, // its class is loaded
 		"com.acme.**":               nil,
 		"acme.Order.pay(int)":       {"com.acme.Order"},
@@ -23,13 +23,13 @@ func TestUnmatchedPatternsSuggestClasses(t *testing.T) {
 		"x.*.*":                     {},
 		"acme.Order.pay:com.x.Item": {"com.acme.Order"},
 	} {
-		set, err := probe.ParseSet(pattern)
+		set, err := pattern.ParseSet(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lost := unmatched(set, classes)
-		if (len(lost) == 1) != (want != nil) || len(lost) == 1 && (lost[0].Pattern != pattern || !slices.Equal(lost[0].Near, want)) {
-			t.Errorf("%s: %+v, want %v", pattern, lost, want)
+		if (len(lost) == 1) != (want != nil) || len(lost) == 1 && (lost[0].Pattern != text || !slices.Equal(lost[0].Near, want)) {
+			t.Errorf("%s: %+v, want %v", text, lost, want)
 		}
 	}
 }

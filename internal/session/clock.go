@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // TestDeepVirtualThreads shows that a virtual thread keeps its place as long as

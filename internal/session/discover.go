@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/ledger"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // Discover has hooks with arena.Discover wait for an answer when their first

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/attach"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/foothold"
-	"github.com/sonde-jvm/sonde/internal/origin"
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/weave/original"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // oldestJDK is the first whose java.base has what the hooks are made of.
@@ -25,10 +25,10 @@ const helloLimit = 20 * time.Second
 // enter gets the agent into the JVM, and its call. Where one waits there since
 // the JVM's start it is invited; else it is loaded by attaching.
 func (s *Session) enter(ctx context.Context) error {
-	if version, err := origin.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
+	if version, err := original.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
 		return &TooOldError{PID: s.jvm.PID, Version: s.jvm.Version}
 	}
-	standby := foothold.HasStandby(s.jvm)
+	standby := targetfs.HasStandby(s.jvm)
 	var target *attach.Conn
 	var err error
 	if !standby {
@@ -38,7 +38,7 @@ func (s *Session) enter(ctx context.Context) error {
 		}
 		defer target.Close()
 	}
-	if s.foothold, err = foothold.Make(s.jvm); err != nil {
+	if s.foothold, err = targetfs.Make(s.jvm); err != nil {
 		return err
 	}
 	jar, err := s.foothold.PlaceJar(agent.AgentJar())
@@ -55,7 +55,7 @@ func (s *Session) enter(ctx context.Context) error {
 		Lease: s.settings.Lease, Weave: s.weave, Notice: s.remark,
 	})
 	defer func() { _ = door.Close() }()
-	path, err := s.foothold.WriteSession(foothold.Session{
+	path, err := s.foothold.WriteSession(targetfs.Session{
 		Jar: jar.Path, Socket: listener.Socket, Port: listener.Port,
 		Token: secrets.Token, Proof: secrets.Proof, Holder: s.holder(),
 	})
@@ -88,7 +88,7 @@ func (s *Session) attach(ctx context.Context) (*attach.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.jvm.Agents.Answer == jvmproc.No {
+	if s.jvm.Agents.Answer == process.No {
 		target.Close()
 		return nil, &attach.Error{PID: s.jvm.PID, Kind: attach.ErrAgentsOff, Detail: s.jvm.Agents.Reason}
 	}
@@ -99,7 +99,7 @@ func (s *Session) attach(ctx context.Context) (*attach.Conn, error) {
 // gives the way to load one instead, if there is any.
 func (s *Session) invite(ctx context.Context, session string) (*attach.Conn, error) {
 	err := s.foothold.Invite(ctx, session)
-	if !errors.Is(err, foothold.ErrNotTaken) || ctx.Err() != nil {
+	if !errors.Is(err, targetfs.ErrNotTaken) || ctx.Err() != nil {
 		return nil, err
 	}
 	target, refusal := s.attach(ctx)

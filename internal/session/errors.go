@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
 // HeldError says that another Sonde, or the agent of a pack, holds the JVM.
@@ -31,11 +31,11 @@ type NoSuchJVM struct {
 }
 
 func (e *NoSuchJVM) Error() string {
-	if errors.Is(e.Cause, jvmproc.ErrNoProcess) {
+	if errors.Is(e.Cause, process.ErrNoProcess) {
 		return fmt.Sprintf("process %d: there is no such process: sonde ps lists the JVMs there are", e.PID)
 	}
-	if errors.Is(e.Cause, jvmproc.ErrNotJVM) {
-		return fmt.Sprintf("process %d: %v: sonde ps lists the JVMs there are", e.PID, jvmproc.ErrNotJVM)
+	if errors.Is(e.Cause, process.ErrNotJVM) {
+		return fmt.Sprintf("process %d: %v: sonde ps lists the JVMs there are", e.PID, process.ErrNotJVM)
 	}
 	return fmt.Sprintf("%v: sonde ps lists the JVMs there are", e.Cause)
 }

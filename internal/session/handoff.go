@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // A handOffMethod is a method of the JDK through which a task goes from one thread to

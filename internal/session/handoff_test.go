@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile/classtest"
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/origin"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/original"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // handing is a session without a JVM in which tasks carry their context.
@@ -16,7 +16,7 @@ func handing(t *testing.T, jdk int) (s *Session, notices *[]string) {
 	t.Helper()
 	notices = new([]string)
 	s = bareSession(t)
-	s.jdk = origin.Version{Feature: jdk}
+	s.jdk = original.Version{Feature: jdk}
 	s.settings.Notice = func(text string) { *notices = append(*notices, text) }
 	s.choices.handOff = true
 	return s, notices

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -52,11 +52,11 @@ func TestWhatIsNoJVMIsRefused(t *testing.T) {
 	const none = 1 << 23 // above every process id
 	_, err := Open(t.Context(), none, Settings{})
 	var refused *NoSuchJVM
-	if !errors.As(err, &refused) || !errors.Is(err, jvmproc.ErrNoProcess) || !strings.Contains(err.Error(), "sonde ps") {
+	if !errors.As(err, &refused) || !errors.Is(err, process.ErrNoProcess) || !strings.Contains(err.Error(), "sonde ps") {
 		t.Errorf("no process: %v", err)
 	}
 	_, err = Open(t.Context(), os.Getpid(), Settings{})
-	if !errors.As(err, &refused) || errors.Is(err, jvmproc.ErrNoProcess) || !strings.Contains(err.Error(), "sonde ps") {
+	if !errors.As(err, &refused) || errors.Is(err, process.ErrNoProcess) || !strings.Contains(err.Error(), "sonde ps") {
 		t.Errorf("this process: %v", err)
 	}
 }

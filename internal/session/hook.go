@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // A Hook is a method that is to have a hook, and what that is to do. Without

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/toll"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 )
 
 // batchSize bounds how many classes one pause redefines. Before JDK 15 each class
@@ -31,7 +31,7 @@ type Installation struct {
 type Batch struct {
 	Classes int
 	Took    time.Duration // of the call; the program runs meanwhile
-	Cost    toll.Cost     // what stood still, and what the compilers did
+	Cost    cost.Cost     // what stood still, and what the compilers did
 }
 
 // Pause is how long the program was stopped for all batches; false where a

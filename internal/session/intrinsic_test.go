@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // A keeper allocates more of an arena's file before the target has used up what
@@ -13,7 +13,7 @@ import (
 // its time.
 type keeper struct {
 	arena   *arena.Arena
-	file    *foothold.Arena
+	file    *targetfs.Arena
 	ended   chan struct{}
 	stopped sync.WaitGroup
 	once    sync.Once
@@ -27,7 +27,7 @@ const (
 	stepSize  = 8 << 20
 )
 
-func keep(a *arena.Arena, file *foothold.Arena) *keeper {
+func keep(a *arena.Arena, file *targetfs.Arena) *keeper {
 	k := &keeper{arena: a, file: file, ended: make(chan struct{})}
 	k.stopped.Add(1)
 	go k.run()

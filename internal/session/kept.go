@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // kept is what woven classes are kept by, and how often that was of use.

@@ -10,9 +10,9 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/classtest"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // cachedSession is one without a JVM that keeps what it weaves in a directory. What was

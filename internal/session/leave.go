@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 const (
@@ -97,7 +97,7 @@ func (s *Session) waitingText(far *control.Restoring) string {
 	if far != nil {
 		text += fmt.Sprintf(": %d of %d done", far.Done, far.All)
 	}
-	if jvm, err := jvmproc.Local.Inspect(s.jvm.PID); err == nil && jvm.Stopped {
+	if jvm, err := process.Local.Inspect(s.jvm.PID); err == nil && jvm.Stopped {
 		text += fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", s.jvm.PID)
 	}
 	return text

@@ -3,9 +3,9 @@ package session
 import (
 	"context"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/toll"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // A Body is what calls do that are made to learn what hooks cost.
@@ -57,7 +57,7 @@ func (s *Session) Measure(ctx context.Context, trial Trial) ([]Timing, error) {
 }
 
 // Read is where the target's own counters stand.
-func (s *Session) Read() (toll.Reading, error) { return s.meter.Read() }
+func (s *Session) Read() (cost.Reading, error) { return s.meter.Read() }
 
 // Stacks are the threads with the calls they are in, without their trees.
 func (s *Session) Stacks() ([]arena.Thread, error) { return s.arena.Stacks() }

@@ -9,18 +9,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/foothold"
-	"github.com/sonde-jvm/sonde/internal/ledger"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // An Occupant is a Sonde that holds a JVM, or the agent of a pack, seen by another:
 // its arena is a file that the JVM has mapped, and says what there is to know.
 type Occupant struct {
 	arena.Owner
-	Alive jvmproc.Answer // whether the Sonde lives; the hooks of one that does not go by themselves, with its lease
-	JVM   *jvmproc.JVM
+	Alive process.Answer // whether the Sonde lives; the hooks of one that does not go by themselves, with its lease
+	JVM   *process.JVM
 	Path  string // of the arena, as the JVM sees it
 	Pack  string // path of the pack, as the JVM sees it, whose agent it is; empty for a Sonde
 	arena *arena.Arena
@@ -40,7 +40,7 @@ func (e *UnreachableError) Error() string {
 		return fmt.Sprintf("process %d has %s mapped, whose file is gone: Sonde has left and the JVM is still restoring its classes, or a thread is still in a hook; sonde undo %d waits for it", e.PID, e.Path, e.PID)
 	case errors.Is(e.Cause, os.ErrPermission):
 		return fmt.Sprintf("process %d has %s mapped, which is another user's: be that user, or root", e.PID, e.Path)
-	case errors.Is(e.Cause, jvmproc.ErrNotMapped):
+	case errors.Is(e.Cause, process.ErrNotMapped):
 		return fmt.Sprintf("process %d has %s mapped, but what is there now is another file: have that put back, or restart the program", e.PID, e.Path)
 	case errors.Is(e.Cause, arena.ErrNotArena):
 		return fmt.Sprintf("process %d has %s mapped: %v: use the sonde that made it", e.PID, e.Path, e.Cause)
@@ -53,18 +53,18 @@ func (e *UnreachableError) Unwrap() error { return e.Cause }
 
 // Occupants finds the Sondes in a JVM; to stop one it must be opened for
 // writing. The caller closes them. Those that cannot be reached are told apart.
-func Occupants(ctx context.Context, jvm *jvmproc.JVM, writable bool) (all []*Occupant, failed []*UnreachableError, err error) {
-	found, err := foothold.Find(jvm)
+func Occupants(ctx context.Context, jvm *process.JVM, writable bool) (all []*Occupant, failed []*UnreachableError, err error) {
+	found, err := targetfs.Find(jvm)
 	if err != nil || len(found.Arenas) == 0 {
 		return nil, nil, err
 	}
-	processes, err := jvmproc.Local.Processes(ctx)
+	processes, err := process.Local.Processes(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, name := range found.Arenas {
 		o, err := visit(jvm, name, writable)
-		if errors.Is(err, jvmproc.ErrNotMapped) {
+		if errors.Is(err, process.ErrNotMapped) {
 			if gone, _ := letGo(jvm, name); gone {
 				continue // meanwhile
 			}
@@ -79,12 +79,12 @@ func Occupants(ctx context.Context, jvm *jvmproc.JVM, writable bool) (all []*Occ
 	return all, failed, nil
 }
 
-func visit(jvm *jvmproc.JVM, name string, writable bool) (*Occupant, error) {
+func visit(jvm *process.JVM, name string, writable bool) (*Occupant, error) {
 	mode := os.O_RDONLY
 	if writable {
 		mode = os.O_RDWR
 	}
-	file, err := jvmproc.Local.OpenMapped(jvm, name, mode)
+	file, err := process.Local.OpenMapped(jvm, name, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func visit(jvm *jvmproc.JVM, name string, writable bool) (*Occupant, error) {
 		return nil, err
 	}
 	o := &Occupant{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: ledger.Ahead(mapped.OpenedNanos(), owner.Opened)}
-	o.Pack, _ = jvmproc.StatedPack(owner)
+	o.Pack, _ = process.StatedPack(owner)
 	if pack := jvm.Pack; o.Pack != "" && pack != nil && path.Base(pack.Arena) == path.Base(name) {
 		o.Pack = pack.Path // an arena has no room for a long one
 	}
@@ -108,19 +108,19 @@ func visit(jvm *jvmproc.JVM, name string, writable bool) (*Occupant, error) {
 
 // isAlive looks for a process that has the owner's number and the arena: the
 // number alone may be a later process's.
-func (o *Occupant) isAlive(processes []jvmproc.Process) jvmproc.Answer {
-	holds := func(p jvmproc.Process) bool {
+func (o *Occupant) isAlive(processes []process.Process) process.Answer {
+	holds := func(p process.Process) bool {
 		return p.PID != o.JVM.PID && slices.Contains(p.Numbers, o.Sonde) &&
 			slices.ContainsFunc(p.Arenas, func(name string) bool { return path.Base(name) == path.Base(o.Path) })
 	}
-	hidden := func(p jvmproc.Process) bool { return slices.Contains(p.Numbers, o.Sonde) && p.Mounts == "" }
+	hidden := func(p process.Process) bool { return slices.Contains(p.Numbers, o.Sonde) && p.Mounts == "" }
 	switch {
 	case slices.ContainsFunc(processes, holds):
-		return jvmproc.Yes
-	case slices.ContainsFunc(processes, hidden) || !jvmproc.Local.SeesAll():
-		return jvmproc.Unknown
+		return process.Yes
+	case slices.ContainsFunc(processes, hidden) || !process.Local.SeesAll():
+		return process.Unknown
 	}
-	return jvmproc.No
+	return process.No
 }
 
 // Holder names the occupant, as a [HeldError] has it.
@@ -171,22 +171,22 @@ func (o *Occupant) Evict(ctx context.Context) error {
 // of the JVM as well: its notice goes last.
 func (o *Occupant) awaitSilence(ctx context.Context) error {
 	return await(ctx, func() (bool, error) {
-		notice, told := jvmproc.Local.PackNotice(o.JVM)
+		notice, told := process.Local.PackNotice(o.JVM)
 		return !told || notice.Arena == "", nil
 	})
 }
 
 // AwaitDeparture waits until a JVM has let go of an arena, or has ended. Where
 // that takes too long it returns ErrStays.
-func AwaitDeparture(ctx context.Context, jvm *jvmproc.JVM, path string) error {
+func AwaitDeparture(ctx context.Context, jvm *process.JVM, path string) error {
 	return await(ctx, func() (bool, error) { return letGo(jvm, path) })
 }
 
 // letGo tells whether a JVM has let go of an arena, or has ended.
-func letGo(jvm *jvmproc.JVM, path string) (bool, error) {
-	found, err := foothold.Find(jvm)
+func letGo(jvm *process.JVM, path string) (bool, error) {
+	found, err := targetfs.Find(jvm)
 	switch {
-	case errors.Is(err, jvmproc.ErrNoProcess) || errors.Is(err, jvmproc.ErrNotJVM) || errors.Is(err, foothold.ErrGone):
+	case errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrNotJVM) || errors.Is(err, targetfs.ErrGone):
 		return true, nil
 	case err != nil:
 		return false, err

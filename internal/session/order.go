@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // An order is what is to become of one class. It is settled before the class is woven:

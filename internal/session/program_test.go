@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -55,9 +55,9 @@ func open(t *testing.T, p *live.Program) *Session {
 	return s
 }
 
-func patterns(t *testing.T, texts ...string) *probe.Set {
+func patterns(t *testing.T, texts ...string) *pattern.Set {
 	t.Helper()
-	set, err := probe.ParseSet(texts...)
+	set, err := pattern.ParseSet(texts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 package session
 
-import "github.com/sonde-jvm/sonde/internal/arena"
+import "github.com/sonde-jvm/sonde/internal/wire/arena"
 
 // SetRings says how much a thread's ring of traced calls holds, in bytes, and how far
 // below their root calls are traced; 0 is as far as they go. Rings that are there keep

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -46,7 +46,7 @@ func TestClassPathStaysReadable(t *testing.T) {
 				}
 				scan("1")
 			}
-			if _, err := foothold.Sweep(t.Context(), jvmproc.Local); err != nil {
+			if _, err := targetfs.Sweep(t.Context(), process.Local); err != nil {
 				t.Error(err)
 			}
 			scan("1")

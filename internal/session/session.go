@@ -9,14 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/cache"
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/foothold"
-	"github.com/sonde-jvm/sonde/internal/ledger"
-	"github.com/sonde-jvm/sonde/internal/origin"
-	"github.com/sonde-jvm/sonde/internal/toll"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/weave/original"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
+	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // Settings are what a session needs to know of who asks for it.
@@ -32,13 +32,13 @@ type Settings struct {
 // A Session is the hold that one Sonde has on one JVM.
 type Session struct {
 	workshop
-	jvm      *jvmproc.JVM
-	jdk      origin.Version
-	foothold *foothold.Foothold
-	file     *foothold.Arena
+	jvm      *process.JVM
+	jdk      original.Version
+	foothold *targetfs.Foothold
+	file     *targetfs.Arena
 	arena    *arena.Arena
 	peer     *control.Peer
-	meter    *toll.Meter
+	meter    *cost.Meter
 	keeper   *keeper
 	clock    int64 // what the target's clock is ahead of ours
 
@@ -56,7 +56,7 @@ var (
 // Open enters a JVM: afterwards the agent is there, an arena is mapped, and
 // nothing is woven yet.
 func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err error) {
-	jvm, err := jvmproc.Local.Inspect(pid)
+	jvm, err := process.Local.Inspect(pid)
 	if err != nil {
 		return nil, &NoSuchJVM{PID: pid, Cause: err}
 	}
@@ -75,13 +75,13 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	if s.jdk, err = origin.ParseVersion(s.peer.Hello().Java); err != nil {
+	if s.jdk, err = original.ParseVersion(s.peer.Hello().Java); err != nil {
 		return nil, err
 	}
 	if err := s.openArena(ctx); err != nil {
 		return nil, err
 	}
-	s.meter = toll.Watch(jvm)
+	s.meter = cost.Watch(jvm)
 	return s, nil
 }
 
@@ -110,10 +110,10 @@ func (s *Session) openArena(ctx context.Context) (err error) {
 }
 
 // JVM is what was known of the target when the session began.
-func (s *Session) JVM() *jvmproc.JVM { return s.jvm }
+func (s *Session) JVM() *process.JVM { return s.jvm }
 
 // JDK is the target's version.
-func (s *Session) JDK() origin.Version { return s.jdk }
+func (s *Session) JDK() original.Version { return s.jdk }
 
 // Done is closed when the session has ended, by Close or otherwise: Err says
 // why.
@@ -135,12 +135,12 @@ func (s *Session) Err() error {
 
 // hasExited also knows a process that is ending, or that nobody has waited for:
 // the kernel takes its memory before it closes its sockets.
-func hasExited(jvm *jvmproc.JVM) bool {
-	if !jvmproc.Local.Same(jvm) {
+func hasExited(jvm *process.JVM) bool {
+	if !process.Local.Same(jvm) {
 		return true
 	}
-	_, err := jvmproc.Local.Inspect(jvm.PID)
-	return errors.Is(err, jvmproc.ErrNoProcess) || errors.Is(err, jvmproc.ErrNotJVM)
+	_, err := process.Local.Inspect(jvm.PID)
+	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrNotJVM)
 }
 
 // Sum is what was measured so far. It works also when the JVM, or the session,
@@ -154,7 +154,7 @@ func (s *Session) Threads() ([]arena.Thread, error) { return s.arena.Threads() }
 type Farewell struct {
 	Restored control.Restored
 	Took     time.Duration
-	Pause    toll.Cost
+	Pause    cost.Cost
 	Remarks  []string
 }
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // spotTemplates are what spots are woven by.

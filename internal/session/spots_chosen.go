@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // A spot is a Spot that is wanted, and what is woven for it. It is never modified.

@@ -3,10 +3,10 @@ package session
 import (
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/condition"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // TestSpotsCountExactly watches one method three ways, beside its own hook: each

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/condition"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // paths is testdata/Paths.java while it runs, and a session with it.

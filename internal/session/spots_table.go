@@ -4,7 +4,7 @@ import (
 	"context"
 	"maps"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // entry is what the hook of a spot reads. Its words are, by kind:

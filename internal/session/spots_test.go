@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/control"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // TestSpotsStandInTheirOrder weaves several around one method, beside its own hook:

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // Watch puts spots into classes that are loaded, in few batches, and takes out those

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // A store keeps class files of loaded classes, so that hooks can be put into them

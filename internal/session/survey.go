@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/control"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // Survey tells which classes are loaded, and gets the files of those that are wanted,

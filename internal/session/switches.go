@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // switches is what is known of the switch table that the agent has.
@@ -160,7 +160,7 @@ func (s *Session) describe() {
 }
 
 // Switch sets what the hooks of some methods do, without weaving again.
-func (s *Session) Switch(ctx context.Context, methods *probe.Set, flags arena.Flags, period uint32) error {
+func (s *Session) Switch(ctx context.Context, methods *pattern.Set, flags arena.Flags, period uint32) error {
 	s.book.lock.Lock()
 	for id, m := range s.book.methods {
 		if methods.Match(m.Class, m.Name, m.Descriptor) {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/origin"
+	"github.com/sonde-jvm/sonde/internal/weave/original"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // Unhook takes out hooks that Hook has put in, in as few batches as can be: all are
@@ -139,7 +139,7 @@ func (s *Session) plain(class control.Transform) control.Woven {
 	if class.Handle == 0 || !s.choices.isEmptied(class.Name) {
 		return control.Woven{}
 	}
-	choice, err := origin.Choose(origin.Input{JDK: s.jdk, File: s.fileOf(class), Given: class.Bytes})
+	choice, err := original.Choose(original.Input{JDK: s.jdk, File: s.fileOf(class), Given: class.Bytes})
 	if err != nil {
 		return control.Woven{}
 	}
@@ -148,6 +148,6 @@ func (s *Session) plain(class control.Transform) control.Woven {
 
 // unwoven is the answer for a loaded class that gets no hooks. Where the JVM would
 // lose something by rebuilding it, that is its own file.
-func unwoven(choice origin.Choice) control.Woven {
+func unwoven(choice original.Choice) control.Woven {
 	return control.Woven{New: choice.Restore, Original: choice.Restore}
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/origin"
+	"github.com/sonde-jvm/sonde/internal/weave/original"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // weave answers the JVM's question what a class is to become. It may be asked
@@ -47,10 +47,10 @@ func (s *Session) answer(ctx context.Context, class control.Transform) (_ contro
 	if !s.mayWeave(class) {
 		return s.plain(class), false, nil
 	}
-	choice, err := origin.Choose(origin.Input{
+	choice, err := original.Choose(original.Input{
 		JDK: s.jdk, File: s.fileOf(class), Given: class.Bytes, Loading: class.Handle == 0,
 	})
-	var damage *origin.Damage
+	var damage *original.Damage
 	if errors.As(err, &damage) && s.settings.Force {
 		err = nil
 	}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // wishes are all that was asked for, in the order in which it was.
@@ -35,7 +35,7 @@ type Unmatched struct {
 // mostNear bounds how many classes are suggested for one pattern.
 const mostNear = 3
 
-func unmatched(set *probe.Set, classes []control.Class) []Unmatched {
+func unmatched(set *pattern.Set, classes []control.Class) []Unmatched {
 	var lost []Unmatched
 	for _, pattern := range set.Includes() {
 		if slices.ContainsFunc(classes, func(c control.Class) bool { return pattern.MatchClass(internalName(c)) }) {

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/cache"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // A workshop is where classes are woven, for a JVM or for none: what they are woven by,

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )

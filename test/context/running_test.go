@@ -12,16 +12,16 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/wanted"
-	"github.com/sonde-jvm/sonde/internal/watch"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
 // running is a program under observation.
 type running struct {
 	*jvmtest.Running
 	t     *testing.T
-	watch *watch.Watch
+	watch *liveprobes.Watch
 	dir   string          // of its source and logs
 	known map[string]bool // its methods
 }
@@ -53,7 +53,7 @@ func start(t *testing.T, jdk jvmtest.JDK, p *program) *running {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	r.watch = watch.New(s, watch.Options{Notice: notice})
+	r.watch = liveprobes.New(s, liveprobes.Options{Notice: notice})
 	go func() { ended <- r.watch.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
@@ -133,7 +133,7 @@ func (r *running) counts() map[row]uint64 {
 }
 
 // labelText is a label as the reference has it.
-func (r *running) labelText(l watch.Label) string {
+func (r *running) labelText(l liveprobes.Label) string {
 	if l.Other || l.Unknown {
 		return l.String()
 	}
@@ -158,16 +158,16 @@ func (r *running) labelText(l watch.Label) string {
 }
 
 // set is the wish as users would write it.
-func (w *wish) set() *wanted.Set {
-	set := &wanted.Set{HandOff: true}
+func (w *wish) set() *probeset.Set {
+	set := &probeset.Set{HandOff: true}
 	for _, tag := range w.tags {
 		if tag.name != callTag {
-			set.Tags = append(set.Tags, wanted.Tag{Name: tag.name, Value: tag.value.path, At: tag.at.String()})
+			set.Tags = append(set.Tags, probeset.Tag{Name: tag.name, Value: tag.value.path, At: tag.at.String()})
 		}
 	}
 	var numbered []string
 	for _, probe := range w.probes {
-		p := wanted.Probe{Name: probe.name, Level: wanted.Count, Context: probe.context}
+		p := probeset.Probe{Name: probe.name, Level: probeset.Count, Context: probe.context}
 		for _, pattern := range probe.methods {
 			if !slices.Contains(p.Methods, pattern.String()) {
 				p.Methods = append(p.Methods, pattern.String())
@@ -188,7 +188,7 @@ func (w *wish) set() *wanted.Set {
 	if last := w.tags[len(w.tags)-1]; last.name == callTag {
 		slices.Sort(numbered)
 		for _, pattern := range slices.Compact(numbered) {
-			set.Tags = append(set.Tags, wanted.Tag{Name: callTag, Value: last.value.path, At: pattern})
+			set.Tags = append(set.Tags, probeset.Tag{Name: callTag, Value: last.value.path, At: pattern})
 		}
 	}
 	return set
@@ -197,9 +197,9 @@ func (w *wish) set() *wanted.Set {
 // describe is a probe as users would write it.
 func (w *wish) describe(probe string) string {
 	set := w.set()
-	set.Probes = slices.DeleteFunc(set.Probes, func(p wanted.Probe) bool { return p.Name != probe })
+	set.Probes = slices.DeleteFunc(set.Probes, func(p probeset.Probe) bool { return p.Name != probe })
 	// The number of a call is set wherever it is asked for.
-	set.Tags = slices.DeleteFunc(set.Tags, func(t wanted.Tag) bool { return t.Name == callTag })
+	set.Tags = slices.DeleteFunc(set.Tags, func(t probeset.Tag) bool { return t.Name == callTag })
 	return string(set.YAML())
 }
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -169,9 +169,9 @@ func (v *visit) switchTo(flags arena.Flags, patterns ...string) {
 	}
 }
 
-func set(t *testing.T, patterns ...string) *probe.Set {
+func set(t *testing.T, patterns ...string) *pattern.Set {
 	t.Helper()
-	parsed, err := probe.ParseSet(patterns...)
+	parsed, err := pattern.ParseSet(patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -111,7 +111,7 @@ func (s *scene) sweep() {
 			s.t.Fatal(err)
 		}
 	}
-	if _, err := foothold.Sweep(context.Background(), jvmproc.Local); err != nil {
+	if _, err := targetfs.Sweep(context.Background(), process.Local); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Logf("%d files were left for the sweep", len(left))

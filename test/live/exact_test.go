@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -92,9 +92,9 @@ func (c *counting) toggle(flags arena.Flags) {
 	}
 }
 
-func patternSet(t *testing.T, patterns ...string) *probe.Set {
+func patternSet(t *testing.T, patterns ...string) *pattern.Set {
 	t.Helper()
-	set, err := probe.ParseSet(patterns...)
+	set, err := pattern.ParseSet(patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 )
 
 // A Footprint is what a process occupies of the system.

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/foothold"
-	"github.com/sonde-jvm/sonde/internal/probe"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -42,7 +42,7 @@ func TestSondeOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := probe.ParseSet("calls.**", "hammer.**", "java.util.ArrayList.*")
+	set, err := pattern.ParseSet("calls.**", "hammer.**", "java.util.ArrayList.*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestKilledSondeLeavesNothing(t *testing.T) {
 				}
 			}
 		}
-		if _, err := foothold.Sweep(context.Background(), jvmproc.Local); err != nil {
+		if _, err := targetfs.Sweep(context.Background(), process.Local); err != nil {
 			h.t.Fatal(err)
 		}
 		h.nothingStays()

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -107,7 +107,7 @@ func (h *host) open() *session.Session {
 // instrument puts timed hooks into what patterns name.
 func (h *host) instrument(s *session.Session, patterns ...string) {
 	h.t.Helper()
-	set, err := probe.ParseSet(patterns...)
+	set, err := pattern.ParseSet(patterns...)
 	if err != nil {
 		h.t.Fatal(err)
 	}

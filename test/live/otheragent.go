@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 

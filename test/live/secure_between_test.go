@@ -10,31 +10,31 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/attach"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // A camp is what Sonde prepares beside a program before it calls the agent.
 type camp struct {
-	*foothold.Foothold
+	*targetfs.Foothold
 	t        *testing.T
 	s        *scene
-	jar      *foothold.Jar
-	listener *foothold.Listener
+	jar      *targetfs.Jar
+	listener *targetfs.Listener
 	secrets  control.Secrets
 }
 
-func pitch(s *scene, listen func(*foothold.Foothold) (*foothold.Listener, error)) *camp {
+func pitch(s *scene, listen func(*targetfs.Foothold) (*targetfs.Listener, error)) *camp {
 	s.t.Helper()
-	jvm, err := jvmproc.Local.Inspect(s.jvm)
+	jvm, err := process.Local.Inspect(s.jvm)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	f, err := foothold.Make(jvm)
+	f, err := targetfs.Make(jvm)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (c *camp) strike() {
 // call has the agent loaded and told where to dial.
 func (c *camp) call() {
 	c.t.Helper()
-	path, err := c.WriteSession(foothold.Session{
+	path, err := c.WriteSession(targetfs.Session{
 		Jar: c.jar.Path, Socket: c.listener.Socket, Port: c.listener.Port,
 		Token: c.secrets.Token, Proof: c.secrets.Proof, Holder: "a test",
 	})
@@ -95,7 +95,7 @@ const hooked = "neighbour.Spoken"
 
 func come(s *scene) *between {
 	s.t.Helper()
-	b := &between{camp: pitch(s, (*foothold.Foothold).Listen), mangle: make(map[control.Kind]func([]byte) []byte)}
+	b := &between{camp: pitch(s, (*targetfs.Foothold).Listen), mangle: make(map[control.Kind]func([]byte) []byte)}
 	door := control.Listen(&eavesdropper{b.listener, b}, b.secrets, control.Settings{Weave: b.weave})
 	b.call()
 	var err error
@@ -155,7 +155,7 @@ func (b *between) weave(_ context.Context, class control.Transform) (control.Wov
 
 // An eavesdropper hands connections on with someone in between.
 type eavesdropper struct {
-	*foothold.Listener
+	*targetfs.Listener
 	b *between
 }
 

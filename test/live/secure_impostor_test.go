@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -41,7 +41,7 @@ func TestImpostorInSondesPlace(t *testing.T) {
 		before := s.remember()
 		s.StartLoad(1)
 		for name, answer := range answers {
-			c := pitch(s, (*foothold.Foothold).Listen)
+			c := pitch(s, (*targetfs.Foothold).Listen)
 			c.call()
 			conn, err := c.listener.Accept()
 			if err != nil {
@@ -96,7 +96,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		s := stage(t, jdk, live.Attach, live.Neighbour)
 		s.Run(1)
-		c := pitch(s, (*foothold.Foothold).ListenLoopback)
+		c := pitch(s, (*targetfs.Foothold).ListenLoopback)
 		door := control.Listen(c.listener, c.secrets, control.Settings{})
 		accepted := make(chan error, 1)
 		var peer *control.Peer

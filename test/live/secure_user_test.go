@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
-	"github.com/sonde-jvm/sonde/internal/control"
-	"github.com/sonde-jvm/sonde/internal/foothold"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -54,8 +54,8 @@ func TestAnotherLocalUser(t *testing.T) {
 		if !strings.Contains(strings.Join(arenas, " "), ".arena") {
 			t.Errorf("no arena among %q", arenas)
 		}
-		c := pitch(s, (*foothold.Foothold).ListenUnix)
-		path, err := c.WriteSession(foothold.Session{Jar: c.jar.Path, Socket: c.listener.Socket, Token: c.secrets.Token, Proof: c.secrets.Proof, Holder: "bait"})
+		c := pitch(s, (*targetfs.Foothold).ListenUnix)
+		path, err := c.WriteSession(targetfs.Session{Jar: c.jar.Path, Socket: c.listener.Socket, Token: c.secrets.Token, Proof: c.secrets.Proof, Holder: "bait"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // A count is of one method in one calling context.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
 
 // A behaviour is one kind of call, in a program that counts.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // tolerance is what sums of nanoseconds may differ by, as a part of them, for

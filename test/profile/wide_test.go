@@ -3,9 +3,9 @@ package profile_test
 import (
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
 
 // TestLazyInstrumentsAThirdOfEager: of a wide hierarchy, of which the root uses

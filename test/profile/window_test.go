@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 

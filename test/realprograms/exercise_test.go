@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/arena"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/probe"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // sampledPeriod is one that is longer than most methods' calls in a round are
@@ -22,7 +22,7 @@ const sampledPeriod = 64
 // it works. All that it says meanwhile must be what it said before.
 func exercise(t *testing.T, p *program, patterns ...string) {
 	t.Helper()
-	set, err := probe.ParseSet(patterns...)
+	set, err := pattern.ParseSet(patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}

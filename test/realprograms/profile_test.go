@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/profile"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -145,7 +145,7 @@ func contexts(node *cct.Node) int {
 // empty expects that nothing of Sonde's is inside the program.
 func (p *program) empty() {
 	p.t.Helper()
-	jvm, err := jvmproc.Local.Inspect(p.PID)
+	jvm, err := process.Local.Inspect(p.PID)
 	if err != nil {
 		p.t.Fatal(err)
 	}

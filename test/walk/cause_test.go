@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/walk"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 const (
@@ -87,7 +87,7 @@ func (p *program) causedBy(c *climb.Climb, own []string) {
 		whole += spot.Share.Part
 		ofProgram += spot.Share.Part * caused
 		others := 1 - ofJDK
-		isHot := spot.Share.Part*others >= walk.Defaults().Hot
+		isHot := spot.Share.Part*others >= rootcause.Defaults().Hot
 		isShown := spot.Share.Part*others*p.samples >= expected
 		if isShown && caused < most*others || isHot && !measured {
 			p.t.Errorf("%s, with %.1f %%: %.1f %% of it are seen to come from %v, measured on the way: %v", name, 100*spot.Share.Part, 100*caused, own, measured)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // waysOf are the ways a climb found to one of its spots, in the same form as the

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/attach"
-	"github.com/sonde-jvm/sonde/internal/attach/jvmproc"
+	"github.com/sonde-jvm/sonde/internal/jvm/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/test/live"
 )
@@ -56,7 +56,7 @@ func (p *program) untouched(before sight) {
 	if before.oracle != nil {
 		p.sameCode(before)
 	}
-	jvm, err := jvmproc.Local.Inspect(p.PID)
+	jvm, err := process.Local.Inspect(p.PID)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/walk"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 // places are where the hot spot of the fixture moves, in order.
@@ -39,9 +39,9 @@ func (p *program) follow() *climb.Climb {
 	p.move(place)
 	o := options(3 * time.Second)
 	o.Duration = walkLimit
-	o.Progress = func(now walk.Progress) {
+	o.Progress = func(now rootcause.Progress) {
 		switch c := now.Climb(); {
-		case now.Stage != walk.Watching || !isClimbed(c, places[place]):
+		case now.Stage != rootcause.Watching || !isClimbed(c, places[place]):
 		case place < len(places)-1:
 			place++
 			p.move(place)

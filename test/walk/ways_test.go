@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/recorder"
-	"github.com/sonde-jvm/sonde/internal/walk"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 // room is for the programs that run at a time. They compete for processors, which
@@ -99,10 +99,10 @@ func isTurn(t *testing.T, jdk jvmtest.JDK, number int) bool {
 
 const liveHooks = 8
 
-func options(sampling time.Duration) walk.Options {
-	o := walk.Defaults()
+func options(sampling time.Duration) rootcause.Options {
+	o := rootcause.Defaults()
 	o.Levels, o.Hooks, o.Sampling, o.PeriodTime = 64, liveHooks, sampling, time.Second
-	o.Source = recorder.FlightRecorder // thread dumps name no overloads, so nothing would be hooked
+	o.Source = sampler.FlightRecorder // thread dumps name no overloads, so nothing would be hooked
 	return o
 }
 
@@ -116,13 +116,13 @@ const seenAgain = 4
 // walkLimit bounds a walk that hangs; no test depends on how long anything takes.
 const walkLimit = 3 * time.Minute
 
-func (p *program) walk(ctx context.Context, o walk.Options) *climb.Climb {
+func (p *program) walk(ctx context.Context, o rootcause.Options) *climb.Climb {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, walkLimit)
 	defer cancel()
 	o.PID, o.Command = p.PID, "sonde test"
 	used := p.used()
-	c, err := walk.Run(ctx, o)
+	c, err := rootcause.Run(ctx, o)
 	if err != nil || c == nil {
 		p.t.Fatalf("walking: %v\nstderr: %s", err, p.Stderr())
 	}
@@ -177,7 +177,7 @@ func (p *program) differences(c *climb.Climb, truths []*truth) (lines []string) 
 			least /= 2 // its methods are several, and small ones are not told of
 		}
 		allowed := allowance(t.share, p.samples)
-		isHot := t.share > 2*walk.Defaults().Hot || shares[t] > 0
+		isHot := t.share > 2*rootcause.Defaults().Hot || shares[t] > 0
 		if isHot && (shares[t] < least-allowed || shares[t] > t.share+allowed) {
 			lines = append(lines, fmt.Sprintf("%s: found to have %.1f %% of the time, and has %.1f %%", t, 100*shares[t], 100*t.share))
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // The methods of these tests.

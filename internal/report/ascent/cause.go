@@ -3,7 +3,7 @@ package ascent
 import (
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // A Cause is what is to be said first of a hot spot: who of the program has it run.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // A Level is the hooks of one hot spot that were on at one height, in lanes: those

@@ -1,7 +1,7 @@
 package ascent
 
 import (
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // A Box is a method on the way up as it is drawn: the hot spot lies at the bottom,

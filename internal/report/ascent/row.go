@@ -1,7 +1,7 @@
 package ascent
 
 import (
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // A Row is a method on the way up from a hot spot, in the order of reading: a caller

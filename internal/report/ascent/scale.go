@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // A Scale maps the time of a walk to places from 0 to 1. Long whiles in which nothing

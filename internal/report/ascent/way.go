@@ -1,7 +1,7 @@
 package ascent
 
 import (
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // A Way is one from a hot spot up to where it was followed to.

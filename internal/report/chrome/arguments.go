@@ -1,6 +1,6 @@
 package chrome
 
-import "github.com/sonde-jvm/sonde/internal/trace"
+import "github.com/sonde-jvm/sonde/internal/measure/trace"
 
 // arguments are what a viewer shows of a slice that is picked. Most have none:
 // speedscope takes slices of one name for one method only where these are the same.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
 // An event is one of the format's objects. Times are in microseconds.

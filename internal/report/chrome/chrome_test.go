@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/trace"
-	"github.com/sonde-jvm/sonde/internal/trace/tracetest"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")

@@ -10,7 +10,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
 // WriteJSON writes a trace as one object of the protocol's JSON.

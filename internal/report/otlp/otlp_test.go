@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/sonde-jvm/sonde/internal/trace"
-	"github.com/sonde-jvm/sonde/internal/trace/tracetest"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")

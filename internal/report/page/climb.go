@@ -4,9 +4,9 @@ import (
 	"errors"
 	"io"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/climb"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // The parts of the page of a climb. All of it stands still: the script only shows
@@ -85,11 +85,11 @@ type entryView struct {
 func newClimbView(c *climb.Climb) climbView {
 	v := climbView{
 		Title: titleOf(cct.Target(c.Target)), Target: c.Target, Biased: c.Sampled.Biased, Notes: c.Notes, Timeline: newTimeline(c),
-		Sampled: figure.Plural(c.Sampled.Samples, "sample") + " in " + duration(c.Sampled.Over),
+		Sampled: format.Plural(c.Sampled.Samples, "sample") + " in " + duration(c.Sampled.Over),
 		Cost: climbCostView{
 			costView: newCostView(cct.Cost{Steady: c.Cost.Steady, Budget: c.Cost.Budget, Pause: c.Cost.Pause, Compile: c.Cost.Compile}, 0),
-			Hooked:   figure.Plural(c.Cost.Hooked, "method"), MostLive: figure.Grouped(uint64(c.Cost.MostLive)), Limit: figure.Grouped(uint64(c.Cost.LiveLimit)),
-			Executed: figure.Grouped(c.Cost.Executed), Redefined: figure.Plural(c.Cost.Redefined, "time"),
+			Hooked:   format.Plural(c.Cost.Hooked, "method"), MostLive: format.Grouped(uint64(c.Cost.MostLive)), Limit: format.Grouped(uint64(c.Cost.LiveLimit)),
+			Executed: format.Grouped(c.Cost.Executed), Redefined: format.Plural(c.Cost.Redefined, "time"),
 		},
 	}
 	if c.Sampled.By != "" {
@@ -107,11 +107,11 @@ func newClimbView(c *climb.Climb) climbView {
 		v.Spots = append(v.Spots, newSpotView(c, i, hues))
 	}
 	for _, b := range c.Batches {
-		v.Batches = append(v.Batches, batchView{duration(b.At), figure.Grouped(uint64(b.Classes)), duration(b.Pause), duration(b.Compile), b.Why, b.In})
+		v.Batches = append(v.Batches, batchView{duration(b.At), format.Grouped(uint64(b.Classes)), duration(b.Pause), duration(b.Compile), b.Why, b.In})
 	}
 	for _, e := range c.List {
 		v.List = append(v.List, entryView{
-			e.Method, nameOf(cct.Method(c.Methods[e.Method])), e.State, e.Reason, figure.Grouped(e.Hits), len(e.Callers), len(e.Callees),
+			e.Method, nameOf(cct.Method(c.Methods[e.Method])), e.State, e.Reason, format.Grouped(e.Hits), len(e.Callers), len(e.Callees),
 		})
 	}
 	return v

@@ -4,10 +4,10 @@ import (
 	"math"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/climb"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // A callerView is a row of the table of a hot spot's callers.
@@ -30,7 +30,7 @@ func callerViews(c *climb.Climb, s *climb.Spot, rows []ascent.Row, cause *climb.
 	scale := newLogScale(s, rows)
 	first := callerView{Method: s.Method, Name: nameOf(cct.Method(c.Methods[s.Method])), Class: "hot", Share: "100" + space + "%", Bar: 100, Calls: "–"}
 	if s.Own != nil {
-		first.Calls = figure.Grouped(s.Own.Calls)
+		first.Calls = format.Grouped(s.Own.Calls)
 	}
 	first.measure(s.Own, scale)
 	views := []callerView{first}
@@ -41,7 +41,7 @@ func callerViews(c *climb.Climb, s *climb.Spot, rows []ascent.Row, cause *climb.
 			By: string(row.By), Calls: "–", Bar: percent(row.Share.Part), Indent: 14 * forks[i], Reason: row.Reason, Marks: stateMarks(c, row),
 		}
 		if row.Calls > 0 {
-			v.Calls = figure.Grouped(row.Calls)
+			v.Calls = format.Grouped(row.Calls)
 		}
 		if row.Caller == cause {
 			v.Class = "cause"

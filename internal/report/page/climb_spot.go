@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/climb"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // boxHeight is that of a level, in pixels.
@@ -137,7 +137,7 @@ func newBoxView(c *climb.Climb, s *climb.Spot, b ascent.Box, levels int, cause *
 	v := boxView{X: percent(b.At), W: percent(b.Width), Y: (levels - 1 - b.Level) * boxHeight, Method: -1}
 	switch {
 	case b.LeftOut > 0:
-		v.Class, v.Label = "gap", "⋯ "+figure.Plural(b.LeftOut, "method")+" straight up"
+		v.Class, v.Label = "gap", "⋯ "+format.Plural(b.LeftOut, "method")+" straight up"
 		v.Tip = v.Label + "\nthe table below has them all"
 		return v
 	case b.Caller == nil:
@@ -158,7 +158,7 @@ func newBoxView(c *climb.Climb, s *climb.Spot, b ascent.Box, levels int, cause *
 		lines = append(lines, "recursion: it is on this way below already")
 	}
 	if b.Calls > 0 {
-		lines = append(lines, figure.Plural(b.Calls, "call")+" of the one below, identified")
+		lines = append(lines, format.Plural(b.Calls, "call")+" of the one below, identified")
 	}
 	lines = append(lines, measuredLines(b.Own)...)
 	if b.Reason != "" {
@@ -179,7 +179,7 @@ func measuredLines(m *climb.Measured) []string {
 		return nil
 	}
 	return []string{
-		figure.Plural(m.Calls, "call") + " in " + duration(m.Over) + ", mean " + callTime(m.Mean),
+		format.Plural(m.Calls, "call") + " in " + duration(m.Over) + ", mean " + callTime(m.Mean),
 		"p50 " + callTime(m.P50) + " · p90 " + callTime(m.P90) + " · p99 " + callTime(m.P99) + " · max " + callTime(m.Max),
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/record"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // Heights in the timeline, in pixels.
@@ -154,7 +154,7 @@ func newBar(c *climb.Climb, h climb.Live, scale *ascent.Scale, next float64, y i
 		Tip: tipOf(c.Methods[h.Method],
 			"level "+strconv.Itoa(h.Level)+" of hot spot #"+strconv.Itoa(h.Spot+1),
 			"on for "+duration(until-h.From)+", from "+duration(h.From)+" to "+duration(until),
-			figure.Plural(h.Calls, "call")+", callers identified of "+figure.Grouped(h.Drawn)),
+			format.Plural(h.Calls, "call")+", callers identified of "+format.Grouped(h.Drawn)),
 	}
 }
 
@@ -175,7 +175,7 @@ func (t *timeline) addLive(c *climb.Climb, scale *ascent.Scale, y int) {
 		from := scale.At(one.From)
 		t.Counts = append(t.Counts, countBar{
 			X: percent(from), W: percent(scale.At(until) - from), Y: y + liveHeight - high, Height: high,
-			Tip: figure.Plural(one.Live, "hook") + " on\nfrom " + duration(one.From) + " to " + duration(until),
+			Tip: format.Plural(one.Live, "hook") + " on\nfrom " + duration(one.From) + " to " + duration(until),
 		})
 	}
 	t.Labels = append(t.Labels, rowLabel{Y: y + liveHeight - 17, Text: "Live hooks", Class: "aside"})
@@ -194,9 +194,9 @@ func (t *timeline) addAxis(c *climb.Climb, scale *ascent.Scale) {
 				next = max(at, next-textRoom) // the text of the next stands before it
 			}
 		}
-		mark := batchMark{X: percent(at), W: percent(scale.At(b.At+b.Pause) - at), Class: "out", Label: figure.Plural(b.Classes, "class") + " out"}
+		mark := batchMark{X: percent(at), W: percent(scale.At(b.At+b.Pause) - at), Class: "out", Label: format.Plural(b.Classes, "class") + " out"}
 		if b.In {
-			mark.Class, mark.Label = "in", figure.Plural(b.Classes, "class")+" in"
+			mark.Class, mark.Label = "in", format.Plural(b.Classes, "class")+" in"
 		}
 		mark.Room, mark.AtEnd = percent(next-at), at > endFrom
 		mark.Tip = "redefinition: " + mark.Label + "\nat " + duration(b.At) + ", pause " + duration(b.Pause) + ", compilers " + duration(b.Compile) + "\n" + b.Why

@@ -1,8 +1,8 @@
 package page
 
 import (
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // A costView is what the run cost the target.
@@ -24,18 +24,18 @@ type costView struct {
 func newCostView(c cct.Cost, quiet int) costView {
 	v := costView{
 		Steady:  share(c.Steady),
-		Hooks:   figure.Plural(c.Hooks, "hook"),
-		Classes: figure.Plural(c.Classes, "class"),
-		Rounds:  figure.Plural(c.Rounds, "round"),
+		Hooks:   format.Plural(c.Hooks, "hook"),
+		Classes: format.Plural(c.Classes, "class"),
+		Rounds:  format.Plural(c.Rounds, "round"),
 		Pause:   duration(c.Pause),
 		Compile: duration(c.Compile),
 		Waited:  duration(c.Waited),
 	}
 	if c.Closure > c.Hooks {
-		v.Closure = figure.Grouped(uint64(c.Closure))
+		v.Closure = format.Grouped(uint64(c.Closure))
 	}
 	if quiet > 0 {
-		v.Quiet = figure.Plural(quiet, "hook") + " off, thinned or on for a part of the time"
+		v.Quiet = format.Plural(quiet, "hook") + " off, thinned or on for a part of the time"
 	}
 	if c.Budget > 0 {
 		v.Budget = share(c.Budget)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // TestFigures and the scripts' own test read the same table, so that the page's
@@ -27,7 +27,7 @@ func TestFigures(t *testing.T) {
 	}
 	rules := map[string]func(float64) string{
 		"nanos": nanos, "mean": mean, "share": share,
-		"count": func(n float64) string { return figure.Grouped(uint64(n)) },
+		"count": func(n float64) string { return format.Grouped(uint64(n)) },
 	}
 	for _, f := range figures {
 		if got := strings.ReplaceAll(rules[f.Rule](f.Given), space, " "); got != f.Written {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // offText stands in place of calls that nothing counted, as the hook was off.
@@ -71,15 +71,15 @@ func newMeasured(p *cct.Profile) measured {
 		Overlap:     nanos(p.Calibration.Overlap),
 		Adjustments: adjustmentsOf(p.Cost, lost),
 		LeftAlone:   reasonsOf(p.LeftAlone),
-		LeftTotal:   figure.Grouped(uint64(len(p.LeftAlone))),
+		LeftTotal:   format.Grouped(uint64(len(p.LeftAlone))),
 		Calls:       calls,
 		Auto:        p.Timing == cct.Auto,
 	}
 	if p.Calibration.Times > 0 {
-		m.Times = figure.Plural(p.Calibration.Times, "time")
+		m.Times = format.Plural(p.Calibration.Times, "time")
 	}
 	if p.Period > 0 {
-		m.Period = figure.Grouped(uint64(p.Period))
+		m.Period = format.Grouped(uint64(p.Period))
 	}
 	partly := p.Partly()
 	for _, q := range p.Quiet {
@@ -147,15 +147,15 @@ func sumCalls(top *cct.Node) (callsView, time.Duration) {
 		}
 	})
 	v := callsView{
-		Counted: figure.Plural(calls, "call"), Timed: figure.Plural(timed, "call"), Threw: figure.Grouped(threw),
-		Running: figure.Plural(running, "call"), Missed: figure.Plural(missed, "call"), Contexts: figure.Plural(contexts, "context"),
+		Counted: format.Plural(calls, "call"), Timed: format.Plural(timed, "call"), Threw: format.Grouped(threw),
+		Running: format.Plural(running, "call"), Missed: format.Plural(missed, "call"), Contexts: format.Plural(contexts, "context"),
 		Part: share(float64(timed) / float64(max(calls, 1))),
 	}
 	if untimed > 0 {
-		v.Untimed = figure.Plural(untimed, "context")
+		v.Untimed = format.Plural(untimed, "context")
 	}
 	if late > 0 {
-		v.Late = figure.Plural(late, "context")
+		v.Late = format.Plural(late, "context")
 	}
 	return v, lost
 }
@@ -174,9 +174,9 @@ func reasonsOf(all []cct.LeftAlone) []reason {
 	sizes := map[string]int{}
 	for text, names := range named {
 		slices.Sort(names)
-		r := reason{Reason: text, Count: figure.Grouped(uint64(len(names))), Named: names}
+		r := reason{Reason: text, Count: format.Grouped(uint64(len(names))), Named: names}
 		if len(names) > reasonSamples {
-			r.Named, r.More = names[:reasonSamples], figure.Grouped(uint64(len(names)-reasonSamples))
+			r.Named, r.More = names[:reasonSamples], format.Grouped(uint64(len(names)-reasonSamples))
 		}
 		sizes[text] = len(names)
 		reasons = append(reasons, r)

@@ -13,7 +13,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 //go:embed assets samples

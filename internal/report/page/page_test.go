@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/record"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // A sampleCall is a method of the sample program: whom it calls how often, and how

@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // The parts of a page of samples, which draws its flame graph as that of a profile.
@@ -55,7 +55,7 @@ func WriteSamples(w io.Writer, s *Samples) error {
 	}{
 		frame: held, Title: titleOf(s.Target), JDK: s.Target.JDK, PID: s.Target.PID, Bias: s.Bias,
 		Began: s.Began.Format("2 January 2006, 15:04:05 MST"), BeganISO: s.Began.Format("2006-01-02T15:04:05Z07:00"),
-		Took: duration(s.Took), Count: figure.Plural(s.Count, "sample"),
+		Took: duration(s.Took), Count: format.Plural(s.Count, "sample"),
 	})
 }
 

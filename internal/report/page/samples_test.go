@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 func samplesPage(t *testing.T, name string) string {

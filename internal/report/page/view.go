@@ -3,8 +3,8 @@ package page
 import (
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // summaryRows is how much of the flat list the page shows on paper and where
@@ -102,7 +102,7 @@ func titleOf(t cct.Target) string {
 func timingOf(p *cct.Profile) string {
 	switch p.Timing {
 	case cct.Sampled:
-		return "sampled: every call counted, one in " + figure.Grouped(uint64(p.Period)) + " timed"
+		return "sampled: every call counted, one in " + format.Grouped(uint64(p.Period)) + " timed"
 	case cct.Auto:
 		return "auto: every call counted, up to some thousands a second of each method timed, within the budget"
 	}
@@ -124,9 +124,9 @@ func newHeadline(p *cct.Profile, flat []flatMethod, total float64) headline {
 		sum.Low += root.Total.Low
 		sum.High += root.Total.High
 	}
-	h.RootCalls = figure.Grouped(calls)
+	h.RootCalls = format.Grouped(calls)
 	if running > 0 {
-		h.Running = figure.Grouped(running)
+		h.Running = format.Grouped(running)
 	}
 	if h.Timed = timed > 0 && calls > 0; h.Timed {
 		h.Mean = mean(sum.Nanos / float64(calls))
@@ -143,7 +143,7 @@ func newHeadline(p *cct.Profile, flat []flatMethod, total float64) headline {
 }
 
 func newSummaryRow(p *cct.Profile, m flatMethod, total float64) summaryRow {
-	row := summaryRow{Name: nameOf(p.Methods[m.method]), Calls: figure.AtLeast(p.Methods[m.method].LowerBound, figure.Grouped(m.calls)), Self: "–", Error: "–", Share: "–", Mean: "–"}
+	row := summaryRow{Name: nameOf(p.Methods[m.method]), Calls: format.AtLeast(p.Methods[m.method].LowerBound, format.Grouped(m.calls)), Self: "–", Error: "–", Share: "–", Mean: "–"}
 	if m.timed > 0 {
 		row.Self = nanos(m.self.Nanos)
 		row.Error = "±" + space + nanos(errorOf(m.self))

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // ErrNotClimb is what JSON that is no climb is refused with.

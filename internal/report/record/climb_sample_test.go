@@ -3,7 +3,7 @@ package record
 import (
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // The sample's methods, by index.

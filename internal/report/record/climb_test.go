@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")

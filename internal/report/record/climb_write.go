@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sonde-jvm/sonde/internal/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // WriteClimb writes a climb, and a line break behind it.

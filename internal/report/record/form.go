@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // ErrNotProfile is what JSON that is no profile is refused with.

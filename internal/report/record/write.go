@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sonde-jvm/sonde/internal/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 // Write writes a profile, and a line break behind it.

@@ -3,7 +3,7 @@ package waterfall
 import (
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
 // What a column of a bar shows.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
 	"github.com/sonde-jvm/sonde/internal/report/pagetest"
-	"github.com/sonde-jvm/sonde/internal/trace"
-	"github.com/sonde-jvm/sonde/internal/trace/tracetest"
 )
 
 // Names as frameworks make them: nothing in the page may rely on short ones.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // cutFront leaves out the beginning: of names the end says more.
@@ -35,9 +35,9 @@ func wrap(text string, width int) (lines []string) {
 		case utf8.RuneCountInString(joined) <= width:
 			current = joined
 		default:
-			lines = append(lines, figure.Cut(current, width))
+			lines = append(lines, format.Cut(current, width))
 			current = "  " + word
 		}
 	}
-	return append(lines, figure.Cut(current, width))
+	return append(lines, format.Cut(current, width))
 }

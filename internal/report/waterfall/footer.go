@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // footer says what the signs mean that were used, and what is not shown.
 func (d *drawing) footer() {
 	l := d.line()
-	l.add(dim, figure.Cut(strings.Join(d.legend(), "   "), d.Width))
+	l.add(dim, format.Cut(strings.Join(d.legend(), "   "), d.Width))
 	d.write(l)
 	for _, text := range d.gaps() {
 		for _, one := range wrap(text, d.Width) {
@@ -45,13 +45,13 @@ func (d *drawing) legend() []string {
 
 func (d *drawing) gaps() (texts []string) {
 	if d.left > 0 {
-		texts = append(texts, figure.Count(d.left, "short call is", "short calls are")+" not shown: -o FILE.html has all")
+		texts = append(texts, format.Count(d.left, "short call is", "short calls are")+" not shown: -o FILE.html has all")
 	}
 	if d.t.Lost > 0 {
-		texts = append(texts, figure.Count(d.t.Lost, "call was", "calls were")+" only counted: the ring had no room; their time is with their callers")
+		texts = append(texts, format.Count(d.t.Lost, "call was", "calls were")+" only counted: the ring had no room; their time is with their callers")
 	}
 	if d.t.Late > 0 {
-		texts = append(texts, fmt.Sprintf("%s had not ended when the root's end had long been seen", figure.Count(uint64(d.t.Late), "part", "parts")))
+		texts = append(texts, fmt.Sprintf("%s had not ended when the root's end had long been seen", format.Count(uint64(d.t.Late), "part", "parts")))
 	}
 	return texts
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // hottest is the method with most time of its own.
@@ -39,7 +39,7 @@ func hottestOf(t *trace.Trace) *hottest {
 		return nil
 	}
 	return &hottest{
-		Name: shortName(most.first.Class, most.first.Method), Full: most.first.Name(), Self: figure.Duration(most.self),
-		Share: fmt.Sprintf("%.0f %%", 100*float64(most.self)/float64(all)), Calls: figure.Count(most.calls, "call", "calls"),
+		Name: shortName(most.first.Class, most.first.Method), Full: most.first.Name(), Self: format.Duration(most.self),
+		Share: fmt.Sprintf("%.0f %%", 100*float64(most.self)/float64(all)), Calls: format.Count(most.calls, "call", "calls"),
 	}
 }

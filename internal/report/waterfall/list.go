@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // The columns of the list, by where they end; the root's name and tags have the rest.
@@ -25,7 +25,7 @@ func Title(terminal Terminal) string {
 	l.right(dim, "ERR", errorsEnd)
 	l.right(dim, "THREAD", threadEnd)
 	l.pad(rootBegin)
-	l.add(dim, figure.Cut("ROOT, TAGS, VALUES", terminal.Width-l.width))
+	l.add(dim, format.Cut("ROOT, TAGS, VALUES", terminal.Width-l.width))
 	return l.String()
 }
 
@@ -33,7 +33,7 @@ func Title(terminal Terminal) string {
 func rootValues(t *trace.Transaction) string {
 	var texts []string
 	for _, v := range t.Root.Values {
-		texts = append(texts, figure.Line(v.Expression)+"="+valueText(v))
+		texts = append(texts, format.Line(v.Expression)+"="+valueText(v))
 	}
 	return strings.Join(texts, "  ")
 }
@@ -45,20 +45,20 @@ func Line(number int, t *trace.Transaction, terminal Terminal) string {
 	calls, errors := t.Calls()
 	l.right(dim, strconv.Itoa(number), numberEnd)
 	l.right(normal, t.Begin.Format("15:04:05.000"), whenEnd)
-	l.right(bold, figure.Duration(t.Duration), durationEnd)
+	l.right(bold, format.Duration(t.Duration), durationEnd)
 	more := ""
 	if t.Lost > 0 {
 		more = "+"
 	}
-	l.right(normal, figure.Grouped(calls)+more, callsEnd)
+	l.right(normal, format.Grouped(calls)+more, callsEnd)
 	if errors > 0 {
-		l.right(red, figure.Grouped(errors), errorsEnd)
+		l.right(red, format.Grouped(errors), errorsEnd)
 	} else {
 		l.right(dim, "-", errorsEnd)
 	}
 	l.right(dim, strconv.FormatUint(t.Root.Thread.ID, 10), threadEnd)
 	l.pad(rootBegin)
-	name := figure.Line(shortName(t.Root.Class, t.Root.Method))
+	name := format.Line(shortName(t.Root.Class, t.Root.Method))
 	tags := strings.TrimSpace(tagsText(t.Tags) + "  " + rootValues(t))
 	room := terminal.Width - l.width
 	if tags != "" {
@@ -69,7 +69,7 @@ func Line(number int, t *trace.Transaction, terminal Terminal) string {
 		l.add(red, " !")
 	}
 	if room := terminal.Width - l.width - 2; tags != "" && room > 1 {
-		l.add(green, "  "+figure.Cut(tags, room))
+		l.add(green, "  "+format.Cut(tags, room))
 	}
 	return l.String()
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/page"
-	"github.com/sonde-jvm/sonde/internal/trace"
 )
 
 //go:embed assets
@@ -55,8 +55,8 @@ type rowView struct{ Name, When, Duration, Calls, Errors, Thread, Tags string }
 
 func newView(t *trace.Trace) view {
 	v := view{
-		Title: t.Target.Command, JDK: t.Target.JDK, PID: t.Target.PID, Methods: t.Methods, Conditions: t.Conditions, Took: figure.Duration(t.Took),
-		Kept: figure.Grouped(uint64(len(t.Transactions))), NotChosen: "each that was chosen", Hottest: hottestOf(t), Levels: figure.Count(uint64(t.Levels), "level", "levels"),
+		Title: t.Target.Command, JDK: t.Target.JDK, PID: t.Target.PID, Methods: t.Methods, Conditions: t.Conditions, Took: format.Duration(t.Took),
+		Kept: format.Grouped(uint64(len(t.Transactions))), NotChosen: "each that was chosen", Hottest: hottestOf(t), Levels: format.Count(uint64(t.Levels), "level", "levels"),
 		Times: "What hooks took was not measured: it is in the times.",
 	}
 	if v.Title == "" {
@@ -81,9 +81,9 @@ func newView(t *trace.Trace) view {
 			v.Slowest = &row
 		}
 	}
-	v.Calls = figure.Count(calls, "call", "calls")
+	v.Calls = format.Count(calls, "call", "calls")
 	if errors > 0 {
-		v.Errors = figure.Grouped(errors)
+		v.Errors = format.Grouped(errors)
 	}
 	v.Remarks = append(LossTexts(t.Losses), t.Notes...)
 	return v
@@ -92,7 +92,7 @@ func newView(t *trace.Trace) view {
 func newRowView(t *trace.Transaction) rowView {
 	calls, errors := t.Calls()
 	return rowView{
-		Name: t.Root.Name(), When: t.Begin.Format("15:04:05.000"), Duration: figure.Duration(t.Duration), Calls: figure.Grouped(calls), Errors: figure.Grouped(errors),
+		Name: t.Root.Name(), When: t.Begin.Format("15:04:05.000"), Duration: format.Duration(t.Duration), Calls: format.Grouped(calls), Errors: format.Grouped(errors),
 		Thread: threadText(t.Root.Thread), Tags: tagsText(t.Tags),
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
 	"github.com/sonde-jvm/sonde/internal/report/pagetest"
-	"github.com/sonde-jvm/sonde/internal/trace"
-	"github.com/sonde-jvm/sonde/internal/trace/tracetest"
 )
 
 func writePage(t *testing.T, traced *trace.Trace) string {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
 // The form of a trace in JSON (docs/formats/trace.md).

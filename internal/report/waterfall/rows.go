@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
 // A row is a line of a waterfall: a call, or calls of one method inside one other,

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // A Terminal is what a text is written for.
@@ -91,25 +91,25 @@ func (d *drawing) write(l *line) { _, _ = fmt.Fprintln(d.out, l) }
 func (d *drawing) heading(number int) {
 	l := d.line()
 	root := d.t.Root
-	l.add(bold, fmt.Sprintf("#%d  %s", number, cutFront(figure.Line(shortName(root.Class, root.Method)), d.Width/2)))
-	l.add(bold, "  "+figure.Duration(d.t.Duration))
+	l.add(bold, fmt.Sprintf("#%d  %s", number, cutFront(format.Line(shortName(root.Class, root.Method)), d.Width/2)))
+	l.add(bold, "  "+format.Duration(d.t.Duration))
 	calls, errors := d.t.Calls()
-	l.add(normal, "  "+figure.Count(calls, "call", "calls"))
+	l.add(normal, "  "+format.Count(calls, "call", "calls"))
 	if errors > 0 {
-		l.add(red, "  "+figure.Count(errors, "exception", "exceptions"))
+		l.add(red, "  "+format.Count(errors, "exception", "exceptions"))
 	}
-	l.add(dim, figure.Cut("  "+threadText(root.Thread)+"  "+d.t.Begin.Format("15:04:05.000"), max(0, d.Width-l.width)))
+	l.add(dim, format.Cut("  "+threadText(root.Thread)+"  "+d.t.Begin.Format("15:04:05.000"), max(0, d.Width-l.width)))
 	d.write(l)
 	if len(d.t.Tags) > 0 {
 		l := d.line()
-		l.add(green, figure.Cut("    "+tagsText(d.t.Tags), d.Width))
+		l.add(green, format.Cut("    "+tagsText(d.t.Tags), d.Width))
 		d.write(l)
 	}
 }
 
 func threadText(t trace.Thread) string {
 	if t.Name != "" {
-		return figure.Line(t.Name)
+		return format.Line(t.Name)
 	}
 	return fmt.Sprintf("thread %d", t.ID)
 }
@@ -117,7 +117,7 @@ func threadText(t trace.Thread) string {
 func tagsText(tags map[string]string) string {
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
-		texts = append(texts, figure.Line(name+"="+tags[name]))
+		texts = append(texts, format.Line(name+"="+tags[name]))
 	}
 	return strings.Join(texts, "  ")
 }
@@ -147,7 +147,7 @@ func (d *drawing) scale() {
 		column := first + columnOf(at, d.extent, d.bars)
 		text := "╷0"
 		if at > 0 {
-			text = "╷" + figure.Duration(at)
+			text = "╷" + format.Duration(at)
 		}
 		if column+utf8.RuneCountInString(text) > d.Width {
 			break
@@ -155,7 +155,7 @@ func (d *drawing) scale() {
 		l.pad(column)
 		l.add(dim, text)
 	}
-	end := figure.Duration(d.extent) + "╷"
+	end := format.Duration(d.extent) + "╷"
 	if l.width+utf8.RuneCountInString(end) < d.Width {
 		l.right(dim, end, d.Width)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // row draws a row, and tells below it what there is to tell.
@@ -14,14 +14,14 @@ func (d *drawing) row(r *row) {
 	l := d.line()
 	l.add(dim, d.indent(r))
 	d.name(l, r)
-	l.right(normal, " "+figure.Duration(r.duration), d.names+durationColumns)
+	l.right(normal, " "+format.Duration(r.duration), d.names+durationColumns)
 	l.pad(d.names + durationColumns + 2)
 	d.bar(l, r)
 	d.write(l)
 	for _, text := range r.details() {
 		l := d.line()
 		l.add(dim, d.hanging(r))
-		l.add(dim, figure.Cut(text, d.Width-l.width))
+		l.add(dim, format.Cut(text, d.Width-l.width))
 		d.write(l)
 	}
 }
@@ -33,7 +33,7 @@ func (r *row) details() (texts []string) {
 	}
 	texts = append(texts, valueTexts(r)...)
 	if r.omitted.Calls > 0 {
-		texts = append(texts, fmt.Sprintf("and %s below, %s in all, not kept each", figure.Count(r.omitted.Calls, "more call", "more calls"), figure.Duration(r.omitted.Time)))
+		texts = append(texts, fmt.Sprintf("and %s below, %s in all, not kept each", format.Count(r.omitted.Calls, "more call", "more calls"), format.Duration(r.omitted.Time)))
 	}
 	return texts
 }
@@ -44,7 +44,7 @@ func threadsText(calls []*trace.Call) string {
 		threads[c.Thread] = true
 	}
 	if len(threads) > 1 {
-		return figure.Count(uint64(len(threads)), "thread", "threads")
+		return format.Count(uint64(len(threads)), "thread", "threads")
 	}
 	return threadText(calls[0].Thread)
 }
@@ -93,7 +93,7 @@ func (d *drawing) label(r *row) string { return r.name() + r.times() + r.marks()
 
 func (r *row) name() string {
 	c := r.calls[0]
-	name := figure.Line(shortName(c.Class, c.Method))
+	name := format.Line(shortName(c.Class, c.Method))
 	if r.isPart || c.Handed {
 		name = "⇢ " + name
 	}
@@ -104,7 +104,7 @@ func (r *row) times() string {
 	if len(r.calls) == 1 {
 		return ""
 	}
-	return " × " + figure.Grouped(uint64(len(r.calls)))
+	return " × " + format.Grouped(uint64(len(r.calls)))
 }
 
 func (r *row) marks() (marks string) {

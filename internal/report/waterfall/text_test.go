@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/trace/tracetest"
+	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")

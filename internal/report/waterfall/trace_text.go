@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // WriteText writes a whole trace: the list, each waterfall, and what is not shown.
@@ -38,7 +38,7 @@ func WriteSummary(w io.Writer, t *trace.Trace, terminal Terminal) {
 
 func writeWrapped(out io.Writer, texts []string, terminal Terminal) {
 	for _, text := range texts {
-		for _, one := range wrap(figure.Line(text), terminal.fitted().Width) {
+		for _, one := range wrap(format.Line(text), terminal.fitted().Width) {
 			_, _ = fmt.Fprintln(out, one)
 		}
 	}
@@ -58,7 +58,7 @@ func about(t *trace.Trace) []string {
 		target += ", JDK " + t.Target.JDK
 	}
 	if !t.Began.IsZero() {
-		target += ", from " + t.Began.Format("2006-01-02 15:04:05") + " for " + figure.Duration(t.Took)
+		target += ", from " + t.Began.Format("2006-01-02 15:04:05") + " for " + format.Duration(t.Took)
 	}
 	return append(texts, target)
 }
@@ -66,7 +66,7 @@ func about(t *trace.Trace) []string {
 // Summary says, a line each, how many there are, what times mean, and what is not
 // shown and why.
 func Summary(t *trace.Trace) []string {
-	texts := []string{figure.Count(uint64(len(t.Transactions)), "transaction", "transactions") + " kept" + notChosen(t.Losses)}
+	texts := []string{format.Count(uint64(len(t.Transactions)), "transaction", "transactions") + " kept" + notChosen(t.Losses)}
 	if t.Cost != (trace.Cost{}) {
 		texts = append(texts, fmt.Sprintf("Times are without what hooks took: %.0f ns in each call, %.0f ns more in its caller", t.Cost.Inner, t.Cost.Outer), deeper)
 	} else {
@@ -82,13 +82,13 @@ const deeper = "What hooks took of calls too deep to be recorded is still in the
 func notChosen(l trace.Losses) string {
 	var texts []string
 	if l.NotChosen > 0 {
-		texts = append(texts, figure.Grouped(l.NotChosen)+" not chosen at their end")
+		texts = append(texts, format.Grouped(l.NotChosen)+" not chosen at their end")
 	}
 	if l.Beyond > 0 {
-		texts = append(texts, figure.Grouped(l.Beyond)+" more than wanted")
+		texts = append(texts, format.Grouped(l.Beyond)+" more than wanted")
 	}
 	if l.Early > 0 {
-		texts = append(texts, figure.Grouped(l.Early)+" begun before the JVM had compiled again what has hooks")
+		texts = append(texts, format.Grouped(l.Early)+" begun before the JVM had compiled again what has hooks")
 	}
 	if len(texts) == 0 {
 		return ""
@@ -112,7 +112,7 @@ func LossTexts(l trace.Losses) (texts []string) {
 		{l.LateParts, "part came", "parts came", " when the transaction had long ended"},
 	} {
 		if loss.n > 0 {
-			texts = append(texts, figure.Count(loss.n, loss.one, loss.many)+loss.why)
+			texts = append(texts, format.Count(loss.n, loss.one, loss.many)+loss.why)
 		}
 	}
 	return texts

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/figure"
-	"github.com/sonde-jvm/sonde/internal/trace"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // shownValues is how many different values of one expression a folded row tells.
@@ -26,7 +26,7 @@ func valueTexts(r *row) []string {
 			k := key{v.AtExit, v.Index}
 			if _, known := names[k]; !known {
 				order = append(order, k)
-				names[k] = figure.Line(v.Expression)
+				names[k] = format.Line(v.Expression)
 			}
 			if text := valueText(v); !slices.Contains(texts[k], text) {
 				texts[k] = append(texts[k], text)
@@ -38,7 +38,7 @@ func valueTexts(r *row) []string {
 		told := texts[k]
 		rest := ""
 		if len(told) > shownValues {
-			rest = fmt.Sprintf(", … %s more", figure.Grouped(uint64(len(told)-shownValues)))
+			rest = fmt.Sprintf(", … %s more", format.Grouped(uint64(len(told)-shownValues)))
 			told = told[:shownValues]
 		}
 		lines = append(lines, names[k]+" = "+strings.Join(told, ", ")+rest)
@@ -56,7 +56,7 @@ func valueText(v trace.Value) string {
 	case v.Null:
 		return "null"
 	case v.Cut:
-		return figure.Line(v.Text) + "…"
+		return format.Line(v.Text) + "…"
 	}
-	return figure.Line(v.Text)
+	return format.Line(v.Text)
 }

@@ -1,4 +1,4 @@
-// Code generated from internal/control/kinds.table; DO NOT EDIT.
+// Code generated from internal/wire/control/kinds.table; DO NOT EDIT.
 
 package sonde.agent.control;
 

@@ -1,7 +1,7 @@
 package sonde.agent.control;
 
 /**
- * Where a pack's header has what (docs/formats/pack.md); internal/pack compares. The compiler puts the numbers where they are
+ * Where a pack's header has what (docs/formats/pack.md); internal/weave/pack compares. The compiler puts the numbers where they are
  * used, so that this class is never loaded.
  */
 final class PackHeader {

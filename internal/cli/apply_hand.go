@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/handover"
+)
+
+func isNone(err error) bool { return errors.Is(err, handover.ErrNone) }
+
+// handOver gives the set to the Sonde that holds the JVM.
+func (c *applying) handOver(ctx context.Context, client *handover.Client) error {
+	if c.duration != 0 {
+		return usage("--for: another sonde apply holds process %d already, and says when it ends; state for: in the file", c.pid)
+	}
+	if len(c.outputs) > 0 {
+		return usage("-o: another sonde apply holds process %d already, and has what is traced", c.pid)
+	}
+	planned, err := client.Apply(ctx, c.set, true)
+	if err != nil {
+		return c.handFailure(err)
+	}
+	isSame := len(planned.Changes) == 0 && planned.Awaiting == 0
+	if planned.Awaiting > 0 {
+		_, _ = fmt.Fprintf(c.err, "note: %s loaded since that rules leave to the next sonde apply: hooks go in\n", count(planned.Awaiting, "class has", "classes have"))
+	}
+	if c.dryRun || isSame {
+		return c.writeDiff(planned.Changes, nil)
+	}
+	if !c.json && len(planned.Changes) > 0 {
+		writeChanges(c.out, planned.Changes, c.outWidth())
+	}
+	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("change this in process %d?", c.pid)) {
+		return errors.New("nothing was changed")
+	}
+	outcome, err := client.Apply(ctx, c.set, false)
+	if outcome != nil {
+		for _, note := range outcome.Notes {
+			_, _ = fmt.Fprintf(c.err, "note: %s\n", printable(note))
+		}
+	}
+	if err != nil {
+		return c.handFailure(err)
+	}
+	if c.json {
+		return c.writeDiff(outcome.Changes, outcome)
+	}
+	_, err = fmt.Fprintf(c.out, "applied by the sonde that holds process %d: %s\n", c.pid, outcomeText(outcome))
+	return err
+}
+
+func (c *applying) handFailure(err error) error {
+	if isNone(err) {
+		return fmt.Errorf("the sonde apply that held process %d has just ended: try again", c.pid)
+	}
+	return fmt.Errorf("process %d: %w", c.pid, err)
+}
+
+func outcomeText(o *handover.Outcome) string {
+	return fmt.Sprintf("%s in, %s out, %s switched", count(o.Woven, "hook", "hooks"), grouped(o.Removed), grouped(o.Switched))
+}
+
+// endHolder ends the Sonde that holds the JVM.
+func (c *applying) endHolder(ctx context.Context, client *handover.Client) error {
+	if client == nil {
+		return fmt.Errorf("no sonde apply holds process %d: sonde status %d tells whether another command does", c.pid, c.pid)
+	}
+	start := time.Now()
+	const patience = 2 * time.Second
+	slow := time.AfterFunc(patience, func() {
+		_, _ = fmt.Fprintf(c.err, "waiting for process %d to restore its classes\n", c.pid)
+	})
+	defer slow.Stop()
+	if err := client.End(ctx); err != nil && !isNone(err) { // one that is gone has ended
+		return fmt.Errorf("process %d: %w", c.pid, err)
+	}
+	if c.json {
+		return writeJSON(c.out, map[string]any{"pid": c.pid, "ended": true})
+	}
+	_, err := fmt.Fprintf(c.out, "ended the sonde apply that held process %d in %s\n", c.pid, durationText(time.Since(start)))
+	return err
+}
+
+// showHolder shows how the Sonde that holds the JVM stands.
+func (c *applying) showHolder(ctx context.Context, client *handover.Client) error {
+	if client == nil {
+		return usage("-f is missing: no sonde apply holds process %d, so there is nothing to show", c.pid)
+	}
+	status, err := client.Status(ctx)
+	if err != nil {
+		return c.handFailure(err)
+	}
+	if c.json {
+		return writeJSON(c.out, status)
+	}
+	writeHolder(c.out, status, c.outWidth())
+	return nil
+}
+
+func writeHolder(out io.Writer, status *handover.Status, width int) {
+	_, _ = fmt.Fprintf(out, "%s (process %d), since %s: %s\n", printable(status.Command), status.Sonde,
+		status.Since.Local().Format(time.DateTime), probesText(status.Probes))
+	writeTable(out, applyColumns, runningTexts(status.Probes), width)
+}

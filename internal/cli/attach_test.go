@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
+)
+
+// packedHarvest is what was left, as if its JVM ran.
+func packedHarvest(t *testing.T) *results.Harvest {
+	t.Helper()
+	f := madeArena(t, filepath.Join(t.TempDir(), "shop.arena"), nobody)
+	h, err := results.Open(context.Background(), f.Path, madePack(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	if h.State != results.Ended || h.Title != "shop.jar" || len(h.Set.Probes) != 2 {
+		t.Fatalf("%+v", h)
+	}
+	h.JVM = &process.JVM{PID: nobody, Main: "a.Main", Pack: &process.Pack{Arena: f.Path, Path: "/x/shop.pack"}}
+	return h
+}
+
+func TestAttachTable(t *testing.T) {
+	for by, want := range map[string]string{
+		byPattern: `CALLS  ERRORS     MEAN      P50      P90      P99      MAX  RUNNING  STALLED  METHOD
+1,001       3  2.00 ms  2.03 ms  30.0 ms  30.0 ms  30.0 ms        1        0  paying [within x.Y.z >; tier=gold]
+1,000       0   500 µs        -        -        -  1.00 ms        0        0  charging
+    2       0  2.50 ms        -        -        -  4.00 ms        0        0  paying [within x.Y.z >; (unknown)]
+2,003       3  1.99 ms  2.03 ms  30.0 ms  30.0 ms  30.0 ms        1        0  total`,
+		byMethod: `CALLS  ERRORS     MEAN      P50      P90      P99      MAX  RUNNING  STALLED  METHOD
+1,001       3  2.00 ms  2.03 ms  30.0 ms  30.0 ms  30.0 ms        1        0  a.Order.pay [within x.Y.z >; tier=gold]
+1,000       0   500 µs        -        -        -  1.00 ms        0        0  a.Pay.charge
+    2       0  2.50 ms        -        -        -  4.00 ms        0        0  a.Order.pay [within x.Y.z >; (unknown)]
+2,003       3  1.99 ms  2.03 ms  30.0 ms  30.0 ms  30.0 ms        1        0  total`,
+	} {
+		h := packedHarvest(t)
+		r := newAttachRun(&attaching{applying: applying{choice: choice{pid: nobody}}, sort: "calls", by: by, stall: time.Second}, h)
+		r.board.view.by = by
+		r.board.begin(monitor.Start(0))
+		if err := r.board.read(); err != nil {
+			t.Fatal(err)
+		}
+		table := r.board.look(r.board.first)
+		names := keyNames(table.Rows)
+		texts := r.board.texts(table.Interval, r.board.view.rows(table.Interval, names), names)
+		for i := range texts {
+			texts[i] = append(texts[i][:1], texts[i][2:]...) // without rates
+		}
+		columns := append(append([]column{}, monitorColumns[:1]...), monitorColumns[2:]...)
+		if got := strings.Join(tableLines(columns, texts, 0), "\n"); got != want {
+			t.Errorf("by %s: got\n%s\nwant\n%s", by, got, want)
+		}
+		if got := r.accountLine(nil); got != "classes of pack /x/shop.pack: 12 woven, 2 not as packed, 1 of loaders that do not see the hooks" {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+func TestAttachCommandLine(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"", exitUsage, "PID is missing"},
+		{"x", exitUsage, "no process number"},
+		{"1 --by pattern", exitUsage, "probe or method"},
+		{"1 --sort total", exitUsage, "calls, errors, mean"},
+		{"1 --once --for 3s", exitUsage, "--for does not go with --once"},
+		{"1 --once --interval 3s", exitUsage, "--interval does not go with --once"},
+		{"1 --once --by method", exitUsage, "--by does not go with --once"},
+		{"1 --once --stall 3s", exitUsage, "--stall does not go with --once"},
+		{"1 --once --sort running", exitUsage, "with --once it is one of calls, max, mean, name, self, threw, total"},
+		{"1 --once --sort self", exitError, "not a JVM"},
+		{"1 --interval 1ms", exitUsage, "--interval must be"},
+		{"1 --yes", exitUsage, "--yes goes with --weave alone"},
+		{"1 -f x.yaml", exitUsage, "--file goes with --weave alone"},
+		{"1 --weave --once", exitUsage, "--once does not go with --weave"},
+		{"1 --weave -f /none/x.yaml", exitError, "no such file"},
+		{"1", exitError, "not a JVM"},
+		{"1 --weave", exitError, "not a JVM"},
+		{"999999999", exitError, "there is no such process"},
+	} {
+		code, out, stderr := runHere(context.Background(), append([]string{"attach"}, strings.Fields(tt.args)...)...)
+		if code != tt.code || out != "" || !strings.Contains(stderr, tt.want) {
+			t.Errorf("sonde attach %s: exit code %d, %s%s", tt.args, code, out, stderr)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+func TestNanosText(t *testing.T) {
+	for nanos, want := range map[float64]string{
+		0: "0 ns", 49.6: "50 ns", 999: "999 ns", 999.6: "1.00 µs", 1234: "1.23 µs", 12345: "12.3 µs", 999960: "1.00 ms",
+		123456789: "123 ms", 61e9: "61.0 s", 12345e9: "12345 s", -1500: "-1.50 µs",
+	} {
+		if got := nanosText(nanos); got != want {
+			t.Errorf("%v: %s, want %s", nanos, got, want)
+		}
+	}
+	if got := callText(49.9); got != "< 50 ns" {
+		t.Errorf("%s", got)
+	}
+}
+
+// rows of a small program: A calls itself, B has overloads, C was never called.
+func sampleRows() []methodRow {
+	return []methodRow{
+		{class: "p.C", name: "idle", descriptor: "()V"},
+		{class: "p.B", name: "run", descriptor: "(ILjava/lang/String;[J)V", Totals: arena.Totals{Calls: 640, Timed: 10, Nanos: 1000, Self: 500}},
+		{class: "p.B", name: "run", descriptor: "()V", Totals: arena.Totals{Calls: 3, Timed: 2, Nanos: 9000, Self: 9000, Active: 1, Running: 5e6}},
+		{class: "p.A", name: "again", descriptor: "()V", Totals: arena.Totals{Calls: 1000, Timed: 1000, Nanos: 2e6, Self: 1e6, Threw: 7}},
+	}
+}
+
+func names(rows []methodRow) string {
+	var all []string
+	for i := range rows {
+		all = append(all, rows[i].class+rows[i].descriptor[:2])
+	}
+	return strings.Join(all, " ")
+}
+
+func TestSortRows(t *testing.T) {
+	for by, want := range map[string]string{
+		"calls": "p.A() p.B(I p.B() p.C()", "total": "p.B() p.A() p.B(I p.C()", "self": "p.A() p.B() p.B(I p.C()",
+		"mean": "p.B() p.A() p.B(I p.C()", "name": "p.A() p.B() p.B(I p.C()",
+	} {
+		rows := sampleRows()
+		sortRows(rows, by, timingExact)
+		if got := names(rows); got != want {
+			t.Errorf("by %s: %s, want %s", by, got, want)
+		}
+	}
+	rows := sampleRows()
+	if total := rows[1].total(timingSampled); total != 64000 {
+		t.Errorf("a sampled total of %v", total)
+	}
+}
+
+func TestCountTable(t *testing.T) {
+	rows := sampleRows()
+	sortRows(rows, "name", timingExact)
+	lines := tableLines(countColumns, rowTexts(rows, timingExact, overloadsOf(rows)), 0)
+	want := `CALLS  CALLS/S    TOTAL     SELF     MEAN  THREW  RUNNING  METHOD
+1,000        0  2.00 ms  1.00 ms  2.00 µs      7        0  p.A.again
+    3        0  5.01 ms  9.00 µs  4.50 µs      0        1  p.B.run()
+  640        0  1.00 µs   500 ns   100 ns      0        0  p.B.run(int,String,long[])
+    0        0        -        -        -      0        0  p.C.idle`
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	sampled := rowTexts(rows[2:3], timingSampled, nil)[0]
+	if got := strings.Join(sampled, " "); got != "640 0 ~64.0 µs - ~100 ns 0 - p.B.run" {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestLiveLines shows that what is drawn again fits a terminal of any size.
+func TestLiveLines(t *testing.T) {
+	r := &countRun{counting: &counting{timing: timingExact}}
+	var rows []methodRow
+	for range 50 {
+		rows = append(rows, sampleRows()...)
+	}
+	look := &countLook{elapsed: time.Second, rows: rows, calls: 12345}
+	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {80, 10}, {20, 7}, {10, 4}, {10, 1}} {
+		lines := r.liveLines(look, size.width, size.height)
+		if len(lines) >= size.height {
+			t.Errorf("%d lines on %d", len(lines), size.height)
+		}
+		for _, line := range lines {
+			if utf8.RuneCountInString(line) > size.width {
+				t.Errorf("%d columns: %q", size.width, line)
+			}
+		}
+	}
+}
+
+// TestNarrowTable shows that a narrow terminal loses columns, not the names.
+func TestNarrowTable(t *testing.T) {
+	rows := rowTexts(sampleRows(), timingExact, nil)
+	for width, want := range map[int]string{
+		120: "CALLS CALLS/S TOTAL SELF MEAN THREW RUNNING METHOD", 66: "CALLS CALLS/S TOTAL SELF MEAN METHOD", 20: "CALLS MEAN METHOD",
+	} {
+		columns, texts := fitting(countColumns, rows, width)
+		var titles []string
+		for _, c := range columns {
+			titles = append(titles, c.title)
+		}
+		if got := strings.Join(titles, " "); got != want || len(texts[0]) != len(columns) {
+			t.Errorf("%d: %s, %d cells, want %s", width, got, len(texts[0]), want)
+		}
+	}
+	if len(rows[0]) != len(countColumns) {
+		t.Error("the rows given are not as they were")
+	}
+}
+
+func TestScreenRedraws(t *testing.T) {
+	var out, notes strings.Builder
+	s := &screen{out: &out, notes: &notes}
+	s.draw([]string{"a", "b"})
+	s.draw([]string{"c"})
+	s.say("note: %s", "x")
+	s.clear()
+	want := "a\x1b[K\nb\x1b[K\n\x1b[J" + "\r\x1b[2Ac\x1b[K\n\x1b[J" + "\r\x1b[1A\x1b[J"
+	if out.String() != want || notes.String() != "note: x\n" {
+		t.Errorf("%q, %q", out.String(), notes.String())
+	}
+}
+
+func TestLeftLines(t *testing.T) {
+	groups := groupLeft([]session.LeftAlone{
+		{Class: "a/B", Reason: "hooks are made of it"},
+		{Class: "a/C", Method: "x()V", Reason: "its loader is blind: no such class"},
+		{Class: "a/D", Reason: "its loader is blind: no such thing"},
+	})
+	if got, want := strings.Join(leftLines(groups, false), "\n"), "  2: its loader is blind, such as a.C.x()V\n  1: hooks are made of it, such as a.B"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	all := `  2: its loader is blind
+    a.C.x()V: no such class
+    a.D: no such thing
+  1: hooks are made of it
+    a.B`
+	if got := strings.Join(leftLines(groups, true), "\n"); got != all {
+		t.Errorf("got\n%s\nwant\n%s", got, all)
+	}
+}
+
+func TestParseRow(t *testing.T) {
+	if r := parseRow("a.b.C.<init>(La/B;)V"); r.class != "a.b.C" || r.name != "<init>" || r.descriptor != "(La/B;)V" {
+		t.Errorf("%+v", r)
+	}
+	if r := parseRow("odd"); r.name != "odd" {
+		t.Errorf("%+v", r)
+	}
+}

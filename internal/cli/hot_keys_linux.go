@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"bufio"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// readKeys has the terminal give keys as they are pressed, without showing them.
+// Where standard input is no terminal, or another job's, there are none: the
+// channel is nil. restore puts the terminal back.
+func readKeys() (keys <-chan rune, restore func()) {
+	nothing := func() {}
+	fd := int(os.Stdin.Fd())
+	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return nil, nothing
+	}
+	// A job in the background that reads, or changes the terminal, is stopped.
+	if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err != nil || group != unix.Getpgrp() {
+		return nil, nothing
+	}
+	now := *before
+	now.Lflag &^= unix.ICANON | unix.ECHO // Ctrl-C stays what it is
+	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
+	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &now); err != nil {
+		return nil, nothing
+	}
+	pressed := make(chan rune)
+	ended := make(chan struct{})
+	go func() {
+		in := bufio.NewReader(os.Stdin)
+		for {
+			key, _, err := in.ReadRune()
+			if err != nil {
+				return
+			}
+			select {
+			case pressed <- key:
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return pressed, func() {
+		close(ended)
+		_ = unix.IoctlSetTermios(fd, unix.TCSETS, before) // the terminal may be gone
+	}
+}

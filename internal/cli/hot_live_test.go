@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+var (
+	recordingOfSonde = regexp.MustCompile(`name=(sonde-\S+)`)
+	recorderWritesTo = regexp.MustCompile(`Repository path: (.*)`)
+)
+
+func startBusy(t *testing.T, jdk jvmtest.JDK, flags ...string) *jvmtest.Running {
+	t.Helper()
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"../jvm/sampler/testdata/Busy.java"}})
+	return jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(flags, "-cp", classes, "Busy")})
+}
+
+// recordings is what the JVM says of its recordings.
+func recordings(t *testing.T, jdk jvmtest.JDK, pid int) string {
+	t.Helper()
+	return jvmtest.RunTool(t, jdk, "jcmd", strconv.Itoa(pid), "JFR.check").Stdout
+}
+
+// TestHotLive finds a known hot method, in text and in a flame graph.
+func TestHotLive(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			p := startBusy(t, jdk)
+			pid := strconv.Itoa(p.PID)
+			page := filepath.Join(t.TempDir(), "hot.html")
+			code, out, stderr := sonde(t, "hot", pid, "--window", "3s", "--flame", page)
+			lines := strings.Split(out, "\n")
+			if code != exitOK || len(lines) < 3 || !strings.HasSuffix(lines[1], " Busy.burn") {
+				t.Fatalf("exit code %d: %s%s", code, out, stderr)
+			}
+			if strings.Contains(out, "accept") {
+				t.Errorf("a thread that waits counts as running: %s", out)
+			}
+			html, err := os.ReadFile(page)
+			if err != nil || !bytes.Contains(html, []byte(`"name":"burn"`)) {
+				t.Errorf("the flame graph: %v", err)
+			}
+			code, out, stderr = sonde(t, "hot", pid, "--json", "--window", "2s", "--thread-dumps")
+			if code != exitOK {
+				t.Fatalf("exit code %d, by thread dumps: %s", code, stderr)
+			}
+			if got := parse[hotJSON](t, out); got.Source != "thread dumps" || got.Bias == "" || got.Methods[0].Class != "Busy" {
+				t.Errorf("by thread dumps: %s%s", out, stderr)
+			}
+			checkNotRecording(t, jdk, p.PID)
+		})
+	}
+}
+
+func checkNotRecording(t *testing.T, jdk jvmtest.JDK, pid int) {
+	t.Helper()
+	if out := recordings(t, jdk, pid); !strings.Contains(out, "No available recordings") {
+		t.Errorf("left: %s", out)
+	}
+	where := recorderWritesTo.FindStringSubmatch(jvmtest.RunTool(t, jdk, "jcmd", strconv.Itoa(pid), "JFR.configure").Stdout)
+	if where == nil {
+		t.Fatal("where the recorder writes is not told")
+	}
+	if files, err := os.ReadDir(where[1]); err != nil && !os.IsNotExist(err) || len(files) > 0 {
+		t.Errorf("left in %s: %v, %v", where[1], files, err)
+	}
+}
+
+// startHot starts sonde hot and returns when it has shown something, with its
+// first object.
+func startHot(t *testing.T, pid int) (*exec.Cmd, hotJSON) {
+	t.Helper()
+	command := exec.Command("sonde", "hot", strconv.Itoa(pid), "--recorder", "--json", "--interval", "100ms")
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = command.Process.Kill() })
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		if object := parse[hotJSON](t, lines.Text()); object.Samples > 0 {
+			go func() {
+				for lines.Scan() { // so that it can go on writing
+				}
+			}()
+			return command, object
+		}
+	}
+	t.Fatal("it ended before it had a sample")
+	return nil, hotJSON{}
+}
+
+// TestHotLeavesNothing ends one by Ctrl-C, kills one, and has the next clean up.
+func TestHotLeavesNothing(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			p := startBusy(t, jdk)
+			ended, object := startHot(t, p.PID)
+			if object.PID != p.PID || object.JDK != jdk.Version || object.Bias != "" {
+				t.Errorf("%+v", object)
+			}
+			if err := ended.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			if code := exitCode(t, ended.Wait()); code != exitOK {
+				t.Errorf("exit code %d", code)
+			}
+			checkNotRecording(t, jdk, p.PID)
+
+			killed, _ := startHot(t, p.PID)
+			if err := killed.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = killed.Wait()
+			left := recordingOfSonde.FindStringSubmatch(recordings(t, jdk, p.PID))
+			if left == nil {
+				t.Fatal("a killed one left no recording: there is nothing to test")
+			}
+			code, out, stderr := sonde(t, "hot", strconv.Itoa(p.PID), "--recorder", "--once", "--window", "1s")
+			if code != exitOK || !strings.Contains(stderr, left[1]) {
+				t.Errorf("exit code %d: %s%s", code, out, stderr)
+			}
+			checkNotRecording(t, jdk, p.PID)
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+)
+
+// A monitored program does what it is told, and says when it has.
+type monitoredProgram struct {
+	t *testing.T
+	*jvmtest.Running
+}
+
+func startMonitored(t *testing.T, jdk jvmtest.JDK) *monitoredProgram {
+	t.Helper()
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/monitored/Monitored.java"}})
+	return &monitoredProgram{t, jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", classes, "monitored.Monitored"}})}
+}
+
+func (p *monitoredProgram) do(order, answer string) {
+	p.t.Helper()
+	if _, err := fmt.Fprintln(p.Stdin, order); err != nil {
+		p.t.Fatal(err)
+	}
+	p.Await(p.t, answer)
+}
+
+// A monitorReader reads what a monitor writes, while it does.
+type monitorReader struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	all   []monitorJSON
+}
+
+// await reads until an object is as wanted.
+func (r *monitorReader) await(what string, isIt func(monitorJSON) bool) monitorJSON {
+	r.t.Helper()
+	for r.lines.Scan() {
+		d := parse[monitorJSON](r.t, r.lines.Text())
+		r.all = append(r.all, d)
+		if isIt(d) {
+			return d
+		}
+	}
+	r.t.Fatalf("%s was not told", what)
+	return monitorJSON{}
+}
+
+func (d *monitorJSON) row(pattern string) monitorRowJSON {
+	for _, r := range d.Rows {
+		if r.Pattern == pattern {
+			return r
+		}
+	}
+	return monitorRowJSON{}
+}
+
+const (
+	monitoredAll  = "monitored.Monitored$Order.*"
+	monitoredPay  = "monitored.Monitored$Order.pay"
+	monitoredWait = "monitored.Monitored$Order.waits"
+	monitoredHang = "monitored.Monitored$Order.hang"
+)
+
+// TestMonitorLive watches a program that knows what it does.
+func TestMonitorLive(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			p := startMonitored(t, jdk)
+			p.do("call 1", "called")
+			metrics := filepath.Join(t.TempDir(), "sonde.prom")
+			read, write := io.Pipe()
+			m := startSondeTo(t, write, "monitor", strconv.Itoa(p.PID), monitoredPay, monitoredAll, monitoredWait, monitoredHang,
+				"--json", "--interval", "50ms", "--stall", "50ms", "--prometheus", metrics)
+			r := &monitorReader{t: t, lines: bufio.NewScanner(read)}
+			checkCrowds(t, p, r, jdk, metrics)
+			checkStall(t, p, r)
+			p.do("call 1000", "called 1000 failed 200")
+			m.signal(t, syscall.SIGINT)
+			final := r.await("the end", func(d monitorJSON) bool { return d.Final })
+			if code := m.end(t); code != exitOK {
+				t.Errorf("exit code %d: %s", code, m.stderr.String())
+			}
+			checkWhole(t, r, final)
+			checkMetrics(t, metrics, `sonde_monitor_up{pid="%d"} 0`, p.PID)
+			checkMetrics(t, metrics, `sonde_calls_total{pid="%d",pattern="`+monitoredPay+`"} 1000`, p.PID)
+			checkMetrics(t, metrics, `sonde_call_errors_total{pid="%d",pattern="`+monitoredPay+`"} 200`, p.PID)
+			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "nothing of Sonde's") {
+				t.Errorf("%s", out)
+			}
+		})
+	}
+}
+
+// checkCrowds has threads wait inside a call, and sees how many.
+func checkCrowds(t *testing.T, p *monitoredProgram, r *monitorReader, jdk jvmtest.JDK, metrics string) {
+	t.Helper()
+	const platform, virtual = 5, 20
+	threads := platform
+	p.do(fmt.Sprintf("crowd %d", platform), "inside")
+	if jdk.Major >= 21 {
+		threads += virtual
+		p.do(fmt.Sprintf("virtual %d", virtual), "inside")
+	}
+	d := r.await("a crowd", func(d monitorJSON) bool { waits := d.row(monitoredWait); return waits.Running == threads })
+	if d.Total.Running != threads || d.row(monitoredAll).Running != threads || d.row(monitoredPay).Running != 0 {
+		t.Errorf("%+v", d)
+	}
+	checkMetrics(t, metrics, fmt.Sprintf(`sonde_calls_running{pid="%%d",pattern="%s"} %d`, monitoredWait, threads), p.PID)
+	p.do("release", "released")
+	r.await("that the crowd is gone", func(d monitorJSON) bool { return d.Total.Running == 0 })
+}
+
+// checkStall has a call hang: it is told with what it hangs in, as new once.
+func checkStall(t *testing.T, p *monitoredProgram, r *monitorReader) {
+	t.Helper()
+	p.do("hang", "hanging")
+	first := r.await("a stall", func(d monitorJSON) bool { return d.row(monitoredHang).Stalled == 1 })
+	second := r.await("the same stall", func(d monitorJSON) bool { return true })
+	for i, d := range []monitorJSON{first, second} {
+		if len(d.Stalls) != 1 || len(d.Stalls[0].Calls) != 2 || d.Total.Stalled != 1 || d.Total.Running != 1 {
+			t.Fatalf("%+v", d)
+		}
+		calls := d.Stalls[0].Calls
+		if calls[0].Method != "serve" || calls[1].Method != "hang" || calls[1].Seconds <= 0.05 || calls[0].Seconds < calls[1].Seconds {
+			t.Errorf("%+v", calls)
+		}
+		if i == 1 && d.Stalls[0].New {
+			t.Error("a stall is told as new twice")
+		}
+	}
+	p.do("release", "released")
+	r.await("that nothing hangs", func(d monitorJSON) bool { return d.Total.Running == 0 })
+}
+
+// checkWhole compares the whole with what the program did, and with what intervals
+// add up to.
+func checkWhole(t *testing.T, r *monitorReader, final monitorJSON) {
+	t.Helper()
+	pay := final.row(monitoredPay)
+	if pay.Calls != 1000 || pay.Errors != 200 || pay.Timed != 1000 || pay.Mean == nil {
+		t.Fatalf("%+v", pay)
+	}
+	if *pay.P50 > *pay.P90 || *pay.P90 > *pay.P99 || *pay.P99 > *pay.Max || *pay.Mean > *pay.Max {
+		t.Errorf("%v, %v, %v, %v, %v", *pay.Mean, *pay.P50, *pay.P90, *pay.P99, *pay.Max)
+	}
+	if all := final.row(monitoredAll); all.Calls != final.Total.Calls || all.Calls != 1000+final.row(monitoredWait).Calls+2 {
+		t.Errorf("%+v", all)
+	}
+	if final.Ended != endedInterrupted || final.Hooks == nil || final.Hooks.Methods != 5 || final.Leaving == nil || !final.Leaving.Unmapped ||
+		final.HookCost == nil || final.Clock == nil || final.Lost != 0 {
+		t.Errorf("%+v", final)
+	}
+	var calls, errors uint64
+	for _, d := range r.all {
+		if !d.Final {
+			calls, errors = calls+d.Total.Calls, errors+d.Total.Errors
+		}
+	}
+	if calls != final.Total.Calls || errors != final.Total.Errors {
+		t.Errorf("intervals have %d calls and %d errors, the whole %d and %d", calls, errors, final.Total.Calls, final.Total.Errors)
+	}
+}
+
+func checkMetrics(t *testing.T, file, line string, pid int) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if want := fmt.Sprintf(line, pid) + "\n"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("no %s in %s, %v", want, text, err)
+	}
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+var monitorSample = []session.Method{
+	{ID: 11, Class: "a/Order", Name: "pay", Descriptor: "(I)V"},
+	{ID: 12, Class: "a/Order", Name: "pay", Descriptor: "()V"},
+	{ID: 13, Class: "a/Web", Name: "handle", Descriptor: "()V"},
+	{ID: 14, Class: "a/Web", Name: "idle", Descriptor: "()V"},
+}
+
+func sampleSubjects() (all []subject) {
+	for _, m := range monitorSample {
+		all = append(all, subject{Method: m})
+	}
+	return all
+}
+
+// monitorSampleSet is what is watched.
+func monitorSampleSet(t *testing.T) *pattern.Set {
+	t.Helper()
+	set, err := pattern.ParseSet("a.Order.pay", "a.**", "b.**")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// monitorSampleRun has looked at a second in which a call hung.
+func monitorSampleRun(t *testing.T, by string, sample uint32) (*board, *monitorTable) {
+	t.Helper()
+	set := monitorSampleSet(t)
+	r := &board{
+		pid: 4711, main: "a.Main", sample: sample, times: timesText(sample), costs: func(*monitorTable) string { return "what hooks cost is not known" },
+		view: monitorView{sort: "calls", by: by, hasKeys: true}, options: monitor.Options{Stall: time.Second, Clock: 40},
+		method: func(id uint32) (session.Method, bool) {
+			at := slices.IndexFunc(monitorSample, func(m session.Method) bool { return m.ID == id })
+			return monitorSample[max(at, 0)], at >= 0
+		},
+	}
+	spread := &arena.Spread{}
+	for nanos := uint64(1000); nanos <= 100_000; nanos += 1000 {
+		spread.Record(nanos)
+	}
+	short := &arena.Spread{}
+	for range 1233 {
+		short.Record(60)
+	}
+	const now = int64(time.Minute)
+	r.first = monitor.Start(now - int64(30*time.Second))
+	before := monitor.Start(now - int64(time.Second))
+	r.last = &monitor.Reading{At: now, Called: 2, Methods: map[uint32]*arena.Totals{
+		11: {Calls: 100, Timed: 100, Nanos: 5_054_000, Threw: 3, Max: 100_040, Spread: spread},
+		12: {Calls: 7},
+		13: {Calls: 1234, Timed: 1233, Nanos: 1233 * 60, Max: 80, Spread: short},
+	}, Threads: []arena.Thread{{ID: 31, Virtual: true, Stack: []arena.Frame{
+		{ID: 13, Node: 1, Start: now - int64(12*time.Second)}, {ID: 11, Node: 2, Start: now - int64(2*time.Second)},
+	}}}}
+	table := &monitorTable{
+		Interval: monitor.Between(before, r.last, monitorGroups(by, set, sampleSubjects()), r.options),
+		elapsed:  30 * time.Second, at: time.Date(2026, 1, 2, 13, 14, 15, 0, time.UTC),
+	}
+	return r, table
+}
+
+func TestMonitorTable(t *testing.T) {
+	r, table := monitorSampleRun(t, byPattern, 1)
+	names := keyNames(table.Rows)
+	got := strings.Join(tableLines(monitorColumns, r.texts(table.Interval, r.view.rows(table.Interval, names), names), 0), "\n")
+	want := `CALLS  CALLS/S  ERRORS     MEAN      P50      P90      P99     MAX  RUNNING  STALLED  METHOD
+1,341    1,341       3  3.81 µs  < 50 ns  < 50 ns  86.0 µs  100 µs        1        1  a.**
+  107      107       3  50.5 µs  51.2 µs  86.0 µs   100 µs  100 µs        1        1  a.Order.pay
+    0        0       0        -        -        -        -       -        0        0  b.**
+1,341    1,341       3  3.81 µs  < 50 ns  < 50 ns  86.0 µs  100 µs        1        1  total`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r, table = monitorSampleRun(t, byMethod, 100)
+	names = keyNames(table.Rows)
+	texts := r.texts(table.Interval, r.view.rows(table.Interval, names), names)
+	if len(texts) != 4 { // one was not called
+		t.Fatalf("%q", texts)
+	}
+	if got := strings.Join(texts[1], " "); got != "100 100 3 ~50.5 µs ~51.2 µs ~86.0 µs ~100 µs ~100 µs ≥1 ≥1 a.Order.pay(int)" {
+		t.Errorf("%s", got)
+	}
+	if got := texts[0][3]; got != "~< 50 ns" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestMonitorLines(t *testing.T) {
+	r, table := monitorSampleRun(t, byPattern, 1)
+	var out strings.Builder
+	r.streams = streams{out: &out}
+	r.top = 1
+	for range 2 {
+		if err := r.writeLines(table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `TIME         CALLS   CALLS/S    ERRORS      MEAN       P50       P90       P99       MAX   RUNNING   STALLED  METHOD
+13:14:15     1,341     1,341         3   3.81 µs   < 50 ns   < 50 ns   86.0 µs    100 µs         1         1  a.**
+13:14:15     1,341     1,341         3   3.81 µs   < 50 ns   < 50 ns   86.0 µs    100 µs         1         1  total
+13:14:15     1,341     1,341         3   3.81 µs   < 50 ns   < 50 ns   86.0 µs    100 µs         1         1  a.**
+13:14:15     1,341     1,341         3   3.81 µs   < 50 ns   < 50 ns   86.0 µs    100 µs         1         1  total
+`
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+	stalls := r.stallLines(table.Interval, func(monitor.Stall) bool { return true })
+	if got := strings.Join(stalls, "\n"); got != "stalled: virtual thread 31 in a.Web.handle 12.0 s > a.Order.pay 2.00 s" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestMonitorKeys(t *testing.T) {
+	r, table := monitorSampleRun(t, byMethod, 1)
+	v := &r.view
+	shown := func() (all []string) {
+		names := keyNames(table.Rows)
+		for _, row := range v.rows(table.Interval, names) {
+			all = append(all, names[row.Key])
+		}
+		return all
+	}
+	for _, step := range []struct {
+		keys string
+		want []string
+	}{
+		{"", []string{"a.Web.handle", "a.Order.pay(int)", "a.Order.pay()"}},
+		{"9", []string{"a.Order.pay(int)", "a.Web.handle", "a.Order.pay()"}},
+		{"n", []string{"a.Order.pay()", "a.Order.pay(int)", "a.Web.handle"}},
+		{"/WEBq\x7f\r", []string{"a.Web.handle"}},
+		{"\x1bc", []string{"a.Web.handle", "a.Order.pay(int)", "a.Order.pay()"}},
+	} {
+		for _, key := range step.keys {
+			if v.press(key) {
+				t.Errorf("%q ends it", step.keys)
+			}
+		}
+		if got := shown(); !slices.Equal(got, step.want) {
+			t.Errorf("after %q: %v", step.keys, got)
+		}
+	}
+	if v.press('g'); v.by != byPattern {
+		t.Error(v.by)
+	}
+	if v.press('p'); !v.paused || !strings.Contains(v.keyLine(), "paused") || !v.press('q') {
+		t.Error(v.keyLine())
+	}
+}
+
+func TestMonitorLinesFit(t *testing.T) {
+	for _, by := range []string{byPattern, byMethod} {
+		r, table := monitorSampleRun(t, by, 100)
+		for width := 10; width < 160; width += 7 {
+			for _, height := range []int{1, 4, 9, 24} {
+				lines := r.liveLines(table, width, height)
+				if len(lines) >= max(height, 2) {
+					t.Errorf("%d lines on %d", len(lines), height)
+				}
+				for _, line := range lines {
+					if utf8.RuneCountInString(line) > width {
+						t.Errorf("width %d: %q", width, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestListenAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		"9187": "127.0.0.1:9187", ":9187": "127.0.0.1:9187", "0.0.0.0:1": "0.0.0.0:1", "[::1]:80": "[::1]:80",
+	} {
+		if got, err := listenAddress(text); got != want || err != nil {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"x", "localhost", "localhost:http", "1.2.3.4:99999", "99999"} {
+		if got, err := listenAddress(text); err == nil {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+// TestExporter serves and writes what was published last.
+func TestExporter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sonde.prom")
+	e, err := newExporter(path, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.close)
+	for _, calls := range []uint64{1, 2} {
+		since := &monitor.Interval{Rows: []monitor.Row{{Key: monitor.Key{Pattern: "a.B.c"}, Calls: calls}}}
+		if err := e.publish(&monitor.Exposition{PID: 1, Up: true, Since: since}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	response, err := http.Get("http://" + e.address() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	written, problem := os.ReadFile(path)
+	if err != nil || problem != nil || string(served) != string(written) || !strings.Contains(string(served), `pattern="a.B.c"} 2`) ||
+		response.Header.Get("Content-Type") != monitor.ContentType {
+		t.Errorf("%v, %v, %s", err, problem, served)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if _, err := newExporter("", e.address()); err == nil || !strings.Contains(err.Error(), "name another port") {
+		t.Errorf("%v", err)
+	}
+	e.path = filepath.Join(path, "below")
+	if err := e.publish(&monitor.Exposition{Since: &monitor.Interval{}}); err == nil {
+		t.Error("a file below a file was written")
+	}
+	if err := e.publish(&monitor.Exposition{Since: &monitor.Interval{}}); err != nil {
+		t.Errorf("said again: %v", err)
+	}
+}

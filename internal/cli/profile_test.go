@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
+)
+
+func TestPart(t *testing.T) {
+	for text, want := range map[string]float64{"2%": 0.02, "0.5 %": 0.005, "0.02": 0.02, "100%": 1, "1": 1} {
+		var p part
+		if err := p.Set(text); err != nil || math.Abs(float64(p)-want) > 1e-9 {
+			t.Errorf("%s: %v, %v", text, p, err)
+		}
+	}
+	for _, text := range []string{"", "%", "0", "-1%", "101%", "2", "two", "NaN", "Inf%"} {
+		if p := new(part); p.Set(text) == nil {
+			t.Errorf("%q was taken for %v", text, *p)
+		}
+	}
+	if p := part(0.02); p.String() != "2%" {
+		t.Errorf("%s", p.String())
+	}
+}
+
+// sampleProfile is a tree with a hot path, a cold one, and a node without time.
+func sampleProfile() *cct.Profile {
+	node := func(method int, calls uint64, total, self float64, children ...*cct.Node) *cct.Node {
+		return &cct.Node{Method: method, Calls: calls, Timed: calls, Total: cct.Time{Nanos: total}, Self: cct.Time{Nanos: self}, Children: children}
+	}
+	counted := &cct.Node{Method: 4, Calls: 12345}
+	hot := node(2, 300, 60e6, 60e6, counted)
+	root := node(0, 100, 100e6, 10e6, node(1, 100, 85e6, 25e6, hot), node(3, 7, 5e6, 5e6))
+	p := &cct.Profile{Merged: &cct.Node{Method: -1, Total: root.Total, Children: []*cct.Node{root}}}
+	for _, name := range []string{"checkout", "price", "tax", "log", "get"} {
+		p.Methods = append(p.Methods, cct.Method{Class: "com/acme/shop/Shop", Name: name})
+	}
+	return p
+}
+
+func TestTreeLines(t *testing.T) {
+	want := `  TOTAL            SELF   CALLS  METHOD
+ 100 ms  100 %  10.0 ms     100  com.acme.shop.Shop.checkout
+85.0 ms   85 %  25.0 ms     100  ├ com.acme.shop.Shop.price
+60.0 ms   60 %  60.0 ms     300  │ └ com.acme.shop.Shop.tax
+      -               -  12,345  │   └ com.acme.shop.Shop.get
+5.00 ms    5 %  5.00 ms       7  └ com.acme.shop.Shop.log`
+	if got := strings.Join(treeLines(sampleProfile(), 0, 10), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	// Where there is room for less, the hottest path stays.
+	want = `  TOTAL            SELF  CALLS  METHOD
+ 100 ms  100 %  10.0 ms    100  ….shop.Shop.checkout
+85.0 ms   85 %  25.0 ms    100  └ …e.shop.Shop.price
+60.0 ms   60 %  60.0 ms    300    └ …e.shop.Shop.tax`
+	if got := strings.Join(treeLines(sampleProfile(), 52, 3), "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestProfileLines shows that what is drawn again fits a terminal of any size.
+func TestProfileLines(t *testing.T) {
+	p := profile.Progress{Stage: profile.Running, Elapsed: time.Minute, Hooks: 1234, Classes: 56, Rounds: 7, RootCalls: 99, Steady: 0.0123, Budget: 0.02, Waited: time.Millisecond}
+	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {40, 7}, {10, 4}, {10, 1}} {
+		lines := profileLines(p, sampleProfile(), "com.acme.shop.Shop.checkout", size.width, size.height)
+		if len(lines) >= size.height {
+			t.Errorf("%d lines on %d", len(lines), size.height)
+		}
+		for _, line := range lines {
+			if utf8.RuneCountInString(line) > size.width {
+				t.Errorf("%d columns: %q", size.width, line)
+			}
+		}
+	}
+	want := "measuring for 1m00s, below a.b\n99 root calls, hooks in 1,234 methods of 56 classes, 7 rounds, cost 1.23 % of 2.00 % allowed, waited 1.00 ms\n"
+	if got := strings.Join(profileLines(p, nil, "a.b", 200, 60), "\n"); got != want {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestProfileViewOffTerminal says each stage once, and what is remarked, in order.
+func TestProfileViewOffTerminal(t *testing.T) {
+	var out, stderr strings.Builder
+	v := newProfileView(&profiling{streams: streams{out: &out, err: &stderr}, Options: profile.Options{PID: 7}})
+	for _, stage := range []profile.Stage{profile.Entering, profile.Weaving, profile.Running, profile.Running, profile.Leaving} {
+		v.progress(profile.Progress{Stage: stage, Mirrored: 1, Hooks: 2, Classes: 1, Rounds: 1, Steady: -1})
+	}
+	v.remark("left\x1b alone")
+	v.close()
+	v.say("%s", "too late")
+	want := fmt.Sprintf("read 1 class, putting hooks in\nhooks in 2 methods of 1 class, 1 round; Ctrl-C ends it and shows the result\n%s\nnote: left? alone\n", "taking the hooks out")
+	if out.String() != "" || stderr.String() != want {
+		t.Errorf("%q, %q", out.String(), stderr.String())
+	}
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+	// exitUnread is what shells tell of a command whose reader went away.
+	exitUnread = 128 + int(syscall.SIGPIPE)
+)
+
+// streams are what a command writes to.
+type streams struct {
+	out, err io.Writer
+	width    int // columns of the terminal err is, 0 where it is none
+}
+
+// outWidth is the number of columns of the terminal out is, 0 where it is none.
+func (s streams) outWidth() int {
+	if file, ok := s.out.(*os.File); ok {
+		return terminalWidth(file)
+	}
+	return 0
+}
+
+// usageError is a command line that asks for nothing that can be done.
+type usageError struct{ cause error }
+
+func (e *usageError) Error() string { return e.cause.Error() }
+func (e *usageError) Unwrap() error { return e.cause }
+
+func usage(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// run executes a command line and returns its exit code.
+func run(ctx context.Context, args []string, s streams) int {
+	started := false
+	root := newRoot(s, &started)
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = errors.New("interrupted; nothing was written")
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitUnread
+	}
+	var ended exitStatus
+	if errors.As(err, &ended) {
+		return int(ended)
+	}
+	var wrong *usageError
+	// What fails before a command starts is the command line itself.
+	if errors.As(err, &wrong) || !started {
+		_, _ = fmt.Fprintf(s.err, "sonde: %s%s\n%sTry '%s --help'.\n", oneLine(err), nearCommand(root, args), caret(err), command.CommandPath())
+		return exitUsage
+	}
+	_, _ = fmt.Fprintf(s.err, "sonde: %s\n%s", oneLine(err), caret(err))
+	return exitError
+}
+
+// oneLine is the text of an error without line breaks, and without what could steer a
+// terminal: files and programs of other users have a say in it.
+func oneLine(err error) string {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	return printable(strings.ReplaceAll(strings.Join(lines, "; "), "\t", " "))
+}
+
+// nearCommand is what a command that does not exist may have meant.
+func nearCommand(root *cobra.Command, args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	if _, _, err := root.Find(args); err == nil {
+		return ""
+	}
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		return "; did you mean " + near[0] + "?"
+	}
+	return ""
+}
+
+// badValue is how a flag's value is refused.
+var badValue = regexp.MustCompile(`^invalid argument ("(?:.|\n)*") for ".*?--([a-z-]+)" flag: `)
+
+// flagError says what a flag's value should be, in place of what the library
+// that reads numbers says to its caller.
+func flagError(command *cobra.Command, err error) error {
+	refused := badValue.FindStringSubmatch(err.Error())
+	if refused == nil {
+		return err
+	}
+	flag := command.Flags().Lookup(refused[2])
+	if flag == nil {
+		return err
+	}
+	wanted := map[string]string{
+		"bool":     "true or false",
+		"duration": "a time with its unit, such as 30s, 500ms or 2m",
+		"int":      "a whole number", "uint32": "a whole number from 0 on", "uint64": "a whole number from 0 on",
+		"part":   "a part of the program's time, such as 2% or 0.02",
+		"period": "a number of calls or a time, such as '1000 calls' or 5s",
+	}[flag.Value.Type()]
+	if wanted == "" {
+		return err
+	}
+	return usage("--%s %s: must be %s", flag.Name, refused[1], wanted)
+}
+
+func newRoot(s streams, started *bool) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sonde",
+		Short: "Instrument Java programs",
+		Long: `Sonde instruments Java programs: it splices code of yours, or of its own,
+around any method of any class, in files or in programs that run.
+
+Start with, for a program that runs:
+  sonde ps
+  sonde hot 4711
+  sonde walk 4711
+  sonde count 4711 'com.acme.**'
+  sonde monitor 4711 com.acme.Order.pay
+  sonde trace 4711 com.acme.Shop.checkout --slower-than 200ms
+  sonde callees 4711 com.acme.Shop.checkout
+  sonde profile 4711 --root com.acme.Shop.checkout -o checkout.html
+  sonde apply 4711 -f probes.yaml
+and for files:
+  sonde plan app.jar --probes probes.yaml
+  sonde pack app.jar --probes probes.yaml -o app.pack
+  sonde instrument app.jar -o app-timed.jar --template timed --match 'com.acme.**'
+  sonde dump app.jar --method com.acme.Order.pay --diff app-timed.jar`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		PersistentPreRun:  func(*cobra.Command, []string) { *started = true },
+	}
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(flagError)
+	root.DisableSuggestions = true // they take lines: nearCommand has one
+	root.SuggestionsMinimumDistance = 2
+	root.AddCommand(
+		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newTrace(s), newCallees(s), newProfile(s), newApply(s), newObserve(s), newSave(s), newLaunch(s), newStatus(s), newUndo(s), newReport(s), newAttach(s), newEnv(s), newAgentJar(s),
+		newDiff(s), newInstrument(s), newPlan(s), newPack(s), newDump(s), newCache(s), newRuntimeJar(s), newVersion(s),
+	)
+	return root
+}
+
+// processNumber reads the argument that names a JVM.
+func processNumber(text string) (int, error) {
+	pid, err := strconv.Atoi(text)
+	if err != nil || pid <= 0 {
+		return 0, usage("%q is no process number: sonde ps lists the JVMs there are", text)
+	}
+	return pid, nil
+}
+
+// atLeast demands a number of arguments at least, named in the error.
+func atLeast(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usage("%s is missing", names[len(args)])
+		}
+		return nil
+	}
+}
+
+// exactly demands a number of arguments, named in the error.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return usage("%s is missing", names[len(args)])
+		}
+		if len(args) > len(names) {
+			return usage("unexpected argument %q", args[len(names)])
+		}
+		return nil
+	}
+}

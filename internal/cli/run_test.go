@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// runHere runs a command line in this process.
+func runHere(ctx context.Context, args ...string) (code int, out, err string) {
+	var stdout, stderr strings.Builder
+	code = run(ctx, args, streams{out: &stdout, err: &stderr})
+	return code, stdout.String(), stderr.String()
+}
+
+func TestExitCodes(t *testing.T) {
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "Broken.class")
+	if err := os.WriteFile(broken, []byte("\xca\xfe\xba\xbe\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	for _, tt := range []struct {
+		args string
+		code int
+		text string // in the message
+	}{
+		{"version", exitOK, ""},
+		{"", exitOK, ""},
+		{"instrument --help", exitOK, ""},
+		{"nonsense", exitUsage, "nonsense"},
+		{"version x", exitUsage, "unexpected argument"},
+		{"dump", exitUsage, "missing"},
+		{"dump x --nonsense", exitUsage, "--nonsense"},
+		{"dump x --method a..b", exitUsage, "column 3"},
+		{"dump " + dir + "/none", exitError, "no such file"},
+		{"dump " + broken, exitError, "Broken.class: "},
+		{"dump " + broken + "!x", exitError, "only jars"},
+		{"instrument x", exitUsage, "-o OUT"},
+		{"instrument x -o y", exitUsage, "--template"},
+		{"instrument x -o y -t timed", exitUsage, "--match"},
+		{"instrument x -o y -t timed -m !a.b", exitUsage, "leading !"},
+		{"instrument x -o y -t timed -m a", exitUsage, "column 1"},
+		{"instrument x -o y -t timed -m ** -j 0", exitUsage, "--jobs"},
+		{"instrument " + dir + "/none -o y -t timed -m **", exitError, "no such file"},
+		{"instrument " + broken + " -o " + out + " -t nonsense -m **", exitUsage, "probe, timed"},
+		{"instrument " + broken + " -o " + broken + " -t timed -m **", exitError, "is the input itself"},
+		{"instrument " + broken + " -o " + out + " -t timed -m ** --strict", exitError, "no class can be read"},
+		{"instrument " + broken + " -o " + out + " -t timed -m **", exitError, "no class can be read"},
+		{"runtime-jar -o " + dir, exitError, "is a directory"},
+	} {
+		code, stdout, stderr := runHere(context.Background(), strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(stderr, tt.text) {
+			t.Errorf("sonde %s: exit code %d, want %d; message %q should hold %q", tt.args, code, tt.code, stderr, tt.text)
+		}
+		if code == exitError && strings.Count(stderr, "\n") != 1 {
+			t.Errorf("sonde %s: message is not one line: %q", tt.args, stderr)
+		}
+		if code == exitOK && stdout == "" {
+			t.Errorf("sonde %s: no output", tt.args)
+		}
+		if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+			t.Fatalf("sonde %s: left an output behind", tt.args)
+		}
+	}
+}
+
+// TestErrorsSteerNoTerminal: what others have written may be in them.
+func TestErrorsSteerNoTerminal(t *testing.T) {
+	if got := oneLine(errors.New("a\x1b[2Jb\r\nc\td\u009b\u202e")); got != "a?[2Jb; c d??" {
+		t.Errorf("%q", got)
+	}
+	var told strings.Builder
+	f := &forecast{streams: streams{err: &told}}
+	f.note("\x1b]0;x\a")
+	if told.String() != "note: ?]0;x?\n" {
+		t.Errorf("%q", told.String())
+	}
+}
+
+func TestNoJavac(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "T.java")
+	if err := os.WriteFile(source, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv("JAVA_HOME", dir)
+	for _, args := range [][]string{nil, {"--javac", filepath.Join(dir, "javac")}} {
+		args = append([]string{"instrument", dir, "-o", dir + ".out", "-t", source, "-m", "**"}, args...)
+		code, _, stderr := runHere(context.Background(), args...)
+		if code != exitError || !strings.Contains(stderr, "--javac") {
+			t.Errorf("exit code %d, message %q", code, stderr)
+		}
+	}
+}
+
+func TestInterruptedInstrumentWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	if err := os.MkdirAll(filepath.Join(in, "a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	code, _, stderr := runHere(ctx, "instrument", in, "-o", out, "-t", "timed", "-m", "**")
+	if code != exitError || !strings.Contains(stderr, "interrupted") {
+		t.Errorf("exit code %d, message %q", code, stderr)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+func TestBar(t *testing.T) {
+	b := bar{width: 40, label: "weaving"}
+	for _, done := range []int64{0, 1, 50, 99, 100} {
+		line := b.line(done, 100)
+		if utf8.RuneCountInString(line) != 39 {
+			t.Errorf("at %d: %d columns: %q", done, utf8.RuneCountInString(line), line)
+		}
+	}
+	if line := b.line(100, 100); strings.Contains(line, "·") || !strings.Contains(line, "100 %") {
+		t.Errorf("full bar %q", line)
+	}
+	b.width = 12
+	if line := b.line(50, 100); line != "weaving  50 %" {
+		t.Errorf("narrow bar %q", line)
+	}
+	var out strings.Builder
+	silent := bar{out: &out}
+	silent.update(1, 2)
+	silent.clear()
+	if out.String() != "" {
+		t.Errorf("no terminal, yet drew %q", out.String())
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := grouped(n); got != want {
+			t.Errorf("grouped(%d) = %s", n, got)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for word, want := range map[string]string{"a/b.jar:c": "a/b.jar:c", "A$B": "'A$B'", "it's": `'it'\''s'`, "": "''"} {
+		if got := shellWord(word); got != want {
+			t.Errorf("shellWord(%q) = %s, want %s", word, got, want)
+		}
+	}
+}

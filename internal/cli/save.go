@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func newSave(s streams) *cobra.Command {
+	output := ""
+	command := &cobra.Command{
+		Use:   "save PID",
+		Short: "Write what a sonde apply has a JVM watched for, as a file of probes",
+		Long: `Write the probes, tags and rules that are applied to a JVM as a file that sonde apply
+takes. Probes that have ended are not in it. The file is in its canonical form:
+every key that has a value, in the order of docs/formats/probes.md, no comments.`,
+		Example: `  sonde save 4711
+  sonde save 4711 -o probes.yaml
+  sonde save 4711 | sonde apply 4712 -f -`,
+		Args: exactly("PID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, err := processNumber(args[0])
+			if err != nil {
+				return err
+			}
+			return save(cmd.Context(), s, pid, output)
+		},
+	}
+	command.Flags().StringVarP(&output, "output", "o", "", "write to `FILE` instead of standard output")
+	return command
+}
+
+func save(ctx context.Context, s streams, pid int, output string) error {
+	jvm, err := inspect(pid)
+	if err != nil {
+		return err
+	}
+	client, err := findHolder(ctx, jvm)
+	if err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	if client == nil {
+		return fmt.Errorf("no sonde apply holds process %d: nothing is applied that could be saved", pid)
+	}
+	set, err := client.Save(ctx)
+	if err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	if output == "" {
+		_, err = s.out.Write(set.YAML())
+		return err
+	}
+	if err := os.WriteFile(output, set.YAML(), 0o644); err != nil {
+		return outputError(output, err)
+	}
+	rules := ""
+	if n := len(set.Weave); n > 0 {
+		rules = ", " + count(n, "rule", "rules")
+	}
+	_, err = fmt.Fprintf(s.err, "wrote %s: %s, %s%s\n", printable(output), count(len(set.Probes), "probe", "probes"), count(len(set.Tags), "tag", "tags"), rules)
+	return err
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+func newStatus(s streams) *cobra.Command {
+	var asJSON bool
+	top := 10
+	command := &cobra.Command{
+		Use:   "status PID",
+		Short: "Tell what Sonde is doing in a JVM",
+		Long: `Tell whether Sonde is in a JVM, by which command and since when, whether that
+command still lives, and what its hooks have measured so far; of a pack that the
+program was started with, which of its classes were woven.
+
+All of it is read from the memory the hooks write to; the JVM is not asked and
+nothing is sent to it.`,
+		Example: `  sonde status 4711
+  sonde status 4711 --json | jq .occupants[].command`,
+		Args: exactly("PID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, err := processNumber(args[0])
+			if err != nil {
+				return err
+			}
+			if top < 0 {
+				return usage("--top must not be negative")
+			}
+			return status(cmd.Context(), s, pid, asJSON, top)
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
+	command.Flags().IntVar(&top, "top", top, "show so many methods; 0 for all")
+	return command
+}
+
+// inspect looks at a process that a command line names.
+func inspect(pid int) (*process.JVM, error) {
+	jvm, err := process.Local.Inspect(pid)
+	if err != nil {
+		return nil, &session.NoSuchJVM{PID: pid, Cause: err}
+	}
+	return jvm, nil
+}
+
+// A tenant is an occupant with what it has measured.
+type tenant struct {
+	*session.Occupant
+	account arena.Account // of a pack
+	rows    []methodRow
+	timing  string
+	sum     *arena.Summary
+	calls   uint64
+	untimed uint64
+	cost    arena.Cost
+}
+
+func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error {
+	jvm, err := inspect(pid)
+	if err != nil {
+		return err
+	}
+	found, err := targetfs.Find(jvm)
+	if err != nil {
+		return err
+	}
+	occupants, unreachable, err := session.Occupants(ctx, jvm, false)
+	if err != nil {
+		return err
+	}
+	var tenants []*tenant
+	for _, o := range occupants {
+		defer o.Close()
+		t, err := readTenant(o)
+		if err != nil {
+			unreachable = append(unreachable, &session.UnreachableError{PID: pid, Path: o.Path, Cause: err})
+			continue
+		}
+		tenants = append(tenants, t)
+	}
+	out := bufio.NewWriter(s.out) // keeps the first error until Flush
+	if asJSON {
+		err = writeJSON(out, describeStatus(jvm, found, tenants))
+	} else {
+		writeStatus(out, jvm, found, tenants, top, s.outWidth())
+	}
+	err = errors.Join(err, out.Flush())
+	for _, u := range unreachable {
+		err = errors.Join(err, u)
+	}
+	return err
+}
+
+func readTenant(o *session.Occupant) (*tenant, error) {
+	methods, err := o.Methods()
+	if err != nil {
+		return nil, err
+	}
+	sum, err := o.Sum()
+	if err != nil {
+		return nil, err
+	}
+	cost, err := o.Cost()
+	if err != nil {
+		return nil, err
+	}
+	account, _, err := o.Account()
+	if err != nil {
+		return nil, err
+	}
+	t := &tenant{Occupant: o, account: account, sum: sum, cost: cost}
+	elapsed := time.Since(o.Opened).Seconds()
+	for _, m := range methods {
+		row := parseRow(m.Name)
+		if totals := sum.Methods[m.ID]; totals != nil {
+			row.Totals = *totals
+		}
+		row.rate = float64(row.Calls) / elapsed
+		t.calls += row.Calls
+		t.untimed += row.Untimed
+		t.rows = append(t.rows, row)
+	}
+	t.timing = timingOf(t.rows)
+	sortRows(t.rows, "calls", t.timing)
+	return t, nil
+}
+
+// timingOf tells from what was measured how calls are timed. A call may end
+// between two readings, so that a few are missing says nothing.
+func timingOf(rows []methodRow) string {
+	var ended, timed uint64
+	for i := range rows {
+		ended += rows[i].ended()
+		timed += rows[i].Timed
+	}
+	switch {
+	case timed == 0 && ended > 0:
+		return timingNone
+	case timed < ended/2:
+		return timingSampled
+	}
+	return timingExact
+}
+
+func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants []*tenant, top, width int) {
+	if len(found.Arenas) == 0 {
+		_, _ = fmt.Fprintf(out, "nothing of Sonde's is inside process %d (JDK %s, %s)\n", jvm.PID, orDash(printable(jvm.Version)), orDash(printable(jvm.Main)))
+	}
+	for _, t := range tenants {
+		t.write(out, top, width)
+	}
+	if jvm.Pack != nil && jvm.Pack.Problem != "" {
+		_, _ = fmt.Fprintf(out, "it was started with a pack, and runs without it: %s\n", printable(jvm.Pack.Problem))
+	}
+	if found.Standby {
+		_, _ = fmt.Fprintln(out, "an agent from the JVM's start (-javaagent) waits to be called")
+	}
+}
+
+func (t *tenant) write(out io.Writer, top, width int) {
+	if t.Pack != "" {
+		_, _ = fmt.Fprintf(out, "inside   pack %s, from the program's start: sonde attach %d shows it, sonde undo %d takes it out\n", printable(t.Pack), t.JVM.PID, t.JVM.PID)
+		_, _ = fmt.Fprintf(out, "classes  %s\n", accountText(&t.account))
+		if named := unwovenText(&t.account, mostNamed); named != "" {
+			_, _ = fmt.Fprintf(out, "         %s\n", printable(named))
+		}
+	} else {
+		_, _ = fmt.Fprintf(out, "inside   %s\n", printable(t.Command))
+		_, _ = fmt.Fprintf(out, "process  %d, %s\n", t.Sonde, aliveText(t.Alive))
+	}
+	_, _ = fmt.Fprintf(out, "since    %s (%s ago)\n", t.Opened.Local().Format(time.DateTime), shortDuration(time.Since(t.Opened)))
+	_, _ = fmt.Fprintf(out, "hooks    in %s; %s by %s\n", count(len(t.rows), "method", "methods"),
+		format.AtLeast(hasLowerBound(t.rows), count(int(t.calls), "call", "calls")), count(t.sum.Threads, "thread", "threads"))
+	if hasLowerBound(t.rows) {
+		_, _ = fmt.Fprintf(out, "         %s\n", lowerBoundNote)
+	}
+	used, limit := t.Room()
+	if t.Pack == "" { // no Sonde has measured it
+		_, _ = fmt.Fprintf(out, "cost     %s\n", t.costText())
+		_, _ = fmt.Fprintf(out, "arena    %s of %s used\n", sizeText(used), sizeText(limit))
+	} else {
+		_, _ = fmt.Fprintf(out, "arena    %s, %s of %s used\n", printable(t.Path), sizeText(used), sizeText(limit))
+	}
+	if t.untimed > 0 && t.timing != timingNone {
+		_, _ = fmt.Fprintf(out, "         %s counted without time: there was no room\n", count(int(t.untimed), "call was", "calls were"))
+	}
+	if t.sum.Dropped > 0 {
+		_, _ = fmt.Fprintf(out, "         %s not counted: there was no room\n", count(int(t.sum.Dropped), "call was", "calls were"))
+	}
+	rows := shownRows(t.rows, top)
+	if len(rows) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintln(out)
+	writeTable(out, countColumns, rowTexts(rows, t.timing, overloadsOf(t.rows)), width)
+	if hidden := len(shownRows(t.rows, 0)) - len(rows); hidden > 0 {
+		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", count(hidden, "method more", "methods more"))
+	}
+}
+
+// costText is what the hooks have cost the program so far.
+func (t *tenant) costText() string {
+	text := fmt.Sprintf("paused for %s to put hooks in, compilers worked %s then",
+		nanosText(float64(t.cost.Pause)), nanosText(float64(t.cost.Compile)))
+	if t.cost.Hook == 0 {
+		return text + "; what a call costs was not measured yet"
+	}
+	return fmt.Sprintf("about %s a call, %s of processor time in all; %s",
+		callText(t.cost.Hook), nanosText(t.hookNanos()), text)
+}
+
+// hookNanos is the processor time that hooks have taken.
+func (t *tenant) hookNanos() float64 { return t.cost.Hook * float64(t.calls) }
+
+func aliveText(alive process.Answer) string {
+	switch alive {
+	case process.Yes:
+		return "alive"
+	case process.No:
+		return "dead: its hooks go by themselves when its lease ends, or at once with sonde undo"
+	}
+	return "which cannot be seen from here"
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+func newUndo(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "undo PID",
+		Short: "Take out of a JVM all that Sonde has put into it",
+		Long: `Have the agent in a JVM put every class back and end, whoever put it there and
+whether or not that command still lives, and wait until it has. A command that
+is ended so shows what it has measured. A pack that the program was started with
+goes, too, until the program is started again; what it has measured stays in its
+arena, for sonde report. A recording of the JVM's flight recorder that a killed Sonde
+left running is stopped.
+
+Files that processes left behind are removed, too, on the whole host as far as they
+are this user's: those of killed ones, and the agent's jar where no JVM that has
+loaded it lives.`,
+		Example: `  sonde undo 4711`,
+		Args:    exactly("PID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, err := processNumber(args[0])
+			if err != nil {
+				return err
+			}
+			err = undo(cmd.Context(), s, pid)
+			if err != nil && !errors.Is(err, process.ErrNoProcess) { // one that is gone may have left files
+				return err
+			}
+			return errors.Join(err, sweep(cmd.Context(), s))
+		},
+	}
+}
+
+func undo(ctx context.Context, s streams, pid int) error {
+	jvm, err := inspect(pid)
+	if err != nil {
+		return err
+	}
+	occupants, unreachable, err := session.Occupants(ctx, jvm, true)
+	if err != nil {
+		return err
+	}
+	recordings, stopping := sampler.StopLeftovers(ctx, pid)
+	for _, name := range recordings {
+		if _, err := fmt.Fprintf(s.out, "stopped the recording %s in process %d\n", name, pid); err != nil {
+			return err
+		}
+	}
+	if len(occupants)+len(unreachable)+len(recordings) == 0 && stopping == nil {
+		_, err := fmt.Fprintf(s.out, "nothing of Sonde's is inside process %d\n", pid)
+		return err
+	}
+	failed := []error{stopping}
+	for _, o := range occupants {
+		failed = append(failed, evict(ctx, s, o))
+		o.Close()
+	}
+	for _, u := range unreachable {
+		failed = append(failed, awaitLeaving(ctx, s, jvm, u))
+	}
+	return errors.Join(failed...)
+}
+
+// awaitLeaving waits for one that is about to leave by itself: its file goes
+// first.
+func awaitLeaving(ctx context.Context, s streams, jvm *process.JVM, u *session.UnreachableError) error {
+	if !errors.Is(u, os.ErrNotExist) {
+		return u
+	}
+	_, _ = fmt.Fprintf(s.err, "Sonde is leaving process %d already\n", jvm.PID)
+	if err := session.AwaitDeparture(ctx, jvm, u.Path); err != nil {
+		return errors.Join(u, err)
+	}
+	_, err := fmt.Fprintf(s.out, "the hooks in process %d are out\n", jvm.PID)
+	return err
+}
+
+func evict(ctx context.Context, s streams, o *session.Occupant) error {
+	hooked := "hooks"
+	if methods, err := o.Methods(); err == nil {
+		hooked = "the hooks of " + count(len(methods), "method", "methods")
+	}
+	if o.Pack != "" {
+		_, _ = fmt.Fprintf(s.err, "taking pack %s out of process %d\n", printable(o.Pack), o.JVM.PID)
+	} else {
+		_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
+	}
+	start := time.Now()
+	if err := evictFrom(ctx, s, o); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, "took %s out of process %d in %s\n", hooked, o.JVM.PID, durationText(time.Since(start)))
+	if o.Pack != "" {
+		_, err = fmt.Fprintf(s.out, "what they have measured stays: sonde report %s\n", printable(shellWord(o.Path)))
+	}
+	return err
+}
+
+// evictFrom has an occupant leave, and waits until it has.
+func evictFrom(ctx context.Context, s streams, o *session.Occupant) error {
+	if o.JVM.Stopped {
+		_, _ = fmt.Fprintf(s.err, "note: process %d is stopped, by a signal or a debugger, and can do nothing: kill -CONT %d resumes it\n", o.JVM.PID, o.JVM.PID)
+	}
+	err := o.Evict(ctx)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("process %d: interrupted; the hooks go all the same, as it was asked already: sonde status %d", o.JVM.PID, o.JVM.PID)
+	case errors.Is(err, session.ErrStays):
+		return fmt.Errorf("process %d: %w: it may be stopped, or a thread of it may be stuck in a hook: sonde status %d, and once more when it runs", o.JVM.PID, err, o.JVM.PID)
+	}
+	return err
+}
+
+func lifeText(alive process.Answer) string {
+	switch alive {
+	case process.Yes:
+		return "alive"
+	case process.No:
+		return "dead"
+	}
+	return "not seen from here"
+}
+
+// sweep removes the files that processes left which are gone.
+func sweep(ctx context.Context, s streams) error {
+	removed, err := targetfs.Sweep(ctx, process.Local)
+	if len(removed) > 0 {
+		const most = 3
+		more := ""
+		if len(removed) > most {
+			more = ", …"
+		}
+		_, _ = fmt.Fprintf(s.out, "removed %s of processes that are gone: %s%s\n", count(len(removed), "leftover", "leftovers"),
+			printable(strings.Join(removed[:min(most, len(removed))], ", ")), more)
+	}
+	if err != nil {
+		return fmt.Errorf("removing leftovers: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
+	"github.com/sonde-jvm/sonde/internal/report"
+)
+
+// sampleWalk is what a walk of a shop found.
+func sampleWalk(t *testing.T) *climb.Climb {
+	t.Helper()
+	data, err := os.ReadFile("../report/record/testdata/climb.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := report.ReadClimb(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestPeriod(t *testing.T) {
+	const any = math.MaxUint64
+	for _, tt := range []struct {
+		texts []string
+		want  period
+	}{
+		{[]string{"1000 calls"}, period{1000, callsLimit, true}},
+		{[]string{"1call"}, period{1, callsLimit, true}},
+		{[]string{"5s"}, period{any, 5 * time.Second, true}},
+		{[]string{"200 calls", "2s"}, period{200, 2 * time.Second, true}},
+		{[]string{"2s|200 calls"}, period{200, 2 * time.Second, true}},
+		{[]string{"200 calls, 500ms"}, period{200, 500 * time.Millisecond, true}},
+	} {
+		got := period{calls: 7, time: time.Hour}
+		for _, text := range tt.texts {
+			if err := got.Set(text); err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%q is %+v, want %+v", tt.texts, got, tt.want)
+		}
+	}
+	for _, text := range []string{"", "|", "1000", "0 calls", "-1s", "x calls", "calls", "5 s calls"} {
+		if p := new(period); p.Set(text) == nil {
+			t.Errorf("%q was taken for %v", text, p)
+		}
+	}
+	if p := (period{calls: 1000, time: 5 * time.Second}); p.String() != "1000 calls, 5s" {
+		t.Errorf("%s", p.String())
+	}
+}
+
+// TestWalkLines shows that what is drawn again fits a terminal of any size.
+func TestWalkLines(t *testing.T) {
+	so := sampleWalk(t)
+	so.List[1].State = climb.Watched
+	p := rootcause.Progress{Stage: rootcause.Climbing, Elapsed: 65 * time.Second, Samples: 2310, Live: 1, Level: 2, Climb: func() *climb.Climb { return so }}
+	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {40, 7}, {20, 4}, {20, 1}} {
+		lines := walkLines(p, size.width, size.height)
+		if len(lines) >= size.height && size.height > 0 {
+			t.Errorf("%d lines on %d", len(lines), size.height)
+		}
+		for _, line := range lines {
+			if utf8.RuneCountInString(line) > size.width {
+				t.Errorf("%d columns: %q", size.width, line)
+			}
+		}
+	}
+	want := []string{
+		"1m05s: climbing, level 2",
+		"2,310 samples, 4 hot spots, 1 of 8 hooks live, 4 batches, cost 0.61 % of 2.00 % allowed",
+		"live: Cart.total",
+	}
+	if got := walkLines(p, 120, 40)[:3]; strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%q", got)
+	}
+}
+
+// walkHere runs `sonde walk` with a walk that is not one.
+func walkHere(ctx context.Context, found func(context.Context, rootcause.Options) (*climb.Climb, error), args ...string) (string, string, error) {
+	var out, stderr strings.Builder
+	c := &walking{streams: streams{out: &out, err: &stderr}, Options: rootcause.Defaults(), climb: found}
+	c.PID, c.outputs = 7, args
+	err := c.run(ctx)
+	return out.String(), stderr.String(), err
+}
+
+// TestWalkKeepsWhatWasFound ends a walk by Ctrl-C, and has its result in all forms.
+func TestWalkKeepsWhatWasFound(t *testing.T) {
+	ctx, interrupt := context.WithCancel(context.Background())
+	dir := t.TempDir()
+	files := []string{filepath.Join(dir, "a.html"), filepath.Join(dir, "a.json"), filepath.Join(dir, "a.txt"), filepath.Join(dir, "a.pb.gz")}
+	out, stderr, err := walkHere(ctx, func(ctx context.Context, o rootcause.Options) (*climb.Climb, error) {
+		so := sampleWalk(t)
+		for level, stage := range []rootcause.Stage{rootcause.Sampling, rootcause.Weaving, rootcause.Climbing, rootcause.Climbing, rootcause.Leaving} {
+			o.Progress(rootcause.Progress{Stage: stage, Elapsed: 6 * time.Second, Samples: 500, Level: level, Climb: func() *climb.Climb { return so }})
+		}
+		o.Notice("left\x1b alone")
+		interrupt()
+		return so, nil
+	}, files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out, "Cause: com.shop.cart.Cart.total spends 70 %") {
+		t.Errorf("%s", out)
+	}
+	for _, want := range []string{"6s: looking for hot spots, 500 samples", "6s: climbing, level 2, ", "6s: climbing, level 3, ", "taking the hooks out", "note: left? alone", "wrote "} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%q is missing:\n%s", want, stderr)
+		}
+	}
+	if strings.Contains(stderr, "\x1b") {
+		t.Errorf("what is no terminal was drawn on: %q", stderr)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if again, err := report.ReadClimbFile(files[0]); err != nil || len(again.Spots) != 4 {
+		t.Errorf("the page: %v", err)
+	}
+}
+
+// TestWalkOfNothing has one line for each reason why there is nothing to show.
+func TestWalkOfNothing(t *testing.T) {
+	interrupted, interrupt := context.WithCancel(context.Background())
+	interrupt()
+	failed := errors.New("no such JVM")
+	for _, tt := range []struct {
+		ctx    context.Context
+		result *climb.Climb
+		err    error
+		want   string
+	}{
+		{context.Background(), nil, failed, "no such JVM"},
+		{interrupted, nil, context.Canceled, "interrupted before the hooks were in"},
+		{interrupted, &climb.Climb{}, nil, "interrupted before a hot spot was found"},
+		{context.Background(), &climb.Climb{}, nil, "no thread of process 7 ran while 5.00 s were sampled"},
+		{context.Background(), &climb.Climb{Sampled: climb.Sampled{Samples: 12}}, nil, "no hot spot among 12 samples"},
+	} {
+		out, _, err := walkHere(tt.ctx, func(context.Context, rootcause.Options) (*climb.Climb, error) { return tt.result, tt.err })
+		if err == nil || !strings.Contains(err.Error(), tt.want) || out != "" {
+			t.Errorf("%v, want %q; wrote %q", err, tt.want, out)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package doctor
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// knownAgents are tools recognised by what the names of their files hold, in
+// lower case. Those that are telling say that an agent is at work already when
+// the file is open; others are also libraries that programs have on their class
+// path, so only an option that loads them counts.
+var knownAgents = []struct {
+	name    string
+	trait   Trait
+	telling bool
+	marks   []string
+}{
+	{"async-profiler", Samples, true, []string{"libasyncprofiler", "async-profiler"}},
+	{"Glowroot", Transforms, true, []string{"glowroot.jar", "glowroot-core", "glowroot-agent"}},
+	{"SkyWalking", Transforms, true, []string{"skywalking-agent"}},
+	{"OpenTelemetry", Transforms, true, []string{"opentelemetry-javaagent"}},
+	{"Datadog", Transforms, true, []string{"dd-java-agent"}},
+	{"New Relic", Transforms, false, []string{"newrelic"}},
+	{"Dynatrace", Transforms, true, []string{"liboneagent", "dynatrace-agent"}},
+	{"AppDynamics", Transforms, false, []string{"appdynamics", "appserveragent", "appagent"}},
+	{"Elastic APM", Transforms, true, []string{"elastic-apm-agent", "elastic-otel-javaagent"}},
+	{"Instana", Transforms, false, []string{"instana"}},
+	{"Pinpoint", Transforms, false, []string{"pinpoint-bootstrap"}},
+	{"Application Insights", Transforms, false, []string{"applicationinsights-agent"}},
+	{"AspectJ", Transforms, false, []string{"aspectjweaver"}},
+	{"JaCoCo", Transforms, false, []string{"jacocoagent", "org.jacoco.agent"}},
+	{"YourKit", Transforms, true, []string{"libyjpagent"}},
+	{"JProfiler", Transforms, true, []string{"libjprofilerti"}},
+	{"Arthas", Redefines, true, []string{"arthas-agent", "arthas-core", "arthas-spy", "libarthas"}},
+	{"BTrace", Redefines, true, []string{"btrace-agent", "btrace-boot", "btrace.jar"}},
+	{"Byteman", Redefines, true, []string{"byteman.jar", "byteman-4", "byteman-5"}},
+	{"JRebel", Redefines, false, []string{"jrebel"}},
+	{"HotswapAgent", Redefines, false, []string{"hotswap-agent"}},
+	{"Prometheus JMX exporter", Samples, false, []string{"jmx_prometheus_javaagent"}},
+	{"Jolokia", Samples, false, []string{"jolokia"}},
+	{"debugger (jdwp)", Debugs, true, []string{"libjdwp"}},
+}
+
+// recognise finds the tool a file belongs to. Tools are told by the file's own
+// name and that of its directory, where some keep a plain agent.jar.
+func recognise(file string) (agent Agent, telling, known bool) {
+	dir, base := path.Split(strings.ToLower(file))
+	// A library's directory says less: it may be that of the program's jars.
+	names := []string{base}
+	if base == "agent.jar" || base == "javaagent.jar" {
+		names = append(names, path.Base(dir))
+	}
+	for _, known := range knownAgents {
+		for _, mark := range known.marks {
+			if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, mark) }) {
+				return Agent{Name: known.name, Trait: known.trait, Path: file}, known.telling, true
+			}
+		}
+	}
+	return Agent{}, false, false
+}
+
+// agentOf reads an option that loads an agent.
+func agentOf(option string) (Agent, bool) {
+	for _, kind := range []string{"-javaagent:", "-agentpath:", "-agentlib:"} {
+		value, is := strings.CutPrefix(option, kind)
+		if !is {
+			continue
+		}
+		file, _, _ := strings.Cut(value, "=")
+		if kind == "-agentlib:" {
+			file = "lib" + file + ".so"
+		}
+		agent, _, known := recognise(file)
+		if !known {
+			agent = Agent{Name: path.Base(file), Trait: Transforms, Path: file}
+		}
+		agent.AtStart = true
+		return agent, true
+	}
+	return Agent{}, false
+}
+
+// isSonde tells Sonde's own files, which are no other agent.
+func isSonde(file string) bool {
+	return strings.HasPrefix(path.Base(file), "sonde") || strings.Contains(file, "/.sonde")
+}
+
+// findAgents names each tool once: by the options that load agents, then by the
+// files the process has mapped or open.
+func findAgents(options, files []string) []Agent {
+	var found []Agent
+	add := func(a Agent) {
+		if !isSonde(a.Path) && !slices.ContainsFunc(found, func(f Agent) bool { return f.Name == a.Name }) {
+			found = append(found, a)
+		}
+	}
+	for _, option := range options {
+		if agent, is := agentOf(option); is {
+			add(agent)
+		}
+	}
+	for _, file := range files {
+		extension := path.Ext(file)
+		if extension != ".jar" && extension != ".so" {
+			continue
+		}
+		if agent, telling, _ := recognise(file); telling {
+			add(agent)
+		}
+	}
+	return found
+}

@@ -1,0 +1,161 @@
+package doctor
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/weave/original"
+)
+
+// plain is a JVM with which nothing is wrong.
+func plain() Facts {
+	yes := process.Verdict{Answer: process.Yes}
+	roomy := Place{Known: true, Size: 8 << 30, Free: 4 << 30}
+	return Facts{
+		JVM: process.JVM{
+			PID: 4711, NamespacePID: 4711, UID: 1000, GID: 1000, User: "app", Kind: process.HotSpot,
+			Version: "25.0.3", Vendor: "Eclipse Adoptium", Attach: yes, Agents: yes, Inside: process.Outside,
+		},
+		UID: 0, Modules: []string{"java.base", "java.instrument"}, TracksDependencies: process.Yes,
+		Asked: true, Flags: map[string]string{"EnableDynamicAgentLoading": "true"}, Tmp: roomy, Shm: roomy,
+	}
+}
+
+func TestPlainIsAllOK(t *testing.T) {
+	findings := Judge(plain())
+	if Worst(findings) != OK {
+		t.Errorf("%+v", findings)
+	}
+	for _, subject := range []string{"JVM", "attach", "agents", "redefinition", "/tmp", "arena", "virtual threads"} {
+		if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Subject == subject }) {
+			t.Errorf("nothing said of %s", subject)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	no := process.Verdict{Answer: process.No, Reason: "it is off (-XX:+Off): start it anew"}
+	for _, tt := range []struct {
+		name     string
+		change   func(*Facts)
+		severity Severity
+		subject  string
+		text     string // a part of it
+		remedy   string // likewise
+	}{
+		{"OpenJ9", func(f *Facts) { f.JVM.Kind = process.OpenJ9 }, Stop, "JVM", "OpenJ9", "HotSpot"},
+		{"hidden", func(f *Facts) { f.JVM.Kind = process.Hidden }, Stop, "JVM", "belongs to app", "be app or root"},
+		{"JDK 7", func(f *Facts) { f.JVM.Version = "1.7.0_80" }, Stop, "JVM", "older than 11", "newer JDK"},
+		{"JDK 11", func(f *Facts) { f.JVM.Version = "11.0.13" }, Warn, "redefinition", "before JDK 15", "few classes"},
+		{"JDK 26", func(f *Facts) { f.JVM.Version = "26-ea" }, Warn, "JVM", "newer than 25", "newer Sonde"},
+		{"no version", func(f *Facts) { f.JVM.Version = "" }, Warn, "JVM", "unknown version", ""},
+		{"another user", func(f *Facts) { f.UID, f.GID = 1001, 1000 }, Stop, "access", "belongs to app", "be app or root"},
+		{"another group", func(f *Facts) { f.UID, f.GID = 1000, 1 }, Stop, "access", "belongs to app", "be app or root"},
+		{"stopped", func(f *Facts) { f.JVM.Stopped = true }, Stop, "access", "stopped", "kill -CONT 4711"},
+		{"attach off", func(f *Facts) { f.JVM.Attach = no }, Stop, "attach", "it is off (-XX:+Off)", "start it anew"},
+		{"attach unknown", func(f *Facts) { f.JVM.Attach = process.Verdict{Answer: process.Unknown, Reason: "a: b"} }, Warn, "attach", "not known: a", "b"},
+		{"no answer", func(f *Facts) { f.AskError = errors.New("too late") }, Warn, "attach", "too late", ""},
+		{"agents off", func(f *Facts) { f.JVM.Agents = no }, Stop, "agents", "it is off (-XX:+Off)", "start it anew"},
+		{"agents off by flag", func(f *Facts) { f.Flags["EnableDynamicAgentLoading"] = "false" }, Stop, "agents", "switched off", "-javaagent"},
+		{"agents warned of", func(f *Facts) { f.Flags = nil }, Note, "agents", "print a warning", "-XX:+EnableDynamicAgentLoading"},
+		{"small image", func(f *Facts) { f.Modules = []string{"java.base"} }, Stop, "modules", "java.instrument", "jlink"},
+		{"inside already", func(f *Facts) { f.JVM.Inside = process.Inside }, Note, "Sonde", "inside already", "sonde status 4711"},
+		{"no dependencies", func(f *Facts) { f.TracksDependencies = process.No }, Warn, "redefinition", "all compiled code", "-javaagent"},
+		{"dependencies off", func(f *Facts) { f.Flags["AlwaysRecordEvolDependencies"] = "false" }, Warn, "redefinition", "-XX:-AlwaysRecord", "without"},
+		{"dependencies unknown", func(f *Facts) { f.TracksDependencies = process.Unknown }, Warn, "redefinition", "where it does not", "quiet moment"},
+		{"dependencies by an agent", func(f *Facts) {
+			f.TracksDependencies = process.No
+			f.Agents = []Agent{{"Glowroot", Transforms, "/g.jar", true}}
+		}, Note, "redefinition", "likely to survive", ""},
+		{"parameter names", func(f *Facts) { f.JVM.Version = "17.0.15" }, Note, "redefinition", "names of parameters", ""},
+		{"enhanced redefinition", func(f *Facts) { f.Flags["AllowEnhancedClassRedefinition"] = "true" }, Warn, "redefinition", "never tried", "without"},
+		{"no verification", func(f *Facts) { f.Flags["BytecodeVerificationRemote"] = "false" }, Warn, "verification", "crash", "without"},
+		{"all verified", func(f *Facts) { f.Flags["BytecodeVerificationLocal"] = "true" }, Note, "verification", "JDK's own", ""},
+		{"security manager", func(f *Facts) {
+			f.JVM.Version = "17.0.15"
+			f.Properties = map[string]string{"java.security.manager": ""}
+		}, Warn, "security", "SecurityManager", ""},
+		{"archive", func(f *Facts) { f.Flags["AOTCache"] = "app.aot" }, OK, "sharing", "app.aot", ""},
+		{"writes an archive", func(f *Facts) { f.Flags["ArchiveClassesAtExit"] = "a.jsa" }, Note, "sharing", "will not be in it", ""},
+		{"interpreted", func(f *Facts) { f.Arguments = []string{"-Xint"} }, Warn, "compilation", "-Xint", ""},
+		{"one compiler", func(f *Facts) { f.Flags["TieredStopAtLevel"] = "1" }, Note, "compilation", "=1", ""},
+		{"another compiler", func(f *Facts) { f.Flags["UseJVMCICompiler"] = "true" }, Note, "compilation", "JVMCI", ""},
+		{"no counters", func(f *Facts) { f.Flags["UsePerfData"] = "false" }, Note, "counters", "pauses", "UsePerfData"},
+		{"counters not shared", func(f *Facts) { f.Flags["PerfDisableSharedMem"] = "true" }, Note, "counters", "pauses", "PerfDisableSharedMem"},
+		{"environment", func(f *Facts) { f.Environment = map[string]string{"JAVA_TOOL_OPTIONS": "-Da=b"} }, Note, "options", "JAVA_TOOL_OPTIONS=-Da=b", ""},
+		{"a tracer", func(f *Facts) { f.Agents = []Agent{{"Glowroot", Transforms, "/g.jar", true}} }, Note, "other agents", "from the start", ""},
+		{"a late editor", func(f *Facts) { f.Agents = []Agent{{"Arthas", Redefines, "/a.jar", false}} }, Warn, "other agents", "after the start", "one after the other"},
+		{"a sampler", func(f *Facts) { f.Agents = []Agent{{"async-profiler", Samples, "/a.so", false}} }, OK, "other agents", "leaves classes alone", ""},
+		{"a debugger", func(f *Facts) { f.Agents = []Agent{{"jdwp", Debugs, "libjdwp.so", true}} }, Note, "other agents", "breakpoint", ""},
+		{"container", func(f *Facts) { f.JVM.OtherPIDs, f.JVM.OtherMounts, f.JVM.NamespacePID = true, true, 1 }, OK, "container", "itself as 1) and files", ""},
+		{"memory", func(f *Facts) { f.Memory = Memory{1 << 30, 512 << 20} }, OK, "memory", "512.0 MiB of its limit of 1.0 GiB", ""},
+		{"memory near its end", func(f *Facts) { f.Memory = Memory{1 << 30, 1000 << 20} }, Warn, "memory", "24.0 MiB of", "raise"},
+		{"memory over its end", func(f *Facts) { f.Memory = Memory{1 << 30, 2 << 30} }, Warn, "memory", "0 bytes of", "raise"},
+		{"no /tmp", func(f *Facts) { f.Tmp = Place{} }, Stop, "/tmp", "none", "write"},
+		{"closed /tmp", func(f *Facts) { f.Tmp.ReadOnly = true }, Stop, "/tmp", "read-only", "write"},
+		{"noexec /tmp", func(f *Facts) { f.Tmp.NoExec = true }, OK, "/tmp", "does not matter", ""},
+		{"small /dev/shm", func(f *Facts) { f.Shm = Place{true, false, false, 64 << 20, 64 << 20} }, Note, "arena", "64.0 MiB of 64.0 MiB", "--shm-size"},
+		{"no /dev/shm", func(f *Facts) { f.Shm = Place{} }, Note, "arena", "no /dev/shm", "--shm-size"},
+		{"no room", func(f *Facts) { f.Shm, f.Tmp.Free = Place{}, 1<<20 }, Warn, "arena", "0 bytes and 1.0 MiB", "make room"},
+	} {
+		facts := plain()
+		tt.change(&facts)
+		findings := Judge(facts)
+		matches := func(f Finding) bool {
+			return f.Severity == tt.severity && f.Subject == tt.subject && strings.Contains(f.Text, tt.text) &&
+				strings.Contains(f.Remedy, tt.remedy) && (tt.remedy != "" || f.Remedy == "")
+		}
+		if !slices.ContainsFunc(findings, matches) {
+			t.Errorf("%s: no %v of %q with %q and %q in\n%+v", tt.name, tt.severity, tt.subject, tt.text, tt.remedy, findings)
+		}
+		if Worst(findings) < tt.severity {
+			t.Errorf("%s: worst is %v", tt.name, Worst(findings))
+		}
+	}
+}
+
+func TestInvitedNeedsNoAttach(t *testing.T) {
+	f := plain()
+	no := process.Verdict{Answer: process.No, Reason: "off: on"}
+	f.Invited, f.JVM.Attach, f.JVM.Agents, f.TracksDependencies = true, no, no, process.No
+	if findings := Judge(f); Worst(findings) != Note {
+		t.Errorf("%+v", findings)
+	}
+}
+
+func TestNoSecurityManager(t *testing.T) {
+	for version, value := range map[string]string{"17.0.15": "allow", "21": "disallow", "25": ""} {
+		f := plain()
+		f.JVM.Version, f.Properties = version, map[string]string{"java.security.manager": value}
+		if slices.ContainsFunc(Judge(f), func(f Finding) bool { return f.Subject == "security" }) {
+			t.Errorf("JDK %s, %q: a SecurityManager", version, value)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	type version struct{ feature, interim, update int }
+	for text, want := range map[string]struct {
+		version
+		loses bool
+	}{
+		"1.8.0_402": {version{8, 0, 402}, true}, "11.0.2": {version{11, 0, 2}, true}, "17": {version{17, 0, 0}, true},
+		"17.0.15": {version{17, 0, 15}, true}, "17.0.20": {version{17, 0, 20}, false}, "18.0.2.1": {version{18, 0, 2}, true},
+		"19": {version{19, 0, 0}, false}, "26-ea": {version{26, 0, 0}, false}, "25.0.3+9": {version{25, 0, 3}, false}, "": {version{}, false},
+	} {
+		parsed, _ := original.ParseVersion(text)
+		j := judge{version: parsed}
+		if (version{parsed.Feature, parsed.Interim, parsed.Update}) != want.version || j.losesParameterNames() != want.loses {
+			t.Errorf("%q: %+v, loses names %v", text, j.version, j.losesParameterNames())
+		}
+	}
+}
+
+func TestSeverity(t *testing.T) {
+	if text, err := Warn.MarshalText(); string(text) != "warn" || err != nil || Severity(9).String() != "unknown" {
+		t.Errorf("%s, %v, %v", text, err, Severity(9))
+	}
+}

@@ -1,0 +1,165 @@
+package doctor
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestParseFlags(t *testing.T) {
+	got := parseFlags("4711:\n-XX:-BytecodeVerificationRemote -XX:MaxHeapSize=64 -XX:+UseG1GC -XX:AOTCache=a=b other\n")
+	want := map[string]string{"BytecodeVerificationRemote": "false", "MaxHeapSize": "64", "UseG1GC": "true", "AOTCache": "a=b"}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestParseCommandLine(t *testing.T) {
+	got := parseCommandLine("VM Arguments:\njvm_args: -Dx=1 -Xint \njava_command: Main -Xno\n")
+	if !slices.Equal(got, []string{"-Dx=1", "-Xint"}) {
+		t.Errorf("%q", got)
+	}
+	if got := parseCommandLine("java_command: Main"); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestParseProperties(t *testing.T) {
+	got := parseProperties("#Sun Nov 15\n\nplain=a b\na\\:b\\=c=d\\\\e\\nf=g\nempty=\n\\u00e4=\\u00F6\\u00\nnone\nend=\\\n")
+	want := map[string]string{"plain": "a b", "a:b=c": "d\\e\nf=g", "empty": "", "ä": "öu00", "end": "\\"}
+	if !maps.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestMountOptions(t *testing.T) {
+	const mountinfo = `22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
+30 27 0:25 / /tmp rw,nosuid - tmpfs none rw,size=4k
+31 27 0:26 / /tmp ro,noexec - tmpfs none rw
+32 27 0:27 / /with\040space ro - tmpfs none rw
+33 27 0:28 / /over rw - ext4 /dev/vdb ro
+broken
+`
+	for name, want := range map[string]string{
+		"/tmp": "ro", "/tmp/a": "noexec", "/tmpfile": "discard", "/with space/x": "ro", "/over": "ro", "/dev/shm": "relatime",
+	} {
+		if got := mountOptions(mountinfo, name); !slices.Contains(got, want) {
+			t.Errorf("%s: %q without %s", name, got, want)
+		}
+	}
+	if got := mountOptions("", "/tmp"); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a/memory.max", "1000") // the tighter one is the outer
+	write("a/memory.current", "900")
+	write("a/b/memory.max", "2000")
+	write("a/b/memory.current", "500")
+	write("a/b/memory.stat", "anon 5\ninactive_file 300")
+	write("c/memory.max", "max")
+	write("c/memory.current", "500")
+	write("memory/d/memory.limit_in_bytes", "1000")
+	write("memory/d/memory.usage_in_bytes", "700")
+	write("memory/d/memory.stat", "inactive_file 1\ntotal_inactive_file 200")
+	write("memory/e/memory.limit_in_bytes", "9223372036854771712")
+	write("memory/e/memory.usage_in_bytes", "700")
+	for cgroup, want := range map[string]Memory{
+		"0::/a/b": {1000, 900}, "0::/a": {1000, 900}, "0::/c": {}, "0::/../x": {}, "0::/nowhere": {}, "": {}, "x": {},
+		"0::/a\n4:memory:/d\n": {1000, 500}, "4:memory:/e": {}, "5:cpu:/a\n0::/a/b": {1000, 900},
+	} {
+		if got := readMemory(root, cgroup); got != want {
+			t.Errorf("%q: %+v, want %+v", cgroup, got, want)
+		}
+	}
+}
+
+func TestContains(t *testing.T) {
+	const text = "AlwaysRecord"
+	for _, before := range []int{0, 1, 1<<20 - 5, 1 << 20, 1<<20 + 7, 3 << 20} {
+		padding := strings.Repeat("A", before)
+		if there, err := contains(strings.NewReader(padding+text+"B"), text); !there || err != nil {
+			t.Errorf("after %d bytes: %v, %v", before, there, err)
+		}
+		if there, err := contains(strings.NewReader(padding+text[1:]), "B"+text); there || err != nil {
+			t.Errorf("none after %d bytes: %v, %v", before, there, err)
+		}
+	}
+	if _, err := contains(iotest.ErrReader(os.ErrPermission), text); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestModules(t *testing.T) {
+	got := modulesOf("JAVA_VERSION=\"17\"\nMODULES=\"java.base java.instrument\"\n")
+	if !slices.Equal(got, []string{"java.base", "java.instrument"}) || modulesOf("JAVA_VERSION=1") != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAgents(t *testing.T) {
+	got := findAgents(
+		[]string{
+			"-Xmx1g", "-javaagent:/opt/otel/opentelemetry-javaagent.jar=a=b", "-javaagent:/opt/own.jar", "-agentlib:jdwp=transport=dt_socket",
+			"-agentpath:/opt/oneagent/liboneagentloader.so", "-javaagent:/opt/AppServerAgent/javaagent.jar", "-javaagent:/opt/sonde-agent.jar",
+		},
+		[]string{
+			"/opt/glowroot.d/app.jar", "/opt/glowroot.txt", "/app/lib/aspectjweaver-1.9.jar", "/opt/x/arthas-agent.jar", "/tmp/.sonde-1-2/agent.jar",
+			"/opt/libasyncProfiler.so", "/opt/otel/opentelemetry-javaagent.jar", "/usr/lib/libjvm.so",
+		},
+	)
+	want := []Agent{
+		{"OpenTelemetry", Transforms, "/opt/otel/opentelemetry-javaagent.jar", true},
+		{"own.jar", Transforms, "/opt/own.jar", true},
+		{"debugger (jdwp)", Debugs, "libjdwp.so", true},
+		{"Dynatrace", Transforms, "/opt/oneagent/liboneagentloader.so", true},
+		{"AppDynamics", Transforms, "/opt/AppServerAgent/javaagent.jar", true},
+		{"Arthas", Redefines, "/opt/x/arthas-agent.jar", false},
+		{"async-profiler", Samples, "/opt/libasyncProfiler.so", false},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("\n got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	f := Facts{
+		Environment: map[string]string{"JAVA_TOOL_OPTIONS": "-javaagent:/e.jar -Dx"},
+		Arguments:   []string{"-Dx", "-javaagent:/my", "agents/a.jar", "-javaagent:/from/file.jar"},
+	}
+	f.JVM.Main = "Main"
+	got := f.options([]string{"java", "-javaagent:/my agents/a.jar", "Main", "-javaagent:/the/programs.jar"})
+	want := []string{"java", "-javaagent:/my agents/a.jar", "-javaagent:/e.jar", "-Dx", "agents/a.jar", "-javaagent:/from/file.jar"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestProcessTexts(t *testing.T) {
+	got := optionVariables("PATH=/bin\x00JAVA_TOOL_OPTIONS=-Da=b\x00SECRET=x\x00")
+	if !maps.Equal(got, map[string]string{"JAVA_TOOL_OPTIONS": "-Da=b"}) {
+		t.Errorf("%q", got)
+	}
+	files := mappedFiles("7f00-7f01 r-xp 0 fe:00 3    /b.so\n7f01-7f02 rw-p 0 0 0\n7f02-7f03 r--p 0 fe:00 3   /a b.jar (deleted)\n7f00-7f01 r-xp 0 fe:00 3    /b.so\n")
+	if !slices.Equal(files, []string{"/a b.jar", "/b.so"}) {
+		t.Errorf("%q", files)
+	}
+}

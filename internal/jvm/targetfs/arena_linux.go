@@ -1,0 +1,170 @@
+package targetfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+)
+
+// arenaPlaces are where an arena may lie, the best first. On a disk the kernel
+// may make a thread wait that writes to a page on its way there.
+var arenaPlaces = []string{"/dev/shm", "/tmp"}
+
+// An Arena is a file that the target and Sonde map. Beyond what is allocated it
+// must not be touched: there the file system may have no room, and the target
+// would be killed.
+type Arena struct {
+	where *place // nil once removed
+	name  string
+	path  string
+	file  *os.File
+	size  int64
+
+	mu        sync.Mutex
+	allocated int64
+}
+
+// DefaultArenaSize is room for what is ever measured in one session. Only what
+// is allocated takes memory.
+const DefaultArenaSize = 1 << 30
+
+// Arena makes an arena that can grow to a size (0 for the default), its first
+// bytes allocated. It lies in memory, /dev/shm, where that has room for twice
+// as much, so that it can grow and leaves something to others; else in /tmp.
+func (f *Foothold) Arena(size, first int64) (*Arena, error) {
+	if size == 0 {
+		size = DefaultArenaSize
+	}
+	if first < 0 || first > size {
+		return nil, f.fail(ErrFiles, fmt.Sprintf("an arena of %d bytes cannot begin with %d", size, first), nil)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.own == nil {
+		return nil, f.removed()
+	}
+	var failed []error
+	for _, name := range arenaPlaces {
+		arena, err := f.arenaIn(name, size, first)
+		if err == nil {
+			f.arenas = append(f.arenas, arena)
+			return arena, nil
+		}
+		failed = append(failed, err)
+	}
+	err := errors.Join(failed...)
+	if isFull(err) {
+		return nil, f.fail(ErrFull, fmt.Sprintf("its arena needs %d MiB in /dev/shm or /tmp: make room", first>>20), err)
+	}
+	return nil, f.explain(err)
+}
+
+func (f *Foothold) arenaIn(where string, size, first int64) (*Arena, error) {
+	at, err := openPlace(f.host, f.jvm, where)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	if !f.host.Same(f.jvm) {
+		at.close()
+		return nil, unix.ESRCH
+	}
+	name := process.ArenaName(f.jvm.NamespacePID, random(16))
+	file, err := at.create(name)
+	if err != nil {
+		at.close()
+		return nil, err
+	}
+	a := &Arena{where: at, name: name, path: path.Join(where, name), file: file, size: size}
+	if err := a.begin(first); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", where, err), a.remove())
+	}
+	return a, nil
+}
+
+func (a *Arena) begin(first int64) error {
+	hold(a.file)
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(a.file.Fd()), &stat); err != nil {
+		return err
+	}
+	if stat.Uid != a.where.uid || stat.Mode != unix.S_IFREG|0o600 {
+		return errNotOwn
+	}
+	var room unix.Statfs_t
+	if err := unix.Fstatfs(int(a.file.Fd()), &room); err != nil {
+		return err
+	}
+	// A tmpfs without a limit says that it has no blocks at all.
+	if room.Blocks > 0 && room.Bavail*uint64(room.Bsize) < 2*uint64(first) {
+		return unix.ENOSPC
+	}
+	if err := a.where.as(func() error { return unix.Ftruncate(int(a.file.Fd()), a.size) }); err != nil {
+		return err
+	}
+	return a.Grow(first)
+}
+
+// Grow allocates up to an offset, so that all before it can be written without
+// fail. Where there is no room the error is ErrFull, and what was allocated
+// stays so. The target must not have written beyond what was allocated.
+func (a *Arena) Grow(upTo int64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.where == nil:
+		return fmt.Errorf("arena %s: %w", a.path, os.ErrClosed)
+	case upTo > a.size:
+		return fmt.Errorf("arena %s: %w: it ends at %d bytes", a.path, ErrFull, a.size)
+	}
+	err := a.allocate(upTo)
+	if isFull(err) {
+		return fmt.Errorf("arena %s: %w: make room in %s: %w", a.path, ErrFull, path.Dir(a.path), err)
+	}
+	if err != nil {
+		return fmt.Errorf("arena %s: %w", a.path, err)
+	}
+	return nil
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
+}
+
+// File is open for reading and writing. The arena's end closes it.
+func (a *Arena) File() *os.File { return a.file }
+
+// Path is as the target sees it.
+func (a *Arena) Path() string { return a.path }
+
+// Size is how far the arena can grow.
+func (a *Arena) Size() int64 { return a.size }
+
+// Allocated is how far it can be written.
+func (a *Arena) Allocated() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.allocated
+}
+
+func (a *Arena) remove() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.where == nil {
+		return nil
+	}
+	if a.where.holds(a.name, a.file) {
+		if err := a.where.remove(a.name); err != nil {
+			return err
+		}
+	}
+	err := a.file.Close()
+	a.where.close()
+	a.where = nil
+	return err
+}

@@ -1,0 +1,213 @@
+package targetfs
+
+import (
+	"errors"
+	"os"
+	"path"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/asuser"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+)
+
+// A place is a directory held by a handle, in which one user makes and removes
+// files. Names given to it are single elements.
+type place struct {
+	path     string // as the target sees it
+	dir      *os.File
+	uid, gid uint32
+}
+
+var errSwappable = errors.New("others may rename what lies in it: chmod +t makes it safe")
+
+// openPlace opens a directory of the target's that is for all. It must be one
+// in which nobody can put something else under a name of ours.
+func openPlace(host process.Host, jvm *process.JVM, name string) (*place, error) {
+	dir, err := host.OpenInside(jvm.PID, name, unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{path: name, dir: dir, uid: jvm.UID, gid: jvm.GID}
+	root, err := host.OpenInside(jvm.PID, "/.", unix.O_PATH|unix.O_DIRECTORY)
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	if err := p.checkShared(root); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// checkShared trusts root, the target's user, and whoever owns the target's
+// root directory: a container's own root, under another number. All others must
+// be held off by the sticky bit.
+func (p *place) checkShared(root *os.File) error {
+	var at, top unix.Stat_t
+	if err := unix.Fstat(int(p.dir.Fd()), &at); err != nil {
+		return err
+	}
+	if err := unix.Fstat(int(root.Fd()), &top); err != nil {
+		return err
+	}
+	owned := at.Uid == 0 || at.Uid == p.uid || at.Uid == top.Uid
+	if !owned || at.Mode&0o022 != 0 && at.Mode&unix.S_ISVTX == 0 {
+		return errSwappable
+	}
+	return nil
+}
+
+// within opens a directory below, which must be the user's own and closed to
+// all others.
+func (p *place) within(name string) (*place, error) {
+	var fd int
+	err := p.as(func() (err error) {
+		fd, err = unix.Openat(p.fd(), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		return err
+	})
+	full := path.Join(p.path, name)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: full, Err: err}
+	}
+	inner := &place{path: full, dir: os.NewFile(uintptr(fd), full), uid: p.uid, gid: p.gid}
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil || stat.Uid != p.uid || stat.Mode&0o777 != 0o700 {
+		inner.close()
+		if err == nil {
+			err = errNotOwn
+		}
+		return nil, &os.PathError{Op: "open", Path: full, Err: err}
+	}
+	return inner, nil
+}
+
+var errNotOwn = errors.New("not the target's user's own, or open to others: remove it")
+
+func (p *place) fd() int { return int(p.dir.Fd()) }
+
+func (p *place) close() { _ = p.dir.Close() }
+
+func (p *place) as(fn func() error) error { return asuser.As(p.uid, p.gid, fn) }
+
+// holds tells whether a name in this place still leads to what a handle holds.
+func (p *place) holds(name string, handle *os.File) bool {
+	var here, there unix.Stat_t
+	return unix.Fstatat(p.fd(), name, &here, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		unix.Fstat(int(handle.Fd()), &there) == nil && here.Dev == there.Dev && here.Ino == there.Ino
+}
+
+// makeDirectory makes a directory that must not be there yet and opens it.
+func (p *place) makeDirectory(name string) (*place, error) {
+	if err := p.as(func() error { return unix.Mkdirat(p.fd(), name, 0o700) }); err != nil {
+		return nil, &os.PathError{Op: "mkdir", Path: path.Join(p.path, name), Err: err}
+	}
+	inner, err := p.within(name)
+	if err != nil {
+		_ = p.removeDirectory(name) // one that is not ours is not empty or not removable
+	}
+	return inner, err
+}
+
+// create makes a file that must not be there yet.
+func (p *place) create(name string) (*os.File, error) {
+	var fd int
+	err := p.as(func() (err error) {
+		fd, err = unix.Openat(p.fd(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		return err
+	})
+	full := path.Join(p.path, name)
+	if err != nil {
+		return nil, &os.PathError{Op: "create", Path: full, Err: err}
+	}
+	return os.NewFile(uintptr(fd), full), nil
+}
+
+// openFile opens a plain file for reading that is the user's own, closed to
+// others, and has no second name.
+func (p *place) openFile(name string) (*os.File, error) {
+	full := path.Join(p.path, name)
+	var fd int
+	err := p.as(func() (err error) {
+		// What is no plain file must not make us wait.
+		fd, err = unix.Openat(p.fd(), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: full, Err: err}
+	}
+	file := os.NewFile(uintptr(fd), full)
+	var stat unix.Stat_t
+	err = unix.Fstat(fd, &stat)
+	if err == nil && (stat.Mode&^unix.S_ISVTX != unix.S_IFREG|0o600 || stat.Uid != p.uid || stat.Nlink != 1) {
+		err = errNotOwn
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, &os.PathError{Op: "open", Path: full, Err: err}
+	}
+	return file, nil
+}
+
+// put makes a file with a content that is there as a whole or not at all, in
+// place of what has the name.
+func (p *place) put(name string, content []byte) error {
+	fresh := ".new-" + random(16)
+	if err := p.fill(fresh, content); err != nil {
+		return err
+	}
+	err := p.as(func() error { return unix.Renameat(p.fd(), fresh, p.fd(), name) })
+	if err != nil {
+		return errors.Join(&os.PathError{Op: "rename", Path: path.Join(p.path, name), Err: err}, p.remove(fresh))
+	}
+	return nil
+}
+
+// fill makes a new file with a content, or none. It is written with the
+// target's user's power too, as that user's limits apply.
+func (p *place) fill(name string, content []byte) error {
+	file, err := p.create(name)
+	if err != nil {
+		return err
+	}
+	err = p.as(func() error {
+		_, err := file.Write(content)
+		return err
+	})
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, p.remove(name))
+	}
+	return nil
+}
+
+// remove removes a file; one that is gone already is as good.
+func (p *place) remove(name string) error { return p.unlink(name, 0) }
+
+func (p *place) removeDirectory(name string) error { return p.unlink(name, unix.AT_REMOVEDIR) }
+
+func (p *place) unlink(name string, flags int) error {
+	err := p.as(func() error { return unix.Unlinkat(p.fd(), name, flags) })
+	if err == nil || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return &os.PathError{Op: "remove", Path: path.Join(p.path, name), Err: err}
+}
+
+// hold locks what was just made. Only a Sweep can have been faster, for an
+// instant. Where files cannot be locked, Sweep cannot either and leaves them.
+func hold(file *os.File) {
+	for range mostTries {
+		if !errors.Is(lock(file, unix.LOCK_EX), unix.EWOULDBLOCK) {
+			return
+		}
+		time.Sleep(tryPause)
+	}
+}
+
+// lock takes a lock on a handle, or fails at once where another holds it.
+func lock(file *os.File, how int) error {
+	return unix.Flock(int(file.Fd()), how|unix.LOCK_NB)
+}

@@ -1,0 +1,152 @@
+package hotspots
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+func TestTableByMethod(t *testing.T) {
+	var s scene
+	s.add(60, 1, jfr.Execution, jfr.Compiled, "A.main>A.work>B.leaf")
+	s.add(20, 1, jfr.Execution, jfr.Interpreted, "A.main>B.leaf>A.work>B.leaf") // it recurs
+	s.add(20, 2, jfr.Execution, jfr.Inlined, "A.main>A.work")
+	table := s.table(nil)
+	leaf, work, top := find(table, "B.leaf"), find(table, "A.work"), find(table, "A.main")
+	if table.Samples != 100 || len(table.Methods) != 3 || table.Methods[0].Name != "leaf" {
+		t.Fatalf("%+v", table.Methods)
+	}
+	if !near(leaf.Self.Part, 0.8) || !near(leaf.Total.Part, 0.8) || leaf.Samples != 80 || !near(leaf.Kinds["compiled"], 0.75) || !near(leaf.Kinds["interpreted"], 0.25) {
+		t.Errorf("%+v", leaf)
+	}
+	if !near(work.Self.Part, 0.2) || !near(work.Total.Part, 1) || !near(top.Self.Part, 0) || !near(top.Total.Part, 1) || top.Samples != 0 {
+		t.Errorf("%+v, %+v", work, top)
+	}
+	if !(leaf.Self.Low < 0.72 && leaf.Self.Low > 0.7 && leaf.Self.High > 0.86 && leaf.Self.High < 0.88) {
+		t.Errorf("interval %+v", leaf.Self)
+	}
+	if len(leaf.Lines) != 3 || !near(leaf.Lines[0].Part, 0.5) || leaf.Lines[0].Line != 10 {
+		t.Errorf("%+v", leaf.Lines)
+	}
+	if len(table.Threads) != 2 || table.Threads[0].JavaID != 1 || !near(table.Threads[0].Share.Part, 0.8) || table.Threads[0].Top.Name != "leaf" || table.Threads[0].CPU >= 0 {
+		t.Errorf("%+v", table.Threads)
+	}
+}
+
+func TestStacksAndTree(t *testing.T) {
+	var s scene
+	s.add(70, 1, jfr.Execution, jfr.Compiled, "A.main>A.one>B.leaf")
+	s.add(25, 1, jfr.Execution, jfr.Compiled, "A.main>A.two>B.leaf")
+	s.add(5, 2, jfr.Execution, jfr.Compiled, "A.main>A.three")
+	table := s.table(nil)
+	paths := table.Stacks()
+	if len(paths) != 3 || !near(paths[0].Part, 0.7) || paths[0].Methods[0].Name != "leaf" || paths[0].Methods[1].Name != "one" || paths[1].Samples != 25 {
+		t.Errorf("%+v", paths)
+	}
+	tree := table.Tree()
+	if !near(tree.Total, 100) || len(tree.Children) != 1 || len(tree.Children[0].Children) != 3 {
+		t.Fatalf("%+v", tree)
+	}
+	first := tree.Children[0].Children[0]
+	if first.Method.Name != "one" || !near(first.Total, 70) || !near(first.Self, 0) || !near(first.Children[0].Self, 70) {
+		t.Errorf("%+v", first)
+	}
+	var names []string
+	for _, n := range tree.Children[0].Children {
+		names = append(names, n.Method.Name)
+	}
+	if !slices.Equal(names, []string{"one", "two", "three"}) {
+		t.Errorf("%v", names)
+	}
+}
+
+// TestNativeCodeIsWeighed checks the rule for threads that are in native code:
+// their processor time says whether they run or wait there.
+func TestNativeCodeIsWeighed(t *testing.T) {
+	var s scene
+	s.add(100, 1, jfr.Execution, jfr.Compiled, "A.java") // tells the unit: 20 ms
+	s.add(100, 2, jfr.NativeCode, jfr.Native, "N.poll")  // seldom runs
+	s.add(50, 3, jfr.NativeCode, jfr.Native, "N.crypt")  // runs all the time
+	s.add(50, 4, jfr.NativeCode, jfr.Native, "sun/nio/ch/EPoll.wait")
+	s.add(30, 5, jfr.NativeCode, jfr.Native, "N.idle")
+	used := map[int64]time.Duration{1: 100 * period, 2: 10 * period, 3: 100 * period, 4: 5 * period, 5: 0}
+	table := s.table(used)
+	java, poll, crypt := find(table, "A.java"), find(table, "N.poll"), find(table, "N.crypt")
+	if math.Abs(java.Self.Part-100.0/210) > 0.01 || math.Abs(poll.Self.Part-10.0/210) > 0.01 || math.Abs(crypt.Self.Part-100.0/210) > 0.01 {
+		t.Errorf("%+v, %+v, %+v", java.Self, poll.Self, crypt.Self)
+	}
+	if table.Waiting != 80 || find(table, "sun/nio/ch/EPoll.wait").Method != nil || find(table, "N.idle").Method != nil {
+		t.Errorf("%d wait, %+v", table.Waiting, table.Methods)
+	}
+	// Without the time all but those known to wait count.
+	if table := s.table(nil); table.Waiting != 50 || !near(find(table, "N.poll").Self.Part, 100.0/280) {
+		t.Errorf("%d wait, %+v", table.Waiting, table.Methods)
+	}
+}
+
+// TestIdleThreadsOfDumps checks that a thread which a dump calls runnable, and
+// which uses no time, does not count.
+func TestIdleThreadsOfDumps(t *testing.T) {
+	var s scene
+	s.add(100, 1, jfr.Execution, jfr.UnknownKind, "A.java")
+	s.add(100, 2, jfr.Execution, jfr.UnknownKind, "J.periodic")
+	table := s.table(map[int64]time.Duration{1: 200 * period, 2: 0})
+	if table.Samples != 100 || table.Waiting != 100 || !near(find(table, "A.java").Self.Part, 1) {
+		t.Errorf("%d, %d, %+v", table.Samples, table.Waiting, table.Methods)
+	}
+}
+
+func TestWindowSlides(t *testing.T) {
+	w := NewWindow(time.Second)
+	for second := range 20 {
+		var s scene
+		s.add(40, 1, jfr.Execution, jfr.Compiled, "A.m"+string(rune('a'+second)))
+		for i := range s.samples {
+			s.samples[i].At = s.samples[i].At.Add(time.Duration(second) * time.Second)
+		}
+		now := began.Add(time.Duration(second+1) * time.Second)
+		w.Add(now, s.samples, period, map[int64]time.Duration{})
+		table := w.Table(now)
+		if second > 0 && (table.Samples < 40 || len(table.Methods) > 2 || table.Methods[0].Name != "m"+string(rune('a'+second))) {
+			t.Fatalf("second %d: %d, %+v", second, table.Samples, table.Methods)
+		}
+	}
+	if len(w.samples) > 6*40 || len(w.readings) > 8 {
+		t.Errorf("keeps %d samples, %d readings", len(w.samples), len(w.readings))
+	}
+	if table := w.Table(began.Add(time.Hour)); table.Samples != 0 || len(table.Methods) != 0 {
+		t.Errorf("an hour later: %d", table.Samples)
+	}
+}
+
+func TestSharesOfFew(t *testing.T) {
+	if s := ShareOf(0, 10, 10); s.Part != 0 || s.Low != 0 || s.High < 0.2 || s.High > 0.35 {
+		t.Errorf("%+v", s)
+	}
+	if s := ShareOf(10, 10, 10); s.Part != 1 || s.High != 1 || s.Low > 0.8 {
+		t.Errorf("%+v", s)
+	}
+	if s := ShareOf(1, 0, 0); s != (Share{}) {
+		t.Errorf("%+v", s)
+	}
+	if n := countOf([]float64{1, 1, 1, 0}); !near(n, 3) {
+		t.Errorf("%v", n)
+	}
+}
+
+func TestShadedWaits(t *testing.T) {
+	for name, waits := range map[string]bool{
+		"org/acme/shaded/io/netty/channel/epoll/Native.epollWait": true,
+		"io/netty/channel/epoll/Native.write":                     false,
+		"java/lang/Object.wait0":                                  true,
+	} {
+		if IsWait(method(name)) != waits {
+			t.Errorf("%s: %v", name, !waits)
+		}
+	}
+}

@@ -1,0 +1,298 @@
+package liveprobes
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/sequence"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A compiler makes plans of sets.
+type compiler struct {
+	world   *world
+	tagCall condition.TagCall
+	flags   arena.Flags
+	level   func(*probeset.Probe) probeset.Level // that a probe is at
+	*plan
+}
+
+// A UnfitError says that what a probe or a tag asks for fits none of the methods it
+// names.
+type UnfitError struct {
+	What    string // "probe pay" or "tag tier"
+	Methods int
+	First   LeftOut
+}
+
+func (e *UnfitError) Error() string {
+	if e.Methods == 1 {
+		return fmt.Sprintf("%s: %s: %v", e.What, e.First.Method, e.First.Err)
+	}
+	return fmt.Sprintf("%s: it fits none of %d methods; %s: %v", e.What, e.Methods, e.First.Method, e.First.Err)
+}
+
+// Unwrap gives what is wrong with the first.
+func (e *UnfitError) Unwrap() error { return e.First.Err }
+
+var (
+	errNative   = errors.New("it is native: a hook has no code to stand in")
+	errFileless = errors.New("its class file is not found, so what is in it is not known")
+)
+
+// compile finds the spots of a set in all classes that are known. What fits nothing is
+// an error; what fits some is left out of the others.
+func (c *compiler) compile() error {
+	for _, p := range c.probes {
+		s := newSummary(p.Name)
+		for _, pattern := range p.methods.Includes() {
+			s.missing[pattern.String()] = true
+		}
+		for _, q := range p.within {
+			if q != nil {
+				for _, e := range q.Elements {
+					s.missing[e.Pattern.String()] = true
+				}
+			}
+		}
+		c.probeSums[p.Name] = s
+	}
+	for _, t := range c.tags {
+		if c.tagSums[t.Name] == nil {
+			c.tagSums[t.Name] = newSummary(t.Name)
+		}
+		c.tagSums[t.Name].missing[t.at.String()] = true
+	}
+	if len(c.probes) == 0 {
+		return nil // tags of nobody
+	}
+	var found []match
+	for _, name := range slices.Sorted(maps.Keys(c.world.classes)) {
+		for _, class := range c.world.classes[name] {
+			found = append(found, c.find(class)...)
+		}
+	}
+	for _, m := range found {
+		c.add(m)
+	}
+	return c.verdict()
+}
+
+// verdict is an error where something fits none of the methods it names.
+func (c *compiler) verdict() error {
+	for _, p := range c.probes {
+		if s := c.probeSums[p.Name]; s.found > 0 && len(s.Methods) == 0 {
+			return &UnfitError{"probe " + p.Name, s.found, s.unfit}
+		}
+	}
+	for _, t := range c.tags {
+		if s := c.tagSums[t.Name]; s.found > 0 && len(s.Methods) == 0 {
+			return &UnfitError{"tag " + t.Name, s.found, s.unfit}
+		}
+	}
+	return nil
+}
+
+// A match is a method with what names it.
+type match struct {
+	method
+	probes []*probeRequest
+	tags   []*tagRequest
+	masks  masks
+}
+
+// find finds the methods of a class that are named. They count as hooked from then on.
+func (c *compiler) find(class *class) (found []match) {
+	if !c.matchClass(class.name) {
+		return nil
+	}
+	if why := c.ruled(class.name); why != nil {
+		c.leaveByRule(class, why)
+		return nil
+	}
+	if opened := c.world.open(class); opened == nil || class.reason != "" || opened.File.Check() != nil {
+		c.leaveClass(class)
+		return nil
+	}
+	for _, m := range c.world.methods(class) {
+		one := match{method: m, masks: c.positions.match(class.name, m.name, m.descriptor)}
+		for _, p := range c.probes {
+			if p.methods.Match(class.name, m.name, m.descriptor) {
+				one.probes = append(one.probes, p)
+			}
+			c.note(p, m)
+		}
+		for _, t := range c.tags {
+			if t.at.Match(class.name, m.name, m.descriptor) {
+				one.tags = append(one.tags, t)
+				delete(c.tagSums[t.Name].missing, t.at.String())
+			}
+		}
+		if len(one.probes) > 0 || len(one.tags) > 0 || !one.masks.none() {
+			found = append(found, one)
+			c.hooked[m.id()] = true
+		}
+	}
+	return found
+}
+
+// note takes patterns that name a method from those that name none.
+func (c *compiler) note(p *probeRequest, m method) {
+	s := c.probeSums[p.Name]
+	for _, pattern := range p.methods.Includes() {
+		if pattern.Match(m.class.name, m.name, m.descriptor) {
+			delete(s.missing, pattern.String())
+		}
+	}
+	isAnchor := false
+	for _, q := range p.within {
+		if q == nil {
+			continue
+		}
+		for _, e := range q.Elements {
+			if e.Pattern.Match(m.class.name, m.name, m.descriptor) {
+				delete(s.missing, e.Pattern.String())
+				s.anchored[e.Pattern.String()] = true
+				isAnchor = true
+			}
+		}
+	}
+	if isAnchor {
+		s.Anchors++
+	}
+}
+
+// leaveClass names a class that cannot have hooks where a probe names it.
+func (c *compiler) leaveClass(class *class) {
+	err := errFileless
+	if class.parsed != nil {
+		if bad := class.parsed.File.Check(); bad != nil {
+			err = fmt.Errorf("its class file is damaged: %w", bad)
+		}
+	}
+	if class.reason != "" {
+		err = errors.New(class.reason)
+	}
+	left := LeftOut{Method: dotted(class.name), Err: err}
+	for _, p := range c.probes {
+		if p.methods.MatchClass(class.name) {
+			c.probeSums[p.Name].LeftOut = append(c.probeSums[p.Name].LeftOut, left)
+		}
+	}
+	for _, t := range c.tags {
+		if t.at.MatchClass(class.name) {
+			c.tagSums[t.Name].LeftOut = append(c.tagSums[t.Name].LeftOut, left)
+		}
+	}
+}
+
+// add makes the spots of a method, and gives them.
+func (c *compiler) add(m match) (made []*planned) {
+	if m.member.Access.Has(classfile.AccNative) {
+		c.leave(m, errNative)
+		return nil
+	}
+	for _, t := range m.tags {
+		made = append(made, c.addTag(m.method, t)...)
+	}
+	for _, p := range m.probes {
+		made = append(made, c.addProbe(m.method, p)...)
+	}
+	if !m.masks.none() {
+		made = append(made, &planned{
+			Spot: session.Spot{
+				Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: anchorKey, Kind: session.Anchors, Flags: arena.On,
+				First: m.masks.first, Below: m.masks.below, Direct: m.masks.direct,
+			},
+			method: m.method,
+		})
+		if m.masks.direct != 0 {
+			c.addBridges(m.method)
+		}
+	}
+	for _, s := range made {
+		c.put(s)
+	}
+	return made
+}
+
+func (c *compiler) leave(m match, err error) {
+	for _, p := range m.probes {
+		c.probeSums[p.Name].leave(m.method, err)
+	}
+	for _, t := range m.tags {
+		c.tagSums[t.Name].leave(m.method, err)
+	}
+}
+
+func (s *summary) leave(m method, err error) {
+	left := LeftOut{Method: m.String(), Err: err}
+	if s.found++; s.unfit.Err == nil {
+		s.unfit = left
+	}
+	s.LeftOut = append(s.LeftOut, left)
+}
+
+func (s *summary) take(m method) {
+	s.found++
+	if text := m.String(); !s.taken[text] {
+		s.taken[text] = true
+		s.Methods = append(s.Methods, text)
+	}
+}
+
+func (c *compiler) addBridges(m method) {
+	for _, member := range c.world.bridges(m) {
+		c.bridges[member] = true
+	}
+}
+
+func (c *compiler) addTag(m method, t *tagRequest) []*planned {
+	s := &planned{
+		Spot: session.Spot{
+			Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: t.key(), Kind: session.Tags, Flags: arena.On, Tag: int(t.number),
+		},
+		method: m, tag: t,
+	}
+	if err := c.equip(s); err != nil {
+		c.tagSums[t.Name].leave(m, err)
+		return nil
+	}
+	c.tagSums[t.Name].take(m)
+	return []*planned{s}
+}
+
+// addProbe makes a spot for each of a probe's sequences.
+func (c *compiler) addProbe(m method, p *probeRequest) (made []*planned) {
+	flags, period := p.setting(c.level(&p.Probe), c.flags)
+	for _, q := range p.within {
+		s := &planned{
+			Spot: session.Spot{
+				Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: p.key(q), Kind: session.Watches, Form: p.form,
+				Flags: flags, Period: period, Groups: p.groups, Context: uint8(p.Context),
+			},
+			method: m, probe: p, sequence: q, conditional: q != nil || p.entry != nil || p.exit != nil,
+		}
+		switch {
+		case q == nil:
+		case q.Last == sequence.Directly:
+			s.Direct = c.positions.last(q)
+			c.addBridges(m)
+		default:
+			s.Below = c.positions.last(q)
+		}
+		if err := c.equip(s); err != nil {
+			c.probeSums[p.Name].leave(m, err)
+			return nil
+		}
+		made = append(made, s)
+	}
+	c.probeSums[p.Name].take(m)
+	return made
+}

@@ -1,0 +1,161 @@
+package liveprobes
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A Reach says which classes a set has to do with, before any is read.
+type Reach struct{ request *request }
+
+// ReachOf reads a set. The error says what is wrong with it.
+func ReachOf(set *probeset.Set) (*Reach, error) {
+	r, err := read(set, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Reach{r}, nil
+}
+
+// Names reports whether a class may hold a method that the set names.
+func (r *Reach) Names(class string) bool { return r.request.matchClass(class) }
+
+// NeedsAll reports whether classes have to be known beyond those that are named.
+func (r *Reach) NeedsAll() bool { return r.request.needsAll() }
+
+// A DraftRequest is a set for class files that no JVM has loaded yet.
+type DraftRequest struct {
+	Set *probeset.Set
+	// Classes are all that are known. One with a Reason gets no spots, and conditions
+	// may read it. Classes of one name have different loaders.
+	Classes []session.LoadedClass
+	Image   string      // a JDK's run-time image; empty where there is none
+	Flags   arena.Flags // what hooks that time calls do besides
+	Weaver  *session.Weaver
+}
+
+// A Draft is what a set means in class files. The weaver has its spots.
+type Draft struct {
+	Probes, Tags []Applied
+	// Named are classes that hold methods the set names and get no spots: those with a
+	// Reason, in the order of the request, and those of the JDK, by name.
+	Named []Named
+	// Wide are patterns that begin with no name, and so may name classes of the JDK
+	// besides: those are not looked for.
+	Wide     []string
+	Warnings []string // what a user should read
+	// HandOff says that contexts would have to follow tasks to other threads.
+	HandOff bool
+
+	names  map[uint32]SpotName
+	groups map[uint32][]string
+}
+
+// A Named class holds methods that a set names.
+type Named struct {
+	Class    string // internal
+	Loader   uint32 // as requested; 0 for the JDK's
+	Methods  int
+	Patterns []string // that name them
+}
+
+// Spot is what the id of a spot that watches stands for, with the tags by which its
+// results are told apart.
+func (d *Draft) Spot(id uint32) (name SpotName, groups []string, is bool) {
+	name, is = d.names[id]
+	return name, d.groups[id], is
+}
+
+// NewDraft compiles a set and has a weaver know its spots. Classes may load later that
+// nobody has seen, and all but the one that was woven may be of other versions then: of
+// that one alone conditions call getters, if nothing can override them.
+func NewDraft(ctx context.Context, r DraftRequest) (*Draft, error) {
+	t := &drafting{Weaver: r.Weaver, classes: r.Classes}
+	w := newWatch(t, openLibrary(r.Image), Options{Flags: r.Flags})
+	defer w.Close()
+	w.world.unbounded = true
+	report, err := w.Apply(ctx, r.Set)
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{
+		Probes: report.Probes, Tags: report.Tags, Named: w.plan.named(w.world, r.Classes), Wide: w.plan.wide(), Warnings: report.Warnings, HandOff: t.handOff,
+		names: w.names, groups: w.groups,
+	}, nil
+}
+
+// named are the classes without spots that hold methods the plan's set names.
+func (p *plan) named(w *world, classes []session.LoadedClass) (all []Named) {
+	add := func(c *class) {
+		if !p.matchClass(c.name) {
+			return
+		}
+		one := Named{Class: c.name, Loader: uint32(c.loader)}
+		patterns := make(map[string]bool)
+		for _, m := range w.methods(c) {
+			if p.nameMethod(m, patterns) {
+				one.Methods++
+			}
+		}
+		if one.Methods > 0 {
+			one.Patterns = slices.Sorted(maps.Keys(patterns))
+			all = append(all, one)
+		}
+	}
+	for i := range classes {
+		if c := &classes[i]; c.Reason != "" {
+			add(&class{name: c.Name, loader: int(c.Loader), file: c.File})
+		}
+	}
+	narrow := slices.DeleteFunc(slices.Clone(p.patterns), isWide)
+	isNamed := func(name string) bool {
+		return slices.ContainsFunc(narrow, func(pattern *pattern.Pattern) bool { return pattern.MatchClass(name) })
+	}
+	if w.library != nil {
+		for _, name := range slices.Sorted(maps.Keys(w.library.modules)) {
+			isShadowed := slices.ContainsFunc(w.classes[name], func(c *class) bool { return c.loader != 0 })
+			if w.library.isJDK(name) && !isShadowed && isNamed(name) {
+				add(&class{name: name})
+			}
+		}
+	}
+	return all
+}
+
+// wide are the patterns that may name classes of any package.
+func (p *plan) wide() (texts []string) {
+	for _, pattern := range p.patterns {
+		if text := pattern.String(); isWide(pattern) && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+func isWide(p *pattern.Pattern) bool {
+	prefix, _ := p.ClassBounds()
+	return prefix == ""
+}
+
+// nameMethod reports whether a probe, a tag or a sequence names a method, and notes the
+// patterns that do.
+func (p *plan) nameMethod(m method, patterns map[string]bool) (is bool) {
+	for _, one := range p.probes {
+		is = is || one.methods.Match(m.class.name, m.name, m.descriptor)
+	}
+	for _, pattern := range p.patterns {
+		if pattern.Match(m.class.name, m.name, m.descriptor) {
+			patterns[pattern.String()] = true
+		}
+	}
+	for _, t := range p.tags {
+		is = is || t.at.Match(m.class.name, m.name, m.descriptor)
+	}
+	return is || !p.positions.match(m.class.name, m.name, m.descriptor).none()
+}

@@ -1,0 +1,220 @@
+package liveprobes
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A fake is a session without a JVM: it has class files, and notes what is asked of it.
+type fake struct {
+	image    string
+	files    map[string][]byte
+	absent   []string // classes that are not loaded
+	loading  func(class string, file []byte) []session.Spot
+	excludes []string
+	requests []session.WatchRequest
+	switched []map[uint32]arena.Probe
+	spots    map[string]session.Spot
+	ids      map[string]uint32
+	sum      *arena.Summary
+	threads  []arena.Thread
+	arrivals []arena.Arrival
+	levels   uint32
+}
+
+// late are the classes of the fixture that load when a test says so.
+var late = []string{"shop/Vip", "shop/Mock"}
+
+func newFake(t *testing.T) *fake {
+	t.Helper()
+	jdk := jvmtest.Need(t, 17)
+	dir := compileShop(t, jdk)
+	f := &fake{
+		image: jdk.Image(), files: make(map[string][]byte), absent: late, spots: make(map[string]session.Spot), ids: make(map[string]uint32),
+		sum: &arena.Summary{Methods: make(map[uint32]*arena.Totals)},
+	}
+	compiled, err := filepath.Glob(filepath.Join(dir, "shop/*.class"))
+	if err != nil || len(compiled) == 0 {
+		t.Fatalf("no classes: %v", err)
+	}
+	for _, path := range compiled {
+		if strings.HasPrefix(filepath.Base(path), "Main") {
+			continue
+		}
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.files["shop/"+strings.TrimSuffix(filepath.Base(path), ".class")] = file
+	}
+	return f
+}
+
+func compileShop(t *testing.T, jdk jvmtest.JDK) string {
+	t.Helper()
+	sources, err := filepath.Glob("testdata/shop/*.java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", "17", "-g", "-Xlint:none"}})
+}
+
+// watch makes a Watch of the fake. What it has to say is added to notices.
+func (f *fake) watch(t *testing.T, notices *[]string) *Watch {
+	t.Helper()
+	w := newWatch(f, theLibrary(f.image), Options{Notice: func(text string) {
+		if notices != nil {
+			*notices = append(*notices, text)
+		}
+	}})
+	return w
+}
+
+// theLibrary is opened once: that takes a while.
+func theLibrary(image string) *library {
+	libraries.Lock()
+	defer libraries.Unlock()
+	if libraries.opened[image] == nil {
+		libraries.opened[image] = openLibrary(image)
+	}
+	return libraries.opened[image]
+}
+
+var libraries = struct {
+	sync.Mutex
+	opened map[string]*library
+}{opened: make(map[string]*library)}
+
+var bootClasses = []string{"java/lang/Object", "java/lang/String", "java/lang/Integer", "java/lang/Number", "java/lang/Comparable", "java/util/function/Function"}
+
+func (f *fake) classes(wanted func(class string) bool) (loaded []session.LoadedClass) {
+	for _, name := range slices.Sorted(maps.Keys(f.files)) {
+		if wanted(name) && !slices.Contains(f.absent, name) {
+			loaded = append(loaded, session.LoadedClass{Name: name, Loader: 1, File: f.files[name]})
+		}
+	}
+	return loaded
+}
+
+func (f *fake) Prefetch(_ context.Context, wanted, _ func(class string) bool) ([]session.LoadedClass, error) {
+	return f.classes(wanted), nil
+}
+
+func (f *fake) Survey(_ context.Context, wanted func(class string) bool) ([]session.LoadedClass, error) {
+	loaded := f.classes(wanted)
+	for _, c := range f.classes(func(class string) bool { return !wanted(class) }) {
+		c.File = nil
+		loaded = append(loaded, c)
+	}
+	for _, name := range bootClasses {
+		loaded = append(loaded, session.LoadedClass{Name: name})
+	}
+	return loaded, nil
+}
+
+func (f *fake) Owes() bool { return false }
+
+func (f *fake) Known(context.Context) ([]session.LoadedClass, error) { return nil, nil }
+
+func (f *fake) OnLoading(_ context.Context, excludes []string, ask func(class string, file []byte) []session.Spot) error {
+	f.excludes, f.loading = excludes, ask
+	return nil
+}
+
+// load has a class loaded, and gives the spots it gets, by name.
+func (f *fake) load(class string) (names []string) {
+	for _, s := range f.loading(class, f.files[class]) {
+		f.spots[spotName(&s)] = s
+		names = append(names, spotName(&s))
+	}
+	f.absent = slices.DeleteFunc(slices.Clone(f.absent), func(name string) bool { return name == class })
+	slices.Sort(names)
+	return names
+}
+
+func (f *fake) Watch(_ context.Context, request session.WatchRequest) (*session.Installation, error) {
+	f.requests = append(f.requests, request)
+	for _, s := range request.Without {
+		delete(f.spots, spotName(&s))
+	}
+	for _, s := range request.Spots {
+		f.spots[spotName(&s)] = s
+	}
+	return &session.Installation{}, nil
+}
+
+func (f *fake) SwitchSpots(_ context.Context, changes map[uint32]arena.Probe) error {
+	f.switched = append(f.switched, changes)
+	for name, s := range f.spots {
+		if change, is := changes[f.SpotID(s)]; is {
+			s.Flags, s.Period = change.Flags, change.Period
+			f.spots[name] = s
+		}
+	}
+	return nil
+}
+
+func (f *fake) SpotID(s session.Spot) uint32 {
+	name := spotName(&s)
+	if f.ids[name] == 0 {
+		f.ids[name] = uint32(100_000 + len(f.ids))
+	}
+	return f.ids[name]
+}
+
+// spot is the one of a method whose key begins as said.
+func (f *fake) spot(t *testing.T, member, key string) session.Spot {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(f.spots)) {
+		s := f.spots[name]
+		if s.Class+"."+s.Name == member && strings.HasPrefix(s.Key, key) {
+			return s
+		}
+	}
+	t.Fatalf("%s has no spot %s; there are %q", member, key, slices.Sorted(maps.Keys(f.spots)))
+	return session.Spot{}
+}
+
+// with are the methods, as class.name, that have a spot whose key begins as said.
+func (f *fake) with(key string) (members []string) {
+	for _, s := range f.spots {
+		if strings.HasPrefix(s.Key, key) {
+			members = append(members, s.Class+"."+s.Name)
+		}
+	}
+	slices.Sort(members)
+	return slices.Compact(members)
+}
+
+func (f *fake) HooksClass() string                          { return "java/lang/SondeHooksTags" }
+func (f *fake) Discover(time.Duration) error                { return nil }
+func (f *fake) Answer(uint64)                               {}
+func (f *fake) Sum() (*arena.Summary, error)                { return f.sum, nil }
+func (f *fake) Threads() ([]arena.Thread, error)            { return f.threads, nil }
+func (f *fake) Now() int64                                  { return 1_000_000 }
+func (f *fake) ContextLosses() (ambiguous, contexts uint64) { return 3, 4 }
+
+func (f *fake) SetRings(_, levels uint32) error {
+	f.levels = levels
+	return nil
+}
+
+func (f *fake) Arrivals(after uint64) (new []arena.Arrival, err error) {
+	for _, a := range f.arrivals {
+		if a.Ticket > after {
+			new = append(new, a)
+		}
+	}
+	return new, nil
+}

@@ -1,0 +1,208 @@
+package liveprobes_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A shop is the program of testdata/shop, watched.
+type shop struct {
+	t *testing.T
+	*jvmtest.Running
+	session *session.Session
+	watch   *liveprobes.Watch
+	ended   chan liveprobes.Ending
+
+	lock    sync.Mutex
+	notices []string
+}
+
+func openShop(t *testing.T, jdk jvmtest.JDK) *shop {
+	t.Helper()
+	sources, err := filepath.Glob("testdata/shop/*.java")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", "17", "-g", "-Xlint:none"}})
+	s := &shop{t: t, ended: make(chan liveprobes.Ending, 1)}
+	s.Running = jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, "shop.Main"}})
+	s.do("web 3", "done web 3")
+	if s.session, err = session.Open(t.Context(), s.PID, session.Settings{Command: "a test"}); err != nil {
+		t.Fatal(err)
+	}
+	s.watch = liveprobes.New(s.session, liveprobes.Options{
+		Flags: arena.Spreads, Ended: func(_ string, why liveprobes.Ending) { s.ended <- why },
+		Notice: func(text string) {
+			s.lock.Lock()
+			defer s.lock.Unlock()
+			s.notices = append(s.notices, text)
+		},
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- s.watch.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+		if _, err := s.session.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		_ = s.session.Release()
+		s.watch.Close()
+	})
+	return s
+}
+
+func (s *shop) do(order, answer string) {
+	s.t.Helper()
+	if _, err := fmt.Fprintln(s.Stdin, order); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Await(s.t, answer)
+}
+
+func (s *shop) apply(set *probeset.Set) *liveprobes.Report {
+	s.t.Helper()
+	report, err := s.watch.Apply(s.t.Context(), set)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return report
+}
+
+// row is what a probe has measured of a method.
+func (s *shop) row(probe, method string) (all arena.Totals) {
+	s.t.Helper()
+	results, err := s.watch.Results()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, r := range results.Rows {
+		if r.Probe == probe && r.Class+"."+r.Name == method {
+			all.Calls += r.Calls
+			all.Timed += r.Timed
+		}
+	}
+	return all
+}
+
+func (s *shop) expect(probe, method string, calls, timed uint64) {
+	s.t.Helper()
+	if got := s.row(probe, method); got.Calls != calls || got.Timed != timed {
+		s.t.Errorf("%s of %s: %d calls, %d timed; want %d, %d", method, probe, got.Calls, got.Timed, calls, timed)
+	}
+}
+
+// TestWatch: what is wanted is there when classes load, its levels are switched, it ends,
+// and a condition that a class makes wrong is asked no more.
+func TestWatch(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, jdk)
+			gold := probeset.Probe{Name: "gold", Methods: []string{"shop.*.charge"}, Within: []string{"shop.Order.place >"}, When: `$1.getTier() == "gold"`, Level: probeset.Time}
+			few := probeset.Probe{Name: "few", Methods: []string{"shop.Web.handle"}, Level: probeset.Count, Calls: 30}
+			report := s.apply(&probeset.Set{Probes: []probeset.Probe{gold, few}})
+			if report.Woven != 3 || report.Installation == nil {
+				t.Errorf("%+v", report)
+			}
+			s.do("web 10", "done web 10")
+			s.expect("gold", "shop/Pay.charge", 10, 10)
+			s.do("mock 5", "done mock 5")
+			s.expect("gold", "shop/Mock.charge", 5, 5)
+			if err := s.watch.SetLevel(t.Context(), "gold", probeset.Count); err != nil {
+				t.Fatal(err)
+			}
+			s.do("web 10", "done web 10")
+			s.expect("gold", "shop/Pay.charge", 20, 10)
+			if why := <-s.ended; why != liveprobes.EndedByCalls {
+				t.Error(why)
+			}
+			s.expect("few", "shop/Web.handle", 40, 0)
+			if report := s.apply(&probeset.Set{Probes: []probeset.Probe{s.watch.Set().Probes[0]}}); report.Installation != nil || report.Woven+report.Removed != 0 {
+				t.Errorf("%+v", report)
+			}
+			s.do("vip 7", "done vip 7 asked 7") // what asks is the program, and nobody else
+			s.do("web 10", "done web 10")
+			s.expect("gold", "shop/Pay.charge", 20, 10)
+			s.expect("few", "shop/Web.handle", 40, 0)
+			s.lock.Lock()
+			defer s.lock.Unlock()
+			if len(s.notices) != 2 || !strings.Contains(s.notices[0], "class shop.Vip has loaded") {
+				t.Errorf("%q", s.notices)
+			}
+		})
+	}
+}
+
+// records are what was traced: depths and names of calls, and values as name=text.
+func (s *shop) records() string {
+	s.t.Helper()
+	rings, err := s.session.Rings()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	names := s.watch.Names()
+	var words []string
+	for _, ring := range rings {
+		err := ring.Read(func(r arena.Record) {
+			spot, _ := names.Spot(r.ID)
+			if r.Kind == arena.CallRecord {
+				words = append(words, fmt.Sprintf("%d:%s", r.Depth, spot.Name))
+				return
+			}
+			for _, c := range spot.Captures {
+				if int(r.Index) == c.Index&^liveprobes.ExitCapture && r.AtExit == (c.Index&liveprobes.ExitCapture != 0) {
+					text := r.Text
+					if c.Redacted {
+						text = liveprobes.Redacted + fmt.Sprint(r.Null)
+					}
+					words = append(words, c.Text+"="+text)
+				}
+			}
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// TestTraced: the calls below a root are written down, as deep as was asked for.
+func TestTraced(t *testing.T) {
+	for _, jdk := range jvmtest.JDKs(t) {
+		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, jdk)
+			report := s.apply(&probeset.Set{Probes: []probeset.Probe{{
+				Name: "web", Methods: []string{"shop.Web.handle"}, When: `$1.tier == "gold" && $return == true`, Level: probeset.Capture, Levels: 2,
+				Captures: []string{"$2", "$1.password", "$return"},
+			}}})
+			if got := report.Probes[0]; got.Traced != 5 || len(got.Redacted) != 1 {
+				t.Errorf("%+v", got)
+			}
+			s.do("web 3", "done web 3")
+			// Inner calls come first. What is deeper, and who is not gold, is not there; what
+			// is redacted was not even read.
+			var want []string
+			for i := range 3 {
+				want = append(want, fmt.Sprintf("$2=%d $1.password=(redacted)true 1:<init> 2:charge 2:note 1:place $return=true 0:handle", i))
+			}
+			if got := s.records(); got != strings.Join(want, " ") {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+}

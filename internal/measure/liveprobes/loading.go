@@ -1,0 +1,220 @@
+package liveprobes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// jdkPackages are where the JDK's own classes begin.
+var jdkPackages = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
+
+// excludes are beginnings of classes that need not be shown as they load.
+func (w *Watch) excludes() []string {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	open := make(map[string]bool)
+	for _, s := range w.plan.spots {
+		for _, d := range s.depends {
+			for _, name := range d.Open {
+				open[name] = true
+			}
+		}
+	}
+	return excludesOf(w.plan.request, open)
+}
+
+// excludesOf leaves out the JDK's classes as far as nothing names them and no condition
+// depends on what loads below them.
+func excludesOf(r *request, open map[string]bool) []string {
+	isNamed := func(beginning string) bool {
+		return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool {
+			prefix, _ := p.ClassBounds()
+			return strings.HasPrefix(prefix, beginning) || strings.HasPrefix(beginning, prefix)
+		})
+	}
+	isOpen := func(string) bool {
+		for name := range open {
+			if slices.ContainsFunc(jdkPackages, func(beginning string) bool { return strings.HasPrefix(name, beginning) }) {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.DeleteFunc(slices.Clone(jdkPackages), func(beginning string) bool { return isNamed(beginning) || isOpen(beginning) })
+}
+
+// loading says which spots a class gets that is being loaded. A thread of the program
+// waits for it.
+func (w *Watch) loading(name string, file []byte) []session.Spot {
+	if is, at := w.queue.put(name, file); is {
+		w.switchOff(at)
+		return nil // it gets them with all others
+	}
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	class := w.world.load(name, file)
+	if w.plan == nil {
+		return nil
+	}
+	c := w.compiler(w.plan)
+	spared := len(c.spared)
+	made := w.loaded(c, class)
+	w.checkAgain(c, class)
+	if len(c.spared) > spared {
+		for _, text := range w.gaps(c.plan) {
+			w.notice(text)
+		}
+	}
+	var spots []session.Spot
+	for _, s := range made {
+		w.learn(s)
+		w.noteDepends(s)
+		w.applied[spotName(&s.Spot)] = s.Spot
+		spots = append(spots, s.Spot)
+	}
+	return spots
+}
+
+// loaded adds the spots of a class that has come to a plan.
+func (w *Watch) loaded(c *compiler, class *class) (made []*planned) {
+	for _, m := range c.find(class) {
+		made = append(made, c.add(m)...)
+	}
+	return append(made, w.loadInside(c, class)...)
+}
+
+// catchUp adds the classes to a plan that have loaded while it was made; nil is none.
+func (w *Watch) catchUp(c *compiler) {
+	for {
+		classes, off := w.queue.take()
+		if len(classes) == 0 {
+			return
+		}
+		for name, s := range w.applied {
+			if off[w.target.SpotID(s)] {
+				s.Flags = 0
+				w.applied[name] = s
+			}
+		}
+		for _, q := range classes {
+			class := w.world.load(q.name, q.file)
+			if c != nil {
+				w.loaded(c, class)
+				w.checkAgain(c, class)
+			}
+		}
+	}
+}
+
+// loadInside has methods of a class that is being loaded belong to traces where traced
+// methods may call them.
+func (w *Watch) loadInside(c *compiler, class *class) (made []*planned) {
+	if len(c.calls) == 0 || w.world.isJDK(class) || w.world.open(class) == nil {
+		return nil
+	}
+	above := w.world.ancestors(class)
+	for _, m := range w.world.methods(class) {
+		left := -1
+		for _, name := range above {
+			if known, is := c.calls[condition.Method{Class: name, Name: m.name, Descriptor: m.descriptor}]; is {
+				left = max(left, known)
+			}
+		}
+		if left < 0 {
+			continue
+		}
+		w.expectCalls(c, m, left-1)
+		if c.insides >= mostInside || c.hooked[m.id()] || m.name == "<clinit>" || !w.isWorth(c, m) {
+			continue
+		}
+		made = append(made, c.addInside(m, c.levels > 0))
+	}
+	return made
+}
+
+// expectCalls notes what a method calls that may belong to traces.
+func (w *Watch) expectCalls(c *compiler, m method, left int) {
+	if left < 0 {
+		return
+	}
+	bodies, err := w.bodies.Bodies(m.class.file)
+	if err != nil {
+		return
+	}
+	calls, err := bodies.Calls(m.name, m.descriptor)
+	if err != nil {
+		return
+	}
+	for _, call := range calls {
+		c.expect(condition.Method(call.Declared), left)
+	}
+}
+
+// switchLimit bounds how long a class that loads waits until a hook is off that must not
+// meet it.
+const switchLimit = time.Second
+
+// checkAgain checks the conditions that a class which is being loaded may change: by an
+// override that is not pure, or one that has a hook. Those that no longer are right are
+// switched off before the class is used.
+func (w *Watch) checkAgain(c *compiler, class *class) {
+	above := make(map[string]bool)
+	for _, name := range w.world.ancestors(class) {
+		above[name] = true
+	}
+	var off []uint32
+	for _, s := range c.spots {
+		isAffected := slices.ContainsFunc(s.depends, func(d condition.Depends) bool {
+			return slices.ContainsFunc(d.Open, func(name string) bool { return above[name] })
+		})
+		if !isAffected || s.off != "" {
+			continue
+		}
+		again := *s
+		err := c.equip(&again)
+		if err == nil {
+			s.depends = again.depends
+			w.queue.depend(w.target.SpotID(s.Spot), class.name)
+			continue
+		}
+		s.off, s.Flags = err.Error(), 0
+		if _, is := w.applied[spotName(&s.Spot)]; is {
+			w.applied[spotName(&s.Spot)] = s.Spot
+			off = append(off, w.target.SpotID(s.Spot))
+		}
+		w.notice(fmt.Sprintf("%s is watched no more by %s: class %s has loaded, and %v", s.method, s.what(), dotted(class.name), err))
+	}
+	w.switchOff(off)
+}
+
+// switchOff has spots do nothing any more, at once.
+func (w *Watch) switchOff(ids []uint32) {
+	if len(ids) == 0 {
+		return
+	}
+	off := make(map[uint32]arena.Probe, len(ids))
+	for _, id := range ids {
+		off[id] = arena.Probe{}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), switchLimit)
+	defer cancel()
+	if err := w.target.SwitchSpots(ctx, off); err != nil {
+		w.notice(fmt.Sprintf("hooks could not be switched off: %v", err))
+	}
+}
+
+// what says whose a spot is.
+func (s *planned) what() string {
+	if s.tag != nil {
+		return "tag " + s.tag.Name
+	}
+	return "probe " + s.probe.Name
+}

@@ -1,0 +1,209 @@
+package liveprobes
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/sequence"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A plan is what a set means in the classes that are loaded.
+type plan struct {
+	*request
+	positions *positions
+	spots     map[string]*planned // by class.name(descriptor)#key
+	bridges   map[string]bool
+	hooked    map[condition.Method]bool // that have a spot
+	relied    map[condition.Method]bool // that conditions run
+	probeSums map[string]*summary       // by name
+	tagSums   map[string]*summary
+	calls     map[condition.Method]int // what traced methods call, with how many levels are left
+	levels    int                      // of the deepest trace
+	insides   int                      // spots that belong to traces
+	spared    map[string]bool          // classes that rules leave alone, and whether they would have hooks otherwise
+}
+
+// A planned spot.
+type planned struct {
+	session.Spot
+	method      method
+	probe       *probeRequest      // nil for anchors, tags and what belongs to traces
+	tag         *tagRequest        // nil for others
+	sequence    *sequence.Sequence // nil where the probe acts everywhere
+	captures    []CaptureName
+	depends     []condition.Depends
+	conditional bool
+	off         string // why it was switched off though it is wanted
+}
+
+// hasContext reports whether there is anything that a task could carry along.
+func (p *plan) hasContext() bool {
+	for _, s := range p.spots {
+		if s.Kind != session.Watches || s.Flags&arena.Traced != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// anchors is how many methods keep a thread's path.
+func (p *plan) anchors() (n int) {
+	for _, s := range p.spots {
+		if s.Kind == session.Anchors {
+			n++
+		}
+	}
+	return n
+}
+
+func spotName(s *session.Spot) string {
+	return s.Class + "." + s.Name + s.Descriptor + "#" + s.Key
+}
+
+// A summary is what becomes of a probe or a tag.
+type summary struct {
+	Applied
+	missing  map[string]bool    // patterns that have named no method so far
+	taken    map[string]bool    // methods it acts in
+	found    int                // methods that were named
+	unfit    LeftOut            // the first of them in which it does not act
+	spared   []LeftOut          // classes that rules leave alone
+	anchored map[string]bool    // patterns of sequences that name methods with hooks
+	gaps     map[string]LeftOut // those that name methods in classes that rules leave alone, with the first
+}
+
+func newSummary(name string) *summary {
+	return &summary{
+		Applied: Applied{Name: name}, missing: make(map[string]bool), taken: make(map[string]bool), anchored: make(map[string]bool), gaps: make(map[string]LeftOut),
+	}
+}
+
+func newPlan(r *request, p *positions) *plan {
+	return &plan{
+		request: r, positions: p, spots: make(map[string]*planned), bridges: make(map[string]bool),
+		hooked: make(map[condition.Method]bool), relied: make(map[condition.Method]bool),
+		probeSums: make(map[string]*summary), tagSums: make(map[string]*summary), calls: make(map[condition.Method]int),
+		spared: make(map[string]bool),
+	}
+}
+
+// anchorKey, insideKey and the key of a probe or tag tell spots of a method apart. They
+// are made of what the spot is, so that the same one has the same id in every run.
+const (
+	anchorKey = "anchor"
+	insideKey = "inside"
+)
+
+func (p *probeRequest) key(s *sequence.Sequence) string {
+	words := []string{"probe", p.Name}
+	if s != nil {
+		words = append(words, "within "+s.String())
+	}
+	if p.When != "" {
+		words = append(words, "when "+p.When)
+	}
+	if p.SlowerThan > 0 {
+		words = append(words, "slower "+nanosecondsOf(p.SlowerThan))
+	}
+	for _, text := range p.Captures {
+		words = append(words, "capture "+text)
+	}
+	if len(p.Allow) > 0 {
+		words = append(words, "allow "+strings.Join(p.Allow, ","))
+	}
+	if len(p.GroupBy) > 0 {
+		words = append(words, "by "+strings.Join(p.GroupBy, ","))
+	}
+	if p.Context > 0 {
+		words = append(words, "context "+strconv.Itoa(p.Context))
+	}
+	return strings.Join(words, "|")
+}
+
+func (t *tagRequest) key() string { return "tag|" + t.Name + "|" + t.Value }
+
+// setting is what a probe's hooks do at a level.
+func (p *probeRequest) setting(level probeset.Level, more arena.Flags) (arena.Flags, uint32) {
+	flags := arena.On
+	period := uint32(0)
+	if p.exit != nil {
+		flags |= arena.Late
+	}
+	if level >= probeset.Trace {
+		flags |= arena.Flat | arena.Root | arena.Traced
+		if level == probeset.Trace {
+			flags |= arena.Here // values are not captured
+		}
+		if p.Sample > 1 {
+			flags, period = flags|arena.Sampled, p.Sample
+		}
+		return flags, period
+	}
+	flags |= arena.Flat
+	if level == probeset.Time {
+		flags |= more
+		if p.Sample > 1 {
+			flags, period = flags|arena.Sampled, p.Sample
+		} else {
+			flags |= arena.Timed
+		}
+	}
+	return flags, period
+}
+
+// insideFlags are those of methods that belong to the traces of others.
+const insideFlags = arena.On | arena.Flat | arena.Inside | arena.Traced
+
+// put adds a spot to the plan.
+func (p *plan) put(s *planned) {
+	p.spots[spotName(&s.Spot)] = s
+	for _, d := range s.depends {
+		for _, m := range d.Methods {
+			p.relied[m] = true
+		}
+	}
+}
+
+// name is what a spot is about.
+func (s *planned) name(id uint32) SpotName {
+	n := SpotName{
+		ID: id, Class: s.Class, Name: s.Name, Descriptor: s.Descriptor, Conditional: s.conditional, Captures: s.captures,
+		Inside: s.Kind == session.Watches && s.probe == nil,
+	}
+	if s.probe != nil {
+		n.Probe = s.probe.Name
+	}
+	if s.sequence != nil {
+		n.Sequence = s.sequence.String()
+	}
+	return n
+}
+
+// report tells what became of probes and tags, in the order of the set.
+func (p *plan) report() (probes, tags []Applied) {
+	for _, probe := range p.probes {
+		probes = append(probes, p.probeSums[probe.Name].applied())
+	}
+	for _, tag := range p.tags {
+		if told := p.tagSums[tag.Name]; !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
+			tags = append(tags, told.applied())
+		}
+	}
+	return probes, tags
+}
+
+func (s *summary) applied() Applied {
+	a := s.Applied
+	a.Unmatched = nil
+	for text := range s.missing {
+		a.Unmatched = append(a.Unmatched, text)
+	}
+	slices.Sort(a.Unmatched)
+	slices.Sort(a.Methods)
+	return a
+}

@@ -1,0 +1,183 @@
+package liveprobes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/spec/sequence"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// mostPositions is how many elements of sequences a thread's path has room for.
+const mostPositions = arena.MostPositions
+
+// positions are which bits of a thread's path stand for which elements. Those of one
+// sequence lie one behind the other. A sequence that is the beginning of another shares
+// its positions.
+type positions struct {
+	runs []run
+	ever uint32 // positions that were in use once: threads may still have them in their paths
+}
+
+// A run is the positions of a sequence.
+type run struct {
+	first    int
+	elements []sequence.Element
+	texts    []string // of the sequences that use it
+}
+
+// A PositionsError says that sequences have more elements than a path has room for.
+type PositionsError struct {
+	Sequences []string
+	Elements  int // without those that are shared
+}
+
+func (e *PositionsError) Error() string {
+	return fmt.Sprintf("the sequences have %d elements together, and %d is the most that can be kept at once: leave outer methods out, or apply fewer of %s",
+		e.Elements, mostPositions, strings.Join(e.Sequences, "; "))
+}
+
+func (p *positions) clone() *positions {
+	copied := &positions{ever: p.ever}
+	for _, r := range p.runs {
+		r.texts = slices.Clone(r.texts)
+		copied.runs = append(copied.runs, r)
+	}
+	return copied
+}
+
+// place finds positions for sequences. Those that had some keep them.
+func (p *positions) place(wanted []*sequence.Sequence) error {
+	ordered := slices.Clone(wanted)
+	slices.SortStableFunc(ordered, func(a, b *sequence.Sequence) int { return len(b.Elements) - len(a.Elements) })
+	for _, s := range ordered {
+		if p.find(s) >= 0 {
+			continue
+		}
+		first := p.room(len(s.Elements))
+		if first < 0 {
+			return p.tooMany(wanted)
+		}
+		p.runs = append(p.runs, run{first: first, elements: s.Elements})
+		p.ever |= bits(first, len(s.Elements))
+	}
+	for _, s := range wanted {
+		r := p.of(s)
+		if text := s.String(); !slices.Contains(r.texts, text) {
+			r.texts = append(r.texts, text)
+		}
+	}
+	return nil
+}
+
+func (p *positions) tooMany(wanted []*sequence.Sequence) error {
+	e := &PositionsError{}
+	fresh := &positions{}
+	for _, s := range wanted {
+		if text := s.String(); !slices.Contains(e.Sequences, text) {
+			e.Sequences = append(e.Sequences, text)
+		}
+	}
+	ordered := slices.Clone(wanted)
+	slices.SortStableFunc(ordered, func(a, b *sequence.Sequence) int { return len(b.Elements) - len(a.Elements) })
+	for _, s := range ordered {
+		if fresh.find(s) < 0 {
+			fresh.runs = append(fresh.runs, run{first: e.Elements, elements: s.Elements})
+			e.Elements += len(s.Elements)
+		}
+	}
+	return e
+}
+
+// keep forgets all but some sequences, and elements that none of them has.
+func (p *positions) keep(wanted []*sequence.Sequence) {
+	length := make(map[string]int)
+	for _, s := range wanted {
+		length[s.String()] = len(s.Elements)
+	}
+	isUnused := func(text string) bool { return length[text] == 0 }
+	var kept []run
+	for _, r := range p.runs {
+		r.texts = slices.DeleteFunc(r.texts, isUnused)
+		longest := 0
+		for _, text := range r.texts {
+			longest = max(longest, length[text])
+		}
+		if r.elements = r.elements[:longest]; longest > 0 {
+			kept = append(kept, r)
+		}
+	}
+	p.runs = kept
+}
+
+// of is the run of a sequence that was placed.
+func (p *positions) of(s *sequence.Sequence) *run { return &p.runs[p.find(s)] }
+
+// find is the index of the run that begins with a sequence; -1 where none does.
+func (p *positions) find(s *sequence.Sequence) int {
+	return slices.IndexFunc(p.runs, func(r run) bool {
+		if len(r.elements) < len(s.Elements) {
+			return false
+		}
+		for i, e := range s.Elements {
+			if own := r.elements[i]; own.Pattern.String() != e.Pattern.String() || i > 0 && own.Link != e.Link {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// room is where so many free positions begin, those that were never used before others;
+// -1 where there is none.
+func (p *positions) room(count int) int {
+	taken := p.used()
+	for _, shunned := range []uint32{taken | p.ever, taken} {
+		for first := 0; first+count <= mostPositions; first++ {
+			if shunned&bits(first, count) == 0 {
+				return first
+			}
+		}
+	}
+	return -1
+}
+
+func bits(first, count int) uint32 { return (1<<count - 1) << first }
+
+// last is the bit of a sequence's last element.
+func (p *positions) last(s *sequence.Sequence) uint32 {
+	return 1 << (p.of(s).first + len(s.Elements) - 1)
+}
+
+// masks are the positions that a method matches, by how they are reached.
+type masks struct{ first, below, direct uint32 }
+
+func (m masks) none() bool { return m == masks{} }
+
+func (p *positions) match(class, name, descriptor string) (m masks) {
+	for _, r := range p.runs {
+		for i, e := range r.elements {
+			if !e.Pattern.Match(class, name, descriptor) {
+				continue
+			}
+			switch bit := uint32(1) << (r.first + i); {
+			case i == 0:
+				m.first |= bit
+			case e.Link == sequence.Directly:
+				m.direct |= bit
+			default:
+				m.below |= bit
+			}
+		}
+	}
+	return m
+}
+
+// used are the positions that have a meaning.
+func (p *positions) used() (all uint32) {
+	for _, r := range p.runs {
+		all |= bits(r.first, len(r.elements))
+	}
+	return all
+}

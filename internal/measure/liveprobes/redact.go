@@ -1,0 +1,119 @@
+package liveprobes
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// secrets are names of what is not shown, as whole words of a name however they are
+// written: cardNumber, card_number, CARDNUMBER.
+var secrets = []string{
+	"pwd", "pass", "pin", "otp", "totp", "token", "cookie", "bearer", "auth", "authentication", "authorization", "jwt", "csrf", "xsrf",
+	"sid", "sessionid", "sessionkey", "jsessionid", "apikey", "accesskey", "privatekey", "secretkey", "signingkey", "encryptionkey", "keystore", "salt",
+	"ssn", "socialsecurity", "socialsecuritynumber", "taxid", "passport", "passportnumber", "creditcard", "cardnumber", "cardno", "pan",
+	"cvv", "cvc", "iban", "accountnumber",
+}
+
+// blatant are those that count wherever in a name they are.
+var blatant = []string{"password", "passwd", "passphrase", "passcode", "secret", "credential", "authorization", "cookie", "token", "apikey", "privatekey", "sessionid", "cardnumber"}
+
+// secretIn is the first of some names that says a value is not to be shown; "" where none
+// does. A name that is allowed, or whose words that are on the list all are, does not
+// count.
+func secretIn(names []string, allowed []string) string {
+	may := make(map[string]bool, len(allowed))
+	for _, name := range allowed {
+		may[strings.Join(words(name), "")] = true
+	}
+	for _, name := range names {
+		if may[strings.Join(words(name), "")] {
+			continue
+		}
+		if slices.ContainsFunc(denied(name), func(secret string) bool { return !may[secret] }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// denied are the entries of the list that a name has in it.
+func denied(name string) (found []string) {
+	parts := words(name)
+	for first := range parts {
+		joined := ""
+		for _, part := range parts[first:] {
+			joined += part
+			if one := strings.TrimSuffix(joined, "s"); slices.Contains(secrets, joined) {
+				found = append(found, joined)
+			} else if slices.Contains(secrets, one) {
+				found = append(found, one)
+			}
+		}
+	}
+	whole := strings.Join(parts, "")
+	for _, text := range blatant {
+		if strings.Contains(whole, text) && !slices.Contains(found, text) {
+			found = append(found, text)
+		}
+	}
+	return found
+}
+
+// words are those of a name, in small letters: they begin with a capital, behind a digit
+// or behind what is neither.
+func words(name string) (all []string) {
+	var word []rune
+	end := func() {
+		if len(word) > 0 {
+			all = append(all, strings.ToLower(string(word)))
+		}
+		word = nil
+	}
+	letters := []rune(name)
+	for i, r := range letters {
+		if !unicode.IsLetter(r) {
+			end()
+			continue
+		}
+		// An acronym ends where its last capital begins a word: APIKey.
+		startsWord := unicode.IsUpper(r) && (len(word) > 0 && unicode.IsLower(word[len(word)-1]) ||
+			len(word) > 0 && i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if startsWord {
+			end()
+		}
+		word = append(word, r)
+	}
+	end()
+	return all
+}
+
+// namesIn are the names in an expression: steps, parameters, tags, and keys of maps. Of
+// a number of a parameter the name is not in it.
+func namesIn(expression string) (names []string) {
+	isPart := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' }
+	for _, word := range strings.FieldsFunc(expression, func(r rune) bool { return !isPart(r) }) {
+		if strings.ContainsFunc(word, unicode.IsLetter) {
+			names = append(names, word)
+		}
+	}
+	return names
+}
+
+// numbersIn are the parameters, from 0, that an expression names by number.
+func numbersIn(expression string) (numbers []int) {
+	for i := 0; i < len(expression); i++ {
+		if expression[i] != '$' {
+			continue
+		}
+		number, digits := 0, 0
+		for i+1 < len(expression) && expression[i+1] >= '0' && expression[i+1] <= '9' && digits < 4 {
+			i, digits = i+1, digits+1
+			number = number*10 + int(expression[i]-'0')
+		}
+		if number > 0 {
+			numbers = append(numbers, number-1)
+		}
+	}
+	return numbers
+}

@@ -1,0 +1,214 @@
+package liveprobes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+)
+
+func ruleOf(when probeset.When, classes ...string) probeset.Rule {
+	return probeset.Rule{Classes: classes, When: when}
+}
+
+// leftBy are the classes that are left out with a reason, as class: reason.
+func leftBy(all []LeftOut) (texts []string) {
+	for _, l := range all {
+		texts = append(texts, l.Method+": "+l.Err.Error())
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// TestRulesOfLoadedClasses: the column of the table for classes that are loaded already.
+func TestRulesOfLoadedClasses(t *testing.T) {
+	for _, test := range []struct {
+		when probeset.When
+		left string
+	}{
+		{probeset.Static, ""},
+		{probeset.Dynamic, ""},
+		{probeset.Load, "shop.Pay: rule shop.Pay says load, and it was loaded already"},
+		{probeset.Never, "shop.Pay: rule shop.Pay says never"},
+	} {
+		f := newFake(t)
+		w := f.watch(t, nil)
+		set := &probeset.Set{Probes: []probeset.Probe{probeOf("pay", "shop.Pay.charge", "shop.Order.place")}, Weave: []probeset.Rule{ruleOf(test.when, "shop.Pay")}}
+		report := apply(t, w, set)
+		want, left := []string{"shop/Order.place", "shop/Pay.charge"}, []string(nil)
+		if test.left != "" {
+			want, left = want[:1], []string{test.left}
+		}
+		if got := f.with("probe"); !slices.Equal(got, want) {
+			t.Errorf("%v: hooks in %q, want %q", test.when, got, want)
+		}
+		if got := leftBy(report.Probes[0].LeftOut); !slices.Equal(got, left) || !slices.Equal(leftBy(w.LeftOut()), left) {
+			t.Errorf("%v: left %q, want %q", test.when, got, left)
+		}
+		if len(report.Probes[0].Unmatched) != 0 {
+			t.Errorf("%v: %q", test.when, report.Probes[0].Unmatched)
+		}
+	}
+}
+
+// TestRulesOfLoadingClasses: the column for those that are loading.
+func TestRulesOfLoadingClasses(t *testing.T) {
+	for _, test := range []struct {
+		when probeset.When
+		left string
+	}{
+		{probeset.Static, ""},
+		{probeset.Load, ""},
+		{probeset.Dynamic, "shop.Mock: rule shop.M* says dynamic, so the next sonde apply puts hooks in"},
+		{probeset.Never, "shop.Mock: rule shop.M* says never"},
+	} {
+		f := newFake(t)
+		w := f.watch(t, nil)
+		set := &probeset.Set{Probes: []probeset.Probe{probeOf("pay", "**.charge")}, Weave: []probeset.Rule{ruleOf(test.when, "shop.Vip", "shop.M*")}}
+		apply(t, w, set)
+		if names := f.load("shop/Vip"); len(names) != 0 || w.Awaits() != 0 { // it has nothing that is named
+			t.Errorf("%v: %q, %d classes await a set", test.when, names, w.Awaits())
+		}
+		got := f.load("shop/Mock")
+		if isLeft := len(got) == 0; isLeft != (test.left != "") {
+			t.Errorf("%v: hooks %q", test.when, got)
+		}
+		if left := leftBy(w.LeftOut()); strings.Join(left, "") != test.left {
+			t.Errorf("%v: left %q, want %q", test.when, left, test.left)
+		}
+		if waits := w.Awaits(); (waits == 1) != (test.when == probeset.Dynamic) {
+			t.Errorf("%v: %d classes await a set", test.when, waits)
+		}
+		// What has hooks keeps them, and what has none gets none, while nobody applies a set.
+		before := f.with("probe")
+		if err := w.SetLevel(t.Context(), "pay", probeset.Count); err != nil {
+			t.Fatal(err)
+		}
+		if after := f.with("probe"); !slices.Equal(after, before) {
+			t.Errorf("%v: hooks in %q, before in %q", test.when, after, before)
+		}
+		apply(t, w, set)
+		want := []string{"shop/Mock.charge", "shop/Pay.charge"}
+		if test.when == probeset.Never {
+			want = want[1:]
+		}
+		if got := f.with("probe"); !slices.Equal(got, want) || w.Awaits() != 0 {
+			t.Errorf("%v: applied again hooks are in %q", test.when, got)
+		}
+	}
+}
+
+// TestRulesChange: hooks go out of classes that may have none any more, and into those
+// that may now.
+func TestRulesChange(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	set := func(rules ...probeset.Rule) *probeset.Set {
+		return &probeset.Set{Probes: []probeset.Probe{probeOf("all", "shop.Pay.**", "shop.Order.**")}, Weave: rules}
+	}
+	isIn := func(class string) bool {
+		return slices.ContainsFunc(f.with("probe"), func(m string) bool { return strings.HasPrefix(m, class+".") })
+	}
+	apply(t, w, set(ruleOf(probeset.Never, "shop.Pay")))
+	if isIn("shop/Pay") || !isIn("shop/Order") {
+		t.Fatalf("%q", f.with("probe"))
+	}
+	report := apply(t, w, set(ruleOf(probeset.Never, "shop.Order")))
+	if !isIn("shop/Pay") || isIn("shop/Order") || report.Woven == 0 || report.Removed == 0 || len(report.Changes) != 2 {
+		t.Errorf("%q, %+v", f.with("probe"), report)
+	}
+	if got := w.Set().YAML(); !strings.Contains(string(got), "weave:\n  - classes: shop.Order\n    when: never\n") {
+		t.Errorf("what is applied is written without its rules:\n%s", got)
+	}
+	apply(t, w, set())
+	if !isIn("shop/Pay") || !isIn("shop/Order") {
+		t.Errorf("%q", f.with("probe"))
+	}
+}
+
+// TestRulesOfAnchorsAndTags: what cannot hold for a rule is told by name, once.
+func TestRulesOfAnchorsAndTags(t *testing.T) {
+	f := newFake(t)
+	var notices []string
+	w := f.watch(t, &notices)
+	p := probeOf("pay", "shop.Pay.charge")
+	p.Within = []string{"shop.Web.handle >> shop.Order.*", "shop.Order.place"}
+	p.GroupBy = []string{"tier"}
+	set := &probeset.Set{
+		Probes: []probeset.Probe{p}, Tags: []probeset.Tag{{Name: "tier", Value: "$1.tier", At: "shop.Web.handle"}},
+		HandOff: true, Weave: []probeset.Rule{ruleOf(probeset.Never, "shop.Web", "java.util.concurrent.**")},
+	}
+	report := apply(t, w, set)
+	want := []string{
+		"probe pay does not act within shop.Web.handle >> shop.Order.*: shop.Web, which shop.Web.handle names, has no hooks: rule shop.Web says never",
+		"tag tier has no value: shop.Web, where it is taken, has no hooks: rule shop.Web says never",
+		"context and tags do not go along with tasks: rule java.util.concurrent.** says never",
+	}
+	if !slices.Equal(notices, want) || !slices.Equal(report.Warnings, want) {
+		t.Errorf("have %q\nwant %q", notices, want)
+	}
+	if got := leftBy(report.Probes[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never: within shop.Web.handle >> shop.Order.* does not hold by it"}) {
+		t.Errorf("%q", got)
+	}
+	if got := leftBy(report.Tags[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never"}) {
+		t.Errorf("%q", got)
+	}
+	if got := f.with(anchorKey); slices.Contains(got, "shop/Web.handle") || !slices.Contains(got, "shop/Order.place") || f.requests[0].HandOff {
+		t.Errorf("anchors %q, hand-off %t", got, f.requests[0].HandOff)
+	}
+	if err := w.SetLevel(t.Context(), "pay", probeset.Count); err != nil || len(notices) != len(want) {
+		t.Errorf("%v, told again: %q", err, notices)
+	}
+}
+
+// TestRulesOfTraces: methods of classes that are left alone belong to no trace.
+func TestRulesOfTraces(t *testing.T) {
+	f := newFake(t)
+	w := f.watch(t, nil)
+	p := probeOf("web", "shop.Web.handle")
+	p.Level = probeset.Trace
+	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}, Weave: []probeset.Rule{ruleOf(probeset.Never, "shop.Order", "shop.Mock")}})
+	got := f.with(insideKey)
+	if !slices.Contains(got, "shop/Pay.charge") || slices.Contains(got, "shop/Order.place") {
+		t.Errorf("%q", got)
+	}
+	if got := f.load("shop/Mock"); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+// shy is a JVM that tells of which classes more than the name is asked for.
+type shy struct {
+	*fake
+	touched []string
+}
+
+func (s *shy) Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]session.LoadedClass, error) {
+	loaded, err := s.fake.Prefetch(ctx, wanted, named)
+	for _, c := range loaded {
+		s.touched = append(s.touched, c.Name)
+	}
+	return loaded, err
+}
+
+// TestRulesKeepHandsOff: a class that is left alone is not redefined to see it, and what a
+// condition or a probe asks of others that does not fit is still told.
+func TestRulesKeepHandsOff(t *testing.T) {
+	f := &shy{fake: newFake(t)}
+	w := newWatch(f, theLibrary(f.image), Options{})
+	set := &probeset.Set{Probes: []probeset.Probe{probeOf("all", "shop.*.*")}, Weave: []probeset.Rule{ruleOf(probeset.Never, "shop.Pay"), ruleOf(probeset.Load, "shop.Order")}}
+	apply(t, w, set)
+	if slices.Contains(f.touched, "shop/Pay") || slices.Contains(f.touched, "shop/Order") || !slices.Contains(f.touched, "shop/Web") {
+		t.Errorf("%q", f.touched)
+	}
+	set.Probes = []probeset.Probe{probeOf("pay", "**.charge", "shop.Web.handle")}
+	set.Probes[0].When = "$nobody == 3"
+	var unfit *UnfitError
+	if _, err := w.Apply(t.Context(), set); !errors.As(err, &unfit) || !strings.HasPrefix(unfit.First.Method, "shop.Web.handle") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,230 @@
+package liveprobes
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
+)
+
+// Bounds of what belongs to traces.
+const (
+	// mostInside is how many methods below roots are traced. Each class among theirs is
+	// redefined, and each call of them takes some 100 ns inside a transaction.
+	mostInside = 400
+	// farther is how many levels a method of another project is taken to be below the
+	// one it is on.
+	farther = 6
+	// defaultLevels is how far below a root calls are traced where a set does not say.
+	defaultLevels = 3
+)
+
+// traceLimits bound the tree in which the methods of traces are found.
+func traceLimits(levels int) calltree.Limits {
+	return calltree.Limits{Levels: levels, Overrides: 40, Breadth: 200, Nodes: 8000}
+}
+
+func (p *probeRequest) traceLevels() int {
+	if p.Levels == 0 {
+		return defaultLevels
+	}
+	return p.Levels
+}
+
+// addTraces adds what can be called below the roots of traces. What belonged to a trace
+// once stays, switched off, so that raising the level again takes no weaving.
+func (w *Watch) addTraces(c *compiler) {
+	for _, p := range c.probes {
+		isOn := p.Level >= probeset.Trace
+		if !isOn && !w.traced[p.Name] {
+			continue
+		}
+		if isOn {
+			c.levels = max(c.levels, p.traceLevels())
+		}
+		roots := c.rootsOf(p)
+		if len(roots) == 0 {
+			continue
+		}
+		tree := w.mirror().Tree(roots, traceLimits(p.traceLevels()))
+		w.addTrace(c, p, tree, isOn)
+		if tasks := w.tasksOf(tree); len(tasks) > 0 && p.traceLevels() > 1 {
+			w.addTrace(c, p, w.mirror().Tree(tasks, traceLimits(p.traceLevels()-1)), isOn)
+		}
+	}
+}
+
+// rootsOf are the methods in which a probe acts.
+func (p *plan) rootsOf(probe *probeRequest) (roots []callgraph.Method) {
+	for _, name := range slices.Sorted(maps.Keys(p.spots)) {
+		s := p.spots[name]
+		m := callgraph.Method{Class: s.Class, Name: s.Name, Descriptor: s.Descriptor}
+		if s.probe == probe && !slices.Contains(roots, m) {
+			roots = append(roots, m)
+		}
+	}
+	return roots
+}
+
+// mirror is what is known of calls in the loaded classes.
+func (w *Watch) mirror() *calltree.World {
+	count := 0
+	for _, list := range w.world.classes {
+		count += len(list)
+	}
+	if w.calls != nil && w.mirrored == count {
+		return w.calls
+	}
+	var classes []calltree.Class
+	for _, list := range w.world.classes {
+		for _, c := range list {
+			one := calltree.Class{Name: c.name, Loader: uint32(max(c.loader, 0)), File: c.file, Reason: c.reason, JDK: w.world.isJDK(c)}
+			if one.File == nil {
+				one.File = w.world.library.file(c.name)
+			}
+			classes = append(classes, one)
+		}
+	}
+	w.calls, w.mirrored = calltree.NewWorld(classes), count
+	return w.calls
+}
+
+// isJDK tells the JDK's own classes. Where there is no image the boot loader has them.
+func (w *world) isJDK(c *class) bool {
+	return w.library.isJDK(c.name) || w.library == nil && c.loader == 0
+}
+
+// addTrace adds the methods of a tree that are worth tracing, the nearest first. Those
+// of other people's code count as farther: where there is not room for all, the inside
+// of a library tells less than the program's own.
+func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn bool) {
+	own := make(map[string]bool)
+	met := make(map[condition.Method]bool)
+	for _, root := range c.rootsOf(p) {
+		own[callgraph.Project(root.Class)] = true
+		met[condition.Method(root)] = true
+	}
+	var ranks [][]method
+	tree.Each(func(n *calltree.Node) {
+		id := condition.Method{Class: n.Class, Name: n.Name, Descriptor: n.Descriptor}
+		left := p.traceLevels() - n.Level
+		c.expect(id, left)
+		for _, via := range n.Via {
+			c.expect(condition.Method(via.Declared), left)
+		}
+		if met[id] || n.State != calltree.NotWatched || n.JDK || n.Name == "<clinit>" {
+			return
+		}
+		met[id] = true
+		m, is := w.world.method(id)
+		if !is || !w.isWorth(c, m) {
+			return
+		}
+		rank := n.Level
+		if !own[callgraph.Project(n.Class)] {
+			rank += farther
+		}
+		for len(ranks) <= rank {
+			ranks = append(ranks, nil)
+		}
+		ranks[rank] = append(ranks[rank], m)
+	})
+	told := c.probeSums[p.Name]
+	for _, m := range slices.Concat(ranks...) {
+		if c.inside(m.id()) == nil && c.insides >= mostInside {
+			told.Untraced++
+			continue
+		}
+		told.Traced++
+		c.addInside(m, isOn)
+	}
+}
+
+// expect notes that a method may be called by traced ones, with so many levels left
+// from its own on.
+func (p *plan) expect(m condition.Method, left int) {
+	if known, is := p.calls[m]; !is || known < left {
+		p.calls[m] = left
+	}
+}
+
+// method finds a method of a loaded class.
+func (w *world) method(id condition.Method) (method, bool) {
+	for _, c := range w.classes[id.Class] {
+		for _, m := range w.methods(c) {
+			if m.name == id.Name && m.descriptor == id.Descriptor {
+				return m, true
+			}
+		}
+	}
+	return method{}, false
+}
+
+// isWorth reports whether a method is one to trace: no condition runs it, it is not too
+// small to tell anything, and no probe writes its calls already. One that does so since
+// its level was raised takes over from the spot that there is, which goes off.
+func (w *Watch) isWorth(c *compiler, m method) bool {
+	if c.relied[m.id()] || m.class.reason != "" || c.ruled(m.class.name) != nil || !w.options.Small && isSmall(m) {
+		return false
+	}
+	inside := session.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey}
+	_, isThere := w.applied[spotName(&inside)]
+	return isThere || !c.isTraced(m)
+}
+
+// isTraced reports whether a probe writes the calls of a method.
+func (p *plan) isTraced(m method) bool {
+	return slices.ContainsFunc(p.probes, func(r *probeRequest) bool {
+		return r.Level >= probeset.Trace && r.methods.Match(m.class.name, m.name, m.descriptor)
+	})
+}
+
+// Bounds of methods that are too small to trace: getters, setters, constructors that
+// only call another.
+const (
+	smallLeaf        = 8
+	smallConstructor = 5
+)
+
+func isSmall(m method) bool {
+	code := m.code()
+	if code == nil {
+		return true
+	}
+	if m.name == "<init>" && len(code.Bytes) <= smallConstructor {
+		return true
+	}
+	// An operand that looks like a call makes a small method pass for one that calls.
+	const invokevirtual, invokedynamic = 0xb6, 0xba
+	return len(code.Bytes) <= smallLeaf && !slices.ContainsFunc(code.Bytes, func(b byte) bool {
+		return b >= invokevirtual && b <= invokedynamic
+	})
+}
+
+// inside is the spot by which a method belongs to traces; nil where it has none.
+func (p *plan) inside(m condition.Method) *planned {
+	return p.spots[spotName(&session.Spot{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Key: insideKey})]
+}
+
+// addInside has a method's calls belong to traces; one that does already is switched on
+// where one of its traces is.
+func (p *plan) addInside(m method, isOn bool) *planned {
+	s := p.inside(m.id())
+	if s == nil {
+		s = &planned{
+			Spot:   session.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey, Kind: session.Watches, Form: session.Plain},
+			method: m,
+		}
+		p.put(s)
+		p.insides++
+		p.hooked[m.id()] = true
+	}
+	if isOn && !p.isTraced(m) {
+		s.Flags = insideFlags
+	}
+	return s
+}

@@ -1,0 +1,196 @@
+package profile
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+)
+
+// A peek is a look at what threads do below the roots, before the first hook is in.
+// It says which methods hold the time: hooks in others would tell little, and cost
+// as much. Threads are seen where they can stop, which blurs the innermost method
+// and not those above it.
+type peek struct {
+	run     *run
+	seen    int                       // stacks with a root in them
+	below   map[blurred]int           // of those, by method
+	running []map[string]bool         // of threads that ran: the classes of the innermost frames
+	roots   map[callgraph.Method]bool // those that were looked for
+	sampler *sampler.Sampler
+}
+
+// A blurred is a method by what a thread dump tells: overloads look alike.
+type blurred struct{ class, name string }
+
+const (
+	peekEvery = 20 * time.Millisecond
+	// A peek ends when it has seen enough, or that nothing is to be seen. Where
+	// something is, but dumps are slow to come, as on a machine that is busy, it goes
+	// on: what is chosen by few stacks seems to cost less than it does.
+	enoughSeen = 100
+	usualPeek  = 3 * time.Second
+	mostPeek   = 10 * time.Second
+	promising  = 4
+	// fewSeen say nothing.
+	fewSeen = 20
+	// near is how many of the innermost frames are taken to be compiled into one piece:
+	// to redefine the class of one of them throws that piece away.
+	near = 8
+	// heldTime is the part of the root's time that a method must hold to get a hook,
+	// in one look more than chance would give.
+	heldTime = 0.04
+)
+
+// begin starts to look. Where that cannot be done hooks are chosen by what is near.
+func (p *peek) begin(ctx context.Context, r *run) {
+	p.run, p.below = r, make(map[blurred]int)
+	sampler, err := sampler.Start(ctx, r.PID, sampler.Options{Source: sampler.ThreadDumps, Period: peekEvery, Waiting: true})
+	if err == nil {
+		p.sampler = sampler
+	}
+}
+
+// stop ends looking.
+func (p *peek) stop(ctx context.Context) {
+	if p.sampler != nil {
+		_ = p.sampler.Close(ctx) // it has changed nothing
+		p.sampler = nil
+	}
+}
+
+// end waits until enough was seen, bounded, and stops looking.
+func (p *peek) end(ctx context.Context) {
+	if p.sampler == nil {
+		return
+	}
+	defer p.stop(ctx)
+	p.run.lock.Lock()
+	p.roots = maps.Clone(p.run.roots)
+	p.run.lock.Unlock()
+	begun := time.Now()
+	for p.take(ctx) && !p.isOver(time.Since(begun)) {
+		timer := time.NewTimer(5 * peekEvery)
+		select {
+		case <-timer.C:
+			continue
+		case <-ctx.Done():
+		case <-p.run.session.Done():
+		}
+		timer.Stop()
+		return
+	}
+}
+
+// isOver reports whether to look on would tell nothing more, or take too long.
+func (p *peek) isOver(took time.Duration) bool {
+	switch {
+	case took < usualPeek:
+		return p.seen >= enoughSeen
+	case took < mostPeek:
+		return p.seen >= enoughSeen || p.seen < promising
+	}
+	return true
+}
+
+// take counts what was seen since the last time; false where nothing more will be.
+func (p *peek) take(ctx context.Context) bool {
+	batch, err := p.sampler.Poll(ctx)
+	for _, sample := range batch.Samples {
+		if sample.Stack != nil {
+			p.count(sample.Stack.Frames, sample.State == sampler.StateRunnable)
+		}
+	}
+	return err == nil
+}
+
+// count notes the methods of a stack that are below a root, each once.
+func (p *peek) count(frames []jfr.Frame, runs bool) {
+	root := -1
+	for i, f := range frames {
+		if f.Method != nil && p.isRoot(f.Method.Class, f.Method.Name) {
+			root = i
+		}
+	}
+	if root < 0 {
+		return
+	}
+	p.seen++
+	if runs {
+		classes := make(map[string]bool)
+		for _, f := range frames[:min(near, len(frames))] {
+			if f.Method != nil {
+				classes[f.Method.Class] = true
+			}
+		}
+		p.running = append(p.running, classes)
+	}
+	met := make(map[blurred]bool)
+	for _, f := range frames[:root] {
+		if f.Method == nil {
+			continue
+		}
+		if m := (blurred{f.Method.Class, f.Method.Name}); !met[m] {
+			met[m] = true
+			p.below[m]++
+		}
+	}
+}
+
+func (p *peek) isRoot(class, name string) bool {
+	p.run.lock.Lock()
+	defer p.run.lock.Unlock()
+	for m := range p.run.roots {
+		if m.Class == class && m.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// heat is the part of what runs that is compiled together with some of the classes,
+// as if each set of them had been seen once more: classes are chosen for being seen
+// little, which of few stacks says little.
+func (p *peek) heat(classes map[string]bool) float64 {
+	if len(p.running) == 0 {
+		return 0
+	}
+	hit := 0
+	for _, stack := range p.running {
+		for class := range stack {
+			if classes[class] {
+				hit++
+				break
+			}
+		}
+	}
+	return float64(hit+1) / float64(len(p.running)+1)
+}
+
+// holders are the methods that hold the roots' time, those that hold most first;
+// false where too little was seen to say, or a root has loaded since.
+func (p *peek) holders(roots []callgraph.Method) ([]callgraph.Method, bool) {
+	if p.seen < fewSeen || slices.ContainsFunc(roots, func(m callgraph.Method) bool { return !p.roots[m] }) {
+		return nil, false
+	}
+	var names []blurred
+	for m, seen := range p.below {
+		if float64(seen) >= heldTime*float64(p.seen) {
+			names = append(names, m)
+		}
+	}
+	slices.SortFunc(names, func(a, b blurred) int {
+		return cmp.Or(cmp.Compare(p.below[b], p.below[a]), strings.Compare(a.class, b.class), strings.Compare(a.name, b.name))
+	})
+	var methods []callgraph.Method
+	for _, one := range names {
+		methods = append(methods, p.run.graph.FindIn(one.class, func(name, _ string) bool { return name == one.name })...)
+	}
+	return methods, true
+}

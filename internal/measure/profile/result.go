@@ -1,0 +1,164 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// result is what was measured so far.
+func (r *run) result(ctx context.Context) (*cct.Profile, error) {
+	threads, err := r.session.Threads()
+	if err != nil {
+		return nil, err
+	}
+	now, read := r.session.Now(), time.Now()
+	names, err := r.session.ThreadNames(ctx)
+	if err != nil {
+		names = nil // the JVM has ended; what it did is kept
+	}
+	input := cct.Input{
+		Now: now, Methods: r.methods(), Calibration: r.scales.calibration(), RootsOnAt: r.onAt, HookedAt: r.ledger.lateHooks(),
+		CalibrationID: arena.CalibrationID, AdjustmentID: arena.AdjustmentID,
+	}
+	cost := r.cost(threads)
+	view := r.whole(read)
+	if !r.Whole {
+		view = r.window.narrow(r, threads, read)
+	}
+	input.Pauses = r.ledger.pausesSince(view.since)
+	maps.DeleteFunc(input.HookedAt, func(_ uint32, at int64) bool { return at <= view.since })
+	for _, t := range threads {
+		input.Threads = append(input.Threads, rawThread(t, names))
+	}
+	if r.budget != nil {
+		input.Counted = r.budget.counted()
+	}
+	profile := cct.Build(input)
+	r.describe(profile)
+	profile.Began, profile.Took = view.began, view.took()
+	profile.Cost = cost
+	profile.Notes = r.notes(profile)
+	if r.budget != nil {
+		r.budget.explain(profile, view)
+	}
+	switch {
+	case view.note != "":
+		profile.Notes = append(profile.Notes, view.note)
+	case r.budget != nil && len(input.HookedAt) > 0:
+		profile.Notes = append(profile.Notes, "hooks were chosen until the end: the own time of a method holds that of callees whose hooks came later")
+	}
+	return profile, nil
+}
+
+// describe fills in what is known of the run as a whole.
+func (r *run) describe(p *cct.Profile) {
+	jvm := r.session.JVM()
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	p.Target = cct.Target{PID: jvm.PID, Command: jvm.Main, JDK: r.session.JDK().String()}
+	p.Roots = r.Roots
+	p.Scheme, p.Why, p.Timing = string(r.scheme), r.why, r.Timing
+	if r.Timing == cct.Sampled {
+		p.Period = r.Period
+	}
+	for _, left := range r.session.LeftAlone() {
+		p.LeftAlone = append(p.LeftAlone, cct.LeftAlone{Class: left.Class, Method: left.Method, Reason: left.Reason})
+	}
+}
+
+func (r *run) methods() map[uint32]cct.Method {
+	hooked := r.session.MethodsSoFar()
+	methods := make(map[uint32]cct.Method, len(hooked))
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for _, m := range hooked {
+		methods[m.ID] = cct.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Native: r.natives[m.ID], LowerBound: m.LowerBound}
+	}
+	return methods
+}
+
+func rawThread(t arena.Thread, names map[uint64]string) cct.RawThread {
+	raw := cct.RawThread{ID: t.ID, Name: names[t.ID], Virtual: t.Virtual, Root: t.Root}
+	switch {
+	case t.Virtual:
+		raw.Name = "virtual threads"
+	case raw.Name == "":
+		raw.Name = fmt.Sprintf("thread %d", t.ID)
+	}
+	for _, n := range t.Nodes {
+		raw.Nodes = append(raw.Nodes, cct.Raw{
+			Ref: n.Ref, Parent: n.Parent, ID: n.ID, Calls: n.Calls, Timed: n.Timed, Nanos: n.Nanos, Threw: n.Threw,
+			Max: n.Max, Missed: n.Missed, Self: n.Self, Squares: n.Squares, Born: n.Born,
+		})
+	}
+	for _, f := range t.Stack {
+		raw.Stack = append(raw.Stack, cct.Frame{Node: f.Node, Start: f.Start, Child: f.Child, Drawn: f.Start != 0})
+	}
+	return raw
+}
+
+func (r *run) cost(threads []arena.Thread) cct.Cost {
+	cost := cct.Cost{
+		Hooks: len(r.session.Methods()), Classes: r.session.Classes(), Rounds: r.ledger.rounds(), Waited: taken(threads),
+	}
+	weavings := r.session.Weavings()
+	cost.Woven, cost.Cached = weavings.Woven, weavings.Cached
+	r.lock.Lock()
+	cost.Closure = r.closure
+	r.lock.Unlock()
+	r.ledger.lock.Lock()
+	cost.Pause, cost.Compile = r.ledger.pause, r.ledger.compile
+	r.ledger.lock.Unlock()
+	cost.Steady = r.steady(threads)
+	if r.budget != nil {
+		cost.Budget = r.Budget
+	}
+	return cost
+}
+
+// steady is the part of the program's processor time that hooks have taken, by
+// counts and what each was found to cost.
+func (r *run) steady(threads []arena.Thread) float64 {
+	now, err := r.session.Read()
+	if err != nil {
+		return 0
+	}
+	since := r.ledger.since(now)
+	if since.Rest <= 0 {
+		return 0
+	}
+	return price(r.scales.calibration(), threads, since.Elapsed.Seconds()) / float64(since.Rest)
+}
+
+// notes are what a reader should know before believing the rest.
+func (r *run) notes(p *cct.Profile) []string {
+	var notes []string
+	r.lock.Lock()
+	missing := r.missing
+	r.lock.Unlock()
+	if len(p.Merged.Children) == 0 && !r.mayHaveMissedRoot() {
+		notes = append(notes, "the root was not called: is the pattern right, or was the call under way before Sonde came?")
+	}
+	if missing > 0 {
+		notes = append(notes, fmt.Sprintf("%s have no class file: what they call is not followed", format.Plural(missing, "class")))
+	}
+	if lost := r.session.ArrivalsLost(); lost > 0 {
+		notes = append(notes, fmt.Sprintf("%d methods called by reflection could not be told of: they may be missing", lost))
+	}
+	notes = append(notes, r.intrinsicNotes(p)...)
+	r.ledger.lock.Lock()
+	defer r.ledger.lock.Unlock()
+	if r.ledger.unplaced > 0 {
+		notes = append(notes, fmt.Sprintf("the program stood still up to %v while threads went from call to call: it is in the self time of some of them", r.ledger.unplaced.Round(100*time.Microsecond)))
+	}
+	if err := r.session.Full(); err != nil {
+		notes = append(notes, fmt.Sprintf("the arena does not grow any more (%v): calls are counted without context", err))
+	}
+	return notes
+}

@@ -1,0 +1,102 @@
+package profile
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// thread has a root call that began at 1,000 and a callee that began at 1,600, and
+// before that callees of 200 in all.
+func thread() arena.Thread {
+	return arena.Thread{
+		Root: 1,
+		Nodes: []arena.Node{
+			{Ref: 2, Parent: 1, ID: 10, Calls: 1},
+			{Ref: 3, Parent: 2, ID: 11, Calls: 3, Timed: 2, Nanos: 200, Self: 200},
+		},
+		Stack: []arena.Frame{{ID: 10, Node: 2, Start: 1000, Child: 200}, {ID: 11, Node: 3, Start: 1600}},
+	}
+}
+
+func TestUnderWay(t *testing.T) {
+	have := underWay(thread(), 2000)
+	if want := map[uint32]int64{2: 400, 3: 400}; !maps.Equal(have, want) {
+		t.Errorf("%v, want %v", have, want)
+	}
+}
+
+// TestAWindowLeavesOutWhatWasBefore has a root that goes on all the time: in the
+// window it is one call, and only its time since.
+func TestAWindowLeavesOutWhatWasBefore(t *testing.T) {
+	w := window{}
+	w.at = 2000
+	w.keep([]arena.Thread{thread()})
+	later := thread()
+	later.Nodes[1] = arena.Node{Ref: 3, Parent: 2, ID: 11, Calls: 5, Timed: 5, Nanos: 1500, Self: 1500}
+	later.Nodes = append(later.Nodes, arena.Node{Ref: 4, Parent: 2, ID: 12, Calls: 7, Timed: 7, Self: 70})
+	later.Stack = []arena.Frame{{ID: 10, Node: 2, Start: 1000, Child: 1570}}
+	threads := []arena.Thread{later}
+	w.since(threads)
+	soFar := underWay(later, 4000)
+	root, callee, fresh := threads[0].Nodes[0], threads[0].Nodes[1], threads[0].Nodes[2]
+	// From 2,000 on the root itself was at work for (4,000-1,000-1,570) less the 400
+	// it had been at work before.
+	if got, want := root.Self+soFar[2], int64(1430-400); root.Calls != 1 || got != want {
+		t.Errorf("the root: %d calls, self %d; want 1, %d", root.Calls, got, want)
+	}
+	// One call was under way, two came since; 400 of the first were before.
+	if callee.Calls != 3 || callee.Timed != 3 || callee.Self != 1500-200-400 {
+		t.Errorf("the callee: %+v", callee)
+	}
+	if fresh.Calls != 7 || fresh.Self != 70 {
+		t.Errorf("a node that is new: %+v", fresh)
+	}
+}
+
+// TestAViewIsWhatFiguresCover: its beginning and length are the window's, not the run's.
+func TestAViewIsWhatFiguresCover(t *testing.T) {
+	read := time.Now()
+	before := func(d time.Duration) time.Time { return read.Add(-d) }
+	r := &run{settings: &settings{}, began: before(12500 * time.Millisecond)}
+	w := window{began: before(10 * time.Second), at: 2000, threads: map[uint32]map[uint32]arena.Node{}}
+	v := w.narrow(r, nil, read)
+	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures are of the last 10s, ") || !strings.HasSuffix(v.note, "the first 2.5s are left out") {
+		t.Errorf("%+v", v)
+	}
+	w.began = before(leastWindow / 2)
+	if v := w.narrow(r, nil, read); v.began != r.began || v.took() != 12500*time.Millisecond || v.note != "" {
+		t.Errorf("of a window that is not wide enough: %+v", v)
+	}
+}
+
+// TestOffIsNotZeroCalls: what was off throughout, for a part, or never tried is said of
+// each hook, and of what was on throughout nothing.
+func TestOffIsNotZeroCalls(t *testing.T) {
+	read := time.Now()
+	before := func(seconds int) time.Time { return read.Add(-time.Duration(seconds) * time.Second) }
+	g, hooks := hooksOf("root", "on", "late", "off", "cut", "untried")
+	hooks[0].root = true
+	hooks[1].onAt = before(12)
+	hooks[2].onAt = before(3)
+	hooks[3].onAt, hooks[3].offAt, hooks[3].mode, hooks[3].reason = before(20), before(15), quiet, "dear"
+	hooks[4].onAt, hooks[4].offAt, hooks[4].mode, hooks[4].reason = before(20), before(6), quiet, "dear"
+	hooks[5].mode = untried
+	p := &cct.Profile{Took: 10 * time.Second, Methods: []cct.Method{{Class: "a/B", Name: "root", Descriptor: "()V"}}}
+	g.explain(p, view{began: before(10), read: read})
+	if len(p.Methods) != len(hooks) {
+		t.Fatalf("methods with hooks are missing: %v", p.Methods)
+	}
+	partly := map[string]time.Duration{}
+	for method, on := range p.Partly() {
+		partly[p.Methods[method].Name] = on
+	}
+	want := map[string]time.Duration{"late": 3 * time.Second, "off": 0, "cut": 4 * time.Second, "untried": 0}
+	if !maps.Equal(partly, want) {
+		t.Errorf("%v, want %v", partly, want)
+	}
+}

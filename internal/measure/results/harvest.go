@@ -1,0 +1,184 @@
+package results
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/pack"
+	"github.com/sonde-jvm/sonde/internal/wire/ledger"
+)
+
+// A State is how it stands with an arena.
+type State string
+
+// The states.
+const (
+	Measuring State = "measuring" // its JVM runs, and the hooks are in
+	Out       State = "out"       // its JVM runs, and the hooks are out
+	Ended     State = "ended"     // its JVM does not run
+)
+
+// A Harvest is an arena with what is known of it beside.
+type Harvest struct {
+	*ledger.Ledger
+	Arena string // path
+	State State
+	JVM   *process.JVM // nil where it has ended
+
+	Pack  string        // path of the pack; empty where it is not known
+	Title string        // of what was packed
+	Set   *probeset.Set // what the pack was made by; nil where the pack could not be read
+	Left  []pack.Left   // what the pack left alone
+	Notes []string      // what a user should know of what could not be read, or believed
+
+	user uint32 // whose the arena's file is
+}
+
+// Open reads an arena's file. Where the path of its pack is not empty it is read, too.
+func Open(ctx context.Context, name, packPath string) (*Harvest, error) {
+	return open(ctx, name, packPath, os.O_RDONLY, nil)
+}
+
+// open is Open of a file that may have been judged before.
+func open(ctx context.Context, name, packPath string, flags int, judge process.Judge) (*Harvest, error) {
+	var user uint32
+	file, err := process.OpenPlain(name, flags, func(info os.FileInfo, owner uint32) error {
+		user = owner
+		if judge == nil {
+			return nil
+		}
+		return judge(info, owner)
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	h, err := read(file, name)
+	if err != nil {
+		return nil, err
+	}
+	h.user = user
+	if err := h.findJVM(ctx); err != nil {
+		h.Close()
+		return nil, err
+	}
+	if packPath == "" {
+		h.useStated()
+		return h, nil
+	}
+	if err := h.use(packPath, packPath); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// useStated reads the pack that the arena says it is of, where that is still there. Else
+// the arena is all there is to go by.
+func (h *Harvest) useStated() {
+	name, is := process.StatedPack(h.Owner())
+	if !is || !filepath.IsAbs(name) {
+		return
+	}
+	file, err := process.OpenPlain(name, os.O_RDONLY, process.NamedBy(h.user))
+	if err != nil {
+		return
+	}
+	defer func() { _ = file.Close() }()
+	_ = h.useFile(file, name) // as said
+}
+
+// useFile reads a pack that is open.
+func (h *Harvest) useFile(file *os.File, name string) error {
+	return h.use(fmt.Sprintf("/proc/self/fd/%d", file.Fd()), name)
+}
+
+func read(file *os.File, name string) (*Harvest, error) {
+	opened, err := ledger.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	return &Harvest{Ledger: opened, Arena: name}, nil
+}
+
+// findJVM looks for the JVM of an arena. It calls itself by the number it has in its
+// own namespace, and may have ended.
+func (h *Harvest) findJVM(ctx context.Context) error {
+	processes, err := process.Local.Processes(ctx)
+	if err != nil {
+		return err
+	}
+	owner := h.Owner()
+	for _, p := range processes {
+		if !slices.Contains(p.Numbers, owner.Target) {
+			continue
+		}
+		jvm, err := process.Local.Inspect(p.PID)
+		if err == nil && jvm.StartTicks() == owner.TargetStart {
+			h.runsIn(jvm)
+			return nil
+		}
+	}
+	h.State = Ended
+	h.SetEnded()
+	return nil
+}
+
+// runsIn notes the JVM, which runs.
+func (h *Harvest) runsIn(jvm *process.JVM) {
+	h.JVM, h.State = jvm, Out
+	if jvm.Inside == process.PresenceUnknown || jvm.HasArena(h.Arena) {
+		h.State = Measuring
+		return
+	}
+	h.SetEnded()
+}
+
+// use reads a pack. What it says of the arena must be about this one.
+func (h *Harvest) use(file, name string) error {
+	opened, err := pack.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }()
+	content, err := opened.Content()
+	if err != nil {
+		return err
+	}
+	set, err := probeset.Parse(content.Probes, name)
+	if err != nil {
+		return fmt.Errorf("the probes of pack %s: %w", name, err)
+	}
+	if err := h.Identify(names(content.Names), tagNames(set)); err != nil {
+		return fmt.Errorf("pack %s: %w: name the one the program was started with", name, err)
+	}
+	h.Pack, h.Title, h.Set, h.Left = name, content.Title, set, content.Left
+	return nil
+}
+
+func names(of []pack.Name) []ledger.Name {
+	all := make([]ledger.Name, len(of))
+	for i, n := range of {
+		all[i] = ledger.Name{
+			ID: n.ID, Class: strings.ReplaceAll(n.Class, "/", "."), Method: n.Method, Descriptor: n.Descriptor,
+			Probe: n.Probe, Sequence: n.Sequence, Groups: n.Groups,
+		}
+	}
+	return all
+}
+
+// tagNames are those of a set's tags, by number: the order in which it has them.
+func tagNames(set *probeset.Set) (names []string) {
+	for _, tag := range set.Tags {
+		if !slices.Contains(names, tag.Name) {
+			names = append(names, tag.Name)
+		}
+	}
+	return names
+}

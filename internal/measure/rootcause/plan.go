@@ -1,0 +1,265 @@
+package rootcause
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+const (
+	// least is the part of a hot spot's samples that a way must have to be climbed, and
+	// leastOfAll of all samples: of a spot that is hardly hot only the main ways count.
+	least      = 0.04
+	leastOfAll = 0.004
+	// mostClasses bounds how many classes are redefined for a climb, those on the
+	// heaviest ways first.
+	mostClasses = 40
+)
+
+// plan decides which methods on the ways up from spots get hooks, and where.
+func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
+	ways := w.waysOf(spots)
+	lightest := math.Inf(1)
+	for _, s := range spots {
+		lightest = min(lightest, s.least())
+	}
+	var methods []method
+	for _, one := range ways {
+		methods = append(methods, one.method)
+	}
+	if err := w.fetch(ctx, methods); err != nil {
+		return nil, err
+	}
+	weights := make(map[string]float64)
+	for _, one := range ways {
+		if m := one.method; !isLibrary(m.class) && !w.melts(m) { // these get no hook anyway
+			weights[m.class] = max(weights[m.class], one.weight)
+		}
+	}
+	w.calls.judge(weights)
+	classes := make(map[string]bool)
+	var planned []*subject
+	for _, way := range ways {
+		s := w.know(way.method)
+		if s.state != climb.Seen || slices.Contains(planned, s) || !w.place(s, way, lightest) {
+			continue
+		}
+		fresh := slices.DeleteFunc(s.classes(), func(class string) bool { return classes[class] })
+		if len(classes)+len(fresh) > mostClasses {
+			s.leave("enough other classes are on the way: one more would cost the program more")
+			continue
+		}
+		for _, class := range fresh {
+			classes[class] = true
+		}
+		planned = append(planned, s)
+	}
+	return planned, nil
+}
+
+// waysOf are the ways up from spots that are worth it, the heaviest first.
+func (w *walker) waysOf(spots []*spot) []*way {
+	var ways []*way
+	for _, s := range spots {
+		s.top.each(s.least(), func(one *way) {
+			if one.level <= w.Levels && !w.isBeyond(one) {
+				ways = append(ways, one)
+			}
+		})
+	}
+	slices.SortStableFunc(ways, func(a, b *way) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.level, b.level), a.method.compare(b.method))
+	})
+	return ways
+}
+
+// isBoundary reports whether a way ends at a method because that is asked for.
+func (w *walker) isBoundary(m method) bool {
+	return slices.ContainsFunc(w.boundary, func(prefix string) bool { return strings.HasPrefix(m.class, prefix) })
+}
+
+// isBeyond reports whether a boundary lies below.
+func (w *walker) isBeyond(one *way) bool {
+	for below := one.below; below != nil; below = below.below {
+		if w.isBoundary(below.method) {
+			return true
+		}
+	}
+	return false
+}
+
+// fetch gets the class files of methods, but for the JDK's.
+func (w *walker) fetch(ctx context.Context, methods []method) error {
+	wanted := make(map[string]bool)
+	for _, m := range methods {
+		if _, known := w.files[m.class]; !known && m.class != "" && !isLibrary(m.class) {
+			wanted[m.class] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	loaded, err := w.session.Prefetch(ctx, func(class string) bool { return wanted[class] }, func(class string) bool { return wanted[class] })
+	if err != nil {
+		return err
+	}
+	for _, class := range loaded {
+		if before, known := w.files[class.Name]; !known || before.Reason != "" {
+			w.files[class.Name] = class
+		}
+	}
+	return nil
+}
+
+// know is what the walk knows of a method.
+func (w *walker) know(m method) *subject {
+	s := w.subjects[m]
+	if s == nil {
+		s = &subject{method: m, state: climb.Seen, native: w.calls.known[m], callers: make(map[method]uint64), nanos: make(map[method]uint64)}
+		w.subjects[m] = s
+		w.order = append(w.order, s)
+	}
+	return s
+}
+
+func (s *subject) leave(reason string) { s.state, s.reason = climb.Left, reason }
+
+// place decides where a subject's hooks go; false where none can.
+func (w *walker) place(s *subject, at *way, lightest float64) bool {
+	if s.reason = w.obstacle(s); s.reason == "" {
+		s.own = true
+		return true
+	}
+	if !s.native || callgraph.IsIntrinsic(callgraph.Method{Class: s.class, Name: s.name, Descriptor: s.descriptor}) {
+		// A hook around the call would cost what one in the method does. Its callers are
+		// known by stacks: the climb begins with them.
+		s.leave(s.reason)
+		return false
+	}
+	// Around the calls, in those of its callers that can be changed.
+	for _, next := range at.callers {
+		caller := w.know(next.method)
+		if next.weight < lightest || w.obstacle(caller) != "" {
+			continue
+		}
+		for _, site := range sitesIn(w.files[caller.class].File, caller.method, s.method, w.calls.edges[edge{caller.method, s.method}]) {
+			if holder, claimed := w.claimed[site]; !claimed || holder == s.method {
+				w.claimed[site] = s.method // of two methods that one call reaches, the heavier
+				s.sites = append(s.sites, site)
+			}
+		}
+	}
+	if len(s.sites) == 0 {
+		s.leave(s.reason)
+		return false
+	}
+	return true
+}
+
+// obstacle is why a method can have no hook of its own; "" where it can.
+func (w *walker) obstacle(s *subject) string {
+	file, known := w.files[s.class]
+	switch {
+	case s.native:
+		return "it is native"
+	case isLibrary(s.class):
+		return "its class is the JDK's, and compiled into much else"
+	case w.calls.isCentral(s.class):
+		return fmt.Sprintf("its class is part of the code of %d compiled methods, and of %.0f %% of what runs: to change it would cost the program seconds",
+			len(w.calls.code[s.class]), 100*w.calls.heat(map[string]bool{s.class: true}))
+	case !known:
+		return "its class is hidden, or not loaded any more"
+	case file.Reason != "":
+		return file.Reason
+	case file.File == nil:
+		return "its loader finds no class file of it"
+	case s.descriptor == "":
+		return "thread dumps do not say which overload it is; --recorder does"
+	case s.name == "<clinit>":
+		return "a static initialiser runs once"
+	case w.melts(s.method):
+		return "compilers put it into its callers: a hook in it would cost more than it does, and keep them from that"
+	}
+	return ""
+}
+
+// tinyCode is up to how many bytes of code a method has that compilers put into every
+// caller.
+const tinyCode = 35
+
+// melts reports whether a method is, or surely will be, part of its callers' code. With a
+// hook it might be too large for that, and the program slower also while the hook is off.
+// Stacks tell its callers all the same. One with a loop is worth a hook.
+func (w *walker) melts(m method) bool {
+	class, err := classfile.Parse(w.files[m.class].File)
+	if err != nil {
+		return false
+	}
+	body := bodyOf(class, m)
+	if body == nil || len(body) > tinyCode && !w.calls.isInlined(m) {
+		return false
+	}
+	return !callgraph.ShapeOf(body).Loops
+}
+
+// weave puts the hooks of subjects in, switched off, in one batch.
+func (w *walker) weave(ctx context.Context, subjects []*subject, why string) error {
+	var request session.Request
+	for _, s := range subjects {
+		s.request(&request, 0, 0)
+		s.id = w.session.ID(s.class, s.name, s.descriptor)
+	}
+	if len(request.Hooks)+len(request.Sites) == 0 {
+		return nil
+	}
+	installation, err := w.session.Hook(ctx, request)
+	if err != nil {
+		return err
+	}
+	w.account(installation, why, true)
+	classes := make(map[string]bool)
+	for _, s := range subjects {
+		if s.own && !w.session.IsHooked(s.id) {
+			s.leave(w.whyNot(s))
+			continue
+		}
+		s.state, s.woven = climb.Woven, true
+		for _, class := range s.classes() {
+			classes[class] = true
+		}
+	}
+	for class := range classes {
+		w.redefined[class]++
+	}
+	return nil
+}
+
+// whyNot is what the session says of a method that was left alone.
+func (w *walker) whyNot(s *subject) string {
+	for _, left := range w.session.LeftAlone() {
+		if left.Class == s.class && (left.Method == "" || left.Method == s.name+s.descriptor) {
+			return left.Reason
+		}
+	}
+	return "the JVM has not taken its hook"
+}
+
+// account notes a batch.
+func (w *walker) account(installation *session.Installation, why string, in bool) {
+	if installation == nil {
+		return
+	}
+	for _, b := range installation.Batches {
+		w.batches = append(w.batches, climb.Batch{
+			At: w.elapsed(), Why: why, In: in, Classes: b.Classes, Pause: b.Cost.Pause, Compile: b.Cost.CompileCPU,
+		})
+	}
+}

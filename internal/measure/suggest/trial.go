@@ -1,0 +1,178 @@
+package suggest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	sets "github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A Trial is what a set cost and covered while it was applied.
+type Trial struct {
+	Took     time.Duration // without the time in which compilers dealt with what was woven
+	Applied  time.Duration // with it: what results are about
+	Methods  int           // that have a probe
+	Left     []string      // what was not woven, and why
+	Calls    uint64
+	Cost     float64 // by calls and what each costs, part of the program's processor time
+	Coverage float64
+	Samples  int
+	Bare     []Bare
+	Nanos    float64 // what a call costs, on average
+	Use      float64
+	Pause    time.Duration // for which the program stood still while hooks went in and out
+	Results  *sets.Results
+}
+
+// Try applies what is proposed as it is, for as long as the options say, measures what
+// that costs and covers, and takes it out again.
+func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	o := &observer{Options: options}
+	o.tell(Applying)
+	s, err := session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Waiting: o.Waiting, Cache: o.Cache})
+	if err != nil {
+		return nil, err
+	}
+	applied := sets.New(s, sets.Options{Flags: arena.Spreads, Notice: o.Notice})
+	t = &Trial{}
+	defer func() {
+		o.tell(Leaving)
+		applied.Close()
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+		defer cancel()
+		farewell, closing := s.Close(leaving)
+		t.Pause += farewell.Pause.Pause
+		for _, remark := range farewell.Remarks {
+			o.notice(remark)
+		}
+		err = errors.Join(err, closing, s.Release())
+	}()
+	cost, err := tariffOf(ctx, s)
+	if err != nil {
+		return t, err
+	}
+	report, err := applied.Apply(ctx, p.Set())
+	if err != nil {
+		return t, err
+	}
+	t.note(report)
+	began := time.Now()
+	defer func() { t.Applied = time.Since(began) }()
+	if err := settle(ctx, s); err != nil {
+		return t, err
+	}
+	o.tell(Measuring)
+	called, used, err := o.measure(ctx, s, applied, t)
+	if err != nil {
+		return t, err
+	}
+	again, err := tariffOf(ctx, s)
+	if err != nil {
+		return t, err
+	}
+	t.reckon(p, cost.least(again), called, used)
+	return t, nil
+}
+
+// note takes over what was woven.
+func (t *Trial) note(report *sets.Report) {
+	for _, probe := range report.Probes {
+		t.Methods += len(probe.Methods)
+		for _, left := range probe.LeftOut {
+			t.Left = append(t.Left, left.Method+": "+left.Err.Error())
+		}
+		for _, pattern := range probe.Unmatched {
+			t.Left = append(t.Left, pattern+": no loaded method matches it")
+		}
+	}
+	if report.Installation != nil {
+		pause, _ := report.Installation.Pause() // 0 where the JVM does not tell
+		t.Pause += pause
+	}
+}
+
+// measure takes samples while probes are on, and reads what those counted: how often each
+// method was called, and what processor time the program had meanwhile.
+func (o *observer) measure(ctx context.Context, s *session.Session, applied *sets.Watch, t *Trial) (called map[Method]uint64, used time.Duration, err error) {
+	before, err := applied.Results()
+	if err != nil {
+		return nil, 0, err
+	}
+	w, err := watch(ctx, &o.Options, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, w.close(ctx)) }()
+	if err := follow(ctx, w, o.For, s.Done()); err != nil {
+		return nil, 0, err
+	}
+	after, err := applied.Results()
+	if err != nil {
+		return nil, 0, err
+	}
+	now, err := w.meter.Read()
+	if err != nil {
+		return nil, 0, err
+	}
+	seen := w.result()
+	t.Took, t.Use, t.Samples, t.Results = seen.took, max(seen.use, leastUse), seen.table.Samples, after
+	ended := endedOf(before, after)
+	called = between(before, after, func(row *sets.Row) uint64 { return row.Calls })
+	used = max(w.first.Until(now).Rest, time.Duration(leastUse*float64(t.Took)))
+	covers := func(m Method) bool { return ended[m] >= fewEnded }
+	if o.look = seen; seen.bias != "" { // thread dumps do not tell methods of one name apart
+		covers = func(m Method) bool { return ended[m.anyOverload()] >= fewEnded }
+	}
+	t.Coverage = Coverage(seen.paths, covers)
+	t.Bare = bareOf(seen.paths, covers)
+	return called, used, nil
+}
+
+// reckon says what calls cost, as a part of the program's processor time.
+func (t *Trial) reckon(p *Proposal, cost tariff, called map[Method]uint64, used time.Duration) {
+	thins := make(map[Method]bool)
+	for _, c := range p.Choices {
+		for _, m := range c.Members {
+			thins[m] = c.Thins
+		}
+	}
+	nanos := 0.0
+	for m, calls := range called {
+		t.Calls += calls
+		nanos += float64(calls) * cost.call(float64(calls)/t.Took.Seconds(), thins[m])
+	}
+	t.Nanos = nanos / max(float64(t.Calls), 1)
+	t.Cost = nanos / float64(used)
+}
+
+// endedOf is how many calls of each method have ended between two results, and of all
+// methods of a name.
+func endedOf(before, after *sets.Results) map[Method]uint64 {
+	ended := between(before, after, func(row *sets.Row) uint64 { return row.Timed })
+	for m, calls := range maps.Clone(ended) {
+		ended[m.anyOverload()] += calls
+	}
+	return ended
+}
+
+// between is by how much a figure of each method has grown from one result to the next. Rows
+// never go away, nor do their figures sink.
+func between(before, after *sets.Results, figure func(*sets.Row) uint64) map[Method]uint64 {
+	grown := make(map[Method]uint64)
+	for i := range after.Rows {
+		grown[spotOf(&after.Rows[i])] += figure(&after.Rows[i])
+	}
+	for i := range before.Rows {
+		grown[spotOf(&before.Rows[i])] -= figure(&before.Rows[i])
+	}
+	return grown
+}
+
+func spotOf(row *sets.Row) Method { return Method{row.Class, row.Name, row.Descriptor} }

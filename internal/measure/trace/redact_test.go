@@ -1,0 +1,88 @@
+package trace
+
+import (
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+func TestSecretsInTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		"id=7&password=hunter2&x=1":                "id=7&password=(redacted)&x=1",
+		`{"user":"a","apiKey":"k\"1","n":1}`:       `{"user":"a","apiKey":(redacted),"n":1}`,
+		"Login{name=bob, userPassword=abc, age=3}": "Login{name=bob, userPassword=(redacted), age=3}",
+		"Authorization: Bearer abcdef12345":        "Authorization: (redacted)",
+		"authorization: Basic dXNlcjpwYXNz next":   "authorization: (redacted) next",
+		"sent Bearer abcdef12345":                  "sent Bearer (redacted)",
+		"jdbc:h2://sa:geheim@db/shop":              "jdbc:h2://sa:(redacted)@db/shop",
+		"x eyJhbGciOi.eyJzdWIiOi.sig y":            "x (redacted) y",
+		"SESSION_ID=42; theme=dark":                "SESSION_ID=(redacted); theme=dark",
+		"client-secret => 'a b c'":                 "client-secret => (redacted)",
+		"card_number: 4111":                        "card_number: (redacted)",
+		"nothing to hide, a=1":                     "nothing to hide, a=1",
+		"basic information: 12":                    "basic information: 12",
+		"the password is unknown":                  "the password is unknown",
+	} {
+		got, had := NewRedactor(nil).Text(text)
+		if got != want || had != (got != text) {
+			t.Errorf("%q: got %q (%v), want %q", text, got, had, want)
+		}
+		if again, _ := NewRedactor(nil).Text(got); again != got {
+			t.Errorf("%q: not the same when done again: %q", got, again)
+		}
+	}
+}
+
+func TestAllowedNamesAreShown(t *testing.T) {
+	if got, had := NewRedactor([]string{"apiKey"}).Text("api_key=1 password=2"); got != "api_key=1 password=(redacted)" || !had {
+		t.Errorf("got %q", got)
+	}
+	if got, _ := NewRedactor(secretNames).Text("api_key=1 password=2"); got != "api_key=1 password=2" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestValuesAreCleanBeforeTheyAreSeen: a value whose expression is not known, or is
+// named for a secret, has no text.
+func TestValuesAreCleanBeforeTheyAreSeen(t *testing.T) {
+	names := &someNames{spots: map[uint32]Spot{}}
+	a := NewAssembler(Options{Names: names, Redact: NewRedactor(nil)})
+	for index, text := range []string{"token=abc", "plain", "hidden", "not asked for"} {
+		a.Add(1, arena.Record{Kind: arena.ValueRecord, Transaction: 5, Index: uint8(index), Text: text})
+	}
+	a.Add(1, call(5, 0, 0, 10))
+	tx := a.Take(100)[0]
+	for _, v := range tx.Root.Values {
+		if v.Text != "" {
+			t.Errorf("shown before it was known: %+v", v)
+		}
+	}
+	names.spots[1] = Spot{Class: "A", Method: "m", Captures: []Capture{
+		{Index: 0, Expression: "$query"}, {Index: 1, Expression: "$name"}, {Index: 2, Expression: "$password", Redacted: true},
+	}}
+	if !tx.Resolve(names, NewRedactor(nil)) {
+		t.Error("not resolved")
+	}
+	want := []Value{
+		{Index: 0, Expression: "$query", Text: "token=(redacted)", Redacted: true, raw: "token=abc"},
+		{Index: 1, Expression: "$name", Text: "plain", raw: "plain"},
+		{Index: 2, Expression: "$password", Redacted: true, raw: "hidden"},
+	}
+	if len(tx.Root.Values) != len(want) {
+		t.Fatalf("values %+v", tx.Root.Values)
+	}
+	for i, v := range want {
+		if tx.Root.Values[i] != v {
+			t.Errorf("value %d: %+v", i, tx.Root.Values[i])
+		}
+	}
+}
+
+type someNames struct{ spots map[uint32]Spot }
+
+func (n *someNames) Spot(id uint32) (Spot, bool) {
+	spot, found := n.spots[id]
+	return spot, found
+}
+
+func (*someNames) Tags(uint32) (map[string]string, bool) { return nil, false }

@@ -1,0 +1,148 @@
+package pattern
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxPattern bounds the length of a pattern; the longest descriptor a class
+// file can hold is no longer.
+const maxPattern = 65535
+
+// Parse reads a pattern. The error is a [PatternError].
+func Parse(text string) (*Pattern, error) {
+	p := parser{text: removeBlanks(text)}
+	pattern := p.pattern()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return pattern, nil
+}
+
+// removeBlanks takes out the blanks people put around commas and at the ends.
+// A blank between two letters stays, to be refused where it is.
+func removeBlanks(text string) string {
+	parts := strings.Split(text, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return strings.Join(parts, ",")
+}
+
+// parser keeps the first defect it meets; later ones are consequences.
+type parser struct {
+	text string
+	err  error
+}
+
+func (p *parser) fail(offset int, detail string) {
+	if p.err == nil {
+		p.err = &PatternError{Pattern: p.text, Offset: offset, Detail: detail}
+	}
+}
+
+func (p *parser) pattern() *Pattern {
+	pattern := &Pattern{text: p.text}
+	if len(p.text) > maxPattern {
+		p.text = p.text[:40] + "…"
+		p.fail(0, "longer than 65535 bytes")
+		return nil
+	}
+	start, end := 0, len(p.text)
+	if strings.HasPrefix(p.text, "!") {
+		pattern.exclude = true
+		start = 1
+	}
+	if at := strings.IndexByte(p.text[start:end], ':'); at >= 0 {
+		at += start
+		result := p.typePattern(at+1, end, true)
+		pattern.result = &result
+		end = at
+	}
+	if at := strings.IndexByte(p.text[start:end], '('); at >= 0 {
+		at += start
+		p.params(pattern, at, end)
+		end = at
+	}
+	p.qualified(pattern, start, end)
+	return pattern
+}
+
+// qualified reads Class.Method between two offsets.
+func (p *parser) qualified(pattern *Pattern, start, end int) {
+	name := p.text[start:end]
+	if name == "" {
+		p.fail(start, "a class and a method should stand here, as in com.acme.Order.pay")
+		return
+	}
+	dot := strings.LastIndexByte(name, '.')
+	if method := name[dot+1:]; method == "**" {
+		pattern.class = p.segments(start, end)
+		pattern.method = "*"
+		return
+	}
+	if dot < 0 {
+		p.fail(start, "a method needs its class before it; **."+name+" means in every class, "+name+".** every method of the class")
+		return
+	}
+	pattern.class = p.segments(start, start+dot)
+	pattern.method = p.methodName(start+dot+1, end)
+}
+
+func (p *parser) methodName(start, end int) string {
+	name := p.text[start:end]
+	if name == "" {
+		p.fail(start, "the name of a method should stand here; * means all of them")
+		return ""
+	}
+	if name == "<init>" || name == "<clinit>" {
+		return name
+	}
+	if i := strings.IndexAny(name, "<>"); i >= 0 {
+		p.fail(start+i, "only <init>, a constructor, and <clinit>, a static initialiser, are written with < and >")
+	}
+	p.checkLetters(start, end)
+	return name
+}
+
+// segments reads a class name or pattern between two offsets.
+func (p *parser) segments(start, end int) []segment {
+	var segments []segment
+	name := p.text[start:end]
+	if i := strings.IndexByte(name, '/'); i >= 0 {
+		p.fail(start+i, "write . instead of /")
+	}
+	for pos := 0; pos <= len(name) && p.err == nil; {
+		stop := segmentEnd(name, pos)
+		s := segment{glob: name[pos:stop], nested: isNested(name, pos) && isSeparator(name, pos-1)}
+		switch {
+		case s.glob == "":
+			p.fail(start+pos, "a name is missing here")
+		case s.glob == "**":
+			s.any = true
+		default:
+			p.checkLetters(start+pos, start+stop)
+		}
+		segments = append(segments, s)
+		pos = stop + 1
+	}
+	return segments
+}
+
+// checkLetters refuses what cannot be part of one name.
+func (p *parser) checkLetters(start, end int) {
+	name := p.text[start:end]
+	if i := strings.Index(name, "**"); i >= 0 {
+		p.fail(start+i, "** stands for whole names; within one name write *")
+	}
+	for i, r := range name {
+		switch {
+		case r == '/':
+			p.fail(start+i, "write . instead of /")
+		case strings.ContainsRune("()[];<>,:!#", r):
+			p.fail(start+i, "'"+string(r)+"' cannot be part of a name")
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			p.fail(start+i, "a blank cannot be part of a name")
+		}
+	}
+}

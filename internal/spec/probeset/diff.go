@@ -1,0 +1,143 @@
+package probeset
+
+import (
+	"slices"
+	"strings"
+)
+
+// Diff tells what has to be done to have what is wanted: what is removed first, then
+// what is altered or added, in the order of the set it is in. Where nothing is had yet
+// have may be nil. Probes are the same by name, tags by name and place, rules by their
+// classes.
+func Diff(have, want *Set) []Change {
+	if have == nil {
+		have = &Set{HandOff: want.HandOff}
+	}
+	have, want = have.tidied(), want.tidied()
+	var changes []Change
+	changes = append(changes, differences(OfProbe, probesOf(have), probesOf(want))...)
+	changes = append(changes, differences(OfTag, tagsOf(have), tagsOf(want))...)
+	changes = append(changes, differences(OfRule, rulesOf(have), rulesOf(want))...)
+	var whole []Field
+	if have.HandOff != want.HandOff {
+		whole = append(whole, Field{"hand-off", onOff(have.HandOff), onOff(want.HandOff)})
+	}
+	if had, wants := orderOf(have, want), orderOf(want, have); had != wants {
+		whole = append(whole, Field{"weave", had, wants})
+	}
+	if len(whole) > 0 {
+		changes = append(changes, Change{Action: Alter, Kind: OfSet, Fields: whole})
+	}
+	return changes
+}
+
+func onOff(on bool) string {
+	if on {
+		return "true"
+	}
+	return "false"
+}
+
+// entry is a probe, a tag or a rule as far as differences go.
+type entry struct {
+	key, name string
+	fields    []stated
+}
+
+func probesOf(s *Set) []entry {
+	var entries []entry
+	for i := range s.Probes {
+		p := &s.Probes[i]
+		entries = append(entries, entry{p.Name, p.Name, p.stated()})
+	}
+	return entries
+}
+
+func tagsOf(s *Set) []entry {
+	var entries []entry
+	for i := range s.Tags {
+		t := &s.Tags[i]
+		entries = append(entries, entry{t.Name + " at " + t.At, t.Name, t.stated()})
+	}
+	return entries
+}
+
+func rulesOf(s *Set) []entry {
+	var entries []entry
+	for i := range s.Weave {
+		r := &s.Weave[i]
+		entries = append(entries, entry{r.name(), r.name(), r.stated()[1:]})
+	}
+	return entries
+}
+
+func (r *Rule) name() string { return strings.Join(r.Classes, ", ") }
+
+// orderOf is the order of those rules that another set has, too: the first that names a
+// class counts.
+func orderOf(s, other *Set) string {
+	shared := byKey(rulesOf(other))
+	var names []string
+	for i := range s.Weave {
+		if _, is := shared[s.Weave[i].name()]; is {
+			names = append(names, s.Weave[i].name())
+		}
+	}
+	return strings.Join(names, "; ")
+}
+
+func differences(kind Kind, have, want []entry) []Change {
+	had, wanted := byKey(have), byKey(want)
+	var changes []Change
+	for _, e := range have {
+		if _, stays := wanted[e.key]; !stays {
+			changes = append(changes, Change{Remove, kind, e.name, fieldsBetween(e.fields, nil)})
+		}
+	}
+	for _, e := range want {
+		old, there := had[e.key]
+		fields := fieldsBetween(old.fields, e.fields)
+		switch {
+		case !there:
+			changes = append(changes, Change{Add, kind, e.name, fields})
+		case len(fields) > 0:
+			changes = append(changes, Change{Alter, kind, e.name, fields})
+		}
+	}
+	return changes
+}
+
+func byKey(entries []entry) map[string]entry {
+	keyed := make(map[string]entry, len(entries))
+	for _, e := range entries {
+		keyed[e.key] = e
+	}
+	return keyed
+}
+
+// fieldsBetween lists the fields that differ, in the order of what is wanted, those
+// that go last.
+func fieldsBetween(have, want []stated) []Field {
+	var fields []Field
+	for _, w := range want {
+		h, _ := valueOf(have, w.key)
+		if !slices.Equal(h.values, w.values) {
+			fields = append(fields, Field{w.key, h.text(), w.text()})
+		}
+	}
+	for _, h := range have {
+		if _, stays := valueOf(want, h.key); !stays {
+			fields = append(fields, Field{h.key, h.text(), ""})
+		}
+	}
+	return fields
+}
+
+func valueOf(fields []stated, key string) (stated, bool) {
+	for _, f := range fields {
+		if f.key == key {
+			return f, true
+		}
+	}
+	return stated{}, false
+}

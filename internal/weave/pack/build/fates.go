@@ -1,0 +1,173 @@
+package build
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/pack"
+)
+
+const (
+	ofJDK    = "the JDK's are loaded before a pack can weave them; sonde apply does it in a running program"
+	noRule   = "no rule names it"
+	notWoven = "nothing of it can be woven"
+)
+
+// weave weaves the classes that get hooks, several at a time.
+func (p *Planned) weave(ctx context.Context, sources []*source, classes []session.LoadedClass, rules *probeset.Rules, progress func(done, all int64)) error {
+	var todo []int
+	for i := range classes {
+		if classes[i].Reason == "" && p.reach.Names(classes[i].Name) {
+			todo = append(todo, i)
+		}
+	}
+	woven, err := p.weaveAll(ctx, sources, todo, progress)
+	if err != nil {
+		return err
+	}
+	left := p.leftOut()
+	for at, i := range todo {
+		if fate := fateOf(sources[i], woven[at], left, rules); fate != nil {
+			p.Classes = append(p.Classes, *fate)
+		}
+	}
+	return nil
+}
+
+// An outcome is what weaving a class gave.
+type outcome struct {
+	*session.WovenClass
+	err error
+}
+
+// weaveAll gives what became of classes, in their order.
+func (p *Planned) weaveAll(ctx context.Context, sources []*source, todo []int, progress func(done, all int64)) ([]outcome, error) {
+	outcomes := make([]outcome, len(todo))
+	var lock sync.Mutex // of next and done
+	next, done := 0, 0
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(todo)) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				lock.Lock()
+				at := next
+				next++
+				lock.Unlock()
+				if at >= len(todo) {
+					return
+				}
+				c := sources[todo[at]]
+				outcomes[at].WovenClass, outcomes[at].err = p.weaver.Weave(ctx, c.name, c.file)
+				lock.Lock()
+				done++
+				if progress != nil {
+					progress(int64(done), int64(len(todo)))
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	return outcomes, ctx.Err()
+}
+
+// leftOut is what probes and tags do not act in though they name it, by class.
+func (p *Planned) leftOut() map[string][]pack.Left {
+	all := make(map[string][]pack.Left)
+	each(p.Probes, p.Tags, func(what string, a *applied) {
+		for _, left := range a.LeftOut {
+			class, method := splitMethod(left.Method)
+			all[class] = append(all[class], pack.Left{Class: class, Method: method, Reason: what + ": " + firstLine(left.Err.Error())})
+		}
+	})
+	return all
+}
+
+// splitMethod takes a.b.C.name(descriptor) apart, and also a.b.C alone.
+func splitMethod(text string) (class, method string) {
+	head, tail, isMethod := strings.Cut(text, "(")
+	if !isMethod {
+		return strings.ReplaceAll(text, ".", "/"), ""
+	}
+	at := strings.LastIndexByte(head, '.')
+	return strings.ReplaceAll(head[:at], ".", "/"), head[at+1:] + "(" + tail
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// fateOf is that of a class in which hooks were to be; nil where none of its methods is
+// named.
+func fateOf(c *source, made outcome, leftOut map[string][]pack.Left, rules *probeset.Rules) *Fate {
+	fate := &Fate{Class: c.name, In: c.in, When: probeset.Static, Why: noRule, original: c.file}
+	if _, rule := rules.When(c.name); rule != "" {
+		fate.Why = rule
+	}
+	if made.err != nil {
+		fate.Left = append(fate.Left, pack.Left{Class: c.name, Reason: firstLine(made.err.Error())})
+	} else {
+		for _, left := range made.Left {
+			fate.Left = append(fate.Left, pack.Left(left))
+		}
+		if made.Entry != nil && made.Entry.Woven != nil {
+			fate.entry = made.Entry
+		}
+	}
+	fate.Left = append(fate.Left, leftOut[c.name]...)
+	slices.SortFunc(fate.Left, compareLeft)
+	fate.Left = slices.Compact(fate.Left)
+	if fate.entry == nil {
+		if len(fate.Left) == 0 {
+			return nil
+		}
+		fate.When, fate.Why = probeset.Unstated, notWoven
+		return fate
+	}
+	for i := range fate.entry.Methods {
+		if fate.entry.Methods[i].Woven {
+			fate.Methods++
+		}
+	}
+	return fate
+}
+
+func compareLeft(a, b pack.Left) int {
+	if order := strings.Compare(a.Class, b.Class); order != 0 {
+		return order
+	}
+	if order := strings.Compare(a.Method, b.Method); order != 0 {
+		return order
+	}
+	return strings.Compare(a.Reason, b.Reason)
+}
+
+// addNamed adds classes that hold methods the set names and get no hooks beforehand.
+func (p *Planned) addNamed(sources []*source, rules *probeset.Rules) {
+	where := make(map[place]*source, len(sources))
+	for _, c := range sources {
+		where[place{c.name, c.loader}] = c
+	}
+	for _, n := range p.draft.Named {
+		fate := Fate{Class: n.Class, Methods: n.Methods}
+		when, rule := rules.When(n.Class)
+		c := where[place{n.Class, n.Loader}]
+		switch {
+		case c == nil && when == probeset.Never:
+			fate.When, fate.Why = when, rule
+		case c == nil:
+			fate.When, fate.Why = probeset.Dynamic, ofJDK
+		case when == probeset.Unstated || when == probeset.Static:
+			fate.In, fate.When, fate.Why = c.in, probeset.Never, obstacle(n.Class, rules)
+		default:
+			fate.In, fate.When, fate.Why = c.in, when, rule
+		}
+		p.Classes = append(p.Classes, fate)
+	}
+}

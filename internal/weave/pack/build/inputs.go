@@ -1,0 +1,145 @@
+package build
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/weave/pack"
+)
+
+// A source is a class of an input.
+type source struct {
+	name   string // internal
+	in     string // input!/entry
+	loader uint32 // the same for classes that one loader certainly has
+	file   []byte
+}
+
+// inputs are the classes of all inputs, each form of a class once.
+type inputs struct {
+	reach   *liveprobes.Reach
+	classes []*source
+	read    int         // how many were looked at
+	broken  []pack.Left // that a probe may name and that cannot be read
+
+	met     map[form]bool
+	loaders map[string]uint32 // by what classes lie in
+	taken   map[place]bool
+}
+
+// A form is a class as one archive has it.
+type form struct {
+	name string
+	sum  [sha256.Size]byte
+}
+
+type place struct {
+	name   string
+	loader uint32
+}
+
+func readInputs(ctx context.Context, paths []string, reach *liveprobes.Reach) (*inputs, error) {
+	in := &inputs{reach: reach, met: make(map[form]bool), loaders: make(map[string]uint32), taken: make(map[place]bool)}
+	for _, path := range paths {
+		kind, err := archive.Detect(path)
+		if err != nil {
+			return nil, err
+		}
+		if kind == archive.Image {
+			return nil, &ImageError{path}
+		}
+		err = archive.Walk(ctx, path, func(e archive.Entry) error {
+			in.add(path, kind, e)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(in.classes, func(a, b *source) int { return strings.Compare(a.name, b.name) })
+	return in, nil
+}
+
+// add takes a class that is named, or that others may have to be judged by.
+func (in *inputs) add(path string, kind archive.Kind, e archive.Entry) {
+	if e.Path == moduleInfo || strings.HasSuffix(e.Path, "/"+moduleInfo) {
+		return
+	}
+	in.read++
+	where := path
+	if kind != archive.ClassFile {
+		where += "!/" + e.Path
+		if kind == archive.Tree {
+			where = filepath.Join(path, e.Path)
+		}
+	}
+	parsed, err := classfile.Parse(e.Data)
+	name := ""
+	if err == nil {
+		name = parsed.Name()
+	}
+	if name == "" {
+		if named := nameOf(e.Path); in.reach.Names(named) {
+			in.broken = append(in.broken, pack.Left{Class: named, Reason: fmt.Sprintf("%s cannot be read: %v", where, err)})
+		}
+		return
+	}
+	if !in.reach.NeedsAll() && !in.reach.Names(name) {
+		return
+	}
+	one := form{name, sha256.Sum256(e.Data)}
+	if in.met[one] {
+		return
+	}
+	in.met[one] = true
+	in.classes = append(in.classes, &source{name: name, in: where, loader: in.loader(name, path, e), file: slices.Clone(e.Data)})
+}
+
+const moduleInfo = "module-info.class"
+
+// loader numbers what a class lies in: classes of one jar have one loader, those of
+// different jars may have different ones. What a multi-release jar has for one release is
+// apart, and so is a second class of the same name.
+func (in *inputs) loader(name, path string, e archive.Entry) uint32 {
+	container := path + "!" + e.Path[:max(0, strings.LastIndex(e.Path, "!/"))]
+	if release := e.Release(); release > 0 {
+		container = fmt.Sprintf("%s!%d", container, release)
+	}
+	for {
+		number, known := in.loaders[container]
+		if !known {
+			number = uint32(len(in.loaders) + 1) // 0 is the boot loader
+			in.loaders[container] = number
+		}
+		if at := (place{name, number}); !in.taken[at] {
+			in.taken[at] = true
+			return number
+		}
+		container += "!"
+	}
+}
+
+// roots are where classes lie in archives of programs.
+var roots = []string{"WEB-INF/classes/", "BOOT-INF/classes/", "META-INF/versions/"}
+
+// nameOf is the class that should lie at a path.
+func nameOf(path string) string {
+	path = strings.TrimSuffix(path[strings.LastIndex(path, "!/")+1:], ".class")
+	path = strings.TrimPrefix(path, "/")
+	for _, root := range roots {
+		if rest, is := strings.CutPrefix(path, root); is {
+			path = rest
+		}
+	}
+	if digits, rest, found := strings.Cut(path, "/"); found && digits != "" && strings.Trim(digits, "0123456789") == "" {
+		path = rest
+	}
+	return path
+}
