@@ -137,6 +137,10 @@ demo: setup ## find out why a running shop's checkout is slow for some customers
 	@.ci/setup h2
 	@GO='$(GO)' demo/run
 
+.PHONY: count
+count: ## lines and files of production code by group, of tests, benchmarks and Java
+	@.ci/count
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin build
