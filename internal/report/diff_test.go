@@ -3,7 +3,10 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
@@ -74,5 +77,214 @@ func TestDiffJSON(t *testing.T) {
 	}
 	if got.Before.RootCalls != 3000 || len(got.Methods) != 3 || got.Methods[0].Path[0] != "com.example.shop.Cart.total" || got.Methods[0].Verdict != "slower" || got.Methods[0].Change[0] != 62500 {
 		t.Errorf("%s", out.Bytes())
+	}
+}
+
+// steady is a profile of a program that never changes: handle calls place and render,
+// place calls store twice in one of four calls, store calls query.
+func steady(roots uint64) *cct.Profile {
+	timed := func(method int, part, each float64, children ...*cct.Node) *cct.Node {
+		calls := uint64(part * float64(roots))
+		nanos := each * float64(calls)
+		return &cct.Node{Method: method, Calls: calls, Timed: calls, Self: cct.Time{Nanos: nanos, Low: nanos * 0.99, High: nanos * 1.01}, Spread: each / 2, Children: children}
+	}
+	query := timed(4, 0.5, 900e3)
+	store := timed(3, 0.5, 60e3, query)
+	p := &cct.Profile{
+		Timing: cct.Auto, Took: 10 * time.Second,
+		Merged: &cct.Node{Method: -1, Children: []*cct.Node{timed(0, 1, 10e3, timed(1, 1, 100e3, store), timed(2, 1, 30e3))}},
+	}
+	for _, name := range []string{"handle", "place", "render", "store", "query"} {
+		p.Methods = append(p.Methods, cct.Method{Class: "a/B", Name: name, Descriptor: "()V"})
+	}
+	sumUp(p.Merged)
+	return p
+}
+
+// unhooked is the same run with no hook in a method: what it took is its callers', and
+// what it called is called by these.
+func unhooked(p *cct.Profile, name string) *cct.Profile {
+	var lift func(n *cct.Node)
+	lift = func(n *cct.Node) {
+		var kept []*cct.Node
+		for _, c := range n.Children {
+			lift(c)
+			if p.Methods[c.Method].Name != name {
+				kept = append(kept, c)
+				continue
+			}
+			n.Self = n.Self.Plus(c.Self)
+			kept = append(kept, c.Children...)
+		}
+		n.Children = kept
+	}
+	lift(p.Merged)
+	return p
+}
+
+// quieted is such a run of which the profile says that the hook was off.
+func quieted(p *cct.Profile, name string) *cct.Profile {
+	for i, m := range p.Methods {
+		if m.Name == name {
+			p.Quiet = append(p.Quiet, cct.Quiet{Method: i, Reason: "dear"})
+		}
+	}
+	return unhooked(p, name)
+}
+
+// unlisted is such a run that never had the hook.
+func unlisted(p *cct.Profile, name string) *cct.Profile {
+	unhooked(p, name)
+	p.Methods[len(p.Methods)-1], p.Methods = cct.Method{}, p.Methods[:len(p.Methods)-1]
+	return p
+}
+
+// TestNothingIsInventedWhereHooksWereOff compares runs of an unchanged program that differ
+// in what was measured.
+func TestNothingIsInventedWhereHooksWereOff(t *testing.T) {
+	counted := steady(1000)
+	query := counted.Merged.Children[0].Children[0].Children[0].Children[0]
+	store := counted.Merged.Children[0].Children[0].Children[0]
+	store.Self, query.Self, query.Timed = store.Self.Plus(query.Self), cct.Time{}, 0
+
+	late := steady(1000)
+	place := late.Merged.Children[0].Children[0]
+	for _, n := range []*cct.Node{place.Children[0], place.Children[0].Children[0]} {
+		n.Calls, n.Timed = n.Calls/4, n.Timed/4
+		missed := cct.Time{Nanos: n.Self.Nanos * 0.75, Low: n.Self.Low * 0.75, High: n.Self.High * 0.75}
+		n.Self = cct.Time{Nanos: n.Self.Nanos - missed.Nanos, Low: n.Self.Low - missed.Low, High: n.Self.High - missed.High}
+		place.Self = place.Self.Plus(missed)
+		late.Quiet = append(late.Quiet, cct.Quiet{Method: n.Method, On: late.Took / 4, Reason: "chosen late"})
+	}
+	for name, tt := range map[string]struct {
+		before, after *cct.Profile
+		said          string
+	}{
+		"off after":          {steady(1000), quieted(steady(4000), "store"), "a.B.store: after off"},
+		"off before":         {quieted(steady(1000), "place"), steady(1000), "a.B.place: before off"},
+		"no hook before":     {unlisted(steady(1000), "query"), steady(1000), "a.B.query: before no hook"},
+		"others on each":     {quieted(steady(1000), "place"), quieted(steady(1000), "query"), "a.B.query: after off\n  a.B.place: before off"},
+		"counted after":      {steady(1000), counted, "a.B.query: after only counted"},
+		"on for a part":      {steady(1000), late, "a.B.query: after on for 2.50 s only\n  a.B.store: after on for 2.50 s only"},
+		"a leaf off on both": {quieted(steady(1000), "render"), quieted(steady(3000), "render"), ""},
+	} {
+		d := Diff(tt.before, tt.after)
+		if slicesAnySure(d.Methods) || slicesAnySure(d.Contexts) || d.Total.Low > 0 || d.Total.High < 0 {
+			t.Errorf("%s: a change is invented: %+v", name, d)
+		}
+		var out bytes.Buffer
+		if err := d.WriteText(&out, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), tt.said) || tt.said == "" && strings.Contains(out.String(), "not compared") {
+			t.Errorf("%s: %q is not said:\n%s", name, tt.said, out.String())
+		}
+	}
+}
+
+// TestAChangeBelowAFoldedMethodIsFound: what becomes slower where a hook was off is its
+// caller's.
+func TestAChangeBelowAFoldedMethodIsFound(t *testing.T) {
+	slow := steady(1000)
+	store := slow.Merged.Children[0].Children[0].Children[0]
+	store.Self = cct.Time{Nanos: store.Self.Nanos * 6, Low: store.Self.Low * 6, High: store.Self.High * 6}
+	sumUp(slow.Merged)
+	d := Diff(quieted(steady(1000), "store"), slow)
+	if first := d.Methods[0]; first.Path[0] != "a.B.place" || first.Verdict != Slower || first.Delta.Nanos != 150e3 {
+		t.Errorf("%+v", first)
+	}
+}
+
+// TestAnExactRunKnowsWhatIsNew: there every method that can be called has a hook.
+func TestAnExactRunKnowsWhatIsNew(t *testing.T) {
+	before, after := unlisted(steady(1000), "query"), steady(1000)
+	before.Timing, after.Timing = cct.Exact, cct.Exact
+	if d := Diff(before, after); d.Methods[0].Path[0] != "a.B.query" || d.Methods[0].Verdict != New || len(d.Uncompared) > 0 {
+		t.Errorf("%+v", d)
+	}
+	before.LeftAlone = []cct.LeftAlone{{Class: "a/B", Method: "query()V", Reason: "odd"}}
+	if d := Diff(before, after); slicesAnySure(d.Methods) || len(d.Uncompared) != 1 {
+		t.Errorf("a method that was left alone before: %+v", d)
+	}
+}
+
+// TestChanceIsNoChange: requests differ from run to run.
+func TestChanceIsNoChange(t *testing.T) {
+	vary := func(roots uint64, part float64) *cct.Profile {
+		p := steady(roots)
+		var vary func(n *cct.Node)
+		vary = func(n *cct.Node) {
+			n.Calls, n.Timed = uint64(part*float64(n.Calls)), uint64(part*float64(n.Timed))
+			n.Self = cct.Time{Nanos: n.Self.Nanos * part, Low: n.Self.Low * part, High: n.Self.High * part}
+			for _, c := range n.Children {
+				vary(c)
+			}
+		}
+		vary(p.Merged.Children[0].Children[0].Children[0])
+		sumUp(p.Merged)
+		return p
+	}
+	for _, tt := range []struct {
+		roots   uint64
+		part    float64
+		changed bool
+	}{{100, 1.2, false}, {100, 0.04, true}, {100_000, 1.2, true}, {10, 0, false}, {1000, 0, true}} {
+		if d := Diff(steady(tt.roots), vary(tt.roots, tt.part)); slicesAnySure(d.Methods) != tt.changed || slicesAnySure(d.Contexts) != tt.changed {
+			t.Errorf("%d calls of the root, %g times as many of store: %+v", tt.roots, tt.part, d.Methods)
+		}
+	}
+}
+
+// TestThreadsSayWhatChanceMakesUp: in one thread a loop went round more often than in the
+// other, so that it did in the next run tells nothing. One thread cannot say that.
+func TestThreadsSayWhatChanceMakesUp(t *testing.T) {
+	looping := func(rounds ...uint64) *cct.Profile {
+		p := steady(100 * uint64(len(rounds)))
+		p.Merged.Children[0].Children[1].Calls = 0
+		for i, n := range rounds {
+			top := steady(100).Merged
+			top.Children[0].Children[1].Calls = 100 * n
+			p.Merged.Children[0].Children[1].Calls += 100 * n
+			if len(rounds) > 1 {
+				p.Threads = append(p.Threads, cct.Thread{ID: uint64(i), Top: top})
+			}
+		}
+		return p
+	}
+	if d := Diff(looping(1, 9), looping(6, 6)); slicesAnySure(d.Methods) {
+		t.Errorf("%+v", d.Methods[0])
+	}
+	for _, d := range []*Difference{Diff(looping(5, 5), looping(6, 6)), Diff(looping(5), looping(6))} {
+		if d.Methods[0].Verdict != Calls || d.Methods[0].Path[0] != "a.B.render" {
+			t.Errorf("%+v", d.Methods[0])
+		}
+	}
+}
+
+// TestCallsThatAreCutOffAreNoChange: roots that had not ended have not called all they will.
+func TestCallsThatAreCutOffAreNoChange(t *testing.T) {
+	cut := steady(10)
+	root := cut.Merged.Children[0]
+	root.Running, root.Children[1].Calls, root.Children[1].Timed = 2, 8, 8
+	if d := Diff(steady(1000), cut); slicesAnySure(d.Methods) {
+		t.Errorf("%+v", d.Methods[0])
+	}
+}
+
+// TestPProfSaysWhatWasOff, in a comment that is read back.
+func TestPProfSaysWhatWasOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pb.gz")
+	off := quieted(steady(1000), "store")
+	off.Quiet = append(off.Quiet, cct.Quiet{Method: 2, On: 2500 * time.Millisecond})
+	if err := WriteFile(path, off); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Diff(steady(1000), got)
+	if slicesAnySure(d.Methods) || len(d.Uncompared) != 2 || d.Uncompared[0].After.State != Partly && d.Uncompared[1].After.On != 2500*time.Millisecond {
+		t.Errorf("%+v", d)
 	}
 }

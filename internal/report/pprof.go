@@ -1,14 +1,21 @@
 package report
 
 import (
+	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/report/ascent"
 )
 
 // What a sample's values are.
@@ -89,4 +96,204 @@ func (b *pprofBuilder) add(n *cct.Node, path []*profile.Location) {
 		})
 		b.add(c, here)
 	}
+}
+
+// ErrOtherPProf is what a pprof file of another program is refused with.
+var ErrOtherPProf = errors.New("this pprof file is not of sonde: it has no sample types calls/count and self/nanoseconds")
+
+// pprofNote is what a profile read from pprof says of itself.
+const pprofNote = "read from a pprof file, which holds no errors: every difference looks sure"
+
+// readPProf makes a tree of samples again. Errors, exceptions and all about the run
+// but its length are not in a pprof file.
+func readPProf(data []byte) (*cct.Profile, error) {
+	from, err := profile.ParseData(data)
+	if err != nil {
+		return nil, fmt.Errorf("pprof: %w", err)
+	}
+	calls, self := sampleIndex(from, "calls"), sampleIndex(from, "self")
+	if calls < 0 || self < 0 {
+		return nil, ErrOtherPProf
+	}
+	p := &cct.Profile{Took: time.Duration(from.DurationNanos), Merged: &cct.Node{Method: -1}, Notes: []string{pprofNote}}
+	if from.TimeNanos != 0 {
+		p.Began = time.Unix(0, from.TimeNanos).UTC()
+	}
+	if len(from.Mapping) > 0 {
+		p.Target.Command = from.Mapping[0].File
+	}
+	methods := map[uint64]int{}
+	for _, f := range from.Function { // also of methods that were not called
+		methodOf(p, methods, f)
+	}
+	readComments(p, from.Comments)
+	for _, s := range from.Sample {
+		n := p.Merged
+		for _, location := range slices.Backward(s.Location) {
+			for _, line := range slices.Backward(location.Line) {
+				n = childOf(n, methodOf(p, methods, line.Function))
+			}
+		}
+		n.Calls += uint64(max(0, s.Value[calls]))
+		n.Self = n.Self.Plus(sure(float64(s.Value[self])))
+		if n.Self.Nanos > 0 {
+			n.Timed = n.Calls
+		}
+	}
+	addUp(p.Merged)
+	return p, nil
+}
+
+// readComments takes the timing, and which hooks were not on throughout, from the
+// comments that writePProf writes.
+func readComments(p *cct.Profile, comments []string) {
+	for _, comment := range comments {
+		for _, timing := range []cct.Timing{cct.Exact, cct.Sampled, cct.Auto} {
+			if strings.HasPrefix(comment, string(timing)+": ") {
+				p.Timing = timing
+			}
+		}
+		rest, is := strings.CutPrefix(comment, pprofHook)
+		if !is {
+			continue
+		}
+		key, text, _ := strings.Cut(rest, ": ")
+		at := slices.IndexFunc(p.Methods, func(m cct.Method) bool { return keyOf(m) == key })
+		if at >= 0 {
+			p.Quiet = append(p.Quiet, cct.Quiet{Method: at, On: readOn(text), Reason: text})
+		}
+	}
+}
+
+// readOn is how long a hook was on, as onText says it; 0 where it was off.
+func readOn(text string) time.Duration {
+	rest, _ := strings.CutPrefix(text, "on for ")
+	on, _, _ := strings.Cut(rest, " of ")
+	took, err := time.ParseDuration(strings.ReplaceAll(on, " ", ""))
+	if err != nil {
+		return 0
+	}
+	return took
+}
+
+func sampleIndex(p *profile.Profile, kind string) int {
+	return slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == kind })
+}
+
+// methodOf finds a function among the methods, or adds it.
+func methodOf(p *cct.Profile, known map[uint64]int, f *profile.Function) int {
+	index, seen := known[f.ID]
+	if !seen {
+		index = len(p.Methods)
+		known[f.ID] = index
+		p.Methods = append(p.Methods, parseMethod(f.SystemName))
+	}
+	return index
+}
+
+// parseMethod takes class.name(descriptor) apart.
+func parseMethod(full string) cct.Method {
+	head, tail, found := strings.Cut(full, "(")
+	at := strings.LastIndexByte(head, '.')
+	if at < 0 {
+		return cct.Method{Name: full}
+	}
+	m := cct.Method{Class: head[:at], Name: head[at+1:]}
+	if found {
+		m.Descriptor = "(" + tail
+	}
+	return m
+}
+
+func childOf(n *cct.Node, method int) *cct.Node {
+	for _, c := range n.Children {
+		if c.Method == method {
+			return c
+		}
+	}
+	c := &cct.Node{Method: method}
+	n.Children = append(n.Children, c)
+	return c
+}
+
+// addUp fills in the totals.
+func addUp(n *cct.Node) {
+	n.Total = n.Self
+	for _, c := range n.Children {
+		addUp(c)
+		n.Total = n.Total.Plus(c.Total)
+	}
+	slices.SortStableFunc(n.Children, func(a, b *cct.Node) int { return cmp.Compare(b.Total.Nanos, a.Total.Nanos) })
+}
+
+// sure is a time whose error is not known.
+func sure(nanos float64) cct.Time { return cct.Time{Nanos: nanos, Low: nanos, High: nanos} }
+
+// writeClimbPProf writes a sample for each way up from each hot spot, which is the
+// innermost. Hits are samples of the program, divided by what is known of the ways;
+// time is the part of the sampled time that they stand for.
+func writeClimbPProf(w io.Writer, c *climb.Climb) error {
+	b := &pprofBuilder{names: climbNames(c), profile: &profile.Profile{
+		SampleType:        []*profile.ValueType{{Type: "hits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}},
+		DefaultSampleType: "time",
+		DurationNanos:     int64(c.Took),
+		Comments:          []string{title(cct.Target(c.Target)), "the ways up from hot spots"},
+	}}
+	if !c.Began.IsZero() {
+		b.profile.TimeNanos = c.Began.UnixNano()
+	}
+	mapping := &profile.Mapping{ID: 1, File: c.Target.Command, HasFunctions: true}
+	b.profile.Mapping = []*profile.Mapping{mapping}
+	for i, m := range c.Methods {
+		b.addMethod(uint64(i)+1, cct.Method(m), mapping)
+	}
+	for i := range c.Spots {
+		b.addSpot(c, &c.Spots[i])
+	}
+	if err := b.profile.CheckValid(); err != nil {
+		return fmt.Errorf("pprof: %w", err)
+	}
+	return b.profile.Write(w)
+}
+
+func (b *pprofBuilder) addSpot(c *climb.Climb, s *climb.Spot) {
+	label := map[string][]string{"hot spot": {b.names[s.Method]}}
+	for _, way := range ascent.WaysOf(s) {
+		part := s.Share.Part * way.Part
+		hits := int64(math.Round(part * float64(c.Sampled.Samples)))
+		nanos := int64(math.Round(part * float64(c.Sampled.Over)))
+		if hits == 0 && nanos == 0 {
+			continue
+		}
+		stack := make([]*profile.Location, len(way.Methods))
+		for i, method := range way.Methods {
+			stack[i] = b.profile.Location[method]
+		}
+		b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Label: label, Value: []int64{hits, nanos}})
+	}
+}
+
+// writeCollapsed writes a line for each calling context that has a time of its own:
+// the calls that lead to it, and nanoseconds.
+func writeCollapsed(w io.Writer, p *cct.Profile) error {
+	out := bufio.NewWriter(w) // keeps the first error until Flush
+	frames := names(p.Methods)
+	for i := range frames {
+		frames[i] = strings.ReplaceAll(frames[i], ";", ":") // it parts frames
+	}
+	var walk func(n *cct.Node, path string)
+	walk = func(n *cct.Node, path string) {
+		for _, c := range n.Children {
+			here := frames[c.Method]
+			if path != "" {
+				here = path + ";" + here
+			}
+			if nanos := math.Round(c.Self.Nanos); nanos > 0 {
+				_, _ = fmt.Fprintf(out, "%s %.0f\n", here, nanos)
+			}
+			walk(c, here)
+		}
+	}
+	walk(p.Merged, "")
+	return out.Flush()
 }

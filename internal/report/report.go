@@ -1,7 +1,10 @@
+// Package report writes profiles for people and for other programs: text, HTML,
+// pprof, collapsed stacks and JSON; reads back those that can be, and compares two.
 package report
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/page"
 	"github.com/sonde-jvm/sonde/internal/report/record"
 )
@@ -106,4 +110,112 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return out.Flush()
+}
+
+// readable are the formats that hold enough to be read back.
+var readable = []Format{JSON, HTML, PProf}
+
+// ReadJSON reads what Write wrote as JSON.
+func ReadJSON(r io.Reader) (*cct.Profile, error) { return record.Read(r) }
+
+// ReadFile reads a profile from a JSON file, from the page that carries one, or, as
+// far as that goes, from a pprof file.
+func ReadFile(path string) (*cct.Profile, error) {
+	format, err := formatAmong(path, readable)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p, err := decode(format, data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+func decode(format Format, data []byte) (*cct.Profile, error) {
+	switch format {
+	case PProf:
+		return readPProf(data)
+	case HTML:
+		encoded, err := page.Embedded(data)
+		if err != nil {
+			return nil, err
+		}
+		data = encoded
+	}
+	return record.Read(bytes.NewReader(data))
+}
+
+// climbFormats are the forms a climb can be written in.
+var climbFormats = []Format{HTML, PProf, JSON, Text}
+
+// ClimbFormatOf is the format a file's name asks for, of those a climb can have.
+func ClimbFormatOf(path string) (Format, error) { return formatAmong(path, climbFormats) }
+
+// WriteClimb writes a climb in a format.
+func WriteClimb(w io.Writer, format Format, c *climb.Climb) error {
+	switch format {
+	case HTML:
+		encoded, err := record.EncodeClimb(c)
+		if err != nil {
+			return err
+		}
+		return page.WriteClimb(w, c, encoded)
+	case PProf:
+		return writeClimbPProf(w, c)
+	case JSON:
+		return record.WriteClimb(w, c)
+	case Text:
+		return WriteClimbText(w, c, 0)
+	}
+	return &FormatError{string(format), climbFormats}
+}
+
+// WriteClimbFile writes a climb into a file, in the format its name asks for.
+func WriteClimbFile(path string, c *climb.Climb) error {
+	format, err := ClimbFormatOf(path)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, func(w io.Writer) error { return WriteClimb(w, format, c) })
+}
+
+// ReadClimb reads what WriteClimb wrote as JSON.
+func ReadClimb(r io.Reader) (*climb.Climb, error) { return record.ReadClimb(r) }
+
+// ReadClimbFile reads a climb from a JSON file, or from the page that carries one.
+func ReadClimbFile(path string) (*climb.Climb, error) {
+	format, err := formatAmong(path, []Format{JSON, HTML})
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if format == HTML {
+		if data, err = page.EmbeddedClimb(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	c, err := record.ReadClimb(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Samples are stacks that were sampled.
+type Samples = page.Samples
+
+// A SampleNode is one of the tree of such stacks.
+type SampleNode = page.SampleNode
+
+// WriteSamplesFile writes a flame graph of samples to a file, as WriteFile does.
+func WriteSamplesFile(path string, s *Samples) error {
+	return writeFile(path, func(w io.Writer) error { return page.WriteSamples(w, s) })
 }

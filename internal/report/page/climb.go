@@ -3,9 +3,16 @@ package page
 import (
 	"errors"
 	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/report/ascent"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
@@ -115,4 +122,354 @@ func newClimbView(c *climb.Climb) climbView {
 		})
 	}
 	return v
+}
+
+// boxHeight is that of a level, in pixels.
+const boxHeight = 27
+
+// A spotView is a hot spot with the ways up from it.
+type spotView struct {
+	Rank   string
+	Method int
+	Name   name
+	Share  string
+	Range  string // empty where it is narrow
+	Facts  []string
+	Above  string
+	Cause  *causeView
+	Height int
+	Boxes  []boxView
+	Levels []levelLabel
+	Rows   []callerView
+	More   int // callers too small to be shown
+}
+
+// A causeView is what is to be said first.
+type causeView struct {
+	Name   *name // nil where no method of the program is on the way
+	Method int
+	Share  string
+	Range  string
+	Way    []string
+	Above  string // the method above which the way divides; empty where it does not
+	Ways   []wayView
+	End    *name
+	Ending string
+}
+
+type wayView struct {
+	Name  name
+	Share string
+}
+
+// A boxView is a method on the way up as it is drawn. Places are in percent, and in
+// pixels from the top.
+type boxView struct {
+	X, W   float64
+	Y      int
+	Class  string
+	Label  string
+	Share  string
+	Tip    string
+	Method int
+}
+
+type levelLabel struct {
+	Y    int
+	Text string
+}
+
+func newSpotView(c *climb.Climb, index int, hues []string) spotView {
+	s := &c.Spots[index]
+	v := spotView{
+		Rank: strconv.Itoa(index + 1), Method: s.Method, Name: nameOf(cct.Method(c.Methods[s.Method])),
+		Share: share(s.Share.Part), Range: rangeOf(s.Share), Above: s.Above,
+	}
+	if s.Kind != "" {
+		v.Facts = append(v.Facts, s.Kind)
+	}
+	if s.Line > 0 {
+		v.Facts = append(v.Facts, "line "+strconv.Itoa(s.Line))
+	}
+	if s.From > 0 {
+		v.Facts = append(v.Facts, "joined at "+duration(s.From))
+	}
+	if s.Until > 0 {
+		v.Facts = append(v.Facts, "cooled down at "+duration(s.Until))
+	}
+	cause := ascent.CauseOf(c, s)
+	v.Cause = newCauseView(c, cause)
+	boxes, levels := ascent.BoxesOf(s)
+	v.Height = levels * boxHeight
+	numbered := levels
+	for _, b := range boxes {
+		v.Boxes = append(v.Boxes, newBoxView(c, s, b, levels, cause.By, hues))
+		if b.LeftOut > 0 { // above it rows are no levels
+			numbered = min(numbered, b.Level)
+		}
+	}
+	for level := range numbered {
+		v.Levels = append(v.Levels, levelLabel{(levels - 1 - level) * boxHeight, strconv.Itoa(level)})
+	}
+	rows, left := ascent.RowsOf(s, leastCaller)
+	v.More = left
+	v.Rows = callerViews(c, s, rows, cause.By)
+	return v
+}
+
+// leastCaller is the share a caller must have to stand in the table.
+const leastCaller = 0.001
+
+func newCauseView(c *climb.Climb, cause ascent.Cause) *causeView {
+	if cause.End == nil {
+		return nil
+	}
+	named := func(method int) name { return nameOf(cct.Method(c.Methods[method])) }
+	v := &causeView{Method: -1}
+	for _, method := range cause.Way {
+		v.Way = append(v.Way, briefOf(c.Methods[method]))
+	}
+	if cause.By != nil {
+		n := named(cause.By.Method)
+		v.Name, v.Method, v.Share, v.Range = &n, cause.By.Method, share(cause.By.Share.Part), rangeOf(cause.By.Share)
+	}
+	if d := cause.Divides; d != nil {
+		v.Above = briefOf(c.Methods[d.Above])
+		for _, way := range d.Ways {
+			v.Ways = append(v.Ways, wayView{named(way.Method), share(way.Share.Part)})
+		}
+	}
+	if cause.End != cause.By {
+		n := named(cause.End.Method)
+		v.End, v.Ending = &n, cause.End.Reason
+	}
+	return v
+}
+
+func newBoxView(c *climb.Climb, s *climb.Spot, b ascent.Box, levels int, cause *climb.Caller, hues []string) boxView {
+	v := boxView{X: percent(b.At), W: percent(b.Width), Y: (levels - 1 - b.Level) * boxHeight, Method: -1}
+	switch {
+	case b.LeftOut > 0:
+		v.Class, v.Label = "gap", "⋯ "+format.Plural(b.LeftOut, "method")+" straight up"
+		v.Tip = v.Label + "\nthe table below has them all"
+		return v
+	case b.Caller == nil:
+		v.Class, v.Label, v.Share, v.Method = "hot", briefOf(c.Methods[s.Method]), "hot spot", s.Method
+		v.Tip = tipOf(c.Methods[s.Method], append([]string{share(s.Share.Part) + " of the program’s samples"}, measuredLines(s.Own)...)...)
+		return v
+	}
+	classes := []string{hues[b.Method], "by-" + string(b.By)}
+	if b.Main {
+		classes = append(classes, "main")
+	}
+	if b.Caller == cause {
+		classes = append(classes, "cause")
+	}
+	v.Class, v.Label, v.Share, v.Method = strings.Join(classes, " "), briefOf(c.Methods[b.Method]), share(b.Share.Part), b.Method
+	lines := []string{share(b.Share.Part) + " of the hot spot (95 %: " + share(b.Share.Low) + " to " + share(b.Share.High) + "), by " + string(b.By)}
+	if b.Again {
+		lines = append(lines, "recursion: it is on this way below already")
+	}
+	if b.Calls > 0 {
+		lines = append(lines, format.Plural(b.Calls, "call")+" of the one below, identified")
+	}
+	lines = append(lines, measuredLines(b.Own)...)
+	if b.Reason != "" {
+		lines = append(lines, b.Reason)
+	}
+	v.Tip = tipOf(c.Methods[b.Method], lines...)
+	return v
+}
+
+// tipOf is what is shown of a method that is pointed at; its name comes first.
+func tipOf(m climb.Method, lines ...string) string {
+	n := nameOf(cct.Method(m))
+	return strings.Join(append([]string{n.Package + n.Class + "." + n.Method}, lines...), "\n")
+}
+
+func measuredLines(m *climb.Measured) []string {
+	if m == nil || m.Timed == 0 {
+		return nil
+	}
+	return []string{
+		format.Plural(m.Calls, "call") + " in " + duration(m.Over) + ", mean " + callTime(m.Mean),
+		"p50 " + callTime(m.P50) + " · p90 " + callTime(m.P90) + " · p99 " + callTime(m.P99) + " · max " + callTime(m.Max),
+	}
+}
+
+func callTime(d time.Duration) string { return mean(float64(d)) }
+
+// briefOf is a method's name without its package.
+func briefOf(m climb.Method) string {
+	n := nameOf(cct.Method(m))
+	return n.Class + "." + n.Method
+}
+
+// wideRange is from which width on the interval of a share is written.
+const wideRange = 0.03
+
+func rangeOf(s climb.Share) string {
+	if s.High-s.Low < wideRange {
+		return ""
+	}
+	return fixed(100*s.Low, 0) + "–" + fixed(100*s.High, 0) + space + "%"
+}
+
+// percent is a part of the whole in percent, short enough to be read in the source.
+func percent(part float64) float64 { return float64(int64(part*1e5+0.5)) / 1e3 }
+
+// A callerView is a row of the table of a hot spot's callers.
+type callerView struct {
+	Method                        int
+	Name                          name
+	Class                         string
+	Indent                        int // in pixels
+	Share, Range, By, Calls       string
+	Bar                           float64 // of the bar behind the share, in percent
+	Mean, P50, P90, P99, Max      string
+	Timed                         bool
+	P50At, P90At, P99At, MaxAt, W float64 // on a logarithmic scale, in percent; W reaches from P50At to P90At
+	Marks                         []string
+	Reason                        string
+}
+
+// callerViews are the hot spot and its callers, each behind what it calls.
+func callerViews(c *climb.Climb, s *climb.Spot, rows []ascent.Row, cause *climb.Caller) []callerView {
+	scale := newLogScale(s, rows)
+	first := callerView{Method: s.Method, Name: nameOf(cct.Method(c.Methods[s.Method])), Class: "hot", Share: "100" + space + "%", Bar: 100, Calls: "–"}
+	if s.Own != nil {
+		first.Calls = format.Grouped(s.Own.Calls)
+	}
+	first.measure(s.Own, scale)
+	views := []callerView{first}
+	forks := forksOf(rows)
+	for i, row := range rows {
+		v := callerView{
+			Method: row.Method, Name: nameOf(cct.Method(c.Methods[row.Method])), Share: share(row.Share.Part), Range: rangeOf(row.Share),
+			By: string(row.By), Calls: "–", Bar: percent(row.Share.Part), Indent: 14 * forks[i], Reason: row.Reason, Marks: stateMarks(c, row),
+		}
+		if row.Calls > 0 {
+			v.Calls = format.Grouped(row.Calls)
+		}
+		if row.Caller == cause {
+			v.Class = "cause"
+		}
+		v.measure(row.Own, scale)
+		views = append(views, v)
+	}
+	return views
+}
+
+// forksOf are how often the way to each row has divided: a row that is the only
+// caller stands as far in as what it calls.
+func forksOf(rows []ascent.Row) []int {
+	forks := make([]int, len(rows))
+	for i, row := range rows {
+		if row.Below >= 0 {
+			forks[i] = forks[row.Below]
+		}
+		if !row.Last || row.Below != i-1 {
+			forks[i]++
+		}
+	}
+	return forks
+}
+
+func stateMarks(c *climb.Climb, row ascent.Row) []string {
+	var marks []string
+	if row.Again {
+		marks = append(marks, "recursion")
+	}
+	if c.Methods[row.Method].Native {
+		marks = append(marks, "native")
+	}
+	switch row.State {
+	case climb.Left:
+		marks = append(marks, "no hook")
+	case climb.Seen, climb.Woven, climb.Watched:
+		marks = append(marks, string(row.State))
+	}
+	return marks
+}
+
+func (v *callerView) measure(m *climb.Measured, scale logScale) {
+	v.Mean, v.P50, v.P90, v.P99, v.Max = "–", "–", "–", "–", "–"
+	if m == nil || m.Timed == 0 {
+		return
+	}
+	v.Timed = true
+	v.Mean, v.P50, v.P90, v.P99, v.Max = callTime(m.Mean), callTime(m.P50), callTime(m.P90), callTime(m.P99), callTime(m.Max)
+	v.P50At, v.P90At, v.P99At, v.MaxAt = scale.at(m.P50), scale.at(m.P90), scale.at(m.P99), scale.at(m.Max)
+	v.W = max(0.8, v.P90At-v.P50At)
+}
+
+// A logScale places times in percent, so that microseconds and seconds are seen.
+type logScale struct{ low, high float64 }
+
+func newLogScale(s *climb.Spot, rows []ascent.Row) logScale {
+	scale := logScale{math.Inf(1), math.Inf(-1)}
+	take := func(m *climb.Measured) {
+		if m != nil && m.Timed > 0 {
+			scale.low, scale.high = min(scale.low, logOf(m.P50)), max(scale.high, logOf(m.Max))
+		}
+	}
+	take(s.Own)
+	for _, row := range rows {
+		take(row.Own)
+	}
+	return scale
+}
+
+func logOf(d time.Duration) float64 { return math.Log(float64(max(d, 10))) }
+
+func (s logScale) at(d time.Duration) float64 {
+	if s.high <= s.low {
+		return 50
+	}
+	const margin = 0.03
+	return percent(margin + (1-2*margin)*(logOf(d)-s.low)/(s.high-s.low))
+}
+
+// numHues is how many hues there are (assets/colour.js, assets/spot.css).
+const numHues = 12
+
+// huesOf are the class names of the methods' hues, by index: one for each package,
+// found as assets/colour.js does, so that all reports of one program look alike. The
+// JDK's own packages are grey.
+func huesOf(methods []climb.Method) []string {
+	packages := make([]string, len(methods))
+	for i, m := range methods {
+		class := strings.ReplaceAll(m.Class, "/", ".")
+		packages[i] = class[:strings.LastIndexByte(class, '.')+1]
+	}
+	slots := map[string]uint32{}
+	taken := map[uint32]bool{}
+	sorted := slices.Sorted(slices.Values(packages))
+	for _, one := range slices.Compact(sorted) {
+		if !ascent.OfProgram(climb.Method{Class: strings.ReplaceAll(one, ".", "/")}) {
+			continue
+		}
+		slot := hashOf(one) % numHues
+		for tries := 0; taken[slot] && tries < numHues; tries++ {
+			slot = (slot + 1) % numHues
+		}
+		taken[slot], slots[one] = true, slot
+	}
+	hues := make([]string, len(methods))
+	for i, one := range packages {
+		hues[i] = "grey"
+		if slot, found := slots[one]; found {
+			hues[i] = "hue" + strconv.Itoa(int(slot))
+		}
+	}
+	return hues
+}
+
+// hashOf is as in assets/colour.js.
+func hashOf(text string) uint32 {
+	hash := uint32(2166136261)
+	for _, unit := range utf16.Encode([]rune(text)) {
+		hash = (hash ^ uint32(unit)) * 16777619
+	}
+	return hash ^ hash>>15
 }

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -116,4 +118,149 @@ func LossTexts(l trace.Losses) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// The columns of the list, by where they end; the root's name and tags have the rest.
+const (
+	numberEnd, whenEnd, durationEnd, callsEnd, errorsEnd, threadEnd = 4, 18, 28, 36, 41, 50
+	rootBegin                                                       = threadEnd + 2
+)
+
+// Title is the line above a list.
+func Title(terminal Terminal) string {
+	terminal = terminal.fitted()
+	l := &line{colours: terminal.Colours}
+	l.right(dim, "#", numberEnd)
+	l.right(dim, "WHEN        ", whenEnd)
+	l.right(dim, "DURATION", durationEnd)
+	l.right(dim, "CALLS", callsEnd)
+	l.right(dim, "ERR", errorsEnd)
+	l.right(dim, "THREAD", threadEnd)
+	l.pad(rootBegin)
+	l.add(dim, format.Cut("ROOT, TAGS, VALUES", terminal.Width-l.width))
+	return l.String()
+}
+
+// rootValues are what was captured of the root.
+func rootValues(t *trace.Transaction) string {
+	var texts []string
+	for _, v := range t.Root.Values {
+		texts = append(texts, format.Line(v.Expression)+"="+valueText(v))
+	}
+	return strings.Join(texts, "  ")
+}
+
+// Line is a transaction as a line of the list.
+func Line(number int, t *trace.Transaction, terminal Terminal) string {
+	terminal = terminal.fitted()
+	l := &line{colours: terminal.Colours}
+	calls, errors := t.Calls()
+	l.right(dim, strconv.Itoa(number), numberEnd)
+	l.right(normal, t.Begin.Format("15:04:05.000"), whenEnd)
+	l.right(bold, format.Duration(t.Duration), durationEnd)
+	more := ""
+	if t.Lost > 0 {
+		more = "+"
+	}
+	l.right(normal, format.Grouped(calls)+more, callsEnd)
+	if errors > 0 {
+		l.right(red, format.Grouped(errors), errorsEnd)
+	} else {
+		l.right(dim, "-", errorsEnd)
+	}
+	l.right(dim, strconv.FormatUint(t.Root.Thread.ID, 10), threadEnd)
+	l.pad(rootBegin)
+	name := format.Line(shortName(t.Root.Class, t.Root.Method))
+	tags := strings.TrimSpace(tagsText(t.Tags) + "  " + rootValues(t))
+	room := terminal.Width - l.width
+	if tags != "" {
+		room = max(room/2, room-len([]rune(tags))-2)
+	}
+	l.add(normal, cutFront(name, room))
+	if t.Root.Threw {
+		l.add(red, " !")
+	}
+	if room := terminal.Width - l.width - 2; tags != "" && room > 1 {
+		l.add(green, "  "+format.Cut(tags, room))
+	}
+	return l.String()
+}
+
+// Styles of a terminal, as it is told of them.
+type style string
+
+const (
+	normal style = ""
+	bold   style = "1"
+	dim    style = "2"
+	red    style = "31"
+	green  style = "32"
+	violet style = "35"
+	cyan   style = "36"
+)
+
+// A line is put together of pieces, each with its style. Its width is known whatever
+// the styles are.
+type line struct {
+	text    strings.Builder
+	width   int
+	colours bool
+}
+
+func (l *line) add(s style, text string) {
+	if text == "" {
+		return
+	}
+	l.width += utf8.RuneCountInString(text)
+	if l.colours && s != normal {
+		l.text.WriteString("\x1b[" + string(s) + "m" + text + "\x1b[0m")
+		return
+	}
+	l.text.WriteString(text)
+}
+
+// pad fills up to a column.
+func (l *line) pad(column int) { l.add(normal, strings.Repeat(" ", max(0, column-l.width))) }
+
+// right adds a text that ends at a column.
+func (l *line) right(s style, text string, column int) {
+	l.pad(column - utf8.RuneCountInString(text))
+	l.add(s, text)
+}
+
+func (l *line) String() string { return strings.TrimRight(l.text.String(), " ") }
+
+// cutFront leaves out the beginning: of names the end says more.
+func cutFront(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	return "…" + string(runes[len(runes)-max(0, width-1):])
+}
+
+// shortName is a class without its package, and a method.
+func shortName(class, method string) string {
+	class = class[strings.LastIndexByte(class, '.')+1:]
+	if class == "" {
+		return method
+	}
+	return class + "." + method
+}
+
+// wrap breaks a text at spaces into lines of so many columns; what has none is cut.
+func wrap(text string, width int) (lines []string) {
+	current := ""
+	for _, word := range strings.Fields(text) {
+		switch joined := current + " " + word; {
+		case current == "":
+			current = word
+		case utf8.RuneCountInString(joined) <= width:
+			current = joined
+		default:
+			lines = append(lines, format.Cut(current, width))
+			current = "  " + word
+		}
+	}
+	return append(lines, format.Cut(current, width))
 }

@@ -1,0 +1,213 @@
+// Package pagetest serves tests of the pages that Sonde writes: it opens them in
+// headless Chromium, acts as a user does, and reads the result from the page.
+//
+// A machine without Chromium shows as a skip that can be seen and counted; where the
+// environment variable SONDE_REQUIRE_CHROMIUM is set, it is a failure.
+package pagetest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+)
+
+// required names the environment variable that makes a missing Chromium a failure.
+const required = "SONDE_REQUIRE_CHROMIUM"
+
+// A Browser is a Chromium without a window.
+type Browser struct {
+	wire *wire
+
+	mu    sync.Mutex
+	pages map[string]*Page // by session
+}
+
+// Start starts a browser that ends with the test. Where there is no Chromium the test
+// ends here: skipped, or failed if it is required.
+func Start(t *testing.T) *Browser {
+	t.Helper()
+	program, err := lookup()
+	if err != nil {
+		const remedy = "install the Debian package chromium (.ci/setup chromium does)"
+		if os.Getenv(required) != "" {
+			t.Fatalf("Chromium is required by %s and not installed: %s", required, remedy)
+		}
+		t.Skipf("NOT TESTED: Chromium is not installed, so no page was opened: %s", remedy)
+	}
+	b := &Browser{pages: map[string]*Page{}}
+	b.run(t, program)
+	return b
+}
+
+func lookup() (string, error) {
+	program, err := exec.LookPath("chromium")
+	if err != nil {
+		program, err = exec.LookPath("chromium-browser")
+	}
+	return program, err
+}
+
+// run starts the program with a profile of its own and the two ends of the protocol
+// as its files 3 and 4. It ends when they are closed, so also with a test that is killed.
+func (b *Browser) run(t *testing.T, program string) {
+	t.Helper()
+	home, err := os.MkdirTemp("", "sonde-chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirIn, ourOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ourIn, theirOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	browser := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-breakpad",
+		"--no-first-run", "--no-default-browser-check", "--disable-background-networking", "--disable-extensions", "--disable-component-update",
+		"--remote-debugging-pipe", "--user-data-dir="+home, "about:blank")
+	browser.Env = append(os.Environ(), "HOME="+home)
+	browser.ExtraFiles = []*os.File{theirIn, theirOut}
+	browser.Stderr = &said // Wait returns when the last process that holds it has ended
+	browser.WaitDelay = 20 * time.Second
+	err = browser.Start()
+	_, _ = theirIn.Close(), theirOut.Close()
+	if err != nil {
+		t.Fatalf("%s: %v", program, err)
+	}
+	b.wire = newWire(ourIn, ourOut, b.heard)
+	t.Cleanup(func() {
+		crashed := b.wire.call("", "Browser.close", struct{}{}, nil)
+		_ = ourOut.Close()
+		limit := time.AfterFunc(callLimit, func() { _ = browser.Process.Kill() })
+		_ = browser.Wait()
+		limit.Stop()
+		_ = ourIn.Close()
+		if err := os.RemoveAll(home); err != nil {
+			t.Logf("the browser's files were not removed: %v", err)
+		}
+		if crashed != nil {
+			t.Errorf("%s: %v; it said:\n%s", program, crashed, said.String())
+		}
+	})
+}
+
+// heard notes what goes wrong in a page.
+func (b *Browser) heard(m message) {
+	b.mu.Lock()
+	page := b.pages[m.Session]
+	b.mu.Unlock()
+	if page != nil {
+		page.heard(m)
+	}
+}
+
+// callLimit bounds every wait for the browser. It is long, as a loaded machine may be
+// slow; a page that works needs milliseconds.
+const callLimit = 60 * time.Second
+
+var (
+	errSlow = errors.New("the browser did not answer in time")
+	errGone = errors.New("the browser has ended")
+)
+
+// A wire carries the DevTools protocol: JSON objects, each followed by a zero byte.
+type wire struct {
+	out io.Writer
+
+	mu      sync.Mutex
+	last    int
+	waiting map[int]chan message
+	heard   func(message) // called for each event, in order
+	gone    chan struct{}
+}
+
+// A message is a command, its reply or an event.
+type message struct {
+	ID      int             `json:"id,omitempty"`
+	Session string          `json:"sessionId,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *struct {
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
+}
+
+func newWire(in io.Reader, out io.Writer, heard func(message)) *wire {
+	w := &wire{out: out, waiting: map[int]chan message{}, heard: heard, gone: make(chan struct{})}
+	go w.listen(in)
+	return w
+}
+
+// listen hands replies to whoever waits for them, until the browser closes the pipe.
+func (w *wire) listen(in io.Reader) {
+	defer close(w.gone)
+	for from := bufio.NewReader(in); ; {
+		text, err := from.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var m message
+		if json.Unmarshal(bytes.TrimSuffix(text, []byte{0}), &m) != nil {
+			continue
+		}
+		if m.ID == 0 {
+			w.heard(m)
+			continue
+		}
+		w.mu.Lock()
+		answer := w.waiting[m.ID]
+		delete(w.waiting, m.ID)
+		w.mu.Unlock()
+		if answer != nil {
+			answer <- m
+		}
+	}
+}
+
+// call sends a command and waits for its result, which is put into result unless nil.
+func (w *wire) call(session, method string, params, result any) error {
+	given, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	answer := make(chan message, 1)
+	w.mu.Lock()
+	w.last++
+	text, err := json.Marshal(message{ID: w.last, Session: session, Method: method, Params: given})
+	if err == nil {
+		w.waiting[w.last] = answer
+		_, err = w.out.Write(append(text, 0))
+	}
+	w.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	select {
+	case m := <-answer:
+		if m.Error != nil {
+			return fmt.Errorf("%s: %s", method, m.Error.Message)
+		}
+		if result == nil {
+			return nil
+		}
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			return fmt.Errorf("%s: %w", method, err)
+		}
+		return nil
+	case <-w.gone:
+		return fmt.Errorf("%s: %w", method, errGone)
+	case <-time.After(callLimit):
+		return fmt.Errorf("%s: %w", method, errSlow)
+	}
+}

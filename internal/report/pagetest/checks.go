@@ -1,0 +1,143 @@
+package pagetest
+
+import (
+	_ "embed" // for the script
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+//go:embed layout.js
+var layoutScript string
+
+// CheckLayout fails the test where the page reaches beyond the window, cuts something
+// off or has text that is hard to read, as it is now. It leaves a picture of the page
+// in the folder that SONDE_PAGES names, for eyes.
+func (p *Page) CheckLayout(state string) {
+	p.t.Helper()
+	p.settle()
+	if folder := os.Getenv("SONDE_PAGES"); folder != "" {
+		p.Screenshot(filepath.Join(folder, state+".png"))
+	}
+	for _, fault := range p.faults() {
+		p.t.Errorf("%s: %s", state, fault)
+	}
+}
+
+func (p *Page) faults() []string {
+	p.t.Helper()
+	var faults []string
+	p.Eval(layoutScript, &faults)
+	return faults
+}
+
+// widths are those of a telephone, a small window and a screen.
+var widths = []int{400, 1000, 1500}
+
+// EachWindow opens a page light and dark, checks its layout at each width, then has
+// check act on it at the middle one.
+func EachWindow(t *testing.T, name, html string, layout func(p *Page, state string), check func(t *testing.T, p *Page)) {
+	t.Helper()
+	browser := Start(t)
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run(scheme, func(t *testing.T) {
+			p := browser.Open(t, html, widths[0], scheme == "dark")
+			for _, width := range widths {
+				p.Resize(width, 900)
+				layout(p, fmt.Sprintf("%s-%d-%s", name, width, scheme))
+			}
+			p.Resize(1000, 900)
+			check(t, p)
+			p.CheckTheme(scheme)
+		})
+	}
+}
+
+// CheckTheme fails the test unless the page has the theme that the system wishes, and
+// its button switches to the other, which the page remembers.
+func (p *Page) CheckTheme(wished string) {
+	p.t.Helper()
+	other := map[string]string{"light": "dark", "dark": "light"}[wished]
+	const theme, paper = "document.documentElement.dataset.theme", "getComputedStyle(document.body).backgroundColor"
+	var now, before, after string
+	if p.Eval(theme, &now); now != wished {
+		p.t.Errorf("the theme is %q where the system wishes %q", now, wished)
+	}
+	p.Eval(paper, &before)
+	p.Click("#theme")
+	p.Wait(theme + " === '" + other + "'")
+	if p.Eval(paper, &after); after == before {
+		p.t.Errorf("the paper stays %s in the other theme", before)
+	}
+	p.Reload()
+	p.Wait(theme + " === '" + other + "'")
+}
+
+// Until acts until it gives true, each time after the page was drawn.
+func (p *Page) Until(what string, act func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(callLimit); !act(); p.settle() {
+		if time.Now().After(end) {
+			p.t.Fatalf("never happened: %s", what)
+		}
+	}
+}
+
+var (
+	inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+	definition   = regexp.MustCompile(`(?m)^(?:async )?(?:function|class|const|let) (\w+)`)
+	noCode       = regexp.MustCompile(`(?m)//.*$|"(?:[^"\\\n]|\\.)*"`)
+	identifier   = regexp.MustCompile(`\.?[\w$]+:?`)
+)
+
+// CheckScripts fails where the script of a page uses a name that one of the scripts in
+// folders defines and that the page's own script does not. The scripts of a page are
+// joined from a list: this is how a file that is missing from the list shows.
+func CheckScripts(t *testing.T, html string, folders ...string) {
+	t.Helper()
+	found := inlineScript.FindStringSubmatch(html)
+	if found == nil {
+		t.Fatal("the page has no script")
+	}
+	definedIn := map[string]string{}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(folder, "*.js"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no scripts in %s: %v", folder, err)
+		}
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range definition.FindAllStringSubmatch(string(source), -1) {
+				definedIn[name[1]] = file
+			}
+		}
+	}
+	for _, name := range undefined(found[1], definedIn) {
+		t.Errorf("the page uses %s and does not include %s", name, definedIn[name])
+	}
+}
+
+// undefined returns which of the names that are defined elsewhere a script uses and
+// does not define. Properties and keys are not names.
+func undefined(script string, elsewhere map[string]string) []string {
+	defined := map[string]bool{}
+	for _, name := range definition.FindAllStringSubmatch(script, -1) {
+		defined[name[1]] = true
+	}
+	var missing []string
+	for _, word := range identifier.FindAllString(noCode.ReplaceAllString(script, ""), -1) {
+		if _, known := elsewhere[word]; known && !defined[word] && !slices.Contains(missing, word) {
+			missing = append(missing, word)
+		}
+	}
+	slices.SortFunc(missing, strings.Compare)
+	return missing
+}
