@@ -4,11 +4,17 @@
 package jfluid
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -131,4 +137,212 @@ func (e *Engine) Profile(ctx context.Context, request Request) (*Result, error) 
 		return nil, fmt.Errorf("JFluid, %s: %w", request.Scheme, err)
 	}
 	return parse(out)
+}
+
+// library is the engine's client side, below VisualVM's home.
+const library = "modules/org-graalvm-visualvm-lib-jfluid.jar"
+
+// compile builds the driver against the library.
+func (e *Engine) compile(ctx context.Context) error {
+	sources, err := filepath.Glob("bench/jfluid/java/*.java")
+	if err != nil || len(sources) == 0 {
+		return errors.New("no Java sources in bench/jfluid/java: run from the top of the repository")
+	}
+	if err := os.MkdirAll(e.data, 0o755); err != nil {
+		return err
+	}
+	arguments := append([]string{"-nowarn", "-d", e.classes, "-cp", filepath.Join(e.home, library)}, sources...)
+	if out, err := exec.CommandContext(ctx, e.jdk.Tool("javac"), arguments...).CombinedOutput(); err != nil {
+		return fmt.Errorf("compiling JFluid's driver: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// calibrate has the engine measure its own hooks, once for a JDK.
+func (e *Engine) calibrate(ctx context.Context) error {
+	if done, _ := filepath.Glob(filepath.Join(e.data, "machinedata.*")); len(done) > 0 { // the pattern is well formed
+		return nil
+	}
+	if _, err := e.drive(ctx, nil, "calibrate"); err != nil {
+		return fmt.Errorf("calibrating JFluid: %w", err)
+	}
+	return nil
+}
+
+// arguments are the driver's, without what all its commands have.
+func (r Request) arguments() []string {
+	into := r.Into
+	if into == "" {
+		into = "-"
+	}
+	arguments := []string{
+		"profile", strconv.Itoa(r.PID), string(r.Scheme), strconv.FormatInt(r.Weaving.Milliseconds(), 10), into,
+	}
+	for _, root := range r.Roots {
+		arguments = append(arguments, root.Class, root.Method, root.Descriptor)
+	}
+	return arguments
+}
+
+// stay waits as the request wants once the driver measures.
+func (r Request) stay(ctx context.Context, woven time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(r.Duration):
+	}
+	if r.Stay == nil {
+		return nil
+	}
+	return r.Stay(ctx, woven)
+}
+
+// spare is what the driver may take besides weaving and measuring: the engine waits
+// for four minutes for a target that does not answer, and detaches after that.
+const spare = 8 * time.Minute
+
+// drive runs a command of the driver and returns what it printed. It has it go on
+// to measure until stay is over. Where it failed, the error is what the engine said.
+func (e *Engine) drive(ctx context.Context, stay func(context.Context, time.Duration) error, command ...string) (string, error) {
+	port, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	lib, err := filepath.Abs(filepath.Join(e.home, "lib"))
+	if err != nil {
+		return "", err
+	}
+	arguments := []string{
+		"-Dnbprofiler.home=" + e.data, "-cp", e.classes + ":" + filepath.Join(e.home, library), "Drive",
+		command[0], lib, port,
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	patience := time.AfterFunc(spare, func() { cancel(errSilent) })
+	defer patience.Stop()
+	process := exec.CommandContext(ctx, e.jdk.Tool("java"), append(arguments, command[1:]...)...)
+	var errs bytes.Buffer
+	process.Stderr = &errs
+	in, err := process.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	out, err := process.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := process.Start(); err != nil {
+		return "", err
+	}
+	var printed strings.Builder
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		printed.WriteString(lines.Text() + "\n")
+		if stay != nil && strings.HasPrefix(lines.Text(), "# measuring ") {
+			patience.Stop()
+			if err := stay(ctx, wovenAt(printed.String())); err != nil {
+				cancel(err)
+			}
+			patience.Reset(spare)
+			_ = in.Close() // which ends the measuring; if the driver has ended, that is seen next
+		}
+	}
+	err = process.Wait()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	for line := range strings.Lines(printed.String()) {
+		if said, failed := strings.CutPrefix(line, "! "); failed {
+			return "", refusal(strings.TrimSpace(said))
+		}
+	}
+	if err != nil {
+		first, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+		return "", fmt.Errorf("its driver ended: %w: %s", err, first)
+	}
+	return printed.String(), nil
+}
+
+var errSilent = fmt.Errorf("it did nothing for %v", spare)
+
+// refusal makes an error of what the engine said.
+func refusal(said string) error {
+	if strings.Contains(said, "not supported by the Profiler") || strings.Contains(said, "UNSUPPORTED_JDK") {
+		return fmt.Errorf("%w: it says %q", ErrUnsupported, said)
+	}
+	return errors.New(said)
+}
+
+// freePort finds one that the engine can listen to, which it insists on.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = listener.Close() }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
+}
+
+// parse reads what the driver printed: "# NAME NUMBER" for what happened,
+// "class.method DESCRIPTOR CALLS SELF TOTAL" with tabs for each method. What the
+// engine itself prints in between has neither form.
+func parse(out string) (*Result, error) {
+	var result Result
+	var weaving time.Duration
+	moments := map[string]*time.Duration{
+		"attach": &result.Began, "instrument": &weaving, "woven": &result.Woven, "measuring": &result.Measuring, "fetch": &result.Fetched,
+		"remove": &result.Removing, "detached": &result.Gone, "hotswap": &result.HotSwap,
+	}
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		if event, is := strings.CutPrefix(line, "# "); is {
+			name, value, _ := strings.Cut(event, " ")
+			number, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("JFluid's driver printed %q: %w", line, err)
+			}
+			switch {
+			case name == "hooks":
+				result.Hooks = int(number)
+			case name == "rounds":
+				result.Rounds = int(number)
+			case moments[name] != nil:
+				*moments[name] = time.Duration(number)
+			}
+		} else if fields := strings.Split(line, "\t"); len(fields) == 5 {
+			method, err := parseMethod(fields)
+			if err != nil {
+				return nil, fmt.Errorf("JFluid's driver printed %q: %w", line, err)
+			}
+			result.Methods = append(result.Methods, method)
+		}
+	}
+	if result.Gone == 0 {
+		return nil, fmt.Errorf("JFluid's driver ended before it had left the target")
+	}
+	return &result, nil
+}
+
+// wovenAt is when hooks had ceased to go in, by what was printed so far; 0 if they
+// have not.
+func wovenAt(out string) time.Duration {
+	for line := range strings.Lines(out) {
+		if value, is := strings.CutPrefix(line, "# woven "); is {
+			nanos, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64) // parse complains of it
+			return time.Duration(nanos)
+		}
+	}
+	return 0
+}
+
+func parseMethod(fields []string) (Method, error) {
+	var numbers [3]int64
+	for i := range numbers {
+		var err error
+		if numbers[i], err = strconv.ParseInt(fields[2+i], 10, 64); err != nil {
+			return Method{}, err
+		}
+	}
+	return Method{fields[0], fields[1], numbers[0], time.Duration(numbers[1]), time.Duration(numbers[2])}, nil
 }

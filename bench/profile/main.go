@@ -17,14 +17,22 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/bench/jfluid"
 	"github.com/sonde-jvm/sonde/bench/machine"
+	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
 
@@ -103,4 +111,426 @@ func run(ctx context.Context, o options) error {
 		failures = append(failures, writeJSON(o.json, all, before))
 	}
 	return errors.Join(failures...)
+}
+
+// A bed is one program on one JDK, for all profilers.
+type bed struct {
+	jdk     jvmtest.JDK
+	subject subject
+	classes string
+	options options
+}
+
+// measure has all profilers profile one program on one JDK. The error tells what
+// ours could not do.
+func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o options) ([]row, error) {
+	b := bed{jdk, s, classes, o}
+	var rows []row
+	var failures []error
+	add := func(r row, ours bool) {
+		if r.refusal != nil && ours {
+			failures = append(failures, r.refusal)
+		}
+		r.print()
+		rows = append(rows, r)
+	}
+	for _, p := range o.ours() {
+		if ctx.Err() == nil {
+			add(b.phases(ctx, p, o.phases), true)
+		}
+	}
+	for _, scheme := range o.theirs() {
+		if ctx.Err() == nil {
+			add(b.beside(ctx, scheme), false) // what another's engine cannot do is a result, not a failure of ours
+		}
+	}
+	if o.minutes > 0 && ctx.Err() == nil {
+		add(b.long(ctx, o.auto()), true)
+	}
+	return rows, errors.Join(append(failures, ctx.Err())...)
+}
+
+func (b bed) row(p string) row {
+	fmt.Fprintf(os.Stderr, "%s JDK %s, %s, %s\n", time.Now().Format("15:04:05"), b.jdk.Version, b.subject.name, p)
+	return row{jdk: b.jdk.Version, program: b.subject.name, profiler: p, wanted: b.options.budget}
+}
+
+// phases has a profiler profile a fresh program some times.
+func (b bed) phases(ctx context.Context, p profiler, times int, more ...string) row {
+	r := b.row(p.name())
+	both, err := newStand(ctx, b, b.options.lengths, more...)
+	if err != nil {
+		r.refusal = err
+		return r
+	}
+	defer both.close()
+	for range times {
+		f, err := both.phase(ctx, p, b.subject)
+		if err != nil {
+			r.refusal = err
+			break
+		}
+		r.figures = append(r.figures, f)
+	}
+	return r
+}
+
+// beside has VisualVM's engine do the job, once. It loses its target at times,
+// so it may try twice.
+func (b bed) beside(ctx context.Context, scheme jfluid.Scheme) row {
+	const tries = 2
+	engine, err := jfluid.Available(ctx, b.jdk)
+	v := visualvm{engine, scheme}
+	if err != nil {
+		r := b.row(v.name())
+		r.refusal = err
+		return r
+	}
+	var r row
+	for try := 1; try <= tries && ctx.Err() == nil; try++ {
+		r = b.phases(ctx, v, 1, engine.Options()...)
+		r.tries = try
+		if r.refusal == nil || errors.Is(r.refusal, jfluid.ErrUnsupported) {
+			break
+		}
+	}
+	return r
+}
+
+// long has a profiler profile a fresh program for minutes.
+func (b bed) long(ctx context.Context, p profiler) row {
+	// The budget is small against noise, and there is time for all to be compiled.
+	const longer, calmer = 6, 3
+	r := b.row(fmt.Sprintf("auto, %d min", b.options.minutes))
+	r.long = true
+	l := b.options.lengths
+	l.before *= longer
+	l.settle *= calmer
+	both, err := newStand(ctx, b, l)
+	if err != nil {
+		r.refusal = err
+		return r
+	}
+	defer both.close()
+	f, err := both.long(ctx, p, b.subject, time.Duration(b.options.minutes)*time.Minute)
+	if r.refusal = err; err == nil {
+		r.figures = []*figure{f}
+	}
+	return r
+}
+
+func (o options) auto() profiler {
+	return sonde{timing: cct.Auto, budget: o.budget, scheme: profile.Scheme(o.scheme)}
+}
+
+// ours are the profilers asked for, in a fixed order.
+func (o options) ours() []profiler {
+	wanted := strings.Split(o.profilers, ",")
+	var all []profiler
+	if slices.Contains(wanted, "nothing") {
+		all = append(all, nothing{})
+	}
+	for _, timing := range []cct.Timing{cct.Exact, cct.Sampled} {
+		if slices.Contains(wanted, string(timing)) {
+			all = append(all, sonde{timing: timing, scheme: profile.Scheme(o.scheme)})
+		}
+	}
+	if slices.Contains(wanted, string(cct.Auto)) {
+		all = append(all, o.auto())
+	}
+	return all
+}
+
+func (o options) theirs() []jfluid.Scheme {
+	var all []jfluid.Scheme
+	for _, word := range strings.Split(o.profilers, ",") {
+		switch word {
+		case "jfluid":
+			all = append(all, jfluid.Lazy)
+		case "jfluid-sampled":
+			all = append(all, jfluid.Sampled)
+		case "jfluid-eager":
+			all = append(all, jfluid.Eager)
+		}
+	}
+	return all
+}
+
+// The rule by which a program is warm: what it does for a second of processor time
+// changes by no more than this from five windows to the next five.
+const (
+	warmWindow  = 2 * time.Second
+	warmWindows = 5
+	mostChange  = 0.02
+)
+
+// change is by how much the pace changed between the last two stretches of
+// windows; NaN where there were not so many.
+func (t track) change() float64 {
+	windows := t.windows(0, math.MaxInt64, warmWindow)
+	if len(windows) < 2*warmWindows {
+		return math.NaN()
+	}
+	var rates []float64
+	for _, w := range windows[len(windows)-2*warmWindows:] {
+		if p, err := t.pace(w[0], w[1]); err == nil {
+			rates = append(rates, p.cpu)
+		}
+	}
+	if len(rates) < 2*warmWindows {
+		return math.NaN()
+	}
+	return spread.Median(rates[warmWindows:])/spread.Median(rates[:warmWindows]) - 1
+}
+
+// warm lets both run until each had its processor time, however busy the machine
+// is, and is steady. Programs that do not become so are taken as they are, and
+// that is said.
+func (s *stand) warm(ctx context.Context) error {
+	const busy, look = 2 * time.Minute, 500 * time.Millisecond
+	began := now()
+	for {
+		took, p := now()-began, s.pair()
+		touched, twin := p.touched.change(), p.twin.change()
+		enough := p.touched.used() >= s.lengths.warm && p.twin.used() >= s.lengths.warm
+		steady := math.Abs(touched) <= mostChange && math.Abs(twin) <= mostChange // false of NaN
+		switch {
+		case enough && steady:
+			s.warmed = fmt.Sprintf("steady after %.0f s", took.Seconds())
+			return nil
+		case enough && took >= s.lengths.warmest:
+			s.warmed = fmt.Sprintf("not steady after %.0f s: changing by %s, its twin by %s", took.Seconds(), percent(touched), percent(twin))
+			return nil
+		case took >= s.lengths.warmest+busy:
+			return errors.New("the programs do not get the processor time to warm up: the machine is too busy")
+		}
+		if err := s.touched.run(ctx, look); err != nil {
+			return err
+		}
+	}
+}
+
+func percent(change float64) string {
+	if math.IsNaN(change) {
+		return "nobody knows, in so few rounds"
+	}
+	return fmt.Sprintf("%+.1f %%", 100*change)
+}
+
+// worker is the name of the thread that works, in both programs.
+const worker = "worker"
+
+// shareProcessor has the threads that work in both programs take turns on one processor,
+// some milliseconds each: what others on the machine do to the one they do to the other.
+// All else of the programs, compilers and collectors, stays where the system puts it.
+func (s *stand) shareProcessor(ctx context.Context) error {
+	const look, patience = 100 * time.Millisecond, 30 * time.Second
+	for _, p := range []*program{s.touched, s.twin} {
+		for began := now(); len(p.track()) == 0; { // it has a worker before it says anything
+			if now()-began > patience {
+				return errors.New("the program says nothing")
+			}
+			if err := p.run(ctx, look); err != nil {
+				return err
+			}
+		}
+		thread, err := threadOf(p.pid(), worker)
+		if err != nil {
+			return err
+		}
+		var first unix.CPUSet
+		first.Set(0)
+		if err := unix.SchedSetaffinity(thread, &first); err != nil {
+			return fmt.Errorf("keeping a thread on one processor: %w", err)
+		}
+	}
+	return nil
+}
+
+// threadOf finds a thread of a process by its name.
+func threadOf(pid int, name string) (int, error) {
+	found := machine.Threads(pid, func(has string) bool { return has == name })
+	if len(found) == 0 {
+		return 0, fmt.Errorf("process %d has no thread %s", pid, name)
+	}
+	return strconv.Atoi(filepath.Base(found[0]))
+}
+
+// A cost is the part of its work that a program lost, with how far that may be off:
+// by the spread of windows, and by half of what the programs drifted apart.
+type cost struct {
+	part, within float64
+}
+
+// judge holds it against a budget.
+func (c cost) judge(budget float64) string {
+	switch {
+	case math.IsNaN(c.part):
+		return "not measured against"
+	case c.part-c.within > budget:
+		return "OUTSIDE"
+	case c.part+c.within > budget:
+		return "within noise of"
+	}
+	return "inside"
+}
+
+// woven is the hooks' steady cost, by processor time, which others on the machine
+// disturb least.
+func (r row) woven() cost {
+	slower, within := spread.Mean(r.windows())
+	return cost{slower - 1, within + math.Abs(r.drift())/2}
+}
+
+// allTold is what a long run cost from its beginning to its end, weaving and
+// un-weaving included: by the clock, and by processor time.
+func (r row) allTold() (clock, cpu cost) {
+	f := r.figures[0]
+	return cost{f.all.Seconds() / f.span.Seconds(), math.Abs(f.drift.wall) / 2}, cost{f.allCPU, math.Abs(f.drift.cpu) / 2}
+}
+
+// auto is whether a budget was kept in it.
+func (r row) auto() bool { return r.long || strings.HasSuffix(r.profiler, "auto") }
+
+// verdicts hold auto against its budget.
+func (r row) verdicts() []string {
+	if !r.auto() || len(r.figures) == 0 {
+		return nil
+	}
+	c, windows := r.woven(), spread.Of(r.windows())
+	all := []string{fmt.Sprintf("%s on JDK %s, %s: once woven %+.1f %% ± %.1f (%d windows, middle half %+.1f to %+.1f): %s its budget of %.0f %%",
+		r.program, r.jdk, r.profiler, 100*c.part, 100*c.within, len(r.windows()), 100*(windows.Low-1), 100*(windows.High-1),
+		c.judge(r.wanted), 100*r.wanted)}
+	if r.long {
+		f := r.figures[0]
+		clock, cpu := r.allTold()
+		all = append(all, fmt.Sprintf("%s on JDK %s, %s: all told, over %s, %.1f %% ± %.1f of its work (%.2f s; %.2f s to hooks going in, %.2f s out): "+
+			"%s its budget of %.0f %%; by processor time %.1f %% ± %.1f: %s; %s", r.program, r.jdk, r.profiler, f.span.Round(time.Second),
+			100*clock.part, 100*clock.within, f.all.Seconds(), f.in.Seconds(), f.out.Seconds(), clock.judge(r.wanted), 100*r.wanted,
+			100*cpu.part, 100*cpu.within, cpu.judge(r.wanted), f.warm))
+	}
+	return all
+}
+
+// A row is what the phases of one profiler on one program showed.
+type row struct {
+	jdk, program, profiler string
+	figures                []*figure
+	refusal                error // why there are none, or no more
+	tries                  int   // that VisualVM's engine took
+	long                   bool
+	wanted                 float64 // the budget that auto was given
+}
+
+func printHead() {
+	fmt.Printf("%-8s %-6s %-12s | %8s %-15s %7s %-15s | %7s %7s | %6s %6s %8s %8s | %6s | %s\n", "JDK", "", "", "slower", "middle half",
+		"by CPU", "middle half", "lost in", "out", "hooks", "rounds", "pause", "waited", "drift", "own account")
+}
+
+func (r row) print() {
+	if len(r.figures) > 0 {
+		r.printFigures()
+	}
+	if r.refusal != nil {
+		fmt.Printf("%-8s %-6s %-12s | %s\n", r.jdk, r.program, r.profiler, strings.ReplaceAll(r.refusal.Error(), "\n", " "))
+	}
+}
+
+func (r row) printFigures() {
+	last := r.figures[len(r.figures)-1].course
+	slower, cpu := r.slower(), spread.Of(r.windows())
+	rough := "×"
+	if slices.ContainsFunc(r.figures, func(f *figure) bool { return f.rough }) {
+		rough = "~"
+	}
+	fmt.Printf("%-8s %-6s %-12s | %s %6.3g %-15s ×%6.3g %-15s | %6.2fs %6.2fs | %6d %6d %8s %8s | %+5.1f%% | %s\n", r.jdk, r.program, r.profiler,
+		rough, slower.Median, ends(slower), cpu.Median, ends(cpu),
+		r.median(func(f *figure) float64 { return f.in.Seconds() }), r.median(func(f *figure) float64 { return f.out.Seconds() }),
+		last.hooks, last.rounds, millis(last.pause), millis(last.waited), 100*r.drift(), r.remark())
+}
+
+// remark is the profiler's own account, and what else should be known of the row.
+func (r row) remark() string {
+	last := r.figures[len(r.figures)-1].course
+	said := []string{"-"}
+	switch {
+	case last.budget > 0:
+		said[0] = fmt.Sprintf("%.1f %% of %.0f %%", 100*last.steady, 100*last.budget)
+	case last.steady > 0:
+		said[0] = fmt.Sprintf("%.1f %%", 100*last.steady)
+	}
+	if !slices.ContainsFunc(r.figures, func(f *figure) bool { return f.course.settled }) {
+		said = append(said, "hooks still going in")
+	}
+	if warm := r.figures[0].warm; strings.HasPrefix(warm, "not") {
+		said = append(said, warm)
+	}
+	if slices.ContainsFunc(r.figures, func(f *figure) bool { return f.drift.cpu < -0.1 }) {
+		said = append(said, "not at its old pace again")
+	}
+	if r.tries > 1 {
+		said = append(said, fmt.Sprintf("at the %d. try", r.tries))
+	}
+	return strings.Join(said, ", ")
+}
+
+func (r row) each(value func(*figure) float64) []float64 {
+	var all []float64
+	for _, f := range r.figures {
+		all = append(all, value(f))
+	}
+	return all
+}
+
+func (r row) median(value func(*figure) float64) float64 { return spread.Median(r.each(value)) }
+
+func (r row) slower() spread.Spread {
+	return spread.Of(r.each(func(f *figure) float64 { return f.slower }))
+}
+
+// drift is that by processor time which was farthest from none.
+func (r row) drift() (most float64) {
+	for _, f := range r.figures {
+		if d := f.drift.cpu; d*d > most*most {
+			most = d
+		}
+	}
+	return most
+}
+
+// windows are how many times slower the program was in single windows.
+func (r row) windows() []float64 {
+	var all []float64
+	for _, f := range r.figures {
+		all = append(all, f.windows...)
+	}
+	return all
+}
+
+func printLegend(rows []row, load string) {
+	fmt.Printf(`
+slower: how many times less the program does with all hooks in, of what an untouched twin does meanwhile, against the
+same before and after; median and middle half of phases (~: no whole round of it ended). by CPU: the same for each second
+of its processor time, in windows of whole rounds, a second or more; those in which hooks went in or out do not count.
+lost: work missing until all hooks were in and from when they began to go out, in seconds of the untouched program.
+pause: the program stood still for hooks, as the profiler tells it (JFluid: all its hot swapping). waited: its threads
+waited in hooks. all told: work missing from when the profiler came until the program had its old pace again, as a part of
+the time it stayed. drift: how the two changed against each other without hooks, by processor time. "nothing" shows the
+noise. The machine's load was %s at first and is %s now; two programs run.
+
+`, load, machine.Load())
+	for _, r := range rows {
+		for _, said := range r.verdicts() {
+			fmt.Println(said)
+		}
+	}
+}
+
+func ends(s spread.Spread) string { return fmt.Sprintf("%.3g to %.3g", s.Low, s.High) }
+
+func millis(d time.Duration) string {
+	if d == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond))
 }

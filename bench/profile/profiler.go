@@ -2,9 +2,20 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"runtime"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/bench/jfluid"
+	"github.com/sonde-jvm/sonde/bench/machine"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
 
 // A profiler profiles a program for as long as the stay wants.
@@ -76,4 +87,197 @@ func (nothing) profile(ctx context.Context, _ int, _ subject, stay stay) (*cours
 	c.leaving = now()
 	c.gone = c.leaving
 	return c, err
+}
+
+// sonde is ours.
+type sonde struct {
+	timing cct.Timing
+	budget float64
+	scheme profile.Scheme
+}
+
+func (s sonde) name() string { return "Sonde " + string(s.timing) }
+
+func (s sonde) profile(ctx context.Context, pid int, target subject, stay stay) (*course, error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	w := &watcher{course: course{began: now()}}
+	w.stay = func(woven time.Duration) {
+		go func() {
+			_ = stay(ctx, woven) // it ends early only with the context
+			end()
+		}()
+	}
+	// Where no root is called nothing settles, and somebody has to end it.
+	late := time.AfterFunc(2*weaving, w.settle)
+	defer late.Stop()
+	result, err := profile.Run(ctx, profile.Options{
+		PID: pid, Roots: target.patterns(), Into: []string{target.into}, Timing: s.timing, Budget: s.budget, Scheme: s.scheme,
+		Command: "bench/profile", Progress: w.see,
+	})
+	if err != nil && (result == nil || !errors.Is(err, context.Canceled)) {
+		return nil, err
+	}
+	c := w.left()
+	c.hooks, c.rounds, c.pause, c.waited = result.Cost.Hooks, result.Cost.Rounds, result.Cost.Pause, result.Cost.Waited
+	c.steady, c.budget = result.Cost.Steady, result.Cost.Budget
+	c.rootSeen = result.Merged != nil && len(result.Merged.Children) > 0
+	return c, nil
+}
+
+// A watcher follows a profile of ours, and says once when its hooks are in.
+type watcher struct {
+	lock   sync.Mutex
+	course course
+	rounds int
+	hooks  int
+	stay   func(woven time.Duration) // nil when it was called
+}
+
+func (w *watcher) see(p profile.Progress) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	c, at := &w.course, now()
+	switch {
+	case p.Stage == profile.Leaving && c.leaving == 0:
+		c.leaving = at
+	case p.Stage != profile.Running:
+	case len(c.grew) == 0 || p.Rounds != w.rounds || p.Hooks != w.hooks:
+		w.rounds, w.hooks = p.Rounds, p.Hooks
+		c.grew = append(c.grew, at)
+	case w.stay != nil && (at-c.grew[len(c.grew)-1] > quiet || at-c.began > weaving):
+		c.woven = c.grew[len(c.grew)-1]
+		c.settled = at-c.woven > quiet
+		w.stay(c.woven)
+		w.stay = nil
+	}
+}
+
+// settle takes hooks to be in, whatever was seen.
+func (w *watcher) settle() {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if w.stay != nil {
+		w.course.woven = now()
+		w.stay(w.course.woven)
+		w.stay = nil
+	}
+}
+
+// left is the course when the profile is over.
+func (w *watcher) left() *course {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	c := &w.course
+	c.gone = now()
+	if c.leaving == 0 {
+		c.leaving = c.gone
+	}
+	if c.woven == 0 {
+		c.woven = c.leaving
+	}
+	return c
+}
+
+// A record is a row as JSON has it. Times are seconds.
+type record struct {
+	JDK, Program, Profiler string
+	Refusal                string   `json:",omitempty"`
+	Tries                  int      `json:",omitempty"`
+	Budget                 float64  `json:",omitempty"`
+	Verdicts               []string `json:",omitempty"`
+	Phases                 []phase
+}
+
+// A phase is a figure as JSON has it.
+type phase struct {
+	Warm                 string
+	Slower               *float64  // by the clock; null where it did nothing
+	Rough                bool      // no whole round was in it
+	SlowerByCPU          []float64 // of single windows
+	LostIn, LostOut      float64
+	Lost, Span           float64 // all told
+	LostByCPU            float64 // part of all work
+	DriftClock, DriftCPU float64
+	Settled              bool
+	Hooks, Rounds        int
+	Pause, Waited        float64
+	Own                  float64 // the profiler's own account
+}
+
+func (r row) record() record {
+	all := record{JDK: r.jdk, Program: r.program, Profiler: r.profiler, Tries: r.tries, Verdicts: r.verdicts()}
+	if r.refusal != nil {
+		all.Refusal = r.refusal.Error()
+	}
+	if r.auto() {
+		all.Budget = r.wanted
+	}
+	for _, f := range r.figures {
+		c := f.course
+		p := phase{
+			Warm: f.warm, Rough: f.rough, LostIn: f.in.Seconds(), LostOut: f.out.Seconds(),
+			Lost: f.all.Seconds(), Span: f.span.Seconds(), LostByCPU: f.allCPU, DriftClock: f.drift.wall, DriftCPU: f.drift.cpu,
+			Settled: c.settled, Hooks: c.hooks, Rounds: c.rounds, Pause: c.pause.Seconds(), Waited: c.waited.Seconds(), Own: c.steady,
+		}
+		if finite(f.slower) {
+			p.Slower = &f.slower
+		}
+		for _, w := range f.windows {
+			if finite(w) {
+				p.SlowerByCPU = append(p.SlowerByCPU, w)
+			}
+		}
+		all.Phases = append(all.Phases, p)
+	}
+	return all
+}
+
+// finite is whether JSON has the number.
+func finite(v float64) bool { return !math.IsInf(v, 0) && !math.IsNaN(v) }
+
+func writeJSON(path string, rows []row, load string) error {
+	all := struct {
+		Processors            int
+		LoadBefore, LoadAfter string
+		Rows                  []record
+	}{Processors: runtime.NumCPU(), LoadBefore: load, LoadAfter: machine.Load()}
+	for _, r := range rows {
+		all.Rows = append(all.Rows, r.record())
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
+}
+
+// visualvm is JFluid.
+type visualvm struct {
+	engine *jfluid.Engine
+	scheme jfluid.Scheme
+}
+
+func (v visualvm) name() string { return "JFluid " + string(v.scheme) }
+
+// itsWeaving is how long its hooks may take to go in: it does that in hundreds of
+// rounds.
+const itsWeaving = 90 * time.Second
+
+func (v visualvm) profile(ctx context.Context, pid int, target subject, stay stay) (*course, error) {
+	began := now()
+	result, err := v.engine.Profile(ctx, jfluid.Request{
+		PID: pid, Roots: target.roots, Into: target.into, Scheme: v.scheme, Weaving: itsWeaving, Stay: stay,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &course{
+		began: max(result.Began, began), woven: result.Woven - quiet, leaving: result.Fetched, gone: result.Gone, settled: result.Woven != 0,
+		hooks: result.Hooks, rounds: result.Rounds, pause: result.HotSwap, rootSeen: len(result.Methods) > 0,
+	}
+	if !c.settled {
+		c.woven = result.Measuring
+	}
+	return c, nil
 }

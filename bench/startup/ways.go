@@ -1,15 +1,27 @@
 package main
 
 import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -149,4 +161,362 @@ func (p *pack) account(folder string, _ start) (account, error) {
 		a.Methods = p.methods
 	}
 	return a, nil
+}
+
+// Agents are jars of those that are not Sonde's.
+type agents struct {
+	empty, null, asm string
+	buddy            string // "" where it is not asked for
+}
+
+// makeAgents compiles them. ASM lies in its agent's own jar, as agents have it; the hooks
+// are seen by classes of every loader.
+func makeAgents(ctx context.Context, jdk jvmtest.JDK, folder string, isBuddyAsked bool, o options) (a agents, err error) {
+	asm, err := find(o.jars, []string{"asm", "asm-commons"}, "libasm-java")
+	if err != nil {
+		return a, err
+	}
+	sources := filepath.Join(o.sources, "agents")
+	classes := func(name string) string { return filepath.Join(folder, name) }
+	for _, part := range []struct {
+		name string
+		path []string
+	}{{"floor", nil}, {"hooks", nil}, {"asm", append(asm, classes("hooks"))}} {
+		if err := compile(ctx, jdk, classes(part.name), filepath.Join(sources, part.name), part.path); err != nil {
+			return a, err
+		}
+	}
+	a = agents{empty: filepath.Join(folder, "empty.jar"), null: filepath.Join(folder, "null.jar"), asm: filepath.Join(folder, "asm.jar")}
+	if isBuddyAsked {
+		a.buddy = filepath.Join(folder, "buddy.jar")
+		if err := makeBuddy(ctx, jdk, a.buddy, classes, o); err != nil {
+			return a, err
+		}
+	}
+	const canRetransform = "Can-Retransform-Classes: true\r\n"
+	return a, errors.Join(
+		writeJar(a.empty, "Premain-Class: EmptyAgent\r\n", classes("floor")),
+		writeJar(a.null, "Premain-Class: NullAgent\r\n"+canRetransform, classes("floor")),
+		writeJar(filepath.Join(folder, "asm-hooks.jar"), "", classes("hooks")),
+		writeJar(a.asm, "Premain-Class: AsmAgent\r\n"+seesHooks, append([]string{classes("asm")}, asm...)...))
+}
+
+// seesHooks has the hooks beside an agent's jar be classes of the boot loader.
+const seesHooks = "Boot-Class-Path: asm-hooks.jar\r\n"
+
+// makeBuddy compiles the agent that weaves by Byte Buddy, with that in its jar.
+func makeBuddy(ctx context.Context, jdk jvmtest.JDK, jar string, classes func(name string) string, o options) error {
+	library, err := find(o.jars, []string{"byte-buddy"}, "libbyte-buddy-java")
+	if err != nil {
+		return err
+	}
+	sources := filepath.Join(o.sources, "agents", "buddy")
+	if err := compile(ctx, jdk, classes("buddy"), sources, append(library, classes("hooks"))); err != nil {
+		return err
+	}
+	return writeJar(jar, "Premain-Class: BuddyAgent\r\n"+seesHooks, append([]string{classes("buddy")}, library...)...)
+}
+
+// writeJar makes one of the classes in folders and jars.
+func writeJar(path, attributes string, from ...string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	jar := zip.NewWriter(file)
+	manifest, err := jar.Create("META-INF/MANIFEST.MF")
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(manifest, "Manifest-Version: 1.0\r\n"+attributes+"\r\n"); err != nil {
+		return err
+	}
+	for _, source := range from {
+		if err := addClasses(jar, source); err != nil {
+			return fmt.Errorf("%s: %w", source, err)
+		}
+	}
+	return errors.Join(jar.Close(), file.Close())
+}
+
+func addClasses(jar *zip.Writer, source string) error {
+	tree := os.DirFS(source)
+	if filepath.Ext(source) == ".jar" {
+		archive, err := zip.OpenReader(source)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = archive.Close() }()
+		tree = archive
+	}
+	return fs.WalkDir(tree, ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".class") || path == "module-info.class" {
+			return err
+		}
+		data, err := fs.ReadFile(tree, path)
+		if err != nil {
+			return err
+		}
+		entry, err := jar.Create(path)
+		if err != nil {
+			return err
+		}
+		_, err = entry.Write(data)
+		return err
+	})
+}
+
+// A pack is what Sonde's agent weaves from.
+type pack struct {
+	agent, file      string
+	classes, methods int
+	size             int64
+	took             time.Duration // to make it
+}
+
+// buildSonde builds the command, which makes packs.
+func buildSonde(ctx context.Context, folder string) (path string, err error) {
+	path = filepath.Join(folder, "sonde")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/sonde").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building sonde (run from the top of the repository): %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// makePack does what a user does, by the same commands.
+func makePack(ctx context.Context, sonde, folder string, a application, c choice) (*pack, error) {
+	probes := filepath.Join(folder, "probes.yaml")
+	if err := os.WriteFile(probes, []byte(c.probes()), 0o644); err != nil {
+		return nil, err
+	}
+	p := &pack{agent: filepath.Join(folder, "sonde-agent.jar"), file: filepath.Join(folder, a.name+".pack"), classes: len(c.classes), methods: c.methods}
+	if err := carryOut(ctx, sonde, "agent-jar", p.agent); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := carryOut(ctx, sonde, append([]string{"pack", "--probes", probes, "-o", p.file}, a.jars...)...); err != nil {
+		return nil, err
+	}
+	p.took = time.Since(began)
+	info, err := os.Stat(p.file)
+	if err != nil {
+		return nil, err
+	}
+	p.size = info.Size()
+	return p, nil
+}
+
+// probes is the wanted set: one probe that times all chosen methods.
+func (c *choice) probes() string {
+	var text strings.Builder
+	text.WriteString("version: 1\nhand-off: false\nprobes:\n  - name: start-up\n    level: time\n    methods:\n")
+	for _, class := range c.classes {
+		names := class.names
+		if names == nil {
+			names = []string{"*"}
+		}
+		for _, name := range names {
+			fmt.Fprintf(&text, "      - %s.%s\n", strings.ReplaceAll(class.name, "/", "."), name)
+		}
+	}
+	text.WriteString("      - '!**.<init>'\n      - '!**.<clinit>'\n")
+	return text.String()
+}
+
+// carryOut runs a command; what it printed is told where it fails.
+func carryOut(ctx context.Context, command string, arguments ...string) error {
+	out, err := exec.CommandContext(ctx, command, arguments...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", filepath.Base(command), arguments[0], err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// A choice is what is woven.
+type choice struct {
+	loaded, own int // classes that a plain start loads, and how many of these are the application's
+	classes     []chosen
+	methods     int
+	least       int // bytes of code; 0: methods of any length
+}
+
+// A chosen class is woven: its methods, or those of some names, but for constructors,
+// initialisers and bridges.
+type chosen struct {
+	name    string   // internal
+	names   []string // of the methods; nil: of any name
+	methods int
+}
+
+// looks is how many starts must load a class for it to count as one that is always loaded.
+const looks = 2
+
+// choose takes a sample of the classes that a start loads, with so many methods
+// in all. It is drawn by a hash of their names: no package is preferred, and the
+// same classes are taken wherever the same are loaded.
+func choose(ctx context.Context, a application, folder string, methods, least int) (choice, error) {
+	c := choice{least: least}
+	times := make(map[string]int)
+	for look := range looks {
+		err := inFolder(folder, fmt.Sprint(look), func(folder string) error {
+			list := filepath.Join(folder, "classes")
+			if _, err := a.start(ctx, folder, "-Xlog:class+load:file="+list); err != nil {
+				return err
+			}
+			names, err := loadedClasses(list)
+			c.loaded = len(names)
+			for name := range names {
+				times[name]++
+			}
+			return err
+		})
+		if err != nil {
+			return c, err
+		}
+	}
+	var candidates []chosen
+	for _, jar := range a.jars {
+		err := eachClass(jar, func(name string, open func() ([]byte, error)) error {
+			if times[name] != looks || !slices.ContainsFunc(a.own, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+				return nil
+			}
+			c.own++
+			data, err := open()
+			if err != nil {
+				return err
+			}
+			one, err := weavable(data, least)
+			if one.name = name; err == nil && one.methods > 0 {
+				candidates = append(candidates, one)
+			}
+			return err
+		})
+		if err != nil {
+			return c, fmt.Errorf("%s: %w", jar, err)
+		}
+	}
+	slices.SortFunc(candidates, func(a, b chosen) int { return cmp.Compare(hash(a.name), hash(b.name)) })
+	for _, class := range candidates {
+		if c.methods+class.methods <= methods {
+			c.classes = append(c.classes, class)
+			c.methods += class.methods
+		}
+	}
+	if c.methods < methods {
+		return c, fmt.Errorf("the classes that are loaded make up %d methods: ask for fewer by -methods", c.methods)
+	}
+	return c, nil
+}
+
+// loadedClasses reads a JVM's own log.
+func loadedClasses(path string) (map[string]bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	names := make(map[string]bool)
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		// [0.021s][info][class,load] java.lang.Object source: jrt:/java.base
+		_, told, _ := strings.Cut(lines.Text(), "[class,load] ")
+		if name, _, is := strings.Cut(told, " source: "); is {
+			names[strings.ReplaceAll(name, ".", "/")] = true
+		}
+	}
+	return names, lines.Err()
+}
+
+// eachClass visits the classes of a jar, but for those of which it has variants for newer JDKs.
+func eachClass(jar string, visit func(name string, open func() ([]byte, error)) error) error {
+	archive, err := zip.OpenReader(jar)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = archive.Close() }()
+	varied := make(map[string]bool)
+	for _, entry := range archive.File {
+		if rest, is := strings.CutPrefix(entry.Name, "META-INF/versions/"); is {
+			_, name, _ := strings.Cut(rest, "/")
+			varied[name] = true
+		}
+	}
+	for _, entry := range archive.File {
+		name, is := strings.CutSuffix(entry.Name, ".class")
+		if !is || varied[entry.Name] {
+			continue
+		}
+		err := visit(name, func() ([]byte, error) {
+			file, err := entry.Open()
+			if err != nil {
+				return nil, err
+			}
+			defer file.Close()
+			return io.ReadAll(file)
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// weavable are the methods with a body that are no constructors or initialisers, nor bridges
+// that a compiler made, which Sonde leaves alone: they only lead to other methods. Of short
+// ones, those are that share their name with a longer one.
+func weavable(data []byte, least int) (c chosen, err error) {
+	class, err := classfile.Parse(data)
+	if err != nil {
+		return c, err
+	}
+	count, long := make(map[string]int), make(map[string]bool)
+	for i := range class.Methods {
+		m := &class.Methods[i]
+		name, _, err := class.MemberName(m)
+		if err != nil {
+			return c, err
+		}
+		if m.Access&(classfile.AccAbstract|classfile.AccNative|classfile.AccBridge) == 0 && !bytes.HasPrefix(name, []byte("<")) {
+			count[string(name)]++
+			length, err := codeLength(class, m)
+			if err != nil {
+				return c, err
+			}
+			long[string(name)] = long[string(name)] || length >= least
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		if long[name] {
+			c.names = append(c.names, name)
+			c.methods += count[name]
+		}
+	}
+	if least == 0 {
+		c.names = nil
+	}
+	return c, nil
+}
+
+// codeLength is how many bytes of code a method has.
+func codeLength(class *classfile.Class, m *classfile.Member) (int, error) {
+	attribute := class.Find(m.Attributes, classfile.KindCode)
+	if attribute == nil {
+		return 0, nil
+	}
+	contents, err := class.Decode(*attribute)
+	if err != nil {
+		return 0, err
+	}
+	code, is := contents.(*classfile.Code)
+	if !is {
+		return 0, fmt.Errorf("code is decoded as %T", contents)
+	}
+	return len(code.Bytes), nil
+}
+
+func hash(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // it never fails
+	return h.Sum64()
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/jfluid"
+	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
@@ -162,3 +166,237 @@ func (e *rowError) Error() string {
 	return woven + "." + e.row.Case + "." + e.row.Per + ": " + e.err.Error()
 }
 func (e *rowError) Unwrap() error { return e.err }
+
+// An exact is what exact profiles said of one row, run by run.
+type exact struct {
+	Row           row
+	Readings      []reading
+	Before, After float64  // of the twin with hooks, before they were in and after they were out; medians
+	Beside        *reading // by another engine; nil where that has none
+}
+
+const aloneBatches = 41
+
+func (r *report) measureExact(ctx context.Context, p *program, o options) error {
+	rows := r.exactRows()
+	before, err := p.aloneRows(rows)
+	if err != nil {
+		return err
+	}
+	all, err := p.profiled(ctx, rows, cct.Exact, o.time, o.runs)
+	if err != nil {
+		return err
+	}
+	for _, readings := range all {
+		for i, reading := range readings {
+			r.Exact[i].Readings = append(r.Exact[i].Readings, reading)
+		}
+	}
+	// What had hooks is compiled anew.
+	if err := p.warm(casesOf(rows)); err != nil {
+		return err
+	}
+	after, err := p.aloneRows(rows)
+	if err != nil {
+		return err
+	}
+	for i := range r.Exact {
+		r.Exact[i].Before, r.Exact[i].After = before[i], after[i]
+	}
+	return nil
+}
+
+// aloneRows times the twin that gets hooks while it has none.
+func (p *program) aloneRows(rows []row) ([]float64, error) {
+	nanos := make(map[string][]float64)
+	for _, name := range casesOf(rows) {
+		for range 2 { // the first is only to warm
+			batches, err := p.alone(name, aloneBatches)
+			if err != nil {
+				return nil, err
+			}
+			nanos[name] = medians(batches)
+		}
+	}
+	var times []float64
+	for _, row := range rows {
+		times = append(times, row.truth(nanos[row.Case], p.calls[row.Case]))
+	}
+	return times, nil
+}
+
+// median is one figure of all runs.
+func (e exact) median(figure func(reading) float64) float64 {
+	var figures []float64
+	for _, r := range e.Readings {
+		figures = append(figures, figure(r))
+	}
+	return spread.Median(figures)
+}
+
+// insideRuns is in how many runs the truth was within the stated error.
+func (e exact) insideRuns() int { return countInside(e.Readings) }
+
+// unclear is whether the machine was too busy to tell: a profile's clock goes on
+// while a thread waits for a processor.
+func (e exact) unclear() bool {
+	return e.median(func(r reading) float64 { return r.Ran }) < leastRun
+}
+
+// leastRun is the part of its time that a program must have had a processor.
+const leastRun = 0.99
+
+func (e exact) met() bool {
+	if e.Row.Demand == within {
+		off := e.median(reading.off)
+		return off <= mostOff && off >= -mostOff
+	}
+	return 2*e.insideRuns() > len(e.Readings)
+}
+
+// A sampled is what many sampled profiles said of one row.
+type sampled struct {
+	Row      row
+	Readings []reading
+}
+
+// sure is in what part of all profiles the truth must be within the interval.
+const sure = 0.95
+
+func (r *report) measureSampled(ctx context.Context, p *program, o options) error {
+	all, err := p.profiled(ctx, r.sampledRows(), cct.Sampled, o.short, o.repeats)
+	if err != nil {
+		return err
+	}
+	for _, readings := range all {
+		for i, reading := range readings {
+			r.Sampled[i].Readings = append(r.Sampled[i].Readings, reading)
+		}
+	}
+	return nil
+}
+
+func (s sampled) insideRuns() int { return countInside(s.Readings) }
+
+// met reports whether a row holds as often as it should, but for chance: of intervals
+// that hold 95 times of 100, one row in a hundred would be worse. All rows together must
+// hold 95 times of 100 without that.
+func (s sampled) met() bool {
+	chance := atMost(s.insideRuns(), len(s.Readings), sure)
+	return chance >= oddest
+}
+
+// oddest is the chance below which something is no accident.
+const oddest = 0.01
+
+// atMost is the chance of so few hits, or fewer, of n, each as likely as is said.
+func atMost(hits, n int, likely float64) float64 {
+	one := math.Pow(1-likely, float64(n)) // of no hit
+	all := one
+	for k := 1; k <= hits; k++ {
+		one *= float64(n-k+1) / float64(k) * likely / (1 - likely)
+		all += one
+	}
+	return min(all, 1)
+}
+
+// figures are one figure of each profile.
+func (s sampled) figures(figure func(reading) float64) []float64 {
+	var figures []float64
+	for _, r := range s.Readings {
+		figures = append(figures, figure(r))
+	}
+	return figures
+}
+
+func countInside(readings []reading) int {
+	inside := 0
+	for _, r := range readings {
+		if r.inside() {
+			inside++
+		}
+	}
+	return inside
+}
+
+// An engine is another profiler beside Sonde. It is given a JVM whose methods are
+// compiled and at work, and gives the self times of methods, in nanoseconds, and
+// their calls, by names like woven.Us1.work.
+type engine interface {
+	Options() []string // of the JVM
+	profile(ctx context.Context, pid int, roots []string, length time.Duration) (selves, calls map[string]float64, err error)
+}
+
+// measureBeside has another engine profile a program of its own, which is compared
+// with what it needed before.
+func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, classes string, o options) error {
+	p, err := start(jdk, classes, e.Options()...)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	rows := r.exactRows()
+	names := casesOf(rows)
+	if err := p.warm(names); err != nil {
+		return err
+	}
+	truths, err := p.aloneRows(rows)
+	if err != nil {
+		return err
+	}
+	var load []any
+	for _, name := range names {
+		load = append(load, name, p.calls[name])
+	}
+	if _, err := p.Ask("load", load...); err != nil {
+		return err
+	}
+	selves, calls, err := e.profile(ctx, p.PID(), names, o.time*time.Duration(len(names)))
+	if err != nil {
+		return err
+	}
+	for i, row := range rows {
+		if n := calls[woven+"."+row.Case+"."+row.Per]; n > 0 {
+			var sum float64
+			for _, method := range row.Methods {
+				sum += selves[woven+"."+row.Case+"."+method]
+			}
+			r.Exact[i].Beside = &reading{Truth: truths[i], Told: sum / n}
+		}
+	}
+	_, err = p.Ask("rest")
+	return err
+}
+
+// visualVM is VisualVM's engine.
+type visualVM struct{ *jfluid.Engine }
+
+// measureVisualVM puts VisualVM's engine beside, or says why there is none.
+func (r *report) measureVisualVM(ctx context.Context, jdk jvmtest.JDK, classes string, o options) error {
+	e, err := jfluid.Available(ctx, jdk)
+	switch {
+	case errors.Is(err, jfluid.ErrMissing), errors.Is(err, jfluid.ErrUnsupported):
+		r.NoEngine = err.Error()
+		return nil
+	case err != nil:
+		return err
+	}
+	return r.measureBeside(ctx, visualVM{e}, jdk, classes, o)
+}
+
+func (v visualVM) profile(ctx context.Context, pid int, roots []string, length time.Duration) (selves, calls map[string]float64, err error) {
+	request := jfluid.Request{PID: pid, Into: woven + ".**", Scheme: jfluid.Eager, Duration: length}
+	for _, root := range roots {
+		request.Roots = append(request.Roots, jfluid.Root{Class: woven + "." + root, Method: "root", Descriptor: "(JI)J"})
+	}
+	result, err := v.Profile(ctx, request)
+	if err != nil {
+		return nil, nil, err
+	}
+	selves, calls = make(map[string]float64), make(map[string]float64)
+	for _, m := range result.Methods {
+		selves[m.Name] += float64(m.Self)
+		calls[m.Name] += float64(m.Calls)
+	}
+	return selves, calls, nil
+}

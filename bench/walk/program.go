@@ -2,12 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/sonde-jvm/sonde/bench/driver"
+	"github.com/sonde-jvm/sonde/bench/machine"
+	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/bench/twin"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
@@ -66,4 +73,194 @@ func startPair(ctx context.Context, jdk jvmtest.JDK, s subject, classes string) 
 		program, err := s.start(jdk, classes)
 		return paced{program}, err
 	})
+}
+
+// A figure is what one course showed.
+type figure struct {
+	course *course
+	speeds []float64     // between batches, against when it is left alone; by window
+	lost   time.Duration // processor time that brought nothing, to batches
+	all    time.Duration // the same over the whole course, whatever it was lost to
+	done   float64       // operations meanwhile
+}
+
+// A result is what one program on one JDK showed.
+type result struct {
+	jdk, program string
+	alone        []float64 // speeds in windows in which nobody touched it
+	walked, all  []figure
+}
+
+// A turn is a program's way through all phases.
+type turn struct {
+	*twin.Pair[paced]
+	options options
+	result  *result
+	before  twin.Span // when it was last left alone
+}
+
+// measure has one program walked and instrumented in turn.
+func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o options) (*result, error) {
+	p, err := startPair(ctx, jdk, s, classes)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	t := &turn{Pair: p, options: o, result: &result{jdk: jdk.Version, program: s.name}}
+	if o.again {
+		if _, err := walked(ctx, p.Touched.PID(), 0); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := p.Run(ctx, o.warm); err != nil {
+		return nil, err
+	}
+	if t.before, err = t.rest(ctx, 0); err != nil {
+		return nil, err
+	}
+	for phase := range o.phases {
+		fmt.Fprintf(os.Stderr, "%s JDK %s, %s, phase %d\n", time.Now().Format("15:04:05"), jdk.Version, s.name, phase+1)
+		if err := t.phase(ctx); err != nil {
+			return t.result, err
+		}
+	}
+	return t.result, nil
+}
+
+// phase walks the program, then has hooks in all of it for as long.
+func (t *turn) phase(ctx context.Context) error {
+	pid := t.Touched.PID()
+	walk, err := walked(ctx, pid, t.options.stay)
+	if err != nil {
+		return err
+	}
+	if err := t.account(ctx, walk, &t.result.walked); err != nil {
+		return err
+	}
+	track, err := t.Seen()
+	if err != nil {
+		return err
+	}
+	all, err := instrumented(ctx, pid, walk.classes, func() error { _, err := t.Run(ctx, track.Used(walk.span)); return err })
+	if err != nil {
+		return err
+	}
+	return t.account(ctx, all, &t.result.all)
+}
+
+// rest leaves the program alone, and tells when it was, after it has settled.
+func (t *turn) rest(ctx context.Context, settle time.Duration) (twin.Span, error) {
+	if _, err := t.Run(ctx, settle); err != nil {
+		return twin.Span{}, err
+	}
+	return t.Run(ctx, t.options.rest)
+}
+
+// account leaves the program alone after a course, and compares.
+func (t *turn) account(ctx context.Context, c *course, into *[]figure) error {
+	after, err := t.rest(ctx, t.options.settle)
+	if err != nil {
+		return err
+	}
+	track, err := t.Seen()
+	if err != nil {
+		return err
+	}
+	f, plain, err := figureOf(track, c, t.before, after, t.options.settle)
+	if err != nil {
+		return err
+	}
+	*into = append(*into, f)
+	if t.options.timeline {
+		printTimeline(os.Stderr, track, c, plain)
+	}
+	for _, share := range track.Shares(after) {
+		t.result.alone = append(t.result.alone, share/plain)
+	}
+	t.before = after
+	return nil
+}
+
+var errNoWindows = errors.New("there are no windows to compare: let it rest or stay longer")
+
+// figureOf compares a course with the times before and after it, in which the program
+// was left alone.
+func figureOf(t twin.Track, c *course, before, after twin.Span, settle time.Duration) (f figure, plain float64, err error) {
+	// What they differ by when both are alone may drift: the mean holds in between.
+	plain = (spread.Median(t.Shares(before)) + spread.Median(t.Shares(after))) / 2
+	var disturbed, settling []twin.Span
+	for _, d := range c.disturbed {
+		settled := t.After(d.span.Until, settle)
+		disturbed = append(disturbed, twin.Span{From: d.span.From, Until: settled})
+		if d.hooked {
+			settling = append(settling, twin.Span{From: d.span.Until, Until: settled})
+		}
+	}
+	between := t.Shares(c.span.Without(twin.Union(disturbed))...)
+	if math.IsNaN(plain) || len(between) == 0 {
+		return figure{}, 0, errNoWindows
+	}
+	f.course = c
+	for _, share := range between {
+		f.speeds = append(f.speeds, share/plain)
+	}
+	for _, s := range twin.Union(disturbed) {
+		for _, part := range s.Without(settling) {
+			f.lost += t.Lost(part, plain)
+		}
+	}
+	for _, s := range settling {
+		f.lost += t.Lost(s, spread.Median(between))
+	}
+	f.all = t.Lost(twin.Span{From: c.span.From, Until: t.After(c.span.Until, settle)}, plain)
+	if part := t.Within(c.span); len(part) > 1 {
+		f.done = part[len(part)-1].Touched.Done - part[0].Touched.Done
+	}
+	return f, plain, nil
+}
+
+// A record is a result as JSON has it. Times are seconds.
+type record struct {
+	JDK, Program string
+	Alone        []float64 // speeds of single windows, against the mean of those alone
+	Walked, All  []phase
+	Bars         []bar
+}
+
+// A phase is a figure as JSON has it.
+type phase struct {
+	Speeds                              []float64 // of single windows
+	Lost, LostInAll, Pause, Took        float64
+	Hooks, MostLive, Batches, Redefined int
+	Executed                            uint64
+	Operations                          float64
+	Classes, Lives                      []string `json:",omitempty"`
+}
+
+func phasesOf(figures []figure) []phase {
+	var all []phase
+	for _, f := range figures {
+		c := f.course
+		all = append(all, phase{
+			Speeds: f.speeds, Lost: f.lost.Seconds(), LostInAll: f.all.Seconds(), Operations: f.done, Pause: c.pause.Seconds(), Took: c.span.Length().Seconds(), Hooks: c.hooks,
+			MostLive: c.mostLive, Batches: c.batches, Redefined: c.redefined, Executed: c.executed, Classes: c.classes, Lives: c.lives,
+		})
+	}
+	return all
+}
+
+func writeJSON(path string, results []*result, load string) error {
+	all := struct {
+		Processors            int
+		LoadBefore, LoadAfter string
+		Results               []record
+	}{Processors: runtime.NumCPU(), LoadBefore: load, LoadAfter: machine.Load()}
+	for _, r := range results {
+		all.Results = append(all.Results, record{r.jdk, r.program, r.alone, phasesOf(r.walked), phasesOf(r.all), r.bars()})
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
