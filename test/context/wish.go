@@ -213,3 +213,76 @@ func sequenceText(sequence []element) string {
 	}
 	return b.String()
 }
+
+// condition draws one; joined ones are of those that are not, or of few joins.
+func (w *wisher) condition(tags []wishedTag, depth int) *condition {
+	if n := w.IntN(5); depth < 2 && n < 3 {
+		made := condition{join: []string{"&&", "||", "!"}[n]}
+		made.parts = append(made.parts, *w.condition(tags, depth+1))
+		if made.join != "!" {
+			made.parts = append(made.parts, *w.condition(tags, depth+1))
+		}
+		return &made
+	}
+	made := condition{tag: -1, path: pick(w.Rand, accessors)}
+	isText := made.path.isText
+	if w.IntN(4) == 0 {
+		made.tag = w.IntN(3)
+		made.name, made.path, isText = tags[made.tag].name, accessor{}, true
+	}
+	switch n := w.IntN(10); {
+	case n == 0 && isText:
+		made.op, made.values = pick(w.Rand, []string{"==", "!="}), []value{text(nil)}
+	case n < 3:
+		made.op, made.values = "in", []value{w.constant(made, isText), w.constant(made, isText), w.constant(made, isText)}
+	default:
+		made.op, made.values = pick(w.Rand, []string{"==", "!=", "<", "<=", ">", ">="}), []value{w.constant(made, isText)}
+	}
+	return &made
+}
+
+// constant draws one that some calls are equal to.
+func (w *wisher) constant(of condition, isText bool) value {
+	switch {
+	case of.name == "amount":
+		return value{isText: true, text: number(pick(w.Rand, orders[:]).amount).literal()}
+	case isText:
+		return value{isText: true, text: pick(w.Rand, slices.Clone(words[:]))}
+	}
+	return number(w.IntN(100))
+}
+
+// pattern names methods: a class's name and a method's, each with at most one "*". It
+// is a matcher of its own, so that Sonde's is not judged by itself.
+type pattern struct{ class, method string }
+
+func (p pattern) String() string { return p.class + "." + p.method }
+
+func (p pattern) matches(m *method) bool { return glob(p.class, m.class) && glob(p.method, m.name) }
+
+func glob(pattern, name string) bool {
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == name
+	}
+	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
+}
+
+// method is one of the program's, with the number that its log has for it.
+type method struct {
+	number      int
+	class, name string // as patterns have them: app.C3, lambda$s70$*, <init>
+	kind        kind
+}
+
+func (m *method) String() string { return m.class + "." + m.name }
+
+func (m *method) isConstructor() bool { return m.kind == constructor }
+
+// hasArguments reports whether it has the four that the program's methods have.
+func (m *method) hasArguments() bool { return m.kind != lambda && m.kind != compute }
+
+// hasWeight reports whether it is one of an object that has a weight by then.
+func (m *method) hasWeight() bool {
+	return m.hasArguments() && m.kind != static && m.kind != constructor && strings.HasPrefix(m.class, appPackage+"C")
+}

@@ -1,13 +1,20 @@
 package tenants
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,4 +171,310 @@ func (s shop) post(t *testing.T, path string) []byte {
 		t.Fatalf("/%s: %s, %v: %s", path, response.Status, err, body)
 	}
 	return body
+}
+
+// jarFolder is where Debian keeps jars.
+const jarFolder = "/usr/share/java"
+
+// quickly has a JVM compile fast rather than well: these live for seconds.
+const quickly = "-XX:TieredStopAtLevel=1"
+
+// tomcatJars are what a Tomcat 10 needs without pages of JSP, and the database.
+var tomcatJars = []string{
+	"tomcat10-catalina", "tomcat10-coyote", "tomcat10-util", "tomcat10-util-scan", "tomcat10-juli", "tomcat10-api", "tomcat10-servlet-api",
+	"tomcat10-jsp-api", "tomcat10-el-api", "tomcat10-annotations-api", "tomcat10-jni", "tomcat10-jaspic-api", "h2",
+}
+
+// A tomcat is one with the application of testdata, running.
+type tomcat struct {
+	*jvmtest.Running
+	url string
+}
+
+func startTomcat(t *testing.T, jdk jvmtest.JDK) tomcat {
+	t.Helper()
+	var jars []string
+	for _, name := range tomcatJars {
+		jar := filepath.Join(jarFolder, name+".jar")
+		if _, err := os.Stat(jar); err != nil {
+			t.Skipf("NOT TESTED: %s is missing: install the Debian packages libtomcat10-java and libh2-java", jar)
+		}
+		jars = append(jars, jar)
+	}
+	flags := []string{"--release", "17"}
+	server := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{"testdata/server/Server.java"}, Classpath: jars, Flags: flags})
+	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: javaFiles(t, "testdata/src"), Classpath: jars, Flags: flags})
+	application, err := filepath.Abs("testdata/webapp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Join(append([]string{server}, jars...), string(os.PathListSeparator))
+	// Tomcat keeps its files where it runs.
+	running := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{quickly, "-cp", path, "Server", application, classes}, Dir: t.TempDir()})
+	return tomcat{running, listening(t, running)}
+}
+
+// listening is where a program said that it is.
+func listening(t *testing.T, r *jvmtest.Running) string {
+	t.Helper()
+	for line := range strings.Lines(r.Stdout()) {
+		if url, ok := strings.CutPrefix(line, "listening "); ok {
+			return strings.TrimSpace(url)
+		}
+	}
+	t.Fatalf("it is ready and did not say where: %q", r.Stdout())
+	return ""
+}
+
+func javaFiles(t *testing.T, folder string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".java" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// A visit is a request, by the application's own account. The time of the method that
+// is traced lies between the two that it measured.
+type visit struct {
+	tenant, service string
+	within, around  int64
+}
+
+// visits are those that the application has told of, by number.
+func (s tomcat) visits(t *testing.T) map[int]visit {
+	t.Helper()
+	told := make(map[int]visit)
+	for line := range strings.Lines(s.Stdout()) {
+		var number int
+		var v visit
+		if !strings.HasPrefix(line, "answered ") {
+			continue
+		}
+		if _, err := fmt.Sscanf(line, "answered %d %s %s %d %d", &number, &v.tenant, &v.service, &v.within, &v.around); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		told[number] = v
+	}
+	return told
+}
+
+// requestLimit bounds a request that hangs; nothing depends on how long one takes.
+const requestLimit = 2 * time.Minute
+
+var client = http.Client{Timeout: requestLimit}
+
+// visitors is how many ask at once.
+const visitors = 3
+
+var (
+	companies = []string{"acme", "globex", "initech"}
+	services  = []string{"catalog", "orders", "report"}
+)
+
+// visitAll has every tenant ask for everything, some times over, from several
+// visitors at once. Requests are numbered from first on.
+func (s tomcat) visitAll(t *testing.T, first, rounds int) {
+	t.Helper()
+	type request struct{ number, path string }
+	requests := make(chan request)
+	var wait sync.WaitGroup
+	for range visitors {
+		wait.Go(func() {
+			for r := range requests {
+				s.ask(t, r.path, r.number)
+			}
+		})
+	}
+	number := first
+	for range rounds {
+		for _, company := range companies {
+			for _, service := range services {
+				requests <- request{strconv.Itoa(number), company + "/" + service}
+				number++
+			}
+		}
+	}
+	close(requests)
+	wait.Wait()
+}
+
+// ask returns an answer. It may be called by any goroutine.
+func (s tomcat) ask(t *testing.T, path, number string) string {
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	request.Header.Set("X-Number", number)
+	response, err := client.Do(request)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%s: %s, %v", path, response.Status, err)
+	}
+	return string(body)
+}
+
+// sondePath is the program, as it ships.
+var sondePath string
+
+func TestMain(m *testing.M) {
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "tenants")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	sondePath = filepath.Join(folder, "sonde")
+	if err := os.Setenv("SONDE_CACHE", "off"); err != nil { // what is woven here is of no use to the user
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if out, err := exec.Command("go", "build", "-o", sondePath, "../../cmd/sonde").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building sonde: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// A tracing is a `sonde trace` that has put its hooks in.
+type tracing struct {
+	*exec.Cmd
+	out, stderr bytes.Buffer
+	settled     chan struct{} // closed when slow calls are kept from then on
+	read        chan struct{}
+}
+
+// settleCalls is how many calls a trace of slow ones waits for before it keeps any.
+const settleCalls = 10
+
+// settle makes the calls that the trace waits for, and waits until it keeps slow ones.
+func (r *tracing) settle(t *testing.T, call func()) {
+	t.Helper()
+	for range settleCalls {
+		call()
+	}
+	select {
+	case <-r.settled:
+	case <-r.read:
+		t.Fatalf("the trace ended before the program had settled: %s", r.stderr.String())
+	}
+}
+
+// startTracing returns when the hooks are in.
+func startTracing(t *testing.T, pid int, args ...string) *tracing {
+	t.Helper()
+	args = append([]string{"trace", strconv.Itoa(pid)}, args...)
+	r := &tracing{Cmd: exec.Command(sondePath, args...), settled: make(chan struct{}), read: make(chan struct{})}
+	r.Stdout = &r.out
+	pipe, err := r.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Process.Kill() })
+	ready := make(chan struct{})
+	go func() {
+		defer close(r.read)
+		lines := bufio.NewScanner(pipe)
+		for waiting := true; lines.Scan(); {
+			r.stderr.WriteString(lines.Text() + "\n")
+			if waiting && strings.HasPrefix(lines.Text(), "hooks in ") {
+				waiting = false
+				close(ready)
+			}
+			if strings.HasPrefix(lines.Text(), "settled after ") {
+				close(r.settled)
+			}
+		}
+	}()
+	select {
+	case <-ready:
+	case <-r.read:
+		t.Fatalf("sonde %s ended: %s", strings.Join(args, " "), r.stderr.String())
+	}
+	return r
+}
+
+// running tells whether it has not ended yet.
+func (r *tracing) running() bool {
+	select {
+	case <-r.read:
+		return false
+	default:
+		return true
+	}
+}
+
+// end waits until it has ended by itself, which it must do well.
+func (r *tracing) end(t *testing.T) {
+	t.Helper()
+	<-r.read
+	if err := r.Wait(); err != nil {
+		t.Fatalf("sonde: %v\n%s", err, r.stderr.String())
+	}
+}
+
+// nothingLeft expects that nothing of Sonde's is inside a program.
+func nothingLeft(t *testing.T, pid int) {
+	t.Helper()
+	out, err := exec.Command(sondePath, "status", strconv.Itoa(pid)).CombinedOutput()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) || !strings.HasPrefix(string(out), "nothing of Sonde's") {
+		t.Errorf("status: %v\n%s", err, out)
+	}
+}
+
+// judgeFiles expects every call in every kind of file. Whether programs of others open
+// them is shown by test/tenants/show.
+func judgeFiles(t *testing.T, kept trace, files string) {
+	t.Helper()
+	chrome := readJSON[struct{ TraceEvents []struct{ Ph string } }](t, files+".perfetto.json")
+	slices := 0
+	for _, event := range chrome.TraceEvents {
+		if event.Ph == "X" {
+			slices++
+		}
+	}
+	otlp := readJSON[struct {
+		ResourceSpans []struct{ ScopeSpans []struct{ Spans []struct{} } }
+	}](t, files+".otlp.json")
+	spans := 0
+	for _, resource := range otlp.ResourceSpans {
+		for _, scope := range resource.ScopeSpans {
+			spans += len(scope.Spans)
+		}
+	}
+	if all := len(kept.calls()); slices != all || spans != all {
+		t.Errorf("%d slices and %d spans of %d calls", slices, spans, all)
+	}
+	for _, extension := range []string{".html", ".txt"} {
+		text, err := os.ReadFile(files + extension)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range kept.Transactions {
+			if number := kept.Transactions[i].Root.value(t, "$1.number"); !strings.Contains(string(text), number) {
+				t.Errorf("request %s is not in %s", number, extension)
+			}
+		}
+	}
 }

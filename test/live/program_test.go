@@ -158,3 +158,107 @@ func TestAnotherUsersProgram(t *testing.T) {
 		checkCounts(t, p)
 	})
 }
+
+func TestDiffTrustsAsFarAsItMay(t *testing.T) {
+	own := Counts{
+		"exact":   {5, 2, Exact},
+		"entries": {5, 2, Entries},
+		"about":   {5, 2, About},
+		"hidden":  {5, 2, Hidden},
+	}
+	for _, test := range []struct {
+		name  string
+		other Counts
+		lines int
+	}{
+		{"the same", own, 0},
+		{"more than the program knows", Counts{"exact": {5, 2, ""}, "entries": {5, 9, ""}, "more": {1, 0, ""}}, 0},
+		{"an exception missed", Counts{"exact": {5, 1, ""}, "entries": {5, 2, ""}}, 1},
+		{"entries missed", Counts{"exact": {4, 2, ""}, "entries": {4, 2, ""}, "about": {4, 2, ""}}, 2},
+		{"nothing", nil, 2},
+	} {
+		if lines := own.Diff(test.other); len(lines) != test.lines {
+			t.Errorf("%s: %q, want %d lines", test.name, lines, test.lines)
+		}
+	}
+}
+
+func TestMinusKeepsTrust(t *testing.T) {
+	since := Counts{"a": {5, 2, Exact}, "b": {1, 0, About}}.Minus(Counts{"a": {3, 2, Exact}})
+	if since["a"] != (Count{2, 0, Exact}) || since["b"] != (Count{1, 0, About}) {
+		t.Errorf("got %v", since)
+	}
+}
+
+func TestSnapshotsAreComparedAsMultisets(t *testing.T) {
+	one := Method{Class: "a.B", Loader: "boot", Name: "m", Descriptor: "()V", Code: "code=1", Meaning: "meaning=1"}
+	other := one
+	other.Code = "code=2"
+	if lines := (Snapshot{one, one}).Diff(Snapshot{one}); len(lines) != 1 {
+		t.Errorf("one less: %q", lines)
+	}
+	if lines := (Snapshot{one}).Diff(Snapshot{other}); len(lines) != 2 {
+		t.Errorf("other bytes: %q", lines)
+	}
+	if lines := (Snapshot{one}).DiffMeaning(Snapshot{other}); len(lines) != 0 {
+		t.Errorf("the same meaning: %q", lines)
+	}
+}
+
+func TestOtherAgentFromTheStart(t *testing.T) {
+	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		agent := OtherAgent(t, jdk)
+		for order, lasts := range map[string]bool{"change": true, "change-once": false} {
+			t.Run(order, func(t *testing.T) {
+				p := Start(t, jdk, JavaAgent(agent+"="+order+" neighbour.Spoken original-word changed"), Neighbour)
+				if word, _ := p.Say(); word != "changed" {
+					t.Fatalf("after the start it says %s", word)
+				}
+				// What a transformer did that takes no part in retransformation is kept by the JVM.
+				p.Order(agent, "retransform neighbour.Spoken")
+				if word, _ := p.Say(); word != "changed" {
+					t.Errorf("after a retransformation it says %s", word)
+				}
+				p.Order(agent, "forget;retransform neighbour.Spoken")
+				if word, _ := p.Say(); (word == "changed") == lasts {
+					t.Errorf("after a retransformation without the agent it says %s", word)
+				}
+				p.Run(1)
+			})
+		}
+	})
+}
+
+// TestReflectSeesWhatRetransformationLoses shows that the dump would tell: JDK 17
+// before 17.0.20 loses parameter names whenever a class is retransformed.
+func TestReflectSeesWhatRetransformationLoses(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	p := Start(t, jdk, Attach, Reflected)
+	p.Run(1)
+	before := p.Reflect()
+	p.Order(OtherAgent(t, jdk), "retransform reflected.Main")
+	if lost := p.Reflect() != before; lost != losesParameterNames(t, jdk) {
+		t.Errorf("JDK %s: something is lost: %v", jdk.Version, lost)
+	}
+}
+
+func losesParameterNames(t *testing.T, jdk jvmtest.JDK) bool {
+	t.Helper()
+	var patch int
+	if _, err := fmt.Sscanf(jdk.Version, "17.0.%d", &patch); err != nil {
+		t.Fatalf("version %s: %v", jdk.Version, err)
+	}
+	return patch < 20
+}
+
+func TestFootprintIsStable(t *testing.T) {
+	onEachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		p := Start(t, jdk, Attach, Calls)
+		p.Run(10)
+		p.Footprint()
+		first, second := p.Footprint(), p.Footprint()
+		if len(first.Descriptors) != len(second.Descriptors) || first.Metaspace == 0 {
+			t.Errorf("footprint %v, then %v", first, second)
+		}
+	})
+}
