@@ -1,6 +1,15 @@
+// Package cct holds calling context trees: what hooks measured, made exact by
+// taking off what measuring cost, with the error that is left. It does no input
+// or output.
 package cct
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // A Timing says which calls were timed.
 type Timing string
@@ -137,4 +146,156 @@ func (p *Profile) Partly() map[int]time.Duration {
 		}
 	}
 	return partly
+}
+
+// unnamed is a method of which nothing but its id is known.
+func unnamed(id uint32) Method { return Method{Name: fmt.Sprintf("method #%d", id)} }
+
+// String is the method's name for people: com.acme.Cart.total.
+func (m Method) String() string {
+	if m.Class == "" {
+		return m.Name
+	}
+	return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name
+}
+
+// Known tells whether anything is known of the node's own time. If not, its Self
+// is zero, and Self.High tells why: where it is zero too, calls were only counted
+// and their time is with the nearest timed caller; else no call was drawn, and it
+// could be as much as High.
+func (n *Node) Known() bool { return n.Timed > 0 || n.Self.Nanos > 0 }
+
+// Estimated tells whether the node's own time stands on some of its calls only.
+func (n *Node) Estimated() bool { return n.Timed > 0 && n.Timed < n.Calls }
+
+// Mean is the time of one call with all below it.
+func (n *Node) Mean() Time { return n.Total.Over(float64(n.Calls)) }
+
+// Over is a part of a time: that of one call, for the number of calls.
+func (t Time) Over(parts float64) Time {
+	if parts == 0 {
+		return Time{}
+	}
+	return Time{t.Nanos / parts, t.Low / parts, t.High / parts}
+}
+
+// Plus adds times, and their bounds as if all errors went the same way.
+func (t Time) Plus(other Time) Time {
+	return Time{t.Nanos + other.Nanos, t.Low + other.Low, t.High + other.High}
+}
+
+// An Input is what hooks have written, as it was read at one moment.
+type Input struct {
+	Threads     []RawThread
+	Now         int64             // the target's clock when it was read
+	Methods     map[uint32]Method // by id; a node of another id is called by its number
+	Calibration Calibration
+	Pauses      []Pause
+
+	// Counted are the methods whose calls were never timed, by choice: their time
+	// is with the nearest timed caller. In sampled runs it tells them from methods
+	// of which no call happened to be drawn.
+	Counted map[uint32]bool
+
+	// RootsOnAt is the target's clock when the roots' hooks went on, and HookedAt
+	// when those of other methods did; a method not in it had its hook in time.
+	RootsOnAt int64
+	HookedAt  map[uint32]int64
+
+	CalibrationID uint32 // nodes of it, and what is below, are no part of the program
+	AdjustmentID  uint32 // time of it was taken by Sonde from its parent's call
+}
+
+// A RawThread is one thread's tree as the arena has it.
+type RawThread struct {
+	ID      uint64
+	Name    string
+	Virtual bool
+	Root    uint32 // ref of the node that stands for no method
+	Nodes   []Raw
+	Stack   []Frame // outermost first
+}
+
+// A Raw is a node of the arena. Calls are those begun, all else is of timed calls
+// that have ended.
+type Raw struct {
+	Ref, Parent uint32 // Parent is the thread's Root at the top
+	ID          uint32
+	Calls       uint64
+	Timed       uint64
+	Nanos       uint64 // callees included
+	Threw       uint64
+	Max         uint64  // the longest call
+	Missed      uint64  // calls that went on before all their callees had hooks
+	Self        int64   // without timed callees
+	Squares     float64 // Σ of each timed call's self time, squared
+	Born        int64   // the target's clock when the node was made; 0 is not known
+}
+
+// A Frame is a call under way.
+type Frame struct {
+	Node  uint32 // ref
+	Start int64  // the target's clock; 0 where the call is not timed
+	Child int64  // nanoseconds in timed callees that have ended
+	Drawn bool   // timed for its own sake: its direct callees are timed too
+}
+
+// A Pause is time in which the program stood still for Sonde's sake while a timed
+// call of a node was at work itself.
+type Pause struct {
+	Thread uint64 // ID
+	Node   uint32 // ref
+	Nanos  int64
+}
+
+// A Row is a method with all its contexts.
+type Row struct {
+	Method   int
+	Calls    uint64
+	Timed    uint64
+	Threw    uint64
+	Running  uint64
+	Self     Time
+	Total    Time // of outermost calls: a recursion is not counted twice
+	Mean     Time // Self of one call
+	Contexts int  // nodes it has
+	Known    bool // whether anything is known of its own time
+}
+
+// Flat lists the methods below a node, by their own time, the longest first.
+func Flat(top *Node, methods []Method) []Row {
+	rows := make([]Row, len(methods))
+	open := make([]int, len(methods)) // calls of a method around the node at hand
+	var walk func(n *Node)
+	walk = func(n *Node) {
+		if n.Method >= 0 {
+			row := &rows[n.Method]
+			row.Calls += n.Calls
+			row.Timed += n.Timed
+			row.Threw += n.Threw
+			row.Running += n.Running
+			row.Self = row.Self.Plus(n.Self)
+			row.Contexts++
+			row.Known = row.Known || n.Known()
+			if open[n.Method] == 0 {
+				row.Total = row.Total.Plus(n.Total)
+			}
+			open[n.Method]++
+			defer func() { open[n.Method]-- }()
+		}
+		for _, child := range n.Children {
+			walk(child)
+		}
+	}
+	walk(top)
+	for i := range rows {
+		rows[i].Method = i
+		rows[i].Mean = rows[i].Self.Over(float64(rows[i].Calls))
+	}
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return r.Contexts == 0 })
+	slices.SortFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Self.Nanos, a.Self.Nanos), cmp.Compare(b.Calls, a.Calls),
+			cmp.Compare(methods[a.Method].String(), methods[b.Method].String()), cmp.Compare(a.Method, b.Method))
+	})
+	return rows
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -360,4 +362,136 @@ func (g *governor) apply(ctx context.Context) error {
 
 func (g *governor) hook(h *governed, flags arena.Flags, period uint32) session.Hook {
 	return session.Hook{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor, Flags: flags, Period: period}
+}
+
+const (
+	// offNanos is what a hook that is in and off costs a call, in code that is hot:
+	// a load and a branch, and often that the method is no longer compiled into its
+	// caller.
+	offNanos = 3
+	// dearRest is the part of the budget that hooks which are off may cost.
+	dearRest = 0.1
+
+	// Hooks are chosen for a fifth of a run at most, within these bounds.
+	leastChoosing = 3 * time.Second
+	mostChoosing  = 15 * time.Second
+)
+
+// isLate reports whether hooks have been chosen for long enough.
+func (g *governor) isLate() bool {
+	if g.ready.IsZero() {
+		g.ready = time.Now()
+	}
+	long := mostChoosing
+	if g.run.Duration > 0 {
+		long = min(max(g.run.Duration/5, leastChoosing), mostChoosing)
+	}
+	return time.Since(g.ready) > long
+}
+
+// choose ends the choice. From here on hooks are only taken away.
+func (g *governor) choose(ctx context.Context, b bill) error {
+	g.chosen = true
+	return g.prune(ctx, b)
+}
+
+// prune takes out hooks that are off, where leaving them in would cost more than
+// their part of the budget. It is one more batch, so all go at once, but for those
+// that are hardly called.
+func (g *governor) prune(ctx context.Context, b bill) error {
+	waiting := 0
+	for _, h := range g.order {
+		if h.mode == untried && !h.out {
+			waiting++
+		}
+	}
+	if b.resting <= dearRest*b.allowed && waiting == 0 || g.pruned && !g.canAfford() {
+		return nil
+	}
+	var request session.Request
+	for _, h := range g.order {
+		idle := h.mode == quiet && h.rate*b.seconds*offNanos < dearRest*dearRest*b.allowed
+		if h.mode == on || h.out || idle {
+			continue
+		}
+		h.out = true
+		request.Hooks = append(request.Hooks, g.hook(h, 0, 0))
+	}
+	if len(request.Hooks) == 0 {
+		return nil
+	}
+	g.pruned = true
+	g.lock.Unlock() // classes that load ask for settings meanwhile
+	defer g.lock.Lock()
+	before := g.run.ledger.look(g.run.session)
+	taken, err := g.run.session.Unhook(ctx, request)
+	g.run.ledger.add(g.run.session, taken, before)
+	return err
+}
+
+// explain says what the budget did to a profile of a view.
+func (g *governor) explain(p *cct.Profile, v view) {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	waiting := 0
+	index := make(map[callgraph.Method]int, len(p.Methods))
+	for i, m := range p.Methods {
+		index[callgraph.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}] = i
+	}
+	for _, h := range g.order {
+		i, is := index[h.method]
+		if !is {
+			p.Methods = append(p.Methods, cct.Method{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor})
+			i = len(p.Methods) - 1
+		}
+		q := cct.Quiet{Method: i, On: v.onFor(h.onAt, h.offAt), Reason: h.reason}
+		switch {
+		case h.mode == untried:
+			waiting++
+			q.Reason = "there was no time to try it: off, its time is with its callers"
+		case h.mode == on && (h.root || q.On >= v.took()):
+			continue
+		case h.mode == on:
+			q.Reason = "its hook was chosen during the run: what it took before is with its callers"
+		}
+		p.Quiet = append(p.Quiet, q)
+	}
+	if g.broke {
+		p.Notes = append(p.Notes, "deeper calls have no hooks: another round of them would not fit the budget (--timing exact has them all)")
+	}
+	if waiting > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("there was no time to try the hooks of %s: their time is with their callers", format.Plural(waiting, "method")))
+	}
+	if len(g.central) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s in classes that are compiled into much of what runs: to put hooks there would cost the program more than the budget has (--budget, or --timing exact): their time is with their callers", format.Plural(len(g.central), "method")))
+	}
+	if len(g.spared) > 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("%s too small to be worth a hook: their time is with their callers", format.Plural(len(g.spared), "method")))
+	}
+}
+
+// counted are the methods that are never timed.
+func (g *governor) counted() map[uint32]bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	counted := make(map[uint32]bool)
+	for _, h := range g.order {
+		if h.mode == quiet {
+			counted[h.id] = true
+		}
+	}
+	return counted
+}
+
+// si is a number with a unit prefix.
+func si(n float64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.3g G", n/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.3g M", n/1e6)
+	case n >= 1e4:
+		return fmt.Sprintf("%.3g k", n/1e3)
+	}
+	return fmt.Sprintf("%.0f", n)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/session"
 )
 
 // A peek is a look at what threads do below the roots, before the first hook is in.
@@ -194,3 +196,259 @@ func (p *peek) holders(roots []callgraph.Method) ([]callgraph.Method, bool) {
 	}
 	return methods, true
 }
+
+const (
+	// firstHooks is how many methods are given hooks at once, nearest to the root
+	// first, before the first root call. More would spare rounds, but hooks that are
+	// in and off are not free where calls are short.
+	firstHooks = 32
+	// moreHooks bounds a later round.
+	moreHooks = 50
+	// A method is worth looking into that holds this part of the root's time.
+	worthALook = 0.05
+	// tinyCode is up to how many bytes of code a method has that compilers put into
+	// its callers. If it has no loop and calls nothing either, a hook in it costs more
+	// than all it does.
+	tinyCode = 35
+	// wide is of how many methods a call may reach one for it to be followed.
+	wide = 12
+)
+
+// isTiny reports whether a method is too small to be worth a hook.
+func (g *governor) isTiny(m callgraph.Method) bool {
+	shape, known := g.run.graph.Shape(m)
+	return known && !shape.Loops && !shape.Calls && shape.Bytes <= tinyCode
+}
+
+// seed puts the first hooks below roots that have none there yet.
+func (g *governor) seed(ctx context.Context) error {
+	g.run.lock.Lock()
+	var fresh []callgraph.Method
+	for m := range g.run.roots {
+		if !g.seeded[m] {
+			g.seeded[m] = true
+			fresh = append(fresh, m)
+		}
+	}
+	g.run.lock.Unlock()
+	if len(fresh) == 0 {
+		return nil
+	}
+	return g.put(ctx, append(fresh, g.first(fresh)...))
+}
+
+// first are the methods below roots that get the first hooks: those that were seen
+// to hold the time, or where too little was seen those that are nearest.
+func (g *governor) first(roots []callgraph.Method) []callgraph.Method {
+	holders, seen := g.run.peek.holders(roots)
+	if !seen {
+		return g.nearest(roots, firstHooks)
+	}
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.looked = true
+	classes := make(map[string]bool)
+	for _, m := range roots {
+		classes[m.Class] = true
+	}
+	limit := g.mostLoss(classes)
+	var first []callgraph.Method
+	for _, m := range holders {
+		switch {
+		case slices.Contains(roots, m) || len(first) == firstHooks:
+		case g.isTiny(m):
+			g.spared[m] = true
+		case !g.mayRedefine(classes, m.Class, limit):
+			g.central[m] = true
+		default:
+			classes[m.Class] = true
+			first = append(first, m)
+		}
+	}
+	return first
+}
+
+const (
+	// A program whose hot code is thrown away loses so much work until it is compiled
+	// again, of what its compilers have worked so far. Most of what those made in days
+	// is not hot any more.
+	recompiledPart = 0.4
+	mostRecompiled = 30 * time.Second
+	// usuallyRecompiled is taken where it is not known how long compilers worked.
+	usuallyRecompiled = 11 * time.Second
+	// JVMs that do not know what depends on what throw everything away at the first
+	// redefinition after a late attach. So that costs the same whatever is redefined.
+	firstRedefinition = 2500 * time.Millisecond
+	recordsDependence = 21 // the first JDK that knows
+	// lossPart is the part of the budget that may go into putting hooks in and out.
+	lossPart = 0.4
+)
+
+// mayRedefine reports whether one more class can be redefined, in and out, with no
+// more than so much work lost: it is much for classes that are compiled into what is
+// hot.
+func (g *governor) mayRedefine(classes map[string]bool, class string, limit time.Duration) bool {
+	if classes[class] {
+		return true
+	}
+	with := maps.Clone(classes)
+	with[class] = true
+	return g.loss(with) <= limit
+}
+
+// mostLoss is the work that may be lost to redefine classes beside the roots': what
+// those lose cannot be helped, and without some others a profile tells nothing.
+func (g *governor) mostLoss(roots map[string]bool) time.Duration {
+	horizon := max(g.run.Duration, amortised)
+	room := time.Duration(lossPart * g.run.Budget * float64(horizon))
+	return max(room, g.loss(roots)+room/4)
+}
+
+// loss is the work that is lost by redefining classes, in and out.
+func (g *governor) loss(classes map[string]bool) time.Duration {
+	once := time.Duration(g.run.peek.heat(classes) * float64(g.recompiling()))
+	if g.run.session.JDK().Feature < recordsDependence {
+		return firstRedefinition + once
+	}
+	return 2 * once
+}
+
+// recompiling is the work that is lost where all that is hot has to be compiled again.
+func (g *governor) recompiling() time.Duration {
+	worked, known := g.run.ledger.first.Compiled()
+	if !known {
+		return usuallyRecompiled
+	}
+	return min(time.Duration(recompiledPart*float64(worked)), mostRecompiled)
+}
+
+// put has hooks put into methods.
+func (g *governor) put(ctx context.Context, methods []callgraph.Method) error {
+	var request session.Request
+	for _, m := range methods {
+		if g.run.canHook(m) {
+			request.Hooks = append(request.Hooks, g.run.hook(m))
+		}
+	}
+	return g.run.install(ctx, request)
+}
+
+// nearest are methods that are called by some, or by those they call, nearest
+// first; calls of other people's code count as farther. Tiny methods are looked
+// through.
+func (g *governor) nearest(from []callgraph.Method, most int) []callgraph.Method {
+	var found []callgraph.Method
+	met := make(map[callgraph.Method]bool)
+	own := make(map[string]bool)
+	for _, m := range from {
+		met[m] = true
+		own[callgraph.Project(m.Class)] = true
+	}
+	levels := [][]callgraph.Method{from}
+	for depth := 0; depth < len(levels); depth++ {
+		for _, m := range levels[depth] {
+			switch {
+			case depth == 0:
+			case g.isTiny(m):
+				g.lock.Lock()
+				g.spared[m] = true
+				g.lock.Unlock()
+			case len(found) == most:
+				return found
+			default:
+				found = append(found, m)
+			}
+			for _, callee := range g.callees(m) {
+				if met[callee] {
+					continue
+				}
+				met[callee] = true
+				at := depth + 1
+				if !own[callgraph.Project(callee.Class)] {
+					at = depth + farther
+				}
+				for len(levels) <= at {
+					levels = append(levels, nil)
+				}
+				levels[at] = append(levels[at], callee)
+			}
+		}
+	}
+	return found
+}
+
+// farther is how many calls of the root's own project one into another's is worth.
+const farther = 4
+
+// callees are what a method calls, and the lambdas it makes, which it most often
+// has someone call.
+func (g *governor) callees(m callgraph.Method) []callgraph.Method {
+	direct := g.run.graph.Ahead([]callgraph.Method{m}, callgraph.Limits{Depth: 1, Methods: math.MaxInt, Fan: wide})
+	prefix := "lambda$" + m.Name + "$"
+	lambdas := g.run.graph.FindIn(m.Class, func(name, _ string) bool { return strings.HasPrefix(name, prefix) })
+	return append(direct, lambdas...)
+}
+
+// deepen puts hooks below the methods that hold most of the time, if another round
+// can be afforded. It reports whether it did.
+func (g *governor) deepen(ctx context.Context, b bill) (bool, error) {
+	var below []callgraph.Method
+	for _, h := range g.order {
+		if h.mode == on && b.share[h.id] >= worthALook {
+			below = append(below, h.method)
+		}
+	}
+	if len(below) == 0 || g.looked {
+		return false, nil // where the time is has been looked at
+	}
+	if g.broke = !g.canAfford(); g.broke {
+		return false, nil
+	}
+	g.lock.Unlock() // others ask for settings meanwhile
+	defer g.lock.Lock()
+	var fresh []callgraph.Method
+	for _, m := range g.nearest(below, math.MaxInt) {
+		if !g.knows(m) && len(fresh) < moreHooks {
+			fresh = append(fresh, m)
+		}
+	}
+	if len(fresh) == 0 {
+		return false, nil
+	}
+	return true, g.put(ctx, fresh)
+}
+
+func (g *governor) knows(m callgraph.Method) bool {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	return g.hooks[m] != nil
+}
+
+// canAfford reports whether another round of hooks fits the budget, with what all
+// have cost so far: compiling again is most of it, and goes on behind the round.
+func (g *governor) canAfford() bool {
+	now, err := g.run.session.Read()
+	if err != nil {
+		return false
+	}
+	l := &g.run.ledger
+	l.lock.Lock()
+	since := l.first.Until(now)
+	rounds, pause := l.batches, l.pause
+	l.lock.Unlock()
+	if rounds == 0 {
+		return true
+	}
+	// What a program uses, and at least half a processor: one that idles has time.
+	seconds := since.Elapsed.Seconds()
+	use := max(since.Rest.Seconds()/max(seconds, 0.1), 0.5)
+	horizon := max(g.run.Duration, amortised).Seconds()
+	spent := (since.CompileCPU + pause).Seconds()
+	next := spent / float64(rounds)
+	// Taking the hooks out is one more.
+	return spent+2*next <= g.run.Budget*use*max(horizon, seconds)
+}
+
+// amortised is in what time hooks that were put in must have earned what that cost,
+// also where a run is shorter.
+const amortised = 5 * time.Minute

@@ -1,7 +1,10 @@
+// Package harvest finds what the agent of a pack has measured: the arena of a JVM that
+// runs with a pack or that did, and the pack that says what was measured. It only reads.
 package results
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -181,4 +184,104 @@ func tagNames(set *probeset.Set) (names []string) {
 		}
 	}
 	return names
+}
+
+// ErrNoArena is answered to where there is nothing to read.
+var ErrNoArena = errors.New("there is no arena of a pack")
+
+// A NoArenaError is a process of which nothing is to be read.
+type NoArenaError struct {
+	PID     int
+	Lives   bool   // it is a JVM that runs
+	Problem string // why its agent has not taken the pack; empty where it was given none
+}
+
+func (e *NoArenaError) Error() string {
+	switch {
+	case e.Problem != "":
+		return fmt.Sprintf("process %d was started with a pack, and runs without it: %s", e.PID, e.Problem)
+	case e.Lives:
+		return fmt.Sprintf("process %d has no pack in it: start the program with the option that sonde env --pack FILE prints, or see sonde status %d", e.PID, e.PID)
+	}
+	return fmt.Sprintf("process %d does not run, and has left no arena in /tmp: name the file, as in sonde report FILE", e.PID)
+}
+
+// Unwrap gives ErrNoArena.
+func (e *NoArenaError) Unwrap() error { return ErrNoArena }
+
+// A SeveralError is a process that does not run, of whose number several users have left
+// arenas: which of them is its own cannot be told.
+type SeveralError struct {
+	PID    int
+	Arenas []string // each with its user
+}
+
+func (e *SeveralError) Error() string {
+	return fmt.Sprintf("process %d does not run, and several users have left arenas of its number: name the file, as in sonde report FILE (%s)",
+		e.PID, strings.Join(e.Arenas, ", "))
+}
+
+// OfProcess reads what the agent of a pack in a JVM has measured, or has before the JVM
+// ended. Where no pack is named it is the one that the agent was given.
+func OfProcess(ctx context.Context, pid int, packPath string) (*Harvest, error) {
+	jvm, err := process.Local.Inspect(pid)
+	switch {
+	case errors.Is(err, process.ErrNoProcess):
+		return ofEnded(ctx, pid, packPath)
+	case errors.Is(err, process.ErrNotJVM): // its number may have been a JVM's before
+		h, failed := ofEnded(ctx, pid, packPath)
+		if errors.Is(failed, ErrNoArena) {
+			return nil, err
+		}
+		return h, failed
+	case err != nil:
+		return nil, err
+	}
+	return OfJVM(jvm, packPath)
+}
+
+// OfJVM is OfProcess of a JVM that runs.
+func OfJVM(jvm *process.JVM, packPath string) (*Harvest, error) {
+	if jvm.Pack == nil || jvm.Pack.Arena == "" {
+		none := &NoArenaError{PID: jvm.PID, Lives: true}
+		if jvm.Pack != nil {
+			none.Problem = jvm.Pack.Problem
+		}
+		return nil, none
+	}
+	file, err := process.Local.OpenMapped(jvm, jvm.Pack.Arena, os.O_RDONLY)
+	if err != nil {
+		return nil, fmt.Errorf("the arena of process %d: %w", jvm.PID, err)
+	}
+	defer func() { _ = file.Close() }()
+	h, err := read(file, jvm.Pack.Arena)
+	if err != nil {
+		return nil, err
+	}
+	h.runsIn(jvm)
+	if packPath != "" {
+		if err := h.use(packPath, packPath); err != nil {
+			h.Close()
+			return nil, err
+		}
+		return h, nil
+	}
+	if err := h.useInside(jvm); err != nil {
+		var of *pack.FileError
+		if errors.As(err, &of) {
+			err = fmt.Errorf("%s: %w", jvm.Pack.Path, of.Kind)
+		}
+		h.Notes = append(h.Notes, fmt.Sprintf("probes have no names, as its pack cannot be read: %v", err))
+	}
+	return h, nil
+}
+
+// useInside reads the pack that a JVM was given, where the JVM has it.
+func (h *Harvest) useInside(jvm *process.JVM) error {
+	file, err := process.Local.OpenNamed(jvm, jvm.Pack.Path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	return h.useFile(file, jvm.Pack.Path)
 }

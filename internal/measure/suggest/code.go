@@ -1,13 +1,22 @@
 package suggest
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
 // Code is what class files say.
@@ -136,4 +145,478 @@ func (m *methodCode) isTiny() bool { return m.bytes <= tinyCode && !m.loops }
 // isMade tells methods that nobody wrote: bridges, and accessors between nested classes.
 func (m *methodCode) isMade() bool {
 	return m.access.Has(classfile.AccBridge)
+}
+
+// A Method is one of the program, as class files name it. Thread dumps tell no
+// descriptor: where it is empty all methods of the name are meant.
+type Method struct{ Class, Name, Descriptor string }
+
+func methodOf(m *jfr.Method) Method { return Method{m.Class, m.Name, m.Descriptor} }
+
+// String is the method as a person writes it, without its parameters.
+func (m Method) String() string { return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name }
+
+func (m Method) compare(other Method) int {
+	return cmp.Or(strings.Compare(m.Class, other.Class), strings.Compare(m.Name, other.Name), strings.Compare(m.Descriptor, other.Descriptor))
+}
+
+// anyOverload is the method as a thread dump tells it.
+func (m Method) anyOverload() Method { return Method{Class: m.Class, Name: m.Name} }
+
+// pattern names the method in a set. Where the class has no other of that name the
+// parameters are left out. It is empty where no pattern names this method and no other.
+func (m Method) pattern(alone bool) string {
+	text := m.String()
+	if !alone && m.Descriptor != "" {
+		parsed, err := descriptor.ParseMethod(m.Descriptor)
+		if err != nil {
+			return ""
+		}
+		parameters := make([]string, 0, parsed.NumParams())
+		for _, parameter := range parsed.Params() {
+			parameters = append(parameters, parameter.Human())
+		}
+		text += "(" + strings.Join(parameters, ",") + "):" + parsed.Return().Human()
+	}
+	parsed, err := pattern.Parse(text)
+	if err != nil || strings.Contains(text, "*") || m.Descriptor != "" && !parsed.Match(m.Class, m.Name, m.Descriptor) {
+		return ""
+	}
+	return text
+}
+
+// carriers are where methods are that only carry a call: to a lambda, a member, a
+// handle.
+var carriers = []string{"java/lang/invoke/", "java/lang/reflect/", "jdk/internal/reflect/", "jdk/internal/vm/", "java/lang/Thread"}
+
+// carries reports whether a method is none that someone wrote, or does nothing but call
+// another.
+func (m Method) carries() bool {
+	return strings.Contains(m.Class, "$$Lambda") || strings.ContainsAny(m.Class, "+;[") || hasPrefix(m.Class, carriers)
+}
+
+// isOurs tells the methods of Sonde itself.
+func (m Method) isOurs() bool {
+	return strings.HasPrefix(m.Class, "java/lang/SondeHooks") || strings.HasPrefix(m.Class, "sonde/agent/")
+}
+
+// isLambdaBody tells methods that compilers made of a lambda.
+func (m Method) isLambdaBody() bool { return strings.HasPrefix(m.Name, "lambda$") }
+
+var (
+	library = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/", "netscape/", "org/ietf/", "org/w3c/", "org/xml/"}
+	// These begin as the JDK's do and are not.
+	besideLibrary = []string{
+		"javax/servlet/", "javax/persistence/", "javax/jms/", "javax/ws/", "javax/inject/", "javax/ejb/", "javax/faces/", "javax/el/", "javax/validation/",
+		"javax/batch/", "javax/enterprise/", "javax/mail/", "javax/json/", "javax/cache/",
+	}
+	// central are the JDK's packages on which all else stands: to redefine a class of
+	// theirs throws away what is compiled of half the program.
+	central = []string{
+		"java/", "jdk/internal/", "sun/nio/", "sun/misc/", "sun/reflect/", "sun/security/", "sun/util/", "sun/invoke/", "sun/launcher/", "jdk/jfr/", "sun/net/www/",
+	}
+)
+
+// isLibrary tells classes of the JDK.
+func isLibrary(class string) bool {
+	return hasPrefix(class, library) && !hasPrefix(class, besideLibrary)
+}
+
+// besideCentral are classes among those that little else is compiled into: a server's
+// loop calls the selector itself, and no method of the program's stands between.
+var besideCentral = []string{"jdk/internal/net/http/", "sun/nio/ch/SelectorImpl"}
+
+// isCentral tells those of them that are left alone.
+func isCentral(class string) bool {
+	return hasPrefix(class, central) && !hasPrefix(class, besideCentral)
+}
+
+func hasPrefix(text string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
+}
+
+// A Kind is what a method has to do with.
+type Kind string
+
+// The kinds.
+const (
+	Database Kind = "database"
+	HTTP     Kind = "HTTP"
+	Queue    Kind = "messages"
+	Network  Kind = "network"
+	Files    Kind = "files"
+	Lock     Kind = "lock"
+)
+
+// A Use is a kind of call that a method makes, itself or through small methods of the
+// program.
+type Use struct {
+	Kind Kind
+	Call string // of what, as a person writes it; for a lock that it takes, how
+}
+
+// A Nature is what a method's code says of it.
+type Nature struct {
+	Uses  []Use  // of each kind the first
+	Entry string // the interface by which it takes requests or messages; "" for none
+}
+
+// A rule says what calls are of a kind: of classes that begin so, or are below such a
+// type, methods that begin with one of the names; all where none is stated.
+type rule struct {
+	kind    Kind
+	classes []string
+	names   []string
+	exact   []string // names that are whole
+}
+
+var rules = []rule{
+	{Database, []string{"java/sql/", "javax/sql/"}, []string{"execute", "prepareStatement", "prepareCall", "getConnection", "getXAConnection", "getPooledConnection"}, []string{"commit", "rollback", "connect", "next"}},
+	{Database, []string{
+		"jakarta/persistence/EntityManager", "javax/persistence/EntityManager", "jakarta/persistence/Query", "javax/persistence/Query", "jakarta/persistence/TypedQuery",
+		"org/hibernate/Session", "org/hibernate/query/Query", "org/jooq/ResultQuery", "org/jooq/DSLContext", "org/springframework/jdbc/core/", "org/apache/ibatis/session/SqlSession",
+		"com/mongodb/client/", "redis/clients/jedis/", "io/lettuce/core/api/sync/", "com/datastax/", "org/elasticsearch/client/", "org/neo4j/driver/",
+	}, nil, nil},
+	{HTTP, []string{
+		"java/net/http/HttpClient", "okhttp3/Call", "org/apache/http/client/HttpClient", "org/apache/http/impl/client/", "org/apache/hc/client5/http/", "retrofit2/Call",
+		"org/springframework/web/client/", "javax/ws/rs/client/", "jakarta/ws/rs/client/",
+	}, []string{"send", "execute", "enqueue", "exchange", "getFor", "postFor", "get", "post", "put", "delete", "invoke"}, nil},
+	{HTTP, []string{"java/net/HttpURLConnection", "java/net/URLConnection", "javax/net/ssl/HttpsURLConnection", "java/net/URL"}, []string{"connect", "getInputStream", "getOutputStream", "getResponse", "openStream", "getContent"}, nil},
+	{Queue, []string{
+		"javax/jms/", "jakarta/jms/", "org/apache/kafka/clients/", "com/rabbitmq/client/Channel", "org/apache/pulsar/client/api/", "io/nats/client/", "org/zeromq/",
+		"software/amazon/awssdk/services/sqs/", "org/springframework/jms/core/", "org/springframework/kafka/core/", "org/springframework/amqp/",
+	}, []string{"send", "receive", "poll", "commit", "publish", "basic", "request", "recv", "convertAndSend"}, nil},
+	{Network, []string{"java/net/Socket", "java/net/DatagramSocket", "java/net/InetAddress", "javax/net/", "java/net/MulticastSocket"}, []string{"<init>", "connect", "send", "receive", "accept", "getByName", "getAllByName", "createSocket", "getInputStream", "getOutputStream"}, nil},
+	{Network, []string{"java/nio/channels/SocketChannel", "java/nio/channels/ServerSocketChannel", "java/nio/channels/DatagramChannel", "java/nio/channels/AsynchronousSocketChannel", "java/nio/channels/Selector"},
+		[]string{"open", "connect", "read", "write", "accept", "receive", "send", "select"}, nil},
+	{Network, []string{"io/netty/channel/Channel", "io/grpc/ManagedChannel", "io/grpc/stub/ClientCalls"}, []string{"write", "connect", "blocking", "async", "newCall", "flush"}, nil},
+	{Files, []string{"java/io/FileInputStream", "java/io/FileOutputStream", "java/io/RandomAccessFile", "java/io/FileReader", "java/io/FileWriter", "java/io/FileDescriptor"},
+		[]string{"<init>", "read", "write", "seek", "setLength", "sync", "getChannel"}, nil},
+	{Files, []string{"java/nio/channels/FileChannel", "java/nio/channels/AsynchronousFileChannel"}, []string{"open", "read", "write", "force", "map", "transfer", "lock", "truncate"}, nil},
+	{Files, []string{"java/nio/file/Files"}, nil, nil},
+	{Lock, []string{"java/util/concurrent/locks/"}, []string{"lock", "tryLock", "readLock", "writeLock", "await", "lockInterruptibly"}, nil},
+	{Lock, []string{"java/util/concurrent/Semaphore", "java/util/concurrent/CountDownLatch", "java/util/concurrent/CyclicBarrier", "java/util/concurrent/Phaser"}, []string{"acquire", "await", "tryAcquire"}, nil},
+	{Lock, []string{"java/util/concurrent/Future", "java/util/concurrent/CompletableFuture"}, []string{"get", "join"}, nil},
+	{Lock, []string{"java/lang/Object"}, []string{"wait"}, nil},
+}
+
+// kindOf is what a call of a method is, by the rules, as its class is named; "" for
+// nothing that counts.
+func kindOf(class, name string) Kind {
+	for i := range rules {
+		r := &rules[i]
+		if hasPrefix(class, r.classes) && (len(r.names) == 0 || hasPrefix(name, r.names) || slices.Contains(r.exact, name)) {
+			return r.kind
+		}
+	}
+	return ""
+}
+
+// An entry is a method by which a framework hands requests or messages to a program.
+type entry struct {
+	types []string // declared by
+	names []string // whole
+	what  string
+}
+
+var entries = []entry{
+	{[]string{"jakarta/servlet/Servlet", "javax/servlet/Servlet", "jakarta/servlet/http/HttpServlet", "javax/servlet/http/HttpServlet", "jakarta/servlet/GenericServlet", "javax/servlet/GenericServlet", "org/apache/jasper/runtime/HttpJspBase"},
+		[]string{"service", "doGet", "doPost", "doPut", "doDelete", "doHead", "doPatch", "_jspService"}, "servlet"},
+	{[]string{"jakarta/servlet/Filter", "javax/servlet/Filter"}, []string{"doFilter"}, "filter of requests"},
+	{[]string{"com/sun/net/httpserver/HttpHandler"}, []string{"handle"}, "handler of HTTP requests"},
+	{[]string{"jakarta/jms/MessageListener", "javax/jms/MessageListener"}, []string{"onMessage"}, "listener of messages"},
+	{[]string{"io/netty/channel/ChannelInboundHandler"}, []string{"channelRead", "channelRead0"}, "handler of a channel"},
+	{[]string{"org/springframework/web/servlet/HandlerInterceptor"}, []string{"preHandle", "postHandle"}, "interceptor of requests"},
+	{[]string{"org/quartz/Job"}, []string{"execute"}, "job"},
+	{[]string{"io/grpc/ServerCallHandler"}, []string{"startCall"}, "handler of calls"},
+	{[]string{"java/sql/Driver", "java/sql/Connection", "java/sql/PreparedStatement", "java/sql/CallableStatement", "java/sql/Statement", "javax/sql/DataSource"},
+		[]string{"execute", "executeQuery", "executeUpdate", "executeBatch", "commit", "rollback", "getConnection", "prepareStatement", "prepareCall"}, "JDBC driver"},
+}
+
+// dotted is a call as a person writes it.
+func dotted(class, name string) string { return strings.ReplaceAll(class, "/", ".") + "." + name }
+
+const (
+	// smallCode is how long a method of the program may be for what it calls to count as
+	// called by its callers, and mostHops through how many of them.
+	smallCode = 80
+	mostHops  = 2
+	// mostTargets is how many methods a call may reach to be followed: of a call that
+	// may reach many nobody can tell which one it does.
+	mostTargets = 2
+)
+
+// nature is what the code of a method says of it.
+func (c *Code) nature(m Method) (n Nature) {
+	for _, one := range c.named(m) {
+		full := Method{m.Class, one.name, one.descriptor}
+		for _, use := range c.usesOf(full, mostHops) {
+			n.add(use)
+		}
+		if n.Entry == "" {
+			n.Entry = c.entryOf(full)
+		}
+		switch {
+		case one.access.Has(classfile.AccSynchronized):
+			n.add(Use{Lock, "synchronized"})
+		case one.monitor:
+			n.add(Use{Lock, "synchronized block"})
+		}
+	}
+	return n
+}
+
+func (n *Nature) add(use Use) {
+	if !slices.ContainsFunc(n.Uses, func(known Use) bool { return known.Kind == use.Kind }) {
+		n.Uses = append(n.Uses, use)
+	}
+}
+
+// usesOf are the calls of kinds that count which a method makes, itself or through small
+// methods.
+func (c *Code) usesOf(m Method, hops int) []Use {
+	if known, is := c.uses[m]; is && hops == mostHops {
+		return known
+	}
+	var n Nature
+	if hops == mostHops {
+		c.uses[m] = nil // while it is looked at: methods call themselves
+	}
+	for _, call := range c.calls(m) {
+		if call.Kind == callgraph.Initializer || call.Kind == callgraph.Dynamic {
+			continue
+		}
+		d := call.Declared
+		if kind := c.kindOf(m, d.Class, d.Name); kind != "" {
+			n.add(Use{kind, dotted(d.Class, d.Name)})
+			continue
+		}
+		if hops == 0 || isLibrary(d.Class) {
+			continue
+		}
+		targets := c.graph.Targets(call, callgraph.Method(m))
+		if len(targets) > mostTargets {
+			continue
+		}
+		for _, target := range targets {
+			next := Method(target.Method)
+			if small := c.named(next); next != m && len(small) == 1 && small[0].bytes > 0 && small[0].bytes <= smallCode {
+				for _, use := range c.usesOf(next, hops-1) {
+					n.add(use)
+				}
+			}
+		}
+	}
+	if hops == mostHops {
+		c.uses[m] = n.Uses
+	}
+	return n.Uses
+}
+
+// calls is what a method's body calls directly.
+func (c *Code) calls(m Method) []callgraph.DirectCall {
+	class := c.classes[m.Class]
+	if class == nil || class.unreadable {
+		return nil
+	}
+	if class.bodies == nil {
+		bodies, err := c.graph.Bodies(class.file)
+		if err != nil {
+			class.unreadable = true
+			return nil
+		}
+		class.bodies = bodies
+	}
+	calls, err := class.bodies.Calls(m.Name, m.Descriptor)
+	if err != nil {
+		return nil
+	}
+	return calls
+}
+
+// typed are the types below which a driver's own classes are: who calls those calls the
+// database.
+var typed = []string{"java/sql/PreparedStatement", "java/sql/CallableStatement", "java/sql/Statement", "java/sql/Connection", "java/sql/ResultSet", "javax/sql/DataSource", "java/util/concurrent/locks/Lock"}
+
+// kindOf is what a call is, by its class or by what that class implements. What classes
+// of one project do among themselves is their own affair: a driver does not call itself.
+func (c *Code) kindOf(caller Method, class, name string) Kind {
+	if kind := kindOf(class, name); kind != "" {
+		return kind
+	}
+	if c.classes[class] == nil || callgraph.Project(caller.Class) == callgraph.Project(class) {
+		return ""
+	}
+	for _, super := range typed {
+		if c.graph.IsSubtype(class, super) {
+			if kind := kindOf(super, name); kind != "" {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+// entryOf tells by what a method takes requests; "" where it does not.
+func (c *Code) entryOf(m Method) string {
+	for i := range entries {
+		e := &entries[i]
+		if !slices.Contains(e.names, m.Name) {
+			continue
+		}
+		for _, super := range e.types {
+			if m.Class != super && c.graph.IsSubtype(m.Class, super) {
+				return e.what + " (" + strings.ReplaceAll(super, "/", ".") + ")"
+			}
+		}
+	}
+	return ""
+}
+
+// ErrNoNature says that no method of archives has to do with anything that counts.
+var ErrNoNature = errors.New("no method takes requests or calls databases, the network, files or locks: name the jars of the program itself")
+
+// ErrNoClass says that archives hold no class.
+var ErrNoClass = errors.New("no class file was found in it")
+
+// mostOfClass is how many methods of a class one line names: more are hardly the cause
+// of anything.
+const mostOfClass = 12
+
+// ReadArchives proposes probes by what the code of jars, folders or class files says. At
+// most so many lines are proposed, each for the methods of one class.
+func ReadArchives(ctx context.Context, inputs []string, most int) (*Proposal, error) {
+	if most < 1 {
+		return nil, errOptions
+	}
+	code := newCode()
+	p := &Proposal{}
+	for _, input := range inputs {
+		read := 0
+		err := archive.Walk(ctx, input, func(e archive.Entry) error {
+			if e.Release() == 0 && code.add(slices.Clone(e.Data)) == nil { // what cannot be read says nothing
+				read++
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if read == 0 {
+			return nil, fmt.Errorf("%s: %w", input, ErrNoClass)
+		}
+		p.Inputs = append(p.Inputs, filepath.Base(input))
+	}
+	p.Read = len(code.classes)
+	p.Choices, p.More = byNature(code, most)
+	if len(p.Choices) == 0 {
+		return nil, ErrNoNature
+	}
+	return p, nil
+}
+
+// kinds are in the order in which they are worth a probe.
+var kinds = []Kind{Request, Database, HTTP, Queue, Network, Files, Lock}
+
+// Request is the kind of methods by which requests come in.
+const Request Kind = "requests"
+
+// lead is the kind for which a method is proposed.
+func (c *Candidate) lead() Kind {
+	if c.Entry != "" {
+		return Request
+	}
+	for _, kind := range kinds {
+		if slices.ContainsFunc(c.Uses, func(u Use) bool { return u.Kind == kind }) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// A group is the methods of a class of one kind.
+type group struct {
+	class   string
+	choices []Choice
+}
+
+// byNature chooses methods by their code: a class of each kind in turn, so that no kind
+// leaves another without room.
+func byNature(code *Code, most int) (chosen []Choice, more int) {
+	queues := make(map[Kind][]*group)
+	for class := range code.classes {
+		for kind, g := range code.groups(class) {
+			queues[kind] = append(queues[kind], g)
+		}
+	}
+	left := 0
+	for _, kind := range kinds {
+		slices.SortFunc(queues[kind], func(a, b *group) int { return cmp.Or(b.weight()-a.weight(), cmp.Compare(a.class, b.class)) })
+		left += len(queues[kind])
+	}
+	taken := make(map[Kind][]*group)
+	for lines := 0; lines < most && left > 0; {
+		for _, kind := range kinds {
+			if lines < most && len(queues[kind]) > 0 {
+				taken[kind] = append(taken[kind], queues[kind][0])
+				queues[kind] = queues[kind][1:]
+				lines++
+				left--
+			}
+		}
+	}
+	for _, kind := range kinds {
+		for _, g := range taken[kind] {
+			chosen = append(chosen, g.choices[:min(len(g.choices), mostOfClass)]...)
+			more += max(0, len(g.choices)-mostOfClass)
+		}
+		for _, g := range queues[kind] {
+			more += len(g.choices)
+		}
+	}
+	return chosen, more
+}
+
+// weight puts classes first that have to do with several things.
+func (g *group) weight() (weight int) {
+	for i := range g.choices {
+		weight = max(weight, len(g.choices[i].Uses))
+	}
+	return weight
+}
+
+// groups are the methods of a class that are worth a probe, by kind.
+func (c *Code) groups(class string) map[Kind]*group {
+	found := make(map[Kind]*group)
+	known := c.classes[class]
+	for i := range known.methods {
+		m := &known.methods[i]
+		isWritten := m.bytes > 0 && !m.access.Has(classfile.AccBridge) && !m.access.Has(classfile.AccSynthetic) && m.name != "<clinit>"
+		isMain := m.name == "main" && m.access.Has(classfile.AccStatic) // which is called once
+		if !isWritten || isMain || isLibrary(class) && isCentral(class) {
+			continue
+		}
+		one := &Candidate{Method: Method{class, m.name, m.descriptor}}
+		one.Nature = c.nature(one.Method)
+		kind := one.lead()
+		if kind == "" || m.isTiny() && kind != Request {
+			continue
+		}
+		if one.Pattern = one.pattern(c.isAlone(one.Method)); one.Pattern == "" {
+			continue
+		}
+		one.Members = []Method{one.Method}
+		why := ForNature
+		if kind == Request {
+			why = ForEntry
+		}
+		if found[kind] == nil {
+			found[kind] = &group{class: class}
+		}
+		found[kind].choices = append(found[kind].choices, Choice{Candidate: one, Why: why})
+	}
+	for _, g := range found {
+		slices.SortStableFunc(g.choices, func(a, b Choice) int { return cmp.Or(len(b.Uses)-len(a.Uses), a.compare(b.Method)) })
+	}
+	return found
 }

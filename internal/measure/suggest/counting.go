@@ -2,9 +2,13 @@ package suggest
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	sets "github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -252,3 +256,331 @@ func byRate(candidates []*Candidate, counted map[*Candidate]tally) []*Candidate 
 	slices.SortStableFunc(sorted, func(a, b *Candidate) int { return compareFloat(counted[a].rate(), counted[b].rate()) })
 	return sorted
 }
+
+const (
+	// Calls are counted in slices, until the program does no more for its processor time
+	// than in the slice before: code that got hooks is slow until it is compiled again, and
+	// what is slow makes few calls. That is waited for up to so many times as long.
+	inSlices     = 4
+	mostCounting = 4
+	steady       = 1.1
+	inRow        = 2 // slices that are no faster: one may be so by chance
+)
+
+// until counts for as long as is asked for, and on until the program is as fast as it
+// will be. It gives what was counted in all, and of that the latest.
+func (c *counter) until(ctx context.Context, flags func(*Candidate) arena.Flags, long time.Duration) (all, latest map[*Candidate]tally, err error) {
+	all = make(map[*Candidate]tally, len(c.candidates))
+	var took time.Duration
+	for before, calm := 0.0, 0; ; {
+		latest, err = c.span(ctx, flags, long/inSlices)
+		if err != nil {
+			return nil, nil, err
+		}
+		var calls uint64
+		var one tally
+		for candidate, t := range latest {
+			calls += t.calls
+			one = t
+			all[candidate] = all[candidate].plus(t)
+		}
+		took += one.over
+		pace := float64(calls) / max(one.cpu, leastCPU/inSlices).Seconds()
+		if calm++; pace > steady*before {
+			calm = 0
+		}
+		before = max(before, pace)
+		if took >= long && calm >= inRow || took >= mostCounting*long {
+			return all, latest, nil
+		}
+	}
+}
+
+func (t tally) plus(more tally) tally {
+	return tally{t.calls + more.calls, t.timed + more.timed, t.nanos + more.nanos, t.over + more.over, t.cpu + more.cpu}
+}
+
+// recount takes the hooks of all but some candidates out, and counts those again as they
+// will be: timed.
+func (c *counter) recount(ctx context.Context, kept []*Candidate, long time.Duration) error {
+	all := c.candidates
+	c.candidates = slices.DeleteFunc(slices.Clone(all), func(one *Candidate) bool { return slices.Contains(kept, one) })
+	out := c.request(func(*Candidate) arena.Flags { return 0 })
+	c.candidates = kept
+	if _, err := c.session.Unhook(ctx, out); err != nil {
+		return err
+	}
+	if err := settle(ctx, c.session); err != nil {
+		return err
+	}
+	timed := func(*Candidate) arena.Flags { return arena.On | arena.Flat | arena.Timed }
+	counted, latest, err := c.until(ctx, timed, long)
+	if err != nil {
+		return err
+	}
+	return c.note(ctx, counted, latest, timed)
+}
+
+const (
+	// mostSettling bounds how long is waited for compilers, by processor time of the
+	// program and by the clock: some programs have them busy all the time.
+	mostSettling = 8 * time.Second
+	mostWaiting  = 24 * time.Second
+	settleLook   = 250 * time.Millisecond
+)
+
+// settle waits until code that got hooks is compiled again, bounded.
+func settle(ctx context.Context, s *session.Session) error {
+	limit := time.Now().Add(mostWaiting)
+	last, err := s.Read()
+	if err != nil {
+		return err
+	}
+	var lull cost.Lull
+	var used time.Duration
+	for isDone := false; !isDone && used < mostSettling && time.Now().Before(limit); {
+		if err := pause(ctx, s, settleLook); err != nil {
+			return err
+		}
+		now, err := s.Read()
+		if err != nil {
+			return err
+		}
+		since := last.Until(now)
+		since.CompileCPU += since.CompileWait // compilers that have no processor are not done
+		isDone = lull.Add(since)
+		used += since.Rest
+		last = now
+	}
+	return nil
+}
+
+// pause lets time pass, unless the session or the context ends.
+func pause(ctx context.Context, s *session.Session, long time.Duration) error {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.Done():
+		return s.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Thinned is one in how many calls is timed of a method where to time all would cost too
+// much; all are counted.
+const Thinned = 16
+
+const (
+	// spotFactor is what a probe's hook costs more than a plain one that times: it asks
+	// whether it is on by a table of its own, and what it stands in is compiled less well.
+	spotFactor = 1.5
+	// coldNanos is what a call costs beside, if others come between two of the same method:
+	// processors have forgotten the hook by then, and what it writes to. Tomcat's probes, on ten
+	// threads with 6,000 calls a second each, took a microsecond a call, and in a loop a quarter
+	// of one. It becomes less the more often a method is called (toll.Cold).
+	coldNanos = 700
+	// coldCount is the same of a call that is counted and not timed. With hooks of seven methods
+	// of Tomcat switched every quarter of a second, a counted call took 144 ± 125 ns, one of
+	// which one in 16 is timed 208 ± 140, and a timed one 385 ± 140; what probes cost that are
+	// woven and off is not in those.
+	coldCount = 300
+)
+
+// A tariff is what a call of a method with a probe costs in a loop, in nanoseconds.
+type tariff struct {
+	timed float64
+	thin  float64 // one in Thinned is timed
+}
+
+// tariffOf measures what calls cost in a JVM now.
+func tariffOf(ctx context.Context, s *session.Session) (t tariff, err error) {
+	thin, err := s.HookCost(ctx, arena.On|arena.Sampled|arena.Flat|arena.Spreads, Thinned)
+	if err != nil {
+		return t, err
+	}
+	timed, err := s.HookCost(ctx, arena.On|arena.Timed|arena.Flat|arena.Spreads, 0)
+	return tariff{timed: timed.Median * spotFactor, thin: thin.Median * spotFactor}, err
+}
+
+// least is the lower of two: what else ran may have added to either.
+func (t tariff) least(other tariff) tariff {
+	return tariff{timed: min(t.timed, other.timed), thin: min(t.thin, other.thin)}
+}
+
+// call is what a call costs of a method that is called so often in a second.
+func (t tariff) call(rate float64, thins bool) float64 {
+	cold := cost.Cold(rate)
+	if thins {
+		return t.thin + cold*(coldCount+(coldNanos-coldCount)/Thinned)
+	}
+	return t.timed + cold*coldNanos
+}
+
+// A Trial is what a set cost and covered while it was applied.
+type Trial struct {
+	Took     time.Duration // without the time in which compilers dealt with what was woven
+	Applied  time.Duration // with it: what results are about
+	Methods  int           // that have a probe
+	Left     []string      // what was not woven, and why
+	Calls    uint64
+	Cost     float64 // by calls and what each costs, part of the program's processor time
+	Coverage float64
+	Samples  int
+	Bare     []Bare
+	Nanos    float64 // what a call costs, on average
+	Use      float64
+	Pause    time.Duration // for which the program stood still while hooks went in and out
+	Results  *sets.Results
+}
+
+// Try applies what is proposed as it is, for as long as the options say, measures what
+// that costs and covers, and takes it out again.
+func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	o := &observer{Options: options}
+	o.tell(Applying)
+	s, err := session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Waiting: o.Waiting, Cache: o.Cache})
+	if err != nil {
+		return nil, err
+	}
+	applied := sets.New(s, sets.Options{Flags: arena.Spreads, Notice: o.Notice})
+	t = &Trial{}
+	defer func() {
+		o.tell(Leaving)
+		applied.Close()
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+		defer cancel()
+		farewell, closing := s.Close(leaving)
+		t.Pause += farewell.Pause.Pause
+		for _, remark := range farewell.Remarks {
+			o.notice(remark)
+		}
+		err = errors.Join(err, closing, s.Release())
+	}()
+	cost, err := tariffOf(ctx, s)
+	if err != nil {
+		return t, err
+	}
+	report, err := applied.Apply(ctx, p.Set())
+	if err != nil {
+		return t, err
+	}
+	t.note(report)
+	began := time.Now()
+	defer func() { t.Applied = time.Since(began) }()
+	if err := settle(ctx, s); err != nil {
+		return t, err
+	}
+	o.tell(Measuring)
+	called, used, err := o.measure(ctx, s, applied, t)
+	if err != nil {
+		return t, err
+	}
+	again, err := tariffOf(ctx, s)
+	if err != nil {
+		return t, err
+	}
+	t.reckon(p, cost.least(again), called, used)
+	return t, nil
+}
+
+// note takes over what was woven.
+func (t *Trial) note(report *sets.Report) {
+	for _, probe := range report.Probes {
+		t.Methods += len(probe.Methods)
+		for _, left := range probe.LeftOut {
+			t.Left = append(t.Left, left.Method+": "+left.Err.Error())
+		}
+		for _, pattern := range probe.Unmatched {
+			t.Left = append(t.Left, pattern+": no loaded method matches it")
+		}
+	}
+	if report.Installation != nil {
+		pause, _ := report.Installation.Pause() // 0 where the JVM does not tell
+		t.Pause += pause
+	}
+}
+
+// measure takes samples while probes are on, and reads what those counted: how often each
+// method was called, and what processor time the program had meanwhile.
+func (o *observer) measure(ctx context.Context, s *session.Session, applied *sets.Watch, t *Trial) (called map[Method]uint64, used time.Duration, err error) {
+	before, err := applied.Results()
+	if err != nil {
+		return nil, 0, err
+	}
+	w, err := watch(ctx, &o.Options, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, w.close(ctx)) }()
+	if err := follow(ctx, w, o.For, s.Done()); err != nil {
+		return nil, 0, err
+	}
+	after, err := applied.Results()
+	if err != nil {
+		return nil, 0, err
+	}
+	now, err := w.meter.Read()
+	if err != nil {
+		return nil, 0, err
+	}
+	seen := w.result()
+	t.Took, t.Use, t.Samples, t.Results = seen.took, max(seen.use, leastUse), seen.table.Samples, after
+	ended := endedOf(before, after)
+	called = between(before, after, func(row *sets.Row) uint64 { return row.Calls })
+	used = max(w.first.Until(now).Rest, time.Duration(leastUse*float64(t.Took)))
+	covers := func(m Method) bool { return ended[m] >= fewEnded }
+	if o.look = seen; seen.bias != "" { // thread dumps do not tell methods of one name apart
+		covers = func(m Method) bool { return ended[m.anyOverload()] >= fewEnded }
+	}
+	t.Coverage = Coverage(seen.paths, covers)
+	t.Bare = bareOf(seen.paths, covers)
+	return called, used, nil
+}
+
+// reckon says what calls cost, as a part of the program's processor time.
+func (t *Trial) reckon(p *Proposal, cost tariff, called map[Method]uint64, used time.Duration) {
+	thins := make(map[Method]bool)
+	for _, c := range p.Choices {
+		for _, m := range c.Members {
+			thins[m] = c.Thins
+		}
+	}
+	nanos := 0.0
+	for m, calls := range called {
+		t.Calls += calls
+		nanos += float64(calls) * cost.call(float64(calls)/t.Took.Seconds(), thins[m])
+	}
+	t.Nanos = nanos / max(float64(t.Calls), 1)
+	t.Cost = nanos / float64(used)
+}
+
+// endedOf is how many calls of each method have ended between two results, and of all
+// methods of a name.
+func endedOf(before, after *sets.Results) map[Method]uint64 {
+	ended := between(before, after, func(row *sets.Row) uint64 { return row.Timed })
+	for m, calls := range maps.Clone(ended) {
+		ended[m.anyOverload()] += calls
+	}
+	return ended
+}
+
+// between is by how much a figure of each method has grown from one result to the next. Rows
+// never go away, nor do their figures sink.
+func between(before, after *sets.Results, figure func(*sets.Row) uint64) map[Method]uint64 {
+	grown := make(map[Method]uint64)
+	for i := range after.Rows {
+		grown[spotOf(&after.Rows[i])] += figure(&after.Rows[i])
+	}
+	for i := range before.Rows {
+		grown[spotOf(&before.Rows[i])] -= figure(&before.Rows[i])
+	}
+	return grown
+}
+
+func spotOf(row *sets.Row) Method { return Method{row.Class, row.Name, row.Descriptor} }

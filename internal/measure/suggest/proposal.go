@@ -1,9 +1,17 @@
 package suggest
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
 // A Proposal is the probes that are worth having, and why.
@@ -138,4 +146,188 @@ func bareOf(paths []Path, covers func(Method) bool) (all []Bare) {
 	}
 	slices.SortFunc(all, func(a, b Bare) int { return cmp.Or(-compareFloat(a.Share, b.Share), a.Method.compare(b.Method)) })
 	return all[:min(len(all), mostBare)]
+}
+
+// Reason is why a method is proposed, in one line without a full stop.
+func (c *Choice) Reason() string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if c.Entry != "" {
+		add("%s", c.Entry)
+	}
+	if c.Measured {
+		switch share := percent(c.Share); {
+		case c.Why == ToCover && c.Adds < c.Share-leastCover:
+			add("above %s of samples, %s of them covered by no line before", share, percent(c.Adds))
+		case c.Share > 0:
+			add("above %s of samples", share)
+		}
+		if c.Leaf >= leastTold {
+			add("on top of %s", percent(c.Leaf))
+		}
+	}
+	for _, wait := range []struct {
+		threads float64
+		what    string
+	}{{c.Blocked, "a lock"}, {c.Waits.Network, "the network"}, {c.Waits.Files, "files"}} {
+		if wait.threads >= leastWait {
+			add("%.2g threads wait in it for %s", wait.threads, wait.what)
+		}
+	}
+	for _, use := range c.Uses {
+		add("%s", use.text())
+	}
+	if c.Measured {
+		calls := rate(c.PerSecond) + " calls/s"
+		if c.Mean > 0 {
+			calls += " of " + format.Duration(c.Mean)
+		}
+		add("%s", calls)
+		if c.Thins {
+			add("one in %d timed, as all would cost %s", Thinned, percent(c.Cost))
+		}
+		add("costs %s", percent(c.Takes()))
+	}
+	return string(c.Why) + ": " + strings.Join(parts, "; ")
+}
+
+func (u Use) text() string {
+	if u.Kind == Lock && strings.HasPrefix(u.Call, "synchronized") {
+		return u.Call
+	}
+	return fmt.Sprintf("%s: calls %s", u.Kind, u.Call)
+}
+
+// percent is a part with two digits that count.
+func percent(part float64) string {
+	switch p := part * 100; {
+	case p == 0:
+		return "0 %"
+	case p < 0.001:
+		return "under 0.001 %"
+	case p < 0.1:
+		return fmt.Sprintf("%.3f %%", p)
+	case p < 10:
+		return fmt.Sprintf("%.1f %%", p)
+	default:
+		return fmt.Sprintf("%.0f %%", p)
+	}
+}
+
+// rate writes how often something happens a second.
+func rate(perSecond float64) string {
+	if perSecond < 10 {
+		return strconv.FormatFloat(math.Round(perSecond*10)/10, 'f', -1, 64)
+	}
+	return format.Grouped(int(math.Round(perSecond)))
+}
+
+// A Line is one probe that is proposed.
+type Line struct {
+	Name     string
+	Patterns []string
+	Reason   string
+	Choices  []*Choice // one of a program that runs; of archives all of a class
+}
+
+// Lines are the probes that are proposed. Each method of a program that runs has its
+// own, as it has its own figures.
+func (p *Proposal) Lines() (lines []Line) {
+	used := make(map[string]bool)
+	at := make(map[string]int)
+	for i := range p.Choices {
+		c := &p.Choices[i]
+		group := c.Class + " " + string(c.Why) + " " + string(c.lead())
+		if known, is := at[group]; is && p.PID == 0 {
+			lines[known].Patterns = append(lines[known].Patterns, c.Pattern)
+			lines[known].Choices = append(lines[known].Choices, c)
+			continue
+		}
+		at[group] = len(lines)
+		name := nameOf(c.Class, c.Name, used)
+		if p.PID == 0 {
+			name = nameOf(c.Class, string(c.lead()), used)
+		}
+		lines = append(lines, Line{Name: name, Patterns: []string{c.Pattern}, Reason: c.Reason(), Choices: []*Choice{c}})
+	}
+	return lines
+}
+
+// Set is what is proposed as a set that can be applied. Nothing in it asks for contexts,
+// so none are handed from thread to thread.
+func (p *Proposal) Set() *probeset.Set {
+	set := &probeset.Set{}
+	for _, line := range p.Lines() {
+		set.Probes = append(set.Probes, probeset.Probe{Name: line.Name, Methods: line.Patterns, Level: probeset.Time, Sample: line.Choices[0].Sample()})
+	}
+	return set
+}
+
+// mostName is how long a probe's name may be.
+const mostName = 64
+
+// nameOf is what a probe is called: the class without its package, and the method.
+func nameOf(class, method string, used map[string]bool) string {
+	class = class[strings.LastIndexByte(class, '/')+1:]
+	if method == "<init>" {
+		method = "new"
+	}
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-':
+			return r
+		case r == '$':
+			return '.'
+		}
+		return '_'
+	}, class+"."+method)
+	const room = 4 // for a number
+	name = strings.Trim(name[max(0, len(name)-mostName+room):], ".")
+	for i, plain := 2, name; used[name]; i++ {
+		name = fmt.Sprintf("%s-%d", plain, i)
+	}
+	used[name] = true
+	return name
+}
+
+// YAML is the set as its file, with why each probe is in it.
+func (p *Proposal) YAML() []byte {
+	var out bytes.Buffer
+	for _, line := range p.Head() {
+		fmt.Fprintf(&out, "# %s\n", format.Line(line))
+	}
+	lines := p.Lines()
+	for line := range strings.Lines(string(p.Set().YAML())) {
+		if strings.HasPrefix(line, probeLine) && len(lines) > 0 {
+			fmt.Fprintf(&out, "  # %s\n", format.Line(lines[0].Reason))
+			lines = lines[1:]
+		}
+		out.WriteString(line)
+	}
+	return out.Bytes()
+}
+
+// probeLine is what a probe begins with in the canonical file.
+const probeLine = "  - name: "
+
+// Head says what the set is about, a line each.
+func (p *Proposal) Head() []string {
+	if p.PID == 0 {
+		return []string{
+			fmt.Sprintf("Proposed by the code of %s (%d classes): nothing ran, so how often methods are called is", strings.Join(p.Inputs, ", "), p.Read),
+			"not known, and no budget can be kept: sonde observe PID counts. Edit as you like; sonde apply PID -f takes it.",
+		}
+	}
+	return []string{
+		fmt.Sprintf("Proposed for %s by %d samples in %s and %d methods counted. Edit as you like; sonde apply PID -f takes it.", p.of(), p.Samples, p.Sampled.Round(1e8), p.Counted),
+		fmt.Sprintf("Budget: %s of the program's processor time. Expected cost: %s, at %.0f ns a call.", percent(p.Budget), percent(p.Cost), p.Nanos),
+		fmt.Sprintf("Coverage: %s of the samples of running threads have a probed method above their leaf, one whose calls end.", percent(p.Coverage)),
+	}
+}
+
+func (p *Proposal) of() string {
+	if p.Main == "" {
+		return fmt.Sprintf("process %d", p.PID)
+	}
+	return fmt.Sprintf("%s (JDK %s)", p.Main, p.JDK)
 }

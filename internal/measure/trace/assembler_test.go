@@ -1,6 +1,9 @@
 package trace
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,4 +140,278 @@ func TestCallsWhoseOuterCallHasNotEndedAreKept(t *testing.T) {
 	if counts := a.Counts(); counts.Unfinished != 1 || counts.Strays != 1 {
 		t.Errorf("counts %+v", counts)
 	}
+}
+
+func TestTheOldestIsGivenUp(t *testing.T) {
+	a := NewAssembler(Options{MostOpen: 4})
+	for id := range uint64(10) {
+		a.Add(1, call(100+id, 1, 10*id, 5))
+	}
+	if counts := a.Counts(); counts.GivenUp != 6 || counts.Strays != 6 || a.Waiting() != 4 {
+		t.Errorf("%d waiting, counts %+v", a.Waiting(), counts)
+	}
+	// The root of one that was given up is no transaction: its calls are missing.
+	a.Add(1, call(100, 0, 0, 500))
+	a.Add(1, call(109, 0, 0, 500))
+	if taken := a.Flush(); len(taken) != 1 || taken[0].ID != 109 || len(taken[0].Root.Children) != 1 {
+		t.Errorf("taken %+v", taken)
+	}
+}
+
+func TestOneThatWaitsForPartsOnlyIsHandedOutInTime(t *testing.T) {
+	a := NewAssembler(Options{MostOpen: 2, Settle: 1 << 60})
+	for id := range uint64(5) {
+		a.Add(1, call(100+id, 0, 10*id, 5))
+	}
+	if taken := a.Take(100); len(taken) != 3 || a.Counts().GivenUp != 0 {
+		t.Errorf("%d handed out, counts %+v", len(taken), a.Counts())
+	}
+}
+
+func TestHeldCallsAreBounded(t *testing.T) {
+	a := NewAssembler(Options{MostHeld: 100})
+	for id := range uint64(50) {
+		for n := range uint64(10) {
+			a.Add(1, call(100+id, 1, 100*id+n, 1))
+		}
+		if a.held > 100 {
+			t.Fatalf("%d held", a.held)
+		}
+	}
+	if counts := a.Counts(); counts.GivenUp != 40 || counts.Strays != 400 {
+		t.Errorf("counts %+v", counts)
+	}
+}
+
+// TestMoreCallsThanAreKept has their number and time all the same.
+func TestMoreCallsThanAreKept(t *testing.T) {
+	const most, pairs = 100, 5000
+	a := NewAssembler(Options{Names: generatedNames{}, MostCalls: most})
+	const ring = 1
+	clock := uint64(1000)
+	for range pairs {
+		a.Add(ring, call(5, 2, clock+1, 2))
+		a.Add(ring, call(5, 1, clock, 4))
+		clock += 5
+	}
+	if a.held > 2*most {
+		t.Fatalf("%d held", a.held)
+	}
+	a.Add(ring, call(5, 0, 900, clock))
+	tx := a.Take(clock * 2)[0]
+	if calls, _ := tx.Calls(); calls != 2*pairs+1 {
+		t.Errorf("%d calls of %d", calls, 2*pairs+1)
+	}
+	want := tx.Root.Measured - 4*pairs
+	if tx.Root.Self != want || tx.Root.Omitted.Calls == 0 {
+		t.Errorf("self %v, want %v; omitted %+v", tx.Root.Self, want, tx.Root.Omitted)
+	}
+}
+
+// TestNonsenseIsHarmless feeds records no hook would write.
+func TestNonsenseIsHarmless(t *testing.T) {
+	for seed := range uint64(30) {
+		g := newGenerator(seed)
+		a := NewAssembler(Options{Names: generatedNames{}, MostOpen: 8, MostCalls: 20, MostHeld: 200})
+		for range 3000 {
+			a.Add(uint32(g.IntN(5)), arena.Record{
+				Kind: arena.RecordKind(g.IntN(5)), Transaction: uint64(g.IntN(20)), Depth: g.Uint32() >> g.IntN(32), ID: g.Uint32(), Start: g.Uint64() >> g.IntN(64),
+				Nanos: g.Uint64() >> g.IntN(64), Label: g.Uint32(), Lost: g.Uint32(), Root: g.IntN(6) == 0, Handed: g.IntN(6) == 0, Index: uint8(g.IntN(256)),
+			})
+			if g.IntN(20) == 0 {
+				a.Take(g.Uint64())
+			}
+			if a.held > 200 || a.held < 0 || len(a.waiting) > 8 {
+				t.Fatalf("seed %d: %d held, %d waiting", seed, a.held, len(a.waiting))
+			}
+		}
+		for _, tx := range a.Flush() {
+			tx.Calls()
+		}
+	}
+}
+
+// TestGapsTellWhatHooksTake has calls follow each other at once, as hooks let them.
+func TestGapsTellWhatHooksTake(t *testing.T) {
+	const inner, outer, own, calls = 30, 110, 100, 1000
+	for name, check := range map[string]struct {
+		pause            uint64 // what the caller does between calls
+		calibrated, want float64
+	}{
+		"close":                    {0, 60, outer},
+		"far apart":                {5000, 60, 60},
+		"longer than is plausible": {200, 60, 60},
+		"not calibrated":           {0, 0, 0},
+		"calibrated as longer":     {0, 120, 120},
+	} {
+		a := NewAssembler(Options{Names: generatedNames{}, Cost: Cost{inner, check.calibrated}})
+		clock := uint64(1000)
+		for range calls {
+			a.Add(1, call(5, 1, clock, inner+own))
+			clock += inner + own + outer + check.pause
+		}
+		a.Add(1, call(5, 0, 1000-inner, clock-1000+inner))
+		tx := a.Take(2 * clock)[0]
+		cost := a.Cost()
+		if cost != (Cost{inner, check.want}) {
+			t.Errorf("%s: cost %+v, want outer %v", name, cost, check.want)
+		}
+		tx.TakeOff(cost)
+		if got, want := float64(tx.Root.Self), max(0, float64(check.pause)+outer-check.want)*calls; got < want-1 || got > want+1 {
+			t.Errorf("%s: own time %v, want %v", name, got, want)
+		}
+	}
+}
+
+// A generator makes transactions and the records that hooks would write of them.
+type generator struct {
+	*rand.Rand
+	clock uint64
+	rings map[uint32][]arena.Record
+	want  map[uint64]*Transaction
+	next  uint64
+}
+
+func newGenerator(seed uint64) *generator {
+	return &generator{Rand: rand.New(rand.NewPCG(seed, 17)), clock: 1000, rings: map[uint32][]arena.Record{}, want: map[uint64]*Transaction{}}
+}
+
+const (
+	generatedLabel = 9000
+	generatedSpots = 40
+)
+
+// transaction makes one on a ring; some of it may be handed to the rings behind.
+func (g *generator) transaction(ring uint32, others []uint32) {
+	g.next++
+	t := &Transaction{ID: uint64(ring)<<32 | g.next}
+	isDiscarded := len(others) > 0 && g.IntN(8) == 0
+	begin := g.tick()
+	t.Root = g.call(t, ring, 0, begin, others)
+	if isDiscarded {
+		g.rings[ring] = append(g.rings[ring], arena.Record{Kind: arena.DiscardedRecord, Transaction: t.ID})
+		return
+	}
+	g.write(ring, t.ID, t.Root, arena.Record{Root: true})
+	g.want[t.ID] = t
+}
+
+// tick lets some time pass, so that no two calls are the same by time alone.
+func (g *generator) tick() uint64 {
+	g.clock += 1 + uint64(g.IntN(50))
+	return g.clock
+}
+
+// call makes a call that has begun, with all below it. It is written by the caller.
+func (g *generator) call(t *Transaction, ring uint32, depth int, start uint64, others []uint32) *Call {
+	c := &Call{Spot: uint32(1 + g.IntN(generatedSpots)), Depth: depth, start: start, ring: ring, Threw: g.IntN(9) == 0}
+	for n := g.IntN(4 - min(depth, 3)); n > 0; n-- {
+		inner := g.call(t, ring, depth+1, g.pass(), nil)
+		g.write(ring, t.ID, inner, arena.Record{})
+		c.Children = append(c.Children, inner)
+	}
+	for _, other := range others {
+		if g.IntN(2) == 0 {
+			t.Parts = append(t.Parts, g.part(t, other))
+		}
+	}
+	if depth == 0 && g.IntN(4) == 0 { // a task done by the thread itself
+		inline := g.part(t, ring)
+		c.Children = append(c.Children, inline)
+	}
+	g.tick()
+	c.Measured = time.Duration(g.clock - start)
+	return c
+}
+
+// pass is the clock, which may stand still for what begins at once.
+func (g *generator) pass() uint64 {
+	g.clock += uint64(g.IntN(3))
+	return g.clock
+}
+
+func (g *generator) part(t *Transaction, ring uint32) *Call {
+	part := g.call(t, ring, 1, g.tick(), nil)
+	part.Handed = true
+	g.write(ring, t.ID, part, arena.Record{Handed: true})
+	g.tick()
+	return part
+}
+
+// write writes what the exit of a call does, values first.
+func (g *generator) write(ring uint32, id uint64, c *Call, r arena.Record) {
+	for index := range g.IntN(3) {
+		value := Value{Index: index, Text: fmt.Sprintf("v%d", g.IntN(100)), AtExit: g.IntN(2) == 0}
+		c.Values = append(c.Values, value)
+		g.rings[ring] = append(g.rings[ring], arena.Record{
+			Kind: arena.ValueRecord, Transaction: id, Depth: uint32(c.Depth), Index: uint8(index), Text: value.Text, AtExit: value.AtExit,
+		})
+	}
+	r.Kind, r.Transaction, r.Depth, r.ID, r.Label = arena.CallRecord, id, uint32(c.Depth), c.Spot, generatedLabel
+	r.Start, r.Nanos, r.Threw = c.start, uint64(c.Measured), c.Threw
+	g.rings[ring] = append(g.rings[ring], r)
+}
+
+// feed hands the records to an assembler, those of each ring in their order and the
+// rings as chance has it, and takes what is ready in between.
+func (g *generator) feed(a *Assembler) (taken []*Transaction) {
+	left := make([]uint32, 0, len(g.rings))
+	for ring := range g.rings {
+		left = append(left, ring)
+	}
+	for len(left) > 0 {
+		at := g.IntN(len(left))
+		ring := left[at]
+		for n := 1 + g.IntN(12); n > 0 && len(g.rings[ring]) > 0; n-- {
+			a.Add(ring, g.rings[ring][0])
+			g.rings[ring] = g.rings[ring][1:]
+		}
+		if len(g.rings[ring]) == 0 {
+			left = append(left[:at], left[at+1:]...)
+		}
+		if g.IntN(3) == 0 {
+			taken = append(taken, a.Take(g.clock)...)
+		}
+	}
+	return append(taken, a.Flush()...)
+}
+
+// generatedNames know all that a generator makes.
+type generatedNames struct{}
+
+func (generatedNames) Spot(id uint32) (Spot, bool) {
+	spot := Spot{Class: "com/acme/Shop", Method: fmt.Sprintf("m%d", id)}
+	for index := range 3 {
+		for _, atExit := range []bool{false, true} {
+			spot.Captures = append(spot.Captures, Capture{Index: index, AtExit: atExit, Expression: fmt.Sprintf("$%d", index)})
+		}
+	}
+	return spot, id <= generatedSpots
+}
+
+func (generatedNames) Tags(label uint32) (map[string]string, bool) {
+	return map[string]string{"tier": "gold"}, label == generatedLabel
+}
+
+// shape is all of a call that the records tell.
+func shape(c *Call) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "#%d@%d+%d t%d %v %v(", c.Spot, c.start, c.Measured, c.ring, c.Threw, c.Handed)
+	values := map[bool][]string{}
+	for _, v := range c.Values {
+		values[v.AtExit] = append(values[v.AtExit], fmt.Sprintf("%d=%s", v.Index, v.Text))
+	}
+	fmt.Fprint(&text, values[false], values[true])
+	for _, child := range c.Children {
+		text.WriteString(" " + shape(child))
+	}
+	return text.String() + ")"
+}
+
+func shapeOf(t *Transaction) string {
+	text := shape(t.Root)
+	for _, part := range t.Parts {
+		text += "\n  part " + shape(part)
+	}
+	return text
 }

@@ -1,0 +1,346 @@
+// Package monitor tells, from two readings of an arena, what happened between them:
+// calls, times, errors; and from the shadow stacks what is under way and what has
+// stalled. The target is not asked. It does no I/O.
+package monitor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// Options are how readings are understood.
+type Options struct {
+	Stall time.Duration // how old a call is that has stalled
+	Clock float64       // nanoseconds of the clock's own in each time
+}
+
+// An Interval is what happened between two readings.
+type Interval struct {
+	Length  time.Duration
+	Rows    []Row // in the order of the groups' keys
+	Total   Row   // of all methods, each counted once
+	Threads int   // that have called anything, ever
+	Lost    uint64
+	Stalls  []Stall // the oldest first, MostStalls at most
+}
+
+// A Stall is a thread that is in a call which is older than the threshold.
+type Stall struct {
+	Thread  uint64
+	Virtual bool
+	IsNew   bool   // it was not that old when the interval began
+	Calls   []Call // that it is in, the outermost first
+	Omitted int    // of those, left out in the middle
+}
+
+// A Call is one under way.
+type Call struct {
+	ID  uint32
+	Age time.Duration
+}
+
+const (
+	// MostStalls bounds how many stalls are told; rows count all.
+	MostStalls = 20
+	// EndCalls bounds the calls of a stall: so many outermost, and as many innermost.
+	EndCalls = 8
+)
+
+// Between tells what happened between two readings.
+func Between(before, after *Reading, groups *Groups, o Options) *Interval {
+	i := &Interval{
+		Length: time.Duration(after.At - before.At), Rows: make([]Row, len(groups.Keys)),
+		Threads: after.Called, Lost: more(before.Lost, after.Lost),
+	}
+	rows := make(map[Key]*Row, len(groups.Keys))
+	for n, key := range groups.Keys {
+		i.Rows[n].Key = key
+		rows[key] = &i.Rows[n]
+	}
+	for id, totals := range after.Methods {
+		keys := groups.Of[id]
+		if len(keys) == 0 {
+			continue
+		}
+		c := since(before.Methods[id], totals)
+		i.Total.add(c)
+		for _, key := range keys {
+			rows[key].add(c)
+		}
+	}
+	for _, t := range after.Threads {
+		i.underWay(t, rows, groups, before.At, after.At, o.Stall)
+	}
+	i.Total.finish(i.Length, o.Clock)
+	for n := range i.Rows {
+		i.Rows[n].finish(i.Length, o.Clock)
+	}
+	slices.SortFunc(i.Stalls, func(a, b Stall) int {
+		return cmp.Or(cmp.Compare(b.Calls[0].Age, a.Calls[0].Age), cmp.Compare(a.Thread, b.Thread))
+	})
+	i.Stalls = i.Stalls[:min(len(i.Stalls), MostStalls)]
+	return i
+}
+
+// underWay adds the calls that a thread is in.
+func (i *Interval) underWay(t arena.Thread, rows map[Key]*Row, groups *Groups, from, to int64, stall time.Duration) {
+	met := make(map[*Row]bool)
+	var calls []Call
+	add := func(row *Row, age time.Duration) {
+		if met[row] {
+			return
+		}
+		met[row] = true
+		row.Running++
+		row.Oldest = max(row.Oldest, age)
+		if age > stall {
+			row.Stalled++
+		}
+	}
+	for _, f := range t.Stack {
+		keys := groups.Of[f.ID]
+		if f.Start == 0 || len(keys) == 0 { // it is not timed, or one by which hooks are calibrated
+			continue
+		}
+		age := time.Duration(max(to-f.Start, 0))
+		calls = append(calls, Call{ID: f.ID, Age: age})
+		add(&i.Total, age)
+		for _, key := range keys {
+			add(rows[key], age)
+		}
+	}
+	if len(calls) == 0 || calls[0].Age <= stall {
+		return // those further in are younger
+	}
+	wasOld := calls[0].Age-time.Duration(to-from) > stall
+	omitted := max(0, len(calls)-2*EndCalls)
+	if omitted > 0 {
+		calls = slices.Concat(calls[:EndCalls], calls[len(calls)-EndCalls:])
+	}
+	i.Stalls = append(i.Stalls, Stall{Thread: t.ID, Virtual: t.Virtual, IsNew: !wasOld, Calls: calls, Omitted: omitted})
+}
+
+// A Source is what is read. A session is one.
+type Source interface {
+	Sum() (*arena.Summary, error)
+	Stacks() ([]arena.Thread, error)
+	Now() int64
+}
+
+// A Reading is what the arena said at a moment.
+type Reading struct {
+	At      int64                    // nanoseconds of the target's clock
+	Methods map[uint32]*arena.Totals // by id
+	Threads []arena.Thread           // those with calls under way, without their trees
+	Called  int                      // threads that have called anything
+	Lost    uint64                   // calls nothing could count
+}
+
+// Start is the reading before the first call.
+func Start(at int64) *Reading { return &Reading{At: at} }
+
+// Take reads. The earlier reading is the last that was taken: distributions are
+// counted on from there, as the arena counts modulo 2^32. What looks as if it were
+// older than a threshold is looked at again.
+func Take(source Source, earlier *Reading, stall time.Duration) (*Reading, error) {
+	sum, err := source.Sum()
+	if err != nil {
+		return nil, err
+	}
+	threads, err := source.Stacks()
+	if err != nil {
+		return nil, err
+	}
+	r := &Reading{At: source.Now(), Methods: sum.Methods, Threads: threads, Called: sum.Threads, Lost: sum.Dropped}
+	if isAnyOlder(threads, r.At-int64(stall)) {
+		again, err := source.Stacks()
+		if err != nil {
+			return nil, err
+		}
+		confirm(threads, again, r.At-int64(stall))
+	}
+	for id, totals := range r.Methods {
+		if before := earlier.Methods[id]; before != nil {
+			totals.Spread = countedOn(before.Spread, totals.Spread)
+		}
+	}
+	return r, nil
+}
+
+// countedOn is a distribution that does not wrap around.
+func countedOn(before, now *arena.Spread) *arena.Spread {
+	if before == nil || now == nil {
+		return now
+	}
+	all := now.Since(before)
+	all.Add(before)
+	return all
+}
+
+func isAnyOlder(threads []arena.Thread, than int64) bool {
+	for _, t := range threads {
+		for _, f := range t.Stack {
+			if isOlder(f, than) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOlder tells calls that began before a moment. Those that are not timed have no
+// beginning.
+func isOlder(f arena.Frame, than int64) bool { return f.Start != 0 && f.Start < than }
+
+// confirm takes the beginning from calls that seem to be old but are not in a second
+// look. A thread puts a call on its stack before it notes when that began: in between
+// its place has the beginning of a call that has ended.
+func confirm(threads, again []arena.Thread, than int64) {
+	stacks := make(map[uint32][]arena.Frame, len(again)) // by root, which each block has of its own
+	for _, t := range again {
+		stacks[t.Root] = t.Stack
+	}
+	for _, t := range threads {
+		second := stacks[t.Root]
+		for i := range t.Stack {
+			if f := &t.Stack[i]; isOlder(*f, than) && (i >= len(second) || second[i].Node != f.Node || second[i].Start != f.Start) {
+				f.Start = 0
+			}
+		}
+	}
+}
+
+// A Key is what a row is about. It is compared as a whole: a further way of grouping
+// is a further field.
+type Key struct {
+	Pattern string // in rows by pattern
+	Method  Method // in rows by method
+	Within  string // in rows by context: the sequence
+	Tags    string // in rows by tags: name=value, a line each
+	Callers string // in rows by callers
+}
+
+// TagValues are the names and values of the tags.
+func (k Key) TagValues() (pairs [][2]string) {
+	if k.Tags == "" {
+		return nil
+	}
+	for line := range strings.SplitSeq(k.Tags, "\n") {
+		name, value, _ := strings.Cut(line, "=")
+		pairs = append(pairs, [2]string{name, value})
+	}
+	return pairs
+}
+
+// A Method is one that has a hook.
+type Method struct {
+	Class      string // with dots
+	Name       string
+	Descriptor string
+}
+
+// Groups say which rows there are, and which of them a method counts in. One that
+// counts in several counts once in the total, one that counts in none not at all.
+type Groups struct {
+	Keys []Key            // all there are
+	Of   map[uint32][]Key // by the method's id
+}
+
+// A Row is what the calls of a group did in an interval. Times are in nanoseconds,
+// those of calls that ended in it, without the clock's own; they are 0 where Timed is.
+type Row struct {
+	Key     Key
+	Calls   uint64  // begun
+	Rate    float64 // calls a second
+	Errors  uint64  // calls that ended with an exception
+	Timed   uint64  // calls that ended with their time known
+	Untimed uint64  // of Calls, those that found no room for a time
+	Nanos   float64 // of all timed calls; of a method that calls itself by outermost calls
+	Mean    float64
+	Placed  uint64 // of Timed, those that percentiles are of: others found no room
+	P50     float64
+	P90     float64
+	P99     float64
+	Max     float64
+	Spread  *arena.Spread // how long timed calls took, with the clock's own time; nil where none was
+
+	// At the end of the interval, of each thread the outermost call of the group.
+	Running int           // begun, not ended
+	Stalled int           // of those, older than the threshold
+	Oldest  time.Duration // for how long the oldest has run
+
+	LowerBound bool // there may have been more calls than hooks have seen
+}
+
+// A change is what of one method came to be between two readings.
+type change struct {
+	calls, errors, timed, untimed, nanos, max uint64
+	spread                                    *arena.Spread
+	lowerBound                                bool
+}
+
+// since subtracts. A count that is read while it is written is never less than before.
+func since(before, after *arena.Totals) change {
+	if before == nil {
+		before = &arena.Totals{}
+	}
+	c := change{
+		calls: more(before.Calls, after.Calls), errors: more(before.Threw, after.Threw), timed: more(before.Timed, after.Timed),
+		untimed: more(before.Untimed, after.Untimed), nanos: more(before.Nanos, after.Nanos), lowerBound: after.LowerBound,
+	}
+	if after.Spread != nil {
+		c.spread = after.Spread.Since(before.Spread)
+		if c.spread.Count() > 0 {
+			c.max = min(uint64(c.spread.Quantile(1)), after.Max)
+		}
+	}
+	if after.Max > before.Max { // the longest of all came in between
+		c.max = after.Max
+	}
+	return c
+}
+
+func more(before, after uint64) uint64 { return after - min(before, after) }
+
+func (r *Row) add(c change) {
+	r.Calls += c.calls
+	r.Errors += c.errors
+	r.Timed += c.timed
+	r.Untimed += c.untimed
+	r.Nanos += float64(c.nanos)
+	r.Max = max(r.Max, float64(c.max))
+	r.LowerBound = r.LowerBound || c.lowerBound
+	if c.spread != nil {
+		if r.Spread == nil {
+			r.Spread = &arena.Spread{}
+		}
+		r.Spread.Add(c.spread)
+	}
+}
+
+// finish makes of sums what is told, without a clock's own time in each call.
+func (r *Row) finish(length time.Duration, clock float64) {
+	if length > 0 {
+		r.Rate = float64(r.Calls) / length.Seconds()
+	}
+	if r.Timed == 0 {
+		r.Nanos, r.Max = 0, 0
+		return
+	}
+	clean := func(nanos float64) float64 { return max(0, nanos-clock) }
+	r.Nanos = max(0, r.Nanos-clock*float64(r.Timed))
+	r.Mean = r.Nanos / float64(r.Timed)
+	r.Max = clean(r.Max)
+	if r.Spread != nil {
+		r.Placed = r.Spread.Count()
+	}
+	if r.Placed > 0 {
+		// The middle of a bucket may be beyond the longest call in it.
+		at := func(q float64) float64 { return min(clean(r.Spread.Quantile(q)), r.Max) }
+		r.P50, r.P90, r.P99 = at(0.50), at(0.90), at(0.99)
+	}
+}

@@ -1,0 +1,568 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// expand puts hooks into what methods can call, and into the methods themselves.
+// Where one cannot have a hook nobody would hear of its first call, so what it can
+// call gets hooks as well.
+func (r *run) expand(ctx context.Context, methods []callgraph.Method) error {
+	for again := false; len(methods) > 0; again = true {
+		request, hooked := r.plan(methods)
+		if err := r.install(ctx, request); err != nil {
+			return err
+		}
+		if again {
+			r.late(hooked) // what could not have a hook may have called them by now
+		}
+		methods = r.bare(hooked)
+	}
+	return nil
+}
+
+// late notes that methods may have been called before their hooks came.
+func (r *run) late(methods []callgraph.Method) {
+	now := r.session.Now()
+	for _, m := range methods {
+		r.ledger.late(r.session.ID(m.Class, m.Name, m.Descriptor), now)
+	}
+}
+
+// plan is what one round puts in.
+func (r *run) plan(methods []callgraph.Method) (session.Request, []callgraph.Method) {
+	all := r.lookAhead(methods)
+	expansion := r.widen(all)
+	var request session.Request
+	var hooked []callgraph.Method
+	for {
+		var more []callgraph.Method
+		for _, m := range expansion.Methods {
+			if r.canHook(m) {
+				hooked = append(hooked, m)
+			} else {
+				more = append(more, m)
+			}
+		}
+		r.addSites(&request, expansion)
+		if len(more) == 0 {
+			break
+		}
+		all = append(all, more...)
+		expansion = r.widen(more)
+	}
+	for _, m := range methods {
+		if r.canHook(m) && !slices.Contains(hooked, m) {
+			hooked = append(hooked, m)
+		}
+	}
+	r.lock.Lock()
+	for _, m := range all {
+		r.expanded[m] = true
+	}
+	for _, m := range r.graph.Settle(hooked) {
+		r.expanded[m] = true
+	}
+	r.lock.Unlock()
+	for _, m := range hooked {
+		request.Hooks = append(request.Hooks, r.hook(m))
+	}
+	return request, hooked
+}
+
+// widen expands methods, and reads the JDK's classes that they call: which of those
+// methods are native is not known before.
+func (r *run) widen(methods []callgraph.Method) callgraph.Expansion {
+	all := r.graph.Expand(methods...)
+	for {
+		var fresh bool
+		for _, name := range r.graph.Unknown() {
+			if file, _ := r.ask(name); file != nil {
+				if more, err := r.graph.Add(file); err == nil {
+					fresh = true
+					all.Methods = append(all.Methods, more.Methods...)
+					all.Sites = append(all.Sites, more.Sites...)
+				}
+			}
+		}
+		if !fresh {
+			return all
+		}
+	}
+}
+
+// ask gives a class file of the JDK's; it looks for each class once.
+func (r *run) ask(class string) (file []byte, isFirst bool) {
+	r.lock.Lock()
+	isFirst = !r.asked[class]
+	r.asked[class] = true
+	r.lock.Unlock()
+	if isFirst {
+		file = r.library.class(class)
+	}
+	return file, isFirst
+}
+
+// lookAhead adds to methods those that are expanded in the same round.
+func (r *run) lookAhead(methods []callgraph.Method) []callgraph.Method {
+	limits := ahead(r.ledger.rounds())
+	if r.scheme == Eager {
+		limits = unlimited
+	}
+	return append(slices.Clone(methods), r.graph.Ahead(methods, limits)...)
+}
+
+func (r *run) addSites(request *session.Request, expansion callgraph.Expansion) {
+	for _, site := range expansion.Sites {
+		if site.Mixed {
+			continue // where it reaches another method, that has a hook of its own
+		}
+		native := r.hook(site.Native)
+		native.Flags &^= arena.Discover
+		request.Sites = append(request.Sites, session.Site{
+			Class: site.Caller.Class, Name: site.Caller.Name, Descriptor: site.Caller.Descriptor,
+			Owner: site.Owner, Called: site.Name, CalledDescriptor: site.Descriptor, Native: native,
+		})
+		id := r.session.ID(native.Class, native.Name, native.Descriptor)
+		r.lock.Lock()
+		r.natives[id] = true
+		r.lock.Unlock()
+	}
+	if expansion.Reflects || expansion.Handles {
+		request.Reflection = true
+		r.lock.Lock()
+		r.reflects = true
+		r.lock.Unlock()
+	}
+}
+
+func (r *run) canHook(m callgraph.Method) bool {
+	r.lock.Lock()
+	_, cannot := r.unhookable[m.Class]
+	r.lock.Unlock()
+	return !cannot
+}
+
+// bare are those of methods that have no hook although they should.
+func (r *run) bare(methods []callgraph.Method) []callgraph.Method {
+	var bare []callgraph.Method
+	for _, m := range methods {
+		r.lock.Lock()
+		expanded := r.expanded[m]
+		r.lock.Unlock()
+		if !expanded && !r.session.IsHooked(r.session.ID(m.Class, m.Name, m.Descriptor)) {
+			bare = append(bare, m)
+		}
+	}
+	return bare
+}
+
+// loading is asked about each class on its way in.
+func (r *run) loading(class string, file []byte) session.Request {
+	if r.skip.class(class) && !r.settings.roots.MatchClass(class) {
+		return session.Request{}
+	}
+	added, err := r.graph.Add(file)
+	if err != nil {
+		return session.Request{}
+	}
+	var request session.Request
+	r.addSites(&request, added)
+	isRoot := func(name, descriptor string) bool { return r.settings.roots.Match(class, name, descriptor) }
+	for _, m := range r.graph.FindIn(class, isRoot) {
+		r.addRoot(m)
+		request.Hooks = append(request.Hooks, r.hook(m))
+	}
+	r.lock.Lock()
+	reflects := r.reflects
+	r.lock.Unlock()
+	if reflects { // by which it may be initialised
+		for _, m := range r.graph.Reflected(class, "<clinit>", "()V") {
+			if m.Class == class {
+				added.Methods = append(added.Methods, m)
+			}
+		}
+	}
+	r.lock.Lock()
+	r.mirrored++
+	for _, m := range added.Methods {
+		if m.Class != class && m.Name != "<clinit>" { // that has run, or is on its way in as well
+			r.pending = append(r.pending, m)
+		}
+	}
+	r.lock.Unlock()
+	if r.budget != nil {
+		return request // the governor finds them when it looks deeper
+	}
+	mine := slices.DeleteFunc(slices.Clone(added.Methods), func(m callgraph.Method) bool { return m.Class != class })
+	for _, m := range r.expandLoading(class, mine, &request) {
+		request.Hooks = append(request.Hooks, r.hook(m))
+	}
+	return request
+}
+
+// expandLoading expands methods of a class that is loading, as far as that leads to
+// methods of the same class, and gives them all. Where nothing else becomes callable
+// their first calls need not wait; else that gets hooks in the next round, which
+// those calls wait for.
+func (r *run) expandLoading(class string, methods []callgraph.Method, request *session.Request) []callgraph.Method {
+	var others []callgraph.Method
+	all := methods
+	for fresh := methods; len(fresh) > 0; {
+		expansion := r.widen(fresh)
+		r.addSites(request, expansion)
+		fresh = nil
+		for _, m := range expansion.Methods {
+			switch {
+			case m.Class == class:
+				fresh = append(fresh, m)
+			case r.canHook(m):
+				others = append(others, m)
+			}
+		}
+		all = append(all, fresh...)
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.due = append(r.due, others...)
+	if len(others) == 0 {
+		for _, m := range all {
+			r.expanded[m] = true
+		}
+	}
+	return all
+}
+
+// serve answers the calls that wait, after their callees have hooks, and puts
+// hooks into what classes that loaded have made callable. It reports whether there
+// was anything to do.
+func (r *run) serve(ctx context.Context) (bool, error) {
+	arrivals, err := r.session.Arrivals(r.answered)
+	if err != nil {
+		return false, err
+	}
+	r.lock.Lock()
+	pending, due := r.pending, r.due
+	r.pending, r.due = nil, nil
+	r.lock.Unlock()
+	if len(arrivals) == 0 && len(pending) == 0 && len(due) == 0 && !r.session.Owes() {
+		return false, nil
+	}
+	expand, callable := r.arrived(arrivals)
+	err = r.round(ctx, expand, slices.Concat(callable, due, pending))
+	r.late(pending)
+	if len(arrivals) > 0 {
+		r.answered = arrivals[len(arrivals)-1].Ticket
+		r.session.Answer(r.answered) // also where it failed: nobody waits for nothing
+	}
+	r.report()
+	return true, err
+}
+
+// arrived gives the methods of calls that wait, and those that are about to be
+// called by reflection.
+func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []callgraph.Method) {
+	for _, a := range arrivals {
+		if a.ID == 0 {
+			if class, name, descriptor, ok := session.SplitMember(a.Text); ok {
+				callable = append(callable, r.graph.Reflected(class, name, descriptor)...)
+			}
+			continue
+		}
+		m, known := r.session.Method(a.ID)
+		method := callgraph.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
+		if known && !slices.Contains(expand, method) {
+			expand = append(expand, method)
+		}
+	}
+	return expand, callable
+}
+
+// round expands methods and puts hooks into others, all in one.
+func (r *run) round(ctx context.Context, expand, callable []callgraph.Method) error {
+	request, hooked := r.plan(expand)
+	var bare []callgraph.Method
+	for _, m := range callable {
+		if !r.canHook(m) {
+			bare = append(bare, m)
+			continue
+		}
+		hooked = append(hooked, m)
+		request.Hooks = append(request.Hooks, r.hook(m))
+	}
+	if err := r.install(ctx, request); err != nil {
+		return err
+	}
+	return r.expand(ctx, append(bare, r.bare(hooked)...))
+}
+
+// install puts hooks in and keeps account of what that took.
+func (r *run) install(ctx context.Context, request session.Request) error {
+	if len(request.Hooks) == 0 && len(request.Sites) == 0 && !request.Reflection && !r.session.Owes() {
+		return nil
+	}
+	before := r.ledger.look(r.session)
+	installation, err := r.session.Hook(ctx, request)
+	r.ledger.add(r.session, installation, before)
+	return err
+}
+
+const (
+	// Up to so many methods hooks always go in at once: a second redefinition of a
+	// class that is hot costs a program more than hooks that are not needed.
+	fewMethods = 300
+	// So many classes are never changed at once.
+	mostClasses = 3000
+	// fan is how many targets a call may have that is likely made to all of them.
+	fan = 4
+)
+
+// decide chooses the scheme where that is left to Sonde.
+func (r *run) decide(roots []callgraph.Method) {
+	size, likely := r.graph.Closure(roots), r.graph.Likely(roots, fan)
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.closure = size.Methods
+	reach := fmt.Sprintf("%s can be reached in %s", format.Plural(size.Methods, "method"), format.Plural(size.Classes, "class"))
+	switch {
+	case r.Timing == cct.Auto:
+		r.scheme, r.why = Lazy, reach+"; hooks are added as the budget allows"
+	case r.Scheme != "":
+		r.scheme, r.why = r.Scheme, "asked for; "+reach
+	case len(roots) == 0:
+		r.scheme, r.why = Lazy, "the root's class is not loaded yet, so what it reaches is not known"
+	case size.Methods <= fewMethods:
+		r.scheme, r.why = Eager, reach+": one round of hooks costs the target less than several"
+	case 3*likely.Methods > size.Methods && size.Classes <= mostClasses:
+		r.scheme, r.why = Eager, fmt.Sprintf("%s, most of them likely (%d): one round of hooks costs the target less than several", reach, likely.Methods)
+	default:
+		r.scheme, r.why = Lazy, fmt.Sprintf("%s, few of them likely (%d): hooks in those that are entered cost the target less than hooks in all", reach, likely.Methods)
+	}
+}
+
+// unlimited looks at all there is.
+var unlimited = callgraph.Limits{Depth: math.MaxInt, Methods: math.MaxInt, Fan: math.MaxInt}
+
+// ahead bounds how far a lazy round looks. The further a run is, the further: the
+// price of a round is the round.
+func ahead(rounds int) callgraph.Limits {
+	if rounds >= manyRounds {
+		return callgraph.Limits{Depth: math.MaxInt, Methods: math.MaxInt, Fan: 4 * fan}
+	}
+	return callgraph.Limits{Depth: 2 + 2*rounds, Methods: 128 << rounds, Fan: fan}
+}
+
+// manyRounds is after how many a program has shown that it goes everywhere.
+const manyRounds = 6
+
+// jdk are beginnings of the internal names of the JDK's own classes. Their time is
+// shown with their callers: a program spends its calls there by the billion, and
+// what it could change is seldom there.
+var jdk = []string{
+	"java/", "jdk/", "sun/", "com/sun/", "org/ietf/jgss/", "org/w3c/dom/", "org/xml/sax/", "netscape/javascript/",
+	// Not all of javax: application servers have some of it.
+	"javax/accessibility/", "javax/annotation/processing/", "javax/crypto/", "javax/imageio/", "javax/lang/model/",
+	"javax/management/", "javax/naming/", "javax/net/", "javax/print/", "javax/rmi/", "javax/script/", "javax/security/",
+	"javax/smartcardio/", "javax/sound/", "javax/sql/", "javax/swing/", "javax/tools/", "javax/transaction/xa/", "javax/xml/",
+}
+
+// skipping says which classes are not followed.
+type skipping struct {
+	into, skip *pattern.Set // nil where nothing was said
+	excludes   []string     // beginnings of names of classes that are never followed
+}
+
+func newSkipping(into, skip, roots []string) (*skipping, error) {
+	s := &skipping{}
+	var err error
+	if len(into) > 0 {
+		if s.into, err = pattern.ParseSet(into...); err != nil {
+			return nil, fmt.Errorf("into: %w", err)
+		}
+	}
+	if len(skip) > 0 {
+		if s.skip, err = pattern.ParseSet(skip...); err != nil {
+			return nil, fmt.Errorf("skip: %w", err)
+		}
+	}
+	wanted, err := pattern.ParseSet(append(append([]string(nil), into...), roots...)...)
+	if err != nil {
+		return nil, fmt.Errorf("root: %w", err)
+	}
+	for _, prefix := range jdk {
+		if !mayBeWanted(wanted, prefix) {
+			s.excludes = append(s.excludes, prefix)
+		}
+	}
+	return s, nil
+}
+
+// mayBeWanted reports whether a class whose name begins so may be in a set.
+func mayBeWanted(set *pattern.Set, prefix string) bool {
+	for _, pattern := range set.Includes() {
+		begin, _ := pattern.ClassBounds()
+		if strings.HasPrefix(begin, prefix) || strings.HasPrefix(prefix, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// class reports whether a class is skipped.
+func (s *skipping) class(name string) bool {
+	if s.into != nil && s.into.MatchClass(name) {
+		return false
+	}
+	if s.skip != nil && s.skip.MatchClass(name) {
+		return true
+	}
+	for _, prefix := range jdk {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// mirror reads the loaded classes that are followed, and those they inherit from.
+func (r *run) mirror(ctx context.Context) error {
+	loaded, err := r.session.Prefetch(ctx, func(class string) bool {
+		return !r.skip.class(class) || r.settings.roots.MatchClass(class)
+	}, r.settings.roots.MatchClass)
+	if err != nil {
+		return err
+	}
+	r.addMirrors(loaded)
+	if err := r.mirrorSupertypes(ctx); err != nil {
+		return err
+	}
+	return r.fetchReflective(ctx)
+}
+
+// mirrorSupertypes reads what followed classes inherit from: of the JDK on disk, or
+// else of the target.
+func (r *run) mirrorSupertypes(ctx context.Context) error {
+	for {
+		wanted := make(map[string]bool)
+		read := 0
+		for _, name := range r.graph.Missing() {
+			file, isFirst := r.ask(name)
+			if !isFirst {
+				continue
+			}
+			if file == nil {
+				wanted[name] = true
+			} else if _, err := r.graph.Add(file); err == nil {
+				read++
+			}
+		}
+		if len(wanted) > 0 {
+			loaded, err := r.session.Prefetch(ctx, func(class string) bool { return wanted[class] }, nil)
+			if err != nil {
+				return err
+			}
+			r.addMirrors(loaded)
+			read += len(loaded)
+		}
+		if read == 0 {
+			return nil
+		}
+	}
+}
+
+func (r *run) addMirrors(loaded []session.LoadedClass) {
+	for _, class := range loaded {
+		r.addMirror(class)
+	}
+	r.report()
+}
+
+func (r *run) addMirror(class session.LoadedClass) {
+	if class.File == nil && class.Reason != "" {
+		return // a class that the JVM made, for a lambda most often: what that calls is known by who made it
+	}
+	r.lock.Lock()
+	if class.Reason != "" {
+		r.unhookable[class.Name] = class.Reason
+	}
+	if class.File == nil {
+		r.unhookable[class.Name] = "its class file is not found, so what it calls is not known"
+		r.missing++
+		r.lock.Unlock()
+		return
+	}
+	r.mirrored++
+	r.lock.Unlock()
+	if _, err := r.graph.Add(class.File); err != nil {
+		r.lock.Lock()
+		r.unhookable[class.Name] = err.Error()
+		r.lock.Unlock()
+	}
+}
+
+// fetchReflective gets the JDK's classes that tell of calls by reflection: later
+// on a thread of the program may wait for hooks in them.
+func (r *run) fetchReflective(ctx context.Context) error {
+	names := session.ReflectiveClasses()
+	if _, err := r.session.Prefetch(ctx, func(class string) bool { return slices.Contains(names, class) }, nil); err != nil {
+		return fmt.Errorf("reflection cannot be followed: %w", err)
+	}
+	return nil
+}
+
+// A library is the target's JDK on disk. What the program's classes inherit from,
+// and which methods are native, is read there: the target need not be asked.
+type library struct {
+	image *jimage.Image
+	names map[string]string // of resources, by class
+}
+
+// openLibrary gives nil where there is none that can be read.
+func openLibrary(path string) *library {
+	image, err := jimage.Open(path)
+	if err != nil {
+		return nil
+	}
+	l := &library{image: image, names: make(map[string]string)}
+	err = image.Each(func(module, path string, _ []byte) error {
+		if class, is := strings.CutSuffix(path, ".class"); is {
+			l.names[class] = "/" + module + "/" + path
+		}
+		return nil
+	})
+	if err != nil {
+		_ = image.Close()
+		return nil
+	}
+	return l
+}
+
+// class is a class file; nil where the JDK has none of that name.
+func (l *library) class(name string) []byte {
+	if l == nil || l.names[name] == "" {
+		return nil
+	}
+	file, err := l.image.Read(l.names[name])
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+func (l *library) close() {
+	if l != nil {
+		_ = l.image.Close()
+	}
+}
