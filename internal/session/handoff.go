@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
@@ -182,4 +183,92 @@ func (s *Session) missHandOff(h *handOffMethod, why string) {
 	if !isKnown && s.settings.Notice != nil {
 		s.settings.Notice(fmt.Sprintf("context and tags do not go along with %s: %s", h.way, why))
 	}
+}
+
+// Ways in which tasks go from thread to thread, for people.
+const (
+	byFutures     = "what is submitted to an executor"
+	byPools       = "what a thread pool executes"
+	byForking     = "tasks of fork-join pools"
+	byCompletion  = "stages of a CompletableFuture"
+	byVirtual     = "virtual threads"
+	tryFire       = "(I)Ljava/util/concurrent/CompletableFuture;"
+	runnable      = "(Ljava/lang/Runnable;)V"
+	concurrent    = "java/util/concurrent/"
+	completable   = concurrent + "CompletableFuture$"
+	newVirtual    = "(Ljava/util/concurrent/Executor;Ljava/lang/String;ILjava/lang/Runnable;)Ljava/lang/Thread;"
+	firstVirtual  = 19 // then still a preview
+	firstComposed = 12 // exceptionallyCompose
+)
+
+// handOffMethods are the methods of the JDK through which tasks go from thread to
+// thread (docs/formats/arena.md, Handing on). Where tasks are made of which each is one
+// piece of work, those carry the context; where a pool takes any object, that one. A
+// ForkJoinTask's doExec gives an int in 17 and nothing in 25.
+var handOffMethods = []handOffMethod{
+	{way: byFutures, class: concurrent + "FutureTask", name: "<init>", template: agent.CarryTemplate},
+	{way: byFutures, class: concurrent + "FutureTask", name: "run", descriptor: "()V", template: agent.ResumeTemplate},
+	{way: byFutures, class: concurrent + "FutureTask", name: "runAndReset", descriptor: "()Z", template: agent.AgainTemplate},
+
+	{way: byForking, class: concurrent + "ForkJoinTask", name: "<init>", descriptor: "()V", template: agent.CarryTemplate},
+	{way: byForking, class: concurrent + "ForkJoinTask", name: "doExec", template: agent.ResumeTemplate},
+
+	{way: byPools, class: concurrent + "ThreadPoolExecutor", name: "execute", descriptor: runnable, template: agent.SubmitTemplate},
+	{way: byPools, class: concurrent + "ThreadPoolExecutor", name: "reject", descriptor: runnable, template: agent.WithdrawTemplate},
+	{way: byPools, class: concurrent + "ThreadPoolExecutor", name: "runWorker", template: agent.WorkTemplate},
+	{way: byPools, class: concurrent + "ThreadPoolExecutor", name: "getTask", descriptor: "()Ljava/lang/Runnable;", template: agent.NextTemplate},
+
+	{way: byVirtual, class: "java/lang/ThreadBuilders", name: "newVirtualThread", descriptor: newVirtual, since: firstVirtual, template: agent.MadeTemplate},
+
+	// Executors of other kinds run these by themselves.
+	{way: byCompletion, class: completable + "AsyncSupply", name: "run", descriptor: "()V", template: agent.ResumeTemplate},
+	{way: byCompletion, class: completable + "AsyncRun", name: "run", descriptor: "()V", template: agent.ResumeTemplate},
+
+	// All kinds of completions with a function of the program.
+	{way: byCompletion, class: completable + "UniApply", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "UniAccept", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "UniRun", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "UniWhenComplete", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "UniHandle", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "UniExceptionally", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "UniComposeExceptionally", name: "tryFire", descriptor: tryFire, since: firstComposed, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "UniCompose", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "BiApply", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "BiAccept", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "BiRun", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "OrApply", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "OrAccept", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+	{way: byCompletion, class: completable + "OrRun", name: "tryFire", descriptor: tryFire, template: agent.FireTemplate},
+}
+
+// reflective are the JDK's methods through which calls by reflection go and
+// method handles are made, by class. Where a JDK has the first, the second calls
+// it.
+var reflective = map[string]struct {
+	methods []string
+	handles bool // it makes handles; else it calls by reflection
+}{
+	"java/lang/reflect/Method":            {methods: []string{"invoke"}},
+	"java/lang/reflect/Constructor":       {methods: []string{"newInstanceWithCaller", "newInstance"}},
+	"java/lang/invoke/DirectMethodHandle": {methods: []string{"make"}, handles: true},
+}
+
+// reflection is the template that tells what a reflective method is about to
+// call; nil for other methods. What it tells twice is taken once.
+func (w *workshop) reflection(m weave.MethodInfo) *weave.Template {
+	w.choices.lock.Lock()
+	defer w.choices.lock.Unlock()
+	if !w.choices.reflection {
+		return nil
+	}
+	for _, name := range reflective[m.Class].methods {
+		switch {
+		case name != m.Name:
+		case !reflective[m.Class].handles:
+			return w.templates.reflect
+		case m.Descriptor == "(BLjava/lang/Class;Ljava/lang/invoke/MemberName;Ljava/lang/Class;)Ljava/lang/invoke/DirectMethodHandle;":
+			return w.templates.handle
+		}
+	}
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"time"
 
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -172,4 +174,172 @@ func (w *Watch) placed(wanted []*sequence.Sequence) (p *positions, fresh bool, e
 		return anew, true, nil
 	}
 	return p, p.used()&^used&before != 0, nil
+}
+
+// install does what is to be done. What is in then is noted, also where it is not all.
+func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
+	w.lock.Lock()
+	isDue := len(t.request.Spots) > 0 || len(t.request.Without) > 0 || t.request.HandOff && !w.handsOff
+	w.lock.Unlock()
+	if err := w.makeRings(); err != nil {
+		return err
+	}
+	if isDue {
+		installation, err := w.target.Watch(ctx, t.request)
+		if err != nil {
+			return fmt.Errorf("putting hooks in: %w", err)
+		}
+		report.Installation = installation
+		w.lock.Lock()
+		for _, s := range t.request.Without {
+			delete(w.applied, spotName(&s))
+		}
+		for _, s := range t.request.Spots {
+			w.applied[spotName(&s)] = s
+		}
+		w.handsOff = t.request.HandOff
+		w.lock.Unlock()
+	}
+	if len(t.switches) == 0 {
+		return nil
+	}
+	if err := w.target.SwitchSpots(ctx, t.switches); err != nil {
+		return fmt.Errorf("switching hooks: %w", err)
+	}
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for name, s := range w.applied {
+		if setting, is := t.switches[w.target.SpotID(s)]; is {
+			s.Flags, s.Period = setting.Flags, setting.Period
+			w.applied[name] = s
+		}
+	}
+	return nil
+}
+
+// defaultRing is how much of what is traced a thread can keep.
+const defaultRing = 128 << 10
+
+// makeRings has threads keep what is traced, and says how far below roots that goes.
+func (w *Watch) makeRings() error {
+	w.lock.Lock()
+	levels := w.plan.levels
+	w.lock.Unlock()
+	if levels == 0 {
+		return nil
+	}
+	bytes := w.options.RingBytes
+	if bytes == 0 {
+		bytes = defaultRing
+	}
+	return w.target.SetRings(bytes, uint32(levels))
+}
+
+// adopt makes a plan the one that holds.
+func (w *Watch) adopt(next *plan, changes []probeset.Change) {
+	changed := make(map[string]bool)
+	for _, change := range changes {
+		changed[change.Name] = changed[change.Name] || change.Kind == probeset.OfProbe && change.Action != probeset.Alter
+	}
+	w.set, w.plan = next.set, next
+	maps.Copy(w.numbers, next.numbers)
+	for _, p := range next.probes {
+		if _, is := w.began[p.Name]; !is || changed[p.Name] {
+			w.began[p.Name] = beginning{time.Now(), w.callsOf(p.Name)}
+		}
+		if p.Level >= probeset.Trace {
+			w.traced[p.Name] = true
+		}
+	}
+	w.queue.forget()
+	for _, s := range next.spots {
+		w.learn(s)
+		w.noteDepends(s)
+	}
+}
+
+// noteDepends tells the queue below which classes a spot's conditions must be checked
+// again.
+func (w *Watch) noteDepends(s *planned) {
+	for _, d := range s.depends {
+		for _, name := range d.Open {
+			id := w.target.SpotID(s.Spot)
+			w.queue.depend(id, name)
+			below, _ := w.world.subtypes(name)
+			for _, c := range below {
+				w.queue.depend(id, c.Name())
+			}
+		}
+	}
+}
+
+// learn notes what a spot's results are about.
+func (w *Watch) learn(s *planned) {
+	if s.Kind == session.Watches {
+		id := w.target.SpotID(s.Spot)
+		w.names[id] = s.name(id)
+		w.grouped[id] = s.Groups != 0 || s.Context != 0
+		if s.probe != nil {
+			w.groups[id] = s.probe.GroupBy
+		}
+	}
+}
+
+// difference is what is to be woven, taken out and switched.
+func (w *Watch) difference(next *plan, fresh bool) *todo {
+	t := &todo{switches: make(map[uint32]arena.Probe)}
+	for _, name := range slices.Sorted(maps.Keys(next.spots)) {
+		s := next.spots[name].Spot
+		had, is := w.applied[name]
+		switch {
+		case !is || !isAlike(had, s):
+			t.request.Spots = append(t.request.Spots, s)
+		case had.Flags != s.Flags || had.Period != s.Period:
+			t.switches[w.target.SpotID(s)] = arena.Probe{Flags: s.Flags, Period: s.Period}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
+		if next.spots[name] == nil {
+			t.request.Without = append(t.request.Without, w.applied[name])
+		}
+	}
+	t.request.Fresh = fresh
+	t.request.Bridges = slices.Sorted(maps.Keys(next.bridges))
+	t.request.HandOff = next.set.HandOff && next.hasContext() && next.forbidsHandOff() == ""
+	return t
+}
+
+// isAlike reports whether two spots of one name differ in nothing but what they do.
+func isAlike(a, b session.Spot) bool {
+	return a.Kind == b.Kind && a.Form == b.Form && a.Below == b.Below && a.Direct == b.Direct && a.First == b.First &&
+		a.Tag == b.Tag && a.Groups == b.Groups && a.Context == b.Context
+}
+
+// A Report is what Apply did.
+type Report struct {
+	Changes                  []probeset.Change
+	Woven, Removed, Switched int                   // spots
+	Installation             *session.Installation // what weaving took; nil where nothing was woven
+	Probes                   []Applied
+	Tags                     []Applied
+	// Warnings are what was noticed that a user should read: Options.Notice was told.
+	Warnings []string
+}
+
+// Applied is what became of a probe or a tag.
+type Applied struct {
+	Name      string
+	Methods   []string // class.name(descriptor) that it acts in, by name
+	Anchors   int      // methods of its sequences
+	LeftOut   []LeftOut
+	Unmatched []string // patterns and elements of sequences that name no method that is loaded
+	Redacted  []string // captures whose values are not read
+	Traced    int      // methods that can be called below and are traced as well
+	Untraced  int      // those beyond the bound, of the same levels
+}
+
+// A LeftOut is a method that was named and in which a probe does not act.
+type LeftOut struct {
+	Method string // class.name(descriptor)
+	Err    error
 }

@@ -152,3 +152,139 @@ func (w *Watch) callsOf(probe string) uint64 {
 	calls, _ := acted.calls()
 	return calls
 }
+
+// A Source gives readings by row rather than by method, for who makes intervals of them.
+type Source struct{ watch *Watch }
+
+// Source reads rows.
+func (w *Watch) Source() *Source { return &Source{w} }
+
+// Sum is what was measured so far, by the ids of rows.
+func (s *Source) Sum() (*arena.Summary, error) {
+	results, err := s.watch.Results()
+	if err != nil {
+		return nil, err
+	}
+	sum := &arena.Summary{Methods: make(map[uint32]*arena.Totals, len(results.Rows)), Threads: results.Threads, Dropped: results.Dropped}
+	for i := range results.Rows {
+		sum.Methods[results.Rows[i].ID] = &results.Rows[i].Totals
+	}
+	return sum, nil
+}
+
+// Stacks are the threads with the calls they are in, by the ids of rows. Calls of what
+// is no row have none.
+func (s *Source) Stacks() ([]arena.Thread, error) {
+	w := s.watch
+	threads, err := w.target.Threads()
+	if err != nil {
+		return nil, err
+	}
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	ledger.Renumber(threads, w.isGrouped, w.rows)
+	return threads, nil
+}
+
+// Now is what the target's clock reads.
+func (s *Source) Now() int64 { return s.watch.target.Now() }
+
+// A SpotName says what a spot is about.
+type SpotName struct {
+	ID       uint32
+	Probe    string // empty for spots that only belong to a trace
+	Sequence string // as written; empty where the probe acts everywhere
+	Class    string // internal
+	Name     string
+	// Descriptor is as class files have it.
+	Descriptor string
+	// Inside says that it is there for the traces of other methods.
+	Inside bool
+	// Conditional says that it acts only in a context or on a condition.
+	Conditional bool
+	Captures    []CaptureName
+}
+
+// A CaptureName is an expression whose value is captured. Its index in records has bit 7
+// set where it is read at the exit.
+type CaptureName struct {
+	Index    int
+	Text     string
+	Redacted bool // it is never read
+}
+
+// ExitCapture is the bit of an index that says the value is read at the exit.
+const ExitCapture = 1 << 7
+
+// Redacted is shown in the place of a value that is not read.
+const Redacted = "(redacted)"
+
+// Names are what ids in results and records stand for. They are a copy as of the moment
+// they were asked for.
+type Names struct {
+	spots  map[uint32]SpotName
+	labels map[uint32]Label
+}
+
+// Names tells what spots and labels are about, also those of probes that have ended.
+func (w *Watch) Names() *Names {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	w.hear()
+	all := func(tags map[int]TagValue) []TagValue { return w.valued(tags, nil) }
+	return &Names{spots: maps.Clone(w.names), labels: w.labels.All(all)}
+}
+
+// Spot is what a spot's id stands for.
+func (n *Names) Spot(id uint32) (SpotName, bool) {
+	name, is := n.spots[id]
+	return name, is
+}
+
+// Label is what a label's number stands for: of tags, all that were set.
+func (n *Names) Label(id uint32) (Label, bool) {
+	label, is := n.labels[id]
+	return label, is
+}
+
+// A Label tells the results of a spot apart: by tags or by callers.
+type Label = ledger.Label
+
+// A TagValue is a tag with its value.
+type TagValue = ledger.TagValue
+
+// hear learns what the target has told of labels. The lock is held.
+func (w *Watch) hear() {
+	arrivals, err := w.target.Arrivals(w.labels.Heard())
+	if err != nil || len(arrivals) == 0 {
+		return // the JVM has ended, or has nothing to tell
+	}
+	w.target.Answer(w.labels.Hear(arrivals))
+}
+
+// label is what a row's number stands for. The lock is held.
+func (w *Watch) label(key ledger.Key) Label {
+	return w.labels.Of(key.Label, func(tags map[int]TagValue) []TagValue { return w.valued(tags, w.groups[key.Spot]) })
+}
+
+// valued are tags with their names: those that are asked for, or all that are set.
+func (w *Watch) valued(tags map[int]TagValue, names []string) (all []TagValue) {
+	if names == nil {
+		for number, value := range tags {
+			for name, own := range w.numbers {
+				if int(own) == number {
+					value.Name = name
+					all = append(all, value)
+				}
+			}
+		}
+		slices.SortFunc(all, func(a, b TagValue) int { return strings.Compare(a.Name, b.Name) })
+		return all
+	}
+	for _, name := range names {
+		value := tags[int(w.numbers[name])]
+		value.Name = name
+		all = append(all, value)
+	}
+	return all
+}

@@ -1,0 +1,377 @@
+package session
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/classtest"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// cachedSession is one without a JVM that keeps what it weaves in a directory. What was
+// kept is there when the returned function has been called.
+func cachedSession(t testing.TB, dir string) (*Session, func()) {
+	t.Helper()
+	kept := cache.Open(cache.Options{Dir: dir}, func(err error) { t.Error(err) })
+	s := &Session{}
+	s.settings.Cache = kept
+	s.book.init()
+	if err := s.compileTemplates(); err != nil {
+		t.Fatal(err)
+	}
+	return s, func() {
+		if err := kept.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// busyClass is a/B with what a class can have that matters: methods that are woven,
+// one that is malformed, a native call, one that is woven only without its condition.
+func busyClass() []byte {
+	b := classtest.NewBuilder(61, "a/B")
+	b.Access |= uint16(classfile.AccAbstract)
+	body := func() []byte { return classtest.NewAssembler().Op("return").Code(b, 0, 1) }
+	b.AddMethod(1, "m", "()V", body())
+	b.AddMethod(1, "lean", "()V", body())
+	b.AddMethod(1, "plain", "()V", body())
+	b.AddMethod(uint16(classfile.AccBridge|classfile.AccPublic), "bridge", "()V", body())
+	b.AddMethod(uint16(classfile.AccNative|classfile.AccPublic), "native", "()V")
+	b.AddMethod(1, "broken", "()V", classtest.NewAssembler().Raw(uint8(0xfd)).Code(b, 0, 1))
+	call := b.Method("java/lang/Thread", "yield", "()V")
+	b.AddMethod(1, "calls", "()V", classtest.NewAssembler().Op("invokestatic", call).Op("return").Code(b, 0, 1))
+	b.AddMethod(1, "lost", "()V", classtest.NewAssembler().Op("return").Op("invokestatic", call).Op("return").Code(b, 0, 1))
+	return b.Bytes()
+}
+
+// askAll asks for hooks, calls and spots in busyClass.
+func (s *Session) askAll() {
+	hook := func(name string) Hook {
+		return Hook{Class: "a/B", Name: name, Descriptor: "()V", Flags: arena.On}
+	}
+	site := func(caller string) Site {
+		return Site{
+			Class: "a/B", Name: caller, Descriptor: "()V", Owner: "java/lang/Thread", Called: "yield", CalledDescriptor: "()V",
+			Native: Hook{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V", Flags: arena.On},
+		}
+	}
+	s.choices.add(&s.book, Request{
+		Hooks: []Hook{hook("m"), hook("broken"), hook("native"), hook("calls")}, Sites: []Site{site("calls"), site("lost")},
+	})
+	s.addSpots([]Spot{
+		spotOf("m", Watches, "a", always{}), spotOf("m", Watches, "b", always{steps: 3}), spotOf("m", Anchors, "c"),
+		spotOf("lean", Watches, "a", always{steps: 70_000}), spotOf("lean", Watches, "b"), // too long: woven without
+		spotOf("native", Watches, "a"), spotOf("bridge", Tags, "a"), spotOf("none", Watches, "a"),
+		spotOf("m", Watches, "bad", always{fails: true}),
+	})
+}
+
+// noted is what the book has of a class.
+type noted struct {
+	Woven   []byte
+	Off     undone
+	Methods []Method
+	Left    []LeftAlone
+	Spots   map[uint32]bool
+	Probes  map[uint32]arena.Probe
+	Fresh   []arena.Method
+	Classes map[string]int
+	IDs     map[string]uint32
+}
+
+func (s *Session) weaveNoted(t *testing.T, class []byte) noted {
+	t.Helper()
+	woven, off, err := s.weaveBytes(t.Context(), "a/B", class)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(off.hooks)
+	slices.Sort(off.spots)
+	fresh := slices.Clone(s.book.fresh)
+	slices.SortFunc(fresh, func(a, b arena.Method) int { return int(int64(a.ID) - int64(b.ID)) })
+	return noted{
+		bytes.Clone(woven), off, s.Methods(), s.LeftAlone(), s.book.wovenSpots(), s.book.probes, fresh, s.book.classes, s.book.ids,
+	}
+}
+
+// TestCacheGivesWhatTheWeaverDid weaves a class without a cache, into one, and out of
+// it: the class and all that is known of it are the same.
+func TestCacheGivesWhatTheWeaverDid(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	class := busyClass()
+	plain := bareSession(t)
+	plain.askAll()
+	want := plain.weaveNoted(t, class)
+	if len(want.Methods) < 3 || len(want.Left) < 7 || len(want.Spots) != 4 {
+		t.Fatalf("the class has too little: %+v, %+v, %v", want.Methods, want.Left, want.Spots)
+	}
+	for _, counts := range []Weavings{{Woven: 2, Missed: 2}, {Cached: 2}} { // with the long condition, and without
+		s, keep := cachedSession(t, dir)
+		s.askAll()
+		have := s.weaveNoted(t, class)
+		keep()
+		if !bytes.Equal(have.Woven, want.Woven) {
+			t.Errorf("%+v: other bytes", counts)
+		}
+		have.Woven, have.IDs = want.Woven, want.IDs // ids that no hook has may be known or not
+		if !reflect.DeepEqual(have, want) {
+			t.Errorf("%+v: noted\n%+v, want\n%+v", counts, have, want)
+		}
+		if s.Weavings() != counts {
+			t.Errorf("%+v, want %+v", s.Weavings(), counts)
+		}
+	}
+}
+
+// TestCacheTellsOrdersApart has one thing differ at a time: none may be given what was
+// woven for another.
+func TestCacheTellsOrdersApart(t *testing.T) {
+	watched := func(form Form, codes ...weave.Lowered) func(*Session) {
+		return func(s *Session) {
+			p := spotOf("m", Watches, "a", codes...)
+			p.Form = form
+			s.addSpots([]Spot{p})
+		}
+	}
+	called := func(caller string) func(*Session) {
+		return func(s *Session) {
+			s.choices.add(&s.book, Request{Sites: []Site{{
+				Class: "a/B", Name: caller, Descriptor: "()V", Owner: "java/lang/Thread", Called: "yield", CalledDescriptor: "()V",
+				Native: Hook{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V"},
+			}}})
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "cache")
+	class := busyClass()
+	for name, ask := range map[string]func(*Session){
+		"a hook": func(s *Session) {
+			s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+		},
+		"another hook": func(s *Session) {
+			s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "plain", Descriptor: "()V"}}})
+		},
+		"no condition":      watched(Plain),
+		"a condition":       watched(Plain, always{}),
+		"another condition": watched(Plain, always{steps: 1}),
+		"another constant":  watched(Plain, always{calls: "a/C"}),
+		"at exit":           watched(Late, nil, always{}),
+		"at entry":          watched(Late, always{}),
+		"a value":           watched(Capturing),
+		"another key":       func(s *Session) { s.addSpots([]Spot{spotOf("m", Watches, "b")}) },
+		"another kind":      func(s *Session) { s.addSpots([]Spot{spotOf("m", Anchors, "a")}) },
+		"a call":            called("calls"),
+		"a call elsewhere":  called("lost"),
+	} {
+		for _, counts := range []Weavings{{Woven: 1, Missed: 1}, {Cached: 1}} {
+			s, keep := cachedSession(t, dir)
+			ask(s)
+			woven := s.weaveNoted(t, class)
+			keep()
+			if s.Weavings() != counts {
+				t.Errorf("%s: %+v, want %+v", name, s.Weavings(), counts)
+			}
+			plain := bareSession(t)
+			ask(plain)
+			if want := plain.weaveNoted(t, class); !bytes.Equal(woven.Woven, want.Woven) {
+				t.Errorf("%s: other bytes than without a cache", name)
+			}
+		}
+	}
+}
+
+// TestCacheLeavesOtherIDsAlone has two methods share an id, so that one has another
+// than what is kept says.
+func TestCacheLeavesOtherIDsAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	ask := func(s *Session) {
+		s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+	}
+	first, keep := cachedSession(t, dir)
+	ask(first)
+	first.weaveNoted(t, busyClass())
+	keep()
+	s, keep := cachedSession(t, dir)
+	defer keep()
+	s.book.names[uint32(weave.MethodID("a/B", "m", "()V"))] = "another"
+	ask(s)
+	woven := s.weaveNoted(t, busyClass()).Woven
+	if have := idsIn(t, woven, "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V")}) || s.Weavings().Cached != 0 {
+		t.Errorf("ids %#x, %+v", have, s.Weavings())
+	}
+}
+
+// TestFingerprintsTellAllApart changes one field of a step at a time.
+func TestFingerprintsTellAllApart(t *testing.T) {
+	s, keep := cachedSession(t, filepath.Join(t.TempDir(), "cache"))
+	defer keep()
+	seen := make(map[string]weave.Step)
+	for _, step := range []weave.Step{
+		{}, {Do: weave.DoLocal}, {Op: opcode.Nop + 1}, {Value: 1}, {Kind: 'J'}, {Live: []weave.Variable{{Slot: 1, Descriptor: "I"}}}, {Stack: []string{"I"}},
+		{Stack: []string{"I", "I"}}, {Const: weave.Constant{Text: "a\" b"}}, {Const: weave.Constant{Text: "a\xed b"}}, {Const: weave.Constant{Text: "a\xee b"}},
+		{Const: weave.Constant{Name: "a"}}, {Const: weave.Constant{Descr: "a"}}, {Const: weave.Constant{Raw: []byte{1}}}, {Const: weave.Constant{Raw: []byte{2}}},
+	} {
+		print := s.fingerprint([]weave.Lowered{fixed{step}})
+		if other, is := seen[print]; is || print != s.fingerprint([]weave.Lowered{fixed{step}}) {
+			t.Errorf("%+v has the fingerprint of %+v, or two", step, other)
+		}
+		seen[print] = step
+	}
+	if len(seen[s.fingerprint([]weave.Lowered{nil, fixed{}})].Stack) != 0 || s.fingerprint([]weave.Lowered{nil, fixed{}}) == s.fingerprint([]weave.Lowered{fixed{}}) {
+		t.Error("a condition's number makes no difference")
+	}
+}
+
+// fixed is code of one step.
+type fixed struct{ step weave.Step }
+
+func (f fixed) Lower(weave.Moment) (*weave.Fragment, error) {
+	return &weave.Fragment{Steps: []weave.Step{f.step}}, nil
+}
+
+// TestSlowCacheIsAskedNoMore goes on without, and says so once.
+func TestSlowCacheIsAskedNoMore(t *testing.T) {
+	s, keep := cachedSession(t, filepath.Join(t.TempDir(), "cache"))
+	defer keep()
+	var notices []string
+	s.settings.Notice = func(text string) { notices = append(notices, text) }
+	s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+	s.noteSlow()
+	s.noteSlow()
+	if woven := s.weaveNoted(t, busyClass()).Woven; len(woven) == 0 || s.Weavings() != (Weavings{Woven: 1}) || len(notices) != 1 {
+		t.Errorf("%d bytes, %+v, %q", len(woven), s.Weavings(), notices)
+	}
+}
+
+// BenchmarkCacheBesideWeaving puts a class that the cache has beside the same woven
+// again, with all that a session does: it is ordered, found or woven, and noted. Classes
+// are some of java.base, a fifth of them at a time, by size; with hooks in all their
+// methods, and in one.
+func BenchmarkCacheBesideWeaving(b *testing.B) {
+	classes := benchClasses(b)
+	for _, of := range []string{"all", "one"} {
+		plain, dir := bareSession(b), filepath.Join(b.TempDir(), "cache")
+		filling, keep := cachedSession(b, dir)
+		filling.settings.Notice = func(text string) { b.Log(text) }
+		askFor(b, filling, classes, of)
+		keep()
+		cached, keep := cachedSession(b, dir)
+		cached.settings.Notice = func(text string) { b.Log(text) }
+		defer keep()
+		askFor(b, plain, classes, of)
+		askFor(b, cached, classes, of)
+		for part := range 5 {
+			some := classes[part*len(classes)/5 : (part+1)*len(classes)/5]
+			total := 0
+			for _, c := range some {
+				total += len(c.file)
+			}
+			for _, way := range []struct {
+				name string
+				s    *Session
+			}{{"weave", plain}, {"hit", cached}} {
+				b.Run(fmt.Sprintf("%s/%dB/%s", of, total/len(some), way.name), func(b *testing.B) {
+					i, before := 0, processorTime(b)
+					for b.Loop() {
+						some[i%len(some)].weave(b, way.s)
+						i++
+					}
+					b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
+				})
+			}
+		}
+		if n := cached.Weavings().Woven; n > 0 {
+			b.Errorf("%d classes were not found: %+v, %+v", n, cached.Weavings(), cached.settings.Cache.Counts())
+		}
+	}
+}
+
+// processorTime is what this process has taken of it, which others on the machine do not
+// change much.
+func processorTime(b *testing.B) int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now); err != nil {
+		b.Fatal(err)
+	}
+	return now.Nano()
+}
+
+// A benchClass is one with methods that can have hooks.
+type benchClass struct {
+	name    string
+	file    []byte
+	methods []Hook
+}
+
+// askFor asks for hooks in all classes, and has each woven once.
+func askFor(b *testing.B, s *Session, classes []benchClass, of string) {
+	for i := range classes {
+		s.choices.add(&s.book, classes[i].request(of))
+		classes[i].weave(b, s)
+	}
+}
+
+func (c *benchClass) request(of string) Request {
+	if of == "one" {
+		return Request{Hooks: c.methods[:1]}
+	}
+	return Request{Hooks: c.methods}
+}
+
+func (c *benchClass) weave(b *testing.B, s *Session) {
+	if woven, _, err := s.weaveBytes(b.Context(), c.name, c.file); err != nil || len(woven) == 0 {
+		b.Fatal(c.name, err)
+	}
+}
+
+func benchClasses(b *testing.B) (classes []benchClass) {
+	b.Helper()
+	jdks := jvmtest.Installed()
+	if len(jdks) == 0 {
+		b.Skip("NOT MEASURED: no JDK is installed")
+	}
+	image, err := jimage.Open(jdks[0].Image())
+	if err != nil {
+		b.Skip("NOT MEASURED: ", err)
+	}
+	defer image.Close()
+	s, n := bareSession(b), 0
+	err = image.Each(func(module, path string, data []byte) error {
+		if n++; module != "java.base" || !strings.HasSuffix(path, ".class") || n%12 != 0 {
+			return nil
+		}
+		c := benchClass{file: bytes.Clone(data)}
+		result, err := weave.NewWeaver().Weave(c.file, func(m weave.MethodInfo) []*weave.Template {
+			c.name = m.Class
+			return []*weave.Template{s.templates.live}
+		})
+		if err == nil && exemption(c.name) == "" {
+			for _, r := range result.Methods {
+				if r.Woven {
+					c.methods = append(c.methods, Hook{Class: c.name, Name: r.Name, Descriptor: r.Descriptor})
+				}
+			}
+		}
+		if len(c.methods) > 0 {
+			classes = append(classes, c)
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	slices.SortFunc(classes, func(a, b benchClass) int { return len(a.file) - len(b.file) })
+	return classes
+}
