@@ -106,3 +106,244 @@ func TestAppendToRefusesWhatDoesNotFit(t *testing.T) {
 		}
 	}
 }
+
+// attributeExamples are contents written by hand, with what they say.
+var attributeExamples = []struct {
+	name string
+	kind classfile.Kind
+	data []byte
+	want classfile.Contents
+}{
+	{"unknown", classfile.KindUnknown, []byte{9}, classfile.Opaque{9}},
+	{"constant", classfile.KindConstantValue, []byte{1, 2}, classfile.ConstantValue(0x102)},
+	{"marker", classfile.KindSynthetic, nil, classfile.Synthetic{}},
+	{"deprecated", classfile.KindDeprecated, nil, classfile.Deprecated{}},
+	{"signature", classfile.KindSignature, []byte{0, 7}, classfile.Signature(7)},
+	{"source", classfile.KindSourceFile, []byte{0, 7}, classfile.SourceFile(7)},
+	{"host", classfile.KindNestHost, []byte{0, 7}, classfile.NestHost(7)},
+	{"main class", classfile.KindModuleMainClass, []byte{0, 7}, classfile.ModuleMainClass(7)},
+	{"debug extension", classfile.KindSourceDebugExtension, []byte("SMAP"), classfile.SourceDebugExtension("SMAP")},
+	{"exceptions", classfile.KindExceptions, []byte{0, 1, 0, 7}, classfile.Exceptions{7}},
+	{"members", classfile.KindNestMembers, []byte{0, 0}, classfile.NestMembers{}},
+	{"packages", classfile.KindModulePackages, []byte{0, 2, 0, 3, 1, 0}, classfile.ModulePackages{3, 256}},
+	{"permitted", classfile.KindPermittedSubclasses, []byte{0, 1, 0, 9}, classfile.PermittedSubclasses{9}},
+	{"anonymous class", classfile.KindInnerClasses, []byte{0, 1, 0, 5, 0, 0, 0, 0, 0, 8},
+		classfile.InnerClasses{{Inner: 5, Access: classfile.AccStatic}}},
+	{"enclosing initialiser", classfile.KindEnclosingMethod, []byte{0, 5, 0, 0}, classfile.EnclosingMethod{Class: 5}},
+	{"code", classfile.KindCode,
+		[]byte{0, 2, 0, 3, 0, 0, 0, 1, 0xB1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 1, 0, 9, 0, 0, 0, 2, 5, 6},
+		&classfile.Code{MaxStack: 2, MaxLocals: 3, Bytes: []byte{0xB1},
+			Handlers:   []classfile.Handler{{Start: 0, End: 1, Handler: 0, Type: 4}},
+			Attributes: []classfile.Attribute{{Name: 9, Data: []byte{5, 6}}}}},
+	{"lines", classfile.KindLineNumberTable, []byte{0, 1, 0, 4, 1, 1}, classfile.LineNumberTable{{Start: 4, Line: 257}}},
+	{"variables", classfile.KindLocalVariableTable, []byte{0, 1, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5},
+		classfile.LocalVariableTable{{Start: 1, Length: 2, Name: 3, Type: 4, Slot: 5}}},
+	{"variable types", classfile.KindLocalVariableTypeTable, []byte{0, 1, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5},
+		classfile.LocalVariableTypeTable{{Start: 1, Length: 2, Name: 3, Type: 4, Slot: 5}}},
+	{"frames", classfile.KindStackMapTable,
+		[]byte{0, 8, 63, 64, 5, 127, 7, 0, 9, 247, 0, 5, 1, 248, 0, 1, 251, 0, 2, 253, 0, 3, 4, 8, 0, 6,
+			255, 0, 4, 0, 1, 6, 0, 2, 0, 3},
+		classfile.StackMapTable{
+			{Tag: 63, OffsetDelta: 63},
+			{Tag: 64, Stack: types(classfile.TypeNull)},
+			{Tag: 127, OffsetDelta: 63, Stack: []classfile.VerificationType{{Tag: classfile.TypeObject, Value: 9}}},
+			{Tag: 247, OffsetDelta: 5, Stack: types(classfile.TypeInteger)},
+			{Tag: 248, OffsetDelta: 1},
+			{Tag: 251, OffsetDelta: 2},
+			{Tag: 253, OffsetDelta: 3, Locals: []classfile.VerificationType{
+				{Tag: classfile.TypeLong}, {Tag: classfile.TypeUninitialized, Value: 6}}},
+			{Tag: 255, OffsetDelta: 4, Locals: types(classfile.TypeUninitializedThis),
+				Stack: types(classfile.TypeTop, classfile.TypeDouble)},
+		}},
+	{"bootstraps", classfile.KindBootstrapMethods, []byte{0, 2, 0, 7, 0, 0, 0, 8, 0, 1, 0, 9},
+		classfile.BootstrapMethods{{Handle: 7, Arguments: []uint16{}}, {Handle: 8, Arguments: []uint16{9}}}},
+	{"parameters", classfile.KindMethodParameters, []byte{1, 0, 0, 0x80, 0},
+		classfile.MethodParameters{{Access: classfile.AccMandated}}},
+	{"record", classfile.KindRecord, []byte{0, 1, 0, 3, 0, 4, 0, 1, 0, 5, 0, 0, 0, 0},
+		classfile.Record{{Name: 3, Descriptor: 4, Attributes: []classfile.Attribute{{Name: 5, Data: []byte{}}}}}},
+	{"module", classfile.KindModule,
+		[]byte{0, 1, 0, 0x20, 0, 2, 0, 1, 0, 3, 0x80, 0, 0, 4, 0, 1, 0, 5, 0, 0, 0, 1, 0, 6,
+			0, 1, 0, 7, 0, 0, 0, 0, 0, 1, 0, 8, 0, 1, 0, 9, 0, 1, 0, 10},
+		&classfile.Module{Name: 1, Access: classfile.AccOpen, Version: 2,
+			Requires: []classfile.ModuleRequire{{Module: 3, Access: classfile.AccMandated, Version: 4}},
+			Exports:  []classfile.ModuleExport{{Package: 5, To: []uint16{6}}},
+			Opens:    []classfile.ModuleExport{{Package: 7, To: []uint16{}}},
+			Uses:     []uint16{8},
+			Provides: []classfile.ModuleProvide{{Service: 9, With: []uint16{10}}}}},
+	{"annotations", classfile.KindRuntimeVisibleAnnotations,
+		[]byte{0, 1, 0, 1, 0, 4, 0, 2, 'Z', 0, 3, 0, 4, 'e', 0, 5, 0, 6, 0, 7, '@', 0, 8, 0, 0, 0, 9, '[', 0, 2, 's', 0, 1, 'c', 0, 2},
+		classfile.Annotations{{Type: 1, Elements: []classfile.Element{
+			{Name: 2, Value: classfile.ElementValue{Tag: 'Z', Index: 3}},
+			{Name: 4, Value: classfile.ElementValue{Tag: 'e', Enum: 5, Index: 6}},
+			{Name: 7, Value: classfile.ElementValue{Tag: '@', Nested: &classfile.Annotation{Type: 8, Elements: []classfile.Element{}}}},
+			{Name: 9, Value: classfile.ElementValue{Tag: '[', Array: []classfile.ElementValue{{Tag: 's', Index: 1}, {Tag: 'c', Index: 2}}}},
+		}}}},
+	{"parameter annotations", classfile.KindRuntimeInvisibleParameterAnnotations, []byte{2, 0, 0, 0, 1, 0, 3, 0, 0},
+		classfile.ParameterAnnotations{{}, {{Type: 3, Elements: []classfile.Element{}}}}},
+	{"default", classfile.KindAnnotationDefault, []byte{'[', 0, 0},
+		classfile.AnnotationDefault{Tag: '[', Array: []classfile.ElementValue{}}},
+	{"annotated parameter bound", classfile.KindRuntimeVisibleTypeAnnotations,
+		typeAnnotation(0x12, 3, 4), annotated(classfile.Target{Type: 0x12, TypeParameter: 3, Bound: 4})},
+	{"annotated type parameter", classfile.KindRuntimeVisibleTypeAnnotations,
+		typeAnnotation(0x00, 3), annotated(classfile.Target{TypeParameter: 3})},
+	{"annotated supertype", classfile.KindRuntimeInvisibleTypeAnnotations,
+		typeAnnotation(0x10, 255, 255), annotated(classfile.Target{Type: 0x10, Index: 65535})},
+	{"annotated field", classfile.KindRuntimeVisibleTypeAnnotations,
+		typeAnnotation(0x13), annotated(classfile.Target{Type: 0x13})},
+	{"annotated formal parameter", classfile.KindRuntimeVisibleTypeAnnotations,
+		typeAnnotation(0x16, 7), annotated(classfile.Target{Type: 0x16, Index: 7})},
+	{"annotated resource", classfile.KindRuntimeVisibleTypeAnnotations,
+		typeAnnotation(0x41, 0, 1, 0, 1, 0, 2, 0, 3),
+		annotated(classfile.Target{Type: 0x41, Ranges: []classfile.Range{{Start: 1, Length: 2, Slot: 3}}})},
+	{"annotated new", classfile.KindRuntimeVisibleTypeAnnotations,
+		typeAnnotation(0x44, 1, 0), annotated(classfile.Target{Type: 0x44, Offset: 256})},
+	{"annotated cast", classfile.KindRuntimeVisibleTypeAnnotations,
+		typeAnnotation(0x47, 0, 9, 1), annotated(classfile.Target{Type: 0x47, Offset: 9, Argument: 1})},
+}
+
+func types(tags ...classfile.TypeTag) []classfile.VerificationType {
+	list := make([]classfile.VerificationType, len(tags))
+	for i, tag := range tags {
+		list[i].Tag = tag
+	}
+	return list
+}
+
+// typeAnnotation is one type annotation with a path of two steps.
+func typeAnnotation(target ...byte) []byte {
+	return append(append([]byte{0, 1}, target...), 2, 0, 0, 3, 1, 0, 5, 0, 0)
+}
+
+func annotated(target classfile.Target) classfile.TypeAnnotations {
+	return classfile.TypeAnnotations{{
+		Target:     target,
+		Path:       []classfile.PathStep{{}, {Kind: 3, Argument: 1}},
+		Annotation: classfile.Annotation{Type: 5, Elements: []classfile.Element{}},
+	}}
+}
+
+// attributeDefects are contents with one defect each, and what is said of it.
+var attributeDefects = []struct {
+	kind classfile.Kind
+	data []byte
+	want string
+}{
+	{classfile.KindSynthetic, []byte{0}, "Synthetic at offset 0: 1 bytes too many"},
+	{classfile.KindSignature, []byte{0}, "Signature at offset 0: truncated"},
+	{classfile.KindNestMembers, []byte{255, 255, 0, 1}, "NestMembers at offset 0: 65535 entries do not fit in 2 bytes"},
+	{classfile.KindStackMapTable, []byte{0, 1, 128}, "StackMapTable at offset 2: frame tag 128 is reserved"},
+	{classfile.KindStackMapTable, []byte{0, 1, 64, 9}, "StackMapTable at offset 3: no such verification type: 9"},
+	{classfile.KindStackMapTable, []byte{0, 1, 255, 0, 0, 255, 255, 0}, "StackMapTable at offset 5: 65535 locals do not fit in 1 bytes"},
+	{classfile.KindCode, []byte{0, 0, 0, 0, 255, 255, 255, 255, 0}, "Code at offset 4: 4294967295 bytes of code do not fit in 1"},
+	{classfile.KindCode, []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 9, 0},
+		"Code at offset 14: 9 bytes of attribute 1 of 1 do not fit in 1"},
+	{classfile.KindAnnotationDefault, []byte{'x', 0, 0}, "AnnotationDefault at offset 0: no such element value tag: 120"},
+	{classfile.KindAnnotationDefault, append(bytes.Repeat([]byte{'[', 0, 1}, 300), 'I', 0, 1),
+		"AnnotationDefault at offset 603: values nest deeper than 200"},
+	{classfile.KindRuntimeVisibleTypeAnnotations, []byte{0, 1, 0x18, 0, 0, 0, 0, 0}, "RuntimeVisibleTypeAnnotations at offset 2: no such target type: 0x18"},
+	{classfile.KindModule, []byte{0, 1, 0, 0, 0, 0, 255, 255}, "Module at offset 6: 65535 required modules do not fit in 0 bytes"},
+	{classfile.KindRecord, []byte{0, 1, 0, 1, 0, 1, 1, 0}, "Record at offset 6: 256 attributes do not fit in 0 bytes"},
+}
+
+// TestCorpusAttributes demands that each attribute of each class decodes, to a type
+// of its own where the specification knows it, and comes back byte for byte.
+func TestCorpusAttributes(t *testing.T) {
+	law := &attributeLaw{TB: t, seen: map[classfile.Kind]int{}}
+	eachOfCorpus(t, law.class)
+	t.Logf("%v", law.seen)
+}
+
+// attributeLaw checks that decoding and appending are inverse.
+type attributeLaw struct {
+	testing.TB
+	seen map[classfile.Kind]int
+}
+
+func (l *attributeLaw) class(name string, data []byte) {
+	c, err := classfile.Parse(data)
+	if err != nil {
+		l.Errorf("%s: %v", name, err)
+		return
+	}
+	l.attributes(name, c, c.Attributes)
+	for _, members := range [][]classfile.Member{c.Fields, c.Methods} {
+		for i := range members {
+			l.attributes(name, c, members[i].Attributes)
+		}
+	}
+}
+
+func (l *attributeLaw) attributes(name string, c *classfile.Class, list []classfile.Attribute) {
+	for _, a := range list {
+		kind := c.Kind(a.Name)
+		l.seen[kind]++
+		contents, err := c.Decode(a)
+		if err != nil {
+			l.Errorf("%s: %v", name, err)
+			continue
+		}
+		back, err := contents.AppendTo(nil)
+		if err != nil || !bytes.Equal(back, a.Data) {
+			l.Errorf("%s: %s: %x came back as %x, %v", name, kind, a.Data, back, err)
+		}
+		switch contents := contents.(type) {
+		case classfile.Opaque:
+			if kind != classfile.KindUnknown {
+				l.Errorf("%s: %s is not decoded", name, kind)
+			}
+		case *classfile.Code:
+			l.attributes(name, c, contents.Attributes)
+		case classfile.Record:
+			for i := range contents {
+				l.attributes(name, c, contents[i].Attributes)
+			}
+		}
+	}
+}
+
+// FuzzAttributes: the contents of an attribute of any kind decode to a value that
+// appends to the same bytes, or to a FormatError.
+func FuzzAttributes(f *testing.F) {
+	for _, example := range attributeExamples {
+		f.Add(example.kind.String(), example.data)
+	}
+	for _, defect := range attributeDefects {
+		f.Add(defect.kind.String(), defect.data)
+	}
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		if len(name) > 1000 {
+			return
+		}
+		c := classWith(t, name)
+		contents, err := c.Decode(classfile.Attribute{Name: 1, Data: data})
+		if err != nil {
+			var format *classfile.FormatError
+			if !errors.As(err, &format) {
+				t.Fatalf("error is a %T: %v", err, err)
+			}
+			if format.Offset < 0 || format.Offset > len(data) {
+				t.Fatalf("error is outside the %d bytes: %v", len(data), err)
+			}
+			return
+		}
+		back, err := contents.AppendTo(nil)
+		if err != nil {
+			t.Fatalf("%T: %v", contents, err)
+		}
+		if !bytes.Equal(back, data) {
+			t.Fatalf("%T: %x came back as %x", contents, data, back)
+		}
+	})
+}
+
+// classWith parses a class whose pool holds name at index 1.
+func classWith(t testing.TB, name string) *classfile.Class {
+	t.Helper()
+	data := []byte{0xCA, 0xFE, 0xBA, 0xBE, 0, 0, 0, 69, 0, 2, 1, byte(len(name) >> 8), byte(len(name))}
+	data = append(append(data, name...), make([]byte, 14)...)
+	c, err := classfile.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

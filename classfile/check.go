@@ -1,6 +1,7 @@
 package classfile
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -107,4 +108,299 @@ func (k *checker) member(m *Member, where place) (size int, err error) {
 		return 0, within(err, 6, "")
 	}
 	return 6 + size, nil
+}
+
+// offset returns where an entry stands in the file that Append writes; for the
+// index behind the last, where the pool ends.
+func (p *Pool) offset(i int) int {
+	const first = 10 // magic, versions and count stand before
+	if i >= len(p.at) {
+		return first + p.end - p.start + len(p.tail)
+	}
+	if off := p.at[i]; off&added == 0 {
+		return first + int(off) - p.start
+	} else {
+		return first + p.end - p.start + int(off&^added)
+	}
+}
+
+// entries checks each entry by itself and what it refers to.
+func (k *checker) entries() error {
+	for i := 1; i < k.pool.Len(); i++ {
+		if e := k.pool.entry(uint16(i)); e != nil {
+			if err := k.entry(e); err != nil {
+				return k.entryError(i, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (k *checker) entryError(i int, err error) error {
+	return &FormatError{fmt.Sprintf("constant pool entry %d", i), k.pool.offset(i), err.Error()}
+}
+
+// entry checks an entry's references. The bootstrap methods of dynamic ones are
+// for later, when their table was seen to be sound.
+func (k *checker) entry(e []byte) error {
+	word := func(at int) uint16 { return binary.BigEndian.Uint16(e[at:]) }
+	switch tag := Tag(e[0]); tag {
+	case TagClass, TagString, TagModule, TagPackage:
+		return k.pool.lookFor(word(1), utf8Entry)
+	case TagMethodType:
+		if err := k.pool.lookFor(word(1), utf8Entry); err != nil {
+			return err
+		}
+		return k.form(word(1), true)
+	case TagFieldref, TagMethodref, TagInterfaceMethodref:
+		if err := k.pool.lookFor(word(1), classEntry); err != nil {
+			return err
+		}
+		return k.typed(word(3), tag != TagFieldref)
+	case TagDynamic, TagInvokeDynamic:
+		return k.typed(word(3), tag == TagInvokeDynamic)
+	case TagNameAndType:
+		if err := k.pool.lookFor(word(1), utf8Entry); err != nil {
+			return err
+		}
+		return k.pool.lookFor(word(3), utf8Entry)
+	case TagMethodHandle:
+		return k.handle(e[1], word(2))
+	}
+	return nil
+}
+
+// typed demands that i is a NameAndType with the descriptor of a method, or of a
+// field.
+func (k *checker) typed(i uint16, method bool) error {
+	nt, err := k.pool.typed(i, TagNameAndType)
+	if err != nil {
+		return err
+	}
+	descriptor := binary.BigEndian.Uint16(nt[2:])
+	if err := k.pool.lookFor(descriptor, utf8Entry); err != nil {
+		return err
+	}
+	return k.form(descriptor, method)
+}
+
+// form tells descriptors of methods from those of fields. More of them than the
+// first character only a reader of descriptors sees.
+func (k *checker) form(descriptor uint16, method bool) error {
+	text, err := k.pool.Utf8(descriptor)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(text) == 0:
+		return errors.New("its descriptor is empty")
+	case method && text[0] != '(':
+		return errors.New("its descriptor is that of a field, not of a method")
+	case !method && text[0] == '(':
+		return errors.New("its descriptor is that of a method, not of a field")
+	}
+	return nil
+}
+
+// The kinds of method handles, JVMS 4.4.8; those below are of fields.
+const (
+	handleInvokeVirtual    = 5
+	handleInvokeStatic     = 6
+	handleInvokeSpecial    = 7
+	handleNewInvokeSpecial = 8
+	handleInvokeInterface  = 9
+)
+
+// majorInterfaceCode is the first version whose interfaces may have code.
+const majorInterfaceCode = 52
+
+func (k *checker) handle(kind uint8, ref uint16) error {
+	var want tagSet
+	switch kind {
+	case 1, 2, 3, 4:
+		return k.pool.lookFor(ref, fieldEntry)
+	case handleInvokeVirtual, handleNewInvokeSpecial:
+		want = classMethod
+	case handleInvokeStatic, handleInvokeSpecial:
+		want = classMethod
+		if k.class.Major >= majorInterfaceCode {
+			want |= interfaceMethod
+		}
+	case handleInvokeInterface:
+		want = interfaceMethod
+	default:
+		return fmt.Errorf("no such method handle kind: %d, must be 1 to 9", kind)
+	}
+	if err := k.pool.lookFor(ref, want); err != nil {
+		return err
+	}
+	// What the reference leads to may not have been looked at yet.
+	_, name, _, err := k.pool.Member(ref)
+	if err != nil {
+		return err
+	}
+	if (string(name) == "<init>") != (kind == handleNewInvokeSpecial) || string(name) == "<clinit>" {
+		return fmt.Errorf("a method handle of kind %d cannot refer to a method called %q", kind, name)
+	}
+	return nil
+}
+
+// place is a set of structures that have attributes.
+type place uint8
+
+const (
+	ofClass place = 1 << iota
+	ofField
+	ofMethod
+	ofCode
+	ofComponent
+	ofMembers = ofField | ofMethod
+)
+
+// known says where the specification knows an attribute: JVMS 4.7, table C. From
+// which class-file version on is of no matter: an older class that has one means it.
+var known = [kindCount]place{
+	KindConstantValue:                        ofField,
+	KindCode:                                 ofMethod,
+	KindStackMapTable:                        ofCode,
+	KindExceptions:                           ofMethod,
+	KindInnerClasses:                         ofClass,
+	KindEnclosingMethod:                      ofClass,
+	KindSynthetic:                            ofClass | ofMembers,
+	KindSignature:                            ofClass | ofMembers | ofComponent,
+	KindSourceFile:                           ofClass,
+	KindSourceDebugExtension:                 ofClass,
+	KindLineNumberTable:                      ofCode,
+	KindLocalVariableTable:                   ofCode,
+	KindLocalVariableTypeTable:               ofCode,
+	KindDeprecated:                           ofClass | ofMembers,
+	KindRuntimeVisibleAnnotations:            ofClass | ofMembers | ofComponent,
+	KindRuntimeInvisibleAnnotations:          ofClass | ofMembers | ofComponent,
+	KindRuntimeVisibleParameterAnnotations:   ofMethod,
+	KindRuntimeInvisibleParameterAnnotations: ofMethod,
+	KindRuntimeVisibleTypeAnnotations:        ofClass | ofMembers | ofCode | ofComponent,
+	KindRuntimeInvisibleTypeAnnotations:      ofClass | ofMembers | ofCode | ofComponent,
+	KindAnnotationDefault:                    ofMethod,
+	KindBootstrapMethods:                     ofClass,
+	KindMethodParameters:                     ofMethod,
+	KindModule:                               ofClass,
+	KindModulePackages:                       ofClass,
+	KindModuleMainClass:                      ofClass,
+	KindNestHost:                             ofClass,
+	KindNestMembers:                          ofClass,
+	KindRecord:                               ofClass,
+	KindPermittedSubclasses:                  ofClass,
+}
+
+// attributes checks a table of attributes and returns its length. Places bound how
+// deep attributes nest: a class has records, those components, and these nothing.
+func (k *checker) attributes(list []Attribute, where place) (size int, err error) {
+	size = 2
+	for i, a := range list {
+		if err := k.pool.lookFor(a.Name, utf8Entry); err != nil {
+			structure := fmt.Sprintf("attribute %d of %d", i+1, len(list))
+			if where == ofClass {
+				structure = "class " + structure
+			}
+			return 0, &FormatError{structure, size, err.Error()}
+		}
+		size += 6
+		if err := k.attribute(a, where); err != nil {
+			return 0, within(err, size, "")
+		}
+		size += len(a.Data)
+	}
+	return size, nil
+}
+
+func (k *checker) attribute(a Attribute, where place) error {
+	kind := k.class.Kind(a.Name)
+	if known[kind]&where == 0 {
+		return nil
+	}
+	contents, err := k.class.decode(a, k.pool)
+	if err != nil {
+		return err
+	}
+	switch contents := contents.(type) {
+	case BootstrapMethods:
+		if k.bootstraps != nil {
+			return &FormatError{kind.String(), 0, "a class has one at most"}
+		}
+		k.bootstraps = contents
+	case *Code:
+		_, err := k.attributes(contents.Attributes, ofCode)
+		return within(err, 8+len(contents.Bytes)+2+8*len(contents.Handlers), "Code, ")
+	case Record:
+		at := 2
+		for i := range contents {
+			size, err := k.attributes(contents[i].Attributes, ofComponent)
+			if err != nil {
+				return within(err, at+4, fmt.Sprintf("Record, component %d, ", i))
+			}
+			at += 4 + size
+		}
+	}
+	return nil
+}
+
+var errCyclic = errors.New("a dynamic constant that is, by itself or through others, an argument of its own bootstrap method")
+
+// dynamics checks that dynamic entries name bootstrap methods that exist, and that
+// none needs itself to be linked.
+func (k *checker) dynamics() error {
+	for i := 1; i < k.pool.Len(); i++ {
+		if tag := k.pool.Tag(uint16(i)); tag != TagDynamic && tag != TagInvokeDynamic {
+			continue
+		}
+		if method := k.bootstrapOf(uint16(i)); method >= len(k.bootstraps) {
+			return k.entryError(i, fmt.Errorf("names bootstrap method %d, the class has %d", method, len(k.bootstraps)))
+		}
+	}
+	return k.cycles()
+}
+
+func (k *checker) bootstrapOf(i uint16) int {
+	method, _, _ := k.pool.Pair(i) // the entry is a dynamic one, which has two parts
+	return int(method)
+}
+
+// cycles walks from bootstrap method to bootstrap method by their arguments that are
+// dynamic constants. Constants that share a bootstrap method share a cycle, so each
+// argument is looked at once, however many entries there are; and the trail is a
+// slice, so that its length does not matter.
+func (k *checker) cycles() error {
+	const underWay, done = 1, 2
+	state := make([]uint8, len(k.bootstraps))
+	type step struct{ method, next int }
+	var trail []step
+	for first := range k.bootstraps {
+		if state[first] != 0 {
+			continue
+		}
+		trail = append(trail[:0], step{method: first})
+		state[first] = underWay
+		for len(trail) > 0 {
+			last := &trail[len(trail)-1]
+			arguments := k.bootstraps[last.method].Arguments
+			if last.next == len(arguments) {
+				state[last.method] = done
+				trail = trail[:len(trail)-1]
+				continue
+			}
+			argument := arguments[last.next]
+			last.next++
+			if k.pool.Tag(argument) != TagDynamic {
+				continue
+			}
+			switch method := k.bootstrapOf(argument); state[method] {
+			case underWay:
+				return k.entryError(int(argument), errCyclic)
+			case 0:
+				state[method] = underWay
+				trail = append(trail, step{method: method})
+			}
+		}
+	}
+	return nil
 }

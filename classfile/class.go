@@ -1,4 +1,27 @@
+// Package classfile reads and writes Java class files, from Java 1.0 to 25.
+//
+// [Parse] and [Class.Append] are inverse to each other, byte for byte. What the
+// package does not know, it keeps. Attributes stay bytes until someone asks for
+// their contents ([Class.Decode]), and method bodies until someone lifts
+// them (package code), so that a class that is only looked at costs little.
+//
+//	ClassFile {
+//	    u4 magic; u2 minor, major;
+//	    u2 count; cp_info pool[count-1];
+//	    u2 access, this, super;
+//	    u2 n; u2 interfaces[n];
+//	    u2 n; member fields[n];
+//	    u2 n; member methods[n];
+//	    u2 n; attribute attributes[n];
+//	}
+//
+// The constant pool is append-only: an existing index never changes its meaning.
 package classfile
+
+import (
+	"errors"
+	"fmt"
+)
 
 // Class is a parsed class file. It refers to the bytes it was parsed from, which
 // must not change while it is in use.
@@ -93,4 +116,67 @@ func (c *Class) Find(attributes []Attribute, kind Kind) *Attribute {
 		}
 	}
 	return nil
+}
+
+// Access is a set of access and property flags. One bit may mean different
+// things for a class, a field and a method.
+type Access uint16
+
+// The flags of JVMS 4.1, 4.5, 4.6 and 4.7.25.
+const (
+	AccPublic       Access = 0x0001
+	AccPrivate      Access = 0x0002
+	AccProtected    Access = 0x0004
+	AccStatic       Access = 0x0008
+	AccFinal        Access = 0x0010
+	AccSuper        Access = 0x0020 // class
+	AccSynchronized Access = 0x0020 // method
+	AccOpen         Access = 0x0020 // module
+	AccTransitive   Access = 0x0020 // module requires
+	AccVolatile     Access = 0x0040 // field
+	AccBridge       Access = 0x0040 // method
+	AccStaticPhase  Access = 0x0040 // module requires
+	AccTransient    Access = 0x0080 // field
+	AccVarargs      Access = 0x0080 // method
+	AccNative       Access = 0x0100
+	AccInterface    Access = 0x0200
+	AccAbstract     Access = 0x0400
+	AccStrict       Access = 0x0800
+	AccSynthetic    Access = 0x1000
+	AccAnnotation   Access = 0x2000
+	AccEnum         Access = 0x4000
+	AccModule       Access = 0x8000 // class
+	AccMandated     Access = 0x8000 // parameter, module
+)
+
+// Has reports whether all of flags are set.
+func (a Access) Has(flags Access) bool { return a&flags == flags }
+
+// FormatError says that bytes are not a class file, or a part of one: which
+// structure was being read, where, and what is wrong with it.
+type FormatError struct {
+	Structure string // such as "constant pool entry 7" or "method 3, attribute 1"
+	Offset    int    // from the start of what was being read: the file, or the attribute
+	Detail    string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("%s at offset %d: %s", e.Structure, e.Offset, e.Detail)
+}
+
+// ErrPoolFull is what a pool reports that was given more than 65,535 entries.
+var ErrPoolFull = errors.New("constant pool is full (65535 entries)")
+
+// PoolError says that a constant pool index does not lead to what was wanted.
+type PoolError struct {
+	Index uint16
+	Want  string
+	Got   Tag // 0 where the index is outside the pool or inside a long or double
+}
+
+func (e *PoolError) Error() string {
+	if e.Got == 0 {
+		return fmt.Sprintf("constant pool index %d: no such entry, want %s", e.Index, e.Want)
+	}
+	return fmt.Sprintf("constant pool index %d: want %s, found %s", e.Index, e.Want, e.Got)
 }

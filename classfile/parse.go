@@ -3,6 +3,7 @@ package classfile
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -115,3 +116,120 @@ func ownerName(what string, index int) string {
 	}
 	return fmt.Sprintf("%s %d,", what, index)
 }
+
+// Append writes the class file behind dst.
+func (c *Class) Append(dst []byte) ([]byte, error) {
+	if err := c.Pool.Err(); err != nil {
+		return dst, err
+	}
+	dst = binary.BigEndian.AppendUint32(dst, Magic)
+	dst = append16(dst, c.Minor, c.Major)
+	dst = c.Pool.append(dst)
+	dst = append16(dst, uint16(c.Access), c.This, c.Super)
+	if err := fits(len(c.Interfaces), "interfaces"); err != nil {
+		return dst, err
+	}
+	dst = append16(dst, uint16(len(c.Interfaces)))
+	dst = append16(dst, c.Interfaces...)
+	var err error
+	for _, members := range [2][]Member{c.Fields, c.Methods} {
+		if err := fits(len(members), "members"); err != nil {
+			return dst, err
+		}
+		dst = append16(dst, uint16(len(members)))
+		for i := range members {
+			m := &members[i]
+			dst = append(dst, byte(m.Access>>8), byte(m.Access), byte(m.Name>>8), byte(m.Name), byte(m.Descriptor>>8), byte(m.Descriptor))
+			if dst, err = AppendAttributes(dst, m.Attributes); err != nil {
+				return dst, err
+			}
+		}
+	}
+	return AppendAttributes(dst, c.Attributes)
+}
+
+// AppendAttributes writes an attribute table: count, then each name, length, contents.
+func AppendAttributes(dst []byte, attributes []Attribute) ([]byte, error) {
+	if err := fits(len(attributes), "attributes"); err != nil {
+		return dst, err
+	}
+	dst = append(dst, byte(len(attributes)>>8), byte(len(attributes)))
+	for i := range attributes {
+		a := &attributes[i]
+		size := len(a.Data)
+		if uint64(size) > math.MaxUint32 {
+			return dst, &FormatError{"attribute", len(dst), "contents exceed 4 GiB"}
+		}
+		dst = append(dst, byte(a.Name>>8), byte(a.Name), byte(size>>24), byte(size>>16), byte(size>>8), byte(size))
+		dst = append(dst, a.Data...)
+	}
+	return dst, nil
+}
+
+func append16(dst []byte, values ...uint16) []byte {
+	for _, v := range values {
+		dst = append(dst, byte(v>>8), byte(v))
+	}
+	return dst
+}
+
+func fits(n int, what string) error {
+	if n > math.MaxUint16 {
+		return &FormatError{what, 0, fmt.Sprintf("%d of them, the limit is 65535", n)}
+	}
+	return nil
+}
+
+// cursor reads a class file's big-endian values. It never reads past its end: the
+// first read that would, marks it short, and all later reads give zero.
+type cursor struct {
+	data  []byte
+	at    int
+	short bool
+}
+
+func (c *cursor) u1() uint8 {
+	if c.at+1 > len(c.data) {
+		return uint8(c.fail())
+	}
+	v := c.data[c.at]
+	c.at++
+	return v
+}
+
+func (c *cursor) u2() uint16 {
+	if c.at+2 > len(c.data) {
+		return uint16(c.fail())
+	}
+	v := binary.BigEndian.Uint16(c.data[c.at:])
+	c.at += 2
+	return v
+}
+
+func (c *cursor) u4() uint32 {
+	if c.at+4 > len(c.data) {
+		return c.fail()
+	}
+	v := binary.BigEndian.Uint32(c.data[c.at:])
+	c.at += 4
+	return v
+}
+
+func (c *cursor) bytes(n int) []byte {
+	if n < 0 || n > len(c.data)-c.at {
+		c.fail()
+		return nil
+	}
+	b := c.data[c.at : c.at+n : c.at+n]
+	c.at += n
+	return b
+}
+
+// fail keeps the position of the read that failed, for the error to name.
+func (c *cursor) fail() uint32 {
+	c.short = true
+	c.data = c.data[:min(c.at, len(c.data))]
+	return 0
+}
+
+func (c *cursor) left() int { return len(c.data) - c.at }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Pool is a constant pool. The entries that were parsed stay the bytes they were;
@@ -266,4 +267,103 @@ func (p *Pool) Raw(i uint16) ([]byte, error) {
 func (p *Pool) nameIs(i uint16, name []byte) bool {
 	text, err := p.ClassName(i)
 	return err == nil && bytes.Equal(text, name)
+}
+
+// Tag is the kind of a constant pool entry.
+type Tag uint8
+
+// The tags of JVMS 4.4.
+const (
+	TagUtf8               Tag = 1
+	TagInteger            Tag = 3
+	TagFloat              Tag = 4
+	TagLong               Tag = 5
+	TagDouble             Tag = 6
+	TagClass              Tag = 7
+	TagString             Tag = 8
+	TagFieldref           Tag = 9
+	TagMethodref          Tag = 10
+	TagInterfaceMethodref Tag = 11
+	TagNameAndType        Tag = 12
+	TagMethodHandle       Tag = 15
+	TagMethodType         Tag = 16
+	TagDynamic            Tag = 17
+	TagInvokeDynamic      Tag = 18
+	TagModule             Tag = 19
+	TagPackage            Tag = 20
+)
+
+var tagNames = [...]string{
+	TagUtf8: "Utf8", TagInteger: "Integer", TagFloat: "Float", TagLong: "Long", TagDouble: "Double",
+	TagClass: "Class", TagString: "String", TagFieldref: "Fieldref", TagMethodref: "Methodref",
+	TagInterfaceMethodref: "InterfaceMethodref", TagNameAndType: "NameAndType",
+	TagMethodHandle: "MethodHandle", TagMethodType: "MethodType", TagDynamic: "Dynamic",
+	TagInvokeDynamic: "InvokeDynamic", TagModule: "Module", TagPackage: "Package",
+}
+
+// tagSize is the length of an entry with its tag; Utf8's lacks its text.
+var tagSize = [256]uint8{
+	TagUtf8: 3, TagInteger: 5, TagFloat: 5, TagLong: 9, TagDouble: 9, TagClass: 3, TagString: 3,
+	TagFieldref: 5, TagMethodref: 5, TagInterfaceMethodref: 5, TagNameAndType: 5,
+	TagMethodHandle: 4, TagMethodType: 3, TagDynamic: 5, TagInvokeDynamic: 5, TagModule: 3, TagPackage: 3,
+}
+
+// String returns the tag's name in the specification.
+func (t Tag) String() string {
+	if int(t) < len(tagNames) && tagNames[t] != "" {
+		return tagNames[t]
+	}
+	return "undefined"
+}
+
+// Wide reports whether an entry of this kind takes two indices.
+func (t Tag) Wide() bool { return t == TagLong || t == TagDouble }
+
+// tagSet is the kinds of entries that an index may lead to, a bit each.
+type tagSet uint32
+
+// noEntry is the bit of an index that leads nowhere, which only index 0 may.
+const noEntry tagSet = 1
+
+const (
+	utf8Entry         tagSet = 1 << TagUtf8
+	integerEntry      tagSet = 1 << TagInteger
+	floatEntry        tagSet = 1 << TagFloat
+	longEntry         tagSet = 1 << TagLong
+	doubleEntry       tagSet = 1 << TagDouble
+	classEntry        tagSet = 1 << TagClass
+	nameAndTypeEntry  tagSet = 1 << TagNameAndType
+	methodHandleEntry tagSet = 1 << TagMethodHandle
+	moduleEntry       tagSet = 1 << TagModule
+	packageEntry      tagSet = 1 << TagPackage
+
+	fieldEntry       tagSet = 1 << TagFieldref
+	classMethod      tagSet = 1 << TagMethodref
+	interfaceMethod  tagSet = 1 << TagInterfaceMethodref
+	constantValues   tagSet = integerEntry | floatEntry | longEntry | doubleEntry | 1<<TagString
+	dynamicConstants tagSet = 1 << TagDynamic
+	loadable         tagSet = constantValues | classEntry | methodHandleEntry | 1<<TagMethodType | dynamicConstants
+)
+
+// String names the kinds, as in "Methodref or InterfaceMethodref".
+func (s tagSet) String() string {
+	if s&^noEntry == loadable {
+		return "a constant that can be loaded"
+	}
+	var names []string
+	for tag := TagUtf8; tag <= TagPackage; tag++ {
+		if s&(1<<tag) != 0 {
+			names = append(names, tag.String())
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// lookFor returns a PoolError unless index i leads to an entry of a kind wanted.
+func (p *Pool) lookFor(i uint16, want tagSet) error {
+	tag := p.Tag(i)
+	if want&(1<<tag) == 0 || tag == 0 && i != 0 {
+		return &PoolError{i, want.String(), tag}
+	}
+	return nil
 }

@@ -2,15 +2,23 @@ package classtest_test
 
 import (
 	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/classtest"
 	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/dump"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
 // TestZoo holds the library to its laws on one class for each thing there is:
@@ -162,4 +170,218 @@ func eachClass(t *testing.T, root string, check func(t *testing.T, data []byte))
 	if count == 0 {
 		t.Fatalf("no class below %s: run go generate", root)
 	}
+}
+
+// The table of expected errors is read by people: rewrite it with -update and
+// look at the difference.
+const errorTable = "../testdata/invalid/errors.txt"
+
+var update = flag.Bool("update", false, "rewrite the table of expected errors")
+
+// TestInvalid reads each class with one defect to its end and compares what the
+// library says with the table. An error is of the type that tells the structure
+// and the offset, and is one line long. What parses comes back as it was, defect
+// and all.
+func TestInvalid(t *testing.T) {
+	want := readErrorTable(t)
+	var table strings.Builder
+	table.WriteString("# class, then the stage that refuses it and what it says. Rewrite: go test ./classfile/classtest -update\n")
+	eachClass(t, "../testdata/invalid", func(t *testing.T, data []byte) {
+		name := strings.TrimSuffix(filepath.Base(t.Name()), ".class")
+		got := verdict(t, data)
+		fmt.Fprintf(&table, "%-36s %s\n", name, got)
+		if !*update && got != want[name] {
+			t.Errorf("\n got  %s\n want %s", got, want[name])
+		}
+		delete(want, name)
+	})
+	if *update {
+		if err := os.WriteFile(errorTable, []byte(table.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for name := range want {
+		t.Errorf("the table has %s, which does not exist", name)
+	}
+}
+
+// TestReferenceRefusesInvalid checks the specimens themselves, by the other
+// parser: each has a defect.
+func TestReferenceRefusesInvalid(t *testing.T) {
+	eachClass(t, "../testdata/invalid", func(t *testing.T, data []byte) {
+		_, err := classtest.Describe(data)
+		var malformed *classtest.MalformedError
+		if !errors.As(err, &malformed) {
+			t.Errorf("got %v, want a *MalformedError", err)
+		}
+	})
+}
+
+// verdict reads everything in a class: its structure, every body, every attribute,
+// and then looks where the indices in them lead.
+func verdict(t *testing.T, data []byte) string {
+	t.Helper()
+	class, err := classfile.Parse(data)
+	if err != nil {
+		return refusal(t, "parse", err)
+	}
+	written, err := class.Append(nil)
+	if err != nil {
+		t.Errorf("parsed, yet it cannot be written: %v", err)
+	}
+	if string(written) != string(data) {
+		t.Error("parsed, yet written otherwise")
+	}
+	for i := range class.Methods {
+		if _, err := code.Lift(class, &class.Methods[i]); err != nil {
+			return refusal(t, "lift", err)
+		}
+	}
+	if err := decodeAll(class); err != nil {
+		return refusal(t, "decode", err)
+	}
+	err = code.Check(class)
+	if err == nil {
+		t.Error("no stage finds the defect")
+		return ""
+	}
+	return refusal(t, "check", err)
+}
+
+func decodeAll(class *classfile.Class) error {
+	attributes := append([]classfile.Attribute(nil), class.Attributes...)
+	for _, members := range [][]classfile.Member{class.Fields, class.Methods} {
+		for i := range members {
+			attributes = append(attributes, members[i].Attributes...)
+		}
+	}
+	for i := 0; i < len(attributes); i++ {
+		contents, err := class.Decode(attributes[i])
+		if err != nil {
+			return err
+		}
+		if body, ok := contents.(*classfile.Code); ok {
+			attributes = append(attributes, body.Attributes...)
+		}
+	}
+	return nil
+}
+
+func refusal(t *testing.T, stage string, err error) string {
+	t.Helper()
+	var format *classfile.FormatError
+	if !errors.As(err, &format) {
+		t.Errorf("%s: %T is not a *FormatError: %v", stage, err, err)
+	} else if format.Structure == "" || format.Offset < 0 || format.Detail == "" {
+		t.Errorf("%s: the error does not say what and where: %#v", stage, format)
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("%s: the error is longer than a line: %v", stage, err)
+	}
+	return stage + ": " + err.Error()
+}
+
+func readErrorTable(t *testing.T) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(errorTable)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	table := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		table[name] = strings.TrimSpace(text)
+	}
+	return table
+}
+
+// tooFull are the bodies of the zoo that leave no room for a template.
+var tooFull = map[string]bool{"LongestBody": true}
+
+// TestZooWoven weaves the smallest probe around every method of the zoo. The
+// reference parser must find the result sound, and the JVM must load it if it
+// loads the original.
+func TestZooWoven(t *testing.T) {
+	var originals, woven []string
+	folder := t.TempDir()
+	eachClass(t, "../testdata/zoo", func(t *testing.T, data []byte) {
+		_, file, _ := strings.Cut(t.Name(), "/")
+		result, err := weave.NewWeaver().Weave(data, everyMethod(t))
+		if err != nil {
+			t.Fatalf("weave: %v", err)
+		}
+		for _, m := range result.Methods {
+			if !m.Woven && !tooFull[strings.TrimSuffix(filepath.Base(file), ".class")] {
+				t.Errorf("%s%s was left alone: %v", m.Name, m.Descriptor, m.Reason)
+			}
+		}
+		if result.Bytes == nil {
+			return
+		}
+		if _, err := classtest.Describe(result.Bytes); err != nil {
+			t.Fatalf("the woven class is not sound: %v", err)
+		}
+		target := filepath.Join(folder, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(target, result.Bytes, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		originals = append(originals, filepath.Join("../testdata/zoo", file))
+		woven = append(woven, target)
+	})
+	compareLoading(t, folder, originals, woven)
+}
+
+func compareLoading(t *testing.T, folder string, originals, woven []string) {
+	t.Helper()
+	jdk := jvmtest.Need(t, 25)
+	runtimeJar := filepath.Join(folder, "runtime.jar")
+	if err := os.WriteFile(runtimeJar, agent.RuntimeJar(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before, after := loadVerdicts(t, jdk, originals, runtimeJar), loadVerdicts(t, jdk, woven, runtimeJar)
+	for i := range before {
+		if before[i] == "ok" && after[i] != "ok" {
+			t.Errorf("%s loads as it is, and woven gives %s", originals[i], after[i])
+		}
+	}
+}
+
+// TestInvalidIsBounded feeds what is broken to the rest of the library. Nothing
+// may panic; the tests' own time limit bounds the rest.
+func TestInvalidIsBounded(t *testing.T) {
+	eachClass(t, "../testdata/invalid", func(t *testing.T, data []byte) {
+		class, err := classfile.Parse(data)
+		if err != nil {
+			return
+		}
+		if err := dump.Class(io.Discard, class, dump.Options{}); err != nil {
+			t.Errorf("dump to a writer that never fails: %v", err)
+		}
+		result, err := weave.NewWeaver().Weave(data, everyMethod(t))
+		if err != nil || result.Bytes == nil {
+			return
+		}
+		if _, err := classfile.Parse(result.Bytes); err != nil {
+			t.Errorf("the woven class cannot be read: %v", err)
+		}
+	})
+}
+
+// everyMethod chooses the built-in probe for all methods.
+func everyMethod(t *testing.T) func(weave.MethodInfo) []*weave.Template {
+	t.Helper()
+	class, method, ok := agent.Template("probe")
+	if !ok {
+		t.Fatal("there is no built-in template probe")
+	}
+	template, err := weave.CompileTemplate(class, method)
+	if err != nil {
+		t.Fatal(err)
+	}
+	templates := []*weave.Template{template}
+	return func(weave.MethodInfo) []*weave.Template { return templates }
 }

@@ -1,3 +1,21 @@
+// Package code is a method body as a doubly linked list.
+//
+// [Lift] turns a Code attribute into a list of instructions, labels, line numbers
+// and stack-map frames. Every branch target, every end of a range and every
+// position a frame speaks of is a pointer to a label, never an offset: an edit
+// moves nothing else. [Body.Append] lowers the list again, once, giving each
+// instruction its new offset. A body that was not edited lowers to the bytes it was
+// lifted from.
+//
+//	Code {
+//	    u2 max_stack, max_locals;
+//	    u4 length; u1 code[length];
+//	    u2 n; { u2 start, end, handler, catch_type; } exceptions[n];
+//	    u2 n; attribute attributes[n];   LineNumberTable, LocalVariableTable,
+//	}                                    StackMapTable, type annotations, …
+//
+// Within the list, what belongs to a position precedes its instruction: labels,
+// then the frame, then line numbers.
 package code
 
 import (
@@ -203,4 +221,228 @@ func (b *Body) Attributes(f func(classfile.Attribute)) {
 			f(classfile.Attribute{Name: a.name, Data: a.data})
 		}
 	}
+}
+
+// Kind says what a node of a body stands for.
+type Kind uint8
+
+// The kinds of nodes. Only an Instruction takes room in the code.
+const (
+	Instruction Kind = iota
+	Label            // a position others point at
+	Line             // the source line, its value, begins here
+	FrameMark        // a stack-map frame holds here: Body.Frame
+)
+
+// Node is one member of a body's list. It belongs to the body that made it, or that
+// it was lifted into, and lives as long as that body.
+//
+// Instructions are spelled one way: iload_1 and wide iload are Iload with an index,
+// goto_w is Goto, ldc_w is Ldc. The spelling found is kept while it fits.
+type Node struct {
+	prev, next *Node
+	target     *Node // the label a jump goes to
+	value      int32 // immediate operand: constant, increment, array type, dimensions; line number
+	off        int32 // offset in the code it was lifted from, -1 for a new node
+	pos        int32 // offset the last lowering gave it
+	ref        int32 // a switch's, frame's place in the body; a line's in its table
+	index      uint16
+	Kind       Kind
+	op         opcode.Op
+	form       form
+	size       uint8 // of an instruction that stands as it was found, in bytes; else 0
+}
+
+// form is how an instruction that has several spellings was spelled.
+type form uint8
+
+const (
+	shortest form = iota // new nodes: whatever is shortest
+	short                // one byte: iload_1; ldc with one byte of index
+	plain
+	wide // behind a wide prefix, or with the _w opcode
+)
+
+// Op returns an instruction's opcode.
+func (n *Node) Op() opcode.Op { return n.op }
+
+// Index returns the slot or the constant pool index of an instruction.
+func (n *Node) Index() uint16 { return n.index }
+
+// Value returns the immediate operand of an instruction: a constant, an increment,
+// an array type, dimensions, an argument count; of a Line the line number.
+func (n *Node) Value() int32 { return n.value }
+
+// Target returns the label a jump goes to.
+func (n *Node) Target() *Node { return n.target }
+
+// Become makes n another instruction with a slot or constant pool index, in its
+// place and with its history.
+func (n *Node) Become(op opcode.Op, index uint16) {
+	n.op, n.index, n.target, n.value, n.form, n.size = op, index, nil, 0, shortest, 0
+}
+
+// Next returns the node behind n; the body's list ends with nil.
+func (n *Node) Next() *Node {
+	if n.next.isRoot() {
+		return nil
+	}
+	return n.next
+}
+
+// Prev returns the node before n, nil at the beginning.
+func (n *Node) Prev() *Node {
+	if n.prev.isRoot() {
+		return nil
+	}
+	return n.prev
+}
+
+// Offset returns where the node stood in the code it was lifted from, -1 if it is new.
+func (n *Node) Offset() int { return int(n.off) }
+
+// Position returns the offset the last lowering gave the node.
+func (n *Node) Position() int { return int(n.pos) }
+
+// Is reports whether n is an instruction with this opcode.
+func (n *Node) Is(op opcode.Op) bool { return n.Kind == Instruction && n.op == op }
+
+const rootKind Kind = 255
+
+func (n *Node) isRoot() bool { return n.Kind == rootKind }
+
+// Item says what a verification type is.
+type Item uint8
+
+// The verification types of JVMS 4.7.4.
+const (
+	Top Item = iota
+	Integer
+	Float
+	Double
+	Long
+	Null
+	UninitializedThis
+	Object        // of Class
+	Uninitialized // made by the new instruction behind the label New
+)
+
+// Type is what a verifier knows of a local variable or a stack slot. Longs and
+// doubles are one Type though they take two slots.
+type Type struct {
+	Item  Item
+	Class uint16 // Class entry, of an Object
+	New   *Node  // label, of an Uninitialized
+}
+
+// Slots returns how many slots a value of the type takes.
+func (t Type) Slots() int {
+	if t.Item == Long || t.Item == Double {
+		return 2
+	}
+	return 1
+}
+
+// FrameForm is how a frame is told. All but Absolute speak relative to the frame
+// before.
+type FrameForm uint8
+
+// The forms: the first bytes of JVMS 4.7.4's frames, and, from a range the
+// specification reserves, Absolute.
+const (
+	SameFrame       FrameForm = 0 // up to 63
+	SameLocals1     FrameForm = 64
+	Absolute        FrameForm = 128 // Locals and Stack in full; lowered as briefly as possible
+	SameLocals1Far  FrameForm = 247
+	ChopFrame       FrameForm = 248 // up to 250: drops 251-form locals
+	SameFrameFar    FrameForm = 251
+	AppendFrame     FrameForm = 252 // up to 254: adds form-251 locals
+	FullFrame       FrameForm = 255
+	lastSame        FrameForm = 63
+	lastSameLocals1 FrameForm = 127
+)
+
+// Frame is a stack-map frame.
+type Frame struct {
+	Form   FrameForm
+	Locals []Type // of an AppendFrame only those it adds
+	Stack  []Type
+}
+
+// NewTypes returns room for n types that lives as long as the body.
+func (b *Body) NewTypes(n int) []Type { return b.memory.newTypes(n) }
+
+// memory is where nodes and what hangs on them live. It is used again for body
+// after body, so that lifting a class costs no allocation.
+type memory struct {
+	chunks  [][]Node
+	chunk   int    // the one in use
+	free    []Node // what is left of it
+	types   []Type
+	keys    []int32
+	targets []*Node
+
+	at      []int32 // by offset: instruction index+1, or -label index-1, or 0
+	labels  []*Node
+	jumps   []int32 // instructions that jump or switch
+	returns []*Node
+}
+
+const chunkNodes = 4096
+
+func (m *memory) reset() {
+	m.chunk, m.free = -1, nil
+	m.types, m.keys, m.targets = m.types[:0], m.keys[:0], m.targets[:0]
+}
+
+func (m *memory) node() *Node {
+	if len(m.free) == 0 {
+		m.advance(1)
+	}
+	n := &m.free[0]
+	m.free = m.free[1:]
+	return n
+}
+
+// reserve returns room for n nodes or more in one piece. Whoever takes k of them
+// moves free behind those.
+func (m *memory) reserve(n int) []Node {
+	if len(m.free) < n {
+		m.advance(n)
+	}
+	return m.free
+}
+
+// advance moves to a chunk with room for n nodes.
+func (m *memory) advance(n int) {
+	for m.chunk++; m.chunk < len(m.chunks); m.chunk++ {
+		if len(m.chunks[m.chunk]) >= n {
+			m.free = m.chunks[m.chunk]
+			return
+		}
+	}
+	m.chunks = append(m.chunks, make([]Node, max(n, chunkNodes)))
+	m.free = m.chunks[m.chunk]
+}
+
+func (m *memory) newTypes(n int) []Type {
+	if cap(m.types)-len(m.types) < n {
+		// Slices handed out before keep the old array.
+		m.types = make([]Type, 0, max(n, 2*cap(m.types), 256))
+	}
+	k := len(m.types)
+	m.types = m.types[:k+n]
+	return m.types[k : k+n : k+n]
+}
+
+func (m *memory) newSwitch(n int) ([]int32, []*Node) {
+	if cap(m.keys)-len(m.keys) < n {
+		m.keys = make([]int32, 0, max(n, 2*cap(m.keys), 256))
+	}
+	if cap(m.targets)-len(m.targets) < n {
+		m.targets = make([]*Node, 0, max(n, 2*cap(m.targets), 256))
+	}
+	k, t := len(m.keys), len(m.targets)
+	m.keys, m.targets = m.keys[:k+n], m.targets[:t+n]
+	return m.keys[k : k+n : k+n], m.targets[t : t+n : t+n]
 }

@@ -158,3 +158,194 @@ func (r *reader) bytes(n int) []byte {
 	r.at += n
 	return r.data[r.at-n : r.at : r.at]
 }
+
+// stackMap lifts a StackMapTable: a frame mark before the instruction each frame
+// speaks of.
+func (l *lift) stackMap(data []byte) error {
+	if len(l.frames) > 0 {
+		return malformed("StackMapTable", 0, "a body has one at most")
+	}
+	in := reader{data: data}
+	count := in.u2()
+	pc := -1
+	for range count {
+		mark := in.at
+		f := Frame{Form: FrameForm(in.u1())}
+		var delta int
+		var err error
+		switch {
+		case f.Form <= lastSame:
+			delta, f.Form = int(f.Form), SameFrame
+		case f.Form <= lastSameLocals1:
+			delta, f.Form = int(f.Form-SameLocals1), SameLocals1
+			f.Stack, err = l.types(&in, 1)
+		case f.Form < SameLocals1Far:
+			return malformed("StackMapTable", mark, fmt.Sprintf("frame type %d is reserved", f.Form))
+		case f.Form == SameLocals1Far:
+			delta = in.u2()
+			f.Stack, err = l.types(&in, 1)
+		case f.Form <= SameFrameFar:
+			delta = in.u2()
+		case f.Form < FullFrame:
+			delta = in.u2()
+			f.Locals, err = l.types(&in, int(f.Form-SameFrameFar))
+		default:
+			delta = in.u2()
+			if f.Locals, err = l.types(&in, in.u2()); err == nil {
+				f.Stack, err = l.types(&in, in.u2())
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if in.short {
+			return malformed("StackMapTable", in.at, "truncated")
+		}
+		pc += delta + 1
+		at := l.instructionAt(pc)
+		if at == nil {
+			return malformed("StackMapTable", mark, fmt.Sprintf("a frame is for offset %d, where no instruction begins", pc))
+		}
+		n := l.memory.node()
+		*n = Node{Kind: FrameMark, off: int32(pc), ref: int32(len(l.frames))}
+		l.frames = append(l.frames, f)
+		l.InsertBefore(at, n)
+	}
+	if in.short || in.at != len(data) {
+		return malformed("StackMapTable", in.at, "its frames do not fill it")
+	}
+	return nil
+}
+
+func (l *lift) types(in *reader, n int) ([]Type, error) {
+	if n > len(in.data)-in.at {
+		return nil, malformed("StackMapTable", in.at, fmt.Sprintf("%d types do not fit", n))
+	}
+	types := l.memory.newTypes(n)
+	for i := range types {
+		mark := in.at
+		t := Type{Item: Item(in.u1())}
+		switch t.Item {
+		case Object:
+			t.Class = uint16(in.u2())
+		case Uninitialized:
+			pc := in.u2()
+			if t.New = l.label(pc); t.New == nil || pc == len(l.text) {
+				return nil, malformed("StackMapTable", mark, fmt.Sprintf("an object made at offset %d, where no instruction begins", pc))
+			}
+		default:
+			if t.Item > Uninitialized {
+				return nil, malformed("StackMapTable", mark, fmt.Sprintf("no such verification type: %d", t.Item))
+			}
+		}
+		types[i] = t
+	}
+	return types, nil
+}
+
+// TypeAnnotation is an annotation on a type that is used within the body.
+type TypeAnnotation struct {
+	Target byte        // target_type of JVMS 4.7.20
+	Ranges []TypeRange // where the annotated local variable lives
+	At     *Node       // label of the annotated instruction
+	Extra  uint16      // which type argument, or which handler, by Target
+	Rest   []byte      // type path and annotation, as found
+	table  uint16
+}
+
+// TypeRange is a piece of a local variable's life.
+type TypeRange struct {
+	Start, End *Node
+	Slot       uint16
+}
+
+// maxNesting bounds annotations within annotations. The compiler's stay below ten.
+const maxNesting = 200
+
+func (l *lift) typeAnnotations(data []byte) error {
+	table := uint16(len(l.attributes))
+	in := reader{data: data}
+	for range in.u2() {
+		mark := in.at
+		a := TypeAnnotation{Target: byte(in.u1()), table: table}
+		ok := true
+		switch a.Target {
+		case 0x40, 0x41: // a local variable, a resource
+			n := in.u2()
+			if n*6 > len(data)-in.at {
+				return malformed("type annotation", mark, fmt.Sprintf("%d ranges do not fit", n))
+			}
+			a.Ranges = make([]TypeRange, n)
+			for i := range a.Ranges {
+				start, size := in.u2(), in.u2()
+				r := TypeRange{l.label(start), l.label(start + size), uint16(in.u2())}
+				ok = ok && r.Start != nil && r.End != nil
+				a.Ranges[i] = r
+			}
+		case 0x42: // an exception handler
+			a.Extra = uint16(in.u2())
+		case 0x43, 0x44, 0x45, 0x46: // instanceof, new, method references
+			a.At = l.label(in.u2())
+			ok = a.At != nil
+		case 0x47, 0x48, 0x49, 0x4A, 0x4B: // a cast, type arguments
+			a.At = l.label(in.u2())
+			a.Extra = uint16(in.u1())
+			ok = a.At != nil
+		default:
+			return malformed("type annotation", mark, fmt.Sprintf("target %#02x is not one of a body", a.Target))
+		}
+		if !ok {
+			return malformed("type annotation", mark, "speaks of an offset where no instruction begins")
+		}
+		from := in.at
+		in.bytes(2 * in.u1())
+		if err := skipAnnotation(&in, 0); err != nil {
+			return err
+		}
+		if in.short {
+			return malformed("type annotation", in.at, "truncated")
+		}
+		a.Rest = data[from:in.at:in.at]
+		l.TypeAnnotations = append(l.TypeAnnotations, a)
+	}
+	if in.short || in.at != len(data) {
+		return malformed("type annotations", in.at, "they do not fill their attribute")
+	}
+	return nil
+}
+
+func skipAnnotation(in *reader, depth int) error {
+	in.u2()
+	for range in.u2() {
+		in.u2()
+		if err := skipValue(in, depth+1); err != nil || in.short {
+			return err
+		}
+	}
+	return nil
+}
+
+func skipValue(in *reader, depth int) error {
+	if depth > maxNesting {
+		return malformed("annotation", in.at, "nested too deeply")
+	}
+	switch tag := in.u1(); tag {
+	case 'B', 'C', 'D', 'F', 'I', 'J', 'S', 'Z', 's', 'c':
+		in.u2()
+	case 'e':
+		in.u4()
+	case '@':
+		return skipAnnotation(in, depth)
+	case '[':
+		for range in.u2() {
+			if err := skipValue(in, depth+1); err != nil || in.short {
+				return err
+			}
+		}
+	default:
+		if !in.short {
+			return malformed("annotation", in.at-1, fmt.Sprintf("no such element value: %q", byte(tag)))
+		}
+	}
+	return nil
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
@@ -258,4 +259,96 @@ func (b *Body) appendSwitch(dst []byte, n *Node, base int) []byte {
 		later(t)
 	}
 	return dst
+}
+
+// firstWithFrames is the first class-file version whose verifier reads stack maps.
+const firstWithFrames = 50
+
+// NeedsFrames reports whether the class's verifier reads stack maps.
+func (b *Body) NeedsFrames() bool { return b.Class.Major >= firstWithFrames }
+
+// widen gives every jump in lowered.far a form that reaches its target: goto_w,
+// jsr_w, and for a conditional branch its inverse over a goto_w.
+//
+//	ifeq far             ifne near
+//	                     goto_w far
+//	             near:   (frame)
+func (b *Body) widen() error {
+	for _, n := range b.lowered.far {
+		if !n.op.IsConditional() {
+			n.form = wide
+			continue
+		}
+		near := b.NewLabel()
+		var mark *Node
+		if b.NeedsFrames() && !b.framed(n.next) {
+			if b.FrameBehind == nil {
+				return malformed(n.op.String(), int(n.pos), "jumps too far, and no frame is known for what a longer jump needs")
+			}
+			f, err := b.FrameBehind(n)
+			if err != nil {
+				return fmt.Errorf("a frame behind a far jump: %w", err)
+			}
+			mark = b.NewFrame(f)
+		}
+		jump := b.NewJump(opcode.Goto, n.target)
+		jump.form = wide
+		b.InsertAfter(n, jump)
+		b.InsertAfter(jump, near)
+		if mark != nil {
+			b.InsertAfter(near, mark)
+		}
+		n.op, n.target = n.op.Inverse(), near
+	}
+	return nil
+}
+
+// framed reports whether the instruction that n leads to has a frame.
+func (b *Body) framed(n *Node) bool {
+	for ; n != &b.root && n.Kind != Instruction; n = n.next {
+		if n.Kind == FrameMark {
+			return true
+		}
+	}
+	return false
+}
+
+// Shift says that the instructions in Size bytes from Old on now stand from New on.
+type Shift struct{ Old, New, Size uint16 }
+
+// OffsetMap maps offsets of a body as it was lifted to offsets of the body as it
+// was lowered. There is an entry for each run of instructions that moved together;
+// what no entry covers was inserted, or is gone.
+type OffsetMap []Shift
+
+// Offsets returns the map the last lowering made. It lives until the next one.
+func (b *Body) Offsets() OffsetMap { return b.lowered.runs }
+
+// New returns where the instruction at an old offset now stands; for one that is
+// gone, where what follows it stands, and false.
+func (m OffsetMap) New(old int) (int, bool) {
+	// Templates stand between, but never change the order of what was there.
+	i := sort.Search(len(m), func(i int) bool { return int(m[i].Old) > old })
+	if i == 0 {
+		return 0, false
+	}
+	s := m[i-1]
+	if in := old - int(s.Old); in < int(s.Size) {
+		return int(s.New) + in, true
+	}
+	return int(s.New) + int(s.Size), false
+}
+
+// Old returns the old offset of what stands at a new offset now; for an instruction
+// that was inserted, that of the original one before it, and false.
+func (m OffsetMap) Old(now int) (int, bool) {
+	i := sort.Search(len(m), func(i int) bool { return int(m[i].New) > now })
+	if i == 0 {
+		return 0, false
+	}
+	s := m[i-1]
+	if in := now - int(s.New); in < int(s.Size) {
+		return int(s.Old) + in, true
+	}
+	return int(s.Old) + int(s.Size) - 1, false
 }

@@ -59,3 +59,277 @@ type TypeArg struct {
 	Wildcard byte
 	Type     SigType
 }
+
+// stopSignature are the bytes that end an identifier inside a signature.
+const stopSignature = ".;[/<>:"
+
+// ParseClassSignature reads the Signature of a class.
+func ParseClassSignature(s string) (*ClassSignature, error) {
+	p := scanner{kind: "class signature", input: s}
+	p.checkLength()
+	var c ClassSignature
+	c.TypeParams = p.typeParams()
+	c.Superclass = p.sigClassType()
+	for p.peek() == 'L' {
+		c.Interfaces = append(c.Interfaces, p.sigClassType())
+	}
+	p.end()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return &c, nil
+}
+
+// ParseMethodSignature reads the Signature of a method.
+func ParseMethodSignature(s string) (*MethodSignature, error) {
+	p := scanner{kind: "method signature", input: s}
+	p.checkLength()
+	var m MethodSignature
+	m.TypeParams = p.typeParams()
+	p.expect('(')
+	for p.err == nil && p.peek() != ')' {
+		m.Params = append(m.Params, p.sigType(false))
+	}
+	p.expect(')')
+	if p.peek() == 'V' {
+		p.pos++
+		m.Return = SigType{Kind: 'V'}
+	} else {
+		m.Return = p.sigType(false)
+	}
+	for p.peek() == '^' {
+		p.pos++
+		if p.peek() == '[' {
+			p.fail(p.pos, "an array cannot be thrown")
+		}
+		m.Throws = append(m.Throws, p.sigType(true))
+	}
+	p.end()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return &m, nil
+}
+
+// ParseFieldSignature reads the Signature of a field, record component or
+// local variable.
+func ParseFieldSignature(s string) (SigType, error) {
+	p := scanner{kind: "field signature", input: s}
+	p.checkLength()
+	t := p.sigType(true)
+	p.end()
+	if p.err != nil {
+		return SigType{}, p.err
+	}
+	return t, nil
+}
+
+func (p *scanner) typeParams() []TypeParam {
+	if p.peek() != '<' {
+		return nil
+	}
+	p.pos++
+	var params []TypeParam
+	for p.err == nil && (len(params) == 0 || p.peek() != '>') {
+		params = append(params, p.typeParam())
+	}
+	p.expect('>')
+	return params
+}
+
+func (p *scanner) typeParam() TypeParam {
+	t := TypeParam{Name: p.sigIdentifier()}
+	p.expect(':')
+	if c := p.peek(); c == 'L' || c == 'T' || c == '[' {
+		bound := p.sigType(true)
+		t.ClassBound = &bound
+	}
+	for p.peek() == ':' {
+		p.pos++
+		t.InterfaceBounds = append(t.InterfaceBounds, p.sigType(true))
+	}
+	return t
+}
+
+// sigType reads one type, refusing primitives where only references may stand.
+func (p *scanner) sigType(reference bool) SigType {
+	switch c := p.peek(); c {
+	case 'L':
+		return p.sigClassType()
+	case 'T':
+		p.pos++
+		name := p.sigIdentifier()
+		p.expect(';')
+		return SigType{Kind: 'T', Name: name}
+	case '[':
+		return p.sigArray()
+	case 'B', 'C', 'D', 'F', 'I', 'J', 'S', 'Z':
+		if reference {
+			p.fail(p.pos, "primitive type where a reference type is needed")
+		}
+		p.pos++
+		return SigType{Kind: c}
+	}
+	if p.pos >= len(p.input) {
+		p.fail(p.pos, "ends where a type should follow")
+	}
+	p.fail(p.pos, "no type begins here")
+	return SigType{}
+}
+
+// sigArray counts dimensions in a loop, so that depth costs no stack.
+func (p *scanner) sigArray() SigType {
+	start := p.pos
+	for p.peek() == '[' {
+		p.pos++
+	}
+	dims := p.pos - start
+	if dims > maxDimensions {
+		p.fail(start, "array of more than 255 dimensions")
+		return SigType{}
+	}
+	t := p.sigType(false)
+	for range dims {
+		elem := t
+		t = SigType{Kind: '[', Elem: &elem}
+	}
+	return t
+}
+
+func (p *scanner) sigClassType() SigType {
+	p.expect('L')
+	start := p.pos
+	p.sigIdentifier()
+	for p.peek() == '/' {
+		p.pos++
+		p.sigIdentifier()
+	}
+	t := SigType{Kind: 'L', Classes: []SigClass{{Name: p.input[start:p.pos], Args: p.typeArgs()}}}
+	for p.peek() == '.' {
+		p.pos++
+		t.Classes = append(t.Classes, SigClass{Name: p.sigIdentifier(), Args: p.typeArgs()})
+	}
+	p.expect(';')
+	return t
+}
+
+func (p *scanner) typeArgs() []TypeArg {
+	if p.peek() != '<' {
+		return nil
+	}
+	p.pos++
+	var args []TypeArg
+	for p.err == nil && (len(args) == 0 || p.peek() != '>') {
+		args = append(args, p.typeArg())
+	}
+	p.expect('>')
+	return args
+}
+
+func (p *scanner) typeArg() TypeArg {
+	switch c := p.peek(); c {
+	case '*':
+		p.pos++
+		return TypeArg{Wildcard: c}
+	case '+', '-':
+		p.pos++
+		return TypeArg{Wildcard: c, Type: p.sigType(true)}
+	}
+	return TypeArg{Type: p.sigType(true)}
+}
+
+func (p *scanner) sigIdentifier() string {
+	start := p.pos
+	p.identifier(stopSignature)
+	if p.err != nil {
+		return ""
+	}
+	return p.input[start:p.pos]
+}
+
+// String is the signature as it stands in a class file.
+func (c *ClassSignature) String() string {
+	b := appendTypeParams(nil, c.TypeParams)
+	b = c.Superclass.appendTo(b)
+	for i := range c.Interfaces {
+		b = c.Interfaces[i].appendTo(b)
+	}
+	return string(b)
+}
+
+// String is the signature as it stands in a class file.
+func (m *MethodSignature) String() string {
+	b := appendTypeParams(nil, m.TypeParams)
+	b = append(b, '(')
+	for i := range m.Params {
+		b = m.Params[i].appendTo(b)
+	}
+	b = append(b, ')')
+	b = m.Return.appendTo(b)
+	for i := range m.Throws {
+		b = append(b, '^')
+		b = m.Throws[i].appendTo(b)
+	}
+	return string(b)
+}
+
+// String is the type as it stands in a class file.
+func (t SigType) String() string { return string(t.appendTo(nil)) }
+
+func (t *SigType) appendTo(b []byte) []byte {
+	for t.Kind == '[' {
+		b = append(b, '[')
+		t = t.Elem
+	}
+	b = append(b, t.Kind)
+	switch t.Kind {
+	case 'T':
+		b = append(b, t.Name...)
+	case 'L':
+		for i := range t.Classes {
+			if i > 0 {
+				b = append(b, '.')
+			}
+			b = append(b, t.Classes[i].Name...)
+			b = appendTypeArgs(b, t.Classes[i].Args)
+		}
+	default:
+		return b
+	}
+	return append(b, ';')
+}
+
+func appendTypeArgs(b []byte, args []TypeArg) []byte {
+	if len(args) == 0 {
+		return b
+	}
+	b = append(b, '<')
+	for i := range args {
+		if args[i].Wildcard != 0 {
+			b = append(b, args[i].Wildcard)
+		}
+		if args[i].Wildcard != '*' {
+			b = args[i].Type.appendTo(b)
+		}
+	}
+	return append(b, '>')
+}
+
+func appendTypeParams(b []byte, params []TypeParam) []byte {
+	if len(params) == 0 {
+		return b
+	}
+	b = append(b, '<')
+	for i := range params {
+		b = append(b, params[i].Name...)
+		b = append(b, ':')
+		if params[i].ClassBound != nil {
+			b = params[i].ClassBound.appendTo(b)
+		}
+		for j := range params[i].InterfaceBounds {
+			b = append(b, ':')
+			b = params[i].InterfaceBounds[j].appendTo(b)
+		}
+	}
+	return append(b, '>')
+}

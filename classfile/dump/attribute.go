@@ -3,6 +3,8 @@ package dump
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 )
@@ -132,4 +134,256 @@ func (p *printer) hex(data []byte) {
 		p.line("% x", data[:n])
 		data = data[n:]
 	}
+}
+
+func (p *printer) annotation(a *classfile.Annotation) string {
+	var b strings.Builder
+	p.writeAnnotation(&b, a)
+	return b.String()
+}
+
+func (p *printer) elementValue(v *classfile.ElementValue) string {
+	var b strings.Builder
+	p.writeValue(&b, v)
+	return b.String()
+}
+
+func (p *printer) writeAnnotation(b *strings.Builder, a *classfile.Annotation) {
+	b.WriteString("@" + p.name(a.Type) + "(")
+	for i := range a.Elements {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if b.Len() > longestText {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(p.name(a.Elements[i].Name) + " = ")
+		p.writeValue(b, &a.Elements[i].Value)
+	}
+	b.WriteByte(')')
+}
+
+// writeValue relies on decoding for a bound on the depth.
+func (p *printer) writeValue(b *strings.Builder, v *classfile.ElementValue) {
+	switch v.Tag {
+	case 's':
+		b.WriteString(p.quoted(v.Index))
+	case 'c':
+		b.WriteString("class " + p.name(v.Index))
+	case 'e':
+		b.WriteString("enum " + p.name(v.Enum) + " " + p.name(v.Index))
+	case '@':
+		p.writeAnnotation(b, v.Nested)
+	case '[':
+		b.WriteByte('[')
+		for i := range v.Array {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			if b.Len() > longestText {
+				b.WriteString("…")
+				break
+			}
+			p.writeValue(b, &v.Array[i])
+		}
+		b.WriteByte(']')
+	case 'B', 'C', 'I', 'S', 'Z':
+		n, err := p.class.Pool.Int(v.Index)
+		if err != nil {
+			b.WriteString(broken(err))
+			return
+		}
+		fmt.Fprintf(b, "%s %d", intKinds[v.Tag], n)
+	default: // D F J: the entry says what it is
+		p.writeConstant(b, v.Index, 0)
+	}
+}
+
+var intKinds = map[byte]string{'B': "byte", 'C': "char", 'I': "int", 'S': "short", 'Z': "boolean"}
+
+var targetNames = map[classfile.TargetType]string{
+	classfile.TargetClassTypeParameter:       "type-parameter",
+	classfile.TargetMethodTypeParameter:      "type-parameter",
+	classfile.TargetSupertype:                "supertype",
+	classfile.TargetClassTypeParameterBound:  "type-parameter",
+	classfile.TargetMethodTypeParameterBound: "type-parameter",
+	classfile.TargetField:                    "type",
+	classfile.TargetReturn:                   "return",
+	classfile.TargetReceiver:                 "receiver",
+	classfile.TargetFormalParameter:          "parameter",
+	classfile.TargetThrows:                   "throws",
+	classfile.TargetLocalVariable:            "local",
+	classfile.TargetResource:                 "resource",
+	classfile.TargetHandler:                  "handler",
+	classfile.TargetInstanceof:               "instanceof",
+	classfile.TargetNew:                      "new",
+	classfile.TargetConstructorReference:     "constructor-reference",
+	classfile.TargetMethodReference:          "method-reference",
+	classfile.TargetCast:                     "cast",
+	classfile.TargetConstructorCallArgument:  "constructor-type-argument",
+	classfile.TargetMethodCallArgument:       "method-type-argument",
+	classfile.TargetConstructorRefArgument:   "constructor-reference-type-argument",
+	classfile.TargetMethodRefArgument:        "method-reference-type-argument",
+}
+
+// target says what is annotated, positions in the code as offsets.
+func (p *printer) target(t *classfile.Target) string {
+	text := targetNames[t.Type]
+	switch t.Type {
+	case classfile.TargetClassTypeParameter, classfile.TargetMethodTypeParameter:
+		return fmt.Sprintf("%s %d", text, t.TypeParameter)
+	case classfile.TargetClassTypeParameterBound, classfile.TargetMethodTypeParameterBound:
+		return fmt.Sprintf("%s %d bound %d", text, t.TypeParameter, t.Bound)
+	case classfile.TargetSupertype:
+		if t.Index == 65535 {
+			return "extends"
+		}
+		return fmt.Sprintf("implements %d", t.Index)
+	case classfile.TargetFormalParameter, classfile.TargetThrows, classfile.TargetHandler:
+		return fmt.Sprintf("%s %d", text, t.Index)
+	case classfile.TargetLocalVariable, classfile.TargetResource:
+		for _, r := range t.Ranges {
+			text += fmt.Sprintf(" %d @%d to @%d", r.Slot, r.Start, int(r.Start)+int(r.Length))
+		}
+	case classfile.TargetInstanceof, classfile.TargetNew, classfile.TargetConstructorReference, classfile.TargetMethodReference:
+		return fmt.Sprintf("%s @%d", text, t.Offset)
+	case classfile.TargetCast, classfile.TargetConstructorCallArgument, classfile.TargetMethodCallArgument,
+		classfile.TargetConstructorRefArgument, classfile.TargetMethodRefArgument:
+		return fmt.Sprintf("%s %d @%d", text, t.Argument, t.Offset)
+	}
+	return text
+}
+
+// path says how to get from the type to the part annotated.
+func path(steps []classfile.PathStep) string {
+	var b strings.Builder
+	for _, s := range steps {
+		switch s.Kind {
+		case 0:
+			b.WriteString(" []")
+		case 1:
+			b.WriteString(" .")
+		case 2:
+			b.WriteString(" ?")
+		case 3:
+			fmt.Fprintf(&b, " <%d>", s.Argument)
+		default:
+			fmt.Fprintf(&b, " <path kind %d>", s.Kind)
+		}
+	}
+	return b.String()
+}
+
+func (p *printer) module(m *classfile.Module) {
+	p.line("%s%s version %s", moduleFlags.text(m.Access), p.moduleName(m.Name), orNone(m.Version, p.quoted))
+	for _, r := range m.Requires {
+		p.line("requires %s%s version %s", requireFlags.text(r.Access), p.moduleName(r.Module), orNone(r.Version, p.quoted))
+	}
+	p.exports("exports", m.Exports)
+	p.exports("opens", m.Opens)
+	for _, i := range m.Uses {
+		p.line("uses %s", p.className(i))
+	}
+	for _, s := range m.Provides {
+		p.line("provides %s", p.className(s.Service))
+		p.within(func() {
+			for _, i := range s.With {
+				p.line("with %s", p.className(i))
+			}
+		})
+	}
+}
+
+func (p *printer) exports(verb string, list []classfile.ModuleExport) {
+	for _, e := range list {
+		p.line("%s %s%s", verb, exportFlags.text(e.Access), p.packageName(e.Package))
+		p.within(func() {
+			for _, i := range e.To {
+				p.line("to %s", p.moduleName(i))
+			}
+		})
+	}
+}
+
+func (p *printer) bootstrapMethods(table classfile.BootstrapMethods) {
+	for i := range table {
+		var b strings.Builder
+		p.writeBootstrap(&b, &table[i], 0)
+		p.line("%s", b.String())
+	}
+}
+
+// offsetTable prints the tables of a body with offsets as they are, @n, for bodies
+// that cannot be lifted and tables that stand where they do not belong.
+func (p *printer) offsetTable(contents classfile.Contents) {
+	switch v := contents.(type) {
+	case *classfile.Code:
+		p.line("stack %d locals %d", v.MaxStack, v.MaxLocals)
+		p.hex(v.Bytes)
+		for _, h := range v.Handlers {
+			p.line("try @%d to @%d catch %s at @%d", h.Start, h.End, orAny(h.Type, p.className), h.Handler)
+		}
+		p.attributes(v.Attributes)
+	case classfile.LineNumberTable:
+		for _, l := range v {
+			p.line("@%d line %d", l.Start, l.Line)
+		}
+	case classfile.LocalVariableTable:
+		p.rawVariables(v)
+	case classfile.LocalVariableTypeTable:
+		p.rawVariables(v)
+	case classfile.StackMapTable:
+		at := -1
+		for i := range v {
+			at += int(v[i].OffsetDelta) + 1
+			p.line("@%d frame %s", at, p.rawFrame(&v[i]))
+		}
+	default:
+		p.line("%v", v)
+	}
+}
+
+func (p *printer) rawVariables(table []classfile.LocalVariable) {
+	for _, v := range table {
+		p.line("%d %s %s @%d to @%d", v.Slot, p.name(v.Name), p.name(v.Type), v.Start, int(v.Start)+int(v.Length))
+	}
+}
+
+func (p *printer) rawFrame(f *classfile.StackMapFrame) string {
+	switch {
+	case f.Tag == classfile.FrameFull:
+		return "full locals" + p.rawTypes(f.Locals) + " stack" + p.rawTypes(f.Stack)
+	case f.Tag >= classfile.FrameAppend:
+		return "append" + p.rawTypes(f.Locals)
+	case f.Tag >= classfile.FrameChop && f.Tag < classfile.FrameSameExtended:
+		return fmt.Sprintf("chop %d", classfile.FrameSameExtended-f.Tag)
+	case len(f.Stack) > 0:
+		return "same stack" + p.rawTypes(f.Stack)
+	}
+	return "same"
+}
+
+func (p *printer) rawTypes(list []classfile.VerificationType) string {
+	var b strings.Builder
+	for _, t := range list {
+		b.WriteByte(' ')
+		switch t.Tag {
+		case classfile.TypeObject:
+			b.WriteString(p.objectType(t.Value))
+		case classfile.TypeUninitialized:
+			fmt.Fprintf(&b, "uninitialized@%d", t.Value)
+		default:
+			b.WriteString(itemNames[t.Tag])
+		}
+	}
+	return b.String()
+}
+
+// orAny writes what a handler catches.
+func orAny(i uint16, f func(uint16) string) string {
+	if i == 0 {
+		return "any"
+	}
+	return f(i)
 }

@@ -1,3 +1,31 @@
+// Package dump writes classes as text: the one canonical form for people, goldens
+// and messages. Constant pool indices and code offsets do not appear in it, names
+// and labels stand in their place, so that two texts differ where the classes do:
+//
+//	class public super shop/Order
+//	  version 61.0
+//	  extends java/lang/Object
+//	  SourceFile "Order.java"
+//
+//	method public total (I)I
+//	  Code stack 2 locals 2
+//	    L0:
+//	      line 7
+//	      iload 1
+//	      ifge L1
+//	      iconst_0
+//	      ireturn
+//	    L1:
+//	      line 8
+//	      frame locals Lshop/Order; int
+//	      iload 1
+//	      ireturn
+//	    L2:
+//	    var 0 this Lshop/Order; L0 to L2
+//
+// Instructions are spelled one way (iload 1, whether the file has iload_1, iload or
+// wide iload); frames are told in full, whatever form the file has them in. What
+// cannot be made sense of is shown with the reason, in place, and the rest goes on.
 package dump
 
 import (
@@ -5,6 +33,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
@@ -146,4 +176,177 @@ func (p *printer) within(f func()) {
 	p.indent++
 	f()
 	p.indent--
+}
+
+func (p *printer) header() {
+	c := p.class
+	p.line("class %s%s", classFlags.text(c.Access), p.className(c.This))
+	p.within(func() {
+		p.line("version %d.%d", c.Major, c.Minor)
+		if c.Super != 0 {
+			p.line("extends %s", p.className(c.Super))
+		}
+		for _, i := range c.Interfaces {
+			p.line("implements %s", p.className(i))
+		}
+		p.attributes(c.Attributes)
+	})
+}
+
+func (p *printer) field(m *classfile.Member) {
+	p.line("field %s%s %s", fieldFlags.text(m.Access), p.name(m.Name), p.name(m.Descriptor))
+	p.within(func() { p.attributes(m.Attributes) })
+}
+
+func (p *printer) method(m *classfile.Member) {
+	p.methodLine(m)
+	p.within(func() {
+		for _, a := range m.Attributes {
+			if p.class.Kind(a.Name) == classfile.KindCode {
+				p.code(m, a)
+			} else {
+				p.attribute(a)
+			}
+		}
+	})
+}
+
+func (p *printer) methodLine(m *classfile.Member) {
+	p.line("method %s%s %s", methodFlags.text(m.Access), p.name(m.Name), p.name(m.Descriptor))
+}
+
+// flagNames are the words for the bits of an access mask, from the lowest bit on.
+// A bit without a word is shown as a number.
+type flagNames [16]string
+
+var (
+	classFlags = flagNames{0: "public", 4: "final", 5: "super", 9: "interface", 10: "abstract",
+		12: "synthetic", 13: "annotation", 14: "enum", 15: "module"}
+	innerFlags = flagNames{0: "public", 1: "private", 2: "protected", 3: "static", 4: "final",
+		9: "interface", 10: "abstract", 12: "synthetic", 13: "annotation", 14: "enum"}
+	fieldFlags = flagNames{0: "public", 1: "private", 2: "protected", 3: "static", 4: "final",
+		6: "volatile", 7: "transient", 12: "synthetic", 14: "enum"}
+	methodFlags = flagNames{0: "public", 1: "private", 2: "protected", 3: "static", 4: "final",
+		5: "synchronized", 6: "bridge", 7: "varargs", 8: "native", 10: "abstract", 11: "strict", 12: "synthetic"}
+	parameterFlags = flagNames{4: "final", 12: "synthetic", 15: "mandated"}
+	moduleFlags    = flagNames{5: "open", 12: "synthetic", 15: "mandated"}
+	requireFlags   = flagNames{5: "transitive", 6: "static", 12: "synthetic", 15: "mandated"}
+	exportFlags    = flagNames{12: "synthetic", 15: "mandated"}
+)
+
+// text returns the words for the bits set, each with a space behind it.
+func (names *flagNames) text(access classfile.Access) string {
+	var b strings.Builder
+	for bit, name := range names {
+		if access>>bit&1 == 0 {
+			continue
+		}
+		if name == "" {
+			name = fmt.Sprintf("0x%04x", 1<<bit)
+		}
+		b.WriteString(name)
+		b.WriteByte(' ')
+	}
+	return b.String()
+}
+
+// quote writes modified UTF-8 as a string literal. What cannot be seen is escaped:
+// \u for a UTF-16 unit, lone surrogates among them, \x for bytes that are no text.
+func quote(modified []byte) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	escape(&b, modified)
+	b.WriteByte('"')
+	return b.String()
+}
+
+func escape(b *strings.Builder, modified []byte) {
+	for text := classfile.DecodeUtf8(modified); text != ""; {
+		if n := plain(text); n > 0 {
+			b.WriteString(text[:n])
+			text = text[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			size = escapeBytes(b, text)
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			fmt.Fprintf(b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(b, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+}
+
+// plain is how many bytes text begins with that need no escape: most texts are ASCII.
+func plain(text string) int {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// escapeBytes writes what is not UTF-8: a surrogate that stands alone, else a byte.
+func escapeBytes(b *strings.Builder, text string) (size int) {
+	if len(text) >= 3 && text[0] == 0xED && text[1]&0xE0 == 0xA0 && text[2]&0xC0 == 0x80 {
+		fmt.Fprintf(b, `\u%04x`, 0xD000|rune(text[1]&0x3F)<<6|rune(text[2]&0x3F))
+		return 3
+	}
+	fmt.Fprintf(b, `\x%02x`, text[0])
+	return 1
+}
+
+// word writes a name bare where that cannot be misread, else as a literal.
+func word(modified []byte) string {
+	for _, r := range classfile.DecodeUtf8(modified) {
+		if r == utf8.RuneError || r == '"' || r == '\\' || r == ' ' || !unicode.IsPrint(r) {
+			return quote(modified)
+		}
+	}
+	if len(modified) == 0 {
+		return `""`
+	}
+	return classfile.DecodeUtf8(modified)
+}
+
+// resolved is word for what a lookup in the constant pool gave.
+func resolved(text []byte, err error) string {
+	if err != nil {
+		return broken(err)
+	}
+	return word(text)
+}
+
+// broken stands where something should be that cannot be shown.
+func broken(err error) string { return "<" + err.Error() + ">" }
+
+func (p *printer) name(i uint16) string { return resolved(p.class.Pool.Utf8(i)) }
+
+func (p *printer) className(i uint16) string { return resolved(p.class.Pool.ClassName(i)) }
+
+func (p *printer) moduleName(i uint16) string { return resolved(p.class.Pool.ModuleName(i)) }
+
+func (p *printer) packageName(i uint16) string { return resolved(p.class.Pool.PackageName(i)) }
+
+// orNone writes an index that may be 0 with its function, "-" where it is.
+func orNone(i uint16, f func(uint16) string) string {
+	if i == 0 {
+		return "-"
+	}
+	return f(i)
 }

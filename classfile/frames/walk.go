@@ -1,8 +1,17 @@
+// Package frames reasons about what stands in local variables and on the operand
+// stack of a body: it tells stack-map frames in full, follows types through
+// instructions, and finds the call with which a constructor initialises its object.
+//
+// It never computes what a compiler left out: types at a join come from the frames
+// the class file has. Where a class is so old that it has none, the state found on
+// the first way to a join stands for all, which is enough to know depths and
+// uninitialised objects, because those must agree on every way.
 package frames
 
 import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
@@ -156,4 +165,218 @@ func BehindBranches(b *code.Body, m *classfile.Member) (map[*code.Node]code.Fram
 		}
 	})
 	return found, err
+}
+
+// step changes the state as instruction n does.
+func (w *walker) step(s *State, n *code.Node) error {
+	pool := &w.body.Class.Pool
+	switch op := n.Op(); op {
+	case opcode.AconstNull:
+		s.push(code.Type{Item: code.Null})
+	case opcode.Aload:
+		s.push(s.load(n.Index()))
+	case opcode.Istore, opcode.Lstore, opcode.Fstore, opcode.Dstore, opcode.Astore:
+		s.store(n.Index(), s.pop())
+	case opcode.Ldc, opcode.Ldc2W:
+		s.push(w.constant(n.Index()))
+	case opcode.Aaload:
+		s.pop()
+		s.push(component(pool, s.pop(), w.resolve))
+	case opcode.Pop:
+		s.take(1)
+	case opcode.Pop2:
+		s.take(2)
+	case opcode.Dup:
+		s.duplicate(1, 0)
+	case opcode.DupX1:
+		s.duplicate(1, 1)
+	case opcode.DupX2:
+		s.duplicate(1, 2)
+	case opcode.Dup2:
+		s.duplicate(2, 0)
+	case opcode.Dup2X1:
+		s.duplicate(2, 1)
+	case opcode.Dup2X2:
+		s.duplicate(2, 2)
+	case opcode.Swap:
+		a, b := s.pop(), s.pop()
+		s.push(a)
+		s.push(b)
+	case opcode.Jsr:
+		s.push(code.Type{Item: returnAddress})
+	case opcode.Getstatic, opcode.Putstatic, opcode.Getfield, opcode.Putfield:
+		return w.field(s, n)
+	case opcode.Invokevirtual, opcode.Invokespecial, opcode.Invokestatic, opcode.Invokeinterface, opcode.Invokedynamic:
+		return w.invoke(s, n)
+	case opcode.New:
+		s.push(code.Type{Item: code.Uninitialized, New: w.body.LabelBefore(n)})
+	case opcode.Newarray:
+		s.pop()
+		s.push(w.object(primitiveArray(n.Value())))
+	case opcode.Anewarray:
+		s.pop()
+		s.push(w.arrayOf(n.Index()))
+	case opcode.Multianewarray:
+		s.popN(int(n.Value()))
+		s.push(code.Type{Item: code.Object, Class: n.Index()})
+	case opcode.Checkcast:
+		s.pop()
+		s.push(code.Type{Item: code.Object, Class: n.Index()})
+	default:
+		s.apply(op.Info().Effect)
+	}
+	if !s.ok {
+		return &FlowError{n.Offset(), n.Op().String() + " finds the stack or its local variable empty"}
+	}
+	return nil
+}
+
+// apply does what an effect of the opcode table says.
+func (s *State) apply(effect string) {
+	push := false
+	for i := range len(effect) {
+		switch c := effect[i]; {
+		case c == ':':
+			push = true
+		case !push:
+			s.pop()
+		default:
+			s.push(code.Type{Item: letter(c)})
+		}
+	}
+}
+
+func letter(c byte) code.Item {
+	switch c {
+	case 'L':
+		return code.Long
+	case 'D':
+		return code.Double
+	case 'F':
+		return code.Float
+	case 'A':
+		return code.Object
+	}
+	return code.Integer
+}
+
+func (w *walker) object(name string) code.Type {
+	if !w.resolve {
+		return code.Type{Item: code.Object}
+	}
+	return object(&w.body.Class.Pool, name)
+}
+
+func (w *walker) of(field []byte) code.Type {
+	if !w.resolve && len(field) > 0 && (field[0] == 'L' || field[0] == '[') {
+		return code.Type{Item: code.Object}
+	}
+	return Of(&w.body.Class.Pool, field)
+}
+
+func (w *walker) arrayOf(class uint16) code.Type {
+	name, err := w.body.Class.Pool.ClassName(class)
+	if err != nil || len(name) == 0 {
+		return code.Type{Item: code.Object}
+	}
+	if name[0] == '[' {
+		return w.object("[" + string(name))
+	}
+	return w.object("[L" + string(name) + ";")
+}
+
+func primitiveArray(atype int32) string {
+	const letters = "ZCFDBSIJ" // from atype 4 on
+	if atype < 4 || atype > 11 {
+		return "[I"
+	}
+	return "[" + letters[atype-4:atype-3]
+}
+
+func (w *walker) constant(index uint16) code.Type {
+	pool := &w.body.Class.Pool
+	switch pool.Tag(index) {
+	case classfile.TagInteger:
+		return code.Type{Item: code.Integer}
+	case classfile.TagFloat:
+		return code.Type{Item: code.Float}
+	case classfile.TagLong:
+		return code.Type{Item: code.Long}
+	case classfile.TagDouble:
+		return code.Type{Item: code.Double}
+	case classfile.TagClass:
+		return w.object("java/lang/Class")
+	case classfile.TagString:
+		return w.object("java/lang/String")
+	case classfile.TagMethodType:
+		return w.object("java/lang/invoke/MethodType")
+	case classfile.TagMethodHandle:
+		return w.object("java/lang/invoke/MethodHandle")
+	case classfile.TagDynamic:
+		if desc, err := pool.Descriptor(index); err == nil && len(desc) > 0 {
+			return w.of(desc)
+		}
+	}
+	return code.Type{}
+}
+
+func (w *walker) field(s *State, n *code.Node) error {
+	desc, err := w.body.Class.Pool.Descriptor(n.Index())
+	if err != nil {
+		return err
+	}
+	if len(desc) == 0 {
+		return &FlowError{n.Offset(), "a field with an empty descriptor"}
+	}
+	if n.Op() == opcode.Putstatic || n.Op() == opcode.Putfield {
+		s.pop()
+	}
+	if n.Op() == opcode.Getfield || n.Op() == opcode.Putfield {
+		s.pop()
+	}
+	if n.Op() == opcode.Getstatic || n.Op() == opcode.Getfield {
+		s.push(w.of(desc))
+	}
+	return nil
+}
+
+func (w *walker) invoke(s *State, n *code.Node) error {
+	pool := &w.body.Class.Pool
+	desc, err := pool.Descriptor(n.Index())
+	if err != nil {
+		return err
+	}
+	_, ret, ok := descriptor.ArgSlots(desc)
+	if !ok {
+		return &FlowError{n.Offset(), "calls with descriptor " + string(desc)}
+	}
+	if err := descriptor.EachArgument(desc, func([]byte) { s.pop() }); err != nil {
+		return err
+	}
+	if n.Op() != opcode.Invokestatic && n.Op() != opcode.Invokedynamic {
+		receiver := s.pop()
+		if n.Op() == opcode.Invokespecial {
+			w.initialised(s, n, receiver)
+		}
+	}
+	if ret != 'V' {
+		end := len(desc) - 1
+		for desc[end] != ')' {
+			end--
+		}
+		s.push(w.of(desc[end+1:]))
+	}
+	return nil
+}
+
+// initialised notes that an object is one from now on, if n calls its <init>.
+func (w *walker) initialised(s *State, n *code.Node, receiver code.Type) {
+	switch receiver.Item {
+	case code.UninitializedThis:
+		s.initialise(receiver, code.Type{Item: code.Object, Class: w.body.Class.This})
+		w.inits = append(w.inits, n)
+	case code.Uninitialized:
+		class, _, _ := w.body.Class.Pool.Pair(n.Index())
+		s.initialise(receiver, code.Type{Item: code.Object, Class: class})
+	}
 }

@@ -5,11 +5,15 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile/classtest"
+	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
 const testdata = "../testdata"
@@ -79,4 +83,74 @@ func removeClasses(dir string) error {
 		}
 	}
 	return nil
+}
+
+// unit is a set of sources compiled together into the folder they stand in.
+type unit struct {
+	dir   string // below testdata/zoo
+	glob  string // base names; "" takes every source below dir
+	jdk   int
+	flags []string
+}
+
+var units = []unit{
+	{"8", "*.java", 17, []string{"--release", "8", "-Xlint:-options"}},
+	{"17", "*.java", 17, []string{"--release", "17"}},
+	{"17/module", "", 17, []string{"--release", "17"}},
+	{"25", "[^P]*.java", 25, []string{"--release", "25"}},
+	{"25", "Pa*.java", 25, []string{"--release", "25"}},
+	{"25", "Preview*.java", 25, []string{"--release", "25", "--enable-preview", "-Xlint:-preview"}},
+}
+
+// compileAll rebuilds the classes of the JDKs that are here; the committed ones
+// of the others stay.
+func compileAll() error {
+	cleaned := map[string]bool{}
+	for _, u := range units {
+		jdk, found := installed(u.jdk)
+		if !found {
+			log.Printf("SKIPPED zoo/%s (%s): no JDK %d here, the committed classes stay", u.dir, u.glob, u.jdk)
+			continue
+		}
+		dir := filepath.Join(testdata, "zoo", u.dir)
+		sources, err := u.sources(dir)
+		if err != nil {
+			return err
+		}
+		if !cleaned[dir] {
+			cleaned[dir] = true
+			if err := removeClasses(dir); err != nil {
+				return err
+			}
+		}
+		args := append([]string{"-g", "-parameters", "-encoding", "UTF-8", "-proc:none", "-nowarn", "-d", dir}, u.flags...)
+		if out, err := exec.Command(jdk.Tool("javac"), append(args, sources...)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("compiling zoo/%s with JDK %s: %w\n%s", u.dir, jdk.Version, err, out)
+		}
+		log.Printf("%s: %d sources compiled by JDK %s", dir, len(sources), jdk.Version)
+	}
+	return nil
+}
+
+func (u unit) sources(dir string) ([]string, error) {
+	if u.glob != "" {
+		return filepath.Glob(filepath.Join(dir, u.glob))
+	}
+	var sources []string
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".java") {
+			sources = append(sources, path)
+		}
+		return err
+	})
+	return sources, err
+}
+
+func installed(major int) (jvmtest.JDK, bool) {
+	for _, jdk := range jvmtest.Installed() {
+		if jdk.Major == major {
+			return jdk, true
+		}
+	}
+	return jvmtest.JDK{}, false
 }

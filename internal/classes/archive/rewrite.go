@@ -1,10 +1,17 @@
 package archive
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
+	"sync"
 )
 
 // Transform returns the new bytes of a class, or nil where it stays as it is.
@@ -147,4 +154,219 @@ func (p *progress) add(n int64) {
 // located adds where an error happened.
 func located(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// checkOutput refuses outputs that would destroy the input or something else.
+func checkOutput(in, out string, kind Kind) error {
+	inInfo, err := os.Stat(in)
+	if err != nil {
+		return err
+	}
+	outInfo, err := os.Stat(out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case os.SameFile(inInfo, outInfo):
+		return &OutputError{out, "is the input itself: name another output"}
+	case kind == Tree && !outInfo.IsDir():
+		return &OutputError{out, "exists and is no directory: name another output, or remove it"}
+	case kind == Tree:
+		names, err := os.ReadDir(out)
+		if err != nil {
+			return err
+		}
+		if len(names) > 0 {
+			return &OutputError{out, "exists and is not empty: name another directory, or remove it"}
+		}
+	case outInfo.IsDir():
+		return &OutputError{out, "is a directory: name the file to write"}
+	case !outInfo.Mode().IsRegular():
+		return &OutputError{out, "is neither a file nor a directory"}
+	}
+	if kind == Tree {
+		return checkApart(in, out)
+	}
+	return nil
+}
+
+// checkApart refuses an output tree inside the input tree, which would be
+// copied into itself.
+func checkApart(in, out string) error {
+	realIn, err := filepath.EvalSymlinks(in)
+	if err != nil {
+		return err
+	}
+	realParent, err := filepath.EvalSymlinks(filepath.Dir(filepath.Clean(out)))
+	if err != nil {
+		return &OutputError{out, "cannot be written: its parent directory does not exist"}
+	}
+	if realIn, err = filepath.Abs(realIn); err != nil {
+		return err
+	}
+	if realParent, err = filepath.Abs(realParent); err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(realIn, realParent)
+	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return &OutputError{out, "lies inside the input: name a directory outside it"}
+	}
+	return nil
+}
+
+// WriteFile makes a file appear under its name with all its content: it is
+// written beside, flushed to disk, and renamed. Where anything fails, nothing
+// is left behind.
+func WriteFile(name string, mode fs.FileMode, write func(*os.File) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
+	if errors.Is(err, fs.ErrNotExist) {
+		return &OutputError{name, "cannot be written: its directory does not exist"}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // closed already, or of no use any more
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Chmod(mode); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// outcome is what became of one entry.
+type outcome struct {
+	changed bool
+	data    []byte // the new content
+	packed  []byte // the new content deflated, where the entry is to be
+	err     error
+}
+
+// worker owns what one goroutine of the pool uses again and again.
+type worker struct {
+	transform Transform
+	deflater  *flate.Writer
+}
+
+// transformed runs the transform on an entry.
+func (k *worker) transformed(e Entry) outcome {
+	data, err := k.transform(e)
+	if err != nil {
+		return outcome{err: located(e.Path, err)}
+	}
+	return outcome{changed: data != nil, data: data}
+}
+
+// deflate packs data as zip does.
+func (k *worker) deflate(data []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	if k.deflater == nil {
+		var err error
+		if k.deflater, err = flate.NewWriter(&buf, flate.DefaultCompression); err != nil {
+			return nil, err
+		}
+	} else {
+		k.deflater.Reset(&buf)
+	}
+	if _, err := k.deflater.Write(data); err != nil {
+		return nil, err
+	}
+	if err := k.deflater.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// pool runs jobs on a fixed number of workers. Its queue has no length:
+// whoever submits waits for a free worker, which bounds memory.
+type pool struct {
+	jobs chan func(*worker)
+	wg   sync.WaitGroup
+	size int
+}
+
+func newPool(o Options) *pool {
+	p := &pool{jobs: make(chan func(*worker)), size: o.Jobs}
+	for range o.Jobs {
+		p.wg.Go(func() {
+			k := &worker{transform: o.NewTransform()}
+			for job := range p.jobs {
+				job(k)
+			}
+		})
+	}
+	return p
+}
+
+// submit hands a job to a worker. The outcome waits in the channel, so nobody
+// need take it.
+func (p *pool) submit(job func(*worker) outcome) <-chan outcome {
+	result := make(chan outcome, 1)
+	p.jobs <- func(k *worker) { result <- job(k) }
+	return result
+}
+
+func (p *pool) close() {
+	close(p.jobs)
+	p.wg.Wait()
+}
+
+// inOrder starts n pieces of work, several ahead, and finishes each in order.
+// start may return nil where there is nothing to wait for; finish then gets
+// the zero outcome. The window keeps every worker busy while one piece is slow
+// and bounds how much finished work waits.
+func (p *pool) inOrder(n int, start func(i int) (<-chan outcome, error), finish func(i int, o outcome) error) error {
+	pending := make([]<-chan outcome, 0, 64)
+	window := p.size * 8
+	next := 0
+	settle := func() error {
+		var o outcome
+		if pending[0] != nil {
+			o = <-pending[0]
+		}
+		i := next
+		next++
+		pending = append(pending[:0], pending[1:]...)
+		if o.err != nil {
+			return o.err
+		}
+		return finish(i, o)
+	}
+	for i := range n {
+		result, err := start(i)
+		if err != nil {
+			// What came before it in order may have failed as well, and then
+			// is the error to tell.
+			for len(pending) > 0 {
+				if earlier := settle(); earlier != nil {
+					return earlier
+				}
+			}
+			return err
+		}
+		pending = append(pending, result)
+		for len(pending) > window {
+			if err := settle(); err != nil {
+				return err
+			}
+		}
+	}
+	for len(pending) > 0 {
+		if err := settle(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,9 +1,39 @@
+// Package callgraph answers what the methods of a running JVM can call, over the
+// classes that are loaded. It mirrors class files and does nothing else: no class
+// is fetched, no file read.
+//
+// A class is mirrored ([Graph.Add]), a method is expanded ([Graph.Expand]). What
+// the bodies of expanded methods may call is callable, and is told once: by the
+// expansion, or by the class that brings it, if that loads later. The answer is
+// never too small and often too large:
+//
+//   - A virtual call reaches the declaration and every override in a mirrored
+//     subtype. Overriding goes by name and descriptor, whatever the package.
+//   - A lambda or method reference, in any mirrored class, is a class of its own that
+//     implements the functional interface and calls the handle's target.
+//   - A call into a skipped class may call back: from the first on, everything that
+//     overrides or implements a method of a skipped class is callable. Leaves
+//     (leaf.go) are excepted.
+//   - A class with a supertype that is not mirrored may override anything by it.
+//
+// Methods are known by class, name and descriptor. Classes of one name, of several
+// loaders or of several versions, are united: what one of them can call, all can.
+// Names are as in the class file: internal, in modified UTF-8.
+//
+// What goes unseen: calls that native code makes other than of overriding methods;
+// what reflection and method handles reach, which the caller follows at run time
+// ([Graph.Reflected]); class loaders of the program that the JVM itself calls, until
+// a call into a skipped class makes them callable; finalize(), unless it is called
+// by name, since it runs on a thread of the JVM.
 package callgraph
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
 // Method names a method: internal class name, name, descriptor.
@@ -204,4 +234,191 @@ func (g *Graph) FindIn(class string, match func(name, descriptor string) bool) [
 	}
 	slices.SortFunc(found, Method.compare)
 	return found
+}
+
+// A Target is a method that a call may reach.
+type Target struct {
+	Method
+	// ByLambda says that an object made of a lambda or method reference stands
+	// between: the call names its interface.
+	ByLambda bool
+}
+
+// Targets returns all that a direct call may reach, in order of names: methods with
+// code or native ones, those that lambdas stand for too. Where there is none it is the
+// abstract declaration, or nothing. caller is who calls: what its superclasses do to be
+// initialised they have done, or begun, when it runs.
+func (g *Graph) Targets(call DirectCall, caller Method) []Target {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.hierarchy
+	found := make(map[methodID]bool) // and whether a lambda stands between
+	var abstract []methodID
+	followed := map[callID]bool{call.id: true}
+	calls := []callID{call.id}
+	for i := 0; i < len(calls); i++ {
+		h.targets(&h.calls[calls[i]], func(id methodID) bool {
+			m := &h.methods[id]
+			switch {
+			case h.classes[m.class].lambda:
+				for _, inner := range m.calls {
+					if !followed[inner] && !h.hasBegun(inner, m.class) {
+						followed[inner] = true
+						calls = append(calls, inner)
+					}
+				}
+			case m.code || m.native:
+				if before, known := found[id]; !known || before {
+					found[id] = i > 0
+				}
+			default:
+				abstract = append(abstract, id)
+			}
+			return true
+		})
+	}
+	if call.Kind == Initializer {
+		for _, id := range h.begunWith(caller) {
+			delete(found, id)
+		}
+	}
+	var targets []Target
+	for id, byLambda := range found {
+		targets = append(targets, Target{h.named(id), byLambda})
+	}
+	if len(found) == 0 && len(abstract) > 0 {
+		targets = append(targets, Target{Method: h.named(abstract[0])})
+	}
+	slices.SortFunc(targets, func(a, b Target) int { return a.compare(b.Method) })
+	return targets
+}
+
+// hasBegun reports whether a call that a lambda makes is the initialisation of the class
+// that made the lambda.
+func (h *hierarchy) hasBegun(id callID, lambda classID) bool {
+	maker, _, _ := strings.Cut(h.classes[lambda].name, lambdaMark)
+	return h.calls[id].kind == initialize && h.classes[h.calls[id].owner].name == maker
+}
+
+// lambdaMark stands in the name of a class that stands for a lambda, behind who made it.
+const lambdaMark = ";lambda;"
+
+// begunWith are the static initialisers of a method's class and its superclasses.
+func (h *hierarchy) begunWith(m Method) (begun []methodID) {
+	s, some := h.sigIDs["<clinit>()V"]
+	at, known := h.classIDs[m.Class]
+	for met := map[classID]bool{}; some && known && !met[at]; {
+		met[at] = true
+		if id, ok := h.declaration(at, s); ok {
+			begun = append(begun, id)
+		}
+		if len(h.classes[at].supers) == 0 {
+			break
+		}
+		at = h.classes[at].supers[0] // the superclass comes before interfaces
+	}
+	return begun
+}
+
+// A Nature is what a class file says of a method.
+type Nature struct {
+	Code, Native bool // neither where it is abstract
+	Bytes        int  // of code
+}
+
+// Nature returns what is known of a method; false where its class is not mirrored or
+// does not declare it.
+func (g *Graph) Nature(m Method) (Nature, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id, ok := g.hierarchy.find(m)
+	if !ok {
+		return Nature{}, false
+	}
+	known := &g.hierarchy.methods[id]
+	return Nature{Code: known.code, Native: known.native, Bytes: known.shape.Bytes}, true
+}
+
+// Declared returns the methods that a mirrored class declares, those without code too,
+// in order of names.
+func (g *Graph) Declared(class string) []Method {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id, ok := g.hierarchy.classIDs[class]
+	if !ok {
+		return nil
+	}
+	var all []Method
+	for _, d := range g.hierarchy.classes[id].methods {
+		all = append(all, g.hierarchy.named(d.id))
+	}
+	slices.SortFunc(all, Method.compare)
+	return all
+}
+
+// IsSubtype reports whether a class is another, or below it, as far as is mirrored.
+func (g *Graph) IsSubtype(class, super string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	sub, ok := g.hierarchy.classIDs[class]
+	above, known := g.hierarchy.classIDs[super]
+	return ok && known && slices.Contains(g.hierarchy.supertypes(sub), above)
+}
+
+// Shape is what a method's code looks like, by which one may guess what it takes.
+type Shape struct {
+	Bytes int  // of instructions
+	Loops bool // some branch leads back
+	Calls bool // some instruction calls a method
+}
+
+// Shape returns the shape of a method, the largest where several classes have its
+// name; false where it is not mirrored or has no code.
+func (g *Graph) Shape(m Method) (Shape, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	id, ok := g.hierarchy.find(m)
+	if !ok || !g.hierarchy.methods[id].code {
+		return Shape{}, false
+	}
+	return g.hierarchy.methods[id].shape, true
+}
+
+func (s Shape) or(other Shape) Shape {
+	return Shape{Bytes: max(s.Bytes, other.Bytes), Loops: s.Loops || other.Loops, Calls: s.Calls || other.Calls}
+}
+
+// shapeOf looks at a body that scan has found whole.
+func shapeOf(attribute []byte) Shape {
+	size := int(binary.BigEndian.Uint32(attribute[4:]))
+	return ShapeOf(attribute[codeHeader : codeHeader+size])
+}
+
+// ShapeOf is the shape of a method's instructions, which must be whole: those of a
+// class that the JVM has loaded are.
+func ShapeOf(body []byte) Shape {
+	s := Shape{Bytes: len(body)}
+	for at := 0; at < len(body); at += lengthAt(body, at) {
+		switch op := opcode.Op(body[at]); {
+		case op >= opcode.Ifeq && op <= opcode.Jsr, op == opcode.Ifnull, op == opcode.Ifnonnull:
+			s.Loops = s.Loops || int16(binary.BigEndian.Uint16(body[at+1:])) < 0
+		case op == opcode.GotoW:
+			s.Loops = s.Loops || int32(binary.BigEndian.Uint32(body[at+1:])) < 0
+		case op >= opcode.Invokevirtual && op <= opcode.Invokedynamic:
+			s.Calls = true
+		}
+	}
+	return s
+}
+
+// Project is the part of a class's internal name that the classes of one project share:
+// two words where the first is a domain's, else one.
+func Project(class string) string {
+	first, rest, _ := strings.Cut(class, "/")
+	switch first {
+	case "com", "org", "net", "io", "dev", "edu", "gov", "de", "uk", "fr", "jp", "cn", "ru", "ch", "nl", "eu":
+		second, _, _ := strings.Cut(rest, "/")
+		return first + "/" + second
+	}
+	return first
 }

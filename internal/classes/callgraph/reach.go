@@ -1,5 +1,10 @@
 package callgraph
 
+import (
+	"slices"
+	"strings"
+)
+
 // reach is what was expanded and what became callable by it, over a hierarchy that
 // it does not change. Nothing is ever taken back.
 type reach struct {
@@ -208,4 +213,364 @@ func (r *reach) reflected(owner classID, s sigID) {
 		r.make(id, nobody)
 	}
 	r.follow()
+}
+
+// react finds what a changed class makes callable, given the calls that are made.
+func (r *reach) react(changed change) {
+	r.grow()
+	for _, id := range changed.grown {
+		if r.expanded[id] {
+			for _, call := range r.h.methods[id].calls {
+				if !slices.Contains(r.made[call].callers, id) {
+					r.make(call, id)
+				}
+			}
+		}
+	}
+	if r.handles {
+		r.seeks = r.seeks || changed.seeks
+		r.soughtOf(changed.class)
+	}
+	if r.callsBack || len(r.byOwner) > 0 {
+		if r.callsBack {
+			for _, call := range r.h.classes[changed.class].outward {
+				r.make(call, nobody)
+			}
+		}
+		// Classes below may have come first: what they inherit changed too.
+		for _, sub := range r.h.subtypes(changed.class) {
+			r.reactBelow(sub)
+		}
+		if r.h.isOpen(changed.class) {
+			r.reactOpen(changed.class)
+		}
+	}
+	r.follow()
+}
+
+// reactBelow reaches what calls select for objects of a class, and what calls that
+// name the class resolve to.
+func (r *reach) reactBelow(c classID) {
+	supers := r.h.supertypes(c)
+	for _, super := range supers {
+		for _, id := range r.byOwner[super] {
+			switch call := &r.h.calls[id]; {
+			case super == c:
+				r.queue = append(r.queue, id)
+			case call.kind == virtual:
+				r.h.choose(c, call.sig, func(target methodID) bool {
+					r.hit(id, target)
+					return true
+				})
+			}
+		}
+	}
+	if r.callsBack {
+		r.callBackOf(c, supers)
+	}
+}
+
+// reactOpen reaches what a class with a missing supertype may override by it.
+func (r *reach) reactOpen(c classID) {
+	for _, super := range r.h.supertypes(c) {
+		if r.h.classes[super].skipped {
+			continue
+		}
+		for _, d := range r.h.classes[super].methods {
+			if r.h.methods[d.id].exposed && r.bySig[d.sig] {
+				r.hit(none, d.id)
+			}
+		}
+	}
+}
+
+// callBack lets skipped classes call whatever overrides or implements a method of
+// theirs, and whatever they name. That is found when calls are followed, as a walk
+// may be under way.
+func (r *reach) callBack() {
+	r.fresh.callsBack = true
+	if !r.callsBack {
+		r.callsBack, r.owed = true, true
+	}
+}
+
+func (r *reach) followCallBacks() {
+	for id := range r.h.classes {
+		c := &r.h.classes[id]
+		if c.skipped {
+			for _, call := range c.outward {
+				r.make(call, nobody)
+			}
+		} else if c.mirrored() {
+			r.callBackOf(classID(id), r.h.supertypes(classID(id)))
+		}
+	}
+}
+
+// callBackOf reaches what objects of a class that is not skipped have, by themselves
+// or by inheritance, for methods of skipped supertypes; where a supertype is missing,
+// all it may know of them.
+func (r *reach) callBackOf(c classID, supers []classID) {
+	h := r.h
+	if h.classes[c].skipped || !h.classes[c].mirrored() {
+		return
+	}
+	missing := slices.ContainsFunc(supers, h.isMissing)
+	for _, own := range supers {
+		if h.classes[own].skipped {
+			continue
+		}
+		for _, d := range h.classes[own].methods {
+			if m := &h.methods[d.id]; !m.virtual || h.isFinalizer(d.sig) {
+				continue
+			} else if missing && m.exposed || h.skippedDeclares(supers, d.sig) {
+				r.hit(none, d.id)
+			}
+		}
+	}
+}
+
+// skippedDeclares reports whether one of the supertypes is skipped and declares a
+// method that can be overridden.
+func (h *hierarchy) skippedDeclares(supers []classID, s sigID) bool {
+	for _, super := range supers {
+		if !h.classes[super].skipped {
+			continue
+		}
+		if id, ok := h.declaration(super, s); ok && h.methods[id].virtual {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *hierarchy) isFinalizer(s sigID) bool {
+	return h.sigs[s].name == "finalize" && h.sigs[s].descriptor == "()V"
+}
+
+// take returns what was not told yet, in order of names.
+func (r *reach) take() Expansion {
+	f := r.fresh
+	r.fresh = fresh{}
+	e := Expansion{Reflects: f.reflects, Handles: f.handles, CallsBack: f.callsBack}
+	for _, id := range f.methods {
+		e.Methods = append(e.Methods, r.h.named(id))
+	}
+	for _, s := range f.sites {
+		c := &r.h.calls[s.call]
+		e.Sites = append(e.Sites, Site{
+			Caller:     r.h.named(s.caller),
+			Owner:      r.h.classes[c.owner].name,
+			Name:       r.h.sigs[c.sig].name,
+			Descriptor: r.h.sigs[c.sig].descriptor,
+			Native:     r.h.named(s.native),
+			Mixed:      r.made[s.call].mixed,
+		})
+	}
+	slices.SortFunc(e.Methods, Method.compare)
+	slices.SortFunc(e.Sites, compareSites)
+	e.Sites = slices.Compact(e.Sites) // super.m() and this.m() may name the same
+	return e
+}
+
+func compareSites(a, b Site) int {
+	if c := a.Caller.compare(b.Caller); c != 0 {
+		return c
+	}
+	if c := a.Native.compare(b.Native); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Owner+a.Name+a.Descriptor, b.Owner+b.Name+b.Descriptor)
+}
+
+// Size counts what hooks a closure needs.
+type Size struct {
+	Methods, Classes int // to be woven, the roots' included
+	Sites            int // calls of native methods in them
+}
+
+// Closure counts all that is reached from roots, whatever was expanded before. It
+// changes nothing.
+func (g *Graph) Closure(roots []Method) Size {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := newReach(g.hierarchy)
+	r.expandAll(g.hierarchy.known(roots))
+	return r.size()
+}
+
+// Likely counts what is reached from roots through calls of few targets, most of
+// which a program makes, with all that those methods may call directly. It changes
+// nothing.
+func (g *Graph) Likely(roots []Method, fan int) Size {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := newReach(g.hierarchy)
+	r.grow()
+	for level := g.hierarchy.known(roots); len(level) > 0; {
+		var next []methodID
+		for _, id := range level {
+			if r.expanded[id] {
+				continue
+			}
+			r.expand(id)
+			for _, call := range g.hierarchy.methods[id].calls {
+				next = append(next, g.hierarchy.fewTargets(call, fan)...)
+			}
+		}
+		level = next
+	}
+	return r.size()
+}
+
+// size counts what is callable.
+func (r *reach) size() Size {
+	classes := make(map[classID]bool)
+	var size Size
+	for id, callable := range r.callable {
+		if m := &r.h.methods[id]; callable && m.code {
+			size.Methods++
+			classes[m.class] = true
+		}
+	}
+	size.Classes, size.Sites = len(classes), len(r.take().Sites)
+	return size
+}
+
+// Limits bounds a look ahead. Each must be positive for there to be any.
+type Limits struct {
+	Depth   int // how many calls away
+	Methods int // how many methods at most
+	Fan     int // how many targets a call may have to be looked through
+}
+
+// Ahead returns methods that are likely to be entered soon after methods, nearest
+// first: those reached by calls of few targets. Expanding them in the same round
+// saves one for each. methods themselves, and what was expanded before, are not
+// returned, but looked through. Nothing is changed: what it returns is to be given
+// to Expand.
+func (g *Graph) Ahead(methods []Method, limits Limits) []Method {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.hierarchy
+	g.reach.grow()
+	level := h.known(methods)
+	met := make(map[methodID]bool, len(level))
+	for _, id := range level {
+		met[id] = true
+	}
+	looked := make(map[callID]bool)
+	var found []Method
+	for depth := 0; depth < limits.Depth && len(level) > 0; depth++ {
+		var next []methodID
+		for _, id := range level {
+			for _, call := range h.methods[id].calls {
+				if looked[call] {
+					continue
+				}
+				looked[call] = true
+				next = append(next, h.fewTargets(call, limits.Fan)...)
+			}
+		}
+		level = level[:0]
+		for _, id := range next {
+			if met[id] {
+				continue
+			}
+			met[id] = true
+			level = append(level, id)
+			if g.reach.expanded[id] {
+				continue
+			}
+			if len(found) >= limits.Methods {
+				return found
+			}
+			found = append(found, h.named(id))
+		}
+	}
+	return found
+}
+
+// fewTargets returns the methods with code, not skipped, that a call may reach,
+// through lambdas too; none where they, or the lambdas, are more than a number.
+func (h *hierarchy) fewTargets(first callID, most int) []methodID {
+	var found, lambdas []methodID
+	calls := []callID{first}
+	few := func() bool { return len(found) <= most && len(lambdas) <= most }
+	for i := 0; i < len(calls) && few(); i++ {
+		h.targets(&h.calls[calls[i]], func(id methodID) bool {
+			m := &h.methods[id]
+			switch owner := &h.classes[m.class]; {
+			case owner.skipped || slices.Contains(found, id) || slices.Contains(lambdas, id):
+			case owner.lambda:
+				lambdas = append(lambdas, id)
+				calls = append(calls, m.calls...)
+			case m.code:
+				found = append(found, id)
+			}
+			return few()
+		})
+	}
+	if !few() {
+		return nil
+	}
+	return found
+}
+
+// Settle expands those of methods whose expansion changes nothing for now, and
+// returns them: all they call is callable already. Who waits for the first call of
+// a method, to expand it then, need not wait for these.
+func (g *Graph) Settle(methods []Method) []Method {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reach.grow()
+	var settled []Method
+	for _, m := range methods {
+		if id, ok := g.hierarchy.find(m); ok && g.reach.isSettled(id) {
+			g.reach.expand(id)
+			settled = append(settled, m)
+		}
+	}
+	return settled
+}
+
+// isSettled reports whether expanding a method would tell anything.
+func (r *reach) isSettled(id methodID) bool {
+	if r.h.classes[r.h.methods[id].class].skipped {
+		return false
+	}
+	for _, call := range r.h.methods[id].calls {
+		c := &r.h.calls[call]
+		if c.reflects || c.handles || len(r.made[call].natives) > 0 {
+			return false
+		}
+		if r.made[call].is {
+			continue
+		}
+		if (c.leaves || r.h.maySkip(c)) && !r.callsBack {
+			return false
+		}
+		known := true
+		r.h.targets(c, func(target methodID) bool {
+			known = r.isKnown(target)
+			return known
+		})
+		if !known {
+			return false
+		}
+	}
+	return true
+}
+
+// isKnown reports whether a call that reaches a method tells nothing new.
+func (r *reach) isKnown(target methodID) bool {
+	m := &r.h.methods[target]
+	owner := &r.h.classes[m.class]
+	switch {
+	case m.native && !IsIntrinsic(r.h.named(target)):
+		return false
+	case owner.skipped:
+		return m.leaf || r.callsBack || !m.code && !m.native && !owner.lambda
+	}
+	return r.callable[target] || !m.code && !owner.lambda
 }

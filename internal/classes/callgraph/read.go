@@ -2,10 +2,13 @@ package callgraph
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
 // draft is what one class file says, read whole before any of it counts: a damaged
@@ -184,4 +187,461 @@ func (r *reader) readOutward(index uint16) error {
 	}
 	r.draft.outward = append(r.draft.outward, r.h.call(virtual, owner, s))
 	return nil
+}
+
+// How an instruction uses a pool entry. One entry may be used in several ways.
+const (
+	useVirtual  = iota
+	useSpecial  // invokespecial
+	useStatic   // invokestatic
+	useStatics  // a class that is initialised: new, getstatic, putstatic
+	useConstant // ldc, invokedynamic
+	uses
+)
+
+// codeHeader is what stands before the instructions: u2 stack, u2 locals, u4 length.
+const codeHeader = 8
+
+// scan returns the calls of a body, each once. It looks at instructions one after
+// the other, also at those that are never reached.
+func (r *reader) scan(method int32, attribute []byte) ([]callID, error) {
+	if len(attribute) < codeHeader {
+		return nil, &classfile.FormatError{Structure: "code", Offset: len(attribute), Detail: "truncated header"}
+	}
+	size := uint64(binary.BigEndian.Uint32(attribute[4:]))
+	if size > uint64(len(attribute)-codeHeader) {
+		return nil, &classfile.FormatError{Structure: "code", Offset: 4, Detail: fmt.Sprintf("%d bytes of instructions do not fit", size)}
+	}
+	body := attribute[codeHeader : codeHeader+int(size)]
+	var calls []callID
+	for at := 0; at < len(body); {
+		op := opcode.Op(body[at])
+		length := lengthAt(body, at)
+		if length == 0 || length > len(body)-at {
+			return nil, &classfile.FormatError{Structure: "code", Offset: at, Detail: "no whole instruction: " + op.String()}
+		}
+		use, index := useOf(op, body[at:])
+		at += length
+		if use < 0 {
+			continue
+		}
+		key := int(index)*uses + use
+		if key >= len(r.stamp) {
+			return nil, &classfile.PoolError{Index: index, Want: "what " + op.String() + " uses"}
+		}
+		if r.stamp[key] == method {
+			continue
+		}
+		r.stamp[key] = method
+		more, err := r.meaning(key, use, index)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, more...)
+	}
+	slices.Sort(calls)
+	return slices.Clip(slices.Compact(calls)), nil
+}
+
+// useOf tells which entry an instruction uses for something that may call. The use
+// is -1 where there is none.
+func useOf(op opcode.Op, instruction []byte) (use int, index uint16) {
+	switch op {
+	case opcode.Invokevirtual, opcode.Invokeinterface:
+		use = useVirtual
+	case opcode.Invokespecial:
+		use = useSpecial
+	case opcode.Invokestatic:
+		use = useStatic
+	case opcode.New, opcode.Getstatic, opcode.Putstatic:
+		use = useStatics
+	case opcode.Invokedynamic, opcode.LdcW, opcode.Ldc2W:
+		use = useConstant
+	case opcode.Ldc:
+		return useConstant, uint16(instruction[1])
+	default:
+		return -1, 0
+	}
+	return use, binary.BigEndian.Uint16(instruction[1:])
+}
+
+// lengthAt returns the length of the instruction at an offset, 0 where none is.
+func lengthAt(body []byte, at int) int {
+	op := opcode.Op(body[at])
+	if n := int(op.Info().Length); n != 0 {
+		return n
+	}
+	switch op {
+	case opcode.Wide:
+		if at+1 < len(body) {
+			if opcode.Op(body[at+1]) == opcode.Iinc {
+				return 6
+			}
+			return 4
+		}
+	case opcode.Tableswitch, opcode.Lookupswitch:
+		operands := (at + 4) &^ 3
+		if operands+12 > len(body) {
+			return 0
+		}
+		low := int64(int32(binary.BigEndian.Uint32(body[operands+4:])))
+		if op == opcode.Lookupswitch {
+			return switchLength(operands+8-at, low, 8, len(body))
+		}
+		high := int64(int32(binary.BigEndian.Uint32(body[operands+8:])))
+		return switchLength(operands+12-at, high-low+1, 4, len(body))
+	}
+	return 0
+}
+
+// switchLength adds cases to what stands before them; 0 where they cannot be.
+func switchLength(before int, cases, size int64, limit int) int {
+	if cases < 0 || cases > int64(limit) {
+		return 0
+	}
+	return before + int(cases*size)
+}
+
+// meaning returns the calls a use of a pool entry stands for.
+func (r *reader) meaning(key, use int, index uint16) ([]callID, error) {
+	if known := r.memo[key]; known.end != 0 {
+		return r.found[known.start:known.end], nil
+	}
+	start := len(r.found)
+	r.round++
+	var err error
+	switch use {
+	case useStatics:
+		err = r.initialized(index)
+	case useConstant:
+		err = r.constant(index)
+	default:
+		err = r.invoke(use, index)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.memo[key] = span{int32(start), int32(len(r.found))}
+	return r.found[start:], nil
+}
+
+func (r *reader) add(kind callKind, owner classID, s sigID) {
+	r.found = append(r.found, r.h.call(kind, owner, s))
+}
+
+// class returns the class a Class entry names.
+func (r *reader) class(index uint16) (classID, error) {
+	name, err := r.file.Pool.ClassName(index)
+	if err != nil {
+		return 0, err
+	}
+	return r.h.classNamed(name), nil
+}
+
+// member returns what a reference names. ok is false for members of arrays: the JVM
+// makes them, and they call nothing.
+func (r *reader) member(index uint16) (owner classID, s sigID, ok bool, err error) {
+	class, name, descriptor, err := r.file.Pool.Member(index)
+	if err != nil || len(class) == 0 || class[0] == '[' {
+		return 0, 0, false, err
+	}
+	return r.h.classNamed(class), r.h.signature(name, descriptor), true, nil
+}
+
+func (r *reader) invoke(use int, index uint16) error {
+	owner, s, ok, err := r.member(index)
+	if err != nil || !ok {
+		return err
+	}
+	switch use {
+	case useVirtual:
+		r.add(virtual, owner, s)
+	case useStatic:
+		r.add(exact, owner, s)
+		r.add(initialize, owner, 0)
+	case useSpecial:
+		r.add(exact, owner, s)
+		// super.m() calls the nearest above this class, even where the compiler knew
+		// only a declaration further up.
+		super := r.draft.super
+		if super >= 0 && owner != super && owner != r.draft.class && r.h.sigs[s].name != "<init>" {
+			r.add(exact, super, s)
+		}
+	}
+	return nil
+}
+
+// constant reads an entry that is loaded or linked. That a class is loaded does not
+// initialise it.
+func (r *reader) constant(index uint16) error {
+	switch r.file.Pool.Tag(index) {
+	case classfile.TagMethodHandle:
+		return r.handle(index)
+	case classfile.TagDynamic, classfile.TagInvokeDynamic:
+		return r.dynamic(index)
+	case 0:
+		return &classfile.PoolError{Index: index, Want: "a constant"}
+	}
+	return nil
+}
+
+// initialized reads an entry, of a class or static field, whose class is initialised.
+func (r *reader) initialized(index uint16) error {
+	if r.file.Pool.Tag(index) == classfile.TagFieldref {
+		var err error
+		if index, _, err = r.file.Pool.Pair(index); err != nil {
+			return err
+		}
+	}
+	name, err := r.file.Pool.ClassName(index)
+	if err != nil || len(name) == 0 || name[0] == '[' {
+		return err
+	}
+	r.add(initialize, r.h.classNamed(name), 0)
+	return nil
+}
+
+// The kinds of method handles, JVMS 4.4.8.
+const (
+	handleGetStatic  = 2
+	handlePutStatic  = 4
+	handleStatic     = 6
+	handleSpecial    = 7
+	handleNewSpecial = 8
+)
+
+func (r *reader) handle(index uint16) error {
+	kind, reference, err := r.file.Pool.Pair(index)
+	if err != nil {
+		return err
+	}
+	if kind <= handlePutStatic {
+		if kind == handleGetStatic || kind == handlePutStatic {
+			return r.initialized(reference)
+		}
+		return nil
+	}
+	owner, s, ok, err := r.member(reference)
+	if err != nil || !ok {
+		return err
+	}
+	switch kind {
+	case handleStatic, handleNewSpecial:
+		r.add(exact, owner, s)
+		r.add(initialize, owner, 0)
+	case handleSpecial:
+		r.add(exact, owner, s)
+	default:
+		r.add(virtual, owner, s)
+	}
+	return nil
+}
+
+const (
+	metafactories = "java/lang/invoke/LambdaMetafactory"
+	concatFactory = "java/lang/invoke/StringConcatFactory"
+)
+
+// bootstrap returns the row of the BootstrapMethods a dynamic entry goes by.
+func (r *reader) bootstrap(index uint16) (*classfile.BootstrapMethod, error) {
+	row, _, err := r.file.Pool.Pair(index)
+	if err != nil {
+		return nil, err
+	}
+	if int(row) >= len(r.boots) {
+		return nil, &classfile.PoolError{Index: index, Want: "a bootstrap method that exists", Got: r.file.Pool.Tag(index)}
+	}
+	return &r.boots[row], nil
+}
+
+// bootstrapClass returns the class of the bootstrap method itself.
+func (r *reader) bootstrapClass(boot *classfile.BootstrapMethod) (string, error) {
+	_, reference, err := r.file.Pool.Pair(boot.Handle)
+	if err != nil {
+		return "", err
+	}
+	class, _, _, err := r.file.Pool.Member(reference)
+	return string(class), err
+}
+
+// dynamic reads a call site or constant that is linked when it is first met: the
+// bootstrap method runs, and whatever handles it is given may be called.
+func (r *reader) dynamic(index uint16) error {
+	if r.linked[index] == r.round {
+		return nil // read already, or a constant that needs itself, which the JVM refuses
+	}
+	r.linked[index] = r.round
+	boot, err := r.bootstrap(index)
+	if err != nil {
+		return err
+	}
+	class, err := r.bootstrapClass(boot)
+	if err != nil {
+		return err
+	}
+	descriptor, err := r.file.Pool.Descriptor(index)
+	if err != nil {
+		return err
+	}
+	// Text is joined by calling toString() of what is joined.
+	if class != metafactories && (class != concatFactory || !hasPlainArguments(descriptor)) {
+		if err := r.handle(boot.Handle); err != nil {
+			return err
+		}
+	}
+	for _, argument := range boot.Arguments {
+		switch r.file.Pool.Tag(argument) {
+		case classfile.TagMethodHandle, classfile.TagDynamic:
+			if err := r.constant(argument); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readLambda notes the class that a call site of LambdaMetafactory makes. The site
+// need not be met again to matter: the object may have been made long ago.
+//
+//	metafactory      arguments: MethodType, MethodHandle, MethodType
+//	altMetafactory   further: flags, number and list of marker interfaces (Class),
+//	                 number and list of bridges (MethodType)
+func (r *reader) readLambda(index uint16, skipped bool) error {
+	boot, err := r.bootstrap(index)
+	if err != nil {
+		return err
+	}
+	class, err := r.bootstrapClass(boot)
+	if err != nil || class != metafactories || len(boot.Arguments) < 3 {
+		return err
+	}
+	_, nameAndType, err := r.file.Pool.Pair(index)
+	if err != nil {
+		return err
+	}
+	name, descriptor, err := r.file.Pool.NameAndType(nameAndType)
+	if err != nil {
+		return err
+	}
+	functional := returnedClass(descriptor)
+	if functional == nil {
+		return nil
+	}
+	var l draftLambda
+	l.supers = append(l.supers, r.h.classNamed(functional), r.h.object)
+	// Whoever calls a skipped interface is thought to be called back anyway.
+	if skipped && r.h.classes[l.supers[0]].skipped {
+		return nil
+	}
+	for i, argument := range boot.Arguments {
+		if i == 1 || i == 2 { // the handle; the type that casts are made to
+			continue
+		}
+		switch r.file.Pool.Tag(argument) {
+		case classfile.TagMethodType:
+			implemented, err := r.file.Pool.MethodType(argument)
+			if err != nil {
+				return err
+			}
+			l.sigs = append(l.sigs, r.h.signature(name, implemented))
+		case classfile.TagClass:
+			marker, err := r.class(argument)
+			if err != nil {
+				return err
+			}
+			l.supers = append(l.supers, marker)
+		}
+	}
+	start := len(r.found)
+	r.round++
+	if err := r.constant(boot.Arguments[1]); err != nil {
+		return err
+	}
+	l.calls = append(l.calls, r.found[start:]...)
+	r.draft.lambdas = append(r.draft.lambdas, l)
+	return nil
+}
+
+// returnedClass returns the class a descriptor returns, nil where it is none.
+func returnedClass(descriptor []byte) []byte {
+	for i, b := range descriptor {
+		if b == ')' && i+3 < len(descriptor) && descriptor[i+1] == 'L' {
+			return descriptor[i+2 : len(descriptor)-1]
+		}
+	}
+	return nil
+}
+
+// key tells lambdas apart.
+func (l *draftLambda) key() string {
+	var key []byte
+	for _, c := range l.supers {
+		key = binary.BigEndian.AppendUint32(key, uint32(c))
+	}
+	key = append(key, '(')
+	for _, s := range l.sigs {
+		key = binary.BigEndian.AppendUint32(key, uint32(s))
+	}
+	key = append(key, ')')
+	for _, c := range l.calls {
+		key = binary.BigEndian.AppendUint32(key, uint32(c))
+	}
+	return string(key)
+}
+
+// A class that looks methods up, to make handles of them, most often names them in
+// its constants. A handle may be older than the graph and nothing tells what it
+// calls; so once handles are invoked, methods of these names count as called.
+
+const lookup = "java/lang/invoke/MethodHandles$Lookup"
+
+// readSought notes what a class that looks methods up may mean by its strings.
+func (r *reader) readSought() error {
+	finds := false
+	for i := 1; i < r.file.Pool.Len() && !finds; i++ {
+		if r.file.Pool.Tag(uint16(i)) != classfile.TagMethodref {
+			continue
+		}
+		class, name, _, err := r.file.Pool.Member(uint16(i))
+		if err != nil {
+			return err
+		}
+		if string(class) == lookup && strings.HasPrefix(string(name), "find") {
+			finds = true
+			if string(name) == "findConstructor" {
+				r.draft.sought = append(r.draft.sought, "<init>")
+			}
+		}
+	}
+	for i := 1; i < r.file.Pool.Len() && finds; i++ {
+		if r.file.Pool.Tag(uint16(i)) != classfile.TagString {
+			continue
+		}
+		text, err := r.file.Pool.StringValue(uint16(i))
+		if err != nil {
+			return err
+		}
+		r.draft.sought = append(r.draft.sought, string(text))
+	}
+	return nil
+}
+
+// followSought reaches all methods with a name that is sought.
+func (r *reach) followSought() {
+	for id := range r.h.classes {
+		r.soughtOf(classID(id))
+	}
+}
+
+// soughtOf reaches those of one class.
+func (r *reach) soughtOf(c classID) {
+	class := &r.h.classes[c]
+	if class.skipped || class.lambda || !class.mirrored() {
+		return
+	}
+	for _, d := range class.methods {
+		if r.h.sought[r.h.sigs[d.sig].name] {
+			r.hit(none, d.id)
+		}
+	}
 }

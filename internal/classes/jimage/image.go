@@ -1,8 +1,27 @@
+// Package jimage reads JDK run-time images, the file lib/modules of every JDK
+// since 9, which holds all classes and resources of its modules.
+//
+// The file is in the byte order of the machine it was made for:
+//
+//	header      7 × u4: magic, version, flags, resources, table length,
+//	            size of the attributes, size of the strings
+//	redirect    table length × s4   first level of a perfect hash
+//	offsets     table length × u4   second level: offset into the attributes
+//	attributes  one record per resource: bytes kind<<3 | length-1, each
+//	            followed by length bytes of value, big-endian, until kind 0
+//	strings     modified UTF-8, each ended by a 0 byte
+//	content     the resources, at offsets counted from here
+//
+// A resource is named /module/parent/base.extension; its record holds the four
+// parts as offsets into the strings, and where its content lies.
 package jimage
 
 import (
+	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"io/fs"
 	"sort"
 )
@@ -166,4 +185,84 @@ func (im *Image) u4(pos int) uint32 { return im.order.Uint32(im.data[pos:]) }
 
 func (im *Image) defect(structure string, offset int, detail string) error {
 	return &FormatError{File: im.file, Structure: structure, Offset: offset, Detail: detail}
+}
+
+// Modules lists the modules of the image, in order of their names. An image
+// whose index is damaged has none.
+func (im *Image) Modules() []string {
+	all, err := im.resources()
+	if err != nil {
+		return nil
+	}
+	var modules []string
+	for i := range all {
+		if n := len(modules); n == 0 || modules[n-1] != all[i].module {
+			modules = append(modules, all[i].module)
+		}
+	}
+	return modules
+}
+
+// A compressed resource begins with one header per compression applied, the
+// last applied first:
+//
+//	u4 magic  u8 compressed size  u8 uncompressed size
+//	u4 name of the method (in the strings)  u4 its settings  u1 last
+const (
+	resourceMagic      = 0xCAFEFAFA
+	resourceHeaderSize = 29
+)
+
+// maxResource bounds what one resource may claim to unpack to. The largest in
+// a JDK, its root certificates and locale data included, has a few MB.
+const maxResource = 1 << 30
+
+// read returns the content of a resource, unpacked where it is compressed.
+func (im *Image) read(loc *location) ([]byte, error) {
+	stored := loc.size
+	if loc.compressed != 0 {
+		stored = loc.compressed
+	}
+	room := uint64(len(im.data) - im.content)
+	if loc.offset > room || stored > room-loc.offset {
+		return nil, im.defect("location", loc.position, fmt.Sprintf("content of /%s/%s lies past the end of the file", loc.module, loc.path()))
+	}
+	start := im.content + int(loc.offset)
+	data := im.data[start : start+int(stored) : start+int(stored)]
+	for loc.compressed != 0 && len(data) >= resourceHeaderSize && im.order.Uint32(data) == resourceMagic {
+		var err error
+		if data, err = im.unpack(data, loc, start); err != nil {
+			return nil, err
+		}
+	}
+	if uint64(len(data)) != loc.size {
+		return nil, im.defect("content", start, fmt.Sprintf("/%s/%s has %d bytes, its location says %d", loc.module, loc.path(), len(data), loc.size))
+	}
+	return data, nil
+}
+
+func (im *Image) unpack(data []byte, loc *location, start int) ([]byte, error) {
+	packed, size := im.order.Uint64(data[4:]), im.order.Uint64(data[12:])
+	method, _ := im.text(uint64(im.order.Uint32(data[20:])))
+	body := data[resourceHeaderSize:]
+	if packed > uint64(len(body)) || size > maxResource {
+		return nil, im.defect("compressed content", start, fmt.Sprintf("%d bytes said to unpack to %d", packed, size))
+	}
+	if method != "zip" {
+		return nil, im.defect("compressed content", start, fmt.Sprintf("/%s/%s is packed by %q; only zip is known (jlink --compress=zip-6 makes such images)", loc.module, loc.path(), method))
+	}
+	r, err := zlib.NewReader(bytes.NewReader(body[:packed]))
+	if err != nil {
+		return nil, im.defect("compressed content", start, err.Error())
+	}
+	// The declared size is only trusted as a limit, so a lie about it costs
+	// no memory that the packed bytes do not justify.
+	out, err := io.ReadAll(io.LimitReader(r, int64(size)+1))
+	if err != nil {
+		return nil, im.defect("compressed content", start, err.Error())
+	}
+	if uint64(len(out)) != size {
+		return nil, im.defect("compressed content", start, fmt.Sprintf("unpacks to other than the %d bytes it says", size))
+	}
+	return out, nil
 }

@@ -1,0 +1,561 @@
+package callgraph
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
+)
+
+// Classes, signatures, methods and calls are known by their position in the
+// hierarchy's tables. A position, once given, keeps its meaning.
+type (
+	classID  int32
+	sigID    int32
+	methodID int32
+	callID   int32
+)
+
+const objectName = "java/lang/Object"
+
+// class is all classes of one name. It is there as soon as it is named, and mirrored
+// once a class file of that name was added.
+type class struct {
+	name     string
+	skipped  bool
+	lambda   bool // stands for a lambda: its methods are the calls it makes
+	versions []([sha256.Size]byte)
+	supers   []classID // superclass and interfaces of all versions
+	subs     []classID // the inverse
+	methods  []declared
+	outward  []callID // of a skipped class: calls of what is not skipped
+}
+
+func (c *class) mirrored() bool { return len(c.versions) > 0 }
+
+// declared is a row of a class's methods, which are in the order of sig.
+type declared struct {
+	sig sigID
+	id  methodID
+}
+
+// signature is a method's name and descriptor.
+type signature struct {
+	name, descriptor string
+	declared         []methodID // those of classes that are not skipped
+}
+
+// method is all methods of one class name, name and descriptor. What one version
+// can be, all can.
+type method struct {
+	class    classID
+	sig      sigID
+	versions int  // how many versions of the class declare it
+	selected int  // how many do so neither static nor private
+	virtual  bool // some version is neither static nor private: calls may select it
+	exposed  bool // some version is virtual and public or protected
+	static   bool
+	code     bool
+	native   bool
+	shape    Shape
+	leaf     bool // of a skipped class: cannot call back
+	calls    []callID
+}
+
+// hierarchy is what class files say: it does not know what was expanded.
+type hierarchy struct {
+	skip     func(class string) bool
+	whole    bool // see Settings
+	classes  []class
+	sigs     []signature
+	methods  []method
+	calls    []call
+	classIDs map[string]classID
+	sigIDs   map[string]sigID
+	callIDs  map[callKey]callID
+	lambdas  map[string]bool
+	sought   map[string]bool // names of methods that are looked up
+	object   classID
+	key      []byte // for composing keys
+	walk     marks  // for the walk that is under way
+	inner    marks  // for a walk within it
+	open     openness
+}
+
+func newHierarchy(skip func(string) bool) *hierarchy {
+	if skip == nil {
+		skip = func(string) bool { return false }
+	}
+	h := &hierarchy{
+		skip:     skip,
+		classIDs: make(map[string]classID),
+		sigIDs:   make(map[string]sigID),
+		callIDs:  make(map[callKey]callID),
+		lambdas:  make(map[string]bool),
+		sought:   make(map[string]bool),
+	}
+	h.object = h.classNamed([]byte(objectName))
+	return h
+}
+
+// classNamed returns the class of a name; where there is none, one that is not
+// mirrored.
+func (h *hierarchy) classNamed(name []byte) classID {
+	if id, ok := h.classIDs[string(name)]; ok {
+		return id
+	}
+	text := string(name)
+	id := classID(len(h.classes))
+	h.classIDs[text] = id
+	h.classes = append(h.classes, class{name: text, skipped: h.skip(text)})
+	return id
+}
+
+func (h *hierarchy) signature(name, descriptor []byte) sigID {
+	// A name cannot hold a parenthesis, a descriptor begins with one.
+	h.key = append(append(h.key[:0], name...), descriptor...)
+	if id, ok := h.sigIDs[string(h.key)]; ok {
+		return id
+	}
+	id := sigID(len(h.sigs))
+	h.sigIDs[string(h.key)] = id
+	h.sigs = append(h.sigs, signature{name: string(name), descriptor: string(descriptor)})
+	return id
+}
+
+// declaration finds what a class itself declares.
+func (h *hierarchy) declaration(c classID, s sigID) (methodID, bool) {
+	rows := h.classes[c].methods
+	i, ok := slices.BinarySearchFunc(rows, s, func(d declared, s sigID) int { return cmp.Compare(d.sig, s) })
+	if !ok {
+		return 0, false
+	}
+	return rows[i].id, true
+}
+
+// declare finds what a class itself declares, or adds it.
+func (h *hierarchy) declare(c classID, s sigID) methodID {
+	if id, ok := h.declaration(c, s); ok {
+		return id
+	}
+	id := methodID(len(h.methods))
+	h.methods = append(h.methods, method{class: c, sig: s})
+	owner := &h.classes[c]
+	if owner.skipped {
+		h.methods[id].leaf = isLeaf(owner.name, h.sigs[s].name, h.sigs[s].descriptor)
+	} else {
+		h.sigs[s].declared = append(h.sigs[s].declared, id)
+	}
+	i, _ := slices.BinarySearchFunc(owner.methods, s, func(d declared, s sigID) int { return cmp.Compare(d.sig, s) })
+	owner.methods = slices.Insert(owner.methods, i, declared{s, id})
+	return id
+}
+
+// inherit makes one class a direct subtype of another.
+func (h *hierarchy) inherit(sub, super classID) {
+	if !slices.Contains(h.classes[sub].supers, super) {
+		h.classes[sub].supers = append(h.classes[sub].supers, super)
+		h.classes[super].subs = append(h.classes[super].subs, sub)
+	}
+}
+
+// named is a method as callers of the package know it.
+func (h *hierarchy) named(id methodID) Method {
+	m := &h.methods[id]
+	return Method{h.classes[m.class].name, h.sigs[m.sig].name, h.sigs[m.sig].descriptor}
+}
+
+// find is the inverse of named. Unlike the rest it adds no names.
+func (h *hierarchy) find(m Method) (methodID, bool) {
+	c, ok := h.classIDs[m.Class]
+	if !ok {
+		return 0, false
+	}
+	s, ok := h.sigIDs[m.Name+m.Descriptor]
+	if !ok {
+		return 0, false
+	}
+	return h.declaration(c, s)
+}
+
+// callKind is how a call finds its targets.
+type callKind uint8
+
+const (
+	// exact calls what is declared at the owner, or nearest above it: invokestatic,
+	// invokespecial.
+	exact callKind = iota
+	// virtual also calls what subtypes of the owner declare or inherit.
+	virtual
+	// initialize runs the static initialisers of the owner and of its supertypes. It
+	// has no signature.
+	initialize
+)
+
+// callKey is a call as the constant pool tells it. Equal ones are one call, whoever
+// makes them.
+type callKey struct {
+	kind  callKind
+	owner classID
+	sig   sigID
+}
+
+type call struct {
+	callKey
+	leaves   bool // goes into a skipped class, which may call back
+	reflects bool
+	handles  bool
+}
+
+// call returns the call of a key. What follows from names alone is found here.
+func (h *hierarchy) call(kind callKind, owner classID, s sigID) callID {
+	key := callKey{kind, owner, s}
+	if id, ok := h.callIDs[key]; ok {
+		return id
+	}
+	c := call{callKey: key}
+	to := &h.classes[owner]
+	if kind == initialize {
+		c.leaves = to.skipped && !hasLeaves(to.name)
+	} else {
+		name, descriptor := h.sigs[s].name, h.sigs[s].descriptor
+		c.leaves = to.skipped && !isLeaf(to.name, name, descriptor)
+		c.reflects = reflections[to.name][name]
+		c.handles = isPolymorphic(to.name, name)
+	}
+	id := callID(len(h.calls))
+	h.callIDs[key] = id
+	h.calls = append(h.calls, c)
+	return id
+}
+
+// change says what a class file brought to a class.
+type change struct {
+	class classID
+	grown []methodID // methods whose bodies make further calls
+	seeks bool       // further names are looked up
+}
+
+// commit makes a draft part of the hierarchy. It returns the classes that changed:
+// the class itself and its new lambdas; none where the file was known.
+func (h *hierarchy) commit(d *draft) []change {
+	if slices.Contains(h.classes[d.class].versions, d.sum) {
+		return nil
+	}
+	h.classes[d.class].versions = append(h.classes[d.class].versions, d.sum)
+	for _, super := range d.supers {
+		h.inherit(d.class, super)
+	}
+	changed := change{class: d.class}
+	declared := make(map[methodID]bool, len(d.methods))
+	for _, m := range d.methods {
+		id := h.declare(d.class, m.sig)
+		// Nothing overrides a constructor or static initialiser.
+		named := !strings.HasPrefix(h.sigs[m.sig].name, "<")
+		if h.methods[id].merge(m, named, !declared[id]) {
+			changed.grown = append(changed.grown, id)
+		}
+		declared[id] = true
+	}
+	h.classes[d.class].outward = union(h.classes[d.class].outward, d.outward)
+	for _, name := range d.sought {
+		changed.seeks = changed.seeks || !h.sought[name]
+		h.sought[name] = true
+	}
+	changes := []change{changed}
+	for i := range d.lambdas {
+		l := &d.lambdas[i]
+		if key := l.key(); !h.lambdas[key] {
+			h.lambdas[key] = true
+			changes = append(changes, change{class: h.addLambda(d.class, l, len(h.lambdas))})
+		}
+	}
+	for _, c := range changes {
+		h.noteOpen(c.class)
+	}
+	return changes
+}
+
+// merge adds what one version says of a method, and reports whether it brings
+// further calls. A version counts once, though a damaged one declares it twice.
+func (m *method) merge(d draftMethod, named, first bool) bool {
+	instance := named && !d.access.Has(classfile.AccStatic) && !d.access.Has(classfile.AccPrivate)
+	if first {
+		m.versions++
+		if instance {
+			m.selected++
+		}
+	}
+	m.static = m.static || d.access.Has(classfile.AccStatic)
+	m.virtual = m.virtual || instance
+	m.exposed = m.exposed || instance && (d.access.Has(classfile.AccPublic) || d.access.Has(classfile.AccProtected))
+	m.native = m.native || d.access.Has(classfile.AccNative)
+	m.shape = m.shape.or(d.shape)
+	m.code = m.code || !d.access.Has(classfile.AccNative) && !d.access.Has(classfile.AccAbstract)
+	before := len(m.calls)
+	m.calls = union(m.calls, d.calls)
+	return len(m.calls) > before
+}
+
+// addLambda adds a class without a file. Its name is none that a class file can have.
+func (h *hierarchy) addLambda(maker classID, l *draftLambda, number int) classID {
+	id := h.classNamed(fmt.Appendf(nil, "%s%s%d", h.classes[maker].name, lambdaMark, number))
+	c := &h.classes[id]
+	c.lambda = true
+	c.skipped = h.classes[maker].skipped
+	c.versions = append(c.versions, [sha256.Size]byte{})
+	for _, super := range l.supers {
+		h.inherit(id, super)
+	}
+	for _, s := range l.sigs {
+		m := &h.methods[h.declare(id, s)]
+		m.versions, m.selected, m.virtual, m.exposed = 1, 1, true, true
+		m.calls = union(m.calls, l.calls)
+	}
+	return id
+}
+
+// union returns the calls of both, in order.
+func union(a, b []callID) []callID {
+	if len(b) == 0 {
+		return a
+	}
+	if len(a) == 0 {
+		return slices.Clone(b)
+	}
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Clip(slices.Compact(all))
+}
+
+// marks remembers which classes a walk has met. Supertypes form a net, and in
+// damaged class files a circle.
+type marks struct {
+	round uint32
+	met   []uint32
+}
+
+func (m *marks) begin(classes int) {
+	if m.round++; m.round == 0 { // the counter came round: old marks would count
+		clear(m.met)
+		m.round = 1
+	}
+	if missing := classes - len(m.met); missing > 0 {
+		m.met = append(m.met, make([]uint32, missing)...)
+	}
+}
+
+// meet reports whether the walk meets c for the first time.
+func (m *marks) meet(c classID) bool {
+	if m.met[c] == m.round {
+		return false
+	}
+	m.met[c] = m.round
+	return true
+}
+
+// supertypes returns c and everything above it, mirrored or not.
+func (h *hierarchy) supertypes(c classID) []classID {
+	h.inner.begin(len(h.classes))
+	h.inner.meet(c)
+	found := []classID{c}
+	for i := 0; i < len(found); i++ {
+		for _, super := range h.classes[found[i]].supers {
+			if h.inner.meet(super) {
+				found = append(found, super)
+			}
+		}
+	}
+	return found
+}
+
+// subtypes returns c and everything below it.
+func (h *hierarchy) subtypes(c classID) []classID {
+	h.inner.begin(len(h.classes))
+	h.inner.meet(c)
+	found := []classID{c}
+	for i := 0; i < len(found); i++ {
+		for _, sub := range h.classes[found[i]].subs {
+			if h.inner.meet(sub) {
+				found = append(found, sub)
+			}
+		}
+	}
+	return found
+}
+
+// resolve visits what a reference to a method of c may resolve to: the nearest
+// declarations on all ways up. Which of several wins is not asked: more than one is
+// rare. It ends early when visit returns false, and reports whether it did not.
+func (h *hierarchy) resolve(c classID, s sigID, visit func(methodID) bool) bool {
+	h.inner.begin(len(h.classes))
+	return h.upward(c, s, false, visit)
+}
+
+// choose visits what a virtual call may select for an object of class c. Methods
+// that are private or static are passed over.
+func (h *hierarchy) choose(c classID, s sigID, visit func(methodID) bool) bool {
+	h.inner.begin(len(h.classes))
+	return h.upward(c, s, true, visit)
+}
+
+func (h *hierarchy) upward(c classID, s sigID, onlyVirtual bool, visit func(methodID) bool) bool {
+	if !h.inner.meet(c) {
+		return true
+	}
+	if id, ok := h.declaration(c, s); ok && (!onlyVirtual || h.methods[id].virtual) {
+		if !visit(id) {
+			return false
+		}
+		// A version of the class that does not declare it inherits it.
+		declaring := h.methods[id].versions
+		if onlyVirtual {
+			declaring = h.methods[id].selected
+		}
+		if declaring == len(h.classes[c].versions) {
+			return true
+		}
+	}
+	for _, super := range h.classes[c].supers {
+		if !h.upward(super, s, onlyVirtual, visit) {
+			return false
+		}
+	}
+	return true
+}
+
+// targets visits what a call may reach, some of it more than once. It ends early
+// when visit returns false.
+func (h *hierarchy) targets(c *call, visit func(methodID) bool) {
+	if c.kind == initialize {
+		h.initialisers(c.owner, visit)
+		return
+	}
+	found, overridable := false, false
+	if !h.resolve(c.owner, c.sig, func(id methodID) bool {
+		found = true
+		overridable = overridable || h.methods[id].virtual
+		return visit(id)
+	}) || c.kind == exact || found && !overridable {
+		return
+	}
+	h.walk.begin(len(h.classes))
+	h.walk.meet(c.owner)
+	ahead := []classID{c.owner}
+	for len(ahead) > 0 {
+		last := len(ahead) - 1
+		at := ahead[last]
+		ahead = ahead[:last]
+		if !h.choose(at, c.sig, visit) {
+			return
+		}
+		for _, sub := range h.classes[at].subs {
+			if h.walk.meet(sub) {
+				ahead = append(ahead, sub)
+			}
+		}
+	}
+	for _, id := range h.sigs[c.sig].declared {
+		if h.methods[id].exposed && h.isOpen(h.methods[id].class) && !visit(id) {
+			return
+		}
+	}
+}
+
+func (h *hierarchy) initialisers(c classID, visit func(methodID) bool) {
+	s, ok := h.sigIDs["<clinit>()V"]
+	if !ok {
+		return
+	}
+	for _, super := range h.supertypes(c) {
+		if id, ok := h.declaration(super, s); ok && !visit(id) {
+			return
+		}
+	}
+}
+
+// openness knows which classes may be subtypes of anything: those with a supertype
+// that is not mirrored, and all above them, whose methods they inherit.
+type openness struct {
+	stale bool
+	open  []bool
+}
+
+// isOpen reports whether a method of c may override one of a class that c is not
+// known to be a subtype of.
+func (h *hierarchy) isOpen(c classID) bool {
+	if h.open.stale {
+		h.findOpen()
+	}
+	return int(c) < len(h.open.open) && h.open.open[c]
+}
+
+// noteOpen is told of a class that was added or changed. Most are added behind their
+// supertypes and before their subtypes, which opens and closes nothing.
+func (h *hierarchy) noteOpen(c classID) {
+	h.open.stale = h.open.stale || len(h.classes[c].subs) > 0
+	for _, super := range h.classes[c].supers {
+		h.open.stale = h.open.stale || super != h.object && (!h.classes[super].mirrored() || h.isOpen(super))
+	}
+}
+
+// findOpen goes down from every supertype that is missing, and up again from all
+// below it. That java/lang/Object is missing leaves nothing open: there is nothing
+// above it.
+func (h *hierarchy) findOpen() {
+	h.open.stale = false
+	h.open.open = make([]bool, len(h.classes))
+	var missing []classID
+	for id := range h.classes {
+		if h.isMissing(classID(id)) && classID(id) != h.object {
+			missing = append(missing, classID(id))
+		}
+	}
+	below := h.spreadOpen(missing, func(c *class) []classID {
+		if !h.whole {
+			return c.subs
+		}
+		return slices.DeleteFunc(slices.Clone(c.subs), func(sub classID) bool { return h.classes[sub].lambda })
+	})
+	h.spreadOpen(below, func(c *class) []classID { return c.supers })
+}
+
+// spreadOpen opens all that is reached from some classes by steps, and returns what
+// it opened.
+func (h *hierarchy) spreadOpen(from []classID, step func(*class) []classID) []classID {
+	var opened []classID
+	ahead := slices.Clone(from)
+	for len(ahead) > 0 {
+		last := len(ahead) - 1
+		at := ahead[last]
+		ahead = ahead[:last]
+		for _, next := range step(&h.classes[at]) {
+			if !h.open.open[next] {
+				h.open.open[next] = true
+				opened = append(opened, next)
+				ahead = append(ahead, next)
+			}
+		}
+	}
+	return opened
+}
+
+// isMissing reports whether c is a supertype of a mirrored class but not mirrored.
+func (h *hierarchy) isMissing(c classID) bool {
+	return !h.classes[c].mirrored() && len(h.classes[c].subs) > 0
+}
+
+// maySkip reports whether a call may resolve to a method of a skipped class that is
+// not mirrored.
+func (h *hierarchy) maySkip(c *call) bool {
+	if c.kind == initialize || !h.classes[c.owner].mirrored() {
+		return false
+	}
+	if !h.resolve(c.owner, c.sig, func(methodID) bool { return false }) {
+		return false
+	}
+	return slices.ContainsFunc(h.supertypes(c.owner), h.isMissing)
+}
