@@ -1,6 +1,8 @@
 package weave
 
 import (
+	"fmt"
+
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/frames"
@@ -314,4 +316,259 @@ func (c *compiler) holdsMonitor() bool {
 		}
 	}
 	return taken && held > 0
+}
+
+// constant is an entry of the template's pool as a thing of its own, to be added to
+// any other pool.
+type constant struct {
+	tag              classfile.Tag
+	text, name, desc string // a text; or a member's class, name and descriptor
+	raw              []byte // a number
+	kind             uint16 // of a method handle
+	ref              int    // the member it is of
+	bootstrap        []int  // of a dynamic one: the handle, then the arguments
+}
+
+// The class-file versions from which on constants of a kind may be used.
+const (
+	majorJava5  = 49 // ldc of a class
+	majorJava7  = 51 // invokedynamic, method handles
+	majorJava8  = 52 // static calls of interface methods
+	majorJava11 = 55 // dynamic constants
+)
+
+// refInvokeInterface is the kind of a method handle that calls by an interface.
+const refInvokeInterface = 9
+
+// constant returns the number of a pool entry of the template's class.
+func (c *compiler) constant(index uint16) (int, error) {
+	if no, ok := c.constantNo[index]; ok {
+		if no < 0 {
+			return 0, c.refuse("uses a constant that leads back to itself")
+		}
+		return no, nil
+	}
+	c.constantNo[index] = -1 // being read
+	k, err := c.readConstant(index)
+	if err != nil {
+		return 0, err
+	}
+	no := len(c.constants)
+	c.constants = append(c.constants, k)
+	c.constantNo[index] = no
+	return no, nil
+}
+
+func (c *compiler) readConstant(index uint16) (constant, error) {
+	pool := &c.class.Pool
+	k := constant{tag: pool.Tag(index)}
+	var text []byte
+	var err error
+	switch k.tag {
+	case classfile.TagInteger, classfile.TagFloat, classfile.TagLong, classfile.TagDouble:
+		k.raw, err = pool.Raw(index)
+	case classfile.TagClass:
+		text, err = pool.ClassName(index)
+	case classfile.TagString:
+		text, err = pool.StringValue(index)
+	case classfile.TagMethodType:
+		c.atLeast(majorJava7)
+		text, err = pool.MethodType(index)
+	case classfile.TagFieldref, classfile.TagMethodref, classfile.TagInterfaceMethodref:
+		var class, name, desc []byte
+		class, name, desc, err = pool.Member(index)
+		text, k.name, k.desc = class, string(name), string(desc)
+		if err == nil {
+			err = c.reachable(string(class), k.name, k.desc)
+		}
+	case classfile.TagMethodHandle:
+		c.atLeast(majorJava7)
+		kind, ref, _ := pool.Pair(index)
+		k.kind = kind
+		if k.ref, err = c.constant(ref); err == nil && c.constants[k.ref].tag == classfile.TagInterfaceMethodref && kind != refInvokeInterface {
+			c.atLeast(majorJava8)
+		}
+	case classfile.TagInvokeDynamic, classfile.TagDynamic:
+		c.atLeast(majorJava7)
+		if k.tag == classfile.TagDynamic {
+			c.atLeast(majorJava11)
+		}
+		boot, nt, _ := pool.Pair(index)
+		var name, desc []byte
+		if name, desc, err = pool.NameAndType(nt); err == nil {
+			k.name, k.desc = string(name), string(desc)
+			k.bootstrap, err = c.bootstrap(boot)
+		}
+	default:
+		err = c.refuse(fmt.Sprintf("uses a constant that cannot be moved: %s", k.tag))
+	}
+	k.text = string(text)
+	return k, err
+}
+
+func (c *compiler) bootstrap(index uint16) ([]int, error) {
+	a := c.class.Find(c.class.Attributes, classfile.KindBootstrapMethods)
+	if a == nil {
+		return nil, c.refuse("uses invokedynamic without bootstrap methods")
+	}
+	contents, err := c.class.Decode(*a)
+	if err != nil {
+		return nil, err
+	}
+	entries, _ := contents.(classfile.BootstrapMethods)
+	if int(index) >= len(entries) {
+		return nil, c.refuse("uses a bootstrap method that is not there")
+	}
+	var numbers []int
+	for _, ref := range append([]uint16{entries[index].Handle}, entries[index].Arguments...) {
+		no, err := c.constant(ref)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, no)
+	}
+	return numbers, nil
+}
+
+// reachable refuses what a class other than the template's own could not use.
+func (c *compiler) reachable(class, name, desc string) error {
+	if class == intrinsicsClass {
+		return c.refuse("names Template." + name + " without calling it")
+	}
+	if class != c.class.Name() {
+		return nil
+	}
+	if !c.class.Access.Has(classfile.AccPublic) {
+		return c.refuse("uses " + name + " of its own class, which is not public")
+	}
+	for _, members := range [2][]classfile.Member{c.class.Fields, c.class.Methods} {
+		for i := range members {
+			m := &members[i]
+			n, d, err := c.class.MemberName(m)
+			if err == nil && string(n) == name && string(d) == desc && !m.Access.Has(classfile.AccPublic) {
+				return c.refuse("uses " + name + " of its own class, which is not public (a lambda's body never is)")
+			}
+		}
+	}
+	return nil
+}
+
+func (c *compiler) atLeast(major uint16) { c.minMajor = max(c.minMajor, major) }
+
+// intrinsicsClass holds the methods whose calls in a template are replaced.
+const intrinsicsClass = "sonde/template/Template"
+
+// intrinsic calls, numbered as item.value.
+const (
+	doTarget int32 = iota
+	doSelf
+	doArg
+	doArgCount
+	doResult
+	doThrown
+	doMethodID
+	doMethodName
+	doClassName
+	doCondition      // it and what follows are replaced by fragments
+	doTimedCondition // with the elapsed time on the stack
+	doValue
+)
+
+// call is an intrinsic method: what it does, and of which computational kind its
+// value must be (0 for boxed).
+type call struct {
+	what int32
+	kind byte
+}
+
+var intrinsicCalls = map[string]call{
+	"target()V":                      {doTarget, 0},
+	"self()Ljava/lang/Object;":       {doSelf, 0},
+	"arg(I)Ljava/lang/Object;":       {doArg, 0},
+	"argInt(I)I":                     {doArg, 'I'},
+	"argLong(I)J":                    {doArg, 'J'},
+	"argFloat(I)F":                   {doArg, 'F'},
+	"argDouble(I)D":                  {doArg, 'D'},
+	"argCount()I":                    {doArgCount, 0},
+	"result()Ljava/lang/Object;":     {doResult, 0},
+	"resultInt()I":                   {doResult, 'I'},
+	"resultLong()J":                  {doResult, 'J'},
+	"resultFloat()F":                 {doResult, 'F'},
+	"resultDouble()D":                {doResult, 'D'},
+	"thrown()Ljava/lang/Throwable;":  {doThrown, 0},
+	"methodId()I":                    {doMethodID, 0},
+	"methodName()Ljava/lang/String;": {doMethodName, 0},
+	"className()Ljava/lang/String;":  {doClassName, 0},
+	"condition(I)I":                  {doCondition, 0},
+	"condition(JI)I":                 {doTimedCondition, 0},
+	"value(I)Ljava/lang/String;":     {doValue, 0},
+}
+
+// intrinsicCall reports whether n calls an intrinsic, and which.
+func intrinsicCall(c *classfile.Class, n *code.Node) (int32, bool) {
+	k, ok := lookupIntrinsic(c, n)
+	return k.what, ok && k.what >= 0
+}
+
+// lookupIntrinsic returns the intrinsic n calls; what is -1 for a method of the
+// intrinsics' class that is none.
+func lookupIntrinsic(c *classfile.Class, n *code.Node) (call, bool) {
+	if !n.Is(opcode.Invokestatic) {
+		return call{}, false
+	}
+	class, name, desc, err := c.Pool.Member(n.Index())
+	if err != nil || string(class) != intrinsicsClass {
+		return call{}, false
+	}
+	k, ok := intrinsicCalls[string(name)+string(desc)]
+	if !ok {
+		return call{what: -1}, true
+	}
+	return k, true
+}
+
+// computational is the kind of value a descriptor stands for on the stack.
+func computational(desc byte) byte {
+	switch desc {
+	case 'Z', 'B', 'S', 'C', 'I':
+		return 'I'
+	case '[', 'L':
+		return 'A'
+	}
+	return desc
+}
+
+// boxes are the classes that box primitive values, by descriptor.
+var boxes = map[byte]string{
+	'Z': "java/lang/Boolean", 'B': "java/lang/Byte", 'S': "java/lang/Short", 'C': "java/lang/Character",
+	'I': "java/lang/Integer", 'J': "java/lang/Long", 'F': "java/lang/Float", 'D': "java/lang/Double",
+}
+
+// Opcodes by computational kind.
+func loadOp(kind byte) opcode.Op   { return opcode.Iload + offset(kind) }
+func storeOp(kind byte) opcode.Op  { return opcode.Istore + offset(kind) }
+func returnOp(kind byte) opcode.Op { return opcode.Ireturn + offset(kind) }
+
+func offset(kind byte) opcode.Op {
+	switch kind {
+	case 'I':
+		return 0
+	case 'J':
+		return 1
+	case 'F':
+		return 2
+	case 'D':
+		return 3
+	}
+	return 4
+}
+
+func slotsOf(kind byte) uint16 {
+	switch kind {
+	case 'V':
+		return 0
+	case 'J', 'D':
+		return 2
+	}
+	return 1
 }

@@ -9,10 +9,93 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile/classtest"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
+
+// java is a JDK with the classes of testdata/java compiled by it.
+type java struct {
+	jvmtest.JDK
+	dir       string // of the classes
+	templates string // class file of Templates
+}
+
+// compileJava compiles testdata/java for a release: strings are joined by
+// invokedynamic from 9 on, private members of inner classes reached without bridges from 11.
+func compileJava(t testing.TB, jdk jvmtest.JDK, release string) java {
+	t.Helper()
+	jar := filepath.Join(t.TempDir(), "sonde-runtime.jar")
+	if err := os.WriteFile(jar, agent.RuntimeJar(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{
+		Sources:   []string{"testdata/java/Log.java", "testdata/java/Templates.java", "testdata/java/Shapes.java", "testdata/java/RunAll.java"},
+		Classpath: []string{jar},
+		Flags:     []string{"--release", release, "-Xlint:none"},
+	})
+	return java{jdk, dir, filepath.Join(dir, "Templates.class")}
+}
+
+// template compiles a method of Templates.
+func (j java) template(t testing.TB, method string) *weave.Template {
+	t.Helper()
+	return compiled(t, readFile(t, j.templates), method)
+}
+
+// pick chooses the same templates, by their names, for each method that has code.
+func (j java) pick(t testing.TB, methods ...string) func(weave.MethodInfo) []*weave.Template {
+	t.Helper()
+	var templates []*weave.Template
+	for _, text := range methods {
+		method, isBehind := strings.CutSuffix(text, " behind super")
+		template := j.template(t, method)
+		if isBehind {
+			template = template.BehindSuper()
+		}
+		templates = append(templates, template)
+	}
+	return func(weave.MethodInfo) []*weave.Template { return templates }
+}
+
+func compiled(t testing.TB, class []byte, method string) *weave.Template {
+	t.Helper()
+	template, err := weave.CompileTemplate(class, method)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return template
+}
+
+func readFile(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func writeFile(t testing.TB, name string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// anyJDK is the oldest supported JDK here, for what does not depend on which.
+func anyJDK(t *testing.T) jvmtest.JDK {
+	t.Helper()
+	jdks := jvmtest.JDKs(t)
+	if len(jdks) == 0 {
+		t.Skip("NOT TESTED: no supported JDK is installed")
+	}
+	return jdks[0]
+}
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
@@ -203,4 +286,89 @@ func difference(want, have string) string {
 		}
 	}
 	return fmt.Sprintf("%d lines, want %d\n+ %s", len(h), len(w), strings.Join(h[min(len(h), len(w)):], "\n+ "))
+}
+
+// gridTemplates are the methods of Grid.java.
+var gridTemplates = []string{
+	"loopBefore", "newInCatch", "thrownOnly", "deny", "split", "ifAround", "newBefore", "nested",
+	"resultLoop", "locked", "switches", "selfFinally", "selfBehind", "across", "nullAcross",
+}
+
+// TestGrid weaves each template of Grid.java, alone and around each other, around
+// every handmade class and one of javac's, and has one JVM run them all: each must
+// load under -Xverify:all and do what it did unwoven.
+func TestGrid(t *testing.T) {
+	jdk := anyJDK(t)
+	j := compileGrid(t, jdk)
+	target := readFile(t, filepath.Join(j.dir, "GridTarget.class"))
+	root := t.TempDir()
+	weaver := weave.NewWeaver()
+	build := func(folder string, templates []*weave.Template) string {
+		put := func(name string, data []byte) {
+			result, err := weaver.Weave(data, func(weave.MethodInfo) []*weave.Template { return templates })
+			if err != nil {
+				t.Fatalf("%s %s: %v", folder, name, err)
+			}
+			if result.Bytes != nil {
+				data = result.Bytes
+			}
+			writeFile(t, filepath.Join(root, folder, name+".class"), data)
+		}
+		put("GridTarget", target)
+		for _, h := range handmades {
+			for _, major := range h.majors {
+				if int(major) <= 44+jdk.Major {
+					b := classtest.NewBuilder(major, h.name)
+					h.build(b, h.name)
+					put(fmt.Sprintf("%s_%d", h.name, major), b.Bytes())
+				}
+			}
+		}
+		return filepath.Join(root, folder)
+	}
+	args := []string{"-Xverify:all", "-Xint", "-cp", j.dir, "RunAll", build("plain", nil)}
+	for _, outer := range gridTemplates {
+		args = append(args, build(outer, []*weave.Template{j.template(t, outer)}))
+		for _, inner := range gridTemplates {
+			args = append(args, build(outer+"+"+inner, []*weave.Template{j.template(t, outer), j.template(t, inner)}))
+		}
+	}
+	compareGrid(t, jvmtest.Run(t, jdk, args...))
+}
+
+func compareGrid(t *testing.T, outcome jvmtest.Outcome) {
+	t.Helper()
+	plain := make(map[string]string)
+	ran := 0
+	for line := range strings.Lines(outcome.Stdout) {
+		where, what, _ := strings.Cut(strings.TrimSpace(line), ":")
+		folder, file, _ := strings.Cut(where, "/")
+		if folder == "plain" {
+			plain[file] = what
+			continue
+		}
+		if ran++; plain[file] != what {
+			t.Errorf("%s\n    woven:   %s\n    unwoven: %s", where, what, plain[file])
+		}
+	}
+	if want := len(plain) * len(gridTemplates) * (1 + len(gridTemplates)); ran != want || ran == 0 {
+		t.Errorf("%d classes ran, want %d\n%s", ran, want, outcome.Stderr)
+	}
+}
+
+// compileGrid compiles the templates of Grid.java and what they need.
+func compileGrid(t *testing.T, jdk jvmtest.JDK) java {
+	t.Helper()
+	jar := filepath.Join(t.TempDir(), "sonde-runtime.jar")
+	if err := os.WriteFile(jar, agent.RuntimeJar(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var sources []string
+	for _, name := range []string{"Grid", "GridHooks", "GridTarget", "RunAll", "Log"} {
+		sources = append(sources, "testdata/java/"+name+".java")
+	}
+	dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{
+		Sources: sources, Classpath: []string{jar}, Flags: []string{"--release", "8", "-Xlint:none"},
+	})
+	return java{jdk, dir, filepath.Join(dir, "Grid.class")}
 }

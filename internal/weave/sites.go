@@ -1,6 +1,7 @@
 package weave
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -158,4 +159,208 @@ func leaveAll(sites []site, reason error) []LeftSite {
 func tooMuch(err error) bool {
 	var reason *Reason
 	return errors.As(err, &reason) && reason.Kind == TooLarge
+}
+
+// wrapping is the weaving of a site template around calls of one method, one after
+// the other. All of it stands where the call stood, between the labels around it:
+// whatever block of the method encloses the call encloses the template too, in the
+// same order, so that what the template throws on goes where the call's exception
+// went.
+//
+//	L:  (frame)             whoever jumps to the call runs the prolog
+//	    enter; lstore t'    on top of the call's arguments
+//	  ┌ call
+//	  └ store r'; store u'  its result, and what lay under the arguments
+//	    (the rest of the template, with nothing of the target's on the stack)
+//	    load u'; load r'    and the slots forget objects they held
+//
+// The variables are the same for all calls: no two are under way at once.
+type wrapping struct {
+	// The local variables, from the target's last on:
+	//
+	//	target's | template's | under the arguments | result
+	splice
+	at    *site       // the call at hand
+	aside []code.Type // what it leaves on the stack, bottom first
+	inner []code.Handler
+}
+
+// wrap weaves the template around one call.
+func (s *wrapping) wrap(c *site, under []code.Type) error {
+	b := s.body
+	desc := []byte(c.call.Descriptor)
+	ret := desc[bytes.LastIndexByte(desc, ')')+1:]
+	s.at, s.labels = c, s.w.labels(s.t.labels)
+	s.aside = append(s.aside[:0], under...)
+	if ret[0] != 'V' {
+		s.aside = append(s.aside, frames.Of(&s.w.class.Pool, ret))
+	}
+	if err := s.makeRoom(); err != nil {
+		return err
+	}
+	end, behind := b.NewLabel(), c.node.Next()
+	at, aside := 0, s.t.behindTarget()
+	for ; s.t.items[at].act != actTarget; at++ {
+		s.insertItem(&s.t.items[at], c.node, end)
+	}
+	s.keepAnnotations()
+	jumps := false
+	for at++; at < len(s.t.items); at++ {
+		if at == aside {
+			s.putAside(behind)
+		}
+		it := &s.t.items[at]
+		if it.act == actReturn && at == len(s.t.items)-1 {
+			break // nothing is left to jump over
+		}
+		jumps = jumps || it.act == actReturn
+		s.insertItem(it, behind, end)
+	}
+	b.InsertBefore(behind, end)
+	if jumps && b.NeedsFrames() {
+		b.InsertBefore(behind, b.NewFrame(code.Frame{Form: code.Absolute, Locals: s.localsAt(nil, true)}))
+	}
+	s.takeBack(behind)
+	s.noteBlocks()
+	return nil
+}
+
+// makeRoom grows the body's limits to what the call at hand needs.
+func (s *wrapping) makeRoom() error {
+	b := s.body
+	locals := int(s.base) + int(s.t.maxLocals) + frames.Slots(s.aside)
+	stack := max(frames.Slots(s.at.state.Stack)+int(s.t.maxStack), frames.Slots(s.aside)+1)
+	if locals > 65535 || stack > 65535 {
+		return &Reason{TooLarge, "it has too many local variables"}
+	}
+	b.MaxLocals, b.MaxStack = max(b.MaxLocals, uint16(locals)), max(b.MaxStack, uint16(stack))
+	return nil
+}
+
+// insertItem puts one item of the template in front of mark.
+func (s *wrapping) insertItem(it *item, mark, end *code.Node) {
+	b := s.body
+	switch it.act {
+	case actReturn:
+		b.InsertBefore(mark, b.NewJump(opcode.Goto, end))
+	case actIntrinsic:
+		s.pushInt(s.at.id, mark)
+	case actFrame:
+		if b.NeedsFrames() {
+			b.InsertBefore(mark, b.NewFrame(s.frameAt(&s.t.frames[it.num])))
+		}
+	default:
+		s.insert(it, mark)
+	}
+}
+
+// frameAt returns a frame for a point of the template around the call at hand.
+func (s *wrapping) frameAt(f *frame) code.Frame {
+	made := code.Frame{Form: code.Absolute, Locals: s.localsAt(f.locals, f.state == isAfter)}
+	if f.state == isBefore {
+		made.Stack = append(made.Stack, s.at.state.Stack...)
+	}
+	for _, t := range f.stack {
+		made.Stack = append(made.Stack, s.typ(t))
+	}
+	return made
+}
+
+// localsAt lists local variables: the target's as they are at the call, the
+// template's and, behind the call, what was put aside.
+func (s *wrapping) localsAt(template []typ, aside bool) []code.Type {
+	list := append([]code.Type(nil), s.at.state.Locals...)
+	list = appendTop(list, int(s.base)-frames.Slots(list))
+	for _, t := range template {
+		list = append(list, s.typ(t))
+	}
+	if aside {
+		list = appendTop(list, int(s.base+s.t.maxLocals)-frames.Slots(list))
+		list = append(list, s.aside...)
+	}
+	for len(list) > 0 && list[len(list)-1].Item == code.Top {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+// putAside empties the stack behind the call.
+func (s *wrapping) putAside(mark *code.Node) {
+	slot := int(s.base+s.t.maxLocals) + frames.Slots(s.aside)
+	for i := len(s.aside) - 1; i >= 0; i-- {
+		slot -= s.aside[i].Slots()
+		s.body.InsertBefore(mark, s.body.NewIndexed(storeOp(kindOf(s.aside[i])), uint16(slot)))
+	}
+}
+
+// takeBack fills the stack again. An object that a slot went on holding would outlive
+// its use, which a program can see.
+func (s *wrapping) takeBack(mark *code.Node) {
+	b := s.body
+	slot := s.base + s.t.maxLocals
+	for _, t := range s.aside {
+		b.InsertBefore(mark, b.NewIndexed(loadOp(kindOf(t)), slot))
+		if kindOf(t) == 'A' {
+			b.InsertBefore(mark, b.NewOp(opcode.AconstNull))
+			b.InsertBefore(mark, b.NewIndexed(opcode.Astore, slot))
+		}
+		slot += uint16(t.Slots())
+	}
+}
+
+// kindOf is the computational kind of a value of a type.
+func kindOf(t code.Type) byte {
+	switch t.Item {
+	case code.Integer:
+		return 'I'
+	case code.Long:
+		return 'J'
+	case code.Float:
+		return 'F'
+	case code.Double:
+		return 'D'
+	}
+	return 'A'
+}
+
+// keepAnnotations lets annotations of the call's type arguments stay with the call:
+// the label before it now stands before the prolog.
+func (s *wrapping) keepAnnotations() {
+	var here *code.Node
+	for i := range s.body.TypeAnnotations {
+		a := &s.body.TypeAnnotations[i]
+		if a.At == nil || a.At.Offset() != s.at.node.Offset() {
+			continue
+		}
+		if here == nil {
+			here = s.body.NewLabel()
+			s.body.InsertBefore(s.at.node, here)
+		}
+		a.At = here
+	}
+}
+
+// noteBlocks makes the template's exception blocks around the call at hand.
+func (s *wrapping) noteBlocks() {
+	for i := range s.t.handlers {
+		k := &s.t.handlers[i]
+		h := code.Handler{Start: s.label(k.start), End: s.label(k.end), Entry: s.label(k.entry)}
+		if k.catch >= 0 {
+			h.Catch = s.w.constant(s.t, s.im, k.catch)
+		}
+		s.inner = append(s.inner, h)
+	}
+}
+
+// addBlocks puts the blocks before, so inside, the method's own, which annotations
+// name by number.
+func (s *wrapping) addBlocks() {
+	const onHandler = 0x42 // target_type of JVMS 4.7.20
+	b := s.body
+	b.Handlers = append(s.inner, b.Handlers...)
+	for i := range b.TypeAnnotations {
+		if a := &b.TypeAnnotations[i]; a.Target == onHandler {
+			a.Extra += uint16(len(s.inner))
+		}
+	}
 }

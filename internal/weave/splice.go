@@ -1,6 +1,9 @@
 package weave
 
 import (
+	"unsafe"
+
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/frames"
@@ -371,4 +374,416 @@ func (s *splice) label(no uint16) *code.Node {
 		s.labels[no] = s.body.NewLabel()
 	}
 	return s.labels[no]
+}
+
+// insert puts one item of the template in front of mark.
+func (s *splice) insert(it *item, mark *code.Node) {
+	b := s.body
+	switch it.act {
+	case actPlain, actLocal, actConstant:
+		index := uint16(0)
+		switch it.act {
+		case actLocal:
+			index = s.base + it.num
+		case actConstant:
+			if index = s.im.index[it.num]; index == 0 {
+				index = s.w.constant(s.t, s.im, int(it.num))
+			}
+		}
+		b.InsertBefore(mark, b.NewOperands(it.op, index, it.value))
+	case actJump:
+		b.InsertBefore(mark, b.NewJump(it.op, s.label(it.num)))
+	case actLabel:
+		b.InsertBefore(mark, s.label(it.num))
+	case actFrame:
+		if b.NeedsFrames() {
+			f := &s.t.frames[it.num]
+			b.InsertBefore(mark, b.NewFrame(s.frame(f.state, f.locals, f.stack)))
+		}
+	case actSwitch:
+		ch := &s.t.switches[it.num]
+		sw := code.Switch{Default: s.label(ch.other), Keys: ch.keys}
+		for _, no := range ch.targets {
+			sw.Targets = append(sw.Targets, s.label(no))
+		}
+		b.InsertBefore(mark, b.NewSwitch(it.op, sw))
+	case actReturn:
+		n := b.NewOp(opcode.Return)
+		if s.kind != 'V' {
+			b.InsertBefore(mark, b.NewIndexed(loadOp(s.kind), s.result))
+			n = b.NewOp(returnOp(s.kind))
+		}
+		b.InsertBefore(mark, n)
+		s.returns = append(s.returns, n)
+	case actIntrinsic:
+		s.intrinsic(it, mark)
+	}
+}
+
+// intrinsic puts what a call of Template stands for in front of mark.
+func (s *splice) intrinsic(it *item, mark *code.Node) {
+	b, pool := s.body, &s.w.class.Pool
+	put := func(n *code.Node) { b.InsertBefore(mark, n) }
+	switch it.value {
+	case doSelf:
+		switch {
+		case s.static:
+			put(b.NewOp(opcode.AconstNull))
+		case it.state == isBefore:
+			put(b.NewIndexed(opcode.Aload, 0))
+		case s.constructor && s.superCall == nil:
+			put(b.NewOp(opcode.AconstNull)) // never runs
+		default:
+			put(b.NewIndexed(opcode.Aload, s.self))
+		}
+	case doArg:
+		a := &s.args[it.num]
+		slot := a.slot
+		if it.state != isBefore {
+			slot = s.keptSlot(int(it.num)).slot
+		}
+		put(b.NewIndexed(loadOp(computational(a.desc)), slot))
+		s.box(a.desc, byte(it.op), mark)
+	case doArgCount:
+		s.arguments()
+		s.pushInt(int32(len(s.args)), mark)
+	case doResult:
+		if s.kind == 'V' {
+			put(b.NewOp(opcode.AconstNull))
+			return
+		}
+		put(b.NewIndexed(loadOp(s.kind), s.result))
+		s.box(s.ret[0], byte(it.op), mark)
+	case doThrown:
+		put(b.NewIndexed(opcode.Aload, s.thrown))
+	case doMethodID:
+		s.pushID(mark)
+	case doMethodName:
+		put(b.NewIndexed(opcode.Ldc, pool.AddString(s.methodName())))
+	case doClassName:
+		put(b.NewIndexed(opcode.Ldc, pool.AddString(dotted(s.w.className))))
+	}
+}
+
+// box turns the primitive on the stack into an object, where the template wants one.
+func (s *splice) box(desc, want byte, mark *code.Node) {
+	class, primitive := boxes[desc]
+	if want != 0 || !primitive {
+		return
+	}
+	ref := s.w.class.Pool.AddMember(classfile.TagMethodref, class, "valueOf", "("+string(rune(desc))+")L"+class+";")
+	s.body.InsertBefore(mark, s.body.NewIndexed(opcode.Invokestatic, ref))
+}
+
+// pushID pushes the template's id or, where it has none, the method's. Hardly one is
+// small enough for less than a constant of its own.
+func (s *splice) pushID(mark *code.Node) {
+	if s.t.named {
+		s.pushInt(s.t.id, mark)
+		return
+	}
+	if s.idEntry == 0 {
+		id := s.methodID()
+		if id == int32(int16(id)) {
+			s.pushInt(id, mark)
+			return
+		}
+		s.idEntry = s.w.class.Pool.AddInt(id)
+	}
+	s.body.InsertBefore(mark, s.body.NewIndexed(opcode.Ldc, s.idEntry))
+}
+
+// pushInt pushes a constant the shortest way.
+func (s *splice) pushInt(v int32, mark *code.Node) {
+	b := s.body
+	var n *code.Node
+	switch {
+	case v >= -1 && v <= 5:
+		n = b.NewOp(opcode.Op(int32(opcode.Iconst0) + v))
+	case v == int32(int8(v)):
+		n = b.NewValue(opcode.Bipush, v)
+	case v == int32(int16(v)):
+		n = b.NewValue(opcode.Sipush, v)
+	default:
+		n = b.NewIndexed(opcode.Ldc, s.w.class.Pool.AddInt(v))
+	}
+	b.InsertBefore(mark, n)
+}
+
+// gap is a piece of the target that no block may enclose, a copy of the epilog or
+// code that runs before super(...): blocks end before it and, unless the target ends
+// with it, begin again behind.
+type gap struct{ end, begin *code.Node }
+
+// beginning returns the label from which on blocks may enclose the target: its
+// first instruction, or, in a constructor, where this has become an object, behind
+// the copy of it that the template wants. It is nil where that never happens, and
+// where nobody asks.
+func (s *splice) beginning() *code.Node {
+	b := s.body
+	if !s.constructor {
+		if !s.t.uses.thrown {
+			return nil // the template's own labels do
+		}
+		l := b.NewLabel()
+		b.InsertBefore(b.First(), l)
+		return l
+	}
+	if s.superCall == nil {
+		return nil
+	}
+	for _, r := range s.later {
+		g := gap{end: b.NewLabel()}
+		b.InsertBefore(r.frame, g.end)
+		switch {
+		case r.call != nil:
+			g.begin = s.afterSuper(r.call)
+		case r.until != nil:
+			g.begin = b.NewLabel()
+			b.InsertBefore(r.until, g.begin)
+		}
+		s.gaps = append(s.gaps, g)
+	}
+	return s.afterSuper(s.superCall)
+}
+
+// afterSuper keeps a copy of this behind a call of super(...), if one is wanted, and
+// returns a label behind that.
+func (s *splice) afterSuper(call *code.Node) *code.Node {
+	b := s.body
+	at := call
+	if s.self != 0 {
+		load, store := b.NewIndexed(opcode.Aload, 0), b.NewIndexed(opcode.Astore, s.self)
+		b.InsertAfter(at, load)
+		b.InsertAfter(load, store)
+		at = store
+	}
+	l := b.NewLabel()
+	b.InsertAfter(at, l)
+	return l
+}
+
+// blocks adds the template's exception blocks behind, so around, the target's.
+func (s *splice) blocks() {
+	if s.t.uses.thrown && s.begin != nil {
+		s.addAround(code.Handler{Start: s.begin, End: s.note, Entry: s.note})
+	}
+	for i := range s.t.handlers {
+		k := &s.t.handlers[i]
+		h := code.Handler{Start: s.label(k.start), End: s.end, Entry: s.label(k.entry)}
+		if !k.around || !s.inline {
+			h.End = s.label(k.end)
+		}
+		if k.catch >= 0 {
+			h.Catch = s.w.constant(s.t, s.im, k.catch)
+		}
+		if !k.around {
+			s.addBlock(h)
+			continue
+		}
+		if s.constructor {
+			if s.begin == nil {
+				continue
+			}
+			h.Start = s.begin
+		}
+		s.addAround(h)
+	}
+}
+
+// addAround adds a block around the target, in pieces that leave epilogs out.
+func (s *splice) addAround(h code.Handler) {
+	end := h.End
+	for _, g := range s.gaps {
+		h.End = g.end
+		s.addBlock(h)
+		if h.Start = g.begin; h.Start == nil {
+			return // the target ends here
+		}
+	}
+	h.End = end
+	s.addBlock(h)
+}
+
+// addBlock adds a block unless it is empty, which no class file may have.
+func (s *splice) addBlock(h code.Handler) {
+	for n := h.Start; n != nil && n != h.End; n = n.Next() {
+		if n.Kind == code.Instruction {
+			s.body.Handlers = append(s.body.Handlers, h)
+			return
+		}
+	}
+}
+
+// noteThrown adds code that remembers what the target throws and throws it on. It
+// stands right behind the target, inside the template's blocks around it.
+func (s *splice) noteThrown() {
+	b := s.body
+	s.note = b.NewLabel()
+	b.InsertBefore(nil, s.note)
+	if b.NeedsFrames() {
+		throwable := code.Type{Item: code.Object, Class: s.w.class.Pool.AddClass("java/lang/Throwable")}
+		f := s.frame(isThrown, s.t.across, nil)
+		f.Stack = []code.Type{throwable}
+		b.InsertBefore(nil, b.NewFrame(f))
+	}
+	b.InsertBefore(nil, b.NewOp(opcode.Dup))
+	b.InsertBefore(nil, b.NewIndexed(opcode.Astore, s.thrown))
+	b.InsertBefore(nil, b.NewOp(opcode.Athrow))
+}
+
+// extendFrames gives the target's frames the variables that live across it.
+func (s *splice) extendFrames() error {
+	b := s.body
+	if !b.NeedsFrames() {
+		return nil
+	}
+	branches := s.prologBranches()
+	if branches {
+		if err := s.atEntry(); err != nil {
+			return err
+		}
+		if err := s.fitsLocals(s.initial); err != nil {
+			return err
+		}
+	}
+	// A frame of the prolog comes before the target's first, which can then no longer
+	// be told relative to the method's entry.
+	lives := len(s.t.across) > 0 || s.t.uses.thrown || s.self != 0 || len(s.kept) > 0
+	if !b.HasFrames() || !branches && !lives {
+		return nil
+	}
+	if err := s.expand(); err != nil {
+		return err
+	}
+	var had, have []code.Type
+	list := b.Frames()
+	for i := range list {
+		f := &list[i]
+		// Frames that share their locals go on sharing them.
+		if have == nil || len(f.Locals) != len(had) || unsafe.SliceData(f.Locals) != unsafe.SliceData(had) {
+			had = f.Locals
+			if err := s.fitsLocals(had); err != nil {
+				return err
+			}
+			have = s.locals(had, s.t.across, s.constructor && uninitialised(had), false)
+		}
+		f.Locals = have
+	}
+	return nil
+}
+
+// fitsLocals demands that a frame speaks of no more slots than the target has: those
+// behind are the template's.
+func (s *splice) fitsLocals(locals []code.Type) error {
+	if n := frames.Slots(locals); n > int(s.base) {
+		return &Reason{Malformed, "a frame has " + itoa(n) + " slots, the body " + itoa(int(s.base))}
+	}
+	return nil
+}
+
+// prologBranches reports whether a frame of the template stands before the target,
+// so that it must tell the target's arguments.
+func (s *splice) prologBranches() bool {
+	for i := range s.t.frames {
+		if s.t.frames[i].state == isBefore {
+			return true
+		}
+	}
+	return false
+}
+
+func uninitialised(locals []code.Type) bool {
+	for _, t := range locals {
+		if t.Item == code.UninitializedThis {
+			return true
+		}
+	}
+	return false
+}
+
+// frame returns a frame for a point of the template.
+func (s *splice) frame(at state, locals, stack []typ) code.Frame {
+	var target []code.Type
+	if at == isBefore {
+		target = s.initial
+	}
+	f := code.Frame{Form: code.Absolute,
+		Locals: s.locals(target, locals, s.constructor && at == isBefore, at == isAfter)}
+	if len(stack) > 0 {
+		f.Stack = s.body.NewTypes(len(stack))
+		for i, t := range stack {
+			f.Stack[i] = s.typ(t)
+		}
+	}
+	return f
+}
+
+// locals lists local variables: the target's, then the template's, then the
+// weaver's own, with gaps filled. An object that is not one yet cannot have been
+// copied; the result is there only behind the target.
+func (s *splice) locals(target []code.Type, template []typ, uninitialised, result bool) []code.Type {
+	extra := 0
+	if s.t.uses.thrown || s.self != 0 || len(s.kept) > 0 || result && s.kind != 'V' {
+		extra = int(s.t.maxLocals) + 3 + len(s.kept)
+	}
+	if len(target)+len(template)+extra == 0 {
+		return nil
+	}
+	gap := int(s.base) - frames.Slots(target)
+	list := s.body.NewTypes(len(target) + gap + len(template) + extra)[:0]
+	list = append(list, target...)
+	next := s.base
+	list = appendTop(list, gap)
+	for _, t := range template {
+		v := s.typ(t)
+		list = append(list, v)
+		next += uint16(v.Slots())
+	}
+	put := func(slot uint16, t code.Type) {
+		list = appendTop(list, int(slot)-int(next))
+		list = append(list, t)
+		next = slot + uint16(t.Slots())
+	}
+	if s.t.uses.thrown {
+		put(s.thrown, code.Type{Item: code.Object, Class: s.w.class.Pool.AddClass("java/lang/Throwable")})
+	}
+	if s.self != 0 && !uninitialised {
+		put(s.self, code.Type{Item: code.Object, Class: s.w.class.This})
+	}
+	for _, k := range s.kept {
+		put(k.slot, k.typ)
+	}
+	if result && s.kind != 'V' {
+		put(s.result, s.resultType())
+	}
+	for len(list) > 0 && list[len(list)-1].Item == code.Top {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+func appendTop(list []code.Type, n int) []code.Type {
+	for range n {
+		list = append(list, code.Type{})
+	}
+	return list
+}
+
+func (s *splice) resultType() code.Type {
+	if s.resultTyp.Item == code.Top {
+		s.resultTyp = frames.Of(&s.w.class.Pool, s.ret)
+	}
+	return s.resultTyp
+}
+
+// typ turns a type of the template into one of the class being woven.
+func (s *splice) typ(t typ) code.Type {
+	switch t.item {
+	case code.Object:
+		return code.Type{Item: t.item, Class: s.w.constant(s.t, s.im, t.class)}
+	case code.Uninitialized:
+		return code.Type{Item: t.item, New: s.label(t.label)}
+	}
+	return code.Type{Item: t.item}
 }

@@ -1,10 +1,48 @@
+// Package weave merges templates with target methods.
+//
+// A template is a static Java method without arguments, compiled by any compiler.
+// It calls Template.target() once, the sentinel: what runs before it is the prolog,
+// what runs behind it the epilog. Weaving lifts both methods to lists and puts the
+// target's in the sentinel's place:
+//
+//	template              target            woven
+//	  long t = enter();                       enter; lstore t'
+//	  try {                                 ┌ (target's code,
+//	    target();          … return x;      │   return x ⇒ store r; goto E)
+//	  } finally {                           └
+//	    exit(t);                            E: lload t'; exit; load r; return
+//	  }                                     H: astore; lload t'; exit; athrow
+//
+// The template's local variables move behind the target's, its constants are added
+// to the target's pool, its exception blocks enclose the target's, and the target's
+// frames grow by the template's variables that live across it. The target's own
+// instructions, frames and tables are never changed otherwise. Several templates
+// nest: the first is the outermost.
+//
+// A template may leave conditions and values open, Template.condition(n) and
+// Template.value(n). Template.Bind puts fragments in their place, made for one method;
+// the result is a template like any other.
+//
+// In a constructor the prolog runs first, and the blocks begin behind the call of
+// super(...) or this(...): nothing may enclose an object that is not one yet. A template
+// may have its prolog begin there too (BehindSuper), so that what it begins always ends.
+//
+// A template can also be woven around single calls inside a method, of native methods
+// say, which have no code of their own (Weaver.Sites). It then stands where the call
+// stood, inside all blocks that enclose the call, and whatever lies on the stack is
+// put aside while its epilog runs. Calls are wrapped first, templates go around.
 package weave
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
@@ -284,3 +322,290 @@ func (w *Weaver) initCall(index uint16) bool {
 	}
 	return w.inits[index] > 0
 }
+
+// job is a method to be woven, and what with.
+type job struct {
+	member     *classfile.Member
+	code       *classfile.Attribute
+	name, desc []byte
+	templates  []*Template // around it, the first outermost
+	sites      []site      // calls in it
+}
+
+// method weaves one method, and reports whether anything of it was chosen. Where
+// hooks at calls are more than it can bear, it is woven without them.
+func (w *Weaver) method(j *job, info MethodInfo) (r MethodResult, chosen bool) {
+	r = MethodResult{Name: info.Name, Descriptor: info.Descriptor}
+	r.Reason = w.lift(j)
+	if r.Reason == nil && w.wraps() {
+		j.sites = w.target.chooseSites(info)
+	}
+	if len(j.templates) == 0 && len(j.sites) == 0 {
+		return r, false
+	}
+	if r.Reason == nil {
+		r.Offsets, r.Left, r.Reason = w.weave(j)
+	}
+	r.Sites = len(j.sites) - len(r.Left)
+	if len(j.sites) > 0 && tooMuch(r.Reason) {
+		r.Sites, r.Left = 0, leaveAll(j.sites, r.Reason)
+		if j.sites = nil; len(j.templates) > 0 {
+			if r.Reason = w.lift(j); r.Reason == nil {
+				r.Offsets, _, r.Reason = w.weave(j)
+			}
+		}
+	}
+	if r.Woven = r.Reason == nil; !r.Woven {
+		r.Sites = 0
+	}
+	return r, true
+}
+
+// wraps reports whether calls can be chosen at all.
+func (w *Weaver) wraps() bool { return w.Sites != nil && w.SiteTemplate != nil }
+
+// lift makes a method the target.
+func (w *Weaver) lift(j *job) error {
+	body, err := w.lifter.LiftCode(&w.class, j.code.Data)
+	if err == nil {
+		err = w.target.reset(w, j.member, body, j.name, j.desc)
+	}
+	if err != nil {
+		return &Reason{Malformed, err.Error()}
+	}
+	return nil
+}
+
+// weave weaves the target, from the innermost out: first its calls, then templates
+// around all of it.
+func (w *Weaver) weave(j *job) (_ code.OffsetMap, left []LeftSite, err error) {
+	g := &w.target
+	w.failed = nil
+	if len(j.templates) > 0 {
+		err = g.prepare()
+	}
+	if len(j.sites) > 0 && err == nil {
+		left, err = g.wrapSites(j.sites)
+		if err == nil && len(left) == len(j.sites) && len(j.templates) == 0 {
+			err = left[0].Reason
+		}
+	}
+	for i := len(j.templates) - 1; i >= 0 && err == nil; i-- {
+		err = g.around(j.templates[i])
+	}
+	if err == nil {
+		err = w.failed
+	}
+	if full := w.class.Pool.Err(); full != nil {
+		err = full // whatever else went wrong comes of it
+	}
+	if err != nil {
+		return nil, left, asReason(err)
+	}
+	offsets, err := w.lower(j, len(left) < len(j.sites))
+	return offsets, left, err
+}
+
+// lower puts the woven body in its place.
+func (w *Weaver) lower(j *job, wrapped bool) (code.OffsetMap, error) {
+	body := w.target.body
+	body.FrameBehind, w.branches = w.behind, nil
+	start := len(w.bodies)
+	var err error
+	if w.bodies, err = body.Append(w.bodies); err != nil {
+		w.bodies = w.bodies[:start]
+		return nil, asReason(err)
+	}
+	data := w.bodies[start:len(w.bodies):len(w.bodies)]
+	if was, is := codeSize(j.code.Data), codeSize(data); wrapped && was <= mostCompiled && is > mostCompiled {
+		w.bodies = w.bodies[:start]
+		return nil, &Reason{TooLarge, "hooks at its calls would make it " + itoa(is) + " bytes long, and the JVM compiles none of more than " + itoa(mostCompiled)}
+	}
+	j.code.Data = data
+	from := len(w.shifts)
+	w.shifts = append(w.shifts, body.Offsets()...)
+	return w.shifts[from:], nil // moved to their place when all are there
+}
+
+// codeSize returns how long the code is that a Code attribute holds.
+func codeSize(attribute []byte) int { return int(binary.BigEndian.Uint32(attribute[4:])) }
+
+// imports is where a template's constants are in the class being woven.
+type imports struct {
+	index []uint16 // by constant number; 0 until needed
+}
+
+// importsOf returns the table for a template, empty at first use in a class.
+func (w *Weaver) importsOf(t *Template) *imports {
+	for i := range w.imported {
+		if w.imported[i].template == t {
+			return &w.imported[i].imports
+		}
+	}
+	if len(w.imported) < cap(w.imported) {
+		w.imported = w.imported[:len(w.imported)+1]
+	} else {
+		w.imported = append(w.imported, importedTemplate{})
+	}
+	last := &w.imported[len(w.imported)-1]
+	last.template = t
+	if cap(last.imports.index) < len(t.constants) {
+		last.imports.index = make([]uint16, len(t.constants))
+	}
+	last.imports.index = last.imports.index[:len(t.constants)]
+	clear(last.imports.index)
+	return &last.imports
+}
+
+type importedTemplate struct {
+	template *Template
+	imports  imports
+}
+
+// constant returns the index of a template's constant in the class, adding it when
+// it is first wanted.
+func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
+	if i := im.index[no]; i != 0 {
+		return i
+	}
+	pool := &w.class.Pool
+	k := &t.constants[no]
+	var i uint16
+	switch k.tag {
+	case classfile.TagClass:
+		i = pool.AddNewClass(k.text)
+	case classfile.TagString:
+		i = pool.AddString(k.text)
+	case classfile.TagMethodType:
+		i = pool.AddMethodType(k.text)
+	case classfile.TagFieldref, classfile.TagMethodref, classfile.TagInterfaceMethodref:
+		i = pool.AddMember(k.tag, k.text, k.name, k.desc)
+	case classfile.TagMethodHandle:
+		i = pool.AddPair(k.tag, k.kind, w.constant(t, im, k.ref))
+	case classfile.TagDynamic, classfile.TagInvokeDynamic:
+		i = pool.AddPair(k.tag, w.bootstrap(t, im, k.bootstrap), pool.AddNameAndType(k.name, k.desc))
+	default:
+		i = pool.AddRaw(k.raw)
+	}
+	if w.failed == nil {
+		im.index[no] = i
+	}
+	return i
+}
+
+// bootstrap returns the number of a bootstrap method of the class, adding one.
+func (w *Weaver) bootstrap(t *Template, im *imports, numbers []int) uint16 {
+	entry := classfile.BootstrapMethod{Handle: w.constant(t, im, numbers[0])}
+	for _, no := range numbers[1:] {
+		entry.Arguments = append(entry.Arguments, w.constant(t, im, no))
+	}
+	c := &w.class
+	a := c.Find(c.Attributes, classfile.KindBootstrapMethods)
+	var entries classfile.BootstrapMethods
+	if a == nil {
+		name := c.AttributeName(classfile.KindBootstrapMethods)
+		c.Attributes = append(c.Attributes, classfile.Attribute{Name: name})
+		a = &c.Attributes[len(c.Attributes)-1]
+	} else if contents, err := c.Decode(*a); err != nil {
+		w.failed = err
+		return 0
+	} else {
+		entries = contents.(classfile.BootstrapMethods)
+	}
+	for i, e := range entries {
+		if e.Handle == entry.Handle && fmt.Sprint(e.Arguments) == fmt.Sprint(entry.Arguments) {
+			return uint16(i)
+		}
+	}
+	if len(entries) == math.MaxUint16 {
+		w.failed = &Reason{PoolFull, "no room for a bootstrap method"}
+		return 0
+	}
+	data, err := append(entries, entry).AppendTo(nil)
+	if err != nil {
+		w.failed = err
+		return 0
+	}
+	a.Data = data
+	return uint16(len(entries))
+}
+
+// TemplateError says why a method cannot be a template.
+type TemplateError struct {
+	Template string
+	Detail   string
+}
+
+func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %s", e.Template, e.Detail) }
+
+// Reason is why a method, or a call in one, was left alone. Reasons are few, so that they can be
+// counted; Detail says more of the one case.
+type Reason struct {
+	Kind   ReasonKind
+	Detail string
+}
+
+// ReasonKind is a kind of reason.
+type ReasonKind string
+
+// The reasons for which a method, or a call in one, is left alone.
+const (
+	TooLarge        ReasonKind = "the woven method would be too large"
+	PoolFull        ReasonKind = "the class's constant pool would overflow"
+	DoesNotFit      ReasonKind = "the template asks for what the method does not have"
+	NeedsNewerClass ReasonKind = "the template needs a newer class-file version"
+	OddConstructor  ReasonKind = "the constructor initialises its object in more than one place"
+	EmptyFinalizer  ReasonKind = "an empty finalizer: with code in it, the JVM would finalize every object of the class"
+	RootConstructor ReasonKind = "the constructor of java.lang.Object: the JVM registers finalizers at its return, and its compiler fails on exception blocks there"
+	BeforeSuper     ReasonKind = "the call comes before super(...), where nothing may enclose it"
+	Unreachable     ReasonKind = "the call is never reached"
+	OddStack        ReasonKind = "the call has something under its arguments that cannot be put aside"
+	Malformed       ReasonKind = "the method's code is malformed"
+)
+
+func (r *Reason) Error() string {
+	if r.Detail == "" {
+		return string(r.Kind)
+	}
+	return string(r.Kind) + ": " + r.Detail
+}
+
+// MethodID returns the number by which woven code names a method, stable from run to
+// run and machine to machine: the CRC-32C of class.name(descriptor).
+func MethodID(class, name, descriptor string) int32 {
+	sum := crc32.Update(0, castagnoli, []byte(class+"."+name))
+	return int32(crc32.Update(sum, castagnoli, []byte(descriptor)))
+}
+
+var dot = []byte{'.'}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// methodID is MethodID of the target; templates may ask for it several times.
+func (g *target) methodID() int32 {
+	switch {
+	case g.idKnown:
+	case g.w.Identify != nil:
+		g.id = g.w.Identify(g.w.className, view(g.name), view(g.desc))
+	default:
+		sum := crc32.Update(g.w.idPrefix, castagnoli, g.name)
+		g.id = int32(crc32.Update(sum, castagnoli, g.desc))
+	}
+	g.idKnown = true
+	return g.id
+}
+
+func (g *target) methodName() string {
+	return dotted(g.w.className) + "." + string(g.name) + string(g.desc)
+}
+
+func dotted(internal string) string { return strings.ReplaceAll(internal, "/", ".") }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func versions(need, have uint16) string {
+	return fmt.Sprintf("it needs %d, the class is %d", need, have)
+}
+
+// view is a string over bytes of a class file, which do not change.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

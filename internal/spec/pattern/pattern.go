@@ -1,6 +1,40 @@
+// Package probe holds what a user asks to be instrumented, as data: method
+// patterns and sets of them.
+//
+//	Pattern = [ "!" ] Class "." Method [ "(" [ Params ] ")" ] [ ":" Type ] .
+//	Class   = Segment { ( "." | "$" ) Segment } .
+//	Segment = "**" | name, in which "*" stands for any run of letters .
+//	Method  = name, in which "*" stands for any run of letters
+//	        | "<init>" | "<clinit>" .
+//	Params  = ".." | Type { "," Type } [ "," ".." ] .
+//	Type    = ( "int" | … | "*" | Class ) { "[]" } .
+//
+// The last segment is always the method: com.acme.Order.pay is every overload
+// of pay, com.acme.Order.* every method of Order, com.acme.*.* every method of
+// the classes directly in com.acme. There is one short form: a pattern that
+// ends in ".**" means every method of whatever the rest names and of all
+// below it, so com.acme.** is the whole package with its sub-packages,
+// com.acme.Order.** the class with its nested classes, and ** everything.
+//
+// A "*" never leaves its segment, a "**" stands for any number of whole
+// segments, none included: **.Service.* takes Service from every package.
+// A nested class is a segment of its own: Order.Item and Order$Item both name
+// it, Order.* does not reach into it, Order$** is all that is nested in Order
+// and not Order itself. A "$" that cannot separate two names,
+// as in $Proxy1 or Order$$Lambda, is a letter like any other.
+//
+// Constructors and static initialisers are methods called <init> and
+// <clinit>; a bare "*" matches them too. Without a parameter list any
+// parameters match; ".." at its end stands for the rest. In a type a bare "*"
+// is any type, primitives and arrays included.
 package pattern
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
@@ -95,4 +129,134 @@ func (tp *typePattern) match(t descriptor.Type) bool {
 		return t.Kind() == tp.primitive
 	}
 	return t.Kind() == 'L' && matchName(tp.class, t.ClassName())
+}
+
+// ClassPattern picks classes by name: what stands before the method in a
+// [Pattern], as in com.acme.Order, com.acme.dao.** or **.*Controller. It is
+// immutable and matching allocates nothing.
+type ClassPattern struct {
+	text     string
+	segments []segment
+}
+
+// ParseClass reads the pattern of a class. The error is a [PatternError].
+func ParseClass(text string) (*ClassPattern, error) {
+	p := parser{text: removeBlanks(text)}
+	pattern := p.class()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return pattern, nil
+}
+
+func (p *parser) class() *ClassPattern {
+	if len(p.text) > maxPattern {
+		p.text = p.text[:40] + "…"
+		p.fail(0, "longer than 65535 bytes")
+		return nil
+	}
+	if p.text == "" {
+		p.fail(0, "a class should stand here, as in com.acme.Order or com.acme.**")
+		return nil
+	}
+	return &ClassPattern{text: p.text, segments: p.segments(0, len(p.text))}
+}
+
+// String is the pattern as it was written, blanks removed.
+func (c *ClassPattern) String() string { return c.text }
+
+// Match reports whether the pattern names the class with this internal name,
+// such as com/acme/Order$Item.
+func (c *ClassPattern) Match(internalName string) bool { return matchName(c.segments, internalName) }
+
+// ErrNothingIncluded says that a set has only exclusions, or no pattern.
+var ErrNothingIncluded = errors.New("no pattern says what to match: give at least one without a leading !; ** matches every method")
+
+// Set is several patterns seen as one: a method is in it when at least one
+// pattern matches and no exclusion does, whatever their order.
+type Set struct {
+	include, exclude []*Pattern
+}
+
+// ParseSet reads the patterns of a set.
+func ParseSet(texts ...string) (*Set, error) {
+	patterns := make([]*Pattern, len(texts))
+	for i, text := range texts {
+		var err error
+		if patterns[i], err = Parse(text); err != nil {
+			return nil, err
+		}
+	}
+	return NewSet(patterns...)
+}
+
+// NewSet joins patterns. It fails with [ErrNothingIncluded] where they could
+// never match.
+func NewSet(patterns ...*Pattern) (*Set, error) {
+	s := &Set{}
+	for _, p := range patterns {
+		if p.exclude {
+			s.exclude = append(s.exclude, p)
+		} else {
+			s.include = append(s.include, p)
+		}
+	}
+	if len(s.include) == 0 {
+		return nil, ErrNothingIncluded
+	}
+	return s, nil
+}
+
+// Includes are the patterns without the exclusions.
+func (s *Set) Includes() []*Pattern { return s.include }
+
+// MatchClass reports whether the set can hold a method of the class. It is the
+// cheap question to ask before a class is read.
+func (s *Set) MatchClass(internalName string) bool {
+	for _, p := range s.exclude {
+		if p.anyMethod() && p.MatchClass(internalName) {
+			return false
+		}
+	}
+	for _, p := range s.include {
+		if p.MatchClass(internalName) {
+			return true
+		}
+	}
+	return false
+}
+
+// Match reports whether the set holds a method.
+func (s *Set) Match(internalName, name, desc string) bool {
+	return matchesOne(s.include, internalName, name, desc) && !matchesOne(s.exclude, internalName, name, desc)
+}
+
+func matchesOne(patterns []*Pattern, internalName, name, desc string) bool {
+	for _, p := range patterns {
+		if p.Match(internalName, name, desc) {
+			return true
+		}
+	}
+	return false
+}
+
+// PatternError says what is wrong with a pattern, and where.
+type PatternError struct {
+	Pattern string
+	Offset  int // byte of Pattern
+	Detail  string
+}
+
+// Column is the position of the defect in letters, from 1.
+func (e *PatternError) Column() int {
+	return utf8.RuneCountInString(e.Pattern[:e.Offset]) + 1
+}
+
+func (e *PatternError) Error() string {
+	return fmt.Sprintf("pattern %q, column %d: %s", e.Pattern, e.Column(), e.Detail)
+}
+
+// Caret is the pattern with a line under it that points at the defect.
+func (e *PatternError) Caret() string {
+	return e.Pattern + "\n" + strings.Repeat(" ", e.Column()-1) + "^"
 }

@@ -2,7 +2,10 @@ package probeset_test
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,4 +120,133 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: %v: have %+v, want %+v", text, err, again, set)
 		}
 	})
+}
+
+// texts of which every one can be taken for something else in YAML.
+var (
+	patterns   = []string{"**", "!**.get*", "a.B.c", "a.B.<init>", "a.B.c(int,..):void", "com.acme.**", "**.m(*[])", "ä.Ö.ü", "y.N.no"}
+	sequences  = []string{"a.B.c", "a.B.c >", "**.a >> b.C.d", "a.B.<init> > **.x >"}
+	conditions = []string{`$1 > 3`, `!($1 == "x: y")`, `$1 matches "# no"`, "$1 == 'c' &&\n\n  $2 > 1\t", `$1 == "ü\u2028 \\"`, `"a" == $1`, `$x in ("on", "null")`, "$1 == \"\ufeff\u0085\r\""}
+	values     = []string{"$1", "$1.a.b[0]", `$2["key: 1"]`, "$return", "tx.x", "$elapsed"}
+	classes    = []string{"**", "a.B", "a.b.**", "**.*$$*", "a.B$C", "**.*Ö", "no", "null", "*"}
+	words      = []string{"tier", "null", "true", "no", "x1", "_"}
+)
+
+// randomSet makes a set that is right.
+func randomSet(r *rand.Rand) *probeset.Set {
+	set := &probeset.Set{HandOff: r.IntN(2) == 0}
+	var tags []string
+	for i := range r.IntN(4) {
+		name := words[r.IntN(len(words))]
+		set.Tags = append(set.Tags, probeset.Tag{Name: name, Value: pick(r, values, 1)[0], At: fmt.Sprintf("a.B.m%d", i)})
+		tags = append(tags, name)
+	}
+	for i := range r.IntN(5) {
+		p := probeset.Probe{
+			Name: fmt.Sprintf("%d-%s", i, words[r.IntN(len(words))]), Methods: append(pick(r, patterns[2:], 2), patterns[r.IntN(2)]),
+			Within: pick(r, sequences, r.IntN(2)), Level: probeset.Level(r.IntN(3)), Template: probeset.CaptureTemplate * probeset.Template(r.IntN(2)),
+			Levels: r.IntN(3), SlowerThan: time.Duration(r.IntN(3)) * 1500 * time.Millisecond, Sample: []uint32{0, 2, 100}[r.IntN(3)],
+			For: []time.Duration{0, time.Hour, 90 * time.Second, time.Nanosecond, time.Hour + time.Millisecond}[r.IntN(5)], Calls: uint64(r.IntN(2)),
+		}
+		if r.IntN(2) == 0 {
+			p.When = conditions[r.IntN(len(conditions))]
+		}
+		if r.IntN(2) == 0 {
+			p.Level, p.Captures, p.Allow = probeset.Capture, pick(r, values, 3), pick(r, words, r.IntN(3))
+		}
+		if r.IntN(2) == 0 {
+			p.Context = r.IntN(probeset.MostContext + 1)
+		} else if len(tags) > 0 {
+			p.GroupBy = tags[:1]
+		}
+		set.Probes = append(set.Probes, p)
+	}
+	// ** names every class, so it is the last if it is there.
+	named := pick(r, classes[1:], r.IntN(len(classes)))
+	if r.IntN(2) == 0 {
+		named = append(named, classes[0])
+	}
+	for len(named) > 0 {
+		n := 1 + r.IntN(len(named))
+		set.Weave = append(set.Weave, probeset.Rule{Classes: named[:n:n], When: probeset.Static + probeset.When(r.IntN(4))})
+		named = named[n:]
+	}
+	return set
+}
+
+// pick takes some of a list, each at most once.
+func pick(r *rand.Rand, from []string, most int) []string {
+	var list []string
+	for _, i := range r.Perm(len(from))[:most] {
+		list = append(list, from[i])
+	}
+	return list
+}
+
+// TestRoundTrip: what is written reads back as the same set, and is written the same.
+func TestRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	for range 500 {
+		set := randomSet(r)
+		if err := set.Check(); err != nil {
+			t.Fatalf("%+v: %v", set, err)
+		}
+		text := set.YAML()
+		again, err := probeset.Parse(text, "f")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if changes := probeset.Diff(set, again); len(changes) > 0 {
+			t.Fatalf("changed: %v\n%s", changes, text)
+		}
+		if second := again.YAML(); string(second) != string(text) {
+			t.Fatalf("have\n%s\nthen\n%s", text, second)
+		}
+		third, err := probeset.Parse(again.YAML(), "f")
+		if err != nil || !reflect.DeepEqual(third, again) {
+			t.Fatalf("%v: have %+v, want %+v", err, third, again)
+		}
+	}
+}
+
+// TestDiffLeads: what a diff says is what differs. The names it leaves out are the same.
+func TestDiffLeads(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 2))
+	for range 500 {
+		have, want := randomSet(r), randomSet(r)
+		mentioned := map[string]bool{}
+		for _, c := range probeset.Diff(have, want) {
+			if c.Kind == probeset.OfProbe {
+				mentioned[c.Name] = true
+			}
+			if len(c.Fields) == 0 {
+				t.Fatalf("%v states no field", c)
+			}
+		}
+		for _, h := range have.Probes {
+			for _, w := range want.Probes {
+				if h.Name != w.Name {
+					continue
+				}
+				same := reflect.DeepEqual(readBack(t, h), readBack(t, w)) && slices.Equal(h.GroupBy, w.GroupBy)
+				if same == mentioned[h.Name] {
+					t.Fatalf("%s: the same %t, mentioned %t\n%+v\n%+v", h.Name, same, mentioned[h.Name], h, w)
+				}
+			}
+		}
+		if changes := probeset.Diff(have, have); len(changes) != 0 {
+			t.Fatalf("a set differs from itself: %v", changes)
+		}
+	}
+}
+
+// readBack is a probe as its file says it.
+func readBack(t *testing.T, p probeset.Probe) probeset.Probe {
+	t.Helper()
+	p.GroupBy = nil // its tags are not there
+	set, err := probeset.Parse((&probeset.Set{Probes: []probeset.Probe{p}}).YAML(), "f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Probes[0]
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
@@ -226,4 +227,520 @@ func (e *emitter) pushConstant(kind byte, c *constant) {
 
 func (e *emitter) pushText(text string) {
 	e.constant(opcode.Ldc, weave.Constant{Tag: classfile.TagString, Text: string(classfile.EncodeUtf8(text))}, 0)
+}
+
+// branch jumps to a label where a condition has an answer, and falls through where it
+// has the other. It has no constants in it.
+func (e *emitter) branch(c cond, when bool, to label) {
+	switch c := c.(type) {
+	case *both:
+		e.chain(c.l, c.r, when, to, false)
+	case *either:
+		e.chain(c.l, c.r, when, to, true)
+	case *not:
+		e.branch(c.x, !when, to)
+	default:
+		e.scope(func() { e.leaf(c, when, to) })
+	}
+}
+
+// chain is l && r, or l || r, of which one answer of l decides.
+func (e *emitter) chain(l, r cond, when bool, to label, decisive bool) {
+	if when == decisive {
+		e.branch(l, when, to)
+		e.branch(r, when, to)
+		return
+	}
+	past := e.newLabel()
+	e.branch(l, decisive, past)
+	e.branch(r, when, to)
+	e.place(past)
+}
+
+// leaf is a comparison. What is not there makes it false, or true where that is what
+// was asked.
+func (e *emitter) leaf(c cond, when bool, to label) {
+	if n, ok := c.(*isNull); ok {
+		e.nothing(n.x, when != n.present, to)
+		return
+	}
+	no := to
+	if when {
+		no = e.newLabel()
+	}
+	e.scope(func() {
+		switch c := c.(type) {
+		case *compared:
+			e.compared(c, when, to, no)
+		case *among:
+			e.among(c, when, to, no)
+		case *like:
+			e.like(c, when, to, no)
+		case *instanceOf:
+			e.value(c.x, no)
+			e.class(opcode.Instanceof, c.class)
+			e.jump(truth(when), to)
+		}
+	})
+	if when {
+		e.place(no)
+	}
+}
+
+// truth is the jump on an int that is, or is not, zero.
+func truth(when bool) opcode.Op {
+	if when {
+		return opcode.Ifne
+	}
+	return opcode.Ifeq
+}
+
+// nothing asks whether there is no value.
+func (e *emitter) nothing(v *value, when bool, to label) {
+	absent := to
+	if !when {
+		absent = e.newLabel()
+	}
+	e.scope(func() {
+		e.value(v, absent)
+		switch {
+		case v.typ.isRef() && when:
+			e.jump(opcode.Ifnull, to)
+		case v.typ.isRef():
+			e.jump(opcode.Ifnonnull, to)
+		default:
+			if v.typ.desc == "J" || v.typ.desc == "D" {
+				e.op(opcode.Pop2)
+			} else {
+				e.op(opcode.Pop)
+			}
+			if !when {
+				e.jump(opcode.Goto, to)
+			}
+		}
+	})
+	if !when {
+		e.place(absent)
+	}
+}
+
+// present puts a value on the stack that is not null; where there is none it jumps.
+func (e *emitter) present(v *value, absent label) {
+	if !v.typ.isRef() || v.kind == fromThis {
+		e.value(v, absent)
+		return
+	}
+	e.scope(func() { e.load(v.typ.desc, e.held(v, absent)) })
+}
+
+// held puts a value that is not null into a new variable; where there is none it
+// jumps.
+func (e *emitter) held(v *value, absent label) int32 {
+	e.value(v, absent)
+	slot := e.store(v.typ.desc)
+	if v.typ.isRef() && v.kind != fromThis {
+		e.load(v.typ.desc, slot)
+		e.jump(opcode.Ifnull, absent)
+	}
+	return slot
+}
+
+// compared compares two values, or a value and a constant.
+func (e *emitter) compared(c *compared, when bool, to, no label) {
+	e.present(c.l, no)
+	e.convert(c.l.typ.desc, c.kind)
+	if c.r == nil {
+		e.pushConstant(c.kind, c.c)
+	} else {
+		desc := kindDesc(c.kind, c.l.typ)
+		slot := e.store(desc)
+		e.present(c.r, no)
+		e.convert(c.r.typ.desc, c.kind)
+		other := e.store(kindDesc(c.kind, c.r.typ))
+		e.load(desc, slot)
+		e.load(kindDesc(c.kind, c.r.typ), other)
+	}
+	e.relation(c.op, c.kind, c.c, when, to)
+}
+
+func kindDesc(kind byte, t typ) string {
+	if kind == 'A' || kind == 'S' {
+		return t.desc
+	}
+	return string(rune(kind))
+}
+
+// convert turns a primitive value into one of a kind.
+func (e *emitter) convert(desc string, kind byte) {
+	conversions := map[string]opcode.Op{
+		"IJ": opcode.I2l, "IF": opcode.I2f, "ID": opcode.I2d, "JD": opcode.L2d, "FD": opcode.F2d,
+	}
+	if op, ok := conversions[string([]byte{kindOf(desc), kind})]; ok {
+		e.op(op)
+	}
+}
+
+var (
+	intJumps  = map[string]opcode.Op{"==": opcode.IfIcmpeq, "!=": opcode.IfIcmpne, "<": opcode.IfIcmplt, "<=": opcode.IfIcmple, ">": opcode.IfIcmpgt, ">=": opcode.IfIcmpge}
+	zeroJumps = map[string]opcode.Op{"==": opcode.Ifeq, "!=": opcode.Ifne, "<": opcode.Iflt, "<=": opcode.Ifle, ">": opcode.Ifgt, ">=": opcode.Ifge}
+)
+
+// relation compares what lies on the stack. c is the right side where that is a
+// constant.
+func (e *emitter) relation(op string, kind byte, c *constant, when bool, to label) {
+	jump := zeroJumps[op]
+	less := op == "<" || op == "<="
+	switch kind {
+	case 'I':
+		jump = intJumps[op]
+		if c != nil && c.number == 0 {
+			e.steps = e.steps[:len(e.steps)-1] // the zero that was pushed
+			jump = zeroJumps[op]
+		}
+	case 'J':
+		e.op(opcode.Lcmp)
+	case 'F', 'D':
+		// What is not a number is neither less nor greater nor equal.
+		cmp := opcode.Fcmpl
+		if kind == 'D' {
+			cmp = opcode.Dcmpl
+		}
+		if less {
+			cmp++
+		}
+		e.op(cmp)
+	case 'A':
+		jump = map[string]opcode.Op{"==": opcode.IfAcmpeq, "!=": opcode.IfAcmpne}[op]
+	case 'S':
+		if op == "==" || op == "!=" {
+			e.use(ref{invokevirtual, stringClass, "equals", "(" + objectDesc + ")Z"})
+			jump = truth(op == "==")
+		} else {
+			e.use(ref{invokevirtual, stringClass, "compareTo", "(" + stringDesc + ")I"})
+		}
+	}
+	if !when {
+		jump = jump.Inverse()
+	}
+	e.jump(jump, to)
+}
+
+// among compares one value with several constants.
+func (e *emitter) among(c *among, when bool, to, no label) {
+	slot := e.held(c.x, no)
+	yes := to
+	if !when {
+		yes = e.newLabel()
+	}
+	for i, kc := range c.list {
+		e.load(c.x.typ.desc, slot)
+		e.convert(c.x.typ.desc, kc.kind)
+		e.pushConstant(kc.kind, kc.c)
+		if !when && i == len(c.list)-1 {
+			e.relation("==", kc.kind, kc.c, false, to)
+		} else {
+			e.relation("==", kc.kind, kc.c, true, yes)
+		}
+	}
+	if !when {
+		e.place(yes)
+	}
+}
+
+// value puts a value on the stack. It jumps where something on the way to it is not
+// there; a reference that comes to lie on the stack may be null itself.
+func (e *emitter) value(v *value, absent label) {
+	switch v.kind {
+	case fromArgument:
+		e.steps = append(e.steps, weave.Step{Do: weave.DoArgument, Value: v.n, Kind: kindOf(v.typ.desc)})
+	case fromThis:
+		e.steps = append(e.steps, weave.Step{Do: weave.DoSelf})
+	case fromReturn:
+		e.steps = append(e.steps, weave.Step{Do: weave.DoResult, Kind: kindOf(v.typ.desc)})
+	case fromThrown:
+		e.steps = append(e.steps, weave.Step{Do: weave.DoThrown})
+	case fromElapsed:
+		e.load("J", e.elapsed)
+	case fromTag:
+		e.pushInt(v.n)
+		e.use(ref{opcode.Invokestatic, e.tagCall.Class, e.tagCall.Method, "(I)" + stringDesc})
+	case fromField, fromCall, fromUnboxed:
+		e.present(v.base, absent)
+		e.use(v.ref)
+	case fromLength:
+		e.present(v.base, absent)
+		e.op(opcode.Arraylength)
+	case fromElement:
+		e.scope(func() { e.element(v, absent) })
+	case fromList, fromMap, fromSize:
+		e.scope(func() { e.collection(v, absent) })
+	case fromNarrow:
+		e.scope(func() { e.narrow(v, absent) })
+	}
+}
+
+// element reads an array, where it is long enough.
+func (e *emitter) element(v *value, absent label) {
+	array := v.base.typ.desc
+	slot := e.held(v.base, absent)
+	e.load(array, slot)
+	e.op(opcode.Arraylength)
+	e.pushInt(v.n)
+	e.jump(opcode.IfIcmple, absent)
+	e.load(array, slot)
+	e.pushInt(v.n)
+	loads := map[byte]opcode.Op{'I': opcode.Iaload, 'J': opcode.Laload, 'F': opcode.Faload, 'D': opcode.Daload,
+		'B': opcode.Baload, 'Z': opcode.Baload, 'C': opcode.Caload, 'S': opcode.Saload}
+	op, ok := loads[v.typ.desc[0]]
+	if !ok {
+		op = opcode.Aaload
+	}
+	e.op(op)
+}
+
+// narrow reads a value as another class.
+func (e *emitter) narrow(v *value, absent label) {
+	desc := v.base.typ.desc
+	slot := e.held(v.base, absent)
+	e.load(desc, slot)
+	e.class(opcode.Instanceof, v.typ.class())
+	if v.hard {
+		e.jump(opcode.Ifeq, e.undecidedLabel())
+	} else {
+		e.jump(opcode.Ifeq, absent)
+	}
+	e.load(desc, slot)
+	e.class(opcode.Checkcast, v.typ.class())
+}
+
+func (e *emitter) undecidedLabel() label {
+	if !e.wanted {
+		e.wanted, e.undecided = true, e.newLabel()
+	}
+	return e.undecided
+}
+
+// collection asks a collection something, if it is of a class that is known.
+func (e *emitter) collection(v *value, absent label) {
+	u, classes := listGet, listClasses
+	switch v.kind {
+	case fromMap:
+		u, classes = mapGet, mapClasses
+	case fromSize:
+		u, classes = use{v.ref.class, v.ref.name, v.ref.desc, nil}, classesFor(v.ref)
+	}
+	desc := v.base.typ.desc
+	slot := e.held(v.base, absent)
+	e.known(desc, slot, classes)
+	push := func(class string) {
+		e.load(desc, slot)
+		if v.base.typ.class() != class {
+			e.class(opcode.Checkcast, class)
+		}
+	}
+	if v.kind == fromList {
+		push("java/util/List")
+		e.use(ref{opcode.Invokeinterface, "java/util/List", "size", "()I"})
+		e.pushInt(v.n)
+		e.jump(opcode.IfIcmple, absent)
+	}
+	push(u.class)
+	switch v.kind {
+	case fromList:
+		e.pushInt(v.n)
+	case fromMap:
+		e.pushText(v.text)
+	}
+	e.use(ref{opcode.Invokeinterface, u.class, u.name, u.desc})
+}
+
+// known leaves the condition undecided unless an object is of one of some classes.
+func (e *emitter) known(desc string, slot int32, classes []implementation) {
+	const classDesc = "Ljava/lang/Class;"
+	fine := e.newLabel()
+	e.scope(func() {
+		e.load(desc, slot)
+		e.use(ref{invokevirtual, objectClass, "getClass", "()" + classDesc})
+		class := e.store(classDesc)
+		named := int32(-1)
+		for i, c := range classes {
+			jump, to := opcode.IfAcmpeq, fine
+			if c.public {
+				e.load(classDesc, class)
+				e.class(opcode.Ldc, c.class)
+			} else {
+				if named < 0 {
+					e.load(classDesc, class)
+					e.use(ref{invokevirtual, "java/lang/Class", "getName", "()" + stringDesc})
+					named = e.store(stringDesc)
+				}
+				e.load(stringDesc, named)
+				e.pushText(strings.ReplaceAll(c.class, "/", "."))
+				e.use(ref{invokevirtual, stringClass, "equals", "(" + objectDesc + ")Z"})
+				jump = opcode.Ifne
+			}
+			if i == len(classes)-1 {
+				jump, to = jump.Inverse(), e.undecidedLabel()
+			}
+			e.jump(jump, to)
+		}
+	})
+	e.place(fine)
+}
+
+// like matches a string with a pattern, piece by piece.
+func (e *emitter) like(c *like, when bool, to, no label) {
+	s := e.held(c.x, no)
+	pieces := c.g.pieces
+	first, last := &pieces[0], &pieces[len(pieces)-1]
+	length := func() {
+		e.load(stringDesc, s)
+		e.use(ref{invokevirtual, stringClass, "length", "()I"})
+	}
+	length()
+	if len(pieces) == 1 {
+		e.pushInt(int32(first.size))
+		e.jump(opcode.IfIcmpne, no)
+		e.fits(first, s, func() {}, no)
+		e.conclude(when, to)
+		return
+	}
+	least := 0
+	for _, p := range pieces {
+		least += p.size
+	}
+	e.pushInt(int32(least))
+	e.jump(opcode.IfIcmplt, no)
+	e.fits(first, s, func() {}, no)
+	at := func() { e.pushInt(int32(first.size)) }
+	if len(pieces) > 2 {
+		at()
+		slot := e.store("I")
+		at = func() { e.load("I", slot) }
+		for i := 1; i < len(pieces)-1; i++ {
+			e.load(stringDesc, s)
+			e.pushText(pieces[i].parts[0].text)
+			at()
+			e.use(ref{invokevirtual, stringClass, "indexOf", "(" + stringDesc + "I)I"})
+			found := e.store("I")
+			e.load("I", found)
+			e.jump(opcode.Iflt, no)
+			e.load("I", found)
+			e.pushInt(int32(pieces[i].size))
+			e.op(opcode.Iadd)
+			next := e.store("I")
+			at = func() { e.load("I", next) }
+		}
+		length()
+		e.pushInt(int32(last.size))
+		e.op(opcode.Isub)
+		at()
+		e.jump(opcode.IfIcmplt, no)
+	}
+	e.fits(last, s, func() {
+		length()
+		e.pushInt(int32(last.size))
+		e.op(opcode.Isub)
+	}, no)
+	e.conclude(when, to)
+}
+
+// fits jumps unless the parts of a piece stand where they should. from pushes where
+// the piece begins, if that is not the beginning.
+func (e *emitter) fits(p *piece, s int32, from func(), no label) {
+	for _, part := range p.parts {
+		e.load(stringDesc, s)
+		e.pushText(part.text)
+		mark := len(e.steps)
+		from()
+		if len(e.steps) == mark {
+			e.pushInt(int32(part.at))
+		} else if part.at > 0 {
+			e.pushInt(int32(part.at))
+			e.op(opcode.Iadd)
+		}
+		e.use(ref{invokevirtual, stringClass, "startsWith", "(" + stringDesc + "I)Z"})
+		e.jump(opcode.Ifeq, no)
+	}
+}
+
+// conclude jumps where yes is the answer that was asked for; else it falls through.
+func (e *emitter) conclude(when bool, to label) {
+	if when {
+		e.jump(opcode.Goto, to)
+	}
+}
+
+// LongestValue is how many chars of a value are kept.
+const LongestValue = 256
+
+// CheckValue finds out what an expression that is no condition means in a method: a
+// tag or a captured value such as $1.customer.tier. Lowered, it leaves the text of a
+// string, an enum, a number, a char or a boolean, of [LongestValue] chars at most, or
+// null where there is none. The error is an *Error.
+//
+// Unlike a condition, a value may allocate: numbers are turned into texts, long texts
+// are cut.
+func CheckValue(expr *Expr, scope Scope) (*Checked, error) {
+	k, err := newChecker(expr, scope)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := expr.root.(*path)
+	if !ok {
+		return nil, k.fail(Mistyped, expr.root.place(), "write a path such as $1.customer.tier", "not a value")
+	}
+	v, e := k.path(n)
+	if e != nil {
+		return nil, e
+	}
+	v = k.unboxed(v)
+	if v.typ.isRef() {
+		s := k.text(v)
+		if s == nil {
+			return nil, k.fail(Mistyped, n.span, "name a field or getter of it", "%s is %s, and only strings, enums, numbers and booleans have a text", n, v.typ.human())
+		}
+		v = s
+	}
+	return k.checked(nil, v), nil
+}
+
+// text writes a value as a bounded string.
+func (e *emitter) text(v *value, at thrown) {
+	e.isText = true
+	if at == hasThrown && v.reads(fromReturn) || at == hasReturned && v.reads(fromThrown) {
+		e.op(opcode.AconstNull)
+		return
+	}
+	e.begin(v.reads(fromElapsed))
+	absent, end, short := e.newLabel(), e.newLabel(), e.newLabel()
+	e.present(v, absent)
+	if !v.typ.isRef() {
+		desc := v.typ.desc
+		if desc == "B" || desc == "S" {
+			desc = "I"
+		}
+		e.use(ref{opcode.Invokestatic, stringClass, "valueOf", "(" + desc + ")" + stringDesc})
+	}
+	e.forget()
+	s := e.store(stringDesc)
+	e.load(stringDesc, s)
+	e.use(ref{invokevirtual, stringClass, "length", "()I"})
+	e.pushInt(LongestValue)
+	e.jump(opcode.IfIcmple, short)
+	e.load(stringDesc, s)
+	e.pushInt(0)
+	e.pushInt(LongestValue)
+	e.use(ref{invokevirtual, stringClass, "substring", "(II)" + stringDesc})
+	e.jump(opcode.Goto, end)
+	e.place(short)
+	e.load(stringDesc, s)
+	e.jump(opcode.Goto, end)
+	e.forget()
+	e.place(absent)
+	if e.wanted {
+		e.place(e.undecided)
+	}
+	e.op(opcode.AconstNull)
+	e.place(end, stringDesc)
 }

@@ -1,7 +1,17 @@
+// Package origin decides from which bytes a class is woven, and what undo puts
+// back.
+//
+// A JVM shows a transformer bytes that it rebuilds from what it keeps of a
+// class. Not everything is kept, and some JDKs forget what reflection needs. The
+// class's own file has it all, but the file that a loader finds need not be the
+// class that runs. So the file is compared with what the JVM shows, and is taken
+// only when it is proven to be the same class.
 package original
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -140,4 +150,185 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 		return choice, fmt.Errorf("completing %s: %w", c.className(), err)
 	}
 	return Choice{Weave: grafted, Restore: grafted, Source: FromGraft, Unproven: choice.Unproven}, nil
+}
+
+// earlierForm says why the file is not the class in an earlier form, as it was before
+// agents added to it; "" where it is. Agents add members and interfaces and change
+// bodies. They do not take away: what the file declares must still be there.
+func (c *comparison) earlierForm() string {
+	switch {
+	case c.file.Name() != c.given.Name():
+		return "it is " + c.file.Name()
+	case c.file.SuperName() != c.given.SuperName():
+		return "it extends " + c.file.SuperName()
+	}
+	if name := missingMember(c.file, c.file.Fields, c.given, c.given.Fields); name != "" {
+		return "field " + name + " is in the file only"
+	}
+	if name := missingMember(c.file, c.file.Methods, c.given, c.given.Methods); name != "" {
+		return "method " + name + " is in the file only"
+	}
+	return ""
+}
+
+func missingMember(file *classfile.Class, want []classfile.Member, given *classfile.Class, have []classfile.Member) string {
+	index := indexMembers(given, have)
+	for i := range want {
+		key := keyOf(file, &want[i])
+		other, ok := index[key]
+		if !ok || (want[i].Access^have[other].Access)&classfile.AccStatic != 0 {
+			return key.String()
+		}
+	}
+	return ""
+}
+
+// graft puts back into what the JVM shows what only the file still knows: the names
+// of parameters, and a record's components, whose indices hold because what is shown
+// begins with the file's constants.
+func (c *comparison) graft(names, record bool) ([]byte, error) {
+	if names {
+		if err := c.graftParameters(); err != nil {
+			return nil, err
+		}
+	}
+	if record {
+		from := c.file.Find(c.file.Attributes, classfile.KindRecord)
+		if to := c.given.Find(c.given.Attributes, classfile.KindRecord); from != nil && to != nil {
+			to.Data = from.Data
+		}
+	}
+	return c.given.Append(nil)
+}
+
+func (c *comparison) graftParameters() error {
+	index := indexMembers(c.file, c.file.Methods)
+	for i := range c.given.Methods {
+		m := &c.given.Methods[i]
+		k, ok := index[keyOf(c.given, m)]
+		if !ok {
+			continue
+		}
+		attribute := c.file.Find(c.file.Methods[k].Attributes, classfile.KindMethodParameters)
+		if attribute == nil {
+			continue
+		}
+		data, err := c.translateParameters(*attribute)
+		if err != nil {
+			return err
+		}
+		// The list is shared with other members' memory: it must not grow in place.
+		m.Attributes = append(slices.Clip(m.Attributes), classfile.Attribute{
+			Name: c.given.AttributeName(classfile.KindMethodParameters),
+			Data: data,
+		})
+	}
+	return c.given.Pool.Err()
+}
+
+// translateParameters writes the file's table with indices into the other pool.
+func (c *comparison) translateParameters(attribute classfile.Attribute) ([]byte, error) {
+	contents, err := c.file.Decode(attribute)
+	if err != nil {
+		return nil, err
+	}
+	table, _ := contents.(classfile.MethodParameters)
+	for i := range table {
+		if table[i].Name == 0 {
+			continue
+		}
+		name, err := c.file.Pool.Utf8(table[i].Name)
+		if err != nil {
+			return nil, err
+		}
+		if !c.poolExtends {
+			table[i].Name = c.given.Pool.AddUtf8(string(name))
+		}
+	}
+	return table.AppendTo(nil)
+}
+
+// hasParameters reports whether any method has MethodParameters.
+func hasParameters(c *classfile.Class) bool {
+	for i := range c.Methods {
+		if c.Find(c.Methods[i].Attributes, classfile.KindMethodParameters) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// mayLoseParameters reports whether a class may have had MethodParameters that it is
+// shown without. One that is shown with some was not rebuilt, so is whole.
+func mayLoseParameters(c *classfile.Class) bool {
+	return !hasParameters(c) && anyMethodTakesParameters(c) && poolHolds(c, classfile.KindMethodParameters.String())
+}
+
+func anyMethodTakesParameters(c *classfile.Class) bool {
+	for i := range c.Methods {
+		if _, descriptor, err := c.MemberName(&c.Methods[i]); err == nil && !bytes.HasPrefix(descriptor, []byte("()")) {
+			return true
+		}
+	}
+	return false
+}
+
+func poolHolds(c *classfile.Class, text string) bool {
+	for i := 1; i < c.Pool.Len(); i++ {
+		if c.Pool.Tag(uint16(i)) != classfile.TagUtf8 {
+			continue
+		}
+		if have, err := c.Pool.Utf8(uint16(i)); err == nil && string(have) == text {
+			return true
+		}
+	}
+	return false
+}
+
+// components returns a record's components; ok is false where its attribute cannot be
+// read, and true for a class that is no record.
+func components(c *classfile.Class) (list classfile.Record, ok bool) {
+	attribute := c.Find(c.Attributes, classfile.KindRecord)
+	if attribute == nil {
+		return nil, true
+	}
+	contents, err := c.Decode(*attribute)
+	if err != nil {
+		return nil, false
+	}
+	list, ok = contents.(classfile.Record)
+	return list, ok
+}
+
+func readableRecord(c *classfile.Class) bool {
+	_, ok := components(c)
+	return ok
+}
+
+// hasUnkeptComponents reports whether a record's components have attributes that the
+// JVM does not keep.
+func hasUnkeptComponents(c *classfile.Class) bool {
+	list, _ := components(c)
+	for i := range list {
+		for _, a := range list[i].Attributes {
+			switch c.Kind(a.Name) {
+			case classfile.KindSignature, classfile.KindRuntimeVisibleAnnotations, classfile.KindRuntimeVisibleTypeAnnotations:
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasComponentTypes reports whether a record's components have type annotations, or
+// may have, where that cannot be read.
+func hasComponentTypes(c *classfile.Class) bool {
+	list, ok := components(c)
+	for i := range list {
+		if c.Find(list[i].Attributes, classfile.KindRuntimeVisibleTypeAnnotations) != nil {
+			return true
+		}
+	}
+	return !ok
 }

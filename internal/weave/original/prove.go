@@ -2,10 +2,12 @@ package original
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
 // comparison is a class file beside what the JVM shows of the class.
@@ -194,4 +196,289 @@ func lines(c *classfile.Class, code *classfile.Code) []classfile.LineNumber {
 		}
 	}
 	return slices.Compact(all)
+}
+
+// memberKey tells fields, or methods, of one class apart.
+type memberKey struct{ name, descriptor string }
+
+func (k memberKey) String() string { return k.name + k.descriptor }
+
+func keyOf(c *classfile.Class, m *classfile.Member) memberKey {
+	name, descriptor, err := c.MemberName(m)
+	if err != nil {
+		return memberKey{} // no member of a class that was loaded
+	}
+	return memberKey{string(name), string(descriptor)}
+}
+
+// indexMembers finds members by name and descriptor: a JVM orders methods as it likes.
+func indexMembers(c *classfile.Class, members []classfile.Member) map[memberKey]int {
+	index := make(map[memberKey]int, len(members))
+	for i := range members {
+		index[keyOf(c, &members[i])] = i
+	}
+	return index
+}
+
+// kindSet is the attributes that a JVM keeps and shows, each with the class file
+// version from which it knows them.
+type kindSet []struct {
+	kind  classfile.Kind
+	major uint16
+}
+
+var (
+	classKinds = kindSet{
+		{classfile.KindSignature, 49},
+		{classfile.KindSourceFile, 0},
+		{classfile.KindRuntimeVisibleAnnotations, 49},
+		{classfile.KindRuntimeVisibleTypeAnnotations, 52},
+		{classfile.KindNestHost, 55},
+		{classfile.KindNestMembers, 55},
+		{classfile.KindPermittedSubclasses, 61},
+		{classfile.KindRecord, 60},
+		{classfile.KindBootstrapMethods, 51},
+		{classfile.KindInnerClasses, 0},
+	}
+	fieldKinds = kindSet{
+		{classfile.KindSignature, 49},
+		{classfile.KindRuntimeVisibleAnnotations, 49},
+		{classfile.KindRuntimeVisibleTypeAnnotations, 52},
+	}
+	methodKinds = kindSet{
+		{classfile.KindExceptions, 0},
+		{classfile.KindSignature, 49},
+		{classfile.KindRuntimeVisibleAnnotations, 49},
+		{classfile.KindRuntimeVisibleParameterAnnotations, 49},
+		{classfile.KindRuntimeVisibleTypeAnnotations, 52},
+		{classfile.KindAnnotationDefault, 49},
+		{classfile.KindMethodParameters, 52},
+	}
+	// Of an instance field a JVM passes over it.
+	staticFieldKinds = append(kindSet{{classfile.KindConstantValue, 0}}, fieldKinds...)
+)
+
+// compareAttributes compares what a JVM keeps, contents by contents: constants have
+// their places on both sides, so indices mean the same.
+func (c *comparison) compareAttributes(owner string, file, given []classfile.Attribute, kinds kindSet) string {
+	for _, k := range kinds {
+		f, g := c.file.Find(file, k.kind), c.given.Find(given, k.kind)
+		switch {
+		case f == nil && g == nil:
+		case c.file.Major < k.major: // a JVM may pass over it
+		case k.kind == classfile.KindMethodParameters && g == nil && parameterNames.In(c.jdk):
+		case f == nil:
+			if k.kind == classfile.KindBootstrapMethods {
+				continue // of an earlier redefinition
+			}
+			return fmt.Sprintf("%s has no %s in it", owner, k.kind)
+		case g == nil:
+			if emptyTable(k.kind, f.Data) {
+				continue
+			}
+			return fmt.Sprintf("%s has %s in it only", owner, k.kind)
+		case !c.sameContents(k.kind, f.Data, g.Data):
+			return fmt.Sprintf("%s has another %s", owner, k.kind)
+		}
+	}
+	return ""
+}
+
+// emptyTable reports whether an attribute is a table without entries, which is as good
+// as none.
+func emptyTable(kind classfile.Kind, data []byte) bool {
+	switch kind {
+	case classfile.KindExceptions, classfile.KindInnerClasses, classfile.KindBootstrapMethods, classfile.KindNestMembers:
+		return bytes.Equal(data, []byte{0, 0})
+	}
+	return false
+}
+
+func (c *comparison) sameContents(kind classfile.Kind, f, g []byte) bool {
+	switch {
+	case bytes.Equal(f, g):
+		return true
+	case kind == classfile.KindBootstrapMethods:
+		// A count, then entries: more may have been added behind.
+		return len(f) > 2 && len(g) > len(f) && bytes.Equal(f[2:], g[2:len(f)])
+	case kind == classfile.KindSourceFile || kind == classfile.KindSignature:
+		return c.sameReference(f, g)
+	case kind == classfile.KindRecord:
+		return c.sameComponents()
+	}
+	return false
+}
+
+// sameReference compares two Utf8 references by their text.
+func (c *comparison) sameReference(f, g []byte) bool {
+	if len(f) != 2 || len(g) != 2 {
+		return false
+	}
+	x, err := c.file.Pool.Utf8(uint16(f[0])<<8 | uint16(f[1]))
+	y, err2 := c.given.Pool.Utf8(uint16(g[0])<<8 | uint16(g[1]))
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// sameComponents compares records whose components have attributes that the JVM does
+// not show. Where it cannot be read what it shows, by a bug of the JDK, that is no
+// difference: fields and methods of a record tell its components well enough.
+func (c *comparison) sameComponents() bool {
+	file, ok := components(c.file)
+	given, readable := components(c.given)
+	if !ok || !readable {
+		return ok && componentCount.In(c.jdk)
+	}
+	if len(file) != len(given) {
+		return false
+	}
+	kinds := kindSet{
+		{classfile.KindSignature, 0},
+		{classfile.KindRuntimeVisibleAnnotations, 0},
+		{classfile.KindRuntimeVisibleTypeAnnotations, 0},
+	}
+	for i := range file {
+		if file[i].Name != given[i].Name || file[i].Descriptor != given[i].Descriptor ||
+			c.compareAttributes("a component", file[i].Attributes, given[i].Attributes, kinds) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// sameInstructions compares equally long code instruction by instruction, constants by
+// their meaning: a redefinition on JDK 17 may add a constant a second time and lead
+// instructions to it, even one that changes nothing.
+func (c *comparison) sameInstructions(f, g []byte) bool {
+	for at := 0; at < len(f); {
+		size := instructionSize(f, at)
+		if size == 0 || at+size > len(f) || f[at] != g[at] {
+			return false
+		}
+		x, y := f[at+1:at+size], g[at+1:at+size]
+		at += size
+		if bytes.Equal(x, y) {
+			continue
+		}
+		switch opcode.Op(f[at-size]).Info().Shape {
+		case opcode.CP1:
+			if !sameConstant(&c.file.Pool, &c.given.Pool, uint16(x[0]), uint16(y[0])) {
+				return false
+			}
+		case opcode.CP2, opcode.Interface, opcode.Dynamic, opcode.MultiArray:
+			i, k := binary.BigEndian.Uint16(x), binary.BigEndian.Uint16(y)
+			if !bytes.Equal(x[2:], y[2:]) || !sameConstant(&c.file.Pool, &c.given.Pool, i, k) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// instructionSize is the length of the instruction at an offset; 0 where there is none.
+func instructionSize(code []byte, at int) int {
+	info := opcode.Op(code[at]).Info()
+	if info.Length > 0 {
+		return int(info.Length)
+	}
+	rest := code[at:]
+	padded := (at+4)&^3 - at // where a switch's words begin
+	switch opcode.Op(code[at]) {
+	case opcode.Wide:
+		if len(rest) > 1 && opcode.Op(rest[1]) == opcode.Iinc {
+			return 6
+		}
+		return 4
+	case opcode.Tableswitch:
+		if len(rest) < padded+12 {
+			return 0
+		}
+		low := int64(int32(binary.BigEndian.Uint32(rest[padded+4:])))
+		high := int64(int32(binary.BigEndian.Uint32(rest[padded+8:])))
+		return wholeSize(padded+12, high-low+1, 4, len(rest))
+	case opcode.Lookupswitch:
+		if len(rest) < padded+8 {
+			return 0
+		}
+		return wholeSize(padded+8, int64(int32(binary.BigEndian.Uint32(rest[padded+4:]))), 8, len(rest))
+	}
+	return 0
+}
+
+// wholeSize adds so many cases to a switch's head; 0 where they do not fit.
+func wholeSize(head int, cases int64, each, limit int) int {
+	if cases < 0 || cases > int64(limit) {
+		return 0
+	}
+	return head + int(cases)*each
+}
+
+// comparePools demands that what is shown begins with the file's constants. It may
+// have more behind them: redefinition only ever adds.
+func (c *comparison) comparePools() string {
+	f, g := &c.file.Pool, &c.given.Pool
+	if f.Len() > g.Len() {
+		return fmt.Sprintf("it has %d constants, not %d", f.Len()-1, g.Len()-1)
+	}
+	for i := 1; i < f.Len(); i++ {
+		if !sameConstant(f, g, uint16(i), uint16(i)) {
+			return fmt.Sprintf("constant %d is another", i)
+		}
+	}
+	return ""
+}
+
+// sameConstant compares by meaning where the bytes differ: of a text that a pool has
+// twice, a JVM may name the other one.
+func sameConstant(f, g *classfile.Pool, i, k uint16) bool {
+	tag := f.Tag(i)
+	if tag != g.Tag(k) {
+		return false
+	}
+	if tag == 0 { // the second index of a long or double
+		return true
+	}
+	x, err := f.Raw(i)
+	y, err2 := g.Raw(k)
+	return err == nil && err2 == nil && (bytes.Equal(x, y) || sameMeaning(f, g, i, k, tag))
+}
+
+func sameMeaning(f, g *classfile.Pool, i, k uint16, tag classfile.Tag) bool {
+	switch tag {
+	case classfile.TagClass:
+		return sameText(f.ClassName, g.ClassName, i, k)
+	case classfile.TagString:
+		return sameText(f.StringValue, g.StringValue, i, k)
+	case classfile.TagMethodType:
+		return sameText(f.MethodType, g.MethodType, i, k)
+	}
+	a, b, err := f.Pair(i)
+	a2, b2, err2 := g.Pair(k)
+	if err != nil || err2 != nil {
+		return false
+	}
+	switch tag {
+	case classfile.TagNameAndType:
+		return sameText(f.Utf8, g.Utf8, a, a2) && sameText(f.Utf8, g.Utf8, b, b2)
+	case classfile.TagFieldref, classfile.TagMethodref, classfile.TagInterfaceMethodref:
+		return sameText(f.ClassName, g.ClassName, a, a2) && sameSignature(f, g, b, b2)
+	case classfile.TagDynamic, classfile.TagInvokeDynamic:
+		return a == a2 && sameSignature(f, g, b, b2)
+	case classfile.TagMethodHandle:
+		return a == a2 && f.Tag(b) == g.Tag(b2) && f.Tag(b) != classfile.TagMethodHandle && sameConstant(f, g, b, b2)
+	}
+	return false
+}
+
+func sameSignature(f, g *classfile.Pool, i, k uint16) bool {
+	name, descriptor, err := f.NameAndType(i)
+	name2, descriptor2, err2 := g.NameAndType(k)
+	return err == nil && err2 == nil && bytes.Equal(name, name2) && bytes.Equal(descriptor, descriptor2)
+}
+
+func sameText(f, g func(uint16) ([]byte, error), i, k uint16) bool {
+	x, err := f(i)
+	y, err2 := g(k)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
 }

@@ -1,9 +1,19 @@
 package pack
 
 import (
+	"archive/zip"
 	"bytes"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
+
+	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 func wantDelta(t testing.TB, d *differ, original, woven []byte) []byte {
@@ -91,4 +101,117 @@ func FuzzDelta(f *testing.F) {
 	f.Fuzz(func(t *testing.T, dictionary, original, woven []byte) {
 		wantDelta(t, &differ{dictionary: dictionary}, original, woven)
 	})
+}
+
+// TestPacksAreSmall packs classes of a real program, each with a hook in every method.
+func TestPacksAreSmall(t *testing.T) {
+	var c Content
+	for _, one := range weaveJar(t, h2, 8) {
+		c.Classes = append(c.Classes, one.entry())
+		for _, m := range one.result.Methods {
+			if m.Woven {
+				c.Names = append(c.Names, Name{ID: uint32(len(c.Names)), Class: one.name, Method: strings.Clone(m.Name), Descriptor: strings.Clone(m.Descriptor)})
+			}
+		}
+	}
+	c.Watches = control.Watches{Table: make([]uint64, 4*2*len(c.Names))}
+	p := opened(t, written(t, &c))
+	wantClasses(t, p, c.Classes)
+	s := p.Sizes()
+	share := func(n int64) float64 { return float64(n) / float64(s.Woven) * 100 }
+	t.Logf("%d methods of %d classes, %d bytes, woven %d; the pack has %d (%.0f%%): lookup %d, watches %d, dictionary %d, image %d, deltas %d (%.0f%%, %d of a method), cold %d",
+		s.Methods, s.Classes, s.Original, s.Woven, s.File, share(s.File), s.Lookup, s.Watches, s.Dictionary, s.Image, s.Deltas, share(s.Deltas), s.Deltas/int64(s.Methods), s.Cold)
+	if share(s.Deltas) > 50 {
+		t.Errorf("deltas take %.0f%% of the woven classes", share(s.Deltas))
+	}
+}
+
+// BenchmarkDiff is what making deltas costs, by class.
+func BenchmarkDiff(b *testing.B) {
+	classes := weaveJar(b, h2, 8)
+	var d differ
+	i, size := 0, 0
+	for b.Loop() {
+		c := &classes[i%len(classes)]
+		d.diff(c.original, c.woven)
+		size += len(c.woven)
+		i++
+	}
+	b.SetBytes(int64(size / i))
+}
+
+// A wovenClass is a real one, before and after.
+type wovenClass struct {
+	name            string
+	original, woven []byte
+	result          *weave.Result
+}
+
+// entry is how a pack has it.
+func (w *wovenClass) entry() Class {
+	return Class{Original: w.original, Entry: cache.NewEntry(cache.Weaving{
+		Class: w.name, Original: cache.OriginalOf(w.original), Result: w.result,
+	})}
+}
+
+// h2 is a program that is installed where tests of whole programs run.
+const h2 = "/usr/share/java/h2.jar"
+
+// weaveJar puts a spot of its own into every method of one class in some of a jar.
+func weaveJar(t testing.TB, jar string, oneIn int) (classes []wovenClass) {
+	t.Helper()
+	files, err := zip.OpenReader(jar)
+	if os.IsNotExist(err) {
+		t.Skip("NOT TESTED: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	seen := 0
+	for _, file := range files.File {
+		if !strings.HasSuffix(file.Name, ".class") || strings.HasSuffix(file.Name, "-info.class") {
+			continue
+		}
+		if seen++; seen%oneIn != 0 {
+			continue
+		}
+		from, err := file.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		class, err := io.ReadAll(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one, ok := weaveClass(t, class); ok {
+			classes = append(classes, one)
+		}
+	}
+	return classes
+}
+
+// weaveClass puts a spot into every method of a class that can have one.
+func weaveClass(t testing.TB, class []byte) (woven wovenClass, ok bool) {
+	t.Helper()
+	template, err := weave.CompileTemplate(agent.WatchTemplate())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if template, err = template.Bind(nil); err != nil {
+		t.Fatal(err)
+	}
+	result, err := weave.NewWeaver().Weave(class, func(m weave.MethodInfo) []*weave.Template {
+		woven.name = strings.Clone(m.Class)
+		if !m.HasCode || m.Name == "<clinit>" {
+			return nil
+		}
+		return []*weave.Template{template.As(weave.MethodID(m.Class, m.Name, m.Descriptor+fmt.Sprint(len(class))))}
+	})
+	if err != nil || result.Bytes == nil {
+		return wovenClass{}, false
+	}
+	woven.original, woven.woven, woven.result = class, bytes.Clone(result.Bytes), result
+	woven.result.Bytes = woven.woven // the weaver keeps its own
+	return woven, true
 }

@@ -1,10 +1,19 @@
+// Package pack reads and writes packs: files with the woven form of a program's classes,
+// made ahead, by which an agent weaves as they load without a Sonde
+// (docs/formats/pack.md).
+//
+// What the agent reads (the front and the deltas) is apart from what only Sonde does. A
+// woven class is kept as what it takes to make it of the original: packs are small, and
+// nobody gets woven code without having the class it was made for.
 package pack
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // ErrClosed says that a pack was closed.
@@ -116,4 +125,70 @@ func (p *Pack) Sizes() Sizes {
 		s.Woven += int64(p.records[i][recordWovenSize])
 	}
 	return s
+}
+
+// A Content is all that a pack holds. The same content makes the same bytes: a pack has
+// no times, and no paths of machines.
+type Content struct {
+	Build   string          // of the agent whose hooks the woven code calls: agent.AgentBuild
+	Engine  string          // that wove the classes: cache.Engine
+	Title   string          // base names of what was packed, for people
+	Probes  []byte          // probes.yaml as it was read
+	Watches control.Watches // what the hooks do; Fresh is not kept
+	Names   []Name          // of the spots
+	Classes []Class
+	Left    []Left
+}
+
+// A Name says what a spot is.
+type Name struct {
+	ID                        uint32
+	Class, Method, Descriptor string // as class files have them
+	Probe, Sequence           string
+	Groups                    []string // tags its results are by
+}
+
+// A Class is one that was woven. The order of classes in a pack is by name, then by
+// original.
+type Class struct {
+	// Entry is what became of it. Of one that was read from a pack there is no woven class:
+	// Find makes that of the original. When it was made is not kept.
+	Entry *cache.Entry
+	// Original is the class file that was woven; nil where it was read from a pack.
+	Original []byte
+}
+
+// A Left is a class, or a method, that probes match and that is not woven.
+type Left struct {
+	Class  string // internal name
+	Method string // name and descriptor; empty where it is the whole class
+	Reason string
+}
+
+// What can be the matter with a pack, for errors.Is.
+var (
+	ErrNotPack = errors.New("it is no pack of Sonde's: name a file that `sonde pack` made")
+	ErrVersion = errors.New("it was made by another version of Sonde: make it again with `sonde pack`")
+	ErrDamaged = errors.New("it is damaged: make it again with `sonde pack`")
+)
+
+// A FileError is a pack that cannot be read, or a class of it that cannot be had.
+type FileError struct {
+	Path   string
+	Kind   error // ErrNotPack, ErrVersion or ErrDamaged
+	Detail string
+}
+
+func (e *FileError) Error() string {
+	text := fmt.Sprintf("pack %s: %v", e.Path, e.Kind)
+	if e.Detail != "" {
+		text += " (" + e.Detail + ")"
+	}
+	return text
+}
+
+func (e *FileError) Unwrap() error { return e.Kind }
+
+func damaged(format string, args ...any) error {
+	return &FileError{Kind: ErrDamaged, Detail: fmt.Sprintf(format, args...)}
 }

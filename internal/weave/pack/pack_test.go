@@ -5,14 +5,21 @@ import (
 	"encoding/hex"
 	"errors"
 	"flag"
+	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 var update = flag.Bool("update", false, "write the golden anew; read the difference before you commit it")
@@ -154,5 +161,294 @@ func TestTheImageIsAnArena(t *testing.T) {
 	names, err := a.Methods()
 	if want := []arena.Method{{ID: 0x1234567, Name: "a.B.c(I)V"}, {ID: 0x89abcdef, Name: "a.Two.d()V"}}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// classOf is a class file, as far as a pack is concerned, and what becomes of it.
+func classOf(name, original, woven string) Class {
+	return Class{
+		Original: []byte(original),
+		Entry: &cache.Entry{
+			Class: name, Original: cache.OriginalOf([]byte(original)), Engine: "the engine", Made: time.UnixMilli(1_700_000_000_000),
+			Woven: []byte(woven), Methods: []cache.Method{
+				{Name: "pay", Descriptor: "(I)V", Woven: true, HasID: true, ID: 77, Templates: []string{"watch"}, Offsets: "\x00\x05\x09"},
+				{Name: "print", Descriptor: "()V", Reason: weave.Reason{Kind: weave.TooLarge, Detail: "70000 bytes"}},
+			},
+		},
+	}
+}
+
+// sampleContent is small, with something of everything, in the order of packs. All
+// names are as class files have them: the last has a letter beyond the first 2^16.
+func sampleContent(t testing.TB) *Content {
+	t.Helper()
+	table, err := arena.WatchTable([]arena.WatchEntry{
+		{Probe: arena.Probe{ID: 0x1234567, Flags: arena.On | arena.Timed}, Words: [3]uint64{1, 0, 2}},
+		{Probe: arena.Probe{ID: 0x89abcdef, Flags: arena.On}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const text = "a class file begins with cafebabe, goes on with constants, and ends with attributes"
+	old := classOf("a/Two", text, text+" and hooks")
+	old.Entry.Engine = "another engine"
+	return &Content{
+		Build: "0123456789abcdef0123456789abcdef", Engine: "the engine", Title: "shop.jar", Probes: []byte("probes:\n"),
+		Watches: control.Watches{
+			Table: table, Anchors: []control.Anchor{{Member: "a/B.c(I)V", Positions: 5}, {Member: "a/\xd0\x96.c()V", Positions: 1 << 27}},
+			Bridges: []string{"a/\xc3\xb6.d()V", "x/Y.<init>()V"},
+		},
+		Names: []Name{
+			{ID: 0x1234567, Class: "a/B", Method: "c", Descriptor: "(I)V", Probe: "slow", Sequence: "x > y", Groups: []string{"user", "tenant"}},
+			{ID: 0x89abcdef, Class: "a/Two", Method: "d", Descriptor: "()V", Probe: "all"},
+		},
+		Classes: []Class{
+			classOf("a/B", text, "hooks "+text),
+			classOf("a/Two", text+"!", "hooks, "+text+"!"),
+			old,
+			classOf("a/\xc3\xb6", "short", "something else"),
+			classOf("a/\xed\xa0\xbd\xed\xb8\x80", text, text),
+		},
+		Left: []Left{{Class: "a/C", Reason: "a rule"}, {Class: "a/D", Method: "e()V", Reason: "too large"}},
+	}
+}
+
+// asRead is what comes back of a content.
+func asRead(c *Content) *Content {
+	read := *c
+	read.Classes = nil
+	for _, class := range c.Classes {
+		e := *class.Entry
+		e.Woven, e.Made = nil, time.Time{}
+		read.Classes = append(read.Classes, Class{Entry: &e})
+	}
+	return &read
+}
+
+func written(t testing.TB, c *Content) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	if err := Write(&file, c); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+func opened(t testing.TB, file []byte) *Pack {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.pack")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func wantContent(t testing.TB, p *Pack, want *Content) {
+	t.Helper()
+	got, err := p.Content()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the content is\n%+v, not\n%+v", got, want)
+	}
+}
+
+// wantClasses looks each class up.
+func wantClasses(t testing.TB, p *Pack, classes []Class) {
+	t.Helper()
+	for _, c := range classes {
+		got, found := p.Find(c.Entry.Class, c.Original)
+		if !found || !bytes.Equal(got.Woven, c.Entry.Woven) {
+			t.Errorf("%q: found %v, %+v", c.Entry.Class, found, got)
+		}
+	}
+}
+
+// TestHashesAreJavas has values that Java gives.
+func TestHashesAreJavas(t *testing.T) {
+	for name, want := range map[string]int32{
+		"":                         0,
+		"a":                        97,
+		"hello":                    99162322,
+		"java/lang/Object":         2080463411,
+		"polygenelubricants":       -2147483648,
+		"\xc3\xa4\xc3\xb6":         7314,
+		"\xe4\xb8\xad":             20013,
+		"\xed\xa0\xbd\xed\xb8\x80": 1772899,
+		"\xc0\x80":                 0,
+	} {
+		all, err := units(name)
+		if have := int32(hash(all)); err != nil || have != want {
+			t.Errorf("%q: %d, not %d (%v)", name, have, want, err)
+		}
+	}
+}
+
+func TestTextsComeBack(t *testing.T) {
+	for _, text := range []string{"", "a/B", "\xc0\x80", "\xc3\xbf", "\xc4\x80", "\xed\xa0\xbd\xed\xb8\x80", "a\xe4\xb8\xad"} {
+		all, err := units(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, length := encodeText(all)
+		if uint64(len(encoded)) != textSize(length) || decodeText(encoded, length) != text {
+			t.Errorf("%q: %q, %#x", text, encoded, length)
+		}
+	}
+}
+
+// TestNamesThatShareAHash are told apart, and found.
+func TestNamesThatShareAHash(t *testing.T) {
+	var classes []Class
+	for n := range 64 { // Aa and BB hash alike
+		name := "p/"
+		for i := range 6 {
+			name += []string{"Aa", "BB"}[n>>i&1]
+		}
+		classes = append(classes, classOf(name, "class "+name, "woven "+name))
+	}
+	p := opened(t, written(t, &Content{Classes: classes[:60]}))
+	wantClasses(t, p, classes[:60])
+	for _, c := range classes[60:] {
+		if p.Has(c.Entry.Class) {
+			t.Errorf("%s is there", c.Entry.Class)
+		}
+	}
+}
+
+// TestNamesChosenToBeAlike: whoever makes names of one hash is not waited for.
+func TestNamesChosenToBeAlike(t *testing.T) {
+	records := make([]record, 100_000)
+	if _, err := makeIndex(records[:1000]); err != nil {
+		t.Error(err)
+	}
+	if _, err := makeIndex(records); !errors.Is(err, ErrAlike) {
+		t.Error(err)
+	}
+	for i := range records {
+		records[i][recordHash] = uint32(i) * 31
+	}
+	if _, err := makeIndex(records); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAMissCostsOneLook counts what names take that are not in a pack.
+func TestAMissCostsOneLook(t *testing.T) {
+	records := make([]record, 3000)
+	names := make([]string, len(records))
+	for i := range names {
+		names[i] = fmt.Sprintf("com/acme/shop/%s/Order%d", strings.Repeat("x", i%7), i)
+	}
+	if _, err := link(records, names); err != nil {
+		t.Fatal(err)
+	}
+	index, err := makeIndex(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	const misses = 10_000
+	for i := range misses {
+		all, err := units(fmt.Sprintf("org/other/pieces/of/Program$%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := slotOf(hash(all), len(index)); ; at = (at + 1) % len(index) {
+			looks++
+			if index[at] == 0 {
+				break
+			}
+		}
+	}
+	if mean := float64(looks) / misses; mean > 1.3 {
+		t.Errorf("a miss takes %.2f looks", mean)
+	}
+}
+
+// realClass is a small class file with its woven form.
+func realClass(t testing.TB) Class {
+	t.Helper()
+	class, err := os.ReadFile(filepath.FromSlash("../../../classfile/testdata/zoo/17/Nested$Deep.class"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	woven, ok := weaveClass(t, class)
+	if !ok {
+		t.Fatal("it could not be woven")
+	}
+	return woven.entry()
+}
+
+// isFoundByAgent is what the agent asks: neither the name nor the SHA-256 helps.
+func isFoundByAgent(p *Pack, file []byte) bool {
+	for i := range p.records {
+		if p.records[i].is(file) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestAClassOneBitAwayIsNotFound turns every bit of a class file.
+func TestAClassOneBitAwayIsNotFound(t *testing.T) {
+	class := realClass(t)
+	p := opened(t, written(t, &Content{Classes: []Class{class}}))
+	wantClasses(t, p, []Class{class})
+	near := bytes.Clone(class.Original)
+	for at := range near {
+		for bit := range 8 {
+			near[at] ^= 1 << bit
+			if _, found := p.Find(class.Entry.Class, near); found || isFoundByAgent(p, near) {
+				t.Fatalf("byte %d, bit %d: it was found", at, bit)
+			}
+			near[at] ^= 1 << bit
+		}
+	}
+	for n := range near {
+		if isFoundByAgent(p, near[:n]) {
+			t.Fatalf("cut to %d bytes it was found", n)
+		}
+	}
+}
+
+// TestABurstIsNotFound changes up to 32 bits in a row: each checksum alone must tell.
+func TestABurstIsNotFound(t *testing.T) {
+	class := realClass(t).Original
+	sum32, sum32C := crc32.ChecksumIEEE(class), sum(class)
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		near := bytes.Clone(class)
+		at, burst := random.IntN(8*len(near)-31), random.Uint32()|1
+		for i := range 32 {
+			near[(at+i)/8] ^= byte(burst>>i&1) << ((at + i) % 8)
+		}
+		if crc32.ChecksumIEEE(near) == sum32 || sum(near) == sum32C {
+			t.Fatalf("%#x at bit %d makes no difference", burst, at)
+		}
+	}
+}
+
+// TestClassesOfOneName has many with the same name, and asks for each.
+func TestClassesOfOneName(t *testing.T) {
+	var classes []Class
+	for n := range 40 {
+		name := "a/Same"
+		if n%3 == 0 {
+			name = "a/Other"
+		}
+		original := bytes.Repeat([]byte{byte(n)}, 50)
+		woven := append([]byte("woven"), original...)
+		classes = append(classes, Class{&cache.Entry{Class: name, Original: cache.OriginalOf(original), Woven: woven}, original})
+	}
+	p := opened(t, written(t, &Content{Classes: classes}))
+	wantClasses(t, p, classes)
+	if _, found := p.Find("a/Same", classes[0].Original); found {
+		t.Error("it was found under another name")
 	}
 }

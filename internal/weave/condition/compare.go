@@ -1,0 +1,384 @@
+package condition
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+const invokevirtual = opcode.Invokevirtual
+
+var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+// comparison checks l op r. A constant comes to stand on the right.
+func (k *checker) comparison(n *comparison) (cond, *Error) {
+	l, r, op := n.l, n.r, n.op
+	if isConstant(l) && !isConstant(r) {
+		l, r, op = r, l, mirrored[op]
+	}
+	v, err := k.operand(l)
+	if err != nil {
+		return nil, err
+	}
+	if !isConstant(r) {
+		w, err := k.operand(r)
+		if err != nil {
+			return nil, err
+		}
+		return k.values(n, op, v, w)
+	}
+	if lit, ok := r.(*literal); ok && lit.kind == litNull {
+		return k.nothing(n, op, l, v)
+	}
+	kc, v, err := k.against(l, v, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.ordered(n, op, kc.kind, v); err != nil {
+		return nil, err
+	}
+	return &compared{op: op, kind: kc.kind, l: v, c: kc.c}, nil
+}
+
+func isConstant(n node) bool {
+	switch n.(type) {
+	case *literal, *name:
+		return true
+	}
+	return false
+}
+
+// nothing checks a comparison with null.
+func (k *checker) nothing(n *comparison, op string, l node, v *value) (cond, *Error) {
+	if !v.nullable() {
+		return nil, k.fail(Mistyped, n.span, "", "%s is never null", l)
+	}
+	switch op {
+	case "==":
+		return &isNull{v, false}, nil
+	case "!=":
+		return &isNull{v, true}, nil
+	}
+	return nil, k.fail(Mistyped, n.span, "only == and != ask for null", "null is neither less nor greater")
+}
+
+// ordered demands that what is asked to be less or greater has an order.
+func (k *checker) ordered(n *comparison, op string, kind byte, v *value) *Error {
+	if op == "==" || op == "!=" {
+		return nil
+	}
+	if kind == 'A' || v.typ.desc == "Z" || v.named {
+		return k.fail(Mistyped, n.span, "only == and != compare such values", "%s has no order", n.l)
+	}
+	return nil
+}
+
+// against finds how a value is compared with a constant, and as what.
+func (k *checker) against(at node, v *value, c node) (kindConstant, *value, *Error) {
+	none := kindConstant{}
+	wrong := func(remedy string) (kindConstant, *value, *Error) {
+		return none, nil, k.fail(Mistyped, at.place().to(c.place()), remedy, "%s is %s and %s is %s", at, v.typ.human(), c, constantKind(c))
+	}
+	v = k.unboxed(v)
+	if e := k.enum(v); e != nil {
+		return k.enumConstant(v, e, c, wrong)
+	}
+	lit, ok := c.(*literal)
+	if !ok {
+		if k.text(v) != nil {
+			return wrong(`strings stand between double quotes: "` + c.String() + `"`)
+		}
+		return wrong("")
+	}
+	switch {
+	case lit.kind == litString:
+		if v.typ.desc == "C" && chars(lit.text) == 1 {
+			return wrong("a char stands between single quotes: '" + lit.text + "'")
+		}
+		s := k.text(v)
+		if s == nil {
+			return wrong("")
+		}
+		return kindConstant{'S', &constant{text: lit.text}}, s, nil
+	case lit.kind == litBool:
+		if v.typ.desc != "Z" {
+			return wrong("")
+		}
+		return kindConstant{'I', &constant{number: lit.number}}, v, nil
+	case lit.kind == litNull:
+		return wrong("ask == null apart")
+	case !isNumber(v.typ):
+		if v.typ.class() == objectClass {
+			return wrong("what kind of number it holds is not known: read a field or getter that declares it")
+		}
+		return wrong("")
+	}
+	kind, made := numberAs(v.typ.desc[0], lit)
+	return kindConstant{kind, made}, v, nil
+}
+
+func isNumber(t typ) bool { return strings.IndexByte("BCSIJFD", t.desc[0]) >= 0 }
+
+// enumConstant finds the constant of an enum that is meant.
+func (k *checker) enumConstant(v *value, e *Class, c node, wrong func(string) (kindConstant, *value, *Error)) (kindConstant, *value, *Error) {
+	text := ""
+	switch c := c.(type) {
+	case *name:
+		text = c.text
+	case *literal:
+		if c.kind != litString {
+			return wrong("an enum is compared with the name of a constant")
+		}
+		text = c.text
+	}
+	if all := constants(e); !slices.Contains(all, text) {
+		return kindConstant{}, nil, k.fail(Unknown, c.place(), "it has "+shortList(all), "%s has no constant %s", dotted(e.Name()), text)
+	}
+	return kindConstant{'S', &constant{text: text}}, k.text(v), nil
+}
+
+func shortList(names []string) string {
+	const some = 8
+	if len(names) > some {
+		return strings.Join(names[:some], ", ") + ", ..."
+	}
+	return strings.Join(names, ", ")
+}
+
+func constantKind(n node) string {
+	lit, ok := n.(*literal)
+	if !ok {
+		return "a bare word"
+	}
+	return [...]string{"a whole number", "a decimal number", "a duration", "a char", "a string", "a boolean", "null"}[lit.kind]
+}
+
+// numberAs finds the kind as which a number of a primitive type and a constant are
+// compared: ints as ints, longs as longs, floats with constants as floats where those
+// are decimal or fit, everything else as doubles.
+func numberAs(desc byte, lit *literal) (byte, *constant) {
+	c := &constant{number: lit.number, float: float64(lit.number)}
+	if lit.kind == litFloat {
+		c.float = lit.float
+		if desc == 'F' {
+			return 'F', c
+		}
+		return 'D', c
+	}
+	switch desc {
+	case 'D':
+		return 'D', c
+	case 'F':
+		if int64(float32(lit.number)) == lit.number && lit.number < 1<<62 {
+			return 'F', c
+		}
+		return 'D', c
+	case 'J':
+		return 'J', c
+	}
+	if lit.long || lit.kind == litDuration || lit.number < math.MinInt32 || lit.number > math.MaxInt32 {
+		return 'J', c
+	}
+	return 'I', c
+}
+
+// values checks a comparison of two values.
+func (k *checker) values(n *comparison, op string, v, w *value) (cond, *Error) {
+	v, w = k.unboxed(v), k.unboxed(w)
+	made := func(kind byte, v, w *value) (cond, *Error) {
+		if err := k.ordered(n, op, kind, v); err != nil {
+			return nil, err
+		}
+		return &compared{op: op, kind: kind, l: v, r: w}, nil
+	}
+	a, b := v.typ, w.typ
+	switch {
+	case isNumber(a) && isNumber(b):
+		return made(joined(a.desc[0], b.desc[0]), v, w)
+	case a.desc == "Z" && b.desc == "Z":
+		return made('I', v, w)
+	case a.class() == stringClass && k.enum(w) == nil && k.text(w) != nil, b.class() == stringClass && k.enum(v) == nil && k.text(v) != nil:
+		return made('S', k.text(v), k.text(w))
+	case a.isRef() && b.isRef() && (a.desc == b.desc || a.class() == objectClass || b.class() == objectClass):
+		return made('A', v, w)
+	}
+	return nil, k.fail(Mistyped, n.span, "", "%s is %s and %s is %s", n.l, a.human(), n.r, b.human())
+}
+
+// joined is the kind as which two numbers are compared.
+func joined(a, b byte) byte {
+	switch {
+	case a == 'F' && b == 'F':
+		return 'F'
+	case a == 'F' || a == 'D' || b == 'F' || b == 'D':
+		return 'D'
+	case a == 'J' || b == 'J':
+		return 'J'
+	}
+	return 'I'
+}
+
+// membership checks x in (...).
+func (k *checker) membership(n *membership) (cond, *Error) {
+	v, err := k.operand(n.x)
+	if err != nil {
+		return nil, err
+	}
+	made := &among{}
+	for _, c := range n.list {
+		if !isConstant(c) {
+			return nil, k.fail(Mistyped, c.place(), "compare with == instead", "only constants can be in a list")
+		}
+		kc, x, err := k.against(n.x, v, c)
+		if err != nil {
+			return nil, err
+		}
+		made.x = x
+		made.list = append(made.list, kc)
+	}
+	return made, nil
+}
+
+// Elements of lists and maps are read only where the object at hand is, exactly, of a
+// class whose methods are known to be pure for the use: a subclass, or any other
+// implementation, could do anything. Where it is of another class the condition is
+// left undecided, which counts as false and is counted.
+//
+// Left out on purpose: LinkedHashMap.get, which moves the entry of a map in access
+// order; Hashtable, Vector and the synchronized wrappers, which lock; LinkedList.get,
+// which walks; TreeMap.get, which asks a comparator; the unmodifiable wrappers, which
+// ask whatever they wrap. With a string as the key a map calls the equals, hashCode and
+// compareTo of strings and nothing else.
+//
+// ConcurrentHashMap.get counts readers of an overfull bin by compare-and-set, and the
+// JDK's strings and classes keep a hash or name once computed: neither can be seen.
+type implementation struct {
+	class  string // internal name
+	public bool   // so that woven code may name it; others are known by Class.getName, as only the JDK defines classes in java.*
+}
+
+// use is a way to ask a collection something.
+type use struct {
+	class   string // the interface that is called
+	name    string
+	desc    string
+	classes []implementation
+}
+
+var (
+	listClasses = []implementation{
+		{"java/util/ArrayList", true}, {"java/util/concurrent/CopyOnWriteArrayList", true},
+		{"java/util/ImmutableCollections$ListN", false}, {"java/util/ImmutableCollections$List12", false},
+		{"java/util/Arrays$ArrayList", false}, {"java/util/Collections$SingletonList", false}, {"java/util/Collections$EmptyList", false},
+	}
+	mapClasses = []implementation{
+		{"java/util/HashMap", true}, {"java/util/concurrent/ConcurrentHashMap", true},
+		{"java/util/ImmutableCollections$MapN", false}, {"java/util/ImmutableCollections$Map1", false},
+		{"java/util/Collections$SingletonMap", false}, {"java/util/Collections$EmptyMap", false},
+	}
+	sizedCollections = slices.Concat([]implementation{
+		{"java/util/ArrayList", true}, {"java/util/HashSet", true}, {"java/util/LinkedHashSet", true}, {"java/util/LinkedList", true},
+		{"java/util/ArrayDeque", true}, {"java/util/PriorityQueue", true}, {"java/util/concurrent/CopyOnWriteArrayList", true},
+		{"java/util/ImmutableCollections$SetN", false}, {"java/util/ImmutableCollections$Set12", false}, {"java/util/Collections$EmptySet", false},
+	}, listClasses[2:])
+	sizedMaps = slices.Concat([]implementation{
+		{"java/util/HashMap", true}, {"java/util/LinkedHashMap", true}, {"java/util/TreeMap", true}, {"java/util/concurrent/ConcurrentHashMap", true},
+	}, mapClasses[2:])
+
+	listGet        = use{"java/util/List", "get", "(I)Ljava/lang/Object;", listClasses}
+	mapGet         = use{"java/util/Map", "get", "(Ljava/lang/Object;)Ljava/lang/Object;", mapClasses}
+	collectionSize = use{"java/util/Collection", "size", "()I", sizedCollections}
+	collectionNone = use{"java/util/Collection", "isEmpty", "()Z", sizedCollections}
+	mapSize        = use{"java/util/Map", "size", "()I", sizedMaps}
+	mapNone        = use{"java/util/Map", "isEmpty", "()Z", sizedMaps}
+)
+
+// Static types that may hold such objects.
+var (
+	listTypes = []string{objectClass, "java/lang/Iterable", "java/util/Collection", "java/util/SequencedCollection", "java/util/List",
+		"java/util/AbstractCollection", "java/util/AbstractList", "java/util/ArrayList", "java/util/concurrent/CopyOnWriteArrayList"}
+	mapTypes = []string{objectClass, "java/util/Map", "java/util/AbstractMap", "java/util/HashMap",
+		"java/util/concurrent/ConcurrentMap", "java/util/concurrent/ConcurrentHashMap"}
+	collectionTypes = slices.Concat(listTypes[2:], []string{"java/util/Set", "java/util/Queue", "java/util/Deque", "java/util/AbstractSet",
+		"java/util/HashSet", "java/util/LinkedHashSet", "java/util/LinkedList", "java/util/ArrayDeque", "java/util/PriorityQueue"})
+	sizedMapTypes = slices.Concat(mapTypes[1:], []string{"java/util/SortedMap", "java/util/NavigableMap", "java/util/LinkedHashMap", "java/util/TreeMap", "java/util/SequencedMap"})
+)
+
+// intrinsic finds what a step means on strings and collections, nil where nothing.
+func (k *checker) intrinsic(v *value, s *step) *value {
+	class := v.typ.class()
+	sized := func(size, none *use) *value {
+		u := size
+		switch s.name {
+		case "size":
+		case "isEmpty":
+			u = none
+		default:
+			return nil
+		}
+		return &value{kind: fromSize, typ: typ{desc: u.desc[2:]}, base: v, ref: ref{opcode.Invokeinterface, u.class, u.name, u.desc}}
+	}
+	switch {
+	case class == stringClass && s.name == "length":
+		return &value{kind: fromCall, typ: typ{desc: "I"}, base: v, ref: ref{invokevirtual, stringClass, "length", "()I"}}
+	case class == stringClass && s.name == "isEmpty":
+		return &value{kind: fromCall, typ: typ{desc: "Z"}, base: v, ref: ref{invokevirtual, stringClass, "isEmpty", "()Z"}}
+	case slices.Contains(collectionTypes, class):
+		return sized(&collectionSize, &collectionNone)
+	case slices.Contains(sizedMapTypes, class):
+		return sized(&mapSize, &mapNone)
+	}
+	return nil
+}
+
+// classesFor are the implementations that a size may be asked of.
+func classesFor(r ref) []implementation {
+	if r.class == mapSize.class {
+		return sizedMaps
+	}
+	return sizedCollections
+}
+
+// element checks v[index].
+func (k *checker) element(v *value, s *step) (*value, *Error) {
+	number := s.index.kind == litInt
+	class := v.typ.class()
+	switch {
+	case v.typ.isArray() && number:
+		return &value{kind: fromElement, typ: v.typ.elem(), base: v, n: int32(s.index.number)}, nil
+	case v.typ.isArray():
+		return nil, k.fail(Mistyped, s.span, "write [0]", "%s is an array", v.typ.human())
+	case number && slices.Contains(listTypes, class):
+		made := &value{kind: fromList, typ: classType(objectClass), base: v, n: int32(s.index.number)}
+		return k.narrowed(made, v.typ, 1), nil
+	case !number && slices.Contains(mapTypes, class):
+		made := &value{kind: fromMap, typ: classType(objectClass), base: v, text: s.index.text}
+		return k.narrowed(made, v.typ, 2), nil
+	case class == "java/util/LinkedHashMap":
+		return nil, k.fail(Impure, s.span, "", "java.util.LinkedHashMap.get may move the entry")
+	case number && slices.Contains(sizedMapTypes, class):
+		return nil, k.fail(Mistyped, s.span, `write ["key"]: other keys would have to be made`, "%s is a map", v.typ.human())
+	case !number && slices.Contains(collectionTypes, class):
+		return nil, k.fail(Mistyped, s.span, "write [0]", "%s is not a map", v.typ.human())
+	}
+	return nil, k.fail(Impure, s.span, "elements are read of arrays, of lists by number and of maps by string", "what %s does to find an element is not known to be pure", v.typ.human())
+}
+
+// narrowed gives an element the type that the collection's type arguments promise, if
+// the method's class may name it.
+func (k *checker) narrowed(v *value, of typ, arguments int) *value {
+	if len(of.args) != arguments {
+		return v
+	}
+	t := of.args[arguments-1]
+	if t.class() == "" || t.class() == objectClass {
+		return v
+	}
+	c := k.look(t.class())
+	if c == nil || k.seesClass(c) != "" {
+		return v
+	}
+	return &value{kind: fromNarrow, typ: t, base: v, hard: true}
+}

@@ -1,0 +1,410 @@
+package condition
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
+)
+
+// parameterNames finds the names of a method's parameters, of MethodParameters or of
+// the variables that are there at the method's entry.
+func parameterNames(c *classfile.Class, m *classfile.Member, d descriptor.Method, static bool) []string {
+	names := make([]string, d.NumParams())
+	text := func(i uint16) string {
+		b, err := c.Pool.Utf8(i)
+		if err != nil {
+			return ""
+		}
+		return string(b)
+	}
+	if a := c.Find(m.Attributes, classfile.KindMethodParameters); a != nil {
+		contents, err := c.Decode(*a)
+		if list, ok := contents.(classfile.MethodParameters); err == nil && ok && len(list) == len(names) {
+			for i := range list {
+				names[i] = text(list[i].Name)
+			}
+			return names
+		}
+	}
+	body, err := code.Lift(c, m)
+	if err != nil || body == nil {
+		return names
+	}
+	slot := 1
+	if static {
+		slot = 0
+	}
+	for i, t := range d.Params() {
+		for j := range body.Vars {
+			if v := &body.Vars[j]; int(v.Slot) == slot && v.Start.Offset() == 0 && !body.VarTypes(v) {
+				names[i] = text(v.Name)
+			}
+		}
+		slot += t.Slots()
+	}
+	return names
+}
+
+// path checks something the method has, and the way from there.
+func (k *checker) path(n *path) (*value, *Error) {
+	v, err := k.root(n)
+	steps := n.steps
+	if n.root == "tx" {
+		steps = steps[1:]
+	}
+	for i := range steps {
+		if err != nil {
+			return nil, err
+		}
+		v, err = k.step(v, &steps[i])
+	}
+	if err == nil && v.typ.desc == "V" {
+		err = k.fail(Mistyped, n.span, "", "the method returns nothing")
+	}
+	return v, err
+}
+
+func (k *checker) root(n *path) (*value, *Error) {
+	at := span{n.at, n.at + len(n.root) + 1}
+	late := func(kind valueKind, t typ) (*value, *Error) {
+		if k.scope.Moment == Entry {
+			return nil, k.fail(Untimely, at, "ask for it at the method's exit", "$%s is not known when the method begins", n.root)
+		}
+		return &value{kind: kind, typ: t}, nil
+	}
+	switch n.root {
+	case "tx":
+		tag := n.steps[0]
+		number, ok := k.scope.Tags[tag.name]
+		if !ok || tag.call || tag.index != nil {
+			return nil, k.fail(Unknown, tag.span, "declare it where the transaction begins: --tag name=$1.field", "no tag tx.%s", tag.name)
+		}
+		return &value{kind: fromTag, typ: typ{desc: stringDesc}, n: number}, nil
+	case "this":
+		switch {
+		case k.static:
+			return nil, k.fail(Unknown, at, "", "a static method has no $this")
+		case k.init && k.scope.Moment == Entry:
+			return nil, k.fail(Untimely, at, "ask for it at the constructor's exit", "$this is no object yet when a constructor begins")
+		}
+		return &value{kind: fromThis, typ: classType(k.scope.Class.Name())}, nil
+	case "return":
+		return late(fromReturn, k.result)
+	case "exception":
+		return late(fromThrown, classType("java/lang/Throwable"))
+	case "elapsed":
+		return late(fromElapsed, typ{desc: "J"})
+	}
+	if no, err := strconv.Atoi(n.root); err == nil {
+		if no < 1 || no > len(k.params) {
+			return nil, k.fail(Unknown, at, "", "no argument $%d: the method has %s", no, counted(len(k.params)))
+		}
+		return &value{kind: fromArgument, typ: k.params[no-1], n: int32(no - 1)}, nil
+	}
+	for i, name := range k.names {
+		if name == n.root {
+			return &value{kind: fromArgument, typ: k.params[i], n: int32(i)}, nil
+		}
+	}
+	remedy := "the class file has no names of arguments: write $1, $2"
+	if named := strings.Join(k.names, ", $"); strings.Trim(named, ", $") != "" {
+		remedy = "there are $" + named
+	}
+	return nil, k.fail(Unknown, at, remedy, "no argument $%s", n.root)
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 argument"
+	}
+	return strconv.Itoa(n) + " arguments"
+}
+
+// step checks one step from a value.
+func (k *checker) step(v *value, s *step) (*value, *Error) {
+	if !v.typ.isRef() {
+		if v.typ.desc == "V" {
+			return nil, k.fail(Mistyped, s.span, "", "the method returns nothing")
+		}
+		return nil, k.fail(Mistyped, s.span, "", "%s has no members", v.typ.human())
+	}
+	if s.index != nil {
+		return k.element(v, s)
+	}
+	if v.typ.isArray() {
+		if s.name == "length" {
+			return &value{kind: fromLength, typ: typ{desc: "I"}, base: v}, nil
+		}
+		return nil, k.fail(Unknown, s.span, "an array has .length and [0]", "%s has no member %s", v.typ.human(), s.name)
+	}
+	if c := k.intrinsic(v, s); c != nil {
+		return c, nil
+	}
+	c := k.look(v.typ.class())
+	if c == nil {
+		return nil, k.fail(Unproven, s.span, "", "class %s is not known here", dotted(v.typ.class()))
+	}
+	return k.memberOf(v, c, s)
+}
+
+// memberOf finds a field, or a getter.
+func (k *checker) memberOf(v *value, c *Class, s *step) (*value, *Error) {
+	why, missing := "", ""
+	if !s.call {
+		f, lacks := k.field(c, s.name)
+		missing = lacks
+		if f != nil {
+			switch {
+			case f.access.Has(classfile.AccStatic):
+				why = f.full() + " is static: reading it may run a static initialiser"
+			default:
+				if why = k.sees(f, c); why == "" {
+					t := memberType(f.class.File, f.m, f.desc)
+					return &value{kind: fromField, typ: t, base: v, ref: ref{opcode.Getfield, c.Name(), f.name, f.desc}}, nil
+				}
+			}
+		}
+	}
+	kind, remedy := Inaccessible, ""
+	for _, name := range getterNames(s) {
+		m, lacks := k.method(c, name, "")
+		if missing == "" {
+			missing = lacks
+		}
+		if m == nil {
+			continue
+		}
+		got, r := k.getter(v, c, m)
+		if r == nil {
+			return got, nil
+		}
+		if why == "" || kind == Inaccessible {
+			kind = r.kind
+			why = strings.TrimPrefix(why+", and "+r.why, ", and ")
+		}
+	}
+	if why != "" {
+		if kind == Unproven || kind == Impure {
+			remedy = "read a field, or a getter that only reads fields"
+			if k.scope.OwnOnly {
+				remedy = fmt.Sprintf("read a field that %s can see, or a getter of its own that only reads fields; sonde apply, which sees what is loaded, calls others", dotted(k.scope.Class.Name()))
+			}
+		}
+		return nil, k.fail(kind, s.span, remedy, "%s", why)
+	}
+	if missing != "" {
+		return nil, k.fail(Unproven, s.span, "", "%s has no member %s, as far as is known: %s is not", dotted(c.Name()), s.name, dotted(missing))
+	}
+	what := "field or getter"
+	if s.call {
+		what = "method without arguments"
+	}
+	return nil, k.fail(Unknown, s.span, k.suggest(c), "%s has no %s %s", dotted(c.Name()), what, s.name)
+}
+
+// getterNames are the methods that a step may mean.
+func getterNames(s *step) []string {
+	if s.call {
+		return []string{s.name}
+	}
+	capital := strings.ToUpper(s.name[:1]) + s.name[1:]
+	return []string{s.name, "get" + capital, "is" + capital}
+}
+
+// getter proves that a method can be called, and is pure.
+func (k *checker) getter(v *value, c *Class, m *member) (*value, *refusal) {
+	if why := k.sees(m, c); why != "" {
+		return nil, &refusal{Inaccessible, why}
+	}
+	op, owner := opcode.Invokevirtual, c.Name()
+	switch {
+	case m.access.Has(classfile.AccPrivate) && m.class.isInterface():
+		return nil, &refusal{Inaccessible, m.full() + " is private"}
+	case c.isInterface() && m.class.Name() == objectClass:
+		owner = objectClass
+	case c.isInterface():
+		op = opcode.Invokeinterface
+	case m.access.Has(classfile.AccPrivate) && m.class.Name() == k.scope.Class.Name() && c.Name() == m.class.Name():
+		op = opcode.Invokespecial // as in classes that know no nests
+	case m.access.Has(classfile.AccPrivate) && c.Name() != m.class.Name():
+		return nil, &refusal{Inaccessible, m.full() + " is private"}
+	}
+	if r := (&prover{checker: k}).proveCall(m, c); r != nil {
+		return nil, r
+	}
+	if k.isUncertain(c) && m.class != c { // it is pure by knowledge, as long as the class is still below that one
+		v = &value{kind: fromNarrow, typ: classType(m.class.Name()), base: v, hard: true}
+		op, owner = opcode.Invokevirtual, m.class.Name()
+	}
+	t := memberType(m.class.File, m.m, m.desc[2:])
+	return &value{kind: fromCall, typ: t, base: v, ref: ref{op, owner, m.name, m.desc}}, nil
+}
+
+// suggest names what a class has.
+func (k *checker) suggest(c *Class) string {
+	var names []string
+	for i := range c.File.Fields {
+		f := &c.File.Fields[i]
+		if name, _, err := c.File.MemberName(f); err == nil && !f.Access.Has(classfile.AccStatic) && !f.Access.Has(classfile.AccSynthetic) {
+			names = append(names, string(name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "it has " + shortList(names)
+}
+
+const (
+	objectClass = "java/lang/Object"
+	stringClass = "java/lang/String"
+	enumClass   = "java/lang/Enum"
+	stringDesc  = "Ljava/lang/String;"
+	objectDesc  = "Ljava/lang/Object;"
+)
+
+// typ is the static type of a value: a descriptor and, where the class file tells
+// them, type arguments.
+type typ struct {
+	desc string
+	args []typ
+}
+
+func (t typ) isRef() bool   { return t.desc[0] == 'L' || t.desc[0] == '[' }
+func (t typ) isArray() bool { return t.desc[0] == '[' }
+
+// class is the internal name of a class type, "" for others.
+func (t typ) class() string {
+	if t.desc[0] != 'L' {
+		return ""
+	}
+	return t.desc[1 : len(t.desc)-1]
+}
+
+func (t typ) elem() typ {
+	e := typ{desc: t.desc[1:]}
+	e.args = t.args
+	return e
+}
+
+// human is how a Java programmer would write it.
+func (t typ) human() string {
+	s := descriptor.Type(t.desc).Human()
+	if len(t.args) > 0 && !t.isArray() {
+		var args []string
+		for _, a := range t.args {
+			args = append(args, a.human())
+		}
+		s += "<" + strings.Join(args, ", ") + ">"
+	}
+	return s
+}
+
+func classType(name string) typ { return typ{desc: "L" + name + ";"} }
+
+// boxed are the primitive types of the classes that box them.
+var boxed = map[string]struct{ desc, method string }{
+	"java/lang/Boolean": {"Z", "booleanValue"}, "java/lang/Byte": {"B", "byteValue"}, "java/lang/Short": {"S", "shortValue"},
+	"java/lang/Character": {"C", "charValue"}, "java/lang/Integer": {"I", "intValue"}, "java/lang/Long": {"J", "longValue"},
+	"java/lang/Float": {"F", "floatValue"}, "java/lang/Double": {"D", "doubleValue"},
+}
+
+// memberType is the type of a field, or the result of a method, with type arguments
+// from its signature where that agrees with the descriptor.
+func memberType(c *classfile.Class, m *classfile.Member, desc string) typ {
+	plain := typ{desc: desc}
+	a := c.Find(m.Attributes, classfile.KindSignature)
+	if a == nil {
+		return plain
+	}
+	contents, err := c.Decode(*a)
+	if err != nil {
+		return plain
+	}
+	index, ok := contents.(classfile.Signature)
+	if !ok {
+		return plain
+	}
+	text, err := c.Pool.Utf8(uint16(index))
+	if err != nil {
+		return plain
+	}
+	if strings.Contains(string(text), "(") {
+		if sig, err := descriptor.ParseMethodSignature(string(text)); err == nil {
+			return withArgs(plain, &sig.Return)
+		}
+		return plain
+	}
+	if sig, err := descriptor.ParseFieldSignature(string(text)); err == nil {
+		return withArgs(plain, &sig)
+	}
+	return plain
+}
+
+// parameterTypes are the types of a method's parameters.
+func parameterTypes(c *classfile.Class, m *classfile.Member, d descriptor.Method) []typ {
+	var list []typ
+	for _, t := range d.Params() {
+		list = append(list, typ{desc: string(t)})
+	}
+	a := c.Find(m.Attributes, classfile.KindSignature)
+	if a == nil {
+		return list
+	}
+	contents, err := c.Decode(*a)
+	if err != nil {
+		return list
+	}
+	index, _ := contents.(classfile.Signature)
+	text, err := c.Pool.Utf8(uint16(index))
+	if err != nil {
+		return list
+	}
+	// A signature leaves out what the compiler added; then it is of no use.
+	if sig, err := descriptor.ParseMethodSignature(string(text)); err == nil && len(sig.Params) == len(list) {
+		for i := range list {
+			list[i] = withArgs(list[i], &sig.Params[i])
+		}
+	}
+	return list
+}
+
+// withArgs adds a signature's type arguments to a type with the same descriptor.
+func withArgs(t typ, sig *descriptor.SigType) typ {
+	if made := fromSignature(sig); made.desc == t.desc {
+		return made
+	}
+	return t
+}
+
+// fromSignature is the erasure of a type, with arguments. Type variables are objects:
+// what they stand for is not followed.
+func fromSignature(sig *descriptor.SigType) typ {
+	switch sig.Kind {
+	case 'L':
+		name := sig.Classes[0].Name
+		for _, c := range sig.Classes[1:] {
+			name += "$" + c.Name
+		}
+		t := classType(name)
+		for _, a := range sig.Classes[len(sig.Classes)-1].Args {
+			if a.Wildcard == '*' || a.Wildcard == '-' {
+				t.args = append(t.args, classType(objectClass))
+			} else {
+				t.args = append(t.args, fromSignature(&a.Type))
+			}
+		}
+		return t
+	case '[':
+		e := fromSignature(sig.Elem)
+		return typ{desc: "[" + e.desc, args: e.args}
+	case 'T':
+		return classType(objectClass)
+	}
+	return typ{desc: string(rune(sig.Kind))}
+}

@@ -1,0 +1,536 @@
+package pack
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// The header (docs/formats/pack.md). All numbers have their lowest byte first.
+//
+//	  0   8  magic, with the version of the format
+//	  8   4  CRC-32C of the front from 16 on
+//	 12   4  CRC-32C of the deltas
+//	 16   4  length of the file
+//	 20   4  CRC-32C of the cold part
+//	 24  32  build of the agent
+//	 56      parts: place and size of each
+//	136      the arena: length, limit, places
+const (
+	magic      = "sonde\x00\x9c\x01"
+	frontSumAt = 8
+	deltaSumAt = 12
+	summedFrom = 16
+	buildAt    = 24
+	buildSize  = 32
+	partsAt    = buildAt + buildSize
+	headerSize = 256
+
+	alignment = 8
+	mostBytes = 1<<31 - 1 // the agent has it in a Java array
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// A part is where one is, and how many of what it holds.
+type part struct{ at, size uint32 }
+
+// parts in the order they lie in, and in which the header names them. Sizes are in slots,
+// records, bytes, words of 8 bytes, anchors, bridges, and bytes of all others.
+type parts struct {
+	index, records, names, table, anchors, bridges, dictionary, image, deltas, cold part
+}
+
+func (p *parts) each() []*part {
+	return []*part{
+		&p.index, &p.records, &p.names, &p.table, &p.anchors, &p.bridges, &p.dictionary, &p.image, &p.deltas, &p.cold,
+	}
+}
+
+// A header is what the first bytes of a pack say.
+type header struct {
+	length  uint32 // of the file
+	coldSum uint32
+	build   string
+	parts   parts
+	arena   arena.Image // without its bytes
+}
+
+// places are the numbers behind the parts and the sizes of the arena.
+func (h *header) places() []*uint32 {
+	p := &h.arena.Places
+	return []*uint32{
+		&p.Length, &p.Limit, &p.Next, &p.Epoch, &p.TargetPID, &p.TargetStart, &p.OpenedWall, &p.SondePID, &p.Stop,
+		&p.CommandLength, &p.Command, &p.CommandMost,
+		&p.Woven, &p.Differs, &p.Blind, &p.Failed, &p.NamesUsed, &p.AccountText, &p.AccountedMost,
+	}
+}
+
+// append writes the header without the two checksums that come first.
+func (h *header) append(dst []byte) []byte {
+	begin := len(dst)
+	dst = append(dst, magic...)
+	dst = append(dst, make([]byte, summedFrom-len(magic))...)
+	number := func(n uint32) { dst = binary.LittleEndian.AppendUint32(dst, n) }
+	number(h.length)
+	number(h.coldSum)
+	dst = append(dst, h.build...)
+	dst = append(dst, make([]byte, buildSize-len(h.build))...)
+	for _, p := range h.parts.each() {
+		number(p.at)
+		number(p.size)
+	}
+	number(uint32(h.arena.Length))
+	number(uint32(h.arena.Limit))
+	for _, p := range h.places() {
+		number(*p)
+	}
+	return append(dst, make([]byte, begin+headerSize-len(dst))...)
+}
+
+// readHeader reads one that is whole.
+func readHeader(file []byte) *header {
+	rest := file[summedFrom:headerSize]
+	number := func() uint32 {
+		n := binary.LittleEndian.Uint32(rest)
+		rest = rest[4:]
+		return n
+	}
+	h := &header{length: number(), coldSum: number()}
+	end := 0
+	for end < buildSize && rest[end] != 0 {
+		end++
+	}
+	h.build, rest = string(rest[:end]), rest[buildSize:]
+	for _, p := range h.parts.each() {
+		p.at, p.size = number(), number()
+	}
+	h.arena.Length, h.arena.Limit = int64(number()), int64(number())
+	for _, p := range h.places() {
+		*p = number()
+	}
+	return h
+}
+
+// A record is what the agent knows of a class.
+//
+//	0  hash of the name          4  original: length        8  woven: CRC-32C
+//	1  place of the name         5    CRC-32                9  delta: place
+//	2  length of the name        6    CRC-32C              10    length
+//	3  next of the same name     7  woven: length          11  methods that were woven
+type record [12]uint32
+
+const (
+	recordHash = iota
+	recordName
+	recordNameLength
+	recordNext
+	recordSize
+	recordSum32
+	recordSum32C
+	recordWovenSize
+	recordWovenSum
+	recordDelta
+	recordDeltaSize
+	recordMethods
+
+	recordBytes = 4 * len(record{})
+)
+
+// Of an index at least three quarters are empty.
+const (
+	leastSlots    = 16
+	slotsPerName  = 4
+	hashSpread    = 0x9E3779B9
+	slotBytes     = 4
+	mostClassFile = 64 << 20 // far beyond any there is
+)
+
+// is reports whether a class file is the one that was woven, as the agent sees it.
+func (r *record) is(file []byte) bool {
+	return int(r[recordSize]) == len(file) && r[recordSum32] == crc32.ChecksumIEEE(file) && r[recordSum32C] == sum(file)
+}
+
+func (r *record) append(dst []byte) []byte {
+	for _, n := range r {
+		dst = binary.LittleEndian.AppendUint32(dst, n)
+	}
+	return dst
+}
+
+func readRecord(b []byte) (r record) {
+	for i := range r {
+		r[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return r
+}
+
+// slotOf is where the search for a hash begins.
+func slotOf(hash uint32, slots int) int {
+	return int(hash * hashSpread >> (33 - bits.Len(uint(slots))))
+}
+
+// isFirst tells the first record of a name.
+func isFirst(records []record, i int) bool { return i == 0 || records[i-1][recordNext] != uint32(i+1) }
+
+// slotsFor is how many slots an index of records has.
+func slotsFor(records []record) int {
+	names := 0
+	for i := range records {
+		if isFirst(records, i) {
+			names++
+		}
+	}
+	slots := leastSlots
+	for slots < slotsPerName*names {
+		slots *= 2
+	}
+	return slots
+}
+
+// Steps from slot to slot, for all records together. Names of classes take less than one
+// each; names that are chosen to have one hash would take hours.
+const (
+	freeSteps    = 1 << 20
+	stepsPerSlot = 8
+)
+
+// makeIndex finds the first record of each name.
+func makeIndex(records []record) ([]uint32, error) {
+	slots := slotsFor(records)
+	index := make([]uint32, slots)
+	left := freeSteps + stepsPerSlot*slots
+	for i := range records {
+		if !isFirst(records, i) {
+			continue
+		}
+		at := slotOf(records[i][recordHash], slots)
+		for ; index[at] != 0 && left > 0; left-- {
+			at = (at + 1) % slots
+		}
+		if left == 0 {
+			return nil, ErrAlike
+		}
+		index[at] = uint32(i) + 1
+	}
+	return index, nil
+}
+
+// link gives records their names' places, and has those of one name, which stand together,
+// name each other.
+func link(records []record, names []string) (text []byte, err error) {
+	for i, name := range names {
+		r := &records[i]
+		if i > 0 && names[i-1] == name {
+			before := &records[i-1]
+			before[recordNext] = uint32(i) + 1
+			r[recordHash], r[recordName], r[recordNameLength] = before[recordHash], before[recordName], before[recordNameLength]
+			continue
+		}
+		all, err := units(name)
+		if err != nil {
+			return nil, fmt.Errorf("a class of the pack: %w", err)
+		}
+		encoded, length := encodeText(all)
+		r[recordHash], r[recordName], r[recordNameLength] = hash(all), uint32(len(text)), length
+		text = append(text, encoded...)
+	}
+	return text, nil
+}
+
+// readSlot is what an index has at a place.
+func readSlot(index []byte, at int) uint32 { return binary.LittleEndian.Uint32(index[slotBytes*at:]) }
+
+// isWide, in the length of a text, says that it has two bytes for each code unit.
+const isWide = 1 << 31
+
+// units are the UTF-16 code units of a name as class files have it: a zero has two
+// bytes there, and a character beyond the first 2^16 two times three.
+func units(name string) ([]uint16, error) {
+	all := make([]uint16, 0, len(name))
+	for i := 0; i < len(name); {
+		b := name[i:]
+		switch {
+		case b[0] < 0x80:
+			all = append(all, uint16(b[0]))
+			i++
+		case b[0]&0xe0 == 0xc0 && len(b) > 1 && isTail(b[1]):
+			all = append(all, uint16(b[0]&0x1f)<<6|uint16(b[1]&0x3f))
+			i += 2
+		case b[0]&0xf0 == 0xe0 && len(b) > 2 && isTail(b[1]) && isTail(b[2]):
+			all = append(all, uint16(b[0])<<12|uint16(b[1]&0x3f)<<6|uint16(b[2]&0x3f))
+			i += 3
+		default:
+			return nil, fmt.Errorf("%q is no name: no class file has it", name)
+		}
+	}
+	return all, nil
+}
+
+func isTail(b byte) bool { return b&0xc0 == 0x80 }
+
+// hash is that of Java's String.hashCode.
+func hash(text []uint16) (h uint32) {
+	for _, unit := range text {
+		h = 31*h + uint32(unit)
+	}
+	return h
+}
+
+// encodeText gives a text in the form that is quick for Java, and its length: in code units,
+// with isWide.
+func encodeText(text []uint16) (encoded []byte, length uint32) {
+	narrow := make([]byte, len(text))
+	for i, unit := range text {
+		if unit > 0xff {
+			return wide(text), uint32(len(text)) | isWide
+		}
+		narrow[i] = byte(unit)
+	}
+	return narrow, uint32(len(text))
+}
+
+func wide(text []uint16) []byte {
+	encoded := make([]byte, 0, 2*len(text))
+	for _, unit := range text {
+		encoded = binary.LittleEndian.AppendUint16(encoded, unit)
+	}
+	return encoded
+}
+
+// textSize is how many bytes a text of this length has.
+func textSize(length uint32) uint64 {
+	size := uint64(length &^ isWide)
+	if length&isWide != 0 {
+		size *= 2
+	}
+	return size
+}
+
+// appendText appends a text with its length before it.
+func appendText(dst []byte, text string) ([]byte, error) {
+	all, err := units(text)
+	if err != nil {
+		return nil, err
+	}
+	encoded, length := encodeText(all)
+	return append(binary.LittleEndian.AppendUint32(dst, length), encoded...), nil
+}
+
+// decodeText is what encodeText was given, as class files have it.
+func decodeText(encoded []byte, length uint32) string {
+	var name []byte
+	for i := range int(length &^ isWide) {
+		var unit uint16
+		if length&isWide != 0 {
+			unit = binary.LittleEndian.Uint16(encoded[2*i:])
+		} else {
+			unit = uint16(encoded[i])
+		}
+		switch {
+		case unit != 0 && unit < 0x80:
+			name = append(name, byte(unit))
+		case unit < 0x800:
+			name = append(name, 0xc0|byte(unit>>6), 0x80|byte(unit&0x3f))
+		default:
+			name = append(name, 0xe0|byte(unit>>12), 0x80|byte(unit>>6&0x3f), 0x80|byte(unit&0x3f))
+		}
+	}
+	return string(name)
+}
+
+// coldWriter writes what only Sonde reads.
+type coldWriter struct{ b []byte }
+
+func (w *coldWriter) number(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
+
+func (w *coldWriter) text(all ...string) {
+	for _, s := range all {
+		w.number(uint64(len(s)))
+		w.b = append(w.b, s...)
+	}
+}
+
+func encodeCold(c *Content, classes []Class) []byte {
+	w := new(coldWriter)
+	w.text(c.Engine, c.Title, string(c.Probes))
+	w.number(uint64(len(c.Names)))
+	for _, n := range c.Names {
+		w.number(uint64(n.ID))
+		w.text(n.Class, n.Method, n.Descriptor, n.Probe, n.Sequence)
+		w.number(uint64(len(n.Groups)))
+		w.text(n.Groups...)
+	}
+	w.number(uint64(len(classes)))
+	for _, class := range classes {
+		w.text(string(describe(class.Entry, c.Engine)))
+	}
+	w.number(uint64(len(c.Left)))
+	for _, l := range c.Left {
+		w.text(l.Class, l.Method, l.Reason)
+	}
+	return w.b
+}
+
+// deflate has the length before what it makes.
+func deflate(plain []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	packed.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(plain))))
+	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(plain)
+	err = errors.Join(err, w.Close())
+	return packed.Bytes(), err
+}
+
+// mostCold bounds the description by the rest of the pack: that names every hook, too, so
+// the description is a few times as long. What is left alone has no hook.
+func mostCold(hot int) int64 { return 64<<20 + 16*int64(hot) }
+
+// inflate makes no more than a pack whose rest has so many bytes can have.
+func inflate(packed []byte, hot int) (string, error) {
+	if len(packed) < 4 {
+		return "", damaged("it has no description")
+	}
+	length := int64(binary.LittleEndian.Uint32(packed))
+	packed = packed[4:]
+	if length > mostCold(hot) || length > mostInflated*int64(len(packed)) {
+		return "", damaged("its description cannot be that long")
+	}
+	var plain strings.Builder
+	n, err := io.Copy(&plain, io.LimitReader(flate.NewReader(bytes.NewReader(packed)), length+1))
+	if err != nil || n != length {
+		return "", damaged("its description cannot be unpacked")
+	}
+	return plain.String(), nil
+}
+
+// mostInflated is more than deflating can make of a byte.
+const mostInflated = 1032
+
+// describe leaves out when an entry was made, and an engine that all have.
+func describe(e *cache.Entry, engine string) []byte {
+	plain := *e
+	plain.Made = time.UnixMilli(0)
+	if plain.Engine == engine {
+		plain.Engine = ""
+	}
+	return plain.AppendDescription(nil)
+}
+
+// coldReader reads it. After the first thing that is wrong everything is zero, and nothing
+// is left.
+type coldReader struct {
+	rest   string
+	failed error
+}
+
+func (r *coldReader) fail(what string) {
+	if r.failed == nil {
+		r.failed = damaged("its description: %s", what)
+	}
+	r.rest = ""
+}
+
+func (r *coldReader) number() (n uint64) {
+	for shift := 0; shift < 64; shift += 7 {
+		if r.rest == "" {
+			r.fail("it ends in the middle")
+			return 0
+		}
+		b := r.rest[0]
+		r.rest = r.rest[1:]
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n
+		}
+	}
+	r.fail("a number without an end")
+	return 0
+}
+
+// many is how many things follow, of so many bytes at least.
+func (r *coldReader) many(size int) int {
+	n := r.number()
+	if n > uint64(len(r.rest)/size) {
+		r.fail("it counts more than there is")
+		return 0
+	}
+	return int(n)
+}
+
+func (r *coldReader) text() string {
+	n := r.number()
+	if n > uint64(len(r.rest)) {
+		r.fail("it ends in the middle")
+		return ""
+	}
+	text := r.rest[:n]
+	r.rest = r.rest[n:]
+	return text
+}
+
+func (r *coldReader) name() Name {
+	id := r.number()
+	if id > 1<<32-1 {
+		r.fail("an id that is none")
+	}
+	n := Name{uint32(id), r.text(), r.text(), r.text(), r.text(), r.text(), nil}
+	for range r.many(1) {
+		n.Groups = append(n.Groups, r.text())
+	}
+	return n
+}
+
+func (r *coldReader) class(engine string) Class {
+	e, err := cache.ReadDescription(r.text())
+	if err != nil {
+		r.fail(err.Error())
+		return Class{Entry: new(cache.Entry)}
+	}
+	if e.Engine == "" {
+		e.Engine = engine
+	}
+	e.Made = time.Time{}
+	return Class{Entry: e}
+}
+
+// decodeCold reads the cold part into a content, behind so many bytes of the rest.
+func decodeCold(cold []byte, hot int, c *Content) error {
+	plain, err := inflate(cold, hot)
+	if err != nil {
+		return err
+	}
+	r := &coldReader{rest: plain}
+	c.Engine, c.Title = r.text(), r.text()
+	if probes := r.text(); probes != "" {
+		c.Probes = []byte(probes)
+	}
+	for range r.many(7) {
+		c.Names = append(c.Names, r.name())
+	}
+	for range r.many(1) {
+		c.Classes = append(c.Classes, r.class(c.Engine))
+	}
+	for range r.many(3) {
+		c.Left = append(c.Left, Left{r.text(), r.text(), r.text()})
+	}
+	if r.rest != "" {
+		r.fail("there is something behind its end")
+	}
+	return r.failed
+}
