@@ -1,13 +1,20 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
@@ -198,4 +205,185 @@ func findHolder(ctx context.Context, jvm *process.JVM) (*handover.Client, error)
 		return nil, nil
 	}
 	return client, err
+}
+
+const applyLong = `Have a JVM watched as a file of probes says: which methods, where and when, how
+much of each call, and until when. What differs between that and what is applied
+is shown first, then changed, and nothing else is touched: applying a file again
+changes nothing.
+
+  + probe checkout: methods com.acme.Shop.checkout, level time
+  ~ probe dao: level count → time
+  - probe old
+
+The first sonde apply of a JVM holds it: it stays, shows what is measured, and
+takes all of it out when it ends, by Ctrl-C, --for, sonde apply --end, sonde undo,
+or when every probe has ended. A later one hands its file to the first and is
+done. With --background the first goes on without a terminal; sonde apply PID
+shows how it stands, sonde save PID writes what is applied.
+
+CALLS      calls the probe acted on
+CALLS/S    since the table was last drawn; in the final table, over all
+MEAN, P99  of calls that have ended, where the level is time or more
+THREW      calls that ended with an exception
+UNDECIDED  calls whose condition could not be decided, which counts as no
+WHERE      the sequence that held, and tags or callers that results are told by
+
+Of probes of level trace or capture the latest --keep transactions are kept; at
+the end -o writes them, else the slowest is drawn.
+
+The file is YAML. Its schema is in docs/formats/probes.md; errors are told all at
+once, with line and remedy:
+
+  version: 1
+  tags:
+    - name: tenant
+      value: $1.tenant
+      at: com.acme.web.Handler.handle
+  probes:
+    - name: checkout
+      methods: com.acme.Shop.checkout
+      within: com.acme.web.Handler.handle >> com.acme.Cart.*
+      when: $1.total > 100 && tx.tenant == "acme"
+      level: time            # count, time, trace, capture
+      group-by: tenant
+      for: 10m
+  weave:                     # which classes get hooks when; the first rule counts
+    - classes: com.acme.gen.**
+      when: never            # static, load, dynamic, never
+
+On a terminal it asks before something is changed, unless --yes.
+
+Exit code: 0 when the set is applied, 1 on an error, 2 for a wrong command line
+or file.`
+
+const applyExamples = `  sonde apply 4711 -f probes.yaml --dry-run
+  sonde apply 4711 -f probes.yaml
+  sonde apply 4711 -f probes.yaml --background --for 1h
+  sonde apply 4711 -f probes.yaml --for 1m -o slow.html
+  sonde apply 4711
+  sonde save 4711 -o probes.yaml
+  sonde apply 4711 --end`
+
+// confirm asks a question on the terminal. Where there is none nobody could answer:
+// what was asked for by a script is done.
+func confirm(ctx context.Context, s streams, question string) bool {
+	if s.width == 0 || !term.IsTerminal(int(os.Stdin.Fd())) {
+		return true
+	}
+	_, _ = fmt.Fprintf(s.err, "%s [y/N] ", question)
+	answered := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // none is no
+		answered <- line
+	}()
+	select {
+	case <-ctx.Done():
+		_, _ = fmt.Fprintln(s.err)
+		return false
+	case line := <-answered:
+		return isYes(line)
+	}
+}
+
+func isYes(line string) bool {
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}
+
+// readyFD is where a Sonde in the background tells the one that started it that its
+// set is applied.
+const readyFD = 3
+
+// readyWord is what it tells.
+const readyWord = "applied\n"
+
+// inBackground starts this program again, without a terminal, to hold the JVM, and
+// waits until the set is applied.
+func (c *applying) inBackground(ctx context.Context) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = read.Close() }()
+	command := exec.Command(program, c.backgroundArgs()...)
+	command.Stdin = bytes.NewReader(c.set.YAML())
+	command.Stderr = os.Stderr // until it is ready
+	command.ExtraFiles = []*os.File{write}
+	command.SysProcAttr = ownSession()
+	err = command.Start()
+	_ = write.Close()
+	if err != nil {
+		return fmt.Errorf("starting a Sonde in the background: %w", err)
+	}
+	// Who asks this one to end before there is a result asks the other one, too.
+	defer context.AfterFunc(ctx, func() { _ = command.Process.Signal(os.Interrupt) })()
+	word, err := io.ReadAll(read)
+	if err != nil || string(word) != readyWord {
+		return c.backgroundFailure(ctx, command.Wait())
+	}
+	pid := command.Process.Pid
+	if err := command.Process.Release(); err != nil {
+		return err
+	}
+	if c.json {
+		return writeJSON(c.out, map[string]any{"pid": c.pid, "applied": true, "sonde": pid})
+	}
+	_, err = fmt.Fprintf(c.out, "process %d of Sonde holds process %d: sonde apply %d shows it, sonde apply --end %d ends it\n", pid, c.pid, c.pid, c.pid)
+	return err
+}
+
+func (c *applying) backgroundArgs() []string {
+	args := []string{"apply", strconv.Itoa(c.pid), "--file", "-", "--title", c.title, "--ready"}
+	if c.duration > 0 {
+		args = append(args, "--for", c.duration.String())
+	}
+	for _, path := range c.outputs {
+		args = append(args, "--output", path)
+	}
+	if c.keep != usualKeep {
+		args = append(args, "--keep", strconv.Itoa(c.keep))
+	}
+	if c.force {
+		args = append(args, "--force")
+	}
+	if c.listLeft {
+		args = append(args, "--left")
+	}
+	return append(args, c.cache.args()...)
+}
+
+// backgroundFailure is for one that has ended without having applied the set. It has
+// said why.
+func (c *applying) backgroundFailure(ctx context.Context, err error) error {
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted: the Sonde in the background has ended")
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		return exitStatus(exit.ExitCode())
+	}
+	return fmt.Errorf("the Sonde in the background has ended before the set was applied: %w", errors.Join(err, os.ErrProcessDone))
+}
+
+// tellReady tells the Sonde that waits, and lets go of its terminal.
+func tellReady() error {
+	const patience = 5 * time.Second
+	ready := os.NewFile(readyFD, "ready")
+	if ready == nil {
+		return errors.New("nobody waits on descriptor 3: --ready is for Sonde itself")
+	}
+	_ = ready.SetWriteDeadline(time.Now().Add(patience)) // files that know no deadline do not block
+	if err := leaveTerminal(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(ready, readyWord)
+	return errors.Join(err, ready.Close())
 }

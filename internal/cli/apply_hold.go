@@ -1,18 +1,22 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/waterfall"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -244,4 +248,296 @@ func reportNotes(report *liveprobes.Report) []string {
 		tell("tag", a)
 	}
 	return notes
+}
+
+// Why applying ended, besides what ends a count.
+const (
+	endedAsked  = "asked"  // by sonde apply --end
+	endedProbes = "probes" // every one has ended
+)
+
+// stay waits for the end and shows what happens meanwhile. It tells why it ended.
+func (r *applyRun) stay(ctx context.Context) string {
+	refresh := time.NewTicker(r.interval)
+	defer refresh.Stop()
+	reading := time.NewTicker(readEvery)
+	defer reading.Stop()
+	var due <-chan time.Time
+	if r.duration > 0 {
+		timer := time.NewTimer(r.duration - time.Since(r.began))
+		defer timer.Stop()
+		due = timer.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return endedInterrupted
+		case <-r.session.Done():
+			return r.endedBy()
+		case <-due:
+			return endedDuration
+		case <-r.asked:
+			r.screen.say("another Sonde has asked this one to end")
+			return endedAsked
+		case <-r.finished:
+			if len(r.watch.Set().Probes) == 0 {
+				return endedProbes
+			}
+		case <-reading.C:
+			r.readTraces(reading)
+		case <-refresh.C:
+			if err := r.show(); errors.Is(err, syscall.EPIPE) {
+				return endedUnread
+			}
+		}
+	}
+}
+
+// readTraces reads what was traced, seldom while nothing is.
+func (r *applyRun) readTraces(next *time.Ticker) {
+	_ = r.traces.step() // what goes wrong the end will say
+	every := idleEvery
+	if traces(r.watch.Set()) {
+		every = readEvery
+	}
+	next.Reset(every)
+}
+
+// show tells how it stands.
+func (r *applyRun) show() error {
+	isDue := r.json && r.paced
+	if !isDue && (r.json || r.screen.silent) {
+		return nil
+	}
+	look, err := r.look()
+	if err != nil {
+		return nil //nolint:nilerr // the end will say it
+	}
+	if isDue {
+		return r.writeLook(look)
+	}
+	r.traces.count()
+	look.traced = r.traces.line()
+	width, height := r.screen.size()
+	r.screen.draw(look.liveLines(width, height))
+	return nil
+}
+
+// finish tells the end: what was measured is read before the hooks go. Those who wait
+// for the end are told when they are out.
+func (r *applyRun) finish(ctx context.Context, ended string) error {
+	r.depart()
+	r.turn.Lock() // nothing is changed any more, nor half changed
+	defer r.turn.Unlock()
+	r.stop()
+	<-r.ran
+	var failure error
+	if ended == endedLost {
+		failure = r.session.Err()
+	}
+	r.state.Lock()
+	r.shown, r.shownAt = nil, time.Time{} // rates are over all
+	r.state.Unlock()
+	look, err := r.look()
+	failure = errors.Join(failure, err)
+	traced := r.finishTraces(ctx, ended)
+	r.screen.clear()
+	farewell, err := r.leave(ctx, ended)
+	failure = errors.Join(failure, err)
+	r.watch.Close()
+	if look != nil {
+		look.final, look.ended, look.traced = true, ended, r.traces.line()
+		failure = errors.Join(r.write(look), failure)
+	}
+	failure = errors.Join(failure, r.writeTraces(traced))
+	if farewell != nil {
+		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(farewell.Restored.Classes), "class", "classes"), durationText(farewell.Took), costOf(farewell.Pause))
+	}
+	if r.server != nil {
+		failure = errors.Join(failure, r.server.Close())
+	}
+	return failure
+}
+
+// write writes the result.
+func (r *applyRun) write(look *applyLook) error {
+	if left := r.concerned(); len(left) > r.toldLeft {
+		r.tellLeft(left) // some were met as they loaded
+	}
+	if full := r.session.Full(); full != nil {
+		r.remark(full.Error())
+	}
+	return r.writeLook(look)
+}
+
+func (r *applyRun) writeLook(look *applyLook) error {
+	if r.json {
+		return writeJSON(r.out, r.describe(look))
+	}
+	out := bufio.NewWriter(r.out) // keeps the first error until Flush
+	writeTable(out, applyColumns, runningTexts(look.rows), r.outWidth())
+	_, _ = fmt.Fprintf(out, "\n%s\n", look.headline())
+	for _, line := range look.remarks() {
+		_, _ = fmt.Fprintln(out, line)
+	}
+	return out.Flush()
+}
+
+// appliedTraces keeps the latest transactions of probes that trace. It is for one
+// goroutine.
+type appliedTraces struct {
+	ringReader
+	names  *watchNames
+	redact *trace.Redactor
+	most   int
+	kept   []*trace.Transaction // in the order they ended
+	older  uint64               // that gave their place to later ones
+	sum    ringSum
+}
+
+const (
+	// idleEvery is how often rings are looked for while no probe traces.
+	idleEvery = 200 * time.Millisecond
+	// shownCalls is how many rows the drawing of the slowest transaction has.
+	shownCalls = 40
+)
+
+func newAppliedTraces(s *session.Session, w *liveprobes.Watch, set *probeset.Set, most int) *appliedTraces {
+	t := &appliedTraces{ringReader: ringReader{session: s}, names: &watchNames{names: w}, most: most}
+	// What one probe may show another never reads: each leaves its own secrets out.
+	var allow []string
+	for _, p := range set.Probes {
+		allow = append(allow, p.Allow...)
+	}
+	t.redact = trace.NewRedactor(allow)
+	t.assembler = trace.NewAssembler(trace.Options{
+		Names: t.names, Redact: t.redact, Clock: trace.Clock{Wall: time.Now(), Nanos: uint64(s.Now())}, Settle: settleTime,
+	})
+	return t
+}
+
+// traces reports whether a probe of a set does.
+func traces(set *probeset.Set) bool {
+	for _, p := range set.Probes {
+		if p.Level >= probeset.Trace {
+			return true
+		}
+	}
+	return false
+}
+
+// step reads what is there, and keeps what has become whole.
+func (t *appliedTraces) step() error {
+	if _, err := t.read(); err != nil {
+		return err
+	}
+	t.keep(t.assembler.Take(uint64(t.session.Now())))
+	return nil
+}
+
+func (t *appliedTraces) keep(taken []*trace.Transaction) {
+	if len(taken) == 0 {
+		return
+	}
+	t.names.refresh()
+	for _, one := range taken {
+		one.Resolve(t.names, t.redact)
+	}
+	t.kept = append(t.kept, taken...)
+	if more := len(t.kept) - t.most; more > 0 {
+		t.older += uint64(more)
+		t.kept = append(t.kept[:0:0], t.kept[more:]...)
+	}
+}
+
+// count learns what rings have counted.
+func (t *appliedTraces) count() {
+	if sum, err := t.ringReader.sum(); err == nil {
+		t.sum = sum
+	}
+}
+
+// line is how it stands in one line; empty where nothing was traced.
+func (t *appliedTraces) line() string {
+	if t.sum.opened == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("traces: %s kept of %s begun", grouped(len(t.kept)), grouped(int(t.sum.opened)))
+	if t.older > 0 {
+		text += fmt.Sprintf(", %s before those", grouped(int(t.older)))
+	}
+	if t.sum.discarded > 0 {
+		text += fmt.Sprintf(", %s not chosen", grouped(int(t.sum.discarded)))
+	}
+	if t.sum.dropped > 0 {
+		text += fmt.Sprintf(", %s only counted", count(int(t.sum.dropped), "call", "calls"))
+	}
+	return text
+}
+
+// finishTraces reads what was written last, while the JVM is still there.
+func (r *applyRun) finishTraces(ctx context.Context, ended string) *trace.Trace {
+	t := r.traces
+	_, _ = t.read() // what cannot be read is missing, as the end says
+	t.count()
+	t.keep(t.assembler.Flush())
+	t.names.refresh()
+	for _, one := range t.kept {
+		one.Resolve(t.names, t.redact)
+	}
+	if ended != endedLost && ended != endedExited && ended != endedUndone && len(t.kept) > 0 {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), namesLimit)
+		defer cancel()
+		if names, err := r.visit.session.ThreadNames(ctx); err == nil { // else they have numbers
+			for _, one := range t.kept {
+				one.NameThreads(names)
+			}
+		}
+	}
+	return r.describeTraces()
+}
+
+func (r *applyRun) describeTraces() *trace.Trace {
+	t, s := r.traces, r.visit.session
+	d := &trace.Trace{
+		Target:  trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())},
+		Command: commandLine("apply", []string{"-f", r.title}), Began: r.began, Took: time.Since(r.began), Transactions: t.kept,
+		Losses: trace.Losses{Counts: t.assembler.Counts(), NotChosen: t.sum.discarded, Dropped: t.sum.dropped, Beyond: t.older},
+	}
+	for _, p := range r.set.Probes {
+		if p.Level >= probeset.Trace {
+			d.Methods = append(d.Methods, p.Methods...)
+			d.Levels = max(d.Levels, p.Levels)
+		}
+	}
+	return d
+}
+
+// writeTraces writes files, and without any draws the slowest transaction.
+func (r *applyRun) writeTraces(t *trace.Trace) error {
+	if len(r.outputs) > 0 {
+		tell, err := r.writeOutputs(r.outputs, func(path string) error { return writeTraceFile(path, t) })
+		tell()
+		return err
+	}
+	slowest := t.Slowest()
+	if slowest == nil || r.json {
+		return nil
+	}
+	width := r.outWidth()
+	number := 1
+	for i, one := range t.Transactions {
+		if one == slowest {
+			number = i + 1
+		}
+	}
+	if _, err := fmt.Fprintf(r.out, "\nthe slowest of %s; -o FILE writes all\n", count(len(t.Transactions), "transaction that was kept", "transactions that were kept")); err != nil {
+		return err
+	}
+	return waterfall.Write(r.out, number, slowest, waterfall.Terminal{Width: width, Colours: hasColours(width), Rows: shownCalls})
+}
+
+// hasColours reports whether a terminal of a width, 0 for none, shows styles.
+func hasColours(width int) bool {
+	return width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,7 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // rowsByProbe is --by of a pack: in place of patterns it has probes.
@@ -138,4 +145,257 @@ func (c *attaching) run(ctx context.Context) error {
 		return r.write(h)
 	}
 	return c.show(ctx, h)
+}
+
+const attachLong = `Show what a pack in a running JVM measures, as it happens. The program was started
+with -javaagent:sonde-agent.jar=pack=FILE (sonde env prints it), so that its classes
+were woven as they loaded, without a Sonde. The arena that the agent writes is found by
+the notice it has left; the JVM is not asked, and nothing is changed: this ends with
+Ctrl-C as it began. The table is that of sonde monitor, with a row for each probe, or
+--by method for each method, and the same keys. The first interval begins now;
+--once tells all since the program began, as sonde report does, in its order.
+
+What the pack could not weave is said at the beginning: classes whose bytes are not those
+that were packed, or that load by a class loader that does not see the hooks.
+
+--weave has this Sonde watch the JVM in place of the pack: the pack is taken out, as
+sonde undo does, and its probes, or those of -f, are applied as sonde apply does, also
+to classes that differ from the pack's. What the pack has measured stays in its
+arena: sonde report tells it. When the command ends the JVM has no hooks any more, and
+the pack comes back when the program is started again.
+
+Exit code: 0 when there is a result, 1 on an error, 2 for a wrong command line.`
+
+const attachExamples = `  sonde attach 4711
+  sonde attach 4711 --by method --sort p99 --for 1m
+  sonde attach 4711 --once --sort mean
+  sonde attach 4711 --json | jq '.total.callsPerSecond'
+  sonde attach 4711 --weave --for 10m
+  sonde attach 4711 --weave -f more.yaml`
+
+// takeOver takes the pack out and has this Sonde hold the JVM. All that can be checked
+// is before anything is changed.
+func (c *attaching) takeOver(ctx context.Context, h *results.Harvest) error {
+	if c.set == nil {
+		if h.Set == nil {
+			return fmt.Errorf("the probes are in the pack, which cannot be read: name it with --pack, or probes with -f (%s)", notesText(h.Notes))
+		}
+		c.set, c.title = h.Set, h.Pack
+	}
+	writeChanges(c.err, probeset.Diff(nil, c.set), c.width)
+	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("take the pack out of process %d, and put this in?", c.pid)) {
+		return errors.New("nothing was changed")
+	}
+	c.yes = true
+	if err := c.evictPack(ctx, h); err != nil {
+		return err
+	}
+	// A JVM in which something else has begun meanwhile says so itself.
+	if err := c.hold(ctx, h.JVM, nil); err != nil {
+		return fmt.Errorf("the pack is out of process %d, and no Sonde is in: %w", c.pid, err)
+	}
+	return nil
+}
+
+func notesText(notes []string) string {
+	if len(notes) == 0 {
+		return "it has none"
+	}
+	return notes[0]
+}
+
+// evictPack takes the pack out, and waits until it is.
+func (c *attaching) evictPack(ctx context.Context, h *results.Harvest) error {
+	occupants, unreachable, err := session.Occupants(ctx, h.JVM, true)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, o := range occupants {
+		defer o.Close()
+		if o.Pack == "" || found {
+			continue
+		}
+		found = true
+		start := time.Now()
+		if err := evictFrom(ctx, c.streams, o); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(c.err, "took the pack out of process %d in %s; what it has measured: sonde report %s\n", c.pid, durationText(time.Since(start)), printable(shellWord(h.Arena)))
+	}
+	if !found {
+		for _, u := range unreachable {
+			err = errors.Join(err, u)
+		}
+		return errors.Join(err, fmt.Errorf("the pack in process %d could not be reached: sonde status %d", c.pid, c.pid))
+	}
+	return nil
+}
+
+// An attachRun shows what a pack measures.
+type attachRun struct {
+	*attaching
+	harvest *results.Harvest
+	board   board
+	rows    map[uint32]ledger.Row // by number
+}
+
+func (c *attaching) show(ctx context.Context, h *results.Harvest) error {
+	defer outliveReader()()
+	r := newAttachRun(c, h)
+	if err := r.begin(); err != nil {
+		return err
+	}
+	r.tell()
+	stays := stay{why: r.why, left: c.duration, show: r.board.show}
+	done, stop := r.awaitEnd(ctx)
+	defer stop()
+	stays.done = done
+	return r.finish(r.board.watch(ctx, stays))
+}
+
+func newAttachRun(c *attaching, h *results.Harvest) *attachRun {
+	r := &attachRun{attaching: c, harvest: h}
+	by := byPattern
+	if c.by == byMethod || h.Set == nil { // then no probe has a name
+		by = byMethod
+	}
+	sample := sampleOf(h)
+	r.board = board{
+		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: timesText(sample),
+		top: c.top, json: c.json, view: monitorView{sort: c.sort, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
+		source: h, groups: r.groups, method: r.method, costs: r.accountLine, describe: r.describe,
+	}
+	return r
+}
+
+// begin takes the reading that all is counted from: what was before is not told.
+func (r *attachRun) begin() error {
+	first, err := monitor.Take(r.harvest, monitor.Start(r.harvest.Now()), r.stall)
+	if err != nil {
+		return err
+	}
+	r.board.begin(first)
+	return nil
+}
+
+// sampleOf is the greatest that a probe of the pack has.
+func sampleOf(h *results.Harvest) uint32 {
+	sample := uint32(1)
+	if h.Set != nil {
+		for _, p := range h.Set.Probes {
+			sample = max(sample, p.Sample)
+		}
+	}
+	return sample
+}
+
+// tell says what the pack could not do.
+func (r *attachRun) tell() {
+	say := r.board.screen.say
+	say("reading the arena of process %d; %s", r.pid, printable(r.accountLine(nil)))
+	if account, has, err := r.harvest.Account(); has && err == nil && len(account.Left) > 0 {
+		say("%s: sonde attach %d --weave has this Sonde weave what it can", printable(unwovenText(&account, mostNamed)), r.pid)
+	}
+	for _, note := range r.harvest.Notes {
+		say("note: %s", printable(note))
+	}
+}
+
+// accountLine is what became of the pack's classes.
+func (r *attachRun) accountLine(*monitorTable) string {
+	name := r.harvest.JVM.Pack.Path
+	account, has, err := r.harvest.Account()
+	if err != nil || !has {
+		return "pack " + name
+	}
+	return "classes of pack " + name + ": " + accountText(&account)
+}
+
+// groups are the rows of a table: a probe each, or a method.
+func (r *attachRun) groups(by string) *monitor.Groups {
+	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key)}
+	results, err := r.harvest.Results()
+	if err != nil {
+		return groups // the end will say it
+	}
+	r.rows = make(map[uint32]ledger.Row, len(results.Rows))
+	for _, row := range results.Rows {
+		r.rows[row.Number] = row
+		key := contextKey(row.Sequence, row.Label)
+		if by == byMethod {
+			key.Method = monitor.Method{Class: row.Class, Name: row.Method, Descriptor: row.Descriptor}
+		} else if key.Pattern = row.Probe; row.Probe == "" {
+			continue
+		}
+		if !slices.Contains(groups.Keys, key) {
+			groups.Keys = append(groups.Keys, key)
+		}
+		groups.Of[row.Number] = []monitor.Key{key}
+	}
+	slices.SortFunc(groups.Keys, func(a, b monitor.Key) int {
+		if order := strings.Compare(a.Pattern, b.Pattern); order != 0 {
+			return order
+		}
+		return compareKeys(a, b)
+	})
+	return groups
+}
+
+func (r *attachRun) method(number uint32) (session.Method, bool) {
+	row, is := r.rows[number]
+	return session.Method{ID: number, Class: row.Class, Name: row.Method, Descriptor: row.Descriptor}, is
+}
+
+// awaitEnd looks whether the JVM still runs with the pack.
+func (r *attachRun) awaitEnd(ctx context.Context) (done <-chan struct{}, stop func()) {
+	const lookEvery = 300 * time.Millisecond
+	ctx, cancel := context.WithCancel(ctx)
+	closed := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if !process.Local.Same(r.harvest.JVM) || r.harvest.IsStopped() {
+				close(closed)
+				return
+			}
+		}
+	}()
+	return closed, cancel
+}
+
+// why tells what ended it, and says so.
+func (r *attachRun) why() string {
+	if r.harvest.IsStopped() {
+		r.board.screen.say("note: the pack was taken out of process %d", r.pid)
+		return endedUndone
+	}
+	r.board.screen.say("note: process %d has ended", r.pid)
+	return endedExited
+}
+
+// finish tells the whole time.
+func (r *attachRun) finish(ended string) error {
+	failure := r.board.tellRest(ended)
+	whole := r.board.look(r.board.first)
+	whole.final, whole.ended = true, ended
+	r.board.screen.clear()
+	if r.json {
+		return errors.Join(r.board.writeJSON(whole), failure)
+	}
+	return errors.Join(r.board.writeWhole(whole, nil), failure)
+}
+
+// describe adds what is known of the pack.
+func (r *attachRun) describe(d *monitorJSON, _ *monitorTable) {
+	d.Main, d.Pack, d.Arena, d.Remarks = r.board.main, r.harvest.JVM.Pack.Path, r.harvest.Arena, r.harvest.Notes
+	if account, has, err := r.harvest.Account(); has && err == nil {
+		d.Classes = describeAccount(&account)
+	}
 }

@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -150,4 +153,264 @@ func methodCounts(e *cache.Entry) (woven, left int) {
 		}
 	}
 	return woven, left
+}
+
+// cacheStatsJSON is what `sonde cache stats --json` writes.
+type cacheStatsJSON struct {
+	Dir        string           `json:"dir"`
+	Writable   bool             `json:"writable"`
+	Bound      int64            `json:"bound"`
+	Entries    int              `json:"entries"`
+	Bytes      int64            `json:"bytes"`
+	OnDisk     int64            `json:"bytesOnDisk"`
+	Classes    int              `json:"classes"`
+	Woven      int              `json:"methodsWoven"`
+	Left       int              `json:"methodsLeftAlone"`
+	Unread     int              `json:"unreadable"`
+	Unfinished int              `json:"unfinished"`
+	LastUse    time.Time        `json:"lastUse"`
+	FirstUse   time.Time        `json:"longestUnused"`
+	Engines    []cacheShareJSON `json:"engines"`
+	Reasons    []cacheShareJSON `json:"reasons"`
+}
+
+// cacheShareJSON is how many entries or methods have something in common.
+type cacheShareJSON struct {
+	What  string `json:"what"`
+	Count int    `json:"count"`
+}
+
+func newCacheStats(s streams, place *cachePlace) *cobra.Command {
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "stats",
+		Short: "Sum up what is kept",
+		Long: `Sum up what is kept: how much of what room, how many classes and methods, by which
+engines, and for which reasons methods were left alone.`,
+		Example: `  sonde cache stats
+  sonde cache stats --json | jq .bytesOnDisk`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cacheStats(cmd.Context(), s, place, asJSON)
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
+	return command
+}
+
+func cacheStats(ctx context.Context, s streams, place *cachePlace, asJSON bool) error {
+	stats := cacheStatsJSON{Bound: cache.DefaultBound, Engines: []cacheShareJSON{}, Reasons: []cacheShareJSON{}}
+	d, err := place.open()
+	if err == nil {
+		defer func() { _ = d.Close() }() // only read
+		stats, err = sumCache(ctx, d)
+	}
+	switch {
+	case err != nil && !errors.Is(err, errNothingCached):
+		return err
+	case asJSON:
+		return writeJSON(s.out, stats)
+	case err != nil:
+		_, err = fmt.Fprintln(s.out, "nothing is cached yet")
+		return err
+	}
+	out := bufio.NewWriter(s.out) // keeps the first error until Flush
+	stats.write(out)
+	return out.Flush()
+}
+
+func sumCache(ctx context.Context, d *cache.Disk) (cacheStatsJSON, error) {
+	s := cacheStatsJSON{Dir: d.Dir(), Writable: d.ReadOnly() == nil, Bound: d.Bound(), Unfinished: d.Unfinished()}
+	classes, engines, reasons := make(map[string]bool), make(map[string]int), make(map[string]int)
+	err := d.Each(ctx, nil, func(item cache.Item) error {
+		s.Entries++
+		s.Bytes += item.Size
+		s.OnDisk += item.OnDisk
+		if s.Entries == 1 {
+			s.LastUse = item.Used.Round(time.Second)
+		}
+		s.FirstUse = item.Used.Round(time.Second)
+		if item.Entry == nil {
+			s.Unread++
+			return nil
+		}
+		woven, left := methodCounts(item.Entry)
+		s.Woven += woven
+		s.Left += left
+		classes[item.Entry.Class] = true
+		engines[item.Entry.Engine]++
+		for i := range item.Entry.Methods {
+			if m := &item.Entry.Methods[i]; !m.Woven {
+				reasons[string(m.Reason.Kind)]++
+			}
+		}
+		return nil
+	})
+	s.Classes, s.Engines, s.Reasons = len(classes), cacheShares(engines), cacheShares(reasons)
+	return s, err
+}
+
+// cacheShares are sorted, the largest first.
+func cacheShares(counts map[string]int) []cacheShareJSON {
+	shares := []cacheShareJSON{}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		shares = append(shares, cacheShareJSON{what, counts[what]})
+	}
+	slices.SortStableFunc(shares, func(a, b cacheShareJSON) int { return cmp.Compare(b.Count, a.Count) })
+	return shares
+}
+
+func (s *cacheStatsJSON) write(out *bufio.Writer) {
+	line := func(name, format string, args ...any) {
+		_, _ = fmt.Fprintf(out, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("directory", "%s%s", printable(s.Dir), map[bool]string{true: "", false: ", which can only be read"}[s.Writable])
+	line("room", "%s of %s on disk", diskText(s.OnDisk), diskText(s.Bound))
+	line("entries", "%s of %s", grouped(s.Entries), count(s.Classes, "class", "classes"))
+	line("methods", "%s woven, %s left alone", grouped(s.Woven), grouped(s.Left))
+	if s.Entries > 0 {
+		line("used", "last %s, the oldest %s", since(s.LastUse), since(s.FirstUse))
+	}
+	if s.Unread > 0 {
+		line("unreadable", "%s: sonde cache verify says why", count(s.Unread, "entry", "entries"))
+	}
+	if s.Unfinished > 0 {
+		line("unfinished", "%s being written, or left by processes that were killed", count(s.Unfinished, "file", "files"))
+	}
+	for _, e := range s.Engines {
+		line("engine", "%s: %s", printable(e.What), count(e.Count, "entry", "entries"))
+	}
+	for _, r := range s.Reasons {
+		line("left alone", "%s: %s", printable(r.What), count(r.Count, "method", "methods"))
+	}
+}
+
+// since is how long ago something was, for people.
+func since(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return shortDuration(time.Since(at)) + " ago"
+}
+
+// cacheListJSON is what `sonde cache ls --json` writes.
+type cacheListJSON struct {
+	Dir     string           `json:"dir"`
+	Entries []cacheEntryJSON `json:"entries"`
+	Unread  int              `json:"unreadable"`
+}
+
+type cacheEntryJSON struct {
+	Key    string    `json:"key"`
+	Class  string    `json:"class"`
+	Woven  int       `json:"methodsWoven"`
+	Left   int       `json:"methodsLeftAlone"`
+	Bytes  int64     `json:"bytes"`
+	OnDisk int64     `json:"bytesOnDisk"`
+	Used   time.Time `json:"used"`
+	Made   time.Time `json:"made"`
+	Engine string    `json:"engine"`
+}
+
+func describeCacheList(dir string, items []cache.Item, unread int) cacheListJSON {
+	list := cacheListJSON{Dir: dir, Entries: []cacheEntryJSON{}, Unread: unread}
+	for _, item := range items {
+		list.Entries = append(list.Entries, describeCacheItem(item))
+	}
+	return list
+}
+
+func describeCacheItem(item cache.Item) cacheEntryJSON {
+	woven, left := methodCounts(item.Entry)
+	return cacheEntryJSON{
+		Key: item.Key.String(), Class: descriptor.ExternalName(item.Entry.Class), Woven: woven, Left: left, Bytes: item.Size, OnDisk: item.OnDisk,
+		Used: item.Used.Round(time.Second), Made: item.Entry.Made, Engine: item.Entry.Engine,
+	}
+}
+
+// cacheShowJSON is what `sonde cache show --json` writes.
+type cacheShowJSON struct {
+	cacheEntryJSON
+	Original   cacheOriginalJSON `json:"original"`
+	WovenBytes int               `json:"wovenBytes"`
+	Methods    []cacheMethodJSON `json:"methods"`
+	Calls      []cacheSlotJSON   `json:"calls"`
+	Code       string            `json:"code,omitempty"`
+	Diff       string            `json:"diff,omitempty"`
+}
+
+type cacheOriginalJSON struct {
+	SHA256 string `json:"sha256"`
+	Bytes  int    `json:"bytes"`
+}
+
+type cacheMethodJSON struct {
+	Name       string          `json:"name"`
+	Descriptor string          `json:"descriptor"`
+	Woven      bool            `json:"woven"`
+	Reason     string          `json:"reason,omitempty"`
+	ID         *int32          `json:"id,omitempty"`
+	Templates  []string        `json:"templates,omitempty"`
+	Sites      int             `json:"callsWrapped,omitempty"`
+	Left       []cacheLeftJSON `json:"callsLeftAlone,omitempty"`
+	Offsets    [][3]int        `json:"offsets,omitempty"` // old, new, length
+}
+
+type cacheLeftJSON struct {
+	Offset int    `json:"offset"`
+	Call   string `json:"call"`
+	Reason string `json:"reason"`
+}
+
+type cacheSlotJSON struct {
+	Class      string `json:"class"`
+	Name       string `json:"name"`
+	Descriptor string `json:"descriptor"`
+	ID         int32  `json:"id"`
+}
+
+// idText is an id as it stands in woven code.
+func idText(id uint32) string { return strconv.Itoa(int(int32(id))) }
+
+func describeCacheShow(item cache.Item) (cacheShowJSON, error) {
+	e := item.Entry
+	j := cacheShowJSON{
+		cacheEntryJSON: describeCacheItem(item), WovenBytes: len(e.Woven), Methods: []cacheMethodJSON{}, Calls: []cacheSlotJSON{},
+		Original: cacheOriginalJSON{hex.EncodeToString(e.Original.Digest[:]), e.Original.Size},
+	}
+	for i := range e.Methods {
+		m, err := describeCacheMethod(&e.Methods[i])
+		if err != nil {
+			return j, err
+		}
+		j.Methods = append(j.Methods, m)
+	}
+	for _, s := range e.Calls {
+		j.Calls = append(j.Calls, cacheSlotJSON{descriptor.ExternalName(s.Class), s.Name, s.Descriptor, int32(s.ID)})
+	}
+	return j, nil
+}
+
+func describeCacheMethod(m *cache.Method) (cacheMethodJSON, error) {
+	j := cacheMethodJSON{Name: m.Name, Descriptor: m.Descriptor, Woven: m.Woven, Templates: m.Templates, Sites: m.Sites}
+	if !m.Woven {
+		j.Reason = m.Reason.Error()
+	}
+	if m.HasID {
+		id := int32(m.ID)
+		j.ID = &id
+	}
+	for i := range m.Left {
+		j.Left = append(j.Left, cacheLeftJSON{m.Left[i].Offset, leftCallText(&m.Left[i]), m.Left[i].Reason.Error()})
+	}
+	shifts, err := m.Offsets.Map()
+	for _, s := range shifts {
+		j.Offsets = append(j.Offsets, [3]int{int(s.Old), int(s.New), int(s.Size)})
+	}
+	return j, err
+}
+
+// leftCallText names what a call calls.
+func leftCallText(l *cache.LeftCall) string {
+	return descriptor.ExternalName(l.Owner) + "." + l.Name + l.Descriptor
 }

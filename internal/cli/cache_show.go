@@ -2,17 +2,25 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/classfile/dump"
+	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
@@ -220,6 +228,233 @@ func writeOffsets(out io.Writer, e *cache.Entry) error {
 			last := max(int(s.Size)-1, 0)
 			_, _ = fmt.Fprintf(out, "  %d..%d  %d..%d\n", s.Old, int(s.Old)+last, s.New, int(s.New)+last)
 		}
+	}
+	return nil
+}
+
+// errNotWoven says that there is no code to show.
+var errNotWoven = errors.New("nothing of this class could be woven: sonde cache show says why")
+
+func (c *cacheShow) writeJSON(ctx context.Context, out io.Writer, item cache.Item) error {
+	j, err := describeCacheShow(item)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	switch {
+	case c.code:
+		err = c.writeCode(&text, item.Entry)
+		j.Code = text.String()
+	case c.original != "":
+		err = c.writeDiff(ctx, &text, item.Entry)
+		j.Diff = text.String()
+	}
+	return errors.Join(err, writeJSON(out, j))
+}
+
+// dumper is one that shows the methods that were asked for.
+func (c *cacheShow) dumper() (*dumper, error) {
+	d := &dumper{streams: c.streams, offsets: true}
+	return d, d.parseMethod(c.method)
+}
+
+func (c *cacheShow) writeCode(out io.Writer, e *cache.Entry) error {
+	if e.Woven == nil {
+		return errNotWoven
+	}
+	d, err := c.dumper()
+	if err != nil {
+		return err
+	}
+	class, err := classfile.Parse(e.Woven)
+	if err != nil {
+		return err
+	}
+	options, isAny := d.options(class)
+	if !isAny {
+		return fmt.Errorf("no method of %s matches %s", descriptor.ExternalName(e.Class), d.method)
+	}
+	return dump.Class(out, class, options)
+}
+
+func (c *cacheShow) writeDiff(ctx context.Context, out io.Writer, e *cache.Entry) error {
+	if e.Woven == nil {
+		return errNotWoven
+	}
+	d, err := c.dumper()
+	if err != nil {
+		return err
+	}
+	original, err := findOriginal(ctx, c.original, e)
+	if err != nil {
+		return err
+	}
+	text := bufio.NewWriter(out)
+	changed, err := d.diffOne(text, c.original, original, e.Woven, false)
+	if err == nil && !changed {
+		_, err = fmt.Fprintln(text, "no difference")
+	}
+	return errors.Join(err, text.Flush())
+}
+
+// findOriginal finds the very class file that was woven. A jar may have several of one
+// name, for several releases of Java.
+func findOriginal(ctx context.Context, spec string, e *cache.Entry) ([]byte, error) {
+	var original []byte
+	others := 0
+	take := func(data []byte) {
+		if cache.OriginalOf(data) == e.Original {
+			original = bytes.Clone(data)
+		} else {
+			others++
+		}
+	}
+	file, entry := archive.Split(spec)
+	if entry != "" {
+		found, err := archive.Find(file, entry)
+		if err != nil {
+			return nil, err
+		}
+		take(found.Data)
+	} else {
+		kind, err := archive.Detect(file)
+		if err != nil {
+			return nil, err
+		}
+		err = archive.Walk(ctx, file, func(found archive.Entry) error {
+			if original == nil && (kind == archive.ClassFile || isFileOf(found.Path, e.Class)) {
+				take(found.Data)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case original != nil:
+		return original, nil
+	case others > 0:
+		return nil, fmt.Errorf("%s has another class file of %s than the one that was woven: its SHA-256 must be %x", spec, descriptor.ExternalName(e.Class), e.Original.Digest)
+	}
+	return nil, fmt.Errorf("%s has no class file of %s", spec, descriptor.ExternalName(e.Class))
+}
+
+// isFileOf reports whether a class may lie at a path, in whatever folder.
+func isFileOf(where, class string) bool {
+	if strings.HasSuffix("/"+where, "/"+class+".class") {
+		return true
+	}
+	// Classes that were taken out of their packages.
+	return !strings.Contains(where, "/") && where == path.Base(class)+".class"
+}
+
+// tracedFrame finds a method with an offset into its code:
+//
+//	com/acme/Order.pay(I)V @57
+//	com.acme.Order.pay(I)V+57
+//	com.acme.Order.pay(int) @bci=57
+var tracedFrame = regexp.MustCompile(`([^\s()]+)\.([^\s().]+)(\([^)]*\))(\S*?)(\s*@\s*bci=|\s*@\s*|\+)(\d+)\b`)
+
+func (c *cacheShow) writeTrace(out io.Writer, e *cache.Entry) error {
+	in := io.Reader(os.Stdin)
+	if c.trace != "-" {
+		file, err := os.Open(c.trace)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }() // only read
+		in = file
+	}
+	lines := bufio.NewReader(in)
+	mapped := 0
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			text, isMapped, mapErr := traceLine(strings.TrimRight(line, "\r\n"), e)
+			if mapErr != nil {
+				return mapErr
+			}
+			if isMapped {
+				mapped++
+			}
+			_, _ = fmt.Fprintln(out, text)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.trace, err)
+		}
+	}
+	if mapped == 0 {
+		_, _ = fmt.Fprintf(c.err, "note: no frame of a woven method of %s, with an offset, is in %s\n", descriptor.ExternalName(e.Class), c.trace)
+	}
+	return nil
+}
+
+// traceLine gives a line with the offset that the original has.
+func traceLine(line string, e *cache.Entry) (_ string, isMapped bool, err error) {
+	at := tracedFrame.FindStringSubmatchIndex(line)
+	if at == nil {
+		return line, false, nil
+	}
+	part := func(n int) string { return line[at[2*n]:at[2*n+1]] }
+	if descriptor.InternalName(part(1)) != e.Class {
+		return line, false, nil
+	}
+	m := tracedMethod(e, part(2), part(3), part(4))
+	if m == nil {
+		return line, false, nil
+	}
+	woven, tooLarge := strconv.ParseUint(part(6), 10, 16)
+	if tooLarge != nil {
+		return line, false, nil //nolint:nilerr // it is no offset of code, but some other number
+	}
+	now := int(woven)
+	shifts, err := m.Offsets.Map()
+	if err != nil {
+		return line, false, err
+	}
+	old, isOriginal := shifts.Old(now)
+	remark := fmt.Sprintf("[woven: %d]", now)
+	if !isOriginal {
+		remark = fmt.Sprintf("[woven: %d, which weaving put in behind this]", now)
+		if len(shifts) == 0 || now < int(shifts[0].New) {
+			remark = fmt.Sprintf("[woven: %d, which weaving put in before this]", now)
+		}
+	}
+	return line[:at[12]] + strconv.Itoa(old) + line[at[13]:] + "  " + remark, true, nil
+}
+
+// tracedMethod finds the method of a frame, which has its descriptor or the types of
+// its parameters.
+func tracedMethod(e *cache.Entry, name, parameters, result string) *cache.Method {
+	if m := e.Method(name, parameters+result); m != nil {
+		return wovenOnly(m)
+	}
+	wanted := strings.ReplaceAll(strings.Trim(parameters, "()"), " ", "")
+	for i := range e.Methods {
+		m := &e.Methods[i]
+		parsed, err := descriptor.ParseMethod(m.Descriptor)
+		if m.Name != name || err != nil {
+			continue
+		}
+		var types []string
+		for _, t := range parsed.Params() {
+			types = append(types, t.Human())
+		}
+		if strings.Join(types, ",") == wanted {
+			return wovenOnly(m)
+		}
+	}
+	return nil
+}
+
+// wovenOnly is nil for a method that is as it was.
+func wovenOnly(m *cache.Method) *cache.Method {
+	if m.Woven {
+		return m
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -8,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -133,4 +139,238 @@ func checkTimes(interval, stall, duration time.Duration) error {
 		return usage("--for must not be negative")
 	}
 	return nil
+}
+
+const monitorLong = `Watch methods of a running JVM. Hooks are put into the methods that match, also of
+classes that load later, and what they did is told at each interval. When the
+command ends, by Ctrl-C, --for or --calls, all of it is taken out again and a summary of
+the whole time stays. A Sonde that is killed leaves nothing either.
+
+CALLS    calls begun in the interval, every one of them; ≥ where HotSpot may replace the
+         method by an intrinsic: calls made from compiled code are then not counted
+CALLS/S  the same, a second
+ERRORS   calls that ended with an exception
+MEAN     time of a call that ended in the interval; of a method that calls itself
+         the outermost call's counts
+P50 P90  times that half of the calls, 9 of 10, 99 of 100 did not exceed, to 6 %;
+P99      they are made of the times of calls, not of averages
+MAX      the longest, to 6 % where there was a longer one before
+RUNNING  threads that are in such a call now: it has begun and not ended
+STALLED  of those, the ones that have been in it for longer than --stall
+
+What the clock itself takes is measured in the JVM and taken off all times; below
+50 ns nothing is said. Calls that call other hooked methods often hold the time of
+those hooks. RUNNING and STALLED are read from memory that Sonde shares with the
+JVM, which is not asked and may hang. Of calls inside one another the outermost
+counts. Calls that had begun before the hooks were in are not seen.
+
+Each pattern has a row, and a method counts for every pattern that names it; --by
+method has a row for each method. The last row, total, has each call once.
+Patterns are those of sonde instrument; a leading ! takes methods out:
+  com.acme.**  com.acme.Order.pay  '**.Service.*'  '!**.get*'
+
+` + contextLong + `
+
+--sample k times one call in k, by chance, which costs less. CALLS and ERRORS are
+exact all the same; times, marked with ~, are of the calls that were timed;
+RUNNING and STALLED see only those, and are marked with ≥.
+
+On a terminal the table is drawn in its place:
+Keys  c, e, m, 9, r, n  sort by calls, errors, mean, P99, running, name
+      g                 rows by pattern or by method
+      /                 filter, Enter keeps it, Esc clears it
+      p                 pause            q  quit, as Ctrl-C
+Elsewhere each row that has something to tell is a line at each interval.
+
+With --json one object is written at each interval, on its line; the last, with
+"final":true, is about the whole time. Counts of all others add up to it.
+
+For Prometheus (text format 0.0.4) --prometheus writes a file, whole or not at all,
+as the node exporter's textfile collector reads; --listen serves /metrics. Both
+tell all since the beginning, with a histogram of times:
+  sonde_calls_total  sonde_call_errors_total  sonde_call_seconds
+  sonde_calls_running  sonde_calls_stalled  sonde_call_oldest_seconds
+  sonde_calls_lost_total  sonde_monitor_up  sonde_calls_lower_bound (what ≥ marks)
+Rows by context have labels within, callers and tag_NAME as well.
+When the command ends the file stays, with sonde_monitor_up at 0. Whoever reaches
+the address of --listen reads the names of methods and their figures. With --by
+method each method is some 35 series.
+
+Exit code: 0 when there is a result, 1 on an error, 2 for a wrong command line.`
+
+// A monitorRun is a `sonde monitor` at work.
+type monitorRun struct {
+	*monitoring
+	visit
+	board   board
+	export  *exporter
+	watched map[uint32]session.Method // methods of rows by context
+}
+
+func (c *monitoring) run(ctx context.Context) (err error) {
+	defer outliveReader()()
+	r := newMonitorRun(c)
+	if r.export, err = newExporter(c.prometheus, c.listen); err != nil {
+		return err
+	}
+	defer r.export.close()
+	flags, period := c.flags()
+	if err := r.enter(ctx, "monitor", flags, period); err != nil {
+		return err
+	}
+	defer func() { _ = r.session.Release() }()
+	r.board.begin(monitor.Start(r.session.Now()))
+	r.board.main, r.board.method, r.board.source = r.session.JVM().Main, r.session.Method, r.session
+	if r.watching.isUsed() {
+		r.board.method, r.board.source = r.watchedMethod, r.watching.Source()
+	}
+	if r.board.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
+		r.remark("what the clock costs could not be measured, so times hold it: " + oneLine(err))
+	}
+	if address := r.export.address(); address != "" {
+		r.screen.say("serving http://%s/metrics", address)
+	}
+	return r.finish(ctx, r.watch(ctx))
+}
+
+func newMonitorRun(c *monitoring) *monitorRun {
+	r := &monitorRun{monitoring: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}}}
+	r.board = board{
+		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: timesText(c.sample), top: c.top, json: c.json,
+		view: monitorView{sort: c.sort, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
+		groups: func(by string) *monitor.Groups { return monitorGroups(by, r.set, r.subjects()) },
+	}
+	return r
+}
+
+// timesText says which calls are timed.
+func timesText(sample uint32) string {
+	if sample > 1 {
+		return "one call in " + grouped(int(sample)) + " timed"
+	}
+	return "every call timed"
+}
+
+// finish tells the end: what was measured is read before the hooks go.
+func (r *monitorRun) finish(ctx context.Context, ended string) error {
+	var failure error
+	if ended == endedLost {
+		failure = r.session.Err()
+	}
+	failure = errors.Join(failure, r.board.tellRest(ended))
+	whole := r.board.look(r.board.first)
+	whole.final, whole.ended = true, ended
+	r.cost.measure(context.WithoutCancel(ctx))
+	r.screen.clear()
+	farewell, err := r.leave(ctx, ended)
+	whole.farewell = farewell
+	r.publish(false)
+	return errors.Join(r.write(whole), failure, err)
+}
+
+// watch waits for the end and shows what happens meanwhile. It tells why it ended.
+func (r *monitorRun) watch(ctx context.Context) string {
+	s := stay{done: r.session.Done(), why: r.endedBy, calls: r.calls}
+	if r.duration > 0 {
+		s.left = max(1, r.duration-time.Since(r.began))
+	}
+	s.show = func(before *monitor.Reading) error {
+		r.cost.refresh(ctx, r.began)
+		r.publish(true)
+		return r.board.show(before)
+	}
+	return r.board.watch(ctx, s)
+}
+
+// publish tells a Prometheus of all since the beginning. Rows are those that were
+// asked for, whatever keys made of the table.
+func (r *monitorRun) publish(isUp bool) {
+	if !r.export.isWanted() {
+		return
+	}
+	b := &r.board
+	err := r.export.publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(b.first, b.last, b.groups(r.by), b.options)})
+	if err != nil {
+		r.remark(oneLine(err))
+	}
+}
+
+// write writes the result, and then says what leaving took.
+func (r *monitorRun) write(whole *monitorTable) error {
+	if left := r.leftAlone(); len(left) > r.toldLeft {
+		r.tellLeft(left) // some were met as they loaded
+	}
+	if full := r.session.Full(); full != nil {
+		r.remark(full.Error())
+	}
+	if err := r.writeResult(whole); err != nil {
+		return err
+	}
+	if f := whole.farewell; f != nil {
+		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(f.Restored.Classes), "class", "classes"), durationText(f.Took), costOf(f.Pause))
+	}
+	return nil
+}
+
+func (r *monitorRun) writeResult(whole *monitorTable) error {
+	if r.json {
+		return r.board.writeJSON(whole)
+	}
+	return r.board.writeWhole(whole, r.losses())
+}
+
+// writeWhole writes the table of the whole time, and lines that say what it misses.
+func (b *board) writeWhole(whole *monitorTable, losses []string) error {
+	out := bufio.NewWriter(b.out) // keeps the first error until Flush
+	names := keyNames(whole.Rows)
+	rows := b.view.rows(whole.Interval, names)
+	hidden := 0
+	if b.top > 0 && len(rows) > b.top {
+		rows, hidden = rows[:b.top], len(rows)-b.top
+	}
+	if b.screen.silent {
+		_, _ = fmt.Fprintln(out) // below the lines of intervals
+	}
+	writeTable(out, monitorColumns, b.texts(whole.Interval, rows, names), b.outWidth())
+	_, _ = fmt.Fprintf(out, "\n%s\n", b.headline(whole))
+	if hidden > 0 {
+		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", count(hidden, "row is", "rows are"))
+	}
+	if untimed := whole.Total.Untimed; untimed > 0 {
+		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", count(int(untimed), "call was", "calls were"))
+	}
+	if whole.Lost > 0 {
+		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", count(int(whole.Lost), "call was", "calls were"))
+	}
+	if whole.Total.LowerBound {
+		_, _ = fmt.Fprintln(out, lowerBoundNote)
+	}
+	for _, line := range losses {
+		_, _ = fmt.Fprintln(out, line)
+	}
+	_, _ = fmt.Fprintln(out, b.costs(whole))
+	return out.Flush()
+}
+
+// losses are what contexts miss, in words.
+func (r *monitorRun) losses() []string {
+	if !r.watching.isUsed() {
+		return nil
+	}
+	results, err := r.watching.Results()
+	if err != nil {
+		return nil // the end has said it
+	}
+	return losses(results)
+}
+
+// costText is what the hooks take of the JVM.
+func (r *monitorRun) costText(table *monitorTable) string {
+	text := fmt.Sprintf("times are without the clock's own %s", nanosText(r.board.options.Clock))
+	cost := r.cost.get()
+	if cost == nil {
+		return "what hooks cost is not known; " + text
+	}
+	share := cost.Median * table.Total.Rate / 1e9
+	return fmt.Sprintf("hooks cost about %s a call, %s of one processor; %s", nanosText(cost.Median), percentText(share), text)
 }

@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"time"
@@ -111,4 +115,143 @@ func isProcess(args []string) bool {
 		return err == nil
 	}
 	return true
+}
+
+const observeLong = `Find out which methods of a program are worth a probe, and propose a file of probes
+for sonde apply, with a reason on each line, inside a budget.
+
+Of a JVM, by its PID:
+  samples   are taken first, with nothing changed in the program: the flight recorder
+            is started over the attach socket, as sonde hot does; thread dumps show
+            where threads wait for locks, the network and files
+  code      class files say what methods have to do with, themselves or through small
+            methods they call: databases, HTTP, messages, the network, files, locks,
+            and by which of them requests come in
+  calls     of the candidates are counted for the rest of the time, in half of it with
+            hooks in what would be proposed alone: they go in and out in one batch each;
+            what is called too often is counted only for an instant
+Then methods are chosen whose probes together stay inside --budget, by calls a second,
+what a timed call costs in this JVM (measured), and the program's processor time: first
+those that cover most for what they cost, then those in which threads wait, then those
+that tell most apart. Where requests come in, and what asks databases, comes before
+what is deep inside. Where it takes that to cover more, all calls of a method are
+counted and one in 16 is timed.
+
+Coverage is the share of all samples, of the program's threads that run, in whose stack
+a method with a probe stands above the leaf. Methods whose calls did not end while they
+were counted, such as a server's loop, cover nothing. What is not covered is told.
+
+With --apply the probes are applied for --for, what they cost and cover is measured,
+and they are taken out again; sonde apply PID -f FILE has them stay.
+
+Of jars, folders or class files there is only the code: methods that take requests or
+call databases, the network, files or locks are proposed, those of a class in one line.
+Nothing ran, so how often they are called is not known, and no budget can be kept.
+
+The file goes to -o, or to standard output, and may be edited. Columns of the table:
+
+SAMPLES  share of samples in whose stack the method is
+CALLS/S  while calls were counted
+MEAN     time of a call, with what it waited
+COST     expected, of the program's processor time
+WHY      covers: time that no line before covers; splits: tells parts of it apart;
+         waits: threads wait in it; nature: by what it calls; request: it takes some
+
+Exit code: 0 when probes are proposed, 1 on an error or when there are none, 2 for a
+wrong command line.`
+
+const observeExamples = `  sonde observe 4711 -o probes.yaml
+  sonde observe 4711 --for 1m --budget 1% -o probes.yaml
+  sonde observe 4711 --apply
+  sonde observe 4711 | sonde apply 4711 -f -
+  sonde observe app.jar lib/dao.jar -o probes.yaml`
+
+// run observes, writes what is proposed, and tries it where that is asked for.
+func (c *observing) run(ctx context.Context) error {
+	if len(c.inputs) > 0 {
+		p, err := suggest.ReadArchives(ctx, c.inputs, c.Most)
+		if err != nil {
+			return err
+		}
+		return c.write(p, nil)
+	}
+	if _, err := inspect(c.PID); err != nil {
+		return err
+	}
+	defer outliveReader()()
+	view := newObserveView(c)
+	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
+	kept, endCache, err := c.cache.openCache(view.remark)
+	if err != nil {
+		return err
+	}
+	c.Cache = kept
+	p, t, err := c.observe(ctx)
+	endCache()
+	view.close()
+	if p == nil {
+		return interruptedBefore(ctx, "there was anything to propose", err)
+	}
+	return errors.Join(c.write(p, t), err)
+}
+
+// observe looks at the JVM, and tries what is proposed where that is asked for. What was
+// found is given also where trying it failed.
+func (c *observing) observe(ctx context.Context) (*suggest.Proposal, *suggest.Trial, error) {
+	p, err := c.look(ctx, c.Options)
+	if err != nil || !c.apply {
+		return p, nil, err
+	}
+	t, err := c.try(ctx, c.Options, p)
+	if err != nil {
+		return p, nil, fmt.Errorf("applying what is proposed: %w", err)
+	}
+	return p, t, nil
+}
+
+// write writes the file of probes, and what people or programs read of it.
+func (c *observing) write(p *suggest.Proposal, t *suggest.Trial) error {
+	isFile := c.output != "" && c.output != standardOutput
+	if isFile {
+		if err := os.WriteFile(c.output, p.YAML(), 0o644); err != nil {
+			return outputError(c.output, err)
+		}
+	}
+	if c.json {
+		return writeJSON(c.out, describeProposal(p, t))
+	}
+	to, width := c.out, c.outWidth()
+	if !isFile && !c.apply || c.output == standardOutput {
+		to, width = c.err, c.width
+		if _, err := c.out.Write(p.YAML()); err != nil {
+			return err
+		}
+	}
+	out := bufio.NewWriter(to) // keeps the first error until Flush
+	writeProposal(out, p, width)
+	if t != nil {
+		c.writeTrial(out, p, t, width)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if isFile {
+		_, err := fmt.Fprintf(c.err, "wrote %s: %s\n", printable(c.output), count(len(p.Lines()), "probe", "probes"))
+		return err
+	}
+	return nil
+}
+
+// writeTrial tells what the probes cost and covered.
+func (c *observing) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Trial, width int) {
+	_, _ = fmt.Fprintln(w)
+	rows := runningRows(t.Results, p.Set())
+	for i := range rows {
+		rows[i].PerSecond = float64(rows[i].Calls) / t.Applied.Seconds()
+	}
+	writeTable(w, applyColumns, runningTexts(rows), width)
+	_, _ = fmt.Fprintln(w)
+	for _, line := range trialLines(p, t) {
+		_, _ = fmt.Fprintln(w, line)
+	}
 }

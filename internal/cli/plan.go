@@ -1,16 +1,25 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
 )
 
@@ -129,4 +138,307 @@ func refusal(planned *build.Planned) string {
 		return "no method of these classes would have a hook: there is nothing to pack"
 	}
 	return oneLine(err)
+}
+
+const planLong = `Show what would become of each class of an application that a probe, a sequence or a
+tag of probes.yaml concerns, without running it: whether hooks are woven into it
+beforehand, as it loads, later, or never, and why; how many of its methods get hooks,
+and which are left alone for what reason. Nothing is written but the cache, where
+the woven classes are kept for sonde pack (--no-cache keeps none).
+
+static   sonde pack weaves it: the application starts with it, without a Sonde
+load     a Sonde that is there weaves it as it loads (sonde run, sonde apply)
+dynamic  sonde apply weaves it when it is loaded; so are all classes of the JDK, which
+         are loaded before a pack can weave them
+never    it gets no hooks
+left     it is named, and nothing of it can be woven
+
+The file says so in weave:, where the first rule counts that names a class; a class
+that no rule names is packed, and woven by every other command:
+
+  weave:
+    - classes: com.acme.dao.**
+      when: static
+    - classes: ['com.acme.gen.**', '**.*$$*']
+      when: never
+
+Jars and wars are looked into with the jars inside them (BOOT-INF/lib, WEB-INF/lib);
+of a multi-release jar every version of a class counts. Beforehand nobody knows which
+classes will load, nor of which version: a condition may read fields, and call getters
+of the class the hook stands in alone, where no class could override them (they are
+final, private, or the class is, such as a record). Of the JDK what is known to be pure
+by name is called: that of strings, enums, boxes and collections.
+
+Exit code: 0 when the plan is shown, 1 on an error, 2 for a wrong command line or file.`
+
+const planExamples = `  sonde plan app.jar --probes probes.yaml
+  sonde plan app.war lib/*.jar --probes probes.yaml --all
+  sonde plan classes app.jar --probes probes.yaml --jdk /opt/jdk-17 --json`
+
+// How much is named without --all.
+const (
+	mostFates = 20 // classes of one fate and reason
+	mostLeft  = 5  // methods of a class
+)
+
+func (f *forecast) writePlan(p *build.Planned) error {
+	out := bufio.NewWriter(f.out) // keeps the first error until Flush
+	if f.json {
+		return errors.Join(writeJSON(out, f.describePlan(p)), out.Flush())
+	}
+	for _, g := range groupFates(p.Classes) {
+		g.write(out, f.all, repeated(p.Classes))
+	}
+	writeApplied(out, "probe", p.Probes)
+	writeApplied(out, "tag", p.Tags)
+	for _, note := range planNotes(p) {
+		_, _ = fmt.Fprintf(out, "note: %s\n", printable(note))
+	}
+	if why := refusal(p); why != "" {
+		_, _ = fmt.Fprintf(out, "note: sonde pack refuses this: %s\n", why)
+	}
+	_, _ = fmt.Fprintln(out, planSummary(p))
+	return out.Flush()
+}
+
+// fateName is how a fate is called.
+func fateName(when probeset.When) string {
+	if when == probeset.Unstated {
+		return "left"
+	}
+	return when.String()
+}
+
+// A fateGroup is classes with the same fate for the same reason.
+type fateGroup struct {
+	when    probeset.When
+	why     string
+	classes []*build.Fate
+	methods int
+}
+
+// fateOrder is that in which fates are told.
+var fateOrder = []probeset.When{probeset.Static, probeset.Load, probeset.Dynamic, probeset.Never, probeset.Unstated}
+
+// groupFates puts together what has the same fate for the same reason.
+func groupFates(classes []build.Fate) []*fateGroup {
+	type key struct {
+		when probeset.When
+		why  string
+	}
+	known := map[key]*fateGroup{}
+	var groups []*fateGroup
+	for i := range classes {
+		c := &classes[i]
+		at := key{c.When, c.Why}
+		if known[at] == nil {
+			known[at] = &fateGroup{when: c.When, why: c.Why}
+			groups = append(groups, known[at])
+		}
+		known[at].classes = append(known[at].classes, c)
+		known[at].methods += c.Methods
+	}
+	slices.SortStableFunc(groups, func(a, b *fateGroup) int {
+		return cmp.Or(cmp.Compare(slices.Index(fateOrder, a.when), slices.Index(fateOrder, b.when)), strings.Compare(a.why, b.why))
+	})
+	return groups
+}
+
+// repeated are the names of which there are several classes.
+func repeated(classes []build.Fate) map[string]bool {
+	names := map[string]int{}
+	for i := range classes {
+		names[classes[i].Class]++
+	}
+	several := map[string]bool{}
+	for name, n := range names {
+		several[name] = n > 1
+	}
+	return several
+}
+
+func (g *fateGroup) write(out io.Writer, all bool, several map[string]bool) {
+	_, _ = fmt.Fprintf(out, "%s: %s (%s)\n", fateName(g.when), classesText(len(g.classes), g.methods), printable(g.why))
+	for i, c := range g.classes {
+		if i == mostFates && !all {
+			_, _ = fmt.Fprintf(out, "  … and %s more (--all names them)\n", count(len(g.classes)-i, "class", "classes"))
+			break
+		}
+		line := "  " + descriptor.ExternalName(c.Class)
+		if several[c.Class] {
+			line += " in " + c.In
+		}
+		if c.Methods > 0 {
+			line += ", " + count(c.Methods, "method", "methods")
+		}
+		if len(c.Left) > 0 {
+			line += fmt.Sprintf(", %s left alone", grouped(len(c.Left)))
+		}
+		_, _ = fmt.Fprintln(out, printable(line))
+		for n, left := range c.Left {
+			if n == mostLeft && !all && len(c.Left) > mostLeft {
+				_, _ = fmt.Fprintf(out, "    … and %s more (--all names them)\n", grouped(len(c.Left)-n))
+				break
+			}
+			_, _ = fmt.Fprintf(out, "    %s\n", printable(strings.TrimPrefix(left.Method+": "+left.Reason, ": ")))
+		}
+	}
+}
+
+func classesText(classes, methods int) string {
+	return count(classes, "class", "classes") + ", " + count(methods, "method", "methods")
+}
+
+// writeApplied tells what each probe or tag has found.
+func writeApplied(out io.Writer, kind string, applied []liveprobes.Applied) {
+	for i := range applied {
+		a := &applied[i]
+		line := fmt.Sprintf("%s %s: %s", kind, a.Name, count(len(a.Methods), "method", "methods"))
+		if a.Anchors > 0 {
+			line += fmt.Sprintf(", %s of its sequences", count(a.Anchors, "method", "methods"))
+		}
+		if n := len(a.LeftOut); n > 0 {
+			line += fmt.Sprintf(", does not act in %s", grouped(n))
+		}
+		_, _ = fmt.Fprintln(out, printable(line))
+	}
+}
+
+// planNotes are what a user should read of a plan.
+func planNotes(p *build.Planned) (notes []string) {
+	for _, u := range p.Unmatched {
+		if u.InJDK {
+			notes = append(notes, fmt.Sprintf("%s: %s names methods of the JDK alone, which no pack has: sonde apply weaves them", u.What, u.Pattern))
+		} else {
+			notes = append(notes, fmt.Sprintf("%s: no method of these classes matches %s", u.What, u.Pattern))
+		}
+	}
+	for _, broken := range p.Broken {
+		notes = append(notes, broken.Reason)
+	}
+	return append(notes, p.Notes...)
+}
+
+// planSummary is all of it in one line.
+func planSummary(p *build.Planned) string {
+	classes, methods := map[probeset.When]int{}, map[probeset.When]int{}
+	concerned := 0
+	for i := range p.Classes {
+		c := &p.Classes[i]
+		classes[c.When]++
+		methods[c.When] += c.Methods
+		if !c.IsJDK() {
+			concerned++
+		}
+	}
+	var words []string
+	for _, when := range fateOrder {
+		if classes[when] > 0 {
+			words = append(words, fmt.Sprintf("%s %s", fateName(when), classesText(classes[when], methods[when])))
+		}
+	}
+	line := fmt.Sprintf("%s read, %s concerned", count(p.Read, "class", "classes"), grouped(concerned))
+	if len(words) > 0 {
+		line += ": " + strings.Join(words, "; ")
+	}
+	return line
+}
+
+// forecastJSON is what `sonde plan --json` writes.
+type forecastJSON struct {
+	Inputs    []string             `json:"inputs"`
+	Read      int                  `json:"classesRead"`
+	ByFate    map[string]fateCount `json:"byFate"`
+	Classes   []fateJSON           `json:"classes"`
+	Probes    []foundJSON          `json:"probes"`
+	Tags      []foundJSON          `json:"tags,omitempty"`
+	Unmatched []unmatchedJSON      `json:"unmatched,omitempty"`
+	Notes     []string             `json:"notes,omitempty"`
+	Refused   string               `json:"packRefused,omitempty"`
+	wovenJSON
+}
+
+type fateCount struct {
+	Classes int `json:"classes"`
+	Methods int `json:"methods"`
+}
+
+type fateJSON struct {
+	Class   string        `json:"class"`
+	In      string        `json:"in,omitempty"`
+	JDK     bool          `json:"jdk,omitempty"`
+	Fate    string        `json:"fate"`
+	Why     string        `json:"why"`
+	Methods int           `json:"methods"`
+	Left    []leftOutJSON `json:"leftAlone,omitempty"`
+}
+
+type foundJSON struct {
+	Name    string        `json:"name"`
+	Methods []string      `json:"methods"`
+	Anchors int           `json:"methodsOfSequences,omitempty"`
+	LeftOut []leftOutJSON `json:"leftOut,omitempty"`
+}
+
+type leftOutJSON struct {
+	Class  string `json:"class,omitempty"`
+	Method string `json:"method,omitempty"`
+	Reason string `json:"reason"`
+}
+
+type unmatchedJSON struct {
+	What    string `json:"what"`
+	Pattern string `json:"pattern"`
+	InJDK   bool   `json:"inJDK,omitempty"`
+}
+
+func (f *forecast) describePlan(p *build.Planned) *forecastJSON {
+	told := &forecastJSON{
+		Inputs: f.inputs, Read: p.Read, ByFate: map[string]fateCount{}, Classes: []fateJSON{}, Probes: describeApplied(p.Probes),
+		Tags: describeApplied(p.Tags), Notes: p.Notes, Refused: refusal(p), wovenJSON: wovenJSON{p.Woven.Woven, p.Woven.Cached},
+	}
+	for i := range p.Classes {
+		c := &p.Classes[i]
+		name := fateName(c.When)
+		sum := told.ByFate[name]
+		told.ByFate[name] = fateCount{sum.Classes + 1, sum.Methods + c.Methods}
+		told.Classes = append(told.Classes, fateJSON{
+			Class: descriptor.ExternalName(c.Class), In: c.In, JDK: c.IsJDK(), Fate: name, Why: c.Why, Methods: c.Methods, Left: describePackLeft(c.Left, false),
+		})
+	}
+	for _, u := range p.Unmatched {
+		told.Unmatched = append(told.Unmatched, unmatchedJSON(u))
+	}
+	for _, broken := range p.Broken {
+		told.Notes = append(told.Notes, broken.Reason)
+	}
+	return told
+}
+
+func describeApplied(applied []liveprobes.Applied) []foundJSON {
+	all := []foundJSON{}
+	for i := range applied {
+		a := &applied[i]
+		one := foundJSON{Name: a.Name, Methods: a.Methods, Anchors: a.Anchors}
+		if one.Methods == nil {
+			one.Methods = []string{}
+		}
+		for _, left := range a.LeftOut {
+			one.LeftOut = append(one.LeftOut, leftOutJSON{Method: left.Method, Reason: oneLine(left.Err)})
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// describePackLeft tells what was left alone, each with its class where that is wanted.
+func describePackLeft(left []pack.Left, withClass bool) (all []leftOutJSON) {
+	for _, l := range left {
+		one := leftOutJSON{Method: l.Method, Reason: l.Reason}
+		if withClass {
+			one.Class = descriptor.ExternalName(l.Class)
+		}
+		all = append(all, one)
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,9 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/launch"
+	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
@@ -176,4 +180,183 @@ func (p *part) Set(text string) error {
 	}
 	*p = part(value)
 	return nil
+}
+
+const profileLong = `Measure all that is called, directly or not, by the methods of --root while they
+run: a tree of calls and a list of methods by their own time. Hooks go only into
+what can be called from there; methods called from elsewhere cost a load and a
+branch. When the command ends, by Ctrl-C, --duration or --calls, all of it is
+taken out again and the result stays. A Sonde that is killed leaves nothing
+either: its hooks go by themselves.
+
+Every call is counted, and counts are exact. What measuring costs is measured in
+the program itself, again and again, and subtracted; ± says how far from each time
+the truth may be.
+
+Timing
+  auto     counts every call of a hook and times as many as the --budget allows;
+           hooks that cost most and tell least are thinned, switched off or left
+           out, by name, and their time is with their callers
+  exact    every call is timed
+  sampled  one call in --period is timed, by chance, with its callees; times are
+           estimates, marked with ~
+
+Scheme
+  lazy     what a method calls gets hooks when it is first entered, while that call
+           waits, for --wait at most; calls that went on without are marked
+  eager    all that can be reached gets hooks at once
+The default is what costs the program less; the report says why.
+
+The first seconds after hooks went in a program runs slower, until its compilers
+have caught up: where there is enough behind it, figures are of the time since, and
+the report says so. --whole has everything, --start and --calls too.
+
+Followed are all classes but the JDK's; --into 'java.util.**' follows some of
+those as well, --skip '**.Log.*' leaves some out, their time with their callers.
+A root whose class is not loaded yet is caught when it loads.
+
+With --start the command behind -- is started and measured from its first
+instruction, main included: --root com.acme.Main.main. Standard output is the
+program's, the report goes to standard error; Ctrl-C ends the program, and what
+was measured stays. Of a command that is not java the first JVM is measured.
+
+The report is written at the end; -o writes it to files as well, in the format
+their names say: .html to look at in a browser, .pb.gz for go tool pprof,
+.collapsed for flame graphs, .json for sonde diff and programs, .txt.
+
+Patterns are those of sonde count:
+  com.acme.Shop.checkout  'com.acme.**.handle*'  'com.acme.Cart.add(int, ..)'
+
+Exit code: 0 when there is a result, 1 on an error or when the root was never
+called, 2 for a wrong command line.`
+
+func (c *profiling) run(ctx context.Context) error {
+	// A program that sonde run --hold keeps from beginning begins now.
+	return c.measure(ctx, func() error {
+		jvm, err := inspect(c.PID)
+		if err == nil {
+			_, err = targetfs.LetGo(jvm)
+		}
+		return err
+	})
+}
+
+// measure profiles a JVM and writes what came of it. begin is called when nothing
+// of the root can be missed any more.
+func (c *profiling) measure(ctx context.Context, begin func() error) error {
+	defer outliveReader()()
+	view := newProfileView(c)
+	c.Notice, c.Progress, c.Unmatched, c.Waiting = view.remark, view.progress, view.unmatched, view.waiting
+	c.Started = func() {
+		if err := begin(); err != nil {
+			view.remark(oneLine(err))
+		}
+	}
+	kept, endCache, err := c.cache.openCache(view.remark)
+	if err != nil {
+		return err
+	}
+	c.Cache = kept
+	result, err := profile.Run(ctx, c.Options)
+	endCache()
+	view.close()
+	if result == nil {
+		return interruption(ctx, err)
+	}
+	if problem := c.uncalled(result, view.last); problem != nil {
+		return errors.Join(problem, err)
+	}
+	return errors.Join(c.write(result), err)
+}
+
+// uncalled says why there is nothing to show, where that is so.
+func (c *profiling) uncalled(p *cct.Profile, last profile.Progress) error {
+	if len(p.Merged.Children) > 0 {
+		return nil
+	}
+	roots, took := strings.Join(c.Roots, ", "), durationText(p.Took.Round(time.Millisecond))
+	for _, left := range p.LeftAlone {
+		if c.isRoot(left) {
+			return fmt.Errorf("%s has no hook, as %s: nothing was measured", leftName(session.LeftAlone(left)), left.Reason)
+		}
+	}
+	if last.Hooks == 0 {
+		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was measured; check the pattern, or measure while it runs", roots, took)
+	}
+	for _, note := range p.Notes {
+		if strings.HasSuffix(note, session.WhyLowerBound) {
+			return fmt.Errorf("no call of %s was counted within %s; %s: take the method that calls it as root", roots, took, session.WhyLowerBound)
+		}
+	}
+	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used (calls that began before are not seen: take a method below as root)", roots, took)
+}
+
+// isRoot tells whether what was left alone is, or holds, a root.
+func (c *profiling) isRoot(left cct.LeftAlone) bool {
+	name, descriptor, _ := strings.Cut(left.Method, "(")
+	if left.Method == "" {
+		return c.roots.MatchClass(left.Class)
+	}
+	return c.roots.Match(left.Class, name, "("+descriptor)
+}
+
+// endingPatience is how long a program may take to end that was asked to, before
+// its measuring ends without it.
+const endingPatience = 3 * time.Second
+
+// runStarted starts the program, measures it from its beginning, and stays until it
+// has ended: it has this command's streams.
+func (c *profiling) runStarted(ctx context.Context) error {
+	program, err := launch.Start(c.words, launch.Settings{Hold: usualHold, AgentDir: c.agentDir})
+	if err != nil {
+		return err
+	}
+	defer program.PassSignals()()
+	tellLaunch(c.streams, c.words)
+	err = c.measureStarted(ctx, program)
+	if err != nil {
+		err = c.tellNow(err, program)
+	}
+	code := program.ExitCode()
+	if !errors.As(err, new(*launch.EndedError)) { // which says it
+		tellLeft(c.streams, c.words, program)
+	}
+	if code != 0 {
+		_, _ = fmt.Fprintf(c.err, "note: the program ended with exit code %d\n", code)
+	}
+	return err
+}
+
+// tellNow says what went wrong while the program goes on, which may be for long.
+func (c *profiling) tellNow(err error, program *launch.Program) error {
+	select {
+	case <-program.Ended():
+		return err
+	default:
+	}
+	_, _ = fmt.Fprintf(c.err, "sonde: %s; the program goes on\n", oneLine(err))
+	return exitStatus(exitError)
+}
+
+func (c *profiling) measureStarted(ctx context.Context, program *launch.Program) error {
+	jvm, ok := <-firstJVM(ctx, program)
+	if !ok {
+		return program.EndedEarly()
+	}
+	c.PID = jvm.PID
+	letGo := func() error {
+		_, err := targetfs.LetGo(jvm)
+		return err
+	}
+	// What asks this command to end is passed on to the program, and its end is
+	// that of the run; only one that goes on nevertheless is left.
+	measuring, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	asked := context.AfterFunc(ctx, func() { time.AfterFunc(endingPatience, abandon) })
+	defer asked()
+	err := c.measure(measuring, letGo)
+	if err != nil {
+		_ = letGo() // whatever failed, the program is not to wait for it
+	}
+	return err
 }

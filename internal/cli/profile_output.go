@@ -2,11 +2,252 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
+	"container/heap"
 	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/session"
 )
+
+// A profileView shows a run to the user while it goes on.
+type profileView struct {
+	*profiling
+	*bulletin
+	last    profile.Progress // as told by the run
+	began   time.Time
+	stage   profile.Stage
+	drawnAt time.Time
+	tree    *cct.Profile
+}
+
+const (
+	// treeEvery is how often the tree is built anew: that takes the run's own time.
+	treeEvery = 500 * time.Millisecond
+	// sayEvery is how often a line tells of a run that is not drawn.
+	sayEvery = 5 * time.Second
+)
+
+func newProfileView(c *profiling) *profileView {
+	// A program that is started writes to the terminal as well.
+	return &profileView{profiling: c, bulletin: newBulletin(c.streams, c.start || c.json), began: time.Now()}
+}
+
+// unmatched shows why no root is there yet. Of a program that is starting none can be.
+func (v *profileView) unmatched(lost []session.Unmatched) {
+	if v.start {
+		return
+	}
+	for _, one := range lost {
+		v.remark(lostText(one, ": hooks go in when one loads"))
+	}
+	if len(lost) == 0 {
+		v.remark(fmt.Sprintf("%s matches loaded classes, but no method of theirs that has code%s",
+			strings.Join(v.Roots, ", "), advice(v.roots.Includes())))
+	}
+}
+
+// progress is told by the run how far it is, on the run's own goroutine.
+func (v *profileView) progress(p profile.Progress) {
+	if p.Stage == profile.Leaving {
+		p.RootCalls, p.Waited, p.Steady = v.last.RootCalls, v.last.Waited, v.last.Steady
+	}
+	changed := p.Stage != v.stage
+	v.last, v.stage = p, p.Stage
+	if changed {
+		v.sayStage(p)
+	}
+	now := time.Now()
+	switch {
+	case v.screen.silent:
+		if (p.Stage == profile.Running || p.Stage == profile.Waiting) && now.Sub(v.drawnAt) >= sayEvery {
+			if !v.drawnAt.IsZero() {
+				v.say("%s: %s", durationText(p.Elapsed.Round(time.Second)), strings.Join(standing(p), ", "))
+			}
+			v.drawnAt = now
+		}
+	case changed || now.Sub(v.drawnAt) >= treeEvery:
+		if p.Tree != nil {
+			if tree, err := p.Tree(); err == nil {
+				v.tree = tree // else the end will say it
+			}
+		}
+		v.drawnAt = now
+		width, height := v.screen.size()
+		v.draw(profileLines(p, v.tree, strings.Join(v.Roots, ", "), width, height))
+	}
+}
+
+// sayStage says what is done now.
+func (v *profileView) sayStage(p profile.Progress) {
+	switch p.Stage {
+	case profile.Reading:
+		v.say("entered process %d in %s, reading its classes", v.PID, durationText(time.Since(v.began)))
+	case profile.Weaving:
+		v.sayAside("read %s, putting hooks in", count(p.Mirrored, "class", "classes"))
+	case profile.Waiting:
+		v.say("watching for classes that load%s", v.howToEnd())
+	case profile.Running:
+		v.say("hooks in %s of %s%s, %s%s%s", count(p.Hooks, "method", "methods"), count(p.Classes, "class", "classes"), wovenText(p.Woven, p.Cached, v.Cache != nil),
+			count(p.Rounds, "round", "rounds"), pauseText(p.Pause), v.howToEnd())
+	case profile.Leaving:
+		v.sayAside("taking the hooks out")
+	}
+}
+
+// howToEnd says what ends a run that nothing else will.
+func (v *profileView) howToEnd() string {
+	if v.Duration > 0 || v.Calls > 0 || v.start {
+		return ""
+	}
+	return "; Ctrl-C ends it and shows the result"
+}
+
+func pauseText(pause time.Duration) string {
+	if pause == 0 {
+		return ""
+	}
+	return ", pause " + durationText(pause)
+}
+
+// standing is how a run stands, in a few words each.
+func standing(p profile.Progress) []string {
+	words := []string{
+		count(int(p.RootCalls), "root call", "root calls"),
+		fmt.Sprintf("hooks in %s of %s", count(p.Hooks, "method", "methods"), count(p.Classes, "class", "classes")),
+		count(p.Rounds, "round", "rounds"),
+	}
+	if p.Steady >= 0 && !math.IsNaN(p.Steady) {
+		text := "cost " + percentText(p.Steady)
+		if p.Budget > 0 {
+			text += fmt.Sprintf(" of %s allowed", percentText(p.Budget))
+		}
+		words = append(words, text)
+	}
+	if p.Waited > 0 {
+		words = append(words, "waited "+durationText(p.Waited))
+	}
+	return words
+}
+
+var profileColumns = []column{{"TOTAL", true}, {"", true}, {"SELF", true}, {"CALLS", true}, {"METHOD", false}}
+
+// profileLines are what fits a terminal of a run: how it stands, and of its tree
+// what took longest.
+func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, height int) []string {
+	const around = 5 // head, standing, blank, titles, the line of the cursor
+	head := string(p.Stage)
+	if p.Elapsed > 0 {
+		head += " for " + shortDuration(p.Elapsed)
+	}
+	if p.Stage == profile.Leaving {
+		head = string(p.Stage)
+	}
+	head += ", below " + printable(roots)
+	lines := []string{cut(head, width), cut(strings.Join(standing(p), ", "), width), ""}
+	if tree != nil && len(tree.Merged.Children) > 0 {
+		for _, line := range treeLines(tree, width, max(1, height-around)) {
+			lines = append(lines, cut(line, width))
+		}
+	}
+	return lines[:max(0, min(len(lines), height-1))]
+}
+
+// treeLines are the longest nodes of a tree as a table, with its titles.
+func treeLines(p *cct.Profile, width, most int) []string {
+	shown, partly := longest(p.Merged, most), p.Partly()
+	var rows [][]string
+	var branches []string
+	var walk func(n *cct.Node, branch string)
+	walk = func(n *cct.Node, branch string) {
+		var children []*cct.Node
+		for _, c := range n.Children {
+			if shown[c] {
+				children = append(children, c)
+			}
+		}
+		for i, c := range children {
+			own, below := "├ ", "│ "
+			if i == len(children)-1 {
+				own, below = "└ ", "  "
+			}
+			if n == p.Merged { // roots stand at the margin
+				own, below = "", ""
+			}
+			texts := nodeTexts(p, c)
+			if _, is := partly[c.Method]; is {
+				texts[len(texts)-1] += " [partly]" // its hook was on for a part of the time
+			}
+			rows = append(rows, texts)
+			branches = append(branches, branch+own)
+			walk(c, branch+below)
+		}
+	}
+	walk(p.Merged, "")
+	used := spaceBefore(profileColumns, rows)
+	for i, row := range rows {
+		last := len(row) - 1
+		row[last] = branches[i] + keepEnd(row[last], width, used+utf8.RuneCountInString(branches[i]))
+	}
+	return tableLines(profileColumns, rows, 0)
+}
+
+// nodeTexts are a node's figures and its name.
+func nodeTexts(p *cct.Profile, n *cct.Node) []string {
+	total, share, self := "-", "", "-"
+	if n.Total.Nanos > 0 {
+		total = nanosText(n.Total.Nanos)
+		share = fmt.Sprintf("%.0f %%", 100*n.Total.Nanos/p.Merged.Total.Nanos)
+	}
+	if n.Known() {
+		self = nanosText(n.Self.Nanos)
+	}
+	return []string{total, share, self, grouped(int(n.Calls)), printable(p.Methods[n.Method].String())}
+}
+
+// longest are up to so many nodes below one: those that took longest, each with all
+// above it.
+func longest(top *cct.Node, most int) map[*cct.Node]bool {
+	shown := make(map[*cct.Node]bool)
+	open := nodeHeap(append([]*cct.Node(nil), top.Children...))
+	heap.Init(&open)
+	for len(open) > 0 && len(shown) < most {
+		n := heap.Pop(&open).(*cct.Node)
+		shown[n] = true
+		for _, c := range n.Children {
+			heap.Push(&open, c)
+		}
+	}
+	return shown
+}
+
+// A nodeHeap gives the node that took longest first, of those whose time is not
+// known the one called most.
+type nodeHeap []*cct.Node
+
+func (h nodeHeap) Len() int { return len(h) }
+
+func (h nodeHeap) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[j].Total.Nanos, h[i].Total.Nanos), cmp.Compare(h[j].Calls, h[i].Calls)) < 0
+}
+
+func (h nodeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h *nodeHeap) Push(n any) { *h = append(*h, n.(*cct.Node)) }
+
+func (h *nodeHeap) Pop() any {
+	last := len(*h) - 1
+	n := (*h)[last]
+	*h = (*h)[:last]
+	return n
+}
 
 // write writes the result to where it was asked for.
 func (c *profiling) write(p *cct.Profile) error {

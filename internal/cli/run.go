@@ -1,3 +1,5 @@
+// Package cli is the command line of Sonde: its commands, their flags, what they print
+// and their exit codes.
 package cli
 
 import (
@@ -6,13 +8,50 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/launch"
 )
+
+// Main runs a command line of this process until it ends or a signal comes, and returns
+// the exit code.
+func Main(args []string) int {
+	ctx, stop := untilSignal()
+	defer stop()
+	return run(ctx, args, streams{out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr)})
+}
+
+// untilSignal returns a context that the first signal ends, so that a command removes
+// what it has put into a JVM before it exits. The second signal ends the process at
+// once: the agent then removes the hooks by itself, because its connection is closed.
+func untilSignal() (ctx context.Context, stop func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) { // by nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-signals
+		cancel()
+		for second := range signals {
+			if launch.PassesSignals() {
+				continue // they are the program's, which may need two to end
+			}
+			fmt.Fprintln(os.Stderr, "sonde: ended by a second signal; a JVM that still has hooks removes them by itself")
+			os.Exit(128 + int(second.(syscall.Signal)))
+		}
+	}()
+	return ctx, func() { signal.Stop(signals) }
+}
 
 // Exit codes.
 const (
@@ -193,4 +232,43 @@ func exactly(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// outliveReader has a reader that goes away, as head does, not kill the command with
+// hooks, or a recording, in the JVM: what it writes then fails, and it leaves in order.
+// The function ends that.
+func outliveReader() (end func()) {
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	return func() { signal.Stop(unread) }
+}
+
+func newVersion(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of sonde",
+		Args:  exactly(),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(s.out, "sonde %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
+
+// version is what the Go linker recorded: the module's version, or the commit
+// for a build from a checkout.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value[:min(12, len(setting.Value))]
+		}
+	}
+	return "devel"
 }

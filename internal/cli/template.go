@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/agent"
@@ -105,4 +109,102 @@ func (l *loader) source(ctx context.Context, file, method string) (t *weave.Temp
 		return nil, fmt.Errorf("%s: %w", file, firstErr)
 	}
 	return t, nil
+}
+
+var errNoJavac = errors.New("a .java template needs javac: install a JDK, set JAVA_HOME, name it with --javac, or give the template as a .class file")
+
+// findJavac looks where --javac says, else in JAVA_HOME, else in PATH.
+func (l *loader) findJavac() (string, error) {
+	if l.javac != "" {
+		path, err := exec.LookPath(l.javac)
+		if err != nil {
+			return "", fmt.Errorf("--javac %s: %w", l.javac, err)
+		}
+		return path, nil
+	}
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		if path, err := exec.LookPath(filepath.Join(home, "bin", "javac")); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath("javac")
+	if err != nil {
+		return "", errNoJavac
+	}
+	return path, nil
+}
+
+// compile runs javac on a template and returns the class files it made in dir.
+// They are for Java 8, so that a template fits classes of every later release.
+func (l *loader) compile(ctx context.Context, file, dir string) ([]string, error) {
+	if _, err := os.Stat(file); err != nil {
+		return nil, err
+	}
+	javac, err := l.findJavac()
+	if err != nil {
+		return nil, err
+	}
+	runtimeJar := filepath.Join(dir, runtimeJarName)
+	if err := os.WriteFile(runtimeJar, agent.RuntimeJar(), 0o600); err != nil {
+		return nil, err
+	}
+	out := filepath.Join(dir, "classes")
+	if err := os.Mkdir(out, 0o700); err != nil {
+		return nil, err
+	}
+	classPath := strings.Join(append([]string{runtimeJar}, l.classPath...), string(os.PathListSeparator))
+	rest := []string{"-proc:none", "-Xlint:-options", "-encoding", "UTF-8", "-cp", classPath, "-d", out, file}
+	messages, err := runJavac(ctx, javac, append([]string{"--release", "8"}, rest...))
+	if err != nil && strings.Contains(messages, "invalid flag: --release") {
+		// The javac of JDK 8 itself.
+		messages, err = runJavac(ctx, javac, append([]string{"-source", "8", "-target", "8"}, rest...))
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%s does not compile: %s", file, firstMessage(messages, err))
+	}
+	return classFiles(out)
+}
+
+func runJavac(ctx context.Context, javac string, args []string) (messages string, err error) {
+	var text bytes.Buffer
+	command := exec.CommandContext(ctx, javac, args...)
+	command.Stdout, command.Stderr = &text, &text
+	err = command.Run()
+	return text.String(), err
+}
+
+// chatter are the beginnings of lines in which nobody complains.
+var chatter = []string{"warning:", "Note:", "Picked up "}
+
+// firstMessage is the first thing javac complains of, warnings left aside.
+func firstMessage(messages string, err error) string {
+	first := ""
+	for line := range strings.SplitSeq(messages, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.Contains(line, "error: ") {
+			return line
+		}
+		isChatter := slices.ContainsFunc(chatter, func(begin string) bool { return strings.HasPrefix(line, begin) })
+		if first == "" && line != "" && !isChatter {
+			first = line
+		}
+	}
+	if first == "" {
+		return err.Error()
+	}
+	return first
+}
+
+func classFiles(dir string) ([]string, error) {
+	var names []string
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(name) == ".class" {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
 }

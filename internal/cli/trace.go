@@ -1,16 +1,25 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
+	"github.com/sonde-jvm/sonde/internal/report/waterfall"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // What --show knows besides numbers.
@@ -179,4 +188,340 @@ func (c *tracing) conditions() (texts []string) {
 		texts = append(texts, fmt.Sprintf("one in %s by chance", grouped(int(c.sample))))
 	}
 	return texts
+}
+
+const traceLong = `Trace transactions of a running JVM: what is called, when and for how long, from the
+entry of a method to its exit, on all threads that work for it. Hooks are put into
+the method and, --levels deep, into what it can call by the bytecode of loaded
+classes; methods of the JDK and small ones that call nothing are not traced. When
+as many as --limit are kept, or by --for or Ctrl-C, all is taken out again.
+
+Each transaction is a line as it ends:
+#         its number                     CALLS   traced in it; + if some had no room
+WHEN      when it began                  ERR     of those, ended with an exception
+DURATION  of the method itself           THREAD  in which it ran
+
+Then the slowest (--show NUMBER, all, none) is drawn, time across and depth down:
+█ own time of the method      ░ time in calls below that are drawn themselves
+× 37  calls of one method inside one other, together in a line
+◆     its hook acts only in a context, or on a condition
+⇢     handed to another thread: executors, CompletableFuture, virtual threads
+
+--slower-than, and conditions on $return, $exception and $elapsed, are decided when
+the transaction ends: nothing of others is kept. Putting hooks in makes the JVM discard
+compiled code, so calls are slow at first: with --slower-than or $elapsed, nothing is
+kept, and --for does not begin, until the compilers are idle again (45 s at most). What hooks and clock take of each
+call is measured in the JVM and taken off all times, but not of calls that are too
+deep to be recorded: where a trace slows the program down, take fewer --levels.
+
+--capture notes values at entry and exit of the method: up to four of each, 256
+characters at most. What is named for a secret (password, token, card number, …)
+is not read unless --allow names it, and taken out of texts that contain it.
+
+A thread writes calls into a ring that Sonde empties. Where it is full calls are
+counted only, and never wait: how many is told at the end, as are calls whose
+condition failed and tasks of which it is not known whose they are.
+
+` + contextLong + `
+
+Files (-o) by their names:
+.html                      a page with list and waterfalls, which needs no network
+.json                      all that is known (docs/formats/trace.md)
+.trace.json .perfetto.json Chrome's format: Perfetto, speedscope
+.otlp.json                 OpenTelemetry's; --otlp sends the same to a receiver
+.txt                       as the terminal shows it, each transaction drawn
+
+Patterns are those of sonde instrument; a leading ! takes methods out.
+
+Exit code: 0 when there is a transaction, 1 if none or on an error, 2 for a wrong
+command line.`
+
+const traceExamples = `  sonde trace 4711 com.acme.Shop.checkout
+  sonde trace 4711 com.acme.Shop.checkout --slower-than 200ms --limit 5 -o slow.html
+  sonde trace 4711 com.acme.Shop.checkout --when '$1.customer.tier == "gold"' --levels 6
+  sonde trace 4711 com.acme.Pay.charge --within 'com.acme.Web.handle >> com.acme.Order.*'
+  sonde trace 4711 com.acme.Shop.checkout --tag 'tenant=$1.tenant' --capture '$1.id' --capture '$return.total'
+  sonde trace 4711 com.acme.Shop.checkout --sample 1/100 --for 1m --otlp http://localhost:4318
+  sonde trace 4711 com.acme.Shop.checkout --json | jq .durationNanos`
+
+const endedLimit = "limit"
+
+const (
+	// readEvery is often enough that a ring of the usual size holds what a thread
+	// traces in between, some 100,000 calls a second: more is not worth what it costs.
+	readEvery = 20 * time.Millisecond
+	// readsAtOnce is how often rings are read again at once where there is something:
+	// busy threads have filled them meanwhile.
+	readsAtOnce = 3
+	// settleTime is what other threads have, when a transaction has ended, to end what
+	// they do for it before it is shown. What comes later is in the end's reports.
+	settleTime = 500 * time.Millisecond
+	// ringBytes is what a thread's ring holds, some 2,700 calls; lateRingBytes where all
+	// calls of a transaction are in it until its end has decided.
+	ringBytes     = 128 << 10
+	lateRingBytes = 256 << 10
+)
+
+// A traceRun is a `sonde trace` at work.
+type traceRun struct {
+	*tracing
+	visit
+	ringReader
+	names    *watchNames
+	redact   *trace.Redactor
+	terminal waterfall.Terminal
+	kept     []*trace.Transaction
+	beyond   uint64
+	settling settling
+	looked   cost.Reading // of the compilers, the last while the program settles
+	early    uint64       // transactions that began before it had settled
+	sum      ringSum
+	told     bool // the list has its title
+	drawn    time.Time
+}
+
+func (c *tracing) run(ctx context.Context) error {
+	defer outliveReader()()
+	r := &traceRun{
+		tracing: c, redact: trace.NewRedactor(c.allow), terminal: c.terminal(),
+		visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}},
+	}
+	if err := r.enter(ctx, "trace", arena.On|arena.Timed, 0); err != nil {
+		return err
+	}
+	s := r.visit.session
+	defer func() { _ = s.Release() }()
+	r.ringReader.session = s
+	r.names = &watchNames{names: r.watching.Watch}
+	if err := s.SetRings(c.ringBytes(), uint32(c.levels)); err != nil {
+		return r.abandon(ctx, err)
+	}
+	options := trace.Options{
+		Names: r.names, Redact: r.redact, Clock: trace.Clock{Wall: time.Now(), Nanos: uint64(s.Now())},
+	}
+	if c.wanted.HandOff {
+		options.Settle = settleTime
+	}
+	r.assembler = trace.NewAssembler(options)
+	r.tellTraced()
+	r.measureCost(ctx)
+	if r.settling.ended = !c.keepsSlow(); !r.settling.ended {
+		reading, err := s.Read()
+		if err != nil {
+			return r.abandon(ctx, err)
+		}
+		r.looked = reading
+		r.screen.say("no call is kept until the JVM has compiled again what has hooks now, as calls are slow until then")
+	}
+	return r.finish(ctx, r.watch(ctx))
+}
+
+func (c *tracing) ringBytes() uint32 {
+	if c.slowerThan > 0 {
+		return lateRingBytes
+	}
+	return ringBytes
+}
+
+// terminal is what the list and waterfalls are written for.
+func (c *tracing) terminal() waterfall.Terminal {
+	width := c.outWidth()
+	return waterfall.Terminal{Width: width, Colours: hasColours(width)}
+}
+
+// tellTraced says how much below the methods is traced.
+func (r *traceRun) tellTraced() {
+	for _, p := range r.watching.report.Probes {
+		if p.Traced > 0 {
+			text := fmt.Sprintf("%s below traced as well, %s deep", count(p.Traced, "method", "methods"), count(r.levels, "level", "levels"))
+			if p.Untraced > 0 {
+				text += fmt.Sprintf("; %s more are not, the farthest: fewer --levels trace the nearest whole", grouped(p.Untraced))
+			}
+			r.screen.say("%s", text)
+		}
+		for _, capture := range p.Redacted {
+			r.screen.say("note: --capture %s sounds like a secret and is not read: --allow NAME shows it", printable(capture))
+		}
+	}
+}
+
+// measureCost learns what hooks take of each call. It is done when they have just gone
+// in, and again at the end, when a JVM has compiled what they made new.
+func (r *traceRun) measureCost(ctx context.Context) {
+	r.cost.measure(ctx)
+	inner, err := r.visit.session.ClockCost(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.remark("what the clock costs could not be measured, so times hold it: " + oneLine(err))
+		}
+		return
+	}
+	cost := trace.Cost{Inner: inner}
+	if all := r.cost.get(); all != nil {
+		cost.Outer = max(0, all.Median-inner)
+	}
+	r.assembler.SetCost(cost)
+}
+
+// watch shows transactions as they end. It tells why it ended.
+func (r *traceRun) watch(ctx context.Context) string {
+	ticker := time.NewTicker(readEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return endedInterrupted
+		case <-r.visit.session.Done():
+			return r.endedBy()
+		case <-ticker.C:
+			if r.duration > 0 && r.settling.ended && time.Since(r.began) >= r.duration {
+				return endedDuration
+			}
+			r.lookAtCompilers()
+			if err := r.step(); errors.Is(err, syscall.EPIPE) {
+				return endedUnread
+			}
+			if len(r.kept) == r.limit {
+				r.switchOff(ctx)
+				return endedLimit
+			}
+		}
+	}
+}
+
+// step reads what is there, and shows what has become whole.
+func (r *traceRun) step() error {
+	for range readsAtOnce {
+		isMore, err := r.read()
+		if err != nil {
+			return nil //nolint:nilerr // the end will say it
+		}
+		if !isMore {
+			break
+		}
+	}
+	err := r.keep(r.assembler.Take(uint64(r.visit.session.Now())))
+	r.drawProgress()
+	return err
+}
+
+// keep takes transactions as far as they are wanted.
+func (r *traceRun) keep(taken []*trace.Transaction) error {
+	if len(taken) == 0 {
+		return nil
+	}
+	r.names.refresh()
+	for _, t := range taken {
+		if r.isDisturbed(t) {
+			r.early++
+			continue
+		}
+		if len(r.kept) == r.limit {
+			r.beyond++
+			continue
+		}
+		t.Resolve(r.names, r.redact)
+		r.kept = append(r.kept, t)
+		if err := r.tell(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// switchOff ends tracing by a flag, before the hooks are taken out.
+func (r *traceRun) switchOff(ctx context.Context) {
+	if err := r.watching.SetLevel(ctx, probeName, probeset.Count); err != nil && ctx.Err() == nil {
+		r.remark(oneLine(err))
+	}
+}
+
+// A ringReader empties the rings of a JVM into an assembler.
+type ringReader struct {
+	session   *session.Session
+	assembler *trace.Assembler
+	damaged   uint64 // rings that made no sense, each time
+}
+
+// read takes all that was written since, and tells whether that was anything.
+func (r *ringReader) read() (bool, error) {
+	rings, err := r.session.Rings()
+	if err != nil {
+		return false, err
+	}
+	any := false
+	for _, ring := range rings {
+		err := ring.Read(func(record arena.Record) {
+			any = true
+			r.assembler.Add(ring.Ref(), record)
+		})
+		if errors.Is(err, arena.ErrOverrun) { // the rest can be read all the same
+			r.damaged++
+			continue
+		}
+		if err != nil {
+			return any, err
+		}
+	}
+	return any, nil
+}
+
+// A ringSum is what all rings together have counted.
+type ringSum struct{ opened, discarded, dropped uint64 }
+
+func (r *ringReader) sum() (sum ringSum, err error) {
+	rings, err := r.session.Rings()
+	if err != nil {
+		return sum, err
+	}
+	for _, ring := range rings {
+		state, err := ring.State()
+		if err != nil {
+			return sum, err
+		}
+		sum.opened += state.Opened
+		sum.discarded += state.Discarded
+		sum.dropped += state.Dropped
+	}
+	ringless, err := r.session.Ringless()
+	sum.dropped += ringless
+	return sum, err
+}
+
+// watchNames say what numbers in records mean, as a watch knows it.
+type watchNames struct {
+	names interface{ Names() *liveprobes.Names }
+	last  *liveprobes.Names
+}
+
+// refresh learns what has become known.
+func (n *watchNames) refresh() { n.last = n.names.Names() }
+
+func (n *watchNames) Spot(id uint32) (trace.Spot, bool) {
+	if n.last == nil {
+		return trace.Spot{}, false
+	}
+	named, found := n.last.Spot(id)
+	spot := trace.Spot{Class: named.Class, Method: named.Name, Descriptor: named.Descriptor, Probe: named.Probe, Conditional: named.Conditional}
+	for _, c := range named.Captures {
+		spot.Captures = append(spot.Captures, trace.Capture{
+			Index: c.Index &^ liveprobes.ExitCapture, AtExit: c.Index&liveprobes.ExitCapture != 0, Expression: c.Text, Redacted: c.Redacted,
+		})
+	}
+	return spot, found
+}
+
+func (n *watchNames) Tags(label uint32) (map[string]string, bool) {
+	if label == arena.LabelOther { // there were too many: what they are is not known
+		return nil, true
+	}
+	if n.last == nil {
+		return nil, false
+	}
+	named, found := n.last.Label(label)
+	tags := make(map[string]string, len(named.Tags))
+	for _, tag := range named.Tags {
+		tags[tag.Name] = tag.String()
+	}
+	return tags, found
 }

@@ -2,17 +2,264 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/chrome"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/waterfall"
+	"github.com/sonde-jvm/sonde/internal/session"
 )
+
+// finish tells the end: what was traced is read before the hooks go.
+func (r *traceRun) finish(ctx context.Context, ended string) error {
+	var failure error
+	switch ended {
+	case endedLost:
+		failure = r.visit.session.Err()
+	case endedUnread:
+		failure = syscall.EPIPE // files are written all the same
+	}
+	took := time.Since(r.began)
+	failure = errors.Join(failure, r.readRest(ended))
+	r.complete(ctx, ended)
+	result := r.result(took)
+	r.screen.clear()
+	farewell, err := r.leave(ctx, ended)
+	if left := r.leftAlone(); len(left) > r.toldLeft {
+		r.tellLeft(left) // some were met as they loaded
+	}
+	failure = errors.Join(failure, err, r.write(ctx, result, ended))
+	if farewell != nil {
+		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(farewell.Restored.Classes), "class", "classes"), durationText(farewell.Took), costOf(farewell.Pause))
+	}
+	if len(result.Transactions) == 0 && failure == nil {
+		failure = r.noneError(result)
+	}
+	return failure
+}
+
+// readRest reads what was written last.
+func (r *traceRun) readRest(ended string) error {
+	_, err := r.read()
+	if sum, failed := r.ringReader.sum(); failed == nil {
+		r.sum = sum
+	}
+	rest := r.assembler.Flush()
+	if ended == endedUnread {
+		rest = slices.DeleteFunc(rest, r.isDisturbed)
+		r.kept = append(r.kept, rest[:min(len(rest), r.limit-len(r.kept))]...)
+		return err
+	}
+	return errors.Join(err, r.keep(rest))
+}
+
+// namesLimit is how long a JVM may take to answer what is asked at the end.
+const namesLimit = 3 * time.Second
+
+// complete has transactions with all that is known by now: what numbers mean, what
+// hooks took, and the names of threads that live, where the JVM is still there.
+func (r *traceRun) complete(ctx context.Context, ended string) {
+	var threads map[uint64]string
+	if ended != endedLost && ended != endedExited && ended != endedUndone && len(r.kept) > 0 {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), namesLimit)
+		defer cancel()
+		r.measureCost(ctx)
+		threads, _ = r.visit.session.ThreadNames(ctx) // without names they have numbers
+	}
+	r.names.refresh()
+	for _, t := range r.kept {
+		t.Resolve(r.names, r.redact)
+		t.TakeOff(r.assembler.Cost())
+		t.NameThreads(threads)
+	}
+}
+
+func (r *traceRun) target() *trace.Target {
+	s := r.visit.session
+	return &trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}
+}
+
+// result is all that was found.
+func (r *traceRun) result(took time.Duration) *trace.Trace {
+	t := &trace.Trace{
+		Target: *r.target(), Command: commandLine("trace", r.patterns), Methods: r.patterns, Conditions: r.conditions(), Levels: r.levels,
+		Began: r.began, Took: took, Transactions: r.kept, Cost: r.assembler.Cost(),
+	}
+	weavings := r.visit.session.Weavings()
+	t.Woven, t.Cached = weavings.Woven, weavings.Cached
+	t.Losses = trace.Losses{Counts: r.assembler.Counts(), NotChosen: r.sum.discarded, Dropped: r.sum.dropped, Beyond: r.beyond, Early: r.early}
+	if r.limit > 0 && len(r.kept) >= r.limit {
+		// What was under way when there were enough is no loss.
+		t.Losses.Beyond += t.Losses.Unfinished
+		t.Losses.Unfinished, t.Losses.Strays = 0, 0
+	}
+	if results, err := r.watching.Results(); err == nil {
+		t.Losses.Ambiguous, t.Losses.ContextsLost = results.Ambiguous, results.ContextsLost
+		for i := range results.Rows {
+			t.Losses.Undecided += results.Rows[i].Undecided
+		}
+	}
+	if r.damaged > 0 {
+		r.remark(fmt.Sprintf("a ring made no sense %s: what was in it is lost", count(int(r.damaged), "time", "times")))
+	}
+	if full := r.visit.session.Full(); full != nil {
+		r.remark(full.Error())
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	t.Notes = append(t.Notes, r.remarks...)
+	return t
+}
+
+// write writes the result to where it was asked for.
+func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended string) error {
+	tell, failed := r.writeOutputs(r.outputs, func(path string) error { return writeTraceFile(path, t) })
+	defer tell()
+	if ended != endedUnread {
+		failed = errors.Join(failed, r.writeResult(t))
+	}
+	if r.otlp == "" || len(t.Transactions) == 0 {
+		return failed
+	}
+	sent, err := otlp.Send(context.WithoutCancel(ctx), r.otlp, t, version())
+	if sent > 0 {
+		r.screen.say("sent %s to %s", count(sent, "span", "spans"), r.otlp)
+	}
+	return errors.Join(failed, err)
+}
+
+func (r *traceRun) writeResult(t *trace.Trace) error {
+	if r.json {
+		encoded, err := waterfall.EncodeEnd(t)
+		if err != nil {
+			return err
+		}
+		return r.screen.print(string(encoded))
+	}
+	out := bufio.NewWriter(r.out) // keeps the first error until Flush
+	for number, one := range t.Transactions {
+		if r.isShown(number+1, one, t) {
+			_, _ = fmt.Fprintln(out)
+			if err := waterfall.Write(out, number+1, one, r.terminal); err != nil {
+				return err
+			}
+		}
+	}
+	_, _ = fmt.Fprintln(out)
+	waterfall.WriteSummary(out, t, r.terminal)
+	if number, err := strconv.Atoi(r.show); err == nil && number > len(t.Transactions) {
+		_, _ = fmt.Fprintf(out, "There is no transaction %d to show\n", number)
+	}
+	return out.Flush()
+}
+
+func (r *traceRun) isShown(number int, one *trace.Transaction, t *trace.Trace) bool {
+	switch r.show {
+	case showAll:
+		return true
+	case showNone:
+		return false
+	case showSlowest:
+		return one == t.Slowest()
+	}
+	return r.show == strconv.Itoa(number)
+}
+
+// noneError says why there is nothing to show.
+func (r *traceRun) noneError(t *trace.Trace) error {
+	methods, took := strings.Join(r.patterns, ", "), durationText(t.Took.Round(time.Millisecond))
+	switch {
+	case !r.settling.ended:
+		return fmt.Errorf("ended after %s, before the JVM had compiled again what has hooks now: no call is kept until then; trace longer", took)
+	case t.Losses.NotChosen > 0:
+		return fmt.Errorf("none of %s of %s within %s was chosen", count(int(t.Losses.NotChosen), "call", "calls"), methods, took)
+	case t.Losses.Undecided > 0:
+		return fmt.Errorf("the condition failed with an exception in all of %s: see what may be null in it", count(int(t.Losses.Undecided), "call", "calls"))
+	case t.Losses.Unfinished > 0:
+		return fmt.Errorf("%s of %s had begun and not ended within %s: trace longer, or a method below", count(int(t.Losses.Unfinished), "call", "calls"), methods, took)
+	case r.hasNoMethod():
+		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was traced; check the pattern, or trace while it runs", methods, took)
+	case len(t.Conditions) > 0:
+		return fmt.Errorf("no call of %s within %s was %s", methods, took, strings.Join(t.Conditions, ", "))
+	}
+	if results, err := r.watching.Results(); err == nil && slices.ContainsFunc(results.Rows, func(row liveprobes.Row) bool { return row.LowerBound }) {
+		return fmt.Errorf("no call of %s was seen within %s; %s: trace the method that calls it", methods, took, session.WhyLowerBound)
+	}
+	return fmt.Errorf("%s was not called within %s: trace longer, or while it is used (calls that began before are not seen)", methods, took)
+}
+
+// hasNoMethod tells whether nothing was found that could have been traced.
+func (r *traceRun) hasNoMethod() bool {
+	for _, p := range r.watching.report.Probes {
+		if len(p.Methods) > 0 {
+			return false
+		}
+	}
+	return r.sum.opened == 0
+}
+
+// tell shows a transaction that has just become whole.
+func (r *traceRun) tell(t *trace.Transaction) error {
+	if r.json {
+		encoded, err := waterfall.EncodeTransaction(r.target(), t)
+		if err != nil {
+			return err
+		}
+		return r.screen.print(string(encoded))
+	}
+	if !r.told {
+		r.told = true
+		if err := r.screen.print(waterfall.Title(r.terminal)); err != nil {
+			return err
+		}
+	}
+	return r.screen.print(waterfall.Line(len(r.kept), t, r.terminal))
+}
+
+// print writes a line of the result above what is drawn.
+func (s *screen) print(line string) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.wipe()
+	_, err := io.WriteString(s.out, line+"\n")
+	return err
+}
+
+// progressEvery is how often the line is drawn that says how it goes.
+const progressEvery = 250 * time.Millisecond
+
+// drawProgress says how it goes, on a terminal.
+func (r *traceRun) drawProgress() {
+	if r.screen.silent || r.json || time.Since(r.drawn) < progressEvery {
+		return
+	}
+	r.drawn = time.Now()
+	if sum, err := r.ringReader.sum(); err == nil {
+		r.sum = sum
+	}
+	text := fmt.Sprintf("%s of %s kept, %s begun", grouped(len(r.kept)), grouped(r.limit), grouped(int(r.sum.opened)))
+	if r.sum.discarded > 0 {
+		text += fmt.Sprintf(", %s not chosen", grouped(int(r.sum.discarded)))
+	}
+	if r.sum.dropped > 0 {
+		text += fmt.Sprintf(", %s only counted", count(int(r.sum.dropped), "call", "calls"))
+	}
+	text += fmt.Sprintf(", %s   Ctrl-C ends it", durationText(time.Since(r.began).Round(100*time.Millisecond)))
+	width, _ := r.screen.size()
+	r.screen.draw([]string{cut(text, width)})
+}
 
 // The forms of a trace in a file, by how its name ends.
 const (

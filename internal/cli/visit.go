@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -171,4 +177,331 @@ func (v *visit) leave(ctx context.Context, ended string) (*session.Farewell, err
 		return nil, err
 	}
 	return &farewell, nil
+}
+
+// A watching is a set that is kept applied during a visit.
+type watching struct {
+	set *probeset.Set // nil where methods are watched wherever they are called
+	*liveprobes.Watch
+	report *liveprobes.Report
+	stop   context.CancelFunc
+	ended  chan struct{} // closed when nothing runs any more
+}
+
+// isUsed reports whether the visit is by a set.
+func (w *watching) isUsed() bool { return w.Watch != nil }
+
+// apply has a set applied, and kept so until the visit ends.
+func (v *visit) apply(ctx context.Context, flags arena.Flags) error {
+	w := &v.watching
+	w.Watch = liveprobes.New(v.session, liveprobes.Options{Flags: flags & arena.Spreads, Notice: v.remark})
+	report, err := w.Apply(ctx, w.set)
+	if err != nil {
+		return err
+	}
+	w.report = report
+	if v.installation = report.Installation; v.installation == nil {
+		v.installation = &session.Installation{}
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	w.stop, w.ended = stop, make(chan struct{})
+	go func() {
+		defer close(w.ended)
+		if err := w.Run(running); err != nil && v.session.Err() == nil {
+			v.remark(oneLine(err))
+		}
+	}()
+	return nil
+}
+
+// end ends what runs. What was measured can still be read.
+func (w *watching) end() {
+	if w.stop != nil {
+		w.stop()
+		<-w.ended
+		w.stop = nil
+	}
+}
+
+// tellApplied says where a set acts, and where it does not.
+func (v *visit) tellApplied(ctx context.Context) {
+	report := v.watching.report
+	for _, p := range report.Probes {
+		if len(p.Methods) > 0 {
+			text := "hooks in " + count(len(p.Methods), "method", "methods")
+			if p.Anchors > 0 {
+				text += ", and in " + count(p.Anchors, "method that leads", "methods that lead") + " to it"
+			}
+			v.screen.say("%s%s%s", text, sessionWovenText(v.session), costOf(batchCosts(v.installation.Batches)))
+		}
+	}
+	v.tellUnmatched(ctx)
+	v.tellLeft(v.leftAlone())
+}
+
+// tellUnmatched says which patterns name nothing yet, and what may have been meant.
+func (v *visit) tellUnmatched(ctx context.Context) {
+	texts := v.watching.unmatched()
+	if len(texts) == 0 {
+		return
+	}
+	set, err := pattern.ParseSet(texts...)
+	if err != nil {
+		return // they were read before
+	}
+	lost, err := v.session.Unmatched(ctx, set)
+	if err != nil {
+		return // the end will say it
+	}
+	for _, p := range set.Includes() {
+		at := slices.IndexFunc(lost, func(l session.Unmatched) bool { return l.Pattern == p.String() })
+		if at >= 0 {
+			v.screen.say("note: %s", lostText(lost[at], ": hooks go in when one loads"))
+		} else {
+			v.screen.say("note: %s matches loaded classes, but no method of theirs that has code%s", p, v.methodAdvice(p))
+		}
+	}
+}
+
+// unmatched are the patterns that name no method.
+func (w *watching) unmatched() (texts []string) {
+	for _, applied := range slices.Concat(w.report.Probes, w.report.Tags) {
+		for _, text := range applied.Unmatched {
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}
+
+// leftAlone is what has no hook though it was asked for: by the JVM or the class, or
+// because what was asked does not fit.
+func (v *visit) leftAlone() []session.LeftAlone {
+	left := v.session.LeftAlone()
+	if !v.watching.isUsed() || v.watching.report == nil {
+		return left
+	}
+	// What the JDK's own classes are woven for, beside what was asked for, tells of
+	// itself.
+	left = slices.DeleteFunc(left, func(l session.LeftAlone) bool { return !v.watching.Concerns(l.Class) })
+	for _, applied := range slices.Concat(v.watching.report.Probes, v.watching.report.Tags) {
+		for _, l := range applied.LeftOut {
+			if one := leftOut(l); !slices.Contains(left, one) {
+				left = append(left, one)
+			}
+		}
+	}
+	return left
+}
+
+func leftOut(l liveprobes.LeftOut) session.LeftAlone {
+	left := session.LeftAlone{Class: strings.ReplaceAll(l.Method, ".", "/"), Reason: oneLine(l.Err)}
+	if class, name, descriptor, ok := session.SplitMember(l.Method); ok {
+		left.Class, left.Method = strings.ReplaceAll(class, ".", "/"), name+descriptor
+	}
+	var bad *condition.Error
+	if errors.As(l.Err, &bad) {
+		left.Reason = "what is asked does not fit: " + bad.Detail
+	}
+	return left
+}
+
+// losses are what contexts and tags miss, in words.
+func losses(r *liveprobes.Results) (lines []string) {
+	var undecided uint64
+	for i := range r.Rows {
+		undecided += r.Rows[i].Undecided
+	}
+	if undecided > 0 {
+		lines = append(lines, fmt.Sprintf("of %s the condition could not be told: they are not counted", count(int(undecided), "call", "calls")))
+	}
+	if r.Ambiguous > 0 {
+		lines = append(lines, fmt.Sprintf("%s handed over twice before it began: such have no context", count(int(r.Ambiguous), "task was", "tasks were")))
+	}
+	if r.ContextsLost > 0 {
+		lines = append(lines, fmt.Sprintf("%s no room to keep context: calls below may be missing", count(int(r.ContextsLost), "call had", "calls had")))
+	}
+	return lines
+}
+
+// contextText is what tells a row from others of its method.
+func contextText(row *liveprobes.Row, hasSequences bool) string {
+	var words []string
+	if hasSequences && row.Sequence != "" {
+		words = append(words, "within "+row.Sequence)
+	}
+	if label := row.Label.String(); label != "" {
+		words = append(words, label)
+	}
+	if row.Off {
+		words = append(words, "switched off")
+	}
+	return strings.Join(words, "; ")
+}
+
+// hasSequences reports whether sequences tell rows apart.
+func hasSequences(set *probeset.Set) bool {
+	return slices.ContainsFunc(set.Probes, func(p probeset.Probe) bool { return len(p.Within) > 1 })
+}
+
+// unfit says what does not fit as a command line has it, where the probe has no name
+// that anybody gave it.
+func unfit(err error) error {
+	var wrong *liveprobes.UnfitError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	row := parseRow(wrong.First.Method)
+	where := row.method(map[string]bool{row.class + "." + row.name: true})
+	if wrong.Methods > 1 {
+		where = fmt.Sprintf("it fits none of %d methods; %s", wrong.Methods, where)
+	}
+	if wrong.What != "probe "+probeName {
+		where = wrong.What + ": " + where
+	}
+	return fmt.Errorf("%s: %w; nothing was changed in the JVM", where, wrong.First.Err)
+}
+
+// tellInstallation says what putting hooks in took, and where they are not.
+func (v *visit) tellInstallation() {
+	i := v.installation
+	methods := v.session.Methods()
+	if len(methods) > 0 {
+		v.screen.say("hooks in %s of %s%s%s", count(len(methods), "method", "methods"),
+			count(v.session.Classes(), "class", "classes"), sessionWovenText(v.session), costOf(batchCosts(i.Batches)))
+	}
+	for _, lost := range i.Unmatched {
+		v.screen.say("note: %s", lostText(lost, ": hooks go in when one loads"))
+	}
+	left := v.session.LeftAlone()
+	v.tellLeft(left)
+	for _, p := range v.choice.set.Includes() {
+		lost := slices.ContainsFunc(i.Unmatched, func(u session.Unmatched) bool { return u.Pattern == p.String() })
+		if !lost && !hasMethod(p, methods, left) {
+			v.screen.say("note: %s matches loaded classes, but no method of theirs that has code%s", p, v.methodAdvice(p))
+		}
+	}
+}
+
+// hasMethod tells whether a pattern matches something that has a hook or was
+// left alone.
+func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.LeftAlone) bool {
+	return slices.ContainsFunc(methods, func(m session.Method) bool { return p.Match(m.Class, m.Name, m.Descriptor) }) ||
+		slices.ContainsFunc(left, func(l session.LeftAlone) bool { return p.MatchClass(l.Class) })
+}
+
+// methodAdvice says what may be wrong with a pattern that found classes alone.
+func (v *visit) methodAdvice(p *pattern.Pattern) string {
+	switch {
+	case slices.ContainsFunc(v.choice.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
+		return " and that no ! takes out"
+	case strings.Contains(p.String(), "("):
+		return " (types are written in full: java.lang.String; (..) is any parameters)"
+	}
+	return advice([]*pattern.Pattern{p})
+}
+
+// lostText is about a pattern that no loaded class matches, and what follows.
+func lostText(lost session.Unmatched, then string) string {
+	if slices.Contains(lost.Near, lost.Pattern) {
+		return fmt.Sprintf("%s is a class, and no method of it was named: %s.** is every method", lost.Pattern, lost.Pattern)
+	}
+	text := fmt.Sprintf("no loaded class matches %s%s", lost.Pattern, then)
+	if len(lost.Near) > 0 {
+		text += "; loaded is " + strings.Join(lost.Near, ", ")
+	}
+	return text
+}
+
+func batchCosts(batches []session.Batch) (all cost.Cost) {
+	for i, batch := range batches {
+		if i == 0 {
+			all = batch.Cost
+			continue
+		}
+		all = all.Then(batch.Cost)
+	}
+	return all
+}
+
+// costOf tells of a cost what is known.
+func costOf(cost cost.Cost) string {
+	text := ""
+	if cost.Known.Pauses {
+		text += ", pause " + durationText(cost.Pause)
+	}
+	if cost.Known.Compilers {
+		text += ", compiler work so far " + durationText(cost.CompileCPU.Round(time.Millisecond))
+	}
+	return text
+}
+
+// A leftGroup is what was left alone for one reason.
+type leftGroup struct {
+	reason string
+	left   []session.LeftAlone
+}
+
+// groupLeft puts together what has the same reason, but for its details; the
+// most frequent comes first.
+func groupLeft(left []session.LeftAlone) []leftGroup {
+	at := map[string]int{}
+	var groups []leftGroup
+	for _, l := range left {
+		reason, _, _ := strings.Cut(l.Reason, ": ")
+		i, known := at[reason]
+		if !known {
+			i, at[reason] = len(groups), len(groups)
+			groups = append(groups, leftGroup{reason: reason})
+		}
+		groups[i].left = append(groups[i].left, l)
+	}
+	slices.SortStableFunc(groups, func(a, b leftGroup) int { return len(b.left) - len(a.left) })
+	return groups
+}
+
+// leftLines are groups in words, each with its members where all are wanted,
+// else with one.
+func leftLines(groups []leftGroup, all bool) []string {
+	var lines []string
+	for _, g := range groups {
+		line := fmt.Sprintf("  %s: %s", grouped(len(g.left)), g.reason)
+		if !all {
+			lines = append(lines, line+", such as "+leftName(g.left[0]))
+			continue
+		}
+		lines = append(lines, line)
+		for _, l := range g.left {
+			detail := strings.TrimPrefix(strings.TrimPrefix(l.Reason, g.reason), ": ")
+			if detail != "" {
+				detail = ": " + detail
+			}
+			lines = append(lines, "    "+leftName(l)+detail)
+		}
+	}
+	return lines
+}
+
+func leftName(l session.LeftAlone) string {
+	name := strings.ReplaceAll(l.Class, "/", ".")
+	if l.Method != "" {
+		name += "." + l.Method
+	}
+	return name
+}
+
+func (v *visit) tellLeft(left []session.LeftAlone) {
+	if len(left) == 0 {
+		return
+	}
+	how := " (--left lists them)"
+	if v.choice.listLeft {
+		how = ""
+	}
+	v.screen.say("%s left alone%s:", count(len(left), "class or method", "classes or methods"), how)
+	for _, line := range leftLines(groupLeft(left), v.choice.listLeft) {
+		v.screen.say("%s", printable(line))
+	}
+	v.toldLeft = len(left)
 }

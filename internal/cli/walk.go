@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -105,4 +111,245 @@ func (c *walking) check(args []string, given func(string) bool) (err error) {
 func isPackage(name string) bool {
 	name = strings.TrimRight(name, ".*")
 	return name != "" && !strings.ContainsAny(name, " */\\();,") && !strings.Contains(name, "..") && !strings.HasPrefix(name, ".")
+}
+
+const walkLong = `Find the methods in which a running program spends its time, and climb from each to
+who causes that: level by level, with a hook in a few methods at a time.
+
+Hot spots are found by sampling, with nothing changed in the program: the flight
+recorder is started over the attach socket, as sonde hot does, and left alone where
+somebody else records. A method is a hot spot from --hot on; where none is, the --top
+hottest are taken.
+
+On JDK 17 to 20 starting the recorder makes HotSpot discard all compiled code, so there
+Sonde takes thread dumps. These do not say which overload of a method runs, so no hook
+is put in and all shares are by samples; --recorder starts the recorder all the same.
+
+The climb begins with a hook in the hot method that identifies who calls it. Then its
+callers are measured for a --period, calls and time by caller; then theirs, until a
+thread's entry, a package of --until, or --levels. What the samples' stacks show of
+the way up is hooked in one batch, switched off, so that climbing is switching: the
+hooks behind go off when the next go on, never more than --hooks at once, and within
+the --budget. Only a caller that no stack had shown needs another batch. A hot method
+that is native, or whose class is too central to be redefined cheaply, has no hook:
+the climb begins one level up, and says so. At the end all hooks go out in one batch.
+
+A share is the part of the hot spot's time that came a way; how it is known stands
+beside it: by hooks, by samples, or reckoned from both. The report begins with the
+cause: the lowest method of the program itself, not of the JDK, on the main way.
+
+With --duration it goes on looking: hot spots that cool down are dropped, new ones
+join and are climbed from. Ctrl-C ends it at any time; what was found stays.
+
+A period: '1000 calls' of each method, or 5s; --period '500 calls' --period 2s is
+whichever comes first. A time alone is a time; a number of calls alone is waited for
+a minute at most.
+
+The report is written at the end; -o writes it to files as well, in the format their
+names say: .html to look at in a browser, with the climb drawn over time, .pb.gz for
+go tool pprof, .json for programs (docs/formats/climb.md), .txt.
+
+Exit code: 0 when a hot spot was found, 1 on an error or when there was none, 2 for a
+wrong command line.`
+
+// A period is how long a method is measured, on the command line: '1000 calls', 5s,
+// or both, whichever comes first. What is given takes the place of the default; a
+// number of calls alone still has a limit in time, as calls may never come.
+type period struct {
+	calls uint64
+	time  time.Duration
+	given bool
+}
+
+// callsLimit is how long a method is waited for whose calls alone were asked for.
+const callsLimit = time.Minute
+
+func (p *period) Type() string { return "period" }
+
+func (p *period) String() string {
+	var parts []string
+	if p.calls > 0 && p.calls < math.MaxUint64 {
+		parts = append(parts, strconv.FormatUint(p.calls, 10)+" calls")
+	}
+	if p.time > 0 {
+		parts = append(parts, p.time.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+var errPeriod = errors.New("no period")
+
+// Set reads one bound, or two with a comma or a bar between.
+func (p *period) Set(text string) error {
+	next := *p
+	if !p.given {
+		next = period{calls: math.MaxUint64, time: callsLimit, given: true}
+	}
+	bounds := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '|' })
+	if len(bounds) == 0 {
+		return errPeriod
+	}
+	for _, bound := range bounds {
+		if err := next.bound(strings.TrimSpace(bound)); err != nil {
+			return err
+		}
+	}
+	*p = next
+	return nil
+}
+
+func (p *period) bound(text string) error {
+	digits, isCalls := strings.CutSuffix(text, "calls")
+	if !isCalls {
+		digits, isCalls = strings.CutSuffix(text, "call")
+	}
+	if isCalls {
+		calls, err := strconv.ParseUint(strings.ReplaceAll(strings.TrimSpace(digits), "_", ""), 10, 64)
+		if err != nil || calls == 0 {
+			return errPeriod
+		}
+		p.calls = calls
+		return nil
+	}
+	lasting, err := time.ParseDuration(text)
+	if err != nil || lasting <= 0 {
+		return errPeriod
+	}
+	p.time = lasting
+	return nil
+}
+
+// run walks, shows how that goes, and writes what was found.
+func (c *walking) run(ctx context.Context) error {
+	defer outliveReader()()
+	view := newWalkView(c)
+	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
+	kept, endCache, err := c.cache.openCache(view.remark)
+	if err != nil {
+		return err
+	}
+	c.Cache = kept
+	result, err := c.climb(ctx, c.Options)
+	endCache()
+	view.close()
+	if result == nil {
+		return interruption(ctx, err)
+	}
+	if len(result.Spots) == 0 {
+		return errors.Join(c.coldError(ctx, result), err)
+	}
+	return errors.Join(c.write(result), err)
+}
+
+// coldError says why there is nothing to show.
+func (c *walking) coldError(ctx context.Context, result *climb.Climb) error {
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted before a hot spot was found: no hook was put in, nothing is left behind")
+	case result.Sampled.Samples == 0:
+		return fmt.Errorf("no thread of process %d ran while %s were sampled: walk while it works, or longer with --sampling", c.PID, durationText(c.Sampling))
+	}
+	return fmt.Errorf("no hot spot among %s: sample longer with --sampling", count(result.Sampled.Samples, "sample", "samples"))
+}
+
+// write writes the result to where it was asked for.
+func (c *walking) write(result *climb.Climb) error {
+	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteClimbFile(path, result) })
+	defer tell()
+	out := bufio.NewWriter(c.out) // keeps the first error until Flush
+	if c.json {
+		failed = errors.Join(failed, report.WriteClimb(out, report.JSON, result))
+	} else {
+		failed = errors.Join(failed, report.WriteClimbText(out, result, c.outWidth()))
+	}
+	return errors.Join(failed, out.Flush())
+}
+
+// A walkView shows a walk to the user while it goes on.
+type walkView struct {
+	*walking
+	*bulletin
+	stage   rootcause.Stage
+	level   int
+	drawnAt time.Time
+}
+
+func newWalkView(c *walking) *walkView {
+	return &walkView{walking: c, bulletin: newBulletin(c.streams, c.json), level: -1}
+}
+
+// progress is told by the walk how far it is, on the walk's own goroutine.
+func (v *walkView) progress(p rootcause.Progress) {
+	changed := p.Stage != v.stage
+	risen := p.Stage == rootcause.Climbing && p.Level != v.level
+	v.stage, v.level = p.Stage, p.Level
+	now := time.Now()
+	switch {
+	case v.screen.silent:
+		if changed || risen || now.Sub(v.drawnAt) >= sayEvery {
+			v.drawnAt = now
+			v.say("%s", strings.Join(append([]string{walkHead(p)}, walkStanding(p)...), ", "))
+		}
+	case changed || risen || now.Sub(v.drawnAt) >= treeEvery:
+		v.drawnAt = now
+		width, height := v.screen.size()
+		v.draw(walkLines(p, width, height))
+	}
+}
+
+// walkHead is what a walk is doing.
+func walkHead(p rootcause.Progress) string {
+	head := fmt.Sprintf("%s: %s", shortDuration(p.Elapsed), p.Stage)
+	if p.Stage == rootcause.Climbing {
+		head += fmt.Sprintf(", level %d", p.Level)
+	}
+	return head
+}
+
+// walkStanding is how a walk stands, in a few words each.
+func walkStanding(p rootcause.Progress) (words []string) {
+	so := p.Climb()
+	if p.Samples > 0 {
+		words = append(words, count(p.Samples, "sample", "samples"))
+	}
+	if len(so.Spots) > 0 {
+		words = append(words, count(len(so.Spots), "hot spot", "hot spots"))
+	}
+	if so.Cost.Hooked > 0 {
+		words = append(words,
+			fmt.Sprintf("%d of %d hooks live", p.Live, so.Cost.LiveLimit),
+			count(len(so.Batches), "batch", "batches"),
+			fmt.Sprintf("cost %s of %s allowed", percentText(so.Cost.Steady), percentText(so.Cost.Budget)))
+	}
+	return words
+}
+
+// walkLines are what fits a terminal of a walk: how it stands, which hooks are on,
+// and the ways up that were found.
+func walkLines(p rootcause.Progress, width, height int) []string {
+	const around = 6 // head, standing, live, blank, titles, the line of the cursor
+	so := p.Climb()
+	lines := []string{cut(walkHead(p), width), cut(strings.Join(walkStanding(p), ", "), width)}
+	if live := liveNames(so); len(live) > 0 {
+		lines = append(lines, cut("live: "+strings.Join(live, ", "), width))
+	} else {
+		lines = append(lines, "")
+	}
+	if len(so.Spots) > 0 {
+		lines = append(lines, "")
+		lines = append(lines, report.ClimbLines(so, width, max(1, height-around+1))...)
+	}
+	return lines[:max(0, min(len(lines), height-1))]
+}
+
+// liveNames are the methods whose hooks are on, without their packages.
+func liveNames(so *climb.Climb) []string {
+	var names []string
+	for _, e := range so.List {
+		if e.State == climb.Watched {
+			m := so.Methods[e.Method]
+			names = append(names, printable(m.Class[strings.LastIndexByte(m.Class, '/')+1:]+"."+m.Name))
+		}
+	}
+	return names
 }

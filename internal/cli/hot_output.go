@@ -1,0 +1,421 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/report"
+)
+
+// What a table is sorted by.
+const (
+	hotBySelf  = "self"
+	hotByTotal = "total"
+	hotByName  = "name"
+)
+
+var hotOrders = map[string]func(a, b hotspots.Method) int{hotBySelf: hotspots.BySelf, hotByTotal: hotspots.ByTotal, hotByName: hotspots.ByName}
+
+// A hotView is what of a table is shown, and how. Keys change it.
+type hotView struct {
+	typed
+	sort    string
+	threads bool
+	paused  bool
+	hasKeys bool
+}
+
+// press does what a key says, and tells whether it is to end.
+func (v *hotView) press(key rune) (quit bool) {
+	if v.typing {
+		v.edit(key)
+		return false
+	}
+	switch key {
+	case 's':
+		v.sort = hotBySelf
+	case 't':
+		v.sort = hotByTotal
+	case 'n':
+		v.sort = hotByName
+	case 'h':
+		v.threads = !v.threads
+	case 'p', ' ':
+		v.paused = !v.paused
+	case '/':
+		v.typing = true
+	case keyEscape:
+		v.filter = ""
+	case 'q':
+		return true
+	}
+	return false
+}
+
+// methods are those of a table that pass the filter, in order. What ran nothing
+// by itself is left out where self time is what counts.
+func (v *hotView) methods(t *hotspots.Table) []hotspots.Method {
+	rows := slices.DeleteFunc(slices.Clone(t.Methods), func(m hotspots.Method) bool {
+		return v.sort == hotBySelf && m.Samples == 0 || !v.passes(methodName(m.Method))
+	})
+	slices.SortStableFunc(rows, hotOrders[v.sort])
+	return rows
+}
+
+// running are the threads of a table that pass the filter. Those that only wait
+// are left out.
+func (v *hotView) running(t *hotspots.Table) []hotspots.Thread {
+	rows := slices.DeleteFunc(slices.Clone(t.Threads), func(th hotspots.Thread) bool {
+		return th.Samples == 0 || !v.passes(th.Name)
+	})
+	if v.sort == hotByName {
+		slices.SortStableFunc(rows, func(a, b hotspots.Thread) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return rows
+}
+
+var (
+	hotColumns    = []column{{"SELF", true}, {"95 %", true}, {"TOTAL", true}, {"KIND", false}, {"LINE", true}, {"METHOD", false}}
+	narrowColumns = []column{{"SELF", true}, {"TOTAL", true}, {"METHOD", false}}
+	threadColumns = []column{{"SHARE", true}, {"95 %", true}, {"CPU", true}, {"SAMPLES", true}, {"MOST OF IT IN", false}, {"THREAD", false}}
+)
+
+const (
+	// narrow is the width below which only the most needed columns are shown.
+	narrow = 70
+	// finalRows is how many methods the last table has, where --top says nothing.
+	finalRows = 30
+	// longestTop bounds a column that is not the last.
+	longestTop = 40
+)
+
+// lines are what fits a terminal.
+func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) []string {
+	lines := []string{cut(head, width), cut(v.keyLine(), width), ""}
+	const around = 6 // those, the titles, what is left out, the line of the cursor
+	room := max(1, height-around)
+	if top > 0 {
+		room = min(room, top)
+	}
+	table, hidden := v.tableLines(t, room, width)
+	for _, line := range table {
+		lines = append(lines, cut(line, width))
+	}
+	if hidden > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more", grouped(hidden)))
+	}
+	return lines[:max(0, min(len(lines), height-1))]
+}
+
+// keyLine says what keys do, or what is typed.
+func (v *hotView) keyLine() string {
+	words := []string{"by " + v.sort}
+	if v.typing {
+		return "filter: " + printable(v.filter) + "_"
+	}
+	if v.filter != "" {
+		words = append(words, "filter "+strconv.Quote(v.filter))
+	}
+	if v.paused {
+		words = append(words, "paused")
+	}
+	line := strings.Join(words, ", ")
+	if v.hasKeys {
+		line += "   [s]elf [t]otal [n]ame  / filter  t[h]reads  [p]ause  [q]uit"
+	} else {
+		line += "   Ctrl-C ends it"
+	}
+	return line
+}
+
+// tableLines are the first rows of a table with its titles, and how many more
+// there are.
+func (v *hotView) tableLines(t *hotspots.Table, most, width int) (lines []string, hidden int) {
+	if v.threads {
+		rows := v.running(t)
+		shown := rows[:min(most, len(rows))]
+		return tableLines(threadColumns, threadTexts(shown), width), len(rows) - len(shown)
+	}
+	rows := v.methods(t)
+	shown := rows[:min(most, len(rows))]
+	columns, texts := hotColumns, hotTexts(shown, t.Methods)
+	if width > 0 && width < narrow {
+		columns = narrowColumns
+		for i, row := range texts {
+			texts[i] = []string{row[0], row[2], row[5]}
+		}
+	}
+	return tableLines(columns, texts, width), len(rows) - len(shown)
+}
+
+func hotTexts(rows, all []hotspots.Method) [][]string {
+	overloads := hotOverloads(all)
+	texts := make([][]string, 0, len(rows))
+	for _, m := range rows {
+		self, interval, kind, line := "-", "", "", ""
+		if m.Samples > 0 {
+			self, interval, kind = partText(m.Self.Part), intervalText(m.Self), mostOf(m.Kinds)
+			if first := m.Lines[0]; first.Line > 0 {
+				line = strconv.Itoa(first.Line)
+			}
+		}
+		row := rowOf(m.Method)
+		texts = append(texts, []string{self, interval, partText(m.Total.Part), kind, line, printable(row.shown(overloads))})
+	}
+	return texts
+}
+
+func threadTexts(rows []hotspots.Thread) [][]string {
+	texts := make([][]string, 0, len(rows))
+	for _, t := range rows {
+		cpu, top := "-", ""
+		if t.CPU >= 0 {
+			cpu = partText(t.CPU)
+		}
+		if t.Top != nil {
+			top = printable(keepEnd(methodName(t.Top), longestTop, 0))
+		}
+		name := t.Name
+		if name == "" {
+			name = "#" + strconv.FormatInt(t.JavaID, 10)
+		}
+		if t.Virtual {
+			name += " (virtual)"
+		}
+		texts = append(texts, []string{partText(t.Share.Part), intervalText(t.Share), cpu, grouped(t.Samples), top, printable(name)})
+	}
+	return texts
+}
+
+// hotOverloads are the names that more than one method has.
+func hotOverloads(methods []hotspots.Method) map[string]bool {
+	rows := make([]methodRow, 0, len(methods))
+	for _, m := range methods {
+		rows = append(rows, rowOf(m.Method))
+	}
+	return overloadsOf(rows)
+}
+
+func rowOf(m *jfr.Method) methodRow {
+	return methodRow{class: className(m.Class), name: m.Name, descriptor: m.Descriptor}
+}
+
+func methodName(m *jfr.Method) string { return className(m.Class) + "." + m.Name }
+
+// className is a class's name for people. What the JVM adds to the name of a
+// class it hides, an address, says nothing to them.
+func className(class string) string {
+	for _, mark := range []string{"/0x", "+0x"} {
+		if at := strings.LastIndex(class, mark); at > 0 {
+			class = class[:at]
+		}
+	}
+	return strings.ReplaceAll(class, "/", ".")
+}
+
+// mostOf is the kind of frame most samples had, and how many where not all.
+func mostOf(kinds map[string]float64) string {
+	if len(kinds) == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+		if kinds[a] != kinds[b] {
+			if kinds[a] > kinds[b] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	if most := names[0]; kinds[most] < 0.995 {
+		return fmt.Sprintf("%s %.0f %%", most, 100*kinds[most])
+	}
+	return names[0]
+}
+
+func partText(part float64) string {
+	if part > 0 && part < 0.0995 {
+		return fmt.Sprintf("%.1f %%", 100*part)
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
+func intervalText(s hotspots.Share) string { return fmt.Sprintf("%.0f-%.0f", 100*s.Low, 100*s.High) }
+
+// headline is what the table is about.
+func (r *hotRun) headline(t *hotspots.Table) string {
+	what := fmt.Sprintf("process %d", r.pid)
+	if name := r.sampler.JVM().Main; name != "" {
+		what += " (" + printable(name) + ")"
+	}
+	seen := t.To.Sub(t.From)
+	text := fmt.Sprintf("%s: %s in %s", what, count(t.Samples, "sample", "samples"), durationText(seen))
+	if t.Waiting > 0 {
+		text += fmt.Sprintf(", %s of threads that wait left out", grouped(t.Waiting))
+	}
+	if r.sampler.Bias() != "" {
+		text = "BIASED (thread dumps), " + text
+	}
+	return text
+}
+
+// writeText writes the last table, which stays.
+func (r *hotRun) writeText(t *hotspots.Table) error {
+	most := r.top
+	if most == 0 {
+		most = finalRows
+	}
+	out := bufio.NewWriter(r.out) // keeps the first error until Flush
+	lines, hidden := r.view.tableLines(t, most, r.outWidth())
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(out, line)
+	}
+	_, _ = fmt.Fprintf(out, "\n%s\n", r.headline(t))
+	if hidden > 0 {
+		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", grouped(hidden))
+	}
+	return out.Flush()
+}
+
+// writeFlame writes the flame graph of a table.
+func (r *hotRun) writeFlame(t *hotspots.Table) error {
+	jvm := r.sampler.JVM()
+	samples := &report.Samples{
+		Target: cct.Target{PID: r.pid, Command: jvm.Main, JDK: jvm.Version},
+		Began:  t.From, Took: t.To.Sub(t.From), Count: t.Samples, Bias: r.sampler.Bias(),
+	}
+	addTree(samples, t.Tree(), float64(t.Unit))
+	if err := report.WriteSamplesFile(r.flame, samples); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(r.err, "wrote %s\n", filepath.Clean(r.flame))
+	return nil
+}
+
+// addTree writes a tree down, callers before callees. A weight of one stands for
+// so many nanoseconds.
+func addTree(to *report.Samples, top *hotspots.Node, unit float64) {
+	numbers := map[*jfr.Method]int{}
+	var add func(n *hotspots.Node, parent int)
+	add = func(n *hotspots.Node, parent int) {
+		node := report.SampleNode{Parent: parent, Method: -1, Self: n.Self * unit, Total: n.Total * unit}
+		if m := n.Method; m != nil {
+			number, known := numbers[m]
+			if !known {
+				number = len(to.Methods)
+				numbers[m] = number
+				to.Methods = append(to.Methods, cct.Method{Class: className(m.Class), Name: m.Name, Descriptor: m.Descriptor})
+			}
+			node.Method, node.Kinds = number, map[string]float64{}
+			for kind, weight := range n.Kinds {
+				node.Kinds[kind] = weight / n.Total
+			}
+		}
+		place := len(to.Nodes)
+		to.Nodes = append(to.Nodes, node)
+		for _, c := range n.Children {
+			add(c, place)
+		}
+	}
+	add(top, -1)
+}
+
+// hotJSON is what `sonde hot --json` writes. Shares are parts of all that ran in
+// the window; low and high are where the truth lies in 19 of 20 cases.
+type hotJSON struct {
+	PID     int             `json:"pid"`
+	JDK     string          `json:"jdk"`
+	Main    string          `json:"main,omitempty"`
+	Source  string          `json:"source"` // flight recorder, thread dumps
+	Bias    string          `json:"bias,omitempty"`
+	From    time.Time       `json:"from"`
+	To      time.Time       `json:"to"`
+	Samples int             `json:"samples"`
+	Waiting int             `json:"samplesOfWaiting"` // left out
+	Methods []hotMethodJSON `json:"methods"`
+	Threads []hotThreadJSON `json:"threads"`
+	Notes   []string        `json:"notes,omitempty"`
+}
+
+type hotMethodJSON struct {
+	Class      string             `json:"class"`
+	Method     string             `json:"method"`
+	Descriptor string             `json:"descriptor,omitempty"` // thread dumps tell none
+	Self       shareJSON          `json:"self"`
+	Total      shareJSON          `json:"total"`
+	Samples    int                `json:"samples"`         // with it on top
+	Lines      []hotLineJSON      `json:"lines,omitempty"` // of those samples
+	Kinds      map[string]float64 `json:"kinds,omitempty"` // parts of those samples
+}
+
+type shareJSON struct {
+	Part float64 `json:"share"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+type hotLineJSON struct {
+	Line int     `json:"line"`
+	Part float64 `json:"share"` // of the method's own samples
+}
+
+type hotThreadJSON struct {
+	Name    string    `json:"name"`
+	ID      int64     `json:"id"`
+	OSID    int64     `json:"osId,omitempty"`
+	Virtual bool      `json:"virtual,omitempty"`
+	Share   shareJSON `json:"share"`
+	Samples int       `json:"samples"`
+	Waiting int       `json:"samplesOfWaiting"`
+	CPU     *float64  `json:"cpu,omitempty"` // processors used
+}
+
+func (r *hotRun) writeJSON(t *hotspots.Table) error {
+	jvm := r.sampler.JVM()
+	object := hotJSON{
+		PID: r.pid, JDK: jvm.Version, Main: jvm.Main, Source: "flight recorder", Bias: r.sampler.Bias(),
+		From: t.From, To: t.To, Samples: t.Samples, Waiting: t.Waiting,
+		Methods: []hotMethodJSON{}, Threads: []hotThreadJSON{}, Notes: r.notes,
+	}
+	if object.Bias != "" {
+		object.Source = "thread dumps"
+	}
+	for _, m := range r.view.methods(t) {
+		if r.top > 0 && len(object.Methods) == r.top {
+			break
+		}
+		object.Methods = append(object.Methods, methodObject(m))
+	}
+	for _, th := range t.Threads {
+		row := hotThreadJSON{
+			Name: th.Name, ID: th.JavaID, OSID: th.OSID, Virtual: th.Virtual,
+			Share: shareJSON(th.Share), Samples: th.Samples, Waiting: th.Waiting,
+		}
+		if th.CPU >= 0 {
+			row.CPU = &th.CPU
+		}
+		object.Threads = append(object.Threads, row)
+	}
+	return json.NewEncoder(r.out).Encode(object)
+}
+
+func methodObject(m hotspots.Method) hotMethodJSON {
+	object := hotMethodJSON{
+		Class: className(m.Class), Method: m.Name, Descriptor: m.Descriptor,
+		Self: shareJSON(m.Self), Total: shareJSON(m.Total), Samples: m.Samples, Kinds: m.Kinds,
+	}
+	for _, line := range m.Lines {
+		object.Lines = append(object.Lines, hotLineJSON(line))
+	}
+	return object
+}

@@ -1,0 +1,700 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+)
+
+// A board shows what happens in a JVM, interval by interval, as it is read of an arena.
+type board struct {
+	streams
+	screen   *screen
+	pid      int
+	main     string // the program's main class
+	interval time.Duration
+	sample   uint32 // one call in so many is timed
+	times    string // which calls are timed, in words
+	top      int
+	json     bool
+	view     monitorView
+	options  monitor.Options
+	source   monitor.Source
+	groups   func(by string) *monitor.Groups
+	method   func(id uint32) (session.Method, bool)
+	costs    func(table *monitorTable) string      // what hooks take of the JVM, in words
+	describe func(d *monitorJSON, t *monitorTable) // adds what is known at the end
+
+	first, last *monitor.Reading
+	table       *monitorTable // the last that was made
+	titled      bool          // plain lines have had their titles
+}
+
+// A monitorTable is what there is to see of an interval.
+type monitorTable struct {
+	*monitor.Interval
+	from, to *monitor.Reading
+	elapsed  time.Duration // since the hooks went on
+	at       time.Time
+	final    bool
+	ended    string
+	farewell *session.Farewell // nil where there was nothing to leave any more
+}
+
+// begin takes the reading that all is counted from.
+func (b *board) begin(first *monitor.Reading) { b.first, b.last = first, first }
+
+// read takes a reading.
+func (b *board) read() error {
+	reading, err := monitor.Take(b.source, b.last, b.options.Stall)
+	if err != nil {
+		return err
+	}
+	b.last = reading
+	return nil
+}
+
+// look is what happened from a reading to the last.
+func (b *board) look(from *monitor.Reading) *monitorTable {
+	table := &monitorTable{from: from, to: b.last, elapsed: time.Duration(b.last.At - b.first.At), at: time.Now()}
+	b.group(table)
+	return table
+}
+
+// group makes the rows that are to be seen.
+func (b *board) group(table *monitorTable) {
+	table.Interval = monitor.Between(table.from, table.to, b.groups(b.view.by), b.options)
+}
+
+// callsSoFar is how many calls there were.
+func (b *board) callsSoFar() (calls uint64) {
+	sum, err := b.source.Sum()
+	if err != nil {
+		return 0 // the end will say it
+	}
+	for _, totals := range sum.Methods {
+		calls += totals.Calls
+	}
+	return calls
+}
+
+// tellRest takes the last reading. Objects of intervals add up to the whole, so that
+// the last, which is shorter, is written as well.
+func (b *board) tellRest(ended string) error {
+	before := b.last
+	if err := b.read(); err != nil || !b.json || ended == endedUnread {
+		return err
+	}
+	return b.writeJSON(b.look(before))
+}
+
+// A stay is until when something is watched, and what is done at each interval.
+type stay struct {
+	done  <-chan struct{} // closed when there is nothing more to see
+	why   func() string   // that was
+	left  time.Duration   // 0 for as long as it goes
+	calls uint64          // 0 for as many as there are
+	show  func(before *monitor.Reading) error
+}
+
+// watch waits for the end and shows what happens meanwhile. It tells why it ended.
+func (b *board) watch(ctx context.Context, s stay) string {
+	ticker := time.NewTicker(b.interval)
+	defer ticker.Stop()
+	var due, poll <-chan time.Time
+	if s.calls > 0 {
+		const pollEvery = 20 * time.Millisecond
+		looking := time.NewTicker(pollEvery)
+		defer looking.Stop()
+		poll = looking.C
+	}
+	if s.left != 0 {
+		timer := time.NewTimer(s.left)
+		defer timer.Stop()
+		due = timer.C
+	}
+	keys := (<-chan rune)(nil)
+	if !b.json && !b.screen.silent {
+		pressed, restore := readKeys()
+		defer restore()
+		keys, b.view.hasKeys = pressed, pressed != nil
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return endedInterrupted
+		case <-s.done:
+			return s.why()
+		case <-due:
+			return endedDuration
+		case <-poll:
+			if b.callsSoFar() >= s.calls {
+				return endedCalls
+			}
+		case key := <-keys:
+			if b.view.press(key) {
+				return endedInterrupted
+			}
+			if b.table != nil {
+				b.group(b.table)
+			}
+			b.draw()
+		case <-ticker.C:
+			before := b.last
+			if err := b.read(); err != nil {
+				continue // the end will say it
+			}
+			if err := s.show(before); errors.Is(err, syscall.EPIPE) {
+				return endedUnread
+			}
+		}
+	}
+}
+
+// show tells what happened since a reading.
+func (b *board) show(before *monitor.Reading) error {
+	table := b.look(before)
+	switch {
+	case b.json:
+		return b.writeJSON(table)
+	case b.screen.silent:
+		return b.writeLines(table)
+	}
+	if !b.view.paused || b.table == nil {
+		b.table = table
+	}
+	b.draw()
+	return nil
+}
+
+// monitorGroups are the rows of a table, and what counts in them. A pattern has one
+// also where it names nothing that is loaded.
+func monitorGroups(by string, set *pattern.Set, subjects []subject) *monitor.Groups {
+	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key, len(subjects))}
+	if by == byMethod {
+		for _, s := range subjects {
+			key := s.context
+			key.Method = monitor.Method{Class: strings.ReplaceAll(s.Class, "/", "."), Name: s.Name, Descriptor: s.Descriptor}
+			if !slices.Contains(groups.Keys, key) {
+				groups.Keys = append(groups.Keys, key)
+			}
+			groups.Of[s.ID] = []monitor.Key{key}
+		}
+		slices.SortFunc(groups.Keys, compareKeys)
+		return groups
+	}
+	for _, p := range set.Includes() {
+		if slices.ContainsFunc(groups.Keys, func(k monitor.Key) bool { return k.Pattern == p.String() }) {
+			continue // given twice
+		}
+		groups.Keys = append(groups.Keys, patternKeys(groups, p, subjects)...)
+	}
+	return groups
+}
+
+// patternKeys are the rows of a pattern: one for each context in which its methods are
+// called, and one without where there is none.
+func patternKeys(groups *monitor.Groups, p *pattern.Pattern, subjects []subject) (keys []monitor.Key) {
+	for _, s := range subjects {
+		if !p.Match(s.Class, s.Name, s.Descriptor) {
+			continue
+		}
+		key := s.context
+		key.Pattern = p.String()
+		if groups.Of[s.ID] = append(groups.Of[s.ID], key); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		keys = []monitor.Key{{Pattern: p.String()}}
+	}
+	slices.SortFunc(keys, compareKeys)
+	return keys
+}
+
+func compareKeys(a, b monitor.Key) int {
+	return cmp.Or(cmp.Compare(a.Method.Class, b.Method.Class), cmp.Compare(a.Method.Name, b.Method.Name),
+		cmp.Compare(a.Method.Descriptor, b.Method.Descriptor), cmp.Compare(a.Within, b.Within), cmp.Compare(a.Tags, b.Tags),
+		cmp.Compare(a.Callers, b.Callers))
+}
+
+// A subject is what has figures of its own: a method, or one in a context.
+type subject struct {
+	session.Method
+	context monitor.Key // what tells it from others of the method
+}
+
+// subjects are what is watched.
+func (r *monitorRun) subjects() (all []subject) {
+	if !r.watching.isUsed() {
+		for _, m := range r.session.Methods() {
+			all = append(all, subject{Method: m})
+		}
+		return all
+	}
+	results, err := r.watching.Results()
+	if err != nil {
+		return nil // the end will say it
+	}
+	byWithin := hasSequences(r.watching.set)
+	r.watched = make(map[uint32]session.Method, len(results.Rows))
+	for i := range results.Rows {
+		s := watchedSubject(&results.Rows[i], byWithin)
+		r.watched[s.ID] = s.Method
+		all = append(all, s)
+	}
+	return all
+}
+
+func watchedSubject(row *liveprobes.Row, byWithin bool) subject {
+	s := subject{Method: session.Method{ID: row.ID, Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}
+	within := ""
+	if byWithin {
+		within = row.Sequence
+	}
+	s.context = contextKey(within, row.Label)
+	return s
+}
+
+// contextKey is what tells a row from others of its method, pattern or probe.
+func contextKey(within string, label liveprobes.Label) monitor.Key {
+	var tags, callers []string
+	for _, tag := range label.Tags {
+		tags = append(tags, tag.Name+"="+tag.String())
+	}
+	for _, caller := range label.Callers {
+		name, _, _ := strings.Cut(caller, "(")
+		callers = append(callers, strings.ReplaceAll(name, "/", "."))
+	}
+	if label.Other || label.Unknown {
+		callers = append(callers, label.String())
+	}
+	return monitor.Key{Within: within, Tags: strings.Join(tags, "\n"), Callers: strings.Join(callers, " < ")}
+}
+
+// watchedMethod is the method of a row that was seen.
+func (r *monitorRun) watchedMethod(id uint32) (session.Method, bool) {
+	m, is := r.watched[id]
+	return m, is
+}
+
+// keyContext is what tells a row from others of its pattern or method, for people.
+func keyContext(key monitor.Key) string {
+	var words []string
+	if key.Within != "" {
+		words = append(words, "within "+key.Within)
+	}
+	if key.Tags != "" {
+		words = append(words, strings.ReplaceAll(key.Tags, "\n", " "))
+	}
+	switch {
+	case strings.HasPrefix(key.Callers, "("): // they are not known
+		words = append(words, key.Callers)
+	case key.Callers != "":
+		words = append(words, "< "+key.Callers)
+	}
+	return strings.Join(words, "; ")
+}
+
+// keyRow has the name of a row's method for people.
+func keyRow(key monitor.Key) methodRow {
+	return methodRow{class: key.Method.Class, name: key.Method.Name, descriptor: key.Method.Descriptor, context: keyContext(key)}
+}
+
+// keyNames are rows' names for people. Methods that have a name in common are told
+// apart by their parameters.
+func keyNames(rows []monitor.Row) map[monitor.Key]string {
+	methods := make([]methodRow, len(rows))
+	for i := range rows {
+		methods[i] = keyRow(rows[i].Key)
+	}
+	overloads := overloadsOf(methods)
+	names := make(map[monitor.Key]string, len(rows))
+	for i := range rows {
+		key := rows[i].Key
+		switch names[key] = key.Pattern; {
+		case key.Pattern == "":
+			names[key] = methods[i].shown(overloads)
+		case methods[i].context != "":
+			names[key] += " [" + methods[i].context + "]"
+		}
+	}
+	return names
+}
+
+// monitorOrders are what --sort knows: the largest first, names from A to Z.
+var monitorOrders = map[string]func(r *monitor.Row) float64{
+	"calls":   func(r *monitor.Row) float64 { return float64(r.Calls) },
+	"errors":  func(r *monitor.Row) float64 { return float64(r.Errors) },
+	"mean":    func(r *monitor.Row) float64 { return r.Mean },
+	"p99":     func(r *monitor.Row) float64 { return r.P99 },
+	"running": func(r *monitor.Row) float64 { return float64(r.Running) },
+	"name":    func(*monitor.Row) float64 { return 0 },
+}
+
+// monitorKeys are the keys that sort.
+var monitorKeys = map[rune]string{'c': "calls", 'e': "errors", 'm': "mean", '9': "p99", 'r': "running", 'n': "name"}
+
+// A monitorView is what of a table is shown, and how. Keys change it.
+type monitorView struct {
+	typed
+	sort     string
+	by       string
+	hideIdle bool // also rows that were asked for by name
+	paused   bool
+	hasKeys  bool
+}
+
+// press does what a key says, and tells whether it is to end.
+func (v *monitorView) press(key rune) (quit bool) {
+	if v.typing {
+		v.edit(key)
+		return false
+	}
+	if sort, is := monitorKeys[key]; is {
+		v.sort = sort
+	}
+	switch key {
+	case 'g':
+		if v.by == byMethod {
+			v.by = byPattern
+		} else {
+			v.by = byMethod
+		}
+	case 'p', ' ':
+		v.paused = !v.paused
+	case '/':
+		v.typing = true
+	case keyEscape:
+		v.filter = ""
+	case 'q':
+		return true
+	}
+	return false
+}
+
+// keyLine says what keys do, or what is typed.
+func (v *monitorView) keyLine() string {
+	if v.typing {
+		return "filter: " + printable(v.filter) + "_"
+	}
+	words := []string{"by " + v.sort}
+	if v.filter != "" {
+		words = append(words, "filter "+strconv.Quote(v.filter))
+	}
+	if v.paused {
+		words = append(words, "paused")
+	}
+	line := strings.Join(words, ", ")
+	if v.hasKeys {
+		return line + "   [c]alls [e]rrors [m]ean p9[9] [r]unning [n]ame  / filter  [g]roup  [p]ause  [q]uit"
+	}
+	return line + "   Ctrl-C ends it"
+}
+
+// rows are those that pass the filter and have something to tell, in order.
+func (v *monitorView) rows(i *monitor.Interval, names map[monitor.Key]string) []monitor.Row {
+	rows := slices.DeleteFunc(slices.Clone(i.Rows), func(r monitor.Row) bool {
+		isIdle := r.Calls == 0 && r.Timed == 0 && r.Running == 0 && !r.LowerBound
+		return isIdle && (v.hideIdle || r.Key.Pattern == "") || !v.passes(names[r.Key])
+	})
+	key := monitorOrders[v.sort]
+	slices.SortStableFunc(rows, func(a, b monitor.Row) int {
+		return cmp.Or(cmp.Compare(key(&b), key(&a)), cmp.Compare(names[a.Key], names[b.Key]))
+	})
+	return rows
+}
+
+var (
+	monitorColumns = []column{
+		{"CALLS", true}, {"CALLS/S", true}, {"ERRORS", true}, {"MEAN", true}, {"P50", true}, {"P90", true}, {"P99", true}, {"MAX", true},
+		{"RUNNING", true}, {"STALLED", true}, {"METHOD", false},
+	}
+	// monitorExpendable are the columns a narrow terminal goes without, the first to
+	// go first.
+	monitorExpendable = []string{"P90", "MEAN", "MAX", "CALLS", "P50", "RUNNING", "ERRORS"}
+)
+
+const (
+	// shownStalls is how many stalls a terminal tells.
+	shownStalls = 5
+	// lineWidth is what a cell of a plain line has at least, so that most lines are
+	// below each other.
+	lineWidth = 8
+)
+
+// texts are the cells of rows, with the total behind where there are several.
+func (b *board) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor.Key]string) [][]string {
+	about, atLeast := "", ""
+	if b.sample > 1 {
+		about, atLeast = "~", "≥"
+	}
+	cells := func(row *monitor.Row, name string) []string {
+		texts := []string{callsText(row.Calls, row.LowerBound), format.AtLeast(row.LowerBound, rateText(row.Rate)), grouped(int(row.Errors))}
+		for _, time := range []struct {
+			nanos float64
+			of    uint64
+		}{{row.Mean, row.Timed}, {row.P50, row.Placed}, {row.P90, row.Placed}, {row.P99, row.Placed}, {row.Max, row.Timed}} {
+			text := "-"
+			if time.of > 0 {
+				text = about + callText(time.nanos)
+			}
+			texts = append(texts, text)
+		}
+		return append(texts, atLeast+grouped(row.Running), atLeast+grouped(row.Stalled), printable(name))
+	}
+	texts := make([][]string, 0, len(rows)+1)
+	for n := range rows {
+		texts = append(texts, cells(&rows[n], names[rows[n].Key]))
+	}
+	if len(i.Rows) != 1 {
+		texts = append(texts, cells(&i.Total, "total"))
+	}
+	return texts
+}
+
+func (b *board) draw() {
+	if b.table == nil {
+		return
+	}
+	width, height := b.screen.size()
+	b.screen.draw(b.liveLines(b.table, width, height))
+}
+
+// liveLines are what fits a terminal.
+func (b *board) liveLines(table *monitorTable, width, height int) []string {
+	lines := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
+	names := keyNames(table.Rows)
+	rows := b.view.rows(table.Interval, names)
+	stalls := b.stallLines(table.Interval, func(monitor.Stall) bool { return true })
+	const around = 4 // titles, total, what is left out, the line of the cursor
+	room := max(1, height-len(lines)-len(stalls)-around)
+	if b.top > 0 {
+		room = min(room, b.top)
+	}
+	shown := rows[:min(room, len(rows))]
+	columns, texts := fit(monitorColumns, b.texts(table.Interval, shown, names), monitorExpendable, width)
+	lines = append(lines, tableLines(columns, texts, width)...)
+	if hidden := len(rows) - len(shown); hidden > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more", grouped(hidden)))
+	}
+	lines = append(lines, stalls...)
+	for n := range lines {
+		lines[n] = cut(lines[n], width)
+	}
+	return lines[:max(0, min(len(lines), height-1))]
+}
+
+// stallLines tell of stalls where a thread is and for how long.
+func (b *board) stallLines(i *monitor.Interval, isTold func(monitor.Stall) bool) []string {
+	var lines []string
+	for _, stall := range i.Stalls {
+		if !isTold(stall) || len(lines) == shownStalls {
+			continue
+		}
+		var calls []string
+		for n, call := range stall.Calls {
+			if n == monitor.EndCalls && stall.Omitted > 0 {
+				calls = append(calls, fmt.Sprintf("… %s more", grouped(stall.Omitted)))
+			}
+			m, _ := b.method(call.ID)
+			calls = append(calls, fmt.Sprintf("%s.%s %s", strings.ReplaceAll(m.Class, "/", "."), m.Name, durationText(call.Age)))
+		}
+		kind := "thread"
+		if stall.Virtual {
+			kind = "virtual thread"
+		}
+		lines = append(lines, printable(fmt.Sprintf("stalled: %s %d in %s", kind, stall.Thread, strings.Join(calls, " > "))))
+	}
+	return lines
+}
+
+// writeLines writes a line for each row that has something to tell, and what has
+// stalled since the last.
+func (b *board) writeLines(table *monitorTable) error {
+	names := keyNames(table.Rows)
+	rows := b.view.rows(table.Interval, names)
+	if b.top > 0 {
+		rows = rows[:min(len(rows), b.top)]
+	}
+	columns := append([]column{{"TIME", false}}, monitorColumns...)
+	texts := b.texts(table.Interval, rows, names)
+	for n, cells := range texts {
+		for at, cell := range cells[:len(cells)-1] {
+			cells[at] = strings.Repeat(" ", max(0, lineWidth-utf8.RuneCountInString(cell))) + cell
+		}
+		texts[n] = append([]string{table.at.Format(time.TimeOnly)}, cells...)
+	}
+	lines := tableLines(columns, texts, 0)
+	if b.titled {
+		lines = lines[1:]
+	}
+	b.titled = true
+	lines = append(lines, b.stallLines(table.Interval, func(s monitor.Stall) bool { return s.IsNew })...)
+	out := bufio.NewWriter(b.out) // keeps the first error until Flush
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(out, line)
+	}
+	return out.Flush()
+}
+
+// headline is what the table is about.
+func (b *board) headline(table *monitorTable) string {
+	text := fmt.Sprintf("process %d", b.pid)
+	if b.main != "" {
+		text += " (" + printable(b.main) + ")"
+	}
+	text += fmt.Sprintf(", %s: ", durationText(table.elapsed))
+	if !table.final {
+		text += fmt.Sprintf("in the last %s ", durationText(table.Length))
+	}
+	calls := format.AtLeast(table.Total.LowerBound, count(int(table.Total.Calls), "call", "calls"))
+	return text + fmt.Sprintf("%s, %s/s, %s, %s", calls, rateText(table.Total.Rate),
+		count(table.Threads, "thread", "threads"), b.times)
+}
+
+// monitorJSON is what `sonde monitor --json`, and `sonde attach --json`, writes at each interval, and at the end
+// of the whole time. What is known only at the end is left out before.
+type monitorJSON struct {
+	PID     int              `json:"pid"`
+	At      time.Time        `json:"at"`      // the end of the interval
+	Seconds float64          `json:"seconds"` // its length
+	Elapsed float64          `json:"elapsed"` // since the hooks went on
+	Final   bool             `json:"final"`
+	Ended   string           `json:"ended,omitempty"` // duration, calls, interrupted, undone, exited, lost, unread
+	Sample  uint32           `json:"sample"`          // one call in so many is timed
+	Threads int              `json:"threads"`         // that have called anything
+	Lost    uint64           `json:"callsNotCounted"`
+	Total   monitorRowJSON   `json:"total"`
+	Rows    []monitorRowJSON `json:"rows"`
+	Stalls  []stallJSON      `json:"stalls,omitempty"` // the oldest; rows count all
+
+	JDK       string        `json:"jdk,omitempty"`
+	Main      string        `json:"main,omitempty"`
+	Patterns  []string      `json:"patterns,omitempty"`
+	Hooks     *hooksJSON    `json:"hooks,omitempty"`
+	LeftAlone []leftJSON    `json:"leftAlone,omitempty"`
+	Leaving   *leavingJSON  `json:"leaving,omitempty"`
+	HookCost  *hookCostJSON `json:"hookCost,omitempty"`
+	Clock     *float64      `json:"clockNanos,omitempty"` // was taken off all times
+	Remarks   []string      `json:"remarks,omitempty"`
+
+	Pack    string       `json:"pack,omitempty"`  // of sonde attach
+	Arena   string       `json:"arena,omitempty"` // that the pack's agent writes
+	Classes *accountJSON `json:"classes,omitempty"`
+}
+
+// monitorRowJSON is a row. Times are there only where calls were timed.
+type monitorRowJSON struct {
+	Pattern    string `json:"pattern,omitempty"`
+	Class      string `json:"class,omitempty"`
+	Method     string `json:"method,omitempty"`
+	Descriptor string `json:"descriptor,omitempty"`
+	Calls      uint64 `json:"calls"`
+	lowerBoundJSON
+	PerSecond float64  `json:"callsPerSecond"`
+	Errors    uint64   `json:"errors"`
+	Timed     uint64   `json:"timed"`
+	Untimed   uint64   `json:"callsWithoutTime"`
+	Mean      *float64 `json:"meanNanos,omitempty"`
+	P50       *float64 `json:"p50Nanos,omitempty"`
+	P90       *float64 `json:"p90Nanos,omitempty"`
+	P99       *float64 `json:"p99Nanos,omitempty"`
+	Max       *float64 `json:"maxNanos,omitempty"`
+	Running   int      `json:"running"`
+	Stalled   int      `json:"stalled"`
+	Oldest    float64  `json:"oldestSeconds"`
+
+	Within  string            `json:"within,omitempty"`
+	Tags    map[string]string `json:"tags,omitempty"` // (none) where it is not set, (null) where it has no value
+	Callers string            `json:"callers,omitempty"`
+}
+
+type stallJSON struct {
+	Thread  uint64         `json:"thread"`
+	Virtual bool           `json:"virtual,omitempty"`
+	New     bool           `json:"new,omitempty"`          // since the interval began
+	Calls   []underWayJSON `json:"calls"`                  // the outermost first
+	Omitted int            `json:"callsOmitted,omitempty"` // in the middle
+}
+
+type underWayJSON struct {
+	Class      string  `json:"class"`
+	Method     string  `json:"method"`
+	Descriptor string  `json:"descriptor"`
+	Seconds    float64 `json:"seconds"`
+}
+
+func describeMonitorRow(r *monitor.Row) monitorRowJSON {
+	row := monitorRowJSON{
+		Pattern: r.Key.Pattern, Class: r.Key.Method.Class, Method: r.Key.Method.Name, Descriptor: r.Key.Method.Descriptor,
+		Calls: r.Calls, PerSecond: r.Rate, Errors: r.Errors, Timed: r.Timed, Untimed: r.Untimed,
+		Running: r.Running, Stalled: r.Stalled, Oldest: r.Oldest.Seconds(), Within: r.Key.Within, Callers: r.Key.Callers,
+		lowerBoundJSON: describeLowerBound(r.LowerBound),
+	}
+	for _, tag := range r.Key.TagValues() {
+		if row.Tags == nil {
+			row.Tags = make(map[string]string)
+		}
+		row.Tags[tag[0]] = tag[1]
+	}
+	if r.Timed > 0 {
+		row.Mean, row.Max = &r.Mean, &r.Max
+	}
+	if r.Placed > 0 {
+		row.P50, row.P90, row.P99 = &r.P50, &r.P90, &r.P99
+	}
+	return row
+}
+
+func (b *board) writeJSON(table *monitorTable) error {
+	d := monitorJSON{
+		PID: b.pid, At: table.at.Round(time.Millisecond), Seconds: table.Length.Seconds(), Elapsed: table.elapsed.Seconds(),
+		Final: table.final, Ended: table.ended, Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
+		Total: describeMonitorRow(&table.Total), Rows: []monitorRowJSON{},
+	}
+	rows := b.view.rows(table.Interval, keyNames(table.Rows))
+	for n := range rows {
+		if b.top == 0 || n < b.top {
+			d.Rows = append(d.Rows, describeMonitorRow(&rows[n]))
+		}
+	}
+	for _, stall := range table.Stalls {
+		s := stallJSON{Thread: stall.Thread, Virtual: stall.Virtual, New: stall.IsNew, Omitted: stall.Omitted}
+		for _, call := range stall.Calls {
+			m, _ := b.method(call.ID)
+			s.Calls = append(s.Calls, underWayJSON{strings.ReplaceAll(m.Class, "/", "."), m.Name, m.Descriptor, call.Age.Seconds()})
+		}
+		d.Stalls = append(d.Stalls, s)
+	}
+	if table.final {
+		b.describe(&d, table)
+	}
+	return writeJSON(b.out, d)
+}
+
+func (r *monitorRun) describeEnd(d *monitorJSON, table *monitorTable) {
+	d.JDK, d.Main, d.Patterns, d.Clock = r.session.JDK().String(), r.board.main, r.patterns, &r.board.options.Clock
+	d.Hooks, d.LeftAlone = r.describeHooks(), describeLeft(r.leftAlone())
+	d.Leaving = describeLeaving(table.farewell)
+	if cost := r.cost.get(); cost != nil {
+		d.HookCost = &hookCostJSON{cost.Median, cost.Low, cost.High, cost.Runs, cost.Median * table.Total.Rate / 1e9}
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	d.Remarks = slices.Concat(r.remarks, r.losses())
+}

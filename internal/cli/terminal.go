@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"golang.org/x/term"
+)
+
+// A screen is a terminal on which a text is drawn again and again in its place,
+// and lines are said in between.
+type screen struct {
+	lock   sync.Mutex
+	out    io.Writer
+	notes  io.Writer // may be the same terminal
+	drawn  int       // lines that stand
+	silent bool      // out is no terminal: nothing is redrawn
+}
+
+func newScreen(s streams) *screen {
+	return &screen{out: s.out, notes: s.err, silent: s.outWidth() == 0}
+}
+
+// size is how much the terminal shows.
+func (s *screen) size() (width, height int) {
+	const usualWidth, usualHeight = 80, 24
+	file, ok := s.out.(*os.File)
+	if !ok {
+		return usualWidth, usualHeight
+	}
+	width, height, err := term.GetSize(int(file.Fd()))
+	if err != nil || width <= 0 || height <= 0 {
+		return usualWidth, usualHeight
+	}
+	return width, height
+}
+
+// draw puts lines in the place of those drawn before. None may be wider than the
+// terminal, nor all together as high.
+func (s *screen) draw(lines []string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	var text strings.Builder
+	text.WriteString(s.up())
+	for _, line := range lines {
+		text.WriteString(line + "\x1b[K\n")
+	}
+	text.WriteString("\x1b[J")
+	s.drawn = len(lines)
+	_, _ = io.WriteString(s.out, text.String())
+}
+
+// clear takes away what was drawn.
+func (s *screen) clear() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.wipe()
+}
+
+func (s *screen) wipe() {
+	if s.drawn > 0 {
+		_, _ = io.WriteString(s.out, s.up()+"\x1b[J")
+		s.drawn = 0
+	}
+}
+
+func (s *screen) up() string {
+	if s.drawn == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\r\x1b[%dA", s.drawn)
+}
+
+// say writes a line for the user that is no result.
+func (s *screen) say(format string, args ...any) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.wipe()
+	_, _ = fmt.Fprintf(s.notes, format+"\n", args...)
+}
+
+// terminalWidth is the number of columns of a terminal, 0 where f is none.
+func terminalWidth(f *os.File) int {
+	if !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}
+
+// bar shows progress on one line of a terminal, and nothing elsewhere.
+type bar struct {
+	out   io.Writer
+	width int
+	label string
+	drawn time.Time
+	shown bool
+}
+
+// redrawEvery keeps the cost of drawing below what anyone could notice.
+const redrawEvery = 80 * time.Millisecond
+
+func (b *bar) update(done, total int64) {
+	if b.width == 0 || total <= 0 || time.Since(b.drawn) < redrawEvery {
+		return
+	}
+	b.drawn, b.shown = time.Now(), true
+	_, _ = fmt.Fprintf(b.out, "\r%s", b.line(done, total))
+}
+
+// line is the bar at a state, one column short of the width so that no
+// terminal wraps it.
+func (b *bar) line(done, total int64) string {
+	percent := fmt.Sprintf(" %3d %%", done*100/total)
+	room := b.width - 1 - len(b.label) - len(percent) - 3
+	if room < 5 {
+		return b.label + percent
+	}
+	full := int(done * int64(room) / total)
+	return b.label + " [" + strings.Repeat("█", full) + strings.Repeat("·", room-full) + "]" + percent
+}
+
+// clear removes the bar before other text is written.
+func (b *bar) clear() {
+	if b.shown {
+		_, _ = fmt.Fprintf(b.out, "\r%s\r", strings.Repeat(" ", b.width-1))
+		b.shown = false
+	}
+}
+
+// typed is a filter that keys change.
+type typed struct {
+	filter string
+	typing bool // keys go to the filter
+}
+
+// Keys that are no letters.
+const (
+	keyEscape    = '\x1b'
+	keyBackspace = '\x7f'
+	keyErase     = '\b'
+)
+
+// edit changes the filter by a key.
+func (t *typed) edit(key rune) {
+	switch {
+	case key == '\r' || key == '\n':
+		t.typing = false
+	case key == keyEscape:
+		t.typing, t.filter = false, ""
+	case key == keyBackspace || key == keyErase:
+		if runes := []rune(t.filter); len(runes) > 0 {
+			t.filter = string(runes[:len(runes)-1])
+		}
+	case unicode.IsPrint(key):
+		t.filter += string(key)
+	}
+}
+
+func (t *typed) passes(name string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(t.filter))
+}
+
+// A bulletin shows how something stands that must not wait for a slow terminal: what
+// there is to show is put down, and another goroutine shows it.
+type bulletin struct {
+	screen *screen
+
+	lock  sync.Mutex
+	notes []string
+	frame []string // nil where nothing new is to be drawn
+	fresh chan struct{}
+	ended chan struct{}
+}
+
+func newBulletin(s streams, silent bool) *bulletin {
+	b := &bulletin{screen: newScreen(s), fresh: make(chan struct{}, 1), ended: make(chan struct{})}
+	b.screen.silent = b.screen.silent || silent
+	go b.show(b.fresh)
+	return b
+}
+
+// show draws and says what was put down, until the bulletin is closed.
+func (b *bulletin) show(fresh <-chan struct{}) {
+	defer close(b.ended)
+	for range fresh {
+		b.lock.Lock()
+		notes, frame := b.notes, b.frame
+		b.notes, b.frame = nil, nil
+		b.lock.Unlock()
+		for _, note := range notes {
+			b.screen.say("%s", note)
+		}
+		if frame != nil {
+			b.screen.draw(frame)
+		}
+	}
+	b.screen.clear()
+}
+
+// close shows what is still to be shown, and takes away what was drawn.
+func (b *bulletin) close() {
+	b.lock.Lock()
+	close(b.fresh)
+	b.fresh = nil
+	b.lock.Unlock()
+	<-b.ended
+}
+
+// waiting shows what a slow end waits for.
+func (b *bulletin) waiting(text string) { b.say("%s", text) }
+
+// put has something shown.
+func (b *bulletin) put(change func()) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	change()
+	select {
+	case b.fresh <- struct{}{}:
+	default: // it will look anyway, or not any more
+	}
+}
+
+// draw has lines take the place of those drawn before.
+func (b *bulletin) draw(lines []string) { b.put(func() { b.frame = lines }) }
+
+func (b *bulletin) say(format string, args ...any) {
+	b.put(func() { b.notes = append(b.notes, fmt.Sprintf(format, args...)) })
+}
+
+// sayAside says what a terminal shows anyway.
+func (b *bulletin) sayAside(format string, args ...any) {
+	if b.screen.silent {
+		b.say(format, args...)
+	}
+}
+
+// remark shows what the user should read. It may be called at any time, from
+// anywhere.
+func (b *bulletin) remark(text string) { b.say("note: %s", printable(text)) }
