@@ -12,12 +12,14 @@
 package main
 
 import (
+	"crypto/sha256"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 func main() {
@@ -46,4 +48,127 @@ func run(agentDir string) error {
 		fmt.Printf("%s: %d bytes\n", path, len(built[name]))
 	}
 	return nil
+}
+
+// What is built, below dist.
+const (
+	runtimeJar = "sonde-runtime.jar"
+	agentJar   = "sonde-agent.jar"
+)
+
+const runtimeManifest = "Manifest-Version: 1.0\r\nImplementation-Title: sonde-runtime\r\n\r\n"
+
+const agentManifest = "Manifest-Version: 1.0\r\n" +
+	"Agent-Class: sonde.agent.Stub\r\n" +
+	"Can-Retransform-Classes: true\r\n" +
+	"Implementation-Title: sonde-agent\r\n" +
+	"Premain-Class: sonde.agent.Stub\r\n\r\n"
+
+// liveTemplates are the templates for running JVMs: each a class of one template
+// method with the name of the class in lower case.
+var liveTemplates = []string{
+	"Live", "Reflect", "Handle",
+	"Anchor", "Tag", "Plain", "Watch", "Late", "Capture",
+	"Carry", "Made", "Submit", "Withdraw", "Resume", "Again", "Fire", "Work", "Next",
+}
+
+// controlPrefix hides the control and hook classes from the program's own
+// loader. The stub in a JVM looks for them here, whatever its version.
+const controlPrefix = "META-INF/sonde/"
+
+// products builds everything from the sources in agentDir.
+func products(javac, agentDir string) (folder, error) {
+	c, err := newCompiler(javac)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	sources := make(map[string]folder)
+	for _, name := range []string{
+		"src", "stub/src", "hooks/src", "hooks/stubs", "control/src8", "control/src9", "control/src17", "live/src",
+	} {
+		if sources[name], err = read(filepath.Join(agentDir, filepath.FromSlash(name)), ".java"); err != nil {
+			return nil, err
+		}
+	}
+	runtime, err := c.compile(module{release: 8, sources: sources["src"]})
+	if err != nil {
+		return nil, err
+	}
+	built := make(folder)
+	if built[runtimeJar], err = pack(runtimeManifest, runtime, addEntry); err != nil {
+		return nil, err
+	}
+	hooks := hookRename(sources["hooks/src"], sources["hooks/stubs"])
+	for name := range sources {
+		if name != "src" {
+			sources[name] = rename(sources[name], hooks)
+		}
+	}
+	stubs, err := c.compile(module{release: 8, sources: sources["hooks/stubs"]})
+	if err != nil {
+		return nil, err
+	}
+	hookClasses, err := c.compile(module{release: 8, sources: sources["hooks/src"], needs: stubs})
+	if err != nil {
+		return nil, err
+	}
+	if built[agentJar], err = buildAgent(c, sources, stubs, hookClasses, hooks); err != nil {
+		return nil, err
+	}
+	needs := maps.Clone(runtime)
+	needs.add("", hookClasses)
+	live, err := c.compile(module{release: 8, sources: sources["live/src"], needs: needs})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range liveTemplates {
+		class, ok := live["sonde/template/live/"+name+".class"]
+		if !ok {
+			return nil, fmt.Errorf("there is no template %s", name)
+		}
+		built[strings.ToLower(name)+".class"] = class
+	}
+	return built, nil
+}
+
+// buildAgent makes the agent's jar. The stubs stand for what java.base has and shows
+// to nobody else; none of them is packed.
+func buildAgent(c *compiler, sources map[string]folder, stubs, hookClasses folder, hooks string) ([]byte, error) {
+	stub, err := c.compile(module{release: 8, sources: sources["stub/src"]})
+	if err != nil {
+		return nil, err
+	}
+	control := maps.Clone(hookClasses)
+	for _, part := range []struct {
+		name    string
+		release int
+	}{{"control/src8", 8}, {"control/src9", 9}, {"control/src17", 17}} {
+		needs := maps.Clone(control)
+		if part.release == 8 { // later ones have packages of java.base from nowhere else
+			needs.add("", stubs)
+		}
+		classes, err := c.compile(module{release: part.release, sources: sources[part.name], needs: needs})
+		if err != nil {
+			return nil, err
+		}
+		control.add("", classes)
+	}
+	index, err := hookIndex(hookClasses, hooks)
+	if err != nil {
+		return nil, err
+	}
+	files := maps.Clone(stub)
+	files.add(controlPrefix, control)
+	files[controlPrefix+"build"] = append(fmt.Appendln(nil, identity(files)), index...)
+	return pack(agentManifest, files, addSized)
+}
+
+// identity names a build by all that is in it.
+func identity(files folder) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(sum, "%s %d\n%s", name, len(files[name]), files[name])
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)[:16])
 }

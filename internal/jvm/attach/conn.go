@@ -1,12 +1,29 @@
+// Package attach speaks HotSpot's attach protocol, without a JDK's tools.
+//
+// A JVM listens on a Unix socket in its /tmp once it was asked to: by a file
+// that is there when it gets SIGQUIT. To any other program that signal is
+// deadly, and a JVM that does not listen prints all its threads. So nothing is
+// signalled that was not proven, by jvmproc, to be a HotSpot JVM that answers;
+// and the signal goes to the very process that was looked at, not to a number.
+//
+// The JVM talks to its own user alone. Files are made and the socket is opened
+// with that user's identity, taken on by one locked thread and put off again;
+// both are reached through /proc, in the JVM's own mount namespace.
+//
+// Every wait ends: with the context, or after a limit of its own.
 package attach
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"path"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/asuser"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
@@ -124,4 +141,200 @@ func (c *Conn) explain(err error) error {
 		return c.fail(ErrGone, "sonde ps lists those there are", nil)
 	}
 	return c.fail(ErrCommand, "the conversation broke off; try again", err)
+}
+
+// What can be in the way. Each text is the first half of an error's line; the
+// rest is the remedy.
+var (
+	ErrNoProcess   = errors.New("there is no such process")
+	ErrNotJVM      = errors.New("it is not a JVM")
+	ErrOpenJ9      = errors.New("it is an OpenJ9 JVM")
+	ErrPermission  = errors.New("it is another user's")
+	ErrDisabled    = errors.New("it cannot be attached to")
+	ErrAgentsOff   = errors.New("it loads no agents")
+	ErrReadOnlyTmp = errors.New("its /tmp is read-only")
+	ErrGone        = errors.New("it ended meanwhile")
+	ErrTimeout     = errors.New("it did not answer in time")
+	ErrImpostor    = errors.New("another process answers in its place")
+	ErrCommand     = errors.New("it refused the command")
+	ErrAgent       = errors.New("the agent did not start")
+	ErrTooLong     = errors.New("the command is too long for it")
+)
+
+// An Error is one line: which process, what is in the way, what to do. It
+// answers to one of the errors above.
+type Error = process.Obstacle
+
+// What JPLIS, the JDK's code behind Java agents, returns.
+const (
+	agentBadJar    = 100
+	agentNotOnPath = 101
+	agentThrew     = 102
+)
+
+// LoadAgent has the JVM load a Java agent: a jar, by its absolute path as the
+// JVM sees it, and the text its agentmain gets.
+func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
+	switch {
+	case c.jvm.Agents.Answer == process.No:
+		return c.fail(ErrAgentsOff, c.jvm.Agents.Reason, nil)
+	case !path.IsAbs(jar):
+		return c.fail(ErrAgent, fmt.Sprintf("%s is not an absolute path", jar), nil)
+	case strings.Contains(jar, "="):
+		return c.fail(ErrAgent, fmt.Sprintf("%s holds =, which ends a path here: use another", jar), nil)
+	}
+	if options != "" {
+		options = "=" + options
+	}
+	for began, pause := time.Now(), firstPause; ; pause = min(2*pause, longestPause) {
+		reply, err := c.Execute(ctx, "load", "instrument", "false", jar+options)
+		if err != nil {
+			return err
+		}
+		if !isBooting(reply) {
+			return c.agentError(jar, reply)
+		}
+		if time.Since(began) > bootLimit {
+			return c.fail(ErrAgent, "its modules are not there yet: try again when it has started", nil)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// bootLimit bounds what a JVM that answers may take until it has its modules, which it needs
+// for agents: most need tens of milliseconds.
+const bootLimit = 5 * time.Second
+
+// isBooting is whether the JVM looked for the module of agents before it had any, or, as JDK 25
+// does a little later, says that it has not begun. What an agent throws is not told in these ways.
+func isBooting(reply Reply) bool {
+	text := strings.TrimSpace(reply.Text)
+	return reply.Code == -1 && text == "java.lang.NullPointerException" ||
+		text == "Dynamic agent loading is only permitted in the live phase"
+}
+
+// agentError reads the reply to a load, in which a code of 0 says little: JDK 25
+// refuses with it, and the agent's own result stands in the text, after
+// "return code: " since JDK 9.
+func (c *Conn) agentError(jar string, reply Reply) error {
+	text := strings.TrimSpace(reply.Text)
+	result, err := strconv.Atoi(strings.TrimPrefix(text, "return code: "))
+	switch {
+	case reply.Code == 0 && err == nil && result == 0:
+		return nil
+	case reply.Code == 0 && err == nil:
+		return c.fail(ErrAgent, agentResult(jar, result), nil)
+	case strings.Contains(text, "agent loading is not enabled"):
+		return c.fail(ErrAgentsOff, "agents are switched off (-XX:-EnableDynamicAgentLoading): "+
+			"start it without that option, or with -javaagent", nil)
+	case strings.Contains(text, "FindException") && strings.Contains(text, "java.instrument"):
+		return c.fail(ErrAgentsOff, "its run-time image lacks the module java.instrument: "+
+			"add it with jlink --add-modules java.instrument", nil)
+	case text == "":
+		return c.fail(ErrAgent, fmt.Sprintf("code %d without a reason", reply.Code), nil)
+	}
+	return c.fail(ErrAgent, firstLine(text), nil)
+}
+
+func agentResult(jar string, result int) string {
+	switch result {
+	case agentBadJar:
+		return jar + " is not there for the JVM, or has no Agent-Class: put it where the JVM and its user can read it"
+	case agentNotOnPath:
+		return jar + " cannot be added to the class path"
+	case agentThrew:
+		return "its agentmain threw; the stack trace is on the program's error stream"
+	}
+	return fmt.Sprintf("it returned %d", result)
+}
+
+// target is a JVM as the protocol needs it: the seam at which tests put
+// another.
+type target interface {
+	// dial opens a connection, or fails with errNoListener.
+	dial() (net.Conn, error)
+	// ask makes the JVM listen, sooner or later. What it left for that,
+	// withdraw removes.
+	ask() (withdraw func(), err error)
+	// alive tells whether the process is still there.
+	alive() bool
+	close()
+}
+
+var errNoListener = errors.New("nothing listens on its socket")
+
+// waitLimit bounds what a JVM may take to listen. One that is in a long pause,
+// or has no processor to run on, needs seconds.
+const waitLimit = 15 * time.Second
+
+// Polling begins fast, as most JVMs listen within a millisecond or two.
+const (
+	firstPause   = time.Millisecond
+	longestPause = 50 * time.Millisecond
+)
+
+// connect opens a connection, and first makes the JVM listen where it does not
+// yet. The JVM serves one connection at a time: use it at once.
+func connect(ctx context.Context, t target) (net.Conn, error) {
+	conn, err := t.dial()
+	if !errors.Is(err, errNoListener) {
+		return conn, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	withdraw, err := t.ask()
+	if err != nil {
+		return nil, err
+	}
+	defer withdraw()
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	defer cancel()
+	timer := time.NewTimer(firstPause)
+	defer timer.Stop()
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-timer.C:
+		}
+		conn, err := t.dial()
+		switch {
+		case !errors.Is(err, errNoListener):
+			return conn, err
+		case !t.alive():
+			return nil, ErrGone
+		}
+		timer.Reset(pause)
+	}
+}
+
+// preflight decides, without touching the process, that it is a HotSpot JVM
+// that answers, and that we are one it answers to.
+func preflight(host process.Host, pid int) (*process.JVM, error) {
+	jvm, err := host.Inspect(pid)
+	switch {
+	case errors.Is(err, process.ErrNoProcess):
+		return nil, &Error{PID: pid, Kind: ErrNoProcess, Detail: "sonde ps lists those there are"}
+	case errors.Is(err, process.ErrNotJVM):
+		return nil, &Error{PID: pid, Kind: ErrNotJVM, Detail: "sonde ps lists those there are"}
+	case err != nil:
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: "it cannot be looked into", Cause: err}
+	}
+	switch {
+	case jvm.Kind == process.OpenJ9:
+		return nil, &Error{PID: pid, Kind: ErrOpenJ9, Detail: jvm.Attach.Reason}
+	case jvm.Kind == process.Hidden || !asuser.MayBecome(jvm.UID, jvm.GID):
+		return nil, &Error{PID: pid, Kind: ErrPermission, Detail: jvm.Access()}
+	case jvm.Attach.Answer != process.Yes:
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: jvm.Attach.Reason}
+	case jvm.Stopped:
+		// It would heed the signal long after the note beside it is gone.
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: fmt.Sprintf("it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)}
+	}
+	return jvm, nil
 }

@@ -1,7 +1,10 @@
 package jfr
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -213,4 +216,199 @@ func (ch *chunk) finish() {
 	}
 	ch.waiting = nil
 	ch.report()
+}
+
+// A header begins each chunk. Its numbers are big-endian whatever the rest is:
+//
+//	 0  "FLR\0"
+//	 4  u2 major, u2 minor
+//	 8  u8 size of the chunk, this header included
+//	16  u8 where its last checkpoint is
+//	24  u8 where its last metadata is
+//	32  u8 start in ns since 1970
+//	40  u8 duration in ns
+//	48  u8 start in ticks
+//	56  u8 ticks per second
+//	64  u1 state: 0 finished, 255 being rewritten, else counts the flushes
+//	65  u1, u1 unused
+//	67  u1 flags: 1 integers are compressed, 2 the last chunk of a recording
+//
+// Up to JDK 13 the last four bytes are one number of flags, so the state reads
+// as finished from the first; the size is what tells, 0 until the chunk is done.
+type header struct {
+	major, minor   uint16
+	size           int64
+	checkpoint     int64
+	metadata       int64
+	start          time.Time
+	startNanos     int64
+	duration       time.Duration
+	startTicks     int64
+	ticksPerSecond int64
+	state          uint8
+	flags          uint8
+}
+
+const (
+	headerSize = 68
+
+	stateFinished  = 0
+	stateRewritten = 255
+
+	flagCompressed = 1
+)
+
+var magic = []byte("FLR\x00")
+
+// parseHeader takes a header apart; what it says of the chunk is not checked yet.
+func parseHeader(b []byte) (header, error) {
+	if len(b) < headerSize || !bytes.Equal(b[:4], magic) {
+		return header{}, ErrNoRecording
+	}
+	long := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
+	h := header{
+		major:          binary.BigEndian.Uint16(b[4:]),
+		minor:          binary.BigEndian.Uint16(b[6:]),
+		size:           long(8),
+		checkpoint:     long(16),
+		metadata:       long(24),
+		start:          time.Unix(0, long(32)),
+		startNanos:     long(32),
+		duration:       time.Duration(long(40)),
+		startTicks:     long(48),
+		ticksPerSecond: long(56),
+		state:          b[64],
+		flags:          b[67],
+	}
+	if h.major != 2 {
+		return h, &VersionError{Major: h.major, Minor: h.minor}
+	}
+	return h, nil
+}
+
+// finished says whether the JVM is done with the chunk. A finished chunk always
+// has metadata, so a header whose fields are written one by one never passes.
+func (h *header) finished() bool {
+	return h.state == stateFinished && h.size >= headerSize && h.metadata >= headerSize
+}
+
+func (h *header) compressed() bool { return h.flags&flagCompressed != 0 }
+
+// end is when the chunk had been written so far.
+func (h *header) end() time.Time { return h.start.Add(h.duration) }
+
+// nanos converts ticks of the JVM's clock to ns since 1970, rounding as the
+// JDK's own reader does so that both name the same instant.
+func (h *header) nanos(ticks int64) int64 {
+	return h.startNanos + h.span(ticks-h.startTicks)
+}
+
+// span converts a number of ticks to ns.
+func (h *header) span(ticks int64) int64 {
+	if h.ticksPerSecond <= 0 {
+		return 0
+	}
+	return int64(float64(ticks) / (float64(h.ticksPerSecond) / float64(time.Second)))
+}
+
+func (h *header) time(ticks int64) time.Time { return time.Unix(0, h.nanos(ticks)) }
+
+// A run is a part of a piece with whole events only.
+type run struct{ from, to int }
+
+// What a survey of a piece has found.
+type survey struct {
+	runs        []run
+	metadata    []int // where such events are
+	checkpoints []int
+	end         int // where the piece really ends: at another chunk, if there is one
+}
+
+// survey goes from event to event by their sizes, and has to come by all places
+// that the header leads to. Where an event has an impossible size, or one that
+// leads past such a place, it goes on there.
+func (ch *chunk) survey(p piece) survey {
+	found := survey{end: len(p.data)}
+	marks := ch.landmarks(p)
+	at := 0
+	if p.at == 0 {
+		at = headerSize
+	}
+	from := at
+	for at < len(p.data) {
+		for len(marks) > 0 && marks[0] <= at {
+			marks = marks[1:]
+		}
+		next := len(p.data)
+		if len(marks) > 0 {
+			next = marks[0]
+		}
+		size, id, _, ok := ch.head(p.data, at)
+		another := p.data[at] == magic[0] && isHeader(p.data[at:])
+		if ok && at+size <= next && !another {
+			switch id {
+			case metadataEvent:
+				found.metadata = append(found.metadata, at)
+			case checkpointEvent:
+				found.checkpoints = append(found.checkpoints, at)
+			}
+			at += size
+			continue
+		}
+		found.add(run{from, at})
+		if another {
+			found.end = at
+			ch.lose(Truncated, p.at+int64(at), int64(len(p.data)-at), "another chunk begins before this one ends")
+			return found
+		}
+		defect, detail := Corrupt, "no event begins here"
+		if next == len(p.data) && p.cut {
+			defect, detail = Truncated, "the file ends in the middle of an event"
+		}
+		ch.lose(defect, p.at+int64(at), int64(next-at), detail)
+		at, from = next, next
+	}
+	found.add(run{from, at})
+	return found
+}
+
+func (s *survey) add(r run) {
+	if r.from < r.to {
+		s.runs = append(s.runs, r)
+	}
+}
+
+// isHeader tells the beginning of another chunk from an event: no event has the
+// type and the time that it would read as.
+func isHeader(b []byte) bool {
+	return len(b) > 5 && bytes.Equal(b[:4], magic) && b[4] == 0 && b[5] == 2
+}
+
+// landmarks are the places of a piece that the header leads to, in their order:
+// it knows the last metadata and checkpoint, and each checkpoint the one before.
+func (ch *chunk) landmarks(p piece) []int {
+	var places []int
+	for next := ch.header.checkpoint - p.at; next >= 0 && next < int64(len(p.data)); {
+		at := int(next)
+		_, id, body, ok := ch.head(p.data, at)
+		if !ok || id != checkpointEvent {
+			break
+		}
+		places = append(places, at)
+		c := cursor{data: p.data, at: body, fixed: ch.fixed}
+		c.long()
+		c.long()
+		before := int64(c.long())
+		if before >= 0 {
+			break // it must lead backwards, or the way would have no end
+		}
+		next += before
+	}
+	if at := ch.header.metadata - p.at; at >= 0 && at < int64(len(p.data)) {
+		if _, id, _, ok := ch.head(p.data, int(at)); ok && id == metadataEvent {
+			places = append(places, int(at))
+		}
+	}
+	slices.Sort(places)
+	return places
 }

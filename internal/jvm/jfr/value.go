@@ -1,6 +1,7 @@
 package jfr
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -223,4 +224,188 @@ func (v Value) Elements() func(yield func(Value) bool) {
 			}
 		}
 	}
+}
+
+// read takes the next field from the cursor, as a Null where it is not whole.
+func (ch *chunk) read(f *Field, c *cursor) (v Value) {
+	ch.readInto(&v, f, c)
+	return v
+}
+
+func (ch *chunk) readInto(v *Value, f *Field, c *cursor) {
+	if !f.Array {
+		ch.element(v, f, c)
+		return
+	}
+	n := c.count()
+	first := c.at
+	f.skipElements(n, c)
+	if c.short {
+		*v = Value{}
+		return
+	}
+	*v = Value{chunk: ch, field: f, kind: Array, bits: uint64(n), data: c.data[first:c.at]}
+}
+
+// element reads one value of a field, array or not.
+func (ch *chunk) element(v *Value, f *Field, c *cursor) {
+	*v = Value{chunk: ch, field: f, kind: f.Type.kind, pooled: f.Pooled}
+	if f.Pooled {
+		v.bits = c.long()
+	} else {
+		switch v.kind {
+		case Long:
+			v.bits = c.long()
+		case Int:
+			v.bits = uint64(uint32(c.int()))
+		case Bool, Byte:
+			v.bits = uint64(c.byte())
+		case Short, Char:
+			v.bits = uint64(c.int16())
+		case Float:
+			v.bits = uint64(math.Float32bits(c.float()))
+		case Double:
+			v.bits = math.Float64bits(c.double())
+		default:
+			from := c.at
+			f.Type.skip(c)
+			v.data = c.data[from:c.at]
+			if f.Type.empty {
+				v.kind = Null
+			}
+		}
+	}
+	if c.short {
+		*v = Value{}
+	}
+}
+
+// pooled is a value that bytes of a pool begin with. Where it ends is of no
+// interest, and would take time to find out.
+func (ch *chunk) pooled(t *Type, data []byte) Value {
+	switch {
+	case t.empty:
+		return Value{}
+	case t.kind == Struct || t.kind == String:
+		return Value{chunk: ch, field: &t.alone, kind: t.kind, data: data}
+	}
+	c := cursor{data: data, fixed: ch.fixed}
+	return ch.read(&t.alone, &c)
+}
+
+// fields reads those of a type from bytes, as far as they go.
+func (ch *chunk) fields(t *Type, data []byte, yield func(*Field, Value) bool) {
+	c := cursor{data: data, fixed: ch.fixed}
+	var v Value
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		ch.readInto(&v, f, &c)
+		if c.short || !yield(f, v) {
+			return
+		}
+	}
+}
+
+// maxSteps is how often a value may stand for another.
+const maxSteps = 8
+
+// stands says whether the value may stand for another.
+func (v *Value) stands() bool { return v.pooled || v.kind == Struct }
+
+// settled follows what the value stands for: the pool it is in, and the only
+// field of types that are no more than that.
+func (v Value) settled() Value {
+	for range maxSteps {
+		switch {
+		case v.pooled:
+			t := v.field.Type
+			data := v.chunk.pools.find(t, v.bits)
+			if data == nil {
+				return Value{}
+			}
+			v = v.chunk.pooled(t, data)
+		case v.kind == Struct && v.field.Type.Simple && len(v.field.Type.Fields) == 1:
+			c := cursor{data: v.data, fixed: v.chunk.fixed}
+			v = v.chunk.read(&v.field.Type.Fields[0], &c)
+		default:
+			return v
+		}
+	}
+	return Value{}
+}
+
+// A Visitor is shown events.
+type Visitor struct {
+	Wants func(t *Type) bool  // which types it is shown, asked once per type and metadata; nil for all
+	Event func(e *Event) bool // false ends the reading; the event is valid during the call only
+}
+
+// An Event is one that the JVM recorded.
+type Event struct {
+	Type  *Type
+	chunk *chunk
+	body  []byte // its fields
+}
+
+// Start is when it began, which is when it happened for those that take no time.
+func (e *Event) Start() time.Time {
+	if i := e.Type.start; i != 0 || e.Type.Fields[0].unit != unitTickTime || e.Type.Fields[0].Type.kind != Long {
+		return e.field(i).Time()
+	}
+	// So it is in every recording of a JVM.
+	c := cursor{data: e.body, fixed: e.chunk.fixed}
+	return e.chunk.header.time(int64(c.long()))
+}
+
+// Duration is how long it took, 0 for those that take no time.
+func (e *Event) Duration() time.Duration { return e.field(e.Type.duration).Duration() }
+
+// Field is the value of a field, Null where the type has none of that name.
+func (e *Event) Field(name string) Value { return e.field(e.Type.index(name)) }
+
+func (e *Event) field(i int) Value {
+	if i < 0 {
+		return Value{}
+	}
+	c := cursor{data: e.body, fixed: e.chunk.fixed}
+	for before := range i {
+		e.Type.Fields[before].skip(&c)
+	}
+	return e.chunk.read(&e.Type.Fields[i], &c)
+}
+
+// Fields are all of its fields in their order, each read when it is its turn.
+func (e *Event) Fields() func(yield func(*Field, Value) bool) {
+	return func(yield func(*Field, Value) bool) { e.chunk.fields(e.Type, e.body, yield) }
+}
+
+// Thread is the one the event happened in. It is never nil: what is not known
+// of it is zero.
+func (e *Event) Thread() *Thread {
+	if e.Type.thread < 0 {
+		return noThread
+	}
+	return e.chunk.thread(e.field(e.Type.thread))
+}
+
+// Stack is where the thread was, without frames where the event has none.
+func (e *Event) Stack() *Stack {
+	if e.Type.stack < 0 {
+		return noStack
+	}
+	return e.chunk.stackOf(e.field(e.Type.stack))
+}
+
+// Check says whether the fields are as long as the event: it is nil for every
+// event that the metadata describes rightly.
+func (e *Event) Check() error {
+	c := cursor{data: e.body, fixed: e.chunk.fixed}
+	e.Type.skip(&c)
+	switch {
+	case c.short:
+		return fmt.Errorf("event %s of %d bytes: %w", e.Type.Name, len(e.body), errShort)
+	case c.left() > 0:
+		return fmt.Errorf("event %s of %d bytes: %d are left after its fields", e.Type.Name, len(e.body), c.left())
+	}
+	return nil
 }

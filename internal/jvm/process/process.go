@@ -1,10 +1,20 @@
+// Package jvmproc tells what can be known of the JVMs of a host without
+// touching them: it reads /proc and the files processes name there, in their
+// own mount namespaces, and sends nothing to anyone.
+//
+// Processes belong to others and may lie or vanish at any time. What cannot be
+// read is left unknown; only what is known is acted on.
 package process
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -147,4 +157,133 @@ func splitZeros(data []byte) []string {
 		return nil
 	}
 	return strings.Split(text, "\x00")
+}
+
+// Find returns the JVMs that can be seen, by rising process number. Processes
+// that end meanwhile, and those that cannot be told to be JVMs, are left out.
+func (h Host) Find(ctx context.Context) ([]*JVM, error) {
+	entries, err := os.ReadDir(h.Proc)
+	if err != nil {
+		return nil, err
+	}
+	var found []*JVM
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// What is odd about one process must not hide the others.
+		if j, err := h.Inspect(pid); err == nil {
+			found = append(found, j)
+		}
+	}
+	slices.SortFunc(found, func(a, b *JVM) int { return cmp.Compare(a.PID, b.PID) })
+	return found, nil
+}
+
+// A Process is what is known of any process, JVM or not.
+type Process struct {
+	PID     int
+	Numbers []int // PID, and those it has in the namespaces within ours
+	UID     uint32
+	Mounts  string   // names its mount namespace; "" where that may not be read
+	Arenas  []string // mapped, as JVM has them; none where that may not be read
+}
+
+// Processes returns all processes that can be seen.
+func (h Host) Processes(ctx context.Context) ([]Process, error) {
+	entries, err := os.ReadDir(h.Proc)
+	if err != nil {
+		return nil, err
+	}
+	var all []Process
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if p, ok := h.census(pid); ok {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// census fails where the process is gone.
+func (h Host) census(pid int) (Process, bool) {
+	status, err := os.ReadFile(h.path(pid, "status"))
+	if err != nil {
+		return Process{}, false
+	}
+	known := process{pid: pid}
+	if known.parseStatus(string(status)) != nil {
+		return Process{}, false
+	}
+	p := Process{PID: pid, Numbers: numbers(string(status), pid), UID: known.uid}
+	p.Mounts, _ = os.Readlink(h.path(pid, "ns/mnt"))
+	if maps, err := h.readMaps(pid); err == nil {
+		p.Arenas = maps.arenas
+	}
+	return p, true
+}
+
+// numbers are those of the line NSpid, from our namespace inwards.
+func numbers(status string, pid int) []int {
+	for line := range strings.Lines(status) {
+		fields, found := strings.CutPrefix(line, "NSpid:")
+		if !found {
+			continue
+		}
+		var all []int
+		for _, field := range strings.Fields(fields) {
+			if n, err := strconv.Atoi(field); err == nil {
+				all = append(all, n)
+			}
+		}
+		return all
+	}
+	return []int{pid}
+}
+
+// initialPIDs is what Linux calls the pid namespace it begins with.
+const initialPIDs = "pid:[4026531836]"
+
+// SeesAll tells whether every process of the machine can be seen: not from
+// within a container, which shares files with processes it does not see.
+func (h Host) SeesAll() bool {
+	ours, err := os.Readlink(h.Proc + "/self/ns/pid")
+	return err == nil && ours == initialPIDs
+}
+
+// Why a file is not opened that someone else has named.
+var (
+	ErrNotPlain  = errors.New("not a plain file")
+	ErrForeign   = errors.New("it is another user's")
+	ErrEmpty     = errors.New("it is empty")
+	ErrNotMapped = errors.New("it is not the file that the process has in memory")
+)
+
+// A Judge looks at a plain file and at whose it is, before it is opened: an error of its
+// keeps it closed.
+type Judge func(info os.FileInfo, owner uint32) error
+
+// NamedBy judges files that a user has named, for reading: those that this user, root or
+// we have made, and those that everybody may read anyway.
+func NamedBy(user uint32) Judge {
+	return func(info os.FileInfo, owner uint32) error {
+		const readableByAll = 0o004
+		switch {
+		case owner != user && owner != 0 && int(owner) != os.Geteuid() && info.Mode().Perm()&readableByAll == 0:
+			return ErrForeign
+		case info.Size() == 0: // so is what is made while it is read, as below /proc
+			return ErrEmpty
+		}
+		return nil
+	}
 }

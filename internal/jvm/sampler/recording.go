@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
@@ -212,4 +216,232 @@ func major(version string) int {
 // isGone tells an error that says that the JVM has ended.
 func isGone(err error) bool {
 	return errors.Is(err, attach.ErrGone) || errors.Is(err, attach.ErrNoProcess)
+}
+
+// A name is what a recording of ours is called:
+//
+//	sonde-<process>-<its start in ticks>-<its pid namespace>-<serial>
+//
+// The first three name the Sonde it belongs to for good, the last tells its
+// recordings apart.
+type name struct {
+	process   int
+	started   uint64
+	namespace uint64
+	serial    uint64
+}
+
+var nameForm = regexp.MustCompile(`^sonde-([0-9]{1,10})-([0-9]{1,20})-([0-9]{1,20})-([0-9]{1,20})$`)
+
+func (n name) String() string {
+	return fmt.Sprintf("sonde-%d-%d-%d-%d", n.process, n.started, n.namespace, n.serial)
+}
+
+// parseName tells names of ours from all others.
+func parseName(text string) (n name, ours bool) {
+	parts := nameForm.FindStringSubmatch(text)
+	if parts == nil {
+		return n, false
+	}
+	var failed [4]error
+	n.process, failed[0] = strconv.Atoi(parts[1])
+	n.started, failed[1] = strconv.ParseUint(parts[2], 10, 64)
+	n.namespace, failed[2] = strconv.ParseUint(parts[3], 10, 64)
+	n.serial, failed[3] = strconv.ParseUint(parts[4], 10, 64)
+	return n, errors.Join(failed[:]...) == nil
+}
+
+// ownName is the name of a recording of this process.
+func ownName(serial uint64) (name, error) {
+	n := name{process: os.Getpid(), serial: serial}
+	var err error
+	if n.started, err = startTicks(n.process); err != nil {
+		return n, fmt.Errorf("when this process started: %w", err)
+	}
+	if n.namespace, err = pidNamespace(); err != nil {
+		return n, fmt.Errorf("the namespace of this process: %w", err)
+	}
+	return n, nil
+}
+
+// pidNamespace is the number of the namespace in which this process has its
+// number, as in pid:[4026531836].
+func pidNamespace() (uint64, error) {
+	link, err := os.Readlink(filepath.Join(process.Local.Proc, "self", "ns", "pid"))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(link, "pid:["), "]"), 10, 64)
+}
+
+// life tells whether the Sonde of a name lives. One of another namespace, or
+// where /proc does not answer, is not known to be dead.
+func (n name) life() process.Answer {
+	here, err := pidNamespace()
+	if err != nil || here != n.namespace {
+		return process.Unknown
+	}
+	ticks, err := startTicks(n.process)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEnded):
+		return process.No
+	case err != nil:
+		return process.Unknown
+	case ticks != n.started:
+		return process.No
+	}
+	return process.Yes
+}
+
+// StopLeftovers stops the recordings that killed Sondes left running in a JVM,
+// and returns their names. A JVM whose recorder was never started is not asked.
+func StopLeftovers(ctx context.Context, pid int) ([]string, error) {
+	if !hasRecorder(pid) {
+		return nil, nil
+	}
+	conn, err := attach.Open(ctx, pid)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	r := &recording{jvm: conn}
+	running, err := r.check(ctx)
+	if errors.Is(err, ErrNoRecorder) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.stopDead(ctx, running)
+}
+
+// stopDead stops those of some recordings that are of a Sonde which is dead. One
+// that is stopped already holds files until the JVM ends, and cannot be closed by
+// any command; ours close when they stop.
+func (r *recording) stopDead(ctx context.Context, running []Running) (stopped []string, err error) {
+	var failed []error
+	for _, one := range running {
+		n, ours := parseName(one.Name)
+		if !ours || n.life() != process.No || one.State != "running" {
+			continue
+		}
+		if err := r.stopOne(ctx, n); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		stopped = append(stopped, one.Name)
+	}
+	return stopped, errors.Join(failed...)
+}
+
+// others are the recordings that are nobody's of Sonde.
+func others(running []Running) (names []string) {
+	for _, one := range running {
+		if _, ours := parseName(one.Name); !ours && one.State == "running" {
+			names = append(names, one.Name)
+		}
+	}
+	return names
+}
+
+// A Running is a recording of the JVM, by JFR.check.
+type Running struct {
+	ID    int
+	Name  string
+	State string // such as running or stopped
+}
+
+// recordingLine begins what JFR.check says of each recording. The name may hold
+// anything but a line break; what follows it has a form of its own.
+var recordingLine = regexp.MustCompile(`^Recording ([0-9]+): name=(.*?)((?: (?:duration|maxsize|maxage)=\S+)*) \(([a-z]+)\)$`)
+
+// parseCheck reads the answer to JFR.check. known is false where the answer is in
+// no form that is understood: then it says nothing about what runs.
+func parseCheck(text string) (running []Running, known bool) {
+	known = strings.Contains(text, "No available recordings")
+	for line := range strings.Lines(text) {
+		parts := recordingLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		if parts == nil {
+			continue
+		}
+		id, err := strconv.Atoi(parts[1])
+		if err != nil {
+			continue
+		}
+		known = true
+		running = append(running, Running{ID: id, Name: parts[2], State: parts[4]})
+	}
+	return running, known
+}
+
+var (
+	startedLine    = regexp.MustCompile(`(?m)^Started recording ([0-9]+)\.`)
+	repositoryLine = regexp.MustCompile(`(?m)^Repository path: (/.*?)\r?$`)
+	settingLine    = regexp.MustCompile(`\(jdk\.(ExecutionSample|NativeMethodSample)\)\s+\[([^\]]*)\]`)
+	periodSetting  = regexp.MustCompile(`(?:^|,)period=([0-9]+) ?(ns|us|ms|s)(?:,|$)`)
+)
+
+// isStarted reads the answer to JFR.start.
+func isStarted(text string) bool { return startedLine.MatchString(text) }
+
+// parseRepository reads where the recorder writes from the answer to
+// JFR.configure.
+func parseRepository(text string) (path string, ok bool) {
+	found := repositoryLine.FindStringSubmatch(text)
+	if found == nil {
+		return "", false
+	}
+	return found[1], true
+}
+
+// shortestPeriod reads from the answer to JFR.check verbose=true how often Java
+// code is sampled, 0 where it does not say. The JVM takes the shortest of all
+// that any recording asks for.
+func shortestPeriod(text string) (shortest time.Duration) {
+	for _, setting := range settingLine.FindAllStringSubmatch(text, -1) {
+		if setting[1] != "ExecutionSample" || !strings.Contains(","+setting[2]+",", ",enabled=true,") {
+			continue
+		}
+		written := periodSetting.FindStringSubmatch(setting[2])
+		if written == nil {
+			continue
+		}
+		period, err := time.ParseDuration(written[1] + written[2])
+		if err == nil && period > 0 && (shortest == 0 || period < shortest) {
+			shortest = period
+		}
+	}
+	return shortest
+}
+
+// missing says why a JVM has no recorder, by what it answers to any command of
+// it; "" where nothing says so.
+func missing(text string) string {
+	switch {
+	case strings.Contains(text, "Module jdk.jfr not found"):
+		return "its run-time image lacks the module jdk.jfr: add it with jlink --add-modules jdk.jfr"
+	case strings.Contains(text, "Flight Recorder is disabled"):
+		return "it was switched off (-XX:-FlightRecorder): start it without that option"
+	case strings.Contains(text, "Unknown diagnostic command"):
+		return "it does not know the commands of one"
+	case strings.Contains(text, "Flight Recorder can not be enabled"):
+		return firstLine(text)
+	}
+	return ""
+}
+
+// firstLine is what of an answer is shown: its first line that says something.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return "no answer"
+}
+
+// openDirectory opens a directory of a process in its own mount namespace. Links
+// lead nowhere but below the process's own root.
+func openDirectory(pid int, path string) (*os.File, error) {
+	return process.Local.OpenInside(pid, path, syscall.O_RDONLY|syscall.O_DIRECTORY)
 }

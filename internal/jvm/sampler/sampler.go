@@ -1,3 +1,11 @@
+// Package recorder has a JVM sample itself: by its flight recorder, or where
+// there is none by thread dumps, both asked for over the attach socket. No agent
+// is loaded.
+//
+// A recording of ours is named for the process that started it, so that what a
+// killed Sonde left can be told from what a living one uses. It holds nothing but
+// samples, keeps little on disk, and ends by itself when it is not renewed.
+// Recordings of others are never stopped, changed or written anywhere.
 package sampler
 
 import (
@@ -258,3 +266,31 @@ func (s *Sampler) Close(ctx context.Context) error {
 	}
 	return errors.Join(err, s.follower.Close(), s.directory.Close())
 }
+
+// What can be in the way of a recording.
+var (
+	// ErrNoRecorder is a JVM whose flight recorder cannot be used: thread dumps
+	// are what remains.
+	ErrNoRecorder = errors.New("it has no flight recorder that Sonde can use")
+	// ErrRefused is a command of the recorder that failed.
+	ErrRefused = errors.New("the flight recorder refused")
+	// ErrEnded is a JVM that is no more.
+	ErrEnded = errors.New("it has ended")
+)
+
+// An Error is one line: which process, what is in the way, why. It answers to
+// one of the errors above.
+type Error struct {
+	PID    int
+	Kind   error
+	Detail string
+}
+
+func (e *Error) Error() string {
+	if e.Detail == "" {
+		return fmt.Sprintf("process %d: %v", e.PID, e.Kind)
+	}
+	return fmt.Sprintf("process %d: %v: %s", e.PID, e.Kind, e.Detail)
+}
+
+func (e *Error) Unwrap() error { return e.Kind }

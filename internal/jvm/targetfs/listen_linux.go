@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"path"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -94,4 +96,128 @@ func startListening(socket *os.File) (net.Listener, error) {
 		return nil, os.NewSyscallError("listen", err)
 	}
 	return net.FileListener(socket)
+}
+
+// ListenLoopback listens on a free port of 127.0.0.1 in the target's network
+// namespace.
+func (f *Foothold) ListenLoopback() (*Listener, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.own == nil {
+		return nil, f.removed()
+	}
+	socket, err := f.loopbackSocket()
+	switch {
+	case errors.Is(err, unix.EPERM):
+		return nil, f.fail(ErrNetwork, "it has a network of its own, which only root may enter: be root, or run it on JDK 16 or later", err)
+	case errors.Is(err, unix.EADDRNOTAVAIL), errors.Is(err, unix.ENETUNREACH):
+		return nil, f.fail(ErrNetwork, "it is down: in its network namespace, ip link set lo up", err)
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
+		return nil, f.fail(ErrGone, "sonde ps lists those there are", nil)
+	case err != nil:
+		return nil, f.fail(ErrNetwork, "try again", err)
+	}
+	defer func() { _ = socket.Close() }() // FileListener has a copy
+	inner, err := startListening(socket)
+	if err != nil {
+		return nil, f.fail(ErrNetwork, "try again", err)
+	}
+	address, ok := inner.Addr().(*net.TCPAddr)
+	if !ok {
+		_ = inner.Close()
+		return nil, f.fail(ErrNetwork, fmt.Sprintf("%v is no port", inner.Addr()), nil)
+	}
+	l := &Listener{Listener: inner, Port: address.Port}
+	f.listeners = append(f.listeners, l)
+	return l, nil
+}
+
+// loopbackSocket binds a socket in the target's network namespace, in which it
+// stays wherever it is used.
+func (f *Foothold) loopbackSocket() (socket *os.File, err error) {
+	theirs, err := os.Open(filepath.Join(f.host.Proc, strconv.Itoa(f.jvm.PID), "ns", "net"))
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		return nil, unix.EPERM
+	case err != nil:
+		return nil, err
+	}
+	defer func() { _ = theirs.Close() }()
+	if !f.host.Same(f.jvm) {
+		return nil, unix.ESRCH
+	}
+	err = inNetwork(theirs, func() (err error) {
+		socket, err = boundSocket()
+		return err
+	})
+	return socket, err
+}
+
+var loopback = [4]byte{127, 0, 0, 1}
+
+func boundSocket() (*os.File, error) {
+	if err := checkRoute(); err != nil {
+		return nil, err
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: loopback}); err != nil {
+		_ = unix.Close(fd)
+		return nil, os.NewSyscallError("bind", err)
+	}
+	return os.NewFile(uintptr(fd), "loopback"), nil
+}
+
+// checkRoute makes sure that the loopback is up: one can listen on it when it is
+// not, but nobody could dial. Connecting a datagram socket sends nothing.
+func checkRoute() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	const anyPort = 9
+	return os.NewSyscallError("connect", unix.Connect(fd, &unix.SockaddrInet4{Addr: loopback, Port: anyPort}))
+}
+
+// inNetwork calls fn on a thread that is in a network namespace, and in no
+// other's way: where the thread cannot go back it ends.
+func inNetwork(theirs *os.File, fn func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		back, err := visit(theirs, fn)
+		if back {
+			runtime.UnlockOSThread()
+		}
+		result <- err // a goroutine that ends locked takes its thread with it
+	}()
+	return <-result
+}
+
+func visit(theirs *os.File, fn func() error) (back bool, err error) {
+	ours, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return true, err
+	}
+	defer func() { _ = ours.Close() }()
+	if sameFile(ours, theirs) {
+		return true, fn()
+	}
+	if err := unix.Setns(int(theirs.Fd()), unix.CLONE_NEWNET); err != nil {
+		return true, os.NewSyscallError("setns", err)
+	}
+	defer func() { back = unix.Setns(int(ours.Fd()), unix.CLONE_NEWNET) == nil }()
+	return false, fn()
+}
+
+func sameFile(a, b *os.File) bool {
+	one, err := a.Stat()
+	if err != nil {
+		return false
+	}
+	other, err := b.Stat()
+	return err == nil && os.SameFile(one, other)
 }

@@ -2,7 +2,11 @@ package control
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -169,3 +173,67 @@ func (h *hearing) prove(conn net.Conn) (caller, error) {
 	}
 	return caller{conn, r, said.Hello, f.request}, conn.SetDeadline(time.Time{})
 }
+
+// greet welcomes an agent that has proven itself, and lets it answer: one whose
+// JVM is held by someone else says so now, or said so right after its HELLO.
+func (d *Door) greet(ctx context.Context, c caller) (*Peer, error) {
+	if c.hello.Protocol != Protocol {
+		return nil, d.sendAway(c)
+	}
+	first, err := encode(KindWelcome, c.request, welcome{d.secrets.Proof, milliseconds(d.settings.Lease)})
+	if err != nil {
+		_ = c.conn.Close()
+		return nil, err
+	}
+	p := converse(c.conn, c.reader, c.hello, d.settings, first)
+	ctx, cancel := context.WithTimeout(ctx, greetLimit)
+	defer cancel()
+	if err := p.Ping(ctx); err != nil {
+		_ = p.Close()
+		var refused *RefusedError
+		if errors.As(err, &refused) {
+			return nil, refused
+		}
+		return nil, fmt.Errorf("greeting the agent: %w", err)
+	}
+	p.greeted.Store(true)
+	return p, nil
+}
+
+// sendAway tells an agent of another protocol why it is not wanted.
+func (d *Door) sendAway(c caller) error {
+	defer func() { _ = c.conn.Close() }()
+	reason := &VersionError{Agent: c.hello.Protocol, Build: c.hello.Build}
+	data, err := encode(KindRefused, c.request, message(reason.Error()))
+	if err == nil && c.conn.SetWriteDeadline(time.Now().Add(unprovenLimit)) == nil {
+		_, _ = c.conn.Write(data) // it is sent away in any case
+	}
+	return reason
+}
+
+// Secrets are what only one who could read the session's file knows: the agent
+// shows the token, Sonde the proof. They serve for one session.
+type Secrets struct {
+	Token, Proof string // 32 hex digits each
+}
+
+// NewSecrets makes secrets that cannot be guessed.
+func NewSecrets() Secrets { return Secrets{Token: secret(), Proof: secret()} }
+
+func secret() string {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails: the program ends before it would
+	return hex.EncodeToString(random[:])
+}
+
+// accepts takes as long for a token that is nearly right as for any other. No
+// token opens a door without one.
+func (s Secrets) accepts(token string) bool {
+	return s.Token != "" && subtle.ConstantTimeCompare([]byte(s.Token), []byte(token)) == 1
+}
+
+// String keeps secrets out of what is printed.
+func (Secrets) String() string { return "(secrets)" }
+
+// GoString keeps secrets out of what is printed for debugging.
+func (Secrets) GoString() string { return "control.Secrets{…}" }

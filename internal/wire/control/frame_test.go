@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"reflect"
 	"runtime"
 	"testing"
 )
@@ -86,4 +87,145 @@ func TestLengthIsNotBelieved(t *testing.T) {
 	if each := (after.TotalAlloc - before.TotalAlloc) / rounds; each > 2*firstPiece {
 		t.Errorf("%d bytes allocated for one", each)
 	}
+}
+
+// A codec is a body's decoder, its type forgotten.
+type codec func(frame) (body, error)
+
+func codecOf[T body, P interface {
+	*T
+	read(*cursor)
+}]() codec {
+	return func(f frame) (body, error) { return decode[T, P](f) }
+}
+
+var codecs = map[Kind]codec{
+	KindHello: codecOf[hello](), KindWelcome: codecOf[welcome](), KindRefused: codecOf[message](),
+	KindPing: codecOf[nothing](), KindDone: codecOf[nothing](), KindFailed: codecOf[message](),
+	KindMap: codecOf[mapping](), KindList: codecOf[nothing](), KindClasses: codecOf[classes](),
+	KindFetch: codecOf[handles](), KindOriginal: codecOf[original](), KindSees: codecOf[handles](),
+	KindSeen: codecOf[seen](), KindInstall: codecOf[handles](), KindInstalled: codecOf[Installed](),
+	KindProbes: codecOf[words](), KindSwitch: codecOf[words](), KindWatch: codecOf[view](), KindWatches: codecOf[Watches](), KindFollow: codecOf[choice](), KindRestore: codecOf[nothing](),
+	KindRestored: codecOf[Restored](), KindRestoring: codecOf[Restoring](), KindBye: codecOf[nothing](), KindThreads: codecOf[nothing](),
+	KindNamed: codecOf[threads](), KindCalibrate: codecOf[Calibration](), KindCalibrated: codecOf[runs](),
+	KindTransform: codecOf[Transform](), KindWoven: codecOf[Woven](), KindNotice: codecOf[message](),
+}
+
+// samples are bodies with something in every field.
+var samples = map[Kind]body{
+	KindHello: hello{Hello{1, "b", "17", "java.lang.X"}, "0123"}, KindWelcome: welcome{"4567", 10_000},
+	KindRefused: message("sonde count, process 4711"), KindPing: nothing{}, KindDone: nothing{},
+	KindFailed: message("no"), KindMap: mapping{"/tmp/a", 1 << 40, 3}, KindList: nothing{},
+	KindClasses: classes{true, []Class{{1, 0, Modifiable, "java.lang.Object"}, {2, 1, Interface, "ä.B"}}},
+	KindFetch:   handles{1, 2, 1 << 31}, KindOriginal: original{7, true, []byte{0xca, 0xfe}}, KindSees: handles{},
+	KindSeen: seen{{1, ""}, {2, "it does not delegate"}}, KindInstall: handles{9},
+	KindInstalled: Installed{1 << 63, []uint32{4}, "VerifyError"}, KindProbes: words{1, 1 << 63}, KindSwitch: words{3},
+	KindWatches: Watches{[]uint64{1 << 63, 2}, []Anchor{{"a/Ä.b()V", 3}}, []string{"a/B.c()V", ""}, true},
+	KindWatch:   view{[]Filter{{"com.", "Service"}, {"", ""}}, []string{"com.sun."}}, KindFollow: choice(true), KindRestore: nothing{},
+	KindRestored: Restored{5, 6, true, []string{"a remark", ""}}, KindRestoring: Restoring{3, 7}, KindBye: nothing{}, KindThreads: nothing{},
+	KindNamed: threads{{1, "main"}, {1 << 40, "ü"}}, KindCalibrate: Calibration{100, 3, BodyIndependent, 5}, KindCalibrated: runs{{1, 2, 3, 4}},
+	KindTransform: Transform{0, 3, "a/B", []byte{1, 2, 3}}, KindWoven: Woven{[]byte{4}, []byte{}}, KindNotice: message("late"),
+}
+
+func TestEveryKindHasABody(t *testing.T) {
+	for number, info := range kinds {
+		kind := Kind(number)
+		if known := info.from != fromNobody; known != (codecs[kind] != nil) || known != (samples[kind] != nil) {
+			t.Errorf("%v: in the table %v, with a codec %v, with a sample %v", kind, known, codecs[kind] != nil, samples[kind] != nil)
+		}
+		if turn, asks := turns[kind]; asks && (info.from != fromSonde || !turn.last.sentByAgent()) {
+			t.Errorf("%v is answered by %v", kind, turn.last)
+		}
+	}
+}
+
+func TestBodiesComeBack(t *testing.T) {
+	for kind, sample := range samples {
+		data := sample.append(nil)
+		got, err := codecs[kind](frame{kind: kind, body: data})
+		if err != nil || !reflect.DeepEqual(got, sample) {
+			t.Errorf("%v: %+v came back as %+v, %v", kind, sample, got, err)
+		}
+		for length := range data {
+			if _, err := codecs[kind](frame{kind: kind, body: data[:length]}); err == nil {
+				t.Errorf("%v: %d of %d bytes are taken", kind, length, len(data))
+			}
+		}
+		if _, err := codecs[kind](frame{kind: kind, body: append(data, 0)}); err == nil {
+			t.Errorf("%v: a byte too many is taken", kind)
+		}
+	}
+}
+
+// FuzzBody holds that a body is refused, or is the only form of what it says;
+// and that decoding it takes memory in proportion to its length.
+func FuzzBody(f *testing.F) {
+	for kind, sample := range samples {
+		f.Add(byte(kind), sample.append(nil))
+	}
+	f.Add(byte(KindFetch), []byte{255, 255, 255, 255})
+	f.Add(byte(KindClasses), []byte{2, 0, 0, 0, 0})
+	f.Add(byte(KindNotice), []byte{0, 0, 0, 1, 0xff})
+	f.Fuzz(func(t *testing.T, kind byte, data []byte) {
+		read := codecs[Kind(kind)]
+		if read == nil {
+			return
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		value, err := read(frame{kind: Kind(kind), body: data})
+		runtime.ReadMemStats(&after)
+		// The slack is for what else runs in a fuzzing process.
+		if used := after.TotalAlloc - before.TotalAlloc; used > uint64(8*len(data))+1<<20 {
+			t.Fatalf("%v of %d bytes took %d", Kind(kind), len(data), used)
+		}
+		if err != nil {
+			return
+		}
+		again := value.append(nil)
+		if !bytes.Equal(again, data) {
+			t.Fatalf("%v: % x came back as % x", Kind(kind), data, again)
+		}
+		if second, err := read(frame{kind: Kind(kind), body: again}); err != nil || !reflect.DeepEqual(second, value) {
+			t.Fatalf("%v: %+v came back as %+v, %v", Kind(kind), value, second, err)
+		}
+	})
+}
+
+// raw is a body as it was read.
+type raw []byte
+
+func (r raw) append(dst []byte) []byte { return append(dst, r...) }
+
+// FuzzFrames holds that a stream is read frame by frame up to its first defect,
+// that frames are the only form of what they say, and that no more is allocated
+// than came.
+func FuzzFrames(f *testing.F) {
+	var stream []byte
+	for kind, sample := range samples {
+		data := encoded(f, kind, 3, sample)
+		stream = append(stream, data...)
+		f.Add(data)
+	}
+	f.Add(stream)
+	f.Add([]byte{4, 0, 0, 0, byte(KindNotice), 0, 0, 0, 0, 1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := bytes.NewReader(data)
+		for {
+			start := len(data) - r.Len()
+			got, err := readFrame(r, MaxFrame)
+			if err != nil {
+				if errors.Is(err, io.EOF) && start != len(data) {
+					t.Fatalf("an end at %d of %d", start, len(data))
+				}
+				return
+			}
+			if cap(got.body) > len(data) {
+				t.Fatalf("%d bytes allocated for %d", cap(got.body), len(data))
+			}
+			if again := encoded(t, got.kind, got.request, raw(got.body)); !bytes.Equal(again, data[start:len(data)-r.Len()]) {
+				t.Fatalf("% x came back as % x", data[start:], again)
+			}
+		}
+	})
 }

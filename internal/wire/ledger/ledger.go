@@ -1,13 +1,21 @@
+// Package ledger tells what an arena holds by rows: the calls of each spot or method, by
+// labels where results are told apart. An arena can be read so by somebody who did not
+// make it, while a JVM writes to it and when that JVM has ended. No JVM is asked.
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -144,3 +152,191 @@ func (l *Ledger) now() int64 {
 
 // spots are the ids that have names, in order. The lock is held.
 func (l *Ledger) spots() []uint32 { return slices.Sorted(maps.Keys(l.names)) }
+
+// Results are what was measured so far.
+type Results struct {
+	Rows    []Row  // also of what was not called
+	Threads int    // that have called something with a hook
+	Dropped uint64 // calls that nothing could count
+	// ContextsLost are calls of anchors and tag points that found no room; Ambiguous are
+	// tasks that were handed over again before they had begun.
+	Ambiguous, ContextsLost uint64
+}
+
+// A Row is what is known of one spot's calls, of those with one label where results are
+// told apart.
+type Row struct {
+	Name
+	Number uint32 // of the row: the same in every result, and no other row's
+	Label  Label
+	arena.Totals
+}
+
+// Results reads what was measured.
+func (l *Ledger) Results() (*Results, error) {
+	sum, threads, err := l.look()
+	if err != nil {
+		return nil, err
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	r := &Results{Threads: sum.Threads, Dropped: sum.Dropped}
+	r.Ambiguous, r.ContextsLost = l.arena.ContextLosses()
+	for key, t := range l.totals(sum, threads) {
+		name := l.names[key.Spot]
+		label := l.labels.Of(key.Label, func(values map[int]TagValue) []TagValue { return l.valued(values, name.Groups) })
+		r.Rows = append(r.Rows, Row{Name: name, Number: l.numbers.Of(key), Label: label, Totals: *t})
+	}
+	slices.SortFunc(r.Rows, func(a, b Row) int {
+		return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
+			strings.Compare(a.Method, b.Method), strings.Compare(a.Descriptor, b.Descriptor), strings.Compare(a.Label.String(), b.Label.String()), cmp.Compare(a.Number, b.Number))
+	})
+	return r, nil
+}
+
+// look reads the arena, and what was told of labels. Whoever wrote that is not answered:
+// it is all that says what they are, also to those who read later.
+func (l *Ledger) look() (*arena.Summary, []arena.Thread, error) {
+	sum, err := l.arena.Sum(l.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	threads, err := l.arena.Threads()
+	if err != nil {
+		return nil, nil, err
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	arrivals, err := l.arena.Arrivals(l.labels.Heard())
+	if err != nil {
+		return nil, nil, err
+	}
+	l.labels.Hear(arrivals)
+	return sum, threads, nil
+}
+
+// totals are those of all rows. Calls of what has no name have one by their number: some
+// are better than none. The lock is held.
+func (l *Ledger) totals(sum *arena.Summary, threads []arena.Thread) map[Key]*arena.Totals {
+	for id := range sum.Methods {
+		if _, is := l.names[id]; !is {
+			l.names[id] = Name{ID: id}
+		}
+	}
+	isGrouped := groupedIn(threads)
+	totals := make(map[Key]*arena.Totals)
+	spots := l.spots()
+	for _, id := range spots {
+		if isGrouped(id) {
+			continue
+		}
+		totals[Key{Spot: id}] = &arena.Totals{}
+		if t := sum.Methods[id]; t != nil {
+			totals[Key{Spot: id}] = t
+		}
+	}
+	Split(totals, spots, isGrouped, sum, threads, l.now())
+	return totals
+}
+
+// groupedIn finds the spots whose results are told apart: those that were called below a
+// label.
+func groupedIn(threads []arena.Thread) func(spot uint32) bool {
+	grouped := make(map[uint32]bool)
+	for i := range threads {
+		labels := make(map[uint32]bool) // by ref
+		for _, n := range threads[i].Nodes {
+			labels[n.Ref] = arena.IsLabel(n.ID)
+		}
+		for _, n := range threads[i].Nodes {
+			if labels[n.Parent] {
+				grouped[n.ID] = true
+			}
+		}
+	}
+	return func(spot uint32) bool { return grouped[spot] }
+}
+
+// valued are tags with their names: those of groups, or all that are set. The lock is held.
+func (l *Ledger) valued(tags map[int]TagValue, groups []string) (all []TagValue) {
+	if groups == nil {
+		for number, value := range tags {
+			value.Name = l.tag(number)
+			all = append(all, value)
+		}
+		slices.SortFunc(all, func(a, b TagValue) int { return strings.Compare(a.Name, b.Name) })
+		return all
+	}
+	for _, name := range groups {
+		value := tags[slices.Index(l.tags, name)]
+		value.Name = name
+		all = append(all, value)
+	}
+	return all
+}
+
+// tag is the name of a tag.
+func (l *Ledger) tag(number int) string {
+	if number >= 0 && number < len(l.tags) {
+		return l.tags[number]
+	}
+	return unnamedTag(number)
+}
+
+// unnamedTag is what a tag is called where its name is not known.
+func unnamedTag(number int) string { return "tag" + strconv.Itoa(number+1) }
+
+// Sum is what was measured so far, by the numbers of rows.
+func (l *Ledger) Sum() (*arena.Summary, error) {
+	results, err := l.Results()
+	if err != nil {
+		return nil, err
+	}
+	sum := &arena.Summary{Methods: make(map[uint32]*arena.Totals, len(results.Rows)), Threads: results.Threads, Dropped: results.Dropped}
+	for i := range results.Rows {
+		sum.Methods[results.Rows[i].Number] = &results.Rows[i].Totals
+	}
+	return sum, nil
+}
+
+// Stacks are the threads with the calls they are in, by the numbers of rows.
+func (l *Ledger) Stacks() ([]arena.Thread, error) {
+	threads, err := l.arena.Threads()
+	if err != nil {
+		return nil, err
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	Renumber(threads, groupedIn(threads), l.numbers)
+	return threads, nil
+}
+
+// Monotonic is the clock that System.nanoTime reads.
+func Monotonic() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0
+	}
+	return now.Nano()
+}
+
+// Ahead is what a target's clock is ahead of ours, by what it read at a moment that is
+// known: nothing, but in another time namespace. The wall clock, by which the moment
+// is known, may have been set meanwhile; a minute of that is let pass.
+func Ahead(reading int64, at time.Time) int64 {
+	ahead := reading - (Monotonic() - int64(time.Since(at)))
+	if ahead > -int64(time.Minute) && ahead < int64(time.Minute) {
+		return 0
+	}
+	return ahead
+}
+
+// AheadNow is Ahead of a clock that was just read, by us after it was: a reading that is
+// later than ours, by however little, is of another clock.
+func AheadNow(reading int64) int64 {
+	ahead := reading - Monotonic()
+	if ahead > -int64(time.Minute) && ahead <= 0 {
+		return 0
+	}
+	return ahead
+}

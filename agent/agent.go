@@ -1,0 +1,182 @@
+// Package agent holds what enters a JVM: the built form of the Java sources
+// beside it, embedded so that sonde is one file.
+package agent
+
+import (
+	"archive/zip"
+	"bytes"
+	"embed"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed dist/sonde-runtime.jar
+var runtimeJar []byte
+
+//go:embed dist/sonde-agent.jar
+var agentJar []byte
+
+// builtinFolder holds the built-in templates, each a class of one template
+// method with the name of the class in lower case.
+const builtinFolder = "sonde/template/builtin/"
+
+// RuntimeJar returns the jar that woven programs need on their class path. The
+// caller must not modify it.
+func RuntimeJar() []byte { return runtimeJar }
+
+// Template returns the class file of a built-in template and the name of the
+// template method in it. The caller must not modify the bytes.
+func Template(name string) (class []byte, method string, ok bool) {
+	class, ok = templates()[name]
+	return class, name, ok
+}
+
+// TemplateNames returns the names of the built-in templates, sorted.
+func TemplateNames() []string { return slices.Sorted(maps.Keys(templates())) }
+
+// AgentJar returns the jar that enters a running JVM. The caller must not
+// modify it.
+//
+//nolint:revive // there are two jars: the other is RuntimeJar
+func AgentJar() []byte { return agentJar }
+
+// AgentBuild returns the name of the agent's build, which it also says itself:
+// a hash of all that is in its jar.
+//
+//nolint:revive // it is that of AgentJar
+func AgentBuild() string { return builds()[0] }
+
+// HookClass returns the internal name of the class whose methods are woven in.
+func HookClass() string { return builds()[1] }
+
+// builds is what the build noted for the agent: its own name, then the hook
+// classes.
+var builds = sync.OnceValue(func() []string {
+	lines := strings.Fields(string(unpack(agentJar)["META-INF/sonde/build"]))
+	if len(lines) < 2 {
+		panic("agent: embedded agent jar: no note of its build")
+	}
+	return lines
+})
+
+// templates maps the name of each built-in template to its class file.
+var templates = sync.OnceValue(func() map[string][]byte {
+	found := make(map[string][]byte)
+	for name, class := range unpack(runtimeJar) {
+		if path.Dir(name)+"/" == builtinFolder && path.Ext(name) == ".class" {
+			found[strings.ToLower(strings.TrimSuffix(path.Base(name), ".class"))] = class
+		}
+	}
+	return found
+})
+
+// unpack reads an embedded jar. It is part of the program, so one that cannot
+// be read is a build without hope, not an error a user could act on.
+func unpack(jar []byte) map[string][]byte {
+	archive, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
+	if err != nil {
+		panic(fmt.Sprintf("agent: embedded jar: %v", err))
+	}
+	files := make(map[string][]byte)
+	for _, entry := range archive.File {
+		if files[entry.Name], err = read(entry); err != nil {
+			panic(fmt.Sprintf("agent: embedded jar: %s: %v", entry.Name, err))
+		}
+	}
+	return files
+}
+
+func read(entry *zip.File) ([]byte, error) {
+	content, err := entry.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer content.Close()
+	return io.ReadAll(content)
+}
+
+//go:embed dist/*.class
+var liveTemplates embed.FS
+
+// live is the template for running JVMs of this name, which its class file and its
+// template method have.
+func live(name string) (class []byte, method string) {
+	class, err := liveTemplates.ReadFile("dist/" + name + ".class")
+	if err != nil { // it is part of the program
+		panic(fmt.Sprintf("agent: embedded template: %v", err))
+	}
+	return class, name
+}
+
+// LiveTemplate returns the class file of the template that is woven into
+// running JVMs, and the name of the template method in it. The caller must not
+// modify the bytes.
+func LiveTemplate() (class []byte, method string) { return live("live") }
+
+// ReflectTemplate is LiveTemplate for java.lang.reflect.Method.invoke and
+// Constructor.newInstanceWithCaller: it tells the hooks which member is called.
+func ReflectTemplate() (class []byte, method string) { return live("reflect") }
+
+// HandleTemplate is LiveTemplate for java.lang.invoke.DirectMethodHandle.make
+// with the parameters byte, Class, MemberName, Class: it tells the hooks what a
+// new method handle calls.
+func HandleTemplate() (class []byte, method string) { return live("handle") }
+
+// AnchorTemplate is LiveTemplate for methods that are elements of sequences.
+func AnchorTemplate() (class []byte, method string) { return live("anchor") }
+
+// TagTemplate is LiveTemplate for methods at which a tag gets a value: value 0.
+func TagTemplate() (class []byte, method string) { return live("tag") }
+
+// PlainTemplate is WatchTemplate without a context and a condition.
+func PlainTemplate() (class []byte, method string) { return live("plain") }
+
+// WatchTemplate is LiveTemplate for methods that are watched where their context and
+// a condition hold: condition 0, at their entry.
+func WatchTemplate() (class []byte, method string) { return live("watch") }
+
+// LateTemplate is WatchTemplate with a condition 1 at the exit.
+func LateTemplate() (class []byte, method string) { return live("late") }
+
+// CaptureTemplate is LateTemplate with values that are captured: 2 to 5 at the entry,
+// 6 to 9 when the method returns.
+func CaptureTemplate() (class []byte, method string) { return live("capture") }
+
+// CarryTemplate is LiveTemplate for constructors of tasks, which carry the context
+// they are made in.
+func CarryTemplate() (class []byte, method string) { return live("carry") }
+
+// MadeTemplate is CarryTemplate for methods whose result is the task.
+func MadeTemplate() (class []byte, method string) { return live("made") }
+
+// SubmitTemplate is CarryTemplate for methods whose first argument is the task,
+// which may be handed over more than once.
+func SubmitTemplate() (class []byte, method string) { return live("submit") }
+
+// WithdrawTemplate undoes what SubmitTemplate did, in a method that refuses its first
+// argument.
+func WithdrawTemplate() (class []byte, method string) { return live("withdraw") }
+
+// ResumeTemplate is LiveTemplate for methods that run the task they are of, once: they
+// run in the task's context.
+func ResumeTemplate() (class []byte, method string) { return live("resume") }
+
+// AgainTemplate is ResumeTemplate for methods that may run it again.
+func AgainTemplate() (class []byte, method string) { return live("again") }
+
+// FireTemplate is ResumeTemplate for methods that run a completion of a
+// CompletableFuture, or find that it is not ready.
+func FireTemplate() (class []byte, method string) { return live("fire") }
+
+// WorkTemplate is LiveTemplate for ThreadPoolExecutor.runWorker(Worker): the worker's
+// first task begins.
+func WorkTemplate() (class []byte, method string) { return live("work") }
+
+// NextTemplate is LiveTemplate for ThreadPoolExecutor.getTask(): the worker's task is
+// done, and the one that is returned begins.
+func NextTemplate() (class []byte, method string) { return live("next") }

@@ -1,0 +1,229 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpenInside opens a path as a process sees it. Symbolic links, also absolute
+// ones, lead nowhere but below the process's own root.
+func (h Host) OpenInside(pid int, name string, flags int) (*os.File, error) {
+	return openBelow(h.path(pid, "root"), strings.TrimPrefix(name, "/"), flags)
+}
+
+// OpenWorking is OpenInside for a path below the process's working directory.
+func (h Host) OpenWorking(pid int, name string, flags int) (*os.File, error) {
+	return openBelow(h.path(pid, "cwd"), name, flags)
+}
+
+func openBelow(root, name string, flags int) (*os.File, error) {
+	full := filepath.Join(root, name)
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: root, Err: err}
+	}
+	defer func() { _ = unix.Close(dir) }()
+	how := &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_IN_ROOT}
+	fd, err := unix.Openat2(dir, name, how)
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		// Before Linux 5.6, and where a sandbox knows no newer call: without
+		// symbolic links nothing can lead out.
+		fd, err = openPlainly(dir, name, flags)
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: full, Err: err}
+	}
+	return os.NewFile(uintptr(fd), full), nil
+}
+
+// openPlainly opens a path element by element and follows no symbolic link.
+func openPlainly(dir int, name string, flags int) (int, error) {
+	elements := strings.FieldsFunc(name, func(r rune) bool { return r == '/' })
+	if len(elements) == 0 {
+		elements = []string{"."}
+	}
+	at := dir
+	for i, element := range elements {
+		if element == ".." {
+			return -1, unix.EXDEV
+		}
+		how := unix.O_PATH | unix.O_DIRECTORY
+		if i == len(elements)-1 {
+			how = flags
+		}
+		next, err := unix.Openat(at, element, how|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if at != dir {
+			_ = unix.Close(at)
+		}
+		if err != nil {
+			return -1, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// readSmall reads a file someone else named: only a plain one of a sane size,
+// and never one that makes us wait.
+func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
+	const limit = 1 << 20
+	file, err := openPlain(open, unix.O_RDONLY, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && len(data) > limit {
+		err = fmt.Errorf("%s: larger than %d bytes", file.Name(), limit)
+	}
+	return data, err
+}
+
+// OpenPlain opens a plain file that someone else has named, after it was judged. Flags
+// are O_RDONLY or O_RDWR, with O_NOFOLLOW where the name must not be a link.
+func OpenPlain(name string, flags int, judge Judge) (*os.File, error) {
+	return openPlain(func(how int) (*os.File, error) {
+		return os.OpenFile(name, how|flags&unix.O_NOFOLLOW, 0)
+	}, flags, judge)
+}
+
+// OpenNamed opens a plain file for reading that a JVM's user has named, where the JVM
+// has it.
+func (h Host) OpenNamed(j *JVM, name string) (*os.File, error) {
+	open := func(how int) (*os.File, error) { return h.OpenInside(j.PID, name, how) }
+	return openPlain(open, unix.O_RDONLY, NamedBy(j.UID))
+}
+
+// OpenMapped opens a file that a JVM shares memory with, for reading or with O_RDWR. The
+// name is no more than a hint: it must lead to that file, which is the JVM's user's or
+// root's, as where a program has given up root's power since.
+func (h Host) OpenMapped(j *JVM, name string, flags int) (*os.File, error) {
+	open := func(how int) (*os.File, error) { return h.OpenInside(j.PID, name, how|unix.O_NOFOLLOW) }
+	file, err := openPlain(open, flags, func(_ os.FileInfo, owner uint32) error {
+		if owner != j.UID && owner != 0 {
+			return ErrForeign
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	is, err := h.isShared(j.PID, file)
+	if err == nil && !is {
+		err = fmt.Errorf("%s: %w", file.Name(), ErrNotMapped)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// openPlain looks at what a path leads to before it is opened: opening alone can make a
+// device act, and a pipe wait. What was looked at is what is opened.
+func openPlain(open func(flags int) (*os.File, error), flags int, judge Judge) (*os.File, error) {
+	place, err := open(unix.O_PATH)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = place.Close() }()
+	info, err := place.Stat()
+	if err != nil {
+		return nil, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w", place.Name(), ErrNotPlain)
+	}
+	if judge != nil {
+		if err := judge(info, stat.Uid); err != nil {
+			return nil, fmt.Errorf("%s: %w", place.Name(), err)
+		}
+	}
+	mode := flags & unix.O_ACCMODE
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", place.Fd()), mode|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: place.Name(), Err: err}
+	}
+	return os.NewFile(uintptr(fd), place.Name()), nil
+}
+
+// isShared tells whether a process shares memory with a file. The numbers that stat has
+// for a file are not always those of /proc/PID/maps, as in an overlay or on btrfs: so it
+// is mapped here, too, and both are asked of the same place.
+func (h Host) isShared(pid int, file *os.File) (bool, error) {
+	identity, err := mappedIdentity(file)
+	if err != nil {
+		return false, err
+	}
+	shared, err := h.shared(pid)
+	return slices.ContainsFunc(shared, func(m mapping) bool { return m.identity == identity }), err
+}
+
+// mappedIdentity is how the kernel tells of a file in memory.
+func mappedIdentity(file *os.File) (string, error) {
+	page, err := unix.Mmap(int(file.Fd()), 0, 1, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return "", &os.PathError{Op: "mmap", Path: file.Name(), Err: err}
+	}
+	defer func() { _ = unix.Munmap(page) }()
+	shared, err := Local.shared(os.Getpid())
+	if err != nil {
+		return "", err
+	}
+	begin := uintptr(unsafe.Pointer(unsafe.SliceData(page)))
+	for _, m := range shared {
+		if at, err := strconv.ParseUint(m.begin, 16, 64); err == nil && uintptr(at) == begin {
+			return m.identity, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w", file.Name(), ErrNotMapped)
+}
+
+// Waits tells whether an agent in the JVM, put there with -javaagent, waits to
+// be invited: by its ticket.
+func (h Host) Waits(j *JVM) bool {
+	text, err := h.readNote(j, TicketName(j.NamespacePID))
+	if err != nil {
+		return false
+	}
+	_, ok := ParseTicket(text)
+	return ok
+}
+
+// mostNote is how much of a note is read.
+const mostNote = 16 << 10
+
+// readNote reads what an agent in the JVM has written into the JVM's /tmp, where
+// anybody may have put something else: it must be the JVM's user's own and private,
+// and of this process rather than of an earlier one with its number.
+func (h Host) readNote(j *JVM, name string) ([]byte, error) {
+	file, err := openPlain(func(flags int) (*os.File, error) {
+		return h.OpenInside(j.PID, "/tmp/"+name, flags|unix.O_NOFOLLOW)
+	}, unix.O_RDONLY, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || stat.Uid != j.UID || info.Mode().Perm()&0o077 != 0 || j.StartedAfter(info.ModTime()) {
+		return nil, fmt.Errorf("%s: %w", file.Name(), errNotNote)
+	}
+	return io.ReadAll(io.LimitReader(file, mostNote))
+}
+
+var errNotNote = errors.New("not of this process, or not private")

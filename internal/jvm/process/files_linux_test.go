@@ -1,0 +1,224 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/arena/arenatest"
+)
+
+const nobody = 65534
+
+// mapShared makes a file that this process shares memory with, until it is unmapped.
+func mapShared(t *testing.T, name string) (unmap func()) { return mapFile(t, name, syscall.MAP_SHARED) }
+
+func mapFile(t *testing.T, name string, how int) (unmap func()) {
+	t.Helper()
+	if err := os.WriteFile(name, make([]byte, 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	mapped, err := syscall.Mmap(int(file.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmap = sync.OnceFunc(func() {
+		if err := syscall.Munmap(mapped); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(unmap)
+	return unmap
+}
+
+func TestOpenMapped(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	unmap := mapShared(t, in("arena"))
+	mapFile(t, in("private"), syscall.MAP_PRIVATE)
+	twin := filepath.Join(other, "arena")
+	err := errors.Join(os.WriteFile(twin, make([]byte, 4096), 0o600), syscall.Mkfifo(in("pipe"), 0o600), os.Symlink(in("arena"), in("link")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{
+		in("arena"): nil, twin: ErrNotMapped, in("private"): ErrNotMapped, in("pipe"): ErrNotPlain, in("link"): ErrNotPlain,
+		"/dev/null": ErrNotPlain, dir: ErrNotPlain, in("none"): os.ErrNotExist,
+	} {
+		for _, flags := range []int{os.O_RDONLY, os.O_RDWR} {
+			file, err := Local.OpenMapped(thisJVM(), name, flags)
+			if !errors.Is(err, want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err != nil {
+				continue
+			}
+			if _, err := file.WriteAt([]byte{1}, 0); (err == nil) != (flags == os.O_RDWR) {
+				t.Errorf("written: %v", err)
+			}
+			_ = file.Close()
+		}
+	}
+	unmap()
+	if _, err := Local.OpenMapped(thisJVM(), in("arena"), os.O_RDONLY); !errors.Is(err, ErrNotMapped) {
+		t.Errorf("unmapped: %v", err)
+	}
+}
+
+func TestOpenMappedOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("NOT TESTED: files cannot be given to another user here (be root)")
+	}
+	name := filepath.Join(t.TempDir(), "arena")
+	mapShared(t, name)
+	for _, tt := range []struct {
+		owner, user int
+		want        error
+	}{{0, 0, nil}, {nobody, nobody, nil}, {0, nobody, nil}, {nobody, 0, ErrForeign}, {nobody, 1, ErrForeign}} {
+		if err := os.Chown(name, tt.owner, tt.owner); err != nil {
+			t.Fatal(err)
+		}
+		j := thisJVM()
+		j.UID = uint32(tt.user)
+		file, err := Local.OpenMapped(j, name, os.O_RDWR)
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+		if err == nil {
+			_ = file.Close()
+		}
+	}
+}
+
+func TestOpenNamed(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	err := errors.Join(os.WriteFile(in("pack"), []byte("x"), 0o600), os.WriteFile(in("empty"), nil, 0o600),
+		syscall.Mkfifo(in("pipe"), 0o600), os.Symlink("pack", in("link")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{
+		in("pack"): nil, in("link"): nil, in("empty"): ErrEmpty, in("pipe"): ErrNotPlain, "/dev/null": ErrNotPlain, in("none"): os.ErrNotExist,
+	} {
+		file, err := Local.OpenNamed(thisJVM(), name)
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			_ = file.Close()
+		}
+	}
+	info, err := os.Stat(in("pack"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const third = nobody - 1
+	if err := NamedBy(nobody)(info, third); !errors.Is(err, ErrForeign) && os.Geteuid() != third {
+		t.Errorf("a third user's: %v", err)
+	}
+	if err := os.Chmod(in("pack"), 0o604); err != nil {
+		t.Fatal(err)
+	}
+	if info, err = os.Stat(in("pack")); err != nil || NamedBy(nobody)(info, third) != nil {
+		t.Errorf("a third user's that all may read: %v", err)
+	}
+}
+
+func TestParsePackNotice(t *testing.T) {
+	for text, want := range map[string]Pack{
+		"/tmp/a.arena\n/x/a b.pack\n": {Arena: "/tmp/a.arena", Path: "/x/a b.pack"},
+		"/tmp/a.arena\n/x/a b.pack":   {Arena: "/tmp/a.arena", Path: "/x/a b.pack"},
+		"\n/x/a.pack\nit is gone\n":   {Path: "/x/a.pack", Problem: "it is gone"},
+		"\n\nan argument\n":           {Problem: "an argument"},
+		"\n/x/a.pack\n":               {Path: "/x/a.pack", Problem: "why is not known"},
+	} {
+		if got, ok := ParsePackNotice([]byte(text)); !ok || got != want {
+			t.Errorf("%q: %+v, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "\n", "/tmp/a.arena\n"} {
+		if got, ok := ParsePackNotice([]byte(text)); ok {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+// thisJVM has this test pass for a JVM.
+func thisJVM() *JVM {
+	return &JVM{PID: os.Getpid(), NamespacePID: os.Getpid(), UID: uint32(os.Geteuid())}
+}
+
+// tell leaves a notice, as the agent of a pack does.
+func tell(t *testing.T, text string) {
+	t.Helper()
+	name := filepath.Join("/tmp", PackNoticeName(os.Getpid()))
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(name) })
+}
+
+// TestWhatANoticeNames is believed where the process has that very file in memory.
+func TestWhatANoticeNames(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	name := filepath.Join(dir, "of any name")
+	unmap := mapShared(t, name)
+	twin, pipe := filepath.Join(other, "of any name"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.WriteFile(twin, make([]byte, 4096), 0o600), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for arena, want := range map[string]bool{name: true, twin: false, pipe: false, "/dev/null": false, filepath.Join(other, "gone"): false} {
+		tell(t, arena+"\n/x/a.pack\n")
+		if p := Local.pack(thisJVM(), nil); (p != nil) != want || want && (p.Arena != name || p.Path != "/x/a.pack") {
+			t.Errorf("%s: %+v", arena, p)
+		}
+	}
+	tell(t, name+"\n/x/a.pack\n")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if Local.pack(thisJVM(), nil) == nil {
+		t.Error("with its arena's file the pack is gone, though it is mapped")
+	}
+	unmap()
+	if p := Local.pack(thisJVM(), nil); p != nil {
+		t.Errorf("it is still there: %+v", p)
+	}
+}
+
+// TestAPackWithoutItsNotice is known by the arena.
+func TestAPackWithoutItsNotice(t *testing.T) {
+	const pack = "/x/shop.pack"
+	for name, is := range map[string]bool{
+		"sonde-7-0123456789abcdef0123456789.arena": true, "sonde-7.arena": true, "sonde-7-2.arena": true, "sonde-7-0123456789abcdef.arena": false, "7.arena": false,
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		arenatest.Make(t, path, arena.Owner{Command: "pack " + pack})
+		if p := Local.pack(thisJVM(), []string{path}); (p != nil) != is || is && *p != (Pack{Arena: path, Path: pack}) {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	for _, owner := range []arena.Owner{{Sonde: 7, Command: "pack " + pack}, {Command: "sonde count"}} {
+		path := filepath.Join(t.TempDir(), "sonde-7-0123456789abcdef0123456789.arena")
+		arenatest.Make(t, path, owner)
+		stated, is := StatedPack(owner)
+		if p := Local.pack(thisJVM(), []string{path}); p != nil || stated != "" || is {
+			t.Errorf("%+v: %+v, %q", owner, p, stated)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "sonde-7-0123456789abcdef0123456789.arena")
+	mapShared(t, path)
+	if p := Local.pack(thisJVM(), []string{path}); p != nil {
+		t.Errorf("no arena: %+v", p)
+	}
+}

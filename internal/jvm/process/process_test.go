@@ -1,0 +1,198 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNumbers(t *testing.T) {
+	for status, want := range map[string][]int{
+		"Name:\tx\n":                  {7},
+		"Name:\tx\nNSpid:\t7\t3\t1\n": {7, 3, 1},
+		"NSpid:\t7\n":                 {7},
+	} {
+		if got := numbers(status, 7); !slices.Equal(got, want) {
+			t.Errorf("%q: %v", status, got)
+		}
+	}
+}
+
+func TestProcesses(t *testing.T) {
+	all, err := Local.Processes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(p Process) bool { return p.PID == os.Getpid() })
+	if i < 0 || all[i].UID != uint32(os.Geteuid()) || all[i].Mounts == "" || !slices.Contains(all[i].Numbers, os.Getpid()) || len(all[i].Arenas) > 0 {
+		t.Errorf("this test is not among %d as it should be", len(all))
+	}
+}
+
+func TestNames(t *testing.T) {
+	if !IsArena("/x/"+ArenaName(1, "0123456789abcdef")) || IsArena("sonde-1-x.arena") || IsArena("sonde-1-0123456789abcdef.arena2") {
+		t.Error("arenas are not told by their names")
+	}
+	for text, want := range map[string]bool{
+		"0123456789abcdef0123456789abcdef\n": true, "0123456789abcdef0123456789abcdef": true,
+		"0123456789abcdef0123456789abcde": false, "0123456789ABCDEF0123456789abcdef": false, "": false,
+		"0123456789abcdef0123456789abcdef\n\n": false,
+	} {
+		if ticket, ok := ParseTicket([]byte(text)); ok != want || ok && len(ticket) != 32 {
+			t.Errorf("%q: %q, %v", text, ticket, ok)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, tt := range []struct {
+		text              string
+		options, argument []string
+	}{
+		{"", nil, nil},
+		{" -a\t-b\n", []string{"-a", "-b"}, []string{"-a", "-b"}},
+		{`-Dx="a b" ''`, []string{"-Dx=a b", ""}, []string{"-Dx=a b", ""}},
+		{`"a\tb"`, []string{`a\tb`}, []string{"a\tb"}},
+		{`"C:\\x" \y`, []string{`C:\\x`, `\y`}, []string{`C:\x`, `\y`}},
+		{"-a # no\n-b#c", []string{"-a", "#", "no", "-b#c"}, []string{"-a", "-b#c"}},
+		{"\"one\\\n   two\"", []string{"one\\\n   two"}, []string{"onetwo"}},
+		{`"open`, []string{"open"}, []string{"open"}},
+		{`"a\`, []string{`a\`}, []string{`a\`}},
+	} {
+		if got := splitOptions(tt.text); !slices.Equal(got, tt.options) {
+			t.Errorf("options %q: %q, want %q", tt.text, got, tt.options)
+		}
+		if got := splitArguments(tt.text); !slices.Equal(got, tt.argument) {
+			t.Errorf("argument file %q: %q, want %q", tt.text, got, tt.argument)
+		}
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	f.Add("-a 'b c' \"d\\\n e\" # f")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, words := range [][]string{splitOptions(text), splitArguments(text)} {
+			if size := len(strings.Join(words, "")); size > len(text) {
+				t.Fatalf("%d bytes of words out of %d", size, len(text))
+			}
+		}
+	})
+}
+
+func TestCollect(t *testing.T) {
+	files := map[string]string{
+		"/args":   "-XX:+DisableAttachMechanism\n-cp 'a b' com.acme.Main",
+		"vm.opts": "-Xrs -XX:VMOptionsFile=loop",
+		"loop":    "-XX:VMOptionsFile=loop",
+	}
+	for _, tt := range []struct {
+		command  string
+		env      map[string]string
+		main     string
+		words    string
+		complete bool
+	}{
+		{"java -Xmx1g -cp x:y com.acme.Main -jar z", nil, "com.acme.Main", "-Xmx1g", true},
+		{"java -jar a.jar @none", nil, "a.jar", "", true},
+		{"java --module-path m -m mod/cls", nil, "mod/cls", "", true},
+		{"java --module=mod", nil, "mod", "", true},
+		{"java @/args x", nil, "com.acme.Main", "-XX:+DisableAttachMechanism", true},
+		{"java @/none Main", nil, "Main", "", false},
+		{"java --disable-@files @/args", nil, "@/args", "", true},
+		{"java @@x", nil, "@x", "", true},
+		{"java -cp @/args", nil, "com.acme.Main", "", true},
+		{"java -XX:Flags=x M", nil, "M", "-XX:Flags=x", false},
+		{
+			"java -c M", map[string]string{"JAVA_TOOL_OPTIONS": "-a", "JDK_JAVA_OPTIONS": "-b", "_JAVA_OPTIONS": "-d"},
+			"M", "-a -b -c -d", true,
+		},
+		{
+			"java -XX:VMOptionsFile=vm.opts M", nil,
+			"M", "-XX:VMOptionsFile=vm.opts -Xrs" + strings.Repeat(" -XX:VMOptionsFile=loop", deepest), false,
+		},
+	} {
+		o := collect(sources{
+			command: strings.Fields(tt.command), launcher: true, environment: tt.env, environOK: true,
+			readFile: func(name string) ([]byte, error) {
+				if text, ok := files[name]; ok {
+					return []byte(text), nil
+				}
+				return nil, errors.New("none")
+			},
+		})
+		if o.main != tt.main || strings.Join(o.words, " ") != tt.words || o.complete != tt.complete {
+			t.Errorf("%s: main %q, options %q, complete %v", tt.command, o.main, o.words, o.complete)
+		}
+	}
+}
+
+func TestFlagsLastWins(t *testing.T) {
+	words := []string{"-XX:+A", "-XX:-A", "-XX:+B", "-XX:+ReduceSignalUsage"}
+	if flag(words, "A", true) || !flag(words, "B", false) || !flag(words, "C", true) || !reducesSignals(words) {
+		t.Error("wrong values")
+	}
+}
+
+func TestMaps(t *testing.T) {
+	m, err := parseMaps(strings.NewReader(`7f0-7f1 r--p 00000000 fe:00 1    /opt/my jdk/lib/server/libjvm.so
+7f1-7f2 r-xp 00000000 fe:00 1    /opt/my jdk/lib/server/libjvm.so (deleted)
+7f3-7f4 rw-s 00000000 fe:00 2    /jail/tmp/hsperfdata_me/12
+7f5-7f6 rw-p 00000000 00:00 0    [heap]
+7f6-7f7 rw-s 00000000 00:15 5    /dev/shm/sonde-12-0123456789abcdef.arena
+7f7-7f8 rw-s 00001000 00:15 5    /dev/shm/sonde-12-0123456789abcdef.arena (deleted)
+7f8-7f9 rw-p 00000000 00:15 6    /dev/shm/sonde-13-0123456789abcdef.arena
+7f9-7fa rw-s 00000000 00:15 7    /dev/shm/sonde-13-0123456789abcdef.arena.old
+7fa-7fb rw-s 00000000 00:15 8    /tmp/sonde-12-0123456789abcdef0123456789.arena
+broken/
+`))
+	want := mapped{
+		libjvm: "/opt/my jdk/lib/server/libjvm.so", counters: "/tmp/hsperfdata_me/12",
+		arenas: []string{"/dev/shm/sonde-12-0123456789abcdef.arena", "/tmp/sonde-12-0123456789abcdef0123456789.arena"},
+	}
+	if err != nil || !reflect.DeepEqual(m, want) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	m, _ = parseMaps(strings.NewReader("7f0-7f1 r--p 00000000 fe:00 1    /x/libjvm.so\n7f0-7f1 r-xp 0 fe:00 1 /x/libj9vm29.so"))
+	if !reflect.DeepEqual(m, mapped{openJ9: true}) {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	p := process{pid: 9}
+	err := p.parseStatus("Name:\tjava\nState:\tT (stopped)\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t9\t1\nSigCgt:\t0000000000000004\n")
+	if err != nil || p.uid != 2 || p.gid != 6 || p.namespacePID != 1 || !p.otherPIDs || !p.catchesQuit() || !p.stopped {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, bad := range []string{"", "Uid:\t1\tx\n", "Uid:\t1\t2\nGid:\t1\t-1\n"} {
+		if err := p.parseStatus(bad); err == nil {
+			t.Errorf("%q: no error", bad)
+		}
+	}
+	ticks, err := parseStartTicks([]byte("1 (a ) b) S" + strings.Repeat(" 7", 18) + " 4711 0"))
+	if err != nil || ticks != 4711 {
+		t.Errorf("%d, %v", ticks, err)
+	}
+	if _, err := parseStartTicks([]byte("1 (a) S 1")); err == nil {
+		t.Error("no error for a short line")
+	}
+}
+
+func TestRelease(t *testing.T) {
+	read := func(name string) ([]byte, error) {
+		if name == "/opt/jdk8/release" {
+			return []byte("JAVA_VERSION=\"1.8.0_402\"\nIMPLEMENTOR=\"Acme\"\nJVM_VARIANT=\"Openj9\"\n"), nil
+		}
+		return nil, errors.New("none")
+	}
+	want := release{"1.8.0_402", "Acme", "Openj9"}
+	if r := readRelease(read, "/opt/jdk8/jre/lib/amd64/server/libjvm.so"); r != want {
+		t.Errorf("%+v", r)
+	}
+	if r := readRelease(read, "libjvm.so"); r != (release{}) {
+		t.Errorf("%+v", r)
+	}
+}

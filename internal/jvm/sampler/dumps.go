@@ -1,0 +1,203 @@
+package sampler
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+)
+
+const (
+	// DefaultSpacing is how far apart thread dumps are, or farther.
+	DefaultSpacing = 100 * time.Millisecond
+	// dumpPart is the part of the time that dumps may take: one that takes 10 ms
+	// is followed by 190 ms without. All threads stand while a dump is made.
+	dumpPart = 20
+)
+
+// A dumper takes thread dumps, one after the other, until it is closed.
+type dumper struct {
+	jvm    jvm
+	every  time.Duration
+	reader *dumpReader
+	cancel context.CancelFunc
+	ended  chan struct{}
+
+	lock    sync.Mutex
+	samples []jfr.Sample
+	dumps   int
+	spacing time.Duration
+	failed  error
+}
+
+// startDumper takes the first dump at once, so that a JVM that takes none is told
+// apart.
+func startDumper(ctx context.Context, j jvm, every time.Duration, waiting bool) (*dumper, error) {
+	d := &dumper{jvm: j, every: every, reader: newDumpReader(waiting), ended: make(chan struct{}), spacing: every}
+	pause, err := d.dump(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	d.cancel = cancel
+	go d.run(running, pause)
+	return d, nil
+}
+
+func (d *dumper) run(ctx context.Context, pause time.Duration) {
+	defer close(d.ended)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		pause, err := d.dump(ctx)
+		if err != nil {
+			d.lock.Lock()
+			d.failed = err
+			d.lock.Unlock()
+			return
+		}
+		timer.Reset(pause)
+	}
+}
+
+// dump takes one and returns how long to leave the JVM alone.
+func (d *dumper) dump(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	began := time.Now()
+	reply, err := d.jvm.Execute(ctx, "threaddump")
+	if err != nil {
+		return 0, err
+	}
+	took := time.Since(began)
+	if reply.Code != 0 {
+		return 0, &Error{d.jvm.JVM().PID, ErrRefused, firstLine(reply.Text)}
+	}
+	samples := d.reader.read(reply.Text, began)
+	pause := max(d.every-took, (dumpPart-1)*took)
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	d.samples = append(d.samples, samples...)
+	d.dumps++
+	// Each dump stands for the time until the next.
+	d.spacing += (took + pause - d.spacing) / time.Duration(min(d.dumps, 10))
+	return pause, nil
+}
+
+// take returns the samples since the last call, and how far apart dumps are.
+func (d *dumper) take() (samples []jfr.Sample, spacing time.Duration, err error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	samples, d.samples = d.samples, nil
+	return samples, d.spacing, d.failed
+}
+
+// close waits until no dump is under way.
+func (d *dumper) close() {
+	d.cancel()
+	<-d.ended
+}
+
+// threadHead begins what a dump tells of a Java thread. A name may hold quotes,
+// so it ends at the last that can end it. The words behind its number of the
+// system say what the thread does: a thread that the JVM calls RUNNABLE may wait.
+var (
+	threadHead  = regexp.MustCompile(`^"(.*)" #([0-9]+)(?: \[[0-9]+\])?(?: daemon)? .*\bnid=(0x[0-9a-f]+|[0-9]+) (.*?) *(?:\[0x[0-9a-f]+\])?$`)
+	threadState = regexp.MustCompile(`^   java\.lang\.Thread\.State: ([A-Z_]+)`)
+	frameLine   = regexp.MustCompile(`^\tat (.+)\.([^.(]+)\(([^)]*)\)$`)
+)
+
+// statePrefix is what dumps leave out of a state's name for the recorder.
+const statePrefix = "STATE_"
+
+// StateRunnable is the state of a thread that runs, as the recorder calls it.
+const StateRunnable = statePrefix + "RUNNABLE"
+
+// A dumpReader reads thread dumps of one JVM. Methods and stacks that come again
+// are the same ones.
+type dumpReader struct {
+	waiting bool // threads that wait are told as well
+	methods map[jfr.Method]*jfr.Method
+	threads map[jfr.Thread]*jfr.Thread
+}
+
+func newDumpReader(waiting bool) *dumpReader {
+	return &dumpReader{waiting: waiting, methods: map[jfr.Method]*jfr.Method{}, threads: map[jfr.Thread]*jfr.Thread{}}
+}
+
+// read returns a sample of each Java thread that runs, or is in native code
+// without waiting for anything the JVM knows of; or of each that has a stack.
+func (d *dumpReader) read(text string, at time.Time) (samples []jfr.Sample) {
+	var open *jfr.Sample
+	runs := false // by the words of the system; the state may say otherwise
+	end := func() {
+		if open != nil && len(open.Stack.Frames) > 0 && (d.waiting || runs && open.State == StateRunnable) {
+			if open.Stack.Frames[0].Kind == jfr.Native {
+				open.Source = jfr.NativeCode
+			}
+			samples = append(samples, *open)
+		}
+		open = nil
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if head := threadHead.FindStringSubmatch(line); head != nil {
+			end()
+			runs = strings.TrimSpace(head[4]) == "runnable"
+			open = &jfr.Sample{At: at, Thread: d.thread(head), Stack: &jfr.Stack{}}
+			continue
+		}
+		switch {
+		case line == "":
+			end()
+		case open == nil:
+		default:
+			if state := threadState.FindStringSubmatch(line); state != nil {
+				open.State = statePrefix + state[1]
+			} else if frame := frameLine.FindStringSubmatch(line); frame != nil {
+				open.Stack.Frames = append(open.Stack.Frames, d.frame(frame))
+			}
+		}
+	}
+	end()
+	return samples
+}
+
+func (d *dumpReader) thread(head []string) *jfr.Thread {
+	t := jfr.Thread{Name: head[1]}
+	// What the expression lets through can be read, or is too large to be true.
+	t.JavaID, _ = strconv.ParseInt(head[2], 10, 64)
+	t.OSID, _ = strconv.ParseInt(head[3], 0, 64)
+	if known := d.threads[t]; known != nil {
+		return known
+	}
+	d.threads[t] = &t
+	return &t
+}
+
+func (d *dumpReader) frame(parts []string) jfr.Frame {
+	m := jfr.Method{Class: strings.ReplaceAll(parts[1], ".", "/"), Name: parts[2]}
+	known := d.methods[m]
+	if known == nil {
+		known = &m
+		d.methods[m] = known
+	}
+	frame := jfr.Frame{Method: known, BCI: -1}
+	// The place may begin with a module: java.base@17.0.15/Object.java:338.
+	place := parts[3][strings.LastIndexByte(parts[3], '/')+1:]
+	if place == "Native Method" {
+		frame.Kind = jfr.Native
+	} else if _, line, found := strings.Cut(place, ":"); found {
+		frame.Line, _ = strconv.Atoi(line) // 0 is none
+	}
+	return frame
+}

@@ -1,0 +1,479 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// agent is the other end, played by a test. It does what it is told, right or
+// wrong, and nothing by itself.
+type agent struct {
+	t      testing.TB
+	conn   net.Conn
+	reader *lineReader
+	mu     sync.Mutex // of writing
+}
+
+func newAgent(t testing.TB, conn net.Conn) *agent {
+	t.Cleanup(func() { conn.Close() })
+	return &agent{t: t, conn: conn, reader: newLineReader(conn)}
+}
+
+// send is told nothing of a Sonde that has hung up: tests ask Sonde for that.
+func (a *agent) send(kind Kind, request uint32, b body) {
+	data, err := encode(kind, request, b)
+	if err != nil {
+		a.t.Errorf("the agent's %v: %v", kind, err)
+		return
+	}
+	a.raw(data)
+}
+
+func (a *agent) raw(data []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, _ = a.conn.Write(data)
+}
+
+// receive waits for a frame of a kind; others are not expected.
+func (a *agent) receive(kind Kind) frame {
+	a.t.Helper()
+	f, err := readFrame(a.reader, MaxFrame)
+	if err != nil || f.kind != kind {
+		a.t.Errorf("the agent wants %v and gets %v: %v", kind, f.kind, err)
+	}
+	return f
+}
+
+func (a *agent) hello(token string) {
+	a.send(KindHello, 2, hello{Hello{Protocol, "b1", "17.0.15", "java.lang.SondeRt"}, token})
+}
+
+// join does all that an agent does until its session has begun.
+func (a *agent) join(s Secrets) {
+	a.t.Helper()
+	a.hello(s.Token)
+	f := a.receive(KindWelcome)
+	said, err := decode[welcome](f)
+	if err != nil || said.proof != s.Proof || f.request != 2 {
+		a.t.Errorf("the welcome %d is %+v: %v", f.request, said, err)
+	}
+	a.send(KindDone, a.receive(KindPing).request, nothing{})
+}
+
+// serve answers requests, each by its own goroutine, until the connection ends.
+func (a *agent) serve(answer func(f frame)) {
+	for {
+		f, err := readFrame(a.reader, MaxFrame)
+		if err != nil {
+			return
+		}
+		if f.kind == KindPing {
+			a.send(KindDone, f.request, nothing{})
+			continue
+		}
+		go answer(f)
+	}
+}
+
+// pipes is a listener whose callers are in this process.
+type pipes struct {
+	calls  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{calls: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-l.calls:
+		return conn, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+// dial is nil when the door is shut.
+func (l *pipes) dial(t testing.TB) *agent {
+	here, there := net.Pipe()
+	select {
+	case l.calls <- here:
+		return newAgent(t, there)
+	case <-l.closed:
+		return nil
+	}
+}
+
+// quiet is a lease so long that no ping comes between.
+const quiet = 24 * time.Hour
+
+// accept runs Accept aside.
+func accept(ctx context.Context, d *Door, check func(net.Conn) error) func() (*Peer, error) {
+	var p *Peer
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p, err = d.Accept(ctx, check)
+	}()
+	return func() (*Peer, error) {
+		<-done
+		return p, err
+	}
+}
+
+// connect gives both ends of a session that has just begun.
+func connect(t testing.TB, s Settings) (*Peer, *agent) {
+	t.Helper()
+	if s.Lease == 0 {
+		s.Lease = quiet
+	}
+	l, secrets := newPipes(), NewSecrets()
+	accepted := accept(t.Context(), Listen(l, secrets, s), nil)
+	a := l.dial(t)
+	a.join(secrets)
+	p, err := accepted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p, a
+}
+
+// TestCommands holds what each method asks, and what it makes of the answer.
+func TestCommands(t *testing.T) {
+	type reply struct {
+		kind Kind
+		body body
+	}
+	installed := Installed{5, []uint32{2}, "VerifyError"}
+	restored := Restored{5, 6, true, []string{"a remark"}}
+	one, two := Class{1, 0, Modifiable, "a.A"}, Class{2, 3, Interface, "b.B"}
+	done := []reply{{KindDone, nothing{}}}
+	for _, tt := range []struct {
+		kind    Kind
+		body    body
+		replies []reply
+		want    any
+		call    func(ctx context.Context, p *Peer) (any, error)
+	}{
+		{KindPing, nothing{}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Ping(ctx) }},
+		{KindMap, mapping{"/a", 1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Map(ctx, "/a", 1, 2) }},
+		{KindProbes, words{1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, []uint64{1, 2}) }},
+		{KindProbes, words{}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, nil) }},
+		{KindSwitch, words{3}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Switch(ctx, []uint64{3}) }},
+		{KindWatch, view{[]Filter{{"a", "b"}}, []string{"c"}}, done, nil,
+			func(ctx context.Context, p *Peer) (any, error) {
+				return nil, p.Watch(ctx, []Filter{{"a", "b"}}, []string{"c"})
+			}},
+		{KindWatches, Watches{[]uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}, true}, done, nil,
+			func(ctx context.Context, p *Peer) (any, error) {
+				return nil, p.Watches(ctx, Watches{[]uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}, true})
+			}},
+		{KindFollow, choice(true), done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Follow(ctx, true) }},
+		{KindThreads, nothing{}, []reply{{KindNamed, threads{{1, "main"}}}}, []Thread{{1, "main"}},
+			func(ctx context.Context, p *Peer) (any, error) { return p.Threads(ctx) }},
+		{KindCalibrate, Calibration{7, 1, BodyDependent, 2}, []reply{{KindCalibrated, runs{{8, 9, 10, 11}}}}, []Run{{8, 9, 10, 11}},
+			func(ctx context.Context, p *Peer) (any, error) {
+				return p.Calibrate(ctx, Calibration{7, 1, BodyDependent, 2})
+			}},
+		{KindInstall, handles{1, 2}, []reply{{KindInstalled, installed}}, installed,
+			func(ctx context.Context, p *Peer) (any, error) { return p.Install(ctx, []uint32{1, 2, 1}) }},
+		{KindRestore, nothing{}, []reply{{KindRestored, restored}}, restored,
+			func(ctx context.Context, p *Peer) (any, error) { return p.Restore(ctx) }},
+		{KindList, nothing{}, []reply{{KindClasses, classes{false, []Class{one}}}, {KindClasses, classes{true, []Class{two}}}}, []Class{one, two},
+			func(ctx context.Context, p *Peer) (any, error) { return p.List(ctx) }},
+		{KindSees, handles{1, 2}, []reply{{KindSeen, seen{{2, ""}, {1, "isolated"}}}}, map[uint32]string{1: "isolated", 2: ""},
+			func(ctx context.Context, p *Peer) (any, error) { return p.Sees(ctx, []uint32{1, 2}) }},
+		{KindFetch, handles{1, 2}, []reply{{KindOriginal, original{2, true, []byte("file")}}, {KindOriginal, original{1, false, []byte("why")}}, {KindDone, nothing{}}},
+			map[uint32]string{1: "why", 2: "file"},
+			func(ctx context.Context, p *Peer) (any, error) {
+				got := map[uint32]string{}
+				err := p.Fetch(ctx, []uint32{1, 2}, func(handle uint32, file []byte, reason string) { got[handle] += string(file) + reason })
+				return got, err
+			}},
+	} {
+		p, a := connect(t, Settings{})
+		go func() {
+			f := a.receive(tt.kind)
+			if f.request%2 != 1 || !slices.Equal(f.body, tt.body.append(nil)) {
+				t.Errorf("%v %d: % x", tt.kind, f.request, f.body)
+			}
+			for _, r := range tt.replies {
+				a.send(r.kind, f.request, r.body)
+			}
+			f = a.receive(tt.kind)
+			a.send(KindFailed, f.request, message("no\nway"))
+		}()
+		got, err := tt.call(t.Context(), p)
+		if err != nil || tt.want != nil && !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%v: %+v, %v", tt.kind, got, err)
+		}
+		var failed *FailedError
+		if _, err = tt.call(t.Context(), p); !errors.As(err, &failed) || failed.Asked != tt.kind || p.Err() != nil {
+			t.Errorf("%v that fails: %v, then %v", tt.kind, err, p.Err())
+		}
+		p.Close()
+	}
+}
+
+func TestBye(t *testing.T) {
+	p, a := connect(t, Settings{})
+	restored := Restored{5, 6, false, []string{"a thread is in a hook"}}
+	go func() {
+		a.send(KindRestored, a.receive(KindBye).request, restored)
+		a.conn.Close()
+	}()
+	got, err := p.Bye(t.Context(), func(Restoring) {})
+	if err != nil || !reflect.DeepEqual(got, restored) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	<-p.Done()
+	if err := p.Err(); !errors.Is(err, ErrLost) || !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+	if _, err := p.Bye(t.Context(), func(Restoring) {}); !errors.Is(err, ErrLost) {
+		t.Errorf("a second bye: %v", err)
+	}
+}
+
+func TestProbesArePowersOfTwo(t *testing.T) {
+	p, _ := connect(t, Settings{})
+	if err := p.Probes(t.Context(), make([]uint64, 3)); err == nil || p.Err() != nil {
+		t.Errorf("%v, then %v", err, p.Err())
+	}
+}
+
+// TestFetchIsBatched asks for more than is asked for at a time.
+func TestFetchIsBatched(t *testing.T) {
+	p, a := connect(t, Settings{})
+	go a.serve(func(f frame) {
+		asked, err := decode[handles](f)
+		if err != nil || len(asked) > fetchBatch {
+			t.Errorf("%d handles, %v", len(asked), err)
+		}
+		for _, handle := range asked {
+			a.send(KindOriginal, f.request, original{handle, true, []byte{1}})
+		}
+		a.send(KindDone, f.request, nothing{})
+	})
+	want, got := map[uint32]int{}, map[uint32]int{}
+	var list []uint32
+	for handle := range uint32(5*fetchBatch + 1) {
+		list = append(list, handle+1, handle+1)
+		want[handle+1] = 1
+	}
+	if err := p.Fetch(t.Context(), list, func(handle uint32, _ []byte, _ string) { got[handle]++ }); err != nil || !maps.Equal(got, want) {
+		t.Errorf("%d of %d classes, %v", len(got), len(want), err)
+	}
+}
+
+// TestMisbehaviourEndsTheSession holds that every waiter is told why.
+func TestMisbehaviourEndsTheSession(t *testing.T) {
+	list := func(ctx context.Context, p *Peer) error { _, err := p.List(ctx); return err }
+	sees := func(ctx context.Context, p *Peer) error { _, err := p.Sees(ctx, []uint32{1, 2}); return err }
+	install := func(ctx context.Context, p *Peer) error { _, err := p.Install(ctx, []uint32{1}); return err }
+	fetch := func(ctx context.Context, p *Peer) error {
+		return p.Fetch(ctx, []uint32{1, 2}, func(uint32, []byte, string) {})
+	}
+	for name, tt := range map[string]struct {
+		call   func(context.Context, *Peer) error
+		say    func(a *agent, request uint32)
+		reason error
+	}{
+		"hangs up":         {list, func(a *agent, _ uint32) { a.conn.Close() }, ErrHungUp},
+		"dies in a frame":  {list, func(a *agent, _ uint32) { a.raw([]byte{0, 0, 0, 9, byte(KindNotice)}); a.conn.Close() }, ErrTruncated},
+		"oversized":        {list, func(a *agent, _ uint32) { a.raw([]byte{4, 0, 0, 1}) }, ErrTooLong},
+		"unknown kind":     {list, func(a *agent, n uint32) { a.raw([]byte{0, 0, 0, 5, 99, 0, 0, 0, byte(n)}) }, ErrUnknownKind},
+		"sonde's kind":     {list, func(a *agent, n uint32) { a.send(KindPing, n, nothing{}) }, ErrOutOfTurn},
+		"says hello again": {list, func(a *agent, _ uint32) { a.hello("") }, ErrOutOfTurn},
+		"refuses late":     {list, func(a *agent, _ uint32) { a.send(KindRefused, 0, message("x")) }, ErrOutOfTurn},
+		"reply to nothing": {list, func(a *agent, n uint32) { a.send(KindDone, n+2, nothing{}) }, ErrOutOfTurn},
+		"reply to none":    {list, func(a *agent, _ uint32) { a.send(KindDone, 0, nothing{}) }, ErrOutOfTurn},
+		"old reply again":  {list, func(a *agent, n uint32) { a.send(KindDone, n-4, nothing{}) }, ErrOutOfTurn},
+		"wrong reply":      {list, func(a *agent, n uint32) { a.send(KindSeen, n, seen{}) }, ErrOutOfTurn},
+		"malformed reply":  {list, func(a *agent, n uint32) { a.send(KindClasses, n, message("xx")) }, ErrMalformed},
+		"handle 0":         {list, func(a *agent, n uint32) { a.send(KindClasses, n, classes{true, []Class{{Name: "x"}}}) }, ErrMalformed},
+		"malformed fail":   {list, func(a *agent, n uint32) { a.send(KindFailed, n, nothing{}) }, ErrMalformed},
+		"malformed notice": {list, func(a *agent, _ uint32) { a.send(KindNotice, 0, nothing{}) }, ErrMalformed},
+		"sees too few":     {sees, func(a *agent, n uint32) { a.send(KindSeen, n, seen{{1, ""}}) }, ErrOutOfTurn},
+		"sees one twice":   {sees, func(a *agent, n uint32) { a.send(KindSeen, n, seen{{1, ""}, {1, ""}}) }, ErrOutOfTurn},
+		"gone, not asked":  {install, func(a *agent, n uint32) { a.send(KindInstalled, n, Installed{Gone: []uint32{3}}) }, ErrOutOfTurn},
+		"fetches too few":  {fetch, func(a *agent, n uint32) { a.send(KindDone, n, nothing{}) }, ErrOutOfTurn},
+		"fetches another":  {fetch, func(a *agent, n uint32) { a.send(KindOriginal, n, original{3, true, []byte{1}}) }, ErrOutOfTurn},
+		"an empty class":   {fetch, func(a *agent, n uint32) { a.send(KindOriginal, n, original{1, true, nil}) }, ErrMalformed},
+		"done with more":   {fetch, func(a *agent, n uint32) { a.send(KindDone, n, message("")) }, ErrMalformed},
+		"odd transform":    {list, func(a *agent, n uint32) { a.send(KindTransform, n, Transform{}) }, ErrOutOfTurn},
+		"transform 0":      {list, func(a *agent, _ uint32) { a.send(KindTransform, 0, Transform{}) }, ErrOutOfTurn},
+		"bad transform":    {list, func(a *agent, _ uint32) { a.send(KindTransform, 4, nothing{}) }, ErrMalformed},
+	} {
+		p, a := connect(t, Settings{})
+		other := make(chan error, 1)
+		go func() { other <- p.Map(t.Context(), "/never/answered", 0, 0) }()
+		a.receive(KindMap)
+		go func() {
+			f, err := readFrame(a.reader, MaxFrame)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			tt.say(a, f.request)
+		}()
+		for _, err := range []error{tt.call(t.Context(), p), <-other, p.Err(), p.Ping(t.Context())} {
+			var lost *LostError
+			if !errors.Is(err, ErrLost) || !errors.Is(err, tt.reason) || !errors.As(err, &lost) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		<-p.Done()
+		a.cutOff(name)
+	}
+}
+
+func TestDuplicateReply(t *testing.T) {
+	p, a := connect(t, Settings{})
+	go func() {
+		f := a.receive(KindPing)
+		a.send(KindDone, f.request, nothing{})
+		a.send(KindDone, f.request, nothing{})
+	}()
+	if err := p.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-p.Done()
+	if err := p.Err(); !errors.Is(err, ErrOutOfTurn) {
+		t.Error(err)
+	}
+}
+
+// TestCloseTellsWaiters also when the agent no longer reads.
+func TestCloseTellsWaiters(t *testing.T) {
+	p, _ := connect(t, Settings{})
+	const waiters = 3 * outgoing
+	told := make(chan error, waiters)
+	for range waiters {
+		go func() { told <- p.Ping(t.Context()) }()
+	}
+	for range 2 {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for range waiters {
+		if err := <-told; !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAbandonedRequest holds that the late answer to one is taken as such.
+func TestAbandonedRequest(t *testing.T) {
+	p, a := connect(t, Settings{})
+	ctx, cancel := context.WithCancel(t.Context())
+	given := make(chan error, 1)
+	go func() {
+		_, err := p.List(ctx)
+		given <- err
+	}()
+	late := a.receive(KindList)
+	cancel()
+	if err := <-given; !errors.Is(err, context.Canceled) || errors.Is(err, ErrLost) {
+		t.Error(err)
+	}
+	if err := p.Ping(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("asked with a context that has ended: %v", err)
+	}
+	go func() {
+		a.send(KindClasses, late.request, classes{})
+		a.send(KindClasses, late.request, classes{last: true})
+		a.send(KindDone, a.receive(KindPing).request, nothing{})
+	}()
+	if err := p.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if len(p.requests.open) > 0 {
+		t.Errorf("%d requests are left", len(p.requests.open))
+	}
+}
+
+func TestSilentAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, a := connect(t, Settings{Silence: 30 * time.Second})
+		started := time.Now()
+		go a.receive(KindList)
+		if _, err := p.List(t.Context()); !errors.Is(err, ErrSilent) || time.Since(started) != 30*time.Second {
+			t.Errorf("after %v: %v", time.Since(started), err)
+		}
+	})
+}
+
+// TestAgentThatDoesNotRead is silent, too.
+func TestAgentThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, a := connect(t, Settings{Silence: 30 * time.Second})
+		stop := make(chan struct{})
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Second):
+					a.send(KindNotice, 0, message("I live"))
+				}
+			}
+		}()
+		if err := p.Ping(t.Context()); !errors.Is(err, ErrSilent) {
+			t.Error(err)
+		}
+		close(stop)
+	})
+}
+
+// TestLeaseIsKept counts signs of life on a clock of its own.
+func TestLeaseIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, a := connect(t, Settings{Lease: 4 * time.Second})
+		last := time.Now()
+		for range 10 {
+			f := a.receive(KindPing)
+			if gap := time.Since(last); gap > time.Second {
+				t.Errorf("a gap of %v", gap)
+			}
+			last = time.Now()
+			a.send(KindDone, f.request, nothing{})
+		}
+		p.Close()
+		a.cutOff("an agent after the end")
+	})
+}
+
+func TestRequestNumbersComeRound(t *testing.T) {
+	p, a := connect(t, Settings{})
+	go a.serve(func(frame) {})
+	p.requests.mu.Lock()
+	p.requests.last = 1<<32 - 3
+	p.requests.open[1] = &answer{peer: p, asked: KindList}
+	p.requests.mu.Unlock()
+	for _, want := range []uint32{1<<32 - 1, 3} {
+		answer, err := p.ask(t.Context(), KindPing, nothing{})
+		if err != nil || answer.number != want {
+			t.Errorf("number %d instead of %d, %v", answer.number, want, err)
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package ledger
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A Label tells the results of a spot apart: by tags or by callers. The zero value is
+// that of a spot whose results are not, or of calls for which there was no room.
+type Label struct {
+	Tags    []TagValue // those by which results are told apart, in the order of the set
+	Callers []string   // class.name(descriptor), the class with slashes, innermost first
+	Other   bool       // there was no room for more labels
+	Unknown bool       // what it stands for was not told yet
+}
+
+// A TagValue is a tag with its value.
+type TagValue struct {
+	Name, Value string
+	Set         bool // a call that set it is under way
+	Null        bool // its value is null, or could not be told
+}
+
+// String is the value for people.
+func (v TagValue) String() string {
+	switch {
+	case !v.Set:
+		return "(none)"
+	case v.Null:
+		return "(null)"
+	}
+	return v.Value
+}
+
+// String is the label for people, in one line.
+func (l Label) String() string {
+	switch {
+	case l.Other:
+		return "(other)"
+	case l.Unknown:
+		return "(unknown)"
+	}
+	var words []string
+	for _, tag := range l.Tags {
+		words = append(words, tag.Name+"="+tag.String())
+	}
+	for _, caller := range l.Callers {
+		words = append(words, "< "+callerText(caller))
+	}
+	return strings.Join(words, " ")
+}
+
+// callerText is a caller without its descriptor.
+func callerText(member string) string {
+	name, _, _ := strings.Cut(member, "(")
+	return strings.ReplaceAll(name, "/", ".")
+}
+
+// Labels are what the numbers of labels stand for, as far as the target has told.
+type Labels struct {
+	told   map[uint32]told
+	ticket uint64 // of the arrival that was read last
+}
+
+// A told label is what the target said of a number.
+type told struct {
+	tags    map[int]TagValue // by the tags' numbers, without names
+	callers []string
+}
+
+// Hear learns from arrivals, and gives the ticket of the last that it knows.
+func (l *Labels) Hear(arrivals []arena.Arrival) (ticket uint64) {
+	if l.told == nil {
+		l.told = make(map[uint32]told)
+	}
+	for _, a := range arrivals {
+		if label, is := readLabel(a.Text); is && arena.IsLabel(a.ID) {
+			l.told[a.ID] = label
+		}
+		l.ticket = a.Ticket
+	}
+	return l.ticket
+}
+
+// Heard is the ticket of the last arrival that is known.
+func (l *Labels) Heard() uint64 { return l.ticket }
+
+// Of is what a number stands for; tags gives those of its tags that count their names.
+func (l *Labels) Of(number uint32, tags func(values map[int]TagValue) []TagValue) Label {
+	switch number {
+	case 0:
+		return Label{}
+	case arena.LabelOther:
+		return Label{Other: true}
+	}
+	known, is := l.told[number]
+	switch {
+	case !is:
+		return Label{Unknown: true}
+	case known.tags == nil:
+		return Label{Callers: known.callers}
+	}
+	return Label{Tags: tags(known.tags)}
+}
+
+// All are the labels that are known, by number.
+func (l *Labels) All(tags func(values map[int]TagValue) []TagValue) map[uint32]Label {
+	all := make(map[uint32]Label, len(l.told))
+	for number := range l.told {
+		all[number] = l.Of(number, tags)
+	}
+	return all
+}
+
+// The beginnings of a label's text.
+const (
+	textOfTags    = 'T'
+	textOfCallers = 'C'
+)
+
+func readLabel(text string) (told, bool) {
+	if text == "" {
+		return told{}, false
+	}
+	var lines []string
+	if rest := text[1:]; rest != "" {
+		lines = strings.Split(rest, "\n")
+	}
+	switch text[0] {
+	case textOfCallers:
+		return told{callers: lines}, true
+	case textOfTags:
+		t := told{tags: make(map[int]TagValue)}
+		for _, line := range lines {
+			digits, value, hasValue := strings.Cut(line, "=")
+			if number, err := strconv.Atoi(digits); err == nil {
+				t.tags[number] = TagValue{Value: value, Set: true, Null: !hasValue}
+			}
+		}
+		return t, true
+	}
+	return told{}, false
+}
+
+// A Key is what a row is about: a spot, and a label where its results are told apart.
+type Key struct{ Spot, Label uint32 }
+
+// Keys are the nodes of a thread that are of spots whose results are told apart, by ref.
+func Keys(t *arena.Thread, grouped func(spot uint32) bool) map[uint32]Key {
+	keys, ids := make(map[uint32]Key), make(map[uint32]uint32, len(t.Nodes))
+	for i := range t.Nodes {
+		ids[t.Nodes[i].Ref] = t.Nodes[i].ID
+	}
+	for i := range t.Nodes {
+		if n := &t.Nodes[i]; grouped(n.ID) {
+			key := Key{Spot: n.ID}
+			if above := ids[n.Parent]; arena.IsLabel(above) {
+				key.Label = above
+			}
+			keys[n.Ref] = key
+		}
+	}
+	return keys
+}
+
+// Split adds the calls of spots that are told apart to totals, by labels. What the sum
+// has of them beyond what threads have found no room for a label: a row without one
+// has it. A spot that was not called has such a row, too.
+func Split(totals map[Key]*arena.Totals, spots []uint32, grouped func(spot uint32) bool, sum *arena.Summary, threads []arena.Thread, now int64) {
+	labelled := make(map[uint32][]*arena.Totals)
+	of := func(key Key) *arena.Totals {
+		if totals[key] == nil {
+			totals[key] = &arena.Totals{}
+			labelled[key.Spot] = append(labelled[key.Spot], totals[key])
+		}
+		return totals[key]
+	}
+	for i := range threads {
+		addThread(&threads[i], Keys(&threads[i], grouped), of, now)
+	}
+	for _, id := range spots {
+		if !grouped(id) {
+			continue
+		}
+		rest := totals[Key{Spot: id}]
+		if rest == nil {
+			rest = &arena.Totals{}
+		}
+		addRest(rest, sum.Methods[id], labelled[id])
+		if len(labelled[id]) == 0 || rest.Calls > 0 || rest.Undecided > 0 {
+			totals[Key{Spot: id}] = rest
+		}
+		if all := sum.Methods[id]; all != nil && all.LowerBound {
+			rest.LowerBound = true
+			for _, t := range labelled[id] {
+				t.LowerBound = true
+			}
+		}
+	}
+}
+
+// addThread adds what one thread did with labels.
+func addThread(t *arena.Thread, keys map[uint32]Key, of func(Key) *arena.Totals, now int64) {
+	for i := range t.Nodes {
+		if key, is := keys[t.Nodes[i].Ref]; is {
+			add(of(key), &t.Nodes[i])
+		}
+	}
+	met := make(map[Key]bool)
+	for _, f := range t.Stack {
+		key, is := keys[f.Node]
+		if !is || f.Start == 0 {
+			continue
+		}
+		one := of(key)
+		one.Active++
+		if !met[key] { // it is the outermost
+			met[key] = true
+			one.Running += uint64(max(now-f.Start, 0))
+		}
+	}
+}
+
+func add(t *arena.Totals, n *arena.Node) {
+	t.Calls += n.Calls
+	t.Timed += n.Timed
+	t.Nanos += n.Nanos
+	t.Self += n.Self
+	t.Threw += n.Threw
+	t.Undecided += n.Undecided
+	t.Max = max(t.Max, n.Max)
+	if n.Spread != nil {
+		if t.Spread == nil {
+			t.Spread = &arena.Spread{}
+		}
+		t.Spread.Add(n.Spread)
+	}
+}
+
+// addRest adds what was counted without a label.
+func addRest(rest, all *arena.Totals, labelled []*arena.Totals) {
+	var calls, threw uint64
+	for _, t := range labelled {
+		calls += t.Calls
+		threw += t.Threw
+	}
+	if all != nil && all.Calls > calls {
+		rest.Calls += all.Calls - calls
+		rest.Untimed += all.Untimed
+		rest.Threw += all.Threw - min(all.Threw, threw)
+	}
+}
+
+// Numbers number rows: one without a label has its spot's id, others have numbers below
+// all of those. A row keeps its number.
+type Numbers map[Key]uint32
+
+// Of is the number of a row.
+func (n Numbers) Of(key Key) uint32 {
+	if key.Label == 0 {
+		return key.Spot
+	}
+	id, is := n[key]
+	if !is {
+		id = uint32(len(n) + 1)
+		n[key] = id
+	}
+	return id
+}
+
+// Renumber makes the calls that threads are in those of rows. Frames that are of no
+// method, such as those by which hooks are calibrated, go; so do the trees.
+func Renumber(threads []arena.Thread, grouped func(spot uint32) bool, numbers Numbers) {
+	for i := range threads {
+		t := &threads[i]
+		keys := Keys(t, grouped)
+		var stack []arena.Frame
+		for _, f := range t.Stack {
+			if key, is := keys[f.Node]; is {
+				f.ID = numbers.Of(key)
+			} else if !isMethod(f.ID) {
+				continue
+			}
+			stack = append(stack, f)
+		}
+		t.Stack, t.Nodes = stack, nil
+	}
+}
+
+// isMethod tells ids of methods and spots from those of what is no call of either.
+func isMethod(id uint32) bool {
+	return id != arena.CalibrationID && id != arena.AdjustmentID && !arena.IsCaller(id) && !arena.IsLabel(id)
+}
