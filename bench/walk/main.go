@@ -29,7 +29,6 @@ import (
 	"github.com/sonde-jvm/sonde/bench/twin"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -193,7 +192,7 @@ func walked(ctx context.Context, pid int, stay time.Duration) (*course, error) {
 
 // ownClasses are the classes on the ways that a walk found, but for the JDK's, which
 // nobody would instrument as a whole.
-func ownClasses(found *climb.Climb) []string {
+func ownClasses(found *rootcause.Climb) []string {
 	var classes []string
 	for _, m := range found.Methods {
 		isLibrary := strings.HasPrefix(m.Class, "java/") || strings.HasPrefix(m.Class, "jdk/") || strings.HasPrefix(m.Class, "sun/")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report"
 )
@@ -27,7 +26,7 @@ type walking struct {
 	cache       liveCache
 	source      sourceFlags
 	json        bool
-	climb       func(context.Context, rootcause.Options) (*climb.Climb, error)
+	climb       func(context.Context, rootcause.Options) (*rootcause.Climb, error)
 }
 
 func newWalk(s streams) *cobra.Command {
@@ -242,7 +241,7 @@ func (c *walking) run(ctx context.Context) error {
 }
 
 // coldError says why there is nothing to show.
-func (c *walking) coldError(ctx context.Context, result *climb.Climb) error {
+func (c *walking) coldError(ctx context.Context, result *rootcause.Climb) error {
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted before a hot spot was found: no hook was put in, nothing is left behind")
@@ -253,7 +252,7 @@ func (c *walking) coldError(ctx context.Context, result *climb.Climb) error {
 }
 
 // write writes the result to where it was asked for.
-func (c *walking) write(result *climb.Climb) error {
+func (c *walking) write(result *rootcause.Climb) error {
 	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteClimbFile(path, result) })
 	defer tell()
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
@@ -343,10 +342,10 @@ func walkLines(p rootcause.Progress, width, height int) []string {
 }
 
 // liveNames are the methods whose hooks are on, without their packages.
-func liveNames(so *climb.Climb) []string {
+func liveNames(so *rootcause.Climb) []string {
 	var names []string
 	for _, e := range so.List {
-		if e.State == climb.Watched {
+		if e.State == rootcause.Watched {
 			m := so.Methods[e.Method]
 			names = append(names, printable(m.Class[strings.LastIndexByte(m.Class, '/')+1:]+"."+m.Name))
 		}

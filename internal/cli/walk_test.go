@@ -12,13 +12,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report"
 )
 
 // sampleWalk is what a walk of a shop found.
-func sampleWalk(t *testing.T) *climb.Climb {
+func sampleWalk(t *testing.T) *rootcause.Climb {
 	t.Helper()
 	data, err := os.ReadFile("../report/record/testdata/climb.json")
 	if err != nil {
@@ -67,8 +66,8 @@ func TestPeriod(t *testing.T) {
 // TestWalkLines shows that what is drawn again fits a terminal of any size.
 func TestWalkLines(t *testing.T) {
 	so := sampleWalk(t)
-	so.List[1].State = climb.Watched
-	p := rootcause.Progress{Stage: rootcause.Climbing, Elapsed: 65 * time.Second, Samples: 2310, Live: 1, Level: 2, Climb: func() *climb.Climb { return so }}
+	so.List[1].State = rootcause.Watched
+	p := rootcause.Progress{Stage: rootcause.Climbing, Elapsed: 65 * time.Second, Samples: 2310, Live: 1, Level: 2, Climb: func() *rootcause.Climb { return so }}
 	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {40, 7}, {20, 4}, {20, 1}} {
 		lines := walkLines(p, size.width, size.height)
 		if len(lines) >= size.height && size.height > 0 {
@@ -91,7 +90,7 @@ func TestWalkLines(t *testing.T) {
 }
 
 // walkHere runs `sonde walk` with a walk that is not one.
-func walkHere(ctx context.Context, found func(context.Context, rootcause.Options) (*climb.Climb, error), args ...string) (string, string, error) {
+func walkHere(ctx context.Context, found func(context.Context, rootcause.Options) (*rootcause.Climb, error), args ...string) (string, string, error) {
 	var out, stderr strings.Builder
 	c := &walking{streams: streams{out: &out, err: &stderr}, Options: rootcause.Defaults(), climb: found}
 	c.PID, c.outputs = 7, args
@@ -104,10 +103,10 @@ func TestWalkKeepsWhatWasFound(t *testing.T) {
 	ctx, interrupt := context.WithCancel(context.Background())
 	dir := t.TempDir()
 	files := []string{filepath.Join(dir, "a.html"), filepath.Join(dir, "a.json"), filepath.Join(dir, "a.txt"), filepath.Join(dir, "a.pb.gz")}
-	out, stderr, err := walkHere(ctx, func(ctx context.Context, o rootcause.Options) (*climb.Climb, error) {
+	out, stderr, err := walkHere(ctx, func(ctx context.Context, o rootcause.Options) (*rootcause.Climb, error) {
 		so := sampleWalk(t)
 		for level, stage := range []rootcause.Stage{rootcause.Sampling, rootcause.Weaving, rootcause.Climbing, rootcause.Climbing, rootcause.Leaving} {
-			o.Progress(rootcause.Progress{Stage: stage, Elapsed: 6 * time.Second, Samples: 500, Level: level, Climb: func() *climb.Climb { return so }})
+			o.Progress(rootcause.Progress{Stage: stage, Elapsed: 6 * time.Second, Samples: 500, Level: level, Climb: func() *rootcause.Climb { return so }})
 		}
 		o.Notice("left\x1b alone")
 		interrupt()
@@ -144,17 +143,17 @@ func TestWalkOfNothing(t *testing.T) {
 	failed := errors.New("no such JVM")
 	for _, tt := range []struct {
 		ctx    context.Context
-		result *climb.Climb
+		result *rootcause.Climb
 		err    error
 		want   string
 	}{
 		{context.Background(), nil, failed, "no such JVM"},
 		{interrupted, nil, context.Canceled, "interrupted before the hooks were in"},
-		{interrupted, &climb.Climb{}, nil, "interrupted before a hot spot was found"},
-		{context.Background(), &climb.Climb{}, nil, "no thread of process 7 ran while 5.00 s were sampled"},
-		{context.Background(), &climb.Climb{Sampled: climb.Sampled{Samples: 12}}, nil, "no hot spot among 12 samples"},
+		{interrupted, &rootcause.Climb{}, nil, "interrupted before a hot spot was found"},
+		{context.Background(), &rootcause.Climb{}, nil, "no thread of process 7 ran while 5.00 s were sampled"},
+		{context.Background(), &rootcause.Climb{Sampled: rootcause.Sampled{Samples: 12}}, nil, "no hot spot among 12 samples"},
 	} {
-		out, _, err := walkHere(tt.ctx, func(context.Context, rootcause.Options) (*climb.Climb, error) { return tt.result, tt.err })
+		out, _, err := walkHere(tt.ctx, func(context.Context, rootcause.Options) (*rootcause.Climb, error) { return tt.result, tt.err })
 		if err == nil || !strings.Contains(err.Error(), tt.want) || out != "" {
 			t.Errorf("%v, want %q; wrote %q", err, tt.want, out)
 		}

@@ -13,12 +13,12 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 // shopClimb is the sample of package record: three ways, recursion, a hot spot of the
 // JDK's without a hook, a native one, one that joined and cooled.
-func shopClimb(t *testing.T) *climb.Climb {
+func shopClimb(t *testing.T) *rootcause.Climb {
 	t.Helper()
 	data, err := os.ReadFile("record/testdata/climb.json")
 	if err != nil {
@@ -46,9 +46,9 @@ func TestClimbTextFitsTheTerminal(t *testing.T) {
 	c := shopClimb(t)
 	for range 100 { // ways that divide at every level
 		s := &c.Spots[0]
-		s.Callers = []*climb.Caller{
-			{Method: 19, Share: climb.Share{Part: 0.9, Low: 0.8, High: 1}, By: climb.Reckoned, Calls: 1_000_000, Above: s.Callers},
-			{Method: 21, Share: climb.Share{Part: 0.1, Low: 0.05, High: 0.2}, By: climb.BySamples, State: climb.Left, Reason: "its bytes are not known"},
+		s.Callers = []*rootcause.Caller{
+			{Method: 19, Share: rootcause.Share{Part: 0.9, Low: 0.8, High: 1}, By: rootcause.Reckoned, Calls: 1_000_000, Above: s.Callers},
+			{Method: 21, Share: rootcause.Share{Part: 0.1, Low: 0.05, High: 0.2}, By: rootcause.BySamples, State: rootcause.Left, Reason: "its bytes are not known"},
 		}
 	}
 	for _, width := range []int{70, 80, 120, 200} {
@@ -66,7 +66,7 @@ func TestClimbTextFitsTheTerminal(t *testing.T) {
 
 func TestClimbTextOfNothing(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteClimbText(&out, &climb.Climb{}, 80); err != nil {
+	if err := WriteClimbText(&out, &rootcause.Climb{}, 80); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"no hot spot", "no hook was put in"} {
@@ -79,7 +79,7 @@ func TestClimbTextOfNothing(t *testing.T) {
 // TestClimbLines keeps of a climb what weighs most, each with all below it.
 func TestClimbLines(t *testing.T) {
 	c := shopClimb(t)
-	c.List[1].State = climb.Watched
+	c.List[1].State = rootcause.Watched
 	want := `SHARE  CALLS     MEAN      P99     HOT SPOTS, AND THEIR CALLERS
  41 %  1,000  38.0 µs   228 µs     com.shop.pricing.Rules.match
  70 %    700   212 µs  1.27 ms  ●    ├ com.shop.cart.Cart.total

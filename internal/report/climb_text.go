@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // WriteClimbText writes a climb for people. width is the terminal's, 0 where lines
 // may be of any length.
-func WriteClimbText(w io.Writer, c *climb.Climb, width int) error {
+func WriteClimbText(w io.Writer, c *rootcause.Climb, width int) error {
 	out := bufio.NewWriter(w) // keeps the first error until Flush
 	t := &climbReport{textReport{Writer: out, names: climbNames(c), width: width}, c}
 	t.header()
@@ -36,10 +36,10 @@ func WriteClimbText(w io.Writer, c *climb.Climb, width int) error {
 // A climbReport is one being written.
 type climbReport struct {
 	textReport
-	climb *climb.Climb
+	climb *rootcause.Climb
 }
 
-func climbNames(c *climb.Climb) []string {
+func climbNames(c *rootcause.Climb) []string {
 	methods := make([]cct.Method, len(c.Methods))
 	for i, m := range c.Methods {
 		methods[i] = cct.Method(m)
@@ -91,7 +91,7 @@ func (t *climbReport) causes() {
 }
 
 // spotMarks are what is known of a hot spot beside its share.
-func spotMarks(s *climb.Spot) string {
+func spotMarks(s *rootcause.Spot) string {
 	var marks []string
 	if s.Kind != "" {
 		marks = append(marks, format.Printable(s.Kind))
@@ -112,7 +112,7 @@ func spotMarks(s *climb.Spot) string {
 }
 
 // causeOf are the sentences on who causes a hot spot.
-func (t *climbReport) causeOf(s *climb.Spot) []string {
+func (t *climbReport) causeOf(s *rootcause.Spot) []string {
 	cause := ascent.CauseOf(t.climb, s)
 	var said []string
 	switch {
@@ -147,7 +147,7 @@ func (t *climbReport) causeOf(s *climb.Spot) []string {
 const mostWays = 5
 
 // ending says why a way ends, where that is known.
-func ending(c *climb.Caller) string {
+func ending(c *rootcause.Caller) string {
 	if c.Reason == "" {
 		return ""
 	}
@@ -173,7 +173,7 @@ func (t *climbReport) way(methods []int) string {
 const wideShare = 0.03
 
 // rangeText is the interval of a share, where it is wide.
-func rangeText(s climb.Share) string {
+func rangeText(s rootcause.Share) string {
 	if s.High-s.Low < wideShare {
 		return ""
 	}
@@ -181,7 +181,7 @@ func rangeText(s climb.Share) string {
 }
 
 // rangedShare is a share with its interval where that is wide.
-func rangedShare(s climb.Share) string {
+func rangedShare(s rootcause.Share) string {
 	text := shareText(s.Part, 1)
 	if between := rangeText(s); between != "" {
 		text += " (" + between + ")"
@@ -208,7 +208,7 @@ func (t *climbReport) spot(i int) {
 }
 
 // treeLines are a hot spot and its callers as a table with its titles.
-func (t *climbReport) treeLines(s *climb.Spot, list []ascent.Row) []string {
+func (t *climbReport) treeLines(s *rootcause.Spot, list []ascent.Row) []string {
 	own := uint64(0)
 	if s.Own != nil {
 		own = s.Own.Calls
@@ -236,7 +236,7 @@ func (t *climbReport) treeLines(s *climb.Spot, list []ascent.Row) []string {
 	return tableLines(columns, rows)
 }
 
-func climbRow(share, between, by string, calls uint64, own *climb.Measured) []string {
+func climbRow(share, between, by string, calls uint64, own *rootcause.Measured) []string {
 	row := []string{share, between, by, none, none, none, none, none, none, ""}
 	if calls > 0 {
 		row[3] = format.Grouped(calls)
@@ -296,7 +296,7 @@ func branchOf(list []ascent.Row, i int) string {
 func isFirst(list []ascent.Row, i int) bool { return list[i].Below == i-1 }
 
 // callerMarks are what a reader must know of a caller before believing its figures.
-func callerMarks(c *climb.Climb, row ascent.Row) string {
+func callerMarks(c *rootcause.Climb, row ascent.Row) string {
 	var list []string
 	if row.Again {
 		list = append(list, "recursion")
@@ -305,11 +305,11 @@ func callerMarks(c *climb.Climb, row ascent.Row) string {
 		list = append(list, "native")
 	}
 	switch {
-	case row.State == climb.Watched:
+	case row.State == rootcause.Watched:
 		list = append(list, "live")
-	case row.State == climb.Left:
+	case row.State == rootcause.Left:
 		list = append(list, "no hook")
-	case row.Own == nil && row.State != climb.Done && row.State != "":
+	case row.Own == nil && row.State != rootcause.Done && row.State != "":
 		list = append(list, string(row.State))
 	}
 	if row.Reason != "" {
@@ -394,7 +394,7 @@ func (t *climbReport) list() {
 	}
 	t.heading("Caller list")
 	sorted := slices.Clone(t.climb.List)
-	slices.SortStableFunc(sorted, func(a, b climb.Entry) int { return cmp.Compare(b.Hits, a.Hits) })
+	slices.SortStableFunc(sorted, func(a, b rootcause.Entry) int { return cmp.Compare(b.Hits, a.Hits) })
 	columns := []column{{"STATE", false}, {"HITS", true}, {"CALLERS", true}, {"CALLEES", true}, {"METHOD", false}}
 	var rows [][]string
 	for _, e := range sorted[:min(len(sorted), mostListed)] {
@@ -415,7 +415,7 @@ func (t *climbReport) leftWithoutHook() {
 	named := map[string][]int{}
 	var reasons []string
 	for _, e := range t.climb.List {
-		if e.State != climb.Left {
+		if e.State != rootcause.Left {
 			continue
 		}
 		if named[e.Reason] == nil {
@@ -469,20 +469,20 @@ type liveRow struct {
 	weight float64
 	method int
 	branch string
-	share  climb.Share
+	share  rootcause.Share
 	calls  uint64
-	own    *climb.Measured
+	own    *rootcause.Measured
 }
 
 var liveColumns = []column{{"SHARE", true}, {"CALLS", true}, {"MEAN", true}, {"P99", true}, {"", false}, {"HOT SPOTS, AND THEIR CALLERS", false}}
 
 // ClimbLines are what fits a terminal of a climb that goes on: its hot spots with the
 // ways up that matter most. Hooks that are on have a dot. most bounds the lines.
-func ClimbLines(c *climb.Climb, width, most int) []string {
+func ClimbLines(c *rootcause.Climb, width, most int) []string {
 	t := &climbReport{textReport{names: climbNames(c), width: width}, c}
 	live := map[int]bool{}
 	for _, e := range c.List {
-		live[e.Method] = e.State == climb.Watched
+		live[e.Method] = e.State == rootcause.Watched
 	}
 	kept := heaviest(liveRows(c), max(0, most-1))
 	rows := make([][]string, len(kept))
@@ -509,7 +509,7 @@ func ClimbLines(c *climb.Climb, width, most int) []string {
 }
 
 // liveRows are all lines, in the order of reading.
-func liveRows(c *climb.Climb) []liveRow {
+func liveRows(c *rootcause.Climb) []liveRow {
 	const spotWeight = 2 // hot spots come before any caller
 	var all []liveRow
 	for i := range c.Spots {

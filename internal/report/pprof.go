@@ -14,7 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 )
 
@@ -232,7 +232,7 @@ func sure(nanos float64) cct.Time { return cct.Time{Nanos: nanos, Low: nanos, Hi
 // writeClimbPProf writes a sample for each way up from each hot spot, which is the
 // innermost. Hits are samples of the program, divided by what is known of the ways;
 // time is the part of the sampled time that they stand for.
-func writeClimbPProf(w io.Writer, c *climb.Climb) error {
+func writeClimbPProf(w io.Writer, c *rootcause.Climb) error {
 	b := &pprofBuilder{names: climbNames(c), profile: &profile.Profile{
 		SampleType:        []*profile.ValueType{{Type: "hits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}},
 		DefaultSampleType: "time",
@@ -256,7 +256,7 @@ func writeClimbPProf(w io.Writer, c *climb.Climb) error {
 	return b.profile.Write(w)
 }
 
-func (b *pprofBuilder) addSpot(c *climb.Climb, s *climb.Spot) {
+func (b *pprofBuilder) addSpot(c *rootcause.Climb, s *rootcause.Spot) {
 	label := map[string][]string{"hot spot": {b.names[s.Method]}}
 	for _, way := range ascent.WaysOf(s) {
 		part := s.Share.Part * way.Part

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/page"
 	"github.com/sonde-jvm/sonde/internal/report/record"
 )
@@ -157,7 +157,7 @@ var climbFormats = []Format{HTML, PProf, JSON, Text}
 func ClimbFormatOf(path string) (Format, error) { return formatAmong(path, climbFormats) }
 
 // WriteClimb writes a climb in a format.
-func WriteClimb(w io.Writer, format Format, c *climb.Climb) error {
+func WriteClimb(w io.Writer, format Format, c *rootcause.Climb) error {
 	switch format {
 	case HTML:
 		encoded, err := record.EncodeClimb(c)
@@ -176,7 +176,7 @@ func WriteClimb(w io.Writer, format Format, c *climb.Climb) error {
 }
 
 // WriteClimbFile writes a climb into a file, in the format its name asks for.
-func WriteClimbFile(path string, c *climb.Climb) error {
+func WriteClimbFile(path string, c *rootcause.Climb) error {
 	format, err := ClimbFormatOf(path)
 	if err != nil {
 		return err
@@ -185,10 +185,10 @@ func WriteClimbFile(path string, c *climb.Climb) error {
 }
 
 // ReadClimb reads what WriteClimb wrote as JSON.
-func ReadClimb(r io.Reader) (*climb.Climb, error) { return record.ReadClimb(r) }
+func ReadClimb(r io.Reader) (*rootcause.Climb, error) { return record.ReadClimb(r) }
 
 // ReadClimbFile reads a climb from a JSON file, or from the page that carries one.
-func ReadClimbFile(path string) (*climb.Climb, error) {
+func ReadClimbFile(path string) (*rootcause.Climb, error) {
 	format, err := formatAmong(path, []Format{JSON, HTML})
 	if err != nil {
 		return nil, err

@@ -19,7 +19,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/test/live"
@@ -28,11 +27,11 @@ import (
 // waysOf are the ways a climb found to one of its spots, in the same form as the
 // program tells them: as if each way were a stack. Of a spot in a library, what is
 // in the library below the program's own method is left out.
-func waysOf(c *climb.Climb, spot climb.Spot) *tree {
+func waysOf(c *rootcause.Climb, spot rootcause.Spot) *tree {
 	found := &tree{share: 1}
 	library := isLibrary(nameOf(c.Methods[spot.Method]))
-	var put func(caller *climb.Caller, below []string)
-	put = func(caller *climb.Caller, below []string) {
+	var put func(caller *rootcause.Caller, below []string)
+	put = func(caller *rootcause.Caller, below []string) {
 		frames := append(slices.Clone(below), nameOf(c.Methods[caller.Method]))
 		// What has no caller on record is a way of its own; it is whatever its callers
 		// do not account for.
@@ -50,7 +49,7 @@ func waysOf(c *climb.Climb, spot climb.Spot) *tree {
 		if caller.Top {
 			found.end(frames, caller.Reason)
 		}
-		if caller.By == climb.Reckoned {
+		if caller.By == rootcause.Reckoned {
 			found.reckoned(frames)
 		}
 	}
@@ -142,13 +141,13 @@ func (t *tree) anyEnd() bool {
 }
 
 // text is a climb for failure messages.
-func text(c *climb.Climb) string {
+func text(c *rootcause.Climb) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d samples over %v; took %v\n", c.Sampled.Samples, c.Sampled.Over, c.Took)
 	for _, spot := range c.Spots {
 		fmt.Fprintf(&out, "%5.1f%% %s %s from %v until %v above %q\n", 100*spot.Share.Part, short(nameOf(c.Methods[spot.Method])), spot.Kind, spot.From, spot.Until, spot.Above)
-		var tell func(callers []*climb.Caller, indent string)
-		tell = func(callers []*climb.Caller, indent string) {
+		var tell func(callers []*rootcause.Caller, indent string)
+		tell = func(callers []*rootcause.Caller, indent string) {
 			for _, one := range callers {
 				fmt.Fprintf(&out, "%s%5.1f%% %s by %s, %d calls, %s %s top %v\n", indent, 100*one.Share.Part, short(nameOf(c.Methods[one.Method])), one.By, one.Calls, one.State, one.Reason, one.Top)
 				tell(one.Above, indent+"  ")
@@ -204,7 +203,7 @@ const most = 0.8
 // begin so: all together, and each that more than a few samples showed. On the way to
 // those that are hot some of what is not the JDK's was measured. The JDK has threads of its
 // own, as the one that waits for its HTTP server's sockets: what they take has no such way.
-func (p *program) causedBy(c *climb.Climb, own []string) {
+func (p *program) causedBy(c *rootcause.Climb, own []string) {
 	p.t.Helper()
 	isOwn := func(name string) bool {
 		return slices.ContainsFunc(own, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
@@ -215,8 +214,8 @@ func (p *program) causedBy(c *climb.Climb, own []string) {
 		name := nameOf(c.Methods[spot.Method])
 		var caused, ofJDK float64
 		measured := spot.Own != nil
-		var visit func(callers []*climb.Caller, isJDK bool)
-		visit = func(callers []*climb.Caller, isJDK bool) {
+		var visit func(callers []*rootcause.Caller, isJDK bool)
+		visit = func(callers []*rootcause.Caller, isJDK bool) {
 			for _, one := range callers {
 				caller := nameOf(c.Methods[one.Method])
 				measured = measured || one.Own != nil && !isLibrary(caller)
@@ -342,7 +341,7 @@ func TestWaysAndShares(t *testing.T) {
 		if (number%2 == 0) == (jdk.Major < 25) { // each program on one JDK: to ask takes as long as much of a walk
 			before = p.look()
 		}
-		c := p.take(func() (*climb.Climb, []string) {
+		c := p.take(func() (*rootcause.Climb, []string) {
 			p.forget()
 			c := p.walk(t.Context(), options(f.sampling))
 			return c, p.differences(c, p.truths())
@@ -354,7 +353,7 @@ func TestWaysAndShares(t *testing.T) {
 
 // take takes a walk, and once more where it was off: samples can mislead a walk, the same
 // way twice they do not.
-func (p *program) take(walk func() (c *climb.Climb, off []string)) *climb.Climb {
+func (p *program) take(walk func() (c *rootcause.Climb, off []string)) *rootcause.Climb {
 	p.t.Helper()
 	c, off := walk()
 	if len(off) > 0 {
@@ -370,7 +369,7 @@ func (p *program) take(walk func() (c *climb.Climb, off []string)) *climb.Climb 
 }
 
 // tell logs how a walk went; in full where the test has failed.
-func (p *program) tell(c *climb.Climb) {
+func (p *program) tell(c *rootcause.Climb) {
 	p.t.Helper()
 	p.t.Logf("%d samples, worth %.0f; took %v", c.Sampled.Samples, p.samples, c.Took.Round(time.Millisecond))
 	if p.t.Failed() {
@@ -405,7 +404,7 @@ const seenAgain = 4
 // walkLimit bounds a walk that hangs; no test depends on how long anything takes.
 const walkLimit = 3 * time.Minute
 
-func (p *program) walk(ctx context.Context, o rootcause.Options) *climb.Climb {
+func (p *program) walk(ctx context.Context, o rootcause.Options) *rootcause.Climb {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, walkLimit)
 	defer cancel()
@@ -445,7 +444,7 @@ func (p *program) used() time.Duration {
 const stray = 0.1
 
 // differences are where what a climb found is not what the program says of itself.
-func (p *program) differences(c *climb.Climb, truths []*truth) (lines []string) {
+func (p *program) differences(c *rootcause.Climb, truths []*truth) (lines []string) {
 	shares := make(map[*truth]float64)
 	for _, spot := range c.Spots {
 		m := c.Methods[spot.Method]
@@ -478,7 +477,7 @@ func (p *program) differences(c *climb.Climb, truths []*truth) (lines []string) 
 const mostRedefined = 2
 
 // keepsRules demands what holds of every climb.
-func (p *program) keepsRules(c *climb.Climb) {
+func (p *program) keepsRules(c *rootcause.Climb) {
 	p.t.Helper()
 	if c.Cost.LiveLimit != liveHooks || c.Cost.MostLive > liveHooks {
 		p.t.Errorf("%d hooks were live at a time, of %d that may be; %d were allowed", c.Cost.MostLive, c.Cost.LiveLimit, liveHooks)
@@ -511,7 +510,7 @@ func (p *program) keepsRules(c *climb.Climb) {
 }
 
 // mostAtOnce is how many hooks were on at one moment.
-func mostAtOnce(lives []climb.Live) int {
+func mostAtOnce(lives []rootcause.Live) int {
 	most := 0
 	for _, one := range lives {
 		count := 0
@@ -615,7 +614,7 @@ func (t *truth) same(other *truth) bool {
 }
 
 // covers reports whether a method is the one that is spoken of.
-func (t *truth) covers(m climb.Method) bool {
+func (t *truth) covers(m rootcause.Method) bool {
 	return t.leaf == nameOf(m) || slices.Contains(t.leaves, m.Class) && (m.Native || isLibrary(m.Class))
 }
 
@@ -626,7 +625,7 @@ func (t *truth) String() string {
 	return "a method of " + strings.Join(t.leaves, ", ")
 }
 
-func nameOf(m climb.Method) string { return m.Class + "." + m.Name + m.Descriptor }
+func nameOf(m rootcause.Method) string { return m.Class + "." + m.Name + m.Descriptor }
 
 // short is a method's name without package and parameters.
 func short(name string) string {
@@ -669,7 +668,7 @@ func TestAMovingSpotIsFollowed(t *testing.T) {
 	together(t, []string{"moving"}, func(t *testing.T, jdk jvmtest.JDK, _ int) {
 		p := start(t, jdk, fixture{name: "moving", threads: 1, options: slices.Concat(cheapClock, apart)})
 		before := p.look()
-		c := p.take(func() (*climb.Climb, []string) {
+		c := p.take(func() (*rootcause.Climb, []string) {
 			c := p.follow()
 			return c, p.notFollowed(c)
 		})
@@ -679,7 +678,7 @@ func TestAMovingSpotIsFollowed(t *testing.T) {
 }
 
 // follow walks the program, and has it move on each time its hot spot has been climbed.
-func (p *program) follow() *climb.Climb {
+func (p *program) follow() *rootcause.Climb {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(p.t.Context())
 	defer cancel()
@@ -700,8 +699,8 @@ func (p *program) follow() *climb.Climb {
 	return p.walk(ctx, o)
 }
 
-func spotAt(c *climb.Climb, name string) *climb.Spot {
-	i := slices.IndexFunc(c.Spots, func(s climb.Spot) bool { return nameOf(c.Methods[s.Method]) == name })
+func spotAt(c *rootcause.Climb, name string) *rootcause.Spot {
+	i := slices.IndexFunc(c.Spots, func(s rootcause.Spot) bool { return nameOf(c.Methods[s.Method]) == name })
 	if i < 0 {
 		return nil
 	}
@@ -709,19 +708,19 @@ func spotAt(c *climb.Climb, name string) *climb.Spot {
 }
 
 // isClimbed reports whether a method is a hot spot with a hook that was on.
-func isClimbed(c *climb.Climb, name string) bool {
+func isClimbed(c *rootcause.Climb, name string) bool {
 	spot := spotAt(c, name)
-	return spot != nil && slices.ContainsFunc(c.Hooks, func(l climb.Live) bool { return l.Method == spot.Method && l.Until > 0 })
+	return spot != nil && slices.ContainsFunc(c.Hooks, func(l rootcause.Live) bool { return l.Method == spot.Method && l.Until > 0 })
 }
 
-func hasCooled(c *climb.Climb, name string) bool {
+func hasCooled(c *rootcause.Climb, name string) bool {
 	spot := spotAt(c, name)
 	return spot != nil && spot.Until > 0
 }
 
 // notFollowed has a line for each place that was not found in order and with its way, and
 // for what was found beside.
-func (p *program) notFollowed(c *climb.Climb) (lines []string) {
+func (p *program) notFollowed(c *rootcause.Climb) (lines []string) {
 	var last time.Duration
 	for i, name := range places {
 		spot := spotAt(c, name)

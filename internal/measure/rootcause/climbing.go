@@ -9,7 +9,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -61,7 +60,7 @@ func (w *walker) climbLevel(ctx context.Context, spots []*spot, level int) (more
 		s.top.each(s.least(), func(one *way) {
 			more = more || one.level > level
 			known := w.subjects[one.method]
-			if one.level == level && known != nil && known.state == climb.Woven && !slices.Contains(due, known) {
+			if one.level == level && known != nil && known.state == Woven && !slices.Contains(due, known) {
 				due = append(due, known)
 				of[known] = i
 			}
@@ -91,7 +90,7 @@ func (w *walker) andSurprises(ctx context.Context, err error) error {
 	var woven []*subject
 	of := w.spotsOf(surprises)
 	for _, s := range surprises {
-		if s.state == climb.Woven {
+		if s.state == Woven {
 			woven = append(woven, s)
 		}
 	}
@@ -141,7 +140,7 @@ func (w *walker) surprises(ctx context.Context) ([]*subject, error) {
 	var found []*subject
 	for _, m := range met {
 		caller := w.know(m)
-		if caller.state != climb.Seen {
+		if caller.state != Seen {
 			continue
 		}
 		reason := w.obstacle(caller)
@@ -202,8 +201,8 @@ func (w *walker) unhookAndSettle(ctx context.Context) error {
 		}
 		s.request(&request, 0, 0)
 		s.woven = false
-		if s.state == climb.Woven { // it was not its turn: another climb may come by
-			s.state, s.sites = climb.Seen, nil
+		if s.state == Woven { // it was not its turn: another climb may come by
+			s.state, s.sites = Seen, nil
 		}
 	}
 	if len(request.Hooks)+len(request.Sites) == 0 {
@@ -273,15 +272,15 @@ const (
 // up. All others are off from the moment on at which these go on.
 func (w *walker) measure(ctx context.Context, crew []*subject, level int, of map[*subject]int) error {
 	for _, s := range crew {
-		s.state = climb.Watched
-		w.lives = append(w.lives, climb.Live{Method: w.index(s.method), Spot: of[s], Level: level, From: w.elapsed()})
+		s.state = Watched
+		w.lives = append(w.lives, Live{Method: w.index(s.method), Spot: of[s], Level: level, From: w.elapsed()})
 	}
 	lives := w.lives[len(w.lives)-len(crew):]
 	err := w.watchCrew(ctx, crew, level)
 	w.hear()
 	w.read(crew)
 	for i, s := range crew {
-		s.state = climb.Done
+		s.state = Done
 		lives[i].Until, lives[i].Calls, lives[i].Drawn = w.elapsed(), s.calls, s.drawn
 	}
 	w.report()
@@ -543,7 +542,7 @@ func (w *walker) read(crew []*subject) {
 
 // sum is what a subject's hook has measured, without what measuring took.
 func (s *subject) sum(all arena.Edge, inner float64) {
-	s.measured = &climb.Measured{Calls: s.calls, Timed: all.Timed, Over: s.on, Max: time.Duration(all.Max)}
+	s.measured = &Measured{Calls: s.calls, Timed: all.Timed, Over: s.on, Max: time.Duration(all.Max)}
 	if all.Timed == 0 {
 		return
 	}

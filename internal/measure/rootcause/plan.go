@@ -11,7 +11,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -51,7 +50,7 @@ func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
 	var planned []*subject
 	for _, way := range ways {
 		s := w.know(way.method)
-		if s.state != climb.Seen || slices.Contains(planned, s) || !w.place(s, way, lightest) {
+		if s.state != Seen || slices.Contains(planned, s) || !w.place(s, way, lightest) {
 			continue
 		}
 		fresh := slices.DeleteFunc(s.classes(), func(class string) bool { return classes[class] })
@@ -125,14 +124,14 @@ func (w *walker) fetch(ctx context.Context, methods []method) error {
 func (w *walker) know(m method) *subject {
 	s := w.subjects[m]
 	if s == nil {
-		s = &subject{method: m, state: climb.Seen, native: w.calls.known[m], callers: make(map[method]uint64), nanos: make(map[method]uint64)}
+		s = &subject{method: m, state: Seen, native: w.calls.known[m], callers: make(map[method]uint64), nanos: make(map[method]uint64)}
 		w.subjects[m] = s
 		w.order = append(w.order, s)
 	}
 	return s
 }
 
-func (s *subject) leave(reason string) { s.state, s.reason = climb.Left, reason }
+func (s *subject) leave(reason string) { s.state, s.reason = Left, reason }
 
 // place decides where a subject's hooks go; false where none can.
 func (w *walker) place(s *subject, at *way, lightest float64) bool {
@@ -233,7 +232,7 @@ func (w *walker) weave(ctx context.Context, subjects []*subject, why string) err
 			s.leave(w.whyNot(s))
 			continue
 		}
-		s.state, s.woven = climb.Woven, true
+		s.state, s.woven = Woven, true
 		for _, class := range s.classes() {
 			classes[class] = true
 		}
@@ -260,7 +259,7 @@ func (w *walker) account(installation *session.Installation, why string, in bool
 		return
 	}
 	for _, b := range installation.Batches {
-		w.batches = append(w.batches, climb.Batch{
+		w.batches = append(w.batches, Batch{
 			At: w.elapsed(), Why: why, In: in, Classes: b.Classes, Pause: b.Cost.Pause, Compile: b.Cost.CompileCPU,
 		})
 	}
@@ -271,7 +270,7 @@ type subject struct {
 	method
 	id     uint32
 	native bool
-	state  climb.State
+	state  State
 	reason string // why it has no hook
 	own    bool   // its hook is in it; else around calls of it
 	woven  bool   // its hook is in, or those around calls of it are
@@ -279,7 +278,7 @@ type subject struct {
 
 	on       time.Duration // how long its hook was, until since
 	since    time.Time
-	measured *climb.Measured
+	measured *Measured
 	calls    uint64            // that its hook saw
 	drawn    uint64            // of those, whose caller is known
 	callers  map[method]uint64 // of those

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 )
 
 // index is a method's place in the result.
@@ -14,18 +12,18 @@ func (w *walker) index(m method) int {
 	if !known {
 		at = len(w.methods)
 		w.indexes[m] = at
-		w.methods = append(w.methods, climb.Method{Class: m.class, Name: m.name, Descriptor: m.descriptor, Native: w.calls.known[m]})
+		w.methods = append(w.methods, Method{Class: m.class, Name: m.name, Descriptor: m.descriptor, Native: w.calls.known[m]})
 	}
 	return at
 }
 
 // result is what is known so far.
-func (w *walker) result() *climb.Climb {
-	c := &climb.Climb{
+func (w *walker) result() *Climb {
+	c := &Climb{
 		Began: w.began, Took: w.elapsed(), Hooks: slices.Clone(w.lives), Batches: slices.Clone(w.batches), Cost: w.cost(), Notes: slices.Clone(w.notes),
-		Sampled: climb.Sampled{By: "the flight recorder", Samples: w.samples, Over: w.sampled},
+		Sampled: Sampled{By: "the flight recorder", Samples: w.samples, Over: w.sampled},
 	}
-	c.Target = climb.Target{PID: w.PID}
+	c.Target = Target{PID: w.PID}
 	if w.sampler != nil {
 		jvm := w.sampler.JVM()
 		c.Target.Command, c.Target.JDK = jvm.Main, w.jdk
@@ -37,7 +35,7 @@ func (w *walker) result() *climb.Climb {
 	for _, s := range w.spots {
 		c.Spots = append(c.Spots, w.spotResult(s))
 	}
-	slices.SortStableFunc(c.Spots, func(a, b climb.Spot) int { return cmp.Compare(b.Share.Part, a.Share.Part) })
+	slices.SortStableFunc(c.Spots, func(a, b Spot) int { return cmp.Compare(b.Share.Part, a.Share.Part) })
 	w.renumber(c)
 	c.List = w.list()
 	c.Methods = slices.Clone(w.methods)
@@ -45,11 +43,11 @@ func (w *walker) result() *climb.Climb {
 }
 
 // renumber has hooks name the spots in the order in which the result has them.
-func (w *walker) renumber(c *climb.Climb) {
+func (w *walker) renumber(c *Climb) {
 	place := make(map[int]int)
 	for i, s := range w.spots {
 		at := w.index(s.top.method)
-		place[i] = slices.IndexFunc(c.Spots, func(one climb.Spot) bool { return one.Method == at })
+		place[i] = slices.IndexFunc(c.Spots, func(one Spot) bool { return one.Method == at })
 	}
 	for i := range c.Hooks {
 		c.Hooks[i].Spot = place[c.Hooks[i].Spot]
@@ -59,8 +57,8 @@ func (w *walker) renumber(c *climb.Climb) {
 	}
 }
 
-func (w *walker) spotResult(s *spot) climb.Spot {
-	result := climb.Spot{
+func (w *walker) spotResult(s *spot) Spot {
+	result := Spot{
 		Method: w.index(s.top.method), Share: s.share, Kind: s.kind, Line: s.line, From: s.from, Until: s.until, Above: s.above,
 	}
 	if known := w.subjects[s.top.method]; known != nil {
@@ -76,34 +74,34 @@ const shown = 0.01
 // callersOf are the ways on from one, with their shares of the hot spot's time.
 // Where stacks were cut off, what hooks have seen of the callers' times divides the
 // rest.
-func (w *walker) callersOf(s *spot, at *way, part float64) []*climb.Caller {
+func (w *walker) callersOf(s *spot, at *way, part float64) []*Caller {
 	if at.level >= w.Levels || w.isBoundary(at.method) {
 		return nil
 	}
 	known := w.subjects[at.method]
 	weights, cut := w.weigh(at, known)
 	timed := at.level == 0 && isTimed(known)
-	var callers []*climb.Caller
+	var callers []*Caller
 	for m, weight := range weights {
 		through := part * weight / max(at.weight, 1e-9)
 		if through < shown {
 			continue
 		}
 		next := at.callers[m]
-		caller := &climb.Caller{Method: w.index(m), By: climb.BySamples, State: climb.Seen}
+		caller := &Caller{Method: w.index(m), By: BySamples, State: Seen}
 		switch {
 		case timed:
-			caller.By = climb.ByHooks
+			caller.By = ByHooks
 		case next == nil || cut > next.weight:
-			caller.By = climb.Reckoned
+			caller.By = Reckoned
 		}
 		count := float64(s.samples)
 		switch {
 		case timed:
 			count = float64(known.measured.Timed)
-		case caller.By == climb.Reckoned && w.calls.loops[at.method]:
+		case caller.By == Reckoned && w.calls.loops[at.method]:
 			count = hardlyKnown
-		case caller.By == climb.Reckoned && known != nil:
+		case caller.By == Reckoned && known != nil:
 			count = min(count, float64(known.drawn))
 		}
 		caller.Share = shareOf(through, 1, count)
@@ -133,7 +131,7 @@ const hardlyKnown = 4
 const mostReckoned = 16
 
 // reckon tells who calls a method that is on no stack, by what its hook has seen.
-func (w *walker) reckon(m method, part float64, from *way, depth int) []*climb.Caller {
+func (w *walker) reckon(m method, part float64, from *way, depth int) []*Caller {
 	known := w.subjects[m]
 	if known == nil || depth == mostReckoned || w.isBoundary(m) {
 		return nil
@@ -144,13 +142,13 @@ func (w *walker) reckon(m method, part float64, from *way, depth int) []*climb.C
 			whole += nanos
 		}
 	}
-	var callers []*climb.Caller
+	var callers []*Caller
 	for next, nanos := range known.nanos {
 		through := part * float64(nanos) / float64(max(whole, 1))
 		if !isMethod(next) || through < shown || from.holds(next) {
 			continue
 		}
-		caller := &climb.Caller{Method: w.index(next), By: climb.Reckoned, State: climb.Seen, Calls: known.callers[next]}
+		caller := &Caller{Method: w.index(next), By: Reckoned, State: Seen, Calls: known.callers[next]}
 		caller.Share = shareOf(through, 1, float64(known.drawn))
 		w.tell(caller, next)
 		caller.Above = w.reckon(next, through, from, depth+1)
@@ -162,7 +160,7 @@ func (w *walker) reckon(m method, part float64, from *way, depth int) []*climb.C
 }
 
 // byShare orders callers by the part of the hot spot's time that came through them.
-func byShare(a, b *climb.Caller) int {
+func byShare(a, b *Caller) int {
 	return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
 }
 
@@ -208,17 +206,17 @@ func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut
 }
 
 // tell fills in what the walk knows of a caller itself.
-func (w *walker) tell(caller *climb.Caller, m method) {
+func (w *walker) tell(caller *Caller, m method) {
 	if known := w.subjects[m]; known != nil {
 		caller.State, caller.Reason, caller.Own = known.state, "", known.measured
-		if known.state == climb.Left {
+		if known.state == Left {
 			caller.Reason = known.reason
 		}
 	}
 }
 
 // whyTop says why a way ends at a caller.
-func (w *walker) whyTop(caller *climb.Caller, at *way) string {
+func (w *walker) whyTop(caller *Caller, at *way) string {
 	switch {
 	case !caller.Top:
 		return ""
@@ -233,7 +231,7 @@ func (w *walker) whyTop(caller *climb.Caller, at *way) string {
 }
 
 // list is the caller list.
-func (w *walker) list() []climb.Entry {
+func (w *walker) list() []Entry {
 	callees := make(map[method]map[method]bool)
 	callers := make(map[method]map[method]bool)
 	link := func(caller, callee method) {
@@ -261,9 +259,9 @@ func (w *walker) list() []climb.Entry {
 			}
 		}
 	}
-	entries := make([]climb.Entry, 0, len(w.order))
+	entries := make([]Entry, 0, len(w.order))
 	for _, s := range w.order {
-		entries = append(entries, climb.Entry{
+		entries = append(entries, Entry{
 			Method: w.index(s.method), State: s.state, Reason: s.reason, Hits: s.calls,
 			Callers: w.indexesOf(callers[s.method]), Callees: w.indexesOf(callees[s.method]),
 		})
@@ -281,10 +279,10 @@ func (w *walker) indexesOf(methods map[method]bool) []int {
 }
 
 // cost is what the walk took of the program.
-func (w *walker) cost() climb.Cost {
-	cost := climb.Cost{MostLive: w.most, LiveLimit: w.Hooks, Budget: w.Budget, Redefined: w.worst, Steady: w.steady, Compile: w.compile}
+func (w *walker) cost() Cost {
+	cost := Cost{MostLive: w.most, LiveLimit: w.Hooks, Budget: w.Budget, Redefined: w.worst, Steady: w.steady, Compile: w.compile}
 	for _, s := range w.order {
-		if s.calls > 0 || s.state == climb.Woven || s.state == climb.Watched || s.state == climb.Done {
+		if s.calls > 0 || s.state == Woven || s.state == Watched || s.state == Done {
 			cost.Hooked++
 		}
 		cost.Executed += s.calls

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
@@ -169,7 +168,7 @@ func (w *walker) spotAt(m method) *spot {
 // A spot is a hot method, and the ways to it.
 type spot struct {
 	top     *way
-	share   climb.Share
+	share   Share
 	samples int // that led to it
 	seen    int // of all, in the looks in which it was hot
 	kind    string
@@ -190,7 +189,7 @@ func (s *spot) isHot() bool { return s.until == 0 }
 // cools takes a look in, and reports whether the spot surely is not hot any more. One
 // look has too few samples to say so where the machine is slow, several in a row have
 // enough. They belong to its share only if it is hot again after them.
-func (s *spot) cools(share climb.Share, samples int) bool {
+func (s *spot) cools(share Share, samples int) bool {
 	s.cold.weight += share.Part * float64(samples)
 	s.cold.samples += float64(samples)
 	isCold := shareOf(s.cold.weight, s.cold.samples, s.cold.samples).High < s.floor
@@ -265,7 +264,7 @@ func (t *tally) hottest(least float64, few int) []method {
 }
 
 // share is the part of all time that a method has by itself.
-func (t *tally) share(m method) climb.Share {
+func (t *tally) share(m method) Share {
 	var self float64
 	for _, p := range t.paths {
 		if p.methods[0] == m {
@@ -304,8 +303,8 @@ func (m method) compare(other method) int {
 }
 
 // shareOf is a part with its interval, as of n samples.
-func shareOf(weight, whole, n float64) climb.Share {
-	return climb.Share(hotspots.ShareOf(weight, whole, n))
+func shareOf(weight, whole, n float64) Share {
+	return Share(hotspots.ShareOf(weight, whole, n))
 }
 
 // A method is one of the program. Its strings are as class files have them.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
@@ -57,10 +56,10 @@ type walker struct {
 	on       map[*subject]bool
 	level    int
 
-	methods   []climb.Method
+	methods   []Method
 	indexes   map[method]int
-	lives     []climb.Live
-	batches   []climb.Batch
+	lives     []Live
+	batches   []Batch
 	redefined map[string]int // by class, in this climb
 	worst     int            // the most redefinitions of a class in a climb
 	most      int            // live hooks at any moment
@@ -78,7 +77,7 @@ type walker struct {
 const period = 10 * time.Millisecond
 
 // Run walks a JVM. When the context ends, what was found so far is the result.
-func Run(ctx context.Context, options Options) (*climb.Climb, error) {
+func Run(ctx context.Context, options Options) (*Climb, error) {
 	checked, err := options.check()
 	if err != nil {
 		return nil, err
@@ -179,7 +178,7 @@ const leaveLimit = 90 * time.Second
 
 // leave takes everything out. What was found is kept, whatever ended the walk; there
 // is no result only where it failed before anything was found.
-func (w *walker) leave(ctx context.Context, cause error) (*climb.Climb, error) {
+func (w *walker) leave(ctx context.Context, cause error) (*Climb, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	w.look()
@@ -203,7 +202,7 @@ func (w *walker) closeSession(ctx context.Context) error {
 	hooked := w.session.Classes()
 	farewell, err := w.session.Close(ctx)
 	if hooked > 0 {
-		w.batches = append(w.batches, climb.Batch{
+		w.batches = append(w.batches, Batch{
 			At: w.elapsed(), Why: hooksOut, Classes: int(farewell.Restored.Classes), Pause: farewell.Pause.Pause, Compile: farewell.Pause.CompileCPU,
 		})
 	}
@@ -235,7 +234,7 @@ func (w *walker) report() {
 	so := w.result()
 	w.Progress(Progress{
 		Stage: w.stage, Elapsed: w.elapsed(), Samples: w.samples, Live: len(w.on), Level: w.level,
-		Climb: func() *climb.Climb { return so },
+		Climb: func() *Climb { return so },
 	})
 }
 
@@ -287,7 +286,7 @@ type Progress struct {
 	Live    int // hooks that are on
 	Level   int
 	// Climb gives what is known so far.
-	Climb func() *climb.Climb
+	Climb func() *Climb
 }
 
 // settings are options that were checked.

@@ -9,19 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 // A Cause is what is to be said first of a hot spot: who of the program has it run.
 type Cause struct {
 	// By is the lowest method of the program itself on the main way up; nil where
 	// there is none.
-	By *climb.Caller
+	By *rootcause.Caller
 	// Way are the methods from the hot spot up to By, both included; where there is
 	// no By, those of the whole main way.
 	Way []int
 	// End is the last method of the main way; nil where the hot spot has no caller.
-	End *climb.Caller
+	End *rootcause.Caller
 	// Divides is where the main way first divides; nil where it does not.
 	Divides *Division
 }
@@ -29,14 +29,14 @@ type Cause struct {
 // A Division is a method that is called in several ways, each of which matters.
 type Division struct {
 	Above int // the method that is called
-	Ways  []*climb.Caller
+	Ways  []*rootcause.Caller
 }
 
 // platform are the packages that are of the JDK.
 var platform = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
 
 // OfProgram tells whether a method is of the program itself, not of the JDK.
-func OfProgram(m climb.Method) bool {
+func OfProgram(m rootcause.Method) bool {
 	for _, prefix := range platform {
 		if strings.HasPrefix(m.Class, prefix) {
 			return false
@@ -48,7 +48,7 @@ func OfProgram(m climb.Method) bool {
 // CauseOf reads the main way up from a hot spot, on which each step goes to the
 // caller with the largest share. The hot spot is not its own cause, nor is it by
 // recursion.
-func CauseOf(c *climb.Climb, s *climb.Spot) Cause {
+func CauseOf(c *rootcause.Climb, s *rootcause.Spot) Cause {
 	cause := Cause{Way: []int{s.Method}}
 	below, share := s.Method, 1.0
 	for callers := s.Callers; len(callers) > 0; callers = callers[0].Above {
@@ -73,8 +73,8 @@ func CauseOf(c *climb.Climb, s *climb.Spot) Cause {
 const leastWay = 0.02
 
 // matter are the callers that a way divides into. Recursion is no way of its own.
-func matter(callers []*climb.Caller, share float64) []*climb.Caller {
-	var ways []*climb.Caller
+func matter(callers []*rootcause.Caller, share float64) []*rootcause.Caller {
+	var ways []*rootcause.Caller
 	for _, caller := range callers {
 		if caller.Share.Part >= leastWay*share {
 			ways = append(ways, caller)
@@ -92,10 +92,10 @@ type Way struct {
 // WaysOf are all ways up from a hot spot, each with what of the hot spot's time came
 // just this way: what no caller accounts for ends where it is known to. The parts
 // add up to 1, but for what shares that are estimates leave.
-func WaysOf(s *climb.Spot) []Way {
+func WaysOf(s *rootcause.Spot) []Way {
 	var ways []Way
-	var follow func(callers []*climb.Caller, path []int, part float64)
-	follow = func(callers []*climb.Caller, path []int, part float64) {
+	var follow func(callers []*rootcause.Caller, path []int, part float64)
+	follow = func(callers []*rootcause.Caller, path []int, part float64) {
 		var above float64
 		for _, caller := range callers {
 			above += caller.Share.Part
@@ -114,7 +114,7 @@ func WaysOf(s *climb.Spot) []Way {
 // A Row is a method on the way up from a hot spot, in the order of reading: a caller
 // comes right behind what it calls, the largest share first.
 type Row struct {
-	*climb.Caller
+	*rootcause.Caller
 	Below int  // index of the row of what it calls; -1 where that is the hot spot
 	Depth int  // 1 is a direct caller
 	Again bool // it is on the way below already: recursion
@@ -124,10 +124,10 @@ type Row struct {
 
 // RowsOf are the rows of a hot spot that have at least a share of it, and how many
 // have not. What is above one that has not is not counted.
-func RowsOf(s *climb.Spot, least float64) (rows []Row, left int) {
+func RowsOf(s *rootcause.Spot, least float64) (rows []Row, left int) {
 	on := map[int]int{s.Method: 1}
-	var add func(callers []*climb.Caller, below, depth int, main bool)
-	add = func(callers []*climb.Caller, below, depth int, main bool) {
+	var add func(callers []*rootcause.Caller, below, depth int, main bool)
+	add = func(callers []*rootcause.Caller, below, depth int, main bool) {
 		last := -1
 		for i, caller := range callers {
 			if caller.Share.Part < least {
@@ -177,7 +177,7 @@ const (
 )
 
 // ScaleOf is the scale for a walk.
-func ScaleOf(c *climb.Climb) *Scale {
+func ScaleOf(c *rootcause.Climb) *Scale {
 	busy := busyWhiles(c)
 	var spans []span
 	at := time.Duration(0)
@@ -224,7 +224,7 @@ func place(spans []span, room float64) *Scale {
 
 // busyWhiles are when something was switched, with a little room around, in order
 // and apart from each other.
-func busyWhiles(c *climb.Climb) []span {
+func busyWhiles(c *rootcause.Climb) []span {
 	var all []span
 	add := func(from, until time.Duration) { all = append(all, span{from: from, until: until}) }
 	for _, h := range c.Hooks {
@@ -260,7 +260,7 @@ func busyWhiles(c *climb.Climb) []span {
 }
 
 // EndOf is a moment that is 0 where it has not come: then it is the end of the walk.
-func EndOf(c *climb.Climb, until time.Duration) time.Duration {
+func EndOf(c *rootcause.Climb, until time.Duration) time.Duration {
 	if until == 0 {
 		return c.Took
 	}
@@ -334,12 +334,12 @@ func roundUp(d time.Duration) time.Duration {
 // A Box is a method on the way up as it is drawn: the hot spot lies at the bottom,
 // callers above what they call, as wide as what of its time came through them.
 type Box struct {
-	*climb.Caller         // nil for the hot spot, and for methods that are left out
-	Level         int     // 0 is the hot spot
-	At, Width     float64 // of the whole
-	Main          bool
-	Again         bool
-	LeftOut       int // so many methods of a straight way stand for this box
+	*rootcause.Caller         // nil for the hot spot, and for methods that are left out
+	Level             int     // 0 is the hot spot
+	At, Width         float64 // of the whole
+	Main              bool
+	Again             bool
+	LeftOut           int // so many methods of a straight way stand for this box
 }
 
 const (
@@ -350,7 +350,7 @@ const (
 )
 
 // BoxesOf are a hot spot's boxes, from the bottom up, and how many levels they have.
-func BoxesOf(s *climb.Spot) (boxes []Box, levels int) {
+func BoxesOf(s *rootcause.Spot) (boxes []Box, levels int) {
 	r := &rise{on: map[int]int{s.Method: 1}, levels: 1, boxes: []Box{{Width: 1, Main: true}}}
 	r.above(s.Callers, 1, 0, 1, true)
 	return r.boxes, r.levels
@@ -363,7 +363,7 @@ type rise struct {
 }
 
 // above places callers from a place on, none beyond what is below them.
-func (r *rise) above(callers []*climb.Caller, level int, at, width float64, main bool) {
+func (r *rise) above(callers []*rootcause.Caller, level int, at, width float64, main bool) {
 	end := at + width
 	for i, caller := range callers {
 		wide := min(caller.Share.Part, end-at)
@@ -376,8 +376,8 @@ func (r *rise) above(callers []*climb.Caller, level int, at, width float64, main
 }
 
 // chain places a caller with all of the straight way above it.
-func (r *rise) chain(caller *climb.Caller, level int, at, width float64, main bool) {
-	way := []*climb.Caller{caller}
+func (r *rise) chain(caller *rootcause.Caller, level int, at, width float64, main bool) {
+	way := []*rootcause.Caller{caller}
 	for last := caller; len(last.Above) == 1 && last.Above[0].Share.Part >= 0.98*last.Share.Part; {
 		last = last.Above[0]
 		way = append(way, last)
@@ -410,13 +410,13 @@ func (r *rise) add(b Box) {
 // of a lane come one after the other.
 type Level struct {
 	Level int
-	Lanes [][]climb.Live
+	Lanes [][]rootcause.Live
 }
 
 // LevelsOf are the levels of a hot spot, the highest first. Hooks that are near each
 // other on the scale come into different lanes, so that each has room for its name.
-func LevelsOf(c *climb.Climb, spot int, scale *Scale, room float64) []Level {
-	byLevel := map[int][]climb.Live{}
+func LevelsOf(c *rootcause.Climb, spot int, scale *Scale, room float64) []Level {
+	byLevel := map[int][]rootcause.Live{}
 	for _, h := range c.Hooks {
 		if h.Spot == spot {
 			byLevel[h.Level] = append(byLevel[h.Level], h)
@@ -424,15 +424,15 @@ func LevelsOf(c *climb.Climb, spot int, scale *Scale, room float64) []Level {
 	}
 	var levels []Level
 	for level, hooks := range byLevel {
-		slices.SortStableFunc(hooks, func(a, b climb.Live) int { return cmp.Compare(a.From, b.From) })
+		slices.SortStableFunc(hooks, func(a, b rootcause.Live) int { return cmp.Compare(a.From, b.From) })
 		levels = append(levels, Level{level, lanes(c, hooks, scale, room)})
 	}
 	slices.SortFunc(levels, func(a, b Level) int { return cmp.Compare(b.Level, a.Level) })
 	return levels
 }
 
-func lanes(c *climb.Climb, hooks []climb.Live, scale *Scale, room float64) [][]climb.Live {
-	var list [][]climb.Live
+func lanes(c *rootcause.Climb, hooks []rootcause.Live, scale *Scale, room float64) [][]rootcause.Live {
+	var list [][]rootcause.Live
 	var ends []float64
 	for _, h := range hooks {
 		from := scale.At(h.From)
@@ -455,7 +455,7 @@ type Count struct {
 
 // LiveOver is how many hooks were on, over time. A hook that goes on when another
 // goes off takes its place.
-func LiveOver(c *climb.Climb) []Count {
+func LiveOver(c *rootcause.Climb) []Count {
 	changes := map[time.Duration]int{}
 	for _, h := range c.Hooks {
 		changes[h.From]++

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 // The methods of these tests.
@@ -18,18 +18,18 @@ const (
 	main
 )
 
-func sample(callers ...*climb.Caller) *climb.Climb {
-	return &climb.Climb{
-		Methods: []climb.Method{
+func sample(callers ...*rootcause.Caller) *rootcause.Climb {
+	return &rootcause.Climb{
+		Methods: []rootcause.Method{
 			leaf: {Class: "app/Leaf", Name: "hot"}, jdk: {Class: "java/util/List", Name: "forEach"},
 			left: {Class: "app/Left", Name: "go"}, right: {Class: "app/Right", Name: "go"}, main: {Class: "app/Main", Name: "main"},
 		},
-		Spots: []climb.Spot{{Method: leaf, Callers: callers}},
+		Spots: []rootcause.Spot{{Method: leaf, Callers: callers}},
 	}
 }
 
-func caller(method int, part float64, above ...*climb.Caller) *climb.Caller {
-	return &climb.Caller{Method: method, Share: climb.Share{Part: part}, Above: above}
+func caller(method int, part float64, above ...*rootcause.Caller) *rootcause.Caller {
+	return &rootcause.Caller{Method: method, Share: rootcause.Share{Part: part}, Above: above}
 }
 
 func TestCauseIsOfTheProgram(t *testing.T) {
@@ -60,7 +60,7 @@ func TestCauseThatIsNone(t *testing.T) {
 
 func TestOfProgram(t *testing.T) {
 	for class, want := range map[string]bool{"java/lang/A": false, "com/sun/A": false, "sun/A": false, "javax/A": false, "jdk/A": false, "com/sunny/A": true, "javac/A": true, "A": true} {
-		if OfProgram(climb.Method{Class: class}) != want {
+		if OfProgram(rootcause.Method{Class: class}) != want {
 			t.Errorf("%s: want %v", class, want)
 		}
 	}
@@ -114,9 +114,9 @@ func TestBoxesLieOnWhatTheyCall(t *testing.T) {
 }
 
 func TestLongWaysAreShortened(t *testing.T) {
-	var top *climb.Caller
+	var top *rootcause.Caller
 	for i := range 60 {
-		above := []*climb.Caller{top}
+		above := []*rootcause.Caller{top}
 		if top == nil {
 			above = nil
 		}
@@ -130,11 +130,11 @@ func TestLongWaysAreShortened(t *testing.T) {
 }
 
 // walked is a climb of a second in the middle of a minute.
-func walked() *climb.Climb {
+func walked() *rootcause.Climb {
 	c := sample()
 	c.Took = time.Minute
-	c.Batches = []climb.Batch{{At: 30 * time.Second, Pause: time.Millisecond, In: true}, {At: 32 * time.Second, Pause: time.Millisecond}}
-	c.Hooks = []climb.Live{
+	c.Batches = []rootcause.Batch{{At: 30 * time.Second, Pause: time.Millisecond, In: true}, {At: 32 * time.Second, Pause: time.Millisecond}}
+	c.Hooks = []rootcause.Live{
 		{Method: leaf, From: 30100 * time.Millisecond, Until: 30200 * time.Millisecond},
 		{Method: left, Level: 1, From: 30200 * time.Millisecond, Until: 31 * time.Second},
 		{Method: right, Level: 1, From: 30200 * time.Millisecond, Until: 31 * time.Second},
@@ -164,7 +164,7 @@ func TestScaleNarrowsQuietWhiles(t *testing.T) {
 	if ticks := scale.Ticks(0.1); len(ticks) < 4 || len(ticks) > 12 {
 		t.Errorf("ticks %v", ticks)
 	}
-	if at := ScaleOf(&climb.Climb{}).At(time.Second); at != 1 {
+	if at := ScaleOf(&rootcause.Climb{}).At(time.Second); at != 1 {
 		t.Errorf("a walk of no length: %v", at)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/pagetest"
 )
 
@@ -36,7 +36,7 @@ func TestSamplesInBrowser(t *testing.T) {
 }
 
 func TestClimbInBrowser(t *testing.T) {
-	for name, c := range map[string]*climb.Climb{"walk": bigClimb(t), "deepwalk": deepClimb(t)} {
+	for name, c := range map[string]*rootcause.Climb{"walk": bigClimb(t), "deepwalk": deepClimb(t)} {
 		pagetest.EachWindow(t, name, writeClimb(t, c), (*pagetest.Page).CheckLayout, func(t *testing.T, p *pagetest.Page) {
 			p.Hover(p.Place(".box.hot", 0.5, 0.5))
 			p.Wait("!tooltip.hidden")
@@ -64,7 +64,7 @@ func TestPagesOfNothingInBrowser(t *testing.T) {
 	for _, tab := range []string{"tree", "methods", "measured"} {
 		profile.Click("#tab-" + tab)
 	}
-	browser.Open(t, writeClimb(t, &climb.Climb{}), 400, false).CheckLayout("no-walk")
+	browser.Open(t, writeClimb(t, &rootcause.Climb{}), 400, false).CheckLayout("no-walk")
 }
 
 // row is a point of the flame graph: a part of its width, in the middle of a depth.

@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
@@ -32,7 +32,7 @@ const climbOpening = `<script type="application/json" id="climb">`
 
 // WriteClimb writes the page of a climb. encoded is the same climb as JSON, in the
 // form of docs/formats/climb.md; the page carries it whole.
-func WriteClimb(w io.Writer, c *climb.Climb, encoded []byte) error {
+func WriteClimb(w io.Writer, c *rootcause.Climb, encoded []byte) error {
 	held, err := newFrame(climbSheets, climbScripts, encoded)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func EmbeddedClimb(html []byte) ([]byte, error) { return between(html, climbOpen
 // A climbView is what the templates of a climb's page show.
 type climbView struct {
 	Title    string
-	Target   climb.Target
+	Target   rootcause.Target
 	Began    string
 	BeganISO string
 	Took     string
@@ -83,13 +83,13 @@ type batchView struct {
 type entryView struct {
 	Method           int
 	Name             name
-	State            climb.State
+	State            rootcause.State
 	Reason           string
 	Hits             string
 	Callers, Callees int
 }
 
-func newClimbView(c *climb.Climb) climbView {
+func newClimbView(c *rootcause.Climb) climbView {
 	v := climbView{
 		Title: titleOf(cct.Target(c.Target)), Target: c.Target, Biased: c.Sampled.Biased, Notes: c.Notes, Timeline: newTimeline(c),
 		Sampled: format.Plural(c.Sampled.Samples, "sample") + " in " + duration(c.Sampled.Over),
@@ -179,7 +179,7 @@ type levelLabel struct {
 	Text string
 }
 
-func newSpotView(c *climb.Climb, index int, hues []string) spotView {
+func newSpotView(c *rootcause.Climb, index int, hues []string) spotView {
 	s := &c.Spots[index]
 	v := spotView{
 		Rank: strconv.Itoa(index + 1), Method: s.Method, Name: nameOf(cct.Method(c.Methods[s.Method])),
@@ -220,7 +220,7 @@ func newSpotView(c *climb.Climb, index int, hues []string) spotView {
 // leastCaller is the share a caller must have to stand in the table.
 const leastCaller = 0.001
 
-func newCauseView(c *climb.Climb, cause ascent.Cause) *causeView {
+func newCauseView(c *rootcause.Climb, cause ascent.Cause) *causeView {
 	if cause.End == nil {
 		return nil
 	}
@@ -246,7 +246,7 @@ func newCauseView(c *climb.Climb, cause ascent.Cause) *causeView {
 	return v
 }
 
-func newBoxView(c *climb.Climb, s *climb.Spot, b ascent.Box, levels int, cause *climb.Caller, hues []string) boxView {
+func newBoxView(c *rootcause.Climb, s *rootcause.Spot, b ascent.Box, levels int, cause *rootcause.Caller, hues []string) boxView {
 	v := boxView{X: percent(b.At), W: percent(b.Width), Y: (levels - 1 - b.Level) * boxHeight, Method: -1}
 	switch {
 	case b.LeftOut > 0:
@@ -282,12 +282,12 @@ func newBoxView(c *climb.Climb, s *climb.Spot, b ascent.Box, levels int, cause *
 }
 
 // tipOf is what is shown of a method that is pointed at; its name comes first.
-func tipOf(m climb.Method, lines ...string) string {
+func tipOf(m rootcause.Method, lines ...string) string {
 	n := nameOf(cct.Method(m))
 	return strings.Join(append([]string{n.Package + n.Class + "." + n.Method}, lines...), "\n")
 }
 
-func measuredLines(m *climb.Measured) []string {
+func measuredLines(m *rootcause.Measured) []string {
 	if m == nil || m.Timed == 0 {
 		return nil
 	}
@@ -300,7 +300,7 @@ func measuredLines(m *climb.Measured) []string {
 func callTime(d time.Duration) string { return mean(float64(d)) }
 
 // briefOf is a method's name without its package.
-func briefOf(m climb.Method) string {
+func briefOf(m rootcause.Method) string {
 	n := nameOf(cct.Method(m))
 	return n.Class + "." + n.Method
 }
@@ -308,7 +308,7 @@ func briefOf(m climb.Method) string {
 // wideRange is from which width on the interval of a share is written.
 const wideRange = 0.03
 
-func rangeOf(s climb.Share) string {
+func rangeOf(s rootcause.Share) string {
 	if s.High-s.Low < wideRange {
 		return ""
 	}
@@ -334,7 +334,7 @@ type callerView struct {
 }
 
 // callerViews are the hot spot and its callers, each behind what it calls.
-func callerViews(c *climb.Climb, s *climb.Spot, rows []ascent.Row, cause *climb.Caller) []callerView {
+func callerViews(c *rootcause.Climb, s *rootcause.Spot, rows []ascent.Row, cause *rootcause.Caller) []callerView {
 	scale := newLogScale(s, rows)
 	first := callerView{Method: s.Method, Name: nameOf(cct.Method(c.Methods[s.Method])), Class: "hot", Share: "100" + space + "%", Bar: 100, Calls: "–"}
 	if s.Own != nil {
@@ -375,7 +375,7 @@ func forksOf(rows []ascent.Row) []int {
 	return forks
 }
 
-func stateMarks(c *climb.Climb, row ascent.Row) []string {
+func stateMarks(c *rootcause.Climb, row ascent.Row) []string {
 	var marks []string
 	if row.Again {
 		marks = append(marks, "recursion")
@@ -384,15 +384,15 @@ func stateMarks(c *climb.Climb, row ascent.Row) []string {
 		marks = append(marks, "native")
 	}
 	switch row.State {
-	case climb.Left:
+	case rootcause.Left:
 		marks = append(marks, "no hook")
-	case climb.Seen, climb.Woven, climb.Watched:
+	case rootcause.Seen, rootcause.Woven, rootcause.Watched:
 		marks = append(marks, string(row.State))
 	}
 	return marks
 }
 
-func (v *callerView) measure(m *climb.Measured, scale logScale) {
+func (v *callerView) measure(m *rootcause.Measured, scale logScale) {
 	v.Mean, v.P50, v.P90, v.P99, v.Max = "–", "–", "–", "–", "–"
 	if m == nil || m.Timed == 0 {
 		return
@@ -406,9 +406,9 @@ func (v *callerView) measure(m *climb.Measured, scale logScale) {
 // A logScale places times in percent, so that microseconds and seconds are seen.
 type logScale struct{ low, high float64 }
 
-func newLogScale(s *climb.Spot, rows []ascent.Row) logScale {
+func newLogScale(s *rootcause.Spot, rows []ascent.Row) logScale {
 	scale := logScale{math.Inf(1), math.Inf(-1)}
-	take := func(m *climb.Measured) {
+	take := func(m *rootcause.Measured) {
 		if m != nil && m.Timed > 0 {
 			scale.low, scale.high = min(scale.low, logOf(m.P50)), max(scale.high, logOf(m.Max))
 		}
@@ -436,7 +436,7 @@ const numHues = 12
 // huesOf are the class names of the methods' hues, by index: one for each package,
 // found as assets/colour.js does, so that all reports of one program look alike. The
 // JDK's own packages are grey.
-func huesOf(methods []climb.Method) []string {
+func huesOf(methods []rootcause.Method) []string {
 	packages := make([]string, len(methods))
 	for i, m := range methods {
 		class := strings.ReplaceAll(m.Class, "/", ".")
@@ -446,7 +446,7 @@ func huesOf(methods []climb.Method) []string {
 	taken := map[uint32]bool{}
 	sorted := slices.Sorted(slices.Values(packages))
 	for _, one := range slices.Compact(sorted) {
-		if !ascent.OfProgram(climb.Method{Class: strings.ReplaceAll(one, ".", "/")}) {
+		if !ascent.OfProgram(rootcause.Method{Class: strings.ReplaceAll(one, ".", "/")}) {
 			continue
 		}
 		slot := hashOf(one) % numHues

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/record"
 )
 
 // shopClimb is the sample of package record.
-func shopClimb(t *testing.T) *climb.Climb {
+func shopClimb(t *testing.T) *rootcause.Climb {
 	t.Helper()
 	data, err := os.ReadFile("../record/testdata/climb.json")
 	if err != nil {
@@ -29,26 +29,26 @@ func shopClimb(t *testing.T) *climb.Climb {
 }
 
 // deepClimb is a walk of milliseconds on a way of sixty calls, after long sampling.
-func deepClimb(t *testing.T) *climb.Climb {
+func deepClimb(t *testing.T) *rootcause.Climb {
 	c := shopClimb(t)
 	c.Spots, c.Hooks, c.Batches = c.Spots[:1], nil, c.Batches[:1]
-	top := &climb.Caller{Method: 20, Share: climb.Share{Part: 0.6, Low: 0.55, High: 0.65}, By: climb.BySamples, Top: true, Reason: "a thread's entry"}
+	top := &rootcause.Caller{Method: 20, Share: rootcause.Share{Part: 0.6, Low: 0.55, High: 0.65}, By: rootcause.BySamples, Top: true, Reason: "a thread's entry"}
 	at := 5450 * time.Millisecond
 	for level := range 60 {
-		top = &climb.Caller{Method: level % 20, Share: climb.Share{Part: 0.6, Low: 0.55, High: 0.65}, By: climb.ByHooks, State: climb.Done, Above: []*climb.Caller{top}}
+		top = &rootcause.Caller{Method: level % 20, Share: rootcause.Share{Part: 0.6, Low: 0.55, High: 0.65}, By: rootcause.ByHooks, State: rootcause.Done, Above: []*rootcause.Caller{top}}
 	}
 	for level := range 18 {
 		lasts := time.Duration(level%5+1) * 7 * time.Millisecond
 		for branch := range 1 + level%3 {
-			c.Hooks = append(c.Hooks, climb.Live{Method: (level + branch) % 20, Level: level, From: at, Until: at + lasts, Calls: 1000, Drawn: 1000})
+			c.Hooks = append(c.Hooks, rootcause.Live{Method: (level + branch) % 20, Level: level, From: at, Until: at + lasts, Calls: 1000, Drawn: 1000})
 		}
 		at += lasts
 	}
-	c.Spots[0].Callers = []*climb.Caller{top, {Method: 4, Share: climb.Share{Part: 0.4, Low: 0.3, High: 0.5}, By: climb.Reckoned, State: climb.Left, Reason: "its bytes are not known"}}
+	c.Spots[0].Callers = []*rootcause.Caller{top, {Method: 4, Share: rootcause.Share{Part: 0.4, Low: 0.3, High: 0.5}, By: rootcause.Reckoned, State: rootcause.Left, Reason: "its bytes are not known"}}
 	return c
 }
 
-func writeClimb(t *testing.T, c *climb.Climb) string {
+func writeClimb(t *testing.T, c *rootcause.Climb) string {
 	t.Helper()
 	encoded, err := record.EncodeClimb(c)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestClimbToLookAt(t *testing.T) {
 	if folder == "" {
 		t.Skip("SONDE_PAGES names no folder")
 	}
-	for name, c := range map[string]*climb.Climb{"climb": shopClimb(t), "deepclimb": deepClimb(t), "noclimb": {}} {
+	for name, c := range map[string]*rootcause.Climb{"climb": shopClimb(t), "deepclimb": deepClimb(t), "noclimb": {}} {
 		if err := os.WriteFile(filepath.Join(folder, name+".html"), []byte(writeClimb(t, c)), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestClimbToLookAt(t *testing.T) {
 }
 
 func TestClimbPageCarriesTheClimb(t *testing.T) {
-	for name, c := range map[string]*climb.Climb{"shop": shopClimb(t), "hostile": hostileClimb(t), "deep": deepClimb(t), "empty": {}} {
+	for name, c := range map[string]*rootcause.Climb{"shop": shopClimb(t), "hostile": hostileClimb(t), "deep": deepClimb(t), "empty": {}} {
 		carried, err := EmbeddedClimb([]byte(writeClimb(t, c)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -96,7 +96,7 @@ func TestClimbPageCarriesTheClimb(t *testing.T) {
 }
 
 // hostileClimb has markup wherever the target could have put some.
-func hostileClimb(t *testing.T) *climb.Climb {
+func hostileClimb(t *testing.T) *rootcause.Climb {
 	const evil = `</script><script>alert(1)</script><img src=x onerror=alert(1)>"'&<!--`
 	c := shopClimb(t)
 	c.Target.Command, c.Target.JDK, c.Sampled.By, c.Notes = evil, evil, evil, []string{evil}
@@ -139,7 +139,7 @@ func TestClimbPageShows(t *testing.T) {
 			t.Errorf("%s: %d times, want %d", text, got, times)
 		}
 	}
-	if nothing := writeClimb(t, &climb.Climb{}); !strings.Contains(nothing, "No hot spot was found") {
+	if nothing := writeClimb(t, &rootcause.Climb{}); !strings.Contains(nothing, "No hot spot was found") {
 		t.Error("the page of an empty climb does not say so")
 	}
 }

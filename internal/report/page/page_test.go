@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/pagetest"
 	"github.com/sonde-jvm/sonde/internal/report/record"
@@ -336,7 +336,7 @@ func bigSamples(t *testing.T) string {
 }
 
 // bigClimb is the sample with long names.
-func bigClimb(t *testing.T) *climb.Climb {
+func bigClimb(t *testing.T) *rootcause.Climb {
 	c := shopClimb(t)
 	c.Target.Command = strings.ReplaceAll(longClass, "/", ".")
 	for i := range c.Methods {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/ascent"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
@@ -96,7 +96,7 @@ type countBar struct {
 	Tip       string
 }
 
-func newTimeline(c *climb.Climb) *timeline {
+func newTimeline(c *rootcause.Climb) *timeline {
 	if len(c.Hooks) == 0 || c.Took <= 0 {
 		return nil
 	}
@@ -119,7 +119,7 @@ func newTimeline(c *climb.Climb) *timeline {
 
 // addSpot draws the levels of a hot spot and below them, as the ground, the time in
 // which it was hot.
-func (t *timeline) addSpot(c *climb.Climb, spot int, scale *ascent.Scale, hues []string, y int) int {
+func (t *timeline) addSpot(c *rootcause.Climb, spot int, scale *ascent.Scale, hues []string, y int) int {
 	s := &c.Spots[spot]
 	top := y
 	for _, level := range ascent.LevelsOf(c, spot, scale, labelRoom) {
@@ -146,7 +146,7 @@ func (t *timeline) addSpot(c *climb.Climb, spot int, scale *ascent.Scale, hues [
 	return y + groundHeight + groupGap
 }
 
-func newBar(c *climb.Climb, h climb.Live, scale *ascent.Scale, next float64, y int, hues []string) bar {
+func newBar(c *rootcause.Climb, h rootcause.Live, scale *ascent.Scale, next float64, y int, hues []string) bar {
 	until := ascent.EndOf(c, h.Until)
 	from, end := scale.At(h.From), scale.At(until)
 	return bar{
@@ -159,7 +159,7 @@ func newBar(c *climb.Climb, h climb.Live, scale *ascent.Scale, next float64, y i
 }
 
 // addLive draws how many hooks were on, below their limit.
-func (t *timeline) addLive(c *climb.Climb, scale *ascent.Scale, y int) {
+func (t *timeline) addLive(c *rootcause.Climb, scale *ascent.Scale, y int) {
 	const height = liveHeight - 14
 	most := max(c.Cost.LiveLimit, c.Cost.MostLive, 1)
 	counts := ascent.LiveOver(c)
@@ -184,7 +184,7 @@ func (t *timeline) addLive(c *climb.Climb, scale *ascent.Scale, y int) {
 	}
 }
 
-func (t *timeline) addAxis(c *climb.Climb, scale *ascent.Scale) {
+func (t *timeline) addAxis(c *rootcause.Climb, scale *ascent.Scale) {
 	for i, b := range c.Batches {
 		at := scale.At(b.At)
 		next := 1.0

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 const (
@@ -42,9 +42,9 @@ type sampled struct {
 // An interval is a part of a whole with its bounds.
 type interval [3]float64
 
-func (i interval) share() climb.Share { return climb.Share{Part: i[0], Low: i[1], High: i[2]} }
+func (i interval) share() rootcause.Share { return rootcause.Share{Part: i[0], Low: i[1], High: i[2]} }
 
-func ofShare(s climb.Share) interval { return interval{s.Part, s.Low, s.High} }
+func ofShare(s rootcause.Share) interval { return interval{s.Part, s.Low, s.High} }
 
 type spot struct {
 	Method  int         `json:"method"`
@@ -60,15 +60,15 @@ type spot struct {
 
 // A callerRow is a caller in the list of a hot spot's: what is below comes before.
 type callerRow struct {
-	Below  int         `json:"below"`
-	Method int         `json:"method"`
-	Share  interval    `json:"share"`
-	By     climb.Basis `json:"by,omitempty"`
-	Calls  uint64      `json:"calls,omitempty"`
-	Own    *measured   `json:"own,omitempty"`
-	State  climb.State `json:"state,omitempty"`
-	Reason string      `json:"reason,omitempty"`
-	Top    bool        `json:"top,omitempty"`
+	Below  int             `json:"below"`
+	Method int             `json:"method"`
+	Share  interval        `json:"share"`
+	By     rootcause.Basis `json:"by,omitempty"`
+	Calls  uint64          `json:"calls,omitempty"`
+	Own    *measured       `json:"own,omitempty"`
+	State  rootcause.State `json:"state,omitempty"`
+	Reason string          `json:"reason,omitempty"`
+	Top    bool            `json:"top,omitempty"`
 }
 
 type measured struct {
@@ -84,12 +84,12 @@ type measured struct {
 }
 
 type entry struct {
-	Method  int         `json:"method"`
-	State   climb.State `json:"state"`
-	Reason  string      `json:"reason,omitempty"`
-	Hits    uint64      `json:"hits,omitempty"`
-	Callers []int       `json:"callers,omitempty"`
-	Callees []int       `json:"callees,omitempty"`
+	Method  int             `json:"method"`
+	State   rootcause.State `json:"state"`
+	Reason  string          `json:"reason,omitempty"`
+	Hits    uint64          `json:"hits,omitempty"`
+	Callers []int           `json:"callers,omitempty"`
+	Callees []int           `json:"callees,omitempty"`
 }
 
 type live struct {
@@ -126,7 +126,7 @@ type climbCost struct {
 }
 
 // WriteClimb writes a climb, and a line break behind it.
-func WriteClimb(w io.Writer, c *climb.Climb) error {
+func WriteClimb(w io.Writer, c *rootcause.Climb) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(describeClimb(c)); err != nil {
@@ -136,7 +136,7 @@ func WriteClimb(w io.Writer, c *climb.Climb) error {
 }
 
 // EncodeClimb is a climb as JSON.
-func EncodeClimb(c *climb.Climb) ([]byte, error) {
+func EncodeClimb(c *rootcause.Climb) ([]byte, error) {
 	encoded, err := json.Marshal(describeClimb(c))
 	if err != nil {
 		return nil, fmt.Errorf("climb as JSON: %w", err)
@@ -144,7 +144,7 @@ func EncodeClimb(c *climb.Climb) ([]byte, error) {
 	return encoded, nil
 }
 
-func describeClimb(c *climb.Climb) *climbDocument {
+func describeClimb(c *rootcause.Climb) *climbDocument {
 	d := &climbDocument{
 		Format: climbFormatName, Version: climbFormatVersion, Target: target(c.Target), Began: c.Began, Took: int64(c.Took),
 		Sampled: sampled{c.Sampled.By, c.Sampled.Biased, c.Sampled.Samples, int64(c.Sampled.Over)},
@@ -178,10 +178,10 @@ func describeClimb(c *climb.Climb) *climbDocument {
 }
 
 // callerRows is a tree of callers as a list, each behind what it calls.
-func callerRows(callers []*climb.Caller) []callerRow {
+func callerRows(callers []*rootcause.Caller) []callerRow {
 	rows := []callerRow{}
-	var add func(callers []*climb.Caller, below int)
-	add = func(callers []*climb.Caller, below int) {
+	var add func(callers []*rootcause.Caller, below int)
+	add = func(callers []*rootcause.Caller, below int) {
 		for _, c := range callers {
 			rows = append(rows, callerRow{
 				Below: below, Method: c.Method, Share: ofShare(c.Share), By: c.By, Calls: c.Calls,
@@ -194,7 +194,7 @@ func callerRows(callers []*climb.Caller) []callerRow {
 	return rows
 }
 
-func ofMeasured(m *climb.Measured) *measured {
+func ofMeasured(m *rootcause.Measured) *measured {
 	if m == nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func ofMeasured(m *climb.Measured) *measured {
 var ErrNotClimb = errors.New("this JSON is no climb of sonde")
 
 // ReadClimb reads what WriteClimb wrote. Every index in it is checked.
-func ReadClimb(r io.Reader) (*climb.Climb, error) {
+func ReadClimb(r io.Reader) (*rootcause.Climb, error) {
 	var d climbDocument
 	if err := json.NewDecoder(r).Decode(&d); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotClimb, err)
@@ -262,12 +262,12 @@ func (d *climbDocument) check() error {
 	return nil
 }
 
-func (d *climbDocument) climb() (*climb.Climb, error) {
+func (d *climbDocument) climb() (*rootcause.Climb, error) {
 	k := &d.Cost
-	c := &climb.Climb{
-		Target: climb.Target(d.Target), Began: d.Began, Took: time.Duration(d.Took),
-		Sampled: climb.Sampled{By: d.Sampled.By, Biased: d.Sampled.Biased, Samples: d.Sampled.Samples, Over: time.Duration(d.Sampled.Over)},
-		Cost: climb.Cost{
+	c := &rootcause.Climb{
+		Target: rootcause.Target(d.Target), Began: d.Began, Took: time.Duration(d.Took),
+		Sampled: rootcause.Sampled{By: d.Sampled.By, Biased: d.Sampled.Biased, Samples: d.Sampled.Samples, Over: time.Duration(d.Sampled.Over)},
+		Cost: rootcause.Cost{
 			Hooked: k.Hooked, MostLive: k.MostLive, LiveLimit: k.LiveLimit, Executed: k.Executed, Steady: k.Steady, Budget: k.Budget,
 			Pause: time.Duration(k.Pause), Compile: time.Duration(k.Compile), Redefined: k.Redefined,
 			Woven: k.Woven, Cached: k.Cached,
@@ -275,28 +275,28 @@ func (d *climbDocument) climb() (*climb.Climb, error) {
 		Notes: d.Notes,
 	}
 	for _, m := range d.Methods {
-		c.Methods = append(c.Methods, climb.Method(m))
+		c.Methods = append(c.Methods, rootcause.Method(m))
 	}
 	for i, s := range d.Spots {
 		callers, err := callerTree(s.Callers)
 		if err != nil {
 			return nil, fmt.Errorf("hot spot %d: %w", i, err)
 		}
-		c.Spots = append(c.Spots, climb.Spot{
+		c.Spots = append(c.Spots, rootcause.Spot{
 			Method: s.Method, Share: s.Share.share(), Kind: s.Kind, Line: s.Line, From: time.Duration(s.From), Until: time.Duration(s.Until),
 			Above: s.Above, Own: s.Own.measured(), Callers: callers,
 		})
 	}
 	for _, e := range d.List {
-		c.List = append(c.List, climb.Entry(e))
+		c.List = append(c.List, rootcause.Entry(e))
 	}
 	for _, h := range d.Hooks {
-		c.Hooks = append(c.Hooks, climb.Live{
+		c.Hooks = append(c.Hooks, rootcause.Live{
 			Method: h.Method, Spot: h.Spot, Level: h.Level, From: time.Duration(h.From), Until: time.Duration(h.Until), Calls: h.Calls, Drawn: h.Drawn,
 		})
 	}
 	for _, b := range d.Batches {
-		c.Batches = append(c.Batches, climb.Batch{
+		c.Batches = append(c.Batches, rootcause.Batch{
 			At: time.Duration(b.At), Why: b.Why, In: b.In, Classes: b.Classes, Pause: time.Duration(b.Pause), Compile: time.Duration(b.Compile),
 		})
 	}
@@ -304,13 +304,13 @@ func (d *climbDocument) climb() (*climb.Climb, error) {
 }
 
 // callerTree links a list of callers.
-func callerTree(rows []callerRow) (direct []*climb.Caller, err error) {
-	callers := make([]*climb.Caller, len(rows))
+func callerTree(rows []callerRow) (direct []*rootcause.Caller, err error) {
+	callers := make([]*rootcause.Caller, len(rows))
 	for i, r := range rows {
 		if r.Below < -1 || r.Below >= i {
 			return nil, fmt.Errorf("%w: caller %d stands above %d", ErrNotClimb, i, r.Below)
 		}
-		callers[i] = &climb.Caller{
+		callers[i] = &rootcause.Caller{
 			Method: r.Method, Share: r.Share.share(), By: r.By, Calls: r.Calls, Own: r.Own.measured(), State: r.State, Reason: r.Reason, Top: r.Top,
 		}
 		if r.Below < 0 {
@@ -323,11 +323,11 @@ func callerTree(rows []callerRow) (direct []*climb.Caller, err error) {
 	return direct, nil
 }
 
-func (m *measured) measured() *climb.Measured {
+func (m *measured) measured() *rootcause.Measured {
 	if m == nil {
 		return nil
 	}
-	return &climb.Measured{
+	return &rootcause.Measured{
 		Calls: m.Calls, Timed: m.Timed, Over: time.Duration(m.Over), Total: time.Duration(m.Total), Mean: time.Duration(m.Mean),
 		P50: time.Duration(m.P50), P90: time.Duration(m.P90), P99: time.Duration(m.P99), Max: time.Duration(m.Max),
 	}

@@ -3,7 +3,7 @@ package record
 import (
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 // The sample's methods, by index.
@@ -32,8 +32,8 @@ const (
 	price
 )
 
-func sampleMethods() []climb.Method {
-	return []climb.Method{
+func sampleMethods() []rootcause.Method {
+	return []rootcause.Method{
 		match:        {Class: "com/shop/pricing/Rules", Name: "match", Descriptor: "(Lcom/shop/Item;)Z"},
 		total:        {Class: "com/shop/cart/Cart", Name: "total", Descriptor: "()J"},
 		place:        {Class: "com/shop/order/Checkout", Name: "place", Descriptor: "(Lcom/shop/cart/Cart;)V"},
@@ -60,15 +60,15 @@ func sampleMethods() []climb.Method {
 }
 
 // took is what a hook measured whose calls last about mean.
-func took(calls uint64, mean, over time.Duration) *climb.Measured {
-	return &climb.Measured{
+func took(calls uint64, mean, over time.Duration) *rootcause.Measured {
+	return &rootcause.Measured{
 		Calls: calls, Timed: min(calls, 1000), Over: over, Total: time.Duration(calls) * mean, Mean: mean,
 		P50: mean * 7 / 10, P90: mean * 2, P99: mean * 6, Max: mean * 23,
 	}
 }
 
-func part(part, spread float64) climb.Share {
-	return climb.Share{Part: part, Low: max(0, part-spread), High: min(1, part+spread)}
+func part(part, spread float64) rootcause.Share {
+	return rootcause.Share{Part: part, Low: max(0, part-spread), High: min(1, part+spread)}
 }
 
 const (
@@ -77,32 +77,32 @@ const (
 )
 
 // threadEntry is the end of a way that was only seen.
-func threadEntry(share climb.Share) []*climb.Caller {
-	entry := &climb.Caller{Method: worker, Share: share, By: climb.BySamples, State: climb.Seen, Top: true, Reason: "a thread's entry"}
-	return []*climb.Caller{{
-		Method: run, Share: share, By: climb.BySamples, State: climb.Left, Reason: "its class is too central to be redefined cheaply", Above: []*climb.Caller{entry},
+func threadEntry(share rootcause.Share) []*rootcause.Caller {
+	entry := &rootcause.Caller{Method: worker, Share: share, By: rootcause.BySamples, State: rootcause.Seen, Top: true, Reason: "a thread's entry"}
+	return []*rootcause.Caller{{
+		Method: run, Share: share, By: rootcause.BySamples, State: rootcause.Left, Reason: "its class is too central to be redefined cheaply", Above: []*rootcause.Caller{entry},
 	}}
 }
 
 // sampleClimb is a walk with all that one can show: three ways, recursion, a hot
 // spot of the JDK's that has no hook, a native one, one that joined and cooled.
-func sampleClimb() *climb.Climb {
-	return &climb.Climb{
-		Target:  climb.Target{PID: 4711, Command: "shop.jar", JDK: "17.0.15"},
+func sampleClimb() *rootcause.Climb {
+	return &rootcause.Climb{
+		Target:  rootcause.Target{PID: 4711, Command: "shop.jar", JDK: "17.0.15"},
 		Began:   time.Date(2026, 11, 15, 8, 20, 11, 0, time.UTC),
 		Took:    41200 * ms,
-		Sampled: climb.Sampled{By: "flight recorder", Samples: 2310, Over: 38 * time.Second},
+		Sampled: rootcause.Sampled{By: "flight recorder", Samples: 2310, Over: 38 * time.Second},
 		Methods: sampleMethods(),
-		Spots:   []climb.Spot{rulesSpot(), mapSpot(), deflateSpot(), formatSpot()},
+		Spots:   []rootcause.Spot{rulesSpot(), mapSpot(), deflateSpot(), formatSpot()},
 		List:    sampleList(),
 		Hooks:   sampleHooks(),
-		Batches: []climb.Batch{
+		Batches: []rootcause.Batch{
 			{At: 5400 * ms, Why: "12 methods on the way up from 3 hot spots", In: true, Classes: 10, Pause: 9 * ms, Compile: 310 * ms},
 			{At: 9200 * ms, Why: "a caller that no stack had shown", In: true, Classes: 1, Pause: 3 * ms, Compile: 41 * ms},
 			{At: 22100 * ms, Why: "2 methods on the way up from a hot spot that joined", In: true, Classes: 2, Pause: 3200 * us, Compile: 60 * ms},
 			{At: 40600 * ms, Why: "all put back", Classes: 13, Pause: 8 * ms, Compile: 280 * ms},
 		},
-		Cost: climb.Cost{
+		Cost: rootcause.Cost{
 			Hooked: 14, MostLive: 6, LiveLimit: 8, Executed: 48_213, Steady: 0.0061, Budget: 0.02,
 			Pause: 23200 * us, Compile: 691 * ms, Redefined: 2,
 		},
@@ -110,95 +110,95 @@ func sampleClimb() *climb.Climb {
 	}
 }
 
-func rulesSpot() climb.Spot {
-	cart := &climb.Caller{
-		Method: total, Share: part(0.7, 0.015), By: climb.ByHooks, Calls: 700, Own: took(1002, 212*us, 480*ms), State: climb.Done,
-		Above: []*climb.Caller{{
-			Method: place, Share: part(0.7, 0.018), By: climb.ByHooks, Calls: 1002, Own: took(1000, 1900*us, 2*time.Second), State: climb.Done,
-			Above: []*climb.Caller{{
-				Method: handle, Share: part(0.62, 0.05), By: climb.ByHooks, Calls: 886, Own: took(611, 4*ms, 5*time.Second), State: climb.Done,
-				Above: []*climb.Caller{{
-					Method: filter, Share: part(0.62, 0.05), By: climb.Reckoned, Calls: 611, Own: took(1000, 3*ms, 3*time.Second), State: climb.Done,
+func rulesSpot() rootcause.Spot {
+	cart := &rootcause.Caller{
+		Method: total, Share: part(0.7, 0.015), By: rootcause.ByHooks, Calls: 700, Own: took(1002, 212*us, 480*ms), State: rootcause.Done,
+		Above: []*rootcause.Caller{{
+			Method: place, Share: part(0.7, 0.018), By: rootcause.ByHooks, Calls: 1002, Own: took(1000, 1900*us, 2*time.Second), State: rootcause.Done,
+			Above: []*rootcause.Caller{{
+				Method: handle, Share: part(0.62, 0.05), By: rootcause.ByHooks, Calls: 886, Own: took(611, 4*ms, 5*time.Second), State: rootcause.Done,
+				Above: []*rootcause.Caller{{
+					Method: filter, Share: part(0.62, 0.05), By: rootcause.Reckoned, Calls: 611, Own: took(1000, 3*ms, 3*time.Second), State: rootcause.Done,
 					Above: threadEntry(part(0.62, 0.05)),
 				}},
 			}, {
-				Method: odd, Share: part(0.08, 0.05), By: climb.Reckoned, Calls: 114, State: climb.Left, Reason: "its bytes are not known", Top: true,
+				Method: odd, Share: part(0.08, 0.05), By: rootcause.Reckoned, Calls: 114, State: rootcause.Left, Reason: "its bytes are not known", Top: true,
 			}},
 		}},
 	}
-	ranking := &climb.Caller{
-		Method: search, Share: part(0.25, 0.04), By: climb.ByHooks, Calls: 250, Own: took(1000, 96*us, 700*ms), State: climb.Done,
-		Above: []*climb.Caller{{
-			Method: listProducts, Share: part(0.25, 0.05), By: climb.Reckoned, Calls: 1000, Own: took(1000, 3200*us, 4*time.Second), State: climb.Done,
+	ranking := &rootcause.Caller{
+		Method: search, Share: part(0.25, 0.04), By: rootcause.ByHooks, Calls: 250, Own: took(1000, 96*us, 700*ms), State: rootcause.Done,
+		Above: []*rootcause.Caller{{
+			Method: listProducts, Share: part(0.25, 0.05), By: rootcause.Reckoned, Calls: 1000, Own: took(1000, 3200*us, 4*time.Second), State: rootcause.Done,
 			Above: threadEntry(part(0.25, 0.05)),
 		}},
 	}
-	checking := &climb.Caller{
-		Method: audit, Share: part(0.05, 0.009), By: climb.BySamples, Calls: 50, State: climb.Woven, Reason: "the walk ended before its turn",
+	checking := &rootcause.Caller{
+		Method: audit, Share: part(0.05, 0.009), By: rootcause.BySamples, Calls: 50, State: rootcause.Woven, Reason: "the walk ended before its turn",
 	}
-	return climb.Spot{
+	return rootcause.Spot{
 		Method: match, Share: part(0.412, 0.02), Kind: "compiled", Line: 88, From: 0, Own: took(1000, 38*us, 45*ms),
-		Callers: []*climb.Caller{cart, ranking, checking},
+		Callers: []*rootcause.Caller{cart, ranking, checking},
 	}
 }
 
 // mapSpot is a hot spot of the JDK's, reached by recursion.
-func mapSpot() climb.Spot {
-	outer := &climb.Caller{
-		Method: build, Share: part(0.9, 0.03), By: climb.ByHooks, Calls: 12, Own: took(12, 810*ms, 5*time.Second), State: climb.Done,
-		Above: []*climb.Caller{{
-			Method: warm, Share: part(0.9, 0.03), By: climb.BySamples, State: climb.Seen, Top: true, Reason: "the boundary: package com.shop.catalog is left",
+func mapSpot() rootcause.Spot {
+	outer := &rootcause.Caller{
+		Method: build, Share: part(0.9, 0.03), By: rootcause.ByHooks, Calls: 12, Own: took(12, 810*ms, 5*time.Second), State: rootcause.Done,
+		Above: []*rootcause.Caller{{
+			Method: warm, Share: part(0.9, 0.03), By: rootcause.BySamples, State: rootcause.Seen, Top: true, Reason: "the boundary: package com.shop.catalog is left",
 		}},
 	}
-	again := &climb.Caller{
-		Method: find, Share: part(0.9, 0.03), By: climb.ByHooks, Calls: 655, Own: nil, State: climb.Done, Above: []*climb.Caller{outer},
+	again := &rootcause.Caller{
+		Method: find, Share: part(0.9, 0.03), By: rootcause.ByHooks, Calls: 655, Own: nil, State: rootcause.Done, Above: []*rootcause.Caller{outer},
 	}
-	finding := &climb.Caller{
-		Method: find, Share: part(0.9, 0.02), By: climb.ByHooks, Calls: 900, Own: took(1000, 700*time.Nanosecond, 30*ms), State: climb.Done,
-		Above: []*climb.Caller{again},
+	finding := &rootcause.Caller{
+		Method: find, Share: part(0.9, 0.02), By: rootcause.ByHooks, Calls: 900, Own: took(1000, 700*time.Nanosecond, 30*ms), State: rootcause.Done,
+		Above: []*rootcause.Caller{again},
 	}
-	pricing := &climb.Caller{
-		Method: price, Share: part(0.1, 0.02), By: climb.ByHooks, Calls: 100, Own: took(1000, 30*time.Nanosecond, 30*ms), State: climb.Done,
+	pricing := &rootcause.Caller{
+		Method: price, Share: part(0.1, 0.02), By: rootcause.ByHooks, Calls: 100, Own: took(1000, 30*time.Nanosecond, 30*ms), State: rootcause.Done,
 	}
-	getting := &climb.Caller{
-		Method: get, Share: part(1, 0), By: climb.BySamples, State: climb.Left, Reason: "its class is too central to be redefined cheaply",
-		Above: []*climb.Caller{finding, pricing},
+	getting := &rootcause.Caller{
+		Method: get, Share: part(1, 0), By: rootcause.BySamples, State: rootcause.Left, Reason: "its class is too central to be redefined cheaply",
+		Above: []*rootcause.Caller{finding, pricing},
 	}
-	return climb.Spot{
+	return rootcause.Spot{
 		Method: getNode, Share: part(0.22, 0.017), Kind: "inlined", Line: 576,
 		Above:   "java.util.HashMap is used by half of all compiled code: to redefine it would cost seconds",
-		Callers: []*climb.Caller{getting},
+		Callers: []*rootcause.Caller{getting},
 	}
 }
 
-func deflateSpot() climb.Spot {
-	compressing := &climb.Caller{
-		Method: export, Share: part(1, 0), By: climb.ByHooks, Calls: 1000, Own: took(1000, 2*ms, 3*time.Second), State: climb.Done,
-		Above: []*climb.Caller{{Method: nightly, Share: part(1, 0), By: climb.BySamples, State: climb.Seen, Top: true, Reason: "a thread's entry"}},
+func deflateSpot() rootcause.Spot {
+	compressing := &rootcause.Caller{
+		Method: export, Share: part(1, 0), By: rootcause.ByHooks, Calls: 1000, Own: took(1000, 2*ms, 3*time.Second), State: rootcause.Done,
+		Above: []*rootcause.Caller{{Method: nightly, Share: part(1, 0), By: rootcause.BySamples, State: rootcause.Seen, Top: true, Reason: "a thread's entry"}},
 	}
-	return climb.Spot{
+	return rootcause.Spot{
 		Method: deflate, Share: part(0.11, 0.013), Kind: "native", Above: "it is native: the hooks are at its calls",
-		Callers: []*climb.Caller{{
-			Method: write, Share: part(1, 0), By: climb.ByHooks, Calls: 1000, Own: took(1000, 180*us, 900*ms), State: climb.Done, Above: []*climb.Caller{compressing},
+		Callers: []*rootcause.Caller{{
+			Method: write, Share: part(1, 0), By: rootcause.ByHooks, Calls: 1000, Own: took(1000, 180*us, 900*ms), State: rootcause.Done, Above: []*rootcause.Caller{compressing},
 		}},
 	}
 }
 
 // formatSpot joined the others, and cooled down.
-func formatSpot() climb.Spot {
-	return climb.Spot{
+func formatSpot() rootcause.Spot {
+	return rootcause.Spot{
 		Method: format, Share: part(0.06, 0.01), Kind: "interpreted", Line: 31, From: 21 * time.Second, Until: 33 * time.Second, Own: took(1000, 9*us, 60*ms),
-		Callers: []*climb.Caller{{
-			Method: nightly, Share: part(1, 0), By: climb.ByHooks, Calls: 1000, Own: took(3, 4*time.Second, 5*time.Second), State: climb.Done, Top: true, Reason: "a thread's entry",
+		Callers: []*rootcause.Caller{{
+			Method: nightly, Share: part(1, 0), By: rootcause.ByHooks, Calls: 1000, Own: took(3, 4*time.Second, 5*time.Second), State: rootcause.Done, Top: true, Reason: "a thread's entry",
 		}},
 	}
 }
 
-func sampleHooks() []climb.Live {
-	hook := func(spot, level, method int, from, until time.Duration, calls, drawn uint64) climb.Live {
-		return climb.Live{Method: method, Spot: spot, Level: level, From: from, Until: until, Calls: calls, Drawn: drawn}
+func sampleHooks() []rootcause.Live {
+	hook := func(spot, level, method int, from, until time.Duration, calls, drawn uint64) rootcause.Live {
+		return rootcause.Live{Method: method, Spot: spot, Level: level, From: from, Until: until, Calls: calls, Drawn: drawn}
 	}
-	return []climb.Live{
+	return []rootcause.Live{
 		hook(0, 0, match, 5500*ms, 5545*ms, 1000, 1000),
 		hook(1, 2, find, 5500*ms, 5530*ms, 1000, 1000),
 		hook(1, 2, price, 5500*ms, 5530*ms, 1000, 1000),
@@ -217,29 +217,29 @@ func sampleHooks() []climb.Live {
 	}
 }
 
-func sampleList() []climb.Entry {
-	return []climb.Entry{
-		{Method: match, State: climb.Done, Hits: 1000, Callers: []int{total, search, audit}},
-		{Method: total, State: climb.Done, Hits: 1002, Callers: []int{place}, Callees: []int{match}},
-		{Method: place, State: climb.Done, Hits: 1000, Callers: []int{handle, odd}, Callees: []int{total}},
-		{Method: handle, State: climb.Done, Hits: 611, Callers: []int{filter}, Callees: []int{place}},
-		{Method: filter, State: climb.Done, Hits: 1000, Callers: []int{run}, Callees: []int{handle}},
-		{Method: search, State: climb.Done, Hits: 1000, Callers: []int{listProducts}, Callees: []int{match}},
-		{Method: listProducts, State: climb.Done, Hits: 1000, Callers: []int{run}, Callees: []int{search}},
-		{Method: audit, State: climb.Woven, Reason: "the walk ended before its turn", Callees: []int{match}},
-		{Method: odd, State: climb.Left, Reason: "its bytes are not known", Callees: []int{place}},
-		{Method: run, State: climb.Left, Reason: "its class is too central to be redefined cheaply", Callers: []int{worker}, Callees: []int{filter, listProducts}},
-		{Method: worker, State: climb.Seen, Callees: []int{run}},
-		{Method: getNode, State: climb.Left, Reason: "its class is too central to be redefined cheaply", Callers: []int{get}},
-		{Method: get, State: climb.Left, Reason: "its class is too central to be redefined cheaply", Callers: []int{find, price}, Callees: []int{getNode}},
-		{Method: find, State: climb.Done, Hits: 21_004, Callers: []int{find, build}, Callees: []int{get, find}},
-		{Method: price, State: climb.Done, Hits: 1000, Callees: []int{get}},
-		{Method: build, State: climb.Done, Hits: 12, Callers: []int{warm}, Callees: []int{find}},
-		{Method: warm, State: climb.Seen, Callees: []int{build}},
-		{Method: deflate, State: climb.Left, Reason: "it is native: the hooks are at its calls", Callers: []int{write}},
-		{Method: write, State: climb.Done, Hits: 1000, Callers: []int{export}, Callees: []int{deflate}},
-		{Method: export, State: climb.Done, Hits: 1000, Callers: []int{nightly}, Callees: []int{write}},
-		{Method: format, State: climb.Done, Hits: 1000, Callers: []int{nightly}},
-		{Method: nightly, State: climb.Done, Hits: 3, Callees: []int{export, format}},
+func sampleList() []rootcause.Entry {
+	return []rootcause.Entry{
+		{Method: match, State: rootcause.Done, Hits: 1000, Callers: []int{total, search, audit}},
+		{Method: total, State: rootcause.Done, Hits: 1002, Callers: []int{place}, Callees: []int{match}},
+		{Method: place, State: rootcause.Done, Hits: 1000, Callers: []int{handle, odd}, Callees: []int{total}},
+		{Method: handle, State: rootcause.Done, Hits: 611, Callers: []int{filter}, Callees: []int{place}},
+		{Method: filter, State: rootcause.Done, Hits: 1000, Callers: []int{run}, Callees: []int{handle}},
+		{Method: search, State: rootcause.Done, Hits: 1000, Callers: []int{listProducts}, Callees: []int{match}},
+		{Method: listProducts, State: rootcause.Done, Hits: 1000, Callers: []int{run}, Callees: []int{search}},
+		{Method: audit, State: rootcause.Woven, Reason: "the walk ended before its turn", Callees: []int{match}},
+		{Method: odd, State: rootcause.Left, Reason: "its bytes are not known", Callees: []int{place}},
+		{Method: run, State: rootcause.Left, Reason: "its class is too central to be redefined cheaply", Callers: []int{worker}, Callees: []int{filter, listProducts}},
+		{Method: worker, State: rootcause.Seen, Callees: []int{run}},
+		{Method: getNode, State: rootcause.Left, Reason: "its class is too central to be redefined cheaply", Callers: []int{get}},
+		{Method: get, State: rootcause.Left, Reason: "its class is too central to be redefined cheaply", Callers: []int{find, price}, Callees: []int{getNode}},
+		{Method: find, State: rootcause.Done, Hits: 21_004, Callers: []int{find, build}, Callees: []int{get, find}},
+		{Method: price, State: rootcause.Done, Hits: 1000, Callees: []int{get}},
+		{Method: build, State: rootcause.Done, Hits: 12, Callers: []int{warm}, Callees: []int{find}},
+		{Method: warm, State: rootcause.Seen, Callees: []int{build}},
+		{Method: deflate, State: rootcause.Left, Reason: "it is native: the hooks are at its calls", Callers: []int{write}},
+		{Method: write, State: rootcause.Done, Hits: 1000, Callers: []int{export}, Callees: []int{deflate}},
+		{Method: export, State: rootcause.Done, Hits: 1000, Callers: []int{nightly}, Callees: []int{write}},
+		{Method: format, State: rootcause.Done, Hits: 1000, Callers: []int{nightly}},
+		{Method: nightly, State: rootcause.Done, Hits: 3, Callees: []int{export, format}},
 	}
 }

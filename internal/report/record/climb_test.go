@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/measure/climb"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
@@ -46,7 +46,7 @@ func TestClimbGolden(t *testing.T) {
 }
 
 func TestClimbIsReadBack(t *testing.T) {
-	for name, want := range map[string]*climb.Climb{"sample": sampleClimb(), "empty": {}} {
+	for name, want := range map[string]*rootcause.Climb{"sample": sampleClimb(), "empty": {}} {
 		var out bytes.Buffer
 		if err := WriteClimb(&out, want); err != nil {
 			t.Fatal(err)

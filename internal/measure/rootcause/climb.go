@@ -2,7 +2,7 @@
 // each hot spot a tree of callers, with what was measured of each, and an account
 // of what was hooked when. It holds data and rules that need nothing else; package
 // walk makes it, package report shows it.
-package climb
+package rootcause
 
 import "time"
 
