@@ -42,6 +42,17 @@ func onBothJDKs(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK)) {
 	}
 }
 
+// onDoors runs a test of a JDK by each door that is its turn, both in a soak.
+func onDoors(t *testing.T, jdk jvmtest.JDK, test func(t *testing.T, door live.Door)) {
+	t.Helper()
+	doors := []live.Door{live.Attach, live.JavaAgent(agentJar(t))}
+	for i, door := range doors {
+		if jvmtest.Turn(t, jdk, i, len(doors)) {
+			t.Run(door.Name, func(t *testing.T) { test(t, door) })
+		}
+	}
+}
+
 func stage(t *testing.T, jdk jvmtest.JDK, door live.Door, workloads ...string) *scene {
 	t.Helper()
 	program := live.Start(t, jdk, door.With(crashOptions(t)...), workloads...)

@@ -23,34 +23,39 @@ import (
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
-// variants are JVMs that treat hooks, the places they write to, or the moments
-// at which a JVM stands still, in ways of their own.
+// variants are JVMs that differ in how they run hooks, lay out memory, or stop
+// their threads. A variant without a major version exists in every JDK.
 var variants = []struct {
 	name    string
 	options string
-	cycles  int
-	first   int // version that has it
-	last    int
+	major   int
 }{
-	{"as it comes", "", 20, 17, 99},
-	{"interpreted", "-Xint", 4, 17, 99},
-	{"compiled at once", "-Xcomp -XX:TieredStopAtLevel=1", 3, 17, 99},
-	{"safepoints all the time", "-XX:+UnlockDiagnosticVMOptions -XX:GuaranteedSafepointInterval=1", 4, 17, 99},
-	{"safepoints a lot", "-XX:+UnlockDiagnosticVMOptions -XX:+SafepointALot -XX:GuaranteedSafepointInterval=1", 4, 17, 17},
-	{"z", "-XX:+UseZGC", 4, 17, 99},
-	{"parallel", "-XX:+UseParallelGC -Xmx48m", 4, 17, 99},
-	{"serial", "-XX:+UseSerialGC -Xmx48m", 4, 17, 99},
-	{"wide references", "-XX:-UseCompressedOops", 4, 17, 17},
-	{"compact headers", "-XX:+UseCompactObjectHeaders", 4, 25, 99},
+	{"as it comes", "", 0},
+	{"interpreted", "-Xint", 0},
+	{"compiled at once", "-Xcomp -XX:TieredStopAtLevel=1", 0},
+	{"safepoints all the time", "-XX:+UnlockDiagnosticVMOptions -XX:GuaranteedSafepointInterval=1", 0},
+	{"safepoints a lot", "-XX:+UnlockDiagnosticVMOptions -XX:+SafepointALot -XX:GuaranteedSafepointInterval=1", 17},
+	{"z", "-XX:+UseZGC", 0},
+	{"parallel", "-XX:+UseParallelGC -Xmx48m", 0},
+	{"serial", "-XX:+UseSerialGC -Xmx48m", 0},
+	{"wide references", "-XX:-UseCompressedOops", 17},
+	{"compact headers", "-XX:+UseCompactObjectHeaders", 25},
 }
 
 // TestHooksComeAndGoUnderThreadsThatHammerThem weaves, measures, undoes and
 // unmaps while threads are in the hooks, with collections in between; then
-// counts are exact and the code is what it was.
+// counts are exact and the code is what it was. Outside a soak the JDKs take
+// turns at the variants, except for the first, and cycles are few.
 func TestHooksComeAndGoUnderThreadsThatHammerThem(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		for _, v := range variants {
-			if jdk.Major < v.first || jdk.Major > v.last {
+		for i, v := range variants {
+			cycles := jvmtest.Times(2, 4)
+			switch {
+			case i == 0:
+				cycles = jvmtest.Times(5, 20) // comeAndGo collects garbage in each fifth
+			case v.major == 0 && !jvmtest.Turn(t, jdk, i, len(variants)):
+				continue
+			case v.major != 0 && v.major != jdk.Major:
 				continue
 			}
 			t.Run(v.name, func(t *testing.T) {
@@ -58,7 +63,7 @@ func TestHooksComeAndGoUnderThreadsThatHammerThem(t *testing.T) {
 				s.Run(1)
 				before := s.remember()
 				s.StartLoad(2)
-				for i := range v.cycles {
+				for i := range cycles {
 					comeAndGo(s, i)
 				}
 				s.StopLoad()
@@ -103,7 +108,7 @@ func comeAndGo(s *scene, cycle int) {
 const victim = "SONDE_LIVE_VICTIM"
 
 // kills is how often Sonde is killed in one program.
-const kills = 10
+var kills = jvmtest.Times(3, 10)
 
 // TestSondeIsKilled kills Sonde at moments that a seed decides: the program goes
 // on, its results hold, the next Sonde comes in, and nothing stays.
@@ -120,37 +125,35 @@ func TestSondeIsKilled(t *testing.T) {
 		}
 	}
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		for _, door := range []live.Door{live.Attach, live.JavaAgent(agentJar(t))} {
-			t.Run(door.Name, func(t *testing.T) {
-				random := rand.New(rand.NewPCG(seed, uint64(jdk.Major)))
-				t.Cleanup(func() {
-					if t.Failed() {
-						t.Logf("to repeat: SONDE_SEED=%d", seed)
-					}
-				})
-				s := stage(t, jdk, door, live.Hammer, live.Calls, live.Recursion, live.Neighbour)
-				s.Run(1)
-				before := s.remember()
-				s.StartLoad(2)
-				steps := make(map[string]int)
-				for range kills {
-					steps[killSondeIn(s, random)]++
-					s.moves()
+		onDoors(t, jdk, func(t *testing.T, door live.Door) {
+			random := rand.New(rand.NewPCG(seed, uint64(jdk.Major)))
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("to repeat: SONDE_SEED=%d", seed)
 				}
-				t.Logf("killed after the steps %v", steps)
-				survivor := s.enter("survivor")
-				survivor.hook(arena.Timed, "hammer.**")
-				s.moves()
-				if survivor.calls() == 0 {
-					t.Error("the hooks of the next session have seen nothing")
-				}
-				survivor.leave()
-				s.StopLoad()
-				s.Check()
-				s.sweep()
-				s.asItWas(before)
 			})
-		}
+			s := stage(t, jdk, door, live.Hammer, live.Calls, live.Recursion, live.Neighbour)
+			s.Run(1)
+			before := s.remember()
+			s.StartLoad(2)
+			steps := make(map[string]int)
+			for range kills {
+				steps[killSondeIn(s, random)]++
+				s.moves()
+			}
+			t.Logf("killed after the steps %v", steps)
+			survivor := s.enter("survivor")
+			survivor.hook(arena.Timed, "hammer.**")
+			s.moves()
+			if survivor.calls() == 0 {
+				t.Error("the hooks of the next session have seen nothing")
+			}
+			survivor.leave()
+			s.StopLoad()
+			s.Check()
+			s.sweep()
+			s.asItWas(before)
+		})
 	})
 }
 
@@ -229,34 +232,32 @@ func agentJar(t *testing.T) string {
 // the last call, and the files go.
 func TestJVMIsKilled(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		for _, door := range []live.Door{live.Attach, live.JavaAgent(agentJar(t))} {
-			t.Run(door.Name, func(t *testing.T) {
-				s := stage(t, jdk, door, live.Hammer, live.Calls, live.Exceptions)
-				s.Run(1)
-				visit := s.enter("witness")
-				visit.hook(arena.Timed, fixtures...)
-				since := s.Counts()
-				s.Run(3)
-				truth := s.Counts().Minus(since)
-				if err := syscall.Kill(s.jvm, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
-				<-s.Ended()
-				<-visit.Done()
-				if err := visit.Err(); !errors.Is(err, session.ErrExited) || !strings.HasPrefix(err.Error(), fmt.Sprintf("process %d", s.jvm)) {
-					t.Errorf("the session ended because: %v", err)
-				}
-				compared(t, truth, visit.measured())
-				if farewell, err := visit.close(); err != nil || len(farewell.Remarks) > 0 {
-					t.Errorf("leaving: %v, %q", err, farewell.Remarks)
-				}
-				compared(t, truth, visit.measured())
-				filesOf(t, s.jvm)
-				if _, err := session.Open(context.Background(), s.jvm, session.Settings{}); err == nil {
-					t.Error("a process that is gone was entered")
-				}
-			})
-		}
+		onDoors(t, jdk, func(t *testing.T, door live.Door) {
+			s := stage(t, jdk, door, live.Hammer, live.Calls, live.Exceptions)
+			s.Run(1)
+			visit := s.enter("witness")
+			visit.hook(arena.Timed, fixtures...)
+			since := s.Counts()
+			s.Run(3)
+			truth := s.Counts().Minus(since)
+			if err := syscall.Kill(s.jvm, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			<-s.Ended()
+			<-visit.Done()
+			if err := visit.Err(); !errors.Is(err, session.ErrExited) || !strings.HasPrefix(err.Error(), fmt.Sprintf("process %d", s.jvm)) {
+				t.Errorf("the session ended because: %v", err)
+			}
+			compared(t, truth, visit.measured())
+			if farewell, err := visit.close(); err != nil || len(farewell.Remarks) > 0 {
+				t.Errorf("leaving: %v, %q", err, farewell.Remarks)
+			}
+			compared(t, truth, visit.measured())
+			filesOf(t, s.jvm)
+			if _, err := session.Open(context.Background(), s.jvm, session.Settings{}); err == nil {
+				t.Error("a process that is gone was entered")
+			}
+		})
 	})
 }
 
@@ -301,16 +302,23 @@ func (l *lone) hooked(flags arena.Flags, pattern string) *visit {
 // output are what they are without hooks, and Sonde tells what it measured.
 func TestProgramEndsWithHooksIn(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		for name, end := range map[string]func(l *lone){
-			"exit":    func(l *lone) { l.tell("exit") },
-			"throw":   func(l *lone) { l.tell("throw") },
-			"eof":     func(l *lone) { _ = l.Stdin.Close() },
-			"SIGTERM": func(l *lone) { _ = syscall.Kill(l.jvm, syscall.SIGTERM) },
-		} {
-			t.Run(name, func(t *testing.T) {
+		endings := []struct {
+			name string
+			end  func(l *lone)
+		}{
+			{"exit", func(l *lone) { l.tell("exit") }},
+			{"throw", func(l *lone) { l.tell("throw") }},
+			{"eof", func(l *lone) { _ = l.Stdin.Close() }},
+			{"SIGTERM", func(l *lone) { _ = syscall.Kill(l.jvm, syscall.SIGTERM) }},
+		}
+		for i, ending := range endings {
+			if !jvmtest.Turn(t, jdk, i, len(endings)) {
+				continue
+			}
+			t.Run(ending.name, func(t *testing.T) {
 				var plain, hooked, plainErrors, hookedErrors string
 				without := startLone(t, jdk, "ending", "Ending")
-				end(without)
+				ending.end(without)
 				<-without.Ended()
 				plain, plainErrors = without.Stdout(), without.Stderr()
 				if !strings.Contains(plain, "\nlast words ") || !strings.Contains(plain, "\nexit ") {
@@ -320,7 +328,7 @@ func TestProgramEndsWithHooksIn(t *testing.T) {
 				visit := l.hooked(arena.Timed, "ending.Ending$Work.*")
 				seen := visit.calls()
 				eventually(t, "hooks count", func() bool { return visit.calls() > seen })
-				end(l)
+				ending.end(l)
 				<-l.Ended()
 				<-visit.Done()
 				hooked, hookedErrors = l.Stdout(), withoutWarnings(l.Stderr())
@@ -373,8 +381,16 @@ func TestThreadsAreStoppedInHooks(t *testing.T) {
 // gets its StackOverflowError and nothing else, and the arena can be unmapped.
 func TestStacksOverflowInHooks(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		for options, times := range map[string]int{"-Xmixed": 100, "-Xint": 10} {
+		modes := []string{"-Xmixed", "-Xint"}
+		for i, options := range modes {
+			if !jvmtest.Turn(t, jdk, i, len(modes)) {
+				continue
+			}
 			t.Run(options, func(t *testing.T) {
+				times := 100
+				if options == "-Xint" {
+					times = 10
+				}
 				l := startLone(t, jdk, "overflow", "Overflow", options)
 				overflows := func() string {
 					l.tell(fmt.Sprintf("overflow %d", times))
@@ -428,12 +444,13 @@ func TestClassesAreUnloadedWhileWoven(t *testing.T) {
 	})
 }
 
-// millionRounds is how many rounds of live.Virtual make a million threads.
-const millionRounds = 100
+// millionRounds is how many rounds of live.Virtual make a million threads, or
+// outside a soak two hundred thousand.
+var millionRounds = jvmtest.Times(20, 100)
 
-// TestMillionVirtualThreads has a million virtual threads run through hooks: the
-// first half is counted exactly, during the second hooks are switched and taken
-// out.
+// TestMillionVirtualThreads runs a million virtual threads through hooks: the
+// first half is counted exactly; during the second half hooks are switched and
+// taken out.
 func TestMillionVirtualThreads(t *testing.T) {
 	jdk := jvmtest.Need(t, 25)
 	s := stage(t, jdk, live.Attach, live.Virtual)
@@ -453,7 +470,7 @@ func TestMillionVirtualThreads(t *testing.T) {
 	t.Logf("%d places were enough, %d bytes", sum.Threads, room(visit))
 	s.StartLoad(1)
 	begun := s.Rounds()
-	for i := 0; s.Rounds() < begun+millionRounds/2; i++ {
+	for i := 0; s.Rounds() < begun+int64(millionRounds/2); i++ {
 		visit.switchTo([]arena.Flags{0, arena.On, arena.On | arena.Sampled, arena.On | arena.Timed | arena.Flat}[i%4], "virtual.**")
 		if i%20 == 19 {
 			visit.leave()
@@ -489,7 +506,11 @@ func TestFiveThousandThreads(t *testing.T) {
 		s := stage(t, jdk, live.Attach, live.Threads)
 		s.Run(1)
 		before := s.remember()
-		for _, flags := range []arena.Flags{arena.Timed, 0} {
+		modes := []arena.Flags{arena.Timed, 0}
+		for i, flags := range modes {
+			if !jvmtest.Turn(t, jdk, i, len(modes)) {
+				continue
+			}
 			visit := s.enter("guest")
 			visit.hook(flags, "threads.**")
 			since := s.Counts()
@@ -584,45 +605,43 @@ func fillers(s *scene) []string {
 // that is, the first does not notice, and the second can enter after it.
 func TestTwoSondes(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
-		for _, door := range []live.Door{live.Attach, live.JavaAgent(agentJar(t))} {
-			t.Run(door.Name, func(t *testing.T) {
-				s := stage(t, jdk, door, live.Hammer, live.Calls)
-				s.Run(1)
-				before := s.remember()
-				first := s.enter("the first")
-				first.hook(0, fixtures...)
-				since := s.Counts()
-				s.StartLoad(2)
-				for range 3 {
-					_, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
-					var held *session.HeldError
-					if !errors.As(err, &held) || held.Holder != fmt.Sprintf("the first, process %d", os.Getpid()) {
-						t.Fatalf("the second was told: %v", err)
-					}
-					if strings.Contains(err.Error(), "\n") {
-						t.Errorf("more than a line: %q", err)
-					}
+		onDoors(t, jdk, func(t *testing.T, door live.Door) {
+			s := stage(t, jdk, door, live.Hammer, live.Calls)
+			s.Run(1)
+			before := s.remember()
+			first := s.enter("the first")
+			first.hook(0, fixtures...)
+			since := s.Counts()
+			s.StartLoad(2)
+			for range 3 {
+				_, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
+				var held *session.HeldError
+				if !errors.As(err, &held) || held.Holder != fmt.Sprintf("the first, process %d", os.Getpid()) {
+					t.Fatalf("the second was told: %v", err)
 				}
-				s.moves()
-				s.StopLoad()
-				first.exact(s, since)
-				if err := first.Err(); err != nil {
-					t.Error(err)
+				if strings.Contains(err.Error(), "\n") {
+					t.Errorf("more than a line: %q", err)
 				}
-				first.leave()
-				second, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
-				if err != nil {
-					t.Fatalf("after the first has left: %v", err)
-				}
-				visit := visiting(t, second)
-				visit.hook(0, fixtures...)
-				since = s.Counts()
-				s.Run(1)
-				visit.exact(s, since)
-				visit.leave()
-				s.asItWas(before)
-			})
-		}
+			}
+			s.moves()
+			s.StopLoad()
+			first.exact(s, since)
+			if err := first.Err(); err != nil {
+				t.Error(err)
+			}
+			first.leave()
+			second, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
+			if err != nil {
+				t.Fatalf("after the first has left: %v", err)
+			}
+			visit := visiting(t, second)
+			visit.hook(0, fixtures...)
+			since = s.Counts()
+			s.Run(1)
+			visit.exact(s, since)
+			visit.leave()
+			s.asItWas(before)
+		})
 	})
 }
 
@@ -632,7 +651,11 @@ func TestTwoSondes(t *testing.T) {
 func TestAnotherAgentChangesTheSameClasses(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		other := live.OtherAgent(t, jdk)
-		for _, order := range []string{"change", "change-once"} {
+		orders := []string{"change", "change-once"}
+		for i, order := range orders {
+			if !jvmtest.Turn(t, jdk, i, len(orders)) {
+				continue
+			}
 			t.Run(order+" from the start", func(t *testing.T) {
 				door := live.JavaAgent(other + "=" + order + " neighbour.Spoken original-word changed")
 				s := stage(t, jdk, door, live.Neighbour, live.Hammer)
@@ -677,7 +700,7 @@ func TestAnotherAgentChangesTheSameClasses(t *testing.T) {
 			before := s.remember()
 			s.Order(other, "change neighbour.Spoken original-word changed")
 			s.StartLoad(2)
-			for range 5 {
+			for range jvmtest.Times(2, 5) {
 				visit := s.enter("guest")
 				visit.hook(0, "neighbour.**", "hammer.**")
 				s.Order(other, "retransform neighbour.Spoken;retransform hammer.Main")

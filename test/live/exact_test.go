@@ -22,7 +22,8 @@ import (
 // ofTheProgram is every method of a program but those that count for it.
 var ofTheProgram = []string{"**", "!java.**", "!javax.**", "!jdk.**", "!sun.**", "!com.sun.**", "!harness.**"}
 
-// byBothDoors runs a test on each JDK, by each door, all at once.
+// byBothDoors runs a test on each JDK, by each door, all at once. Outside a soak
+// the JDKs take turns at the doors.
 func byBothDoors(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, door live.Door)) {
 	t.Helper()
 	jar := filepath.Join(t.TempDir(), "sonde-agent.jar")
@@ -30,7 +31,11 @@ func byBothDoors(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, door liv
 		t.Fatal(err)
 	}
 	for _, jdk := range jvmtest.JDKs(t) {
-		for _, door := range []live.Door{live.Attach, live.JavaAgent(jar)} {
+		doors := []live.Door{live.Attach, live.JavaAgent(jar)}
+		for i, door := range doors {
+			if !jvmtest.Turn(t, jdk, i, len(doors)) {
+				continue
+			}
 			t.Run(fmt.Sprintf("jdk%d by %s", jdk.Major, door.Name), func(t *testing.T) {
 				t.Parallel()
 				test(t, jdk, door)

@@ -33,7 +33,8 @@ type host struct {
 	oracle *live.Oracle
 }
 
-// hosts has a test run on each JDK, and where it says so by both doors.
+// hosts runs a test on each JDK, by each of these doors; outside a soak the JDKs
+// take turns at the doors.
 func hosts(t *testing.T, doors []string, test func(h *host), workloads ...string) {
 	t.Helper()
 	hostsWith(t, doors, nil, test, workloads...)
@@ -46,7 +47,10 @@ func hostsWith(t *testing.T, doors, options []string, test func(h *host), worklo
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
-			for _, name := range doors {
+			for i, name := range doors {
+				if !jvmtest.Turn(t, jdk, i, len(doors)) {
+					continue
+				}
 				t.Run(name, func(t *testing.T) { test(startHost(t, jdk, doorOf(t, name).With(options...), workloads...)) })
 			}
 		})
@@ -676,10 +680,10 @@ func (h *host) alone(before live.Snapshot, check string) {
 
 // cycles is how often a program is entered, instrumented and left; settled is
 // after how many of them a JVM has all it makes once.
-const (
-	cycles  = 500
-	settled = 100
-	looks   = 100 // between two looks at the program
+var (
+	cycles  = jvmtest.Times(80, 500)
+	settled = jvmtest.Times(20, 100)
+	looks   = jvmtest.Times(20, 100) // between two looks at the program
 )
 
 // mostLearned bounds, in bytes a cycle, what a JVM that compiles learns about
@@ -687,14 +691,12 @@ const (
 // classes, if they stayed, would be two hundred KiB. Compilers learn now more and now
 // less; what stays of each cycle would be seen between any two looks.
 // TestCyclesLeaveNoByte shows that it is this alone.
-const mostLearned = 6 << 10
+// A young JVM learns more, so outside a soak, which cycles less, the bound is wider.
+var mostLearned = int64(jvmtest.Times(24<<10, 6<<10))
 
 // TestCyclesUnderLoadLeaveNothing enters a busy program, instruments and leaves
 // it, hundreds of times.
 func TestCyclesUnderLoadLeaveNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("NOT TESTED: it takes a minute")
-	}
 	cycling(t, nil, func(h *host) {
 		h.StartLoad(1)
 		h.cycle(settled)
@@ -716,10 +718,10 @@ func TestCyclesUnderLoadLeaveNothing(t *testing.T) {
 		h.same("descriptors", first.Descriptors, last.Descriptors)
 		h.same("mappings", first.Mappings, last.Mappings)
 		h.same("Java threads", threads, h.oracle.Live("sonde.").Threads)
-		if grown := least / looks; grown > mostLearned {
+		if grown := least / int64(looks); grown > mostLearned {
 			h.t.Errorf("Metaspace grows by %d bytes a cycle, or more", grown)
 		}
-		if grown := (last.Metaspace - first.Metaspace) / (cycles - settled); grown > 2*mostLearned {
+		if grown := (last.Metaspace - first.Metaspace) / int64(cycles-settled); grown > 2*mostLearned {
 			h.t.Errorf("Metaspace grows by %d bytes a cycle in all", grown)
 		}
 		h.StopLoad()
@@ -731,7 +733,7 @@ func TestCyclesUnderLoadLeaveNothing(t *testing.T) {
 // learns nothing about methods. There Metaspace must not grow by one byte more
 // than an agent that does nothing makes it grow.
 func TestCyclesLeaveNoByte(t *testing.T) {
-	const few = 60
+	few := jvmtest.Times(20, 60)
 	cycling(t, []string{"-Xint"}, func(h *host) {
 		empty := live.EmptyAgent(h.t, h.JDK)
 		attach := func() {

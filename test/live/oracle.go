@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,24 +30,16 @@ func NewOracle(t testing.TB, p *Program) *Oracle {
 	return &Oracle{t, p.PID, buildOracle(t, p.JDK, directory), directory}
 }
 
+// buildOracle puts the library where a program of any user can load it.
 func buildOracle(t testing.TB, jdk jvmtest.JDK, directory string) string {
 	t.Helper()
-	include := filepath.Join(jdk.Home, "include")
-	if _, err := os.Stat(filepath.Join(include, "jvmti.h")); err != nil {
-		t.Skipf("NOT TESTED: JDK %s has no jvmti.h: install its headers", jdk.Version)
-	}
-	compiler, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("NOT TESTED: there is no gcc to build the oracle with: install it")
-	}
 	library := filepath.Join(directory, "liboracle.so")
-	args := []string{
-		"-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-		"-I", include, "-I", filepath.Join(include, "linux"), "-o", library,
-	}
-	out, err := exec.Command(compiler, append(args, sourceFiles(t, "oracle", "*.c")...)...).CombinedOutput()
+	data, err := os.ReadFile(jvmtest.CompileNative(t, jdk, sourceFiles(t, "oracle", "*.c")...))
 	if err != nil {
-		t.Fatalf("building the oracle: %v\n%s", err, out)
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(library, data, 0o755); err != nil {
+		t.Fatal(err)
 	}
 	return library
 }

@@ -2,7 +2,6 @@ package walk_test
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func start(t *testing.T, jdk jvmtest.JDK, f fixture) *program {
 	classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: sources, Flags: []string{"--release", release}})
 	args := slices.Concat(f.options, []string{"-Xmx128m", "-XX:+UseSerialGC", "-cp", classes})
 	if f.library != "" {
-		args = append(args, "-Dwalk.library="+buildLibrary(t, jdk, f.library))
+		args = append(args, "-Dwalk.library="+jvmtest.CompileNative(t, jdk, filepath.Join("testdata", "native", f.library)))
 	}
 	words := []string{"harness.Harness", f.name + ".Main", fmt.Sprint(f.threads)}
 	p := &program{t: t, jdk: jdk, fixture: f}
@@ -125,24 +124,6 @@ func parseStack(t *testing.T, line string) stack {
 	}
 	s.frames = straight(strings.Fields(frames))
 	return s
-}
-
-// buildLibrary builds a native library. Where that cannot be done the test ends
-// here, as a skip that can be seen.
-func buildLibrary(t *testing.T, jdk jvmtest.JDK, source string) string {
-	t.Helper()
-	compiler, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("NOT TESTED: there is no gcc to build a native method with: install it")
-	}
-	include := filepath.Join(jdk.Home, "include")
-	library := filepath.Join(t.TempDir(), "libwalk.so")
-	out, err := exec.Command(compiler, "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
-		"-I", include, "-I", filepath.Join(include, "linux"), "-o", library, filepath.Join("testdata", "native", source)).CombinedOutput()
-	if err != nil {
-		t.Fatalf("building %s: %v\n%s", source, err, out)
-	}
-	return library
 }
 
 // order sends a command and returns the lines of its answer.

@@ -1,0 +1,39 @@
+package jvmtest
+
+import (
+	"hash/fnv"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Soak reports whether tests run all their repetitions and combinations, as
+// `make soak` asks for by SONDE_SOAK. Otherwise a test runs a representative
+// part, so that `make test` takes minutes.
+func Soak() bool { return os.Getenv("SONDE_SOAK") != "" }
+
+// Times returns how often a test repeats something: usually, or in a soak.
+func Times(usually, inSoak int) int {
+	if Soak() {
+		return inSoak
+	}
+	return usually
+}
+
+// Turn reports whether case i of n cases runs with this JDK. In a soak each case
+// runs with every JDK. Otherwise the JDKs take turns, and the name of the test
+// decides which one begins; a single case runs with every JDK.
+func Turn(t *testing.T, jdk JDK, i, n int) bool {
+	t.Helper()
+	jdks := slices.DeleteFunc(slices.Clone(Installed()), func(j JDK) bool { return !slices.Contains(Supported, j.Major) })
+	turns := min(n, len(jdks))
+	if Soak() || turns < 2 {
+		return true
+	}
+	name, _, _ := strings.Cut(t.Name(), "/")
+	first := fnv.New32a()
+	_, _ = first.Write([]byte(name)) // never fails
+	place := slices.IndexFunc(jdks, func(j JDK) bool { return j.Major == jdk.Major })
+	return (i+place+int(first.Sum32()%uint32(turns)))%turns == 0
+}
