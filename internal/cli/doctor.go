@@ -12,10 +12,10 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/doctor"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
-	"github.com/sonde-jvm/sonde/internal/weave/original"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -149,12 +149,12 @@ func (d *doctorCommand) judge(ctx context.Context, jvm *process.JVM) []doctor.Fi
 
 // bugFindings name the JDK's own bugs in changing classes.
 func bugFindings(version string) []doctor.Finding {
-	parsed, err := original.ParseVersion(version)
+	parsed, err := jdk.ParseVersion(version)
 	if err != nil {
 		return nil // the version is another finding
 	}
 	var findings []doctor.Finding
-	for _, bug := range original.Bugs(parsed) {
+	for _, bug := range jdk.Bugs(parsed) {
 		f := doctor.Finding{
 			Severity: doctor.Warn, Subject: "JDK bug",
 			Text: fmt.Sprintf("%s: changing a class loses %s; concerned are %s", bug.ID, bug.Loses, bug.Who),

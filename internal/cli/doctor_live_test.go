@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/doctor"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/weave/original"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -23,8 +23,8 @@ type diagnosisText struct {
 // TestDoctorLive looks at a JVM from outside and from inside, and changes
 // nothing in it.
 func TestDoctorLive(t *testing.T) {
-	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
-		p := live.Start(t, jdk, door, live.Calls, live.Loading)
+	byBothDoors(t, func(t *testing.T, home jvmtest.JDK, door live.Door) {
+		p := live.Start(t, home, door, live.Calls, live.Loading)
 		p.Run(1)
 		p.Keep()
 		sum := p.Check()
@@ -34,13 +34,13 @@ func TestDoctorLive(t *testing.T) {
 		if code != exitOK || shallow.Worst == doctor.Stop.String() || len(shallow.Findings) == 0 || shallow.Plan != nil {
 			t.Errorf("exit code %d: %s%s", code, out, stderr)
 		}
-		version, err := original.ParseVersion(jdk.Version)
+		version, err := jdk.ParseVersion(home.Version)
 		if err != nil {
 			t.Fatal(err)
 		}
 		const lostNames = "JDK-8240908"
-		isLosing := slices.ContainsFunc(original.Bugs(version), func(b original.Bug) bool { return b.ID == lostNames })
-		if named := strings.Contains(out, lostNames); named != isLosing || named && jdk.Major >= 19 {
+		isLosing := slices.ContainsFunc(jdk.Bugs(version), func(b jdk.Bug) bool { return b.ID == lostNames })
+		if named := strings.Contains(out, lostNames); named != isLosing || named && home.Major >= 19 {
 			t.Errorf("the lost parameter names are told: %v\n%s", named, out)
 		}
 		cached := filepath.Join(t.TempDir(), "cache")

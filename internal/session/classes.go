@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sonde-jvm/sonde/internal/weave/original"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
@@ -342,7 +342,7 @@ const mostCaptured = 500
 func (s *Session) capture(ctx context.Context, classes []*candidate, named func(class string) bool) error {
 	names := make(map[uint32]string)
 	for _, c := range classes {
-		if c.file == nil && c.reason == "" && (original.KeepsAll(s.jdk) || named != nil && named(c.name)) {
+		if c.file == nil && c.reason == "" && (jdk.KeepsAll(s.jdk) || named != nil && named(c.name)) {
 			names[c.handle] = c.name
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
-	"github.com/sonde-jvm/sonde/internal/weave/original"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
@@ -25,7 +25,7 @@ const helloLimit = 20 * time.Second
 // enter gets the agent into the JVM, and its call. Where one waits there since
 // the JVM's start it is invited; else it is loaded by attaching.
 func (s *Session) enter(ctx context.Context) error {
-	if version, err := original.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
+	if version, err := jdk.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
 		return &TooOldError{PID: s.jvm.PID, Version: s.jvm.Version}
 	}
 	standby := targetfs.HasStandby(s.jvm)

@@ -6,17 +6,17 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile/classtest"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/weave"
-	"github.com/sonde-jvm/sonde/internal/weave/original"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
 // handing is a session without a JVM in which tasks carry their context.
-func handing(t *testing.T, jdk int) (s *Session, notices *[]string) {
+func handing(t *testing.T, feature int) (s *Session, notices *[]string) {
 	t.Helper()
 	notices = new([]string)
 	s = bareSession(t)
-	s.jdk = original.Version{Feature: jdk}
+	s.jdk = jdk.Version{Feature: feature}
 	s.settings.Notice = func(text string) { *notices = append(*notices, text) }
 	s.choices.handOff = true
 	return s, notices

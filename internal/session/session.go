@@ -23,10 +23,10 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
-	"github.com/sonde-jvm/sonde/internal/weave/original"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
@@ -46,7 +46,7 @@ type Settings struct {
 type Session struct {
 	workshop
 	jvm      *process.JVM
-	jdk      original.Version
+	jdk      jdk.Version
 	foothold *targetfs.Foothold
 	file     *targetfs.Arena
 	arena    *arena.Arena
@@ -88,7 +88,7 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
-	if s.jdk, err = original.ParseVersion(s.peer.Hello().Java); err != nil {
+	if s.jdk, err = jdk.ParseVersion(s.peer.Hello().Java); err != nil {
 		return nil, err
 	}
 	if err := s.openArena(ctx); err != nil {
@@ -126,7 +126,7 @@ func (s *Session) openArena(ctx context.Context) (err error) {
 func (s *Session) JVM() *process.JVM { return s.jvm }
 
 // JDK is the target's version.
-func (s *Session) JDK() original.Version { return s.jdk }
+func (s *Session) JDK() jdk.Version { return s.jdk }
 
 // Done is closed when the session has ended, by Close or otherwise: Err says
 // why.

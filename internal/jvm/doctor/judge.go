@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
-	"github.com/sonde-jvm/sonde/internal/weave/original"
 )
 
 // Judge says what the facts mean for Sonde, in the order a reader wants them:
 // may it, what is it, what will it cost, what else is there.
 func Judge(f Facts) []Finding {
-	version, _ := original.ParseVersion(f.JVM.Version) // what cannot be read is not known
+	version, _ := jdk.ParseVersion(f.JVM.Version) // what cannot be read is not known
 	j := &judge{facts: &f, version: version}
 	j.kind()
 	if f.JVM.Kind != process.HotSpot {
@@ -40,7 +40,7 @@ func Judge(f Facts) []Finding {
 
 type judge struct {
 	facts    *Facts
-	version  original.Version // zero is not known
+	version  jdk.Version // zero is not known
 	findings []Finding
 }
 
@@ -178,7 +178,7 @@ func (j *judge) redefinition() {
 func (j *judge) losesParameterNames() bool {
 	const forgets = "JDK-8240908"
 	return j.version.Feature != 0 &&
-		slices.ContainsFunc(original.Bugs(j.version), func(b original.Bug) bool { return b.ID == forgets })
+		slices.ContainsFunc(jdk.Bugs(j.version), func(b jdk.Bug) bool { return b.ID == forgets })
 }
 
 func (j *judge) verification() {

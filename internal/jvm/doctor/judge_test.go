@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
-	"github.com/sonde-jvm/sonde/internal/weave/original"
 )
 
 // plain is a JVM with which nothing is wrong.
@@ -146,7 +146,7 @@ func TestVersions(t *testing.T) {
 		"17.0.15": {version{17, 0, 15}, true}, "17.0.20": {version{17, 0, 20}, false}, "18.0.2.1": {version{18, 0, 2}, true},
 		"19": {version{19, 0, 0}, false}, "26-ea": {version{26, 0, 0}, false}, "25.0.3+9": {version{25, 0, 3}, false}, "": {version{}, false},
 	} {
-		parsed, _ := original.ParseVersion(text)
+		parsed, _ := jdk.ParseVersion(text)
 		j := judge{version: parsed}
 		if (version{parsed.Feature, parsed.Interim, parsed.Update}) != want.version || j.losesParameterNames() != want.loses {
 			t.Errorf("%q: %+v, loses names %v", text, j.version, j.losesParameterNames())

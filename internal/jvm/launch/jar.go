@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/classes/archive"
 )
 
 // An ExposedError says that other users could put other code at a path.
@@ -62,16 +61,28 @@ func keep(directory, name string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// One that is there and is not what it should be is replaced by its name alone: who has
-	// it open keeps it.
-	err = archive.WriteFile(name, 0o644, func(file *os.File) error {
-		_, err := file.Write(agent.AgentJar())
-		return err
-	})
-	if err != nil {
+	// A jar with other content is replaced by a rename, so that a JVM that has it open keeps it.
+	if err := replace(name, agent.AgentJar()); err != nil {
 		return err
 	}
 	return CheckOwn(name)
+}
+
+// replace gives a file new content, all of it or none.
+func replace(name string, content []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
 }
 
 // dataDirectory is where programs keep what is this user's.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
@@ -186,7 +187,7 @@ func (r *recording) refused(text string) error {
 
 // usable tells whether a JVM's recorder is one that can be read while it runs.
 func usable(j *process.JVM, cpuTime bool) error {
-	version := major(j.Version)
+	version := jdk.Feature(j.Version)
 	switch {
 	case version == 0: // it will say so itself
 		return nil
@@ -196,21 +197,6 @@ func usable(j *process.JVM, cpuTime bool) error {
 		return &Error{j.PID, ErrRefused, fmt.Sprintf("JDK %d does not sample by processor time, only %d and later do: leave --cpu-time out", version, oldestCPUTime)}
 	}
 	return nil
-}
-
-// major is the first number of a version, or the second of 1.8.0_402; 0 where
-// there is none.
-func major(version string) int {
-	version = strings.TrimPrefix(version, "1.")
-	digits := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' })
-	if digits < 0 {
-		digits = len(version)
-	}
-	number, err := strconv.Atoi(version[:digits])
-	if err != nil {
-		return 0
-	}
-	return number
 }
 
 // isGone tells an error that says that the JVM has ended.

@@ -200,11 +200,6 @@ func TestMissingRecorders(t *testing.T) {
 			t.Errorf("%q: %q", text, why)
 		}
 	}
-	for version, want := range map[string]int{"17.0.15": 17, "1.8.0_402": 8, "25": 25, "26-ea": 26, "": 0, "x": 0} {
-		if got := major(version); got != want {
-			t.Errorf("%q: %d", version, got)
-		}
-	}
 }
 
 func TestNamesTellWhose(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
@@ -48,7 +49,7 @@ const (
 // redefines classes, and before JDK 21 HotSpot has not recorded which compiled code depends
 // on them. In a JVM that has recorded already this is past.
 func discardsCode(j *process.JVM) bool {
-	version := major(j.Version)
+	version := jdk.Feature(j.Version)
 	return version >= oldest && version < 21 && !hasRecorder(j.PID)
 }
 

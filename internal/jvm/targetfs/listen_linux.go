@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
 // firstWithSockets is the JDK from which on Java can dial Unix sockets.
@@ -33,23 +34,10 @@ type Listener struct {
 // foothold, or on the target's own loopback where the JDK has none, or its
 // version is not known.
 func (f *Foothold) Listen() (*Listener, error) {
-	if majorVersion(f.jvm.Version) >= firstWithSockets {
+	if jdk.Feature(f.jvm.Version) >= firstWithSockets {
 		return f.ListenUnix()
 	}
 	return f.ListenLoopback()
-}
-
-// majorVersion reads 17.0.15, 1.8.0_402, 22-ea; 0 where it cannot.
-func majorVersion(version string) int {
-	version = strings.TrimPrefix(version, "1.")
-	if end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
-		version = version[:end]
-	}
-	major, err := strconv.Atoi(version)
-	if err != nil {
-		return 0
-	}
-	return major
 }
 
 // ListenUnix listens on a socket in the foothold, the target's user's own.

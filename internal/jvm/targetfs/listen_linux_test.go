@@ -91,11 +91,3 @@ func TestOtherNetwork(t *testing.T) {
 		t.Errorf("without a loopback: %v", err)
 	}
 }
-
-func TestMajorVersion(t *testing.T) {
-	for version, want := range map[string]int{"": 0, "1.8.0_402": 8, "17": 17, "17.0.15": 17, "22-ea": 22, "x": 0, "9-internal+0": 9} {
-		if got := majorVersion(version); got != want {
-			t.Errorf("%q: %d", version, got)
-		}
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
 // Source says where the bytes come from that a class is woven from.
@@ -35,7 +36,7 @@ func (s Source) String() string {
 
 // Input is what is known of a class.
 type Input struct {
-	JDK   Version
+	JDK   jdk.Version
 	File  []byte // the class file that the class's loader finds; nil where there is none
 	Given []byte // what the JVM shows a transformer
 	// Loading is set where the class is not there yet: what the JVM shows then is what
@@ -55,8 +56,8 @@ type Choice struct {
 // Damage is the error of a class that redefinition would harm.
 type Damage struct {
 	Class string // with dots
-	JDK   Version
-	Bug   Bug
+	JDK   jdk.Version
+	Bug   jdk.Bug
 	Why   string // why nothing can be done about it
 }
 
@@ -100,7 +101,7 @@ func Choose(in Input) (Choice, error) {
 // className is the class's name as programs write it.
 func (c *comparison) className() string { return strings.ReplaceAll(c.given.Name(), "/", ".") }
 
-func (c *comparison) damage(bug Bug, why string) *Damage {
+func (c *comparison) damage(bug jdk.Bug, why string) *Damage {
 	return &Damage{Class: c.className(), JDK: c.jdk, Bug: bug, Why: why}
 }
 
@@ -109,12 +110,12 @@ func (c *comparison) damage(bug Bug, why string) *Damage {
 // name never had the attribute.
 func (c *comparison) withoutFile(why string) error {
 	switch {
-	case parameterNames.In(c.jdk) && mayLoseParameters(c.given):
-		return c.damage(parameterNames, why)
-	case componentCount.In(c.jdk) && !readableRecord(c.given):
-		return c.damage(componentCount, why)
-	case componentTypes.In(c.jdk) && hasComponentTypes(c.given):
-		return c.damage(componentTypes, why)
+	case jdk.ParameterNames.In(c.jdk) && mayLoseParameters(c.given):
+		return c.damage(jdk.ParameterNames, why)
+	case jdk.ComponentCount.In(c.jdk) && !readableRecord(c.given):
+		return c.damage(jdk.ComponentCount, why)
+	case jdk.ComponentTypes.In(c.jdk) && hasComponentTypes(c.given):
+		return c.damage(jdk.ComponentTypes, why)
 	}
 	return nil
 }
@@ -122,26 +123,26 @@ func (c *comparison) withoutFile(why string) error {
 // rebuildingLoses reports whether the JVM's own bytes lack something that the file,
 // which is what runs, has.
 func (c *comparison) rebuildingLoses() bool {
-	return parameterNames.In(c.jdk) && hasParameters(c.file) ||
-		componentCount.In(c.jdk) && hasUnkeptComponents(c.file)
+	return jdk.ParameterNames.In(c.jdk) && hasParameters(c.file) ||
+		jdk.ComponentCount.In(c.jdk) && hasUnkeptComponents(c.file)
 }
 
 // otherForm chooses for a class that is not what its file says.
 func (c *comparison) otherForm(choice Choice) (Choice, error) {
-	if linkingRace.In(c.jdk) && c.onlyOperands {
-		return choice, c.damage(linkingRace, choice.Unproven+", as when it is linked at this moment: try again")
+	if jdk.LinkingRace.In(c.jdk) && c.onlyOperands {
+		return choice, c.damage(jdk.LinkingRace, choice.Unproven+", as when it is linked at this moment: try again")
 	}
 	if why := c.earlierForm(); why != "" {
 		return choice, c.withoutFile("its class file is another class's or version's: " + why)
 	}
 	// The file knows what the class has, so absence in it is absence.
-	names := parameterNames.In(c.jdk) && hasParameters(c.file) && !hasParameters(c.given)
-	record := componentCount.In(c.jdk) && !readableRecord(c.given)
+	names := jdk.ParameterNames.In(c.jdk) && hasParameters(c.file) && !hasParameters(c.given)
+	record := jdk.ComponentCount.In(c.jdk) && !readableRecord(c.given)
 	switch {
-	case componentTypes.In(c.jdk) && hasComponentTypes(c.given) && !c.poolExtends:
-		return choice, c.damage(componentTypes, "another agent has moved its constants")
+	case jdk.ComponentTypes.In(c.jdk) && hasComponentTypes(c.given) && !c.poolExtends:
+		return choice, c.damage(jdk.ComponentTypes, "another agent has moved its constants")
 	case record && !c.poolExtends:
-		return choice, c.damage(componentCount, choice.Unproven)
+		return choice, c.damage(jdk.ComponentCount, choice.Unproven)
 	case !names && !record:
 		return choice, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -30,7 +31,7 @@ func TestBugsByVersion(t *testing.T) {
 		"28-ea+1-build": "",
 	} {
 		var got []string
-		for _, b := range Bugs(mustParse(t, version)) {
+		for _, b := range jdk.Bugs(mustParse(t, version)) {
 			got = append(got, strings.TrimPrefix(b.ID, "JDK-"))
 		}
 		if strings.Join(got, " ") != want {
@@ -104,15 +105,15 @@ func TestChoose(t *testing.T) {
 		{"with constants of an earlier redefinition", "17.0.15", file, later, false, FromFile, true, ""},
 		{"a JDK that keeps names", "25.0.3", file, file, false, FromFile, false, ""},
 		{"no names to lose", "17.0.15", bare, bareRebuilt, false, FromFile, false, ""},
-		{"no file, names at stake", "17.0.15", nil, rebuilt, false, FromGiven, false, parameterNames.ID},
+		{"no file, names at stake", "17.0.15", nil, rebuilt, false, FromGiven, false, jdk.ParameterNames.ID},
 		{"no file, never had names", "17.0.15", nil, bareRebuilt, false, FromGiven, false, ""},
 		{"no file, a JDK that keeps names", "25.0.3", nil, file, false, FromGiven, false, ""},
 		{"no file, shown whole", "17.0.15", nil, file, false, FromGiven, false, ""},
-		{"another class's file", "17.0.15", other, rebuilt, false, FromGiven, false, parameterNames.ID},
-		{"no class file", "17.0.15", []byte("<html>"), rebuilt, false, FromGiven, false, parameterNames.ID},
+		{"another class's file", "17.0.15", other, rebuilt, false, FromGiven, false, jdk.ParameterNames.ID},
+		{"no class file", "17.0.15", []byte("<html>"), rebuilt, false, FromGiven, false, jdk.ParameterNames.ID},
 		{"changed by another agent", "17.0.15", file, changed, false, FromGraft, true, ""},
 		{"changed, names kept", "25.0.3", file, edit(t, file, func(c *classfile.Class) { c.Methods = c.Methods[:1] }), false, FromGiven, false, ""},
-		{"linked meanwhile", "17.0.15", file, linking, false, FromGiven, false, linkingRace.ID},
+		{"linked meanwhile", "17.0.15", file, linking, false, FromGiven, false, jdk.LinkingRace.ID},
 		{"being loaded", "17.0.15", nil, rebuilt, true, FromGiven, false, ""},
 	} {
 		choice, err := Choose(Input{JDK: mustParse(t, test.jdk), File: test.file, Given: test.given, Loading: test.loading})
@@ -155,11 +156,11 @@ func TestChooseRefusesWhatIsNoClass(t *testing.T) {
 // agent has changed, and demands that the change runs and nothing is forgotten.
 func TestAnotherAgentsChangeIsKept(t *testing.T) {
 	const class = "fixture.Shapes$Plain"
-	for _, jdk := range jvmtest.JDKs(t) {
-		t.Run(jdk.Version, func(t *testing.T) {
-			v := mustParse(t, jdk.Version)
-			classpath, _ := shapes(t, jdk, "-parameters")
-			w := newWitness(t, jdk, classpath)
+	for _, home := range jvmtest.JDKs(t) {
+		t.Run(home.Version, func(t *testing.T) {
+			v := mustParse(t, home.Version)
+			classpath, _ := shapes(t, home, "-parameters")
+			w := newWitness(t, home, classpath)
 			w.tell(t, []string{"null"}, class)
 			changed := answering(t, w.left(t, class, "0"), "chosen")
 			choice, err := Choose(Input{JDK: v, File: w.left(t, class, "file"), Given: changed})
@@ -167,7 +168,7 @@ func TestAnotherAgentsChangeIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := FromGiven
-			if parameterNames.In(v) {
+			if jdk.ParameterNames.In(v) {
 				want = FromGraft
 			}
 			if choice.Source != want {
@@ -191,11 +192,11 @@ func TestAnotherAgentsChangeIsKept(t *testing.T) {
 // TestWhatRedefinitionLoses shows the bugs of the table on real JDKs: what reflection
 // no longer sees after the transformer answered nothing, what it was given, the file.
 func TestWhatRedefinitionLoses(t *testing.T) {
-	for _, jdk := range jvmtest.JDKs(t) {
-		t.Run(jdk.Version, func(t *testing.T) {
-			v := mustParse(t, jdk.Version)
-			classpath, names := shapes(t, jdk, "-parameters")
-			w := newWitness(t, jdk, classpath)
+	for _, home := range jvmtest.JDKs(t) {
+		t.Run(home.Version, func(t *testing.T) {
+			v := mustParse(t, home.Version)
+			classpath, names := shapes(t, home, "-parameters")
+			w := newWitness(t, home, classpath)
 			lost, refused := map[string]bool{}, map[string]bool{}
 			for _, r := range w.tell(t, []string{"null", "given", "file"}, names...) {
 				switch {
@@ -209,13 +210,13 @@ func TestWhatRedefinitionLoses(t *testing.T) {
 					t.Errorf("lost by no bug of the table: %v", r)
 				}
 			}
-			want := parameterNames.In(v)
+			want := jdk.ParameterNames.In(v)
 			if lost["0:null"] != want || lost["1:given"] != want {
 				t.Errorf("parameter names lost: %v, the table says %v", lost, want)
 			}
 			unmarked := "fixture.Shapes$Unmarked"
-			if refused[unmarked] != componentCount.In(v) || len(refused) > 1 {
-				t.Errorf("refused: %v; the table says of %s %v", refused, unmarked, componentCount.In(v))
+			if refused[unmarked] != jdk.ComponentCount.In(v) || len(refused) > 1 {
+				t.Errorf("refused: %v; the table says of %s %v", refused, unmarked, jdk.ComponentCount.In(v))
 			}
 		})
 	}
@@ -225,17 +226,17 @@ func TestWhatRedefinitionLoses(t *testing.T) {
 // move, and none whose constants keep their places, whatever is added behind them.
 func TestRecordsWithAnnotatedTypes(t *testing.T) {
 	const class = "fixture.Shapes$Typed"
-	for _, jdk := range jvmtest.JDKs(t) {
-		t.Run(jdk.Version, func(t *testing.T) {
-			classpath, _ := shapes(t, jdk)
+	for _, home := range jvmtest.JDKs(t) {
+		t.Run(home.Version, func(t *testing.T) {
+			classpath, _ := shapes(t, home)
 			file, err := os.ReadFile(filepath.Join(classpath, "fixture", "Shapes$Typed.class"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := newWitness(t, jdk, classpath)
+			w := newWitness(t, home, classpath)
 			w.answer(t, class, "a", answering(t, file, "a"))
 			w.answer(t, class, "b", answering(t, file, "other", "b"))
-			w.answer(t, class, "moved", moved(t, jdk))
+			w.answer(t, class, "moved", moved(t, home))
 			for _, r := range w.tell(t, []string{"@a", "file", "@b", "file", "@a", "@b", "file"}, class) {
 				text := "answer = " + strings.TrimLeft(r.step, "0123456789:@")
 				if r.kind == "gained" && r.fact != text || r.kind == "lost" && r.fact != "answer = base" || r.kind == "failed" {
@@ -248,8 +249,8 @@ func TestRecordsWithAnnotatedTypes(t *testing.T) {
 			for _, r := range remarks {
 				harmed = harmed || r.kind == "failed" || r.kind == "lost"
 			}
-			if v := mustParse(t, jdk.Version); harmed != componentTypes.In(v) {
-				t.Errorf("with constants moved, harmed: %v; the table says %v", harmed, componentTypes.In(v))
+			if v := mustParse(t, home.Version); harmed != jdk.ComponentTypes.In(v) {
+				t.Errorf("with constants moved, harmed: %v; the table says %v", harmed, jdk.ComponentTypes.In(v))
 			}
 		})
 	}
@@ -257,7 +258,7 @@ func TestRecordsWithAnnotatedTypes(t *testing.T) {
 
 // moved is the record compiled from a source that brings its constants into another
 // order, and changes nothing that reflection sees.
-func moved(t *testing.T, jdk jvmtest.JDK) []byte {
+func moved(t *testing.T, home jvmtest.JDK) []byte {
 	t.Helper()
 	source, err := os.ReadFile("testdata/fixture/Shapes.java")
 	if err != nil {
@@ -269,7 +270,7 @@ func moved(t *testing.T, jdk jvmtest.JDK) []byte {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	directory := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{path, "testdata/fixture/Use.java"}})
+	directory := jvmtest.Compile(t, home, jvmtest.Fixture{Sources: []string{path, "testdata/fixture/Use.java"}})
 	data, err := os.ReadFile(filepath.Join(directory, "fixture", "Shapes$Typed.class"))
 	if err != nil {
 		t.Fatal(err)

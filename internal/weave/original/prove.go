@@ -8,12 +8,13 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
 // comparison is a class file beside what the JVM shows of the class.
 type comparison struct {
 	file, given *classfile.Class
-	jdk         Version
+	jdk         jdk.Version
 
 	poolExtends  bool // what is shown has the file's constants, each in its place
 	onlyOperands bool // all that differs is operands of instructions
@@ -266,7 +267,7 @@ func (c *comparison) compareAttributes(owner string, file, given []classfile.Att
 		switch {
 		case f == nil && g == nil:
 		case c.file.Major < k.major: // a JVM may pass over it
-		case k.kind == classfile.KindMethodParameters && g == nil && parameterNames.In(c.jdk):
+		case k.kind == classfile.KindMethodParameters && g == nil && jdk.ParameterNames.In(c.jdk):
 		case f == nil:
 			if k.kind == classfile.KindBootstrapMethods {
 				continue // of an earlier redefinition
@@ -326,7 +327,7 @@ func (c *comparison) sameComponents() bool {
 	file, ok := components(c.file)
 	given, readable := components(c.given)
 	if !ok || !readable {
-		return ok && componentCount.In(c.jdk)
+		return ok && jdk.ComponentCount.In(c.jdk)
 	}
 	if len(file) != len(given) {
 		return false

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -208,9 +209,9 @@ func classesOf(t *testing.T, path string, most int) []string {
 	return some
 }
 
-func mustParse(t *testing.T, text string) Version {
+func mustParse(t *testing.T, text string) jdk.Version {
 	t.Helper()
-	v, err := ParseVersion(text)
+	v, err := jdk.ParseVersion(text)
 	if err != nil {
 		t.Fatal(err)
 	}

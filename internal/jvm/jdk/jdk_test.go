@@ -1,6 +1,7 @@
-package original
+package jdk
 
 import (
+	"cmp"
 	"errors"
 	"testing"
 )
@@ -47,19 +48,17 @@ func TestVersionsAreOrdered(t *testing.T) {
 		for k := range ordered {
 			a, _ := ParseVersion(ordered[i])
 			b, _ := ParseVersion(ordered[k])
-			if got, want := a.Compare(b), compareInt(i, k); got != want {
+			if got, want := a.Compare(b), cmp.Compare(i, k); got != want {
 				t.Errorf("%s against %s: %d, want %d", a, b, got, want)
 			}
 		}
 	}
 }
 
-func compareInt(a, b int) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+func TestFeature(t *testing.T) {
+	for version, want := range map[string]int{"": 0, "1.8.0_402": 8, "17": 17, "17.0.15": 17, "22-ea": 22, "x": 0, "9-internal+0": 9} {
+		if got := Feature(version); got != want {
+			t.Errorf("%q: %d, want %d", version, got, want)
+		}
 	}
-	return 0
 }
