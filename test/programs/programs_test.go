@@ -70,8 +70,9 @@ func TestWovenProgramsBehaveAlike(t *testing.T) {
 	}
 }
 
-// compare runs the program as it is, then woven in each way (only the last in
-// short mode), and at last woven in the last way with its counters shown.
+// compare runs the program as it is, then woven in each way, and at last woven in
+// the last way with its counters shown. Outside a soak the JDKs take turns at the
+// ways before the last, which has the templates of the others.
 func (p program) compare(t *testing.T, jdk jvmtest.JDK, choices []weaving, runtime []string) {
 	t.Helper()
 	want := run(t, jdk, nil, []string{p.classes}, p.name)
@@ -80,15 +81,15 @@ func (p program) compare(t *testing.T, jdk jvmtest.JDK, choices []weaving, runti
 	}
 	last := len(choices) - 1
 	for i, choice := range choices {
-		if testing.Short() && i != last {
+		if i != last && !jvmtest.Turn(t, jdk, i+len(p.name), last) {
 			continue
 		}
 		woven := weaveAll(t, p.classes, choice, leftAlone[p.name])
 		path := append([]string{woven}, runtime...)
-		// Classes of the class path are verified always. The flag has the JDK's own verified too, which
-		// takes longer than the program, so one way of weaving has to do for it.
+		// Classes of the class path are verified always. The flag verifies the JDK's own too, which
+		// takes longer than the program.
 		var flags []string
-		if i == last {
+		if i == last && jvmtest.Soak() {
 			flags = []string{"-Xverify:all"}
 		}
 		if got := run(t, jdk, flags, path, p.name); got != want {

@@ -20,7 +20,7 @@ type fixture struct {
 	library  string        // a source of testdata/native that it loads
 	options  []string      // of java
 	cutOff   bool          // stacks are deeper than the recorder keeps
-	both     bool          // it is walked on each JDK
+	both     bool          // it is walked on each JDK, also outside a soak
 	native   bool          // its hot method is
 }
 
@@ -40,8 +40,16 @@ var (
 var cheapClock = []string{"-Dwalk.clock=true"}
 
 // Samples of native code come at half the rate, or less: the JVM looks at one
-// thread in native code at a time, and some of them only wait.
-const brief, long = 8 * time.Second, 16 * time.Second
+// thread in native code at a time, and some of them only wait. A soak takes twice
+// as many samples, so that shares are off by less (allowance).
+var brief, long = sampled(8 * time.Second), sampled(16 * time.Second)
+
+func sampled(inSoak time.Duration) time.Duration {
+	if jvmtest.Soak() {
+		return inSoak
+	}
+	return inSoak / 2
+}
 
 var fixtures = []fixture{
 	{name: "paths", threads: 2, sampling: brief, both: true},          // a leaf, by three ways
@@ -51,7 +59,7 @@ var fixtures = []fixture{
 	{name: "library", threads: 1, sampling: brief},                    // methods of the JDK
 	{name: "lambdas", threads: 1, sampling: brief, options: standing}, // of streams, and stored in a map
 	{name: "implementations", threads: 1, sampling: brief},
-	{name: "natives", threads: 1, sampling: long, both: true, native: true},    // a native method of the JDK
+	{name: "natives", threads: 1, sampling: long, native: true},                // a native method of the JDK
 	{name: "jni", threads: 1, sampling: long, library: "step.c", native: true}, // a native method of the program
 	{name: "virtuals", threads: 2, sampling: brief, since: 21, options: cheapClock},
 }

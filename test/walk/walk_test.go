@@ -178,7 +178,11 @@ func TestTheCauseIsOfTheProgram(t *testing.T) {
 	if _, err := os.Stat(h2Jar); err != nil {
 		t.Skipf("NOT TESTED: %s is missing: run .ci/setup h2", h2Jar)
 	}
-	together(t, []string{"h2", "shop"}, func(t *testing.T, jdk jvmtest.JDK, number int) {
+	names := []string{"h2", "shop"}
+	together(t, names, func(t *testing.T, jdk jvmtest.JDK, number int) {
+		if !jvmtest.Turn(t, jdk, number, len(names)) {
+			return
+		}
 		p := &program{t: t, jdk: jdk}
 		own := []string{"H2Work.", "RealProgram."}
 		if number == 0 {
@@ -333,12 +337,12 @@ func TestWaysAndShares(t *testing.T) {
 	}
 	together(t, names, func(t *testing.T, jdk jvmtest.JDK, number int) {
 		f := fixtures[number]
-		if jdk.Major < f.since || f.since == 0 && !f.both && !isTurn(t, jdk, number) {
+		if jdk.Major < f.since || f.since == 0 && !f.both && !jvmtest.Turn(t, jdk, number, len(fixtures)) {
 			return
 		}
 		p := start(t, jdk, f)
 		var before sight
-		if (number%2 == 0) == (jdk.Major < 25) { // each program on one JDK: to ask takes as long as much of a walk
+		if jvmtest.Turn(t, jdk, number, len(fixtures)) { // once for each program: asking the JVM takes long
 			before = p.look()
 		}
 		c := p.take(func() (*rootcause.Climb, []string) {
@@ -375,14 +379,6 @@ func (p *program) tell(c *rootcause.Climb) {
 	if p.t.Failed() {
 		p.t.Logf("%s\nstderr: %s", text(c), p.Stderr())
 	}
-}
-
-// isTurn shares fixtures out among the JDKs: a walk is long, and what differs between
-// JDKs is in few of them.
-func isTurn(t *testing.T, jdk jvmtest.JDK, number int) bool {
-	t.Helper()
-	all := jvmtest.JDKs(t)
-	return all[number%len(all)].Major == jdk.Major
 }
 
 const liveHooks = 8
