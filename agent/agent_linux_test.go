@@ -118,11 +118,14 @@ func isGone(t *testing.T, target *jvmtest.Running) {
 	}
 }
 
-// everyDoor runs a test on each JDK, by each door.
+// everyDoor runs a test on each JDK, by each door, all at once: an agent that was
+// started with its JVM mostly waits for its next look for an invitation.
 func everyDoor(t *testing.T, test func(t *testing.T, target *jvmtest.Running, d door)) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		for _, d := range doors(t) {
 			t.Run(fmt.Sprintf("jdk%d-%s", jdk.Major, d.name), func(t *testing.T) {
+				t.Parallel()
 				classpath, main := jvmtest.Waiting(t, jdk)
 				args := append(append([]string{}, d.args...), "-cp", classpath, main)
 				test(t, jvmtest.Start(t, jdk, jvmtest.Launch{Args: args}), d)
@@ -289,9 +292,11 @@ func everyGuest(t *testing.T, test func(t *testing.T, g *guest)) {
 
 // everyProgram runs a fixture, by its class, on each JDK.
 func everyProgram(t *testing.T, main string, test func(t *testing.T, g *guest)) {
+	t.Parallel()
 	live := liveTemplate(t)
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", main+".java")}})
 			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: []string{"-cp", dir, main}})
 			p := meet(t, target, door{open: attachTo}, false)
@@ -673,10 +678,12 @@ func watchTmp(t *testing.T) (changes func() []seenEvent) {
 // TestTicketIsNeverOpenToOthers: a file that is created in /tmp can be opened by others before
 // it is closed to them. So tickets and holds must come there by rename, closed already.
 func TestTicketIsNeverOpenToOthers(t *testing.T) {
+	t.Parallel()
 	d := doors(t)[1]
 	for _, jdk := range jvmtest.JDKs(t) {
 		for _, umask := range []string{"000", "002", "022", "077"} {
 			t.Run(fmt.Sprintf("jdk%d-%s", jdk.Major, umask), func(t *testing.T) {
+				t.Parallel()
 				classpath, main := jvmtest.Waiting(t, jdk)
 				changes := watchTmp(t)
 				target := jvmtest.Start(t, jdk, jvmtest.Launch{
@@ -720,6 +727,7 @@ func TestFilesOfOthersAreNotBelieved(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("NOT TESTED: files of another user cannot be made here (be root)")
 	}
+	t.Parallel()
 	d := doors(t)[1]
 	chown := func(path string) error { return os.Lchown(path, nobody, nobody) }
 	open := func(path string) error { return os.Chmod(path, 0o620) }
@@ -736,6 +744,7 @@ func TestFilesOfOthersAreNotBelieved(t *testing.T) {
 	directory := func(f foothold, _ string) string { return filepath.Dir(f.session) }
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
 			classpath, main := jvmtest.Waiting(t, jdk)
 			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(append([]string{}, d.args...), "-cp", classpath, main)})
 			meet(t, target, d, false).leave()

@@ -222,10 +222,12 @@ func numbers(ns ...uint32) []byte {
 // The thread that waits for an invitation outlives an interrupt, and neither it
 // nor a Sonde that is refused is measured: the program alone is.
 func TestStandbyAndTheRefusedAreNotMeasured(t *testing.T) {
+	t.Parallel()
 	d := doors(t)[1]
 	live := liveTemplate(t)
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Guest.java")}})
 			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: append(append([]string{}, d.args...), "-cp", dir, "Guest")})
 			meet(t, target, d, false).leave() // so the thread is there, and waits

@@ -17,8 +17,10 @@ import (
 
 // everyTracer runs the fixture that does with hooks what it is told.
 func everyTracer(t *testing.T, test func(t *testing.T, g *guest)) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			t.Parallel()
 			dir := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "Traces.java")}})
 			args := []string{"--add-opens", "java.base/java.lang=ALL-UNNAMED", "-cp", dir, "Traces"}
 			target := jvmtest.Start(t, jdk, jvmtest.Launch{Args: args})
