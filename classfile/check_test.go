@@ -137,7 +137,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := classfile.Parse(data)
 		if err == nil {
-			err = code.Check(c)
+			err = new(code.Lifter).Check(c)
 		}
 		var format *classfile.FormatError
 		switch {

@@ -8,13 +8,9 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
-// Check looks at a whole class: at what [classfile.Class.Check] does, then at each
-// method body, which must lift and pass [Body.Check]. The error is a
-// *classfile.FormatError; inside a body, its offset is that in the code, or in the
-// attribute it names.
-func Check(c *classfile.Class) error { return new(Lifter).Check(c) }
-
-// Check is the function Check, in the lifter's memory.
+// Check verifies a whole class: what [classfile.Class.Check] verifies, and each method
+// body, which must lift and pass [Body.Check]. The error is a *classfile.FormatError;
+// inside a body, its offset is relative to the code or to the attribute it names.
 func (l *Lifter) Check(c *classfile.Class) error {
 	if err := c.Check(); err != nil {
 		return err

@@ -1,13 +1,12 @@
-// Package descriptor reads and writes the names, descriptors and generic
-// signatures of class files.
+// Package descriptor reads the names, descriptors and generic signatures of
+// class files.
 //
 //	FieldType        = BaseType | "L" InternalName ";" | "[" FieldType .
 //	MethodDescriptor = "(" { FieldType } ")" ( FieldType | "V" ) .
 //
 // Descriptors stay the strings they are: a [Type] or [Method] is a checked
 // piece of the input, so that taking one apart allocates nothing. Signatures
-// (JVMS 4.7.9.1) are trees, as callers want to walk and change them; printing
-// a parsed signature gives the string it came from.
+// (JVMS 4.7.9.1) are trees that callers can walk.
 //
 // Names are bytes in modified UTF-8, taken as they stand: this package looks
 // only at the ASCII delimiters, which no longer encoding contains.
@@ -22,36 +21,16 @@ import (
 
 // Type is a valid field descriptor, such as "I", "[[J" or
 // "Ljava/lang/String;", or "V" where it is the result of a method. Values come
-// from [ParseField], [ParseHuman] and [Method]; the methods of a Type made any
+// from [ParseHuman] and [Method]; the methods of a Type made any
 // other way are undefined.
 type Type string
 
 // Void is the result of a method that returns nothing.
 const Void Type = "V"
 
-// ParseField checks a field descriptor. It does not allocate unless it fails.
-func ParseField(s string) (Type, error) {
-	p := scanner{kind: "field descriptor", input: s}
-	p.checkLength()
-	p.fieldType()
-	p.end()
-	if p.err != nil {
-		return "", p.err
-	}
-	return Type(s), nil
-}
-
 // Kind is the first byte: one of "BCDFIJSZV", 'L' for a class, '[' for an
 // array.
 func (t Type) Kind() byte { return t[0] }
-
-// IsPrimitive reports whether t is a primitive type; void is not.
-func (t Type) IsPrimitive() bool {
-	return t[0] != 'L' && t[0] != '[' && t[0] != 'V'
-}
-
-// IsReference reports whether t is a class or array type.
-func (t Type) IsReference() bool { return t[0] == 'L' || t[0] == '[' }
 
 // Slots is how many local-variable or operand-stack slots a value takes.
 func (t Type) Slots() int {
@@ -73,14 +52,6 @@ func (t Type) Dimensions() int {
 	return n
 }
 
-// Elem is the component type of an array, t itself for anything else.
-func (t Type) Elem() Type {
-	if t[0] != '[' {
-		return t
-	}
-	return t[1:]
-}
-
 // ClassName is the internal name of a class type, "" for any other type.
 func (t Type) ClassName() string {
 	if t[0] != 'L' {
@@ -88,21 +59,6 @@ func (t Type) ClassName() string {
 	}
 	return string(t[1 : len(t)-1])
 }
-
-// PoolName is the text by which CONSTANT_Class refers to t: the internal name
-// of a class, the descriptor itself of an array.
-func (t Type) PoolName() string {
-	if t[0] == 'L' {
-		return t.ClassName()
-	}
-	return string(t)
-}
-
-// Array is the type of arrays with t as component.
-func (t Type) Array() Type { return "[" + t }
-
-// String is the descriptor.
-func (t Type) String() string { return string(t) }
 
 // Human is the type as a Java programmer writes it: java.lang.String, int[].
 func (t Type) Human() string {
@@ -129,7 +85,6 @@ var primitiveNames = [256]string{
 type Method struct {
 	text  string
 	close int // position of the ')'
-	slots int
 }
 
 // ParseMethod checks a method descriptor. It does not allocate unless it
@@ -160,15 +115,8 @@ func ParseMethod(s string) (Method, error) {
 	if p.err != nil {
 		return Method{}, p.err
 	}
-	return Method{text: s, close: closing, slots: slots}, nil
+	return Method{text: s, close: closing}, nil
 }
-
-// String is the descriptor.
-func (m Method) String() string { return m.text }
-
-// Slots is how many local-variable slots the parameters take, `this` not
-// counted.
-func (m Method) Slots() int { return m.slots }
 
 // Return is the type of the result.
 func (m Method) Return() Type { return Type(m.text[m.close+1:]) }
@@ -194,22 +142,6 @@ func (m Method) NumParams() int {
 		n++
 	}
 	return n
-}
-
-// Human is the parameter list as a Java programmer writes it, then the result:
-// "(int, java.lang.String): void".
-func (m Method) Human() string {
-	var b strings.Builder
-	b.WriteByte('(')
-	for i, t := range m.Params() {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(t.Human())
-	}
-	b.WriteString("): ")
-	b.WriteString(m.Return().Human())
-	return b.String()
 }
 
 // typeLength is the length of the valid field descriptor s begins with.

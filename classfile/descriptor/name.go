@@ -10,35 +10,6 @@ func ExternalName(internal string) string { return strings.ReplaceAll(internal, 
 // InternalName is the inverse of [ExternalName].
 func InternalName(external string) string { return strings.ReplaceAll(external, ".", "/") }
 
-// CheckInternalName returns a [SyntaxError] unless s is a class name in
-// internal form: identifiers joined by '/'.
-func CheckInternalName(s string) error {
-	p := scanner{kind: "class name", input: s}
-	p.checkLength()
-	p.internalName("")
-	p.end()
-	return p.err
-}
-
-// CheckMemberName returns a [SyntaxError] unless s can name a field
-// (method false) or a method (method true). Methods may be called <init> and
-// <clinit> and otherwise may not hold '<' or '>' (JVMS 4.2.2).
-func CheckMemberName(s string, method bool) error {
-	p := scanner{kind: "field name", input: s}
-	if method {
-		p.kind = "method name"
-	}
-	p.checkLength()
-	p.identifier("")
-	p.end()
-	if p.err == nil && method && s != "<init>" && s != "<clinit>" {
-		if i := strings.IndexAny(s, "<>"); i >= 0 {
-			p.fail(i, "'"+s[i:i+1]+"' inside a name")
-		}
-	}
-	return p.err
-}
-
 // ParseHuman reads a type as a Java programmer writes it: "int[]",
 // "java.lang.String", "void". Nested classes are written with '$'.
 func ParseHuman(s string) (Type, error) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-func classSig(s string) (interface{ String() string }, error)  { return ParseClassSignature(s) }
 func methodSig(s string) (interface{ String() string }, error) { return ParseMethodSignature(s) }
 func fieldSig(s string) (interface{ String() string }, error)  { return ParseFieldSignature(s) }
 
@@ -14,10 +13,10 @@ func TestSignatureRoundTrip(t *testing.T) {
 		parse func(string) (interface{ String() string }, error)
 		sig   string
 	}{
-		{classSig, "Ljava/lang/Object;"},
-		{classSig, "<E:Ljava/lang/Enum<TE;>;>Ljava/lang/Object;Ljava/lang/Comparable<TE;>;Ljava/io/Serializable;"},
-		{classSig, "<T::Ljava/lang/Runnable;U:Ljava/lang/Object;:La/B;:La/C<*>;>Ljava/lang/Object;"},
-		{classSig, "<T:>La;"},
+		{fieldSig, "Ljava/lang/Object;"},
+		{methodSig, "<E:Ljava/lang/Enum<TE;>;>(Ljava/lang/Object;Ljava/lang/Comparable<TE;>;)Ljava/io/Serializable;"},
+		{methodSig, "<T::Ljava/lang/Runnable;U:Ljava/lang/Object;:La/B;:La/C<*>;>()Ljava/lang/Object;"},
+		{methodSig, "<T:>()La;"},
 		{methodSig, "()V"},
 		{methodSig, "<T:Ljava/lang/Object;X:Ljava/lang/Throwable;>(ITT;[[JLa/B<+TT;-[I*>;)TT;^TX;^Ljava/io/IOException;"},
 		{fieldSig, "TT;"},
@@ -37,20 +36,20 @@ func TestSignatureRoundTrip(t *testing.T) {
 }
 
 func TestSignatureModel(t *testing.T) {
-	c, err := ParseClassSignature("<T::Ljava/lang/Runnable;>La/O<TT;>.I<*>;La/J;")
+	m, err := ParseMethodSignature("<T::Ljava/lang/Runnable;>(La/J;)La/O<TT;>.I<*>;")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := c.TypeParams[0]
+	p := m.TypeParams[0]
 	if p.Name != "T" || p.ClassBound != nil || len(p.InterfaceBounds) != 1 {
 		t.Errorf("type parameter %+v", p)
 	}
-	s := c.Superclass.Classes
-	if len(s) != 2 || s[0].Name != "a/O" || s[0].Args[0].Type.Name != "T" || s[1].Name != "I" || s[1].Args[0].Wildcard != '*' {
-		t.Errorf("superclass %+v", s)
+	r := m.Return.Classes
+	if len(r) != 2 || r[0].Name != "a/O" || r[0].Args[0].Type.Name != "T" || r[1].Name != "I" || r[1].Args[0].Wildcard != '*' {
+		t.Errorf("return type %+v", r)
 	}
-	if len(c.Interfaces) != 1 || c.Interfaces[0].Classes[0].Name != "a/J" {
-		t.Errorf("interfaces %+v", c.Interfaces)
+	if len(m.Params) != 1 || m.Params[0].Classes[0].Name != "a/J" {
+		t.Errorf("parameters %+v", m.Params)
 	}
 }
 
@@ -60,14 +59,13 @@ func TestBadSignatures(t *testing.T) {
 		sig    string
 		offset int
 	}{
-		{classSig, "", 0},
-		{classSig, "I", 0},
-		{classSig, "<>La;", 1},
-		{classSig, "<T>La;", 2},
-		{classSig, "La<>;", 3},
-		{classSig, "La<I>;", 3},
-		{classSig, "La;TT;", 3},
-		{classSig, "La:b;", 2},
+		{fieldSig, "", 0},
+		{methodSig, "<>()La;", 1},
+		{methodSig, "<T>()La;", 2},
+		{fieldSig, "La<>;", 3},
+		{fieldSig, "La<I>;", 3},
+		{fieldSig, "La;TT;", 3},
+		{fieldSig, "La:b;", 2},
 		{methodSig, "(V)V", 1},
 		{methodSig, "()V^[La;", 4},
 		{methodSig, "()V^I", 4},
@@ -84,4 +82,83 @@ func TestBadSignatures(t *testing.T) {
 			t.Errorf("%q: error %v, want one at offset %d", tt.sig, err, tt.offset)
 		}
 	}
+}
+
+// Printing a parsed signature must give its text: the law that shows that parsing loses nothing.
+
+// String is the signature as it stands in a class file.
+func (m *MethodSignature) String() string {
+	b := appendTypeParams(nil, m.TypeParams)
+	b = append(b, '(')
+	for i := range m.Params {
+		b = m.Params[i].appendTo(b)
+	}
+	b = append(b, ')')
+	b = m.Return.appendTo(b)
+	for i := range m.Throws {
+		b = append(b, '^')
+		b = m.Throws[i].appendTo(b)
+	}
+	return string(b)
+}
+
+// String is the type as it stands in a class file.
+func (t SigType) String() string { return string(t.appendTo(nil)) }
+
+func (t *SigType) appendTo(b []byte) []byte {
+	for t.Kind == '[' {
+		b = append(b, '[')
+		t = t.Elem
+	}
+	b = append(b, t.Kind)
+	switch t.Kind {
+	case 'T':
+		b = append(b, t.Name...)
+	case 'L':
+		for i := range t.Classes {
+			if i > 0 {
+				b = append(b, '.')
+			}
+			b = append(b, t.Classes[i].Name...)
+			b = appendTypeArgs(b, t.Classes[i].Args)
+		}
+	default:
+		return b
+	}
+	return append(b, ';')
+}
+
+func appendTypeArgs(b []byte, args []TypeArg) []byte {
+	if len(args) == 0 {
+		return b
+	}
+	b = append(b, '<')
+	for i := range args {
+		if args[i].Wildcard != 0 {
+			b = append(b, args[i].Wildcard)
+		}
+		if args[i].Wildcard != '*' {
+			b = args[i].Type.appendTo(b)
+		}
+	}
+	return append(b, '>')
+}
+
+func appendTypeParams(b []byte, params []TypeParam) []byte {
+	if len(params) == 0 {
+		return b
+	}
+	b = append(b, '<')
+	for i := range params {
+		b = append(b, params[i].Name...)
+		b = append(b, ':')
+		if params[i].ClassBound != nil {
+			b = params[i].ClassBound.appendTo(b)
+		}
+		for j := range params[i].InterfaceBounds {
+			b = append(b, ':')
+			b = params[i].InterfaceBounds[j].appendTo(b)
+		}
+	}
+	return append(b, '>')
 }

@@ -196,7 +196,7 @@ func judge(t *testing.T, result *weave.Result) {
 	if _, err := classtest.Describe(result.Bytes); err != nil {
 		t.Errorf("the reference parser refuses the woven class: %v", err)
 	}
-	if err := code.Check(parse(t, result.Bytes)); err != nil {
+	if err := new(code.Lifter).Check(parse(t, result.Bytes)); err != nil {
 		t.Errorf("the woven class is not sound: %v", err)
 	}
 }
