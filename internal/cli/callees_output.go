@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
@@ -56,7 +57,7 @@ func (v *calleesView) add(n *calltree.Node, lead, below string) {
 	if n.Bytes > 0 {
 		size = grouped(n.Bytes)
 	}
-	v.row(lead, methodText(n.Method), remarkOf(n), n.State.String(), calls, size, loadersText(n.Loaders), kindsText(n.Via))
+	v.row(lead, methodText(n.MethodRef), remarkOf(n), n.State.String(), calls, size, loadersText(n.Loaders), kindsText(n.Via))
 	last := len(n.Callees) + len(n.Cuts) - 1
 	for i, callee := range n.Callees {
 		if i == last {
@@ -101,7 +102,7 @@ func (v *calleesView) fit(columns []column, width int) {
 }
 
 // methodText is a method with its parameters' types, without their packages.
-func methodText(m callgraph.Method) string {
+func methodText(m classfile.MethodRef) string {
 	name := strings.ReplaceAll(m.Class, "/", ".")
 	if m.Name == "" {
 		return name
@@ -176,7 +177,7 @@ func remarkOf(n *calltree.Node) string {
 	return strings.Join(remarks, "; ")
 }
 
-func shortMethod(m callgraph.Method) string {
+func shortMethod(m classfile.MethodRef) string {
 	return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name
 }
 
@@ -346,7 +347,7 @@ func describeCallee(n *calltree.Node) calleeJSON {
 	}
 	for _, cut := range n.Cuts {
 		c := calleeCutJSON{Methods: cut.Methods, By: cut.By.String()}
-		if cut.Via.Declared != (callgraph.Method{}) {
+		if cut.Via.Declared != (classfile.MethodRef{}) {
 			call := describeVia(cut.Via)
 			c.Call = &call
 		}

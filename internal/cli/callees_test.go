@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
@@ -72,7 +72,7 @@ func deskLook(t *testing.T) func(context.Context, calltree.Options) (*calltree.R
 		}
 		if o.Watch > 0 {
 			r.WatchedFor, r.Watched, r.Unwatched = o.Watch, 3, 12
-			r.Mark(map[callgraph.Method]calltree.Hooked{
+			r.Mark(map[classfile.MethodRef]calltree.Hooked{
 				roots[0]: {Calls: 1234},
 				{Class: "shop/Desk$Circle", Name: "area", Descriptor: "()D"}:             {},
 				{Class: "shop/Desk", Name: "parse", Descriptor: "(Ljava/lang/String;)I"}: {Holder: "sonde count, process 7"},

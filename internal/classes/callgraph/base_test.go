@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -35,12 +36,12 @@ func TestBaseIsMirrored(t *testing.T) {
 			e := g.Expand(root)
 			t.Logf("%s: one step: %d methods, %v", root, len(e.Methods), time.Since(begin))
 			begin = time.Now()
-			ahead := g.Ahead([]Method{root}, Limits{Depth: 8, Methods: 1000, Fan: 4})
+			ahead := g.Ahead([]classfile.MethodRef{root}, Limits{Depth: 8, Methods: 1000, Fan: 4})
 			t.Logf("ahead: %d methods, %v", len(ahead), time.Since(begin))
 			begin = time.Now()
-			size := g.Closure([]Method{root})
+			size := g.Closure([]classfile.MethodRef{root})
 			t.Logf("closure: %+v, %v", size, time.Since(begin))
-			if all := g.ExpandAll([]Method{root}); size.Methods < len(all.Methods) {
+			if all := g.ExpandAll([]classfile.MethodRef{root}); size.Methods < len(all.Methods) {
 				t.Errorf("closure of %d methods, but %d follow", size.Methods, len(all.Methods))
 			}
 		})
@@ -52,7 +53,7 @@ func TestGoroutinesShareAGraph(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	_, files := compiled(t, jdk, "Calls.java", "Trace.java")
 	g := New(Settings{Skip: skipJDK})
-	roots := []Method{{"Calls", "main", "([Ljava/lang/String;)V"}}
+	roots := []classfile.MethodRef{{Class: "Calls", Name: "main", Descriptor: "([Ljava/lang/String;)V"}}
 	var all sync.WaitGroup
 	for _, work := range []func(){
 		func() {
@@ -74,7 +75,7 @@ func TestGoroutinesShareAGraph(t *testing.T) {
 				g.Missing()
 				g.Unknown()
 				g.Has("Calls")
-				g.Reflected("Animal", "speak", "()V")
+				g.Reflected(classfile.MethodRef{Class: "Animal", Name: "speak", Descriptor: "()V"})
 				g.Find(func(class, _, _ string) bool { return class == "Calls" })
 			}
 		},

@@ -33,7 +33,7 @@ func (k CallKind) String() string { return kindNames[k] }
 type DirectCall struct {
 	Kind CallKind
 	// Declared is what the instruction names; of an Initializer only the class.
-	Declared Method
+	Declared classfile.MethodRef
 	// Reflects and Handles say that what it calls is decided at run time: by
 	// reflection, or by a method handle.
 	Reflects, Handles bool
@@ -114,7 +114,7 @@ func (b *Bodies) Calls(name, descriptor string) ([]DirectCall, error) {
 func (b *Bodies) direct(op opcode.Op, index uint16, id callID) (DirectCall, error) {
 	h := b.graph.hierarchy
 	c := &h.calls[id]
-	d := DirectCall{Declared: Method{Class: h.classes[c.owner].name}, Reflects: c.reflects, Handles: c.handles, id: id}
+	d := DirectCall{Declared: classfile.MethodRef{Class: h.classes[c.owner].name}, Reflects: c.reflects, Handles: c.handles, id: id}
 	if c.kind == initialize {
 		d.Kind = Initializer
 		return d, nil
@@ -143,7 +143,7 @@ const constructorName = "<init>"
 
 // linkedKind tells lambdas and method references from other things that are linked. The
 // body of a lambda is a private method without a name of its own.
-func (b *Bodies) linkedKind(index uint16, target Method) (CallKind, error) {
+func (b *Bodies) linkedKind(index uint16, target classfile.MethodRef) (CallKind, error) {
 	r := &b.reader
 	if r.file.Pool.Tag(index) != classfile.TagInvokeDynamic {
 		return Dynamic, nil
@@ -162,7 +162,7 @@ func (b *Bodies) linkedKind(index uint16, target Method) (CallKind, error) {
 	return Reference, nil
 }
 
-func (b *Bodies) isSynthetic(m Method) bool {
+func (b *Bodies) isSynthetic(m classfile.MethodRef) bool {
 	declared := b.byName[m.Name+m.Descriptor]
 	return declared != nil && declared.Access.Has(classfile.AccSynthetic)
 }

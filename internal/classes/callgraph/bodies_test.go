@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -80,11 +81,11 @@ func TestDirectCalls(t *testing.T) {
 			continue // told above
 		}
 		targets := g.Targets(calls[at], main)
-		var methods []Method
+		var methods []classfile.MethodRef
 		for _, target := range targets {
-			methods = append(methods, target.Method)
+			methods = append(methods, target.MethodRef)
 			if target.ByLambda != (kind == "interface Runnable.run") {
-				t.Errorf("%s reaches %v, by a lambda: %v", kind, target.Method, target.ByLambda)
+				t.Errorf("%s reaches %v, by a lambda: %v", kind, target.MethodRef, target.ByLambda)
 			}
 		}
 		if got := short(methods); got != want {
@@ -107,10 +108,10 @@ func TestDirectCallsAreExpanded(t *testing.T) {
 	add(t, g, files...)
 	_, calls := callsOf(t, g, files, "r0/Main", "run")
 	run := oneMethod(t, g, "r0/Main", "run")
-	var direct []Method
+	var direct []classfile.MethodRef
 	for _, call := range calls {
 		for _, target := range g.Targets(call, run) {
-			direct = append(direct, target.Method)
+			direct = append(direct, target.MethodRef)
 		}
 	}
 	if expanded := g.Expand(run).Methods; short(direct) != short(expanded) {
@@ -131,9 +132,9 @@ func TestUnmadeLambda(t *testing.T) {
 		add(t, g, files...)
 		add(t, g, base(t, jvmtest.Need(t, 17))[objectName])
 		_, calls := callsOf(t, g, files, "r0/A", "run")
-		var reached []Method
+		var reached []classfile.MethodRef
 		for _, target := range g.Targets(calls[0], oneMethod(t, g, "r0/A", "run")) {
-			reached = append(reached, target.Method)
+			reached = append(reached, target.MethodRef)
 		}
 		want := "A.toString Object.toString"
 		if whole {
@@ -171,7 +172,7 @@ func TestSites(t *testing.T) {
 	if unknown := g.Unknown(); len(unknown) > 0 {
 		t.Errorf("still unknown: %v", unknown)
 	}
-	if size := g.Closure([]Method{oneMethod(t, g, "r0/R", "root")}); size != (Size{Methods: 2, Classes: 2, Sites: 4}) {
+	if size := g.Closure([]classfile.MethodRef{oneMethod(t, g, "r0/R", "root")}); size != (Size{Methods: 2, Classes: 2, Sites: 4}) {
 		t.Errorf("closure: %+v", size)
 	}
 }
@@ -184,7 +185,7 @@ func expectSites(t *testing.T, sites []Site, expected ...string) {
 		if s.Mixed {
 			name += " mixed"
 		}
-		if s.Caller.Name != "root" || s.Owner != s.Native.Class || s.Name != s.Native.Name || s.Descriptor != s.Native.Descriptor {
+		if s.Caller.Name != "root" || s.Called != s.Native {
 			t.Errorf("site %+v", s)
 		}
 		got = append(got, name)
@@ -224,24 +225,24 @@ func TestReflectionAndHandlesAreToldAndFollowed(t *testing.T) {
 		{"A", "m", ""},
 		{"Unknown", "m", ""},
 	} {
-		if got := short(g.Reflected("r0/"+step.class, step.name, "()V")); got != step.callable {
+		if got := short(g.Reflected(classfile.MethodRef{Class: "r0/" + step.class, Name: step.name, Descriptor: "()V"})); got != step.callable {
 			t.Errorf("%s.%s by reflection: %s, expected %s", step.class, step.name, got, step.callable)
 		}
 	}
 }
 
 func TestIntrinsics(t *testing.T) {
-	for m, expected := range map[Method]bool{
-		{"java/lang/Object", "hashCode", "()I"}:                                       true,
-		{"java/lang/Object", "wait", "(J)V"}:                                          false,
-		{"java/lang/String", "intern", "()Ljava/lang/String;"}:                        false,
-		{"java/lang/Thread", "sleep", "(J)V"}:                                         false,
-		{"java/lang/StrictMath", "sin", "(D)D"}:                                       true,
-		{"jdk/internal/misc/Unsafe", "getInt", "(J)I"}:                                true,
-		{"jdk/internal/misc/Unsafe", "park", "(ZJ)V"}:                                 false,
-		{"java/lang/invoke/MethodHandle", "linkToStatic", "()V"}:                      true,
-		{"java/lang/invoke/MethodHandle", "invokeExact", "()V"}:                       true,
-		{"java/lang/System", "arraycopy", "(Ljava/lang/Object;ILjava/lang/Object;I)"}: true,
+	for m, expected := range map[classfile.MethodRef]bool{
+		{Class: "java/lang/Object", Name: "hashCode", Descriptor: "()I"}:                                       true,
+		{Class: "java/lang/Object", Name: "wait", Descriptor: "(J)V"}:                                          false,
+		{Class: "java/lang/String", Name: "intern", Descriptor: "()Ljava/lang/String;"}:                        false,
+		{Class: "java/lang/Thread", Name: "sleep", Descriptor: "(J)V"}:                                         false,
+		{Class: "java/lang/StrictMath", Name: "sin", Descriptor: "(D)D"}:                                       true,
+		{Class: "jdk/internal/misc/Unsafe", Name: "getInt", Descriptor: "(J)I"}:                                true,
+		{Class: "jdk/internal/misc/Unsafe", Name: "park", Descriptor: "(ZJ)V"}:                                 false,
+		{Class: "java/lang/invoke/MethodHandle", Name: "linkToStatic", Descriptor: "()V"}:                      true,
+		{Class: "java/lang/invoke/MethodHandle", Name: "invokeExact", Descriptor: "()V"}:                       true,
+		{Class: "java/lang/System", Name: "arraycopy", Descriptor: "(Ljava/lang/Object;ILjava/lang/Object;I)"}: true,
 	} {
 		if IsIntrinsic(m) != expected {
 			t.Errorf("%s: %v", m, !expected)

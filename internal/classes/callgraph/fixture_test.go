@@ -112,9 +112,9 @@ var bases = struct {
 	of map[string]map[string][]byte
 }{of: make(map[string]map[string][]byte)}
 
-func add(t testing.TB, g *Graph, files ...[]byte) []Method {
+func add(t testing.TB, g *Graph, files ...[]byte) []classfile.MethodRef {
 	t.Helper()
-	var callable []Method
+	var callable []classfile.MethodRef
 	for _, file := range files {
 		e, err := g.Add(file)
 		if err != nil {
@@ -164,7 +164,7 @@ func className(t testing.TB, file []byte) string {
 }
 
 // oneMethod is the only method of a class with a name.
-func oneMethod(t testing.TB, g *Graph, class, name string) Method {
+func oneMethod(t testing.TB, g *Graph, class, name string) classfile.MethodRef {
 	t.Helper()
 	found := g.Find(func(c, n, _ string) bool { return c == class && n == name })
 	if len(found) != 1 {
@@ -174,7 +174,7 @@ func oneMethod(t testing.TB, g *Graph, class, name string) Method {
 }
 
 // short lists methods as Class.name, without package, in order, each once.
-func short(methods []Method) string {
+func short(methods []classfile.MethodRef) string {
 	var names []string
 	for _, m := range methods {
 		names = append(names, m.Class[strings.LastIndexByte(m.Class, '/')+1:]+"."+m.Name)

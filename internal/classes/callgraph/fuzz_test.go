@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sonde-jvm/sonde/classfile"
 )
 
 // FuzzAdd adds a class file that may be damaged. Whatever it is, the graph survives
@@ -37,7 +39,7 @@ func FuzzAdd(f *testing.F) {
 			return
 		}
 		all := g.Find(func(_, _, _ string) bool { return true })
-		told := make(map[Method]bool)
+		told := make(map[classfile.MethodRef]bool)
 		for _, m := range g.ExpandAll(all).Methods {
 			if told[m] {
 				t.Errorf("%s was told twice", m)

@@ -33,38 +33,21 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
-// Method names a method: internal class name, name, descriptor.
-type Method struct {
-	Class, Name, Descriptor string
-}
-
-func (m Method) String() string { return m.Class + "." + m.Name + m.Descriptor }
-
-// compare orders methods by class, name and descriptor.
-func (m Method) compare(other Method) int {
-	if c := strings.Compare(m.Class, other.Class); c != 0 {
-		return c
-	}
-	if c := strings.Compare(m.Name, other.Name); c != 0 {
-		return c
-	}
-	return strings.Compare(m.Descriptor, other.Descriptor)
-}
-
 // Site is a call of a native method in the body of an expanded method.
 type Site struct {
-	Caller                  Method
-	Owner, Name, Descriptor string // as the constant pool of the caller has it
-	Native                  Method // what it may reach
-	Mixed                   bool   // as known now, it may also reach methods that are not native
+	Caller classfile.MethodRef
+	Called classfile.MethodRef // as the constant pool of the caller names it
+	Native classfile.MethodRef // what the call may reach
+	Mixed  bool                // as known now, the call may also reach methods that are not native
 }
 
 // Expansion is what became callable.
 type Expansion struct {
-	Methods []Method // that have code and are not of skipped classes
+	Methods []classfile.MethodRef // that have code and are not of skipped classes
 	Sites   []Site
 	// Reflects and Handles say that an expanded method uses reflection, or invokes
 	// method handles: what they reach is told by Reflected. CallsBack says that one
@@ -156,10 +139,10 @@ func (g *Graph) Unknown() []string {
 }
 
 // Find returns the methods with code, of all mirrored classes, that match.
-func (g *Graph) Find(match func(class, name, descriptor string) bool) []Method {
+func (g *Graph) Find(match func(class, name, descriptor string) bool) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var found []Method
+	var found []classfile.MethodRef
 	for id := range g.hierarchy.methods {
 		if !g.hierarchy.methods[id].code {
 			continue
@@ -168,7 +151,7 @@ func (g *Graph) Find(match func(class, name, descriptor string) bool) []Method {
 			found = append(found, m)
 		}
 	}
-	slices.SortFunc(found, Method.compare)
+	slices.SortFunc(found, classfile.MethodRef.Compare)
 	return found
 }
 
@@ -176,7 +159,7 @@ func (g *Graph) Find(match func(class, name, descriptor string) bool) []Method {
 // themselves count as callable from now on, and are not returned. Those that are not
 // mirrored are passed over. To expand a method of a skipped class is to let it call
 // back.
-func (g *Graph) Expand(methods ...Method) Expansion {
+func (g *Graph) Expand(methods ...classfile.MethodRef) Expansion {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range g.hierarchy.known(methods) {
@@ -187,7 +170,7 @@ func (g *Graph) Expand(methods ...Method) Expansion {
 
 // ExpandAll is Expand of methods, of what becomes callable by them, and so on until
 // nothing does.
-func (g *Graph) ExpandAll(methods []Method) Expansion {
+func (g *Graph) ExpandAll(methods []classfile.MethodRef) Expansion {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reach.expandAll(g.hierarchy.known(methods))
@@ -197,17 +180,17 @@ func (g *Graph) ExpandAll(methods []Method) Expansion {
 // Reflected marks callable what a call of a method by reflection, or by a method
 // handle, may reach: the method it resolves to, overrides of it, and, where it is
 // static or a constructor, static initialisers. It returns those that were not.
-func (g *Graph) Reflected(class, name, descriptor string) []Method {
+func (g *Graph) Reflected(m classfile.MethodRef) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	owner := g.hierarchy.classNamed([]byte(class))
-	s := g.hierarchy.signature([]byte(name), []byte(descriptor))
+	owner := g.hierarchy.classNamed([]byte(m.Class))
+	s := g.hierarchy.signature([]byte(m.Name), []byte(m.Descriptor))
 	g.reach.reflected(owner, s)
 	return g.reach.take().Methods
 }
 
 // known returns the mirrored ones among methods.
-func (h *hierarchy) known(methods []Method) []methodID {
+func (h *hierarchy) known(methods []classfile.MethodRef) []methodID {
 	var ids []methodID
 	for _, m := range methods {
 		if id, ok := h.find(m); ok {
@@ -218,7 +201,7 @@ func (h *hierarchy) known(methods []Method) []methodID {
 }
 
 // FindIn returns the methods with code of one mirrored class that match.
-func (g *Graph) FindIn(class string, match func(name, descriptor string) bool) []Method {
+func (g *Graph) FindIn(class string, match func(name, descriptor string) bool) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.hierarchy
@@ -226,19 +209,19 @@ func (g *Graph) FindIn(class string, match func(name, descriptor string) bool) [
 	if !ok {
 		return nil
 	}
-	var found []Method
+	var found []classfile.MethodRef
 	for _, d := range h.classes[id].methods {
 		if m := h.named(d.id); h.methods[d.id].code && match(m.Name, m.Descriptor) {
 			found = append(found, m)
 		}
 	}
-	slices.SortFunc(found, Method.compare)
+	slices.SortFunc(found, classfile.MethodRef.Compare)
 	return found
 }
 
 // A Target is a method that a call may reach.
 type Target struct {
-	Method
+	classfile.MethodRef
 	// ByLambda says that an object made of a lambda or method reference stands
 	// between: the call names its interface.
 	ByLambda bool
@@ -248,7 +231,7 @@ type Target struct {
 // code or native ones, those that lambdas stand for too. Where there is none it is the
 // abstract declaration, or nothing. caller is who calls: what its superclasses do to be
 // initialised they have done, or begun, when it runs.
-func (g *Graph) Targets(call DirectCall, caller Method) []Target {
+func (g *Graph) Targets(call DirectCall, caller classfile.MethodRef) []Target {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.hierarchy
@@ -287,9 +270,9 @@ func (g *Graph) Targets(call DirectCall, caller Method) []Target {
 		targets = append(targets, Target{h.named(id), byLambda})
 	}
 	if len(found) == 0 && len(abstract) > 0 {
-		targets = append(targets, Target{Method: h.named(abstract[0])})
+		targets = append(targets, Target{MethodRef: h.named(abstract[0])})
 	}
-	slices.SortFunc(targets, func(a, b Target) int { return a.compare(b.Method) })
+	slices.SortFunc(targets, func(a, b Target) int { return a.Compare(b.MethodRef) })
 	return targets
 }
 
@@ -304,7 +287,7 @@ func (h *hierarchy) hasBegun(id callID, lambda classID) bool {
 const lambdaMark = ";lambda;"
 
 // begunWith are the static initialisers of a method's class and its superclasses.
-func (h *hierarchy) begunWith(m Method) (begun []methodID) {
+func (h *hierarchy) begunWith(m classfile.MethodRef) (begun []methodID) {
 	s, some := h.sigIDs["<clinit>()V"]
 	at, known := h.classIDs[m.Class]
 	for met := map[classID]bool{}; some && known && !met[at]; {
@@ -328,7 +311,7 @@ type Nature struct {
 
 // Nature returns what is known of a method; false where its class is not mirrored or
 // does not declare it.
-func (g *Graph) Nature(m Method) (Nature, bool) {
+func (g *Graph) Nature(m classfile.MethodRef) (Nature, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	id, ok := g.hierarchy.find(m)
@@ -341,18 +324,18 @@ func (g *Graph) Nature(m Method) (Nature, bool) {
 
 // Declared returns the methods that a mirrored class declares, those without code too,
 // in order of names.
-func (g *Graph) Declared(class string) []Method {
+func (g *Graph) Declared(class string) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	id, ok := g.hierarchy.classIDs[class]
 	if !ok {
 		return nil
 	}
-	var all []Method
+	var all []classfile.MethodRef
 	for _, d := range g.hierarchy.classes[id].methods {
 		all = append(all, g.hierarchy.named(d.id))
 	}
-	slices.SortFunc(all, Method.compare)
+	slices.SortFunc(all, classfile.MethodRef.Compare)
 	return all
 }
 
@@ -374,7 +357,7 @@ type Shape struct {
 
 // Shape returns the shape of a method, the largest where several classes have its
 // name; false where it is not mirrored or has no code.
-func (g *Graph) Shape(m Method) (Shape, bool) {
+func (g *Graph) Shape(m classfile.MethodRef) (Shape, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	id, ok := g.hierarchy.find(m)

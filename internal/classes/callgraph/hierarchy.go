@@ -163,13 +163,16 @@ func (h *hierarchy) inherit(sub, super classID) {
 }
 
 // named is a method as callers of the package know it.
-func (h *hierarchy) named(id methodID) Method {
-	m := &h.methods[id]
-	return Method{h.classes[m.class].name, h.sigs[m.sig].name, h.sigs[m.sig].descriptor}
+func (h *hierarchy) named(id methodID) classfile.MethodRef {
+	return h.ref(h.methods[id].class, h.methods[id].sig)
+}
+
+func (h *hierarchy) ref(c classID, s sigID) classfile.MethodRef {
+	return classfile.MethodRef{Class: h.classes[c].name, Name: h.sigs[s].name, Descriptor: h.sigs[s].descriptor}
 }
 
 // find is the inverse of named. Unlike the rest it adds no names.
-func (h *hierarchy) find(m Method) (methodID, bool) {
+func (h *hierarchy) find(m classfile.MethodRef) (methodID, bool) {
 	c, ok := h.classIDs[m.Class]
 	if !ok {
 		return 0, false

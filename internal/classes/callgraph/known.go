@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
@@ -32,7 +33,7 @@ var blocking = set("park", "unpark")
 
 // IsIntrinsic reports whether the JIT replaces a native method by instructions. Calls
 // of such methods are never sites.
-func IsIntrinsic(m Method) bool {
+func IsIntrinsic(m classfile.MethodRef) bool {
 	switch m.Class {
 	case "jdk/internal/misc/Unsafe", "sun/misc/Unsafe":
 		return !blocking[m.Name]

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -15,17 +16,17 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	_, files := compiled(t, jdk, "Calls.java", "Trace.java")
 	from := base(t, jdk)
 
-	roots := []Method{{"Calls", "main", "([Ljava/lang/String;)V"}}
+	roots := []classfile.MethodRef{{Class: "Calls", Name: "main", Descriptor: "([Ljava/lang/String;)V"}}
 	batch := mirror(t, from, files)
 	expected := append(batch.ExpandAll(roots).Methods, roots...)
-	slices.SortFunc(expected, Method.compare)
+	slices.SortFunc(expected, classfile.MethodRef.Compare)
 	if size := batch.Closure(roots); size.Methods != len(expected) {
 		t.Errorf("closure counts %d methods, expanding finds %d", size.Methods, len(expected))
 	}
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		got := expandAtRandom(t, random, from, slices.Clone(files), roots)
-		slices.SortFunc(got, Method.compare)
+		slices.SortFunc(got, classfile.MethodRef.Compare)
 		if len(slices.Compact(slices.Clone(got))) != len(got) {
 			t.Fatalf("seed %d: some methods were told twice: %v", seed, got)
 		}
@@ -37,15 +38,15 @@ func TestOrderDoesNotMatter(t *testing.T) {
 
 // expandAtRandom adds classes, each with its supertypes at once, and expands what is
 // callable, in any order.
-func expandAtRandom(t *testing.T, random *rand.Rand, from map[string][]byte, files [][]byte, roots []Method) []Method {
+func expandAtRandom(t *testing.T, random *rand.Rand, from map[string][]byte, files [][]byte, roots []classfile.MethodRef) []classfile.MethodRef {
 	t.Helper()
 	g := New(Settings{Skip: skipJDK})
 	byName := make(map[string][]byte)
 	for _, file := range files {
 		byName[className(t, file)] = file
 	}
-	var callable, waiting []Method
-	told := func(methods []Method) {
+	var callable, waiting []classfile.MethodRef
+	told := func(methods []classfile.MethodRef) {
 		callable = append(callable, methods...)
 		waiting = append(waiting, methods...)
 	}
@@ -75,7 +76,7 @@ func expandAtRandom(t *testing.T, random *rand.Rand, from map[string][]byte, fil
 }
 
 // addWithSupers adds a class behind its supertypes, as a JVM loads them.
-func addWithSupers(t *testing.T, g *Graph, from, ours map[string][]byte, file []byte) []Method {
+func addWithSupers(t *testing.T, g *Graph, from, ours map[string][]byte, file []byte) []classfile.MethodRef {
 	t.Helper()
 	probe := New(Settings{Skip: skipJDK})
 	load := [][]byte{file}
@@ -99,13 +100,13 @@ func TestMissingSupertypesMakeMoreCallable(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	_, files := compiled(t, jdk, "Calls.java", "Trace.java")
 	from := base(t, jdk)
-	roots := []Method{{"Calls", "main", "([Ljava/lang/String;)V"}}
+	roots := []classfile.MethodRef{{Class: "Calls", Name: "main", Descriptor: "([Ljava/lang/String;)V"}}
 	expected := mirror(t, from, files).ExpandAll(roots).Methods
 	for seed := range uint64(10) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		g := New(Settings{Skip: skipJDK})
 		order := random.Perm(len(files))
-		var got []Method
+		var got []classfile.MethodRef
 		for _, i := range order {
 			got = append(got, g.ExpandAll(append(add(t, g, files[i]), roots...)).Methods...)
 			got = append(got, g.ExpandAll(got).Methods...)
@@ -133,10 +134,10 @@ func TestAMissingSupertypeMayBeAnything(t *testing.T) {
 		}
 		return true
 	})
-	root := Method{"r0/R", "root", "(Lr0/I;)V"}
+	root := classfile.MethodRef{Class: "r0/R", Name: "root", Descriptor: "(Lr0/I;)V"}
 	for _, early := range []bool{false, true} {
 		g := mirror(t, from, files)
-		var got []Method
+		var got []classfile.MethodRef
 		if early {
 			got = append(add(t, g, low), g.Expand(root).Methods...)
 		} else {
@@ -160,7 +161,7 @@ func TestVersionsOfAClassAreUnited(t *testing.T) {
 	second := written(t, `class R { static void root(B b) { b.m(); } static void x() {} static void y() {} }
 		class A { void m() {} } class B extends A { void n() { R.y(); } void m(int i) {} } class C extends B { void m() { R.y(); } }`)[0]
 	g := mirror(t, from, first)
-	if got := short(g.ExpandAll([]Method{oneMethod(t, g, "r0/R", "root")}).Methods); got != "B.m R.x" {
+	if got := short(g.ExpandAll([]classfile.MethodRef{oneMethod(t, g, "r0/R", "root")}).Methods); got != "B.m R.x" {
 		t.Errorf("one version: %s", got)
 	}
 	if got := short(add(t, g, first...)); got != "" {
@@ -193,16 +194,16 @@ func TestAheadLooksThroughCallsOfFewTargets(t *testing.T) {
 		{Limits{Depth: 0, Methods: 10, Fan: 9}, ""},
 		{Limits{Depth: 9, Methods: 0, Fan: 9}, ""},
 	} {
-		if got := short(g.Ahead([]Method{root}, step.limits)); got != step.expected {
+		if got := short(g.Ahead([]classfile.MethodRef{root}, step.limits)); got != step.expected {
 			t.Errorf("%+v: %s, expected %s", step.limits, got, step.expected)
 		}
 	}
-	if got := g.Ahead([]Method{root}, Limits{Depth: 9, Methods: 4, Fan: 1}); len(got) != 4 {
+	if got := g.Ahead([]classfile.MethodRef{root}, Limits{Depth: 9, Methods: 4, Fan: 1}); len(got) != 4 {
 		t.Errorf("four methods at most: %v", got)
 	}
 	// What was expanded is looked through, but not returned.
 	g.Expand(oneMethod(t, g, "r0/R", "a"))
-	if got := short(g.Ahead([]Method{root}, Limits{Depth: 2, Methods: 10, Fan: 1})); got != "R.b R.e R.l R.lambda$root$0" {
+	if got := short(g.Ahead([]classfile.MethodRef{root}, Limits{Depth: 2, Methods: 10, Fan: 1})); got != "R.b R.e R.l R.lambda$root$0" {
 		t.Errorf("after expanding: %s", got)
 	}
 }

@@ -1,8 +1,10 @@
 package callgraph
 
 import (
+	"cmp"
 	"slices"
-	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
 )
 
 // reach is what was expanded and what became callable by it, over a hierarchy that
@@ -359,28 +361,20 @@ func (r *reach) take() Expansion {
 	for _, s := range f.sites {
 		c := &r.h.calls[s.call]
 		e.Sites = append(e.Sites, Site{
-			Caller:     r.h.named(s.caller),
-			Owner:      r.h.classes[c.owner].name,
-			Name:       r.h.sigs[c.sig].name,
-			Descriptor: r.h.sigs[c.sig].descriptor,
-			Native:     r.h.named(s.native),
-			Mixed:      r.made[s.call].mixed,
+			Caller: r.h.named(s.caller),
+			Called: r.h.ref(c.owner, c.sig),
+			Native: r.h.named(s.native),
+			Mixed:  r.made[s.call].mixed,
 		})
 	}
-	slices.SortFunc(e.Methods, Method.compare)
+	slices.SortFunc(e.Methods, classfile.MethodRef.Compare)
 	slices.SortFunc(e.Sites, compareSites)
 	e.Sites = slices.Compact(e.Sites) // super.m() and this.m() may name the same
 	return e
 }
 
 func compareSites(a, b Site) int {
-	if c := a.Caller.compare(b.Caller); c != 0 {
-		return c
-	}
-	if c := a.Native.compare(b.Native); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Owner+a.Name+a.Descriptor, b.Owner+b.Name+b.Descriptor)
+	return cmp.Or(a.Caller.Compare(b.Caller), a.Native.Compare(b.Native), a.Called.Compare(b.Called))
 }
 
 // Size counts what hooks a closure needs.
@@ -391,7 +385,7 @@ type Size struct {
 
 // Closure counts all that is reached from roots, whatever was expanded before. It
 // changes nothing.
-func (g *Graph) Closure(roots []Method) Size {
+func (g *Graph) Closure(roots []classfile.MethodRef) Size {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := newReach(g.hierarchy)
@@ -402,7 +396,7 @@ func (g *Graph) Closure(roots []Method) Size {
 // Likely counts what is reached from roots through calls of few targets, most of
 // which a program makes, with all that those methods may call directly. It changes
 // nothing.
-func (g *Graph) Likely(roots []Method, fan int) Size {
+func (g *Graph) Likely(roots []classfile.MethodRef, fan int) Size {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := newReach(g.hierarchy)
@@ -449,7 +443,7 @@ type Limits struct {
 // saves one for each. methods themselves, and what was expanded before, are not
 // returned, but looked through. Nothing is changed: what it returns is to be given
 // to Expand.
-func (g *Graph) Ahead(methods []Method, limits Limits) []Method {
+func (g *Graph) Ahead(methods []classfile.MethodRef, limits Limits) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.hierarchy
@@ -460,7 +454,7 @@ func (g *Graph) Ahead(methods []Method, limits Limits) []Method {
 		met[id] = true
 	}
 	looked := make(map[callID]bool)
-	var found []Method
+	var found []classfile.MethodRef
 	for depth := 0; depth < limits.Depth && len(level) > 0; depth++ {
 		var next []methodID
 		for _, id := range level {
@@ -520,11 +514,11 @@ func (h *hierarchy) fewTargets(first callID, most int) []methodID {
 // Settle expands those of methods whose expansion changes nothing for now, and
 // returns them: all they call is callable already. Who waits for the first call of
 // a method, to expand it then, need not wait for these.
-func (g *Graph) Settle(methods []Method) []Method {
+func (g *Graph) Settle(methods []classfile.MethodRef) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.reach.grow()
-	var settled []Method
+	var settled []classfile.MethodRef
 	for _, m := range methods {
 		if id, ok := g.hierarchy.find(m); ok && g.reach.isSettled(id) {
 			g.reach.expand(id)

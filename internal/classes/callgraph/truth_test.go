@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -28,13 +29,17 @@ func compareWithRun(t *testing.T, jdk jvmtest.JDK, mainClass string, sources ...
 	if out.Exit != 0 {
 		t.Fatalf("exit %d: %s", out.Exit, out.Stderr)
 	}
-	callees := make(map[Method][]Method)
+	callees := make(map[classfile.MethodRef][]classfile.MethodRef)
 	for line := range strings.Lines(out.Stdout) {
 		words := strings.Fields(line)
 		if len(words) != 3 || words[0] != "call" {
 			t.Fatalf("line %q", line)
 		}
-		caller, callee := parseMethod(words[1]), parseMethod(words[2])
+		caller, ok := classfile.ParseMethodRef(words[1])
+		callee, both := classfile.ParseMethodRef(words[2])
+		if !ok || !both {
+			t.Fatalf("no methods: %q", words)
+		}
 		if caller != callee && !slices.Contains(callees[caller], callee) {
 			callees[caller] = append(callees[caller], callee)
 		}
@@ -43,7 +48,7 @@ func compareWithRun(t *testing.T, jdk jvmtest.JDK, mainClass string, sources ...
 	for caller, expected := range callees {
 		g := mirror(t, base(t, jdk), files)
 		e := g.Expand(caller)
-		var missed []Method
+		var missed []classfile.MethodRef
 		for _, callee := range expected {
 			pairs++
 			if !slices.Contains(e.Methods, callee) {
@@ -52,23 +57,17 @@ func compareWithRun(t *testing.T, jdk jvmtest.JDK, mainClass string, sources ...
 		}
 		if e.Reflects || e.Handles {
 			// A static initialiser must follow from what is reflected, untold.
-			var told []Method
+			var told []classfile.MethodRef
 			for _, m := range missed {
 				if m.Name != "<clinit>" {
-					told = append(told, g.Reflected(m.Class, m.Name, m.Descriptor)...)
+					told = append(told, g.Reflected(m)...)
 				}
 			}
-			missed = slices.DeleteFunc(missed, func(m Method) bool { return slices.Contains(told, m) })
+			missed = slices.DeleteFunc(missed, func(m classfile.MethodRef) bool { return slices.Contains(told, m) })
 		}
 		if len(missed) > 0 {
 			t.Errorf("%s: not found: %v\nof %v", caller, missed, e.Methods)
 		}
 	}
 	t.Logf("%s: %d calls by %d methods", mainClass, pairs, len(callees))
-}
-
-func parseMethod(text string) Method {
-	class, rest, _ := strings.Cut(text, ".")
-	at := strings.IndexByte(rest, '(')
-	return Method{class, rest[:at], rest[at:]}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
@@ -60,7 +60,7 @@ func loaded(t *testing.T, without ...string) []Class {
 }
 
 // roots are the methods that a pattern names.
-func roots(t *testing.T, w *World, pattern string) []callgraph.Method {
+func roots(t *testing.T, w *World, pattern string) []classfile.MethodRef {
 	t.Helper()
 	found, err := w.Find(parsed(t, pattern))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -72,10 +72,10 @@ func checkPlaces(t *testing.T, found *Result) {
 	found.Each(func(n *Node) {
 		isBoot := len(n.Loaders) == 1 && n.Loaders[0] == 0
 		if n.JDK != isBoot || !n.JDK && (len(n.Loaders) != 1 || n.Loaders[0] != own[0]) {
-			t.Errorf("%v: loaders %v, of the JDK: %v", n.Method, n.Loaders, n.JDK)
+			t.Errorf("%v: loaders %v, of the JDK: %v", n.MethodRef, n.Loaders, n.JDK)
 		}
 		if n.JDK && n.Level > 0 && n.Bytes > 0 && n.Stop != OfJDK {
-			t.Errorf("%v is followed", n.Method)
+			t.Errorf("%v is followed", n.MethodRef)
 		}
 		if n.Name == "concat" && (n.Bytes == 0 || n.State != NotWatched) {
 			t.Errorf("%+v", n)
@@ -157,8 +157,8 @@ func lookAtHeld(t *testing.T, p *jvmtest.Running) {
 	if found.Holder == "" || found.AsOf.IsZero() {
 		t.Errorf("%+v", found)
 	}
-	states := make(map[callgraph.Method]State)
-	found.Each(func(n *Node) { states[n.Method] = n.State })
+	states := make(map[classfile.MethodRef]State)
+	found.Each(func(n *Node) { states[n.MethodRef] = n.State })
 	for m, state := range states {
 		switch {
 		case m.Class != "shop/Desk":

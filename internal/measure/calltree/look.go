@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -183,12 +183,12 @@ func (l *look) grow(loaded []Class) error {
 
 // others are the hooks that a living Sonde or a pack has in a JVM, and who that is. What cannot be
 // read of it is nothing that is known.
-func others(ctx context.Context, jvm *process.JVM) (hooked map[callgraph.Method]Hooked, holder string, err error) {
+func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodRef]Hooked, holder string, err error) {
 	occupants, _, err := session.Occupants(ctx, jvm, false)
 	if err != nil {
 		return nil, "", err
 	}
-	hooked = make(map[callgraph.Method]Hooked)
+	hooked = make(map[classfile.MethodRef]Hooked)
 	for _, o := range occupants {
 		defer o.Close()
 		if o.Pack == "" && o.Alive == process.No {
@@ -212,7 +212,7 @@ func others(ctx context.Context, jvm *process.JVM) (hooked map[callgraph.Method]
 			if totals := sum.Methods[m.ID]; totals != nil {
 				h.Calls, h.LowerBound = totals.Calls, totals.LowerBound
 			}
-			hooked[callgraph.Method{Class: strings.ReplaceAll(class, ".", "/"), Name: name, Descriptor: descriptor}] = h
+			hooked[classfile.MethodRef{Class: strings.ReplaceAll(class, ".", "/"), Name: name, Descriptor: descriptor}] = h
 		}
 	}
 	return hooked, holder, nil
@@ -238,7 +238,7 @@ func (l *look) watch(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	had := make(map[callgraph.Method]uint32)
+	had := make(map[classfile.MethodRef]uint32)
 	for _, m := range methods {
 		if id := l.session.ID(m.Class, m.Name, m.Descriptor); l.session.IsHooked(id) {
 			had[m] = id
@@ -261,12 +261,12 @@ func (l *look) watch(ctx context.Context) error {
 }
 
 // read notes what the hooks have seen, and which there are not.
-func (l *look) read(had map[callgraph.Method]uint32) error {
+func (l *look) read(had map[classfile.MethodRef]uint32) error {
 	sum, err := l.session.Sum()
 	if err != nil {
 		return err
 	}
-	hooked := make(map[callgraph.Method]Hooked)
+	hooked := make(map[classfile.MethodRef]Hooked)
 	for m, id := range had {
 		hooked[m] = Hooked{}
 		if totals := sum.Methods[id]; totals != nil {
@@ -274,9 +274,9 @@ func (l *look) read(had map[callgraph.Method]uint32) error {
 		}
 	}
 	l.result.Mark(hooked)
-	reasons := make(map[callgraph.Method]string)
+	reasons := make(map[classfile.MethodRef]string)
 	for _, left := range l.session.LeftAlone() {
-		m := callgraph.Method{Class: left.Class}
+		m := classfile.MethodRef{Class: left.Class}
 		if left.Method != "" {
 			_, m.Name, m.Descriptor, _ = session.SplitMember(left.Class + "." + left.Method)
 		}

@@ -10,6 +10,7 @@ package calltree
 import (
 	"slices"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 )
 
@@ -34,7 +35,7 @@ type Via struct {
 	Kind callgraph.CallKind
 	// Declared is what the call names, which may be a method that this one overrides;
 	// of an initializer only the class.
-	Declared callgraph.Method
+	Declared classfile.MethodRef
 	// ByLambda says that the call reaches it by a lambda or method reference, which may
 	// have been made anywhere.
 	ByLambda bool
@@ -79,7 +80,7 @@ func (b Bound) String() string { return boundNames[b] }
 
 // A Node is a method at one place of the tree.
 type Node struct {
-	callgraph.Method
+	classfile.MethodRef
 	Via    []Via // how its parent calls it; nothing for a root
 	Level  int   // 0 for a root
 	State  State
@@ -146,9 +147,9 @@ type Hooked struct {
 
 // Mark notes on a tree what hooks have seen. With ours, a method that was not called is
 // never called, unless the hook may have missed calls; with another's it is instrumented.
-func (t *Tree) Mark(hooked map[callgraph.Method]Hooked) {
+func (t *Tree) Mark(hooked map[classfile.MethodRef]Hooked) {
 	t.Each(func(n *Node) {
-		h, is := hooked[n.Method]
+		h, is := hooked[n.MethodRef]
 		if !is {
 			return
 		}
@@ -166,14 +167,14 @@ func (t *Tree) Mark(hooked map[callgraph.Method]Hooked) {
 
 // Refuse notes why methods have no hook though one was asked for: by method, or by
 // class with an empty name and descriptor.
-func (t *Tree) Refuse(reasons map[callgraph.Method]string) {
+func (t *Tree) Refuse(reasons map[classfile.MethodRef]string) {
 	t.Each(func(n *Node) {
 		if n.State != NotWatched {
 			return
 		}
-		reason := reasons[n.Method]
+		reason := reasons[n.MethodRef]
 		if reason == "" {
-			reason = reasons[callgraph.Method{Class: n.Class}]
+			reason = reasons[classfile.MethodRef{Class: n.Class}]
 		}
 		if reason != "" {
 			n.State, n.Reason = Cannot, reason
@@ -184,15 +185,15 @@ func (t *Tree) Refuse(reasons map[callgraph.Method]string) {
 // Watchable are the methods of a tree that may have hooks, each once, the nearest to a
 // root first, at most a number of them; more is how many there are beyond. Those of the
 // JDK are among them only if it is followed: a hook there slows down everybody.
-func (t *Tree) Watchable(most int, jdk bool) (methods []callgraph.Method, more int) {
-	met := make(map[callgraph.Method]bool)
+func (t *Tree) Watchable(most int, jdk bool) (methods []classfile.MethodRef, more int) {
+	met := make(map[classfile.MethodRef]bool)
 	t.Each(func(n *Node) {
-		if n.State != NotWatched || n.JDK && !jdk && n.Level > 0 || met[n.Method] {
+		if n.State != NotWatched || n.JDK && !jdk && n.Level > 0 || met[n.MethodRef] {
 			return
 		}
-		met[n.Method] = true
+		met[n.MethodRef] = true
 		if len(methods) < most {
-			methods = append(methods, n.Method)
+			methods = append(methods, n.MethodRef)
 		} else {
 			more++
 		}
@@ -205,12 +206,12 @@ type growth struct {
 	*World
 	limits   Limits
 	tree     *Tree
-	expanded map[callgraph.Method]bool
+	expanded map[classfile.MethodRef]bool
 }
 
 // Tree is what methods can call, within limits.
-func (w *World) Tree(roots []callgraph.Method, limits Limits) *Tree {
-	g := &growth{World: w, limits: limits, tree: &Tree{}, expanded: make(map[callgraph.Method]bool)}
+func (w *World) Tree(roots []classfile.MethodRef, limits Limits) *Tree {
+	g := &growth{World: w, limits: limits, tree: &Tree{}, expanded: make(map[classfile.MethodRef]bool)}
 	clear(w.reached) // they are of other limits
 	if len(roots) > limits.Nodes {
 		g.tree.RootsCut = len(roots) - limits.Nodes
@@ -223,23 +224,23 @@ func (w *World) Tree(roots []callgraph.Method, limits Limits) *Tree {
 		var next []*Node
 		for _, n := range level {
 			if n.Stop = g.stop(n); n.Stop == Followed {
-				g.expanded[n.Method] = true
+				g.expanded[n.MethodRef] = true
 				g.expand(n)
 				next = append(next, n.Callees...)
 			}
 		}
 		level = next
 	}
-	distinct := make(map[callgraph.Method]bool)
-	g.tree.Each(func(n *Node) { distinct[n.Method] = true })
+	distinct := make(map[classfile.MethodRef]bool)
+	g.tree.Each(func(n *Node) { distinct[n.MethodRef] = true })
 	g.tree.Methods = len(distinct)
 	return g.tree
 }
 
 // node is a method with what the loaded classes say of it.
-func (g *growth) node(m callgraph.Method, parent *Node) *Node {
+func (g *growth) node(m classfile.MethodRef, parent *Node) *Node {
 	g.tree.Nodes++
-	n := &Node{Method: m, parent: parent}
+	n := &Node{MethodRef: m, parent: parent}
 	if parent != nil {
 		n.Level = parent.Level + 1
 	}
@@ -269,7 +270,7 @@ func (g *growth) node(m callgraph.Method, parent *Node) *Node {
 // stop says why a method is not followed.
 func (g *growth) stop(n *Node) Stop {
 	for p := n.parent; p != nil; p = p.parent {
-		if p.Method == n.Method {
+		if p.MethodRef == n.MethodRef {
 			return Recursive
 		}
 	}
@@ -278,7 +279,7 @@ func (g *growth) stop(n *Node) Stop {
 		return Followed
 	case n.JDK && !g.limits.JDK && n.Level > 0:
 		return OfJDK
-	case g.expanded[n.Method]:
+	case g.expanded[n.MethodRef]:
 		return Elsewhere
 	case n.Level >= g.limits.Levels:
 		return Deepest
@@ -288,40 +289,40 @@ func (g *growth) stop(n *Node) Stop {
 
 // expand puts what a method calls below it.
 func (g *growth) expand(n *Node) {
-	at := make(map[callgraph.Method]*Node)
-	cut := make(map[callgraph.Method]bool) // what bounds kept out
+	at := make(map[classfile.MethodRef]*Node)
+	cut := make(map[classfile.MethodRef]bool) // what bounds kept out
 	var byBreadth, byNodes int
-	for _, call := range g.calls(n.Method) {
+	for _, call := range g.calls(n.MethodRef) {
 		n.Reflects, n.Handles = n.Reflects || call.Reflects, n.Handles || call.Handles
-		targets := g.targets(call, n.Method, g.limits.Overrides)
+		targets := g.targets(call, n.MethodRef, g.limits.Overrides)
 		if more := targets.all - len(targets.first); more > 0 {
 			n.Cuts = append(n.Cuts, Cut{more, ByOverrides, Via{Kind: call.Kind, Declared: call.Declared}})
 			g.tree.Cut += more
 		}
 		for _, target := range g.named(call, targets.first) {
 			via := Via{call.Kind, call.Declared, target.ByLambda}
-			child := at[target.Method]
+			child := at[target.MethodRef]
 			switch {
 			case child != nil:
 				child.Via = append(child.Via, via)
 				continue
-			case cut[target.Method]:
+			case cut[target.MethodRef]:
 				continue
 			case len(at) >= g.limits.Breadth:
 				byBreadth++
 			case g.tree.Nodes >= g.limits.Nodes:
 				byNodes++
 			default:
-				child = g.node(target.Method, n)
+				child = g.node(target.MethodRef, n)
 				child.Via = []Via{via}
-				at[target.Method] = child
+				at[target.MethodRef] = child
 				n.Callees = append(n.Callees, child)
 				if call.Handles && child.State == Cannot {
 					child.Reason = "what the method handle calls is not in the bytecode"
 				}
 				continue
 			}
-			cut[target.Method] = true
+			cut[target.MethodRef] = true
 		}
 	}
 	for _, c := range []Cut{{Methods: byBreadth, By: ByBreadth}, {Methods: byNodes, By: ByNodes}} {
@@ -336,7 +337,7 @@ func (g *growth) expand(n *Node) {
 // no static initialiser is left to run is nothing to tell.
 func (g *growth) named(call callgraph.DirectCall, targets []callgraph.Target) []callgraph.Target {
 	if len(targets) == 0 && call.Kind != callgraph.Initializer {
-		return []callgraph.Target{{Method: call.Declared}}
+		return []callgraph.Target{{MethodRef: call.Declared}}
 	}
 	return targets
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/classfile"
 )
 
 func TestTree(t *testing.T) {
@@ -19,9 +19,9 @@ func TestTree(t *testing.T) {
 	if tree.Cut != 0 || tree.Roots[0].Bytes == 0 || !slices.Equal(tree.Roots[0].Loaders, []uint32{1}) {
 		t.Errorf("%+v", tree.Roots[0])
 	}
-	met := make(map[callgraph.Method]bool)
+	met := make(map[classfile.MethodRef]bool)
 	nodes := 0
-	tree.Each(func(n *Node) { met[n.Method] = true; nodes++ })
+	tree.Each(func(n *Node) { met[n.MethodRef] = true; nodes++ })
 	if tree.Methods != len(met) || tree.Nodes != nodes {
 		t.Errorf("%d methods at %d places, told are %d at %d", len(met), nodes, tree.Methods, tree.Nodes)
 	}
@@ -99,17 +99,17 @@ func TestStates(t *testing.T) {
 	w := NewWorld(loaded(t, "shop/Bulk"))
 	serve := roots(t, w, "shop.Desk.serve")[0]
 	get, mapped, parse := roots(t, w, "shop.Desk.get")[0], roots(t, w, "shop.Desk.map")[0], roots(t, w, "shop.Desk.parse")[0]
-	tree := w.Tree([]callgraph.Method{serve}, DefaultLimits())
+	tree := w.Tree([]classfile.MethodRef{serve}, DefaultLimits())
 	few, more := tree.Watchable(3, false)
 	all, none := tree.Watchable(1000, false)
 	if len(few) != 3 || few[0] != serve || more != len(all)-3 || none != 0 {
 		t.Errorf("%v and %d more, of %d", few, more, len(all))
 	}
-	if slices.ContainsFunc(all, func(m callgraph.Method) bool { return m.Name == "chip" || m.Name == "cry" }) {
+	if slices.ContainsFunc(all, func(m classfile.MethodRef) bool { return m.Name == "chip" || m.Name == "cry" }) {
 		t.Errorf("%v", all)
 	}
-	tree.Mark(map[callgraph.Method]Hooked{serve: {Calls: 7}, get: {}, mapped: {Holder: "other"}})
-	tree.Refuse(map[callgraph.Method]string{parse: "odd", {Class: "shop/Desk$Circle"}: "frozen"})
+	tree.Mark(map[classfile.MethodRef]Hooked{serve: {Calls: 7}, get: {}, mapped: {Holder: "other"}})
+	tree.Refuse(map[classfile.MethodRef]string{parse: "odd", {Class: "shop/Desk$Circle"}: "frozen"})
 	want := map[string]State{"serve": Called, "get": NeverCalled, "map": Instrumented, "parse": Cannot, "helper": NotWatched}
 	tree.Each(func(n *Node) {
 		if state, is := want[n.Name]; is && n.State != state {

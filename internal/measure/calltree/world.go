@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -108,7 +109,7 @@ func (w *World) count(c Class) {
 const mostBodies = 32
 
 // calls returns what a method's body calls, in whichever of the classes of that name.
-func (w *World) calls(m callgraph.Method) (all []callgraph.DirectCall) {
+func (w *World) calls(m classfile.MethodRef) (all []callgraph.DirectCall) {
 	bodies, known := w.bodies[m.Class]
 	if !known {
 		if len(w.bodies) >= mostBodies {
@@ -146,7 +147,7 @@ type reached struct {
 	all   int
 }
 
-func (w *World) targets(call callgraph.DirectCall, caller callgraph.Method, most int) reached {
+func (w *World) targets(call callgraph.DirectCall, caller classfile.MethodRef, most int) reached {
 	known, is := w.reached[call]
 	if is {
 		return known
@@ -213,7 +214,7 @@ const mostNear = 4
 
 // Find returns the methods with code that a set holds. Where there is none the error is
 // a *NoMethodError.
-func (w *World) Find(set *pattern.Set) ([]callgraph.Method, error) {
+func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
 	found := w.graph.Find(set.Match)
 	if len(found) > 0 {
 		return found, nil
@@ -244,7 +245,7 @@ func (w *World) Find(set *pattern.Set) ([]callgraph.Method, error) {
 }
 
 // implementers are methods with code that an abstract one may stand for.
-func (w *World) implementers(m callgraph.Method) (near []string) {
+func (w *World) implementers(m classfile.MethodRef) (near []string) {
 	for _, name := range w.names() {
 		if len(near) == mostNear {
 			break
@@ -274,7 +275,7 @@ func methodPart(pattern string) string {
 }
 
 // nearMethods are the names most like one; where none is like it, the first few.
-func nearMethods(name string, declared []callgraph.Method) []string {
+func nearMethods(name string, declared []classfile.MethodRef) []string {
 	var names []string
 	for _, m := range declared {
 		if !slices.Contains(names, m.Name) && m.Name != "<clinit>" {

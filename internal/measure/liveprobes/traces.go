@@ -61,10 +61,10 @@ func (w *Watch) addTraces(c *compiler) {
 }
 
 // rootsOf are the methods in which a probe acts.
-func (p *plan) rootsOf(probe *probeRequest) (roots []callgraph.Method) {
+func (p *plan) rootsOf(probe *probeRequest) (roots []classfile.MethodRef) {
 	for _, name := range slices.Sorted(maps.Keys(p.spots)) {
 		s := p.spots[name]
-		m := callgraph.Method{Class: s.Class, Name: s.Name, Descriptor: s.Descriptor}
+		m := classfile.MethodRef{Class: s.Class, Name: s.Name, Descriptor: s.Descriptor}
 		if s.probe == probe && !slices.Contains(roots, m) {
 			roots = append(roots, m)
 		}
@@ -237,7 +237,7 @@ var taskMethods = []string{"run", "call", "get", "apply", "accept", "compute", "
 // tasksOf are what the JDK may call of objects that methods of a tree make, to be run
 // by an executor or as a stage: the tree, which does not follow the JDK, has only their
 // constructors. Lambdas are in it already.
-func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []callgraph.Method) {
+func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
 	met := make(map[string]bool)
 	tree.Each(func(n *calltree.Node) {
 		if n.Name != "<init>" || n.JDK || met[n.Class] {
@@ -250,7 +250,7 @@ func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []callgraph.Method) {
 			}
 			for _, m := range w.world.methods(c) {
 				if slices.Contains(taskMethods, m.name) {
-					tasks = append(tasks, callgraph.Method{Class: c.name, Name: m.name, Descriptor: m.descriptor})
+					tasks = append(tasks, classfile.MethodRef{Class: c.name, Name: m.name, Descriptor: m.descriptor})
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -19,7 +20,7 @@ import (
 // expand puts hooks into what methods can call, and into the methods themselves.
 // Where one cannot have a hook nobody would hear of its first call, so what it can
 // call gets hooks as well.
-func (r *run) expand(ctx context.Context, methods []callgraph.Method) error {
+func (r *run) expand(ctx context.Context, methods []classfile.MethodRef) error {
 	for again := false; len(methods) > 0; again = true {
 		request, hooked := r.plan(methods)
 		if err := r.install(ctx, request); err != nil {
@@ -34,7 +35,7 @@ func (r *run) expand(ctx context.Context, methods []callgraph.Method) error {
 }
 
 // late notes that methods may have been called before their hooks came.
-func (r *run) late(methods []callgraph.Method) {
+func (r *run) late(methods []classfile.MethodRef) {
 	now := r.session.Now()
 	for _, m := range methods {
 		r.ledger.late(r.session.ID(m.Class, m.Name, m.Descriptor), now)
@@ -42,13 +43,13 @@ func (r *run) late(methods []callgraph.Method) {
 }
 
 // plan is what one round puts in.
-func (r *run) plan(methods []callgraph.Method) (session.Request, []callgraph.Method) {
+func (r *run) plan(methods []classfile.MethodRef) (session.Request, []classfile.MethodRef) {
 	all := r.lookAhead(methods)
 	expansion := r.widen(all)
 	var request session.Request
-	var hooked []callgraph.Method
+	var hooked []classfile.MethodRef
 	for {
-		var more []callgraph.Method
+		var more []classfile.MethodRef
 		for _, m := range expansion.Methods {
 			if r.canHook(m) {
 				hooked = append(hooked, m)
@@ -84,7 +85,7 @@ func (r *run) plan(methods []callgraph.Method) (session.Request, []callgraph.Met
 
 // widen expands methods, and reads the JDK's classes that they call: which of those
 // methods are native is not known before.
-func (r *run) widen(methods []callgraph.Method) callgraph.Expansion {
+func (r *run) widen(methods []classfile.MethodRef) callgraph.Expansion {
 	all := r.graph.Expand(methods...)
 	for {
 		var fresh bool
@@ -116,7 +117,7 @@ func (r *run) ask(class string) (file []byte, isFirst bool) {
 }
 
 // lookAhead adds to methods those that are expanded in the same round.
-func (r *run) lookAhead(methods []callgraph.Method) []callgraph.Method {
+func (r *run) lookAhead(methods []classfile.MethodRef) []classfile.MethodRef {
 	limits := ahead(r.ledger.rounds())
 	if r.scheme == Eager {
 		limits = unlimited
@@ -133,7 +134,7 @@ func (r *run) addSites(request *session.Request, expansion callgraph.Expansion) 
 		native.Flags &^= arena.Discover
 		request.Sites = append(request.Sites, session.Site{
 			Class: site.Caller.Class, Name: site.Caller.Name, Descriptor: site.Caller.Descriptor,
-			Owner: site.Owner, Called: site.Name, CalledDescriptor: site.Descriptor, Native: native,
+			Owner: site.Called.Class, Called: site.Called.Name, CalledDescriptor: site.Called.Descriptor, Native: native,
 		})
 		id := r.session.ID(native.Class, native.Name, native.Descriptor)
 		r.lock.Lock()
@@ -148,7 +149,7 @@ func (r *run) addSites(request *session.Request, expansion callgraph.Expansion) 
 	}
 }
 
-func (r *run) canHook(m callgraph.Method) bool {
+func (r *run) canHook(m classfile.MethodRef) bool {
 	r.lock.Lock()
 	_, cannot := r.unhookable[m.Class]
 	r.lock.Unlock()
@@ -156,8 +157,8 @@ func (r *run) canHook(m callgraph.Method) bool {
 }
 
 // bare are those of methods that have no hook although they should.
-func (r *run) bare(methods []callgraph.Method) []callgraph.Method {
-	var bare []callgraph.Method
+func (r *run) bare(methods []classfile.MethodRef) []classfile.MethodRef {
+	var bare []classfile.MethodRef
 	for _, m := range methods {
 		r.lock.Lock()
 		expanded := r.expanded[m]
@@ -189,7 +190,7 @@ func (r *run) loading(class string, file []byte) session.Request {
 	reflects := r.reflects
 	r.lock.Unlock()
 	if reflects { // by which it may be initialised
-		for _, m := range r.graph.Reflected(class, "<clinit>", "()V") {
+		for _, m := range r.graph.Reflected(classfile.MethodRef{Class: class, Name: "<clinit>", Descriptor: "()V"}) {
 			if m.Class == class {
 				added.Methods = append(added.Methods, m)
 			}
@@ -206,7 +207,7 @@ func (r *run) loading(class string, file []byte) session.Request {
 	if r.budget != nil {
 		return request // the governor finds them when it looks deeper
 	}
-	mine := slices.DeleteFunc(slices.Clone(added.Methods), func(m callgraph.Method) bool { return m.Class != class })
+	mine := slices.DeleteFunc(slices.Clone(added.Methods), func(m classfile.MethodRef) bool { return m.Class != class })
 	for _, m := range r.expandLoading(class, mine, &request) {
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
@@ -217,8 +218,8 @@ func (r *run) loading(class string, file []byte) session.Request {
 // methods of the same class, and gives them all. Where nothing else becomes callable
 // their first calls need not wait; else that gets hooks in the next round, which
 // those calls wait for.
-func (r *run) expandLoading(class string, methods []callgraph.Method, request *session.Request) []callgraph.Method {
-	var others []callgraph.Method
+func (r *run) expandLoading(class string, methods []classfile.MethodRef, request *session.Request) []classfile.MethodRef {
+	var others []classfile.MethodRef
 	all := methods
 	for fresh := methods; len(fresh) > 0; {
 		expansion := r.widen(fresh)
@@ -273,16 +274,16 @@ func (r *run) serve(ctx context.Context) (bool, error) {
 
 // arrived gives the methods of calls that wait, and those that are about to be
 // called by reflection.
-func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []callgraph.Method) {
+func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []classfile.MethodRef) {
 	for _, a := range arrivals {
 		if a.ID == 0 {
-			if class, name, descriptor, ok := session.SplitMember(a.Text); ok {
-				callable = append(callable, r.graph.Reflected(class, name, descriptor)...)
+			if m, ok := classfile.ParseMethodRef(a.Text); ok {
+				callable = append(callable, r.graph.Reflected(m)...)
 			}
 			continue
 		}
 		m, known := r.session.Method(a.ID)
-		method := callgraph.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
+		method := classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
 		if known && !slices.Contains(expand, method) {
 			expand = append(expand, method)
 		}
@@ -291,9 +292,9 @@ func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []callgraph.Me
 }
 
 // round expands methods and puts hooks into others, all in one.
-func (r *run) round(ctx context.Context, expand, callable []callgraph.Method) error {
+func (r *run) round(ctx context.Context, expand, callable []classfile.MethodRef) error {
 	request, hooked := r.plan(expand)
-	var bare []callgraph.Method
+	var bare []classfile.MethodRef
 	for _, m := range callable {
 		if !r.canHook(m) {
 			bare = append(bare, m)
@@ -330,7 +331,7 @@ const (
 )
 
 // decide chooses the scheme where that is left to Sonde.
-func (r *run) decide(roots []callgraph.Method) {
+func (r *run) decide(roots []classfile.MethodRef) {
 	size, likely := r.graph.Closure(roots), r.graph.Likely(roots, fan)
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -22,17 +22,17 @@ type governor struct {
 	run *run
 
 	lock    sync.Mutex
-	hooks   map[callgraph.Method]*governed
+	hooks   map[classfile.MethodRef]*governed
 	order   []*governed // as they came: callers before callees
 	pace    float64     // calls of each method that are timed in a second
 	past    []moment    // since the last change
 	since   time.Time   // the root was called
 	ready   time.Time   // since when hooks are tried
 	bill    bill
-	tried   int                       // how many hooks are tried at a time
-	spared  map[callgraph.Method]bool // too small to be worth a hook
-	central map[callgraph.Method]bool // of classes that cost too much to redefine
-	seeded  map[callgraph.Method]bool // roots below which hooks were put in
+	tried   int                          // how many hooks are tried at a time
+	spared  map[classfile.MethodRef]bool // too small to be worth a hook
+	central map[classfile.MethodRef]bool // of classes that cost too much to redefine
+	seeded  map[classfile.MethodRef]bool // roots below which hooks were put in
 
 	changed bool // other methods are on than when the window began
 	broke   bool // another round of hooks would not fit the budget
@@ -43,7 +43,7 @@ type governor struct {
 
 // A governed is a hook under a governor.
 type governed struct {
-	method callgraph.Method
+	method classfile.MethodRef
 	id     uint32
 	mode   mode
 	root   bool
@@ -83,13 +83,13 @@ const (
 
 func newGovernor(r *run) *governor {
 	return &governor{
-		run: r, hooks: make(map[callgraph.Method]*governed), pace: mostPace, tried: firstTried,
-		spared: make(map[callgraph.Method]bool), central: make(map[callgraph.Method]bool), seeded: make(map[callgraph.Method]bool),
+		run: r, hooks: make(map[classfile.MethodRef]*governed), pace: mostPace, tried: firstTried,
+		spared: make(map[classfile.MethodRef]bool), central: make(map[classfile.MethodRef]bool), seeded: make(map[classfile.MethodRef]bool),
 	}
 }
 
 // setting is what the hook of a method is to do.
-func (g *governor) setting(m callgraph.Method, root bool) (arena.Flags, uint32) {
+func (g *governor) setting(m classfile.MethodRef, root bool) (arena.Flags, uint32) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	h := g.hooks[m]
@@ -434,9 +434,9 @@ func (g *governor) explain(p *cct.Profile, v view) {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	waiting := 0
-	index := make(map[callgraph.Method]int, len(p.Methods))
+	index := make(map[classfile.MethodRef]int, len(p.Methods))
 	for i, m := range p.Methods {
-		index[callgraph.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}] = i
+		index[classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}] = i
 	}
 	for _, h := range g.order {
 		i, is := index[h.method]

@@ -3,14 +3,14 @@ package profile
 import (
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 func hooksOf(names ...string) (*governor, []*governed) {
 	g := &governor{pace: mostPace}
 	for i, name := range names {
-		g.order = append(g.order, &governed{method: callgraph.Method{Class: "a/B", Name: name, Descriptor: "()V"}, id: uint32(10 + i), mode: on})
+		g.order = append(g.order, &governed{method: classfile.MethodRef{Class: "a/B", Name: name, Descriptor: "()V"}, id: uint32(10 + i), mode: on})
 	}
 	return g, g.order
 }

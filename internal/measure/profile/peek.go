@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
@@ -21,10 +22,10 @@ import (
 // and not those above it.
 type peek struct {
 	run     *run
-	seen    int                       // stacks with a root in them
-	below   map[blurred]int           // of those, by method
-	running []map[string]bool         // of threads that ran: the classes of the innermost frames
-	roots   map[callgraph.Method]bool // those that were looked for
+	seen    int                          // stacks with a root in them
+	below   map[blurred]int              // of those, by method
+	running []map[string]bool            // of threads that ran: the classes of the innermost frames
+	roots   map[classfile.MethodRef]bool // those that were looked for
 	sampler *sampler.Sampler
 }
 
@@ -177,8 +178,8 @@ func (p *peek) heat(classes map[string]bool) float64 {
 
 // holders are the methods that hold the roots' time, those that hold most first;
 // false where too little was seen to say, or a root has loaded since.
-func (p *peek) holders(roots []callgraph.Method) ([]callgraph.Method, bool) {
-	if p.seen < fewSeen || slices.ContainsFunc(roots, func(m callgraph.Method) bool { return !p.roots[m] }) {
+func (p *peek) holders(roots []classfile.MethodRef) ([]classfile.MethodRef, bool) {
+	if p.seen < fewSeen || slices.ContainsFunc(roots, func(m classfile.MethodRef) bool { return !p.roots[m] }) {
 		return nil, false
 	}
 	var names []blurred
@@ -190,7 +191,7 @@ func (p *peek) holders(roots []callgraph.Method) ([]callgraph.Method, bool) {
 	slices.SortFunc(names, func(a, b blurred) int {
 		return cmp.Or(cmp.Compare(p.below[b], p.below[a]), strings.Compare(a.class, b.class), strings.Compare(a.name, b.name))
 	})
-	var methods []callgraph.Method
+	var methods []classfile.MethodRef
 	for _, one := range names {
 		methods = append(methods, p.run.graph.FindIn(one.class, func(name, _ string) bool { return name == one.name })...)
 	}
@@ -215,7 +216,7 @@ const (
 )
 
 // isTiny reports whether a method is too small to be worth a hook.
-func (g *governor) isTiny(m callgraph.Method) bool {
+func (g *governor) isTiny(m classfile.MethodRef) bool {
 	shape, known := g.run.graph.Shape(m)
 	return known && !shape.Loops && !shape.Calls && shape.Bytes <= tinyCode
 }
@@ -223,7 +224,7 @@ func (g *governor) isTiny(m callgraph.Method) bool {
 // seed puts the first hooks below roots that have none there yet.
 func (g *governor) seed(ctx context.Context) error {
 	g.run.lock.Lock()
-	var fresh []callgraph.Method
+	var fresh []classfile.MethodRef
 	for m := range g.run.roots {
 		if !g.seeded[m] {
 			g.seeded[m] = true
@@ -239,7 +240,7 @@ func (g *governor) seed(ctx context.Context) error {
 
 // first are the methods below roots that get the first hooks: those that were seen
 // to hold the time, or where too little was seen those that are nearest.
-func (g *governor) first(roots []callgraph.Method) []callgraph.Method {
+func (g *governor) first(roots []classfile.MethodRef) []classfile.MethodRef {
 	holders, seen := g.run.peek.holders(roots)
 	if !seen {
 		return g.nearest(roots, firstHooks)
@@ -252,7 +253,7 @@ func (g *governor) first(roots []callgraph.Method) []callgraph.Method {
 		classes[m.Class] = true
 	}
 	limit := g.mostLoss(classes)
-	var first []callgraph.Method
+	var first []classfile.MethodRef
 	for _, m := range holders {
 		switch {
 		case slices.Contains(roots, m) || len(first) == firstHooks:
@@ -323,7 +324,7 @@ func (g *governor) recompiling() time.Duration {
 }
 
 // put has hooks put into methods.
-func (g *governor) put(ctx context.Context, methods []callgraph.Method) error {
+func (g *governor) put(ctx context.Context, methods []classfile.MethodRef) error {
 	var request session.Request
 	for _, m := range methods {
 		if g.run.canHook(m) {
@@ -336,15 +337,15 @@ func (g *governor) put(ctx context.Context, methods []callgraph.Method) error {
 // nearest are methods that are called by some, or by those they call, nearest
 // first; calls of other people's code count as farther. Tiny methods are looked
 // through.
-func (g *governor) nearest(from []callgraph.Method, most int) []callgraph.Method {
-	var found []callgraph.Method
-	met := make(map[callgraph.Method]bool)
+func (g *governor) nearest(from []classfile.MethodRef, most int) []classfile.MethodRef {
+	var found []classfile.MethodRef
+	met := make(map[classfile.MethodRef]bool)
 	own := make(map[string]bool)
 	for _, m := range from {
 		met[m] = true
 		own[callgraph.Project(m.Class)] = true
 	}
-	levels := [][]callgraph.Method{from}
+	levels := [][]classfile.MethodRef{from}
 	for depth := 0; depth < len(levels); depth++ {
 		for _, m := range levels[depth] {
 			switch {
@@ -382,8 +383,8 @@ const farther = 4
 
 // callees are what a method calls, and the lambdas it makes, which it most often
 // has someone call.
-func (g *governor) callees(m callgraph.Method) []callgraph.Method {
-	direct := g.run.graph.Ahead([]callgraph.Method{m}, callgraph.Limits{Depth: 1, Methods: math.MaxInt, Fan: wide})
+func (g *governor) callees(m classfile.MethodRef) []classfile.MethodRef {
+	direct := g.run.graph.Ahead([]classfile.MethodRef{m}, callgraph.Limits{Depth: 1, Methods: math.MaxInt, Fan: wide})
 	prefix := "lambda$" + m.Name + "$"
 	lambdas := g.run.graph.FindIn(m.Class, func(name, _ string) bool { return strings.HasPrefix(name, prefix) })
 	return append(direct, lambdas...)
@@ -392,7 +393,7 @@ func (g *governor) callees(m callgraph.Method) []callgraph.Method {
 // deepen puts hooks below the methods that hold most of the time, if another round
 // can be afforded. It reports whether it did.
 func (g *governor) deepen(ctx context.Context, b bill) (bool, error) {
-	var below []callgraph.Method
+	var below []classfile.MethodRef
 	for _, h := range g.order {
 		if h.mode == on && b.share[h.id] >= worthALook {
 			below = append(below, h.method)
@@ -406,7 +407,7 @@ func (g *governor) deepen(ctx context.Context, b bill) (bool, error) {
 	}
 	g.lock.Unlock() // others ask for settings meanwhile
 	defer g.lock.Lock()
-	var fresh []callgraph.Method
+	var fresh []classfile.MethodRef
 	for _, m := range g.nearest(below, math.MaxInt) {
 		if !g.knows(m) && len(fresh) < moreHooks {
 			fresh = append(fresh, m)
@@ -418,7 +419,7 @@ func (g *governor) deepen(ctx context.Context, b bill) (bool, error) {
 	return true, g.put(ctx, fresh)
 }
 
-func (g *governor) knows(m callgraph.Method) bool {
+func (g *governor) knows(m classfile.MethodRef) bool {
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	return g.hooks[m] != nil

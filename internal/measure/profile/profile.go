@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -38,11 +39,11 @@ type run struct {
 	scheme     Scheme
 	why        string
 	closure    int
-	roots      map[callgraph.Method]bool
-	expanded   map[callgraph.Method]bool // whose callees have hooks
-	pending    []callgraph.Method        // callable since a class loaded, in classes that were loaded before
-	due        []callgraph.Method        // likewise, but first calls wait for their hooks
-	unhookable map[string]string         // classes that cannot have hooks, and why
+	roots      map[classfile.MethodRef]bool
+	expanded   map[classfile.MethodRef]bool // whose callees have hooks
+	pending    []classfile.MethodRef        // callable since a class loaded, in classes that were loaded before
+	due        []classfile.MethodRef        // likewise, but first calls wait for their hooks
+	unhookable map[string]string            // classes that cannot have hooks, and why
 	mirrored   int
 	natives    map[uint32]bool // ids of native methods
 	reflects   bool            // a method that was expanded uses reflection
@@ -65,7 +66,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		return nil, err
 	}
 	r := &run{
-		settings: checked, roots: make(map[callgraph.Method]bool), expanded: make(map[callgraph.Method]bool),
+		settings: checked, roots: make(map[classfile.MethodRef]bool), expanded: make(map[classfile.MethodRef]bool),
 		unhookable: make(map[string]string), natives: make(map[uint32]bool), asked: make(map[string]bool),
 	}
 	r.settler.run = r
@@ -153,7 +154,7 @@ func (r *run) begin(ctx context.Context) error {
 // mostRoots is how many methods may be roots where a budget is kept.
 const mostRoots = 200
 
-func (r *run) addRoot(m callgraph.Method) {
+func (r *run) addRoot(m classfile.MethodRef) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.roots[m] = true
@@ -193,7 +194,7 @@ func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 const leaveLimit = 90 * time.Second
 
 // flags are what a method's hook does.
-func (r *run) flags(m callgraph.Method) (arena.Flags, uint32) {
+func (r *run) flags(m classfile.MethodRef) (arena.Flags, uint32) {
 	r.lock.Lock()
 	root, expanded := r.roots[m], r.expanded[m]
 	r.lock.Unlock()
@@ -218,7 +219,7 @@ func (r *run) flags(m callgraph.Method) (arena.Flags, uint32) {
 	return flags, period
 }
 
-func (r *run) hook(m callgraph.Method) session.Hook {
+func (r *run) hook(m classfile.MethodRef) session.Hook {
 	flags, period := r.flags(m)
 	return session.Hook{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Flags: flags, Period: period}
 }

@@ -139,7 +139,7 @@ func (w *walker) place(s *subject, at *way, lightest float64) bool {
 		s.own = true
 		return true
 	}
-	if !s.native || callgraph.IsIntrinsic(callgraph.Method{Class: s.class, Name: s.name, Descriptor: s.descriptor}) {
+	if !s.native || callgraph.IsIntrinsic(classfile.MethodRef{Class: s.class, Name: s.name, Descriptor: s.descriptor}) {
 		// A hook around the call would cost what one in the method does. Its callers are
 		// known by stacks: the climb begins with them.
 		s.leave(s.reason)

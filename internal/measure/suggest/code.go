@@ -394,12 +394,12 @@ func (c *Code) usesOf(m Method, hops int) []Use {
 		if hops == 0 || isLibrary(d.Class) {
 			continue
 		}
-		targets := c.graph.Targets(call, callgraph.Method(m))
+		targets := c.graph.Targets(call, classfile.MethodRef(m))
 		if len(targets) > mostTargets {
 			continue
 		}
 		for _, target := range targets {
-			next := Method(target.Method)
+			next := Method(target.MethodRef)
 			if small := c.named(next); next != m && len(small) == 1 && small[0].bytes > 0 && small[0].bytes <= smallCode {
 				for _, use := range c.usesOf(next, hops-1) {
 					n.add(use)
