@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -34,7 +34,7 @@ type applyRun struct {
 
 	asked    chan struct{} // closed when another Sonde wants the end
 	askOnce  sync.Once
-	finished chan struct{} // has one when the last probe may have ended
+	finished atomic.Bool // a probe has ended, perhaps the last
 
 	turn   sync.Mutex         // held while another Sonde's set is applied
 	stays  context.Context    // ends when the JVM is about to be left
@@ -52,7 +52,7 @@ func (c *applying) hold(ctx context.Context, jvm *process.JVM, begin func() erro
 	defer outliveReader()()
 	r := &applyRun{
 		applying: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)},
-		asked: make(chan struct{}), finished: make(chan struct{}, 1), ended: make(map[string]liveprobes.Ending),
+		asked: make(chan struct{}), ended: make(map[string]liveprobes.Ending),
 	}
 	r.stays, r.depart = context.WithCancel(context.WithoutCancel(ctx))
 	defer r.depart()
@@ -116,10 +116,7 @@ func (r *applyRun) probeEnded(probe string, why liveprobes.Ending) {
 	r.ended[probe] = why
 	r.state.Unlock()
 	r.screen.say("probe %s has ended: %s", probe, endingText(why))
-	select {
-	case r.finished <- struct{}{}:
-	default: // it will look anyway
-	}
+	r.finished.Store(true)
 }
 
 func endingText(why liveprobes.Ending) string {
@@ -178,7 +175,12 @@ func (r *applyRun) Status() *handover.Status {
 }
 
 // End is asked by other Sondes.
-func (r *applyRun) End() { r.askOnce.Do(func() { close(r.asked) }) }
+func (r *applyRun) End() {
+	r.askOnce.Do(func() {
+		r.screen.say("another Sonde has asked this one to end")
+		close(r.asked)
+	})
+}
 
 // tellApplied says what a set found in the JVM.
 func (r *applyRun) tellApplied(report *liveprobes.Report) {
@@ -250,57 +252,29 @@ func reportNotes(report *liveprobes.Report) []string {
 	return notes
 }
 
-// Why applying ended, besides what ends a count.
-const (
-	endedAsked  = "asked"  // by sonde apply --end
-	endedProbes = "probes" // every one has ended
-)
-
-// stay waits for the end and shows what happens meanwhile. It tells why it ended.
-func (r *applyRun) stay(ctx context.Context) string {
-	refresh := time.NewTicker(r.interval)
-	defer refresh.Stop()
-	reading := time.NewTicker(readEvery)
-	defer reading.Stop()
-	var due <-chan time.Time
-	if r.duration > 0 {
-		timer := time.NewTimer(r.duration - time.Since(r.began))
-		defer timer.Stop()
-		due = timer.C
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return endedInterrupted
-		case <-r.session.Done():
-			return r.endedBy()
-		case <-due:
-			return endedDuration
-		case <-r.asked:
-			r.screen.say("another Sonde has asked this one to end")
-			return endedAsked
-		case <-r.finished:
-			if len(r.watch.Set().Probes) == 0 {
-				return endedProbes
-			}
-		case <-reading.C:
-			r.readTraces(reading)
-		case <-refresh.C:
-			if err := r.show(); errors.Is(err, syscall.EPIPE) {
-				return endedUnread
-			}
+// stay shows what happens until the end, and returns why that came.
+func (r *applyRun) stay(ctx context.Context) ending {
+	s := stay{done: r.session.Done(), why: r.endedBy, asked: r.asked}
+	s.endAfter(r.duration, r.began)
+	var reading *task
+	reading = s.addTask(readEvery, func() ending {
+		reading.every = r.readTraces()
+		if r.finished.Swap(false) && len(r.watch.Set().Probes) == 0 {
+			return endedProbes
 		}
-	}
+		return goesOn
+	})
+	s.addTask(r.interval, func() ending { return afterWrite(r.show()) })
+	return s.wait(ctx)
 }
 
-// readTraces reads what was traced, seldom while nothing is.
-func (r *applyRun) readTraces(next *time.Ticker) {
-	_ = r.traces.step() // what goes wrong the end will say
-	every := idleEvery
+// readTraces reads what was traced, and returns how long to wait until the next time.
+func (r *applyRun) readTraces() time.Duration {
+	_ = r.traces.step() // the end reports errors
 	if traces(r.watch.Set()) {
-		every = readEvery
+		return readEvery
 	}
-	next.Reset(every)
+	return idleEvery
 }
 
 // show tells how it stands.
@@ -325,21 +299,16 @@ func (r *applyRun) show() error {
 
 // finish tells the end: what was measured is read before the hooks go. Those who wait
 // for the end are told when they are out.
-func (r *applyRun) finish(ctx context.Context, ended string) error {
+func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	r.depart()
 	r.turn.Lock() // nothing is changed any more, nor half changed
 	defer r.turn.Unlock()
 	r.stop()
 	<-r.ran
-	var failure error
-	if ended == endedLost {
-		failure = r.session.Err()
-	}
 	r.state.Lock()
 	r.shown, r.shownAt = nil, time.Time{} // rates are over all
 	r.state.Unlock()
-	look, err := r.look()
-	failure = errors.Join(failure, err)
+	look, failure := r.look()
 	traced := r.finishTraces(ctx, ended)
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
@@ -350,9 +319,7 @@ func (r *applyRun) finish(ctx context.Context, ended string) error {
 		failure = errors.Join(r.write(look), failure)
 	}
 	failure = errors.Join(failure, r.writeTraces(traced))
-	if farewell != nil {
-		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(farewell.Restored.Classes), "class", "classes"), durationText(farewell.Took), costOf(farewell.Pause))
-	}
+	r.tellFarewell(farewell)
 	if r.server != nil {
 		failure = errors.Join(failure, r.server.Close())
 	}
@@ -361,12 +328,7 @@ func (r *applyRun) finish(ctx context.Context, ended string) error {
 
 // write writes the result.
 func (r *applyRun) write(look *applyLook) error {
-	if left := r.concerned(); len(left) > r.toldLeft {
-		r.tellLeft(left) // some were met as they loaded
-	}
-	if full := r.session.Full(); full != nil {
-		r.remark(full.Error())
-	}
+	r.tellLate(r.concerned())
 	return r.writeLook(look)
 }
 
@@ -476,7 +438,7 @@ func (t *appliedTraces) line() string {
 }
 
 // finishTraces reads what was written last, while the JVM is still there.
-func (r *applyRun) finishTraces(ctx context.Context, ended string) *trace.Trace {
+func (r *applyRun) finishTraces(ctx context.Context, ended ending) *trace.Trace {
 	t := r.traces
 	_, _ = t.read() // what cannot be read is missing, as the end says
 	t.count()
@@ -485,7 +447,7 @@ func (r *applyRun) finishTraces(ctx context.Context, ended string) *trace.Trace 
 	for _, one := range t.kept {
 		one.Resolve(t.names, t.redact)
 	}
-	if ended != endedLost && ended != endedExited && ended != endedUndone && len(t.kept) > 0 {
+	if !ended.isOut() && len(t.kept) > 0 {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), namesLimit)
 		defer cancel()
 		if names, err := r.visit.session.ThreadNames(ctx); err == nil { // else they have numbers

@@ -22,7 +22,7 @@ type applyLook struct {
 	threads int
 	elapsed time.Duration
 	final   bool
-	ended   string
+	ended   ending
 	traced  string // how traces stand, in one line
 	calls   uint64 // that probes acted in
 	atLeast bool   // there may be more: rows may share calls
@@ -328,7 +328,7 @@ type appliedJSON struct {
 func (r *applyRun) describe(look *applyLook) appliedJSON {
 	d := appliedJSON{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
-		Seconds: look.elapsed.Seconds(), Final: look.final, Ended: look.ended, Probes: look.rows, Threads: look.threads,
+		Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended), Probes: look.rows, Threads: look.threads,
 		Dropped: look.dropped, ContextsLost: look.contextsLost, Ambiguous: look.ambiguous,
 		wovenJSON: describeWoven(r.session), Kept: len(r.traces.kept), NotChosen: r.traces.sum.discarded, OnlyCounted: r.traces.sum.dropped,
 	}

@@ -247,11 +247,11 @@ func (c *attaching) show(ctx context.Context, h *results.Harvest) error {
 		return err
 	}
 	r.tell()
-	stays := stay{why: r.why, left: c.duration, show: r.board.show}
-	done, stop := r.awaitEnd(ctx)
-	defer stop()
-	stays.done = done
-	return r.finish(r.board.watch(ctx, stays))
+	var s stay
+	s.endAfter(c.duration, time.Now())
+	const lookEvery = 300 * time.Millisecond
+	s.addTask(lookEvery, r.hasEnded)
+	return r.finish(r.board.watch(ctx, &s, nil))
 }
 
 func newAttachRun(c *attaching, h *results.Harvest) *attachRun {
@@ -347,41 +347,21 @@ func (r *attachRun) method(number uint32) (session.Method, bool) {
 	return session.Method{ID: number, Class: row.Class, Name: row.Method, Descriptor: row.Descriptor}, is
 }
 
-// awaitEnd looks whether the JVM still runs with the pack.
-func (r *attachRun) awaitEnd(ctx context.Context) (done <-chan struct{}, stop func()) {
-	const lookEvery = 300 * time.Millisecond
-	ctx, cancel := context.WithCancel(ctx)
-	closed := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(lookEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			if !process.Local.Same(r.harvest.JVM) || r.harvest.IsStopped() {
-				close(closed)
-				return
-			}
-		}
-	}()
-	return closed, cancel
-}
-
-// why tells what ended it, and says so.
-func (r *attachRun) why() string {
-	if r.harvest.IsStopped() {
+// hasEnded reports whether the JVM has exited or the pack was taken out.
+func (r *attachRun) hasEnded() ending {
+	switch {
+	case r.harvest.IsStopped():
 		r.board.screen.say("note: the pack was taken out of process %d", r.pid)
 		return endedUndone
+	case !process.Local.Same(r.harvest.JVM):
+		r.board.screen.say("note: process %d has ended", r.pid)
+		return endedExited
 	}
-	r.board.screen.say("note: process %d has ended", r.pid)
-	return endedExited
+	return goesOn
 }
 
 // finish tells the whole time.
-func (r *attachRun) finish(ended string) error {
+func (r *attachRun) finish(ended ending) error {
 	failure := r.board.tellRest(ended)
 	whole := r.board.look(r.board.first)
 	whole.final, whole.ended = true, ended

@@ -142,7 +142,7 @@ func (s *packedShop) watches() {
 	}
 	lines := strings.Split(strings.TrimSpace(attached.out.String()), "\n")
 	whole := parse[monitorJSON](t, lines[len(lines)-1])
-	if !whole.Final || whole.Ended != endedInterrupted || whole.Total.Calls != 7 || whole.Pack != s.pack || whole.Classes.Woven != 3 ||
+	if !whole.Final || ending(whole.Ended) != endedInterrupted || whole.Total.Calls != 7 || whole.Pack != s.pack || whole.Classes.Woven != 3 ||
 		len(whole.Rows) != 2 || whole.Rows[0].Tags["tier"] != "gold" || whole.Rows[1].Pattern != "program" || whole.Rows[1].Running != 1 {
 		t.Errorf("%+v", whole)
 	}
@@ -158,7 +158,7 @@ func (s *packedShop) takesOver() {
 	if code := weaving.end(t); code != exitOK || !strings.Contains(weaving.stderr.String(), "what it has measured: sonde report "+s.arena) {
 		t.Errorf("exit code %d: %s", code, weaving.stderr.String())
 	}
-	if last := parse[appliedJSON](t, weaving.out.String()); last.File != s.pack || last.Ended != endedAsked {
+	if last := parse[appliedJSON](t, weaving.out.String()); last.File != s.pack || ending(last.Ended) != endedAsked {
 		t.Errorf("%+v", last)
 	}
 	// What the pack has measured is there, and no more.

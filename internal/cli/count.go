@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,6 +160,8 @@ func (c *counting) wantContexts() (err error) {
 const (
 	mostPeriod    = 1 << 20
 	leastInterval = 50 * time.Millisecond
+	// callsEvery is how often a command with --calls compares the number of calls.
+	callsEvery = 20 * time.Millisecond
 )
 
 // flags are what hooks are to do.
@@ -188,17 +189,6 @@ func commandLine(name string, patterns []string) string {
 	return string(line)
 }
 
-// Why counting ended.
-const (
-	endedDuration    = "duration"
-	endedCalls       = "calls"
-	endedInterrupted = "interrupted"
-	endedUndone      = "undone"
-	endedExited      = "exited" // the JVM has
-	endedLost        = "lost"   // the agent is
-	endedUnread      = "unread" // nobody reads what is written
-)
-
 // A count under way.
 type countRun struct {
 	*counting
@@ -218,68 +208,40 @@ func (c *counting) run(ctx context.Context) error {
 	}
 	defer func() { _ = r.session.Release() }()
 	ended := r.watch(ctx)
-	var failure error
-	if ended == endedLost {
-		failure = r.session.Err()
-	}
-	// What was measured is read before the hooks go: it is as of now.
-	look, err := r.look()
+	look, err := r.look() // before the hooks go out
 	if err != nil {
-		_, leaving := r.leave(ctx, endedLost)
+		_, leaving := r.leave(ctx, ended)
 		return errors.Join(err, leaving)
 	}
 	look.final, look.ended = true, ended
 	r.cost.measure(context.WithoutCancel(ctx))
 	r.screen.clear()
-	if look.farewell, err = r.leave(ctx, ended); err != nil {
-		failure = errors.Join(failure, err)
-	}
+	farewell, failure := r.leave(ctx, ended)
+	look.farewell = farewell
 	return errors.Join(r.write(look), failure)
 }
 
-// watch waits for the end and shows what happens meanwhile. It tells why it
-// ended.
-func (r *countRun) watch(ctx context.Context) string {
-	refresh := time.NewTicker(r.interval)
-	defer refresh.Stop()
-	var due, poll, batch <-chan time.Time
-	if r.duration > 0 {
-		timer := time.NewTimer(r.duration - time.Since(r.began))
-		defer timer.Stop()
-		due = timer.C
-	}
+// watch shows what happens until the end, and returns why that came.
+func (r *countRun) watch(ctx context.Context) ending {
+	s := stay{done: r.session.Done(), why: r.endedBy}
+	s.endAfter(r.duration, r.began)
 	if r.calls > 0 {
-		const pollEvery = 20 * time.Millisecond
-		ticker := time.NewTicker(pollEvery)
-		defer ticker.Stop()
-		poll = ticker.C
-	}
-	if r.timing == timingSampled {
-		const batchEvery = 100 * time.Millisecond
-		ticker := time.NewTicker(batchEvery)
-		defer ticker.Stop()
-		batch = ticker.C
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return endedInterrupted
-		case <-r.session.Done():
-			return r.endedBy()
-		case <-due:
-			return endedDuration
-		case <-poll:
+		s.addTask(callsEvery, func() ending {
 			if found, err := r.measured(); err == nil && found.calls() >= r.calls {
 				return endedCalls
 			}
-		case <-batch:
-			r.takeBatch()
-		case <-refresh.C:
-			if err := r.show(ctx); errors.Is(err, syscall.EPIPE) {
-				return endedUnread
-			}
-		}
+			return goesOn
+		})
 	}
+	if r.timing == timingSampled {
+		const batchEvery = 100 * time.Millisecond
+		s.addTask(batchEvery, func() ending {
+			r.takeBatch()
+			return goesOn
+		})
+	}
+	s.addTask(r.interval, func() ending { return afterWrite(r.show(ctx)) })
+	return s.wait(ctx)
 }
 
 // takeBatch notes what was timed lately, by which to tell how sure it is.
@@ -302,12 +264,7 @@ func (r *countRun) takeBatch() {
 
 // write writes the result, and then says what leaving took.
 func (r *countRun) write(look *countLook) error {
-	if left := r.leftAlone(); len(left) > r.toldLeft {
-		r.tellLeft(left) // some were met as they loaded
-	}
-	if full := r.session.Full(); full != nil {
-		r.remark(full.Error())
-	}
+	r.tellLate(r.leftAlone())
 	look.overall()
 	if r.json {
 		if err := r.writeJSON(look); err != nil {
@@ -320,9 +277,7 @@ func (r *countRun) write(look *countLook) error {
 			return err
 		}
 	}
-	if f := look.farewell; f != nil {
-		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(f.Restored.Classes), "class", "classes"), durationText(f.Took), costOf(f.Pause))
-	}
+	r.tellFarewell(look.farewell)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func TestCountLive(t *testing.T) {
 		if diff := got.without(truth).Diff(got.counts()); len(diff) > 0 {
 			t.Errorf("%s", strings.Join(diff, "\n"))
 		}
-		if got.Ended != endedInterrupted || !got.Final || got.PID != p.PID || got.JDK != jdk.Version || got.Timing != timingExact ||
+		if ending(got.Ended) != endedInterrupted || !got.Final || got.PID != p.PID || got.JDK != jdk.Version || got.Timing != timingExact ||
 			got.Hooks == nil || got.Hooks.Methods != len(got.Methods) || got.Leaving == nil || !got.Leaving.Unmapped ||
 			got.HookCost == nil || got.HookCost.Median <= 0 || got.Dropped != 0 || got.Untimed != 0 {
 			t.Errorf("%+v", got)
@@ -105,7 +105,7 @@ func TestCountEndsByItself(t *testing.T) {
 			lines := strings.Split(strings.TrimSpace(out), "\n")
 			for i, line := range lines {
 				got := parse[countJSON](t, line)
-				if last := i == len(lines)-1; got.Final != last || last && (got.Ended != endedCalls || got.Calls < 5000) || got.Methods[0].MeanNanos != nil {
+				if last := i == len(lines)-1; got.Final != last || last && (ending(got.Ended) != endedCalls || got.Calls < 5000) || got.Methods[0].MeanNanos != nil {
 					t.Errorf("line %d of %d: %s", i, len(lines), line)
 				}
 			}
@@ -142,7 +142,7 @@ func TestCountOutlivesTheJVM(t *testing.T) {
 			}
 			code := counting.end(t)
 			got := counting.result(t)
-			if diff := truth.Diff(got.counts()); code != exitOK || got.Ended != endedExited || len(diff) > 0 {
+			if diff := truth.Diff(got.counts()); code != exitOK || ending(got.Ended) != endedExited || len(diff) > 0 {
 				t.Errorf("exit code %d, ended %s, %v: %s", code, got.Ended, diff, counting.stderr.String())
 			}
 		})

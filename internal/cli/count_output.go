@@ -80,7 +80,7 @@ type countLook struct {
 	threads  int
 	losses   []string // what contexts miss, in words
 	final    bool
-	ended    string
+	ended    ending
 	farewell *session.Farewell // nil where there was nothing to leave any more
 }
 
@@ -447,7 +447,7 @@ func (r *countRun) writeJSON(look *countLook) error {
 	jvm := r.session.JVM()
 	d := countJSON{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: jvm.Main, Patterns: r.patterns, Timing: r.timing,
-		Began: r.began.Round(time.Millisecond), Seconds: look.elapsed.Seconds(), Final: look.final, Ended: look.ended,
+		Began: r.began.Round(time.Millisecond), Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended),
 		Calls: look.calls, Threads: look.threads, Untimed: look.untimed, Dropped: look.dropped, Methods: []methodJSON{},
 	}
 	if r.timing == timingSampled {

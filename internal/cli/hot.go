@@ -159,6 +159,7 @@ type hotRun struct {
 	table   *hotspots.Table // the last
 	drawn   time.Time
 	notes   []string
+	failure error // why it could not go on
 }
 
 func (c *hotting) run(ctx context.Context) error {
@@ -181,10 +182,10 @@ func (c *hotting) run(ctx context.Context) error {
 		r.remark("biased: samples are taken " + bias)
 	}
 	_, _ = fmt.Fprintf(c.err, "sampling process %d%s\n", c.pid, r.howToEnd())
-	ended := r.watch(ctx)
+	r.watch(ctx)
 	r.screen.clear()
 	closing := sampler.Close(ctx)
-	return errors.Join(r.finish(ended), closing)
+	return errors.Join(r.finish(), closing)
 }
 
 func (r *hotRun) howToEnd() string {
@@ -197,45 +198,44 @@ func (r *hotRun) howToEnd() string {
 	return ""
 }
 
-// watch takes samples and shows them until it is to end. The error is why it
-// could not go on.
-func (r *hotRun) watch(ctx context.Context) error {
-	began := time.Now()
-	keys := (<-chan rune)(nil)
+// watch takes samples and shows them until the end, and returns why that came.
+func (r *hotRun) watch(ctx context.Context) ending {
+	var s stay
 	if !r.once && !r.json {
 		pressed, restore := readKeys()
 		defer restore()
-		keys, r.view.hasKeys = pressed, pressed != nil
-	}
-	poll := time.NewTicker(hotPoll)
-	defer poll.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case key := <-keys:
-			if r.view.press(key) {
-				return nil
+		r.view.hasKeys = pressed != nil
+		s.keys, s.press = pressed, func(key rune) bool {
+			quit := r.view.press(key)
+			if !quit {
+				r.draw()
 			}
-			r.draw()
-			continue
-		case <-poll.C:
+			return quit
 		}
+	}
+	began := time.Now()
+	s.addTask(hotPoll, func() ending {
 		batch, err := r.sampler.Poll(ctx)
 		r.window.Add(batch.At, batch.Samples, batch.Period, batch.Times)
 		for _, note := range batch.Notes {
 			r.remark(note)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = r.show(batch.At)
 		}
-		if err := r.show(batch.At); err != nil {
-			return err
+		switch {
+		case errors.Is(err, sampler.ErrEnded):
+			r.screen.say("%s", oneLine(err))
+			return endedExited
+		case err != nil:
+			r.failure = err
+			return endedLost
+		case r.once && r.hasEnough(batch.At, batch.At.Sub(began)):
+			return endedDuration
 		}
-		if r.once && r.hasEnough(batch.At, batch.At.Sub(began)) {
-			return nil
-		}
-	}
+		return goesOn
+	})
+	return s.wait(ctx)
 }
 
 // hasEnough tells whether a window is full that shows something. Where nothing ran
@@ -279,21 +279,17 @@ func (r *hotRun) remark(text string) {
 	r.screen.say("note: %s", printable(text))
 }
 
-// finish writes the last table, and the flame graph. A JVM that ended in the
-// middle is a result all the same.
-func (r *hotRun) finish(ended error) error {
-	if errors.Is(ended, sampler.ErrEnded) {
-		_, _ = fmt.Fprintf(r.err, "%s\n", oneLine(ended))
-		ended = nil
-	}
+// finish writes the last table, and the flame graph. If the JVM has exited in the
+// meantime, there is a result all the same.
+func (r *hotRun) finish() error {
 	table := r.table
 	if !r.view.paused || table == nil {
 		table = r.window.Table(time.Now())
 	}
 	if table.Samples == 0 {
-		return errors.Join(ended, r.nothing(table))
+		return errors.Join(r.failure, r.nothing(table))
 	}
-	failed := []error{ended}
+	failed := []error{r.failure}
 	if r.flame != "" {
 		failed = append(failed, r.writeFlame(table))
 	}

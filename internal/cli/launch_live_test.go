@@ -87,7 +87,7 @@ func TestRunHold(t *testing.T) {
 			}
 			code, counted, said := sonde(t, countArgs(pid, "started.**", "--json")...)
 			got := parse[countJSON](t, counted)
-			if code != exitOK || got.Ended != endedExited {
+			if code != exitOK || ending(got.Ended) != endedExited {
 				t.Errorf("exit code %d, ended %s: %s", code, got.Ended, said)
 			}
 			for name, want := range map[string]int64{"main([Ljava/lang/String;)V": 1, "work(I)V": 100} {

@@ -251,13 +251,9 @@ func timesText(sample uint32) string {
 	return "every call timed"
 }
 
-// finish tells the end: what was measured is read before the hooks go.
-func (r *monitorRun) finish(ctx context.Context, ended string) error {
-	var failure error
-	if ended == endedLost {
-		failure = r.session.Err()
-	}
-	failure = errors.Join(failure, r.board.tellRest(ended))
+// finish reads what was measured before the hooks go out, and writes it.
+func (r *monitorRun) finish(ctx context.Context, ended ending) error {
+	failure := r.board.tellRest(ended)
 	whole := r.board.look(r.board.first)
 	whole.final, whole.ended = true, ended
 	r.cost.measure(context.WithoutCancel(ctx))
@@ -268,18 +264,22 @@ func (r *monitorRun) finish(ctx context.Context, ended string) error {
 	return errors.Join(r.write(whole), failure, err)
 }
 
-// watch waits for the end and shows what happens meanwhile. It tells why it ended.
-func (r *monitorRun) watch(ctx context.Context) string {
-	s := stay{done: r.session.Done(), why: r.endedBy, calls: r.calls}
-	if r.duration > 0 {
-		s.left = max(1, r.duration-time.Since(r.began))
+// watch shows what happens until the end, and returns why that came.
+func (r *monitorRun) watch(ctx context.Context) ending {
+	s := stay{done: r.session.Done(), why: r.endedBy}
+	s.endAfter(r.duration, r.began)
+	if r.calls > 0 {
+		s.addTask(callsEvery, func() ending {
+			if r.board.callsSoFar() >= r.calls {
+				return endedCalls
+			}
+			return goesOn
+		})
 	}
-	s.show = func(before *monitor.Reading) error {
+	return r.board.watch(ctx, &s, func() {
 		r.cost.refresh(ctx, r.began)
 		r.publish(true)
-		return r.board.show(before)
-	}
-	return r.board.watch(ctx, s)
+	})
 }
 
 // publish tells a Prometheus of all since the beginning. Rows are those that were
@@ -297,18 +297,11 @@ func (r *monitorRun) publish(isUp bool) {
 
 // write writes the result, and then says what leaving took.
 func (r *monitorRun) write(whole *monitorTable) error {
-	if left := r.leftAlone(); len(left) > r.toldLeft {
-		r.tellLeft(left) // some were met as they loaded
-	}
-	if full := r.session.Full(); full != nil {
-		r.remark(full.Error())
-	}
+	r.tellLate(r.leftAlone())
 	if err := r.writeResult(whole); err != nil {
 		return err
 	}
-	if f := whole.farewell; f != nil {
-		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(f.Restored.Classes), "class", "classes"), durationText(f.Took), costOf(f.Pause))
-	}
+	r.tellFarewell(whole.farewell)
 	return nil
 }
 

@@ -157,7 +157,7 @@ func checkWhole(t *testing.T, r *monitorReader, final monitorJSON) {
 	if all := final.row(monitoredAll); all.Calls != final.Total.Calls || all.Calls != 1000+final.row(monitoredWait).Calls+2 {
 		t.Errorf("%+v", all)
 	}
-	if final.Ended != endedInterrupted || final.Hooks == nil || final.Hooks.Methods != 5 || final.Leaving == nil || !final.Leaving.Unmapped ||
+	if ending(final.Ended) != endedInterrupted || final.Hooks == nil || final.Hooks.Methods != 5 || final.Leaving == nil || !final.Leaving.Unmapped ||
 		final.HookCost == nil || final.Clock == nil || final.Lost != 0 {
 		t.Errorf("%+v", final)
 	}

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -51,7 +49,7 @@ type monitorTable struct {
 	elapsed  time.Duration // since the hooks went on
 	at       time.Time
 	final    bool
-	ended    string
+	ended    ending
 	farewell *session.Farewell // nil where there was nothing to leave any more
 }
 
@@ -94,7 +92,7 @@ func (b *board) callsSoFar() (calls uint64) {
 
 // tellRest takes the last reading. Objects of intervals add up to the whole, so that
 // the last, which is shorter, is written as well.
-func (b *board) tellRest(ended string) error {
+func (b *board) tellRest(ended ending) error {
 	before := b.last
 	if err := b.read(); err != nil || !b.json || ended == endedUnread {
 		return err
@@ -102,67 +100,37 @@ func (b *board) tellRest(ended string) error {
 	return b.writeJSON(b.look(before))
 }
 
-// A stay is until when something is watched, and what is done at each interval.
-type stay struct {
-	done  <-chan struct{} // closed when there is nothing more to see
-	why   func() string   // that was
-	left  time.Duration   // 0 for as long as it goes
-	calls uint64          // 0 for as many as there are
-	show  func(before *monitor.Reading) error
-}
-
-// watch waits for the end and shows what happens meanwhile. It tells why it ended.
-func (b *board) watch(ctx context.Context, s stay) string {
-	ticker := time.NewTicker(b.interval)
-	defer ticker.Stop()
-	var due, poll <-chan time.Time
-	if s.calls > 0 {
-		const pollEvery = 20 * time.Millisecond
-		looking := time.NewTicker(pollEvery)
-		defer looking.Stop()
-		poll = looking.C
-	}
-	if s.left != 0 {
-		timer := time.NewTimer(s.left)
-		defer timer.Stop()
-		due = timer.C
-	}
-	keys := (<-chan rune)(nil)
+// watch shows each interval until the end, and returns why that came. After each reading
+// it calls update, which may be nil.
+func (b *board) watch(ctx context.Context, s *stay, update func()) ending {
 	if !b.json && !b.screen.silent {
 		pressed, restore := readKeys()
 		defer restore()
-		keys, b.view.hasKeys = pressed, pressed != nil
+		s.keys, s.press, b.view.hasKeys = pressed, b.press, pressed != nil
 	}
-	for {
-		select {
-		case <-ctx.Done():
-			return endedInterrupted
-		case <-s.done:
-			return s.why()
-		case <-due:
-			return endedDuration
-		case <-poll:
-			if b.callsSoFar() >= s.calls {
-				return endedCalls
-			}
-		case key := <-keys:
-			if b.view.press(key) {
-				return endedInterrupted
-			}
-			if b.table != nil {
-				b.group(b.table)
-			}
-			b.draw()
-		case <-ticker.C:
-			before := b.last
-			if err := b.read(); err != nil {
-				continue // the end will say it
-			}
-			if err := s.show(before); errors.Is(err, syscall.EPIPE) {
-				return endedUnread
-			}
+	s.addTask(b.interval, func() ending {
+		before := b.last
+		if err := b.read(); err != nil {
+			return goesOn // the end reports it
 		}
+		if update != nil {
+			update()
+		}
+		return afterWrite(b.show(before))
+	})
+	return s.wait(ctx)
+}
+
+// press changes the view by a key, and reports whether the key ends the command.
+func (b *board) press(key rune) (quit bool) {
+	if b.view.press(key) {
+		return true
 	}
+	if b.table != nil {
+		b.group(b.table)
+	}
+	b.draw()
+	return false
 }
 
 // show tells what happened since a reading.
@@ -664,7 +632,7 @@ func describeMonitorRow(r *monitor.Row) monitorRowJSON {
 func (b *board) writeJSON(table *monitorTable) error {
 	d := monitorJSON{
 		PID: b.pid, At: table.at.Round(time.Millisecond), Seconds: table.Length.Seconds(), Elapsed: table.elapsed.Seconds(),
-		Final: table.final, Ended: table.ended, Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
+		Final: table.final, Ended: string(table.ended), Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
 		Total: describeMonitorRow(&table.Total), Rows: []monitorRowJSON{},
 	}
 	rows := b.view.rows(table.Interval, keyNames(table.Rows))

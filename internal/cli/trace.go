@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -244,8 +243,6 @@ const traceExamples = `  sonde trace 4711 com.acme.Shop.checkout
   sonde trace 4711 com.acme.Shop.checkout --sample 1/100 --for 1m --otlp http://localhost:4318
   sonde trace 4711 com.acme.Shop.checkout --json | jq .durationNanos`
 
-const endedLimit = "limit"
-
 const (
 	// readEvery is often enough that a ring of the usual size holds what a thread
 	// traces in between, some 100,000 calls a second: more is not worth what it costs.
@@ -363,30 +360,24 @@ func (r *traceRun) measureCost(ctx context.Context) {
 	r.assembler.SetCost(cost)
 }
 
-// watch shows transactions as they end. It tells why it ended.
-func (r *traceRun) watch(ctx context.Context) string {
-	ticker := time.NewTicker(readEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return endedInterrupted
-		case <-r.visit.session.Done():
-			return r.endedBy()
-		case <-ticker.C:
-			if r.duration > 0 && r.settling.ended && time.Since(r.began) >= r.duration {
-				return endedDuration
-			}
-			r.lookAtCompilers()
-			if err := r.step(); errors.Is(err, syscall.EPIPE) {
-				return endedUnread
-			}
-			if len(r.kept) == r.limit {
-				r.switchOff(ctx)
-				return endedLimit
-			}
+// watch shows transactions as they end, and returns why it ended.
+func (r *traceRun) watch(ctx context.Context) ending {
+	s := stay{done: r.visit.session.Done(), why: r.endedBy}
+	s.addTask(readEvery, func() ending {
+		if r.duration > 0 && r.settling.ended && time.Since(r.began) >= r.duration {
+			return endedDuration
 		}
-	}
+		r.lookAtCompilers()
+		if ended := afterWrite(r.step()); ended != goesOn {
+			return ended
+		}
+		if len(r.kept) == r.limit {
+			r.switchOff(ctx)
+			return endedLimit
+		}
+		return goesOn
+	})
+	return s.wait(ctx)
 }
 
 // step reads what is there, and shows what has become whole.

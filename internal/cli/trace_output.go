@@ -23,27 +23,20 @@ import (
 )
 
 // finish tells the end: what was traced is read before the hooks go.
-func (r *traceRun) finish(ctx context.Context, ended string) error {
+func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	var failure error
-	switch ended {
-	case endedLost:
-		failure = r.visit.session.Err()
-	case endedUnread:
+	if ended == endedUnread {
 		failure = syscall.EPIPE // files are written all the same
 	}
 	took := time.Since(r.began)
 	failure = errors.Join(failure, r.readRest(ended))
 	r.complete(ctx, ended)
+	r.tellLate(r.leftAlone())
 	result := r.result(took)
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
-	if left := r.leftAlone(); len(left) > r.toldLeft {
-		r.tellLeft(left) // some were met as they loaded
-	}
 	failure = errors.Join(failure, err, r.write(ctx, result, ended))
-	if farewell != nil {
-		r.screen.say("left %d: %s put back in %s%s", r.pid, count(int(farewell.Restored.Classes), "class", "classes"), durationText(farewell.Took), costOf(farewell.Pause))
-	}
+	r.tellFarewell(farewell)
 	if len(result.Transactions) == 0 && failure == nil {
 		failure = r.noneError(result)
 	}
@@ -51,7 +44,7 @@ func (r *traceRun) finish(ctx context.Context, ended string) error {
 }
 
 // readRest reads what was written last.
-func (r *traceRun) readRest(ended string) error {
+func (r *traceRun) readRest(ended ending) error {
 	_, err := r.read()
 	if sum, failed := r.ringReader.sum(); failed == nil {
 		r.sum = sum
@@ -70,9 +63,9 @@ const namesLimit = 3 * time.Second
 
 // complete has transactions with all that is known by now: what numbers mean, what
 // hooks took, and the names of threads that live, where the JVM is still there.
-func (r *traceRun) complete(ctx context.Context, ended string) {
+func (r *traceRun) complete(ctx context.Context, ended ending) {
 	var threads map[uint64]string
-	if ended != endedLost && ended != endedExited && ended != endedUndone && len(r.kept) > 0 {
+	if !ended.isOut() && len(r.kept) > 0 {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), namesLimit)
 		defer cancel()
 		r.measureCost(ctx)
@@ -114,9 +107,6 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 	if r.damaged > 0 {
 		r.remark(fmt.Sprintf("a ring made no sense %s: what was in it is lost", count(int(r.damaged), "time", "times")))
 	}
-	if full := r.visit.session.Full(); full != nil {
-		r.remark(full.Error())
-	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	t.Notes = append(t.Notes, r.remarks...)
@@ -124,7 +114,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 }
 
 // write writes the result to where it was asked for.
-func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended string) error {
+func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) error {
 	tell, failed := r.writeOutputs(r.outputs, func(path string) error { return writeTraceFile(path, t) })
 	defer tell()
 	if ended != endedUnread {

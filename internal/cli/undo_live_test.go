@@ -35,7 +35,7 @@ func TestUndoLive(t *testing.T) {
 		}
 		code = counting.end(t)
 		got := counting.result(t)
-		if diff := truth.Diff(got.counts()); code != exitOK || got.Ended != endedUndone || got.Leaving != nil || len(diff) > 0 {
+		if diff := truth.Diff(got.counts()); code != exitOK || ending(got.Ended) != endedUndone || got.Leaving != nil || len(diff) > 0 {
 			t.Errorf("exit code %d, ended %s, %v: %s", code, got.Ended, diff, counting.stderr.String())
 		}
 		if !strings.Contains(counting.stderr.String(), "sonde undo") {

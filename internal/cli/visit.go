@@ -149,7 +149,7 @@ func (v *visit) remark(text string) {
 }
 
 // endedBy tells who ended the session, and says so.
-func (v *visit) endedBy() string {
+func (v *visit) endedBy() ending {
 	err := v.session.Err()
 	v.remark(oneLine(err))
 	switch {
@@ -161,22 +161,44 @@ func (v *visit) endedBy() string {
 	return endedLost
 }
 
-// leave takes the hooks out, and gives what that took. That is nil where there was
-// nothing to take out any more.
-func (v *visit) leave(ctx context.Context, ended string) (*session.Farewell, error) {
+// leave takes the hooks out and returns what that took: nil if the hooks were out
+// already. The error includes the loss of the session.
+func (v *visit) leave(ctx context.Context, ended ending) (*session.Farewell, error) {
+	var lost error
+	if ended == endedLost {
+		lost = v.session.Err()
+	}
 	v.watching.end()
 	farewell, err := v.session.Close(ctx)
 	v.endCache()
 	for _, text := range farewell.Remarks {
 		v.remark(text)
 	}
-	// An agent that says goodbye reports at least how long it took. One that left by
-	// itself has nothing to report.
+	// An agent that answers reports at least how long it took. An agent that left by
+	// itself does not answer.
 	answered := farewell.Restored.Nanos != 0 || farewell.Restored.Unmapped
 	if err != nil || ended == endedUndone || ended == endedExited || !answered {
-		return nil, err
+		return nil, errors.Join(lost, err)
 	}
-	return &farewell, nil
+	return &farewell, lost
+}
+
+// tellLate reports classes and methods that were left alone as they loaded, and an arena
+// that has become full.
+func (v *visit) tellLate(left []session.LeftAlone) {
+	if len(left) > v.toldLeft {
+		v.tellLeft(left)
+	}
+	if full := v.session.Full(); full != nil {
+		v.remark(full.Error())
+	}
+}
+
+// tellFarewell reports what taking the hooks out took.
+func (v *visit) tellFarewell(f *session.Farewell) {
+	if f != nil {
+		v.screen.say("left %d: %s put back in %s%s", v.choice.pid, count(int(f.Restored.Classes), "class", "classes"), durationText(f.Took), costOf(f.Pause))
+	}
 }
 
 // A watching is a set that is kept applied during a visit.
