@@ -348,13 +348,14 @@ func (r *applyRun) writeLook(look *applyLook) error {
 // appliedTraces keeps the latest transactions of probes that trace. It is for one
 // goroutine.
 type appliedTraces struct {
-	ringReader
-	names  *watchNames
-	redact *trace.Redactor
-	most   int
-	kept   []*trace.Transaction // in the order they ended
-	older  uint64               // that gave their place to later ones
-	sum    ringSum
+	*trace.RingReader
+	session *session.Session
+	names   *trace.LiveNames
+	redact  *trace.Redactor
+	most    int
+	kept    []*trace.Transaction // in the order they ended
+	older   uint64               // that gave their place to later ones
+	sum     trace.Rings
 }
 
 const (
@@ -365,16 +366,16 @@ const (
 )
 
 func newAppliedTraces(s *session.Session, w *liveprobes.Watch, set *probeset.Set, most int) *appliedTraces {
-	t := &appliedTraces{ringReader: ringReader{session: s}, names: &watchNames{names: w}, most: most}
+	t := &appliedTraces{session: s, names: trace.NewLiveNames(w), most: most}
 	// What one probe may show another never reads: each leaves its own secrets out.
 	var allow []string
 	for _, p := range set.Probes {
 		allow = append(allow, p.Allow...)
 	}
 	t.redact = trace.NewRedactor(allow)
-	t.assembler = trace.NewAssembler(trace.Options{
+	t.RingReader = trace.NewRingReader(s, trace.NewAssembler(trace.Options{
 		Names: t.names, Redact: t.redact, Clock: trace.Clock{Wall: time.Now(), Nanos: uint64(s.Now())}, Settle: settleTime,
-	})
+	}))
 	return t
 }
 
@@ -390,10 +391,10 @@ func traces(set *probeset.Set) bool {
 
 // step reads what is there, and keeps what has become whole.
 func (t *appliedTraces) step() error {
-	if _, err := t.read(); err != nil {
+	if _, err := t.Read(); err != nil {
 		return err
 	}
-	t.keep(t.assembler.Take(uint64(t.session.Now())))
+	t.keep(t.Assembler.Take(uint64(t.session.Now())))
 	return nil
 }
 
@@ -401,7 +402,7 @@ func (t *appliedTraces) keep(taken []*trace.Transaction) {
 	if len(taken) == 0 {
 		return
 	}
-	t.names.refresh()
+	t.names.Refresh()
 	for _, one := range taken {
 		one.Resolve(t.names, t.redact)
 	}
@@ -414,25 +415,25 @@ func (t *appliedTraces) keep(taken []*trace.Transaction) {
 
 // count learns what rings have counted.
 func (t *appliedTraces) count() {
-	if sum, err := t.ringReader.sum(); err == nil {
+	if sum, err := t.Sum(); err == nil {
 		t.sum = sum
 	}
 }
 
 // line is how it stands in one line; empty where nothing was traced.
 func (t *appliedTraces) line() string {
-	if t.sum.opened == 0 {
+	if t.sum.Opened == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("traces: %s kept of %s begun", grouped(len(t.kept)), grouped(int(t.sum.opened)))
+	text := fmt.Sprintf("traces: %s kept of %s begun", grouped(len(t.kept)), grouped(int(t.sum.Opened)))
 	if t.older > 0 {
 		text += fmt.Sprintf(", %s before those", grouped(int(t.older)))
 	}
-	if t.sum.discarded > 0 {
-		text += fmt.Sprintf(", %s not chosen", grouped(int(t.sum.discarded)))
+	if t.sum.Discarded > 0 {
+		text += fmt.Sprintf(", %s not chosen", grouped(int(t.sum.Discarded)))
 	}
-	if t.sum.dropped > 0 {
-		text += fmt.Sprintf(", %s only counted", count(int(t.sum.dropped), "call", "calls"))
+	if t.sum.Dropped > 0 {
+		text += fmt.Sprintf(", %s only counted", count(int(t.sum.Dropped), "call", "calls"))
 	}
 	return text
 }
@@ -440,10 +441,10 @@ func (t *appliedTraces) line() string {
 // finishTraces reads what was written last, while the JVM is still there.
 func (r *applyRun) finishTraces(ctx context.Context, ended ending) *trace.Trace {
 	t := r.traces
-	_, _ = t.read() // what cannot be read is missing, as the end says
+	_, _ = t.Read() // what cannot be read is missing, as the end says
 	t.count()
-	t.keep(t.assembler.Flush())
-	t.names.refresh()
+	t.keep(t.Assembler.Flush())
+	t.names.Refresh()
 	for _, one := range t.kept {
 		one.Resolve(t.names, t.redact)
 	}
@@ -464,7 +465,7 @@ func (r *applyRun) describeTraces() *trace.Trace {
 	d := &trace.Trace{
 		Target:  trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())},
 		Command: commandLine("apply", []string{"-f", r.title}), Began: r.began, Took: time.Since(r.began), Transactions: t.kept,
-		Losses: trace.Losses{Counts: t.assembler.Counts(), NotChosen: t.sum.discarded, Dropped: t.sum.dropped, Beyond: t.older},
+		Losses: trace.Losses{Counts: t.Assembler.Counts(), NotChosen: t.sum.Discarded, Dropped: t.sum.Dropped, Beyond: t.older},
 	}
 	for _, p := range r.set.Probes {
 		if p.Level >= probeset.Trace {

@@ -330,7 +330,7 @@ func (r *applyRun) describe(look *applyLook) appliedJSON {
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended), Probes: look.rows, Threads: look.threads,
 		Dropped: look.dropped, ContextsLost: look.contextsLost, Ambiguous: look.ambiguous,
-		wovenJSON: describeWoven(r.session), Kept: len(r.traces.kept), NotChosen: r.traces.sum.discarded, OnlyCounted: r.traces.sum.dropped,
+		wovenJSON: describeWoven(r.session), Kept: len(r.traces.kept), NotChosen: r.traces.sum.Discarded, OnlyCounted: r.traces.sum.Dropped,
 	}
 	if look.final {
 		d.LeftAlone = describeLeft(r.concerned())

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,11 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
-	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/waterfall"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -263,8 +260,8 @@ const (
 type traceRun struct {
 	*tracing
 	visit
-	ringReader
-	names    *watchNames
+	rings    *trace.RingReader
+	names    *trace.LiveNames
 	redact   *trace.Redactor
 	terminal waterfall.Terminal
 	kept     []*trace.Transaction
@@ -272,7 +269,7 @@ type traceRun struct {
 	settling settling
 	looked   cost.Reading // of the compilers, the last while the program settles
 	early    uint64       // transactions that began before it had settled
-	sum      ringSum
+	sum      trace.Rings
 	told     bool // the list has its title
 	drawn    time.Time
 }
@@ -288,8 +285,7 @@ func (c *tracing) run(ctx context.Context) error {
 	}
 	s := r.visit.session
 	defer func() { _ = s.Release() }()
-	r.ringReader.session = s
-	r.names = &watchNames{names: r.watching.Watch}
+	r.names = trace.NewLiveNames(r.watching.Watch)
 	if err := s.SetRings(c.ringBytes(), uint32(c.levels)); err != nil {
 		return r.abandon(ctx, err)
 	}
@@ -299,7 +295,7 @@ func (c *tracing) run(ctx context.Context) error {
 	if c.wanted.HandOff {
 		options.Settle = settleTime
 	}
-	r.assembler = trace.NewAssembler(options)
+	r.rings = trace.NewRingReader(s, trace.NewAssembler(options))
 	r.tellTraced()
 	r.measureCost(ctx)
 	if r.settling.ended = !c.keepsSlow(); !r.settling.ended {
@@ -357,7 +353,7 @@ func (r *traceRun) measureCost(ctx context.Context) {
 	if all := r.cost.get(); all != nil {
 		cost.Outer = max(0, all.Median-inner)
 	}
-	r.assembler.SetCost(cost)
+	r.rings.Assembler.SetCost(cost)
 }
 
 // watch shows transactions as they end, and returns why it ended.
@@ -383,7 +379,7 @@ func (r *traceRun) watch(ctx context.Context) ending {
 // step reads what is there, and shows what has become whole.
 func (r *traceRun) step() error {
 	for range readsAtOnce {
-		isMore, err := r.read()
+		isMore, err := r.rings.Read()
 		if err != nil {
 			return nil //nolint:nilerr // the end will say it
 		}
@@ -391,7 +387,7 @@ func (r *traceRun) step() error {
 			break
 		}
 	}
-	err := r.keep(r.assembler.Take(uint64(r.visit.session.Now())))
+	err := r.keep(r.rings.Assembler.Take(uint64(r.visit.session.Now())))
 	r.drawProgress()
 	return err
 }
@@ -401,7 +397,7 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 	if len(taken) == 0 {
 		return nil
 	}
-	r.names.refresh()
+	r.names.Refresh()
 	for _, t := range taken {
 		if r.isDisturbed(t) {
 			r.early++
@@ -425,94 +421,4 @@ func (r *traceRun) switchOff(ctx context.Context) {
 	if err := r.watching.SetLevel(ctx, probeName, probeset.Count); err != nil && ctx.Err() == nil {
 		r.remark(oneLine(err))
 	}
-}
-
-// A ringReader empties the rings of a JVM into an assembler.
-type ringReader struct {
-	session   *session.Session
-	assembler *trace.Assembler
-	damaged   uint64 // rings that made no sense, each time
-}
-
-// read takes all that was written since, and tells whether that was anything.
-func (r *ringReader) read() (bool, error) {
-	rings, err := r.session.Rings()
-	if err != nil {
-		return false, err
-	}
-	any := false
-	for _, ring := range rings {
-		err := ring.Read(func(record arena.Record) {
-			any = true
-			r.assembler.Add(ring.Ref(), record)
-		})
-		if errors.Is(err, arena.ErrOverrun) { // the rest can be read all the same
-			r.damaged++
-			continue
-		}
-		if err != nil {
-			return any, err
-		}
-	}
-	return any, nil
-}
-
-// A ringSum is what all rings together have counted.
-type ringSum struct{ opened, discarded, dropped uint64 }
-
-func (r *ringReader) sum() (sum ringSum, err error) {
-	rings, err := r.session.Rings()
-	if err != nil {
-		return sum, err
-	}
-	for _, ring := range rings {
-		state, err := ring.State()
-		if err != nil {
-			return sum, err
-		}
-		sum.opened += state.Opened
-		sum.discarded += state.Discarded
-		sum.dropped += state.Dropped
-	}
-	ringless, err := r.session.Ringless()
-	sum.dropped += ringless
-	return sum, err
-}
-
-// watchNames say what numbers in records mean, as a watch knows it.
-type watchNames struct {
-	names interface{ Names() *liveprobes.Names }
-	last  *liveprobes.Names
-}
-
-// refresh learns what has become known.
-func (n *watchNames) refresh() { n.last = n.names.Names() }
-
-func (n *watchNames) Spot(id uint32) (trace.Spot, bool) {
-	if n.last == nil {
-		return trace.Spot{}, false
-	}
-	named, found := n.last.Spot(id)
-	spot := trace.Spot{Class: named.Class, Method: named.Name, Descriptor: named.Descriptor, Probe: named.Probe, Conditional: named.Conditional}
-	for _, c := range named.Captures {
-		spot.Captures = append(spot.Captures, trace.Capture{
-			Index: c.Index &^ liveprobes.ExitCapture, AtExit: c.Index&liveprobes.ExitCapture != 0, Expression: c.Text, Redacted: c.Redacted,
-		})
-	}
-	return spot, found
-}
-
-func (n *watchNames) Tags(label uint32) (map[string]string, bool) {
-	if label == arena.LabelOther { // there were too many: what they are is not known
-		return nil, true
-	}
-	if n.last == nil {
-		return nil, false
-	}
-	named, found := n.last.Label(label)
-	tags := make(map[string]string, len(named.Tags))
-	for _, tag := range named.Tags {
-		tags[tag.Name] = tag.String()
-	}
-	return tags, found
 }

@@ -45,11 +45,11 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 
 // readRest reads what was written last.
 func (r *traceRun) readRest(ended ending) error {
-	_, err := r.read()
-	if sum, failed := r.ringReader.sum(); failed == nil {
+	_, err := r.rings.Read()
+	if sum, failed := r.rings.Sum(); failed == nil {
 		r.sum = sum
 	}
-	rest := r.assembler.Flush()
+	rest := r.rings.Assembler.Flush()
 	if ended == endedUnread {
 		rest = slices.DeleteFunc(rest, r.isDisturbed)
 		r.kept = append(r.kept, rest[:min(len(rest), r.limit-len(r.kept))]...)
@@ -71,10 +71,10 @@ func (r *traceRun) complete(ctx context.Context, ended ending) {
 		r.measureCost(ctx)
 		threads, _ = r.visit.session.ThreadNames(ctx) // without names they have numbers
 	}
-	r.names.refresh()
+	r.names.Refresh()
 	for _, t := range r.kept {
 		t.Resolve(r.names, r.redact)
-		t.TakeOff(r.assembler.Cost())
+		t.TakeOff(r.rings.Assembler.Cost())
 		t.NameThreads(threads)
 	}
 }
@@ -88,11 +88,11 @@ func (r *traceRun) target() *trace.Target {
 func (r *traceRun) result(took time.Duration) *trace.Trace {
 	t := &trace.Trace{
 		Target: *r.target(), Command: commandLine("trace", r.patterns), Methods: r.patterns, Conditions: r.conditions(), Levels: r.levels,
-		Began: r.began, Took: took, Transactions: r.kept, Cost: r.assembler.Cost(),
+		Began: r.began, Took: took, Transactions: r.kept, Cost: r.rings.Assembler.Cost(),
 	}
 	weavings := r.visit.session.Weavings()
 	t.Woven, t.Cached = weavings.Woven, weavings.Cached
-	t.Losses = trace.Losses{Counts: r.assembler.Counts(), NotChosen: r.sum.discarded, Dropped: r.sum.dropped, Beyond: r.beyond, Early: r.early}
+	t.Losses = trace.Losses{Counts: r.rings.Assembler.Counts(), NotChosen: r.sum.Discarded, Dropped: r.sum.Dropped, Beyond: r.beyond, Early: r.early}
 	if r.limit > 0 && len(r.kept) >= r.limit {
 		// What was under way when there were enough is no loss.
 		t.Losses.Beyond += t.Losses.Unfinished
@@ -104,8 +104,8 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 			t.Losses.Undecided += results.Rows[i].Undecided
 		}
 	}
-	if r.damaged > 0 {
-		r.remark(fmt.Sprintf("a ring made no sense %s: what was in it is lost", count(int(r.damaged), "time", "times")))
+	if r.rings.Damaged > 0 {
+		r.remark(fmt.Sprintf("a ring made no sense %s: what was in it is lost", count(int(r.rings.Damaged), "time", "times")))
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -197,7 +197,7 @@ func (r *traceRun) hasNoMethod() bool {
 			return false
 		}
 	}
-	return r.sum.opened == 0
+	return r.sum.Opened == 0
 }
 
 // tell shows a transaction that has just become whole.
@@ -236,15 +236,15 @@ func (r *traceRun) drawProgress() {
 		return
 	}
 	r.drawn = time.Now()
-	if sum, err := r.ringReader.sum(); err == nil {
+	if sum, err := r.rings.Sum(); err == nil {
 		r.sum = sum
 	}
-	text := fmt.Sprintf("%s of %s kept, %s begun", grouped(len(r.kept)), grouped(r.limit), grouped(int(r.sum.opened)))
-	if r.sum.discarded > 0 {
-		text += fmt.Sprintf(", %s not chosen", grouped(int(r.sum.discarded)))
+	text := fmt.Sprintf("%s of %s kept, %s begun", grouped(len(r.kept)), grouped(r.limit), grouped(int(r.sum.Opened)))
+	if r.sum.Discarded > 0 {
+		text += fmt.Sprintf(", %s not chosen", grouped(int(r.sum.Discarded)))
 	}
-	if r.sum.dropped > 0 {
-		text += fmt.Sprintf(", %s only counted", count(int(r.sum.dropped), "call", "calls"))
+	if r.sum.Dropped > 0 {
+		text += fmt.Sprintf(", %s only counted", count(int(r.sum.Dropped), "call", "calls"))
 	}
 	text += fmt.Sprintf(", %s   Ctrl-C ends it", durationText(time.Since(r.began).Round(100*time.Millisecond)))
 	width, _ := r.screen.size()

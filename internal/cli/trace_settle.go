@@ -74,12 +74,12 @@ func (r *traceRun) lookAtCompilers() {
 	}
 	since := r.looked.Until(now)
 	r.looked = now
-	sum, err := r.ringReader.sum()
-	if err != nil || !r.settling.add(since, sum.opened) {
+	sum, err := r.rings.Sum()
+	if err != nil || !r.settling.add(since, sum.Opened) {
 		return
 	}
 	r.began = time.Now()
-	if text := r.settling.overdue(sum.opened); text != "" {
+	if text := r.settling.overdue(sum.Opened); text != "" {
 		r.remark(text)
 	}
 	r.screen.say("settled after %s: slow calls are kept from now on", durationText(r.settling.took.Round(100*time.Millisecond)))
