@@ -7,12 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -214,7 +212,7 @@ func (c *counting) run(ctx context.Context) error {
 		return errors.Join(err, leaving)
 	}
 	look.final, look.ended = true, ended
-	r.cost.measure(context.WithoutCancel(ctx))
+	r.cost.Measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	farewell, failure := r.leave(ctx, ended)
 	look.farewell = farewell
@@ -279,61 +277,4 @@ func (r *countRun) write(look *countLook) error {
 	}
 	r.tellFarewell(look.farewell)
 	return nil
-}
-
-// A costMeter measures what hooks cost, again and again: clocks drift, and a JVM
-// first compiles what the hooks made new. Where it cannot be measured the rest
-// goes on without.
-type costMeter struct {
-	session *session.Session
-	flags   arena.Flags
-	period  uint32
-
-	turn sync.Mutex // held while it is measured
-	lock sync.Mutex
-	last *session.HookCost
-	at   time.Time
-}
-
-const (
-	// measureEvery keeps what measuring costs far below a hundredth of a
-	// processor.
-	measureEvery = 10 * time.Second
-	measureLimit = 5 * time.Second
-)
-
-func (m *costMeter) begin(s *session.Session, flags arena.Flags, period uint32) {
-	m.session, m.flags, m.period = s, flags, period
-}
-
-// get is what hooks cost, as far as it is known: nil where it is not.
-func (m *costMeter) get() *session.HookCost {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	return m.last
-}
-
-// measure measures now, after a measurement that is under way.
-func (m *costMeter) measure(ctx context.Context) {
-	m.turn.Lock()
-	defer m.turn.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, measureLimit)
-	defer cancel()
-	if cost, err := m.session.HookCost(ctx, m.flags, m.period); err == nil {
-		m.lock.Lock()
-		defer m.lock.Unlock()
-		m.last, m.at = &cost, time.Now()
-	}
-}
-
-// refresh has it measured, while others go on, if the last time was long ago or
-// before a moment.
-func (m *costMeter) refresh(ctx context.Context, after time.Time) {
-	m.lock.Lock()
-	due := m.at.Before(after) || time.Since(m.at) > measureEvery
-	m.lock.Unlock()
-	if due && m.turn.TryLock() {
-		m.turn.Unlock()
-		go m.measure(ctx)
-	}
 }

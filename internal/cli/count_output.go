@@ -127,7 +127,7 @@ func (r *countRun) show(ctx context.Context) error {
 	if r.screen.silent && !r.paced || r.json && !r.paced {
 		return nil
 	}
-	r.cost.refresh(ctx, r.began)
+	r.cost.Refresh(ctx, r.began)
 	look, err := r.look()
 	if err != nil {
 		return nil //nolint:nilerr // the end will say it
@@ -192,7 +192,7 @@ func (r *countRun) headline(look *countLook) string {
 
 // costText is what the hooks take of the JVM.
 func (r *countRun) costText(look *countLook) string {
-	cost := r.cost.get()
+	cost := r.cost.Cost()
 	if cost == nil {
 		return "what hooks cost is not known"
 	}
@@ -458,7 +458,7 @@ func (r *countRun) writeJSON(look *countLook) error {
 			d.Methods = append(d.Methods, describeRow(&look.rows[i], r.timing))
 		}
 	}
-	if cost := r.cost.get(); cost != nil {
+	if cost := r.cost.Cost(); cost != nil {
 		d.HookCost = &hookCostJSON{cost.Median, cost.Low, cost.High, cost.Runs, look.share(cost)}
 	}
 	if look.final {

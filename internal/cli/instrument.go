@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/weave/offline"
 )
 
 // instrument is a `sonde instrument` command line.
@@ -115,32 +118,59 @@ func (i *instrument) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := loader{javac: i.javac, classPath: i.templateClasses}
+	loader := offline.Loader{Javac: i.javac, ClassPath: i.templateClasses}
 	if kind == archive.Jar || kind == archive.Tree {
-		l.classPath = append(l.classPath, i.input)
+		loader.ClassPath = append(loader.ClassPath, i.input)
 	}
-	weaving, err := l.load(ctx, i.template)
+	templates, err := loader.Load(ctx, i.template)
+	if unknown := (*offline.UnknownTemplateError)(nil); errors.As(err, &unknown) {
+		return &usageError{err}
+	}
 	if err != nil {
 		return err
 	}
-	job := newJob(patterns, weaving.list)
+	job := offline.NewJob(patterns, templates)
 	progress := &bar{out: i.err, width: i.width, label: "weaving"}
 	report, err := archive.Rewrite(ctx, i.input, i.output, archive.Options{
-		NewTransform:    job.newTransform,
+		NewTransform:    job.NewTransform,
 		Jobs:            i.jobs,
 		StripSignatures: i.stripSignatures,
 		Progress:        progress.update,
-		Commit:          func() error { return job.verdict(i.input, i.strict) },
+		Commit:          func() error { return i.verdict(job) },
 	})
 	progress.clear()
 	if err != nil {
 		return err
 	}
-	sum := job.summary(i, report, weaving, time.Since(began))
+	sum := i.summary(job, report, time.Since(began))
 	if i.json {
 		return writeJSON(i.out, sum)
 	}
 	return sum.print(i.out, i.verbose)
+}
+
+// verdict decides whether the output may be written.
+func (i *instrument) verdict(job *offline.Job) error {
+	err := job.Verdict(i.strict)
+	var none *offline.NoMatchError
+	switch {
+	case errors.As(err, &none):
+		return fmt.Errorf("%s: %w: nothing written%s", i.input, err, advice(none.Patterns))
+	case err != nil:
+		return fmt.Errorf("%s: %w", i.input, err)
+	}
+	return nil
+}
+
+// advice is for the commonest mistake, a pattern that names the classes of a package but
+// no method.
+func advice(patterns []*pattern.Pattern) string {
+	for _, p := range patterns {
+		if rest, ok := strings.CutSuffix(p.String(), ".*"); ok && !strings.HasSuffix(rest, "*") {
+			return fmt.Sprintf(" (the last name is a method: %s.** takes every class of the package %s)", rest, rest)
+		}
+	}
+	return ""
 }
 
 // check finds what is wrong with the command line itself.
@@ -185,15 +215,15 @@ type summary struct {
 		LeftAlone int `json:"leftAlone"`
 		NoCode    int `json:"withoutCode"`
 	} `json:"methods"`
-	LeftAlone  []leftAlone `json:"leftAlone"`
-	NestedJars int         `json:"nestedJars"`
-	Unsigned   []string    `json:"signaturesStripped,omitempty"`
-	NotJars    []string    `json:"notJars,omitempty"`
-	LinksOut   []string    `json:"linksOut,omitempty"`
-	Modules    []string    `json:"modules,omitempty"`
-	Unmatched  []string    `json:"unmatchedPatterns,omitempty"`
-	Seconds    float64     `json:"seconds"`
-	Run        string      `json:"run,omitempty"`
+	LeftAlone  []offline.LeftAlone `json:"leftAlone"`
+	NestedJars int                 `json:"nestedJars"`
+	Unsigned   []string            `json:"signaturesStripped,omitempty"`
+	NotJars    []string            `json:"notJars,omitempty"`
+	LinksOut   []string            `json:"linksOut,omitempty"`
+	Modules    []string            `json:"modules,omitempty"`
+	Unmatched  []string            `json:"unmatchedPatterns,omitempty"`
+	Seconds    float64             `json:"seconds"`
+	Run        string              `json:"run,omitempty"`
 
 	needsRuntime bool
 }
@@ -201,19 +231,27 @@ type summary struct {
 // mostNamed is how many methods are named per reason without -v.
 const mostNamed = 5
 
-func (j *job) summary(i *instrument, report *archive.Report, used *templates, took time.Duration) *summary {
+func (i *instrument) summary(job *offline.Job, report *archive.Report, took time.Duration) *summary {
 	s := &summary{
-		Input: i.input, Output: i.output, Templates: i.template, LeftAlone: j.left,
+		Input: i.input, Output: i.output, Templates: i.template, LeftAlone: job.Left,
 		NestedJars: report.Nested, Unsigned: report.Stripped, NotJars: report.NotJars, LinksOut: report.LinksOut,
-		Modules: slices.Sorted(slices.Values(j.modules)), Unmatched: j.unused(), Seconds: took.Seconds(), needsRuntime: used.builtin,
+		Modules: slices.Sorted(slices.Values(job.Modules)), Unmatched: job.Unmatched(), Seconds: took.Seconds(),
+		needsRuntime: slices.ContainsFunc(i.template, isBuiltIn),
 	}
 	if s.LeftAlone == nil {
-		s.LeftAlone = []leftAlone{}
+		s.LeftAlone = []offline.LeftAlone{}
 	}
 	s.Classes.Read, s.Classes.Woven = report.Classes, report.Changed
-	s.Methods.Woven, s.Methods.LeftAlone, s.Methods.NoCode = j.woven, len(j.left), j.codeless
-	s.Run = runHint(i.output, used.builtin)
+	s.Methods.Woven, s.Methods.LeftAlone, s.Methods.NoCode = job.Woven, len(job.Left), job.Codeless
+	s.Run = runHint(i.output, s.needsRuntime)
 	return s
+}
+
+// isBuiltIn reports whether a template is built in, so that woven classes need the runtime
+// jar.
+func isBuiltIn(template string) bool {
+	_, _, is := agent.Template(template)
+	return is
 }
 
 // runHint is the command that runs the result.
@@ -292,7 +330,7 @@ func (s *summary) printLinks(out io.Writer, verbose bool) {
 
 // printLeftAlone groups by reason, in the order the reasons were met.
 func (s *summary) printLeftAlone(out io.Writer, verbose bool) {
-	groups := map[string][]*leftAlone{}
+	groups := map[string][]*offline.LeftAlone{}
 	var kinds []string
 	for i := range s.LeftAlone {
 		l := &s.LeftAlone[i]
@@ -313,7 +351,7 @@ func (s *summary) printLeftAlone(out io.Writer, verbose bool) {
 			if detail != "" {
 				detail = ": " + detail
 			}
-			_, _ = fmt.Fprintf(out, "  %s%s\n", l.name(), detail)
+			_, _ = fmt.Fprintf(out, "  %s%s\n", l.Name(), detail)
 		}
 	}
 }

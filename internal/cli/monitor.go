@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/report/prometheus"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -141,6 +144,24 @@ func checkTimes(interval, stall, duration time.Duration) error {
 	return nil
 }
 
+// listenAddress reads the value of --listen. Without an address it is this machine alone.
+func listenAddress(text string) (string, error) {
+	host, port := "", text
+	if _, err := strconv.ParseUint(text, 10, 16); err != nil {
+		var problem error
+		if host, port, problem = net.SplitHostPort(text); problem != nil {
+			return "", usage("--listen %q: must be a port or an address with one, such as 9187 or 127.0.0.1:9187", text)
+		}
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", usage("--listen %q: the port must be a number from 0 to 65535", text)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
 const monitorLong = `Watch methods of a running JVM. Hooks are put into the methods that match, also of
 classes that load later, and what they did is told at each interval. When the
 command ends, by Ctrl-C, --for or --calls, all of it is taken out again and a summary of
@@ -203,17 +224,17 @@ type monitorRun struct {
 	*monitoring
 	visit
 	board   board
-	export  *exporter
+	export  *prometheus.Exporter
 	watched map[uint32]session.Method // methods of rows by context
 }
 
 func (c *monitoring) run(ctx context.Context) (err error) {
 	defer outliveReader()()
 	r := newMonitorRun(c)
-	if r.export, err = newExporter(c.prometheus, c.listen); err != nil {
-		return err
+	if r.export, err = prometheus.NewExporter(c.prometheus, c.listen); err != nil {
+		return fmt.Errorf("--listen %s: %w", c.listen, err)
 	}
-	defer r.export.close()
+	defer r.export.Close()
 	flags, period := c.flags()
 	if err := r.enter(ctx, "monitor", flags, period); err != nil {
 		return err
@@ -227,7 +248,7 @@ func (c *monitoring) run(ctx context.Context) (err error) {
 	if r.board.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
 		r.remark("what the clock costs could not be measured, so times hold it: " + oneLine(err))
 	}
-	if address := r.export.address(); address != "" {
+	if address := r.export.Address(); address != "" {
 		r.screen.say("serving http://%s/metrics", address)
 	}
 	return r.finish(ctx, r.watch(ctx))
@@ -256,7 +277,7 @@ func (r *monitorRun) finish(ctx context.Context, ended ending) error {
 	failure := r.board.tellRest(ended)
 	whole := r.board.look(r.board.first)
 	whole.final, whole.ended = true, ended
-	r.cost.measure(context.WithoutCancel(ctx))
+	r.cost.Measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
 	whole.farewell = farewell
@@ -277,7 +298,7 @@ func (r *monitorRun) watch(ctx context.Context) ending {
 		})
 	}
 	return r.board.watch(ctx, &s, func() {
-		r.cost.refresh(ctx, r.began)
+		r.cost.Refresh(ctx, r.began)
 		r.publish(true)
 	})
 }
@@ -285,13 +306,13 @@ func (r *monitorRun) watch(ctx context.Context) ending {
 // publish tells a Prometheus of all since the beginning. Rows are those that were
 // asked for, whatever keys made of the table.
 func (r *monitorRun) publish(isUp bool) {
-	if !r.export.isWanted() {
+	if !r.export.IsUsed() {
 		return
 	}
 	b := &r.board
-	err := r.export.publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(b.first, b.last, b.groups(r.by), b.options)})
+	err := r.export.Publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(b.first, b.last, b.groups(r.by), b.options)})
 	if err != nil {
-		r.remark(oneLine(err))
+		r.remark("--prometheus: " + oneLine(err))
 	}
 }
 
@@ -360,7 +381,7 @@ func (r *monitorRun) losses() []string {
 // costText is what the hooks take of the JVM.
 func (r *monitorRun) costText(table *monitorTable) string {
 	text := fmt.Sprintf("times are without the clock's own %s", nanosText(r.board.options.Clock))
-	cost := r.cost.get()
+	cost := r.cost.Cost()
 	if cost == nil {
 		return "what hooks cost is not known; " + text
 	}

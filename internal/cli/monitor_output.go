@@ -659,7 +659,7 @@ func (r *monitorRun) describeEnd(d *monitorJSON, table *monitorTable) {
 	d.JDK, d.Main, d.Patterns, d.Clock = r.session.JDK().String(), r.board.main, r.patterns, &r.board.options.Clock
 	d.Hooks, d.LeftAlone = r.describeHooks(), describeLeft(r.leftAlone())
 	d.Leaving = describeLeaving(table.farewell)
-	if cost := r.cost.get(); cost != nil {
+	if cost := r.cost.Cost(); cost != nil {
 		d.HookCost = &hookCostJSON{cost.Median, cost.Low, cost.High, cost.Runs, cost.Median * table.Total.Rate / 1e9}
 	}
 	r.lock.Lock()

@@ -1,10 +1,6 @@
 package cli
 
 import (
-	"io"
-	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -197,45 +193,5 @@ func TestListenAddress(t *testing.T) {
 		if got, err := listenAddress(text); err == nil {
 			t.Errorf("%s: %s", text, got)
 		}
-	}
-}
-
-// TestExporter serves and writes what was published last.
-func TestExporter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sonde.prom")
-	e, err := newExporter(path, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(e.close)
-	for _, calls := range []uint64{1, 2} {
-		since := &monitor.Interval{Rows: []monitor.Row{{Key: monitor.Key{Pattern: "a.B.c"}, Calls: calls}}}
-		if err := e.publish(&monitor.Exposition{PID: 1, Up: true, Since: since}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	response, err := http.Get("http://" + e.address() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	written, problem := os.ReadFile(path)
-	if err != nil || problem != nil || string(served) != string(written) || !strings.Contains(string(served), `pattern="a.B.c"} 2`) ||
-		response.Header.Get("Content-Type") != monitor.ContentType {
-		t.Errorf("%v, %v, %s", err, problem, served)
-	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) > 0 {
-		t.Errorf("%v, %v", left, err)
-	}
-	if _, err := newExporter("", e.address()); err == nil || !strings.Contains(err.Error(), "name another port") {
-		t.Errorf("%v", err)
-	}
-	e.path = filepath.Join(path, "below")
-	if err := e.publish(&monitor.Exposition{Since: &monitor.Interval{}}); err == nil {
-		t.Error("a file below a file was written")
-	}
-	if err := e.publish(&monitor.Exposition{Since: &monitor.Interval{}}); err != nil {
-		t.Errorf("said again: %v", err)
 	}
 }

@@ -341,7 +341,7 @@ func (r *traceRun) tellTraced() {
 // measureCost learns what hooks take of each call. It is done when they have just gone
 // in, and again at the end, when a JVM has compiled what they made new.
 func (r *traceRun) measureCost(ctx context.Context) {
-	r.cost.measure(ctx)
+	r.cost.Measure(ctx)
 	inner, err := r.visit.session.ClockCost(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -350,7 +350,7 @@ func (r *traceRun) measureCost(ctx context.Context) {
 		return
 	}
 	cost := trace.Cost{Inner: inner}
-	if all := r.cost.get(); all != nil {
+	if all := r.cost.Cost(); all != nil {
 		cost.Outer = max(0, all.Median-inner)
 	}
 	r.rings.Assembler.SetCost(cost)

@@ -12,6 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -49,7 +50,7 @@ type visit struct {
 	session      *session.Session
 	installation *session.Installation
 	began        time.Time // when the hooks went on
-	cost         costMeter
+	cost         *overhead.Meter
 	endCache     func()   // once nothing is woven any more
 	watching     watching // where a context or a condition was asked for
 
@@ -69,8 +70,8 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 	}
 	jvm := v.session.JVM()
 	v.screen.say("attached to %d (JDK %v, %s) in %s", pid, v.session.JDK(), orDash(printable(jvm.Main)), durationText(time.Since(start)))
-	v.cost.begin(v.session, flags, period)
-	v.cost.measure(ctx)
+	v.cost = overhead.NewMeter(v.session, flags, period)
+	v.cost.Measure(ctx)
 	if v.watching.set != nil {
 		err = unfit(v.apply(ctx, flags))
 	} else {

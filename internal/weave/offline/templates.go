@@ -1,4 +1,4 @@
-package cli
+package offline
 
 import (
 	"bytes"
@@ -16,33 +16,34 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
-// templates are what --template asked for, outermost first.
-type templates struct {
-	list    []*weave.Template
-	builtin bool // one of them at least needs the runtime jar
+// A Loader turns the values of --template into templates: names of built-in templates,
+// class files and Java sources.
+type Loader struct {
+	Javac     string // the compiler of sources; "" finds one by JAVA_HOME or PATH
+	ClassPath []string
 }
 
-// loader turns the values of --template into templates.
-type loader struct {
-	javac     string // of --javac
-	classPath []string
-}
-
-func (l *loader) load(ctx context.Context, specs []string) (*templates, error) {
-	all := &templates{}
+// Load returns templates in the order of their specifications.
+func (l *Loader) Load(ctx context.Context, specs []string) ([]*weave.Template, error) {
+	var all []*weave.Template
 	for _, spec := range specs {
 		t, err := l.one(ctx, spec)
 		if err != nil {
 			return nil, err
 		}
-		_, _, builtin := agent.Template(spec)
-		all.builtin = all.builtin || builtin
-		all.list = append(all.list, t)
+		all = append(all, t)
 	}
 	return all, nil
 }
 
-func (l *loader) one(ctx context.Context, spec string) (*weave.Template, error) {
+// An UnknownTemplateError says that a specification names no template.
+type UnknownTemplateError struct{ Spec string }
+
+func (e *UnknownTemplateError) Error() string {
+	return fmt.Sprintf("template %q is neither built in (%s) nor a .java or .class file", e.Spec, strings.Join(agent.TemplateNames(), ", "))
+}
+
+func (l *Loader) one(ctx context.Context, spec string) (*weave.Template, error) {
 	if class, method, ok := agent.Template(spec); ok {
 		return weave.CompileTemplate(class, method)
 	}
@@ -61,10 +62,10 @@ func (l *loader) one(ctx context.Context, spec string) (*weave.Template, error) 
 	case ".java":
 		return l.source(ctx, file, method)
 	}
-	return nil, usage("template %q is not built in (%s are), and is no .java or .class file", spec, strings.Join(agent.TemplateNames(), ", "))
+	return nil, &UnknownTemplateError{spec}
 }
 
-// splitMethod takes FILE:METHOD apart.
+// splitMethod splits FILE:METHOD.
 func splitMethod(spec string) (file, method string) {
 	if i := strings.LastIndexByte(spec, ':'); i >= 0 {
 		if ext := filepath.Ext(spec[:i]); ext == ".java" || ext == ".class" {
@@ -74,9 +75,9 @@ func splitMethod(spec string) (file, method string) {
 	return spec, ""
 }
 
-// source compiles a Java file and finds the template in what comes out: in the
-// class named like the file, else in the only one that has a template.
-func (l *loader) source(ctx context.Context, file, method string) (t *weave.Template, err error) {
+// source compiles a Java file and finds the template: in the class with the name of the
+// file, else in the only class that has a template.
+func (l *Loader) source(ctx context.Context, file, method string) (t *weave.Template, err error) {
 	dir, err := os.MkdirTemp("", "sonde-template-")
 	if err != nil {
 		return nil, err
@@ -113,12 +114,12 @@ func (l *loader) source(ctx context.Context, file, method string) (t *weave.Temp
 
 var errNoJavac = errors.New("a .java template needs javac: install a JDK, set JAVA_HOME, name it with --javac, or give the template as a .class file")
 
-// findJavac looks where --javac says, else in JAVA_HOME, else in PATH.
-func (l *loader) findJavac() (string, error) {
-	if l.javac != "" {
-		path, err := exec.LookPath(l.javac)
+// findJavac returns the path of --javac, of JAVA_HOME or of PATH, in this order.
+func (l *Loader) findJavac() (string, error) {
+	if l.Javac != "" {
+		path, err := exec.LookPath(l.Javac)
 		if err != nil {
-			return "", fmt.Errorf("--javac %s: %w", l.javac, err)
+			return "", fmt.Errorf("--javac %s: %w", l.Javac, err)
 		}
 		return path, nil
 	}
@@ -136,7 +137,7 @@ func (l *loader) findJavac() (string, error) {
 
 // compile runs javac on a template and returns the class files it made in dir.
 // They are for Java 8, so that a template fits classes of every later release.
-func (l *loader) compile(ctx context.Context, file, dir string) ([]string, error) {
+func (l *Loader) compile(ctx context.Context, file, dir string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (l *loader) compile(ctx context.Context, file, dir string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	runtimeJar := filepath.Join(dir, runtimeJarName)
+	runtimeJar := filepath.Join(dir, "sonde-runtime.jar")
 	if err := os.WriteFile(runtimeJar, agent.RuntimeJar(), 0o600); err != nil {
 		return nil, err
 	}
@@ -152,7 +153,7 @@ func (l *loader) compile(ctx context.Context, file, dir string) ([]string, error
 	if err := os.Mkdir(out, 0o700); err != nil {
 		return nil, err
 	}
-	classPath := strings.Join(append([]string{runtimeJar}, l.classPath...), string(os.PathListSeparator))
+	classPath := strings.Join(append([]string{runtimeJar}, l.ClassPath...), string(os.PathListSeparator))
 	rest := []string{"-proc:none", "-Xlint:-options", "-encoding", "UTF-8", "-cp", classPath, "-d", out, file}
 	messages, err := runJavac(ctx, javac, append([]string{"--release", "8"}, rest...))
 	if err != nil && strings.Contains(messages, "invalid flag: --release") {
@@ -176,10 +177,10 @@ func runJavac(ctx context.Context, javac string, args []string) (messages string
 	return text.String(), err
 }
 
-// chatter are the beginnings of lines in which nobody complains.
+// chatter are the beginnings of lines that report no error.
 var chatter = []string{"warning:", "Note:", "Picked up "}
 
-// firstMessage is the first thing javac complains of, warnings left aside.
+// firstMessage returns the first error that javac printed.
 func firstMessage(messages string, err error) string {
 	first := ""
 	for line := range strings.SplitSeq(messages, "\n") {

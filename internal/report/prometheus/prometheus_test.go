@@ -1,0 +1,52 @@
+package prometheus
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+)
+
+// TestExporter serves and writes what was published last.
+func TestExporter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sonde.prom")
+	e, err := NewExporter(path, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	for _, calls := range []uint64{1, 2} {
+		since := &monitor.Interval{Rows: []monitor.Row{{Key: monitor.Key{Pattern: "a.B.c"}, Calls: calls}}}
+		if err := e.Publish(&monitor.Exposition{PID: 1, Up: true, Since: since}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	response, err := http.Get("http://" + e.Address() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	written, problem := os.ReadFile(path)
+	if err != nil || problem != nil || string(served) != string(written) || !strings.Contains(string(served), `pattern="a.B.c"} 2`) ||
+		response.Header.Get("Content-Type") != monitor.ContentType {
+		t.Errorf("%v, %v, %s", err, problem, served)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if _, err := NewExporter("", e.Address()); err == nil || !strings.Contains(err.Error(), "name another port") {
+		t.Errorf("%v", err)
+	}
+	e.path = filepath.Join(path, "below")
+	if err := e.Publish(&monitor.Exposition{Since: &monitor.Interval{}}); err == nil {
+		t.Error("a file below a file was written")
+	}
+	if err := e.Publish(&monitor.Exposition{Since: &monitor.Interval{}}); err != nil {
+		t.Errorf("said again: %v", err)
+	}
+}
