@@ -67,6 +67,7 @@ const (
 // TestApplyLive: a file is applied, again, changed, saved and ended; what is counted is
 // what happened, and what did not change counts on.
 func TestApplyLive(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
@@ -148,6 +149,7 @@ func (s *watchedShop) end() {
 
 // TestRunProbes: a program that is started with a file is watched from its beginning.
 func TestRunProbes(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

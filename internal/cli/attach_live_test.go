@@ -73,6 +73,7 @@ func (s *packedShop) reported(of string) (reportJSON, map[string]uint64) {
 // TestPackedLive reads a JVM that was started with a pack by all commands that do, has a
 // Sonde take the pack's place, and at last kills it in a call.
 func TestPackedLive(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,7 @@ import (
 // TestCacheServesTheSecond counts and profiles one program and then another process of
 // it, twice each: only the first weaves anything, and all count the same calls.
 func TestCacheServesTheSecond(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

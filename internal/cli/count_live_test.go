@@ -23,6 +23,7 @@ import (
 // TestCountLive counts a program that counts itself, looks at it meanwhile by
 // the other commands, and ends by Ctrl-C.
 func TestCountLive(t *testing.T) {
+	t.Parallel()
 	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Everyday...)
 		p.Run(1)
@@ -96,6 +97,7 @@ func checkLeft(t *testing.T, p *live.Program, sum string) {
 // TestCountEndsByItself shows the ends a command line can ask for, and the forms
 // of output, under load.
 func TestCountEndsByItself(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
@@ -128,6 +130,7 @@ func TestCountEndsByItself(t *testing.T) {
 
 // TestCountOutlivesTheJVM kills a JVM that is counted: what was measured stays.
 func TestCountOutlivesTheJVM(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
@@ -185,6 +188,7 @@ func (d *countJSON) told() map[string]uint64 {
 // program did: of each round and customer it charges twice below Order.place, once
 // directly, by the web and by a job, and once in another thread.
 func TestContextsLive(t *testing.T) {
+	t.Parallel()
 	const rounds = 40
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
@@ -240,6 +244,7 @@ func TestContextsLive(t *testing.T) {
 // Calls of methods that HotSpot may replace are marked as a lower bound wherever calls are
 // shown, and nothing says that such a method was not called. A method beside them is exact.
 func TestCallsOfIntrinsicsAreALowerBound(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

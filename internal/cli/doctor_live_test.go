@@ -23,6 +23,7 @@ type diagnosisText struct {
 // TestDoctorLive looks at a JVM from outside and from inside, and changes
 // nothing in it.
 func TestDoctorLive(t *testing.T) {
+	t.Parallel()
 	byBothDoors(t, func(t *testing.T, home jvmtest.JDK, door live.Door) {
 		p := live.Start(t, home, door, live.Calls, live.Loading)
 		p.Run(1)

@@ -35,6 +35,7 @@ func recordings(t *testing.T, jdk jvmtest.JDK, pid int) string {
 
 // TestHotLive finds a known hot method, in text and in a flame graph.
 func TestHotLive(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
@@ -109,6 +110,7 @@ func startHot(t *testing.T, pid int) (*exec.Cmd, hotJSON) {
 
 // TestHotLeavesNothing ends one by Ctrl-C, kills one, and has the next clean up.
 func TestHotLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,7 @@ import (
 
 // TestRunPassesSignals ends a program by a signal to the command that started it.
 func TestRunPassesSignals(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
@@ -61,6 +62,7 @@ func TestRunPassesSignals(t *testing.T) {
 // TestRunHold counts a program that was held before its first instruction: nothing
 // of it is missed.
 func TestRunHold(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

@@ -15,6 +15,7 @@ import (
 // TestObserveLive observes a small server, applies what is proposed at once, and applies
 // the file that was written.
 func TestObserveLive(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

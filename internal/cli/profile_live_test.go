@@ -18,6 +18,7 @@ import (
 
 // TestProfileLive profiles a program that counts itself and ends by Ctrl-C.
 func TestProfileLive(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
@@ -56,6 +57,7 @@ func TestProfileLive(t *testing.T) {
 
 // TestProfileOfNothing asks for roots that are not there, or not called.
 func TestProfileOfNothing(t *testing.T) {
+	t.Parallel()
 	jdk := jvmtest.JDKs(t)[0]
 	p := live.Start(t, jdk, live.Attach, live.Calls)
 	p.Run(1)
@@ -78,6 +80,7 @@ func TestProfileOfNothing(t *testing.T) {
 // TestProfileStart measures programs from their first instruction to their end,
 // whichever way they end.
 func TestProfileStart(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

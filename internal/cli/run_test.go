@@ -227,12 +227,24 @@ func writeJar(name, dir string, files ...string) error {
 	return os.WriteFile(name, jar.Bytes(), 0o600)
 }
 
-// TestScriptsWithJDK runs what compiles, weaves and runs Java, on each JDK.
+// TestScriptsWithJDK runs what compiles, weaves and runs Java; outside a soak the
+// JDKs take turns at the scripts.
 func TestScriptsWithJDK(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("testdata/script/jdk/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
+			var files []string
+			for i, script := range scripts {
+				if jvmtest.Turn(t, jdk, i, len(scripts)) {
+					files = append(files, script)
+				}
+			}
 			testscript.Run(t, testscript.Params{
-				Dir:                 "testdata/script/jdk",
+				Files:               files,
 				RequireExplicitExec: true,
 				Setup: func(env *testscript.Env) error {
 					env.Setenv("JAVA_HOME", jdk.Home)

@@ -80,6 +80,7 @@ const (
 
 // TestTraceLive traces a program that makes known calls.
 func TestTraceLive(t *testing.T) {
+	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()

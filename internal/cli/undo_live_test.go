@@ -17,6 +17,7 @@ import (
 // TestUndoLive ends a count from another process, which keeps its result; then
 // one that was killed.
 func TestUndoLive(t *testing.T) {
+	t.Parallel()
 	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Calls, live.Exceptions)
 		p.Run(1)
@@ -57,6 +58,7 @@ func TestUndoLive(t *testing.T) {
 // signal makes it wait for the JVM, the second ends it; the JVM restores its classes by
 // itself when it runs again.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
 		p := live.Start(t, jdk, door, live.Calls)
 		p.Run(1)
