@@ -85,7 +85,7 @@ bench-walk: setup ## what a walk costs H2 and a program with known ways, beside 
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/jvm/jfr
 
 .PHONY: bench-cache
-bench-cache: setup ## whether a class that is found in the cache costs less than weaving it
+bench-cache: setup ## what finding a class in the cache costs, beside weaving it
 	@.ci/setup live
 	$(GO) run ./bench/cache
 

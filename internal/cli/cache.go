@@ -206,7 +206,7 @@ func cachePrune(ctx context.Context, s streams, place *cachePlace, to int64, asJ
 	}
 	switch {
 	case errors.Is(err, cache.ErrBusy):
-		return fmt.Errorf("%w, and make room: try again", err)
+		return fmt.Errorf("%w: try again", err)
 	case err != nil && !errors.Is(err, errNothingCached):
 		return err
 	case asJSON:
@@ -286,7 +286,7 @@ func verifyAll(ctx context.Context, d *cache.Disk, drop bool) (cacheVerifyJSON, 
 		switch {
 		case item.Err == nil:
 			return nil
-		case errors.Is(item.Err, cache.ErrOther):
+		case errors.Is(item.Err, cache.ErrVersion):
 			report.Other++
 			return nil
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,23 +19,11 @@ type kept struct {
 	recipe *cache.Recipe // what all orders have in common
 	ended  atomic.Bool   // it is asked no more: it was slow, or the session has ended
 
-	seeking sync.Pool // of *cache.Sought
-
 	woven, found, missed atomic.Int64
 }
 
 func (k *kept) init(c *cache.Cache, templates [][]byte) {
 	k.cache, k.recipe = c, cache.NewRecipe(cache.Engine(), templates...)
-}
-
-// seek is what a class and its order are found by.
-func (k *kept) seek(class, spec []byte) *cache.Sought {
-	sought, _ := k.seeking.Get().(*cache.Sought)
-	if sought == nil {
-		sought = new(cache.Sought)
-	}
-	*sought = cache.Sought{Recipe: k.recipe, Class: class, Spec: spec}
-	return sought
 }
 
 // Weavings is where woven classes came from so far. A class counts as often as it was
@@ -71,12 +58,12 @@ func (w *workshop) obtain(ctx context.Context, b *bench, p *product) (err error)
 		return err
 	}
 	b.spec = o.appendSpec(b.spec[:0])
-	sought := k.seek(p.class, b.spec)
-	defer k.seeking.Put(sought)
-	entry := w.find(ctx, b, sought)
+	original := cache.OriginalOf(p.class)
+	key := k.recipe.Key(original, string(b.spec))
+	entry := w.find(ctx, b, key)
 	if entry != nil && entry.Fits(w.book.identify) {
 		k.found.Add(1)
-		p.Result, p.entry = entry.Result(nil), entry
+		p.Result, p.entry = entry.Result(), entry
 		return nil
 	}
 	k.missed.Add(1)
@@ -84,9 +71,9 @@ func (w *workshop) obtain(ctx context.Context, b *bench, p *product) (err error)
 	if p.Result, err = b.fill(o, p.class); err != nil {
 		return err
 	}
-	p.entry = w.entry(o, sought.Original(), &p.Result)
+	p.entry = w.entry(o, original, &p.Result)
 	if entry == nil { // one that does not fit here is of use elsewhere
-		_ = k.cache.Put(ctx, sought.Key(), p.entry) // it never fails
+		k.cache.Put(ctx, key, p.entry)
 	}
 	return nil
 }
@@ -98,14 +85,14 @@ const slowFind = time.Second
 // find looks for an entry; nil where there is none. A thread of the program may be
 // waiting for its class, so a disk that hangs is asked no more: those that wait for it
 // already are given up by the agent.
-func (w *workshop) find(ctx context.Context, b *bench, sought *cache.Sought) *cache.Entry {
+func (w *workshop) find(ctx context.Context, b *bench, key cache.Key) *cache.Entry {
 	if b.alarm == nil {
 		b.alarm = time.AfterFunc(slowFind, w.noteSlow)
 	} else {
 		b.alarm.Reset(slowFind)
 	}
 	defer b.alarm.Stop()
-	entry, err := w.kept.cache.Find(ctx, sought)
+	entry, err := w.kept.cache.Get(ctx, key)
 	if err != nil {
 		return nil
 	}

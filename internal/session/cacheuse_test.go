@@ -293,7 +293,7 @@ func BenchmarkCacheBesideWeaving(b *testing.B) {
 			}
 		}
 		if n := cached.Weavings().Woven; n > 0 {
-			b.Errorf("%d classes were not found: %+v, %+v", n, cached.Weavings(), cached.settings.Cache.Counts())
+			b.Errorf("%d classes were not found: %+v", n, cached.Weavings())
 		}
 	}
 }

@@ -3,63 +3,55 @@ package cache
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// DefaultBound is how much a cache on disk takes at most, unless one says otherwise.
+// DefaultBound is the default limit for the disk space of a cache.
 const DefaultBound = 256 << 20
 
-// Options say where a cache lies and who may have it.
+// Options say where a cache is and who may use it.
 type Options struct {
 	Dir      string   // "" for DefaultDir
-	Bound    int64    // bytes on disk; 0 for DefaultBound
-	Sharing  Sharing  // who else may read what is kept from now on
-	Trust    []uint32 // users, besides root and oneself, whose entries are taken
-	Existing bool     // do not make one: where there is none the error is fs.ErrNotExist
+	Bound    int64    // limit in bytes on disk; 0 for DefaultBound
+	Sharing  Sharing  // who else may read entries that are added from now on
+	Trust    []uint32 // users, besides root and the current one, whose entries are accepted
+	Existing bool     // do not create a cache: where there is none the error is fs.ErrNotExist
 }
 
-// Disk is a store of files. See the package's comment for how they lie.
+// Disk is a store with one file for each entry. The package comment describes its layout.
 type Disk struct {
-	dir       string
-	bound     int64
-	sharing   Sharing
-	trust     trust
-	isFixed   bool // it can only be read
-	fixed     error
-	root      int // directory, so that none that takes its name later is believed
-	ledger    *ledger
-	workbench workbench
-	segments  [2]segmentInUse // large and small
-	renewed   atomic.Int64    // when it was looked for others, in nanoseconds since 1970
-	aliases   aliases
-	loose     loose
-	shards    [256]atomic.Bool // that were looked at
-	now       func() time.Time
+	dir      string
+	bound    int64
+	sharing  Sharing
+	trust    trust
+	root     *os.File // kept open, so that no directory that takes its name later is used
+	readOnly error    // why nothing can be written; nil where it can
+	ledger   *ledger  // nil where the cache is read-only
+
+	trusted [256]atomic.Bool // directories of entries whose owner and mode were checked
+	now     func() time.Time
 }
 
 // Names inside the directory.
 const (
-	freshDir   = "new"
-	sizeFile   = "size"
-	evictFile  = "evict"
-	backupFile = "CACHEDIR.TAG"
+	tmpDir    = "tmp"
+	sizeFile  = "size"
+	evictFile = "evict"
+	tagFile   = "CACHEDIR.TAG"
 )
 
-// backupTag tells programs that make backups to leave the directory out.
-const backupTag = "Signature: 8a477f597d28d172789f06886806bc55\n# Classes that sonde has woven. All of it can go at any time.\n"
+// cacheTag makes backup programs skip the directory.
+const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n# Classes woven by sonde. The directory can be removed at any time.\n"
 
-// DefaultDir is the cache of this user.
+// DefaultDir returns the cache directory of the current user.
 func DefaultDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -68,8 +60,8 @@ func DefaultDir() (string, error) {
 	return filepath.Join(dir, "sonde", "woven"), nil
 }
 
-// OpenDisk opens a cache on disk, and makes it where there is none. Where that can only
-// be read, only Put fails. An error is a *DirError.
+// OpenDisk opens a cache and creates it where there is none. A cache that can only be read
+// is opened, too; then Put fails. Errors are *DirError.
 func OpenDisk(o Options) (_ *Disk, err error) {
 	if o.Dir == "" {
 		if o.Dir, err = DefaultDir(); err != nil {
@@ -79,30 +71,25 @@ func OpenDisk(o Options) (_ *Disk, err error) {
 	if o.Bound == 0 {
 		o.Bound = DefaultBound
 	}
-	d := &Disk{dir: o.Dir, bound: o.Bound, sharing: o.Sharing, trust: newTrust(o.Trust), root: -1, now: time.Now}
-	opened := d
-	defer func() {
-		if err != nil {
-			_ = opened.Close() // nothing was written
+	d := &Disk{dir: o.Dir, bound: o.Bound, sharing: o.Sharing, trust: newTrust(o.Trust), now: time.Now}
+	if err = d.openRoot(o.Existing); err == nil {
+		err = d.prepare(o.Existing)
+		if errors.Is(err, ErrReadOnly) || errors.Is(err, ErrDenied) {
+			d.readOnly, err = err, nil
 		}
-	}()
-	if err := d.openRoot(o.Existing); err != nil {
+	}
+	if err != nil {
+		_ = d.Close() // nothing was written
 		return nil, err
 	}
-	if err := d.prepare(o.Existing); err != nil {
-		if !errors.Is(err, ErrReadOnly) && !errors.Is(err, ErrDenied) {
-			return nil, err
-		}
-		d.fix(err)
-	}
-	if !d.isFixed {
+	if d.readOnly == nil {
 		d.sweep()
 	}
 	return d, nil
 }
 
-// openRoot opens the directory, and believes it only then.
-func (d *Disk) openRoot(existing bool) error {
+// openRoot opens the directory and checks the owner and mode of what it opened.
+func (d *Disk) openRoot(existing bool) (err error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
 	fd, err := unix.Open(d.dir, flags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,630 +97,389 @@ func (d *Disk) openRoot(existing bool) error {
 			return &DirError{Dir: d.dir, Kind: ErrNoCache, Detail: "there is no such directory", Cause: fs.ErrNotExist}
 		}
 		if err := os.MkdirAll(filepath.Dir(d.dir), 0o700); err != nil {
-			return d.explain("making it", err)
+			return d.explain("creating it", err)
 		}
 		if err := os.Mkdir(d.dir, d.sharing.dirMode()); err != nil && !errors.Is(err, fs.ErrExist) {
-			return d.explain("making it", err)
+			return d.explain("creating it", err)
 		}
 		fd, err = unix.Open(d.dir, flags, 0)
 	}
 	if err != nil {
 		return d.explain("opening it", err)
 	}
-	d.root = fd
+	d.root = os.NewFile(uintptr(fd), d.dir)
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
-		return d.explain("looking at it", err)
+		return d.explain("reading its mode", err)
 	}
-	if detail := d.trust.doubt(&stat); detail != "" {
-		return &DirError{Dir: d.dir, Kind: ErrUntrusted, Detail: detail}
+	if reason := d.trust.refuses(&stat); reason != "" {
+		return &DirError{Dir: d.dir, Kind: ErrUntrusted, Detail: reason}
 	}
 	if stat.Uid != d.trust.self {
-		d.fix(&DirError{Dir: d.dir, Kind: ErrReadOnly, Detail: "it is that of " + userName(stat.Uid)})
+		d.readOnly = &DirError{Dir: d.dir, Kind: ErrReadOnly, Detail: "it belongs to " + userName(stat.Uid)}
 	}
 	return nil
 }
 
-// fix notes that the cache can only be read, and why.
-func (d *Disk) fix(why error) { d.isFixed, d.fixed = true, why }
-
-// prepare finds what a cache has besides entries, or makes it in a new one.
+// prepare opens the files that a cache has besides entries, and creates them in a new one.
 func (d *Disk) prepare(existing bool) error {
-	isNew, err := d.isEmpty()
+	names, err := d.names(".")
+	isNew := len(names) == 0
 	switch {
 	case err != nil:
 		return d.explain("reading it", err)
 	case isNew && existing:
 		return &DirError{Dir: d.dir, Kind: ErrNoCache, Detail: "it is empty", Cause: fs.ErrNotExist}
-	}
-	if !isNew && unix.Faccessat(d.root, sizeFile, unix.F_OK, 0) != nil {
-		return &DirError{Dir: d.dir, Kind: ErrNoCache, Detail: "it holds other things"}
-	}
-	if d.isFixed {
+	case !isNew && unix.Faccessat(d.fd(), sizeFile, unix.F_OK, 0) != nil:
+		return &DirError{Dir: d.dir, Kind: ErrNoCache, Detail: "it contains other files"}
+	case d.readOnly != nil:
 		return nil
 	}
 	if err := d.share(d.root, d.sharing.dirMode()); err != nil {
 		return d.explain("sharing it", err)
 	}
-	size, err := openAt(d.root, sizeFile, unix.O_RDWR|unix.O_CREAT, 0o600)
+	size, err := d.open(sizeFile, unix.O_RDWR|unix.O_CREAT, 0o600)
 	if err != nil {
 		return d.explain("opening "+sizeFile, err)
 	}
 	d.ledger = newLedger(size)
 	if isNew {
-		if err := d.beginLedger(); err != nil {
+		if err := d.initLedger(); err != nil {
 			return err
 		}
 	}
-	if err := unix.Mkdirat(d.root, freshDir, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
-		return d.explain("making "+freshDir, err)
+	if err := unix.Mkdirat(d.fd(), tmpDir, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+		return d.explain("creating "+tmpDir, err)
 	}
-	tag, err := openAt(d.root, backupFile, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o644)
+	tag, err := d.open(tagFile, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o644)
 	if err == nil {
-		err = errors.Join(writeAll(tag, []byte(backupTag)), unix.Close(tag))
+		_, err = tag.WriteString(cacheTag)
+		err = errors.Join(err, tag.Close())
 	}
 	if err != nil && !errors.Is(err, unix.EEXIST) {
-		return d.explain("writing "+backupFile, err)
+		return d.explain("writing "+tagFile, err)
 	}
 	return nil
 }
 
-// beginLedger notes that a new cache is empty, unless another was faster: nothing
-// appears before that is noted.
-func (d *Disk) beginLedger() error {
-	return d.holding(context.Background(), func() error {
-		if _, known := d.ledger.read(); known {
-			return nil
-		}
-		return d.explain("writing "+sizeFile, d.ledger.write(0))
-	})
-}
-
-func (d *Disk) isEmpty() (bool, error) {
-	names, err := d.names(".")
-	return len(names) == 0, err
-}
-
-// share widens the permissions of what is this user's.
-func (d *Disk) share(fd int, mode fs.FileMode) error {
-	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil {
-		return err
-	}
-	missing := uint32(mode.Perm()) &^ modeOf(&stat)
-	if missing == 0 || stat.Uid != d.trust.self {
-		return nil
-	}
-	return unix.Fchmod(fd, modeOf(&stat)&0o777|missing)
-}
-
-// Dir is where the cache lies.
+// Dir returns the directory of the cache.
 func (d *Disk) Dir() string { return d.dir }
 
-// Bound is how much it takes at most.
+// Bound returns the limit for its disk space.
 func (d *Disk) Bound() int64 { return d.bound }
 
-// ReadOnly is why nothing can be added; nil where that can be.
-func (d *Disk) ReadOnly() error { return d.fixed }
+// ReadOnly returns why nothing can be written, or nil.
+func (d *Disk) ReadOnly() error { return d.readOnly }
 
-// Close ends the use of the cache.
-func (d *Disk) Close() error {
-	err := errors.Join(d.closeWorkbench(), d.closeSegments())
-	if d.root >= 0 {
-		err = errors.Join(err, unix.Close(d.root))
-		d.root = -1
+// Close closes the files of the cache.
+func (d *Disk) Close() (err error) {
+	if d.root != nil {
+		err = d.root.Close()
+		d.root = nil
 	}
 	if d.ledger != nil {
-		err = errors.Join(err, d.ledger.close())
+		err = errors.Join(err, d.ledger.file.Close())
 		d.ledger = nil
 	}
 	return err
 }
 
-// rest is how long an entry counts as just used: so long its file is not touched
-// again.
-const rest = time.Hour
-
-// pathOf is where an entry lies in the cache.
+// pathOf returns the path of an entry inside the cache.
 func pathOf(key Key) string {
-	var path [2*len(key) + 1]byte
-	hex.Encode(path[:], key[:1])
-	path[2] = '/'
-	hex.Encode(path[3:], key[1:])
-	return string(path[:])
+	name := key.String()
+	return name[:2] + "/" + name[2:]
 }
 
-// Get reads an entry, checks all of it, and counts it as used. One that is damaged
-// goes.
-func (d *Disk) Get(ctx context.Context, key Key) (*Entry, error) {
+// Get returns an entry after checking all of it, and marks it as used. A damaged entry is
+// removed.
+func (d *Disk) Get(ctx context.Context, key Key) (*Entry, error) { return d.get(ctx, key, true) }
+
+// get reads an entry. Without use it changes nothing on disk.
+func (d *Disk) get(ctx context.Context, key Key, use bool) (*Entry, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if e, err := d.fromSegments(ctx, key); e != nil || err != nil {
-		d.loose.addNamed(key)
-		return e, err
-	}
-	return d.get(ctx, key, true)
-}
-
-// Peek reads the file of an entry, and leaves everything as it is.
-func (d *Disk) Peek(ctx context.Context, key Key) (*Entry, error) {
-	return d.get(ctx, key, false)
-}
-
-// get reads the file of an entry.
-func (d *Disk) get(ctx context.Context, key Key, isUse bool) (*Entry, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := d.look(key[0]); err != nil {
 		return nil, err
 	}
 	path := pathOf(key)
-	fd, err := openAt(d.root, path, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err := d.checkShard(key[0]); err != nil {
+		return nil, err
+	}
+	file, err := d.open(path, unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrMissing
 	case err != nil:
 		return nil, d.explain("opening "+path, err)
 	}
-	defer func() { _ = unix.Close(fd) }() // only read
-	e, stat, err := d.read(fd, key, path)
+	defer func() { _ = file.Close() }() // only read
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
+		return nil, d.explain("reading the mode of "+path, err)
+	}
+	entry, err := d.read(file, &stat, key)
 	switch {
-	case isUse && errors.Is(err, ErrDamaged):
+	case !use || d.readOnly != nil:
+	case err == nil:
+		d.touch(file, &stat)
+	case errors.Is(err, ErrDamaged):
 		d.drop(ctx, path, &stat)
-	case isUse && err == nil && !d.isFixed:
-		d.use(fd, &stat)
-		d.loose.add(key)
 	}
-	if isUse && err == nil {
-		d.renew()
-	}
-	return e, err
+	return entry, err
 }
 
-// read reads an open file, if it is to be believed.
-func (d *Disk) read(fd int, key Key, path string) (*Entry, unix.Stat_t, error) {
-	var stat unix.Stat_t
-	file, err := d.readFile(fd, &stat, path)
-	if err != nil {
-		return nil, stat, err
+// read reads an open file if its owner and mode can be trusted.
+func (d *Disk) read(file *os.File, stat *unix.Stat_t, key Key) (*Entry, error) {
+	path := filepath.Join(d.dir, pathOf(key))
+	if reason := d.trust.refuses(stat); reason != "" {
+		return nil, &DirError{Dir: path, Kind: ErrUntrusted, Detail: reason}
 	}
-	e, err := decode(key, file)
+	if modeOf(stat)&unix.S_IFMT != unix.S_IFREG || stat.Size > maxFile {
+		return nil, &EntryError{path, ErrDamaged, "it is not a regular file, or far too large"}
+	}
+	content := make([]byte, stat.Size)
+	if _, err := file.ReadAt(content, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, d.explain("reading "+pathOf(key), err)
+	}
+	entry, err := decode(key, content)
 	var bad *EntryError
 	if errors.As(err, &bad) {
-		bad.Path = filepath.Join(d.dir, path)
+		bad.Path = path
 	}
-	return e, stat, err
+	return entry, err
 }
 
-// readFile reads all of an open file, if it is to be believed.
-func (d *Disk) readFile(fd int, stat *unix.Stat_t, path string) ([]byte, error) {
-	if err := unix.Fstat(fd, stat); err != nil {
-		return nil, d.explain("looking at "+path, err)
-	}
-	if detail := d.trust.doubt(stat); detail != "" {
-		return nil, &DirError{Dir: filepath.Join(d.dir, path), Kind: ErrUntrusted, Detail: detail}
-	}
-	if modeOf(stat)&unix.S_IFMT != unix.S_IFREG || stat.Size > mostFile {
-		return nil, &EntryError{filepath.Join(d.dir, path), ErrDamaged, "it is no file, or far too large"}
-	}
-	file := make([]byte, stat.Size)
-	if err := readAt(fd, file, 0); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, d.explain("reading "+path, err)
-	}
-	return file, nil
-}
-
-// look makes sure, once, that only those who are trusted could have put something
-// into the directory of an entry.
-func (d *Disk) look(shard byte) error {
-	if d.shards[shard].Load() {
+// checkShard checks once that only trusted users can write to the directory of an entry.
+func (d *Disk) checkShard(shard byte) error {
+	if d.trusted[shard].Load() {
 		return nil
 	}
 	name := shardName(shard)
 	var stat unix.Stat_t
-	err := unix.Fstatat(d.root, name, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	err := unix.Fstatat(d.fd(), name, &stat, unix.AT_SYMLINK_NOFOLLOW)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return ErrMissing
 	case err != nil:
-		return d.explain("looking at "+name, err)
+		return d.explain("reading the mode of "+name, err)
 	case modeOf(&stat)&unix.S_IFMT != unix.S_IFDIR:
-		return &DirError{Dir: d.dir, Kind: ErrNoCache, Detail: name + " is no directory"}
+		return &DirError{Dir: d.dir, Kind: ErrNoCache, Detail: name + " is not a directory"}
 	}
-	if detail := d.trust.doubt(&stat); detail != "" {
-		return &DirError{Dir: filepath.Join(d.dir, name), Kind: ErrUntrusted, Detail: detail}
+	if reason := d.trust.refuses(&stat); reason != "" {
+		return &DirError{Dir: filepath.Join(d.dir, name), Kind: ErrUntrusted, Detail: reason}
 	}
-	d.shards[shard].Store(true)
+	d.trusted[shard].Store(true)
 	return nil
 }
 
-func shardName(shard byte) string {
-	const digits = "0123456789abcdef"
-	return string([]byte{digits[shard>>4], digits[shard&15]})
-}
+func shardName(shard byte) string { return Key{shard}.String()[:2] }
 
-// use notes that an entry was of use, and shares it. That this fails harms none.
-func (d *Disk) use(fd int, stat *unix.Stat_t) {
+// useInterval is how often the use of an entry is recorded on disk.
+const useInterval = time.Hour
+
+// touch records the use of an entry and shares it. Failures are ignored.
+func (d *Disk) touch(file *os.File, stat *unix.Stat_t) {
 	now := d.now()
-	if age := now.Sub(time.Unix(stat.Mtim.Unix())); age > rest || age < -rest {
+	if age := now.Sub(time.Unix(stat.Mtim.Unix())); age > useInterval || age < -useInterval {
 		stamp := unix.NsecToTimeval(now.UnixNano())
-		_ = unix.Futimes(fd, []unix.Timeval{stamp, stamp})
+		_ = unix.Futimes(int(file.Fd()), []unix.Timeval{stamp, stamp})
 	}
-	if uint32(d.sharing.fileMode().Perm())&^modeOf(stat) != 0 {
-		_ = d.share(fd, d.sharing.fileMode())
-	}
+	_ = d.share(file, d.sharing.fileMode())
 }
 
-// drop removes a file that was found damaged, if another has not taken its place. That
-// it cannot harms none: it is replaced when the entry is made again.
-func (d *Disk) drop(ctx context.Context, path string, stat *unix.Stat_t) {
-	if d.isFixed || d.ledger.hold(ctx) != nil {
-		return
-	}
-	defer d.ledger.release()
-	used, known := d.ledger.read()
-	if d.remove(path, stat) && known {
-		_ = d.ledger.write(used - blocks(stat.Size))
-	}
-}
-
-// remove removes a file that is still the one that was seen, unused since. The ledger
-// is held.
-func (d *Disk) remove(path string, seen *unix.Stat_t) bool {
-	var stat unix.Stat_t
-	err := unix.Fstatat(d.root, path, &stat, unix.AT_SYMLINK_NOFOLLOW)
-	if err != nil || stat.Ino != seen.Ino || stat.Mtim != seen.Mtim || stat.Size != seen.Size {
-		return false
-	}
-	return unix.Unlinkat(d.root, path, 0) == nil
-}
-
-// Put keeps an entry. When it returns without an error the entry is there, whole, for
-// every process, until room is made of those that were not used for longest.
+// Put adds an entry. When it returns nil, every process can find the entry until space is
+// freed. An entry that exists already is kept.
 func (d *Disk) Put(ctx context.Context, key Key, entry *Entry) error {
-	if d.isFixed {
-		return d.fixed
+	if d.readOnly != nil {
+		return d.readOnly
 	}
-	if _, err := d.Peek(ctx, key); err == nil {
+	if _, err := d.get(ctx, key, false); err == nil {
 		return nil
 	}
-	file, err := encode(key, entry)
+	content, err := encode(key, entry)
 	if err != nil {
 		return err
 	}
-	if blocks(int64(len(file))) > d.bound/4 {
+	if sizeOnDisk(int64(len(content))) > d.bound/4 {
 		return ErrTooLarge
 	}
-	err = d.put(ctx, key, file)
+	err = d.put(ctx, key, content)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Somebody has removed directories of the cache.
-		d.shards[key[0]].Store(false)
-		err = d.put(ctx, key, file)
+		// Somebody removed directories of the cache.
+		d.trusted[key[0]].Store(false)
+		err = d.put(ctx, key, content)
 	}
 	return err
 }
 
-func (d *Disk) put(ctx context.Context, key Key, file []byte) error {
-	if err := d.makeShard(key[0]); err != nil {
+func (d *Disk) put(ctx context.Context, key Key, content []byte) error {
+	if err := d.createShard(key[0]); err != nil {
 		return err
 	}
-	fresh, err := d.writeFresh(file)
+	temporary, err := d.writeTemporary(content)
 	if err != nil {
-		return d.explain("writing", err)
+		return d.explain("writing to "+tmpDir, err)
 	}
-	room := blocks(int64(len(file)))
-	used, err := d.publish(ctx, pathOf(key), fresh, room)
-	if errors.Is(err, errNoRoom) {
-		if _, err = d.evict(ctx, d.low()); err == nil {
-			used, err = d.publish(ctx, pathOf(key), fresh, room)
+	size := sizeOnDisk(int64(len(content)))
+	used, err := d.publish(ctx, temporary, pathOf(key), size)
+	if errors.Is(err, errNoSpace) {
+		if _, err = d.evict(ctx, d.lowMark()); err == nil {
+			used, err = d.publish(ctx, temporary, pathOf(key), size)
 		}
-		if errors.Is(err, errNoRoom) {
+		if errors.Is(err, errNoSpace) {
 			err = ErrBusy
 		}
 	}
 	if err != nil {
-		fresh.remove()
+		d.unlink(temporary)
 		return err
 	}
-	d.loose.add(key)
-	if used > d.high() {
-		// It is kept, whatever becomes of this.
-		_, _ = d.evict(ctx, d.low())
+	if used > d.highMark() {
+		_, _ = d.evict(ctx, d.lowMark()) // the entry is stored either way
 	}
 	return nil
 }
 
-// makeShard makes the directory of an entry.
-func (d *Disk) makeShard(shard byte) error {
-	err := d.look(shard)
+// createShard creates the directory of an entry.
+func (d *Disk) createShard(shard byte) error {
+	err := d.checkShard(shard)
 	if !errors.Is(err, ErrMissing) {
 		return err
 	}
 	name := shardName(shard)
-	if err := unix.Mkdirat(d.root, name, uint32(d.sharing.dirMode())); err != nil && !errors.Is(err, unix.EEXIST) {
-		return d.explain("making "+name, err)
+	if err := unix.Mkdirat(d.fd(), name, uint32(d.sharing.dirMode())); err != nil && !errors.Is(err, unix.EEXIST) {
+		return d.explain("creating "+name, err)
 	}
-	fd, err := openAt(d.root, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	dir, err := d.open(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return d.explain("opening "+name, err)
 	}
-	err = errors.Join(d.share(fd, d.sharing.dirMode()), unix.Close(fd)) // whatever the umask
+	err = errors.Join(d.share(dir, d.sharing.dirMode()), dir.Close()) // regardless of the umask
 	if err != nil {
 		return d.explain("sharing "+name, err)
 	}
-	return d.look(shard)
+	return d.checkShard(shard)
 }
 
-// errNoRoom says that something has to go first.
-var errNoRoom = errors.New("there is no room for another entry")
-
-// publish has a file become an entry, or the segment, in one step for all who look. It
-// says what all take then.
-func (d *Disk) publish(ctx context.Context, path string, fresh freshFile, room int64) (used int64, err error) {
-	if err := d.ledger.hold(ctx); err != nil {
-		return 0, d.lockError(err)
+// writeTemporary writes a new file in tmp and returns its path.
+func (d *Disk) writeTemporary(content []byte) (path string, err error) {
+	path = tmpDir + "/" + rand.Text()
+	file, err := d.open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
 	}
-	defer d.ledger.release()
-	used, known := d.ledger.read()
-	var replaced unix.Stat_t
-	if unix.Fstatat(d.root, path, &replaced, unix.AT_SYMLINK_NOFOLLOW) != nil {
-		replaced.Size = 0
+	_, err = file.Write(content)
+	if err == nil {
+		err = d.share(file, d.sharing.fileMode()) // regardless of the umask
 	}
-	if !known || used-blocks(replaced.Size)+room > d.bound {
-		return 0, errNoRoom
+	if err = errors.Join(err, file.Close()); err != nil {
+		d.unlink(path)
 	}
-	// The sum first: killed in between, it is too large, not too small.
-	if err := d.ledger.write(used + room); err != nil {
-		return 0, d.explain("writing "+sizeFile, err)
-	}
-	if err := unix.Renameat(fresh.dir, fresh.name, d.root, path); err != nil {
-		_ = d.ledger.write(used)
-		return 0, d.explain("renaming to "+path, err)
-	}
-	used += room
-	if replaced.Size > 0 {
-		used -= blocks(replaced.Size)
-		_ = d.ledger.write(used) // else it is too large
-	}
-	return used, nil
+	return path, err
 }
 
-// lockError says why a lock could not be had.
-func (d *Disk) lockError(err error) error {
-	if errors.Is(err, ErrBusy) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+// errNoSpace says that entries must be removed first.
+var errNoSpace = errors.New("there is no space for another entry")
+
+// publish renames a temporary file to an entry and returns the space that all entries
+// then use.
+func (d *Disk) publish(ctx context.Context, temporary, path string, size int64) (used int64, err error) {
+	err = d.locked(ctx, func() error {
+		var known bool
+		used, known = d.ledger.read()
+		var replaced unix.Stat_t
+		if unix.Fstatat(d.fd(), path, &replaced, unix.AT_SYMLINK_NOFOLLOW) != nil {
+			replaced.Size = 0
+		}
+		if !known || used-sizeOnDisk(replaced.Size)+size > d.bound {
+			return errNoSpace
+		}
+		// The size first: if the process is killed in between, it is too large, not too small.
+		if err := d.ledger.write(used + size); err != nil {
+			return d.explain("writing "+sizeFile, err)
+		}
+		// The entry counts as used now, however long it waited for the lock: otherwise it
+		// could outlive newer ones in an eviction that is under way.
+		stamp := unix.NsecToTimespec(time.Now().UnixNano())
+		_ = unix.UtimesNanoAt(d.fd(), temporary, []unix.Timespec{stamp, stamp}, 0)
+		if err := unix.Renameat(d.fd(), temporary, d.fd(), path); err != nil {
+			_ = d.ledger.write(used)
+			return d.explain("renaming to "+path, err)
+		}
+		used += size
+		if replaced.Size > 0 {
+			used -= sizeOnDisk(replaced.Size)
+			_ = d.ledger.write(used) // otherwise it stays too large
+		}
+		return nil
+	})
+	return used, err
+}
+
+// maxUnfinished is the age from which a temporary file is taken to be abandoned.
+const maxUnfinished = time.Hour
+
+// sweep removes temporary files that killed processes left. Failures are ignored.
+func (d *Disk) sweep() {
+	names, _ := d.names(tmpDir)
+	for _, name := range names {
+		var stat unix.Stat_t
+		path := tmpDir + "/" + name
+		err := unix.Fstatat(d.fd(), path, &stat, unix.AT_SYMLINK_NOFOLLOW)
+		if err == nil && d.now().Sub(time.Unix(stat.Mtim.Unix())) > maxUnfinished {
+			d.unlink(path)
+		}
+	}
+}
+
+// Unfinished returns the number of temporary files: those being written, and those that
+// killed processes left.
+func (d *Disk) Unfinished() int {
+	names, _ := d.names(tmpDir)
+	return len(names)
+}
+
+// share adds the permissions in mode to a file of the current user.
+func (d *Disk) share(file *os.File, mode fs.FileMode) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
 		return err
 	}
-	return d.explain("locking "+sizeFile, err)
-}
-
-// A workbench is the directory in which a process writes what is not an entry yet. It is
-// locked as long as the process lives: one that is not belongs to nobody any more.
-type workbench struct {
-	mu   sync.Mutex
-	fd   int // 0 until it is needed
-	name string
-}
-
-// openWorkbench gives the directory of this process, and makes it first.
-func (d *Disk) openWorkbench() (int, error) {
-	b := &d.workbench
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for b.fd == 0 {
-		name := freshDir + "/" + rand.Text()
-		if err := unix.Mkdirat(d.root, name, 0o700); err != nil {
-			return 0, err
-		}
-		fd, isMine, err := d.claim(name)
-		if err != nil {
-			return 0, err
-		}
-		// Another may have cleared it away before it was locked.
-		if isMine {
-			b.fd, b.name = fd, name
-		}
-	}
-	return b.fd, nil
-}
-
-// claim locks a directory that was just made; false where another was faster.
-func (d *Disk) claim(name string) (fd int, isMine bool, err error) {
-	fd, err = openAt(d.root, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	if errors.Is(err, unix.ENOENT) {
-		return 0, false, nil
-	}
-	if err != nil {
-		return 0, false, err
-	}
-	isMine, err = tryLock(fd)
-	if err == nil && isMine {
-		var stat unix.Stat_t
-		isMine = unix.Fstatat(d.root, name, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil
-	}
-	if err != nil || !isMine {
-		_ = unix.Close(fd) // only read
-	}
-	return fd, isMine, err
-}
-
-// closeWorkbench leaves the directory, and removes it if nothing is in it.
-func (d *Disk) closeWorkbench() error {
-	b := &d.workbench
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.fd == 0 {
+	missing := uint32(mode.Perm()) &^ modeOf(&stat)
+	if missing == 0 || stat.Uid != d.trust.self {
 		return nil
 	}
-	_ = unix.Unlinkat(d.root, b.name, unix.AT_REMOVEDIR) // else another clears it away
-	err := unix.Close(b.fd)
-	b.fd = 0
-	return err
+	return unix.Fchmod(int(file.Fd()), modeOf(&stat)&0o777|missing)
 }
 
-// writeFresh writes a file that is not an entry yet.
-func (d *Disk) writeFresh(file []byte) (freshFile, error) {
-	f, fd, err := d.createFresh()
-	if err != nil {
-		return f, err
-	}
-	if err = errors.Join(writeAll(fd, file), unix.Close(fd)); err != nil {
-		f.remove()
-	}
-	return f, err
-}
+func (d *Disk) fd() int { return int(d.root.Fd()) }
 
-// createFresh makes a file that is not an entry yet, and is open to be written.
-func (d *Disk) createFresh() (f freshFile, fd int, err error) {
-	f, fd, err = d.createFreshPrivate()
-	if err != nil || d.sharing == Private {
-		return f, fd, err
-	}
-	if err = unix.Fchmod(fd, uint32(d.sharing.fileMode().Perm())); err != nil { // whatever the umask
-		_ = unix.Close(fd) // nothing was written
-		f.remove()
-	}
-	return f, fd, err
-}
-
-// createFreshPrivate is createFresh of a file that is never shared.
-func (d *Disk) createFreshPrivate() (f freshFile, fd int, err error) {
-	dir, err := d.openWorkbench()
-	if err != nil {
-		return freshFile{}, -1, err
-	}
-	f = freshFile{dir, rand.Text()}
-	fd, err = openAt(dir, f.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, Private.fileMode())
-	return f, fd, err
-}
-
-// freshFile is a file that is not an entry yet.
-type freshFile struct {
-	dir  int
-	name string
-}
-
-func (f freshFile) remove() { _ = unix.Unlinkat(f.dir, f.name, 0) }
-
-// sweep removes what processes left unfinished that are no more. That it cannot harms
-// none.
-func (d *Disk) sweep() {
-	all, _ := d.names(freshDir)
-	for _, name := range all {
-		name = freshDir + "/" + name
-		fd, err := openAt(d.root, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
-		if err != nil {
-			continue
+// open opens a file inside the cache. It does not follow a symbolic link.
+func (d *Disk) open(path string, flags int, mode fs.FileMode) (*os.File, error) {
+	for {
+		fd, err := unix.Openat(d.fd(), path, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, uint32(mode.Perm()))
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, err
+		default:
+			return os.NewFile(uintptr(fd), path), nil
 		}
-		if got, err := tryLock(fd); got && err == nil {
-			files, _ := d.names(name)
-			for _, file := range files {
-				_ = unix.Unlinkat(fd, file, 0)
-			}
-			_ = unix.Unlinkat(d.root, name, unix.AT_REMOVEDIR)
-		}
-		_ = unix.Close(fd) // only read
 	}
 }
 
-// Unfinished is how many files are being written, or were when their process ended.
-func (d *Disk) Unfinished() (n int) {
-	all, _ := d.names(freshDir)
-	for _, name := range all {
-		files, _ := d.names(freshDir + "/" + name)
-		n += len(files)
+func (d *Disk) unlink(path string) { _ = unix.Unlinkat(d.fd(), path, 0) }
+
+// names returns the names in a directory of the cache, in no order.
+func (d *Disk) names(dir string) ([]string, error) {
+	file, err := d.open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
 	}
-	return n
+	defer func() { _ = file.Close() }() // only read
+	return file.Readdirnames(-1)
 }
 
-// What can be the matter with a store, for errors.Is.
-var (
-	ErrMissing   = errors.New("there is no such entry")
-	ErrDamaged   = errors.New("the entry is damaged")
-	ErrOther     = errors.New("the entry has a format of another version of Sonde")
-	ErrBusy      = errors.New("others are at work in the cache")
-	ErrTooLarge  = errors.New("the entry is too large for the cache")
-	ErrFull      = errors.New("the disk is full")
-	ErrReadOnly  = errors.New("it can only be read")
-	ErrDenied    = errors.New("its permissions do not allow it")
-	ErrUntrusted = errors.New("others could have put code there")
-	ErrNoCache   = errors.New("it is no cache of Sonde's")
-	ErrBroken    = errors.New("its file system fails")
-)
-
-// An EntryError is an entry that cannot be had. It is ErrMissing, as it has to be made
-// again, and ErrDamaged or ErrOther besides.
-type EntryError struct {
-	Path   string
-	Kind   error
-	Detail string
-}
-
-func (e *EntryError) Error() string { return fmt.Sprintf("%s: %v: %s", e.Path, e.Kind, e.Detail) }
-
-// Is makes it ErrMissing.
-func (e *EntryError) Is(target error) bool { return target == ErrMissing }
-
-func (e *EntryError) Unwrap() error { return e.Kind }
-
-// A DirError says what is the matter with a cache as a whole, and what to do.
-type DirError struct {
-	Dir    string
-	Kind   error  // ErrFull, ErrReadOnly, ErrDenied, ErrUntrusted, ErrNoCache or ErrBroken
-	Detail string // what was seen
-	Cause  error  // of the system; may be nil
-}
-
-func (e *DirError) Error() string {
-	text := fmt.Sprintf("cache %s: %v", e.Dir, e.Kind)
-	if e.Detail != "" {
-		text += " (" + e.Detail + ")"
-	}
-	return text + ": " + remedies[e.Kind]
-}
-
-func (e *DirError) Unwrap() []error {
-	if e.Cause == nil {
-		return []error{e.Kind}
-	}
-	return []error{e.Kind, e.Cause}
-}
-
-var remedies = map[error]string{
-	ErrFull:      "make room there, or name another directory with --cache",
-	ErrReadOnly:  "name a directory that can be written to with --cache to have more kept",
-	ErrDenied:    "name a directory of your own with --cache",
-	ErrUntrusted: "name a directory that only you can write to with --cache, or trust its owner with --cache-trust",
-	ErrNoCache:   "name a new or empty directory, or one that Sonde made, with --cache",
-	ErrBroken:    "look after the disk, or name another directory with --cache",
-}
-
-// explain says what an error of the system means for the cache.
-func (d *Disk) explain(doing string, err error) error {
-	return explainIn(d.dir, doing, err)
-}
-
-func explainIn(dir, doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	kind := ErrBroken
-	switch {
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
-		kind = ErrFull
-	case errors.Is(err, unix.ELOOP): // a link, where Sonde makes none
-		kind = ErrUntrusted
-	case errors.Is(err, unix.EROFS):
-		kind = ErrReadOnly
-	case errors.Is(err, fs.ErrPermission):
-		kind = ErrDenied
-	case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ENOENT):
-		kind = ErrNoCache
-	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	return &DirError{Dir: dir, Kind: kind, Detail: doing + ": " + err.Error(), Cause: err}
+// sizeOnDisk returns the space that a file takes on most file systems.
+func sizeOnDisk(size int64) int64 {
+	const block = 4096
+	return (size + block - 1) &^ (block - 1)
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountDisk mounts a disk of a size, in memory.
+// mountDisk mounts a file system in memory.
 func mountDisk(t *testing.T, kilobytes int) string {
 	t.Helper()
 	needRoot(t, "mount a disk")
@@ -30,21 +30,24 @@ func mountDisk(t *testing.T, kilobytes int) string {
 	return dir
 }
 
-// wantWorkGoesOn uses a store that cannot be written to as a command does.
+// wantWorkGoesOn uses a cache that cannot be written as a command does.
 func wantWorkGoesOn(t *testing.T, d *Disk, kind error, from, to int) {
 	t.Helper()
-	var told []error
-	quiet := NewQuiet(d, func(err error) { told = append(told, err) })
-	fill(t, quiet, from, to) // fails in silence
-	if len(told) != 1 {
-		t.Fatalf("told %d times: %v", len(told), told)
+	var reported []error
+	c := newCache(d, func(err error) { reported = append(reported, err) })
+	fillCache(t, c, from, to) // fails silently
+	if err := c.writes.flush(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	wantDirError(t, told[0], kind)
-	if _, err := quiet.Get(t.Context(), sampleKey(0)); err != nil {
-		t.Errorf("what is there can be read no more: %v", err)
+	if len(reported) != 1 {
+		t.Fatalf("reported %d times: %v", len(reported), reported)
 	}
-	if c := quiet.Counts(); c.Hits != 1 || c.Lost == 0 || c.Stored+c.Lost != int64(to-from) {
-		t.Errorf("%+v", c)
+	wantDirError(t, reported[0], kind)
+	if _, err := c.Get(t.Context(), sampleKey(0)); err != nil {
+		t.Errorf("an existing entry cannot be read any more: %v", err)
+	}
+	if _, err := c.Get(t.Context(), sampleKey(to-1)); !errors.Is(err, ErrMissing) {
+		t.Errorf("the last entry was stored: %v", err)
 	}
 }
 
@@ -53,7 +56,6 @@ func TestFullDisk(t *testing.T) {
 	d := openDisk(t, Options{Dir: filepath.Join(dir, "cache")})
 	fill(t, d, 0, 1)
 	wantWorkGoesOn(t, d, ErrFull, 1, 200)
-	wantDirError(t, d.Gather(t.Context()), ErrFull)
 	if n := d.Unfinished(); n != 0 {
 		t.Errorf("%d files are left", n)
 	}
@@ -65,14 +67,14 @@ func TestFullDisk(t *testing.T) {
 	if err != nil || whole < 10 {
 		t.Errorf("%d entries, %v", whole, err)
 	}
-	// When there is room again it is used.
+	// When there is space again it is used.
 	if _, err := d.Prune(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, d, 0, 5)
 }
 
-// TestFullDiskFromTheStart has not even room for an empty cache.
+// TestFullDiskFromTheStart has no space even for an empty cache.
 func TestFullDiskFromTheStart(t *testing.T) {
 	dir := mountDisk(t, 64)
 	if err := os.WriteFile(filepath.Join(dir, "film"), make([]byte, 1<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
@@ -96,9 +98,9 @@ func TestReadOnlyDisk(t *testing.T) {
 	wantDirError(t, err, ErrReadOnly)
 }
 
-// TestStrangerReadsWhatIsShared: another user has what root has woven, when it is
-// shared, and nothing when it is not.
-func TestStrangerReadsWhatIsShared(t *testing.T) {
+// TestStrangerReadsSharedEntries: another user can read the entries of root only if they
+// are shared.
+func TestStrangerReadsSharedEntries(t *testing.T) {
 	needRoot(t, "do something as another user")
 	// The directories that tests get are for their own user.
 	base, err := os.MkdirTemp("", "sonde-shared")
@@ -111,8 +113,7 @@ func TestStrangerReadsWhatIsShared(t *testing.T) {
 	}
 	shared := openDisk(t, Options{Dir: filepath.Join(base, "shared"), Sharing: WithEveryone})
 	private := openDisk(t, Options{Dir: filepath.Join(base, "private")})
-	fillSegment(t, shared, 0, 3)
-	removeFiles(t, shared, 2, 3)
+	fill(t, shared, 0, 3)
 	fill(t, private, 0, 3)
 	ctx := t.Context()
 	asStranger(t, func() error {
@@ -125,22 +126,18 @@ func TestStrangerReadsWhatIsShared(t *testing.T) {
 			return err
 		}
 		wantEntry(t, got, sampleEntry(1))
-		if got, err = d.Get(ctx, sampleKey(2)); err != nil {
-			return fmt.Errorf("in the segment: %w", err)
-		}
-		wantEntry(t, got, sampleEntry(2))
 		if err := d.Put(ctx, sampleKey(5), sampleEntry(5)); !errors.Is(err, ErrReadOnly) {
 			return fmt.Errorf("putting: %w", err)
 		}
 		_, err = OpenDisk(Options{Dir: private.Dir()})
 		if !errors.Is(err, ErrDenied) {
-			return fmt.Errorf("opening what is private: %w", err)
+			return fmt.Errorf("opening the private cache: %w", err)
 		}
 		return d.Close()
 	})
 }
 
-// asStranger does something as another user, on a thread that ends with it.
+// asStranger calls do as another user, on a thread that ends with it.
 func asStranger(t *testing.T, do func() error) {
 	t.Helper()
 	done := make(chan error)

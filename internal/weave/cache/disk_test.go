@@ -25,8 +25,8 @@ func TestDiskKeepsEntries(t *testing.T) {
 		}
 		wantEntry(t, got, sampleEntry(n))
 	}
-	if used, known := d.ledger.read(); !known || used != sizeOnDisk(t, d) {
-		t.Errorf("the ledger says %d, %v, there are %d", used, known, sizeOnDisk(t, d))
+	if used, known := d.ledger.read(); !known || used != totalOnDisk(t, d) {
+		t.Errorf("the ledger says %d, %v, there are %d", used, known, totalOnDisk(t, d))
 	}
 	wantMode(t, d.Dir(), 0o700)
 	wantMode(t, entryFile(d, 3), 0o600)
@@ -57,7 +57,7 @@ func TestBoundHolds(t *testing.T) {
 		if err := os.Chtimes(entryFile(d, n), at, at); err != nil {
 			t.Fatal(err)
 		}
-		if size := sizeOnDisk(t, d); size > bound {
+		if size := totalOnDisk(t, d); size > bound {
 			t.Fatalf("%d bytes after %d entries", size, n+1)
 		}
 		if n == 10 {
@@ -72,7 +72,7 @@ func TestBoundHolds(t *testing.T) {
 		t.Errorf("the one that was of use: %v", err)
 	}
 	for n, isGone := 0, true; n < 200; n++ {
-		_, err := d.Peek(t.Context(), sampleKey(n))
+		_, err := d.get(t.Context(), sampleKey(n), false)
 		if n == 3 {
 			continue
 		}
@@ -82,7 +82,7 @@ func TestBoundHolds(t *testing.T) {
 			t.Errorf("%d is gone, though older ones are there: %v", n, err)
 		}
 	}
-	if size := sizeOnDisk(t, d); size < bound/2 {
+	if size := totalOnDisk(t, d); size < bound/2 {
 		t.Errorf("only %d bytes of %d are kept", size, bound)
 	}
 }
@@ -154,25 +154,63 @@ func TestDamagedEntryIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestUnfinishedFilesGo: those of a process that is no more, and no others.
-func TestUnfinishedFilesGo(t *testing.T) {
+// TestAbandonedFilesAreRemoved: files of killed processes are, those being written are not.
+func TestAbandonedFilesAreRemoved(t *testing.T) {
 	d := openDisk(t, Options{})
-	left := filepath.Join(d.Dir(), freshDir, "LEFT")
-	if err := errors.Join(os.Mkdir(left, 0o700), os.WriteFile(filepath.Join(left, "HALF"), make([]byte, 10_000), 0o600)); err != nil {
+	abandoned := filepath.Join(d.Dir(), tmpDir, "ABANDONED")
+	long := time.Now().Add(-2 * maxUnfinished)
+	if err := errors.Join(os.WriteFile(abandoned, make([]byte, 10_000), 0o600), os.Chtimes(abandoned, long, long)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.writeFresh([]byte("half of an en")); err != nil {
+	if _, err := d.writeTemporary([]byte("half of an en")); err != nil {
 		t.Fatal(err)
 	}
 	other := openDisk(t, Options{Dir: d.Dir()})
 	if n := other.Unfinished(); n != 1 {
 		t.Errorf("%d files are being written", n)
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	other.now = func() time.Time { return time.Now().Add(2 * maxUnfinished) }
 	if _, err := other.Prune(t.Context(), DefaultBound); err != nil || other.Unfinished() != 0 {
 		t.Errorf("%d files are left, %v", other.Unfinished(), err)
+	}
+}
+
+// TestVersion1 opens a directory of the format's first version: its entries are ignored
+// until space is freed, and its other files are removed then.
+func TestVersion1(t *testing.T) {
+	made := openDisk(t, Options{})
+	fill(t, made, 0, 2)
+	file, err := os.ReadFile(entryFile(made, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file[len(magic)-1] = 1
+	if err := os.WriteFile(entryFile(made, 0), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range version1Files {
+		if err := os.WriteFile(filepath.Join(made.Dir(), name), make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := openDisk(t, Options{Dir: made.Dir()})
+	if _, err := d.Get(t.Context(), sampleKey(0)); !errors.Is(err, ErrVersion) || !errors.Is(err, ErrMissing) {
+		t.Error(err)
+	}
+	if _, err := d.Get(t.Context(), sampleKey(1)); err != nil {
+		t.Error(err)
+	}
+	fill(t, d, 0, 1)
+	if _, err := d.Get(t.Context(), sampleKey(0)); err != nil {
+		t.Error("an old entry was not replaced: ", err)
+	}
+	if _, err := d.Prune(t.Context(), DefaultBound); err != nil {
+		t.Error(err)
+	}
+	for _, name := range version1Files {
+		if _, err := os.Stat(filepath.Join(d.Dir(), name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -185,8 +223,8 @@ func TestLedgerIsCountedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		fill(t, d, 10, 11)
-		if used, known := d.ledger.read(); !known || used != sizeOnDisk(t, d) {
-			t.Errorf("after %q the ledger says %d, %v, there are %d", text, used, known, sizeOnDisk(t, d))
+		if used, known := d.ledger.read(); !known || used != totalOnDisk(t, d) {
+			t.Errorf("after %q the ledger says %d, %v, there are %d", text, used, known, totalOnDisk(t, d))
 		}
 		if err := os.Remove(entryFile(d, 10)); err != nil {
 			t.Fatal(err)
@@ -197,12 +235,12 @@ func TestLedgerIsCountedAgain(t *testing.T) {
 func TestPrune(t *testing.T) {
 	d := openDisk(t, Options{})
 	fill(t, d, 0, 30)
-	before := sizeOnDisk(t, d)
+	before := totalOnDisk(t, d)
 	gone, err := d.Prune(t.Context(), before/2)
-	if err != nil || gone.Left > before/2 || gone.Left != sizeOnDisk(t, d) || gone.Bytes != before-gone.Left || gone.Entries == 0 {
+	if err != nil || gone.Left > before/2 || gone.Left != totalOnDisk(t, d) || gone.Bytes != before-gone.Left || gone.Entries == 0 {
 		t.Errorf("%+v of %d, %v", gone, before, err)
 	}
-	if gone, err = d.Prune(t.Context(), 0); err != nil || gone.Left != 0 || sizeOnDisk(t, d) != 0 {
+	if gone, err = d.Prune(t.Context(), 0); err != nil || gone.Left != 0 || totalOnDisk(t, d) != 0 {
 		t.Errorf("%+v, %v", gone, err)
 	}
 }
@@ -211,13 +249,13 @@ func TestPrune(t *testing.T) {
 func TestBusyCacheIsLeftAlone(t *testing.T) {
 	d := openDisk(t, Options{Bound: 64 << 10})
 	other := openDisk(t, Options{Dir: d.Dir(), Bound: 64 << 10})
-	if err := other.ledger.hold(t.Context()); err != nil {
+	if err := other.ledger.lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Put(t.Context(), sampleKey(0), sampleEntry(0)); !errors.Is(err, ErrBusy) {
 		t.Error(err)
 	}
-	other.ledger.release()
+	other.ledger.unlock()
 	fill(t, d, 0, 1)
 	if n := d.Unfinished(); n != 0 {
 		t.Errorf("%d files are left", n)

@@ -77,7 +77,7 @@ func TestEntryOfAnotherKeyIsRefused(t *testing.T) {
 func TestAnotherVersionIsNotDamage(t *testing.T) {
 	file := encoded(t, sampleKey(1), sampleEntry(1))
 	file[len(magic)-1]++
-	if _, err := decode(sampleKey(1), file); !errors.Is(err, ErrOther) || errors.Is(err, ErrDamaged) {
+	if _, err := decode(sampleKey(1), file); !errors.Is(err, ErrVersion) || errors.Is(err, ErrDamaged) {
 		t.Fatal(err)
 	}
 }
@@ -87,11 +87,11 @@ func TestAnotherVersionIsNotDamage(t *testing.T) {
 func sealed(key Key, described, woven []byte) []byte {
 	file := make([]byte, headerSize, headerSize+len(described)+len(woven))
 	copy(file, magic)
-	copy(file[summedFrom:], key[:])
+	copy(file[checkedFrom:], key[:])
 	binary.LittleEndian.PutUint32(file[lengthsAt:], uint32(len(described)))
 	binary.LittleEndian.PutUint32(file[lengthsAt+4:], uint32(len(woven)))
 	file = append(append(file, described...), woven...)
-	binary.LittleEndian.PutUint64(file[sumAt:], checksum(file[summedFrom:]))
+	binary.LittleEndian.PutUint64(file[checksumAt:], checksum(file[checkedFrom:]))
 	return file
 }
 
@@ -99,7 +99,7 @@ func sealed(key Key, described, woven []byte) []byte {
 // What can be read says the same when it is written again.
 func FuzzDecode(f *testing.F) {
 	for n := range 3 {
-		described, woven, err := open(sampleKey(n), encoded(f, sampleKey(n), sampleEntry(n)))
+		described, woven, err := split(sampleKey(n), encoded(f, sampleKey(n), sampleEntry(n)))
 		if err != nil {
 			f.Fatal(err)
 		}

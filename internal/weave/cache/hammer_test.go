@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,7 +65,7 @@ func hammer(dir string) error {
 			return err
 		}
 		var stat unix.Stat_t
-		if unix.Fstatat(d.root, pathOf(sampleKey(n)), &stat, 0) != nil {
+		if unix.Fstatat(d.fd(), pathOf(sampleKey(n)), &stat, 0) != nil {
 			stat = unix.Stat_t{} // it went already
 		}
 		// One write, so that whoever reads has all of a line or nothing.
@@ -73,11 +74,6 @@ func hammer(dir string) error {
 		}
 		if err := readAnother(ctx, d, rand.IntN(first+count)); err != nil {
 			return err
-		}
-		if rand.IntN(8) == 0 {
-			if err := d.Gather(ctx); err != nil && !errors.Is(err, ErrBusy) {
-				return err
-			}
 		}
 	}
 }
@@ -150,13 +146,16 @@ func (h *hammering) take(t *testing.T, line string) {
 func wantWhole(t *testing.T, dir string, bound int) *Disk {
 	t.Helper()
 	d := openDisk(t, Options{Dir: dir, Bound: int64(bound)})
+	d.now = func() time.Time { return time.Now().Add(2 * maxUnfinished) }
+	d.sweep()
 	if n := d.Unfinished(); n != 0 {
 		t.Errorf("%d unfinished files are left", n)
 	}
+	d.now = time.Now
 	if err := d.Each(t.Context(), nil, func(item Item) error { return item.Err }); err != nil {
 		t.Error(err)
 	}
-	size := sizeOnDisk(t, d)
+	size := totalOnDisk(t, d)
 	used, known := d.ledger.read()
 	if !known || used < size || size > int64(bound) {
 		t.Errorf("entries take %d bytes of %d, and the ledger says %d, %v", size, bound, used, known)

@@ -5,27 +5,39 @@ import (
 	"testing"
 )
 
-// TestKeysDiffer has ingredients that read the same when put behind each other.
+// ingredients are everything that determines a key.
+type ingredients struct {
+	class     []byte
+	templates [][]byte
+	spec      string
+	engine    string
+}
+
+func (i ingredients) key() Key {
+	return NewRecipe(i.engine, i.templates...).Key(OriginalOf(i.class), i.spec)
+}
+
+// TestKeysDiffer uses ingredients that read the same when they are concatenated.
 func TestKeysDiffer(t *testing.T) {
 	seen := make(map[Key]int)
-	for i, in := range []Ingredients{
+	for i, in := range []ingredients{
 		{},
-		{Class: []byte("a")},
-		{Class: []byte("b")},
-		{Spec: "a"},
-		{Engine: "a"},
-		{Templates: [][]byte{nil}},
-		{Templates: [][]byte{nil, nil}},
-		{Templates: [][]byte{[]byte("a")}},
-		{Templates: [][]byte{[]byte("a"), []byte("b")}},
-		{Templates: [][]byte{[]byte("b"), []byte("a")}},
-		{Templates: [][]byte{[]byte("ab")}},
-		{Class: []byte("a"), Spec: "bc", Engine: "d"},
-		{Class: []byte("ab"), Spec: "c", Engine: "d"},
-		{Class: []byte("a"), Spec: "b", Engine: "cd"},
-		{Class: []byte("a"), Spec: "d", Engine: "bc"},
+		{class: []byte("a")},
+		{class: []byte("b")},
+		{spec: "a"},
+		{engine: "a"},
+		{templates: [][]byte{nil}},
+		{templates: [][]byte{nil, nil}},
+		{templates: [][]byte{[]byte("a")}},
+		{templates: [][]byte{[]byte("a"), []byte("b")}},
+		{templates: [][]byte{[]byte("b"), []byte("a")}},
+		{templates: [][]byte{[]byte("ab")}},
+		{class: []byte("a"), spec: "bc", engine: "d"},
+		{class: []byte("ab"), spec: "c", engine: "d"},
+		{class: []byte("a"), spec: "b", engine: "cd"},
+		{class: []byte("a"), spec: "d", engine: "bc"},
 	} {
-		key := in.Key()
+		key := in.key()
 		if before, twice := seen[key]; twice {
 			t.Errorf("%d has the key of %d", i, before)
 		}
@@ -33,28 +45,16 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
-// TestKeyStays: a key that changes its meaning must change keyDomain, and this text.
+// TestKeyStays: a change to the meaning of keys must change keyDomain, and this text.
 func TestKeyStays(t *testing.T) {
-	in := Ingredients{Class: []byte("class"), Templates: [][]byte{[]byte("one"), []byte("two")}, Spec: "spec", Engine: "engine"}
+	in := ingredients{class: []byte("class"), templates: [][]byte{[]byte("one"), []byte("two")}, spec: "spec", engine: "engine"}
 	const want = "fc08c2990b93c440f521a51fb7411c5d882f4a9baa8bed2b72aac01db43173e5"
-	if got := in.Key().String(); got != want {
+	if got := in.key().String(); got != want {
 		t.Errorf("the key is %s, not %s", got, want)
 	}
 }
 
-func TestParseKey(t *testing.T) {
-	key := sampleKey(1)
-	if got, err := ParseKey(key.String()); err != nil || got != key {
-		t.Errorf("%v came back as %v, %v", key, got, err)
-	}
-	for _, bad := range []string{"", "12", key.String()[1:] + "g", key.String() + "00"} {
-		if _, err := ParseKey(bad); err == nil {
-			t.Errorf("%q was read", bad)
-		}
-	}
-}
-
-func TestEngineIsThisBuild(t *testing.T) {
+func TestEngineIdentifiesThisBuild(t *testing.T) {
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestEngineIsThisBuild(t *testing.T) {
 		t.Fatal(build, err)
 	}
 	if other, err := buildOf("/proc/self/cmdline"); err != nil || other == build {
-		t.Errorf("what is no program has %q, %v", other, err)
+		t.Errorf("a file that is not a program has %q, %v", other, err)
 	}
 	if Engine() == "" {
 		t.Error("the engine has no version")

@@ -17,7 +17,7 @@ import (
 
 // sampleKey is the key of the n-th sample.
 func sampleKey(n int) Key {
-	return Ingredients{Class: binary.AppendUvarint(nil, uint64(n)), Engine: "sample"}.Key()
+	return ingredients{class: binary.AppendUvarint(nil, uint64(n)), engine: "sample"}.key()
 }
 
 // sampleEntry is the n-th sample: the same in every process, with something of
@@ -77,18 +77,18 @@ func openDisk(t testing.TB, o Options) *Disk {
 	return d
 }
 
-// fill puts samples into a store.
-func fill(t testing.TB, s Store, from, to int) {
+// fill puts samples into a cache.
+func fill(t testing.TB, d *Disk, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
-		if err := s.Put(t.Context(), sampleKey(n), sampleEntry(n)); err != nil {
+		if err := d.Put(t.Context(), sampleKey(n), sampleEntry(n)); err != nil {
 			t.Fatalf("entry %d: %v", n, err)
 		}
 	}
 }
 
-// sizeOnDisk adds up what the entries of a cache take.
-func sizeOnDisk(t testing.TB, d *Disk) int64 {
+// totalOnDisk returns the space that the entries of a cache take.
+func totalOnDisk(t testing.TB, d *Disk) int64 {
 	t.Helper()
 	_, total, err := d.list(t.Context())
 	if err != nil {

@@ -39,7 +39,7 @@ func TestDirectoryOthersCanWriteIsRefused(t *testing.T) {
 	}
 }
 
-func TestInsideIsLookedAtToo(t *testing.T) {
+func TestUntrustedInsideIsRefused(t *testing.T) {
 	for name, spoil := range map[string]func(file string) error{
 		"file":      func(file string) error { return os.Chmod(file, 0o620) },
 		"directory": func(file string) error { return os.Chmod(filepath.Dir(file), 0o777) },
@@ -62,15 +62,15 @@ func TestInsideIsLookedAtToo(t *testing.T) {
 			if entry != nil || errors.Is(err, ErrMissing) {
 				t.Fatal(entry, err)
 			}
-			var told []error
-			quiet := NewQuiet(d, func(err error) { told = append(told, err) })
+			var reported []error
+			c := newCache(d, func(err error) { reported = append(reported, err) })
 			for range 3 {
-				if _, err := quiet.Get(t.Context(), sampleKey(0)); !errors.Is(err, ErrMissing) {
+				if _, err := c.Get(t.Context(), sampleKey(0)); !errors.Is(err, ErrMissing) {
 					t.Error(err)
 				}
 			}
-			if len(told) != 1 {
-				t.Errorf("told: %v", told)
+			if len(reported) != 1 {
+				t.Errorf("reported: %v", reported)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestWrongOwner(t *testing.T) {
 	_, err = OpenDisk(Options{Dir: made.Dir()})
 	wantDirError(t, err, ErrUntrusted, "user 54321", "--cache-trust")
 
-	// Who trusts its owner can read it, and no more.
+	// With --cache-trust the cache can be read, but not written.
 	d := openDisk(t, Options{Dir: made.Dir(), Trust: []uint32{stranger}})
 	got, err := d.Get(t.Context(), sampleKey(1))
 	if err != nil {
@@ -103,7 +103,7 @@ func TestWrongOwner(t *testing.T) {
 	}
 }
 
-// TestSharing: what is shared can be read by others, also what was kept before.
+// TestSharing: shared entries can be read by others, also those that were added before.
 func TestSharing(t *testing.T) {
 	for sharing, modes := range map[Sharing][2]fs.FileMode{WithGroup: {0o750, 0o640}, WithEveryone: {0o755, 0o644}} {
 		private := openDisk(t, Options{})
@@ -117,17 +117,17 @@ func TestSharing(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantMode(t, entryFile(d, 0), modes[1])
-		wantMode(t, entryFile(d, 1), 0o600) // nobody has asked for it since
+		wantMode(t, entryFile(d, 1), 0o600) // not read since
 	}
 }
 
-func TestOtherDirectoriesAreNotTaken(t *testing.T) {
+func TestOtherDirectoriesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := OpenDisk(Options{Dir: dir})
-	wantDirError(t, err, ErrNoCache, "other things")
+	wantDirError(t, err, ErrNoCache, "other files")
 	_, err = OpenDisk(Options{Dir: filepath.Join(dir, "thesis.txt")})
 	wantDirError(t, err, ErrNoCache)
 	_, err = OpenDisk(Options{Dir: filepath.Join(dir, "none"), Existing: true})

@@ -62,7 +62,7 @@ func TestWovenClassesComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := Ingredients{Class: class}.Key()
+		key := ingredients{class: class}.key()
 		made := NewEntry(Weaving{
 			Class: parsed.Name(), Original: OriginalOf(class), Engine: "test", Made: time.UnixMilli(1), Result: result,
 			Templates: func(string, string) []string { return []string{"live"} },
@@ -91,7 +91,7 @@ func TestWovenClassesComeBack(t *testing.T) {
 
 func wantResult(t *testing.T, entry *Entry, want *weave.Result) {
 	t.Helper()
-	got := entry.Result(nil)
+	got := entry.Result()
 	if !bytes.Equal(got.Bytes, want.Bytes) || len(got.Methods) != len(want.Methods) {
 		t.Fatalf("%s: %d bytes in %d methods came back, not %d in %d", entry.Class, len(got.Bytes), len(got.Methods), len(want.Bytes), len(want.Methods))
 	}
