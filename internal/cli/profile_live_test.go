@@ -27,7 +27,7 @@ func TestProfileLive(t *testing.T) {
 			sum := p.Check()
 			before := p.Counts()
 			page := filepath.Join(t.TempDir(), "result.html")
-			profiling := startSonde(t, "profile", strconv.Itoa(p.PID), "--root", "calls.Main.round", "--skip", "harness.**", "--timing", "exact", "--json", "-o", page)
+			profiling := startSonde(t, "profile", strconv.Itoa(p.PID), "--root", "calls.Main.round", "--skip", "harness.**", "--timing", "exact", "--wait", "10s", "--json", "-o", page)
 			p.Run(3)
 			truth := p.Counts().Minus(before)
 			profiling.signal(t, syscall.SIGINT)
@@ -87,7 +87,7 @@ func TestProfileStart(t *testing.T) {
 			classes := jvmtest.Compile(t, jdk, jvmtest.Fixture{Sources: []string{filepath.Join("testdata", "started", "Started.java")}})
 			for _, exit := range [][]string{nil, {"3"}} {
 				file := filepath.Join(t.TempDir(), "result.json")
-				args := []string{"profile", "--start", "--root", "started.Started.main", "--timing", "exact", "-o", file, "--", jdk.Tool("java"), "-cp", classes, "started.Started"}
+				args := []string{"profile", "--start", "--root", "started.Started.main", "--timing", "exact", "--wait", "10s", "-o", file, "--", jdk.Tool("java"), "-cp", classes, "started.Started"}
 				code, out, stderr := sonde(t, append(args, exit...)...)
 				if code != exitOK || out != "begin\nend\n" {
 					t.Fatalf("exit code %d, the program said %q: %s", code, out, stderr)

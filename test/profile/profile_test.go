@@ -62,13 +62,20 @@ func bySchemes(t *testing.T, test func(t *testing.T, jdk jvmtest.JDK, scheme pro
 }
 
 // TestCountsAreExact: in each calling context below the root a profile has as
-// many calls and exceptions as the program itself counted.
+// many calls and exceptions as the program itself counted. Outside a soak each
+// scheme meets each behaviour on one JDK.
 func TestCountsAreExact(t *testing.T) {
 	bySchemes(t, func(t *testing.T, jdk jvmtest.JDK, scheme profile.Scheme) {
 		var names []string
-		some := slices.DeleteFunc(slices.Clone(behaviours), func(b behaviour) bool { return b.since > jdk.Major })
-		for _, b := range some {
-			names = append(names, b.name)
+		var some []behaviour
+		for i, b := range behaviours {
+			if scheme == profile.Eager {
+				i++
+			}
+			if b.since <= jdk.Major && (b.since > 0 || jvmtest.Turn(t, jdk, i, len(behaviours))) {
+				some = append(some, b)
+				names = append(names, b.name)
+			}
 		}
 		p := start(t, jdk, doorFor(t, jdk, scheme), names...)
 		for _, b := range some {

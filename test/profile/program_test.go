@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"text/template"
+	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -146,6 +147,7 @@ func (p *program) profiled(options profile.Options, work func()) *cct.Profile {
 	started, ended := make(chan struct{}), make(chan struct{})
 	defer func() { cancel(); <-ended }() // however this ends, hooks are out for the next
 	options.PID, options.Command, options.Skip = p.PID, "sonde test", ofTheTest
+	options.Wait = time.Minute // so that no call goes on without its callees' hooks, however busy the machine is
 	options.Started = func() { close(started) }
 	var result *cct.Profile
 	var err error

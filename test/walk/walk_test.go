@@ -658,10 +658,14 @@ func straight(frames []string) []string {
 // places are where the hot spot of the fixture moves, in order.
 var places = []string{"moving/Main.load(I)J", "moving/Main.sell(I)J", "moving/Main.close(I)J"}
 
-// TestAMovingSpotIsFollowed has the hot spot move each time its ways have been
-// climbed: the next joins, and those before cool down.
+// TestAMovingSpotIsFollowed moves the hot spot each time its ways have been
+// climbed: the next one joins, and those before cool down. Outside a soak it runs on
+// one JDK.
 func TestAMovingSpotIsFollowed(t *testing.T) {
 	together(t, []string{"moving"}, func(t *testing.T, jdk jvmtest.JDK, _ int) {
+		if !jvmtest.Turn(t, jdk, 0, 2) {
+			return
+		}
 		p := start(t, jdk, fixture{name: "moving", threads: 1, options: slices.Concat(cheapClock, apart)})
 		before := p.look()
 		c := p.take(func() (*rootcause.Climb, []string) {
