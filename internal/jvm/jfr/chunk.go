@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A chunk is read in one piece, or flush by flush while it is written. Its
-// types and pools grow with each.
+// A chunk is read flush by flush while the JVM writes it. Its types and pools grow with
+// each flush.
 type chunk struct {
 	header header
 	fixed  bool // integers are not compressed
 	file   string
-	offset int64 // of the chunk in its file
-	live   bool  // more may come, and the bytes do not stay
+	live   bool  // more may come
+	since  int64 // samples taken before this time, in ns since 1970, are left out
 
 	meta  *metadata
 	pools pools
@@ -23,42 +23,33 @@ type chunk struct {
 	waiting [][]byte // checkpoints with values of types not known yet
 	held    []rawSample
 
-	visitor Visitor
-	samples bool // are wanted
-	since   int64
-	out     *Batch
-	stopped bool // the visitor wants no more
+	out *Batch
 
-	missing, unknown, damaged int64 // events unresolved, of no known type, cut short
-	lostBytes, lostSamples    int64 // by the JVM, as it says
+	missing, unknown, damaged int64 // events unresolved, of unknown type, cut short
+	lostBytes, lostSamples    int64 // as reported by the JVM
 }
 
-func newChunk(h header, file string, offset int64) *chunk {
-	return &chunk{
-		header: h, fixed: !h.compressed(), file: file, offset: offset,
-		pools: newPools(), out: &Batch{}, since: -1 << 63,
-	}
+func newChunk(h header, file string) *chunk {
+	return &chunk{header: h, fixed: !h.compressed(), file: file, live: true, pools: newPools(), out: &Batch{}, since: -1 << 63}
 }
 
 // A piece is a part of a chunk that begins and ends between two events.
 type piece struct {
 	data []byte
-	at   int64 // in the chunk
+	at   int64 // offset in the chunk
 	cut  bool  // it ends too early
 }
 
-// add reads the events of a piece. Values that events name are in the same
-// piece or an earlier one, though often behind the events: so there is a pass
-// for the checkpoints first. It returns where the piece ends, which is earlier
-// than its bytes do where another chunk begins among them.
-func (ch *chunk) add(p piece) (end int) {
+// add reads the events of a piece. Values that events refer to are in the same piece or an
+// earlier one, often after the events, so the checkpoints are read in a first pass.
+func (ch *chunk) add(p piece) {
 	found := ch.survey(p)
 	ch.learn(p, found.metadata)
 	if ch.meta == nil {
 		if len(found.runs) > 0 {
-			ch.lose(NoMetadata, p.at, int64(len(p.data)), "nothing in the chunk tells how its events are laid out")
+			ch.lose(NoMetadata, p.at, int64(len(p.data)), "nothing in the chunk describes the layout of its events")
 		}
-		return found.end
+		return
 	}
 	for _, at := range found.checkpoints {
 		ch.index(p, at)
@@ -68,21 +59,16 @@ func (ch *chunk) add(p piece) (end int) {
 		ch.events(p.data[r.from:r.to])
 	}
 	ch.report()
-	return found.end
 }
 
-// learn takes the newest metadata that can be read.
-func (ch *chunk) learn(p piece, places []int) {
-	for i := len(places) - 1; i >= 0; i-- {
-		at := places[i]
+// learn adopts the newest metadata that can be read.
+func (ch *chunk) learn(p piece, offsets []int) {
+	for _, at := range slices.Backward(offsets) {
 		size, _, body, _ := ch.head(p.data, at)
 		m, err := parseMetadata(cursor{data: p.data[:at+size], at: body, fixed: ch.fixed})
 		if err != nil {
 			ch.lose(Corrupt, p.at+int64(at), int64(size), err.Error())
 			continue
-		}
-		for _, t := range m.types {
-			t.wanted = t.event && ch.visitor.Event != nil && (ch.visitor.Wants == nil || ch.visitor.Wants(t))
 		}
 		ch.meta = m
 		ch.pools.bind(m)
@@ -90,13 +76,10 @@ func (ch *chunk) learn(p piece, places []int) {
 	}
 }
 
-// index takes up the checkpoint at a place, after those that wait for types.
+// index reads the checkpoint at an offset, after the checkpoints that wait for types.
 func (ch *chunk) index(p piece, at int) {
 	size, _, _, _ := ch.head(p.data, at)
-	event := p.data[at : at+size : at+size]
-	if ch.live {
-		event = append([]byte(nil), event...)
-	}
+	event := bytes.Clone(p.data[at : at+size])
 	waiting := ch.waiting
 	ch.waiting = nil
 	for _, blob := range append(waiting, event) {
@@ -106,7 +89,7 @@ func (ch *chunk) index(p piece, at int) {
 		if err == nil {
 			continue
 		}
-		if ch.live && len(ch.waiting) < maxWaiting {
+		if len(ch.waiting) < maxWaiting {
 			ch.waiting = append(ch.waiting, blob)
 			continue
 		}
@@ -114,51 +97,33 @@ func (ch *chunk) index(p piece, at int) {
 	}
 }
 
-// maxWaiting bounds the checkpoints that are tried again. The JVM writes new
-// metadata before it writes values of new types, so there should be none.
+// maxWaiting bounds the checkpoints that are tried again. The JVM writes new metadata
+// before it writes values of new types, so there should be none.
 const maxWaiting = 4
 
-// events goes through whole events.
+// events reads the samples and notices among whole events.
 func (ch *chunk) events(data []byte) {
-	e := Event{chunk: ch}
-	for at := 0; at < len(data) && !ch.stopped; {
+	for at := 0; at < len(data); {
 		size, id, body, _ := ch.head(data, at)
 		t := ch.meta.lookup(id)
 		switch {
-		case t == nil || !t.event:
-			if id != metadataEvent && id != checkpointEvent {
-				ch.unknown++
-			}
-		case t.broken:
+		case id == metadataEvent, id == checkpointEvent:
+		case t == nil || !t.event || t.broken:
 			ch.unknown++
-		default:
-			if t.plan != nil && ch.samples {
-				ch.sample(t, data[body:at+size])
-			}
-			if t.notice != noticeNone && ch.samples {
-				ch.notice(t, data[body:at+size])
-			}
-			if t.wanted {
-				e.Type, e.body = t, data[body:at+size]
-				ch.visit(&e)
-			}
+		case t.plan != nil:
+			ch.sample(t, data[body:at+size])
+		case t.notice != noticeNone:
+			ch.notice(t, data[body:at+size])
 		}
 		at += size
 	}
 }
 
-func (ch *chunk) visit(e *Event) {
-	if ch.since > -1<<63 && e.Start().Before(time.Unix(0, ch.since)) {
-		return
-	}
-	ch.stopped = !ch.visitor.Event(e)
-}
-
-// head reads how long the event at a place is, its type, and where its fields
-// begin; ok says whether all of it is there.
+// head reads the size and the type of the event at an offset, and where its fields begin.
+// ok reports whether the event is complete.
 func (ch *chunk) head(data []byte, at int) (size int, id int64, body int, ok bool) {
-	// Most events are short and so is the number of their type: skipping them
-	// is what reading a recording is, mostly.
+	// Most events are short and their type has a small number. Skipping them takes most of
+	// the time of reading a recording.
 	if !ch.fixed && len(data)-at > 3 && data[at] < 0x80 {
 		size, body = int(data[at]), at+2
 		id = int64(data[at+1])
@@ -182,13 +147,13 @@ func (ch *chunk) longHead(data []byte, at int) (size int, id int64, body int, ok
 }
 
 func (ch *chunk) lose(d Defect, at, count int64, detail string) {
-	ch.out.Losses = append(ch.out.Losses, Loss{Defect: d, File: ch.file, Offset: ch.offset + at, Count: count, Detail: detail})
+	ch.out.Losses = append(ch.out.Losses, Loss{Defect: d, File: ch.file, Offset: at, Count: count, Detail: detail})
 }
 
-// report says what was counted, and counts anew.
+// report adds the counted losses to the batch and resets the counts.
 func (ch *chunk) report() {
 	if ch.missing > 0 {
-		ch.lose(Unresolved, 0, ch.missing, "the chunk does not hold the stacks they name")
+		ch.lose(Unresolved, 0, ch.missing, "the chunk does not hold their stacks")
 	}
 	if ch.unknown > 0 {
 		ch.lose(Unresolved, 0, ch.unknown, "the metadata of the chunk does not have their types")
@@ -205,7 +170,7 @@ func (ch *chunk) report() {
 	ch.missing, ch.unknown, ch.damaged, ch.lostBytes, ch.lostSamples = 0, 0, 0, 0, 0
 }
 
-// finish gives out what was held back: nothing more will come.
+// finish emits the samples that were held back, because nothing more will come.
 func (ch *chunk) finish() {
 	ch.live = false
 	if ch.meta != nil {
@@ -218,29 +183,28 @@ func (ch *chunk) finish() {
 	ch.report()
 }
 
-// A header begins each chunk. Its numbers are big-endian whatever the rest is:
+// A header begins each chunk. Its numbers are always big-endian:
 //
 //	 0  "FLR\0"
 //	 4  u2 major, u2 minor
-//	 8  u8 size of the chunk, this header included
-//	16  u8 where its last checkpoint is
-//	24  u8 where its last metadata is
+//	 8  u8 size of the chunk, including this header
+//	16  u8 offset of its last checkpoint
+//	24  u8 offset of its last metadata
 //	32  u8 start in ns since 1970
 //	40  u8 duration in ns
 //	48  u8 start in ticks
 //	56  u8 ticks per second
-//	64  u1 state: 0 finished, 255 being rewritten, else counts the flushes
+//	64  u1 state: 0 finished, 255 being rewritten, otherwise the number of flushes
 //	65  u1, u1 unused
 //	67  u1 flags: 1 integers are compressed, 2 the last chunk of a recording
 //
-// Up to JDK 13 the last four bytes are one number of flags, so the state reads
-// as finished from the first; the size is what tells, 0 until the chunk is done.
+// Up to JDK 13 the last four bytes are one number of flags, so the state always reads as
+// finished. There the size decides: it is 0 until the chunk is finished.
 type header struct {
 	major, minor   uint16
 	size           int64
 	checkpoint     int64
 	metadata       int64
-	start          time.Time
 	startNanos     int64
 	duration       time.Duration
 	startTicks     int64
@@ -260,7 +224,7 @@ const (
 
 var magic = []byte("FLR\x00")
 
-// parseHeader takes a header apart; what it says of the chunk is not checked yet.
+// parseHeader reads the fields of a header. Only the magic and the version are checked.
 func parseHeader(b []byte) (header, error) {
 	if len(b) < headerSize || !bytes.Equal(b[:4], magic) {
 		return header{}, ErrNoRecording
@@ -272,7 +236,6 @@ func parseHeader(b []byte) (header, error) {
 		size:           long(8),
 		checkpoint:     long(16),
 		metadata:       long(24),
-		start:          time.Unix(0, long(32)),
 		startNanos:     long(32),
 		duration:       time.Duration(long(40)),
 		startTicks:     long(48),
@@ -286,19 +249,19 @@ func parseHeader(b []byte) (header, error) {
 	return h, nil
 }
 
-// finished says whether the JVM is done with the chunk. A finished chunk always
-// has metadata, so a header whose fields are written one by one never passes.
+// finished reports whether the JVM has finished the chunk. A finished chunk always has
+// metadata, so a header that is being written field by field never passes.
 func (h *header) finished() bool {
 	return h.state == stateFinished && h.size >= headerSize && h.metadata >= headerSize
 }
 
 func (h *header) compressed() bool { return h.flags&flagCompressed != 0 }
 
-// end is when the chunk had been written so far.
-func (h *header) end() time.Time { return h.start.Add(h.duration) }
+// end is the time up to which the chunk has been written.
+func (h *header) end() time.Time { return time.Unix(0, h.startNanos).Add(h.duration) }
 
-// nanos converts ticks of the JVM's clock to ns since 1970, rounding as the
-// JDK's own reader does so that both name the same instant.
+// nanos converts ticks of the JVM's clock to ns since 1970, rounding as the JDK's own
+// reader does.
 func (h *header) nanos(ticks int64) int64 {
 	return h.startNanos + h.span(ticks-h.startTicks)
 }
@@ -311,24 +274,20 @@ func (h *header) span(ticks int64) int64 {
 	return int64(float64(ticks) / (float64(h.ticksPerSecond) / float64(time.Second)))
 }
 
-func (h *header) time(ticks int64) time.Time { return time.Unix(0, h.nanos(ticks)) }
-
-// A run is a part of a piece with whole events only.
+// A run is a part of a piece that consists of whole events.
 type run struct{ from, to int }
 
-// What a survey of a piece has found.
+// A survey is the structure of a piece.
 type survey struct {
 	runs        []run
-	metadata    []int // where such events are
+	metadata    []int // offsets of such events
 	checkpoints []int
-	end         int // where the piece really ends: at another chunk, if there is one
 }
 
-// survey goes from event to event by their sizes, and has to come by all places
-// that the header leads to. Where an event has an impossible size, or one that
-// leads past such a place, it goes on there.
-func (ch *chunk) survey(p piece) survey {
-	found := survey{end: len(p.data)}
+// survey walks from event to event by their sizes, and must reach every landmark that the
+// header leads to. If an event has an impossible size, or one that leads past a landmark,
+// the walk continues at that landmark.
+func (ch *chunk) survey(p piece) (found survey) {
 	marks := ch.landmarks(p)
 	at := 0
 	if p.at == 0 {
@@ -344,8 +303,7 @@ func (ch *chunk) survey(p piece) survey {
 			next = marks[0]
 		}
 		size, id, _, ok := ch.head(p.data, at)
-		another := p.data[at] == magic[0] && isHeader(p.data[at:])
-		if ok && at+size <= next && !another {
+		if ok && at+size <= next {
 			switch id {
 			case metadataEvent:
 				found.metadata = append(found.metadata, at)
@@ -356,11 +314,6 @@ func (ch *chunk) survey(p piece) survey {
 			continue
 		}
 		found.add(run{from, at})
-		if another {
-			found.end = at
-			ch.lose(Truncated, p.at+int64(at), int64(len(p.data)-at), "another chunk begins before this one ends")
-			return found
-		}
 		defect, detail := Corrupt, "no event begins here"
 		if next == len(p.data) && p.cut {
 			defect, detail = Truncated, "the file ends in the middle of an event"
@@ -378,37 +331,31 @@ func (s *survey) add(r run) {
 	}
 }
 
-// isHeader tells the beginning of another chunk from an event: no event has the
-// type and the time that it would read as.
-func isHeader(b []byte) bool {
-	return len(b) > 5 && bytes.Equal(b[:4], magic) && b[4] == 0 && b[5] == 2
-}
-
-// landmarks are the places of a piece that the header leads to, in their order:
-// it knows the last metadata and checkpoint, and each checkpoint the one before.
+// landmarks are the offsets in a piece that the header leads to, in ascending order: it
+// refers to the last metadata and the last checkpoint, and each checkpoint to the one before.
 func (ch *chunk) landmarks(p piece) []int {
-	var places []int
+	var offsets []int
 	for next := ch.header.checkpoint - p.at; next >= 0 && next < int64(len(p.data)); {
 		at := int(next)
 		_, id, body, ok := ch.head(p.data, at)
 		if !ok || id != checkpointEvent {
 			break
 		}
-		places = append(places, at)
+		offsets = append(offsets, at)
 		c := cursor{data: p.data, at: body, fixed: ch.fixed}
 		c.long()
 		c.long()
 		before := int64(c.long())
 		if before >= 0 {
-			break // it must lead backwards, or the way would have no end
+			break // it must lead backwards, or the walk would not end
 		}
 		next += before
 	}
 	if at := ch.header.metadata - p.at; at >= 0 && at < int64(len(p.data)) {
 		if _, id, _, ok := ch.head(p.data, int(at)); ok && id == metadataEvent {
-			places = append(places, int(at))
+			offsets = append(offsets, int(at))
 		}
 	}
-	slices.Sort(places)
-	return places
+	slices.Sort(offsets)
+	return offsets
 }

@@ -3,15 +3,14 @@ package jfr
 import (
 	"encoding/binary"
 	"math"
-	"strings"
 	"unicode/utf16"
 )
 
-// A cursor reads numbers of a chunk from bytes. Past their end it reads zeros
-// and is short from then on, so that a caller asks once, at the end.
+// A cursor reads the numbers of a chunk. Past the end of the bytes it reads zeros and is
+// short from then on, so a caller checks once, at the end.
 //
-// Compressed, every integer but single bytes takes 7 bits a byte, the lowest
-// first; the ninth byte, if there is one, is taken whole.
+// Compressed integers take 7 bits per byte, lowest first; a ninth byte holds 8 bits. Single
+// bytes are never compressed.
 type cursor struct {
 	data  []byte
 	at    int
@@ -26,7 +25,7 @@ func (c *cursor) fail() {
 	c.short = true
 }
 
-// take returns the next n bytes, none where there are not as many.
+// take returns the next n bytes, nil if there are fewer.
 func (c *cursor) take(n int) []byte {
 	if n < 0 || n > c.left() {
 		c.fail()
@@ -47,7 +46,7 @@ func (c *cursor) byte() byte {
 	return b
 }
 
-// long reads a number of eight bytes, or a compressed one of any width.
+// long reads a number of eight bytes, or a compressed one of any length.
 func (c *cursor) long() uint64 {
 	if c.fixed {
 		if b := c.take(8); b != nil {
@@ -81,7 +80,7 @@ func (c *cursor) varint() uint64 {
 	return 0
 }
 
-// skipLong passes over what long reads.
+// skipLong skips a number that long would read.
 func (c *cursor) skipLong() {
 	if c.fixed {
 		c.take(8)
@@ -117,8 +116,8 @@ func (c *cursor) int16() uint16 {
 	return uint16(c.long())
 }
 
-// count reads how many elements or bytes follow. Each takes a byte at least,
-// so what is left bounds it.
+// count reads the number of elements or bytes that follow. Each takes at least one byte, so
+// the number of bytes left bounds it.
 func (c *cursor) count() int {
 	n := int(c.int())
 	if n < 0 || n > c.left() {
@@ -142,17 +141,17 @@ func (c *cursor) double() float64 {
 	return 0
 }
 
-// The ways a string is written: a byte says which, and the string follows.
+// The encodings of a string: a byte selects one, and the string follows.
 const (
 	textNull = iota
 	textEmpty
-	textPooled // a key of the pool of strings
+	textPooled // a key in the pool of strings
 	textUTF8
-	textChars // as many numbers of 16 bits as are said first
+	textChars // a count, then numbers of 16 bits
 	textLatin1
 )
 
-// skipText passes over a string.
+// skipText skips a string.
 func (c *cursor) skipText() {
 	switch c.byte() {
 	case textNull, textEmpty:
@@ -169,7 +168,7 @@ func (c *cursor) skipText() {
 	}
 }
 
-// text reads a string. Of one that is in the pool it has only the key.
+// text reads a string. For a string in the pool it returns the key only.
 func (c *cursor) text() (s string, key uint64, pooled bool) {
 	switch c.byte() {
 	case textNull, textEmpty:
@@ -189,24 +188,6 @@ func (c *cursor) text() (s string, key uint64, pooled bool) {
 		c.fail()
 	}
 	return "", 0, false
-}
-
-// className brings the name of a class to the form of class files. Only names of
-// hidden classes need it, which recordings have as Class.getName does: with dots,
-// a mark of their own, and up to JDK 17 a hash.
-//
-//	java.lang.invoke.LambdaForm$MH+0x00007f2994009400/433287555
-//	java.lang.invoke.LambdaForm$MH/0x000000009b045c00
-func className(name string) string {
-	at := strings.LastIndex(name, "/0x")
-	if plus := strings.LastIndex(name, "+0x"); plus >= 0 {
-		at = plus
-	}
-	if at < 0 {
-		return name
-	}
-	mark, _, _ := strings.Cut(name[at+1:], "/")
-	return strings.ReplaceAll(name[:at], ".", "/") + "+" + mark
 }
 
 func latin1(b []byte) string {

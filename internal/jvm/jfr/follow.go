@@ -15,42 +15,35 @@ import (
 	"time"
 )
 
-// A Batch is what one look at a recording has brought.
+// A Batch is the result of one Poll.
 type Batch struct {
 	Samples []Sample
-	Losses  []Loss // what could not be read, each said once
+	Losses  []Loss // each is reported once
 }
 
-// A Follower reads the samples of one repository while the JVM writes it. It
-// never changes anything there. It is for one goroutine at a time.
+// A Follower reads the samples of a repository while the JVM writes it. It never changes
+// anything there. It is not safe for concurrent use.
 type Follower struct {
 	dir   string
 	since time.Time
-	watch Visitor
 
 	seen  bool                 // the directory was there
-	files map[string]*liveFile // by name, those that are read to their end too
+	files map[string]*liveFile // by name, including those read to their end
 }
 
-// Follow follows the chunks in a repository directory of one JVM, which is the
-// one the recorder has made for it, named by a time and the process. Nothing is
-// read before the first Poll.
+// Follow follows the chunks in the repository directory of one JVM, which the recorder has
+// named by a time and the process. Nothing is read before the first Poll.
 func Follow(dir string) *Follower {
 	return &Follower{dir: dir, files: map[string]*liveFile{}}
 }
 
-// Since leaves out what began before t, such as the recording of someone else
-// that was there before. It is for before the first Poll.
+// Since excludes samples taken before t, such as those of an older recording. It must be
+// called before the first Poll.
 func (f *Follower) Since(t time.Time) { f.since = t }
 
-// Watch also shows a visitor events, during Poll. If it wants no more, it gets
-// none of the rest of that chunk. It is for before the first Poll.
-func (f *Follower) Watch(v Visitor) { f.watch = v }
-
-// Poll returns what the JVM has flushed since the last Poll; newer JVMs flush
-// every second, those before JDK 14 only when they go on to another file. That
-// the directory is gone is an error only if it never was there: the JVM removes
-// it at its end.
+// Poll returns the samples that the JVM has flushed since the last Poll. JVMs flush every
+// second, before JDK 14 only when they start another file. A missing directory is an error
+// only if it never existed, because the JVM removes it when it exits.
 func (f *Follower) Poll() (Batch, error) {
 	var out Batch
 	if err := f.list(); err != nil {
@@ -73,7 +66,7 @@ func (f *Follower) Poll() (Batch, error) {
 	return out, failed
 }
 
-// Close ends following. It changes nothing of the repository.
+// Close closes the files of the repository.
 func (f *Follower) Close() error {
 	for _, file := range f.files {
 		file.close()
@@ -81,9 +74,8 @@ func (f *Follower) Close() error {
 	return nil
 }
 
-// list opens what is new in the directory, and forgets names that are gone. An
-// open file is kept although its name may be gone: it can still be read, so a
-// chunk that the JVM drops while we read it is not lost to us.
+// list opens the new files of the directory and forgets names that are gone. An open file is
+// kept although its name may be gone, so that a chunk which the JVM drops can still be read.
 func (f *Follower) list() error {
 	entries, err := os.ReadDir(f.dir)
 	switch {
@@ -95,16 +87,16 @@ func (f *Follower) list() error {
 	f.seen = true
 	there := map[string]bool{}
 	for _, entry := range entries {
-		// While it is written a file may have a name of its own.
+		// A file may have another name while it is being written.
 		name := strings.TrimSuffix(entry.Name(), ".part")
 		if !strings.HasSuffix(name, ".jfr") || !entry.Type().IsRegular() {
-			continue // a pipe, which anyone may put there, would hold us up for good
+			continue // opening a pipe, which anyone may create there, would block for ever
 		}
 		there[name] = true
 		if f.files[name] != nil {
 			continue
 		}
-		// It may have become one since.
+		// It may have become a pipe or a link since.
 		file, err := os.OpenFile(filepath.Join(f.dir, entry.Name()), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -125,9 +117,9 @@ func (f *Follower) list() error {
 // A liveFile is a chunk that the JVM may be writing.
 type liveFile struct {
 	name  string
-	open  *os.File // nil when all was read, or nothing can be
+	open  *os.File // nil once everything was read, or if nothing can be
 	chunk *chunk
-	read  int64 // up to here
+	read  int64 // number of bytes read
 }
 
 func (l *liveFile) close() {
@@ -138,7 +130,7 @@ func (l *liveFile) close() {
 	l.chunk = nil
 }
 
-// poll reads what is new up to where the header says that all is whole.
+// poll reads the new bytes up to the size in the header.
 func (l *liveFile) poll(f *Follower, out *Batch) error {
 	h, ready, err := stableHeader(l.open)
 	if err != nil {
@@ -162,8 +154,7 @@ func (l *liveFile) poll(f *Follower, out *Batch) error {
 		return nil
 	}
 	if l.chunk == nil {
-		l.chunk = newChunk(h, l.name, 0)
-		l.chunk.live, l.chunk.samples, l.chunk.visitor = true, true, f.watch
+		l.chunk = newChunk(h, l.name)
 		if !f.since.IsZero() {
 			l.chunk.since = f.since.UnixNano()
 		}
@@ -180,7 +171,7 @@ func (l *liveFile) poll(f *Follower, out *Batch) error {
 	return nil
 }
 
-// advance reads from where it was up to the size in the header.
+// advance reads the bytes between the last position and the size in the header.
 func (l *liveFile) advance() error {
 	size := l.chunk.header.size
 	if size <= l.read {
@@ -208,16 +199,15 @@ func (l *liveFile) advance() error {
 	return nil
 }
 
-// headerTries is how often a header is read that the JVM is rewriting, and
-// headerPause how long to wait before: it takes the JVM two writes of some bytes.
-// A header that stays so is looked at again by the next Poll.
+// A header that the JVM is rewriting, by two short writes, is read again after a pause. If
+// it still changes after headerTries, the next Poll reads it.
 const (
 	headerTries = 10
 	headerPause = time.Millisecond
 )
 
-// stableHeader reads a header that is not being rewritten: two reads have to
-// bring the same. It is not ready where the JVM has flushed nothing yet.
+// stableHeader reads a header that is not being rewritten: two reads must return the same
+// bytes. It is not ready if the JVM has flushed nothing yet.
 func stableHeader(r io.ReaderAt) (h header, ready bool, err error) {
 	var before, after [headerSize]byte
 	for range headerTries {

@@ -160,15 +160,7 @@ func TestFollowingSince(t *testing.T) {
 	f := Follow(dir)
 	defer f.Close()
 	f.Since(time.Unix(0, testNanos+30*100))
-	var watched []int64
-	f.Watch(Visitor{Event: func(e *Event) bool {
-		watched = append(watched, (e.Start().UnixNano()-testNanos)/100)
-		return true
-	}})
 	wantTicks(t, f, "since the third", 30)
-	if len(watched) != 1 || watched[0] != 30 {
-		t.Errorf("watched %v, want the third only", watched)
-	}
 }
 
 // TestFollowingStacksThatComeLate holds a sample back until its stack is there.
@@ -223,8 +215,7 @@ func FuzzFollow(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ch := newChunk(h, "", 0)
-		ch.live, ch.samples = true, true
+		ch := newChunk(h, "")
 		ch.add(piece{data: first, at: headerSize})
 		ch.add(piece{data: second, at: int64(headerSize + len(first))})
 		ch.finish()
@@ -264,7 +255,11 @@ func TestFollowingAJVM(t *testing.T) {
 			f := Follow(repositories[0])
 			defer f.Close()
 			seen := followThroughDumps(t, jdk, program, f, filepath.Join(dir, "dumped.jfr"))
-			dump, err := ReadSamplesFile(filepath.Join(dir, "dumped.jfr"))
+			data, err := os.ReadFile(filepath.Join(dir, "dumped.jfr"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dump, err := readChunks(data, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,13 +1,12 @@
-// Package flight reads what the JVM's flight recorder writes: recordings in
-// files, and the chunks of a repository while the JVM adds to them.
+// Package jfr reads the samples that the JVM's flight recorder writes into the chunks of
+// its repository, while the JVM adds to them.
 //
-// A recording is a row of chunks. Each begins with a header, followed by events,
-// one after the other, each with its size and the number of its type. Two types
-// are part of the format: metadata, which declares all others with their fields,
-// and checkpoints, which hold values that events only name by a key. Both may be
-// behind the events that need them. A flush adds to a chunk what was not written
-// yet of all three, and then moves the size in the header: up to there all is
-// whole, and behind it nothing is read.
+// A chunk begins with a header, followed by events. Each event starts with its size and
+// the number of its type. Two types are part of the format: metadata, which declares all
+// other types with their fields, and checkpoints, which hold the values that events refer
+// to by a key. Both may follow the events that need them. A flush appends the pending part
+// of all three, then updates the size in the header: everything up to that size is complete,
+// and nothing after it is read.
 package jfr
 
 import (
@@ -16,72 +15,7 @@ import (
 	"time"
 )
 
-// A FrameKind is how the JVM ran a frame when it was sampled.
-type FrameKind uint8
-
-// The kinds of frames, as the recorder tells them apart.
-const (
-	UnknownKind FrameKind = iota
-	Interpreted
-	Compiled
-	Inlined
-	Native
-)
-
-var kindNames = [...]string{"unknown", "interpreted", "compiled", "inlined", "native"}
-
-func (k FrameKind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return kindNames[UnknownKind]
-}
-
-// A Method is one that was met on a stack. Methods are shared: two frames of one
-// chunk in the same method have the same pointer.
-type Method struct {
-	Class      string // as class files have it, such as java/util/HashMap
-	Name       string
-	Descriptor string
-	Modifiers  int  // access flags
-	Hidden     bool // the JVM leaves it out of stack traces
-}
-
-// A Frame is one method of a stack, and where it was.
-type Frame struct {
-	Method *Method
-	Line   int // 0 where the class file has none
-	BCI    int
-	Kind   FrameKind
-}
-
-// A Stack is what a thread was in, the innermost frame first. Stacks are shared
-// as methods are.
-type Stack struct {
-	Frames    []Frame
-	Truncated bool // the outermost frames are missing: it was deeper than the recorder goes
-}
-
-// A Thread is one of the JVM.
-type Thread struct {
-	JavaID  int64 // 0 where it is no thread of Java
-	OSID    int64
-	Name    string
-	Virtual bool
-}
-
-// A Source is what took a sample.
-type Source uint8
-
-// Java threads that run bytecode and those in native code are sampled apart, and
-// at rates of their own; only newer JVMs sample by processor time.
-const (
-	Execution  Source = iota // jdk.ExecutionSample: running Java, by the clock
-	NativeCode               // jdk.NativeMethodSample: in native code, running or waiting
-	CPUTime                  // jdk.CPUTimeSample: by processor time
-)
-
-// A Sample is one look at one thread.
+// A Sample is one observation of one thread.
 type Sample struct {
 	At     time.Time
 	Source Source
@@ -90,11 +24,75 @@ type Sample struct {
 	Stack  *Stack
 }
 
-// ErrNoRecording is returned for what does not begin as a flight recording does.
+// A Source is the event type that a sample comes from.
+type Source uint8
+
+// Java threads that run bytecode and those in native code are sampled separately, each at
+// a rate of its own. Only newer JVMs sample by processor time.
+const (
+	Execution  Source = iota // jdk.ExecutionSample: running Java, by the clock
+	NativeCode               // jdk.NativeMethodSample: in native code, running or waiting
+	CPUTime                  // jdk.CPUTimeSample: by processor time
+)
+
+// A Thread is a thread of the JVM.
+type Thread struct {
+	JavaID  int64 // 0 if it is not a Java thread
+	OSID    int64
+	Name    string
+	Virtual bool
+}
+
+// A Stack is the call stack of a thread, innermost frame first. Samples of one chunk share
+// their stacks.
+type Stack struct {
+	Frames    []Frame
+	Truncated bool // the outermost frames are missing because the stack was too deep
+}
+
+// A Frame is a method on a stack and the position in it.
+type Frame struct {
+	Method *Method
+	Line   int // 0 if the class file has no line numbers
+	BCI    int
+	Kind   FrameKind
+}
+
+// A Method is a method on a stack. Frames of one chunk share their methods.
+type Method struct {
+	Class      string // as class files have it, such as java/util/HashMap
+	Name       string
+	Descriptor string
+	Modifiers  int  // access flags
+	Hidden     bool // the JVM omits it from stack traces
+}
+
+// A FrameKind is how the JVM ran a frame when it was sampled.
+type FrameKind uint8
+
+// The kinds of frames that the recorder distinguishes.
+const (
+	UnknownKind FrameKind = iota
+	Interpreted
+	Compiled
+	Inlined
+	Native
+)
+
+var frameKindNames = [...]string{"unknown", "interpreted", "compiled", "inlined", "native"}
+
+func (k FrameKind) String() string {
+	if int(k) < len(frameKindNames) {
+		return frameKindNames[k]
+	}
+	return frameKindNames[UnknownKind]
+}
+
+// ErrNoRecording reports data that does not begin like a flight recording.
 var ErrNoRecording = errors.New("not a flight recording: it does not begin with FLR")
 
-// A VersionError is returned for recordings of a format older or newer than
-// what OpenJDK 8u and all since 11 write.
+// A VersionError reports a recording in a format that is older or newer than the one that
+// OpenJDK 8u and all releases since 11 write.
 type VersionError struct{ Major, Minor uint16 }
 
 func (e *VersionError) Error() string {
@@ -102,23 +100,22 @@ func (e *VersionError) Error() string {
 		e.Major, e.Minor)
 }
 
-// A Defect is why something could not be read.
+// A Defect is the reason why something could not be read.
 type Defect uint8
 
 // The defects.
 const (
 	Truncated    Defect = iota // the file ends before its chunk does
-	Unfinished                 // the JVM did not finish the chunk: it was killed, or still writes
-	Corrupt                    // what is there contradicts itself
-	NoMetadata                 // nothing tells how events are laid out
-	Unresolved                 // an event names a stack or thread that the chunk does not hold
-	LostByJVM                  // the JVM says that it had no room for events
-	LostSamples                // the JVM says that it had no room for samples of processor time
-	OtherVersion               // the chunk is of a version that is not read
+	Corrupt                    // the content contradicts itself
+	NoMetadata                 // there is no description of the events
+	Unresolved                 // an event refers to a stack or thread that the chunk does not hold
+	LostByJVM                  // the JVM reports that it had no room for events
+	LostSamples                // the JVM reports that it had no room for samples of processor time
+	OtherVersion               // the chunk has a version that is not read
 )
 
 var defectNames = [...]string{
-	"truncated", "unfinished", "corrupt", "without metadata", "unresolved", "lost by the JVM", "samples lost by the JVM", "of another version",
+	"truncated", "corrupt", "without metadata", "unresolved", "lost by the JVM", "samples lost by the JVM", "of another version",
 }
 
 func (d Defect) String() string {
@@ -128,12 +125,12 @@ func (d Defect) String() string {
 	return "unreadable"
 }
 
-// A Loss is something of a recording that was not read, in one line.
+// A Loss is a part of a recording that could not be read.
 type Loss struct {
 	Defect Defect
-	File   string // base name, where known
-	Offset int64  // in the file, where it begins
-	Count  int64  // of bytes; for events and samples, how many of them
+	File   string // base name
+	Offset int64  // where it begins in the file
+	Count  int64  // number of bytes, or of events and samples
 	Detail string
 }
 
@@ -144,7 +141,7 @@ func (l Loss) Error() string {
 	}
 	switch l.Defect {
 	case LostByJVM, LostSamples, OtherVersion:
-		return fmt.Sprintf("%s%s", where, l.Detail)
+		return where + l.Detail
 	case Unresolved:
 		return fmt.Sprintf("%s%d events unresolved: %s", where, l.Count, l.Detail)
 	}

@@ -28,18 +28,22 @@ func TestEveryEventAsTheJDKReadsIt(t *testing.T) {
 			path := record(t, jdk, 150)
 			counts := map[string]int{}
 			ours := map[string]int{}
-			losses, err := ReadFile(path, Visitor{Event: func(e *Event) bool {
-				counts[e.Type.Name]++
-				if err := e.Check(); err != nil {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := readChunks(data, func(e event) {
+				counts[e.typ.name]++
+				if err := e.check(); err != nil {
 					t.Error(err)
 				}
 				fields := map[string]any{}
-				for f, v := range e.Fields() {
-					fields[f.Name] = canonical(v)
+				for f, v := range e.fields() {
+					fields[f.name] = canonical(v)
 				}
-				ours[spell(e.Type.Name, fields)]++
-				return true
-			}})
+				ours[spell(e.typ.name, fields)]++
+			})
+			losses := slices.DeleteFunc(all.Losses, func(l Loss) bool { return l.Defect == LostSamples }) // by a busy JVM
 			if err != nil || len(losses) > 0 {
 				t.Fatalf("error %v, losses %v", err, losses)
 			}
@@ -143,42 +147,41 @@ func similar(ours map[string]int, text string) string {
 }
 
 // canonical makes of a value what canonicalJSON makes of the tool's.
-func canonical(v Value) any {
-	switch v.Kind() {
-	case Null:
+func canonical(v value) any {
+	switch v.realKind() {
+	case kindNull:
 		return nil
-	case String:
-		return canonicalText(v.Text())
-	case Bool:
-		return v.Bool()
-	case Float, Double:
-		return canonicalFloat(v.Float())
-	case Char:
-		return string(rune(v.Int()))
-	case Array:
+	case kindString:
+		return canonicalText(v.text())
+	case kindBool:
+		return v.bool()
+	case kindFloat, kindDouble:
+		return canonicalFloat(v.float())
+	case kindChar:
+		return string(rune(v.int()))
+	case kindArray:
 		elements := []any{}
-		for e := range v.Elements() {
-			if v.Type().Name == "jdk.types.StackFrame" && len(elements) == judgedFrames {
+		for e := range v.elements() {
+			if v.field.typ.name == "jdk.types.StackFrame" && len(elements) == judgedFrames {
 				break
 			}
 			elements = append(elements, canonical(e))
 		}
 		return elements
-	case Struct:
+	case kindStruct:
 		fields := map[string]any{}
-		for f, field := range v.Fields() {
-			fields[f.Name] = canonical(field)
+		for f, field := range v.members() {
+			fields[f.name] = canonical(field)
 		}
 		return fields
 	}
-	settled := v.settled()
-	switch settled.unit() {
-	case unitTickTime, unitSinceEpoch:
-		return instant(v.Time())
-	case unitTicks, unitNanos, unitMicros, unitMillis, unitSeconds:
-		return span(v.Duration())
+	switch unit := v.resolve().unit(); {
+	case strings.HasPrefix(unit, timestamp):
+		return instant(v.resolve().time())
+	case strings.HasPrefix(unit, timespan):
+		return span(v.resolve().duration())
 	}
-	return strconv.FormatInt(v.Int(), 10)
+	return strconv.FormatInt(v.int(), 10)
 }
 
 func canonicalJSON(v any) any {

@@ -4,25 +4,25 @@ import (
 	"fmt"
 )
 
-// A place is where a value of a pool is written. Blobs count from 1.
+// A place is the position of a value of a pool. Blobs are numbered from 1.
 type place struct{ blob, at uint32 }
 
-// A pool has the values of one type that events and other values name by a key.
-// Where they are is known from the first; what they are is found out when asked.
+// A pool holds the values of one type that events and other values refer to by a key. It
+// records their positions; values are decoded on demand.
 type pool struct {
 	places table[place]
-	texts  table[string] // of values that were asked for as a text
+	texts  table[string] // values that were decoded as text
 }
 
-// pools are those of a chunk, by the number of their type.
+// pools are the pools of a chunk, by the number of their type.
 type pools struct {
-	blobs [][]byte // what the places are in
+	blobs [][]byte // the checkpoints that places refer to
 	of    map[int64]*pool
 }
 
 func newPools() pools { return pools{of: map[int64]*pool{}} }
 
-// bind lets types find their pools; newer metadata has types of its own.
+// bind connects types with their pools. Newer metadata has types of its own.
 func (p *pools) bind(m *metadata) {
 	for id, pool := range p.of {
 		if t := m.lookup(id); t != nil {
@@ -31,8 +31,8 @@ func (p *pools) bind(m *metadata) {
 	}
 }
 
-// index notes where the values of a checkpoint are. The event is the last of
-// the blobs from its first byte, and the cursor is after its size and type:
+// index records the positions of the values of a checkpoint, which is the last of the blobs.
+// The cursor is at its fields:
 //
 //	long start, long duration, long distance to the checkpoint before, byte kind,
 //	int count, count × (long type, int count, count × (long key, value))
@@ -53,7 +53,7 @@ func (p *pools) index(c cursor, m *metadata) error {
 			return fmt.Errorf("checkpoint: values of type %d, which the metadata does not have", id)
 		}
 		if t.broken {
-			return fmt.Errorf("checkpoint: values of type %s, which contains itself", t.Name)
+			return fmt.Errorf("checkpoint: values of type %s, which contains itself", t.name)
 		}
 		into := t.pool
 		if into == nil {
@@ -68,7 +68,7 @@ func (p *pools) index(c cursor, m *metadata) error {
 			if c.short {
 				break
 			}
-			// A later value of a key is the newer: threads change their name.
+			// A later value replaces an earlier one: threads change their names.
 			into.places.put(key, place{blob, uint32(at)})
 		}
 	}
@@ -78,11 +78,11 @@ func (p *pools) index(c cursor, m *metadata) error {
 	return nil
 }
 
-// find returns the bytes that a value begins with, nil where the pool has none.
-func (p *pools) find(t *Type, key uint64) []byte {
+// find returns the bytes from the start of a value on, nil if the pool does not have it.
+func (p *pools) find(t *typeDef, key uint64) []byte {
 	if t.pool == nil {
-		// A type of older metadata may have got values since.
-		if t.pool = p.of[t.ID]; t.pool == nil {
+		// A type of older metadata may have received values since.
+		if t.pool = p.of[t.id]; t.pool == nil {
 			return nil
 		}
 	}
@@ -93,17 +93,16 @@ func (p *pools) find(t *Type, key uint64) []byte {
 	return p.blobs[at.blob-1][at.at:]
 }
 
-// A table finds what is under a key. Keys of the JVM mostly count up from 1, so
-// most are places in a slice; those that are not are in a map. The zero value
-// of T stands for nothing.
+// A table maps keys to values. The JVM's keys mostly count up from 1, so most values are in
+// a slice, the rest in a map. The zero value of T means that there is no value.
 type table[T comparable] struct {
 	dense  []T
 	sparse map[uint64]T
 	held   int
 }
 
-// A slice may be this many times longer than what it holds, and as long in any
-// case as below.
+// The slice may be tableSlack times longer than the number of its values, and always
+// tableStart long.
 const (
 	tableSlack = 4
 	tableStart = 256
@@ -138,7 +137,7 @@ func (t *table[T]) put(key uint64, v T) {
 	t.dense[key] = v
 }
 
-// grow makes the slice longer, and takes what is in its reach from the map.
+// grow makes the slice longer and moves values from the map into it.
 func (t *table[T]) grow(to int) {
 	before := len(t.dense)
 	t.dense = append(t.dense, make([]T, max(to, before*2, tableStart)-before)...)

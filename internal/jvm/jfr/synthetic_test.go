@@ -312,7 +312,7 @@ func (w *writer) metadata(classes []class) {
 	for _, c := range classes {
 		attributes := []string{"id", ids[c.name], "name", c.name}
 		if c.event {
-			attributes = append(attributes, "superType", eventType)
+			attributes = append(attributes, "superType", superEvent)
 		}
 		if c.simple {
 			attributes = append(attributes, "simpleType", "true")

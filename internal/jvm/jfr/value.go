@@ -1,239 +1,28 @@
 package jfr
 
 import (
-	"fmt"
+	"iter"
 	"math"
-	"time"
 )
 
-// A Value is one of an event. It reads from the chunk it is of, so it is valid
-// as long as its event is; numbers and texts taken from it last.
-type Value struct {
+// A value is a field of an event, or a part of one. It refers to the bytes of its chunk.
+type value struct {
 	chunk  *chunk
-	field  *Field // that it is of, or is an element of; nil for none
-	kind   Kind
-	pooled bool   // bits are its key
-	bits   uint64 // of a number; of an array how many; the key of what is in a pool
-	data   []byte // of a text, struct, array: begins with it
+	field  *fieldDef // the field that holds the value or its array; nil for none
+	kind   kind
+	pooled bool   // bits is its key
+	bits   uint64 // a number, the length of an array, or the key in a pool
+	data   []byte // starts with the text, struct or array
 }
 
-// Kind says what the value is made of; Null where there is none.
-func (v Value) Kind() Kind {
-	if v.pooled && v.kind == Struct && !v.field.Type.Simple {
-		if v.field.Type.empty || v.chunk.pools.find(v.field.Type, v.bits) == nil {
-			return Null
-		}
-		return Struct
-	}
-	if v.stands() {
-		v = v.settled()
-	}
-	if v.kind == String && len(v.data) > 0 {
-		switch v.data[0] {
-		case textNull:
-			return Null
-		case textPooled:
-			c := cursor{data: v.data[1:], fixed: v.chunk.fixed}
-			return Value{chunk: v.chunk, field: v.field, pooled: true, bits: c.long()}.settled().kind
-		}
-	}
-	return v.kind
-}
-
-// Type is that of the value, or of its elements where it is an array; nil where
-// there is none.
-func (v Value) Type() *Type {
-	if v.field == nil {
-		return nil
-	}
-	return v.field.Type
-}
-
-// Key names the value in the pool of its type: two values of one chunk and type
-// with the same key are the same. It is 0 where the value is in no pool.
-func (v Value) Key() uint64 {
-	if v.pooled {
-		return v.bits
-	}
-	return 0
-}
-
-// Int is the value of integers and booleans, 0 of others. Of unsigned fields of
-// 64 bits it has the bits.
-func (v Value) Int() int64 {
-	if v.stands() {
-		v = v.settled()
-	}
-	switch v.kind {
-	case Bool, Char, Long:
-		return int64(v.bits)
-	case Byte, Short, Int:
-		if v.field.unsigned {
-			return int64(v.bits)
-		}
-	}
-	switch v.kind {
-	case Byte:
-		return int64(int8(v.bits))
-	case Short:
-		return int64(int16(v.bits))
-	case Int:
-		return int64(int32(v.bits))
-	}
-	return 0
-}
-
-// Bool is the value of booleans.
-func (v Value) Bool() bool { return v.Int() != 0 }
-
-// Float is the value of floating point numbers, and of integers.
-func (v Value) Float() float64 {
-	if v.stands() {
-		v = v.settled()
-	}
-	switch v.kind {
-	case Float:
-		return float64(math.Float32frombits(uint32(v.bits)))
-	case Double:
-		return math.Float64frombits(v.bits)
-	}
-	return float64(v.Int())
-}
-
-func (v *Value) unit() unit {
-	if v.field == nil {
-		return unitNone
-	}
-	return v.field.unit
-}
-
-// Duration is the value of fields that are lengths of time. One that is longer
-// than a Duration can be is as long as one can be: the JVM has such for ever.
-func (v Value) Duration() time.Duration {
-	n := v.Int()
-	scale := int64(1)
-	switch v.unit() {
-	case unitTicks:
-		return time.Duration(v.chunk.header.span(n))
-	case unitMicros:
-		scale = int64(time.Microsecond)
-	case unitMillis:
-		scale = int64(time.Millisecond)
-	case unitSeconds:
-		scale = int64(time.Second)
-	}
-	switch {
-	case n > math.MaxInt64/scale:
-		return math.MaxInt64
-	case n < math.MinInt64/scale:
-		return math.MinInt64
-	}
-	return time.Duration(n * scale)
-}
-
-// Time is the value of fields that are instants, the zero time of others and of
-// those that the JVM left open.
-func (v Value) Time() time.Time {
-	n := v.Int()
-	switch {
-	case n == math.MinInt64:
-	case v.unit() == unitTickTime:
-		return v.chunk.header.time(n)
-	case v.unit() == unitSinceEpoch:
-		return time.UnixMilli(n)
-	}
-	return time.Time{}
-}
-
-// Text is the value of texts, "" of others.
-func (v Value) Text() string {
-	if !v.pooled {
-		return v.text()
-	}
-	if v.chunk.pools.find(v.field.Type, v.bits) == nil {
-		return ""
-	}
-	texts := &v.field.Type.pool.texts
-	text, known := texts.get(v.bits)
-	if !known {
-		text = v.text()
-		texts.put(v.bits, text)
-	}
-	return text
-}
-
-func (v Value) text() string {
-	for range maxSteps {
-		if v.stands() {
-			v = v.settled()
-		}
-		if v.kind != String {
-			return ""
-		}
-		c := cursor{data: v.data, fixed: v.chunk.fixed}
-		text, key, pooled := c.text()
-		if !pooled {
-			return text
-		}
-		v = Value{chunk: v.chunk, field: v.field, pooled: true, bits: key}
-	}
-	return ""
-}
-
-// Field is a field of a struct, Null where it has none of that name.
-func (v Value) Field(name string) Value {
-	for f, field := range v.Fields() {
-		if f.Name == name {
-			return field
-		}
-	}
-	return Value{}
-}
-
-// Fields are those of a struct, in their order.
-func (v Value) Fields() func(yield func(*Field, Value) bool) {
-	return func(yield func(*Field, Value) bool) {
-		s := v.settled()
-		if s.kind == Struct && !s.field.Type.broken {
-			s.chunk.fields(s.field.Type, s.data, yield)
-		}
-	}
-}
-
-// Len is how many elements an array has, 0 for others.
-func (v Value) Len() int {
-	if s := v.settled(); s.kind == Array {
-		return int(s.bits)
-	}
-	return 0
-}
-
-// Elements are those of an array.
-func (v Value) Elements() func(yield func(Value) bool) {
-	return func(yield func(Value) bool) {
-		s := v.settled()
-		if s.kind != Array {
-			return
-		}
-		c := cursor{data: s.data, fixed: s.chunk.fixed}
-		var v Value
-		for range s.bits {
-			s.chunk.element(&v, s.field, &c)
-			if !yield(v) {
-				return
-			}
-		}
-	}
-}
-
-// read takes the next field from the cursor, as a Null where it is not whole.
-func (ch *chunk) read(f *Field, c *cursor) (v Value) {
+// read reads the next field at the cursor; an incomplete one is null.
+func (ch *chunk) read(f *fieldDef, c *cursor) (v value) {
 	ch.readInto(&v, f, c)
 	return v
 }
 
-func (ch *chunk) readInto(v *Value, f *Field, c *cursor) {
-	if !f.Array {
+func (ch *chunk) readInto(v *value, f *fieldDef, c *cursor) {
+	if !f.array {
 		ch.element(v, f, c)
 		return
 	}
@@ -241,171 +30,187 @@ func (ch *chunk) readInto(v *Value, f *Field, c *cursor) {
 	first := c.at
 	f.skipElements(n, c)
 	if c.short {
-		*v = Value{}
+		*v = value{}
 		return
 	}
-	*v = Value{chunk: ch, field: f, kind: Array, bits: uint64(n), data: c.data[first:c.at]}
+	*v = value{chunk: ch, field: f, kind: kindArray, bits: uint64(n), data: c.data[first:c.at]}
 }
 
-// element reads one value of a field, array or not.
-func (ch *chunk) element(v *Value, f *Field, c *cursor) {
-	*v = Value{chunk: ch, field: f, kind: f.Type.kind, pooled: f.Pooled}
-	if f.Pooled {
+// element reads the value of a field, or one element of its array.
+func (ch *chunk) element(v *value, f *fieldDef, c *cursor) {
+	*v = value{chunk: ch, field: f, kind: f.typ.kind, pooled: f.pooled}
+	if f.pooled {
 		v.bits = c.long()
 	} else {
 		switch v.kind {
-		case Long:
+		case kindLong:
 			v.bits = c.long()
-		case Int:
+		case kindInt:
 			v.bits = uint64(uint32(c.int()))
-		case Bool, Byte:
+		case kindBool, kindByte:
 			v.bits = uint64(c.byte())
-		case Short, Char:
+		case kindShort, kindChar:
 			v.bits = uint64(c.int16())
-		case Float:
+		case kindFloat:
 			v.bits = uint64(math.Float32bits(c.float()))
-		case Double:
+		case kindDouble:
 			v.bits = math.Float64bits(c.double())
 		default:
 			from := c.at
-			f.Type.skip(c)
+			f.typ.skip(c)
 			v.data = c.data[from:c.at]
-			if f.Type.empty {
-				v.kind = Null
+			if f.typ.empty {
+				v.kind = kindNull
 			}
 		}
 	}
 	if c.short {
-		*v = Value{}
+		*v = value{}
 	}
 }
 
-// pooled is a value that bytes of a pool begin with. Where it ends is of no
-// interest, and would take time to find out.
-func (ch *chunk) pooled(t *Type, data []byte) Value {
+// pooledValue returns the value at the start of bytes of a pool. Finding its end would take
+// time and is not needed.
+func (ch *chunk) pooledValue(t *typeDef, data []byte) value {
 	switch {
 	case t.empty:
-		return Value{}
-	case t.kind == Struct || t.kind == String:
-		return Value{chunk: ch, field: &t.alone, kind: t.kind, data: data}
+		return value{}
+	case t.kind == kindStruct || t.kind == kindString:
+		return value{chunk: ch, field: &t.alone, kind: t.kind, data: data}
 	}
 	c := cursor{data: data, fixed: ch.fixed}
 	return ch.read(&t.alone, &c)
 }
 
-// fields reads those of a type from bytes, as far as they go.
-func (ch *chunk) fields(t *Type, data []byte, yield func(*Field, Value) bool) {
-	c := cursor{data: data, fixed: ch.fixed}
-	var v Value
-	for i := range t.Fields {
-		f := &t.Fields[i]
-		ch.readInto(&v, f, &c)
-		if c.short || !yield(f, v) {
-			return
+// fields reads the fields of a type from bytes, up to the first incomplete one.
+func (ch *chunk) fields(t *typeDef, data []byte) iter.Seq2[*fieldDef, value] {
+	return func(yield func(*fieldDef, value) bool) {
+		c := cursor{data: data, fixed: ch.fixed}
+		var v value
+		for i := range t.fields {
+			f := &t.fields[i]
+			ch.readInto(&v, f, &c)
+			if c.short || !yield(f, v) {
+				return
+			}
 		}
 	}
 }
 
-// maxSteps is how often a value may stand for another.
+// maxSteps bounds the chain of values that stand for other values.
 const maxSteps = 8
 
-// stands says whether the value may stand for another.
-func (v *Value) stands() bool { return v.pooled || v.kind == Struct }
+// isIndirect reports whether the value may stand for another one.
+func (v *value) isIndirect() bool { return v.pooled || v.kind == kindStruct }
 
-// settled follows what the value stands for: the pool it is in, and the only
-// field of types that are no more than that.
-func (v Value) settled() Value {
+// resolve returns the value that v stands for: the value in its pool, or the only field of
+// a simple type.
+func (v value) resolve() value {
 	for range maxSteps {
 		switch {
 		case v.pooled:
-			t := v.field.Type
+			t := v.field.typ
 			data := v.chunk.pools.find(t, v.bits)
 			if data == nil {
-				return Value{}
+				return value{}
 			}
-			v = v.chunk.pooled(t, data)
-		case v.kind == Struct && v.field.Type.Simple && len(v.field.Type.Fields) == 1:
+			v = v.chunk.pooledValue(t, data)
+		case v.kind == kindStruct && v.field.typ.simple && len(v.field.typ.fields) == 1:
 			c := cursor{data: v.data, fixed: v.chunk.fixed}
-			v = v.chunk.read(&v.field.Type.Fields[0], &c)
+			v = v.chunk.read(&v.field.typ.fields[0], &c)
 		default:
 			return v
 		}
 	}
-	return Value{}
+	return value{}
 }
 
-// A Visitor is shown events.
-type Visitor struct {
-	Wants func(t *Type) bool  // which types it is shown, asked once per type and metadata; nil for all
-	Event func(e *Event) bool // false ends the reading; the event is valid during the call only
-}
-
-// An Event is one that the JVM recorded.
-type Event struct {
-	Type  *Type
-	chunk *chunk
-	body  []byte // its fields
-}
-
-// Start is when it began, which is when it happened for those that take no time.
-func (e *Event) Start() time.Time {
-	if i := e.Type.start; i != 0 || e.Type.Fields[0].unit != unitTickTime || e.Type.Fields[0].Type.kind != Long {
-		return e.field(i).Time()
+// isStruct reports whether the value is a struct that the chunk holds.
+func (v value) isStruct() bool {
+	if v.pooled && v.kind == kindStruct && !v.field.typ.simple {
+		return !v.field.typ.empty && v.chunk.pools.find(v.field.typ, v.bits) != nil
 	}
-	// So it is in every recording of a JVM.
-	c := cursor{data: e.body, fixed: e.chunk.fixed}
-	return e.chunk.header.time(int64(c.long()))
+	return v.resolve().kind == kindStruct
 }
 
-// Duration is how long it took, 0 for those that take no time.
-func (e *Event) Duration() time.Duration { return e.field(e.Type.duration).Duration() }
-
-// Field is the value of a field, Null where the type has none of that name.
-func (e *Event) Field(name string) Value { return e.field(e.Type.index(name)) }
-
-func (e *Event) field(i int) Value {
-	if i < 0 {
-		return Value{}
+// int returns the value of an integer or boolean, and 0 for other kinds. An unsigned number
+// of 64 bits keeps its bits.
+func (v value) int() int64 {
+	if v.isIndirect() {
+		v = v.resolve()
 	}
-	c := cursor{data: e.body, fixed: e.chunk.fixed}
-	for before := range i {
-		e.Type.Fields[before].skip(&c)
+	switch v.kind {
+	case kindBool, kindChar, kindLong:
+		return int64(v.bits)
+	case kindByte, kindShort, kindInt:
+		if v.field.unsigned {
+			return int64(v.bits)
+		}
 	}
-	return e.chunk.read(&e.Type.Fields[i], &c)
+	switch v.kind {
+	case kindByte:
+		return int64(int8(v.bits))
+	case kindShort:
+		return int64(int16(v.bits))
+	case kindInt:
+		return int64(int32(v.bits))
+	}
+	return 0
 }
 
-// Fields are all of its fields in their order, each read when it is its turn.
-func (e *Event) Fields() func(yield func(*Field, Value) bool) {
-	return func(yield func(*Field, Value) bool) { e.chunk.fields(e.Type, e.body, yield) }
+func (v value) bool() bool { return v.int() != 0 }
+
+// text returns the value of a string, and "" for other kinds. Strings of pools are decoded
+// once.
+func (v value) text() string {
+	if !v.pooled {
+		return v.decodeText()
+	}
+	if v.chunk.pools.find(v.field.typ, v.bits) == nil {
+		return ""
+	}
+	texts := &v.field.typ.pool.texts
+	text, known := texts.get(v.bits)
+	if !known {
+		text = v.decodeText()
+		texts.put(v.bits, text)
+	}
+	return text
 }
 
-// Thread is the one the event happened in. It is never nil: what is not known
-// of it is zero.
-func (e *Event) Thread() *Thread {
-	if e.Type.thread < 0 {
-		return noThread
+func (v value) decodeText() string {
+	for range maxSteps {
+		if v.isIndirect() {
+			v = v.resolve()
+		}
+		if v.kind != kindString {
+			return ""
+		}
+		c := cursor{data: v.data, fixed: v.chunk.fixed}
+		text, key, pooled := c.text()
+		if !pooled {
+			return text
+		}
+		v = value{chunk: v.chunk, field: v.field, pooled: true, bits: key}
 	}
-	return e.chunk.thread(e.field(e.Type.thread))
+	return ""
 }
 
-// Stack is where the thread was, without frames where the event has none.
-func (e *Event) Stack() *Stack {
-	if e.Type.stack < 0 {
-		return noStack
+// member returns a field of a struct by its name, null if there is none.
+func (v value) member(name string) value {
+	for f, field := range v.members() {
+		if f.name == name {
+			return field
+		}
 	}
-	return e.chunk.stackOf(e.field(e.Type.stack))
+	return value{}
 }
 
-// Check says whether the fields are as long as the event: it is nil for every
-// event that the metadata describes rightly.
-func (e *Event) Check() error {
-	c := cursor{data: e.body, fixed: e.chunk.fixed}
-	e.Type.skip(&c)
-	switch {
-	case c.short:
-		return fmt.Errorf("event %s of %d bytes: %w", e.Type.Name, len(e.body), errShort)
-	case c.left() > 0:
-		return fmt.Errorf("event %s of %d bytes: %d are left after its fields", e.Type.Name, len(e.body), c.left())
+// members are the fields of a struct in their order.
+func (v value) members() iter.Seq2[*fieldDef, value] {
+	s := v.resolve()
+	if s.kind != kindStruct || s.field.typ.broken {
+		return func(func(*fieldDef, value) bool) {}
 	}
-	return nil
+	return s.chunk.fields(s.field.typ, s.data)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,9 +15,19 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
+// samplesOf reads the samples of a chunk as a Follower finds it in a repository.
 func samplesOf(t *testing.T, data []byte) Batch {
 	t.Helper()
-	b, err := ReadSamples(bytes.NewReader(data), int64(len(data)))
+	dir, err := os.MkdirTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "chunk.jfr"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := Follow(dir)
+	defer f.Close()
+	b, err := f.Poll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,29 +61,29 @@ func TestSamplesOfAChunk(t *testing.T) {
 	}
 }
 
-// render writes a value as a text, to compare.
-func render(v Value) string {
-	switch v.Kind() {
-	case Null:
+// render writes a value as text, to compare.
+func render(v value) string {
+	switch v.realKind() {
+	case kindNull:
 		return "null"
-	case String:
-		return fmt.Sprintf("%q", v.Text())
-	case Float, Double:
-		return fmt.Sprint(v.Float())
-	case Struct:
+	case kindString:
+		return fmt.Sprintf("%q", v.text())
+	case kindFloat, kindDouble:
+		return fmt.Sprint(v.float())
+	case kindStruct:
 		var fields []string
-		for f, field := range v.Fields() {
-			fields = append(fields, f.Name+"="+render(field))
+		for f, field := range v.members() {
+			fields = append(fields, f.name+"="+render(field))
 		}
 		return "{" + strings.Join(fields, " ") + "}"
-	case Array:
+	case kindArray:
 		var elements []string
-		for e := range v.Elements() {
+		for e := range v.elements() {
 			elements = append(elements, render(e))
 		}
 		return "[" + strings.Join(elements, " ") + "]"
 	}
-	return fmt.Sprint(v.Int())
+	return fmt.Sprint(v.int())
 }
 
 func TestEveryKindOfValue(t *testing.T) {
@@ -83,25 +94,27 @@ func TestEveryKindOfValue(t *testing.T) {
 		"points": "[{x=0 y=0} {x=1 y=0.5}]", "point": "{x=-3 y=3}", "symbols": `["add" null]`,
 	}
 	for _, fixed := range []bool{false, true} {
-		data := syntheticChunk(fixed)
 		shown := 0
-		_, err := Read(bytes.NewReader(data), int64(len(data)), Visitor{
-			Wants: func(t *Type) bool { return t.Name == "test.Everything" },
-			Event: func(e *Event) bool {
-				shown++
-				if err := e.Check(); err != nil {
-					t.Error(err)
+		_, err := readChunks(syntheticChunk(fixed), func(e event) {
+			if e.typ.name != "test.Everything" {
+				return
+			}
+			shown++
+			if err := e.check(); err != nil {
+				t.Error(err)
+			}
+			got := map[string]string{}
+			for f, v := range e.fields() {
+				got[f.name] = render(v)
+				if want := time.Unix(0, testNanos+500); f.name == "startTime" && !v.time().Equal(want) {
+					t.Errorf("begins at %v, want %v", v.time(), want)
 				}
-				if want := time.Unix(0, testNanos+500); !e.Start().Equal(want) {
-					t.Errorf("begins at %v, want %v", e.Start(), want)
+			}
+			for name, text := range want {
+				if got[name] != text {
+					t.Errorf("fixed %v: field %s is %s, want %s", fixed, name, got[name], text)
 				}
-				for name, text := range want {
-					if got := render(e.Field(name)); got != text {
-						t.Errorf("fixed %v: field %s is %s, want %s", fixed, name, got, text)
-					}
-				}
-				return true
-			},
+			}
 		})
 		if err != nil || shown != 1 {
 			t.Errorf("fixed %v: %d events shown, error %v; want 1", fixed, shown, err)
@@ -109,50 +122,19 @@ func TestEveryKindOfValue(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRecording(t *testing.T) {
+func TestParseHeaderRefusesOtherFormats(t *testing.T) {
 	for _, data := range []string{"", "FLR", strings.Repeat("x", 200)} {
-		if _, err := ReadSamples(strings.NewReader(data), int64(len(data))); !errors.Is(err, ErrNoRecording) {
+		if _, err := parseHeader([]byte(data)); !errors.Is(err, ErrNoRecording) {
 			t.Errorf("%d bytes of something else: %v, want %v", len(data), err, ErrNoRecording)
 		}
 	}
 	for _, version := range [][2]byte{{0, 9}, {1, 0}, {3, 0}} {
 		data := syntheticChunk(false)
 		data[5], data[7] = version[0], version[1]
-		_, err := ReadSamples(bytes.NewReader(data), int64(len(data)))
+		_, err := parseHeader(data)
 		var refused *VersionError
 		if !errors.As(err, &refused) || refused.Major != uint16(version[0]) || refused.Minor != uint16(version[1]) {
-			t.Errorf("version %v: %v, want a VersionError that names it", version, err)
-		}
-	}
-}
-
-func TestSeveralChunksInAFile(t *testing.T) {
-	chunk := syntheticChunk(false)
-	garbage := []byte("garbage between chunks")
-	for _, c := range []struct {
-		name    string
-		data    []byte
-		samples int
-		losses  []Defect
-	}{
-		{"two", bytes.Repeat(chunk, 2), 6, nil},
-		{"garbage between", bytes.Join([][]byte{chunk, chunk}, garbage), 6, []Defect{Corrupt}},
-		{"garbage after", append(bytes.Clone(chunk), garbage...), 3, []Defect{Corrupt}},
-		{"another version between", bytes.Join([][]byte{chunk, otherVersion(chunk), chunk}, nil), 6, []Defect{OtherVersion}},
-		{"never finished", bytes.Join([][]byte{unsized(chunk), chunk}, nil), 3, []Defect{Unfinished}},
-		{"the first says it is longer", bytes.Join([][]byte{lengthened(chunk, 1000), chunk}, nil), 6, []Defect{Truncated}},
-		{"written after the last flush", bytes.Join([][]byte{flushed(chunk), []byte("tail"), chunk}, nil), 6, []Defect{Unfinished}},
-	} {
-		b := samplesOf(t, c.data)
-		var defects []Defect
-		for _, l := range b.Losses {
-			defects = append(defects, l.Defect)
-			if strings.Contains(l.Error(), "\n") {
-				t.Errorf("%s: a loss of more than a line: %q", c.name, l.Error())
-			}
-		}
-		if len(b.Samples) != c.samples || fmt.Sprint(defects) != fmt.Sprint(c.losses) {
-			t.Errorf("%s: %d samples, %v; want %d, %v", c.name, len(b.Samples), b.Losses, c.samples, c.losses)
+			t.Errorf("version %v: %v, want a VersionError with it", version, err)
 		}
 	}
 }
@@ -163,63 +145,15 @@ func otherVersion(chunk []byte) []byte {
 	return c
 }
 
-// unsized is as JDK 11 has a chunk that it writes.
-func unsized(chunk []byte) []byte {
-	c := bytes.Clone(chunk)
-	clear(c[8:32])
-	return c
-}
-
-func lengthened(chunk []byte, by int) []byte {
-	c := bytes.Clone(chunk)
-	size := len(c) + by
-	c[14], c[15] = byte(size>>8), byte(size)
-	return c
-}
-
-func flushed(chunk []byte) []byte {
-	c := bytes.Clone(chunk)
-	c[64] = 7
-	return c
-}
-
-// benchSize is how large the recordings are that are read, by repeating one.
+// benchSize is the size of the recordings to read, reached by repeating one.
 const benchSize = 64 << 20
 
-// Benchmarks print MB/s of a recording with every event on: of its samples
-// only, and of every field of every event with its thread and stack.
-
+// BenchmarkSamples prints the MB/s of reading the samples of a recording with every event on.
 func BenchmarkSamples(b *testing.B) {
 	eachRecording(b, func(b *testing.B, data []byte) {
-		found, err := ReadSamples(bytes.NewReader(data), int64(len(data)))
+		found, err := readChunks(data, nil)
 		if err != nil || len(found.Samples) == 0 {
 			b.Fatalf("%d samples, error %v", len(found.Samples), err)
-		}
-	})
-}
-
-func BenchmarkEveryEvent(b *testing.B) {
-	eachRecording(b, func(b *testing.B, data []byte) {
-		events, values := 0, 0
-		_, err := Read(bytes.NewReader(data), int64(len(data)), Visitor{Event: func(e *Event) bool {
-			events++
-			e.Start()
-			e.Thread()
-			e.Stack()
-			for _, v := range e.Fields() {
-				values++
-				switch v.Kind() {
-				case String:
-					_ = v.Text()
-				case Struct, Array, Null:
-				default:
-					_ = v.Float()
-				}
-			}
-			return true
-		}})
-		if err != nil || values < events {
-			b.Fatalf("%d values in %d events, error %v", values, events, err)
 		}
 	})
 }
@@ -239,7 +173,7 @@ func eachRecording(b *testing.B, read func(b *testing.B, data []byte)) {
 			for b.Loop() {
 				read(b, data)
 			}
-			// On a machine with other work the clock tells of that as well.
+			// The wall clock would include other work of the machine.
 			spent := processorTime(b) - before
 			b.ReportMetric(float64(len(data))*float64(b.N)/1e6/spent.Seconds(), "MB/cpu-s")
 		})
@@ -254,29 +188,35 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// TestTruncatedAnywhere cuts a recording at each byte: what is whole and what
-// it names comes out, and something is said of the rest.
+// TestTruncatedAnywhere cuts a chunk at each byte: complete samples are read, and the rest is
+// reported.
 func TestTruncatedAnywhere(t *testing.T) {
-	whole := append(syntheticChunk(false), syntheticChunk(true)...)
-	first := len(syntheticChunk(false))
-	before := 0
-	for n := headerSize; n < len(whole); n++ {
-		b := samplesOf(t, whole[:n])
-		if len(b.Losses) == 0 && n != first {
-			t.Fatalf("cut at %d of %d, nothing is said of it", n, len(whole))
+	for _, fixed := range []bool{false, true} {
+		whole := syntheticChunk(fixed)
+		before := 0
+		for n := headerSize; n < len(whole); n++ {
+			b := samplesOf(t, whole[:n])
+			if len(b.Losses) == 0 {
+				t.Fatalf("cut at %d of %d, no loss is reported", n, len(whole))
+			}
+			for _, l := range b.Losses {
+				if strings.Contains(l.Error(), "\n") {
+					t.Errorf("a loss of more than a line: %q", l.Error())
+				}
+			}
+			if len(b.Samples) < before {
+				t.Fatalf("cut at %d, there are %d samples, with fewer bytes %d", n, len(b.Samples), before)
+			}
+			before = len(b.Samples)
 		}
-		if n >= first && len(b.Samples) < 3 {
-			t.Fatalf("cut at %d, %d samples are left of the whole chunk before", n, len(b.Samples))
+		if b := samplesOf(t, whole); len(b.Samples) != 3 || len(b.Losses) != 0 {
+			t.Errorf("the whole chunk has %d samples and losses %v, want 3 and none", len(b.Samples), b.Losses)
 		}
-		if len(b.Samples) < before {
-			t.Fatalf("cut at %d, there are %d samples, with fewer bytes %d", n, len(b.Samples), before)
-		}
-		before = len(b.Samples)
 	}
 }
 
-// TestDamageInTheMiddle spoils the size of an event: what is before it and what
-// the header leads to behind it is read.
+// TestDamageInTheMiddle overwrites the size of an event: the events before it, and those that
+// the header leads to after it, are read.
 func TestDamageInTheMiddle(t *testing.T) {
 	for _, size := range []byte{0, 0x7f} {
 		data := syntheticChunk(false)
@@ -292,8 +232,8 @@ func TestDamageInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestCheckpointsThatLeadInCircles makes the way through the checkpoints lead
-// to itself, where an earlier event is spoiled so that it is needed.
+// TestCheckpointsThatLeadInCircles links a checkpoint to itself, with a damaged event before
+// it so that the links are needed.
 func TestCheckpointsThatLeadInCircles(t *testing.T) {
 	for _, before := range []int64{0, 1, 1 << 40} {
 		w := &writer{b: make([]byte, headerSize)}
@@ -312,8 +252,7 @@ func TestCheckpointsThatLeadInCircles(t *testing.T) {
 	}
 }
 
-// TestTypesThatContainThemselves has no end to its values, and must have one to
-// its reading.
+// TestTypesThatContainThemselves checks that reading values without an end does end.
 func TestTypesThatContainThemselves(t *testing.T) {
 	for name, extra := range map[string][]class{
 		"itself": {{id: 90, name: "test.Self", fields: []field{{name: "self", typ: "test.Self"}}}},
@@ -341,7 +280,7 @@ func TestTypesThatContainThemselves(t *testing.T) {
 	}
 }
 
-// TestSamplesWithoutTheirStack come out all the same.
+// TestSamplesWithoutTheirStack checks that such samples are returned.
 func TestSamplesWithoutTheirStack(t *testing.T) {
 	w := &writer{b: make([]byte, headerSize)}
 	w.sample(10, 55)
@@ -378,38 +317,33 @@ func TestTheJVMsOwnLosses(t *testing.T) {
 	}
 }
 
-// readAll touches everything there is in a recording.
+// readAll reads every field of every event.
 func readAll(data []byte) (events int) {
-	_, _ = Read(bytes.NewReader(data), int64(len(data)), Visitor{Event: func(e *Event) bool {
+	_, _ = readChunks(data, func(e event) {
 		events++
-		_ = e.Check()
-		e.Start()
-		e.Thread()
-		e.Stack()
-		for _, v := range e.Fields() {
+		_ = e.check()
+		for _, v := range e.fields() {
 			touch(v, 3)
 		}
-		return true
-	}})
-	_, _ = ReadSamples(bytes.NewReader(data), int64(len(data)))
+	})
 	return events
 }
 
-func touch(v Value, depth int) {
-	_, _, _, _, _ = v.Int(), v.Float(), v.Text(), v.Time(), v.Duration()
+func touch(v value, depth int) {
+	_, _, _, _, _ = v.int(), v.float(), v.text(), v.time(), v.duration()
 	if depth == 0 {
 		return
 	}
-	for _, field := range v.Fields() {
+	for _, field := range v.members() {
 		touch(field, depth-1)
 	}
-	for e := range v.Elements() {
+	for e := range v.elements() {
 		touch(e, depth-1)
 	}
 }
 
-// FuzzRead holds that whatever a recording is, reading it ends, without a panic
-// and with no more events than there are bytes.
+// FuzzRead checks that reading any data ends without a panic and with no more events than
+// there are bytes.
 func FuzzRead(f *testing.F) {
 	for _, fixed := range []bool{false, true} {
 		chunk := syntheticChunk(fixed)
@@ -424,7 +358,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzMetadata keeps the header right, and lets the rest of a chunk be anything.
+// FuzzMetadata reads chunks with a valid header and any other bytes.
 func FuzzMetadata(f *testing.F) {
 	chunk := syntheticChunk(false)
 	metadata := binary.BigEndian.Uint64(chunk[24:])

@@ -1,0 +1,356 @@
+package jfr
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// A kind says what a value consists of. kindNull also stands for values that cannot be read.
+type kind uint8
+
+const (
+	kindNull kind = iota
+	kindBool
+	kindByte
+	kindShort
+	kindChar
+	kindInt
+	kindLong
+	kindFloat
+	kindDouble
+	kindString
+	kindStruct
+	kindArray
+)
+
+// basicKinds are the types without fields. Every recording declares them, under numbers of
+// its own.
+var basicKinds = map[string]kind{
+	"boolean": kindBool, "byte": kindByte, "short": kindShort, "char": kindChar, "int": kindInt, "long": kindLong,
+	"float": kindFloat, "double": kindDouble, "java.lang.String": kindString,
+}
+
+// A typeDef is a type of events or values, as declared by the metadata of its chunk.
+type typeDef struct {
+	id     int64
+	name   string // such as jdk.ExecutionSample
+	fields []fieldDef
+	simple bool // a value of the type stands for the value of its only field
+
+	event  bool
+	kind   kind
+	depth  int      // of values within values
+	empty  bool     // takes no bytes
+	broken bool     // contains itself, so that its values have no end, or is nested too deeply
+	pool   *pool    // of the chunk, nil if it holds no value of the type
+	alone  fieldDef // a field of this type, for values that are not part of others
+
+	// Set for the events that are read.
+	plan   *samplePlan
+	notice notice
+}
+
+// A fieldDef is a field of a type.
+type fieldDef struct {
+	name        string
+	typ         *typeDef
+	array       bool
+	pooled      bool // the field holds the key of a value in a pool of the chunk
+	annotations []annotation
+	unsigned    bool
+}
+
+// An annotation describes the meaning of a field's numbers.
+type annotation struct {
+	name  string // such as jdk.jfr.Timespan
+	value string // such as NANOSECONDS
+}
+
+func (t *typeDef) skip(c *cursor) {
+	switch t.kind {
+	case kindBool, kindByte:
+		c.byte()
+	case kindShort, kindChar:
+		c.int16()
+	case kindInt:
+		if c.fixed {
+			c.take(4)
+		} else {
+			c.skipLong()
+		}
+	case kindLong:
+		c.skipLong()
+	case kindFloat:
+		c.take(4)
+	case kindDouble:
+		c.take(8)
+	case kindString:
+		c.skipText()
+	default:
+		if t.broken {
+			c.fail()
+			return
+		}
+		for i := range t.fields {
+			t.fields[i].skip(c)
+		}
+	}
+}
+
+func (f *fieldDef) skip(c *cursor) {
+	n := 1
+	if f.array {
+		n = c.count()
+	}
+	f.skipElements(n, c)
+}
+
+func (f *fieldDef) skipElements(n int, c *cursor) {
+	if f.empty() {
+		return
+	}
+	for range n {
+		if f.pooled {
+			c.skipLong()
+		} else {
+			f.typ.skip(c)
+		}
+		if c.short {
+			return
+		}
+	}
+}
+
+// empty reports whether an element of the field takes no bytes.
+func (f *fieldDef) empty() bool { return !f.pooled && f.typ.empty }
+
+// Event types that are part of the format and are not declared by metadata.
+const (
+	metadataEvent   = 0
+	checkpointEvent = 1
+)
+
+// superEvent is the supertype of all events.
+const superEvent = "jdk.jfr.Event"
+
+var errShort = errors.New("it ends too early")
+
+// metadata holds the types of a chunk.
+type metadata struct {
+	types  []*typeDef
+	dense  []*typeDef // by number; the JVM uses small numbers only
+	sparse map[int64]*typeDef
+}
+
+// maxDense bounds the length of metadata.dense.
+const maxDense = 1 << 16
+
+func (m *metadata) lookup(id int64) *typeDef {
+	if uint64(id) < uint64(len(m.dense)) {
+		return m.dense[id]
+	}
+	return m.sparse[id]
+}
+
+func (m *metadata) add(t *typeDef) {
+	m.types = append(m.types, t)
+	if t.id < 0 || t.id >= maxDense {
+		m.sparse[t.id] = t
+		return
+	}
+	for int64(len(m.dense)) <= t.id {
+		m.dense = append(m.dense, nil)
+	}
+	m.dense[t.id] = t
+}
+
+// An element of the metadata, which is a tree like that of an XML document. All strings
+// come first, in a table.
+type element struct {
+	name       string
+	attributes map[string]string
+	children   []element
+}
+
+// parseMetadata reads the event at the cursor, from its fields on:
+//
+//	long start, long duration, long generation, int count, count × string, element
+//	element: int name, int count, count × (int key, int value), int count, count × element
+func parseMetadata(c cursor) (*metadata, error) {
+	c.long()
+	c.long()
+	c.long()
+	texts := make([]string, 0, c.count())
+	for range cap(texts) {
+		s, _, _ := c.text()
+		texts = append(texts, s)
+		if c.short {
+			return nil, fmt.Errorf("metadata: %w", errShort)
+		}
+	}
+	root := parseElement(&c, texts, 0)
+	if c.short {
+		return nil, fmt.Errorf("metadata: %w", errShort)
+	}
+	m := &metadata{sparse: map[int64]*typeDef{}}
+	for i := range root.children {
+		if root.children[i].name == "metadata" {
+			if err := m.declare(root.children[i].children); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(m.types) == 0 {
+		return nil, errors.New("metadata: it declares no type")
+	}
+	return m, nil
+}
+
+// maxElements bounds the nesting of elements. The JVM uses five levels.
+const maxElements = 16
+
+func parseElement(c *cursor, texts []string, depth int) element {
+	text := func() string {
+		i := c.int()
+		if i < 0 || int(i) >= len(texts) {
+			c.fail()
+			return ""
+		}
+		return texts[i]
+	}
+	if depth > maxElements {
+		c.fail()
+		return element{}
+	}
+	e := element{name: text(), attributes: map[string]string{}}
+	// The two counts are bounded by the bytes that are left, but that alone would let each
+	// of many elements claim all of them.
+	for range c.count() {
+		key := text()
+		e.attributes[key] = text()
+		if c.short {
+			return e
+		}
+	}
+	for range c.count() {
+		e.children = append(e.children, parseElement(c, texts, depth+1))
+		if c.short {
+			return e
+		}
+	}
+	return e
+}
+
+// declare creates types from their elements. A field may refer to any type by its number,
+// so fields are added when all types are known.
+func (m *metadata) declare(classes []element) error {
+	classes = slices.DeleteFunc(slices.Clone(classes), func(e element) bool { return e.name != "class" })
+	for i := range classes {
+		attributes := classes[i].attributes
+		id, err := strconv.ParseInt(attributes["id"], 10, 64)
+		if err != nil {
+			return fmt.Errorf("metadata: type %q has no number: %w", attributes["name"], err)
+		}
+		t := &typeDef{id: id, name: attributes["name"], kind: kindStruct}
+		if kind, ok := basicKinds[t.name]; ok {
+			t.kind = kind
+		}
+		t.event = attributes["superType"] == superEvent
+		t.simple = attributes["simpleType"] == "true"
+		t.alone.typ = t
+		m.add(t)
+	}
+	for i, t := range m.types[len(m.types)-len(classes):] {
+		if err := m.define(t, classes[i].children); err != nil {
+			return err
+		}
+	}
+	analyse(m.types)
+	return nil
+}
+
+// define adds the fields of a type.
+func (m *metadata) define(t *typeDef, children []element) error {
+	for i := range children {
+		child := &children[i]
+		if child.name != "field" {
+			continue
+		}
+		f := fieldDef{
+			name:   child.attributes["name"],
+			array:  child.attributes["dimension"] == "1",
+			pooled: child.attributes["constantPool"] == "true",
+		}
+		if id, err := strconv.ParseInt(child.attributes["class"], 10, 64); err == nil {
+			f.typ = m.lookup(id)
+		}
+		if f.typ == nil {
+			return fmt.Errorf("metadata: field %s of %s has an unknown type", f.name, t.name)
+		}
+		f.annotations = m.annotations(child)
+		f.unsigned = slices.Contains(f.annotations, annotation{name: "jdk.jfr.Unsigned"})
+		t.fields = append(t.fields, f)
+	}
+	if t.event {
+		t.plan = newSamplePlan(t)
+		t.notice = notices[t.name]
+	}
+	return nil
+}
+
+func (m *metadata) annotations(of *element) []annotation {
+	var found []annotation
+	for i := range of.children {
+		child := &of.children[i]
+		if child.name != "annotation" {
+			continue
+		}
+		id, err := strconv.ParseInt(child.attributes["class"], 10, 64)
+		if err != nil {
+			continue
+		}
+		if t := m.lookup(id); t != nil {
+			found = append(found, annotation{name: t.name, value: child.attributes["value"]})
+		}
+	}
+	return found
+}
+
+// maxNesting bounds the nesting of values within values. The JVM uses two levels.
+const maxNesting = 16
+
+// analyse finds the types that take no bytes and those whose values have no end. It must be
+// called once, when all types have their fields.
+func analyse(types []*typeDef) {
+	const underWay, done = 1, 2
+	state := make(map[*typeDef]int, len(types))
+	var visit func(t *typeDef, depth int)
+	visit = func(t *typeDef, depth int) {
+		if t.kind != kindStruct || state[t] == done {
+			return
+		}
+		if state[t] == underWay || depth > maxNesting {
+			t.broken = true
+			return
+		}
+		state[t] = underWay
+		t.empty = true
+		for i := range t.fields {
+			f := &t.fields[i]
+			if !f.pooled {
+				visit(f.typ, depth+1)
+				t.depth = max(t.depth, f.typ.depth+1)
+				t.broken = t.broken || f.typ.broken || t.depth > maxNesting
+			}
+			if f.array || !f.empty() {
+				t.empty = false
+			}
+		}
+		state[t] = done
+	}
+	for _, t := range types {
+		visit(t, 0)
+	}
+}
