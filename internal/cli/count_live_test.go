@@ -114,7 +114,7 @@ func TestCountEndsByItself(t *testing.T) {
 			if code != exitOK {
 				t.Errorf("exit code %d: %s", code, stderr)
 			}
-			code, out, stderr = sonde(t, countArgs(p.PID, "hammer.**", "none.Main.**", "hammer.Main.absent", "--duration", "200ms", "--timing", "sampled", "--top", "2")...)
+			code, out, stderr = sonde(t, countArgs(p.PID, "hammer.**", "none.Main.**", "hammer.Main.absent", "--calls", "5000", "--timing", "sampled", "--top", "2")...)
 			if code != exitOK || !strings.Contains(out, "one call in 64 timed") || !strings.Contains(out, "not shown (--top)") || !strings.HasPrefix(strings.TrimSpace(out), "CALLS") {
 				t.Errorf("exit code %d: %s", code, out)
 			}

@@ -170,9 +170,12 @@ func checkTracedSlow(t *testing.T, p *monitoredProgram) {
 		args = append(args, "-o", filepath.Join(folder, name))
 	}
 	s := startSonde(t, args...)
-	p.do("slow 1", "handled slow") // order 6, before the program has settled
+	p.do("slow 1", "handled slow") // order 6, before the program has settled unless this test was held up
+	isEarly := !s.said("settled after ")
 	p.do("fast 20", "handled fast")
-	s.await(t, "settled after ")
+	if isEarly {
+		s.await(t, "settled after ")
+	}
 	p.do("slow 2", "handled slow") // orders 27 and 28
 	p.do("fast 50", "handled fast")
 	p.do("slow 1", "handled slow") // order 79
@@ -198,7 +201,7 @@ func checkTracedSlow(t *testing.T, p *monitoredProgram) {
 			t.Errorf("parts without hand-off: %+v", tx.Parts)
 		}
 	}
-	if slices.Contains(numbers, "6") || result.Losses["early"] == 0 {
+	if isEarly && (slices.Contains(numbers, "6") || result.Losses["early"] == 0) {
 		t.Errorf("orders %v, losses %v: order 6 came before the program had settled, and was kept", numbers, result.Losses)
 	}
 	for _, slow := range []string{"27", "28", "79"} {

@@ -83,7 +83,7 @@ const Ready = "ready"
 
 // startLimit bounds the wait for a program that hangs; no test depends on how
 // long anything takes.
-const startLimit = 2 * time.Minute
+const startLimit = 5 * time.Minute
 
 // A Running is a program that was started and has said that it is ready.
 type Running struct {

@@ -21,7 +21,7 @@ import (
 )
 
 // patience only bounds what hangs: no test depends on how long anything takes.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // fixtures is what programs consist of, without the harness and the JDK.
 var fixtures = []string{"**", "!java.**", "!javax.**", "!jdk.**", "!sun.**", "!com.sun.**", "!harness.**"}

@@ -35,7 +35,7 @@ const (
 	// linesOfReport is how many lines every tenant's report has: one price each.
 	linesOfReport = 100
 	// giveUp ends a tracing that does not get what it waits for.
-	giveUp = "90s"
+	giveUp = "9m"
 )
 
 // TestSlowRequestsOfOneTenantInTomcat traces what one tenant waited for too long. The

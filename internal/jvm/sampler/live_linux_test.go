@@ -32,7 +32,7 @@ func await(t *testing.T, s *Sampler, thread, method string) jfr.Sample {
 	t.Helper()
 	looks := time.NewTicker(20 * time.Millisecond)
 	defer looks.Stop()
-	limit := time.After(2 * time.Minute) // bounds a hang
+	limit := time.After(jvmtest.RunLimit) // bounds a hang
 	for {
 		select {
 		case <-limit:
@@ -68,7 +68,7 @@ func awaitEnd(t *testing.T, s *Sampler) {
 	t.Helper()
 	looks := time.NewTicker(20 * time.Millisecond)
 	defer looks.Stop()
-	limit := time.After(2 * time.Minute) // bounds a hang
+	limit := time.After(jvmtest.RunLimit) // bounds a hang
 	for {
 		select {
 		case <-limit:
