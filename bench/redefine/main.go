@@ -97,7 +97,7 @@ type round struct {
 	Class   string // "" where none was
 	Call    time.Duration
 	Batch   cost.Cost // from just before to just after the call
-	Loss    cost.Loss
+	Loss    loss
 	Dip     dip
 }
 
@@ -138,8 +138,15 @@ func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, mete
 		return err
 	}
 	const before, every = 2 * time.Second, 100 * time.Millisecond
-	baseline, start, err := cost.Observe(ctx, meter, before, every)
+	start, err := meter.Read()
 	if err != nil {
+		return err
+	}
+	baseline, err := observe(ctx, watch(meter, start), before, every, pause)
+	if err != nil {
+		return err
+	}
+	if start, err = meter.Read(); err != nil {
 		return err
 	}
 	words, err := p.ask("now")
@@ -163,7 +170,7 @@ func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, mete
 		return err
 	}
 	r.Batch = start.Until(end)
-	if r.Loss, err = cost.Settle(ctx, meter, start, baseline, cost.Rule{Bound: patience}); err != nil {
+	if r.Loss, err = settle(ctx, watch(meter, start), baseline, patient, pause); err != nil {
 		return err
 	}
 	const after = 2 * time.Second
@@ -185,6 +192,8 @@ func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, mete
 // patience bounds the wait for compilers on a machine that is busy elsewhere.
 const patience = time.Minute
 
+var patient = rule{every: 100 * time.Millisecond, quiet: time.Second, bound: patience}
+
 // quiesce waits until the program's code is compiled: a round that begins while
 // the compilers still work has nothing to compare with.
 func quiesce(ctx context.Context, meter *cost.Meter) error {
@@ -192,7 +201,7 @@ func quiesce(ctx context.Context, meter *cost.Meter) error {
 	if err != nil {
 		return err
 	}
-	loss, err := cost.Settle(ctx, meter, now, cost.Idle, cost.Rule{Bound: patience})
+	loss, err := settle(ctx, watch(meter, now), idle, patient, pause)
 	if err == nil && !loss.Settled {
 		err = fmt.Errorf("its compilers did not come to rest within %v: the machine is too busy, or --copies too many", patience)
 	}

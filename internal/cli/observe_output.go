@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/suggest"
 )
 
@@ -124,7 +125,7 @@ func proposalLines(p *suggest.Proposal) []string {
 	}
 	for i := range p.Choices {
 		if c := &p.Choices[i]; c.Thins {
-			lines = append(lines, fmt.Sprintf("one call in %d is timed, and all are counted: %s (all timed: %s)", suggest.Thinned, printable(c.Method.String()), percentText(c.Cost)))
+			lines = append(lines, fmt.Sprintf("one call in %d is timed, and all are counted: %s (all timed: %s)", overhead.ThinPeriod, printable(c.Method.String()), percentText(c.Cost)))
 		}
 	}
 	lines = append(lines, bareLines(p.Bare)...)

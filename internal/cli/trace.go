@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/waterfall"
@@ -266,7 +267,7 @@ type traceRun struct {
 	terminal waterfall.Terminal
 	kept     []*trace.Transaction
 	beyond   uint64
-	settling settling
+	settling overhead.Settling
 	looked   cost.Reading // of the compilers, the last while the program settles
 	early    uint64       // transactions that began before it had settled
 	sum      trace.Rings
@@ -298,7 +299,9 @@ func (c *tracing) run(ctx context.Context) error {
 	r.rings = trace.NewRingReader(s, trace.NewAssembler(options))
 	r.tellTraced()
 	r.measureCost(ctx)
-	if r.settling.ended = !c.keepsSlow(); !r.settling.ended {
+	r.settling = overhead.Settling{Rule: overhead.ForTrace, State: overhead.Settled}
+	if c.keepsSlow() {
+		r.settling.State = overhead.Unsettled
 		reading, err := s.Read()
 		if err != nil {
 			return r.abandon(ctx, err)
@@ -360,7 +363,7 @@ func (r *traceRun) measureCost(ctx context.Context) {
 func (r *traceRun) watch(ctx context.Context) ending {
 	s := stay{done: r.visit.session.Done(), why: r.endedBy}
 	s.addTask(readEvery, func() ending {
-		if r.duration > 0 && r.settling.ended && time.Since(r.began) >= r.duration {
+		if r.duration > 0 && r.settling.State != overhead.Unsettled && time.Since(r.began) >= r.duration {
 			return endedDuration
 		}
 		r.lookAtCompilers()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/chrome"
@@ -171,7 +172,7 @@ func (r *traceRun) isShown(number int, one *trace.Transaction, t *trace.Trace) b
 func (r *traceRun) noneError(t *trace.Trace) error {
 	methods, took := strings.Join(r.patterns, ", "), durationText(t.Took.Round(time.Millisecond))
 	switch {
-	case !r.settling.ended:
+	case r.settling.State == overhead.Unsettled:
 		return fmt.Errorf("ended after %s, before the JVM had compiled again what has hooks now: no call is kept until then; trace longer", took)
 	case t.Losses.NotChosen > 0:
 		return fmt.Errorf("none of %s of %s within %s was chosen", count(int(t.Losses.NotChosen), "call", "calls"), methods, took)

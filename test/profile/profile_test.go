@@ -234,7 +234,7 @@ func TestLazyInstrumentsAThirdOfEager(t *testing.T) {
 // the time in which its compilers were busy: then the profile's beginning and duration
 // are those of the rest.
 func TestDurationIsOfTheFigures(t *testing.T) {
-	const beginning = "figures are of the last "
+	const beginning = "figures cover the last "
 	lastOf := func(p *cct.Profile) string {
 		for _, note := range p.Notes {
 			if rest, is := strings.CutPrefix(note, beginning); is {
@@ -268,7 +268,7 @@ func TestDurationIsOfTheFigures(t *testing.T) {
 		p.turn("wide", 1, 1)
 	})
 	if last, took := lastOf(result), fmt.Sprint(result.Took.Round(100*time.Millisecond)); last != took {
-		t.Errorf("the figures are of the last %q, the profile says %q", last, took)
+		t.Errorf("the figures cover the last %q, the profile says %q", last, took)
 	}
 	if !result.Began.After(on) {
 		t.Errorf("the figures begin at %v, hooks were on before %v", result.Began, on)

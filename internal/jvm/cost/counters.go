@@ -15,22 +15,19 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// counters are those of a JVM's published ones that tell of pauses and of
-// compilations.
+// counters are the published counters of pauses and compilations.
 type counters struct {
 	safepoints  int64
-	pause, sync time.Duration
-	compiles    int64
+	pause       time.Duration // with the wait until all threads have stopped
 	compileTime time.Duration
 }
 
-// countersFrom picks them out. Times are in ticks of the JVM's clock.
+// countersFrom converts published counters, whose times are in ticks of the JVM's clock.
 //
-// A safepoint is counted when it begins, the wait until all threads stand still
-// when they do, the rest when it ends; a compilation and its time when it ends.
-// That the two times add up to what -Xlog:safepoint calls the total was tried on
-// JDK 17 and 25. JDK 8 is said to have the wait in both: its pauses would be
-// told too long by the wait.
+// A safepoint is counted when it begins, the wait until all threads have stopped when they
+// have, the rest when it ends; a compilation and its time when it ends. On JDK 17 and 25
+// the two times add up to what -Xlog:safepoint calls the total. JDK 8 is said to have the
+// wait in both, so its pauses would be too long by the wait.
 func countersFrom(c *perfdata.Counters) (found counters, pauses, compiles bool) {
 	frequency, ok := c.Number("sun.os.hrt.frequency")
 	if !ok || frequency <= 0 {
@@ -46,17 +43,15 @@ func countersFrom(c *perfdata.Counters) (found counters, pauses, compiles bool) 
 		return time.Duration(float64(number(name)) / float64(frequency) * float64(time.Second))
 	}
 	found.safepoints = number("sun.rt.safepoints")
-	found.sync = duration("sun.rt.safepointSyncTime")
-	found.pause = found.sync + duration("sun.rt.safepointTime")
+	found.pause = duration("sun.rt.safepointSyncTime") + duration("sun.rt.safepointTime")
 	pauses, whole = whole, true
-	found.compiles = number("sun.ci.totalCompiles")
 	found.compileTime = duration("java.ci.totalTime")
 	return found, pauses, whole
 }
 
-// openCounters opens the file in which a JVM publishes, found by its mapping:
-// the file's name has the JVM's own idea of its user in it. It is opened once,
-// since it stays readable when somebody clears /tmp.
+// openCounters opens the file in which a JVM publishes its counters. It is found by its
+// mapping because its name contains the user name as the JVM sees it. It is opened once
+// and stays readable when somebody clears /tmp.
 func openCounters(host process.Host, jvm *process.JVM) (*os.File, error) {
 	maps, err := os.Open(fmt.Sprintf("%s/%d/maps", host.Proc, jvm.PID))
 	if err != nil {
@@ -67,8 +62,8 @@ func openCounters(host process.Host, jvm *process.JVM) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The JVM's user may have put anything in its place: a pipe must not make
-	// us wait, a link lead us nowhere.
+	// The JVM's user may have put anything in its place: do not block on a pipe, and do not
+	// follow a link.
 	file, err := host.OpenInside(jvm.PID, name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
@@ -82,8 +77,8 @@ func openCounters(host process.Host, jvm *process.JVM) (*os.File, error) {
 
 var errNoCounters = errors.New("the JVM publishes no counters")
 
-// countersPath is where the JVM sees its counters: /tmp/hsperfdata_USER/NUMBER,
-// wherever that directory lies for us.
+// countersPath returns the path of the counters as the JVM sees it:
+// /tmp/hsperfdata_USER/NUMBER.
 func countersPath(maps io.Reader) (string, error) {
 	lines := bufio.NewReader(maps)
 	for {

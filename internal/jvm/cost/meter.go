@@ -1,16 +1,13 @@
-// Package toll tells from outside, without the JVM taking part, what something
-// done to a JVM cost it: how long it was stopped, and how much its compilers
-// had to do again.
+// Package cost measures from outside, without help from the JVM, what an action cost a
+// JVM: how long it was stopped, and how much its compilers had to do again.
 //
-// Pauses come from the counters the JVM publishes in shared memory (package
-// hsperf), which a JVM under -XX:-UsePerfData or -XX:+PerfDisableSharedMem does
-// not have; processor time comes from /proc, by the names the kernel has for
-// the JVM's threads, which JDK 8 does not give them. What could be read is said
-// beside every number: a zero that is not known is no zero.
+// Pauses come from the counters that the JVM publishes in shared memory (package
+// perfdata), which a JVM with -XX:-UsePerfData or -XX:+PerfDisableSharedMem does not have.
+// Processor time comes from /proc, by the names of the JVM's threads, which JDK 8 does
+// not give them. Every result says which of its numbers are known.
 //
-// All of a JVM's pauses in an interval are counted, whoever caused them: a
-// collection in the same interval is in the sum, and the interval's end points
-// should lie close to what is to be measured.
+// All of a JVM's pauses in an interval count, whatever caused them: a collection in the
+// same interval is in the sum. So an interval should begin and end close to the action.
 package cost
 
 import (
@@ -29,7 +26,7 @@ import (
 // ErrGone is returned for a JVM that has ended.
 var ErrGone = errors.New("the JVM has ended")
 
-// A Meter reads what one JVM has gone through. It is not for concurrent use.
+// A Meter reads the pauses and processor times of one JVM. It is not for concurrent use.
 type Meter struct {
 	host     process.Host
 	jvm      *process.JVM
@@ -37,16 +34,14 @@ type Meter struct {
 	census   census
 }
 
-// Watch prepares to read. It does not fail: what cannot be read is not known.
-func Watch(jvm *process.JVM) *Meter { return watch(process.Local, jvm) }
-
-func watch(host process.Host, jvm *process.JVM) *Meter {
-	m := &Meter{host: host, jvm: jvm}
-	m.counters, _ = openCounters(host, jvm) // not known then, and said so by each reading
+// Watch prepares to read. It does not fail: readings say what is not known.
+func Watch(jvm *process.JVM) *Meter {
+	m := &Meter{host: process.Local, jvm: jvm}
+	m.counters, _ = openCounters(m.host, jvm)
 	return m
 }
 
-// Close lets go of the JVM's counters.
+// Close releases the JVM's counters.
 func (m *Meter) Close() {
 	if m.counters != nil {
 		_ = m.counters.Close()
@@ -54,13 +49,13 @@ func (m *Meter) Close() {
 	}
 }
 
-// Read tells where the JVM stands now. Its only error is ErrGone. It takes less
-// than a millisecond; the first few some ten microseconds for each of the JVM's
-// threads besides.
+// Read returns the current state of the JVM's counters. Its only error is ErrGone. It
+// takes less than a millisecond; the first few calls take about ten microseconds more for
+// each of the JVM's threads.
 func (m *Meter) Read() (Reading, error) {
 	var r Reading
 	m.readCounters(&r)
-	// Pauses are what one wants to be exact about, so theirs is the time.
+	// Pauses need the exact time most, so the reading has theirs.
 	r.At = time.Now()
 	process := filepath.Join(m.host.Proc, strconv.Itoa(m.jvm.PID))
 	if threads, err := m.census.read(process); err == nil {
@@ -75,7 +70,7 @@ func (m *Meter) Read() (Reading, error) {
 			r.process, r.Known.Process = s.cpu, true
 		}
 	}
-	// Asked last, so that nothing above is of a later process of this number.
+	// Checked last, so that nothing above was read from a later process with this PID.
 	if !m.host.Same(m.jvm) {
 		return Reading{}, fmt.Errorf("process %d: %w", m.jvm.PID, ErrGone)
 	}
@@ -86,7 +81,7 @@ func (m *Meter) readCounters(r *Reading) {
 	if m.counters == nil {
 		return
 	}
-	// What stands before a defect is true: entries are only ever added.
+	// Entries before a defect are valid: entries are only ever added.
 	found, _ := perfdata.Read(io.NewSectionReader(m.counters, 0, perfdata.MaxSize))
 	if found == nil {
 		return
@@ -94,12 +89,12 @@ func (m *Meter) readCounters(r *Reading) {
 	r.counters, r.Known.Pauses, r.Known.Compiles = countersFrom(found)
 }
 
-// Known tells which of the numbers beside it were read.
+// Known says which numbers were read.
 type Known struct {
 	Pauses    bool // safepoints and how long they lasted
-	Compiles  bool // compilations and how long they took
+	Compiles  bool // how long compilations took
 	Compilers bool // processor time of the compiler threads
-	VMThread  bool // processor time of the thread that carries out operations at safepoints
+	VMThread  bool // processor time of the thread that executes operations at safepoints
 	Process   bool // processor time of the whole process
 }
 
@@ -113,19 +108,19 @@ func (k Known) and(other Known) Known {
 	}
 }
 
-// A Reading is where a JVM's counters stood at one moment. Mostly only the
-// difference of two means something.
+// A Reading is the state of a JVM's counters at one moment. Most of it is meaningful only
+// as the difference of two readings.
 type Reading struct {
 	At    time.Time
 	Known Known
 
 	counters counters
-	threads  map[threadKey]thread // of the JVM's own threads that are told apart
+	threads  map[threadKey]thread // the compiler threads and the VM thread
 	process  time.Duration
 }
 
-// Compiled is the processor time of the compiler threads there are, since each
-// began; false where it was not read.
+// Compiled returns the processor time that the current compiler threads have used since
+// they started; false where it was not read.
 func (r Reading) Compiled() (time.Duration, bool) {
 	var worked time.Duration
 	for _, t := range r.threads {
@@ -141,52 +136,31 @@ type Cost struct {
 	Known   Known
 	Elapsed time.Duration
 
-	Safepoints int           // how often all threads were stopped
-	Pause      time.Duration // for how long in all, with the wait until the last stood still
-	PauseSync  time.Duration // that wait alone, in which others still ran
-	// Longest lies between these. They meet where there was one safepoint.
-	LongestAtLeast, LongestAtMost time.Duration
+	Safepoints  int           // how often all threads were stopped
+	Pause       time.Duration // how long in all, with the wait until the last thread stopped
+	CompileTime time.Duration // from begin to end of each compilation that ended in the interval
 
-	Compilations int
-	CompileTime  time.Duration // from begin to end of each compilation that ended here
-
-	// Processor time. The kernel brings it up to date at ticks, some
-	// milliseconds apart.
-	CompileCPU time.Duration // of the compiler threads
+	// Processor time. The kernel updates it at ticks, some milliseconds apart.
+	CompileCPU time.Duration // of the compiler threads, except those that ended in the interval
 	VMThread   time.Duration
-	Rest       time.Duration // of all others, collectors with them; in steps of 10 ms
-	// CompileWait is for how long compiler threads were ready to run and had no
-	// processor. It is 0 where the kernel does not tell.
+	Rest       time.Duration // of all other threads, collectors included; in steps of 10 ms
+	// CompileWait is how long compiler threads were ready to run without a processor. It is
+	// 0 where the kernel does not report it.
 	CompileWait time.Duration
-
-	// Ended is how many compiler threads ended here. What each had used since
-	// the first reading is not in CompileCPU, but in Rest.
-	Ended int
 }
 
-// Until is what happened from one reading to a later one of the same JVM.
+// Until returns what happened from one reading to a later one of the same JVM.
 func (r Reading) Until(later Reading) Cost {
 	c := Cost{Known: r.Known.and(later.Known), Elapsed: later.At.Sub(r.At)}
 	if c.Known.Pauses {
 		c.Safepoints = int(rise(r.counters.safepoints, later.counters.safepoints))
 		c.Pause = rise(r.counters.pause, later.counters.pause)
-		c.PauseSync = rise(r.counters.sync, later.counters.sync)
-		c.LongestAtMost = c.Pause
-		if c.Safepoints > 0 {
-			c.LongestAtLeast = c.Pause / time.Duration(c.Safepoints)
-		}
 	}
 	if c.Known.Compiles {
-		c.Compilations = int(rise(r.counters.compiles, later.counters.compiles))
 		c.CompileTime = rise(r.counters.compileTime, later.counters.compileTime)
 	}
-	c.addThreads(r, later)
-	return c
-}
-
-func (c *Cost) addThreads(before, after Reading) {
-	for key, t := range after.threads {
-		earlier := before.threads[key] // zero for one that began since
+	for key, t := range later.threads {
+		earlier := r.threads[key] // zero for a thread that began since
 		used := rise(earlier.cpu, t.cpu)
 		switch {
 		case t.role == compiler && c.Known.Compilers:
@@ -196,71 +170,26 @@ func (c *Cost) addThreads(before, after Reading) {
 			c.VMThread += used
 		}
 	}
-	for key, t := range before.threads {
-		if _, there := after.threads[key]; !there && t.role == compiler {
-			c.Ended++
-		}
-	}
 	if c.Known.Process {
-		c.Rest = max(0, rise(before.process, after.process)-c.CompileCPU-c.VMThread)
+		c.Rest = max(0, rise(r.process, later.process)-c.CompileCPU-c.VMThread)
 	}
+	return c
 }
 
-// Then joins a cost with that of the interval right after it. Readings taken
-// often tell more of the longest pause than the two at the ends.
+// Then joins a cost with that of the interval right after it.
 func (c Cost) Then(next Cost) Cost {
 	return Cost{
-		Known:          c.Known.and(next.Known),
-		Elapsed:        c.Elapsed + next.Elapsed,
-		Safepoints:     c.Safepoints + next.Safepoints,
-		Pause:          c.Pause + next.Pause,
-		PauseSync:      c.PauseSync + next.PauseSync,
-		LongestAtLeast: max(c.LongestAtLeast, next.LongestAtLeast),
-		LongestAtMost:  max(c.LongestAtMost, next.LongestAtMost),
-		Compilations:   c.Compilations + next.Compilations,
-		CompileTime:    c.CompileTime + next.CompileTime,
-		CompileCPU:     c.CompileCPU + next.CompileCPU,
-		CompileWait:    c.CompileWait + next.CompileWait,
-		VMThread:       c.VMThread + next.VMThread,
-		Rest:           c.Rest + next.Rest,
-		Ended:          c.Ended + next.Ended,
+		Known:       c.Known.and(next.Known),
+		Elapsed:     c.Elapsed + next.Elapsed,
+		Safepoints:  c.Safepoints + next.Safepoints,
+		Pause:       c.Pause + next.Pause,
+		CompileTime: c.CompileTime + next.CompileTime,
+		CompileCPU:  c.CompileCPU + next.CompileCPU,
+		CompileWait: c.CompileWait + next.CompileWait,
+		VMThread:    c.VMThread + next.VMThread,
+		Rest:        c.Rest + next.Rest,
 	}
 }
 
-// rise is by how much a counter rose. One that fell was not read right, and
-// says nothing.
+// rise returns by how much a counter rose; 0 for one that fell, which was misread.
 func rise[N ~int64](before, after N) N { return max(0, after-before) }
-
-const (
-	// Compilers are idle that use less of a processor than this, and done when they
-	// have been for so long.
-	idleCompilers = 0.15
-	idleFor       = 750 * time.Millisecond
-)
-
-// CompilersIdle reports whether compilers had little to do.
-func (c Cost) CompilersIdle() bool {
-	return c.CompileCPU.Seconds() <= idleCompilers*c.Elapsed.Seconds()
-}
-
-// A Lull is for how long compilers have had little to do.
-type Lull struct{ idle time.Duration }
-
-// Add takes in what happened since, and reports whether compilers are done with what
-// a redefinition undid.
-func (l *Lull) Add(since Cost) bool {
-	if since.CompilersIdle() {
-		l.idle += since.Elapsed
-	} else {
-		l.idle = 0
-	}
-	return l.idle >= idleFor
-}
-
-// warmRate is at how many calls a second of a method half of what is cold is warm.
-const warmRate = 100_000
-
-// Cold is the part that is left, of what a call of a hook costs beside what it costs in a
-// loop, at a rate of calls a second. Where other work comes between two calls of a method
-// processors have forgotten the hook by then, and what it writes to.
-func Cold(rate float64) float64 { return 1 / (1 + rate/warmRate) }

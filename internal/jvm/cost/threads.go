@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A role is what a thread is there for.
+// A role is the purpose of a thread.
 type role int
 
 const (
@@ -19,7 +19,7 @@ const (
 	vmThread
 )
 
-// threadKey is one thread and no later one with its number.
+// threadKey identifies one thread and no later one with the same number.
 type threadKey struct {
 	id    int
 	start uint64
@@ -28,13 +28,13 @@ type threadKey struct {
 type thread struct {
 	role role
 	cpu  time.Duration
-	wait time.Duration // ready to run, without a processor; 0 where the kernel does not tell
+	wait time.Duration // ready to run without a processor; 0 where the kernel does not report it
 }
 
-// roleOf tells by the name HotSpot gives to a thread, of which the kernel keeps
-// fifteen bytes: "C1 CompilerThread0", "C2 CompilerThread0", "JVMCI
-// CompilerThread0", "VM Thread". A program can give its own threads such names;
-// then it is counted wrong, and nothing else happens.
+// roleOf returns the role of a thread by the name HotSpot gives it, of which the kernel
+// keeps fifteen bytes: "C1 CompilerThread0", "C2 CompilerThread0", "JVMCI
+// CompilerThread0", "VM Thread". If a program gives its own threads such names, they are
+// counted as the JVM's; nothing else happens.
 func roleOf(name string) role {
 	if name == "VM Thread" {
 		return vmThread
@@ -52,18 +52,18 @@ func truncated(name string) string {
 	return name[:min(len(name), kept)]
 }
 
-// tick is the unit of times in /proc on every Linux there is.
+// tick is the unit of times in /proc, the same on every Linux.
 const tick = 10 * time.Millisecond
 
-// A stat is what is needed of a line of /proc/PID/stat or of a task's.
+// A stat is the part of a line of /proc/PID/stat, or of a task's, that is needed.
 type stat struct {
 	name  string
 	cpu   time.Duration // in whole ticks
 	start uint64
 }
 
-// parseStat counts fields after the name, which may hold anything, and ends at
-// the last parenthesis.
+// parseStat counts fields from the end of the name, which is the last parenthesis: a name
+// may contain anything.
 func parseStat(line []byte) (s stat, err error) {
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < open {
@@ -88,8 +88,8 @@ func parseStat(line []byte) (s stat, err error) {
 	return s, nil
 }
 
-// parseSchedstat finds the nanoseconds a task has run, and those for which it
-// waited for a processor.
+// parseSchedstat returns how long a task has run and how long it has waited for a
+// processor.
 func parseSchedstat(line []byte) (run, wait time.Duration, err error) {
 	fields := strings.Fields(string(line))
 	const known = 2
@@ -105,21 +105,21 @@ func parseSchedstat(line []byte) (run, wait time.Duration, err error) {
 	return time.Duration(nanos[0]), time.Duration(nanos[1]), nil
 }
 
-// A census finds the threads of a process that are told apart. It remembers the
-// others, of which a program may have thousands, and looks at each only a few
-// times: a thread gets its name soon after its start, not with it.
+// A census finds the threads of a process that have a role. It remembers the others, of
+// which a program may have thousands, and reads each only a few times: a thread gets its
+// name soon after its start, not with it.
 type census struct {
-	others map[int]int // how often each was looked at, by number
+	others map[int]int // how often each was read, by number
 }
 
-// looks is how often a thread is looked at before it counts as one of the
-// program's for as long as it is there.
+// looks is how often a thread is read before it counts as one of the program's until it
+// ends.
 const looks = 5
 
-// read leaves out threads that end meanwhile.
+// read returns the threads that have a role, without those that end meanwhile.
 func (c *census) read(process string) (map[threadKey]thread, error) {
 	folder := filepath.Join(process, "task")
-	// Unsorted, unlike os.ReadDir, which would also look at each.
+	// Readdirnames does not sort the names nor read each file, unlike os.ReadDir.
 	dir, err := os.Open(folder)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func readThread(folder string, id int) (threadKey, thread, bool) {
 	}
 	t := thread{role: roleOf(s.name), cpu: s.cpu}
 	if t.role != other {
-		// Finer than ticks, where the kernel was built to tell.
+		// Finer than ticks, where the kernel has it.
 		if line, err := os.ReadFile(filepath.Join(folder, "schedstat")); err == nil {
 			if run, wait, err := parseSchedstat(line); err == nil && run > 0 {
 				t.cpu, t.wait = run, wait

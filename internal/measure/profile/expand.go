@@ -17,8 +17,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// expand puts hooks into what methods can call, and into the methods themselves.
-// Where one cannot have a hook nobody would hear of its first call, so what it can
+// expand puts hooks into what methods can call, and into the methods themselves. The first
+// call of a method that cannot have a hook would not be noticed, so what such a method can
 // call gets hooks as well.
 func (r *run) expand(ctx context.Context, methods []classfile.MethodRef) error {
 	for again := false; len(methods) > 0; again = true {
@@ -27,14 +27,14 @@ func (r *run) expand(ctx context.Context, methods []classfile.MethodRef) error {
 			return err
 		}
 		if again {
-			r.late(hooked) // what could not have a hook may have called them by now
+			r.late(hooked) // methods without a hook may have called them by now
 		}
 		methods = r.bare(hooked)
 	}
 	return nil
 }
 
-// late notes that methods may have been called before their hooks came.
+// late records that methods may have been called before they had hooks.
 func (r *run) late(methods []classfile.MethodRef) {
 	now := r.session.Now()
 	for _, m := range methods {
@@ -42,7 +42,7 @@ func (r *run) late(methods []classfile.MethodRef) {
 	}
 }
 
-// plan is what one round puts in.
+// plan returns the hooks of one round.
 func (r *run) plan(methods []classfile.MethodRef) (session.Request, []classfile.MethodRef) {
 	all := r.lookAhead(methods)
 	expansion := r.widen(all)
@@ -83,8 +83,8 @@ func (r *run) plan(methods []classfile.MethodRef) (session.Request, []classfile.
 	return request, hooked
 }
 
-// widen expands methods, and reads the JDK's classes that they call: which of those
-// methods are native is not known before.
+// widen expands methods, and reads the JDK's classes that they call to know which of those
+// methods are native.
 func (r *run) widen(methods []classfile.MethodRef) callgraph.Expansion {
 	all := r.graph.Expand(methods...)
 	for {
@@ -104,7 +104,7 @@ func (r *run) widen(methods []classfile.MethodRef) callgraph.Expansion {
 	}
 }
 
-// ask gives a class file of the JDK's; it looks for each class once.
+// ask returns a class file of the JDK. It looks for each class once.
 func (r *run) ask(class string) (file []byte, isFirst bool) {
 	r.lock.Lock()
 	isFirst = !r.asked[class]
@@ -116,7 +116,7 @@ func (r *run) ask(class string) (file []byte, isFirst bool) {
 	return file, isFirst
 }
 
-// lookAhead adds to methods those that are expanded in the same round.
+// lookAhead adds the methods that are expanded in the same round.
 func (r *run) lookAhead(methods []classfile.MethodRef) []classfile.MethodRef {
 	limits := ahead(r.ledger.rounds())
 	if r.scheme == Eager {
@@ -128,7 +128,7 @@ func (r *run) lookAhead(methods []classfile.MethodRef) []classfile.MethodRef {
 func (r *run) addSites(request *session.Request, expansion callgraph.Expansion) {
 	for _, site := range expansion.Sites {
 		if site.Mixed {
-			continue // where it reaches another method, that has a hook of its own
+			continue // if it reaches another method, that one has a hook of its own
 		}
 		native := r.hook(site.Native)
 		native.Flags &^= arena.Discover
@@ -156,7 +156,7 @@ func (r *run) canHook(m classfile.MethodRef) bool {
 	return !cannot
 }
 
-// bare are those of methods that have no hook although they should.
+// bare returns the methods that have no hook although they should.
 func (r *run) bare(methods []classfile.MethodRef) []classfile.MethodRef {
 	var bare []classfile.MethodRef
 	for _, m := range methods {
@@ -170,7 +170,7 @@ func (r *run) bare(methods []classfile.MethodRef) []classfile.MethodRef {
 	return bare
 }
 
-// loading is asked about each class on its way in.
+// loading returns the hooks of a class that is loading.
 func (r *run) loading(class string, file []byte) session.Request {
 	if r.skip.class(class) && !r.settings.roots.MatchClass(class) {
 		return session.Request{}
@@ -189,7 +189,7 @@ func (r *run) loading(class string, file []byte) session.Request {
 	r.lock.Lock()
 	reflects := r.reflects
 	r.lock.Unlock()
-	if reflects { // by which it may be initialised
+	if reflects { // reflection may initialise it
 		for _, m := range r.graph.Reflected(classfile.MethodRef{Class: class, Name: "<clinit>", Descriptor: "()V"}) {
 			if m.Class == class {
 				added.Methods = append(added.Methods, m)
@@ -199,13 +199,13 @@ func (r *run) loading(class string, file []byte) session.Request {
 	r.lock.Lock()
 	r.mirrored++
 	for _, m := range added.Methods {
-		if m.Class != class && m.Name != "<clinit>" { // that has run, or is on its way in as well
+		if m.Class != class && m.Name != "<clinit>" { // an initialiser has run, or its class is loading too
 			r.pending = append(r.pending, m)
 		}
 	}
 	r.lock.Unlock()
 	if r.budget != nil {
-		return request // the governor finds them when it looks deeper
+		return request // the governor finds the others when it goes deeper
 	}
 	mine := slices.DeleteFunc(slices.Clone(added.Methods), func(m classfile.MethodRef) bool { return m.Class != class })
 	for _, m := range r.expandLoading(class, mine, &request) {
@@ -215,9 +215,9 @@ func (r *run) loading(class string, file []byte) session.Request {
 }
 
 // expandLoading expands methods of a class that is loading, as far as that leads to
-// methods of the same class, and gives them all. Where nothing else becomes callable
-// their first calls need not wait; else that gets hooks in the next round, which
-// those calls wait for.
+// methods of the same class, and returns all of them. If nothing else becomes callable,
+// their first calls need not wait; otherwise they wait for the next round, in which the
+// other methods get hooks.
 func (r *run) expandLoading(class string, methods []classfile.MethodRef, request *session.Request) []classfile.MethodRef {
 	var others []classfile.MethodRef
 	all := methods
@@ -246,34 +246,33 @@ func (r *run) expandLoading(class string, methods []classfile.MethodRef, request
 	return all
 }
 
-// serve answers the calls that wait, after their callees have hooks, and puts
-// hooks into what classes that loaded have made callable. It reports whether there
-// was anything to do.
-func (r *run) serve(ctx context.Context) (bool, error) {
+// serve puts hooks into the callees of calls that wait, and into methods that became
+// callable when classes loaded; then it lets the calls go on.
+func (r *run) serve(ctx context.Context) error {
 	arrivals, err := r.session.Arrivals(r.answered)
 	if err != nil {
-		return false, err
+		return err
 	}
 	r.lock.Lock()
 	pending, due := r.pending, r.due
 	r.pending, r.due = nil, nil
 	r.lock.Unlock()
 	if len(arrivals) == 0 && len(pending) == 0 && len(due) == 0 && !r.session.Owes() {
-		return false, nil
+		return nil
 	}
 	expand, callable := r.arrived(arrivals)
 	err = r.round(ctx, expand, slices.Concat(callable, due, pending))
 	r.late(pending)
 	if len(arrivals) > 0 {
 		r.answered = arrivals[len(arrivals)-1].Ticket
-		r.session.Answer(r.answered) // also where it failed: nobody waits for nothing
+		r.session.Answer(r.answered) // even if the round failed, so that no call waits in vain
 	}
 	r.report()
-	return true, err
+	return err
 }
 
-// arrived gives the methods of calls that wait, and those that are about to be
-// called by reflection.
+// arrived returns the methods of calls that wait, and those that are about to be called by
+// reflection.
 func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []classfile.MethodRef) {
 	for _, a := range arrivals {
 		if a.ID == 0 {
@@ -291,7 +290,7 @@ func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []classfile.Me
 	return expand, callable
 }
 
-// round expands methods and puts hooks into others, all in one.
+// round expands some methods and puts hooks into others, in one batch.
 func (r *run) round(ctx context.Context, expand, callable []classfile.MethodRef) error {
 	request, hooked := r.plan(expand)
 	var bare []classfile.MethodRef
@@ -309,28 +308,28 @@ func (r *run) round(ctx context.Context, expand, callable []classfile.MethodRef)
 	return r.expand(ctx, append(bare, r.bare(hooked)...))
 }
 
-// install puts hooks in and keeps account of what that took.
+// install puts hooks in and records what that cost.
 func (r *run) install(ctx context.Context, request session.Request) error {
 	if len(request.Hooks) == 0 && len(request.Sites) == 0 && !request.Reflection && !r.session.Owes() {
 		return nil
 	}
-	before := r.ledger.look(r.session)
+	before := r.ledger.places(r.session)
 	installation, err := r.session.Hook(ctx, request)
 	r.ledger.add(r.session, installation, before)
 	return err
 }
 
 const (
-	// Up to so many methods hooks always go in at once: a second redefinition of a
-	// class that is hot costs a program more than hooks that are not needed.
+	// Up to this many methods, hooks always go in at once: a second redefinition of a hot
+	// class costs a program more than hooks that are not needed.
 	fewMethods = 300
-	// So many classes are never changed at once.
-	mostClasses = 3000
-	// fan is how many targets a call may have that is likely made to all of them.
+	// maxClasses bounds how many classes are changed at once.
+	maxClasses = 3000
+	// fan is the number of targets up to which a call likely reaches all of them.
 	fan = 4
 )
 
-// decide chooses the scheme where that is left to Sonde.
+// decide chooses the scheme if the options do not.
 func (r *run) decide(roots []classfile.MethodRef) {
 	size, likely := r.graph.Closure(roots), r.graph.Likely(roots, fan)
 	r.lock.Lock()
@@ -346,18 +345,18 @@ func (r *run) decide(roots []classfile.MethodRef) {
 		r.scheme, r.why = Lazy, "the root's class is not loaded yet, so what it reaches is not known"
 	case size.Methods <= fewMethods:
 		r.scheme, r.why = Eager, reach+": one round of hooks costs the target less than several"
-	case 3*likely.Methods > size.Methods && size.Classes <= mostClasses:
+	case 3*likely.Methods > size.Methods && size.Classes <= maxClasses:
 		r.scheme, r.why = Eager, fmt.Sprintf("%s, most of them likely (%d): one round of hooks costs the target less than several", reach, likely.Methods)
 	default:
-		r.scheme, r.why = Lazy, fmt.Sprintf("%s, few of them likely (%d): hooks in those that are entered cost the target less than hooks in all", reach, likely.Methods)
+		r.scheme, r.why = Lazy, fmt.Sprintf("%s, few of them likely (%d): hooks in the methods that are entered cost the target less than hooks in all", reach, likely.Methods)
 	}
 }
 
-// unlimited looks at all there is.
+// unlimited looks at everything.
 var unlimited = callgraph.Limits{Depth: math.MaxInt, Methods: math.MaxInt, Fan: math.MaxInt}
 
-// ahead bounds how far a lazy round looks. The further a run is, the further: the
-// price of a round is the round.
+// ahead bounds how far a lazy round looks: further in each round, since what costs is the
+// round and not the hooks in it.
 func ahead(rounds int) callgraph.Limits {
 	if rounds >= manyRounds {
 		return callgraph.Limits{Depth: math.MaxInt, Methods: math.MaxInt, Fan: 4 * fan}
@@ -365,24 +364,24 @@ func ahead(rounds int) callgraph.Limits {
 	return callgraph.Limits{Depth: 2 + 2*rounds, Methods: 128 << rounds, Fan: fan}
 }
 
-// manyRounds is after how many a program has shown that it goes everywhere.
+// manyRounds is the number of rounds after which a program is assumed to go everywhere.
 const manyRounds = 6
 
-// jdk are beginnings of the internal names of the JDK's own classes. Their time is
-// shown with their callers: a program spends its calls there by the billion, and
-// what it could change is seldom there.
+// jdk are prefixes of the internal names of the JDK's classes. They are not followed, and
+// their time is part of their callers': a program makes billions of calls there, and what
+// it could change is rarely there.
 var jdk = []string{
 	"java/", "jdk/", "sun/", "com/sun/", "org/ietf/jgss/", "org/w3c/dom/", "org/xml/sax/", "netscape/javascript/",
-	// Not all of javax: application servers have some of it.
+	// Only some of javax: the rest belongs to application servers.
 	"javax/accessibility/", "javax/annotation/processing/", "javax/crypto/", "javax/imageio/", "javax/lang/model/",
 	"javax/management/", "javax/naming/", "javax/net/", "javax/print/", "javax/rmi/", "javax/script/", "javax/security/",
 	"javax/smartcardio/", "javax/sound/", "javax/sql/", "javax/swing/", "javax/tools/", "javax/transaction/xa/", "javax/xml/",
 }
 
-// skipping says which classes are not followed.
+// skipping decides which classes are not followed.
 type skipping struct {
-	into, skip *pattern.Set // nil where nothing was said
-	excludes   []string     // beginnings of names of classes that are never followed
+	into, skip *pattern.Set // nil if there are no patterns
+	excludes   []string     // prefixes of classes that are never followed
 }
 
 func newSkipping(into, skip, roots []string) (*skipping, error) {
@@ -398,7 +397,7 @@ func newSkipping(into, skip, roots []string) (*skipping, error) {
 			return nil, fmt.Errorf("skip: %w", err)
 		}
 	}
-	wanted, err := pattern.ParseSet(append(append([]string(nil), into...), roots...)...)
+	wanted, err := pattern.ParseSet(slices.Concat(into, roots)...)
 	if err != nil {
 		return nil, fmt.Errorf("root: %w", err)
 	}
@@ -410,7 +409,7 @@ func newSkipping(into, skip, roots []string) (*skipping, error) {
 	return s, nil
 }
 
-// mayBeWanted reports whether a class whose name begins so may be in a set.
+// mayBeWanted reports whether a set may have classes with a prefix.
 func mayBeWanted(set *pattern.Set, prefix string) bool {
 	for _, pattern := range set.Includes() {
 		begin, _ := pattern.ClassBounds()
@@ -429,15 +428,10 @@ func (s *skipping) class(name string) bool {
 	if s.skip != nil && s.skip.MatchClass(name) {
 		return true
 	}
-	for _, prefix := range jdk {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(jdk, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// mirror reads the loaded classes that are followed, and those they inherit from.
+// mirror reads the loaded classes that are followed, and their supertypes.
 func (r *run) mirror(ctx context.Context) error {
 	loaded, err := r.session.Prefetch(ctx, func(class string) bool {
 		return !r.skip.class(class) || r.settings.roots.MatchClass(class)
@@ -452,8 +446,8 @@ func (r *run) mirror(ctx context.Context) error {
 	return r.fetchReflective(ctx)
 }
 
-// mirrorSupertypes reads what followed classes inherit from: of the JDK on disk, or
-// else of the target.
+// mirrorSupertypes reads the supertypes of followed classes from the JDK on disk, or else
+// from the target.
 func (r *run) mirrorSupertypes(ctx context.Context) error {
 	for {
 		wanted := make(map[string]bool)
@@ -492,7 +486,7 @@ func (r *run) addMirrors(loaded []session.LoadedClass) {
 
 func (r *run) addMirror(class session.LoadedClass) {
 	if class.File == nil && class.Reason != "" {
-		return // a class that the JVM made, for a lambda most often: what that calls is known by who made it
+		return // made by the JVM, usually for a lambda: its callees are known from the method that created it
 	}
 	r.lock.Lock()
 	if class.Reason != "" {
@@ -513,8 +507,8 @@ func (r *run) addMirror(class session.LoadedClass) {
 	}
 }
 
-// fetchReflective gets the JDK's classes that tell of calls by reflection: later
-// on a thread of the program may wait for hooks in them.
+// fetchReflective reads the JDK's classes that report calls by reflection, now rather than
+// when a thread of the program waits for hooks in them.
 func (r *run) fetchReflective(ctx context.Context) error {
 	names := session.ReflectiveClasses()
 	if _, err := r.session.Prefetch(ctx, func(class string) bool { return slices.Contains(names, class) }, nil); err != nil {
@@ -523,14 +517,14 @@ func (r *run) fetchReflective(ctx context.Context) error {
 	return nil
 }
 
-// A library is the target's JDK on disk. What the program's classes inherit from,
-// and which methods are native, is read there: the target need not be asked.
+// A library is the target's JDK on disk. Supertypes of the program's classes are read
+// there, and which methods are native, without asking the target.
 type library struct {
 	image *jimage.Image
-	names map[string]string // of resources, by class
+	names map[string]string // resource names by class
 }
 
-// openLibrary gives nil where there is none that can be read.
+// openLibrary returns nil if there is none that can be read.
 func openLibrary(path string) *library {
 	image, err := jimage.Open(path)
 	if err != nil {
@@ -550,7 +544,7 @@ func openLibrary(path string) *library {
 	return l
 }
 
-// class is a class file; nil where the JDK has none of that name.
+// class returns a class file; nil if the JDK has no class of that name.
 func (l *library) class(name string) []byte {
 	if l == nil || l.names[name] == "" {
 		return nil

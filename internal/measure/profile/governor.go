@@ -1,124 +1,144 @@
 package profile
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A governor keeps a run within its budget. It has two means: which methods are
-// counted, and how often one is timed. It begins with the root alone, tries the
-// hooks that are in for a moment each, and keeps on those whose calls it can
-// afford, those nearest to where the time goes first.
+// A governor decides how a profile stays within its budget: which hooks are on, and how
+// often they time a call. It begins with the roots alone, tries the hooks that are in for
+// a moment each, and keeps those on whose calls the budget covers, nearest to where the
+// time goes first. When nothing more can be added the choice is made: from then on hooks
+// are only switched off, and those that are off are taken out.
+//
+// A governor does no I/O and reads no clock: step gets a reading and returns what is to be
+// done. Type budget does it.
 type governor struct {
-	run *run
+	budget   float64       // part of the program's time that hooks may take
+	choosing time.Duration // how long hooks are chosen at most
 
-	lock    sync.Mutex
-	hooks   map[classfile.MethodRef]*governed
-	order   []*governed // as they came: callers before callees
-	pace    float64     // calls of each method that are timed in a second
-	past    []moment    // since the last change
-	since   time.Time   // the root was called
-	ready   time.Time   // since when hooks are tried
-	bill    bill
-	tried   int                          // how many hooks are tried at a time
-	spared  map[classfile.MethodRef]bool // too small to be worth a hook
-	central map[classfile.MethodRef]bool // of classes that cost too much to redefine
-	seeded  map[classfile.MethodRef]bool // roots below which hooks were put in
+	hooks      map[classfile.MethodRef]*governed
+	order      []*governed // as they came: callers before callees
+	pace       float64     // calls of each method that are timed in a second
+	trialSize  int         // how many hooks are tried at a time
+	phase      phase
+	rootCalled bool
+	trying     time.Time // when the first hooks could be tried
 
-	changed bool // other methods are on than when the window began
-	broke   bool // another round of hooks would not fit the budget
-	chosen  bool // no more hooks are added
-	looked  bool // the first hooks were chosen by where the time is
-	pruned  bool // hooks that were off were taken out
+	sampled bool // the first hooks were chosen by samples of where the time is
+	denied  bool // another round of hooks would not have fitted the budget
+	changed bool // other hooks are on, or they time at another rate, than when the window began
 }
+
+// A phase is how far a governor has come.
+type phase int
+
+const (
+	choosing phase = iota // hooks are added and switched off
+	chosen                // hooks are only switched off
+	pruned                // hooks that were off were taken out
+)
 
 // A governed is a hook under a governor.
 type governed struct {
-	method classfile.MethodRef
-	id     uint32
-	mode   mode
-	root   bool
-	period uint32
-	rate   float64   // calls a second, when it was last on
-	reason string    // why it is quiet
-	onAt   time.Time // of a root zero: its hook is on from before its first call
-	offAt  time.Time // zero while it is on
-	out    bool      // it was taken out again
+	method  classfile.MethodRef
+	id      uint32
+	mode    mode
+	root    bool
+	removed bool // it was taken out again
+	period  uint32
+	rate    float64   // calls a second, when it was on last
+	reason  string    // why it is off
+	onAt    time.Time // zero for a root: its hook is on before its first call
+	offAt   time.Time // zero while it is on
 }
 
 type mode int
 
 const (
-	untried mode = iota // in, and off
+	untried mode = iota // in, and switched off
 	on
-	quiet // off, because it costs too much
+	off // because it costs too much
 )
 
 const (
-	// How many calls of a method are timed in a second, about: no more than tell
-	// something, as a timed call costs what several counted ones do, and fewer where
-	// few hooks would cost too much.
-	leastPace = 2
-	mostPace  = 4000
+	// About how many calls of a method are timed in a second: no more than are useful, as a
+	// timed call costs as much as several counted ones, and fewer where few hooks would cost
+	// too much.
+	minPace = 2
+	maxPace = 4000
 
-	mostPeriod = 1 << 20
+	maxPeriod = 1 << 20
 
-	// Parts of the budget: hooks have what putting them in and out leaves.
-	full   = 1 - lossPart // beyond it hooks are taken away
-	ample  = 0.5          // up to it hooks are added, down to it they are taken away
-	tryout = 5 * time.Millisecond
-	// How many hooks are tried at a time: more, the less the last have cost.
-	firstTried = 24
-	mostTried  = 96
+	// Parts of the budget. lossPart is for putting hooks in and taking them out; hooks that
+	// are on have the rest.
+	lossPart = 0.4
+	full     = 1 - lossPart // above it hooks are switched off
+	ample    = 0.5          // up to it hooks are added, down to it they are switched off
+	offPart  = 0.1          // hooks that are in and off may cost this
+
+	// How many hooks are tried at a time: more, the less the last ones have cost.
+	minTrial = 24
+	maxTrial = 96
+
+	// fewHooks are kept if the budget covers counting their calls: they are timed less often
+	// instead.
+	fewHooks = 8
+
+	// worthALook is the part of the root's time for which a method's callees get hooks.
+	worthALook = 0.05
+
+	// Hooks are chosen for a fifth of a run, within these bounds.
+	minChoosing = 3 * time.Second
+	maxChoosing = 15 * time.Second
+
+	// amortised is the time over which the cost of putting hooks in is spread, also in
+	// shorter runs.
+	amortised = 5 * time.Minute
 )
 
-func newGovernor(r *run) *governor {
-	return &governor{
-		run: r, hooks: make(map[classfile.MethodRef]*governed), pace: mostPace, tried: firstTried,
-		spared: make(map[classfile.MethodRef]bool), central: make(map[classfile.MethodRef]bool), seeded: make(map[classfile.MethodRef]bool),
+func newGovernor(budget float64, duration time.Duration) *governor {
+	g := &governor{budget: budget, choosing: maxChoosing, hooks: make(map[classfile.MethodRef]*governed), pace: maxPace, trialSize: minTrial}
+	if duration > 0 {
+		g.choosing = min(max(duration/5, minChoosing), maxChoosing)
 	}
+	return g
 }
 
-// setting is what the hook of a method is to do.
-func (g *governor) setting(m classfile.MethodRef, root bool) (arena.Flags, uint32) {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	h := g.hooks[m]
-	if h == nil {
-		h = &governed{method: m, id: g.run.session.ID(m.Class, m.Name, m.Descriptor), root: root}
-		if root {
-			h.mode = on
-		}
-		g.hooks[m] = h
-		g.order = append(g.order, h)
+// add registers the hook of a method. Roots are on at once.
+func (g *governor) add(m classfile.MethodRef, id uint32, root bool) *governed {
+	h := &governed{method: m, id: id, root: root}
+	if root {
+		h.mode = on
 	}
-	return g.flagsOf(h)
+	g.hooks[m] = h
+	g.order = append(g.order, h)
+	return h
 }
 
-// flagsOf is what a hook does by its mode and period. It is timed by lot also where
-// that means every call: so the same is kept of all.
-func (g *governor) flagsOf(h *governed) (arena.Flags, uint32) {
+// setting returns what a hook does by its mode and period. Hooks that are on are always
+// sampled, if need be with a period of 1, so that all nodes hold the same data.
+func (g *governor) setting(h *governed) (arena.Flags, uint32) {
 	if h.mode != on {
 		return 0, 0
 	}
-	// Calls timed at different rates do not mix: the rate changes seldom, and then
-	// figures begin anew. When the choice is made it changes even less.
+	// Calls timed at different rates must not be mixed: figures start again when the rate
+	// changes, so it changes seldom, and even less once the choice is made.
 	ideal, far := h.rate/g.pace, 2.0
-	if g.chosen {
+	if g.phase >= chosen {
 		far = 3
 	}
 	if h.period == 0 || ideal > far*float64(h.period) || far*ideal < float64(h.period) && h.period > 1 {
 		period := uint32(1)
-		for float64(period) < ideal && period < mostPeriod {
+		for float64(period) < ideal && period < maxPeriod {
 			period *= 2
 		}
 		g.changed = g.changed || h.period != 0 && h.period != period
@@ -127,88 +147,141 @@ func (g *governor) flagsOf(h *governed) (arena.Flags, uint32) {
 	return arena.On | arena.Sampled, h.period
 }
 
-// govern looks at what the hooks cost and thins or adds.
-func (g *governor) govern(ctx context.Context) error {
-	if err := g.seed(ctx); err != nil {
-		return err
-	}
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	bill, ok, err := g.account()
-	if err != nil || !ok {
-		return err
-	}
-	g.bill = bill
-	if err := g.act(ctx, bill); err != nil {
-		return err
-	}
-	if g.changed {
-		g.changed, g.past = false, nil
-		return g.run.window.open(g.run)
-	}
-	return nil
+// A reading is what a governor decides by.
+type reading struct {
+	now        time.Time
+	known      cct.Calibration
+	bill       bill
+	settled    bool // the compilers are done with what the hooks made them do
+	affordable bool // another round of hooks fits the budget
 }
 
-// act takes hooks away that cost too much, or adds some; where none can be added the
-// choice is made, and hooks that are off go out.
-func (g *governor) act(ctx context.Context, bill bill) error {
+// A decision is what a governor wants done, in the order of the fields.
+type decision struct {
+	apply  bool                  // set all switches
+	try    []*governed           // switch these on for a moment, count their calls, and call judge
+	below  []classfile.MethodRef // put hooks into what these call, or call finish if that is nothing
+	remove []*governed           // take these hooks out
+}
+
+// step switches hooks off that cost too much, or adds some; where none can be added the
+// choice is made, and hooks that are off are removed.
+func (g *governor) step(r reading) decision {
+	b := r.bill
 	switch {
-	case bill.part > full*g.run.Budget && g.cut(bill):
-		return g.apply(ctx)
-	case g.since.IsZero():
-		return nil // the root was not called yet, so nothing can be told of what is below it
-	case g.chosen && g.pace < mostPace && g.canTime(bill, mostPace):
-		g.pace = mostPace // it was slowed while hooks were tried, or code was not compiled yet
-		return g.apply(ctx)
-	case g.chosen:
-		return g.prune(ctx, bill)
-	case !g.run.settler.isSettled():
-		return nil // code that got hooks does not run yet as it will
-	case g.isLate():
-		return g.choose(ctx, bill)
-	case bill.part < ample*g.run.Budget:
-		if g.pace < mostPace {
-			g.pace = min(2*g.pace, mostPace)
-		}
-		if err := g.apply(ctx); err != nil {
-			return err
-		}
-		if more, err := g.add(ctx, bill); more || err != nil {
-			return err
-		}
-		return g.choose(ctx, bill)
+	case b.part > full*g.budget && g.cut(r):
+		return decision{apply: true}
+	case !g.rootCalled:
+		return decision{} // nothing is known yet about the methods below the root
+	case g.phase >= chosen && g.pace < maxPace && g.canTime(r, maxPace):
+		g.pace = maxPace // it was lowered while hooks were tried, or before code was compiled
+		return decision{apply: true}
+	case g.phase >= chosen:
+		return decision{remove: g.prune(r)}
+	case !r.settled:
+		return decision{} // code that got hooks does not run yet as it will
+	case g.isLate(r.now):
+		return g.finish(r)
+	case b.part < ample*g.budget:
+		g.pace = min(2*g.pace, maxPace)
+		next := g.more(r)
+		next.apply = true
+		return next
 	}
-	return nil
+	return decision{}
 }
 
-// cut takes hooks away until the others fit the budget; false where they do, or
-// nothing more can be done.
-func (g *governor) cut(bill bill) (changed bool) {
-	for over := bill.counting + bill.timing - ample*bill.allowed; over > 0; {
-		spared := 0.0
-		if g.hooksOn() > fewHooks || bill.least > ample*bill.allowed {
-			spared = g.thin(bill)
+// more adds hooks: first those that are in and untried, then more below the methods that
+// hold the time.
+func (g *governor) more(r reading) decision {
+	var trial []*governed
+	for _, h := range g.order {
+		if h.mode == untried && len(trial) < g.trialSize {
+			trial = append(trial, h)
 		}
-		if spared == 0 {
-			slower := max(min(g.pace, g.fastest())/4, leastPace)
-			changed = changed || slower < g.pace
+	}
+	if len(trial) > 0 {
+		return decision{try: trial}
+	}
+	var below []classfile.MethodRef
+	for _, h := range g.order {
+		if h.mode == on && r.bill.share[h.id] >= worthALook {
+			below = append(below, h.method)
+		}
+	}
+	if len(below) > 0 && !g.sampled {
+		if g.denied = !r.affordable; !g.denied {
+			return decision{below: below}
+		}
+	}
+	return g.finish(r)
+}
+
+// isLate reports whether hooks have been chosen for long enough.
+func (g *governor) isLate(now time.Time) bool {
+	if g.trying.IsZero() {
+		g.trying = now
+	}
+	return now.Sub(g.trying) > g.choosing
+}
+
+// finish makes the choice.
+func (g *governor) finish(r reading) decision {
+	g.phase = max(g.phase, chosen)
+	return decision{remove: g.prune(r)}
+}
+
+// prune returns the hooks that are off and are to be removed, where leaving them in would
+// cost more than their part of the budget. Removing them is one more round of
+// redefinitions, so all go at once, except those that are hardly called.
+func (g *governor) prune(r reading) (out []*governed) {
+	isWaiting := func(h *governed) bool { return h.mode == untried && !h.removed }
+	allowed := offPart * r.bill.allowed
+	if r.bill.resting <= allowed && !slices.ContainsFunc(g.order, isWaiting) || g.phase == pruned && !r.affordable {
+		return nil
+	}
+	for _, h := range g.order {
+		isIdle := h.mode == off && h.rate*r.bill.seconds*overhead.Off < offPart*allowed
+		if h.mode != on && !h.removed && !isIdle {
+			h.removed = true
+			out = append(out, h)
+		}
+	}
+	if len(out) > 0 {
+		g.phase = pruned
+	}
+	return out
+}
+
+// cut switches hooks off until the others fit the budget; false where they do, or nothing
+// more can be done.
+func (g *governor) cut(r reading) (isChanged bool) {
+	b := r.bill
+	for over := b.counting + b.timing - ample*b.allowed; over > 0; {
+		saved := 0.0
+		if g.hooksOn() > fewHooks || b.least > ample*b.allowed {
+			saved = g.switchOffWorst(r)
+		}
+		if saved == 0 {
+			slower := max(min(g.pace, g.fastest())/4, minPace)
+			isChanged = isChanged || slower < g.pace
 			g.pace = slower
 			break
 		}
-		changed, over = true, over-spared
+		isChanged, over = true, over-saved
 	}
-	return changed
+	return isChanged
 }
 
 // canTime reports whether so many calls of each method could be timed in a second.
-func (g *governor) canTime(bill bill, pace float64) bool {
-	known, cost := g.run.scales.calibration(), bill.resting
+func (g *governor) canTime(r reading, pace float64) bool {
+	sum := r.bill.resting
 	for _, h := range g.order {
 		if h.mode == on {
-			cost += careful(known, h.rate).at(h.rate, pace) * bill.seconds
+			sum += overhead.Pessimistic(r.known, h.rate).Of(h.rate, pace) * r.bill.seconds
 		}
 	}
-	return cost <= ample*bill.allowed
+	return sum <= ample*r.bill.allowed
 }
 
 func (g *governor) hooksOn() (n int) {
@@ -220,271 +293,183 @@ func (g *governor) hooksOn() (n int) {
 	return n
 }
 
-// fastest is how often the method is called that is called most, of those that are on.
+// fastest is the highest rate of calls of a method whose hook is on.
 func (g *governor) fastest() float64 {
-	most := float64(leastPace)
+	rate := float64(minPace)
 	for _, h := range g.order {
 		if h.mode == on {
-			most = max(most, h.rate)
+			rate = max(rate, h.rate)
 		}
 	}
-	return most
+	return rate
 }
 
-// fewHooks are kept if counting alone can be afforded: rather are they timed by lot.
-const fewHooks = 8
-
-// thin switches off the hook that costs most for what it tells, and gives what it
-// cost; 0 where there is none to switch off.
-func (g *governor) thin(bill bill) float64 {
+// switchOffWorst switches off the hook that costs most for the time it explains, and
+// returns what it cost; 0 where there is none to switch off.
+func (g *governor) switchOffWorst(r reading) float64 {
 	var worst *governed
-	var most float64
+	var worth float64
 	for _, h := range g.order {
-		worth := bill.cost[h.id] / (0.01 + bill.share[h.id])
-		if h.mode == on && !h.root && bill.cost[h.id] > 0 && (worst == nil || worth > most) {
-			worst, most = h, worth
+		price := r.bill.cost[h.id]
+		each := price / (0.01 + r.bill.share[h.id])
+		if h.mode == on && !h.root && price > 0 && (worst == nil || each > worth) {
+			worst, worth = h, each
 		}
 	}
 	if worst == nil {
 		return 0
 	}
-	g.silence(worst, bill.cost[worst.id]/bill.program)
-	return bill.cost[worst.id]
+	g.switchOff(worst, r.now, r.bill.cost[worst.id]/r.bill.program)
+	return r.bill.cost[worst.id]
 }
 
-func (g *governor) silence(h *governed, part float64) {
-	h.mode, h.offAt = quiet, time.Now()
+func (g *governor) switchOff(h *governed, now time.Time, part float64) {
+	h.mode, h.offAt = off, now
 	g.changed = true
-	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is with its callers", si(h.rate), 100*part)
+	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is with its callers", withPrefix(h.rate), 100*part)
 }
 
-// add tries hooks that are in and off. Where none is left it has more put in, below
-// the methods that hold the time. It reports whether there was anything to add.
-func (g *governor) add(ctx context.Context, bill bill) (bool, error) {
-	var trial []*governed
-	for _, h := range g.order {
-		if h.mode == untried && len(trial) < g.tried {
-			trial = append(trial, h)
-		}
-	}
-	if len(trial) == 0 {
-		return g.deepen(ctx, bill)
-	}
-	before, err := g.run.session.Sum()
-	if err != nil {
-		return false, err
-	}
-	began := time.Now()
+// switchOn switches hooks on that are about to be tried.
+func (g *governor) switchOn(trial []*governed, now time.Time) {
 	for _, h := range trial {
-		h.mode, h.onAt = on, began
+		h.mode, h.onAt = on, now
 	}
-	if err := g.tryOut(ctx, trial); err != nil {
-		return false, err
-	}
-	after, err := g.run.session.Sum()
-	if err != nil {
-		return false, err
-	}
-	if g.judge(trial, before, after, time.Since(began), bill) < bill.allowed/8 {
-		g.tried = min(2*g.tried, mostTried)
-	}
-	g.changed = true
-	return true, g.apply(ctx)
 }
 
-// tryOut has hooks count for a moment.
-func (g *governor) tryOut(ctx context.Context, trial []*governed) error {
-	request := session.Request{}
+// judge keeps the cheapest hooks of a trial as far as the budget goes, and switches the
+// others off. Calls are those that were counted while the trial took place.
+func (g *governor) judge(trial []*governed, calls map[uint32]uint64, took time.Duration, r reading) (kept []*governed) {
+	left := r.bill.allowed*ample - r.bill.counting - r.bill.timing
+	slices.SortStableFunc(trial, func(a, b *governed) int { return cmp.Compare(calls[a.id], calls[b.id]) })
+	spent := 0.0
 	for _, h := range trial {
-		request.Hooks = append(request.Hooks, g.hook(h, arena.On|arena.Inside, 0))
-	}
-	if _, err := g.run.session.Hook(ctx, request); err != nil {
-		return err
-	}
-	timer := time.NewTimer(tryout)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return nil
-}
-
-// judge keeps the cheapest of those that were tried, as far as the budget goes. It
-// gives what those cost.
-func (g *governor) judge(trial []*governed, before, after *arena.Summary, took time.Duration, bill bill) (kept float64) {
-	known := g.run.scales.calibration()
-	left := bill.allowed*ample - bill.counting - bill.timing
-	slices.SortStableFunc(trial, func(a, b *governed) int {
-		return int(calls(after, a.id)-calls(before, a.id)) - int(calls(after, b.id)-calls(before, b.id))
-	})
-	now := g.run.session.Now()
-	for _, h := range trial {
-		h.rate = float64(calls(after, h.id)-calls(before, h.id)) / took.Seconds()
-		cost := careful(known, h.rate).at(h.rate, g.pace) * bill.seconds
-		if cost > left {
-			g.silence(h, cost/bill.program)
+		h.rate = float64(calls[h.id]) / took.Seconds()
+		price := overhead.Pessimistic(r.known, h.rate).Of(h.rate, g.pace) * r.bill.seconds
+		if price > left-spent {
+			g.switchOff(h, r.now, price/r.bill.program)
 			continue
 		}
-		left -= cost
-		kept += cost
-		g.run.ledger.late(h.id, now)
+		spent += price
+		kept = append(kept, h)
 	}
+	if spent < r.bill.allowed/8 {
+		g.trialSize = min(2*g.trialSize, maxTrial)
+	}
+	g.changed = true
 	return kept
 }
 
-func calls(s *arena.Summary, id uint32) uint64 {
-	if t := s.Methods[id]; t != nil {
-		return t.Calls
+// affords reports whether another round of hooks fits the budget, by what all rounds have
+// cost since the first hook: most of it is compiling, which goes on after a round.
+func (g *governor) affords(since cost.Cost, rounds int, paused, duration time.Duration) bool {
+	if rounds == 0 {
+		return true
 	}
-	return 0
+	// The processors the program uses, and at least half of one: an idle program has time.
+	seconds := since.Elapsed.Seconds()
+	use := max(since.Rest.Seconds()/max(seconds, 0.1), 0.5)
+	spent := (since.CompileCPU + paused).Seconds()
+	next := spent / float64(rounds)
+	// Taking the hooks out is one more round.
+	return spent+2*next <= g.budget*use*max(duration.Seconds(), amortised.Seconds(), seconds)
 }
 
-// apply sets the switches as they are to be.
-func (g *governor) apply(ctx context.Context) error {
-	request := session.Request{}
+// A bill is what hooks took of a program's processor time in an interval, in nanoseconds,
+// computed from counts and what each call costs.
+type bill struct {
+	seconds  float64 // length of the interval
+	program  float64 // processor time of the program
+	allowed  float64
+	counting float64
+	timing   float64
+	least    float64            // if no call were timed
+	resting  float64            // of hooks that are in and off
+	part     float64            // of the program's time
+	cost     map[uint32]float64 // by method
+	share    map[uint32]float64 // part of the root's time that is a method's own time
+}
+
+// minProgram is the processor time below which a program is idle: a part of it would mean
+// nothing.
+const minProgram = 20e6
+
+// price makes out the bill of an interval, from what had been counted before and after it.
+func (g *governor) price(since cost.Cost, before, after map[uint32]sum, known cct.Calibration) bill {
+	b := bill{
+		seconds: since.Elapsed.Seconds(), program: max(float64(since.Rest), minProgram),
+		cost: make(map[uint32]float64), share: make(map[uint32]float64),
+	}
+	b.allowed = g.budget * b.program
+	var whole float64
 	for _, h := range g.order {
-		if h.out {
-			continue
-		}
-		flags, period := g.flagsOf(h)
+		was, is := before[h.id], after[h.id]
+		calls := is.calls - was.calls
+		g.rootCalled = g.rootCalled || h.root && is.calls > 0
+		timed := max(0, min(calls, is.timed-was.timed+is.nested-was.nested))
+		each := overhead.Pessimistic(known, calls/b.seconds)
+		counting, timing := (calls-timed)*each.Counted, timed*each.Timed
+		b.counting += counting
+		b.timing += timing
+		b.least += calls * each.Counted
+		b.cost[h.id] = counting + timing
 		switch {
-		case h.root:
-			flags |= arena.Root
-		case flags != 0:
-			flags |= arena.Inside
-		}
-		request.Hooks = append(request.Hooks, g.hook(h, flags, period))
-	}
-	_, err := g.run.session.Hook(ctx, request)
-	return err
-}
-
-func (g *governor) hook(h *governed, flags arena.Flags, period uint32) session.Hook {
-	return session.Hook{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor, Flags: flags, Period: period}
-}
-
-const (
-	// offNanos is what a hook that is in and off costs a call, in code that is hot:
-	// a load and a branch, and often that the method is no longer compiled into its
-	// caller.
-	offNanos = 3
-	// dearRest is the part of the budget that hooks which are off may cost.
-	dearRest = 0.1
-
-	// Hooks are chosen for a fifth of a run at most, within these bounds.
-	leastChoosing = 3 * time.Second
-	mostChoosing  = 15 * time.Second
-)
-
-// isLate reports whether hooks have been chosen for long enough.
-func (g *governor) isLate() bool {
-	if g.ready.IsZero() {
-		g.ready = time.Now()
-	}
-	long := mostChoosing
-	if g.run.Duration > 0 {
-		long = min(max(g.run.Duration/5, leastChoosing), mostChoosing)
-	}
-	return time.Since(g.ready) > long
-}
-
-// choose ends the choice. From here on hooks are only taken away.
-func (g *governor) choose(ctx context.Context, b bill) error {
-	g.chosen = true
-	return g.prune(ctx, b)
-}
-
-// prune takes out hooks that are off, where leaving them in would cost more than
-// their part of the budget. It is one more batch, so all go at once, but for those
-// that are hardly called.
-func (g *governor) prune(ctx context.Context, b bill) error {
-	waiting := 0
-	for _, h := range g.order {
-		if h.mode == untried && !h.out {
-			waiting++
-		}
-	}
-	if b.resting <= dearRest*b.allowed && waiting == 0 || g.pruned && !g.canAfford() {
-		return nil
-	}
-	var request session.Request
-	for _, h := range g.order {
-		idle := h.mode == quiet && h.rate*b.seconds*offNanos < dearRest*dearRest*b.allowed
-		if h.mode == on || h.out || idle {
-			continue
-		}
-		h.out = true
-		request.Hooks = append(request.Hooks, g.hook(h, 0, 0))
-	}
-	if len(request.Hooks) == 0 {
-		return nil
-	}
-	g.pruned = true
-	g.lock.Unlock() // classes that load ask for settings meanwhile
-	defer g.lock.Lock()
-	before := g.run.ledger.look(g.run.session)
-	taken, err := g.run.session.Unhook(ctx, request)
-	g.run.ledger.add(g.run.session, taken, before)
-	return err
-}
-
-// explain says what the budget did to a profile of a view.
-func (g *governor) explain(p *cct.Profile, v view) {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	waiting := 0
-	index := make(map[classfile.MethodRef]int, len(p.Methods))
-	for i, m := range p.Methods {
-		index[classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}] = i
-	}
-	for _, h := range g.order {
-		i, is := index[h.method]
-		if !is {
-			p.Methods = append(p.Methods, cct.Method{Class: h.method.Class, Name: h.method.Name, Descriptor: h.method.Descriptor})
-			i = len(p.Methods) - 1
-		}
-		q := cct.Quiet{Method: i, On: v.onFor(h.onAt, h.offAt), Reason: h.reason}
-		switch {
-		case h.mode == untried:
-			waiting++
-			q.Reason = "there was no time to try it: off, its time is with its callers"
-		case h.mode == on && (h.root || q.On >= v.took()):
-			continue
 		case h.mode == on:
-			q.Reason = "its hook was chosen during the run: what it took before is with its callers"
+			h.rate = calls / b.seconds
+		case !h.removed:
+			b.resting += h.rate * b.seconds * overhead.Off
 		}
-		p.Quiet = append(p.Quiet, q)
-	}
-	if g.broke {
-		p.Notes = append(p.Notes, "deeper calls have no hooks: another round of them would not fit the budget (--timing exact has them all)")
-	}
-	if waiting > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("there was no time to try the hooks of %s: their time is with their callers", format.Plural(waiting, "method")))
-	}
-	if len(g.central) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s in classes that are compiled into much of what runs: to put hooks there would cost the program more than the budget has (--budget, or --timing exact): their time is with their callers", format.Plural(len(g.central), "method")))
-	}
-	if len(g.spared) > 0 {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s too small to be worth a hook: their time is with their callers", format.Plural(len(g.spared), "method")))
-	}
-}
-
-// counted are the methods that are never timed.
-func (g *governor) counted() map[uint32]bool {
-	g.lock.Lock()
-	defer g.lock.Unlock()
-	counted := make(map[uint32]bool)
-	for _, h := range g.order {
-		if h.mode == quiet {
-			counted[h.id] = true
+		if is.timed > 0 {
+			self := is.self/is.timed - known.Inner.Median
+			b.share[h.id] = max(0, self) * is.calls
+			whole += b.share[h.id]
 		}
 	}
-	return counted
+	for id := range b.share {
+		b.share[id] /= max(whole, 1)
+	}
+	b.part = (b.counting + b.timing + b.resting) / b.program
+	return b
 }
 
-// si is a number with a unit prefix.
-func si(n float64) string {
+// A sum is what all nodes of a method hold.
+type sum struct {
+	calls, timed float64
+	self         float64 // of the timed calls
+	nested       float64 // calls that are timed because their caller is
+}
+
+// sumByMethod sums nodes by method, with calls under way as far as they have come. The
+// callees of a call that is timed at random are timed as well.
+func sumByMethod(threads []arena.Thread, now int64) map[uint32]sum {
+	sums := make(map[uint32]sum)
+	for _, t := range threads {
+		soFar := underWay(t, now)
+		timed := make(map[uint32]float64, len(t.Nodes)) // the part of a node's calls that is timed
+		for _, n := range t.Nodes {
+			if n.Calls > 0 {
+				timed[n.Ref] = float64(min(n.Timed, n.Calls)) / float64(n.Calls)
+			}
+		}
+		for _, n := range t.Nodes {
+			if n.ID == arena.CalibrationID || n.ID == arena.AdjustmentID {
+				continue
+			}
+			s := sums[n.ID]
+			s.calls += float64(n.Calls)
+			s.timed += float64(n.Timed)
+			s.self += float64(n.Self + soFar[n.Ref])
+			if soFar[n.Ref] > 0 {
+				s.timed++
+			}
+			s.nested += float64(n.Calls) * (1 - timed[n.Ref]) * timed[n.Parent]
+			sums[n.ID] = s
+		}
+	}
+	return sums
+}
+
+// withPrefix formats a number with a unit prefix.
+func withPrefix(n float64) string {
 	switch {
 	case n >= 1e9:
 		return fmt.Sprintf("%.3g G", n/1e9)

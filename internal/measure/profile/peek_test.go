@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestAPeekGoesOnWhereDumpsAreSlow has a look see enough, little, and next to nothing.
+// TestAPeekGoesOnWhereDumpsAreSlow checks when sampling ends, by what was seen.
 func TestAPeekGoesOnWhereDumpsAreSlow(t *testing.T) {
 	for _, c := range []struct {
 		seen int
@@ -19,7 +19,7 @@ func TestAPeekGoesOnWhereDumpsAreSlow(t *testing.T) {
 		{promising, usualPeek, false},
 		{fewSeen, usualPeek, false},
 		{enoughSeen, usualPeek, true},
-		{promising, mostPeek, true},
+		{promising, maxPeek, true},
 	} {
 		if over := (&peek{seen: c.seen}).isOver(c.took); over != c.over {
 			t.Errorf("with %d stacks seen in %v it is over: %v", c.seen, c.took, over)
@@ -27,7 +27,8 @@ func TestAPeekGoesOnWhereDumpsAreSlow(t *testing.T) {
 	}
 }
 
-// TestFewStacksMakeAClassLookHotter has a class on none, and on one in ten, of few stacks and of many.
+// TestFewStacksMakeAClassLookHotter compares classes on the same part of few and many
+// stacks.
 func TestFewStacksMakeAClassLookHotter(t *testing.T) {
 	heat := func(stacks, hit int) float64 {
 		p := &peek{}
@@ -41,15 +42,15 @@ func TestFewStacksMakeAClassLookHotter(t *testing.T) {
 		return p.heat(map[string]bool{"Hot": true})
 	}
 	for _, c := range []struct{ stacks, hit int }{{20, 0}, {200, 0}, {20, 2}, {200, 20}, {20, 20}} {
-		told, seen := heat(c.stacks, c.hit), float64(c.hit)/float64(c.stacks)
-		if told < seen || told > 1 {
-			t.Errorf("seen on %d of %d stacks it is said to be in %.3f", c.hit, c.stacks, told)
+		got, seen := heat(c.stacks, c.hit), float64(c.hit)/float64(c.stacks)
+		if got < seen || got > 1 {
+			t.Errorf("seen on %d of %d stacks, its heat is %.3f", c.hit, c.stacks, got)
 		}
 	}
 	if heat(20, 0) <= heat(200, 0) || heat(20, 2) <= heat(200, 20) {
-		t.Error("few stacks are taken to say as much as many")
+		t.Error("few stacks count as much as many")
 	}
 	if many := heat(2000, 200); many > 0.11 {
-		t.Errorf("of 2000 stacks 200 are told as %.3f", many)
+		t.Errorf("on 200 of 2000 stacks, its heat is %.3f", many)
 	}
 }

@@ -1,11 +1,11 @@
-// Package profile measures a call subgraph of a running JVM: all that is called,
-// directly or not, by root methods, while they run.
+// Package profile measures a call subgraph of a running JVM: everything that root methods
+// call, directly or not, while they run.
 //
-// What a method can call is read from class files (package callgraph); hooks go in
-// by way of package session; what they measured becomes a calling context tree
-// (package cct). The schemes differ in when callees get their hooks: eager, all
-// that can be reached before the first root call; lazy, those of a method when it
-// is first entered, while that call waits.
+// What a method can call is read from class files (package callgraph); package session
+// puts hooks in; what they measured becomes a calling context tree (package cct). The
+// schemes differ in when callees get their hooks: eager, everything reachable before the
+// first root call; lazy, the callees of a method when it is first entered, while that call
+// waits. With timing auto a budget decides instead (types governor and budget).
 package profile
 
 import (
@@ -18,211 +18,12 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
-
-// A run is one profile in the making.
-type run struct {
-	*settings
-	session *session.Session
-	graph   *callgraph.Graph
-	library *library        // the target's JDK on disk
-	asked   map[string]bool // classes that were looked for there
-	began   time.Time
-	onAt    int64 // the target's clock when the root's hooks went on
-
-	lock       sync.Mutex
-	stage      Stage
-	scheme     Scheme
-	why        string
-	closure    int
-	roots      map[classfile.MethodRef]bool
-	expanded   map[classfile.MethodRef]bool // whose callees have hooks
-	pending    []classfile.MethodRef        // callable since a class loaded, in classes that were loaded before
-	due        []classfile.MethodRef        // likewise, but first calls wait for their hooks
-	unhookable map[string]string            // classes that cannot have hooks, and why
-	mirrored   int
-	natives    map[uint32]bool // ids of native methods
-	reflects   bool            // a method that was expanded uses reflection
-	missing    int             // classes whose file is not found
-
-	answered uint64 // the last ticket
-	ledger   ledger
-	scales   scales
-	window   window
-	settler  settler
-	peek     peek
-	budget   *governor // nil unless the timing is cct.Auto
-}
-
-// Run profiles a JVM until the duration has passed, enough root calls were seen,
-// the context ends or the JVM does. All of these give a result.
-func Run(ctx context.Context, options Options) (*cct.Profile, error) {
-	checked, err := options.check()
-	if err != nil {
-		return nil, err
-	}
-	r := &run{
-		settings: checked, roots: make(map[classfile.MethodRef]bool), expanded: make(map[classfile.MethodRef]bool),
-		unhookable: make(map[string]string), natives: make(map[uint32]bool), asked: make(map[string]bool),
-	}
-	r.settler.run = r
-	r.graph = callgraph.New(callgraph.Settings{Skip: checked.skip.class})
-	r.enter(Entering)
-	r.session, err = session.Open(ctx, options.PID, session.Settings{Command: options.Command, Force: options.Force, Notice: options.Notice, Waiting: options.Waiting, Cache: options.Cache})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = r.session.Release() }()
-	r.library = openLibrary(r.session.JVM().Image)
-	defer r.library.close()
-	defer r.peek.stop(ctx)
-	err = r.begin(ctx)
-	if err == nil {
-		err = r.watch(ctx)
-	}
-	return r.leave(ctx, err)
-}
-
-// begin reads what is loaded, decides the scheme, and puts the first hooks in.
-func (r *run) begin(ctx context.Context) error {
-	r.enter(Reading)
-	if err := r.session.Discover(0); err != nil { // nobody would answer yet
-		return err
-	}
-	if r.Timing == cct.Auto {
-		r.budget = newGovernor(r)
-		r.peek.begin(ctx, r)
-	}
-	// First those that load from now on, then those that are loaded: none is
-	// missed in between.
-	follower := session.Follower{Excludes: r.settings.skip.excludes, Loading: r.loading}
-	if err := r.session.Follow(ctx, follower); err != nil {
-		return err
-	}
-	if err := r.mirror(ctx); err != nil {
-		return err
-	}
-	roots := r.graph.Find(r.settings.roots.Match)
-	if len(roots) > mostRoots && r.Timing == cct.Auto {
-		return fmt.Errorf("%d methods are roots, and none of them can be switched off to keep a budget: name fewer, or take timing exact or sampled", len(roots))
-	}
-	for _, m := range roots {
-		r.addRoot(m)
-	}
-	r.decide(roots)
-	if err := r.scales.begin(ctx, r); err != nil {
-		return err
-	}
-	if r.budget != nil {
-		r.peek.end(ctx)
-	}
-	r.ledger.begin(r.session)
-	r.ledger.add(r.session, r.session.Captured(), nil)
-	r.enter(Weaving)
-	r.session.SetWait(r.Wait)
-	if r.budget != nil {
-		if err := r.budget.seed(ctx); err != nil {
-			return err
-		}
-	} else if err := r.expand(ctx, roots); err != nil {
-		return err
-	}
-	r.ledger.switchedOn(r.session)
-	r.began, r.onAt = time.Now(), r.session.Now()
-	if len(roots) > 0 {
-		r.enter(Running)
-	} else {
-		r.enter(Waiting)
-	}
-	if len(roots) == 0 && r.Unmatched != nil {
-		lost, err := r.session.Unmatched(ctx, r.settings.roots)
-		if err != nil {
-			return err
-		}
-		r.Unmatched(lost)
-	}
-	if r.Started != nil {
-		r.Started()
-	}
-	return nil
-}
-
-// mostRoots is how many methods may be roots where a budget is kept.
-const mostRoots = 200
-
-func (r *run) addRoot(m classfile.MethodRef) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	r.roots[m] = true
-}
-
-// leave takes the hooks out. What was measured is kept, whatever ended the run;
-// only where that was an error of ours before any hook was on is there no result.
-func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
-	ended := r.session.Err()
-	r.session.SetWait(0) // nobody answers any more
-	if r.began.IsZero() {
-		_, err := r.session.Close(ctx)
-		return nil, errors.Join(cause, ended, err)
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
-	defer cancel()
-	if ended == nil {
-		_ = r.scales.measure(ctx, r) // the last, so that drift shows
-	}
-	profile, err := r.result(ctx)
-	r.enter(Leaving)
-	farewell, closing := r.session.Close(ctx)
-	if err != nil {
-		return nil, errors.Join(err, closing)
-	}
-	if errors.Is(ended, session.ErrExited) {
-		profile.Notes = append(profile.Notes, "the program ended while it was measured")
-	} else if ended != nil {
-		profile.Notes = append(profile.Notes, fmt.Sprintf("the run ended early: %v", ended))
-	} else if cause != nil && !errors.Is(cause, context.Canceled) {
-		profile.Notes = append(profile.Notes, fmt.Sprintf("the run ended early: %v", cause))
-	}
-	profile.Notes = append(profile.Notes, farewell.Remarks...)
-	return profile, closing
-}
-
-const leaveLimit = 90 * time.Second
-
-// flags are what a method's hook does.
-func (r *run) flags(m classfile.MethodRef) (arena.Flags, uint32) {
-	r.lock.Lock()
-	root, expanded := r.roots[m], r.expanded[m]
-	r.lock.Unlock()
-	var flags arena.Flags
-	var period uint32
-	switch {
-	case r.budget != nil:
-		flags, period = r.budget.setting(m, root)
-	case r.Timing == cct.Sampled && !root: // a root is called too rarely to be left to chance
-		flags, period = arena.On|arena.Sampled, r.Period
-	default:
-		flags = arena.On | arena.Timed
-	}
-	if root {
-		flags |= arena.Root
-	} else {
-		flags |= arena.Inside
-	}
-	if !expanded && r.budget == nil {
-		flags |= arena.Discover
-	}
-	return flags, period
-}
-
-func (r *run) hook(m classfile.MethodRef) session.Hook {
-	flags, period := r.flags(m)
-	return session.Hook{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Flags: flags, Period: period}
-}
 
 // A Scheme says when callees get hooks.
 type Scheme string
@@ -230,14 +31,14 @@ type Scheme string
 // The schemes.
 const (
 	Lazy  Scheme = "lazy"  // when their caller is first entered
-	Eager Scheme = "eager" // before the root is
+	Eager Scheme = "eager" // before the root is entered
 )
 
-// Options are what to profile, and how. Zero values are the defaults.
+// Options say what to profile, and how. Zero values are the defaults.
 type Options struct {
 	PID      int
 	Roots    []string      // patterns of the root methods
-	Scheme   Scheme        // "" takes what costs the target less
+	Scheme   Scheme        // "" is the one that costs the target less
 	Timing   cct.Timing    // "" is cct.Auto
 	Period   uint32        // of cct.Sampled: one call in so many is timed; 0 is DefaultPeriod
 	Budget   float64       // of cct.Auto: the part of the program's time that may be taken; 0 is DefaultBudget
@@ -245,21 +46,21 @@ type Options struct {
 	Calls    uint64        // of the root; 0 is no limit
 	Into     []string      // patterns of classes to follow although they would be skipped
 	Skip     []string      // patterns of classes not to follow, besides the JDK's
-	Whole    bool          // figures are of the whole run, also of the time in which the program was slow by the hooks' going in
+	Whole    bool          // figures cover the whole run, also the time in which putting hooks in slowed the program
 	Wait     time.Duration // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
-	Command  string        // for a human who asks who holds the JVM
-	Force    bool          // weave also what the JDK would damage by that
-	Cache    *cache.Cache  // where woven classes are kept; may be nil
+	Command  string        // shown to a person who asks which Sonde holds the JVM
+	Force    bool          // weave also classes that a fault of the JDK would damage
+	Cache    *cache.Cache  // for woven classes; may be nil
 
-	// Started is called once hooks are on, or where no root class is loaded yet,
-	// once those that load are watched for.
+	// Started is called once hooks are on or, where no root class is loaded yet, once Sonde
+	// waits for it to load.
 	Started func()
-	// Unmatched is told of patterns of roots that no loaded class matches, where no
-	// root is loaded.
+	// Unmatched gets the patterns of roots that no loaded class matches, if no root is
+	// loaded.
 	Unmatched func([]session.Unmatched)
-	// Progress is called some times a second, and when the stage changes.
+	// Progress is called a few times a second, and when the stage changes.
 	Progress func(Progress)
-	Notice   func(string) // gets what a user should read
+	Notice   func(string) // gets messages for the user
 	Waiting  func(string) // gets what a slow end waits for; may be nil
 }
 
@@ -269,37 +70,6 @@ const (
 	DefaultBudget = 0.02
 	DefaultWait   = 500 * time.Millisecond
 )
-
-// A Stage is what a run is doing.
-type Stage string
-
-// The stages, in their order.
-const (
-	Entering Stage = "entering"
-	Reading  Stage = "reading classes"
-	Weaving  Stage = "putting hooks in"
-	Waiting  Stage = "waiting for the root's class to load"
-	Running  Stage = "measuring"
-	Leaving  Stage = "taking hooks out"
-)
-
-// A Progress is how far a run has come.
-type Progress struct {
-	Stage     Stage
-	Elapsed   time.Duration // since hooks are on
-	Hooks     int
-	Classes   int // with hooks
-	Woven     int // how often classes were woven
-	Cached    int // how often they were in the cache
-	Mirrored  int // classes that were read
-	Rounds    int
-	RootCalls uint64
-	Waited    time.Duration // the target's threads waited in hooks
-	Pause     time.Duration // the target stood still to put hooks in
-	Steady    float64       // part of the program's time that hooks took so far; negative where not known
-	Budget    float64       // 0 where none is kept
-	Tree      func() (*cct.Profile, error)
-}
 
 // settings are options that have been checked.
 type settings struct {
@@ -327,7 +97,7 @@ func (o Options) check() (*settings, error) {
 	case o.Timing != cct.Exact && o.Timing != cct.Sampled && o.Timing != cct.Auto:
 		return nil, fmt.Errorf("timing %q: it is exact, sampled or auto", o.Timing)
 	case o.Scheme != "" && o.Timing == cct.Auto:
-		return nil, fmt.Errorf("scheme %s: with timing auto the budget says when hooks go in: take timing exact or sampled with it", o.Scheme)
+		return nil, fmt.Errorf("scheme %s: with timing auto the budget decides when hooks go in: use timing exact or sampled with it", o.Scheme)
 	case o.Budget < 0 || o.Budget > 1:
 		return nil, fmt.Errorf("budget %g: it is a part of the program's time, such as 2%%", o.Budget)
 	}
@@ -342,6 +112,240 @@ func (o Options) check() (*settings, error) {
 	return &settings{Options: o, roots: roots, skip: skip}, nil
 }
 
+// A Stage is what a run is doing.
+type Stage string
+
+// The stages, in their order.
+const (
+	Entering Stage = "entering"
+	Reading  Stage = "reading classes"
+	Weaving  Stage = "putting hooks in"
+	Waiting  Stage = "waiting for the root's class to load"
+	Running  Stage = "measuring"
+	Leaving  Stage = "taking hooks out"
+)
+
+// A Progress is how far a run has come.
+type Progress struct {
+	Stage     Stage
+	Elapsed   time.Duration // since hooks are on
+	Hooks     int
+	Classes   int // with hooks
+	Woven     int // how often classes were woven
+	Cached    int // how often they were in the cache
+	Mirrored  int // classes that were read
+	Rounds    int
+	RootCalls uint64
+	Waited    time.Duration // that the target's threads waited in hooks
+	Pause     time.Duration // for which the target was stopped to put hooks in
+	Steady    float64       // part of the program's time that hooks took so far; negative where not known
+	Budget    float64       // 0 where there is none
+	Tree      func() (*cct.Profile, error)
+}
+
+// A run is one profile in the making.
+type run struct {
+	*settings
+	session *session.Session
+	graph   *callgraph.Graph
+	library *library // the target's JDK on disk
+	began   time.Time
+	onAt    int64 // the target's clock when the root's hooks went on
+
+	lock       sync.Mutex // of all down to the blank line
+	stage      Stage
+	scheme     Scheme
+	why        string // the scheme was chosen
+	closure    int    // methods that the roots can reach
+	roots      map[classfile.MethodRef]bool
+	expanded   map[classfile.MethodRef]bool // whose callees have hooks
+	pending    []classfile.MethodRef        // became callable when a class loaded; their own class was loaded before
+	due        []classfile.MethodRef        // likewise, and first calls wait for their hooks
+	unhookable map[string]string            // classes that cannot have hooks, and why
+	asked      map[string]bool              // classes that were looked for in the library
+	mirrored   int
+	natives    map[uint32]bool // ids of native methods
+	reflects   bool            // a method that was expanded uses reflection
+	missing    int             // classes whose file is not found
+
+	answered   uint64 // the last ticket
+	ledger     ledger
+	calibrator *overhead.Calibrator
+	window     window
+	settler    settler
+	peek       peek
+	budget     *budget // nil unless the timing is cct.Auto
+}
+
+// Run profiles a JVM until the duration has passed, enough root calls were seen, the
+// context ends or the JVM does. All of these give a result.
+func Run(ctx context.Context, options Options) (*cct.Profile, error) {
+	checked, err := options.check()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		settings: checked, roots: make(map[classfile.MethodRef]bool), expanded: make(map[classfile.MethodRef]bool),
+		unhookable: make(map[string]string), natives: make(map[uint32]bool), asked: make(map[string]bool),
+	}
+	r.settler.run = r
+	r.graph = callgraph.New(callgraph.Settings{Skip: checked.skip.class})
+	r.enter(Entering)
+	r.session, err = session.Open(ctx, options.PID, session.Settings{
+		Command: options.Command, Force: options.Force, Notice: options.Notice, Waiting: options.Waiting, Cache: options.Cache,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.session.Release() }()
+	r.library = openLibrary(r.session.JVM().Image)
+	defer r.library.close()
+	defer r.peek.stop(ctx)
+	err = r.begin(ctx)
+	if err == nil {
+		err = r.serveUntilEnd(ctx)
+	}
+	return r.leave(ctx, err)
+}
+
+// maxRoots is how many methods may be roots where a budget is kept.
+const maxRoots = 200
+
+// begin reads the loaded classes, decides the scheme, and puts the first hooks in.
+func (r *run) begin(ctx context.Context) error {
+	r.enter(Reading)
+	if err := r.session.Discover(0); err != nil { // no call waits yet: nobody would answer
+		return err
+	}
+	if r.Timing == cct.Auto {
+		r.budget = newBudget(r)
+		r.peek.begin(ctx, r)
+	}
+	// Follow classes that load before reading those that are loaded, so that none is missed
+	// in between.
+	follower := session.Follower{Excludes: r.settings.skip.excludes, Loading: r.loading}
+	if err := r.session.Follow(ctx, follower); err != nil {
+		return err
+	}
+	if err := r.mirror(ctx); err != nil {
+		return err
+	}
+	roots := r.graph.Find(r.settings.roots.Match)
+	if len(roots) > maxRoots && r.budget != nil {
+		return fmt.Errorf("%d methods are roots, and none of them can be switched off to keep a budget: name fewer, or use timing exact or sampled", len(roots))
+	}
+	for _, m := range roots {
+		r.addRoot(m)
+	}
+	r.decide(roots)
+	var err error
+	if r.calibrator, err = overhead.NewCalibrator(ctx, r.session); err != nil {
+		return err
+	}
+	if r.budget != nil {
+		r.peek.end(ctx)
+	}
+	r.ledger.begin(r.session)
+	r.ledger.add(r.session, r.session.Captured(), nil)
+	r.enter(Weaving)
+	r.session.SetWait(r.Wait)
+	if r.budget != nil {
+		err = r.budget.seed(ctx)
+	} else {
+		err = r.expand(ctx, roots)
+	}
+	if err != nil {
+		return err
+	}
+	r.ledger.switchedOn(r.session)
+	r.began, r.onAt = time.Now(), r.session.Now()
+	if len(roots) > 0 {
+		r.enter(Running)
+	} else {
+		r.enter(Waiting)
+		if r.Unmatched != nil {
+			unmatched, err := r.session.Unmatched(ctx, r.settings.roots)
+			if err != nil {
+				return err
+			}
+			r.Unmatched(unmatched)
+		}
+	}
+	if r.Started != nil {
+		r.Started()
+	}
+	return nil
+}
+
+func (r *run) addRoot(m classfile.MethodRef) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.roots[m] = true
+}
+
+const leaveLimit = 90 * time.Second
+
+// leave takes the hooks out. Whatever ended the run, the result is what was measured;
+// there is none only if the run failed before any hook was on.
+func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
+	ended := r.session.Err()
+	r.session.SetWait(0) // nobody answers any more
+	if r.began.IsZero() {
+		_, err := r.session.Close(ctx)
+		return nil, errors.Join(cause, ended, err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+	defer cancel()
+	if ended == nil {
+		_ = r.calibrator.Measure(ctx) // once more at the end, so that drift shows
+	}
+	profile, err := r.result(ctx)
+	r.enter(Leaving)
+	farewell, closing := r.session.Close(ctx)
+	if err != nil {
+		return nil, errors.Join(err, closing)
+	}
+	if errors.Is(ended, session.ErrExited) {
+		profile.Notes = append(profile.Notes, "the program ended while it was measured")
+	} else if ended != nil {
+		profile.Notes = append(profile.Notes, fmt.Sprintf("the run ended early: %v", ended))
+	} else if cause != nil && !errors.Is(cause, context.Canceled) {
+		profile.Notes = append(profile.Notes, fmt.Sprintf("the run ended early: %v", cause))
+	}
+	profile.Notes = append(profile.Notes, farewell.Remarks...)
+	return profile, closing
+}
+
+// hook returns the hook of a method with what it is to do.
+func (r *run) hook(m classfile.MethodRef) session.Hook {
+	r.lock.Lock()
+	root, expanded := r.roots[m], r.expanded[m]
+	r.lock.Unlock()
+	var flags arena.Flags
+	var period uint32
+	switch {
+	case r.budget != nil:
+		flags, period = r.budget.setting(m, root)
+	case r.Timing == cct.Sampled && !root: // roots are called too rarely to be sampled
+		flags, period = arena.On|arena.Sampled, r.Period
+	default:
+		flags = arena.On | arena.Timed
+	}
+	if root {
+		flags |= arena.Root
+	} else {
+		flags |= arena.Inside
+	}
+	if !expanded && r.budget == nil {
+		flags |= arena.Discover
+	}
+	return hookOf(m, flags, period)
+}
+
+func hookOf(m classfile.MethodRef, flags arena.Flags, period uint32) session.Hook {
+	return session.Hook{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Flags: flags, Period: period}
+}
+
 const (
 	serveEvery     = 400 * time.Microsecond // a call of the program may wait for it
 	lookEvery      = 50 * time.Millisecond
@@ -353,8 +357,8 @@ const (
 // errLeft says that the session ended by itself; the session says why.
 var errLeft = errors.New("the session has ended")
 
-// watch serves the calls that wait until the run is to end.
-func (r *run) watch(ctx context.Context) error {
+// serveUntilEnd serves the calls that wait, and does the chores, until the run is to end.
+func (r *run) serveUntilEnd(ctx context.Context) error {
 	serve, look := time.NewTicker(serveEvery), time.NewTicker(lookEvery)
 	defer serve.Stop()
 	defer look.Stop()
@@ -374,7 +378,7 @@ func (r *run) watch(ctx context.Context) error {
 		case <-end:
 			return nil
 		case <-serve.C:
-			if _, err := r.serve(ctx); err != nil {
+			if err := r.serve(ctx); err != nil {
 				return err
 			}
 		case now := <-look.C:
@@ -390,8 +394,8 @@ func (r *run) watch(ctx context.Context) error {
 	}
 }
 
-// A chore is something done every now and then, more seldom the longer it takes:
-// trees of a large program take long to read.
+// A chore is done periodically, less often the longer it takes: the trees of a large
+// program take long to read.
 type chore struct {
 	every time.Duration
 	next  time.Time
@@ -415,10 +419,10 @@ func (r *run) chores() []chore {
 	now := time.Now()
 	chores := []chore{
 		{reportEvery, now.Add(reportEvery), func(context.Context) error { r.report(); return nil }},
-		{calibrateEvery, now.Add(calibrateEvery), func(ctx context.Context) error { return r.scales.measure(ctx, r) }},
+		{calibrateEvery, now.Add(calibrateEvery), r.calibrator.Measure},
 	}
 	if r.budget != nil || !r.Whole {
-		chores = append(chores, chore{governEvery, now, r.settler.look})
+		chores = append(chores, chore{governEvery, now, func(context.Context) error { return r.settler.look() }})
 	}
 	if r.budget != nil {
 		chores = append(chores, chore{governEvery, now, r.budget.govern})
@@ -426,21 +430,29 @@ func (r *run) chores() []chore {
 	return chores
 }
 
-// rootCalls is how many calls of roots have ended, whatever the context.
+// rootCalls returns how many calls of roots have ended.
 func (r *run) rootCalls() uint64 {
 	sum, err := r.session.Sum()
 	if err != nil {
 		return 0
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
 	var calls uint64
-	for m := range r.roots {
-		if t := sum.Methods[r.session.ID(m.Class, m.Name, m.Descriptor)]; t != nil {
+	for id := range r.rootIDs() {
+		if t := sum.Methods[id]; t != nil {
 			calls += t.Calls - min(t.Calls, t.Active)
 		}
 	}
 	return calls
+}
+
+func (r *run) rootIDs() map[uint32]bool {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	ids := make(map[uint32]bool, len(r.roots))
+	for m := range r.roots {
+		ids[r.session.ID(m.Class, m.Name, m.Descriptor)] = true
+	}
+	return ids
 }
 
 func (r *run) enter(stage Stage) {
@@ -450,7 +462,7 @@ func (r *run) enter(stage Stage) {
 	r.report()
 }
 
-// report tells how far the run has come.
+// report passes on how far the run has come.
 func (r *run) report() {
 	if r.Progress == nil {
 		return
@@ -471,7 +483,7 @@ func (r *run) report() {
 	}
 	if p.Stage == Running || p.Stage == Waiting {
 		if threads, err := r.session.Threads(); err == nil {
-			p.RootCalls, p.Waited, p.Steady = r.callsIn(threads), taken(threads), r.steady(threads)
+			p.RootCalls, p.Waited, p.Steady = r.callsIn(threads), waited(threads), r.steady(threads)
 			if p.Stage == Waiting && p.RootCalls > 0 {
 				p.Stage = Running
 			}
@@ -484,14 +496,9 @@ func (r *run) report() {
 	r.Progress(p)
 }
 
-func (r *run) callsIn(threads []arena.Thread) uint64 {
-	r.lock.Lock()
-	ids := make(map[uint32]bool, len(r.roots))
-	for m := range r.roots {
-		ids[r.session.ID(m.Class, m.Name, m.Descriptor)] = true
-	}
-	r.lock.Unlock()
-	var calls uint64
+// callsIn returns how many calls of roots have begun.
+func (r *run) callsIn(threads []arena.Thread) (calls uint64) {
+	ids := r.rootIDs()
 	for _, t := range threads {
 		for _, n := range t.Nodes {
 			if ids[n.ID] {

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// result is what was measured so far.
+// result returns what was measured so far.
 func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	threads, err := r.session.Threads()
 	if err != nil {
@@ -26,7 +27,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		names = nil // the JVM has ended; what it did is kept
 	}
 	input := cct.Input{
-		Now: now, Methods: r.methods(), Calibration: r.scales.calibration(), RootsOnAt: r.onAt, HookedAt: r.ledger.lateHooks(),
+		Now: now, Methods: r.methods(), Calibration: r.calibrator.Calibration(), RootsOnAt: r.onAt, HookedAt: r.ledger.lateHooks(),
 		CalibrationID: arena.CalibrationID, AdjustmentID: arena.AdjustmentID,
 	}
 	cost := r.cost(threads)
@@ -54,12 +55,12 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	case view.note != "":
 		profile.Notes = append(profile.Notes, view.note)
 	case r.budget != nil && len(input.HookedAt) > 0:
-		profile.Notes = append(profile.Notes, "hooks were chosen until the end: the own time of a method holds that of callees whose hooks came later")
+		profile.Notes = append(profile.Notes, "hooks were chosen until the end: the own time of a method includes the time of callees whose hooks came later")
 	}
 	return profile, nil
 }
 
-// describe fills in what is known of the run as a whole.
+// describe fills in the data of the run as a whole.
 func (r *run) describe(p *cct.Profile) {
 	jvm := r.session.JVM()
 	r.lock.Lock()
@@ -108,7 +109,7 @@ func rawThread(t arena.Thread, names map[uint64]string) cct.RawThread {
 
 func (r *run) cost(threads []arena.Thread) cct.Cost {
 	cost := cct.Cost{
-		Hooks: len(r.session.Methods()), Classes: r.session.Classes(), Rounds: r.ledger.rounds(), Waited: taken(threads),
+		Hooks: len(r.session.Methods()), Classes: r.session.Classes(), Rounds: r.ledger.rounds(), Waited: waited(threads),
 	}
 	weavings := r.session.Weavings()
 	cost.Woven, cost.Cached = weavings.Woven, weavings.Cached
@@ -125,8 +126,8 @@ func (r *run) cost(threads []arena.Thread) cct.Cost {
 	return cost
 }
 
-// steady is the part of the program's processor time that hooks have taken, by
-// counts and what each was found to cost.
+// steady returns the part of the program's processor time that hooks have taken, computed
+// from counts and what each call costs.
 func (r *run) steady(threads []arena.Thread) float64 {
 	now, err := r.session.Read()
 	if err != nil {
@@ -136,38 +137,49 @@ func (r *run) steady(threads []arena.Thread) float64 {
 	if since.Rest <= 0 {
 		return 0
 	}
-	return price(r.scales.calibration(), threads, since.Elapsed.Seconds()) / float64(since.Rest)
+	return price(r.calibrator.Calibration(), threads, since.Elapsed.Seconds()) / float64(since.Rest)
 }
 
-// notes are what a reader should know before believing the rest.
+// price returns what the calls that threads hold cost, in nanoseconds, if they were made
+// in so many seconds.
+func price(known cct.Calibration, threads []arena.Thread, seconds float64) (nanos float64) {
+	for _, s := range sumByMethod(threads, 0) {
+		each := overhead.Expected(known, s.calls/max(seconds, 1))
+		nanos += each.Of(s.calls, s.timed+s.nested)
+	}
+	return nanos
+}
+
+// notes returns what a reader must know to trust the rest.
 func (r *run) notes(p *cct.Profile) []string {
 	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	r.lock.Lock()
 	missing := r.missing
 	r.lock.Unlock()
 	if len(p.Merged.Children) == 0 && !r.mayHaveMissedRoot() {
-		notes = append(notes, "the root was not called: is the pattern right, or was the call under way before Sonde came?")
+		note("the root was not called: is the pattern right, or had the call begun before Sonde attached?")
 	}
 	if missing > 0 {
-		notes = append(notes, fmt.Sprintf("%s have no class file: what they call is not followed", format.Plural(missing, "class")))
+		note("%s have no class file: what they call is not followed", format.Plural(missing, "class"))
 	}
 	if lost := r.session.ArrivalsLost(); lost > 0 {
-		notes = append(notes, fmt.Sprintf("%d methods called by reflection could not be told of: they may be missing", lost))
+		note("%d methods called by reflection could not be reported: they may be missing", lost)
 	}
 	notes = append(notes, r.intrinsicNotes(p)...)
 	r.ledger.lock.Lock()
 	defer r.ledger.lock.Unlock()
 	if r.ledger.unplaced > 0 {
-		notes = append(notes, fmt.Sprintf("the program stood still up to %v while threads went from call to call: it is in the self time of some of them", r.ledger.unplaced.Round(100*time.Microsecond)))
+		note("the program was stopped for up to %v while threads went from call to call: that is in the self time of some of them", r.ledger.unplaced.Round(100*time.Microsecond))
 	}
 	if err := r.session.Full(); err != nil {
-		notes = append(notes, fmt.Sprintf("the arena does not grow any more (%v): calls are counted without context", err))
+		note("the arena does not grow any more (%v): calls are counted without context", err)
 	}
 	return notes
 }
 
-// intrinsicNotes name the methods whose calls are a lower bound: those with calls, and those
-// that a reader would take for not called.
+// intrinsicNotes name the methods whose calls are a lower bound: those with calls, and
+// those that a reader would believe were not called.
 func (r *run) intrinsicNotes(p *cct.Profile) (notes []string) {
 	counted := make(map[string]bool)
 	for _, m := range p.Methods {
@@ -187,12 +199,12 @@ func (r *run) intrinsicNotes(p *cct.Profile) (notes []string) {
 		notes = append(notes, fmt.Sprintf("calls of %s are a lower bound (≥): %s", some(bounds), session.WhyLowerBound))
 	}
 	if len(unsure) > 0 {
-		notes = append(notes, fmt.Sprintf("whether %s had calls is not known: %s", some(unsure), session.WhyLowerBound))
+		notes = append(notes, fmt.Sprintf("whether %s was called is not known: %s", some(unsure), session.WhyLowerBound))
 	}
 	return notes
 }
 
-// some are the first few of names.
+// some lists the first few names.
 func some(names []string) string {
 	const most = 20
 	names = slices.Compact(names) // overloads are next to each other

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,14 +9,15 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A window is the time a profile tells of. While hooks are added and taken away, the
-// self time of a caller means now this, now that; and code that has just got hooks
-// is interpreted for a while. So what was measured before is taken off, if enough was
-// measured since.
+// A window is the time that a profile covers. While hooks are switched on and off, the
+// self time of a caller changes its meaning, and code that has just got hooks is
+// interpreted for a while. So what was measured before the window is subtracted, if enough
+// was measured since.
 type window struct {
 	lock    sync.Mutex
 	began   time.Time
@@ -26,11 +26,11 @@ type window struct {
 }
 
 const (
-	leastWindow = 2 * time.Second
-	leastPart   = 0.25 // of the run
+	minWindow = 2 * time.Second
+	minPart   = 0.25 // of the run
 )
 
-// open begins a new window, unless the run would then have nothing to tell.
+// open begins a new window.
 func (w *window) open(r *run) error {
 	threads, err := r.session.Threads()
 	if err != nil {
@@ -43,7 +43,7 @@ func (w *window) open(r *run) error {
 	return nil
 }
 
-// shut has the window tell of the whole run, until it is opened again.
+// shut makes figures cover the whole run until the window is opened again.
 func (w *window) shut() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -54,21 +54,21 @@ func (w *window) shut() {
 type view struct {
 	began, read time.Time
 	since       int64  // the target's clock at its beginning; 0 for the whole run
-	note        string // what it leaves out
+	note        string // says what is left out
 }
 
-// whole is the view of all of a run until a reading.
+// whole returns the view of the whole run until a reading.
 func (r *run) whole(read time.Time) view { return view{began: r.began, read: read} }
 
-// narrow reduces what was read at a moment to the window. Where the window is not
-// wide enough, nothing is left out.
+// narrow reduces what was read to the window. If the window is not wide enough, nothing
+// is left out.
 func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if !w.isWide(r, read) {
 		return r.whole(read)
 	}
-	w.since(threads)
+	w.subtract(threads)
 	v := view{began: w.began, read: read, since: w.at}
 	v.note = v.leavesOut(r)
 	return v
@@ -76,7 +76,7 @@ func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
 
 func (v view) took() time.Duration { return v.read.Sub(v.began) }
 
-// onFor returns how long of the view a hook was on; a zero off is one that still is.
+// onFor returns how long a hook was on during the view; off is zero if it still is.
 func (v view) onFor(on, off time.Time) time.Duration {
 	if on.IsZero() {
 		return 0
@@ -90,7 +90,7 @@ func (v view) onFor(on, off time.Time) time.Duration {
 	return max(0, off.Sub(on))
 }
 
-// keep notes what was measured when the window began.
+// keep remembers what was measured before the window began.
 func (w *window) keep(threads []arena.Thread) {
 	w.threads = make(map[uint32]map[uint32]arena.Node, len(threads))
 	for _, t := range threads {
@@ -101,7 +101,7 @@ func (w *window) keep(threads []arena.Thread) {
 		}
 		nodes := make(map[uint32]arena.Node, len(t.Nodes))
 		for _, n := range t.Nodes {
-			// Of calls under way what comes is in the window, what was is not.
+			// Calls under way belong to the window with the time they take from now on.
 			n.Self += soFar[n.Ref]
 			n.Calls -= min(n.Calls, calls[n.Ref])
 			nodes[n.Ref] = n
@@ -110,14 +110,14 @@ func (w *window) keep(threads []arena.Thread) {
 	}
 }
 
-// isWide reports whether the window tells enough of a run.
+// isWide reports whether the window covers enough of a run.
 func (w *window) isWide(r *run, read time.Time) bool {
 	open := read.Sub(w.began)
-	return w.threads != nil && open >= leastWindow && open.Seconds() >= leastPart*read.Sub(r.began).Seconds()
+	return w.threads != nil && open >= minWindow && open.Seconds() >= minPart*read.Sub(r.began).Seconds()
 }
 
-// since takes off what was there before the window.
-func (w *window) since(threads []arena.Thread) {
+// subtract removes what was measured before the window.
+func (w *window) subtract(threads []arena.Thread) {
 	for i := range threads {
 		before := w.threads[threads[i].Root]
 		for j := range threads[i].Nodes {
@@ -137,61 +137,52 @@ func (w *window) since(threads []arena.Thread) {
 	}
 }
 
-// leavesOut says what of the run the figures do not cover.
+// leavesOut says which part of the run the figures do not cover.
 func (v view) leavesOut(r *run) string {
-	why := "when its compilers were done with what the hooks undid"
+	why := "after its compilers had replaced the code that the hooks made the JVM discard"
 	if r.budget != nil {
-		why = "since when the same hooks were on"
+		why = "in which the same hooks were on"
 	}
-	return fmt.Sprintf("figures are of the last %v, %s; the first %v are left out",
+	return fmt.Sprintf("figures cover the last %v, %s; the first %v are left out",
 		v.took().Round(100*time.Millisecond), why, v.began.Sub(r.began).Round(100*time.Millisecond))
 }
 
 // A settler opens the window once the compilers are done with what the last round of
-// hooks undid.
+// hooks made them do.
 type settler struct {
-	run    *run
-	rounds int // when it looked last
-	last   cost.Reading
-	lull   cost.Lull
-	open   bool
-	since  time.Time // of the last round
+	run      *run
+	rounds   int // at the last look
+	last     cost.Reading
+	settling overhead.Settling
 }
 
-// mostSettling is after what time a program's compilers are taken to be busy for
-// reasons of their own.
-const mostSettling = 6 * time.Second
+// isSettled reports whether code that got hooks runs as it will, or the wait is over.
+func (s *settler) isSettled() bool { return s.settling.State != overhead.Unsettled }
 
-// isSettled reports whether code that got hooks runs as it will.
-func (s *settler) isSettled() bool {
-	return s.open || s.rounds > 0 && time.Since(s.since) > mostSettling
-}
-
-func (s *settler) look(context.Context) error {
+func (s *settler) look() error {
 	now, err := s.run.session.Read()
 	if err != nil {
 		return err
 	}
 	since := s.last.Until(now)
 	s.last = now
+	wasOpen := s.settling.State == overhead.Settled
 	if rounds := s.run.ledger.rounds(); rounds != s.rounds {
-		s.rounds, s.lull, s.since = rounds, cost.Lull{}, time.Now()
-		if s.open {
-			s.open = false
+		s.rounds, s.settling = rounds, overhead.Settling{Rule: overhead.ForProfile}
+		if wasOpen {
 			s.run.window.shut()
 		}
 		return nil
 	}
-	if s.open || since.Elapsed <= 0 || !s.lull.Add(since) {
+	if wasOpen || since.Elapsed <= 0 || s.settling.Add(since, 0) != overhead.Settled {
 		return nil
 	}
-	s.open = true
 	return s.run.window.open(s.run)
 }
 
-// underWay is what calls under way have taken themselves so far, by node: each was
-// at work from its start until now, or until the next timed one started, but for
-// callees that have ended.
+// underWay returns the own time of calls under way so far, by node: each ran from its
+// start until now, or until the next timed call started, except for callees that have
+// ended.
 func underWay(t arena.Thread, now int64) map[uint32]int64 {
 	soFar := make(map[uint32]int64, len(t.Stack))
 	until := now
@@ -204,26 +195,26 @@ func underWay(t arena.Thread, now int64) map[uint32]int64 {
 	return soFar
 }
 
-// A ledger keeps account of what a run takes of the target.
+// A ledger records what a run costs the target.
 type ledger struct {
 	lock     sync.Mutex
 	batches  int
 	pause    time.Duration
 	compile  time.Duration
 	pauses   []pause
-	unplaced time.Duration    // pauses that hit calls which cannot be told
-	hookedAt map[uint32]int64 // of methods whose hooks came late
+	unplaced time.Duration    // the longest pause during which a thread went from call to call
+	hookedAt map[uint32]int64 // by method, if its hook came late
 	first    cost.Reading     // before the first hook
 	on       cost.Reading     // when the root's hooks went on
 }
 
-// A pause is one that hit a known call, and the target's clock behind it.
+// A pause is one that stopped a known call, and the target's clock after it.
 type pause struct {
 	at int64
 	cct.Pause
 }
 
-// pausesSince are those after a moment of the target's clock.
+// pausesSince returns the pauses after a moment of the target's clock.
 func (l *ledger) pausesSince(at int64) []cct.Pause {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -255,48 +246,47 @@ type place struct {
 	start int64
 }
 
-// look tells in which timed call each thread is.
-func (l *ledger) look(s *session.Session) map[uint64]place {
+// places returns the timed call that each thread is in.
+func (l *ledger) places(s *session.Session) map[uint64]place {
 	threads, err := s.Stacks()
 	if err != nil {
 		return nil
 	}
 	places := make(map[uint64]place, len(threads))
 	for _, t := range threads {
-		if n := len(t.Stack); n > 0 && t.Stack[n-1].Start != 0 && !t.Away { // who is away has it adjusted
+		if n := len(t.Stack); n > 0 && t.Stack[n-1].Start != 0 && !t.Away { // threads that are away are adjusted elsewhere
 			places[t.ID] = place{t.Stack[n-1].Node, t.Stack[n-1].Start}
 		}
 	}
 	return places
 }
 
-// add notes a round. A thread that was in one and the same call before and after
-// was stopped in it; where that is another call, in which of those between it was
-// stopped is not known.
+// add records a round. A thread that was in the same call before and after was stopped in
+// it; for other threads it is not known which call was stopped.
 func (l *ledger) add(s *session.Session, installation *session.Installation, before map[uint64]place) {
 	if installation == nil || len(installation.Batches) == 0 {
 		return
 	}
-	after := l.look(s)
+	after := l.places(s)
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	var stood time.Duration
+	var stopped time.Duration
 	for _, batch := range installation.Batches {
 		l.batches++
-		stood += batch.Cost.Pause
+		stopped += batch.Cost.Pause
 		l.compile += batch.Cost.CompileCPU
 	}
-	l.pause += stood
+	l.pause += stopped
 	for thread, at := range before {
 		if after[thread] == at {
-			l.pauses = append(l.pauses, pause{s.Now(), cct.Pause{Thread: thread, Node: at.node, Nanos: int64(stood)}})
+			l.pauses = append(l.pauses, pause{s.Now(), cct.Pause{Thread: thread, Node: at.node, Nanos: int64(stopped)}})
 		} else {
-			l.unplaced = max(l.unplaced, stood)
+			l.unplaced = max(l.unplaced, stopped)
 		}
 	}
 }
 
-// late notes that a method's hook came after calls may have been made.
+// late records that a method may have been called before it had its hook.
 func (l *ledger) late(id uint32, at int64) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -311,9 +301,9 @@ func (l *ledger) lateHooks() map[uint32]int64 {
 	return maps.Clone(l.hookedAt)
 }
 
-// taken is the time that threads waited in hooks and for classes that load: what
-// the adjustment nodes hold.
-func taken(threads []arena.Thread) time.Duration {
+// waited returns how long threads waited in hooks and for classes that load: the time of
+// the adjustment nodes.
+func waited(threads []arena.Thread) time.Duration {
 	var sum uint64
 	for _, t := range threads {
 		for _, n := range t.Nodes {
@@ -325,14 +315,14 @@ func taken(threads []arena.Thread) time.Duration {
 	return time.Duration(sum)
 }
 
-// since is what the target did since the root's hooks went on, until a reading.
+// since returns what happened from when the root's hooks went on until a reading.
 func (l *ledger) since(now cost.Reading) cost.Cost {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	return l.on.Until(now)
 }
 
-// switchedOn notes that the root's hooks went on.
+// switchedOn records that the root's hooks went on.
 func (l *ledger) switchedOn(s *session.Session) {
 	l.lock.Lock()
 	defer l.lock.Unlock()

@@ -30,8 +30,8 @@ func TestUnderWay(t *testing.T) {
 	}
 }
 
-// TestAWindowLeavesOutWhatWasBefore has a root that goes on all the time: in the
-// window it is one call, and only its time since.
+// TestAWindowLeavesOutWhatWasBefore checks a root that goes on all the time: in the
+// window it is one call, with its time since.
 func TestAWindowLeavesOutWhatWasBefore(t *testing.T) {
 	w := window{}
 	w.at = 2000
@@ -41,11 +41,10 @@ func TestAWindowLeavesOutWhatWasBefore(t *testing.T) {
 	later.Nodes = append(later.Nodes, arena.Node{Ref: 4, Parent: 2, ID: 12, Calls: 7, Timed: 7, Self: 70})
 	later.Stack = []arena.Frame{{ID: 10, Node: 2, Start: 1000, Child: 1570}}
 	threads := []arena.Thread{later}
-	w.since(threads)
+	w.subtract(threads)
 	soFar := underWay(later, 4000)
 	root, callee, fresh := threads[0].Nodes[0], threads[0].Nodes[1], threads[0].Nodes[2]
-	// From 2,000 on the root itself was at work for (4,000-1,000-1,570) less the 400
-	// it had been at work before.
+	// The root itself has run for 4,000-1,000-1,570, of which 400 were before 2,000.
 	if got, want := root.Self+soFar[2], int64(1430-400); root.Calls != 1 || got != want {
 		t.Errorf("the root: %d calls, self %d; want 1, %d", root.Calls, got, want)
 	}
@@ -58,36 +57,36 @@ func TestAWindowLeavesOutWhatWasBefore(t *testing.T) {
 	}
 }
 
-// TestAViewIsWhatFiguresCover: its beginning and length are the window's, not the run's.
+// TestAViewIsWhatFiguresCover checks that a view begins and ends with the window, not with
+// the run.
 func TestAViewIsWhatFiguresCover(t *testing.T) {
 	read := time.Now()
 	before := func(d time.Duration) time.Time { return read.Add(-d) }
 	r := &run{settings: &settings{}, began: before(12500 * time.Millisecond)}
 	w := window{began: before(10 * time.Second), at: 2000, threads: map[uint32]map[uint32]arena.Node{}}
 	v := w.narrow(r, nil, read)
-	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures are of the last 10s, ") || !strings.HasSuffix(v.note, "the first 2.5s are left out") {
+	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures cover the last 10s, ") || !strings.HasSuffix(v.note, "the first 2.5s are left out") {
 		t.Errorf("%+v", v)
 	}
-	w.began = before(leastWindow / 2)
+	w.began = before(minWindow / 2)
 	if v := w.narrow(r, nil, read); v.began != r.began || v.took() != 12500*time.Millisecond || v.note != "" {
-		t.Errorf("of a window that is not wide enough: %+v", v)
+		t.Errorf("a window that is not wide enough: %+v", v)
 	}
 }
 
-// TestOffIsNotZeroCalls: what was off throughout, for a part, or never tried is said of
-// each hook, and of what was on throughout nothing.
+// TestOffIsNotZeroCalls checks that hooks that were off, on for a part, or never tried are
+// named, and those that were on throughout are not.
 func TestOffIsNotZeroCalls(t *testing.T) {
 	read := time.Now()
 	before := func(seconds int) time.Time { return read.Add(-time.Duration(seconds) * time.Second) }
 	g, hooks := hooksOf("root", "on", "late", "off", "cut", "untried")
-	hooks[0].root = true
 	hooks[1].onAt = before(12)
 	hooks[2].onAt = before(3)
-	hooks[3].onAt, hooks[3].offAt, hooks[3].mode, hooks[3].reason = before(20), before(15), quiet, "dear"
-	hooks[4].onAt, hooks[4].offAt, hooks[4].mode, hooks[4].reason = before(20), before(6), quiet, "dear"
+	hooks[3].onAt, hooks[3].offAt, hooks[3].mode, hooks[3].reason = before(20), before(15), off, "dear"
+	hooks[4].onAt, hooks[4].offAt, hooks[4].mode, hooks[4].reason = before(20), before(6), off, "dear"
 	hooks[5].mode = untried
 	p := &cct.Profile{Took: 10 * time.Second, Methods: []cct.Method{{Class: "a/B", Name: "root", Descriptor: "()V"}}}
-	g.explain(p, view{began: before(10), read: read})
+	(&budget{governor: g}).explain(p, view{began: before(10), read: read})
 	if len(p.Methods) != len(hooks) {
 		t.Fatalf("methods with hooks are missing: %v", p.Methods)
 	}

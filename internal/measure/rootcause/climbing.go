@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -171,13 +171,6 @@ func (w *walker) isCut(m method) bool {
 	return cut > all/2
 }
 
-const (
-	// mostSettling bounds how long is waited for compilers: some programs have them busy
-	// all the time.
-	mostSettling = 8 * time.Second
-	settleLook   = 250 * time.Millisecond
-)
-
 // weaveAndSettle puts hooks in and waits until the program runs as it did.
 func (w *walker) weaveAndSettle(ctx context.Context, subjects []*subject, why string) error {
 	w.settling = true
@@ -219,36 +212,18 @@ func (w *walker) unhookAndSettle(ctx context.Context) error {
 	return w.settle(ctx)
 }
 
-// settle waits until code that got hooks is compiled again. What samples say
-// meanwhile does not count.
+// settle waits until code that got hooks is compiled again. Samples taken meanwhile do not
+// count.
 func (w *walker) settle(ctx context.Context) error {
-	limit := time.Now().Add(mostSettling)
-	last, err := w.session.Read()
+	err := overhead.ForRootCause.Wait(w.session.Read, func(d time.Duration) error { return w.pause(ctx, d) })
 	if err != nil {
 		return err
-	}
-	var lull cost.Lull
-	for isDone := false; !isDone && time.Now().Before(limit); {
-		if err := w.pause(ctx, settleLook); err != nil {
-			return err
-		}
-		now, err := w.session.Read()
-		if err != nil {
-			return err
-		}
-		isDone = lull.Add(last.Until(now))
-		last = now
 	}
 	w.startLook()
 	return nil
 }
 
 const (
-	// countNanos is what a call costs whose hook counts it, in code that is hot.
-	countNanos = 6
-	// drawNanos is what one costs whose caller is looked up, until the hooks have told.
-	drawNanos = 5000
-
 	// A glance finds out how often methods are called: a short one where that is often.
 	shortGlance = 2 * time.Millisecond
 	glance      = 25 * time.Millisecond
@@ -334,7 +309,7 @@ func (w *walker) watchCrew(ctx context.Context, crew []*subject, level int) erro
 // spent is what the hooks of a crew have cost so far, in nanoseconds.
 func (w *walker) spent(crew []*subject) (nanos float64) {
 	for _, s := range crew {
-		nanos += float64(s.calls)*countNanos + float64(s.drawn)*w.draw
+		nanos += float64(s.calls)*overhead.HotCount + float64(s.drawn)*w.draw
 	}
 	return nanos
 }
@@ -449,13 +424,8 @@ func (w *walker) allOff(ctx context.Context) error { return w.switchTo(ctx, nil,
 
 type flightSample = jfr.Sample
 
-const (
-	// fewWalks do not say what one costs: the first are slow.
-	fewWalks = 50
-	// mostDraw is what one can cost of a processor, in nanoseconds: beyond it the thread
-	// did not have one meanwhile.
-	mostDraw = 10_000
-)
+// fewWalks do not say what one costs: the first are slow.
+const fewWalks = 50
 
 // Callers that are no methods.
 var (
@@ -504,7 +474,7 @@ func (w *walker) read(crew []*subject) {
 		}
 	}
 	if walks >= fewWalks {
-		w.draw = min(float64(walked)/float64(walks), mostDraw)
+		w.draw = min(float64(walked)/float64(walks), overhead.MaxCallerLookup)
 	}
 	edges := arena.Edges(threads)
 	for _, s := range crew {

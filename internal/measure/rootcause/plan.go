@@ -11,6 +11,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -192,10 +193,6 @@ func (w *walker) obstacle(s *subject) string {
 	return ""
 }
 
-// tinyCode is up to how many bytes of code a method has that compilers put into every
-// caller.
-const tinyCode = 35
-
 // melts reports whether a method is, or surely will be, part of its callers' code. With a
 // hook it might be too large for that, and the program slower also while the hook is off.
 // Stacks tell its callers all the same. One with a loop is worth a hook.
@@ -205,7 +202,7 @@ func (w *walker) melts(m method) bool {
 		return false
 	}
 	body := bodyOf(class, m)
-	if body == nil || len(body) > tinyCode && !w.calls.isInlined(m) {
+	if body == nil || len(body) > overhead.InlinedCode && !w.calls.isInlined(m) {
 		return false
 	}
 	return !callgraph.ShapeOf(body).Loops

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 )
 
 // index is a method's place in the result.
@@ -308,7 +310,7 @@ func (w *walker) reckonCost() {
 	w.compile = since.CompileCPU
 	var nanos float64
 	for _, s := range w.order {
-		nanos += float64(s.calls)*countNanos + float64(s.drawn)*w.draw
+		nanos += float64(s.calls)*overhead.HotCount + float64(s.drawn)*w.draw
 	}
 	if since.Rest > 0 {
 		w.steady = nanos / float64(since.Rest)

@@ -12,6 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -151,7 +152,7 @@ func (w *walker) mayJoin() bool {
 	}
 	since := w.last.Until(now)
 	w.last = now
-	return since.Elapsed > 0 && since.CompilersIdle()
+	return since.Elapsed > 0 && overhead.ForRootCause.Idle(since)
 }
 
 // spotAt is the spot at a method that is hot, or whose ways are known.

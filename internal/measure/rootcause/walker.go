@@ -21,6 +21,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
@@ -85,7 +86,7 @@ func Run(ctx context.Context, options Options) (*Climb, error) {
 	w := &walker{
 		settings: checked, began: time.Now(), calls: newCalls(), subjects: make(map[method]*subject),
 		files: make(map[string]session.LoadedClass), callers: fixedCallers(), on: make(map[*subject]bool),
-		indexes: make(map[method]int), redefined: make(map[string]int), draw: drawNanos, claimed: make(map[session.Site]method),
+		indexes: make(map[method]int), redefined: make(map[string]int), draw: overhead.CallerLookup, claimed: make(map[session.Site]method),
 	}
 	w.sampler, err = sampler.Start(ctx, options.PID, sampler.Options{Period: period, Source: options.Source})
 	if err != nil {

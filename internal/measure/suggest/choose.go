@@ -2,6 +2,7 @@ package suggest
 
 import (
 	"cmp"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"math"
 	"slices"
 	"time"
@@ -358,7 +359,7 @@ type Choice struct {
 // Sample is one in how many calls its probe times; 0: all of them.
 func (c *Choice) Sample() uint32 {
 	if c.Thins {
-		return Thinned
+		return overhead.ThinPeriod
 	}
 	return 0
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
@@ -136,11 +137,7 @@ func (c *Code) isAlone(m Method) bool {
 	return len(c.named(m.anyOverload())) == 1
 }
 
-// tinyCode is up to how many bytes of code a method has that compilers put into every
-// caller. One with a loop is worth a hook all the same.
-const tinyCode = 35
-
-func (m *methodCode) isTiny() bool { return m.bytes <= tinyCode && !m.loops }
+func (m *methodCode) isTiny() bool { return m.bytes <= overhead.InlinedCode && !m.loops }
 
 // isMade tells methods that nobody wrote: bridges, and accessors between nested classes.
 func (m *methodCode) isMade() bool {

@@ -7,15 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	sets "github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 const (
-	// countNanos is what a call costs whose hook counts it, in code that is hot.
-	countNanos = 6
 	// A glance finds out how often methods are called, for a moment that nobody feels: a
 	// longer one where that is seldom.
 	shortGlance = 2 * time.Millisecond
@@ -31,7 +29,7 @@ const (
 type counter struct {
 	session    *session.Session
 	candidates []*Candidate
-	tariff     tariff
+	tariff     overhead.ProbeCost
 	use        float64 // processors that the program uses
 	budget     float64
 }
@@ -175,11 +173,11 @@ func (c *counter) note(ctx context.Context, counted, latest map[*Candidate]tally
 	if err != nil {
 		return err
 	}
-	again, err := tariffOf(ctx, c.session)
+	again, err := overhead.MeasureProbe(ctx, c.session)
 	if err != nil {
 		return err
 	}
-	c.tariff = c.tariff.least(again) // on a busy machine the first may have been before compilers were
+	c.tariff = c.tariff.Least(again) // on a busy machine the first may have been before compilers were
 	for _, one := range c.candidates {
 		t, now := counted[one], latest[one]
 		one.Measured, one.PerSecond, one.Ended = true, now.rate(), t.calls
@@ -190,7 +188,7 @@ func (c *counter) note(ctx context.Context, counted, latest map[*Candidate]tally
 			one.Mean = time.Duration(max(0, float64(t.nanos)/float64(t.timed)-inner))
 		}
 		cost := func(thins bool) float64 {
-			return max(t.part(c.tariff.call(t.rate(), thins), c.use), now.part(c.tariff.call(now.rate(), thins), c.use))
+			return max(t.part(c.tariff.Call(t.rate(), thins), c.use), now.part(c.tariff.Call(now.rate(), thins), c.use))
 		}
 		one.Cost, one.Thin = cost(false), cost(true)
 	}
@@ -235,14 +233,14 @@ func (c *counter) modes(glanced map[*Candidate]tally) map[*Candidate]arena.Flags
 	spent := 0.0
 	for _, one := range byRate(c.candidates, glanced) {
 		rate := glanced[one].rate()
-		nanos := c.tariff.call(rate, false)
+		nanos := c.tariff.Call(rate, false)
 		switch {
 		case spent+rate*nanos <= allowed:
 			modes[one] = arena.On | arena.Flat | arena.Timed
 			spent += rate * nanos
-		case spent+rate*countNanos <= 2*allowed:
+		case spent+rate*overhead.HotCount <= 2*allowed:
 			modes[one] = arena.On | arena.Flat
-			spent += rate * countNanos
+			spent += rate * overhead.HotCount
 		default:
 			modes[one] = 0
 		}
@@ -321,38 +319,9 @@ func (c *counter) recount(ctx context.Context, kept []*Candidate, long time.Dura
 	return c.note(ctx, counted, latest, timed)
 }
 
-const (
-	// mostSettling bounds how long is waited for compilers, by processor time of the
-	// program and by the clock: some programs have them busy all the time.
-	mostSettling = 8 * time.Second
-	mostWaiting  = 24 * time.Second
-	settleLook   = 250 * time.Millisecond
-)
-
-// settle waits until code that got hooks is compiled again, bounded.
+// settle waits until code that got hooks is compiled again, for a bounded time.
 func settle(ctx context.Context, s *session.Session) error {
-	limit := time.Now().Add(mostWaiting)
-	last, err := s.Read()
-	if err != nil {
-		return err
-	}
-	var lull cost.Lull
-	var used time.Duration
-	for isDone := false; !isDone && used < mostSettling && time.Now().Before(limit); {
-		if err := pause(ctx, s, settleLook); err != nil {
-			return err
-		}
-		now, err := s.Read()
-		if err != nil {
-			return err
-		}
-		since := last.Until(now)
-		since.CompileCPU += since.CompileWait // compilers that have no processor are not done
-		isDone = lull.Add(since)
-		used += since.Rest
-		last = now
-	}
-	return nil
+	return overhead.ForSuggest.Wait(s.Read, func(d time.Duration) error { return pause(ctx, s, d) })
 }
 
 // pause lets time pass, unless the session or the context ends.
@@ -367,56 +336,6 @@ func pause(ctx context.Context, s *session.Session, long time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
-}
-
-// Thinned is one in how many calls is timed of a method where to time all would cost too
-// much; all are counted.
-const Thinned = 16
-
-const (
-	// spotFactor is what a probe's hook costs more than a plain one that times: it asks
-	// whether it is on by a table of its own, and what it stands in is compiled less well.
-	spotFactor = 1.5
-	// coldNanos is what a call costs beside, if others come between two of the same method:
-	// processors have forgotten the hook by then, and what it writes to. Tomcat's probes, on ten
-	// threads with 6,000 calls a second each, took a microsecond a call, and in a loop a quarter
-	// of one. It becomes less the more often a method is called (toll.Cold).
-	coldNanos = 700
-	// coldCount is the same of a call that is counted and not timed. With hooks of seven methods
-	// of Tomcat switched every quarter of a second, a counted call took 144 ± 125 ns, one of
-	// which one in 16 is timed 208 ± 140, and a timed one 385 ± 140; what probes cost that are
-	// woven and off is not in those.
-	coldCount = 300
-)
-
-// A tariff is what a call of a method with a probe costs in a loop, in nanoseconds.
-type tariff struct {
-	timed float64
-	thin  float64 // one in Thinned is timed
-}
-
-// tariffOf measures what calls cost in a JVM now.
-func tariffOf(ctx context.Context, s *session.Session) (t tariff, err error) {
-	thin, err := s.HookCost(ctx, arena.On|arena.Sampled|arena.Flat|arena.Spreads, Thinned)
-	if err != nil {
-		return t, err
-	}
-	timed, err := s.HookCost(ctx, arena.On|arena.Timed|arena.Flat|arena.Spreads, 0)
-	return tariff{timed: timed.Median * spotFactor, thin: thin.Median * spotFactor}, err
-}
-
-// least is the lower of two: what else ran may have added to either.
-func (t tariff) least(other tariff) tariff {
-	return tariff{timed: min(t.timed, other.timed), thin: min(t.thin, other.thin)}
-}
-
-// call is what a call costs of a method that is called so often in a second.
-func (t tariff) call(rate float64, thins bool) float64 {
-	cold := cost.Cold(rate)
-	if thins {
-		return t.thin + cold*(coldCount+(coldNanos-coldCount)/Thinned)
-	}
-	return t.timed + cold*coldNanos
 }
 
 // A Trial is what a set cost and covered while it was applied.
@@ -462,7 +381,7 @@ func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error
 		}
 		err = errors.Join(err, closing, s.Release())
 	}()
-	cost, err := tariffOf(ctx, s)
+	cost, err := overhead.MeasureProbe(ctx, s)
 	if err != nil {
 		return t, err
 	}
@@ -481,11 +400,11 @@ func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error
 	if err != nil {
 		return t, err
 	}
-	again, err := tariffOf(ctx, s)
+	again, err := overhead.MeasureProbe(ctx, s)
 	if err != nil {
 		return t, err
 	}
-	t.reckon(p, cost.least(again), called, used)
+	t.reckon(p, cost.Least(again), called, used)
 	return t, nil
 }
 
@@ -544,7 +463,7 @@ func (o *observer) measure(ctx context.Context, s *session.Session, applied *set
 }
 
 // reckon says what calls cost, as a part of the program's processor time.
-func (t *Trial) reckon(p *Proposal, cost tariff, called map[Method]uint64, used time.Duration) {
+func (t *Trial) reckon(p *Proposal, cost overhead.ProbeCost, called map[Method]uint64, used time.Duration) {
 	thins := make(map[Method]bool)
 	for _, c := range p.Choices {
 		for _, m := range c.Members {
@@ -554,7 +473,7 @@ func (t *Trial) reckon(p *Proposal, cost tariff, called map[Method]uint64, used 
 	nanos := 0.0
 	for m, calls := range called {
 		t.Calls += calls
-		nanos += float64(calls) * cost.call(float64(calls)/t.Took.Seconds(), thins[m])
+		nanos += float64(calls) * cost.Call(float64(calls)/t.Took.Seconds(), thins[m])
 	}
 	t.Nanos = nanos / max(float64(t.Calls), 1)
 	t.Cost = nanos / float64(used)

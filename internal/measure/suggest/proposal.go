@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
@@ -69,7 +70,7 @@ func (o *observer) propose() *Proposal {
 	for _, c := range p.Choices {
 		p.Cost += c.Takes()
 		rates += c.PerSecond
-		nanos += c.PerSecond * o.tariff.call(c.PerSecond, c.Thins)
+		nanos += c.PerSecond * o.tariff.Call(c.PerSecond, c.Thins)
 		chosen[c.Method] = true
 	}
 	if rates > 0 {
@@ -184,7 +185,7 @@ func (c *Choice) Reason() string {
 		}
 		add("%s", calls)
 		if c.Thins {
-			add("one in %d timed, as all would cost %s", Thinned, percent(c.Cost))
+			add("one in %d timed, as all would cost %s", overhead.ThinPeriod, percent(c.Cost))
 		}
 		add("costs %s", percent(c.Takes()))
 	}

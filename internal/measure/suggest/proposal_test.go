@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -32,7 +33,7 @@ func TestFileIsTheSet(t *testing.T) {
 	if got := strings.Join(names, " "); got != "Checkout.place Checkout.place-2 Order.Item.new a.lambda.x.0" {
 		t.Errorf("%s", got)
 	}
-	if set.Probes[1].Sample != 0 || set.Probes[2].Sample != Thinned {
+	if set.Probes[1].Sample != 0 || set.Probes[2].Sample != overhead.ThinPeriod {
 		t.Errorf("timed are one in %d and in %d", set.Probes[1].Sample, set.Probes[2].Sample)
 	}
 	if set.HandOff || set.Probes[0].Methods[0] != "shop.order.Checkout.place(shop.Cart,int):void" || set.Probes[0].Level != probeset.Time {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
@@ -42,7 +43,7 @@ type observer struct {
 	left      map[Method]string // candidates that cannot have a probe, and why
 	jdk       string
 	main      string
-	tariff    tariff
+	tariff    overhead.ProbeCost
 }
 
 // Run observes a JVM and proposes probes.
@@ -197,7 +198,7 @@ func (o *observer) count(ctx context.Context) error {
 	o.tell(Weaving)
 	c := &counter{session: o.session, candidates: o.picked, use: max(o.look.use, leastUse), budget: o.Budget}
 	var err error
-	if c.tariff, err = tariffOf(ctx, o.session); err != nil {
+	if c.tariff, err = overhead.MeasureProbe(ctx, o.session); err != nil {
 		return err
 	}
 	if err := c.weave(ctx); err != nil {

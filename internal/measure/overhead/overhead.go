@@ -1,0 +1,177 @@
+// Package overhead is the one model of what measuring costs a program: a call of a hooked
+// method, a class that is redefined, and the time until the JIT compilers have replaced
+// the code that a redefinition discarded.
+//
+// Costs per call have two parts. What a hook costs in a loop is measured in the target
+// (Calibrator, MeasureProbe). What a call costs on top of that when other code runs
+// between two calls, so that the hook and its counters are in no cache, cannot be
+// measured there; the constants of Plain and Probe come from comparing programs with
+// their unhooked twins.
+package overhead
+
+import (
+	"context"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A Hook is a kind of hook, by what a call costs when the hook is in no cache, beyond
+// its cost in a loop: in nanoseconds, for a method that is called rarely.
+type Hook struct {
+	coldTimed, coldCounted float64
+}
+
+var (
+	// Plain are the hooks of profiles. Eleven of them in H2 were expected to cost 0.6 % by
+	// their cost in a loop and cost 2.3 ± 1.0 %, about 400 ns a call (RATIONALE, "What does
+	// a profile cost the program?").
+	Plain = Hook{coldTimed: 300, coldCounted: 100}
+
+	// Probe are the hooks of probe sets. Five of them in Tomcat, with 6,000 calls a second
+	// each on ten threads, cost a microsecond a call and a quarter of that in a loop. That
+	// includes what a probe costs while it is switched off. Switching hooks on and off in
+	// Tomcat gives the difference alone: 144 ± 125 ns for a counted call and 385 ± 140 ns
+	// for a timed one (RATIONALE, "What does observation propose, and how does it know the
+	// cost?").
+	Probe = Hook{coldTimed: 700, coldCounted: 300}
+)
+
+// warmRate is the rate of calls per second at which half of the cold cost is gone.
+const warmRate = 100_000
+
+// Cold returns what a call costs beyond its cost in a loop, in nanoseconds, for a method
+// that is called rate times a second and of whose calls the part timed is timed.
+func (h Hook) Cold(rate, timed float64) float64 {
+	return (h.coldCounted + timed*(h.coldTimed-h.coldCounted)) / (1 + rate/warmRate)
+}
+
+// Costs that are too small to be measured in each target, in nanoseconds.
+const (
+	// HotCount is the cost of a call that is counted, in hot code.
+	HotCount = 6
+	// Off is the cost of a call whose hook is switched off, in hot code: a load and a
+	// branch, and often the loss of inlining (RATIONALE, "How does auto choose, and what
+	// does it still cost?").
+	Off = 3
+	// CallerLookup is the cost of identifying a caller, until the target has shown its own.
+	CallerLookup = 5000
+	// MaxCallerLookup bounds what the target shows: beyond it the thread had no processor.
+	MaxCallerLookup = 10_000
+)
+
+// InlinedCode is the size in bytes up to which HotSpot inlines a method into every caller
+// (MaxInlineSize). A hook in such a method costs more than the method does, unless it has
+// a loop.
+const InlinedCode = 35
+
+const (
+	// Counting costs a program two to four times what the hook takes in a loop, because
+	// the code around it is compiled less well. Timing hides that behind the clock.
+	countingFactor = 3
+	timingFactor   = 1.25
+)
+
+// A CallCost is what one call of a hooked method costs the program, in nanoseconds.
+type CallCost struct {
+	Counted, Timed float64
+}
+
+// Expected returns the cost of a call of a method that is called rate times a second.
+func Expected(known cct.Calibration, rate float64) CallCost {
+	return CallCost{
+		Counted: known.Count.Median + Plain.Cold(rate, 0),
+		Timed:   known.Inner.Median + known.Outer.Median + Plain.Cold(rate, 1),
+	}
+}
+
+// Pessimistic is Expected for callers that must stay within a budget.
+func Pessimistic(known cct.Calibration, rate float64) CallCost {
+	known.Count.Median *= countingFactor
+	known.Inner.Median *= timingFactor
+	known.Outer.Median *= timingFactor
+	return Expected(known, rate)
+}
+
+// Of returns the cost of a number of calls of which at most some are timed.
+func (c CallCost) Of(calls, timed float64) float64 {
+	timed = min(calls, timed)
+	return (calls-timed)*c.Counted + timed*c.Timed
+}
+
+const (
+	// ThinPeriod is the sampling period of thinned probes: all their calls are counted and
+	// one in ThinPeriod is timed.
+	ThinPeriod = 16
+	// probeFactor is what a probe's hook costs compared with a plain one: it reads a switch
+	// table of its own, and its method is compiled less well.
+	probeFactor = 1.5
+)
+
+// A ProbeCost is what a call of a probed method costs in a loop, in nanoseconds.
+type ProbeCost struct {
+	Timed float64
+	Thin  float64 // one call in ThinPeriod is timed
+}
+
+// MeasureProbe measures what calls of probed methods cost in a JVM now.
+func MeasureProbe(ctx context.Context, s *session.Session) (ProbeCost, error) {
+	thin, err := s.HookCost(ctx, arena.On|arena.Sampled|arena.Flat|arena.Spreads, ThinPeriod)
+	if err != nil {
+		return ProbeCost{}, err
+	}
+	timed, err := s.HookCost(ctx, arena.On|arena.Timed|arena.Flat|arena.Spreads, 0)
+	return ProbeCost{Timed: timed.Median * probeFactor, Thin: thin.Median * probeFactor}, err
+}
+
+// Least returns the lower of two measurements: other programs on the machine may have
+// added to either.
+func (p ProbeCost) Least(other ProbeCost) ProbeCost {
+	return ProbeCost{Timed: min(p.Timed, other.Timed), Thin: min(p.Thin, other.Thin)}
+}
+
+// Call returns the cost of a call of a method that is called rate times a second.
+func (p ProbeCost) Call(rate float64, thin bool) float64 {
+	if thin {
+		return p.Thin + Probe.Cold(rate, 1.0/ThinPeriod)
+	}
+	return p.Timed + Probe.Cold(rate, 1)
+}
+
+// How much work a program loses while discarded code is compiled again (RATIONALE, "How
+// does auto choose, and what does it still cost?").
+const (
+	// recompiledPart is the lost work as a part of the processor time that the compilers
+	// have used so far, if all hot code is discarded. It is bounded because most of what
+	// compilers have produced in days is not hot any more.
+	recompiledPart = 0.4
+	maxRecompiled  = 30 * time.Second
+	// usualRecompiled is assumed where the compilers' processor time is not known.
+	usualRecompiled = 11 * time.Second
+	// JVMs before 21 do not record dependencies until the first redefinition after a late
+	// attach, which discards all compiled code whatever class is redefined.
+	firstRedefinition  = 2500 * time.Millisecond
+	recordsDependences = 21
+)
+
+// RecompileLoss returns the work that is lost if all hot code is discarded, for a JVM
+// whose compilers have used so much processor time.
+func RecompileLoss(compiled time.Duration, known bool) time.Duration {
+	if !known {
+		return usualRecompiled
+	}
+	return min(time.Duration(recompiledPart*float64(compiled)), maxRecompiled)
+}
+
+// RedefinitionLoss returns the work that is lost by redefining classes to put hooks in and
+// again to take them out. Heat is the part of the running code that depends on the
+// classes, and all the loss if all hot code is discarded.
+func RedefinitionLoss(jdk int, heat float64, all time.Duration) time.Duration {
+	once := time.Duration(heat * float64(all))
+	if jdk < recordsDependences {
+		return firstRedefinition + once
+	}
+	return 2 * once
+}
