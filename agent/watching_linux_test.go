@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -181,7 +182,7 @@ func (g *guest) code(text string, at condition.Moment, isValue bool) weave.Lower
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	expr, err := condition.Parse(text)
+	expr, err := expr.Parse(text)
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 )
 
 // contextFlags are the flags that say where and when a probe acts.
@@ -96,7 +96,7 @@ func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
 		}
 	}
 	if f.when != "" {
-		if _, err := condition.Parse(f.when); err != nil {
+		if _, err := expr.Parse(f.when); err != nil {
 			return nil, usage("--when: %w", err)
 		}
 	}
@@ -146,7 +146,7 @@ func (f *contextFlags) readTag(text string, methods []string) ([]probeset.Tag, e
 		return nil, usage("--tag %s: say where it is set: 'NAME=EXPR at METHOD'", name)
 	}
 	value = strings.TrimSpace(value)
-	if _, err := condition.Parse(value); err != nil {
+	if _, err := expr.Parse(value); err != nil {
 		return nil, usage("--tag %s: %w", name, err)
 	}
 	var tags []probeset.Tag
@@ -200,22 +200,14 @@ func (f *contextFlags) defaultPlace(methods []string) (places []string) {
 	return places
 }
 
-// caret points at what is wrong with a pattern, a sequence or a condition, where that
-// is the matter.
+// caret returns the text of a pattern, a sequence or an expression with carets below the
+// error in it, or "" for other errors.
 func caret(err error) string {
-	var text string
 	var pointed interface{ Caret() string }
-	var bad *condition.Error
-	switch {
-	case errors.As(err, &pointed):
-		text = pointed.Caret()
-	case errors.As(err, &bad):
-		lines := strings.SplitN(bad.Render(), "\n", 3)
-		text = fmt.Sprintf("%s\n%s", lines[0], lines[1])
-	default:
+	if !errors.As(err, &pointed) {
 		return ""
 	}
-	return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+	return "  " + strings.ReplaceAll(pointed.Caret(), "\n", "\n  ") + "\n"
 }
 
 // sourceFlags choose where samples come from.

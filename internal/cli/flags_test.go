@@ -8,8 +8,8 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -45,7 +45,7 @@ func TestTagsOfFlags(t *testing.T) {
 }
 
 func TestCaretOfConditions(t *testing.T) {
-	_, err := condition.Parse("$1 = 3")
+	_, err := expr.Parse("$1 = 3")
 	err = fmt.Errorf("probe p: %w", err)
 	if got := caret(&usageError{err}); got != "  $1 = 3\n     ^\n" {
 		t.Errorf("%q", got)

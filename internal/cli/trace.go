@@ -14,8 +14,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/waterfall"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -126,7 +126,7 @@ func (c *tracing) check(args []string) (err error) {
 		return usage("--show %q: must be a number from 1 on, slowest, all or none", c.show)
 	}
 	for _, text := range c.captures {
-		if _, err := condition.Parse(text); err != nil {
+		if _, err := expr.Parse(text); err != nil {
 			return usage("--capture: %w", err)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -323,7 +323,7 @@ func leftOut(l liveprobes.LeftOut) session.LeftAlone {
 	if class, name, descriptor, ok := session.SplitMember(l.Method); ok {
 		left.Class, left.Method = strings.ReplaceAll(class, ".", "/"), name+descriptor
 	}
-	var bad *condition.Error
+	var bad *expr.Error
 	if errors.As(l.Err, &bad) {
 		left.Reason = "what is asked does not fit: " + bad.Detail
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -350,7 +351,7 @@ func (p *paths) valueIn(class, method string, moment condition.Moment, text stri
 	return checked
 }
 
-func (p *paths) parse(class, method string, moment condition.Moment, text string) (*condition.Expr, condition.Scope) {
+func (p *paths) parse(class, method string, moment condition.Moment, text string) (*expr.Expr, condition.Scope) {
 	p.t.Helper()
 	lookup := func(name string) *condition.Class {
 		for _, c := range p.Find(name) {
@@ -365,7 +366,7 @@ func (p *paths) parse(class, method string, moment condition.Moment, text string
 		name, _, err := home.File.MemberName(&m)
 		return err == nil && string(name) == method
 	})
-	expression, err := condition.Parse(text)
+	expression, err := expr.Parse(text)
 	if err != nil {
 		p.t.Fatal(err)
 	}

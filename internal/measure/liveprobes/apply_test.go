@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -224,9 +224,9 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: something was done", what)
 		}
 		told.WriteString("# " + what + "\n" + err.Error() + "\n")
-		var bad *condition.Error
+		var bad *expr.Error
 		if errors.As(err, &bad) {
-			told.WriteString(bad.Render() + "\n")
+			told.WriteString(bad.Caret() + "\n" + strings.TrimSuffix(bad.Detail+"\n"+bad.Remedy, "\n") + "\n")
 		}
 		told.WriteString("\n")
 	}
@@ -280,7 +280,7 @@ func TestFitsSome(t *testing.T) {
 	var native, untyped bool
 	for _, left := range got.LeftOut {
 		native = native || left.Method == "shop.Pay.settle(Lshop/Customer;I)V" && errors.Is(left.Err, errNative)
-		var bad *condition.Error
+		var bad *expr.Error
 		untyped = untyped || left.Method == "shop.Pay.log(I)V" && errors.As(left.Err, &bad)
 	}
 	if !native || !untyped {

@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -369,14 +370,14 @@ func (c *compiler) equipIn(s *planned, m method) error {
 	code := make([]weave.Lowered, allCode)
 	var depends []condition.Depends
 	for _, part := range []struct {
-		clause *clause
+		clause *expr.Expr
 		moment condition.Moment
 		number int
 	}{{p.entry, condition.Entry, entryCondition}, {p.exit, condition.Exit, exitCondition}} {
 		if part.clause == nil {
 			continue
 		}
-		checked, err := part.clause.check(c.scope(m, part.moment))
+		checked, err := condition.Check(part.clause, c.scope(m, part.moment))
 		if err != nil {
 			return err
 		}
@@ -420,7 +421,7 @@ func (c *compiler) capture(s *planned, m method, code []weave.Lowered) (depends 
 		}
 		checked, err := condition.CheckValue(value.expr, c.scope(m, moment))
 		if err != nil {
-			var bad *condition.Error
+			var bad *expr.Error
 			if errors.As(err, &bad) {
 				return nil, &captureError{value.text, err}
 			}

@@ -1,6 +1,7 @@
 package liveprobes
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +109,7 @@ func (p *probeRequest) key(s *sequence.Sequence) string {
 		words = append(words, "when "+p.When)
 	}
 	if p.SlowerThan > 0 {
-		words = append(words, "slower "+nanosecondsOf(p.SlowerThan))
+		words = append(words, fmt.Sprintf("slower %dns", p.SlowerThan.Nanoseconds()))
 	}
 	for _, text := range p.Captures {
 		words = append(words, "capture "+text)

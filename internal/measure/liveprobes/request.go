@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/sequence"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -38,7 +38,7 @@ type probeRequest struct {
 	probeset.Probe
 	methods     *pattern.Set
 	within      []*sequence.Sequence // one that is nil where the probe acts everywhere
-	entry, exit *clause
+	entry, exit *expr.Expr
 	captures    []capture
 	groups      uint16
 	form        session.Form
@@ -47,7 +47,7 @@ type probeRequest struct {
 // A capture is an expression whose value is written down with a call.
 type capture struct {
 	text  string
-	expr  *condition.Expr
+	expr  *expr.Expr
 	index int // as records have it
 	code  int // as the template has it
 }
@@ -57,7 +57,7 @@ type tagRequest struct {
 	probeset.Tag
 	number int32
 	at     *pattern.Pattern
-	expr   *condition.Expr
+	expr   *expr.Expr
 }
 
 // read reads a set. Tags that are known keep their numbers.
@@ -86,7 +86,7 @@ func (r *request) readTags(known map[string]int32) (err error) {
 		if t.at, err = pattern.Parse(tag.At); err != nil {
 			return fmt.Errorf("tag %s: %w", tag.Name, err)
 		}
-		if t.expr, err = condition.Parse(tag.Value); err != nil {
+		if t.expr, err = expr.Parse(tag.Value); err != nil {
 			return fmt.Errorf("tag %s: %w", tag.Name, err)
 		}
 		number, is := r.numbers[tag.Name]
@@ -134,9 +134,13 @@ func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 	if len(p.within) == 0 {
 		p.within = []*sequence.Sequence{nil}
 	}
-	if p.entry, p.exit, err = split(stated.When, stated.SlowerThan); err != nil {
-		return nil, err
+	var when *expr.Expr
+	if stated.When != "" {
+		if when, err = expr.Parse(stated.When); err != nil {
+			return nil, err
+		}
 	}
+	p.entry, p.exit = expr.Split(when, stated.SlowerThan)
 	if err := p.readCaptures(); err != nil {
 		return nil, err
 	}
@@ -166,13 +170,13 @@ const (
 func (p *probeRequest) readCaptures() error {
 	var early, late int
 	for _, text := range p.Captures {
-		expr, err := condition.Parse(text)
+		parsed, err := expr.Parse(text)
 		if err != nil {
 			return err
 		}
-		c := capture{text: text, expr: expr, index: early, code: entryValues + early}
+		c := capture{text: text, expr: parsed, index: early, code: entryValues + early}
 		count := &early
-		if readsExit(text) {
+		if parsed.ReadsExit() {
 			c.index, c.code, count = late|ExitCapture, exitValues+late, &late
 		}
 		if *count++; *count > mostValues {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/sequence"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 )
 
 // Check finds what is wrong with a set that was made of flags, as [Parse] does with a
@@ -107,8 +107,8 @@ func (c *checker) expression(text string, at place, where string) {
 	if !c.letters(text, at, where) {
 		return
 	}
-	_, err := condition.Parse(text)
-	var bad *condition.Error
+	_, err := expr.Parse(text)
+	var bad *expr.Error
 	switch {
 	case errors.As(err, &bad):
 		detail, _ := strings.CutPrefix(bad.Error(), "condition, ")

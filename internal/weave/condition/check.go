@@ -2,23 +2,12 @@
 //
 //	$1.customer.tier == "gold" && $2 > 100
 //
-// to bytecode that is spliced into a method ([weave.Template.Bind]). [Parse] reads,
-// [Check] finds out what a condition means in one method, by class files alone, and
-// [Checked.Lower] gives the code.
+// to bytecode that is spliced into a method ([weave.Template.Bind]). [Check] resolves a
+// condition in one method, by class files alone, and [Checked.Lower] returns its code.
 //
-// # Language
+// # Values
 //
-//	condition  = and { "||" and } .
-//	and        = not { "&&" not } .
-//	not        = "!" not | comparison | "(" condition ")" .
-//	comparison = value [ op value | "in" "(" constant { "," constant } ")"
-//	           | "matches" string | "is" class ] .
-//	op         = "==" | "!=" | "<" | "<=" | ">" | ">=" .
-//	value      = constant | path .
-//	path       = ( "$" number | "$" name | "tx." name ) { "." name [ "()" ] | "[" index "]" } .
-//	constant   = 12 | 7L | 0x1f | 2.5 | 5ms | 'c' | "text" | true | false | null | CONSTANT .
-//
-// $1 is the first argument, $name one by its name if the class file has it; $this;
+// Package expr describes the syntax. $1 is the first argument, $name one by its name if the class file has it; $this;
 // at the exit $return, $exception and $elapsed, in nanoseconds (units: ns us ms s min);
 // tx.name a tag of the transaction. A step .x is the field x, else the getter x(),
 // getX() or isX(); [0] an element of an array or list, ["key"] of a map; .length,
@@ -75,6 +64,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -161,7 +151,7 @@ type Depends struct {
 // Checked is a condition that fits a method. It is never changed, and may be used by
 // many at once.
 type Checked struct {
-	expr    *Expr
+	expr    *expr.Expr
 	method  Method
 	moment  Moment
 	cond    cond   // of a condition
@@ -171,22 +161,56 @@ type Checked struct {
 }
 
 // Expr returns what was checked.
-func (c *Checked) Expr() *Expr { return c.expr }
+func (c *Checked) Expr() *expr.Expr { return c.expr }
 
 // Depends returns what the condition was found right by.
 func (c *Checked) Depends() Depends { return c.depends }
 
 // Check finds out what a condition means in a method. The error is an *Error.
-func Check(expr *Expr, scope Scope) (*Checked, error) {
-	k, err := newChecker(expr, scope)
+func Check(e *expr.Expr, scope Scope) (*Checked, error) {
+	k, err := newChecker(e, scope)
 	if err != nil {
 		return nil, err
 	}
-	c, e := k.condition(expr.root)
-	if e != nil {
-		return nil, e
+	c, bad := k.condition(e.Root())
+	if bad != nil {
+		return nil, bad
 	}
 	return k.small(k.checked(c, nil))
+}
+
+// LongestValue is how many chars of a value are kept.
+const LongestValue = 256
+
+// CheckValue finds out what an expression that is no condition means in a method: a
+// tag or a captured value such as $1.customer.tier. Lowered, it leaves the text of a
+// string, an enum, a number, a char or a boolean, of [LongestValue] chars at most, or
+// null where there is none. The error is an *Error.
+//
+// Unlike a condition, a value may allocate: numbers are turned into texts, long texts
+// are cut.
+func CheckValue(e *expr.Expr, scope Scope) (*Checked, error) {
+	k, err := newChecker(e, scope)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := e.Root().(*expr.Path)
+	if !ok {
+		return nil, k.fail(expr.Mistyped, e.Root().Place(), "write a path such as $1.customer.tier", "not a value")
+	}
+	v, bad := k.path(n)
+	if bad != nil {
+		return nil, bad
+	}
+	v = k.unboxed(v)
+	if v.typ.isRef() {
+		s := k.text(v)
+		if s == nil {
+			return nil, k.fail(expr.Mistyped, n.Span, "name a field or getter of it", "%s is %s, and only strings, enums, numbers and booleans have a text", n, v.typ.human())
+		}
+		v = s
+	}
+	return k.checked(nil, v), nil
 }
 
 // mostSteps bounds the code of a condition, which makes a method of the program
@@ -204,7 +228,7 @@ func (k *checker) small(c *Checked) (*Checked, error) {
 		return nil, err
 	}
 	if len(f.Steps) > mostSteps {
-		return nil, k.fail(TooMuch, k.expr.root.place(), "ask for fewer things, above all for fewer elements of collections",
+		return nil, k.fail(expr.TooMuch, k.expr.Root().Place(), "ask for fewer things, above all for fewer elements of collections",
 			"the condition would become %d instructions, more than %d", len(f.Steps), mostSteps)
 	}
 	return c, nil
@@ -212,7 +236,7 @@ func (k *checker) small(c *Checked) (*Checked, error) {
 
 // checker is a Check under way.
 type checker struct {
-	expr   *Expr
+	expr   *expr.Expr
 	scope  Scope
 	own    Method // the condition's
 	static bool
@@ -227,7 +251,7 @@ type checker struct {
 	methods []Method
 }
 
-func newChecker(expr *Expr, scope Scope) (*checker, error) {
+func newChecker(e *expr.Expr, scope Scope) (*checker, error) {
 	name, desc, err := scope.Class.File.MemberName(scope.Method)
 	if err != nil {
 		return nil, fmt.Errorf("the method of a condition: %w", err)
@@ -236,7 +260,7 @@ func newChecker(expr *Expr, scope Scope) (*checker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the method of a condition: %w", err)
 	}
-	k := &checker{expr: expr, scope: scope, known: make(map[string]*Class), open: make(map[string]bool), proven: make(map[Method]bool)}
+	k := &checker{expr: e, scope: scope, known: make(map[string]*Class), open: make(map[string]bool), proven: make(map[Method]bool)}
 	k.own = Method{scope.Class.Name(), string(name), string(desc)}
 	k.static = scope.Method.Access.Has(classfile.AccStatic)
 	k.init = string(name) == "<init>"
@@ -263,55 +287,55 @@ func (k *checker) checked(c cond, v *value) *Checked {
 	return made
 }
 
-func (k *checker) fail(kind ErrorKind, s span, remedy, detail string, args ...any) *Error {
-	return &Error{Kind: kind, Text: k.expr.text, Offset: s.at, Length: s.end - s.at, Detail: fmt.Sprintf(detail, args...), Remedy: remedy}
+func (k *checker) fail(kind expr.ErrorKind, s expr.Span, remedy, detail string, args ...any) *expr.Error {
+	return expr.NewError(kind, k.expr.Text(), s, fmt.Sprintf(detail, args...), remedy)
 }
 
 // condition checks what must be true or false.
-func (k *checker) condition(n node) (cond, *Error) {
+func (k *checker) condition(n expr.Node) (cond, *expr.Error) {
 	switch n := n.(type) {
-	case *logic:
-		l, err := k.condition(n.l)
+	case *expr.Logic:
+		l, err := k.condition(n.L)
 		if err != nil {
 			return nil, err
 		}
-		r, err := k.condition(n.r)
+		r, err := k.condition(n.R)
 		if err != nil {
 			return nil, err
 		}
-		if n.or {
+		if n.Or {
 			return &either{l, r}, nil
 		}
 		return &both{l, r}, nil
-	case *negation:
-		x, err := k.condition(n.x)
+	case *expr.Not:
+		x, err := k.condition(n.X)
 		if err != nil {
 			return nil, err
 		}
 		return &not{x}, nil
-	case *comparison:
+	case *expr.Comparison:
 		return k.comparison(n)
-	case *membership:
+	case *expr.Membership:
 		return k.membership(n)
-	case *likeness:
+	case *expr.Match:
 		return k.likeness(n)
-	case *instance:
+	case *expr.InstanceOf:
 		return k.instance(n)
-	case *path:
+	case *expr.Path:
 		v, err := k.path(n)
 		if err != nil {
 			return nil, err
 		}
 		if v = k.unboxed(v); v.typ.desc != "Z" {
-			return nil, k.fail(Mistyped, n.span, "compare it with something", "%s is %s, not a condition", n, v.typ.human())
+			return nil, k.fail(expr.Mistyped, n.Span, "compare it with something", "%s is %s, not a condition", n, v.typ.human())
 		}
 		return &compared{op: "==", kind: 'I', l: v, c: &constant{number: 1}}, nil
-	case *literal:
-		if n.kind == litBool {
-			return always(n.number != 0), nil
+	case *expr.Literal:
+		if n.Kind == expr.Bool {
+			return always(n.Number != 0), nil
 		}
 	}
-	return nil, k.fail(Mistyped, n.place(), "compare it with something", "%s is not a condition", n)
+	return nil, k.fail(expr.Mistyped, n.Place(), "compare it with something", "%s is not a condition", n)
 }
 
 // text turns a value into a string, where it can be one.
@@ -353,55 +377,55 @@ func (k *checker) unboxed(v *value) *value {
 }
 
 // likeness checks x matches "glob".
-func (k *checker) likeness(n *likeness) (cond, *Error) {
-	v, err := k.operand(n.x)
+func (k *checker) likeness(n *expr.Match) (cond, *expr.Error) {
+	v, err := k.operand(n.X)
 	if err != nil {
 		return nil, err
 	}
 	s := k.text(v)
 	if s == nil {
-		return nil, k.fail(Mistyped, n.x.place(), "", "%s is %s, and only strings and enums match patterns", n.x, v.typ.human())
+		return nil, k.fail(expr.Mistyped, n.X.Place(), "", "%s is %s, and only strings and enums match patterns", n.X, v.typ.human())
 	}
-	g, detail, remedy := compileGlob(n.pattern.text)
+	g, detail, remedy := compileGlob(n.Pattern.Text)
 	if detail != "" {
-		return nil, k.fail(Syntax, n.pattern.span, remedy, "%s", detail)
+		return nil, k.fail(expr.Syntax, n.Pattern.Span, remedy, "%s", detail)
 	}
 	return &like{s, g}, nil
 }
 
 // instance checks x is a.b.C.
-func (k *checker) instance(n *instance) (cond, *Error) {
-	v, err := k.operand(n.x)
+func (k *checker) instance(n *expr.InstanceOf) (cond, *expr.Error) {
+	v, err := k.operand(n.X)
 	if err != nil {
 		return nil, err
 	}
 	if !v.typ.isRef() {
-		return nil, k.fail(Mistyped, n.x.place(), "", "%s is %s, not an object", n.x, v.typ.human())
+		return nil, k.fail(expr.Mistyped, n.X.Place(), "", "%s is %s, not an object", n.X, v.typ.human())
 	}
-	name := descriptor.InternalName(n.class)
+	name := descriptor.InternalName(n.Class)
 	c := k.look(name)
 	if c == nil && packageOf(name) == "" {
 		name = "java/lang/" + name
 		c = k.look(name)
 	}
 	if c == nil {
-		return nil, k.fail(Unknown, n.named, "write it with its package, nested classes with a '$'; a class that was never loaded has no objects", "no class %s is loaded", n.class)
+		return nil, k.fail(expr.Unknown, n.ClassSpan, "write it with its package, nested classes with a '$'; a class that was never loaded has no objects", "no class %s is loaded", n.Class)
 	}
 	if why := k.seesClass(c); why != "" {
-		return nil, k.fail(Inaccessible, n.named, "", "%s", why)
+		return nil, k.fail(expr.Inaccessible, n.ClassSpan, "", "%s", why)
 	}
 	return &instanceOf{v, name}, nil
 }
 
 // operand checks one side of a comparison that must be something the method has.
-func (k *checker) operand(n node) (*value, *Error) {
+func (k *checker) operand(n expr.Node) (*value, *expr.Error) {
 	switch n := n.(type) {
-	case *path:
+	case *expr.Path:
 		return k.path(n)
-	case *literal:
-		return nil, k.fail(Mistyped, n.span, "begin with an argument, such as $1", "%s is a constant", n)
-	case *name:
-		return nil, k.fail(Unknown, n.span, "arguments are $1, $2 or $name; tags are tx.name", "%s is not known", n)
+	case *expr.Literal:
+		return nil, k.fail(expr.Mistyped, n.Span, "begin with an argument, such as $1", "%s is a constant", n)
+	case *expr.Name:
+		return nil, k.fail(expr.Unknown, n.Span, "arguments are $1, $2 or $name; tags are tx.name", "%s is not known", n)
 	}
-	return nil, k.fail(Mistyped, n.place(), "join conditions by && and ||", "a condition cannot be compared")
+	return nil, k.fail(expr.Mistyped, n.Place(), "join conditions by && and ||", "a condition cannot be compared")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 )
@@ -62,28 +63,28 @@ func (f *fixture) checkLine(t testing.TB, line string) (*condition.Checked, weav
 	if rest[0] == '<' {
 		moment, at = condition.Exit, weave.AtReturn
 	}
-	expr, err := condition.Parse(strings.TrimPrefix(rest[1:], " "))
+	parsed, err := expr.Parse(strings.TrimPrefix(rest[1:], " "))
 	if err != nil {
 		return nil, at, err
 	}
 	scope := f.scope(t, "Subject", method, moment)
 	var c *condition.Checked
 	if rest[0] == '=' {
-		c, err = condition.CheckValue(expr, scope)
+		c, err = condition.CheckValue(parsed, scope)
 	} else {
-		c, err = condition.Check(expr, scope)
+		c, err = condition.Check(parsed, scope)
 	}
 	return c, at, err
 }
 
 func writeError(t *testing.T, b *strings.Builder, err error) {
 	t.Helper()
-	var e *condition.Error
+	var e *expr.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("an error of another type: %v", err)
 	}
 	fmt.Fprintf(b, "    error (%s):\n", e.Kind)
-	for _, l := range strings.Split(e.Render(), "\n") {
+	for _, l := range strings.Split(strings.TrimSuffix(e.Caret()+"\n"+e.Detail+"\n"+e.Remedy, "\n"), "\n") {
 		fmt.Fprintf(b, "    | %s\n", l)
 	}
 	if strings.Contains(e.Error(), "\n") {
@@ -216,50 +217,50 @@ func TestScopes(t *testing.T) {
 	for _, x := range []struct {
 		name, text string
 		change     func(*fixture, *condition.Scope)
-		want       condition.ErrorKind
+		want       expr.ErrorKind
 	}{
 		{"nestmates", "$this.inner.hidden > 0", nothing, ""},
-		{"no nests before 11", "$this.inner.hidden > 0", func(f *fixture, s *condition.Scope) { s.Class.File.Major = 54 }, condition.Inaccessible},
-		{"a host that is not known", "$this.inner.hidden > 0", without("app/Subject$Inner"), condition.Unproven},
+		{"no nests before 11", "$this.inner.hidden > 0", func(f *fixture, s *condition.Scope) { s.Class.File.Major = 54 }, expr.Inaccessible},
+		{"a host that is not known", "$this.inner.hidden > 0", without("app/Subject$Inner"), expr.Unproven},
 		{"package", "$this.local.seen > 0", nothing, ""},
-		{"a package of another loader", "$this.local.seen > 0", elsewhere("app/Local"), condition.Inaccessible},
+		{"a package of another loader", "$this.local.seen > 0", elsewhere("app/Local"), expr.Inaccessible},
 		{"not exported", `$1.customer.city == "x"`, func(_ *fixture, s *condition.Scope) {
 			s.Exported = func(c *condition.Class) bool { return c.Name() != "shop/Customer" }
-		}, condition.Inaccessible},
-		{"nothing known of subclasses", `$1.customer.tier == "x"`, func(_ *fixture, s *condition.Scope) { s.Subtypes = nil }, condition.Unproven},
+		}, expr.Inaccessible},
+		{"nothing known of subclasses", `$1.customer.tier == "x"`, func(_ *fixture, s *condition.Scope) { s.Subtypes = nil }, expr.Unproven},
 		{"final needs nothing", `$1.customer.id == 3`, func(_ *fixture, s *condition.Scope) { s.Subtypes = nil }, ""},
-		{"own only: a final getter of another class", `$1.customer.id == 3`, ownOnly, condition.Unproven},
+		{"own only: a final getter of another class", `$1.customer.id == 3`, ownOnly, expr.Unproven},
 		{"own only: a field of another class", `$1.customer.city == "x"`, ownOnly, ""},
 		{"own only: a private getter", `$this.twice() == 2`, ownOnly, ""},
-		{"own only: a getter that can be overridden", `$this.self() == 2`, ownOnly, condition.Unproven},
-		{"own only: an inherited getter", `$this.getId() == 3`, ownOnly, condition.Unproven},
+		{"own only: a getter that can be overridden", `$this.self() == 2`, ownOnly, expr.Unproven},
+		{"own only: an inherited getter", `$this.getId() == 3`, ownOnly, expr.Unproven},
 		{"own only: an inherited field", `$this.level == 3`, ownOnly, ""},
 		{"own only: strings", `$3 matches "a*" && $3.length > 3`, ownOnly, ""},
 		{"own only: an enum", `$1.status == "PAID" && $1.status.name() == "PAID" && $1.status.ordinal() > 0`, ownOnly, ""},
 		{"hidden subclasses", `$1.customer.tier == "x"`, func(f *fixture, s *condition.Scope) {
 			s.Subtypes = func(name string) ([]*condition.Class, bool) { list, _ := f.subtypes(name); return list, false }
-		}, condition.Unproven},
-		{"an impure override", "$1.lazy.size == 1", nothing, condition.Impure},
+		}, expr.Unproven},
+		{"an impure override", "$1.lazy.size == 1", nothing, expr.Impure},
 		{"before it loads", "$1.lazy.size == 1", func(f *fixture, _ *condition.Scope) {
 			f.own = slices.DeleteFunc(f.own, func(n string) bool { return n == "shop/Lazy$Caching" })
 		}, ""},
 		{"a superclass that is not known", "$1.customer.vip", without("shop/Base"), ""},
-		{"a member of it", "$1.customer.getId() == 1", without("shop/Base"), condition.Unproven},
-		{"a class that is not known", `$1.customer.city == "x"`, without("shop/Customer"), condition.Unproven},
+		{"a member of it", "$1.customer.getId() == 1", without("shop/Base"), expr.Unproven},
+		{"a class that is not known", `$1.customer.city == "x"`, without("shop/Customer"), expr.Unproven},
 		{"a type argument that is not known", `$1.lines[0] == null`, without("shop/Line"), ""},
-		{"its members", `$1.lines[0].cents > 0`, without("shop/Line"), condition.Unknown},
-		{"an enum that is not known", `$1.status == "PAID"`, without("shop/Status"), condition.Mistyped},
+		{"its members", `$1.lines[0].cents > 0`, without("shop/Line"), expr.Unknown},
+		{"an enum that is not known", `$1.status == "PAID"`, without("shop/Status"), expr.Mistyped},
 		{"a probed getter", `$1.customer.tier == "x"`, func(_ *fixture, s *condition.Scope) {
 			s.Probed = func(_, name, _ string) bool { return name == "getTier" }
-		}, condition.Impure},
-		{"no tags", `tx.tier == "x"`, func(_ *fixture, s *condition.Scope) { s.Tags = nil }, condition.Unknown},
+		}, expr.Impure},
+		{"no tags", `tx.tier == "x"`, func(_ *fixture, s *condition.Scope) { s.Tags = nil }, expr.Unknown},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			f := anyFixture(t)
 			scope := f.scope(t, "Subject", "call", condition.Entry)
 			x.change(f, &scope)
 			_, err := check(x.text, scope)
-			var e *condition.Error
+			var e *expr.Error
 			switch {
 			case x.want == "" && err != nil:
 				t.Errorf("%s: %v", x.text, err)
@@ -383,40 +384,16 @@ func seeds(f *testing.F) {
 	f.Add(`$1 == "` + "\xff" + `"`)
 }
 
-// FuzzParse holds that what was read is written so that it reads the same again, and
-// that errors point into the text.
-func FuzzParse(f *testing.F) {
-	seeds(f)
-	f.Fuzz(func(t *testing.T, text string) {
-		expr, err := condition.Parse(text)
-		if err != nil {
-			located(t, text, err)
-			return
-		}
-		again, err := condition.Parse(expr.String())
-		if err != nil {
-			var e *condition.Error
-			if errors.As(err, &e) && e.Kind == condition.TooMuch {
-				return // the parentheses it was written without
-			}
-			t.Fatalf("%s\nis written %s\nwhich cannot be read: %v", text, expr, err)
-		}
-		if again.String() != expr.String() {
-			t.Fatalf("%s\nis written %s\nwhich is written %s", text, expr, again)
-		}
-	})
-}
-
 func located(t *testing.T, text string, err error) {
 	t.Helper()
-	var e *condition.Error
+	var e *expr.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("%s: an error of another type: %v", text, err)
 	}
 	if e.Offset < 0 || e.Offset > len(text) || e.Length < 0 || e.Detail == "" || e.Text != text {
 		t.Fatalf("%s: %+v", text, e)
 	}
-	_ = e.Render()
+	_ = e.Caret()
 }
 
 // FuzzCheck holds that whatever is accepted passes the machine: it neither writes nor
@@ -426,7 +403,7 @@ func FuzzCheck(f *testing.F) {
 	fix := anyFixture(f)
 	entry, exit := fix.scope(f, "Subject", "call", condition.Entry), fix.scope(f, "Subject", "name", condition.Exit)
 	f.Fuzz(func(t *testing.T, text string) {
-		expr, err := condition.Parse(text)
+		parsed, err := expr.Parse(text)
 		if err != nil {
 			return
 		}
@@ -435,7 +412,7 @@ func FuzzCheck(f *testing.F) {
 			moments []weave.Moment
 			method  string
 		}{{entry, []weave.Moment{weave.AtEntry}, "call"}, {exit, []weave.Moment{weave.AtReturn, weave.AtThrow}, "name"}} {
-			c, err := condition.Check(expr, x.scope)
+			c, err := condition.Check(parsed, x.scope)
 			if err != nil {
 				located(t, text, err)
 				continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
 
 const invokevirtual = opcode.Invokevirtual
@@ -13,8 +14,8 @@ const invokevirtual = opcode.Invokevirtual
 var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // comparison checks l op r. A constant comes to stand on the right.
-func (k *checker) comparison(n *comparison) (cond, *Error) {
-	l, r, op := n.l, n.r, n.op
+func (k *checker) comparison(n *expr.Comparison) (cond, *expr.Error) {
+	l, r, op := n.L, n.R, n.Op
 	if isConstant(l) && !isConstant(r) {
 		l, r, op = r, l, mirrored[op]
 	}
@@ -29,7 +30,7 @@ func (k *checker) comparison(n *comparison) (cond, *Error) {
 		}
 		return k.values(n, op, v, w)
 	}
-	if lit, ok := r.(*literal); ok && lit.kind == litNull {
+	if lit, ok := r.(*expr.Literal); ok && lit.Kind == expr.Null {
 		return k.nothing(n, op, l, v)
 	}
 	kc, v, err := k.against(l, v, r)
@@ -42,18 +43,18 @@ func (k *checker) comparison(n *comparison) (cond, *Error) {
 	return &compared{op: op, kind: kc.kind, l: v, c: kc.c}, nil
 }
 
-func isConstant(n node) bool {
+func isConstant(n expr.Node) bool {
 	switch n.(type) {
-	case *literal, *name:
+	case *expr.Literal, *expr.Name:
 		return true
 	}
 	return false
 }
 
 // nothing checks a comparison with null.
-func (k *checker) nothing(n *comparison, op string, l node, v *value) (cond, *Error) {
+func (k *checker) nothing(n *expr.Comparison, op string, l expr.Node, v *value) (cond, *expr.Error) {
 	if !v.nullable() {
-		return nil, k.fail(Mistyped, n.span, "", "%s is never null", l)
+		return nil, k.fail(expr.Mistyped, n.Span, "", "%s is never null", l)
 	}
 	switch op {
 	case "==":
@@ -61,31 +62,31 @@ func (k *checker) nothing(n *comparison, op string, l node, v *value) (cond, *Er
 	case "!=":
 		return &isNull{v, true}, nil
 	}
-	return nil, k.fail(Mistyped, n.span, "only == and != ask for null", "null is neither less nor greater")
+	return nil, k.fail(expr.Mistyped, n.Span, "only == and != ask for null", "null is neither less nor greater")
 }
 
 // ordered demands that what is asked to be less or greater has an order.
-func (k *checker) ordered(n *comparison, op string, kind byte, v *value) *Error {
+func (k *checker) ordered(n *expr.Comparison, op string, kind byte, v *value) *expr.Error {
 	if op == "==" || op == "!=" {
 		return nil
 	}
 	if kind == 'A' || v.typ.desc == "Z" || v.named {
-		return k.fail(Mistyped, n.span, "only == and != compare such values", "%s has no order", n.l)
+		return k.fail(expr.Mistyped, n.Span, "only == and != compare such values", "%s has no order", n.L)
 	}
 	return nil
 }
 
 // against finds how a value is compared with a constant, and as what.
-func (k *checker) against(at node, v *value, c node) (kindConstant, *value, *Error) {
+func (k *checker) against(at expr.Node, v *value, c expr.Node) (kindConstant, *value, *expr.Error) {
 	none := kindConstant{}
-	wrong := func(remedy string) (kindConstant, *value, *Error) {
-		return none, nil, k.fail(Mistyped, at.place().to(c.place()), remedy, "%s is %s and %s is %s", at, v.typ.human(), c, constantKind(c))
+	wrong := func(remedy string) (kindConstant, *value, *expr.Error) {
+		return none, nil, k.fail(expr.Mistyped, at.Place().To(c.Place()), remedy, "%s is %s and %s is %s", at, v.typ.human(), c, constantKind(c))
 	}
 	v = k.unboxed(v)
 	if e := k.enum(v); e != nil {
 		return k.enumConstant(v, e, c, wrong)
 	}
-	lit, ok := c.(*literal)
+	lit, ok := c.(*expr.Literal)
 	if !ok {
 		if k.text(v) != nil {
 			return wrong(`strings stand between double quotes: "` + c.String() + `"`)
@@ -93,21 +94,21 @@ func (k *checker) against(at node, v *value, c node) (kindConstant, *value, *Err
 		return wrong("")
 	}
 	switch {
-	case lit.kind == litString:
-		if v.typ.desc == "C" && chars(lit.text) == 1 {
-			return wrong("a char stands between single quotes: '" + lit.text + "'")
+	case lit.Kind == expr.String:
+		if v.typ.desc == "C" && chars(lit.Text) == 1 {
+			return wrong("a char stands between single quotes: '" + lit.Text + "'")
 		}
 		s := k.text(v)
 		if s == nil {
 			return wrong("")
 		}
-		return kindConstant{'S', &constant{text: lit.text}}, s, nil
-	case lit.kind == litBool:
+		return kindConstant{'S', &constant{text: lit.Text}}, s, nil
+	case lit.Kind == expr.Bool:
 		if v.typ.desc != "Z" {
 			return wrong("")
 		}
-		return kindConstant{'I', &constant{number: lit.number}}, v, nil
-	case lit.kind == litNull:
+		return kindConstant{'I', &constant{number: lit.Number}}, v, nil
+	case lit.Kind == expr.Null:
 		return wrong("ask == null apart")
 	case !isNumber(v.typ):
 		if v.typ.class() == objectClass {
@@ -122,19 +123,19 @@ func (k *checker) against(at node, v *value, c node) (kindConstant, *value, *Err
 func isNumber(t typ) bool { return strings.IndexByte("BCSIJFD", t.desc[0]) >= 0 }
 
 // enumConstant finds the constant of an enum that is meant.
-func (k *checker) enumConstant(v *value, e *Class, c node, wrong func(string) (kindConstant, *value, *Error)) (kindConstant, *value, *Error) {
+func (k *checker) enumConstant(v *value, e *Class, c expr.Node, wrong func(string) (kindConstant, *value, *expr.Error)) (kindConstant, *value, *expr.Error) {
 	text := ""
 	switch c := c.(type) {
-	case *name:
-		text = c.text
-	case *literal:
-		if c.kind != litString {
+	case *expr.Name:
+		text = c.Text
+	case *expr.Literal:
+		if c.Kind != expr.String {
 			return wrong("an enum is compared with the name of a constant")
 		}
-		text = c.text
+		text = c.Text
 	}
 	if all := constants(e); !slices.Contains(all, text) {
-		return kindConstant{}, nil, k.fail(Unknown, c.place(), "it has "+shortList(all), "%s has no constant %s", dotted(e.Name()), text)
+		return kindConstant{}, nil, k.fail(expr.Unknown, c.Place(), "it has "+shortList(all), "%s has no constant %s", dotted(e.Name()), text)
 	}
 	return kindConstant{'S', &constant{text: text}}, k.text(v), nil
 }
@@ -147,21 +148,21 @@ func shortList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func constantKind(n node) string {
-	lit, ok := n.(*literal)
+func constantKind(n expr.Node) string {
+	lit, ok := n.(*expr.Literal)
 	if !ok {
 		return "a bare word"
 	}
-	return [...]string{"a whole number", "a decimal number", "a duration", "a char", "a string", "a boolean", "null"}[lit.kind]
+	return [...]string{"a whole number", "a decimal number", "a duration", "a char", "a string", "a boolean", "null"}[lit.Kind]
 }
 
 // numberAs finds the kind as which a number of a primitive type and a constant are
 // compared: ints as ints, longs as longs, floats with constants as floats where those
 // are decimal or fit, everything else as doubles.
-func numberAs(desc byte, lit *literal) (byte, *constant) {
-	c := &constant{number: lit.number, float: float64(lit.number)}
-	if lit.kind == litFloat {
-		c.float = lit.float
+func numberAs(desc byte, lit *expr.Literal) (byte, *constant) {
+	c := &constant{number: lit.Number, float: float64(lit.Number)}
+	if lit.Kind == expr.Float {
+		c.float = lit.Float
 		if desc == 'F' {
 			return 'F', c
 		}
@@ -171,23 +172,23 @@ func numberAs(desc byte, lit *literal) (byte, *constant) {
 	case 'D':
 		return 'D', c
 	case 'F':
-		if int64(float32(lit.number)) == lit.number && lit.number < 1<<62 {
+		if int64(float32(lit.Number)) == lit.Number && lit.Number < 1<<62 {
 			return 'F', c
 		}
 		return 'D', c
 	case 'J':
 		return 'J', c
 	}
-	if lit.long || lit.kind == litDuration || lit.number < math.MinInt32 || lit.number > math.MaxInt32 {
+	if lit.Long || lit.Kind == expr.Duration || lit.Number < math.MinInt32 || lit.Number > math.MaxInt32 {
 		return 'J', c
 	}
 	return 'I', c
 }
 
 // values checks a comparison of two values.
-func (k *checker) values(n *comparison, op string, v, w *value) (cond, *Error) {
+func (k *checker) values(n *expr.Comparison, op string, v, w *value) (cond, *expr.Error) {
 	v, w = k.unboxed(v), k.unboxed(w)
-	made := func(kind byte, v, w *value) (cond, *Error) {
+	made := func(kind byte, v, w *value) (cond, *expr.Error) {
 		if err := k.ordered(n, op, kind, v); err != nil {
 			return nil, err
 		}
@@ -204,7 +205,7 @@ func (k *checker) values(n *comparison, op string, v, w *value) (cond, *Error) {
 	case a.isRef() && b.isRef() && (a.desc == b.desc || a.class() == objectClass || b.class() == objectClass):
 		return made('A', v, w)
 	}
-	return nil, k.fail(Mistyped, n.span, "", "%s is %s and %s is %s", n.l, a.human(), n.r, b.human())
+	return nil, k.fail(expr.Mistyped, n.Span, "", "%s is %s and %s is %s", n.L, a.human(), n.R, b.human())
 }
 
 // joined is the kind as which two numbers are compared.
@@ -221,17 +222,17 @@ func joined(a, b byte) byte {
 }
 
 // membership checks x in (...).
-func (k *checker) membership(n *membership) (cond, *Error) {
-	v, err := k.operand(n.x)
+func (k *checker) membership(n *expr.Membership) (cond, *expr.Error) {
+	v, err := k.operand(n.X)
 	if err != nil {
 		return nil, err
 	}
 	made := &among{}
-	for _, c := range n.list {
+	for _, c := range n.List {
 		if !isConstant(c) {
-			return nil, k.fail(Mistyped, c.place(), "compare with == instead", "only constants can be in a list")
+			return nil, k.fail(expr.Mistyped, c.Place(), "compare with == instead", "only constants can be in a list")
 		}
-		kc, x, err := k.against(n.x, v, c)
+		kc, x, err := k.against(n.X, v, c)
 		if err != nil {
 			return nil, err
 		}
@@ -307,11 +308,11 @@ var (
 )
 
 // intrinsic finds what a step means on strings and collections, nil where nothing.
-func (k *checker) intrinsic(v *value, s *step) *value {
+func (k *checker) intrinsic(v *value, s *expr.Step) *value {
 	class := v.typ.class()
 	sized := func(size, none *use) *value {
 		u := size
-		switch s.name {
+		switch s.Name {
 		case "size":
 		case "isEmpty":
 			u = none
@@ -321,9 +322,9 @@ func (k *checker) intrinsic(v *value, s *step) *value {
 		return &value{kind: fromSize, typ: typ{desc: u.desc[2:]}, base: v, ref: ref{opcode.Invokeinterface, u.class, u.name, u.desc}}
 	}
 	switch {
-	case class == stringClass && s.name == "length":
+	case class == stringClass && s.Name == "length":
 		return &value{kind: fromCall, typ: typ{desc: "I"}, base: v, ref: ref{invokevirtual, stringClass, "length", "()I"}}
-	case class == stringClass && s.name == "isEmpty":
+	case class == stringClass && s.Name == "isEmpty":
 		return &value{kind: fromCall, typ: typ{desc: "Z"}, base: v, ref: ref{invokevirtual, stringClass, "isEmpty", "()Z"}}
 	case slices.Contains(collectionTypes, class):
 		return sized(&collectionSize, &collectionNone)
@@ -342,28 +343,28 @@ func classesFor(r ref) []implementation {
 }
 
 // element checks v[index].
-func (k *checker) element(v *value, s *step) (*value, *Error) {
-	number := s.index.kind == litInt
+func (k *checker) element(v *value, s *expr.Step) (*value, *expr.Error) {
+	number := s.Index.Kind == expr.Int
 	class := v.typ.class()
 	switch {
 	case v.typ.isArray() && number:
-		return &value{kind: fromElement, typ: v.typ.elem(), base: v, n: int32(s.index.number)}, nil
+		return &value{kind: fromElement, typ: v.typ.elem(), base: v, n: int32(s.Index.Number)}, nil
 	case v.typ.isArray():
-		return nil, k.fail(Mistyped, s.span, "write [0]", "%s is an array", v.typ.human())
+		return nil, k.fail(expr.Mistyped, s.Span, "write [0]", "%s is an array", v.typ.human())
 	case number && slices.Contains(listTypes, class):
-		made := &value{kind: fromList, typ: classType(objectClass), base: v, n: int32(s.index.number)}
+		made := &value{kind: fromList, typ: classType(objectClass), base: v, n: int32(s.Index.Number)}
 		return k.narrowed(made, v.typ, 1), nil
 	case !number && slices.Contains(mapTypes, class):
-		made := &value{kind: fromMap, typ: classType(objectClass), base: v, text: s.index.text}
+		made := &value{kind: fromMap, typ: classType(objectClass), base: v, text: s.Index.Text}
 		return k.narrowed(made, v.typ, 2), nil
 	case class == "java/util/LinkedHashMap":
-		return nil, k.fail(Impure, s.span, "", "java.util.LinkedHashMap.get may move the entry")
+		return nil, k.fail(expr.Impure, s.Span, "", "java.util.LinkedHashMap.get may move the entry")
 	case number && slices.Contains(sizedMapTypes, class):
-		return nil, k.fail(Mistyped, s.span, `write ["key"]: other keys would have to be made`, "%s is a map", v.typ.human())
+		return nil, k.fail(expr.Mistyped, s.Span, `write ["key"]: other keys would have to be made`, "%s is a map", v.typ.human())
 	case !number && slices.Contains(collectionTypes, class):
-		return nil, k.fail(Mistyped, s.span, "write [0]", "%s is not a map", v.typ.human())
+		return nil, k.fail(expr.Mistyped, s.Span, "write [0]", "%s is not a map", v.typ.human())
 	}
-	return nil, k.fail(Impure, s.span, "elements are read of arrays, of lists by number and of maps by string", "what %s does to find an element is not known to be pure", v.typ.human())
+	return nil, k.fail(expr.Impure, s.Span, "elements are read of arrays, of lists by number and of maps by string", "what %s does to find an element is not known to be pure", v.typ.human())
 }
 
 // narrowed gives an element the type that the collection's type arguments promise, if

@@ -12,6 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 )
@@ -157,7 +158,7 @@ func (f *fixture) scope(t testing.TB, class, method string, at condition.Moment)
 
 // check reads and checks a condition.
 func check(text string, scope condition.Scope) (*condition.Checked, error) {
-	expr, err := condition.Parse(text)
+	expr, err := expr.Parse(text)
 	if err != nil {
 		return nil, err
 	}

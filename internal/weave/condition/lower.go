@@ -24,7 +24,7 @@ const framesMajor = 50
 // operands wait in variables.
 func (c *Checked) Lower(at weave.Moment) (*weave.Fragment, error) {
 	if (at == weave.AtEntry) != (c.moment == Entry) {
-		return nil, fmt.Errorf("condition %s was checked for another moment than it is woven at", c.expr.text)
+		return nil, fmt.Errorf("condition %s was checked for another moment than it is woven at", c.expr.Text())
 	}
 	e := &emitter{tagCall: c.tagCall}
 	if c.value != nil {
@@ -669,40 +669,6 @@ func (e *emitter) conclude(when bool, to label) {
 	if when {
 		e.jump(opcode.Goto, to)
 	}
-}
-
-// LongestValue is how many chars of a value are kept.
-const LongestValue = 256
-
-// CheckValue finds out what an expression that is no condition means in a method: a
-// tag or a captured value such as $1.customer.tier. Lowered, it leaves the text of a
-// string, an enum, a number, a char or a boolean, of [LongestValue] chars at most, or
-// null where there is none. The error is an *Error.
-//
-// Unlike a condition, a value may allocate: numbers are turned into texts, long texts
-// are cut.
-func CheckValue(expr *Expr, scope Scope) (*Checked, error) {
-	k, err := newChecker(expr, scope)
-	if err != nil {
-		return nil, err
-	}
-	n, ok := expr.root.(*path)
-	if !ok {
-		return nil, k.fail(Mistyped, expr.root.place(), "write a path such as $1.customer.tier", "not a value")
-	}
-	v, e := k.path(n)
-	if e != nil {
-		return nil, e
-	}
-	v = k.unboxed(v)
-	if v.typ.isRef() {
-		s := k.text(v)
-		if s == nil {
-			return nil, k.fail(Mistyped, n.span, "name a field or getter of it", "%s is %s, and only strings, enums, numbers and booleans have a text", n, v.typ.human())
-		}
-		v = s
-	}
-	return k.checked(nil, v), nil
 }
 
 // text writes a value as a bounded string.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 )
@@ -288,7 +289,7 @@ func TestValues(t *testing.T) {
 		var want []string
 		for i, v := range values {
 			method := fmt.Sprintf("m%d", i)
-			expr, err := condition.Parse(v.text)
+			expr, err := expr.Parse(v.text)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
 
 // parameterNames finds the names of a method's parameters, of MethodParameters or of
@@ -51,10 +52,10 @@ func parameterNames(c *classfile.Class, m *classfile.Member, d descriptor.Method
 }
 
 // path checks something the method has, and the way from there.
-func (k *checker) path(n *path) (*value, *Error) {
+func (k *checker) path(n *expr.Path) (*value, *expr.Error) {
 	v, err := k.root(n)
-	steps := n.steps
-	if n.root == "tx" {
+	steps := n.Steps
+	if n.Root == "tx" {
 		steps = steps[1:]
 	}
 	for i := range steps {
@@ -64,33 +65,33 @@ func (k *checker) path(n *path) (*value, *Error) {
 		v, err = k.step(v, &steps[i])
 	}
 	if err == nil && v.typ.desc == "V" {
-		err = k.fail(Mistyped, n.span, "", "the method returns nothing")
+		err = k.fail(expr.Mistyped, n.Span, "", "the method returns nothing")
 	}
 	return v, err
 }
 
-func (k *checker) root(n *path) (*value, *Error) {
-	at := span{n.at, n.at + len(n.root) + 1}
-	late := func(kind valueKind, t typ) (*value, *Error) {
+func (k *checker) root(n *expr.Path) (*value, *expr.Error) {
+	at := expr.Span{At: n.At, End: n.At + len(n.Root) + 1}
+	late := func(kind valueKind, t typ) (*value, *expr.Error) {
 		if k.scope.Moment == Entry {
-			return nil, k.fail(Untimely, at, "ask for it at the method's exit", "$%s is not known when the method begins", n.root)
+			return nil, k.fail(expr.Untimely, at, "ask for it at the method's exit", "$%s is not known when the method begins", n.Root)
 		}
 		return &value{kind: kind, typ: t}, nil
 	}
-	switch n.root {
+	switch n.Root {
 	case "tx":
-		tag := n.steps[0]
-		number, ok := k.scope.Tags[tag.name]
-		if !ok || tag.call || tag.index != nil {
-			return nil, k.fail(Unknown, tag.span, "declare it where the transaction begins: --tag name=$1.field", "no tag tx.%s", tag.name)
+		tag := n.Steps[0]
+		number, ok := k.scope.Tags[tag.Name]
+		if !ok || tag.Call || tag.Index != nil {
+			return nil, k.fail(expr.Unknown, tag.Span, "declare it where the transaction begins: --tag name=$1.field", "no tag tx.%s", tag.Name)
 		}
 		return &value{kind: fromTag, typ: typ{desc: stringDesc}, n: number}, nil
 	case "this":
 		switch {
 		case k.static:
-			return nil, k.fail(Unknown, at, "", "a static method has no $this")
+			return nil, k.fail(expr.Unknown, at, "", "a static method has no $this")
 		case k.init && k.scope.Moment == Entry:
-			return nil, k.fail(Untimely, at, "ask for it at the constructor's exit", "$this is no object yet when a constructor begins")
+			return nil, k.fail(expr.Untimely, at, "ask for it at the constructor's exit", "$this is no object yet when a constructor begins")
 		}
 		return &value{kind: fromThis, typ: classType(k.scope.Class.Name())}, nil
 	case "return":
@@ -100,14 +101,14 @@ func (k *checker) root(n *path) (*value, *Error) {
 	case "elapsed":
 		return late(fromElapsed, typ{desc: "J"})
 	}
-	if no, err := strconv.Atoi(n.root); err == nil {
+	if no, err := strconv.Atoi(n.Root); err == nil {
 		if no < 1 || no > len(k.params) {
-			return nil, k.fail(Unknown, at, "", "no argument $%d: the method has %s", no, counted(len(k.params)))
+			return nil, k.fail(expr.Unknown, at, "", "no argument $%d: the method has %s", no, counted(len(k.params)))
 		}
 		return &value{kind: fromArgument, typ: k.params[no-1], n: int32(no - 1)}, nil
 	}
 	for i, name := range k.names {
-		if name == n.root {
+		if name == n.Root {
 			return &value{kind: fromArgument, typ: k.params[i], n: int32(i)}, nil
 		}
 	}
@@ -115,7 +116,7 @@ func (k *checker) root(n *path) (*value, *Error) {
 	if named := strings.Join(k.names, ", $"); strings.Trim(named, ", $") != "" {
 		remedy = "there are $" + named
 	}
-	return nil, k.fail(Unknown, at, remedy, "no argument $%s", n.root)
+	return nil, k.fail(expr.Unknown, at, remedy, "no argument $%s", n.Root)
 }
 
 func counted(n int) string {
@@ -126,37 +127,37 @@ func counted(n int) string {
 }
 
 // step checks one step from a value.
-func (k *checker) step(v *value, s *step) (*value, *Error) {
+func (k *checker) step(v *value, s *expr.Step) (*value, *expr.Error) {
 	if !v.typ.isRef() {
 		if v.typ.desc == "V" {
-			return nil, k.fail(Mistyped, s.span, "", "the method returns nothing")
+			return nil, k.fail(expr.Mistyped, s.Span, "", "the method returns nothing")
 		}
-		return nil, k.fail(Mistyped, s.span, "", "%s has no members", v.typ.human())
+		return nil, k.fail(expr.Mistyped, s.Span, "", "%s has no members", v.typ.human())
 	}
-	if s.index != nil {
+	if s.Index != nil {
 		return k.element(v, s)
 	}
 	if v.typ.isArray() {
-		if s.name == "length" {
+		if s.Name == "length" {
 			return &value{kind: fromLength, typ: typ{desc: "I"}, base: v}, nil
 		}
-		return nil, k.fail(Unknown, s.span, "an array has .length and [0]", "%s has no member %s", v.typ.human(), s.name)
+		return nil, k.fail(expr.Unknown, s.Span, "an array has .length and [0]", "%s has no member %s", v.typ.human(), s.Name)
 	}
 	if c := k.intrinsic(v, s); c != nil {
 		return c, nil
 	}
 	c := k.look(v.typ.class())
 	if c == nil {
-		return nil, k.fail(Unproven, s.span, "", "class %s is not known here", dotted(v.typ.class()))
+		return nil, k.fail(expr.Unproven, s.Span, "", "class %s is not known here", dotted(v.typ.class()))
 	}
 	return k.memberOf(v, c, s)
 }
 
 // memberOf finds a field, or a getter.
-func (k *checker) memberOf(v *value, c *Class, s *step) (*value, *Error) {
+func (k *checker) memberOf(v *value, c *Class, s *expr.Step) (*value, *expr.Error) {
 	why, missing := "", ""
-	if !s.call {
-		f, lacks := k.field(c, s.name)
+	if !s.Call {
+		f, lacks := k.field(c, s.Name)
 		missing = lacks
 		if f != nil {
 			switch {
@@ -170,7 +171,7 @@ func (k *checker) memberOf(v *value, c *Class, s *step) (*value, *Error) {
 			}
 		}
 	}
-	kind, remedy := Inaccessible, ""
+	kind, remedy := expr.Inaccessible, ""
 	for _, name := range getterNames(s) {
 		m, lacks := k.method(c, name, "")
 		if missing == "" {
@@ -183,48 +184,48 @@ func (k *checker) memberOf(v *value, c *Class, s *step) (*value, *Error) {
 		if r == nil {
 			return got, nil
 		}
-		if why == "" || kind == Inaccessible {
+		if why == "" || kind == expr.Inaccessible {
 			kind = r.kind
 			why = strings.TrimPrefix(why+", and "+r.why, ", and ")
 		}
 	}
 	if why != "" {
-		if kind == Unproven || kind == Impure {
+		if kind == expr.Unproven || kind == expr.Impure {
 			remedy = "read a field, or a getter that only reads fields"
 			if k.scope.OwnOnly {
 				remedy = fmt.Sprintf("read a field that %s can see, or a getter of its own that only reads fields; sonde apply, which sees what is loaded, calls others", dotted(k.scope.Class.Name()))
 			}
 		}
-		return nil, k.fail(kind, s.span, remedy, "%s", why)
+		return nil, k.fail(kind, s.Span, remedy, "%s", why)
 	}
 	if missing != "" {
-		return nil, k.fail(Unproven, s.span, "", "%s has no member %s, as far as is known: %s is not", dotted(c.Name()), s.name, dotted(missing))
+		return nil, k.fail(expr.Unproven, s.Span, "", "%s has no member %s, as far as is known: %s is not", dotted(c.Name()), s.Name, dotted(missing))
 	}
 	what := "field or getter"
-	if s.call {
+	if s.Call {
 		what = "method without arguments"
 	}
-	return nil, k.fail(Unknown, s.span, k.suggest(c), "%s has no %s %s", dotted(c.Name()), what, s.name)
+	return nil, k.fail(expr.Unknown, s.Span, k.suggest(c), "%s has no %s %s", dotted(c.Name()), what, s.Name)
 }
 
 // getterNames are the methods that a step may mean.
-func getterNames(s *step) []string {
-	if s.call {
-		return []string{s.name}
+func getterNames(s *expr.Step) []string {
+	if s.Call {
+		return []string{s.Name}
 	}
-	capital := strings.ToUpper(s.name[:1]) + s.name[1:]
-	return []string{s.name, "get" + capital, "is" + capital}
+	capital := strings.ToUpper(s.Name[:1]) + s.Name[1:]
+	return []string{s.Name, "get" + capital, "is" + capital}
 }
 
 // getter proves that a method can be called, and is pure.
 func (k *checker) getter(v *value, c *Class, m *member) (*value, *refusal) {
 	if why := k.sees(m, c); why != "" {
-		return nil, &refusal{Inaccessible, why}
+		return nil, &refusal{expr.Inaccessible, why}
 	}
 	op, owner := opcode.Invokevirtual, c.Name()
 	switch {
 	case m.access.Has(classfile.AccPrivate) && m.class.isInterface():
-		return nil, &refusal{Inaccessible, m.full() + " is private"}
+		return nil, &refusal{expr.Inaccessible, m.full() + " is private"}
 	case c.isInterface() && m.class.Name() == objectClass:
 		owner = objectClass
 	case c.isInterface():
@@ -232,7 +233,7 @@ func (k *checker) getter(v *value, c *Class, m *member) (*value, *refusal) {
 	case m.access.Has(classfile.AccPrivate) && m.class.Name() == k.scope.Class.Name() && c.Name() == m.class.Name():
 		op = opcode.Invokespecial // as in classes that know no nests
 	case m.access.Has(classfile.AccPrivate) && c.Name() != m.class.Name():
-		return nil, &refusal{Inaccessible, m.full() + " is private"}
+		return nil, &refusal{expr.Inaccessible, m.full() + " is private"}
 	}
 	if r := (&prover{checker: k}).proveCall(m, c); r != nil {
 		return nil, r

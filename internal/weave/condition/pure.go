@@ -7,6 +7,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
 
 // Limits of a proof. What is larger is no getter.
@@ -17,16 +18,16 @@ const (
 
 // refusal is why something was not proven.
 type refusal struct {
-	kind ErrorKind
+	kind expr.ErrorKind
 	why  string
 }
 
 func impure(format string, args ...any) *refusal {
-	return &refusal{Impure, fmt.Sprintf(format, args...)}
+	return &refusal{expr.Impure, fmt.Sprintf(format, args...)}
 }
 
 func unproven(format string, args ...any) *refusal {
-	return &refusal{Unproven, fmt.Sprintf(format, args...)}
+	return &refusal{expr.Unproven, fmt.Sprintf(format, args...)}
 }
 
 // prover proves methods pure: they read, calculate and come back. They store nothing

@@ -16,6 +16,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 )
@@ -61,8 +62,8 @@ func bindAll(t *testing.T, f *fixture, tests []test) map[string]*weave.Template 
 	for i, x := range tests {
 		method := fmt.Sprintf("m%d", i)
 		c, err := check(x.text, f.scope(t, "Many", method, condition.Entry))
-		var e *condition.Error
-		if errors.As(err, &e) && e.Kind == condition.Inaccessible && f.major != 0 && strings.Contains(x.text, "$this.inner") {
+		var e *expr.Error
+		if errors.As(err, &e) && e.Kind == expr.Inaccessible && f.major != 0 && strings.Contains(x.text, "$this.inner") {
 			continue
 		}
 		if err != nil {

@@ -1,0 +1,81 @@
+package condition
+
+import (
+	"strings"
+	"unicode/utf16"
+)
+
+// glob is a pattern in which '*' stands for any text and '?' for any one char. It is
+// matched by a fixed sequence of searches, one for each piece between stars, each
+// from where the last one ended: linear in the pattern, and never tried again. A
+// regular expression could take exponential time inside a method of the program.
+type glob struct {
+	pieces []piece // between stars; one where there is none
+}
+
+// piece is text without stars: parts of it that stand apart by '?'.
+type piece struct {
+	parts []part
+	size  int // in chars
+}
+
+// part is plain text at an offset of its piece.
+type part struct {
+	at   int
+	text string
+}
+
+// mostPieces bounds the code that a pattern becomes.
+const mostPieces = 12
+
+// compileGlob reads a pattern. The detail says what is wrong with it.
+func compileGlob(text string) (g glob, detail, remedy string) {
+	var p piece
+	var b strings.Builder
+	flush := func() {
+		if b.Len() > 0 {
+			p.parts = append(p.parts, part{p.size - chars(b.String()), b.String()})
+			b.Reset()
+		}
+	}
+	runes := []rune(text)
+	for i := 0; i < len(runes); i++ {
+		switch r := runes[i]; {
+		case r == '\\' && i+1 < len(runes) && strings.ContainsRune(`*?\`, runes[i+1]):
+			i++
+			b.WriteRune(runes[i])
+			p.size++
+		case r == '*':
+			flush()
+			if p.size > 0 || len(g.pieces) == 0 {
+				g.pieces = append(g.pieces, p)
+			}
+			p = piece{}
+			if i == len(runes)-1 {
+				g.pieces = append(g.pieces, p)
+			}
+		case r == '?':
+			flush()
+			p.size++
+		default:
+			b.WriteRune(r)
+			p.size += chars(string(r))
+		}
+	}
+	flush()
+	if p.size > 0 || len(g.pieces) == 0 {
+		g.pieces = append(g.pieces, p)
+	}
+	if len(g.pieces) > mostPieces {
+		return g, "the pattern has too many stars", ""
+	}
+	for i := 1; i < len(g.pieces)-1; i++ {
+		if p := g.pieces[i]; len(p.parts) != 1 || p.parts[0].at != 0 || chars(p.parts[0].text) != p.size {
+			return g, "'?' between two stars", "use '?' before the first star or behind the last one"
+		}
+	}
+	return g, "", ""
+}
+
+// chars is how many chars a text has in Java.
+func chars(text string) int { return len(utf16.Encode([]rune(text))) }
