@@ -18,6 +18,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
+	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -112,7 +113,7 @@ func (c *applying) check(args []string) (err error) {
 	if c.set, err = readSet(c.streams, c.file); err != nil {
 		return err
 	}
-	return checkOutputs(c.outputs, traceFormatOf)
+	return checkOutputs(c.outputs, report.TraceFormat)
 }
 
 const usualKeep = 20

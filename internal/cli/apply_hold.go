@@ -16,7 +16,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
-	"github.com/sonde-jvm/sonde/internal/report/waterfall"
+	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -479,7 +480,7 @@ func (r *applyRun) describeTraces() *trace.Trace {
 // writeTraces writes files, and without any draws the slowest transaction.
 func (r *applyRun) writeTraces(t *trace.Trace) error {
 	if len(r.outputs) > 0 {
-		tell, err := r.writeOutputs(r.outputs, func(path string) error { return writeTraceFile(path, t) })
+		tell, err := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
 		tell()
 		return err
 	}
@@ -497,7 +498,7 @@ func (r *applyRun) writeTraces(t *trace.Trace) error {
 	if _, err := fmt.Fprintf(r.out, "\nthe slowest of %s; -o FILE writes all\n", count(len(t.Transactions), "transaction that was kept", "transactions that were kept")); err != nil {
 		return err
 	}
-	return waterfall.Write(r.out, number, slowest, waterfall.Terminal{Width: width, Colours: hasColours(width), Rows: shownCalls})
+	return text.WriteTransaction(r.out, number, slowest, text.Terminal{Width: width, Colours: hasColours(width), Rows: shownCalls})
 }
 
 // hasColours reports whether a terminal of a width, 0 for none, shows styles.

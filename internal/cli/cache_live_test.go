@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -77,7 +77,7 @@ func (c cachedRuns) profile(t *testing.T, p *live.Program) wovenJSON {
 	p.Run(2)
 	truth := p.Counts().Minus(before)
 	c.end(t, profiling)
-	got, err := report.ReadJSON(&profiling.out)
+	got, err := json.ReadProfile(&profiling.out)
 	if err != nil {
 		t.Fatal(err)
 	}

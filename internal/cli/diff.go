@@ -4,6 +4,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/diff"
+	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 func newDiff(s streams) *cobra.Command {
@@ -34,19 +37,19 @@ too, but holds no errors: every difference then looks sure.`,
 			if top < 0 {
 				return usage("--top %d: must be a whole number from 0 on", top)
 			}
-			before, err := report.ReadFile(args[0])
+			before, err := report.ReadProfileFile(args[0])
 			if err != nil {
 				return err
 			}
-			after, err := report.ReadFile(args[1])
+			after, err := report.ReadProfileFile(args[1])
 			if err != nil {
 				return err
 			}
-			difference := report.Diff(before, after)
+			difference := diff.Compare(before, after)
 			if asJSON {
-				return difference.WriteJSON(s.out, top)
+				return json.WriteDiff(s.out, difference, top)
 			}
-			return difference.WriteText(s.out, top, s.outWidth())
+			return text.WriteDiff(s.out, difference, top, s.outWidth())
 		},
 	}
 	flags := command.Flags()

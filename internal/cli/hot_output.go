@@ -15,6 +15,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/html"
 )
 
 // What a table is sorted by.
@@ -290,7 +291,7 @@ func (r *hotRun) writeText(t *hotspots.Table) error {
 // writeFlame writes the flame graph of a table.
 func (r *hotRun) writeFlame(t *hotspots.Table) error {
 	jvm := r.sampler.JVM()
-	samples := &report.Samples{
+	samples := &html.Samples{
 		Target: cct.Target{PID: r.pid, Command: jvm.Main, JDK: jvm.Version},
 		Began:  t.From, Took: t.To.Sub(t.From), Count: t.Samples, Bias: r.sampler.Bias(),
 	}
@@ -304,11 +305,11 @@ func (r *hotRun) writeFlame(t *hotspots.Table) error {
 
 // addTree writes a tree down, callers before callees. A weight of one stands for
 // so many nanoseconds.
-func addTree(to *report.Samples, top *hotspots.Node, unit float64) {
+func addTree(to *html.Samples, top *hotspots.Node, unit float64) {
 	numbers := map[*jfr.Method]int{}
 	var add func(n *hotspots.Node, parent int)
 	add = func(n *hotspots.Node, parent int) {
-		node := report.SampleNode{Parent: parent, Method: -1, Self: n.Self * unit, Total: n.Total * unit}
+		node := html.SampleNode{Parent: parent, Method: -1, Self: n.Self * unit, Total: n.Total * unit}
 		if m := n.Method; m != nil {
 			number, known := numbers[m]
 			if !known {

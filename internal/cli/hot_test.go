@@ -9,7 +9,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
-	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/html"
 )
 
 // hotTable has two methods that run and one that calls them, and two threads.
@@ -107,7 +107,7 @@ func TestHotLinesFit(t *testing.T) {
 }
 
 func TestHotFlameTree(t *testing.T) {
-	var samples report.Samples
+	var samples html.Samples
 	addTree(&samples, hotTable().Tree(), 20e6)
 	if len(samples.Methods) != 3 || len(samples.Nodes) != 4 || samples.Nodes[0].Method != -1 || samples.Nodes[1].Parent != 0 || samples.Nodes[0].Total != 40*20e6 {
 		t.Errorf("%+v", samples)

@@ -128,7 +128,7 @@ func (c *profiling) check(args []string, dash int, given func(string) bool) erro
 	case c.top < 0:
 		return usage("--top must not be negative")
 	}
-	return checkOutputs(c.outputs, report.FormatOf)
+	return checkOutputs(c.outputs, report.ProfileFormat)
 }
 
 // mostWait bounds how long a call of a program may be kept waiting.

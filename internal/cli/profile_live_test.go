@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -34,7 +35,7 @@ func TestProfileLive(t *testing.T) {
 			if code := profiling.end(t); code != exitOK {
 				t.Fatalf("exit code %d: %s", code, profiling.stderr.String())
 			}
-			got, err := report.ReadJSON(&profiling.out)
+			got, err := json.ReadProfile(&profiling.out)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +45,7 @@ func TestProfileLive(t *testing.T) {
 			if calls := flatRow(t, got, "calls.Main.round").Calls; calls != 3 || got.Target.PID != p.PID || got.Target.JDK != jdk.Version || got.Timing != cct.Exact {
 				t.Errorf("%d calls of the root, %+v, %s", calls, got.Target, got.Timing)
 			}
-			if again, err := report.ReadFile(page); err != nil || len(again.Methods) != len(got.Methods) {
+			if again, err := report.ReadProfileFile(page); err != nil || len(again.Methods) != len(got.Methods) {
 				t.Errorf("what was written: %v", err)
 			}
 			if !strings.Contains(profiling.stderr.String(), "wrote "+page) {
@@ -92,7 +93,7 @@ func TestProfileStart(t *testing.T) {
 				if code != exitOK || out != "begin\nend\n" {
 					t.Fatalf("exit code %d, the program said %q: %s", code, out, stderr)
 				}
-				got, err := report.ReadFile(file)
+				got, err := report.ReadProfileFile(file)
 				if err != nil {
 					t.Fatal(err)
 				}

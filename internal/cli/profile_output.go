@@ -14,6 +14,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -251,7 +253,7 @@ func (h *nodeHeap) Pop() any {
 
 // write writes the result to where it was asked for.
 func (c *profiling) write(p *cct.Profile) error {
-	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteFile(path, p) })
+	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteProfileFile(path, p) })
 	defer tell()
 	to, width := c.out, c.outWidth()
 	if c.start {
@@ -259,9 +261,9 @@ func (c *profiling) write(p *cct.Profile) error {
 	}
 	out := bufio.NewWriter(to) // keeps the first error until Flush
 	if c.json {
-		failed = errors.Join(failed, report.Write(out, report.JSON, p))
+		failed = errors.Join(failed, json.WriteProfile(out, p))
 	} else {
-		failed = errors.Join(failed, report.WriteTextTop(out, p, width, c.top))
+		failed = errors.Join(failed, text.WriteProfile(out, p, width, c.top))
 	}
 	return errors.Join(failed, out.Flush())
 }

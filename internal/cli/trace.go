@@ -12,8 +12,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
-	"github.com/sonde-jvm/sonde/internal/report/waterfall"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -138,7 +139,7 @@ func (c *tracing) check(args []string) (err error) {
 			return usage("--otlp %w", err)
 		}
 	}
-	return checkOutputs(c.outputs, traceFormatOf)
+	return checkOutputs(c.outputs, report.TraceFormat)
 }
 
 func (c *tracing) isShowable() bool {
@@ -199,7 +200,7 @@ WHEN      when it began                  ERR     of those, ended with an excepti
 DURATION  of the method itself           THREAD  in which it ran
 
 Then the slowest (--show NUMBER, all, none) is drawn, time across and depth down:
-█ own time of the method      ░ time in calls below that are drawn themselves
+█ self time of the method     ░ time in calls below that are drawn themselves
 × 37  calls of one method inside one other, together in a line
 ◆     its hook acts only in a context, or on a condition
 ⇢     handed to another thread: executors, CompletableFuture, virtual threads
@@ -264,7 +265,7 @@ type traceRun struct {
 	rings    *trace.RingReader
 	names    *trace.LiveNames
 	redact   *trace.Redactor
-	terminal waterfall.Terminal
+	terminal text.Terminal
 	kept     []*trace.Transaction
 	beyond   uint64
 	settling overhead.Settling
@@ -320,9 +321,9 @@ func (c *tracing) ringBytes() uint32 {
 }
 
 // terminal is what the list and waterfalls are written for.
-func (c *tracing) terminal() waterfall.Terminal {
+func (c *tracing) terminal() text.Terminal {
 	width := c.outWidth()
-	return waterfall.Terminal{Width: width, Colours: hasColours(width)}
+	return text.Terminal{Width: width, Colours: hasColours(width)}
 }
 
 // tellTraced says how much below the methods is traced.

@@ -212,7 +212,7 @@ func checkTracedSlow(t *testing.T, p *monitoredProgram) {
 	if kept := uint64(len(numbers)); kept+result.Losses["notChosen"]+result.Losses["early"] != 74 {
 		t.Errorf("%d kept, losses %v, of 74", kept, result.Losses)
 	}
-	for _, want := range []string{"Traced$Shop.wait", "own time", "kept; "} {
+	for _, want := range []string{"Traced$Shop.wait", "self time", "kept; "} {
 		if !strings.Contains(s.out.String(), want) {
 			t.Errorf("no %q in %s", want, s.out.String())
 		}

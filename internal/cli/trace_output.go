@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +16,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
-	"github.com/sonde-jvm/sonde/internal/report/chrome"
+	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
-	"github.com/sonde-jvm/sonde/internal/report/waterfall"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -116,7 +115,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 
 // write writes the result to where it was asked for.
 func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) error {
-	tell, failed := r.writeOutputs(r.outputs, func(path string) error { return writeTraceFile(path, t) })
+	tell, failed := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
 	defer tell()
 	if ended != endedUnread {
 		failed = errors.Join(failed, r.writeResult(t))
@@ -133,7 +132,7 @@ func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) erro
 
 func (r *traceRun) writeResult(t *trace.Trace) error {
 	if r.json {
-		encoded, err := waterfall.EncodeEnd(t)
+		encoded, err := json.EncodeTraceEnd(t)
 		if err != nil {
 			return err
 		}
@@ -143,13 +142,13 @@ func (r *traceRun) writeResult(t *trace.Trace) error {
 	for number, one := range t.Transactions {
 		if r.isShown(number+1, one, t) {
 			_, _ = fmt.Fprintln(out)
-			if err := waterfall.Write(out, number+1, one, r.terminal); err != nil {
+			if err := text.WriteTransaction(out, number+1, one, r.terminal); err != nil {
 				return err
 			}
 		}
 	}
 	_, _ = fmt.Fprintln(out)
-	waterfall.WriteSummary(out, t, r.terminal)
+	text.WriteTraceSummary(out, t, r.terminal)
 	if number, err := strconv.Atoi(r.show); err == nil && number > len(t.Transactions) {
 		_, _ = fmt.Fprintf(out, "There is no transaction %d to show\n", number)
 	}
@@ -204,7 +203,7 @@ func (r *traceRun) hasNoMethod() bool {
 // tell shows a transaction that has just become whole.
 func (r *traceRun) tell(t *trace.Transaction) error {
 	if r.json {
-		encoded, err := waterfall.EncodeTransaction(r.target(), t)
+		encoded, err := json.EncodeTransaction(r.target(), t)
 		if err != nil {
 			return err
 		}
@@ -212,11 +211,11 @@ func (r *traceRun) tell(t *trace.Transaction) error {
 	}
 	if !r.told {
 		r.told = true
-		if err := r.screen.print(waterfall.Title(r.terminal)); err != nil {
+		if err := r.screen.print(text.TraceHeader(r.terminal)); err != nil {
 			return err
 		}
 	}
-	return r.screen.print(waterfall.Line(len(r.kept), t, r.terminal))
+	return r.screen.print(text.TraceLine(len(r.kept), t, r.terminal))
 }
 
 // print writes a line of the result above what is drawn.
@@ -250,52 +249,4 @@ func (r *traceRun) drawProgress() {
 	text += fmt.Sprintf(", %s   Ctrl-C ends it", durationText(time.Since(r.began).Round(100*time.Millisecond)))
 	width, _ := r.screen.size()
 	r.screen.draw([]string{cut(text, width)})
-}
-
-// The forms of a trace in a file, by how its name ends.
-const (
-	chromeTrace   report.Format = ".trace.json"
-	perfettoTrace report.Format = ".perfetto.json"
-	otlpTrace     report.Format = ".otlp.json"
-)
-
-// traceFormats has longer ends before those they end with.
-var traceFormats = []report.Format{report.HTML, chromeTrace, perfettoTrace, otlpTrace, report.JSON, report.Text}
-
-// traceFormatOf is the format a file's name asks for.
-func traceFormatOf(path string) (report.Format, error) {
-	for _, format := range traceFormats {
-		if strings.HasSuffix(strings.ToLower(path), string(format)) {
-			return format, nil
-		}
-	}
-	return "", &report.FormatError{Path: path, Known: traceFormats}
-}
-
-// writeTraceFile writes a trace into a file, in the format its name asks for.
-func writeTraceFile(path string, t *trace.Trace) error {
-	format, err := traceFormatOf(path)
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return outputError(path, err)
-	}
-	out := bufio.NewWriter(file)
-	return errors.Join(writeTrace(out, format, t), out.Flush(), file.Close())
-}
-
-func writeTrace(w io.Writer, format report.Format, t *trace.Trace) error {
-	switch format {
-	case report.HTML:
-		return waterfall.WriteHTML(w, t)
-	case chromeTrace, perfettoTrace:
-		return chrome.Write(w, t)
-	case otlpTrace:
-		return otlp.WriteJSON(w, t, version())
-	case report.JSON:
-		return waterfall.WriteJSON(w, t)
-	}
-	return waterfall.WriteText(w, t, waterfall.Terminal{})
 }

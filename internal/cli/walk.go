@@ -14,6 +14,8 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 // walking is a `sonde walk` command line.
@@ -102,7 +104,7 @@ func (c *walking) check(args []string, given func(string) bool) (err error) {
 			return usage("--until %q is no package: such as com.acme.web", name)
 		}
 	}
-	return checkOutputs(c.outputs, report.ClimbFormatOf)
+	return checkOutputs(c.outputs, report.RootCauseFormat)
 }
 
 // isPackage tells whether a text can name a package; what it begins with will do, as
@@ -253,13 +255,13 @@ func (c *walking) coldError(ctx context.Context, result *rootcause.Climb) error 
 
 // write writes the result to where it was asked for.
 func (c *walking) write(result *rootcause.Climb) error {
-	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteClimbFile(path, result) })
+	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteRootCauseFile(path, result) })
 	defer tell()
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {
-		failed = errors.Join(failed, report.WriteClimb(out, report.JSON, result))
+		failed = errors.Join(failed, json.WriteRootCause(out, result))
 	} else {
-		failed = errors.Join(failed, report.WriteClimbText(out, result, c.outWidth()))
+		failed = errors.Join(failed, text.WriteRootCause(out, result, c.outWidth()))
 	}
 	return errors.Join(failed, out.Flush())
 }
@@ -336,7 +338,7 @@ func walkLines(p rootcause.Progress, width, height int) []string {
 	}
 	if len(so.Spots) > 0 {
 		lines = append(lines, "")
-		lines = append(lines, report.ClimbLines(so, width, max(1, height-around+1))...)
+		lines = append(lines, text.RootCauseLines(so, width, max(1, height-around+1))...)
 	}
 	return lines[:max(0, min(len(lines), height-1))]
 }

@@ -9,57 +9,39 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/diff"
+	reportjson "github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/reporttest"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 func TestDiffText(t *testing.T) {
-	after := shop(1.5)
+	after := reporttest.Shop(1.5)
 	after.Target.JDK = "25.0.3"
 	pay := after.Merged.Children[0]
 	pay.Children = pay.Children[1:] // socketRead0 was hottest
-	sumUp(after.Merged)
+	reporttest.SumUp(after.Merged)
 	after.Threads = nil // they have it still
 	for i, width := range []int{0, 80} {
 		var out bytes.Buffer
-		if err := Diff(shop(1), after).WriteText(&out, 2, width); err != nil {
+		if err := text.WriteDiff(&out, diff.Compare(reporttest.Shop(1), after), 2, width); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, []string{"diff.txt", "diff80.txt"}[i], out.Bytes())
-	}
-}
-
-func TestOnlyIntervalsApartAreChanges(t *testing.T) {
-	self := func(nanos, low, high float64, known bool) Figures {
-		return Figures{Calls: 1, roots: 100, reach: 1, Self: cct.Time{Nanos: nanos, Low: low, High: high}, Known: known}
-	}
-	for _, tt := range []struct {
-		before, after Figures
-		want          Verdict
-	}{
-		{self(100, 90, 110, true), self(200, 190, 210, true), Slower},
-		{self(200, 190, 210, true), self(100, 90, 110, true), Faster},
-		{self(100, 90, 110, true), self(120, 105, 130, true), Same},
-		{self(100, 90, 110, true), self(0, 0, 0, false), Untimed},
-		{Figures{Known: true, roots: 100}, self(1, 1, 1, true), New},
-		{self(1, 1, 1, true), Figures{Known: true, roots: 100}, Gone},
-		{self(100, 0, 300, true), Figures{Calls: 2, Self: cct.Time{Nanos: 200, High: 500}, Known: true}, Calls},
-	} {
-		if got := newChange([]string{"a"}, tt.before, tt.after); got.Verdict != tt.want {
-			t.Errorf("%+v to %+v: %s, want %s", tt.before, tt.after, got.Verdict, tt.want)
-		}
+		reporttest.Golden(t, []string{"diff.txt", "diff80.txt"}[i], out.Bytes())
 	}
 }
 
 func TestDiffIsPerRootCall(t *testing.T) {
-	long := shop(1)
-	long.Merged = shopTree(1, 15)
-	if d := Diff(shop(1), long); slicesAnySure(d.Methods) || d.Total.Low > 0 || d.Total.High < 0 {
+	long := reporttest.Shop(1)
+	long.Merged = reporttest.ShopTree(1, 15)
+	if d := diff.Compare(reporttest.Shop(1), long); slicesAnySure(d.Methods) || d.Total.Low > 0 || d.Total.High < 0 {
 		t.Errorf("a run ten times as long differs: %+v", d)
 	}
 }
 
 func TestDiffJSON(t *testing.T) {
 	var out bytes.Buffer
-	if err := Diff(shop(1), shop(1.5)).WriteJSON(&out, 3); err != nil {
+	if err := reportjson.WriteDiff(&out, diff.Compare(reporttest.Shop(1), reporttest.Shop(1.5)), 3); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -97,7 +79,7 @@ func steady(roots uint64) *cct.Profile {
 	for _, name := range []string{"handle", "place", "render", "store", "query"} {
 		p.Methods = append(p.Methods, cct.Method{Class: "a/B", Name: name, Descriptor: "()V"})
 	}
-	sumUp(p.Merged)
+	reporttest.SumUp(p.Merged)
 	return p
 }
 
@@ -168,12 +150,12 @@ func TestNothingIsInventedWhereHooksWereOff(t *testing.T) {
 		"on for a part":      {steady(1000), late, "a.B.query: after on for 2.50 s only\n  a.B.store: after on for 2.50 s only"},
 		"a leaf off on both": {quieted(steady(1000), "render"), quieted(steady(3000), "render"), ""},
 	} {
-		d := Diff(tt.before, tt.after)
+		d := diff.Compare(tt.before, tt.after)
 		if slicesAnySure(d.Methods) || slicesAnySure(d.Contexts) || d.Total.Low > 0 || d.Total.High < 0 {
 			t.Errorf("%s: a change is invented: %+v", name, d)
 		}
 		var out bytes.Buffer
-		if err := d.WriteText(&out, 0, 0); err != nil {
+		if err := text.WriteDiff(&out, d, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), tt.said) || tt.said == "" && strings.Contains(out.String(), "not compared") {
@@ -188,9 +170,9 @@ func TestAChangeBelowAFoldedMethodIsFound(t *testing.T) {
 	slow := steady(1000)
 	store := slow.Merged.Children[0].Children[0].Children[0]
 	store.Self = cct.Time{Nanos: store.Self.Nanos * 6, Low: store.Self.Low * 6, High: store.Self.High * 6}
-	sumUp(slow.Merged)
-	d := Diff(quieted(steady(1000), "store"), slow)
-	if first := d.Methods[0]; first.Path[0] != "a.B.place" || first.Verdict != Slower || first.Delta.Nanos != 150e3 {
+	reporttest.SumUp(slow.Merged)
+	d := diff.Compare(quieted(steady(1000), "store"), slow)
+	if first := d.Methods[0]; first.Path[0] != "a.B.place" || first.Verdict != diff.Slower || first.Delta.Nanos != 150e3 {
 		t.Errorf("%+v", first)
 	}
 }
@@ -199,11 +181,11 @@ func TestAChangeBelowAFoldedMethodIsFound(t *testing.T) {
 func TestAnExactRunKnowsWhatIsNew(t *testing.T) {
 	before, after := unlisted(steady(1000), "query"), steady(1000)
 	before.Timing, after.Timing = cct.Exact, cct.Exact
-	if d := Diff(before, after); d.Methods[0].Path[0] != "a.B.query" || d.Methods[0].Verdict != New || len(d.Uncompared) > 0 {
+	if d := diff.Compare(before, after); d.Methods[0].Path[0] != "a.B.query" || d.Methods[0].Verdict != diff.New || len(d.Uncompared) > 0 {
 		t.Errorf("%+v", d)
 	}
 	before.LeftAlone = []cct.LeftAlone{{Class: "a/B", Method: "query()V", Reason: "odd"}}
-	if d := Diff(before, after); slicesAnySure(d.Methods) || len(d.Uncompared) != 1 {
+	if d := diff.Compare(before, after); slicesAnySure(d.Methods) || len(d.Uncompared) != 1 {
 		t.Errorf("a method that was left alone before: %+v", d)
 	}
 }
@@ -221,7 +203,7 @@ func TestChanceIsNoChange(t *testing.T) {
 			}
 		}
 		vary(p.Merged.Children[0].Children[0].Children[0])
-		sumUp(p.Merged)
+		reporttest.SumUp(p.Merged)
 		return p
 	}
 	for _, tt := range []struct {
@@ -229,7 +211,7 @@ func TestChanceIsNoChange(t *testing.T) {
 		part    float64
 		changed bool
 	}{{100, 1.2, false}, {100, 0.04, true}, {100_000, 1.2, true}, {10, 0, false}, {1000, 0, true}} {
-		if d := Diff(steady(tt.roots), vary(tt.roots, tt.part)); slicesAnySure(d.Methods) != tt.changed || slicesAnySure(d.Contexts) != tt.changed {
+		if d := diff.Compare(steady(tt.roots), vary(tt.roots, tt.part)); slicesAnySure(d.Methods) != tt.changed || slicesAnySure(d.Contexts) != tt.changed {
 			t.Errorf("%d calls of the root, %g times as many of store: %+v", tt.roots, tt.part, d.Methods)
 		}
 	}
@@ -251,11 +233,11 @@ func TestThreadsSayWhatChanceMakesUp(t *testing.T) {
 		}
 		return p
 	}
-	if d := Diff(looping(1, 9), looping(6, 6)); slicesAnySure(d.Methods) {
+	if d := diff.Compare(looping(1, 9), looping(6, 6)); slicesAnySure(d.Methods) {
 		t.Errorf("%+v", d.Methods[0])
 	}
-	for _, d := range []*Difference{Diff(looping(5, 5), looping(6, 6)), Diff(looping(5), looping(6))} {
-		if d.Methods[0].Verdict != Calls || d.Methods[0].Path[0] != "a.B.render" {
+	for _, d := range []*diff.Difference{diff.Compare(looping(5, 5), looping(6, 6)), diff.Compare(looping(5), looping(6))} {
+		if d.Methods[0].Verdict != diff.Calls || d.Methods[0].Path[0] != "a.B.render" {
 			t.Errorf("%+v", d.Methods[0])
 		}
 	}
@@ -266,7 +248,7 @@ func TestCallsThatAreCutOffAreNoChange(t *testing.T) {
 	cut := steady(10)
 	root := cut.Merged.Children[0]
 	root.Running, root.Children[1].Calls, root.Children[1].Timed = 2, 8, 8
-	if d := Diff(steady(1000), cut); slicesAnySure(d.Methods) {
+	if d := diff.Compare(steady(1000), cut); slicesAnySure(d.Methods) {
 		t.Errorf("%+v", d.Methods[0])
 	}
 }
@@ -276,15 +258,15 @@ func TestPProfSaysWhatWasOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.pb.gz")
 	off := quieted(steady(1000), "store")
 	off.Quiet = append(off.Quiet, cct.Quiet{Method: 2, On: 2500 * time.Millisecond})
-	if err := WriteFile(path, off); err != nil {
+	if err := WriteProfileFile(path, off); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadFile(path)
+	got, err := ReadProfileFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Diff(steady(1000), got)
-	if slicesAnySure(d.Methods) || len(d.Uncompared) != 2 || d.Uncompared[0].After.State != Partly && d.Uncompared[1].After.On != 2500*time.Millisecond {
+	d := diff.Compare(steady(1000), got)
+	if slicesAnySure(d.Methods) || len(d.Uncompared) != 2 || d.Uncompared[0].After.State != diff.Partly && d.Uncompared[1].After.On != 2500*time.Millisecond {
 		t.Errorf("%+v", d)
 	}
 }

@@ -1,5 +1,5 @@
-// Package report writes profiles for people and for other programs: text, HTML,
-// pprof, collapsed stacks and JSON; reads back those that can be, and compares two.
+// Package report writes the results of measurements into files, in the format that the
+// file's name asks for, and reads profiles back.
 package report
 
 import (
@@ -9,16 +9,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
-	"github.com/sonde-jvm/sonde/internal/report/page"
-	"github.com/sonde-jvm/sonde/internal/report/record"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/chrome"
+	"github.com/sonde-jvm/sonde/internal/report/html"
+	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/otlp"
+	"github.com/sonde-jvm/sonde/internal/report/pprof"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
-// A Format is a form a profile can be written in. Its value is how names of such
-// files end.
+// A Format is a file format. Its value is the suffix of file names.
 type Format string
 
 // The formats.
@@ -28,11 +33,20 @@ const (
 	Collapsed Format = ".collapsed"
 	JSON      Format = ".json"
 	Text      Format = ".txt"
+	Chrome    Format = ".trace.json"
+	Perfetto  Format = ".perfetto.json" // the same as Chrome
+	OTLP      Format = ".otlp.json"
 )
 
-var formats = []Format{HTML, PProf, Collapsed, JSON, Text}
+// Formats by what is written or read. A suffix comes after those that end with it.
+var (
+	profileFormats   = []Format{HTML, PProf, Collapsed, JSON, Text}
+	rootCauseFormats = []Format{HTML, PProf, JSON, Text}
+	traceFormats     = []Format{HTML, Chrome, Perfetto, OTLP, JSON, Text}
+	readableFormats  = []Format{JSON, HTML, PProf}
+)
 
-// A FormatError is a file whose name ends in nothing that is known.
+// A FormatError reports a file name whose suffix is no known format.
 type FormatError struct {
 	Path  string
 	Known []Format
@@ -44,54 +58,107 @@ func (e *FormatError) Error() string {
 		known[i] = string(f)
 	}
 	last := len(known) - 1
-	return fmt.Sprintf("%s: the end of the name says the format, and must be %s or %s", e.Path, strings.Join(known[:last], ", "), known[last])
+	return fmt.Sprintf("%s: the suffix of the name selects the format, and must be %s or %s", e.Path, strings.Join(known[:last], ", "), known[last])
 }
 
-// FormatOf is the format a file's name asks for.
-func FormatOf(path string) (Format, error) { return formatAmong(path, formats) }
+// ProfileFormat returns the format of a profile by its file name.
+func ProfileFormat(path string) (Format, error) { return formatAmong(path, profileFormats) }
 
+// RootCauseFormat returns the format of a root-cause search by its file name.
+func RootCauseFormat(path string) (Format, error) { return formatAmong(path, rootCauseFormats) }
+
+// TraceFormat returns the format of a trace by its file name.
+func TraceFormat(path string) (Format, error) { return formatAmong(path, traceFormats) }
+
+// formatAmong returns the first of the known formats whose suffix a file name has.
 func formatAmong(path string, known []Format) (Format, error) {
 	name := strings.ToLower(filepath.Base(path))
-	for _, f := range known {
-		if strings.HasSuffix(name, string(f)) {
-			return f, nil
-		}
+	at := slices.IndexFunc(known, func(f Format) bool { return strings.HasSuffix(name, string(f)) })
+	if at < 0 {
+		return "", &FormatError{path, known}
 	}
-	return "", &FormatError{path, known}
+	return known[at], nil
 }
 
-// Write writes a profile in a format.
-func Write(w io.Writer, format Format, p *cct.Profile) error {
+// WriteProfile writes a profile in a format.
+func WriteProfile(w io.Writer, format Format, p *cct.Profile) error {
 	switch format {
 	case HTML:
-		encoded, err := record.Encode(p)
-		if err != nil {
-			return err
-		}
-		return page.Write(w, p, encoded)
+		return html.WriteProfile(w, p)
 	case PProf:
-		return writePProf(w, p)
+		return pprof.WriteProfile(w, p)
 	case Collapsed:
-		return writeCollapsed(w, p)
+		return text.WriteCollapsed(w, p)
 	case JSON:
-		return record.Write(w, p)
+		return json.WriteProfile(w, p)
 	case Text:
-		return WriteText(w, p, 0)
+		return text.WriteProfile(w, p, 0, 0)
 	}
-	return &FormatError{string(format), formats}
+	return &FormatError{string(format), profileFormats}
 }
 
-// WriteFile writes a profile into a file, in the format its name asks for.
-func WriteFile(path string, p *cct.Profile) error {
-	format, err := FormatOf(path)
+// WriteProfileFile writes a profile into a file in the format of the file's name.
+func WriteProfileFile(path string, p *cct.Profile) error {
+	format, err := ProfileFormat(path)
 	if err != nil {
 		return err
 	}
-	return writeFile(path, func(w io.Writer) error { return Write(w, format, p) })
+	return writeFile(path, func(w io.Writer) error { return WriteProfile(w, format, p) })
 }
 
-// writeFile makes a file of what is written. One that could not be written whole is
-// taken away.
+// WriteRootCause writes the result of a root-cause search in a format.
+func WriteRootCause(w io.Writer, format Format, c *rootcause.Climb) error {
+	switch format {
+	case HTML:
+		return html.WriteRootCause(w, c)
+	case PProf:
+		return pprof.WriteRootCause(w, c)
+	case JSON:
+		return json.WriteRootCause(w, c)
+	case Text:
+		return text.WriteRootCause(w, c, 0)
+	}
+	return &FormatError{string(format), rootCauseFormats}
+}
+
+// WriteRootCauseFile writes the result of a root-cause search into a file in the format
+// of the file's name.
+func WriteRootCauseFile(path string, c *rootcause.Climb) error {
+	format, err := RootCauseFormat(path)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, func(w io.Writer) error { return WriteRootCause(w, format, c) })
+}
+
+// WriteTraceFile writes a trace into a file in the format of the file's name. version is
+// Sonde's, which OTLP records.
+func WriteTraceFile(path string, t *trace.Trace, version string) error {
+	format, err := TraceFormat(path)
+	if err != nil {
+		return err
+	}
+	return writeFile(path, func(w io.Writer) error {
+		switch format {
+		case HTML:
+			return html.WriteTrace(w, t)
+		case Chrome, Perfetto:
+			return chrome.Write(w, t)
+		case OTLP:
+			return otlp.WriteJSON(w, t, version)
+		case JSON:
+			return json.WriteTrace(w, t)
+		}
+		return text.WriteTrace(w, t, text.Terminal{})
+	})
+}
+
+// WriteSamplesFile writes a flame graph of samples into a file.
+func WriteSamplesFile(path string, s *html.Samples) error {
+	return writeFile(path, func(w io.Writer) error { return html.WriteSamples(w, s) })
+}
+
+// writeFile creates a file. It removes a file that could not be written completely.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -112,16 +179,10 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return out.Flush()
 }
 
-// readable are the formats that hold enough to be read back.
-var readable = []Format{JSON, HTML, PProf}
-
-// ReadJSON reads what Write wrote as JSON.
-func ReadJSON(r io.Reader) (*cct.Profile, error) { return record.Read(r) }
-
-// ReadFile reads a profile from a JSON file, from the page that carries one, or, as
-// far as that goes, from a pprof file.
-func ReadFile(path string) (*cct.Profile, error) {
-	format, err := formatAmong(path, readable)
+// ReadProfileFile reads a profile from a JSON file, from an HTML page that contains one,
+// or, as far as possible, from a pprof file.
+func ReadProfileFile(path string) (*cct.Profile, error) {
+	format, err := formatAmong(path, readableFormats)
 	if err != nil {
 		return nil, err
 	}
@@ -129,93 +190,23 @@ func ReadFile(path string) (*cct.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := decode(format, data)
+	p, err := readProfile(format, data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
 }
 
-func decode(format Format, data []byte) (*cct.Profile, error) {
+func readProfile(format Format, data []byte) (*cct.Profile, error) {
 	switch format {
 	case PProf:
-		return readPProf(data)
+		return pprof.Read(data)
 	case HTML:
-		encoded, err := page.Embedded(data)
+		encoded, err := html.Embedded(data)
 		if err != nil {
 			return nil, err
 		}
 		data = encoded
 	}
-	return record.Read(bytes.NewReader(data))
-}
-
-// climbFormats are the forms a climb can be written in.
-var climbFormats = []Format{HTML, PProf, JSON, Text}
-
-// ClimbFormatOf is the format a file's name asks for, of those a climb can have.
-func ClimbFormatOf(path string) (Format, error) { return formatAmong(path, climbFormats) }
-
-// WriteClimb writes a climb in a format.
-func WriteClimb(w io.Writer, format Format, c *rootcause.Climb) error {
-	switch format {
-	case HTML:
-		encoded, err := record.EncodeClimb(c)
-		if err != nil {
-			return err
-		}
-		return page.WriteClimb(w, c, encoded)
-	case PProf:
-		return writeClimbPProf(w, c)
-	case JSON:
-		return record.WriteClimb(w, c)
-	case Text:
-		return WriteClimbText(w, c, 0)
-	}
-	return &FormatError{string(format), climbFormats}
-}
-
-// WriteClimbFile writes a climb into a file, in the format its name asks for.
-func WriteClimbFile(path string, c *rootcause.Climb) error {
-	format, err := ClimbFormatOf(path)
-	if err != nil {
-		return err
-	}
-	return writeFile(path, func(w io.Writer) error { return WriteClimb(w, format, c) })
-}
-
-// ReadClimb reads what WriteClimb wrote as JSON.
-func ReadClimb(r io.Reader) (*rootcause.Climb, error) { return record.ReadClimb(r) }
-
-// ReadClimbFile reads a climb from a JSON file, or from the page that carries one.
-func ReadClimbFile(path string) (*rootcause.Climb, error) {
-	format, err := formatAmong(path, []Format{JSON, HTML})
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if format == HTML {
-		if data, err = page.EmbeddedClimb(data); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	c, err := record.ReadClimb(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return c, nil
-}
-
-// Samples are stacks that were sampled.
-type Samples = page.Samples
-
-// A SampleNode is one of the tree of such stacks.
-type SampleNode = page.SampleNode
-
-// WriteSamplesFile writes a flame graph of samples to a file, as WriteFile does.
-func WriteSamplesFile(path string, s *Samples) error {
-	return writeFile(path, func(w io.Writer) error { return page.WriteSamples(w, s) })
+	return json.ReadProfile(bytes.NewReader(data))
 }

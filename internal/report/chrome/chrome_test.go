@@ -3,16 +3,13 @@ package chrome
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
+	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
 
 func write(t *testing.T, traced *trace.Trace) []byte {
 	t.Helper()
@@ -24,20 +21,7 @@ func write(t *testing.T, traced *trace.Trace) []byte {
 }
 
 func TestWrite(t *testing.T) {
-	got := write(t, tracetest.Sample())
-	const path = "testdata/trace.trace.json"
-	if *update {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("not as in %s (-update writes it):\n%s", path, got)
-	}
+	reporttest.Golden(t, "trace.trace.json", write(t, tracetest.Sample()))
 }
 
 type document struct {

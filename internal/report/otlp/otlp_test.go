@@ -7,11 +7,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -22,9 +20,8 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
+	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
-
-var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
 
 func TestJSON(t *testing.T) {
 	var out, indented bytes.Buffer
@@ -34,19 +31,7 @@ func TestJSON(t *testing.T) {
 	if err := json.Indent(&indented, out.Bytes(), "", " "); err != nil {
 		t.Fatal(err)
 	}
-	const path = "testdata/trace.otlp.json"
-	if *update {
-		if err := os.WriteFile(path, indented.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(indented.Bytes(), want) {
-		t.Errorf("not as in %s (-update writes it):\n%s", path, &indented)
-	}
+	reporttest.Golden(t, "trace.otlp.json", indented.Bytes())
 }
 
 // decodeJSON reads the protocol's JSON by protobuf's, which has ids in base64.

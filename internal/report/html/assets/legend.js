@@ -1,0 +1,18 @@
+// drawLegend shows the packages with the most self time in a tree.
+function drawLegend(tree, methods, palette) {
+	const jdk = "the JDK.";
+	const times = new Map();
+	for (const node of tree.nodes) {
+		if (node.method < 0) continue;
+		const pkg = platform.test(methods[node.method].pkg) ? jdk : methods[node.method].pkg;
+		times.set(pkg, (times.get(pkg) ?? 0) + Math.max(0, node.self));
+	}
+	const items = [...times].sort((a, b) => b[1] - a[1]).slice(0, 12).map(([pkg, time]) => {
+		const swatch = make("i", "");
+		swatch.style.background = boxColour(palette.hueOf.get(pkg) ?? null, "", palette.dark);
+		return make("span", "", swatch, pkg === "" ? "(no package)" : pkg.slice(0, -1), make("b", "", tree.total > 0 ? share(time / tree.total) : ""));
+	});
+	if (times.size > items.length) items.push(make("span", "", `and ${plural(times.size - items.length, "package")} more`));
+	if (tree.nodes.some((node) => node.method >= 0 && isUnsure(node))) items.push(make("span", "", make("i", "hatch"), "error above a fifth of self time"));
+	byId("legend").replaceChildren(...items);
+}

@@ -1,0 +1,95 @@
+// The flat list: every method over all its contexts.
+
+class MethodsTab {
+	constructor(methods, onPick) {
+		this.methods = methods;
+		this.found = null;
+		this.sort = { key: "self", descending: true };
+		this.shown = [];
+		this.rows = new Rows(byId("methods-table"), {
+			role: "grid",
+			label: "Methods",
+			columns: [
+				{ key: "method", text: "Method" },
+				{ key: "self", text: "Self", title: "Without hooked callees, calibrated, over all contexts" },
+				{ key: "error", text: "± self", title: "The true value lies within this distance" },
+				{ key: "mean", text: "Self per call" },
+				{ key: "total", text: "Total", title: "With callees; recursive calls count once" },
+				{ key: "calls", text: "Calls", title: "Every call is counted; ≥ where HotSpot may replace the method" },
+				{ key: "threw", text: "Exceptions" },
+				{ key: "contexts", text: "Contexts", title: "Places in the tree" },
+			],
+			makeRow: (i) => this.makeRow(this.shown[i]),
+			onActivate: (i) => this.shown[i] && onPick(this.shown[i].method),
+			onSort: (key) => this.sortBy(key),
+		});
+		this.none = make("p", "none", "No method matches.");
+		this.rows.host.append(this.none);
+	}
+
+	show(tree) {
+		this.tree = tree;
+		this.sums = sumMethods(tree, this.methods.length).concat(offMethods(tree, this.methods));
+		this.refresh();
+	}
+
+	paint(palette) {
+		this.palette = palette;
+		this.rows.draw();
+	}
+
+	mark(found) {
+		this.found = found;
+		this.refresh();
+		this.rows.body.scrollTop = 0;
+	}
+
+	sortBy(key) {
+		const descending = key === this.sort.key ? !this.sort.descending : key !== "method";
+		this.sort = { key, descending };
+		this.refresh();
+	}
+
+	// refresh sorts the methods and applies the search.
+	refresh() {
+		const wanted = this.found ? this.sums.filter((sum) => this.found.isMethodFound[sum.method]) : this.sums;
+		this.shown = sortMethods(wanted, this.methods, this.sort.key, this.sort.descending);
+		this.rows.showSort(this.sort.key, this.sort.descending);
+		this.none.hidden = this.shown.length > 0;
+		this.none.textContent = this.found ? "No method matches." : "No method was called.";
+		this.rows.resize(this.shown.length);
+	}
+
+	sumOf(method) {
+		return this.sums.find((sum) => sum.method === method);
+	}
+
+	// reveal makes a method the current row, if it is listed.
+	reveal(method) {
+		const at = this.shown.findIndex((sum) => sum.method === method);
+		if (at >= 0) this.rows.moveTo(at);
+	}
+
+	makeRow(sum) {
+		const dot = make("span", "dot");
+		dot.style.background = this.palette ? this.palette.dots[sum.method] : "";
+		const method = this.methods[sum.method];
+		const name = nameElement(method, this.found);
+		name.title = method.full + method.signature;
+		const first = make("div", "cell", dot, name, ...marksOf(sum, method));
+		first.setAttribute("role", "gridcell");
+		const whole = this.tree.total > 0 ? this.tree.total : 1;
+		const row = make("div", "");
+		row.append(
+			first,
+			figureCell(selfText(sum), sum.self / whole),
+			errorCell(sum),
+			figureCell(sum.timed === 0 ? "–" : mean(sum.self / sum.calls)),
+			figureCell(totalText(sum)),
+			figureCell(callsText(sum, method)),
+			figureCell(sum.threw > 0 ? count(sum.threw) : "", undefined, "soft"),
+			figureCell(count(sum.contexts), undefined, "soft"),
+		);
+		return row;
+	}
+}

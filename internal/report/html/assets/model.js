@@ -1,0 +1,166 @@
+// Decodes the trace that the page contains. A row is one call, or many calls of one method by
+// the same caller.
+
+const foldFrom = 3;
+const sliver = 0.005; // the part of a transaction below which a row is barely visible
+
+function decodeTrace(trace) {
+	return trace.transactions.map((transaction, index) => {
+		const root = decodeCall(transaction.root);
+		const parts = (transaction.parts ?? []).map(decodeCall);
+		const tags = Object.entries(transaction.tags ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+		return { ...transaction, number: index + 1, root, parts, tags, when: new Date(transaction.begin) };
+	});
+}
+
+function decodeCall(call) {
+	const method = nameOf(call.class ?? "", call.method);
+	if (!call.class) method.brief = method.full = call.method;
+	return {
+		...call,
+		name: method,
+		end: call.startNanos + call.measuredNanos,
+		values: call.values ?? [],
+		children: (call.children ?? []).map(decodeCall),
+	};
+}
+
+function eachCall(transaction, visit) {
+	const walk = (call) => {
+		visit(call);
+		call.children.forEach(walk);
+	};
+	[transaction.root, ...transaction.parts].forEach(walk);
+}
+
+// rowsOf returns the rows of a transaction's root and parts.
+function rowsOf(transaction) {
+	const rows = [makeCallRow([transaction.root], 0, null)];
+	for (const calls of foldCalls(transaction.parts)) rows.push(makeCallRow(calls, 0, null));
+	// Rows below slivers are closed at first.
+	const least = transaction.extentNanos * sliver;
+	const close = (row) => {
+		row.open = row.level === 0 || row.duration >= least;
+		row.children.forEach(close);
+	};
+	rows.forEach(close);
+	return rows;
+}
+
+function makeCallRow(calls, level, parent) {
+	const sum = (key) => calls.reduce((total, call) => total + call[key], 0);
+	const row = {
+		calls, level, parent, name: calls[0].name, open: true,
+		duration: sum("durationNanos"), self: sum("selfNanos"), measured: sum("measuredNanos"),
+		start: calls[0].startNanos, end: calls.reduce((last, call) => Math.max(last, call.end), 0),
+		longest: calls.reduce((longest, call) => Math.max(longest, call.durationNanos), 0),
+		threw: calls.filter((call) => call.threw).length, cut: calls.filter((call) => call.cut).length,
+		conditional: Boolean(calls[0].conditional), handed: Boolean(calls[0].handed),
+		omitted: calls.reduce((total, call) => total + (call.omitted?.calls ?? 0), 0),
+	};
+	// A region is the nearest enclosing conditional call. If that is the root, everything
+	// is conditional and nothing has to be distinguished.
+	row.region = row.conditional && level > 0 ? row : parent ? parent.region : null;
+	row.children = foldCalls(calls.flatMap((call) => call.children)).map((inner) => makeCallRow(inner, level + 1, row));
+	return row;
+}
+
+function foldCalls(calls) {
+	const key = (call) => call.name.full + (call.descriptor ?? "") + (call.handed ? "|handed" : "");
+	const counts = new Map();
+	for (const call of calls) counts.set(key(call), (counts.get(key(call)) ?? 0) + 1);
+	const groups = new Map();
+	calls.forEach((call, i) => {
+		const many = counts.get(key(call)) >= foldFrom;
+		const group = many ? key(call) : i;
+		if (groups.has(group)) groups.get(group).push(call);
+		else groups.set(group, [call]);
+	});
+	return [...groups.values()];
+}
+
+// visibleRows returns the rows whose parents are open, in the order in which they are shown.
+function visibleRows(rows) {
+	return rows.flatMap((row) => [row, ...(row.open ? visibleRows(row.children) : [])]);
+}
+
+// segmentsOf returns the runs of pixels that a row's calls fill, with self time apart.
+function segmentsOf(row, from, to, pixels) {
+	const inCall = new Float32Array(pixels);
+	const inBelow = new Float32Array(pixels);
+	const scale = pixels / (to - from);
+	const spread = (call, into) => {
+		const left = Math.max(0, (call.startNanos - from) * scale);
+		const right = Math.min(pixels, Math.max((call.end - from) * scale, (call.startNanos - from) * scale + 0.01));
+		for (let i = Math.floor(left); i < right && i < pixels; i++) into[i] += Math.min(right, i + 1) - Math.max(left, i);
+	};
+	for (const call of row.calls) {
+		spread(call, inCall);
+		for (const child of call.children) spread(child, inBelow);
+	}
+	const segments = [];
+	let last = null;
+	for (let i = 0; i < pixels; i++) {
+		if (inCall[i] === 0) {
+			last = null;
+			continue;
+		}
+		const own = inCall[i] - inBelow[i] >= inBelow[i];
+		if (last && last.own === own) {
+			last.width++;
+			continue;
+		}
+		const follows = Boolean(last);
+		if (last) last.isLast = false;
+		last = { left: i, width: 1, own, isFirst: !follows, isLast: true };
+		segments.push(last);
+	}
+	return segments;
+}
+
+// tickStep returns a round time of which about so many fit into a span.
+function tickStep(stretch, about) {
+	const rough = Math.max(1, stretch / about);
+	const power = 10 ** Math.floor(Math.log10(rough));
+	return [1, 2, 5, 10].map((n) => n * power).find((step) => step >= rough);
+}
+
+function valueText(value) {
+	if (value.redacted && !value.text) return "(redacted)";
+	if (value.failed) return "(failed)";
+	if (value.null) return "null";
+	return (value.text ?? "") + (value.cut ? "…" : "");
+}
+
+// valuesOf returns a row's distinct values by expression.
+function valuesOf(row) {
+	const found = new Map();
+	for (const call of row.calls) {
+		for (const value of call.values) {
+			const key = (value.atExit ? "→ " : "") + value.expression;
+			if (!found.has(key)) found.set(key, new Set());
+			found.get(key).add(valueText(value));
+		}
+	}
+	return [...found].map(([name, texts]) => {
+		const all = [...texts];
+		const more = all.length > 3 ? `, … ${count(all.length - 3)} more` : "";
+		return [name, all.slice(0, 3).join(", ") + more];
+	});
+}
+
+// matchesFilter reports whether a transaction contains all words: name=value in its tags,
+// others in names, tags and values.
+function matchesFilter(transaction, query) {
+	const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+	if (words.length === 0) return true;
+	if (transaction.words === undefined) {
+		const texts = new Set(transaction.tags.map(([name, value]) => `${name}=${value}`));
+		eachCall(transaction, (call) => {
+			texts.add(call.name.full);
+			for (const value of call.values) texts.add(valueText(value));
+		});
+		transaction.words = [...texts].join("\n").toLowerCase();
+	}
+	return words.every((word) => transaction.words.includes(word));
+}

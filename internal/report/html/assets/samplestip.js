@@ -1,0 +1,19 @@
+// The tooltip of a context in a flame graph of samples.
+
+function fillTooltip(tooltip, node, tree, methods) {
+	if (node.method < 0) {
+		tooltip.replaceChildren(make("b", "", tree.label), make("dl", "", make("dt", "", "Total"), make("dd", "", "≈ " + nanos(tree.total)), make("dd", "", "")));
+		return;
+	}
+	const method = methods[node.method];
+	const list = make("dl", "");
+	for (const [name, time] of [["Total", node.total], ["Self", node.self]]) {
+		list.append(make("dt", "", name), make("dd", "", share(time / tree.total)), make("dd", "", "≈ " + nanos(time)));
+	}
+	const kinds = Object.entries(node.kinds).sort((a, b) => b[1] - a[1]).map(([kind, part]) => `${kind} ${share(part)}`);
+	tooltip.replaceChildren(nameElement(method), make("span", "signature", method.signature), list, make("div", "said", make("p", "", kinds.join(", "))));
+}
+
+function spoken(node, method) {
+	return `${method.full}, total about ${nanos(node.total)}, self about ${nanos(node.self)}`;
+}

@@ -1,0 +1,148 @@
+// A tree holds the nodes of one thread or of all threads, callers before callees, the longest
+// first. A node's subtree is nodes[index] to nodes[end - 1].
+// Nothing here recurses: trees can be deeper than the stack of a script.
+
+// makeTree links, numbers and lays out the nodes under top.
+function makeTree(top, label) {
+	const nodes = [];
+	const waiting = [top];
+	let depth = 0;
+	top.parent = null;
+	top.depth = 0;
+	while (waiting.length > 0) {
+		const node = waiting.pop();
+		node.index = nodes.length;
+		nodes.push(node);
+		depth = Math.max(depth, node.depth);
+		for (let i = node.children.length - 1; i >= 0; i--) {
+			const child = node.children[i];
+			child.parent = node;
+			child.depth = node.depth + 1;
+			waiting.push(child);
+		}
+	}
+	for (let i = nodes.length - 1; i >= 0; i--) {
+		const node = nodes[i];
+		const last = node.children[node.children.length - 1];
+		node.end = last ? last.end : i + 1;
+	}
+	const tree = { top, label, nodes, depth, total: totalOf(top) };
+	layOut(tree);
+	return tree;
+}
+
+// totalOf returns the time of a tree. A node that stands for no method has that of its roots.
+function totalOf(top) {
+	if (top.method >= 0) return Math.max(0, top.total);
+	return top.children.reduce((sum, root) => sum + Math.max(0, root.total), 0);
+}
+
+// layOut sets x and width of each node as parts of the whole. Callees never extend beyond
+// their caller, even if adjustments made the sum of their times larger.
+function layOut(tree) {
+	for (const node of tree.nodes) {
+		if (node.parent === null) {
+			node.x = 0;
+			node.width = 1;
+		}
+		const whole = node.parent === null ? tree.total : Math.max(0, node.total);
+		let sum = 0;
+		for (const child of node.children) sum += Math.max(0, child.total);
+		const scale = Math.max(whole, sum) > 0 ? node.width / Math.max(whole, sum) : 0;
+		let x = node.x;
+		for (const child of node.children) {
+			child.x = x;
+			child.width = Math.max(0, child.total) * scale;
+			x += child.width;
+		}
+	}
+}
+
+// nodeAt returns the node at a depth and place, or null.
+function nodeAt(tree, depth, x) {
+	let node = tree.top;
+	while (node.depth < depth) {
+		let low = 0;
+		let high = node.children.length;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if (node.children[middle].x + node.children[middle].width > x) high = middle;
+			else low = middle + 1;
+		}
+		const child = node.children[low];
+		if (!child || child.x > x) return null;
+		node = child;
+	}
+	return node;
+}
+
+// depthInSight returns the depth of a tree between two places, ignoring boxes that are too
+// narrow to be shown.
+function depthInSight(tree, from, to, narrowest) {
+	const waiting = [tree.top];
+	let depth = 0;
+	while (waiting.length > 0) {
+		const node = waiting.pop();
+		depth = Math.max(depth, node.depth);
+		for (const child of node.children) {
+			if (child.width >= narrowest && child.x < to && child.x + child.width > from) waiting.push(child);
+		}
+	}
+	return depth;
+}
+
+// pathTo returns a node and its callers, the outermost first.
+function pathTo(node) {
+	const path = [];
+	for (let at = node; at; at = at.parent) path.push(at);
+	return path.reverse();
+}
+
+// hotPath follows the longest callee as long as it accounts for much of its caller.
+function hotPath(top) {
+	const path = [top];
+	for (let node = top; node.children.length > 0 && path.length < 200; path.push(node)) {
+		const hottest = node.children[0];
+		if (node.parent && hottest.total < 0.3 * node.total) break;
+		node = hottest;
+	}
+	return path;
+}
+
+// errorOf returns the larger distance from a time to its bounds.
+function errorOf(value, low, high) {
+	return Math.max(Math.abs(value - low), Math.abs(high - value));
+}
+
+function selfError(node) {
+	return errorOf(node.self, node.selfLow, node.selfHigh);
+}
+
+// isUnsure reports whether the error of a self time is above a fifth.
+function isUnsure(node) {
+	return node.timed > 0 && node.self > 0 && selfError(node) > 0.2 * node.self;
+}
+
+// kindOf returns how a time was obtained. The time of calls that were only counted is included
+// in that of the caller; calls that were not sampled may have any time up to a bound.
+function kindOf(node) {
+	if (node.timed === 0) return node.selfHigh > 0 ? "unknown" : "counted";
+	return node.timed + node.running < node.calls ? "sampled" : "exact";
+}
+
+// selfText and the following return the times of a node, or a dash.
+function selfText(node) {
+	return node.timed === 0 ? "–" : nanos(node.self);
+}
+
+function totalText(node) {
+	return node.timed === 0 && !(node.total > 0) ? "–" : nanos(node.total);
+}
+
+function meanText(node) {
+	return node.timed === 0 || node.calls === 0 ? "–" : mean(node.total / node.calls);
+}
+
+function errorText(node) {
+	return node.timed === 0 ? "–" : "±" + space + nanos(selfError(node));
+}

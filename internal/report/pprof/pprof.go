@@ -1,0 +1,266 @@
+// Package pprof writes profiles and root-cause searches in the pprof format, and reads
+// profiles back.
+package pprof
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
+	"github.com/sonde-jvm/sonde/internal/report/callers"
+	"github.com/sonde-jvm/sonde/internal/report/diff"
+	"github.com/sonde-jvm/sonde/internal/report/text"
+)
+
+// The values of a sample in a profile.
+const (
+	callsValue = iota
+	selfValue
+)
+
+// hookComment begins a comment on a hook that was not on for the whole window. The method
+// as in class files follows, then a colon.
+const hookComment = "hook of "
+
+// WriteProfile writes a sample for each calling context of each thread. Contexts without
+// self time are included for their calls.
+func WriteProfile(w io.Writer, p *cct.Profile) error {
+	b := newBuilder(p.Target, p.Methods, p.Began, p.Took)
+	b.profile.SampleType = []*profile.ValueType{callsValue: {Type: "calls", Unit: "count"}, selfValue: {Type: "self", Unit: "nanoseconds"}}
+	b.profile.DefaultSampleType = "self"
+	b.comment("calls below "+strings.Join(p.Roots, ", "), text.Timing(p))
+	b.comment(p.Notes...)
+	partly := p.Partly()
+	for _, q := range p.Quiet {
+		if on, is := partly[q.Method]; is {
+			b.comment(fmt.Sprintf("%s%s: %s", hookComment, p.Methods[q.Method].Key(), text.On(on, p.Took)))
+		}
+	}
+	for _, t := range p.Threads {
+		b.add(t.Top, nil, map[string][]string{"thread": {t.String()}})
+	}
+	if len(p.Threads) == 0 {
+		b.add(p.Merged, nil, nil)
+	}
+	return b.write(w)
+}
+
+// WriteRootCause writes a sample for each call path up from each hot spot, which is the
+// innermost frame. Hits are samples of the program, divided by the shares of the paths;
+// time is the part of the sampled time that they stand for.
+func WriteRootCause(w io.Writer, c *rootcause.Climb) error {
+	methods := make([]cct.Method, len(c.Methods))
+	for i, m := range c.Methods {
+		methods[i] = cct.Method(m)
+	}
+	b := newBuilder(cct.Target(c.Target), methods, c.Began, c.Took)
+	b.profile.SampleType = []*profile.ValueType{{Type: "hits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}}
+	b.profile.DefaultSampleType = "time"
+	b.comment("call paths to hot spots")
+	for i := range c.Spots {
+		b.addSpot(c, &c.Spots[i])
+	}
+	return b.write(w)
+}
+
+type builder struct {
+	profile *profile.Profile
+	names   []string
+}
+
+// newBuilder begins a profile with a function and a location for each method. The system
+// name is the method as in class files, by which Read identifies it.
+func newBuilder(target cct.Target, methods []cct.Method, began time.Time, took time.Duration) *builder {
+	// With functions in its mapping, a profile is not looked up in binaries.
+	mapping := &profile.Mapping{ID: 1, File: target.Command, HasFunctions: true}
+	p := &profile.Profile{DurationNanos: int64(took), Comments: []string{target.String()}, Mapping: []*profile.Mapping{mapping}}
+	if !began.IsZero() {
+		p.TimeNanos = began.UnixNano()
+	}
+	names := cct.Names(methods)
+	for i, m := range methods {
+		id := uint64(i) + 1
+		function := &profile.Function{ID: id, Name: names[i], SystemName: m.Key(), Filename: m.Class}
+		p.Function = append(p.Function, function)
+		p.Location = append(p.Location, &profile.Location{ID: id, Mapping: mapping, Address: id, Line: []profile.Line{{Function: function}}})
+	}
+	return &builder{p, names}
+}
+
+func (b *builder) comment(texts ...string) { b.profile.Comments = append(b.profile.Comments, texts...) }
+
+func (b *builder) write(w io.Writer) error {
+	if err := b.profile.CheckValid(); err != nil {
+		return fmt.Errorf("pprof: %w", err)
+	}
+	return b.profile.Write(w)
+}
+
+// add adds the nodes below one. path is the calls that lead to it, the outermost first;
+// samples have the innermost first.
+func (b *builder) add(n *cct.Node, path []*profile.Location, label map[string][]string) {
+	for _, c := range n.Children {
+		here := append(path, b.profile.Location[c.Method]) // overwrites the previous child
+		stack := slices.Clone(here)
+		slices.Reverse(stack)
+		b.profile.Sample = append(b.profile.Sample, &profile.Sample{
+			Location: stack, Label: label,
+			Value: []int64{callsValue: int64(c.Calls), selfValue: int64(math.Round(c.Self.Nanos))},
+		})
+		b.add(c, here, label)
+	}
+}
+
+func (b *builder) addSpot(c *rootcause.Climb, s *rootcause.Spot) {
+	label := map[string][]string{"hot spot": {b.names[s.Method]}}
+	for _, path := range callers.Paths(s) {
+		part := s.Share.Part * path.Part
+		hits := int64(math.Round(part * float64(c.Sampled.Samples)))
+		nanos := int64(math.Round(part * float64(c.Sampled.Over)))
+		if hits == 0 && nanos == 0 {
+			continue
+		}
+		stack := make([]*profile.Location, len(path.Methods))
+		for i, method := range path.Methods {
+			stack[i] = b.profile.Location[method]
+		}
+		b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Label: label, Value: []int64{hits, nanos}})
+	}
+}
+
+// ErrOther is the error for a pprof file that Sonde did not write.
+var ErrOther = errors.New("this pprof file was not written by sonde: it has no sample types calls/count and self/nanoseconds")
+
+// Read makes a profile of the samples that WriteProfile wrote. A pprof file holds no errors,
+// no exceptions, and nothing about the run but its length.
+func Read(data []byte) (*cct.Profile, error) {
+	from, err := profile.ParseData(data)
+	if err != nil {
+		return nil, fmt.Errorf("pprof: %w", err)
+	}
+	calls, self := sampleIndex(from, "calls"), sampleIndex(from, "self")
+	if calls < 0 || self < 0 {
+		return nil, ErrOther
+	}
+	p := &cct.Profile{Took: time.Duration(from.DurationNanos), Merged: &cct.Node{Method: -1}, Notes: []string{diff.NoErrors}}
+	if from.TimeNanos != 0 {
+		p.Began = time.Unix(0, from.TimeNanos).UTC()
+	}
+	if len(from.Mapping) > 0 {
+		p.Target.Command = from.Mapping[0].File
+	}
+	methods := map[uint64]int{}
+	for _, f := range from.Function { // including methods that were not called
+		methodOf(p, methods, f)
+	}
+	readComments(p, from.Comments)
+	for _, s := range from.Sample {
+		n := p.Merged
+		for _, location := range slices.Backward(s.Location) {
+			for _, line := range slices.Backward(location.Line) {
+				n = childOf(n, methodOf(p, methods, line.Function))
+			}
+		}
+		n.Calls += uint64(max(0, s.Value[calls]))
+		n.Self = n.Self.Plus(exact(float64(s.Value[self])))
+		if n.Self.Nanos > 0 {
+			n.Timed = n.Calls
+		}
+	}
+	addUp(p.Merged)
+	return p, nil
+}
+
+// readComments reads from comments which calls were timed, and which hooks were not on for
+// the whole window.
+func readComments(p *cct.Profile, comments []string) {
+	for _, comment := range comments {
+		for _, timing := range []cct.Timing{cct.Exact, cct.Sampled, cct.Auto} {
+			if strings.HasPrefix(comment, string(timing)+": ") {
+				p.Timing = timing
+			}
+		}
+		rest, is := strings.CutPrefix(comment, hookComment)
+		if !is {
+			continue
+		}
+		key, text, _ := strings.Cut(rest, ": ")
+		at := slices.IndexFunc(p.Methods, func(m cct.Method) bool { return m.Key() == key })
+		if at >= 0 {
+			p.Quiet = append(p.Quiet, cct.Quiet{Method: at, On: readOn(text), Reason: text})
+		}
+	}
+}
+
+// readOn returns how long a hook was on from what text.On wrote; 0 if it was off.
+func readOn(text string) time.Duration {
+	rest, _ := strings.CutPrefix(text, "on for ")
+	on, _, _ := strings.Cut(rest, " of ")
+	took, err := time.ParseDuration(strings.ReplaceAll(on, " ", ""))
+	if err != nil {
+		return 0
+	}
+	return took
+}
+
+func sampleIndex(p *profile.Profile, kind string) int {
+	return slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == kind })
+}
+
+// methodOf returns the index of the method of a function, adding the method if needed.
+func methodOf(p *cct.Profile, known map[uint64]int, f *profile.Function) int {
+	index, seen := known[f.ID]
+	if !seen {
+		index = len(p.Methods)
+		known[f.ID] = index
+		p.Methods = append(p.Methods, parseMethod(f.SystemName))
+	}
+	return index
+}
+
+// parseMethod is the inverse of cct.Method.Key.
+func parseMethod(full string) cct.Method {
+	head, tail, found := strings.Cut(full, "(")
+	at := strings.LastIndexByte(head, '.')
+	if at < 0 {
+		return cct.Method{Name: full}
+	}
+	m := cct.Method{Class: head[:at], Name: head[at+1:]}
+	if found {
+		m.Descriptor = "(" + tail
+	}
+	return m
+}
+
+func childOf(n *cct.Node, method int) *cct.Node {
+	for _, c := range n.Children {
+		if c.Method == method {
+			return c
+		}
+	}
+	c := &cct.Node{Method: method}
+	n.Children = append(n.Children, c)
+	return c
+}
+
+// addUp sets the totals, and sorts children by them.
+func addUp(n *cct.Node) {
+	n.Total = n.Self
+	for _, c := range n.Children {
+		addUp(c)
+		n.Total = n.Total.Plus(c.Total)
+	}
+	slices.SortStableFunc(n.Children, func(a, b *cct.Node) int { return cmp.Compare(b.Total.Nanos, a.Total.Nanos) })
+}
+
+// exact returns a time without an error.
+func exact(nanos float64) cct.Time { return cct.Time{Nanos: nanos, Low: nanos, High: nanos} }

@@ -1,0 +1,55 @@
+package pprof
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/sonde-jvm/sonde/internal/report/reporttest"
+)
+
+// TestRootCause reads the ways back: hot spots are innermost, and their values add
+// up to their shares.
+func TestRootCause(t *testing.T) {
+	c := reporttest.RootCause()
+	var out bytes.Buffer
+	if err := WriteRootCause(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits, nanos := map[string]int64{}, map[string]int64{}
+	for _, s := range p.Sample {
+		leaf := s.Location[0].Line[0].Function.Name
+		if s.Label["hot spot"][0] != leaf {
+			t.Errorf("%s is innermost of a way up from %v", leaf, s.Label)
+		}
+		hits[leaf] += s.Value[0]
+		nanos[leaf] += s.Value[1]
+	}
+	for i := range c.Spots {
+		s := &c.Spots[i]
+		m := c.Methods[s.Method]
+		name := strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name
+		if want := s.Share.Part * float64(c.Sampled.Samples); math.Abs(float64(hits[name])-want) > 3 {
+			t.Errorf("%s: %d hits, want %g", name, hits[name], want)
+		}
+		if want := s.Share.Part * float64(c.Sampled.Over); math.Abs(float64(nanos[name])-want) > 10 {
+			t.Errorf("%s: %d ns, want %g", name, nanos[name], want)
+		}
+	}
+	main := p.Sample[0]
+	for _, s := range p.Sample {
+		if s.Value[1] > main.Value[1] {
+			main = s
+		}
+	}
+	if top := main.Location[len(main.Location)-1].Line[0].Function.Name; top != "java.lang.Thread.run" || len(main.Location) != 7 {
+		t.Errorf("the main way has %d methods and ends in %s", len(main.Location), top)
+	}
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/diff"
+	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/reporttest"
+)
+
+func TestFormatByName(t *testing.T) {
+	for path, want := range map[string]Format{
+		"a.html": HTML, "x/y.PB.GZ": PProf, "a.b.collapsed": Collapsed, "a.json": JSON, ".txt": Text,
+	} {
+		if got, err := ProfileFormat(path); got != want || err != nil {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	var unknown *FormatError
+	if err := WriteProfileFile(filepath.Join(t.TempDir(), "a.svg"), reporttest.Shop(1)); !errors.As(err, &unknown) || !strings.Contains(err.Error(), ".html, .pb.gz, .collapsed, .json or .txt") {
+		t.Errorf("an unknown end: %v", err)
+	}
+}
+
+// TestWhatIsWrittenIsReadBack writes each format that can be read and compares.
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	want := reporttest.Shop(1)
+	for _, name := range []string{"a.json", "a.html"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := WriteProfileFile(path, want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadProfileFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: came back different", name)
+		}
+	}
+}
+
+func TestCollapsed(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteProfile(&out, Collapsed, reporttest.Shop(1)); err != nil {
+		t.Fatal(err)
+	}
+	reporttest.Golden(t, "shop.collapsed", out.Bytes())
+}
+
+func TestPProfIsReadBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.pb.gz")
+	want := reporttest.Shop(1)
+	if err := WriteProfileFile(path, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadProfileFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff.Compare(want, got); slicesAnySure(d.Contexts) || len(d.Contexts) != 6 || len(d.Uncompared) != 1 || d.Before.Calls != d.After.Calls {
+		t.Errorf("read back it differs: %+v", d.Contexts)
+	}
+}
+
+func slicesAnySure(list []diff.Change) bool {
+	for _, c := range list {
+		if c.Verdict != diff.Same && c.Verdict != diff.Untimed {
+			return true
+		}
+	}
+	return false
+}
+
+// TestGoToolPProf has the tool itself read the file: counts must be exact.
+func TestGoToolPProf(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.pb.gz")
+	if err := WriteProfileFile(path, reporttest.Shop(1)); err != nil {
+		t.Fatal(err)
+	}
+	for index, rows := range map[string][]string{
+		"calls": {" 1500000 82.64%", "method #77\n", " 300000 ", " 6000 ", " 90 "},
+		"self":  {"1350ms 59.60%", "java.net.SocketInputStream.socketRead0\n"},
+	} {
+		command := exec.Command("go", "tool", "pprof", "-top", "-nodefraction=0", "-sample_index="+index, path)
+		command.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("go tool pprof: %v\n%s", err, out)
+		}
+		for _, row := range rows {
+			if !strings.Contains(string(out), row) {
+				t.Errorf("%s: %q is missing:\n%s", index, row, out)
+			}
+		}
+	}
+}
+
+func TestOtherFilesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	for name, data := range map[string]string{
+		"a.json": `{"a":1}`, "b.json": `[`, "c.json": `{"format":"sonde-profile","version":9}`,
+		"d.json": `{"format":"sonde-profile","version":1,"merged":[{"parent":-1,"method":-1,"calls":0},{"parent":1,"method":0,"calls":0}]}`,
+		"e.html": "<html>", "f.pb.gz": "no",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadProfileFile(path); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var version *json.VersionError
+	if _, err := ReadProfileFile(filepath.Join(dir, "c.json")); !errors.As(err, &version) {
+		t.Error("a newer version is not named")
+	}
+	if _, err := ReadProfileFile(filepath.Join(dir, "a.txt")); err == nil || !strings.Contains(err.Error(), ".json, .html or .pb.gz") {
+		t.Errorf("text cannot be read back: %v", err)
+	}
+}
+
+// TestDeepTreesAreWritten: recursion goes as deep as the arena keeps it.
+func TestDeepTreesAreWritten(t *testing.T) {
+	var n *cct.Node
+	for range 4096 {
+		n = &cct.Node{Method: 0, Calls: 1, Timed: 1, Self: cct.Time{Nanos: 100, Low: 100, High: 100}, Children: nonNil(n)}
+	}
+	p := &cct.Profile{Methods: []cct.Method{{Class: "A", Name: "a", Descriptor: "()V"}}, Merged: &cct.Node{Method: -1, Children: nonNil(n)}}
+	reporttest.SumUp(p.Merged)
+	var out bytes.Buffer
+	if err := WriteProfile(&out, JSON, p); err != nil {
+		t.Fatal(err)
+	}
+	back, err := json.ReadProfile(&out)
+	if err != nil || !reflect.DeepEqual(back, p) {
+		t.Errorf("a deep tree came back different: %v", err)
+	}
+}
+
+func nonNil(n *cct.Node) []*cct.Node {
+	if n == nil {
+		return nil
+	}
+	return []*cct.Node{n}
+}

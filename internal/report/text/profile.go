@@ -1,0 +1,567 @@
+// Package text writes the results of profiles, root-cause searches, traces and comparisons
+// for a terminal or a text file.
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+)
+
+const (
+	// leastShare is the share of the whole that a line must stand for to be written.
+	leastShare = 0.001
+	// mostQuiet is how many methods are named whose hooks were off or thinned.
+	mostQuiet = 10
+	// mostThreads is how many threads are listed.
+	mostThreads = 10
+)
+
+// WriteProfile writes a profile. A width of 0 allows lines of any length, and most is the
+// number of methods in the flat list, 0 for all.
+func WriteProfile(w io.Writer, p *cct.Profile, width, most int) error {
+	r := &profileReport{
+		printer: printer{bufio.NewWriter(w), width}, profile: p, names: cct.Names(p.Methods), partly: p.Partly(), most: most,
+	}
+	r.header()
+	r.tree()
+	r.flat()
+	r.threads()
+	r.how()
+	return r.Flush()
+}
+
+type profileReport struct {
+	printer
+	profile *cct.Profile
+	names   []string
+	partly  map[int]time.Duration // how long the hooks were on that were not on for the whole window
+	most    int                   // methods in the flat list; 0 is no limit
+}
+
+func (r *profileReport) header() {
+	p := r.profile
+	r.say("%s", format.Printable(p.Target.String()))
+	r.say("calls below %s", format.Printable(strings.Join(p.Roots, ", ")))
+	when := ""
+	if !p.Began.IsZero() {
+		when = ", from " + p.Began.Format("2006-01-02 15:04:05 MST")
+	}
+	r.say("%s%s: %s", format.Duration(p.Took), when, rootCalls(p.Merged))
+	r.say("%s", Timing(p))
+	if p.Scheme != "" {
+		r.say("%s: %s", p.Scheme, p.Why)
+	}
+}
+
+// rootCalls describes how often the roots were called, and how long the calls took.
+func rootCalls(top *cct.Node) string {
+	var calls, running uint64
+	for _, root := range top.Children {
+		calls += root.Calls
+		running += root.Running
+	}
+	text := format.Count(calls, "call of the root", "calls of the root")
+	if top.Total.Nanos > 0 {
+		text += fmt.Sprintf(", %s ± %s in total", format.Nanos(top.Total.Nanos), errorText(top.Total))
+	}
+	if running > 0 {
+		text += fmt.Sprintf(", %s still running", format.Grouped(running))
+	}
+	return text
+}
+
+// Timing describes which calls a profile timed. The text begins with the timing's name.
+func Timing(p *cct.Profile) string {
+	const estimates = "~ marks estimates, whose ± is a 95 % confidence interval"
+	switch p.Timing {
+	case cct.Sampled:
+		return fmt.Sprintf("sampled: every call was counted, one in %s was timed; %s", format.Grouped(int(p.Period)), estimates)
+	case cct.Auto:
+		return "auto: every call of a hooked method was counted, and up to a few thousand per second and method were timed, within the budget; " + estimates
+	}
+	return "exact: every call was counted and timed"
+}
+
+var treeColumns = []column{
+	{"TOTAL", true}, {"±", true}, {"", true}, {"SELF", true}, {"MEAN", true}, {"CALLS", true}, {"THREW", true}, {"METHOD", false},
+}
+
+func (r *profileReport) tree() {
+	top := r.profile.Merged
+	if len(top.Children) == 0 {
+		r.line("\nno call of the root")
+		return
+	}
+	r.heading("Call tree")
+	lines, left := thresholdOf(top).lines(top, nil, "")
+	t := &table{columns: treeColumns}
+	for _, l := range lines {
+		t.rows = append(t.rows, r.treeRow(l.node, top.Total.Nanos))
+	}
+	t.dropIfAll("THREW", "0")
+	before := t.narrow(r.width, 30, "THREW", "MEAN", "±", "SELF")
+	for i, l := range lines {
+		branches := fitBranches(l.branches, max(r.width-before, 0)/2)
+		t.setLast(i, branches+fitted(r.names[l.node.Method], r.marks(l.node), before+utf8.RuneCountInString(branches), r.width))
+	}
+	r.table(t)
+	r.leftOut(left, "node", "nodes", top.Total.Nanos)
+}
+
+// fitBranches returns the branches that lead to a node, or its depth where the branches
+// would leave no room for the name.
+func fitBranches(branches string, room int) string {
+	const unlimited = 200
+	if room == 0 {
+		room = unlimited
+	}
+	columns := utf8.RuneCountInString(branches)
+	if columns <= room {
+		return branches
+	}
+	return fmt.Sprintf("⋯ %d deep: ", columns/2)
+}
+
+// treeRow returns the cells of a node. The name is added when its room is known.
+func (r *profileReport) treeRow(n *cct.Node, whole float64) []string {
+	total, wrong, share, self, mean := none, none, none, none, none
+	if n.Total.Nanos > 0 || n.Known() {
+		about := ""
+		if isEstimate(n) {
+			about = "~"
+		}
+		total, mean = about+format.Nanos(n.Total.Nanos), about+format.Call(n.Mean().Nanos)
+		wrong, share = errorText(n.Total), shareText(n.Total.Nanos, whole)
+	}
+	if n.Known() {
+		self = format.Nanos(n.Self.Nanos)
+		if n.Estimated() {
+			self = "~" + self
+		}
+	}
+	calls := format.AtLeast(r.profile.Methods[n.Method].LowerBound, format.Grouped(n.Calls))
+	return []string{total, wrong, share, self, mean, calls, format.Grouped(n.Threw), ""}
+}
+
+// isEstimate reports whether the time of a node or of any node below it is an estimate.
+func isEstimate(n *cct.Node) bool {
+	return n.Estimated() || slices.ContainsFunc(n.Children, isEstimate)
+}
+
+// marks returns what qualifies the numbers of a node.
+func (r *profileReport) marks(n *cct.Node) string {
+	var list []string
+	if on, is := r.partly[n.Method]; is {
+		list = append(list, On(on, r.profile.Took))
+	}
+	if r.profile.Methods[n.Method].Native {
+		list = append(list, "native")
+	}
+	if n.Running > 0 {
+		list = append(list, format.Grouped(n.Running)+" running")
+	}
+	if n.Late {
+		list = append(list, "first calls not counted")
+	}
+	if n.Missed > 0 {
+		list = append(list, format.Grouped(n.Missed)+" without callees")
+	}
+	if n.Lost > 0 {
+		list = append(list, format.Duration(n.Lost)+" lost to Sonde")
+	}
+	return bracketed(list, ", ")
+}
+
+func bracketed(marks []string, separator string) string {
+	if len(marks) == 0 {
+		return ""
+	}
+	return "  [" + strings.Join(marks, separator) + "]"
+}
+
+// A threshold is what a node must have to be written: time, or calls where no time is known.
+type threshold struct{ time, calls float64 }
+
+func thresholdOf(top *cct.Node) threshold {
+	var calls uint64
+	visit(top, func(n *cct.Node) { calls += n.Calls })
+	return threshold{leastShare * top.Total.Nanos, leastShare * float64(calls)}
+}
+
+// visit calls do for a node and all nodes below it, callers before callees.
+func visit(n *cct.Node, do func(*cct.Node)) {
+	do(n)
+	for _, c := range n.Children {
+		visit(c, do)
+	}
+}
+
+func (h threshold) reached(n *cct.Node) bool {
+	if n.Total.Nanos > 0 || n.Known() {
+		return n.Total.Nanos >= h.time
+	}
+	return float64(n.Calls) >= h.calls
+}
+
+// A treeLine is a node with the branches that lead to it.
+type treeLine struct {
+	node     *cct.Node
+	branches string
+}
+
+// omitted sums up what a list leaves out for being below the threshold.
+type omitted struct {
+	lines int
+	time  float64
+	calls uint64
+}
+
+// lines returns the nodes below one that reach the threshold, and sums up the others.
+func (h threshold) lines(n *cct.Node, lines []treeLine, branches string) ([]treeLine, omitted) {
+	var left omitted
+	shown := make([]*cct.Node, 0, len(n.Children))
+	for _, c := range n.Children {
+		if h.reached(c) {
+			shown = append(shown, c)
+		} else {
+			visit(c, func(n *cct.Node) { left.add(omitted{1, n.Self.Nanos, n.Calls}) })
+		}
+	}
+	for i, c := range shown {
+		own, below := "├ ", "│ "
+		if i == len(shown)-1 {
+			own, below = "└ ", "  "
+		}
+		if n.Method < 0 { // roots have no branch
+			own, below = "", ""
+		}
+		lines = append(lines, treeLine{c, branches + own})
+		var more omitted
+		lines, more = h.lines(c, lines, branches+below)
+		left.add(more)
+	}
+	return lines, left
+}
+
+func (o *omitted) add(more omitted) {
+	o.lines += more.lines
+	o.time += more.time
+	o.calls += more.calls
+}
+
+func (r *profileReport) leftOut(left omitted, one, many string, whole float64) {
+	if left.lines > 0 {
+		r.line("… and %s below %g %%: %s (%s) and %s together", format.Count(left.lines, one, many), leastShare*100,
+			format.Nanos(left.time), shareText(left.time, whole), format.Count(left.calls, "call", "calls"))
+	}
+}
+
+var flatColumns = []column{
+	{"SELF", true}, {"±", true}, {"", true}, {"SELF/CALL", true}, {"TOTAL", true}, {"CALLS", true}, {"THREW", true},
+	{"CONTEXTS", true}, {"METHOD", false},
+}
+
+// flat lists the methods by self time, and those whose hooks were off.
+func (r *profileReport) flat() {
+	top := r.profile.Merged
+	rows := cct.Flat(top, r.profile.Methods)
+	off := r.off(rows)
+	if len(rows) == 0 && len(off) == 0 {
+		return
+	}
+	r.heading("Methods by self time")
+	least := thresholdOf(top)
+	var left omitted
+	var shown []cct.Row
+	for _, row := range rows {
+		enough := row.Self.Nanos >= least.time
+		if !row.Known {
+			enough = float64(row.Calls) >= least.calls
+		}
+		if enough {
+			shown = append(shown, row)
+		} else {
+			left.add(omitted{1, row.Self.Nanos, row.Calls})
+		}
+	}
+	hidden := 0
+	if r.most > 0 && len(shown) > r.most {
+		hidden = len(shown) - r.most
+		shown = shown[:r.most]
+	}
+	t := &table{columns: flatColumns}
+	for _, row := range shown {
+		t.rows = append(t.rows, r.flatRow(row, top.Total.Nanos))
+	}
+	for range off {
+		t.rows = append(t.rows, []string{none, none, none, none, none, offText, "0", none, ""})
+	}
+	t.dropIfAll("THREW", "0")
+	before := t.narrow(r.width, 30, "CONTEXTS", "THREW", "TOTAL", "±", "SELF/CALL")
+	for i, row := range shown {
+		mark := ""
+		if on, is := r.partly[row.Method]; is {
+			mark = "  [" + On(on, r.profile.Took) + "]"
+		}
+		t.setLast(i, fitted(r.names[row.Method], mark, before, r.width))
+	}
+	for i, method := range off {
+		t.setLast(len(shown)+i, fitted(r.names[method], "", before, r.width))
+	}
+	r.table(t)
+	if hidden > 0 {
+		r.line("%s not shown (--top)", format.Count(hidden, "method is", "methods are"))
+	}
+	r.leftOut(left, "method", "methods", top.Total.Nanos)
+}
+
+// off returns methods without a row whose hooks were off for the whole window.
+func (r *profileReport) off(rows []cct.Row) []int {
+	var list []int
+	for _, q := range r.profile.Quiet {
+		if on, is := r.partly[q.Method]; is && on == 0 && !slices.ContainsFunc(rows, func(row cct.Row) bool { return row.Method == q.Method }) {
+			list = append(list, q.Method)
+		}
+	}
+	return list[:min(len(list), mostQuiet)]
+}
+
+func (r *profileReport) flatRow(row cct.Row, whole float64) []string {
+	self, wrong, share, mean, total := none, none, none, none, none
+	about := ""
+	if row.Timed < row.Calls {
+		about = "~"
+	}
+	if row.Known {
+		self, wrong, share = about+format.Nanos(row.Self.Nanos), errorText(row.Self), shareText(row.Self.Nanos, whole)
+		mean = about + format.Call(row.Mean.Nanos)
+	}
+	if row.Known || row.Total.Nanos > 0 {
+		total = format.Nanos(row.Total.Nanos)
+	}
+	calls := format.AtLeast(r.profile.Methods[row.Method].LowerBound, format.Grouped(row.Calls))
+	return []string{self, wrong, share, mean, total, calls, format.Grouped(row.Threw), format.Grouped(row.Contexts), ""}
+}
+
+// threads lists the threads with the most time.
+func (r *profileReport) threads() {
+	all := r.profile.Threads
+	if len(all) < 2 {
+		return
+	}
+	r.heading("Threads")
+	t := &table{columns: []column{{"TOTAL", true}, {"", true}, {"ROOT CALLS", true}, {"THREAD", false}}}
+	for _, thread := range all[:min(mostThreads, len(all))] {
+		var calls uint64
+		for _, root := range thread.Top.Children {
+			calls += root.Calls
+		}
+		total := thread.Top.Total.Nanos
+		t.rows = append(t.rows, []string{
+			format.Nanos(total), shareText(total, r.profile.Merged.Total.Nanos), format.Grouped(calls), thread.String(),
+		})
+	}
+	r.table(t)
+	if more := len(all) - mostThreads; more > 0 {
+		r.line("… and %s", format.Count(more, "more thread", "more threads"))
+	}
+}
+
+// how describes how the numbers were obtained, and what that cost the program.
+func (r *profileReport) how() {
+	p := r.profile
+	r.heading("How this was measured")
+	r.calibration(p.Calibration)
+	raw, self, lost := sums(p.Merged)
+	if raw > 0 && self > 0 {
+		r.say("  without calibration the same calls would have a self time of %s instead of %s (%+.0f %%)",
+			format.Nanos(raw), format.Nanos(self), (raw/self-1)*100)
+	}
+	if lost > 0 {
+		r.say("  Sonde delayed calls by %s, which the times above exclude", format.Duration(lost))
+	}
+	r.untimed(p.Merged)
+	r.cost(p.Cost)
+	for _, q := range p.Quiet[:min(len(p.Quiet), mostQuiet)] {
+		state := "thinned"
+		if on, is := r.partly[q.Method]; is {
+			state = On(on, p.Took)
+		}
+		r.say("  %s: %s: %s", state, r.names[q.Method], q.Reason)
+	}
+	if more := len(p.Quiet) - mostQuiet; more > 0 {
+		r.say("  and %s whose hooks were off for all or part of the time; the page and the JSON name them", format.Count(more, "more method", "more methods"))
+	}
+	r.leftAlone(p.LeftAlone)
+	for _, note := range p.Notes {
+		r.say("  note: %s", format.Printable(note))
+	}
+}
+
+func (r *profileReport) calibration(c cct.Calibration) {
+	if c.Times == 0 {
+		r.say("  not calibrated: the times include the cost of measuring")
+		return
+	}
+	r.say("  calibrated %s in the target, with its own hooks around a body of known length:", format.Count(c.Times, "time", "times"))
+	var drawn cct.Span
+	if r.profile.Timing != cct.Exact {
+		drawn = c.Drawn
+	}
+	for _, part := range []struct {
+		span cct.Span
+		text string
+	}{
+		{c.Inner, "a timed call costs %s within its own time"},
+		{c.Outer, "and %s within its caller's"},
+		{drawn, "a call that is timed by sampling costs %s within its own time"},
+		{c.Count, "a call that is only counted costs %s"},
+	} {
+		if part.span.Median > 0 {
+			r.say("    "+part.text, fmt.Sprintf("%s (%s to %s)", costText(part.span.Median), costText(part.span.Low), costText(part.span.High)))
+		}
+	}
+	r.say("  these costs are subtracted; ± is the remaining uncertainty")
+	if c.Overlap > 0 {
+		r.say("  a call may still read up to %s too long, because reading the clock stops the processor from overlapping neighbouring work; ± includes that", costText(c.Overlap))
+	}
+}
+
+// sums returns the self times of fully timed nodes before and after calibration, and all
+// time that Sonde took from calls.
+func sums(top *cct.Node) (raw, self float64, lost time.Duration) {
+	visit(top, func(n *cct.Node) {
+		lost += n.Lost
+		if n.Timed > 0 && n.Timed == n.Calls {
+			raw += float64(n.Raw)
+			self += n.Self.Nanos
+		}
+	})
+	return raw, self, lost
+}
+
+// untimed counts the calls whose time is not known.
+func (r *profileReport) untimed(top *cct.Node) {
+	var counted, notDrawn omitted
+	visit(top, func(n *cct.Node) {
+		if n == top || n.Known() {
+			return
+		}
+		group := &counted
+		if n.Self.High > 0 {
+			group = &notDrawn
+		}
+		group.add(omitted{lines: 1, calls: n.Calls})
+	})
+	for _, group := range []struct {
+		omitted
+		text string
+	}{
+		{counted, "  only counted: %s with %s, whose time is included in that of their callers"},
+		{notDrawn, "  not timed: %s with %s, none of which was sampled; their time is not included above"},
+	} {
+		if group.lines > 0 {
+			r.say(group.text, format.Count(group.lines, "node", "nodes"), format.Count(group.calls, "call", "calls"))
+		}
+	}
+}
+
+func (r *profileReport) cost(c cct.Cost) {
+	if c.Hooks > 0 {
+		text := fmt.Sprintf("  hooks in %s of %s", format.Count(c.Hooks, "method", "methods"), format.Count(c.Classes, "class", "classes"))
+		if c.Closure > 0 {
+			text += fmt.Sprintf(", of %s that the root can reach", format.Grouped(c.Closure))
+		}
+		if c.Cached > 0 {
+			text += fmt.Sprintf(" (%s woven, %s from the cache)", format.Grouped(c.Woven), format.Grouped(c.Cached))
+		}
+		r.say("%s; installed in %s", text, format.Count(c.Rounds, "batch", "batches"))
+	}
+	var parts []string
+	for _, part := range []struct {
+		took time.Duration
+		text string
+	}{
+		{c.Pause, "paused for %s"}, {c.Compile, "spent %s in its compilers"},
+		{c.Waited, "had threads waiting %s for hooks, in first calls and while classes loaded"},
+	} {
+		if part.took > 0 {
+			parts = append(parts, fmt.Sprintf(part.text, format.Duration(part.took)))
+		}
+	}
+	if len(parts) > 0 {
+		r.say("  for that the program %s", strings.Join(parts, ", "))
+	}
+	if c.Steady > 0 {
+		r.say("  once installed, hooks took %s", cpuText(c.Steady, c.Budget))
+	}
+}
+
+// cpuText describes the share of CPU time that hooks took, and the budget, if there is one.
+func cpuText(steady, budget float64) string {
+	text := fmt.Sprintf("%s of the program's CPU time", shareText(steady, 1))
+	if budget > 0 {
+		text += fmt.Sprintf("; the budget was %s", shareText(budget, 1))
+	}
+	return text
+}
+
+// leftAlone counts the methods and classes without a hook by reason, ignoring details.
+func (r *profileReport) leftAlone(list []cct.LeftAlone) {
+	if len(list) == 0 {
+		return
+	}
+	groups := map[string][]cct.LeftAlone{}
+	var reasons []string
+	for _, l := range list {
+		reason, _, _ := strings.Cut(l.Reason, ": ")
+		if groups[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		groups[reason] = append(groups[reason], l)
+	}
+	slices.SortStableFunc(reasons, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
+	r.say("  left alone; their time is included in that of their callers:")
+	for _, reason := range reasons {
+		first := groups[reason][0]
+		name := strings.ReplaceAll(first.Class, "/", ".")
+		if first.Method != "" {
+			name += "." + first.Method
+		}
+		r.say("    %s: %s, such as %s", format.Grouped(len(groups[reason])), format.Printable(reason), format.Printable(name))
+	}
+}
+
+// WriteCollapsed writes a profile as collapsed stacks: one line for each calling context
+// with self time, with the calls that lead to it and nanoseconds.
+func WriteCollapsed(w io.Writer, p *cct.Profile) error {
+	out := bufio.NewWriter(w) // keeps the first error until Flush
+	frames := cct.Names(p.Methods)
+	for i := range frames {
+		frames[i] = strings.ReplaceAll(frames[i], ";", ":") // the separator of frames
+	}
+	var walk func(n *cct.Node, path string)
+	walk = func(n *cct.Node, path string) {
+		for _, c := range n.Children {
+			here := frames[c.Method]
+			if path != "" {
+				here = path + ";" + here
+			}
+			if nanos := math.Round(c.Self.Nanos); nanos > 0 {
+				_, _ = fmt.Fprintf(out, "%s %.0f\n", here, nanos)
+			}
+			walk(c, here)
+		}
+	}
+	walk(p.Merged, "")
+	return out.Flush()
+}

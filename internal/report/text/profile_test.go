@@ -1,0 +1,83 @@
+package text
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/reporttest"
+)
+
+func TestProfile(t *testing.T) {
+	for name, width := range map[string]int{"shop.txt": 0, "shop80.txt": 80} {
+		var out bytes.Buffer
+		if err := WriteProfile(&out, reporttest.Shop(1), width, 0); err != nil {
+			t.Fatal(err)
+		}
+		reporttest.Golden(t, name, out.Bytes())
+	}
+}
+
+func TestProfileFitsTheTerminal(t *testing.T) {
+	var deep *cct.Node
+	for range 300 {
+		deep = &cct.Node{Method: 3, Calls: 5, Timed: 5, Self: cct.Time{Nanos: 1e6, Low: 1e6, High: 1e6}, Children: nonNil(deep)}
+	}
+	p := reporttest.Shop(1)
+	p.Merged = &cct.Node{Method: -1, Children: []*cct.Node{deep}}
+	reporttest.SumUp(p.Merged)
+	for _, width := range []int{70, 80, 100, 120, 200} {
+		var out bytes.Buffer
+		if err := WriteProfile(&out, p, width, 0); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns on a terminal of %d: %s", n, width, line)
+			}
+		}
+	}
+}
+
+func nonNil(n *cct.Node) []*cct.Node {
+	if n == nil {
+		return nil
+	}
+	return []*cct.Node{n}
+}
+
+func TestEmptyProfile(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteProfile(&out, &cct.Profile{Merged: &cct.Node{Method: -1}}, 80, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"no call of the root", "not calibrated"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		room int
+		want string
+	}{
+		{"com.example.shop.Cart.total", 27, "com.example.shop.Cart.total"},
+		{"com.example.shop.Cart.total", 26, "c.example.shop.Cart.total"},
+		{"com.example.shop.Cart.total", 20, "c.e.shop.Cart.total"},
+		{"com.example.shop.Cart.total(a.b.C)", 24, "c.e.s.Cart.total(a.b.C)"},
+		{"com.example.shop.Cart.total", 14, "….s.Cart.total"},
+		{"method #77", 5, "method #77"},
+	} {
+		if got := shorten(tt.name, tt.room); got != tt.want {
+			t.Errorf("shorten(%q, %d) = %q, want %q", tt.name, tt.room, got, tt.want)
+		}
+	}
+	if got := cct.Names([]cct.Method{{Class: "A", Name: "b\x1b[31m\n"}})[0]; got != "A.b?[31m?" {
+		t.Errorf("a name that moves the cursor: %q", got)
+	}
+}

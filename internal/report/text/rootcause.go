@@ -1,0 +1,471 @@
+package text
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
+	"github.com/sonde-jvm/sonde/internal/report/callers"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+)
+
+const (
+	// mostBranches is how many callers are named where a call path splits.
+	mostBranches = 5
+	// mostListed is how many methods of the caller list are written.
+	mostListed = 40
+	// mostLeft is how many methods are named that were left alone for one reason.
+	mostLeft = 3
+	// wideShare is the width from which on the interval of a share is written.
+	wideShare = 0.03
+)
+
+// WriteRootCause writes the result of a root-cause search. A width of 0 allows lines of
+// any length.
+func WriteRootCause(w io.Writer, c *rootcause.Climb, width int) error {
+	r := &rootCauseReport{printer{bufio.NewWriter(w), width}, c, methodNames(c.Methods)}
+	r.header()
+	r.causes()
+	for i := range c.Spots {
+		r.callers(i)
+	}
+	r.hooks()
+	r.batches()
+	r.list()
+	r.cost()
+	return r.Flush()
+}
+
+type rootCauseReport struct {
+	printer
+	found *rootcause.Climb
+	names []string
+}
+
+func methodNames(methods []rootcause.Method) []string {
+	converted := make([]cct.Method, len(methods))
+	for i, m := range methods {
+		converted[i] = cct.Method(m)
+	}
+	return cct.Names(converted)
+}
+
+func (r *rootCauseReport) brief(method int) string { return brief(r.names[method]) }
+
+func (r *rootCauseReport) header() {
+	c := r.found
+	r.say("%s", format.Printable(cct.Target(c.Target).String()))
+	when := ""
+	if !c.Began.IsZero() {
+		when = ", from " + c.Began.Format("2006-01-02 15:04:05 MST")
+	}
+	r.say("searched for %s%s", format.Duration(c.Took), when)
+	r.say("%s among %s in %s (%s)", format.Count(len(c.Spots), "hot spot", "hot spots"),
+		format.Count(c.Sampled.Samples, "sample of running threads", "samples of running threads"), format.Duration(c.Sampled.Over), format.Printable(c.Sampled.By))
+	if c.Sampled.Biased {
+		r.say("biased: threads were sampled at safepoints only, so the hot method may be a neighbour of the one named")
+	}
+}
+
+// causes describes each hot spot and its cause.
+func (r *rootCauseReport) causes() {
+	if len(r.found.Spots) == 0 {
+		r.line("\nno hot spot")
+		return
+	}
+	r.heading("Hot spots and their causes")
+	for i := range r.found.Spots {
+		s := &r.found.Spots[i]
+		r.say("#%d  %s  %s%s", i+1, rangedShare(s.Share), r.names[s.Method], spotFacts(s))
+		for _, sentence := range r.causeOf(s) {
+			r.say("  %s", sentence)
+		}
+	}
+}
+
+func spotFacts(s *rootcause.Spot) string {
+	var facts []string
+	if s.Kind != "" {
+		facts = append(facts, format.Printable(s.Kind))
+	}
+	if s.Line > 0 {
+		facts = append(facts, fmt.Sprintf("line %d", s.Line))
+	}
+	if s.From > 0 {
+		facts = append(facts, "hot since "+format.Duration(s.From))
+	}
+	if s.Until > 0 {
+		facts = append(facts, "cooled at "+format.Duration(s.Until))
+	}
+	if len(facts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(facts, ", ") + ")"
+}
+
+// causeOf returns sentences that describe the cause of a hot spot.
+func (r *rootCauseReport) causeOf(s *rootcause.Spot) []string {
+	cause := callers.CauseOf(r.found, s)
+	var texts []string
+	switch {
+	case cause.By != nil:
+		texts = append(texts, fmt.Sprintf("Cause: %s spends %s of it through %s", r.names[cause.By.Method], rangedShare(cause.By.Share), r.path(cause.Path)))
+	case cause.End != nil:
+		texts = append(texts, fmt.Sprintf("Cause: no method of the program is on the main call path: %s", r.path(cause.Path)))
+	default:
+		texts = append(texts, "Cause: unknown, no caller was found")
+	}
+	if split := cause.Split; split != nil {
+		branches := make([]string, 0, len(split.Callers))
+		for i, caller := range split.Callers {
+			if i == mostBranches {
+				branches = append(branches, fmt.Sprintf("and %d more", len(split.Callers)-i))
+				break
+			}
+			branches = append(branches, fmt.Sprintf("%s %s", r.names[caller.Method], shareText(caller.Share.Part, 1)))
+		}
+		texts = append(texts, fmt.Sprintf("Several callers of %s matter: %s", r.brief(split.Callee), strings.Join(branches, ", ")))
+	}
+	if cause.End != nil && cause.End != cause.By {
+		reason := ""
+		if cause.End.Reason != "" {
+			reason = ": " + format.Printable(cause.End.Reason)
+		}
+		texts = append(texts, fmt.Sprintf("The main call path ends in %s%s", r.names[cause.End.Method], reason))
+	}
+	if s.Above != "" {
+		texts = append(texts, "The search began with the callers: "+format.Printable(s.Above))
+	}
+	return texts
+}
+
+// path returns a call path from the hot spot up, in short names. The middle of a long path
+// is left out.
+func (r *rootCauseReport) path(methods []int) string {
+	const most, kept = 7, 3
+	briefs := make([]string, 0, len(methods))
+	for i, method := range methods {
+		if len(methods) > most && i == kept {
+			briefs = append(briefs, "…")
+		}
+		if len(methods) <= most || i < kept || i >= len(methods)-kept {
+			briefs = append(briefs, r.brief(method))
+		}
+	}
+	return strings.Join(briefs, " < ")
+}
+
+// rangeText returns the interval of a share, if it is wide.
+func rangeText(s rootcause.Share) string {
+	if s.High-s.Low < wideShare {
+		return ""
+	}
+	return fmt.Sprintf("%.0f–%.0f %%", s.Low*100, s.High*100)
+}
+
+func rangedShare(s rootcause.Share) string {
+	text := shareText(s.Part, 1)
+	if between := rangeText(s); between != "" {
+		text += " (" + between + ")"
+	}
+	return text
+}
+
+var callerColumns = []column{
+	{"SHARE", true}, {"95 %", true}, {"BY", false}, {"CALLS", true}, {"MEAN", true}, {"P50", true}, {"P90", true}, {"P99", true}, {"MAX", true},
+	{"METHOD, AND ITS CALLERS", false},
+}
+
+// callers writes a hot spot and the tree of its callers.
+func (r *rootCauseReport) callers(spot int) {
+	s := &r.found.Spots[spot]
+	r.heading(fmt.Sprintf("#%d  Callers of %s", spot+1, r.names[s.Method]))
+	rows, left := callers.RowsOf(s, leastShare)
+	calls := uint64(0)
+	if s.Own != nil {
+		calls = s.Own.Calls
+	}
+	t := &table{columns: callerColumns, rows: [][]string{callerCells("100 %", "", "", calls, s.Own)}}
+	for _, row := range rows {
+		t.rows = append(t.rows, callerCells(shareText(row.Share.Part, 1), rangeText(row.Share), string(row.By), row.Calls, row.Own))
+	}
+	t.dropIfAll("95 %", "")
+	before := t.narrow(r.width, 40, "P50", "MAX", "P90", "MEAN", "95 %", "BY", "P99")
+	mark := ""
+	if r.found.Methods[s.Method].Native {
+		mark = "  [native]"
+	}
+	t.setLast(0, fitted(r.names[s.Method], mark, before, r.width))
+	for i, row := range rows {
+		branch := fitBranches(branchOf(rows, i), max(r.width-before, 0)/2)
+		t.setLast(i+1, branch+fitted(r.names[row.Method], callerMarks(r.found, row), before+utf8.RuneCountInString(branch), r.width))
+	}
+	r.table(t)
+	if left > 0 {
+		r.line("… and %s below %g %%", format.Count(left, "caller", "callers"), leastShare*100)
+	}
+}
+
+func callerCells(share, between, by string, calls uint64, own *rootcause.Measured) []string {
+	row := []string{share, between, by, none, none, none, none, none, none, ""}
+	if calls > 0 {
+		row[3] = format.Grouped(calls)
+	}
+	if own != nil && own.Timed > 0 {
+		for i, d := range []time.Duration{own.Mean, own.P50, own.P90, own.P99, own.Max} {
+			row[4+i] = format.Call(float64(d))
+		}
+	}
+	return row
+}
+
+// branchOf draws the branches that lead to a row. A path without a split is drawn straight
+// up at the same depth: paths are long, and the splits are what matters.
+func branchOf(list []callers.Row, i int) string {
+	branch := ""
+	for at := i; at >= 0; at = list[at].Below {
+		alone := list[at].Last && list[at].Below == at-1
+		switch {
+		case at == i && alone:
+			branch = "↑ " + branch
+		case at == i && list[at].Last:
+			branch = "└ " + branch
+		case at == i:
+			branch = "├ " + branch
+		case alone:
+		case list[at].Last:
+			branch = "  " + branch
+		default:
+			branch = "│ " + branch
+		}
+	}
+	return branch
+}
+
+// callerMarks returns what qualifies the numbers of a caller.
+func callerMarks(c *rootcause.Climb, row callers.Row) string {
+	var list []string
+	if row.Again {
+		list = append(list, "recursion")
+	}
+	if c.Methods[row.Method].Native {
+		list = append(list, "native")
+	}
+	switch {
+	case row.State == rootcause.Watched:
+		list = append(list, "live")
+	case row.State == rootcause.Left:
+		list = append(list, "no hook")
+	case row.Own == nil && row.State != rootcause.Done && row.State != "":
+		list = append(list, string(row.State))
+	}
+	if row.Reason != "" {
+		list = append(list, format.Printable(row.Reason))
+	}
+	return bracketed(list, ": ")
+}
+
+// hooks lists which hooks were on, when and for how long.
+func (r *rootCauseReport) hooks() {
+	if len(r.found.Hooks) == 0 {
+		return
+	}
+	r.heading("Hooks that were on")
+	t := &table{columns: []column{
+		{"FROM", true}, {"UNTIL", true}, {"FOR", true}, {"LEVEL", true}, {"CALLS", true}, {"CALLERS", true}, {"HOT SPOT", true}, {"METHOD", false},
+	}}
+	for _, h := range r.found.Hooks {
+		until, lasted := "now", r.found.Took-h.From
+		if h.Until > 0 {
+			until, lasted = format.Duration(h.Until), h.Until-h.From
+		}
+		t.rows = append(t.rows, []string{
+			format.Duration(h.From), until, format.Duration(lasted), format.Grouped(h.Level), format.Grouped(h.Calls), format.Grouped(h.Drawn),
+			"#" + format.Grouped(h.Spot+1), r.names[h.Method],
+		})
+	}
+	r.fitTable(t, shorten, "UNTIL", "CALLERS", "HOT SPOT")
+}
+
+// fitTable writes a table whose last column is shortened to fit.
+func (r *rootCauseReport) fitTable(t *table, shorten func(string, int) string, expendable ...string) {
+	before := t.narrow(r.width, 30, expendable...)
+	for i, row := range t.rows {
+		if r.width > 0 {
+			t.setLast(i, shorten(row[len(row)-1], r.width-before))
+		}
+	}
+	r.table(t)
+}
+
+// batches lists the redefinitions and the cost of each.
+func (r *rootCauseReport) batches() {
+	if len(r.found.Batches) == 0 {
+		return
+	}
+	r.heading("Redefinitions")
+	t := &table{columns: []column{{"AT", true}, {"HOOKS", false}, {"CLASSES", true}, {"PAUSE", true}, {"COMPILED", true}, {"WHY", false}}}
+	for _, b := range r.found.Batches {
+		way := "out"
+		if b.In {
+			way = "in"
+		}
+		t.rows = append(t.rows, []string{
+			format.Duration(b.At), way, format.Grouped(b.Classes), format.Duration(b.Pause), format.Duration(b.Compile), format.Printable(b.Why),
+		})
+	}
+	r.fitTable(t, cutEnd, "COMPILED")
+}
+
+// list writes the caller list by the number of calls.
+func (r *rootCauseReport) list() {
+	if len(r.found.List) == 0 {
+		return
+	}
+	r.heading("Caller list")
+	sorted := slices.Clone(r.found.List)
+	slices.SortStableFunc(sorted, func(a, b rootcause.Entry) int { return cmp.Compare(b.Hits, a.Hits) })
+	t := &table{columns: []column{{"STATE", false}, {"HITS", true}, {"CALLERS", true}, {"CALLEES", true}, {"METHOD", false}}}
+	for _, e := range sorted[:min(len(sorted), mostListed)] {
+		t.rows = append(t.rows, []string{
+			string(e.State), format.Grouped(e.Hits), format.Grouped(len(e.Callers)), format.Grouped(len(e.Callees)), r.names[e.Method],
+		})
+	}
+	r.fitTable(t, shorten, "CALLEES", "CALLERS")
+	if more := len(sorted) - mostListed; more > 0 {
+		r.line("… and %s; the page and the JSON have them all", format.Count(more, "more method", "more methods"))
+	}
+	r.leftAlone()
+}
+
+// leftAlone names methods without a hook by reason.
+func (r *rootCauseReport) leftAlone() {
+	groups := map[string][]int{}
+	var reasons []string
+	for _, e := range r.found.List {
+		if e.State != rootcause.Left {
+			continue
+		}
+		if groups[e.Reason] == nil {
+			reasons = append(reasons, e.Reason)
+		}
+		groups[e.Reason] = append(groups[e.Reason], e.Method)
+	}
+	for _, reason := range reasons {
+		methods := groups[reason]
+		named := make([]string, 0, mostLeft+1)
+		for _, method := range methods[:min(len(methods), mostLeft)] {
+			named = append(named, r.brief(method))
+		}
+		if more := len(methods) - mostLeft; more > 0 {
+			named = append(named, fmt.Sprintf("and %s more", format.Grouped(more)))
+		}
+		r.say("left alone, as %s: %s", format.Printable(reason), strings.Join(named, ", "))
+	}
+}
+
+// cost describes what the search cost the program.
+func (r *rootCauseReport) cost() {
+	c := r.found.Cost
+	r.heading("Cost")
+	if c.Hooked > 0 {
+		r.say("  hooks in %s, switched on in turn: at most %s at once (the limit was %s); executed %s in total",
+			format.Count(c.Hooked, "method", "methods"), format.Grouped(c.MostLive), format.Grouped(c.LiveLimit), format.Count(c.Executed, "time", "times"))
+		r.say("  while on, they took %s", cpuText(c.Steady, c.Budget))
+	} else {
+		r.say("  no hook was installed")
+	}
+	if n := len(r.found.Batches); n > 0 {
+		if c.Cached > 0 {
+			r.say("  classes were woven %s, and found in the cache %s", format.Count(c.Woven, "time", "times"), format.Count(c.Cached, "time", "times"))
+		}
+		r.say("  %s: the program paused for %s and spent %s in its compilers; no class was redefined more than %s",
+			format.Count(n, "redefinition", "redefinitions"), format.Duration(c.Pause), format.Duration(c.Compile), format.Count(c.Redefined, "time", "times"))
+	}
+	for _, note := range r.found.Notes {
+		r.say("  note: %s", format.Printable(note))
+	}
+}
+
+// A liveRow is a line of a search in progress: a hot spot, or a caller.
+type liveRow struct {
+	order  int
+	weight float64
+	method int
+	branch string
+	share  rootcause.Share
+	calls  uint64
+	own    *rootcause.Measured
+}
+
+var liveColumns = []column{{"SHARE", true}, {"CALLS", true}, {"MEAN", true}, {"P99", true}, {"", false}, {"HOT SPOTS, AND THEIR CALLERS", false}}
+
+// RootCauseLines returns at most most lines for a search in progress: the hot spots with
+// the callers that have the largest shares. A dot marks hooks that are on.
+func RootCauseLines(c *rootcause.Climb, width, most int) []string {
+	names := methodNames(c.Methods)
+	live := map[int]bool{}
+	for _, e := range c.List {
+		live[e.Method] = e.State == rootcause.Watched
+	}
+	kept := heaviest(liveRows(c), max(0, most-1))
+	t := &table{columns: liveColumns}
+	for _, one := range kept {
+		dot := ""
+		if live[one.method] {
+			dot = "●"
+		}
+		cells := callerCells(shareText(one.share.Part, 1), "", "", one.calls, one.own)
+		t.rows = append(t.rows, []string{cells[0], cells[3], cells[4], cells[7], dot, ""})
+	}
+	before := t.narrow(width, 30, "MEAN", "P99", "CALLS")
+	for i, one := range kept {
+		branch := fitBranches(one.branch, max(width-before, 0)/2)
+		t.setLast(i, branch+fitted(names[one.method], "", before+utf8.RuneCountInString(branch), width))
+	}
+	lines := t.lines()
+	for i := range lines {
+		if width > 0 {
+			lines[i] = format.Cut(lines[i], width)
+		}
+	}
+	return lines
+}
+
+// liveRows returns all lines in the order in which they are shown.
+func liveRows(c *rootcause.Climb) []liveRow {
+	const spotWeight = 2 // more than any caller has
+	var all []liveRow
+	for i := range c.Spots {
+		s := &c.Spots[i]
+		one := liveRow{order: len(all), weight: spotWeight, method: s.Method, share: s.Share, own: s.Own}
+		if s.Own != nil {
+			one.calls = s.Own.Calls
+		}
+		all = append(all, one)
+		rows, _ := callers.RowsOf(s, leastShare)
+		for n, row := range rows {
+			all = append(all, liveRow{
+				order: len(all), weight: s.Share.Part * row.Share.Part, method: row.Method, branch: "  " + branchOf(rows, n),
+				share: row.Share, calls: row.Calls, own: row.Own,
+			})
+		}
+	}
+	return all
+}
+
+// heaviest returns the lines with the largest weights in their order. A caller weighs no
+// more than its callee and comes after it, so no caller is kept without its callee.
+func heaviest(all []liveRow, most int) []liveRow {
+	slices.SortStableFunc(all, func(a, b liveRow) int { return cmp.Compare(b.weight, a.weight) })
+	kept := all[:min(len(all), most)]
+	slices.SortFunc(kept, func(a, b liveRow) int { return cmp.Compare(a.order, b.order) })
+	return kept
+}

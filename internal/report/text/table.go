@@ -1,0 +1,283 @@
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+)
+
+// A printer writes the lines of a report.
+type printer struct {
+	*bufio.Writer     // keeps the first error until Flush
+	width         int // of the terminal; 0 is unlimited
+}
+
+func (p *printer) line(format string, args ...any) {
+	_, _ = fmt.Fprintf(p, format+"\n", args...)
+}
+
+// say writes a sentence on as many lines as it needs.
+func (p *printer) say(format string, args ...any) {
+	for _, line := range wrap(fmt.Sprintf(format, args...), p.width) {
+		p.line("%s", line)
+	}
+}
+
+// heading starts a section of the report.
+func (p *printer) heading(text string) { p.line("\n%s\n", text) }
+
+func (p *printer) table(t *table) {
+	for _, line := range t.lines() {
+		p.line("%s", line)
+	}
+}
+
+// wrap breaks a text between words. Lines after the first are indented by two more columns.
+// A width of 0 is unlimited.
+func wrap(text string, width int) []string {
+	indent := strings.Repeat(" ", len(text)-len(strings.TrimLeft(text, " ")))
+	var lines []string
+	line := indent
+	for _, word := range words(text) {
+		begun := strings.TrimSpace(line) != ""
+		if width > 0 && begun && utf8.RuneCountInString(line+" "+word) > width {
+			lines = append(lines, line)
+			line, begun = indent+"  ", false
+		}
+		if begun {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// words splits a text, keeping a number and its unit together.
+func words(text string) []string {
+	var list []string
+	for _, word := range strings.Fields(text) {
+		unit := strings.TrimRight(word, ",;:)")
+		if len(list) > 0 && slices.Contains([]string{"%", "ns", "µs", "ms", "s"}, unit) {
+			list[len(list)-1] += " " + word
+		} else {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// A table has rows of cells. All columns but the last are aligned.
+type table struct {
+	columns []column
+	rows    [][]string
+}
+
+type column struct {
+	title string
+	right bool // aligned right, as numbers are
+}
+
+// lines returns the titles and the rows.
+func (t *table) lines() []string {
+	titles := make([]string, len(t.columns))
+	for i := range t.columns {
+		titles[i] = t.columns[i].title
+	}
+	widths := t.widths()
+	lines := make([]string, 0, len(t.rows)+1)
+	for _, row := range slices.Concat([][]string{titles}, t.rows) {
+		var line strings.Builder
+		for i, width := range widths {
+			gap := strings.Repeat(" ", width-utf8.RuneCountInString(row[i]))
+			if t.columns[i].right {
+				line.WriteString(gap + row[i] + "  ")
+			} else {
+				line.WriteString(row[i] + gap + "  ")
+			}
+		}
+		lines = append(lines, strings.TrimRight(line.String()+row[len(widths)], " "))
+	}
+	return lines
+}
+
+// widths returns the widths of all columns but the last.
+func (t *table) widths() []int {
+	widths := make([]int, len(t.columns)-1)
+	for i := range widths {
+		widths[i] = utf8.RuneCountInString(t.columns[i].title)
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	return widths
+}
+
+// lastColumn returns where the last column begins.
+func (t *table) lastColumn() (column int) {
+	for _, n := range t.widths() {
+		column += n + 2
+	}
+	return column
+}
+
+// narrow drops expendable columns in the order given until the last column has the
+// room it needs in a terminal of a width, and returns where the last column begins.
+func (t *table) narrow(width, room int, expendable ...string) int {
+	for _, title := range expendable {
+		if width == 0 || t.lastColumn()+room <= width {
+			break
+		}
+		t.drop(title)
+	}
+	return t.lastColumn()
+}
+
+// drop removes a column, if the table has it.
+func (t *table) drop(title string) {
+	at := t.index(title)
+	if at < 0 {
+		return
+	}
+	for i, row := range t.rows {
+		t.rows[i] = slices.Delete(row, at, at+1)
+	}
+	t.columns = slices.Delete(slices.Clone(t.columns), at, at+1)
+}
+
+// dropIfAll removes a column in which every cell has the same given text.
+func (t *table) dropIfAll(title, text string) {
+	at := t.index(title)
+	if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[at] != text }) {
+		t.drop(title)
+	}
+}
+
+func (t *table) index(title string) int {
+	return slices.IndexFunc(t.columns, func(c column) bool { return c.title == title })
+}
+
+// setLast sets the last cell of a row.
+func (t *table) setLast(row int, text string) { t.rows[row][len(t.columns)-1] = text }
+
+// fitted returns a name and marks in the rest of a line whose first columns are used. The
+// name is shortened before the marks are cut.
+func fitted(name, marks string, used, width int) string {
+	const leastName = 24
+	if width == 0 {
+		return name + marks
+	}
+	room := width - used
+	name = shorten(name, max(room-utf8.RuneCountInString(marks), min(room, leastName)))
+	return cutEnd(name+marks, room)
+}
+
+// leastColumns is the least to which a text is cut.
+const leastColumns = 12
+
+// shorten makes a name fit into columns: packages are cut to their first letter, the
+// outermost first. If that is not enough, the beginning is cut off.
+func shorten(name string, room int) string {
+	if utf8.RuneCountInString(name) <= room {
+		return name
+	}
+	head, tail := splitParameters(name)
+	parts := strings.Split(head, ".")
+	for i := 0; i < len(parts)-2 && utf8.RuneCountInString(head+tail) > room; i++ {
+		_, size := utf8.DecodeRuneInString(parts[i])
+		parts[i] = parts[i][:size]
+		head = strings.Join(parts, ".")
+	}
+	return cutStart(head+tail, max(room, leastColumns))
+}
+
+// brief returns a method's name without its package.
+func brief(name string) string {
+	head, tail := splitParameters(name)
+	parts := strings.Split(head, ".")
+	return strings.Join(parts[max(0, len(parts)-2):], ".") + tail
+}
+
+func splitParameters(name string) (head, parameters string) {
+	if i := strings.IndexByte(name, '('); i >= 0 {
+		return name[:i], name[i:]
+	}
+	return name, ""
+}
+
+// cutStart cuts the beginning of a text that is too long.
+func cutStart(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	return "…" + string(runes[len(runes)-max(0, width-1):])
+}
+
+func cutEnd(text string, room int) string { return format.Cut(text, max(room, leastColumns)) }
+
+// none stands for an unknown value.
+const none = "–"
+
+// offText stands for the calls of a method whose hook was off: none were counted, which
+// does not mean that there were none.
+const offText = "off"
+
+// On describes how long a hook was on that was not on for the whole window.
+func On(on, window time.Duration) string {
+	if on == 0 {
+		return offText
+	}
+	return fmt.Sprintf("on for %s of %s", format.Duration(on), format.Duration(window))
+}
+
+// costText returns a cost that may be below a nanosecond.
+func costText(nanos float64) string {
+	if nanos < 99.95 {
+		return fmt.Sprintf("%.1f ns", nanos)
+	}
+	return format.Nanos(nanos)
+}
+
+// shareText returns a part of a whole in percent.
+func shareText(part, whole float64) string {
+	if whole <= 0 {
+		return none
+	}
+	if part == 0 {
+		return "0 %"
+	}
+	return percentText(part / whole * 100)
+}
+
+// errorText returns the larger error of a time in percent of it.
+func errorText(t cct.Time) string {
+	off := errorOf(t)
+	if off == 0 {
+		return "0 %"
+	}
+	percent := off / t.Nanos * 100
+	if math.IsNaN(percent) || percent >= 999.5 {
+		return "> 999 %"
+	}
+	return percentText(percent)
+}
+
+// errorOf returns the larger of the distances to the bounds of a time.
+func errorOf(t cct.Time) float64 { return math.Max(t.High-t.Nanos, t.Nanos-t.Low) }
+
+func percentText(percent float64) string {
+	switch {
+	case percent < 0.1:
+		return "< 0.1 %"
+	case percent < 9.95:
+		return fmt.Sprintf("%.1f %%", percent)
+	}
+	return fmt.Sprintf("%.0f %%", percent)
+}
