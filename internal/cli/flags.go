@@ -12,8 +12,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
@@ -91,7 +91,7 @@ func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
 		return nil, usage("--context and --by-tag cannot be had at once: results are told apart by one of them")
 	}
 	for _, text := range f.within {
-		if _, err := sequence.Parse(text); err != nil {
+		if _, err := pattern.ParseSequence(text); err != nil {
 			return nil, usage("--within: %w", err)
 		}
 	}
@@ -181,7 +181,7 @@ func tagPlace(value string) int {
 // defaultPlace are the methods at which tags are set that do not say where.
 func (f *contextFlags) defaultPlace(methods []string) (places []string) {
 	for _, text := range f.within {
-		s, err := sequence.Parse(text)
+		s, err := pattern.ParseSequence(text)
 		if err != nil {
 			continue // it was read before
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -159,7 +159,7 @@ func (w *Watch) compiled(r *request) (next *plan, fresh bool, err error) {
 
 // placed finds positions for sequences. Where those that were used before are used for
 // others, or there is room only if all are placed anew, paths begin anew.
-func (w *Watch) placed(wanted []*sequence.Sequence) (p *positions, fresh bool, err error) {
+func (w *Watch) placed(wanted []*pattern.Sequence) (p *positions, fresh bool, err error) {
 	p = &positions{}
 	if w.plan != nil {
 		p = w.plan.positions.clone()

@@ -11,8 +11,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -285,7 +285,7 @@ func (c *compiler) addProbe(m method, p *probeRequest) (made []*planned) {
 		}
 		switch {
 		case q == nil:
-		case q.Last == sequence.Directly:
+		case q.Last == pattern.Directly:
 			s.Direct = c.positions.last(q)
 			c.addBridges(m)
 		default:

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -33,9 +33,9 @@ type plan struct {
 type planned struct {
 	session.Spot
 	method      method
-	probe       *probeRequest      // nil for anchors, tags and what belongs to traces
-	tag         *tagRequest        // nil for others
-	sequence    *sequence.Sequence // nil where the probe acts everywhere
+	probe       *probeRequest     // nil for anchors, tags and what belongs to traces
+	tag         *tagRequest       // nil for others
+	sequence    *pattern.Sequence // nil where the probe acts everywhere
 	captures    []CaptureName
 	depends     []condition.Depends
 	conditional bool
@@ -100,7 +100,7 @@ const (
 	insideKey = "inside"
 )
 
-func (p *probeRequest) key(s *sequence.Sequence) string {
+func (p *probeRequest) key(s *pattern.Sequence) string {
 	words := []string{"probe", p.Name}
 	if s != nil {
 		words = append(words, "within "+s.String())

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -23,7 +23,7 @@ type positions struct {
 // A run is the positions of a sequence.
 type run struct {
 	first    int
-	elements []sequence.Element
+	elements []pattern.Element
 	texts    []string // of the sequences that use it
 }
 
@@ -48,9 +48,9 @@ func (p *positions) clone() *positions {
 }
 
 // place finds positions for sequences. Those that had some keep them.
-func (p *positions) place(wanted []*sequence.Sequence) error {
+func (p *positions) place(wanted []*pattern.Sequence) error {
 	ordered := slices.Clone(wanted)
-	slices.SortStableFunc(ordered, func(a, b *sequence.Sequence) int { return len(b.Elements) - len(a.Elements) })
+	slices.SortStableFunc(ordered, func(a, b *pattern.Sequence) int { return len(b.Elements) - len(a.Elements) })
 	for _, s := range ordered {
 		if p.find(s) >= 0 {
 			continue
@@ -71,7 +71,7 @@ func (p *positions) place(wanted []*sequence.Sequence) error {
 	return nil
 }
 
-func (p *positions) tooMany(wanted []*sequence.Sequence) error {
+func (p *positions) tooMany(wanted []*pattern.Sequence) error {
 	e := &PositionsError{}
 	fresh := &positions{}
 	for _, s := range wanted {
@@ -80,7 +80,7 @@ func (p *positions) tooMany(wanted []*sequence.Sequence) error {
 		}
 	}
 	ordered := slices.Clone(wanted)
-	slices.SortStableFunc(ordered, func(a, b *sequence.Sequence) int { return len(b.Elements) - len(a.Elements) })
+	slices.SortStableFunc(ordered, func(a, b *pattern.Sequence) int { return len(b.Elements) - len(a.Elements) })
 	for _, s := range ordered {
 		if fresh.find(s) < 0 {
 			fresh.runs = append(fresh.runs, run{first: e.Elements, elements: s.Elements})
@@ -91,7 +91,7 @@ func (p *positions) tooMany(wanted []*sequence.Sequence) error {
 }
 
 // keep forgets all but some sequences, and elements that none of them has.
-func (p *positions) keep(wanted []*sequence.Sequence) {
+func (p *positions) keep(wanted []*pattern.Sequence) {
 	length := make(map[string]int)
 	for _, s := range wanted {
 		length[s.String()] = len(s.Elements)
@@ -112,10 +112,10 @@ func (p *positions) keep(wanted []*sequence.Sequence) {
 }
 
 // of is the run of a sequence that was placed.
-func (p *positions) of(s *sequence.Sequence) *run { return &p.runs[p.find(s)] }
+func (p *positions) of(s *pattern.Sequence) *run { return &p.runs[p.find(s)] }
 
 // find is the index of the run that begins with a sequence; -1 where none does.
-func (p *positions) find(s *sequence.Sequence) int {
+func (p *positions) find(s *pattern.Sequence) int {
 	return slices.IndexFunc(p.runs, func(r run) bool {
 		if len(r.elements) < len(s.Elements) {
 			return false
@@ -146,7 +146,7 @@ func (p *positions) room(count int) int {
 func bits(first, count int) uint32 { return (1<<count - 1) << first }
 
 // last is the bit of a sequence's last element.
-func (p *positions) last(s *sequence.Sequence) uint32 {
+func (p *positions) last(s *pattern.Sequence) uint32 {
 	return 1 << (p.of(s).first + len(s.Elements) - 1)
 }
 
@@ -164,7 +164,7 @@ func (p *positions) match(class, name, descriptor string) (m masks) {
 			switch bit := uint32(1) << (r.first + i); {
 			case i == 0:
 				m.first |= bit
-			case e.Link == sequence.Directly:
+			case e.Link == pattern.Directly:
 				m.direct |= bit
 			default:
 				m.below |= bit

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-func sequences(t *testing.T, texts ...string) (all []*sequence.Sequence) {
+func sequences(t *testing.T, texts ...string) (all []*pattern.Sequence) {
 	t.Helper()
 	for _, text := range texts {
-		s, err := sequence.Parse(text)
+		s, err := pattern.ParseSequence(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -27,7 +26,7 @@ type request struct {
 	set       *probeset.Set
 	probes    []*probeRequest
 	tags      []*tagRequest
-	sequences []*sequence.Sequence
+	sequences []*pattern.Sequence
 	numbers   map[string]int32   // of tags
 	patterns  []*pattern.Pattern // all by which methods are named, exclusions left out
 	rules     *probeset.Rules    // about when classes get hooks
@@ -37,7 +36,7 @@ type request struct {
 type probeRequest struct {
 	probeset.Probe
 	methods     *pattern.Set
-	within      []*sequence.Sequence // one that is nil where the probe acts everywhere
+	within      []*pattern.Sequence // one that is nil where the probe acts everywhere
 	entry, exit *expr.Expr
 	captures    []capture
 	groups      uint16
@@ -124,7 +123,7 @@ func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 		return nil, err
 	}
 	for _, text := range stated.Within {
-		s, err := sequence.Parse(text)
+		s, err := pattern.ParseSequence(text)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +131,7 @@ func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 	}
 	r.sequences = append(r.sequences, p.within...)
 	if len(p.within) == 0 {
-		p.within = []*sequence.Sequence{nil}
+		p.within = []*pattern.Sequence{nil}
 	}
 	var when *expr.Expr
 	if stated.When != "" {
@@ -222,8 +221,8 @@ func (r *request) nameClass(class string) bool {
 // needsAll reports whether classes beyond those that are named have to be known: what
 // conditions may read, what traced methods call, and from where bridges come.
 func (r *request) needsAll() bool {
-	isDirect := func(s *sequence.Sequence) bool {
-		return s.Last == sequence.Directly || slices.ContainsFunc(s.Elements, func(e sequence.Element) bool { return e.Link == sequence.Directly })
+	isDirect := func(s *pattern.Sequence) bool {
+		return s.Last == pattern.Directly || slices.ContainsFunc(s.Elements, func(e pattern.Element) bool { return e.Link == pattern.Directly })
 	}
 	return len(r.tags) > 0 || slices.ContainsFunc(r.sequences, isDirect) || slices.ContainsFunc(r.probes, func(p *probeRequest) bool {
 		return p.entry != nil || p.exit != nil || len(p.captures) > 0 || p.Level >= probeset.Trace

@@ -7,7 +7,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 )
 
 // A RuleError says that a rule of the set leaves a class alone.
@@ -107,7 +106,7 @@ func (c *compiler) leaveByRule(class *class, why error) {
 }
 
 // spareAnchors notes that a sequence, nil for none, misses the methods of a class.
-func (c *compiler) spareAnchors(s *summary, q *sequence.Sequence, left LeftOut, named func(*pattern.Pattern) bool) {
+func (c *compiler) spareAnchors(s *summary, q *pattern.Sequence, left LeftOut, named func(*pattern.Pattern) bool) {
 	if q == nil {
 		return
 	}

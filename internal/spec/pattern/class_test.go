@@ -83,7 +83,7 @@ func TestClassPattern(t *testing.T) {
 
 func TestClassPatternRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                         "a class should stand here",
+		"":                         "a class is expected here",
 		"com/acme/Order":           "write . instead of /",
 		"com..Order":               "a name is missing here",
 		"com.acme.Order(int)":      "'(' cannot be part of a name",
@@ -93,7 +93,7 @@ func TestClassPatternRefused(t *testing.T) {
 		strings.Repeat("a", 70000): "longer than",
 	} {
 		_, err := pattern.ParseClass(text)
-		var bad *pattern.PatternError
+		var bad *pattern.Error
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: have %v, want %q", text, err, want)
 		}

@@ -1,8 +1,6 @@
 package pattern
 
-import (
-	"strings"
-)
+import "strings"
 
 // segment matches one name between the separators of a class name, or any
 // number of them.
@@ -12,8 +10,8 @@ type segment struct {
 	nested bool // written after "$": the name must be that of a nested class
 }
 
-// isSeparator reports whether the byte at i parts two names: a '/' always
-// (patterns have '.' there), a '$' where it stands alone between two names.
+// isSeparator reports whether the byte at i separates two names: a '/' always (a '.' in
+// patterns), a '$' where it is alone between two names.
 func isSeparator(name string, i int) bool {
 	if isSlash(name[i]) {
 		return true
@@ -27,8 +25,8 @@ func isSeparator(name string, i int) bool {
 
 func isSlash(c byte) bool { return c == '/' || c == '.' }
 
-// segmentEnd is the position of the separator after the name at pos, or the
-// length of the whole.
+// segmentEnd returns the position of the separator after the name at pos, or the length of
+// the whole.
 func segmentEnd(name string, pos int) int {
 	for ; pos < len(name); pos++ {
 		if isSeparator(name, pos) {
@@ -38,8 +36,8 @@ func segmentEnd(name string, pos int) int {
 	return pos
 }
 
-// matchName matches a class name. Trying only the latest "**" again is enough:
-// what an earlier one could take in addition, the latest can as well.
+// matchName matches a class name. It is enough to retry the latest "**": it can match
+// whatever an earlier one could match in addition.
 func matchName(pattern []segment, name string) bool {
 	p, pos := 0, 0
 	retry, retryPos := -1, 0
@@ -71,14 +69,10 @@ func (s *segment) matches(name string, start, end int) bool {
 	return (!s.nested || isNested(name, start)) && matchGlob(s.glob, name[start:end])
 }
 
-// isNested reports whether the name that begins at pos follows a '$'.
+// isNested reports whether the name at pos follows a '$'.
 func isNested(name string, pos int) bool { return pos > 0 && pos <= len(name) && name[pos-1] == '$' }
 
-// matchesAll reports whether a glob matches every name.
-func matchesAll(glob string) bool { return glob == "*" }
-
-// matchGlob matches a text against a glob in which '*' stands for any run of
-// bytes.
+// matchGlob matches a text against a glob in which '*' stands for any run of bytes.
 func matchGlob(glob, text string) bool {
 	if !strings.Contains(glob, "*") {
 		return glob == text
@@ -103,9 +97,9 @@ func matchGlob(glob, text string) bool {
 	return strings.Trim(glob[g:], "*") == ""
 }
 
-// ClassBounds returns what the internal name of every class the pattern can
-// match begins and ends with, once each "$" in it is read as "/". It is for a
-// first, cheap question; MatchClass has the answer.
+// ClassBounds returns a prefix and a suffix that the internal name of every matching class
+// has if each "$" in it is replaced by "/". It is for a cheap first check before
+// MatchClass.
 func (p *Pattern) ClassBounds() (prefix, suffix string) {
 	var all []string
 	for i, s := range p.class {
@@ -121,8 +115,8 @@ func (p *Pattern) ClassBounds() (prefix, suffix string) {
 	return plain(whole), ""
 }
 
-// prefixOf joins segments up to the first wildcard. What follows a "**" may be
-// nothing, so no separator is put behind the last.
+// prefixOf joins segments up to the first wildcard. A "**" may match nothing, so there is
+// no separator after the last segment.
 func prefixOf(segments []segment) string {
 	var parts []string
 	for _, s := range segments {
@@ -134,7 +128,7 @@ func prefixOf(segments []segment) string {
 	return strings.Join(parts, "/")
 }
 
-// end is what a name ends with whose last segments are these.
+// end returns the suffix of names that end with these segments.
 func end(segments []segment) string {
 	var parts []string
 	for i := len(segments) - 1; i >= 0; i-- {
@@ -151,9 +145,6 @@ func end(segments []segment) string {
 	return plain(strings.Join(parts, "/"))
 }
 
-func plain(name string) string {
-	return separators.Replace(name)
-}
+func plain(name string) string { return separators.Replace(name) }
 
-// separators become what internal names have between packages.
 var separators = strings.NewReplacer("$", "/", ".", "/")

@@ -7,11 +7,10 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
-// maxPattern bounds the length of a pattern; the longest descriptor a class
-// file can hold is no longer.
+// maxPattern is the maximum length of a pattern, as of a descriptor in a class file.
 const maxPattern = 65535
 
-// Parse reads a pattern. The error is a [PatternError].
+// Parse parses a pattern. The error is an [Error].
 func Parse(text string) (*Pattern, error) {
 	p := parser{text: removeBlanks(text)}
 	pattern := p.pattern()
@@ -21,8 +20,8 @@ func Parse(text string) (*Pattern, error) {
 	return pattern, nil
 }
 
-// removeBlanks takes out the blanks people put around commas and at the ends.
-// A blank between two letters stays, to be refused where it is.
+// removeBlanks removes blanks around commas and at the ends. A blank between two letters
+// remains, and is rejected later.
 func removeBlanks(text string) string {
 	parts := strings.Split(text, ",")
 	for i := range parts {
@@ -31,7 +30,7 @@ func removeBlanks(text string) string {
 	return strings.Join(parts, ",")
 }
 
-// parser keeps the first defect it meets; later ones are consequences.
+// parser keeps the first error; later ones are consequences.
 type parser struct {
 	text string
 	err  error
@@ -39,7 +38,7 @@ type parser struct {
 
 func (p *parser) fail(offset int, detail string) {
 	if p.err == nil {
-		p.err = &PatternError{Pattern: p.text, Offset: offset, Detail: detail}
+		p.err = &Error{Kind: "pattern", Text: p.text, Offset: offset, Detail: detail}
 	}
 }
 
@@ -70,11 +69,11 @@ func (p *parser) pattern() *Pattern {
 	return pattern
 }
 
-// qualified reads Class.Method between two offsets.
+// qualified parses Class.Method between two offsets.
 func (p *parser) qualified(pattern *Pattern, start, end int) {
 	name := p.text[start:end]
 	if name == "" {
-		p.fail(start, "a class and a method should stand here, as in com.acme.Order.pay")
+		p.fail(start, "a class and a method are expected here, as in com.acme.Order.pay")
 		return
 	}
 	dot := strings.LastIndexByte(name, '.')
@@ -84,7 +83,7 @@ func (p *parser) qualified(pattern *Pattern, start, end int) {
 		return
 	}
 	if dot < 0 {
-		p.fail(start, "a method needs its class before it; **."+name+" means in every class, "+name+".** every method of the class")
+		p.fail(start, "the class of the method is missing; **."+name+" means in every class, "+name+".** every method of the class")
 		return
 	}
 	pattern.class = p.segments(start, start+dot)
@@ -94,20 +93,20 @@ func (p *parser) qualified(pattern *Pattern, start, end int) {
 func (p *parser) methodName(start, end int) string {
 	name := p.text[start:end]
 	if name == "" {
-		p.fail(start, "the name of a method should stand here; * means all of them")
+		p.fail(start, "the name of a method is expected here; * means all of them")
 		return ""
 	}
 	if name == "<init>" || name == "<clinit>" {
 		return name
 	}
 	if i := strings.IndexAny(name, "<>"); i >= 0 {
-		p.fail(start+i, "only <init>, a constructor, and <clinit>, a static initialiser, are written with < and >")
+		p.fail(start+i, "only <init>, a constructor, and <clinit>, a static initializer, are written with < and >")
 	}
 	p.checkLetters(start, end)
 	return name
 }
 
-// segments reads a class name or pattern between two offsets.
+// segments parses a class name or pattern between two offsets.
 func (p *parser) segments(start, end int) []segment {
 	var segments []segment
 	name := p.text[start:end]
@@ -131,7 +130,7 @@ func (p *parser) segments(start, end int) []segment {
 	return segments
 }
 
-// checkLetters refuses what cannot be part of one name.
+// checkLetters rejects characters that cannot be part of a name.
 func (p *parser) checkLetters(start, end int) {
 	name := p.text[start:end]
 	if i := strings.Index(name, "**"); i >= 0 {
@@ -149,12 +148,12 @@ func (p *parser) checkLetters(start, end int) {
 	}
 }
 
-// params reads the parameter list between two offsets, parentheses included.
+// params parses the parameter list between two offsets, including its parentheses.
 func (p *parser) params(pattern *Pattern, start, end int) {
 	pattern.hasParams = true
 	closing := strings.IndexByte(p.text[start:end], ')')
 	if closing < 0 {
-		p.fail(end, "the parameter list should end with )")
+		p.fail(end, "the parameter list must end with )")
 		return
 	}
 	closing += start
@@ -174,7 +173,7 @@ func (p *parser) params(pattern *Pattern, start, end int) {
 		if p.text[pos:stop] == ".." {
 			pattern.rest = true
 			if stop != closing {
-				p.fail(pos, ".. can only be the last of the parameters")
+				p.fail(pos, ".. must be the last parameter")
 			}
 			return
 		}
@@ -195,7 +194,7 @@ func (p *parser) typePattern(start, end int, voidAllowed bool) typePattern {
 	name := p.text[start:end]
 	switch name {
 	case "":
-		p.fail(start, "a type should stand here, such as int or java.lang.String")
+		p.fail(start, "a type is expected here, such as int or java.lang.String")
 		return tp
 	case "*", "**":
 		tp.any = true
@@ -204,7 +203,7 @@ func (p *parser) typePattern(start, end int, voidAllowed bool) typePattern {
 	if t, err := descriptor.ParseHuman(name); err == nil && t.Kind() != 'L' {
 		tp.primitive = t.Kind()
 		if tp.primitive == 'V' && (!voidAllowed || tp.dims > 0) {
-			p.fail(start, "void is only a result")
+			p.fail(start, "void is allowed only as a result")
 		}
 		return tp
 	}

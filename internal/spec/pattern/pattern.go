@@ -1,5 +1,5 @@
-// Package probe holds what a user asks to be instrumented, as data: method
-// patterns and sets of them.
+// Package pattern selects methods: by patterns, sets of patterns, and sequences of the
+// methods below which a probe acts.
 //
 //	Pattern = [ "!" ] Class "." Method [ "(" [ Params ] ")" ] [ ":" Type ] .
 //	Class   = Segment { ( "." | "$" ) Segment } .
@@ -9,24 +9,23 @@
 //	Params  = ".." | Type { "," Type } [ "," ".." ] .
 //	Type    = ( "int" | … | "*" | Class ) { "[]" } .
 //
-// The last segment is always the method: com.acme.Order.pay is every overload
-// of pay, com.acme.Order.* every method of Order, com.acme.*.* every method of
-// the classes directly in com.acme. There is one short form: a pattern that
-// ends in ".**" means every method of whatever the rest names and of all
-// below it, so com.acme.** is the whole package with its sub-packages,
-// com.acme.Order.** the class with its nested classes, and ** everything.
+// The last segment is always the method: com.acme.Order.pay is every overload of pay,
+// com.acme.Order.* every method of Order, com.acme.*.* every method of the classes
+// directly in com.acme. There is one short form: a pattern that ends in ".**" means every
+// method of whatever the rest names and of everything below it. So com.acme.** is the
+// whole package with its subpackages, com.acme.Order.** the class with its nested
+// classes, and ** everything.
 //
-// A "*" never leaves its segment, a "**" stands for any number of whole
-// segments, none included: **.Service.* takes Service from every package.
-// A nested class is a segment of its own: Order.Item and Order$Item both name
-// it, Order.* does not reach into it, Order$** is all that is nested in Order
-// and not Order itself. A "$" that cannot separate two names,
-// as in $Proxy1 or Order$$Lambda, is a letter like any other.
+// A "*" never leaves its segment; a "**" stands for any number of whole segments,
+// including none: **.Service.* matches Service in every package. A nested class is a
+// segment of its own: Order.Item and Order$Item both name it, Order.* does not match its
+// methods, and Order$** matches everything nested in Order, but not Order itself. A "$"
+// that cannot separate two names, as in $Proxy1 or Order$$Lambda, is an ordinary letter.
 //
-// Constructors and static initialisers are methods called <init> and
-// <clinit>; a bare "*" matches them too. Without a parameter list any
-// parameters match; ".." at its end stands for the rest. In a type a bare "*"
-// is any type, primitives and arrays included.
+// Constructors and static initializers are methods called <init> and <clinit>; a bare "*"
+// matches them, too. Without a parameter list any parameters match; ".." at its end
+// stands for the remaining ones. In a type a bare "*" is any type, including primitives
+// and arrays.
 package pattern
 
 import (
@@ -38,8 +37,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
-// Pattern picks methods by class, name, parameters and result. It is immutable
-// and matching allocates nothing.
+// Pattern selects methods by class, name, parameters and result. It is immutable, and
+// matching does not allocate.
 type Pattern struct {
 	text    string
 	exclude bool
@@ -52,7 +51,7 @@ type Pattern struct {
 	result    *typePattern // nil: any
 }
 
-// String is the pattern as it was written, blanks removed.
+// String returns the pattern as it was written, without blanks.
 func (p *Pattern) String() string { return p.text }
 
 // Excludes reports whether the pattern was written with a leading "!".
@@ -88,9 +87,9 @@ func (p *Pattern) Match(internalName, name, desc string) bool {
 	return p.MatchClass(internalName) && p.MatchMethod(name, desc)
 }
 
-// anyMethod reports whether the pattern leaves no method of a class out.
+// anyMethod reports whether the pattern matches every method of a class.
 func (p *Pattern) anyMethod() bool {
-	return matchesAll(p.method) && p.result == nil && (!p.hasParams || p.rest && len(p.params) == 0)
+	return p.method == "*" && p.result == nil && (!p.hasParams || p.rest && len(p.params) == 0)
 }
 
 func (p *Pattern) matchParams(m descriptor.Method) bool {
@@ -107,8 +106,8 @@ func (p *Pattern) matchParams(m descriptor.Method) bool {
 	return n == len(p.params)
 }
 
-// typePattern matches one type. Exactly one of any, primitive and class says
-// what the element type must be.
+// typePattern matches one type. Exactly one of any, primitive and class is set; it
+// describes the element type.
 type typePattern struct {
 	any       bool
 	primitive byte // its letter in descriptors, 'V' for void
@@ -131,15 +130,15 @@ func (tp *typePattern) match(t descriptor.Type) bool {
 	return t.Kind() == 'L' && matchName(tp.class, t.ClassName())
 }
 
-// ClassPattern picks classes by name: what stands before the method in a
-// [Pattern], as in com.acme.Order, com.acme.dao.** or **.*Controller. It is
-// immutable and matching allocates nothing.
+// ClassPattern selects classes by name: it is the part of a [Pattern] before the method,
+// as in com.acme.Order, com.acme.dao.** or **.*Controller. It is immutable, and matching
+// does not allocate.
 type ClassPattern struct {
 	text     string
 	segments []segment
 }
 
-// ParseClass reads the pattern of a class. The error is a [PatternError].
+// ParseClass parses the pattern of a class. The error is an [Error].
 func ParseClass(text string) (*ClassPattern, error) {
 	p := parser{text: removeBlanks(text)}
 	pattern := p.class()
@@ -156,29 +155,29 @@ func (p *parser) class() *ClassPattern {
 		return nil
 	}
 	if p.text == "" {
-		p.fail(0, "a class should stand here, as in com.acme.Order or com.acme.**")
+		p.fail(0, "a class is expected here, as in com.acme.Order or com.acme.**")
 		return nil
 	}
 	return &ClassPattern{text: p.text, segments: p.segments(0, len(p.text))}
 }
 
-// String is the pattern as it was written, blanks removed.
+// String returns the pattern as it was written, without blanks.
 func (c *ClassPattern) String() string { return c.text }
 
-// Match reports whether the pattern names the class with this internal name,
-// such as com/acme/Order$Item.
+// Match reports whether the pattern matches the class with this internal name, such as
+// com/acme/Order$Item.
 func (c *ClassPattern) Match(internalName string) bool { return matchName(c.segments, internalName) }
 
-// ErrNothingIncluded says that a set has only exclusions, or no pattern.
-var ErrNothingIncluded = errors.New("no pattern says what to match: give at least one without a leading !; ** matches every method")
+// ErrNothingIncluded is the error of a set that has no pattern, or only exclusions.
+var ErrNothingIncluded = errors.New("no pattern includes methods: give at least one without a leading !; ** matches every method")
 
-// Set is several patterns seen as one: a method is in it when at least one
-// pattern matches and no exclusion does, whatever their order.
+// Set is a set of patterns. It contains a method if at least one pattern matches it and no
+// exclusion does, whatever their order.
 type Set struct {
 	include, exclude []*Pattern
 }
 
-// ParseSet reads the patterns of a set.
+// ParseSet parses the patterns of a set.
 func ParseSet(texts ...string) (*Set, error) {
 	patterns := make([]*Pattern, len(texts))
 	for i, text := range texts {
@@ -190,8 +189,7 @@ func ParseSet(texts ...string) (*Set, error) {
 	return NewSet(patterns...)
 }
 
-// NewSet joins patterns. It fails with [ErrNothingIncluded] where they could
-// never match.
+// NewSet returns the set of some patterns, or [ErrNothingIncluded] if they can never match.
 func NewSet(patterns ...*Pattern) (*Set, error) {
 	s := &Set{}
 	for _, p := range patterns {
@@ -207,11 +205,11 @@ func NewSet(patterns ...*Pattern) (*Set, error) {
 	return s, nil
 }
 
-// Includes are the patterns without the exclusions.
+// Includes returns the patterns without the exclusions.
 func (s *Set) Includes() []*Pattern { return s.include }
 
-// MatchClass reports whether the set can hold a method of the class. It is the
-// cheap question to ask before a class is read.
+// MatchClass reports whether the set can contain a method of the class. It is a cheap
+// check before a class is read.
 func (s *Set) MatchClass(internalName string) bool {
 	for _, p := range s.exclude {
 		if p.anyMethod() && p.MatchClass(internalName) {
@@ -226,7 +224,7 @@ func (s *Set) MatchClass(internalName string) bool {
 	return false
 }
 
-// Match reports whether the set holds a method.
+// Match reports whether the set contains a method.
 func (s *Set) Match(internalName, name, desc string) bool {
 	return matchesOne(s.include, internalName, name, desc) && !matchesOne(s.exclude, internalName, name, desc)
 }
@@ -240,23 +238,33 @@ func matchesOne(patterns []*Pattern, internalName, name, desc string) bool {
 	return false
 }
 
-// PatternError says what is wrong with a pattern, and where.
-type PatternError struct {
-	Pattern string
-	Offset  int // byte of Pattern
-	Detail  string
+// Error is an error in a pattern or a sequence, with its place.
+type Error struct {
+	Kind   string // pattern or sequence
+	Text   string // all of it
+	Offset int    // in bytes
+	Detail string
+	Remedy string // what to write instead; may be empty
 }
 
-// Column is the position of the defect in letters, from 1.
-func (e *PatternError) Column() int {
-	return utf8.RuneCountInString(e.Pattern[:e.Offset]) + 1
+// Column returns the position of the error in characters, from 1.
+func (e *Error) Column() int { return utf8.RuneCountInString(e.Text[:e.Offset]) + 1 }
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s %q, column %d: %s", e.Kind, e.Text, e.Column(), e.Detail)
+	if e.Remedy != "" {
+		s += "; " + e.Remedy
+	}
+	return s
 }
 
-func (e *PatternError) Error() string {
-	return fmt.Sprintf("pattern %q, column %d: %s", e.Pattern, e.Column(), e.Detail)
-}
-
-// Caret is the pattern with a line under it that points at the defect.
-func (e *PatternError) Caret() string {
-	return e.Pattern + "\n" + strings.Repeat(" ", e.Column()-1) + "^"
+// Caret returns the text on one line and, below it, a caret that marks the error.
+func (e *Error) Caret() string {
+	line := strings.Map(func(r rune) rune { // one column for each character
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, e.Text)
+	return line + "\n" + strings.Repeat(" ", e.Column()-1) + "^"
 }

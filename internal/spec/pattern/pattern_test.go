@@ -103,9 +103,9 @@ func TestDefects(t *testing.T) {
 		{"a.b.x(java..String)", 12},
 	} {
 		_, err := Parse(tt.pattern)
-		var bad *PatternError
+		var bad *Error
 		if !errors.As(err, &bad) {
-			t.Errorf("%q: error %v, want a PatternError", tt.pattern, err)
+			t.Errorf("%q: error %v, want an Error", tt.pattern, err)
 			continue
 		}
 		if bad.Column() != tt.column {
@@ -161,7 +161,7 @@ func TestMatchingDoesNotAllocate(t *testing.T) {
 }
 
 // FuzzPattern holds that a pattern parses to one that prints and matches the
-// same after parsing again, or to a PatternError that points into it; and that
+// same after parsing again, or to an Error that points into it; and that
 // an exclusion matches what the pattern without its "!" does.
 func FuzzPattern(f *testing.F) {
 	for _, p := range []string{
@@ -173,8 +173,8 @@ func FuzzPattern(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, class, name, desc string) {
 		p, err := Parse(text)
 		if err != nil {
-			var bad *PatternError
-			if !errors.As(err, &bad) || bad.Offset > len(bad.Pattern) || bad.Caret() == "" {
+			var bad *Error
+			if !errors.As(err, &bad) || bad.Offset > len(bad.Text) || bad.Caret() == "" {
 				t.Fatalf("%q: error %v", text, err)
 			}
 			return

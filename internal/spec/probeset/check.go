@@ -9,7 +9,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 )
 
 // Check finds what is wrong with a set that was made of flags, as [Parse] does with a
@@ -122,18 +121,18 @@ func (c *checker) sequence(text string, at place, where string) string {
 	if !c.letters(text, at, where) {
 		return ""
 	}
-	s, err := sequence.Parse(text)
+	s, err := pattern.ParseSequence(text)
 	if err != nil {
 		c.say(at, where, err.Error(), "")
 		return ""
 	}
 	whole := s.String()
 	elements := len(s.Elements)
-	s.Last = sequence.Below
+	s.Last = pattern.Below
 	if key := s.String(); !c.sequences[key] {
 		c.sequences[key] = true
-		if c.positions += elements; c.positions > sequence.MostElements && c.positions-elements <= sequence.MostElements {
-			c.say(at, where, fmt.Sprintf("with this the sequences of the set have more than %d methods in all", sequence.MostElements), "leave out outer ones")
+		if c.positions += elements; c.positions > pattern.MaxElements && c.positions-elements <= pattern.MaxElements {
+			c.say(at, where, fmt.Sprintf("with this the sequences of the set have more than %d methods in all", pattern.MaxElements), "leave out outer ones")
 		}
 	}
 	return whole

@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
 )
 
 // YAML writes the set as its file. What a checked set says is read back from it the
@@ -214,7 +213,7 @@ func tidyClass(text string) string {
 }
 
 func tidySequence(text string) string {
-	if s, err := sequence.Parse(text); err == nil {
+	if s, err := pattern.ParseSequence(text); err == nil {
 		return s.String()
 	}
 	return text

@@ -1,14 +1,14 @@
-package sequence_test
+package pattern_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/spec/sequence"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-func TestParse(t *testing.T) {
+func TestParseSequence(t *testing.T) {
 	for text, want := range map[string]string{
 		"a.Web.handle":                              "a.Web.handle",
 		" a.Web.handle>>b.Order.pay ":               "a.Web.handle >> b.Order.pay",
@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 		"**.pay(int, java.lang.String) > a.B.m(..)": "**.pay(int,java.lang.String) > a.B.m(..)",
 		"com.acme.** >> b.C.m:void >":               "com.acme.** >> b.C.m:void >",
 	} {
-		s, err := sequence.Parse(text)
+		s, err := pattern.ParseSequence(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -34,12 +34,12 @@ func TestParse(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	s, err := sequence.Parse("a.A.a > b.B.b >> c.C.c >")
+	s, err := pattern.ParseSequence("a.A.a > b.B.b >> c.C.c >")
 	if err != nil {
 		t.Fatal(err)
 	}
-	links := []sequence.Link{s.Elements[0].Link, s.Elements[1].Link, s.Elements[2].Link, s.Last}
-	want := []sequence.Link{sequence.Below, sequence.Directly, sequence.Below, sequence.Directly}
+	links := []pattern.Link{s.Elements[0].Link, s.Elements[1].Link, s.Elements[2].Link, s.Last}
+	want := []pattern.Link{pattern.Below, pattern.Directly, pattern.Below, pattern.Directly}
 	for i := range want {
 		if links[i] != want[i] {
 			t.Errorf("link %d: have %v, want %v", i, links[i], want[i])
@@ -50,8 +50,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestErrors: each defect is told with its place and what to do.
-func TestErrors(t *testing.T) {
+// TestSequenceErrors checks the place and the text of each error.
+func TestSequenceErrors(t *testing.T) {
 	for _, test := range []struct {
 		text   string
 		column int
@@ -59,22 +59,22 @@ func TestErrors(t *testing.T) {
 	}{
 		{"", 1, "empty"},
 		{"  ", 1, "empty"},
-		{"> a.B.m", 1, "should stand before this link"},
-		{"a.B.m > > c.D.n", 9, "should stand before this link"},
-		{"a.B.m >>> c.D.n", 7, "'>>>' is no link"},
-		{"a.B.m -> c.D.n", 7, "'->' is no link"},
-		{"a.B.m => c.D.n", 7, "'=>' is no link"},
-		{"a.B.m >> handle", 10, "a method needs its class"},
+		{"> a.B.m", 1, "is expected before this link"},
+		{"a.B.m > > c.D.n", 9, "is expected before this link"},
+		{"a.B.m >>> c.D.n", 7, "'>>>' is not a link"},
+		{"a.B.m -> c.D.n", 7, "'->' is not a link"},
+		{"a.B.m => c.D.n", 7, "'=>' is not a link"},
+		{"a.B.m >> handle", 10, "the class of the method is missing"},
 		{"a.B.m >>  c/D.n", 12, "write . instead of /"},
 		{"a.B.m > c.D.n(int,  wrong type)", 26, "a blank cannot be part"},
-		{"a.B.m > !c.D.n", 9, "must not be on the stack"},
+		{"a.B.m > !c.D.n", 9, "cannot exclude methods"},
 		{"ä.B.m > c..n", 11, "a name is missing"},
-		{"a.B.m(int > c.D.n", 10, "should end with )"},
+		{"a.B.m(int > c.D.n", 10, "must end with )"},
 		{strings.Repeat("a.B.m >> ", 28) + "a.B.m", 28*9 + 1, "more than 28"},
 		{strings.Repeat("x", 70000), 1, "longer than"},
 	} {
-		_, err := sequence.Parse(test.text)
-		var bad *sequence.Error
+		_, err := pattern.ParseSequence(test.text)
+		var bad *pattern.Error
 		if !errors.As(err, &bad) {
 			t.Errorf("%q: have %v, want an error", test.text, err)
 			continue
@@ -85,9 +85,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestCaret(t *testing.T) {
-	_, err := sequence.Parse("a.B.m\t>>> c.D.n")
-	var bad *sequence.Error
+func TestSequenceCaret(t *testing.T) {
+	_, err := pattern.ParseSequence("a.B.m\t>>> c.D.n")
+	var bad *pattern.Error
 	if !errors.As(err, &bad) {
 		t.Fatal(err)
 	}
@@ -98,22 +98,22 @@ func TestCaret(t *testing.T) {
 
 // FuzzParse: a sequence that is read prints as one that reads the same; what is
 // wrong is within the text.
-func FuzzParse(f *testing.F) {
+func FuzzSequence(f *testing.F) {
 	for _, text := range []string{
 		"a.Web.handle >> b.Order.* > c.Pay.charge >", "a.B.<init>>>c.D.<clinit>>", "**.m( int , .. ) >", ">", "a.b->c.d", "a.b >>>", "ä.b > !c.d",
 	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := sequence.Parse(text)
+		s, err := pattern.ParseSequence(text)
 		if err != nil {
-			var bad *sequence.Error
+			var bad *pattern.Error
 			if !errors.As(err, &bad) || bad.Offset < 0 || bad.Offset > len(bad.Text) || bad.Caret() == "" || strings.Count(bad.Caret(), "\n") != 1 {
 				t.Fatalf("%q: error %v", text, err)
 			}
 			return
 		}
-		again, err := sequence.Parse(s.String())
+		again, err := pattern.ParseSequence(s.String())
 		if err != nil {
 			t.Fatalf("%q printed as %q: %v", text, s, err)
 		}
