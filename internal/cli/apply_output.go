@@ -10,6 +10,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -168,9 +169,7 @@ func describeTotals(key rowKey, t *rowSum, level string) handover.Running {
 	if t.Timed > 0 {
 		row.MeanNanos = float64(t.Nanos) / float64(t.Timed)
 	}
-	if t.Spread != nil && t.Spread.Count() > 0 {
-		row.P99Nanos = min(t.Spread.Quantile(0.99), float64(t.Max))
-	}
+	row.P99Nanos = max(0, results.P99(&t.Totals))
 	return row
 }
 

@@ -92,8 +92,8 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 	switch {
 	case c.by != rowsByProbe && c.by != byMethod:
 		return usage("--by %q: probe or method", c.by)
-	case c.once && reportOrders[c.sort] == nil:
-		return usage("--sort %q: with --once it is one of %s", c.sort, strings.Join(slices.Sorted(maps.Keys(reportOrders)), ", "))
+	case c.once && results.Orders[c.sort] == nil:
+		return usage("--sort %q: with --once it is one of %s", c.sort, strings.Join(slices.Sorted(maps.Keys(results.Orders)), ", "))
 	case !c.once && monitorOrders[c.sort] == nil:
 		return usage("--sort %q: %s", c.sort, strings.Join(slices.Sorted(maps.Keys(monitorOrders)), ", "))
 	case c.top < 0:

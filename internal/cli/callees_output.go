@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 )
@@ -107,17 +106,7 @@ func methodText(m classfile.MethodRef) string {
 	if m.Name == "" {
 		return name
 	}
-	name += "." + m.Name
-	parsed, err := descriptor.ParseMethod(m.Descriptor)
-	if err != nil {
-		return name + m.Descriptor
-	}
-	parameters := make([]string, 0, parsed.NumParams())
-	for _, p := range parsed.Params() {
-		text := p.Human()
-		parameters = append(parameters, text[strings.LastIndexByte(text, '.')+1:])
-	}
-	return name + "(" + strings.Join(parameters, ",") + ")"
+	return name + "." + m.Name + parameterText(m.Descriptor)
 }
 
 func loadersText(loaders []uint32) string {

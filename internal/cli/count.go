@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -18,7 +18,7 @@ import (
 // counting is a `sonde count` command line.
 type counting struct {
 	choice
-	timing   string
+	timing   results.Timing
 	period   uint32
 	sort     string
 	top      int
@@ -92,7 +92,7 @@ func newCount(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&c.timing, "timing", timingExact, "exact, sampled or none")
+	flags.StringVar((*string)(&c.timing), "timing", string(results.Exact), "exact, sampled or none")
 	flags.Uint32Var(&c.period, "period", 64, "with --timing sampled: one call in so many is timed")
 	flags.StringVar(&c.sort, "sort", "total", "calls, total, self, mean or name")
 	flags.IntVar(&c.top, "top", 0, "show so many methods; 0 for all")
@@ -114,14 +114,14 @@ func (c *counting) check(args []string, periodGiven bool) error {
 		return err
 	}
 	switch {
-	case c.timing != timingExact && c.timing != timingSampled && c.timing != timingNone:
+	case c.timing != results.Exact && c.timing != results.Sampled && c.timing != results.Untimed:
 		return usage("--timing %q: exact, sampled or none", c.timing)
-	case periodGiven && c.timing != timingSampled:
+	case periodGiven && c.timing != results.Sampled:
 		return usage("--period needs --timing sampled")
-	case c.timing == timingSampled && (c.period < 2 || c.period > mostPeriod):
+	case c.timing == results.Sampled && (c.period < 2 || c.period > mostPeriod):
 		return usage("--period must be from 2 to %d", mostPeriod)
-	case sortKeys[c.sort] == nil:
-		return usage("--sort %q: %s", c.sort, strings.Join(slices.Sorted(maps.Keys(sortKeys)), ", "))
+	case !slices.Contains(countOrders, c.sort):
+		return usage("--sort %q: %s", c.sort, strings.Join(countOrders, ", "))
 	case c.top < 0:
 		return usage("--top must not be negative")
 	case c.interval < leastInterval:
@@ -134,7 +134,7 @@ func (c *counting) check(args []string, periodGiven bool) error {
 			return err
 		}
 	}
-	if c.timing == timingNone && (c.sort == "total" || c.sort == "self" || c.sort == "mean") {
+	if c.timing == results.Untimed && (c.sort == "total" || c.sort == "self" || c.sort == "mean") {
 		c.sort = "calls"
 	}
 	return nil
@@ -147,13 +147,16 @@ func (c *counting) wantContexts() (err error) {
 	}
 	p := &c.wanted.Probes[0]
 	switch c.timing {
-	case timingNone:
+	case results.Untimed:
 		p.Level = probeset.Count
-	case timingSampled:
+	case results.Sampled:
 		p.Sample = c.period
 	}
 	return nil
 }
+
+// countOrders are the values of --sort.
+var countOrders = []string{"calls", "mean", "name", "self", "total"}
 
 const (
 	mostPeriod    = 1 << 20
@@ -165,9 +168,9 @@ const (
 // flags are what hooks are to do.
 func (c *counting) flags() (flags arena.Flags, period uint32) {
 	switch c.timing {
-	case timingSampled:
+	case results.Sampled:
 		return arena.On | arena.Flat | arena.Sampled, c.period
-	case timingNone:
+	case results.Untimed:
 		return arena.On | arena.Flat, 0
 	}
 	return arena.On | arena.Flat | arena.Timed, 0
@@ -192,8 +195,8 @@ type countRun struct {
 	*counting
 	visit
 
-	spreads map[uint32]*spread // of sampled times, by method
-	shownAt time.Time          // the last look
+	errors  map[uint32]*results.Uncertainty // of sampled times, by method
+	shownAt time.Time                       // the last look
 	shown   map[uint32]uint64
 }
 
@@ -231,7 +234,7 @@ func (r *countRun) watch(ctx context.Context) ending {
 			return goesOn
 		})
 	}
-	if r.timing == timingSampled {
+	if r.timing == results.Sampled {
 		const batchEvery = 100 * time.Millisecond
 		s.addTask(batchEvery, func() ending {
 			r.takeBatch()
@@ -248,15 +251,15 @@ func (r *countRun) takeBatch() {
 	if err != nil {
 		return // the end will say it
 	}
-	if r.spreads == nil {
-		r.spreads = make(map[uint32]*spread)
+	if r.errors == nil {
+		r.errors = make(map[uint32]*results.Uncertainty)
 	}
 	for i := range found.rows {
 		row := &found.rows[i]
-		if r.spreads[row.id] == nil {
-			r.spreads[row.id] = &spread{}
+		if r.errors[row.ID] == nil {
+			r.errors[row.ID] = &results.Uncertainty{}
 		}
-		r.spreads[row.id].add(&row.Totals)
+		r.errors[row.ID].Add(&row.Totals)
 	}
 }
 

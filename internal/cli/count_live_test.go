@@ -15,6 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/test/live"
@@ -41,7 +42,7 @@ func TestCountLive(t *testing.T) {
 		if diff := got.without(truth).Diff(got.counts()); len(diff) > 0 {
 			t.Errorf("%s", strings.Join(diff, "\n"))
 		}
-		if ending(got.Ended) != endedInterrupted || !got.Final || got.PID != p.PID || got.JDK != jdk.Version || got.Timing != timingExact ||
+		if ending(got.Ended) != endedInterrupted || !got.Final || got.PID != p.PID || got.JDK != jdk.Version || got.Timing != string(results.Exact) ||
 			got.Hooks == nil || got.Hooks.Methods != len(got.Methods) || got.Leaving == nil || !got.Leaving.Unmapped ||
 			got.HookCost == nil || got.HookCost.Median <= 0 || got.Dropped != 0 || got.Untimed != 0 {
 			t.Errorf("%+v", got)
@@ -64,7 +65,7 @@ func checkHeld(t *testing.T, pid, holder int) {
 		t.Fatalf("exit code %d: %s%s", code, out, stderr)
 	}
 	if o := held.Occupants[0]; o.Process != holder || o.Alive != "yes" || !strings.HasPrefix(o.Command, "sonde count") ||
-		len(o.Methods) == 0 || o.Calls == 0 || o.Threads == 0 || o.ArenaUsed == 0 || o.Timing != timingExact {
+		len(o.Methods) == 0 || o.Calls == 0 || o.Threads == 0 || o.ArenaUsed == 0 || o.Timing != string(results.Exact) {
 		t.Errorf("%+v", o)
 	}
 	_, out, _ = sonde(t, "status", strconv.Itoa(pid))

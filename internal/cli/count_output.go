@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
-	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
@@ -19,7 +19,7 @@ import (
 // A measured is what hooks have counted so far, by method, or by context where one was
 // asked for.
 type measured struct {
-	rows    []methodRow
+	rows    []results.Row
 	threads int
 	dropped uint64
 	losses  []string
@@ -43,7 +43,7 @@ func (r *countRun) measured() (*measured, error) {
 	}
 	m := &measured{threads: sum.Threads, dropped: sum.Dropped}
 	for _, method := range r.session.Methods() {
-		row := methodRow{class: strings.ReplaceAll(method.Class, "/", "."), name: method.Name, descriptor: method.Descriptor, id: method.ID}
+		row := results.Row{Class: strings.ReplaceAll(method.Class, "/", "."), Name: method.Name, Descriptor: method.Descriptor, ID: method.ID, Timing: r.timing}
 		if totals := sum.Methods[method.ID]; totals != nil {
 			row.Totals = *totals
 		}
@@ -53,17 +53,17 @@ func (r *countRun) measured() (*measured, error) {
 }
 
 func (r *countRun) measuredByContext() (*measured, error) {
-	results, err := r.watching.Results()
+	found, err := r.watching.Results()
 	if err != nil {
 		return nil, err
 	}
-	m := &measured{threads: results.Threads, dropped: results.Dropped, losses: losses(results)}
+	m := &measured{threads: found.Threads, dropped: found.Dropped, losses: losses(found)}
 	byWithin := hasSequences(r.watching.set)
-	for i := range results.Rows {
-		w := &results.Rows[i]
-		m.rows = append(m.rows, methodRow{
-			class: strings.ReplaceAll(w.Class, "/", "."), name: w.Name, descriptor: w.Descriptor, id: w.ID,
-			watched: w, context: contextText(w, byWithin), Totals: w.Totals,
+	for i := range found.Rows {
+		w := &found.Rows[i]
+		m.rows = append(m.rows, results.Row{
+			Class: strings.ReplaceAll(w.Class, "/", "."), Name: w.Name, Descriptor: w.Descriptor, ID: w.ID, Timing: r.timing,
+			InContext: true, Within: w.Sequence, Label: w.Label, Context: contextText(w, byWithin), Totals: w.Totals,
 		})
 	}
 	return m, nil
@@ -72,7 +72,7 @@ func (r *countRun) measuredByContext() (*measured, error) {
 // A countLook is what there was to see at one moment.
 type countLook struct {
 	elapsed  time.Duration // since the hooks went on
-	rows     []methodRow   // all methods with hooks, sorted
+	rows     []results.Row // all methods with hooks, sorted
 	calls    uint64
 	rate     float64
 	untimed  uint64 // calls counted without their time
@@ -99,24 +99,24 @@ func (r *countRun) look() (*countLook, error) {
 	before, seen := r.shown, make(map[uint32]uint64, len(found.rows))
 	var fresh uint64
 	for _, row := range found.rows {
-		row.spread = r.spreads[row.id]
-		seen[row.id] = row.Calls
-		row.rate = float64(row.Calls-min(row.Calls, before[row.id])) / since
-		fresh += row.Calls - min(row.Calls, before[row.id])
+		row.Uncertainty = r.errors[row.ID]
+		seen[row.ID] = row.Calls
+		row.PerSecond = float64(row.Calls-min(row.Calls, before[row.ID])) / since
+		fresh += row.Calls - min(row.Calls, before[row.ID])
 		look.calls += row.Calls
 		look.untimed += row.Untimed
 		look.rows = append(look.rows, row)
 	}
 	look.rate = float64(fresh) / since
 	r.shownAt, r.shown = now, seen
-	sortRows(look.rows, r.sort, r.timing)
+	results.SortRows(look.rows, r.sort)
 	return look, nil
 }
 
 // overall replaces rates of late by those over all the time.
 func (l *countLook) overall() {
 	for i := range l.rows {
-		l.rows[i].rate = float64(l.rows[i].Calls) / l.elapsed.Seconds()
+		l.rows[i].PerSecond = float64(l.rows[i].Calls) / l.elapsed.Seconds()
 	}
 	l.rate = float64(l.calls) / l.elapsed.Seconds()
 }
@@ -154,7 +154,7 @@ func (r *countRun) liveLines(look *countLook, width, height int) []string {
 		rows = rows[:room]
 	}
 	lines := []string{cut(r.headline(look), width), cut(r.costText(look), width), ""}
-	columns, texts := fitting(countColumns, rowTexts(rows, r.timing, overloadsOf(look.rows)), width)
+	columns, texts := fit(countColumns, rowTexts(rows, overloadsOf(look.rows)), expendable, width)
 	for _, line := range tableLines(columns, texts, width) {
 		lines = append(lines, cut(line, width))
 	}
@@ -166,8 +166,8 @@ func (r *countRun) liveLines(look *countLook, width, height int) []string {
 
 // shownRows leaves out methods that were not called, and all behind the first
 // few; 0 is all.
-func shownRows(rows []methodRow, top int) []methodRow {
-	var shown []methodRow
+func shownRows(rows []results.Row, top int) []results.Row {
+	var shown []results.Row
 	for _, row := range rows {
 		if row.Calls > 0 && (top == 0 || len(shown) < top) {
 			shown = append(shown, row)
@@ -180,9 +180,9 @@ func shownRows(rows []methodRow, top int) []methodRow {
 func (r *countRun) headline(look *countLook) string {
 	times := "exact times"
 	switch r.timing {
-	case timingSampled:
+	case results.Sampled:
 		times = fmt.Sprintf("one call in %d timed", r.period)
-	case timingNone:
+	case results.Untimed:
 		times = "no times"
 	}
 	calls := format.AtLeast(hasLowerBound(look.rows), count(int(look.calls), "call", "calls"))
@@ -199,9 +199,9 @@ func (r *countRun) costText(look *countLook) string {
 	text := fmt.Sprintf("hooks cost about %s a call (%s to %s in %d runs), %s of one processor so far",
 		nanosText(cost.Median), nanosText(cost.Low), nanosText(cost.High), cost.Runs, percentText(look.share(cost)))
 	switch r.timing {
-	case timingExact:
+	case results.Exact:
 		text += "; times include it"
-	case timingSampled:
+	case results.Sampled:
 		text += "; times of calls with many hooked callees are too long"
 	}
 	return text
@@ -229,7 +229,7 @@ func percentText(share float64) string {
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	rows := shownRows(look.rows, r.top)
 	if len(rows) > 0 {
-		writeTable(out, countColumns, rowTexts(rows, r.timing, overloadsOf(look.rows)), width)
+		writeTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width)
 		_, _ = fmt.Fprintln(out)
 	}
 	_, _ = fmt.Fprintln(out, r.headline(look))
@@ -243,7 +243,7 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	if hasLowerBound(look.rows) {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}
-	if look.untimed > 0 && r.timing != timingNone {
+	if look.untimed > 0 && r.timing != results.Untimed {
 		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", count(int(look.untimed), "call was", "calls were"))
 	}
 	if look.dropped > 0 {
@@ -315,11 +315,11 @@ type labelJSON struct {
 	Other   bool               `json:"otherTags,omitempty"` // there was no room to tell more apart
 }
 
-func describeContext(row *liveprobes.Row) (c contextJSON) {
-	if row == nil {
+func describeContext(row *results.Row) (c contextJSON) {
+	if !row.InContext {
 		return c
 	}
-	return contextJSON{describeLabel(row.Sequence, row.Label), row.Undecided}
+	return contextJSON{describeLabel(row.Within, row.Label), row.Undecided}
 }
 
 func describeLabel(within string, label ledger.Label) labelJSON {
@@ -375,22 +375,22 @@ type hookCostJSON struct {
 	Share  float64 `json:"shareOfOneProcessor"`
 }
 
-func describeRow(r *methodRow, timing string) methodJSON {
+func describeRow(r *results.Row) methodJSON {
 	m := methodJSON{
-		Class: r.class, Method: r.name, Descriptor: r.descriptor, Calls: r.Calls, PerSecond: r.rate,
-		Exceptions: r.Threw, Timed: r.Timed, contextJSON: describeContext(r.watched), lowerBoundJSON: describeLowerBound(r.LowerBound),
+		Class: r.Class, Method: r.Name, Descriptor: r.Descriptor, Calls: r.Calls, PerSecond: r.PerSecond,
+		Exceptions: r.Threw, Timed: r.Timed, contextJSON: describeContext(r), lowerBoundJSON: describeLowerBound(r.LowerBound),
 	}
-	if timing == timingExact {
+	if r.Timing == results.Exact {
 		m.Running, m.RunningNanos = &r.Active, r.Running
 	}
-	if sure := r.spread.error(); timing == timingSampled && sure >= 0 {
+	if sure := r.Uncertainty.Error(); r.Timing == results.Sampled && sure >= 0 {
 		m.MeanError = &sure
 	}
 	if r.Timed > 0 {
-		mean := r.mean()
+		mean := r.Mean()
 		m.TotalNanos, m.MeanNanos = &r.Nanos, &mean
 	}
-	if r.Timed > 0 && timing == timingExact {
+	if r.Timed > 0 && r.Timing == results.Exact {
 		m.SelfNanos = &r.Self
 	}
 	return m
@@ -446,16 +446,16 @@ func describeLeaving(f *session.Farewell) *leavingJSON {
 func (r *countRun) writeJSON(look *countLook) error {
 	jvm := r.session.JVM()
 	d := countJSON{
-		PID: r.pid, JDK: r.session.JDK().String(), Main: jvm.Main, Patterns: r.patterns, Timing: r.timing,
+		PID: r.pid, JDK: r.session.JDK().String(), Main: jvm.Main, Patterns: r.patterns, Timing: string(r.timing),
 		Began: r.began.Round(time.Millisecond), Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended),
 		Calls: look.calls, Threads: look.threads, Untimed: look.untimed, Dropped: look.dropped, Methods: []methodJSON{},
 	}
-	if r.timing == timingSampled {
+	if r.timing == results.Sampled {
 		d.Period = r.period
 	}
 	for i := range look.rows {
 		if r.top == 0 || i < r.top {
-			d.Methods = append(d.Methods, describeRow(&look.rows[i], r.timing))
+			d.Methods = append(d.Methods, describeRow(&look.rows[i]))
 		}
 	}
 	if cost := r.cost.Cost(); cost != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
@@ -31,19 +32,19 @@ func TestNanosText(t *testing.T) {
 }
 
 // rows of a small program: A calls itself, B has overloads, C was never called.
-func sampleRows() []methodRow {
-	return []methodRow{
-		{class: "p.C", name: "idle", descriptor: "()V"},
-		{class: "p.B", name: "run", descriptor: "(ILjava/lang/String;[J)V", Totals: arena.Totals{Calls: 640, Timed: 10, Nanos: 1000, Self: 500}},
-		{class: "p.B", name: "run", descriptor: "()V", Totals: arena.Totals{Calls: 3, Timed: 2, Nanos: 9000, Self: 9000, Active: 1, Running: 5e6}},
-		{class: "p.A", name: "again", descriptor: "()V", Totals: arena.Totals{Calls: 1000, Timed: 1000, Nanos: 2e6, Self: 1e6, Threw: 7}},
+func sampleRows() []results.Row {
+	return []results.Row{
+		{Timing: results.Exact, Class: "p.C", Name: "idle", Descriptor: "()V"},
+		{Timing: results.Exact, Class: "p.B", Name: "run", Descriptor: "(ILjava/lang/String;[J)V", Totals: arena.Totals{Calls: 640, Timed: 10, Nanos: 1000, Self: 500}},
+		{Timing: results.Exact, Class: "p.B", Name: "run", Descriptor: "()V", Totals: arena.Totals{Calls: 3, Timed: 2, Nanos: 9000, Self: 9000, Active: 1, Running: 5e6}},
+		{Timing: results.Exact, Class: "p.A", Name: "again", Descriptor: "()V", Totals: arena.Totals{Calls: 1000, Timed: 1000, Nanos: 2e6, Self: 1e6, Threw: 7}},
 	}
 }
 
-func names(rows []methodRow) string {
+func names(rows []results.Row) string {
 	var all []string
 	for i := range rows {
-		all = append(all, rows[i].class+rows[i].descriptor[:2])
+		all = append(all, rows[i].Class+rows[i].Descriptor[:2])
 	}
 	return strings.Join(all, " ")
 }
@@ -54,21 +55,22 @@ func TestSortRows(t *testing.T) {
 		"mean": "p.B() p.A() p.B(I p.C()", "name": "p.A() p.B() p.B(I p.C()",
 	} {
 		rows := sampleRows()
-		sortRows(rows, by, timingExact)
+		results.SortRows(rows, by)
 		if got := names(rows); got != want {
 			t.Errorf("by %s: %s, want %s", by, got, want)
 		}
 	}
 	rows := sampleRows()
-	if total := rows[1].total(timingSampled); total != 64000 {
+	rows[1].Timing = results.Sampled
+	if total := rows[1].Total(); total != 64000 {
 		t.Errorf("a sampled total of %v", total)
 	}
 }
 
 func TestCountTable(t *testing.T) {
 	rows := sampleRows()
-	sortRows(rows, "name", timingExact)
-	lines := tableLines(countColumns, rowTexts(rows, timingExact, overloadsOf(rows)), 0)
+	results.SortRows(rows, "name")
+	lines := tableLines(countColumns, rowTexts(rows, overloadsOf(rows)), 0)
 	want := `CALLS  CALLS/S    TOTAL     SELF     MEAN  THREW  RUNNING  METHOD
 1,000        0  2.00 ms  1.00 ms  2.00 µs      7        0  p.A.again
     3        0  5.01 ms  9.00 µs  4.50 µs      0        1  p.B.run()
@@ -77,7 +79,8 @@ func TestCountTable(t *testing.T) {
 	if got := strings.Join(lines, "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	sampled := rowTexts(rows[2:3], timingSampled, nil)[0]
+	rows[2].Timing = results.Sampled
+	sampled := rowTexts(rows[2:3], nil)[0]
 	if got := strings.Join(sampled, " "); got != "640 0 ~64.0 µs - ~100 ns 0 - p.B.run" {
 		t.Errorf("%s", got)
 	}
@@ -85,8 +88,8 @@ func TestCountTable(t *testing.T) {
 
 // TestLiveLines shows that what is drawn again fits a terminal of any size.
 func TestLiveLines(t *testing.T) {
-	r := &countRun{counting: &counting{timing: timingExact}}
-	var rows []methodRow
+	r := &countRun{counting: &counting{timing: results.Exact}}
+	var rows []results.Row
 	for range 50 {
 		rows = append(rows, sampleRows()...)
 	}
@@ -106,11 +109,11 @@ func TestLiveLines(t *testing.T) {
 
 // TestNarrowTable shows that a narrow terminal loses columns, not the names.
 func TestNarrowTable(t *testing.T) {
-	rows := rowTexts(sampleRows(), timingExact, nil)
+	rows := rowTexts(sampleRows(), nil)
 	for width, want := range map[int]string{
 		120: "CALLS CALLS/S TOTAL SELF MEAN THREW RUNNING METHOD", 66: "CALLS CALLS/S TOTAL SELF MEAN METHOD", 20: "CALLS MEAN METHOD",
 	} {
-		columns, texts := fitting(countColumns, rows, width)
+		columns, texts := fit(countColumns, rows, expendable, width)
 		var titles []string
 		for _, c := range columns {
 			titles = append(titles, c.title)
@@ -153,15 +156,6 @@ func TestLeftLines(t *testing.T) {
     a.B`
 	if got := strings.Join(leftLines(groups, true), "\n"); got != all {
 		t.Errorf("got\n%s\nwant\n%s", got, all)
-	}
-}
-
-func TestParseRow(t *testing.T) {
-	if r := parseRow("a.b.C.<init>(La/B;)V"); r.class != "a.b.C" || r.name != "<init>" || r.descriptor != "(La/B;)V" {
-		t.Errorf("%+v", r)
-	}
-	if r := parseRow("odd"); r.name != "odd" {
-		t.Errorf("%+v", r)
 	}
 }
 

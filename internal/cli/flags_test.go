@@ -82,11 +82,11 @@ func TestContextTexts(t *testing.T) {
 	if got := contextText(&rows[2], false); got != "< a.C.d < a.E.f; switched off" {
 		t.Error(got)
 	}
-	json := describeContext(&rows[0])
+	json := describeLabel(rows[0].Sequence, rows[0].Label)
 	if value, is := json.Tags["kind"]; json.Within != "x.Y.z >" || *json.Tags["tier"] != "gold" || !is || value != nil {
 		t.Errorf("%+v", json)
 	}
-	if _, is := describeContext(&rows[1]).Tags["tier"]; is {
+	if _, is := describeLabel(rows[1].Sequence, rows[1].Label).Tags["tier"]; is {
 		t.Error("a tag that was not set has a value")
 	}
 }

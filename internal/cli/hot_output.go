@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/html"
 )
@@ -171,7 +172,7 @@ func hotTexts(rows, all []hotspots.Method) [][]string {
 			}
 		}
 		row := rowOf(m.Method)
-		texts = append(texts, []string{self, interval, partText(m.Total.Part), kind, line, printable(row.shown(overloads))})
+		texts = append(texts, []string{self, interval, partText(m.Total.Part), kind, line, printable(rowName(&row, overloads))})
 	}
 	return texts
 }
@@ -200,15 +201,15 @@ func threadTexts(rows []hotspots.Thread) [][]string {
 
 // hotOverloads are the names that more than one method has.
 func hotOverloads(methods []hotspots.Method) map[string]bool {
-	rows := make([]methodRow, 0, len(methods))
+	rows := make([]results.Row, 0, len(methods))
 	for _, m := range methods {
 		rows = append(rows, rowOf(m.Method))
 	}
 	return overloadsOf(rows)
 }
 
-func rowOf(m *jfr.Method) methodRow {
-	return methodRow{class: className(m.Class), name: m.Name, descriptor: m.Descriptor}
+func rowOf(m *jfr.Method) results.Row {
+	return results.Row{Class: className(m.Class), Name: m.Name, Descriptor: m.Descriptor}
 }
 
 func methodName(m *jfr.Method) string { return className(m.Class) + "." + m.Name }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -279,14 +280,14 @@ func keyContext(key monitor.Key) string {
 }
 
 // keyRow has the name of a row's method for people.
-func keyRow(key monitor.Key) methodRow {
-	return methodRow{class: key.Method.Class, name: key.Method.Name, descriptor: key.Method.Descriptor, context: keyContext(key)}
+func keyRow(key monitor.Key) results.Row {
+	return results.Row{Class: key.Method.Class, Name: key.Method.Name, Descriptor: key.Method.Descriptor, Context: keyContext(key)}
 }
 
 // keyNames are rows' names for people. Methods that have a name in common are told
 // apart by their parameters.
 func keyNames(rows []monitor.Row) map[monitor.Key]string {
-	methods := make([]methodRow, len(rows))
+	methods := make([]results.Row, len(rows))
 	for i := range rows {
 		methods[i] = keyRow(rows[i].Key)
 	}
@@ -296,9 +297,9 @@ func keyNames(rows []monitor.Row) map[monitor.Key]string {
 		key := rows[i].Key
 		switch names[key] = key.Pattern; {
 		case key.Pattern == "":
-			names[key] = methods[i].shown(overloads)
-		case methods[i].context != "":
-			names[key] += " [" + methods[i].context + "]"
+			names[key] = rowName(&methods[i], overloads)
+		case methods[i].Context != "":
+			names[key] += " [" + methods[i].Context + "]"
 		}
 	}
 	return names

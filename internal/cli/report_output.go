@@ -100,7 +100,7 @@ func unwovenText(a *arena.Account, most int) string {
 
 // writeTables writes what probes and methods did.
 func (r *reported) writeTables(out io.Writer, top, width int) {
-	write := func(columns []column, all []reportRow, texts func([]reportRow) [][]string) {
+	write := func(columns []column, all []results.Row, texts func([]results.Row) [][]string) {
 		rows := all
 		if top > 0 {
 			rows = rows[:min(top, len(rows))]
@@ -147,56 +147,48 @@ func withoutEmpty(columns []column, rows [][]string) ([]column, [][]string) {
 	return kept, cells
 }
 
-// timeTexts are the cells of a row's times: total, self, mean, P99, longest.
-func (r *reportRow) timeTexts() (total, self, mean, p99, longest string) {
+// timeTexts are the cells of the times of a row.
+func timeTexts(r *results.Row) (total, self, mean, p99, longest string) {
 	total, self, mean, p99, longest = "-", "-", "-", "-", "-"
-	about := ""
-	if r.timing == timingSampled {
-		about = "~"
+	if r.HasTimes() {
+		total = about(r) + nanosText(r.Total())
 	}
-	if r.hasTimes() {
-		total = about + nanosText(r.total(r.timing))
-	}
-	if r.hasTimes() && r.timing == timingExact {
-		self = nanosText(r.self(r.timing))
+	if r.HasTimes() && r.Timing == results.Exact {
+		self = nanosText(r.SelfTime())
 	}
 	if r.Timed > 0 {
-		mean, longest = about+callText(r.mean()), about+callText(float64(r.Max))
+		mean, longest = about(r)+callText(r.Mean()), about(r)+callText(float64(r.Max))
 	}
-	if tail := r.p99(); tail >= 0 {
-		p99 = about + callText(tail)
+	if tail := r.P99(); tail >= 0 {
+		p99 = about(r) + callText(tail)
 	}
 	return total, self, mean, p99, longest
 }
 
-func (r *reported) methodTexts(rows []reportRow) (texts [][]string) {
-	methods := make([]methodRow, len(r.methods))
-	for i := range r.methods {
-		methods[i] = r.methods[i].methodRow
-	}
-	overloads := overloadsOf(methods)
+func (r *reported) methodTexts(rows []results.Row) (texts [][]string) {
+	overloads := overloadsOf(r.methods)
 	for i := range rows {
 		row := &rows[i]
-		total, self, mean, p99, longest := row.timeTexts()
-		name := row.shown(overloads)
+		total, self, mean, p99, longest := timeTexts(row)
+		name := rowName(row, overloads)
 		texts = append(texts, []string{
 			callsText(row.Calls, row.LowerBound), total, self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)),
-			printable(row.probe), printable(strings.TrimPrefix(name, ".")),
+			printable(row.Probe), printable(strings.TrimPrefix(name, ".")),
 		})
 	}
 	return texts
 }
 
-func probeTexts(rows []reportRow) (texts [][]string) {
+func probeTexts(rows []results.Row) (texts [][]string) {
 	for i := range rows {
 		row := &rows[i]
-		_, self, mean, p99, longest := row.timeTexts()
-		name := row.probe
-		if row.context != "" {
-			name += " [" + row.context + "]"
+		_, self, mean, p99, longest := timeTexts(row)
+		name := row.Probe
+		if row.Context != "" {
+			name += " [" + row.Context + "]"
 		}
 		texts = append(texts, []string{
-			callsText(row.Calls, row.LowerBound), self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)), grouped(row.methods), printable(name),
+			callsText(row.Calls, row.LowerBound), self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)), grouped(row.Methods), printable(name),
 		})
 	}
 	return texts
@@ -219,7 +211,7 @@ func (r *reported) writeFoot(out io.Writer) {
 
 // hasUnknown tells whether results are told apart by something that is not known.
 func (r *reported) hasUnknown() bool {
-	return slices.ContainsFunc(r.methods, func(row reportRow) bool { return row.label.Unknown })
+	return slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.Label.Unknown })
 }
 
 // remarks are what a reader should know of the figures, in words.
@@ -237,7 +229,7 @@ func (r *reported) remarks() (lines []string) {
 		tell(r.active, "call was", "calls were", "under way "+when+": how long is not known")
 	}
 	tell(uint64(len(r.methods)-len(called(r.methods))), "method was", "methods were", "not called")
-	if slices.ContainsFunc(r.methods, func(row reportRow) bool { return row.LowerBound }) {
+	if slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.LowerBound }) {
 		lines = append(lines, lowerBoundNote)
 	}
 	tell(r.untimed, "call was", "calls were", "counted without time: the arena had no room")
@@ -333,16 +325,16 @@ type reportProbeJSON struct {
 	labelJSON
 }
 
-func describeTimes(r *reportRow) timesJSON {
-	d := timesJSON{Calls: r.Calls, Exceptions: r.Threw, Running: r.Active, Timing: r.timing, Timed: r.Timed, Undecided: r.Undecided, lowerBoundJSON: describeLowerBound(r.LowerBound)}
+func describeTimes(r *results.Row) timesJSON {
+	d := timesJSON{Calls: r.Calls, Exceptions: r.Threw, Running: r.Active, Timing: string(r.Timing), Timed: r.Timed, Undecided: r.Undecided, lowerBoundJSON: describeLowerBound(r.LowerBound)}
 	if r.Timed > 0 {
-		mean := r.mean()
+		mean := r.Mean()
 		d.TotalNanos, d.MeanNanos, d.MaxNanos = &r.Nanos, &mean, &r.Max
 	}
-	if r.Timed > 0 && r.timing == timingExact {
+	if r.Timed > 0 && r.Timing == results.Exact {
 		d.SelfNanos = &r.Self
 	}
-	if tail := r.p99(); tail >= 0 {
+	if tail := r.P99(); tail >= 0 {
 		d.P99Nanos = &tail
 	}
 	return d
@@ -363,17 +355,17 @@ func (r *reported) describe(top int) reportJSON {
 	if r.packed {
 		d.Classes = describeAccount(&r.account)
 	}
-	most := func(rows []reportRow) []reportRow {
+	most := func(rows []results.Row) []results.Row {
 		if top > 0 {
 			return rows[:min(top, len(rows))]
 		}
 		return rows
 	}
 	for _, row := range most(r.probes) {
-		d.Probes = append(d.Probes, reportProbeJSON{row.probe, row.methods, describeTimes(&row), describeLabel(row.within, row.label)})
+		d.Probes = append(d.Probes, reportProbeJSON{row.Probe, row.Methods, describeTimes(&row), describeLabel(row.Within, row.Label)})
 	}
 	for _, row := range most(r.methods) {
-		d.Methods = append(d.Methods, reportRowJSON{row.class, row.name, row.descriptor, row.probe, describeTimes(&row), describeLabel(row.within, row.label)})
+		d.Methods = append(d.Methods, reportRowJSON{row.Class, row.Name, row.Descriptor, row.Probe, describeTimes(&row), describeLabel(row.Within, row.Label)})
 	}
 	for _, left := range r.Left {
 		d.LeftAlone = append(d.LeftAlone, leftJSON{strings.ReplaceAll(left.Class, "/", "."), left.Method, left.Reason})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -61,8 +62,8 @@ func inspect(pid int) (*process.JVM, error) {
 type tenant struct {
 	*session.Occupant
 	account arena.Account // of a pack
-	rows    []methodRow
-	timing  string
+	rows    []results.Row
+	timing  results.Timing
 	sum     *arena.Summary
 	calls   uint64
 	untimed uint64
@@ -125,35 +126,21 @@ func readTenant(o *session.Occupant) (*tenant, error) {
 	t := &tenant{Occupant: o, account: account, sum: sum, cost: cost}
 	elapsed := time.Since(o.Opened).Seconds()
 	for _, m := range methods {
-		row := parseRow(m.Name)
+		row := results.ParseRow(m.Name)
 		if totals := sum.Methods[m.ID]; totals != nil {
 			row.Totals = *totals
 		}
-		row.rate = float64(row.Calls) / elapsed
+		row.PerSecond = float64(row.Calls) / elapsed
 		t.calls += row.Calls
 		t.untimed += row.Untimed
 		t.rows = append(t.rows, row)
 	}
-	t.timing = timingOf(t.rows)
-	sortRows(t.rows, "calls", t.timing)
+	t.timing = results.TimingOf(t.rows...)
+	for i := range t.rows {
+		t.rows[i].Timing = t.timing
+	}
+	results.SortRows(t.rows, "calls")
 	return t, nil
-}
-
-// timingOf tells from what was measured how calls are timed. A call may end
-// between two readings, so that a few are missing says nothing.
-func timingOf(rows []methodRow) string {
-	var ended, timed uint64
-	for i := range rows {
-		ended += rows[i].ended()
-		timed += rows[i].Timed
-	}
-	switch {
-	case timed == 0 && ended > 0:
-		return timingNone
-	case timed < ended/2:
-		return timingSampled
-	}
-	return timingExact
 }
 
 func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants []*tenant, top, width int) {
@@ -195,7 +182,7 @@ func (t *tenant) write(out io.Writer, top, width int) {
 	} else {
 		_, _ = fmt.Fprintf(out, "arena    %s, %s of %s used\n", printable(t.Path), sizeText(used), sizeText(limit))
 	}
-	if t.untimed > 0 && t.timing != timingNone {
+	if t.untimed > 0 && t.timing != results.Untimed {
 		_, _ = fmt.Fprintf(out, "         %s counted without time: there was no room\n", count(int(t.untimed), "call was", "calls were"))
 	}
 	if t.sum.Dropped > 0 {
@@ -206,7 +193,7 @@ func (t *tenant) write(out io.Writer, top, width int) {
 		return
 	}
 	_, _ = fmt.Fprintln(out)
-	writeTable(out, countColumns, rowTexts(rows, t.timing, overloadsOf(t.rows)), width)
+	writeTable(out, countColumns, rowTexts(rows, overloadsOf(t.rows)), width)
 	if hidden := len(shownRows(t.rows, 0)) - len(rows); hidden > 0 {
 		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", count(hidden, "method more", "methods more"))
 	}
@@ -280,7 +267,7 @@ func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*tenant) s
 	}
 	for _, t := range tenants {
 		o := occupantJSON{
-			Command: t.Command, Process: t.Sonde, Alive: string(t.Alive), Since: t.Opened.Round(time.Millisecond), Timing: t.timing,
+			Command: t.Command, Process: t.Sonde, Alive: string(t.Alive), Since: t.Opened.Round(time.Millisecond), Timing: string(t.timing),
 			Calls: t.calls, Threads: t.sum.Threads, Untimed: t.untimed, Dropped: t.sum.Dropped, Methods: []methodJSON{},
 		}
 		o.HookNanos, o.HookTotal = t.cost.Hook, t.hookNanos()
@@ -291,7 +278,7 @@ func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*tenant) s
 			o.Classes = describeAccount(&t.account)
 		}
 		for i := range t.rows {
-			o.Methods = append(o.Methods, describeRow(&t.rows[i], t.timing))
+			o.Methods = append(o.Methods, describeRow(&t.rows[i]))
 		}
 		d.Occupants = append(d.Occupants, o)
 	}

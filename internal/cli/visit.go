@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -375,8 +376,8 @@ func unfit(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	row := parseRow(wrong.First.Method)
-	where := row.method(map[string]bool{row.class + "." + row.name: true})
+	row := results.ParseRow(wrong.First.Method)
+	where := rowName(&row, map[string]bool{row.Class + "." + row.Name: true})
 	if wrong.Methods > 1 {
 		where = fmt.Sprintf("it fits none of %d methods; %s", wrong.Methods, where)
 	}

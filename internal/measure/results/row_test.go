@@ -1,4 +1,4 @@
-package cli
+package results
 
 import (
 	"math"
@@ -8,16 +8,16 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// TestSpreadHoldsTheMean samples a program whose times are far from even, many
+// TestUncertaintyHoldsTheMean samples a program whose times are far from even, many
 // times over: the interval holds the truth about as often as it says, also with
 // the least that it is told for.
-func TestSpreadHoldsTheMean(t *testing.T) {
+func TestUncertaintyHoldsTheMean(t *testing.T) {
 	const truth, times = 0.9*100 + 0.1*1000, 2000
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []struct{ batches, calls int }{{leastBatches, 1}, {leastBatches, 30}, {100, 5}} {
 		held := 0
 		for range times {
-			s, totals := &spread{}, arena.Totals{}
+			s, totals := &Uncertainty{}, arena.Totals{}
 			for range size.batches {
 				for range size.calls {
 					totals.Timed++
@@ -26,10 +26,10 @@ func TestSpreadHoldsTheMean(t *testing.T) {
 						totals.Nanos += 900
 					}
 				}
-				s.add(&totals)
+				s.Add(&totals)
 			}
 			mean := float64(totals.Nanos) / float64(totals.Timed)
-			if math.Abs(mean-truth) <= s.error()*mean {
+			if math.Abs(mean-truth) <= s.Error()*mean {
 				held++
 			}
 		}
@@ -39,22 +39,31 @@ func TestSpreadHoldsTheMean(t *testing.T) {
 	}
 }
 
-func TestSpreadOfTooLittle(t *testing.T) {
-	s, totals := &spread{}, arena.Totals{}
+func TestUncertaintyOfTooLittle(t *testing.T) {
+	s, totals := &Uncertainty{}, arena.Totals{}
 	for range leastBatches - 1 {
 		totals.Timed, totals.Nanos = totals.Timed+1, totals.Nanos+10
-		s.add(&totals)
+		s.Add(&totals)
 	}
-	s.add(&totals) // nothing new is no batch
-	if got := s.error(); got >= 0 {
+	s.Add(&totals) // nothing new is no batch
+	if got := s.Error(); got >= 0 {
 		t.Errorf("%v", got)
 	}
 	totals.Timed, totals.Nanos = totals.Timed+1, totals.Nanos+10
-	s.add(&totals)
-	if got := s.error(); got != 0 {
+	s.Add(&totals)
+	if got := s.Error(); got != 0 {
 		t.Errorf("%v of times that are all the same", got)
 	}
-	if got := (*spread)(nil).error(); got >= 0 {
+	if got := (*Uncertainty)(nil).Error(); got >= 0 {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestParseRow(t *testing.T) {
+	if r := ParseRow("a.b.C.<init>(La/B;)V"); r.Class != "a.b.C" || r.Name != "<init>" || r.Descriptor != "(La/B;)V" {
+		t.Errorf("%+v", r)
+	}
+	if r := ParseRow("odd"); r.Name != "odd" {
+		t.Errorf("%+v", r)
 	}
 }
