@@ -19,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -335,7 +336,7 @@ func (c *applying) inBackground(ctx context.Context) error {
 		return err
 	}
 	if c.json {
-		return writeJSON(c.out, map[string]any{"pid": c.pid, "applied": true, "sonde": pid})
+		return document.Write(c.out, map[string]any{"pid": c.pid, "applied": true, "sonde": pid})
 	}
 	_, err = fmt.Fprintf(c.out, "process %d of Sonde holds process %d: sonde apply %d shows it, sonde apply --end %d ends it\n", pid, c.pid, c.pid, c.pid)
 	return err

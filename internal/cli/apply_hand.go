@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -28,7 +30,7 @@ func (c *applying) handOver(ctx context.Context, client *handover.Client) error 
 	}
 	isSame := len(planned.Changes) == 0 && planned.Awaiting == 0
 	if planned.Awaiting > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s loaded since that rules leave to the next sonde apply: hooks go in\n", count(planned.Awaiting, "class has", "classes have"))
+		_, _ = fmt.Fprintf(c.err, "note: %s loaded since that rules leave to the next sonde apply: hooks go in\n", format.Count(planned.Awaiting, "class has", "classes have"))
 	}
 	if c.dryRun || isSame {
 		return c.writeDiff(planned.Changes, nil)
@@ -42,7 +44,7 @@ func (c *applying) handOver(ctx context.Context, client *handover.Client) error 
 	outcome, err := client.Apply(ctx, c.set, false)
 	if outcome != nil {
 		for _, note := range outcome.Notes {
-			_, _ = fmt.Fprintf(c.err, "note: %s\n", printable(note))
+			_, _ = fmt.Fprintf(c.err, "note: %s\n", format.Printable(note))
 		}
 	}
 	if err != nil {
@@ -63,7 +65,7 @@ func (c *applying) handFailure(err error) error {
 }
 
 func outcomeText(o *handover.Outcome) string {
-	return fmt.Sprintf("%s in, %s out, %s switched", count(o.Woven, "hook", "hooks"), grouped(o.Removed), grouped(o.Switched))
+	return fmt.Sprintf("%s in, %s out, %s switched", format.Count(o.Woven, "hook", "hooks"), format.Grouped(o.Removed), format.Grouped(o.Switched))
 }
 
 // endHolder ends the Sonde that holds the JVM.
@@ -81,9 +83,9 @@ func (c *applying) endHolder(ctx context.Context, client *handover.Client) error
 		return fmt.Errorf("process %d: %w", c.pid, err)
 	}
 	if c.json {
-		return writeJSON(c.out, map[string]any{"pid": c.pid, "ended": true})
+		return document.Write(c.out, map[string]any{"pid": c.pid, "ended": true})
 	}
-	_, err := fmt.Fprintf(c.out, "ended the sonde apply that held process %d in %s\n", c.pid, durationText(time.Since(start)))
+	_, err := fmt.Fprintf(c.out, "ended the sonde apply that held process %d in %s\n", c.pid, format.Duration(time.Since(start)))
 	return err
 }
 
@@ -97,16 +99,16 @@ func (c *applying) showHolder(ctx context.Context, client *handover.Client) erro
 		return c.handFailure(err)
 	}
 	if c.json {
-		return writeJSON(c.out, status)
+		return document.Write(c.out, status)
 	}
 	writeHolder(c.out, status, c.outWidth())
 	return nil
 }
 
 func writeHolder(out io.Writer, status *handover.Status, width int) {
-	_, _ = fmt.Fprintf(out, "%s (process %d), since %s: %s\n", printable(status.Command), status.Sonde,
+	_, _ = fmt.Fprintf(out, "%s (process %d), since %s: %s\n", format.Printable(status.Command), status.Sonde,
 		status.Since.Local().Format(time.DateTime), probesText(status.Probes))
-	writeTable(out, applyColumns, runningTexts(status.Probes), width)
+	format.WriteTable(out, applyColumns, runningTexts(status.Probes), width)
 }
 
 // nothingToChange is said of a set that is applied already.
@@ -120,7 +122,7 @@ func writeChanges(out io.Writer, changes []probeset.Change, width int) {
 	for _, change := range changes {
 		line := changeText(change)
 		if width > 0 {
-			line = cut(line, width)
+			line = format.Cut(line, width)
 		}
 		_, _ = fmt.Fprintln(out, line)
 	}
@@ -150,15 +152,7 @@ func changeText(c probeset.Change) string {
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}
-	return printable(text)
-}
-
-// applyJSON is what is written of a set that was handed over, or only compared.
-type applyJSON struct {
-	PID     int               `json:"pid"`
-	Applied bool              `json:"applied"`
-	Changes []probeset.Change `json:"changes"`
-	Outcome *handover.Outcome `json:"outcome,omitempty"`
+	return format.Printable(text)
 }
 
 // writeDiff writes differences as a result. The outcome is nil where nothing was done.
@@ -167,7 +161,7 @@ func (c *applying) writeDiff(changes []probeset.Change, outcome *handover.Outcom
 		if changes == nil {
 			changes = []probeset.Change{}
 		}
-		return writeJSON(c.out, applyJSON{PID: c.pid, Applied: outcome != nil, Changes: changes, Outcome: outcome})
+		return document.Write(c.out, document.Handover{PID: c.pid, Applied: outcome != nil, Changes: changes, Outcome: outcome})
 	}
 	writeChanges(c.out, changes, c.outWidth())
 	return nil

@@ -17,6 +17,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -78,7 +80,7 @@ func (r *applyRun) enterSet(ctx context.Context, begin func() error) (err error)
 		return err
 	}
 	jvm := r.session.JVM()
-	r.screen.say("attached to %d (JDK %v, %s) in %s", r.pid, r.session.JDK(), orDash(printable(jvm.Main)), durationText(time.Since(start)))
+	r.screen.say("attached to %d (JDK %v, %s) in %s", r.pid, r.session.JDK(), format.OrDash(format.Printable(jvm.Main)), format.Duration(time.Since(start)))
 	r.watch = liveprobes.New(r.session, liveprobes.Options{Flags: arena.Spreads, Notice: r.remark, Ended: r.probeEnded})
 	report, err := r.watch.Apply(ctx, r.set)
 	r.began = time.Now()
@@ -93,18 +95,18 @@ func (r *applyRun) enterSet(ctx context.Context, begin func() error) (err error)
 	go func() {
 		defer close(r.ran)
 		if err := r.watch.Run(running); err != nil && running.Err() == nil {
-			r.remark(oneLine(err))
+			r.remark(format.OneLine(err))
 		}
 	}()
 	if r.server, err = handover.Listen(ctx, places(), targetOf(jvm), r); err != nil {
-		r.remark("other Sondes cannot hand over to this one: " + oneLine(err))
+		r.remark("other Sondes cannot hand over to this one: " + format.OneLine(err))
 	}
 	if err := begin(); err != nil {
-		r.remark(oneLine(err))
+		r.remark(format.OneLine(err))
 	}
 	if r.ready {
 		if err := tellReady(); err != nil {
-			r.remark(oneLine(err))
+			r.remark(format.OneLine(err))
 			r.End() // who started it takes it for failed
 		}
 	}
@@ -154,7 +156,7 @@ func (r *applyRun) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*
 		delete(r.ended, p.Name)
 	}
 	r.state.Unlock()
-	r.screen.say("another Sonde has changed what is wanted: %s", count(len(changes), "change", "changes"))
+	r.screen.say("another Sonde has changed what is wanted: %s", format.Count(len(changes), "change", "changes"))
 	return &handover.Outcome{
 		Changes: report.Changes, Woven: report.Woven, Removed: report.Removed, Switched: report.Switched,
 		Notes: append(reportNotes(report), report.Warnings...),
@@ -195,8 +197,8 @@ func (r *applyRun) tellApplied(report *liveprobes.Report) {
 	if report.Installation != nil {
 		took = costOf(batchCosts(report.Installation.Batches))
 	}
-	r.screen.say("hooks in %s for %s and %s%s%s", count(len(methods), "method", "methods"),
-		count(len(report.Probes), "probe", "probes"), count(len(report.Tags), "tag", "tags"), sessionWovenText(r.session), took)
+	r.screen.say("hooks in %s for %s and %s%s%s", format.Count(len(methods), "method", "methods"),
+		format.Count(len(report.Probes), "probe", "probes"), format.Count(len(report.Tags), "tag", "tags"), sessionWovenText(r.session), took)
 	for _, note := range reportNotes(report) {
 		r.remark(note)
 	}
@@ -235,13 +237,13 @@ func reportNotes(report *liveprobes.Report) []string {
 		}
 		for _, g := range groupLeft(left) {
 			first := g.left[0]
-			notes = append(notes, fmt.Sprintf("%s %s does not act in %s, such as %s: %s", kind, a.Name, count(len(g.left), "class or method", "classes or methods"), leftName(first), first.Reason))
+			notes = append(notes, fmt.Sprintf("%s %s does not act in %s, such as %s: %s", kind, a.Name, format.Count(len(g.left), "class or method", "classes or methods"), leftName(first), first.Reason))
 		}
 		for _, text := range a.Redacted {
 			notes = append(notes, fmt.Sprintf("%s %s: %s is redacted; allow: in the file shows it", kind, a.Name, text))
 		}
 		if a.Untraced > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s: %s further below are not traced", kind, a.Name, count(a.Untraced, "method", "methods")))
+			notes = append(notes, fmt.Sprintf("%s %s: %s further below are not traced", kind, a.Name, format.Count(a.Untraced, "method", "methods")))
 		}
 	}
 	for _, a := range report.Probes {
@@ -335,10 +337,10 @@ func (r *applyRun) write(look *applyLook) error {
 
 func (r *applyRun) writeLook(look *applyLook) error {
 	if r.json {
-		return writeJSON(r.out, r.describe(look))
+		return document.Write(r.out, r.describe(look))
 	}
 	out := bufio.NewWriter(r.out) // keeps the first error until Flush
-	writeTable(out, applyColumns, runningTexts(look.rows), r.outWidth())
+	format.WriteTable(out, applyColumns, runningTexts(look.rows), r.outWidth())
 	_, _ = fmt.Fprintf(out, "\n%s\n", look.headline())
 	for _, line := range look.remarks() {
 		_, _ = fmt.Fprintln(out, line)
@@ -426,15 +428,15 @@ func (t *appliedTraces) line() string {
 	if t.sum.Opened == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("traces: %s kept of %s begun", grouped(len(t.kept)), grouped(int(t.sum.Opened)))
+	text := fmt.Sprintf("traces: %s kept of %s begun", format.Grouped(len(t.kept)), format.Grouped(int(t.sum.Opened)))
 	if t.older > 0 {
-		text += fmt.Sprintf(", %s before those", grouped(int(t.older)))
+		text += fmt.Sprintf(", %s before those", format.Grouped(int(t.older)))
 	}
 	if t.sum.Discarded > 0 {
-		text += fmt.Sprintf(", %s not chosen", grouped(int(t.sum.Discarded)))
+		text += fmt.Sprintf(", %s not chosen", format.Grouped(int(t.sum.Discarded)))
 	}
 	if t.sum.Dropped > 0 {
-		text += fmt.Sprintf(", %s only counted", count(int(t.sum.Dropped), "call", "calls"))
+		text += fmt.Sprintf(", %s only counted", format.Count(int(t.sum.Dropped), "call", "calls"))
 	}
 	return text
 }
@@ -495,7 +497,7 @@ func (r *applyRun) writeTraces(t *trace.Trace) error {
 			number = i + 1
 		}
 	}
-	if _, err := fmt.Fprintf(r.out, "\nthe slowest of %s; -o FILE writes all\n", count(len(t.Transactions), "transaction that was kept", "transactions that were kept")); err != nil {
+	if _, err := fmt.Fprintf(r.out, "\nthe slowest of %s; -o FILE writes all\n", format.Count(len(t.Transactions), "transaction that was kept", "transactions that were kept")); err != nil {
 		return err
 	}
 	return text.WriteTransaction(r.out, number, slowest, text.Terminal{Width: width, Colours: hasColours(width), Rows: shownCalls})

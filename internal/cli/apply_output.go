@@ -11,6 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -119,7 +120,7 @@ func runningRows(results *liveprobes.Results, set *probeset.Set) []handover.Runn
 		case sum.off == sum.spots:
 			level = levelOff
 		default:
-			level += " (" + levelOff + " in " + grouped(sum.off) + " of " + grouped(sum.spots) + ")"
+			level += " (" + levelOff + " in " + format.Grouped(sum.off) + " of " + format.Grouped(sum.spots) + ")"
 		}
 		rows = append(rows, describeTotals(key, sums[key], level))
 	}
@@ -204,11 +205,11 @@ func labelText(l liveprobes.Label) string {
 
 // headline is how much was seen in how long.
 func (l *applyLook) headline() string {
-	calls := count(int(l.calls), "call", "calls")
+	calls := format.Count(int(l.calls), "call", "calls")
 	if l.atLeast {
 		calls = "at least " + calls
 	}
-	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.pid, durationText(l.elapsed), probesText(l.rows), calls, count(l.threads, "thread", "threads"))
+	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.pid, format.Duration(l.elapsed), probesText(l.rows), calls, format.Count(l.threads, "thread", "threads"))
 }
 
 // probesText is how many probes rows are of: each has one for every sequence and label.
@@ -217,7 +218,7 @@ func probesText(rows []handover.Running) string {
 	for i := range rows {
 		probes[rows[i].Name] = true
 	}
-	return count(len(probes), "probe", "probes")
+	return format.Count(len(probes), "probe", "probes")
 }
 
 // remarks are how traces stand, and what results do not hold.
@@ -228,7 +229,7 @@ func (l *applyLook) remarks() []string {
 	}
 	tell := func(n uint64, one, many, what string) {
 		if n > 0 {
-			lines = append(lines, count(int(n), one, many)+" "+what)
+			lines = append(lines, format.Count(int(n), one, many)+" "+what)
 		}
 	}
 	if slices.ContainsFunc(l.rows, func(row handover.Running) bool { return row.LowerBound }) {
@@ -241,9 +242,7 @@ func (l *applyLook) remarks() []string {
 }
 
 var (
-	applyColumns = []column{
-		{"CALLS", true}, {"CALLS/S", true}, {"MEAN", true}, {"P99", true}, {"THREW", true}, {"UNDECIDED", true}, {"LEVEL", false}, {"PROBE", false}, {"WHERE", false},
-	}
+	applyColumns = format.Columns(">CALLS", ">CALLS/S", ">MEAN", ">P99", ">THREW", ">UNDECIDED", "LEVEL", "PROBE", "WHERE")
 	// applyExpendable are the columns a narrow terminal goes without, the first to go
 	// first.
 	applyExpendable = []string{"LEVEL", "THREW", "MEAN", "CALLS", "UNDECIDED"}
@@ -256,10 +255,10 @@ func runningTexts(rows []handover.Running) [][]string {
 		row := &rows[i]
 		mean, p99, level := "-", "-", row.Level
 		if row.Timed > 0 {
-			mean = callText(row.MeanNanos)
+			mean = format.Call(row.MeanNanos)
 		}
 		if row.P99Nanos > 0 {
-			p99 = callText(row.P99Nanos)
+			p99 = format.Call(row.P99Nanos)
 		}
 		if row.Ended != "" {
 			level = "ended"
@@ -276,8 +275,8 @@ func runningTexts(rows []handover.Running) [][]string {
 			calls = levelOff
 		}
 		texts = append(texts, []string{
-			calls, format.AtLeast(row.LowerBound, rateText(row.PerSecond)), mean, p99, grouped(int(row.Threw)), grouped(int(row.Undecided)),
-			orDash(level), row.Name, printable(where),
+			calls, format.AtLeast(row.LowerBound, format.Rate(row.PerSecond)), mean, p99, format.Grouped(int(row.Threw)), format.Grouped(int(row.Undecided)),
+			format.OrDash(level), row.Name, format.Printable(where),
 		})
 	}
 	return texts
@@ -290,49 +289,26 @@ func (l *applyLook) liveLines(width, height int) []string {
 	const around = 3 // titles, what is left out, the line of the cursor
 	room := max(1, height-len(lines)-around)
 	shown := l.rows[:min(room, len(l.rows))]
-	columns, texts := fit(applyColumns, runningTexts(shown), applyExpendable, width)
-	lines = append(lines, tableLines(columns, texts, width)...)
+	columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)
+	lines = append(lines, format.TableLines(columns, texts, width)...)
 	if hidden := len(l.rows) - len(shown); hidden > 0 {
-		lines = append(lines, fmt.Sprintf("and %s", count(hidden, "row more", "rows more")))
+		lines = append(lines, fmt.Sprintf("and %s", format.Count(hidden, "row more", "rows more")))
 	}
 	for i := range lines {
-		lines[i] = cut(lines[i], width)
+		lines[i] = format.Cut(lines[i], width)
 	}
 	return lines[:max(0, min(len(lines), height-1))]
 }
 
-// appliedJSON is what `sonde apply --json` writes while it holds a JVM, and at the end.
-type appliedJSON struct {
-	PID          int                `json:"pid"`
-	JDK          string             `json:"jdk"`
-	Main         string             `json:"main,omitempty"`
-	File         string             `json:"file"`
-	Began        time.Time          `json:"began"`
-	Seconds      float64            `json:"seconds"`
-	Final        bool               `json:"final"`
-	Ended        string             `json:"ended,omitempty"` // duration, asked, probes, interrupted, undone, exited, lost
-	Probes       []handover.Running `json:"probes"`
-	Threads      int                `json:"threads"`
-	Kept         int                `json:"tracesKept"`
-	NotChosen    uint64             `json:"tracesNotChosen"`
-	OnlyCounted  uint64             `json:"callsNotTraced"`
-	Dropped      uint64             `json:"callsNotCounted"`
-	ContextsLost uint64             `json:"contextsLost"`
-	Ambiguous    uint64             `json:"ambiguousTasks"`
-	LeftAlone    []leftJSON         `json:"leftAlone,omitempty"`
-	wovenJSON
-	Remarks []string `json:"remarks,omitempty"`
-}
-
-func (r *applyRun) describe(look *applyLook) appliedJSON {
-	d := appliedJSON{
+func (r *applyRun) describe(look *applyLook) document.Applied {
+	d := document.Applied{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended), Probes: look.rows, Threads: look.threads,
 		Dropped: look.dropped, ContextsLost: look.contextsLost, Ambiguous: look.ambiguous,
-		wovenJSON: describeWoven(r.session), Kept: len(r.traces.kept), NotChosen: r.traces.sum.Discarded, OnlyCounted: r.traces.sum.Dropped,
+		Weavings: document.NewWeavings(r.session), Kept: len(r.traces.kept), NotChosen: r.traces.sum.Discarded, OnlyCounted: r.traces.sum.Dropped,
 	}
 	if look.final {
-		d.LeftAlone = describeLeft(r.concerned())
+		d.LeftAlone = document.NewLeft(r.concerned())
 		r.lock.Lock()
 		d.Remarks = append(d.Remarks, r.remarks...)
 		r.lock.Unlock()

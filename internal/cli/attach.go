@@ -14,6 +14,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
@@ -221,7 +223,7 @@ func (c *attaching) evictPack(ctx context.Context, h *results.Harvest) error {
 		if err := evictFrom(ctx, c.streams, o); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(c.err, "took the pack out of process %d in %s; what it has measured: sonde report %s\n", c.pid, durationText(time.Since(start)), printable(shellWord(h.Arena)))
+		_, _ = fmt.Fprintf(c.err, "took the pack out of process %d in %s; what it has measured: sonde report %s\n", c.pid, format.Duration(time.Since(start)), format.Printable(shellWord(h.Arena)))
 	}
 	if !found {
 		for _, u := range unreachable {
@@ -293,12 +295,12 @@ func sampleOf(h *results.Harvest) uint32 {
 // tell says what the pack could not do.
 func (r *attachRun) tell() {
 	say := r.board.screen.say
-	say("reading the arena of process %d; %s", r.pid, printable(r.accountLine(nil)))
+	say("reading the arena of process %d; %s", r.pid, format.Printable(r.accountLine(nil)))
 	if account, has, err := r.harvest.Account(); has && err == nil && len(account.Left) > 0 {
-		say("%s: sonde attach %d --weave has this Sonde weave what it can", printable(unwovenText(&account, mostNamed)), r.pid)
+		say("%s: sonde attach %d --weave has this Sonde weave what it can", format.Printable(unwovenText(&account, mostNamed)), r.pid)
 	}
 	for _, note := range r.harvest.Notes {
-		say("note: %s", printable(note))
+		say("note: %s", format.Printable(note))
 	}
 }
 
@@ -373,9 +375,9 @@ func (r *attachRun) finish(ended ending) error {
 }
 
 // describe adds what is known of the pack.
-func (r *attachRun) describe(d *monitorJSON, _ *monitorTable) {
+func (r *attachRun) describe(d *document.Monitor, _ *monitorTable) {
 	d.Main, d.Pack, d.Arena, d.Remarks = r.board.main, r.harvest.JVM.Pack.Path, r.harvest.Arena, r.harvest.Notes
 	if account, has, err := r.harvest.Account(); has && err == nil {
-		d.Classes = describeAccount(&account)
+		d.Classes = document.NewAccount(&account)
 	}
 }

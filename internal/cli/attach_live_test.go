@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
 // A packedShop is a shop that was started with a pack.
@@ -56,9 +57,9 @@ func (s *packedShop) awaitNotice() {
 }
 
 // reported is what a report has, by probe and tag.
-func (s *packedShop) reported(of string) (reportJSON, map[string]uint64) {
+func (s *packedShop) reported(of string) (document.Report, map[string]uint64) {
 	s.t.Helper()
-	report := parse[reportJSON](s.t, s.must("report", of, "--json"))
+	report := parse[document.Report](s.t, s.must("report", of, "--json"))
 	calls := map[string]uint64{}
 	for _, row := range report.Probes {
 		name := row.Probe
@@ -109,11 +110,11 @@ func (s *packedShop) reads() {
 		report.Arena != s.arena || report.Classes.Woven != 3 || report.UnderWay != 1 {
 		t.Errorf("%v, %+v", calls, report)
 	}
-	once := parse[reportJSON](t, s.must("attach", s.pid, "--once", "--json"))
+	once := parse[document.Report](t, s.must("attach", s.pid, "--once", "--json"))
 	if once.Calls != report.Calls || len(once.Methods) != len(report.Methods) {
 		t.Errorf("%+v", once)
 	}
-	status := parse[statusJSON](t, s.must("status", s.pid, "--json"))
+	status := parse[document.Status](t, s.must("status", s.pid, "--json"))
 	if !status.Inside || len(status.Occupants) != 1 || status.Occupants[0].Pack != s.pack || status.Occupants[0].Classes.Woven != 3 {
 		t.Errorf("%+v", status)
 	}
@@ -121,7 +122,7 @@ func (s *packedShop) reads() {
 		t.Errorf("%s", out)
 	}
 	for line := range strings.Lines(s.must("ps", "--json")) {
-		if jvm := parse[jvmJSON](t, line); jvm.PID == s.PID && jvm.Inside != "pack" {
+		if jvm := parse[document.JVM](t, line); jvm.PID == s.PID && jvm.Inside != "pack" {
 			t.Errorf("%+v", jvm)
 		}
 	}
@@ -142,7 +143,7 @@ func (s *packedShop) watches() {
 		t.Errorf("exit code %d: %s", code, attached.stderr.String())
 	}
 	lines := strings.Split(strings.TrimSpace(attached.out.String()), "\n")
-	whole := parse[monitorJSON](t, lines[len(lines)-1])
+	whole := parse[document.Monitor](t, lines[len(lines)-1])
 	if !whole.Final || ending(whole.Ended) != endedInterrupted || whole.Total.Calls != 7 || whole.Pack != s.pack || whole.Classes.Woven != 3 ||
 		len(whole.Rows) != 2 || whole.Rows[0].Tags["tier"] != "gold" || whole.Rows[1].Pattern != "program" || whole.Rows[1].Running != 1 {
 		t.Errorf("%+v", whole)
@@ -159,7 +160,7 @@ func (s *packedShop) takesOver() {
 	if code := weaving.end(t); code != exitOK || !strings.Contains(weaving.stderr.String(), "what it has measured: sonde report "+s.arena) {
 		t.Errorf("exit code %d: %s", code, weaving.stderr.String())
 	}
-	if last := parse[appliedJSON](t, weaving.out.String()); last.File != s.pack || ending(last.Ended) != endedAsked {
+	if last := parse[document.Applied](t, weaving.out.String()); last.File != s.pack || ending(last.Ended) != endedAsked {
 		t.Errorf("%+v", last)
 	}
 	// What the pack has measured is there, and no more.

@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // packedHarvest is what was left, as if its JVM ran.
@@ -54,8 +55,8 @@ func TestAttachTable(t *testing.T) {
 		for i := range texts {
 			texts[i] = append(texts[i][:1], texts[i][2:]...) // without rates
 		}
-		columns := append(append([]column{}, monitorColumns[:1]...), monitorColumns[2:]...)
-		if got := strings.Join(tableLines(columns, texts, 0), "\n"); got != want {
+		columns := append(append([]format.Column{}, monitorColumns[:1]...), monitorColumns[2:]...)
+		if got := strings.Join(format.TableLines(columns, texts, 0), "\n"); got != want {
 			t.Errorf("by %s: got\n%s\nwant\n%s", by, got, want)
 		}
 		if got := r.accountLine(nil); got != "classes of pack /x/shop.pack: 12 woven, 2 not as packed, 1 of loaders that do not see the hooks" {

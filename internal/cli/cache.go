@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
@@ -103,14 +105,14 @@ func parseSize(text string) (int64, error) {
 }
 
 // bytesText is a size of something small, to the byte.
-func bytesText(n int) string { return count(n, "byte", "bytes") }
+func bytesText(n int) string { return format.Count(n, "byte", "bytes") }
 
 // diskText is a size on disk.
 func diskText(n int64) string {
 	if n == 0 {
 		return "0"
 	}
-	return sizeText(n)
+	return format.Size(n)
 }
 
 const cacheLong = `Sonde weaves a class once and keeps what came of it, with a description: for the same
@@ -162,14 +164,6 @@ more than --to on disk; and what processes left unfinished that were killed. Wit
 
 It can be done while others use the cache.`
 
-// cachePruneJSON is what `sonde cache prune --json` writes.
-type cachePruneJSON struct {
-	Dir     string `json:"dir"`
-	Entries int    `json:"entriesRemoved"`
-	Bytes   int64  `json:"bytesRemoved"`
-	Left    int64  `json:"bytesLeft"`
-}
-
 func newCachePrune(s streams, place *cachePlace) *cobra.Command {
 	var to string
 	var asJSON bool
@@ -197,12 +191,12 @@ func newCachePrune(s streams, place *cachePlace) *cobra.Command {
 }
 
 func cachePrune(ctx context.Context, s streams, place *cachePlace, to int64, asJSON bool) error {
-	var report cachePruneJSON
+	var report document.CachePrune
 	d, err := place.open()
 	if err == nil {
 		defer func() { _ = d.Close() }() // nothing is left to be written
 		gone, pruneErr := d.Prune(ctx, to)
-		report, err = cachePruneJSON{d.Dir(), gone.Entries, gone.Bytes, gone.Left}, pruneErr
+		report, err = document.CachePrune{Dir: d.Dir(), Entries: gone.Entries, Bytes: gone.Bytes, Left: gone.Left}, pruneErr
 	}
 	switch {
 	case errors.Is(err, cache.ErrBusy):
@@ -210,25 +204,10 @@ func cachePrune(ctx context.Context, s streams, place *cachePlace, to int64, asJ
 	case err != nil && !errors.Is(err, errNothingCached):
 		return err
 	case asJSON:
-		return writeJSON(s.out, report)
+		return document.Write(s.out, report)
 	}
-	_, err = fmt.Fprintf(s.out, "removed %s, %s; %s left\n", count(report.Entries, "entry", "entries"), diskText(report.Bytes), diskText(report.Left))
+	_, err = fmt.Fprintf(s.out, "removed %s, %s; %s left\n", format.Count(report.Entries, "entry", "entries"), diskText(report.Bytes), diskText(report.Left))
 	return err
-}
-
-// cacheVerifyJSON is what `sonde cache verify --json` writes.
-type cacheVerifyJSON struct {
-	Dir     string            `json:"dir"`
-	Entries int               `json:"entries"`
-	Bytes   int64             `json:"bytes"`
-	Other   int               `json:"ofOtherVersions"`
-	Bad     []cacheDamageJSON `json:"damaged"`
-}
-
-type cacheDamageJSON struct {
-	Key     string `json:"key"`
-	Reason  string `json:"reason"`
-	Dropped bool   `json:"dropped"`
 }
 
 func newCacheVerify(s streams, place *cachePlace) *cobra.Command {
@@ -250,7 +229,7 @@ func newCacheVerify(s streams, place *cachePlace) *cobra.Command {
 }
 
 func cacheVerify(ctx context.Context, s streams, place *cachePlace, drop, asJSON bool) error {
-	report := cacheVerifyJSON{Bad: []cacheDamageJSON{}}
+	report := document.CacheVerify{Bad: []document.CacheDamage{}}
 	d, err := place.open()
 	if err == nil {
 		defer func() { _ = d.Close() }() // nothing is left to be written
@@ -267,19 +246,19 @@ func cacheVerify(ctx context.Context, s streams, place *cachePlace, drop, asJSON
 		}
 	}
 	if asJSON {
-		err = writeJSON(out, report)
+		err = document.Write(out, report)
 	} else {
 		err = nil
-		report.write(out)
+		writeCacheVerify(out, &report)
 	}
 	if err = errors.Join(err, out.Flush()); err == nil && left > 0 {
-		err = fmt.Errorf("%s damaged: they are woven again when they are asked for; --drop removes them now", count(left, "entry is", "entries are"))
+		err = fmt.Errorf("%s damaged: they are woven again when they are asked for; --drop removes them now", format.Count(left, "entry is", "entries are"))
 	}
 	return err
 }
 
-func verifyAll(ctx context.Context, d *cache.Disk, drop bool) (cacheVerifyJSON, error) {
-	report := cacheVerifyJSON{Dir: d.Dir(), Bad: []cacheDamageJSON{}}
+func verifyAll(ctx context.Context, d *cache.Disk, drop bool) (document.CacheVerify, error) {
+	report := document.CacheVerify{Dir: d.Dir(), Bad: []document.CacheDamage{}}
 	err := d.Each(ctx, nil, func(item cache.Item) error {
 		report.Entries++
 		report.Bytes += item.Size
@@ -290,7 +269,7 @@ func verifyAll(ctx context.Context, d *cache.Disk, drop bool) (cacheVerifyJSON, 
 			report.Other++
 			return nil
 		}
-		bad := cacheDamageJSON{Key: item.Key.String(), Reason: oneLine(item.Err)}
+		bad := document.CacheDamage{Key: item.Key.String(), Reason: format.OneLine(item.Err)}
 		var err error
 		if drop && errors.Is(item.Err, cache.ErrDamaged) {
 			bad.Dropped, err = d.Drop(ctx, item.Key)
@@ -301,16 +280,16 @@ func verifyAll(ctx context.Context, d *cache.Disk, drop bool) (cacheVerifyJSON, 
 	return report, err
 }
 
-func (r *cacheVerifyJSON) write(out *bufio.Writer) {
+func writeCacheVerify(out *bufio.Writer, r *document.CacheVerify) {
 	for _, bad := range r.Bad {
 		dropped := ""
 		if bad.Dropped {
 			dropped = " (dropped)"
 		}
-		_, _ = fmt.Fprintf(out, "%s%s\n", printable(bad.Reason), dropped)
+		_, _ = fmt.Fprintf(out, "%s%s\n", format.Printable(bad.Reason), dropped)
 	}
-	_, _ = fmt.Fprintf(out, "%s read, %s; %s damaged\n", count(r.Entries, "entry", "entries"), diskText(r.Bytes), grouped(len(r.Bad)))
+	_, _ = fmt.Fprintf(out, "%s read, %s; %s damaged\n", format.Count(r.Entries, "entry", "entries"), diskText(r.Bytes), format.Grouped(len(r.Bad)))
 	if r.Other > 0 {
-		_, _ = fmt.Fprintf(out, "%s of a format of other versions of Sonde\n", count(r.Other, "entry is", "entries are"))
+		_, _ = fmt.Fprintf(out, "%s of a format of other versions of Sonde\n", format.Count(r.Other, "entry is", "entries are"))
 	}
 }

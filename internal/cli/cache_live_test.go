@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/test/live"
 )
@@ -51,7 +52,7 @@ func TestCacheServesTheSecond(t *testing.T) {
 // cachedRuns are commands with a cache of their own.
 type cachedRuns struct{ dir string }
 
-func (c cachedRuns) count(t *testing.T, p *live.Program) wovenJSON {
+func (c cachedRuns) count(t *testing.T, p *live.Program) document.Weavings {
 	t.Helper()
 	before := p.Counts()
 	counting := startSonde(t, append(countArgs(p.PID, everything...), "--json", "--cache", c.dir)...)
@@ -59,17 +60,17 @@ func (c cachedRuns) count(t *testing.T, p *live.Program) wovenJSON {
 	truth := p.Counts().Minus(before)
 	c.end(t, counting)
 	got := counting.result(t)
-	if diff := got.without(truth).Diff(got.counts()); len(diff) > 0 {
+	if diff := withoutMissing(&got, truth).Diff(countsOf(&got)); len(diff) > 0 {
 		t.Errorf("%s", strings.Join(diff, "\n"))
 	}
 	want := wovenText(got.Hooks.Woven, got.Hooks.Cached, true)
 	if !strings.Contains(counting.stderr.String(), want) {
 		t.Errorf("no %q in %s", want, counting.stderr.String())
 	}
-	return got.Hooks.wovenJSON
+	return got.Hooks.Weavings
 }
 
-func (c cachedRuns) profile(t *testing.T, p *live.Program) wovenJSON {
+func (c cachedRuns) profile(t *testing.T, p *live.Program) document.Weavings {
 	t.Helper()
 	before := p.Counts()
 	profiling := startSonde(t, "profile", strconv.Itoa(p.PID), "--root", "calls.Main.round", "--skip", "harness.**",
@@ -84,7 +85,7 @@ func (c cachedRuns) profile(t *testing.T, p *live.Program) wovenJSON {
 	if diff := truth.Diff(profileCounts(got)); len(diff) > 0 {
 		t.Errorf("%s", strings.Join(diff, "\n"))
 	}
-	return wovenJSON{got.Cost.Woven, got.Cost.Cached}
+	return document.Weavings{Woven: got.Cost.Woven, Cached: got.Cost.Cached}
 }
 
 // end ends a command by Ctrl-C.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
@@ -115,70 +116,33 @@ func (c *cacheList) write(dir string, items []cache.Item, unread int) error {
 		items = items[:min(len(items), c.top)]
 	}
 	if c.json {
-		return errors.Join(writeJSON(out, describeCacheList(dir, items, unread)), out.Flush())
+		return errors.Join(document.Write(out, document.NewCacheList(dir, items, unread)), out.Flush())
 	}
 	if all == 0 {
 		_, _ = fmt.Fprintln(out, "nothing is cached"+map[bool]string{false: "", true: " that can be read"}[unread > 0])
 	} else {
-		columns := []column{{title: "KEY"}, {"USED", true}, {"WOVEN", true}, {"LEFT", true}, {"BYTES", true}, {title: "CLASS"}}
+		columns := format.Columns("KEY", ">USED", ">WOVEN", ">LEFT", ">BYTES", "CLASS")
 		var rows [][]string
 		for _, item := range items {
-			woven, left := methodCounts(item.Entry)
+			woven, left := document.MethodCounts(item.Entry)
 			rows = append(rows, []string{
-				item.Key.String()[:shownKey], shortDuration(time.Since(item.Used)) + " ago", grouped(woven), grouped(left), grouped(int(item.Size)),
-				printable(descriptor.ExternalName(item.Entry.Class)),
+				item.Key.String()[:shownKey], format.ShortDuration(time.Since(item.Used)) + " ago", format.Grouped(woven), format.Grouped(left), format.Grouped(int(item.Size)),
+				format.Printable(descriptor.ExternalName(item.Entry.Class)),
 			})
 		}
-		writeTable(out, columns, rows, c.outWidth())
+		format.WriteTable(out, columns, rows, c.outWidth())
 	}
 	if hidden := all - len(items); hidden > 0 {
-		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", count(hidden, "entry more", "entries more"))
+		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "entry more", "entries more"))
 	}
 	if unread > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s not be read: sonde cache verify says why\n", count(unread, "entry could", "entries could"))
+		_, _ = fmt.Fprintf(c.err, "note: %s not be read: sonde cache verify says why\n", format.Count(unread, "entry could", "entries could"))
 	}
 	return out.Flush()
 }
 
 // shownKey is how much of a key is shown: enough to tell entries apart.
 const shownKey = 12
-
-// methodCounts are those that are woven, and that were left alone.
-func methodCounts(e *cache.Entry) (woven, left int) {
-	for i := range e.Methods {
-		if e.Methods[i].Woven {
-			woven++
-		} else {
-			left++
-		}
-	}
-	return woven, left
-}
-
-// cacheStatsJSON is what `sonde cache stats --json` writes.
-type cacheStatsJSON struct {
-	Dir        string           `json:"dir"`
-	Writable   bool             `json:"writable"`
-	Bound      int64            `json:"bound"`
-	Entries    int              `json:"entries"`
-	Bytes      int64            `json:"bytes"`
-	OnDisk     int64            `json:"bytesOnDisk"`
-	Classes    int              `json:"classes"`
-	Woven      int              `json:"methodsWoven"`
-	Left       int              `json:"methodsLeftAlone"`
-	Unread     int              `json:"unreadable"`
-	Unfinished int              `json:"unfinished"`
-	LastUse    time.Time        `json:"lastUse"`
-	FirstUse   time.Time        `json:"longestUnused"`
-	Engines    []cacheShareJSON `json:"engines"`
-	Reasons    []cacheShareJSON `json:"reasons"`
-}
-
-// cacheShareJSON is how many entries or methods have something in common.
-type cacheShareJSON struct {
-	What  string `json:"what"`
-	Count int    `json:"count"`
-}
 
 func newCacheStats(s streams, place *cachePlace) *cobra.Command {
 	var asJSON bool
@@ -199,7 +163,7 @@ engines, and for which reasons methods were left alone.`,
 }
 
 func cacheStats(ctx context.Context, s streams, place *cachePlace, asJSON bool) error {
-	stats := cacheStatsJSON{Bound: cache.DefaultBound, Engines: []cacheShareJSON{}, Reasons: []cacheShareJSON{}}
+	stats := document.CacheStats{Bound: cache.DefaultBound, Engines: []document.CacheShare{}, Reasons: []document.CacheShare{}}
 	d, err := place.open()
 	if err == nil {
 		defer func() { _ = d.Close() }() // only read
@@ -209,18 +173,18 @@ func cacheStats(ctx context.Context, s streams, place *cachePlace, asJSON bool) 
 	case err != nil && !errors.Is(err, errNothingCached):
 		return err
 	case asJSON:
-		return writeJSON(s.out, stats)
+		return document.Write(s.out, stats)
 	case err != nil:
 		_, err = fmt.Fprintln(s.out, "nothing is cached yet")
 		return err
 	}
 	out := bufio.NewWriter(s.out) // keeps the first error until Flush
-	stats.write(out)
+	writeCacheStats(out, &stats)
 	return out.Flush()
 }
 
-func sumCache(ctx context.Context, d *cache.Disk) (cacheStatsJSON, error) {
-	s := cacheStatsJSON{Dir: d.Dir(), Writable: d.ReadOnly() == nil, Bound: d.Bound(), Unfinished: d.Unfinished()}
+func sumCache(ctx context.Context, d *cache.Disk) (document.CacheStats, error) {
+	s := document.CacheStats{Dir: d.Dir(), Writable: d.ReadOnly() == nil, Bound: d.Bound(), Unfinished: d.Unfinished()}
 	classes, engines, reasons := make(map[string]bool), make(map[string]int), make(map[string]int)
 	err := d.Each(ctx, nil, func(item cache.Item) error {
 		s.Entries++
@@ -234,7 +198,7 @@ func sumCache(ctx context.Context, d *cache.Disk) (cacheStatsJSON, error) {
 			s.Unread++
 			return nil
 		}
-		woven, left := methodCounts(item.Entry)
+		woven, left := document.MethodCounts(item.Entry)
 		s.Woven += woven
 		s.Left += left
 		classes[item.Entry.Class] = true
@@ -251,37 +215,37 @@ func sumCache(ctx context.Context, d *cache.Disk) (cacheStatsJSON, error) {
 }
 
 // cacheShares are sorted, the largest first.
-func cacheShares(counts map[string]int) []cacheShareJSON {
-	shares := []cacheShareJSON{}
+func cacheShares(counts map[string]int) []document.CacheShare {
+	shares := []document.CacheShare{}
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
-		shares = append(shares, cacheShareJSON{what, counts[what]})
+		shares = append(shares, document.CacheShare{What: what, Count: counts[what]})
 	}
-	slices.SortStableFunc(shares, func(a, b cacheShareJSON) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(shares, func(a, b document.CacheShare) int { return cmp.Compare(b.Count, a.Count) })
 	return shares
 }
 
-func (s *cacheStatsJSON) write(out *bufio.Writer) {
-	line := func(name, format string, args ...any) {
-		_, _ = fmt.Fprintf(out, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+func writeCacheStats(out *bufio.Writer, s *document.CacheStats) {
+	line := func(name, text string, args ...any) {
+		_, _ = fmt.Fprintf(out, "%-11s %s\n", name, fmt.Sprintf(text, args...))
 	}
-	line("directory", "%s%s", printable(s.Dir), map[bool]string{true: "", false: ", which can only be read"}[s.Writable])
+	line("directory", "%s%s", format.Printable(s.Dir), map[bool]string{true: "", false: ", which can only be read"}[s.Writable])
 	line("room", "%s of %s on disk", diskText(s.OnDisk), diskText(s.Bound))
-	line("entries", "%s of %s", grouped(s.Entries), count(s.Classes, "class", "classes"))
-	line("methods", "%s woven, %s left alone", grouped(s.Woven), grouped(s.Left))
+	line("entries", "%s of %s", format.Grouped(s.Entries), format.Count(s.Classes, "class", "classes"))
+	line("methods", "%s woven, %s left alone", format.Grouped(s.Woven), format.Grouped(s.Left))
 	if s.Entries > 0 {
 		line("used", "last %s, the oldest %s", since(s.LastUse), since(s.FirstUse))
 	}
 	if s.Unread > 0 {
-		line("unreadable", "%s: sonde cache verify says why", count(s.Unread, "entry", "entries"))
+		line("unreadable", "%s: sonde cache verify says why", format.Count(s.Unread, "entry", "entries"))
 	}
 	if s.Unfinished > 0 {
-		line("unfinished", "%s being written, or left by processes that were killed", count(s.Unfinished, "file", "files"))
+		line("unfinished", "%s being written, or left by processes that were killed", format.Count(s.Unfinished, "file", "files"))
 	}
 	for _, e := range s.Engines {
-		line("engine", "%s: %s", printable(e.What), count(e.Count, "entry", "entries"))
+		line("engine", "%s: %s", format.Printable(e.What), format.Count(e.Count, "entry", "entries"))
 	}
 	for _, r := range s.Reasons {
-		line("left alone", "%s: %s", printable(r.What), count(r.Count, "method", "methods"))
+		line("left alone", "%s: %s", format.Printable(r.What), format.Count(r.Count, "method", "methods"))
 	}
 }
 
@@ -290,127 +254,8 @@ func since(at time.Time) string {
 	if at.IsZero() {
 		return "-"
 	}
-	return shortDuration(time.Since(at)) + " ago"
-}
-
-// cacheListJSON is what `sonde cache ls --json` writes.
-type cacheListJSON struct {
-	Dir     string           `json:"dir"`
-	Entries []cacheEntryJSON `json:"entries"`
-	Unread  int              `json:"unreadable"`
-}
-
-type cacheEntryJSON struct {
-	Key    string    `json:"key"`
-	Class  string    `json:"class"`
-	Woven  int       `json:"methodsWoven"`
-	Left   int       `json:"methodsLeftAlone"`
-	Bytes  int64     `json:"bytes"`
-	OnDisk int64     `json:"bytesOnDisk"`
-	Used   time.Time `json:"used"`
-	Made   time.Time `json:"made"`
-	Engine string    `json:"engine"`
-}
-
-func describeCacheList(dir string, items []cache.Item, unread int) cacheListJSON {
-	list := cacheListJSON{Dir: dir, Entries: []cacheEntryJSON{}, Unread: unread}
-	for _, item := range items {
-		list.Entries = append(list.Entries, describeCacheItem(item))
-	}
-	return list
-}
-
-func describeCacheItem(item cache.Item) cacheEntryJSON {
-	woven, left := methodCounts(item.Entry)
-	return cacheEntryJSON{
-		Key: item.Key.String(), Class: descriptor.ExternalName(item.Entry.Class), Woven: woven, Left: left, Bytes: item.Size, OnDisk: item.OnDisk,
-		Used: item.Used.Round(time.Second), Made: item.Entry.Made, Engine: item.Entry.Engine,
-	}
-}
-
-// cacheShowJSON is what `sonde cache show --json` writes.
-type cacheShowJSON struct {
-	cacheEntryJSON
-	Original   cacheOriginalJSON `json:"original"`
-	WovenBytes int               `json:"wovenBytes"`
-	Methods    []cacheMethodJSON `json:"methods"`
-	Calls      []cacheSlotJSON   `json:"calls"`
-	Code       string            `json:"code,omitempty"`
-	Diff       string            `json:"diff,omitempty"`
-}
-
-type cacheOriginalJSON struct {
-	SHA256 string `json:"sha256"`
-	Bytes  int    `json:"bytes"`
-}
-
-type cacheMethodJSON struct {
-	Name       string          `json:"name"`
-	Descriptor string          `json:"descriptor"`
-	Woven      bool            `json:"woven"`
-	Reason     string          `json:"reason,omitempty"`
-	ID         *int32          `json:"id,omitempty"`
-	Templates  []string        `json:"templates,omitempty"`
-	Sites      int             `json:"callsWrapped,omitempty"`
-	Left       []cacheLeftJSON `json:"callsLeftAlone,omitempty"`
-	Offsets    [][3]int        `json:"offsets,omitempty"` // old, new, length
-}
-
-type cacheLeftJSON struct {
-	Offset int    `json:"offset"`
-	Call   string `json:"call"`
-	Reason string `json:"reason"`
-}
-
-type cacheSlotJSON struct {
-	Class      string `json:"class"`
-	Name       string `json:"name"`
-	Descriptor string `json:"descriptor"`
-	ID         int32  `json:"id"`
+	return format.ShortDuration(time.Since(at)) + " ago"
 }
 
 // idText is an id as it stands in woven code.
 func idText(id uint32) string { return strconv.Itoa(int(int32(id))) }
-
-func describeCacheShow(item cache.Item) (cacheShowJSON, error) {
-	e := item.Entry
-	j := cacheShowJSON{
-		cacheEntryJSON: describeCacheItem(item), WovenBytes: len(e.Woven), Methods: []cacheMethodJSON{}, Calls: []cacheSlotJSON{},
-		Original: cacheOriginalJSON{hex.EncodeToString(e.Original.Digest[:]), e.Original.Size},
-	}
-	for i := range e.Methods {
-		m, err := describeCacheMethod(&e.Methods[i])
-		if err != nil {
-			return j, err
-		}
-		j.Methods = append(j.Methods, m)
-	}
-	for _, s := range e.Calls {
-		j.Calls = append(j.Calls, cacheSlotJSON{descriptor.ExternalName(s.Class), s.Name, s.Descriptor, int32(s.ID)})
-	}
-	return j, nil
-}
-
-func describeCacheMethod(m *cache.Method) (cacheMethodJSON, error) {
-	j := cacheMethodJSON{Name: m.Name, Descriptor: m.Descriptor, Woven: m.Woven, Templates: m.Templates, Sites: m.Sites}
-	if !m.Woven {
-		j.Reason = m.Reason.Error()
-	}
-	if m.HasID {
-		id := int32(m.ID)
-		j.ID = &id
-	}
-	for i := range m.Left {
-		j.Left = append(j.Left, cacheLeftJSON{m.Left[i].Offset, leftCallText(&m.Left[i]), m.Left[i].Reason.Error()})
-	}
-	shifts, err := m.Offsets.Map()
-	for _, s := range shifts {
-		j.Offsets = append(j.Offsets, [3]int{int(s.Old), int(s.New), int(s.Size)})
-	}
-	return j, err
-}
-
-// leftCallText names what a call calls.
-func leftCallText(l *cache.LeftCall) string {
-	return descriptor.ExternalName(l.Owner) + "." + l.Name + l.Descriptor
-}

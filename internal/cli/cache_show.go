@@ -21,6 +21,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/classfile/dump"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
@@ -119,7 +121,7 @@ func (c *cacheShow) find(ctx context.Context, d *cache.Disk, name string) (cache
 			return cache.Item{}, err
 		}
 		if len(found) > 1 {
-			return cache.Item{}, fmt.Errorf("%s keys begin with %s: give more of it", grouped(len(found)), name)
+			return cache.Item{}, fmt.Errorf("%s keys begin with %s: give more of it", format.Grouped(len(found)), name)
 		}
 		if len(found) == 1 && found[0].Entry == nil {
 			return cache.Item{}, found[0].Err
@@ -142,31 +144,31 @@ func (c *cacheShow) find(ctx context.Context, d *cache.Disk, name string) (cache
 	}
 	if others := len(found) - 1; others > 0 {
 		_, _ = fmt.Fprintf(c.err, "note: %s of this class in the cache; this one was of use last: sonde cache ls %s\n",
-			count(others, "more entry is", "more entries are"), name)
+			format.Count(others, "more entry is", "more entries are"), name)
 	}
 	return found[0], nil
 }
 
 func (c *cacheShow) writeText(out io.Writer, item cache.Item) error {
 	e := item.Entry
-	woven, left := methodCounts(e)
-	_, _ = fmt.Fprintf(out, "class     %s\n", printable(descriptor.ExternalName(e.Class)))
+	woven, left := document.MethodCounts(e)
+	_, _ = fmt.Fprintf(out, "class     %s\n", format.Printable(descriptor.ExternalName(e.Class)))
 	_, _ = fmt.Fprintf(out, "key       %s\n", item.Key)
 	_, _ = fmt.Fprintf(out, "original  %s, SHA-256 %x\n", bytesText(e.Original.Size), e.Original.Digest)
 	_, _ = fmt.Fprintf(out, "woven     %s\n", bytesText(len(e.Woven)))
-	_, _ = fmt.Fprintf(out, "made      %s, by %s\n", e.Made.Local().Format(time.DateTime), printable(e.Engine))
-	_, _ = fmt.Fprintf(out, "used      %s (%s ago)\n", item.Used.Local().Format(time.DateTime), shortDuration(time.Since(item.Used)))
-	_, _ = fmt.Fprintf(out, "methods   %s woven, %s left alone\n", grouped(woven), grouped(left))
+	_, _ = fmt.Fprintf(out, "made      %s, by %s\n", e.Made.Local().Format(time.DateTime), format.Printable(e.Engine))
+	_, _ = fmt.Fprintf(out, "used      %s (%s ago)\n", item.Used.Local().Format(time.DateTime), format.ShortDuration(time.Since(item.Used)))
+	_, _ = fmt.Fprintf(out, "methods   %s woven, %s left alone\n", format.Grouped(woven), format.Grouped(left))
 	if woven > 0 {
 		_, _ = fmt.Fprintln(out)
-		writeTable(out, []column{{"ID", true}, {"CALLS", true}, {title: "TEMPLATES"}, {title: "METHOD"}}, wovenRows(e), c.outWidth())
+		format.WriteTable(out, format.Columns(">ID", ">CALLS", "TEMPLATES", "METHOD"), wovenRows(e), c.outWidth())
 	}
 	writeLeft(out, e)
 	if len(e.Calls) > 0 {
 		_, _ = fmt.Fprintln(out, "\nhooks at calls name")
 	}
 	for _, s := range e.Calls {
-		_, _ = fmt.Fprintf(out, "  %11s  %s\n", idText(s.ID), printable(descriptor.ExternalName(s.Class)+"."+s.Name+s.Descriptor))
+		_, _ = fmt.Fprintf(out, "  %11s  %s\n", idText(s.ID), format.Printable(descriptor.ExternalName(s.Class)+"."+s.Name+s.Descriptor))
 	}
 	if c.offsets {
 		return writeOffsets(out, e)
@@ -185,9 +187,9 @@ func wovenRows(e *cache.Entry) (rows [][]string) {
 			id = idText(m.ID)
 		}
 		if m.Sites > 0 {
-			sites = grouped(m.Sites)
+			sites = format.Grouped(m.Sites)
 		}
-		rows = append(rows, []string{id, sites, orDash(printable(strings.Join(m.Templates, ", "))), printable(m.Name + m.Descriptor)})
+		rows = append(rows, []string{id, sites, format.OrDash(format.Printable(strings.Join(m.Templates, ", "))), format.Printable(m.Name + m.Descriptor)})
 	}
 	return rows
 }
@@ -201,14 +203,14 @@ func writeLeft(out io.Writer, e *cache.Entry) {
 		}
 		for j := range m.Left {
 			l := &m.Left[j]
-			lines = append(lines, fmt.Sprintf("%s, its call of %s at %d: %s", m.Name+m.Descriptor, leftCallText(l), l.Offset, l.Reason.Error()))
+			lines = append(lines, fmt.Sprintf("%s, its call of %s at %d: %s", m.Name+m.Descriptor, document.CallName(l), l.Offset, l.Reason.Error()))
 		}
 	}
 	if len(lines) > 0 {
 		_, _ = fmt.Fprintln(out, "\nleft alone")
 	}
 	for _, line := range slices.Compact(lines) {
-		_, _ = fmt.Fprintf(out, "  %s\n", printable(line))
+		_, _ = fmt.Fprintf(out, "  %s\n", format.Printable(line))
 	}
 }
 
@@ -223,7 +225,7 @@ func writeOffsets(out io.Writer, e *cache.Entry) error {
 		if len(shifts) == 0 {
 			continue
 		}
-		_, _ = fmt.Fprintf(out, "%s\n", printable(m.Name+m.Descriptor))
+		_, _ = fmt.Fprintf(out, "%s\n", format.Printable(m.Name+m.Descriptor))
 		for _, s := range shifts {
 			last := max(int(s.Size)-1, 0)
 			_, _ = fmt.Fprintf(out, "  %d..%d  %d..%d\n", s.Old, int(s.Old)+last, s.New, int(s.New)+last)
@@ -236,7 +238,7 @@ func writeOffsets(out io.Writer, e *cache.Entry) error {
 var errNotWoven = errors.New("nothing of this class could be woven: sonde cache show says why")
 
 func (c *cacheShow) writeJSON(ctx context.Context, out io.Writer, item cache.Item) error {
-	j, err := describeCacheShow(item)
+	j, err := document.NewCacheShow(item)
 	if err != nil {
 		return err
 	}
@@ -249,7 +251,7 @@ func (c *cacheShow) writeJSON(ctx context.Context, out io.Writer, item cache.Ite
 		err = c.writeDiff(ctx, &text, item.Entry)
 		j.Diff = text.String()
 	}
-	return errors.Join(err, writeJSON(out, j))
+	return errors.Join(err, document.Write(out, j))
 }
 
 // dumper is one that shows the methods that were asked for.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
@@ -113,7 +114,7 @@ func TestCacheShowsCode(t *testing.T) {
 	cacheSays(t, dir, exitError, "show Finally --original "+filepath.Join(zooFolder, "Switches.class"), "another class file of Finally")
 	cacheSays(t, dir, exitError, "show Finally --original "+t.TempDir(), "no class file of Finally")
 
-	var shown cacheShowJSON
+	var shown document.CacheShow
 	if err := json.Unmarshal([]byte(cacheSays(t, dir, exitOK, "show Finally --json --code")), &shown); err != nil {
 		t.Fatal(err)
 	}

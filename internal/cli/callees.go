@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
@@ -100,10 +102,10 @@ func (c *calling) check(args []string, given func(string) bool) (err error) {
 func (c *calling) run(ctx context.Context) error {
 	defer outliveReader()()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
-	c.Notice = func(text string) { say("note: %s", printable(text)) }
+	c.Notice = func(text string) { say("note: %s", format.Printable(text)) }
 	c.Waiting = func(text string) { say("%s", text) }
 	c.Watching = func(methods int) {
-		say("hooks in %s, for %s", count(methods, "method", "methods"), durationText(c.Watch))
+		say("hooks in %s, for %s", format.Count(methods, "method", "methods"), format.Duration(c.Watch))
 	}
 	kept, endCache, err := c.cache.openCache(c.Notice)
 	if err != nil {
@@ -117,7 +119,7 @@ func (c *calling) run(ctx context.Context) error {
 	}
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {
-		return errors.Join(writeJSON(out, describeCallees(result, c)), out.Flush())
+		return errors.Join(document.Write(out, document.NewCallees(result, &c.Options, c.patterns)), out.Flush())
 	}
 	writeCallees(out, result, c)
 	return out.Flush()

@@ -10,6 +10,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // A calleesView draws a tree as a table whose last column is the tree.
@@ -29,19 +31,19 @@ func writeCallees(out io.Writer, result *calltree.Result, c *calling) {
 	for _, root := range result.Roots {
 		v.add(root, "", "")
 	}
-	columns := []column{{"STATE", false}}
+	columns := format.Columns("STATE")
 	if v.counted {
-		columns = append(columns, column{"CALLS", true})
+		columns = append(columns, format.Column{Title: "CALLS", Right: true})
 	}
-	columns = append(columns, column{"SIZE", true}, column{"LOADER", false}, column{"CALL", false}, column{"METHOD", false})
+	columns = append(columns, format.Column{Title: "SIZE", Right: true}, format.Column{Title: "LOADER"}, format.Column{Title: "CALL"}, format.Column{Title: "METHOD"})
 	v.fit(columns, c.outWidth())
-	writeTable(out, columns, v.rows, 0)
+	format.WriteTable(out, columns, v.rows, 0)
 	_, _ = fmt.Fprintln(out)
 	if v.lowerBound {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}
 	for _, line := range calleesFooter(result, c) {
-		_, _ = fmt.Fprintln(out, printable(line))
+		_, _ = fmt.Fprintln(out, format.Printable(line))
 	}
 }
 
@@ -54,7 +56,7 @@ func (v *calleesView) add(n *calltree.Node, lead, below string) {
 		v.lowerBound = v.lowerBound || n.LowerBound
 	}
 	if n.Bytes > 0 {
-		size = grouped(n.Bytes)
+		size = format.Grouped(n.Bytes)
 	}
 	v.row(lead, methodText(n.MethodRef), remarkOf(n), n.State.String(), calls, size, loadersText(n.Loaders), kindsText(n.Via))
 	last := len(n.Callees) + len(n.Cuts) - 1
@@ -79,22 +81,22 @@ func (v *calleesView) row(guide, name, note, state, calls, size, loader, kind st
 	if v.counted {
 		row = append(row, calls)
 	}
-	v.rows = append(v.rows, append(row, size, loader, kind, printable(name)))
+	v.rows = append(v.rows, append(row, size, loader, kind, format.Printable(name)))
 	v.guides, v.notes = append(v.guides, guide), append(v.notes, note)
 }
 
 // fit joins the parts of the last column, so that they fit a terminal: the note is cut
 // first, then the beginning of the name, as a class's own name comes at its end.
-func (v *calleesView) fit(columns []column, width int) {
-	used := spaceBefore(columns, v.rows)
+func (v *calleesView) fit(columns []format.Column, width int) {
+	used := format.SpaceBefore(columns, v.rows)
 	last := len(columns) - 1
 	for i, row := range v.rows {
-		text := v.guides[i] + keepEnd(row[last], width, used+len([]rune(v.guides[i])))
+		text := v.guides[i] + format.KeepEnd(row[last], width, used+len([]rune(v.guides[i])))
 		if v.notes[i] != "" {
-			text += "  " + printable(v.notes[i])
+			text += "  " + format.Printable(v.notes[i])
 		}
 		if width > 0 {
-			text = cut(text, max(width-used, 12))
+			text = format.Cut(text, max(width-used, 12))
 		}
 		row[last] = text
 	}
@@ -120,7 +122,7 @@ func loadersText(loaders []uint32) string {
 			names = append(names, "…")
 			break
 		}
-		names = append(names, loaderName(l))
+		names = append(names, document.LoaderName(l))
 	}
 	return strings.Join(names, ",")
 }
@@ -173,38 +175,38 @@ func shortMethod(m classfile.MethodRef) string {
 func cutText(c calltree.Cut) string {
 	switch c.By {
 	case calltree.ByOverrides:
-		return fmt.Sprintf("and %s that %s may reach (--overrides)", count(c.Methods, "method more", "methods more"), shortMethod(c.Via.Declared))
+		return fmt.Sprintf("and %s that %s may reach (--overrides)", format.Count(c.Methods, "method more", "methods more"), shortMethod(c.Via.Declared))
 	case calltree.ByBreadth:
-		return fmt.Sprintf("and %s (--breadth)", count(c.Methods, "callee more", "callees more"))
+		return fmt.Sprintf("and %s (--breadth)", format.Count(c.Methods, "callee more", "callees more"))
 	}
-	return fmt.Sprintf("and %s (--nodes)", count(c.Methods, "callee more", "callees more"))
+	return fmt.Sprintf("and %s (--nodes)", format.Count(c.Methods, "callee more", "callees more"))
 }
 
 // calleesFooter is what belongs to the whole tree.
 func calleesFooter(r *calltree.Result, c *calling) []string {
-	lines := []string{fmt.Sprintf("%s, %s below %s", count(r.Methods, "method", "methods"),
-		count(c.Limits.Levels, "level", "levels"), count(len(r.Roots), "root", "roots"))}
+	lines := []string{fmt.Sprintf("%s, %s below %s", format.Count(r.Methods, "method", "methods"),
+		format.Count(c.Limits.Levels, "level", "levels"), format.Count(len(r.Roots), "root", "roots"))}
 	if r.Cut > 0 {
-		lines[0] += fmt.Sprintf("; %s not shown (--overrides, --breadth, --nodes)", count(r.Cut, "callee is", "callees are"))
+		lines[0] += fmt.Sprintf("; %s not shown (--overrides, --breadth, --nodes)", format.Count(r.Cut, "callee is", "callees are"))
 	}
 	if r.RootsCut > 0 {
-		lines = append(lines, fmt.Sprintf("%s not shown: name fewer, or raise --nodes", count(r.RootsCut, "further method that matches is", "further methods that match are")))
+		lines = append(lines, fmt.Sprintf("%s not shown: name fewer, or raise --nodes", format.Count(r.RootsCut, "further method that matches is", "further methods that match are")))
 	}
 	if r.Holder != "" {
 		lines = append(lines, fmt.Sprintf("process %d is held by %s: classes are as of %s", r.PID, r.Holder, r.AsOf.Local().Format(time.DateTime)))
 	}
 	switch {
 	case c.Watch > 0:
-		line := fmt.Sprintf("%s watched for %s", count(r.Watched, "method was", "methods were"), durationText(r.WatchedFor))
+		line := fmt.Sprintf("%s watched for %s", format.Count(r.Watched, "method was", "methods were"), format.Duration(r.WatchedFor))
 		if r.Unwatched > 0 {
-			line += fmt.Sprintf("; %s not (--hooks)", count(r.Unwatched, "further one was", "further ones were"))
+			line += fmt.Sprintf("; %s not (--hooks)", format.Count(r.Unwatched, "further one was", "further ones were"))
 		}
 		lines = append(lines, line)
 	case r.Holder == "":
 		lines = append(lines, "which of them are called is not known: --watch 10s counts for a while")
 	}
 	if r.Fileless > 0 {
-		line := count(r.Fileless, "loaded class has", "loaded classes have") + " no file, made at run time: what such call and override is not shown"
+		line := format.Count(r.Fileless, "loaded class has", "loaded classes have") + " no file, made at run time: what such call and override is not shown"
 		if !c.Redefine {
 			line += " (--redefine)"
 		}
@@ -223,128 +225,9 @@ func loaderLines(r *calltree.Result) (lines []string) {
 	})
 	for _, l := range r.Loaders {
 		if l.Number != 0 && shown[l.Number] {
-			lines = append(lines, fmt.Sprintf("class loader %s has %s, such as %s", loaderName(l.Number),
-				count(l.Classes, "class", "classes"), strings.ReplaceAll(l.Example, "/", ".")))
+			lines = append(lines, fmt.Sprintf("class loader %s has %s, such as %s", document.LoaderName(l.Number),
+				format.Count(l.Classes, "class", "classes"), strings.ReplaceAll(l.Example, "/", ".")))
 		}
 	}
 	return lines
-}
-
-// calleesJSON is what `sonde callees --json` writes.
-type calleesJSON struct {
-	PID       int                 `json:"pid"`
-	JDK       string              `json:"jdk"`
-	Main      string              `json:"main,omitempty"`
-	Patterns  []string            `json:"patterns"`
-	Levels    int                 `json:"levels"`
-	AsOf      time.Time           `json:"asOf"`
-	Holder    string              `json:"heldBy,omitempty"` // then the classes are of an earlier look
-	Classes   int                 `json:"classesLoaded"`
-	Fileless  int                 `json:"classesWithoutFile"`
-	Methods   int                 `json:"methods"`    // distinct ones in the tree
-	Cut       int                 `json:"calleesCut"` // kept out by bounds
-	RootsCut  int                 `json:"rootsCut"`
-	Watch     *watchJSON          `json:"watch,omitempty"`
-	Roots     []calleeJSON        `json:"roots"`
-	Loaders   []calleesLoaderJSON `json:"loaders"`
-	Remarks   []string            `json:"remarks,omitempty"`
-	JDKFollow bool                `json:"jdkFollowed"`
-}
-
-type watchJSON struct {
-	Seconds   float64 `json:"seconds"`
-	Methods   int     `json:"methods"`
-	Unwatched int     `json:"methodsBeyondHooks"`
-}
-
-// calleeJSON is a method at one place of the tree.
-type calleeJSON struct {
-	Class      string     `json:"class"`
-	Method     string     `json:"method"`
-	Descriptor string     `json:"descriptor"`
-	Calls      []callJSON `json:"calledBy,omitempty"` // how its parent calls it
-	State      string     `json:"state"`              // not watched, instrumented, seen called, never called, cannot be
-	Reason     string     `json:"reason,omitempty"`   // of cannot be
-	HookOf     string     `json:"hookOf,omitempty"`   // another Sonde
-	Seen       *uint64    `json:"calls,omitempty"`    // where they were counted
-	lowerBoundJSON
-	Bytes    int             `json:"bytes"`
-	Loaders  []string        `json:"loaders"`
-	JDK      bool            `json:"jdk"`
-	NotBelow string          `json:"notFollowed,omitempty"` // levels, jdk, elsewhere, recursive
-	Reflects bool            `json:"reflects,omitempty"`
-	Handles  bool            `json:"invokesHandles,omitempty"`
-	Callees  []calleeJSON    `json:"callees,omitempty"`
-	Cuts     []calleeCutJSON `json:"cut,omitempty"`
-}
-
-// callJSON is a call with what it names.
-type callJSON struct {
-	Kind       string `json:"kind"`
-	Class      string `json:"class"`
-	Method     string `json:"method,omitempty"`
-	Descriptor string `json:"descriptor,omitempty"`
-	ByLambda   bool   `json:"byLambda,omitempty"`
-}
-
-type calleeCutJSON struct {
-	Methods int       `json:"methods"`
-	By      string    `json:"by"` // overrides, breadth, nodes
-	Call    *callJSON `json:"call,omitempty"`
-}
-
-type calleesLoaderJSON struct {
-	Loader  string `json:"loader"` // boot, or a number
-	Classes int    `json:"classes"`
-	Example string `json:"example"`
-}
-
-func describeCallees(r *calltree.Result, c *calling) calleesJSON {
-	d := calleesJSON{
-		PID: r.PID, JDK: r.JDK, Main: r.Main, Patterns: c.patterns, Levels: c.Limits.Levels, AsOf: r.AsOf.Round(time.Millisecond),
-		Holder: r.Holder, Classes: r.Classes, Fileless: r.Fileless, Methods: r.Methods, Cut: r.Cut, RootsCut: r.RootsCut,
-		Roots: []calleeJSON{}, Loaders: []calleesLoaderJSON{}, Remarks: r.Remarks, JDKFollow: c.Limits.JDK,
-	}
-	if c.Watch > 0 {
-		d.Watch = &watchJSON{r.WatchedFor.Seconds(), r.Watched, r.Unwatched}
-	}
-	for _, root := range r.Roots {
-		d.Roots = append(d.Roots, describeCallee(root))
-	}
-	for _, l := range r.Loaders {
-		d.Loaders = append(d.Loaders, calleesLoaderJSON{loaderName(l.Number), l.Classes, strings.ReplaceAll(l.Example, "/", ".")})
-	}
-	return d
-}
-
-func describeCallee(n *calltree.Node) calleeJSON {
-	d := calleeJSON{
-		Class: strings.ReplaceAll(n.Class, "/", "."), Method: n.Name, Descriptor: n.Descriptor, State: n.State.String(), Reason: n.Reason,
-		HookOf: n.Holder, Bytes: n.Bytes, Loaders: []string{}, JDK: n.JDK, NotBelow: n.Stop.String(), Reflects: n.Reflects, Handles: n.Handles,
-	}
-	if n.State == calltree.Called || n.State == calltree.NeverCalled || n.State == calltree.Instrumented {
-		d.Seen, d.lowerBoundJSON = &n.Calls, describeLowerBound(n.LowerBound)
-	}
-	for _, l := range n.Loaders {
-		d.Loaders = append(d.Loaders, loaderName(l))
-	}
-	for _, v := range n.Via {
-		d.Calls = append(d.Calls, describeVia(v))
-	}
-	for _, callee := range n.Callees {
-		d.Callees = append(d.Callees, describeCallee(callee))
-	}
-	for _, cut := range n.Cuts {
-		c := calleeCutJSON{Methods: cut.Methods, By: cut.By.String()}
-		if cut.Via.Declared != (classfile.MethodRef{}) {
-			call := describeVia(cut.Via)
-			c.Call = &call
-		}
-		d.Cuts = append(d.Cuts, c)
-	}
-	return d
-}
-
-func describeVia(v calltree.Via) callJSON {
-	return callJSON{v.Kind.String(), strings.ReplaceAll(v.Declared.Class, "/", "."), v.Declared.Name, v.Declared.Descriptor, v.ByLambda}
 }

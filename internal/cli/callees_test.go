@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 var updateCallees = flag.Bool("update-callees", false, "write the goldens of sonde callees anew")
@@ -128,7 +129,7 @@ func TestCalleesGoldens(t *testing.T) {
 
 // TestCalleesFit shows that lines fit a terminal, as far as names can be cut.
 func TestCalleesFit(t *testing.T) {
-	columns := []column{{"STATE", false}, {"SIZE", true}, {"LOADER", false}, {"CALL", false}, {"METHOD", false}}
+	columns := format.Columns("STATE", ">SIZE", "LOADER", "CALL", "METHOD")
 	for _, width := range []int{60, 80, 120} {
 		v := &calleesView{}
 		c := &calling{Options: calltree.Options{Limits: calltree.DefaultLimits(), Hooks: 200}}
@@ -141,7 +142,7 @@ func TestCalleesFit(t *testing.T) {
 		}
 		v.add(r.Roots[0], "", "")
 		v.fit(columns, width)
-		for _, line := range tableLines(columns, v.rows, 0) {
+		for _, line := range format.TableLines(columns, v.rows, 0) {
 			if utf8.RuneCountInString(line) > width {
 				t.Errorf("%d columns: %q", width, line)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -183,7 +184,7 @@ func commandLine(name string, patterns []string) string {
 	for _, pattern := range patterns {
 		words = append(words, shellWord(pattern))
 	}
-	line := []rune(printable(strings.Join(words, " ")))
+	line := []rune(format.Printable(strings.Join(words, " ")))
 	if len(line) > most {
 		line = append(line[:most-1], '…')
 	}

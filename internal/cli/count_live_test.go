@@ -17,6 +17,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/test/live"
 )
@@ -39,7 +41,7 @@ func TestCountLive(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, counting.stderr.String())
 		}
 		got := counting.result(t)
-		if diff := got.without(truth).Diff(got.counts()); len(diff) > 0 {
+		if diff := withoutMissing(&got, truth).Diff(countsOf(&got)); len(diff) > 0 {
 			t.Errorf("%s", strings.Join(diff, "\n"))
 		}
 		if ending(got.Ended) != endedInterrupted || !got.Final || got.PID != p.PID || got.JDK != jdk.Version || got.Timing != string(results.Exact) ||
@@ -60,7 +62,7 @@ func TestCountLive(t *testing.T) {
 func checkHeld(t *testing.T, pid, holder int) {
 	t.Helper()
 	code, out, stderr := sonde(t, "status", strconv.Itoa(pid), "--json")
-	held := parse[statusJSON](t, out)
+	held := parse[document.Status](t, out)
 	if code != exitOK || !held.Inside || len(held.Occupants) != 1 {
 		t.Fatalf("exit code %d: %s%s", code, out, stderr)
 	}
@@ -87,7 +89,7 @@ func checkHeld(t *testing.T, pid, holder int) {
 func checkLeft(t *testing.T, p *live.Program, sum string) {
 	t.Helper()
 	code, out, stderr := sonde(t, "status", strconv.Itoa(p.PID), "--json")
-	if got := parse[statusJSON](t, out); code != exitOK || got.Inside || len(got.Occupants) != 0 {
+	if got := parse[document.Status](t, out); code != exitOK || got.Inside || len(got.Occupants) != 0 {
 		t.Errorf("exit code %d: %s%s", code, out, stderr)
 	}
 	if after := p.Check(); after != sum {
@@ -107,7 +109,7 @@ func TestCountEndsByItself(t *testing.T) {
 			code, out, stderr := sonde(t, countArgs(p.PID, "hammer.Main.tiny*", "--calls", "5000", "--json", "--interval", "50ms", "--timing", "none")...)
 			lines := strings.Split(strings.TrimSpace(out), "\n")
 			for i, line := range lines {
-				got := parse[countJSON](t, line)
+				got := parse[document.Count](t, line)
 				if last := i == len(lines)-1; got.Final != last || last && (ending(got.Ended) != endedCalls || got.Calls < 5000) || got.Methods[0].MeanNanos != nil {
 					t.Errorf("line %d of %d: %s", i, len(lines), line)
 				}
@@ -146,7 +148,7 @@ func TestCountOutlivesTheJVM(t *testing.T) {
 			}
 			code := counting.end(t)
 			got := counting.result(t)
-			if diff := truth.Diff(got.counts()); code != exitOK || ending(got.Ended) != endedExited || len(diff) > 0 {
+			if diff := truth.Diff(countsOf(&got)); code != exitOK || ending(got.Ended) != endedExited || len(diff) > 0 {
 				t.Errorf("exit code %d, ended %s, %v: %s", code, got.Ended, diff, counting.stderr.String())
 			}
 		})
@@ -166,7 +168,7 @@ const (
 )
 
 // told are a count's calls by what tells them apart.
-func (d *countJSON) told() map[string]uint64 {
+func toldCalls(d *document.Count) map[string]uint64 {
 	calls := make(map[string]uint64)
 	for _, m := range d.Methods {
 		words := []string{m.Within}
@@ -231,8 +233,8 @@ func TestContextsLive(t *testing.T) {
 					t.Fatalf("exit code %d: %s", code, c.stderr.String())
 				}
 				got := c.result(t)
-				if !maps.Equal(got.told(), test.want) || got.Dropped != 0 || got.Leaving == nil {
-					t.Errorf("%q: %v, want %v\n%s", test.flags, got.told(), test.want, c.stderr.String())
+				if !maps.Equal(toldCalls(&got), test.want) || got.Dropped != 0 || got.Leaving == nil {
+					t.Errorf("%q: %v, want %v\n%s", test.flags, toldCalls(&got), test.want, c.stderr.String())
 				}
 			}
 			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "nothing of Sonde's") {
@@ -304,9 +306,9 @@ func lastLine(out string) string {
 	return lines[len(lines)-1]
 }
 
-func (p *intrinsicsProgram) checkRow(method string, calls uint64, bound lowerBoundJSON) {
+func (p *intrinsicsProgram) checkRow(method string, calls uint64, bound document.Bound) {
 	p.t.Helper()
-	want := describeLowerBound(method == "max" || method == "sqrt")
+	want := document.NewBound(method == "max" || method == "sqrt")
 	if bound != want || !want.LowerBound && calls != intrinsicCalls { // the JDK calls max itself
 		p.t.Errorf("%s has %d of %d calls: %+v, want %+v", method, calls, intrinsicCalls, bound, want)
 	}
@@ -314,12 +316,12 @@ func (p *intrinsicsProgram) checkRow(method string, calls uint64, bound lowerBou
 
 func (p *intrinsicsProgram) checkCount(args []string) {
 	p.t.Helper()
-	got := parse[countJSON](p.t, lastLine(p.during(args...)))
+	got := parse[document.Count](p.t, lastLine(p.during(args...)))
 	if len(got.Methods) != 3 {
 		p.t.Errorf("%+v", got.Methods)
 	}
 	for _, m := range got.Methods {
-		p.checkRow(m.Method, m.Calls, m.lowerBoundJSON)
+		p.checkRow(m.Method, m.Calls, m.Bound)
 	}
 }
 
@@ -331,7 +333,7 @@ func (p *intrinsicsProgram) checkCountText(args []string) {
 	}
 	for line := range strings.Lines(out) {
 		words := strings.Fields(line)
-		if strings.HasSuffix(line, ".step\n") && words[0] != grouped(intrinsicCalls) || strings.HasSuffix(line, ".max\n") && words[0] != "≥" {
+		if strings.HasSuffix(line, ".step\n") && words[0] != format.Grouped(intrinsicCalls) || strings.HasSuffix(line, ".max\n") && words[0] != "≥" {
 			p.t.Errorf("%s", line)
 		}
 	}
@@ -340,9 +342,9 @@ func (p *intrinsicsProgram) checkCountText(args []string) {
 func (p *intrinsicsProgram) checkMonitor(methods []string) {
 	p.t.Helper()
 	args := append([]string{"monitor", strconv.Itoa(p.PID)}, methods...)
-	got := parse[monitorJSON](p.t, lastLine(p.during(append(args, "--json", "--by", "method")...)))
+	got := parse[document.Monitor](p.t, lastLine(p.during(append(args, "--json", "--by", "method")...)))
 	for _, row := range got.Rows {
-		p.checkRow(row.Method, row.Calls, row.lowerBoundJSON)
+		p.checkRow(row.Method, row.Calls, row.Bound)
 	}
 	if len(got.Rows) != 3 || !got.Total.LowerBound {
 		p.t.Errorf("%+v", got)
@@ -356,11 +358,11 @@ func (p *intrinsicsProgram) checkApply() {
 	if err := os.WriteFile(file, []byte(set), 0o600); err != nil {
 		p.t.Fatal(err)
 	}
-	got := parse[appliedJSON](p.t, lastLine(p.during("apply", strconv.Itoa(p.PID), "-f", file, "--json")))
+	got := parse[document.Applied](p.t, lastLine(p.during("apply", strconv.Itoa(p.PID), "-f", file, "--json")))
 	if len(got.Probes) != 2 || !got.Probes[0].LowerBound || got.Probes[1].LowerBound || got.Probes[1].Calls != intrinsicCalls {
 		p.t.Errorf("%+v", got.Probes)
 	}
-	if text := runningTexts(got.Probes); !strings.HasPrefix(text[0][0], "≥ ") || text[1][0] != grouped(intrinsicCalls) {
+	if text := runningTexts(got.Probes); !strings.HasPrefix(text[0][0], "≥ ") || text[1][0] != format.Grouped(intrinsicCalls) {
 		p.t.Errorf("%v", text)
 	}
 }

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // A measured is what hooks have counted so far, by method, or by context where one was
@@ -153,13 +152,13 @@ func (r *countRun) liveLines(look *countLook, width, height int) []string {
 	if room := max(1, height-around); len(rows) > room {
 		rows = rows[:room]
 	}
-	lines := []string{cut(r.headline(look), width), cut(r.costText(look), width), ""}
-	columns, texts := fit(countColumns, rowTexts(rows, overloadsOf(look.rows)), expendable, width)
-	for _, line := range tableLines(columns, texts, width) {
-		lines = append(lines, cut(line, width))
+	lines := []string{format.Cut(r.headline(look), width), format.Cut(r.costText(look), width), ""}
+	columns, texts := format.FitTable(countColumns, rowTexts(rows, overloadsOf(look.rows)), expendable, width)
+	for _, line := range format.TableLines(columns, texts, width) {
+		lines = append(lines, format.Cut(line, width))
 	}
 	if hidden := len(shownRows(look.rows, 0)) - len(rows); hidden > 0 {
-		lines = append(lines, cut(fmt.Sprintf("and %s", count(hidden, "method more", "methods more")), width))
+		lines = append(lines, format.Cut(fmt.Sprintf("and %s", format.Count(hidden, "method more", "methods more")), width))
 	}
 	return lines[:max(0, min(len(lines), height-1))]
 }
@@ -185,9 +184,9 @@ func (r *countRun) headline(look *countLook) string {
 	case results.Untimed:
 		times = "no times"
 	}
-	calls := format.AtLeast(hasLowerBound(look.rows), count(int(look.calls), "call", "calls"))
-	return fmt.Sprintf("%s: %s, %s/s, %s, %s", durationText(look.elapsed), calls,
-		rateText(look.rate), count(look.threads, "thread", "threads"), times)
+	calls := format.AtLeast(hasLowerBound(look.rows), format.Count(int(look.calls), "call", "calls"))
+	return fmt.Sprintf("%s: %s, %s/s, %s, %s", format.Duration(look.elapsed), calls,
+		format.Rate(look.rate), format.Count(look.threads, "thread", "threads"), times)
 }
 
 // costText is what the hooks take of the JVM.
@@ -197,7 +196,7 @@ func (r *countRun) costText(look *countLook) string {
 		return "what hooks cost is not known"
 	}
 	text := fmt.Sprintf("hooks cost about %s a call (%s to %s in %d runs), %s of one processor so far",
-		nanosText(cost.Median), nanosText(cost.Low), nanosText(cost.High), cost.Runs, percentText(look.share(cost)))
+		format.Nanos(cost.Median), format.Nanos(cost.Low), format.Nanos(cost.High), cost.Runs, format.Percent(look.share(cost)))
 	switch r.timing {
 	case results.Exact:
 		text += "; times include it"
@@ -212,30 +211,17 @@ func (l *countLook) share(cost *session.HookCost) float64 {
 	return cost.Median * float64(l.calls) / float64(l.elapsed)
 }
 
-func percentText(share float64) string {
-	percent := share * 100
-	switch {
-	case percent == 0:
-		return "0 %"
-	case percent < 0.01:
-		return "< 0.01 %"
-	case percent < 10:
-		return fmt.Sprintf("%.2f %%", percent)
-	}
-	return fmt.Sprintf("%.0f %%", percent)
-}
-
 // writeText writes the table with what belongs to it.
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	rows := shownRows(look.rows, r.top)
 	if len(rows) > 0 {
-		writeTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width)
+		format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width)
 		_, _ = fmt.Fprintln(out)
 	}
 	_, _ = fmt.Fprintln(out, r.headline(look))
 	called := len(shownRows(look.rows, 0))
 	if hidden := called - len(rows); hidden > 0 {
-		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", count(hidden, "method is", "methods are"))
+		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "method is", "methods are"))
 	}
 	for _, line := range idleLines(look.rows) {
 		_, _ = fmt.Fprintln(out, line)
@@ -244,10 +230,10 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}
 	if look.untimed > 0 && r.timing != results.Untimed {
-		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", count(int(look.untimed), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", format.Count(int(look.untimed), "call was", "calls were"))
 	}
 	if look.dropped > 0 {
-		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", count(int(look.dropped), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", format.Count(int(look.dropped), "call was", "calls were"))
 	}
 	for _, line := range look.losses {
 		_, _ = fmt.Fprintln(out, line)
@@ -255,223 +241,44 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	_, _ = fmt.Fprintln(out, r.costText(look))
 }
 
-// countJSON is what `sonde count --json` writes. What is known only at the end
-// is left out before.
-type countJSON struct {
-	PID       int           `json:"pid"`
-	JDK       string        `json:"jdk"`
-	Main      string        `json:"main,omitempty"`
-	Patterns  []string      `json:"patterns"`
-	Timing    string        `json:"timing"`           // exact, sampled, none
-	Period    uint32        `json:"period,omitempty"` // of sampled
-	Began     time.Time     `json:"began"`
-	Seconds   float64       `json:"seconds"`
-	Final     bool          `json:"final"`
-	Ended     string        `json:"ended,omitempty"` // duration, calls, interrupted, undone, exited, lost
-	Calls     uint64        `json:"calls"`
-	Threads   int           `json:"threads"`
-	Untimed   uint64        `json:"callsWithoutTime"`
-	Dropped   uint64        `json:"callsNotCounted"`
-	Methods   []methodJSON  `json:"methods"`
-	Hooks     *hooksJSON    `json:"hooks,omitempty"`
-	LeftAlone []leftJSON    `json:"leftAlone,omitempty"`
-	Leaving   *leavingJSON  `json:"leaving,omitempty"`
-	HookCost  *hookCostJSON `json:"hookCost,omitempty"`
-	Remarks   []string      `json:"remarks,omitempty"`
-}
-
-// methodJSON is a method with what was measured. Times are there only where
-// calls were timed. Sampled times are of the calls that were timed alone:
-// nothing in it is estimated.
-type methodJSON struct {
-	Class      string `json:"class"`
-	Method     string `json:"method"`
-	Descriptor string `json:"descriptor"`
-	Calls      uint64 `json:"calls"`
-	lowerBoundJSON
-	PerSecond    float64  `json:"callsPerSecond"`
-	Exceptions   uint64   `json:"exceptions"`
-	Running      *uint64  `json:"running,omitempty"`      // told by exact timing
-	RunningNanos uint64   `json:"runningNanos,omitempty"` // so far, of outermost calls
-	Timed        uint64   `json:"timed"`
-	TotalNanos   *uint64  `json:"totalNanos,omitempty"`
-	SelfNanos    *int64   `json:"selfNanos,omitempty"`
-	MeanNanos    *float64 `json:"meanNanos,omitempty"`
-	MeanError    *float64 `json:"meanError,omitempty"` // of sampled times, by chance alone, in 19 of 20 cases: 0.1 is 10 %; what timing adds is not in it
-	contextJSON
-}
-
-// contextJSON is what tells results of one method apart.
-type contextJSON struct {
-	labelJSON
-	Undecided uint64 `json:"undecided,omitempty"` // calls whose condition could not be told; they are not among the calls
-}
-
-// labelJSON is what tells results of one method or probe apart.
-type labelJSON struct {
-	Within  string             `json:"within,omitempty"`
-	Tags    map[string]*string `json:"tags,omitempty"`      // one that is not set is left out
-	Callers []string           `json:"callers,omitempty"`   // the innermost first
-	Other   bool               `json:"otherTags,omitempty"` // there was no room to tell more apart
-}
-
-func describeContext(row *results.Row) (c contextJSON) {
-	if !row.InContext {
-		return c
-	}
-	return contextJSON{describeLabel(row.Within, row.Label), row.Undecided}
-}
-
-func describeLabel(within string, label ledger.Label) labelJSON {
-	d := labelJSON{Within: within, Other: label.Other || label.Unknown}
-	for _, caller := range label.Callers {
-		d.Callers = append(d.Callers, strings.ReplaceAll(caller, "/", "."))
-	}
-	for _, tag := range label.Tags {
-		if d.Tags == nil {
-			d.Tags = make(map[string]*string)
-		}
-		switch {
-		case tag.Null:
-			d.Tags[tag.Name] = nil
-		case tag.Set:
-			d.Tags[tag.Name] = &tag.Value
-		}
-	}
-	return d
-}
-
-type hooksJSON struct {
-	Classes int `json:"classes"`
-	Methods int `json:"methods"`
-	wovenJSON
-	Loaded        int      `json:"classesLoaded"`
-	Matched       int      `json:"classesMatched"`
-	Batches       int      `json:"batches"`
-	PauseMillis   *float64 `json:"pauseMillis,omitempty"`
-	CompileMillis *float64 `json:"compilerMillis,omitempty"`
-	Unmatched     []string `json:"unmatchedPatterns,omitempty"`
-}
-
-type leftJSON struct {
-	Class  string `json:"class"`
-	Method string `json:"method,omitempty"`
-	Reason string `json:"reason"`
-}
-
-type leavingJSON struct {
-	Classes       uint32   `json:"classesPutBack"`
-	Millis        float64  `json:"millis"`
-	PauseMillis   *float64 `json:"pauseMillis,omitempty"`
-	CompileMillis *float64 `json:"compilerMillis,omitempty"`
-	Unmapped      bool     `json:"unmapped"`
-}
-
-type hookCostJSON struct {
-	Median float64 `json:"nanosPerCall"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Runs   int     `json:"runs"`
-	Share  float64 `json:"shareOfOneProcessor"`
-}
-
-func describeRow(r *results.Row) methodJSON {
-	m := methodJSON{
-		Class: r.Class, Method: r.Name, Descriptor: r.Descriptor, Calls: r.Calls, PerSecond: r.PerSecond,
-		Exceptions: r.Threw, Timed: r.Timed, contextJSON: describeContext(r), lowerBoundJSON: describeLowerBound(r.LowerBound),
-	}
-	if r.Timing == results.Exact {
-		m.Running, m.RunningNanos = &r.Active, r.Running
-	}
-	if sure := r.Uncertainty.Error(); r.Timing == results.Sampled && sure >= 0 {
-		m.MeanError = &sure
-	}
-	if r.Timed > 0 {
-		mean := r.Mean()
-		m.TotalNanos, m.MeanNanos = &r.Nanos, &mean
-	}
-	if r.Timed > 0 && r.Timing == results.Exact {
-		m.SelfNanos = &r.Self
-	}
-	return m
-}
-
-func describeLeft(left []session.LeftAlone) []leftJSON {
-	var list []leftJSON
-	for _, l := range left {
-		list = append(list, leftJSON{strings.ReplaceAll(l.Class, "/", "."), l.Method, l.Reason})
-	}
-	return list
-}
-
-// costMillis are the parts of a cost that are known.
-func costMillis(cost cost.Cost) (pause, compile *float64) {
-	if cost.Known.Pauses {
-		millis := cost.Pause.Seconds() * 1000
-		pause = &millis
-	}
-	if cost.Known.Compilers {
-		millis := cost.CompileCPU.Seconds() * 1000
-		compile = &millis
-	}
-	return pause, compile
-}
-
-// describeHooks tells where hooks are and what putting them in took.
-func (v *visit) describeHooks() *hooksJSON {
-	i := v.installation
-	hooks := &hooksJSON{
-		Classes: v.session.Classes(), Methods: len(v.session.Methods()), Loaded: i.Loaded, Matched: i.Matched, Batches: len(i.Batches),
-		wovenJSON: describeWoven(v.session),
-	}
-	hooks.PauseMillis, hooks.CompileMillis = costMillis(batchCosts(i.Batches))
-	for _, lost := range i.Unmatched {
-		hooks.Unmatched = append(hooks.Unmatched, lost.Pattern)
-	}
+// describeHooks describes where hooks are and what putting them in took.
+func (v *visit) describeHooks() *document.Hooks {
+	var unmatched []string
 	if v.watching.isUsed() {
-		hooks.Unmatched = append(hooks.Unmatched, v.watching.unmatched()...)
+		unmatched = v.watching.unmatched()
 	}
-	return hooks
-}
-
-func describeLeaving(f *session.Farewell) *leavingJSON {
-	if f == nil {
-		return nil
-	}
-	leaving := &leavingJSON{Classes: f.Restored.Classes, Millis: f.Took.Seconds() * 1000, Unmapped: f.Restored.Unmapped}
-	leaving.PauseMillis, leaving.CompileMillis = costMillis(f.Pause)
-	return leaving
+	return document.NewHooks(v.session, v.installation, batchCosts(v.installation.Batches), unmatched)
 }
 
 func (r *countRun) writeJSON(look *countLook) error {
 	jvm := r.session.JVM()
-	d := countJSON{
+	d := document.Count{
 		PID: r.pid, JDK: r.session.JDK().String(), Main: jvm.Main, Patterns: r.patterns, Timing: string(r.timing),
 		Began: r.began.Round(time.Millisecond), Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended),
-		Calls: look.calls, Threads: look.threads, Untimed: look.untimed, Dropped: look.dropped, Methods: []methodJSON{},
+		Calls: look.calls, Threads: look.threads, Untimed: look.untimed, Dropped: look.dropped, Methods: []document.Method{},
 	}
 	if r.timing == results.Sampled {
 		d.Period = r.period
 	}
 	for i := range look.rows {
 		if r.top == 0 || i < r.top {
-			d.Methods = append(d.Methods, describeRow(&look.rows[i]))
+			d.Methods = append(d.Methods, document.NewMethod(&look.rows[i]))
 		}
 	}
 	if cost := r.cost.Cost(); cost != nil {
-		d.HookCost = &hookCostJSON{cost.Median, cost.Low, cost.High, cost.Runs, look.share(cost)}
+		d.HookCost = document.NewHookCost(cost, look.share(cost))
 	}
 	if look.final {
 		r.describeEnd(&d, look)
 	}
-	return writeJSON(r.out, d)
+	return document.Write(r.out, d)
 }
 
-func (r *countRun) describeEnd(d *countJSON, look *countLook) {
+func (r *countRun) describeEnd(d *document.Count, look *countLook) {
 	d.Hooks = r.describeHooks()
 	d.Hooks.Methods = len(look.rows)
-	d.LeftAlone = describeLeft(r.leftAlone())
-	d.Leaving = describeLeaving(look.farewell)
+	d.LeftAlone = document.NewLeft(r.leftAlone())
+	d.Leaving = document.NewLeaving(look.farewell)
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	d.Remarks = slices.Concat(r.remarks, look.losses)

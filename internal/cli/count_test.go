@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
@@ -22,11 +23,11 @@ func TestNanosText(t *testing.T) {
 		0: "0 ns", 49.6: "50 ns", 999: "999 ns", 999.6: "1.00 µs", 1234: "1.23 µs", 12345: "12.3 µs", 999960: "1.00 ms",
 		123456789: "123 ms", 61e9: "61.0 s", 12345e9: "12345 s", -1500: "-1.50 µs",
 	} {
-		if got := nanosText(nanos); got != want {
+		if got := format.Nanos(nanos); got != want {
 			t.Errorf("%v: %s, want %s", nanos, got, want)
 		}
 	}
-	if got := callText(49.9); got != "< 50 ns" {
+	if got := format.Call(49.9); got != "< 50 ns" {
 		t.Errorf("%s", got)
 	}
 }
@@ -70,7 +71,7 @@ func TestSortRows(t *testing.T) {
 func TestCountTable(t *testing.T) {
 	rows := sampleRows()
 	results.SortRows(rows, "name")
-	lines := tableLines(countColumns, rowTexts(rows, overloadsOf(rows)), 0)
+	lines := format.TableLines(countColumns, rowTexts(rows, overloadsOf(rows)), 0)
 	want := `CALLS  CALLS/S    TOTAL     SELF     MEAN  THREW  RUNNING  METHOD
 1,000        0  2.00 ms  1.00 ms  2.00 µs      7        0  p.A.again
     3        0  5.01 ms  9.00 µs  4.50 µs      0        1  p.B.run()
@@ -113,10 +114,10 @@ func TestNarrowTable(t *testing.T) {
 	for width, want := range map[int]string{
 		120: "CALLS CALLS/S TOTAL SELF MEAN THREW RUNNING METHOD", 66: "CALLS CALLS/S TOTAL SELF MEAN METHOD", 20: "CALLS MEAN METHOD",
 	} {
-		columns, texts := fit(countColumns, rows, expendable, width)
+		columns, texts := format.FitTable(countColumns, rows, expendable, width)
 		var titles []string
 		for _, c := range columns {
-			titles = append(titles, c.title)
+			titles = append(titles, c.Title)
 		}
 		if got := strings.Join(titles, " "); got != want || len(texts[0]) != len(columns) {
 			t.Errorf("%d: %s, %d cells, want %s", width, got, len(texts[0]), want)

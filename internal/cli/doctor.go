@@ -14,6 +14,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/doctor"
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -28,7 +30,7 @@ type doctorCommand struct {
 	json     bool
 	listLeft bool
 	cache    liveCache
-	woven    wovenJSON // what a plan took
+	woven    document.Weavings // what a plan took
 	hasCache bool
 }
 
@@ -81,33 +83,23 @@ func newDoctor(s streams) *cobra.Command {
 	return command
 }
 
-// A diagnosis is what was found.
-type diagnosis struct {
-	PID      int              `json:"pid"`
-	JDK      string           `json:"jdk,omitempty"`
-	Main     string           `json:"main,omitempty"`
-	Worst    doctor.Severity  `json:"worst"`
-	Findings []doctor.Finding `json:"findings"`
-	Plan     *planJSON        `json:"plan,omitempty"`
-}
-
 func (d *doctorCommand) run(ctx context.Context) error {
 	jvm, err := inspect(d.pid)
 	if err != nil {
 		return err
 	}
-	found := diagnosis{PID: d.pid, JDK: jvm.Version, Main: jvm.Main, Findings: d.judge(ctx, jvm)}
+	found := document.Doctor{PID: d.pid, JDK: jvm.Version, Main: jvm.Main, Findings: d.judge(ctx, jvm)}
 	found.Worst = doctor.Worst(found.Findings)
 	var plan *session.Plan
 	var failed error
 	if d.set != nil && found.Worst < doctor.Stop {
 		if plan, failed = d.plan(ctx); failed == nil {
-			found.Plan = describePlan(plan, d.woven)
+			found.Plan = document.NewHookPlan(plan, d.woven)
 		}
 	}
 	out := bufio.NewWriter(d.out) // keeps the first error until Flush
 	if d.json {
-		err = writeJSON(out, found)
+		err = document.Write(out, found)
 	} else {
 		writeFindings(out, found.Findings)
 		if plan != nil {
@@ -141,7 +133,7 @@ func (d *doctorCommand) judge(ctx context.Context, jvm *process.JVM) []doctor.Fi
 	}
 	findings := doctor.Judge(facts)
 	if refused != nil {
-		findings = append(findings, doctor.Finding{Severity: doctor.Note, Subject: "asking", Text: "the JVM could not be asked: " + oneLine(refused)})
+		findings = append(findings, doctor.Finding{Severity: doctor.Note, Subject: "asking", Text: "the JVM could not be asked: " + format.OneLine(refused)})
 	}
 	findings = append(findings, bugFindings(jvm.Version)...)
 	return append(findings, holderFindings(ctx, jvm)...)
@@ -191,7 +183,7 @@ func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 		})
 	}
 	for _, u := range unreachable {
-		findings = append(findings, doctor.Finding{Severity: doctor.Warn, Subject: "held", Text: oneLine(u)})
+		findings = append(findings, doctor.Finding{Severity: doctor.Warn, Subject: "held", Text: format.OneLine(u)})
 	}
 	return findings
 }
@@ -204,34 +196,16 @@ func writeFindings(out io.Writer, findings []doctor.Finding) {
 		width = max(width, len(f.Subject))
 	}
 	for i, f := range findings {
-		_, _ = fmt.Fprintf(out, "%-4s  %-*s  %s\n", f.Severity, width, f.Subject, printable(f.Text))
+		_, _ = fmt.Fprintf(out, "%-4s  %-*s  %s\n", f.Severity, width, f.Subject, format.Printable(f.Text))
 		if shared := i+1 < len(findings) && findings[i+1].Remedy == f.Remedy; f.Remedy != "" && !shared {
-			_, _ = fmt.Fprintf(out, "%s→ %s\n", strings.Repeat(" ", width+8), printable(f.Remedy))
+			_, _ = fmt.Fprintf(out, "%s→ %s\n", strings.Repeat(" ", width+8), format.Printable(f.Remedy))
 		}
 	}
 }
 
-// planJSON is what sonde count would do.
-type planJSON struct {
-	Loaded    int          `json:"classesLoaded"`
-	Matched   int          `json:"classesMatched"`
-	Unmatched []string     `json:"unmatchedPatterns,omitempty"`
-	Loaders   []loaderJSON `json:"loaders"`
-	wovenJSON              // to tell it
-}
-
-type loaderJSON struct {
-	Loader    string     `json:"loader"` // boot, or a number
-	Example   string     `json:"example"`
-	Classes   int        `json:"classes"`
-	Methods   int        `json:"methods"`
-	Fileless  int        `json:"classesWithoutFile"`
-	LeftAlone []leftJSON `json:"leftAlone,omitempty"`
-}
-
 // plan enters the JVM, asks and leaves.
 func (d *doctorCommand) plan(ctx context.Context) (*session.Plan, error) {
-	tell := func(text string) { _, _ = fmt.Fprintf(d.err, "note: %s\n", printable(text)) }
+	tell := func(text string) { _, _ = fmt.Fprintf(d.err, "note: %s\n", format.Printable(text)) }
 	kept, endCache, err := d.cache.openCache(tell)
 	if err != nil {
 		return nil, err
@@ -243,7 +217,7 @@ func (d *doctorCommand) plan(ctx context.Context) (*session.Plan, error) {
 	}
 	defer func() { _ = s.Release() }()
 	plan, err := s.Plan(ctx, session.Wanted{Methods: d.set, Flags: arena.On})
-	d.woven, d.hasCache = describeWoven(s), s.HasCache()
+	d.woven, d.hasCache = document.NewWeavings(s), s.HasCache()
 	_, closing := s.Close(ctx)
 	if err = errors.Join(err, closing); err != nil {
 		err = interruption(ctx, err)
@@ -251,50 +225,29 @@ func (d *doctorCommand) plan(ctx context.Context) (*session.Plan, error) {
 	return plan, err
 }
 
-func loaderName(number uint32) string {
-	if number == 0 {
-		return "boot"
-	}
-	return fmt.Sprint(number)
-}
-
-func describePlan(plan *session.Plan, woven wovenJSON) *planJSON {
-	d := &planJSON{Loaded: plan.Loaded, Matched: plan.Matched, Loaders: []loaderJSON{}, wovenJSON: woven}
-	for _, lost := range plan.Unmatched {
-		d.Unmatched = append(d.Unmatched, lost.Pattern)
-	}
-	for _, l := range plan.Loaders {
-		d.Loaders = append(d.Loaders, loaderJSON{
-			Loader: loaderName(l.Number), Example: l.Example, Classes: l.Classes, Methods: l.Methods, Fileless: l.Fileless,
-			LeftAlone: describeLeft(l.Left),
-		})
-	}
-	return d
-}
-
 func (d *doctorCommand) writePlan(out io.Writer, plan *session.Plan) {
-	_, _ = fmt.Fprintf(out, "\n%s of %s loaded match%s\n", count(plan.Matched, "class", "classes"), grouped(plan.Loaded),
+	_, _ = fmt.Fprintf(out, "\n%s of %s loaded match%s\n", format.Count(plan.Matched, "class", "classes"), format.Grouped(plan.Loaded),
 		wovenText(d.woven.Woven, d.woven.Cached, d.hasCache))
 	for _, lost := range plan.Unmatched {
 		_, _ = fmt.Fprintln(out, lostText(lost, ""))
 	}
 	for _, l := range plan.Loaders {
-		name := "class loader " + loaderName(l.Number)
+		name := "class loader " + document.LoaderName(l.Number)
 		if l.Number == 0 {
 			name = "boot class loader"
 		}
-		_, _ = fmt.Fprintf(out, "%s (of %s): hooks would go into %s of %s", name, printable(l.Example),
-			count(l.Methods, "method", "methods"), count(l.Classes, "class", "classes"))
+		_, _ = fmt.Fprintf(out, "%s (of %s): hooks would go into %s of %s", name, format.Printable(l.Example),
+			format.Count(l.Methods, "method", "methods"), format.Count(l.Classes, "class", "classes"))
 		if l.Fileless > 0 {
-			_, _ = fmt.Fprintf(out, ", %s without a file that would show its methods", grouped(l.Fileless))
+			_, _ = fmt.Fprintf(out, ", %s without a file that would show its methods", format.Grouped(l.Fileless))
 		}
 		_, _ = fmt.Fprintln(out)
 		if len(l.Left) == 0 {
 			continue
 		}
-		_, _ = fmt.Fprintf(out, "%s would be left alone:\n", count(len(l.Left), "class or method", "classes or methods"))
+		_, _ = fmt.Fprintf(out, "%s would be left alone:\n", format.Count(len(l.Left), "class or method", "classes or methods"))
 		for _, line := range leftLines(groupLeft(l.Left), d.listLeft) {
-			_, _ = fmt.Fprintln(out, printable(line))
+			_, _ = fmt.Fprintln(out, format.Printable(line))
 		}
 	}
 }

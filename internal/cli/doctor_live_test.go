@@ -10,14 +10,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/doctor"
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
-// diagnosisText is a diagnosis whose severities are read as words.
+// diagnosisText is a document.Doctor whose severities are read as words.
 type diagnosisText struct {
 	Worst    string
 	Findings []struct{ Severity, Subject, Text, Remedy string }
-	Plan     *planJSON
+	Plan     *document.HookPlan
 }
 
 // TestDoctorLive looks at a JVM from outside and from inside, and changes
@@ -60,7 +61,7 @@ func TestDoctorLive(t *testing.T) {
 	})
 }
 
-func checkPlan(t *testing.T, plan *planJSON) {
+func checkPlan(t *testing.T, plan *document.HookPlan) {
 	t.Helper()
 	methods, blind, exempt := 0, 0, 0
 	for _, l := range plan.Loaders {

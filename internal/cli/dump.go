@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +15,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/dump"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
@@ -129,7 +129,7 @@ func (d *dumper) dump(ctx context.Context, spec string) error {
 		d.shown++
 		defect = d.lifter.Check(c)
 		if d.json {
-			return defect, writeJSON(out, d.describe(e.Path, c, opts))
+			return defect, document.Write(out, document.NewClass(e.Path, c, opts))
 		}
 		if several {
 			if d.shown > 1 {
@@ -154,7 +154,7 @@ func (d *dumper) verdict(spec string, single error) error {
 	case single != nil:
 		return single
 	case d.broken > 0:
-		return fmt.Errorf("%s: holds %s that cannot be read whole (named above)", spec, count(d.broken, "class", "classes"))
+		return fmt.Errorf("%s: holds %s that cannot be read whole (named above)", spec, format.Count(d.broken, "class", "classes"))
 	case d.shown == 0 && d.method != nil:
 		return fmt.Errorf("%s: no method matches %s", spec, d.method)
 	case d.shown == 0:
@@ -202,7 +202,7 @@ func (d *dumper) each(ctx context.Context, spec string, fn func(e archive.Entry,
 			return nil
 		}
 		d.broken++
-		_, err = fmt.Fprintf(d.err, "sonde: %s\n", oneLine(defect))
+		_, err = fmt.Fprintf(d.err, "sonde: %s\n", format.OneLine(defect))
 		return err
 	})
 	return single, err
@@ -267,7 +267,7 @@ func (d *dumper) load(ctx context.Context, spec string) (*side, error) {
 		err = single
 	}
 	if err == nil && d.broken > 0 {
-		err = fmt.Errorf("%s: %s could not be read (named above)", spec, count(d.broken, "class", "classes"))
+		err = fmt.Errorf("%s: %s could not be read (named above)", spec, format.Count(d.broken, "class", "classes"))
 	}
 	if err == nil && len(s.order) == 0 {
 		err = fmt.Errorf("%s: holds no class", spec)
@@ -330,7 +330,7 @@ func (d *dumper) diffOne(out *bufio.Writer, path string, old, now []byte, severa
 		return false, err
 	}
 	if d.json {
-		return true, writeJSON(out, diffJSON{Path: path, Class: a.Name(), Diff: text.String()})
+		return true, document.Write(out, document.ClassDiff{Path: path, Class: a.Name(), Diff: text.String()})
 	}
 	if several {
 		_, _ = fmt.Fprintf(out, "# %s\n", path) // errors stay with the writer
@@ -349,77 +349,8 @@ func (d *dumper) onlyOne(out *bufio.Writer, path string, old, now []byte) error 
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if d.json {
-		return writeJSON(out, diffJSON{Path: path, Class: c.Name(), Only: which})
+		return document.Write(out, document.ClassDiff{Path: path, Class: c.Name(), Only: which})
 	}
 	_, err = fmt.Fprintf(out, "# %s: only %s\n", path, which)
 	return err
-}
-
-// classJSON is a class as `sonde dump --json` writes it.
-type classJSON struct {
-	Path    string       `json:"path"`
-	Class   string       `json:"class"`
-	Version string       `json:"version"`
-	Header  string       `json:"header"`
-	Fields  []memberJSON `json:"fields,omitempty"`
-	Methods []memberJSON `json:"methods"`
-}
-
-type memberJSON struct {
-	Name       string `json:"name"`
-	Descriptor string `json:"descriptor"`
-	Text       string `json:"text,omitempty"`
-}
-
-// diffJSON is a difference as `sonde dump --diff --json` writes it. Only is
-// "before" or "after" where the other side lacks the class.
-type diffJSON struct {
-	Path  string `json:"path"`
-	Class string `json:"class"`
-	Only  string `json:"only,omitempty"`
-	Diff  string `json:"diff,omitempty"`
-}
-
-func (d *dumper) describe(path string, c *classfile.Class, opts dump.Options) classJSON {
-	var text strings.Builder // never fails
-	header := opts
-	header.Method = func(string, string) bool { return false }
-	_ = dump.Class(&text, c, header)
-	j := classJSON{
-		Path: path, Class: c.Name(), Version: fmt.Sprintf("%d.%d", c.Major, c.Minor),
-		Header: text.String(), Methods: []memberJSON{},
-	}
-	if opts.Method == nil {
-		for i := range c.Fields {
-			name, desc := memberName(c, &c.Fields[i])
-			j.Fields = append(j.Fields, memberJSON{Name: name, Descriptor: desc})
-		}
-	}
-	for i := range c.Methods {
-		m := &c.Methods[i]
-		name, desc := memberName(c, m)
-		if opts.Method != nil && !opts.Method(name, desc) {
-			continue
-		}
-		text.Reset()
-		_ = dump.Method(&text, c, m, opts)
-		j.Methods = append(j.Methods, memberJSON{name, desc, text.String()})
-	}
-	return j
-}
-
-// memberName is the name and descriptor of a member, empty where the pool is
-// broken: the header text then says so.
-func memberName(c *classfile.Class, m *classfile.Member) (name, desc string) {
-	n, d, err := c.MemberName(m)
-	if err != nil {
-		return "", ""
-	}
-	return classfile.DecodeUtf8(n), classfile.DecodeUtf8(d)
-}
-
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
 }

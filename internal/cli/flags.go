@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -285,7 +286,7 @@ func (l *liveCache) openCache(tell func(string)) (*cache.Cache, func(), error) {
 	if l.none || l.dir == "" && os.Getenv(cacheVariable) == cacheOff {
 		return nil, func() {}, nil
 	}
-	opened := cache.Open(o, func(err error) { tell(oneLine(err)) })
+	opened := cache.Open(o, func(err error) { tell(format.OneLine(err)) })
 	return opened, func() {
 		const patience = 5 * time.Second
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -300,21 +301,10 @@ func wovenText(woven, cached int, hasCache bool) string {
 	if !hasCache {
 		return ""
 	}
-	return fmt.Sprintf(" (%s woven, %s from the cache)", grouped(woven), grouped(cached))
+	return fmt.Sprintf(" (%s woven, %s from the cache)", format.Grouped(woven), format.Grouped(cached))
 }
 
 func sessionWovenText(s *session.Session) string {
 	w := s.Weavings()
 	return wovenText(w.Woven, w.Cached, s.HasCache())
-}
-
-// wovenJSON is how many classes were woven, and how many were found so.
-type wovenJSON struct {
-	Woven  int `json:"classesWoven"`
-	Cached int `json:"classesFromCache"`
-}
-
-func describeWoven(s *session.Session) wovenJSON {
-	w := s.Weavings()
-	return wovenJSON{w.Woven, w.Cached}
 }

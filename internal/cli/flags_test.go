@@ -8,6 +8,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -82,11 +83,11 @@ func TestContextTexts(t *testing.T) {
 	if got := contextText(&rows[2], false); got != "< a.C.d < a.E.f; switched off" {
 		t.Error(got)
 	}
-	json := describeLabel(rows[0].Sequence, rows[0].Label)
+	json := document.NewLabel(rows[0].Sequence, rows[0].Label)
 	if value, is := json.Tags["kind"]; json.Within != "x.Y.z >" || *json.Tags["tier"] != "gold" || !is || value != nil {
 		t.Errorf("%+v", json)
 	}
-	if _, is := describeLabel(rows[1].Sequence, rows[1].Label).Tags["tier"]; is {
+	if _, is := document.NewLabel(rows[1].Sequence, rows[1].Label).Tags["tier"]; is {
 		t.Error("a tag that was not set has a value")
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // hotting is a `sonde hot` command line.
@@ -191,7 +192,7 @@ func (c *hotting) run(ctx context.Context) error {
 func (r *hotRun) howToEnd() string {
 	switch {
 	case r.once:
-		return " for " + durationText(r.hotting.window)
+		return " for " + format.Duration(r.hotting.window)
 	case r.json:
 		return "; Ctrl-C ends it"
 	}
@@ -225,7 +226,7 @@ func (r *hotRun) watch(ctx context.Context) ending {
 		}
 		switch {
 		case errors.Is(err, sampler.ErrEnded):
-			r.screen.say("%s", oneLine(err))
+			r.screen.say("%s", format.OneLine(err))
 			return endedExited
 		case err != nil:
 			r.failure = err
@@ -276,7 +277,7 @@ func (r *hotRun) draw() {
 // remark keeps and shows what the user should read.
 func (r *hotRun) remark(text string) {
 	r.notes = append(r.notes, text)
-	r.screen.say("note: %s", printable(text))
+	r.screen.say("note: %s", format.Printable(text))
 }
 
 // finish writes the last table, and the flame graph. If the JVM has exited in the

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
 var (
@@ -58,7 +59,7 @@ func TestHotLive(t *testing.T) {
 			if code != exitOK {
 				t.Fatalf("exit code %d, by thread dumps: %s", code, stderr)
 			}
-			if got := parse[hotJSON](t, out); got.Source != "thread dumps" || got.Bias == "" || got.Methods[0].Class != "Busy" {
+			if got := parse[document.Hot](t, out); got.Source != "thread dumps" || got.Bias == "" || got.Methods[0].Class != "Busy" {
 				t.Errorf("by thread dumps: %s%s", out, stderr)
 			}
 			checkNotRecording(t, jdk, p.PID)
@@ -82,7 +83,7 @@ func checkNotRecording(t *testing.T, jdk jvmtest.JDK, pid int) {
 
 // startHot starts sonde hot and returns when it has shown something, with its
 // first object.
-func startHot(t *testing.T, pid int) (*exec.Cmd, hotJSON) {
+func startHot(t *testing.T, pid int) (*exec.Cmd, document.Hot) {
 	t.Helper()
 	command := exec.Command("sonde", "hot", strconv.Itoa(pid), "--recorder", "--json", "--interval", "100ms")
 	stdout, err := command.StdoutPipe()
@@ -96,7 +97,7 @@ func startHot(t *testing.T, pid int) (*exec.Cmd, hotJSON) {
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
-		if object := parse[hotJSON](t, lines.Text()); object.Samples > 0 {
+		if object := parse[document.Hot](t, lines.Text()); object.Samples > 0 {
 			go func() {
 				for lines.Scan() { // so that it can go on writing
 				}
@@ -105,7 +106,7 @@ func startHot(t *testing.T, pid int) (*exec.Cmd, hotJSON) {
 		}
 	}
 	t.Fatal("it ended before it had a sample")
-	return nil, hotJSON{}
+	return nil, document.Hot{}
 }
 
 // TestHotLeavesNothing ends one by Ctrl-C, kills one, and has the next clean up.

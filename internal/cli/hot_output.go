@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/html"
 )
 
@@ -87,9 +88,9 @@ func (v *hotView) running(t *hotspots.Table) []hotspots.Thread {
 }
 
 var (
-	hotColumns    = []column{{"SELF", true}, {"95 %", true}, {"TOTAL", true}, {"KIND", false}, {"LINE", true}, {"METHOD", false}}
-	narrowColumns = []column{{"SELF", true}, {"TOTAL", true}, {"METHOD", false}}
-	threadColumns = []column{{"SHARE", true}, {"95 %", true}, {"CPU", true}, {"SAMPLES", true}, {"MOST OF IT IN", false}, {"THREAD", false}}
+	hotColumns    = format.Columns(">SELF", ">95 %", ">TOTAL", "KIND", ">LINE", "METHOD")
+	narrowColumns = format.Columns(">SELF", ">TOTAL", "METHOD")
+	threadColumns = format.Columns(">SHARE", ">95 %", ">CPU", ">SAMPLES", "MOST OF IT IN", "THREAD")
 )
 
 const (
@@ -103,7 +104,7 @@ const (
 
 // lines are what fits a terminal.
 func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) []string {
-	lines := []string{cut(head, width), cut(v.keyLine(), width), ""}
+	lines := []string{format.Cut(head, width), format.Cut(v.keyLine(), width), ""}
 	const around = 6 // those, the titles, what is left out, the line of the cursor
 	room := max(1, height-around)
 	if top > 0 {
@@ -111,10 +112,10 @@ func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) 
 	}
 	table, hidden := v.tableLines(t, room, width)
 	for _, line := range table {
-		lines = append(lines, cut(line, width))
+		lines = append(lines, format.Cut(line, width))
 	}
 	if hidden > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", grouped(hidden)))
+		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
 	}
 	return lines[:max(0, min(len(lines), height-1))]
 }
@@ -123,7 +124,7 @@ func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) 
 func (v *hotView) keyLine() string {
 	words := []string{"by " + v.sort}
 	if v.typing {
-		return "filter: " + printable(v.filter) + "_"
+		return "filter: " + format.Printable(v.filter) + "_"
 	}
 	if v.filter != "" {
 		words = append(words, "filter "+strconv.Quote(v.filter))
@@ -146,7 +147,7 @@ func (v *hotView) tableLines(t *hotspots.Table, most, width int) (lines []string
 	if v.threads {
 		rows := v.running(t)
 		shown := rows[:min(most, len(rows))]
-		return tableLines(threadColumns, threadTexts(shown), width), len(rows) - len(shown)
+		return format.TableLines(threadColumns, threadTexts(shown), width), len(rows) - len(shown)
 	}
 	rows := v.methods(t)
 	shown := rows[:min(most, len(rows))]
@@ -157,7 +158,7 @@ func (v *hotView) tableLines(t *hotspots.Table, most, width int) (lines []string
 			texts[i] = []string{row[0], row[2], row[5]}
 		}
 	}
-	return tableLines(columns, texts, width), len(rows) - len(shown)
+	return format.TableLines(columns, texts, width), len(rows) - len(shown)
 }
 
 func hotTexts(rows, all []hotspots.Method) [][]string {
@@ -172,7 +173,7 @@ func hotTexts(rows, all []hotspots.Method) [][]string {
 			}
 		}
 		row := rowOf(m.Method)
-		texts = append(texts, []string{self, interval, partText(m.Total.Part), kind, line, printable(rowName(&row, overloads))})
+		texts = append(texts, []string{self, interval, partText(m.Total.Part), kind, line, format.Printable(rowName(&row, overloads))})
 	}
 	return texts
 }
@@ -185,7 +186,7 @@ func threadTexts(rows []hotspots.Thread) [][]string {
 			cpu = partText(t.CPU)
 		}
 		if t.Top != nil {
-			top = printable(keepEnd(methodName(t.Top), longestTop, 0))
+			top = format.Printable(format.KeepEnd(methodName(t.Top), longestTop, 0))
 		}
 		name := t.Name
 		if name == "" {
@@ -194,7 +195,7 @@ func threadTexts(rows []hotspots.Thread) [][]string {
 		if t.Virtual {
 			name += " (virtual)"
 		}
-		texts = append(texts, []string{partText(t.Share.Part), intervalText(t.Share), cpu, grouped(t.Samples), top, printable(name)})
+		texts = append(texts, []string{partText(t.Share.Part), intervalText(t.Share), cpu, format.Grouped(t.Samples), top, format.Printable(name)})
 	}
 	return texts
 }
@@ -258,12 +259,12 @@ func intervalText(s hotspots.Share) string { return fmt.Sprintf("%.0f-%.0f", 100
 func (r *hotRun) headline(t *hotspots.Table) string {
 	what := fmt.Sprintf("process %d", r.pid)
 	if name := r.sampler.JVM().Main; name != "" {
-		what += " (" + printable(name) + ")"
+		what += " (" + format.Printable(name) + ")"
 	}
 	seen := t.To.Sub(t.From)
-	text := fmt.Sprintf("%s: %s in %s", what, count(t.Samples, "sample", "samples"), durationText(seen))
+	text := fmt.Sprintf("%s: %s in %s", what, format.Count(t.Samples, "sample", "samples"), format.Duration(seen))
 	if t.Waiting > 0 {
-		text += fmt.Sprintf(", %s of threads that wait left out", grouped(t.Waiting))
+		text += fmt.Sprintf(", %s of threads that wait left out", format.Grouped(t.Waiting))
 	}
 	if r.sampler.Bias() != "" {
 		text = "BIASED (thread dumps), " + text
@@ -284,7 +285,7 @@ func (r *hotRun) writeText(t *hotspots.Table) error {
 	}
 	_, _ = fmt.Fprintf(out, "\n%s\n", r.headline(t))
 	if hidden > 0 {
-		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", grouped(hidden))
+		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Grouped(hidden))
 	}
 	return out.Flush()
 }
@@ -332,62 +333,12 @@ func addTree(to *html.Samples, top *hotspots.Node, unit float64) {
 	add(top, -1)
 }
 
-// hotJSON is what `sonde hot --json` writes. Shares are parts of all that ran in
-// the window; low and high are where the truth lies in 19 of 20 cases.
-type hotJSON struct {
-	PID     int             `json:"pid"`
-	JDK     string          `json:"jdk"`
-	Main    string          `json:"main,omitempty"`
-	Source  string          `json:"source"` // flight recorder, thread dumps
-	Bias    string          `json:"bias,omitempty"`
-	From    time.Time       `json:"from"`
-	To      time.Time       `json:"to"`
-	Samples int             `json:"samples"`
-	Waiting int             `json:"samplesOfWaiting"` // left out
-	Methods []hotMethodJSON `json:"methods"`
-	Threads []hotThreadJSON `json:"threads"`
-	Notes   []string        `json:"notes,omitempty"`
-}
-
-type hotMethodJSON struct {
-	Class      string             `json:"class"`
-	Method     string             `json:"method"`
-	Descriptor string             `json:"descriptor,omitempty"` // thread dumps tell none
-	Self       shareJSON          `json:"self"`
-	Total      shareJSON          `json:"total"`
-	Samples    int                `json:"samples"`         // with it on top
-	Lines      []hotLineJSON      `json:"lines,omitempty"` // of those samples
-	Kinds      map[string]float64 `json:"kinds,omitempty"` // parts of those samples
-}
-
-type shareJSON struct {
-	Part float64 `json:"share"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-}
-
-type hotLineJSON struct {
-	Line int     `json:"line"`
-	Part float64 `json:"share"` // of the method's own samples
-}
-
-type hotThreadJSON struct {
-	Name    string    `json:"name"`
-	ID      int64     `json:"id"`
-	OSID    int64     `json:"osId,omitempty"`
-	Virtual bool      `json:"virtual,omitempty"`
-	Share   shareJSON `json:"share"`
-	Samples int       `json:"samples"`
-	Waiting int       `json:"samplesOfWaiting"`
-	CPU     *float64  `json:"cpu,omitempty"` // processors used
-}
-
 func (r *hotRun) writeJSON(t *hotspots.Table) error {
 	jvm := r.sampler.JVM()
-	object := hotJSON{
+	object := document.Hot{
 		PID: r.pid, JDK: jvm.Version, Main: jvm.Main, Source: "flight recorder", Bias: r.sampler.Bias(),
 		From: t.From, To: t.To, Samples: t.Samples, Waiting: t.Waiting,
-		Methods: []hotMethodJSON{}, Threads: []hotThreadJSON{}, Notes: r.notes,
+		Methods: []document.HotMethod{}, Threads: []document.HotThread{}, Notes: r.notes,
 	}
 	if object.Bias != "" {
 		object.Source = "thread dumps"
@@ -396,12 +347,12 @@ func (r *hotRun) writeJSON(t *hotspots.Table) error {
 		if r.top > 0 && len(object.Methods) == r.top {
 			break
 		}
-		object.Methods = append(object.Methods, methodObject(m))
+		object.Methods = append(object.Methods, document.NewHotMethod(m, className(m.Class)))
 	}
 	for _, th := range t.Threads {
-		row := hotThreadJSON{
+		row := document.HotThread{
 			Name: th.Name, ID: th.JavaID, OSID: th.OSID, Virtual: th.Virtual,
-			Share: shareJSON(th.Share), Samples: th.Samples, Waiting: th.Waiting,
+			Share: document.Share(th.Share), Samples: th.Samples, Waiting: th.Waiting,
 		}
 		if th.CPU >= 0 {
 			row.CPU = &th.CPU
@@ -409,15 +360,4 @@ func (r *hotRun) writeJSON(t *hotspots.Table) error {
 		object.Threads = append(object.Threads, row)
 	}
 	return json.NewEncoder(r.out).Encode(object)
-}
-
-func methodObject(m hotspots.Method) hotMethodJSON {
-	object := hotMethodJSON{
-		Class: className(m.Class), Method: m.Name, Descriptor: m.Descriptor,
-		Self: shareJSON(m.Self), Total: shareJSON(m.Total), Samples: m.Samples, Kinds: m.Kinds,
-	}
-	for _, line := range m.Lines {
-		object.Lines = append(object.Lines, hotLineJSON(line))
-	}
-	return object
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave/offline"
 )
@@ -144,9 +146,9 @@ func (i *instrument) run(ctx context.Context) error {
 	}
 	sum := i.summary(job, report, time.Since(began))
 	if i.json {
-		return writeJSON(i.out, sum)
+		return document.Write(i.out, sum)
 	}
-	return sum.print(i.out, i.verbose)
+	return i.print(sum)
 }
 
 // verdict decides whether the output may be written.
@@ -201,57 +203,31 @@ func (i *instrument) check() (*pattern.Set, error) {
 	return set, nil
 }
 
-// summary is what `sonde instrument` tells at its end.
-type summary struct {
-	Input     string   `json:"input"`
-	Output    string   `json:"output"`
-	Templates []string `json:"templates"`
-	Classes   struct {
-		Read  int `json:"read"`
-		Woven int `json:"woven"`
-	} `json:"classes"`
-	Methods struct {
-		Woven     int `json:"woven"`
-		LeftAlone int `json:"leftAlone"`
-		NoCode    int `json:"withoutCode"`
-	} `json:"methods"`
-	LeftAlone  []offline.LeftAlone `json:"leftAlone"`
-	NestedJars int                 `json:"nestedJars"`
-	Unsigned   []string            `json:"signaturesStripped,omitempty"`
-	NotJars    []string            `json:"notJars,omitempty"`
-	LinksOut   []string            `json:"linksOut,omitempty"`
-	Modules    []string            `json:"modules,omitempty"`
-	Unmatched  []string            `json:"unmatchedPatterns,omitempty"`
-	Seconds    float64             `json:"seconds"`
-	Run        string              `json:"run,omitempty"`
-
-	needsRuntime bool
-}
-
 // mostNamed is how many methods are named per reason without -v.
 const mostNamed = 5
 
-func (i *instrument) summary(job *offline.Job, report *archive.Report, took time.Duration) *summary {
-	s := &summary{
+func (i *instrument) summary(job *offline.Job, report *archive.Report, took time.Duration) *document.Instrument {
+	s := &document.Instrument{
 		Input: i.input, Output: i.output, Templates: i.template, LeftAlone: job.Left,
 		NestedJars: report.Nested, Unsigned: report.Stripped, NotJars: report.NotJars, LinksOut: report.LinksOut,
 		Modules: slices.Sorted(slices.Values(job.Modules)), Unmatched: job.Unmatched(), Seconds: took.Seconds(),
-		needsRuntime: slices.ContainsFunc(i.template, isBuiltIn),
+		Run: runHint(i.output, i.needsRuntime()),
 	}
 	if s.LeftAlone == nil {
 		s.LeftAlone = []offline.LeftAlone{}
 	}
 	s.Classes.Read, s.Classes.Woven = report.Classes, report.Changed
 	s.Methods.Woven, s.Methods.LeftAlone, s.Methods.NoCode = job.Woven, len(job.Left), job.Codeless
-	s.Run = runHint(i.output, s.needsRuntime)
 	return s
 }
 
-// isBuiltIn reports whether a template is built in, so that woven classes need the runtime
-// jar.
-func isBuiltIn(template string) bool {
-	_, _, is := agent.Template(template)
-	return is
+// needsRuntime reports whether a template is built in, so that woven classes need the
+// runtime jar.
+func (i *instrument) needsRuntime() bool {
+	return slices.ContainsFunc(i.template, func(template string) bool {
+		_, _, is := agent.Template(template)
+		return is
+	})
 }
 
 // runHint is the command that runs the result.
@@ -281,19 +257,19 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func (s *summary) print(w io.Writer, verbose bool) error {
-	out := bufio.NewWriter(w) // keeps the first error until Flush
+func (i *instrument) print(s *document.Instrument) error {
+	out := bufio.NewWriter(i.out) // keeps the first error until Flush
 	_, _ = fmt.Fprintf(out, "wrote %s in %.1f s\n", s.Output, s.Seconds)
-	_, _ = fmt.Fprintf(out, "classes  %s woven of %s read", grouped(s.Classes.Woven), grouped(s.Classes.Read))
+	_, _ = fmt.Fprintf(out, "classes  %s woven of %s read", format.Grouped(s.Classes.Woven), format.Grouped(s.Classes.Read))
 	if s.NestedJars > 0 {
-		_, _ = fmt.Fprintf(out, ", %s looked into", count(s.NestedJars, "nested jar", "nested jars"))
+		_, _ = fmt.Fprintf(out, ", %s looked into", format.Count(s.NestedJars, "nested jar", "nested jars"))
 	}
-	_, _ = fmt.Fprintf(out, "\nmethods  %s woven, %s left alone", grouped(s.Methods.Woven), grouped(s.Methods.LeftAlone))
+	_, _ = fmt.Fprintf(out, "\nmethods  %s woven, %s left alone", format.Grouped(s.Methods.Woven), format.Grouped(s.Methods.LeftAlone))
 	if s.Methods.NoCode > 0 {
-		_, _ = fmt.Fprintf(out, ", %s abstract or native", grouped(s.Methods.NoCode))
+		_, _ = fmt.Fprintf(out, ", %s abstract or native", format.Grouped(s.Methods.NoCode))
 	}
 	_, _ = fmt.Fprintln(out)
-	s.printLeftAlone(out, verbose)
+	i.printLeftAlone(out, s.LeftAlone)
 	for _, pattern := range s.Unmatched {
 		_, _ = fmt.Fprintf(out, "note: no method matches %s\n", pattern)
 	}
@@ -303,37 +279,37 @@ func (s *summary) print(w io.Writer, verbose bool) error {
 	for _, name := range s.NotJars {
 		_, _ = fmt.Fprintf(out, "note: %s is no jar, copied as it is\n", name)
 	}
-	s.printLinks(out, verbose)
+	i.printLinks(out, s.LinksOut)
 	_, _ = fmt.Fprintf(out, "run it:  %s\n", s.Run)
 	for _, module := range s.Modules {
 		_, _ = fmt.Fprintf(out, "         (on the module path, with --add-reads %s=ALL-UNNAMED)\n", module)
 	}
-	if s.needsRuntime {
+	if i.needsRuntime() {
 		_, _ = fmt.Fprintf(out, "         (sonde runtime-jar writes %s)\n", runtimeJarName)
 	}
 	return out.Flush()
 }
 
 // printLinks says which links still lead to what is not woven.
-func (s *summary) printLinks(out io.Writer, verbose bool) {
+func (i *instrument) printLinks(out io.Writer, links []string) {
 	const most = 5
-	if len(s.LinksOut) == 0 {
+	if len(links) == 0 {
 		return
 	}
-	shown, more := s.LinksOut, ""
-	if len(shown) > most && !verbose {
+	shown, more := links, ""
+	if len(shown) > most && !i.verbose {
 		shown, more = shown[:most], ", …"
 	}
 	_, _ = fmt.Fprintf(out, "note: %s out of the input, to what is not woven: %s%s\n",
-		count(len(s.LinksOut), "link leads", "links lead"), strings.Join(shown, ", "), more)
+		format.Count(len(links), "link leads", "links lead"), strings.Join(shown, ", "), more)
 }
 
 // printLeftAlone groups by reason, in the order the reasons were met.
-func (s *summary) printLeftAlone(out io.Writer, verbose bool) {
+func (i *instrument) printLeftAlone(out io.Writer, left []offline.LeftAlone) {
 	groups := map[string][]*offline.LeftAlone{}
 	var kinds []string
-	for i := range s.LeftAlone {
-		l := &s.LeftAlone[i]
+	for n := range left {
+		l := &left[n]
 		if groups[l.Kind] == nil {
 			kinds = append(kinds, l.Kind)
 		}
@@ -341,10 +317,10 @@ func (s *summary) printLeftAlone(out io.Writer, verbose bool) {
 	}
 	for _, kind := range kinds {
 		group := groups[kind]
-		_, _ = fmt.Fprintf(out, "left alone, as %s: %s\n", kind, grouped(len(group)))
+		_, _ = fmt.Fprintf(out, "left alone, as %s: %s\n", kind, format.Grouped(len(group)))
 		for n, l := range group {
-			if n == mostNamed && !verbose && len(group) > mostNamed {
-				_, _ = fmt.Fprintf(out, "  … and %s more (-v names them)\n", grouped(len(group)-n))
+			if n == mostNamed && !i.verbose && len(group) > mostNamed {
+				_, _ = fmt.Fprintf(out, "  … and %s more (-v names them)\n", format.Grouped(len(group)-n))
 				break
 			}
 			detail := strings.TrimPrefix(strings.TrimPrefix(l.Reason, kind), ": ")

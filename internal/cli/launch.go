@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 const launchLong = `Start a Java program with Sonde's agent in it. The agent does nothing until a
@@ -112,7 +113,7 @@ func runProgram(ctx context.Context, s streams, words []string, settings launch.
 // tellLaunch says what was done to a command that takes no options for a JVM.
 func tellLaunch(s streams, words []string) {
 	if !launch.IsJava(words[0]) {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and say so\n", printable(words[0]))
+		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and say so\n", format.Printable(words[0]))
 	}
 }
 
@@ -120,7 +121,7 @@ func tellLaunch(s streams, words []string) {
 func tellLeft(s streams, words []string, program *launch.Program) {
 	if left := program.Left(); len(left) > 0 {
 		_, _ = fmt.Fprintf(s.err, "sonde: %s ended and left %s running in the background, where each JVM gets the agent: sonde ps lists them\n",
-			printable(words[0]), launch.Numbers(left))
+			format.Printable(words[0]), launch.Numbers(left))
 	}
 }
 
@@ -151,7 +152,7 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 		choice: choice{streams: streams{out: s.err, err: s.err}}, title: file, set: set, interval: time.Second, keep: usualKeep,
 	}
 	if err := c.watchStarted(ctx, program); err != nil {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", oneLine(err))
+		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", format.OneLine(err))
 	}
 	code := program.ExitCode()
 	tellLeft(s, words, program)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
 // TestRunPassesSignals ends a program by a signal to the command that started it.
@@ -88,12 +89,12 @@ func TestRunHold(t *testing.T) {
 				t.Fatal(err)
 			}
 			code, counted, said := sonde(t, countArgs(pid, "started.**", "--json")...)
-			got := parse[countJSON](t, counted)
+			got := parse[document.Count](t, counted)
 			if code != exitOK || ending(got.Ended) != endedExited {
 				t.Errorf("exit code %d, ended %s: %s", code, got.Ended, said)
 			}
 			for name, want := range map[string]int64{"main([Ljava/lang/String;)V": 1, "work(I)V": 100} {
-				if calls := got.counts()["started/Started."+name].Entered; calls != want {
+				if calls := countsOf(&got)["started/Started."+name].Entered; calls != want {
 					t.Errorf("%d calls of %s, want %d", calls, name, want)
 				}
 			}

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -161,10 +162,10 @@ func (r *runningSonde) signal(t *testing.T, signal syscall.Signal) {
 }
 
 // result is what a count wrote, its last line being the whole.
-func (r *runningSonde) result(t *testing.T) countJSON {
+func (r *runningSonde) result(t *testing.T) document.Count {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
-	return parse[countJSON](t, lines[len(lines)-1])
+	return parse[document.Count](t, lines[len(lines)-1])
 }
 
 func parse[T any](t *testing.T, text string) T {
@@ -177,7 +178,7 @@ func parse[T any](t *testing.T, text string) T {
 }
 
 // counts are a result's, as fixtures tell theirs.
-func (d *countJSON) counts() live.Counts {
+func countsOf(d *document.Count) live.Counts {
 	counts := make(live.Counts)
 	for _, m := range d.Methods {
 		name := strings.ReplaceAll(m.Class, ".", "/") + "." + m.Method + m.Descriptor
@@ -188,11 +189,11 @@ func (d *countJSON) counts() live.Counts {
 
 // without takes out of a program's counts what a result has no count of, and
 // says was left alone.
-func (d *countJSON) without(truth live.Counts) live.Counts {
-	counted := d.counts()
+func withoutMissing(d *document.Count, truth live.Counts) live.Counts {
+	counted := countsOf(d)
 	maps.DeleteFunc(truth, func(name string, _ live.Count) bool {
 		_, is := counted[name]
-		return !is && slices.ContainsFunc(d.LeftAlone, func(l leftJSON) bool {
+		return !is && slices.ContainsFunc(d.LeftAlone, func(l document.Left) bool {
 			class := strings.ReplaceAll(l.Class, ".", "/") + "."
 			return l.Method == "" && strings.HasPrefix(name, class) || l.Method != "" && name == class+l.Method
 		})

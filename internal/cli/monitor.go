@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/prometheus"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -246,7 +247,7 @@ func (c *monitoring) run(ctx context.Context) (err error) {
 		r.board.method, r.board.source = r.watchedMethod, r.watching.Source()
 	}
 	if r.board.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
-		r.remark("what the clock costs could not be measured, so times hold it: " + oneLine(err))
+		r.remark("what the clock costs could not be measured, so times hold it: " + format.OneLine(err))
 	}
 	if address := r.export.Address(); address != "" {
 		r.screen.say("serving http://%s/metrics", address)
@@ -267,7 +268,7 @@ func newMonitorRun(c *monitoring) *monitorRun {
 // timesText says which calls are timed.
 func timesText(sample uint32) string {
 	if sample > 1 {
-		return "one call in " + grouped(int(sample)) + " timed"
+		return "one call in " + format.Grouped(int(sample)) + " timed"
 	}
 	return "every call timed"
 }
@@ -312,7 +313,7 @@ func (r *monitorRun) publish(isUp bool) {
 	b := &r.board
 	err := r.export.Publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(b.first, b.last, b.groups(r.by), b.options)})
 	if err != nil {
-		r.remark("--prometheus: " + oneLine(err))
+		r.remark("--prometheus: " + format.OneLine(err))
 	}
 }
 
@@ -345,16 +346,16 @@ func (b *board) writeWhole(whole *monitorTable, losses []string) error {
 	if b.screen.silent {
 		_, _ = fmt.Fprintln(out) // below the lines of intervals
 	}
-	writeTable(out, monitorColumns, b.texts(whole.Interval, rows, names), b.outWidth())
+	format.WriteTable(out, monitorColumns, b.texts(whole.Interval, rows, names), b.outWidth())
 	_, _ = fmt.Fprintf(out, "\n%s\n", b.headline(whole))
 	if hidden > 0 {
-		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", count(hidden, "row is", "rows are"))
+		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "row is", "rows are"))
 	}
 	if untimed := whole.Total.Untimed; untimed > 0 {
-		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", count(int(untimed), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", format.Count(int(untimed), "call was", "calls were"))
 	}
 	if whole.Lost > 0 {
-		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", count(int(whole.Lost), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", format.Count(int(whole.Lost), "call was", "calls were"))
 	}
 	if whole.Total.LowerBound {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
@@ -380,11 +381,11 @@ func (r *monitorRun) losses() []string {
 
 // costText is what the hooks take of the JVM.
 func (r *monitorRun) costText(table *monitorTable) string {
-	text := fmt.Sprintf("times are without the clock's own %s", nanosText(r.board.options.Clock))
+	text := fmt.Sprintf("times are without the clock's own %s", format.Nanos(r.board.options.Clock))
 	cost := r.cost.Cost()
 	if cost == nil {
 		return "what hooks cost is not known; " + text
 	}
 	share := cost.Median * table.Total.Rate / 1e9
-	return fmt.Sprintf("hooks cost about %s a call, %s of one processor; %s", nanosText(cost.Median), percentText(share), text)
+	return fmt.Sprintf("hooks cost about %s a call, %s of one processor; %s", format.Nanos(cost.Median), format.Percent(share), text)
 }

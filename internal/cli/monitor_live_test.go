@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
 // A monitored program does what it is told, and says when it has.
@@ -38,30 +39,30 @@ func (p *monitoredProgram) do(order, answer string) {
 type monitorReader struct {
 	t     *testing.T
 	lines *bufio.Scanner
-	all   []monitorJSON
+	all   []document.Monitor
 }
 
 // await reads until an object is as wanted.
-func (r *monitorReader) await(what string, isIt func(monitorJSON) bool) monitorJSON {
+func (r *monitorReader) await(what string, isIt func(document.Monitor) bool) document.Monitor {
 	r.t.Helper()
 	for r.lines.Scan() {
-		d := parse[monitorJSON](r.t, r.lines.Text())
+		d := parse[document.Monitor](r.t, r.lines.Text())
 		r.all = append(r.all, d)
 		if isIt(d) {
 			return d
 		}
 	}
 	r.t.Fatalf("%s was not told", what)
-	return monitorJSON{}
+	return document.Monitor{}
 }
 
-func (d *monitorJSON) row(pattern string) monitorRowJSON {
+func monitorRow(d *document.Monitor, pattern string) document.MonitorRow {
 	for _, r := range d.Rows {
 		if r.Pattern == pattern {
 			return r
 		}
 	}
-	return monitorRowJSON{}
+	return document.MonitorRow{}
 }
 
 const (
@@ -88,7 +89,7 @@ func TestMonitorLive(t *testing.T) {
 			checkStall(t, p, r)
 			p.do("call 1000", "called 1000 failed 200")
 			m.signal(t, syscall.SIGINT)
-			final := r.await("the end", func(d monitorJSON) bool { return d.Final })
+			final := r.await("the end", func(d document.Monitor) bool { return d.Final })
 			if code := m.end(t); code != exitOK {
 				t.Errorf("exit code %d: %s", code, m.stderr.String())
 			}
@@ -113,22 +114,22 @@ func checkCrowds(t *testing.T, p *monitoredProgram, r *monitorReader, jdk jvmtes
 		threads += virtual
 		p.do(fmt.Sprintf("virtual %d", virtual), "inside")
 	}
-	d := r.await("a crowd", func(d monitorJSON) bool { waits := d.row(monitoredWait); return waits.Running == threads })
-	if d.Total.Running != threads || d.row(monitoredAll).Running != threads || d.row(monitoredPay).Running != 0 {
+	d := r.await("a crowd", func(d document.Monitor) bool { waits := monitorRow(&d, monitoredWait); return waits.Running == threads })
+	if d.Total.Running != threads || monitorRow(&d, monitoredAll).Running != threads || monitorRow(&d, monitoredPay).Running != 0 {
 		t.Errorf("%+v", d)
 	}
 	checkMetrics(t, metrics, fmt.Sprintf(`sonde_calls_running{pid="%%d",pattern="%s"} %d`, monitoredWait, threads), p.PID)
 	p.do("release", "released")
-	r.await("that the crowd is gone", func(d monitorJSON) bool { return d.Total.Running == 0 })
+	r.await("that the crowd is gone", func(d document.Monitor) bool { return d.Total.Running == 0 })
 }
 
 // checkStall has a call hang: it is told with what it hangs in, as new once.
 func checkStall(t *testing.T, p *monitoredProgram, r *monitorReader) {
 	t.Helper()
 	p.do("hang", "hanging")
-	first := r.await("a stall", func(d monitorJSON) bool { return d.row(monitoredHang).Stalled == 1 })
-	second := r.await("the same stall", func(d monitorJSON) bool { return true })
-	for i, d := range []monitorJSON{first, second} {
+	first := r.await("a stall", func(d document.Monitor) bool { return monitorRow(&d, monitoredHang).Stalled == 1 })
+	second := r.await("the same stall", func(d document.Monitor) bool { return true })
+	for i, d := range []document.Monitor{first, second} {
 		if len(d.Stalls) != 1 || len(d.Stalls[0].Calls) != 2 || d.Total.Stalled != 1 || d.Total.Running != 1 {
 			t.Fatalf("%+v", d)
 		}
@@ -141,21 +142,21 @@ func checkStall(t *testing.T, p *monitoredProgram, r *monitorReader) {
 		}
 	}
 	p.do("release", "released")
-	r.await("that nothing hangs", func(d monitorJSON) bool { return d.Total.Running == 0 })
+	r.await("that nothing hangs", func(d document.Monitor) bool { return d.Total.Running == 0 })
 }
 
 // checkWhole compares the whole with what the program did, and with what intervals
 // add up to.
-func checkWhole(t *testing.T, r *monitorReader, final monitorJSON) {
+func checkWhole(t *testing.T, r *monitorReader, final document.Monitor) {
 	t.Helper()
-	pay := final.row(monitoredPay)
+	pay := monitorRow(&final, monitoredPay)
 	if pay.Calls != 1000 || pay.Errors != 200 || pay.Timed != 1000 || pay.Mean == nil {
 		t.Fatalf("%+v", pay)
 	}
 	if *pay.P50 > *pay.P90 || *pay.P90 > *pay.P99 || *pay.P99 > *pay.Max || *pay.Mean > *pay.Max {
 		t.Errorf("%v, %v, %v, %v, %v", *pay.Mean, *pay.P50, *pay.P90, *pay.P99, *pay.Max)
 	}
-	if all := final.row(monitoredAll); all.Calls != final.Total.Calls || all.Calls != 1000+final.row(monitoredWait).Calls+2 {
+	if all := monitorRow(&final, monitoredAll); all.Calls != final.Total.Calls || all.Calls != 1000+monitorRow(&final, monitoredWait).Calls+2 {
 		t.Errorf("%+v", all)
 	}
 	if ending(final.Ended) != endedInterrupted || final.Hooks == nil || final.Hooks.Methods != 5 || final.Leaving == nil || !final.Leaving.Unmapped ||

@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -35,8 +36,8 @@ type board struct {
 	source   monitor.Source
 	groups   func(by string) *monitor.Groups
 	method   func(id uint32) (session.Method, bool)
-	costs    func(table *monitorTable) string      // what hooks take of the JVM, in words
-	describe func(d *monitorJSON, t *monitorTable) // adds what is known at the end
+	costs    func(table *monitorTable) string           // what hooks take of the JVM, in words
+	describe func(d *document.Monitor, t *monitorTable) // adds what is known at the end
 
 	first, last *monitor.Reading
 	table       *monitorTable // the last that was made
@@ -359,7 +360,7 @@ func (v *monitorView) press(key rune) (quit bool) {
 // keyLine says what keys do, or what is typed.
 func (v *monitorView) keyLine() string {
 	if v.typing {
-		return "filter: " + printable(v.filter) + "_"
+		return "filter: " + format.Printable(v.filter) + "_"
 	}
 	words := []string{"by " + v.sort}
 	if v.filter != "" {
@@ -389,10 +390,7 @@ func (v *monitorView) rows(i *monitor.Interval, names map[monitor.Key]string) []
 }
 
 var (
-	monitorColumns = []column{
-		{"CALLS", true}, {"CALLS/S", true}, {"ERRORS", true}, {"MEAN", true}, {"P50", true}, {"P90", true}, {"P99", true}, {"MAX", true},
-		{"RUNNING", true}, {"STALLED", true}, {"METHOD", false},
-	}
+	monitorColumns = format.Columns(">CALLS", ">CALLS/S", ">ERRORS", ">MEAN", ">P50", ">P90", ">P99", ">MAX", ">RUNNING", ">STALLED", "METHOD")
 	// monitorExpendable are the columns a narrow terminal goes without, the first to
 	// go first.
 	monitorExpendable = []string{"P90", "MEAN", "MAX", "CALLS", "P50", "RUNNING", "ERRORS"}
@@ -413,18 +411,18 @@ func (b *board) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor
 		about, atLeast = "~", "≥"
 	}
 	cells := func(row *monitor.Row, name string) []string {
-		texts := []string{callsText(row.Calls, row.LowerBound), format.AtLeast(row.LowerBound, rateText(row.Rate)), grouped(int(row.Errors))}
+		texts := []string{callsText(row.Calls, row.LowerBound), format.AtLeast(row.LowerBound, format.Rate(row.Rate)), format.Grouped(int(row.Errors))}
 		for _, time := range []struct {
 			nanos float64
 			of    uint64
 		}{{row.Mean, row.Timed}, {row.P50, row.Placed}, {row.P90, row.Placed}, {row.P99, row.Placed}, {row.Max, row.Timed}} {
 			text := "-"
 			if time.of > 0 {
-				text = about + callText(time.nanos)
+				text = about + format.Call(time.nanos)
 			}
 			texts = append(texts, text)
 		}
-		return append(texts, atLeast+grouped(row.Running), atLeast+grouped(row.Stalled), printable(name))
+		return append(texts, atLeast+format.Grouped(row.Running), atLeast+format.Grouped(row.Stalled), format.Printable(name))
 	}
 	texts := make([][]string, 0, len(rows)+1)
 	for n := range rows {
@@ -456,14 +454,14 @@ func (b *board) liveLines(table *monitorTable, width, height int) []string {
 		room = min(room, b.top)
 	}
 	shown := rows[:min(room, len(rows))]
-	columns, texts := fit(monitorColumns, b.texts(table.Interval, shown, names), monitorExpendable, width)
-	lines = append(lines, tableLines(columns, texts, width)...)
+	columns, texts := format.FitTable(monitorColumns, b.texts(table.Interval, shown, names), monitorExpendable, width)
+	lines = append(lines, format.TableLines(columns, texts, width)...)
 	if hidden := len(rows) - len(shown); hidden > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", grouped(hidden)))
+		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
 	}
 	lines = append(lines, stalls...)
 	for n := range lines {
-		lines[n] = cut(lines[n], width)
+		lines[n] = format.Cut(lines[n], width)
 	}
 	return lines[:max(0, min(len(lines), height-1))]
 }
@@ -478,16 +476,16 @@ func (b *board) stallLines(i *monitor.Interval, isTold func(monitor.Stall) bool)
 		var calls []string
 		for n, call := range stall.Calls {
 			if n == monitor.EndCalls && stall.Omitted > 0 {
-				calls = append(calls, fmt.Sprintf("… %s more", grouped(stall.Omitted)))
+				calls = append(calls, fmt.Sprintf("… %s more", format.Grouped(stall.Omitted)))
 			}
 			m, _ := b.method(call.ID)
-			calls = append(calls, fmt.Sprintf("%s.%s %s", strings.ReplaceAll(m.Class, "/", "."), m.Name, durationText(call.Age)))
+			calls = append(calls, fmt.Sprintf("%s.%s %s", strings.ReplaceAll(m.Class, "/", "."), m.Name, format.Duration(call.Age)))
 		}
 		kind := "thread"
 		if stall.Virtual {
 			kind = "virtual thread"
 		}
-		lines = append(lines, printable(fmt.Sprintf("stalled: %s %d in %s", kind, stall.Thread, strings.Join(calls, " > "))))
+		lines = append(lines, format.Printable(fmt.Sprintf("stalled: %s %d in %s", kind, stall.Thread, strings.Join(calls, " > "))))
 	}
 	return lines
 }
@@ -500,7 +498,7 @@ func (b *board) writeLines(table *monitorTable) error {
 	if b.top > 0 {
 		rows = rows[:min(len(rows), b.top)]
 	}
-	columns := append([]column{{"TIME", false}}, monitorColumns...)
+	columns := append(format.Columns("TIME"), monitorColumns...)
 	texts := b.texts(table.Interval, rows, names)
 	for n, cells := range texts {
 		for at, cell := range cells[:len(cells)-1] {
@@ -508,7 +506,7 @@ func (b *board) writeLines(table *monitorTable) error {
 		}
 		texts[n] = append([]string{table.at.Format(time.TimeOnly)}, cells...)
 	}
-	lines := tableLines(columns, texts, 0)
+	lines := format.TableLines(columns, texts, 0)
 	if b.titled {
 		lines = lines[1:]
 	}
@@ -525,143 +523,51 @@ func (b *board) writeLines(table *monitorTable) error {
 func (b *board) headline(table *monitorTable) string {
 	text := fmt.Sprintf("process %d", b.pid)
 	if b.main != "" {
-		text += " (" + printable(b.main) + ")"
+		text += " (" + format.Printable(b.main) + ")"
 	}
-	text += fmt.Sprintf(", %s: ", durationText(table.elapsed))
+	text += fmt.Sprintf(", %s: ", format.Duration(table.elapsed))
 	if !table.final {
-		text += fmt.Sprintf("in the last %s ", durationText(table.Length))
+		text += fmt.Sprintf("in the last %s ", format.Duration(table.Length))
 	}
-	calls := format.AtLeast(table.Total.LowerBound, count(int(table.Total.Calls), "call", "calls"))
-	return text + fmt.Sprintf("%s, %s/s, %s, %s", calls, rateText(table.Total.Rate),
-		count(table.Threads, "thread", "threads"), b.times)
-}
-
-// monitorJSON is what `sonde monitor --json`, and `sonde attach --json`, writes at each interval, and at the end
-// of the whole time. What is known only at the end is left out before.
-type monitorJSON struct {
-	PID     int              `json:"pid"`
-	At      time.Time        `json:"at"`      // the end of the interval
-	Seconds float64          `json:"seconds"` // its length
-	Elapsed float64          `json:"elapsed"` // since the hooks went on
-	Final   bool             `json:"final"`
-	Ended   string           `json:"ended,omitempty"` // duration, calls, interrupted, undone, exited, lost, unread
-	Sample  uint32           `json:"sample"`          // one call in so many is timed
-	Threads int              `json:"threads"`         // that have called anything
-	Lost    uint64           `json:"callsNotCounted"`
-	Total   monitorRowJSON   `json:"total"`
-	Rows    []monitorRowJSON `json:"rows"`
-	Stalls  []stallJSON      `json:"stalls,omitempty"` // the oldest; rows count all
-
-	JDK       string        `json:"jdk,omitempty"`
-	Main      string        `json:"main,omitempty"`
-	Patterns  []string      `json:"patterns,omitempty"`
-	Hooks     *hooksJSON    `json:"hooks,omitempty"`
-	LeftAlone []leftJSON    `json:"leftAlone,omitempty"`
-	Leaving   *leavingJSON  `json:"leaving,omitempty"`
-	HookCost  *hookCostJSON `json:"hookCost,omitempty"`
-	Clock     *float64      `json:"clockNanos,omitempty"` // was taken off all times
-	Remarks   []string      `json:"remarks,omitempty"`
-
-	Pack    string       `json:"pack,omitempty"`  // of sonde attach
-	Arena   string       `json:"arena,omitempty"` // that the pack's agent writes
-	Classes *accountJSON `json:"classes,omitempty"`
-}
-
-// monitorRowJSON is a row. Times are there only where calls were timed.
-type monitorRowJSON struct {
-	Pattern    string `json:"pattern,omitempty"`
-	Class      string `json:"class,omitempty"`
-	Method     string `json:"method,omitempty"`
-	Descriptor string `json:"descriptor,omitempty"`
-	Calls      uint64 `json:"calls"`
-	lowerBoundJSON
-	PerSecond float64  `json:"callsPerSecond"`
-	Errors    uint64   `json:"errors"`
-	Timed     uint64   `json:"timed"`
-	Untimed   uint64   `json:"callsWithoutTime"`
-	Mean      *float64 `json:"meanNanos,omitempty"`
-	P50       *float64 `json:"p50Nanos,omitempty"`
-	P90       *float64 `json:"p90Nanos,omitempty"`
-	P99       *float64 `json:"p99Nanos,omitempty"`
-	Max       *float64 `json:"maxNanos,omitempty"`
-	Running   int      `json:"running"`
-	Stalled   int      `json:"stalled"`
-	Oldest    float64  `json:"oldestSeconds"`
-
-	Within  string            `json:"within,omitempty"`
-	Tags    map[string]string `json:"tags,omitempty"` // (none) where it is not set, (null) where it has no value
-	Callers string            `json:"callers,omitempty"`
-}
-
-type stallJSON struct {
-	Thread  uint64         `json:"thread"`
-	Virtual bool           `json:"virtual,omitempty"`
-	New     bool           `json:"new,omitempty"`          // since the interval began
-	Calls   []underWayJSON `json:"calls"`                  // the outermost first
-	Omitted int            `json:"callsOmitted,omitempty"` // in the middle
-}
-
-type underWayJSON struct {
-	Class      string  `json:"class"`
-	Method     string  `json:"method"`
-	Descriptor string  `json:"descriptor"`
-	Seconds    float64 `json:"seconds"`
-}
-
-func describeMonitorRow(r *monitor.Row) monitorRowJSON {
-	row := monitorRowJSON{
-		Pattern: r.Key.Pattern, Class: r.Key.Method.Class, Method: r.Key.Method.Name, Descriptor: r.Key.Method.Descriptor,
-		Calls: r.Calls, PerSecond: r.Rate, Errors: r.Errors, Timed: r.Timed, Untimed: r.Untimed,
-		Running: r.Running, Stalled: r.Stalled, Oldest: r.Oldest.Seconds(), Within: r.Key.Within, Callers: r.Key.Callers,
-		lowerBoundJSON: describeLowerBound(r.LowerBound),
-	}
-	for _, tag := range r.Key.TagValues() {
-		if row.Tags == nil {
-			row.Tags = make(map[string]string)
-		}
-		row.Tags[tag[0]] = tag[1]
-	}
-	if r.Timed > 0 {
-		row.Mean, row.Max = &r.Mean, &r.Max
-	}
-	if r.Placed > 0 {
-		row.P50, row.P90, row.P99 = &r.P50, &r.P90, &r.P99
-	}
-	return row
+	calls := format.AtLeast(table.Total.LowerBound, format.Count(int(table.Total.Calls), "call", "calls"))
+	return text + fmt.Sprintf("%s, %s/s, %s, %s", calls, format.Rate(table.Total.Rate),
+		format.Count(table.Threads, "thread", "threads"), b.times)
 }
 
 func (b *board) writeJSON(table *monitorTable) error {
-	d := monitorJSON{
+	d := document.Monitor{
 		PID: b.pid, At: table.at.Round(time.Millisecond), Seconds: table.Length.Seconds(), Elapsed: table.elapsed.Seconds(),
 		Final: table.final, Ended: string(table.ended), Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
-		Total: describeMonitorRow(&table.Total), Rows: []monitorRowJSON{},
+		Total: document.NewMonitorRow(&table.Total), Rows: []document.MonitorRow{},
 	}
 	rows := b.view.rows(table.Interval, keyNames(table.Rows))
 	for n := range rows {
 		if b.top == 0 || n < b.top {
-			d.Rows = append(d.Rows, describeMonitorRow(&rows[n]))
+			d.Rows = append(d.Rows, document.NewMonitorRow(&rows[n]))
 		}
 	}
 	for _, stall := range table.Stalls {
-		s := stallJSON{Thread: stall.Thread, Virtual: stall.Virtual, New: stall.IsNew, Omitted: stall.Omitted}
+		s := document.Stall{Thread: stall.Thread, Virtual: stall.Virtual, New: stall.IsNew, Omitted: stall.Omitted}
 		for _, call := range stall.Calls {
 			m, _ := b.method(call.ID)
-			s.Calls = append(s.Calls, underWayJSON{strings.ReplaceAll(m.Class, "/", "."), m.Name, m.Descriptor, call.Age.Seconds()})
+			s.Calls = append(s.Calls, document.StalledCall{
+				Class: strings.ReplaceAll(m.Class, "/", "."), Method: m.Name, Descriptor: m.Descriptor, Seconds: call.Age.Seconds(),
+			})
 		}
 		d.Stalls = append(d.Stalls, s)
 	}
 	if table.final {
 		b.describe(&d, table)
 	}
-	return writeJSON(b.out, d)
+	return document.Write(b.out, d)
 }
 
-func (r *monitorRun) describeEnd(d *monitorJSON, table *monitorTable) {
+func (r *monitorRun) describeEnd(d *document.Monitor, table *monitorTable) {
 	d.JDK, d.Main, d.Patterns, d.Clock = r.session.JDK().String(), r.board.main, r.patterns, &r.board.options.Clock
-	d.Hooks, d.LeftAlone = r.describeHooks(), describeLeft(r.leftAlone())
-	d.Leaving = describeLeaving(table.farewell)
+	d.Hooks, d.LeftAlone = r.describeHooks(), document.NewLeft(r.leftAlone())
+	d.Leaving = document.NewLeaving(table.farewell)
 	if cost := r.cost.Cost(); cost != nil {
-		d.HookCost = &hookCostJSON{cost.Median, cost.Low, cost.High, cost.Runs, cost.Median * table.Total.Rate / 1e9}
+		d.HookCost = document.NewHookCost(cost, cost.Median*table.Total.Rate/1e9)
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -77,7 +78,7 @@ func monitorSampleRun(t *testing.T, by string, sample uint32) (*board, *monitorT
 func TestMonitorTable(t *testing.T) {
 	r, table := monitorSampleRun(t, byPattern, 1)
 	names := keyNames(table.Rows)
-	got := strings.Join(tableLines(monitorColumns, r.texts(table.Interval, r.view.rows(table.Interval, names), names), 0), "\n")
+	got := strings.Join(format.TableLines(monitorColumns, r.texts(table.Interval, r.view.rows(table.Interval, names), names), 0), "\n")
 	want := `CALLS  CALLS/S  ERRORS     MEAN      P50      P90      P99     MAX  RUNNING  STALLED  METHOD
 1,341    1,341       3  3.81 µs  < 50 ns  < 50 ns  86.0 µs  100 µs        1        1  a.**
   107      107       3  50.5 µs  51.2 µs  86.0 µs   100 µs  100 µs        1        1  a.Order.pay

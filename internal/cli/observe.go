@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/measure/suggest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // observing is a `sonde observe` command line.
@@ -218,7 +220,7 @@ func (c *observing) write(p *suggest.Proposal, t *suggest.Trial) error {
 		}
 	}
 	if c.json {
-		return writeJSON(c.out, describeProposal(p, t))
+		return document.Write(c.out, document.NewProposal(p, t))
 	}
 	to, width := c.out, c.outWidth()
 	if !isFile && !c.apply || c.output == standardOutput {
@@ -236,7 +238,7 @@ func (c *observing) write(p *suggest.Proposal, t *suggest.Trial) error {
 		return err
 	}
 	if isFile {
-		_, err := fmt.Fprintf(c.err, "wrote %s: %s\n", printable(c.output), count(len(p.Lines()), "probe", "probes"))
+		_, err := fmt.Fprintf(c.err, "wrote %s: %s\n", format.Printable(c.output), format.Count(len(p.Lines()), "probe", "probes"))
 		return err
 	}
 	return nil
@@ -249,7 +251,7 @@ func (c *observing) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Tria
 	for i := range rows {
 		rows[i].PerSecond = float64(rows[i].Calls) / t.Applied.Seconds()
 	}
-	writeTable(w, applyColumns, runningTexts(rows), width)
+	format.WriteTable(w, applyColumns, runningTexts(rows), width)
 	_, _ = fmt.Fprintln(w)
 	for _, line := range trialLines(p, t) {
 		_, _ = fmt.Fprintln(w, line)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -27,7 +28,7 @@ func TestObserveLive(t *testing.T) {
 			if code != exitOK {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			got := parse[proposalJSON](t, out)
+			got := parse[document.Proposal](t, out)
 			checkProposal(t, got)
 			if left := recordings(t, jdk, running.PID); !strings.Contains(left, "No available recordings") {
 				t.Errorf("left: %s", left)
@@ -49,9 +50,9 @@ func TestObserveLive(t *testing.T) {
 
 // checkProposal holds what was proposed against what the server does: handle covers all,
 // what never ends and what is called too often is not among it.
-func checkProposal(t *testing.T, got proposalJSON) {
+func checkProposal(t *testing.T, got document.Proposal) {
 	t.Helper()
-	proposed := map[string]proposedCallJSON{}
+	proposed := map[string]document.ProposedMethod{}
 	for _, p := range got.Probes {
 		if p.Reason == "" || p.Name == "" {
 			t.Errorf("%+v", p)

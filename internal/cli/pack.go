@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
 )
@@ -40,19 +42,6 @@ func newPack(s streams) *cobra.Command {
 	command.Flags().BoolVar(&c.strict, "strict", false, "write nothing if a method that is named must be left alone, or a pattern names none")
 	command.AddCommand(newPackShow(s), newPackVerify(s))
 	return command
-}
-
-// packJSON is what `sonde pack --json` writes.
-type packJSON struct {
-	Output  string        `json:"output"`
-	Read    int           `json:"classesRead"`
-	Classes int           `json:"classes"`
-	Methods int           `json:"methods"`
-	Bytes   int64         `json:"bytes"`
-	Left    []leftOutJSON `json:"leftAlone"`
-	Notes   []string      `json:"notes,omitempty"`
-	Seconds float64       `json:"seconds"`
-	wovenJSON
 }
 
 func (c *packing) run(ctx context.Context) error {
@@ -85,12 +74,12 @@ func (c *packing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told := packJSON{
-		Output: c.output, Read: planned.Read, Bytes: info.Size(), Left: describePackLeft(content.Left, true), Notes: notes,
-		Seconds: time.Since(began).Seconds(), wovenJSON: wovenJSON{planned.Woven.Woven, planned.Woven.Cached},
+	told := document.Pack{
+		Output: c.output, Read: planned.Read, Bytes: info.Size(), Left: document.NewLeftOut(content.Left, true), Notes: notes,
+		Seconds: time.Since(began).Seconds(), Weavings: document.Weavings{Woven: planned.Woven.Woven, Cached: planned.Woven.Cached},
 	}
 	if told.Left == nil {
-		told.Left = []leftOutJSON{}
+		told.Left = []document.LeftOut{}
 	}
 	for i := range planned.Classes {
 		if f := &planned.Classes[i]; f.IsPacked() {
@@ -131,16 +120,16 @@ func (c *packing) refuse(content *pack.Content, notes []string) error {
 	return errors.New("not all that is named would have a hook, as --strict demands; nothing was written")
 }
 
-func (c *packing) tell(told *packJSON, planned *build.Planned) error {
+func (c *packing) tell(told *document.Pack, planned *build.Planned) error {
 	if c.json {
-		return writeJSON(c.out, told)
+		return document.Write(c.out, told)
 	}
 	for _, note := range told.Notes {
 		c.note(note)
 	}
 	left := ""
 	if n := len(told.Left); n > 0 {
-		left = fmt.Sprintf(", %s left alone (sonde pack show --left)", grouped(n))
+		left = fmt.Sprintf(", %s left alone (sonde pack show --left)", format.Grouped(n))
 	}
 	_, err := fmt.Fprintf(c.out, "wrote %s: %s, %s%s%s\n", c.output, classesText(told.Classes, told.Methods), bytesText(int(told.Bytes)), left, c.wovenText(planned.Woven))
 	return err

@@ -16,6 +16,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 )
@@ -65,7 +67,7 @@ func (c *packShow) run() error {
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	switch {
 	case c.json:
-		err = writeJSON(out, describePack(c.file, content, opened.Sizes()))
+		err = document.Write(out, document.NewPackShow(c.file, content, opened.Sizes()))
 	case c.probes:
 		_, err = out.Write(content.Probes)
 	default:
@@ -75,17 +77,17 @@ func (c *packShow) run() error {
 }
 
 func (c *packShow) write(out io.Writer, content *pack.Content, sizes pack.Sizes) {
-	line := func(what, format string, args ...any) {
-		_, _ = fmt.Fprintf(out, "%-9s%s\n", what, printable(fmt.Sprintf(format, args...)))
+	line := func(what, text string, args ...any) {
+		_, _ = fmt.Fprintf(out, "%-9s%s\n", what, format.Printable(fmt.Sprintf(text, args...)))
 	}
 	line("pack", "%s, %s: deltas %s, arena %s, what only Sonde reads %s", c.file, bytesText(int(sizes.File)), diskText(sizes.Deltas), diskText(sizes.Image), diskText(sizes.Cold))
 	line("of", "%s", content.Title)
 	line("agent", "%s", buildText(content.Build))
 	line("engine", "%s", content.Engine)
-	line("classes", "%s of %s, %s as they were, %s woven", count(sizes.Methods, "method", "methods"), count(sizes.Classes, "class", "classes"), diskText(sizes.Original), diskText(sizes.Woven))
-	line("left", "%s", count(len(content.Left), "class or method", "classes and methods"))
+	line("classes", "%s of %s, %s as they were, %s woven", format.Count(sizes.Methods, "method", "methods"), format.Count(sizes.Classes, "class", "classes"), diskText(sizes.Original), diskText(sizes.Woven))
+	line("left", "%s", format.Count(len(content.Left), "class or method", "classes and methods"))
 	for _, sum := range sumSpots(sortedSpots(content.Names)) {
-		line("probe", "%s: %s", sum.probe, count(sum.spots, "hook", "hooks"))
+		line("probe", "%s: %s", sum.probe, format.Count(sum.spots, "hook", "hooks"))
 	}
 	if c.classes {
 		writePackedClasses(out, content.Classes)
@@ -156,30 +158,19 @@ func sumSpots(names []pack.Name) (sums []spotSum) {
 
 func writePackedClasses(out io.Writer, classes []pack.Class) {
 	for _, class := range classes {
-		woven, left := methodCounts(class.Entry)
-		line := fmt.Sprintf("class    %s, %s", descriptor.ExternalName(class.Entry.Class), count(woven, "method", "methods"))
+		woven, left := document.MethodCounts(class.Entry)
+		line := fmt.Sprintf("class    %s, %s", descriptor.ExternalName(class.Entry.Class), format.Count(woven, "method", "methods"))
 		if left > 0 {
-			line += fmt.Sprintf(", %s left alone", grouped(left))
+			line += fmt.Sprintf(", %s left alone", format.Grouped(left))
 		}
-		_, _ = fmt.Fprintln(out, printable(line))
+		_, _ = fmt.Fprintln(out, format.Printable(line))
 		for i := range class.Entry.Methods {
 			m := &class.Entry.Methods[i]
 			if m.Woven {
-				_, _ = fmt.Fprintf(out, "           %s\n", printable(m.Name+m.Descriptor+"  "+strings.Join(m.Templates, ", ")))
+				_, _ = fmt.Fprintf(out, "           %s\n", format.Printable(m.Name+m.Descriptor+"  "+strings.Join(m.Templates, ", ")))
 			}
 		}
 	}
-}
-
-// packVerified is what `sonde pack verify` finds; its --json writes it.
-type packVerified struct {
-	File    string   `json:"file"`
-	Classes int      `json:"classes"`
-	IsOwn   bool     `json:"isThisSondesAgent"`
-	Found   int      `json:"found"`   // classes of the archives that are the pack's
-	Differs []string `json:"differs"` // classes of the pack of which the archives have others
-	Missing []string `json:"missing"` // classes of the pack that no archive has
-	Bad     []string `json:"damaged"` // classes that are the pack's, and cannot be made
 }
 
 func newPackVerify(s streams) *cobra.Command {
@@ -209,23 +200,23 @@ func packVerify(ctx context.Context, s streams, file string, inputs []string, as
 	if err != nil {
 		return err
 	}
-	told := &packVerified{
+	told := &document.PackVerify{
 		File: file, Classes: len(content.Classes), IsOwn: content.Build == agent.AgentBuild(), Differs: []string{}, Missing: []string{}, Bad: []string{},
 	}
-	if err := told.compare(ctx, opened, content, inputs); err != nil {
+	if err := comparePack(ctx, told, opened, content, inputs); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(s.out) // keeps the first error until Flush
 	if asJSON {
-		err = writeJSON(out, told)
+		err = document.Write(out, told)
 	} else {
-		told.write(out, len(inputs) > 0)
+		writePackVerify(out, told, len(inputs) > 0)
 	}
-	return errors.Join(err, out.Flush(), told.verdict())
+	return errors.Join(err, out.Flush(), packVerdict(told))
 }
 
-// compare looks for the classes of the pack in archives.
-func (v *packVerified) compare(ctx context.Context, opened *pack.Pack, content *pack.Content, inputs []string) error {
+// comparePack looks for the classes of the pack in archives.
+func comparePack(ctx context.Context, v *document.PackVerify, opened *pack.Pack, content *pack.Content, inputs []string) error {
 	if len(inputs) == 0 {
 		return nil
 	}
@@ -262,101 +253,37 @@ func (v *packVerified) compare(ctx context.Context, opened *pack.Pack, content *
 	return nil
 }
 
-func (v *packVerified) write(out io.Writer, hasInputs bool) {
-	_, _ = fmt.Fprintf(out, "%s: %s, whole\n", printable(v.File), count(v.Classes, "class", "classes"))
+func writePackVerify(out io.Writer, v *document.PackVerify, hasInputs bool) {
+	_, _ = fmt.Fprintf(out, "%s: %s, whole\n", format.Printable(v.File), format.Count(v.Classes, "class", "classes"))
 	if !hasInputs {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "%s of %s are there as they were packed\n", grouped(v.Found), grouped(v.Classes))
+	_, _ = fmt.Fprintf(out, "%s of %s are there as they were packed\n", format.Grouped(v.Found), format.Grouped(v.Classes))
 	for _, group := range []struct {
 		what  string
 		names []string
 	}{{"differs", v.Differs}, {"is not there", v.Missing}, {"cannot be made", v.Bad}} {
 		for i, name := range group.names {
 			if i == mostFates {
-				_, _ = fmt.Fprintf(out, "  … and %s more (--json names them)\n", count(len(group.names)-i, "class", "classes"))
+				_, _ = fmt.Fprintf(out, "  … and %s more (--json names them)\n", format.Count(len(group.names)-i, "class", "classes"))
 				break
 			}
-			_, _ = fmt.Fprintf(out, "  %s %s\n", printable(name), group.what)
+			_, _ = fmt.Fprintf(out, "  %s %s\n", format.Printable(name), group.what)
 		}
 	}
 }
 
-// verdict is an error where something is the matter.
-func (v *packVerified) verdict() error {
+// packVerdict is an error where something is the matter.
+func packVerdict(v *document.PackVerify) error {
 	switch {
 	case !v.IsOwn:
 		return errors.New("the pack is made for another agent than this Sonde's: make it again with sonde pack, or use the sonde agent-jar of the Sonde that made it")
 	case len(v.Bad) > 0:
-		return fmt.Errorf("%s cannot be made: %w", count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
+		return fmt.Errorf("%s cannot be made: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
 	case len(v.Differs) > 0:
-		return fmt.Errorf("%s from what was packed and would be loaded without hooks: make the pack again", count(len(v.Differs), "class differs", "classes differ"))
+		return fmt.Errorf("%s from what was packed and would be loaded without hooks: make the pack again", format.Count(len(v.Differs), "class differs", "classes differ"))
 	case len(v.Missing) > 0:
-		return fmt.Errorf("%s of the pack in none of these archives: name all that were packed", count(len(v.Missing), "class is", "classes are"))
+		return fmt.Errorf("%s of the pack in none of these archives: name all that were packed", format.Count(len(v.Missing), "class is", "classes are"))
 	}
 	return nil
-}
-
-// packShowJSON is what `sonde pack show --json` writes.
-type packShowJSON struct {
-	File     string            `json:"file"`
-	Of       string            `json:"of"`
-	Build    string            `json:"agentBuild"`
-	IsOwn    bool              `json:"isThisSondesAgent"`
-	Engine   string            `json:"engine"`
-	Sizes    pack.Sizes        `json:"sizes"`
-	Classes  []packedClassJSON `json:"classes"`
-	Spots    []packedSpotJSON  `json:"spots"`
-	Left     []leftOutJSON     `json:"leftAlone"`
-	Settings string            `json:"probes"`
-}
-
-type packedClassJSON struct {
-	Class   string             `json:"class"`
-	SHA256  string             `json:"sha256"` // of the original
-	Size    int                `json:"size"`
-	Methods []packedMethodJSON `json:"methods"`
-}
-
-type packedMethodJSON struct {
-	Method    string   `json:"method"`
-	Templates []string `json:"templates,omitempty"`
-	Reason    string   `json:"leftAlone,omitempty"`
-}
-
-type packedSpotJSON struct {
-	ID         uint32   `json:"id"`
-	Class      string   `json:"class"`
-	Method     string   `json:"method"`
-	Descriptor string   `json:"descriptor"`
-	Probe      string   `json:"probe"`
-	Within     string   `json:"within,omitempty"`
-	GroupBy    []string `json:"groupBy,omitempty"`
-}
-
-func describePack(file string, content *pack.Content, sizes pack.Sizes) *packShowJSON {
-	told := &packShowJSON{
-		File: file, Of: content.Title, Build: content.Build, IsOwn: content.Build == agent.AgentBuild(), Engine: content.Engine, Sizes: sizes,
-		Classes: []packedClassJSON{}, Spots: []packedSpotJSON{}, Left: describePackLeft(content.Left, true), Settings: string(content.Probes),
-	}
-	if told.Left == nil {
-		told.Left = []leftOutJSON{}
-	}
-	for _, class := range content.Classes {
-		e := class.Entry
-		one := packedClassJSON{Class: descriptor.ExternalName(e.Class), SHA256: fmt.Sprintf("%x", e.Original.Digest), Size: e.Original.Size, Methods: []packedMethodJSON{}}
-		for i := range e.Methods {
-			m := &e.Methods[i]
-			method := packedMethodJSON{Method: m.Name + m.Descriptor, Templates: m.Templates}
-			if !m.Woven {
-				method.Reason = m.Reason.Error()
-			}
-			one.Methods = append(one.Methods, method)
-		}
-		told.Classes = append(told.Classes, one)
-	}
-	for _, n := range content.Names {
-		told.Spots = append(told.Spots, packedSpotJSON{n.ID, descriptor.ExternalName(n.Class), n.Method, n.Descriptor, n.Probe, n.Sequence, n.Groups})
-	}
-	return told
 }

@@ -17,9 +17,10 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
 )
 
@@ -95,7 +96,7 @@ func (f *forecast) plan(ctx context.Context, label string) (*build.Planned, erro
 }
 
 // note tells what a user should read, apart from what is asked for.
-func (f *forecast) note(text string) { _, _ = fmt.Fprintf(f.err, "note: %s\n", printable(text)) }
+func (f *forecast) note(text string) { _, _ = fmt.Fprintf(f.err, "note: %s\n", format.Printable(text)) }
 
 // image is the run-time image of a JDK; empty where none is found.
 func (f *forecast) image() (string, error) {
@@ -137,7 +138,7 @@ func refusal(planned *build.Planned) string {
 	case errors.Is(err, build.ErrEmpty):
 		return "no method of these classes would have a hook: there is nothing to pack"
 	}
-	return oneLine(err)
+	return format.OneLine(err)
 }
 
 const planLong = `Show what would become of each class of an application that a probe, a sequence or a
@@ -184,7 +185,7 @@ const (
 func (f *forecast) writePlan(p *build.Planned) error {
 	out := bufio.NewWriter(f.out) // keeps the first error until Flush
 	if f.json {
-		return errors.Join(writeJSON(out, f.describePlan(p)), out.Flush())
+		return errors.Join(document.Write(out, document.NewPlan(f.inputs, p, refusal(p))), out.Flush())
 	}
 	for _, g := range groupFates(p.Classes) {
 		g.write(out, f.all, repeated(p.Classes))
@@ -192,21 +193,13 @@ func (f *forecast) writePlan(p *build.Planned) error {
 	writeApplied(out, "probe", p.Probes)
 	writeApplied(out, "tag", p.Tags)
 	for _, note := range planNotes(p) {
-		_, _ = fmt.Fprintf(out, "note: %s\n", printable(note))
+		_, _ = fmt.Fprintf(out, "note: %s\n", format.Printable(note))
 	}
 	if why := refusal(p); why != "" {
 		_, _ = fmt.Fprintf(out, "note: sonde pack refuses this: %s\n", why)
 	}
 	_, _ = fmt.Fprintln(out, planSummary(p))
 	return out.Flush()
-}
-
-// fateName is how a fate is called.
-func fateName(when probeset.When) string {
-	if when == probeset.Unstated {
-		return "left"
-	}
-	return when.String()
 }
 
 // A fateGroup is classes with the same fate for the same reason.
@@ -258,10 +251,10 @@ func repeated(classes []build.Fate) map[string]bool {
 }
 
 func (g *fateGroup) write(out io.Writer, all bool, several map[string]bool) {
-	_, _ = fmt.Fprintf(out, "%s: %s (%s)\n", fateName(g.when), classesText(len(g.classes), g.methods), printable(g.why))
+	_, _ = fmt.Fprintf(out, "%s: %s (%s)\n", document.FateName(g.when), classesText(len(g.classes), g.methods), format.Printable(g.why))
 	for i, c := range g.classes {
 		if i == mostFates && !all {
-			_, _ = fmt.Fprintf(out, "  … and %s more (--all names them)\n", count(len(g.classes)-i, "class", "classes"))
+			_, _ = fmt.Fprintf(out, "  … and %s more (--all names them)\n", format.Count(len(g.classes)-i, "class", "classes"))
 			break
 		}
 		line := "  " + descriptor.ExternalName(c.Class)
@@ -269,38 +262,38 @@ func (g *fateGroup) write(out io.Writer, all bool, several map[string]bool) {
 			line += " in " + c.In
 		}
 		if c.Methods > 0 {
-			line += ", " + count(c.Methods, "method", "methods")
+			line += ", " + format.Count(c.Methods, "method", "methods")
 		}
 		if len(c.Left) > 0 {
-			line += fmt.Sprintf(", %s left alone", grouped(len(c.Left)))
+			line += fmt.Sprintf(", %s left alone", format.Grouped(len(c.Left)))
 		}
-		_, _ = fmt.Fprintln(out, printable(line))
+		_, _ = fmt.Fprintln(out, format.Printable(line))
 		for n, left := range c.Left {
 			if n == mostLeft && !all && len(c.Left) > mostLeft {
-				_, _ = fmt.Fprintf(out, "    … and %s more (--all names them)\n", grouped(len(c.Left)-n))
+				_, _ = fmt.Fprintf(out, "    … and %s more (--all names them)\n", format.Grouped(len(c.Left)-n))
 				break
 			}
-			_, _ = fmt.Fprintf(out, "    %s\n", printable(strings.TrimPrefix(left.Method+": "+left.Reason, ": ")))
+			_, _ = fmt.Fprintf(out, "    %s\n", format.Printable(strings.TrimPrefix(left.Method+": "+left.Reason, ": ")))
 		}
 	}
 }
 
 func classesText(classes, methods int) string {
-	return count(classes, "class", "classes") + ", " + count(methods, "method", "methods")
+	return format.Count(classes, "class", "classes") + ", " + format.Count(methods, "method", "methods")
 }
 
 // writeApplied tells what each probe or tag has found.
 func writeApplied(out io.Writer, kind string, applied []liveprobes.Applied) {
 	for i := range applied {
 		a := &applied[i]
-		line := fmt.Sprintf("%s %s: %s", kind, a.Name, count(len(a.Methods), "method", "methods"))
+		line := fmt.Sprintf("%s %s: %s", kind, a.Name, format.Count(len(a.Methods), "method", "methods"))
 		if a.Anchors > 0 {
-			line += fmt.Sprintf(", %s of its sequences", count(a.Anchors, "method", "methods"))
+			line += fmt.Sprintf(", %s of its sequences", format.Count(a.Anchors, "method", "methods"))
 		}
 		if n := len(a.LeftOut); n > 0 {
-			line += fmt.Sprintf(", does not act in %s", grouped(n))
+			line += fmt.Sprintf(", does not act in %s", format.Grouped(n))
 		}
-		_, _ = fmt.Fprintln(out, printable(line))
+		_, _ = fmt.Fprintln(out, format.Printable(line))
 	}
 }
 
@@ -334,111 +327,12 @@ func planSummary(p *build.Planned) string {
 	var words []string
 	for _, when := range fateOrder {
 		if classes[when] > 0 {
-			words = append(words, fmt.Sprintf("%s %s", fateName(when), classesText(classes[when], methods[when])))
+			words = append(words, fmt.Sprintf("%s %s", document.FateName(when), classesText(classes[when], methods[when])))
 		}
 	}
-	line := fmt.Sprintf("%s read, %s concerned", count(p.Read, "class", "classes"), grouped(concerned))
+	line := fmt.Sprintf("%s read, %s concerned", format.Count(p.Read, "class", "classes"), format.Grouped(concerned))
 	if len(words) > 0 {
 		line += ": " + strings.Join(words, "; ")
 	}
 	return line
-}
-
-// forecastJSON is what `sonde plan --json` writes.
-type forecastJSON struct {
-	Inputs    []string             `json:"inputs"`
-	Read      int                  `json:"classesRead"`
-	ByFate    map[string]fateCount `json:"byFate"`
-	Classes   []fateJSON           `json:"classes"`
-	Probes    []foundJSON          `json:"probes"`
-	Tags      []foundJSON          `json:"tags,omitempty"`
-	Unmatched []unmatchedJSON      `json:"unmatched,omitempty"`
-	Notes     []string             `json:"notes,omitempty"`
-	Refused   string               `json:"packRefused,omitempty"`
-	wovenJSON
-}
-
-type fateCount struct {
-	Classes int `json:"classes"`
-	Methods int `json:"methods"`
-}
-
-type fateJSON struct {
-	Class   string        `json:"class"`
-	In      string        `json:"in,omitempty"`
-	JDK     bool          `json:"jdk,omitempty"`
-	Fate    string        `json:"fate"`
-	Why     string        `json:"why"`
-	Methods int           `json:"methods"`
-	Left    []leftOutJSON `json:"leftAlone,omitempty"`
-}
-
-type foundJSON struct {
-	Name    string        `json:"name"`
-	Methods []string      `json:"methods"`
-	Anchors int           `json:"methodsOfSequences,omitempty"`
-	LeftOut []leftOutJSON `json:"leftOut,omitempty"`
-}
-
-type leftOutJSON struct {
-	Class  string `json:"class,omitempty"`
-	Method string `json:"method,omitempty"`
-	Reason string `json:"reason"`
-}
-
-type unmatchedJSON struct {
-	What    string `json:"what"`
-	Pattern string `json:"pattern"`
-	InJDK   bool   `json:"inJDK,omitempty"`
-}
-
-func (f *forecast) describePlan(p *build.Planned) *forecastJSON {
-	told := &forecastJSON{
-		Inputs: f.inputs, Read: p.Read, ByFate: map[string]fateCount{}, Classes: []fateJSON{}, Probes: describeApplied(p.Probes),
-		Tags: describeApplied(p.Tags), Notes: p.Notes, Refused: refusal(p), wovenJSON: wovenJSON{p.Woven.Woven, p.Woven.Cached},
-	}
-	for i := range p.Classes {
-		c := &p.Classes[i]
-		name := fateName(c.When)
-		sum := told.ByFate[name]
-		told.ByFate[name] = fateCount{sum.Classes + 1, sum.Methods + c.Methods}
-		told.Classes = append(told.Classes, fateJSON{
-			Class: descriptor.ExternalName(c.Class), In: c.In, JDK: c.IsJDK(), Fate: name, Why: c.Why, Methods: c.Methods, Left: describePackLeft(c.Left, false),
-		})
-	}
-	for _, u := range p.Unmatched {
-		told.Unmatched = append(told.Unmatched, unmatchedJSON(u))
-	}
-	for _, broken := range p.Broken {
-		told.Notes = append(told.Notes, broken.Reason)
-	}
-	return told
-}
-
-func describeApplied(applied []liveprobes.Applied) []foundJSON {
-	all := []foundJSON{}
-	for i := range applied {
-		a := &applied[i]
-		one := foundJSON{Name: a.Name, Methods: a.Methods, Anchors: a.Anchors}
-		if one.Methods == nil {
-			one.Methods = []string{}
-		}
-		for _, left := range a.LeftOut {
-			one.LeftOut = append(one.LeftOut, leftOutJSON{Method: left.Method, Reason: oneLine(left.Err)})
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
-// describePackLeft tells what was left alone, each with its class where that is wanted.
-func describePackLeft(left []pack.Left, withClass bool) (all []leftOutJSON) {
-	for _, l := range left {
-		one := leftOutJSON{Method: l.Method, Reason: l.Reason}
-		if withClass {
-			one.Class = descriptor.ExternalName(l.Class)
-		}
-		all = append(all, one)
-	}
-	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
@@ -249,7 +250,7 @@ func (c *profiling) measure(ctx context.Context, begin func() error) error {
 	c.Notice, c.Progress, c.Unmatched, c.Waiting = view.remark, view.progress, view.unmatched, view.waiting
 	c.Started = func() {
 		if err := begin(); err != nil {
-			view.remark(oneLine(err))
+			view.remark(format.OneLine(err))
 		}
 	}
 	kept, endCache, err := c.cache.openCache(view.remark)
@@ -274,7 +275,7 @@ func (c *profiling) uncalled(p *cct.Profile, last profile.Progress) error {
 	if len(p.Merged.Children) > 0 {
 		return nil
 	}
-	roots, took := strings.Join(c.Roots, ", "), durationText(p.Took.Round(time.Millisecond))
+	roots, took := strings.Join(c.Roots, ", "), format.Duration(p.Took.Round(time.Millisecond))
 	for _, left := range p.LeftAlone {
 		if c.isRoot(left) {
 			return fmt.Errorf("%s has no hook, as %s: nothing was measured", leftName(session.LeftAlone(left)), left.Reason)
@@ -334,7 +335,7 @@ func (c *profiling) tellNow(err error, program *launch.Program) error {
 		return err
 	default:
 	}
-	_, _ = fmt.Fprintf(c.err, "sonde: %s; the program goes on\n", oneLine(err))
+	_, _ = fmt.Fprintf(c.err, "sonde: %s; the program goes on\n", format.OneLine(err))
 	return exitStatus(exitError)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -71,7 +72,7 @@ func (v *profileView) progress(p profile.Progress) {
 	case v.screen.silent:
 		if (p.Stage == profile.Running || p.Stage == profile.Waiting) && now.Sub(v.drawnAt) >= sayEvery {
 			if !v.drawnAt.IsZero() {
-				v.say("%s: %s", durationText(p.Elapsed.Round(time.Second)), strings.Join(standing(p), ", "))
+				v.say("%s: %s", format.Duration(p.Elapsed.Round(time.Second)), strings.Join(standing(p), ", "))
 			}
 			v.drawnAt = now
 		}
@@ -91,14 +92,14 @@ func (v *profileView) progress(p profile.Progress) {
 func (v *profileView) sayStage(p profile.Progress) {
 	switch p.Stage {
 	case profile.Reading:
-		v.say("entered process %d in %s, reading its classes", v.PID, durationText(time.Since(v.began)))
+		v.say("entered process %d in %s, reading its classes", v.PID, format.Duration(time.Since(v.began)))
 	case profile.Weaving:
-		v.sayAside("read %s, putting hooks in", count(p.Mirrored, "class", "classes"))
+		v.sayAside("read %s, putting hooks in", format.Count(p.Mirrored, "class", "classes"))
 	case profile.Waiting:
 		v.say("watching for classes that load%s", v.howToEnd())
 	case profile.Running:
-		v.say("hooks in %s of %s%s, %s%s%s", count(p.Hooks, "method", "methods"), count(p.Classes, "class", "classes"), wovenText(p.Woven, p.Cached, v.Cache != nil),
-			count(p.Rounds, "round", "rounds"), pauseText(p.Pause), v.howToEnd())
+		v.say("hooks in %s of %s%s, %s%s%s", format.Count(p.Hooks, "method", "methods"), format.Count(p.Classes, "class", "classes"), wovenText(p.Woven, p.Cached, v.Cache != nil),
+			format.Count(p.Rounds, "round", "rounds"), pauseText(p.Pause), v.howToEnd())
 	case profile.Leaving:
 		v.sayAside("taking the hooks out")
 	}
@@ -116,30 +117,30 @@ func pauseText(pause time.Duration) string {
 	if pause == 0 {
 		return ""
 	}
-	return ", pause " + durationText(pause)
+	return ", pause " + format.Duration(pause)
 }
 
 // standing is how a run stands, in a few words each.
 func standing(p profile.Progress) []string {
 	words := []string{
-		count(int(p.RootCalls), "root call", "root calls"),
-		fmt.Sprintf("hooks in %s of %s", count(p.Hooks, "method", "methods"), count(p.Classes, "class", "classes")),
-		count(p.Rounds, "round", "rounds"),
+		format.Count(int(p.RootCalls), "root call", "root calls"),
+		fmt.Sprintf("hooks in %s of %s", format.Count(p.Hooks, "method", "methods"), format.Count(p.Classes, "class", "classes")),
+		format.Count(p.Rounds, "round", "rounds"),
 	}
 	if p.Steady >= 0 && !math.IsNaN(p.Steady) {
-		text := "cost " + percentText(p.Steady)
+		text := "cost " + format.Percent(p.Steady)
 		if p.Budget > 0 {
-			text += fmt.Sprintf(" of %s allowed", percentText(p.Budget))
+			text += fmt.Sprintf(" of %s allowed", format.Percent(p.Budget))
 		}
 		words = append(words, text)
 	}
 	if p.Waited > 0 {
-		words = append(words, "waited "+durationText(p.Waited))
+		words = append(words, "waited "+format.Duration(p.Waited))
 	}
 	return words
 }
 
-var profileColumns = []column{{"TOTAL", true}, {"", true}, {"SELF", true}, {"CALLS", true}, {"METHOD", false}}
+var profileColumns = format.Columns(">TOTAL", ">", ">SELF", ">CALLS", "METHOD")
 
 // profileLines are what fits a terminal of a run: how it stands, and of its tree
 // what took longest.
@@ -147,16 +148,16 @@ func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, he
 	const around = 5 // head, standing, blank, titles, the line of the cursor
 	head := string(p.Stage)
 	if p.Elapsed > 0 {
-		head += " for " + shortDuration(p.Elapsed)
+		head += " for " + format.ShortDuration(p.Elapsed)
 	}
 	if p.Stage == profile.Leaving {
 		head = string(p.Stage)
 	}
-	head += ", below " + printable(roots)
-	lines := []string{cut(head, width), cut(strings.Join(standing(p), ", "), width), ""}
+	head += ", below " + format.Printable(roots)
+	lines := []string{format.Cut(head, width), format.Cut(strings.Join(standing(p), ", "), width), ""}
 	if tree != nil && len(tree.Merged.Children) > 0 {
 		for _, line := range treeLines(tree, width, max(1, height-around)) {
-			lines = append(lines, cut(line, width))
+			lines = append(lines, format.Cut(line, width))
 		}
 	}
 	return lines[:max(0, min(len(lines), height-1))]
@@ -193,25 +194,25 @@ func treeLines(p *cct.Profile, width, most int) []string {
 		}
 	}
 	walk(p.Merged, "")
-	used := spaceBefore(profileColumns, rows)
+	used := format.SpaceBefore(profileColumns, rows)
 	for i, row := range rows {
 		last := len(row) - 1
-		row[last] = branches[i] + keepEnd(row[last], width, used+utf8.RuneCountInString(branches[i]))
+		row[last] = branches[i] + format.KeepEnd(row[last], width, used+utf8.RuneCountInString(branches[i]))
 	}
-	return tableLines(profileColumns, rows, 0)
+	return format.TableLines(profileColumns, rows, 0)
 }
 
 // nodeTexts are a node's figures and its name.
 func nodeTexts(p *cct.Profile, n *cct.Node) []string {
 	total, share, self := "-", "", "-"
 	if n.Total.Nanos > 0 {
-		total = nanosText(n.Total.Nanos)
+		total = format.Nanos(n.Total.Nanos)
 		share = fmt.Sprintf("%.0f %%", 100*n.Total.Nanos/p.Merged.Total.Nanos)
 	}
 	if n.Known() {
-		self = nanosText(n.Self.Nanos)
+		self = format.Nanos(n.Self.Nanos)
 	}
-	return []string{total, share, self, grouped(int(n.Calls)), printable(p.Methods[n.Method].String())}
+	return []string{total, share, self, format.Grouped(int(n.Calls)), format.Printable(p.Methods[n.Method].String())}
 }
 
 // longest are up to so many nodes below one: those that took longest, each with all

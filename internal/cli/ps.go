@@ -8,11 +8,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 func newPs(s streams) *cobra.Command {
@@ -55,14 +56,14 @@ func ps(ctx context.Context, s streams, host process.Host, asJSON bool) error {
 	switch {
 	case asJSON:
 		for _, jvm := range jvms {
-			if err := writeJSON(out, describeJVM(jvm)); err != nil {
+			if err := document.Write(out, document.NewJVM(jvm)); err != nil {
 				return err
 			}
 		}
 	case len(jvms) == 0:
 		_, _ = fmt.Fprintln(s.err, "no JVM is running"+asFarAsSeen())
 	default:
-		writeTable(out, psColumns, jvmRows(jvms), s.outWidth())
+		format.WriteTable(out, psColumns, jvmRows(jvms), s.outWidth())
 		writeReasons(out, jvms)
 	}
 	return out.Flush()
@@ -78,17 +79,7 @@ func asFarAsSeen() string {
 }
 
 // psColumns are the titles, with numbers to the right.
-var psColumns = []column{
-	{"PID", true},
-	{"USER", false},
-	{"JDK", false},
-	{"UPTIME", true},
-	{"HEAP", true},
-	{"ATTACH", false},
-	{"AGENTS", false},
-	{"INSIDE", false},
-	{"MAIN", false},
-}
+var psColumns = format.Columns(">PID", "USER", "JDK", ">UPTIME", ">HEAP", "ATTACH", "AGENTS", "INSIDE", "MAIN")
 
 func jvmRows(jvms []*process.JVM) [][]string {
 	var rows [][]string
@@ -98,9 +89,9 @@ func jvmRows(jvms []*process.JVM) [][]string {
 			version = strings.TrimSpace(version + " OpenJ9")
 		}
 		rows = append(rows, []string{
-			strconv.Itoa(j.PID), printable(j.User), orDash(printable(version)), shortDuration(j.Uptime()),
+			strconv.Itoa(j.PID), format.Printable(j.User), format.OrDash(format.Printable(version)), format.ShortDuration(j.Uptime()),
 			heapText(j.HeapUsed, j.HeapMax), answerText(j.Attach), answerText(j.Agents), presenceText(j.Inside),
-			orDash(printable(j.Main)),
+			format.OrDash(format.Printable(j.Main)),
 		})
 	}
 	return rows
@@ -131,7 +122,7 @@ func writeReasons(w io.Writer, jvms []*process.JVM) {
 		_, _ = fmt.Fprintln(w)
 	}
 	for _, reason := range reasons {
-		_, _ = fmt.Fprintf(w, "%s: %s\n", strings.Join(pids[reason], ", "), printable(reason))
+		_, _ = fmt.Fprintf(w, "%s: %s\n", strings.Join(pids[reason], ", "), format.Printable(reason))
 	}
 }
 
@@ -149,94 +140,9 @@ func presenceText(p process.Presence) string {
 	return string(p)
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
-// shortDuration writes the two largest units of a duration.
-func shortDuration(d time.Duration) string {
-	seconds := int64(max(0, d) / time.Second)
-	minutes, hours, days := seconds/60, seconds/3600, seconds/86400
-	switch {
-	case days > 0:
-		return fmt.Sprintf("%dd%02dh", days, hours%24)
-	case hours > 0:
-		return fmt.Sprintf("%dh%02dm", hours, minutes%60)
-	case minutes > 0:
-		return fmt.Sprintf("%dm%02ds", minutes, seconds%60)
-	}
-	return fmt.Sprintf("%ds", seconds)
-}
-
 func heapText(used, limit int64) string {
 	if used == 0 && limit == 0 {
 		return "-"
 	}
-	return sizeText(used) + "/" + sizeText(limit)
-}
-
-// sizeText writes a size with three digits at least where there are as many.
-func sizeText(size int64) string {
-	const mega, giga = 1 << 20, 1 << 30
-	switch {
-	case size == 0:
-		return "-"
-	case size < mega:
-		return fmt.Sprintf("%dK", max(1, size>>10))
-	case size < giga:
-		return fmt.Sprintf("%dM", size/mega)
-	case size < 100*giga:
-		return fmt.Sprintf("%.1fG", float64(size)/giga)
-	}
-	return fmt.Sprintf("%dG", size/giga)
-}
-
-// jvmJSON is a JVM as `sonde ps --json` writes it. What is not known is left
-// out.
-type jvmJSON struct {
-	PID          int         `json:"pid"`
-	NamespacePID int         `json:"namespacePid"`
-	OtherPIDs    bool        `json:"otherPidNamespace"`
-	OtherMounts  bool        `json:"otherMountNamespace"`
-	User         string      `json:"user"`
-	UID          uint32      `json:"uid"`
-	Kind         string      `json:"kind"`
-	Version      string      `json:"version,omitempty"`
-	Name         string      `json:"vm,omitempty"`
-	Vendor       string      `json:"vendor,omitempty"`
-	Main         string      `json:"main,omitempty"`
-	Started      time.Time   `json:"started"`
-	Uptime       float64     `json:"uptimeSeconds"`
-	Heap         *heapJSON   `json:"heap,omitempty"`
-	Attach       verdictJSON `json:"attach"`
-	Agents       verdictJSON `json:"agents"`
-	Inside       string      `json:"inside"` // yes, pack, standby, no, unknown
-}
-
-type heapJSON struct {
-	Used int64 `json:"used,omitempty"`
-	Max  int64 `json:"max,omitempty"`
-}
-
-type verdictJSON struct {
-	Allowed string `json:"allowed"` // yes, no, unknown
-	Reason  string `json:"reason,omitempty"`
-}
-
-func describeJVM(j *process.JVM) jvmJSON {
-	d := jvmJSON{
-		PID: j.PID, NamespacePID: j.NamespacePID, OtherPIDs: j.OtherPIDs, OtherMounts: j.OtherMounts,
-		User: j.User, UID: j.UID, Kind: string(j.Kind), Version: j.Version, Name: j.Name, Vendor: j.Vendor,
-		Main: j.Main, Started: j.Started.Round(time.Millisecond), Uptime: j.Uptime().Seconds(),
-		Attach: verdictJSON{string(j.Attach.Answer), j.Attach.Reason},
-		Agents: verdictJSON{string(j.Agents.Answer), j.Agents.Reason},
-		Inside: string(j.Inside),
-	}
-	if j.HeapUsed > 0 || j.HeapMax > 0 {
-		d.Heap = &heapJSON{j.HeapUsed, j.HeapMax}
-	}
-	return d
+	return format.Size(used) + "/" + format.Size(limit)
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 func TestPsLive(t *testing.T) {
@@ -60,7 +62,7 @@ func checkObject(t *testing.T, pid int, jdk jvmtest.JDK, attach, agents string) 
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	for line := range strings.Lines(out) {
-		var got jvmJSON
+		var got document.JVM
 		if err := json.Unmarshal([]byte(line), &got); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
@@ -112,7 +114,7 @@ func TestPsTable(t *testing.T) {
 		{PID: 13, User: "u", Started: started, Attach: yes, Agents: off, Inside: process.Inside, Main: "M"},
 	}
 	var out strings.Builder
-	writeTable(&out, psColumns, jvmRows(jvms), 81)
+	format.WriteTable(&out, psColumns, jvmRows(jvms), 81)
 	writeReasons(&out, jvms)
 	want := ` PID  USER  JDK        UPTIME     HEAP  ATTACH  AGENTS  INSIDE   MAIN
    7  root  17.0.15     1d02h  3M/2.0G  yes     yes     standby  ….acme.shop.Main
@@ -130,7 +132,7 @@ func TestPsTable(t *testing.T) {
 
 func TestShortDuration(t *testing.T) {
 	for seconds, want := range map[int]string{-1: "0s", 59: "59s", 60: "1m00s", 3725: "1h02m", 90000: "1d01h", 8640000: "100d00h"} {
-		if got := shortDuration(time.Duration(seconds) * time.Second); got != want {
+		if got := format.ShortDuration(time.Duration(seconds) * time.Second); got != want {
 			t.Errorf("%d s: %s, want %s", seconds, got, want)
 		}
 	}
@@ -138,7 +140,7 @@ func TestShortDuration(t *testing.T) {
 
 func TestSizeText(t *testing.T) {
 	for size, want := range map[int64]string{0: "-", 1: "1K", 5 << 10: "5K", 64 << 20: "64M", 3 << 29: "1.5G", 1 << 40: "1024G"} {
-		if got := sizeText(size); got != want {
+		if got := format.Size(size); got != want {
 			t.Errorf("%s: %s, want %s", strconv.FormatInt(size, 10), got, want)
 		}
 	}

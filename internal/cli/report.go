@@ -16,6 +16,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
@@ -101,7 +102,7 @@ func (c *reporting) write(h *results.Harvest) error {
 		return err
 	}
 	if c.json {
-		return writeJSON(c.out, r.describe(c.top))
+		return document.Write(c.out, r.describe(c.top))
 	}
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	r.writeHead(out)

@@ -8,31 +8,28 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/document"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-var reportColumns = []column{
-	{"CALLS", true}, {"TOTAL", true}, {"SELF", true}, {"MEAN", true}, {"P99", true}, {"MAX", true}, {"THREW", true}, {"RUNNING", true},
-	{"PROBE", false}, {"METHOD", false},
-}
+var reportColumns = format.Columns(">CALLS", ">TOTAL", ">SELF", ">MEAN", ">P99", ">MAX", ">THREW", ">RUNNING", "PROBE", "METHOD")
 
-var probeColumns = []column{
-	{"CALLS", true}, {"SELF", true}, {"MEAN", true}, {"P99", true}, {"MAX", true}, {"THREW", true}, {"RUNNING", true}, {"METHODS", true}, {"PROBE", false},
-}
+var probeColumns = format.Columns(">CALLS", ">SELF", ">MEAN", ">P99", ">MAX", ">THREW", ">RUNNING", ">METHODS", "PROBE")
 
 // reportExpendable are the columns a narrow terminal goes without, the first to go first.
 var reportExpendable = []string{"RUNNING", "THREW", "SELF", "MAX", "P99", "TOTAL"}
 
 // writeHead says what the arena is of.
 func (r *reported) writeHead(out io.Writer) {
-	line := func(title, format string, args ...any) {
-		_, _ = fmt.Fprintf(out, "%-9s%s\n", title, printable(fmt.Sprintf(format, args...)))
+	line := func(title, text string, args ...any) {
+		_, _ = fmt.Fprintf(out, "%-9s%s\n", title, format.Printable(fmt.Sprintf(text, args...)))
 	}
 	used, limit := r.Room()
-	line("arena", "%s, %s of %s used", r.Arena, sizeText(used), sizeText(limit))
+	line("arena", "%s, %s of %s used", r.Arena, format.Size(used), format.Size(limit))
 	owner := r.Owner()
 	line("process", "%s", r.processText())
-	line("since", "%s (%s ago)", owner.Opened.Local().Format(time.DateTime), shortDuration(time.Since(owner.Opened)))
+	line("since", "%s (%s ago)", owner.Opened.Local().Format(time.DateTime), format.ShortDuration(time.Since(owner.Opened)))
 	switch {
 	case r.Pack != "":
 		line("pack", "%s%s", r.Pack, inBrackets(r.Title))
@@ -68,7 +65,7 @@ func (r *reported) processText() string {
 
 // accountText is how many classes of a pack were woven, and how many were not.
 func accountText(a *arena.Account) string {
-	text := grouped(int(a.Woven)) + " woven"
+	text := format.Grouped(int(a.Woven)) + " woven"
 	for _, not := range []struct {
 		count uint32
 		why   string
@@ -76,7 +73,7 @@ func accountText(a *arena.Account) string {
 		{a.Differs, "not as packed"}, {a.Blind, "of loaders that do not see the hooks"}, {a.Failed, "failed"},
 	} {
 		if not.count > 0 {
-			text += fmt.Sprintf(", %s %s", grouped(int(not.count)), not.why)
+			text += fmt.Sprintf(", %s %s", format.Grouped(int(not.count)), not.why)
 		}
 	}
 	return text
@@ -93,14 +90,14 @@ func unwovenText(a *arena.Account, most int) string {
 	}
 	text := "not woven: " + strings.Join(names, ", ")
 	if rest := len(a.Left) - len(names) + a.Unnamed(); rest > 0 {
-		text += fmt.Sprintf(" and %s more", grouped(rest))
+		text += fmt.Sprintf(" and %s more", format.Grouped(rest))
 	}
 	return text
 }
 
 // writeTables writes what probes and methods did.
 func (r *reported) writeTables(out io.Writer, top, width int) {
-	write := func(columns []column, all []results.Row, texts func([]results.Row) [][]string) {
+	write := func(columns []format.Column, all []results.Row, texts func([]results.Row) [][]string) {
 		rows := all
 		if top > 0 {
 			rows = rows[:min(top, len(rows))]
@@ -108,13 +105,11 @@ func (r *reported) writeTables(out io.Writer, top, width int) {
 		if len(rows) == 0 {
 			return
 		}
-		columns, cells := withoutEmpty(columns, texts(rows))
-		if width > 0 {
-			columns, cells = fit(columns, cells, present(reportExpendable, columns), width)
-		}
-		writeTable(out, columns, cells, width)
+		columns, cells := format.WithoutEmpty(columns, texts(rows))
+		columns, cells = format.FitTable(columns, cells, reportExpendable, width)
+		format.WriteTable(out, columns, cells, width)
 		if hidden := len(all) - len(rows); hidden > 0 {
-			_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", count(hidden, "row more", "rows more"))
+			_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "row more", "rows more"))
 		}
 		_, _ = fmt.Fprintln(out)
 	}
@@ -122,45 +117,20 @@ func (r *reported) writeTables(out io.Writer, top, width int) {
 	write(reportColumns, called(r.methods), r.methodTexts)
 }
 
-// present are the names of columns that there are.
-func present(names []string, columns []column) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return !slices.ContainsFunc(columns, func(c column) bool { return c.title == name })
-	})
-}
-
-// withoutEmpty takes out the columns in which no row has anything.
-func withoutEmpty(columns []column, rows [][]string) ([]column, [][]string) {
-	isEmpty := func(at int) bool {
-		return !slices.ContainsFunc(rows, func(row []string) bool { return row[at] != "" && row[at] != "-" })
-	}
-	kept, cells := []column(nil), make([][]string, len(rows))
-	for at := range columns {
-		if at < len(columns)-1 && isEmpty(at) {
-			continue
-		}
-		kept = append(kept, columns[at])
-		for i := range rows {
-			cells[i] = append(cells[i], rows[i][at])
-		}
-	}
-	return kept, cells
-}
-
 // timeTexts are the cells of the times of a row.
 func timeTexts(r *results.Row) (total, self, mean, p99, longest string) {
 	total, self, mean, p99, longest = "-", "-", "-", "-", "-"
 	if r.HasTimes() {
-		total = about(r) + nanosText(r.Total())
+		total = about(r) + format.Nanos(r.Total())
 	}
 	if r.HasTimes() && r.Timing == results.Exact {
-		self = nanosText(r.SelfTime())
+		self = format.Nanos(r.SelfTime())
 	}
 	if r.Timed > 0 {
-		mean, longest = about(r)+callText(r.Mean()), about(r)+callText(float64(r.Max))
+		mean, longest = about(r)+format.Call(r.Mean()), about(r)+format.Call(float64(r.Max))
 	}
 	if tail := r.P99(); tail >= 0 {
-		p99 = about(r) + callText(tail)
+		p99 = about(r) + format.Call(tail)
 	}
 	return total, self, mean, p99, longest
 }
@@ -172,8 +142,8 @@ func (r *reported) methodTexts(rows []results.Row) (texts [][]string) {
 		total, self, mean, p99, longest := timeTexts(row)
 		name := rowName(row, overloads)
 		texts = append(texts, []string{
-			callsText(row.Calls, row.LowerBound), total, self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)),
-			printable(row.Probe), printable(strings.TrimPrefix(name, ".")),
+			callsText(row.Calls, row.LowerBound), total, self, mean, p99, longest, format.Grouped(int(row.Threw)), format.OrDash(groupedOrNone(row.Active)),
+			format.Printable(row.Probe), format.Printable(strings.TrimPrefix(name, ".")),
 		})
 	}
 	return texts
@@ -188,7 +158,7 @@ func probeTexts(rows []results.Row) (texts [][]string) {
 			name += " [" + row.Context + "]"
 		}
 		texts = append(texts, []string{
-			callsText(row.Calls, row.LowerBound), self, mean, p99, longest, grouped(int(row.Threw)), orDash(groupedOrNone(row.Active)), grouped(row.Methods), printable(name),
+			callsText(row.Calls, row.LowerBound), self, mean, p99, longest, format.Grouped(int(row.Threw)), format.OrDash(groupedOrNone(row.Active)), format.Grouped(row.Methods), format.Printable(name),
 		})
 	}
 	return texts
@@ -198,14 +168,14 @@ func groupedOrNone(n uint64) string {
 	if n == 0 {
 		return ""
 	}
-	return grouped(int(n))
+	return format.Grouped(int(n))
 }
 
 // writeFoot says how much was seen, and what the tables do not hold.
 func (r *reported) writeFoot(out io.Writer) {
-	_, _ = fmt.Fprintf(out, "%s by %s\n", count(int(r.calls), "call", "calls"), count(r.results.Threads, "thread", "threads"))
+	_, _ = fmt.Fprintf(out, "%s by %s\n", format.Count(int(r.calls), "call", "calls"), format.Count(r.results.Threads, "thread", "threads"))
 	for _, line := range r.remarks() {
-		_, _ = fmt.Fprintln(out, printable(line))
+		_, _ = fmt.Fprintln(out, format.Printable(line))
 	}
 }
 
@@ -218,7 +188,7 @@ func (r *reported) hasUnknown() bool {
 func (r *reported) remarks() (lines []string) {
 	tell := func(n uint64, one, many, what string) {
 		if n > 0 {
-			lines = append(lines, count(int(n), one, many)+" "+what)
+			lines = append(lines, format.Count(int(n), one, many)+" "+what)
 		}
 	}
 	if r.State != results.Measuring {
@@ -244,116 +214,20 @@ func (r *reported) remarks() (lines []string) {
 	return append(lines, r.Notes...)
 }
 
-// reportJSON is what `sonde report --json` writes.
-type reportJSON struct {
-	Arena        string            `json:"arena"`
-	PID          int               `json:"pid"`   // as it is seen from here, or where it has ended as it saw itself
-	State        string            `json:"state"` // measuring, out, ended
-	Main         string            `json:"main,omitempty"`
-	Since        time.Time         `json:"since"`
-	Command      string            `json:"command,omitempty"`
-	Pack         string            `json:"pack,omitempty"`
-	Title        string            `json:"title,omitempty"`
-	Classes      *accountJSON      `json:"classes,omitempty"`
-	Calls        uint64            `json:"calls"`
-	Threads      int               `json:"threads"`
-	UnderWay     uint64            `json:"underWay"` // calls that have begun and not ended
-	Untimed      uint64            `json:"callsWithoutTime"`
-	Dropped      uint64            `json:"callsNotCounted"`
-	ContextsLost uint64            `json:"contextsLost"`
-	Ambiguous    uint64            `json:"ambiguousTasks"`
-	ArenaUsed    int64             `json:"arenaUsed"`
-	ArenaRoom    int64             `json:"arenaRoom"`
-	Probes       []reportProbeJSON `json:"probes,omitempty"`
-	Methods      []reportRowJSON   `json:"methods"`
-	LeftAlone    []leftJSON        `json:"leftAlone,omitempty"` // when the pack was made
-	Remarks      []string          `json:"remarks,omitempty"`
-}
-
-// accountJSON is what became of the classes of a pack.
-type accountJSON struct {
-	Woven    uint32        `json:"woven"`
-	Differs  uint32        `json:"differs"`
-	Blind    uint32        `json:"blind"`
-	Failed   uint32        `json:"failed"`
-	NotWoven []unwovenJSON `json:"notWoven,omitempty"` // those there was room to name
-}
-
-type unwovenJSON struct {
-	Class string `json:"class"`
-	Why   string `json:"why"` // differs, blind, failed
-}
-
-func describeAccount(a *arena.Account) *accountJSON {
-	d := &accountJSON{Woven: a.Woven, Differs: a.Differs, Blind: a.Blind, Failed: a.Failed}
-	for _, left := range a.Left {
-		d.NotWoven = append(d.NotWoven, unwovenJSON{strings.ReplaceAll(left.Class, "/", "."), string(left.Why)})
-	}
-	return d
-}
-
-// timesJSON are figures of calls. Times are there only where calls were timed, and are of
-// those alone: nothing in it is estimated.
-type timesJSON struct {
-	Calls uint64 `json:"calls"`
-	lowerBoundJSON
-	Exceptions uint64   `json:"exceptions"`
-	Running    uint64   `json:"running"`
-	Timing     string   `json:"timing"` // exact, sampled, none
-	Timed      uint64   `json:"timed"`
-	Undecided  uint64   `json:"undecided,omitempty"`
-	TotalNanos *uint64  `json:"totalNanos,omitempty"`
-	SelfNanos  *int64   `json:"selfNanos,omitempty"`
-	MeanNanos  *float64 `json:"meanNanos,omitempty"`
-	P99Nanos   *float64 `json:"p99Nanos,omitempty"`
-	MaxNanos   *uint64  `json:"maxNanos,omitempty"`
-}
-
-type reportRowJSON struct {
-	Class      string `json:"class"`
-	Method     string `json:"method"`
-	Descriptor string `json:"descriptor"`
-	Probe      string `json:"probe,omitempty"`
-	timesJSON
-	labelJSON
-}
-
-type reportProbeJSON struct {
-	Probe   string `json:"probe"`
-	Methods int    `json:"methods"`
-	timesJSON
-	labelJSON
-}
-
-func describeTimes(r *results.Row) timesJSON {
-	d := timesJSON{Calls: r.Calls, Exceptions: r.Threw, Running: r.Active, Timing: string(r.Timing), Timed: r.Timed, Undecided: r.Undecided, lowerBoundJSON: describeLowerBound(r.LowerBound)}
-	if r.Timed > 0 {
-		mean := r.Mean()
-		d.TotalNanos, d.MeanNanos, d.MaxNanos = &r.Nanos, &mean, &r.Max
-	}
-	if r.Timed > 0 && r.Timing == results.Exact {
-		d.SelfNanos = &r.Self
-	}
-	if tail := r.P99(); tail >= 0 {
-		d.P99Nanos = &tail
-	}
-	return d
-}
-
-func (r *reported) describe(top int) reportJSON {
+func (r *reported) describe(top int) document.Report {
 	owner := r.Owner()
-	d := reportJSON{
+	d := document.Report{
 		Arena: r.Arena, PID: owner.Target, State: string(r.State), Since: owner.Opened.Round(time.Millisecond), Command: owner.Command,
 		Pack: r.Pack, Title: r.Title, Calls: r.calls, Threads: r.results.Threads, UnderWay: r.active, Untimed: r.untimed,
 		Dropped: r.results.Dropped, ContextsLost: r.results.ContextsLost, Ambiguous: r.results.Ambiguous,
-		Methods: []reportRowJSON{}, Remarks: r.remarks(),
+		Methods: []document.ReportMethod{}, Remarks: r.remarks(),
 	}
 	d.ArenaUsed, d.ArenaRoom = r.Room()
 	if r.JVM != nil {
 		d.PID, d.Main = r.JVM.PID, r.JVM.Main
 	}
 	if r.packed {
-		d.Classes = describeAccount(&r.account)
+		d.Classes = document.NewAccount(&r.account)
 	}
 	most := func(rows []results.Row) []results.Row {
 		if top > 0 {
@@ -362,13 +236,13 @@ func (r *reported) describe(top int) reportJSON {
 		return rows
 	}
 	for _, row := range most(r.probes) {
-		d.Probes = append(d.Probes, reportProbeJSON{row.Probe, row.Methods, describeTimes(&row), describeLabel(row.Within, row.Label)})
+		d.Probes = append(d.Probes, document.NewReportProbe(&row))
 	}
 	for _, row := range most(r.methods) {
-		d.Methods = append(d.Methods, reportRowJSON{row.Class, row.Name, row.Descriptor, row.Probe, describeTimes(&row), describeLabel(row.Within, row.Label)})
+		d.Methods = append(d.Methods, document.NewReportMethod(&row))
 	}
 	for _, left := range r.Left {
-		d.LeftAlone = append(d.LeftAlone, leftJSON{strings.ReplaceAll(left.Class, "/", "."), left.Method, left.Reason})
+		d.LeftAlone = append(d.LeftAlone, document.Left{Class: strings.ReplaceAll(left.Class, "/", "."), Method: left.Method, Reason: left.Reason})
 	}
 	return d
 }

@@ -11,33 +11,11 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
-var countColumns = []column{
-	{"CALLS", true}, {"CALLS/S", true}, {"TOTAL", true}, {"SELF", true}, {"MEAN", true},
-	{"THREW", true}, {"RUNNING", true}, {"METHOD", false},
-}
+var countColumns = format.Columns(">CALLS", ">CALLS/S", ">TOTAL", ">SELF", ">MEAN", ">THREW", ">RUNNING", "METHOD")
 
 // expendable are the columns a narrow terminal goes without, the first to go
 // first: without the method's name the others say nothing.
 var expendable = []string{"RUNNING", "THREW", "SELF", "CALLS/S", "TOTAL"}
-
-// fit leaves columns out, the first that is named first, until the last has room
-// for a name.
-func fit(columns []column, rows [][]string, expendable []string, width int) ([]column, [][]string) {
-	const room = 20
-	columns = slices.Clone(columns)
-	rows = slices.Clone(rows)
-	for _, title := range expendable {
-		if spaceBefore(columns, rows)+room <= width {
-			break
-		}
-		at := slices.IndexFunc(columns, func(c column) bool { return c.title == title })
-		columns = slices.Delete(columns, at, at+1)
-		for i := range rows {
-			rows[i] = slices.Delete(slices.Clone(rows[i]), at, at+1)
-		}
-	}
-	return columns, rows
-}
 
 // rowTexts are the cells of rows. overloads are the names that more than one
 // method has, which are told apart by their parameters.
@@ -47,23 +25,23 @@ func rowTexts(rows []results.Row, overloads map[string]bool) [][]string {
 		r := &rows[i]
 		total, self, mean, running := "-", "-", "-", "-"
 		if r.Timing == results.Exact {
-			running = grouped(int(r.Active))
+			running = format.Grouped(int(r.Active))
 		}
 		if r.HasTimes() {
-			total = about(r) + nanosText(r.Total())
+			total = about(r) + format.Nanos(r.Total())
 		}
 		if r.HasTimes() && r.Timing == results.Exact {
-			self = nanosText(r.SelfTime())
+			self = format.Nanos(r.SelfTime())
 		}
 		if r.Timed > 0 {
-			mean = about(r) + callText(r.Mean())
+			mean = about(r) + format.Call(r.Mean())
 			if sure := r.Uncertainty.Error(); r.Timing == results.Sampled && sure >= 0 {
 				mean += fmt.Sprintf(" ±%.0f %%", max(1, sure*100))
 			}
 		}
 		texts = append(texts, []string{
-			callsText(r.Calls, r.LowerBound), format.AtLeast(r.LowerBound, rateText(r.PerSecond)), total, self, mean,
-			grouped(int(r.Threw)), running, printable(rowName(r, overloads)),
+			callsText(r.Calls, r.LowerBound), format.AtLeast(r.LowerBound, format.Rate(r.PerSecond)), total, self, mean,
+			format.Grouped(int(r.Threw)), running, format.Printable(rowName(r, overloads)),
 		})
 	}
 	return texts
@@ -120,22 +98,9 @@ func overloadsOf(rows []results.Row) map[string]bool {
 // lowerBoundNote explains the mark of counts that may lack calls.
 const lowerBoundNote = "≥: " + session.WhyLowerBound
 
-// lowerBoundJSON says of calls that there may have been more, and why.
-type lowerBoundJSON struct {
-	LowerBound bool   `json:"lowerBound,omitempty"`
-	Why        string `json:"lowerBoundReason,omitempty"`
-}
-
-func describeLowerBound(isLowerBound bool) lowerBoundJSON {
-	if !isLowerBound {
-		return lowerBoundJSON{}
-	}
-	return lowerBoundJSON{true, session.WhyLowerBound}
-}
-
 // callsText is a number of calls.
 func callsText(calls uint64, isLowerBound bool) string {
-	return format.AtLeast(isLowerBound, grouped(int(calls)))
+	return format.AtLeast(isLowerBound, format.Grouped(int(calls)))
 }
 
 // hasLowerBound reports whether the calls of any row are a lower bound.
@@ -158,7 +123,7 @@ func idleLines(rows []results.Row) (lines []string) {
 		}
 	}
 	if idle > 0 {
-		lines = append(lines, count(idle, "method with a hook was", "methods with hooks were")+" not called")
+		lines = append(lines, format.Count(idle, "method with a hook was", "methods with hooks were")+" not called")
 	}
 	if len(unsure) > 0 {
 		named := strings.Join(unsure[:min(most, len(unsure))], ", ")
@@ -166,7 +131,7 @@ func idleLines(rows []results.Row) (lines []string) {
 			named += ", …"
 		}
 		lines = append(lines, fmt.Sprintf("no call was counted of %s (%s), which HotSpot may have replaced: ≥ 0",
-			count(len(unsure), "method", "methods"), printable(named)))
+			format.Count(len(unsure), "method", "methods"), format.Printable(named)))
 	}
 	return lines
 }

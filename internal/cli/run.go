@@ -13,12 +13,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // Main runs a command line of this process until it ends or a signal comes, and returns
@@ -108,18 +108,11 @@ func run(ctx context.Context, args []string, s streams) int {
 	var wrong *usageError
 	// What fails before a command starts is the command line itself.
 	if errors.As(err, &wrong) || !started {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s%s\n%sTry '%s --help'.\n", oneLine(err), nearCommand(root, args), caret(err), command.CommandPath())
+		_, _ = fmt.Fprintf(s.err, "sonde: %s%s\n%sTry '%s --help'.\n", format.OneLine(err), nearCommand(root, args), caret(err), command.CommandPath())
 		return exitUsage
 	}
-	_, _ = fmt.Fprintf(s.err, "sonde: %s\n%s", oneLine(err), caret(err))
+	_, _ = fmt.Fprintf(s.err, "sonde: %s\n%s", format.OneLine(err), caret(err))
 	return exitError
-}
-
-// oneLine is the text of an error without line breaks, and without what could steer a
-// terminal: files and programs of other users have a say in it.
-func oneLine(err error) string {
-	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
-	return printable(strings.ReplaceAll(strings.Join(lines, "; "), "\t", " "))
 }
 
 // nearCommand is what a command that does not exist may have meant.

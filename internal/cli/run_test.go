@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // runHere runs a command line in this process.
@@ -78,7 +79,7 @@ func TestExitCodes(t *testing.T) {
 
 // TestErrorsSteerNoTerminal: what others have written may be in them.
 func TestErrorsSteerNoTerminal(t *testing.T) {
-	if got := oneLine(errors.New("a\x1b[2Jb\r\nc\td\u009b\u202e")); got != "a?[2Jb; c d??" {
+	if got := format.OneLine(errors.New("a\x1b[2Jb\r\nc\td\u009b\u202e")); got != "a?[2Jb; c d??" {
 		t.Errorf("%q", got)
 	}
 	var told strings.Builder
@@ -149,8 +150,8 @@ func TestBar(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := grouped(n); got != want {
-			t.Errorf("grouped(%d) = %s", n, got)
+		if got := format.Grouped(n); got != want {
+			t.Errorf("format.Grouped(%d) = %s", n, got)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 func newSave(s streams) *cobra.Command {
@@ -57,8 +59,8 @@ func save(ctx context.Context, s streams, pid int, output string) error {
 	}
 	rules := ""
 	if n := len(set.Weave); n > 0 {
-		rules = ", " + count(n, "rule", "rules")
+		rules = ", " + format.Count(n, "rule", "rules")
 	}
-	_, err = fmt.Fprintf(s.err, "wrote %s: %s, %s%s\n", printable(output), count(len(set.Probes), "probe", "probes"), count(len(set.Tags), "tag", "tags"), rules)
+	_, err = fmt.Fprintf(s.err, "wrote %s: %s, %s%s\n", format.Printable(output), format.Count(len(set.Probes), "probe", "probes"), format.Count(len(set.Tags), "tag", "tags"), rules)
 	return err
 }

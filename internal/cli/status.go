@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -95,7 +96,7 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 	}
 	out := bufio.NewWriter(s.out) // keeps the first error until Flush
 	if asJSON {
-		err = writeJSON(out, describeStatus(jvm, found, tenants))
+		err = document.Write(out, describeStatus(jvm, found, tenants))
 	} else {
 		writeStatus(out, jvm, found, tenants, top, s.outWidth())
 	}
@@ -145,13 +146,13 @@ func readTenant(o *session.Occupant) (*tenant, error) {
 
 func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants []*tenant, top, width int) {
 	if len(found.Arenas) == 0 {
-		_, _ = fmt.Fprintf(out, "nothing of Sonde's is inside process %d (JDK %s, %s)\n", jvm.PID, orDash(printable(jvm.Version)), orDash(printable(jvm.Main)))
+		_, _ = fmt.Fprintf(out, "nothing of Sonde's is inside process %d (JDK %s, %s)\n", jvm.PID, format.OrDash(format.Printable(jvm.Version)), format.OrDash(format.Printable(jvm.Main)))
 	}
 	for _, t := range tenants {
 		t.write(out, top, width)
 	}
 	if jvm.Pack != nil && jvm.Pack.Problem != "" {
-		_, _ = fmt.Fprintf(out, "it was started with a pack, and runs without it: %s\n", printable(jvm.Pack.Problem))
+		_, _ = fmt.Fprintf(out, "it was started with a pack, and runs without it: %s\n", format.Printable(jvm.Pack.Problem))
 	}
 	if found.Standby {
 		_, _ = fmt.Fprintln(out, "an agent from the JVM's start (-javaagent) waits to be called")
@@ -160,54 +161,54 @@ func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants 
 
 func (t *tenant) write(out io.Writer, top, width int) {
 	if t.Pack != "" {
-		_, _ = fmt.Fprintf(out, "inside   pack %s, from the program's start: sonde attach %d shows it, sonde undo %d takes it out\n", printable(t.Pack), t.JVM.PID, t.JVM.PID)
+		_, _ = fmt.Fprintf(out, "inside   pack %s, from the program's start: sonde attach %d shows it, sonde undo %d takes it out\n", format.Printable(t.Pack), t.JVM.PID, t.JVM.PID)
 		_, _ = fmt.Fprintf(out, "classes  %s\n", accountText(&t.account))
 		if named := unwovenText(&t.account, mostNamed); named != "" {
-			_, _ = fmt.Fprintf(out, "         %s\n", printable(named))
+			_, _ = fmt.Fprintf(out, "         %s\n", format.Printable(named))
 		}
 	} else {
-		_, _ = fmt.Fprintf(out, "inside   %s\n", printable(t.Command))
+		_, _ = fmt.Fprintf(out, "inside   %s\n", format.Printable(t.Command))
 		_, _ = fmt.Fprintf(out, "process  %d, %s\n", t.Sonde, aliveText(t.Alive))
 	}
-	_, _ = fmt.Fprintf(out, "since    %s (%s ago)\n", t.Opened.Local().Format(time.DateTime), shortDuration(time.Since(t.Opened)))
-	_, _ = fmt.Fprintf(out, "hooks    in %s; %s by %s\n", count(len(t.rows), "method", "methods"),
-		format.AtLeast(hasLowerBound(t.rows), count(int(t.calls), "call", "calls")), count(t.sum.Threads, "thread", "threads"))
+	_, _ = fmt.Fprintf(out, "since    %s (%s ago)\n", t.Opened.Local().Format(time.DateTime), format.ShortDuration(time.Since(t.Opened)))
+	_, _ = fmt.Fprintf(out, "hooks    in %s; %s by %s\n", format.Count(len(t.rows), "method", "methods"),
+		format.AtLeast(hasLowerBound(t.rows), format.Count(int(t.calls), "call", "calls")), format.Count(t.sum.Threads, "thread", "threads"))
 	if hasLowerBound(t.rows) {
 		_, _ = fmt.Fprintf(out, "         %s\n", lowerBoundNote)
 	}
 	used, limit := t.Room()
 	if t.Pack == "" { // no Sonde has measured it
 		_, _ = fmt.Fprintf(out, "cost     %s\n", t.costText())
-		_, _ = fmt.Fprintf(out, "arena    %s of %s used\n", sizeText(used), sizeText(limit))
+		_, _ = fmt.Fprintf(out, "arena    %s of %s used\n", format.Size(used), format.Size(limit))
 	} else {
-		_, _ = fmt.Fprintf(out, "arena    %s, %s of %s used\n", printable(t.Path), sizeText(used), sizeText(limit))
+		_, _ = fmt.Fprintf(out, "arena    %s, %s of %s used\n", format.Printable(t.Path), format.Size(used), format.Size(limit))
 	}
 	if t.untimed > 0 && t.timing != results.Untimed {
-		_, _ = fmt.Fprintf(out, "         %s counted without time: there was no room\n", count(int(t.untimed), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "         %s counted without time: there was no room\n", format.Count(int(t.untimed), "call was", "calls were"))
 	}
 	if t.sum.Dropped > 0 {
-		_, _ = fmt.Fprintf(out, "         %s not counted: there was no room\n", count(int(t.sum.Dropped), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "         %s not counted: there was no room\n", format.Count(int(t.sum.Dropped), "call was", "calls were"))
 	}
 	rows := shownRows(t.rows, top)
 	if len(rows) == 0 {
 		return
 	}
 	_, _ = fmt.Fprintln(out)
-	writeTable(out, countColumns, rowTexts(rows, overloadsOf(t.rows)), width)
+	format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(t.rows)), width)
 	if hidden := len(shownRows(t.rows, 0)) - len(rows); hidden > 0 {
-		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", count(hidden, "method more", "methods more"))
+		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "method more", "methods more"))
 	}
 }
 
 // costText is what the hooks have cost the program so far.
 func (t *tenant) costText() string {
 	text := fmt.Sprintf("paused for %s to put hooks in, compilers worked %s then",
-		nanosText(float64(t.cost.Pause)), nanosText(float64(t.cost.Compile)))
+		format.Nanos(float64(t.cost.Pause)), format.Nanos(float64(t.cost.Compile)))
 	if t.cost.Hook == 0 {
 		return text + "; what a call costs was not measured yet"
 	}
 	return fmt.Sprintf("about %s a call, %s of processor time in all; %s",
-		callText(t.cost.Hook), nanosText(t.hookNanos()), text)
+		format.Call(t.cost.Hook), format.Nanos(t.hookNanos()), text)
 }
 
 // hookNanos is the processor time that hooks have taken.
@@ -223,62 +224,28 @@ func aliveText(alive process.Answer) string {
 	return "which cannot be seen from here"
 }
 
-// statusJSON is what `sonde status --json` writes.
-type statusJSON struct {
-	PID       int            `json:"pid"`
-	Version   string         `json:"version,omitempty"`
-	Main      string         `json:"main,omitempty"`
-	Inside    bool           `json:"inside"`
-	Standby   bool           `json:"standby"`
-	Occupants []occupantJSON `json:"occupants"`
-	// PackProblem is why it runs without the pack that it was started with.
-	PackProblem string `json:"packProblem,omitempty"`
-}
-
-type occupantJSON struct {
-	Command   string       `json:"command"`
-	Process   int          `json:"process"`
-	Alive     string       `json:"alive"` // yes, no, unknown
-	Since     time.Time    `json:"since"`
-	Timing    string       `json:"timing"`
-	Calls     uint64       `json:"calls"`
-	Threads   int          `json:"threads"`
-	Untimed   uint64       `json:"callsWithoutTime"`
-	Dropped   uint64       `json:"callsNotCounted"`
-	HookNanos float64      `json:"hookNanosPerCall,omitempty"`
-	HookTotal float64      `json:"hookNanos,omitempty"`
-	Pause     int64        `json:"pauseNanos"`
-	Compile   int64        `json:"compileNanos"`
-	ArenaUsed int64        `json:"arenaUsed"`
-	ArenaRoom int64        `json:"arenaRoom"`
-	Methods   []methodJSON `json:"methods"`
-	Arena     string       `json:"arena"`
-	Pack      string       `json:"pack,omitempty"` // then there is no such process
-	Classes   *accountJSON `json:"classes,omitempty"`
-}
-
-func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*tenant) statusJSON {
-	d := statusJSON{
+func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*tenant) document.Status {
+	d := document.Status{
 		PID: jvm.PID, Version: jvm.Version, Main: jvm.Main, Inside: len(found.Arenas) > 0, Standby: found.Standby,
-		Occupants: []occupantJSON{},
+		Occupants: []document.Occupant{},
 	}
 	if jvm.Pack != nil {
 		d.PackProblem = jvm.Pack.Problem
 	}
 	for _, t := range tenants {
-		o := occupantJSON{
+		o := document.Occupant{
 			Command: t.Command, Process: t.Sonde, Alive: string(t.Alive), Since: t.Opened.Round(time.Millisecond), Timing: string(t.timing),
-			Calls: t.calls, Threads: t.sum.Threads, Untimed: t.untimed, Dropped: t.sum.Dropped, Methods: []methodJSON{},
+			Calls: t.calls, Threads: t.sum.Threads, Untimed: t.untimed, Dropped: t.sum.Dropped, Methods: []document.Method{},
 		}
 		o.HookNanos, o.HookTotal = t.cost.Hook, t.hookNanos()
 		o.Pause, o.Compile = int64(t.cost.Pause), int64(t.cost.Compile)
 		o.ArenaUsed, o.ArenaRoom = t.Room()
 		o.Arena = t.Path
 		if o.Pack = t.Pack; t.Pack != "" {
-			o.Classes = describeAccount(&t.account)
+			o.Classes = document.NewAccount(&t.account)
 		}
 		for i := range t.rows {
-			o.Methods = append(o.Methods, describeRow(&t.rows[i]))
+			o.Methods = append(o.Methods, document.NewMethod(&t.rows[i]))
 		}
 		d.Occupants = append(d.Occupants, o)
 	}

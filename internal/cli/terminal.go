@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"golang.org/x/term"
+
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // A screen is a terminal on which a text is drawn again and again in its place,
@@ -245,4 +247,4 @@ func (b *bulletin) sayAside(format string, args ...any) {
 
 // remark shows what the user should read. It may be called at any time, from
 // anywhere.
-func (b *bulletin) remark(text string) { b.say("note: %s", printable(text)) }
+func (b *bulletin) remark(text string) { b.say("note: %s", format.Printable(text)) }

@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
@@ -180,10 +181,10 @@ func (c *tracing) conditions() (texts []string) {
 		texts = append(texts, "when "+c.contexts.when)
 	}
 	if c.slowerThan > 0 {
-		texts = append(texts, "slower than "+durationText(c.slowerThan))
+		texts = append(texts, "slower than "+format.Duration(c.slowerThan))
 	}
 	if c.sample > 1 {
-		texts = append(texts, fmt.Sprintf("one in %s by chance", grouped(int(c.sample))))
+		texts = append(texts, fmt.Sprintf("one in %s by chance", format.Grouped(int(c.sample))))
 	}
 	return texts
 }
@@ -330,14 +331,14 @@ func (c *tracing) terminal() text.Terminal {
 func (r *traceRun) tellTraced() {
 	for _, p := range r.watching.report.Probes {
 		if p.Traced > 0 {
-			text := fmt.Sprintf("%s below traced as well, %s deep", count(p.Traced, "method", "methods"), count(r.levels, "level", "levels"))
+			text := fmt.Sprintf("%s below traced as well, %s deep", format.Count(p.Traced, "method", "methods"), format.Count(r.levels, "level", "levels"))
 			if p.Untraced > 0 {
-				text += fmt.Sprintf("; %s more are not, the farthest: fewer --levels trace the nearest whole", grouped(p.Untraced))
+				text += fmt.Sprintf("; %s more are not, the farthest: fewer --levels trace the nearest whole", format.Grouped(p.Untraced))
 			}
 			r.screen.say("%s", text)
 		}
 		for _, capture := range p.Redacted {
-			r.screen.say("note: --capture %s sounds like a secret and is not read: --allow NAME shows it", printable(capture))
+			r.screen.say("note: --capture %s sounds like a secret and is not read: --allow NAME shows it", format.Printable(capture))
 		}
 	}
 }
@@ -349,7 +350,7 @@ func (r *traceRun) measureCost(ctx context.Context) {
 	inner, err := r.visit.session.ClockCost(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.remark("what the clock costs could not be measured, so times hold it: " + oneLine(err))
+			r.remark("what the clock costs could not be measured, so times hold it: " + format.OneLine(err))
 		}
 		return
 	}
@@ -423,6 +424,6 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 // switchOff ends tracing by a flag, before the hooks are taken out.
 func (r *traceRun) switchOff(ctx context.Context) {
 	if err := r.watching.SetLevel(ctx, probeName, probeset.Count); err != nil && ctx.Err() == nil {
-		r.remark(oneLine(err))
+		r.remark(format.OneLine(err))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/text"
@@ -105,7 +106,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 		}
 	}
 	if r.rings.Damaged > 0 {
-		r.remark(fmt.Sprintf("a ring made no sense %s: what was in it is lost", count(int(r.rings.Damaged), "time", "times")))
+		r.remark(fmt.Sprintf("a ring made no sense %s: what was in it is lost", format.Count(int(r.rings.Damaged), "time", "times")))
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -125,7 +126,7 @@ func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) erro
 	}
 	sent, err := otlp.Send(context.WithoutCancel(ctx), r.otlp, t, version())
 	if sent > 0 {
-		r.screen.say("sent %s to %s", count(sent, "span", "spans"), r.otlp)
+		r.screen.say("sent %s to %s", format.Count(sent, "span", "spans"), r.otlp)
 	}
 	return errors.Join(failed, err)
 }
@@ -169,16 +170,16 @@ func (r *traceRun) isShown(number int, one *trace.Transaction, t *trace.Trace) b
 
 // noneError says why there is nothing to show.
 func (r *traceRun) noneError(t *trace.Trace) error {
-	methods, took := strings.Join(r.patterns, ", "), durationText(t.Took.Round(time.Millisecond))
+	methods, took := strings.Join(r.patterns, ", "), format.Duration(t.Took.Round(time.Millisecond))
 	switch {
 	case r.settling.State == overhead.Unsettled:
 		return fmt.Errorf("ended after %s, before the JVM had compiled again what has hooks now: no call is kept until then; trace longer", took)
 	case t.Losses.NotChosen > 0:
-		return fmt.Errorf("none of %s of %s within %s was chosen", count(int(t.Losses.NotChosen), "call", "calls"), methods, took)
+		return fmt.Errorf("none of %s of %s within %s was chosen", format.Count(int(t.Losses.NotChosen), "call", "calls"), methods, took)
 	case t.Losses.Undecided > 0:
-		return fmt.Errorf("the condition failed with an exception in all of %s: see what may be null in it", count(int(t.Losses.Undecided), "call", "calls"))
+		return fmt.Errorf("the condition failed with an exception in all of %s: see what may be null in it", format.Count(int(t.Losses.Undecided), "call", "calls"))
 	case t.Losses.Unfinished > 0:
-		return fmt.Errorf("%s of %s had begun and not ended within %s: trace longer, or a method below", count(int(t.Losses.Unfinished), "call", "calls"), methods, took)
+		return fmt.Errorf("%s of %s had begun and not ended within %s: trace longer, or a method below", format.Count(int(t.Losses.Unfinished), "call", "calls"), methods, took)
 	case r.hasNoMethod():
 		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was traced; check the pattern, or trace while it runs", methods, took)
 	case len(t.Conditions) > 0:
@@ -239,14 +240,14 @@ func (r *traceRun) drawProgress() {
 	if sum, err := r.rings.Sum(); err == nil {
 		r.sum = sum
 	}
-	text := fmt.Sprintf("%s of %s kept, %s begun", grouped(len(r.kept)), grouped(r.limit), grouped(int(r.sum.Opened)))
+	text := fmt.Sprintf("%s of %s kept, %s begun", format.Grouped(len(r.kept)), format.Grouped(r.limit), format.Grouped(int(r.sum.Opened)))
 	if r.sum.Discarded > 0 {
-		text += fmt.Sprintf(", %s not chosen", grouped(int(r.sum.Discarded)))
+		text += fmt.Sprintf(", %s not chosen", format.Grouped(int(r.sum.Discarded)))
 	}
 	if r.sum.Dropped > 0 {
-		text += fmt.Sprintf(", %s only counted", count(int(r.sum.Dropped), "call", "calls"))
+		text += fmt.Sprintf(", %s only counted", format.Count(int(r.sum.Dropped), "call", "calls"))
 	}
-	text += fmt.Sprintf(", %s   Ctrl-C ends it", durationText(time.Since(r.began).Round(100*time.Millisecond)))
+	text += fmt.Sprintf(", %s   Ctrl-C ends it", format.Duration(time.Since(r.began).Round(100*time.Millisecond)))
 	width, _ := r.screen.size()
-	r.screen.draw([]string{cut(text, width)})
+	r.screen.draw([]string{format.Cut(text, width)})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // overdueText says why the wait ended although the program has not settled; empty if it
@@ -17,9 +18,9 @@ func overdueText(s overhead.Settling, calls uint64) string {
 		return ""
 	case calls < s.Rule.Calls:
 		return fmt.Sprintf("only %s in %s: the first ones kept may be slow because the JVM compiles again what has hooks now",
-			count(int(calls), "call began", "calls began"), durationText(s.Rule.Limit))
+			format.Count(int(calls), "call began", "calls began"), format.Duration(s.Rule.Limit))
 	}
-	return fmt.Sprintf("the compilers are still busy after %s: calls may be slow because the JVM compiles again what has hooks now", durationText(s.Rule.Limit))
+	return fmt.Sprintf("the compilers are still busy after %s: calls may be slow because the JVM compiles again what has hooks now", format.Duration(s.Rule.Limit))
 }
 
 // keepsSlow reports whether a trace keeps calls because they are slow.
@@ -47,7 +48,7 @@ func (r *traceRun) lookAtCompilers() {
 	if text := overdueText(r.settling, sum.Opened); text != "" {
 		r.remark(text)
 	}
-	r.screen.say("settled after %s: slow calls are kept from now on", durationText(r.settling.Took.Round(100*time.Millisecond)))
+	r.screen.say("settled after %s: slow calls are kept from now on", format.Duration(r.settling.Took.Round(100*time.Millisecond)))
 }
 
 // isDisturbed reports whether a transaction began before the program had settled.

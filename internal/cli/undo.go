@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
@@ -93,20 +94,20 @@ func awaitLeaving(ctx context.Context, s streams, jvm *process.JVM, u *session.U
 func evict(ctx context.Context, s streams, o *session.Occupant) error {
 	hooked := "hooks"
 	if methods, err := o.Methods(); err == nil {
-		hooked = "the hooks of " + count(len(methods), "method", "methods")
+		hooked = "the hooks of " + format.Count(len(methods), "method", "methods")
 	}
 	if o.Pack != "" {
-		_, _ = fmt.Fprintf(s.err, "taking pack %s out of process %d\n", printable(o.Pack), o.JVM.PID)
+		_, _ = fmt.Fprintf(s.err, "taking pack %s out of process %d\n", format.Printable(o.Pack), o.JVM.PID)
 	} else {
-		_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
+		_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", format.Printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
 	}
 	start := time.Now()
 	if err := evictFrom(ctx, s, o); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "took %s out of process %d in %s\n", hooked, o.JVM.PID, durationText(time.Since(start)))
+	_, err := fmt.Fprintf(s.out, "took %s out of process %d in %s\n", hooked, o.JVM.PID, format.Duration(time.Since(start)))
 	if o.Pack != "" {
-		_, err = fmt.Fprintf(s.out, "what they have measured stays: sonde report %s\n", printable(shellWord(o.Path)))
+		_, err = fmt.Fprintf(s.out, "what they have measured stays: sonde report %s\n", format.Printable(shellWord(o.Path)))
 	}
 	return err
 }
@@ -145,8 +146,8 @@ func sweep(ctx context.Context, s streams) error {
 		if len(removed) > most {
 			more = ", …"
 		}
-		_, _ = fmt.Fprintf(s.out, "removed %s of processes that are gone: %s%s\n", count(len(removed), "leftover", "leftovers"),
-			printable(strings.Join(removed[:min(most, len(removed))], ", ")), more)
+		_, _ = fmt.Fprintf(s.out, "removed %s of processes that are gone: %s%s\n", format.Count(len(removed), "leftover", "leftovers"),
+			format.Printable(strings.Join(removed[:min(most, len(removed))], ", ")), more)
 	}
 	if err != nil {
 		return fmt.Errorf("removing leftovers: %w", err)

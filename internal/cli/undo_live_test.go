@@ -11,6 +11,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -36,7 +37,7 @@ func TestUndoLive(t *testing.T) {
 		}
 		code = counting.end(t)
 		got := counting.result(t)
-		if diff := truth.Diff(got.counts()); code != exitOK || ending(got.Ended) != endedUndone || got.Leaving != nil || len(diff) > 0 {
+		if diff := truth.Diff(countsOf(&got)); code != exitOK || ending(got.Ended) != endedUndone || got.Leaving != nil || len(diff) > 0 {
 			t.Errorf("exit code %d, ended %s, %v: %s", code, got.Ended, diff, counting.stderr.String())
 		}
 		if !strings.Contains(counting.stderr.String(), "sonde undo") {
@@ -98,7 +99,7 @@ func TestUnannouncedPackLive(t *testing.T) {
 	}
 	forget()
 	for line := range strings.Lines(s.must("ps", "--json")) {
-		if jvm := parse[jvmJSON](t, line); jvm.PID == s.PID && jvm.Inside != "pack" {
+		if jvm := parse[document.JVM](t, line); jvm.PID == s.PID && jvm.Inside != "pack" {
 			t.Errorf("%+v", jvm)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -70,7 +71,7 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 		return err
 	}
 	jvm := v.session.JVM()
-	v.screen.say("attached to %d (JDK %v, %s) in %s", pid, v.session.JDK(), orDash(printable(jvm.Main)), durationText(time.Since(start)))
+	v.screen.say("attached to %d (JDK %v, %s) in %s", pid, v.session.JDK(), format.OrDash(format.Printable(jvm.Main)), format.Duration(time.Since(start)))
 	v.cost = overhead.NewMeter(v.session, flags, period)
 	v.cost.Measure(ctx)
 	if v.watching.set != nil {
@@ -88,7 +89,7 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 		v.tellInstallation()
 	}
 	if _, err := targetfs.LetGo(jvm); err != nil { // one that sonde run --hold keeps from beginning
-		v.remark(oneLine(err))
+		v.remark(format.OneLine(err))
 	}
 	return nil
 }
@@ -147,13 +148,13 @@ func (v *visit) remark(text string) {
 	v.lock.Lock()
 	v.remarks = append(v.remarks, text)
 	v.lock.Unlock()
-	v.screen.say("note: %s", printable(text))
+	v.screen.say("note: %s", format.Printable(text))
 }
 
 // endedBy tells who ended the session, and says so.
 func (v *visit) endedBy() ending {
 	err := v.session.Err()
-	v.remark(oneLine(err))
+	v.remark(format.OneLine(err))
 	switch {
 	case errors.Is(err, session.ErrEnded):
 		return endedUndone
@@ -199,7 +200,7 @@ func (v *visit) tellLate(left []session.LeftAlone) {
 // tellFarewell reports what taking the hooks out took.
 func (v *visit) tellFarewell(f *session.Farewell) {
 	if f != nil {
-		v.screen.say("left %d: %s put back in %s%s", v.choice.pid, count(int(f.Restored.Classes), "class", "classes"), durationText(f.Took), costOf(f.Pause))
+		v.screen.say("left %d: %s put back in %s%s", v.choice.pid, format.Count(int(f.Restored.Classes), "class", "classes"), format.Duration(f.Took), costOf(f.Pause))
 	}
 }
 
@@ -232,7 +233,7 @@ func (v *visit) apply(ctx context.Context, flags arena.Flags) error {
 	go func() {
 		defer close(w.ended)
 		if err := w.Run(running); err != nil && v.session.Err() == nil {
-			v.remark(oneLine(err))
+			v.remark(format.OneLine(err))
 		}
 	}()
 	return nil
@@ -252,9 +253,9 @@ func (v *visit) tellApplied(ctx context.Context) {
 	report := v.watching.report
 	for _, p := range report.Probes {
 		if len(p.Methods) > 0 {
-			text := "hooks in " + count(len(p.Methods), "method", "methods")
+			text := "hooks in " + format.Count(len(p.Methods), "method", "methods")
 			if p.Anchors > 0 {
-				text += ", and in " + count(p.Anchors, "method that leads", "methods that lead") + " to it"
+				text += ", and in " + format.Count(p.Anchors, "method that leads", "methods that lead") + " to it"
 			}
 			v.screen.say("%s%s%s", text, sessionWovenText(v.session), costOf(batchCosts(v.installation.Batches)))
 		}
@@ -320,7 +321,7 @@ func (v *visit) leftAlone() []session.LeftAlone {
 }
 
 func leftOut(l liveprobes.LeftOut) session.LeftAlone {
-	left := session.LeftAlone{Class: strings.ReplaceAll(l.Method, ".", "/"), Reason: oneLine(l.Err)}
+	left := session.LeftAlone{Class: strings.ReplaceAll(l.Method, ".", "/"), Reason: format.OneLine(l.Err)}
 	if class, name, descriptor, ok := session.SplitMember(l.Method); ok {
 		left.Class, left.Method = strings.ReplaceAll(class, ".", "/"), name+descriptor
 	}
@@ -338,13 +339,13 @@ func losses(r *liveprobes.Results) (lines []string) {
 		undecided += r.Rows[i].Undecided
 	}
 	if undecided > 0 {
-		lines = append(lines, fmt.Sprintf("of %s the condition could not be told: they are not counted", count(int(undecided), "call", "calls")))
+		lines = append(lines, fmt.Sprintf("of %s the condition could not be told: they are not counted", format.Count(int(undecided), "call", "calls")))
 	}
 	if r.Ambiguous > 0 {
-		lines = append(lines, fmt.Sprintf("%s handed over twice before it began: such have no context", count(int(r.Ambiguous), "task was", "tasks were")))
+		lines = append(lines, fmt.Sprintf("%s handed over twice before it began: such have no context", format.Count(int(r.Ambiguous), "task was", "tasks were")))
 	}
 	if r.ContextsLost > 0 {
-		lines = append(lines, fmt.Sprintf("%s no room to keep context: calls below may be missing", count(int(r.ContextsLost), "call had", "calls had")))
+		lines = append(lines, fmt.Sprintf("%s no room to keep context: calls below may be missing", format.Count(int(r.ContextsLost), "call had", "calls had")))
 	}
 	return lines
 }
@@ -392,8 +393,8 @@ func (v *visit) tellInstallation() {
 	i := v.installation
 	methods := v.session.Methods()
 	if len(methods) > 0 {
-		v.screen.say("hooks in %s of %s%s%s", count(len(methods), "method", "methods"),
-			count(v.session.Classes(), "class", "classes"), sessionWovenText(v.session), costOf(batchCosts(i.Batches)))
+		v.screen.say("hooks in %s of %s%s%s", format.Count(len(methods), "method", "methods"),
+			format.Count(v.session.Classes(), "class", "classes"), sessionWovenText(v.session), costOf(batchCosts(i.Batches)))
 	}
 	for _, lost := range i.Unmatched {
 		v.screen.say("note: %s", lostText(lost, ": hooks go in when one loads"))
@@ -453,10 +454,10 @@ func batchCosts(batches []session.Batch) (all cost.Cost) {
 func costOf(cost cost.Cost) string {
 	text := ""
 	if cost.Known.Pauses {
-		text += ", pause " + durationText(cost.Pause)
+		text += ", pause " + format.Duration(cost.Pause)
 	}
 	if cost.Known.Compilers {
-		text += ", compiler work so far " + durationText(cost.CompileCPU.Round(time.Millisecond))
+		text += ", compiler work so far " + format.Duration(cost.CompileCPU.Round(time.Millisecond))
 	}
 	return text
 }
@@ -490,7 +491,7 @@ func groupLeft(left []session.LeftAlone) []leftGroup {
 func leftLines(groups []leftGroup, all bool) []string {
 	var lines []string
 	for _, g := range groups {
-		line := fmt.Sprintf("  %s: %s", grouped(len(g.left)), g.reason)
+		line := fmt.Sprintf("  %s: %s", format.Grouped(len(g.left)), g.reason)
 		if !all {
 			lines = append(lines, line+", such as "+leftName(g.left[0]))
 			continue
@@ -523,9 +524,9 @@ func (v *visit) tellLeft(left []session.LeftAlone) {
 	if v.choice.listLeft {
 		how = ""
 	}
-	v.screen.say("%s left alone%s:", count(len(left), "class or method", "classes or methods"), how)
+	v.screen.say("%s left alone%s:", format.Count(len(left), "class or method", "classes or methods"), how)
 	for _, line := range leftLines(groupLeft(left), v.choice.listLeft) {
-		v.screen.say("%s", printable(line))
+		v.screen.say("%s", format.Printable(line))
 	}
 	v.toldLeft = len(left)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 )
@@ -248,9 +249,9 @@ func (c *walking) coldError(ctx context.Context, result *rootcause.Climb) error 
 	case ctx.Err() != nil:
 		return errors.New("interrupted before a hot spot was found: no hook was put in, nothing is left behind")
 	case result.Sampled.Samples == 0:
-		return fmt.Errorf("no thread of process %d ran while %s were sampled: walk while it works, or longer with --sampling", c.PID, durationText(c.Sampling))
+		return fmt.Errorf("no thread of process %d ran while %s were sampled: walk while it works, or longer with --sampling", c.PID, format.Duration(c.Sampling))
 	}
-	return fmt.Errorf("no hot spot among %s: sample longer with --sampling", count(result.Sampled.Samples, "sample", "samples"))
+	return fmt.Errorf("no hot spot among %s: sample longer with --sampling", format.Count(result.Sampled.Samples, "sample", "samples"))
 }
 
 // write writes the result to where it was asked for.
@@ -300,7 +301,7 @@ func (v *walkView) progress(p rootcause.Progress) {
 
 // walkHead is what a walk is doing.
 func walkHead(p rootcause.Progress) string {
-	head := fmt.Sprintf("%s: %s", shortDuration(p.Elapsed), p.Stage)
+	head := fmt.Sprintf("%s: %s", format.ShortDuration(p.Elapsed), p.Stage)
 	if p.Stage == rootcause.Climbing {
 		head += fmt.Sprintf(", level %d", p.Level)
 	}
@@ -311,16 +312,16 @@ func walkHead(p rootcause.Progress) string {
 func walkStanding(p rootcause.Progress) (words []string) {
 	so := p.Climb()
 	if p.Samples > 0 {
-		words = append(words, count(p.Samples, "sample", "samples"))
+		words = append(words, format.Count(p.Samples, "sample", "samples"))
 	}
 	if len(so.Spots) > 0 {
-		words = append(words, count(len(so.Spots), "hot spot", "hot spots"))
+		words = append(words, format.Count(len(so.Spots), "hot spot", "hot spots"))
 	}
 	if so.Cost.Hooked > 0 {
 		words = append(words,
 			fmt.Sprintf("%d of %d hooks live", p.Live, so.Cost.LiveLimit),
-			count(len(so.Batches), "batch", "batches"),
-			fmt.Sprintf("cost %s of %s allowed", percentText(so.Cost.Steady), percentText(so.Cost.Budget)))
+			format.Count(len(so.Batches), "batch", "batches"),
+			fmt.Sprintf("cost %s of %s allowed", format.Percent(so.Cost.Steady), format.Percent(so.Cost.Budget)))
 	}
 	return words
 }
@@ -330,9 +331,9 @@ func walkStanding(p rootcause.Progress) (words []string) {
 func walkLines(p rootcause.Progress, width, height int) []string {
 	const around = 6 // head, standing, live, blank, titles, the line of the cursor
 	so := p.Climb()
-	lines := []string{cut(walkHead(p), width), cut(strings.Join(walkStanding(p), ", "), width)}
+	lines := []string{format.Cut(walkHead(p), width), format.Cut(strings.Join(walkStanding(p), ", "), width)}
 	if live := liveNames(so); len(live) > 0 {
-		lines = append(lines, cut("live: "+strings.Join(live, ", "), width))
+		lines = append(lines, format.Cut("live: "+strings.Join(live, ", "), width))
 	} else {
 		lines = append(lines, "")
 	}
@@ -349,7 +350,7 @@ func liveNames(so *rootcause.Climb) []string {
 	for _, e := range so.List {
 		if e.State == rootcause.Watched {
 			m := so.Methods[e.Method]
-			names = append(names, printable(m.Class[strings.LastIndexByte(m.Class, '/')+1:]+"."+m.Name))
+			names = append(names, format.Printable(m.Class[strings.LastIndexByte(m.Class, '/')+1:]+"."+m.Name))
 		}
 	}
 	return names

@@ -1,4 +1,4 @@
-// Package figure writes numbers, times and names as people read them, in tables, notes
+// Package format writes numbers, times and names as people read them, in tables, notes
 // and reports alike.
 package format
 

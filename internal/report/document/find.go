@@ -1,0 +1,329 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/measure/calltree"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/measure/suggest"
+)
+
+// Hot is written by `sonde hot --json`. Shares are parts of all samples of running threads
+// in the window; low and high are the bounds of the 95 % interval.
+type Hot struct {
+	PID     int         `json:"pid"`
+	JDK     string      `json:"jdk"`
+	Main    string      `json:"main,omitempty"`
+	Source  string      `json:"source"` // flight recorder, thread dumps
+	Bias    string      `json:"bias,omitempty"`
+	From    time.Time   `json:"from"`
+	To      time.Time   `json:"to"`
+	Samples int         `json:"samples"`
+	Waiting int         `json:"samplesOfWaiting"` // left out
+	Methods []HotMethod `json:"methods"`
+	Threads []HotThread `json:"threads"`
+	Notes   []string    `json:"notes,omitempty"`
+}
+
+// HotMethod is a method that was sampled.
+type HotMethod struct {
+	Class      string             `json:"class"`
+	Method     string             `json:"method"`
+	Descriptor string             `json:"descriptor,omitempty"` // missing in thread dumps
+	Self       Share              `json:"self"`
+	Total      Share              `json:"total"`
+	Samples    int                `json:"samples"`         // with it on top
+	Lines      []HotLine          `json:"lines,omitempty"` // of those samples
+	Kinds      map[string]float64 `json:"kinds,omitempty"` // parts of those samples
+}
+
+// Share is a part of the samples with its interval.
+type Share struct {
+	Part float64 `json:"share"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// HotLine is a line of a method.
+type HotLine struct {
+	Line int     `json:"line"`
+	Part float64 `json:"share"` // of the method's own samples
+}
+
+// HotThread is a thread that was sampled.
+type HotThread struct {
+	Name    string   `json:"name"`
+	ID      int64    `json:"id"`
+	OSID    int64    `json:"osId,omitempty"`
+	Virtual bool     `json:"virtual,omitempty"`
+	Share   Share    `json:"share"`
+	Samples int      `json:"samples"`
+	Waiting int      `json:"samplesOfWaiting"`
+	CPU     *float64 `json:"cpu,omitempty"` // processors used
+}
+
+// NewHotMethod describes a method; class is its name for people.
+func NewHotMethod(m hotspots.Method, class string) HotMethod {
+	object := HotMethod{
+		Class: class, Method: m.Name, Descriptor: m.Descriptor,
+		Self: Share(m.Self), Total: Share(m.Total), Samples: m.Samples, Kinds: m.Kinds,
+	}
+	for _, line := range m.Lines {
+		object.Lines = append(object.Lines, HotLine(line))
+	}
+	return object
+}
+
+// Proposal is written by `sonde observe --json`. Shares, budget and costs are parts of 1.
+type Proposal struct {
+	PID        int             `json:"pid,omitempty"` // missing for archives
+	JDK        string          `json:"jdk,omitempty"`
+	Main       string          `json:"main,omitempty"`
+	Files      []string        `json:"files,omitempty"`
+	Classes    int             `json:"classesRead"`
+	Budget     float64         `json:"budget,omitempty"`
+	Cost       float64         `json:"expectedCost"`
+	Coverage   float64         `json:"coverage"`
+	CallNanos  float64         `json:"callNanos,omitempty"`
+	Processors float64         `json:"processors,omitempty"` // that the program used
+	Samples    int             `json:"samples"`
+	Seconds    float64         `json:"sampledSeconds,omitempty"`
+	Counted    int             `json:"methodsCounted"`
+	Bias       string          `json:"bias,omitempty"`
+	Probes     []ProposedProbe `json:"probes"`
+	NotCovered []NotCovered    `json:"notCovered,omitempty"`
+	LeftOut    []NotProposed   `json:"leftOut,omitempty"`
+	More       int             `json:"methodsBeyondBound,omitempty"`
+	YAML       string          `json:"yaml"`
+	Applied    *Trial          `json:"applied,omitempty"`
+}
+
+// ProposedProbe is a probe of the proposed file.
+type ProposedProbe struct {
+	Name    string           `json:"name"`
+	Reason  string           `json:"reason"`
+	Why     string           `json:"why"`
+	Methods []ProposedMethod `json:"methods"`
+}
+
+// ProposedMethod is a method of a proposed probe.
+type ProposedMethod struct {
+	Pattern   string  `json:"pattern"`
+	Share     float64 `json:"share"`               // of the samples in which it is above the leaf
+	Leaf      float64 `json:"leafShare,omitempty"` // of the samples in which it is only the leaf
+	PerSecond float64 `json:"callsPerSecond"`
+	MeanNanos int64   `json:"meanNanos,omitempty"`
+	Cost      float64 `json:"cost"`
+	Timed     uint32  `json:"timedOneIn,omitempty"` // missing if all calls are timed
+	Entry     string  `json:"takesRequestsBy,omitempty"`
+	Uses      []Use   `json:"uses,omitempty"`
+	Blocked   float64 `json:"threadsBlocked,omitempty"`
+	Network   float64 `json:"threadsWaitingForNetwork,omitempty"`
+	Files     float64 `json:"threadsWaitingForFiles,omitempty"`
+}
+
+// Use is a call that shows what a method works with.
+type Use struct {
+	Kind string `json:"kind"`
+	Call string `json:"call"`
+}
+
+// NotCovered is a part of the samples that no probe covers.
+type NotCovered struct {
+	Below string  `json:"below"`
+	Share float64 `json:"share"`
+}
+
+// NotProposed is a method that was considered and left out.
+type NotProposed struct {
+	Method string  `json:"method"`
+	Share  float64 `json:"share"`
+	Why    string  `json:"why"`
+}
+
+// Trial is what the proposed probes cost and covered.
+type Trial struct {
+	Seconds    float64      `json:"seconds"`
+	Methods    int          `json:"methods"`
+	Calls      uint64       `json:"calls"`
+	Cost       float64      `json:"cost"`
+	InBudget   bool         `json:"inBudget"`
+	Coverage   float64      `json:"coverage"`
+	Samples    int          `json:"samples"`
+	NotCovered []NotCovered `json:"notCovered,omitempty"`
+	LeftAlone  []string     `json:"leftAlone,omitempty"`
+}
+
+// NewProposal describes a proposal and its trial, which may be nil.
+func NewProposal(p *suggest.Proposal, t *suggest.Trial) Proposal {
+	d := Proposal{
+		PID: p.PID, JDK: p.JDK, Main: p.Main, Files: p.Inputs, Classes: p.Read, Budget: p.Budget, Cost: p.Cost, Coverage: p.Coverage, CallNanos: p.Nanos,
+		Processors: p.Use, Samples: p.Samples, Seconds: p.Sampled.Seconds(), Counted: p.Counted, Bias: p.Bias, More: p.More, YAML: string(p.YAML()),
+		NotCovered: newNotCovered(p.Bare),
+	}
+	for _, line := range p.Lines() {
+		one := ProposedProbe{Name: line.Name, Reason: line.Reason, Why: string(line.Choices[0].Why)}
+		for i, c := range line.Choices {
+			method := ProposedMethod{
+				Pattern: line.Patterns[i], Share: c.Share, Leaf: c.Leaf, PerSecond: c.PerSecond, MeanNanos: int64(c.Mean), Cost: c.Takes(), Timed: c.Sample(), Entry: c.Entry,
+				Blocked: c.Blocked, Network: c.Network, Files: c.Files,
+			}
+			for _, use := range c.Uses {
+				method.Uses = append(method.Uses, Use{string(use.Kind), use.Call})
+			}
+			one.Methods = append(one.Methods, method)
+		}
+		d.Probes = append(d.Probes, one)
+	}
+	for _, left := range p.Left {
+		d.LeftOut = append(d.LeftOut, NotProposed{left.Method.String(), left.Share, left.Why})
+	}
+	if t != nil {
+		d.Applied = &Trial{
+			Seconds: t.Took.Seconds(), Methods: t.Methods, Calls: t.Calls, Cost: t.Cost, InBudget: t.Cost <= p.Budget, Coverage: t.Coverage,
+			Samples: t.Samples, NotCovered: newNotCovered(t.Bare), LeftAlone: t.Left,
+		}
+	}
+	return d
+}
+
+func newNotCovered(bare []suggest.Bare) (all []NotCovered) {
+	for _, b := range bare {
+		all = append(all, NotCovered{b.Method.String(), b.Share})
+	}
+	return all
+}
+
+// Callees is written by `sonde callees --json`.
+type Callees struct {
+	PID       int             `json:"pid"`
+	JDK       string          `json:"jdk"`
+	Main      string          `json:"main,omitempty"`
+	Patterns  []string        `json:"patterns"`
+	Levels    int             `json:"levels"`
+	AsOf      time.Time       `json:"asOf"`
+	Holder    string          `json:"heldBy,omitempty"` // then the classes are from an earlier look
+	Classes   int             `json:"classesLoaded"`
+	Fileless  int             `json:"classesWithoutFile"`
+	Methods   int             `json:"methods"`    // distinct ones in the tree
+	Cut       int             `json:"calleesCut"` // kept out by bounds
+	RootsCut  int             `json:"rootsCut"`
+	Watch     *Watch          `json:"watch,omitempty"`
+	Roots     []Callee        `json:"roots"`
+	Loaders   []CalleesLoader `json:"loaders"`
+	Remarks   []string        `json:"remarks,omitempty"`
+	JDKFollow bool            `json:"jdkFollowed"`
+}
+
+// Watch is the time in which calls were counted.
+type Watch struct {
+	Seconds   float64 `json:"seconds"`
+	Methods   int     `json:"methods"`
+	Unwatched int     `json:"methodsBeyondHooks"`
+}
+
+// Callee is a method at one place of the tree.
+type Callee struct {
+	Class      string  `json:"class"`
+	Method     string  `json:"method"`
+	Descriptor string  `json:"descriptor"`
+	Calls      []Call  `json:"calledBy,omitempty"` // how its parent calls it
+	State      string  `json:"state"`              // not watched, instrumented, seen called, never called, cannot be
+	Reason     string  `json:"reason,omitempty"`   // of cannot be
+	HookOf     string  `json:"hookOf,omitempty"`   // another Sonde
+	Seen       *uint64 `json:"calls,omitempty"`    // if they were counted
+	Bound
+	Bytes    int         `json:"bytes"`
+	Loaders  []string    `json:"loaders"`
+	JDK      bool        `json:"jdk"`
+	NotBelow string      `json:"notFollowed,omitempty"` // levels, jdk, elsewhere, recursive
+	Reflects bool        `json:"reflects,omitempty"`
+	Handles  bool        `json:"invokesHandles,omitempty"`
+	Callees  []Callee    `json:"callees,omitempty"`
+	Cuts     []CalleeCut `json:"cut,omitempty"`
+}
+
+// Call is how a method is called, and by which name.
+type Call struct {
+	Kind       string `json:"kind"`
+	Class      string `json:"class"`
+	Method     string `json:"method,omitempty"`
+	Descriptor string `json:"descriptor,omitempty"`
+	ByLambda   bool   `json:"byLambda,omitempty"`
+}
+
+// CalleeCut counts callees that are not shown.
+type CalleeCut struct {
+	Methods int    `json:"methods"`
+	By      string `json:"by"` // overrides, breadth, nodes
+	Call    *Call  `json:"call,omitempty"`
+}
+
+// CalleesLoader is a class loader.
+type CalleesLoader struct {
+	Loader  string `json:"loader"` // boot, or a number
+	Classes int    `json:"classes"`
+	Example string `json:"example"`
+}
+
+// NewCallees describes a tree.
+func NewCallees(r *calltree.Result, o *calltree.Options, patterns []string) Callees {
+	d := Callees{
+		PID: r.PID, JDK: r.JDK, Main: r.Main, Patterns: patterns, Levels: o.Limits.Levels, AsOf: r.AsOf.Round(time.Millisecond),
+		Holder: r.Holder, Classes: r.Classes, Fileless: r.Fileless, Methods: r.Methods, Cut: r.Cut, RootsCut: r.RootsCut,
+		Roots: []Callee{}, Loaders: []CalleesLoader{}, Remarks: r.Remarks, JDKFollow: o.Limits.JDK,
+	}
+	if o.Watch > 0 {
+		d.Watch = &Watch{r.WatchedFor.Seconds(), r.Watched, r.Unwatched}
+	}
+	for _, root := range r.Roots {
+		d.Roots = append(d.Roots, newCallee(root))
+	}
+	for _, l := range r.Loaders {
+		d.Loaders = append(d.Loaders, CalleesLoader{LoaderName(l.Number), l.Classes, strings.ReplaceAll(l.Example, "/", ".")})
+	}
+	return d
+}
+
+func newCallee(n *calltree.Node) Callee {
+	d := Callee{
+		Class: strings.ReplaceAll(n.Class, "/", "."), Method: n.Name, Descriptor: n.Descriptor, State: n.State.String(), Reason: n.Reason,
+		HookOf: n.Holder, Bytes: n.Bytes, Loaders: []string{}, JDK: n.JDK, NotBelow: n.Stop.String(), Reflects: n.Reflects, Handles: n.Handles,
+	}
+	if n.State == calltree.Called || n.State == calltree.NeverCalled || n.State == calltree.Instrumented {
+		d.Seen, d.Bound = &n.Calls, NewBound(n.LowerBound)
+	}
+	for _, l := range n.Loaders {
+		d.Loaders = append(d.Loaders, LoaderName(l))
+	}
+	for _, v := range n.Via {
+		d.Calls = append(d.Calls, newCall(v))
+	}
+	for _, callee := range n.Callees {
+		d.Callees = append(d.Callees, newCallee(callee))
+	}
+	for _, cut := range n.Cuts {
+		c := CalleeCut{Methods: cut.Methods, By: cut.By.String()}
+		if cut.Via.Declared != (classfile.MethodRef{}) {
+			call := newCall(cut.Via)
+			c.Call = &call
+		}
+		d.Cuts = append(d.Cuts, c)
+	}
+	return d
+}
+
+func newCall(v calltree.Via) Call {
+	return Call{v.Kind.String(), strings.ReplaceAll(v.Declared.Class, "/", "."), v.Declared.Name, v.Declared.Descriptor, v.ByLambda}
+}
+
+// LoaderName returns the name of the class loader with a number.
+func LoaderName(number uint32) string {
+	if number == 0 {
+		return "boot"
+	}
+	return fmt.Sprint(number)
+}

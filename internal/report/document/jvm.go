@@ -1,0 +1,102 @@
+package document
+
+import (
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/doctor"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/session"
+)
+
+// JVM is written by `sonde ps --json`, one for each JVM, without what is unknown.
+type JVM struct {
+	PID          int       `json:"pid"`
+	NamespacePID int       `json:"namespacePid"`
+	OtherPIDs    bool      `json:"otherPidNamespace"`
+	OtherMounts  bool      `json:"otherMountNamespace"`
+	User         string    `json:"user"`
+	UID          uint32    `json:"uid"`
+	Kind         string    `json:"kind"`
+	Version      string    `json:"version,omitempty"`
+	Name         string    `json:"vm,omitempty"`
+	Vendor       string    `json:"vendor,omitempty"`
+	Main         string    `json:"main,omitempty"`
+	Started      time.Time `json:"started"`
+	Uptime       float64   `json:"uptimeSeconds"`
+	Heap         *Heap     `json:"heap,omitempty"`
+	Attach       Verdict   `json:"attach"`
+	Agents       Verdict   `json:"agents"`
+	Inside       string    `json:"inside"` // yes, pack, standby, no, unknown
+}
+
+// Heap is the size of a heap in bytes.
+type Heap struct {
+	Used int64 `json:"used,omitempty"`
+	Max  int64 `json:"max,omitempty"`
+}
+
+// Verdict says whether something is allowed.
+type Verdict struct {
+	Allowed string `json:"allowed"` // yes, no, unknown
+	Reason  string `json:"reason,omitempty"`
+}
+
+// NewJVM describes a JVM.
+func NewJVM(j *process.JVM) JVM {
+	d := JVM{
+		PID: j.PID, NamespacePID: j.NamespacePID, OtherPIDs: j.OtherPIDs, OtherMounts: j.OtherMounts,
+		User: j.User, UID: j.UID, Kind: string(j.Kind), Version: j.Version, Name: j.Name, Vendor: j.Vendor,
+		Main: j.Main, Started: j.Started.Round(time.Millisecond), Uptime: j.Uptime().Seconds(),
+		Attach: Verdict{string(j.Attach.Answer), j.Attach.Reason},
+		Agents: Verdict{string(j.Agents.Answer), j.Agents.Reason},
+		Inside: string(j.Inside),
+	}
+	if j.HeapUsed > 0 || j.HeapMax > 0 {
+		d.Heap = &Heap{j.HeapUsed, j.HeapMax}
+	}
+	return d
+}
+
+// Doctor is written by `sonde doctor --json`.
+type Doctor struct {
+	PID      int              `json:"pid"`
+	JDK      string           `json:"jdk,omitempty"`
+	Main     string           `json:"main,omitempty"`
+	Worst    doctor.Severity  `json:"worst"`
+	Findings []doctor.Finding `json:"findings"`
+	Plan     *HookPlan        `json:"plan,omitempty"`
+}
+
+// HookPlan is what sonde count would put hooks into.
+type HookPlan struct {
+	Loaded    int              `json:"classesLoaded"`
+	Matched   int              `json:"classesMatched"`
+	Unmatched []string         `json:"unmatchedPatterns,omitempty"`
+	Loaders   []HookPlanLoader `json:"loaders"`
+	Weavings
+}
+
+// HookPlanLoader is the plan for the classes of one class loader.
+type HookPlanLoader struct {
+	Loader    string `json:"loader"` // boot, or a number
+	Example   string `json:"example"`
+	Classes   int    `json:"classes"`
+	Methods   int    `json:"methods"`
+	Fileless  int    `json:"classesWithoutFile"`
+	LeftAlone []Left `json:"leftAlone,omitempty"`
+}
+
+// NewHookPlan describes a plan.
+func NewHookPlan(plan *session.Plan, woven Weavings) *HookPlan {
+	d := &HookPlan{Loaded: plan.Loaded, Matched: plan.Matched, Loaders: []HookPlanLoader{}, Weavings: woven}
+	for _, lost := range plan.Unmatched {
+		d.Unmatched = append(d.Unmatched, lost.Pattern)
+	}
+	for _, l := range plan.Loaders {
+		d.Loaders = append(d.Loaders, HookPlanLoader{
+			Loader: LoaderName(l.Number), Example: l.Example, Classes: l.Classes, Methods: l.Methods, Fileless: l.Fileless,
+			LeftAlone: NewLeft(l.Left),
+		})
+	}
+	return d
+}

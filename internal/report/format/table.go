@@ -1,0 +1,130 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Column of a table has a title. Numbers are aligned to the right.
+type Column struct {
+	Title string
+	Right bool
+}
+
+// Columns returns columns with titles. A title after ">" is that of a column of numbers.
+func Columns(titles ...string) []Column {
+	columns := make([]Column, len(titles))
+	for i, title := range titles {
+		columns[i].Title, columns[i].Right = strings.CutPrefix(title, ">")
+	}
+	return columns
+}
+
+// WriteTable writes a table. The last column is cut at its beginning to fit a terminal,
+// because the end of a class name says most; a width of 0 cuts nothing.
+func WriteTable(w io.Writer, columns []Column, rows [][]string, width int) {
+	for _, line := range TableLines(columns, rows, width) {
+		_, _ = fmt.Fprintln(w, line)
+	}
+}
+
+// TableLines returns the lines that WriteTable writes, the titles first.
+func TableLines(columns []Column, rows [][]string, width int) []string {
+	last := len(columns) - 1
+	widths := columnWidths(columns, rows)
+	used := SpaceBefore(columns, rows)
+	titles := make([]string, len(columns))
+	for i := range titles {
+		titles[i] = columns[i].Title
+	}
+	var lines []string
+	for _, row := range append([][]string{titles}, rows...) {
+		var line strings.Builder
+		for i, n := range widths {
+			gap := strings.Repeat(" ", n-utf8.RuneCountInString(row[i]))
+			if columns[i].Right {
+				line.WriteString(gap + row[i] + "  ")
+			} else {
+				line.WriteString(row[i] + gap + "  ")
+			}
+		}
+		line.WriteString(KeepEnd(row[last], width, used))
+		lines = append(lines, line.String())
+	}
+	return lines
+}
+
+// columnWidths returns the widths of all columns but the last.
+func columnWidths(columns []Column, rows [][]string) []int {
+	widths := make([]int, len(columns)-1)
+	for i := range widths {
+		widths[i] = utf8.RuneCountInString(columns[i].Title)
+		for _, row := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	return widths
+}
+
+// SpaceBefore returns the width of the columns before the last.
+func SpaceBefore(columns []Column, rows [][]string) (space int) {
+	for _, n := range columnWidths(columns, rows) {
+		space += n + 2
+	}
+	return space
+}
+
+// KeepEnd cuts the beginning of a text that does not fit into the rest of a terminal's
+// width. It keeps a few characters in any case.
+func KeepEnd(text string, width, used int) string {
+	const least = 12
+	runes := []rune(text)
+	room := max(width-used, least)
+	if width == 0 || len(runes) <= room {
+		return text
+	}
+	return "…" + string(runes[len(runes)-room+1:])
+}
+
+// FitTable removes columns, in the order of expendable, until the last column has room for
+// a name. A width of 0 removes none.
+func FitTable(columns []Column, rows [][]string, expendable []string, width int) ([]Column, [][]string) {
+	const room = 20
+	columns = slices.Clone(columns)
+	rows = slices.Clone(rows)
+	for _, title := range expendable {
+		if width == 0 || SpaceBefore(columns, rows)+room <= width {
+			break
+		}
+		at := slices.IndexFunc(columns, func(c Column) bool { return c.Title == title })
+		if at < 0 {
+			continue
+		}
+		columns = slices.Delete(columns, at, at+1)
+		for i := range rows {
+			rows[i] = slices.Delete(slices.Clone(rows[i]), at, at+1)
+		}
+	}
+	return columns, rows
+}
+
+// WithoutEmpty removes columns, but not the last, in which no row has a value.
+func WithoutEmpty(columns []Column, rows [][]string) ([]Column, [][]string) {
+	isEmpty := func(at int) bool {
+		return !slices.ContainsFunc(rows, func(row []string) bool { return row[at] != "" && row[at] != "-" })
+	}
+	kept, cells := []Column(nil), make([][]string, len(rows))
+	for at := range columns {
+		if at < len(columns)-1 && isEmpty(at) {
+			continue
+		}
+		kept = append(kept, columns[at])
+		for i := range rows {
+			cells[i] = append(cells[i], rows[i][at])
+		}
+	}
+	return kept, cells
+}
