@@ -36,6 +36,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
 type options struct {
@@ -220,15 +221,15 @@ func openCache(dir string) *cache.Cache {
 	return cache.Open(cache.Options{Dir: dir, Bound: 4 << 30}, nil)
 }
 
-// stands are sessions, one for each way.
+// stands are weavers, one for each way.
 type stands [ways]*stand
 
 type stand struct {
-	*session.Stand
+	*instrument.Weaver
 	kept *cache.Cache // may be nil
 }
 
-// prepare fills a cache and makes both sessions.
+// prepare fills a cache and makes both weavers.
 func prepare(ctx context.Context, classes []class, s scope, dir string) (made stands, err error) {
 	for way := range made {
 		place := filepath.Join(dir, fmt.Sprint(way))
@@ -266,21 +267,23 @@ func newStand(classes []class, s scope, dir string, hasCache bool) (*stand, erro
 		made.kept = openCache(dir)
 	}
 	var err error
-	if made.Stand, err = session.NewStand(made.kept); err != nil {
+	if made.Weaver, err = instrument.NewWeaver(instrument.Settings{Cache: made.kept}); err != nil {
 		return nil, err
 	}
 	for i := range classes {
-		made.Ask(classes[i].hooksOf(s)...)
+		for _, h := range classes[i].hooksOf(s) {
+			made.AddHook(h)
+		}
 	}
 	return made, nil
 }
 
-// have is how long a session takes for a class.
+// have returns how long a weaver takes for a class.
 func (s *stands) have(ctx context.Context, way int, c *class) (nanos float64, err error) {
 	began := threadTime()
-	file, err := s[way].Weave(ctx, c.name, c.file)
+	out, err := s[way].Weave(ctx, c.name, c.file)
 	took := threadTime() - began
-	if err == nil && len(file) == 0 {
+	if err == nil && len(out.Bytes) == 0 {
 		err = errors.New("nothing of it is woven")
 	}
 	if err != nil {

@@ -208,7 +208,7 @@ func notesText(notes []string) string {
 
 // evictPack takes the pack out, and waits until it is.
 func (c *attaching) evictPack(ctx context.Context, h *results.Harvest) error {
-	occupants, unreachable, err := session.Occupants(ctx, h.JVM, true)
+	occupants, unreachable, err := session.Owners(ctx, h.JVM, true)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (d *doctorCommand) run(ctx context.Context) error {
 	}
 	found := document.Doctor{PID: d.pid, JDK: jvm.Version, Main: jvm.Main, Findings: d.judge(ctx, jvm)}
 	found.Worst = doctor.Worst(found.Findings)
-	var plan *session.Plan
+	var plan *session.Preview
 	var failed error
 	if d.set != nil && found.Worst < doctor.Stop {
 		if plan, failed = d.plan(ctx); failed == nil {
@@ -162,7 +162,7 @@ func bugFindings(version string) []doctor.Finding {
 
 // holderFindings name who is inside already.
 func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
-	occupants, unreachable, err := session.Occupants(ctx, jvm, false)
+	occupants, unreachable, err := session.Owners(ctx, jvm, false)
 	if err != nil {
 		return nil // who may not look is told by another finding
 	}
@@ -204,7 +204,7 @@ func writeFindings(out io.Writer, findings []doctor.Finding) {
 }
 
 // plan enters the JVM, asks and leaves.
-func (d *doctorCommand) plan(ctx context.Context) (*session.Plan, error) {
+func (d *doctorCommand) plan(ctx context.Context) (*session.Preview, error) {
 	tell := func(text string) { _, _ = fmt.Fprintf(d.err, "note: %s\n", format.Printable(text)) }
 	kept, endCache, err := d.cache.openCache(tell)
 	if err != nil {
@@ -216,7 +216,7 @@ func (d *doctorCommand) plan(ctx context.Context) (*session.Plan, error) {
 		return nil, interruption(ctx, err)
 	}
 	defer func() { _ = s.Release() }()
-	plan, err := s.Plan(ctx, session.Wanted{Methods: d.set, Flags: arena.On})
+	plan, err := s.Preview(ctx, session.Wanted{Methods: d.set, Flags: arena.On})
 	d.woven, d.hasCache = document.NewWeavings(s), s.HasCache()
 	_, closing := s.Close(ctx)
 	if err = errors.Join(err, closing); err != nil {
@@ -225,7 +225,7 @@ func (d *doctorCommand) plan(ctx context.Context) (*session.Plan, error) {
 	return plan, err
 }
 
-func (d *doctorCommand) writePlan(out io.Writer, plan *session.Plan) {
+func (d *doctorCommand) writePlan(out io.Writer, plan *session.Preview) {
 	_, _ = fmt.Fprintf(out, "\n%s of %s loaded match%s\n", format.Count(plan.Matched, "class", "classes"), format.Grouped(plan.Loaded),
 		wovenText(d.woven.Woven, d.woven.Cached, d.hasCache))
 	for _, lost := range plan.Unmatched {

@@ -61,7 +61,7 @@ func inspect(pid int) (*process.JVM, error) {
 
 // A tenant is an occupant with what it has measured.
 type tenant struct {
-	*session.Occupant
+	*session.Owner
 	account arena.Account // of a pack
 	rows    []results.Row
 	timing  results.Timing
@@ -80,7 +80,7 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 	if err != nil {
 		return err
 	}
-	occupants, unreachable, err := session.Occupants(ctx, jvm, false)
+	occupants, unreachable, err := session.Owners(ctx, jvm, false)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 	return err
 }
 
-func readTenant(o *session.Occupant) (*tenant, error) {
+func readTenant(o *session.Owner) (*tenant, error) {
 	methods, err := o.Methods()
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func readTenant(o *session.Occupant) (*tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenant{Occupant: o, account: account, sum: sum, cost: cost}
+	t := &tenant{Owner: o, account: account, sum: sum, cost: cost}
 	elapsed := time.Since(o.Opened).Seconds()
 	for _, m := range methods {
 		row := results.ParseRow(m.Name)

@@ -52,7 +52,7 @@ func undo(ctx context.Context, s streams, pid int) error {
 	if err != nil {
 		return err
 	}
-	occupants, unreachable, err := session.Occupants(ctx, jvm, true)
+	occupants, unreachable, err := session.Owners(ctx, jvm, true)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func awaitLeaving(ctx context.Context, s streams, jvm *process.JVM, u *session.U
 	return err
 }
 
-func evict(ctx context.Context, s streams, o *session.Occupant) error {
+func evict(ctx context.Context, s streams, o *session.Owner) error {
 	hooked := "hooks"
 	if methods, err := o.Methods(); err == nil {
 		hooked = "the hooks of " + format.Count(len(methods), "method", "methods")
@@ -113,7 +113,7 @@ func evict(ctx context.Context, s streams, o *session.Occupant) error {
 }
 
 // evictFrom has an occupant leave, and waits until it has.
-func evictFrom(ctx context.Context, s streams, o *session.Occupant) error {
+func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
 	if o.JVM.Stopped {
 		_, _ = fmt.Fprintf(s.err, "note: process %d is stopped, by a signal or a debugger, and can do nothing: kill -CONT %d resumes it\n", o.JVM.PID, o.JVM.PID)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
@@ -322,8 +323,8 @@ func (v *visit) leftAlone() []session.LeftAlone {
 
 func leftOut(l liveprobes.LeftOut) session.LeftAlone {
 	left := session.LeftAlone{Class: strings.ReplaceAll(l.Method, ".", "/"), Reason: format.OneLine(l.Err)}
-	if class, name, descriptor, ok := session.SplitMember(l.Method); ok {
-		left.Class, left.Method = strings.ReplaceAll(class, ".", "/"), name+descriptor
+	if m, ok := classfile.ParseMethodRef(l.Method); ok {
+		left.Class, left.Method = m.Class, m.Member()
 	}
 	var bad *expr.Error
 	if errors.As(l.Err, &bad) {

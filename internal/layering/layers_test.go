@@ -21,7 +21,6 @@ var leaves = []string{"agent", "internal/report/format"}
 
 // exceptions are the imports against the flow, each with the reason why it stays.
 var exceptions = map[string]string{
-	"internal/weave/pack/build internal/session":            "packs choose methods as a session does",
 	"internal/weave/pack/build internal/measure/liveprobes": "packs are compiled from probe sets as live probes are",
 }
 

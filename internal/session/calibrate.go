@@ -10,37 +10,36 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// A HookCost is what a pair of hooks, at a method's entry and exit, takes of a
-// processor, in nanoseconds: measured in the target with calls of an empty
-// method, several runs of many.
+// A HookCost is the processor time of a pair of hooks, at a method's entry and exit, in
+// nanoseconds. It is measured in the target with calls of an empty method, in several
+// runs of many calls.
 type HookCost struct {
 	Median    float64
-	Low, High float64 // the fastest and the slowest run
+	Low, High float64 // of the fastest and the slowest run
 	Runs      int
 }
 
 const (
 	warmUpRounds = 20_000
-	// calibrationRounds is how many calls one run has: a fraction of a
-	// millisecond, so that most runs are not interrupted, and enough that the
-	// clock's grain does not count.
+	// calibrationRounds is the number of calls of a run: it takes a fraction of a
+	// millisecond, so that most runs are not interrupted, but is long compared with the
+	// resolution of the clock.
 	calibrationRounds = 2_000
 	calibrations      = 3
 )
 
-// errNoRun says that an agent measured nothing.
 var errNoRun = errors.New("the agent made no run to calibrate by")
 
-// HookCost measures what hooks with these settings cost the target now. It takes
-// some ten milliseconds of one of its processors.
+// HookCost measures what hooks with these settings cost the target now. It uses some ten
+// milliseconds of one of its processors.
 func (s *Session) HookCost(ctx context.Context, flags arena.Flags, period uint32) (HookCost, error) {
 	asked := control.Calibration{Setting: arena.Probe{Flags: flags, Period: period}.Setting(), Rounds: warmUpRounds}
-	// What runs for the first time is interpreted, then compiled.
+	// Code that runs for the first time is interpreted, then compiled.
 	if _, err := s.peer.Calibrate(ctx, asked); err != nil {
 		return HookCost{}, s.explain(err)
 	}
 	asked.Rounds = calibrationRounds
-	var best HookCost // the calmest of a few measurements
+	var best HookCost // the calmest measurement
 	for range calibrations {
 		runs, err := s.peer.Calibrate(ctx, asked)
 		if err != nil {
@@ -57,7 +56,7 @@ func (s *Session) HookCost(ctx context.Context, flags arena.Flags, period uint32
 	return best, nil
 }
 
-// hookCost is what calls of an empty method take more with hooks than without.
+// hookCost returns how much longer calls of an empty method take with hooks.
 func hookCost(measured []control.Run) HookCost {
 	runs := make([]uint64, len(measured))
 	for i, run := range measured {
@@ -75,18 +74,66 @@ func hookCost(measured []control.Run) HookCost {
 	}
 }
 
+// A Body is what the calls of a trial do.
+type Body uint8
+
+// The bodies.
+const (
+	Empty       Body = 0
+	Dependent   Body = 1 // each step needs the one before
+	Independent Body = 2 // a processor can do steps of several calls at once
+	Nested      Body = 3 // dependent steps, then one call of as many more; the outer calls are measured
+)
+
+// A Trial is a series of calls that shows what hooks cost.
+type Trial struct {
+	Flags  arena.Flags
+	Period uint32
+	Body   Body
+	Steps  uint32 // length of the body
+	Rounds uint32 // calls per run
+}
+
+// A Timing is the average duration of the calls of a run, in nanoseconds.
+type Timing struct {
+	Plain    float64 // without hooks
+	Hooked   float64 // with hooks
+	Measured float64 // as the hooks measured it, for the calls they timed
+}
+
+// Measure makes the target run a trial several times, with and without hooks. It returns
+// no timings where the JVM was too busy, or hooks went in meanwhile.
+func (s *Session) Measure(ctx context.Context, trial Trial) ([]Timing, error) {
+	setting := arena.Probe{Flags: trial.Flags, Period: trial.Period}.Setting()
+	runs, err := s.peer.Calibrate(ctx, control.Calibration{
+		Rounds: trial.Rounds, Setting: setting, Body: uint8(trial.Body), Steps: trial.Steps,
+	})
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	timings := make([]Timing, len(runs))
+	for i, run := range runs {
+		n := float64(trial.Rounds)
+		timings[i] = Timing{Plain: float64(run.Plain) / n, Hooked: float64(run.Hooked) / n}
+		if run.Timed > 0 {
+			timings[i].Measured = float64(run.Measured) / float64(run.Timed)
+		}
+	}
+	return timings, nil
+}
+
 const (
 	clockSteps  = 100 // of a body of some hundred nanoseconds
 	clockRounds = 800
 	clockTrials = 3
 )
 
-// ClockCost is the hooks' own time, in nanoseconds, that is in the time of a call as
-// they measure it: what lies between their two readings of the clock beside the call
-// itself. It is to be taken off. Where the JVM is too busy to tell, it is 0.
+// ClockCost returns the hooks' own time, in nanoseconds, in a measured call: the time
+// between their two readings of the clock that is not the call's. It is to be subtracted.
+// It is 0 where the JVM is too busy to measure it.
 func (s *Session) ClockCost(ctx context.Context) (float64, error) {
 	trial := Trial{Flags: arena.On | arena.Timed | arena.Spreads, Body: Dependent, Steps: clockSteps, Rounds: warmUpRounds}
-	// What runs for the first time is interpreted, then compiled.
+	// Code that runs for the first time is interpreted, then compiled.
 	if _, err := s.Measure(ctx, trial); err != nil {
 		return 0, err
 	}
@@ -108,73 +155,5 @@ func (s *Session) ClockCost(ctx context.Context) (float64, error) {
 	return max(0, inner[len(inner)/2]), nil
 }
 
-// A Body is what calls do that are made to learn what hooks cost.
-type Body uint8
-
-// The bodies.
-const (
-	Empty       Body = 0
-	Dependent   Body = 1 // each step needs the one before
-	Independent Body = 2 // a processor does the steps of several calls at once
-	Nested      Body = 3 // dependent steps, then one call of as many more; the outer calls are measured
-)
-
-// A Trial is how calls are made to learn what hooks cost.
-type Trial struct {
-	Flags  arena.Flags
-	Period uint32
-	Body   Body
-	Steps  uint32 // how long the body is
-	Rounds uint32 // calls of a run
-}
-
-// A Timing is what a call of a run took on average, in nanoseconds.
-type Timing struct {
-	Plain    float64 // without hooks
-	Hooked   float64 // with them
-	Measured float64 // what the hooks say one took, of those they timed
-}
-
-// Measure has the target make calls with and without hooks, several runs of them.
-// It gives none where the JVM was too busy for it, or hooks went in meanwhile.
-func (s *Session) Measure(ctx context.Context, trial Trial) ([]Timing, error) {
-	setting := arena.Probe{Flags: trial.Flags, Period: trial.Period}.Setting()
-	runs, err := s.peer.Calibrate(ctx, control.Calibration{
-		Rounds: trial.Rounds, Setting: setting, Body: uint8(trial.Body), Steps: trial.Steps,
-	})
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	timings := make([]Timing, len(runs))
-	for i, run := range runs {
-		n := float64(trial.Rounds)
-		timings[i] = Timing{Plain: float64(run.Plain) / n, Hooked: float64(run.Hooked) / n}
-		if run.Timed > 0 {
-			timings[i].Measured = float64(run.Measured) / float64(run.Timed)
-		}
-	}
-	return timings, nil
-}
-
-// Read is where the target's own counters stand.
+// Read returns the target's own counters.
 func (s *Session) Read() (cost.Reading, error) { return s.meter.Read() }
-
-// Stacks are the threads with the calls they are in, without their trees.
-func (s *Session) Stacks() ([]arena.Thread, error) { return s.arena.Stacks() }
-
-// Method is the method of an id that has a hook.
-func (s *Session) Method(id uint32) (Method, bool) {
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
-	m, known := s.book.methods[id]
-	return m, known
-}
-
-// ReflectiveClasses are those that Request.Reflection puts hooks into.
-func ReflectiveClasses() []string {
-	names := make([]string, 0, len(reflective))
-	for name := range reflective {
-		names = append(names, name)
-	}
-	return names
-}

@@ -1,171 +1,199 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// A store keeps class files of loaded classes, so that hooks can be put into them
-// without asking a class loader: a thread that waits for hooks may hold its lock.
-type store struct {
-	lock    sync.Mutex
-	classes map[string][]candidate // by name: several loaders may have one
-	arrived map[string][][]byte    // files of classes that loaded since, and have no handle yet
+// classTable is what the session knows of individual classes. state.lock guards it.
+// Class files of loaded classes are kept here so that hooks can be put in without asking
+// a class loader: a thread that waits for hooks may hold the loader's lock.
+type classTable struct {
+	names   map[string]*namedClasses
+	handles map[uint32]*loadedClass // those that are known or in a batch, and those the JVM has refused
+	pending map[string]*pendingClass
 }
 
-// A LoadedClass is one that the JVM has loaded.
-type LoadedClass struct {
-	Name   string // internal
-	Loader uint32 // of this session; 0 is the boot loader
-	File   []byte // its class file; nil where its loader finds none
-	Reason string // why no hook can be put into it; "" where one can
+// namedClasses are the classes of one name: several loaders may each have one.
+type namedClasses struct {
+	known   []*loadedClass
+	shown   [][]byte // class files shown while they loaded, of classes without a handle so far
+	woven   int      // how many have hooks
+	emptied bool     // they had hooks and are to have none
+	replies lateReplies
 }
 
-// Prefetch gets the class files of the loaded classes that are wanted, and keeps
-// them for Hook. What it has got before it does not ask for again.
-//
-// A class that no loader has a file of is redefined to see it, if the JVM loses
-// nothing by that, or if it is named: then its hooks would have it redefined anyway.
-func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool, named func(class string) bool) ([]LoadedClass, error) {
-	classes, err := s.peer.List(ctx)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	candidates, err := s.gather(ctx, classes, wanted)
-	if err != nil {
-		return nil, err
-	}
-	var all []*candidate
-	for i := range candidates {
-		all = append(all, &candidates[i])
-	}
-	if err := s.capture(ctx, all, named); err != nil {
-		return nil, err
-	}
-	return s.keepAll(candidates), nil
+// A loadedClass is a class that the JVM has loaded.
+type loadedClass struct {
+	handle, loader uint32
+	name           string // internal
+	file           []byte // its class file; nil where its loader finds none
+	reason         string // why it gets no hooks; "" where it may
+	mode           classMode
+	isKnown        bool // Prefetch or Survey has looked for its file, or it was shown while it loaded
 }
 
-// keepAll keeps classes for Hook, and tells of them.
-func (s *Session) keepAll(candidates []candidate) (loaded []LoadedClass) {
-	for _, c := range candidates {
-		loaded = append(loaded, LoadedClass{Name: c.name, Loader: c.loader, File: c.file, Reason: c.reason})
-		s.store.add(c)
+// A classMode says how the JVM's question about a loaded class is answered.
+type classMode uint8
+
+const (
+	weavable classMode = iota
+	viewed             // it is redefined only to see its bytes
+	refused            // the JVM has refused to redefine it
+)
+
+// A pendingClass is a class name that is to be woven, or woven again, with the next
+// batch.
+type pendingClass struct {
+	woven map[uint32]bool // classes of the name that are done, by handle
+	tries int             // how often a class that is still loading was looked for in vain
+	due   time.Time       // when it is looked for again
+}
+
+const (
+	// A class that is loading may have to wait for others, or never come because its loader
+	// lost a race with another thread. Waits double: all tries take ten seconds.
+	firstRetry = 20 * time.Millisecond
+	mostTries  = 9
+
+	notLoaded = "it is not loaded"
+)
+
+func (t *classTable) init() {
+	t.names, t.handles = make(map[string]*namedClasses), make(map[uint32]*loadedClass)
+	t.pending = make(map[string]*pendingClass)
+}
+
+// named returns the classes of a name; it makes room for them where there are none.
+func (t *classTable) named(name string) *namedClasses {
+	n := t.names[name]
+	if n == nil {
+		n = &namedClasses{}
+		t.names[strings.Clone(name)] = n
 	}
-	return loaded
+	return n
 }
 
-func (s *store) add(c candidate) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if !s.knows(c.name, c.handle) {
-		s.keep(c)
+// tidy removes a name of which nothing is known.
+func (t *classTable) tidy(name string) {
+	n := t.names[name]
+	if n != nil && len(n.known)+len(n.shown)+n.woven == 0 && !n.emptied && n.replies == (lateReplies{}) {
+		delete(t.names, name)
 	}
 }
 
-func (s *store) has(c candidate) bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	return s.knows(c.name, c.handle)
-}
-
-// arrive keeps the file of a class that is being loaded. It reports whether none
-// other of its name is known.
-func (s *store) arrive(name string, file []byte) (isOnly bool) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.arrived == nil {
-		s.arrived = make(map[string][][]byte)
+func (t *classTable) woven(name string) int {
+	if n := t.names[name]; n != nil {
+		return n.woven
 	}
-	s.arrived[strings.Clone(name)] = append(s.arrived[name], file)
-	return len(s.arrived[name]) == 1 && len(s.classes[name]) == 0
+	return 0
 }
 
-// meet gives classes that loaded since their handles. Where several of one name
-// did, which file is whose is not known; then the JVM's own bytes have to do.
-func (s *store) meet(classes []control.Class) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	met := make(map[string][]candidate)
+// isKnown reports whether the file of a loaded class was looked for.
+func (t *classTable) isKnown(handle uint32) bool {
+	c := t.handles[handle]
+	return c != nil && c.isKnown
+}
+
+// add makes a class known. If several classes of its name were shown while they loaded it
+// is not known which of them this is, so none of their files is used.
+func (t *classTable) add(c *loadedClass) {
+	if t.isKnown(c.handle) {
+		return
+	}
+	if before := t.handles[c.handle]; before != nil {
+		c.mode = before.mode
+	}
+	c.isKnown = true
+	t.handles[c.handle] = c
+	n := t.named(c.name)
+	n.known = append(n.known, c)
+	if shown := len(n.shown); shown > 1 {
+		n.shown = make([][]byte, shown-1)
+	} else {
+		n.shown = nil
+	}
+}
+
+// show keeps the file of a class that is loading. It reports whether no other class of
+// its name is known.
+func (t *classTable) show(name string, file []byte) (isOnly bool) {
+	n := t.named(name)
+	n.shown = append(n.shown, file)
+	return len(n.shown) == 1 && len(n.known) == 0
+}
+
+// identify finds the handles of classes that were shown while they loaded. Where several
+// of one name were, which file belongs to which is not known; then the JVM's own bytes
+// are used.
+func (t *classTable) identify(classes []control.Class) {
+	found := make(map[string][]*loadedClass)
 	for _, class := range classes {
 		name := internalName(class)
-		if len(s.arrived[name]) == 0 || s.knows(name, class.Handle) {
+		if !t.isLoading(name) || t.isKnown(class.Handle) {
 			continue
 		}
-		c := candidate{handle: class.Handle, loader: class.Loader, name: name}
+		c := &loadedClass{handle: class.Handle, loader: class.Loader, name: name}
 		if class.Flags&control.Modifiable == 0 {
-			c.reason = "the JVM does not let it be changed"
+			c.reason = unmodifiable
 		}
-		met[name] = append(met[name], c)
+		found[name] = append(found[name], c)
 	}
-	for name, fresh := range met {
-		if len(fresh) == 1 && len(s.arrived[name]) == 1 {
-			fresh[0].file = s.arrived[name][0]
+	for name, fresh := range found {
+		if shown := t.names[name].shown; len(fresh) == 1 && len(shown) == 1 {
+			fresh[0].file = shown[0]
 		}
 		for _, c := range fresh {
-			s.keep(c)
+			t.add(c)
 		}
 	}
 }
 
-// keep notes a class that has a handle. Of several that were shown which one it is
-// is not known, and so it is not of those that have none yet.
-func (s *store) keep(c candidate) {
-	if s.classes == nil {
-		s.classes = make(map[string][]candidate)
+// isLoading reports whether a class of a name was shown while it loaded and has no handle
+// so far.
+func (t *classTable) isLoading(name string) bool {
+	n := t.names[name]
+	return n != nil && len(n.shown) > 0
+}
+
+// giveUp stops waiting for classes of a name. It reports whether others are known.
+func (t *classTable) giveUp(name string) bool {
+	n := t.names[name]
+	if n == nil {
+		return false
 	}
-	s.classes[c.name] = append(s.classes[c.name], c)
-	if shown := len(s.arrived[c.name]); shown > 1 {
-		s.arrived[c.name] = make([][]byte, shown-1)
-	} else {
-		delete(s.arrived, c.name)
-	}
+	n.shown = nil
+	t.tidy(name)
+	return len(n.known) > 0
 }
 
-func (s *store) knows(name string, handle uint32) bool {
-	return slices.ContainsFunc(s.classes[name], func(c candidate) bool { return c.handle == handle })
-}
-
-// awaits reports whether a class of a name has been shown while it loaded, and has
-// no handle yet.
-func (s *store) awaits(name string) bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	return len(s.arrived[name]) > 0
-}
-
-// giveUp waits no longer for classes of a name. It reports whether others of it are
-// known.
-func (s *store) giveUp(name string) bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	delete(s.arrived, name)
-	return len(s.classes[name]) > 0
-}
-
-// unmet are those of some names of which nothing is known, or of which another
-// class was shown since.
-func (s *store) unmet(names []string) []string {
-	s.lock.Lock()
-	defer s.lock.Unlock()
+// missing returns the names of which no class is known, or of which one is loading.
+func (t *classTable) missing(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return len(s.classes[name]) > 0 && len(s.arrived[name]) == 0
+		n := t.names[name]
+		return n != nil && len(n.known) > 0 && len(n.shown) == 0
 	})
 }
 
-// find gives the classes of some names that can have hooks.
-func (s *store) find(names []string) (found []candidate) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
+// find returns the known classes of some names that can have hooks.
+func (t *classTable) find(names []string) (found []*loadedClass) {
 	for _, name := range names {
-		for _, c := range s.classes[name] {
-			// What must have no other hooks may have to hand a context on.
-			if c.reason == "" || isHandOff(name) && c.reason == exemption(name) {
+		n := t.names[name]
+		if n == nil {
+			continue
+		}
+		for _, c := range n.known {
+			// A class that must have no other hooks may hand a context on.
+			if c.reason == "" || instrument.IsHandOff(name) && c.reason == instrument.Exemption(name) {
 				found = append(found, c)
 			}
 		}
@@ -173,113 +201,149 @@ func (s *store) find(names []string) (found []candidate) {
 	return found
 }
 
-// obstacles are the reasons for which classes of a name can have no hooks.
-func (s *store) obstacles(name string) (reasons []string) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, c := range s.classes[name] {
-		if c.reason != "" {
-			reasons = append(reasons, c.reason)
-		}
-	}
-	return reasons
-}
-
-// fileOf is the class file of a class by its handle.
-func (s *store) fileOf(name string, handle uint32) []byte {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, c := range s.classes[name] {
-		if c.handle == handle {
-			return c.file
-		}
+// file returns the class file of a loaded class; nil where it is not known.
+func (t *classTable) file(handle uint32) []byte {
+	if c := t.handles[handle]; c != nil {
+		return c.file
 	}
 	return nil
 }
 
-// Known are the classes whose files Prefetch or Survey has looked for, and those that
-// were shown while they loaded, by name. Of the latter it asks the JVM which loader
-// has them; one that is still on its way in is not told.
-func (s *Session) Known(ctx context.Context) ([]LoadedClass, error) {
-	if s.store.isAwaiting() {
-		classes, err := s.peer.List(ctx)
-		if err != nil {
-			return nil, s.explain(err)
+// beginBatch registers classes that are about to be redefined, with the files they are
+// woven from, and returns their handles.
+func (t *classTable) beginBatch(classes []*loadedClass) []uint32 {
+	handles := make([]uint32, 0, len(classes))
+	for _, c := range classes {
+		handles = append(handles, c.handle)
+		switch known := t.handles[c.handle]; {
+		case known == nil:
+			t.handles[c.handle] = c
+		case c.file != nil:
+			known.file = c.file
 		}
-		s.store.meet(classes)
 	}
-	return s.store.all(), nil
+	return handles
 }
 
-// Find gives the classes of a name among those that are known. It asks the JVM for
-// nothing, so a thread of the program may wait for it.
-func (s *Session) Find(name string) []LoadedClass { return s.store.named(name) }
-
-// IsProbed reports whether a method has a hook, or is to have one, of whatever kind.
-func (s *Session) IsProbed(class, name, descriptor string) bool {
-	s.book.lock.Lock()
-	_, is := wishes(s.book.wanted).find(class, name, descriptor)
-	s.book.lock.Unlock()
-	if is || len(s.choices.spotsOf(class, name+descriptor)) > 0 {
-		return true
+// endBatch forgets the classes of a batch that are not known otherwise. What the JVM
+// refuses stays refused.
+func (t *classTable) endBatch(classes []*loadedClass) {
+	for _, class := range classes {
+		if c := t.handles[class.handle]; c != nil && !c.isKnown && c.mode != refused {
+			delete(t.handles, class.handle)
+		}
 	}
-	if _, is := s.choices.find(class, name+descriptor); is {
-		return true
-	}
-	return s.choices.hands(class) && slices.ContainsFunc(handOffMethods, func(h handOffMethod) bool {
-		return h.class == class && h.isOf(name, descriptor)
-	})
 }
 
-func (c *candidate) loaded() LoadedClass {
+// setPending marks a class to be woven, unless a newer mark is there.
+func (t *classTable) setPending(name string, p *pendingClass) {
+	if p.tries == 0 && len(p.woven) == 0 || t.pending[name] == nil {
+		t.pending[strings.Clone(name)] = p
+	}
+}
+
+// setStale marks a class to be woven because its targets have changed. isBare says that
+// it has none left.
+func (t *classTable) setStale(name string, isBare bool) {
+	t.setPending(name, &pendingClass{})
+	switch n := t.names[name]; {
+	case isBare:
+		t.named(name).emptied = true
+		t.named(name).woven = 0
+	case n != nil:
+		n.emptied = false
+	}
+}
+
+// takePending removes and returns the classes that are due.
+func (t *classTable) takePending(now time.Time) map[string]*pendingClass {
+	due := make(map[string]*pendingClass)
+	for name, p := range t.pending {
+		if !p.due.After(now) {
+			due[name] = p
+			delete(t.pending, name)
+		}
+	}
+	return due
+}
+
+func (t *classTable) restorePending(classes map[string]*pendingClass) {
+	for name, p := range classes {
+		t.setPending(name, p)
+	}
+}
+
+func (t *classTable) hasPending(now time.Time) bool {
+	for _, p := range t.pending {
+		if !p.due.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// postpone returns how classes that are still loading are tried again, and those that
+// are given up.
+func postpone(classes map[string]*pendingClass, done []*loadedClass, now time.Time) (again map[string]*pendingClass, lost []string) {
+	again = make(map[string]*pendingClass)
+	for name, p := range classes {
+		if p.tries == mostTries {
+			lost = append(lost, name)
+			continue
+		}
+		next := &pendingClass{woven: make(map[uint32]bool), tries: p.tries + 1, due: now.Add(firstRetry << p.tries)}
+		maps.Copy(next.woven, p.woven)
+		for _, c := range done {
+			if c.name == name {
+				next.woven[c.handle] = true
+			}
+		}
+		again[name] = next
+	}
+	return again, lost
+}
+
+// LoadedClass is a class that the JVM has loaded.
+type LoadedClass = universe.Loaded
+
+func (c *loadedClass) export() LoadedClass {
 	return LoadedClass{Name: c.name, Loader: c.loader, File: c.file, Reason: c.reason}
 }
 
-func (s *store) isAwaiting() bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	return len(s.arrived) > 0
-}
-
-func (s *store) all() (all []LoadedClass) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for _, candidates := range s.classes {
-		for i := range candidates {
-			all = append(all, candidates[i].loaded())
-		}
+// Prefetch gets the class files of the loaded classes that are wanted, and keeps them for
+// Hook. It does not ask again for what it has.
+//
+// A class whose loader has no file is redefined to see its bytes, if the JVM loses
+// nothing by that or if the class is named: then it would be redefined for its hooks
+// anyway. named may be nil.
+func (s *Session) Prefetch(ctx context.Context, wanted func(class string) bool, named func(class string) bool) ([]LoadedClass, error) {
+	classes, err := s.peer.List(ctx)
+	if err != nil {
+		return nil, s.explain(err)
 	}
-	slices.SortFunc(all, func(a, b LoadedClass) int {
-		if a.Name != b.Name {
-			return strings.Compare(a.Name, b.Name)
-		}
-		return int(a.Loader) - int(b.Loader)
-	})
-	return all
-}
-
-func (s *store) named(name string) (all []LoadedClass) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	for i := range s.classes[name] {
-		all = append(all, s.classes[name][i].loaded())
+	fetched, err := s.fetchUnknown(ctx, classes, wanted)
+	if err != nil {
+		return nil, err
 	}
-	return all
+	if err := s.capture(ctx, fetched, named); err != nil {
+		return nil, err
+	}
+	return s.addClasses(fetched), nil
 }
 
-// Survey tells which classes are loaded, and gets the files of those that are wanted,
-// as Prefetch does. No class is redefined for it: one that no loader has a file of is
-// without. Of those that Prefetch or Survey has got before nothing is told again.
+// Survey returns the loaded classes, and gets the files of those that are wanted as
+// Prefetch does. It redefines no class, so a class whose loader has no file has none.
+// Classes that Prefetch or Survey has returned before are not returned again.
 func (s *Session) Survey(ctx context.Context, wanted func(class string) bool) ([]LoadedClass, error) {
 	classes, err := s.peer.List(ctx)
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	candidates, err := s.gather(ctx, classes, wanted)
+	fetched, err := s.fetchUnknown(ctx, classes, wanted)
 	if err != nil {
 		return nil, err
 	}
-	loaded := s.keepAll(candidates)
+	loaded := s.addClasses(fetched)
 	for _, class := range classes {
 		if name := internalName(class); !wanted(name) {
 			loaded = append(loaded, LoadedClass{Name: name, Loader: class.Loader, Reason: obstacle(class)})
@@ -288,105 +352,220 @@ func (s *Session) Survey(ctx context.Context, wanted func(class string) bool) ([
 	return loaded, nil
 }
 
-// gather gets the files of classes that are wanted and not known yet, as far as their
-// loaders have them.
-func (s *Session) gather(ctx context.Context, classes []control.Class, wanted func(class string) bool) ([]candidate, error) {
-	var candidates []candidate
-	sample := make(map[uint32]uint32) // a class of each loader
-	for _, class := range classes {
-		c := candidate{handle: class.Handle, loader: class.Loader, name: internalName(class), reason: obstacle(class)}
-		if !wanted(c.name) || s.store.has(c) {
-			continue
+// Known returns the classes that Prefetch or Survey has looked for, and those that were
+// shown while they loaded, by name. It asks the JVM for the loaders of the latter; a
+// class that is still loading is not returned.
+func (s *Session) Known(ctx context.Context) ([]LoadedClass, error) {
+	if s.isAnyLoading() {
+		classes, err := s.peer.List(ctx)
+		if err != nil {
+			return nil, s.explain(err)
 		}
-		candidates = append(candidates, c)
-		sample[c.loader] = c.handle
+		s.identify(classes)
 	}
-	blind, err := s.blindLoaders(ctx, sample)
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	var all []LoadedClass
+	for _, n := range s.state.classes.names {
+		for _, c := range n.known {
+			all = append(all, c.export())
+		}
+	}
+	slices.SortFunc(all, func(a, b LoadedClass) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Loader, b.Loader))
+	})
+	return all, nil
+}
+
+// Find returns the known classes of a name. It does not ask the JVM, so a thread of the
+// program may wait for it.
+func (s *Session) Find(name string) (all []LoadedClass) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	if n := s.state.classes.names[name]; n != nil {
+		for _, c := range n.known {
+			all = append(all, c.export())
+		}
+	}
+	return all
+}
+
+func (s *Session) isAnyLoading() bool {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	for _, n := range s.state.classes.names {
+		if len(n.shown) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) identify(classes []control.Class) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	s.state.classes.identify(classes)
+}
+
+func (s *Session) addClasses(fetched []*loadedClass) (loaded []LoadedClass) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	for _, c := range fetched {
+		loaded = append(loaded, c.export())
+		s.state.classes.add(c)
+	}
+	return loaded
+}
+
+// fetchUnknown gets the files of wanted classes that are not known yet, as far as their
+// loaders have them.
+func (s *Session) fetchUnknown(ctx context.Context, classes []control.Class, wanted func(class string) bool) ([]*loadedClass, error) {
+	var unknown []*loadedClass
+	for _, class := range classes {
+		if name := internalName(class); wanted(name) {
+			unknown = append(unknown, &loadedClass{handle: class.Handle, loader: class.Loader, name: name, reason: obstacle(class)})
+		}
+	}
+	s.state.lock.Lock()
+	unknown = slices.DeleteFunc(unknown, func(c *loadedClass) bool { return s.state.classes.isKnown(c.handle) })
+	s.state.lock.Unlock()
+	blind, err := s.blindLoaders(ctx, unknown)
 	if err != nil {
 		return nil, err
 	}
-	byHandle := make(map[uint32]*candidate, len(candidates))
-	handles := make([]uint32, len(candidates))
-	for i := range candidates {
-		c := &candidates[i]
-		if c.reason == "" && blind[c.loader] != "" {
-			c.reason = "its class loader does not see the hooks: " + blind[c.loader]
+	for _, c := range unknown {
+		if reason := blind[c.loader]; c.reason == "" && reason != "" {
+			c.reason = blindLoader + reason
 		}
-		byHandle[c.handle], handles[i] = c, c.handle
 	}
-	err = s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, _ string) {
-		byHandle[handle].file = slices.Clone(file)
-	})
+	return unknown, s.fetch(ctx, unknown, func(*loadedClass, string) {})
+}
+
+const (
+	unmodifiable = "the JVM does not allow it to be changed"
+	blindLoader  = "its class loader does not see the hooks: "
+)
+
+// obstacle returns why no hook can be put into a class; "" where nothing prevents it,
+// except perhaps its loader.
+func obstacle(class control.Class) string {
+	if class.Flags&control.Modifiable == 0 {
+		return unmodifiable
+	}
+	return instrument.Exemption(internalName(class))
+}
+
+// blindLoaders asks the loaders of classes for the hooks. It returns the reasons of those
+// that do not find them.
+func (s *Session) blindLoaders(ctx context.Context, classes []*loadedClass) (map[uint32]string, error) {
+	sample := make(map[uint32]uint32) // a class of each loader
+	for _, c := range classes {
+		if c.loader != 0 {
+			sample[c.loader] = c.handle
+		}
+	}
+	blind := make(map[uint32]string)
+	if len(sample) == 0 {
+		return blind, nil
+	}
+	seen, err := s.peer.Sees(ctx, slices.Collect(maps.Values(sample)))
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	return candidates, nil
-}
-
-// obstacle says why no hook can be put into a class; "" where nothing speaks against
-// it but, perhaps, its loader.
-func obstacle(class control.Class) string {
-	if class.Flags&control.Modifiable == 0 {
-		return "the JVM does not let it be changed"
-	}
-	return exemption(internalName(class))
-}
-
-// mostCaptured bounds how many classes are redefined for no other end than to see
-// them.
-const mostCaptured = 500
-
-// capture gets the class files of classes that no loader has, because the program
-// has made them: the JVM is asked to redefine them, and what it shows is kept. It
-// is not asked where it would lose a part of the class by that.
-func (s *Session) capture(ctx context.Context, classes []*candidate, named func(class string) bool) error {
-	names := make(map[uint32]string)
-	for _, c := range classes {
-		if c.file == nil && c.reason == "" && (jdk.KeepsAll(s.jdk) || named != nil && named(c.name)) {
-			names[c.handle] = c.name
+	for loader, handle := range sample {
+		if reason, is := seen[handle]; is {
+			blind[loader] = reason
 		}
 	}
-	if len(names) == 0 || len(names) > mostCaptured {
+	return blind, nil
+}
+
+// fetch gets the files of classes from their loaders. visit receives each with the reason
+// why it has none.
+func (s *Session) fetch(ctx context.Context, classes []*loadedClass, visit func(c *loadedClass, reason string)) error {
+	byHandle := make(map[uint32]*loadedClass, len(classes))
+	handles := make([]uint32, len(classes))
+	for i, c := range classes {
+		byHandle[c.handle], handles[i] = c, c.handle
+	}
+	if len(handles) == 0 {
 		return nil
 	}
-	s.book.lock.Lock()
-	s.book.captured = make(map[uint32][]byte, len(names))
-	for handle, name := range names {
-		s.book.captured[handle], s.book.handles[handle] = nil, name
+	err := s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, reason string) {
+		c := byHandle[handle]
+		c.file = slices.Clone(file)
+		visit(c, reason)
+	})
+	if err != nil {
+		return s.explain(err)
 	}
-	s.book.lock.Unlock()
-	handles := slices.Sorted(maps.Keys(names))
+	return nil
+}
+
+// mostCaptured bounds how many classes are redefined only to see their bytes.
+const mostCaptured = 500
+
+// capture gets the bytes of classes that the program has made, so that no loader has
+// their files: the JVM redefines them, and what it shows is kept. It is not asked where it
+// would lose a part of the class by that.
+func (s *Session) capture(ctx context.Context, classes []*loadedClass, named func(class string) bool) error {
+	var seen []*loadedClass
+	for _, c := range classes {
+		if c.file == nil && c.reason == "" && (jdk.KeepsAll(s.jdk) || named != nil && named(c.name)) {
+			seen = append(seen, c)
+		}
+	}
+	if len(seen) == 0 || len(seen) > mostCaptured {
+		return nil
+	}
+	table := &s.state.classes
+	s.state.lock.Lock()
+	seen = slices.DeleteFunc(seen, func(c *loadedClass) bool {
+		before := table.handles[c.handle]
+		if before != nil && before.mode == refused {
+			c.reason = "the JVM refuses to change it"
+			return true
+		}
+		c.mode = viewed
+		table.handles[c.handle] = c
+		return false
+	})
+	handles := table.beginBatch(seen)
+	s.state.lock.Unlock()
+	slices.Sort(handles)
 	var installation Installation
 	err := s.install(ctx, handles, &installation)
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
-	s.book.capturing.Batches = append(s.book.capturing.Batches, installation.Batches...)
-	for _, c := range classes {
-		if s.book.bad[c.handle] && c.reason == "" {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	s.state.captures.Batches = append(s.state.captures.Batches, installation.Batches...)
+	for _, c := range seen {
+		if c.mode == refused {
 			c.reason = "the JVM refuses to change it"
-		}
-		if file := s.book.captured[c.handle]; file != nil {
-			c.file = file
+		} else {
+			c.mode = weavable
 		}
 	}
-	s.book.captured = nil
+	table.endBatch(seen)
 	return err
 }
 
-// Captured is what it took so far to see classes that no loader has a file of.
+// Captured returns what it cost so far to see classes whose loaders have no file.
 func (s *Session) Captured() *Installation {
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
-	return &Installation{Batches: slices.Clone(s.book.capturing.Batches)}
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	return &Installation{Batches: slices.Clone(s.state.captures.Batches)}
 }
 
-// isCaptured keeps a class that was asked for to be seen.
-func (b *book) isCaptured(class control.Transform) bool {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	if _, is := b.captured[class.Handle]; !is {
+// isCaptured keeps the bytes of a class that is redefined only to see them.
+func (s *state) isCaptured(class control.Transform) bool {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	c := s.classes.handles[class.Handle]
+	if c == nil || c.mode != viewed {
 		return false
 	}
-	b.captured[class.Handle] = slices.Clone(class.Bytes)
+	c.file = slices.Clone(class.Bytes)
 	return true
 }
+
+func internalName(class control.Class) string { return strings.ReplaceAll(class.Name, ".", "/") }

@@ -16,14 +16,14 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// oldestJDK is the first whose java.base has what the hooks are made of.
+// oldestJDK is the first JDK whose java.base has everything that hooks use.
 const oldestJDK = 11
 
-// helloLimit bounds how long an agent that was loaded may take to dial.
+// helloLimit bounds how long a loaded agent may take to connect.
 const helloLimit = 20 * time.Second
 
-// enter gets the agent into the JVM, and its call. Where one waits there since
-// the JVM's start it is invited; else it is loaded by attaching.
+// enter connects to the agent. An agent that was loaded when the JVM started is invited;
+// otherwise the agent is loaded by attaching.
 func (s *Session) enter(ctx context.Context) error {
 	if version, err := jdk.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
 		return &TooOldError{PID: s.jvm.PID, Version: s.jvm.Version}
@@ -32,7 +32,7 @@ func (s *Session) enter(ctx context.Context) error {
 	var target *attach.Conn
 	var err error
 	if !standby {
-		// Asked first: what cannot be attached to gets no files either.
+		// First, so that no files are written where attaching is impossible.
 		if target, err = s.attach(ctx); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (s *Session) enter(ctx context.Context) error {
 	}
 	load := func(ctx context.Context) error {
 		if target == nil {
-			return nil // it was invited, and is on its way
+			return nil // it was invited, and is about to connect
 		}
 		if err := s.foothold.Loads(jar); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (s *Session) enter(ctx context.Context) error {
 	return s.meet(ctx, door, listener.Socket != "", load)
 }
 
-// attach asks a JVM whether it would load an agent.
+// attach opens an attach connection to a JVM that allows agents to be loaded.
 func (s *Session) attach(ctx context.Context) (*attach.Conn, error) {
 	target, err := attach.Open(ctx, s.jvm.PID)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *Session) attach(ctx context.Context) (*attach.Conn, error) {
 	return target, nil
 }
 
-// invite calls the agent that waits in the JVM. Where that does not come, it
-// gives the way to load one instead, if there is any.
+// invite asks the agent that waits in the JVM to connect. If that agent does not respond,
+// it returns a connection by which one can be loaded, if that is possible.
 func (s *Session) invite(ctx context.Context, session string) (*attach.Conn, error) {
 	err := s.foothold.Invite(ctx, session)
 	if !errors.Is(err, targetfs.ErrNotTaken) || ctx.Err() != nil {
@@ -109,7 +109,7 @@ func (s *Session) invite(ctx context.Context, session string) (*attach.Conn, err
 	return target, nil
 }
 
-// meet loads the agent and waits for its call; whichever fails first ends both.
+// meet loads the agent and waits until it connects; whichever fails first ends both.
 func (s *Session) meet(ctx context.Context, door *control.Door, local bool, load func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, helloLimit)
 	defer cancel()
@@ -140,30 +140,31 @@ func (s *Session) holder() string {
 	return fmt.Sprintf("%s, process %d", s.settings.Command, os.Getpid())
 }
 
-// unanswered is the agent's reason to leave a class alone that may be noted as
-// woven. For others it has not asked, or was told that the weaving failed.
+// unanswered is the agent's reason for leaving a class alone that may be noted as woven.
+// For other reasons it has not asked, or got an error.
 const unanswered = "no answer came in time"
 
-// byAgent is its reason where a class that loads could not be asked about: it is woven
-// with the next batch.
+// byAgent is the agent's reason where it could not ask about a class that loads: the class
+// is woven with the next batch.
 const byAgent = "a thread of the agent, which cannot wait, loaded it"
 
-// remark passes on what a user should read. What the agent left alone by itself
-// is kept with the rest of what was left alone.
+// remark passes messages of the agent on to the user. Classes that the agent left alone
+// are added to LeftAlone.
 func (s *Session) remark(text string) {
 	if class, reason, ok := strings.Cut(text, " was left alone: "); ok {
 		switch {
-		case reason == unanswered && len(s.choices.spotted(class)) > 0: // the next batch has it
-			if s.book.missed(class) {
-				s.book.withdraw(class, reason)
+		case reason == unanswered && s.weaver.HasSpots(class): // the next batch contains it
+			if s.state.missed(class) {
+				s.state.withdraw(class, reason)
 			}
-			s.choices.oweLoaded(class)
-		case reason == unanswered && s.book.missed(class):
-			s.book.withdraw(class, reason)
-		case reason == byAgent && s.choices.oweLoaded(class):
-		case reason == byAgent && !s.book.wantClass(class): // shown for others that are named alike
+			s.setPending(class)
+		case reason == unanswered && s.state.missed(class):
+			s.state.withdraw(class, reason)
+		case reason == byAgent && s.weaver.Names(class):
+			s.setPending(class)
+		case reason == byAgent && !s.isTargeted(class): // it was shown because its name is similar
 		default:
-			s.book.leave(class, reason)
+			s.state.leave(class, reason)
 		}
 		return
 	}
@@ -172,7 +173,14 @@ func (s *Session) remark(text string) {
 	}
 }
 
-// explain adds to an error of the conversation what a user can do about it.
+// setPending marks a class that has loaded without its hooks.
+func (s *Session) setPending(class string) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	s.state.classes.setPending(class, &pendingClass{})
+}
+
+// explain adds to an error of the connection what a user can do about it.
 func (s *Session) explain(err error) error {
 	var refused *control.RefusedError
 	var none *control.NoAgentError
@@ -180,7 +188,7 @@ func (s *Session) explain(err error) error {
 	case errors.As(err, &refused):
 		return &HeldError{PID: s.jvm.PID, Holder: refused.Holder}
 	case errors.As(err, &none):
-		return fmt.Errorf("process %d: the agent was loaded but did not call (%w): see what the program printed to its error stream", s.jvm.PID, err)
+		return fmt.Errorf("process %d: the agent was loaded but did not connect (%w): see what the program printed to its error stream", s.jvm.PID, err)
 	}
 	return fmt.Errorf("process %d: %w", s.jvm.PID, err)
 }

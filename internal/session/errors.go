@@ -8,13 +8,13 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// HeldError says that another Sonde, or the agent of a pack, holds the JVM.
+// HeldError reports that another Sonde, or the agent of a pack, owns the JVM.
 type HeldError struct {
 	PID    int
 	Holder string
 }
 
-// packHolder begins what the agent of a pack calls itself.
+// packHolder is the prefix of the name of a pack's agent.
 const packHolder = "pack "
 
 func (e *HeldError) Error() string {
@@ -24,7 +24,7 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("process %d is held by %s: wait for it, or end it with sonde undo %d", e.PID, e.Holder, e.PID)
 }
 
-// NoSuchJVM says that a process is not there, or no JVM.
+// NoSuchJVM reports that a process does not exist or is not a JVM.
 type NoSuchJVM struct {
 	PID   int
 	Cause error
@@ -40,10 +40,10 @@ func (e *NoSuchJVM) Error() string {
 	return fmt.Sprintf("%v: sonde ps lists the JVMs there are", e.Cause)
 }
 
-// Unwrap gives what was found instead.
+// Unwrap returns the cause.
 func (e *NoSuchJVM) Unwrap() error { return e.Cause }
 
-// TooOldError says that a JDK is older than the hooks can live in.
+// TooOldError reports that a JDK is too old for hooks.
 type TooOldError struct {
 	PID     int
 	Version string
@@ -65,5 +65,5 @@ func (e *NotRestoredError) Error() string {
 	return fmt.Sprintf("process %d has not restored all of its classes yet (%v); it goes on by itself: sonde status %d shows when it is done", e.PID, e.Cause, e.PID)
 }
 
-// Unwrap gives why it was not waited for any longer.
+// Unwrap returns why Sonde stopped waiting.
 func (e *NotRestoredError) Unwrap() error { return e.Cause }

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/classtest"
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
-	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
@@ -18,7 +19,7 @@ func handing(t *testing.T, feature int) (s *Session, notices *[]string) {
 	s = bareSession(t)
 	s.jdk = jdk.Version{Feature: feature}
 	s.settings.Notice = func(text string) { *notices = append(*notices, text) }
-	s.choices.handOff = true
+	s.weaver.AddHandOff()
 	return s, notices
 }
 
@@ -52,10 +53,10 @@ func TestWhatIsNotFollowedIsTold(t *testing.T) {
 			}
 		}
 	}
-	if len(*notices) != 2 || !strings.Contains((*notices)[0], byFutures) || !strings.Contains((*notices)[1], byVirtual) {
+	if len(*notices) != 2 || !strings.Contains((*notices)[0], "submitted to an executor") || !strings.Contains((*notices)[1], "virtual threads") {
 		t.Errorf("told: %q", *notices)
 	}
-	s, notices = handing(t, firstVirtual-1)
+	s, notices = handing(t, 18)
 	if _, _, err := s.weaveBytes(t.Context(), builders, classWith(builders, "newVirtualThread()V")); err != nil || len(*notices) != 0 {
 		t.Errorf("told of a JDK without virtual threads: %q, %v", *notices, err)
 	}
@@ -65,12 +66,11 @@ func TestWhatIsNotFollowedIsTold(t *testing.T) {
 func TestAnExemptClassOnlyHandsOn(t *testing.T) {
 	const builders = "java/lang/ThreadBuilders"
 	s, _ := handing(t, 25)
-	i := slices.IndexFunc(handOffMethods, func(h handOffMethod) bool { return h.class == builders })
-	method := handOffMethods[i]
-	spot := Spot{Class: builders, Name: "other", Descriptor: "()V", Key: "a"}
-	s.addSpots([]Spot{spot})
-	s.book.wanted = []Wanted{{Methods: patterns(t, "**")}}
-	class := classWith(builders, method.name+method.descriptor, "other()V")
+	method, _ := classfile.ParseMethodRef(instrument.HandOffMethods(builders)[0].String())
+	spot := instrument.Spot{Class: builders, Name: "other", Descriptor: "()V", Key: "a"}
+	s.addSpots([]instrument.Spot{spot})
+	s.weaver.AddPattern(Wanted{Methods: patterns(t, "**")})
+	class := classWith(builders, method.Member(), "other()V")
 	if !s.mayWeave(control.Transform{Name: builders}) || s.mayWeave(control.Transform{Name: "java/lang/VirtualThread"}) {
 		t.Error("the wrong classes may be woven")
 	}
@@ -78,10 +78,10 @@ func TestAnExemptClassOnlyHandsOn(t *testing.T) {
 	if err != nil || woven == nil || len(off.hooks) != 0 || len(off.spots) != 0 || len(s.Methods()) != 0 {
 		t.Errorf("hooks in %v, to be switched on %v: %v", s.Methods(), off, err)
 	}
-	if ids := idsIn(t, woven, method.name); len(ids) != 0 {
+	if ids := idsIn(t, woven, method.Name); len(ids) != 0 {
 		t.Errorf("ids %#x stand in it", ids)
 	}
-	if left := s.LeftAlone(); !slices.Contains(left, LeftAlone{builders, "other()V", exemption(builders)}) {
+	if left := s.LeftAlone(); !slices.Contains(left, LeftAlone{Class: builders, Method: "other()V", Reason: instrument.Exemption(builders)}) {
 		t.Errorf("left alone: %v", left)
 	}
 }
@@ -89,29 +89,17 @@ func TestAnExemptClassOnlyHandsOn(t *testing.T) {
 // TestHandOffsAreShownAsTheyLoad though nobody wants to see the JDK's classes.
 func TestHandOffsAreShownAsTheyLoad(t *testing.T) {
 	s, _ := handing(t, 25)
-	s.book.loading = &loading{excludes: []string{"java/"}}
+	s.state.loading = &loadingSpots{excludes: []string{"java/"}}
 	filters, excludes := s.filters()
 	if !slices.Equal(filters, []control.Filter{{}}) {
 		t.Errorf("filters %v", filters)
 	}
-	for _, class := range HandOffClasses() {
+	for _, class := range instrument.HandOffClasses() {
 		if isExcluded(slashed(class), excludes) {
 			t.Errorf("%s is not shown", class)
 		}
 	}
 	if !isExcluded("java/util/ArrayList", excludes) || !isExcluded("java/lang/String", excludes) || isExcluded("com/acme/Shop", excludes) {
 		t.Errorf("of %d excludes none fits", len(excludes))
-	}
-}
-
-// TestEveryHandOffHasItsTemplate and no method beside it.
-func TestEveryHandOffHasItsTemplate(t *testing.T) {
-	s, _ := handing(t, 25)
-	for i := range handOffMethods {
-		h := &handOffMethods[i]
-		info := weave.MethodInfo{Class: h.class, Name: h.name, Descriptor: h.descriptor, HasCode: true}
-		if s.handing(info) == nil || s.handing(weave.MethodInfo{Class: h.class, Name: "no" + h.name}) != nil {
-			t.Errorf("%s has no template, or others have", h)
-		}
 	}
 }

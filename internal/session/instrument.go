@@ -7,39 +7,39 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
-	"github.com/sonde-jvm/sonde/internal/weave/original"
-	"github.com/sonde-jvm/sonde/internal/wire/arena"
-	"github.com/sonde-jvm/sonde/internal/wire/control"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
-// batchSize bounds how many classes one pause redefines. Before JDK 15 each class
-// of a batch has the JVM look through all that is loaded, with the program
-// stopped all the while.
-func (s *Session) batchSize() int {
-	if s.jdk.Feature < 15 {
-		return 25
-	}
-	return 1000
-}
+// What a session is asked to put hooks into, and where it put none.
+type (
+	Wanted    = instrument.Pattern
+	Hook      = instrument.Hook
+	Site      = instrument.Site
+	Request   = instrument.Request
+	LeftAlone = instrument.LeftAlone
+	Weavings  = instrument.Weavings
+)
 
-// An Installation is what putting hooks in took.
+// WhyLowerBound says why the number of calls of a method is a lower bound.
+const WhyLowerBound = instrument.WhyLowerBound
+
+// An Installation is what putting hooks in cost.
 type Installation struct {
-	Batches []Batch
-	Loaded  int // classes of the JVM
-	Matched int // of those, that a pattern names
-	// Unmatched are the patterns, of this call, that name no class that is loaded.
-	Unmatched []Unmatched
+	Batches   []Batch
+	Loaded    int         // classes of the JVM
+	Matched   int         // classes of the JVM that a pattern matches
+	Unmatched []Unmatched // patterns of this call that match no loaded class
 }
 
 // A Batch is one retransformation.
 type Batch struct {
 	Classes int
 	Took    time.Duration // of the call; the program runs meanwhile
-	Cost    cost.Cost     // what stood still, and what the compilers did
+	Cost    cost.Cost     // pauses of the program and work of the compilers
 }
 
-// Pause is how long the program was stopped for all batches; false where a
-// JVM does not tell.
+// Pause returns how long the program was stopped for all batches; false where the JVM
+// does not report it.
 func (i *Installation) Pause() (pause time.Duration, known bool) {
 	known = true
 	for _, batch := range i.Batches {
@@ -49,28 +49,28 @@ func (i *Installation) Pause() (pause time.Duration, known bool) {
 	return pause, known
 }
 
-// Instrument puts hooks into what is wanted: classes that are loaded, in few
-// batches, and those that will be, as they load. The hooks of all that is loaded
-// when the last batch is in go on at one moment. What cannot have hooks is in
+// Instrument puts hooks into the methods that patterns match: in loaded classes, in few
+// batches, and in other classes as they load. The hooks of all classes that are loaded
+// when the last batch is in are switched on at one moment. What cannot have hooks is in
 // LeftAlone.
 func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation, error) {
-	s.book.lock.Lock()
-	s.book.wanted = append(slices.Clone(s.book.wanted), wanted)
-	s.book.installing++
-	s.book.lock.Unlock()
-	installation, err := s.installAll(ctx, wanted)
-	s.book.lock.Lock()
-	s.book.installing--
-	s.book.lock.Unlock()
+	s.weaver.AddPattern(wanted)
+	s.state.lock.Lock()
+	s.state.installing++
+	s.state.lock.Unlock()
+	installation, err := s.installPatterns(ctx, wanted)
+	s.state.lock.Lock()
+	s.state.installing--
+	s.state.lock.Unlock()
 	if err != nil {
 		return installation, err
 	}
 	return installation, s.switchOn(ctx)
 }
 
-func (s *Session) installAll(ctx context.Context, wanted Wanted) (*Installation, error) {
-	// First those that load from now on, then those that are loaded: none is
-	// missed in between, and one that is met twice is woven once.
+func (s *Session) installPatterns(ctx context.Context, wanted Wanted) (*Installation, error) {
+	// First the classes that load from now on, then the loaded ones: none is missed in
+	// between, and a class that is found twice is woven once.
 	if err := s.showLoading(ctx); err != nil {
 		return nil, err
 	}
@@ -78,30 +78,45 @@ func (s *Session) installAll(ctx context.Context, wanted Wanted) (*Installation,
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	s.book.lock.Lock()
-	wishes := wishes(s.book.wanted)
-	s.book.lock.Unlock()
-	chosen, err := s.choose(ctx, classes, wishes)
+	selected, err := s.selectClasses(ctx, classes, s.weaver.Patterns())
 	if err != nil {
 		return nil, err
 	}
-	installation := &Installation{Loaded: len(classes), Matched: chosen.matched, Unmatched: unmatched(wanted.Methods, classes)}
-	handles := s.book.take(chosen)
-	for batch := range slices.Chunk(handles, s.batchSize()) {
-		if err := s.install(ctx, batch, installation); err != nil {
-			return installation, err
-		}
+	installation := &Installation{Loaded: len(classes), Matched: selected.matched, Unmatched: unmatched(wanted.Methods, classes)}
+	for _, c := range selected.left {
+		s.state.leave(c.name, c.reason)
 	}
-	s.book.lock.Lock()
-	clear(s.book.files)
-	clear(s.book.handles)
-	s.book.lock.Unlock()
-	return installation, nil
+	err = s.installClasses(ctx, selected.picked, installation)
+	s.state.lock.Lock()
+	s.state.classes.endBatch(selected.picked)
+	s.state.lock.Unlock()
+	return installation, err
 }
 
-// install has a batch retransformed. Where the JVM refuses it, it is halved
-// until the guilty class is alone, which is then left alone and named; the rest
-// goes in.
+// batchSize bounds how many classes one pause redefines. Before JDK 15 the JVM looks
+// through all loaded classes for each class of a batch while the program is stopped.
+func (s *Session) batchSize() int {
+	if s.jdk.Feature < 15 {
+		return 25
+	}
+	return 1000
+}
+
+// installClasses retransforms classes in few batches.
+func (s *Session) installClasses(ctx context.Context, classes []*loadedClass, installation *Installation) error {
+	s.state.lock.Lock()
+	handles := s.state.classes.beginBatch(classes)
+	s.state.lock.Unlock()
+	for batch := range slices.Chunk(handles, s.batchSize()) {
+		if err := s.install(ctx, batch, installation); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// install retransforms a batch. Where the JVM refuses it, the batch is halved until the
+// class at fault is alone. That class is reported and left alone; the others go in.
 func (s *Session) install(ctx context.Context, handles []uint32, installation *Installation) error {
 	before, _ := s.meter.Read()
 	installed, err := s.peer.Install(ctx, handles)
@@ -118,7 +133,7 @@ func (s *Session) install(ctx context.Context, handles []uint32, installation *I
 	case installed.Err == "":
 		return nil
 	case len(handles) == 1:
-		s.quarantine(handles[0], installed.Err)
+		s.state.refuse(handles[0], "the JVM refused it: "+firstLine(installed.Err))
 		return nil
 	}
 	half := len(handles) / 2
@@ -128,108 +143,136 @@ func (s *Session) install(ctx context.Context, handles []uint32, installation *I
 	return s.install(ctx, handles[half:], installation)
 }
 
-func (s *Session) quarantine(handle uint32, reason string) {
-	s.book.lock.Lock()
-	reason = "the JVM refused it: " + firstLine(reason)
-	s.book.bad[handle] = true
-	name := s.book.handles[handle]
-	s.book.watch.withdraw(name, reason)
-	s.book.lock.Unlock()
-	s.book.leave(name, reason)
+// refuse records that the JVM does not redefine a class.
+func (s *state) refuse(handle uint32, reason string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	c := s.classes.handles[handle]
+	if c == nil {
+		return // every class of a batch is registered
+	}
+	c.mode = refused
+	s.spots.withdraw(c.name, reason)
+	s.left[LeftAlone{Class: c.name, Reason: reason}] = true
 }
 
-// A Hook is a method that is to have a hook, and what that is to do. Without
-// arena.On among its flags the hook is put in and does nothing.
-type Hook struct {
-	Class, Name, Descriptor string // as class files have them
-	Flags                   arena.Flags
-	Period                  uint32 // of arena.Sampled
-}
-
-func (h Hook) member() string { return h.Name + h.Descriptor }
-func (h Hook) full() string   { return h.Class + "." + h.member() }
-
-// A Site is where a method calls a native one, which has no code a hook could
-// stand in.
-type Site struct {
-	Class, Name, Descriptor string // of the caller
-	// Owner, Called and CalledDescriptor name the call as the caller's class file
-	// does.
-	Owner, Called, CalledDescriptor string
-	Native                          Hook // the method that is meant
-}
-
-func (s Site) caller() string { return s.Class + "." + s.Name + s.Descriptor }
-func (s Site) called() string { return s.Owner + "." + s.Called + s.CalledDescriptor }
-
-// A Request is what to put hooks into, by name.
-type Request struct {
-	Hooks []Hook
-	Sites []Site
-	// Reflection has calls by reflection, and method handles that are made, told as
-	// arrivals.
-	Reflection bool
-}
-
-// Hook puts hooks into methods of classes that Prefetch has found or that loaded
-// since, in as few batches as can be, and switches them as the request says, all
-// at one moment. Of methods that have hooks only the switch is set. It also does
-// what is owed (Owes). It asks no class loader, so a thread of the program may wait
-// for it.
+// Hook puts hooks into methods of classes that Prefetch has found or that have loaded
+// since, in as few batches as possible, and switches them as requested, all at one
+// moment. For methods that have hooks only the switch is set. It also weaves what is
+// pending (HasPending). It asks no class loader, so a thread of the program may wait for
+// it.
 func (s *Session) Hook(ctx context.Context, request Request) (*Installation, error) {
+	s.addTargets(request)
+	return s.installPending(ctx)
+}
+
+// Unhook takes out hooks that Hook has put in, in as few batches as possible: all are
+// switched off at one moment, before the first is out. What they have measured stays. A
+// class without further hooks is restored, and Close need not touch it again.
+func (s *Session) Unhook(ctx context.Context, request Request) (*Installation, error) {
+	s.removeTargets(request)
+	if err := s.switchOn(ctx); err != nil {
+		return &Installation{}, err
+	}
+	return s.installPending(ctx)
+}
+
+// addTargets adds targets. For methods that have hooks the switch is set; other classes
+// become pending.
+func (s *Session) addTargets(request Request) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	table := &s.state.classes
+	for _, h := range request.Hooks {
+		if s.weaver.AddHook(h) && !s.state.setHook(s.weaver.ID(h.Class, h.Name, h.Descriptor), h) {
+			table.setStale(h.Class, false)
+		}
+	}
+	for _, site := range request.Sites {
+		native := site.Native
+		s.state.addNative(s.weaver.ID(native.Class, native.Name, native.Descriptor), native)
+		if s.weaver.AddSite(site) {
+			table.setStale(site.Class, false)
+		}
+	}
+	if request.Reflection && s.weaver.AddReflection() {
+		for _, class := range instrument.ReflectiveClasses() {
+			table.setStale(class, false)
+		}
+	}
+}
+
+// removeTargets removes targets and switches their hooks off. Their classes become
+// pending.
+func (s *Session) removeTargets(request Request) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	gone, stale := s.weaver.Remove(request)
+	for _, h := range gone {
+		s.state.removeHook(s.weaver.ID(h.Class, h.Name, h.Descriptor))
+	}
+	for _, class := range stale {
+		s.state.classes.setStale(class, !s.weaver.Names(class))
+	}
+}
+
+// installPending weaves the pending classes and switches their hooks on.
+func (s *Session) installPending(ctx context.Context) (*Installation, error) {
 	installation := &Installation{}
-	s.choices.add(&s.book, request)
-	debts := s.choices.take(time.Now())
-	if err := s.pay(ctx, debts, installation); err != nil {
-		s.choices.giveBack(debts)
+	pending := s.takePending(time.Now())
+	if err := s.installDue(ctx, pending, installation); err != nil {
+		s.restorePending(pending)
 		return installation, err
 	}
-	if err := s.followReflection(ctx); err != nil {
+	if err := s.startReflection(ctx); err != nil {
 		return installation, err
 	}
 	return installation, s.switchOn(ctx)
 }
 
-// pay weaves what is owed. Classes that are on their way in stay owed.
-func (s *Session) pay(ctx context.Context, debts map[string]*debt, installation *Installation) error {
-	if len(debts) == 0 {
+// HasPending reports whether Hook has to do something that was requested before: a class
+// that loaded made hooks necessary in other classes, or a class was not found so far. Hook
+// with an empty request does it.
+func (s *Session) HasPending() bool {
+	isReflecting := s.weaver.HasReflection()
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	return isReflecting && !s.state.reflecting || s.state.classes.hasPending(time.Now())
+}
+
+func (s *Session) takePending(now time.Time) map[string]*pendingClass {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	return s.state.classes.takePending(now)
+}
+
+func (s *Session) restorePending(pending map[string]*pendingClass) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	s.state.classes.restorePending(pending)
+}
+
+// installDue weaves pending classes. Classes that are still loading stay pending.
+func (s *Session) installDue(ctx context.Context, pending map[string]*pendingClass, installation *Installation) error {
+	if len(pending) == 0 {
 		return nil
 	}
-	found, awaited, err := s.candidates(ctx, debts)
+	found, loading, err := s.findPending(ctx, pending)
 	if err != nil {
 		return err
 	}
-	handles := s.book.take(&selection{picked: found})
-	for batch := range slices.Chunk(handles, s.batchSize()) {
-		if err := s.install(ctx, batch, installation); err != nil {
-			return err
-		}
+	if err := s.installClasses(ctx, found, installation); err != nil {
+		return err
 	}
-	again, lost := postpone(awaited, found, time.Now())
-	s.choices.giveBack(again)
+	again, lost := postpone(loading, found, time.Now())
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	s.state.classes.restorePending(again)
 	for _, name := range lost {
-		if !s.store.giveUp(name) {
-			s.book.leave(name, notLoaded)
+		if !s.state.classes.giveUp(name) {
+			s.state.left[LeftAlone{Class: name, Reason: notLoaded}] = true
 		}
 	}
-	return nil
-}
-
-// followReflection has the agent tell of calls by reflection once that is wanted
-// and the JDK's own methods are woven for it.
-func (s *Session) followReflection(ctx context.Context) error {
-	s.choices.lock.Lock()
-	isDue := s.choices.reflection && !s.choices.following
-	s.choices.lock.Unlock()
-	if !isDue {
-		return nil
-	}
-	if err := s.peer.Follow(ctx, true); err != nil {
-		return s.explain(err)
-	}
-	s.choices.lock.Lock()
-	s.choices.following = true
-	s.choices.lock.Unlock()
 	return nil
 }
 
@@ -238,17 +281,17 @@ const (
 	listingWait = 4 * time.Millisecond
 )
 
-// candidates finds the loaded classes that are owed, and tells of which names more
-// are on their way in. Those that have loaded since classes were last listed have no
-// handle yet: then they are listed again, several times where one is on its way in
-// for the first time.
-func (s *Session) candidates(ctx context.Context, debts map[string]*debt) (found []candidate, awaited map[string]*debt, err error) {
-	names := slices.Sorted(maps.Keys(debts))
-	isFirst := func(name string) bool { return debts[name].tries == 0 }
-	unmet := s.store.unmet(names)
-	for i := 0; len(unmet) > 0 && i < listings; i++ {
+// findPending returns the loaded classes that are pending, and the names of which more
+// are still loading. Classes that have loaded since the last listing have no handle yet:
+// then classes are listed again, several times where a name is looked for the first time
+// and is still loading.
+func (s *Session) findPending(ctx context.Context, pending map[string]*pendingClass) (found []*loadedClass, loading map[string]*pendingClass, err error) {
+	table := &s.state.classes
+	names := slices.Sorted(maps.Keys(pending))
+	missing := s.missing(names)
+	for i := 0; len(missing) > 0 && i < listings; i++ {
 		if i > 0 {
-			if !slices.ContainsFunc(unmet, isFirst) || !slices.ContainsFunc(unmet, s.store.awaits) {
+			if !s.isWorthWaiting(missing, pending) {
 				break
 			}
 			time.Sleep(listingWait)
@@ -257,177 +300,67 @@ func (s *Session) candidates(ctx context.Context, debts map[string]*debt) (found
 		if err != nil {
 			return nil, nil, s.explain(err)
 		}
-		s.store.meet(classes)
-		unmet = s.store.unmet(unmet)
+		s.identify(classes)
+		missing = s.missing(missing)
 	}
-	awaited = make(map[string]*debt)
-	for _, name := range unmet {
-		if s.store.awaits(name) {
-			awaited[name] = debts[name]
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	loading = make(map[string]*pendingClass)
+	for _, name := range missing {
+		if table.isLoading(name) {
+			loading[name] = pending[name]
 		} else {
-			s.book.leave(name, notLoaded)
+			s.state.left[LeftAlone{Class: name, Reason: notLoaded}] = true
 		}
 	}
-	for _, c := range s.store.find(names) {
-		if !debts[c.name].woven[c.handle] {
+	for _, c := range table.find(names) {
+		if !pending[c.name].woven[c.handle] {
 			found = append(found, c)
 		}
 	}
-	return found, awaited, nil
+	return found, loading, nil
 }
 
-// ID is the id of a method's hook.
+func (s *Session) missing(names []string) []string {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	return s.state.classes.missing(names)
+}
+
+// isWorthWaiting reports whether a name is looked for the first time, and a class is
+// still loading.
+func (s *Session) isWorthWaiting(missing []string, pending map[string]*pendingClass) bool {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	return slices.ContainsFunc(missing, func(name string) bool { return pending[name].tries == 0 }) &&
+		slices.ContainsFunc(missing, s.state.classes.isLoading)
+}
+
+// startReflection makes the agent report calls by reflection, once that is requested and
+// the JDK's own methods are woven for it.
+func (s *Session) startReflection(ctx context.Context) error {
+	s.state.lock.Lock()
+	isDue := s.weaver.HasReflection() && !s.state.reflecting
+	s.state.lock.Unlock()
+	if !isDue {
+		return nil
+	}
+	if err := s.peer.Follow(ctx, true); err != nil {
+		return s.explain(err)
+	}
+	s.state.lock.Lock()
+	s.state.reflecting = true
+	s.state.lock.Unlock()
+	return nil
+}
+
+// ID returns the id of a method's hook.
 func (s *Session) ID(class, name, descriptor string) uint32 {
-	return uint32(s.book.identify(class, name, descriptor))
+	return s.weaver.ID(class, name, descriptor)
 }
 
-// IsHooked reports whether a method has a hook.
-func (s *Session) IsHooked(id uint32) bool {
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
-	_, is := s.book.methods[id]
-	return is
-}
+// Weavings returns where woven classes came from so far.
+func (s *Session) Weavings() Weavings { return s.weaver.Weavings() }
 
-// Unhook takes out hooks that Hook has put in, in as few batches as can be: all are
-// off at one moment, before the first is out. What they have measured stays. A class
-// that has none left is what it was, and Close need not touch it again.
-func (s *Session) Unhook(ctx context.Context, request Request) (*Installation, error) {
-	installation := &Installation{}
-	s.choices.remove(&s.book, request)
-	if err := s.switchOn(ctx); err != nil {
-		return installation, err
-	}
-	debts := s.choices.take(time.Now())
-	if err := s.pay(ctx, debts, installation); err != nil {
-		s.choices.giveBack(debts)
-		return installation, err
-	}
-	if err := s.followReflection(ctx); err != nil {
-		return installation, err
-	}
-	return installation, s.switchOn(ctx) // what else was owed is in now, too
-}
-
-// remove forgets hooks and sites, and switches them off. Their classes are owed
-// from then on.
-func (c *choices) remove(b *book, request Request) {
-	gone, bare := c.removeAll(request)
-	for _, h := range gone {
-		b.unhook(h)
-	}
-	for _, class := range bare {
-		b.empty(class)
-	}
-}
-
-// removeAll gives the methods that have no hook any more, and the classes that have
-// none left. The book is not touched here: whoever writes in it asks for choices.
-func (c *choices) removeAll(request Request) (gone []Hook, bare []string) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	stale := make(map[string]bool)
-	for _, h := range request.Hooks {
-		if _, is := c.hooks[h.Class][h.member()]; is {
-			delete(c.hooks[h.Class], h.member())
-			gone = append(gone, h)
-			stale[h.Class] = true
-		}
-	}
-	for _, site := range request.Sites {
-		if id, is := c.sites[site.caller()][site.called()]; is {
-			delete(c.sites[site.caller()], site.called())
-			stale[site.Class] = true
-			if !c.isCalled(id) {
-				gone = append(gone, site.Native)
-			}
-		}
-	}
-	for class := range stale {
-		c.forgetCaller(class)
-		if c.redo(class) {
-			bare = append(bare, class)
-		}
-	}
-	return gone, bare
-}
-
-// redo owes a class of which something was taken, and reports whether nothing is
-// left in it. The lock is held.
-func (c *choices) redo(class string) (isBare bool) {
-	c.owe(class, &debt{})
-	if isBare = c.isBare(class); isBare {
-		if c.emptied == nil {
-			c.emptied = make(map[string]bool)
-		}
-		c.emptied[class] = true
-	}
-	return isBare
-}
-
-// forgetCaller notes that a class has no site, where the last one went.
-func (c *choices) forgetCaller(class string) {
-	for caller, calls := range c.sites {
-		if len(calls) > 0 && len(caller) > len(class) && caller[:len(class)] == class && caller[len(class)] == '.' {
-			return
-		}
-	}
-	delete(c.callers, class)
-}
-
-// isCalled reports whether a call of a native method has a hook.
-func (c *choices) isCalled(native uint32) bool {
-	for _, calls := range c.sites {
-		for _, id := range calls {
-			if id == native {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isEmptied reports whether a class had hooks and is to have none.
-func (c *choices) isEmptied(class string) bool {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return c.emptied[class]
-}
-
-// unhook notes that a method has no hook any more.
-func (b *book) unhook(h Hook) {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	if id, known := b.ids[h.full()]; known {
-		b.probes[id] = arena.Probe{ID: id} // off at once; out a little later
-		if m, woven := b.methods[id]; woven {
-			b.past[id] = m
-			delete(b.methods, id)
-		}
-	}
-}
-
-func (b *book) empty(class string) {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	delete(b.classes, class)
-}
-
-// plain answers for a class that is to have no hooks any more. Nothing would do
-// where the JVM rebuilds the class without loss; elsewhere it gets its own file.
-func (s *Session) plain(class control.Transform) control.Woven {
-	if class.Handle == 0 || !s.choices.isEmptied(class.Name) {
-		return control.Woven{}
-	}
-	choice, err := original.Choose(original.Input{JDK: s.jdk, File: s.fileOf(class), Given: class.Bytes})
-	if err != nil {
-		return control.Woven{}
-	}
-	return unwoven(choice)
-}
-
-// unwoven is the answer for a loaded class that gets no hooks. Where the JVM would
-// lose something by rebuilding it, that is its own file.
-func unwoven(choice original.Choice) control.Woven {
-	return control.Woven{New: choice.Restore, Original: choice.Restore}
-}
+// HasCache reports whether woven classes are cached.
+func (s *Session) HasCache() bool { return s.weaver.HasCache() }

@@ -120,8 +120,8 @@ func TestWhatCannotHaveHooksIsNamed(t *testing.T) {
 		s := open(t, p)
 		put(t, s, arena.On, "dynamic.**", "loading.**", "java.lang.Thread.getName", "java.lang.Object.*", "jdk.internal.misc.Unsafe.putInt")
 		for class, reason := range map[string]string{
-			"dynamic/Secret/":           "the JVM does not let it be changed",
-			"dynamic/Lambdas$$Lambda":   "the JVM does not let it be changed",
+			"dynamic/Secret/":           "the JVM does not allow it to be changed",
+			"dynamic/Lambdas$$Lambda":   "the JVM does not allow it to be changed",
 			"loading/fresh/Confined":    "its class loader does not see the hooks: it does not find java.lang.SondeHooks",
 			"java/lang/Thread":          "hooks ask it which thread they run in",
 			"java/lang/Object":          "every object begins with it",

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// leaveLimit bounds how long a JVM may restore classes without any progress. A set
-	// of many thousand classes takes longer than this as a whole.
+	// leaveLimit bounds how long a JVM may restore classes without any progress. Thousands
+	// of classes take longer than this in total.
 	leaveLimit = 60 * time.Second
 	// aloneLimit bounds how long an agent that lost Sonde may take to restore all classes
 	// by itself before Sonde leaves it to that.
 	aloneLimit = 10 * time.Second
-	// waitingEvery is how often the user reads what is waited for.
+	// waitingEvery is how often Settings.Waiting is called at most.
 	waitingEvery = 2 * time.Second
 )
 
-// leave makes the agent restore all classes and leave. Where the conversation with it
-// has ended it does so by itself, and is waited for. The JVM unmaps the arena last: one
-// that has unmapped it, or has ended, needs nothing more.
+// leave makes the agent restore all classes and leave. If the connection is lost the agent
+// does so by itself, and is waited for. The JVM unmaps the arena last: a JVM that has
+// unmapped it, or has exited, needs nothing more.
 func (s *Session) leave(ctx context.Context) (control.Restored, error) {
 	var far atomic.Pointer[control.Restoring]
 	defer s.reportWaiting(&far)()
@@ -32,7 +32,7 @@ func (s *Session) leave(ctx context.Context) (control.Restored, error) {
 	if err == nil {
 		return restored, nil
 	}
-	limit := time.Duration(0) // it had its time
+	limit := time.Duration(0) // it has had its time
 	if errors.Is(err, control.ErrLost) {
 		limit = aloneLimit
 	}
@@ -44,8 +44,8 @@ func (s *Session) leave(ctx context.Context) (control.Restored, error) {
 	return restored, nil
 }
 
-// bye tells the agent to leave. An agent that does not is hung up on: nobody renews its
-// lease, and it restores all classes by itself.
+// bye asks the agent to leave. If it does not, the connection is closed: nobody renews the
+// agent's lease, and it restores all classes by itself.
 func (s *Session) bye(ctx context.Context, far *atomic.Pointer[control.Restoring]) (control.Restored, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -87,7 +87,7 @@ func TestASessionThatIsUndoneSaysSo(t *testing.T) {
 			t.Error("hooks that are out can be switched")
 		}
 		if _, err := s.Close(t.Context()); err != nil {
-			t.Errorf("leaving what was undone: %v", err)
+			t.Errorf("leaving what was inactive: %v", err)
 		}
 		put(t, open(t, p), arena.On, "calls.**") // the JVM is free
 	})

@@ -6,7 +6,7 @@ import (
 )
 
 func TestWhatOneWantsToSeeIsNotExcluded(t *testing.T) {
-	both := common([]string{"java/", "sun/misc/", "com/"}, []string{"sun/", "java/util/", "org/"})
+	both := intersection([]string{"java/", "sun/misc/", "com/"}, []string{"sun/", "java/util/", "org/"})
 	if want := []string{"java/util/", "sun/misc/"}; !slices.Equal(both, want) {
 		t.Errorf("excluded by both are %v, want %v", both, want)
 	}

@@ -15,19 +15,19 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
-// An Occupant is a Sonde that holds a JVM, or the agent of a pack, seen by another:
-// its arena is a file that the JVM has mapped, and says what there is to know.
-type Occupant struct {
+// An Owner is a Sonde that owns a JVM, or the agent of a pack, seen from another Sonde
+// through its arena, a file that the JVM has mapped.
+type Owner struct {
 	arena.Owner
-	Alive process.Answer // whether the Sonde lives; the hooks of one that does not go by themselves, with its lease
+	Alive process.Answer // whether the Sonde lives; if not, its hooks go when its lease ends
 	JVM   *process.JVM
 	Path  string // of the arena, as the JVM sees it
-	Pack  string // path of the pack, as the JVM sees it, whose agent it is; empty for a Sonde
+	Pack  string // path of the agent's pack, as the JVM sees it; empty for a Sonde
 	arena *arena.Arena
 	clock int64
 }
 
-// An UnreachableError is an arena that a JVM has mapped and that cannot be read.
+// An UnreachableError reports that an arena which a JVM has mapped cannot be read.
 type UnreachableError struct {
 	PID   int
 	Path  string
@@ -48,12 +48,12 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("process %d has %s mapped, which cannot be read: %v", e.PID, e.Path, e.Cause)
 }
 
-// Unwrap gives why it cannot be read.
+// Unwrap returns why it cannot be read.
 func (e *UnreachableError) Unwrap() error { return e.Cause }
 
-// Occupants finds the Sondes in a JVM; to stop one it must be opened for
-// writing. The caller closes them. Those that cannot be reached are told apart.
-func Occupants(ctx context.Context, jvm *process.JVM, writable bool) (all []*Occupant, failed []*UnreachableError, err error) {
+// Owners returns the owners of a JVM. To evict one it must be opened for writing. The
+// caller closes them. Arenas that cannot be read are returned separately.
+func Owners(ctx context.Context, jvm *process.JVM, writable bool) (all []*Owner, failed []*UnreachableError, err error) {
 	found, err := targetfs.Find(jvm)
 	if err != nil || len(found.Arenas) == 0 {
 		return nil, nil, err
@@ -63,9 +63,9 @@ func Occupants(ctx context.Context, jvm *process.JVM, writable bool) (all []*Occ
 		return nil, nil, err
 	}
 	for _, name := range found.Arenas {
-		o, err := visit(jvm, name, writable)
+		o, err := openOwner(jvm, name, writable)
 		if errors.Is(err, process.ErrNotMapped) {
-			if gone, _ := letGo(jvm, name); gone {
+			if isGone, _ := isUnmapped(jvm, name); isGone {
 				continue // meanwhile
 			}
 		}
@@ -79,7 +79,7 @@ func Occupants(ctx context.Context, jvm *process.JVM, writable bool) (all []*Occ
 	return all, failed, nil
 }
 
-func visit(jvm *process.JVM, name string, writable bool) (*Occupant, error) {
+func openOwner(jvm *process.JVM, name string, writable bool) (*Owner, error) {
 	mode := os.O_RDONLY
 	if writable {
 		mode = os.O_RDWR
@@ -98,7 +98,7 @@ func visit(jvm *process.JVM, name string, writable bool) (*Occupant, error) {
 		_ = mapped.Close()
 		return nil, err
 	}
-	o := &Occupant{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: ledger.Ahead(mapped.OpenedNanos(), owner.Opened)}
+	o := &Owner{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: ledger.Ahead(mapped.OpenedNanos(), owner.Opened)}
 	o.Pack, _ = process.StatedPack(owner)
 	if pack := jvm.Pack; o.Pack != "" && pack != nil && path.Base(pack.Arena) == path.Base(name) {
 		o.Pack = pack.Path // an arena has no room for a long one
@@ -106,9 +106,9 @@ func visit(jvm *process.JVM, name string, writable bool) (*Occupant, error) {
 	return o, nil
 }
 
-// isAlive looks for a process that has the owner's number and the arena: the
-// number alone may be a later process's.
-func (o *Occupant) isAlive(processes []process.Process) process.Answer {
+// isAlive looks for a process with the owner's number that has the arena open: the number
+// alone may belong to a later process.
+func (o *Owner) isAlive(processes []process.Process) process.Answer {
 	holds := func(p process.Process) bool {
 		return p.PID != o.JVM.PID && slices.Contains(p.Numbers, o.Sonde) &&
 			slices.ContainsFunc(p.Arenas, func(name string) bool { return path.Base(name) == path.Base(o.Path) })
@@ -123,67 +123,67 @@ func (o *Occupant) isAlive(processes []process.Process) process.Answer {
 	return process.No
 }
 
-// Holder names the occupant, as a [HeldError] has it.
-func (o *Occupant) Holder() string {
+// Holder returns the owner's name, as in a [HeldError].
+func (o *Owner) Holder() string {
 	if o.Pack != "" {
 		return packHolder + o.Pack
 	}
 	return fmt.Sprintf("%s, process %d", o.Command, o.Sonde)
 }
 
-// Sum is what was measured so far.
-func (o *Occupant) Sum() (*arena.Summary, error) { return o.arena.Sum(ledger.Monotonic() + o.clock) }
+// Sum returns what was measured so far.
+func (o *Owner) Sum() (*arena.Summary, error) { return o.arena.Sum(ledger.Monotonic() + o.clock) }
 
-// Methods are those that have hooks.
-func (o *Occupant) Methods() ([]arena.Method, error) { return o.arena.Methods() }
+// Methods returns the methods that have hooks.
+func (o *Owner) Methods() ([]arena.Method, error) { return o.arena.Methods() }
 
-// Room is how much of the arena is used and how much is allocated.
-func (o *Occupant) Room() (used, limit int64) { return o.arena.Room() }
+// Room returns how much of the arena is used and how much is allocated.
+func (o *Owner) Room() (used, limit int64) { return o.arena.Room() }
 
-// Account is what became of the classes of a pack; false for a Sonde.
-func (o *Occupant) Account() (arena.Account, bool, error) { return o.arena.Account() }
+// Account returns what became of the classes of a pack; false for a Sonde.
+func (o *Owner) Account() (arena.Account, bool, error) { return o.arena.Account() }
 
-// Cost is what the hooks have cost the JVM, as far as it was measured.
-func (o *Occupant) Cost() (arena.Cost, error) { return o.arena.Cost() }
+// Cost returns what the hooks have cost the JVM, as far as it was measured.
+func (o *Owner) Cost() (arena.Cost, error) { return o.arena.Cost() }
 
-// Close lets go of the arena.
-func (o *Occupant) Close() { _ = o.arena.Close() }
+// Close unmaps the arena.
+func (o *Owner) Close() { _ = o.arena.Close() }
 
-// ErrStays says that a JVM did not let go of an arena in time.
+// ErrStays reports that a JVM did not unmap an arena in time.
 var ErrStays = errors.New("the hooks were not taken out in time")
 
 const (
 	evictLimit = 60 * time.Second
-	lookEvery  = 50 * time.Millisecond
+	checkEvery = 50 * time.Millisecond
 )
 
-// Evict has the agent take everything out, and waits until the JVM has let go
-// of the arena, or has ended. The occupant must have been opened for writing.
-func (o *Occupant) Evict(ctx context.Context) error {
+// Evict makes the agent take everything out, and waits until the JVM has unmapped the
+// arena or has exited. The owner must have been opened for writing.
+func (o *Owner) Evict(ctx context.Context) error {
 	o.arena.AskStop()
 	if err := AwaitDeparture(ctx, o.JVM, o.Path); err != nil || o.Pack == "" {
 		return err
 	}
-	return o.awaitSilence(ctx)
+	return o.awaitNotice(ctx)
 }
 
-// awaitSilence waits until the agent of a pack, which has let go of its arena, has let go
-// of the JVM as well: its notice goes last.
-func (o *Occupant) awaitSilence(ctx context.Context) error {
+// awaitNotice waits until the agent of a pack, which has unmapped its arena, has removed
+// its notice: it does that last.
+func (o *Owner) awaitNotice(ctx context.Context) error {
 	return await(ctx, func() (bool, error) {
-		notice, told := process.Local.PackNotice(o.JVM)
-		return !told || notice.Arena == "", nil
+		notice, is := process.Local.PackNotice(o.JVM)
+		return !is || notice.Arena == "", nil
 	})
 }
 
-// AwaitDeparture waits until a JVM has let go of an arena, or has ended. Where
-// that takes too long it returns ErrStays.
+// AwaitDeparture waits until a JVM has unmapped an arena or has exited. If that takes too
+// long it returns ErrStays.
 func AwaitDeparture(ctx context.Context, jvm *process.JVM, path string) error {
-	return await(ctx, func() (bool, error) { return letGo(jvm, path) })
+	return await(ctx, func() (bool, error) { return isUnmapped(jvm, path) })
 }
 
-// letGo tells whether a JVM has let go of an arena, or has ended.
-func letGo(jvm *process.JVM, path string) (bool, error) {
+// isUnmapped reports whether a JVM has unmapped an arena or has exited.
+func isUnmapped(jvm *process.JVM, path string) (bool, error) {
 	found, err := targetfs.Find(jvm)
 	switch {
 	case errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrNotJVM) || errors.Is(err, targetfs.ErrGone):
@@ -194,14 +194,14 @@ func letGo(jvm *process.JVM, path string) (bool, error) {
 	return !slices.Contains(found.Arenas, path), nil
 }
 
-// await looks until something is so; where that takes too long it returns ErrStays.
-func await(ctx context.Context, isSo func() (bool, error)) error {
+// await waits until a condition holds. If that takes too long it returns ErrStays.
+func await(ctx context.Context, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, evictLimit, ErrStays)
 	defer cancel()
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
-		if so, err := isSo(); so || err != nil {
+		if isDone, err := holds(); isDone || err != nil {
 			return err
 		}
 		select {

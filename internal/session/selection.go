@@ -3,129 +3,70 @@ package session
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// A candidate is a loaded class that may hold a wanted method.
-type candidate struct {
-	handle, loader uint32
-	name           string // internal
-	file           []byte // its class file; nil where its loader finds none
-	reason         string // why it is left alone, or why there is no file
-}
-
-// A selection is what became of the loaded classes.
+// A selection is the outcome of matching loaded classes with patterns.
 type selection struct {
-	matched int         // named by a pattern
-	picked  []candidate // to be retransformed, by handle
-	left    []candidate // not to be
+	matched int            // classes that a pattern matches
+	picked  []*loadedClass // to be retransformed, by handle
+	left    []*loadedClass // left alone, with the reason
 }
 
-func (s *selection) leave(c candidate, reason string) {
+func (s *selection) leave(c *loadedClass, reason string) {
 	c.reason = reason
 	s.left = append(s.left, c)
 }
 
-// choose picks from the loaded classes those to be retransformed. It changes
-// nothing, but asks class loaders.
-func (s *Session) choose(ctx context.Context, classes []control.Class, wanted wishes) (*selection, error) {
-	chosen := &selection{}
-	var candidates []candidate
-	sample := make(map[uint32]uint32) // a class of each loader
+// selectClasses picks the loaded classes to be retransformed. It changes nothing, but
+// asks class loaders for files.
+func (s *Session) selectClasses(ctx context.Context, classes []control.Class, patterns instrument.Patterns) (*selection, error) {
+	selected := &selection{}
+	var candidates []*loadedClass
 	for _, class := range classes {
-		c := candidate{handle: class.Handle, loader: class.Loader, name: internalName(class)}
-		if !wanted.matchClass(c.name) {
+		c := &loadedClass{handle: class.Handle, loader: class.Loader, name: internalName(class)}
+		if !patterns.MatchClass(c.name) {
 			continue
 		}
-		chosen.matched++
-		if class.Flags&control.Modifiable == 0 {
-			chosen.leave(c, "the JVM does not let it be changed")
-			continue
-		}
-		if reason := exemption(c.name); reason != "" {
-			chosen.leave(c, reason)
+		selected.matched++
+		if reason := obstacle(class); reason != "" {
+			selected.leave(c, reason)
 			continue
 		}
 		candidates = append(candidates, c)
-		sample[c.loader] = c.handle
 	}
-	blind, err := s.blindLoaders(ctx, sample)
+	blind, err := s.blindLoaders(ctx, candidates)
 	if err != nil {
 		return nil, err
 	}
-	candidates = slices.DeleteFunc(candidates, func(c candidate) bool {
+	candidates = slices.DeleteFunc(candidates, func(c *loadedClass) bool {
 		reason := blind[c.loader]
 		if reason != "" {
-			chosen.leave(c, "its class loader does not see the hooks: "+reason)
+			selected.leave(c, blindLoader+reason)
 		}
 		return reason != ""
 	})
-	chosen.picked, err = s.fetch(ctx, candidates, wanted)
-	return chosen, err
-}
-
-// blindLoaders asks each loader for the hooks; it gives the reasons of those
-// that do not find them.
-func (s *Session) blindLoaders(ctx context.Context, sample map[uint32]uint32) (map[uint32]string, error) {
-	var ask []uint32
-	loaderOf := make(map[uint32]uint32)
-	for loader, handle := range sample {
-		if loader != 0 {
-			ask = append(ask, handle)
-			loaderOf[handle] = loader
+	// A class without a file stays: its methods are known when the JVM shows it.
+	err = s.fetch(ctx, candidates, func(c *loadedClass, reason string) {
+		if c.file == nil || hasMatch(c.name, c.file, patterns) {
+			c.reason = reason
+			selected.picked = append(selected.picked, c)
 		}
-	}
-	blind := make(map[uint32]string)
-	if len(ask) == 0 {
-		return blind, nil
-	}
-	seen, err := s.peer.Sees(ctx, ask)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	for handle, reason := range seen {
-		blind[loaderOf[handle]] = reason
-	}
-	return blind, nil
-}
-
-// fetch gets the class files of classes from their loaders, and drops those
-// classes that have no wanted method after all. One without a file stays: what
-// it holds shows when the JVM hands it over.
-func (s *Session) fetch(ctx context.Context, candidates []candidate, wanted wishes) ([]candidate, error) {
-	if len(candidates) == 0 {
-		return nil, nil
-	}
-	byHandle := make(map[uint32]candidate, len(candidates))
-	handles := make([]uint32, 0, len(candidates))
-	for _, c := range candidates {
-		byHandle[c.handle] = c
-		handles = append(handles, c.handle)
-	}
-	var keep []candidate
-	err := s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, reason string) {
-		c := byHandle[handle]
-		if file != nil && !holdsWanted(c.name, file, wanted) {
-			return
-		}
-		c.file, c.reason = slices.Clone(file), reason
-		keep = append(keep, c)
 	})
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	slices.SortFunc(keep, func(a, b candidate) int { return cmp.Compare(a.handle, b.handle) })
-	return keep, nil
+	slices.SortFunc(selected.picked, func(a, b *loadedClass) int { return cmp.Compare(a.handle, b.handle) })
+	return selected, err
 }
 
-// holdsWanted reports whether a class file has a wanted method with code. A file
-// that cannot be read, or is another class's, decides nothing.
-func holdsWanted(name string, file []byte, wanted wishes) bool {
+// hasMatch reports whether a class file has a method with code that a pattern matches. A
+// file that cannot be read, or that is another class's, decides nothing.
+func hasMatch(name string, file []byte, patterns instrument.Patterns) bool {
 	class, err := classfile.Parse(file)
 	if err != nil || class.Name() != name {
 		return true
@@ -139,39 +80,108 @@ func holdsWanted(name string, file []byte, wanted wishes) bool {
 		if class.Find(m.Attributes, classfile.KindCode) == nil {
 			continue
 		}
-		if _, is := wanted.find(name, string(method), string(descriptor)); is {
+		if _, is := patterns.Find(name, string(method), string(descriptor)); is {
 			return true
 		}
 	}
 	return false
 }
 
-// wishes are all that was asked for, in the order in which it was.
-type wishes []Wanted
+// A Preview is what Instrument would do.
+type Preview struct {
+	Loaded    int // classes of the JVM
+	Matched   int // classes of the JVM that a pattern matches
+	Unmatched []Unmatched
+	Loaders   []PreviewLoader // those with a class that a pattern matches, the boot loader first
+}
 
-// find gives the first wish that holds a method.
-func (w wishes) find(class, name, descriptor string) (Wanted, bool) {
-	for _, wanted := range w {
-		if wanted.Methods.Match(class, name, descriptor) {
-			return wanted, true
+// A PreviewLoader is a class loader with its classes that patterns match.
+type PreviewLoader struct {
+	Number   uint32 // in this session; 0 is the boot loader
+	Example  string // one of its classes, with dots
+	Classes  int    // classes that would be woven
+	Methods  int    // methods of those classes, as far as their files are found
+	Fileless int    // classes whose file is not found: their methods are known when they are woven
+	Left     []LeftAlone
+}
+
+// Preview returns what Instrument would put hooks into, and what it would leave alone.
+// Nothing is woven into the JVM, so what only the JVM decides is not part of it: a class
+// that the JVM refuses, or that does not run what its file holds.
+func (s *Session) Preview(ctx context.Context, wanted Wanted) (*Preview, error) {
+	classes, err := s.peer.List(ctx)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	selected, err := s.selectClasses(ctx, classes, instrument.Patterns{wanted})
+	if err != nil {
+		return nil, err
+	}
+	loaders := make(map[uint32]*PreviewLoader)
+	loaderOf := func(c *loadedClass) *PreviewLoader {
+		if loaders[c.loader] == nil {
+			loaders[c.loader] = &PreviewLoader{Number: c.loader, Example: strings.ReplaceAll(c.name, "/", ".")}
+		}
+		return loaders[c.loader]
+	}
+	for _, c := range selected.picked {
+		s.previewClass(ctx, loaderOf(c), c, wanted)
+	}
+	for _, c := range selected.left {
+		loader := loaderOf(c)
+		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: c.reason})
+	}
+	preview := &Preview{Loaded: len(classes), Matched: selected.matched, Unmatched: unmatched(wanted.Methods, classes)}
+	for _, number := range slices.Sorted(maps.Keys(loaders)) {
+		slices.SortFunc(loaders[number].Left, instrument.CompareLeft)
+		preview.Loaders = append(preview.Loaders, *loaders[number])
+	}
+	return preview, nil
+}
+
+// previewClass weaves a class for nobody yet, or finds it woven in the cache, and adds
+// the result to its loader.
+func (s *Session) previewClass(ctx context.Context, loader *PreviewLoader, c *loadedClass, wanted Wanted) {
+	if c.file == nil {
+		loader.Classes++
+		loader.Fileless++
+		return
+	}
+	out, err := s.weaver.Preview(ctx, c.file, instrument.Patterns{wanted})
+	if err != nil {
+		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: firstLine(err.Error())})
+		return
+	}
+	woven := 0
+	for _, r := range out.Methods {
+		switch member := r.Name + r.Descriptor; {
+		case !out.Hooked[member]: // it has only spots, or hooks at its calls
+		case r.Woven:
+			woven++
+		default:
+			loader.Left = append(loader.Left, LeftAlone{Class: c.name, Method: member, Reason: r.Reason.Error()})
 		}
 	}
-	return Wanted{}, false
+	if woven > 0 {
+		loader.Classes++
+		loader.Methods += woven
+	}
 }
 
-// matchClass reports whether a class may hold a method that is wanted.
-func (w wishes) matchClass(class string) bool {
-	return slices.ContainsFunc(w, func(wanted Wanted) bool { return wanted.Methods.MatchClass(class) })
-}
-
-// An Unmatched is a pattern that names no class that is loaded.
+// An Unmatched is a pattern that matches no loaded class.
 type Unmatched struct {
 	Pattern string
-	Near    []string // loaded classes of the same simple name, with dots; the first few
+	Near    []string // a few loaded classes of the same simple name, with dots
 }
 
-// mostNear bounds how many classes are suggested for one pattern.
-const mostNear = 3
+// Unmatched returns the patterns of a set that match no class that is loaded now.
+func (s *Session) Unmatched(ctx context.Context, set *pattern.Set) ([]Unmatched, error) {
+	classes, err := s.peer.List(ctx)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return unmatched(set, classes), nil
+}
 
 func unmatched(set *pattern.Set, classes []control.Class) []Unmatched {
 	var lost []Unmatched
@@ -184,9 +194,12 @@ func unmatched(set *pattern.Set, classes []control.Class) []Unmatched {
 	return lost
 }
 
-// near finds classes that a pattern may have meant: those whose last name is
-// one of the pattern's last two. The very last may be a method, or a class to
-// which no method was added.
+// mostNear bounds how many classes are suggested for one pattern.
+const mostNear = 3
+
+// near returns classes that a pattern may have meant: those whose simple name is one of
+// the last two names of the pattern. The very last may be a method, or a class without a
+// method.
 func near(pattern string, classes []control.Class) []string {
 	pattern, _, _ = strings.Cut(pattern, "(")
 	pattern, _, _ = strings.Cut(pattern, ":")
@@ -207,14 +220,3 @@ func near(pattern string, classes []control.Class) []string {
 }
 
 func isSeparator(r rune) bool { return r == '.' || r == '$' }
-
-func internalName(class control.Class) string { return strings.ReplaceAll(class.Name, ".", "/") }
-
-// Unmatched are the patterns of a set that name no class that is loaded now.
-func (s *Session) Unmatched(ctx context.Context, set *pattern.Set) ([]Unmatched, error) {
-	classes, err := s.peer.List(ctx)
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	return unmatched(set, classes), nil
-}

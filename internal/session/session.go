@@ -1,16 +1,27 @@
-// Package session is one JVM under observation: it enters, puts hooks in, reads
-// what they measure, and leaves. It is the only owner of what happens in a
-// target.
+// Package session is one JVM under observation: it opens a session with the agent, puts
+// hooks in, reads what they measure, and restores the JVM. Everything Sonde changes in a
+// target is changed here.
 //
-// A session stands on packages that know nothing of each other: attach loads
-// the agent, foothold keeps what lies in the target's file system, control
-// speaks with the agent, arena reads what hooks write, origin says what a class
-// is woven from and weave weaves it.
+// Weaving happens in answer to the JVM. The session asks for a batch of classes to be
+// retransformed; the JVM shows each class to the agent, the agent sends its bytes here and
+// gets the woven class back. Classes that load are shown in the same way. Hooks go in
+// switched off, and are switched on together when all are in. Which methods get which
+// hooks is decided by package instrument, and the bytes a class is woven from by package
+// original.
 //
-// Weaving happens here, in answer to the JVM: a batch of classes is to be
-// retransformed, the JVM shows each to the agent, the agent hands it over and
-// gets back the woven class. Hooks go in switched off, and are switched on
-// together when all are in.
+// # Locks
+//
+// Locks are taken in this order:
+//
+//	updating    held while spots are put in or taken out
+//	switching   held while a switch table is made and sent
+//	state.lock  everything the session knows, with the state of each class in classTable
+//	the locks of instrument.Weaver and arenaGrower, which are leaves
+//
+// The first two are held while the agent is asked; state.lock and the leaves never are.
+// An answer to the JVM may take all but updating: whoever holds that lock waits for a
+// batch, and the batch waits for the answers. Functions given by callers (Settings.Notice,
+// Follower, OnLoading) are called without state.lock.
 package session
 
 import (
@@ -27,24 +38,25 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
-// Settings are what a session needs to know of who asks for it.
+// Settings configure a session.
 type Settings struct {
-	Command string        // for a human who asks who holds the JVM, such as "sonde count"
-	Lease   time.Duration // how long the hooks outlive a Sonde that is stuck; 0 for the default
-	Force   bool          // weave also what the JDK would damage by that
-	Notice  func(string)  // gets what a user should read; may be nil
-	Waiting func(string)  // gets what a slow Close waits for, every few seconds; may be nil
-	Cache   *cache.Cache  // where woven classes are kept; nil keeps none
+	Command string        // shown to users who ask which Sonde owns the JVM, such as "sonde count"
+	Lease   time.Duration // how long hooks outlive a Sonde that hangs; 0 for the default
+	Force   bool          // also weave classes that the JDK damages when they are redefined
+	Notice  func(string)  // receives messages for the user; may be nil
+	Waiting func(string)  // receives what a slow Close waits for, every few seconds; may be nil
+	Cache   *cache.Cache  // where woven classes are kept; nil for none
 }
 
-// A Session is the hold that one Sonde has on one JVM.
+// A Session is one Sonde's ownership of one JVM.
 type Session struct {
-	workshop
+	settings Settings
 	jvm      *process.JVM
 	jdk      jdk.Version
 	foothold *targetfs.Foothold
@@ -52,37 +64,39 @@ type Session struct {
 	arena    *arena.Arena
 	peer     *control.Peer
 	meter    *cost.Meter
-	keeper   *keeper
-	clock    int64 // what the target's clock is ahead of ours
+	grower   *arenaGrower
+	clock    int64 // the target's clock minus ours
+	weaver   *instrument.Weaver
 
-	store    store      // class files of loaded classes
-	switches sync.Mutex // held while a switch table is made and sent
-	watching sync.Mutex // held while spots go in or out
+	// In the order in which they are taken: see Locks in the package comment.
+	updating  sync.Mutex // held while spots are put in or taken out
+	switching sync.Mutex // held while a switch table is made and sent
+	state     state
 }
 
-// How a session can end that was not closed.
+// Errors of sessions that ended without Close.
 var (
 	ErrEnded  = errors.New("the session was ended from outside")
 	ErrExited = errors.New("it has ended") // the JVM
 )
 
-// Open enters a JVM: afterwards the agent is there, an arena is mapped, and
-// nothing is woven yet.
+// Open opens a session with a JVM: the agent is loaded, an arena is mapped, and nothing
+// is woven yet.
 func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err error) {
 	jvm, err := process.Local.Inspect(pid)
 	if err != nil {
 		return nil, &NoSuchJVM{PID: pid, Cause: err}
 	}
-	s := &Session{jvm: jvm}
-	s.settings = settings
-	s.book.init()
-	begun := s // what is returned in an error's place is nil
+	s := &Session{jvm: jvm, settings: settings}
+	s.state.init()
+	begun := s // opened is nil where an error is returned
 	defer func() {
 		if err != nil {
 			begun.abandon()
 		}
 	}()
-	if err := s.compileTemplates(); err != nil {
+	s.weaver, err = instrument.NewWeaver(instrument.Settings{Cache: settings.Cache, Notice: settings.Notice})
+	if err != nil {
 		return nil, err
 	}
 	if err := s.enter(ctx); err != nil {
@@ -98,7 +112,7 @@ func Open(ctx context.Context, pid int, settings Settings) (opened *Session, err
 	return s, nil
 }
 
-// firstRoom is what an arena has before anyone asked for more.
+// firstRoom is the first allocation of an arena.
 const firstRoom = 8 << 20
 
 func (s *Session) openArena(ctx context.Context) (err error) {
@@ -118,21 +132,21 @@ func (s *Session) openArena(ctx context.Context) (err error) {
 		return s.explain(err)
 	}
 	s.clock = ledger.AheadNow(s.arena.OpenedNanos())
-	s.keeper = keep(s.arena, s.file)
+	s.grower = growArena(s.arena, s.file)
 	return nil
 }
 
-// JVM is what was known of the target when the session began.
+// JVM returns what was known of the target when the session began.
 func (s *Session) JVM() *process.JVM { return s.jvm }
 
-// JDK is the target's version.
+// JDK returns the target's version.
 func (s *Session) JDK() jdk.Version { return s.jdk }
 
-// Done is closed when the session has ended, by Close or otherwise: Err says
-// why.
+// Done returns a channel that is closed when the session has ended, by Close or
+// otherwise: Err returns the reason.
 func (s *Session) Done() <-chan struct{} { return s.peer.Done() }
 
-// Err is nil while the session goes on.
+// Err returns why the session has ended; nil while it goes on.
 func (s *Session) Err() error {
 	err := s.peer.Err()
 	switch {
@@ -146,8 +160,8 @@ func (s *Session) Err() error {
 	return s.explain(err)
 }
 
-// hasExited also knows a process that is ending, or that nobody has waited for:
-// the kernel takes its memory before it closes its sockets.
+// hasExited also recognizes a process that is ending, or a zombie: the kernel frees its
+// memory before it closes its sockets.
 func hasExited(jvm *process.JVM) bool {
 	if !process.Local.Same(jvm) {
 		return true
@@ -156,14 +170,13 @@ func hasExited(jvm *process.JVM) bool {
 	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrNotJVM)
 }
 
-// Sum is what was measured so far. It works also when the JVM, or the session,
-// has ended.
+// Sum returns what was measured so far, also after the JVM or the session has ended.
 func (s *Session) Sum() (*arena.Summary, error) { return s.arena.Sum(ledger.Monotonic() + s.clock) }
 
-// Threads is what each thread measured.
+// Threads returns what each thread measured.
 func (s *Session) Threads() ([]arena.Thread, error) { return s.arena.Threads() }
 
-// A Farewell is what leaving a JVM took and what could not be undone.
+// A Farewell is what closing a session cost and what could not be undone.
 type Farewell struct {
 	Restored control.Restored
 	Took     time.Duration
@@ -171,17 +184,17 @@ type Farewell struct {
 	Remarks  []string
 }
 
-// Close takes everything out of the JVM. Sum still works afterwards, until
-// Release. The error is a *NotRestoredError where the JVM still has hooks, or may
-// have: it goes on restoring its classes by itself.
+// Close takes everything out of the JVM. Sum still works afterwards, until Release. The
+// error is a *NotRestoredError where the JVM has, or may have, hooks left: it goes on
+// restoring its classes by itself.
 func (s *Session) Close(ctx context.Context) (Farewell, error) {
 	begin := time.Now()
-	before, _ := s.meter.Read() // a reading of nothing has a cost that is not known
+	before, _ := s.meter.Read() // the cost of an empty reading is unknown
 	restored, err := s.leave(context.WithoutCancel(ctx))
-	s.kept.ended.Store(true) // who gave it may close it now
+	s.weaver.ReleaseCache()
 	after, _ := s.meter.Read()
 	farewell := Farewell{Restored: restored, Took: time.Since(begin), Pause: before.Until(after), Remarks: digest(restored.Remarks)}
-	s.keeper.stop()
+	s.grower.stop()
 	s.meter.Close()
 	if removal := s.foothold.Remove(); removal != nil {
 		farewell.Remarks = append(farewell.Remarks, removal.Error())
@@ -189,39 +202,38 @@ func (s *Session) Close(ctx context.Context) (Farewell, error) {
 	return farewell, err
 }
 
-// erroneous is how the JVM refuses to change a class whose static initialiser
-// has failed.
+// erroneous is how the JVM refuses to change a class whose static initializer has failed.
 const erroneous = "class redefinition failed: invalid class"
 
-// digest makes one remark of those that say the same of many classes.
+// digest combines remarks that say the same of many classes.
 func digest(remarks []string) []string {
-	var kept []string
+	var others []string
 	failed := 0
 	for _, remark := range remarks {
 		if strings.HasSuffix(remark, erroneous) {
 			failed++
 			continue
 		}
-		kept = append(kept, remark)
+		others = append(others, remark)
 	}
 	if failed > 0 {
-		kept = append(kept, fmt.Sprintf("%d classes whose static initialiser has failed stay as they are: the JVM runs nothing of them", failed))
+		others = append(others, fmt.Sprintf("%d classes whose static initializer has failed stay as they are: the JVM never runs them", failed))
 	}
-	return kept
+	return others
 }
 
-// Release forgets what was measured. In a session that nobody closed it also
-// hangs up, whereupon the agent puts everything back by itself.
+// Release frees what was measured. If the session was not closed it also hangs up, and
+// the agent restores all classes by itself.
 func (s *Session) Release() error {
 	_ = s.peer.Close()
-	s.keeper.stop() // it reads the arena
+	s.grower.stop() // it reads the arena
 	return s.arena.Close()
 }
 
 // abandon undoes what a failed Open began.
 func (s *Session) abandon() {
-	if s.keeper != nil {
-		s.keeper.stop()
+	if s.grower != nil {
+		s.grower.stop()
 	}
 	if s.peer != nil {
 		_ = s.peer.Close()

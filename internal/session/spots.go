@@ -1,402 +1,452 @@
 package session
 
 import (
-	"cmp"
+	"context"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
-	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// A SpotKind is what a spot is for.
-type SpotKind uint8
-
-// The kinds.
-const (
-	Watches SpotKind = iota // its calls are what somebody wants to know of
-	Tags                    // a tag of the transaction gets its value here
-	Anchors                 // its calls are elements of sequences
-)
-
-// A Form is which template watches a method.
-type Form uint8
-
-// The forms, of spots of kind Watches. Each has what those before it have.
-const (
-	Plain     Form = iota // a condition (0) at entry
-	Late                  // and one (1) at exit
-	Capturing             // and values (2 to 5) at entry, (6 to 9) at a return
-)
-
-// A Spot is one thing that is wanted of one method. Each has its own id, its own
-// switch and its own hook, so a method may have several.
-type Spot struct {
-	Class, Name, Descriptor string // as class files have them
-	// Key tells the spots of a method apart. The same spot has the same key in every
-	// run, as its id comes of it.
-	Key  string
-	Kind SpotKind
-	Form Form
-	// Code are the conditions and values, by the numbers the template has for them;
-	// where one is nil, or there are fewer, a condition always holds and a value is
-	// null. Of Tags the only one, 0, is the value.
-	Code   []weave.Lowered
-	Flags  arena.Flags
-	Period uint32
-	// Of Anchors: the positions this method matches, by how they are reached. Of
-	// Watches: those that Below, or Direct, must hold one of; none: nothing is asked.
-	Below, Direct, First uint32
-	Tag                  int    // the number, of Tags
-	Groups               uint16 // of Watches: the tags by which results are told apart
-	Context              uint8  // of Watches: the length of the chain of callers by which they are
-}
-
-func (p *Spot) member() string { return p.Name + p.Descriptor }
-
-// full names a spot, and nothing else, in a session.
-func (p *Spot) full() string { return p.Class + "." + p.member() + "#" + p.Key }
-
-// A WatchRequest is what is to be watched besides what is already.
-type WatchRequest struct {
-	Spots []Spot
-	// Without are spots that are taken out, in the same batches.
-	Without []Spot
-	// Bridges are compiler-made methods, class.name(descriptor), that do not count as
-	// callers.
+// A SpotRequest is a change of the spots of a session.
+type SpotRequest struct {
+	Add    []instrument.Spot
+	Remove []instrument.Spot
+	// Bridges are methods made by the compiler, class.name(descriptor), that do not count
+	// as callers.
 	Bridges []string
-	// Fresh says that positions mean other elements than before: then the path of
-	// every thread begins anew when the spots go on.
-	Fresh bool
-	// HandOff has context and tags go along with tasks from thread to thread.
+	// ResetPaths says that positions mean other elements than before: the path of every
+	// thread is cleared when the spots go on.
+	ResetPaths bool
+	// HandOff makes context and tags go along with tasks from thread to thread.
 	HandOff bool
 }
 
-// SpotID is the id of a spot's hook.
-func (w *workshop) SpotID(p Spot) uint32 {
-	return uint32(w.book.identify(p.Class, p.Name, p.Descriptor+"#"+p.Key))
+// spotState is what is known of spots, and of the agent's table of them.
+type spotState struct {
+	installing  int // calls of UpdateSpots under way that add spots
+	spots       map[uint32]*instrument.PlacedSpot
+	entries     map[uint32]arena.WatchEntry // what they should do
+	woven       map[uint32]bool             // those with a hook
+	left        map[uint32]LeftAlone        // those without
+	described   map[uint32]bool             // those whose names are in the arena
+	bridges     map[string]bool
+	sent        map[uint32]arena.WatchEntry // the agent's table
+	sentBridges int                         // how many bridges the agent has
+	resetPaths  bool                        // the next table clears all paths
+	unsure      bool                        // the agent may have another table: no answer came
+	unfollowed  map[string]bool             // ways of handing on tasks that were reported as not followed
 }
 
-// HooksClass is the internal name of the class by which conditions ask for tags.
-func (w *workshop) HooksClass() string { return agent.HookClass() + "Tags" }
+func (t *spotState) init() {
+	t.spots, t.entries = make(map[uint32]*instrument.PlacedSpot), make(map[uint32]arena.WatchEntry)
+	t.woven, t.left, t.described = make(map[uint32]bool), make(map[uint32]LeftAlone), make(map[uint32]bool)
+	t.bridges, t.sent = make(map[string]bool), make(map[uint32]arena.WatchEntry)
+	t.unfollowed = make(map[string]bool)
+}
 
-// rank is the order in which spots stand around their method, outermost first: what
-// is watched sees the tags that are set at its own method, and the path as it was
-// before that method was entered.
-func (k SpotKind) rank() int {
-	switch k {
-	case Tags:
-		return 0
-	case Watches:
-		return 1
+func (t *spotState) add(p *instrument.PlacedSpot) {
+	t.spots[p.ID] = p
+	if p.IsActive() {
+		t.entries[p.ID] = p.Entry()
+	} else {
+		delete(t.entries, p.ID)
 	}
-	return 2
 }
 
-// compareSpots orders the spots of one method.
-func compareSpots(a, b *spot) int {
-	return cmp.Or(cmp.Compare(a.Kind.rank(), b.Kind.rank()), cmp.Compare(a.Key, b.Key))
-}
-
-// spotTemplates are what spots are woven by.
-type spotTemplates struct {
-	anchor, tag, plain, watch, late, capture *weave.Template
-}
-
-// mostCode is how many conditions and values a template has: numbers 0 to 9.
-const mostCode = FirstAtExit + arena.WatchValues
-
-// of is the template of a spot and how many numbers its code may have.
-func (t *spotTemplates) of(p *Spot) (template *weave.Template, codes int) {
-	switch {
-	case p.Kind == Anchors:
-		return t.anchor, 0
-	case p.Kind == Tags:
-		return t.tag, 1
-	case p.Form == Plain && !p.hasCode() && p.isEverywhere():
-		return t.plain, 0
-	case p.Form == Plain:
-		return t.watch, 1
-	case p.Form == Late:
-		return t.late, 2
+func (t *spotState) remove(id uint32) {
+	delete(t.spots, id)
+	delete(t.entries, id)
+	delete(t.woven, id)
+	delete(t.left, id)
+	if len(t.spots) == 0 {
+		clear(t.bridges)
 	}
-	return t.capture, mostCode
 }
 
-// bind makes the template of a spot. Where its code cannot be had it says why.
-func (w *workshop) bind(p *Spot, id uint32) (template *weave.Template, reason string) {
-	template, codes := w.templates.spots.of(p)
-	var all [mostCode]weave.Lowered
-	for i, code := range p.Code {
-		if code == nil {
-			continue
+// withdraw takes back the notes of a class that is not woven after all.
+func (t *spotState) withdraw(class, reason string) {
+	for id := range t.woven {
+		if p := t.spots[id]; p != nil && p.Class == class {
+			delete(t.woven, id)
+			delete(t.described, id)
+			t.left[id] = p.LeftAlone(reason)
 		}
-		if i >= codes {
-			return nil, fmt.Sprintf("its hook has no place for condition %d", i)
+	}
+}
+
+// differs reports whether the agent needs another table.
+func (t *spotState) differs() bool {
+	return t.unsure || t.resetPaths || t.sentBridges != len(t.bridges) || !maps.Equal(t.sent, t.entries)
+}
+
+// noteSpots records the spots of a class that was woven. It returns those whose entries
+// the agent does not have yet. The lock is held.
+func (s *state) noteSpots(selected *instrument.Selection) (off []uint32) {
+	t := &s.spots
+	for id, left := range selected.SpotsLeft {
+		if t.spots[id] != nil && !t.woven[id] {
+			t.left[id] = left
 		}
-		all[i] = code
 	}
-	if codes == 0 {
-		return template.As(int32(id)), ""
+	for _, spots := range selected.Spots {
+		for _, p := range spots {
+			if t.spots[p.ID] == nil {
+				continue // removed meanwhile
+			}
+			t.woven[p.ID] = true
+			delete(t.left, p.ID)
+			if p.Kind == instrument.Watches && !t.described[p.ID] {
+				t.described[p.ID] = true
+				// Readers want the method; several spots may belong to one.
+				m := Method{Class: p.Class, Name: p.Name, Descriptor: p.Descriptor}
+				s.undescribed = append(s.undescribed, arena.Method{ID: p.ID, Name: m.String(), LowerBound: selected.Intrinsic[p.Member()]})
+			}
+			if t.sent[p.ID] != t.entries[p.ID] {
+				off = append(off, p.ID)
+			}
+		}
 	}
-	bound, err := template.Bind(all[:]...)
+	return off
+}
+
+// UpdateSpots adds spots to loaded classes, in few batches, and removes others. Removed
+// spots are off before the first batch; new ones go on at one moment, after the last.
+// For a spot that exists with the same code only the setting changes. Spots that cannot
+// have a hook are in LeftAlone.
+//
+// It asks class loaders for files that Prefetch and Survey have not got. OnLoading
+// provides the spots of classes that load later.
+func (s *Session) UpdateSpots(ctx context.Context, request SpotRequest) (*Installation, error) {
+	s.updating.Lock()
+	defer s.updating.Unlock()
+	s.removeSpots(request.Remove)
+	if err := s.switchOn(ctx); err != nil {
+		return nil, err
+	}
+	installation, err := s.installSpots(ctx, request)
 	if err != nil {
-		return nil, firstLine(err.Error())
+		return installation, err
 	}
-	return bound.As(int32(id)), ""
+	if err := s.startReflection(ctx); err != nil {
+		return installation, err
+	}
+	return installation, s.switchOn(ctx)
 }
 
-// compileSpotTemplates compiles what spots and hand-offs are woven by.
-func (w *workshop) compileSpotTemplates() (err error) {
-	t := &w.templates.spots
-	for _, one := range []struct {
-		to     **weave.Template
-		source func() ([]byte, string)
-	}{
-		{&t.anchor, agent.AnchorTemplate},
-		{&t.tag, agent.TagTemplate},
-		{&t.plain, agent.PlainTemplate},
-		{&t.watch, agent.WatchTemplate},
-		{&t.late, agent.LateTemplate},
-		{&t.capture, agent.CaptureTemplate},
-	} {
-		if *one.to, err = w.compile(one.source); err != nil {
-			return err
+// installSpots weaves what is pending, with everything new switched off.
+func (s *Session) installSpots(ctx context.Context, request SpotRequest) (*Installation, error) {
+	s.state.beginSpots(&request)
+	defer s.state.endSpots(&request)
+	s.addSpots(request.Add)
+	installation := &Installation{}
+	if request.HandOff {
+		if err := s.startHandOff(ctx); err != nil {
+			return installation, err
 		}
 	}
-	// What a constructor begins must end also where super(...) throws.
-	t.anchor, t.tag = t.anchor.BehindSuper(), t.tag.BehindSuper()
-	w.templates.handOff = make([]*weave.Template, len(handOffMethods))
-	for i := range handOffMethods {
-		if w.templates.handOff[i], err = w.compile(handOffMethods[i].template); err != nil {
-			return err
-		}
+	pending := s.takePending(time.Now())
+	if err := s.installSpotted(ctx, pending, installation); err != nil {
+		s.restorePending(pending)
+		return installation, err
 	}
-	return nil
+	s.reportHandOffs()
+	return installation, nil
 }
 
-// callsMethods reports whether code calls methods of the program or of the JDK, which
-// may have hooks. Sonde's own have none.
-func callsMethods(codes []weave.Lowered) bool {
-	mayBeHooked := func(class string) bool { return !isHooksClass(class) }
-	for _, code := range codes {
-		for _, at := range moments {
-			if code == nil {
-				continue
+// installSpotted also gets the files of classes that are not known: they loaded before
+// anybody was asked about them, or again in another loader.
+func (s *Session) installSpotted(ctx context.Context, pending map[string]*pendingClass, installation *Installation) error {
+	if len(pending) == 0 {
+		return nil
+	}
+	isPending := func(class string) bool { return pending[class] != nil }
+	if _, err := s.Prefetch(ctx, isPending, isPending); err != nil {
+		return err
+	}
+	s.state.lock.Lock()
+	for class := range pending {
+		if n := s.state.classes.names[class]; n != nil && s.weaver.HasSpots(class) {
+			for _, c := range n.known {
+				if c.reason != "" {
+					s.state.left[LeftAlone{Class: class, Reason: c.reason}] = true
+				}
 			}
-			f, err := code.Lower(at) // where it fails it does not run at that moment
-			if err == nil && f.Calls(mayBeHooked) {
-				return true
-			}
 		}
 	}
-	return false
+	s.state.lock.Unlock()
+	return s.installDue(ctx, pending, installation)
 }
 
-// A spot is a Spot that is wanted, and what is woven for it. It is never modified.
-type spot struct {
-	Spot
-	id       uint32
-	template *weave.Template // with its id and its code; nil where that cannot be
-	reason   string          // why
-	pure     bool            // its code calls no method that might have a hook
-	print    string          // tells its code from any other; empty where nothing is kept
-}
-
-// HasSameCode reports whether the conditions and values of two spots are the same.
-func (p *Spot) HasSameCode(other *Spot) bool { return isSameCode(p.Code, other.Code) }
-
-// isSame reports whether another spot of the same name has the same code woven.
-func (p *spot) isSame(other *Spot) bool {
-	return p.Kind == other.Kind && p.Form == other.Form && p.HasSameCode(other)
-}
-
-// isEverywhere reports whether a spot asks for no context.
-func (p *Spot) isEverywhere() bool { return p.Below|p.Direct == 0 }
-
-// hasCode reports whether the spot has a condition or a value.
-func (p *Spot) hasCode() bool {
-	return slices.ContainsFunc(p.Code, func(c weave.Lowered) bool { return c != nil })
-}
-
-func (p *spot) leftAlone(reason string) LeftAlone {
-	return LeftAlone{Class: p.Class, Method: p.member(), Reason: reason}
-}
-
-func isSameCode(a, b []weave.Lowered) bool {
-	for i := range max(len(a), len(b)) {
-		var one, two weave.Lowered
-		if i < len(a) {
-			one = a[i]
-		}
-		if i < len(b) {
-			two = b[i]
-		}
-		if !isSameLowered(one, two) {
-			return false
-		}
-	}
-	return true
-}
-
-var moments = []weave.Moment{weave.AtEntry, weave.AtReturn, weave.AtThrow}
-
-// isSameLowered compares what comes out: what was made of the same text twice is the
-// same.
-func isSameLowered(a, b weave.Lowered) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	for _, at := range moments {
-		one, oneErr := a.Lower(at)
-		two, twoErr := b.Lower(at)
-		if (oneErr == nil) != (twoErr == nil) || oneErr == nil && !reflect.DeepEqual(one, two) {
-			return false
-		}
-	}
-	return true
-}
-
-// addSpots notes spots. The classes that have to be woven, or woven again, for them
-// are owed from then on. Of a spot that is known with the same code only the setting
-// changes.
-func (w *workshop) addSpots(spots []Spot) {
+// addSpots adds spots. The classes that have to be woven for them become pending.
+func (s *Session) addSpots(spots []instrument.Spot) {
 	for i := range spots {
-		p := &spots[i]
-		known := w.choices.spot(p)
-		made := &spot{Spot: *p, id: w.SpotID(*p)}
-		isKnown := known != nil && known.isSame(p)
-		if isKnown && known.template != nil {
-			made.template, made.pure, made.print = known.template, known.pure, known.print
-		} else {
-			made.template, made.reason = w.bind(p, made.id)
-			made.pure = !callsMethods(p.Code)
-			made.print = w.fingerprint(p.Code)
+		placed, isNew := s.weaver.Place(&spots[i])
+		s.state.lock.Lock()
+		s.state.spots.add(placed)
+		s.weaver.AddSpot(placed)
+		if isNew {
+			s.state.classes.setStale(placed.Class, false)
 		}
-		if _, err := arena.WatchTable([]arena.WatchEntry{made.entry()}); err != nil {
-			made.template, made.reason = nil, err.Error() // no table could have it
-		}
-		w.book.setSpot(made)
-		w.choices.putSpot(made, !isKnown || (known.template == nil) != (made.template == nil))
+		s.state.lock.Unlock()
 	}
 }
 
-// spot finds what is known of a spot; nil where nothing is.
-func (c *choices) spot(p *Spot) *spot {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	for _, known := range c.spots[p.Class][p.member()] {
-		if known.Key == p.Key {
-			return known
-		}
-	}
-	return nil
-}
-
-// putSpot notes a spot, in the place of one of the same name.
-func (c *choices) putSpot(made *spot, isNew bool) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	if c.spots == nil {
-		c.spots = make(map[string]map[string][]*spot)
-	}
-	if c.spots[made.Class] == nil {
-		c.spots[made.Class] = make(map[string][]*spot)
-	}
-	// Whoever weaves meanwhile has the old list.
-	list := without(c.spots[made.Class][made.member()], made.Key)
-	list = append(list, made)
-	slices.SortFunc(list, compareSpots)
-	c.spots[made.Class][made.member()] = list
-	if isNew {
-		c.owe(made.Class, &debt{})
-		delete(c.emptied, made.Class)
-	}
-}
-
-func without(list []*spot, key string) []*spot {
-	return slices.DeleteFunc(slices.Clone(list), func(p *spot) bool { return p.Key == key })
-}
-
-// spotsOf are the spots of a method, outermost first.
-func (c *choices) spotsOf(class, member string) []*spot {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return c.spots[class][member]
-}
-
-// spotted are the methods of a class that have spots, by name and descriptor.
-func (c *choices) spotted(class string) []string {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	var members []string
-	for member := range c.spots[class] {
-		members = append(members, member)
-	}
-	slices.Sort(members)
-	return members
-}
-
-// removeSpots forgets spots. Their classes are owed from then on. With the last one
-// go the hand-offs.
-func (s *Session) removeSpots(spots []Spot) {
+// removeSpots removes spots. The classes that have their hooks become pending. The
+// hand-offs go with the last spot.
+func (s *Session) removeSpots(spots []instrument.Spot) {
 	if len(spots) == 0 {
 		return
 	}
-	gone, bare := s.choices.removeSpots(spots, s.book.wovenSpots(), s.book.wovenOf(HandOffClasses()))
-	for _, id := range gone {
-		s.book.dropSpot(id)
-	}
-	for _, class := range bare {
-		s.book.empty(class)
-	}
-}
-
-// removeSpots is given the spots that are woven, by id, and the classes that are for
-// hand-offs. It gives the ids of the spots, and the classes that have nothing left.
-func (c *choices) removeSpots(spots []Spot, woven map[uint32]bool, handing []string) (gone []uint32, bare []string) {
-	c.lock.Lock()
-	defer c.lock.Unlock()
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	removed, withHandOff := s.weaver.RemoveSpots(spots)
 	stale := make(map[string]bool)
-	for i := range spots {
-		p := &spots[i]
-		members := c.spots[p.Class]
-		for _, known := range members[p.member()] {
-			if known.Key != p.Key {
-				continue
-			}
-			if members[p.member()] = without(members[p.member()], p.Key); len(members[p.member()]) == 0 {
-				delete(members, p.member())
-			}
-			gone = append(gone, known.id)
-			if woven[known.id] {
-				stale[p.Class] = true
-			}
-			break
+	for _, p := range removed {
+		if s.state.spots.woven[p.ID] {
+			stale[p.Class] = true
 		}
-		if len(members) == 0 {
-			delete(c.spots, p.Class)
-		}
+		s.state.spots.remove(p.ID)
 	}
-	if len(c.spots) == 0 && c.handOff {
-		c.handOff = false
-		for _, class := range handing {
-			stale[class] = true
+	if withHandOff {
+		for _, class := range instrument.HandOffClasses() {
+			if s.state.classes.woven(class) > 0 {
+				stale[class] = true
+			}
 		}
 	}
 	for class := range stale {
-		if c.redo(class) {
-			bare = append(bare, class)
-		}
+		s.state.classes.setStale(class, !s.weaver.Names(class))
 	}
-	return gone, bare
 }
 
-// isBare reports whether nothing of a class was chosen by name. The lock is held.
-func (c *choices) isBare(class string) bool {
-	_, reflects := reflective[class]
-	return len(c.hooks[class]) == 0 && !c.callers[class] && len(c.spots[class]) == 0 &&
-		!(reflects && c.reflection) && !(c.handOff && isHandOff(class))
+// beginSpots keeps new spots off until endSpots. Where none is added, spots of classes
+// that load meanwhile go on at once.
+func (s *state) beginSpots(request *SpotRequest) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if len(request.Add) > 0 {
+		s.spots.installing++
+	}
+	s.spots.resetPaths = s.spots.resetPaths || request.ResetPaths
+	for _, bridge := range request.Bridges {
+		s.spots.bridges[bridge] = true
+	}
+}
+
+func (s *state) endSpots(request *SpotRequest) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if len(request.Add) > 0 {
+		s.spots.installing--
+	}
+}
+
+// SwitchSpots sets what some spots do, by id, at one moment and without weaving. A spot
+// that is being put in does what it was requested to do until it is in.
+func (s *Session) SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) error {
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	s.state.lock.Lock()
+	t := &s.state.spots
+	entries := maps.Clone(t.sent)
+	for id, setting := range changes {
+		setting.ID = id
+		entry, is := t.entries[id]
+		if !is {
+			continue
+		}
+		entry.Probe = setting
+		t.entries[id] = entry
+		if _, has := entries[id]; has {
+			entries[id] = entry
+		}
+	}
+	isSame := maps.Equal(entries, t.sent) && !t.unsure
+	s.state.lock.Unlock()
+	if isSame {
+		return nil
+	}
+	return s.sendSpots(ctx, entries, false)
+}
+
+// switchSpots makes all spots do what they should, at one moment, unless some are being
+// put in. It does not ask the JVM if they do already. switching is held.
+func (s *Session) switchSpots(ctx context.Context) error {
+	s.state.lock.Lock()
+	t := &s.state.spots
+	var entries map[uint32]arena.WatchEntry
+	resetPaths := t.resetPaths
+	if t.installing == 0 && t.differs() {
+		entries = maps.Clone(t.entries)
+	}
+	s.state.lock.Unlock()
+	if entries == nil {
+		return nil
+	}
+	return s.sendSpots(ctx, entries, resetPaths)
+}
+
+// switchLoadingSpots switches the spots of a class that is loading, and no others: its
+// first call must find them on.
+func (s *Session) switchLoadingSpots(ctx context.Context, ids []uint32) error {
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	s.describe()
+	s.state.lock.Lock()
+	t := &s.state.spots
+	entries := maps.Clone(t.sent)
+	if t.unsure && t.installing == 0 {
+		entries = maps.Clone(t.entries)
+	}
+	for _, id := range ids {
+		if entry, is := t.entries[id]; is {
+			entries[id] = entry
+		}
+	}
+	isSame := maps.Equal(entries, t.sent) && !t.unsure || t.installing > 0
+	s.state.lock.Unlock()
+	if isSame {
+		return nil
+	}
+	return s.sendSpots(ctx, entries, false)
+}
+
+// sendSpots replaces the agent's table of spots at one moment. switching is held.
+func (s *Session) sendSpots(ctx context.Context, entries map[uint32]arena.WatchEntry, resetPaths bool) error {
+	s.state.lock.Lock()
+	t := &s.state.spots
+	table, err := instrument.SpotTable(entries, t.spots, t.bridges)
+	s.state.lock.Unlock()
+	if err != nil {
+		return err
+	}
+	table.Fresh = resetPaths
+	err = s.peer.Watches(ctx, table)
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	if err != nil {
+		t.unsure = true
+		return s.explain(err)
+	}
+	t.sent, t.sentBridges, t.unsure = entries, len(table.Bridges), false
+	t.resetPaths = t.resetPaths && !resetPaths
+	return nil
+}
+
+// SpotID returns the id of a spot's hook.
+func (s *Session) SpotID(p instrument.Spot) uint32 { return s.weaver.SpotID(p) }
+
+// A SpotState is a spot and whether it has its hook.
+type SpotState struct {
+	instrument.Spot
+	ID    uint32
+	Woven bool // its hook is in a loaded class
+}
+
+// Spots returns all spots, by name.
+func (s *Session) Spots() []SpotState {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	var all []SpotState
+	for id, p := range s.state.spots.spots {
+		all = append(all, SpotState{p.Spot, id, s.state.spots.woven[id]})
+	}
+	slices.SortFunc(all, func(a, b SpotState) int { return strings.Compare(a.FullName(), b.FullName()) })
+	return all
+}
+
+// ContextLosses returns how many tasks were handed on in two contexts at once, and so
+// have none, and how many calls of anchors and tag points found no room.
+func (s *Session) ContextLosses() (ambiguous, contexts uint64) { return s.arena.ContextLosses() }
+
+// startHandOff makes tasks carry their context. Loaded classes become pending; others are
+// shown as they load.
+func (s *Session) startHandOff(ctx context.Context) error {
+	if !s.weaver.AddHandOff() {
+		return nil
+	}
+	if err := s.prepareHandOff(ctx); err != nil {
+		return err
+	}
+	// First the classes that load from now on, so that none is missed in between.
+	if err := s.showLoading(ctx); err != nil {
+		return err
+	}
+	loaded, err := s.peer.List(ctx)
+	if err != nil {
+		return s.explain(err)
+	}
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	for _, class := range loaded {
+		if name := internalName(class); class.Loader == 0 && instrument.IsHandOff(name) {
+			s.state.classes.setStale(name, false)
+		}
+	}
+	return nil
+}
+
+// prepareHandOff makes the agent use the classes of tasks, so that they are loaded before
+// the batch in which they get their hooks: about a class that a thread of the agent loads,
+// Sonde cannot be asked.
+func (s *Session) prepareHandOff(ctx context.Context) error {
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	s.state.lock.Lock()
+	isReady := len(s.state.spots.sent) > 0
+	s.state.lock.Unlock()
+	if isReady {
+		return nil
+	}
+	if err := s.peer.Watches(ctx, control.Watches{Table: arena.NoWatches()}); err != nil {
+		return s.explain(err)
+	}
+	return nil
+}
+
+// noteHandOff reports which ways of handing tasks on cannot be followed because this
+// JDK's class lacks the method, or the method could not be woven.
+func (s *Session) noteHandOff(class string, selected *instrument.Selection) {
+	if !s.weaver.HandsOff(class) {
+		return
+	}
+	for _, h := range instrument.HandOffMethods(class) {
+		if !selected.HasHandOff(h) {
+			s.reportUnfollowed(h, "no hook could be put into "+h.String())
+		}
+	}
+}
+
+// reportHandOffs reports which ways are not followed because a class was left alone.
+func (s *Session) reportHandOffs() {
+	for _, class := range s.weaver.HandingOff() {
+		reason := s.state.whyLeft(class)
+		if reason == "" {
+			continue
+		}
+		for _, h := range instrument.HandOffMethods(class) {
+			s.reportUnfollowed(h, strings.ReplaceAll(class, "/", ".")+" was left alone: "+reason)
+		}
+	}
+}
+
+// reportUnfollowed reports once that a way is not followed. Nothing is missing if this
+// JDK is older than the method.
+func (s *Session) reportUnfollowed(h *instrument.HandOffMethod, why string) {
+	if s.jdk.Feature < h.Since {
+		return
+	}
+	s.state.lock.Lock()
+	isReported := s.state.spots.unfollowed[h.Way]
+	s.state.spots.unfollowed[h.Way] = true
+	s.state.lock.Unlock()
+	if !isReported && s.settings.Notice != nil {
+		s.settings.Notice(fmt.Sprintf("context and tags do not go along with %s: %s", h.Way, why))
+	}
 }

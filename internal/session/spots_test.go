@@ -13,6 +13,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
@@ -20,9 +22,9 @@ import (
 // TestSpotsStandInTheirOrder weaves several around one method, beside its own hook:
 // each has its id, and they stand as is promised, whatever they were asked for in.
 func TestSpotsStandInTheirOrder(t *testing.T) {
-	spots := []Spot{
-		spotOf("m", Anchors, "anchor"), spotOf("m", Watches, "b", always{}),
-		spotOf("m", Watches, "a"), spotOf("m", Tags, "tag"),
+	spots := []instrument.Spot{
+		spotOf("m", instrument.Anchors, "anchor"), spotOf("m", instrument.Watches, "b", always{}),
+		spotOf("m", instrument.Watches, "a"), spotOf("m", instrument.Tags, "tag"),
 	}
 	wanted := func(s *Session) []uint32 {
 		return []uint32{
@@ -32,7 +34,7 @@ func TestSpotsStandInTheirOrder(t *testing.T) {
 	var first []byte
 	for turn := range spots {
 		s := bareSession(t)
-		s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+		s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
 		s.addSpots(append(slices.Clone(spots[turn:]), spots[:turn]...))
 		woven := s.weaveOwn(t)
 		if have := idsIn(t, woven, "m"); !slices.Equal(have, wanted(s)) {
@@ -50,7 +52,7 @@ func TestSpotsStandInTheirOrder(t *testing.T) {
 // TestSpotsHaveIDsOfTheirOwn which are the same in every session.
 func TestSpotsHaveIDsOfTheirOwn(t *testing.T) {
 	one, other := bareSession(t), bareSession(t)
-	a, b := spotOf("m", Watches, "a"), spotOf("m", Watches, "b")
+	a, b := spotOf("m", instrument.Watches, "a"), spotOf("m", instrument.Watches, "b")
 	other.SpotID(b)
 	if one.SpotID(a) != other.SpotID(a) || one.SpotID(a) == one.SpotID(b) || one.SpotID(a) == one.ID("a/B", "m", "()V") {
 		t.Errorf("ids %#x, %#x and %#x, %#x", one.SpotID(a), one.SpotID(b), other.SpotID(a), other.SpotID(b))
@@ -64,19 +66,19 @@ func TestSpotsHaveIDsOfTheirOwn(t *testing.T) {
 // no hook can have. Methods beside them, and spots beside one that is bad, are woven.
 func TestSpotsThatCannotBeAreNamed(t *testing.T) {
 	s := bareSession(t)
-	surplus := spotOf("m", Watches, "surplus", always{}, always{})
-	distant := spotOf("other", Watches, "distant")
+	surplus := spotOf("m", instrument.Watches, "surplus", always{}, always{})
+	distant := spotOf("other", instrument.Watches, "distant")
 	distant.Below = 1 << arena.MostPositions
-	s.addSpots([]Spot{
+	s.addSpots([]instrument.Spot{
 		distant,
-		spotOf("m", Watches, "good", always{}),
-		spotOf("m", Watches, "bad", always{fails: true}),
+		spotOf("m", instrument.Watches, "good", always{}),
+		spotOf("m", instrument.Watches, "bad", always{fails: true}),
 		surplus,
-		spotOf("native", Watches, "a"), spotOf("abstract", Anchors, "a"), spotOf("bridge", Watches, "a"),
-		spotOf("none", Watches, "a"),
+		spotOf("native", instrument.Watches, "a"), spotOf("abstract", instrument.Anchors, "a"), spotOf("bridge", instrument.Watches, "a"),
+		spotOf("none", instrument.Watches, "a"),
 	})
 	woven := s.weaveOwn(t)
-	if have := idsIn(t, woven, "m"); !slices.Equal(have, []uint32{s.SpotID(spotOf("m", Watches, "good"))}) {
+	if have := idsIn(t, woven, "m"); !slices.Equal(have, []uint32{s.SpotID(spotOf("m", instrument.Watches, "good"))}) {
 		t.Errorf("ids %#x stand in m", have)
 	}
 	want := []string{
@@ -103,11 +105,11 @@ func TestSpotsThatCannotBeAreNamed(t *testing.T) {
 // TestAMethodKeepsItsHooksWhereItsConditionIsTooLong weaves it without.
 func TestAMethodKeepsItsHooksWhereItsConditionIsTooLong(t *testing.T) {
 	s := bareSession(t)
-	s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
-	long := spotOf("m", Watches, "long", always{steps: 1 << 16})
-	s.addSpots([]Spot{long, spotOf("m", Anchors, "anchor"), spotOf("other", Watches, "a", always{})})
+	s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+	long := spotOf("m", instrument.Watches, "long", always{steps: 1 << 16})
+	s.addSpots([]instrument.Spot{long, spotOf("m", instrument.Anchors, "anchor"), spotOf("other", instrument.Watches, "a", always{})})
 	woven := s.weaveOwn(t)
-	want := []uint32{s.ID("a/B", "m", "()V"), s.SpotID(spotOf("m", Anchors, "anchor"))}
+	want := []uint32{s.ID("a/B", "m", "()V"), s.SpotID(spotOf("m", instrument.Anchors, "anchor"))}
 	if have := idsIn(t, woven, "m"); !slices.Equal(have, want) {
 		t.Errorf("ids %#x, want %#x", have, want)
 	}
@@ -125,25 +127,25 @@ func TestOnlyNewCodeIsWoven(t *testing.T) {
 	s := bareSession(t)
 	for _, test := range []struct {
 		name string
-		spot Spot
+		spot instrument.Spot
 		owed bool
 	}{
-		{"new", spotOf("m", Watches, "a", always{}), true},
-		{"the same", spotOf("m", Watches, "a", always{}), false},
-		{"another condition", spotOf("m", Watches, "a", always{steps: 1}), true},
-		{"no condition", spotOf("m", Watches, "a"), true},
-		{"another kind", spotOf("m", Anchors, "a"), true},
-		{"another setting", Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: Anchors, First: 2}, false},
-		{"one that cannot be", Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: Anchors, First: 1 << 31}, true},
-		{"it again", Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: Anchors, First: 1 << 31}, false},
-		{"one that can", Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: Anchors, First: 2}, true},
+		{"new", spotOf("m", instrument.Watches, "a", always{}), true},
+		{"the same", spotOf("m", instrument.Watches, "a", always{}), false},
+		{"another condition", spotOf("m", instrument.Watches, "a", always{steps: 1}), true},
+		{"no condition", spotOf("m", instrument.Watches, "a"), true},
+		{"another kind", spotOf("m", instrument.Anchors, "a"), true},
+		{"another setting", instrument.Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: instrument.Anchors, First: 2}, false},
+		{"one that cannot be", instrument.Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: instrument.Anchors, First: 1 << 31}, true},
+		{"it again", instrument.Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: instrument.Anchors, First: 1 << 31}, false},
+		{"one that can", instrument.Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: instrument.Anchors, First: 2}, true},
 	} {
-		s.addSpots([]Spot{test.spot})
-		if owed := len(s.choices.take(time.Now())) == 1; owed != test.owed {
+		s.addSpots([]instrument.Spot{test.spot})
+		if owed := len(s.takePending(time.Now())) == 1; owed != test.owed {
 			t.Errorf("%s: owed %t", test.name, owed)
 		}
 	}
-	if entry := s.book.watch.entries[s.SpotID(spotOf("m", Anchors, "a"))]; entry.Words[0] != 2<<32 {
+	if entry := s.state.spots.entries[s.SpotID(spotOf("m", instrument.Anchors, "a"))]; entry.Words[0] != 2<<32 {
 		t.Errorf("the setting is %+v", entry)
 	}
 }
@@ -152,24 +154,24 @@ func TestOnlyNewCodeIsWoven(t *testing.T) {
 func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 	s := bareSession(t)
 	hook := Hook{Class: "a/B", Name: "m", Descriptor: "()V"}
-	s.choices.add(&s.book, Request{Hooks: []Hook{hook}})
-	a, b := spotOf("m", Watches, "a"), spotOf("m", Watches, "b")
-	s.addSpots([]Spot{a, b})
+	s.addTargets(Request{Hooks: []Hook{hook}})
+	a, b := spotOf("m", instrument.Watches, "a"), spotOf("m", instrument.Watches, "b")
+	s.addSpots([]instrument.Spot{a, b})
 	s.weaveOwn(t)
-	s.choices.take(time.Now())
-	s.removeSpots([]Spot{a, spotOf("m", Watches, "unknown")})
+	s.takePending(time.Now())
+	s.removeSpots([]instrument.Spot{a, spotOf("m", instrument.Watches, "unknown")})
 	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V"), s.SpotID(b)}) {
 		t.Errorf("ids %#x stand in m", have)
 	}
-	s.removeSpots([]Spot{b})
-	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V")}) || s.choices.isEmptied("a/B") {
+	s.removeSpots([]instrument.Spot{b})
+	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V")}) || s.state.classes.named("a/B").emptied {
 		t.Errorf("ids %#x stand in m", have)
 	}
-	s.choices.remove(&s.book, Request{Hooks: []Hook{hook}})
-	if !s.choices.isEmptied("a/B") || s.choices.has("a/B") || s.Classes() != 0 || len(s.Spots()) != 0 {
+	s.removeTargets(Request{Hooks: []Hook{hook}})
+	if !s.state.classes.named("a/B").emptied || s.weaver.Names("a/B") || s.Classes() != 0 || len(s.Spots()) != 0 {
 		t.Errorf("the class is not bare: %v", s.Spots())
 	}
-	if debts := s.choices.take(time.Now()); len(debts) != 1 || debts["a/B"] == nil {
+	if debts := s.takePending(time.Now()); len(debts) != 1 || debts["a/B"] == nil {
 		t.Errorf("owed is %v", debts)
 	}
 }
@@ -179,25 +181,25 @@ func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 func TestAClassThatLoadsGetsItsSpots(t *testing.T) {
 	s := bareSession(t)
 	asked := 0
-	s.book.loading = &loading{excludes: []string{"java/"}, spots: func(class string, file []byte) []Spot {
+	s.state.loading = &loadingSpots{excludes: []string{"java/"}, spots: func(class string, file []byte) []instrument.Spot {
 		asked++
-		elsewhere := spotOf("m", Anchors, "anchor")
+		elsewhere := spotOf("m", instrument.Anchors, "anchor")
 		elsewhere.Class = "c/D"
-		return []Spot{spotOf("m", Watches, "a"), elsewhere}
+		return []instrument.Spot{spotOf("m", instrument.Watches, "a"), elsewhere}
 	}}
-	s.ask(control.Transform{Name: "java/util/List"})
-	s.ask(control.Transform{Name: "a/B", Handle: 7})
+	s.askAboutLoading(control.Transform{Name: "java/util/List"})
+	s.askAboutLoading(control.Transform{Name: "a/B", Handle: 7})
 	if asked != 0 {
 		t.Error("asked about a class that is excluded, or loaded")
 	}
-	s.ask(control.Transform{Name: "a/B", Bytes: ownClass()})
-	if debts := s.choices.take(time.Now()); asked != 1 || len(debts) != 1 || debts["c/D"] == nil {
+	s.askAboutLoading(control.Transform{Name: "a/B", Bytes: ownClass()})
+	if debts := s.takePending(time.Now()); asked != 1 || len(debts) != 1 || debts["c/D"] == nil {
 		t.Errorf("asked %d times; owed is %v", asked, debts)
 	}
-	if have := idsIn(t, s.weaveOwn(t), "m"); len(have) != 1 || !s.IsProbed("a/B", "m", "()V") || s.IsProbed("a/B", "other", "()V") {
+	if have := idsIn(t, s.weaveOwn(t), "m"); len(have) != 1 {
 		t.Errorf("ids %#x stand in m", have)
 	}
-	if s.book.isInstalling() || !s.book.watch.differs() {
+	if s.state.isInstalling() || !s.state.spots.differs() {
 		t.Error("its spot is on before a table was sent")
 	}
 }
@@ -205,16 +207,16 @@ func TestAClassThatLoadsGetsItsSpots(t *testing.T) {
 // TestATableHasWhatHooksRead also tells whom positions belong to.
 func TestATableHasWhatHooksRead(t *testing.T) {
 	s := bareSession(t)
-	watched := spotOf("m", Watches, "a", always{calls: "java/lang/String"})
+	watched := spotOf("m", instrument.Watches, "a", always{calls: "java/lang/String"})
 	watched.Below, watched.Direct, watched.Groups, watched.Context = 4, 8, 3, 2
 	watched.Flags, watched.Period = arena.On|arena.Sampled, 5
-	anchor := spotOf("other", Anchors, "a")
+	anchor := spotOf("other", instrument.Anchors, "a")
 	anchor.First, anchor.Below, anchor.Direct = 1, 2, 4
-	tag := spotOf("m", Tags, "a")
+	tag := spotOf("m", instrument.Tags, "a")
 	tag.Key, tag.Tag = "tag", 7
-	s.addSpots([]Spot{watched, anchor, tag})
+	s.addSpots([]instrument.Spot{watched, anchor, tag})
 	for _, test := range []struct {
-		spot Spot
+		spot instrument.Spot
 		want [3]uint64
 	}{
 		{watched, [3]uint64{4 | 8<<32, 0, 3 | 2<<32}},
@@ -223,16 +225,16 @@ func TestATableHasWhatHooksRead(t *testing.T) {
 	} {
 		id := s.SpotID(test.spot)
 		want := arena.WatchEntry{Probe: arena.Probe{ID: id, Flags: test.spot.Flags | arena.On, Period: test.spot.Period}, Words: test.want}
-		if have := s.book.watch.entries[id]; have != want {
+		if have := s.state.spots.entries[id]; have != want {
 			t.Errorf("%s: %+v, want %+v", test.spot.Key, have, want)
 		}
 	}
-	pure := spotOf("m", Watches, "pure", always{})
-	s.addSpots([]Spot{pure})
-	if have := s.book.watch.entries[s.SpotID(pure)].Words[2]; have != arena.WatchPure {
+	pure := spotOf("m", instrument.Watches, "pure", always{})
+	s.addSpots([]instrument.Spot{pure})
+	if have := s.state.spots.entries[s.SpotID(pure)].Words[2]; have != arena.WatchPure {
 		t.Errorf("a condition that calls nothing has %#x", have)
 	}
-	table, err := s.book.watch.table(s.book.watch.entries)
+	table, err := instrument.SpotTable(s.state.spots.entries, s.state.spots.spots, nil)
 	if err != nil || len(table.Anchors) != 1 || table.Anchors[0] != (control.Anchor{Member: "a/B.other()V", Positions: 7}) {
 		t.Errorf("anchors %v, %v", table.Anchors, err)
 	}
@@ -241,9 +243,21 @@ func TestATableHasWhatHooksRead(t *testing.T) {
 // bareSession is one without a JVM: it can choose and weave.
 func bareSession(t testing.TB) *Session {
 	t.Helper()
+	return weavingSession(t, nil)
+}
+
+// weavingSession is bareSession with a cache.
+func weavingSession(t testing.TB, c *cache.Cache) *Session {
+	t.Helper()
 	s := &Session{}
-	s.book.init()
-	if err := s.compileTemplates(); err != nil {
+	s.state.init()
+	var err error
+	s.weaver, err = instrument.NewWeaver(instrument.Settings{Cache: c, Notice: func(text string) {
+		if s.settings.Notice != nil {
+			s.settings.Notice(text)
+		}
+	}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -273,8 +287,8 @@ func (s *Session) weaveOwn(t *testing.T) []byte {
 }
 
 // spotOf is a spot in a method of a/B.
-func spotOf(method string, kind SpotKind, key string, codes ...weave.Lowered) Spot {
-	return Spot{Class: "a/B", Name: method, Descriptor: "()V", Key: key, Kind: kind, Code: codes}
+func spotOf(method string, kind instrument.SpotKind, key string, codes ...weave.Lowered) instrument.Spot {
+	return instrument.Spot{Class: "a/B", Name: method, Descriptor: "()V", Key: key, Kind: kind, Code: codes}
 }
 
 // always is a condition that holds, or fails to be made.

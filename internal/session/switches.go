@@ -10,53 +10,54 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// switches is what is known of the switch table that the agent has.
-type switches struct {
-	sent map[uint32]arena.Probe // its entries
-	room int                    // how many more it may get
-	// unsure says that the agent may have got another table: no answer came.
-	unsure bool
+// switchTable is what is known of the agent's switch table, which says what each hook
+// does.
+type switchTable struct {
+	sent   map[uint32]arena.Probe // its entries
+	room   int                    // how many entries can be added in place
+	unsure bool                   // the agent may have another table: no answer came
 }
 
-// missing are those of some hooks that do not do what they are to. One that is off
-// does nothing, as one does that has no entry.
-func (t *switches) missing(probes map[uint32]arena.Probe, ids []uint32) []uint32 {
+// isOutdated reports whether the agent's entry of a hook has to be sent. A hook without
+// an entry does nothing, like one that is off.
+func (t *switchTable) isOutdated(id uint32, wanted arena.Probe) bool {
+	sent, has := t.sent[id]
+	return has && sent != wanted || !has && wanted.Flags&arena.On != 0
+}
+
+// missing returns the hooks whose entries have to be sent.
+func (t *switchTable) missing(probes map[uint32]arena.Probe, ids []uint32) []uint32 {
 	return slices.DeleteFunc(slices.Clone(ids), func(id uint32) bool {
 		wanted, is := probes[id]
-		sent, has := t.sent[id]
-		return !is || has && sent == wanted || !has && wanted.Flags&arena.On == 0
+		return !is || !t.isOutdated(id, wanted)
 	})
 }
 
-// differs reports whether any hook does not do what it is to.
-func (t *switches) differs(probes map[uint32]arena.Probe) bool {
+// differs reports whether any entry has to be sent.
+func (t *switchTable) differs(probes map[uint32]arena.Probe) bool {
 	if t.unsure {
 		return true
 	}
 	for id, wanted := range probes {
-		if sent, has := t.sent[id]; has && sent != wanted || !has && wanted.Flags&arena.On != 0 {
+		if t.isOutdated(id, wanted) {
 			return true
 		}
 	}
 	return false
 }
 
-// roomPerMethod is what a method's name and its share of the spill table take of
-// the arena, and some more.
-const roomPerMethod = 1 << 10
-
-// switchOn has hooks do what they are to, all at one moment. Where all do, it asks
-// the JVM for nothing.
+// switchOn makes all hooks do what they should, at one moment. It does not ask the JVM if
+// they do already.
 func (s *Session) switchOn(ctx context.Context) error {
-	s.switches.Lock()
-	defer s.switches.Unlock()
+	s.switching.Lock()
+	defer s.switching.Unlock()
 	s.describe()
-	s.book.lock.Lock()
+	s.state.lock.Lock()
 	var probes map[uint32]arena.Probe
-	if s.book.switches.differs(s.book.probes) {
-		probes = maps.Clone(s.book.probes)
+	if s.state.switches.differs(s.state.probes) {
+		probes = maps.Clone(s.state.probes)
 	}
-	s.book.lock.Unlock()
+	s.state.lock.Unlock()
 	if probes != nil {
 		if err := s.sendTable(ctx, probes); err != nil {
 			return err
@@ -65,19 +66,18 @@ func (s *Session) switchOn(ctx context.Context) error {
 	return s.switchSpots(ctx)
 }
 
-// switchLoading has the hooks of a class that is being loaded do what they are to.
-// Nobody calls them yet, so they need not go on at one moment, and the agent's
-// table is changed in place: programs load classes by the thousand.
+// switchLoading switches the hooks of a class that is loading. Nobody calls them yet, so
+// they need not go on at one moment, and the agent's table is changed in place: programs
+// load thousands of classes.
 func (s *Session) switchLoading(ctx context.Context, ids []uint32) error {
-	s.switches.Lock()
-	defer s.switches.Unlock()
-	s.book.lock.Lock()
-	table := &s.book.switches
-	ids = table.missing(s.book.probes, ids)
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	s.state.lock.Lock()
+	table := &s.state.switches
 	changed := make(map[uint32]arena.Probe, len(ids))
 	added := 0
-	for _, id := range ids {
-		changed[id] = s.book.probes[id]
+	for _, id := range table.missing(s.state.probes, ids) {
+		changed[id] = s.state.probes[id]
 		if _, has := table.sent[id]; !has {
 			added++
 		}
@@ -85,12 +85,12 @@ func (s *Session) switchLoading(ctx context.Context, ids []uint32) error {
 	var whole map[uint32]arena.Probe
 	switch {
 	case table.unsure:
-		whole = maps.Clone(s.book.probes)
+		whole = maps.Clone(s.state.probes)
 	case added > table.room:
-		whole = maps.Clone(table.sent) // what else has changed is for switchOn
+		whole = maps.Clone(table.sent) // other changes are left to switchOn
 		maps.Copy(whole, changed)
 	}
-	s.book.lock.Unlock()
+	s.state.lock.Unlock()
 	if len(changed) == 0 {
 		return nil
 	}
@@ -101,23 +101,25 @@ func (s *Session) switchLoading(ctx context.Context, ids []uint32) error {
 	return s.sendChanges(ctx, changed, added)
 }
 
+// sendTable replaces the agent's table. switching is held.
 func (s *Session) sendTable(ctx context.Context, probes map[uint32]arena.Probe) error {
 	table, err := arena.SwitchTable(slices.Collect(maps.Values(probes)))
 	if err != nil {
 		return err
 	}
 	err = s.peer.Probes(ctx, table)
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
 	if err != nil {
-		s.book.switches.unsure = true
+		s.state.switches.unsure = true
 		return s.explain(err)
 	}
-	// Half of it may be used, by one more than the methods.
-	s.book.switches = switches{sent: probes, room: len(table)/2 - len(probes) - 1}
+	// Half of the table may be used, and one entry is reserved.
+	s.state.switches = switchTable{sent: probes, room: len(table)/2 - len(probes) - 1}
 	return nil
 }
 
+// sendChanges changes entries of the agent's table in place. switching is held.
 func (s *Session) sendChanges(ctx context.Context, changed map[uint32]arena.Probe, added int) error {
 	entries := make([]uint64, 0, len(changed))
 	for _, p := range changed {
@@ -128,27 +130,34 @@ func (s *Session) sendChanges(ctx context.Context, changed map[uint32]arena.Prob
 		entries = append(entries, entry)
 	}
 	err := s.peer.Switch(ctx, entries)
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
 	if err != nil {
-		s.book.switches.unsure = true
+		s.state.switches.unsure = true
 		return s.explain(err)
 	}
-	maps.Copy(s.book.switches.sent, changed)
-	s.book.switches.room -= added
+	maps.Copy(s.state.switches.sent, changed)
+	s.state.switches.room -= added
 	return nil
 }
 
-// describe tells the arena the names of what was woven since it last did.
+const (
+	// firstMethods is how many methods the first spill table has room for.
+	firstMethods = 1024
+	// roomPerMethod is generous for a method's name and its share of the spill table.
+	roomPerMethod = 1 << 10
+)
+
+// describe writes the names of newly woven methods into the arena.
 func (s *Session) describe() {
-	s.book.lock.Lock()
-	fresh, all := s.book.fresh, len(s.book.probes)+len(s.book.watch.entries)
-	s.book.fresh = nil
-	s.book.lock.Unlock()
+	s.state.lock.Lock()
+	fresh, all := s.state.undescribed, len(s.state.probes)+len(s.state.spots.entries)
+	s.state.undescribed = nil
+	s.state.lock.Unlock()
 	if len(fresh) == 0 {
 		return
 	}
-	s.keeper.provide(int64(len(fresh)) * roomPerMethod)
+	s.grower.provide(int64(len(fresh)) * roomPerMethod)
 	if err := s.arena.Describe(fresh); err != nil {
 		s.remark(fmt.Sprintf("%v: names of methods are missing in it", err))
 	}
@@ -161,12 +170,12 @@ func (s *Session) describe() {
 
 // Switch sets what the hooks of some methods do, without weaving again.
 func (s *Session) Switch(ctx context.Context, methods *pattern.Set, flags arena.Flags, period uint32) error {
-	s.book.lock.Lock()
-	for id, m := range s.book.methods {
+	s.state.lock.Lock()
+	for id, m := range s.state.methods {
 		if methods.Match(m.Class, m.Name, m.Descriptor) {
-			s.book.probes[id] = arena.Probe{ID: id, Flags: flags, Period: period}
+			s.state.probes[id] = arena.Probe{ID: id, Flags: flags, Period: period}
 		}
 	}
-	s.book.lock.Unlock()
+	s.state.lock.Unlock()
 	return s.switchOn(ctx)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/test/live"
 )
@@ -23,12 +24,12 @@ import (
 func TestSpotsCountExactly(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := openPaths(t, jdk)
-		all, within, chosen := methodOf("pay", Watches, "all"), methodOf("pay", Watches, "within"), methodOf("pay", Watches, "chosen")
+		all, within, chosen := methodOf("pay", instrument.Watches, "all"), methodOf("pay", instrument.Watches, "within"), methodOf("pay", instrument.Watches, "chosen")
 		within.Below, chosen.Below = 2, 2
 		chosen.Code = []weave.Lowered{p.conditionIn("Paths", "pay", condition.Entry, `$1.tier == "gold" && $2 > 100`)}
 		spots := append(anchorsOf(), all, within, chosen)
 		put(t, p.Session, arena.On|arena.Flat, "Paths.pay")
-		if installed := p.watch(WatchRequest{Spots: spots}); len(installed.Batches) != 1 || len(p.LeftAlone()) != 0 {
+		if installed := p.watch(SpotRequest{Add: spots}); len(installed.Batches) != 1 || len(p.LeftAlone()) != 0 {
 			t.Fatalf("%d batches; left alone: %v", len(installed.Batches), p.LeftAlone())
 		}
 		want := tally{}
@@ -46,7 +47,7 @@ func TestSpotsCountExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("two are off", tally{chosen: p.order("run").chosen})
-		installed := p.watch(WatchRequest{Without: []Spot{chosen}, Spots: []Spot{within}})
+		installed := p.watch(SpotRequest{Remove: []instrument.Spot{chosen}, Add: []instrument.Spot{within}})
 		if len(installed.Batches) != 1 || installed.Batches[0].Classes != 1 {
 			t.Errorf("taking one spot out of one class took %+v", installed.Batches)
 		}
@@ -54,7 +55,7 @@ func TestSpotsCountExactly(t *testing.T) {
 		if live := told(t, p.Session, "Paths.pay").Calls; live != 3*done.all {
 			t.Errorf("the hook of pay itself has counted %d calls of %d", live, 3*done.all)
 		}
-		if err := p.Unwatch(t.Context(), spots); err != nil {
+		if _, err := p.UpdateSpots(t.Context(), SpotRequest{Remove: spots}); err != nil {
 			t.Fatal(err)
 		}
 		p.order("run")
@@ -70,20 +71,20 @@ func TestSpotsCountExactly(t *testing.T) {
 func TestSpotsOfAllForms(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := openPaths(t, jdk)
-		tag := methodOf("web", Tags, "tier")
+		tag := methodOf("web", instrument.Tags, "tier")
 		tag.Tag, tag.Code = 1, []weave.Lowered{p.valueIn("Paths", "web", condition.Entry, "$1.tier")}
-		tagged := methodOf("pay", Watches, "tagged")
+		tagged := methodOf("pay", instrument.Watches, "tagged")
 		tagged.Code = []weave.Lowered{p.conditionIn("Paths", "pay", condition.Entry, `tx.tier == "gold"`)}
-		late := methodOf("pay", Watches, "late")
-		late.Form, late.Flags = Late, late.Flags|arena.Late
+		late := methodOf("pay", instrument.Watches, "late")
+		late.Form, late.Flags = instrument.Late, late.Flags|arena.Late
 		late.Code = []weave.Lowered{nil, p.conditionIn("Paths", "pay", condition.Exit, "$return >= 500")}
-		capturing := methodOf("pay", Watches, "capturing")
-		capturing.Form, capturing.Code = Capturing, make([]weave.Lowered, 7)
+		capturing := methodOf("pay", instrument.Watches, "capturing")
+		capturing.Form, capturing.Code = instrument.Capturing, make([]weave.Lowered, 7)
 		capturing.Code[2] = p.valueIn("Paths", "pay", condition.Entry, "$1.tier")
 		capturing.Code[6] = p.valueIn("Paths", "pay", condition.Exit, "$return")
-		made := Spot{Class: "Paths$Order", Name: "<init>", Descriptor: "(Ljava/lang/String;)V", Key: "made", Flags: arena.On | arena.Flat}
+		made := instrument.Spot{Class: "Paths$Order", Name: "<init>", Descriptor: "(Ljava/lang/String;)V", Key: "made", Flags: arena.On | arena.Flat}
 		made.Code = []weave.Lowered{p.conditionIn("Paths$Order", "<init>", condition.Entry, `$1 == "gold"`)}
-		p.watch(WatchRequest{Spots: []Spot{tag, tagged, late, capturing, made}})
+		p.watch(SpotRequest{Add: []instrument.Spot{tag, tagged, late, capturing, made}})
 		if left := p.LeftAlone(); len(left) != 0 {
 			t.Fatalf("left alone: %v", left)
 		}
@@ -104,7 +105,7 @@ func TestSpotsOfAllForms(t *testing.T) {
 			}
 		}
 		for _, test := range []struct {
-			spot Spot
+			spot instrument.Spot
 			want uint64
 		}{{tagged, golden}, {late, great}, {capturing, done.all}, {made, orders}} {
 			if have := p.calls(test.spot); have != test.want || have == 0 {
@@ -115,21 +116,21 @@ func TestSpotsOfAllForms(t *testing.T) {
 }
 
 // TestSpotsGoInAsClassesLoad has a class watched from its first call, and everything
-// undone at the end.
+// inactive at the end.
 func TestSpotsGoInAsClassesLoad(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := openPaths(t, jdk)
-		late := Spot{Class: "Late", Name: "pay", Descriptor: payment, Key: "late", Below: 1, Flags: arena.On | arena.Flat}
-		err := p.OnLoading(t.Context(), []string{"java/", "jdk/"}, func(class string, _ []byte) []Spot {
+		late := instrument.Spot{Class: "Late", Name: "pay", Descriptor: payment, Key: "late", Below: 1, Flags: arena.On | arena.Flat}
+		err := p.OnLoading(t.Context(), []string{"java/", "jdk/"}, func(class string, _ []byte) []instrument.Spot {
 			if class == "Late" {
-				return []Spot{late}
+				return []instrument.Spot{late}
 			}
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.watch(WatchRequest{Spots: anchorsOf()})
+		p.watch(SpotRequest{Add: anchorsOf()})
 		if done := p.order("late"); p.calls(late) != done.all || done.all == 0 {
 			t.Errorf("%d calls of %d in a class that has loaded", p.calls(late), done.all)
 		}
@@ -146,14 +147,14 @@ func TestSpotsGoInAsClassesLoad(t *testing.T) {
 func TestContextGoesAlongWithTasks(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := openPaths(t, jdk)
-		within := methodOf("pay", Watches, "within")
+		within := methodOf("pay", instrument.Watches, "within")
 		within.Below = 2
 		spots := append(anchorsOf(), within)
-		p.watch(WatchRequest{Spots: spots})
+		p.watch(SpotRequest{Add: spots})
 		if p.order("hand"); p.calls(within) != 0 {
 			t.Errorf("%d calls have a context that nobody carries", p.calls(within))
 		}
-		p.watch(WatchRequest{HandOff: true})
+		p.watch(SpotRequest{HandOff: true})
 		if len(p.notices) != 0 {
 			t.Errorf("not followed: %q", p.notices)
 		}
@@ -163,7 +164,7 @@ func TestContextGoesAlongWithTasks(t *testing.T) {
 				t.Errorf("%s: %d calls of %d have the context they were handed", way, p.calls(within)-before, done.inOrder)
 			}
 		}
-		if err := p.Unwatch(t.Context(), spots); err != nil {
+		if _, err := p.UpdateSpots(t.Context(), SpotRequest{Remove: spots}); err != nil {
 			t.Fatal(err)
 		}
 		farewell, err := p.Close(t.Context())
@@ -175,7 +176,7 @@ func TestContextGoesAlongWithTasks(t *testing.T) {
 }
 
 // spotsIn are an anchor and a spot in each method of a class.
-func spotsIn(class string, file []byte) (spots []Spot) {
+func spotsIn(class string, file []byte) (spots []instrument.Spot) {
 	c, err := classfile.Parse(file)
 	if err != nil {
 		return nil
@@ -185,9 +186,9 @@ func spotsIn(class string, file []byte) (spots []Spot) {
 		if err != nil {
 			return nil
 		}
-		p := Spot{Class: class, Name: string(name), Descriptor: string(descriptor), Key: "watch", Below: 1, Flags: arena.On}
+		p := instrument.Spot{Class: class, Name: string(name), Descriptor: string(descriptor), Key: "watch", Below: 1, Flags: arena.On}
 		spots = append(spots, p)
-		p.Kind, p.Key, p.First, p.Below = Anchors, "anchor", 1, 0
+		p.Kind, p.Key, p.First, p.Below = instrument.Anchors, "anchor", 1, 0
 		spots = append(spots, p)
 	}
 	return spots
@@ -203,7 +204,7 @@ func TestSpotsComeAndGoUnderLoad(t *testing.T) {
 		p.Run(1)
 		s := open(t, p)
 		var loaded atomic.Int64
-		err := s.OnLoading(t.Context(), []string{"java/", "jdk/", "sun/"}, func(class string, file []byte) []Spot {
+		err := s.OnLoading(t.Context(), []string{"java/", "jdk/", "sun/"}, func(class string, file []byte) []instrument.Spot {
 			loaded.Add(1)
 			return spotsIn(class, file)
 		})
@@ -215,19 +216,19 @@ func TestSpotsComeAndGoUnderLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var spots []Spot
+		var spots []instrument.Spot
 		for _, c := range classes {
 			spots = append(spots, spotsIn(c.Name, c.File)...)
 		}
 		p.StartLoad(2)
 		for range cycles {
-			if _, err := s.Watch(t.Context(), WatchRequest{Spots: spots, HandOff: true}); err != nil {
+			if _, err := s.UpdateSpots(t.Context(), SpotRequest{Add: spots, HandOff: true}); err != nil {
 				t.Fatal(err)
 			}
 			for rounds := p.Rounds(); p.Rounds() < rounds+4; {
 				continue // asks the program each time
 			}
-			if err := s.Unwatch(t.Context(), spots); err != nil {
+			if _, err := s.UpdateSpots(t.Context(), SpotRequest{Remove: spots}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -299,7 +300,7 @@ func (p *paths) order(order string) (done tally) {
 }
 
 // calls are those that a spot has counted.
-func (p *paths) calls(spot Spot) uint64 {
+func (p *paths) calls(spot instrument.Spot) uint64 {
 	p.t.Helper()
 	sum, err := p.Sum()
 	if err != nil {
@@ -314,19 +315,19 @@ func (p *paths) calls(spot Spot) uint64 {
 const payment = "(LPaths$Order;I)J"
 
 // methodOf is a spot in a method of Paths.
-func methodOf(name string, kind SpotKind, key string) Spot {
-	return Spot{Class: "Paths", Name: name, Descriptor: payment, Kind: kind, Key: key, Flags: arena.On | arena.Flat}
+func methodOf(name string, kind instrument.SpotKind, key string) instrument.Spot {
+	return instrument.Spot{Class: "Paths", Name: name, Descriptor: payment, Kind: kind, Key: key, Flags: arena.On | arena.Flat}
 }
 
 // anchorsOf are the elements of web >> order: all four that begin it count as web.
-func anchorsOf() []Spot {
-	web, soon, later, order := methodOf("web", Anchors, "anchor"), methodOf("webSoon", Anchors, "anchor"),
-		methodOf("webLater", Anchors, "anchor"), methodOf("order", Anchors, "anchor")
+func anchorsOf() []instrument.Spot {
+	web, soon, later, order := methodOf("web", instrument.Anchors, "anchor"), methodOf("webSoon", instrument.Anchors, "anchor"),
+		methodOf("webLater", instrument.Anchors, "anchor"), methodOf("order", instrument.Anchors, "anchor")
 	later.Descriptor = "(Ljava/util/concurrent/ExecutorService;I)Ljava/util/List;"
 	web.First, soon.First, later.First, order.Below = 1, 1, 1, 2
 	stages := later
 	stages.Name = "webStages"
-	return []Spot{web, soon, later, stages, order}
+	return []instrument.Spot{web, soon, later, stages, order}
 }
 
 // conditionIn checks a condition in a method, by the files that the session has.
@@ -372,13 +373,13 @@ func (p *paths) parse(class, method string, moment condition.Moment, text string
 	}
 	return expression, condition.Scope{
 		Class: home, Method: &home.File.Methods[i], Moment: moment, Lookup: lookup,
-		Tags: map[string]int32{"tier": 1}, TagCall: condition.TagCall{Class: p.HooksClass(), Method: "tagged"},
+		Tags: map[string]int32{"tier": 1}, TagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"},
 	}
 }
 
-func (p *paths) watch(request WatchRequest) *Installation {
+func (p *paths) watch(request SpotRequest) *Installation {
 	p.t.Helper()
-	installation, err := p.Watch(p.t.Context(), request)
+	installation, err := p.UpdateSpots(p.t.Context(), request)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -386,7 +387,7 @@ func (p *paths) watch(request WatchRequest) *Installation {
 }
 
 // isDescribed demands that who reads the arena alone knows a spot by its method's name.
-func (p *paths) isDescribed(spot Spot, name string) {
+func (p *paths) isDescribed(spot instrument.Spot, name string) {
 	p.t.Helper()
 	methods, err := p.arena.Methods()
 	if err != nil || !slices.Contains(methods, arena.Method{ID: p.SpotID(spot), Name: name}) {

@@ -91,6 +91,7 @@ type Weaver struct {
 	SiteTemplate *SiteTemplate
 
 	class     classfile.Class
+	size      int // of the class file
 	className string
 	lifter    code.Lifter
 	target    target
@@ -154,9 +155,16 @@ func (w *Weaver) Weave(class []byte, pick func(MethodInfo) []*Template) (*Result
 // Append is Weave that writes the woven class behind dst, into its memory where
 // there is room. The result's list of methods lives until the next call.
 func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (Result, error) {
-	if err := w.read(class); err != nil {
+	if _, err := w.Read(class); err != nil {
 		return Result{}, err
 	}
+	return w.AppendRead(dst, pick)
+}
+
+// AppendRead is Append for the class that Read has parsed, so that a caller who looks at
+// the class before it is woven need not parse it as well. A class is woven once: to weave
+// it again it must be read again.
+func (w *Weaver) AppendRead(dst []byte, pick func(MethodInfo) []*Template) (Result, error) {
 	res := Result{Methods: w.methods[:0]}
 	woven := false
 	for i := range w.class.Methods {
@@ -185,7 +193,7 @@ func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (R
 		return res, nil
 	}
 	start := len(dst)
-	dst, err := w.class.Append(slices.Grow(dst, len(class)+len(class)/2+1024))
+	dst, err := w.class.Append(slices.Grow(dst, w.size+w.size/2+1024))
 	switch {
 	case errors.Is(err, classfile.ErrPoolFull):
 		abandon(&res, &Reason{Kind: PoolFull})
@@ -197,21 +205,23 @@ func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (R
 	return res, nil
 }
 
-// read parses a class and forgets the one before.
-func (w *Weaver) read(class []byte) error {
+// Read parses a class and forgets the one before. The class must not be changed, and
+// lives until the next class is read or woven.
+func (w *Weaver) Read(class []byte) (*classfile.Class, error) {
 	if err := w.class.Read(class); err != nil {
-		return err
+		return nil, err
 	}
 	name, err := w.class.Pool.ClassName(w.class.This)
 	if err != nil {
-		return fmt.Errorf("this class: %w", err)
+		return nil, fmt.Errorf("this class: %w", err)
 	}
+	w.size = len(class)
 	w.className = view(name)
 	w.idPrefix = crc32.Update(crc32.Checksum(name, castagnoli), castagnoli, dot)
 	w.effects = cleared(w.effects, w.class.Pool.Len())
 	w.inits = cleared(w.inits, w.class.Pool.Len())
 	w.imported, w.bodies, w.shifts = w.imported[:0], w.bodies[:0], w.shifts[:0]
-	return nil
+	return &w.class, nil
 }
 
 // abandon leaves a whole class alone.

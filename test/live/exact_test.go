@@ -334,9 +334,9 @@ var expectedReasons = []struct {
 	class, reason string
 	counted       bool // the program counts calls of it
 }{
-	{"$$Lambda", "the JVM does not let it be changed", false},
-	{"dynamic/Secret/", "the JVM does not let it be changed", false}, // a hidden class
-	{"LambdaForm$", "the JVM does not let it be changed", false},
+	{"$$Lambda", "the JVM does not allow it to be changed", false},
+	{"dynamic/Secret/", "the JVM does not allow it to be changed", false}, // a hidden class
+	{"LambdaForm$", "the JVM does not allow it to be changed", false},
 	{"loading/fresh/Confined", "its class loader does not see the hooks", true},
 	// Its initialiser has failed, so it is of no use, and the JVM refuses to touch it. One
 	// that is loaded later has hooks.

@@ -277,7 +277,7 @@ func (p *program) empty() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	occupants, unreachable, err := session.Occupants(p.t.Context(), jvm, false)
+	occupants, unreachable, err := session.Owners(p.t.Context(), jvm, false)
 	if err != nil || len(unreachable) > 0 || len(occupants) > 0 {
 		p.t.Errorf("inside are still: %v, %v, %v", occupants, unreachable, err)
 	}

@@ -184,7 +184,7 @@ func (l *look) grow(loaded []Class) error {
 // others are the hooks that a living Sonde or a pack has in a JVM, and who that is. What cannot be
 // read of it is nothing that is known.
 func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodRef]Hooked, holder string, err error) {
-	occupants, _, err := session.Occupants(ctx, jvm, false)
+	occupants, _, err := session.Owners(ctx, jvm, false)
 	if err != nil {
 		return nil, "", err
 	}
@@ -204,7 +204,7 @@ func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodR
 			continue
 		}
 		for _, m := range methods {
-			class, name, descriptor, ok := session.SplitMember(m.Name)
+			method, ok := classfile.ParseMethodRef(m.Name)
 			if !ok {
 				continue
 			}
@@ -212,7 +212,7 @@ func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodR
 			if totals := sum.Methods[m.ID]; totals != nil {
 				h.Calls, h.LowerBound = totals.Calls, totals.LowerBound
 			}
-			hooked[classfile.MethodRef{Class: strings.ReplaceAll(class, ".", "/"), Name: name, Descriptor: descriptor}] = h
+			hooked[method] = h
 		}
 	}
 	return hooked, holder, nil
@@ -278,7 +278,7 @@ func (l *look) read(had map[classfile.MethodRef]uint32) error {
 	for _, left := range l.session.LeftAlone() {
 		m := classfile.MethodRef{Class: left.Class}
 		if left.Method != "" {
-			_, m.Name, m.Descriptor, _ = session.SplitMember(left.Class + "." + left.Method)
+			m, _ = classfile.ParseMethodRef(left.Class + "." + left.Method)
 		}
 		reasons[m] = left.Reason
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -95,7 +96,7 @@ func (w *Watch) look(ctx context.Context, r *request) error {
 
 // A todo is what has to be done to have a plan applied.
 type todo struct {
-	request  session.WatchRequest
+	request  session.SpotRequest
 	switches map[uint32]arena.Probe
 }
 
@@ -117,7 +118,7 @@ func (w *Watch) prepare(r *request) (*Report, *todo, error) {
 	report := &Report{Changes: probeset.Diff(w.set, r.set)}
 	report.Probes, report.Tags = next.report()
 	todo := w.difference(next, fresh)
-	report.Woven, report.Removed, report.Switched = len(todo.request.Spots), len(todo.request.Without), len(todo.switches)
+	report.Woven, report.Removed, report.Switched = len(todo.request.Add), len(todo.request.Remove), len(todo.switches)
 	w.adopt(next, report.Changes)
 	return report, todo, nil
 }
@@ -179,22 +180,22 @@ func (w *Watch) placed(wanted []*pattern.Sequence) (p *positions, fresh bool, er
 // install does what is to be done. What is in then is noted, also where it is not all.
 func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 	w.lock.Lock()
-	isDue := len(t.request.Spots) > 0 || len(t.request.Without) > 0 || t.request.HandOff && !w.handsOff
+	isDue := len(t.request.Add) > 0 || len(t.request.Remove) > 0 || t.request.HandOff && !w.handsOff
 	w.lock.Unlock()
 	if err := w.makeRings(); err != nil {
 		return err
 	}
 	if isDue {
-		installation, err := w.target.Watch(ctx, t.request)
+		installation, err := w.target.UpdateSpots(ctx, t.request)
 		if err != nil {
 			return fmt.Errorf("putting hooks in: %w", err)
 		}
 		report.Installation = installation
 		w.lock.Lock()
-		for _, s := range t.request.Without {
+		for _, s := range t.request.Remove {
 			delete(w.applied, spotName(&s))
 		}
-		for _, s := range t.request.Spots {
+		for _, s := range t.request.Add {
 			w.applied[spotName(&s)] = s
 		}
 		w.handsOff = t.request.HandOff
@@ -275,7 +276,7 @@ func (w *Watch) noteDepends(s *planned) {
 
 // learn notes what a spot's results are about.
 func (w *Watch) learn(s *planned) {
-	if s.Kind == session.Watches {
+	if s.Kind == instrument.Watches {
 		id := w.target.SpotID(s.Spot)
 		w.names[id] = s.name(id)
 		w.grouped[id] = s.Groups != 0 || s.Context != 0
@@ -293,24 +294,24 @@ func (w *Watch) difference(next *plan, fresh bool) *todo {
 		had, is := w.applied[name]
 		switch {
 		case !is || !isAlike(had, s):
-			t.request.Spots = append(t.request.Spots, s)
+			t.request.Add = append(t.request.Add, s)
 		case had.Flags != s.Flags || had.Period != s.Period:
 			t.switches[w.target.SpotID(s)] = arena.Probe{Flags: s.Flags, Period: s.Period}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
 		if next.spots[name] == nil {
-			t.request.Without = append(t.request.Without, w.applied[name])
+			t.request.Remove = append(t.request.Remove, w.applied[name])
 		}
 	}
-	t.request.Fresh = fresh
+	t.request.ResetPaths = fresh
 	t.request.Bridges = slices.Sorted(maps.Keys(next.bridges))
 	t.request.HandOff = next.set.HandOff && next.hasContext() && next.forbidsHandOff() == ""
 	return t
 }
 
 // isAlike reports whether two spots of one name differ in nothing but what they do.
-func isAlike(a, b session.Spot) bool {
+func isAlike(a, b instrument.Spot) bool {
 	return a.Kind == b.Kind && a.Form == b.Form && a.Below == b.Below && a.Direct == b.Direct && a.First == b.First &&
 		a.Tag == b.Tag && a.Groups == b.Groups && a.Context == b.Context
 }

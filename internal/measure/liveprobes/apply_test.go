@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -39,7 +39,7 @@ func TestSequences(t *testing.T) {
 		t.Errorf("%+v, %+v", below, direct)
 	}
 	web, place, note := f.spot(t, "shop/Web.handle", anchorKey), f.spot(t, "shop/Order.place", anchorKey), f.spot(t, "shop/Order.note", anchorKey)
-	if web.First != 1 || place.Below != 1<<1 || place.First != 1<<2 || note.Below != 1<<1 || note.First != 0 || web.Kind != session.Anchors {
+	if web.First != 1 || place.Below != 1<<1 || place.First != 1<<2 || note.Below != 1<<1 || note.First != 0 || web.Kind != instrument.Anchors {
 		t.Errorf("%+v, %+v, %+v", web, place, note)
 	}
 	request := f.requests[0]
@@ -72,13 +72,13 @@ func TestApplyAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	pay := f.spot(t, "shop/Pay.charge", "probe")
-	if len(f.requests) != 1 || len(f.switched) != 1 || pay.Flags != arena.On|arena.Flat|arena.Late || pay.Form != session.Late {
+	if len(f.requests) != 1 || len(f.switched) != 1 || pay.Flags != arena.On|arena.Flat|arena.Late || pay.Form != instrument.Late {
 		t.Errorf("%d requests, %d switched, %v", len(f.requests), len(f.switched), pay.Flags)
 	}
 	if err := w.End(t.Context(), "pay"); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.spots) != 1 || len(f.requests[1].Without) != 2 || len(w.Set().Probes) != 1 {
+	if len(f.spots) != 1 || len(f.requests[1].Remove) != 2 || len(w.Set().Probes) != 1 {
 		t.Errorf("%v", f.spots)
 	}
 	if err := w.End(t.Context(), "pay"); err == nil || !strings.Contains(err.Error(), "there is no probe pay; there is place") {
@@ -88,7 +88,7 @@ func TestApplyAgain(t *testing.T) {
 	three := probeOf("idle", "shop.Web.idle")
 	three.Within = []string{strings.Repeat("shop.Order.place >> ", 27) + "shop.Order.place"}
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{three}})
-	if last := f.requests[len(f.requests)-1]; !last.Fresh {
+	if last := f.requests[len(f.requests)-1]; !last.ResetPaths {
 		t.Error("paths go on")
 	}
 }
@@ -104,7 +104,7 @@ func TestForms(t *testing.T) {
 	p.Levels = 2
 	report := apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
 	s := f.spot(t, "shop/Pay.check", "probe")
-	if s.Form != session.Capturing || s.Flags != arena.On|arena.Flat|arena.Root|arena.Traced|arena.Late {
+	if s.Form != instrument.Capturing || s.Flags != arena.On|arena.Flat|arena.Root|arena.Traced|arena.Late {
 		t.Errorf("%v %v", s.Form, s.Flags)
 	}
 	given := make([]bool, len(s.Code))
@@ -198,7 +198,7 @@ func TestATemplateIsAtLeastWhatIsAskedFor(t *testing.T) {
 	p := probeOf("pay", "shop.Pay.check")
 	p.Template = probeset.CaptureTemplate
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
-	if s := f.spot(t, "shop/Pay.check", "probe"); s.Form != session.Capturing {
+	if s := f.spot(t, "shop/Pay.check", "probe"); s.Form != instrument.Capturing {
 		t.Errorf("%v", s.Form)
 	}
 	p.Template, p.When = probeset.PlainTemplate, "$return == true"

@@ -9,12 +9,12 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -210,8 +210,8 @@ func (c *compiler) add(m match) (made []*planned) {
 	}
 	if !m.masks.none() {
 		made = append(made, &planned{
-			Spot: session.Spot{
-				Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: anchorKey, Kind: session.Anchors, Flags: arena.On,
+			Spot: instrument.Spot{
+				Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: anchorKey, Kind: instrument.Anchors, Flags: arena.On,
 				First: m.masks.first, Below: m.masks.below, Direct: m.masks.direct,
 			},
 			method: m.method,
@@ -259,8 +259,8 @@ func (c *compiler) addBridges(m method) {
 
 func (c *compiler) addTag(m method, t *tagRequest) []*planned {
 	s := &planned{
-		Spot: session.Spot{
-			Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: t.key(), Kind: session.Tags, Flags: arena.On, Tag: int(t.number),
+		Spot: instrument.Spot{
+			Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: t.key(), Kind: instrument.Tags, Flags: arena.On, Tag: int(t.number),
 		},
 		method: m, tag: t,
 	}
@@ -277,8 +277,8 @@ func (c *compiler) addProbe(m method, p *probeRequest) (made []*planned) {
 	flags, period := p.setting(c.level(&p.Probe), c.flags)
 	for _, q := range p.within {
 		s := &planned{
-			Spot: session.Spot{
-				Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: p.key(q), Kind: session.Watches, Form: p.form,
+			Spot: instrument.Spot{
+				Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: p.key(q), Kind: instrument.Watches, Form: p.form,
 				Flags: flags, Period: period, Groups: p.groups, Context: uint8(p.Context),
 			},
 			method: m, probe: p, sequence: q, conditional: q != nil || p.entry != nil || p.exit != nil,

@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -39,7 +40,7 @@ type DraftRequest struct {
 	Classes []session.LoadedClass
 	Image   string      // a JDK's run-time image; empty where there is none
 	Flags   arena.Flags // what hooks that time calls do besides
-	Weaver  *session.Weaver
+	Weaver  *instrument.FileWeaver
 }
 
 // A Draft is what a set means in class files. The weaver has its spots.
@@ -78,7 +79,7 @@ func (d *Draft) Spot(id uint32) (name SpotName, groups []string, is bool) {
 // nobody has seen, and all but the one that was woven may be of other versions then: of
 // that one alone conditions call getters, if nothing can override them.
 func NewDraft(ctx context.Context, r DraftRequest) (*Draft, error) {
-	t := &drafting{Weaver: r.Weaver, classes: r.Classes}
+	t := &drafting{FileWeaver: r.Weaver, classes: r.Classes}
 	w := newWatch(t, openLibrary(r.Image), Options{Flags: r.Flags})
 	defer w.Close()
 	w.world.unbounded = true
@@ -165,7 +166,7 @@ func (p *plan) nameMethod(m method, patterns map[string]bool) (is bool) {
 // drafting is a target without a JVM: all its classes are as good as loaded, and what is
 // watched is told to a weaver. Nothing is ever measured.
 type drafting struct {
-	*session.Weaver
+	*instrument.FileWeaver
 	classes []session.LoadedClass
 	handOff bool
 }
@@ -184,13 +185,13 @@ func (d *drafting) Survey(context.Context, func(string) bool) ([]session.LoadedC
 func (d *drafting) Known(context.Context) ([]session.LoadedClass, error) { return nil, nil }
 
 // OnLoading asks nobody: no class loads.
-func (d *drafting) OnLoading(context.Context, []string, func(string, []byte) []session.Spot) error {
+func (d *drafting) OnLoading(context.Context, []string, func(string, []byte) []instrument.Spot) error {
 	return nil
 }
 
 // Watch tells the weaver.
-func (d *drafting) Watch(_ context.Context, request session.WatchRequest) (*session.Installation, error) {
-	d.Add(request)
+func (d *drafting) UpdateSpots(_ context.Context, request session.SpotRequest) (*session.Installation, error) {
+	d.Add(request.Add, request.Bridges)
 	d.handOff = request.HandOff
 	return &session.Installation{}, nil
 }
@@ -225,4 +226,4 @@ func (d *drafting) Now() int64 { return 0 }
 func (d *drafting) ContextLosses() (ambiguous, contexts uint64) { return 0, 0 }
 
 // Owes is nothing.
-func (d *drafting) Owes() bool { return false }
+func (d *drafting) HasPending() bool { return false }

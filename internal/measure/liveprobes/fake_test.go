@@ -13,6 +13,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -21,11 +22,11 @@ type fake struct {
 	image    string
 	files    map[string][]byte
 	absent   []string // classes that are not loaded
-	loading  func(class string, file []byte) []session.Spot
+	loading  func(class string, file []byte) []instrument.Spot
 	excludes []string
-	requests []session.WatchRequest
+	requests []session.SpotRequest
 	switched []map[uint32]arena.Probe
-	spots    map[string]session.Spot
+	spots    map[string]instrument.Spot
 	ids      map[string]uint32
 	sum      *arena.Summary
 	threads  []arena.Thread
@@ -41,7 +42,7 @@ func newFake(t *testing.T) *fake {
 	jdk := jvmtest.Need(t, 17)
 	dir := compileShop(t, jdk)
 	f := &fake{
-		image: jdk.Image(), files: make(map[string][]byte), absent: late, spots: make(map[string]session.Spot), ids: make(map[string]uint32),
+		image: jdk.Image(), files: make(map[string][]byte), absent: late, spots: make(map[string]instrument.Spot), ids: make(map[string]uint32),
 		sum: &arena.Summary{Methods: make(map[uint32]*arena.Totals)},
 	}
 	compiled, err := filepath.Glob(filepath.Join(dir, "shop/*.class"))
@@ -123,11 +124,11 @@ func (f *fake) Survey(_ context.Context, wanted func(class string) bool) ([]sess
 	return loaded, nil
 }
 
-func (f *fake) Owes() bool { return false }
+func (f *fake) HasPending() bool { return false }
 
 func (f *fake) Known(context.Context) ([]session.LoadedClass, error) { return nil, nil }
 
-func (f *fake) OnLoading(_ context.Context, excludes []string, ask func(class string, file []byte) []session.Spot) error {
+func (f *fake) OnLoading(_ context.Context, excludes []string, ask func(class string, file []byte) []instrument.Spot) error {
 	f.excludes, f.loading = excludes, ask
 	return nil
 }
@@ -143,12 +144,12 @@ func (f *fake) load(class string) (names []string) {
 	return names
 }
 
-func (f *fake) Watch(_ context.Context, request session.WatchRequest) (*session.Installation, error) {
+func (f *fake) UpdateSpots(_ context.Context, request session.SpotRequest) (*session.Installation, error) {
 	f.requests = append(f.requests, request)
-	for _, s := range request.Without {
+	for _, s := range request.Remove {
 		delete(f.spots, spotName(&s))
 	}
-	for _, s := range request.Spots {
+	for _, s := range request.Add {
 		f.spots[spotName(&s)] = s
 	}
 	return &session.Installation{}, nil
@@ -165,7 +166,7 @@ func (f *fake) SwitchSpots(_ context.Context, changes map[uint32]arena.Probe) er
 	return nil
 }
 
-func (f *fake) SpotID(s session.Spot) uint32 {
+func (f *fake) SpotID(s instrument.Spot) uint32 {
 	name := spotName(&s)
 	if f.ids[name] == 0 {
 		f.ids[name] = uint32(100_000 + len(f.ids))
@@ -174,7 +175,7 @@ func (f *fake) SpotID(s session.Spot) uint32 {
 }
 
 // spot is the one of a method whose key begins as said.
-func (f *fake) spot(t *testing.T, member, key string) session.Spot {
+func (f *fake) spot(t *testing.T, member, key string) instrument.Spot {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(f.spots)) {
 		s := f.spots[name]
@@ -183,7 +184,7 @@ func (f *fake) spot(t *testing.T, member, key string) session.Spot {
 		}
 	}
 	t.Fatalf("%s has no spot %s; there are %q", member, key, slices.Sorted(maps.Keys(f.spots)))
-	return session.Spot{}
+	return instrument.Spot{}
 }
 
 // with are the methods, as class.name, that have a spot whose key begins as said.
@@ -197,7 +198,6 @@ func (f *fake) with(key string) (members []string) {
 	return slices.Compact(members)
 }
 
-func (f *fake) HooksClass() string                          { return "java/lang/SondeHooksTags" }
 func (f *fake) Discover(time.Duration) error                { return nil }
 func (f *fake) Answer(uint64)                               {}
 func (f *fake) Sum() (*arena.Summary, error)                { return f.sum, nil }

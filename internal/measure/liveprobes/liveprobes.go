@@ -21,6 +21,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
@@ -55,12 +56,11 @@ type target interface {
 	Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]session.LoadedClass, error)
 	Survey(ctx context.Context, wanted func(class string) bool) ([]session.LoadedClass, error)
 	Known(ctx context.Context) ([]session.LoadedClass, error)
-	OnLoading(ctx context.Context, excludes []string, f func(class string, file []byte) []session.Spot) error
-	Watch(ctx context.Context, request session.WatchRequest) (*session.Installation, error)
+	OnLoading(ctx context.Context, excludes []string, f func(class string, file []byte) []instrument.Spot) error
+	UpdateSpots(ctx context.Context, request session.SpotRequest) (*session.Installation, error)
 	SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) error
-	Owes() bool
-	SpotID(s session.Spot) uint32
-	HooksClass() string
+	HasPending() bool
+	SpotID(s instrument.Spot) uint32
 	Discover(wait time.Duration) error
 	Arrivals(after uint64) ([]arena.Arrival, error)
 	Answer(ticket uint64)
@@ -85,14 +85,14 @@ type Watch struct {
 	world    *world
 	set      *probeset.Set // what is applied; nil before the first
 	plan     *plan
-	applied  map[string]session.Spot // as the session has them, by name
-	handsOff bool                    // tasks carry contexts
-	numbers  map[string]int32        // of tags, also of those that are gone
-	traced   map[string]bool         // probes that are or were traced
-	began    map[string]beginning    // of probes
-	names    map[uint32]SpotName     // also of those that are gone
-	grouped  map[uint32]bool         // spots whose results have labels
-	groups   map[uint32][]string     // names of the tags by which those are told apart
+	applied  map[string]instrument.Spot // as the session has them, by name
+	handsOff bool                       // tasks carry contexts
+	numbers  map[string]int32           // of tags, also of those that are gone
+	traced   map[string]bool            // probes that are or were traced
+	began    map[string]beginning       // of probes
+	names    map[uint32]SpotName        // also of those that are gone
+	grouped  map[uint32]bool            // spots whose results have labels
+	groups   map[uint32][]string        // names of the tags by which those are told apart
 	labels   ledger.Labels
 	rows     ledger.Numbers
 	calls    *calltree.World // what methods call; nil until that is asked for
@@ -114,7 +114,7 @@ func New(s *session.Session, o Options) *Watch {
 
 func newWatch(t target, l *library, o Options) *Watch {
 	return &Watch{
-		target: t, options: o, world: newWorld(l), applied: make(map[string]session.Spot),
+		target: t, options: o, world: newWorld(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]SpotName), grouped: make(map[uint32]bool),
 		groups: make(map[uint32][]string), rows: make(ledger.Numbers),
@@ -164,7 +164,7 @@ func (w *Watch) notice(text string) {
 // compiler makes plans of a request, or adds to one.
 func (w *Watch) compiler(p *plan) *compiler {
 	return &compiler{
-		world: w.world, tagCall: condition.TagCall{Class: w.target.HooksClass(), Method: "tagged"}, flags: w.options.Flags, plan: p,
+		world: w.world, tagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"}, flags: w.options.Flags, plan: p,
 		level: func(p *probeset.Probe) probeset.Level { return p.Level },
 	}
 }
@@ -215,12 +215,12 @@ func (w *Watch) Run(ctx context.Context) error {
 
 // payDebts puts hooks into classes that could not have them as they loaded.
 func (w *Watch) payDebts(ctx context.Context) error {
-	if !w.target.Owes() {
+	if !w.target.HasPending() {
 		return nil
 	}
 	w.turn.Lock()
 	defer w.turn.Unlock()
-	if _, err := w.target.Watch(ctx, session.WatchRequest{}); err != nil {
+	if _, err := w.target.UpdateSpots(ctx, session.SpotRequest{}); err != nil {
 		return fmt.Errorf("putting hooks into classes that have loaded: %w", err)
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -55,7 +55,7 @@ func excludesOf(r *request, open map[string]bool) []string {
 
 // loading says which spots a class gets that is being loaded. A thread of the program
 // waits for it.
-func (w *Watch) loading(name string, file []byte) []session.Spot {
+func (w *Watch) loading(name string, file []byte) []instrument.Spot {
 	if is, at := w.queue.put(name, file); is {
 		w.switchOff(at)
 		return nil // it gets them with all others
@@ -75,7 +75,7 @@ func (w *Watch) loading(name string, file []byte) []session.Spot {
 			w.notice(text)
 		}
 	}
-	var spots []session.Spot
+	var spots []instrument.Spot
 	for _, s := range made {
 		w.learn(s)
 		w.noteDepends(s)

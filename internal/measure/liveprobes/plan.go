@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -31,7 +31,7 @@ type plan struct {
 
 // A planned spot.
 type planned struct {
-	session.Spot
+	instrument.Spot
 	method      method
 	probe       *probeRequest     // nil for anchors, tags and what belongs to traces
 	tag         *tagRequest       // nil for others
@@ -45,7 +45,7 @@ type planned struct {
 // hasContext reports whether there is anything that a task could carry along.
 func (p *plan) hasContext() bool {
 	for _, s := range p.spots {
-		if s.Kind != session.Watches || s.Flags&arena.Traced != 0 {
+		if s.Kind != instrument.Watches || s.Flags&arena.Traced != 0 {
 			return true
 		}
 	}
@@ -55,14 +55,14 @@ func (p *plan) hasContext() bool {
 // anchors is how many methods keep a thread's path.
 func (p *plan) anchors() (n int) {
 	for _, s := range p.spots {
-		if s.Kind == session.Anchors {
+		if s.Kind == instrument.Anchors {
 			n++
 		}
 	}
 	return n
 }
 
-func spotName(s *session.Spot) string {
+func spotName(s *instrument.Spot) string {
 	return s.Class + "." + s.Name + s.Descriptor + "#" + s.Key
 }
 
@@ -174,7 +174,7 @@ func (p *plan) put(s *planned) {
 func (s *planned) name(id uint32) SpotName {
 	n := SpotName{
 		ID: id, Class: s.Class, Name: s.Name, Descriptor: s.Descriptor, Conditional: s.conditional, Captures: s.captures,
-		Inside: s.Kind == session.Watches && s.probe == nil,
+		Inside: s.Kind == instrument.Watches && s.probe == nil,
 	}
 	if s.probe != nil {
 		n.Probe = s.probe.Name

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -40,7 +40,7 @@ type probeRequest struct {
 	entry, exit *expr.Expr
 	captures    []capture
 	groups      uint16
-	form        session.Form
+	form        instrument.Form
 }
 
 // A capture is an expression whose value is written down with a call.
@@ -148,11 +148,11 @@ func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 	}
 	switch {
 	case len(p.captures) > 0 || stated.Template == probeset.CaptureTemplate:
-		p.form = session.Capturing
+		p.form = instrument.Capturing
 	case p.exit != nil && stated.Template == probeset.PlainTemplate:
 		return nil, errPlain
 	case p.exit != nil || stated.Template == probeset.LateTemplate:
-		p.form = session.Late
+		p.form = instrument.Late
 	}
 	return p, nil
 }
@@ -161,8 +161,8 @@ func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 const (
 	entryCondition = 0
 	exitCondition  = 1
-	entryValues    = session.FirstAtEntry
-	exitValues     = session.FirstAtExit
+	entryValues    = instrument.FirstAtEntry
+	exitValues     = instrument.FirstAtExit
 	allCode        = exitValues + mostValues
 )
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
 // A RuleError says that a rule of the set leaves a class alone.
@@ -56,7 +56,7 @@ func (r *request) mayTouch(class string) bool {
 // forbidsHandOff is the rule that keeps hooks from what takes tasks from thread to
 // thread; empty where none does.
 func (r *request) forbidsHandOff() string {
-	for _, class := range session.HandOffClasses() {
+	for _, class := range instrument.HandOffClasses() {
 		if when, rule := r.rules.When(class); when == probeset.Never {
 			return rule
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
 // Bounds of what belongs to traces.
@@ -173,7 +173,7 @@ func (w *Watch) isWorth(c *compiler, m method) bool {
 	if c.relied[m.id()] || m.class.reason != "" || c.ruled(m.class.name) != nil || !w.options.Small && isSmall(m) {
 		return false
 	}
-	inside := session.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey}
+	inside := instrument.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey}
 	_, isThere := w.applied[spotName(&inside)]
 	return isThere || !c.isTraced(m)
 }
@@ -209,7 +209,7 @@ func isSmall(m method) bool {
 
 // inside is the spot by which a method belongs to traces; nil where it has none.
 func (p *plan) inside(m condition.Method) *planned {
-	return p.spots[spotName(&session.Spot{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Key: insideKey})]
+	return p.spots[spotName(&instrument.Spot{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Key: insideKey})]
 }
 
 // addInside has a method's calls belong to traces; one that does already is switched on
@@ -218,7 +218,7 @@ func (p *plan) addInside(m method, isOn bool) *planned {
 	s := p.inside(m.id())
 	if s == nil {
 		s = &planned{
-			Spot:   session.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey, Kind: session.Watches, Form: session.Plain},
+			Spot:   instrument.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey, Kind: instrument.Watches, Form: instrument.Plain},
 			method: m,
 		}
 		p.put(s)

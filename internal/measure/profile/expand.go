@@ -14,6 +14,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -257,7 +258,7 @@ func (r *run) serve(ctx context.Context) error {
 	pending, due := r.pending, r.due
 	r.pending, r.due = nil, nil
 	r.lock.Unlock()
-	if len(arrivals) == 0 && len(pending) == 0 && len(due) == 0 && !r.session.Owes() {
+	if len(arrivals) == 0 && len(pending) == 0 && len(due) == 0 && !r.session.HasPending() {
 		return nil
 	}
 	expand, callable := r.arrived(arrivals)
@@ -310,7 +311,7 @@ func (r *run) round(ctx context.Context, expand, callable []classfile.MethodRef)
 
 // install puts hooks in and records what that cost.
 func (r *run) install(ctx context.Context, request session.Request) error {
-	if len(request.Hooks) == 0 && len(request.Sites) == 0 && !request.Reflection && !r.session.Owes() {
+	if len(request.Hooks) == 0 && len(request.Sites) == 0 && !request.Reflection && !r.session.HasPending() {
 		return nil
 	}
 	before := r.ledger.places(r.session)
@@ -510,7 +511,7 @@ func (r *run) addMirror(class session.LoadedClass) {
 // fetchReflective reads the JDK's classes that report calls by reflection, now rather than
 // when a thread of the program waits for hooks in them.
 func (r *run) fetchReflective(ctx context.Context) error {
-	names := session.ReflectiveClasses()
+	names := instrument.ReflectiveClasses()
 	if _, err := r.session.Prefetch(ctx, func(class string) bool { return slices.Contains(names, class) }, nil); err != nil {
 		return fmt.Errorf("reflection cannot be followed: %w", err)
 	}

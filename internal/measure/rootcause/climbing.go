@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -447,8 +448,8 @@ func (w *walker) hear() {
 		return // the JVM has ended, or has met nobody new
 	}
 	for _, a := range arrivals {
-		if class, name, descriptor, ok := session.SplitMember(a.Text); ok && arena.IsCaller(a.ID) {
-			w.callers[a.ID] = method{class, name, descriptor}
+		if m, ok := classfile.ParseMethodRef(a.Text); ok && arena.IsCaller(a.ID) {
+			w.callers[a.ID] = method{m.Class, m.Name, m.Descriptor}
 		}
 		w.ticket = a.Ticket
 	}

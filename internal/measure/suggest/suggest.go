@@ -95,7 +95,7 @@ func (o *observer) isFree(ctx context.Context) error {
 	if err != nil {
 		return &session.NoSuchJVM{PID: o.PID, Cause: err}
 	}
-	occupants, _, err := session.Occupants(ctx, jvm, false)
+	occupants, _, err := session.Owners(ctx, jvm, false)
 	if err != nil {
 		return err
 	}

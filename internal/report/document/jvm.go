@@ -87,7 +87,7 @@ type HookPlanLoader struct {
 }
 
 // NewHookPlan describes a plan.
-func NewHookPlan(plan *session.Plan, woven Weavings) *HookPlan {
+func NewHookPlan(plan *session.Preview, woven Weavings) *HookPlan {
 	d := &HookPlan{Loaded: plan.Loaded, Matched: plan.Matched, Loaders: []HookPlanLoader{}, Weavings: woven}
 	for _, lost := range plan.Unmatched {
 		d.Unmatched = append(d.Unmatched, lost.Pattern)

@@ -16,10 +16,11 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -40,16 +41,16 @@ type Planned struct {
 	Tags    []liveprobes.Applied
 	// Unmatched are patterns that name no method of the archives.
 	Unmatched []Unmatched
-	Broken    []pack.Left      // classes that may be concerned and cannot be read
-	Notes     []string         // what a pack does not do of what the set asks for
-	Read      int              // how many classes there are
-	Woven     session.Weavings // where the woven ones came from
+	Broken    []pack.Left         // classes that may be concerned and cannot be read
+	Notes     []string            // what a pack does not do of what the set asks for
+	Read      int                 // how many classes there are
+	Woven     instrument.Weavings // where the woven ones came from
 
 	set    *probeset.Set
 	reach  *liveprobes.Reach
 	paths  []string
 	probes []byte
-	weaver *session.Weaver
+	weaver *instrument.FileWeaver
 	draft  *liveprobes.Draft
 }
 
@@ -85,14 +86,14 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 	if err != nil {
 		return nil, err
 	}
-	weaver, err := session.NewWeaver(session.Settings{Cache: s.Cache, Notice: s.Notice})
+	weaver, err := instrument.NewFileWeaver(instrument.Settings{Cache: s.Cache, Notice: s.Notice})
 	if err != nil {
 		return nil, err
 	}
 	rules := set.Rules()
-	classes := make([]session.LoadedClass, len(in.classes))
+	classes := make([]universe.Loaded, len(in.classes))
 	for i, c := range in.classes {
-		classes[i] = session.LoadedClass{Name: c.name, Loader: c.loader, File: c.file, Reason: obstacle(c.name, rules)}
+		classes[i] = universe.Loaded{Name: c.name, Loader: c.loader, File: c.file, Reason: obstacle(c.name, rules)}
 	}
 	draft, err := liveprobes.NewDraft(ctx, liveprobes.DraftRequest{
 		Set: lowered, Classes: classes, Image: s.Image, Flags: arena.Spreads, Weaver: weaver,
@@ -143,7 +144,7 @@ func (p *Planned) Content() (*pack.Content, error) {
 	if err := p.Refusal(); err != nil {
 		return nil, err
 	}
-	watches, err := p.weaver.Watches()
+	watches, err := p.weaver.Table()
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +179,7 @@ func (p *Planned) title() string {
 func (p *Planned) names() (all []pack.Name) {
 	for _, s := range p.weaver.Woven() {
 		name, groups, is := p.draft.Spot(s.ID)
-		if s.Kind != session.Watches || !is {
+		if s.Kind != instrument.Watches || !is {
 			continue
 		}
 		all = append(all, pack.Name{

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 )
 
@@ -20,7 +21,7 @@ const (
 )
 
 // weave weaves the classes that get hooks, several at a time.
-func (p *Planned) weave(ctx context.Context, sources []*source, classes []session.LoadedClass, rules *probeset.Rules, progress func(done, all int64)) error {
+func (p *Planned) weave(ctx context.Context, sources []*source, classes []universe.Loaded, rules *probeset.Rules, progress func(done, all int64)) error {
 	var todo []int
 	for i := range classes {
 		if classes[i].Reason == "" && p.reach.Names(classes[i].Name) {
@@ -42,7 +43,7 @@ func (p *Planned) weave(ctx context.Context, sources []*source, classes []sessio
 
 // An outcome is what weaving a class gave.
 type outcome struct {
-	*session.WovenClass
+	*instrument.WovenFile
 	err error
 }
 
@@ -63,7 +64,7 @@ func (p *Planned) weaveAll(ctx context.Context, sources []*source, todo []int, p
 					return
 				}
 				c := sources[todo[at]]
-				outcomes[at].WovenClass, outcomes[at].err = p.weaver.Weave(ctx, c.name, c.file)
+				outcomes[at].WovenFile, outcomes[at].err = p.weaver.Weave(ctx, c.name, c.file)
 				lock.Lock()
 				done++
 				if progress != nil {

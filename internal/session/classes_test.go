@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 	"github.com/sonde-jvm/sonde/test/live"
@@ -16,18 +17,17 @@ import (
 // TestWhatAFollowerAsksForElsewhereIsOwed has a class that loads make a call in
 // another, which is woven, one to be hooked, and reflection one to be told.
 func TestWhatAFollowerAsksForElsewhereIsOwed(t *testing.T) {
-	s := &Session{}
-	s.book.init()
-	s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
-	s.book.note("a/B", results(&s.book, "a/B"), pickedM, &s.choices)
-	s.choices.take(time.Now())
-	if s.Owes() {
+	s := matchingSession(t)
+	s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+	s.note("a/B", outcome())
+	s.takePending(time.Now())
+	if s.HasPending() {
 		t.Error("something is owed where all is woven")
 	}
 	request := Request{Hooks: []Hook{{Class: "c/D", Name: "m", Descriptor: "()V"}}}
-	s.book.follower = &Follower{Loading: func(string, []byte) Request { return request }}
-	s.ask(control.Transform{Name: "c/D"})
-	if s.Owes() {
+	s.state.follower = &Follower{Loading: func(string, []byte) Request { return request }}
+	s.askAboutLoading(control.Transform{Name: "c/D"})
+	if s.HasPending() {
 		t.Error("a class is owed that is woven as it loads")
 	}
 	request.Reflection = true
@@ -35,80 +35,82 @@ func TestWhatAFollowerAsksForElsewhereIsOwed(t *testing.T) {
 		Class: "a/B", Name: "m", Descriptor: "()V", Owner: "n/N", Called: "n", CalledDescriptor: "()V",
 		Native: Hook{Class: "n/N", Name: "n", Descriptor: "()V"},
 	}}
-	s.ask(control.Transform{Name: "e/F"})
-	if !s.Owes() {
+	s.askAboutLoading(control.Transform{Name: "e/F"})
+	if !s.HasPending() {
 		t.Error("nothing is owed")
 	}
-	due := s.choices.take(time.Now())
-	for _, class := range append(ReflectiveClasses(), "a/B") {
+	due := s.takePending(time.Now())
+	for _, class := range append(instrument.ReflectiveClasses(), "a/B") {
 		if due[class] == nil {
 			t.Errorf("%s is not owed, but %v", class, due)
 		}
 	}
-	if !s.Owes() {
+	if !s.HasPending() {
 		t.Error("the agent was not asked to tell of reflection")
 	}
-	s.choices.following = true
-	s.ask(control.Transform{Name: "g/H"})
-	if s.Owes() {
-		t.Errorf("what is known is owed again: %v", s.choices.owed)
+	s.state.reflecting = true
+	s.askAboutLoading(control.Transform{Name: "g/H"})
+	if s.HasPending() {
+		t.Errorf("what is known is owed again: %v", s.state.classes.pending)
 	}
 }
 
 // TestADebtIsTriedAgainAFewTimes looks for a class that never comes, beside one that
 // is woven.
 func TestADebtIsTriedAgainAFewTimes(t *testing.T) {
-	var c choices
+	var c classTable
+	c.init()
 	now := time.Now()
-	c.giveBack(map[string]*debt{"a/B": {}})
+	c.restorePending(map[string]*pendingClass{"a/B": {}})
 	for tries := range mostTries {
-		due := c.take(now)
+		due := c.takePending(now)
 		if len(due) != 1 {
 			t.Fatalf("after %d tries due is %v", tries, due)
 		}
-		again, lost := postpone(due, []candidate{{handle: uint32(tries), name: "a/B"}, {handle: 100, name: "c/D"}}, now)
+		again, lost := postpone(due, []*loadedClass{{handle: uint32(tries), name: "a/B"}, {handle: 100, name: "c/D"}}, now)
 		if len(lost) != 0 || len(again["a/B"].woven) != tries+1 {
 			t.Fatalf("after %d tries %v is lost, owed %+v", tries, lost, again["a/B"])
 		}
-		c.giveBack(again)
-		if c.owes(now) || len(c.take(now)) != 0 {
+		c.restorePending(again)
+		if c.hasPending(now) || len(c.takePending(now)) != 0 {
 			t.Errorf("after %d tries it is looked for at once", tries)
 		}
 		now = again["a/B"].due
 	}
-	if again, lost := postpone(c.take(now), nil, now); len(again) != 0 || !slices.Equal(lost, []string{"a/B"}) {
+	if again, lost := postpone(c.takePending(now), nil, now); len(again) != 0 || !slices.Equal(lost, []string{"a/B"}) {
 		t.Errorf("lost is %v, owed %v", lost, again)
 	}
-	c.giveBack(map[string]*debt{"a/B": {}})
-	c.giveBack(map[string]*debt{"a/B": {tries: 3, due: now.Add(time.Hour)}})
-	if !c.owes(now) {
+	c.restorePending(map[string]*pendingClass{"a/B": {}})
+	c.restorePending(map[string]*pendingClass{"a/B": {tries: 3, due: now.Add(time.Hour)}})
+	if !c.hasPending(now) {
 		t.Error("what was asked for anew waits for what was tried before")
 	}
 }
 
 func TestEveryClassOfANameIsMet(t *testing.T) {
-	var s store
+	var s classTable
+	s.init()
 	names := []string{"a/B"}
-	if !s.arrive("a/B", []byte{1}) || s.arrive("a/B", []byte{2}) {
+	if !s.show("a/B", []byte{1}) || s.show("a/B", []byte{2}) {
 		t.Error("the first is not alone, or the second is")
 	}
 	one := control.Class{Handle: 1, Name: "a.B", Flags: control.Modifiable}
 	two := control.Class{Handle: 2, Name: "a.B", Flags: control.Modifiable}
-	s.meet([]control.Class{one})
-	if unmet := s.unmet(names); len(unmet) != 1 || !s.awaits("a/B") {
-		t.Errorf("one of two is met, unmet are %v", unmet)
+	s.identify([]control.Class{one})
+	if missing := s.missing(names); len(missing) != 1 || !s.isLoading("a/B") {
+		t.Errorf("one of two is met, missing are %v", missing)
 	}
-	s.meet([]control.Class{one, two})
-	if found := s.find(names); len(found) != 2 || len(s.unmet(names)) != 0 || s.awaits("a/B") {
-		t.Errorf("found %v, unmet are %v", found, s.unmet(names))
+	s.identify([]control.Class{one, two})
+	if found := s.find(names); len(found) != 2 || len(s.missing(names)) != 0 || s.isLoading("a/B") {
+		t.Errorf("found %v, unmet are %v", found, s.missing(names))
 	}
-	s.arrive("a/B", []byte{3})
-	s.meet([]control.Class{one, two, {Handle: 3, Name: "a.B"}})
-	if file := s.fileOf("a/B", 3); len(file) != 1 || file[0] != 3 || s.fileOf("a/B", 2) != nil {
-		t.Errorf("the third has the file %v, the second %v", file, s.fileOf("a/B", 2))
+	s.show("a/B", []byte{3})
+	s.identify([]control.Class{one, two, {Handle: 3, Name: "a.B"}})
+	if file := s.file(3); len(file) != 1 || file[0] != 3 || s.file(2) != nil {
+		t.Errorf("the third has the file %v, the second %v", file, s.file(2))
 	}
-	s.arrive("a/B", nil)
-	if !s.giveUp("a/B") || len(s.unmet(names)) != 0 || s.giveUp("c/D") {
+	s.show("a/B", nil)
+	if !s.giveUp("a/B") || len(s.missing(names)) != 0 || s.giveUp("c/D") {
 		t.Error("others of the name are not known any more")
 	}
 }
@@ -147,7 +149,7 @@ func TestClassesThatLoadAreFollowed(t *testing.T) {
 			return classes
 		}
 		p.Run(1)
-		if !s.Owes() || hook() != 1 || s.Owes() || !s.IsHooked(s.ID(main, round.Name, round.Descriptor)) {
+		if !s.HasPending() || hook() != 1 || s.HasPending() || !s.IsHooked(s.ID(main, round.Name, round.Descriptor)) {
 			t.Errorf("what is owed is not woven: %v, left alone %v", s.Methods(), s.LeftAlone())
 		}
 		if classes := hook(Hook{Class: sound, Name: "step", Descriptor: "(JI)J", Flags: arena.On}); classes != 2 {
@@ -162,18 +164,18 @@ func TestClassesThatLoadAreFollowed(t *testing.T) {
 		if steps, begun := told(t, s, "construction.fresh.Sound.step"), told(t, s, "construction.fresh.Sound.<clinit>"); steps.Calls != 5 || begun.Calls != 1 {
 			t.Errorf("%d calls of step, %d of the initialiser, want 5 and 1", steps.Calls, begun.Calls)
 		}
-		if !s.Owes() {
+		if !s.HasPending() {
 			t.Error("the classes that were loaded before are not owed")
 		}
-		if classes := hook(); classes != 3 || s.Owes() {
-			t.Errorf("%d classes of one name are woven, of 3; more are owed: %v", classes, s.Owes())
+		if classes := hook(); classes != 3 || s.HasPending() {
+			t.Errorf("%d classes of one name are woven, of 3; more are owed: %v", classes, s.HasPending())
 		}
 		p.Check()
 	})
 }
 
 func roomForSwitches(s *Session) int {
-	s.book.lock.Lock()
-	defer s.book.lock.Unlock()
-	return s.book.switches.room
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	return s.state.switches.room
 }

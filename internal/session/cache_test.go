@@ -11,13 +11,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/classtest"
-	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -26,12 +27,7 @@ import (
 func cachedSession(t testing.TB, dir string) (*Session, func()) {
 	t.Helper()
 	kept := cache.Open(cache.Options{Dir: dir}, func(err error) { t.Error(err) })
-	s := &Session{}
-	s.settings.Cache = kept
-	s.book.init()
-	if err := s.compileTemplates(); err != nil {
-		t.Fatal(err)
-	}
+	s := weavingSession(t, kept)
 	return s, func() {
 		if err := kept.Close(t.Context()); err != nil {
 			t.Error(err)
@@ -68,28 +64,27 @@ func (s *Session) askAll() {
 			Native: Hook{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V", Flags: arena.On},
 		}
 	}
-	s.choices.add(&s.book, Request{
+	s.addTargets(Request{
 		Hooks: []Hook{hook("m"), hook("broken"), hook("native"), hook("calls")}, Sites: []Site{site("calls"), site("lost")},
 	})
-	s.addSpots([]Spot{
-		spotOf("m", Watches, "a", always{}), spotOf("m", Watches, "b", always{steps: 3}), spotOf("m", Anchors, "c"),
-		spotOf("lean", Watches, "a", always{steps: 70_000}), spotOf("lean", Watches, "b"), // too long: woven without
-		spotOf("native", Watches, "a"), spotOf("bridge", Tags, "a"), spotOf("none", Watches, "a"),
-		spotOf("m", Watches, "bad", always{fails: true}),
+	s.addSpots([]instrument.Spot{
+		spotOf("m", instrument.Watches, "a", always{}), spotOf("m", instrument.Watches, "b", always{steps: 3}), spotOf("m", instrument.Anchors, "c"),
+		spotOf("lean", instrument.Watches, "a", always{steps: 70_000}), spotOf("lean", instrument.Watches, "b"), // too long: woven without
+		spotOf("native", instrument.Watches, "a"), spotOf("bridge", instrument.Tags, "a"), spotOf("none", instrument.Watches, "a"),
+		spotOf("m", instrument.Watches, "bad", always{fails: true}),
 	})
 }
 
-// noted is what the book has of a class.
+// noted is what the session has recorded of a class.
 type noted struct {
 	Woven   []byte
-	Off     undone
+	Off     inactive
 	Methods []Method
 	Left    []LeftAlone
 	Spots   map[uint32]bool
 	Probes  map[uint32]arena.Probe
 	Fresh   []arena.Method
-	Classes map[string]int
-	IDs     map[string]uint32
+	Classes int
 }
 
 func (s *Session) weaveNoted(t *testing.T, class []byte) noted {
@@ -100,10 +95,10 @@ func (s *Session) weaveNoted(t *testing.T, class []byte) noted {
 	}
 	slices.Sort(off.hooks)
 	slices.Sort(off.spots)
-	fresh := slices.Clone(s.book.fresh)
+	fresh := slices.Clone(s.state.undescribed)
 	slices.SortFunc(fresh, func(a, b arena.Method) int { return int(int64(a.ID) - int64(b.ID)) })
 	return noted{
-		bytes.Clone(woven), off, s.Methods(), s.LeftAlone(), s.book.wovenSpots(), s.book.probes, fresh, s.book.classes, s.book.ids,
+		bytes.Clone(woven), off, s.Methods(), s.LeftAlone(), s.state.spots.woven, s.state.probes, fresh, s.Classes(),
 	}
 }
 
@@ -126,7 +121,7 @@ func TestCacheGivesWhatTheWeaverDid(t *testing.T) {
 		if !bytes.Equal(have.Woven, want.Woven) {
 			t.Errorf("%+v: other bytes", counts)
 		}
-		have.Woven, have.IDs = want.Woven, want.IDs // ids that no hook has may be known or not
+		have.Woven = want.Woven
 		if !reflect.DeepEqual(have, want) {
 			t.Errorf("%+v: noted\n%+v, want\n%+v", counts, have, want)
 		}
@@ -139,16 +134,16 @@ func TestCacheGivesWhatTheWeaverDid(t *testing.T) {
 // TestCacheTellsOrdersApart has one thing differ at a time: none may be given what was
 // woven for another.
 func TestCacheTellsOrdersApart(t *testing.T) {
-	watched := func(form Form, codes ...weave.Lowered) func(*Session) {
+	watched := func(form instrument.Form, codes ...weave.Lowered) func(*Session) {
 		return func(s *Session) {
-			p := spotOf("m", Watches, "a", codes...)
+			p := spotOf("m", instrument.Watches, "a", codes...)
 			p.Form = form
-			s.addSpots([]Spot{p})
+			s.addSpots([]instrument.Spot{p})
 		}
 	}
 	called := func(caller string) func(*Session) {
 		return func(s *Session) {
-			s.choices.add(&s.book, Request{Sites: []Site{{
+			s.addTargets(Request{Sites: []Site{{
 				Class: "a/B", Name: caller, Descriptor: "()V", Owner: "java/lang/Thread", Called: "yield", CalledDescriptor: "()V",
 				Native: Hook{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V"},
 			}}})
@@ -158,20 +153,20 @@ func TestCacheTellsOrdersApart(t *testing.T) {
 	class := busyClass()
 	for name, ask := range map[string]func(*Session){
 		"a hook": func(s *Session) {
-			s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+			s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
 		},
 		"another hook": func(s *Session) {
-			s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "plain", Descriptor: "()V"}}})
+			s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "plain", Descriptor: "()V"}}})
 		},
-		"no condition":      watched(Plain),
-		"a condition":       watched(Plain, always{}),
-		"another condition": watched(Plain, always{steps: 1}),
-		"another constant":  watched(Plain, always{calls: "a/C"}),
-		"at exit":           watched(Late, nil, always{}),
-		"at entry":          watched(Late, always{}),
-		"a value":           watched(Capturing),
-		"another key":       func(s *Session) { s.addSpots([]Spot{spotOf("m", Watches, "b")}) },
-		"another kind":      func(s *Session) { s.addSpots([]Spot{spotOf("m", Anchors, "a")}) },
+		"no condition":      watched(instrument.Plain),
+		"a condition":       watched(instrument.Plain, always{}),
+		"another condition": watched(instrument.Plain, always{steps: 1}),
+		"another constant":  watched(instrument.Plain, always{calls: "a/C"}),
+		"at exit":           watched(instrument.Late, nil, always{}),
+		"at entry":          watched(instrument.Late, always{}),
+		"a value":           watched(instrument.Capturing),
+		"another key":       func(s *Session) { s.addSpots([]instrument.Spot{spotOf("m", instrument.Watches, "b")}) },
+		"another kind":      func(s *Session) { s.addSpots([]instrument.Spot{spotOf("m", instrument.Anchors, "a")}) },
 		"a call":            called("calls"),
 		"a call elsewhere":  called("lost"),
 	} {
@@ -189,69 +184,6 @@ func TestCacheTellsOrdersApart(t *testing.T) {
 				t.Errorf("%s: other bytes than without a cache", name)
 			}
 		}
-	}
-}
-
-// TestCacheLeavesOtherIDsAlone has two methods share an id, so that one has another
-// than what is kept says.
-func TestCacheLeavesOtherIDsAlone(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "cache")
-	ask := func(s *Session) {
-		s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
-	}
-	first, keep := cachedSession(t, dir)
-	ask(first)
-	first.weaveNoted(t, busyClass())
-	keep()
-	s, keep := cachedSession(t, dir)
-	defer keep()
-	s.book.names[uint32(weave.MethodID("a/B", "m", "()V"))] = "another"
-	ask(s)
-	woven := s.weaveNoted(t, busyClass()).Woven
-	if have := idsIn(t, woven, "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V")}) || s.Weavings().Cached != 0 {
-		t.Errorf("ids %#x, %+v", have, s.Weavings())
-	}
-}
-
-// TestFingerprintsTellAllApart changes one field of a step at a time.
-func TestFingerprintsTellAllApart(t *testing.T) {
-	s, keep := cachedSession(t, filepath.Join(t.TempDir(), "cache"))
-	defer keep()
-	seen := make(map[string]weave.Step)
-	for _, step := range []weave.Step{
-		{}, {Do: weave.DoLocal}, {Op: opcode.Nop + 1}, {Value: 1}, {Kind: 'J'}, {Live: []weave.Variable{{Slot: 1, Descriptor: "I"}}}, {Stack: []string{"I"}},
-		{Stack: []string{"I", "I"}}, {Const: weave.Constant{Text: "a\" b"}}, {Const: weave.Constant{Text: "a\xed b"}}, {Const: weave.Constant{Text: "a\xee b"}},
-		{Const: weave.Constant{Name: "a"}}, {Const: weave.Constant{Descr: "a"}}, {Const: weave.Constant{Raw: []byte{1}}}, {Const: weave.Constant{Raw: []byte{2}}},
-	} {
-		print := s.fingerprint([]weave.Lowered{fixed{step}})
-		if other, is := seen[print]; is || print != s.fingerprint([]weave.Lowered{fixed{step}}) {
-			t.Errorf("%+v has the fingerprint of %+v, or two", step, other)
-		}
-		seen[print] = step
-	}
-	if len(seen[s.fingerprint([]weave.Lowered{nil, fixed{}})].Stack) != 0 || s.fingerprint([]weave.Lowered{nil, fixed{}}) == s.fingerprint([]weave.Lowered{fixed{}}) {
-		t.Error("a condition's number makes no difference")
-	}
-}
-
-// fixed is code of one step.
-type fixed struct{ step weave.Step }
-
-func (f fixed) Lower(weave.Moment) (*weave.Fragment, error) {
-	return &weave.Fragment{Steps: []weave.Step{f.step}}, nil
-}
-
-// TestSlowCacheIsAskedNoMore goes on without, and says so once.
-func TestSlowCacheIsAskedNoMore(t *testing.T) {
-	s, keep := cachedSession(t, filepath.Join(t.TempDir(), "cache"))
-	defer keep()
-	var notices []string
-	s.settings.Notice = func(text string) { notices = append(notices, text) }
-	s.choices.add(&s.book, Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
-	s.noteSlow()
-	s.noteSlow()
-	if woven := s.weaveNoted(t, busyClass()).Woven; len(woven) == 0 || s.Weavings() != (Weavings{Woven: 1}) || len(notices) != 1 {
-		t.Errorf("%d bytes, %+v, %q", len(woven), s.Weavings(), notices)
 	}
 }
 
@@ -318,7 +250,7 @@ type benchClass struct {
 // askFor asks for hooks in all classes, and has each woven once.
 func askFor(b *testing.B, s *Session, classes []benchClass, of string) {
 	for i := range classes {
-		s.choices.add(&s.book, classes[i].request(of))
+		s.addTargets(classes[i].request(of))
 		classes[i].weave(b, s)
 	}
 }
@@ -347,7 +279,11 @@ func benchClasses(b *testing.B) (classes []benchClass) {
 		b.Skip("NOT MEASURED: ", err)
 	}
 	defer image.Close()
-	s, n := bareSession(b), 0
+	live, err := weave.CompileTemplate(agent.LiveTemplate())
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := 0
 	err = image.Each(func(module, path string, data []byte) error {
 		if n++; module != "java.base" || !strings.HasSuffix(path, ".class") || n%12 != 0 {
 			return nil
@@ -355,9 +291,9 @@ func benchClasses(b *testing.B) (classes []benchClass) {
 		c := benchClass{file: bytes.Clone(data)}
 		result, err := weave.NewWeaver().Weave(c.file, func(m weave.MethodInfo) []*weave.Template {
 			c.name = m.Class
-			return []*weave.Template{s.templates.live}
+			return []*weave.Template{live}
 		})
-		if err == nil && exemption(c.name) == "" {
+		if err == nil && instrument.Exemption(c.name) == "" {
 			for _, r := range result.Methods {
 				if r.Woven {
 					c.methods = append(c.methods, Hook{Class: c.name, Name: r.Name, Descriptor: r.Descriptor})

@@ -1,0 +1,164 @@
+package instrument
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+)
+
+// cacheUse is a Weaver's use of the cache of woven classes.
+type cacheUse struct {
+	cache       *cache.Cache  // nil for none
+	recipe      *cache.Recipe // what all plans have in common
+	ended       atomic.Bool   // the cache is not read any more: it was slow, or its owner may close it
+	alwaysEntry bool          // entries are made also without a cache
+
+	woven, found, missed atomic.Int64
+}
+
+func (u *cacheUse) init(c *cache.Cache, templates [][]byte) {
+	u.cache, u.recipe = c, cache.NewRecipe(cache.Engine(), templates...)
+}
+
+// Weavings counts where woven classes came from. A class counts each time it is
+// requested, also if none of its methods could be woven.
+type Weavings struct {
+	Woven  int // by this process
+	Cached int // found in the cache
+	Missed int // not found in the cache
+}
+
+// Weavings returns the counts so far.
+func (w *Weaver) Weavings() Weavings {
+	u := &w.cache
+	return Weavings{Woven: int(u.woven.Load()), Cached: int(u.found.Load()), Missed: int(u.missed.Load())}
+}
+
+// HasCache reports whether woven classes are cached.
+func (w *Weaver) HasCache() bool { return w.cache.cache != nil }
+
+// ReleaseCache stops the use of the cache, so that its owner may close it.
+func (w *Weaver) ReleaseCache() { w.cache.ended.Store(true) }
+
+// obtain finds the class of an outcome in the cache or weaves it. The class is parsed
+// once for both.
+func (w *Weaver) obtain(ctx context.Context, b *bench, out *Outcome, class []byte) error {
+	out.Result, out.plan, out.entry = weave.Result{}, nil, nil
+	parsed, err := b.weaver.Read(class)
+	if err != nil {
+		return err
+	}
+	p, err := out.Selection.plan(parsed)
+	if err != nil || p.isEmpty() {
+		return err
+	}
+	out.plan = p
+	u := &w.cache
+	if u.cache == nil || u.ended.Load() {
+		u.woven.Add(1)
+		if out.Result, err = b.weave(p); err == nil && u.alwaysEntry {
+			out.entry = w.newEntry(p, cache.OriginalOf(class), &out.Result)
+		}
+		return err
+	}
+	b.spec = p.appendSpec(b.spec[:0])
+	original := cache.OriginalOf(class)
+	key := u.recipe.Key(original, string(b.spec))
+	entry := w.findEntry(ctx, b, key)
+	if entry != nil && entry.Fits(w.ids.of) {
+		u.found.Add(1)
+		out.Result, out.entry = entry.Result(), entry
+		return nil
+	}
+	u.missed.Add(1)
+	u.woven.Add(1)
+	if out.Result, err = b.weave(p); err != nil {
+		return err
+	}
+	out.entry = w.newEntry(p, original, &out.Result)
+	if entry == nil { // an entry with other ids is of use to other sessions
+		u.cache.Put(ctx, key, out.entry)
+	}
+	return nil
+}
+
+// slowCache is how long reading the cache may take: half of the time that the agent
+// waits for a class that loads.
+const slowCache = time.Second
+
+// findEntry returns nil where the cache has no entry. A thread of the program may be
+// waiting for its class, so a cache on a disk that hangs is not read again; the agent
+// gives up on the classes that wait for it already.
+func (w *Weaver) findEntry(ctx context.Context, b *bench, key cache.Key) *cache.Entry {
+	if b.alarm == nil {
+		b.alarm = time.AfterFunc(slowCache, w.disableCache)
+	} else {
+		b.alarm.Reset(slowCache)
+	}
+	defer b.alarm.Stop()
+	entry, err := w.cache.cache.Get(ctx, key)
+	if err != nil {
+		return nil
+	}
+	return entry
+}
+
+func (w *Weaver) disableCache() {
+	if !w.cache.ended.Swap(true) && w.settings.Notice != nil {
+		w.settings.Notice(fmt.Sprintf("reading the cache takes more than %v: going on without it (--cache DIR names another)", slowCache))
+	}
+}
+
+func (w *Weaver) newEntry(p *plan, original cache.Original, result *weave.Result) *cache.Entry {
+	at := -1
+	return cache.NewEntry(cache.Weaving{
+		Class: p.class, Original: original, Engine: w.cache.recipe.Engine(), Made: time.Now(), Result: result,
+		Identify: w.ids.of, Calls: p.slots(&w.ids),
+		Templates: func(name, descriptor string) (names []string) {
+			// Results are in the order of the class.
+			for at++; at < len(p.methods); at++ {
+				if m := &p.methods[at]; m.name == name && m.descriptor == descriptor {
+					return templateNames(m.templates)
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// templateNames returns the names that users see.
+func templateNames(templates []*weave.Template) (names []string) {
+	for _, t := range templates {
+		names = append(names, t.Name()[strings.LastIndexByte(t.Name(), '.')+1:])
+	}
+	return names
+}
+
+// fingerprint returns a hash of the lowered code at each moment. Without a cache nobody
+// needs it, and it is empty.
+func (w *Weaver) fingerprint(codes []weave.Lowered) string {
+	if w.cache.cache == nil {
+		return ""
+	}
+	sum := sha256.New()
+	for i, code := range codes {
+		for _, at := range moments {
+			if code == nil {
+				continue
+			}
+			// Where lowering fails the code does not run at that moment, or the spot has no
+			// template.
+			if f, err := code.Lower(at); err == nil {
+				_, _ = fmt.Fprintf(sum, "%d %d %#v\n", i, at, *f) // all of it, quoted; a hash never fails
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

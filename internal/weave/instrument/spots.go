@@ -1,0 +1,300 @@
+package instrument
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
+)
+
+// A SpotKind is the purpose of a spot.
+type SpotKind uint8
+
+// The kinds of spots.
+const (
+	Watches SpotKind = iota // measures calls
+	Tags                    // gives a tag of the transaction its value
+	Anchors                 // marks calls as elements of sequences
+)
+
+// rank orders the spots around a method, outermost first: a watch sees the tags that are
+// set at its own method, and the path before that method was entered.
+func (k SpotKind) rank() int {
+	switch k {
+	case Tags:
+		return 0
+	case Watches:
+		return 1
+	}
+	return 2
+}
+
+// A Form is the template that watches a method.
+type Form uint8
+
+// The forms of spots of kind Watches. Each includes what those before it have.
+const (
+	Plain     Form = iota // condition 0 at entry
+	Late                  // condition 1 at exit
+	Capturing             // values 2 to 5 at entry, 6 to 9 at a return
+)
+
+// Numbers of the first values in the code of a capturing spot.
+const (
+	FirstAtEntry = 2
+	FirstAtExit  = FirstAtEntry + arena.WatchValues
+	codeLength   = FirstAtExit + arena.WatchValues
+)
+
+// A Spot is one purpose of one method. Each has its own id, switch and hook, so a method
+// may have several.
+type Spot struct {
+	Class, Name, Descriptor string // as in class files
+	// Key distinguishes the spots of a method. The same spot has the same key in every
+	// run, since its id is derived from it.
+	Key  string
+	Kind SpotKind
+	Form Form
+	// Code holds conditions and values by the numbers of the template. Where one is nil or
+	// missing, a condition always holds and a value is null. Tags have one, number 0: the
+	// value.
+	Code   []weave.Lowered
+	Flags  arena.Flags
+	Period uint32
+	// Anchors: the positions that this method matches, by how they are reached. Watches:
+	// Below or Direct must contain one of the current positions; 0 asks for none.
+	Below, Direct, First uint32
+	Tag                  int    // Tags: the number of the tag
+	Groups               uint16 // Watches: the tags by which results are grouped
+	Context              uint8  // Watches: how many callers results are grouped by
+}
+
+// Member returns the method's name and descriptor.
+func (p *Spot) Member() string { return p.Name + p.Descriptor }
+
+// FullName identifies a spot among all spots of a session.
+func (p *Spot) FullName() string { return p.Class + "." + p.Member() + "#" + p.Key }
+
+// HasSameCode reports whether two spots have the same conditions and values.
+func (p *Spot) HasSameCode(other *Spot) bool {
+	for i := range max(len(p.Code), len(other.Code)) {
+		if !isSameLowered(p.codeAt(i), other.codeAt(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Spot) codeAt(number int) weave.Lowered {
+	if number < len(p.Code) {
+		return p.Code[number]
+	}
+	return nil
+}
+
+func (p *Spot) hasCode() bool {
+	return slices.ContainsFunc(p.Code, func(c weave.Lowered) bool { return c != nil })
+}
+
+// isUnconditional reports whether a spot requires no position.
+func (p *Spot) isUnconditional() bool { return p.Below|p.Direct == 0 }
+
+var moments = []weave.Moment{weave.AtEntry, weave.AtReturn, weave.AtThrow}
+
+// isSameLowered compares the lowered code, so that code compiled twice from the same text
+// is equal.
+func isSameLowered(a, b weave.Lowered) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	for _, at := range moments {
+		one, oneErr := a.Lower(at)
+		two, twoErr := b.Lower(at)
+		if (oneErr == nil) != (twoErr == nil) || oneErr == nil && !reflect.DeepEqual(one, two) {
+			return false
+		}
+	}
+	return true
+}
+
+// A PlacedSpot is a Spot with its id and its template. It is never modified.
+type PlacedSpot struct {
+	Spot
+	ID          uint32
+	template    *weave.Template // with id and code; nil where the spot is refused
+	reason      string          // why it is refused
+	isPure      bool            // its code calls no method that may have a hook
+	fingerprint string          // of its code; empty without a cache
+}
+
+// IsActive reports whether the spot can have a hook.
+func (p *PlacedSpot) IsActive() bool { return p.template != nil }
+
+// isSame reports whether another spot with the same key weaves the same code.
+func (p *PlacedSpot) isSame(other *Spot) bool {
+	return p.Kind == other.Kind && p.Form == other.Form && p.HasSameCode(other)
+}
+
+// LeftAlone returns the record of a spot that has no hook.
+func (p *PlacedSpot) LeftAlone(reason string) LeftAlone {
+	return LeftAlone{Class: p.Class, Method: p.Member(), Reason: reason}
+}
+
+// compareSpots orders the spots of one method, outermost first.
+func compareSpots(a, b *PlacedSpot) int {
+	return cmp.Or(cmp.Compare(a.Kind.rank(), b.Kind.rank()), strings.Compare(a.Key, b.Key))
+}
+
+// Place binds a spot's template to its id and code, and reports whether the class has to
+// be woven for it. The code of a spot that is known is not bound again. The spot is no
+// target until AddSpot.
+func (w *Weaver) Place(p *Spot) (placed *PlacedSpot, isNew bool) {
+	w.targets.lock.Lock()
+	known := w.targets.spot(p)
+	w.targets.lock.Unlock()
+	placed = &PlacedSpot{Spot: *p, ID: w.SpotID(*p)}
+	isSame := known != nil && known.isSame(p)
+	if isSame && known.IsActive() {
+		placed.template, placed.isPure, placed.fingerprint = known.template, known.isPure, known.fingerprint
+	} else {
+		placed.template, placed.reason = w.bind(p, placed.ID)
+		placed.isPure = !callsMethods(p.Code)
+		placed.fingerprint = w.fingerprint(p.Code)
+	}
+	if _, err := arena.WatchTable([]arena.WatchEntry{placed.Entry()}); err != nil {
+		placed.template, placed.reason = nil, err.Error() // no table can hold it
+	}
+	return placed, !isSame || known.IsActive() != placed.IsActive()
+}
+
+// spotTemplates are the templates of spots.
+type spotTemplates struct {
+	anchor, tag, plain, watch, late, capture *weave.Template
+}
+
+// of returns the template of a spot and how many numbers its code may have.
+func (t *spotTemplates) of(p *Spot) (template *weave.Template, codes int) {
+	switch {
+	case p.Kind == Anchors:
+		return t.anchor, 0
+	case p.Kind == Tags:
+		return t.tag, 1
+	case p.Form == Plain && !p.hasCode() && p.isUnconditional():
+		return t.plain, 0
+	case p.Form == Plain:
+		return t.watch, 1
+	case p.Form == Late:
+		return t.late, 2
+	}
+	return t.capture, codeLength
+}
+
+// bind returns the template of a spot with its id and code, or the reason why its code
+// cannot be bound.
+func (w *Weaver) bind(p *Spot, id uint32) (template *weave.Template, reason string) {
+	template, codes := w.templates.spots.of(p)
+	var all [codeLength]weave.Lowered
+	for i, code := range p.Code {
+		if code == nil {
+			continue
+		}
+		if i >= codes {
+			return nil, fmt.Sprintf("its hook has no place for condition %d", i)
+		}
+		all[i] = code
+	}
+	if codes == 0 {
+		return template.As(int32(id)), ""
+	}
+	bound, err := template.Bind(all[:]...)
+	if err != nil {
+		reason, _, _ = strings.Cut(err.Error(), "\n")
+		return nil, reason
+	}
+	return bound.As(int32(id)), ""
+}
+
+// callsMethods reports whether code calls methods of the program or of the JDK, which may
+// have hooks. Sonde's own have none.
+func callsMethods(codes []weave.Lowered) bool {
+	mayBeHooked := func(class string) bool { return !isHooksClass(class) }
+	for _, code := range codes {
+		for _, at := range moments {
+			if code == nil {
+				continue
+			}
+			f, err := code.Lower(at) // where it fails the code does not run at that moment
+			if err == nil && f.Calls(mayBeHooked) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Entry returns what the hook of a spot reads. Its words are, by kind:
+//
+//	Watches   below | direct<<32    idle      groups | context<<32
+//	Anchors   below | first<<32     direct    -
+//	Tags      number                -         -
+//
+// Anchors and tags are always on, unless they are switched by id.
+func (p *PlacedSpot) Entry() arena.WatchEntry {
+	e := arena.WatchEntry{Probe: arena.Probe{ID: p.ID, Flags: p.Flags, Period: p.Period}}
+	switch p.Kind {
+	case Watches:
+		e.Words[0] = uint64(p.Below) | uint64(p.Direct)<<32
+		e.Words[1] = p.idle()
+		e.Words[2] = uint64(p.Groups) | uint64(p.Context)<<32
+		if p.isPure {
+			e.Words[2] |= arena.WatchPure
+		}
+	case Anchors:
+		e.Flags |= arena.On
+		e.Words[0] = uint64(p.Below) | uint64(p.First)<<32
+		e.Words[1] = uint64(p.Direct)
+	case Tags:
+		e.Flags |= arena.On
+		e.Words[0] = uint64(p.Tag)
+	}
+	return e
+}
+
+// idle says which values of a capturing template have no code.
+func (p *PlacedSpot) idle() uint64 {
+	if p.Form != Capturing {
+		return 0
+	}
+	var atEntry, atExit [arena.WatchValues]bool
+	for i := range arena.WatchValues {
+		atEntry[i], atExit[i] = p.codeAt(FirstAtEntry+i) == nil, p.codeAt(FirstAtExit+i) == nil
+	}
+	return arena.Idle(atEntry, atExit)
+}
+
+// SpotTable returns the agent's table of these entries, with the anchors among the spots
+// and the bridge methods that do not count as callers.
+func SpotTable(entries map[uint32]arena.WatchEntry, spots map[uint32]*PlacedSpot, bridges map[string]bool) (control.Watches, error) {
+	ids := slices.Sorted(maps.Keys(entries))
+	list := make([]arena.WatchEntry, len(ids))
+	positions := make(map[string]uint32)
+	for i, id := range ids {
+		list[i] = entries[id]
+		if p := spots[id]; p != nil && p.Kind == Anchors {
+			positions[p.Class+"."+p.Member()] |= p.First | p.Below | p.Direct
+		}
+	}
+	table := control.Watches{Bridges: slices.Sorted(maps.Keys(bridges))}
+	for _, member := range slices.Sorted(maps.Keys(positions)) {
+		table.Anchors = append(table.Anchors, control.Anchor{Member: member, Positions: positions[member]})
+	}
+	var err error
+	table.Table, err = arena.WatchTable(list)
+	return table, err
+}

@@ -1,0 +1,335 @@
+// Package instrument decides which hooks the methods of a class get and weaves them.
+// It needs no JVM: a session uses it to answer a JVM that loads or redefines a class,
+// and a pack is built with it ahead of time. Both get the same bytes for the same
+// request, and share the cache of woven classes.
+//
+// Targets of hooks are named by patterns, by method (Hook, Site) or by spot (Spot).
+// For each class a selection picks the templates of every method; the resulting plan is
+// either found in the cache or woven.
+//
+// The locks of this package are leaves: none is held while code outside of the package
+// runs, except Settings.Notice.
+package instrument
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/internal/weave"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+	"github.com/sonde-jvm/sonde/internal/wire/control"
+)
+
+// Settings configure a Weaver.
+type Settings struct {
+	Cache  *cache.Cache // where woven classes are kept; nil for none
+	Notice func(string) // receives messages for the user; may be nil
+}
+
+// Weaver weaves classes for the targets it was given. It is safe for concurrent use.
+type Weaver struct {
+	settings  Settings
+	templates templates
+	benches   sync.Pool // of *bench
+	cache     cacheUse
+	ids       ids
+	targets   targets
+}
+
+// templates are the compiled hooks of the agent.
+type templates struct {
+	live, reflect, handle *weave.Template
+	site                  *weave.SiteTemplate
+	spots                 spotTemplates
+	handOff               []*weave.Template // in the order of handOffMethods
+	sources               [][]byte          // the distinct class files the templates come from
+}
+
+// NewWeaver returns a Weaver without targets.
+func NewWeaver(settings Settings) (*Weaver, error) {
+	w := &Weaver{settings: settings}
+	w.ids.init()
+	w.targets.init()
+	if err := w.templates.compile(); err != nil {
+		return nil, err
+	}
+	w.benches.New = func() any { return w.newBench() }
+	w.cache.init(settings.Cache, w.templates.sources)
+	return w, nil
+}
+
+func (t *templates) compile() (err error) {
+	s := &t.spots
+	for _, one := range []struct {
+		to     **weave.Template
+		source func() ([]byte, string)
+	}{
+		{&t.live, agent.LiveTemplate},
+		{&t.reflect, agent.ReflectTemplate},
+		{&t.handle, agent.HandleTemplate},
+		{&s.anchor, agent.AnchorTemplate},
+		{&s.tag, agent.TagTemplate},
+		{&s.plain, agent.PlainTemplate},
+		{&s.watch, agent.WatchTemplate},
+		{&s.late, agent.LateTemplate},
+		{&s.capture, agent.CaptureTemplate},
+	} {
+		if *one.to, err = t.compileOne(one.source); err != nil {
+			return err
+		}
+	}
+	// What a constructor begins must also end where super(...) throws.
+	s.anchor, s.tag = s.anchor.BehindSuper(), s.tag.BehindSuper()
+	t.handOff = make([]*weave.Template, len(handOffMethods))
+	for i := range handOffMethods {
+		if t.handOff[i], err = t.compileOne(handOffMethods[i].template); err != nil {
+			return err
+		}
+	}
+	t.site, err = weave.CompileSiteTemplate(agent.LiveTemplate())
+	return err
+}
+
+func (t *templates) compileOne(source func() ([]byte, string)) (*weave.Template, error) {
+	class, method := source()
+	isKnown := slices.ContainsFunc(t.sources, func(known []byte) bool { return bytes.Equal(known, class) })
+	if !isKnown {
+		t.sources = append(t.sources, class)
+	}
+	return weave.CompileTemplate(class, method)
+}
+
+// ids assigns an id to every method and spot that may get a hook.
+type ids struct {
+	lock  sync.Mutex
+	byKey map[string]uint32 // by class.name(descriptor), with #key for spots
+	keys  map[uint32]string
+}
+
+func (i *ids) init() { i.byKey, i.keys = make(map[string]uint32), make(map[uint32]string) }
+
+// of returns the id of a method. It is the same in every session, except where two
+// methods of a session would share it.
+func (i *ids) of(class, name, descriptor string) int32 {
+	key := class + "." + name + descriptor
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	id, known := i.byKey[key]
+	if !known {
+		id = uint32(weave.MethodID(class, name, descriptor))
+		for i.keys[id] != "" || arena.ReservedID(id) {
+			id++
+		}
+		i.byKey[key], i.keys[id] = id, key
+	}
+	return int32(id)
+}
+
+func (i *ids) key(id uint32) string {
+	i.lock.Lock()
+	defer i.lock.Unlock()
+	return i.keys[id]
+}
+
+// ID returns the id of a method's hook.
+func (w *Weaver) ID(class, name, descriptor string) uint32 {
+	return uint32(w.ids.of(class, name, descriptor))
+}
+
+// SpotID returns the id of a spot's hook.
+func (w *Weaver) SpotID(p Spot) uint32 { return w.ID(p.Class, p.Name, p.Descriptor+"#"+p.Key) }
+
+// TagsClass returns the internal name of the agent's class from which conditions read
+// tags.
+func TagsClass() string { return agent.HookClass() + "Tags" }
+
+// A LeftAlone is a class or a method that was requested and has no hook.
+type LeftAlone struct {
+	Class  string // internal name
+	Method string // name and descriptor; empty for the whole class
+	Reason string
+}
+
+// CompareLeft orders by class, method and reason.
+func CompareLeft(a, b LeftAlone) int {
+	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Reason, b.Reason))
+}
+
+// Outcome is the result of weaving one class.
+type Outcome struct {
+	weave.Result // Methods holds every method that was selected; their offsets are dropped
+	Selection
+	plan  *plan        // nil where the class has no target
+	entry *cache.Entry // as kept in the cache; nil where there is none, unless cacheUse.alwaysEntry
+}
+
+// Weave weaves the targeted methods of a class, or finds the woven class in the cache.
+func (w *Weaver) Weave(ctx context.Context, name string, class []byte) (*Outcome, error) {
+	b := w.benches.Get().(*bench)
+	defer w.benches.Put(b)
+	out := &Outcome{Selection: newSelection(w, w.targets.allPatterns())}
+	err := w.obtain(ctx, b, out, class)
+	if err == nil && out.leanSelection(out.Methods) {
+		err = w.obtain(ctx, b, out, class)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.finish(name, out.Methods)
+	out.detach()
+	return out, nil
+}
+
+// Preview weaves a class as Weave would if only these patterns were targets besides
+// those that are named.
+func (w *Weaver) Preview(ctx context.Context, class []byte, patterns Patterns) (*Outcome, error) {
+	b := w.benches.Get().(*bench)
+	defer w.benches.Put(b)
+	out := &Outcome{Selection: newSelection(w, patterns)}
+	if err := w.obtain(ctx, b, out, class); err != nil {
+		return nil, err
+	}
+	out.detach()
+	return out, nil
+}
+
+// detach copies the list of methods, which lies in memory of the bench.
+func (o *Outcome) detach() {
+	o.Methods = slices.Clone(o.Methods)
+	for i := range o.Methods {
+		o.Methods[i].Offsets = nil
+	}
+}
+
+// bench is the working memory for weaving one class after another.
+type bench struct {
+	weaver *weave.Weaver
+	site   *weave.SiteTemplate
+	spec   []byte
+	alarm  *time.Timer // fires where the cache is slow; nil until the cache is first read
+}
+
+func (w *Weaver) newBench() *bench {
+	b := &bench{weaver: weave.NewWeaver(), site: w.templates.site}
+	b.weaver.Identify = w.ids.of
+	return b
+}
+
+// weave weaves the class that the weaver has read, by its plan. The result's list of
+// methods lives until the next call.
+func (b *bench) weave(p *plan) (weave.Result, error) {
+	b.weaver.Sites, b.weaver.SiteTemplate = nil, nil
+	current := -1 // the weaver visits methods in the order of the class
+	if p.hasSites {
+		b.weaver.SiteTemplate = b.site
+		b.weaver.Sites = func(_ weave.MethodInfo, call weave.Call) (int32, bool) {
+			sites := p.methods[current].sites
+			if len(sites) == 0 {
+				return 0, false
+			}
+			id, is := sites[call.Owner+"."+call.Name+call.Descriptor]
+			return int32(id), is
+		}
+	}
+	return b.weaver.AppendRead(nil, func(weave.MethodInfo) []*weave.Template {
+		current++
+		return p.methods[current].templates
+	})
+}
+
+// A FileWeaver weaves spots into class files that no JVM has loaded, and keeps the table
+// of the spots it has woven. It is safe for concurrent use.
+type FileWeaver struct {
+	*Weaver
+	lock    sync.Mutex
+	woven   map[uint32]*PlacedSpot
+	bridges map[string]bool
+}
+
+// NewFileWeaver returns a FileWeaver without spots.
+func NewFileWeaver(settings Settings) (*FileWeaver, error) {
+	w, err := NewWeaver(settings)
+	if err != nil {
+		return nil, err
+	}
+	w.cache.alwaysEntry = true
+	return &FileWeaver{Weaver: w, woven: make(map[uint32]*PlacedSpot), bridges: make(map[string]bool)}, nil
+}
+
+// Add adds spots and their bridges. Ids are assigned in the order of the list, so the
+// same list gives the same ids.
+func (w *FileWeaver) Add(spots []Spot, bridges []string) {
+	for i := range spots {
+		placed, _ := w.Place(&spots[i])
+		w.AddSpot(placed)
+	}
+	for i := range spots {
+		w.ID(spots[i].Class, spots[i].Name, spots[i].Descriptor)
+	}
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, bridge := range bridges {
+		w.bridges[bridge] = true
+	}
+}
+
+// WovenFile is the result of weaving one class file.
+type WovenFile struct {
+	Entry *cache.Entry // nil where the class has no target; its Woven is nil where no method could be woven
+	Spots []uint32     // ids of the spots that have their hooks
+	Left  []LeftAlone  // methods in which a spot has no hook
+}
+
+// Weave weaves a class file.
+func (w *FileWeaver) Weave(ctx context.Context, name string, class []byte) (*WovenFile, error) {
+	out, err := w.Weaver.Weave(ctx, name, class)
+	if err != nil {
+		return nil, err
+	}
+	file := &WovenFile{Entry: out.entry}
+	w.lock.Lock()
+	for _, spots := range out.Spots {
+		for _, p := range spots {
+			file.Spots = append(file.Spots, p.ID)
+			w.woven[p.ID] = p
+		}
+	}
+	w.lock.Unlock()
+	slices.Sort(file.Spots)
+	for _, left := range out.SpotsLeft {
+		if out.Spotted[left.Method] { // otherwise the spot belongs to another class of this name
+			file.Left = append(file.Left, left)
+		}
+	}
+	slices.SortFunc(file.Left, CompareLeft)
+	file.Left = slices.Compact(file.Left)
+	return file, nil
+}
+
+// Table returns the table from which woven hooks read what to do.
+func (w *FileWeaver) Table() (control.Watches, error) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	entries := make(map[uint32]arena.WatchEntry, len(w.woven))
+	for id, p := range w.woven {
+		entries[id] = p.Entry()
+	}
+	return SpotTable(entries, w.woven, w.bridges)
+}
+
+// Woven returns the spots that have their hooks, by id.
+func (w *FileWeaver) Woven() (spots []*PlacedSpot) {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(w.woven)) {
+		spots = append(spots, w.woven[id])
+	}
+	return spots
+}
