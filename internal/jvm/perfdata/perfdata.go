@@ -1,9 +1,9 @@
-// Package hsperf reads the counters that a HotSpot JVM publishes in a file of
-// shared memory, /tmp/hsperfdata_<user>/<pid>, without the JVM taking part.
+// Package perfdata reads the counters that a HotSpot JVM publishes in a file of shared memory,
+// /tmp/hsperfdata_<user>/<pid>, without involving the JVM.
 //
-// The file belongs to another process, which may be writing it this moment, may
-// have died half way, or may lie: whatever it holds, reading it gives counters
-// or a *FormatError, never more work than its size.
+// The file belongs to another process, which may be writing it, may have died while writing it,
+// or may be hostile. Reading it returns counters or a *FormatError, and takes time in proportion
+// to its size.
 package perfdata
 
 import (
@@ -12,11 +12,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 )
 
-// The file is a header and a run of entries, in the byte order the header
-// names. Lengths and offsets inside an entry count from its start.
+// The file is a header and a sequence of entries, in the byte order given by the header. Offsets
+// inside an entry count from its start.
 //
 //	header                          entry
 //	 0  magic ca fe c0 c0            0  length of the entry     int32
@@ -38,33 +37,24 @@ const (
 	typeByte = 'B'
 )
 
-// MaxSize is more than HotSpot ever lets such a file have.
+// MaxSize is larger than any file that HotSpot creates.
 const MaxSize = 32 << 20
 
 var magic = [4]byte{0xca, 0xfe, 0xc0, 0xc0}
 
-// Counters are what one JVM publishes: numbers and texts, by name.
+// Counters are the numbers and texts that a JVM publishes, by name.
 type Counters struct {
 	numbers map[string]int64
 	texts   map[string]string
 }
 
-// Number returns a counter that is a number.
+// Number returns a numeric counter.
 func (c *Counters) Number(name string) (int64, bool) {
 	n, ok := c.numbers[name]
 	return n, ok
 }
 
-// Text returns a counter that is a text.
-func (c *Counters) Text(name string) (string, bool) {
-	s, ok := c.texts[name]
-	return s, ok
-}
-
-// Len is how many counters there are.
-func (c *Counters) Len() int { return len(c.numbers) + len(c.texts) }
-
-// Read reads counters to the end of r, which may be at most MaxSize away.
+// Read reads counters to the end of r, at most MaxSize bytes.
 func Read(r io.Reader) (*Counters, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {
@@ -76,9 +66,8 @@ func Read(r io.Reader) (*Counters, error) {
 	return Parse(data)
 }
 
-// Parse reads counters from the content of a file. Where that ends early or
-// contradicts itself the error is a *FormatError, and the counters before the
-// defect, if any, are returned with it.
+// Parse reads counters from the content of a file. If it ends early or contradicts itself, the
+// error is a *FormatError, and the counters before the defect are returned with it.
 func Parse(data []byte) (*Counters, error) {
 	h, err := parseHeader(data)
 	if err != nil {
@@ -102,8 +91,8 @@ func Parse(data []byte) (*Counters, error) {
 
 type header struct {
 	order   binary.ByteOrder
-	used    int // never more than there is
-	entries int // where they begin
+	used    int // at most the size of the file
+	entries int // offset of the first one
 	count   int
 	usable  bool
 }
@@ -140,9 +129,8 @@ func parseHeader(data []byte) (h header, err error) {
 	return h, nil
 }
 
-// add reads the entry at an offset and returns its length. An entry of a type
-// HotSpot has no counters of is passed over; of two with one name the first
-// counts.
+// add reads the entry at an offset and returns its length. It ignores types that HotSpot does not
+// use for counters, and entries whose name is known.
 func (c *Counters) add(order binary.ByteOrder, data []byte, offset int) (length int, bad *FormatError) {
 	rest := data[offset:]
 	if len(rest) < entryHeaderSize {
@@ -187,34 +175,34 @@ func (c *Counters) knows(name string) bool {
 	return number || text
 }
 
-// JavaVersion is the version of the JDK, such as 17.0.15.
+// JavaVersion returns the version of the JDK, such as 17.0.15.
 func (c *Counters) JavaVersion() string { return c.texts["java.property.java.version"] }
 
-// VMName is what the JVM calls itself, such as "OpenJDK 64-Bit Server VM".
+// VMName returns the name of the JVM, such as "OpenJDK 64-Bit Server VM".
 func (c *Counters) VMName() string { return c.texts["java.property.java.vm.name"] }
 
-// VMVendor is who built the JVM.
+// VMVendor returns the vendor of the JVM.
 func (c *Counters) VMVendor() string { return c.texts["java.property.java.vm.vendor"] }
 
-// Command is the main class or jar and the program's arguments, joined by
-// spaces that cannot be told from spaces in them.
+// Command returns the main class or jar and the program's arguments, joined by spaces. Spaces
+// within an argument are not marked.
 func (c *Counters) Command() string { return c.texts["sun.rt.javaCommand"] }
 
-// maxText is where HotSpot cuts texts off.
+// maxText is the length at which HotSpot truncates texts.
 const maxText = 1024
 
-// Arguments are the JVM's options from all their sources, joined by spaces.
-// Options of many words are cut off, which complete tells.
+// Arguments returns the JVM's options from all sources, joined by spaces. complete is false if
+// they were truncated.
 func (c *Counters) Arguments() (text string, complete bool) {
 	text, ok := c.texts["java.rt.vmArgs"]
 	return text, ok && len(text) < maxText-1
 }
 
-// Flags are the options the JVM took from a file named by -XX:Flags.
+// Flags returns the options that the JVM read from the file named by -XX:Flags.
 func (c *Counters) Flags() string { return c.texts["java.rt.vmFlags"] }
 
-// AttachEnabled tells whether the JVM answers to the attach protocol; known is
-// false where it does not say.
+// AttachEnabled reports whether the JVM answers the attach protocol; known is false if it does
+// not publish that.
 func (c *Counters) AttachEnabled() (enabled, known bool) {
 	capabilities := c.texts["sun.rt.jvmCapabilities"]
 	if capabilities == "" {
@@ -229,25 +217,16 @@ func (c *Counters) AttachEnabled() (enabled, known bool) {
 	return false, false
 }
 
-// Started is when the JVM began to start, by its own wall clock.
-func (c *Counters) Started() (time.Time, bool) {
-	millis, ok := c.numbers["sun.rt.createVmBeginTime"]
-	if !ok || millis <= 0 {
-		return time.Time{}, false
-	}
-	return time.UnixMilli(millis), true
-}
-
-// A Heap is the size of the Java heap in bytes; 0 is not known.
+// A Heap is the size of the Java heap in bytes; 0 means unknown.
 type Heap struct{ Used, Max int64 }
 
-// Heap is the heap as last published: by most collectors after a collection
-// only, so before the first one what is used may not be known.
+// Heap returns the sizes as last published. Most collectors publish them after a collection, so
+// Used may be unknown before the first one.
 func (c *Counters) Heap() Heap {
 	const generations, spaces = 2, 5 // no collector has more
 	var h Heap
-	// Collectors with fixed generations, which have policies named such as
-	// "Copy:MSC", share the heap out. In all others each may have all of it.
+	// Collectors with fixed generations, whose policies have names such as "Copy:MSC", divide
+	// the heap. With all others, each generation may take all of it.
 	shared := strings.Contains(c.texts["sun.gc.policy.name"], ":")
 	for g := range generations {
 		prefix := fmt.Sprintf("sun.gc.generation.%d.", g)
@@ -261,14 +240,13 @@ func (c *Counters) Heap() Heap {
 			h.Used += c.size(fmt.Sprintf("%sspace.%d.used", prefix, s))
 		}
 	}
-	// G1 of JDK 17 publishes a few bytes more, to keep tools from dividing by
-	// nothing.
+	// G1 of JDK 17 adds a few bytes to keep tools from dividing by zero.
 	const page = 4096
 	h.Max -= h.Max % page
 	return h
 }
 
-// size is a number of bytes, 0 where none is published or no memory has it.
+// size returns a number of bytes, 0 if it is not published or not plausible.
 func (c *Counters) size(name string) int64 {
 	const most = 1 << 56
 	if n := c.numbers[name]; n > 0 && n < most {
@@ -277,9 +255,8 @@ func (c *Counters) size(name string) int64 {
 	return 0
 }
 
-// A FormatError tells where a file stops being readable. What was read before
-// that place is returned with it: a JVM that is starting publishes counters
-// while it still allocates others.
+// A FormatError is a defect of a file. The counters before it are returned as well, because a JVM
+// that is starting publishes counters while it still allocates others.
 type FormatError struct {
 	Structure string // "header" or "entry 12"
 	Offset    int    // in the file

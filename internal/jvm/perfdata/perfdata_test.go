@@ -92,13 +92,13 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", order, err)
 		}
-		if c.Len() != 9 {
-			t.Errorf("%v: %d counters", order, c.Len())
+		if len(c.numbers)+len(c.texts) != 9 {
+			t.Errorf("%v: %d counters", order, len(c.numbers)+len(c.texts))
 		}
 		if v := c.JavaVersion(); v != "17.0.15" {
 			t.Errorf("%v: version %q", order, v)
 		}
-		if s, ok := c.Started(); !ok || s.UnixMilli() != 1700000000123 {
+		if s, ok := c.Number("sun.rt.createVmBeginTime"); !ok || s != 1700000000123 {
 			t.Errorf("%v: started %v, %v", order, s, ok)
 		}
 		if a, complete := c.Arguments(); a != "-Xmx200m -ea" || !complete {
@@ -151,7 +151,7 @@ func TestDefects(t *testing.T) {
 		}
 		kept := 0
 		if c != nil {
-			kept = c.Len()
+			kept = len(c.numbers) + len(c.texts)
 		}
 		if kept != tt.kept {
 			t.Errorf("%s: %d counters kept, want %d", tt.name, kept, tt.kept)
@@ -243,7 +243,7 @@ func checkLive(t *testing.T, jdk jvmtest.JDK, pid int) {
 	if enabled, known := c.AttachEnabled(); !enabled || !known {
 		t.Errorf("attach %v, %v", enabled, known)
 	}
-	if _, ok := c.Started(); !ok {
+	if _, ok := c.Number("sun.rt.createVmBeginTime"); !ok {
 		t.Error("no start time")
 	}
 	// Serial and Parallel round generations up by parts of a megabyte.

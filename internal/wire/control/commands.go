@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// Ping waits until the agent answers.
+// Ping waits for an answer of the agent.
 func (p *Peer) Ping(ctx context.Context) error { return p.do(ctx, KindPing, nothing{}) }
 
-// Map has the agent map the arena: a file at a path as the JVM sees it.
+// Map makes the agent map the arena, a file at a path in the JVM's file system.
 func (p *Peer) Map(ctx context.Context, path string, length uint64, epoch uint32) error {
 	return p.do(ctx, KindMap, mapping{path, length, epoch})
 }
 
-// Probes gives the agent its table of probes, whose length is a power of two,
-// or 0.
+// Probes sets the agent's table of probes, whose length must be a power of two or 0.
 func (p *Peer) Probes(ctx context.Context, table []uint64) error {
 	if bits.OnesCount(uint(len(table))) > 1 {
 		return fmt.Errorf("a table of %d probes: its length must be a power of two", len(table))
@@ -24,45 +23,42 @@ func (p *Peer) Probes(ctx context.Context, table []uint64) error {
 	return p.do(ctx, KindProbes, words(table))
 }
 
-// Switch changes or adds entries of the agent's table of probes, in place. There
-// must be one, and an entry of it must stay empty.
+// Switch changes or adds entries of the agent's table of probes in place. The agent must have
+// a table, and one of its entries must stay empty.
 func (p *Peer) Switch(ctx context.Context, entries []uint64) error {
 	return p.do(ctx, KindSwitch, words(entries))
 }
 
-// Watches gives the agent its table of spots, anchors and tag points, as
-// arena.WatchTable makes it, in place of the one there was.
+// Watches replaces the agent's table of spots, anchors and tag points.
 func (p *Peer) Watches(ctx context.Context, wanted Watches) error {
 	return p.do(ctx, KindWatches, wanted)
 }
 
-// Watch has the agent send classes that pass a filter to the Handler when they
-// are loaded, except those whose names begin as one of the excludes. It replaces
-// the filters there were.
+// Watch makes the agent send every class that passes a filter to the Handler when it is loaded,
+// unless its name begins with one of the excludes. It replaces earlier filters.
 func (p *Peer) Watch(ctx context.Context, filters []Filter, excludes []string) error {
 	return p.do(ctx, KindWatch, view{filters, excludes})
 }
 
-// Follow sets whether members that are called by reflection or through method
-// handles are announced in the arena, where the JDK's own methods have been
-// woven to tell of them.
+// Follow sets whether members called by reflection or through method handles are announced in
+// the arena. The JDK methods that announce them must have been woven.
 func (p *Peer) Follow(ctx context.Context, on bool) error {
 	return p.do(ctx, KindFollow, choice(on))
 }
 
-// Threads are the JVM's, with their names.
+// Threads returns the threads of the JVM.
 func (p *Peer) Threads(ctx context.Context) ([]Thread, error) {
 	return request[threads](ctx, p, KindThreads, nothing{})
 }
 
-// Calibrate has the agent make calls of a known body, with hooks and without, in
-// several runs.
+// Calibrate makes the agent call a method with a known body, with and without hooks, in several
+// runs.
 func (p *Peer) Calibrate(ctx context.Context, asked Calibration) ([]Run, error) {
 	return request[runs](ctx, p, KindCalibrate, asked)
 }
 
-// Install has the JVM retransform classes, all at once. The Handler is asked
-// for each before Install returns.
+// Install makes the JVM retransform classes, all at once. The Handler is called for each of
+// them before Install returns.
 func (p *Peer) Install(ctx context.Context, list []uint32) (Installed, error) {
 	list, asked := distinct(list)
 	installed, err := request[Installed](ctx, p, KindInstall, handles(list))
@@ -77,12 +73,12 @@ func (p *Peer) Install(ctx context.Context, list []uint32) (Installed, error) {
 	return installed, nil
 }
 
-// Restore has the agent put every class back and unmap the arena.
+// Restore makes the agent restore every class and unmap the arena.
 func (p *Peer) Restore(ctx context.Context) (Restored, error) {
 	return p.restore(ctx, KindRestore, func(Restoring) {})
 }
 
-// restore asks for a restoration and passes on how far it is, until it is done.
+// restore requests a restoration and reports its progress.
 func (p *Peer) restore(ctx context.Context, kind Kind, progress func(Restoring)) (Restored, error) {
 	a, err := p.ask(ctx, kind, nothing{})
 	if err != nil {
@@ -104,11 +100,10 @@ func (p *Peer) restore(ctx context.Context, kind Kind, progress func(Restoring))
 	}
 }
 
-// hangUpLimit is how long the agent may take to hang up after its last word.
+// hangUpLimit bounds the time that the agent may take to hang up after its last frame.
 const hangUpLimit = 2 * time.Second
 
-// Bye has the agent put everything back and end, and reports how far that is.
-// Afterwards the Peer is closed.
+// Bye makes the agent restore everything and exit, and reports the progress. It closes the Peer.
 func (p *Peer) Bye(ctx context.Context, progress func(Restoring)) (Restored, error) {
 	restored, err := p.restore(ctx, KindBye, progress)
 	if err != nil {
@@ -124,17 +119,14 @@ func (p *Peer) Bye(ctx context.Context, progress func(Restoring)) (Restored, err
 	return restored, p.Close()
 }
 
-// do asks for something whose answer is that it is done.
+// do sends a request that is answered by DONE.
 func (p *Peer) do(ctx context.Context, kind Kind, b body) error {
 	_, err := request[nothing](ctx, p, kind, b)
 	return err
 }
 
-// request asks for something that is answered by one frame.
-func request[T any, P interface {
-	*T
-	read(*cursor)
-}](ctx context.Context, p *Peer, kind Kind, b body) (T, error) {
+// request sends a request that is answered by one frame.
+func request[T any, P readable[T]](ctx context.Context, p *Peer, kind Kind, b body) (T, error) {
 	var none T
 	a, err := p.ask(ctx, kind, b)
 	if err != nil {
@@ -147,11 +139,8 @@ func request[T any, P interface {
 	return decodeFrom[T, P](p, f)
 }
 
-// decodeFrom decodes a frame; one that is malformed ends the conversation.
-func decodeFrom[T any, P interface {
-	*T
-	read(*cursor)
-}](p *Peer, f frame) (T, error) {
+// decodeFrom decodes a frame. A malformed frame ends the conversation.
+func decodeFrom[T any, P readable[T]](p *Peer, f frame) (T, error) {
 	value, err := decode[T, P](f)
 	if err != nil {
 		var none T
@@ -160,10 +149,10 @@ func decodeFrom[T any, P interface {
 	return value, nil
 }
 
-// maxClasses is more than any JVM has loaded: a list without an end is no list.
+// maxClasses is more than any JVM has loaded. It bounds a list without an end.
 const maxClasses = 4 << 20
 
-// List names the classes that are loaded.
+// List returns the loaded classes.
 func (p *Peer) List(ctx context.Context) ([]Class, error) {
 	a, err := p.ask(ctx, KindList, nothing{})
 	if err != nil {
@@ -188,12 +177,12 @@ func (p *Peer) List(ctx context.Context) ([]Class, error) {
 	}
 }
 
-// fetchBatch is how many classes are asked for at a time: enough that the way
-// there and back does not count, few enough to hold in memory.
+// fetchBatch is the number of classes per request: enough to hide the round trip, few enough to
+// hold in memory.
 const fetchBatch = 128
 
-// Fetch gives the class files of classes, each once, in any order, on the
-// caller's goroutine. Where a file is nil, reason says why there is none.
+// Fetch calls each with the class file of every class, once, in any order, on the caller's
+// goroutine. If a file is nil, reason says why there is none.
 func (p *Peer) Fetch(ctx context.Context, list []uint32, each func(handle uint32, file []byte, reason string)) error {
 	list, _ = distinct(list)
 	for len(list) > 0 {
@@ -242,8 +231,8 @@ func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byt
 	}
 }
 
-// Sees tells of each class whether its loader finds the hooks: with an empty
-// reason it does.
+// Sees returns for each class why its loader does not find the hooks; an empty reason means that
+// it does.
 func (p *Peer) Sees(ctx context.Context, list []uint32) (map[uint32]string, error) {
 	list, missing := distinct(list)
 	answers, err := request[seen](ctx, p, KindSees, handles(list))
@@ -263,7 +252,7 @@ func (p *Peer) Sees(ctx context.Context, list []uint32) (map[uint32]string, erro
 	return reasons, nil
 }
 
-// A handleSet is what was asked for and has not come.
+// A handleSet holds the classes that were requested and have not arrived.
 type handleSet map[uint32]struct{}
 
 func (s handleSet) take(handle uint32) bool {
@@ -272,7 +261,7 @@ func (s handleSet) take(handle uint32) bool {
 	return there
 }
 
-// distinct leaves out what was named before, keeping the order.
+// distinct removes duplicates and keeps the order.
 func distinct(list []uint32) ([]uint32, handleSet) {
 	set := make(handleSet, len(list))
 	once := make([]uint32, 0, len(list))

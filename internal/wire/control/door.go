@@ -13,37 +13,37 @@ import (
 )
 
 const (
-	// unprovenLimit is how long a caller may take to prove itself; an agent
-	// has its HELLO ready when it dials, but its JVM may pause, or be starved.
+	// unprovenLimit bounds the time that a caller may take to prove itself. An agent sends its
+	// HELLO at once, but its JVM may be paused or starved.
 	unprovenLimit = 10 * time.Second
-	// maxUnproven is how many callers are heard at a time.
+	// maxUnproven bounds the callers that are heard at a time.
 	maxUnproven = 16
-	// greetLimit is how long an agent may take to answer its welcome.
+	// greetLimit bounds the time that an agent may take to answer its welcome.
 	greetLimit = 20 * time.Second
 )
 
-// A Door is where one agent is expected.
+// A Door accepts one agent.
 type Door struct {
 	listener net.Listener
 	secrets  Secrets
 	settings Settings
 }
 
-// Listen makes a Door of a listener, which it then owns.
+// Listen returns a Door that owns a listener.
 func Listen(l net.Listener, secrets Secrets, settings Settings) *Door {
 	return &Door{l, secrets, settings.orDefaults()}
 }
 
-// Close shuts the door without waiting for anyone.
+// Close closes the door without waiting for anyone.
 func (d *Door) Close() error { return d.listener.Close() }
 
-// Accept waits for the agent, and shuts the door when it has come or when the
-// context ends: the secrets open it once. A caller that check refuses, or that
-// does not show the token in time, is cut off without a word, and the waiting
-// goes on. check may be nil; it must not wait.
+// Accept waits for the agent, and closes the door when it has arrived or when the context ends,
+// because the secrets are valid once. A caller that check refuses, or that does not send the
+// token in time, is disconnected without an answer, and the wait continues. check may be nil;
+// it must not block.
 //
-// An agent whose JVM is held by someone else is a *RefusedError, one of another
-// protocol a *VersionError, none at all a *NoAgentError.
+// The error is a *RefusedError if the JVM belongs to another session, a *VersionError if the
+// agent speaks another protocol, and a *NoAgentError if none arrived.
 func (d *Door) Accept(ctx context.Context, check func(net.Conn) error) (*Peer, error) {
 	h := &hearing{door: d, check: check, proven: make(chan caller), broken: make(chan error, 1)}
 	c, err := h.first(ctx)
@@ -53,7 +53,7 @@ func (d *Door) Accept(ctx context.Context, check func(net.Conn) error) (*Peer, e
 	return d.greet(ctx, c)
 }
 
-// A caller has proven itself.
+// A caller is a connection that has proven to be the agent.
 type caller struct {
 	conn    net.Conn
 	reader  *lineReader
@@ -61,20 +61,20 @@ type caller struct {
 	request uint32
 }
 
-// A hearing is the time in which callers may prove themselves.
+// A hearing lets callers prove themselves.
 type hearing struct {
 	door   *Door
 	check  func(net.Conn) error
 	proven chan caller
-	broken chan error // the listener fails; has room for one
+	broken chan error // the error of the listener; has room for one
 
 	mu         sync.Mutex
 	turnedAway int
 	last       error
 }
 
-// first is the first caller that proves itself. All others are cut off, and
-// nothing of the hearing is left, when it returns.
+// first returns the first caller that proves itself. When it returns, all other callers are
+// disconnected and all goroutines of the hearing have ended.
 func (h *hearing) first(parent context.Context) (caller, error) {
 	ctx, cancel := context.WithCancel(parent)
 	stop := context.AfterFunc(ctx, func() { _ = h.door.Close() })
@@ -124,7 +124,7 @@ func (h *hearing) listen(ctx context.Context, group *sync.WaitGroup) {
 	}
 }
 
-// hear passes a caller on, or cuts it off.
+// hear hands a caller over or disconnects it.
 func (h *hearing) hear(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	c, err := h.prove(conn)
@@ -134,7 +134,7 @@ func (h *hearing) hear(ctx context.Context, conn net.Conn) {
 		h.mu.Unlock()
 		_ = conn.Close()
 	}
-	// From here on the end of the hearing must not close what was passed on.
+	// From here on the end of the hearing must not close the connection.
 	if !stop() || err != nil {
 		return
 	}
@@ -174,8 +174,8 @@ func (h *hearing) prove(conn net.Conn) (caller, error) {
 	return caller{conn, r, said.Hello, f.request}, conn.SetDeadline(time.Time{})
 }
 
-// greet welcomes an agent that has proven itself, and lets it answer: one whose
-// JVM is held by someone else says so now, or said so right after its HELLO.
+// greet welcomes an agent that has proven itself and waits for its answer: an agent whose JVM
+// belongs to another session refuses now, or has refused right after its HELLO.
 func (d *Door) greet(ctx context.Context, c caller) (*Peer, error) {
 	if c.hello.Protocol != Protocol {
 		return nil, d.sendAway(c)
@@ -211,13 +211,13 @@ func (d *Door) sendAway(c caller) error {
 	return reason
 }
 
-// Secrets are what only one who could read the session's file knows: the agent
-// shows the token, Sonde the proof. They serve for one session.
+// Secrets are known only to those who can read the session file: the agent sends the token,
+// Sonde the proof. They are valid for one session.
 type Secrets struct {
 	Token, Proof string // 32 hex digits each
 }
 
-// NewSecrets makes secrets that cannot be guessed.
+// NewSecrets returns secrets that cannot be guessed.
 func NewSecrets() Secrets { return Secrets{Token: secret(), Proof: secret()} }
 
 func secret() string {
@@ -226,14 +226,13 @@ func secret() string {
 	return hex.EncodeToString(random[:])
 }
 
-// accepts takes as long for a token that is nearly right as for any other. No
-// token opens a door without one.
+// accepts compares a token in constant time. A door without a token accepts none.
 func (s Secrets) accepts(token string) bool {
 	return s.Token != "" && subtle.ConstantTimeCompare([]byte(s.Token), []byte(token)) == 1
 }
 
-// String keeps secrets out of what is printed.
+// String keeps secrets out of printed text.
 func (Secrets) String() string { return "(secrets)" }
 
-// GoString keeps secrets out of what is printed for debugging.
+// GoString keeps secrets out of debug output.
 func (Secrets) GoString() string { return "control.Secrets{…}" }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What can be wrong with a frame.
+// The defects of a frame.
 var (
 	ErrTruncated   = errors.New("it is cut off")
 	ErrTooLong     = errors.New("it is too long")
@@ -15,10 +15,10 @@ var (
 	ErrOutOfTurn   = errors.New("it is out of turn")
 )
 
-// A FrameError is a frame that cannot be taken. It answers to one of the errors
-// above. One that came from the agent ends the session.
+// A FrameError is an invalid frame; it wraps one of the errors above. An invalid frame from the
+// agent ends the session.
 type FrameError struct {
-	Kind    Kind // 0 where the frame was not read that far
+	Kind    Kind // 0 if it was not read
 	Request uint32
 	Defect  error
 	Detail  string
@@ -36,30 +36,29 @@ func (e *FrameError) Error() string {
 	return text
 }
 
-// Unwrap gives the defect.
+// Unwrap returns the defect.
 func (e *FrameError) Unwrap() error { return e.Defect }
 
-// Why a conversation can end.
+// The reasons why a conversation ends.
 var (
-	// ErrLost is answered to by every error of a conversation that has ended.
+	// ErrLost is wrapped by every error of a conversation that has ended.
 	ErrLost   = errors.New("the agent is gone")
 	ErrClosed = errors.New("the session was closed")
 	ErrHungUp = errors.New("the agent hung up")
 	ErrSilent = errors.New("the agent fell silent")
 )
 
-// A LostError is the end of a conversation. It answers to ErrLost and to its
-// cause.
+// A LostError is the end of a conversation. It wraps ErrLost and the cause.
 type LostError struct {
 	Cause error
 }
 
 func (e *LostError) Error() string { return fmt.Sprintf("%v: %v", ErrLost, e.Cause) }
 
-// Unwrap gives ErrLost and the cause.
+// Unwrap returns ErrLost and the cause.
 func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Cause} }
 
-// A RefusedError is the agent's word that its JVM is taken.
+// A RefusedError is an agent's refusal because its JVM belongs to another session.
 type RefusedError struct {
 	Holder string
 }
@@ -68,7 +67,7 @@ func (e *RefusedError) Error() string {
 	return "the JVM is held by " + oneLine(e.Holder) + ": wait for its end, or end it"
 }
 
-// A FailedError is the agent's word that it could not do what it was asked.
+// A FailedError is a request that the agent could not carry out.
 type FailedError struct {
 	Asked  Kind
 	Reason string
@@ -78,7 +77,7 @@ func (e *FailedError) Error() string {
 	return fmt.Sprintf("the agent could not do %v: %s", e.Asked, oneLine(e.Reason))
 }
 
-// A VersionError is an agent that speaks another protocol.
+// A VersionError is an agent that speaks another version of the protocol.
 type VersionError struct {
 	Agent uint16
 	Build string
@@ -89,11 +88,11 @@ func (e *VersionError) Error() string {
 		oneLine(e.Build), e.Agent, Protocol)
 }
 
-// A NoAgentError is a Door through which no agent came.
+// A NoAgentError reports that no agent arrived at a Door.
 type NoAgentError struct {
 	TurnedAway int   // callers that did not prove themselves
-	Last       error // why the last of them did not; nil where there was none
-	Cause      error // why there is no more waiting
+	Last       error // why the last of them did not; nil if there was none
+	Cause      error // why the wait ended
 }
 
 func (e *NoAgentError) Error() string {
@@ -104,10 +103,10 @@ func (e *NoAgentError) Error() string {
 	return text
 }
 
-// Unwrap gives why there is no more waiting.
+// Unwrap returns why the wait ended.
 func (e *NoAgentError) Unwrap() error { return e.Cause }
 
-// A StrangerError is a caller that is another process than it should be.
+// A StrangerError is a caller that is not the expected process.
 type StrangerError struct {
 	PID int
 	UID uint32
@@ -117,7 +116,7 @@ func (e *StrangerError) Error() string {
 	return fmt.Sprintf("the caller is process %d of user %d", e.PID, e.UID)
 }
 
-// oneLine makes text of the agent fit for an error's line.
+// oneLine shortens text of the agent to one line.
 func oneLine(text string) string {
 	const most = 1000
 	if len(text) > most {
@@ -126,8 +125,7 @@ func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
 }
 
-// validPrefix cuts a text without cutting a character. It does not keep the
-// whole text in memory.
+// validPrefix returns a copy of the beginning of a text, without splitting a character.
 func validPrefix(text string, most int) string {
 	return strings.Clone(strings.ToValidUTF8(text[:most], ""))
 }

@@ -16,23 +16,23 @@ const (
 	lengthSize = 4
 	headSize   = 1 + 4 // kind and request, which the length counts
 
-	// firstPiece is allocated for a body on the word of its length alone.
+	// firstPiece bounds the bytes allocated for a body before any of it has arrived.
 	firstPiece = 64 << 10
 )
 
-// A frame is the unit of conversation:
+// A frame is the unit of the protocol:
 //
 //	length u32 (of what follows)  kind u8  request u32  body
 //
-// Its body is its own: what is decoded from it may keep pointing into it.
+// It owns its body, so decoded values may refer to it.
 type frame struct {
 	kind    Kind
 	request uint32
 	body    []byte
 }
 
-// readFrame reads one frame of at most limit bytes. Only an end between two
-// frames is io.EOF.
+// readFrame reads one frame of at most limit bytes. It returns io.EOF only for an end between
+// two frames.
 func readFrame(r io.Reader, limit int) (frame, error) {
 	var head [lengthSize + headSize]byte
 	if _, err := io.ReadFull(r, head[:lengthSize]); err != nil {
@@ -63,8 +63,7 @@ func readFrame(r io.Reader, limit int) (frame, error) {
 	return f, nil
 }
 
-// readBody allocates in step with the bytes that come, not by the length that
-// was declared.
+// readBody allocates in step with the bytes that arrive, not by the declared length.
 func readBody(r io.Reader, length int) ([]byte, error) {
 	body := make([]byte, 0, min(length, firstPiece))
 	for len(body) < length {
@@ -82,7 +81,7 @@ func readBody(r io.Reader, length int) ([]byte, error) {
 	return body, nil
 }
 
-// truncated tells an end within a frame from other trouble.
+// truncated reports an end within a frame as a defect of the frame.
 func truncated(f frame, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return f.defect(ErrTruncated, "")
@@ -90,7 +89,7 @@ func truncated(f frame, err error) error {
 	return err
 }
 
-// A body writes itself behind a frame's head.
+// A body appends its fields to the head of a frame.
 type body interface {
 	append(dst []byte) []byte
 }
@@ -108,11 +107,14 @@ func encode(kind Kind, request uint32, b body) ([]byte, error) {
 	return data, nil
 }
 
-// decode reads a body that must fill its frame.
-func decode[T any, P interface {
+// readable is a body that can be decoded.
+type readable[T any] interface {
 	*T
 	read(*cursor)
-}](f frame) (T, error) {
+}
+
+// decode reads a body, which must fill its frame.
+func decode[T any, P readable[T]](f frame) (T, error) {
 	var value T
 	c := cursor{rest: f.body}
 	P(&value).read(&c)
@@ -131,8 +133,8 @@ func (f frame) defect(defect error, detail string) error {
 	return &FrameError{Kind: f.kind, Request: f.request, Defect: defect, Detail: detail}
 }
 
-// A cursor reads fields off a body. What is not there, or has no meaning, fails
-// it, and from then on it gives zeros; so a reader checks once, at its end.
+// A cursor reads the fields of a body. After a missing or invalid field it is failed and
+// returns zeros, so a reader checks once, at the end.
 type cursor struct {
 	rest   []byte
 	failed bool
@@ -186,8 +188,8 @@ func (c *cursor) flag() bool {
 	return b == 1
 }
 
-// count reads how many items follow, each of at least size bytes; more than the
-// bytes that are left could hold are not believed.
+// count reads the number of items that follow, each of at least size bytes. It fails if the
+// remaining bytes cannot hold them.
 func (c *cursor) count(size int) int {
 	n := c.u32()
 	if uint64(n)*uint64(size) > uint64(len(c.rest)) {
@@ -197,7 +199,7 @@ func (c *cursor) count(size int) int {
 	return int(n)
 }
 
-// bytes points into the body.
+// bytes returns a part of the body, not a copy.
 func (c *cursor) bytes() []byte { return c.take(c.count(1)) }
 
 func (c *cursor) text() string {
@@ -209,10 +211,9 @@ func (c *cursor) text() string {
 	return string(b)
 }
 
-// The least bytes that a string takes.
+// textSize is the minimum number of bytes of a string.
 const textSize = 4
 
-func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
 func appendU32(dst []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(dst, v) }
 func appendU64(dst []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(dst, v) }
 
@@ -232,7 +233,7 @@ func appendList[T any](dst []byte, list []T, item func([]byte, T) []byte) []byte
 	return dst
 }
 
-// readList reads what appendList writes, of items of at least size bytes.
+// readList reads a list written by appendList, with items of at least size bytes.
 func readList[T any](c *cursor, size int, item func(*cursor) T) []T {
 	list := make([]T, c.count(size))
 	for i := range list {
@@ -248,7 +249,7 @@ func appendText[T string | []byte](dst []byte, v T) []byte {
 // A Kind says what is in a frame.
 type Kind uint8
 
-// A side is who may send a kind of frame.
+// A side is the sender of a kind of frame.
 type side uint8
 
 const (
@@ -263,7 +264,7 @@ type kindInfo struct {
 	from side
 }
 
-// String is the kind's name in capitals, or its number where it has none.
+// String returns the kind's name in capitals, or its number if it has none.
 func (k Kind) String() string {
 	if name := kinds[k].name; name != "" {
 		return name

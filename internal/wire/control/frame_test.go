@@ -92,10 +92,7 @@ func TestLengthIsNotBelieved(t *testing.T) {
 // A codec is a body's decoder, its type forgotten.
 type codec func(frame) (body, error)
 
-func codecOf[T body, P interface {
-	*T
-	read(*cursor)
-}]() codec {
+func codecOf[T body, P readable[T]]() codec {
 	return func(f frame) (body, error) { return decode[T, P](f) }
 }
 

@@ -1,15 +1,14 @@
-// Package control is Sonde's end of its conversation with the agent in a JVM;
-// docs/formats/control.md is the contract.
+// Package control is Sonde's end of the conversation with the agent in a JVM.
+// docs/formats/control.md specifies the protocol.
 //
-// The agent dials. A Door takes the one caller that proves it could read the
-// session's file and makes it a Peer; all others are cut off without a word. A
-// Peer asks the agent for things, for any number of goroutines at a time, has
-// classes woven when the agent asks, and keeps the lease alive.
+// The agent dials. A Door accepts the one caller that proves that it could read the session
+// file, and makes it a Peer; all others are disconnected without an answer. A Peer sends
+// requests for any number of goroutines, weaves classes when the agent asks, and keeps the
+// lease alive.
 //
-// The other end runs in a process that may be broken or hostile: what it sends
-// is bounded, checked whole before it is believed, and any defect ends the
-// session, upon which an agent puts its JVM back as it was. Every wait ends:
-// with its context, with the connection, or after a limit of its own.
+// The other end runs in a process that may be broken or hostile: its frames are bounded and
+// checked before they are used, and any defect ends the session, whereupon the agent restores
+// its JVM. Every wait ends: with its context, with the connection, or after a limit of its own.
 package control
 
 import (
@@ -27,26 +26,26 @@ import (
 
 //go:generate go run ./gen -go kinds_gen.go -java ../../../agent/control/src8/sonde/agent/control/Kind.java kinds.table
 
-// What Settings mean where they are zero.
+// The defaults of Settings.
 const (
 	DefaultLease   = 10 * time.Second
 	DefaultSilence = time.Minute
 	DefaultWorkers = 4
 )
 
-// Settings are how a Peer behaves. What is zero has a default.
+// Settings configure a Peer. Zero fields have defaults.
 type Settings struct {
-	// Lease is how long the agent keeps its JVM changed without hearing of us.
+	// Lease is how long the agent keeps its JVM changed without a sign of life from Sonde.
 	Lease time.Duration
-	// Silence is how long the agent may say nothing before it is given up. A
-	// JVM that collects garbage says nothing, so it is no short time.
+	// Silence is how long the agent may send nothing before it counts as lost. A JVM that
+	// collects garbage sends nothing, so this must not be short.
 	Silence time.Duration
-	// Weave serves the agent's requests; nil leaves every class alone.
+	// Weave serves the agent's requests; nil leaves every class unchanged.
 	Weave Handler
-	// Workers is how many weaves are under way at a time.
+	// Workers is the number of classes that are woven at a time.
 	Workers int
-	// Notice gets what the agent has to say to a user, one text at a time and
-	// in order. Texts that come faster than it takes them are dropped, counted.
+	// Notice receives the agent's messages to the user, one at a time and in order. Messages
+	// that arrive faster than it accepts them are dropped and counted.
 	Notice func(text string)
 }
 
@@ -69,17 +68,16 @@ func (s Settings) orDefaults() Settings {
 	return s
 }
 
-// A Peer is one connected agent. Its methods may be called by many goroutines
-// at a time. It owns the connection: one goroutine reads it, and never waits
-// for anything slow; one writes it, so that no frame is ever sent in part while
-// the conversation goes on.
+// A Peer is one connected agent. It is safe for concurrent use. It owns the connection: one
+// goroutine reads it and never waits for anything slow, another one writes it, so that no frame
+// is sent in part while the conversation goes on.
 type Peer struct {
 	hello    Hello
 	settings Settings
 	conn     net.Conn
 	out      chan []byte
-	greeted  atomic.Bool // the agent has answered, so it can no longer refuse
-	leaving  atomic.Bool // the agent was sent away, so it may hang up
+	greeted  atomic.Bool // the agent has answered and can no longer refuse
+	leaving  atomic.Bool // the agent was told to exit and may hang up
 
 	ctx  context.Context // ends with the conversation
 	end  context.CancelCauseFunc
@@ -92,13 +90,13 @@ type Peer struct {
 
 const (
 	outgoing = 64 // frames that may wait to be written
-	// lastWords is how long the agent's last frames may take to be read once
-	// it no longer takes ours.
+	// lastWords bounds the time for reading the agent's last frames once it no longer accepts
+	// ours.
 	lastWords = time.Second
 )
 
-// converse begins a conversation with an agent that has proven itself. What r
-// has already read of the connection is not lost.
+// converse begins a conversation with an agent that has proven itself. r may hold bytes of the
+// connection that were read ahead.
 func converse(conn net.Conn, r *lineReader, hello Hello, s Settings, first []byte) *Peer {
 	p := &Peer{hello: hello, settings: s, conn: conn, out: make(chan []byte, outgoing), done: make(chan struct{})}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
@@ -108,7 +106,7 @@ func converse(conn net.Conn, r *lineReader, hello Hello, s Settings, first []byt
 	p.out <- first
 	r.silence = s.Silence
 	context.AfterFunc(p.ctx, func() {
-		_ = conn.Close() // its loss is told by whoever meets it
+		_ = conn.Close() // readers and writers report the loss
 		close(p.done)
 	})
 	go p.readAll(r)
@@ -118,13 +116,13 @@ func converse(conn net.Conn, r *lineReader, hello Hello, s Settings, first []byt
 	return p
 }
 
-// Hello is what the agent said of itself.
+// Hello returns the description that the agent gave of itself.
 func (p *Peer) Hello() Hello { return p.hello }
 
 // Done is closed when the conversation has ended.
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
-// Err is nil while the conversation goes on, and a *LostError afterwards.
+// Err returns nil while the conversation goes on, and a *LostError afterwards.
 func (p *Peer) Err() error {
 	if cause := context.Cause(p.ctx); cause != nil {
 		return &LostError{cause}
@@ -132,9 +130,8 @@ func (p *Peer) Err() error {
 	return nil
 }
 
-// Close ends the conversation at once, whereupon the agent restores its JVM by
-// itself. It does not wait for weaves under way, whose context ends. It may be
-// called more than once.
+// Close ends the conversation at once, whereupon the agent restores its JVM by itself. It cancels
+// running Handlers without waiting for them. It may be called more than once.
 func (p *Peer) Close() error {
 	p.end(ErrClosed)
 	<-p.done
@@ -154,7 +151,7 @@ func (p *Peer) readAll(r io.Reader) {
 	}
 }
 
-// explain names the ways in which an agent goes.
+// explain translates the ways in which an agent disappears.
 func (p *Peer) explain(err error) error {
 	switch {
 	case p.leaving.Load():
@@ -167,7 +164,7 @@ func (p *Peer) explain(err error) error {
 	return err
 }
 
-// take gives a frame to whom it concerns.
+// take dispatches a frame.
 func (p *Peer) take(f frame) error {
 	if !f.kind.sentByAgent() {
 		return f.defect(ErrOutOfTurn, "only sonde sends it")
@@ -193,7 +190,7 @@ func (p *Peer) take(f frame) error {
 	case KindTransform:
 		return p.weave(f)
 	}
-	return p.requests.settle(f)
+	return p.requests.deliver(f)
 }
 
 func (p *Peer) writeAll() {
@@ -202,8 +199,7 @@ func (p *Peer) writeAll() {
 		case data := <-p.out:
 			_ = p.conn.SetWriteDeadline(time.Now().Add(p.settings.Silence)) // fails only with the write
 			if _, err := p.conn.Write(data); err != nil {
-				// An agent that hangs up may have said why: leave the reader
-				// a while to hear it.
+				// An agent that hangs up may have sent a reason: give the reader time for it.
 				time.AfterFunc(lastWords, func() { p.end(p.explain(err)) })
 				return
 			}
@@ -213,7 +209,7 @@ func (p *Peer) writeAll() {
 	}
 }
 
-// send leaves a frame to the writer.
+// send queues a frame for the writer.
 func (p *Peer) send(ctx context.Context, data []byte) error {
 	select {
 	case p.out <- data:
@@ -225,8 +221,8 @@ func (p *Peer) send(ctx context.Context, data []byte) error {
 	}
 }
 
-// keepLease shows a sign of life so often that one or two may come late. An
-// answer is not waited for: the agent may be busy with something long.
+// keepLease sends signs of life, often enough that one or two may be late. It does not wait for
+// answers, because the agent may be busy.
 func (p *Peer) keepLease() {
 	ticker := time.NewTicker(max(p.settings.Lease/4, time.Millisecond))
 	defer ticker.Stop()
@@ -242,8 +238,8 @@ func (p *Peer) keepLease() {
 	}
 }
 
-// A turn is what may answer a request: any number of parts, then the last.
-// FAILED may take the place of the last.
+// A turn lists the frames that answer a request: any number of parts, then the last. FAILED may
+// replace the last.
 type turn struct {
 	part, last Kind
 }
@@ -266,7 +262,7 @@ var turns = map[Kind]turn{
 	KindCalibrate: {last: KindCalibrated},
 }
 
-// ends tells whether a frame may answer, and whether it is the last that does.
+// ends reports whether a frame may answer, and whether it is the last one.
 func (t turn) ends(f frame) (last, fits bool) {
 	switch {
 	case f.kind == KindFailed:
@@ -279,15 +275,15 @@ func (t turn) ends(f frame) (last, fits bool) {
 	return false, f.kind == t.part
 }
 
-// requests are Sonde's that wait for answers. One that nobody waits for any
-// more stays until it is answered, so that its answer is not one to nothing.
+// requests are Sonde's requests without an answer. An abandoned request stays until it is
+// answered, so that its answer is not taken for an error.
 type requests struct {
 	mu   sync.Mutex
 	last uint32
 	open map[uint32]*answer
 }
 
-// add gives a request the next odd number that is free.
+// add assigns the next free odd number to a request.
 func (r *requests) add(a *answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -304,8 +300,8 @@ func (r *requests) remove(number uint32) {
 	delete(r.open, number)
 }
 
-// settle gives a frame to the request that it answers.
-func (r *requests) settle(f frame) error {
+// deliver hands a frame to the request that it answers.
+func (r *requests) deliver(f frame) error {
 	r.mu.Lock()
 	a := r.open[f.request]
 	r.mu.Unlock()
@@ -325,16 +321,16 @@ func (r *requests) settle(f frame) error {
 	return a.put(f)
 }
 
-// maxQueued bounds the bytes of an answer that nobody has taken yet.
+// maxQueued bounds the bytes of an answer that wait to be read.
 const maxQueued = 256 << 20
 
-// An answer is what has come of one and was not taken yet.
+// An answer holds the frames of an answer that were not read yet.
 type answer struct {
 	peer   *Peer
 	asked  Kind
 	number uint32
 	turn   turn
-	come   chan struct{} // has room for one: something came
+	come   chan struct{} // signals a new frame; has room for one
 
 	mu        sync.Mutex
 	frames    []frame
@@ -363,7 +359,7 @@ func (p *Peer) ask(ctx context.Context, kind Kind, b body) (*answer, error) {
 	return a, nil
 }
 
-// put adds a frame, without waiting.
+// put adds a frame without blocking.
 func (a *answer) put(f frame) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -381,10 +377,10 @@ func (a *answer) put(f frame) error {
 	return nil
 }
 
-// next waits for a frame. FAILED is an error. After an error there is no more.
+// next waits for a frame. FAILED is returned as an error. No frame follows an error.
 func (a *answer) next(ctx context.Context) (frame, error) {
 	for {
-		// What came before the end counts.
+		// Frames that arrived before the end count.
 		err := a.peer.Err()
 		if f, ok := a.pop(); ok {
 			return f, a.failure(f)
@@ -426,22 +422,20 @@ func (a *answer) failure(f frame) error {
 	return &FailedError{Asked: a.asked, Reason: string(reason)}
 }
 
-// abandon is for one who waits no longer.
+// abandon discards all frames of the answer, including later ones.
 func (a *answer) abandon() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.abandoned, a.frames, a.queued = true, nil, 0
 }
 
-// reject ends the conversation over a defect that showed only when an answer
-// was looked into.
+// reject ends the conversation because of a defect in an answer.
 func (p *Peer) reject(defect error) error {
 	p.end(defect)
 	return p.Err()
 }
 
-// A lineReader reads a connection, and gives up when nothing comes for the
-// length of silence.
+// A lineReader reads a connection, and fails when nothing arrives for the duration of silence.
 type lineReader struct {
 	conn    net.Conn
 	silence time.Duration // 0 keeps the deadline that the connection has
@@ -456,7 +450,7 @@ func newLineReader(conn net.Conn) *lineReader {
 
 func (r *lineReader) Read(dst []byte) (int, error) { return r.buffer.Read(dst) }
 
-// patient is the reader below the buffer.
+// patient is the reader underneath the buffer.
 type patient lineReader
 
 func (r *patient) Read(dst []byte) (int, error) {

@@ -7,11 +7,10 @@ import (
 	"syscall"
 )
 
-var errNoPeer = errors.New("the connection does not tell whose it is: only a Unix socket does")
+var errNoPeer = errors.New("the process at the other end of the connection is unknown: only a Unix socket provides it")
 
-// FromProcess is a check for Accept: the kernel must say that one process, of
-// one user, is at the other end of a Unix socket. It sees the identity the
-// caller had when it connected.
+// FromProcess returns a check for Accept: the other end of a Unix socket must be the given process
+// and user. The kernel reports the identity that the caller had when it connected.
 func FromProcess(pid int, uid uint32) func(net.Conn) error {
 	return func(conn net.Conn) error {
 		socket, ok := conn.(*net.UnixConn)

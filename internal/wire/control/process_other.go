@@ -7,9 +7,9 @@ import (
 	"net"
 )
 
-var errNoPeer = errors.New("this system does not tell whose a connection is")
+var errNoPeer = errors.New("this system does not report the process at the other end of a connection")
 
-// FromProcess is a check for Accept that needs Linux: here it takes no one.
+// FromProcess needs Linux: here it accepts no one.
 func FromProcess(int, uint32) func(net.Conn) error {
 	return func(net.Conn) error { return errNoPeer }
 }

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// A Handler weaves a class. Its context ends when the agent no longer waits; an
-// error is told to the agent, which then leaves the class alone. Several may
-// run at a time, in any order. It may keep the Transform's bytes.
+// A Handler weaves a class. Its context ends when the agent no longer waits. An error is sent to
+// the agent, which then leaves the class unchanged. Several calls may run at a time, in any
+// order. It may keep the bytes of the Transform.
 type Handler func(context.Context, Transform) (Woven, error)
 
 const (
-	// weaveLimit is how long the agent waits for a class.
+	// weaveLimit is the time that the agent waits for a class.
 	weaveLimit = 2 * time.Second
-	// What may wait for a free worker. A JVM with more threads than this that
-	// all load classes is told to go on without.
+	// The classes that may wait for a free worker. A JVM in which more threads load classes
+	// continues without hooks in the rest.
 	maxWaiting      = 8 << 10
 	maxWaitingBytes = 256 << 20
 )
 
-// weaves are the agent's requests that are not answered yet.
+// weaves are the agent's requests without an answer.
 type weaves struct {
 	workers chan struct{}
 
@@ -35,7 +35,7 @@ func (w *weaves) init(workers int) {
 	w.open = map[uint32]bool{}
 }
 
-// add notes a request, and tells whether there is room for it.
+// add registers a request and reports whether there is room for it.
 func (w *weaves) add(f frame) (room bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,7 @@ func (w *weaves) remove(f frame) {
 	w.bytes -= len(f.body)
 }
 
-// weave has a request of the agent served, without waiting for that.
+// weave serves a request of the agent in the background.
 func (p *Peer) weave(f frame) error {
 	t, err := decode[Transform](f)
 	if err != nil {
@@ -70,14 +70,14 @@ func (p *Peer) weave(f frame) error {
 		return err
 	}
 	if !room {
-		// An agent that never reads its answers ends this with the writer.
+		// An agent that never reads its answers ends the conversation through the writer.
 		return p.reply(f, KindFailed, message("sonde is busy with other classes"))
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, weaveLimit)
 	go func() {
 		defer cancel()
 		kind, answer := p.woven(ctx, t)
-		// The number is free again from when the agent can know the answer.
+		// The agent may reuse the number as soon as it has the answer.
 		p.weaves.remove(f)
 		_ = p.reply(f, kind, answer) // fails only when the conversation has ended
 	}()
@@ -113,7 +113,7 @@ func (p *Peer) reply(f frame, kind Kind, b body) error {
 	return p.send(p.ctx, data)
 }
 
-// notices are texts on their way to the user.
+// notices are messages on their way to the user.
 type notices struct {
 	queue   chan string
 	mu      sync.Mutex
@@ -122,12 +122,12 @@ type notices struct {
 
 const (
 	maxNotices = 256
-	maxNotice  = 4 << 10 // bytes of a text that are kept
+	maxNotice  = 4 << 10 // bytes of a message; longer ones are cut
 )
 
 func (n *notices) init() { n.queue = make(chan string, maxNotices) }
 
-// add never waits: a user who reads slowly must not hold the agent up.
+// add never blocks: a slow reader must not delay the agent.
 func (n *notices) add(text string) {
 	if len(text) > maxNotice {
 		text = fmt.Sprintf("%s… (%d bytes)", validPrefix(text, maxNotice), len(text))
@@ -149,7 +149,7 @@ func (n *notices) takeDropped() int {
 	return dropped
 }
 
-// deliver hands over what came, also what came just before the end.
+// deliver passes messages on, including those that arrive just before the end.
 func (n *notices) deliver(ctx context.Context, to func(string)) {
 	for {
 		select {
