@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// knownAgents are tools recognised by what the names of their files hold, in
-// lower case. Those that are telling say that an agent is at work already when
-// the file is open; others are also libraries that programs have on their class
-// path, so only an option that loads them counts.
+// knownAgents are tools recognised by parts of their file names, in lower case. For a telling one an open
+// file proves that the agent is active. Others are also libraries on the class paths of programs, so only
+// an option that loads them counts.
 var knownAgents = []struct {
 	name    string
 	trait   Trait
@@ -42,11 +41,11 @@ var knownAgents = []struct {
 	{"debugger (jdwp)", Debugs, true, []string{"libjdwp"}},
 }
 
-// recognise finds the tool a file belongs to. Tools are told by the file's own
-// name and that of its directory, where some keep a plain agent.jar.
+// recognise finds the tool that a file belongs to, by the name of the file. The name of the directory
+// counts for an agent.jar.
 func recognise(file string) (agent Agent, telling, known bool) {
 	dir, base := path.Split(strings.ToLower(file))
-	// A library's directory says less: it may be that of the program's jars.
+	// The directory of another file may be that of the program's jars.
 	names := []string{base}
 	if base == "agent.jar" || base == "javaagent.jar" {
 		names = append(names, path.Base(dir))
@@ -61,7 +60,7 @@ func recognise(file string) (agent Agent, telling, known bool) {
 	return Agent{}, false, false
 }
 
-// agentOf reads an option that loads an agent.
+// agentOf parses an option that loads an agent.
 func agentOf(option string) (Agent, bool) {
 	for _, kind := range []string{"-javaagent:", "-agentpath:", "-agentlib:"} {
 		value, is := strings.CutPrefix(option, kind)
@@ -82,13 +81,13 @@ func agentOf(option string) (Agent, bool) {
 	return Agent{}, false
 }
 
-// isSonde tells Sonde's own files, which are no other agent.
+// isSonde reports whether a file is one of Sonde's own.
 func isSonde(file string) bool {
 	return strings.HasPrefix(path.Base(file), "sonde") || strings.Contains(file, "/.sonde")
 }
 
-// findAgents names each tool once: by the options that load agents, then by the
-// files the process has mapped or open.
+// findAgents returns each tool once: from the options that load agents, then from the mapped and open
+// files of the process.
 func findAgents(options, files []string) []Agent {
 	var found []Agent
 	add := func(a Agent) {

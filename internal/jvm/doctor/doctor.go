@@ -1,38 +1,34 @@
-// Package preflight tells what stands between Sonde and a JVM before anything is
-// done to it: what forbids it, what will cost, what else is inside.
+// Package doctor examines whether Sonde can enter a JVM, before anything is done to it: what prevents it,
+// what it will cost, and which other tools are inside.
 //
-// Gather collects facts and decides nothing; Judge decides and reads nothing, so
-// every judgement can be tested as a row of a table. Most facts come from /proc.
-// Some only the JVM itself knows: it is asked, by the attach protocol, for its
-// flags and properties, which changes nothing in it but that it listens from
-// then on.
+// Gather collects facts and decides nothing; Judge decides and reads nothing, so every judgement can be
+// tested as a row of a table. Most facts come from /proc. Flags and properties come from the JVM itself,
+// over the attach protocol, which changes nothing except that the JVM listens from then on.
 package doctor
 
 import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// Facts are what could be found out. Zero values are not known, unless a field
-// says otherwise.
+// Facts are the facts about a JVM. Zero values are unknown, unless a field says otherwise.
 type Facts struct {
 	JVM      process.JVM
-	UID, GID int // who asks
+	UID, GID int // of this process
 
-	// Invited: Sonde's agent was there from the start (-javaagent) and waits, so
-	// that attaching is not needed.
+	// Invited means that Sonde's agent was loaded at the start (-javaagent) and waits, so that
+	// attaching is not needed.
 	Invited bool
 
-	Modules []string // of the run-time image
-	// TracksDependencies: the JVM's library can note, from the start, which
-	// compiled code depends on which class.
+	// TracksDependencies says whether the JVM's library can record, from the start, which compiled
+	// code depends on which class.
 	TracksDependencies process.Answer
 
-	Environment map[string]string // those variables alone that hold options of JVMs
-	Asked       bool              // the JVM answered: the next three are known
-	Arguments   []string          // its options from all sources, cut at spaces
-	Flags       map[string]string // those that are not as usual
+	Environment map[string]string // the variables that hold options of JVMs
+	Asked       bool              // the JVM answered, so the next three are known
+	Arguments   []string          // its options from all sources, split at spaces
+	Flags       map[string]string // flags without their default values
 	Properties  map[string]string
-	AskError    error // why it did not answer, where it was asked
+	AskError    error // why it did not answer
 
 	Agents []Agent
 	Memory Memory
@@ -40,13 +36,13 @@ type Facts struct {
 	Shm    Place // its /dev/shm
 }
 
-// Memory is the tightest limit of memory a process is under.
+// Memory is the tightest memory limit of a process.
 type Memory struct {
-	Limit int64 // 0: none, or not known
-	Used  int64 // of it, without what the kernel can take back
+	Limit int64 // 0 for none or unknown
+	Used  int64 // without memory that the kernel can reclaim
 }
 
-// A Place is a directory of the JVM where files can be put.
+// A Place is a directory of the JVM for files of Sonde.
 type Place struct {
 	Known            bool
 	ReadOnly, NoExec bool
@@ -58,47 +54,40 @@ type Agent struct {
 	Name    string
 	Trait   Trait
 	Path    string // of its jar or library
-	AtStart bool   // by an option; else it came later
+	AtStart bool   // loaded by an option, not later
 }
 
-// A Trait is what an agent does to classes.
+// A Trait is the effect of an agent on classes.
 type Trait string
 
-// The traits told apart.
+// The traits.
 const (
 	Transforms Trait = "transforms classes as they are loaded"
 	Redefines  Trait = "redefines loaded classes on command"
-	Samples    Trait = "leaves classes alone"
+	Samples    Trait = "does not change classes"
 	Debugs     Trait = "is a debugger"
 )
 
-// property returns a system property of the JVM.
-func (f *Facts) property(name string) (string, bool) {
-	value, ok := f.Properties[name]
-	return value, ok
-}
-
-// flag is a boolean flag's value, which is the usual one unless the JVM says
-// otherwise.
-func (f *Facts) flag(name string, usual bool) bool {
+// flag returns the value of a boolean flag.
+func (f *Facts) flag(name string, byDefault bool) bool {
 	switch f.Flags[name] {
 	case "true":
 		return true
 	case "false":
 		return false
 	}
-	return usual
+	return byDefault
 }
 
-// A Severity is how much a finding matters.
+// A Severity is the importance of a finding.
 type Severity int
 
-// From what needs no thought to what forbids going on.
+// The severities, in ascending order.
 const (
 	OK   Severity = iota
 	Note          // good to know
-	Warn          // something will cost or be left out
-	Stop          // it will not work
+	Warn          // something will be slow or missing
+	Stop          // Sonde cannot work
 )
 
 func (s Severity) String() string {
@@ -115,18 +104,18 @@ func (s Severity) String() string {
 	return "unknown"
 }
 
-// MarshalText writes the severity as a word.
+// MarshalText returns the severity as a word.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// A Finding is one thing that was looked at.
+// A Finding is the result of one check.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	Subject  string   `json:"subject"` // a word or two, the same each time
+	Subject  string   `json:"subject"` // one or two words, the same for each JVM
 	Text     string   `json:"text"`
-	Remedy   string   `json:"remedy,omitempty"` // "" where there is none or none is needed
+	Remedy   string   `json:"remedy,omitempty"` // "" if there is none or none is needed
 }
 
-// Worst is the gravest severity among findings.
+// Worst returns the highest severity of findings.
 func Worst(findings []Finding) Severity {
 	worst := OK
 	for _, f := range findings {

@@ -13,19 +13,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// Gather collects what can be known of a JVM. It is asked itself only where an
-// asker is given; nil leaves it untouched. What cannot be read is left unknown.
+// Gather collects facts about a JVM. It contacts the JVM only if there is an asker. Facts that cannot be
+// read are left unknown.
 func Gather(ctx context.Context, jvm *process.JVM, asker Asker) Facts {
 	return host{process.Local, "/sys/fs/cgroup"}.gather(ctx, jvm, asker)
 }
 
-// A host is where facts are read.
+// A host is the machine whose facts are read.
 type host struct {
 	process.Host
 	groups string // the directory of control groups
@@ -34,33 +35,29 @@ type host struct {
 func (h host) gather(ctx context.Context, jvm *process.JVM, asker Asker) Facts {
 	f := Facts{
 		JVM: *jvm, UID: os.Geteuid(), GID: os.Getegid(), Invited: h.Waits(jvm),
-		TracksDependencies: process.Unknown,
+		TracksDependencies: h.tracksDependencies(jvm),
 	}
 	if asker != nil {
 		f.AskError = f.ask(ctx, asker)
 	}
-	f.Environment = optionVariables(h.read(jvm.PID, "environ"))
-	files := mappedFiles(h.read(jvm.PID, "maps"))
-	if library := slices.IndexFunc(files, func(name string) bool { return path.Base(name) == "libjvm.so" }); library >= 0 {
-		h.lookAtRuntime(&f, files[library])
-	}
-	files = append(files, h.openFiles(jvm.PID)...)
-	f.Agents = findAgents(f.options(splitZeros(h.read(jvm.PID, "cmdline"))), files)
+	environment, _ := h.ReadList(jvm.PID, "environ")
+	f.Environment = optionVariables(environment)
+	command, _ := h.ReadList(jvm.PID, "cmdline")
+	f.Agents = findAgents(f.options(command), append(mappedFiles(h.read(jvm.PID, "maps")), h.openFiles(jvm.PID)...))
 	f.Memory = readMemory(h.groups, h.read(jvm.PID, "cgroup"))
 	mountinfo := h.read(jvm.PID, "mountinfo")
 	f.Tmp, f.Shm = h.place(jvm.PID, mountinfo, "/tmp"), h.place(jvm.PID, mountinfo, "/dev/shm")
 	return f
 }
 
-// read is the content of one of a process's files, "" where it is closed to us.
+// read returns the content of a file of a process in /proc, "" if it cannot be read.
 func (h host) read(pid int, name string) string {
-	text, _ := os.ReadFile(filepath.Join(h.Proc, fmt.Sprint(pid), name))
+	text, _ := h.Read(pid, name)
 	return string(text)
 }
 
-// options are the words among which those that load agents are. The JVM's own
-// account is complete but cut at spaces; the command line has whole words, but
-// after the main class they are the program's.
+// options returns all options, including those that load agents. The options that the JVM reports are
+// complete but split at spaces; the command line has whole words, up to the main class.
 func (f *Facts) options(command []string) []string {
 	if main := slices.Index(command, f.JVM.Main); main > 0 {
 		command = command[:main]
@@ -70,7 +67,7 @@ func (f *Facts) options(command []string) []string {
 		options = append(options, strings.Fields(f.Environment[variable])...)
 	}
 	for _, word := range f.Arguments {
-		// The beginning of a word that is there as a whole is no other agent.
+		// The beginning of a word that is known as a whole is not another agent.
 		if !slices.ContainsFunc(options, func(whole string) bool { return strings.HasPrefix(whole, word) }) {
 			options = append(options, word)
 		}
@@ -78,10 +75,10 @@ func (f *Facts) options(command []string) []string {
 	return options
 }
 
-// optionVariables picks the variables that hold options of a JVM.
-func optionVariables(environ string) map[string]string {
+// optionVariables selects the variables that hold options of a JVM.
+func optionVariables(environment []string) map[string]string {
 	found := map[string]string{}
-	for _, entry := range splitZeros(environ) {
+	for _, entry := range environment {
 		switch name, value, _ := strings.Cut(entry, "="); name {
 		case "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS":
 			found[name] = value
@@ -90,7 +87,7 @@ func optionVariables(environ string) map[string]string {
 	return found
 }
 
-// mappedFiles are the paths in the text of a maps file, each once.
+// mappedFiles returns the paths in the text of a maps file, without duplicates.
 func mappedFiles(text string) []string {
 	var files []string
 	for line := range strings.Lines(text) {
@@ -105,10 +102,10 @@ func mappedFiles(text string) []string {
 	return slices.Compact(files)
 }
 
-// openFiles are the paths a process has open. A JVM keeps jars open, those of
-// agents too that came late.
+// openFiles returns the paths of the open files of a process. A JVM keeps jars open, including those of
+// agents loaded later.
 func (h host) openFiles(pid int) []string {
-	folder := filepath.Join(h.Proc, fmt.Sprint(pid), "fd")
+	folder := h.Path(pid, "fd")
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil
@@ -123,33 +120,31 @@ func (h host) openFiles(pid int) []string {
 	return slices.Compact(files)
 }
 
+// place describes a directory of a process and the file system that holds it.
 func (h host) place(pid int, mountinfo, name string) Place {
-	options := mountOptions(mountinfo, name)
-	size, free, ok := h.space(pid, name)
-	if !ok {
+	dir, err := h.OpenInside(pid, name, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
 		return Place{}
 	}
+	defer func() { _ = dir.Close() }()
+	var stat unix.Statfs_t
+	if err := unix.Fstatfs(int(dir.Fd()), &stat); err != nil {
+		return Place{}
+	}
+	options := mountOptions(mountinfo, name)
 	return Place{
 		Known:    true,
 		ReadOnly: slices.Contains(options, "ro"), NoExec: slices.Contains(options, "noexec"),
-		Size: size, Free: free,
+		Size: int64(stat.Blocks) * int64(stat.Bsize), Free: int64(stat.Bavail) * int64(stat.Bsize),
 	}
 }
 
-func splitZeros(text string) []string {
-	if text = strings.TrimSuffix(text, "\x00"); text == "" {
-		return nil
-	}
-	return strings.Split(text, "\x00")
-}
-
-// An Asker is a JVM that answers commands: an *attach.Conn.
+// An Asker executes commands in a JVM: an *attach.Conn.
 type Asker interface {
 	Execute(ctx context.Context, command string, args ...string) (attach.Reply, error)
 }
 
-// ask has the JVM tell its flags and properties; none of the commands changes
-// anything.
+// ask requests the flags and properties of the JVM. None of the commands changes anything.
 func (f *Facts) ask(ctx context.Context, jvm Asker) error {
 	text := map[string]string{}
 	for _, command := range []string{"VM.command_line", "VM.flags", "VM.system_properties"} {
@@ -158,7 +153,7 @@ func (f *Facts) ask(ctx context.Context, jvm Asker) error {
 			return err
 		}
 		if reply.Code != 0 {
-			return fmt.Errorf("process %d: it answered %s with code %d", f.JVM.PID, command, reply.Code)
+			return fmt.Errorf("process %d: %s failed with code %d", f.JVM.PID, command, reply.Code)
 		}
 		text[command] = reply.Text
 	}
@@ -178,9 +173,8 @@ func parseCommandLine(text string) []string {
 	return nil
 }
 
-// parseFlags reads words such as -XX:+UseG1GC and -XX:MaxHeapSize=64. The JVM
-// lists the flags that are not as usual, those too that it must first be told
-// to unlock.
+// parseFlags parses words such as -XX:+UseG1GC and -XX:MaxHeapSize=64. The JVM lists the flags that do not
+// have their default values, including those that must be unlocked.
 func parseFlags(text string) map[string]string {
 	flags := map[string]string{}
 	for _, word := range strings.Fields(text) {
@@ -201,8 +195,8 @@ func parseFlags(text string) map[string]string {
 	return flags
 }
 
-// parseProperties reads lines as java.util.Properties stores them: one for each
-// property, : = # ! and white space behind a backslash.
+// parseProperties parses lines as java.util.Properties stores them: one per property, with a backslash
+// before : = # ! and white space.
 func parseProperties(text string) map[string]string {
 	properties := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -230,8 +224,8 @@ func parseProperties(text string) map[string]string {
 	return properties
 }
 
-// unescape adds what the text after a backslash stands for and returns how many
-// bytes beyond the first it took.
+// unescape decodes the escape sequence after a backslash, and returns the number of bytes that it
+// consumed beyond the first.
 func unescape(part *strings.Builder, rest string) int {
 	const digits = 4
 	switch b := rest[0]; b {
@@ -257,61 +251,25 @@ func unescape(part *strings.Builder, rest string) int {
 	return 0
 }
 
-// lookAtRuntime reads what the JVM's files say of it: which modules there are,
-// and whether the library knows a flag that came with JDK 23 and was taken back
-// to updates of older ones.
-func (h host) lookAtRuntime(f *Facts, library string) {
-	const highest = 5 // JDK 8 has its library in jre/lib/amd64/server
-	directory := path.Dir(library)
-	for range highest {
-		directory = path.Dir(directory)
-		if file, err := h.openPlain(f.JVM.PID, path.Join(directory, "release")); err == nil {
-			const most = 1 << 20
-			text, _ := io.ReadAll(io.LimitReader(file, most)) // what could be read
-			_ = file.Close()
-			f.Modules = modulesOf(string(text))
-			break
-		}
-	}
-	file, err := h.openPlain(f.JVM.PID, library)
+// tracksDependencies reports whether the JVM's library knows a flag that came with JDK 23 and was
+// backported to updates of older releases.
+func (h host) tracksDependencies(jvm *process.JVM) process.Answer {
+	file, err := h.OpenPlainInside(jvm.PID, jvm.Library)
 	if err != nil {
-		return
+		return process.Unknown
 	}
 	defer func() { _ = file.Close() }()
 	const largest = 256 << 20
-	switch there, err := contains(io.LimitReader(file, largest), "AlwaysRecordEvolDependencies"); {
+	switch found, err := contains(io.LimitReader(file, largest), "AlwaysRecordEvolDependencies"); {
 	case err != nil:
-	case there:
-		f.TracksDependencies = process.Yes
-	default:
-		f.TracksDependencies = process.No
+		return process.Unknown
+	case found:
+		return process.Yes
 	}
+	return process.No
 }
 
-// openPlain opens a plain file the JVM has; nothing else may make us wait.
-func (h host) openPlain(pid int, name string) (*os.File, error) {
-	file, err := h.OpenInside(pid, name, os.O_RDONLY|syscall.O_NONBLOCK)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		_ = file.Close()
-		return nil, errors.New(name + ": not a plain file")
-	}
-	return file, nil
-}
-
-// modulesOf finds the modules in the text of a release file.
-func modulesOf(text string) []string {
-	for line := range strings.Lines(text) {
-		if value, is := strings.CutPrefix(strings.TrimSpace(line), "MODULES="); is {
-			return strings.Fields(strings.Trim(value, `"`))
-		}
-	}
-	return nil
-}
-
-// contains looks for a text in a stream, piece by piece.
+// contains searches a stream for a text.
 func contains(r io.Reader, text string) (bool, error) {
 	const piece = 1 << 20
 	buffer := make([]byte, 0, piece+len(text))
@@ -327,21 +285,20 @@ func contains(r io.Reader, text string) (bool, error) {
 		case err != nil:
 			return false, err
 		}
-		// The end may be the text's beginning.
+		// The text may begin at the end of this piece.
 		kept := copy(buffer[:len(text)], buffer[len(buffer)-len(text):])
 		buffer = buffer[:kept]
 	}
 }
 
-// A controlGroup is where the limits of a process's memory stand.
+// A controlGroup is the control group that limits the memory of a process.
 type controlGroup struct {
 	path   string
-	first  bool   // of version 1
+	first  bool   // it is a group of version 1
 	prefix string // below the directory of control groups
 }
 
-// parseControlGroup reads a process's cgroup file: "0::/a/b" in version 2,
-// "4:memory:/a/b" in version 1.
+// parseControlGroup parses a process's cgroup file: "0::/a/b" in version 2, "4:memory:/a/b" in version 1.
 func parseControlGroup(text string) (g controlGroup, found bool) {
 	for line := range strings.Lines(text) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -357,8 +314,8 @@ func parseControlGroup(text string) (g controlGroup, found bool) {
 	return g, found
 }
 
-// readMemory finds the tightest limit from the process's group up to the root.
-// A group outside what we see, whose path leads up, has none that we know.
+// readMemory finds the tightest limit from the process's group up to the root. A group whose path leads
+// upwards is outside our namespace, and its limit is unknown.
 func readMemory(root, cgroup string) Memory {
 	group, found := parseControlGroup(cgroup)
 	if !found || strings.HasPrefix(group.path, "/..") {
@@ -376,7 +333,7 @@ func readMemory(root, cgroup string) Memory {
 	}
 }
 
-// unlimited is more than any machine has: version 1 says "no limit" so.
+// unlimited is more than any machine has: in version 1 a larger number means no limit.
 const unlimited = 1 << 56
 
 func readGroup(dir string, first bool) Memory {
@@ -388,7 +345,7 @@ func readGroup(dir string, first bool) Memory {
 	if m.Limit <= 0 || m.Limit >= unlimited || m.Used <= 0 {
 		return Memory{}
 	}
-	text, _ := os.ReadFile(filepath.Join(dir, "memory.stat")) // without it more seems used
+	text, _ := os.ReadFile(filepath.Join(dir, "memory.stat")) // without it the usage is overestimated
 	for line := range strings.Lines(string(text)) {
 		if rest, is := strings.CutPrefix(line, idle); is {
 			pages, _ := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
@@ -398,7 +355,7 @@ func readGroup(dir string, first bool) Memory {
 	return m
 }
 
-// readNumber is 0 for what is no number, such as "max".
+// readNumber returns the number in a file, 0 if there is none, as in "max".
 func readNumber(name string) int64 {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -408,8 +365,8 @@ func readNumber(name string) int64 {
 	return n
 }
 
-// mountOptions are the options of the mount that holds a path, by the text of a
-// process's mountinfo; nil where none does. Fields, as proc(5) has them:
+// mountOptions returns the options of the mount that holds a path, from the text of a process's
+// mountinfo; nil if there is none. The fields, as in proc(5):
 //
 //	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
 func mountOptions(mountinfo, path string) []string {
@@ -423,10 +380,10 @@ func mountOptions(mountinfo, path string) []string {
 		}
 		at := unescapeOctal(fields[point])
 		if !holds(at, path) || len(at) < len(longest) {
-			continue // of two at one place the later one counts
+			continue // the later one of two mounts at one place counts
 		}
 		longest, options = at, strings.Split(fields[perMount], ",")
-		// The file system as a whole can be read-only under a mount that is not.
+		// The file system can be read-only although the mount is not.
 		if dash := slices.Index(fields, "-"); dash > 0 && dash+3 < len(fields) {
 			options = append(options, strings.Split(fields[dash+3], ",")...)
 		}
@@ -438,7 +395,7 @@ func holds(mount, path string) bool {
 	return mount == "/" || path == mount || strings.HasPrefix(path, mount+"/")
 }
 
-// unescapeOctal undoes \040 and its like.
+// unescapeOctal decodes sequences such as \040.
 func unescapeOctal(text string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {

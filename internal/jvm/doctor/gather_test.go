@@ -108,13 +108,6 @@ func TestContains(t *testing.T) {
 	}
 }
 
-func TestModules(t *testing.T) {
-	got := modulesOf("JAVA_VERSION=\"17\"\nMODULES=\"java.base java.instrument\"\n")
-	if !slices.Equal(got, []string{"java.base", "java.instrument"}) || modulesOf("JAVA_VERSION=1") != nil {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestAgents(t *testing.T) {
 	got := findAgents(
 		[]string{
@@ -154,7 +147,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestProcessTexts(t *testing.T) {
-	got := optionVariables("PATH=/bin\x00JAVA_TOOL_OPTIONS=-Da=b\x00SECRET=x\x00")
+	got := optionVariables([]string{"PATH=/bin", "JAVA_TOOL_OPTIONS=-Da=b", "SECRET=x"})
 	if !maps.Equal(got, map[string]string{"JAVA_TOOL_OPTIONS": "-Da=b"}) {
 		t.Errorf("%q", got)
 	}

@@ -66,7 +66,7 @@ func checkPlain(t *testing.T, jdk jvmtest.JDK, pid int) {
 		t.Errorf("it was asked: %+v", outside)
 	}
 	for _, f := range []Facts{outside, gather(t, pid, true)} {
-		if len(f.Agents) != 0 || !f.Tmp.Known || f.Tmp.ReadOnly || f.Tmp.Size <= 0 || !slices.Contains(f.Modules, "java.instrument") {
+		if len(f.Agents) != 0 || !f.Tmp.Known || f.Tmp.ReadOnly || f.Tmp.Size <= 0 || !slices.Contains(f.JVM.Modules, "java.instrument") {
 			t.Errorf("%+v", f)
 		}
 		findings := Judge(f)
@@ -77,10 +77,10 @@ func checkPlain(t *testing.T, jdk jvmtest.JDK, pid int) {
 		}
 		// 17.0.15 notes no dependencies before it must, 25 always does.
 		if jdk.Major >= 23 {
-			expect(t, findings, OK, "redefinition", "alone")
+			expect(t, findings, OK, "redefinition", "only the code")
 		} else if jdk.Version == "17.0.15" {
 			expect(t, findings, Warn, "redefinition", "all compiled code")
-			expect(t, findings, Note, "redefinition", "names of parameters")
+			expect(t, findings, Note, "redefinition", "parameter names")
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -238,23 +237,14 @@ func withMark(environment []string, mark string) []string {
 // hasMark tells whether a process is of the launch with a mark. That of another user
 // cannot be looked at, and is not.
 func hasMark(pid int, mark string) bool {
-	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && slices.Contains(strings.Split(string(environment), "\x00"), mark)
+	environment, err := process.Local.ReadList(pid, "environ")
+	return err == nil && slices.Contains(environment, mark)
 }
 
 // marked are the processes of the launch with a mark.
 func marked(mark string) (pids []int) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil // nothing is known
-	}
-	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil && hasMark(pid, mark) {
-			pids = append(pids, pid)
-		}
-	}
-	slices.Sort(pids)
-	return pids
+	all, _ := process.Local.PIDs() // without a list none is known
+	return slices.DeleteFunc(all, func(pid int) bool { return !hasMark(pid, mark) })
 }
 
 // passing counts the programs that signals are passed on to. Signals belong to the whole

@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenInside opens a path as a process sees it. Symbolic links, also absolute
-// ones, lead nowhere but below the process's own root.
+// OpenInside opens a path as a process sees it. Symbolic links, including absolute ones, cannot lead
+// outside the process's own root.
 func (h Host) OpenInside(pid int, name string, flags int) (*os.File, error) {
-	return openBelow(h.path(pid, "root"), strings.TrimPrefix(name, "/"), flags)
+	return openBelow(h.Path(pid, "root"), strings.TrimPrefix(name, "/"), flags)
 }
 
 // OpenWorking is OpenInside for a path below the process's working directory.
 func (h Host) OpenWorking(pid int, name string, flags int) (*os.File, error) {
-	return openBelow(h.path(pid, "cwd"), name, flags)
+	return openBelow(h.Path(pid, "cwd"), name, flags)
 }
 
 func openBelow(root, name string, flags int) (*os.File, error) {
@@ -36,8 +36,8 @@ func openBelow(root, name string, flags int) (*os.File, error) {
 	how := &unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: unix.RESOLVE_IN_ROOT}
 	fd, err := unix.Openat2(dir, name, how)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		// Before Linux 5.6, and where a sandbox knows no newer call: without
-		// symbolic links nothing can lead out.
+		// Before Linux 5.6, and in sandboxes without this call: if no symbolic link is followed,
+		// the path cannot lead outside.
 		fd, err = openPlainly(dir, name, flags)
 	}
 	if err != nil {
@@ -73,8 +73,8 @@ func openPlainly(dir int, name string, flags int) (int, error) {
 	return at, nil
 }
 
-// readSmall reads a file someone else named: only a plain one of a sane size,
-// and never one that makes us wait.
+// readSmall reads a file that someone else has named: only a plain file of limited size, which never
+// blocks.
 func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
 	const limit = 1 << 20
 	file, err := openPlain(open, unix.O_RDONLY, nil)
@@ -89,24 +89,28 @@ func readSmall(open func(flags int) (*os.File, error)) ([]byte, error) {
 	return data, err
 }
 
-// OpenPlain opens a plain file that someone else has named, after it was judged. Flags
-// are O_RDONLY or O_RDWR, with O_NOFOLLOW where the name must not be a link.
+// OpenPlain opens a plain file that someone else has named, if judge accepts it. Flags are O_RDONLY
+// or O_RDWR, with O_NOFOLLOW if the name must not be a link.
 func OpenPlain(name string, flags int, judge Judge) (*os.File, error) {
 	return openPlain(func(how int) (*os.File, error) {
 		return os.OpenFile(name, how|flags&unix.O_NOFOLLOW, 0)
 	}, flags, judge)
 }
 
-// OpenNamed opens a plain file for reading that a JVM's user has named, where the JVM
-// has it.
+// OpenPlainInside opens a plain file for reading, as a process sees it.
+func (h Host) OpenPlainInside(pid int, name string) (*os.File, error) {
+	return openPlain(func(how int) (*os.File, error) { return h.OpenInside(pid, name, how) }, unix.O_RDONLY, nil)
+}
+
+// OpenNamed opens a plain file for reading that a JVM's user has named, as the JVM sees it.
 func (h Host) OpenNamed(j *JVM, name string) (*os.File, error) {
 	open := func(how int) (*os.File, error) { return h.OpenInside(j.PID, name, how) }
 	return openPlain(open, unix.O_RDONLY, NamedBy(j.UID))
 }
 
-// OpenMapped opens a file that a JVM shares memory with, for reading or with O_RDWR. The
-// name is no more than a hint: it must lead to that file, which is the JVM's user's or
-// root's, as where a program has given up root's power since.
+// OpenMapped opens a file that a JVM shares memory with, for reading or with O_RDWR. The name is only
+// a hint: it must lead to that file. The file belongs to the JVM's user, or to root if the program
+// has dropped root privileges since.
 func (h Host) OpenMapped(j *JVM, name string, flags int) (*os.File, error) {
 	open := func(how int) (*os.File, error) { return h.OpenInside(j.PID, name, how|unix.O_NOFOLLOW) }
 	file, err := openPlain(open, flags, func(_ os.FileInfo, owner uint32) error {
@@ -129,8 +133,8 @@ func (h Host) OpenMapped(j *JVM, name string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// openPlain looks at what a path leads to before it is opened: opening alone can make a
-// device act, and a pipe wait. What was looked at is what is opened.
+// openPlain checks the file before it opens it, because opening can trigger a device or block on a
+// pipe. It opens exactly the file that was checked.
 func openPlain(open func(flags int) (*os.File, error), flags int, judge Judge) (*os.File, error) {
 	place, err := open(unix.O_PATH)
 	if err != nil {
@@ -158,9 +162,9 @@ func openPlain(open func(flags int) (*os.File, error), flags int, judge Judge) (
 	return os.NewFile(uintptr(fd), place.Name()), nil
 }
 
-// isShared tells whether a process shares memory with a file. The numbers that stat has
-// for a file are not always those of /proc/PID/maps, as in an overlay or on btrfs: so it
-// is mapped here, too, and both are asked of the same place.
+// isShared reports whether a process shares memory with a file. Device and inode in /proc/PID/maps
+// may differ from those of stat, for example in an overlay or on btrfs. So the file is mapped here
+// as well, and both are compared in maps.
 func (h Host) isShared(pid int, file *os.File) (bool, error) {
 	identity, err := mappedIdentity(file)
 	if err != nil {
@@ -170,7 +174,7 @@ func (h Host) isShared(pid int, file *os.File) (bool, error) {
 	return slices.ContainsFunc(shared, func(m mapping) bool { return m.identity == identity }), err
 }
 
-// mappedIdentity is how the kernel tells of a file in memory.
+// mappedIdentity returns the device and inode of a file as printed in maps.
 func mappedIdentity(file *os.File) (string, error) {
 	page, err := unix.Mmap(int(file.Fd()), 0, 1, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
@@ -190,8 +194,7 @@ func mappedIdentity(file *os.File) (string, error) {
 	return "", fmt.Errorf("%s: %w", file.Name(), ErrNotMapped)
 }
 
-// Waits tells whether an agent in the JVM, put there with -javaagent, waits to
-// be invited: by its ticket.
+// Waits reports whether an agent in the JVM, loaded with -javaagent, waits for an invitation.
 func (h Host) Waits(j *JVM) bool {
 	text, err := h.readNote(j, TicketName(j.NamespacePID))
 	if err != nil {
@@ -201,12 +204,11 @@ func (h Host) Waits(j *JVM) bool {
 	return ok
 }
 
-// mostNote is how much of a note is read.
+// mostNote bounds the bytes read from a note.
 const mostNote = 16 << 10
 
-// readNote reads what an agent in the JVM has written into the JVM's /tmp, where
-// anybody may have put something else: it must be the JVM's user's own and private,
-// and of this process rather than of an earlier one with its number.
+// readNote reads a file that an agent has written into the JVM's /tmp. Anyone may have created one of
+// its name there, so it must belong to the JVM's user, be private, and be no older than the process.
 func (h Host) readNote(j *JVM, name string) ([]byte, error) {
 	file, err := openPlain(func(flags int) (*os.File, error) {
 		return h.OpenInside(j.PID, "/tmp/"+name, flags|unix.O_NOFOLLOW)
@@ -226,4 +228,4 @@ func (h Host) readNote(j *JVM, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, mostNote))
 }
 
-var errNotNote = errors.New("not of this process, or not private")
+var errNotNote = errors.New("not written by this process, or not private")

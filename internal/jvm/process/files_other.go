@@ -25,6 +25,9 @@ func openPlain(open func(flags int) (*os.File, error), _ int, _ Judge) (*os.File
 // OpenPlain needs Linux.
 func OpenPlain(string, int, Judge) (*os.File, error) { return nil, errors.ErrUnsupported }
 
+// OpenPlainInside needs Linux.
+func (h Host) OpenPlainInside(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
 // OpenNamed needs Linux.
 func (h Host) OpenNamed(*JVM, string) (*os.File, error) { return nil, errors.ErrUnsupported }
 

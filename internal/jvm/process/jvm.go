@@ -16,30 +16,30 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/perfdata"
 )
 
-// A Kind is what sort of JVM a process is.
+// A Kind is the implementation of a JVM.
 type Kind string
 
-// The kinds told apart.
+// The kinds of JVMs.
 const (
 	HotSpot Kind = "HotSpot" // speaks HotSpot's attach protocol
-	OpenJ9  Kind = "OpenJ9"  // has a protocol of its own, and dumps core files on SIGQUIT
-	Hidden  Kind = "hidden"  // named java, but we may not look into it
+	OpenJ9  Kind = "OpenJ9"  // has another protocol, and dumps core files on SIGQUIT
+	Hidden  Kind = "hidden"  // named java, but we may not inspect it
 )
 
-// A JVM is a process that runs Java, with what is known of it. Empty and zero
-// values are not known.
+// A JVM is a process that runs Java. Empty and zero values are unknown.
 type JVM struct {
-	PID           int // here
-	NamespacePID  int // in its own pid namespace, by which its files are named
+	PID           int
+	NamespacePID  int // in its own PID namespace, as used in the names of its files
 	OtherPIDs     bool
-	OtherMounts   bool // its files are not ours
+	OtherMounts   bool // it has a mount namespace of its own
 	UID, GID      uint32
-	User          string // or the number of one without a name
+	User          string // or the number of a user without a name
 	Kind          Kind
 	Version       string // of the JDK
 	Name          string // of the virtual machine
 	Vendor        string
-	Main          string // class, module/class or jar
+	Modules       []string // of the run-time image
+	Main          string   // class, module/class or jar
 	Started       time.Time
 	HeapUsed      int64
 	HeapMax       int64
@@ -49,17 +49,18 @@ type JVM struct {
 	ReducedSignal bool    // it leaves SIGQUIT to the program (-Xrs)
 	Stopped       bool    // by a signal or a debugger
 	Inside        Presence
-	Image         string   // path here of the JDK's lib/modules, if it has one; "" where not known
-	Arenas        []string // mapped, by the paths /proc gives; the files may be gone
-	Pack          *Pack    // that it was started with; nil where there is none
+	Library       string   // path of libjvm.so, as the process sees it
+	Image         string   // path of the JDK's lib/modules, as seen from here
+	Arenas        []string // mapped arenas, by their paths in /proc; the files may be gone
+	Pack          *Pack    // the pack that it was started with; nil for none
 
 	startTicks uint64 // with PID, unique until the next boot
 }
 
-// Uptime is for how long the process has run.
+// Uptime returns how long the process has run.
 func (j *JVM) Uptime() time.Duration { return time.Since(j.Started) }
 
-// Access says who one must be to look into the process and to attach to it.
+// Access returns an instruction to become a user who may inspect the process and attach to it.
 func (j *JVM) Access() string {
 	if j.UID == 0 {
 		return "be root"
@@ -67,7 +68,7 @@ func (j *JVM) Access() string {
 	return "be " + j.User + " or root"
 }
 
-// An Answer is one of three.
+// An Answer is yes, no or unknown.
 type Answer string
 
 // The answers.
@@ -77,14 +78,14 @@ const (
 	Unknown Answer = "unknown"
 )
 
-// A Verdict is an answer with the reason where it is not yes.
+// A Verdict is an answer, with a reason unless it is yes.
 type Verdict struct {
 	Answer Answer
-	Reason string // and the remedy
+	Reason string // with a remedy
 }
 
-// StartTicks is when the process started, in clock ticks since the boot: with
-// its number it names the process for good.
+// StartTicks returns the start of the process in clock ticks since the boot. Together with the PID
+// it identifies the process.
 func (j *JVM) StartTicks() uint64 { return j.startTicks }
 
 // Errors of Inspect.
@@ -93,8 +94,8 @@ var (
 	ErrNotJVM    = errors.New("not a JVM: it has no libjvm.so in memory")
 )
 
-// Inspect tells what is known of one process, or by ErrNoProcess and ErrNotJVM
-// that it is gone or no JVM.
+// Inspect returns the facts about a JVM. It fails with ErrNoProcess or ErrNotJVM if the process has
+// ended or is not a JVM.
 func (h Host) Inspect(pid int) (*JVM, error) {
 	j, err := h.inspect(pid)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
@@ -107,66 +108,69 @@ func (h Host) Inspect(pid int) (*JVM, error) {
 }
 
 func (h Host) inspect(pid int) (*JVM, error) {
-	p, err := h.readProcess(pid)
+	s, err := h.readStatus(pid)
+	if err != nil {
+		return nil, err
+	}
+	stat, err := ReadStat(h.Path(pid, "stat"))
+	if err != nil {
+		return nil, err
+	}
+	command, err := h.ReadList(pid, "cmdline")
 	if err != nil {
 		return nil, err
 	}
 	j := &JVM{
-		PID: pid, NamespacePID: p.namespacePID, OtherPIDs: p.otherPIDs, OtherMounts: h.otherMounts(pid),
-		UID: p.uid, GID: p.gid, User: UserName(p.uid), CatchesQuit: p.catchesQuit(), Stopped: p.stopped,
-		startTicks: p.startTicks,
+		PID: pid, NamespacePID: s.innermost(), OtherPIDs: len(s.numbers) > 1, OtherMounts: h.hasOtherMounts(pid),
+		UID: s.uid, GID: s.gid, User: UserName(s.uid), CatchesQuit: s.catchesQuit(), Stopped: s.stopped,
+		startTicks: stat.Start,
 	}
-	if j.Started, err = h.started(p.startTicks, time.Now()); err != nil {
+	if j.Started, err = h.started(stat.Start, time.Now()); err != nil {
 		return nil, err
 	}
 	maps, err := h.readMaps(pid)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return h.hidden(j, p)
+		return h.hidden(j, command)
 	case err != nil:
 		return nil, err
 	case maps.libjvm == "" && !maps.openJ9:
 		return nil, ErrNotJVM
 	}
-	h.fill(j, p, maps)
+	h.fill(j, command, maps)
 	if !h.Same(j) {
 		return nil, ErrNoProcess
 	}
 	return j, nil
 }
 
-// Same tells whether a JVM's process is still the one that was inspected, and
-// not a later one with its number.
+// Same reports whether a JVM's process is still the inspected one, not a later one with its PID.
 func (h Host) Same(j *JVM) bool {
-	stat, err := os.ReadFile(h.path(j.PID, "stat"))
-	if err != nil {
-		return false
-	}
-	ticks, err := parseStartTicks(stat)
-	return err == nil && ticks == j.startTicks
+	stat, err := ReadStat(h.Path(j.PID, "stat"))
+	return err == nil && stat.Start == j.startTicks
 }
 
-// hidden is what is known of a process we may not look into: its command line.
-func (h Host) hidden(j *JVM, p process) (*JVM, error) {
-	if len(p.command) == 0 || filepath.Base(p.command[0]) != "java" {
+// hidden fills in the facts about a process that we may not inspect, from its command line.
+func (h Host) hidden(j *JVM, command []string) (*JVM, error) {
+	if len(command) == 0 || filepath.Base(command[0]) != "java" {
 		return nil, ErrNotJVM
 	}
 	j.Kind, j.Inside = Hidden, PresenceUnknown
 	unreadable := func(string) ([]byte, error) { return nil, fs.ErrPermission }
-	j.Main = collect(sources{command: p.command, launcher: true, readFile: unreadable}).main
+	j.Main = collect(sources{command: command, launcher: true, readFile: unreadable}).main
 	reason := fmt.Sprintf("it belongs to %s: %s to see more", j.User, j.Access())
 	j.Attach, j.Agents = Verdict{Unknown, reason}, Verdict{Unknown, reason}
 	return j, nil
 }
 
-// fill adds what only the user of the process, and root, may read.
-func (h Host) fill(j *JVM, p process, maps mapped) {
-	o := collect(h.sources(p))
+// fill adds the facts that only the user of the process, and root, may read.
+func (h Host) fill(j *JVM, command []string, maps mapped) {
+	o := collect(h.sources(j.PID, command))
 	j.Main = o.main
-	if library := maps.libjvm; library != "" {
-		j.Image = h.path(j.PID, path.Join("root", path.Dir(library), "..", "modules"))
-		r := readRelease(func(name string) ([]byte, error) { return h.readInside(j.PID, name) }, library)
-		j.Version, j.Vendor = r.version, r.vendor
+	if j.Library = maps.libjvm; j.Library != "" {
+		j.Image = h.Path(j.PID, path.Join("root", path.Dir(j.Library), "..", "modules"))
+		r := readRelease(func(name string) ([]byte, error) { return h.readInside(j.PID, name) }, j.Library)
+		j.Version, j.Vendor, j.Modules = r.version, r.vendor, r.modules
 		maps.openJ9 = maps.openJ9 || strings.EqualFold(r.variant, "openj9")
 	}
 	j.Kind = HotSpot
@@ -176,8 +180,8 @@ func (h Host) fill(j *JVM, p process, maps mapped) {
 	counters := h.readCounters(j.PID, maps.counters)
 	if counters != nil {
 		j.addCounters(counters)
-		// Words of a value with spaces could pass for options, so the command
-		// line goes first where it tells all.
+		// Words of a value with spaces could pass for options, so a complete command line is
+		// preferred.
 		if text, whole := counters.Arguments(); !o.complete && whole {
 			o.words, o.complete = strings.Fields(text+" "+counters.Flags()), true
 		}
@@ -185,23 +189,23 @@ func (h Host) fill(j *JVM, p process, maps mapped) {
 	j.ReducedSignal = reducesSignals(o.words)
 	j.judge(o, counters)
 	j.Arenas, j.Pack = maps.arenas, h.pack(j, maps.arenas)
-	if j.Pack != nil && j.Pack.Arena != "" && !j.HasArena(j.Pack.Arena) { // a name that its user gave it
+	if j.Pack != nil && j.Pack.Arena != "" && !j.HasArena(j.Pack.Arena) { // its user chose the name
 		j.Arenas = append(j.Arenas, j.Pack.Arena)
 	}
 	j.Inside = h.presence(j)
 }
 
-// readCounters returns nil where a JVM publishes none, or none yet.
+// readCounters returns nil if a JVM publishes no counters, or none yet.
 func (h Host) readCounters(pid int, path string) *perfdata.Counters {
 	if path == "" {
 		return nil
 	}
-	file, err := openPlain(func(flags int) (*os.File, error) { return h.OpenInside(pid, path, flags) }, os.O_RDONLY, nil)
+	file, err := h.OpenPlainInside(pid, path)
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = file.Close() }()
-	// What could be read before a defect is true: entries are only ever added.
+	// Counters before a defect are valid, because entries are only ever added.
 	counters, _ := perfdata.Read(file)
 	return counters
 }
@@ -221,25 +225,25 @@ func (j *JVM) addCounters(c *perfdata.Counters) {
 	}
 }
 
-func (h Host) sources(p process) sources {
-	exe, err := os.Readlink(h.path(p.pid, "exe"))
-	if err != nil && len(p.command) > 0 {
-		exe = p.command[0]
+func (h Host) sources(pid int, command []string) sources {
+	exe, err := os.Readlink(h.Path(pid, "exe"))
+	if err != nil && len(command) > 0 {
+		exe = command[0]
 	}
 	s := sources{
-		command:     p.command,
+		command:     command,
 		launcher:    filepath.Base(strings.TrimSuffix(exe, " (deleted)")) == "java",
 		environment: map[string]string{},
 		readFile: func(name string) ([]byte, error) {
 			if strings.HasPrefix(name, "/") {
-				return h.readInside(p.pid, name)
+				return h.readInside(pid, name)
 			}
-			return readSmall(func(flags int) (*os.File, error) { return h.OpenWorking(p.pid, name, flags) })
+			return readSmall(func(flags int) (*os.File, error) { return h.OpenWorking(pid, name, flags) })
 		},
 	}
-	environ, err := os.ReadFile(h.path(p.pid, "environ"))
+	environ, err := h.ReadList(pid, "environ")
 	s.environOK = err == nil
-	for _, entry := range splitZeros(environ) {
+	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		s.environment[name] = value
 	}
@@ -250,7 +254,7 @@ func (h Host) readInside(pid int, name string) ([]byte, error) {
 	return readSmall(func(flags int) (*os.File, error) { return h.OpenInside(pid, name, flags) })
 }
 
-// UserName is the name of a user on this host, as ps prints it.
+// UserName returns the name of a user on this host, or the number if it has none.
 func UserName(uid uint32) string {
 	number := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(number); err == nil && u.Username != "" {
@@ -259,8 +263,8 @@ func UserName(uid uint32) string {
 	return number
 }
 
-// judge decides whether one may attach to the JVM and load agents into it. The
-// JVM's own word counts before what its options imply.
+// judge decides whether one may attach to the JVM and load agents into it. What the JVM itself
+// publishes takes precedence over its options.
 func (j *JVM) judge(o options, counters *perfdata.Counters) {
 	if j.Kind == OpenJ9 {
 		const reason = "OpenJ9 speaks another attach protocol: run the program on a HotSpot JVM"
@@ -299,18 +303,19 @@ func (j *JVM) judgeAttach(o options, counters *perfdata.Counters) Verdict {
 		return Verdict{Unknown, "it publishes no counters and not all of its options can be read: " +
 			"start it with -XX:+UsePerfData"}
 	case !j.CatchesQuit && !j.ReducedSignal:
-		return Verdict{Unknown, fmt.Sprintf("it does not catch SIGQUIT yet, as a JVM that is starting: look at %d again", j.PID)}
+		return Verdict{Unknown, fmt.Sprintf("it does not catch SIGQUIT yet, like a JVM that is starting: inspect %d again", j.PID)}
 	}
 	return Verdict{Answer: Yes}
 }
 
-// release is what a JDK's release file says of it.
+// release is the content of a JDK's release file.
 type release struct {
 	version, vendor, variant string
+	modules                  []string
 }
 
-// readRelease looks for the release file of the JDK a library belongs to, at
-// most as far up as JDK 8 has it from jre/lib/amd64/server.
+// readRelease looks for the release file of the JDK that a library belongs to. JDK 8 has its library
+// deepest, in jre/lib/amd64/server.
 func readRelease(read func(path string) ([]byte, error), libjvm string) release {
 	const highest = 5
 	directory := path.Dir(libjvm)
@@ -334,18 +339,20 @@ func parseRelease(text string) (r release) {
 			r.vendor = value
 		case "JVM_VARIANT":
 			r.variant = value
+		case "MODULES":
+			r.modules = strings.Fields(value)
 		}
 	}
 	return r
 }
 
-// An Obstacle is an error in one line: which process, what is in the way, what
-// to do. It answers to its kind, and to what failed.
+// An Obstacle is an error in one line: the process, the problem and the remedy. It wraps its kind
+// and its cause.
 type Obstacle struct {
 	PID    int
 	Kind   error
-	Detail string // and remedy
-	Cause  error  // nil where nothing deeper failed
+	Detail string // with a remedy
+	Cause  error  // nil if there is none
 }
 
 func (o *Obstacle) Error() string {
@@ -359,7 +366,7 @@ func (o *Obstacle) Error() string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// Unwrap gives what is in the way and what failed.
+// Unwrap returns the kind and the cause.
 func (o *Obstacle) Unwrap() []error {
 	if o.Cause == nil {
 		return []error{o.Kind}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// mapped is what of a JVM a process has in memory.
+// mapped are the mapped files of a process that concern Sonde.
 type mapped struct {
 	libjvm   string // path of HotSpot's library, mapped as code
 	openJ9   bool
@@ -17,7 +17,7 @@ type mapped struct {
 }
 
 func (h Host) readMaps(pid int) (mapped, error) {
-	file, err := os.Open(h.path(pid, "maps"))
+	file, err := os.Open(h.Path(pid, "maps"))
 	if err != nil {
 		return mapped{}, err
 	}
@@ -25,9 +25,9 @@ func (h Host) readMaps(pid int) (mapped, error) {
 	return parseMaps(file)
 }
 
-// shared are the files that a process shares memory with.
+// shared returns the files that a process shares memory with.
 func (h Host) shared(pid int) (all []mapping, err error) {
-	file, err := os.Open(h.path(pid, "maps"))
+	file, err := os.Open(h.Path(pid, "maps"))
 	if err != nil {
 		return nil, err
 	}
@@ -58,18 +58,18 @@ func parseMaps(r io.Reader) (m mapped, err error) {
 	}
 }
 
-// A mapping is a piece of memory that is a file's.
+// A mapping is a mapped part of a file.
 type mapping struct {
-	begin    string // address, in hexadecimal digits
+	begin    string // address, in hexadecimal
 	access   string
-	identity string // device and number of the file, as the kernel tells them here
+	identity string // device and inode of the file, as printed in maps
 	file     string // path as seen from here, not as the process sees it
 	deleted  bool
 }
 
 func (m *mapping) isShared() bool { return strings.HasSuffix(m.access, "s") }
 
-// parseMapping takes a line apart. Most name no file, or one of no interest.
+// parseMapping parses a line. Most lines name no file.
 func parseMapping(line string) (m mapping, ok bool) {
 	slash := strings.IndexByte(line, '/')
 	if slash < 0 {
@@ -99,7 +99,7 @@ func (m *mapped) add(line string) {
 		// A program that only reads the library maps it as data.
 		m.libjvm = file
 	case strings.HasPrefix(path.Base(directory), "hsperfdata_") && isNumber(base) && found.isShared():
-		// The path is as seen from here; the process's own /tmp is what counts.
+		// The path is as seen from here, but the file is in the process's own /tmp.
 		m.counters = path.Join("/tmp", path.Base(directory), base)
 	case found.isShared() && IsArena(base):
 		m.addArena(file)

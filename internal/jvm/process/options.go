@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// options are what a JVM was told at its start, later words overruling earlier
-// ones.
+// options are the options that a JVM was started with. Later words override earlier ones.
 type options struct {
 	words    []string
 	main     string // class, module or jar
-	complete bool   // nothing was named that could not be read
+	complete bool   // all sources could be read
 }
 
-// sources are what options are taken from.
+// sources are the places that options come from.
 type sources struct {
 	command     []string
 	launcher    bool // the command is java's own
@@ -22,7 +21,7 @@ type sources struct {
 	readFile    func(path string) ([]byte, error) // as the process sees it
 }
 
-// collect puts a JVM's options together in the order it heeds them.
+// collect returns a JVM's options in the order in which it evaluates them.
 func collect(s sources) options {
 	o := options{complete: s.environOK && s.launcher}
 	o.addAll(s, splitOptions(s.environment["JAVA_TOOL_OPTIONS"]))
@@ -34,7 +33,7 @@ func collect(s sources) options {
 	return o
 }
 
-// takesValue are the launcher's options whose value is a word of its own.
+// takesValue are the launcher's options whose value is the next word.
 var takesValue = []string{
 	"-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path", "--add-modules",
 	"--limit-modules", "--add-reads", "--add-exports", "--add-opens", "--patch-module", "--source",
@@ -68,15 +67,14 @@ func (o *options) addCommand(s sources, words []string) {
 	}
 }
 
-// mostWords and deepest bound what files that name files can do.
+// mostWords and deepest bound the options of files that refer to files.
 const (
 	mostWords = 100_000
 	deepest   = 4
 )
 
-// expand puts the content of @argument files in their places, up to the main
-// class, after which an @ means nothing. whole is false where one could not be
-// read.
+// expand replaces @argument files by their content, up to the main class. whole is false if one
+// could not be read.
 func expand(s sources, words []string) (expanded []string, whole bool) {
 	whole = true
 	awaitsValue := false
@@ -111,14 +109,14 @@ func (o *options) addAll(s sources, words []string) {
 	}
 }
 
-// add takes one option, and those of a file it names.
+// add adds an option, and those of a file that it names.
 func (o *options) add(s sources, word string) { o.addAt(s, word, 0) }
 
 func (o *options) addAt(s sources, word string, depth int) {
 	o.words = append(o.words, word)
 	name, isFile := strings.CutPrefix(word, "-XX:VMOptionsFile=")
 	if strings.HasPrefix(word, "-XX:Flags=") {
-		// A file in a format of its own, for those who debug HotSpot.
+		// A file in another format, for debugging HotSpot.
 		o.complete = false
 	}
 	if !isFile {
@@ -134,7 +132,7 @@ func (o *options) addAt(s sources, word string, depth int) {
 	}
 }
 
-// flag is the value of a boolean -XX option that words leave behind.
+// flag returns the final value of a boolean -XX option.
 func flag(words []string, name string, value bool) bool {
 	for _, word := range words {
 		switch word {
@@ -147,19 +145,19 @@ func flag(words []string, name string, value bool) bool {
 	return value
 }
 
-// reducesSignals tells whether the JVM leaves SIGQUIT alone.
+// reducesSignals reports whether the JVM does not handle SIGQUIT.
 func reducesSignals(words []string) bool {
 	return slices.Contains(words, "-Xrs") || flag(words, "ReduceSignalUsage", false)
 }
 
-// splitOptions splits the value of JAVA_TOOL_OPTIONS and its like: words
-// between white space, in which either quote groups and nothing escapes.
+// splitOptions splits the value of JAVA_TOOL_OPTIONS and similar variables at white space. Both
+// kinds of quotes group; there is no escape character.
 func splitOptions(text string) []string {
 	return split(text, false)
 }
 
-// splitArguments splits the content of an @argument file: as splitOptions, and
-// a backslash in quotes escapes, # starts a comment.
+// splitArguments splits the content of an @argument file: like splitOptions, but a backslash in
+// quotes escapes and # starts a comment.
 func splitArguments(text string) []string {
 	return split(text, true)
 }
@@ -202,8 +200,8 @@ func split(text string, argumentFile bool) []string {
 	return words
 }
 
-// unescape adds what the text after a backslash stands for, and returns how
-// many bytes beyond the first it took.
+// unescape decodes the escape sequence after a backslash, and returns the number of bytes that it
+// consumed beyond the first.
 func unescape(word *strings.Builder, rest string) int {
 	switch rest[0] {
 	case 'n':
@@ -215,7 +213,7 @@ func unescape(word *strings.Builder, rest string) int {
 	case 'f':
 		word.WriteByte('\f')
 	case '\n', '\r':
-		// The line goes on after the white space that begins the next one.
+		// The line continues after the leading white space of the next one.
 		return len(rest) - len(strings.TrimLeft(rest, " \t\n\r\f")) - 1
 	default:
 		word.WriteByte(rest[0])

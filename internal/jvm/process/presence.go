@@ -14,59 +14,59 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A Presence says whether Sonde is in a JVM.
+// A Presence says whether Sonde is inside a JVM.
 type Presence string
 
-// What there is to tell. Where we may not look it is unknown.
+// The kinds of presence; unknown if we may not inspect the JVM.
 const (
 	Inside          Presence = "yes"     // an arena is mapped: methods may be woven
-	Packed          Presence = "pack"    // the same, by an agent that was given a pack: there is no Sonde
+	Packed          Presence = "pack"    // the same, by an agent with a pack, without a Sonde
 	Standby         Presence = "standby" // the agent came with -javaagent and waits to be invited
 	Outside         Presence = "no"
 	PresenceUnknown Presence = "unknown"
 )
 
-// arenaName is what arenas are called, whichever Sonde made them.
+// arenaName matches the names of arenas that any Sonde has made.
 var arenaName = regexp.MustCompile(`^sonde-[0-9]{1,10}-[0-9a-f]{16}\.arena$`)
 
-// packArenaName is what the agent of a pack calls its own: in /tmp, and in a directory
-// that it was given.
+// packArenaName matches the names of arenas that the agent of a pack makes in /tmp or in a given
+// directory.
 var packArenaName = regexp.MustCompile(`^sonde-[0-9]{1,10}(?:-[0-9]{1,2}|-[0-9a-f]{26})?\.arena$`)
 
-// ticketText is what an agent that waits has written: 32 hexadecimal digits.
+// ticketText matches the ticket of a waiting agent: 32 hexadecimal digits.
 var ticketText = regexp.MustCompile(`^[0-9a-f]{32}\n?$`)
 
-// ArenaName is a name for an arena of a process, random being 16 hexadecimal
-// digits. By it an arena is known in a process's memory.
+// ArenaName returns a name for the arena of a process; random has 16 hexadecimal digits. The name
+// identifies a mapped arena.
 func ArenaName(namespacePID int, random string) string {
 	return fmt.Sprintf("sonde-%d-%s.arena", namespacePID, random)
 }
 
-// IsArena tells whether a path is called as an arena is, a Sonde's or a pack's.
+// IsArena reports whether a path has the name of an arena, of a Sonde or a pack.
 func IsArena(name string) bool { return arenaName.MatchString(path.Base(name)) || isPackArena(name) }
 
 func isPackArena(name string) bool { return packArenaName.MatchString(path.Base(name)) }
 
-// TicketName is the file in the JVM's /tmp by which an agent that came with
-// -javaagent says that it waits.
+// TicketName returns the name of the file in the JVM's /tmp by which an agent loaded with -javaagent
+// announces that it waits.
 func TicketName(namespacePID int) string { return fmt.Sprintf(".sonde_pid%d", namespacePID) }
 
-// ParseTicket reads a ticket's text.
+// ParseTicket parses the text of a ticket.
 func ParseTicket(text []byte) (ticket string, ok bool) {
 	return strings.TrimSpace(string(text)), ticketText.Match(text)
 }
 
-// startSlack is how much earlier than its process a file may seem to have been
-// written: /proc counts in hundredths, and clocks are set by little steps.
+// startSlack is how much earlier than its process a file may seem to have been written: /proc counts
+// in hundredths of a second, and clocks are adjusted in small steps.
 const startSlack = 2 * time.Second
 
-// StartedAfter tells that a file was there before the process, so it is of an
-// earlier one with its number.
+// StartedAfter reports whether a file is older than the process, so that it belongs to an earlier
+// process with its PID.
 func (j *JVM) StartedAfter(written time.Time) bool {
 	return written.Before(j.Started.Add(-startSlack))
 }
 
-// HasArena tells whether an arena of the name is mapped.
+// HasArena reports whether an arena of this name is mapped.
 func (j *JVM) HasArena(name string) bool {
 	return slices.ContainsFunc(j.Arenas, func(arena string) bool { return path.Base(arena) == path.Base(name) })
 }
@@ -89,20 +89,19 @@ func (m *mapped) addArena(file string) {
 	}
 }
 
-// A Pack is what the agent of a JVM that was started with a pack says of it.
+// A Pack is the description of a pack by the agent of a JVM that was started with it.
 type Pack struct {
-	Arena string // that it measures into, as the JVM sees it; empty where it does not
+	Arena string // path of the arena that it measures into, as the JVM sees it; empty for none
 	Path  string // of the pack, as the JVM sees it
-	// Problem is why nothing is measured; empty where the pack is in.
+	// Problem is the reason why nothing is measured; empty if the pack is in use.
 	Problem string
 }
 
-// PackNoticeName is the file in the JVM's /tmp by which an agent that was given a pack
-// tells of it.
+// PackNoticeName returns the name of the file in the JVM's /tmp that describes the pack of its agent.
 func PackNoticeName(namespacePID int) string { return fmt.Sprintf(".sonde_pack%d", namespacePID) }
 
-// ParsePackNotice reads what such an agent has written: the arena's path and the pack's, a
-// line each; where the pack is not in, an empty line, the pack's path, and why.
+// ParsePackNotice parses this file: the path of the arena and the path of the pack, a line each. If
+// the pack is not in use, the first line is empty and the reason follows.
 func ParsePackNotice(text []byte) (p Pack, ok bool) {
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	if len(lines) < 2 {
@@ -111,14 +110,13 @@ func ParsePackNotice(text []byte) (p Pack, ok bool) {
 	p = Pack{Arena: lines[0], Path: lines[1]}
 	if p.Arena == "" {
 		if p.Problem = strings.Join(lines[2:], " "); p.Problem == "" {
-			p.Problem = "why is not known"
+			p.Problem = "the reason is unknown"
 		}
 	}
 	return p, true
 }
 
-// PackNotice is what the agent of a pack says now; false where there is none, or it says
-// nothing any more.
+// PackNotice reads the description of a pack; false if there is none.
 func (h Host) PackNotice(j *JVM) (Pack, bool) {
 	text, err := h.readNote(j, PackNoticeName(j.NamespacePID))
 	if err != nil {
@@ -127,11 +125,11 @@ func (h Host) PackNotice(j *JVM) (Pack, bool) {
 	return ParsePackNotice(text)
 }
 
-// holder begins what the agent of a pack calls itself in its arena; the pack's path follows.
+// holder begins the owner's command in the arena of a pack; the path of the pack follows.
 const holder = "pack "
 
-// StatedPack is the path of the pack whose agent an arena is of, by what it says of its
-// owner; false where it is a Sonde's.
+// StatedPack returns the path of the pack that an arena belongs to, according to its owner; false if
+// the owner is a Sonde.
 func StatedPack(owner arena.Owner) (name string, is bool) {
 	if name, is = strings.CutPrefix(owner.Command, holder); !is || owner.Sonde != 0 {
 		return "", false
@@ -139,8 +137,7 @@ func StatedPack(owner arena.Owner) (name string, is bool) {
 	return name, true
 }
 
-// pack is what is known of the pack in a JVM; nil where there is none, or its arena is
-// mapped no more.
+// pack returns the pack in a JVM; nil if there is none, or if its arena is no longer mapped.
 func (h Host) pack(j *JVM, arenas []string) *Pack {
 	if p, ok := h.PackNotice(j); ok && (p.Arena == "" || h.hasMapped(j, p.Arena)) {
 		return &p
@@ -148,7 +145,7 @@ func (h Host) pack(j *JVM, arenas []string) *Pack {
 	return h.unannounced(j, arenas)
 }
 
-// hasMapped tells whether a JVM shares memory with a file, which may be gone by now.
+// hasMapped reports whether a JVM shares memory with a file, which may have been deleted.
 func (h Host) hasMapped(j *JVM, name string) bool {
 	file, err := h.OpenMapped(j, name, os.O_RDONLY)
 	if err == nil {
@@ -162,8 +159,8 @@ func (h Host) hasMapped(j *JVM, name string) bool {
 	return slices.ContainsFunc(shared, func(m mapping) bool { return m.deleted && path.Base(m.file) == path.Base(name) })
 }
 
-// unannounced finds the pack whose notice is missing, as where what is old was removed
-// from /tmp, or another user has its name: by its arena, which says whose it is.
+// unannounced finds a pack without a notice, which may have been removed from /tmp by age or belong
+// to another user, by the owner of its arena.
 func (h Host) unannounced(j *JVM, arenas []string) *Pack {
 	for _, name := range arenas {
 		if !isPackArena(name) {

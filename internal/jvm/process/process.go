@@ -1,9 +1,9 @@
-// Package jvmproc tells what can be known of the JVMs of a host without
-// touching them: it reads /proc and the files processes name there, in their
-// own mount namespaces, and sends nothing to anyone.
+// Package process finds the JVMs of a host and inspects them without touching them: it reads
+// /proc and the files that processes name there, in their own mount namespaces, and sends nothing
+// to any process.
 //
-// Processes belong to others and may lie or vanish at any time. What cannot be
-// read is left unknown; only what is known is acted on.
+// The processes belong to others and may lie or disappear at any time. Facts that cannot be read
+// are left unknown; only known facts are acted on.
 package process
 
 import (
@@ -21,129 +21,119 @@ import (
 	"time"
 )
 
-// A Host is where processes are looked for.
+// A Host is a machine whose processes are inspected.
 type Host struct {
-	Proc string // "/proc", but in tests
+	Proc string // "/proc", except in tests
 }
 
 // Local is this host.
 var Local = Host{Proc: "/proc"}
 
-func (h Host) path(pid int, name string) string {
+// Path returns the path of a file of a process in /proc.
+func (h Host) Path(pid int, name string) string {
 	return filepath.Join(h.Proc, strconv.Itoa(pid), name)
 }
 
-// process is what everyone may read of a process.
-type process struct {
-	pid, namespacePID int
-	otherPIDs         bool
-	uid, gid          uint32 // effective
-	catches           uint64 // signals, the lowest bit being signal 1
-	stopped           bool
-	startTicks        uint64
-	command           []string
+// Read returns the content of a file of a process in /proc.
+func (h Host) Read(pid int, name string) ([]byte, error) { return os.ReadFile(h.Path(pid, name)) }
+
+// ReadList returns the strings of a file of a process in /proc that ends each with a zero byte,
+// such as cmdline and environ.
+func (h Host) ReadList(pid int, name string) ([]string, error) {
+	data, err := h.Read(pid, name)
+	text := strings.TrimSuffix(string(data), "\x00")
+	if text == "" {
+		return nil, err
+	}
+	return strings.Split(text, "\x00"), err
 }
 
-// readProcess fails where the process is gone.
-func (h Host) readProcess(pid int) (p process, err error) {
-	p.pid = pid
-	status, err := os.ReadFile(h.path(pid, "status"))
+// PIDs returns the processes that can be seen, in ascending order.
+func (h Host) PIDs() ([]int, error) {
+	entries, err := os.ReadDir(h.Proc)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	if err := p.parseStatus(string(status)); err != nil {
-		return p, fmt.Errorf("%s: %w", h.path(pid, "status"), err)
-	}
-	stat, err := os.ReadFile(h.path(pid, "stat"))
-	if err != nil {
-		return p, err
-	}
-	if p.startTicks, err = parseStartTicks(stat); err != nil {
-		return p, fmt.Errorf("%s: %w", h.path(pid, "stat"), err)
-	}
-	command, err := os.ReadFile(h.path(pid, "cmdline"))
-	if err != nil {
-		return p, err
-	}
-	p.command = splitZeros(command)
-	return p, nil
-}
-
-func (p *process) parseStatus(status string) error {
-	p.namespacePID = p.pid
-	ids := 0
-	for line := range strings.Lines(status) {
-		name, value, _ := strings.Cut(line, ":")
-		fields := strings.Fields(value)
-		var err error
-		switch {
-		case len(fields) == 0:
-		case name == "Uid" && len(fields) > 1:
-			p.uid, err = parseID(fields[1])
-			ids++
-		case name == "Gid" && len(fields) > 1:
-			p.gid, err = parseID(fields[1])
-			ids++
-		case name == "NSpid":
-			// One number for each namespace from ours inwards.
-			p.namespacePID, err = strconv.Atoi(fields[len(fields)-1])
-			p.otherPIDs = len(fields) > 1
-		case name == "State":
-			p.stopped = fields[0] == "T" || fields[0] == "t"
-		case name == "SigCgt":
-			p.catches, err = strconv.ParseUint(fields[0], 16, 64)
+	var pids []int
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			pids = append(pids, pid)
 		}
+	}
+	slices.Sort(pids)
+	return pids, nil
+}
+
+// Find returns the JVMs that can be seen, in ascending order of their PIDs. It omits processes
+// that end meanwhile and those that cannot be identified as JVMs.
+func (h Host) Find(ctx context.Context) ([]*JVM, error) {
+	pids, err := h.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	var found []*JVM
+	for _, pid := range pids {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// A problem with one process must not hide the others.
+		if j, err := h.Inspect(pid); err == nil {
+			found = append(found, j)
+		}
+	}
+	return found, nil
+}
+
+// A Process is any process, JVM or not.
+type Process struct {
+	PID     int
+	Numbers []int // PID, and its PIDs in the namespaces nested in ours
+	UID     uint32
+	Mounts  string   // identifies its mount namespace; "" if unknown
+	Arenas  []string // mapped arenas, as in JVM; nil if unknown
+}
+
+// Processes returns all processes that can be seen.
+func (h Host) Processes(ctx context.Context) ([]Process, error) {
+	pids, err := h.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	var all []Process
+	for _, pid := range pids {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s, err := h.readStatus(pid)
 		if err != nil {
-			return fmt.Errorf("line %q: %w", strings.TrimSpace(line), err)
+			continue // it has ended
 		}
+		p := Process{PID: pid, Numbers: s.numbers, UID: s.uid}
+		p.Mounts, _ = os.Readlink(h.Path(pid, "ns/mnt"))
+		if maps, err := h.readMaps(pid); err == nil {
+			p.Arenas = maps.arenas
+		}
+		all = append(all, p)
 	}
-	if ids != 2 {
-		return fmt.Errorf("no lines Uid and Gid")
-	}
-	return nil
+	return all, nil
 }
 
-func parseID(text string) (uint32, error) {
-	id, err := strconv.ParseUint(text, 10, 32)
-	return uint32(id), err
+// initialPIDs is the initial PID namespace of Linux.
+const initialPIDs = "pid:[4026531836]"
+
+// SeesAll reports whether every process of the machine can be seen. A container shares files with
+// processes that it does not see.
+func (h Host) SeesAll() bool {
+	ours, err := h.PIDNamespace()
+	return err == nil && ours == initialPIDs
 }
 
-// catchesQuit tells whether SIGQUIT runs a handler instead of killing.
-func (p *process) catchesQuit() bool { return p.catches&(1<<(syscall.SIGQUIT-1)) != 0 }
+// PIDNamespace returns the name of the PID namespace of this process, such as pid:[4026531836].
+func (h Host) PIDNamespace() (string, error) { return os.Readlink(h.Proc + "/self/ns/pid") }
 
-// parseStartTicks finds field 22 of a stat line. The command, field 2, may hold
-// anything, so fields are counted after its closing parenthesis, the last.
-func parseStartTicks(stat []byte) (uint64, error) {
-	const after = 22 - 3 // field 3 comes first after the parenthesis
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) <= after {
-		return 0, fmt.Errorf("only %d fields after the command", len(fields))
-	}
-	return strconv.ParseUint(fields[after], 10, 64)
-}
-
-// ticksPerSecond is the unit of times in /proc on every Linux there is.
-const ticksPerSecond = 100
-
-// started turns a start in ticks since boot into a time.
-func (h Host) started(ticks uint64, now time.Time) (time.Time, error) {
-	text, err := os.ReadFile(filepath.Join(h.Proc, "uptime"))
-	if err != nil {
-		return time.Time{}, err
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	uptime, err := strconv.ParseFloat(first, 64)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%s: %w", filepath.Join(h.Proc, "uptime"), err)
-	}
-	age := max(0, uptime-float64(ticks)/ticksPerSecond)
-	return now.Add(-time.Duration(age * float64(time.Second))), nil
-}
-
-// otherMounts tells whether a process has mounts of its own; where that cannot
-// be read it says no.
-func (h Host) otherMounts(pid int) bool {
-	theirs, err := os.Readlink(h.path(pid, "ns/mnt"))
+// hasOtherMounts reports whether a process has a mount namespace of its own; false if unknown.
+func (h Host) hasOtherMounts(pid int) bool {
+	theirs, err := os.Readlink(h.Path(pid, "ns/mnt"))
 	if err != nil {
 		return false
 	}
@@ -151,117 +141,154 @@ func (h Host) otherMounts(pid int) bool {
 	return err == nil && ours != theirs
 }
 
-func splitZeros(data []byte) []string {
-	text := strings.TrimSuffix(string(data), "\x00")
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, "\x00")
+// status is the content of /proc/PID/status, which everyone may read.
+type status struct {
+	numbers  []int  // PIDs, from our namespace inwards
+	uid, gid uint32 // effective
+	catches  uint64 // signals; bit 0 is signal 1
+	stopped  bool
 }
 
-// Find returns the JVMs that can be seen, by rising process number. Processes
-// that end meanwhile, and those that cannot be told to be JVMs, are left out.
-func (h Host) Find(ctx context.Context) ([]*JVM, error) {
-	entries, err := os.ReadDir(h.Proc)
+// readStatus fails if the process has ended.
+func (h Host) readStatus(pid int) (status, error) {
+	text, err := h.Read(pid, "status")
 	if err != nil {
-		return nil, err
+		return status{}, err
 	}
-	var found []*JVM
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
+	s, err := parseStatus(string(text), pid)
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", h.Path(pid, "status"), err)
+	}
+	return s, nil
+}
+
+func parseStatus(text string, pid int) (s status, err error) {
+	ids := 0
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		fields := strings.Fields(value)
+		var err error
+		switch {
+		case len(fields) == 0:
+		case name == "Uid" && len(fields) > 1:
+			s.uid, err = parseID(fields[1])
+			ids++
+		case name == "Gid" && len(fields) > 1:
+			s.gid, err = parseID(fields[1])
+			ids++
+		case name == "NSpid":
+			s.numbers, err = parseNumbers(fields)
+		case name == "State":
+			s.stopped = fields[0] == "T" || fields[0] == "t"
+		case name == "SigCgt":
+			s.catches, err = strconv.ParseUint(fields[0], 16, 64)
+		}
 		if err != nil {
-			continue
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		// What is odd about one process must not hide the others.
-		if j, err := h.Inspect(pid); err == nil {
-			found = append(found, j)
+			return s, fmt.Errorf("line %q: %w", strings.TrimSpace(line), err)
 		}
 	}
-	slices.SortFunc(found, func(a, b *JVM) int { return cmp.Compare(a.PID, b.PID) })
-	return found, nil
-}
-
-// A Process is what is known of any process, JVM or not.
-type Process struct {
-	PID     int
-	Numbers []int // PID, and those it has in the namespaces within ours
-	UID     uint32
-	Mounts  string   // names its mount namespace; "" where that may not be read
-	Arenas  []string // mapped, as JVM has them; none where that may not be read
-}
-
-// Processes returns all processes that can be seen.
-func (h Host) Processes(ctx context.Context) ([]Process, error) {
-	entries, err := os.ReadDir(h.Proc)
-	if err != nil {
-		return nil, err
+	if ids != 2 {
+		return s, fmt.Errorf("the lines Uid and Gid are missing")
 	}
-	var all []Process
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
+	if len(s.numbers) == 0 {
+		s.numbers = []int{pid}
+	}
+	return s, nil
+}
+
+func parseID(text string) (uint32, error) {
+	id, err := strconv.ParseUint(text, 10, 32)
+	return uint32(id), err
+}
+
+func parseNumbers(fields []string) ([]int, error) {
+	numbers := make([]int, len(fields))
+	for i, field := range fields {
+		n, err := strconv.Atoi(field)
 		if err != nil {
-			continue
+			return nil, err
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if p, ok := h.census(pid); ok {
-			all = append(all, p)
-		}
+		numbers[i] = n
 	}
-	return all, nil
+	return numbers, nil
 }
 
-// census fails where the process is gone.
-func (h Host) census(pid int) (Process, bool) {
-	status, err := os.ReadFile(h.path(pid, "status"))
+// innermost returns the PID in the process's own namespace.
+func (s *status) innermost() int { return s.numbers[len(s.numbers)-1] }
+
+// catchesQuit reports whether SIGQUIT runs a handler instead of killing the process.
+func (s *status) catchesQuit() bool { return s.catches&(1<<(syscall.SIGQUIT-1)) != 0 }
+
+// NamespaceID returns the PID of a process or thread in its own PID namespace, by its status file.
+func NamespaceID(statusFile string, id int) (int, error) {
+	text, err := os.ReadFile(statusFile)
 	if err != nil {
-		return Process{}, false
+		return 0, err
 	}
-	known := process{pid: pid}
-	if known.parseStatus(string(status)) != nil {
-		return Process{}, false
+	s, err := parseStatus(string(text), id)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", statusFile, err)
 	}
-	p := Process{PID: pid, Numbers: numbers(string(status), pid), UID: known.uid}
-	p.Mounts, _ = os.Readlink(h.path(pid, "ns/mnt"))
-	if maps, err := h.readMaps(pid); err == nil {
-		p.Arenas = maps.arenas
-	}
-	return p, true
+	return s.innermost(), nil
 }
 
-// numbers are those of the line NSpid, from our namespace inwards.
-func numbers(status string, pid int) []int {
-	for line := range strings.Lines(status) {
-		fields, found := strings.CutPrefix(line, "NSpid:")
-		if !found {
-			continue
-		}
-		var all []int
-		for _, field := range strings.Fields(fields) {
-			if n, err := strconv.Atoi(field); err == nil {
-				all = append(all, n)
-			}
-		}
-		return all
+// Tick is the unit of times in /proc, on every Linux in use.
+const Tick = 10 * time.Millisecond
+
+// A Stat is the content of /proc/PID/stat, or of a thread's stat file.
+type Stat struct {
+	Ended bool // it is a zombie: its parent has not read its exit code yet
+	CPU   time.Duration
+	Start uint64 // in ticks since the boot
+}
+
+// ReadStat reads a stat file.
+func ReadStat(name string) (Stat, error) {
+	line, err := os.ReadFile(name)
+	if err != nil {
+		return Stat{}, err
 	}
-	return []int{pid}
+	s, err := parseStat(line)
+	if err != nil {
+		return Stat{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
 }
 
-// initialPIDs is what Linux calls the pid namespace it begins with.
-const initialPIDs = "pid:[4026531836]"
-
-// SeesAll tells whether every process of the machine can be seen: not from
-// within a container, which shares files with processes it does not see.
-func (h Host) SeesAll() bool {
-	ours, err := os.Readlink(h.Proc + "/self/ns/pid")
-	return err == nil && ours == initialPIDs
+// parseStat reads a stat line. The command, field 2, may contain anything, so fields are counted
+// from the last closing parenthesis on.
+func parseStat(line []byte) (s Stat, err error) {
+	const first, user, system, start = 3, 14, 15, 22 // numbers of fields in proc(5)
+	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+	if len(fields) <= start-first {
+		return s, fmt.Errorf("only %d fields after the command", len(fields))
+	}
+	s.Ended = fields[0] == "Z" || fields[0] == "X"
+	inUser, err1 := strconv.ParseUint(fields[user-first], 10, 48)
+	inSystem, err2 := strconv.ParseUint(fields[system-first], 10, 48)
+	s.CPU = time.Duration(inUser+inSystem) * Tick
+	var err3 error
+	s.Start, err3 = strconv.ParseUint(fields[start-first], 10, 64)
+	return s, cmp.Or(err1, err2, err3)
 }
 
-// Why a file is not opened that someone else has named.
+// started converts a start in ticks since the boot to a time.
+func (h Host) started(ticks uint64, now time.Time) (time.Time, error) {
+	name := filepath.Join(h.Proc, "uptime")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return time.Time{}, err
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	uptime, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: %w", name, err)
+	}
+	age := max(0, uptime-float64(ticks)*Tick.Seconds())
+	return now.Add(-time.Duration(age * float64(time.Second))), nil
+}
+
+// Reasons not to open a file that someone else has named.
 var (
 	ErrNotPlain  = errors.New("not a plain file")
 	ErrForeign   = errors.New("it is another user's")
@@ -269,19 +296,19 @@ var (
 	ErrNotMapped = errors.New("it is not the file that the process has in memory")
 )
 
-// A Judge looks at a plain file and at whose it is, before it is opened: an error of its
-// keeps it closed.
+// A Judge inspects a plain file and its owner before it is opened. If it returns an error, the file
+// is not opened.
 type Judge func(info os.FileInfo, owner uint32) error
 
-// NamedBy judges files that a user has named, for reading: those that this user, root or
-// we have made, and those that everybody may read anyway.
+// NamedBy returns a Judge for reading files that a user has named: it accepts files of this user,
+// of root and of ours, and those that everyone may read anyway.
 func NamedBy(user uint32) Judge {
 	return func(info os.FileInfo, owner uint32) error {
 		const readableByAll = 0o004
 		switch {
 		case owner != user && owner != 0 && int(owner) != os.Geteuid() && info.Mode().Perm()&readableByAll == 0:
 			return ErrForeign
-		case info.Size() == 0: // so is what is made while it is read, as below /proc
+		case info.Size() == 0: // as are files that are generated when they are read, such as those in /proc
 			return ErrEmpty
 		}
 		return nil

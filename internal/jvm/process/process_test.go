@@ -15,8 +15,8 @@ func TestNumbers(t *testing.T) {
 		"Name:\tx\nNSpid:\t7\t3\t1\n": {7, 3, 1},
 		"NSpid:\t7\n":                 {7},
 	} {
-		if got := numbers(status, 7); !slices.Equal(got, want) {
-			t.Errorf("%q: %v", status, got)
+		if got, err := parseStatus("Uid:\t1\t1\nGid:\t1\t1\n"+status, 7); err != nil || !slices.Equal(got.numbers, want) {
+			t.Errorf("%q: %v, %v", status, got.numbers, err)
 		}
 	}
 }
@@ -162,21 +162,20 @@ broken/
 }
 
 func TestStatus(t *testing.T) {
-	p := process{pid: 9}
-	err := p.parseStatus("Name:\tjava\nState:\tT (stopped)\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t9\t1\nSigCgt:\t0000000000000004\n")
-	if err != nil || p.uid != 2 || p.gid != 6 || p.namespacePID != 1 || !p.otherPIDs || !p.catchesQuit() || !p.stopped {
-		t.Errorf("%+v, %v", p, err)
+	s, err := parseStatus("Name:\tjava\nState:\tT (stopped)\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nNSpid:\t9\t1\nSigCgt:\t0000000000000004\n", 9)
+	if err != nil || s.uid != 2 || s.gid != 6 || s.innermost() != 1 || !s.catchesQuit() || !s.stopped {
+		t.Errorf("%+v, %v", s, err)
 	}
 	for _, bad := range []string{"", "Uid:\t1\tx\n", "Uid:\t1\t2\nGid:\t1\t-1\n"} {
-		if err := p.parseStatus(bad); err == nil {
+		if _, err := parseStatus(bad, 9); err == nil {
 			t.Errorf("%q: no error", bad)
 		}
 	}
-	ticks, err := parseStartTicks([]byte("1 (a ) b) S" + strings.Repeat(" 7", 18) + " 4711 0"))
-	if err != nil || ticks != 4711 {
-		t.Errorf("%d, %v", ticks, err)
+	stat, err := parseStat([]byte("1 (a ) b) Z" + strings.Repeat(" 7", 18) + " 4711 0"))
+	if want := (Stat{Ended: true, CPU: 14 * Tick, Start: 4711}); err != nil || stat != want {
+		t.Errorf("%+v, %v, want %+v", stat, err, want)
 	}
-	if _, err := parseStartTicks([]byte("1 (a) S 1")); err == nil {
+	if _, err := parseStat([]byte("1 (a) S 1")); err == nil {
 		t.Error("no error for a short line")
 	}
 }
@@ -184,15 +183,15 @@ func TestStatus(t *testing.T) {
 func TestRelease(t *testing.T) {
 	read := func(name string) ([]byte, error) {
 		if name == "/opt/jdk8/release" {
-			return []byte("JAVA_VERSION=\"1.8.0_402\"\nIMPLEMENTOR=\"Acme\"\nJVM_VARIANT=\"Openj9\"\n"), nil
+			return []byte("JAVA_VERSION=\"1.8.0_402\"\nIMPLEMENTOR=\"Acme\"\nJVM_VARIANT=\"Openj9\"\nMODULES=\"java.base java.instrument\"\n"), nil
 		}
 		return nil, errors.New("none")
 	}
-	want := release{"1.8.0_402", "Acme", "Openj9"}
-	if r := readRelease(read, "/opt/jdk8/jre/lib/amd64/server/libjvm.so"); r != want {
+	want := release{"1.8.0_402", "Acme", "Openj9", []string{"java.base", "java.instrument"}}
+	if r := readRelease(read, "/opt/jdk8/jre/lib/amd64/server/libjvm.so"); !reflect.DeepEqual(r, want) {
 		t.Errorf("%+v", r)
 	}
-	if r := readRelease(read, "libjvm.so"); r != (release{}) {
+	if r := readRelease(read, "libjvm.so"); !reflect.DeepEqual(r, release{}) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// DefaultSpacing is how far apart thread dumps are, or farther.
+	// DefaultSpacing is the minimum time between two thread dumps.
 	DefaultSpacing = 100 * time.Millisecond
-	// dumpPart is the part of the time that dumps may take: one that takes 10 ms
-	// is followed by 190 ms without. All threads stand while a dump is made.
+	// dumpPart bounds the share of time that dumps take to 1/dumpPart: a dump of 10 ms is followed
+	// by a pause of 190 ms. All threads are stopped during a dump.
 	dumpPart = 20
 )
 
-// A dumper takes thread dumps, one after the other, until it is closed.
+// A dumper takes thread dumps until it is closed.
 type dumper struct {
 	jvm    jvm
 	every  time.Duration
@@ -34,8 +34,7 @@ type dumper struct {
 	failed  error
 }
 
-// startDumper takes the first dump at once, so that a JVM that takes none is told
-// apart.
+// startDumper takes the first dump at once, so that it fails if the JVM takes none.
 func startDumper(ctx context.Context, j jvm, every time.Duration, waiting bool) (*dumper, error) {
 	d := &dumper{jvm: j, every: every, reader: newDumpReader(waiting), ended: make(chan struct{}), spacing: every}
 	pause, err := d.dump(ctx)
@@ -69,7 +68,7 @@ func (d *dumper) run(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// dump takes one and returns how long to leave the JVM alone.
+// dump takes a dump and returns the pause before the next one.
 func (d *dumper) dump(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
@@ -88,44 +87,46 @@ func (d *dumper) dump(ctx context.Context) (time.Duration, error) {
 	defer d.lock.Unlock()
 	d.samples = append(d.samples, samples...)
 	d.dumps++
-	// Each dump stands for the time until the next.
+	// Each dump stands for the time until the next one.
 	d.spacing += (took + pause - d.spacing) / time.Duration(min(d.dumps, 10))
 	return pause, nil
 }
 
-// take returns the samples since the last call, and how far apart dumps are.
-func (d *dumper) take() (samples []jfr.Sample, spacing time.Duration, err error) {
+func (d *dumper) poll(_ context.Context, b *Batch) error {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	samples, d.samples = d.samples, nil
-	return samples, d.spacing, d.failed
+	b.Samples, d.samples = d.samples, nil
+	b.Period = d.spacing
+	return d.failed
 }
 
-// close waits until no dump is under way.
-func (d *dumper) close() {
+func (d *dumper) remains() string { return "" }
+
+// close waits for the end of a running dump.
+func (d *dumper) close(context.Context, bool) error {
 	d.cancel()
 	<-d.ended
+	return nil
 }
 
-// threadHead begins what a dump tells of a Java thread. A name may hold quotes,
-// so it ends at the last that can end it. The words behind its number of the
-// system say what the thread does: a thread that the JVM calls RUNNABLE may wait.
+// threadHead is the first line of a Java thread in a dump. A name may contain quotes, so it ends at the
+// last possible quote. The words after nid say what the thread does: a thread in the state RUNNABLE may
+// be waiting.
 var (
 	threadHead  = regexp.MustCompile(`^"(.*)" #([0-9]+)(?: \[[0-9]+\])?(?: daemon)? .*\bnid=(0x[0-9a-f]+|[0-9]+) (.*?) *(?:\[0x[0-9a-f]+\])?$`)
 	threadState = regexp.MustCompile(`^   java\.lang\.Thread\.State: ([A-Z_]+)`)
 	frameLine   = regexp.MustCompile(`^\tat (.+)\.([^.(]+)\(([^)]*)\)$`)
 )
 
-// statePrefix is what dumps leave out of a state's name for the recorder.
+// statePrefix begins the names of states in recordings, but not in dumps.
 const statePrefix = "STATE_"
 
-// StateRunnable is the state of a thread that runs, as the recorder calls it.
+// StateRunnable is the state of a running thread in recordings.
 const StateRunnable = statePrefix + "RUNNABLE"
 
-// A dumpReader reads thread dumps of one JVM. Methods and stacks that come again
-// are the same ones.
+// A dumpReader parses the thread dumps of one JVM. Samples share methods and threads.
 type dumpReader struct {
-	waiting bool // threads that wait are told as well
+	waiting bool // include waiting threads
 	methods map[jfr.Method]*jfr.Method
 	threads map[jfr.Thread]*jfr.Thread
 }
@@ -134,11 +135,11 @@ func newDumpReader(waiting bool) *dumpReader {
 	return &dumpReader{waiting: waiting, methods: map[jfr.Method]*jfr.Method{}, threads: map[jfr.Thread]*jfr.Thread{}}
 }
 
-// read returns a sample of each Java thread that runs, or is in native code
-// without waiting for anything the JVM knows of; or of each that has a stack.
+// read returns a sample of each Java thread that runs, or is in native code without waiting for
+// anything that the JVM knows of. With waiting it returns one of each thread with a stack.
 func (d *dumpReader) read(text string, at time.Time) (samples []jfr.Sample) {
 	var open *jfr.Sample
-	runs := false // by the words of the system; the state may say otherwise
+	runs := false // by the words after nid; the state may differ
 	end := func() {
 		if open != nil && len(open.Stack.Frames) > 0 && (d.waiting || runs && open.State == StateRunnable) {
 			if open.Stack.Frames[0].Kind == jfr.Native {
@@ -174,7 +175,7 @@ func (d *dumpReader) read(text string, at time.Time) (samples []jfr.Sample) {
 
 func (d *dumpReader) thread(head []string) *jfr.Thread {
 	t := jfr.Thread{Name: head[1]}
-	// What the expression lets through can be read, or is too large to be true.
+	// Digits that match the expression can be parsed, unless the number is too large.
 	t.JavaID, _ = strconv.ParseInt(head[2], 10, 64)
 	t.OSID, _ = strconv.ParseInt(head[3], 0, 64)
 	if known := d.threads[t]; known != nil {

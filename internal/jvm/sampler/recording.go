@@ -1,13 +1,14 @@
 package sampler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,49 +16,159 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// A jvm carries out commands: an *attach.Conn, but in tests.
+// A jvm executes commands: an *attach.Conn, except in tests.
 type jvm interface {
 	Execute(ctx context.Context, command string, args ...string) (attach.Reply, error)
 	JVM() *process.JVM
 }
 
 const (
-	// DefaultPeriod is how often threads are looked at: as the JDK's own default
-	// recording does, so that one that runs is not made to sample more.
+	// DefaultPeriod is the period of the JDK's own default recording, so that a running one does
+	// not sample more often.
 	DefaultPeriod = 20 * time.Millisecond
-	// lease is how long a recording lasts that is not renewed. The JVM ends it
-	// then, as a Sonde that was killed cannot.
+	// lease is the duration of a recording that is not renewed. A killed Sonde cannot end its
+	// recording, so the JVM does.
 	lease = 10 * time.Minute
-	// renewal is when the next one is started.
+	// renewal is the time after which the next recording is started.
 	renewal = lease / 2
-	// What stays on disk at most, beside the file that is written: a file has
-	// 12 MB by the JVM's default, and the limit may not be less.
+	// keptSize and keptAge bound the files on disk besides the current one. A file has 12 MB by
+	// the JVM's default, and the limit must not be less.
 	keptSize = "13m"
 	keptAge  = "30s"
-	// commandLimit bounds one command. The first has the JVM load the recorder.
+	// commandLimit bounds one command. The first one makes the JVM load the recorder.
 	commandLimit = 30 * time.Second
-	// oldest is the first JDK that takes events from the command line. Before 14
-	// nothing could be read of a recording that runs.
+	// oldest is the first JDK that accepts events on the command line. Before 14 a running
+	// recording could not be read.
 	oldest = 17
-	// oldestCPUTime is the first that samples by processor time.
+	// oldestCPUTime is the first JDK that samples by processor time.
 	oldestCPUTime = 25
 )
 
-// A recording is one of ours in a JVM.
+// recorded are the samples of a recording of ours, read from the JVM's repository.
+type recorded struct {
+	*recording
+	directory *os.File // the repository
+	place     string   // its path, as the JVM sees it
+	follower  *jfr.Follower
+	notes     []string
+}
+
+// startRecording starts a recording, and reads it.
+func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime bool) (*recorded, error) {
+	if err := usable(conn.JVM(), cpuTime); err != nil {
+		return nil, err
+	}
+	own, err := ownName(uint64(time.Now().UnixNano()))
+	if err != nil {
+		return nil, err
+	}
+	r := &recorded{recording: &recording{jvm: conn, period: period, cpuTime: cpuTime, name: own}}
+	began := time.Now()
+	if err := r.start(ctx); err != nil {
+		// It may have been started all the same, for example if the answer came late.
+		if !errors.Is(err, ErrNoRecorder) {
+			r.giveUp(ctx)
+		}
+		return nil, err
+	}
+	if r.directory, r.place, err = r.repository(ctx); err != nil {
+		r.giveUp(ctx)
+		return nil, err
+	}
+	r.inspect(ctx)
+	// The directory is followed by its handle, so a change of its path cannot lead elsewhere.
+	r.follower = jfr.Follow(fmt.Sprintf("/proc/self/fd/%d", r.directory.Fd()))
+	r.follower.Since(began)
+	return r, nil
+}
+
+// inspect stops the recordings of killed Sondes, and adds notes about other recordings.
+func (r *recorded) inspect(ctx context.Context) {
+	running, err := r.check(ctx)
+	if err != nil {
+		r.note("which other recordings run is not known: %v", err)
+		return
+	}
+	stopped, err := r.stopDead(ctx, running)
+	if len(stopped) > 0 {
+		r.note("stopped the recording that a killed Sonde left running: %s", strings.Join(stopped, ", "))
+	}
+	if err != nil {
+		r.note("a recording of a killed Sonde stays: %v", err)
+	}
+	names := others(running)
+	if len(names) == 0 {
+		return
+	}
+	r.note("another recording runs (%s) and is left as it is; while Sonde samples it holds Sonde's samples too", strings.Join(names, ", "))
+	if text, err := r.command(ctx, "JFR.check verbose=true"); err == nil {
+		r.period = cmp.Or(shortestPeriod(text), r.period)
+	}
+}
+
+func (r *recorded) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+func (r *recorded) poll(ctx context.Context, b *Batch) error {
+	if b.At.After(r.renewAt) {
+		if err := r.renew(ctx); err != nil && !isGone(err) {
+			r.note("the recording was not renewed: %v", err)
+		}
+	}
+	batch, err := r.follower.Poll()
+	b.Samples, b.Period = slices.DeleteFunc(batch.Samples, isOurDoing), r.period
+	b.Notes, r.notes = r.notes, nil
+	for _, loss := range batch.Losses {
+		b.Notes = append(b.Notes, loss.Error())
+	}
+	return err
+}
+
+// isOurDoing reports whether a sample shows the thread of the JVM that executes commands of the
+// recorder: that is Sonde's work, not the program's.
+func isOurDoing(s jfr.Sample) bool {
+	return s.Stack != nil && slices.ContainsFunc(s.Stack.Frames, func(f jfr.Frame) bool {
+		return f.Method != nil && strings.HasPrefix(f.Method.Class, "jdk/jfr/internal/dcmd/")
+	})
+}
+
+// remains reports the repository, which stays because others may use its files as well.
+func (r *recorded) remains() string {
+	names, err := r.directory.Readdirnames(-1)
+	if err != nil || len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("it was killed, so its flight recorder left files in %s", r.place)
+}
+
+func (r *recorded) close(ctx context.Context, ended bool) error {
+	var err error
+	if !ended {
+		err = r.stop(ctx)
+	}
+	if isGone(err) || err != nil && !isAlive(r.jvm.JVM()) { // a JVM that is ending breaks off
+		err = nil
+	}
+	return errors.Join(err, r.follower.Close(), r.directory.Close())
+}
+
+// A recording is a recording of ours in a JVM.
 type recording struct {
 	jvm     jvm
 	period  time.Duration
 	cpuTime bool
 	name    name
 	renewAt time.Time
-	renewed int // how often a name was taken for the next
+	renewed int // number of names used for later recordings
 }
 
-// start has the JVM record. One that cannot, as where its disk is full, has no
-// recorder that could be used.
+// start starts the recording. A JVM that cannot, for example because its disk is full, has no usable
+// recorder.
 func (r *recording) start(ctx context.Context) error {
 	text, err := r.command(ctx, "JFR.start "+strings.Join(r.words(), " "))
 	if err == nil && !isStarted(text) {
@@ -74,9 +185,8 @@ func (r *recording) start(ctx context.Context) error {
 	return nil
 }
 
-// words are what a recording is started with. It ends by itself, which newer
-// JVMs take as a wish to keep it: into a file, unless one is named that keeps
-// nothing.
+// words are the arguments of JFR.start. Newer JVMs write a recording with a duration into a file when
+// it ends, so a file that keeps nothing is given.
 func (r *recording) words() []string {
 	words := []string{
 		"name=" + r.name.String(), "settings=none", "disk=true", "dumponexit=false",
@@ -92,14 +202,13 @@ func (r *recording) words() []string {
 		"+jdk.NativeMethodSample#enabled=true", "+jdk.NativeMethodSample#period="+period)
 }
 
-// renew starts the next recording before it stops this one, so that nothing is
-// missed between them.
+// renew starts the next recording before it stops this one, so that no sample is missed.
 func (r *recording) renew(ctx context.Context) error {
 	before := r.name
 	r.renewed++
-	r.name.serial += uint64(r.renewed) // none has a name that one had which failed
+	r.name.serial += uint64(r.renewed) // never the name of a recording that failed
 	if err := r.start(ctx); err != nil {
-		r.giveUp(ctx) // it may have been started all the same
+		r.giveUp(ctx) // it may have been started nevertheless
 		r.name = before
 		r.renewAt = time.Now().Add(lease / 10)
 		return err
@@ -107,18 +216,17 @@ func (r *recording) renew(ctx context.Context) error {
 	return r.stopOne(ctx, before)
 }
 
-// giveUp stops a recording that is of no use. What of it fails is not worth more
-// than the error that led here: it ends by itself.
+// giveUp stops a recording that is of no use. It ignores errors, because the recording ends by itself.
 func (r *recording) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
 	_ = r.stop(ctx)
 }
 
-// stop ends the recording, whatever became of the one it was renewed from.
+// stop stops the recording.
 func (r *recording) stop(ctx context.Context) error { return r.stopOne(ctx, r.name) }
 
-// stopOne stops a recording by its name. One that is gone is as good.
+// stopOne stops a recording by its name. It succeeds if there is none.
 func (r *recording) stopOne(ctx context.Context, n name) error {
 	text, err := r.command(ctx, "JFR.stop name="+n.String())
 	if err != nil || strings.Contains(text, "Stopped recording") {
@@ -136,8 +244,8 @@ func (r *recording) stopOne(ctx context.Context, n name) error {
 	return nil
 }
 
-// check lists the recordings there are.
-func (r *recording) check(ctx context.Context) ([]Running, error) {
+// check lists the recordings of the JVM.
+func (r *recording) check(ctx context.Context) ([]listed, error) {
 	text, err := r.command(ctx, "JFR.check")
 	if err != nil {
 		return nil, err
@@ -149,8 +257,7 @@ func (r *recording) check(ctx context.Context) ([]Running, error) {
 	return running, nil
 }
 
-// repository opens the directory the recorder writes to, and names it as the JVM
-// does.
+// repository opens the directory that the recorder writes to, and returns its path as the JVM sees it.
 func (r *recording) repository(ctx context.Context) (directory *os.File, place string, err error) {
 	text, err := r.command(ctx, "JFR.configure")
 	if err != nil {
@@ -164,7 +271,7 @@ func (r *recording) repository(ctx context.Context) (directory *os.File, place s
 	return directory, place, err
 }
 
-// command has the JVM carry out a command of the recorder.
+// command executes a command of the recorder.
 func (r *recording) command(ctx context.Context, line string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
@@ -185,31 +292,25 @@ func (r *recording) refused(text string) error {
 	return &Error{r.jvm.JVM().PID, ErrRefused, firstLine(text)}
 }
 
-// usable tells whether a JVM's recorder is one that can be read while it runs.
+// usable checks that a JVM's recorder can be read while it runs.
 func usable(j *process.JVM, cpuTime bool) error {
 	version := jdk.Feature(j.Version)
 	switch {
-	case version == 0: // it will say so itself
+	case version == 0: // the JVM will report the problem
 		return nil
 	case version < oldest:
-		return &Error{j.PID, ErrNoRecorder, fmt.Sprintf("that of JDK %d cannot be told what to record without files, or read while it runs", version)}
+		return &Error{j.PID, ErrNoRecorder, fmt.Sprintf("the flight recorder of JDK %d cannot be configured without files, or read while it runs", version)}
 	case cpuTime && version < oldestCPUTime:
 		return &Error{j.PID, ErrRefused, fmt.Sprintf("JDK %d does not sample by processor time, only %d and later do: leave --cpu-time out", version, oldestCPUTime)}
 	}
 	return nil
 }
 
-// isGone tells an error that says that the JVM has ended.
-func isGone(err error) bool {
-	return errors.Is(err, attach.ErrGone) || errors.Is(err, attach.ErrNoProcess)
-}
-
-// A name is what a recording of ours is called:
+// A name is the name of a recording of ours:
 //
 //	sonde-<process>-<its start in ticks>-<its pid namespace>-<serial>
 //
-// The first three name the Sonde it belongs to for good, the last tells its
-// recordings apart.
+// The first three numbers identify the Sonde that it belongs to, the last one the recording.
 type name struct {
 	process   int
 	started   uint64
@@ -223,7 +324,7 @@ func (n name) String() string {
 	return fmt.Sprintf("sonde-%d-%d-%d-%d", n.process, n.started, n.namespace, n.serial)
 }
 
-// parseName tells names of ours from all others.
+// parseName parses the name of a recording; ours is false if it is not one of ours.
 func parseName(text string) (n name, ours bool) {
 	parts := nameForm.FindStringSubmatch(text)
 	if parts == nil {
@@ -237,50 +338,50 @@ func parseName(text string) (n name, ours bool) {
 	return n, errors.Join(failed[:]...) == nil
 }
 
-// ownName is the name of a recording of this process.
+// ownName returns the name of a recording of this process.
 func ownName(serial uint64) (name, error) {
 	n := name{process: os.Getpid(), serial: serial}
-	var err error
-	if n.started, err = startTicks(n.process); err != nil {
-		return n, fmt.Errorf("when this process started: %w", err)
+	stat, err := process.ReadStat(process.Local.Path(n.process, "stat"))
+	if err != nil {
+		return n, fmt.Errorf("reading the start time of this process: %w", err)
 	}
+	n.started = stat.Start
 	if n.namespace, err = pidNamespace(); err != nil {
-		return n, fmt.Errorf("the namespace of this process: %w", err)
+		return n, fmt.Errorf("reading the PID namespace of this process: %w", err)
 	}
 	return n, nil
 }
 
-// pidNamespace is the number of the namespace in which this process has its
-// number, as in pid:[4026531836].
+// pidNamespace returns the number of the PID namespace of this process, as in pid:[4026531836].
 func pidNamespace() (uint64, error) {
-	link, err := os.Readlink(filepath.Join(process.Local.Proc, "self", "ns", "pid"))
+	link, err := process.Local.PIDNamespace()
 	if err != nil {
 		return 0, err
 	}
 	return strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(link, "pid:["), "]"), 10, 64)
 }
 
-// life tells whether the Sonde of a name lives. One of another namespace, or
-// where /proc does not answer, is not known to be dead.
+// life reports whether the Sonde of a name is alive. It is unknown for a Sonde in another namespace, or
+// if /proc cannot be read.
 func (n name) life() process.Answer {
 	here, err := pidNamespace()
 	if err != nil || here != n.namespace {
 		return process.Unknown
 	}
-	ticks, err := startTicks(n.process)
+	stat, err := process.ReadStat(process.Local.Path(n.process, "stat"))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, errEnded):
+	case errors.Is(err, fs.ErrNotExist):
 		return process.No
 	case err != nil:
 		return process.Unknown
-	case ticks != n.started:
+	case stat.Ended || stat.Start != n.started:
 		return process.No
 	}
 	return process.Yes
 }
 
-// StopLeftovers stops the recordings that killed Sondes left running in a JVM,
-// and returns their names. A JVM whose recorder was never started is not asked.
+// StopLeftovers stops the recordings that killed Sondes left running in a JVM, and returns their names.
+// It does not contact a JVM whose recorder was never started.
 func StopLeftovers(ctx context.Context, pid int) ([]string, error) {
 	if !hasRecorder(pid) {
 		return nil, nil
@@ -301,10 +402,9 @@ func StopLeftovers(ctx context.Context, pid int) ([]string, error) {
 	return r.stopDead(ctx, running)
 }
 
-// stopDead stops those of some recordings that are of a Sonde which is dead. One
-// that is stopped already holds files until the JVM ends, and cannot be closed by
-// any command; ours close when they stop.
-func (r *recording) stopDead(ctx context.Context, running []Running) (stopped []string, err error) {
+// stopDead stops recordings of killed Sondes. A recording that is stopped already keeps its files until
+// the JVM ends, and no command closes it; ours close when they stop.
+func (r *recording) stopDead(ctx context.Context, running []listed) (stopped []string, err error) {
 	var failed []error
 	for _, one := range running {
 		n, ours := parseName(one.Name)
@@ -320,8 +420,8 @@ func (r *recording) stopDead(ctx context.Context, running []Running) (stopped []
 	return stopped, errors.Join(failed...)
 }
 
-// others are the recordings that are nobody's of Sonde.
-func others(running []Running) (names []string) {
+// others returns the names of running recordings that do not belong to any Sonde.
+func others(running []listed) (names []string) {
 	for _, one := range running {
 		if _, ours := parseName(one.Name); !ours && one.State == "running" {
 			names = append(names, one.Name)
@@ -330,20 +430,20 @@ func others(running []Running) (names []string) {
 	return names
 }
 
-// A Running is a recording of the JVM, by JFR.check.
-type Running struct {
+// A listed is a recording as JFR.check lists it.
+type listed struct {
 	ID    int
 	Name  string
 	State string // such as running or stopped
 }
 
-// recordingLine begins what JFR.check says of each recording. The name may hold
-// anything but a line break; what follows it has a form of its own.
+// recordingLine is the first line of JFR.check for each recording. The name may contain anything but a
+// line break.
 var recordingLine = regexp.MustCompile(`^Recording ([0-9]+): name=(.*?)((?: (?:duration|maxsize|maxage)=\S+)*) \(([a-z]+)\)$`)
 
-// parseCheck reads the answer to JFR.check. known is false where the answer is in
-// no form that is understood: then it says nothing about what runs.
-func parseCheck(text string) (running []Running, known bool) {
+// parseCheck parses the answer to JFR.check. known is false if the answer has an unknown form, so that
+// nothing is known about the recordings.
+func parseCheck(text string) (running []listed, known bool) {
 	known = strings.Contains(text, "No available recordings")
 	for line := range strings.Lines(text) {
 		parts := recordingLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
@@ -355,7 +455,7 @@ func parseCheck(text string) (running []Running, known bool) {
 			continue
 		}
 		known = true
-		running = append(running, Running{ID: id, Name: parts[2], State: parts[4]})
+		running = append(running, listed{ID: id, Name: parts[2], State: parts[4]})
 	}
 	return running, known
 }
@@ -367,11 +467,10 @@ var (
 	periodSetting  = regexp.MustCompile(`(?:^|,)period=([0-9]+) ?(ns|us|ms|s)(?:,|$)`)
 )
 
-// isStarted reads the answer to JFR.start.
+// isStarted parses the answer to JFR.start.
 func isStarted(text string) bool { return startedLine.MatchString(text) }
 
-// parseRepository reads where the recorder writes from the answer to
-// JFR.configure.
+// parseRepository finds the repository in the answer to JFR.configure.
 func parseRepository(text string) (path string, ok bool) {
 	found := repositoryLine.FindStringSubmatch(text)
 	if found == nil {
@@ -380,9 +479,8 @@ func parseRepository(text string) (path string, ok bool) {
 	return found[1], true
 }
 
-// shortestPeriod reads from the answer to JFR.check verbose=true how often Java
-// code is sampled, 0 where it does not say. The JVM takes the shortest of all
-// that any recording asks for.
+// shortestPeriod finds the period of samples of Java code in the answer to JFR.check verbose=true; 0 if
+// there is none. The JVM uses the shortest period that any recording requests.
 func shortestPeriod(text string) (shortest time.Duration) {
 	for _, setting := range settingLine.FindAllStringSubmatch(text, -1) {
 		if setting[1] != "ExecutionSample" || !strings.Contains(","+setting[2]+",", ",enabled=true,") {
@@ -400,8 +498,8 @@ func shortestPeriod(text string) (shortest time.Duration) {
 	return shortest
 }
 
-// missing says why a JVM has no recorder, by what it answers to any command of
-// it; "" where nothing says so.
+// missing returns the reason why a JVM has no recorder, by its answer to a command of the recorder; ""
+// if it has one.
 func missing(text string) string {
 	switch {
 	case strings.Contains(text, "Module jdk.jfr not found"):
@@ -409,14 +507,14 @@ func missing(text string) string {
 	case strings.Contains(text, "Flight Recorder is disabled"):
 		return "it was switched off (-XX:-FlightRecorder): start it without that option"
 	case strings.Contains(text, "Unknown diagnostic command"):
-		return "it does not know the commands of one"
+		return "it does not know its commands"
 	case strings.Contains(text, "Flight Recorder can not be enabled"):
 		return firstLine(text)
 	}
 	return ""
 }
 
-// firstLine is what of an answer is shown: its first line that says something.
+// firstLine returns the first line of an answer that is not blank.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -426,8 +524,7 @@ func firstLine(text string) string {
 	return "no answer"
 }
 
-// openDirectory opens a directory of a process in its own mount namespace. Links
-// lead nowhere but below the process's own root.
+// openDirectory opens a directory as a process sees it.
 func openDirectory(pid int, path string) (*os.File, error) {
 	return process.Local.OpenInside(pid, path, syscall.O_RDONLY|syscall.O_DIRECTORY)
 }

@@ -153,7 +153,7 @@ func golden(t *testing.T, name string) string {
 func TestAnswersOfEachJDK(t *testing.T) {
 	for _, jdk := range []string{"-17", "-25"} {
 		running, known := parseCheck(golden(t, "check"+jdk))
-		want := []Running{{1, "other", "running"}, {2, "sonde-1-2-3-4", "running"}}
+		want := []listed{{1, "other", "running"}, {2, "sonde-1-2-3-4", "running"}}
 		if !known || !slices.Equal(running, want) {
 			t.Errorf("%s: %v, %v", jdk, running, known)
 		}
@@ -179,7 +179,7 @@ func TestAnswersOfEachJDK(t *testing.T) {
 
 func TestNamesInAnswers(t *testing.T) {
 	running, known := parseCheck("Recording 3: name=a (running) b maxsize=1.0MB maxage=1h (stopped)\nRecording x\nRecording 4: name= (new)\n")
-	if want := []Running{{3, "a (running) b", "stopped"}, {4, "", "new"}}; !known || !slices.Equal(running, want) {
+	if want := []listed{{3, "a (running) b", "stopped"}, {4, "", "new"}}; !known || !slices.Equal(running, want) {
 		t.Errorf("%v, %v", running, known)
 	}
 	if _, known := parseCheck("anything else"); known {

@@ -6,9 +6,7 @@ import (
 	"net"
 	"os"
 	"path"
-	"path/filepath"
 	"runtime"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -123,7 +121,7 @@ func (f *Foothold) ListenLoopback() (*Listener, error) {
 // loopbackSocket binds a socket in the target's network namespace, in which it
 // stays wherever it is used.
 func (f *Foothold) loopbackSocket() (socket *os.File, err error) {
-	theirs, err := os.Open(filepath.Join(f.host.Proc, strconv.Itoa(f.jvm.PID), "ns", "net"))
+	theirs, err := os.Open(f.host.Path(f.jvm.PID, "ns/net"))
 	switch {
 	case errors.Is(err, os.ErrPermission):
 		return nil, unix.EPERM

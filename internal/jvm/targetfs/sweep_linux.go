@@ -81,7 +81,7 @@ func (s *sweeper) sweepIn(host process.Host, pid int, name string) error {
 	defer func() { _ = dir.Close() }()
 	at := &place{path: name, dir: dir, uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())}
 	if pid != os.Getpid() {
-		at.path = path.Join(host.Proc, strconv.Itoa(pid), "root", name)
+		at.path = host.Path(pid, path.Join("root", name))
 	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(at.fd(), &stat); err != nil || s.wasIn(stat) {
