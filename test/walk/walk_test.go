@@ -49,7 +49,7 @@ func waysOf(c *rootcause.Climb, spot rootcause.Spot) *tree {
 		if caller.Top {
 			found.end(frames, caller.Reason)
 		}
-		if caller.By == rootcause.Reckoned {
+		if caller.By == rootcause.Estimated {
 			found.reckoned(frames)
 		}
 	}

@@ -1,27 +1,24 @@
-// Package climb is what a walk from hot spots up to their causes has found: for
-// each hot spot a tree of callers, with what was measured of each, and an account
-// of what was hooked when. It holds data and rules that need nothing else; package
-// walk makes it, package report shows it.
 package rootcause
 
 import "time"
 
-// A Climb is the result of one walk.
+// A Climb is the result of a search: for each hot spot a tree of callers with what was
+// measured, and an account of which hooks were in and on when.
 type Climb struct {
 	Target  Target
 	Began   time.Time
 	Took    time.Duration
 	Sampled Sampled
-	Methods []Method // what the indexes below mean
+	Methods []Method // that the indexes below refer to
 	Spots   []Spot   // the hottest first
-	List    []Entry  // the caller list: every method the walk knows of
+	List    []Entry  // the caller list: every method the search knows
 	Hooks   []Live   // in the order in which they went on
 	Batches []Batch
 	Cost    Cost
-	Notes   []string // what a reader should know before believing the rest
+	Notes   []string // what a reader must know to trust the rest
 }
 
-// Target is the JVM that was walked.
+// Target is the JVM that was searched.
 type Target struct {
 	PID     int
 	Command string
@@ -31,16 +28,16 @@ type Target struct {
 // Sampled is how hot spots were found.
 type Sampled struct {
 	By      string        // such as "flight recorder"
-	Biased  bool          // the JVM was asked at safepoints: the leaf may be another than it says
+	Biased  bool          // stacks were taken at safepoints: the leaf may be another method
 	Samples int           // of running threads
 	Over    time.Duration // in which they were taken
 }
 
-// A Method is one of the program. Its strings are as class files have them.
+// A Method is a method of the program, with names as in class files.
 type Method struct {
 	Class, Name, Descriptor string
 	Native                  bool
-	LowerBound              bool // HotSpot may replace it by an intrinsic: then hooks miss calls
+	LowerBound              bool // HotSpot may replace it by an intrinsic: hooks would miss calls
 }
 
 // A Share is a part of a whole, from 0 to 1, with its 95 % interval.
@@ -53,41 +50,41 @@ type Spot struct {
 	Method int
 	Share  Share         // of the running threads' samples
 	Kind   string        // how it ran most often: interpreted, compiled, inlined, native
-	Line   int           // where most samples were, 0 where not known
-	From   time.Duration // since when it was hot, from the beginning of the walk
-	Until  time.Duration // until when; 0 where it was to the end
-	// Above says why the climb began one level up: the hot method has no hook then.
-	// It is "" where it began in the hot method itself.
+	Line   int           // where most samples were, 0 if not known
+	From   time.Duration // since when it was hot, from the beginning of the search
+	Until  time.Duration // until when; 0 if it was hot to the end
+	// Above says why the climb began one level up, without a hook in the hot method. It is
+	// "" if the climb began in the hot method itself.
 	Above   string
-	Own     *Measured // what the hot method's own hook saw; nil where it had none
+	Own     *Measured // by the hot method's own hook; nil if it had none
 	Callers []*Caller // direct callers, the largest share first
 }
 
-// A State is how far a walk came with a method.
+// A State is how far a search has come with a method.
 type State string
 
 // The states of a method in the caller list.
 const (
-	Seen    State = "seen"     // on stacks, or as a caller; not hooked yet
+	Seen    State = "seen"     // on stacks, or as a caller; without a hook so far
 	Woven   State = "woven"    // its hook is in, and off
 	Watched State = "live"     // its hook is on
 	Done    State = "measured" // its hook was on, and is off again
 	Left    State = "left"     // it has no hook: see Reason
 )
 
-// A Caller is a method on the way up from a hot spot, as caller of the one below it.
+// A Caller is a method on a path to a hot spot, as the caller of the method below it.
 type Caller struct {
 	Method int
-	// Share is the part of the hot spot's time that came this way: through this
-	// method and all below it. By says how it is known.
+	// Share is the part of the hot spot's time that came through this method and all below
+	// it. By says how it is known.
 	Share  Share
 	By     Basis
-	Calls  uint64    // calls of the one below from here that were identified
-	Own    *Measured // what its own hook measured; nil where it had none
+	Calls  uint64    // identified calls from here of the method below
+	Own    *Measured // by its own hook; nil if it had none
 	State  State
 	Reason string    // why it has no hook, or why the climb ended here
-	Top    bool      // the way ends here: a thread's entry, the boundary, or the level asked for
-	Above  []*Caller // who calls it, the largest share first
+	Top    bool      // the path ends here: a thread's entry, the boundary, or the last level asked for
+	Above  []*Caller // its callers, the largest share first
 }
 
 // A Basis is how a share is known.
@@ -96,14 +93,14 @@ type Basis string
 // How shares are known.
 const (
 	ByHooks   Basis = "hooks"    // from times that hooks measured, by caller
-	BySamples Basis = "samples"  // from stacks of the recorder
-	Reckoned  Basis = "reckoned" // from the shares of what is below and how its calls divide
+	BySamples Basis = "samples"  // from sampled stacks
+	Estimated Basis = "reckoned" // from the share of the method below and how its calls divide
 )
 
-// Measured is what the hook of a method saw while it was on.
+// Measured is what the hook of a method measured while it was on.
 type Measured struct {
-	Calls uint64        // all that were made meanwhile
-	Timed uint64        // of those, timed: the rest speaks of them
+	Calls uint64        // all calls meanwhile
+	Timed uint64        // of those, calls that were timed: the times below are theirs
 	Over  time.Duration // how long the hook was on
 	Total time.Duration // estimate for all calls, from the timed ones
 	Mean  time.Duration
@@ -126,36 +123,36 @@ type Entry struct {
 // A Live is a hook that was on.
 type Live struct {
 	Method int
-	Spot   int // for which hot spot
+	Spot   int // the hot spot it was on for
 	Level  int // 0 is the hot method
 	From   time.Duration
 	Until  time.Duration
 	Calls  uint64 // hooks executed
-	Drawn  uint64 // of those, whose caller was identified
+	Drawn  uint64 // of those, calls whose caller was identified
 }
 
 // A Batch is one redefinition.
 type Batch struct {
 	At      time.Duration
 	Why     string // such as "12 methods on the way up from 2 hot spots"
-	In      bool   // hooks went in; else out
+	In      bool   // hooks went in; otherwise out
 	Classes int
 	Pause   time.Duration
-	Compile time.Duration // what the JVM's compilers did because of it
+	Compile time.Duration // processor time of the JVM's compilers meanwhile
 }
 
-// Cost is what the walk took of the program.
+// Cost is what the search cost the program.
 type Cost struct {
 	Hooked    int     // methods that had a hook
 	MostLive  int     // at any moment
-	LiveLimit int     // what was allowed
+	LiveLimit int     // how many were allowed
 	Executed  uint64  // hooks, in all
 	Steady    float64 // part of the program's processor time that live hooks took
 	Budget    float64
 	Pause     time.Duration
 	Compile   time.Duration
-	// Redefined is how many redefinitions the class had that had most.
+	// Redefined is the largest number of redefinitions of a class in a climb.
 	Redefined int
 	Woven     int // how often a class was woven
-	Cached    int // how often it had been before, and was in the cache
+	Cached    int // how often it was in the cache
 }

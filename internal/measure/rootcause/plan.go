@@ -2,61 +2,81 @@ package rootcause
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-const (
-	// least is the part of a hot spot's samples that a way must have to be climbed, and
-	// leastOfAll of all samples: of a spot that is hardly hot only the main ways count.
-	least      = 0.04
-	leastOfAll = 0.004
-	// mostClasses bounds how many classes are redefined for a climb, those on the
-	// heaviest ways first.
-	mostClasses = 40
-)
+// A planner decides which methods on the paths to hot spots get hooks, and where. It does
+// no I/O: the search feeds it stacks and class files.
+type planner struct {
+	levels    int
+	boundary  []string // prefixes of classes at which paths end
+	stacks    *stacks
+	files     map[string]session.LoadedClass
+	subjects  map[classfile.MethodRef]*subject
+	order     []*subject                           // as they came
+	claimed   map[session.Site]classfile.MethodRef // calls that have a hook, and for which method
+	redefined map[string]int                       // by class, in this climb
+}
 
-// plan decides which methods on the ways up from spots get hooks, and where.
-func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
-	ways := w.waysOf(spots)
+func newPlanner(o Options) planner {
+	return planner{
+		levels: o.Levels, boundary: o.boundary(), stacks: newStacks(), files: make(map[string]session.LoadedClass),
+		subjects: make(map[classfile.MethodRef]*subject), claimed: make(map[session.Site]classfile.MethodRef), redefined: make(map[string]int),
+	}
+}
+
+// maxClasses bounds how many classes are redefined for a climb, those on the heaviest
+// paths first.
+const maxClasses = 40
+
+// nodes returns the nodes on the paths to spots that are worth a climb, the heaviest first.
+func (p *planner) nodes(spots []*spot) (nodes []*node) {
+	for _, s := range spots {
+		s.visit(func(n *node) {
+			if n.level <= p.levels && !p.isBeyond(n) {
+				nodes = append(nodes, n)
+			}
+		})
+	}
+	slices.SortStableFunc(nodes, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.level, b.level), a.method.Compare(b.method))
+	})
+	return nodes
+}
+
+// plan decides which methods of nodes get hooks, and where. The class files of the nodes
+// must be known.
+func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 	lightest := math.Inf(1)
 	for _, s := range spots {
-		lightest = min(lightest, s.least())
-	}
-	var methods []method
-	for _, one := range ways {
-		methods = append(methods, one.method)
-	}
-	if err := w.fetch(ctx, methods); err != nil {
-		return nil, err
+		lightest = min(lightest, s.minWeight())
 	}
 	weights := make(map[string]float64)
-	for _, one := range ways {
-		if m := one.method; !isLibrary(m.class) && !w.melts(m) { // these get no hook anyway
-			weights[m.class] = max(weights[m.class], one.weight)
+	for _, n := range nodes {
+		if class := n.method.Class; !isLibrary(class) && !p.isInlined(n.method) { // these get no hook anyway
+			weights[class] = max(weights[class], n.weight)
 		}
 	}
-	w.calls.judge(weights)
+	p.stacks.judge(weights)
 	classes := make(map[string]bool)
-	var planned []*subject
-	for _, way := range ways {
-		s := w.know(way.method)
-		if s.state != Seen || slices.Contains(planned, s) || !w.place(s, way, lightest) {
+	for _, n := range nodes {
+		s := p.subject(n.method)
+		if s.state != Seen || slices.Contains(planned, s) || !p.place(s, n, lightest) {
 			continue
 		}
 		fresh := slices.DeleteFunc(s.classes(), func(class string) bool { return classes[class] })
-		if len(classes)+len(fresh) > mostClasses {
-			s.leave("enough other classes are on the way: one more would cost the program more")
+		if len(classes)+len(fresh) > maxClasses {
+			s.leave("enough other classes on the paths get hooks: one more would cost the program more")
 			continue
 		}
 		for _, class := range fresh {
@@ -64,282 +84,258 @@ func (w *walker) plan(ctx context.Context, spots []*spot) ([]*subject, error) {
 		}
 		planned = append(planned, s)
 	}
-	return planned, nil
+	return planned
 }
 
-// waysOf are the ways up from spots that are worth it, the heaviest first.
-func (w *walker) waysOf(spots []*spot) []*way {
-	var ways []*way
-	for _, s := range spots {
-		s.top.each(s.least(), func(one *way) {
-			if one.level <= w.Levels && !w.isBeyond(one) {
-				ways = append(ways, one)
-			}
-		})
-	}
-	slices.SortStableFunc(ways, func(a, b *way) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.level, b.level), a.method.compare(b.method))
-	})
-	return ways
-}
+// isBoundary reports whether paths end at a method because the options say so.
+func (p *planner) isBoundary(m classfile.MethodRef) bool { return hasPrefix(m.Class, p.boundary) }
 
-// isBoundary reports whether a way ends at a method because that is asked for.
-func (w *walker) isBoundary(m method) bool {
-	return slices.ContainsFunc(w.boundary, func(prefix string) bool { return strings.HasPrefix(m.class, prefix) })
-}
-
-// isBeyond reports whether a boundary lies below.
-func (w *walker) isBeyond(one *way) bool {
-	for below := one.below; below != nil; below = below.below {
-		if w.isBoundary(below.method) {
+// isBeyond reports whether a path has passed a boundary before it reaches a node.
+func (p *planner) isBeyond(n *node) bool {
+	for below := n.callee; below != nil; below = below.callee {
+		if p.isBoundary(below.method) {
 			return true
 		}
 	}
 	return false
 }
 
-// fetch gets the class files of methods, but for the JDK's.
-func (w *walker) fetch(ctx context.Context, methods []method) error {
+// unknown returns the classes of methods whose files are needed, except the JDK's.
+func (p *planner) unknown(methods []classfile.MethodRef) map[string]bool {
 	wanted := make(map[string]bool)
 	for _, m := range methods {
-		if _, known := w.files[m.class]; !known && m.class != "" && !isLibrary(m.class) {
-			wanted[m.class] = true
+		if _, known := p.files[m.Class]; !known && m.Class != "" && !isLibrary(m.Class) {
+			wanted[m.Class] = true
 		}
 	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	loaded, err := w.session.Prefetch(ctx, func(class string) bool { return wanted[class] }, func(class string) bool { return wanted[class] })
-	if err != nil {
-		return err
-	}
-	for _, class := range loaded {
-		if before, known := w.files[class.Name]; !known || before.Reason != "" {
-			w.files[class.Name] = class
-		}
-	}
-	return nil
+	return wanted
 }
 
-// know is what the walk knows of a method.
-func (w *walker) know(m method) *subject {
-	s := w.subjects[m]
+// subject returns the data of a method.
+func (p *planner) subject(m classfile.MethodRef) *subject {
+	s := p.subjects[m]
 	if s == nil {
-		s = &subject{method: m, state: Seen, native: w.calls.known[m], callers: make(map[method]uint64), nanos: make(map[method]uint64)}
-		w.subjects[m] = s
-		w.order = append(w.order, s)
+		s = &subject{
+			MethodRef: m, state: Seen, native: p.stacks.native[m],
+			callers: make(map[classfile.MethodRef]uint64), nanos: make(map[classfile.MethodRef]uint64),
+		}
+		p.subjects[m] = s
+		p.order = append(p.order, s)
 	}
 	return s
 }
 
-func (s *subject) leave(reason string) { s.state, s.reason = Left, reason }
-
-// place decides where a subject's hooks go; false where none can.
-func (w *walker) place(s *subject, at *way, lightest float64) bool {
-	if s.reason = w.obstacle(s); s.reason == "" {
-		s.own = true
+// place decides where a subject's hooks go; false if none can.
+func (p *planner) place(s *subject, at *node, lightest float64) bool {
+	if s.reason = p.obstacle(s); s.reason == "" {
+		s.hooked = inMethod
 		return true
 	}
-	if !s.native || callgraph.IsIntrinsic(classfile.MethodRef{Class: s.class, Name: s.name, Descriptor: s.descriptor}) {
-		// A hook around the call would cost what one in the method does. Its callers are
-		// known by stacks: the climb begins with them.
+	if s.native && !callgraph.IsIntrinsic(s.MethodRef) {
+		p.placeAroundCalls(s, at, lightest)
+	}
+	if len(s.sites) == 0 {
+		// A hook around calls of a method that is not native would cost what one in the method
+		// does. Stacks show its callers: the climb begins with them.
 		s.leave(s.reason)
 		return false
 	}
-	// Around the calls, in those of its callers that can be changed.
+	s.hooked = aroundCalls
+	return true
+}
+
+// placeAroundCalls finds the calls of a subject in those of its callers that can be
+// changed.
+func (p *planner) placeAroundCalls(s *subject, at *node, lightest float64) {
 	for _, next := range at.callers {
-		caller := w.know(next.method)
-		if next.weight < lightest || w.obstacle(caller) != "" {
+		caller := p.subject(next.method)
+		if next.weight < lightest || p.obstacle(caller) != "" {
 			continue
 		}
-		for _, site := range sitesIn(w.files[caller.class].File, caller.method, s.method, w.calls.edges[edge{caller.method, s.method}]) {
-			if holder, claimed := w.claimed[site]; !claimed || holder == s.method {
-				w.claimed[site] = s.method // of two methods that one call reaches, the heavier
+		for _, site := range sitesIn(p.files[caller.Class].File, caller.MethodRef, s.MethodRef, p.stacks.edges[edge{caller.MethodRef, s.MethodRef}]) {
+			if holder, claimed := p.claimed[site]; !claimed || holder == s.MethodRef {
+				p.claimed[site] = s.MethodRef // of two methods that one call reaches, the heavier
 				s.sites = append(s.sites, site)
 			}
 		}
 	}
-	if len(s.sites) == 0 {
-		s.leave(s.reason)
-		return false
-	}
-	return true
 }
 
-// obstacle is why a method can have no hook of its own; "" where it can.
-func (w *walker) obstacle(s *subject) string {
-	file, known := w.files[s.class]
+// obstacle returns why a method can have no hook of its own; "" if it can.
+func (p *planner) obstacle(s *subject) string {
+	file, known := p.files[s.Class]
 	switch {
 	case s.native:
 		return "it is native"
-	case isLibrary(s.class):
+	case isLibrary(s.Class):
 		return "its class is the JDK's, and compiled into much else"
-	case w.calls.isCentral(s.class):
-		return fmt.Sprintf("its class is part of the code of %d compiled methods, and of %.0f %% of what runs: to change it would cost the program seconds",
-			len(w.calls.code[s.class]), 100*w.calls.heat(map[string]bool{s.class: true}))
+	case p.stacks.isCentral(s.Class):
+		return fmt.Sprintf("its class is part of the code of %d compiled methods, and of %.0f %% of what runs: changing it would cost the program seconds",
+			len(p.stacks.code[s.Class]), 100*p.stacks.heat(map[string]bool{s.Class: true}))
 	case !known:
 		return "its class is hidden, or not loaded any more"
 	case file.Reason != "":
 		return file.Reason
 	case file.File == nil:
 		return "its loader finds no class file of it"
-	case s.descriptor == "":
+	case s.Descriptor == "":
 		return "thread dumps do not say which overload it is; --recorder does"
-	case s.name == "<clinit>":
+	case s.Name == "<clinit>":
 		return "a static initialiser runs once"
-	case w.melts(s.method):
-		return "compilers put it into its callers: a hook in it would cost more than it does, and keep them from that"
+	case p.isInlined(s.MethodRef):
+		return "compilers inline it: a hook in it would cost more than it does, and prevent that"
 	}
 	return ""
 }
 
-// melts reports whether a method is, or surely will be, part of its callers' code. With a
-// hook it might be too large for that, and the program slower also while the hook is off.
-// Stacks tell its callers all the same. One with a loop is worth a hook.
-func (w *walker) melts(m method) bool {
-	class, err := classfile.Parse(w.files[m.class].File)
+// isInlined reports whether a method is, or certainly will be, inlined. A hook might make
+// it too large for that, and the program slower even while the hook is off. Stacks show
+// its callers anyway. A method with a loop is worth a hook.
+func (p *planner) isInlined(m classfile.MethodRef) bool {
+	class, err := classfile.Parse(p.files[m.Class].File)
 	if err != nil {
 		return false
 	}
 	body := bodyOf(class, m)
-	if body == nil || len(body) > overhead.InlinedCode && !w.calls.isInlined(m) {
+	if body == nil || len(body) > overhead.InlinedCode && !p.stacks.isInlined(m) {
 		return false
 	}
 	return !callgraph.ShapeOf(body).Loops
 }
 
-// weave puts the hooks of subjects in, switched off, in one batch.
-func (w *walker) weave(ctx context.Context, subjects []*subject, why string) error {
-	var request session.Request
-	for _, s := range subjects {
-		s.request(&request, 0, 0)
-		s.id = w.session.ID(s.class, s.name, s.descriptor)
-	}
-	if len(request.Hooks)+len(request.Sites) == 0 {
-		return nil
-	}
-	installation, err := w.session.Hook(ctx, request)
-	if err != nil {
-		return err
-	}
-	w.account(installation, why, true)
-	classes := make(map[string]bool)
-	for _, s := range subjects {
-		if s.own && !w.session.IsHooked(s.id) {
-			s.leave(w.whyNot(s))
-			continue
-		}
-		s.state, s.woven = Woven, true
-		for _, class := range s.classes() {
-			classes[class] = true
+// minSurprise is the part of a method's calls that a caller must make to count.
+const minSurprise = 0.05
+
+// surprises returns the callers that hooks have met and stacks have not.
+func (p *planner) surprises(spots []*spot) (met []classfile.MethodRef) {
+	for _, s := range p.order {
+		isCut := isCut(spots, s.MethodRef)
+		for m, hits := range s.callers {
+			isNew := isCut || p.stacks.edges[edge{m, s.MethodRef}] == nil
+			if isNew && isMethod(m) && float64(hits) >= minSurprise*float64(s.drawn) && !slices.Contains(met, m) {
+				met = append(met, m)
+			}
 		}
 	}
-	for class := range classes {
-		w.redefined[class]++
-	}
-	return nil
+	slices.SortFunc(met, classfile.MethodRef.Compare)
+	return met
 }
 
-// whyNot is what the session says of a method that was left alone.
-func (w *walker) whyNot(s *subject) string {
-	for _, left := range w.session.LeftAlone() {
-		if left.Class == s.class && (left.Method == "" || left.Method == s.name+s.descriptor) {
-			return left.Reason
-		}
-	}
-	return "the JVM has not taken its hook"
-}
-
-// account notes a batch.
-func (w *walker) account(installation *session.Installation, why string, in bool) {
-	if installation == nil {
-		return
-	}
-	for _, b := range installation.Batches {
-		w.batches = append(w.batches, Batch{
-			At: w.elapsed(), Why: why, In: in, Classes: b.Classes, Pause: b.Cost.Pause, Compile: b.Cost.CompileCPU,
+// isCut reports whether most stacks through a method end there because the recorder keeps
+// no more of them.
+func isCut(spots []*spot, m classfile.MethodRef) bool {
+	var cut, all float64
+	for _, s := range spots {
+		s.visit(func(n *node) {
+			if n.method == m {
+				cut, all = cut+n.cut, all+n.weight
+			}
 		})
 	}
+	return cut > all/2
 }
 
-// A subject is a method that the walk knows of, and what became of it.
+// planSurprises decides which of the surprising callers get hooks: those whose classes
+// were not redefined yet. Their class files must be known.
+func (p *planner) planSurprises(met []classfile.MethodRef) (planned []*subject) {
+	for _, m := range met {
+		s := p.subject(m)
+		if s.state != Seen {
+			continue
+		}
+		reason := p.obstacle(s)
+		if p.redefined[m.Class] > 0 && reason == "" {
+			reason = "stacks did not show it, and its class has been changed once for this climb"
+		}
+		if reason != "" {
+			s.leave(reason)
+			continue
+		}
+		s.hooked = inMethod
+		planned = append(planned, s)
+	}
+	return planned
+}
+
+// A subject is a method that the search knows, and what became of it.
 type subject struct {
-	method
+	classfile.MethodRef
 	id     uint32
 	native bool
 	state  State
 	reason string // why it has no hook
-	own    bool   // its hook is in it; else around calls of it
-	woven  bool   // its hook is in, or those around calls of it are
-	sites  []session.Site
+	hooked placement
+	sites  []session.Site // if its hooks are around calls
+	isIn   bool           // its hooks are woven
 
-	on       time.Duration // how long its hook was, until since
+	on       time.Duration // how long its hook was on, until since
 	since    time.Time
 	measured *Measured
-	calls    uint64            // that its hook saw
-	drawn    uint64            // of those, whose caller is known
-	callers  map[method]uint64 // of those
-	nanos    map[method]uint64 // their times, by caller
+	calls    uint64                         // that its hook saw
+	drawn    uint64                         // of those, calls whose caller is known
+	callers  map[classfile.MethodRef]uint64 // of those, by caller
+	nanos    map[classfile.MethodRef]uint64 // their times, by caller
 }
 
-// setting is the hook of a subject with some flags.
-func (s *subject) setting(flags arena.Flags, period uint32) session.Hook {
-	return session.Hook{Class: s.class, Name: s.name, Descriptor: s.descriptor, Flags: flags, Period: period}
-}
+// A placement says where the hooks of a subject are.
+type placement int
 
-// request has a subject's hooks do something: its own, or those around calls of it.
+const (
+	nowhere placement = iota
+	inMethod
+	aroundCalls
+)
+
+func (s *subject) leave(reason string) { s.state, s.reason = Left, reason }
+
+// request adds a setting of a subject's hooks.
 func (s *subject) request(to *session.Request, flags arena.Flags, period uint32) {
-	if s.own {
-		to.Hooks = append(to.Hooks, s.setting(flags, period))
+	hook := session.Hook{Class: s.Class, Name: s.Name, Descriptor: s.Descriptor, Flags: flags, Period: period}
+	if s.hooked == inMethod {
+		to.Hooks = append(to.Hooks, hook)
 		return
 	}
 	if flags != 0 {
-		flags |= arena.Here
+		hook.Flags |= arena.Here
 	}
 	for _, site := range s.sites {
-		site.Native = s.setting(flags, period)
+		site.Native = hook
 		to.Sites = append(to.Sites, site)
 	}
 }
 
-// classes are those that a subject's hooks are woven into.
-func (s *subject) classes() []string {
-	if s.own {
-		return []string{s.class}
+// classes returns the classes that a subject's hooks are woven into.
+func (s *subject) classes() (all []string) {
+	if s.hooked == inMethod {
+		return []string{s.Class}
 	}
-	var all []string
 	for _, site := range s.sites {
 		all = append(all, site.Class)
 	}
 	return all
 }
 
-// sitesIn finds the calls of a method in a caller's code, by where stacks show them.
-func sitesIn(file []byte, caller, callee method, offsets map[int]bool) []session.Site {
+// sitesIn finds the calls of a method in a caller's code, at the offsets that stacks show.
+func sitesIn(file []byte, caller, callee classfile.MethodRef, offsets map[int]bool) (sites []session.Site) {
 	class, err := classfile.Parse(file)
 	if err != nil {
 		return nil
 	}
 	body := bodyOf(class, caller)
-	found := make(map[session.Site]bool)
-	var sites []session.Site
 	for at := range offsets {
 		site, is := siteAt(class, body, at)
-		site.Class, site.Name, site.Descriptor = caller.class, caller.name, caller.descriptor
-		if is && site.Called == callee.name && site.CalledDescriptor == callee.descriptor && !found[site] {
-			found[site] = true
+		site.Class, site.Name, site.Descriptor = caller.Class, caller.Name, caller.Descriptor
+		if is && site.Called == callee.Name && site.CalledDescriptor == callee.Descriptor && !slices.Contains(sites, site) {
 			sites = append(sites, site)
 		}
 	}
 	return sites
 }
 
-// The instructions that call: virtual, special, static and through an interface.
-const firstInvoke, lastInvoke = 0xb6, 0xb9
-
-// siteAt reads the call at an offset of a method's code.
+// siteAt returns the call at an offset of a method's code.
 func siteAt(class *classfile.Class, body []byte, at int) (session.Site, bool) {
-	if at < 0 || at+2 >= len(body) || body[at] < firstInvoke || body[at] > lastInvoke {
+	isInvoke := at >= 0 && at+2 < len(body) && opcode.Op(body[at]) >= opcode.Invokevirtual && opcode.Op(body[at]) <= opcode.Invokeinterface
+	if !isInvoke {
 		return session.Site{}, false
 	}
 	owner, name, descriptor, err := class.Pool.Member(uint16(body[at+1])<<8 | uint16(body[at+2]))
@@ -349,12 +345,12 @@ func siteAt(class *classfile.Class, body []byte, at int) (session.Site, bool) {
 	return session.Site{Owner: string(owner), Called: string(name), CalledDescriptor: string(descriptor)}, true
 }
 
-// bodyOf is the code of a method; nil where it has none.
-func bodyOf(class *classfile.Class, m method) []byte {
+// bodyOf returns the code of a method; nil if it has none.
+func bodyOf(class *classfile.Class, m classfile.MethodRef) []byte {
 	for i := range class.Methods {
 		member := &class.Methods[i]
 		name, descriptor, err := class.MemberName(member)
-		if err != nil || string(name) != m.name || string(descriptor) != m.descriptor {
+		if err != nil || string(name) != m.Name || string(descriptor) != m.Descriptor {
 			continue
 		}
 		attribute := class.Find(member.Attributes, classfile.KindCode)

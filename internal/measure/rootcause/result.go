@@ -5,50 +5,50 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/classfile"
 )
 
-// index is a method's place in the result.
-func (w *walker) index(m method) int {
-	at, known := w.indexes[m]
+// index returns a method's index in the result.
+func (s *search) index(m classfile.MethodRef) int {
+	at, known := s.indexes[m]
 	if !known {
-		at = len(w.methods)
-		w.indexes[m] = at
-		w.methods = append(w.methods, Method{Class: m.class, Name: m.name, Descriptor: m.descriptor, Native: w.calls.known[m]})
+		at = len(s.methods)
+		s.indexes[m] = at
+		s.methods = append(s.methods, Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Native: s.stacks.native[m]})
 	}
 	return at
 }
 
-// result is what is known so far.
-func (w *walker) result() *Climb {
+// result returns what is known so far.
+func (s *search) result() *Climb {
 	c := &Climb{
-		Began: w.began, Took: w.elapsed(), Hooks: slices.Clone(w.lives), Batches: slices.Clone(w.batches), Cost: w.cost(), Notes: slices.Clone(w.notes),
-		Sampled: Sampled{By: "the flight recorder", Samples: w.samples, Over: w.sampled},
+		Began: s.began, Took: s.elapsed(), Hooks: slices.Clone(s.lives), Batches: slices.Clone(s.batches), Cost: s.cost(), Notes: slices.Clone(s.notes),
+		Sampled: Sampled{By: "the flight recorder", Samples: s.samples, Over: s.sampled},
 	}
-	c.Target = Target{PID: w.PID}
-	if w.sampler != nil {
-		jvm := w.sampler.JVM()
-		c.Target.Command, c.Target.JDK = jvm.Main, w.jdk
-		if bias := w.sampler.Bias(); bias != "" {
+	c.Target = Target{PID: s.PID}
+	if s.sampler != nil {
+		jvm := s.sampler.JVM()
+		c.Target.Command, c.Target.JDK = jvm.Main, s.jdk
+		if bias := s.sampler.Bias(); bias != "" {
 			c.Sampled.By, c.Sampled.Biased = "thread dumps", true
 			c.Notes = append(c.Notes, bias)
 		}
 	}
-	for _, s := range w.spots {
-		c.Spots = append(c.Spots, w.spotResult(s))
+	for _, spot := range s.spots {
+		c.Spots = append(c.Spots, s.spotResult(spot))
 	}
 	slices.SortStableFunc(c.Spots, func(a, b Spot) int { return cmp.Compare(b.Share.Part, a.Share.Part) })
-	w.renumber(c)
-	c.List = w.list()
-	c.Methods = slices.Clone(w.methods)
+	s.renumber(c)
+	c.List = s.list()
+	c.Methods = slices.Clone(s.methods)
 	return c
 }
 
-// renumber has hooks name the spots in the order in which the result has them.
-func (w *walker) renumber(c *Climb) {
+// renumber makes hooks refer to the spots in the order of the result.
+func (s *search) renumber(c *Climb) {
 	place := make(map[int]int)
-	for i, s := range w.spots {
-		at := w.index(s.top.method)
+	for i, spot := range s.spots {
+		at := s.index(spot.top.method)
 		place[i] = slices.IndexFunc(c.Spots, func(one Spot) bool { return one.Method == at })
 	}
 	for i := range c.Hooks {
@@ -59,64 +59,63 @@ func (w *walker) renumber(c *Climb) {
 	}
 }
 
-func (w *walker) spotResult(s *spot) Spot {
+func (s *search) spotResult(spot *spot) Spot {
 	result := Spot{
-		Method: w.index(s.top.method), Share: s.share, Kind: s.kind, Line: s.line, From: s.from, Until: s.until, Above: s.above,
+		Method: s.index(spot.top.method), Share: spot.share, Kind: spot.kind, Line: spot.line, From: spot.from, Until: spot.until, Above: spot.above,
 	}
-	if known := w.subjects[s.top.method]; known != nil {
+	if known := s.subjects[spot.top.method]; known != nil {
 		result.Own = known.measured
 	}
-	result.Callers = w.callersOf(s, s.top, 1)
+	result.Callers = s.callersOf(spot, spot.top, 1)
 	return result
 }
 
-// shown is the part of a hot spot's time that a way must have to be told of.
-const shown = 0.01
+// minShown is the part of a hot spot's time that a path must have to be in the result.
+const minShown = 0.01
 
-// callersOf are the ways on from one, with their shares of the hot spot's time.
-// Where stacks were cut off, what hooks have seen of the callers' times divides the
-// rest.
-func (w *walker) callersOf(s *spot, at *way, part float64) []*Caller {
-	if at.level >= w.Levels || w.isBoundary(at.method) {
+// callersOf returns the callers of a node with their shares of the hot spot's time. Where
+// stacks were cut off, the times that hooks have measured divide the rest.
+func (s *search) callersOf(spot *spot, at *node, part float64) []*Caller {
+	if at.level >= s.Levels || s.isBoundary(at.method) {
 		return nil
 	}
-	known := w.subjects[at.method]
-	weights, cut := w.weigh(at, known)
+	known := s.subjects[at.method]
+	weights, cut := s.weigh(at, known)
 	timed := at.level == 0 && isTimed(known)
 	var callers []*Caller
 	for m, weight := range weights {
 		through := part * weight / max(at.weight, 1e-9)
-		if through < shown {
+		if through < minShown {
 			continue
 		}
 		next := at.callers[m]
-		caller := &Caller{Method: w.index(m), By: BySamples, State: Seen}
+		caller := &Caller{Method: s.index(m), By: BySamples, State: Seen}
 		switch {
 		case timed:
 			caller.By = ByHooks
 		case next == nil || cut > next.weight:
-			caller.By = Reckoned
+			caller.By = Estimated
 		}
-		count := float64(s.samples)
+		count := float64(spot.samples)
 		switch {
 		case timed:
 			count = float64(known.measured.Timed)
-		case caller.By == Reckoned && w.calls.loops[at.method]:
+		case caller.By == Estimated && s.stacks.recursive[at.method]:
 			count = hardlyKnown
-		case caller.By == Reckoned && known != nil:
+		case caller.By == Estimated && known != nil:
 			count = min(count, float64(known.drawn))
 		}
 		caller.Share = shareOf(through, 1, count)
 		if known != nil {
 			caller.Calls = known.callers[m]
 		}
-		w.tell(caller, m)
+		s.describe(caller, m)
 		if next != nil {
-			caller.Above = w.callersOf(s, next, through)
+			caller.Above = s.callersOf(spot, next, through)
 			caller.Top = len(caller.Above) == 0
-			caller.Reason = cmp.Or(w.whyTop(caller, next), caller.Reason)
+			caller.Reason = cmp.Or(s.whyTop(caller, next), caller.Reason)
 		} else {
-			caller.Above = w.reckon(m, through, at, 0)
+			caller.Above = s.estimate(m, through, at, 0)
 			caller.Top = len(caller.Above) == 0
 		}
 		callers = append(callers, caller)
@@ -125,35 +124,30 @@ func (w *walker) callersOf(s *spot, at *way, part float64) []*Caller {
 	return callers
 }
 
-// hardlyKnown is how many samples the share of a caller is worth that is reckoned from
-// calls of a method that calls itself: who began it is seen only near its beginning.
+// hardlyKnown is the number of samples that an estimated share counts as if the callee
+// calls itself: who began the recursion is seen only near its beginning.
 const hardlyKnown = 4
 
-// mostReckoned is how far up is told what only hooks have seen.
-const mostReckoned = 16
+// maxEstimated is how far up callers are shown that only hooks have seen.
+const maxEstimated = 16
 
-// reckon tells who calls a method that is on no stack, by what its hook has seen.
-func (w *walker) reckon(m method, part float64, from *way, depth int) []*Caller {
-	known := w.subjects[m]
-	if known == nil || depth == mostReckoned || w.isBoundary(m) {
+// estimate returns the callers of a method that is on no stack, by what its hook has seen.
+func (s *search) estimate(m classfile.MethodRef, part float64, from *node, depth int) []*Caller {
+	known := s.subjects[m]
+	if known == nil || depth == maxEstimated || s.isBoundary(m) {
 		return nil
 	}
-	var whole uint64
-	for caller, nanos := range known.nanos {
-		if isMethod(caller) {
-			whole += nanos
-		}
-	}
+	whole := known.methodNanos()
 	var callers []*Caller
 	for next, nanos := range known.nanos {
 		through := part * float64(nanos) / float64(max(whole, 1))
-		if !isMethod(next) || through < shown || from.holds(next) {
+		if !isMethod(next) || through < minShown || from.reaches(next) {
 			continue
 		}
-		caller := &Caller{Method: w.index(next), By: Reckoned, State: Seen, Calls: known.callers[next]}
+		caller := &Caller{Method: s.index(next), By: Estimated, State: Seen, Calls: known.callers[next]}
 		caller.Share = shareOf(through, 1, float64(known.drawn))
-		w.tell(caller, next)
-		caller.Above = w.reckon(next, through, from, depth+1)
+		s.describe(caller, next)
+		caller.Above = s.estimate(next, through, from, depth+1)
 		caller.Top = len(caller.Above) == 0
 		callers = append(callers, caller)
 	}
@@ -161,24 +155,24 @@ func (w *walker) reckon(m method, part float64, from *way, depth int) []*Caller 
 	return callers
 }
 
-// byShare orders callers by the part of the hot spot's time that came through them.
+// byShare orders callers by their part of the hot spot's time, the largest first.
 func byShare(a, b *Caller) int {
 	return cmp.Or(cmp.Compare(b.Share.Part, a.Share.Part), cmp.Compare(a.Method, b.Method))
 }
 
-// enoughTimed calls of the hot spot itself say more of how its time divides among its
-// callers than samples do.
+// With enoughTimed calls of the hot spot, its hook shows better than samples how its time
+// divides among its callers.
 const enoughTimed = 300
 
-// isTimed reports whether a hot spot's own calls were timed, by caller.
+// isTimed reports whether enough calls of a hot spot were timed.
 func isTimed(known *subject) bool {
 	return known != nil && known.measured != nil && known.measured.Timed >= enoughTimed
 }
 
-// weigh divides what came through a method among its callers, and says how much of
-// that was cut off above it.
-func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut float64) {
-	weights = make(map[method]float64, len(at.callers))
+// weigh divides the weight of a node among its callers, and returns how much of it was cut
+// off above the node.
+func (s *search) weigh(at *node, known *subject) (weights map[classfile.MethodRef]float64, cut float64) {
+	weights = make(map[classfile.MethodRef]float64, len(at.callers))
 	for m, next := range at.callers {
 		weights[m] = next.weight
 	}
@@ -187,15 +181,10 @@ func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut
 		clear(weights)
 		rest = at.weight
 	}
-	var whole uint64
 	if known == nil || rest == 0 {
 		return weights, 0
 	}
-	for m, nanos := range known.nanos {
-		if isMethod(m) {
-			whole += nanos
-		}
-	}
+	whole := known.methodNanos()
 	if whole == 0 {
 		return weights, 0
 	}
@@ -207,9 +196,19 @@ func (w *walker) weigh(at *way, known *subject) (weights map[method]float64, cut
 	return weights, at.cut
 }
 
-// tell fills in what the walk knows of a caller itself.
-func (w *walker) tell(caller *Caller, m method) {
-	if known := w.subjects[m]; known != nil {
+// methodNanos returns the time of the calls whose caller is a method.
+func (s *subject) methodNanos() (sum uint64) {
+	for m, nanos := range s.nanos {
+		if isMethod(m) {
+			sum += nanos
+		}
+	}
+	return sum
+}
+
+// describe fills in what is known about a caller itself.
+func (s *search) describe(caller *Caller, m classfile.MethodRef) {
+	if known := s.subjects[m]; known != nil {
 		caller.State, caller.Reason, caller.Own = known.state, "", known.measured
 		if known.state == Left {
 			caller.Reason = known.reason
@@ -217,102 +216,91 @@ func (w *walker) tell(caller *Caller, m method) {
 	}
 }
 
-// whyTop says why a way ends at a caller.
-func (w *walker) whyTop(caller *Caller, at *way) string {
+// whyTop returns why a path ends at a caller.
+func (s *search) whyTop(caller *Caller, at *node) string {
 	switch {
 	case !caller.Top:
 		return ""
-	case w.isBoundary(at.method):
+	case s.isBoundary(at.method):
 		return "the boundary"
-	case at.level >= w.Levels:
-		return "as far as was asked for"
+	case at.level >= s.Levels:
+		return "the last level asked for"
 	case at.cut > at.entries:
 		return "the recorder keeps no more of the stack"
 	}
 	return "a thread's entry"
 }
 
-// list is the caller list.
-func (w *walker) list() []Entry {
-	callees := make(map[method]map[method]bool)
-	callers := make(map[method]map[method]bool)
-	link := func(caller, callee method) {
-		for _, one := range []struct {
-			of   map[method]map[method]bool
-			a, b method
-		}{{callers, callee, caller}, {callees, caller, callee}} {
-			if one.of[one.a] == nil {
-				one.of[one.a] = make(map[method]bool)
-			}
-			one.of[one.a][one.b] = true
-		}
+// list returns the caller list.
+func (s *search) list() []Entry {
+	callees := make(map[classfile.MethodRef]map[classfile.MethodRef]bool)
+	callers := make(map[classfile.MethodRef]map[classfile.MethodRef]bool)
+	link := func(caller, callee classfile.MethodRef) {
+		addTo(callers, callee, caller)
+		addTo(callees, caller, callee)
 	}
-	for _, s := range w.spots {
-		s.top.each(s.least(), func(at *way) {
-			if at.below != nil {
-				link(at.method, at.below.method)
+	for _, spot := range s.spots {
+		spot.visit(func(at *node) {
+			if at.callee != nil {
+				link(at.method, at.callee.method)
 			}
 		})
 	}
-	for _, s := range w.order {
-		for m := range s.callers {
+	for _, one := range s.order {
+		for m := range one.callers {
 			if m != noCaller && m != unknownCaller {
-				link(m, s.method)
+				link(m, one.MethodRef)
 			}
 		}
 	}
-	entries := make([]Entry, 0, len(w.order))
-	for _, s := range w.order {
+	entries := make([]Entry, 0, len(s.order))
+	for _, one := range s.order {
 		entries = append(entries, Entry{
-			Method: w.index(s.method), State: s.state, Reason: s.reason, Hits: s.calls,
-			Callers: w.indexesOf(callers[s.method]), Callees: w.indexesOf(callees[s.method]),
+			Method: s.index(one.MethodRef), State: one.state, Reason: one.reason, Hits: one.calls,
+			Callers: s.indexesOf(callers[one.MethodRef]), Callees: s.indexesOf(callees[one.MethodRef]),
 		})
 	}
 	return entries
 }
 
-func (w *walker) indexesOf(methods map[method]bool) []int {
-	sorted := slices.SortedFunc(maps.Keys(methods), method.compare)
+func (s *search) indexesOf(methods map[classfile.MethodRef]bool) []int {
+	sorted := slices.SortedFunc(maps.Keys(methods), classfile.MethodRef.Compare)
 	indexes := make([]int, len(sorted))
 	for i, m := range sorted {
-		indexes[i] = w.index(m)
+		indexes[i] = s.index(m)
 	}
 	return indexes
 }
 
-// cost is what the walk took of the program.
-func (w *walker) cost() Cost {
-	cost := Cost{MostLive: w.most, LiveLimit: w.Hooks, Budget: w.Budget, Redefined: w.worst, Steady: w.steady, Compile: w.compile}
-	for _, s := range w.order {
-		if s.calls > 0 || s.state == Woven || s.state == Watched || s.state == Done {
+// cost returns what the search cost the program.
+func (s *search) cost() Cost {
+	cost := Cost{MostLive: s.mostLive, LiveLimit: s.Hooks, Budget: s.Budget, Redefined: s.worst, Steady: s.steady, Compile: s.compile}
+	for _, one := range s.order {
+		if one.calls > 0 || one.state == Woven || one.state == Watched || one.state == Done {
 			cost.Hooked++
 		}
-		cost.Executed += s.calls
+		cost.Executed += one.calls
 	}
-	for _, b := range w.batches {
+	for _, b := range s.batches {
 		cost.Pause += b.Pause
 	}
-	if w.session != nil {
-		weavings := w.session.Weavings()
+	if s.session != nil {
+		weavings := s.session.Weavings()
 		cost.Woven, cost.Cached = weavings.Woven, weavings.Cached
 	}
 	return cost
 }
 
-// reckonCost takes the last reading before the JVM is left: what the hooks took by
-// their counts, and what compilers did since the first went in.
-func (w *walker) reckonCost() {
-	now, err := w.session.Read()
+// computeCost takes the last reading before the JVM is left: what the hooks took by their
+// counts, and what compilers did since the first hook went in.
+func (s *search) computeCost() {
+	now, err := s.session.Read()
 	if err != nil {
 		return
 	}
-	since := w.first.Until(now)
-	w.compile = since.CompileCPU
-	var nanos float64
-	for _, s := range w.order {
-		nanos += float64(s.calls)*overhead.HotCount + float64(s.drawn)*w.draw
-	}
+	since := s.first.Until(now)
+	s.compile = since.CompileCPU
 	if since.Rest > 0 {
-		w.steady = nanos / float64(since.Rest)
+		s.steady = s.spent(s.order) / float64(since.Rest)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
@@ -19,159 +19,167 @@ import (
 const (
 	pollEvery   = 500 * time.Millisecond // the JVM writes once a second
 	reportEvery = 250 * time.Millisecond
-	// unbounded is a window's length that no look reaches: looks follow one another.
+	// unbounded is a window's length that no look reaches: looks follow each other.
 	unbounded = 24 * time.Hour
-	// cooled is the part of what made a method hot below which it surely is not any
-	// more.
+	// cooled is the part of what made a method hot below which it is not hot any more.
 	cooled = 0.5
-	// fewSamples say little of what is hot: a program that runs now and then is looked
-	// at for longer, up to so many times as long.
+	// fewSamples are not enough to tell what is hot: a program that runs now and then is
+	// sampled up to longLook times as long.
 	fewSamples = 100
 	longLook   = 4
 )
 
-// pause lets time pass, in which samples are read and progress is told.
-func (w *walker) pause(ctx context.Context, long time.Duration) error {
+// pause lets time pass, in which it reads samples and reports progress.
+func (s *search) pause(ctx context.Context, long time.Duration) error {
 	end := time.Now().Add(long)
+	var done <-chan struct{}
+	if s.session != nil {
+		done = s.session.Done()
+	}
 	for {
 		left := time.Until(end)
 		if left <= 0 {
 			return ctx.Err()
 		}
-		timer := time.NewTimer(min(left, reportEvery))
-		var done <-chan struct{}
-		if w.session != nil {
-			done = w.session.Done()
-		}
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		case <-done:
-			timer.Stop()
-			return w.session.Err()
-		case <-timer.C:
+			return s.session.Err()
+		case <-time.After(min(left, reportEvery)):
 		}
-		if time.Since(w.polled) >= pollEvery {
-			if err := w.poll(ctx); err != nil {
+		if time.Since(s.polled) >= pollEvery {
+			if err := s.poll(ctx); err != nil {
 				return err
 			}
 		}
-		if time.Since(w.reported) >= reportEvery {
-			w.report()
+		if time.Since(s.reported) >= reportEvery {
+			s.report()
 		}
 	}
 }
 
-// poll reads the samples that have come.
-func (w *walker) poll(ctx context.Context) error {
-	w.polled = time.Now()
-	batch, err := w.sampler.Poll(ctx)
+// poll reads new samples.
+func (s *search) poll(ctx context.Context) error {
+	s.polled = time.Now()
+	batch, err := s.sampler.Poll(ctx)
 	if err != nil {
-		if errors.Is(err, sampler.ErrEnded) && w.session != nil {
+		if errors.Is(err, sampler.ErrEnded) && s.session != nil {
 			return session.ErrExited
 		}
 		return err
 	}
 	for _, note := range batch.Notes {
-		if !slices.Contains(w.notes, note) {
-			w.notes = append(w.notes, note)
+		if !slices.Contains(s.notes, note) {
+			s.notes = append(s.notes, note)
 		}
 	}
-	w.times = batch
-	samples := slices.DeleteFunc(batch.Samples, func(s flightSample) bool { return s.At.Before(w.looked) })
-	w.window.Add(batch.At, samples, batch.Period, batch.Times)
-	for _, s := range samples {
-		if s.Stack != nil {
-			w.calls.add(s.Stack)
+	s.times = batch
+	samples := slices.DeleteFunc(batch.Samples, func(one jfr.Sample) bool { return one.At.Before(s.looked) })
+	s.window.Add(batch.At, samples, batch.Period, batch.Times)
+	for _, one := range samples {
+		if one.Stack != nil {
+			s.stacks.add(one.Stack)
 		}
 	}
-	// A look is as long as the first: hot spots come and go.
-	if w.stage != Sampling && !w.settling && time.Since(w.looked) >= w.Sampling {
-		w.look()
+	// All looks are as long as the first: hot spots come and go.
+	if s.stage != Sampling && !s.isSettling && time.Since(s.looked) >= s.Sampling {
+		s.look()
 	}
 	return nil
 }
 
-// startLook begins to count samples anew. What processor time threads have had until
-// now goes along: without it nothing tells threads that wait in native code.
-func (w *walker) startLook() {
-	w.window, w.looked = hotspots.NewWindow(unbounded), time.Now()
-	if w.times.Times != nil {
-		w.window.Add(w.times.At, nil, w.times.Period, w.times.Times)
+// startLook begins a new window of samples. It starts with the processor time of threads
+// so far, without which threads that wait in native code would count as running.
+func (s *search) startLook() {
+	s.window, s.looked = hotspots.NewWindow(unbounded), time.Now()
+	if s.times.Times != nil {
+		s.window.Add(s.times.At, nil, s.times.Period, s.times.Times)
 	}
 }
 
-// look takes in what samples have said since the last look: which spots are hot, and
-// which ways lead there. Only the first look takes spots that are not hot by
-// themselves.
-func (w *walker) look() {
-	t := tallyOf(w.window.Table(time.Now()))
-	if t.count == 0 || t.count < fewSamples && len(w.spots) > 0 {
-		if time.Since(w.looked) > longLook*w.Sampling {
-			w.startLook() // the program idles
+// firstLook samples until there is enough to tell what is hot, for a bounded time.
+func (s *search) firstLook(ctx context.Context) error {
+	for range longLook {
+		if err := s.pause(ctx, s.Sampling); err != nil {
+			return err
 		}
-		return // what they say is heard with the next
+		if s.window.Table(time.Now()).Samples >= fewSamples {
+			break
+		}
 	}
-	w.sampled += time.Since(w.looked)
-	w.samples += t.count
-	w.startLook()
-	first, joins := len(w.spots) == 0, w.mayJoin()
+	s.look()
+	return nil
+}
+
+// look evaluates the samples since the last look: which spots are hot, and which paths
+// lead there. Only the first look takes methods that are not hot by themselves.
+func (s *search) look() {
+	t := tallyOf(s.window.Table(time.Now()))
+	if t.count == 0 || t.count < fewSamples && len(s.spots) > 0 {
+		if time.Since(s.looked) > longLook*s.Sampling {
+			s.startLook() // the program idles
+		}
+		return // the samples count with the next look
+	}
+	s.sampled += time.Since(s.looked)
+	s.samples += t.count
+	s.startLook()
+	isFirst, mayJoin := len(s.spots) == 0, s.mayJoin()
 	few := 0
-	if first {
-		few = w.Top
+	if isFirst {
+		few = s.Top
 	}
-	for _, m := range t.hottest(w.Hot, few) {
+	for _, m := range t.hottest(s.Hot, few) {
 		share := t.share(m)
-		if (first || joins && share.Low >= w.Hot) && w.spotAt(m) == nil {
-			w.spots = append(w.spots, &spot{top: newWay(m), share: share, from: w.elapsed(), floor: min(w.Hot, share.Part) * cooled})
+		if (isFirst || mayJoin && share.Low >= s.Hot) && s.spotAt(m) == nil {
+			s.spots = append(s.spots, &spot{top: newNode(m), share: share, from: s.elapsed(), floor: min(s.Hot, share.Part) * cooled})
 		}
 	}
-	for _, s := range w.spots {
-		share := t.share(s.top.method)
+	for _, spot := range s.spots {
 		switch {
-		case !s.isHot():
-		case s.cools(share, t.count):
-			s.until = w.elapsed()
+		case !spot.isHot():
+		case spot.cools(t.share(spot.top.method), t.count):
+			spot.until = s.elapsed()
 		default:
-			t.feed(s)
+			t.feed(spot)
 		}
 	}
 }
 
-// mayJoin reports whether a spot that is hot now may join: not in a walk that ends
-// with its first climb, and not while compilers still have to do with what Sonde
-// redefined, as code that waits for them is slow.
-func (w *walker) mayJoin() bool {
-	if w.Duration == 0 || w.session == nil {
+// mayJoin reports whether a spot that is hot now may join: not in a search that ends with
+// its first climb, and not while the compilers are busy with redefined code, which is slow
+// until it is compiled.
+func (s *search) mayJoin() bool {
+	if s.Duration == 0 || s.session == nil {
 		return false
 	}
-	now, err := w.session.Read()
+	now, err := s.session.Read()
 	if err != nil {
 		return false
 	}
-	since := w.last.Until(now)
-	w.last = now
+	since := s.last.Until(now)
+	s.last = now
 	return since.Elapsed > 0 && overhead.ForRootCause.Idle(since)
 }
 
-// spotAt is the spot at a method that is hot, or whose ways are known.
-func (w *walker) spotAt(m method) *spot {
-	for _, s := range w.spots {
-		if s.top.method == m {
-			s.until = 0 // it may have cooled down before
-			return s
+// spotAt returns the spot at a method, which is hot again if it had cooled down.
+func (s *search) spotAt(m classfile.MethodRef) *spot {
+	for _, spot := range s.spots {
+		if spot.top.method == m {
+			spot.until = 0
+			return spot
 		}
 	}
 	return nil
 }
 
-// A spot is a hot method, and the ways to it.
+// A spot is a hot method, and the call paths to it.
 type spot struct {
-	top     *way
+	top     *node
 	share   Share
-	samples int // that led to it
-	seen    int // of all, in the looks in which it was hot
+	samples int // with the method on top
+	seen    int // all samples, in the looks in which it was hot
 	kind    string
 	line    int
 	from    time.Duration
@@ -179,39 +187,46 @@ type spot struct {
 	climbed bool
 	above   string  // why the climb began one level up
 	floor   float64 // the share below which it is not hot any more
-	cold    lately  // the looks since, in which it was below that
+	// The looks since it was below the floor, together.
+	cold struct{ weight, samples float64 }
 }
-
-// lately is what some looks one after the other saw of a spot.
-type lately struct{ weight, samples float64 }
 
 func (s *spot) isHot() bool { return s.until == 0 }
 
-// cools takes a look in, and reports whether the spot surely is not hot any more. One
-// look has too few samples to say so where the machine is slow, several in a row have
-// enough. They belong to its share only if it is hot again after them.
+// cools takes in a look, and reports whether the spot certainly is not hot any more. On a
+// slow machine one look has too few samples for that; several in a row have enough. They
+// count for its share only if it is hot again after them.
 func (s *spot) cools(share Share, samples int) bool {
 	s.cold.weight += share.Part * float64(samples)
 	s.cold.samples += float64(samples)
 	isCold := shareOf(s.cold.weight, s.cold.samples, s.cold.samples).High < s.floor
 	if !isCold && share.Part < s.floor {
-		return false // the next looks will tell
+		return false // the next looks will decide
 	}
-	since := s.cold
-	s.cold = lately{}
 	if !isCold {
-		weight := s.share.Part*float64(s.seen) + since.weight
-		s.seen += int(since.samples)
+		weight := s.share.Part*float64(s.seen) + s.cold.weight
+		s.seen += int(s.cold.samples)
 		s.share = shareOf(weight, float64(s.seen), float64(s.seen))
 	}
+	s.cold.weight, s.cold.samples = 0, 0
 	return isCold
 }
 
-// least is the weight that a way must have to be climbed.
-func (s *spot) least() float64 {
-	all := s.top.weight / max(s.share.Part, 1e-9) // of all samples
-	return max(least*s.top.weight, leastOfAll*all)
+const (
+	// minPart is the part of a hot spot's samples that a path must have to be climbed, and
+	// minOfAll of all samples: of a spot that is hardly hot only the main paths matter.
+	minPart  = 0.04
+	minOfAll = 0.004
+)
+
+// minWeight returns the weight that a path must have to be climbed.
+func (s *spot) minWeight() float64 {
+	all := s.top.weight / max(s.share.Part, 1e-9)
+	return max(minPart*s.top.weight, minOfAll*all)
 }
+
+// visit calls do for the nodes of all paths that are climbed.
+func (s *spot) visit(do func(*node)) { s.top.visit(s.minWeight(), do) }
 
 // A tally is what one look at the program gave.
 type tally struct {
@@ -223,7 +238,7 @@ type tally struct {
 
 // A path is a straightened stack.
 type path struct {
-	methods   []method
+	methods   []classfile.MethodRef
 	weight    float64
 	samples   int
 	truncated bool
@@ -240,22 +255,19 @@ func tallyOf(table *hotspots.Table) *tally {
 	return t
 }
 
-// hottest are the methods with at least a share of all by themselves, or where none
-// has the first few, if any; the hottest first.
-func (t *tally) hottest(least float64, few int) []method {
-	self := make(map[method]float64)
+// hottest returns the methods with at least a share of all time by themselves, the hottest
+// first, or if there is none the first few.
+func (t *tally) hottest(share float64, few int) []classfile.MethodRef {
+	self := make(map[classfile.MethodRef]float64)
 	for _, p := range t.paths {
 		self[p.methods[0]] += p.weight
 	}
-	all := make([]method, 0, len(self))
+	all := make([]classfile.MethodRef, 0, len(self))
 	for m := range self {
 		all = append(all, m)
 	}
-	slices.SortFunc(all, func(a, b method) int {
-		return cmp.Or(cmp.Compare(self[b], self[a]), a.compare(b))
-	})
-	hot := slices.IndexFunc(all, func(m method) bool { return self[m] < least*t.whole })
-	switch {
+	slices.SortFunc(all, func(a, b classfile.MethodRef) int { return cmp.Or(cmp.Compare(self[b], self[a]), a.Compare(b)) })
+	switch hot := slices.IndexFunc(all, func(m classfile.MethodRef) bool { return self[m] < share*t.whole }); {
 	case hot > 0:
 		return all[:hot]
 	case hot < 0:
@@ -264,8 +276,8 @@ func (t *tally) hottest(least float64, few int) []method {
 	return all[:min(few, len(all))]
 }
 
-// share is the part of all time that a method has by itself.
-func (t *tally) share(m method) Share {
+// share returns the part of all time that a method has by itself.
+func (t *tally) share(m classfile.MethodRef) Share {
 	var self float64
 	for _, p := range t.paths {
 		if p.methods[0] == m {
@@ -275,7 +287,7 @@ func (t *tally) share(m method) Share {
 	return shareOf(self, t.whole, float64(t.count))
 }
 
-// feed puts the stacks that lead to a spot on its ways.
+// feed adds the stacks that lead to a spot to its paths.
 func (t *tally) feed(s *spot) {
 	for _, p := range t.paths {
 		if p.methods[0] == s.top.method {
@@ -284,7 +296,7 @@ func (t *tally) feed(s *spot) {
 		}
 	}
 	for _, m := range t.table.Methods {
-		if methodOf(m.Method) != s.top.method || m.Samples == 0 {
+		if refOf(m.Method) != s.top.method || m.Samples == 0 {
 			continue
 		}
 		var most float64
@@ -299,62 +311,51 @@ func (t *tally) feed(s *spot) {
 	}
 }
 
-func (m method) compare(other method) int {
-	return cmp.Or(strings.Compare(m.class, other.class), strings.Compare(m.name, other.name), strings.Compare(m.descriptor, other.descriptor))
+// shareOf returns a part with its interval, as of n samples.
+func shareOf(weight, whole, n float64) Share { return Share(hotspots.ShareOf(weight, whole, n)) }
+
+func refOf(m *jfr.Method) classfile.MethodRef {
+	return classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
 }
 
-// shareOf is a part with its interval, as of n samples.
-func shareOf(weight, whole, n float64) Share {
-	return Share(hotspots.ShareOf(weight, whole, n))
-}
-
-// A method is one of the program. Its strings are as class files have them.
-type method struct{ class, name, descriptor string }
-
-func methodOf(m *jfr.Method) method { return method{m.Class, m.Name, m.Descriptor} }
-
-// A way is a method on the way up from a hot spot. The hot spot itself is one that
-// calls nothing on it.
-type way struct {
-	method  method
-	below   *way // what it calls; nil in the hot spot
+// A node is a method on a call path to a hot spot. The nodes of a spot are a tree whose
+// root is the hot method and whose edges lead to callers.
+type node struct {
+	method  classfile.MethodRef
+	callee  *node // nil in the hot spot
 	level   int
-	weight  float64 // samples that came this way
-	entries float64 // of those, with nothing above: a thread begins here
-	cut     float64 // of those, with more above than the recorder kept
-	callers map[method]*way
+	weight  float64 // of the samples that came through here
+	entries float64 // of those with nothing above: a thread begins here
+	cut     float64 // of those with more above than the recorder kept
+	callers map[classfile.MethodRef]*node
 }
 
-func newWay(m method) *way { return &way{method: m, callers: make(map[method]*way)} }
+func newNode(m classfile.MethodRef) *node {
+	return &node{method: m, callers: make(map[classfile.MethodRef]*node)}
+}
 
-// add puts a stack on a way: what is above this method, the innermost first.
-func (w *way) add(above []method, weight float64, truncated bool) {
-	w.weight += weight
-	if len(above) == 0 {
-		if truncated {
-			w.cut += weight
-		} else {
-			w.entries += weight
+// add adds a stack: the methods above this one, the innermost first.
+func (n *node) add(above []classfile.MethodRef, weight float64, truncated bool) {
+	n.weight += weight
+	switch {
+	case len(above) > 0:
+		next := n.callers[above[0]]
+		if next == nil {
+			next = newNode(above[0])
+			next.callee, next.level = n, n.level+1
+			n.callers[above[0]] = next
 		}
-		return
+		next.add(above[1:], weight, truncated)
+	case truncated:
+		n.cut += weight
+	default:
+		n.entries += weight
 	}
-	w.caller(above[0]).add(above[1:], weight, truncated)
 }
 
-// caller is the way on through a caller.
-func (w *way) caller(m method) *way {
-	next := w.callers[m]
-	if next == nil {
-		next = newWay(m)
-		next.below, next.level = w, w.level+1
-		w.callers[m] = next
-	}
-	return next
-}
-
-// holds reports whether a method is on the way from the hot spot up to here.
-func (w *way) holds(m method) bool {
-	for at := w; at != nil; at = at.below {
+// reaches reports whether a method is on the path from here down to the hot spot.
+func (n *node) reaches(m classfile.MethodRef) bool {
+	for at := n; at != nil; at = at.callee {
 		if at.method == m {
 			return true
 		}
@@ -362,27 +363,26 @@ func (w *way) holds(m method) bool {
 	return false
 }
 
-// each visits a way and all above it whose weight is at least a part of the hot
-// spot's.
-func (w *way) each(least float64, visit func(*way)) {
-	if w.weight < least {
+// visit calls do for a node and all above it that have at least a weight.
+func (n *node) visit(weight float64, do func(*node)) {
+	if n.weight < weight {
 		return
 	}
-	visit(w)
-	for _, next := range w.callers {
-		next.each(least, visit)
+	do(n)
+	for _, next := range n.callers {
+		next.visit(weight, do)
 	}
 }
 
-// straighten gives the methods of a stack, the innermost first, as a program's author
-// would tell them: what only carries a call is left out, and a circle is cut, so that
-// no method is met twice.
-func straighten(stack []*jfr.Method) []method {
-	var straight []method
-	at := make(map[method]int)
-	for _, one := range stack[ours(len(stack), func(i int) string { return stack[i].Class }):] {
-		m := methodOf(one)
-		if carries(m) || len(straight) > 0 && m.bridges(straight[len(straight)-1]) {
+// straighten returns the methods of a stack, the innermost first, as the program's author
+// thinks of them: methods that only pass a call on are left out, and recursion is cut, so
+// that no method occurs twice.
+func straighten(stack []*jfr.Method) []classfile.MethodRef {
+	var straight []classfile.MethodRef
+	at := make(map[classfile.MethodRef]int)
+	for _, one := range stack[ownFrames(len(stack), func(i int) string { return stack[i].Class }):] {
+		m := refOf(one)
+		if passesOn(m) || len(straight) > 0 && isBridge(m, straight[len(straight)-1]) {
 			continue
 		}
 		if before, met := at[m]; met {
@@ -398,9 +398,9 @@ func straighten(stack []*jfr.Method) []method {
 	return straight
 }
 
-// ours is how many of the innermost frames of a stack are Sonde's own: its hooks, and
-// what those call.
-func ours(frames int, class func(int) string) int {
+// ownFrames returns how many of the innermost frames of a stack belong to Sonde: its hooks
+// and what those call.
+func ownFrames(frames int, class func(int) string) int {
 	for i := frames - 1; i >= 0; i-- {
 		if strings.HasPrefix(class(i), "java/lang/SondeHooks") {
 			return i + 1
@@ -409,234 +409,26 @@ func ours(frames int, class func(int) string) int {
 	return 0
 }
 
-// bridges reports whether a method is there only to call another that returns
-// something else.
-func (m method) bridges(other method) bool {
-	parameters := func(m method) string { return m.descriptor[:strings.LastIndexByte(m.descriptor, ')')+1] }
-	return m != other && m.class == other.class && m.name == other.name && parameters(m) == parameters(other)
+// isBridge reports whether a method exists only to call one with another return type.
+func isBridge(m, callee classfile.MethodRef) bool {
+	parameters := func(m classfile.MethodRef) string { return m.Descriptor[:strings.LastIndexByte(m.Descriptor, ')')+1] }
+	return m != callee && m.Class == callee.Class && m.Name == callee.Name && parameters(m) == parameters(callee)
 }
 
-// carriers are where methods are that only carry a call: to a lambda, a member, a
-// handle.
-var carriers = []string{"java/lang/invoke/", "java/lang/reflect/", "jdk/internal/reflect/", "jdk/internal/vm/Continuation"}
+// passOn are prefixes of classes whose methods only pass a call on: to a lambda, a member
+// or a method handle.
+var passOn = []string{"java/lang/invoke/", "java/lang/reflect/", "jdk/internal/reflect/", "jdk/internal/vm/Continuation"}
 
-// carries reports whether a method is none that someone wrote, or does nothing but
-// call another.
-func carries(m method) bool {
-	if strings.Contains(m.class, "$$Lambda") {
-		return true
-	}
-	for _, prefix := range carriers {
-		if strings.HasPrefix(m.class, prefix) {
-			return true
-		}
-	}
-	return false
+// passesOn reports whether nobody wrote a method, or it does nothing but call another.
+func passesOn(m classfile.MethodRef) bool {
+	return strings.Contains(m.Class, "$$Lambda") || hasPrefix(m.Class, passOn)
 }
 
-// library are the packages of the JDK.
-var library = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
-
+// isLibrary reports whether a class is the JDK's.
 func isLibrary(class string) bool {
-	for _, prefix := range library {
-		if strings.HasPrefix(class, prefix) {
-			return true
-		}
-	}
-	return false
+	return hasPrefix(class, []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"})
 }
 
-// calls is what stacks show of the program beside the ways: who calls whom from
-// where, and what is compiled into what.
-type calls struct {
-	edges  map[edge]map[int]bool      // offsets of the calls, in the caller's code
-	into   map[string]map[method]bool // by class: the methods that have code of it compiled into them
-	code   map[string]map[method]bool // by class: all methods whose compiled code goes with it, its own among them
-	seen   map[method]*kinds          // how often methods were met as what
-	known  map[method]bool            // native methods
-	loops  map[method]bool            // methods that were seen to call themselves
-	pieces []piece
-	shed   map[string]bool // classes that are left alone for that
-}
-
-// kinds are how often a method was met compiled, for itself or into its caller.
-type kinds struct{ apart, inlined int }
-
-// A piece is the code that ran: the innermost frames of a stack, as far as they are
-// compiled together.
-type piece struct {
-	classes map[string]bool // to redefine one of them throws it away
-	root    string          // the class whose method was compiled
-}
-
-// An edge is a call of one method by another.
-type edge struct{ caller, callee method }
-
-func newCalls() *calls {
-	return &calls{edges: make(map[edge]map[int]bool), into: make(map[string]map[method]bool), code: make(map[string]map[method]bool), seen: make(map[method]*kinds), known: make(map[method]bool), loops: make(map[method]bool)}
-}
-
-const accNative = 0x0100
-
-// add learns from a stack.
-func (c *calls) add(stack *jfr.Stack) {
-	var below *method
-	var inlined []string // classes of frames that are compiled into the next that is not
-	own := ours(len(stack.Frames), func(i int) string {
-		if m := stack.Frames[i].Method; m != nil {
-			return m.Class
-		}
-		return ""
-	})
-	code, whole := piece{classes: make(map[string]bool)}, false
-	for _, frame := range stack.Frames[own:] {
-		if frame.Method == nil {
-			continue
-		}
-		if !whole {
-			code.classes[frame.Method.Class], code.root = true, frame.Method.Class
-			whole = frame.Kind != jfr.Inlined
-		}
-		m := methodOf(frame.Method)
-		if frame.Method.Modifiers&accNative != 0 || frame.Kind == jfr.Native {
-			c.known[m] = true
-		}
-		c.meet(m, frame.Kind)
-		if frame.Kind == jfr.Inlined {
-			inlined = append(inlined, m.class)
-		} else {
-			for _, class := range inlined {
-				note(c.into, class, m)
-				note(c.code, class, m)
-			}
-			inlined = inlined[:0]
-			if frame.Kind == jfr.Compiled {
-				note(c.code, m.class, m)
-			}
-		}
-		if carries(m) {
-			continue
-		}
-		if below != nil && *below == m {
-			c.loops[m] = true
-		}
-		if below != nil && *below != m {
-			e := edge{m, *below}
-			if c.edges[e] == nil {
-				c.edges[e] = make(map[int]bool)
-			}
-			c.edges[e][frame.BCI] = true
-		}
-		below = &m
-	}
-	if len(c.pieces) == mostPieces {
-		c.pieces = append(c.pieces[:0], c.pieces[mostPieces/2:]...)
-	}
-	c.pieces = append(c.pieces, code)
-}
-
-func (c *calls) meet(m method, kind jfr.FrameKind) {
-	met := c.seen[m]
-	if met == nil {
-		met = &kinds{}
-		c.seen[m] = met
-	}
-	switch kind {
-	case jfr.Inlined:
-		met.inlined++
-	case jfr.Compiled:
-		met.apart++
-	}
-}
-
-// isInlined reports whether compilers put a method into its callers more often than not.
-func (c *calls) isInlined(m method) bool {
-	met := c.seen[m]
-	return met != nil && met.inlined > met.apart
-}
-
-func note(of map[string]map[method]bool, class string, m method) {
-	if of[class] == nil {
-		of[class] = make(map[method]bool)
-	}
-	of[class][m] = true
-}
-
-// mostPieces is how many are kept: the newest say what is hot now.
-const mostPieces = 2000
-
-// heat is the part of what ran that is compiled together with some of the classes.
-func (c *calls) heat(classes map[string]bool) float64 {
-	return c.part(func(p piece) bool {
-		for class := range p.classes {
-			if classes[class] {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// lent is the part of what ran that has code of a class compiled into methods of others.
-func (c *calls) lent(class string) float64 {
-	return c.part(func(p piece) bool { return p.classes[class] && p.root != class })
-}
-
-// part is the part of what ran of which something is true.
-func (c *calls) part(is func(piece) bool) float64 {
-	if len(c.pieces) == 0 {
-		return 0
-	}
-	hits := 0
-	for _, p := range c.pieces {
-		if is(p) {
-			hits++
-		}
-	}
-	return float64(hits) / float64(len(c.pieces))
-}
-
-const (
-	// Of a few classes all may be redefined; of many only so many of the coolest that
-	// this part of what runs is thrown away.
-	fewClasses = 8
-	mostHeat   = 0.35
-	// mostCode is how many compiled methods may be thrown away for a climb. Compilers
-	// work for tens of milliseconds on each, in which the program does with slower code.
-	mostCode = 24
-	// mostLent is how much of what runs may have code of a class in methods of others.
-	// A class that is redefined forgets what was learnt of it, those methods do not and
-	// are compiled again at once: without what made the code fast, and for good.
-	mostLent = 0.02
-)
-
-// judge decides which classes are left alone because they are compiled into too much of
-// what runs. Weights are what lies on the ways through each: those come first that tell
-// most for the code that is thrown away.
-func (c *calls) judge(weights map[string]float64) {
-	classes := slices.Collect(maps.Keys(weights))
-	worth := func(class string) float64 { return weights[class] / float64(1+len(c.code[class])) }
-	slices.SortFunc(classes, func(a, b string) int { return cmp.Or(cmp.Compare(worth(b), worth(a)), strings.Compare(a, b)) })
-	c.shed = make(map[string]bool)
-	chosen, code := make(map[string]bool), make(map[method]bool)
-	for _, class := range classes {
-		chosen[class] = true
-		more := maps.Clone(code)
-		maps.Copy(more, c.code[class])
-		if len(more) > mostCode || c.lent(class) > mostLent || len(chosen) > fewClasses && c.heat(chosen) > mostHeat {
-			delete(chosen, class)
-			c.shed[class] = true
-			continue
-		}
-		code = more
-	}
-}
-
-// tooCentral is into how many methods a class may be compiled for it to be redefined:
-// all of them are thrown away then.
-const tooCentral = 16
-
-// isCentral reports whether to redefine a class would cost the program dear.
-func (c *calls) isCentral(class string) bool {
-	return isLibrary(class) || c.shed[class] || len(c.into[class]) > tooCentral
+func hasPrefix(text string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }

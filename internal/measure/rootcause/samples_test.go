@@ -6,9 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
+
+func ref(class, name, descriptor string) classfile.MethodRef {
+	return classfile.MethodRef{Class: class, Name: name, Descriptor: descriptor}
+}
 
 // stackOf reads "leaf caller caller …", each class.name.
 func stackOf(text string) []*jfr.Method {
@@ -31,7 +36,7 @@ func TestStraighten(t *testing.T) {
 	} {
 		var names []string
 		for _, m := range straighten(stackOf(test.stack)) {
-			names = append(names, m.name)
+			names = append(names, m.Name)
 		}
 		if got := strings.Join(names, " "); got != test.want {
 			t.Errorf("%s is straightened to %q, want %q", test.stack, got, test.want)
@@ -39,30 +44,30 @@ func TestStraighten(t *testing.T) {
 	}
 }
 
-func TestWaysHoldWhatCameThem(t *testing.T) {
+func TestNodesHoldTheWeightOfTheirStacks(t *testing.T) {
 	stack := straighten(stackOf("a/A.leaf a/A.left a/A.main"))
-	top := newWay(stack[0])
+	top := newNode(stack[0])
 	top.add(stack[1:], 7, false)
 	top.add(straighten(stackOf("a/A.right a/A.main")), 3, false)
 	top.add(straighten(stackOf("a/A.right")), 2, true)
-	right := top.callers[method{"a/A", "right", "()V"}]
-	if top.weight != 12 || right.weight != 5 || right.cut != 2 || right.level != 1 || right.below != top {
+	right := top.callers[ref("a/A", "right", "()V")]
+	if top.weight != 12 || right.weight != 5 || right.cut != 2 || right.level != 1 || right.callee != top {
 		t.Errorf("top %+v, right %+v", top, right)
 	}
-	main := right.callers[method{"a/A", "main", "()V"}]
+	main := right.callers[ref("a/A", "main", "()V")]
 	if main.weight != 3 || main.entries != 3 || main.level != 2 {
 		t.Errorf("main %+v", main)
 	}
 	met := 0
-	top.each(4, func(*way) { met++ })
+	top.visit(4, func(*node) { met++ })
 	if met != 4 { // leaf, left, its main, right
-		t.Errorf("%d ways weigh 4 or more", met)
+		t.Errorf("%d nodes weigh 4 or more", met)
 	}
 }
 
-func TestACentralClassIsCompiledIntoMany(t *testing.T) {
-	c := newCalls()
-	for i := range tooCentral + 1 {
+func TestACentralClassIsInlinedIntoMany(t *testing.T) {
+	c := newStacks()
+	for i := range maxInlined + 1 {
 		c.add(&jfr.Stack{Frames: []jfr.Frame{
 			{Method: &jfr.Method{Class: "a/Value", Name: "get"}, Kind: jfr.Inlined},
 			{Method: &jfr.Method{Class: "a/User", Name: "m" + string(rune('a'+i))}, Kind: jfr.Compiled, BCI: 7},
@@ -70,15 +75,16 @@ func TestACentralClassIsCompiledIntoMany(t *testing.T) {
 		}})
 	}
 	if !c.isCentral("a/Value") || c.isCentral("a/User") || !c.isCentral("java/util/HashMap") {
-		t.Errorf("central: %v", c.into)
+		t.Errorf("central: %v", c.inlined)
 	}
-	at := c.edges[edge{method{"a/User", "ma", ""}, method{"a/Value", "get", ""}}]
+	at := c.edges[edge{ref("a/User", "ma", ""), ref("a/Value", "get", "")}]
 	if len(at) != 1 || !at[7] {
 		t.Errorf("the call is at %v", at)
 	}
 }
 
-// compiledInto has a stack in which a method of a class is compiled into one of another.
+// compiledInto returns a stack in which a method of a class is inlined into a method of
+// another.
 func compiledInto(class, root, name string) *jfr.Stack {
 	return &jfr.Stack{Frames: []jfr.Frame{
 		{Method: &jfr.Method{Class: class, Name: "get", Descriptor: "()V"}, Kind: jfr.Inlined},
@@ -87,8 +93,8 @@ func compiledInto(class, root, name string) *jfr.Stack {
 }
 
 func TestClassesThatWouldCostMuchAreLeftAlone(t *testing.T) {
-	c := newCalls()
-	for i := range mostCode + 1 {
+	c := newStacks()
+	for i := range maxCode + 1 {
 		c.add(compiledInto("a/Wide", "a/Wide", fmt.Sprint("m", i)))
 	}
 	c.add(compiledInto("a/Lent", "a/Other", "run"))
@@ -99,9 +105,9 @@ func TestClassesThatWouldCostMuchAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestOfCodeThatMayGoTheWeightiestGoes(t *testing.T) {
-	c := newCalls()
-	for i := range mostCode/2 + 1 {
+func TestTheHeaviestClassIsRedefined(t *testing.T) {
+	c := newStacks()
+	for i := range maxCode/2 + 1 {
 		c.add(compiledInto("a/Light", "a/Light", fmt.Sprint("m", i)))
 		c.add(compiledInto("a/Heavy", "a/Heavy", fmt.Sprint("m", i)))
 	}
@@ -121,35 +127,35 @@ func tallyFor(weights map[string]float64) *tally {
 	return t
 }
 
-func names(methods []method) (all []string) {
+func names(methods []classfile.MethodRef) (all []string) {
 	for _, m := range methods {
-		all = append(all, m.name)
+		all = append(all, m.Name)
 	}
 	return all
 }
 
-func TestHotSpotsAreThoseAboveTheShare(t *testing.T) {
+func TestMethodsAboveTheShareAreHot(t *testing.T) {
 	counts := tallyFor(map[string]float64{"a/A.x a/A.main": 60, "a/A.y a/A.main": 30, "a/A.y a/A.other": 6, "a/A.z a/A.main": 4})
 	if hot := names(counts.hottest(0.05, 3)); !slices.Equal(hot, []string{"x", "y"}) {
 		t.Errorf("hot are %v", hot)
 	}
 	if hot := names(counts.hottest(0.9, 1)); !slices.Equal(hot, []string{"x"}) {
-		t.Errorf("where none is hot enough: %v", hot)
+		t.Errorf("if none is hot enough: %v", hot)
 	}
 	if hot := names(counts.hottest(0.01, 1)); len(hot) != 3 {
-		t.Errorf("where all are: %v", hot)
+		t.Errorf("if all are: %v", hot)
 	}
-	share := counts.share(method{"a/A", "y", "()V"})
+	share := counts.share(ref("a/A", "y", "()V"))
 	if share.Part != 0.36 || share.Low > 0.28 || share.Low < 0.25 || share.High < 0.44 || share.High > 0.48 {
 		t.Errorf("the share of y is %+v", share)
 	}
 }
 
-func TestShareSpeaksOfAllLooks(t *testing.T) {
+func TestShareCoversAllLooks(t *testing.T) {
 	s := &spot{floor: 0.025}
 	for _, look := range []struct{ weight, samples float64 }{{30, 100}, {0, 100}, {150, 300}} {
 		if s.cools(shareOf(look.weight, look.samples, look.samples), int(look.samples)) {
-			t.Errorf("it is said to be cold after %+v", look)
+			t.Errorf("it is cold after %+v", look)
 		}
 	}
 	if s.share.Part != 0.36 || s.seen != 500 {
@@ -157,17 +163,17 @@ func TestShareSpeaksOfAllLooks(t *testing.T) {
 	}
 }
 
-func TestASpotCoolsOnceLooksSaySoTogether(t *testing.T) {
+func TestASpotCoolsWhenLooksShowItTogether(t *testing.T) {
 	s := &spot{floor: 0.025}
 	s.cools(shareOf(90, 100, 100), 100)
 	none := shareOf(0, 100, 100)
 	if s.cools(none, 100) {
-		t.Error("a hundred samples do not tell it from one of 3 %")
+		t.Error("a hundred samples do not prove that it has less than 3 %")
 	}
 	if s.share.Part != 0.9 {
-		t.Errorf("looks in which it may be cold count: %+v", s.share)
+		t.Errorf("looks in which it may be cold count for its share: %+v", s.share)
 	}
 	if !s.cools(none, 100) {
-		t.Error("two hundred do")
+		t.Error("two hundred samples do")
 	}
 }

@@ -29,7 +29,7 @@ func deepClimb() *rootcause.Climb {
 		}
 		at += lasts
 	}
-	c.Spots[0].Callers = []*rootcause.Caller{top, {Method: 4, Share: rootcause.Share{Part: 0.4, Low: 0.3, High: 0.5}, By: rootcause.Reckoned, State: rootcause.Left, Reason: "its bytes are not known"}}
+	c.Spots[0].Callers = []*rootcause.Caller{top, {Method: 4, Share: rootcause.Share{Part: 0.4, Low: 0.3, High: 0.5}, By: rootcause.Estimated, State: rootcause.Left, Reason: "its bytes are not known"}}
 	return c
 }
 

@@ -119,18 +119,18 @@ func rulesSpot() rootcause.Spot {
 			Above: []*rootcause.Caller{{
 				Method: handle, Share: part(0.62, 0.05), By: rootcause.ByHooks, Calls: 886, Own: took(611, 4*ms, 5*time.Second), State: rootcause.Done,
 				Above: []*rootcause.Caller{{
-					Method: filter, Share: part(0.62, 0.05), By: rootcause.Reckoned, Calls: 611, Own: took(1000, 3*ms, 3*time.Second), State: rootcause.Done,
+					Method: filter, Share: part(0.62, 0.05), By: rootcause.Estimated, Calls: 611, Own: took(1000, 3*ms, 3*time.Second), State: rootcause.Done,
 					Above: threadEntry(part(0.62, 0.05)),
 				}},
 			}, {
-				Method: odd, Share: part(0.08, 0.05), By: rootcause.Reckoned, Calls: 114, State: rootcause.Left, Reason: "its bytes are not known", Top: true,
+				Method: odd, Share: part(0.08, 0.05), By: rootcause.Estimated, Calls: 114, State: rootcause.Left, Reason: "its bytes are not known", Top: true,
 			}},
 		}},
 	}
 	ranking := &rootcause.Caller{
 		Method: search, Share: part(0.25, 0.04), By: rootcause.ByHooks, Calls: 250, Own: took(1000, 96*us, 700*ms), State: rootcause.Done,
 		Above: []*rootcause.Caller{{
-			Method: listProducts, Share: part(0.25, 0.05), By: rootcause.Reckoned, Calls: 1000, Own: took(1000, 3200*us, 4*time.Second), State: rootcause.Done,
+			Method: listProducts, Share: part(0.25, 0.05), By: rootcause.Estimated, Calls: 1000, Own: took(1000, 3200*us, 4*time.Second), State: rootcause.Done,
 			Above: threadEntry(part(0.25, 0.05)),
 		}},
 	}

@@ -26,7 +26,7 @@ func TestRootCauseFitsTheTerminal(t *testing.T) {
 	for range 100 { // ways that divide at every level
 		s := &c.Spots[0]
 		s.Callers = []*rootcause.Caller{
-			{Method: 19, Share: rootcause.Share{Part: 0.9, Low: 0.8, High: 1}, By: rootcause.Reckoned, Calls: 1_000_000, Above: s.Callers},
+			{Method: 19, Share: rootcause.Share{Part: 0.9, Low: 0.8, High: 1}, By: rootcause.Estimated, Calls: 1_000_000, Above: s.Callers},
 			{Method: 21, Share: rootcause.Share{Part: 0.1, Low: 0.05, High: 0.2}, By: rootcause.BySamples, State: rootcause.Left, Reason: "its bytes are not known"},
 		}
 	}

@@ -1,0 +1,294 @@
+// Package rootcause searches for the causes of a program's hot spots. The JVM's own samples
+// say where time is spent and show most of the call paths that lead there. Hooks are woven
+// into the methods on those paths, all in one batch and switched off; then the search
+// climbs: the hooks of one level are on for a while, and off when those of the next level
+// go on. They show who calls, how often, and for how long. At the end one batch takes all
+// of them out.
+//
+// Redefining a class that is inlined into many methods costs a program seconds, so classes
+// of the JDK, and others that samples show to be inlined so, are not changed; nor are
+// methods so small that a hook would cost more than they do. Then the climb begins one
+// level up. Native methods get their hooks around the calls.
+package rootcause
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
+)
+
+// Options say which JVM to search, and how.
+type Options struct {
+	PID     int
+	Command string // shown to a person who asks which Sonde holds the JVM
+
+	Hot    float64  // share of samples from which on a method is a hot spot
+	Top    int      // how many methods are taken if none is hot
+	Levels int      // how far up at most
+	Until  []string // packages (with dots) at whose first method a path ends
+	Hooks  int      // how many methods may have live hooks at the same time
+	Budget float64  // part of the program's time that live hooks may take
+
+	// A measuring period ends with enough calls of each method, or when its time is up.
+	PeriodCalls uint64
+	PeriodTime  time.Duration
+
+	Sampling time.Duration // how long samples are taken before the first climb
+	Duration time.Duration // how long to go on searching for new hot spots; 0 ends with the first climb
+
+	Source   sampler.Source // of samples
+	Force    bool           // weave also classes that a fault of the JDK would damage
+	Cache    *cache.Cache   // for woven classes; may be nil
+	Notice   func(string)   // gets messages for the user; may be nil
+	Waiting  func(string)   // gets what a slow end waits for; may be nil
+	Progress func(Progress) // may be nil
+}
+
+// Defaults returns the options that suit most programs.
+func Defaults() Options {
+	return Options{
+		Hot: 0.05, Top: 3, Levels: 24, Hooks: 8, Budget: 0.02, PeriodCalls: 1000, PeriodTime: 2 * time.Second, Sampling: 5 * time.Second,
+	}
+}
+
+var errOptions = errors.New("a walk needs a share above 0, at least one hook, and a period")
+
+func (o Options) check() error {
+	if o.Hot <= 0 || o.Hot > 1 || o.Top < 1 || o.Hooks < 1 || o.Budget <= 0 || o.PeriodCalls == 0 || o.PeriodTime <= 0 || o.Sampling <= 0 || o.Levels < 1 {
+		return errOptions
+	}
+	return nil
+}
+
+// boundary returns the class name prefixes at which paths end.
+func (o Options) boundary() (prefixes []string) {
+	for _, pkg := range o.Until {
+		prefixes = append(prefixes, strings.ReplaceAll(strings.TrimRight(pkg, ".*"), ".", "/")+"/")
+	}
+	return prefixes
+}
+
+// A Stage is what a search is doing.
+type Stage string
+
+// The stages of a search, in order; Climbing comes again for hot spots that join.
+const (
+	Sampling Stage = "looking for hot spots"
+	Entering Stage = "entering the JVM"
+	Weaving  Stage = "putting hooks in"
+	Climbing Stage = "climbing"
+	Watching Stage = "watching for new hot spots"
+	Leaving  Stage = "taking the hooks out"
+)
+
+// Progress is how far a search has come.
+type Progress struct {
+	Stage   Stage
+	Elapsed time.Duration
+	Samples int
+	Live    int // hooks that are on
+	Level   int
+	Climb   func() *Climb // returns the result so far
+}
+
+// A search is one search under way.
+type search struct {
+	Options
+	session *session.Session // nil until the first climb
+	began   time.Time
+	stage   Stage
+	first   cost.Reading // before the first hook
+	last    cost.Reading // at the last check of the compilers
+
+	// Samples.
+	sampler    *sampler.Sampler
+	window     *hotspots.Window
+	times      sampler.Batch // the last one, for the processor time of threads
+	looked     time.Time     // when the window began
+	isSettling bool          // the compilers are busy with redefined code: samples do not count
+	polled     time.Time
+	reported   time.Time
+	samples    int           // that count, in all
+	sampled    time.Duration // in which they were taken
+	spots      []*spot
+
+	// Hooks.
+	planner
+	callers map[uint32]classfile.MethodRef // by the numbers that hooks give callers
+	ticket  uint64
+	on      map[*subject]bool
+	level   int
+	inner   float64 // the clock's own time in a timed call, in nanoseconds
+	lookup  float64 // cost of identifying a caller, in nanoseconds
+
+	// Results.
+	methods  []Method
+	indexes  map[classfile.MethodRef]int
+	lives    []Live
+	batches  []Batch
+	worst    int // the most redefinitions of a class in a climb
+	mostLive int // hooks at the same time
+	notes    []string
+	jdk      string
+	steady   float64 // part of the program's time that live hooks took
+	compile  time.Duration
+}
+
+// samplePeriod is half the recorder's default: a search is short and shares come from
+// counts.
+const samplePeriod = 10 * time.Millisecond
+
+// Run searches a JVM. When the context ends, the result is what was found so far.
+func Run(ctx context.Context, options Options) (*Climb, error) {
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	s := &search{
+		Options: options, began: time.Now(), planner: newPlanner(options), callers: fixedCallers(), on: make(map[*subject]bool),
+		indexes: make(map[classfile.MethodRef]int), lookup: overhead.CallerLookup,
+	}
+	var err error
+	s.sampler, err = sampler.Start(ctx, options.PID, sampler.Options{Period: samplePeriod, Source: options.Source})
+	if err != nil {
+		return nil, err
+	}
+	s.startLook()
+	s.enter(Sampling)
+	return s.leave(ctx, s.run(ctx))
+}
+
+// run looks for hot spots and climbs from them, repeatedly if a duration is given.
+func (s *search) run(ctx context.Context) error {
+	if err := s.firstLook(ctx); err != nil {
+		return err
+	}
+	for {
+		if fresh := s.unclimbed(); len(fresh) > 0 {
+			if err := s.open(ctx); err != nil {
+				return err
+			}
+			if err := s.climb(ctx, fresh); err != nil {
+				return err
+			}
+		}
+		left := s.Duration - s.elapsed()
+		if left <= 0 {
+			return nil
+		}
+		if err := s.unhookAndSettle(ctx); err != nil {
+			return err
+		}
+		s.enter(Watching)
+		if err := s.pause(ctx, min(left, s.Sampling)); err != nil {
+			return err
+		}
+		s.look()
+	}
+}
+
+// unclimbed returns the hot spots from which the search has not climbed yet.
+func (s *search) unclimbed() (fresh []*spot) {
+	for _, spot := range s.spots {
+		if spot.isHot() && !spot.climbed {
+			fresh = append(fresh, spot)
+		}
+	}
+	return fresh
+}
+
+// open enters the JVM, once.
+func (s *search) open(ctx context.Context) (err error) {
+	if s.session != nil {
+		return nil
+	}
+	s.enter(Entering)
+	s.session, err = session.Open(ctx, s.PID, session.Settings{Command: s.Command, Force: s.Force, Notice: s.Notice, Waiting: s.Waiting, Cache: s.Cache})
+	if err != nil {
+		return err
+	}
+	if err := s.session.Discover(0); err != nil { // callers are reported, and no call waits
+		return err
+	}
+	s.jdk = s.session.JDK().String()
+	if s.inner, err = s.session.ClockCost(ctx); err != nil {
+		return err
+	}
+	s.first, err = s.session.Read()
+	s.last = s.first
+	return err
+}
+
+// leaveLimit bounds how long restoring the JVM may take.
+const leaveLimit = 90 * time.Second
+
+// leave takes everything out. Whatever ended the search, the result is what was found;
+// there is none only if the search failed before it found a hot spot.
+func (s *search) leave(ctx context.Context, cause error) (*Climb, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+	defer cancel()
+	s.look()
+	s.enter(Leaving)
+	closing := s.closeSession(ctx)
+	closing = errors.Join(closing, s.sampler.Close(ctx))
+	if cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		if len(s.spots) == 0 {
+			return nil, errors.Join(cause, closing)
+		}
+		s.notes = append(s.notes, fmt.Sprintf("the walk ended early: %v", cause))
+	}
+	return s.result(), closing
+}
+
+func (s *search) closeSession(ctx context.Context) error {
+	if s.session == nil {
+		return nil
+	}
+	s.computeCost()
+	hooked := s.session.Classes()
+	farewell, err := s.session.Close(ctx)
+	if hooked > 0 {
+		s.batches = append(s.batches, Batch{
+			At: s.elapsed(), Why: hooksOut, Classes: int(farewell.Restored.Classes), Pause: farewell.Pause.Pause, Compile: farewell.Pause.CompileCPU,
+		})
+	}
+	s.countRedefinitions()
+	s.notes = append(s.notes, farewell.Remarks...)
+	return errors.Join(err, s.session.Release())
+}
+
+func (s *search) elapsed() time.Duration { return time.Since(s.began) }
+
+// countRedefinitions ends the account of a climb: each class that got hooks is restored
+// once, at the end of the search.
+func (s *search) countRedefinitions() {
+	for _, times := range s.redefined {
+		s.worst = max(s.worst, times+1)
+	}
+}
+
+func (s *search) enter(stage Stage) {
+	s.stage = stage
+	s.report()
+}
+
+func (s *search) report() {
+	if s.Progress == nil {
+		return
+	}
+	s.reported = time.Now()
+	so := s.result()
+	s.Progress(Progress{
+		Stage: s.stage, Elapsed: s.elapsed(), Samples: s.samples, Live: len(s.on), Level: s.level,
+		Climb: func() *Climb { return so },
+	})
+}
