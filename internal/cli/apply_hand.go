@@ -76,7 +76,7 @@ func (c *applying) endHolder(ctx context.Context, client *handover.Client) error
 	start := time.Now()
 	const patience = 2 * time.Second
 	slow := time.AfterFunc(patience, func() {
-		_, _ = fmt.Fprintf(c.err, "waiting for process %d to restore its classes\n", c.pid)
+		_, _ = fmt.Fprintf(c.err, "waiting for process %d to restore its classes%s\n", c.pid, stoppedHint(c.pid))
 	})
 	defer slow.Stop()
 	if err := client.End(ctx); err != nil && !isNone(err) { // one that is gone has ended

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
@@ -22,44 +20,25 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // An applyRun is a sonde apply that holds a JVM.
 type applyRun struct {
 	*applying
 	visit
-	watch  *liveprobes.Watch
-	traces *appliedTraces
-	server *handover.Server   // nil where nobody can ask
-	stop   context.CancelFunc // ends what watch does by itself
-	ran    chan struct{}      // closed when it has
+	holder *handover.Holder
+	traces *trace.Keeper
 
-	asked    chan struct{} // closed when another Sonde wants the end
-	askOnce  sync.Once
-	finished atomic.Bool // a probe has ended, perhaps the last
-
-	turn   sync.Mutex         // held while another Sonde's set is applied
-	stays  context.Context    // ends when the JVM is about to be left
-	depart context.CancelFunc // ends that
-
-	state   sync.Mutex                   // of all below
-	ended   map[string]liveprobes.Ending // by probe
-	shownAt time.Time
-	shown   map[rowKey]uint64 // calls at that time
+	shownAt time.Time                  // the last reading
+	shown   map[handover.RowKey]uint64 // calls at that time
 }
 
-// hold has this Sonde hold the JVM until the end. Where begin is not nil it is called
-// once the set is applied.
+// hold holds the JVM until the end. begin is called when the set is applied; nil starts a
+// program that sonde run --hold has stopped before its first instruction.
 func (c *applying) hold(ctx context.Context, jvm *process.JVM, begin func() error) error {
 	defer outliveReader()()
-	r := &applyRun{
-		applying: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)},
-		asked: make(chan struct{}), ended: make(map[string]liveprobes.Ending),
-	}
-	r.stays, r.depart = context.WithCancel(context.WithoutCancel(ctx))
-	defer r.depart()
-	if begin == nil { // one that sonde run --hold keeps from beginning
+	r := &applyRun{applying: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)}}
+	if begin == nil {
 		begin = func() error {
 			_, err := targetfs.LetGo(jvm)
 			return err
@@ -72,33 +51,36 @@ func (c *applying) hold(ctx context.Context, jvm *process.JVM, begin func() erro
 	return r.finish(ctx, r.stay(ctx))
 }
 
-// enterSet attaches and applies the set. Where that fails or is interrupted, whatever
-// was done is undone.
-func (r *applyRun) enterSet(ctx context.Context, begin func() error) (err error) {
-	start := time.Now()
-	if err := r.open(ctx, commandLine("apply", []string{"-f", r.title})); err != nil {
+func (r *applyRun) commandLine() string { return commandLine("apply", []string{"-f", r.title}) }
+
+// enterSet attaches and applies the set. If that fails or is interrupted, everything is
+// undone.
+func (r *applyRun) enterSet(ctx context.Context, begin func() error) error {
+	if err := r.open(ctx, r.commandLine()); err != nil {
 		return err
 	}
-	jvm := r.session.JVM()
-	r.screen.say("attached to %d (JDK %v, %s) in %s", r.pid, r.session.JDK(), format.OrDash(format.Printable(jvm.Main)), format.Duration(time.Since(start)))
-	r.watch = liveprobes.New(r.session, liveprobes.Options{Flags: arena.Spreads, Notice: r.remark, Ended: r.probeEnded})
-	report, err := r.watch.Apply(ctx, r.set)
-	r.began = time.Now()
+	holder, report, err := handover.Hold(ctx, r.session, r.set, handover.HolderOptions{
+		Command: r.commandLine(), Notice: r.remark, Explain: unfit, Notes: reportNotes,
+		Ended: func(probe string, why liveprobes.Ending) {
+			r.screen.say("probe %s has ended: %s", probe, endingText(why))
+		},
+		Changed: func(changes int) {
+			r.screen.say("another Sonde has changed the probe set: %s", format.Count(changes, "change", "changes"))
+		},
+		Asked: func() { r.screen.say("another Sonde has asked this one to end") },
+	})
 	if err != nil {
-		r.watch.Close()
-		return r.abandon(ctx, unfit(err))
+		return r.abandon(ctx, err)
 	}
+	r.holder, r.began = holder, holder.Began
 	r.tellApplied(report)
-	r.traces = newAppliedTraces(r.session, r.watch, r.set, r.keep)
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	r.stop, r.ran = stop, make(chan struct{})
-	go func() {
-		defer close(r.ran)
-		if err := r.watch.Run(running); err != nil && running.Err() == nil {
-			r.remark(format.OneLine(err))
-		}
-	}()
-	if r.server, err = handover.Listen(ctx, places(), targetOf(jvm), r); err != nil {
+	// A probe never reads what only another one allows: each removes its own secrets.
+	var allow []string
+	for _, p := range r.set.Probes {
+		allow = append(allow, p.Allow...)
+	}
+	r.traces = trace.NewKeeper(r.session, holder.Watch, allow, r.keep, settleTime)
+	if err := holder.Serve(ctx, places(), targetOf(r.session.JVM())); err != nil {
 		r.remark("other Sondes cannot hand over to this one: " + format.OneLine(err))
 	}
 	if err := begin(); err != nil {
@@ -107,19 +89,10 @@ func (r *applyRun) enterSet(ctx context.Context, begin func() error) (err error)
 	if r.ready {
 		if err := tellReady(); err != nil {
 			r.remark(format.OneLine(err))
-			r.End() // who started it takes it for failed
+			holder.End() // the Sonde that started this one reports a failure
 		}
 	}
 	return nil
-}
-
-// probeEnded is told by the watch of probes that end by themselves.
-func (r *applyRun) probeEnded(probe string, why liveprobes.Ending) {
-	r.state.Lock()
-	r.ended[probe] = why
-	r.state.Unlock()
-	r.screen.say("probe %s has ended: %s", probe, endingText(why))
-	r.finished.Store(true)
 }
 
 func endingText(why liveprobes.Ending) string {
@@ -130,59 +103,6 @@ func endingText(why liveprobes.Ending) string {
 		return "it has had its calls"
 	}
 	return string(why)
-}
-
-// Apply is asked by other Sondes.
-func (r *applyRun) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*handover.Outcome, error) {
-	changes := probeset.Diff(r.watch.Set(), set)
-	awaiting := r.watch.Awaits()
-	if dryRun || len(changes) == 0 && awaiting == 0 {
-		return &handover.Outcome{Changes: changes, Awaiting: awaiting}, nil
-	}
-	r.turn.Lock()
-	defer r.turn.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(r.stays, cancel)()
-	report, err := r.watch.Apply(ctx, set)
-	if r.stays.Err() != nil {
-		return nil, errors.New("it is about to end: try again when it has")
-	}
-	if err != nil {
-		return nil, unfit(err)
-	}
-	r.state.Lock()
-	for _, p := range set.Probes {
-		delete(r.ended, p.Name)
-	}
-	r.state.Unlock()
-	r.screen.say("another Sonde has changed what is wanted: %s", format.Count(len(changes), "change", "changes"))
-	return &handover.Outcome{
-		Changes: report.Changes, Woven: report.Woven, Removed: report.Removed, Switched: report.Switched,
-		Notes: append(reportNotes(report), report.Warnings...),
-	}, nil
-}
-
-// Wanted is asked by other Sondes.
-func (r *applyRun) Wanted() *probeset.Set { return r.watch.Set() }
-
-// Status is asked by other Sondes.
-func (r *applyRun) Status() *handover.Status {
-	status := &handover.Status{
-		Sonde: os.Getpid(), Command: commandLine("apply", []string{"-f", r.title}), Since: r.began.Round(time.Millisecond), Probes: []handover.Running{},
-	}
-	if results, err := r.watch.Results(); err == nil { // else the end will say it
-		status.Probes = r.rows(results, time.Since(r.began), nil)
-	}
-	return status
-}
-
-// End is asked by other Sondes.
-func (r *applyRun) End() {
-	r.askOnce.Do(func() {
-		r.screen.say("another Sonde has asked this one to end")
-		close(r.asked)
-	})
 }
 
 // tellApplied says what a set found in the JVM.
@@ -209,14 +129,14 @@ func (r *applyRun) tellApplied(report *liveprobes.Report) {
 // unwoven is what of the wanted could not be woven: classes of the JDK that are woven for
 // its sake tell of themselves.
 func (r *applyRun) unwoven() []session.LeftAlone {
-	return slices.DeleteFunc(r.session.LeftAlone(), func(l session.LeftAlone) bool { return !r.watch.Concerns(l.Class) })
+	return slices.DeleteFunc(r.session.LeftAlone(), func(l session.LeftAlone) bool { return !r.holder.Watch.Concerns(l.Class) })
 }
 
 // concerned is all of the wanted that was left alone, also by rules and because what was
 // asked does not fit.
 func (r *applyRun) concerned() []session.LeftAlone {
 	left := r.unwoven()
-	for _, l := range r.watch.LeftOut() {
+	for _, l := range r.holder.Watch.LeftOut() {
 		if one := leftOut(l); !slices.Contains(left, one) {
 			left = append(left, one)
 		}
@@ -257,12 +177,16 @@ func reportNotes(report *liveprobes.Report) []string {
 
 // stay shows what happens until the end, and returns why that came.
 func (r *applyRun) stay(ctx context.Context) ending {
-	s := stay{done: r.session.Done(), why: r.endedBy, asked: r.asked}
+	s := stay{done: r.session.Done(), why: r.endedBy, asked: r.holder.Asked()}
 	s.endAfter(r.duration, r.began)
 	var reading *task
 	reading = s.addTask(readEvery, func() ending {
-		reading.every = r.readTraces()
-		if r.finished.Swap(false) && len(r.watch.Set().Probes) == 0 {
+		_ = r.traces.Step() // the end reports errors
+		reading.every = idleEvery
+		if slices.ContainsFunc(r.holder.Watch.Set().Probes, isTraced) {
+			reading.every = readEvery
+		}
+		if r.holder.IsFinished() {
 			return endedProbes
 		}
 		return goesOn
@@ -271,14 +195,8 @@ func (r *applyRun) stay(ctx context.Context) ending {
 	return s.wait(ctx)
 }
 
-// readTraces reads what was traced, and returns how long to wait until the next time.
-func (r *applyRun) readTraces() time.Duration {
-	_ = r.traces.step() // the end reports errors
-	if traces(r.watch.Set()) {
-		return readEvery
-	}
-	return idleEvery
-}
+// isTraced reports whether a probe traces calls.
+func isTraced(p probeset.Probe) bool { return p.Level >= probeset.Trace }
 
 // show tells how it stands.
 func (r *applyRun) show() error {
@@ -293,40 +211,31 @@ func (r *applyRun) show() error {
 	if isDue {
 		return r.writeLook(look)
 	}
-	r.traces.count()
-	look.traced = r.traces.line()
+	r.traces.Count()
+	look.traced = tracedLine(r.traces)
 	width, height := r.screen.size()
 	r.screen.draw(look.liveLines(width, height))
 	return nil
 }
 
-// finish tells the end: what was measured is read before the hooks go. Those who wait
-// for the end are told when they are out.
+// finish reads what was measured before the hooks go out, and writes it. Sondes that wait
+// for the end hear of it when the hooks are out.
 func (r *applyRun) finish(ctx context.Context, ended ending) error {
-	r.depart()
-	r.turn.Lock() // nothing is changed any more, nor half changed
-	defer r.turn.Unlock()
-	r.stop()
-	<-r.ran
-	r.state.Lock()
-	r.shown, r.shownAt = nil, time.Time{} // rates are over all
-	r.state.Unlock()
+	release := r.holder.Stop()
+	r.shown, r.shownAt = nil, time.Time{} // rates of the whole time
 	look, failure := r.look()
 	traced := r.finishTraces(ctx, ended)
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
 	failure = errors.Join(failure, err)
-	r.watch.Close()
+	r.holder.Watch.Close()
 	if look != nil {
-		look.final, look.ended, look.traced = true, ended, r.traces.line()
+		look.final, look.ended, look.traced = true, ended, tracedLine(r.traces)
 		failure = errors.Join(r.write(look), failure)
 	}
 	failure = errors.Join(failure, r.writeTraces(traced))
 	r.tellFarewell(farewell)
-	if r.server != nil {
-		failure = errors.Join(failure, r.server.Close())
-	}
-	return failure
+	return errors.Join(failure, release())
 }
 
 // write writes the result.
@@ -348,114 +257,44 @@ func (r *applyRun) writeLook(look *applyLook) error {
 	return out.Flush()
 }
 
-// appliedTraces keeps the latest transactions of probes that trace. It is for one
-// goroutine.
-type appliedTraces struct {
-	*trace.RingReader
-	session *session.Session
-	names   *trace.LiveNames
-	redact  *trace.Redactor
-	most    int
-	kept    []*trace.Transaction // in the order they ended
-	older   uint64               // that gave their place to later ones
-	sum     trace.Rings
-}
-
 const (
-	// idleEvery is how often rings are looked for while no probe traces.
+	// idleEvery is how often rings are read while no probe traces.
 	idleEvery = 200 * time.Millisecond
 	// shownCalls is how many rows the drawing of the slowest transaction has.
 	shownCalls = 40
 )
 
-func newAppliedTraces(s *session.Session, w *liveprobes.Watch, set *probeset.Set, most int) *appliedTraces {
-	t := &appliedTraces{session: s, names: trace.NewLiveNames(w), most: most}
-	// What one probe may show another never reads: each leaves its own secrets out.
-	var allow []string
-	for _, p := range set.Probes {
-		allow = append(allow, p.Allow...)
-	}
-	t.redact = trace.NewRedactor(allow)
-	t.RingReader = trace.NewRingReader(s, trace.NewAssembler(trace.Options{
-		Names: t.names, Redact: t.redact, Clock: trace.Clock{Wall: time.Now(), Nanos: uint64(s.Now())}, Settle: settleTime,
-	}))
-	return t
-}
-
-// traces reports whether a probe of a set does.
-func traces(set *probeset.Set) bool {
-	for _, p := range set.Probes {
-		if p.Level >= probeset.Trace {
-			return true
-		}
-	}
-	return false
-}
-
-// step reads what is there, and keeps what has become whole.
-func (t *appliedTraces) step() error {
-	if _, err := t.Read(); err != nil {
-		return err
-	}
-	t.keep(t.Assembler.Take(uint64(t.session.Now())))
-	return nil
-}
-
-func (t *appliedTraces) keep(taken []*trace.Transaction) {
-	if len(taken) == 0 {
-		return
-	}
-	t.names.Refresh()
-	for _, one := range taken {
-		one.Resolve(t.names, t.redact)
-	}
-	t.kept = append(t.kept, taken...)
-	if more := len(t.kept) - t.most; more > 0 {
-		t.older += uint64(more)
-		t.kept = append(t.kept[:0:0], t.kept[more:]...)
-	}
-}
-
-// count learns what rings have counted.
-func (t *appliedTraces) count() {
-	if sum, err := t.Sum(); err == nil {
-		t.sum = sum
-	}
-}
-
-// line is how it stands in one line; empty where nothing was traced.
-func (t *appliedTraces) line() string {
-	if t.sum.Opened == 0 {
+// tracedLine sums up the traces; empty if nothing was traced.
+func tracedLine(t *trace.Keeper) string {
+	if t.Sum.Opened == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("traces: %s kept of %s begun", format.Grouped(len(t.kept)), format.Grouped(int(t.sum.Opened)))
-	if t.older > 0 {
-		text += fmt.Sprintf(", %s before those", format.Grouped(int(t.older)))
+	text := fmt.Sprintf("traces: %s kept of %s begun", format.Grouped(len(t.Kept)), format.Grouped(t.Sum.Opened))
+	if t.Older > 0 {
+		text += fmt.Sprintf(", %s before those", format.Grouped(t.Older))
 	}
-	if t.sum.Discarded > 0 {
-		text += fmt.Sprintf(", %s not chosen", format.Grouped(int(t.sum.Discarded)))
+	return text + ringsText(t.Sum)
+}
+
+// ringsText is what rings do not hold.
+func ringsText(sum trace.Rings) (text string) {
+	if sum.Discarded > 0 {
+		text = fmt.Sprintf(", %s not chosen", format.Grouped(sum.Discarded))
 	}
-	if t.sum.Dropped > 0 {
-		text += fmt.Sprintf(", %s only counted", format.Count(int(t.sum.Dropped), "call", "calls"))
+	if sum.Dropped > 0 {
+		text += fmt.Sprintf(", %s only counted", format.Count(sum.Dropped, "call", "calls"))
 	}
 	return text
 }
 
 // finishTraces reads what was written last, while the JVM is still there.
 func (r *applyRun) finishTraces(ctx context.Context, ended ending) *trace.Trace {
-	t := r.traces
-	_, _ = t.Read() // what cannot be read is missing, as the end says
-	t.count()
-	t.keep(t.Assembler.Flush())
-	t.names.Refresh()
-	for _, one := range t.kept {
-		one.Resolve(t.names, t.redact)
-	}
-	if !ended.isOut() && len(t.kept) > 0 {
+	r.traces.Finish()
+	if !ended.isOut() && len(r.traces.Kept) > 0 {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), namesLimit)
 		defer cancel()
-		if names, err := r.visit.session.ThreadNames(ctx); err == nil { // else they have numbers
-			for _, one := range t.kept {
+		if names, err := r.session.ThreadNames(ctx); err == nil { // else they have numbers
+			for _, one := range r.traces.Kept {
 				one.NameThreads(names)
 			}
 		}
@@ -464,14 +303,12 @@ func (r *applyRun) finishTraces(ctx context.Context, ended ending) *trace.Trace 
 }
 
 func (r *applyRun) describeTraces() *trace.Trace {
-	t, s := r.traces, r.visit.session
 	d := &trace.Trace{
-		Target:  trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())},
-		Command: commandLine("apply", []string{"-f", r.title}), Began: r.began, Took: time.Since(r.began), Transactions: t.kept,
-		Losses: trace.Losses{Counts: t.Assembler.Counts(), NotChosen: t.sum.Discarded, Dropped: t.sum.Dropped, Beyond: t.older},
+		Target:  trace.Target{PID: r.pid, Command: r.session.JVM().Main, JDK: fmt.Sprint(r.session.JDK())},
+		Command: r.commandLine(), Began: r.began, Took: time.Since(r.began), Transactions: r.traces.Kept, Losses: r.traces.Losses(),
 	}
 	for _, p := range r.set.Probes {
-		if p.Level >= probeset.Trace {
+		if isTraced(p) {
 			d.Methods = append(d.Methods, p.Methods...)
 			d.Levels = max(d.Levels, p.Levels)
 		}

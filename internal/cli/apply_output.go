@@ -1,20 +1,13 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
-	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
-	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // An applyLook is what there is to see of what is applied.
@@ -32,175 +25,26 @@ type applyLook struct {
 	dropped, ambiguous, contextsLost uint64
 }
 
-// A rowKey is what the calls of a row have in common.
-type rowKey struct{ probe, within, label string }
-
 // look reads what was measured.
 func (r *applyRun) look() (*applyLook, error) {
-	results, err := r.watch.Results()
+	results, err := r.holder.Watch.Results()
 	if err != nil {
 		return nil, err
 	}
-	r.state.Lock()
-	since, before := r.shownAt, r.shown
-	r.state.Unlock()
-	now := time.Now()
-	if before == nil {
+	now, since := time.Now(), r.shownAt
+	if r.shown == nil {
 		since = r.began
 	}
 	look := &applyLook{
-		pid: r.pid, rows: r.rows(results, now.Sub(since), before), threads: results.Threads, elapsed: now.Sub(r.began),
+		pid: r.pid, rows: r.holder.Rows(results, now.Sub(since), r.shown), threads: results.Threads, elapsed: now.Sub(r.began),
 		dropped: results.Dropped, ambiguous: results.Ambiguous, contextsLost: results.ContextsLost,
 	}
 	look.calls, look.atLeast = results.Calls()
-	shown := make(map[rowKey]uint64, len(look.rows))
+	r.shownAt, r.shown = now, make(map[handover.RowKey]uint64, len(look.rows))
 	for i := range look.rows {
-		shown[keyOf(&look.rows[i])] = look.rows[i].Calls
+		r.shown[look.rows[i].Key()] = look.rows[i].Calls
 	}
-	r.state.Lock()
-	r.shownAt, r.shown = now, shown
-	r.state.Unlock()
 	return look, nil
-}
-
-// rows are what results say of the probes that are applied, or were. Nothing is locked
-// while the watch is asked, as it tells of endings in its own time.
-func (r *applyRun) rows(results *liveprobes.Results, since time.Duration, before map[rowKey]uint64) []handover.Running {
-	set := r.watch.Set()
-	r.state.Lock()
-	ended := maps.Clone(r.ended)
-	r.state.Unlock()
-	rows := runningRows(results, set)
-	for i := range rows {
-		row := &rows[i]
-		row.Ended = string(ended[row.Name])
-		if calls := before[keyOf(row)]; since > 0 {
-			row.PerSecond = float64(row.Calls-min(calls, row.Calls)) / since.Seconds()
-		}
-	}
-	return rows
-}
-
-func keyOf(row *handover.Running) rowKey { return rowKey{row.Name, row.Within, row.Label} }
-
-// runningRows are results as far as they are of probes, in the order of the set, with
-// those that are no more in it behind. A probe that was not called has a row, too.
-func runningRows(results *liveprobes.Results, set *probeset.Set) []handover.Running {
-	sums := sumRows(results)
-	keys := slices.Collect(maps.Keys(sums))
-	order := map[string]int{}
-	levels := map[string]string{}
-	for i, p := range set.Probes {
-		order[p.Name], levels[p.Name] = i+1, p.Level.String()
-		if !slices.ContainsFunc(keys, func(k rowKey) bool { return k.probe == p.Name }) {
-			keys = append(keys, rowKey{probe: p.Name}) // nothing has called it yet
-		}
-	}
-	rank := func(k rowKey) int {
-		if at := order[k.probe]; at > 0 {
-			return at
-		}
-		return len(order) + 1
-	}
-	callsOf := func(k rowKey) uint64 {
-		if t := sums[k]; t != nil {
-			return t.Calls
-		}
-		return 0
-	}
-	slices.SortFunc(keys, func(a, b rowKey) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.probe, b.probe), cmp.Compare(a.within, b.within),
-			cmp.Compare(callsOf(b), callsOf(a)), cmp.Compare(a.label, b.label))
-	})
-	rows := make([]handover.Running, 0, len(keys))
-	for _, key := range keys {
-		level := levels[key.probe]
-		switch sum := sums[key]; {
-		case sum == nil || sum.off == 0:
-		case sum.off == sum.spots:
-			level = levelOff
-		default:
-			level += " (" + levelOff + " in " + format.Grouped(sum.off) + " of " + format.Grouped(sum.spots) + ")"
-		}
-		rows = append(rows, describeTotals(key, sums[key], level))
-	}
-	return rows
-}
-
-// levelOff is the level of rows whose hooks were switched off, because a class that
-// loaded makes their conditions unfit.
-const levelOff = "off"
-
-// A rowSum is what the spots of a row did.
-type rowSum struct {
-	arena.Totals
-	spots, off int
-}
-
-// sumRows adds up what spots of one probe, sequence and label did.
-func sumRows(results *liveprobes.Results) map[rowKey]*rowSum {
-	sums := make(map[rowKey]*rowSum)
-	for i := range results.Rows {
-		row := &results.Rows[i]
-		if row.Probe == "" || row.Inside {
-			continue // there for traces alone
-		}
-		key := rowKey{row.Probe, row.Sequence, labelText(row.Label)}
-		sum := sums[key]
-		if sum == nil {
-			sum = &rowSum{}
-			sums[key] = sum
-		}
-		sum.Add(&row.Totals)
-		sum.spots++
-		if row.Off {
-			sum.off++
-		}
-	}
-	return sums
-}
-
-func describeTotals(key rowKey, t *rowSum, level string) handover.Running {
-	row := handover.Running{Name: key.probe, Level: level, Within: key.within, Label: key.label}
-	if t == nil {
-		return row
-	}
-	row.Calls, row.Timed, row.Threw, row.Undecided = t.Calls, t.Timed, t.Threw, t.Undecided
-	row.LowerBound = t.LowerBound
-	if t.Timed > 0 {
-		row.MeanNanos = float64(t.Nanos) / float64(t.Timed)
-	}
-	row.P99Nanos = max(0, results.P99(&t.Totals))
-	return row
-}
-
-// labelText is a label in one line.
-func labelText(l liveprobes.Label) string {
-	switch {
-	case l.Other:
-		return "(other)"
-	case l.Unknown:
-		return "(not known yet)"
-	}
-	var parts []string
-	for _, tag := range l.Tags {
-		if tag.Set {
-			parts = append(parts, tag.Name+"="+tag.Value)
-		} else {
-			parts = append(parts, "no "+tag.Name)
-		}
-	}
-	if len(parts) > 0 {
-		return strings.Join(parts, ", ")
-	}
-	for _, caller := range l.Callers {
-		name, _, _ := strings.Cut(caller, "(")
-		parts = append(parts, strings.ReplaceAll(name, "/", "."))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "by " + strings.Join(parts, " < ")
 }
 
 // headline is how much was seen in how long.
@@ -271,8 +115,8 @@ func runningTexts(rows []handover.Running) [][]string {
 			where = row.Within + row.Label
 		}
 		calls := callsText(row.Calls, row.LowerBound)
-		if row.Level == levelOff && row.Calls == 0 {
-			calls = levelOff
+		if row.Level == handover.LevelOff && row.Calls == 0 {
+			calls = handover.LevelOff
 		}
 		texts = append(texts, []string{
 			calls, format.AtLeast(row.LowerBound, format.Rate(row.PerSecond)), mean, p99, format.Grouped(int(row.Threw)), format.Grouped(int(row.Undecided)),
@@ -305,7 +149,7 @@ func (r *applyRun) describe(look *applyLook) document.Applied {
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended), Probes: look.rows, Threads: look.threads,
 		Dropped: look.dropped, ContextsLost: look.contextsLost, Ambiguous: look.ambiguous,
-		Weavings: document.NewWeavings(r.session), Kept: len(r.traces.kept), NotChosen: r.traces.sum.Discarded, OnlyCounted: r.traces.sum.Dropped,
+		Weavings: document.NewWeavings(r.session), Kept: len(r.traces.Kept), NotChosen: r.traces.Sum.Discarded, OnlyCounted: r.traces.Sum.Dropped,
 	}
 	if look.final {
 		d.LeftAlone = document.NewLeft(r.concerned())

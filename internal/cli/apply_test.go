@@ -76,7 +76,7 @@ func sampleResults() *liveprobes.Results {
 
 func TestRunningRows(t *testing.T) {
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "idle", Level: probeset.Count}, {Name: "pay", Level: probeset.Time}}}
-	rows := runningRows(sampleResults(), set)
+	rows := handover.Rows(sampleResults(), set)
 	want := []handover.Running{
 		{Name: "idle", Level: "count"},
 		{Name: "pay", Level: "time", Within: "a.B.c", Label: "tier=iron", Calls: 90},
@@ -93,7 +93,7 @@ func TestRunningRows(t *testing.T) {
 
 func TestApplyLines(t *testing.T) {
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "pay", Level: probeset.Time}}}
-	look := &applyLook{pid: 4711, rows: runningRows(sampleResults(), set), threads: 3, elapsed: 2 * time.Second, dropped: 1, ambiguous: 2}
+	look := &applyLook{pid: 4711, rows: handover.Rows(sampleResults(), set), threads: 3, elapsed: 2 * time.Second, dropped: 1, ambiguous: 2}
 	look.calls, look.atLeast = sampleResults().Calls()
 	look.rows[2].Ended = string(liveprobes.EndedByTime)
 	look.rows[2].Level = ""
@@ -130,7 +130,7 @@ func TestSwitchedOffIsNotZeroCalls(t *testing.T) {
 		return liveprobes.Row{SpotName: liveprobes.SpotName{Probe: probe, Class: "a/B", Name: method}, Off: off}
 	}
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "all"}, {Name: "part"}, {Name: "none"}}}
-	rows := runningRows(&liveprobes.Results{Rows: []liveprobes.Row{row("all", "c", true), row("part", "c", true), row("part", "d", false), row("none", "c", false)}}, set)
+	rows := handover.Rows(&liveprobes.Results{Rows: []liveprobes.Row{row("all", "c", true), row("part", "c", true), row("part", "d", false), row("none", "c", false)}}, set)
 	for i, want := range [][2]string{{"off", "off"}, {"0", "count (off in 1 of 2)"}, {"0", "count"}} {
 		if texts := runningTexts(rows)[i]; texts[0] != want[0] || texts[6] != want[1] {
 			t.Errorf("%q, want %q", texts, want)
@@ -145,7 +145,7 @@ func TestOverlappingRowsAreNotAddedUp(t *testing.T) {
 	}
 	results := &liveprobes.Results{Rows: []liveprobes.Row{row("pay", "a.A.x", "c", 40), row("pay", "a.A.y", "c", 60), row("pay", "a.A.x", "d", 5)}}
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "pay", Level: probeset.Count}}}
-	look := &applyLook{pid: 7, rows: runningRows(results, set), elapsed: time.Second, threads: 1}
+	look := &applyLook{pid: 7, rows: handover.Rows(results, set), elapsed: time.Second, threads: 1}
 	look.calls, look.atLeast = results.Calls()
 	if have, want := look.headline(), "process 7, 1.00 s: 1 probe, at least 65 calls, 1 thread"; have != want {
 		t.Errorf("%q, want %q", have, want)
@@ -158,20 +158,6 @@ func TestOverlappingRowsAreNotAddedUp(t *testing.T) {
 	writeHolder(&out, &handover.Status{Command: "sonde apply", Sonde: 8, Probes: look.rows}, 0)
 	if line, _, _ := strings.Cut(out.String(), "\n"); !strings.HasSuffix(line, ": 1 probe") {
 		t.Errorf("%s", line)
-	}
-}
-
-func TestLabelTexts(t *testing.T) {
-	for want, label := range map[string]liveprobes.Label{
-		"":                          {},
-		"(other)":                   {Other: true},
-		"(not known yet)":           {Unknown: true},
-		"tier=gold, no tenant":      {Tags: []liveprobes.TagValue{{Name: "tier", Value: "gold", Set: true}, {Name: "tenant"}}},
-		"by a.B.c < a.b.Web.handle": {Callers: []string{"a/B.c()V", "a/b/Web.handle(Ljava/lang/Object;)V"}},
-	} {
-		if have := labelText(label); have != want {
-			t.Errorf("have %q, want %q", have, want)
-		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/suggest"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -247,7 +248,7 @@ func (c *observing) write(p *suggest.Proposal, t *suggest.Trial) error {
 // writeTrial tells what the probes cost and covered.
 func (c *observing) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Trial, width int) {
 	_, _ = fmt.Fprintln(w)
-	rows := runningRows(t.Results, p.Set())
+	rows := handover.Rows(t.Results, p.Set())
 	for i := range rows {
 		rows[i].PerSecond = float64(rows[i].Calls) / t.Applied.Seconds()
 	}

@@ -241,12 +241,7 @@ func (r *traceRun) drawProgress() {
 		r.sum = sum
 	}
 	text := fmt.Sprintf("%s of %s kept, %s begun", format.Grouped(len(r.kept)), format.Grouped(r.limit), format.Grouped(int(r.sum.Opened)))
-	if r.sum.Discarded > 0 {
-		text += fmt.Sprintf(", %s not chosen", format.Grouped(int(r.sum.Discarded)))
-	}
-	if r.sum.Dropped > 0 {
-		text += fmt.Sprintf(", %s only counted", format.Count(int(r.sum.Dropped), "call", "calls"))
-	}
+	text += ringsText(r.sum)
 	text += fmt.Sprintf(", %s   Ctrl-C ends it", format.Duration(time.Since(r.began).Round(100*time.Millisecond)))
 	width, _ := r.screen.size()
 	r.screen.draw([]string{format.Cut(text, width)})

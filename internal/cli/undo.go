@@ -114,8 +114,8 @@ func evict(ctx context.Context, s streams, o *session.Owner) error {
 
 // evictFrom has an occupant leave, and waits until it has.
 func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
-	if o.JVM.Stopped {
-		_, _ = fmt.Fprintf(s.err, "note: process %d is stopped, by a signal or a debugger, and can do nothing: kill -CONT %d resumes it\n", o.JVM.PID, o.JVM.PID)
+	if hint := stoppedHint(o.JVM.PID); hint != "" {
+		_, _ = fmt.Fprintf(s.err, "note: process %d cannot restore its classes%s\n", o.JVM.PID, hint)
 	}
 	err := o.Evict(ctx)
 	switch {
@@ -125,6 +125,14 @@ func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
 		return fmt.Errorf("process %d: %w: it may be stopped, or a thread of it may be stuck in a hook: sonde status %d, and once more when it runs", o.JVM.PID, err, o.JVM.PID)
 	}
 	return err
+}
+
+// stoppedHint says how to resume a process that is stopped; empty if it runs.
+func stoppedHint(pid int) string {
+	if jvm, err := process.Local.Inspect(pid); err != nil || !jvm.Stopped {
+		return ""
+	}
+	return fmt.Sprintf(": it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)
 }
 
 func lifeText(alive process.Answer) string {

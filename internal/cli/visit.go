@@ -66,13 +66,9 @@ type visit struct {
 // enter puts the hooks in, for the command of a name. Where that fails or is
 // interrupted, whatever was done is undone.
 func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, period uint32) (err error) {
-	start := time.Now()
-	pid := v.choice.pid
 	if err := v.open(ctx, commandLine(name, v.choice.patterns)); err != nil {
 		return err
 	}
-	jvm := v.session.JVM()
-	v.screen.say("attached to %d (JDK %v, %s) in %s", pid, v.session.JDK(), format.OrDash(format.Printable(jvm.Main)), format.Duration(time.Since(start)))
 	v.cost = overhead.NewMeter(v.session, flags, period)
 	v.cost.Measure(ctx)
 	if v.watching.set != nil {
@@ -89,7 +85,7 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 	} else {
 		v.tellInstallation()
 	}
-	if _, err := targetfs.LetGo(jvm); err != nil { // one that sonde run --hold keeps from beginning
+	if _, err := targetfs.LetGo(v.session.JVM()); err != nil { // one that sonde run --hold keeps from beginning
 		v.remark(format.OneLine(err))
 	}
 	return nil
@@ -97,6 +93,7 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 
 // open enters the JVM, with the cache.
 func (v *visit) open(ctx context.Context, command string) error {
+	start := time.Now()
 	kept, endCache, err := v.choice.cache.openCache(v.remark)
 	if err != nil {
 		return err
@@ -110,6 +107,8 @@ func (v *visit) open(ctx context.Context, command string) error {
 		return interruption(ctx, err)
 	}
 	v.endCache = endCache
+	v.screen.say("attached to %d (JDK %v, %s) in %s", v.choice.pid, v.session.JDK(), format.OrDash(format.Printable(v.session.JVM().Main)),
+		format.Duration(time.Since(start)))
 	return nil
 }
 

@@ -1,4 +1,4 @@
-// Package holder lets one Sonde ask another that holds a JVM: what it wants of it, to
+// Package handover lets one Sonde ask another that holds a JVM: what it wants of it, to
 // want something else, and to end.
 //
 // The Sonde that holds a JVM listens at a Unix socket in a directory of its own user,

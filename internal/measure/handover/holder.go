@@ -1,0 +1,180 @@
+package handover
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A Holder keeps a probe set applied to a JVM until it is closed. Other Sondes can ask it
+// to apply another set, for its status, and to end.
+type Holder struct {
+	Watch *liveprobes.Watch
+	Began time.Time // when the set was applied
+
+	options HolderOptions
+	server  *Server            // nil if other Sondes cannot ask
+	stop    context.CancelFunc // ends the goroutine that runs Watch
+	ran     chan struct{}      // closed when it has ended
+
+	asked    chan struct{} // closed when another Sonde asks for the end
+	askOnce  sync.Once
+	finished atomic.Bool // a probe has ended, perhaps the last
+
+	turn   sync.Mutex         // held while a set of another Sonde is applied
+	stays  context.Context    // done when the JVM is about to be left
+	depart context.CancelFunc // ends stays
+
+	state sync.Mutex
+	ended map[string]liveprobes.Ending // by probe, under state
+}
+
+// HolderOptions are the callbacks of a holder, all of which are required. They may be
+// called from any goroutine.
+type HolderOptions struct {
+	Command string // for the status
+
+	Notice  func(text string)                                // something the user should read
+	Ended   func(probe string, why liveprobes.Ending)        // a probe has ended
+	Changed func(changes int)                                // another Sonde has changed the set
+	Asked   func()                                           // another Sonde has asked for the end
+	Explain func(err error) error                            // words an error of applying a set
+	Notes   func(report *liveprobes.Report) (notes []string) // for a Sonde whose set was applied
+}
+
+// Hold applies a set to the JVM of a session.
+func Hold(ctx context.Context, s *session.Session, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
+	h := &Holder{options: o, asked: make(chan struct{}), ran: make(chan struct{}), ended: make(map[string]liveprobes.Ending)}
+	h.Watch = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice, Ended: h.probeEnded})
+	report, err := h.Watch.Apply(ctx, set)
+	h.Began = time.Now()
+	if err != nil {
+		h.Watch.Close()
+		return nil, nil, o.Explain(err)
+	}
+	h.stays, h.depart = context.WithCancel(context.WithoutCancel(ctx))
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	h.stop = stop
+	go func() {
+		defer close(h.ran)
+		if err := h.Watch.Run(running); err != nil && running.Err() == nil {
+			o.Notice(format.OneLine(err))
+		}
+	}()
+	return h, report, nil
+}
+
+// Serve lets other Sondes ask for the JVM.
+func (h *Holder) Serve(ctx context.Context, places Places, target Target) (err error) {
+	h.server, err = Listen(ctx, places, target, h)
+	return err
+}
+
+func (h *Holder) probeEnded(probe string, why liveprobes.Ending) {
+	h.state.Lock()
+	h.ended[probe] = why
+	h.state.Unlock()
+	h.options.Ended(probe, why)
+	h.finished.Store(true)
+}
+
+// IsFinished reports whether the last probe has ended.
+func (h *Holder) IsFinished() bool { return h.finished.Swap(false) && len(h.Watch.Set().Probes) == 0 }
+
+// Asked is closed when another Sonde asks for the end.
+func (h *Holder) Asked() <-chan struct{} { return h.asked }
+
+// Apply implements Holding.
+func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error) {
+	changes := probeset.Diff(h.Watch.Set(), set)
+	awaiting := h.Watch.Awaits()
+	if dryRun || len(changes) == 0 && awaiting == 0 {
+		return &Outcome{Changes: changes, Awaiting: awaiting}, nil
+	}
+	h.turn.Lock()
+	defer h.turn.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.stays, cancel)()
+	report, err := h.Watch.Apply(ctx, set)
+	if h.stays.Err() != nil {
+		return nil, errors.New("it is about to end: try again when it has")
+	}
+	if err != nil {
+		return nil, h.options.Explain(err)
+	}
+	h.state.Lock()
+	for _, p := range set.Probes {
+		delete(h.ended, p.Name)
+	}
+	h.state.Unlock()
+	h.options.Changed(len(changes))
+	return &Outcome{
+		Changes: report.Changes, Woven: report.Woven, Removed: report.Removed, Switched: report.Switched,
+		Notes: append(h.options.Notes(report), report.Warnings...),
+	}, nil
+}
+
+// Wanted implements Holding.
+func (h *Holder) Wanted() *probeset.Set { return h.Watch.Set() }
+
+// Status implements Holding.
+func (h *Holder) Status() *Status {
+	status := &Status{Sonde: os.Getpid(), Command: h.options.Command, Since: h.Began.Round(time.Millisecond), Probes: []Running{}}
+	if results, err := h.Watch.Results(); err == nil { // the end reports errors
+		status.Probes = h.Rows(results, time.Since(h.Began), nil)
+	}
+	return status
+}
+
+// End implements Holding.
+func (h *Holder) End() {
+	h.askOnce.Do(func() {
+		h.options.Asked()
+		close(h.asked)
+	})
+}
+
+// Rows returns the rows of the probes that are or were applied. Rates are those since the
+// calls before, which were read so long ago.
+func (h *Holder) Rows(results *liveprobes.Results, since time.Duration, before map[RowKey]uint64) []Running {
+	set := h.Watch.Set() // not under the lock, because the watch reports endings at any time
+	h.state.Lock()
+	ended := maps.Clone(h.ended)
+	h.state.Unlock()
+	rows := Rows(results, set)
+	for i := range rows {
+		row := &rows[i]
+		row.Ended = string(ended[row.Name])
+		if calls := before[row.Key()]; since > 0 {
+			row.PerSecond = float64(row.Calls-min(calls, row.Calls)) / since.Seconds()
+		}
+	}
+	return rows
+}
+
+// Stop ends all changes, so that the results are final. The returned function lets the
+// Sondes that wait for the end go; it is called when the hooks are out.
+func (h *Holder) Stop() (release func() error) {
+	h.depart()
+	h.turn.Lock() // no change is half done
+	h.stop()
+	<-h.ran
+	return func() error {
+		defer h.turn.Unlock()
+		if h.server == nil {
+			return nil
+		}
+		return h.server.Close()
+	}
+}
