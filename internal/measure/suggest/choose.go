@@ -8,50 +8,51 @@ import (
 	"time"
 )
 
-// Limits bound what is proposed.
+// Limits bound a proposal.
 type Limits struct {
 	Budget float64 // part of the program's processor time
 	Most   int     // methods
-	// Samples is how many the paths are made of: what few show is chance. 0: not known.
+	// Samples is how many samples the paths are made of: what few show is chance. 0: not
+	// known.
 	Samples int
 }
 
 const (
-	// full is the part of the budget that may be spent to cover time, as call rates drift;
-	// ample is up to which it is spent on more.
+	// Parts of the budget: full may be spent to cover time, not all because call rates
+	// drift; ample on everything else.
 	full  = 0.9
 	ample = 0.5
-	// leastCover is the share of samples for which a method is worth its line; one of the
-	// JDK's must cover more. A split must take apart leastSplit.
-	leastCover   = 0.002
-	libraryCover = 0.01
-	leastSplit   = 0.025
-	// fewShow is how many samples a split must take apart.
-	fewShow = 5
-	// leastWait is how many threads wait in a method on average for it to be proposed.
-	leastWait = 0.02
-	// leastForThin is the share that a method must cover for others to be timed less.
-	leastForThin = 0.02
+	// minCover is the share of samples that a method must cover to be worth its line; a
+	// method of the JDK must cover more. A split must separate minSplit of all samples, and
+	// at least minSplitSamples.
+	minCover        = 0.002
+	libraryCover    = 0.01
+	minSplit        = 0.025
+	minSplitSamples = 5
+	// minWait is how many threads must wait in a method on average for it to be proposed.
+	minWait = 0.02
+	// minForThin is the share that a method must cover for others to be timed less often.
+	minForThin = 0.02
 )
 
-// A chooser picks methods one after the other.
+// A chooser chooses methods one after the other. It does no I/O.
 type chooser struct {
 	paths      []Path
 	candidates []*Candidate
 	limits     Limits
 	whole      float64
-	on         [][]int  // by candidate: the paths above whose leaf it stands
-	in         [][]int  // by candidate: those, and the paths whose leaf it is, of which its own time tells
-	known      [][]bool // by path: which of the chosen are in it
+	above      [][]int  // by candidate: the paths that have it above the leaf
+	in         [][]int  // by candidate: the paths that have it anywhere
+	known      [][]bool // by path: which of the chosen methods are in it
 	covered    []bool
 	taken      map[*Candidate]bool
 	spent      float64
 	chosen     []Choice
 }
 
-// choose picks methods whose probes together stay inside the budget: first those that
-// cover most for what they cost, then those in which threads wait, then those that tell
-// most apart. The same input gives the same choice.
+// choose returns methods whose probes together stay within the budget: first those that
+// cover most for their cost, then those in which threads wait, then those that split most
+// of what the others leave together. The same input gives the same choice.
 func choose(paths []Path, candidates []*Candidate, limits Limits) []Choice {
 	c := &chooser{paths: paths, limits: limits, taken: make(map[*Candidate]bool), covered: make([]bool, len(paths)), known: make([][]bool, len(paths))}
 	for _, one := range candidates {
@@ -67,31 +68,31 @@ func choose(paths []Path, candidates []*Candidate, limits Limits) []Choice {
 	return c.chosen
 }
 
-// place finds where candidates stand.
+// place finds the paths of candidates.
 func (c *chooser) place() {
 	for p := range c.paths {
 		c.whole += c.paths[p].Weight
 	}
 	above, anywhere := standing(c.paths, (*Path).above), standing(c.paths, (*Path).all)
 	for _, one := range c.candidates {
-		c.on = append(c.on, above[one.Method])
+		c.above = append(c.above, above[one.Method])
 		c.in = append(c.in, anywhere[one.Method])
 	}
 }
 
-// price is what a candidate costs for a comparison. A line costs something by itself:
-// else whatever is hardly called would be for nothing.
+// price returns the cost of a candidate for comparisons. Each line costs something:
+// otherwise methods that are hardly called would be free.
 func (c *chooser) price(one *Candidate) float64 {
 	return one.Cost + c.limits.Budget/float64(4*max(c.limits.Most, 1))
 }
 
-// affords reports whether something that costs so much fits into a part of the budget.
+// affords reports whether a cost fits into a part of the budget.
 func (c *chooser) affords(cost, part float64) bool {
 	return len(c.chosen) < c.limits.Most && c.spent+cost <= part*c.limits.Budget
 }
 
-// best is the candidate that is worth most for its price, of those that fit into a part of
-// the budget; -1 where none is worth anything.
+// best returns the candidate that is worth most for its price, of those that fit into a
+// part of the budget; -1 if none is worth anything.
 func (c *chooser) best(part float64, worth func(i int) float64) int {
 	best, most := -1, 0.0
 	for i, one := range c.candidates {
@@ -113,7 +114,7 @@ func (c *chooser) take(i int, why Why) {
 	c.spent += one.Cost
 	c.chosen = append(c.chosen, choice)
 	stands := make([]bool, len(c.paths))
-	for _, p := range c.on[i] {
+	for _, p := range c.above[i] {
 		c.covered[p] = true
 	}
 	for _, p := range c.in[i] {
@@ -124,9 +125,9 @@ func (c *chooser) take(i int, why Why) {
 	}
 }
 
-// adds is the share of samples that a candidate covers and nothing chosen does.
+// adds returns the share of samples that a candidate covers and no chosen method does.
 func (c *chooser) adds(i int) (share float64) {
-	for _, p := range c.on[i] {
+	for _, p := range c.above[i] {
 		if !c.covered[p] {
 			share += c.paths[p].Weight / c.whole
 		}
@@ -134,7 +135,7 @@ func (c *chooser) adds(i int) (share float64) {
 	return share
 }
 
-// cover picks until nothing that is left can be covered.
+// cover chooses until nothing more can be covered.
 func (c *chooser) cover() {
 	for {
 		if i := c.best(full, c.coverOf); i >= 0 {
@@ -145,9 +146,9 @@ func (c *chooser) cover() {
 	}
 }
 
-// coverOf is what a candidate is worth by what it covers.
+// coverOf returns the worth of a candidate by what it covers.
 func (c *chooser) coverOf(i int) float64 {
-	share, least := c.adds(i), leastCover
+	share, least := c.adds(i), minCover
 	if isLibrary(c.candidates[i].Class) {
 		least = libraryCover
 	}
@@ -157,13 +158,13 @@ func (c *chooser) coverOf(i int) float64 {
 	return share * c.candidates[i].appeal()
 }
 
-// thinOut lets something in that covers much and for which there is no room: few of its
-// calls are timed, or few of those of the dearest that was chosen, whichever makes room.
+// thinOut makes room for a candidate that covers much: few of its calls are timed, or few
+// calls of the most expensive method that was chosen, whichever makes room.
 func (c *chooser) thinOut() bool {
 	room := full*c.limits.Budget - c.thinnest()
 	next, covers := -1, 0.0
 	for i, one := range c.candidates {
-		if share := c.adds(i); !c.taken[one] && share >= leastForThin && share > covers && one.Thin <= room {
+		if share := c.adds(i); !c.taken[one] && share >= minForThin && share > covers && one.Thin <= room {
 			next, covers = i, share
 		}
 	}
@@ -175,20 +176,20 @@ func (c *chooser) thinOut() bool {
 		c.thin(len(c.chosen) - 1)
 		return true
 	}
-	dearest, saved := -1, 0.0
+	costliest, saved := -1, 0.0
 	for i, one := range c.chosen {
 		if save := one.Takes() - one.Thin; save > saved {
-			dearest, saved = i, save
+			costliest, saved = i, save
 		}
 	}
-	if dearest < 0 {
+	if costliest < 0 {
 		return false
 	}
-	c.thin(dearest)
+	c.thin(costliest)
 	return true
 }
 
-// thinnest is what those chosen would take if few of their calls were timed.
+// thinnest returns what the chosen methods would cost if few of their calls were timed.
 func (c *chooser) thinnest() (sum float64) {
 	for i := range c.chosen {
 		sum += min(c.chosen[i].Takes(), c.chosen[i].Thin)
@@ -196,23 +197,23 @@ func (c *chooser) thinnest() (sum float64) {
 	return sum
 }
 
-// thin has few calls timed of one that was chosen.
+// thin makes a chosen method time few of its calls.
 func (c *chooser) thin(i int) {
 	c.spent -= c.chosen[i].Takes()
 	c.chosen[i].Thins = true
 	c.spent += c.chosen[i].Takes()
 }
 
-// wait picks those in which threads wait, the most waited in first.
+// wait chooses methods in which threads wait, those with most threads first.
 func (c *chooser) wait() {
 	var due []int
 	for i, one := range c.candidates {
-		if one.waits() >= leastWait {
+		if one.waits() >= minWait {
 			due = append(due, i)
 		}
 	}
 	slices.SortStableFunc(due, func(a, b int) int {
-		return -compareFloat(c.candidates[a].waits(), c.candidates[b].waits())
+		return cmp.Compare(c.candidates[b].waits(), c.candidates[a].waits())
 	})
 	for _, i := range due {
 		if one := c.candidates[i]; !c.taken[one] && c.affords(one.Cost, ample) && len(c.chosen) < c.limits.Most/2 {
@@ -221,12 +222,12 @@ func (c *chooser) wait() {
 	}
 }
 
-// split picks those that tell most of what the others leave together.
+// split chooses methods that split most of what the others leave together.
 func (c *chooser) split() {
 	for {
 		i := c.best(ample, func(i int) float64 {
 			gain, apart := c.gain(i)
-			if isLibrary(c.candidates[i].Class) || apart < leastSplit || c.limits.Samples > 0 && apart*float64(c.limits.Samples) < fewShow {
+			if isLibrary(c.candidates[i].Class) || apart < minSplit || c.limits.Samples > 0 && apart*float64(c.limits.Samples) < minSplitSamples {
 				return 0
 			}
 			return gain * c.candidates[i].appeal()
@@ -245,9 +246,9 @@ func (c *chooser) split() {
 	}
 }
 
-// gain is how many bits a candidate tells of a sample, on average, if it is known which
-// of the chosen are in its stack: those of the same are one group, which it parts.
-// apart is the share of samples that are in the lesser part of their group then.
+// gain returns how many bits of information a candidate adds about a sample, on average, if
+// it is known which chosen methods are in its stack: samples with the same ones are a
+// group, which the candidate splits. Apart is the share of samples in the smaller parts.
 func (c *chooser) gain(i int) (bits, apart float64) {
 	type parts struct{ with, without float64 }
 	groups := make(map[string]*parts)
@@ -298,50 +299,40 @@ func entropy(p float64) float64 {
 	return -p * math.Log2(p)
 }
 
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// A Candidate is a method that may get a probe, with all that is known of it.
+// A Candidate is a method that may get a probe, with everything known about it.
 type Candidate struct {
 	Method
-	Members []Method // that are meant: itself, or all of the name where stacks do not tell
-	Pattern string   // by which a set names it
+	Members []Method // itself, or all overloads where stacks do not distinguish them
+	Pattern string   // that names it in a probe set
 
-	Share     float64 // of all samples, in which it stands above the leaf
-	Leaf      float64 // of all samples, those in which it is only the leaf
+	Share     float64 // of the samples that have it above the leaf
+	Leaf      float64 // of the samples that have it only as the leaf
 	PerSecond float64 // calls
 	Ended     uint64  // calls that ended while they were counted
 	Mean      time.Duration
 	Cost      float64 // part of the program's processor time that a probe would take
-	Thin      float64 // the same, if one call in Thinned is timed and all are counted
+	Thin      float64 // the same, if one call in overhead.ThinPeriod is timed and all are counted
 	Measured  bool    // calls were counted
 
 	Nature
 	Waits
-	Inlined bool // most of the time it is part of its callers
+	Inlined bool // mostly, into its callers
 }
 
-// fewEnded is how many calls must have ended for a probe to tell of them: a server's
+// minEnded is how many calls must have ended for a method to cover anything: a server's
 // loop is entered once.
-const fewEnded = 5
+const minEnded = 5
 
-// covers reports whether a probe in it would tell of what it calls.
-func (c *Candidate) covers() bool { return c.Measured && c.Ended >= fewEnded }
+// covers reports whether a probe in a candidate would report what it calls.
+func (c *Candidate) covers() bool { return c.Measured && c.Ended >= minEnded }
 
-// A Why is what led to a choice.
+// A Why is the reason for a choice.
 type Why string
 
 // Why a method is proposed.
 const (
-	ToCover   Why = "covers"  // time that nothing else covers
-	ToSplit   Why = "splits"  // time that others cover, into parts
+	ToCover   Why = "covers"  // it covers time that nothing else covers
+	ToSplit   Why = "splits"  // it splits time that others cover
 	ForWait   Why = "waits"   // threads wait in it
 	ForNature Why = "nature"  // by what it calls
 	ForEntry  Why = "request" // it takes requests
@@ -352,11 +343,11 @@ type Choice struct {
 	*Candidate
 	Why   Why
 	Adds  float64 // to the coverage of those chosen before
-	Gains float64 // bits that it tells of a sample beyond what those chosen before do
-	Thins bool    // one call in Thinned is timed: to time all would cost too much
+	Gains float64 // bits of information about a sample, beyond what those chosen before give
+	Thins bool    // one call in overhead.ThinPeriod is timed: timing all would cost too much
 }
 
-// Sample is one in how many calls its probe times; 0: all of them.
+// Sample returns the sampling period of its probe; 0 times all calls.
 func (c *Choice) Sample() uint32 {
 	if c.Thins {
 		return overhead.ThinPeriod
@@ -364,7 +355,7 @@ func (c *Choice) Sample() uint32 {
 	return 0
 }
 
-// Takes is the part of the program's processor time that its probe takes.
+// Takes returns the part of the program's processor time that its probe takes.
 func (c *Choice) Takes() float64 {
 	if c.Thins {
 		return c.Thin
@@ -372,9 +363,9 @@ func (c *Choice) Takes() float64 {
 	return c.Cost
 }
 
-// appeal is how much rather than another method one is proposed that covers as much: a
-// person looks for causes, and those are where requests come in, databases are asked and
-// locks are held, not in what compilers made.
+// appeal returns a factor by which a candidate is preferred to another that covers as much:
+// people look for causes where requests come in, databases are asked and locks are held,
+// not in methods that compilers made.
 func (c *Candidate) appeal() float64 {
 	appeal := 1.0
 	if c.Entry != "" {
@@ -390,7 +381,7 @@ func (c *Candidate) appeal() float64 {
 			appeal *= 1.1
 		}
 	}
-	if c.Blocked >= leastWait {
+	if c.Blocked >= minWait {
 		appeal *= 2
 	}
 	if c.isLambdaBody() {
@@ -406,17 +397,17 @@ func (c *Candidate) appeal() float64 {
 }
 
 const (
-	// leastShare is the share of samples that a method must be above to be counted.
-	leastShare = 0.005
-	// outermost is how many methods of a path are looked at, from the thread's entry
-	// inwards: what is further in is called more often, and tells less of causes.
+	// minShare is the share of samples that a method must be above to be counted.
+	minShare = 0.005
+	// outermost is how many methods of a path are considered, from the thread's entry
+	// inwards: methods further in are called more often, and are less often causes.
 	outermost = 40
-	// mostCounted and mostClasses bound what is woven to count.
-	mostCounted = 240
-	mostClasses = 120
+	// maxCounted and maxClasses bound how many methods and classes get hooks to count.
+	maxCounted = 240
+	maxClasses = 120
 )
 
-// pick are the methods that are worth counting, those above most samples first.
+// pick returns the methods that are worth counting, those above most samples first.
 func pick(l *look) []*Candidate {
 	type shares struct{ above, leaf float64 }
 	seen := make(map[Method]shares)
@@ -438,13 +429,13 @@ func pick(l *look) []*Candidate {
 	}
 	var found []*Candidate
 	for m, weight := range seen {
-		if m.carries() || m.Name == "<clinit>" || isCentral(m.Class) || isLibrary(m.Class) && weight.above == 0 {
+		if m.passesOn() || m.Name == "<clinit>" || isCentral(m.Class) || isLibrary(m.Class) && weight.above == 0 {
 			continue
 		}
 		c := &Candidate{Method: m, Share: weight.above / whole, Leaf: weight.leaf / whole, Inlined: l.inlining.isMostly(m), Waits: l.queue.of(m)}
-		// What is the leaf alone and part of its callers is better told of by those.
-		isSeen := c.Share >= leastShare || c.Share+c.Leaf >= leastShare && !c.Inlined
-		if isSeen || c.waits() >= leastWait {
+		// An inlined leaf is better covered by its callers.
+		isSeen := c.Share >= minShare || c.Share+c.Leaf >= minShare && !c.Inlined
+		if isSeen || c.waits() >= minWait {
 			found = append(found, c)
 		}
 	}
@@ -455,18 +446,18 @@ func pick(l *look) []*Candidate {
 		}
 	}
 	slices.SortFunc(found, func(a, b *Candidate) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), -compareFloat(a.Share+a.Leaf, b.Share+b.Leaf), a.compare(b.Method))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Share+b.Leaf, a.Share+a.Leaf), a.compare(b.Method))
 	})
 	return bound(found, l)
 }
 
-// rank puts first where threads wait, then what is cheap to weave: not what is compiled
-// into others, and last what is the JDK's.
+// rank orders candidates: first those in which threads wait, then those that are cheap to
+// weave, then inlined ones, and the JDK's last.
 func (c *Candidate) rank() int {
 	switch {
 	case isLibrary(c.Class):
 		return 2
-	case c.waits() >= leastWait:
+	case c.waits() >= minWait:
 		return -1
 	case c.Inlined:
 		return 1
@@ -474,29 +465,29 @@ func (c *Candidate) rank() int {
 	return 0
 }
 
-// bound keeps so many that few classes are redefined. What is compiled into others, or
-// is the JDK's, is taken only where few of those taken before stand above the same
-// samples: to change it costs the program most.
+// bound limits candidates so that few classes are redefined. Inlined methods, and those of
+// the JDK, are kept only if few of those kept before are above the same samples: changing
+// them costs the program most.
 func bound(found []*Candidate, l *look) (kept []*Candidate) {
 	classes := make(map[string]bool)
 	stands := standing(l.paths, (*Path).above)
-	taken := make([]int, len(l.paths)) // by path, how many stand above its leaf
+	taken := make([]int, len(l.paths)) // by path, how many kept candidates are above its leaf
 	var whole float64
 	for i := range l.paths {
 		whole += l.paths[i].Weight
 	}
 	for _, c := range found {
-		if len(kept) == mostCounted {
+		if len(kept) == maxCounted {
 			break
 		}
-		var open float64 // weight above which few stand
+		var open float64 // weight of the paths with few of them
 		for _, p := range stands[c.Method] {
 			if taken[p] < fewAbove {
 				open += l.paths[p].Weight
 			}
 		}
 		isFresh := !classes[c.Class]
-		if isFresh && len(classes) == mostClasses || c.rank() > 0 && open < leastShare*whole {
+		if isFresh && len(classes) == maxClasses || c.rank() > 0 && open < minShare*whole {
 			continue
 		}
 		classes[c.Class] = true
@@ -508,11 +499,12 @@ func bound(found []*Candidate, l *look) (kept []*Candidate) {
 	return kept
 }
 
-// fewAbove is how many methods above a leaf do not suffice: some never end, and cover
+// Fewer than fewAbove methods above a leaf are not enough: some never end, and cover
 // nothing.
 const fewAbove = 3
 
-// standing are the paths in which methods are, by method: those that are chosen of each.
+// standing returns the indexes of paths by method, for the methods that are chosen of each
+// path.
 func standing(paths []Path, chosen func(*Path) []Method) map[Method][]int {
 	stands := make(map[Method][]int)
 	for i := range paths {

@@ -263,7 +263,7 @@ func TestFewAreCounted(t *testing.T) {
 		}
 		l.paths = append(l.paths, stack(1, classes...))
 	}
-	if got := len(picked(l)); got != mostClasses {
-		t.Errorf("%d classes of %d, want %d", got, 5*outermost, mostClasses)
+	if got := len(picked(l)); got != maxClasses {
+		t.Errorf("%d classes of %d, want %d", got, 5*outermost, maxClasses)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// Code is what class files say.
+// Code is what class files show about a program.
 type Code struct {
 	graph   *callgraph.Graph
 	classes map[string]*classCode
@@ -31,7 +31,7 @@ type Code struct {
 type classCode struct {
 	file       []byte
 	methods    []methodCode
-	bodies     *callgraph.Bodies // nil until asked for
+	bodies     *callgraph.Bodies // nil until needed
 	unreadable bool
 }
 
@@ -39,7 +39,7 @@ type classCode struct {
 type methodCode struct {
 	name, descriptor string
 	access           classfile.Access
-	bytes            int // of code; 0 where it has none
+	bytes            int // of code; 0 if it has none
 	monitor          bool
 	loops            bool
 }
@@ -50,7 +50,7 @@ func newCode() *Code {
 
 var errNameless = errors.New("the class has no name")
 
-// add takes in a class file, which must not change. Of several of a name the first
+// add takes in a class file, which must not change. Of several with the same name the first
 // counts.
 func (c *Code) add(file []byte) error {
 	class, err := classfile.Parse(file)
@@ -86,7 +86,7 @@ func (c *Code) add(file []byte) error {
 	return nil
 }
 
-// bodyOf are the instructions of a method; nil where it has none.
+// bodyOf returns the instructions of a method; nil if it has none.
 func bodyOf(class *classfile.Class, member *classfile.Member) []byte {
 	attribute := class.Find(member.Attributes, classfile.KindCode)
 	if attribute == nil {
@@ -103,7 +103,7 @@ func bodyOf(class *classfile.Class, member *classfile.Member) []byte {
 	return code.Bytes
 }
 
-// enters reports whether a method holds an instruction that enters a monitor.
+// enters reports whether a method has an instruction that enters a monitor.
 func enters(class *classfile.Class, member *classfile.Member) bool {
 	body, err := code.Lift(class, member)
 	if err != nil {
@@ -117,7 +117,7 @@ func enters(class *classfile.Class, member *classfile.Member) bool {
 	return false
 }
 
-// named are the methods of a class that a method stands for.
+// named returns the methods of a class that a method stands for.
 func (c *Code) named(m Method) (found []*methodCode) {
 	class := c.classes[m.Class]
 	if class == nil {
@@ -132,36 +132,33 @@ func (c *Code) named(m Method) (found []*methodCode) {
 	return found
 }
 
-// isAlone reports whether a method is the only one of its name that has code.
+// isAlone reports whether a method has no overloads.
 func (c *Code) isAlone(m Method) bool {
 	return len(c.named(m.anyOverload())) == 1
 }
 
+// isTiny reports whether compilers inline a method into every caller. A method with a loop is
+// worth a probe anyway.
 func (m *methodCode) isTiny() bool { return m.bytes <= overhead.InlinedCode && !m.loops }
 
-// isMade tells methods that nobody wrote: bridges, and accessors between nested classes.
-func (m *methodCode) isMade() bool {
-	return m.access.Has(classfile.AccBridge)
-}
-
-// A Method is one of the program, as class files name it. Thread dumps tell no
-// descriptor: where it is empty all methods of the name are meant.
-type Method struct{ Class, Name, Descriptor string }
+// A Method is a method of the program, with names as in class files. Without a descriptor,
+// which thread dumps do not have, it stands for all overloads.
+type Method classfile.MethodRef
 
 func methodOf(m *jfr.Method) Method { return Method{m.Class, m.Name, m.Descriptor} }
 
-// String is the method as a person writes it, without its parameters.
+// String returns the method as a person writes it, without its parameters.
 func (m Method) String() string { return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name }
 
 func (m Method) compare(other Method) int {
-	return cmp.Or(strings.Compare(m.Class, other.Class), strings.Compare(m.Name, other.Name), strings.Compare(m.Descriptor, other.Descriptor))
+	return classfile.MethodRef(m).Compare(classfile.MethodRef(other))
 }
 
-// anyOverload is the method as a thread dump tells it.
+// anyOverload returns the method as a thread dump has it.
 func (m Method) anyOverload() Method { return Method{Class: m.Class, Name: m.Name} }
 
-// pattern names the method in a set. Where the class has no other of that name the
-// parameters are left out. It is empty where no pattern names this method and no other.
+// pattern returns the pattern that names the method in a set, without parameters if it has
+// no overloads. It is empty if no pattern names this method and no other.
 func (m Method) pattern(alone bool) string {
 	text := m.String()
 	if !alone && m.Descriptor != "" {
@@ -182,57 +179,56 @@ func (m Method) pattern(alone bool) string {
 	return text
 }
 
-// carriers are where methods are that only carry a call: to a lambda, a member, a
-// handle.
-var carriers = []string{"java/lang/invoke/", "java/lang/reflect/", "jdk/internal/reflect/", "jdk/internal/vm/", "java/lang/Thread"}
+// passOn are prefixes of classes whose methods only pass a call on: to a lambda, a member
+// or a method handle.
+var passOn = []string{"java/lang/invoke/", "java/lang/reflect/", "jdk/internal/reflect/", "jdk/internal/vm/", "java/lang/Thread"}
 
-// carries reports whether a method is none that someone wrote, or does nothing but call
-// another.
-func (m Method) carries() bool {
-	return strings.Contains(m.Class, "$$Lambda") || strings.ContainsAny(m.Class, "+;[") || hasPrefix(m.Class, carriers)
+// passesOn reports whether nobody wrote a method, or it does nothing but call another.
+func (m Method) passesOn() bool {
+	return strings.Contains(m.Class, "$$Lambda") || strings.ContainsAny(m.Class, "+;[") || hasPrefix(m.Class, passOn)
 }
 
-// isOurs tells the methods of Sonde itself.
+// isOurs reports whether a method is Sonde's.
 func (m Method) isOurs() bool {
 	return strings.HasPrefix(m.Class, "java/lang/SondeHooks") || strings.HasPrefix(m.Class, "sonde/agent/")
 }
 
-// isLambdaBody tells methods that compilers made of a lambda.
+// isLambdaBody reports whether a compiler made a method from a lambda.
 func (m Method) isLambdaBody() bool { return strings.HasPrefix(m.Name, "lambda$") }
 
 var (
 	library = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/", "netscape/", "org/ietf/", "org/w3c/", "org/xml/"}
-	// These begin as the JDK's do and are not.
-	besideLibrary = []string{
+	// notLibrary are prefixes among those that are not the JDK's.
+	notLibrary = []string{
 		"javax/servlet/", "javax/persistence/", "javax/jms/", "javax/ws/", "javax/inject/", "javax/ejb/", "javax/faces/", "javax/el/", "javax/validation/",
 		"javax/batch/", "javax/enterprise/", "javax/mail/", "javax/json/", "javax/cache/",
 	}
-	// central are the JDK's packages on which all else stands: to redefine a class of
-	// theirs throws away what is compiled of half the program.
+	// central are packages of the JDK that everything depends on: redefining one of their
+	// classes discards half of a program's compiled code.
 	central = []string{
 		"java/", "jdk/internal/", "sun/nio/", "sun/misc/", "sun/reflect/", "sun/security/", "sun/util/", "sun/invoke/", "sun/launcher/", "jdk/jfr/", "sun/net/www/",
 	}
 )
 
-// isLibrary tells classes of the JDK.
+// isLibrary reports whether a class is the JDK's.
 func isLibrary(class string) bool {
-	return hasPrefix(class, library) && !hasPrefix(class, besideLibrary)
+	return hasPrefix(class, library) && !hasPrefix(class, notLibrary)
 }
 
-// besideCentral are classes among those that little else is compiled into: a server's
-// loop calls the selector itself, and no method of the program's stands between.
-var besideCentral = []string{"jdk/internal/net/http/", "sun/nio/ch/SelectorImpl"}
+// notCentral are prefixes among those on which little compiled code depends. A server's loop
+// calls the selector directly, with no method of the program in between.
+var notCentral = []string{"jdk/internal/net/http/", "sun/nio/ch/SelectorImpl"}
 
-// isCentral tells those of them that are left alone.
+// isCentral reports whether a class of the JDK is left alone.
 func isCentral(class string) bool {
-	return hasPrefix(class, central) && !hasPrefix(class, besideCentral)
+	return hasPrefix(class, central) && !hasPrefix(class, notCentral)
 }
 
 func hasPrefix(text string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
-// A Kind is what a method has to do with.
+// A Kind is what a method deals with.
 type Kind string
 
 // The kinds.
@@ -249,22 +245,22 @@ const (
 // program.
 type Use struct {
 	Kind Kind
-	Call string // of what, as a person writes it; for a lock that it takes, how
+	Call string // the called method as a person writes it; for a lock, how it is taken
 }
 
-// A Nature is what a method's code says of it.
+// A Nature is what a method's code shows about it.
 type Nature struct {
-	Uses  []Use  // of each kind the first
-	Entry string // the interface by which it takes requests or messages; "" for none
+	Uses  []Use  // the first of each kind
+	Entry string // the interface through which it gets requests or messages; "" for none
 }
 
-// A rule says what calls are of a kind: of classes that begin so, or are below such a
-// type, methods that begin with one of the names; all where none is stated.
+// A rule says which calls are of a kind: those of classes with one of the prefixes, or of
+// subtypes, and of methods with one of the prefixes, or all if there is none.
 type rule struct {
 	kind    Kind
 	classes []string
 	names   []string
-	exact   []string // names that are whole
+	exact   []string // whole names of methods
 }
 
 var rules = []rule{
@@ -297,8 +293,7 @@ var rules = []rule{
 	{Lock, []string{"java/lang/Object"}, []string{"wait"}, nil},
 }
 
-// kindOf is what a call of a method is, by the rules, as its class is named; "" for
-// nothing that counts.
+// kindOf returns the kind of a call by the name of its class; "" if no rule applies.
 func kindOf(class, name string) Kind {
 	for i := range rules {
 		r := &rules[i]
@@ -309,10 +304,10 @@ func kindOf(class, name string) Kind {
 	return ""
 }
 
-// An entry is a method by which a framework hands requests or messages to a program.
+// An entry is a method through which a framework passes requests or messages to a program.
 type entry struct {
-	types []string // declared by
-	names []string // whole
+	types []string // that declare it
+	names []string
 	what  string
 }
 
@@ -330,24 +325,24 @@ var entries = []entry{
 		[]string{"execute", "executeQuery", "executeUpdate", "executeBatch", "commit", "rollback", "getConnection", "prepareStatement", "prepareCall"}, "JDBC driver"},
 }
 
-// dotted is a call as a person writes it.
+// dotted returns a call as a person writes it.
 func dotted(class, name string) string { return strings.ReplaceAll(class, "/", ".") + "." + name }
 
 const (
-	// smallCode is how long a method of the program may be for what it calls to count as
-	// called by its callers, and mostHops through how many of them.
+	// smallCode is the size up to which what a method calls counts as called by its callers,
+	// through at most maxHops such methods.
 	smallCode = 80
-	mostHops  = 2
-	// mostTargets is how many methods a call may reach to be followed: of a call that
-	// may reach many nobody can tell which one it does.
-	mostTargets = 2
+	maxHops   = 2
+	// maxTargets is how many methods a call may reach to be followed: of a call that may
+	// reach many it is not known which one it reaches.
+	maxTargets = 2
 )
 
-// nature is what the code of a method says of it.
+// nature returns what the code of a method shows about it.
 func (c *Code) nature(m Method) (n Nature) {
 	for _, one := range c.named(m) {
 		full := Method{m.Class, one.name, one.descriptor}
-		for _, use := range c.usesOf(full, mostHops) {
+		for _, use := range c.usesOf(full, maxHops) {
 			n.add(use)
 		}
 		if n.Entry == "" {
@@ -369,15 +364,15 @@ func (n *Nature) add(use Use) {
 	}
 }
 
-// usesOf are the calls of kinds that count which a method makes, itself or through small
+// usesOf returns the calls of all kinds that a method makes, itself or through small
 // methods.
 func (c *Code) usesOf(m Method, hops int) []Use {
-	if known, is := c.uses[m]; is && hops == mostHops {
+	if known, is := c.uses[m]; is && hops == maxHops {
 		return known
 	}
 	var n Nature
-	if hops == mostHops {
-		c.uses[m] = nil // while it is looked at: methods call themselves
+	if hops == maxHops {
+		c.uses[m] = nil // meanwhile, as methods call themselves
 	}
 	for _, call := range c.calls(m) {
 		if call.Kind == callgraph.Initializer || call.Kind == callgraph.Dynamic {
@@ -392,7 +387,7 @@ func (c *Code) usesOf(m Method, hops int) []Use {
 			continue
 		}
 		targets := c.graph.Targets(call, classfile.MethodRef(m))
-		if len(targets) > mostTargets {
+		if len(targets) > maxTargets {
 			continue
 		}
 		for _, target := range targets {
@@ -404,13 +399,13 @@ func (c *Code) usesOf(m Method, hops int) []Use {
 			}
 		}
 	}
-	if hops == mostHops {
+	if hops == maxHops {
 		c.uses[m] = n.Uses
 	}
 	return n.Uses
 }
 
-// calls is what a method's body calls directly.
+// calls returns what a method's body calls directly.
 func (c *Code) calls(m Method) []callgraph.DirectCall {
 	class := c.classes[m.Class]
 	if class == nil || class.unreadable {
@@ -431,12 +426,12 @@ func (c *Code) calls(m Method) []callgraph.DirectCall {
 	return calls
 }
 
-// typed are the types below which a driver's own classes are: who calls those calls the
+// typed are the supertypes of a driver's own classes: a call of those is a call of the
 // database.
 var typed = []string{"java/sql/PreparedStatement", "java/sql/CallableStatement", "java/sql/Statement", "java/sql/Connection", "java/sql/ResultSet", "javax/sql/DataSource", "java/util/concurrent/locks/Lock"}
 
-// kindOf is what a call is, by its class or by what that class implements. What classes
-// of one project do among themselves is their own affair: a driver does not call itself.
+// kindOf returns the kind of a call, by its class or by what that class implements. Calls
+// between classes of one project have none: a driver does not call itself.
 func (c *Code) kindOf(caller Method, class, name string) Kind {
 	if kind := kindOf(class, name); kind != "" {
 		return kind
@@ -454,7 +449,7 @@ func (c *Code) kindOf(caller Method, class, name string) Kind {
 	return ""
 }
 
-// entryOf tells by what a method takes requests; "" where it does not.
+// entryOf returns through what a method gets requests; "" if it does not.
 func (c *Code) entryOf(m Method) string {
 	for i := range entries {
 		e := &entries[i]
@@ -470,18 +465,18 @@ func (c *Code) entryOf(m Method) string {
 	return ""
 }
 
-// ErrNoNature says that no method of archives has to do with anything that counts.
+// ErrNoNature says that no method of archives deals with anything worth a probe.
 var ErrNoNature = errors.New("no method takes requests or calls databases, the network, files or locks: name the jars of the program itself")
 
 // ErrNoClass says that archives hold no class.
 var ErrNoClass = errors.New("no class file was found in it")
 
-// mostOfClass is how many methods of a class one line names: more are hardly the cause
-// of anything.
-const mostOfClass = 12
+// maxOfClass is how many methods of a class one line names: more are hardly the cause of
+// anything.
+const maxOfClass = 12
 
-// ReadArchives proposes probes by what the code of jars, folders or class files says. At
-// most so many lines are proposed, each for the methods of one class.
+// ReadArchives proposes probes by the code of jars, folders or class files: at most so many
+// lines, each for the methods of one class.
 func ReadArchives(ctx context.Context, inputs []string, most int) (*Proposal, error) {
 	if most < 1 {
 		return nil, errOptions
@@ -491,7 +486,7 @@ func ReadArchives(ctx context.Context, inputs []string, most int) (*Proposal, er
 	for _, input := range inputs {
 		read := 0
 		err := archive.Walk(ctx, input, func(e archive.Entry) error {
-			if e.Release() == 0 && code.add(slices.Clone(e.Data)) == nil { // what cannot be read says nothing
+			if e.Release() == 0 && code.add(slices.Clone(e.Data)) == nil { // a file that cannot be read shows nothing
 				read++
 			}
 			return nil
@@ -512,13 +507,13 @@ func ReadArchives(ctx context.Context, inputs []string, most int) (*Proposal, er
 	return p, nil
 }
 
-// kinds are in the order in which they are worth a probe.
+// kinds are the kinds in order of their worth.
 var kinds = []Kind{Request, Database, HTTP, Queue, Network, Files, Lock}
 
-// Request is the kind of methods by which requests come in.
+// Request is the kind of methods through which requests come in.
 const Request Kind = "requests"
 
-// lead is the kind for which a method is proposed.
+// lead returns the kind for which a method is proposed.
 func (c *Candidate) lead() Kind {
 	if c.Entry != "" {
 		return Request
@@ -531,14 +526,14 @@ func (c *Candidate) lead() Kind {
 	return ""
 }
 
-// A group is the methods of a class of one kind.
+// A group is the methods of one kind in a class.
 type group struct {
 	class   string
 	choices []Choice
 }
 
-// byNature chooses methods by their code: a class of each kind in turn, so that no kind
-// leaves another without room.
+// byNature chooses methods by their code: a class of each kind in turn, so that each kind
+// has room.
 func byNature(code *Code, most int) (chosen []Choice, more int) {
 	queues := make(map[Kind][]*group)
 	for class := range code.classes {
@@ -564,8 +559,8 @@ func byNature(code *Code, most int) (chosen []Choice, more int) {
 	}
 	for _, kind := range kinds {
 		for _, g := range taken[kind] {
-			chosen = append(chosen, g.choices[:min(len(g.choices), mostOfClass)]...)
-			more += max(0, len(g.choices)-mostOfClass)
+			chosen = append(chosen, g.choices[:min(len(g.choices), maxOfClass)]...)
+			more += max(0, len(g.choices)-maxOfClass)
 		}
 		for _, g := range queues[kind] {
 			more += len(g.choices)
@@ -574,7 +569,7 @@ func byNature(code *Code, most int) (chosen []Choice, more int) {
 	return chosen, more
 }
 
-// weight puts classes first that have to do with several things.
+// weight is larger for classes that deal with several kinds.
 func (g *group) weight() (weight int) {
 	for i := range g.choices {
 		weight = max(weight, len(g.choices[i].Uses))
@@ -582,14 +577,14 @@ func (g *group) weight() (weight int) {
 	return weight
 }
 
-// groups are the methods of a class that are worth a probe, by kind.
+// groups returns the methods of a class that are worth a probe, by kind.
 func (c *Code) groups(class string) map[Kind]*group {
 	found := make(map[Kind]*group)
 	known := c.classes[class]
 	for i := range known.methods {
 		m := &known.methods[i]
 		isWritten := m.bytes > 0 && !m.access.Has(classfile.AccBridge) && !m.access.Has(classfile.AccSynthetic) && m.name != "<clinit>"
-		isMain := m.name == "main" && m.access.Has(classfile.AccStatic) // which is called once
+		isMain := m.name == "main" && m.access.Has(classfile.AccStatic) // called once
 		if !isWritten || isMain || isLibrary(class) && isCentral(class) {
 			continue
 		}

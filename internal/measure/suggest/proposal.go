@@ -15,9 +15,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
-// A Proposal is the probes that are worth having, and why.
+// A Proposal is a set of probes, and why each is worth having.
 type Proposal struct {
-	PID    int // 0 of archives
+	PID    int // 0 for archives
 	JDK    string
 	Main   string
 	Inputs []string // archives
@@ -25,40 +25,40 @@ type Proposal struct {
 
 	Budget   float64
 	Cost     float64 // expected, part of the program's processor time
-	Coverage float64 // share of samples above whose leaf a probe stands
-	Nanos    float64 // what a call of a method with a probe costs, on average
+	Coverage float64 // share of samples with a probed method above the leaf
+	Nanos    float64 // mean cost of a call of a probed method
 	Use      float64 // processors that the program used
 	Samples  int
 	Sampled  time.Duration
 	Counted  int    // candidates whose calls were counted
-	Bias     string // in what samples are not to be trusted; "" for nothing
+	Bias     string // how samples are biased; "" if they are not
 
 	Choices []Choice
-	Left    []LeftOut // the greatest of those that are not proposed
-	Bare    []Bare    // where samples are that nothing covers
-	More    int       // archives: methods that were worth it and are not among so many
+	Left    []LeftOut // the largest of those that are not proposed
+	Bare    []Bare    // samples that nothing covers
+	More    int       // archives: methods that were worth it and exceed the limit
 }
 
-// A LeftOut is a method that stands above many samples and is not proposed.
+// A LeftOut is a method that is above many samples and is not proposed.
 type LeftOut struct {
 	Method Method
 	Share  float64
 	Why    string
 }
 
-// A Bare is what nothing covers, by where its threads began.
+// A Bare is a share of samples that nothing covers, by where their threads began.
 type Bare struct {
 	Method Method
 	Share  float64
 }
 
 const (
-	mostLeft  = 8
-	mostBare  = 5
-	leastTold = 0.01 // of all samples
+	maxLeft  = 8
+	maxBare  = 5
+	minShown = 0.01 // of all samples
 )
 
-// propose chooses, and sums up.
+// propose chooses methods, and sums up.
 func (o *observer) propose() *Proposal {
 	p := &Proposal{
 		PID: o.PID, JDK: o.jdk, Main: o.main, Budget: o.Budget, Use: o.look.use, Samples: o.look.table.Samples, Sampled: o.look.took,
@@ -70,7 +70,7 @@ func (o *observer) propose() *Proposal {
 	for _, c := range p.Choices {
 		p.Cost += c.Takes()
 		rates += c.PerSecond
-		nanos += c.PerSecond * o.tariff.Call(c.PerSecond, c.Thins)
+		nanos += c.PerSecond * o.probe.Call(c.PerSecond, c.Thins)
 		chosen[c.Method] = true
 	}
 	if rates > 0 {
@@ -83,10 +83,10 @@ func (o *observer) propose() *Proposal {
 	return p
 }
 
-// leftOut are the candidates that are not proposed, with why.
+// leftOut returns the candidates that are not proposed, and why.
 func (o *observer) leftOut(chosen map[Method]bool) (left []LeftOut) {
 	add := func(m Method, share float64, why string) {
-		if share >= leastTold && why != "" {
+		if share >= minShown && why != "" {
 			left = append(left, LeftOut{m, share, why})
 		}
 	}
@@ -97,7 +97,7 @@ func (o *observer) leftOut(chosen map[Method]bool) (left []LeftOut) {
 	stands := standing(o.look.paths, (*Path).above)
 	for m, why := range o.left {
 		if why == isTiny || why == isMade {
-			continue // there are many, and their callers will do
+			continue // there are many, and their callers are enough
 		}
 		var weight float64
 		for _, p := range stands[m] {
@@ -110,17 +110,17 @@ func (o *observer) leftOut(chosen map[Method]bool) (left []LeftOut) {
 			continue
 		}
 		switch {
-		case c.Measured && c.Ended < fewEnded:
-			add(c.Method, c.Share, "its calls did not end while they were counted: a probe would not tell of them")
+		case c.Measured && c.Ended < minEnded:
+			add(c.Method, c.Share, "its calls did not end while they were counted: a probe would not report them")
 		case min(c.Cost, c.Thin) > full*o.Budget:
-			add(c.Method, c.Share, "it is called so often that a probe in it alone would be beyond the budget")
+			add(c.Method, c.Share, "it is called so often that a probe in it alone would exceed the budget")
 		}
 	}
-	slices.SortFunc(left, func(a, b LeftOut) int { return cmp.Or(-compareFloat(a.Share, b.Share), a.Method.compare(b.Method)) })
-	return left[:min(len(left), mostLeft)]
+	slices.SortFunc(left, func(a, b LeftOut) int { return cmp.Or(cmp.Compare(b.Share, a.Share), a.Method.compare(b.Method)) })
+	return left[:min(len(left), maxLeft)]
 }
 
-// bareOf groups the samples that nothing covers by the outermost method that someone
+// bareOf groups the samples that nothing covers by the outermost method that somebody
 // wrote.
 func bareOf(paths []Path, covers func(Method) bool) (all []Bare) {
 	shares := make(map[Method]float64)
@@ -133,7 +133,7 @@ func bareOf(paths []Path, covers func(Method) bool) (all []Bare) {
 		}
 		outermost := p.Methods[len(p.Methods)-1]
 		for _, m := range slices.Backward(p.Methods) {
-			if !m.carries() {
+			if !m.passesOn() {
 				outermost = m
 				break
 			}
@@ -141,15 +141,15 @@ func bareOf(paths []Path, covers func(Method) bool) (all []Bare) {
 		shares[outermost] += p.Weight
 	}
 	for m, weight := range shares {
-		if share := weight / whole; share >= leastTold {
+		if share := weight / whole; share >= minShown {
 			all = append(all, Bare{m, share})
 		}
 	}
-	slices.SortFunc(all, func(a, b Bare) int { return cmp.Or(-compareFloat(a.Share, b.Share), a.Method.compare(b.Method)) })
-	return all[:min(len(all), mostBare)]
+	slices.SortFunc(all, func(a, b Bare) int { return cmp.Or(cmp.Compare(b.Share, a.Share), a.Method.compare(b.Method)) })
+	return all[:min(len(all), maxBare)]
 }
 
-// Reason is why a method is proposed, in one line without a full stop.
+// Reason returns why a method is proposed, in one line without a full stop.
 func (c *Choice) Reason() string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
@@ -158,12 +158,12 @@ func (c *Choice) Reason() string {
 	}
 	if c.Measured {
 		switch share := percent(c.Share); {
-		case c.Why == ToCover && c.Adds < c.Share-leastCover:
+		case c.Why == ToCover && c.Adds < c.Share-minCover:
 			add("above %s of samples, %s of them covered by no line before", share, percent(c.Adds))
 		case c.Share > 0:
 			add("above %s of samples", share)
 		}
-		if c.Leaf >= leastTold {
+		if c.Leaf >= minShown {
 			add("on top of %s", percent(c.Leaf))
 		}
 	}
@@ -171,7 +171,7 @@ func (c *Choice) Reason() string {
 		threads float64
 		what    string
 	}{{c.Blocked, "a lock"}, {c.Waits.Network, "the network"}, {c.Waits.Files, "files"}} {
-		if wait.threads >= leastWait {
+		if wait.threads >= minWait {
 			add("%.2g threads wait in it for %s", wait.threads, wait.what)
 		}
 	}
@@ -199,7 +199,7 @@ func (u Use) text() string {
 	return fmt.Sprintf("%s: calls %s", u.Kind, u.Call)
 }
 
-// percent is a part with two digits that count.
+// percent formats a part with two significant digits.
 func percent(part float64) string {
 	switch p := part * 100; {
 	case p == 0:
@@ -215,7 +215,7 @@ func percent(part float64) string {
 	}
 }
 
-// rate writes how often something happens a second.
+// rate formats a number of events per second.
 func rate(perSecond float64) string {
 	if perSecond < 10 {
 		return strconv.FormatFloat(math.Round(perSecond*10)/10, 'f', -1, 64)
@@ -223,16 +223,16 @@ func rate(perSecond float64) string {
 	return format.Grouped(int(math.Round(perSecond)))
 }
 
-// A Line is one probe that is proposed.
+// A Line is a proposed probe.
 type Line struct {
 	Name     string
 	Patterns []string
 	Reason   string
-	Choices  []*Choice // one of a program that runs; of archives all of a class
+	Choices  []*Choice // one of a running program; all of a class of archives
 }
 
-// Lines are the probes that are proposed. Each method of a program that runs has its
-// own, as it has its own figures.
+// Lines returns the proposed probes. Each method of a running program has its own, as it
+// has its own figures.
 func (p *Proposal) Lines() (lines []Line) {
 	used := make(map[string]bool)
 	at := make(map[string]int)
@@ -254,8 +254,8 @@ func (p *Proposal) Lines() (lines []Line) {
 	return lines
 }
 
-// Set is what is proposed as a set that can be applied. Nothing in it asks for contexts,
-// so none are handed from thread to thread.
+// Set returns the proposal as a probe set that can be applied. Nothing in it asks for
+// contexts, so none are handed from thread to thread.
 func (p *Proposal) Set() *probeset.Set {
 	set := &probeset.Set{}
 	for _, line := range p.Lines() {
@@ -264,10 +264,10 @@ func (p *Proposal) Set() *probeset.Set {
 	return set
 }
 
-// mostName is how long a probe's name may be.
-const mostName = 64
+// maxName is how long a probe's name may be.
+const maxName = 64
 
-// nameOf is what a probe is called: the class without its package, and the method.
+// nameOf returns the name of a probe: the class without its package, and the method.
 func nameOf(class, method string, used map[string]bool) string {
 	class = class[strings.LastIndexByte(class, '/')+1:]
 	if method == "<init>" {
@@ -283,7 +283,7 @@ func nameOf(class, method string, used map[string]bool) string {
 		return '_'
 	}, class+"."+method)
 	const room = 4 // for a number
-	name = strings.Trim(name[max(0, len(name)-mostName+room):], ".")
+	name = strings.Trim(name[max(0, len(name)-maxName+room):], ".")
 	for i, plain := 2, name; used[name]; i++ {
 		name = fmt.Sprintf("%s-%d", plain, i)
 	}
@@ -291,7 +291,7 @@ func nameOf(class, method string, used map[string]bool) string {
 	return name
 }
 
-// YAML is the set as its file, with why each probe is in it.
+// YAML returns the set as a file, with comments that say why each probe is in it.
 func (p *Proposal) YAML() []byte {
 	var out bytes.Buffer
 	for _, line := range p.Head() {
@@ -308,21 +308,21 @@ func (p *Proposal) YAML() []byte {
 	return out.Bytes()
 }
 
-// probeLine is what a probe begins with in the canonical file.
+// probeLine is the beginning of a probe in the canonical file.
 const probeLine = "  - name: "
 
-// Head says what the set is about, a line each.
+// Head returns lines that describe the set.
 func (p *Proposal) Head() []string {
 	if p.PID == 0 {
 		return []string{
 			fmt.Sprintf("Proposed by the code of %s (%d classes): nothing ran, so how often methods are called is", strings.Join(p.Inputs, ", "), p.Read),
-			"not known, and no budget can be kept: sonde observe PID counts. Edit as you like; sonde apply PID -f takes it.",
+			"not known, and no budget can be kept: sonde observe PID counts calls. Edit it as you like and apply it with sonde apply PID -f.",
 		}
 	}
 	return []string{
-		fmt.Sprintf("Proposed for %s by %d samples in %s and %d methods counted. Edit as you like; sonde apply PID -f takes it.", p.of(), p.Samples, p.Sampled.Round(1e8), p.Counted),
+		fmt.Sprintf("Proposed for %s by %d samples in %s and %d methods counted. Edit it as you like and apply it with sonde apply PID -f.", p.of(), p.Samples, p.Sampled.Round(1e8), p.Counted),
 		fmt.Sprintf("Budget: %s of the program's processor time. Expected cost: %s, at %.0f ns a call.", percent(p.Budget), percent(p.Cost), p.Nanos),
-		fmt.Sprintf("Coverage: %s of the samples of running threads have a probed method above their leaf, one whose calls end.", percent(p.Coverage)),
+		fmt.Sprintf("Coverage: %s of the samples of running threads have a probed method whose calls end above their leaf.", percent(p.Coverage)),
 	}
 }
 

@@ -9,26 +9,25 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
-	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/session"
 )
 
 const (
-	// period is how often the recorder looks: twice as often as it does by itself, as an
-	// observation is short and shares come from counts.
+	// period is half the recorder's default, as an observation is short and shares come
+	// from counts.
 	period    = 10 * time.Millisecond
 	pollEvery = 250 * time.Millisecond
-	// dumpEvery is how often threads that wait are looked at.
+	// dumpEvery is the time between two looks at waiting threads.
 	dumpEvery = 250 * time.Millisecond
-	// late is how long is waited at the end for samples: the JVM writes them once a
-	// second.
+	// late is how long to wait for samples at the end: the JVM writes them once a second.
 	late = 1500 * time.Millisecond
 	// unbounded is a window's length that no observation reaches.
 	unbounded = 24 * time.Hour
 )
 
-// A look is what samples say of a JVM in a while.
+// A look is what samples show of a JVM in some time.
 type look struct {
 	table    *hotspots.Table
 	paths    []Path
@@ -42,14 +41,14 @@ type look struct {
 // A watcher takes samples.
 type watcher struct {
 	sampler  *sampler.Sampler
-	dumps    *sampler.Sampler // nil where threads that wait are not looked at
+	dumps    *sampler.Sampler // nil if waiting threads are not looked at
 	window   *hotspots.Window
 	look     *look
 	meter    *cost.Meter
 	first    cost.Reading
 	notice   func(string)
 	began    time.Time
-	deadline time.Time
+	deadline time.Time // later samples do not count; zero until over
 }
 
 // watch begins to take samples.
@@ -65,7 +64,7 @@ func watch(ctx context.Context, o *Options, waits bool) (*watcher, error) {
 	}
 	w.look.bias = w.sampler.Bias()
 	if waits {
-		// That threads wait is told by nothing else; without it the rest goes on.
+		// Nothing else shows waiting threads; if it fails, the rest goes on.
 		w.dumps, err = sampler.Start(ctx, o.PID, sampler.Options{Source: sampler.ThreadDumps, Waiting: true, Period: dumpEvery})
 		if err != nil {
 			w.notice("which threads wait is not known: " + err.Error())
@@ -80,9 +79,7 @@ func watch(ctx context.Context, o *Options, waits bool) (*watcher, error) {
 	return w, nil
 }
 
-func (w *watcher) jvm() *process.JVM { return w.sampler.JVM() }
-
-// poll takes in what has come.
+// poll takes in new samples.
 func (w *watcher) poll(ctx context.Context) error {
 	batch, err := w.sampler.Poll(ctx)
 	for _, note := range batch.Notes {
@@ -105,7 +102,34 @@ func (w *watcher) poll(ctx context.Context) error {
 	return err
 }
 
-// over ends the time that counts: samples that were taken later do not.
+// follow takes samples for a time, and waits for those that come late.
+func (w *watcher) follow(ctx context.Context, long time.Duration, ended <-chan struct{}) error {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	until := time.Now().Add(long)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ended:
+			return session.ErrEnded
+		case <-ticker.C:
+		}
+		if now := time.Now(); now.After(until) && w.deadline.IsZero() {
+			if err := w.over(); err != nil {
+				return err
+			}
+		}
+		if err := w.poll(ctx); err != nil {
+			return err
+		}
+		if !w.deadline.IsZero() && time.Since(w.deadline) >= late {
+			return nil
+		}
+	}
+}
+
+// over ends the time that counts: later samples do not.
 func (w *watcher) over() error {
 	w.deadline = time.Now()
 	w.look.took = w.deadline.Sub(w.began)
@@ -120,7 +144,7 @@ func (w *watcher) over() error {
 	return nil
 }
 
-// result is what was seen.
+// result returns what was seen.
 func (w *watcher) result() *look {
 	w.look.table = w.window.Table(time.Now())
 	w.look.paths = pathsOf(w.look.table)
@@ -135,15 +159,15 @@ func (w *watcher) close(ctx context.Context) (err error) {
 	return errors.Join(err, w.sampler.Close(ctx))
 }
 
-// A Path is how running threads got where they were: the methods of a stack, the
-// innermost first, and the weight of the samples that showed it.
+// A Path is a stack of running threads: its methods, the innermost first, and the weight
+// of the samples that showed it.
 type Path struct {
 	Methods []Method
 	Weight  float64
 }
 
-// pathsOf are the ways that samples show. Frames of Sonde's hooks, and of what those
-// call, are no part of the program.
+// pathsOf returns the stacks of samples, without frames of Sonde's hooks and what those
+// call.
 func pathsOf(t *hotspots.Table) (paths []Path) {
 	for _, stack := range t.Stacks() {
 		path := Path{Weight: stack.Weight}
@@ -158,7 +182,7 @@ func pathsOf(t *hotspots.Table) (paths []Path) {
 	return paths
 }
 
-// innermost is where the program's own frames begin.
+// innermost returns the index of the program's innermost frame.
 func innermost(methods []Method) int {
 	for i := len(methods) - 1; i >= 0; i-- {
 		if methods[i].isOurs() {
@@ -168,29 +192,24 @@ func innermost(methods []Method) int {
 	return 0
 }
 
-// above are the methods that have called the leaf of a path, each once, the innermost
+// above returns the methods that have called the leaf of a path, each once, the innermost
 // first.
-func (p *Path) above() (methods []Method) {
-	for _, m := range p.Methods[1:] {
-		if !slices.Contains(methods, m) {
-			methods = append(methods, m)
+func (p *Path) above() []Method { return unique(p.Methods[1:]) }
+
+// all returns the methods of a path, each once, the innermost first.
+func (p *Path) all() []Method { return unique(p.Methods) }
+
+func unique(methods []Method) (found []Method) {
+	for _, m := range methods {
+		if !slices.Contains(found, m) {
+			found = append(found, m)
 		}
 	}
-	return methods
+	return found
 }
 
-// all are the methods of a path, each once, the innermost first.
-func (p *Path) all() (methods []Method) {
-	for _, m := range p.Methods {
-		if !slices.Contains(methods, m) {
-			methods = append(methods, m)
-		}
-	}
-	return methods
-}
-
-// Coverage is the share of all weight whose paths have a method above their leaf that
-// covers.
+// Coverage returns the share of all weight whose paths have a covering method above their
+// leaf.
 func Coverage(paths []Path, covers func(Method) bool) float64 {
 	var covered, whole float64
 	for i := range paths {
@@ -205,13 +224,14 @@ func Coverage(paths []Path, covers func(Method) bool) float64 {
 	return covered / whole
 }
 
-// ownThreads are those of the JVM and of Sonde: what they do is no work of the program.
+// ownThreads are prefixes of the names of threads of the JVM and of Sonde.
 var ownThreads = []string{
 	"sonde-", "Attach Listener", "Signal Dispatcher", "JFR ", "Reference Handler", "Finalizer", "Common-Cleaner", "Notification Thread", "Service Thread",
 	"Monitor Deflation Thread", "C1 CompilerThread", "C2 CompilerThread", "process reaper",
 }
 
-// isOfProgram tells threads of the program from those of the JVM and of Sonde.
+// isOfProgram reports whether a sample is of a thread of the program, and not of the JVM or
+// Sonde.
 func isOfProgram(s jfr.Sample) bool {
 	if s.Thread == nil || s.Stack == nil || len(s.Stack.Frames) == 0 {
 		return false
@@ -223,7 +243,7 @@ func isOfProgram(s jfr.Sample) bool {
 	return outermost == nil || !strings.HasPrefix(outermost.Class, "sonde/")
 }
 
-// inlining is how often methods were seen compiled into their callers.
+// inlining is how often methods were seen, and of those inlined into their callers.
 type inlining map[Method]struct{ seen, inlined int }
 
 func (in inlining) add(s jfr.Sample) {
@@ -241,29 +261,28 @@ func (in inlining) add(s jfr.Sample) {
 	}
 }
 
-// isMostly reports whether a method is part of its callers most of the time: a hook
-// would keep it from that.
+// isMostly reports whether a method is mostly inlined: a hook would prevent that.
 func (in inlining) isMostly(m Method) bool { return 2*in[m].inlined > in[m].seen }
 
-// Waits are how many threads waited in a method on average, for what.
+// Waits are how many threads waited in a method on average, and for what.
 type Waits struct {
-	Blocked float64 // for a monitor or a lock that another thread has
+	Blocked float64 // for a monitor or a lock that another thread holds
 	Network float64 // for a socket
 	Files   float64
 }
 
-// waits is how many threads wait, for whatever.
+// waits returns how many threads wait for anything.
 func (w Waits) waits() float64 { return w.Blocked + w.Network + w.Files }
 
-// A queue is where thread dumps show threads waiting.
+// A queue is where thread dumps show waiting threads.
 type queue struct {
 	dumps int
-	waits map[Method]Waits // by what calls the JDK to wait; descriptors are not known
+	waits map[Method]Waits // sums by the method that calls the JDK to wait; descriptors are not known
 }
 
 func newQueue() *queue { return &queue{waits: make(map[Method]Waits)} }
 
-// What the JDK does between the program and a wait.
+// Methods of the JDK between the program and a wait.
 var (
 	lockWaits = []string{
 		"java/util/concurrent/locks/ReentrantLock.lock", "java/util/concurrent/locks/ReentrantLock.tryLock", "java/util/concurrent/locks/ReentrantReadWriteLock$",
@@ -277,20 +296,20 @@ var (
 		"java/io/FileInputStream.read", "java/io/FileOutputStream.write", "java/io/RandomAccessFile.", "sun/nio/ch/FileChannelImpl.", "sun/nio/ch/FileDispatcherImpl.",
 		"java/io/FileDescriptor.sync", "java/io/UnixFileSystem.", "sun/nio/fs/UnixNativeDispatcher.",
 	}
-	// Those that accept, or look for the next event, have nothing to do.
+	// Threads that accept, or wait for the next event, have nothing to do.
 	idleWaits = []string{"sun/nio/ch/NioSocketImpl.accept", "java/net/ServerSocket", "sun/nio/ch/ServerSocketChannelImpl.", "sun/nio/ch/SelectorImpl."}
 )
 
-// add takes in one thread of a dump.
+// add takes in a thread of a dump.
 func (q *queue) add(s jfr.Sample) {
-	var between []string // what of the JDK is below the program
+	var between []string // methods of the JDK below the program's
 	var first *Method
 	for _, frame := range s.Stack.Frames {
 		if frame.Method == nil {
 			continue
 		}
 		m := methodOf(frame.Method).anyOverload()
-		if first == nil && !isLibrary(m.Class) && !m.carries() && !m.isOurs() {
+		if first == nil && !isLibrary(m.Class) && !m.passesOn() && !m.isOurs() {
 			first = &m
 		}
 		if first == nil {
@@ -298,7 +317,7 @@ func (q *queue) add(s jfr.Sample) {
 		}
 	}
 	if first == nil {
-		return // a thread of a pool that has nothing to do
+		return // an idle thread of a pool
 	}
 	w := q.waits[*first]
 	switch met := func(names []string) bool { return anyPrefix(between, names) }; {
@@ -321,15 +340,10 @@ const blocked = "STATE_BLOCKED"
 func isWaiting(state string) bool { return strings.Contains(state, "WAITING") }
 
 func anyPrefix(names, prefixes []string) bool {
-	for _, name := range names {
-		if hasPrefix(name, prefixes) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { return hasPrefix(name, prefixes) })
 }
 
-// of is what is known of a method.
+// of returns the waits in a method.
 func (q *queue) of(m Method) Waits {
 	w := q.waits[m.anyOverload()]
 	if q.dumps > 0 {
@@ -339,20 +353,20 @@ func (q *queue) of(m Method) Waits {
 	return w
 }
 
-// methods are those in which enough threads wait to count.
+// methods returns the methods in which enough threads wait to matter.
 func (q *queue) methods() (found []Method) {
 	for m := range q.waits {
-		if q.of(m).waits() >= leastWait {
+		if q.of(m).waits() >= minWait {
 			found = append(found, m)
 		}
 	}
 	return found
 }
 
-// take adds the dumps that came. Threads that run are in other samples.
+// take adds new dumps. Running threads are in other samples.
 func (q *queue) take(batch sampler.Batch) {
 	for i, s := range batch.Samples {
-		if i == 0 || !s.At.Equal(batch.Samples[i-1].At) { // those of one dump have one time
+		if i == 0 || !s.At.Equal(batch.Samples[i-1].At) { // all threads of a dump have the same time
 			q.dumps++
 		}
 		if isOfProgram(s) {
