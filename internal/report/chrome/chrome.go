@@ -1,6 +1,5 @@
-// Package chrome writes traces as events that Perfetto, speedscope and Chrome's own
-// viewer open: a slice for each call, a track for each thread, an arrow for what was
-// handed to another thread.
+// Package chrome writes traces as events for Perfetto, speedscope and Chrome's viewer: a slice
+// for each call, a track for each thread, an arrow for each handover to another thread.
 package chrome
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
-// An event is one of the format's objects. Times are in microseconds.
+// An event is an object of the format. Times are in microseconds.
 type event struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat,omitempty"`
@@ -23,7 +22,7 @@ type event struct {
 	Duration json.Number    `json:"dur,omitempty"`
 	Process  int            `json:"pid"`
 	Thread   uint64         `json:"tid"`
-	ID       int            `json:"id,omitempty"` // readers take numbers only
+	ID       int            `json:"id,omitempty"` // readers accept numbers only
 	Binding  string         `json:"bp,omitempty"`
 	Args     map[string]any `json:"args,omitempty"`
 }
@@ -55,12 +54,12 @@ func Write(w io.Writer, t *trace.Trace) error {
 	return p.out.Flush()
 }
 
-// A printer writes events one by one. It keeps the first error.
+// A printer writes events. It keeps the first error.
 type printer struct {
-	arrows  int // from thread to thread so far
+	arrows  int // number of arrows so far
 	out     *bufio.Writer
 	err     error
-	origin  time.Time // when the first transaction began: times count from there
+	origin  time.Time // start of the first transaction, from which times count
 	process int
 	target  *trace.Target
 	threads map[uint64]bool // that have a name
@@ -73,7 +72,7 @@ func (p *printer) text(text string) {
 	}
 }
 
-// encode writes no more escapes than it must: some readers leave them as they are.
+// encode avoids needless escapes, which some readers do not decode.
 func (p *printer) encode(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
@@ -117,7 +116,7 @@ func (p *printer) transaction(t *trace.Transaction) {
 		arrow := event{Name: "handed over", Category: "hand-off", Process: p.process, ID: p.arrows}
 		arrow.Phase, arrow.Thread, arrow.Time = flowStart, t.Root.Thread.ID, p.at(t, 0)
 		p.event(arrow)
-		// It is bound to the slice that is there, not to the next.
+		// Binds to the enclosing slice, not to the next one.
 		arrow.Phase, arrow.Thread, arrow.Time, arrow.Binding = flowEnd, part.Thread.ID, p.at(t, part.Start), "e"
 		p.event(arrow)
 	}
@@ -155,19 +154,19 @@ func (p *printer) slice(t *trace.Transaction, c *trace.Call, id string) event {
 	return e
 }
 
-// at is a moment of a transaction.
+// at returns a time of a transaction.
 func (p *printer) at(t *trace.Transaction, since time.Duration) json.Number {
 	return micros(t.Begin.Sub(p.origin) + since)
 }
 
-// micros is a time in microseconds, with all its digits.
+// micros returns a time in microseconds with three decimals.
 func micros(d time.Duration) json.Number {
 	d = max(0, d)
 	return json.Number(fmt.Sprintf("%d.%03d", d/1000, d%1000))
 }
 
-// arguments are what a viewer shows of a slice that is picked. Most have none:
-// speedscope takes slices of one name for one method only where these are the same.
+// arguments returns what a viewer shows for a selected slice. Most slices have none, because
+// speedscope treats slices of one name as one method only if their arguments are equal.
 func arguments(c *trace.Call) map[string]any {
 	args := map[string]any{}
 	for name, is := range map[string]bool{"threw": c.Threw, "no end seen": c.Cut, "handed over": c.Handed, "conditional": c.Conditional} {
@@ -179,7 +178,7 @@ func arguments(c *trace.Call) map[string]any {
 		args["tag "+tag] = value
 	}
 	if c.Omitted.Calls > 0 {
-		args["calls not kept each"] = c.Omitted.Calls
+		args["calls summed up"] = c.Omitted.Calls
 	}
 	for _, v := range c.Values {
 		name := v.Expression

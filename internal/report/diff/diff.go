@@ -12,90 +12,89 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
-// A Verdict says what can be said of a change.
+// A Verdict is the outcome of comparing a method or context.
 type Verdict string
 
-// The verdicts. Slower and Faster are given only where the two intervals have
-// nothing in common.
+// The verdicts. Slower and Faster require that the interval of the change excludes zero.
 const (
 	Slower  Verdict = "slower"
 	Faster  Verdict = "faster"
-	New     Verdict = "new"     // not called before
-	Gone    Verdict = "gone"    // not called after
-	Calls   Verdict = "calls"   // called more or less often, with no sure change of time
-	Same    Verdict = "same"    // nothing sure
-	Untimed Verdict = "untimed" // of one side or both no time is known
+	New     Verdict = "new"     // not called in the first run
+	Gone    Verdict = "gone"    // not called in the second run
+	Calls   Verdict = "calls"   // called more or less often, without a significant change of time
+	Same    Verdict = "same"    // no significant change
+	Untimed Verdict = "untimed" // the time is unknown in one run or both
 )
 
 // NoErrors is the note of a profile whose times have no error bounds because it was read
 // from a pprof file. A comparison repeats it.
 const NoErrors = "read from a pprof file, which holds no errors: every difference looks sure"
 
-// When calls or times differ surely. Many rows are compared at once, and times of calls
-// have long tails: the usual two standard errors would find a change in every list.
+// When a change is significant. Many rows are compared at once, and times of calls have long
+// tails: the usual two standard errors would find a change in every list.
 const (
-	// callsDiffer is by what part calls per root call must differ to be worth a line.
+	// callsDiffer is the least relative change of calls per root call.
 	callsDiffer = 0.1
-	// chanceErrors is how many standard errors chance may make up.
+	// chanceErrors is the number of standard errors that chance may account for.
 	chanceErrors = 4
-	// leastChance is how likely it may be that a method was not called by chance for it
-	// to be new or gone. What a call leads to in a loop makes it look likelier than it is.
+	// leastChance is the probability of not calling a method by chance below which it is
+	// new or gone. Calls in loops make that probability look larger than it is.
 	leastChance = 1e-6
 )
 
-// A Difference is what two profiles have different, per call of their roots, so that
-// runs of different length can be compared.
+// A Difference is the comparison of two profiles, per call of their roots, so that runs of
+// different length can be compared.
 type Difference struct {
 	Before, After Run
-	Total         cct.Time // After less Before, of one call of the root
-	Methods       []Change // by the size of the change, those that are sure first
+	Total         cct.Time // of one call of the root, After minus Before
+	Methods       []Change // significant changes first, then by size
 	Contexts      []Change
 	Uncompared    []Uncompared
 	Notes         []string
 }
 
-// An Uncompared is a method that was not measured in the same way on both sides. Its time
-// is its callers' on both, in all that is compared.
+// An Uncompared is a method that the two runs measured differently. In the comparison, its
+// time is included in that of its callers in both runs.
 type Uncompared struct {
 	Method        string
 	Before, After Hook
 	held          float64 // part of the roots' time
 }
 
-// A Run is one of the two.
+// A Run is one of the two runs.
 type Run struct {
 	Title string
 	Calls uint64   // of the roots
-	Total cct.Time // of one of them
+	Total cct.Time // of one call of the root
 }
 
-// A Change is a method, or one calling context of it.
+// A Change compares a method, or one calling context of it.
 type Change struct {
-	Path          []string // the calls that lead to it, the outermost first; of a method only itself
+	Path          []string // the calls that lead to a context, the outermost first; only the method itself for a method
 	Before, After Figures
-	Delta         cct.Time // own time, After less Before, with both errors and what chance may make of it
+	Delta         cct.Time // of self time, After minus Before; the bounds include both errors and chance
 	Verdict       Verdict
 }
 
-// Figures are a method's or context's, per call of the root.
+// Figures are calls and self time of a method or context, per call of the root.
 type Figures struct {
 	Calls float64
 	Self  cct.Time
-	Known bool // whether the time is
+	Known bool // whether Self is known
 
-	roots uint64  // calls of them
-	reach float64 // the part of them that led here, at most
-	// Standard errors by how many calls of the root lead here: it is one request that
-	// leads to many contexts, so these go the same way in all of them.
+	roots uint64  // calls of the roots
+	reach float64 // upper bound of the part of root calls that lead here
+	// Standard errors by how many calls of the root lead here. One request leads to many
+	// contexts, so these errors have the same sign in all of them.
 	callsMix, selfMix float64
-	variance          float64 // of Self, by how calls differ: on their own in each context
-	cut               float64 // the part of the roots' calls that the window does not hold whole
+	variance          float64 // of Self, by how calls vary; independent between contexts
+	cut               float64 // part of the root calls that are incomplete in the window
 }
 
-// selfChance is the standard error of Self.
+// selfChance returns the standard error of Self.
 func (f Figures) selfChance() float64 { return math.Hypot(f.selfMix, math.Sqrt(f.variance)) }
 
-// add takes in another context.
+// add adds another context.
 func (f *Figures) add(other Figures) {
 	if other.Calls == 0 && other.Self == (cct.Time{}) {
 		return
@@ -135,24 +134,23 @@ func newRun(p *cct.Profile) Run {
 	return r
 }
 
-// minus is the difference of two times: each may err in either direction.
+// minus returns the difference of two times whose errors are independent.
 func minus(a, b cct.Time) cct.Time {
 	return cct.Time{Nanos: a.Nanos - b.Nanos, Low: a.Low - b.High, High: a.High - b.Low}
 }
 
-// apart is a difference with what chance may make of it on either side.
+// apart widens the bounds of a difference by what chance may account for.
 func apart(t cct.Time, before, after Figures) cct.Time {
 	chance := chanceErrors*math.Hypot(before.selfChance(), after.selfChance()) + before.cut*before.Self.Nanos + after.cut*after.Self.Nanos
 	return cct.Time{Nanos: t.Nanos, Low: t.Low - chance, High: t.High + chance}
 }
 
-// isNew reports whether a method that was never called in one run, but in the other, was
-// not merely missed.
+// isNew reports whether chance cannot explain that a method was called in one run only.
 func isNew(never, called Figures) bool {
 	return called.Calls > 0 && math.Pow(1-called.reach, float64(never.roots)) < leastChance
 }
 
-// inOrder puts the surest and largest first, and leaves alone what is alike.
+// inOrder sorts significant changes first, then by size.
 func inOrder(list []Change) []Change {
 	slices.SortStableFunc(list, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(math.Abs(b.Delta.Nanos), math.Abs(a.Delta.Nanos)),
@@ -161,8 +159,7 @@ func inOrder(list []Change) []Change {
 	return list
 }
 
-// rank puts sure changes of time before those of calls alone, and these before the
-// rest.
+// rank orders changes of time before changes of calls only, and those before the rest.
 func rank(c Change) int {
 	switch c.Verdict {
 	case Slower, Faster, New, Gone:
@@ -199,7 +196,7 @@ func newChange(path []string, before, after Figures) Change {
 	return c
 }
 
-// remarks are what makes two profiles hard to compare.
+// remarks returns what makes two profiles hard to compare.
 func remarks(a, b *cct.Profile) []string {
 	var list []string
 	say := func(what, before, after string) {
@@ -216,11 +213,11 @@ func remarks(a, b *cct.Profile) []string {
 	return list
 }
 
-// A comparer finds what belongs together in two profiles.
+// A comparer matches the methods and contexts of two profiles.
 type comparer struct {
 	before, after *side
 	names         map[string]string
-	order         []string // methods, as they are met
+	order         []string // keys of methods
 }
 
 func newComparer(before, after *cct.Profile) *comparer {
@@ -240,8 +237,8 @@ func newComparer(before, after *cct.Profile) *comparer {
 	return c
 }
 
-// uncompared lists the methods that were not measured alike on both sides, those that
-// hold most time first.
+// uncompared returns the methods that the two runs measured differently, those with the most
+// time first.
 func (c *comparer) uncompared() []Uncompared {
 	var list []Uncompared
 	for _, key := range c.order {
@@ -251,11 +248,11 @@ func (c *comparer) uncompared() []Uncompared {
 		}
 		list = append(list, Uncompared{Method: c.names[key], Before: before, After: after, held: math.Max(c.before.held(key), c.after.held(key))})
 	}
-	slices.SortStableFunc(list, func(a, b Uncompared) int { return compareDown(a.held, b.held) })
+	slices.SortStableFunc(list, func(a, b Uncompared) int { return cmp.Compare(b.held, a.held) })
 	return list
 }
 
-// changes pairs the contexts of both sides, and sums them up by method.
+// changes compares the contexts of both runs, and the sums by method.
 func (c *comparer) changes() (methods, contexts []Change) {
 	type pair struct{ before, after Figures }
 	sums := map[string]*pair{}
@@ -289,35 +286,35 @@ func (c *comparer) changes() (methods, contexts []Change) {
 	for _, key := range order {
 		sum := sums[key]
 		for _, f := range []*Figures{&sum.before, &sum.after} {
-			f.Known = f.Known || f.Calls == 0 // it took no time for sure
+			f.Known = f.Known || f.Calls == 0 // it certainly took no time
 		}
 		methods = append(methods, newChange([]string{c.names[key]}, sum.before, sum.after))
 	}
 	return methods, contexts
 }
 
-// A Hook is what the hook of a method did in one of two runs that are compared.
+// A Hook is the state of a method's hook in one run.
 type Hook struct {
 	State State
-	On    time.Duration // of Partly: how long it was on, where that is known
+	On    time.Duration // for Partly: how long it was on, if known
 }
 
-// A State of a hook.
+// A State is the state of a hook during a run.
 type State string
 
 // The states.
 const (
-	Timed   State = "timed"   // on throughout
-	Counted State = "counted" // on throughout, without time: that is with the callers
-	Idle    State = "idle"    // on throughout, and never called; or nothing was there to be called
-	Partly  State = "partly"  // on for a part of the window
-	Off     State = "off"     // off throughout
-	NoHook  State = "none"    // there was none
-	Unknown State = "unknown" // a pprof file does not say whether the calls were timed
+	Timed   State = "timed"   // on for the whole window
+	Counted State = "counted" // on for the whole window, only counting: the time is in the callers'
+	Idle    State = "idle"    // on for the whole window and never called, or there was nothing to call
+	Partly  State = "partly"  // on for part of the window
+	Off     State = "off"     // off for the whole window
+	NoHook  State = "none"    // there was no hook
+	Unknown State = "unknown" // a pprof file does not record whether calls were timed
 )
 
-// measuredAlike reports whether a method was measured in the same way on both sides.
-// Otherwise a part of its time is its callers' on one side and its own on the other.
+// measuredAlike reports whether both runs measured a method in the same way. Otherwise a
+// part of its time is its callers' in one run and its own in the other.
 func measuredAlike(before, after Hook) bool {
 	for _, h := range []Hook{before, after} {
 		if h.State == Partly || h.State == Off || h.State == NoHook {
@@ -327,15 +324,15 @@ func measuredAlike(before, after Hook) bool {
 	return !(before.State == Timed && after.State == Counted || before.State == Counted && after.State == Timed)
 }
 
-// A side is one of two profiles that are compared.
+// A side is one of the two profiles.
 type side struct {
 	profile *cct.Profile
-	roots   uint64 // calls of them
-	cut     uint64 // of these, how many had not ended
+	roots   uint64 // calls of the roots
+	cut     uint64 // calls of the roots that had not ended
 	hooks   map[string]Hook
 	calls   map[string]uint64
 	selfs   map[string]float64
-	spared  map[string]bool // classes, and methods, that could not have hooks
+	spared  map[string]bool // classes and methods that were left alone
 	top     *part
 }
 
@@ -356,7 +353,7 @@ func newSide(p *cct.Profile) *side {
 		s.hooks[m.Key()] = Hook{State: Idle}
 	}
 	fromPProf := slices.Contains(p.Notes, NoErrors)
-	s.look(p.Merged, fromPProf)
+	s.addNodes(p.Merged, fromPProf)
 	for method, on := range p.Partly() {
 		h := Hook{State: Off}
 		if key := p.Methods[method].Key(); on > 0 || s.calls[key] > 0 {
@@ -367,8 +364,8 @@ func newSide(p *cct.Profile) *side {
 	return s
 }
 
-// look notes what the nodes below one say of the hooks of their methods.
-func (s *side) look(n *cct.Node, fromPProf bool) {
+// addNodes records calls, self times and hook states of the nodes below one.
+func (s *side) addNodes(n *cct.Node, fromPProf bool) {
 	for _, c := range n.Children {
 		key := s.profile.Methods[c.Method].Key()
 		s.calls[key] += c.Calls
@@ -385,18 +382,19 @@ func (s *side) look(n *cct.Node, fromPProf bool) {
 		if had := s.hooks[key].State; worse(state) >= worse(had) {
 			s.hooks[key] = Hook{State: state}
 		}
-		s.look(c, fromPProf)
+		s.addNodes(c, fromPProf)
 	}
 }
 
-// worse orders states by how little can be said: one context speaks for its method.
+// worse orders states by how little they allow to compare: the worst context decides for
+// its method.
 func worse(s State) int { return slices.Index([]State{Idle, Unknown, Timed, Counted, Partly}, s) }
 
-// isCounted reports whether the time of a node is with its caller.
+// isCounted reports whether the time of a node is included in that of its caller.
 func isCounted(n *cct.Node) bool { return n.Calls > 0 && !n.Known() && n.Self.High == 0 }
 
-// hook is what is known of a method's hook. Where a budget chose the hooks, a method that
-// is not listed had none; otherwise all had one that could be called, so it was not.
+// hook returns the state of a method's hook. Where a budget chose the hooks, a method that is
+// not listed had none. Otherwise every method that could be called had one, so it was idle.
 func (s *side) hook(key string) Hook {
 	if h, is := s.hooks[key]; is {
 		return h
@@ -408,35 +406,35 @@ func (s *side) hook(key string) Hook {
 	return Hook{State: Idle}
 }
 
-// held is the part of the roots' time that a method holds itself.
+// held returns the self time of a method as a part of the roots' time.
 func (s *side) held(key string) float64 {
 	return s.selfs[key] / math.Max(1, s.profile.Merged.Total.Nanos)
 }
 
-// A part is a method in a calling context, with the time of callees that are folded.
+// A part is a method in a calling context, including the time of folded callees.
 type part struct {
 	key      string
 	calls    uint64
-	rarest   uint64 // fewest calls of a method on the way to it
+	rarest   uint64 // fewest calls of any method on the path to it
 	self     cct.Time
 	total    cct.Time
 	known    bool
 	variance float64 // of self, by how calls vary
-	folded   bool    // time of callees was added
-	counts   bool    // it has callees that are only counted
-	// Σ over threads of the square of how far calls, self and total are from what the
-	// thread's calls of the root lead to expect.
+	folded   bool    // self includes folded callees
+	counts   bool    // it has callees that were only counted
+	// Sums over threads of the squared differences of calls, self and total from what the
+	// thread's share of root calls predicts.
 	callsOff, selfOff, totalOff float64
 	children                    []*part
 }
 
-// fold makes the tree in which some methods have no nodes of their own: their time is
-// their callers', and what they call is called by these. So both sides have the same
-// shape, and the own time of a method means the same on both.
+// fold makes a tree without nodes for some methods: their time is added to their callers,
+// which also become the callers of their callees. So both trees have the same shape, and self
+// time means the same in both.
 func (s *side) fold(isFolded func(string) bool) {
 	s.top = s.folded(s.profile.Merged, isFolded)
 	s.top.rarest = s.roots
-	s.top.settle()
+	s.top.bound()
 	for _, t := range s.profile.Threads {
 		top := s.folded(t.Top, isFolded)
 		var roots uint64
@@ -447,7 +445,7 @@ func (s *side) fold(isFolded func(string) bool) {
 	}
 }
 
-// vary adds how far a thread is from its share of all calls.
+// vary adds the squared differences of one thread.
 func (p *part) vary(thread *part, share float64) {
 	for _, c := range p.children {
 		own := thread.child(c.key)
@@ -471,7 +469,7 @@ func (s *side) folded(top *cct.Node, isFolded func(string) bool) *part {
 		for _, c := range n.Children {
 			key := s.profile.Methods[c.Method].Key()
 			if at != made && isFolded(key) {
-				owner.take(c)
+				owner.addSelf(c)
 				owner.folded = true
 				walk(c, at, owner)
 				continue
@@ -487,7 +485,7 @@ func (s *side) folded(top *cct.Node, isFolded func(string) bool) *part {
 				owner.counts = true
 				walk(c, child, owner)
 			} else {
-				child.take(c)
+				child.addSelf(c)
 				walk(c, child, child)
 			}
 		}
@@ -496,20 +494,20 @@ func (s *side) folded(top *cct.Node, isFolded func(string) bool) *part {
 	return made
 }
 
-// take adds the own time of a node.
-func (p *part) take(n *cct.Node) {
+// addSelf adds the self time of a node.
+func (p *part) addSelf(n *cct.Node) {
 	p.self = p.self.Plus(n.Self)
 	p.known = p.known || n.Known()
 	p.variance += float64(n.Calls) * n.Spread * n.Spread
 }
 
-// settle finds the rarest call on the way to each part, and bounds a time that was put
-// together by what the whole leaves for it: errors of chance were added up there as such.
-func (p *part) settle() {
+// bound sets rarest, and narrows the bounds of folded self times to what the total leaves for
+// them: the total has smaller errors than the sum of its parts.
+func (p *part) bound() {
 	low, high := p.total.Low, p.total.High
 	for _, c := range p.children {
 		c.rarest = min(p.rarest, c.calls)
-		c.settle()
+		c.bound()
 		low, high = low-c.total.High, high-c.total.Low
 	}
 	if p.folded && !p.counts {
@@ -534,8 +532,8 @@ func (p *part) child(key string) *part {
 	return nil
 }
 
-// figures are those of a part; one that is not there was not called, and took no time
-// for sure.
+// figures returns the figures of a part. A part that is nil was not called and certainly took
+// no time.
 func (s *side) figures(p *part) Figures {
 	f := Figures{Known: true, roots: s.roots}
 	if p == nil {
@@ -545,8 +543,8 @@ func (s *side) figures(p *part) Figures {
 	f.Calls, f.Self, f.Known = float64(p.calls)/by, p.self.Over(by), p.known
 	if p.rarest > 0 && s.roots > 0 {
 		f.reach = float64(p.rarest) / by
-		// Chance decides how many calls of the root lead here; where several threads did
-		// the work, how far they are apart says how much that and loops make up.
+		// Chance decides how many root calls lead here. With several threads, their
+		// differences show the effect of chance and of loops.
 		varies := math.Sqrt(math.Max(0, 1/float64(p.rarest)-1/by))
 		f.callsMix, f.selfMix = f.Calls*varies, f.Self.Nanos*varies
 		f.variance = p.variance / by / by
@@ -554,14 +552,14 @@ func (s *side) figures(p *part) Figures {
 			f.callsMix = math.Max(f.callsMix, math.Sqrt(p.callsOff*n/(n-1))/by)
 			f.selfMix = math.Max(f.selfMix, math.Sqrt(p.selfOff*n/(n-1))/by)
 		}
-		// Calls of the root are cut off at both ends of the window.
+		// Root calls are incomplete at both ends of the window.
 		f.cut = 2 * float64(s.cut) / by
 	}
 	return f
 }
 
-// whole are the figures of the roots with all below them. Where several threads did the
-// work, what chance does to the whole is seen in how far these are apart.
+// whole returns the figures of the roots including everything below them. With several threads,
+// their differences show the effect of chance.
 func (s *side) whole(contexts Figures) Figures {
 	if n := float64(len(s.profile.Threads)); n > 1 {
 		var off float64
@@ -572,5 +570,3 @@ func (s *side) whole(contexts Figures) Figures {
 	}
 	return contexts
 }
-
-func compareDown(a, b float64) int { return cmp.Compare(b, a) }

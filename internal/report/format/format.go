@@ -1,5 +1,4 @@
-// Package format writes numbers, times and names as people read them, in tables, notes
-// and reports alike.
+// Package format writes numbers, times, names and tables for people.
 package format
 
 import (
@@ -10,7 +9,7 @@ import (
 	"unicode"
 )
 
-// Grouped writes a whole number with a comma between thousands.
+// Grouped returns a whole number with a comma between thousands.
 func Grouped[N int | uint64](n N) string {
 	digits, sign := strconv.FormatUint(uint64(n), 10), ""
 	if n < 0 {
@@ -22,7 +21,7 @@ func Grouped[N int | uint64](n N) string {
 	return sign + digits
 }
 
-// Count writes a number with its noun, of which both forms are given.
+// Count returns a number with its noun in the singular or plural.
 func Count[N int | uint64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -30,7 +29,7 @@ func Count[N int | uint64](n N, one, many string) string {
 	return Grouped(n) + " " + many
 }
 
-// AtLeast marks a figure that is a lower bound.
+// AtLeast marks a number that is a lower bound.
 func AtLeast(isLowerBound bool, text string) string {
 	if isLowerBound {
 		return "≥ " + text
@@ -38,8 +37,7 @@ func AtLeast(isLowerBound bool, text string) string {
 	return text
 }
 
-// Plural writes a number with a noun that gets an s, or es behind one, where there are
-// several.
+// Plural returns a number with its noun, whose plural ends in s, or in es after an s.
 func Plural[N int | uint64](n N, noun string) string {
 	many := noun + "s"
 	if strings.HasSuffix(noun, "s") {
@@ -48,13 +46,13 @@ func Plural[N int | uint64](n N, noun string) string {
 	return Count(n, noun, many)
 }
 
-// Nanos writes a time, given in nanoseconds, with three digits that count.
+// Nanos returns a time, given in nanoseconds, with three significant digits.
 func Nanos(nanos float64) string {
 	for _, unit := range []struct {
 		size float64
 		name string
 	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		// What would be rounded up to the next unit is written in it.
+		// A number that would be rounded up to the next unit is written in that unit.
 		if math.Abs(nanos) >= unit.size*0.9995 {
 			return ThreeDigits(nanos/unit.size) + " " + unit.name
 		}
@@ -65,14 +63,14 @@ func Nanos(nanos float64) string {
 	return fixed(nanos, 0) + " ns"
 }
 
-// Duration writes a time with three digits that count.
+// Duration returns a time with three significant digits.
 func Duration(d time.Duration) string { return Nanos(float64(d)) }
 
-// LeastCall is how many nanoseconds the time of one call must have to mean something:
-// below it the hooks and the clock are most of what is measured.
+// LeastCall is the shortest meaningful time of a call in nanoseconds. Below it, hooks and the
+// clock are most of what is measured.
 const LeastCall = 50
 
-// Call writes the time of one call, given in nanoseconds.
+// Call returns the time of one call, given in nanoseconds.
 func Call(nanos float64) string {
 	if nanos < LeastCall {
 		return "< " + strconv.Itoa(LeastCall) + " ns"
@@ -80,7 +78,7 @@ func Call(nanos float64) string {
 	return Nanos(nanos)
 }
 
-// ThreeDigits writes a number below 1000 with as many decimals as leave three digits.
+// ThreeDigits returns a number below 1000 with three significant digits.
 func ThreeDigits(n float64) string {
 	switch size := math.Abs(n); {
 	case size >= 99.95:
@@ -93,8 +91,8 @@ func ThreeDigits(n float64) string {
 
 func fixed(n float64, decimals int) string { return strconv.FormatFloat(n, 'f', decimals, 64) }
 
-// Printable takes from a name what could steer a terminal: class files may call a
-// method anything, and processes call themselves what they like.
+// Printable replaces characters that could control a terminal: names of methods and
+// processes may contain anything.
 func Printable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -104,8 +102,8 @@ func Printable(name string) string {
 	}, name)
 }
 
-// Line writes a value of a program on one line. A question mark may be its own, so what
-// cannot be shown is written as what Unicode has for it.
+// Line returns a value of a program on one line. Characters that cannot be shown become
+// Unicode's replacement character, since a question mark may be part of the value.
 func Line(value string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -118,7 +116,7 @@ func Line(value string) string {
 	}, value)
 }
 
-// Cut is a text in so many columns at most, its end left out where it is longer.
+// Cut returns a text in at most width columns, without its end if it is longer.
 func Cut(text string, width int) string {
 	runes := []rune(text)
 	if len(runes) <= width {

@@ -21,7 +21,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
-// spansOf are the spans of a transaction. Their ids are the same whenever they are made.
+// spansOf returns the spans of a transaction. Their ids are the same every time.
 func spansOf(target *trace.Target, t *trace.Transaction) []*tracepb.Span {
 	s := &spans{t: t, trace: target.TraceID(t)}
 	root := s.add(t.Root, nil)
@@ -37,8 +37,8 @@ type spans struct {
 	made  []*tracepb.Span
 }
 
-// add makes the spans of a call and of those below it. What was handed to another
-// thread is below the root: which call handed it over is not known.
+// add adds the spans of a call and of the calls below it. Parts on other threads are children
+// of the root, because it is unknown which call handed them over.
 func (s *spans) add(c *trace.Call, parent []byte) []byte {
 	id := trace.SpanID(s.trace, len(s.made))
 	begin := s.t.Begin.Add(c.Start)
@@ -98,14 +98,14 @@ func (l *attributeList) text(key, text string) {
 	l.add(valid(key), &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: valid(text)}})
 }
 
-// valid is a text as protobuf takes it: Java's strings may hold halves of characters.
+// valid returns a text as valid UTF-8: strings of Java may contain unpaired surrogates.
 func valid(text string) string { return strings.ToValidUTF8(text, "�") }
 
 func (l *attributeList) number(key string, n int64) {
 	l.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: n}})
 }
 
-// flag adds what is so; what is not is not told.
+// flag adds an attribute only if it is true.
 func (l *attributeList) flag(key string, is bool) {
 	if is {
 		l.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: true}})
@@ -131,7 +131,7 @@ func (l *attributeList) value(v trace.Value) {
 	}
 }
 
-// dataOf are spans with what they are of.
+// dataOf returns spans with the resource that they belong to.
 func dataOf(t *trace.Trace, version string, spans []*tracepb.Span) *tracepb.TracesData {
 	var about attributeList
 	name := t.Target.Command

@@ -18,15 +18,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 )
 
-// ErrEndpoint is a URL that no receiver can have.
+// ErrEndpoint is the error for an invalid URL of a receiver.
 var ErrEndpoint = errors.New("must be a URL such as http://localhost:4318")
 
-// A RefusedError is a receiver's no.
+// A RefusedError reports that a receiver rejected spans.
 type RefusedError struct {
 	URL    string
-	Status string // of HTTP; empty where it took the rest
+	Status string // of HTTP; empty if it accepted the rest
 	Detail string
-	Spans  int64 // that it did not take; 0 where that is all
+	Spans  int64 // that it rejected; 0 for all
 }
 
 func (e *RefusedError) Error() string {
@@ -44,15 +44,15 @@ func (e *RefusedError) Error() string {
 
 const (
 	tracesPath = "/v1/traces"
-	// mostSpans keeps a request below what receivers take, some megabytes.
+	// mostSpans keeps a request below the limit of receivers, a few megabytes.
 	mostSpans = 2000
 	patience  = 15 * time.Second
-	// mostAnswer is how much of an answer is read.
+	// mostAnswer bounds how much of a response is read.
 	mostAnswer = 1 << 16
 )
 
-// Endpoint is where traces go that are sent to a receiver: the URL itself where it has
-// a path.
+// Endpoint returns the URL for traces of a receiver: the given URL if it has a path, else
+// with the standard path.
 func Endpoint(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -64,7 +64,7 @@ func Endpoint(text string) (string, error) {
 	return u.String(), nil
 }
 
-// Send hands a trace to a receiver, and tells how many spans it took.
+// Send sends a trace to a receiver, and returns how many spans the receiver accepted.
 func Send(ctx context.Context, endpoint string, t *trace.Trace, version string) (sent int, err error) {
 	var batch []*tracepb.Span
 	flush := func() error {
@@ -90,7 +90,7 @@ func Send(ctx context.Context, endpoint string, t *trace.Trace, version string) 
 	return sent, flush()
 }
 
-// post sends one request. The service's request has the form of TracesData.
+// post sends one request. The request message has the same fields as TracesData.
 func post(ctx context.Context, endpoint string, data *tracepb.TracesData) error {
 	body, err := proto.Marshal(data)
 	if err != nil {
@@ -133,22 +133,22 @@ func firstLine(text string) string {
 	return text
 }
 
-// partial reads ExportTraceServiceResponse: field 1 is what was taken only in part, of
-// which 1 is the number of spans rejected and 2 why.
+// partial reads an ExportTraceServiceResponse: field 1 is the partial success, whose field 1 is
+// the number of rejected spans and field 2 the reason.
 func partial(answer []byte) (rejected int64, detail string) {
 	inner, _ := fields(answer)
 	rejected, detail = status([]byte(inner[1]))
 	return rejected, detail
 }
 
-// status reads a message whose field 1 is a number and field 2 a text.
+// status reads a message with a number in field 1 and a text in field 2.
 func status(message []byte) (number int64, text string) {
 	texts, numbers := fields(message)
 	return int64(numbers[1]), texts[2]
 }
 
-// fields are the last text and number of each field of a message. What is no message
-// gives what was found before that was clear.
+// fields returns the last text and number of each field of a message. It stops at the first
+// invalid field.
 func fields(message []byte) (texts map[protowire.Number]string, numbers map[protowire.Number]uint64) {
 	texts, numbers = map[protowire.Number]string{}, map[protowire.Number]uint64{}
 	for len(message) > 0 {

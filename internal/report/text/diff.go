@@ -12,9 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
-var diffColumns = []column{
-	{"CHANGE", true}, {"±", true}, {"BEFORE", true}, {"AFTER", true}, {"CALLS", true}, {"NOW", true}, {"", false}, {"METHOD", false},
-}
+var diffColumns = format.Columns(">CHANGE", ">±", ">BEFORE", ">AFTER", ">CALLS", ">NOW", "", "METHOD")
 
 // WriteDiff writes a comparison of two profiles: the first top changes of methods and of
 // contexts, or all where top is 0. A width of 0 allows lines of any length.

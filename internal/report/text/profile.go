@@ -91,9 +91,7 @@ func Timing(p *cct.Profile) string {
 	return "exact: every call was counted and timed"
 }
 
-var treeColumns = []column{
-	{"TOTAL", true}, {"±", true}, {"", true}, {"SELF", true}, {"MEAN", true}, {"CALLS", true}, {"THREW", true}, {"METHOD", false},
-}
+var treeColumns = format.Columns(">TOTAL", ">±", ">", ">SELF", ">MEAN", ">CALLS", ">THREW", "METHOD")
 
 func (r *profileReport) tree() {
 	top := r.profile.Merged
@@ -265,10 +263,7 @@ func (r *profileReport) leftOut(left omitted, one, many string, whole float64) {
 	}
 }
 
-var flatColumns = []column{
-	{"SELF", true}, {"±", true}, {"", true}, {"SELF/CALL", true}, {"TOTAL", true}, {"CALLS", true}, {"THREW", true},
-	{"CONTEXTS", true}, {"METHOD", false},
-}
+var flatColumns = format.Columns(">SELF", ">±", ">", ">SELF/CALL", ">TOTAL", ">CALLS", ">THREW", ">CONTEXTS", "METHOD")
 
 // flat lists the methods by self time, and those whose hooks were off.
 func (r *profileReport) flat() {
@@ -359,7 +354,7 @@ func (r *profileReport) threads() {
 		return
 	}
 	r.heading("Threads")
-	t := &table{columns: []column{{"TOTAL", true}, {"", true}, {"ROOT CALLS", true}, {"THREAD", false}}}
+	t := &table{columns: format.Columns(">TOTAL", ">", ">ROOT CALLS", "THREAD")}
 	for _, thread := range all[:min(mostThreads, len(all))] {
 		var calls uint64
 		for _, root := range thread.Top.Children {

@@ -178,10 +178,7 @@ func rangedShare(s rootcause.Share) string {
 	return text
 }
 
-var callerColumns = []column{
-	{"SHARE", true}, {"95 %", true}, {"BY", false}, {"CALLS", true}, {"MEAN", true}, {"P50", true}, {"P90", true}, {"P99", true}, {"MAX", true},
-	{"METHOD, AND ITS CALLERS", false},
-}
+var callerColumns = format.Columns(">SHARE", ">95 %", "BY", ">CALLS", ">MEAN", ">P50", ">P90", ">P99", ">MAX", "METHOD, AND ITS CALLERS")
 
 // callers writes a hot spot and the tree of its callers.
 func (r *rootCauseReport) callers(spot int) {
@@ -278,9 +275,7 @@ func (r *rootCauseReport) hooks() {
 		return
 	}
 	r.heading("Hooks that were on")
-	t := &table{columns: []column{
-		{"FROM", true}, {"UNTIL", true}, {"FOR", true}, {"LEVEL", true}, {"CALLS", true}, {"CALLERS", true}, {"HOT SPOT", true}, {"METHOD", false},
-	}}
+	t := &table{columns: format.Columns(">FROM", ">UNTIL", ">FOR", ">LEVEL", ">CALLS", ">CALLERS", ">HOT SPOT", "METHOD")}
 	for _, h := range r.found.Hooks {
 		until, lasted := "now", r.found.Took-h.From
 		if h.Until > 0 {
@@ -311,7 +306,7 @@ func (r *rootCauseReport) batches() {
 		return
 	}
 	r.heading("Redefinitions")
-	t := &table{columns: []column{{"AT", true}, {"HOOKS", false}, {"CLASSES", true}, {"PAUSE", true}, {"COMPILED", true}, {"WHY", false}}}
+	t := &table{columns: format.Columns(">AT", "HOOKS", ">CLASSES", ">PAUSE", ">COMPILED", "WHY")}
 	for _, b := range r.found.Batches {
 		way := "out"
 		if b.In {
@@ -332,7 +327,7 @@ func (r *rootCauseReport) list() {
 	r.heading("Caller list")
 	sorted := slices.Clone(r.found.List)
 	slices.SortStableFunc(sorted, func(a, b rootcause.Entry) int { return cmp.Compare(b.Hits, a.Hits) })
-	t := &table{columns: []column{{"STATE", false}, {"HITS", true}, {"CALLERS", true}, {"CALLEES", true}, {"METHOD", false}}}
+	t := &table{columns: format.Columns("STATE", ">HITS", ">CALLERS", ">CALLEES", "METHOD")}
 	for _, e := range sorted[:min(len(sorted), mostListed)] {
 		t.rows = append(t.rows, []string{
 			string(e.State), format.Grouped(e.Hits), format.Grouped(len(e.Callers)), format.Grouped(len(e.Callees)), r.names[e.Method],
@@ -405,7 +400,7 @@ type liveRow struct {
 	own    *rootcause.Measured
 }
 
-var liveColumns = []column{{"SHARE", true}, {"CALLS", true}, {"MEAN", true}, {"P99", true}, {"", false}, {"HOT SPOTS, AND THEIR CALLERS", false}}
+var liveColumns = format.Columns(">SHARE", ">CALLS", ">MEAN", ">P99", "", "HOT SPOTS, AND THEIR CALLERS")
 
 // RootCauseLines returns at most most lines for a search in progress: the hot spots with
 // the callers that have the largest shares. A dot marks hooks that are on.

@@ -75,57 +75,21 @@ func words(text string) []string {
 
 // A table has rows of cells. All columns but the last are aligned.
 type table struct {
-	columns []column
+	columns []format.Column
 	rows    [][]string
-}
-
-type column struct {
-	title string
-	right bool // aligned right, as numbers are
 }
 
 // lines returns the titles and the rows.
 func (t *table) lines() []string {
-	titles := make([]string, len(t.columns))
-	for i := range t.columns {
-		titles[i] = t.columns[i].title
-	}
-	widths := t.widths()
-	lines := make([]string, 0, len(t.rows)+1)
-	for _, row := range slices.Concat([][]string{titles}, t.rows) {
-		var line strings.Builder
-		for i, width := range widths {
-			gap := strings.Repeat(" ", width-utf8.RuneCountInString(row[i]))
-			if t.columns[i].right {
-				line.WriteString(gap + row[i] + "  ")
-			} else {
-				line.WriteString(row[i] + gap + "  ")
-			}
-		}
-		lines = append(lines, strings.TrimRight(line.String()+row[len(widths)], " "))
+	lines := format.TableLines(t.columns, t.rows, 0)
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return lines
 }
 
-// widths returns the widths of all columns but the last.
-func (t *table) widths() []int {
-	widths := make([]int, len(t.columns)-1)
-	for i := range widths {
-		widths[i] = utf8.RuneCountInString(t.columns[i].title)
-		for _, row := range t.rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
-	}
-	return widths
-}
-
 // lastColumn returns where the last column begins.
-func (t *table) lastColumn() (column int) {
-	for _, n := range t.widths() {
-		column += n + 2
-	}
-	return column
-}
+func (t *table) lastColumn() int { return format.SpaceBefore(t.columns, t.rows) }
 
 // narrow drops expendable columns in the order given until the last column has the
 // room it needs in a terminal of a width, and returns where the last column begins.
@@ -160,7 +124,7 @@ func (t *table) dropIfAll(title, text string) {
 }
 
 func (t *table) index(title string) int {
-	return slices.IndexFunc(t.columns, func(c column) bool { return c.title == title })
+	return slices.IndexFunc(t.columns, func(c format.Column) bool { return c.Title == title })
 }
 
 // setLast sets the last cell of a row.

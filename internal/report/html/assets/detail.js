@@ -21,7 +21,7 @@ function fillCallTooltip(tooltip, row, transaction) {
 	const add = (name, figure, more) => facts.append(make("dt", "", name), make("dd", "", figure), make("dd", "", more ?? ""));
 	if (!isOne) add("Calls", count(row.calls.length), `mean ${nanos(row.duration / row.calls.length)}, longest ${nanos(row.longest)}`);
 	add("Total", nanos(row.duration), share(row.duration / whole));
-	add("Own", nanos(row.self), share(row.self / whole));
+	add("Self", nanos(row.self), share(row.self / whole));
 	add("Begins", nanos(row.start), isOne ? "" : "the first");
 	add("Measured", nanos(row.measured), "including the cost of hooks");
 	const said = sentencesOfCall(row).map((sentence) => make("p", "", sentence));

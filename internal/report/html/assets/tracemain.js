@@ -25,7 +25,7 @@ function startTrace() {
 		};
 		const longest = [...packages].sort((a, b) => b[1] - a[1]).slice(0, 12);
 		const items = longest.map(([pkg]) => swatch(dotColour(hues.get(pkg) ?? null, isDark), pkg === "" ? "(no package)" : pkg.slice(0, -1)));
-		items.push(make("span", "", "strong: own time, pale: in calls below"));
+		items.push(make("span", "", "strong: self time, pale: calls below"));
 		byId("legend").replaceChildren(...(transactions.length > 0 ? items : []));
 	});
 

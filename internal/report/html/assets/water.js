@@ -7,7 +7,7 @@ class Waterfall {
 		this.tooltip = tooltip;
 		this.frame = byId("water");
 		this.ticks = make("div", "ticks");
-		this.axis = make("div", "axis", make("span", "", "Method"), make("span", "", "Total"), make("span", "", "Own"), this.ticks);
+		this.axis = make("div", "axis", make("span", "", "Method"), make("span", "", "Total"), make("span", "", "Self"), this.ticks);
 		this.body = make("div", "");
 		this.frame.replaceChildren(this.axis, this.body);
 		this.limit = rowLimit;
