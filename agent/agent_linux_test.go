@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -412,7 +413,7 @@ func (g *guest) hook() {
 	}
 	g.watch("La", "te", "Lami")
 	g.reply(done)
-	g.switchOn(weave.MethodID("Guest$Work", "next", "(I)I"), weave.MethodID("Late", "next", "(I)I"))
+	g.switchOn(weave.MethodID(classfile.MethodRef{Class: "Guest$Work", Name: "next", Descriptor: "(I)I"}), weave.MethodID(classfile.MethodRef{Class: "Late", Name: "next", Descriptor: "(I)I"}))
 }
 
 // watch has classes shown by one filter, except those that an exclude names.
@@ -452,7 +453,7 @@ func calls(t *testing.T, a *arena.Arena, class string) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if totals := sum.Methods[uint32(weave.MethodID(class, "next", "(I)I"))]; totals != nil {
+	if totals := sum.Methods[uint32(weave.MethodID(classfile.MethodRef{Class: class, Name: "next", Descriptor: "(I)I"}))]; totals != nil {
 		return totals.Calls
 	}
 	return 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -20,7 +21,7 @@ var hot = map[uint32]string{
 }
 
 func idOf(name, descriptor string) uint32 {
-	return uint32(weave.MethodID("Callers$Hot", name, descriptor))
+	return uint32(weave.MethodID(classfile.MethodRef{Class: "Callers$Hot", Name: name, Descriptor: descriptor}))
 }
 
 // hookHot puts hooks into the hot methods.
@@ -215,9 +216,9 @@ func TestCallersAtTheEnds(t *testing.T) {
 		g.weaveInto("Callers", g.live, func(m weave.MethodInfo) bool { return m.Name == "byStatic" })
 		g.weaveInto("java/lang/reflect/Method", g.live, func(m weave.MethodInfo) bool { return m.Name == "invoke" })
 		const invoke = "(Ljava/lang/Object;[Ljava/lang/Object;)Ljava/lang/Object;"
-		entry := uint32(weave.MethodID("Callers$Entry", "run", "()V"))
-		site := uint32(weave.MethodID("Callers", "byStatic", "()I"))
-		reflected := uint32(weave.MethodID("java/lang/reflect/Method", "invoke", invoke))
+		entry := uint32(weave.MethodID(classfile.MethodRef{Class: "Callers$Entry", Name: "run", Descriptor: "()V"}))
+		site := uint32(weave.MethodID(classfile.MethodRef{Class: "Callers", Name: "byStatic", Descriptor: "()I"}))
+		reflected := uint32(weave.MethodID(classfile.MethodRef{Class: "java/lang/reflect/Method", Name: "invoke", Descriptor: invoke}))
 		g.set(
 			arena.Probe{ID: entry, Flags: arena.On | arena.Callers},
 			arena.Probe{ID: site, Flags: arena.On | arena.Callers | arena.Here},
@@ -265,7 +266,7 @@ func TestCallersAreDrawnByLot(t *testing.T) {
 		}
 		// What is not inside a context is not counted either.
 		g.weaveInto("Callers", g.live, func(m weave.MethodInfo) bool { return m.Name == "byStatic" })
-		root := arena.Probe{ID: uint32(weave.MethodID("Callers", "byStatic", "()I")), Flags: arena.On | arena.Timed | arena.Root}
+		root := arena.Probe{ID: uint32(weave.MethodID(classfile.MethodRef{Class: "Callers", Name: "byStatic", Descriptor: "()I"})), Flags: arena.On | arena.Timed | arena.Root}
 		inside := arena.Probe{ID: idOf("work", "(I)I"), Flags: arena.On | arena.Callers | arena.Timed | arena.Inside}
 		g.set(root, inside)
 		before := edgesOf(t, a)[0]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -91,7 +92,7 @@ func TestCallsWaitForTheirCallees(t *testing.T) {
 		}
 		a.SetWait(long)
 		g.hook()
-		id := uint32(weave.MethodID("Guest$Work", "next", "(I)I"))
+		id := uint32(weave.MethodID(classfile.MethodRef{Class: "Guest$Work", Name: "next", Descriptor: "(I)I"}))
 		discover := arena.Probe{ID: id, Flags: arena.On | arena.Timed | arena.Discover}
 		g.set(discover)
 
@@ -144,7 +145,7 @@ func TestCallsWaitForTheirCallees(t *testing.T) {
 		// One that waits is marked, so that what stops it then is not taken from
 		// its caller as well.
 		g.weaveInto("Guest", g.live, func(m weave.MethodInfo) bool { return m.Name == "call" })
-		caller := uint32(weave.MethodID("Guest", "call", "(Ljava/lang/String;I)I"))
+		caller := uint32(weave.MethodID(classfile.MethodRef{Class: "Guest", Name: "call", Descriptor: "(Ljava/lang/String;I)I"}))
 		g.set(discover, arena.Probe{ID: caller, Flags: arena.On | arena.Timed})
 		g.begin("work")
 		last = g.arrivals(a, last, 1)[0].Ticket
@@ -180,7 +181,7 @@ func TestArrivalsThatFindNoRoom(t *testing.T) {
 		g.tell("work", 1)
 		a, _ := g.mapArena()
 		g.hook()
-		id := uint32(weave.MethodID("Guest$Work", "next", "(I)I"))
+		id := uint32(weave.MethodID(classfile.MethodRef{Class: "Guest$Work", Name: "next", Descriptor: "(I)I"}))
 		g.set(arena.Probe{ID: id, Flags: arena.On | arena.Discover | arena.Flat})
 		g.tell("work", 1) // there is no ring yet
 		if err := errors.Join(a.MakeArrivals(), a.MakeArrivals()); err != nil {
@@ -219,7 +220,7 @@ func TestMembersAreFollowed(t *testing.T) {
 			return m.Name == "make" && strings.HasPrefix(m.Descriptor, "(BLjava/lang/Class;Ljava/lang/invoke/MemberName;Ljava/lang/Class;)")
 		})
 		g.weaveInto("Guest$Mirror", g.live, func(m weave.MethodInfo) bool { return m.Name == "next" })
-		root := uint32(weave.MethodID("Guest$Mirror", "next", "(I)I"))
+		root := uint32(weave.MethodID(classfile.MethodRef{Class: "Guest$Mirror", Name: "next", Descriptor: "(I)I"}))
 		g.ask(followMembers, []byte{1})
 		g.reply(done)
 		a.SetWait(long)

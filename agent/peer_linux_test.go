@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -239,8 +240,8 @@ func TestStandbyAndTheRefusedAreNotMeasured(t *testing.T) {
 			a, _ := g.mapArena()
 			g.hookInto("java/io/File", "exists")
 			g.hookInto("java/util/ArrayDeque", "addLast")
-			exists := weave.MethodID("java/io/File", "exists", "()Z")
-			g.switchOn(exists, weave.MethodID("java/util/ArrayDeque", "addLast", "(Ljava/lang/Object;)V"))
+			exists := weave.MethodID(classfile.MethodRef{Class: "java/io/File", Name: "exists", Descriptor: "()Z"})
+			g.switchOn(exists, weave.MethodID(classfile.MethodRef{Class: "java/util/ArrayDeque", Name: "addLast", Descriptor: "(Ljava/lang/Object;)V"}))
 			for range 2 {
 				second := meet(t, target, d, false)
 				second.receive(refused)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -111,8 +112,8 @@ func TestClassesAreWovenAsTheyAreLoaded(t *testing.T) {
 		g.hook()
 		// What waits for the class to be woven is timed, and the wait is not its own time.
 		g.weaveInto("Guest", g.live, func(m weave.MethodInfo) bool { return m.Name == "call" })
-		caller := uint32(weave.MethodID("Guest", "call", "(Ljava/lang/String;I)I"))
-		late := uint32(weave.MethodID("Late", "next", "(I)I"))
+		caller := uint32(weave.MethodID(classfile.MethodRef{Class: "Guest", Name: "call", Descriptor: "(Ljava/lang/String;I)I"}))
+		late := uint32(weave.MethodID(classfile.MethodRef{Class: "Late", Name: "next", Descriptor: "(I)I"}))
 		g.set(arena.Probe{ID: caller, Flags: arena.On | arena.Timed}, arena.Probe{ID: late, Flags: arena.On})
 		g.tell("laminate", 1) // is not asked for
 		if _, err := fmt.Fprintln(g.target.Stdin, "late", 10); err != nil {
@@ -257,7 +258,7 @@ func TestAgentDoesNotMeasureItself(t *testing.T) {
 	everyGuest(t, func(t *testing.T, g *guest) {
 		a, _ := g.mapArena()
 		g.hookInto("java/util/ArrayDeque", "addLast")
-		g.switchOn(weave.MethodID("java/util/ArrayDeque", "addLast", "(Ljava/lang/Object;)V"))
+		g.switchOn(weave.MethodID(classfile.MethodRef{Class: "java/util/ArrayDeque", Name: "addLast", Descriptor: "(Ljava/lang/Object;)V"}))
 		for range 50 {
 			g.ask(ping, nil)
 			g.reply(done)

@@ -32,6 +32,7 @@ import (
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/bench/machine"
 	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -111,7 +112,7 @@ func (c *class) hooksOf(s scope) []session.Hook {
 func hooksIn(class string, result *weave.Result) (hooks []session.Hook) {
 	for _, r := range result.Methods {
 		if r.Woven {
-			hooks = append(hooks, session.Hook{Class: class, Name: strings.Clone(r.Name), Descriptor: strings.Clone(r.Descriptor)})
+			hooks = append(hooks, session.Hook{MethodRef: classfile.MethodRef{Class: class, Name: strings.Clone(r.Name), Descriptor: strings.Clone(r.Descriptor)}})
 		}
 	}
 	return hooks

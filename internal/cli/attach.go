@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
@@ -346,7 +347,7 @@ func (r *attachRun) groups(by string) *monitor.Groups {
 
 func (r *attachRun) method(number uint32) (session.Method, bool) {
 	row, is := r.rows[number]
-	return session.Method{ID: number, Class: row.Class, Name: row.Method, Descriptor: row.Descriptor}, is
+	return session.Method{ID: number, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Method, Descriptor: row.Descriptor}}, is
 }
 
 // hasEnded reports whether the JVM has exited or the pack was taken out.

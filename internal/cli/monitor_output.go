@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
@@ -231,7 +232,7 @@ func (r *monitorRun) subjects() (all []subject) {
 }
 
 func watchedSubject(row *liveprobes.Row, byWithin bool) subject {
-	s := subject{Method: session.Method{ID: row.ID, Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}
+	s := subject{Method: session.Method{ID: row.ID, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}}
 	within := ""
 	if byWithin {
 		within = row.Sequence

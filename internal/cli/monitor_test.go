@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -15,10 +16,10 @@ import (
 )
 
 var monitorSample = []session.Method{
-	{ID: 11, Class: "a/Order", Name: "pay", Descriptor: "(I)V"},
-	{ID: 12, Class: "a/Order", Name: "pay", Descriptor: "()V"},
-	{ID: 13, Class: "a/Web", Name: "handle", Descriptor: "()V"},
-	{ID: 14, Class: "a/Web", Name: "idle", Descriptor: "()V"},
+	{ID: 11, MethodRef: classfile.MethodRef{Class: "a/Order", Name: "pay", Descriptor: "(I)V"}},
+	{ID: 12, MethodRef: classfile.MethodRef{Class: "a/Order", Name: "pay", Descriptor: "()V"}},
+	{ID: 13, MethodRef: classfile.MethodRef{Class: "a/Web", Name: "handle", Descriptor: "()V"}},
+	{ID: 14, MethodRef: classfile.MethodRef{Class: "a/Web", Name: "idle", Descriptor: "()V"}},
 }
 
 func sampleSubjects() (all []subject) {

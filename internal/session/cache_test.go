@@ -56,12 +56,13 @@ func busyClass() []byte {
 // askAll asks for hooks, calls and spots in busyClass.
 func (s *Session) askAll() {
 	hook := func(name string) Hook {
-		return Hook{Class: "a/B", Name: name, Descriptor: "()V", Flags: arena.On}
+		return Hook{MethodRef: classfile.MethodRef{Class: "a/B", Name: name, Descriptor: "()V"}, Flags: arena.On}
 	}
 	site := func(caller string) Site {
 		return Site{
-			Class: "a/B", Name: caller, Descriptor: "()V", Owner: "java/lang/Thread", Called: "yield", CalledDescriptor: "()V",
-			Native: Hook{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V", Flags: arena.On},
+			Caller: classfile.MethodRef{Class: "a/B", Name: caller, Descriptor: "()V"},
+			Called: classfile.MethodRef{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V"},
+			Native: Hook{MethodRef: classfile.MethodRef{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V"}, Flags: arena.On},
 		}
 	}
 	s.addTargets(Request{
@@ -144,8 +145,9 @@ func TestCacheTellsOrdersApart(t *testing.T) {
 	called := func(caller string) func(*Session) {
 		return func(s *Session) {
 			s.addTargets(Request{Sites: []Site{{
-				Class: "a/B", Name: caller, Descriptor: "()V", Owner: "java/lang/Thread", Called: "yield", CalledDescriptor: "()V",
-				Native: Hook{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V"},
+				Caller: classfile.MethodRef{Class: "a/B", Name: caller, Descriptor: "()V"},
+				Called: classfile.MethodRef{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V"},
+				Native: Hook{MethodRef: classfile.MethodRef{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V"}},
 			}}})
 		}
 	}
@@ -153,10 +155,10 @@ func TestCacheTellsOrdersApart(t *testing.T) {
 	class := busyClass()
 	for name, ask := range map[string]func(*Session){
 		"a hook": func(s *Session) {
-			s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+			s.addTargets(Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}}}})
 		},
 		"another hook": func(s *Session) {
-			s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "plain", Descriptor: "()V"}}})
+			s.addTargets(Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "a/B", Name: "plain", Descriptor: "()V"}}}})
 		},
 		"no condition":      watched(instrument.Plain),
 		"a condition":       watched(instrument.Plain, always{}),
@@ -296,7 +298,7 @@ func benchClasses(b *testing.B) (classes []benchClass) {
 		if err == nil && instrument.Exemption(c.name) == "" {
 			for _, r := range result.Methods {
 				if r.Woven {
-					c.methods = append(c.methods, Hook{Class: c.name, Name: r.Name, Descriptor: r.Descriptor})
+					c.methods = append(c.methods, Hook{MethodRef: classfile.MethodRef{Class: c.name, Name: r.Name, Descriptor: r.Descriptor}})
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -18,13 +19,13 @@ import (
 // another, which is woven, one to be hooked, and reflection one to be told.
 func TestWhatAFollowerAsksForElsewhereIsOwed(t *testing.T) {
 	s := matchingSession(t)
-	s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+	s.addTargets(Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}}}})
 	s.note("a/B", outcome())
 	s.takePending(time.Now())
 	if s.HasPending() {
 		t.Error("something is owed where all is woven")
 	}
-	request := Request{Hooks: []Hook{{Class: "c/D", Name: "m", Descriptor: "()V"}}}
+	request := Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "c/D", Name: "m", Descriptor: "()V"}}}}
 	s.state.follower = &Follower{Loading: func(string, []byte) Request { return request }}
 	s.askAboutLoading(control.Transform{Name: "c/D"})
 	if s.HasPending() {
@@ -32,8 +33,9 @@ func TestWhatAFollowerAsksForElsewhereIsOwed(t *testing.T) {
 	}
 	request.Reflection = true
 	request.Sites = []Site{{
-		Class: "a/B", Name: "m", Descriptor: "()V", Owner: "n/N", Called: "n", CalledDescriptor: "()V",
-		Native: Hook{Class: "n/N", Name: "n", Descriptor: "()V"},
+		Caller: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"},
+		Called: classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"},
+		Native: Hook{MethodRef: classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"}},
 	}}
 	s.askAboutLoading(control.Transform{Name: "e/F"})
 	if !s.HasPending() {
@@ -130,7 +132,7 @@ func TestClassesThatLoadAreFollowed(t *testing.T) {
 		if left := s.LeftAlone(); len(s.Captured().Batches) > 0 && (len(left) != 1 || left[0].Class != "construction/fresh/Failing") {
 			t.Errorf("left alone: %v", left)
 		}
-		round := Hook{Class: main, Name: "round", Descriptor: "()J"}
+		round := Hook{MethodRef: classfile.MethodRef{Class: main, Name: "round", Descriptor: "()J"}}
 		var asked atomic.Pointer[map[string]Request]
 		asked.Store(&map[string]Request{"construction/fresh/Constants": {Hooks: []Hook{round}}})
 		follower := Follower{Excludes: []string{"java/", "jdk/", "sun/"}, Loading: func(class string, _ []byte) Request { return (*asked.Load())[class] }}
@@ -149,13 +151,13 @@ func TestClassesThatLoadAreFollowed(t *testing.T) {
 			return classes
 		}
 		p.Run(1)
-		if !s.HasPending() || hook() != 1 || s.HasPending() || !s.IsHooked(s.ID(main, round.Name, round.Descriptor)) {
+		if !s.HasPending() || hook() != 1 || s.HasPending() || !s.IsHooked(s.ID(classfile.MethodRef{Class: main, Name: round.Name, Descriptor: round.Descriptor})) {
 			t.Errorf("what is owed is not woven: %v, left alone %v", s.Methods(), s.LeftAlone())
 		}
-		if classes := hook(Hook{Class: sound, Name: "step", Descriptor: "(JI)J", Flags: arena.On}); classes != 2 {
+		if classes := hook(Hook{MethodRef: classfile.MethodRef{Class: sound, Name: "step", Descriptor: "(JI)J"}, Flags: arena.On}); classes != 2 {
 			t.Errorf("%d classes of one name are woven, of 2", classes)
 		}
-		asked.Store(&map[string]Request{sound: {Hooks: []Hook{{Class: sound, Name: "<clinit>", Descriptor: "()V", Flags: arena.On}}}})
+		asked.Store(&map[string]Request{sound: {Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: sound, Name: "<clinit>", Descriptor: "()V"}, Flags: arena.On}}}})
 		room := roomForSwitches(s)
 		p.Run(1)
 		if left := roomForSwitches(s); room < 1 || left != room-1 {

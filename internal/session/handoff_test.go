@@ -67,7 +67,7 @@ func TestAnExemptClassOnlyHandsOn(t *testing.T) {
 	const builders = "java/lang/ThreadBuilders"
 	s, _ := handing(t, 25)
 	method, _ := classfile.ParseMethodRef(instrument.HandOffMethods(builders)[0].String())
-	spot := instrument.Spot{Class: builders, Name: "other", Descriptor: "()V", Key: "a"}
+	spot := instrument.Spot{MethodRef: classfile.MethodRef{Class: builders, Name: "other", Descriptor: "()V"}, Key: "a"}
 	s.addSpots([]instrument.Spot{spot})
 	s.weaver.AddPattern(Wanted{Methods: patterns(t, "**")})
 	class := classWith(builders, method.Member(), "other()V")

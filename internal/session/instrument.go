@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
@@ -184,15 +185,15 @@ func (s *Session) addTargets(request Request) {
 	defer s.state.lock.Unlock()
 	table := &s.state.classes
 	for _, h := range request.Hooks {
-		if s.weaver.AddHook(h) && !s.state.setHook(s.weaver.ID(h.Class, h.Name, h.Descriptor), h) {
+		if s.weaver.AddHook(h) && !s.state.setHook(s.weaver.ID(h.MethodRef), h) {
 			table.setStale(h.Class, false)
 		}
 	}
 	for _, site := range request.Sites {
 		native := site.Native
-		s.state.addNative(s.weaver.ID(native.Class, native.Name, native.Descriptor), native)
+		s.state.addNative(s.weaver.ID(native.MethodRef), native)
 		if s.weaver.AddSite(site) {
-			table.setStale(site.Class, false)
+			table.setStale(site.Caller.Class, false)
 		}
 	}
 	if request.Reflection && s.weaver.AddReflection() {
@@ -209,7 +210,7 @@ func (s *Session) removeTargets(request Request) {
 	defer s.state.lock.Unlock()
 	gone, stale := s.weaver.Remove(request)
 	for _, h := range gone {
-		s.state.removeHook(s.weaver.ID(h.Class, h.Name, h.Descriptor))
+		s.state.removeHook(s.weaver.ID(h.MethodRef))
 	}
 	for _, class := range stale {
 		s.state.classes.setStale(class, !s.weaver.Names(class))
@@ -355,8 +356,8 @@ func (s *Session) startReflection(ctx context.Context) error {
 }
 
 // ID returns the id of a method's hook.
-func (s *Session) ID(class, name, descriptor string) uint32 {
-	return s.weaver.ID(class, name, descriptor)
+func (s *Session) ID(m classfile.MethodRef) uint32 {
+	return s.weaver.ID(m)
 }
 
 // Weavings returns where woven classes came from so far.

@@ -104,8 +104,7 @@ func (s *state) noteSpots(selected *instrument.Selection) (off []uint32) {
 			if p.Kind == instrument.Watches && !t.described[p.ID] {
 				t.described[p.ID] = true
 				// Readers want the method; several spots may belong to one.
-				m := Method{Class: p.Class, Name: p.Name, Descriptor: p.Descriptor}
-				s.undescribed = append(s.undescribed, arena.Method{ID: p.ID, Name: m.String(), LowerBound: selected.Intrinsic[p.Member()]})
+				s.undescribed = append(s.undescribed, arena.Method{ID: p.ID, Name: p.MethodRef.String(), LowerBound: selected.Intrinsic[p.Member()]})
 			}
 			if t.sent[p.ID] != t.entries[p.ID] {
 				off = append(off, p.ID)

@@ -28,13 +28,13 @@ func TestSpotsStandInTheirOrder(t *testing.T) {
 	}
 	wanted := func(s *Session) []uint32 {
 		return []uint32{
-			s.ID("a/B", "m", "()V"), s.SpotID(spots[3]), s.SpotID(spots[2]), s.SpotID(spots[1]), s.SpotID(spots[0]),
+			s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}), s.SpotID(spots[3]), s.SpotID(spots[2]), s.SpotID(spots[1]), s.SpotID(spots[0]),
 		}
 	}
 	var first []byte
 	for turn := range spots {
 		s := bareSession(t)
-		s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+		s.addTargets(Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}}}})
 		s.addSpots(append(slices.Clone(spots[turn:]), spots[:turn]...))
 		woven := s.weaveOwn(t)
 		if have := idsIn(t, woven, "m"); !slices.Equal(have, wanted(s)) {
@@ -54,10 +54,10 @@ func TestSpotsHaveIDsOfTheirOwn(t *testing.T) {
 	one, other := bareSession(t), bareSession(t)
 	a, b := spotOf("m", instrument.Watches, "a"), spotOf("m", instrument.Watches, "b")
 	other.SpotID(b)
-	if one.SpotID(a) != other.SpotID(a) || one.SpotID(a) == one.SpotID(b) || one.SpotID(a) == one.ID("a/B", "m", "()V") {
+	if one.SpotID(a) != other.SpotID(a) || one.SpotID(a) == one.SpotID(b) || one.SpotID(a) == one.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}) {
 		t.Errorf("ids %#x, %#x and %#x, %#x", one.SpotID(a), one.SpotID(b), other.SpotID(a), other.SpotID(b))
 	}
-	if one.SpotID(a) != uint32(weave.MethodID("a/B", "m", "()V#a")) {
+	if one.SpotID(a) != uint32(weave.MethodID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V#a"})) {
 		t.Errorf("id %#x is not that of its name", one.SpotID(a))
 	}
 }
@@ -105,11 +105,11 @@ func TestSpotsThatCannotBeAreNamed(t *testing.T) {
 // TestAMethodKeepsItsHooksWhereItsConditionIsTooLong weaves it without.
 func TestAMethodKeepsItsHooksWhereItsConditionIsTooLong(t *testing.T) {
 	s := bareSession(t)
-	s.addTargets(Request{Hooks: []Hook{{Class: "a/B", Name: "m", Descriptor: "()V"}}})
+	s.addTargets(Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}}}})
 	long := spotOf("m", instrument.Watches, "long", always{steps: 1 << 16})
 	s.addSpots([]instrument.Spot{long, spotOf("m", instrument.Anchors, "anchor"), spotOf("other", instrument.Watches, "a", always{})})
 	woven := s.weaveOwn(t)
-	want := []uint32{s.ID("a/B", "m", "()V"), s.SpotID(spotOf("m", instrument.Anchors, "anchor"))}
+	want := []uint32{s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}), s.SpotID(spotOf("m", instrument.Anchors, "anchor"))}
 	if have := idsIn(t, woven, "m"); !slices.Equal(have, want) {
 		t.Errorf("ids %#x, want %#x", have, want)
 	}
@@ -135,10 +135,10 @@ func TestOnlyNewCodeIsWoven(t *testing.T) {
 		{"another condition", spotOf("m", instrument.Watches, "a", always{steps: 1}), true},
 		{"no condition", spotOf("m", instrument.Watches, "a"), true},
 		{"another kind", spotOf("m", instrument.Anchors, "a"), true},
-		{"another setting", instrument.Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: instrument.Anchors, First: 2}, false},
-		{"one that cannot be", instrument.Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: instrument.Anchors, First: 1 << 31}, true},
-		{"it again", instrument.Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: instrument.Anchors, First: 1 << 31}, false},
-		{"one that can", instrument.Spot{Class: "a/B", Name: "m", Descriptor: "()V", Key: "a", Kind: instrument.Anchors, First: 2}, true},
+		{"another setting", instrument.Spot{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}, Key: "a", Kind: instrument.Anchors, First: 2}, false},
+		{"one that cannot be", instrument.Spot{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}, Key: "a", Kind: instrument.Anchors, First: 1 << 31}, true},
+		{"it again", instrument.Spot{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}, Key: "a", Kind: instrument.Anchors, First: 1 << 31}, false},
+		{"one that can", instrument.Spot{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}, Key: "a", Kind: instrument.Anchors, First: 2}, true},
 	} {
 		s.addSpots([]instrument.Spot{test.spot})
 		if owed := len(s.takePending(time.Now())) == 1; owed != test.owed {
@@ -153,18 +153,18 @@ func TestOnlyNewCodeIsWoven(t *testing.T) {
 // TestASpotThatIsTakenOutLeavesOthers beside it, and the class only when it is bare.
 func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 	s := bareSession(t)
-	hook := Hook{Class: "a/B", Name: "m", Descriptor: "()V"}
+	hook := Hook{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}}
 	s.addTargets(Request{Hooks: []Hook{hook}})
 	a, b := spotOf("m", instrument.Watches, "a"), spotOf("m", instrument.Watches, "b")
 	s.addSpots([]instrument.Spot{a, b})
 	s.weaveOwn(t)
 	s.takePending(time.Now())
 	s.removeSpots([]instrument.Spot{a, spotOf("m", instrument.Watches, "unknown")})
-	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V"), s.SpotID(b)}) {
+	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}), s.SpotID(b)}) {
 		t.Errorf("ids %#x stand in m", have)
 	}
 	s.removeSpots([]instrument.Spot{b})
-	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID("a/B", "m", "()V")}) || s.state.classes.named("a/B").emptied {
+	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"})}) || s.state.classes.named("a/B").emptied {
 		t.Errorf("ids %#x stand in m", have)
 	}
 	s.removeTargets(Request{Hooks: []Hook{hook}})
@@ -288,7 +288,7 @@ func (s *Session) weaveOwn(t *testing.T) []byte {
 
 // spotOf is a spot in a method of a/B.
 func spotOf(method string, kind instrument.SpotKind, key string, codes ...weave.Lowered) instrument.Spot {
-	return instrument.Spot{Class: "a/B", Name: method, Descriptor: "()V", Key: key, Kind: kind, Code: codes}
+	return instrument.Spot{MethodRef: classfile.MethodRef{Class: "a/B", Name: method, Descriptor: "()V"}, Key: key, Kind: kind, Code: codes}
 }
 
 // always is a condition that holds, or fails to be made.

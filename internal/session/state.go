@@ -1,27 +1,22 @@
 package session
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A Method is a method that has a hook. Its strings are as in class files.
+// A Method is a method that has a hook.
 type Method struct {
-	ID                      uint32
-	Class, Name, Descriptor string
-	LowerBound              bool // it may have had more calls than its hook has counted: see WhyLowerBound
-}
-
-// String returns the method as messages show it.
-func (m Method) String() string {
-	return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name + m.Descriptor
+	ID uint32
+	classfile.MethodRef
+	LowerBound bool // it may have had more calls than its hook has counted: see WhyLowerBound
 }
 
 // state is what the session knows: what was woven, what the agent was sent, and the
@@ -77,7 +72,8 @@ func (s *Session) note(class string, out *instrument.Outcome) inactive {
 
 func (s *Session) noteMethod(class string, r *weave.MethodResult, selected *instrument.Selection) (off []uint32) {
 	st := &s.state
-	member := r.Name + r.Descriptor
+	ref := classfile.MethodRef{Class: class, Name: strings.Clone(r.Name), Descriptor: strings.Clone(r.Descriptor)}
+	member := ref.Member()
 	leave := func(reason string) { st.left[LeftAlone{Class: class, Method: member, Reason: reason}] = true }
 	for _, site := range r.Left {
 		leave("its call of " + site.Call.Owner + "." + site.Call.Name + ": " + site.Reason.Error())
@@ -89,15 +85,15 @@ func (s *Session) noteMethod(class string, r *weave.MethodResult, selected *inst
 		return nil
 	}
 	if r.Sites > 0 {
-		off = st.switches.missing(st.probes, s.weaver.Natives(class, member))
+		off = st.switches.missing(st.probes, s.weaver.Natives(ref))
 	}
-	setting, is := s.weaver.Setting(class, r.Name, r.Descriptor)
+	setting, is := s.weaver.Setting(ref)
 	if !is || !selected.Hooked[member] {
 		return off // it has hooks at its calls, or reports calls by reflection
 	}
-	id := s.weaver.ID(class, r.Name, r.Descriptor)
+	id := s.weaver.ID(ref)
 	if _, known := st.methods[id]; !known {
-		m := Method{id, class, strings.Clone(r.Name), strings.Clone(r.Descriptor), selected.Intrinsic[member]}
+		m := Method{id, ref, selected.Intrinsic[member]}
 		st.methods[id] = m
 		st.undescribed = append(st.undescribed, arena.Method{ID: id, Name: m.String(), LowerBound: m.LowerBound})
 		setting.ID = id
@@ -163,7 +159,7 @@ func (s *state) setHook(id uint32, h Hook) bool {
 // addNative adds a native method, whose hooks stand at its calls. The lock is held.
 func (s *state) addNative(id uint32, h Hook) {
 	if _, known := s.methods[id]; !known {
-		m := Method{ID: id, Class: h.Class, Name: h.Name, Descriptor: h.Descriptor}
+		m := Method{ID: id, MethodRef: h.MethodRef}
 		s.methods[id] = m
 		s.undescribed = append(s.undescribed, arena.Method{ID: id, Name: m.String()})
 	}
@@ -198,7 +194,7 @@ func (s *Session) MethodsSoFar() []Method {
 
 func sorted(methods []Method) []Method {
 	slices.SortFunc(methods, func(a, b Method) int {
-		return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(a.Name, b.Name), strings.Compare(a.Descriptor, b.Descriptor))
+		return a.Compare(b.MethodRef)
 	})
 	return methods
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -36,7 +37,7 @@ func TestAMethodIsOffUntilItsTableIsSent(t *testing.T) {
 			t.Error("a method is on that is in no table")
 		}
 	}
-	id := s.ID("a/B", "m", "()V")
+	id := s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"})
 	s.state.switches.sent[id] = s.state.probes[id]
 	if len(s.note("a/B", outcome()).hooks) != 0 {
 		t.Error("a method is off that is in the table")
@@ -77,17 +78,18 @@ func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 func TestAMethodWithHooksAtItsCallsAloneIsNotHooked(t *testing.T) {
 	s := matchingSession(t)
 	s.addTargets(Request{Sites: []Site{{
-		Class: "a/B", Name: "m", Descriptor: "()V", Owner: "n/N", Called: "n", CalledDescriptor: "()V",
-		Native: Hook{Class: "n/N", Name: "n", Descriptor: "()V", Flags: arena.On},
+		Caller: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"},
+		Called: classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"},
+		Native: Hook{MethodRef: classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"}, Flags: arena.On},
 	}}})
 	woven := outcome()
 	woven.Methods[0].Sites = 1
 	woven.Hooked = nil
 	off := s.note("a/B", woven).hooks
-	if s.IsHooked(s.ID("a/B", "m", "()V")) || !s.IsHooked(s.ID("n/N", "n", "()V")) {
+	if s.IsHooked(s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"})) || !s.IsHooked(s.ID(classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"})) {
 		t.Errorf("hooked are %v", s.Methods())
 	}
-	if len(off) != 1 || off[0] != s.ID("n/N", "n", "()V") {
+	if len(off) != 1 || off[0] != s.ID(classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"}) {
 		t.Errorf("to be switched on: %#x", off)
 	}
 	if !s.weaver.Names("a/B") {
@@ -142,7 +144,7 @@ func TestAFollowerThatTakesTooLong(t *testing.T) {
 	s.state.follower = &Follower{Loading: func(class string, _ []byte) Request {
 		cancel()
 		s.remark(class + " was left alone: " + unanswered)
-		return Request{Hooks: []Hook{{Class: class, Name: "m", Descriptor: "()V"}}}
+		return Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: class, Name: "m", Descriptor: "()V"}}}}
 	}}
 	if woven, err := s.weave(ctx, control.Transform{Name: "a/B"}); !errors.Is(err, errLate) || woven.New != nil {
 		t.Errorf("woven: %v", err)

@@ -82,7 +82,7 @@ func TestSpotsOfAllForms(t *testing.T) {
 		capturing.Form, capturing.Code = instrument.Capturing, make([]weave.Lowered, 7)
 		capturing.Code[2] = p.valueIn("Paths", "pay", condition.Entry, "$1.tier")
 		capturing.Code[6] = p.valueIn("Paths", "pay", condition.Exit, "$return")
-		made := instrument.Spot{Class: "Paths$Order", Name: "<init>", Descriptor: "(Ljava/lang/String;)V", Key: "made", Flags: arena.On | arena.Flat}
+		made := instrument.Spot{MethodRef: classfile.MethodRef{Class: "Paths$Order", Name: "<init>", Descriptor: "(Ljava/lang/String;)V"}, Key: "made", Flags: arena.On | arena.Flat}
 		made.Code = []weave.Lowered{p.conditionIn("Paths$Order", "<init>", condition.Entry, `$1 == "gold"`)}
 		p.watch(SpotRequest{Add: []instrument.Spot{tag, tagged, late, capturing, made}})
 		if left := p.LeftAlone(); len(left) != 0 {
@@ -120,7 +120,7 @@ func TestSpotsOfAllForms(t *testing.T) {
 func TestSpotsGoInAsClassesLoad(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := openPaths(t, jdk)
-		late := instrument.Spot{Class: "Late", Name: "pay", Descriptor: payment, Key: "late", Below: 1, Flags: arena.On | arena.Flat}
+		late := instrument.Spot{MethodRef: classfile.MethodRef{Class: "Late", Name: "pay", Descriptor: payment}, Key: "late", Below: 1, Flags: arena.On | arena.Flat}
 		err := p.OnLoading(t.Context(), []string{"java/", "jdk/"}, func(class string, _ []byte) []instrument.Spot {
 			if class == "Late" {
 				return []instrument.Spot{late}
@@ -186,7 +186,7 @@ func spotsIn(class string, file []byte) (spots []instrument.Spot) {
 		if err != nil {
 			return nil
 		}
-		p := instrument.Spot{Class: class, Name: string(name), Descriptor: string(descriptor), Key: "watch", Below: 1, Flags: arena.On}
+		p := instrument.Spot{MethodRef: classfile.MethodRef{Class: class, Name: string(name), Descriptor: string(descriptor)}, Key: "watch", Below: 1, Flags: arena.On}
 		spots = append(spots, p)
 		p.Kind, p.Key, p.First, p.Below = instrument.Anchors, "anchor", 1, 0
 		spots = append(spots, p)
@@ -316,7 +316,7 @@ const payment = "(LPaths$Order;I)J"
 
 // methodOf is a spot in a method of Paths.
 func methodOf(name string, kind instrument.SpotKind, key string) instrument.Spot {
-	return instrument.Spot{Class: "Paths", Name: name, Descriptor: payment, Kind: kind, Key: key, Flags: arena.On | arena.Flat}
+	return instrument.Spot{MethodRef: classfile.MethodRef{Class: "Paths", Name: name, Descriptor: payment}, Kind: kind, Key: key, Flags: arena.On | arena.Flat}
 }
 
 // anchorsOf are the elements of web >> order: all four that begin it count as web.

@@ -58,7 +58,7 @@ func (j siteJava) weaver(t testing.TB, template string) *weave.Weaver {
 // everyCall wraps all calls but those javac makes of a sum of strings, which are too
 // many for a method to bear a large template.
 func everyCall(_ weave.MethodInfo, c weave.Call) (int32, bool) {
-	return weave.MethodID(c.Owner, c.Name, c.Descriptor), c.Owner != "SiteHooks" && (c.Owner != "java/lang/StringBuilder" || c.Name == "append" && c.Descriptor[1] == 'J')
+	return weave.MethodID(classfile.MethodRef{Class: c.Owner, Name: c.Name, Descriptor: c.Descriptor}), c.Owner != "SiteHooks" && (c.Owner != "java/lang/StringBuilder" || c.Name == "append" && c.Descriptor[1] == 'J')
 }
 
 func noTemplates(weave.MethodInfo) []*weave.Template { return nil }
@@ -225,16 +225,16 @@ func checkCounts(t *testing.T, own, told string) {
 	returned := 0
 	for _, method := range []string{"tick(I)I", "wide(J)J", "real(D)D", "count()V", "odd()Z"} {
 		name, desc, _ := strings.Cut(method, "(")
-		returned += counts[weave.MethodID("Sites", name, "("+desc)][1]
+		returned += counts[weave.MethodID(classfile.MethodRef{Class: "Sites", Name: name, Descriptor: "(" + desc})][1]
 	}
-	thrown := counts[weave.MethodID("Sites", "fails", "(Ljava/lang/String;)Ljava/lang/Object;")]
+	thrown := counts[weave.MethodID(classfile.MethodRef{Class: "Sites", Name: "fails", Descriptor: "(Ljava/lang/String;)Ljava/lang/Object;"})]
 	// Derived(String) runs three times and calls tick three times before super(...);
 	// Derived() runs once and calls real before this(...).
 	const beforeSuper = 3*3 + 1
 	if returned != ticks-beforeSuper || thrown != [3]int{failures, 0, failures} {
 		t.Errorf("the program counts %d calls and %d that throw; told are %d (and %d before super) and %v", ticks, failures, returned, beforeSuper, thrown)
 	}
-	if native := counts[weave.MethodID("java/lang/System", "arraycopy", "(Ljava/lang/Object;ILjava/lang/Object;II)V")]; native != [3]int{2, 1, 1} {
+	if native := counts[weave.MethodID(classfile.MethodRef{Class: "java/lang/System", Name: "arraycopy", Descriptor: "(Ljava/lang/Object;ILjava/lang/Object;II)V"})]; native != [3]int{2, 1, 1} {
 		t.Errorf("System.arraycopy was called %v times", native)
 	}
 }

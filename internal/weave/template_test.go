@@ -178,7 +178,7 @@ func TestTemplatesHaveIDsOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"m", "n"} {
-		want := []int32{1 << 20, 101, 2, 102, weave.MethodID("a/B", name, "()V"), 103, 1<<20 + 1, 104}
+		want := []int32{1 << 20, 101, 2, 102, weave.MethodID(classfile.MethodRef{Class: "a/B", Name: name, Descriptor: "()V"}), 103, 1<<20 + 1, 104}
 		if have := pushed(t, result.Bytes, name); !slices.Equal(have, want) {
 			t.Errorf("%s pushes %v, want %v", name, have, want)
 		}

@@ -54,11 +54,9 @@ import (
 // MethodInfo is what a method is chosen by. Its strings are views of the class
 // bytes: they hold as long as those do.
 type MethodInfo struct {
-	Class      string // internal name
-	Name       string
-	Descriptor string
-	Access     classfile.Access
-	HasCode    bool
+	classfile.MethodRef
+	Access  classfile.Access
+	HasCode bool
 }
 
 // Result is what became of a class.
@@ -81,7 +79,7 @@ type MethodResult struct {
 type Weaver struct {
 	// Identify gives methods their ids where MethodID will not do, because two of a
 	// set share one. It may keep no string it is given.
-	Identify func(class, name, descriptor string) int32
+	Identify func(classfile.MethodRef) int32
 
 	// Sites chooses calls in the methods of a class, around which SiteTemplate is
 	// woven with the id it gives, whether or not the method itself is chosen. It is
@@ -174,7 +172,7 @@ func (w *Weaver) AppendRead(dst []byte, pick func(MethodInfo) []*Template) (Resu
 			return Result{}, fmt.Errorf("method %d: %w", i, err)
 		}
 		a := w.class.Find(m.Attributes, classfile.KindCode)
-		info := MethodInfo{w.className, view(name), view(desc), m.Access, a != nil}
+		info := MethodInfo{classfile.MethodRef{Class: w.className, Name: view(name), Descriptor: view(desc)}, m.Access, a != nil}
 		templates := pick(info)
 		if len(templates) == 0 && !w.wraps() || a == nil {
 			continue
@@ -581,10 +579,11 @@ func (r *Reason) Error() string {
 }
 
 // MethodID returns the number by which woven code names a method, stable from run to
-// run and machine to machine: the CRC-32C of class.name(descriptor).
-func MethodID(class, name, descriptor string) int32 {
-	sum := crc32.Update(0, castagnoli, []byte(class+"."+name))
-	return int32(crc32.Update(sum, castagnoli, []byte(descriptor)))
+// run and machine to machine: the CRC-32C of class.name(descriptor),
+// with the internal name of the class.
+func MethodID(m classfile.MethodRef) int32 {
+	sum := crc32.Update(0, castagnoli, []byte(m.Class+"."+m.Name))
+	return int32(crc32.Update(sum, castagnoli, []byte(m.Descriptor)))
 }
 
 var dot = []byte{'.'}
@@ -596,7 +595,7 @@ func (g *target) methodID() int32 {
 	switch {
 	case g.idKnown:
 	case g.w.Identify != nil:
-		g.id = g.w.Identify(g.w.className, view(g.name), view(g.desc))
+		g.id = g.w.Identify(classfile.MethodRef{Class: g.w.className, Name: view(g.name), Descriptor: view(g.desc)})
 	default:
 		sum := crc32.Update(g.w.idPrefix, castagnoli, g.name)
 		g.id = int32(crc32.Update(sum, castagnoli, g.desc))

@@ -672,7 +672,7 @@ func TestMethodID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := weave.MethodID("some/where/Target", m.Name, m.Descriptor); have != want {
+		if want := weave.MethodID(classfile.MethodRef{Class: "some/where/Target", Name: m.Name, Descriptor: m.Descriptor}); have != want {
 			t.Errorf("%s: woven is %d, MethodID gives %d", m.Name, have, want)
 		}
 		seen[have] = true
@@ -681,7 +681,7 @@ func TestMethodID(t *testing.T) {
 		t.Errorf("%d methods have %d numbers", len(result.Methods), len(seen))
 	}
 	want := int32(crc32.Checksum([]byte("some/where/Target.m0()V"), crc32.MakeTable(crc32.Castagnoli)))
-	if have := weave.MethodID("some/where/Target", "m0", "()V"); have != want {
+	if have := weave.MethodID(classfile.MethodRef{Class: "some/where/Target", Name: "m0", Descriptor: "()V"}); have != want {
 		t.Errorf("MethodID gives %d, the CRC-32C is %d", have, want)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -465,7 +466,7 @@ func stable(all live.Snapshot) live.Snapshot {
 // undone.
 func TestHooksThatAreTakenBackLeaveNothing(t *testing.T) {
 	hook := func(class, name, descriptor string) session.Hook {
-		return session.Hook{Class: class, Name: name, Descriptor: descriptor, Flags: arena.On}
+		return session.Hook{MethodRef: classfile.MethodRef{Class: class, Name: name, Descriptor: descriptor}, Flags: arena.On}
 	}
 	stays := hook("hammer/Main", "tinyStatic", "(J)J")
 	goes := []session.Hook{hook("hammer/Main", "tinyVirtual", "(J)J"), hook("hammer/Main$Pair", "tinySynchronized", "()J")}
@@ -489,7 +490,7 @@ func TestHooksThatAreTakenBackLeaveNothing(t *testing.T) {
 		}
 		h.Run(1)
 		for _, gone := range goes {
-			if sum, err := s.Sum(); err != nil || sum.Methods[s.ID(gone.Class, gone.Name, gone.Descriptor)] != nil {
+			if sum, err := s.Sum(); err != nil || sum.Methods[s.ID(gone.MethodRef)] != nil {
 				h.t.Errorf("%s is counted, though its hook is out (%v)", gone.Name, err)
 			}
 		}

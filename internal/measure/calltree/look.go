@@ -227,7 +227,7 @@ func (l *look) watch(ctx context.Context) error {
 	var request session.Request
 	for _, m := range methods {
 		wanted[m.Class] = true
-		request.Hooks = append(request.Hooks, session.Hook{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Flags: arena.On | arena.Flat})
+		request.Hooks = append(request.Hooks, session.Hook{MethodRef: m, Flags: arena.On | arena.Flat})
 	}
 	// What was read on disk the JVM has not been asked for yet.
 	isWanted := func(class string) bool { return wanted[class] }
@@ -240,7 +240,7 @@ func (l *look) watch(ctx context.Context) error {
 	began := time.Now()
 	had := make(map[classfile.MethodRef]uint32)
 	for _, m := range methods {
-		if id := l.session.ID(m.Class, m.Name, m.Descriptor); l.session.IsHooked(id) {
+		if id := l.session.ID(m); l.session.IsHooked(id) {
 			had[m] = id
 		}
 	}

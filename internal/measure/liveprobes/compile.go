@@ -125,22 +125,22 @@ func (c *compiler) find(class *class) (found []match) {
 		return nil
 	}
 	for _, m := range c.world.methods(class) {
-		one := match{method: m, masks: c.positions.match(class.name, m.name, m.descriptor)}
+		one := match{method: m, masks: c.positions.match(class.name, m.Name, m.Descriptor)}
 		for _, p := range c.probes {
-			if p.methods.Match(class.name, m.name, m.descriptor) {
+			if p.methods.Match(class.name, m.Name, m.Descriptor) {
 				one.probes = append(one.probes, p)
 			}
 			c.note(p, m)
 		}
 		for _, t := range c.tags {
-			if t.at.Match(class.name, m.name, m.descriptor) {
+			if t.at.Match(class.name, m.Name, m.Descriptor) {
 				one.tags = append(one.tags, t)
 				delete(c.tagSums[t.Name].missing, t.at.String())
 			}
 		}
 		if len(one.probes) > 0 || len(one.tags) > 0 || !one.masks.none() {
 			found = append(found, one)
-			c.hooked[m.id()] = true
+			c.hooked[m.MethodRef] = true
 		}
 	}
 	return found
@@ -150,7 +150,7 @@ func (c *compiler) find(class *class) (found []match) {
 func (c *compiler) note(p *probeRequest, m method) {
 	s := c.probeSums[p.Name]
 	for _, pattern := range p.methods.Includes() {
-		if pattern.Match(m.class.name, m.name, m.descriptor) {
+		if pattern.Match(m.Class, m.Name, m.Descriptor) {
 			delete(s.missing, pattern.String())
 		}
 	}
@@ -160,7 +160,7 @@ func (c *compiler) note(p *probeRequest, m method) {
 			continue
 		}
 		for _, e := range q.Elements {
-			if e.Pattern.Match(m.class.name, m.name, m.descriptor) {
+			if e.Pattern.Match(m.Class, m.Name, m.Descriptor) {
 				delete(s.missing, e.Pattern.String())
 				s.anchored[e.Pattern.String()] = true
 				isAnchor = true
@@ -211,7 +211,7 @@ func (c *compiler) add(m match) (made []*planned) {
 	if !m.masks.none() {
 		made = append(made, &planned{
 			Spot: instrument.Spot{
-				Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: anchorKey, Kind: instrument.Anchors, Flags: arena.On,
+				MethodRef: m.MethodRef, Key: anchorKey, Kind: instrument.Anchors, Flags: arena.On,
 				First: m.masks.first, Below: m.masks.below, Direct: m.masks.direct,
 			},
 			method: m.method,
@@ -260,7 +260,7 @@ func (c *compiler) addBridges(m method) {
 func (c *compiler) addTag(m method, t *tagRequest) []*planned {
 	s := &planned{
 		Spot: instrument.Spot{
-			Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: t.key(), Kind: instrument.Tags, Flags: arena.On, Tag: int(t.number),
+			MethodRef: m.MethodRef, Key: t.key(), Kind: instrument.Tags, Flags: arena.On, Tag: int(t.number),
 		},
 		method: m, tag: t,
 	}
@@ -278,7 +278,7 @@ func (c *compiler) addProbe(m method, p *probeRequest) (made []*planned) {
 	for _, q := range p.within {
 		s := &planned{
 			Spot: instrument.Spot{
-				Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: p.key(q), Kind: instrument.Watches, Form: p.form,
+				MethodRef: m.MethodRef, Key: p.key(q), Kind: instrument.Watches, Form: p.form,
 				Flags: flags, Period: period, Groups: p.groups, Context: uint8(p.Context),
 			},
 			method: m, probe: p, sequence: q, conditional: q != nil || p.entry != nil || p.exit != nil,
@@ -316,10 +316,8 @@ func (c *compiler) scope(m method, at condition.Moment) condition.Scope {
 		Lookup:   func(name string) *condition.Class { return c.world.lookup(name, m.class) },
 		Subtypes: subtypes, OwnOnly: c.world.unbounded,
 		Exported: func(other *condition.Class) bool { return c.world.library.exported(other.Name(), m.class.name) },
-		Probed: func(class, name, descriptor string) bool {
-			return c.hooked[condition.Method{Class: class, Name: name, Descriptor: descriptor}]
-		},
-		Tags: c.numbers, TagCall: c.tagCall,
+		Probed:   func(m classfile.MethodRef) bool { return c.hooked[m] },
+		Tags:     c.numbers, TagCall: c.tagCall,
 	}
 }
 
@@ -335,7 +333,7 @@ func (c *compiler) equip(s *planned) error {
 			continue
 		}
 		for _, m := range c.world.methods(other) {
-			if m.name == s.Name && m.descriptor == s.Descriptor {
+			if m.Name == s.Name && m.Descriptor == s.Descriptor {
 				again := *s
 				if err := c.equipIn(&again, m); err != nil {
 					return err

@@ -150,17 +150,17 @@ func isWide(p *pattern.Pattern) bool {
 // patterns that do.
 func (p *plan) nameMethod(m method, patterns map[string]bool) (is bool) {
 	for _, one := range p.probes {
-		is = is || one.methods.Match(m.class.name, m.name, m.descriptor)
+		is = is || one.methods.Match(m.Class, m.Name, m.Descriptor)
 	}
 	for _, pattern := range p.patterns {
-		if pattern.Match(m.class.name, m.name, m.descriptor) {
+		if pattern.Match(m.Class, m.Name, m.Descriptor) {
 			patterns[pattern.String()] = true
 		}
 	}
 	for _, t := range p.tags {
-		is = is || t.at.Match(m.class.name, m.name, m.descriptor)
+		is = is || t.at.Match(m.Class, m.Name, m.Descriptor)
 	}
-	return is || !p.positions.match(m.class.name, m.name, m.descriptor).none()
+	return is || !p.positions.match(m.Class, m.Name, m.Descriptor).none()
 }
 
 // drafting is a target without a JVM: all its classes are as good as loaded, and what is

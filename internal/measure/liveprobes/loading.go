@@ -126,7 +126,7 @@ func (w *Watch) loadInside(c *compiler, class *class) (made []*planned) {
 	for _, m := range w.world.methods(class) {
 		left := -1
 		for _, name := range above {
-			if known, is := c.calls[condition.Method{Class: name, Name: m.name, Descriptor: m.descriptor}]; is {
+			if known, is := c.calls[classfile.MethodRef{Class: name, Name: m.Name, Descriptor: m.Descriptor}]; is {
 				left = max(left, known)
 			}
 		}
@@ -134,7 +134,7 @@ func (w *Watch) loadInside(c *compiler, class *class) (made []*planned) {
 			continue
 		}
 		w.expectCalls(c, m, left-1)
-		if c.insides >= mostInside || c.hooked[m.id()] || m.name == "<clinit>" || !w.isWorth(c, m) {
+		if c.insides >= mostInside || c.hooked[m.MethodRef] || m.Name == "<clinit>" || !w.isWorth(c, m) {
 			continue
 		}
 		made = append(made, c.addInside(m, c.levels > 0))
@@ -151,12 +151,12 @@ func (w *Watch) expectCalls(c *compiler, m method, left int) {
 	if err != nil {
 		return
 	}
-	calls, err := bodies.Calls(m.name, m.descriptor)
+	calls, err := bodies.Calls(m.Name, m.Descriptor)
 	if err != nil {
 		return
 	}
 	for _, call := range calls {
-		c.expect(condition.Method(call.Declared), left)
+		c.expect(call.Declared, left)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
@@ -19,14 +20,14 @@ type plan struct {
 	positions *positions
 	spots     map[string]*planned // by class.name(descriptor)#key
 	bridges   map[string]bool
-	hooked    map[condition.Method]bool // that have a spot
-	relied    map[condition.Method]bool // that conditions run
-	probeSums map[string]*summary       // by name
+	hooked    map[classfile.MethodRef]bool // that have a spot
+	relied    map[classfile.MethodRef]bool // that conditions run
+	probeSums map[string]*summary          // by name
 	tagSums   map[string]*summary
-	calls     map[condition.Method]int // what traced methods call, with how many levels are left
-	levels    int                      // of the deepest trace
-	insides   int                      // spots that belong to traces
-	spared    map[string]bool          // classes that rules leave alone, and whether they would have hooks otherwise
+	calls     map[classfile.MethodRef]int // what traced methods call, with how many levels are left
+	levels    int                         // of the deepest trace
+	insides   int                         // spots that belong to traces
+	spared    map[string]bool             // classes that rules leave alone, and whether they would have hooks otherwise
 }
 
 // A planned spot.
@@ -87,8 +88,8 @@ func newSummary(name string) *summary {
 func newPlan(r *request, p *positions) *plan {
 	return &plan{
 		request: r, positions: p, spots: make(map[string]*planned), bridges: make(map[string]bool),
-		hooked: make(map[condition.Method]bool), relied: make(map[condition.Method]bool),
-		probeSums: make(map[string]*summary), tagSums: make(map[string]*summary), calls: make(map[condition.Method]int),
+		hooked: make(map[classfile.MethodRef]bool), relied: make(map[classfile.MethodRef]bool),
+		probeSums: make(map[string]*summary), tagSums: make(map[string]*summary), calls: make(map[classfile.MethodRef]int),
 		spared: make(map[string]bool),
 	}
 }

@@ -75,7 +75,7 @@ func (c *compiler) leaveByRule(class *class, why error) {
 	isOpen := c.world.open(class) != nil
 	named := func(p *pattern.Pattern) bool {
 		is := !isOpen && p.MatchClass(class.name) ||
-			slices.ContainsFunc(methods, func(m method) bool { return p.Match(class.name, m.name, m.descriptor) })
+			slices.ContainsFunc(methods, func(m method) bool { return p.Match(class.name, m.Name, m.Descriptor) })
 		isOwed = isOwed || is
 		return is
 	}
@@ -83,7 +83,7 @@ func (c *compiler) leaveByRule(class *class, why error) {
 	for _, p := range c.probes {
 		s := c.probeSums[p.Name]
 		isNamed := !isOpen && p.methods.MatchClass(class.name) ||
-			slices.ContainsFunc(methods, func(m method) bool { return p.methods.Match(class.name, m.name, m.descriptor) })
+			slices.ContainsFunc(methods, func(m method) bool { return p.methods.Match(class.name, m.Name, m.Descriptor) })
 		if isNamed {
 			s.spare(left)
 		}

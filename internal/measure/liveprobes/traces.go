@@ -9,7 +9,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
@@ -64,7 +63,7 @@ func (w *Watch) addTraces(c *compiler) {
 func (p *plan) rootsOf(probe *probeRequest) (roots []classfile.MethodRef) {
 	for _, name := range slices.Sorted(maps.Keys(p.spots)) {
 		s := p.spots[name]
-		m := classfile.MethodRef{Class: s.Class, Name: s.Name, Descriptor: s.Descriptor}
+		m := s.MethodRef
 		if s.probe == probe && !slices.Contains(roots, m) {
 			roots = append(roots, m)
 		}
@@ -105,18 +104,18 @@ func (w *world) isJDK(c *class) bool {
 // of a library tells less than the program's own.
 func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn bool) {
 	own := make(map[string]bool)
-	met := make(map[condition.Method]bool)
+	met := make(map[classfile.MethodRef]bool)
 	for _, root := range c.rootsOf(p) {
 		own[callgraph.Project(root.Class)] = true
-		met[condition.Method(root)] = true
+		met[root] = true
 	}
 	var ranks [][]method
 	tree.Each(func(n *calltree.Node) {
-		id := condition.Method{Class: n.Class, Name: n.Name, Descriptor: n.Descriptor}
+		id := n.MethodRef
 		left := p.traceLevels() - n.Level
 		c.expect(id, left)
 		for _, via := range n.Via {
-			c.expect(condition.Method(via.Declared), left)
+			c.expect(via.Declared, left)
 		}
 		if met[id] || n.State != calltree.NotWatched || n.JDK || n.Name == "<clinit>" {
 			return
@@ -137,7 +136,7 @@ func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn
 	})
 	told := c.probeSums[p.Name]
 	for _, m := range slices.Concat(ranks...) {
-		if c.inside(m.id()) == nil && c.insides >= mostInside {
+		if c.inside(m.MethodRef) == nil && c.insides >= mostInside {
 			told.Untraced++
 			continue
 		}
@@ -148,17 +147,17 @@ func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn
 
 // expect notes that a method may be called by traced ones, with so many levels left
 // from its own on.
-func (p *plan) expect(m condition.Method, left int) {
+func (p *plan) expect(m classfile.MethodRef, left int) {
 	if known, is := p.calls[m]; !is || known < left {
 		p.calls[m] = left
 	}
 }
 
 // method finds a method of a loaded class.
-func (w *world) method(id condition.Method) (method, bool) {
+func (w *world) method(id classfile.MethodRef) (method, bool) {
 	for _, c := range w.classes[id.Class] {
 		for _, m := range w.methods(c) {
-			if m.name == id.Name && m.descriptor == id.Descriptor {
+			if m.Name == id.Name && m.Descriptor == id.Descriptor {
 				return m, true
 			}
 		}
@@ -170,10 +169,10 @@ func (w *world) method(id condition.Method) (method, bool) {
 // small to tell anything, and no probe writes its calls already. One that does so since
 // its level was raised takes over from the spot that there is, which goes off.
 func (w *Watch) isWorth(c *compiler, m method) bool {
-	if c.relied[m.id()] || m.class.reason != "" || c.ruled(m.class.name) != nil || !w.options.Small && isSmall(m) {
+	if c.relied[m.MethodRef] || m.class.reason != "" || c.ruled(m.class.name) != nil || !w.options.Small && isSmall(m) {
 		return false
 	}
-	inside := instrument.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey}
+	inside := instrument.Spot{MethodRef: m.MethodRef, Key: insideKey}
 	_, isThere := w.applied[spotName(&inside)]
 	return isThere || !c.isTraced(m)
 }
@@ -181,7 +180,7 @@ func (w *Watch) isWorth(c *compiler, m method) bool {
 // isTraced reports whether a probe writes the calls of a method.
 func (p *plan) isTraced(m method) bool {
 	return slices.ContainsFunc(p.probes, func(r *probeRequest) bool {
-		return r.Level >= probeset.Trace && r.methods.Match(m.class.name, m.name, m.descriptor)
+		return r.Level >= probeset.Trace && r.methods.Match(m.Class, m.Name, m.Descriptor)
 	})
 }
 
@@ -197,7 +196,7 @@ func isSmall(m method) bool {
 	if code == nil {
 		return true
 	}
-	if m.name == "<init>" && len(code.Bytes) <= smallConstructor {
+	if m.Name == "<init>" && len(code.Bytes) <= smallConstructor {
 		return true
 	}
 	// An operand that looks like a call makes a small method pass for one that calls.
@@ -208,22 +207,22 @@ func isSmall(m method) bool {
 }
 
 // inside is the spot by which a method belongs to traces; nil where it has none.
-func (p *plan) inside(m condition.Method) *planned {
-	return p.spots[spotName(&instrument.Spot{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Key: insideKey})]
+func (p *plan) inside(m classfile.MethodRef) *planned {
+	return p.spots[spotName(&instrument.Spot{MethodRef: m, Key: insideKey})]
 }
 
 // addInside has a method's calls belong to traces; one that does already is switched on
 // where one of its traces is.
 func (p *plan) addInside(m method, isOn bool) *planned {
-	s := p.inside(m.id())
+	s := p.inside(m.MethodRef)
 	if s == nil {
 		s = &planned{
-			Spot:   instrument.Spot{Class: m.class.name, Name: m.name, Descriptor: m.descriptor, Key: insideKey, Kind: instrument.Watches, Form: instrument.Plain},
+			Spot:   instrument.Spot{MethodRef: m.MethodRef, Key: insideKey, Kind: instrument.Watches, Form: instrument.Plain},
 			method: m,
 		}
 		p.put(s)
 		p.insides++
-		p.hooked[m.id()] = true
+		p.hooked[m.MethodRef] = true
 	}
 	if isOn && !p.isTraced(m) {
 		s.Flags = insideFlags
@@ -249,8 +248,8 @@ func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
 				continue
 			}
 			for _, m := range w.world.methods(c) {
-				if slices.Contains(taskMethods, m.name) {
-					tasks = append(tasks, classfile.MethodRef{Class: c.name, Name: m.name, Descriptor: m.descriptor})
+				if slices.Contains(taskMethods, m.Name) {
+					tasks = append(tasks, m.MethodRef)
 				}
 			}
 		}

@@ -264,18 +264,9 @@ func (w *world) ancestors(c *class) []string {
 
 // A method is one of a class that could be opened.
 type method struct {
-	class            *class
-	member           *classfile.Member
-	name, descriptor string
-}
-
-func (m method) id() condition.Method {
-	return condition.Method{Class: m.class.name, Name: m.name, Descriptor: m.descriptor}
-}
-
-// String is the method as people read it: class.name(descriptor).
-func (m method) String() string {
-	return strings.ReplaceAll(m.class.name, "/", ".") + "." + m.name + m.descriptor
+	classfile.MethodRef
+	class  *class
+	member *classfile.Member
 }
 
 // methods are those of a class that can be called by themselves: what the compiler made
@@ -291,7 +282,7 @@ func (w *world) methods(c *class) (all []method) {
 			continue
 		}
 		if name, desc, err := parsed.File.MemberName(m); err == nil {
-			all = append(all, method{c, m, string(name), string(desc)})
+			all = append(all, method{classfile.MethodRef{Class: c.name, Name: string(name), Descriptor: string(desc)}, c, m})
 		}
 	}
 	return all
@@ -312,8 +303,8 @@ func (w *world) bridges(m method) (members []string) {
 		for i := range parsed.File.Methods {
 			other := &parsed.File.Methods[i]
 			own, desc, err := parsed.File.MemberName(other)
-			if err == nil && other.Access.Has(classfile.AccBridge) && string(own) == m.name {
-				members = append(members, name+"."+m.name+string(desc))
+			if err == nil && other.Access.Has(classfile.AccBridge) && string(own) == m.Name {
+				members = append(members, name+"."+m.Name+string(desc))
 			}
 		}
 	}
@@ -338,7 +329,7 @@ func (m method) code() *classfile.Code {
 // parameterNames are what a parameter is called, as far as the class file says, and what
 // its type is called.
 func (m method) parameterNames(number int) (names []string) {
-	parsed, err := descriptor.ParseMethod(m.descriptor)
+	parsed, err := descriptor.ParseMethod(m.Descriptor)
 	if err != nil || number >= parsed.NumParams() {
 		return nil
 	}

@@ -71,7 +71,7 @@ func (b *budget) setting(m classfile.MethodRef, root bool) (arena.Flags, uint32)
 	defer b.lock.Unlock()
 	h := b.governor.hooks[m]
 	if h == nil {
-		h = b.governor.add(m, b.run.session.ID(m.Class, m.Name, m.Descriptor), root)
+		h = b.governor.add(m, b.run.session.ID(m), root)
 	}
 	return b.governor.setting(h)
 }

@@ -39,7 +39,7 @@ func (r *run) expand(ctx context.Context, methods []classfile.MethodRef) error {
 func (r *run) late(methods []classfile.MethodRef) {
 	now := r.session.Now()
 	for _, m := range methods {
-		r.ledger.late(r.session.ID(m.Class, m.Name, m.Descriptor), now)
+		r.ledger.late(r.session.ID(m), now)
 	}
 }
 
@@ -133,11 +133,8 @@ func (r *run) addSites(request *session.Request, expansion callgraph.Expansion) 
 		}
 		native := r.hook(site.Native)
 		native.Flags &^= arena.Discover
-		request.Sites = append(request.Sites, session.Site{
-			Class: site.Caller.Class, Name: site.Caller.Name, Descriptor: site.Caller.Descriptor,
-			Owner: site.Called.Class, Called: site.Called.Name, CalledDescriptor: site.Called.Descriptor, Native: native,
-		})
-		id := r.session.ID(native.Class, native.Name, native.Descriptor)
+		request.Sites = append(request.Sites, session.Site{Caller: site.Caller, Called: site.Called, Native: native})
+		id := r.session.ID(native.MethodRef)
 		r.lock.Lock()
 		r.natives[id] = true
 		r.lock.Unlock()
@@ -164,7 +161,7 @@ func (r *run) bare(methods []classfile.MethodRef) []classfile.MethodRef {
 		r.lock.Lock()
 		expanded := r.expanded[m]
 		r.lock.Unlock()
-		if !expanded && !r.session.IsHooked(r.session.ID(m.Class, m.Name, m.Descriptor)) {
+		if !expanded && !r.session.IsHooked(r.session.ID(m)) {
 			bare = append(bare, m)
 		}
 	}
@@ -283,9 +280,8 @@ func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []classfile.Me
 			continue
 		}
 		m, known := r.session.Method(a.ID)
-		method := classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
-		if known && !slices.Contains(expand, method) {
-			expand = append(expand, method)
+		if known && !slices.Contains(expand, m.MethodRef) {
+			expand = append(expand, m.MethodRef)
 		}
 	}
 	return expand, callable

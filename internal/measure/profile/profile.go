@@ -343,7 +343,7 @@ func (r *run) hook(m classfile.MethodRef) session.Hook {
 }
 
 func hookOf(m classfile.MethodRef, flags arena.Flags, period uint32) session.Hook {
-	return session.Hook{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Flags: flags, Period: period}
+	return session.Hook{MethodRef: m, Flags: flags, Period: period}
 }
 
 const (
@@ -450,7 +450,7 @@ func (r *run) rootIDs() map[uint32]bool {
 	defer r.lock.Unlock()
 	ids := make(map[uint32]bool, len(r.roots))
 	for m := range r.roots {
-		ids[r.session.ID(m.Class, m.Name, m.Descriptor)] = true
+		ids[r.session.ID(m)] = true
 	}
 	return ids
 }

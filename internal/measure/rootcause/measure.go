@@ -140,7 +140,7 @@ func (s *search) weave(ctx context.Context, subjects []*subject, why string) err
 	var request session.Request
 	for _, one := range subjects {
 		one.request(&request, 0, 0)
-		one.id = s.session.ID(one.Class, one.Name, one.Descriptor)
+		one.id = s.session.ID(one.MethodRef)
 	}
 	if len(request.Hooks)+len(request.Sites) == 0 {
 		return nil

@@ -290,7 +290,7 @@ func (s *subject) leave(reason string) { s.state, s.reason = Left, reason }
 
 // request adds a setting of a subject's hooks.
 func (s *subject) request(to *session.Request, flags arena.Flags, period uint32) {
-	hook := session.Hook{Class: s.Class, Name: s.Name, Descriptor: s.Descriptor, Flags: flags, Period: period}
+	hook := session.Hook{MethodRef: s.MethodRef, Flags: flags, Period: period}
 	if s.hooked == inMethod {
 		to.Hooks = append(to.Hooks, hook)
 		return
@@ -310,7 +310,7 @@ func (s *subject) classes() (all []string) {
 		return []string{s.Class}
 	}
 	for _, site := range s.sites {
-		all = append(all, site.Class)
+		all = append(all, site.Caller.Class)
 	}
 	return all
 }
@@ -323,26 +323,26 @@ func sitesIn(file []byte, caller, callee classfile.MethodRef, offsets map[int]bo
 	}
 	body := bodyOf(class, caller)
 	for at := range offsets {
-		site, is := siteAt(class, body, at)
-		site.Class, site.Name, site.Descriptor = caller.Class, caller.Name, caller.Descriptor
-		if is && site.Called == callee.Name && site.CalledDescriptor == callee.Descriptor && !slices.Contains(sites, site) {
+		called, is := callAt(class, body, at)
+		site := session.Site{Caller: caller, Called: called}
+		if is && called.Member() == callee.Member() && !slices.Contains(sites, site) {
 			sites = append(sites, site)
 		}
 	}
 	return sites
 }
 
-// siteAt returns the call at an offset of a method's code.
-func siteAt(class *classfile.Class, body []byte, at int) (session.Site, bool) {
+// callAt returns the method that the instruction at an offset of a method's code calls.
+func callAt(class *classfile.Class, body []byte, at int) (classfile.MethodRef, bool) {
 	isInvoke := at >= 0 && at+2 < len(body) && opcode.Op(body[at]) >= opcode.Invokevirtual && opcode.Op(body[at]) <= opcode.Invokeinterface
 	if !isInvoke {
-		return session.Site{}, false
+		return classfile.MethodRef{}, false
 	}
 	owner, name, descriptor, err := class.Pool.Member(uint16(body[at+1])<<8 | uint16(body[at+2]))
 	if err != nil || len(name) == 0 || name[0] == '<' {
-		return session.Site{}, false
+		return classfile.MethodRef{}, false
 	}
-	return session.Site{Owner: string(owner), Called: string(name), CalledDescriptor: string(descriptor)}, true
+	return classfile.MethodRef{Class: string(owner), Name: string(name), Descriptor: string(descriptor)}, true
 }
 
 // bodyOf returns the code of a method; nil if it has none.

@@ -145,7 +145,7 @@ func TestSurprises(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	own := &subject{MethodRef: ref("a/A", "m", "()V"), hooked: inMethod}
-	native := &subject{MethodRef: ref("a/A", "n", "()V"), hooked: aroundCalls, sites: []session.Site{{Class: "a/B"}, {Class: "a/C"}}}
+	native := &subject{MethodRef: ref("a/A", "n", "()V"), hooked: aroundCalls, sites: []session.Site{{Caller: classfile.MethodRef{Class: "a/B"}}, {Caller: classfile.MethodRef{Class: "a/C"}}}}
 	var request session.Request
 	own.request(&request, arena.On, 4)
 	native.request(&request, arena.On, 4)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -49,7 +50,7 @@ func allTimed(*Candidate) arena.Flags { return arena.On | arena.Flat | arena.Tim
 func (c *counter) request(candidates []*Candidate, flags flagsOf) (request session.Request) {
 	for _, one := range candidates {
 		for _, m := range one.Members {
-			request.Hooks = append(request.Hooks, session.Hook{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Flags: flags(one)})
+			request.Hooks = append(request.Hooks, session.Hook{MethodRef: classfile.MethodRef(m), Flags: flags(one)})
 		}
 	}
 	return request
@@ -74,7 +75,7 @@ func (c *counter) read() (map[*Candidate]tally, error) {
 	for _, one := range c.candidates {
 		var t tally
 		for _, m := range one.Members {
-			if totals := sum.Methods[c.session.ID(m.Class, m.Name, m.Descriptor)]; totals != nil {
+			if totals := sum.Methods[c.session.ID(classfile.MethodRef(m))]; totals != nil {
 				t.calls += totals.Calls
 				t.timed += totals.Timed
 				t.nanos += totals.Nanos

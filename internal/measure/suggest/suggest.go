@@ -332,7 +332,7 @@ func (o *observer) count(ctx context.Context) error {
 	if err := c.count(ctx, counting/2); err != nil {
 		return err
 	}
-	isHooked := func(m Method) bool { return o.session.IsHooked(o.session.ID(m.Class, m.Name, m.Descriptor)) }
+	isHooked := func(m Method) bool { return o.session.IsHooked(o.session.ID(classfile.MethodRef(m))) }
 	for _, one := range o.picked {
 		if !slices.ContainsFunc(one.Members, isHooked) {
 			one.Measured = false

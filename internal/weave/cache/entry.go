@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -47,25 +48,25 @@ type LeftCall struct {
 
 // Slot is the id by which woven code refers to a method of another class.
 type Slot struct {
-	Class, Name, Descriptor string
-	ID                      uint32
+	classfile.MethodRef
+	ID uint32
 }
 
 // Identify returns the id of a method in this process: weave.MethodID, unless two of its
 // methods collide.
-type Identify func(class, name, descriptor string) int32
+type Identify func(classfile.MethodRef) int32
 
 // Fits reports whether the ids in an entry are those of this process. An entry that does
 // not fit cannot be used.
 func (e *Entry) Fits(identify Identify) bool {
 	for i := range e.Methods {
 		m := &e.Methods[i]
-		if m.HasID && uint32(identify(e.Class, m.Name, m.Descriptor)) != m.ID {
+		if m.HasID && uint32(identify(classfile.MethodRef{Class: e.Class, Name: m.Name, Descriptor: m.Descriptor})) != m.ID {
 			return false
 		}
 	}
 	for _, s := range e.Calls {
-		if uint32(identify(s.Class, s.Name, s.Descriptor)) != s.ID {
+		if uint32(identify(s.MethodRef)) != s.ID {
 			return false
 		}
 	}
@@ -123,7 +124,7 @@ func NewEntry(w Weaving) *Entry {
 			m.Templates = w.Templates(m.Name, m.Descriptor)
 		}
 		if m.HasID = m.Woven && (w.Templates == nil || len(m.Templates) > 0); m.HasID {
-			m.ID = uint32(identify(e.Class, m.Name, m.Descriptor))
+			m.ID = uint32(identify(classfile.MethodRef{Class: e.Class, Name: m.Name, Descriptor: m.Descriptor}))
 		}
 		for _, l := range r.Left {
 			m.Left = append(m.Left, LeftCall{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
@@ -310,7 +311,7 @@ func (r *reader) entry() *Entry {
 		e.Methods = append(e.Methods, m)
 	}
 	for range r.count(4) {
-		e.Calls = append(e.Calls, Slot{r.text(), r.text(), r.text(), uint32(r.within(max32))})
+		e.Calls = append(e.Calls, Slot{classfile.MethodRef{Class: r.text(), Name: r.text(), Descriptor: r.text()}, uint32(r.within(max32))})
 	}
 	return e
 }

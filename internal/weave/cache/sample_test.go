@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -33,7 +34,7 @@ func sampleEntry(n int) *Entry {
 		Made: time.UnixMilli(1_700_000_000_000 + int64(n)), Woven: woven,
 		Methods: []Method{
 			{
-				Name: "pay", Descriptor: "(I)V", Woven: true, HasID: true, ID: uint32(weave.MethodID("com/acme/Order", "pay", "(I)V")),
+				Name: "pay", Descriptor: "(I)V", Woven: true, HasID: true, ID: uint32(weave.MethodID(classfile.MethodRef{Class: "com/acme/Order", Name: "pay", Descriptor: "(I)V"})),
 				Templates: []string{"live", "reflect"}, Offsets: PackOffsets(code.OffsetMap{{Old: 0, New: 12, Size: 30}, {Old: 30, New: 57, Size: 9}}),
 			},
 			{Name: "print", Descriptor: "()V", Reason: weave.Reason{Kind: weave.TooLarge, Detail: "70000 bytes"}, Templates: []string{"live"}},
@@ -45,7 +46,7 @@ func sampleEntry(n int) *Entry {
 				}},
 			},
 		},
-		Calls: []Slot{{"java/lang/System", "nanoTime", "()J", 0xfedc_ba98}},
+		Calls: []Slot{{classfile.MethodRef{Class: "java/lang/System", Name: "nanoTime", Descriptor: "()J"}, 0xfedc_ba98}},
 	}
 	return e
 }

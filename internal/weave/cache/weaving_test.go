@@ -114,32 +114,32 @@ func wantResult(t *testing.T, entry *Entry, want *weave.Result) {
 // TestOtherIDsDoNotFit: a process that names one method otherwise cannot use an entry.
 func TestOtherIDsDoNotFit(t *testing.T) {
 	e := sampleEntry(1)
-	same := func(class, name, descriptor string) int32 {
-		if name == "nanoTime" {
+	same := func(m classfile.MethodRef) int32 {
+		if m.Name == "nanoTime" {
 			return int32(e.Calls[0].ID)
 		}
-		return weave.MethodID(class, name, descriptor)
+		return weave.MethodID(m)
 	}
 	if !e.Fits(same) {
 		t.Error("it does not fit the process that made it")
 	}
 	for _, other := range []string{"pay", "nanoTime"} {
-		moved := func(class, name, descriptor string) int32 {
-			if name == other {
-				return same(class, name, descriptor) + 1
+		moved := func(m classfile.MethodRef) int32 {
+			if m.Name == other {
+				return same(m) + 1
 			}
-			return same(class, name, descriptor)
+			return same(m)
 		}
 		if e.Fits(moved) {
 			t.Errorf("it fits, though %s has another id", other)
 		}
 	}
 	// Of methods that have no id in the code nothing is asked.
-	if !e.Fits(func(class, name, descriptor string) int32 {
-		if name == "print" || name == "now" {
+	if !e.Fits(func(m classfile.MethodRef) int32 {
+		if m.Name == "print" || m.Name == "now" {
 			return 1
 		}
-		return same(class, name, descriptor)
+		return same(m)
 	}) {
 		t.Error("it does not fit")
 	}

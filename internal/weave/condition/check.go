@@ -123,7 +123,7 @@ type Scope struct {
 
 	// Probed reports whether a method has a hook, or will have: a condition that
 	// called it would count calls that the program does not make. nil: none has.
-	Probed func(class, name, descriptor string) bool
+	Probed func(classfile.MethodRef) bool
 
 	// Tags are the tags that may be asked for, by name, with the number that TagCall
 	// is given.
@@ -135,24 +135,21 @@ type Scope struct {
 // tag, or null. It must be pure, and visible to every class.
 type TagCall struct{ Class, Method string }
 
-// Method is a method that a condition relies on.
-type Method struct{ Class, Name, Descriptor string }
-
 // Depends is what a condition was found right by. When one of Classes is redefined, or
 // when a class loads below one of Open, it must be checked again: what it calls may no
 // longer be pure. Until then a condition that was woven may call an override nobody
 // has looked at, so the class that brings it should be looked at before it is used.
 type Depends struct {
-	Classes []string // whose files were read
-	Open    []string // whose loaded subtypes were all looked at
-	Methods []Method // that the condition may run; none of them may get a hook
+	Classes []string              // whose files were read
+	Open    []string              // whose loaded subtypes were all looked at
+	Methods []classfile.MethodRef // that the condition may run; none of them may get a hook
 }
 
 // Checked is a condition that fits a method. It is never changed, and may be used by
 // many at once.
 type Checked struct {
 	expr    *expr.Expr
-	method  Method
+	method  classfile.MethodRef
 	moment  Moment
 	cond    cond   // of a condition
 	value   *value // of a value
@@ -238,7 +235,7 @@ func (k *checker) small(c *Checked) (*Checked, error) {
 type checker struct {
 	expr   *expr.Expr
 	scope  Scope
-	own    Method // the condition's
+	own    classfile.MethodRef // the condition's
 	static bool
 	init   bool // the method is a constructor
 	params []typ
@@ -247,8 +244,8 @@ type checker struct {
 
 	known   map[string]*Class
 	open    map[string]bool
-	proven  map[Method]bool
-	methods []Method
+	proven  map[classfile.MethodRef]bool
+	methods []classfile.MethodRef
 }
 
 func newChecker(e *expr.Expr, scope Scope) (*checker, error) {
@@ -260,8 +257,8 @@ func newChecker(e *expr.Expr, scope Scope) (*checker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the method of a condition: %w", err)
 	}
-	k := &checker{expr: e, scope: scope, known: make(map[string]*Class), open: make(map[string]bool), proven: make(map[Method]bool)}
-	k.own = Method{scope.Class.Name(), string(name), string(desc)}
+	k := &checker{expr: e, scope: scope, known: make(map[string]*Class), open: make(map[string]bool), proven: make(map[classfile.MethodRef]bool)}
+	k.own = classfile.MethodRef{Class: scope.Class.Name(), Name: string(name), Descriptor: string(desc)}
 	k.static = scope.Method.Access.Has(classfile.AccStatic)
 	k.init = string(name) == "<init>"
 	k.params = parameterTypes(scope.Class.File, scope.Method, d)
@@ -344,7 +341,7 @@ func (k *checker) text(v *value) *value {
 	case class == stringClass:
 		return v
 	case k.enum(v) != nil:
-		k.rely(Method{enumClass, "name", "()" + stringDesc})
+		k.rely(classfile.MethodRef{Class: enumClass, Name: "name", Descriptor: "()" + stringDesc})
 		if e := k.enum(v); k.isUncertain(e) || k.seesClass(e) != "" {
 			v = &value{kind: fromNarrow, typ: classType(enumClass), base: v, hard: k.scope.OwnOnly}
 			class = enumClass
@@ -372,7 +369,7 @@ func (k *checker) unboxed(v *value) *value {
 	if !ok {
 		return v
 	}
-	k.rely(Method{v.typ.class(), box.method, "()" + box.desc})
+	k.rely(classfile.MethodRef{Class: v.typ.class(), Name: box.method, Descriptor: "()" + box.desc})
 	return &value{kind: fromUnboxed, typ: typ{desc: box.desc}, base: v, ref: ref{invokevirtual, v.typ.class(), box.method, "()" + box.desc}}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
@@ -251,7 +252,7 @@ func TestScopes(t *testing.T) {
 		{"its members", `$1.lines[0].cents > 0`, without("shop/Line"), expr.Unknown},
 		{"an enum that is not known", `$1.status == "PAID"`, without("shop/Status"), expr.Mistyped},
 		{"a probed getter", `$1.customer.tier == "x"`, func(_ *fixture, s *condition.Scope) {
-			s.Probed = func(_, name, _ string) bool { return name == "getTier" }
+			s.Probed = func(m classfile.MethodRef) bool { return m.Name == "getTier" }
 		}, expr.Impure},
 		{"no tags", `tx.tier == "x"`, func(_ *fixture, s *condition.Scope) { s.Tags = nil }, expr.Unknown},
 	} {
@@ -279,7 +280,7 @@ func TestDepends(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := c.Depends()
-	for _, m := range []condition.Method{
+	for _, m := range []classfile.MethodRef{
 		{Class: "shop/Customer", Name: "rank", Descriptor: "()I"}, {Class: "shop/Customer", Name: "tierLength", Descriptor: "()I"},
 		{Class: "java/lang/String", Name: "length", Descriptor: "()I"},
 		{Class: "shop/Priced", Name: "isDear", Descriptor: "()Z"}, {Class: "shop/Line", Name: "getCents", Descriptor: "()J"},
@@ -303,7 +304,7 @@ func TestDepends(t *testing.T) {
 // what it calls is among the others.
 func TestProofs(t *testing.T) {
 	f := anyFixture(t)
-	looked := make(map[condition.Method]bool)
+	looked := make(map[classfile.MethodRef]bool)
 	for _, line := range strings.Split(strings.TrimRight(string(readFile(t, "testdata/expressions.txt")), "\n"), "\n") {
 		if strings.HasPrefix(line, "#") {
 			continue
@@ -324,7 +325,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-func lookAt(t *testing.T, f *fixture, m condition.Method, among []condition.Method) {
+func lookAt(t *testing.T, f *fixture, m classfile.MethodRef, among []classfile.MethodRef) {
 	t.Helper()
 	file := f.classes[m.Class].File
 	for i := range file.Methods {
@@ -360,7 +361,7 @@ func lookAt(t *testing.T, f *fixture, m condition.Method, among []condition.Meth
 			}
 			if strings.HasPrefix(op, "invoke") {
 				_, name, desc, err := file.Pool.Member(n.Index())
-				if err != nil || !slices.ContainsFunc(among, func(x condition.Method) bool { return x.Name == string(name) && x.Descriptor == string(desc) }) {
+				if err != nil || !slices.ContainsFunc(among, func(x classfile.MethodRef) bool { return x.Name == string(name) && x.Descriptor == string(desc) }) {
 					t.Errorf("%v calls %s%s, which was not looked at: %v", m, name, desc, err)
 				}
 			}

@@ -148,7 +148,7 @@ func (f *fixture) scope(t testing.TB, class, method string, at condition.Moment)
 		if name, _, err := c.File.MemberName(m); err == nil && string(name) == method {
 			return condition.Scope{Class: c, Method: m, Moment: at, Lookup: f.lookup, Subtypes: f.subtypes,
 				Exported: func(c *condition.Class) bool { return !strings.HasPrefix(c.Name(), "jdk/internal/") },
-				Probed:   func(class, name, _ string) bool { return class == "shop/Customer" && name == "getAge" },
+				Probed:   func(m classfile.MethodRef) bool { return m.Class == "shop/Customer" && m.Name == "getAge" },
 				Tags:     map[string]int32{"tier": 1, "tenant": 2}, TagCall: condition.TagCall{Class: "app/Recorder", Method: "tag"}}
 		}
 	}

@@ -16,7 +16,9 @@ type member struct {
 	access classfile.Access
 }
 
-func (m *member) id() Method { return Method{m.class.Name(), m.name, m.desc} }
+func (m *member) id() classfile.MethodRef {
+	return classfile.MethodRef{Class: m.class.Name(), Name: m.name, Descriptor: m.desc}
+}
 
 func (m *member) full() string { return dotted(m.class.Name()) + "." + m.name }
 

@@ -36,7 +36,7 @@ func unproven(format string, args ...any) *refusal {
 type prover struct {
 	*checker
 	count int
-	stack []Method
+	stack []classfile.MethodRef
 }
 
 // proveCall proves every method that a call of m on a value of static type c may
@@ -137,7 +137,7 @@ func declaresField(c *Class, field string) bool {
 }
 
 // rely notes a method that the condition may run.
-func (k *checker) rely(m Method) {
+func (k *checker) rely(m classfile.MethodRef) {
 	if !slices.Contains(k.methods, m) {
 		k.methods = append(k.methods, m)
 	}
@@ -159,7 +159,7 @@ func (p *prover) prove(m *member) *refusal {
 		return impure("%s is synchronized: it may wait", m.full())
 	case m.access.Has(classfile.AccNative):
 		return impure("%s is native", m.full())
-	case p.scope.Probed != nil && p.scope.Probed(full.Class, full.Name, full.Descriptor):
+	case p.scope.Probed != nil && p.scope.Probed(full):
 		return impure("%s has a hook itself, which would count the calls of this condition", m.full())
 	case full == p.own:
 		return impure("%s is the method this condition stands in", m.full())
@@ -249,7 +249,7 @@ func (p *prover) use(m *member, n *code.Node) *refusal {
 		return unproven("%s cannot be read: %v", m.full(), err)
 	}
 	if pureByKnowledge(string(owner), string(name), string(desc)) {
-		p.rely(Method{string(owner), string(name), string(desc)})
+		p.rely(classfile.MethodRef{Class: string(owner), Name: string(name), Descriptor: string(desc)})
 		return nil
 	}
 	c := p.look(string(owner))

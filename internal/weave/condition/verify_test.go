@@ -275,7 +275,7 @@ func (m *machine) constant(s *weave.Step) error {
 
 func (m *machine) call(s *weave.Step, full string) error {
 	c := &s.Const
-	proven := slices.ContainsFunc(m.c.Depends().Methods, func(p condition.Method) bool { return p.Name == c.Name && p.Descriptor == c.Descr })
+	proven := slices.ContainsFunc(m.c.Depends().Methods, func(p classfile.MethodRef) bool { return p.Name == c.Name && p.Descriptor == c.Descr })
 	if !proven && !jdkCalls[full] && (!m.f.Text || !valueCalls[full]) {
 		return fmt.Errorf("calls %s", full)
 	}

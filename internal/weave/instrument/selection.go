@@ -157,8 +157,8 @@ type plan struct {
 type plannedMethod struct {
 	name, descriptor string
 	templates        []*weave.Template
-	spots            []*PlacedSpot     // their templates are the last ones
-	sites            map[string]uint32 // by call: the id of the native method
+	spots            []*PlacedSpot                  // their templates are the last ones
+	sites            map[classfile.MethodRef]uint32 // by call: the id of the native method
 }
 
 // plan selects for each method of a class.
@@ -178,7 +178,8 @@ func (s *Selection) plan(parsed *classfile.Class) (*plan, error) {
 		m := &p.methods[i]
 		m.name, m.descriptor = string(name), string(descriptor)
 		m.templates = s.pick(weave.MethodInfo{
-			Class: p.class, Name: m.name, Descriptor: m.descriptor, Access: member.Access, HasCode: hasCode,
+			MethodRef: classfile.MethodRef{Class: p.class, Name: m.name, Descriptor: m.descriptor},
+			Access:    member.Access, HasCode: hasCode,
 		})
 		if len(m.templates) > 0 {
 			m.spots = s.Spots[m.name+m.descriptor]
@@ -198,7 +199,7 @@ func (t *targets) planSites(p *plan) {
 	}
 	for i := range p.methods {
 		m := &p.methods[i]
-		if calls := t.sites[p.class+"."+m.name+m.descriptor]; len(calls) > 0 {
+		if calls := t.sites[classfile.MethodRef{Class: p.class, Name: m.name, Descriptor: m.descriptor}]; len(calls) > 0 {
 			m.sites, p.hasSites = maps.Clone(calls), true
 		}
 	}
@@ -234,8 +235,8 @@ func (p *plan) appendSpec(text []byte) []byte {
 		if len(m.sites) == 0 {
 			continue // sorting nothing costs as much as the rest
 		}
-		for _, called := range slices.Sorted(maps.Keys(m.sites)) {
-			text = appendWords(text, "call", called, idText(m.sites[called]))
+		for _, called := range slices.SortedFunc(maps.Keys(m.sites), classfile.MethodRef.Compare) {
+			text = appendWords(text, "call", called.String(), idText(m.sites[called]))
 		}
 	}
 	return text
@@ -267,8 +268,8 @@ func (p *plan) slots(ids *ids) (slots []cache.Slot) {
 		}
 	}
 	for id := range natives {
-		if m, ok := classfile.ParseMethodRef(ids.key(id)); ok {
-			slots = append(slots, cache.Slot{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, ID: id})
+		if m, ok := ids.method(id); ok {
+			slots = append(slots, cache.Slot{MethodRef: m, ID: id})
 		}
 	}
 	slices.SortFunc(slots, func(a, b cache.Slot) int { return cmp.Compare(a.ID, b.ID) })

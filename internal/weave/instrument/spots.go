@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
@@ -55,7 +56,7 @@ const (
 // A Spot is one purpose of one method. Each has its own id, switch and hook, so a method
 // may have several.
 type Spot struct {
-	Class, Name, Descriptor string // as in class files
+	classfile.MethodRef
 	// Key distinguishes the spots of a method. The same spot has the same key in every
 	// run, since its id is derived from it.
 	Key  string
@@ -74,9 +75,6 @@ type Spot struct {
 	Groups               uint16 // Watches: the tags by which results are grouped
 	Context              uint8  // Watches: how many callers results are grouped by
 }
-
-// Member returns the method's name and descriptor.
-func (p *Spot) Member() string { return p.Name + p.Descriptor }
 
 // FullName identifies a spot among all spots of a session.
 func (p *Spot) FullName() string { return p.Class + "." + p.Member() + "#" + p.Key }

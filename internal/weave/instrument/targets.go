@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -37,12 +38,10 @@ func (p Patterns) MatchClass(class string) bool {
 // A Hook is a method that gets a hook, and what the hook does. Without arena.On among
 // its flags the hook is put in and does nothing.
 type Hook struct {
-	Class, Name, Descriptor string // as in class files
-	Flags                   arena.Flags
-	Period                  uint32 // of arena.Sampled
+	classfile.MethodRef
+	Flags  arena.Flags
+	Period uint32 // of arena.Sampled
 }
-
-func (h Hook) member() string { return h.Name + h.Descriptor }
 
 // Probe returns the switch table entry of the hook.
 func (h Hook) Probe(id uint32) arena.Probe {
@@ -51,13 +50,10 @@ func (h Hook) Probe(id uint32) arena.Probe {
 
 // A Site is a call of a native method, which has no code that a hook could stand in.
 type Site struct {
-	Class, Name, Descriptor         string // the caller
-	Owner, Called, CalledDescriptor string // the call, as in the caller's class file
-	Native                          Hook   // the native method that is called
+	Caller classfile.MethodRef
+	Called classfile.MethodRef // as in the caller's class file
+	Native Hook                // the native method that is called
 }
-
-func (s Site) caller() string { return s.Class + "." + s.Name + s.Descriptor }
-func (s Site) called() string { return s.Owner + "." + s.Called + s.CalledDescriptor }
 
 // A Request lists targets by name.
 type Request struct {
@@ -72,16 +68,16 @@ type Request struct {
 type targets struct {
 	lock       sync.Mutex
 	patterns   Patterns
-	hooks      map[string]map[string]Hook          // by class, then by name and descriptor
-	sites      map[string]map[string]uint32        // by caller, then by call: the id of the native method
-	callers    map[string]bool                     // classes with a site
-	spots      map[string]map[string][]*PlacedSpot // by class, then by name and descriptor; outermost first
-	reflection bool                                // calls by reflection are reported
-	handOff    bool                                // tasks carry their context
+	hooks      map[string]map[string]Hook                             // by class, then by name and descriptor
+	sites      map[classfile.MethodRef]map[classfile.MethodRef]uint32 // by caller, then by call: the id of the native method
+	callers    map[string]bool                                        // classes with a site
+	spots      map[string]map[string][]*PlacedSpot                    // by class, then by name and descriptor; outermost first
+	reflection bool                                                   // calls by reflection are reported
+	handOff    bool                                                   // tasks carry their context
 }
 
 func (t *targets) init() {
-	t.hooks, t.sites = make(map[string]map[string]Hook), make(map[string]map[string]uint32)
+	t.hooks, t.sites = make(map[string]map[string]Hook), make(map[classfile.MethodRef]map[classfile.MethodRef]uint32)
 	t.callers, t.spots = make(map[string]bool), make(map[string]map[string][]*PlacedSpot)
 }
 
@@ -112,25 +108,25 @@ func (w *Weaver) AddHook(h Hook) (isNew bool) {
 		methods = make(map[string]Hook)
 		t.hooks[h.Class] = methods
 	}
-	before, known := methods[h.member()]
-	methods[h.member()] = h
+	before, known := methods[h.Member()]
+	methods[h.Member()] = h
 	return !known || before != h
 }
 
 // AddSite adds a call. It reports whether the call is new.
 func (w *Weaver) AddSite(site Site) (isNew bool) {
-	id := w.ID(site.Native.Class, site.Native.Name, site.Native.Descriptor)
+	id := w.ID(site.Native.MethodRef)
 	t := &w.targets
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	t.callers[site.Class] = true
-	calls := t.sites[site.caller()]
+	t.callers[site.Caller.Class] = true
+	calls := t.sites[site.Caller]
 	if calls == nil {
-		calls = make(map[string]uint32)
-		t.sites[site.caller()] = calls
+		calls = make(map[classfile.MethodRef]uint32)
+		t.sites[site.Caller] = calls
 	}
-	_, known := calls[site.called()]
-	calls[site.called()] = id
+	_, known := calls[site.Called]
+	calls[site.Called] = id
 	return !known
 }
 
@@ -215,16 +211,16 @@ func (w *Weaver) Remove(request Request) (gone []Hook, stale []string) {
 	defer t.lock.Unlock()
 	classes := make(map[string]bool)
 	for _, h := range request.Hooks {
-		if _, is := t.hooks[h.Class][h.member()]; is {
-			delete(t.hooks[h.Class], h.member())
+		if _, is := t.hooks[h.Class][h.Member()]; is {
+			delete(t.hooks[h.Class], h.Member())
 			gone = append(gone, h)
 			classes[h.Class] = true
 		}
 	}
 	for _, site := range request.Sites {
-		if id, is := t.sites[site.caller()][site.called()]; is {
-			delete(t.sites[site.caller()], site.called())
-			classes[site.Class] = true
+		if id, is := t.sites[site.Caller][site.Called]; is {
+			delete(t.sites[site.Caller], site.Called)
+			classes[site.Caller.Class] = true
 			if !t.isCalled(id) {
 				gone = append(gone, site.Native)
 			}
@@ -239,7 +235,7 @@ func (w *Weaver) Remove(request Request) (gone []Hook, stale []string) {
 // updateCaller removes a class from the callers when its last site is gone.
 func (t *targets) updateCaller(class string) {
 	for caller, calls := range t.sites {
-		if len(calls) > 0 && len(caller) > len(class) && caller[:len(class)] == class && caller[len(class)] == '.' {
+		if len(calls) > 0 && caller.Class == class {
 			return
 		}
 	}
@@ -324,14 +320,14 @@ func (w *Weaver) HandingOff() []string {
 
 // Setting returns what the hook of a method does, without its id; false where the method
 // is no target of a pattern or a Hook.
-func (w *Weaver) Setting(class, name, descriptor string) (arena.Probe, bool) {
+func (w *Weaver) Setting(m classfile.MethodRef) (arena.Probe, bool) {
 	t := &w.targets
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if p, is := t.patterns.Find(class, name, descriptor); is {
+	if p, is := t.patterns.Find(m.Class, m.Name, m.Descriptor); is {
 		return arena.Probe{Flags: p.Flags | arena.On, Period: p.Period}, true
 	}
-	h, is := t.hooks[class][name+descriptor]
+	h, is := t.hooks[m.Class][m.Member()]
 	return h.Probe(0), is
 }
 
@@ -343,9 +339,9 @@ func (t *targets) hasHook(class, member string) bool {
 }
 
 // Natives returns the ids of the native methods whose calls are targets in a method.
-func (w *Weaver) Natives(class, member string) []uint32 {
+func (w *Weaver) Natives(caller classfile.MethodRef) []uint32 {
 	t := &w.targets
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return slices.Collect(maps.Values(t.sites[class+"."+member]))
+	return slices.Collect(maps.Values(t.sites[caller]))
 }

@@ -17,10 +17,12 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -108,43 +110,53 @@ func (t *templates) compileOne(source func() ([]byte, string)) (*weave.Template,
 
 // ids assigns an id to every method and spot that may get a hook.
 type ids struct {
-	lock  sync.Mutex
-	byKey map[string]uint32 // by class.name(descriptor), with #key for spots
-	keys  map[uint32]string
+	lock     sync.Mutex
+	byMethod map[classfile.MethodRef]uint32 // the descriptor of a spot ends in #key
+	methods  map[uint32]classfile.MethodRef
 }
 
-func (i *ids) init() { i.byKey, i.keys = make(map[string]uint32), make(map[uint32]string) }
+func (i *ids) init() {
+	i.byMethod, i.methods = make(map[classfile.MethodRef]uint32), make(map[uint32]classfile.MethodRef)
+}
 
 // of returns the id of a method. It is the same in every session, except where two
 // methods of a session would share it.
-func (i *ids) of(class, name, descriptor string) int32 {
-	key := class + "." + name + descriptor
+func (i *ids) of(m classfile.MethodRef) int32 {
 	i.lock.Lock()
 	defer i.lock.Unlock()
-	id, known := i.byKey[key]
+	id, known := i.byMethod[m]
 	if !known {
-		id = uint32(weave.MethodID(class, name, descriptor))
-		for i.keys[id] != "" || arena.ReservedID(id) {
+		// The weaver's strings are views of the class file, which does not live as long.
+		m = classfile.MethodRef{Class: strings.Clone(m.Class), Name: strings.Clone(m.Name), Descriptor: strings.Clone(m.Descriptor)}
+		id = uint32(weave.MethodID(m))
+		for i.isTaken(id) {
 			id++
 		}
-		i.byKey[key], i.keys[id] = id, key
+		i.byMethod[m], i.methods[id] = id, m
 	}
 	return int32(id)
 }
 
-func (i *ids) key(id uint32) string {
+func (i *ids) isTaken(id uint32) bool {
+	_, is := i.methods[id]
+	return is || arena.ReservedID(id)
+}
+
+func (i *ids) method(id uint32) (classfile.MethodRef, bool) {
 	i.lock.Lock()
 	defer i.lock.Unlock()
-	return i.keys[id]
+	m, is := i.methods[id]
+	return m, is
 }
 
 // ID returns the id of a method's hook.
-func (w *Weaver) ID(class, name, descriptor string) uint32 {
-	return uint32(w.ids.of(class, name, descriptor))
-}
+func (w *Weaver) ID(m classfile.MethodRef) uint32 { return uint32(w.ids.of(m)) }
 
 // SpotID returns the id of a spot's hook.
-func (w *Weaver) SpotID(p Spot) uint32 { return w.ID(p.Class, p.Name, p.Descriptor+"#"+p.Key) }
+func (w *Weaver) SpotID(p Spot) uint32 {
+	p.Descriptor += "#" + p.Key
+	return w.ID(p.MethodRef)
+}
 
 // TagsClass returns the internal name of the agent's class from which conditions read
 // tags.
@@ -234,7 +246,7 @@ func (b *bench) weave(p *plan) (weave.Result, error) {
 			if len(sites) == 0 {
 				return 0, false
 			}
-			id, is := sites[call.Owner+"."+call.Name+call.Descriptor]
+			id, is := sites[classfile.MethodRef{Class: call.Owner, Name: call.Name, Descriptor: call.Descriptor}]
 			return int32(id), is
 		}
 	}
@@ -271,7 +283,7 @@ func (w *FileWeaver) Add(spots []Spot, bridges []string) {
 		w.AddSpot(placed)
 	}
 	for i := range spots {
-		w.ID(spots[i].Class, spots[i].Name, spots[i].Descriptor)
+		w.ID(spots[i].MethodRef)
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()

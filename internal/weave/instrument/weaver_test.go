@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/classtest"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/weave"
@@ -17,18 +18,18 @@ import (
 func TestMethodsThatShareAnIDGetTheirOwn(t *testing.T) {
 	var b ids
 	b.init()
-	natural := uint32(weave.MethodID("a/B", "m", "()V"))
+	natural := uint32(weave.MethodID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}))
 	// Others have what would be its id, and the one behind that.
-	b.keys[natural], b.keys[natural+1] = "x/Y.one()V", "x/Y.two()V"
-	got := uint32(b.of("a/B", "m", "()V"))
+	b.methods[natural], b.methods[natural+1] = classfile.MethodRef{Name: "one"}, classfile.MethodRef{Name: "two"}
+	got := uint32(b.of(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}))
 	if got == natural || got == natural+1 || arena.ReservedID(got) {
 		t.Errorf("id %#x, taken are %#x and the next", got, natural)
 	}
-	if again := uint32(b.of("a/B", "m", "()V")); again != got {
+	if again := uint32(b.of(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"})); again != got {
 		t.Errorf("id %#x, asked again %#x", got, again)
 	}
-	if b.keys[got] != "a/B.m()V" {
-		t.Errorf("id %#x is %s", got, b.keys[got])
+	if b.methods[got].String() != "a.B.m()V" {
+		t.Errorf("id %#x is %s", got, b.methods[got])
 	}
 }
 
@@ -39,17 +40,17 @@ func TestNoMethodHasAReservedID(t *testing.T) {
 	name, natural := "", uint32(0)
 	for i := 0; natural <= math.MaxUint32-last; i++ {
 		name = "m" + strconv.Itoa(i)
-		natural = uint32(weave.MethodID("a/B", name, "()V"))
+		natural = uint32(weave.MethodID(classfile.MethodRef{Class: "a/B", Name: name, Descriptor: "()V"}))
 	}
 	var b ids
 	b.init()
 	for id := natural; id != 0; id++ {
-		b.keys[id] = "x/Y.z()V"
+		b.methods[id] = classfile.MethodRef{Name: "z"}
 	}
 	if !arena.ReservedID(0) || !arena.ReservedID(arena.CalibrationID) {
 		t.Error("no id, or that of calibration, is not reserved")
 	}
-	if got := uint32(b.of("a/B", name, "()V")); arena.ReservedID(got) || got >= natural {
+	if got := uint32(b.of(classfile.MethodRef{Class: "a/B", Name: name, Descriptor: "()V"})); arena.ReservedID(got) || got >= natural {
 		t.Errorf("id %#x where all from %#x on are taken", got, natural)
 	}
 }
@@ -58,8 +59,8 @@ func TestIDsAreTheSameInEverySession(t *testing.T) {
 	var one, other ids
 	one.init()
 	other.init()
-	other.of("c/D", "n", "()V")
-	if a, b := one.of("a/B", "m", "(I)V"), other.of("a/B", "m", "(I)V"); a != b {
+	other.of(classfile.MethodRef{Class: "c/D", Name: "n", Descriptor: "()V"})
+	if a, b := one.of(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "(I)V"}), other.of(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "(I)V"}); a != b {
 		t.Errorf("ids %#x and %#x", a, b)
 	}
 }
@@ -73,7 +74,7 @@ func cachedWeaver(t *testing.T, dir string, notice func(string)) *Weaver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.AddHook(Hook{Class: "a/B", Name: "m", Descriptor: "()V"})
+	w.AddHook(Hook{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}})
 	return w
 }
 
@@ -107,7 +108,7 @@ func TestCacheLeavesOtherIDsAlone(t *testing.T) {
 		t.Errorf("the class is not cached: %+v", again.Weavings())
 	}
 	w := cachedWeaver(t, dir, nil)
-	w.ids.keys[uint32(weave.MethodID("a/B", "m", "()V"))] = "another"
+	w.ids.methods[uint32(weave.MethodID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}))] = classfile.MethodRef{Name: "another"}
 	if other := weaveSmall(t, w).Bytes; bytes.Equal(other, natural) || w.Weavings().Cached != 0 {
 		t.Errorf("a class with other ids was taken from the cache: %+v", w.Weavings())
 	}
@@ -161,8 +162,8 @@ func TestEveryHandOffHasItsTemplate(t *testing.T) {
 	w.AddHandOff()
 	for i := range handOffMethods {
 		h := &handOffMethods[i]
-		info := weave.MethodInfo{Class: h.class, Name: h.name, Descriptor: h.descriptor, HasCode: true}
-		if w.handOffTemplate(info) == nil || w.handOffTemplate(weave.MethodInfo{Class: h.class, Name: "no" + h.name}) != nil {
+		info := weave.MethodInfo{MethodRef: classfile.MethodRef{Class: h.class, Name: h.name, Descriptor: h.descriptor}, HasCode: true}
+		if w.handOffTemplate(info) == nil || w.handOffTemplate(weave.MethodInfo{MethodRef: classfile.MethodRef{Class: h.class, Name: "no" + h.name}}) != nil {
 			t.Errorf("%s has no template, or others have", h)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
@@ -206,7 +207,7 @@ func weaveClass(t testing.TB, class []byte) (woven wovenClass, ok bool) {
 		if !m.HasCode || m.Name == "<clinit>" {
 			return nil
 		}
-		return []*weave.Template{template.As(weave.MethodID(m.Class, m.Name, m.Descriptor+fmt.Sprint(len(class))))}
+		return []*weave.Template{template.As(weave.MethodID(classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor + fmt.Sprint(len(class))}))}
 	})
 	if err != nil || result.Bytes == nil {
 		return wovenClass{}, false
