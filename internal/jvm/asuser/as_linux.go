@@ -11,22 +11,20 @@ import (
 // changing is held while a thread has the identity of another user.
 var changing sync.Mutex
 
-// As calls fn with the effective identity of a user. Only the calling thread
-// has it, a locked one that runs nothing else; where the old identity cannot be
-// put on again the thread ends, so no other code ever runs with the wrong one.
+// As calls fn with the effective identity of a user, on a locked thread that runs nothing else. If the old
+// identity cannot be restored, the thread ends, so no other code ever runs with the wrong one.
 //
-// What fn gets is the power of that user alone: files it makes are the user's,
-// and a socket it connects is the user's to the other side. It must not wait.
+// fn has the privileges of that user only: the files that it creates and the sockets that it connects belong
+// to the user. It must not block.
 func As(uid, gid uint32, fn func() error) error {
 	if IsSelf(uid, gid) {
 		return fn()
 	}
 	changing.Lock()
 	defer changing.Unlock()
-	// A change of identity makes the kernel keep the whole process from being
-	// dumped or traced, for good.
+	// After a change of identity the kernel does not allow the process to be dumped or traced any more.
 	if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && dumpable == 1 {
-		defer unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) //nolint:errcheck // what it governs is convenience
+		defer unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) //nolint:errcheck // it only affects debugging
 	}
 	result := make(chan error, 1)
 	go func() {
@@ -40,12 +38,12 @@ func As(uid, gid uint32, fn func() error) error {
 	return <-result
 }
 
-// onThread changes the identity of this thread, and of no other: the calls of
-// package syscall would change them all. The error is of getting there or of fn.
+// onThread changes the identity of this thread only; the calls of package syscall would change all threads. The
+// error is that of the change or of fn.
 func onThread(uid, gid uint32, fn func() error) (restored bool, err error) {
 	oldUID, oldGID := os.Geteuid(), os.Getegid()
 	defer func() {
-		// The user first: only with the old one may the group be changed.
+		// The user comes first, because only the old user may change the group.
 		restored = setEffective(unix.SYS_SETRESUID, oldUID) == nil && setEffective(unix.SYS_SETRESGID, oldGID) == nil
 	}()
 	if err := setEffective(unix.SYS_SETRESGID, int(gid)); err != nil {

@@ -4,7 +4,7 @@ package asuser
 
 import "errors"
 
-// As calls fn where the user is the one we are; to become another needs Linux.
+// As calls fn if the user is the current one; becoming another one needs Linux.
 func As(uid, gid uint32, fn func() error) error {
 	if !IsSelf(uid, gid) {
 		return errors.ErrUnsupported

@@ -1,18 +1,17 @@
-// Package identity lets one thread act as another user.
+// Package asuser lets one thread act as another user.
 //
-// Root that makes or removes files in places of a user does it with that user's
-// power: then nothing the user could put in the way, such as a symbolic link,
-// makes root do what the user could not have done.
+// When root creates or removes files in directories of a user, it does so with that user's privileges. Then
+// nothing that the user prepares, such as a symbolic link, makes root do anything that the user could not do.
 package asuser
 
 import "os"
 
-// MayBecome tells whether we are, or can take on the identity of, a user.
+// MayBecome reports whether this process is, or can become, a user.
 func MayBecome(uid, gid uint32) bool {
 	return os.Geteuid() == 0 || IsSelf(uid, gid)
 }
 
-// IsSelf tells whether a user and group are this process's effective ones.
+// IsSelf reports whether a user and group are the effective ones of this process.
 func IsSelf(uid, gid uint32) bool {
 	return os.Geteuid() == int(uid) && os.Getegid() == int(gid)
 }

@@ -1,14 +1,13 @@
-// Package attach speaks HotSpot's attach protocol, without a JDK's tools.
+// Package attach speaks HotSpot's attach protocol, without the tools of a JDK.
 //
-// A JVM listens on a Unix socket in its /tmp once it was asked to: by a file
-// that is there when it gets SIGQUIT. To any other program that signal is
-// deadly, and a JVM that does not listen prints all its threads. So nothing is
-// signalled that was not proven, by jvmproc, to be a HotSpot JVM that answers;
-// and the signal goes to the very process that was looked at, not to a number.
+// A JVM starts to listen on a Unix socket in its /tmp if a certain file exists when it receives SIGQUIT.
+// That signal kills any other program, and a JVM that does not listen prints all its threads. So only a
+// process that package process has identified as a HotSpot JVM that answers is signalled, and the signal
+// is sent to the inspected process itself, not to a PID.
 //
-// The JVM talks to its own user alone. Files are made and the socket is opened
-// with that user's identity, taken on by one locked thread and put off again;
-// both are reached through /proc, in the JVM's own mount namespace.
+// The JVM answers only its own user. Files are created and the socket is opened with that user's identity,
+// which one locked thread takes on temporarily; both are reached through /proc, in the JVM's own mount
+// namespace.
 //
 // Every wait ends: with the context, or after a limit of its own.
 package attach
@@ -27,15 +26,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// A Conn is a JVM that answers commands. It holds no connection between them,
-// since a JVM serves one at a time and others may want it.
+// A Conn executes commands in a JVM. It holds no connection between commands, because a JVM serves only one
+// at a time.
 type Conn struct {
 	jvm    *process.JVM
 	target target
 }
 
-// executeLimit bounds a command whose context has no deadline. Starting an
-// agent, or walking a large heap, takes long.
+// executeLimit bounds a command whose context has no deadline. Starting an agent, or walking a large heap,
+// takes long.
 const executeLimit = 2 * time.Minute
 
 // Open makes a JVM listen for commands. Its errors are of type *Error.
@@ -58,18 +57,18 @@ func open(ctx context.Context, jvm *process.JVM, t target) (*Conn, error) {
 		t.close()
 		return nil, c.explain(err)
 	}
-	_ = conn.Close() // that it opened was all
+	_ = conn.Close() // it has proven that the JVM listens
 	return c, nil
 }
 
-// JVM is what was known of the JVM when it was opened.
+// JVM returns the facts about the JVM at the time of Open.
 func (c *Conn) JVM() *process.JVM { return c.jvm }
 
-// Close forgets the JVM, which goes on listening.
+// Close releases the JVM, which continues to listen.
 func (c *Conn) Close() { c.target.close() }
 
-// Execute has the JVM carry out a command, such as "properties", or "jcmd" with
-// "VM.version". A reply with a code other than 0 is no error here.
+// Execute executes a command in the JVM, such as "properties", or "jcmd" with "VM.version". A reply with a
+// code other than 0 is not an error.
 func (c *Conn) Execute(ctx context.Context, command string, args ...string) (Reply, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
@@ -77,7 +76,7 @@ func (c *Conn) Execute(ctx context.Context, command string, args ...string) (Rep
 		defer cancel()
 	}
 	if hasZero(append(args, command)...) {
-		return Reply{}, c.fail(ErrCommand, "a word of it holds a zero byte", nil)
+		return Reply{}, c.fail(ErrCommand, "one of its words contains a zero byte", nil)
 	}
 	request := requestV1(command, args)
 	if !fitsV1(command, args) {
@@ -93,7 +92,7 @@ func (c *Conn) Execute(ctx context.Context, command string, args ...string) (Rep
 	return reply, err
 }
 
-// longRequest puts a command into version 2, where the JVM knows it.
+// longRequest encodes a command in version 2 if the JVM supports it.
 func (c *Conn) longRequest(ctx context.Context, command string, args []string) ([]byte, error) {
 	reply, err := c.exchange(ctx, requestV1("getversion", nil))
 	if err != nil {
@@ -127,24 +126,23 @@ func (c *Conn) fail(kind error, detail string, cause error) *Error {
 	return &Error{PID: c.jvm.PID, Kind: kind, Detail: detail, Cause: cause}
 }
 
-// explain turns what failed on the way into an *Error.
+// explain converts an error into an *Error.
 func (c *Conn) explain(err error) error {
 	var known *Error
 	switch {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, context.DeadlineExceeded):
-		return c.fail(ErrTimeout, "it may be stopped, paused or starved of processor time; see its state in ps, then try again", err)
+		return c.fail(ErrTimeout, "it may be stopped, paused or starved of processor time: check its state with ps, then try again", err)
 	case errors.Is(err, context.Canceled):
 		return c.fail(ErrTimeout, "interrupted", err)
 	case errors.Is(err, ErrGone) || !c.target.alive():
-		return c.fail(ErrGone, "sonde ps lists those there are", nil)
+		return c.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	}
-	return c.fail(ErrCommand, "the conversation broke off; try again", err)
+	return c.fail(ErrCommand, "the connection broke: try again", err)
 }
 
-// What can be in the way. Each text is the first half of an error's line; the
-// rest is the remedy.
+// The kinds of errors. Each text is the beginning of an error's line; the remedy follows.
 var (
 	ErrNoProcess   = errors.New("there is no such process")
 	ErrNotJVM      = errors.New("it is not a JVM")
@@ -161,19 +159,18 @@ var (
 	ErrTooLong     = errors.New("the command is too long for it")
 )
 
-// An Error is one line: which process, what is in the way, what to do. It
-// answers to one of the errors above.
+// An Error is one line: the process, the problem and the remedy. It wraps one of the errors above.
 type Error = process.Obstacle
 
-// What JPLIS, the JDK's code behind Java agents, returns.
+// The results of JPLIS, the JDK's implementation of Java agents.
 const (
 	agentBadJar    = 100
 	agentNotOnPath = 101
 	agentThrew     = 102
 )
 
-// LoadAgent has the JVM load a Java agent: a jar, by its absolute path as the
-// JVM sees it, and the text its agentmain gets.
+// LoadAgent makes the JVM load a Java agent from a jar, given by its absolute path as the JVM sees it. options
+// is the argument of its agentmain.
 func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 	switch {
 	case c.jvm.Agents.Answer == process.No:
@@ -181,7 +178,7 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 	case !path.IsAbs(jar):
 		return c.fail(ErrAgent, fmt.Sprintf("%s is not an absolute path", jar), nil)
 	case strings.Contains(jar, "="):
-		return c.fail(ErrAgent, fmt.Sprintf("%s holds =, which ends a path here: use another", jar), nil)
+		return c.fail(ErrAgent, fmt.Sprintf("%s contains =, which ends a path here: use another path", jar), nil)
 	}
 	if options != "" {
 		options = "=" + options
@@ -195,31 +192,28 @@ func (c *Conn) LoadAgent(ctx context.Context, jar, options string) error {
 			return c.agentError(jar, reply)
 		}
 		if time.Since(began) > bootLimit {
-			return c.fail(ErrAgent, "its modules are not there yet: try again when it has started", nil)
+			return c.fail(ErrAgent, "its modules are not initialized yet: try again when it has started", nil)
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if process.Pause(ctx, pause) != nil {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// bootLimit bounds what a JVM that answers may take until it has its modules, which it needs
-// for agents: most need tens of milliseconds.
+// bootLimit bounds the time from when a JVM answers until its modules are initialized, which agents need.
+// Most JVMs take tens of milliseconds.
 const bootLimit = 5 * time.Second
 
-// isBooting is whether the JVM looked for the module of agents before it had any, or, as JDK 25
-// does a little later, says that it has not begun. What an agent throws is not told in these ways.
+// isBooting reports whether the JVM looked for the module of agents before it had any, or, as JDK 25 does a
+// little later, reports that it is not live yet. An exception of an agent is reported differently.
 func isBooting(reply Reply) bool {
 	text := strings.TrimSpace(reply.Text)
 	return reply.Code == -1 && text == "java.lang.NullPointerException" ||
 		text == "Dynamic agent loading is only permitted in the live phase"
 }
 
-// agentError reads the reply to a load, in which a code of 0 says little: JDK 25
-// refuses with it, and the agent's own result stands in the text, after
-// "return code: " since JDK 9.
+// agentError evaluates the reply to a load. A code of 0 does not mean success: JDK 25 refuses with it, and the
+// agent's own result is in the text, after "return code: " since JDK 9.
 func (c *Conn) agentError(jar string, reply Reply) error {
 	text := strings.TrimSpace(reply.Text)
 	result, err := strconv.Atoi(strings.TrimPrefix(text, "return code: "))
@@ -235,7 +229,7 @@ func (c *Conn) agentError(jar string, reply Reply) error {
 		return c.fail(ErrAgentsOff, "its run-time image lacks the module java.instrument: "+
 			"add it with jlink --add-modules java.instrument", nil)
 	case text == "":
-		return c.fail(ErrAgent, fmt.Sprintf("code %d without a reason", reply.Code), nil)
+		return c.fail(ErrAgent, fmt.Sprintf("the JVM returned code %d without a reason", reply.Code), nil)
 	}
 	return c.fail(ErrAgent, firstLine(text), nil)
 }
@@ -243,42 +237,40 @@ func (c *Conn) agentError(jar string, reply Reply) error {
 func agentResult(jar string, result int) string {
 	switch result {
 	case agentBadJar:
-		return jar + " is not there for the JVM, or has no Agent-Class: put it where the JVM and its user can read it"
+		return jar + " cannot be read by the JVM, or has no Agent-Class: put it where the JVM and its user can read it"
 	case agentNotOnPath:
 		return jar + " cannot be added to the class path"
 	case agentThrew:
-		return "its agentmain threw; the stack trace is on the program's error stream"
+		return "its agentmain threw an exception: the stack trace is on the program's error stream"
 	}
 	return fmt.Sprintf("it returned %d", result)
 }
 
-// target is a JVM as the protocol needs it: the seam at which tests put
-// another.
+// target is a JVM. Tests have another implementation.
 type target interface {
 	// dial opens a connection, or fails with errNoListener.
 	dial() (net.Conn, error)
-	// ask makes the JVM listen, sooner or later. What it left for that,
-	// withdraw removes.
+	// ask makes the JVM listen, sooner or later. withdraw removes the file that it needs for that.
 	ask() (withdraw func(), err error)
-	// alive tells whether the process is still there.
+	// alive reports whether the process is still running.
 	alive() bool
 	close()
 }
 
 var errNoListener = errors.New("nothing listens on its socket")
 
-// waitLimit bounds what a JVM may take to listen. One that is in a long pause,
-// or has no processor to run on, needs seconds.
+// waitLimit bounds the time that a JVM may take to listen. A JVM in a long pause, or without a processor, needs
+// seconds.
 const waitLimit = 15 * time.Second
 
-// Polling begins fast, as most JVMs listen within a millisecond or two.
+// Polling starts fast, because most JVMs listen within a millisecond or two.
 const (
 	firstPause   = time.Millisecond
 	longestPause = 50 * time.Millisecond
 )
 
-// connect opens a connection, and first makes the JVM listen where it does not
-// yet. The JVM serves one connection at a time: use it at once.
+// connect opens a connection. It makes the JVM listen if it does not yet. The JVM serves one connection at a
+// time, so the caller must use it at once.
 func connect(ctx context.Context, t target) (net.Conn, error) {
 	conn, err := t.dial()
 	if !errors.Is(err, errNoListener) {
@@ -294,13 +286,9 @@ func connect(ctx context.Context, t target) (net.Conn, error) {
 	defer withdraw()
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	timer := time.NewTimer(firstPause)
-	defer timer.Stop()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-timer.C:
+		if err := process.Pause(ctx, pause); err != nil {
+			return nil, err
 		}
 		conn, err := t.dial()
 		switch {
@@ -309,21 +297,19 @@ func connect(ctx context.Context, t target) (net.Conn, error) {
 		case !t.alive():
 			return nil, ErrGone
 		}
-		timer.Reset(pause)
 	}
 }
 
-// preflight decides, without touching the process, that it is a HotSpot JVM
-// that answers, and that we are one it answers to.
+// preflight checks, without touching the process, that it is a HotSpot JVM that answers us.
 func preflight(host process.Host, pid int) (*process.JVM, error) {
 	jvm, err := host.Inspect(pid)
 	switch {
 	case errors.Is(err, process.ErrNoProcess):
-		return nil, &Error{PID: pid, Kind: ErrNoProcess, Detail: "sonde ps lists those there are"}
+		return nil, &Error{PID: pid, Kind: ErrNoProcess, Detail: "sonde ps lists the running JVMs"}
 	case errors.Is(err, process.ErrNotJVM):
-		return nil, &Error{PID: pid, Kind: ErrNotJVM, Detail: "sonde ps lists those there are"}
+		return nil, &Error{PID: pid, Kind: ErrNotJVM, Detail: "sonde ps lists the running JVMs"}
 	case err != nil:
-		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: "it cannot be looked into", Cause: err}
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: "it cannot be inspected", Cause: err}
 	}
 	switch {
 	case jvm.Kind == process.OpenJ9:
@@ -333,8 +319,8 @@ func preflight(host process.Host, pid int) (*process.JVM, error) {
 	case jvm.Attach.Answer != process.Yes:
 		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: jvm.Attach.Reason}
 	case jvm.Stopped:
-		// It would heed the signal long after the note beside it is gone.
-		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: fmt.Sprintf("it is stopped, by a signal or a debugger: kill -CONT %d resumes it", pid)}
+		// It would handle the signal long after the file for it is removed.
+		return nil, &Error{PID: pid, Kind: ErrDisabled, Detail: fmt.Sprintf("it is stopped by a signal or a debugger: resume it with kill -CONT %d", pid)}
 	}
 	return jvm, nil
 }

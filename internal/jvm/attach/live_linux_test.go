@@ -358,7 +358,7 @@ func TestLoadAgent(t *testing.T) {
 				t.Errorf("agent printed %q", line)
 			}
 		}
-		if err := c.LoadAgent(t.Context(), jar+".none", ""); !errors.Is(err, ErrAgent) || !strings.Contains(err.Error(), "is not there") {
+		if err := c.LoadAgent(t.Context(), jar+".none", ""); !errors.Is(err, ErrAgent) || !strings.Contains(err.Error(), "cannot be read") {
 			t.Errorf("no jar: %v", err)
 		}
 		if err := c.LoadAgent(t.Context(), jar, "throw"); !errors.Is(err, ErrAgent) || !strings.Contains(err.Error(), "threw") {

@@ -31,11 +31,11 @@ const (
 
 // A Reply is a JVM's answer to a command.
 type Reply struct {
-	Code int // 0 where the command was carried out
+	Code int // 0 for success
 	Text string
 }
 
-// fitsV1 tells whether version 1 can carry a command.
+// fitsV1 reports whether version 1 can carry a command.
 func fitsV1(command string, args []string) bool {
 	if len(command) > longestCommandV1 || len(args) > argumentsV1 {
 		return false
@@ -68,7 +68,7 @@ func appendWords(dst []byte, words []string) []byte {
 	return dst
 }
 
-// hasZero tells of a word that would end early on its way.
+// hasZero reports whether a word contains a zero byte, which would end it.
 func hasZero(words ...string) bool {
 	for _, word := range words {
 		if strings.IndexByte(word, 0) >= 0 {
@@ -83,13 +83,12 @@ var (
 	errNoReply      = errors.New("the connection ended without a reply")
 )
 
-// converse sends a request and reads the reply to its end, which the context's
-// end brings about at once.
+// converse sends a request and reads the reply. The end of the context interrupts it at once.
 func converse(ctx context.Context, conn net.Conn, request []byte) (Reply, error) {
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	// A JVM may answer a request it refuses before it has read all of it.
+	// A JVM may answer before it has read all of a request that it refuses.
 	_, writeErr := conn.Write(request)
 	data, err := io.ReadAll(io.LimitReader(conn, longestReply+1))
 	switch {
@@ -116,7 +115,7 @@ func parseReply(data []byte) (Reply, error) {
 	return Reply{Code: code, Text: string(text)}, nil
 }
 
-// firstLine is the beginning of a text, for an error's line.
+// firstLine returns the first line of a text, shortened for an error.
 func firstLine(text string) string {
 	const most = 200
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

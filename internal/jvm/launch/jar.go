@@ -14,20 +14,19 @@ import (
 	"github.com/sonde-jvm/sonde/agent"
 )
 
-// An ExposedError says that other users could put other code at a path.
+// An ExposedError reports that other users could replace the code at a path.
 type ExposedError struct {
-	Path string // where they could: a directory on the way, or the file itself
-	Why  string // and what to do about it
+	Path string // a directory on the path, or the file itself
+	Why  string // with a remedy
 }
 
 func (e *ExposedError) Error() string {
-	return fmt.Sprintf("others could put other code there: %s %s", e.Path, e.Why)
+	return fmt.Sprintf("others could replace the code there: %s %s", e.Path, e.Why)
 }
 
-// KeepJar has the agent's jar where it stays, for programs that start at any time: in a
-// directory, or where that is empty with this user's data. Not in a cache, which may be
-// cleared: a JVM whose agent's jar is gone does not start. Each build has a name of its
-// own, and a jar that is there is not touched: JVMs have it open.
+// KeepJar puts the agent's jar into a directory where it stays for programs that start at any time, by default this
+// user's data directory. A cache may be cleared, and a JVM whose agent's jar is missing does not start. Each build has
+// a name of its own. An existing jar is not changed, because JVMs have it open.
 func KeepJar(directory string) (string, error) {
 	if directory == "" {
 		data, err := dataDirectory()
@@ -85,7 +84,7 @@ func replace(name string, content []byte) error {
 	return nil
 }
 
-// dataDirectory is where programs keep what is this user's.
+// dataDirectory returns the directory for data of this user.
 func dataDirectory() (string, error) {
 	if stated := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(stated) {
 		return stated, nil
@@ -97,18 +96,16 @@ func dataDirectory() (string, error) {
 	return filepath.Join(home, ".local", "share"), nil
 }
 
-// mostLinks is what kernels follow on one path.
+// mostLinks is the number of links that kernels follow on one path.
 const mostLinks = 40
 
-// CheckOwn fails if another user could change what an absolute path names, a file or a
-// directory, or make the path name something else: JVMs of this user run what is there. An
-// error of that kind is an *ExposedError.
+// CheckOwn fails with an *ExposedError if another user could change the file or directory at an absolute path, or make
+// the path refer to something else, because JVMs of this user run the code there.
 //
-// Every directory and link on the way must belong to this user, to root, or to the owner
-// of the root directory, who controls every path. Others may not write to a directory,
-// unless it is sticky and another directory is all that is used of it: then they cannot
-// rename or remove what is not theirs. A file or a link must not lie in a sticky directory: if
-// it were removed one day, others could take its name.
+// Every directory and link on the path must belong to this user, to root, or to the owner of the root directory, who
+// controls every path. Others must not be able to write to a directory, unless it is sticky and the next element is a
+// directory, which they cannot rename or remove. A file or a link must not be in a sticky directory: if it were removed
+// one day, others could take its name.
 func CheckOwn(name string) error {
 	top, err := os.Lstat("/")
 	if err != nil {
@@ -122,7 +119,7 @@ func CheckOwn(name string) error {
 		case err != nil:
 			return err
 		case !slices.Contains(trusted, ownerOf(info)):
-			return &ExposedError{at, "is another user's"}
+			return &ExposedError{at, "belongs to another user"}
 		case info.Mode()&fs.ModeSymlink != 0:
 			target, err := os.Readlink(at)
 			if err != nil {
@@ -140,7 +137,7 @@ func CheckOwn(name string) error {
 		case len(rest) == 0:
 			return nil
 		}
-		// There are no links in at, so that its parent is the element before.
+		// at contains no links, so its parent is the element before.
 		for len(rest) > 0 && rest[0] == ".." {
 			at, rest = filepath.Dir(at), rest[1:]
 		}
@@ -150,8 +147,7 @@ func CheckOwn(name string) error {
 	}
 }
 
-// isOpen tells whether others could exchange a file, or the rest of the path that a
-// directory leads to.
+// isOpen reports whether others could replace a file, or the next element of the path in a directory.
 func isOpen(info fs.FileInfo, rest []string, at string) bool {
 	const othersWrite = 0o022
 	if info.Mode().Perm()&othersWrite == 0 {
@@ -168,5 +164,5 @@ func elements(path string) []string {
 	return slices.DeleteFunc(strings.Split(path, "/"), func(element string) bool { return element == "" || element == "." })
 }
 
-// ownerOf is the number of the user who owns a file.
+// ownerOf returns the number of a file's owner.
 func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

@@ -82,7 +82,7 @@ func TestOtherOwnersAreChecked(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(own, 0o755), os.Chown(theirs, 65534, 65534)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := KeepJar(own); err == nil || !strings.Contains(err.Error(), theirs+" is another user's") {
+	if _, err := KeepJar(own); err == nil || !strings.Contains(err.Error(), theirs+" belongs to another user") {
 		t.Errorf("%v", err)
 	}
 	jar, err := KeepJar(base)
@@ -92,7 +92,7 @@ func TestOtherOwnersAreChecked(t *testing.T) {
 	if err := os.Chown(jar, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := KeepJar(base); err == nil || !strings.Contains(err.Error(), jar+" is another user's") {
+	if _, err := KeepJar(base); err == nil || !strings.Contains(err.Error(), jar+" belongs to another user") {
 		t.Errorf("%v", err)
 	}
 }

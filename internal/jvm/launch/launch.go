@@ -1,5 +1,4 @@
-// Package launch starts programs with Sonde's agent in them, so that they can be
-// entered before their first instruction.
+// Package launch starts programs with Sonde's agent, so that Sonde can enter them before their first instruction.
 package launch
 
 import (
@@ -22,25 +21,24 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// A Program was started with the agent. It has this process's streams.
+// A Program is a command that was started with the agent. It uses the standard streams of this process.
 type Program struct {
-	PID  int // of what was started, which is the JVM where the command is java
+	PID  int // of the command, which is the JVM if the command is java
 	java bool
 
 	command *exec.Cmd
-	mark    string // in the environment of what was started
+	mark    string // in the environment of the program
 	ended   chan struct{}
 }
 
-// Settings say how a program is started.
+// Settings configure the start of a program.
 type Settings struct {
-	Hold     time.Duration // held before it begins until it is let go, or this process or that time ends; 0 for not
-	AgentDir string        // for the agent's jar; empty for a place with this user's data
+	Hold     time.Duration // how long the program waits at its start to be released, while this process runs; 0 for not at all
+	AgentDir string        // for the agent's jar; empty for this user's data directory
 }
 
-// Start starts a command so that each JVM it brings up has the agent in it. The agent's jar
-// is kept: a JVM that the command leaves running, or that is started later by what it leaves
-// running, finds it.
+// Start starts a command so that each JVM that it starts has the agent. The agent's jar is kept for JVMs that the
+// command leaves running, and for JVMs that those start later.
 func Start(words []string, settings Settings) (*Program, error) {
 	path, err := exec.LookPath(words[0])
 	if err != nil {
@@ -65,12 +63,12 @@ func Start(words []string, settings Settings) (*Program, error) {
 	p.PID = p.command.Process.Pid
 	go func() {
 		defer close(p.ended)
-		_ = p.command.Wait() // how it ended is in its state
+		_ = p.command.Wait() // the result is in its state
 	}()
 	return p, nil
 }
 
-// bare is what is wrong, without the names of calls and files around it.
+// bare returns the cause of an error, without the names of calls and files.
 func bare(err error) error {
 	var path *os.PathError
 	var lookup *exec.Error
@@ -83,11 +81,11 @@ func bare(err error) error {
 	return err
 }
 
-// Ended is closed when the program has.
+// Ended returns a channel that is closed when the program has ended.
 func (p *Program) Ended() <-chan struct{} { return p.ended }
 
-// ExitCode is how the program ended, as shells tell it: 128 and the number of the
-// signal that killed it. It waits for the end.
+// ExitCode waits for the end of the program and returns its exit code, as shells do: 128 plus the number of the signal
+// that killed it.
 func (p *Program) ExitCode() int {
 	<-p.ended
 	if status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -96,16 +94,16 @@ func (p *Program) ExitCode() int {
 	return p.command.ProcessState.ExitCode()
 }
 
-// Signal passes a signal on. One that has ended gets none.
+// Signal sends a signal to the program, if it is running.
 func (p *Program) Signal(signal os.Signal) { _ = p.command.Process.Signal(signal) }
 
-// Left are the processes that the command, which has ended, left running.
+// Left returns the processes that the command left running. It waits for the end of the command.
 func (p *Program) Left() []int {
 	<-p.ended
 	return marked(p.mark)
 }
 
-// EndedError says that a program ended before any JVM had the agent in it.
+// An EndedError reports that a program ended before any JVM had the agent.
 type EndedError struct {
 	Code int
 	Left []int // processes it left running
@@ -113,16 +111,16 @@ type EndedError struct {
 
 func (e *EndedError) Error() string {
 	if len(e.Left) > 0 {
-		return fmt.Sprintf("the command ended, with exit code %d, before Sonde was in a JVM of it, and left %s running in the background: "+
-			"enter its JVM, which sonde ps lists, or have the command wait for it", e.Code, Numbers(e.Left))
+		return fmt.Sprintf("the command ended with exit code %d before Sonde was in one of its JVMs, and left %s running in the background: "+
+			"enter its JVM, which sonde ps lists, or make the command wait for it", e.Code, Numbers(e.Left))
 	}
-	return fmt.Sprintf("the program ended, with exit code %d, before Sonde was in it: is it a Java program, and did it start?", e.Code)
+	return fmt.Sprintf("the program ended with exit code %d before Sonde was in it: is it a Java program, and did it start?", e.Code)
 }
 
-// EndedEarly is the error of a program that ended before any JVM had the agent in it.
+// EndedEarly returns the error of a program that ended before any JVM had the agent.
 func (p *Program) EndedEarly() error { return &EndedError{Code: p.ExitCode(), Left: p.Left()} }
 
-// Numbers are processes as a line of text has them.
+// Numbers lists processes in a line of text.
 func Numbers(pids []int) string {
 	const most = 5
 	word, more := "process", ""
@@ -135,15 +133,15 @@ func Numbers(pids []int) string {
 	return word + " " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(pids)), ", "), "[]") + more
 }
 
-// How often JVMs are looked for: the one that was started, and those that a
-// command has started, for which all processes have to be looked at.
+// The intervals of looking for JVMs: for the one that was started, and for those that a command has started, which
+// takes inspecting all processes.
 const (
 	lookForOne = 5 * time.Millisecond
 	lookForAny = 50 * time.Millisecond
 )
 
-// Watch calls found for each JVM of the program as soon as its agent waits, until
-// the program or the context ends. A command that is java has one.
+// Watch calls found for each JVM of the program as soon as its agent waits, until the program or the context ends. The
+// command java has one JVM.
 func (p *Program) Watch(ctx context.Context, found func(*process.JVM)) {
 	known := make(map[int]bool)
 	every := lookForAny
@@ -177,11 +175,11 @@ func (p *Program) candidates(ctx context.Context) []*process.JVM {
 		if jvm, err := process.Local.Inspect(p.PID); err == nil {
 			return []*process.JVM{jvm}
 		}
-		return nil // not yet, or no more
+		return nil // not started yet, or ended
 	}
 	all, err := process.Local.Find(ctx)
 	if err != nil {
-		return nil // the next look may be better
+		return nil // the next attempt may succeed
 	}
 	var ours []*process.JVM
 	for _, jvm := range all {
@@ -192,12 +190,11 @@ func (p *Program) candidates(ctx context.Context) []*process.JVM {
 	return ours
 }
 
-// IsJava tells whether a command is the JVM's own launcher, which takes options.
+// IsJava reports whether a command is the JVM's own launcher, which accepts options.
 func IsJava(command string) bool { return filepath.Base(command) == "java" }
 
-// withAgent is a command line and its environment, changed so that the JVM it
-// starts has the agent: by its first option, or by a variable where the command is not
-// java itself.
+// withAgent adds the agent to a command line and its environment: as the first option, or in a variable if the command
+// is not java itself.
 func withAgent(words, environment []string, option *AgentOption) (changed, env []string, err error) {
 	if IsJava(words[0]) {
 		word, err := option.word()
@@ -216,46 +213,44 @@ func withAgent(words, environment []string, option *AgentOption) (changed, env [
 	return words, env, nil
 }
 
-// markVariable is in the environment of all processes that a launch has started, and of
-// theirs. Its value is of this one launch.
+// markVariable is in the environment of all processes that a launch has started, directly or not. Its value identifies
+// the launch.
 const markVariable = "SONDE_RUN"
 
-// newMark is an entry of the environment that no other launch has.
+// newMark returns an entry of the environment that no other launch has.
 func newMark() string {
 	raw := make([]byte, 8)
-	_, _ = rand.Read(raw) // it never fails
+	_, _ = rand.Read(raw) // never fails
 	return fmt.Sprintf("%s=%d-%x", markVariable, os.Getpid(), raw)
 }
 
-// withMark marks an environment. A mark of another launch, within which this one happens,
-// goes: the last entry of a name would not count for all programs.
+// withMark adds a mark to an environment. It removes the mark of an enclosing launch, because not all programs use the
+// last entry of a name.
 func withMark(environment []string, mark string) []string {
 	others := slices.DeleteFunc(slices.Clone(environment), func(entry string) bool { return strings.HasPrefix(entry, markVariable+"=") })
 	return append(others, mark)
 }
 
-// hasMark tells whether a process is of the launch with a mark. That of another user
-// cannot be looked at, and is not.
+// hasMark reports whether a process belongs to the launch with a mark; false for a process of another user.
 func hasMark(pid int, mark string) bool {
 	environment, err := process.Local.ReadList(pid, "environ")
 	return err == nil && slices.Contains(environment, mark)
 }
 
-// marked are the processes of the launch with a mark.
+// marked returns the processes of the launch with a mark.
 func marked(mark string) (pids []int) {
 	all, _ := process.Local.PIDs() // without a list none is known
 	return slices.DeleteFunc(all, func(pid int) bool { return !hasMark(pid, mark) })
 }
 
-// passing counts the programs that signals are passed on to. Signals belong to the whole
-// process, and so does this.
+// passing counts the programs that signals are passed on to. It is global because signals are.
 var passing atomic.Int32
 
 // PassesSignals reports whether signals are passed on to a program.
 func PassesSignals() bool { return passing.Load() > 0 }
 
-// PassSignals passes on to the program what this process is asked by signals,
-// until it is called off. What a terminal has sent to both is not sent again.
+// PassSignals passes signals of this process on to the program until stop is called. It does not repeat signals that a
+// terminal has sent to both.
 func (p *Program) PassSignals() (stop func()) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
@@ -284,8 +279,7 @@ func (p *Program) PassSignals() (stop func()) {
 	}
 }
 
-// hasTerminal tells whether a terminal sends its signals to this process's group,
-// and so to the programs it has started as well.
+// hasTerminal reports whether a terminal sends its signals to the group of this process, and so to its programs as well.
 func hasTerminal() bool {
 	terminal, err := os.Open("/dev/tty")
 	if err != nil {

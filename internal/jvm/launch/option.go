@@ -12,31 +12,30 @@ import (
 // ToolOptions is the variable from which every JVM reads options.
 const ToolOptions = "JAVA_TOOL_OPTIONS"
 
-// AgentJarPrefix begins the name of every jar of the agent, by which it is known among
-// the options of others.
+// AgentJarPrefix begins the name of every jar of the agent, and identifies its option among others.
 const AgentJarPrefix = "sonde-agent"
 
-// An AgentOption is what a JVM is told of Sonde's agent at its start.
+// An AgentOption is the option that loads Sonde's agent when a JVM starts.
 type AgentOption struct {
 	Jar   string
 	Pack  string   // file; empty for an agent that only waits
-	Arena string   // file, or directory, that a pack is measured into; empty for the default
-	Only  []string // globs of programs that are meant: main class, or path or name of a jar
-	Not   []string // globs of programs that are not
+	Arena string   // file or directory for the measurements of a pack; empty for the default
+	Only  []string // globs of the programs to measure: main class, or path or name of a jar
+	Not   []string // globs of programs to exclude
 
 	Hold time.Duration // how long the program may be held at its start; 0 for not at all
-	By   int           // the process that holds it: when it is gone, nothing is held
+	By   int           // the process that holds it; its end releases the program
 }
 
-// What can be wrong with a part of the option.
+// The problems of a part of the option.
 var (
-	errComma  = errors.New("a comma would end it: give it a name without")
-	errQuotes = errors.New("it has both kinds of quotes, and JVMs know no other: give it a name without")
-	errEquals = errors.New("a JVM takes a jar's name to end at an equals sign: give it another place")
-	errBreak  = errors.New("it has a control character: give it a name without")
+	errComma  = errors.New("a comma would end it: choose a name without one")
+	errQuotes = errors.New("it contains both kinds of quotes, so it cannot be quoted: choose a name without")
+	errEquals = errors.New("for a JVM the name of a jar ends at an equals sign: choose another directory")
+	errBreak  = errors.New("it contains a control character: choose a name without")
 )
 
-// A PartError is a part of an option that a JVM would not read as it is meant.
+// A PartError is a part of an option that a JVM would misread.
 type PartError struct {
 	Part, Text string
 	Cause      error
@@ -44,11 +43,10 @@ type PartError struct {
 
 func (e *PartError) Error() string { return fmt.Sprintf("%s %q: %v", e.Part, e.Text, e.Cause) }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the problem.
 func (e *PartError) Unwrap() error { return e.Cause }
 
-// Text is the option as JAVA_TOOL_OPTIONS has it: where it has blanks or quotes it is
-// quoted, in the one way that JVMs know. An error is a *PartError.
+// Text returns the option for JAVA_TOOL_OPTIONS, quoted if it contains blanks or quotes. An error is a *PartError.
 func (o *AgentOption) Text() (string, error) {
 	text, err := o.word()
 	if err != nil {
@@ -61,7 +59,7 @@ func (o *AgentOption) Text() (string, error) {
 	return quoted, nil
 }
 
-// word is the option as a command line has it.
+// word returns the option for a command line.
 func (o *AgentOption) word() (string, error) {
 	if strings.ContainsRune(o.Jar, '=') {
 		return "", &PartError{"the agent's jar", o.Jar, errEquals}
@@ -110,8 +108,8 @@ func quote(text string) (string, error) {
 	return text, nil
 }
 
-// WithOption adds an option to those that the variable has: an agent of Sonde's that is
-// among them goes, all others stay as they are written.
+// WithOption adds an option to the value of the variable. It removes an older option of Sonde's agent and keeps all
+// others.
 func WithOption(have, option string) string {
 	var words []string
 	for _, word := range splitOptions(have) {
@@ -122,7 +120,7 @@ func WithOption(have, option string) string {
 	return strings.Join(append(words, option), " ")
 }
 
-// isOurs knows options of Sonde's agent.
+// isOurs reports whether an option loads Sonde's agent.
 func isOurs(option string) bool {
 	jar, is := strings.CutPrefix(option, "-javaagent:")
 	jar, _, _ = strings.Cut(jar, "=")
@@ -130,11 +128,11 @@ func isOurs(option string) bool {
 	return is && strings.HasPrefix(base, AgentJarPrefix) && strings.HasSuffix(base, ".jar")
 }
 
-// isBlank tells what ends an option.
+// isBlank reports whether a character separates options.
 func isBlank(r rune) bool { return r == ' ' || r >= '\t' && r <= '\r' }
 
-// splitOptions takes the variable apart as JVMs do: at blanks that no quotes are around.
-// Words keep their quotes; where one was not closed, which JVMs let pass at the end, it is.
+// splitOptions splits the variable as JVMs do, at blanks outside quotes. Words keep their quotes. A missing quote at the
+// end, which JVMs accept, is added.
 func splitOptions(text string) (words []string) {
 	var word strings.Builder
 	var open rune
@@ -165,7 +163,7 @@ func splitOptions(text string) (words []string) {
 	return words
 }
 
-// unquote is a word without its quotes.
+// unquote removes the quotes of a word.
 func unquote(word string) string {
 	var text strings.Builder
 	var open rune

@@ -272,6 +272,18 @@ func parseStat(line []byte) (s Stat, err error) {
 	return s, cmp.Or(err1, err2, err3)
 }
 
+// Pause waits for a duration, or until the context ends.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // started converts a start in ticks since the boot to a time.
 func (h Host) started(ticks uint64, now time.Time) (time.Time, error) {
 	name := filepath.Join(h.Proc, "uptime")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
 const (
@@ -49,22 +50,14 @@ func startDumper(ctx context.Context, j jvm, every time.Duration, waiting bool) 
 
 func (d *dumper) run(ctx context.Context, pause time.Duration) {
 	defer close(d.ended)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		pause, err := d.dump(ctx)
-		if err != nil {
+	for process.Pause(ctx, pause) == nil {
+		var err error
+		if pause, err = d.dump(ctx); err != nil {
 			d.lock.Lock()
 			d.failed = err
 			d.lock.Unlock()
 			return
 		}
-		timer.Reset(pause)
 	}
 }
 

@@ -12,13 +12,12 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// arenaPlaces are where an arena may lie, the best first. On a disk the kernel
-// may make a thread wait that writes to a page on its way there.
+// arenaPlaces are the directories for an arena, the best first. On a disk the kernel may delay a thread that writes
+// to a page which is being written back.
 var arenaPlaces = []string{"/dev/shm", "/tmp"}
 
-// An Arena is a file that the target and Sonde map. Beyond what is allocated it
-// must not be touched: there the file system may have no room, and the target
-// would be killed.
+// An Arena is a file that the target and Sonde map. It must not be accessed beyond the allocated size: if the file
+// system has no room there, the target is killed.
 type Arena struct {
 	where *place // nil once removed
 	name  string
@@ -30,19 +29,18 @@ type Arena struct {
 	allocated int64
 }
 
-// DefaultArenaSize is room for what is ever measured in one session. Only what
-// is allocated takes memory.
+// DefaultArenaSize is large enough for any session. Only the allocated part takes memory.
 const DefaultArenaSize = 1 << 30
 
-// Arena makes an arena that can grow to a size (0 for the default), its first
-// bytes allocated. It lies in memory, /dev/shm, where that has room for twice
-// as much, so that it can grow and leaves something to others; else in /tmp.
+// Arena creates an arena that can grow to a size (0 for the default), with its first bytes allocated. It is in
+// memory, /dev/shm, if that has room for twice as much, so that it can grow and leaves room for others; otherwise
+// in /tmp.
 func (f *Foothold) Arena(size, first int64) (*Arena, error) {
 	if size == 0 {
 		size = DefaultArenaSize
 	}
 	if first < 0 || first > size {
-		return nil, f.fail(ErrFiles, fmt.Sprintf("an arena of %d bytes cannot begin with %d", size, first), nil)
+		return nil, f.fail(ErrFiles, fmt.Sprintf("an arena of %d bytes cannot start with %d", size, first), nil)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,7 +98,7 @@ func (a *Arena) begin(first int64) error {
 	if err := unix.Fstatfs(int(a.file.Fd()), &room); err != nil {
 		return err
 	}
-	// A tmpfs without a limit says that it has no blocks at all.
+	// A tmpfs without a limit reports no blocks at all.
 	if room.Blocks > 0 && room.Bavail*uint64(room.Bsize) < 2*uint64(first) {
 		return unix.ENOSPC
 	}
@@ -110,9 +108,8 @@ func (a *Arena) begin(first int64) error {
 	return a.Grow(first)
 }
 
-// Grow allocates up to an offset, so that all before it can be written without
-// fail. Where there is no room the error is ErrFull, and what was allocated
-// stays so. The target must not have written beyond what was allocated.
+// Grow allocates the file up to an offset, so that writing before it cannot fail. If there is no room, the error is
+// ErrFull and the allocated size stays. The target must not have written beyond the allocated size.
 func (a *Arena) Grow(upTo int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,16 +133,16 @@ func isFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
 }
 
-// File is open for reading and writing. The arena's end closes it.
+// File returns the file, open for reading and writing. Removing the arena closes it.
 func (a *Arena) File() *os.File { return a.file }
 
-// Path is as the target sees it.
+// Path returns the path of the arena, as the target sees it.
 func (a *Arena) Path() string { return a.path }
 
-// Size is how far the arena can grow.
+// Size returns the size to which the arena can grow.
 func (a *Arena) Size() int64 { return a.size }
 
-// Allocated is how far it can be written.
+// Allocated returns the allocated size.
 func (a *Arena) Allocated() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -169,15 +166,13 @@ func (a *Arena) remove() error {
 	return err
 }
 
-// allocateStep is what is allocated by one call, which a signal may undo as a
-// whole.
+// allocateStep is the number of bytes allocated by one call, which a signal may undo.
 const allocateStep = 16 << 20
 
-// fallocate is the system's; tests put one without.
+// fallocate is the system call. Tests replace it.
 var fallocate = func(fd int, offset, length int64) error { return unix.Fallocate(fd, 0, offset, length) }
 
-// allocate is with the user's power, so that what a file system reserves for
-// root stays reserved.
+// allocate has the privileges of the user, so that it does not use blocks reserved for root.
 func (a *Arena) allocate(upTo int64) error {
 	for a.allocated < upTo {
 		length := min(allocateStep, upTo-a.allocated)
@@ -203,7 +198,7 @@ func reserve(fd int, offset, length int64) error {
 	}
 }
 
-// zeros are what a file system without fallocate is given.
+// zeros are written to file systems without fallocate.
 var zeros [1 << 20]byte
 
 func writeZeros(fd int, offset, length int64) error {

@@ -17,18 +17,17 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// places are where a foothold may be, the best first. Others serve where /tmp
-// cannot be written, or, as a volume without the sticky bit, is unsafe.
+// places are the directories for a foothold, the best first. The others are used if /tmp is not writable, or is
+// unsafe, such as a volume without the sticky bit.
 var places = []string{"/tmp", "/dev/shm", "/var/tmp"}
 
-// A Foothold is a directory in the target's file system, and what else one
-// session needs there. It may be used by several goroutines.
+// A Foothold holds the files of one session in the target's file system. It is safe for concurrent use.
 type Foothold struct {
 	host process.Host
 	jvm  *process.JVM
 
 	mu        sync.Mutex
-	outer     *place // in which own lies
+	outer     *place // the parent of own
 	name      string // of own
 	own       *place // nil once it is removed
 	jars      []*Jar
@@ -36,8 +35,7 @@ type Foothold struct {
 	listeners []*Listener
 }
 
-// Make makes a foothold in a JVM's file system. Its errors, as those of a
-// foothold's methods, are of type *Error.
+// Make creates a foothold in a JVM's file system. Its errors and those of a foothold's methods are of type *Error.
 func Make(jvm *process.JVM) (*Foothold, error) { return makeIn(process.Local, jvm) }
 
 func makeIn(host process.Host, jvm *process.JVM) (*Foothold, error) {
@@ -47,7 +45,7 @@ func makeIn(host process.Host, jvm *process.JVM) (*Foothold, error) {
 	}
 	var first error
 	for _, name := range places {
-		err := f.settle(name)
+		err := f.makeDirectory(name)
 		if err == nil {
 			return f, nil
 		}
@@ -58,13 +56,13 @@ func makeIn(host process.Host, jvm *process.JVM) (*Foothold, error) {
 	return nil, f.explain(first)
 }
 
-// settle makes the directory in a place, and locks it.
-func (f *Foothold) settle(where string) error {
+// makeDirectory creates the session's directory in a place, and locks it.
+func (f *Foothold) makeDirectory(where string) error {
 	outer, err := openPlace(f.host, f.jvm, where)
 	if err != nil {
 		return err
 	}
-	// What was opened is the inspected process's only if that still has the number.
+	// The directory is that of the inspected process only if that still has the PID.
 	if !f.host.Same(f.jvm) {
 		outer.close()
 		return unix.ESRCH
@@ -80,11 +78,10 @@ func (f *Foothold) settle(where string) error {
 	return nil
 }
 
-// Path is the directory, as the target sees it.
+// Path returns the path of the directory, as the target sees it.
 func (f *Foothold) Path() string { return path.Join(f.outer.path, f.name) }
 
-// WriteSession writes what the agent is to be told, and returns the path at
-// which the target finds it.
+// WriteSession writes the description of the session, and returns its path as the target sees it.
 func (f *Foothold) WriteSession(s Session) (string, error) {
 	text, err := s.encode()
 	if err != nil {
@@ -101,16 +98,15 @@ func (f *Foothold) WriteSession(s Session) (string, error) {
 	return path.Join(f.own.path, sessionName), nil
 }
 
-// Remove takes everything away that was made: nothing else, and whether or not
-// the target and its namespaces are still there. A jar that a living process has loaded
-// stays, for Sweep or a later session of this user. What cannot be removed is named
-// in the error, and tried again by the next call; after success it does nothing.
+// Remove removes everything that was created, even if the target and its namespaces are gone. A jar that a
+// running process has loaded stays, for Sweep or a later session of this user. The error lists the files that
+// could not be removed; the next call tries again. After success it does nothing.
 func (f *Foothold) Remove() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var failed []error
 	for _, l := range f.listeners {
-		_ = l.Close() // closed already is as good
+		_ = l.Close() // it may be closed already
 	}
 	f.listeners = nil
 	for _, jar := range f.jars {
@@ -121,7 +117,7 @@ func (f *Foothold) Remove() error {
 	}
 	failed = append(failed, f.removeOwn())
 	if err := errors.Join(failed...); err != nil {
-		return f.fail(ErrLeft, "remove it by hand", err)
+		return f.fail(ErrLeft, "remove them by hand", err)
 	}
 	f.jars, f.arenas = nil, nil
 	f.outer.close()
@@ -145,27 +141,26 @@ func (f *Foothold) fail(kind error, detail string, cause error) *Error {
 }
 
 func (f *Foothold) removed() error {
-	return f.fail(ErrFiles, "the foothold was removed", nil)
+	return f.fail(ErrFiles, "the session has ended", nil)
 }
 
-// explain turns what failed in a file system into an *Error.
+// explain converts an error of the file system into an *Error.
 func (f *Foothold) explain(err error) error {
 	tried := strings.Join(places, ", ")
 	switch {
 	case errors.Is(err, unix.ESRCH), !f.host.Same(f.jvm):
-		return f.fail(ErrGone, "sonde ps lists those there are", nil)
+		return f.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		return f.fail(ErrFull, "make room in its /tmp", err)
 	case errors.Is(err, unix.EROFS), errors.Is(err, unix.EACCES), errors.Is(err, unix.ENOENT):
-		return f.fail(ErrReadOnly, fmt.Sprintf("tried %s: give it a /tmp that user %s can write, such as a tmpfs", tried, f.jvm.User), err)
+		return f.fail(ErrReadOnly, fmt.Sprintf("tried %s: provide a /tmp that user %s can write to, such as a tmpfs", tried, f.jvm.User), err)
 	case errors.Is(err, errSwappable), errors.Is(err, errNotOwn):
 		return f.fail(ErrUnsafe, "tried "+tried, err)
 	}
-	return f.fail(ErrFiles, "see to its /tmp", err)
+	return f.fail(ErrFiles, "check its /tmp", err)
 }
 
-// LetGo has a program begin that its agent holds at its start. It reports whether
-// one was held; to let go what is not held does nothing.
+// LetGo lets a program continue that its agent holds at its start. It reports whether the program was held.
 func LetGo(jvm *process.JVM) (bool, error) {
 	f := &Foothold{host: process.Local, jvm: jvm}
 	tmp, err := f.openTmp()
@@ -184,23 +179,21 @@ func LetGo(jvm *process.JVM) (bool, error) {
 	if err != nil {
 		return false, f.explain(err)
 	}
-	_ = file.Close() // it is the user's own: that is all that was asked
+	_ = file.Close() // opening it has proven that it belongs to the user
 	if err := tmp.remove(name); err != nil {
 		return false, f.explain(err)
 	}
 	return true, nil
 }
 
-// inviteLimit bounds the wait for an agent, which looks twice a second unless
-// its JVM pauses or is starved.
+// inviteLimit bounds the wait for an agent, which checks twice a second unless its JVM is paused or starved.
 const inviteLimit = 15 * time.Second
 
-// invitePause is between looks at a file that another process removes.
+// invitePause is the interval of checks for a file that another process removes.
 const invitePause = 20 * time.Millisecond
 
-// Invite asks an agent that was put into the JVM with -javaagent to read a
-// session, by its path as the target sees it, and waits until it has taken the
-// invitation.
+// Invite asks an agent that was loaded with -javaagent to read a session, given by its path as the target sees it,
+// and waits until the agent has accepted the invitation.
 func (f *Foothold) Invite(ctx context.Context, session string) error {
 	ctx, cancel := context.WithTimeout(ctx, inviteLimit)
 	defer cancel()
@@ -230,13 +223,12 @@ func (f *Foothold) Invite(ctx context.Context, session string) error {
 		return f.notTaken(errors.Join(err, tmp.remove(fresh)))
 	}
 	if err = f.untilTaken(ctx, tmp, name, ours); err == nil || !tmp.holds(name, ours) {
-		return nil // also where it was taken at the last moment
+		return nil // it may have been accepted at the last moment
 	}
 	return f.notTaken(errors.Join(err, tmp.remove(name)))
 }
 
-// checkBelieved fails where the agent would not believe an invitation, since others
-// could have put it there.
+// checkBelieved fails if the agent would ignore an invitation because others could have written it.
 func (f *Foothold) checkBelieved(tmp *place) error {
 	root, err := f.host.OpenInside(f.jvm.PID, "/.", unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
@@ -252,8 +244,8 @@ func (f *Foothold) checkBelieved(tmp *place) error {
 	return nil
 }
 
-// openTmp is the JVM's /tmp. It may be one that others can rearrange: what is read or
-// removed there must be the user's own.
+// openTmp opens the JVM's /tmp. Others may be able to rename files in it, so only files of the JVM's user may be
+// read or removed there.
 func (f *Foothold) openTmp() (*place, error) {
 	dir, err := f.host.OpenInside(f.jvm.PID, "/tmp", unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
@@ -266,8 +258,7 @@ func (f *Foothold) openTmp() (*place, error) {
 	return &place{path: "/tmp", dir: dir, uid: f.jvm.UID, gid: f.jvm.GID}, nil
 }
 
-// offer gives the invitation its name, once no other has it: an agent that
-// waits takes that one first.
+// offer renames the invitation once no other one has its name: a waiting agent accepts that one first.
 func (f *Foothold) offer(ctx context.Context, tmp *place, fresh, name string) error {
 	for {
 		err := tmp.as(func() error { return renameNew(tmp.fd(), fresh, name) })
@@ -275,19 +266,18 @@ func (f *Foothold) offer(ctx context.Context, tmp *place, fresh, name string) er
 			return err
 		}
 		if err := f.pause(ctx); err != nil {
-			return fmt.Errorf("another invitation lies there: %w", err)
+			return fmt.Errorf("there is another invitation: %w", err)
 		}
 	}
 }
 
-// renameNew renames a file to a name that is free.
+// renameNew renames a file to a name that must be free.
 func renameNew(dir int, from, to string) error {
 	err := unix.Renameat2(dir, from, dir, to, unix.RENAME_NOREPLACE)
 	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
 		return err
 	}
-	// A file system that cannot: two Sondes at the same instant are told apart
-	// later, as one of them waits in vain.
+	// The file system does not support it. If two Sondes rename at the same instant, one of them waits in vain.
 	var there unix.Stat_t
 	if unix.Fstatat(dir, to, &there, unix.AT_SYMLINK_NOFOLLOW) == nil {
 		return unix.EEXIST
@@ -305,12 +295,8 @@ func (f *Foothold) untilTaken(ctx context.Context, tmp *place, name string, ours
 }
 
 func (f *Foothold) pause(ctx context.Context) error {
-	timer := time.NewTimer(invitePause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
+	if err := process.Pause(ctx, invitePause); err != nil {
+		return err
 	}
 	if !f.host.Same(f.jvm) {
 		return unix.ESRCH
@@ -320,12 +306,12 @@ func (f *Foothold) pause(ctx context.Context) error {
 
 func (f *Foothold) notTaken(err error) error {
 	if errors.Is(err, unix.ESRCH) {
-		return f.fail(ErrGone, "sonde ps lists those there are", nil)
+		return f.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	}
 	return f.fail(ErrNotTaken, "it may be paused or starved, or the agent may have ended: try again, or attach", err)
 }
 
-// ticket reads the ticket of an agent that waits.
+// ticket reads the ticket of a waiting agent.
 func (p *place) ticket(name string) (string, error) {
 	file, err := p.openFile(name)
 	if err != nil {

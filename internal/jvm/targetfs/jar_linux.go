@@ -16,24 +16,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Jar is the agent's, where the target can load it.
+// A Jar is the agent's jar in the target's file system.
 type Jar struct {
 	Path   string // as the target sees it
-	Remark string // why it is not at its usual path, or ""
+	Remark string // why it is not at its usual path; "" if it is
 
 	alive   isAlive
-	outer   *place // holds the directory below
+	outer   *place // the parent of dir
 	dirName string
-	dir     *place // nil once released; the foothold's own where outer is nil
+	dir     *place // nil once released; the foothold's own if outer is nil
 	name    string
 }
 
-// PlaceJar puts the agent's jar where it is at every attach of this build to a
-// JVM of this user, and checks or replaces what is there. Loads must be called before a JVM
-// loads it; what only reads it needs it for the session.
+// PlaceJar puts the agent's jar at the path that this build uses for all JVMs of this user, and replaces a file
+// with other content. Loads must be called before a JVM loads it.
 //
-// Where the usual directory is not the user's own, the jar goes into the
-// foothold: the JVM then keeps one more path and file open.
+// If the usual directory does not belong to the user, the jar goes into the foothold, and the JVM keeps one more
+// path and file open.
 func (f *Foothold) PlaceJar(content []byte) (*Jar, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,13 +50,12 @@ func (f *Foothold) PlaceJar(content []byte) (*Jar, error) {
 	}
 	return &Jar{
 		dir: f.own, name: name, Path: path.Join(f.own.path, name),
-		Remark: "the JVM will keep one more file open, as the agent cannot lie at its usual path: " +
+		Remark: "the JVM will keep one more file open, because the agent cannot be at its usual path: " +
 			strings.ReplaceAll(err.Error(), "\n", "; "),
 	}, nil
 }
 
-// mostTries bounds races with sessions that remove the directory meanwhile, for
-// which they may have to look at all processes.
+// mostTries bounds races with sessions that remove the directory, which may have to inspect all processes first.
 const (
 	mostTries = 1000
 	tryPause  = time.Millisecond
@@ -77,7 +75,7 @@ func (f *Foothold) placeUsual(content []byte) (*Jar, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Whoever holds the lock needs the directory; who removes it holds it alone.
+		// Holders of a shared lock need the directory; removing it takes an exclusive lock.
 		if err = lock(dir.dir, unix.LOCK_SH); err == nil && f.outer.holds(name, dir.dir) {
 			jar := &Jar{alive: f.isAlive, outer: f.outer, dirName: name, dir: dir, name: jarFor(content)}
 			if err = jar.write(content); err != nil {
@@ -92,8 +90,8 @@ func (f *Foothold) placeUsual(content []byte) (*Jar, error) {
 	return nil, fmt.Errorf("%s is busy: %w", path.Join(f.outer.path, name), err)
 }
 
-// write leaves a file alone that is what it should be. One that is not gives
-// way to another, so that a JVM that has the old one open keeps it.
+// write keeps a file with the right content. It replaces another one by a new file, so that a JVM that has the old
+// one open keeps it.
 func (j *Jar) write(content []byte) error {
 	if j.dir.contains(j.name, content) {
 		return nil
@@ -101,7 +99,7 @@ func (j *Jar) write(content []byte) error {
 	return j.dir.putLasting(j.name, content)
 }
 
-// contains tells whether a name is a file of the user's with this content.
+// contains reports whether a file belongs to the user and has this content.
 func (p *place) contains(name string, content []byte) bool {
 	file, err := p.openFile(name)
 	if err != nil {
@@ -112,13 +110,13 @@ func (p *place) contains(name string, content []byte) bool {
 	return err == nil && bytes.Equal(found, content)
 }
 
-// release says that the session needs the jar no more. The last one removes it, unless
-// a process has it on its class path.
+// release ends the use of the jar by this session. The last session removes it, unless a process has it on its class
+// path.
 func (j *Jar) release() error {
 	if j.dir == nil {
 		return nil
 	}
-	// Where another session needs it, that one will remove it.
+	// If another session needs the jar, that one will remove it.
 	if lock(j.dir.dir, unix.LOCK_EX) == nil {
 		if _, err := removeWith(j.outer, j.dirName, j.dir, j.alive); err != nil {
 			return err
@@ -129,9 +127,9 @@ func (j *Jar) release() error {
 	return nil
 }
 
-// list names what a directory holds.
+// list returns the names in a directory.
 func (p *place) list() ([]string, error) {
-	// A handle of its own has a position of its own.
+	// A handle of its own has its own position.
 	var again *os.File
 	err := p.as(func() error {
 		fd, err := unix.Openat(p.fd(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -147,13 +145,12 @@ func (p *place) list() ([]string, error) {
 	return again.Readdirnames(-1)
 }
 
-// A JVM keeps the path of a jar it has loaded on its class path. It opens the jar when it
-// first looks for a class that no earlier jar has, which may be never, and again by its path
-// when the program reads its resources. So the jar must stay at its path as long as the JVM
-// runs, open or not, and nobody else may get the path. A mark beside it says who has
-// loaded it.
+// A JVM keeps the path of a loaded jar on its class path. It opens the jar when it first looks for a class that no
+// earlier jar has, which may be never, and again by its path when the program reads its resources. So the jar must
+// stay at its path while the JVM runs, open or not, and nobody else may get the path. A mark next to it names each
+// process that has loaded it.
 
-// Loads says that the JVM is about to load a jar, which then stays as long as the JVM runs.
+// Loads records that the JVM is about to load a jar, which then stays while the JVM runs.
 func (f *Foothold) Loads(jar *Jar) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -166,8 +163,7 @@ func (f *Foothold) Loads(jar *Jar) error {
 	return nil
 }
 
-// putLasting is put for what may lie there for months. Programs that clean /tmp by age leave a
-// file alone that is sticky.
+// putLasting is put for files that may stay for months. Programs that clean /tmp by age skip sticky files.
 func (p *place) putLasting(name string, content []byte) error {
 	if err := p.put(name, content); err != nil {
 		return err
@@ -179,10 +175,10 @@ func (p *place) putLasting(name string, content []byte) error {
 	return nil
 }
 
-// isAlive tells whether a process of a user has a number, in whichever namespace, or may have it.
+// isAlive reports whether a process of a user has a PID in any namespace, or may have it.
 type isAlive func(number int, uid uint32) bool
 
-// isAlive knows this foothold's JVM, and looks for others only where that is gone.
+// isAlive checks the JVM of this foothold first, and lists processes only for others.
 func (f *Foothold) isAlive(number int, uid uint32) bool {
 	if number == f.jvm.NamespacePID && f.host.Same(f.jvm) {
 		return true
@@ -191,12 +187,11 @@ func (f *Foothold) isAlive(number int, uid uint32) bool {
 	return err != nil || (&sweeper{processes: processes, seesAll: f.host.SeesAll()}).mayLive(number, uid)
 }
 
-// mayLive is lives where not all processes can be seen: one that is not may share the files.
+// mayLive is lives, but true if not all processes can be seen: a hidden one may share the files.
 func (s *sweeper) mayLive(number int, uid uint32) bool { return !s.seesAll || s.lives(number, uid) }
 
-// removeWith removes a directory, whose lock is held alone, with our files in it. Jars stay
-// while a process that has loaded one lives, and the directory with them: others could take
-// its name.
+// removeWith removes a directory, which is locked exclusively, with our files in it. Jars stay while a process that
+// has loaded one is running, and so does the directory, because others could take its name.
 func removeWith(outer *place, name string, dir *place, alive isAlive) (gone bool, err error) {
 	names, err := dir.list()
 	if err != nil {
@@ -210,7 +205,7 @@ func removeWith(outer *place, name string, dir *place, alive isAlive) (gone bool
 			err = errors.Join(err, dir.remove(inner))
 		}
 	}
-	// Under its name there may be something else by now, which is not ours.
+	// The name may refer to something else by now.
 	if isUsed || !outer.holds(name, dir.dir) {
 		return false, err
 	}

@@ -13,24 +13,23 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
-// firstWithSockets is the JDK from which on Java can dial Unix sockets.
+// firstWithSockets is the first JDK in which Java can dial Unix sockets.
 const firstWithSockets = 16
 
-// backlog is of one agent, and of those who are in its way.
+// backlog has room for one agent and for callers that are not the agent.
 const backlog = 16
 
-// A Listener is where the target's agent dials. It takes whoever dials: that it
-// is the target, the kernel can tell of a Unix socket (control.FromProcess), on
-// the loopback only the session's token. A socket's file goes with the foothold.
+// A Listener accepts the target's agent, and anyone else who dials. For a Unix socket the kernel identifies the
+// caller (control.FromProcess), on the loopback only the session's token does. The file of a socket is removed
+// with the foothold.
 type Listener struct {
 	net.Listener
 	Socket string // path, as the target sees it, or ""
 	Port   int    // on the target's loopback, or 0
 }
 
-// Listen listens where the target's JDK can dial: on a Unix socket in the
-// foothold, or on the target's own loopback where the JDK has none, or its
-// version is not known.
+// Listen listens on a Unix socket in the foothold, or on the target's own loopback if its JDK cannot dial Unix
+// sockets or its version is unknown.
 func (f *Foothold) Listen() (*Listener, error) {
 	if jdk.Feature(f.jvm.Version) >= firstWithSockets {
 		return f.ListenUnix()
@@ -38,7 +37,7 @@ func (f *Foothold) Listen() (*Listener, error) {
 	return f.ListenLoopback()
 }
 
-// ListenUnix listens on a socket in the foothold, the target's user's own.
+// ListenUnix listens on a socket in the foothold that belongs to the target's user.
 func (f *Foothold) ListenUnix() (*Listener, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,11 +60,11 @@ func (p *place) listen(name string) (net.Listener, error) {
 	}
 	file := os.NewFile(uintptr(fd), name)
 	defer func() { _ = file.Close() }() // FileListener has a copy
-	// The file that bind makes has the mode the socket has by then.
+	// The file that bind creates has the mode of the socket.
 	if err := unix.Fchmod(fd, 0o600); err != nil {
 		return nil, os.NewSyscallError("fchmod", err)
 	}
-	// Through the handle the name is short enough for a socket's.
+	// Through the handle, the name is short enough for a socket.
 	address := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", p.fd(), name)}
 	if err := p.as(func() error { return unix.Bind(fd, address) }); err != nil {
 		return nil, os.NewSyscallError("bind", err)
@@ -95,11 +94,11 @@ func (f *Foothold) ListenLoopback() (*Listener, error) {
 	socket, err := f.loopbackSocket()
 	switch {
 	case errors.Is(err, unix.EPERM):
-		return nil, f.fail(ErrNetwork, "it has a network of its own, which only root may enter: be root, or run it on JDK 16 or later", err)
+		return nil, f.fail(ErrNetwork, "it has its own network namespace, which only root may enter: be root, or run it on JDK 16 or later", err)
 	case errors.Is(err, unix.EADDRNOTAVAIL), errors.Is(err, unix.ENETUNREACH):
-		return nil, f.fail(ErrNetwork, "it is down: in its network namespace, ip link set lo up", err)
+		return nil, f.fail(ErrNetwork, "the loopback is down: run ip link set lo up in its network namespace", err)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
-		return nil, f.fail(ErrGone, "sonde ps lists those there are", nil)
+		return nil, f.fail(ErrGone, "sonde ps lists the running JVMs", nil)
 	case err != nil:
 		return nil, f.fail(ErrNetwork, "try again", err)
 	}
@@ -111,15 +110,14 @@ func (f *Foothold) ListenLoopback() (*Listener, error) {
 	address, ok := inner.Addr().(*net.TCPAddr)
 	if !ok {
 		_ = inner.Close()
-		return nil, f.fail(ErrNetwork, fmt.Sprintf("%v is no port", inner.Addr()), nil)
+		return nil, f.fail(ErrNetwork, fmt.Sprintf("%v is not a port", inner.Addr()), nil)
 	}
 	l := &Listener{Listener: inner, Port: address.Port}
 	f.listeners = append(f.listeners, l)
 	return l, nil
 }
 
-// loopbackSocket binds a socket in the target's network namespace, in which it
-// stays wherever it is used.
+// loopbackSocket binds a socket in the target's network namespace, to which it belongs from then on.
 func (f *Foothold) loopbackSocket() (socket *os.File, err error) {
 	theirs, err := os.Open(f.host.Path(f.jvm.PID, "ns/net"))
 	switch {
@@ -156,8 +154,8 @@ func boundSocket() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "loopback"), nil
 }
 
-// checkRoute makes sure that the loopback is up: one can listen on it when it is
-// not, but nobody could dial. Connecting a datagram socket sends nothing.
+// checkRoute checks that the loopback is up: listening works even if it is not, but nobody could dial. Connecting a
+// datagram socket sends nothing.
 func checkRoute() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -168,8 +166,7 @@ func checkRoute() error {
 	return os.NewSyscallError("connect", unix.Connect(fd, &unix.SockaddrInet4{Addr: loopback, Port: anyPort}))
 }
 
-// inNetwork calls fn on a thread that is in a network namespace, and in no
-// other's way: where the thread cannot go back it ends.
+// inNetwork calls fn on a thread in a network namespace. If the thread cannot return to its own, it ends.
 func inNetwork(theirs *os.File, fn func() error) error {
 	result := make(chan error, 1)
 	go func() {

@@ -14,10 +14,10 @@ import (
 // A Foothold needs Linux: elsewhere none can be made.
 type Foothold struct{}
 
-// A Jar is the agent's, where the target can load it.
+// A Jar is the agent's jar in the target's file system.
 type Jar struct{ Path, Remark string }
 
-// A Listener is where the target's agent dials.
+// A Listener accepts the target's agent.
 type Listener struct {
 	net.Listener
 	Socket string
@@ -27,7 +27,7 @@ type Listener struct {
 // An Arena is a file that the target and Sonde map.
 type Arena struct{}
 
-// DefaultArenaSize is room for what is ever measured in one session.
+// DefaultArenaSize is large enough for any session.
 const DefaultArenaSize = 1 << 30
 
 // Make needs Linux.

@@ -12,18 +12,16 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// A place is a directory held by a handle, in which one user makes and removes
-// files. Names given to it are single elements.
+// A place is an open directory in which one user creates and removes files. Names are single path elements.
 type place struct {
 	path     string // as the target sees it
 	dir      *os.File
 	uid, gid uint32
 }
 
-var errSwappable = errors.New("others may rename what lies in it: chmod +t makes it safe")
+var errSwappable = errors.New("others may rename files in it: chmod +t makes it safe")
 
-// openPlace opens a directory of the target's that is for all. It must be one
-// in which nobody can put something else under a name of ours.
+// openPlace opens a shared directory of the target, in which nobody may replace our files.
 func openPlace(host process.Host, jvm *process.JVM, name string) (*place, error) {
 	dir, err := host.OpenInside(jvm.PID, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
@@ -43,9 +41,8 @@ func openPlace(host process.Host, jvm *process.JVM, name string) (*place, error)
 	return p, nil
 }
 
-// checkShared trusts root, the target's user, and whoever owns the target's
-// root directory: a container's own root, under another number. All others must
-// be held off by the sticky bit.
+// checkShared trusts root, the target's user, and the owner of the target's root directory, which is the root user of
+// a container. The sticky bit must keep all others from renaming files.
 func (p *place) checkShared(root *os.File) error {
 	var at, top unix.Stat_t
 	if err := unix.Fstat(int(p.dir.Fd()), &at); err != nil {
@@ -61,8 +58,7 @@ func (p *place) checkShared(root *os.File) error {
 	return nil
 }
 
-// within opens a directory below, which must be the user's own and closed to
-// all others.
+// within opens a subdirectory, which must belong to the user and be closed to others.
 func (p *place) within(name string) (*place, error) {
 	var fd int
 	err := p.as(func() (err error) {
@@ -85,7 +81,7 @@ func (p *place) within(name string) (*place, error) {
 	return inner, nil
 }
 
-var errNotOwn = errors.New("not the target's user's own, or open to others: remove it")
+var errNotOwn = errors.New("it does not belong to the target's user, or is open to others: remove it")
 
 func (p *place) fd() int { return int(p.dir.Fd()) }
 
@@ -93,26 +89,26 @@ func (p *place) close() { _ = p.dir.Close() }
 
 func (p *place) as(fn func() error) error { return asuser.As(p.uid, p.gid, fn) }
 
-// holds tells whether a name in this place still leads to what a handle holds.
+// holds reports whether a name in this place still refers to an open file.
 func (p *place) holds(name string, handle *os.File) bool {
 	var here, there unix.Stat_t
 	return unix.Fstatat(p.fd(), name, &here, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		unix.Fstat(int(handle.Fd()), &there) == nil && here.Dev == there.Dev && here.Ino == there.Ino
 }
 
-// makeDirectory makes a directory that must not be there yet and opens it.
+// makeDirectory creates a directory, which must not exist, and opens it.
 func (p *place) makeDirectory(name string) (*place, error) {
 	if err := p.as(func() error { return unix.Mkdirat(p.fd(), name, 0o700) }); err != nil {
 		return nil, &os.PathError{Op: "mkdir", Path: path.Join(p.path, name), Err: err}
 	}
 	inner, err := p.within(name)
 	if err != nil {
-		_ = p.removeDirectory(name) // one that is not ours is not empty or not removable
+		_ = p.removeDirectory(name) // a directory of someone else is not empty or not removable
 	}
 	return inner, err
 }
 
-// create makes a file that must not be there yet.
+// create creates a file, which must not exist.
 func (p *place) create(name string) (*os.File, error) {
 	var fd int
 	err := p.as(func() (err error) {
@@ -126,13 +122,12 @@ func (p *place) create(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), full), nil
 }
 
-// openFile opens a plain file for reading that is the user's own, closed to
-// others, and has no second name.
+// openFile opens a plain file for reading, which must belong to the user, be closed to others, and have one name.
 func (p *place) openFile(name string) (*os.File, error) {
 	full := path.Join(p.path, name)
 	var fd int
 	err := p.as(func() (err error) {
-		// What is no plain file must not make us wait.
+		// Anything but a plain file must not block.
 		fd, err = unix.Openat(p.fd(), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 		return err
 	})
@@ -152,8 +147,7 @@ func (p *place) openFile(name string) (*os.File, error) {
 	return file, nil
 }
 
-// put makes a file with a content that is there as a whole or not at all, in
-// place of what has the name.
+// put creates or replaces a file, atomically.
 func (p *place) put(name string, content []byte) error {
 	fresh := ".new-" + random(16)
 	if err := p.fill(fresh, content); err != nil {
@@ -166,8 +160,8 @@ func (p *place) put(name string, content []byte) error {
 	return nil
 }
 
-// fill makes a new file with a content, or none. It is written with the
-// target's user's power too, as that user's limits apply.
+// fill creates a new file with a content, or none. It writes with the identity of the target's user, so that the
+// limits of that user apply.
 func (p *place) fill(name string, content []byte) error {
 	file, err := p.create(name)
 	if err != nil {
@@ -183,7 +177,7 @@ func (p *place) fill(name string, content []byte) error {
 	return nil
 }
 
-// remove removes a file; one that is gone already is as good.
+// remove removes a file. It succeeds if there is none.
 func (p *place) remove(name string) error { return p.unlink(name, 0) }
 
 func (p *place) removeDirectory(name string) error { return p.unlink(name, unix.AT_REMOVEDIR) }
@@ -196,8 +190,8 @@ func (p *place) unlink(name string, flags int) error {
 	return &os.PathError{Op: "remove", Path: path.Join(p.path, name), Err: err}
 }
 
-// hold locks what was just made. Only a Sweep can have been faster, for an
-// instant. Where files cannot be locked, Sweep cannot either and leaves them.
+// hold locks a new file. Only a Sweep can hold its lock, for an instant. If files cannot be locked, Sweep cannot lock
+// them either and keeps them.
 func hold(file *os.File) {
 	for range mostTries {
 		if !errors.Is(lock(file, unix.LOCK_EX), unix.EWOULDBLOCK) {
@@ -207,7 +201,7 @@ func hold(file *os.File) {
 	}
 }
 
-// lock takes a lock on a handle, or fails at once where another holds it.
+// lock locks a file, or fails at once if another process holds the lock.
 func lock(file *os.File, how int) error {
 	return unix.Flock(int(file.Fd()), how|unix.LOCK_NB)
 }

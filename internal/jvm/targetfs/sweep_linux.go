@@ -15,15 +15,13 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// Sweep removes what Sondes that were killed left behind, and agents with them,
-// in our file system and those of all processes we may look into: what is of
-// our own user, or for root of anyone. It returns what is gone, by path.
+// Sweep removes the files that killed Sondes and their agents left, in our file system and in those of all processes
+// that we may inspect: files of our own user, or for root of anyone. It returns the paths of the removed files.
 //
-// Nothing goes that is not proven to be ours and left over: by name, type, owner
-// and mode, by its lock being free, for an arena by no process having it
-// mapped, and for a jar by none living that has loaded it. The arena of a pack stays: it has another name, and is there to be read. So do
-// young things of living processes, and tickets, notices and invitations where not all
-// processes can be seen.
+// A file is removed only if it is proven to be ours and left over: by its name, type, owner and mode, by its free
+// lock, for an arena by the fact that no process has mapped it, and for a jar by the fact that no running process has
+// loaded it. The arena of a pack stays, because it is there to be read. New files of running processes stay as well,
+// and so do tickets, notices and invitations if not all processes can be seen.
 func Sweep(ctx context.Context, host process.Host) ([]string, error) {
 	processes, err := host.Processes(ctx)
 	if err != nil {
@@ -54,8 +52,7 @@ type sweeper struct {
 	removed   []string
 }
 
-// ownFirst puts this process first, so that its view of a file system gives the
-// paths.
+// ownFirst puts this process first, so that paths are those of its own file system.
 func (s *sweeper) ownFirst() []process.Process {
 	self := os.Getpid()
 	ordered := slices.Clone(s.processes)
@@ -71,12 +68,11 @@ func (s *sweeper) ownFirst() []process.Process {
 	return ordered
 }
 
-// sweepIn sweeps a directory of a process, unless it was swept before. One that
-// cannot be reached holds nothing that could be removed.
+// sweepIn sweeps a directory of a process, unless it was swept before. It ignores a directory that cannot be opened.
 func (s *sweeper) sweepIn(host process.Host, pid int, name string) error {
 	dir, err := host.OpenInside(pid, name, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
-		return nil // as said
+		return nil // ignored
 	}
 	defer func() { _ = dir.Close() }()
 	at := &place{path: name, dir: dir, uid: uint32(os.Geteuid()), gid: uint32(os.Getegid())}
@@ -89,7 +85,7 @@ func (s *sweeper) sweepIn(host process.Host, pid int, name string) error {
 	}
 	names, err := at.list()
 	if err != nil {
-		return nil // as said
+		return nil // ignored
 	}
 	var failed []error
 	for _, entry := range names {
@@ -108,7 +104,7 @@ func (s *sweeper) wasIn(dir unix.Stat_t) bool {
 	return false
 }
 
-// sweepEntry removes one entry if it is left over, with its owner's power.
+// sweepEntry removes an entry if it is left over, with the identity of its owner.
 func (s *sweeper) sweepEntry(at *place, name string, kind kind) error {
 	var stat unix.Stat_t
 	err := unix.Fstatat(at.fd(), name, &stat, unix.AT_SYMLINK_NOFOLLOW)
@@ -132,7 +128,7 @@ func (s *sweeper) sweepEntry(at *place, name string, kind kind) error {
 	return err
 }
 
-// lives tells whether a process of a user has a number, in whichever namespace.
+// lives reports whether a process of a user has a PID in any namespace.
 func (s *sweeper) lives(number int, uid uint32) bool {
 	return slices.ContainsFunc(s.processes, func(p process.Process) bool {
 		return p.UID == uid && slices.Contains(p.Numbers, number)
@@ -145,10 +141,10 @@ func (s *sweeper) isMapped(name string) bool {
 	})
 }
 
-// A kind removes an entry of a name if it is left over.
+// A kind removes an entry if it is left over.
 type kind func(s *sweeper, at *place, name string, stat unix.Stat_t) (gone bool, err error)
 
-// kindOf is nil for names that are not ours.
+// kindOf returns nil for names that are not ours.
 func kindOf(name string) kind {
 	switch {
 	case sessionDirectory.MatchString(name):
@@ -169,24 +165,23 @@ func kindOf(name string) kind {
 	return nil
 }
 
-// settled is the age from which on a thing of a living process without a lock is
-// left over: a Sonde locks what it makes at once.
+// settled is the age from which on an unlocked file of a running process is left over. A Sonde locks new files at once.
 const settled = time.Minute
 
-// isLeft judges what nobody has locked.
+// isLeft reports whether an unlocked file is left over.
 func (s *sweeper) isLeft(pattern *regexp.Regexp, name string, stat unix.Stat_t) bool {
 	return !s.lives(number(pattern, name), stat.Uid) || isSettled(stat)
 }
 
-// isAbandoned judges what its maker does not lock: where not all processes can be seen,
-// whoever makes it may be one of the others.
+// isAbandoned reports whether a file that its creator does not lock is left over. If not all processes can be seen, its
+// creator may be a hidden one.
 func (s *sweeper) isAbandoned(pattern *regexp.Regexp, name string, stat unix.Stat_t) bool {
 	return s.seesAll && s.isLeft(pattern, name, stat) || isSettled(stat)
 }
 
 func isSettled(stat unix.Stat_t) bool { return time.Since(time.Unix(stat.Mtim.Unix())) > settled }
 
-// number is the one in a name; -1 is no process's.
+// number returns the number in a name, -1 if it is too large for a PID.
 func number(pattern *regexp.Regexp, name string) int {
 	n, err := strconv.Atoi(pattern.FindStringSubmatch(name)[1])
 	if err != nil {
@@ -195,12 +190,12 @@ func number(pattern *regexp.Regexp, name string) int {
 	return n
 }
 
-// sweepDirectory is for those of a process, with files of ours alone.
+// sweepDirectory is for directories of a process that contain only files of ours.
 func sweepDirectory(pattern *regexp.Regexp, isLeft func(*sweeper, *regexp.Regexp, string, unix.Stat_t) bool) kind {
 	return func(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
 		dir, err := at.within(name)
 		if err != nil {
-			return false, nil // then it is not ours
+			return false, nil // it is not ours
 		}
 		defer dir.close()
 		if lock(dir.dir, unix.LOCK_EX) != nil || !isLeft(s, pattern, name, stat) {
@@ -216,7 +211,7 @@ func sweepJars(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, erro
 	}
 	dir, err := at.within(name)
 	if err != nil {
-		return false, nil // then it is not ours
+		return false, nil // it is not ours
 	}
 	defer dir.close()
 	if lock(dir.dir, unix.LOCK_EX) != nil {
@@ -225,7 +220,7 @@ func sweepJars(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, erro
 	return removeFilled(at, name, dir, s.mayLive)
 }
 
-// removeFilled leaves a directory alone, as it is, that holds something else.
+// removeFilled keeps a directory that contains other files.
 func removeFilled(at *place, name string, dir *place, alive isAlive) (bool, error) {
 	names, err := dir.list()
 	if err != nil {
@@ -242,7 +237,7 @@ func removeFilled(at *place, name string, dir *place, alive isAlive) (bool, erro
 func sweepArena(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
 	file, err := at.openFile(name)
 	if err != nil {
-		return false, nil // then it is not ours
+		return false, nil // it is not ours
 	}
 	defer func() { _ = file.Close() }()
 	if lock(file, unix.LOCK_EX) != nil || s.isMapped(name) || !s.isLeft(arenaName, name, stat) || !at.holds(name, file) {
@@ -251,8 +246,8 @@ func sweepArena(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, err
 	return true, at.remove(name)
 }
 
-// sweepNote is for what nobody locks: it goes with its process. An invitation
-// also goes when it is old, since whoever wrote it waits for a few seconds only.
+// sweepNote is for files that nobody locks. They are removed when their process has ended. An old invitation is removed
+// as well, because its writer waits only for a few seconds.
 func sweepNote(pattern *regexp.Regexp, ages bool) kind {
 	return func(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
 		old := ages && isSettled(stat)
@@ -261,7 +256,7 @@ func sweepNote(pattern *regexp.Regexp, ages bool) kind {
 		}
 		file, err := at.openFile(name)
 		if err != nil {
-			return false, nil // then it is not ours
+			return false, nil // it is not ours
 		}
 		defer func() { _ = file.Close() }()
 		if !at.holds(name, file) {

@@ -1,27 +1,25 @@
-// Package foothold is everything Sonde places into a target's file system, and
-// its removal.
+// Package targetfs places Sonde's files into a target's file system, and removes them.
 //
-//	/tmp/.sonde-<pid>-<random>/       0700  one session's
-//	    session                       0600  what the agent is told (docs/formats/control.md)
-//	    socket                        0600  where it dials
+//	/tmp/.sonde-<pid>-<random>/       0700  of one session
+//	    session                       0600  the description of the session (docs/formats/control.md)
+//	    socket                        0600  that the agent dials
 //	/tmp/.sonde-<uid>/                0700  shared by the sessions of a user
-//	    agent-<hash>.jar             01600  stays while a JVM lives that has loaded it
-//	    used-<pid>                   01600  says that this one has
-//	/dev/shm/sonde-<pid>-<random>.arena     what is measured
-//	/tmp/.sonde_pid<pid>, .sonde_invite<pid>  an agent that waits, and its invitation
+//	    agent-<hash>.jar             01600  stays while a JVM that has loaded it is running
+//	    used-<pid>                   01600  marks a JVM that has loaded it
+//	/dev/shm/sonde-<pid>-<random>.arena     the arena
+//	/tmp/.sonde_pid<pid>, .sonde_invite<pid>  a waiting agent, and its invitation
 //	/tmp/.sonde_hold<pid>                     while an agent holds its program at the start
 //
-// <pid> is the target's number as it sees itself. Places are the target's own,
-// in its mount namespace, reached by handles of directories: no path is walked
-// twice, and no symbolic link that a user could have put there is followed. All
-// is made with the identity of the target's user, so root does nothing there
-// that this user could not do, and verified by what the handle says.
+// <pid> is the target's PID in its own namespace. Directories are those of the target's mount namespace,
+// reached by handles: no path is resolved twice, and no symbolic link that a user could have created is
+// followed. All files are created with the identity of the target's user, so that root does nothing there
+// that this user could not do, and verified through their handles.
 //
-// A JVM keeps the path of an agent's jar on its class path, with a file open for
-// each distinct path, so that path is the same at every attach.
+// A JVM keeps the path of an agent's jar on its class path, with an open file for each distinct path, so the
+// path is the same at every attach.
 //
-// What is in use is locked (flock), which a killed Sonde can do nothing about:
-// what is ours and not locked is left over, and Sweep takes it away.
+// Files in use are locked (flock). The kernel releases the locks of a killed Sonde, so files of ours that are
+// not locked are left over, and Sweep removes them.
 package targetfs
 
 import (
@@ -38,69 +36,66 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// What can be in the way. Each text is the first half of an error's line; the
-// rest is the remedy.
+// The kinds of errors. Each text is the beginning of an error's line; the remedy follows.
 var (
 	ErrPermission = errors.New("it is another user's")
 	ErrGone       = errors.New("it ended meanwhile")
-	ErrReadOnly   = errors.New("its user can write to no directory of its own")
-	ErrUnsafe     = errors.New("others could change what Sonde puts there")
+	ErrReadOnly   = errors.New("its user has no writable directory")
+	ErrUnsafe     = errors.New("others could change the files that Sonde creates there")
 	ErrFull       = errors.New("its file system is full")
-	ErrNetwork    = errors.New("its loopback cannot be listened on")
+	ErrNetwork    = errors.New("Sonde cannot listen on its loopback")
 	ErrNoStandby  = errors.New("no agent waits in it")
-	ErrNotTaken   = errors.New("its agent did not take the invitation")
-	ErrFiles      = errors.New("files for its agent cannot be made")
-	ErrLeft       = errors.New("something of Sonde's is left in its file system")
+	ErrNotTaken   = errors.New("its agent did not accept the invitation")
+	ErrFiles      = errors.New("files for its agent cannot be created")
+	ErrLeft       = errors.New("files of Sonde are left in its file system")
 )
 
-// An Error is one line: which process, what is in the way, what to do. It
-// answers to one of the errors above.
+// An Error is one line: the process, the problem and the remedy. It wraps one of the errors above.
 type Error = process.Obstacle
 
-// A Found is what of ours is in a process.
+// A Found lists what Sonde has in a process.
 type Found struct {
-	Arenas  []string // mapped, by the paths /proc gives; the files may be gone
-	Standby bool     // an agent that came with -javaagent waits to be invited
+	Arenas  []string // mapped arenas, by their paths in /proc; the files may be gone
+	Standby bool     // an agent loaded with -javaagent waits for an invitation
 }
 
-// Find looks again at what of ours is in a JVM.
+// Find inspects a JVM again for arenas and a waiting agent.
 func Find(jvm *process.JVM) (Found, error) {
 	now, err := process.Local.Inspect(jvm.PID)
 	if err != nil {
 		return Found{}, err
 	}
 	if !process.Local.Same(jvm) {
-		return Found{}, &Error{PID: jvm.PID, Kind: ErrGone, Detail: "sonde ps lists those there are"}
+		return Found{}, &Error{PID: jvm.PID, Kind: ErrGone, Detail: "sonde ps lists the running JVMs"}
 	}
 	if now.Inside == process.PresenceUnknown {
-		return Found{}, &Error{PID: jvm.PID, Kind: ErrPermission, Detail: fmt.Sprintf("%s to look into it", now.Access())}
+		return Found{}, &Error{PID: jvm.PID, Kind: ErrPermission, Detail: fmt.Sprintf("%s to inspect it", now.Access())}
 	}
 	return Found{Arenas: now.Arenas, Standby: HasStandby(jvm)}, nil
 }
 
-// HasStandby tells whether an agent that was put into the JVM with -javaagent
-// waits to be invited.
+// HasStandby reports whether an agent loaded with -javaagent waits for an invitation.
 func HasStandby(jvm *process.JVM) bool {
 	return process.Local.Waits(jvm)
 }
 
-// A Session is what an agent is told about the Sonde that calls it.
+// A Session describes a session to an agent.
 type Session struct {
 	Jar    string // path, as the target sees it, of the jar with the control classes
 	Socket string // path of Sonde's Unix socket, or "" for a port
 	Port   int    // on the target's loopback
 	Token  string // 32 hexadecimal digits, as Proof
 	Proof  string
-	Holder string // who asks, for a human
+	Holder string // the command that holds the JVM, for users
 }
 
-// encode writes a session as java.util.Properties reads it.
+// encode formats a session for java.util.Properties.
 func (s Session) encode() ([]byte, error) {
 	switch {
 	case (s.Socket == "") == (s.Port == 0):
 		return nil, fmt.Errorf("it needs a socket or a port")
 	case s.Port < 0 || s.Port > 65535:
-		return nil, fmt.Errorf("port %d is none", s.Port)
+		return nil, fmt.Errorf("%d is not a port", s.Port)
 	case s.Jar == "":
 		return nil, fmt.Errorf("it needs a jar")
 	case !isSecret(s.Token) || !isSecret(s.Proof):
@@ -124,8 +119,8 @@ func (s Session) encode() ([]byte, error) {
 	return []byte(text.String()), nil
 }
 
-// escape writes a value in ASCII. White space at a value's beginning would be
-// lost, and a line's end would end it; escaping each is simplest.
+// escape writes a value in ASCII. White space at the beginning of a value would be lost, and a line break would
+// end it, so both are escaped everywhere.
 func escape(text *strings.Builder, value string) {
 	for _, unit := range utf16.Encode([]rune(value)) {
 		switch {
@@ -143,17 +138,16 @@ func escape(text *strings.Builder, value string) {
 const (
 	sessionName = "session"
 	socketName  = "socket"
-	madeName    = "arena" // while the agent makes it, as the next
+	madeName    = "arena" // while the agent creates it, like the next
 	writtenName = "note"
 )
 
-// What of ours can lie around, by its name; the number is a process's as it
-// sees itself, or in jarDirectory a user's.
+// The names of Sonde's files. The number is a PID in its own namespace, or in jarDirectory a user.
 var (
 	sessionDirectory = regexp.MustCompile(`^\.sonde-([0-9]{1,10})-[0-9a-f]{8}$`)
 	jarDirectory     = regexp.MustCompile(`^\.sonde-([0-9]{1,10})$`)
 	jarName          = regexp.MustCompile(`^agent-[0-9a-f]{16}\.jar$`)
-	markName         = regexp.MustCompile(`^used-([0-9]{1,10})$`) // beside a jar, by a process that has loaded it
+	markName         = regexp.MustCompile(`^used-([0-9]{1,10})$`) // next to a jar, marks a process that has loaded it
 	freshName        = regexp.MustCompile(`^\.new-[0-9a-f]{16}$`)
 	invitationName   = regexp.MustCompile(`^\.sonde_invite([0-9]{1,10})(?:-[0-9a-f]{8})?$`)
 	noteName         = regexp.MustCompile(`^\.sonde_(?:pid|hold|pack)([0-9]{1,10})$`)
@@ -162,7 +156,7 @@ var (
 	arenaName        = regexp.MustCompile(`^sonde-([0-9]{1,10})-[0-9a-f]{16}\.arena$`)
 )
 
-// isInner tells names of files that we make in directories of ours.
+// isInner reports whether a name is that of a file in one of our directories.
 func isInner(name string) bool {
 	return name == sessionName || name == socketName || name == madeName || name == writtenName || jarName.MatchString(name) || markName.MatchString(name) || freshName.MatchString(name)
 }
@@ -173,13 +167,13 @@ func markFor(namespacePID int) string { return "used-" + strconv.Itoa(namespaceP
 
 func holdFile(namespacePID int) string { return ".sonde_hold" + strconv.Itoa(namespacePID) }
 
-// jarFor names a jar by its content, so each build has a path of its own.
+// jarFor returns the name of a jar, by its content, so that each build has a path of its own.
 func jarFor(content []byte) string {
 	sum := sha256.Sum256(content)
 	return fmt.Sprintf("agent-%x.jar", sum[:8])
 }
 
-// random is so many hexadecimal digits nobody can guess.
+// random returns hexadecimal digits that nobody can guess.
 func random(digits int) string {
 	raw := make([]byte, digits/2)
 	_, _ = rand.Read(raw) // it never fails
