@@ -42,13 +42,14 @@ var cheapClock = []string{"-Dwalk.clock=true"}
 // Samples of native code come at half the rate, or less: the JVM looks at one
 // thread in native code at a time, and some of them only wait. A soak takes twice
 // as many samples, so that shares are off by less (allowance).
-var brief, long = sampled(8 * time.Second), sampled(16 * time.Second)
+var brief, long = inSoak(8 * time.Second), inSoak(16 * time.Second)
 
-func sampled(inSoak time.Duration) time.Duration {
+// inSoak is a time in a soak, and half of it otherwise.
+func inSoak(d time.Duration) time.Duration {
 	if jvmtest.Soak() {
-		return inSoak
+		return d
 	}
-	return inSoak / 2
+	return d / 2
 }
 
 var fixtures = []fixture{

@@ -385,7 +385,7 @@ const liveHooks = 8
 
 func options(sampling time.Duration) rootcause.Options {
 	o := rootcause.Defaults()
-	o.Levels, o.Hooks, o.Sampling, o.PeriodTime = 64, liveHooks, sampling, time.Second
+	o.Levels, o.Hooks, o.Sampling, o.PeriodTime = 64, liveHooks, sampling, inSoak(time.Second)
 	o.Source = sampler.FlightRecorder // thread dumps name no overloads, so nothing would be hooked
 	return o
 }
