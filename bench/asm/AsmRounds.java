@@ -31,19 +31,17 @@ public final class AsmRounds {
 
     public static void main(String[] args) throws IOException, ReflectiveOperationException {
         AsmRounds rounds = new AsmRounds(Classes.ofModule("java.base"));
-        long bytes = 0;
-        for (byte[] data : rounds.classes) {
-            bytes += data.length;
-        }
-        System.out.println("ready classes=" + rounds.classes.length + " bytes=" + bytes);
+        System.out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            System.out.println(rounds.answer(line));
+            System.out.println(line.split(" ")[0] + " " + rounds.answer(line));
         }
     }
 
     private String answer(String line) throws ReflectiveOperationException {
         switch (line) {
+            case "classes":
+                return Integer.toString(classes.length);
             case "round visit":
                 return visit();
             case "round plain":
@@ -94,6 +92,6 @@ public final class AsmRounds {
     private String report(long start, long cpu, long result) {
         long nanos = System.nanoTime() - start;
         cpu = SYSTEM.getProcessCpuTime() - cpu;
-        return "classes=" + classes.length + " ns=" + nanos + " cpu=" + cpu + " result=" + result;
+        return classes.length + " " + nanos + " " + cpu + " " + result;
     }
 }

@@ -2,21 +2,19 @@
 // a session does for it: parsing the class, selecting its methods, computing its key,
 // reading and checking the entry or weaving the class, and recording the result.
 //
-//	go run ./bench/cache [--jar FILE] [--rounds N] [--classes N] [--json]
+//	go run ./bench/cache [-jar FILE] [-rounds N] [-classes N]
 //
 // The classes are those of a jar, with a hook in one method and with hooks in all methods.
 // In each round a session without a cache weaves each class and a session with a cache
 // finds it, in an order that changes with the round. The files are in the page cache.
 // Time is processor time of the thread; a class is represented by its medians over the
 // rounds.
-//
-// The exit code is 2 where something could not be measured.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,8 +28,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/agent"
-	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -40,48 +37,33 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
-type options struct {
-	jar             string
-	rounds, classes int
-	json            bool
-}
+var (
+	jar    = flag.String("jar", "/usr/share/java/h2.jar", "jar whose classes are woven")
+	rounds = flag.Int("rounds", 41, "how often each class is had in each way")
+	most   = flag.Int("classes", 0, "only about so many of them, of all sizes; 0 for all")
+)
 
-func main() {
-	var o options
-	flag.StringVar(&o.jar, "jar", "/usr/share/java/h2.jar", "jar whose classes are woven")
-	flag.IntVar(&o.rounds, "rounds", 41, "how often each class is had in each way")
-	flag.IntVar(&o.classes, "classes", 0, "only about so many of them, of all sizes; 0 for all")
-	flag.BoolVar(&o.json, "json", false, "print JSON instead of tables")
-	flag.Parse()
-	machine.Main("bench/cache", func(ctx context.Context) (bool, error) { return run(ctx, o) })
-}
+func main() { harness.Main("cache", run) }
 
-func run(ctx context.Context, o options) (met bool, err error) {
-	classes, err := load(ctx, o.jar, o.classes)
+func run(ctx context.Context, r *harness.Report) error {
+	classes, err := load(ctx, *jar, *most)
 	if err != nil {
-		return false, err
+		return err
 	}
 	dir, err := os.MkdirTemp("", "sonde-bench-cache")
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer os.RemoveAll(dir)
-	r := report{Jar: filepath.Base(o.jar), Classes: len(classes), Rounds: o.rounds}
+	r.Note("%s: %d classes, %d rounds. Microseconds of a session for a class, medians.", filepath.Base(*jar), len(classes), *rounds)
 	for _, scope := range []scope{oneMethod, allMethods} {
-		found, err := measure(ctx, classes, scope, filepath.Join(dir, scope.String()), o.rounds)
+		found, err := measure(ctx, classes, scope, filepath.Join(dir, scope.String()), *rounds)
 		if err != nil {
-			return false, fmt.Errorf("hooks in %s: %w", scope, err)
+			return fmt.Errorf("hooks in %s: %w", scope, err)
 		}
-		r.Hooks = append(r.Hooks, found)
+		found.report(r, len(classes))
 	}
-	r.Load = machine.Load()
-	if o.json {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return true, encoder.Encode(r)
-	}
-	r.print(os.Stdout)
-	return true, nil
+	return nil
 }
 
 // A class is one with methods that can have hooks.
@@ -205,12 +187,12 @@ func measure(ctx context.Context, classes []class, s scope, dir string, rounds i
 
 // opening is what a session with a cache takes besides, once: to open and to close it, in
 // nanoseconds.
-func opening(ctx context.Context, dir string, rounds int) (spread.Spread, error) {
+func opening(ctx context.Context, dir string, rounds int) (harness.Spread, error) {
 	var took []float64
 	for range rounds {
 		began := time.Now()
 		if err := openCache(dir).Close(ctx); err != nil {
-			return spread.Spread{}, err
+			return harness.Spread{}, err
 		}
 		took = append(took, float64(time.Since(began).Nanoseconds()))
 	}
@@ -310,4 +292,106 @@ func (s *stands) close(ctx context.Context) (err error) {
 		}
 	}
 	return err
+}
+
+// hooked is the result with hooks in some methods of each class.
+type hooked struct {
+	In     string         // which methods
+	Sizes  []sized        // a fifth of the classes each
+	Share  harness.Spread // time of a hit relative to weaving, for all classes, by round
+	Slower int            // number of classes for which a hit takes longer than weaving, by medians
+	Worst  []compared     // the classes for which a hit saves least
+	Once   harness.Spread // microseconds to open and close the cache
+}
+
+// sized is a group of classes of similar size: medians of the classes' medians, in
+// microseconds.
+type sized struct {
+	Bytes        int // of the average class file
+	Woven, Found float64
+}
+
+// compared is one class.
+type compared struct {
+	Class        string
+	Bytes        int
+	Woven, Found harness.Spread // microseconds
+}
+
+// judge summarizes the times of all classes.
+func judge(classes []class, s scope, all []times) hooked {
+	h := hooked{In: s.String()}
+	medians := make([][ways]float64, len(all))
+	order := make([]int, len(all))
+	for i := range all {
+		order[i] = i
+		for way := range ways {
+			medians[i][way] = harness.Median(all[i][way]) / 1000
+		}
+		if medians[i][found] > medians[i][woven] {
+			h.Slower++
+		}
+	}
+	const parts = 5
+	for part := range parts {
+		from, to := part*len(all)/parts, (part+1)*len(all)/parts
+		if from < to {
+			h.Sizes = append(h.Sizes, sizeUp(classes[from:to], medians[from:to]))
+		}
+	}
+	h.Share = shares(all)
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Compare(medians[b][found]-medians[b][woven], medians[a][found]-medians[a][woven])
+	})
+	for _, i := range order[:min(3, len(order))] {
+		h.Worst = append(h.Worst, compared{classes[i].name, len(classes[i].file), micros(all[i][woven]), micros(all[i][found])})
+	}
+	return h
+}
+
+func micros(nanos []float64) harness.Spread { return harness.SpreadOf(nanos).Times(1e-3) }
+
+func sizeUp(classes []class, medians [][ways]float64) (s sized) {
+	var by [ways][]float64
+	for i := range classes {
+		s.Bytes += len(classes[i].file)
+		for way := range ways {
+			by[way] = append(by[way], medians[i][way])
+		}
+	}
+	s.Bytes /= len(classes)
+	s.Woven, s.Found = harness.Median(by[woven]), harness.Median(by[found])
+	return s
+}
+
+// shares compares the sums over all classes, round by round.
+func shares(all []times) harness.Spread {
+	var shares []float64
+	for round := range all[0][found] {
+		var hit, weaving float64
+		for i := range all {
+			hit += all[i][found][round]
+			weaving += all[i][woven][round]
+		}
+		shares = append(shares, hit/weaving)
+	}
+	return harness.SpreadOf(shares)
+}
+
+func (h *hooked) report(r *harness.Report, classes int) {
+	header, woven, found := []string{"hooks in " + h.In}, []any{"woven"}, []any{"found in the cache"}
+	for _, s := range h.Sizes {
+		header = append(header, fmt.Sprintf("%.1f KB", float64(s.Bytes)/1000))
+		woven = append(woven, fmt.Sprintf("%.1f", s.Woven))
+		found = append(found, fmt.Sprintf("%.1f", s.Found))
+	}
+	table := r.Table(header...)
+	table.Row(woven...)
+	table.Row(found...)
+	r.Note("A hit takes %s of the time of weaving; it takes longer for %d of %d classes (%.1f %%). To open and close the cache, once a session: %s.",
+		h.Share.Text("%.2f"), h.Slower, classes, 100*float64(h.Slower)/float64(classes), h.Once.Text("%.0f"))
+	worst := r.Table("classes for which a hit saves least", "bytes", "woven", "found")
+	for _, d := range h.Worst {
+		worst.Row(d.Class, d.Bytes, d.Woven.Text("%.1f"), d.Found.Text("%.1f"))
+	}
 }

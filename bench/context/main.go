@@ -1,6 +1,6 @@
 // Context measures what watching methods only where and when it matters costs a call.
 //
-//	go run ./bench/context [-jdk N] [-rounds N] [-json]
+//	go run ./bench/context [-jdk N] [-rounds N]
 //
 // One method has a twin for each thing that is measured: without a hook, with one that
 // is switched off, in a sequence that is not met, with a condition on two fields, and
@@ -10,9 +10,6 @@
 // program's own source, for comparison. What hand-offs cost is beside a second JVM
 // that Sonde never entered. Sonde's counts prove afterwards that each hook did what it
 // was measured for.
-//
-// The exit code is 1 where a bar is missed, or nobody can tell, and 2 where something
-// could not be measured.
 package main
 
 import (
@@ -21,19 +18,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
-	"text/template"
 
-	"github.com/sonde-jvm/sonde/bench/driver"
-	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -41,23 +30,21 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-type options struct {
-	rounds, batches int
-	jdk             int
-	json            bool
-	sources         string
-}
+var (
+	rounds  = flag.Int("rounds", 61, "rounds through all twins")
+	batches = flag.Int("batches", 5, "batches for each of them in a round")
+)
 
 func main() {
-	var o options
-	flag.IntVar(&o.rounds, "rounds", 61, "rounds through all twins")
-	flag.IntVar(&o.batches, "batches", 5, "batches for each of them in a round")
-	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
-	flag.BoolVar(&o.json, "json", false, "print JSON instead of tables")
-	flag.StringVar(&o.sources, "sources", "bench/context/java", "folder with the Java program")
-	flag.Parse()
-	machine.Main("bench/context", func(ctx context.Context) (bool, error) {
-		return machine.Compare(o.jdk, o.json, func(jdk jvmtest.JDK) (*report, error) { return measure(ctx, jdk, o) })
+	harness.Main("context", func(ctx context.Context, r *harness.Report) error {
+		table := r.Table("JDK", "ns added to a call", "median and quartiles")
+		return harness.EachJDK(func(jdk jvmtest.JDK) error {
+			found, err := measure(ctx, jdk)
+			if err == nil {
+				judge(r, table, jdk.Version, found)
+			}
+			return err
+		})
 	})
 }
 
@@ -170,131 +157,79 @@ const (
 )
 
 // compile makes the classes of the program and its twins, in a new folder.
-func compile(jdk jvmtest.JDK, sources string) (classes string, err error) {
-	folder, err := os.MkdirTemp("", "sonde-context-")
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(folder)
-		}
-	}()
-	files, err := filepath.Glob(filepath.Join(sources, "*.java"))
-	if err != nil || len(files) == 0 {
-		return "", fmt.Errorf("no Java sources in %s: run from the top of the repository, or name the folder by -sources", sources)
-	}
-	text, err := template.ParseFiles(filepath.Join(sources, "twin.tmpl"))
-	if err != nil {
-		return "", err
-	}
+func compile(jdk jvmtest.JDK) (classes string, err error) {
+	generated := make(map[string]string)
 	for _, m := range twins() {
-		file := filepath.Join(folder, m.twin+".java")
-		if err := writeTwin(file, text, m); err != nil {
+		data := struct {
+			Package, Before string
+			Amount          int
+		}{m.twin, m.before, little}
+		if m.met {
+			data.Amount = enough
+		}
+		if generated[m.twin+".java"], err = harness.Generate("bench/context/java/twin.tmpl", data); err != nil {
 			return "", err
 		}
-		files = append(files, file)
 	}
-	javac := exec.Command(jdk.Tool("javac"), append([]string{"--release", "11", "-g", "-d", folder}, files...)...)
-	if out, err := javac.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("javac: %w\n%s", err, out)
-	}
-	return folder, nil
-}
-
-func writeTwin(path string, text *template.Template, m mode) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	data := struct {
-		Package, Before string
-		Amount          int
-	}{m.twin, m.before, little}
-	if m.met {
-		data.Amount = enough
-	}
-	if err := text.Execute(file, data); err != nil {
-		return err
-	}
-	return file.Close()
-}
-
-// start runs the program.
-func start(jdk jvmtest.JDK, classes string) (*driver.Program, error) {
-	return driver.Start(jdk, "-Xms256m", "-Xmx256m", "-cp", classes, "driven.Driver")
+	return harness.Compile(jdk, harness.Source{
+		Files: []string{"bench/context/java/*.java"}, Generated: generated, Flags: []string{"--release", "11", "-g"},
+	})
 }
 
 // warmRounds come first and are not kept: what runs is compiled in them.
 const warmRounds = 40
 
-// batchNanos is how long a batch should take: long against the clock, short against a
-// turn that the system gives to somebody else.
-const batchNanos = 1e6
-
 // A bench is two JVMs, one of which Sonde is in.
 type bench struct {
-	entered, apart *driver.Program
+	entered, apart *harness.Program
 	session        *session.Session
 	watch          *liveprobes.Watch
-	turns          map[string]int    // of a batch, by mode
+	timing         harness.Batches
 	made           map[string]uint64 // calls since hooks were in, by mode
 }
 
-// measure does all of it on one JDK.
-func measure(ctx context.Context, jdk jvmtest.JDK, o options) (r *report, err error) {
-	classes, err := compile(jdk, o.sources)
+// measure does all of it on one JDK, and returns nanoseconds a call by mode, for each round.
+func measure(ctx context.Context, jdk jvmtest.JDK) (found []map[string]float64, err error) {
+	classes, err := compile(jdk)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(classes)
-	b := &bench{turns: make(map[string]int), made: make(map[string]uint64)}
-	for _, p := range []**driver.Program{&b.entered, &b.apart} {
-		if *p, err = start(jdk, classes); err != nil {
+	b := &bench{made: make(map[string]uint64)}
+	for _, p := range []**harness.Program{&b.entered, &b.apart} {
+		if *p, err = harness.Start(jdk, "-Xms256m", "-Xmx256m", "-cp", classes, "driven.Driver"); err != nil {
 			return nil, err
 		}
 		defer (*p).Close()
 	}
-	r = &report{JDK: jdk.Version, LoadBefore: machine.Load()}
 	if err := b.load(); err != nil {
 		return nil, err
 	}
-	if b.session, err = session.Open(ctx, b.entered.PID(), session.Settings{Command: "bench/context"}); err != nil {
-		return nil, err
-	}
-	defer func() {
-		_, closing := b.session.Close(ctx)
-		_ = b.session.Release()
-		err = errors.Join(err, closing)
-	}()
-	b.watch = liveprobes.New(b.session, liveprobes.Options{})
-	defer b.watch.Close()
-	if err := b.install(ctx); err != nil {
-		return nil, err
-	}
-	for round := range warmRounds + o.rounds {
-		nanos, err := b.round(o.batches)
-		if err != nil {
-			return nil, err
+	err = harness.InSession(ctx, b.entered.PID(), func(s *session.Session) error {
+		b.session, b.watch = s, liveprobes.New(s, liveprobes.Options{})
+		defer b.watch.Close()
+		if err := b.install(ctx); err != nil {
+			return err
 		}
-		if round >= warmRounds {
-			r.Rounds = append(r.Rounds, nanos)
+		for round := range warmRounds + *rounds {
+			nanos, err := b.round()
+			if err != nil {
+				return err
+			}
+			if round >= warmRounds {
+				found = append(found, nanos)
+			}
 		}
-	}
-	if err := b.prove(); err != nil {
-		return nil, err
-	}
-	r.LoadAfter = machine.Load()
-	r.judge()
-	return r, nil
+		return b.prove()
+	})
+	return found, err
 }
 
 // load runs every twin once, so that its classes are there when hooks go in.
 func (b *bench) load() error {
 	for _, m := range twins() {
 		for _, shape := range []string{"Leaf", "HandOff"} {
-			for _, p := range []*driver.Program{b.entered, b.apart} {
+			for _, p := range []*harness.Program{b.entered, b.apart} {
 				if _, err := p.Ask("time", m.twin, shape, 1<<10, 2); err != nil {
 					return err
 				}
@@ -334,39 +269,21 @@ func (b *bench) install(ctx context.Context) error {
 }
 
 // round runs everything once and returns nanoseconds a call, by mode.
-func (b *bench) round(batches int) (map[string]float64, error) {
+func (b *bench) round() (map[string]float64, error) {
 	nanos := make(map[string]float64)
 	for _, m := range modes {
-		n, err := b.time(m, batches)
+		program := b.entered
+		if m.apart {
+			program = b.apart
+		}
+		n, made, err := b.timing.Time(program, m.name, *batches, m.twin, m.shape)
 		if err != nil {
 			return nil, err
 		}
 		nanos[m.name] = n
+		b.made[m.name] += uint64(made)
 	}
 	return nanos, nil
-}
-
-// time returns what some batches took, in nanoseconds a call: the lower quartile,
-// since being interrupted only ever adds. It learns how many turns make a batch.
-func (b *bench) time(m mode, batches int) (float64, error) {
-	if b.turns[m.name] == 0 {
-		b.turns[m.name] = 1 << 12
-	}
-	turns := b.turns[m.name]
-	program := b.entered
-	if m.apart {
-		program = b.apart
-	}
-	nanos, err := program.Ask("time", m.twin, m.shape, turns, batches)
-	if err != nil {
-		return 0, err
-	}
-	b.made[m.name] += uint64(turns * batches)
-	took := spread.Quantile(nanos, 0.25)
-	if took < batchNanos*2/3 || took > batchNanos*3/2 {
-		b.turns[m.name] = int(math.Ceil(float64(turns) * batchNanos / max(took, 1)))
-	}
-	return took / float64(turns), nil
 }
 
 // prove compares what Sonde counted with the calls that were made.
@@ -391,99 +308,45 @@ func (b *bench) prove() error {
 	return nil
 }
 
-// A report is everything that was found on one JDK.
-type report struct {
-	JDK                   string
-	LoadBefore, LoadAfter string
-	Rounds                []map[string]float64 // nanoseconds a call, by mode
-	Costs                 []cost
-}
-
-// A cost is what a mode adds to a call of what it is compared with; of one that is
-// compared with nothing it is the whole call.
-type cost struct {
-	Name    string
-	Added   spread.Spread
-	Bar     float64 // 0 for none
-	IsWhole bool
-	// Unclear says that the bar is not met while others kept the processors busy. A bare
-	// call hardly feels that, as each of its instructions waits for the one before; hooks
-	// do.
-	Unclear bool
-	// Share is of the same condition by reflection and by an interpreter; 0 where that
-	// says nothing.
-	OfReflection, OfInterpreter float64
-}
-
-func (c cost) met() bool { return c.Bar == 0 || c.Added.Median <= c.Bar }
-
-func (r *report) AllMet() bool {
-	return !slices.ContainsFunc(r.Costs, func(c cost) bool { return !c.met() })
-}
-
-// isBusy reports whether others than the measured program wanted the processors.
-func (r *report) isBusy() bool {
-	for _, text := range []string{r.LoadBefore, r.LoadAfter} {
-		if load, err := strconv.ParseFloat(text, 64); err == nil && load > float64(runtime.NumCPU()) {
-			return true
-		}
-	}
-	return false
-}
-
-// judge sums the rounds up.
-func (r *report) judge() {
+// judge reports what each mode adds to a call of the mode it is compared with; a mode that
+// is compared with nothing is reported as a whole call. A bar that is missed while others
+// keep the processors busy is unclear: a bare call hardly feels that, as each of its
+// instructions waits for the one before; hooks do.
+func judge(r *harness.Report, table *harness.Table, jdk string, found []map[string]float64) {
 	for _, m := range modes {
-		c := cost{Name: m.name, Bar: m.bar, IsWhole: m.name == modeBare || m.apart}
-		c.Added = r.over(func(nanos map[string]float64) float64 {
-			if c.IsWhole {
+		isWhole := m.name == modeBare || m.apart
+		added := harness.Over(found, func(nanos map[string]float64) float64 {
+			if isWhole {
 				return nanos[m.name]
 			}
 			return nanos[m.name] - nanos[cmp.Or(m.beside, modeBare)]
 		})
-		if m.name == modeNotMet {
-			c.OfReflection, c.OfInterpreter = r.share(m.name, modeReflect), r.share(m.name, modeTree)
+		name := m.name
+		if isWhole {
+			name += " (the whole call)"
 		}
-		c.Unclear = !c.met() && r.isBusy()
-		r.Costs = append(r.Costs, c)
+		table.Row(jdk, name, added.Text("%.2f"))
+		if m.bar > 0 {
+			verdict := harness.Judge(added.Median <= m.bar)
+			if verdict == harness.Missed && isBusy() {
+				verdict = harness.Unclear
+			}
+			r.Bar(verdict, "JDK %s: %s adds %.2f ns (at most %.0f)", jdk, m.name, added.Median, m.bar)
+		}
 	}
+	r.Note("JDK %s: a condition that is not met adds %.2f of what it adds by reflection, and %.2f of what it adds by an interpreter.",
+		jdk, share(found, modeNotMet, modeReflect), share(found, modeNotMet, modeTree))
 }
 
-// share is what a mode adds of what another does, within the same rounds.
-func (r *report) share(mode, of string) float64 {
-	return r.over(func(nanos map[string]float64) float64 {
+// isBusy reports whether more programs than the measured one wanted the processors.
+func isBusy() bool {
+	load, err := strconv.ParseFloat(harness.Load(), 64)
+	return err == nil && load > float64(runtime.NumCPU())
+}
+
+// share is what a mode adds relative to another, within the same rounds.
+func share(found []map[string]float64, mode, of string) float64 {
+	return harness.Over(found, func(nanos map[string]float64) float64 {
 		return (nanos[mode] - nanos[modeBare]) / (nanos[of] - nanos[modeBare])
 	}).Median
-}
-
-// over spreads, over the rounds, a value computed within each of them.
-func (r *report) over(value func(nanos map[string]float64) float64) spread.Spread {
-	values := make([]float64, 0, len(r.Rounds))
-	for _, nanos := range r.Rounds {
-		values = append(values, value(nanos))
-	}
-	return spread.Of(values)
-}
-
-func (r *report) Print(w io.Writer) {
-	fmt.Fprintf(w, "JDK %s, %d rounds; load %s to %s\n\n", r.JDK, len(r.Rounds), r.LoadBefore, r.LoadAfter)
-	fmt.Fprintf(w, "%-46s %9s %21s %7s\n", "ns added to a call", "median", "half of the rounds", "bar")
-	for _, c := range r.Costs {
-		fmt.Fprintf(w, "%-46s %9.2f %10.2f to %7.2f", c.Name, c.Added.Median, c.Added.Low, c.Added.High)
-		switch {
-		case c.IsWhole:
-			fmt.Fprint(w, "  (the whole call)")
-		case c.Bar > 0 && c.met():
-			fmt.Fprintf(w, " %7.1f  met", c.Bar)
-		case c.Unclear:
-			fmt.Fprintf(w, " %7.1f  NOT MET, and the machine is too busy to tell", c.Bar)
-		case c.Bar > 0:
-			fmt.Fprintf(w, " %7.1f  NOT MET", c.Bar)
-		}
-		if c.OfReflection > 0 && c.OfInterpreter > 0 {
-			fmt.Fprintf(w, "; %.2f of what reflection adds, %.2f of an interpreter", c.OfReflection, c.OfInterpreter)
-		}
-		fmt.Fprintln(w)
-	}
-	fmt.Fprintln(w)
 }

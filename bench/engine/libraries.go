@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -158,129 +157,74 @@ func finish(classes int, start time.Time, before usage) sample {
 	}
 }
 
-// asmSide is the JVM that runs ASM's rounds, asked line by line.
+// asmSide is the JVM that runs ASM's rounds.
 type asmSide struct {
-	folder  string // compiled classes, removed by close
-	process *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Scanner
-	classes int
-	proofs  map[string]string // by way of weaving: what was loaded and run
+	*harness.Program
+	folder string            // compiled classes, removed by close
+	proofs map[string]string // by way of weaving: what was loaded and run
 }
 
-// startASM compiles the Java sources, starts the JVM, and has it prove that what
-// it weaves is real.
-func startASM(jdk jvmtest.JDK, o options) (*asmSide, error) {
+// startASM compiles the Java sources, starts the JVM, and lets it prove that what it
+// weaves is real.
+func startASM(jdk jvmtest.JDK) (_ *asmSide, err error) {
 	folder, err := os.MkdirTemp("", "sonde-bench-")
 	if err != nil {
 		return nil, err
 	}
-	a := &asmSide{folder: folder, proofs: map[string]string{}}
-	if err := a.start(jdk, o); err != nil {
-		a.close()
+	a := &asmSide{folder: folder, proofs: make(map[string]string)}
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	runtimeJar := filepath.Join(folder, "runtime.jar")
+	if err := os.WriteFile(runtimeJar, agent.RuntimeJar(), 0o644); err != nil {
 		return nil, err
+	}
+	entries := []string{folder, runtimeJar}
+	for _, name := range []string{"asm.jar", "asm-commons.jar"} {
+		jar := filepath.Join(*jars, name)
+		if _, err := os.Stat(jar); err != nil {
+			return nil, fmt.Errorf("%w: run .ci/setup asm, or name the folder by -jars", err)
+		}
+		entries = append(entries, jar)
+	}
+	path := strings.Join(entries, string(os.PathListSeparator))
+	err = harness.CompileInto(jdk, folder, harness.Source{
+		Files: []string{"bench/asm/*.java", "bench/template/*.java"}, Classpath: path, Flags: []string{"-proc:none"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if a.Program, err = harness.Start(jdk, "-Xmx2g", "-cp", path, "AsmRounds"); err != nil {
+		return nil, err
+	}
+	for _, way := range []string{"plain", "advice"} {
+		proof, err := a.AskWords("prove", way)
+		if err != nil {
+			return nil, err
+		}
+		a.proofs[way] = strings.Join(proof, " ")
 	}
 	return a, nil
 }
 
-func (a *asmSide) start(jdk jvmtest.JDK, o options) error {
-	runtimeJar := filepath.Join(a.folder, "runtime.jar")
-	if err := os.WriteFile(runtimeJar, agent.RuntimeJar(), 0o644); err != nil {
-		return err
-	}
-	path := []string{a.folder, runtimeJar}
-	for _, jar := range []string{"asm.jar", "asm-commons.jar"} {
-		file := filepath.Join(o.jars, jar)
-		if _, err := os.Stat(file); err != nil {
-			return fmt.Errorf("%w: apt-get install libasm-java, or name the folder by --jars", err)
-		}
-		path = append(path, file)
-	}
-	classPath := strings.Join(path, string(os.PathListSeparator))
-	if err := compileJava(jdk, o.sources, a.folder, classPath); err != nil {
-		return err
-	}
-	a.process = exec.Command(jdk.Tool("java"), "-Xmx2g", "-cp", classPath, "AsmRounds")
-	a.process.Stderr = os.Stderr
-	var err error
-	if a.in, err = a.process.StdinPipe(); err != nil {
-		return err
-	}
-	out, err := a.process.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	a.out = bufio.NewScanner(out)
-	if err := a.process.Start(); err != nil {
-		return err
-	}
-	ready, err := a.answer()
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Sscanf(ready, "ready classes=%d", &a.classes); err != nil {
-		return fmt.Errorf("ASM's side began with %q: %w", ready, err)
-	}
-	for _, way := range []string{"plain", "advice"} {
-		if a.proofs[way], err = a.ask("prove " + way); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func compileJava(jdk jvmtest.JDK, sources, folder, classPath string) error {
-	var files []string
-	for _, dir := range []string{"asm", "template"} {
-		found, err := filepath.Glob(filepath.Join(sources, dir, "*.java"))
-		if err != nil {
-			return err
-		}
-		files = append(files, found...)
-	}
-	if len(files) == 0 {
-		return fmt.Errorf("no Java sources below %s: run from the top of the repository, or name the folder by --sources", sources)
-	}
-	args := append([]string{"-d", folder, "-cp", classPath, "-proc:none"}, files...)
-	if out, err := exec.Command(jdk.Tool("javac"), args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("javac: %w\n%s", err, out)
-	}
-	return nil
-}
-
-func (a *asmSide) ask(request string) (string, error) {
-	if _, err := fmt.Fprintln(a.in, request); err != nil {
-		return "", fmt.Errorf("asking ASM's side to %s: %w", request, err)
-	}
-	return a.answer()
-}
-
-func (a *asmSide) answer() (string, error) {
-	if !a.out.Scan() {
-		return "", fmt.Errorf("ASM's side ended early; see what it printed above: %w", io.ErrUnexpectedEOF)
-	}
-	return a.out.Text(), nil
-}
-
 // round runs all classes through one of ASM's ways once.
 func (a *asmSide) round(way string) (sample, error) {
-	line, err := a.ask("round " + way)
+	answer, err := a.Ask("round", way)
+	if err == nil && len(answer) != 4 {
+		err = fmt.Errorf("ASM's side answered %v", answer)
+	}
 	if err != nil {
 		return sample{}, err
 	}
-	var s sample
-	var result int64
-	if _, err := fmt.Sscanf(line, "classes=%d ns=%d cpu=%d result=%d", &s.classes, &s.nanos, &s.cpu, &result); err != nil {
-		return sample{}, fmt.Errorf("ASM's side answered %q: %w", line, err)
-	}
-	return s, nil
+	return sample{classes: int(answer[0]), nanos: int64(answer[1]), cpu: int64(answer[2])}, nil
 }
 
-// close ends the JVM, which ends with its input, and removes what was compiled.
+// close ends the JVM and removes what was compiled.
 func (a *asmSide) close() {
-	if a.process != nil && a.process.Process != nil {
-		_ = a.in.Close()
-		_ = a.process.Wait() // how it ends does not matter any more
+	if a.Program != nil {
+		a.Program.Close()
 	}
 	_ = os.RemoveAll(a.folder)
 }
@@ -289,7 +233,7 @@ func (a *asmSide) close() {
 type peakMemory struct {
 	What string
 	KiB  int
-	Note string `json:",omitempty"`
+	Note string
 }
 
 // peaks runs each of our ways once in a fresh process and asks that process; the
@@ -304,7 +248,7 @@ func peaks(java *asmSide) []peakMemory {
 		p.KiB = peakOfChild(p.What)
 		all = append(all, p)
 	}
-	return append(all, peakMemory{"JVM", residentPeak(java.process.Process.Pid), "ASM's side, whole run, -Xmx2g"})
+	return append(all, peakMemory{"JVM", residentPeak(java.PID()), "ASM's side, whole run, -Xmx2g"})
 }
 
 // peakOfChild is 0 where it cannot be known.
@@ -313,7 +257,7 @@ func peakOfChild(what string) int {
 	if err != nil {
 		return 0
 	}
-	out, err := exec.Command(self, "--peak", what).Output()
+	out, err := exec.Command(self, "-peak", what).Output()
 	if err != nil {
 		return 0
 	}
@@ -345,7 +289,7 @@ func printPeak(what string, classes [][]byte) error {
 			return err
 		}
 	default:
-		return fmt.Errorf("--peak %s: load, lift or weave", what)
+		return fmt.Errorf("-peak %s: load, lift or weave", what)
 	}
 	fmt.Println(residentPeak(os.Getpid()))
 	return nil

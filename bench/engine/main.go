@@ -2,107 +2,83 @@
 // all classes of java.base in memory, one thread, both sides warm, rounds of
 // both sides alternating, so that whatever else the machine does falls on both.
 //
-//	go run ./bench/engine [--rounds N] [--warm N] [--json] [--gate=false]
-//
-// It ends with exit code 1 when a bar is not met.
+//	go run ./bench/engine [-rounds N] [-warm N]
 package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
-type options struct {
-	rounds, warm int
-	json, gate   bool
-	sources      string // folder with asm/ and template/
-	jars         string // folder with ASM's jars
-	peak         string // set in the child processes that measure peak memory
-}
+var (
+	rounds     = flag.Int("rounds", 15, "measured rounds of each kind")
+	warmRounds = flag.Int("warm", 12, "rounds of each kind before the first measured one")
+	jars       = flag.String("jars", "/usr/share/java", "folder that holds asm.jar and asm-commons.jar")
+	peak       = flag.String("peak", "", "do one thing and print this process's peak memory: load, lift or weave")
+)
 
-func main() {
-	var o options
-	flag.IntVar(&o.rounds, "rounds", 15, "measured rounds of each kind")
-	flag.IntVar(&o.warm, "warm", 12, "rounds of each kind before the first measured one")
-	flag.BoolVar(&o.json, "json", false, "print JSON instead of tables")
-	flag.BoolVar(&o.gate, "gate", true, "exit with code 1 when a bar is not met")
-	flag.StringVar(&o.sources, "sources", "bench", "folder that holds asm/ and template/")
-	flag.StringVar(&o.jars, "jars", "/usr/share/java", "folder that holds asm.jar and asm-commons.jar")
-	flag.StringVar(&o.peak, "peak", "", "do one thing and print this process's peak memory: load, lift or weave")
-	flag.Parse()
-	met, err := run(o)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench/engine: %v\n", err)
-		os.Exit(2)
-	}
-	if o.gate && !met {
-		os.Exit(1)
-	}
-}
+func main() { harness.Main("engine", run) }
 
-// run measures and prints; it tells whether all bars were met.
-func run(o options) (bool, error) {
+func run(_ context.Context, r *harness.Report) error {
 	jdk, err := findJDK()
 	if err != nil {
-		return false, err
+		return err
 	}
 	classes, err := loadModule(jdk, "java.base")
 	if err != nil {
-		return false, err
+		return err
 	}
-	if o.peak != "" {
-		return true, printPeak(o.peak, classes)
+	if *peak != "" {
+		return printPeak(*peak, classes)
 	}
-	java, err := startASM(jdk, o)
+	java, err := startASM(jdk)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer java.close()
-	if java.classes != len(classes) {
-		return false, fmt.Errorf("ASM's side reads %d classes, ours %d: they must be the same", java.classes, len(classes))
+	if theirs, err := java.One("classes"); err != nil || int(theirs) != len(classes) {
+		return fmt.Errorf("ASM's side reads %v classes, ours %d: they must be the same (%w)", theirs, len(classes), err)
 	}
 	likeForLike, err := compiledTemplate(java.folder, "EnterExit")
 	if err != nil {
-		return false, err
+		return err
 	}
 	probe, err := builtinTemplate("probe")
 	if err != nil {
-		return false, err
+		return err
 	}
-	results, err := alternate(java, classes, likeForLike, probe, o)
+	results, err := alternate(java, classes, likeForLike, probe)
 	if err != nil {
-		return false, err
+		return err
 	}
-	r := report{
-		JDK: jdk.Version, CPUs: runtime.NumCPU(), Classes: len(classes), Bytes: sizeOf(classes),
-		Proofs: java.proofs, Results: results, Bars: judge(results),
+	r.Note("java.base of JDK %s: %d classes, %.1f MB in memory; one thread, warm.", jdk.Version, len(classes), float64(sizeOf(classes))/1e6)
+	addResults(r, results)
+	judge(r, results)
+	if err := addScaling(r, classes, likeForLike); err != nil {
+		return err
 	}
-	if r.LeftAlone, r.Methods, err = leftAlone(classes, likeForLike); err != nil {
-		return false, err
+	addPeaks(r, java)
+	left, methods, err := leftAlone(classes, likeForLike)
+	if err != nil {
+		return err
 	}
-	if r.Scaling, err = scaling(classes, likeForLike, o); err != nil {
-		return false, err
+	r.Note("What was woven: ours left alone %d of %d methods.", left, methods)
+	for _, way := range slices.Sorted(maps.Keys(java.proofs)) {
+		r.Note("ASM %s, its own classes woven, loaded and run: %s.", way, java.proofs[way])
 	}
-	r.Peaks = peaks(java)
-	if o.json {
-		err = r.printJSON(os.Stdout)
-	} else {
-		r.print(os.Stdout)
-	}
-	return r.allMet(), err
+	return nil
 }
 
 // benchJDK is the JDK whose classes are read, the one the bars were set on.
@@ -164,9 +140,9 @@ type result struct {
 	Name            string
 	Median          float64 // classes per second
 	Least, Most     float64
-	PerCPUSecond    float64   // classes per second of processor time, median
-	ObjectsPerClass float64   `json:",omitempty"`
-	BytesPerClass   float64   `json:",omitempty"`
+	PerCPUSecond    float64 // classes per second of processor time, median
+	ObjectsPerClass float64
+	BytesPerClass   float64
 	Rounds          []float64 // in the order they were run, so that two results can be paired
 	CPURounds       []float64 // likewise, by processor time
 }
@@ -188,7 +164,7 @@ const (
 )
 
 // alternate runs all ways in turn, round by round.
-func alternate(java *asmSide, classes [][]byte, likeForLike, probe *weave.Template, o options) ([]result, error) {
+func alternate(java *asmSide, classes [][]byte, likeForLike, probe *weave.Template) ([]result, error) {
 	ways := []way{
 		{asmVisit, func() (sample, error) { return java.round("visit") }},
 		{ourLift, func() (sample, error) { return liftRound(classes) }},
@@ -197,19 +173,19 @@ func alternate(java *asmSide, classes [][]byte, likeForLike, probe *weave.Templa
 		{asmAdvice, func() (sample, error) { return java.round("advice") }},
 		{ourProbe, func() (sample, error) { return weaveRound(classes, probe, 1) }},
 	}
-	return runRounds(ways, o)
+	return runRounds(ways, *warmRounds)
 }
 
-func runRounds(ways []way, o options) ([]result, error) {
+func runRounds(ways []way, warm int) ([]result, error) {
 	samples := make([][]sample, len(ways))
-	for round := range o.warm + o.rounds {
-		progress(round, o)
+	for round := range warm + *rounds {
+		progress(round, warm)
 		for i, w := range ways {
 			s, err := w.once()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", w.name, err)
 			}
-			if round >= o.warm {
+			if round >= warm {
 				samples[i] = append(samples[i], s)
 			}
 		}
@@ -225,14 +201,9 @@ func runRounds(ways []way, o options) ([]result, error) {
 }
 
 // progress shows how far the run is, to a person only.
-func progress(round int, o options) {
-	if !watched() {
-		return
-	}
-	if round < o.warm {
-		fmt.Fprintf(os.Stderr, "\rwarming up: round %d of %d   ", round+1, o.warm)
-	} else {
-		fmt.Fprintf(os.Stderr, "\rmeasuring: round %d of %d    ", round-o.warm+1, o.rounds)
+func progress(round, warm int) {
+	if watched() {
+		fmt.Fprintf(os.Stderr, "\rround %d of %d, the first %d to warm up   ", round+1, warm+*rounds, warm)
 	}
 }
 
@@ -246,8 +217,8 @@ func summarise(name string, samples []sample) result {
 		bytes += float64(s.bytes)
 		classes += float64(s.classes)
 	}
-	r.Median, r.Least, r.Most = spread.Median(r.Rounds), slices.Min(r.Rounds), slices.Max(r.Rounds)
-	r.PerCPUSecond = spread.Median(r.CPURounds)
+	r.Median, r.Least, r.Most = harness.Median(r.Rounds), slices.Min(r.Rounds), slices.Max(r.Rounds)
+	r.PerCPUSecond = harness.Median(r.CPURounds)
 	r.ObjectsPerClass, r.BytesPerClass = objects/classes, bytes/classes
 	return r
 }
@@ -257,32 +228,20 @@ func watched() bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// bar is a ratio that has to be reached. The ratio is the median over rounds of
-// ours to theirs in the same round, run one after the other.
-type bar struct {
-	Ours, Theirs string
-	Least        float64
-	Ratio        float64
-	Low, High    float64 // of single rounds
-	CPURatio     float64 // the same by processor time; it decides nothing
-	Met          bool
-}
-
-func judge(results []result) []bar {
-	bars := []bar{
-		{Ours: ourLift, Theirs: asmVisit, Least: 1.5},
-		{Ours: ourWeave, Theirs: asmPlain, Least: 2},
-		{Ours: ourWeave, Theirs: asmAdvice, Least: 3},
+// judge compares ratios of ours to theirs, medians over pairs of rounds that were run one
+// after the other, with their bars. Ratios by processor time decide nothing.
+func judge(r *harness.Report, results []result) {
+	table := r.Table("ratio, median of paired rounds", "ratio", "by processor time")
+	for _, b := range []struct {
+		ours, theirs string
+		least        float64
+	}{{ourLift, asmVisit, 1.5}, {ourWeave, asmPlain, 2}, {ourWeave, asmAdvice, 3}} {
+		ours, theirs := find(results, b.ours), find(results, b.theirs)
+		ratio := harness.SpreadOf(paired(ours.Rounds, theirs.Rounds))
+		name := b.ours + " / " + b.theirs
+		table.Row(name, ratio.Text("%.2f"), fmt.Sprintf("%.2f", harness.Median(paired(ours.CPURounds, theirs.CPURounds))))
+		r.Bar(harness.Judge(ratio.Median >= b.least), "%s: %.2f (at least %.1f)", name, ratio.Median, b.least)
 	}
-	for i := range bars {
-		b := &bars[i]
-		ours, theirs := find(results, b.Ours), find(results, b.Theirs)
-		ratios := paired(ours.Rounds, theirs.Rounds)
-		b.Ratio, b.Low, b.High = spread.Median(ratios), slices.Min(ratios), slices.Max(ratios)
-		b.CPURatio = spread.Median(paired(ours.CPURounds, theirs.CPURounds))
-		b.Met = b.Ratio >= b.Least
-	}
-	return bars
 }
 
 func paired(ours, theirs []float64) []float64 {
@@ -302,82 +261,46 @@ func find(results []result, name string) result {
 	panic(fmt.Sprintf("bench/engine: nothing measured is called %q", name))
 }
 
-// scaling weaves on 1, 2, … goroutines, in turn within each round.
-func scaling(classes [][]byte, template *weave.Template, o options) ([]result, error) {
+// addScaling weaves on 1, 2, … goroutines, in turn within each round.
+func addScaling(r *harness.Report, classes [][]byte, template *weave.Template) error {
 	var ways []way
 	for workers := 1; workers <= runtime.NumCPU(); workers++ {
 		ways = append(ways, way{fmt.Sprint(workers), func() (sample, error) {
 			return weaveRound(classes, template, workers)
 		}})
 	}
-	o.warm = 1
-	return runRounds(ways, o)
+	results, err := runRounds(ways, 1)
+	if err != nil {
+		return err
+	}
+	table := r.Table("weave, enter/exit, goroutines", "classes a second", "relative to one")
+	for _, m := range results {
+		table.Row(m.Name, fmt.Sprintf("%.0f", m.Median), fmt.Sprintf("%.2f", m.Median/results[0].Median))
+	}
+	return nil
 }
 
-// report is everything a run found.
-type report struct {
-	JDK       string
-	CPUs      int
-	Classes   int
-	Bytes     int
-	Proofs    map[string]string
-	LeftAlone int
-	Methods   int
-	Results   []result
-	Bars      []bar
-	Scaling   []result
-	Peaks     []peakMemory
-}
-
-func (r report) allMet() bool {
-	return !slices.ContainsFunc(r.Bars, func(b bar) bool { return !b.Met })
-}
-
-func (r report) printJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
-}
-
-func (r report) print(w io.Writer) {
-	fmt.Fprintf(w, "java.base of JDK %s: %d classes, %.1f MB in memory; %d CPUs\n\n",
-		r.JDK, r.Classes, float64(r.Bytes)/1e6, r.CPUs)
-
-	fmt.Fprintf(w, "%-30s %10s %9s %9s %14s %14s %12s\n", "one thread, warm", "classes/s", "least", "most", "per CPU second", "objects/class", "bytes/class")
-	for _, m := range r.Results {
-		fmt.Fprintf(w, "%-30s %10.0f %9.0f %9.0f %14.0f", m.Name, m.Median, m.Least, m.Most, m.PerCPUSecond)
+func addResults(r *harness.Report, results []result) {
+	table := r.Table("one thread, warm", "classes a second", "least", "most", "per CPU second", "objects a class", "bytes a class")
+	for _, m := range results {
+		cells := []any{m.Name}
+		for _, number := range []float64{m.Median, m.Least, m.Most, m.PerCPUSecond} {
+			cells = append(cells, fmt.Sprintf("%.0f", number))
+		}
 		if m.ObjectsPerClass > 0 {
-			fmt.Fprintf(w, " %14.1f %12.0f", m.ObjectsPerClass, m.BytesPerClass)
+			cells = append(cells, fmt.Sprintf("%.1f", m.ObjectsPerClass), fmt.Sprintf("%.0f", m.BytesPerClass))
 		}
-		fmt.Fprintln(w)
+		table.Row(cells...)
 	}
+}
 
-	fmt.Fprintf(w, "\n%-54s %7s %16s %8s %7s\n", "ratio, median of paired rounds", "ratio", "single rounds", "by CPU", "bar")
-	for _, b := range r.Bars {
-		verdict := "met"
-		if !b.Met {
-			verdict = "NOT MET"
+func addPeaks(r *harness.Report, java *asmSide) {
+	table := r.Table("peak resident memory (VmHWM of a process of its own)", "MiB", "")
+	for _, p := range peaks(java) {
+		size := "unknown on this system"
+		if p.KiB > 0 {
+			size = fmt.Sprintf("%.1f", float64(p.KiB)/1024)
 		}
-		fmt.Fprintf(w, "%-54s %6.2fx %7.2f to %5.2f %7.2fx %6.1fx  %s\n",
-			b.Ours+" / "+b.Theirs, b.Ratio, b.Low, b.High, b.CPURatio, b.Least, verdict)
-	}
-
-	fmt.Fprintf(w, "\n%-30s %12s %12s\n", "weave, enter/exit, goroutines", "classes/s", "of one")
-	for _, m := range r.Scaling {
-		fmt.Fprintf(w, "%-30s %12.0f %11.2fx\n", m.Name, m.Median, m.Median/r.Scaling[0].Median)
-	}
-
-	fmt.Fprintf(w, "\npeak resident memory (VmHWM of a process of its own)\n")
-	for _, p := range r.Peaks {
-		if p.KiB == 0 {
-			fmt.Fprintf(w, "%-10s unknown on this system\n", p.What)
-			continue
-		}
-		fmt.Fprintf(w, "%-10s %8.1f MiB  %s\n", p.What, float64(p.KiB)/1024, p.Note)
-	}
-
-	fmt.Fprintf(w, "\nwhat was woven: ours left alone %d of %d methods\n", r.LeftAlone, r.Methods)
-	for _, way := range slices.Sorted(maps.Keys(r.Proofs)) {
-		fmt.Fprintf(w, "ASM %-7s its own classes woven, loaded and run: %s\n", way, r.Proofs[way])
+		table.Row(p.What, size, p.Note)
 	}
 }

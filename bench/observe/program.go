@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sonde-jvm/sonde/bench/twin"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
@@ -38,88 +36,53 @@ var subjects = []subject{{"H2", prepareH2}, {"shop", prepareShop}, {"Tomcat", pr
 
 // A program is one that runs. It ends with its input.
 type program struct {
-	process *exec.Cmd
-	in      io.Closer
-	errors  bytes.Buffer // to be read when it has ended
-	url     string       // where it serves, if it does
-	done    func() (float64, error)
-	ends    []func() // what ends with it, before it
+	*harness.Program
+	done func() (float64, error)
+	ends []func() // what ends with it, before it
 
 	meter *cost.Meter
 	first cost.Reading
 }
 
-// startProgram runs java and waits until the program is ready.
-func startProgram(jdk jvmtest.JDK, arguments ...string) (*program, *bufio.Reader, error) {
-	p := &program{process: exec.Command(jdk.Tool("java"), arguments...)}
-	in, err := p.process.StdinPipe()
+// startProgram runs java, waits until the program is ready, and begins to account for its
+// processor time.
+func startProgram(jdk jvmtest.JDK, arguments ...string) (*program, error) {
+	started, err := harness.Start(jdk, arguments...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	out, err := p.process.StdoutPipe()
+	p := &program{Program: started}
+	jvm, err := process.Local.Inspect(p.PID())
+	if err == nil {
+		p.meter = cost.Watch(jvm)
+		p.first, err = p.meter.Read()
+	}
 	if err != nil {
-		return nil, nil, err
-	}
-	p.in, p.process.Stderr = in, &p.errors
-	if err := p.process.Start(); err != nil {
-		return nil, nil, err
-	}
-	lines := bufio.NewReader(out)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			p.Close()
-			return nil, nil, fmt.Errorf("the program ended before it was ready: %s", bytes.TrimSpace(p.errors.Bytes()))
-		}
-		if url, is := strings.CutPrefix(line, "listening "); is {
-			p.url = strings.TrimSpace(url)
-		}
-		if strings.TrimSpace(line) == "ready" {
-			break
-		}
-	}
-	if err := p.measure(); err != nil {
 		p.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	return p, lines, nil
+	return p, nil
 }
-
-// measure begins to account for its processor time.
-func (p *program) measure() error {
-	jvm, err := process.Local.Inspect(p.pid())
-	if err != nil {
-		return err
-	}
-	p.meter = cost.Watch(jvm)
-	p.first, err = p.meter.Read()
-	return err
-}
-
-func (p *program) pid() int { return p.process.Process.Pid }
 
 var errNoClock = errors.New("the processor time of the program is not known")
 
 // Progress is how far it is, by the processor time of all threads but compilers and the
 // JVM's own.
-func (p *program) Progress() (twin.Progress, error) {
+func (p *program) Progress() (harness.Progress, error) {
 	done, err := p.done()
 	if err != nil {
-		return twin.Progress{}, err
+		return harness.Progress{}, err
 	}
 	now, err := p.meter.Read()
 	if err != nil {
-		return twin.Progress{}, err
+		return harness.Progress{}, err
 	}
 	since := p.first.Until(now)
 	if !since.Known.Process || !since.Known.Compilers {
-		return twin.Progress{}, errNoClock
+		return harness.Progress{}, errNoClock
 	}
-	return twin.Progress{Done: done, CPU: since.Rest}, nil
+	return harness.Progress{Done: done, CPU: since.Rest}, nil
 }
-
-// closeLimit bounds how long a program may take to end.
-const closeLimit = 10 * time.Second
 
 // Close ends it.
 func (p *program) Close() {
@@ -129,20 +92,7 @@ func (p *program) Close() {
 	if p.meter != nil {
 		p.meter.Close()
 	}
-	_ = p.in.Close() // which ends it
-	kill := time.AfterFunc(closeLimit, func() { _ = p.process.Process.Kill() })
-	_ = p.process.Wait() // how it ends does not matter any more
-	kill.Stop()
-}
-
-// compileJava compiles sources into a folder.
-func compileJava(jdk jvmtest.JDK, folder, classpath string, sources ...string) error {
-	arguments := append([]string{"-nowarn", "-d", folder, "-cp", classpath}, sources...)
-	out, err := exec.Command(jdk.Tool("javac"), arguments...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("javac (run from the top of the repository, after .ci/setup live): %w\n%s", err, out)
-	}
-	return nil
+	p.Program.Close()
 }
 
 const jars = "/usr/share/java"
@@ -161,24 +111,29 @@ var heap = []string{"-Xms384m", "-Xmx384m", "-XX:+UseSerialGC"}
 
 // prepareH2 is a database in memory under a mix of SQL, in a thread of the same program.
 func prepareH2(jdk jvmtest.JDK, folder string) (starter, error) {
-	err := compileJava(jdk, folder, classpath("h2"), "test/realprograms/testdata/RealProgram.java", "test/realprograms/testdata/H2Work.java", "bench/walk/java/Paced.java")
+	err := harness.CompileInto(jdk, folder, harness.Source{
+		Files:     []string{"test/realprograms/testdata/RealProgram.java", "test/realprograms/testdata/H2Work.java", "bench/walk/java/Paced.java"},
+		Classpath: classpath("h2"),
+	})
 	if err != nil {
 		return nil, err
 	}
 	arguments := append(heap[:len(heap):len(heap)], "-cp", folder+":"+classpath("h2"), "Paced", "H2Work",
 		"org/h2/jdbc/JdbcPreparedStatement.executeQuery()Ljava/sql/ResultSet;", "org/h2/jdbc/JdbcPreparedStatement.executeUpdate()I")
 	return func(string) (*program, error) {
-		p, answers, err := startProgram(jdk, arguments...)
+		p, err := startProgram(jdk, arguments...)
 		if err != nil {
 			return nil, err
 		}
-		ask := p.in.(io.Writer)
-		p.done = func() (done float64, err error) {
-			var cpu float64
-			if _, err = fmt.Fprintln(ask, "now"); err == nil {
-				_, err = fmt.Fscanf(answers, "now %g %g\n", &done, &cpu)
+		p.done = func() (float64, error) {
+			numbers, err := p.Ask("now")
+			if err == nil && len(numbers) != 2 {
+				err = fmt.Errorf("the program answered by %d numbers", len(numbers))
 			}
-			return done, err
+			if err != nil {
+				return 0, err
+			}
+			return numbers[0], nil
 		}
 		return p, nil
 	}, nil
@@ -194,12 +149,12 @@ func prepareShop(jdk jvmtest.JDK, _ string) (starter, error) {
 	}
 	classpath := strings.TrimSpace(string(out))
 	return func(string) (*program, error) {
-		p, said, err := startProgram(jdk, append(heap[:len(heap):len(heap)], "-cp", classpath, "shop.Main")...)
+		p, err := startProgram(jdk, append(heap[:len(heap):len(heap)], "-cp", classpath, "shop.Main")...)
 		if err != nil {
 			return nil, err
 		}
-		go drain(said)
-		load := exec.Command(jdk.Tool("java"), "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classpath, "load.Main", p.url, "1000000")
+		go p.Drain()
+		load := exec.Command(jdk.Tool("java"), "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classpath, "load.Main", p.Listening, "1000000")
 		in, err := load.StdinPipe()
 		if err == nil {
 			err = load.Start()
@@ -212,12 +167,10 @@ func prepareShop(jdk jvmtest.JDK, _ string) (starter, error) {
 			_ = in.Close()
 			_ = load.Wait()
 		})
-		p.done = func() (float64, error) { return shopRequests(p.url) }
+		p.done = func() (float64, error) { return shopRequests(p.Listening) }
 		return p, nil
 	}, nil
 }
-
-func drain(r *bufio.Reader) { _, _ = io.Copy(io.Discard, r) }
 
 // shopRequests is what the shop has counted.
 func shopRequests(shop string) (float64, error) {
@@ -237,16 +190,16 @@ var client = http.Client{Timeout: 30 * time.Second}
 func prepareTomcat(jdk jvmtest.JDK, folder string) (starter, error) {
 	jars := classpath("tomcat10-catalina", "tomcat10-coyote", "tomcat10-util", "tomcat10-util-scan", "tomcat10-juli", "tomcat10-api", "tomcat10-servlet-api",
 		"tomcat10-jsp-api", "tomcat10-el-api", "tomcat10-jasper", "tomcat10-jasper-el", "tomcat10-annotations-api", "tomcat10-jni", "tomcat10-jaspic-api", "eclipse-jdt-core")
-	if err := compileJava(jdk, folder, jars, "bench/observe/java/Web.java"); err != nil {
+	if err := harness.CompileInto(jdk, folder, harness.Source{Files: []string{"bench/observe/java/*.java"}, Classpath: jars}); err != nil {
 		return nil, err
 	}
 	return func(place string) (*program, error) {
-		p, said, err := startProgram(jdk, append(heap[:len(heap):len(heap)], "-cp", folder+":"+jars, "Web", place)...)
+		p, err := startProgram(jdk, append(heap[:len(heap):len(heap)], "-cp", folder+":"+jars, "Web", place)...)
 		if err != nil {
 			return nil, err
 		}
-		go drain(said)
-		v := visit(p.url)
+		go p.Drain()
+		v := visit(p.Listening)
 		p.ends = append(p.ends, v.end)
 		p.done = func() (float64, error) { return float64(v.answered.Load()), v.failed() }
 		return p, nil

@@ -1,7 +1,7 @@
 // Overhead measures what hooks cost the program they are in, and holds that
 // against bars.
 //
-//	go run ./bench/overhead [--rounds N] [--phases N] [--pairs N] [--jdk N] [--only PATTERN] [--json]
+//	go run ./bench/overhead [-jdk N] [-rounds N] [-phases N] [-pairs N] [-only PATTERN]
 //
 // On each JDK a Java program runs that times itself. It has its methods three
 // times over: bare, with two readings of the clock around each body, and with
@@ -10,73 +10,59 @@
 // millisecond, so that what else the machine does hits all alike and falls out
 // of medians. What attaching alone costs is measured on two JVMs in turns, of
 // which one is never touched.
-//
-// The exit code is 1 where a bar is missed, or nobody can tell, and 2 where
-// something could not be measured.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-type options struct {
-	rounds, batches int
-	phases, pairs   int
-	jdk             int
-	only            *regexp.Regexp // names of modes
-	json            bool
-	sources         string
-}
+var (
+	rounds  = flag.Int("rounds", 61, "rounds through all twins, shapes and modes")
+	batches = flag.Int("batches", 5, "batches for each of them in a round")
+	phases  = flag.Int("phases", 6, "how often a JVM is attached to, to see what that costs")
+	pairs   = flag.Int("pairs", 120, "pairs of turns of both JVMs in each phase")
+	only    = flag.String("only", "", "only modes whose names match this regular expression, and the modes they are compared with")
+)
 
 func main() {
-	var o options
-	flag.IntVar(&o.rounds, "rounds", 61, "rounds through all twins, shapes and modes")
-	flag.IntVar(&o.batches, "batches", 5, "batches for each of them in a round")
-	flag.IntVar(&o.phases, "phases", 6, "how often a JVM is attached to, to see what that costs")
-	flag.IntVar(&o.pairs, "pairs", 120, "pairs of turns of both JVMs in each phase")
-	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
-	only := flag.String("only", "", "only modes whose names match this regular expression, and what they are compared with")
-	flag.BoolVar(&o.json, "json", false, "print JSON instead of tables")
-	flag.StringVar(&o.sources, "sources", "bench/overhead/java", "folder with the Java program")
-	flag.Parse()
-	o.only = regexp.MustCompile(*only)
-	machine.Main("bench/overhead", func(ctx context.Context) (bool, error) {
-		return machine.Compare(o.jdk, o.json, func(jdk jvmtest.JDK) (*report, error) { return measure(ctx, jdk, o) })
+	harness.Main("overhead", func(ctx context.Context, to *harness.Report) error {
+		return harness.EachJDK(func(jdk jvmtest.JDK) error {
+			r := &result{Report: to, jdk: jdk.Version, modes: chosen(regexp.MustCompile(*only))}
+			err := r.measure(ctx, jdk)
+			if err == nil {
+				r.judge()
+			}
+			return err
+		})
 	})
 }
 
-func measure(ctx context.Context, jdk jvmtest.JDK, o options) (*report, error) {
-	classes, err := compile(jdk, o.sources)
+func (r *result) measure(ctx context.Context, jdk jvmtest.JDK) error {
+	classes, err := compile(jdk)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.RemoveAll(classes)
-	r := &report{JDK: jdk.Version, LoadBefore: machine.Load(), modes: chosen(o.only)}
-	if o.rounds > 0 {
-		if err := r.measureHooks(ctx, jdk, classes, o); err != nil {
-			return nil, err
+	if *rounds > 0 {
+		if err := r.measureHooks(ctx, jdk, classes); err != nil {
+			return err
 		}
+		r.addCosts()
 	}
-	if o.phases > 0 {
-		if err := r.measureAttached(ctx, jdk, classes, o); err != nil {
-			return nil, err
-		}
+	if *phases > 0 {
+		return r.measureAttached(ctx, jdk, classes)
 	}
-	r.LoadAfter = machine.Load()
-	r.judge()
-	return r, nil
+	return nil
 }
 
 // A mode is what a method is run as: a twin, and for the hooked one what its
@@ -139,28 +125,19 @@ func (m mode) allShapes() []string {
 	return shapes
 }
 
-// A report is everything that was found on one JDK.
-type report struct {
-	JDK                   string
-	LoadBefore, LoadAfter string
-	Rounds                []map[string]float64 // nanoseconds a call, by mode and shape
-	Allocated             map[string]int64     // bytes by a million calls
-	Attached              attached
-	Bars                  []bar
-	modes                 []mode
-}
-
-func (r *report) AllMet() bool {
-	return !slices.ContainsFunc(r.Bars, func(b bar) bool { return !b.Met })
+// A result is what was found on one JDK.
+type result struct {
+	*harness.Report
+	jdk       string
+	modes     []mode
+	rounds    []map[string]float64 // nanoseconds a call, by mode and shape
+	allocated map[string]int64     // bytes by a million calls
+	attached  attached
 }
 
 // over spreads, over the rounds, a value computed within each of them.
-func (r *report) over(value func(nanos map[string]float64) float64) spread.Spread {
-	values := make([]float64, 0, len(r.Rounds))
-	for _, nanos := range r.Rounds {
-		values = append(values, value(nanos))
-	}
-	return spread.Of(values)
+func (r *result) over(value func(nanos map[string]float64) float64) harness.Spread {
+	return harness.Over(r.rounds, value)
 }
 
 // added is what a mode adds to a bare call of a shape.
@@ -168,57 +145,25 @@ func added(nanos map[string]float64, mode, shape string) float64 {
 	return nanos[key(mode, shape)] - nanos[key(modeBare, shape)]
 }
 
-func (r *report) Print(w io.Writer) {
-	fmt.Fprintf(w, "JDK %s, %d rounds; load %s to %s\n\n", r.JDK, len(r.Rounds), r.LoadBefore, r.LoadAfter)
-	if len(r.Rounds) > 0 {
-		r.printCosts(w)
-	}
-	r.printBars(w)
-}
-
-func (r *report) printCosts(w io.Writer) {
-	fmt.Fprintf(w, "%-30s", "ns a call, added to a bare one")
-	for _, shape := range shapes {
-		fmt.Fprintf(w, "%24s", strings.ToLower(shape))
-	}
-	fmt.Fprintln(w)
+// addCosts adds the table of what modes add to bare calls; of bare calls it has the whole.
+func (r *result) addCosts() {
+	table := r.Table(append([]string{"JDK " + r.jdk + ": ns a call, added to a bare one"}, shapes...)...)
 	for _, m := range r.modes {
-		fmt.Fprintf(w, "%-30s", m.name)
+		cells := []any{m.name}
 		for _, shape := range shapes {
-			fmt.Fprintf(w, "%24s", r.cell(m, shape))
+			cell := "–"
+			if slices.Contains(m.allShapes(), shape) {
+				cell = r.over(func(nanos map[string]float64) float64 {
+					if m.name == modeBare {
+						return nanos[key(m.name, shape)]
+					}
+					return added(nanos, m.name, shape)
+				}).Text("%.2f")
+			}
+			cells = append(cells, cell)
 		}
-		fmt.Fprintln(w)
+		table.Row(cells...)
 	}
-	fmt.Fprintln(w)
-}
-
-func (r *report) printBars(w io.Writer) {
-	fmt.Fprintf(w, "%-53s %9s %21s %9s\n", "bar", "have", "half of the rounds", "want")
-	for _, b := range r.Bars {
-		verdict := "pass"
-		switch {
-		case b.Unclear:
-			verdict = "UNCLEAR, the machine is too busy to tell"
-		case !b.Met:
-			verdict = "MISS"
-		}
-		fmt.Fprintf(w, "%-53s %9.3f %10.3f to %7.3f %9.3f  %s%s\n", b.Name, b.Have.Median, b.Have.Low, b.Have.High, b.Want, verdict, b.Note)
-	}
-	fmt.Fprintln(w)
-}
-
-// cell is one number of the table; of bare calls it is the whole.
-func (r *report) cell(m mode, shape string) string {
-	if !slices.Contains(m.allShapes(), shape) {
-		return "–"
-	}
-	s := r.over(func(nanos map[string]float64) float64 {
-		if m.name == modeBare {
-			return nanos[key(m.name, shape)]
-		}
-		return added(nanos, m.name, shape)
-	})
-	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.Median, s.Low, s.High)
 }
 
 // The bars.
@@ -230,17 +175,12 @@ const (
 	mostAllocated = 0       // bytes
 )
 
-// A bar is a value that must not be more than wanted.
-type bar struct {
-	Name    string
-	Have    spread.Spread
-	Want    float64
-	Met     bool
-	Unclear bool // not met, nor missed: what was measured has too wide an interval
-	Note    string
+// bar adds a bar: a value that must not be more than wanted.
+func (r *result) bar(verdict harness.Verdict, name string, have harness.Spread, want float64) {
+	r.Bar(verdict, "JDK %s: %s: %s (at most %.3f)", r.jdk, name, have.Text("%.3f"), want)
 }
 
-func (r *report) judge() {
+func (r *result) judge() {
 	for _, exact := range []string{modeFlat, modeTree} {
 		r.bars(exact+" / two nanoTime", exact, mostExact, func(nanos map[string]float64, shape string) float64 {
 			return added(nanos, exact, shape) / added(nanos, modeClocks, shape)
@@ -254,63 +194,54 @@ func (r *report) judge() {
 	r.bars(modeOutside+", ns", modeOutside, mostOutside, func(nanos map[string]float64, shape string) float64 {
 		return added(nanos, modeOutside, shape)
 	})
-	if len(r.Attached.Phases) > 0 {
+	if len(r.attached.phases) > 0 {
 		r.attachedBar()
 	}
-	if r.Allocated != nil {
+	if r.allocated != nil {
 		r.allocationBar()
 	}
 }
 
-func (r *report) ran(name string) bool {
-	return len(r.Rounds) > 0 && slices.ContainsFunc(r.modes, func(m mode) bool { return m.name == name })
+func (r *result) ran(name string) bool {
+	return len(r.rounds) > 0 && slices.ContainsFunc(r.modes, func(m mode) bool { return m.name == name })
 }
 
 // bars adds one bar for every shape that a mode runs.
-func (r *report) bars(name, mode string, want float64, value func(nanos map[string]float64, shape string) float64) {
+func (r *result) bars(name, mode string, want float64, value func(nanos map[string]float64, shape string) float64) {
 	for _, m := range r.modes {
 		if m.name != mode || !r.ran(mode) {
 			continue
 		}
 		for _, shape := range m.allShapes() {
 			have := r.over(func(nanos map[string]float64) float64 { return value(nanos, shape) })
-			r.Bars = append(r.Bars, bar{
-				Name: fmt.Sprintf("%s, %s", name, strings.ToLower(shape)),
-				Have: have, Want: want, Met: have.Median <= want,
-			})
+			r.bar(harness.Judge(have.Median <= want), name+", "+strings.ToLower(shape), have, want)
 		}
 	}
 }
 
-// attachedBar has the 95 % interval of the mean in the place of quartiles. What
-// the agent's threads use is added: they may run on a processor that a busier
-// program would want.
-func (r *report) attachedBar() {
-	a := r.Attached
-	cost := a.Mean + a.AgentCPU
-	b := bar{
-		Name: "attached, nothing woven: slower by, %",
-		Have: spread.Spread{Median: cost, Low: cost - a.Within, High: cost + a.Within},
-		Want: mostAttached, Met: cost <= mostAttached,
-		Note: fmt.Sprintf(" (95 %% interval of %d phases; %.3f of it the agent's threads)", len(a.Phases), a.AgentCPU),
+// attachedBar has the 95 % interval of the mean in the place of quartiles. The processor
+// time of the agent's threads is added: they may run on a processor that a busier program
+// would want.
+func (r *result) attachedBar() {
+	a := r.attached
+	cost := a.mean + a.agentCPU
+	have := harness.Spread{Median: cost, Low: cost - a.within, High: cost + a.within}
+	verdict := harness.Judge(cost <= mostAttached)
+	if a.within > mostAttached && have.Low <= mostAttached {
+		verdict = harness.Unclear
 	}
-	if a.Within > mostAttached && b.Have.Low <= mostAttached {
-		b.Met, b.Unclear = false, true
-	}
-	r.Bars = append(r.Bars, b)
+	name := fmt.Sprintf("attached, nothing woven, slower by %% (95 %% interval of %d phases, %.3f by the agent's threads)", len(a.phases), a.agentCPU)
+	r.bar(verdict, name, have, mostAttached)
 }
 
 // allocationBar compares with what the same calls allocate without hooks.
-func (r *report) allocationBar() {
+func (r *result) allocationBar() {
 	var most int64
 	for _, m := range r.modes {
 		for _, shape := range m.allShapes() {
-			most = max(most, r.Allocated[key(m.name, shape)]-r.Allocated[key(modeBare, shape)])
+			most = max(most, r.allocated[key(m.name, shape)]-r.allocated[key(modeBare, shape)])
 		}
 	}
-	have := float64(most)
-	r.Bars = append(r.Bars, bar{
-		Name: "Java heap by a million calls, most of any mode, bytes",
-		Have: spread.Spread{Median: have, Low: have, High: have}, Want: mostAllocated, Met: most <= mostAllocated,
-	})
+	have := harness.SpreadOf([]float64{float64(most)})
+	r.bar(harness.Judge(most <= mostAllocated), "Java heap by a million calls, most of any mode, bytes", have, mostAllocated)
 }

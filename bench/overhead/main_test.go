@@ -1,9 +1,13 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sonde-jvm/sonde/bench/harness"
+)
 
 func TestBarsAreHeldAgainstWhatWasMeasured(t *testing.T) {
-	r := &report{modes: modes, Attached: attached{Phases: []float64{0.1}, Mean: 0.1, Within: 0.1, AgentCPU: 0.2}}
+	r := &result{Report: &harness.Report{}, modes: modes, attached: attached{phases: []float64{0.1}, mean: 0.1, within: 0.1, agentCPU: 0.2}}
 	nanos := make(map[string]float64)
 	for _, m := range modes {
 		for _, shape := range m.allShapes() {
@@ -12,17 +16,11 @@ func TestBarsAreHeldAgainstWhatWasMeasured(t *testing.T) {
 			}[m.name]
 		}
 	}
-	r.Rounds = append(r.Rounds, nanos)
-	r.Allocated = map[string]int64{key(modeBare, "Leaf"): 16, key(modeFlat, "Leaf"): 16}
+	r.rounds = append(r.rounds, nanos)
+	r.allocated = map[string]int64{key(modeBare, "Leaf"): 16, key(modeFlat, "Leaf"): 16}
 	r.judge()
-	missed := 0
-	for _, b := range r.Bars {
-		if !b.Met {
-			missed++
-		}
-	}
 	// Trees cost 120 where two readings cost 80.
-	if len(r.Bars) != 17 || missed != len(nested) || r.AllMet() {
-		t.Errorf("%d of %d bars missed: %+v", missed, len(r.Bars), r.Bars)
+	if met, missed := r.Count(harness.Met), r.Count(harness.Missed); met+missed != 17 || missed != len(nested) {
+		t.Errorf("%d bars are met and %d missed, want 17 in all and %d missed", met, missed, len(nested))
 	}
 }

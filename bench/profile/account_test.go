@@ -1,11 +1,10 @@
 package main
 
 import (
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"math"
 	"testing"
 	"time"
-
-	"github.com/sonde-jvm/sonde/bench/spread"
 )
 
 // tracked is a program that says every 100 ms what it did: so many operations in
@@ -52,7 +51,7 @@ func TestFigure(t *testing.T) {
 	if !near(f.slower, 2) || f.rough {
 		t.Errorf("slower %v (rough: %v), want 2", f.slower, f.rough)
 	}
-	if s := spread.Of(f.windows); !near(s.Median, 2) || len(f.windows) < 3 {
+	if s := harness.SpreadOf(f.windows); !near(s.Median, 2) || len(f.windows) < 3 {
 		t.Errorf("windows %v, want about 2", f.windows)
 	}
 	for _, lost := range []struct {
@@ -139,8 +138,8 @@ func TestParseSample(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	for windows, want := range map[[3]float64]string{
-		{1.009, 1.01, 1.011}: "inside", {1.00, 1.03, 1.05}: "within noise of", {1.049, 1.05, 1.051}: "OUTSIDE",
+	for windows, want := range map[[3]float64]harness.Verdict{
+		{1.009, 1.01, 1.011}: harness.Met, {1.00, 1.03, 1.05}: harness.Unclear, {1.049, 1.05, 1.051}: harness.Missed,
 	} {
 		r := row{figures: []*figure{{windows: windows[:]}}}
 		if got := r.woven().judge(0.02); got != want {
@@ -149,7 +148,7 @@ func TestVerdict(t *testing.T) {
 	}
 	// Programs that drifted apart leave open what was lost.
 	r := row{figures: []*figure{{all: 5 * time.Second, span: 100 * time.Second, drift: share{wall: 0.1, cpu: 0.001}, allCPU: 0.05}}}
-	if clock, cpu := r.allTold(); clock.judge(0.02) != "within noise of" || cpu.judge(0.02) != "OUTSIDE" {
+	if clock, cpu := r.allTold(); clock.judge(0.02) != harness.Unclear || cpu.judge(0.02) != harness.Missed {
 		t.Errorf("by the clock %s, by processor time %s", clock.judge(0.02), cpu.judge(0.02))
 	}
 }

@@ -1,12 +1,12 @@
 // Profile measures what a profile from a root high in the call tree costs a
 // program: H2 under a mix of SQL, and javac compiling a large tree.
 //
-//	go run ./bench/profile [--jdk N] [--programs H2,javac] [--profilers …] [--phases N] [--minutes N] [--again] [--together] [--json FILE]
+//	go run ./bench/profile [-jdk N] [-programs H2,javac] [-profilers …] [-phases N] [-minutes N] [-again] [-together]
 //
 // On each JDK a program runs beside an untouched twin, on a processor each if there
-// are two, or both on one (--together), in turn without hooks and profiled: exact,
+// are two, or both on one (-together), in turn without hooks and profiled: exact,
 // sampled, and auto within its budget. VisualVM's engine does the same job from the
-// same root, if it is installed (.ci/setup visualvm). With --minutes, auto also stays
+// same root, if it is installed (.ci/setup visualvm). With -minutes, auto also stays
 // that long and has to be inside its budget all told. Each row has a fresh pair of
 // JVMs, which run until their pace is steady: by processor time, it changes by no more
 // than 2 % from ten seconds to the next ten.
@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -28,16 +27,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/bench/jfluid"
-	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 )
 
 type options struct {
-	jdk                 int
 	programs, profilers string
 	phases, minutes     int
 	budget              float64
@@ -45,12 +42,10 @@ type options struct {
 	again               bool // it was profiled before
 	together            bool // both programs work on one processor
 	lengths             lengths
-	json                string
 }
 
 func main() {
 	var o options
-	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
 	flag.StringVar(&o.programs, "programs", "H2,javac", "programs to profile")
 	flag.StringVar(&o.profilers, "profilers", "nothing,exact,sampled,auto,jfluid", "who profiles; also jfluid-sampled, jfluid-eager; none if empty")
 	flag.IntVar(&o.phases, "phases", 2, "how often each of ours profiles a program; JFluid does once")
@@ -58,59 +53,45 @@ func main() {
 	flag.Float64Var(&o.budget, "budget", profile.DefaultBudget, "of auto")
 	flag.StringVar(&o.scheme, "scheme", "", "lazy or eager; what costs less if empty")
 	flag.BoolVar(&o.again, "again", false, "profile it once before that counts: JVMs before 21 throw all compiled code away at their first redefinition, whoever asks for it")
-	flag.BoolVar(&o.together, "together", false, "have program and twin work on one processor, by turns of milliseconds: figures by processor time are steadier, those by the clock tell less")
-	flag.StringVar(&o.json, "json", "", "file to write the figures to as well")
+	flag.BoolVar(&o.together, "together", false, "let program and twin work on one processor, by turns of milliseconds: figures by processor time are steadier, those by the clock say less")
 	flag.DurationVar(&o.lengths.warm, "warm", 10*time.Second, "processor time a program has at least before its first phase")
 	flag.DurationVar(&o.lengths.warmest, "warmest", 90*time.Second, "how long it is waited for to become steady")
-	flag.DurationVar(&o.lengths.before, "before", 5*time.Second, "how long it runs without hooks in a phase, before and after; with --minutes six times that")
-	flag.DurationVar(&o.lengths.settle, "settle", 4*time.Second, "how long it runs with all hooks in before that counts; with --minutes three times that")
+	flag.DurationVar(&o.lengths.before, "before", 5*time.Second, "how long it runs without hooks in a phase, before and after; with -minutes six times that")
+	flag.DurationVar(&o.lengths.settle, "settle", 4*time.Second, "how long it runs with all hooks in before that counts; with -minutes three times that")
 	flag.DurationVar(&o.lengths.measuring, "measuring", 6*time.Second, "how long that counts")
 	flag.DurationVar(&o.lengths.recovery, "recovery", 5*time.Second, "how long it runs at least after hooks went out before that counts; it has to be at 95 % of its pace again")
 	flag.DurationVar(&o.lengths.patience, "patience", 90*time.Second, "how much longer each of those may take until a round has ended, or the old pace is reached")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintf(os.Stderr, "bench/profile: %v\n", err)
-		os.Exit(2)
-	}
+	harness.Main("profile", func(ctx context.Context, r *harness.Report) error { return run(ctx, r, o) })
 }
 
-func run(ctx context.Context, o options) error {
-	jdks, err := machine.JDKs(o.jdk)
-	if err != nil {
-		return err
-	}
-	var all []row
+func run(ctx context.Context, r *harness.Report, o options) error {
+	table := r.Table("JDK", "program", "profiler", "times slower", "by processor time", "lost while hooks went in, s", "out, s", "hooks", "rounds",
+		"pause", "waited", "drift", "own account")
+	r.Note("%s", legend)
 	var failures []error
-	before := machine.Load()
-	printHead()
-	for _, jdk := range jdks {
-		folder, err := filepath.Abs(filepath.Join("build", "bench-profile", jdk.Version))
+	err := harness.EachJDK(func(jdk jvmtest.JDK) error {
+		classes, err := harness.Compile(jdk, harness.Source{
+			Files:     []string{"test/realprograms/testdata/RealProgram.java", "test/realprograms/testdata/H2Work.java", "bench/profile/java/*.java"},
+			Classpath: subjects[0].classpath,
+		})
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
-		if err := compile(jdk, folder); err != nil {
-			return fmt.Errorf("JDK %s: %w", jdk.Version, err)
-		}
+		defer os.RemoveAll(classes)
 		for _, s := range subjects {
 			if slices.Contains(strings.Split(o.programs, ","), s.name) && ctx.Err() == nil {
-				rows, err := measure(ctx, jdk, s, folder, o)
+				rows, err := measure(ctx, jdk, s, classes, o)
 				if err != nil {
 					failures = append(failures, fmt.Errorf("JDK %s, %s: %w", jdk.Version, s.name, err))
 				}
-				all = append(all, rows...)
+				for _, one := range rows {
+					one.report(r, table)
+				}
 			}
 		}
-	}
-	printLegend(all, before)
-	if o.json != "" {
-		failures = append(failures, writeJSON(o.json, all, before))
-	}
-	return errors.Join(failures...)
+		return nil
+	})
+	return errors.Join(append(failures, err)...)
 }
 
 // A bed is one program on one JDK, for all profilers.
@@ -131,7 +112,6 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o 
 		if r.refusal != nil && ours {
 			failures = append(failures, r.refusal)
 		}
-		r.print()
 		rows = append(rows, r)
 	}
 	for _, p := range o.ours() {
@@ -280,7 +260,7 @@ func (t track) change() float64 {
 	if len(rates) < 2*warmWindows {
 		return math.NaN()
 	}
-	return spread.Median(rates[warmWindows:])/spread.Median(rates[:warmWindows]) - 1
+	return harness.Median(rates[warmWindows:])/harness.Median(rates[:warmWindows]) - 1
 }
 
 // warm lets both run until each had its processor time, however busy the machine
@@ -349,7 +329,7 @@ func (s *stand) shareProcessor(ctx context.Context) error {
 
 // threadOf finds a thread of a process by its name.
 func threadOf(pid int, name string) (int, error) {
-	found := machine.Threads(pid, func(has string) bool { return has == name })
+	found := harness.Threads(pid, func(has string) bool { return has == name })
 	if len(found) == 0 {
 		return 0, fmt.Errorf("process %d has no thread %s", pid, name)
 	}
@@ -362,23 +342,21 @@ type cost struct {
 	part, within float64
 }
 
-// judge holds it against a budget.
-func (c cost) judge(budget float64) string {
+// judge compares it with a budget; within noise of the budget it is unclear.
+func (c cost) judge(budget float64) harness.Verdict {
 	switch {
-	case math.IsNaN(c.part):
-		return "not measured against"
+	case c.part+c.within <= budget:
+		return harness.Met
 	case c.part-c.within > budget:
-		return "OUTSIDE"
-	case c.part+c.within > budget:
-		return "within noise of"
+		return harness.Missed
 	}
-	return "inside"
+	return harness.Unclear
 }
 
 // woven is the hooks' steady cost, by processor time, which others on the machine
 // disturb least.
 func (r row) woven() cost {
-	slower, within := spread.Mean(r.windows())
+	slower, within := harness.Mean(r.windows())
 	return cost{slower - 1, within + math.Abs(r.drift())/2}
 }
 
@@ -392,24 +370,21 @@ func (r row) allTold() (clock, cpu cost) {
 // auto is whether a budget was kept in it.
 func (r row) auto() bool { return r.long || strings.HasSuffix(r.profiler, "auto") }
 
-// verdicts hold auto against its budget.
-func (r row) verdicts() []string {
+// judge compares auto with its budget.
+func (r row) judge(to *harness.Report) {
 	if !r.auto() || len(r.figures) == 0 {
-		return nil
+		return
 	}
-	c, windows := r.woven(), spread.Of(r.windows())
-	all := []string{fmt.Sprintf("%s on JDK %s, %s: once woven %+.1f %% ± %.1f (%d windows, middle half %+.1f to %+.1f): %s its budget of %.0f %%",
-		r.program, r.jdk, r.profiler, 100*c.part, 100*c.within, len(r.windows()), 100*(windows.Low-1), 100*(windows.High-1),
-		c.judge(r.wanted), 100*r.wanted)}
+	c, windows := r.woven(), harness.SpreadOf(r.windows())
+	to.Bar(c.judge(r.wanted), "JDK %s, %s, %s: once woven %+.1f %% ± %.1f (%d windows, quartiles %+.1f to %+.1f; budget %.0f %%)",
+		r.jdk, r.program, r.profiler, 100*c.part, 100*c.within, len(r.windows()), 100*(windows.Low-1), 100*(windows.High-1), 100*r.wanted)
 	if r.long {
 		f := r.figures[0]
 		clock, cpu := r.allTold()
-		all = append(all, fmt.Sprintf("%s on JDK %s, %s: all told, over %s, %.1f %% ± %.1f of its work (%.2f s; %.2f s to hooks going in, %.2f s out): "+
-			"%s its budget of %.0f %%; by processor time %.1f %% ± %.1f: %s; %s", r.program, r.jdk, r.profiler, f.span.Round(time.Second),
-			100*clock.part, 100*clock.within, f.all.Seconds(), f.in.Seconds(), f.out.Seconds(), clock.judge(r.wanted), 100*r.wanted,
-			100*cpu.part, 100*cpu.within, cpu.judge(r.wanted), f.warm))
+		to.Bar(clock.judge(r.wanted), "JDK %s, %s, %s: in all, over %s, %.1f %% ± %.1f of its work (%.2f s; %.2f s to hooks going in, %.2f s out; "+
+			"budget %.0f %%; by processor time %.1f %% ± %.1f; %s)", r.jdk, r.program, r.profiler, f.span.Round(time.Second),
+			100*clock.part, 100*clock.within, f.all.Seconds(), f.in.Seconds(), f.out.Seconds(), 100*r.wanted, 100*cpu.part, 100*cpu.within, f.warm)
 	}
-	return all
 }
 
 // A row is what the phases of one profiler on one program showed.
@@ -422,31 +397,21 @@ type row struct {
 	wanted                 float64 // the budget that auto was given
 }
 
-func printHead() {
-	fmt.Printf("%-8s %-6s %-12s | %8s %-15s %7s %-15s | %7s %7s | %6s %6s %8s %8s | %6s | %s\n", "JDK", "", "", "slower", "middle half",
-		"by CPU", "middle half", "lost in", "out", "hooks", "rounds", "pause", "waited", "drift", "own account")
-}
-
-func (r row) print() {
+func (r row) report(to *harness.Report, table *harness.Table) {
 	if len(r.figures) > 0 {
-		r.printFigures()
+		last := r.figures[len(r.figures)-1].course
+		slower := r.slower().Text("%.3g")
+		if slices.ContainsFunc(r.figures, func(f *figure) bool { return f.rough }) {
+			slower = "~ " + slower
+		}
+		table.Row(r.jdk, r.program, r.profiler, slower, harness.SpreadOf(r.windows()).Text("%.3g"),
+			fmt.Sprintf("%.2f", r.median(func(f *figure) float64 { return f.in.Seconds() })), fmt.Sprintf("%.2f", r.median(func(f *figure) float64 { return f.out.Seconds() })),
+			last.hooks, last.rounds, millis(last.pause), millis(last.waited), fmt.Sprintf("%+.1f %%", 100*r.drift()), r.remark())
 	}
 	if r.refusal != nil {
-		fmt.Printf("%-8s %-6s %-12s | %s\n", r.jdk, r.program, r.profiler, strings.ReplaceAll(r.refusal.Error(), "\n", " "))
+		to.Note("JDK %s, %s, %s: %v", r.jdk, r.program, r.profiler, r.refusal)
 	}
-}
-
-func (r row) printFigures() {
-	last := r.figures[len(r.figures)-1].course
-	slower, cpu := r.slower(), spread.Of(r.windows())
-	rough := "×"
-	if slices.ContainsFunc(r.figures, func(f *figure) bool { return f.rough }) {
-		rough = "~"
-	}
-	fmt.Printf("%-8s %-6s %-12s | %s %6.3g %-15s ×%6.3g %-15s | %6.2fs %6.2fs | %6d %6d %8s %8s | %+5.1f%% | %s\n", r.jdk, r.program, r.profiler,
-		rough, slower.Median, ends(slower), cpu.Median, ends(cpu),
-		r.median(func(f *figure) float64 { return f.in.Seconds() }), r.median(func(f *figure) float64 { return f.out.Seconds() }),
-		last.hooks, last.rounds, millis(last.pause), millis(last.waited), 100*r.drift(), r.remark())
+	r.judge(to)
 }
 
 // remark is the profiler's own account, and what else should be known of the row.
@@ -474,18 +439,12 @@ func (r row) remark() string {
 	return strings.Join(said, ", ")
 }
 
-func (r row) each(value func(*figure) float64) []float64 {
-	var all []float64
-	for _, f := range r.figures {
-		all = append(all, value(f))
-	}
-	return all
+func (r row) median(value func(*figure) float64) float64 {
+	return harness.Over(r.figures, value).Median
 }
 
-func (r row) median(value func(*figure) float64) float64 { return spread.Median(r.each(value)) }
-
-func (r row) slower() spread.Spread {
-	return spread.Of(r.each(func(f *figure) float64 { return f.slower }))
+func (r row) slower() harness.Spread {
+	return harness.Over(r.figures, func(f *figure) float64 { return f.slower })
 }
 
 // drift is that by processor time which was farthest from none.
@@ -507,26 +466,13 @@ func (r row) windows() []float64 {
 	return all
 }
 
-func printLegend(rows []row, load string) {
-	fmt.Printf(`
-slower: how many times less the program does with all hooks in, of what an untouched twin does meanwhile, against the
-same before and after; median and middle half of phases (~: no whole round of it ended). by CPU: the same for each second
-of its processor time, in windows of whole rounds, a second or more; those in which hooks went in or out do not count.
-lost: work missing until all hooks were in and from when they began to go out, in seconds of the untouched program.
-pause: the program stood still for hooks, as the profiler tells it (JFluid: all its hot swapping). waited: its threads
-waited in hooks. all told: work missing from when the profiler came until the program had its old pace again, as a part of
-the time it stayed. drift: how the two changed against each other without hooks, by processor time. "nothing" shows the
-noise. The machine's load was %s at first and is %s now; two programs run.
-
-`, load, machine.Load())
-	for _, r := range rows {
-		for _, said := range r.verdicts() {
-			fmt.Println(said)
-		}
-	}
-}
-
-func ends(s spread.Spread) string { return fmt.Sprintf("%.3g to %.3g", s.Low, s.High) }
+const legend = `Times slower: how many times less the program does with all hooks in, relative to an untouched twin meanwhile, against the
+same before and after; median and quartiles of phases (~: no whole round of it ended). By processor time: the same for each second of its
+processor time, in windows of whole rounds, a second or more; windows in which hooks went in or out do not count. Lost: work missing until
+all hooks were in and from when they began to go out, in seconds of the untouched program. Pause: the program stood still for hooks, as the
+profiler reports it (JFluid: all its hot swapping). Waited: its threads waited in hooks. In all: work missing from when the profiler came
+until the program had its old pace again, as a part of the time it stayed. Drift: how the two changed against each other without hooks, by
+processor time. "nothing" shows the noise. Two programs run.`
 
 func millis(d time.Duration) string {
 	if d == 0 {

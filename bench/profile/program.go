@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -71,20 +70,6 @@ type program struct {
 
 	lock sync.Mutex
 	said track
-}
-
-// compile builds the subjects into a folder.
-func compile(jdk jvmtest.JDK, folder string) error {
-	arguments := []string{
-		"-nowarn", "-d", folder, "-cp", subjects[0].classpath,
-		"test/realprograms/testdata/RealProgram.java", "test/realprograms/testdata/H2Work.java",
-	}
-	sources, _ := filepath.Glob("bench/profile/java/*.java") // the pattern is well formed
-	out, err := exec.Command(jdk.Tool("javac"), append(arguments, sources...)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("javac (run from the top of the repository, after .ci/setup live): %w\n%s", err, out)
-	}
-	return nil
 }
 
 func (s subject) start(jdk jvmtest.JDK, classes string, more ...string) (*program, error) {

@@ -1,8 +1,8 @@
 // Redefine measures what it costs a busy program when one of its classes is
 // redefined, in two ways at once: by the account the program keeps of its own
-// speed, which is the truth, and by package toll, which looks from outside.
+// speed, which is the truth, and by package cost, which looks from outside.
 //
-//	go run ./bench/redefine [--workers N] [--copies N] [--warm D] [--follow D] [--json]
+//	go run ./bench/redefine [-jdk N] [-workers N] [-copies N] [-warm D] [-follow D]
 //
 // On each JDK two programs run. One has its hot, central class retransformed
 // three times; the other one a cold class first. Both begin with a round in
@@ -10,42 +10,40 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strconv"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvm/attach"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-type options struct {
-	workers, copies int
-	warm, follow    time.Duration
-	json            bool
-	sources         string
-}
+var (
+	workers = flag.Int("workers", 1, "threads of the program that work")
+	copies  = flag.Int("copies", 120, "classes for each worker that depend on the central one")
+	warm    = flag.Duration("warm", 12*time.Second, "how long the program runs before the first round")
+	follow  = flag.Duration("follow", 6*time.Second, "how long after a retransformation work may be lost, at least")
+)
 
 func main() {
-	var o options
-	flag.IntVar(&o.workers, "workers", 1, "threads of the program that work")
-	flag.IntVar(&o.copies, "copies", 120, "classes for each worker that depend on the central one")
-	flag.DurationVar(&o.warm, "warm", 12*time.Second, "how long the program runs before the first round")
-	flag.DurationVar(&o.follow, "follow", 6*time.Second, "how long after a retransformation work may be lost, at least")
-	flag.BoolVar(&o.json, "json", false, "print JSON instead of a table")
-	flag.StringVar(&o.sources, "sources", "bench/redefine/java", "folder with the program and its agent")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintf(os.Stderr, "bench/redefine: %v\n", err)
-		os.Exit(2)
-	}
+	harness.Main("redefine", func(ctx context.Context, r *harness.Report) error {
+		table := r.Table("JDK", "program", "round", "class", "call, ms", "pause, ms", "stops", "compilers, ms", "VM thread, ms",
+			"recompilation, ms", "at rest after, s", "lost, s", "below 10 %, s", "back after, s", "speed after", "lost / recompilation", "lost / rest")
+		r.Note("%s", legend)
+		return harness.EachJDK(func(jdk jvmtest.JDK) error {
+			for number, classes := range scenarios {
+				if err := measure(ctx, jdk, number+1, classes, table); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 }
 
 // nothing is the class of a round in which none is retransformed.
@@ -57,84 +55,47 @@ var scenarios = [][]string{
 	{nothing, "Cold", "Central", "Central"},
 }
 
-func run(ctx context.Context, o options) error {
-	jdks := jvmtest.Installed()
-	if len(jdks) == 0 {
-		return fmt.Errorf("no JDK found: install one below /usr/lib/jvm or name its home in SONDE_JDKS")
-	}
-	var all []round
-	if !o.json {
-		printHead()
-	}
-	for _, jdk := range jdks {
-		for number, classes := range scenarios {
-			rounds, err := measure(ctx, jdk, o, classes, func(r round) {
-				if !o.json {
-					r.Program = number + 1
-					r.print()
-				}
-			})
-			if err != nil {
-				return fmt.Errorf("JDK %s: %w", jdk.Version, err)
-			}
-			all = append(all, rounds...)
-		}
-	}
-	if o.json {
-		encoder := json.NewEncoder(os.Stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(all)
-	}
-	printLegend()
-	return nil
-}
-
 // A round is one class retransformed once, seen from both sides.
 type round struct {
-	JDK     string
-	Program int    // of this JDK
-	Round   int    // of this program
-	Class   string // "" where none was
-	Call    time.Duration
-	Batch   cost.Cost // from just before to just after the call
-	Loss    loss
-	Dip     dip
+	class string // "" where none was
+	call  time.Duration
+	batch cost.Cost // from just before to just after the call
+	loss  loss
+	dip   dip
 }
 
-// measure runs one program through its rounds and tells each as it ends.
-func measure(ctx context.Context, jdk jvmtest.JDK, o options, classes []string, tell func(round)) ([]round, error) {
-	p, err := startProgram(jdk, o)
+// measure runs one program through its rounds.
+func measure(ctx context.Context, jdk jvmtest.JDK, number int, classes []string, table *harness.Table) error {
+	p, err := startProgram(jdk)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer p.close()
-	conn, err := attach.Open(ctx, p.process.Process.Pid)
+	conn, err := attach.Open(ctx, p.PID())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer conn.Close()
 	meter := cost.Watch(conn.JVM())
 	defer meter.Close()
-	if err := pause(ctx, o.warm); err != nil {
-		return nil, err
+	if err := pause(ctx, *warm); err != nil {
+		return err
 	}
-	var rounds []round
 	for i, class := range classes {
-		r := round{JDK: jdk.Version, Round: i, Class: class}
-		if err := r.measure(ctx, p, conn, meter, o); err != nil {
-			return nil, fmt.Errorf("round %d: %w", i, err)
+		r := round{class: class}
+		if err := r.measure(ctx, p, conn, meter); err != nil {
+			return fmt.Errorf("round %d: %w", i, err)
 		}
-		rounds = append(rounds, r)
-		tell(r)
+		r.add(table, jdk.Version, number, i)
 	}
-	return rounds, nil
+	return nil
 }
 
-func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, meter *cost.Meter, o options) error {
+func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, meter *cost.Meter) error {
 	if err := quiesce(ctx, meter); err != nil {
 		return err
 	}
-	if _, err := p.ask("mark"); err != nil {
+	if _, err := p.AskWords("mark"); err != nil {
 		return err
 	}
 	const before, every = 2 * time.Second, 100 * time.Millisecond
@@ -149,7 +110,7 @@ func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, mete
 	if start, err = meter.Read(); err != nil {
 		return err
 	}
-	words, err := p.ask("now")
+	words, err := p.AskWords("now")
 	if err != nil {
 		return err
 	}
@@ -157,11 +118,11 @@ func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, mete
 	if err != nil {
 		return err
 	}
-	if r.Class != nothing {
-		if err := conn.LoadAgent(ctx, p.agent(), r.Class); err != nil {
+	if r.class != nothing {
+		if err := conn.LoadAgent(ctx, p.agent, r.class); err != nil {
 			return err
 		}
-		if r.Call, err = callTime(p); err != nil {
+		if r.call, err = callTime(p); err != nil {
 			return err
 		}
 	}
@@ -169,23 +130,23 @@ func (r *round) measure(ctx context.Context, p *program, conn *attach.Conn, mete
 	if err != nil {
 		return err
 	}
-	r.Batch = start.Until(end)
-	if r.Loss, err = settle(ctx, watch(meter, start), baseline, patient, pause); err != nil {
+	r.batch = start.Until(end)
+	if r.loss, err = settle(ctx, watch(meter, start), baseline, patient, pause); err != nil {
 		return err
 	}
 	const after = 2 * time.Second
-	meanwhile := max(o.follow, r.Loss.Unsettled)
+	meanwhile := max(*follow, r.loss.Unsettled)
 	if err := pause(ctx, meanwhile+after-time.Since(start.At)); err != nil {
 		return err
 	}
-	if words, err = p.ask("notes"); err != nil {
+	if words, err = p.AskWords("notes"); err != nil {
 		return err
 	}
 	notes, err := parseNotes(words)
 	if err != nil {
 		return err
 	}
-	r.Dip, err = dipOf(notes, time.Duration(from), time.Duration(from)+meanwhile)
+	r.dip, err = dipOf(notes, time.Duration(from), time.Duration(from)+meanwhile)
 	return err
 }
 
@@ -203,14 +164,14 @@ func quiesce(ctx context.Context, meter *cost.Meter) error {
 	}
 	loss, err := settle(ctx, watch(meter, now), idle, patient, pause)
 	if err == nil && !loss.Settled {
-		err = fmt.Errorf("its compilers did not come to rest within %v: the machine is too busy, or --copies too many", patience)
+		err = fmt.Errorf("its compilers did not come to rest within %v: the machine is too busy, or -copies too many", patience)
 	}
 	return err
 }
 
 // callTime is how long the agent's call took, by its own account.
 func callTime(p *program) (time.Duration, error) {
-	words, err := p.await("retransformed")
+	words, err := p.AwaitWords("retransformed")
 	if err != nil {
 		return 0, err
 	}
@@ -232,41 +193,24 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func printHead() {
-	fmt.Printf("%-8s %s %s %-8s | %6s %7s %6s %7s %6s | %13s %6s | %6s %6s %6s %6s | %9s %9s\n",
-		"JDK", "p", "r", "class", "call", "pause", "stops", "compile", "VM", "recompile", "rest at",
-		"lost", "<10%", "back", "after", "lost/rec.", "lost/rest")
-}
-
-func (r round) print() {
-	class := r.Class
-	if class == nothing {
-		class = "-"
-	}
-	rest := fmt.Sprintf("%.2f", r.Loss.Unsettled.Seconds())
-	if !r.Loss.Settled {
+// add adds the round to the table.
+func (r *round) add(table *harness.Table, jdk string, program, number int) {
+	rest := fmt.Sprintf("%.2f", r.loss.Unsettled.Seconds())
+	if !r.loss.Settled {
 		rest = "> " + rest
 	}
-	fmt.Printf("%-8s %d %d %-8s | %6s %7s %6d %7s %6s | %6s ± %4s %6s | %6.2f %6.2f %6.2f %5.0f%% | %9s %9s\n",
-		r.JDK, r.Program, r.Round, class,
-		millis(r.Call), millis(r.Batch.Pause), r.Batch.Safepoints, millis(r.Batch.CompileCPU), millis(r.Batch.VMThread),
-		millis(r.Loss.Recompile), millis(r.Loss.Error), rest,
-		r.Dip.Lost.Seconds(), r.Dip.Slow.Seconds(), r.Dip.Back.Seconds(), 100*r.Dip.After/r.Dip.Rate,
-		ratio(r.Dip.Lost, r.Loss.Recompile), ratio(r.Dip.Lost, r.Loss.Unsettled))
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()) }
+	table.Row(jdk, program, number, cmp.Or(r.class, "-"), millis(r.call), millis(r.batch.Pause), r.batch.Safepoints, millis(r.batch.CompileCPU),
+		millis(r.batch.VMThread), millis(r.loss.Recompile)+" ± "+millis(r.loss.Error), rest, seconds(r.dip.Lost), seconds(r.dip.Slow), seconds(r.dip.Back),
+		fmt.Sprintf("%.0f %%", 100*r.dip.After/r.dip.Rate), ratio(r.dip.Lost, r.loss.Recompile), ratio(r.dip.Lost, r.loss.Unsettled))
 }
 
-func printLegend() {
-	fmt.Print(`
-p program, r round.
-During the call, in ms: the agent's call, all pauses and how many, processor time of compilers and VM thread.
-After it, from outside: processor time of compilation above that before, in ms, ± one standard error;
-when the compilers were at rest again, in s.
-By the program's own account, in s: work lost (processor time of its threads that brought nothing, at its
-former speed), processor time below a tenth of that speed, when it was back at 95 % of it; its speed when
-all was over. In rounds without a class what is lost is noise.
-Ratios: work lost to processor time of recompilation, and to the time until the compilers were at rest.
-`)
-}
+const legend = `During the call: the agent's call, all pauses and their number, processor time of compilers and VM thread.
+After it, from outside: processor time of compilation above that before, ± one standard error; when the compilers were
+at rest again. By the program's own account: work lost (processor time of its threads that brought nothing, at its former
+speed), processor time below a tenth of that speed, when it was back at 95 % of it, and its speed when all was over. In
+rounds without a class the work lost is noise. Ratios: work lost to processor time of recompilation, and to the time until
+the compilers were at rest.`
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }
 

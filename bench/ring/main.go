@@ -2,7 +2,7 @@
 // often than anybody can read: rings are full nearly always, calls are dropped and
 // counted.
 //
-//	go run ./bench/ring [--rounds N] [--batch D] [--jdk N]
+//	go run ./bench/ring [-jdk N] [-rounds N] [-batch D]
 //
 // On each JDK a Java program calls one method in a loop. Its hook now only counts, now
 // traces every call as a transaction of its own, in batches by turns in one run; Sonde
@@ -19,69 +19,45 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
 
-	"github.com/sonde-jvm/sonde/bench/driver"
-	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// bar is the share of the throughput that must be left.
-const bar = 0.95
+// least is the share of the throughput that must be left.
+const least = 0.95
 
-type options struct {
-	rounds  int
-	batch   time.Duration
-	jdk     int
-	sources string
-}
+var (
+	rounds = flag.Int("rounds", 30, "rounds, each with a batch of both ways")
+	batch  = flag.Duration("batch", 200*time.Millisecond, "how long a batch takes: several readings of the rings")
+)
 
 func main() {
-	var o options
-	flag.IntVar(&o.rounds, "rounds", 30, "rounds, each with a batch of both ways")
-	flag.DurationVar(&o.batch, "batch", 200*time.Millisecond, "how long a batch takes: several readings of the rings")
-	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
-	flag.StringVar(&o.sources, "sources", "bench/ring/java", "folder with the Java program")
-	flag.Parse()
-	machine.Main("bench/ring", func(ctx context.Context) (bool, error) { return run(ctx, o) })
+	harness.Main("ring", func(ctx context.Context, r *harness.Report) error {
+		table := r.Table("JDK", "method", "counted, ns a call", "traced, ns a call", "throughput left", "calls", "written and read", "dropped")
+		return harness.EachJDK(func(jdk jvmtest.JDK) error {
+			results, err := measure(ctx, jdk)
+			for _, one := range results {
+				one.report(r, table, jdk.Version)
+			}
+			return err
+		})
+	})
 }
 
-func run(ctx context.Context, o options) (met bool, err error) {
-	jdks, err := machine.JDKs(o.jdk)
-	if err != nil {
-		return false, err
-	}
-	met = true
-	for _, jdk := range jdks {
-		results, err := measure(ctx, jdk, o)
-		if err != nil {
-			return false, fmt.Errorf("JDK %s: %w", jdk.Version, err)
-		}
-		fmt.Printf("JDK %s, load %s; medians with quartiles\n", jdk.Version, machine.Load())
-		for _, r := range results {
-			r.print(os.Stdout)
-			met = met && (!r.hasBar || r.share().Median >= bar)
-		}
-	}
-	return met, nil
-}
-
-func measure(ctx context.Context, jdk jvmtest.JDK, o options) (results []*result, err error) {
-	classes, err := compile(jdk, o.sources)
+func measure(ctx context.Context, jdk jvmtest.JDK) (results []*result, err error) {
+	classes, err := harness.Compile(jdk, harness.Source{Files: []string{"bench/ring/java/*.java"}})
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(classes)
-	p, err := driver.Start(jdk, "-cp", classes, "ring.Ring")
+	p, err := harness.Start(jdk, "-cp", classes, "ring.Ring")
 	if err != nil {
 		return nil, err
 	}
@@ -89,49 +65,27 @@ func measure(ctx context.Context, jdk jvmtest.JDK, o options) (results []*result
 	if _, err := p.One("time", 1000, 1); err != nil { // loads what is to be woven
 		return nil, err
 	}
-	s, err := session.Open(ctx, p.PID(), session.Settings{Command: "bench/ring"})
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		_, closing := s.Close(ctx)
-		_ = s.Release()
-		if err == nil {
-			err = closing
-		}
-	}()
 	methods, err := pattern.ParseSet("ring.Ring.Work.work")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.Instrument(ctx, session.Wanted{Methods: methods}); err != nil {
-		return nil, err
-	}
-	if woven := len(s.Methods()); woven != 1 {
-		return nil, fmt.Errorf("%d methods have hooks, not 1; left alone: %v", woven, s.LeftAlone())
-	}
-	t := &target{Program: p, session: s, methods: methods}
-	for _, r := range []*result{{name: "ten million calls a second", wantNanos: 100, hasBar: true}, {name: "as fast as it goes"}} {
-		if err := t.rounds(ctx, r, o); err != nil {
-			return nil, err
+	err = harness.InSession(ctx, p.PID(), func(s *session.Session) error {
+		if _, err := s.Instrument(ctx, session.Wanted{Methods: methods}); err != nil {
+			return err
 		}
-		results = append(results, r)
-	}
-	return results, nil
-}
-
-// compile makes the program's classes, in a new folder.
-func compile(jdk jvmtest.JDK, sources string) (classes string, err error) {
-	folder, err := os.MkdirTemp("", "sonde-ring-")
-	if err != nil {
-		return "", err
-	}
-	out, err := exec.Command(jdk.Tool("javac"), "-d", folder, filepath.Join(sources, "Ring.java")).CombinedOutput()
-	if err != nil {
-		_ = os.RemoveAll(folder)
-		return "", fmt.Errorf("compiling %s: %w\n%s", sources, err, out)
-	}
-	return folder, nil
+		if woven := len(s.Methods()); woven != 1 {
+			return fmt.Errorf("%d methods have hooks, not 1; left alone: %v", woven, s.LeftAlone())
+		}
+		t := &target{Program: p, session: s, methods: methods}
+		for _, r := range []*result{{name: "ten million calls a second", wantNanos: 100, hasBar: true}, {name: "as fast as it goes"}} {
+			if err := t.rounds(ctx, r); err != nil {
+				return err
+			}
+			results = append(results, r)
+		}
+		return nil
+	})
+	return results, err
 }
 
 // The two ways a call is dealt with.
@@ -148,7 +102,7 @@ const warmRounds = 5
 
 // A target is the program with the hook in.
 type target struct {
-	*driver.Program
+	*harness.Program
 	session *session.Session
 	methods *pattern.Set
 }
@@ -167,9 +121,9 @@ type result struct {
 }
 
 // rounds measures both ways by turns, while the rings are read.
-func (t *target) rounds(ctx context.Context, r *result, o options) error {
+func (t *target) rounds(ctx context.Context, r *result) error {
 	reading := t.read()
-	err := t.takeTurns(ctx, r, o)
+	err := t.takeTurns(ctx, r)
 	records, readErr := reading()
 	r.records = records
 	if err == nil {
@@ -178,8 +132,8 @@ func (t *target) rounds(ctx context.Context, r *result, o options) error {
 	return err
 }
 
-func (t *target) takeTurns(ctx context.Context, r *result, o options) error {
-	calls, err := t.settle(ctx, r, o.batch)
+func (t *target) takeTurns(ctx context.Context, r *result) error {
+	calls, err := t.settle(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -187,7 +141,7 @@ func (t *target) takeTurns(ctx context.Context, r *result, o options) error {
 	if err != nil {
 		return err
 	}
-	for round := range warmRounds + o.rounds {
+	for round := range warmRounds + *rounds {
 		var nanos [2]float64
 		for turn := range 2 {
 			way := (turn + round) % 2 // now the one is first, now the other
@@ -212,7 +166,7 @@ func (t *target) takeTurns(ctx context.Context, r *result, o options) error {
 
 // settle has the program compiled, finds how much the method has to do, and how many
 // calls make a batch.
-func (t *target) settle(ctx context.Context, r *result, batch time.Duration) (calls int64, err error) {
+func (t *target) settle(ctx context.Context, r *result) (calls int64, err error) {
 	if err := t.session.Switch(ctx, t.methods, counted, 1); err != nil {
 		return 0, err
 	}
@@ -228,7 +182,7 @@ func (t *target) settle(ctx context.Context, r *result, batch time.Duration) (ca
 			r.steps = max(r.steps+int(math.Round((r.wantNanos-nanos)*0.7)), 0)
 			nanos = r.wantNanos
 		}
-		calls = max(int64(float64(batch)/nanos), 1000)
+		calls = max(int64(float64(*batch)/nanos), 1000)
 	}
 	return calls, nil
 }
@@ -286,27 +240,16 @@ func (t *target) read() (end func() (uint64, error)) {
 	}
 }
 
-// share is how much of the throughput of counting is left with tracing, by rounds.
-func (r *result) share() spread.Spread {
+// report adds a row, and the bar where there is one.
+func (r *result) report(to *harness.Report, table *harness.Table, jdk string) {
 	var shares []float64
 	for i, nanos := range r.counts {
-		shares = append(shares, nanos/r.traces[i])
+		shares = append(shares, 100*nanos/r.traces[i])
 	}
-	return spread.Of(shares)
-}
-
-func (r *result) print(w io.Writer) {
-	count, trace, share := spread.Of(r.counts), spread.Of(r.traces), r.share()
-	verdict := ""
+	left := harness.SpreadOf(shares)
+	table.Row(jdk, r.name, harness.SpreadOf(r.counts).Text("%.2f"), harness.SpreadOf(r.traces).Text("%.2f"), left.Text("%.1f %%"),
+		fmt.Sprintf("%.0f", r.calls), r.records, fmt.Sprintf("%d (%.2f %%)", r.dropped, 100*float64(r.dropped)/r.calls))
 	if r.hasBar {
-		verdict = fmt.Sprintf(", bar %.0f %%: met", 100*bar)
-		if share.Median < bar {
-			verdict = fmt.Sprintf(", bar %.0f %%: missed", 100*bar)
-		}
+		to.Bar(harness.Judge(left.Median >= 100*least), "JDK %s, %s: %.1f %% of the throughput is left (at least %.0f %%)", jdk, r.name, left.Median, 100*least)
 	}
-	_, _ = fmt.Fprintf(w, "  %s\n", r.name)
-	_, _ = fmt.Fprintf(w, "    counted     %6.2f ns a call (%.2f to %.2f), %.1f million a second\n", count.Median, count.Low, count.High, 1000/count.Median)
-	_, _ = fmt.Fprintf(w, "    traced      %6.2f ns a call (%.2f to %.2f)\n", trace.Median, trace.Low, trace.High)
-	_, _ = fmt.Fprintf(w, "    throughput  %6.1f %% of counted (%.1f to %.1f)%s\n", 100*share.Median, 100*share.Low, 100*share.High, verdict)
-	_, _ = fmt.Fprintf(w, "    of %.0f calls %d were written and read, %d dropped (%.2f %%)\n", r.calls, r.records, r.dropped, 100*float64(r.dropped)/r.calls)
 }

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -47,7 +48,7 @@ var tomcatJars = []string{
 }
 
 // prepareTomcat compiles the server and lays out the web application, with H2 among its libraries.
-func prepareTomcat(ctx context.Context, jdk jvmtest.JDK, folder string, o options) (application, error) {
+func prepareTomcat(_ context.Context, jdk jvmtest.JDK, folder string, o options) (application, error) {
 	jars, err := find(o.jars, tomcatJars, "libtomcat10-java")
 	if err != nil {
 		return application{}, err
@@ -56,19 +57,18 @@ func prepareTomcat(ctx context.Context, jdk jvmtest.JDK, folder string, o option
 	if err != nil {
 		return application{}, err
 	}
-	sources := filepath.Join(o.sources, "tomcat")
 	webapp, server := filepath.Join(folder, "webapp"), filepath.Join(folder, "server")
-	if err := os.CopyFS(webapp, os.DirFS(filepath.Join(sources, "webapp"))); err != nil {
-		return application{}, fmt.Errorf("%w: run from the top of the repository, or name the folder by -sources", err)
+	if err := os.CopyFS(webapp, os.DirFS(filepath.Join(sources, "tomcat", "webapp"))); err != nil {
+		return application{}, fmt.Errorf("%w: run from the top of the repository", err)
 	}
 	if err := copyFile(filepath.Join(webapp, "WEB-INF", "lib", "h2.jar"), h2[0]); err != nil {
 		return application{}, err
 	}
 	classes := filepath.Join(webapp, "WEB-INF", "classes")
-	if err := compile(ctx, jdk, server, filepath.Join(sources, "server"), jars); err != nil {
+	if err := compile(jdk, server, filepath.Join(sources, "tomcat", "server"), jars); err != nil {
 		return application{}, err
 	}
-	if err := compile(ctx, jdk, classes, filepath.Join(sources, "classes", "stock"), append(h2, jars...)); err != nil {
+	if err := compile(jdk, classes, filepath.Join(sources, "tomcat", "classes", "stock"), append(h2, jars...)); err != nil {
 		return application{}, err
 	}
 	path := strings.Join(append([]string{server}, jars...), string(os.PathListSeparator))
@@ -79,13 +79,13 @@ func prepareTomcat(ctx context.Context, jdk jvmtest.JDK, folder string, o option
 }
 
 // prepareJRuby starts what the command jruby of Debian starts, without its shell script.
-func prepareJRuby(_ context.Context, jdk jvmtest.JDK, _ string, o options) (application, error) {
+func prepareJRuby(_ context.Context, jdk jvmtest.JDK, _ string, _ options) (application, error) {
 	const home = "/usr/share/jruby"
 	jar := filepath.Join(home, "lib", "jruby.jar")
 	if _, err := os.Stat(jar); err != nil {
 		return application{}, fmt.Errorf("%w: install the Debian package jruby", err)
 	}
-	script, err := filepath.Abs(filepath.Join(o.sources, "jruby", "ready.rb"))
+	script, err := filepath.Abs(filepath.Join(sources, "jruby", "ready.rb"))
 	if err != nil {
 		return application{}, err
 	}
@@ -113,16 +113,11 @@ func find(folder string, names []string, debian string) ([]string, error) {
 }
 
 // compile makes the classes of all sources in one folder.
-func compile(ctx context.Context, jdk jvmtest.JDK, into, sources string, path []string) error {
-	files, err := filepath.Glob(filepath.Join(sources, "*.java"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("no Java sources in %s: run from the top of the repository, or name the folder by -sources", sources)
-	}
-	args := append([]string{"--release", "17", "-proc:none", "-d", into, "-cp", strings.Join(path, string(os.PathListSeparator))}, files...)
-	if out, err := exec.CommandContext(ctx, jdk.Tool("javac"), args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("javac: %w\n%s", err, out)
-	}
-	return nil
+func compile(jdk jvmtest.JDK, into, sources string, path []string) error {
+	return harness.CompileInto(jdk, into, harness.Source{
+		Files: []string{filepath.Join(sources, "*.java")}, Classpath: strings.Join(path, string(os.PathListSeparator)),
+		Flags: []string{"--release", "17", "-proc:none"},
+	})
 }
 
 func copyFile(to, from string) error {

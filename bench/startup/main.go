@@ -1,7 +1,7 @@
 // Startup measures what instrumentation adds to the start of real applications: Tomcat
 // with a web application that asks H2, and JRuby with a script.
 //
-//	go run ./bench/startup [-jdk N] [-programs tomcat,jruby] [-rounds N] [-least BYTES] [-together] [-json FILE]
+//	go run ./bench/startup [-jdk N] [-programs tomcat,jruby] [-rounds N] [-least BYTES] [-together]
 //
 // Each application is started plain; with agents that do nothing, which is the least that
 // any agent costs; with Sonde's agent and a pack of 2,000 methods; and with an agent that
@@ -12,96 +12,80 @@
 // all of them are woven in every start; what was woven is counted by all agents that weave,
 // and must agree. Of each class all methods are, or, with -least, those that are not short:
 // who wants times leaves getters out.
-//
-// The exit code is 1 where a bar is missed and 2 where something could not be measured.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/bench/spread"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
 type options struct {
-	jdk, rounds    int
+	rounds         int
 	methods, least int
 	programs       string
-	json           string
-	sources        string
 	jars           string
 	ways           string
 	sonde          string
 	together       bool
 }
 
+// sources is the folder with the Java sources.
+const sources = "bench/startup/java"
+
 func main() {
 	var o options
-	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
 	flag.IntVar(&o.rounds, "rounds", 10, "how often each is started")
 	flag.IntVar(&o.methods, "methods", 2000, "how many methods are woven")
 	flag.IntVar(&o.least, "least", 0, "weave methods of at least so many bytes of code, and those of the same name; sonde observe leaves out what has less than 36")
 	flag.StringVar(&o.programs, "programs", "tomcat,jruby", "applications to start")
-	flag.StringVar(&o.json, "json", "", "file to write the figures to as well")
-	flag.StringVar(&o.sources, "sources", "bench/startup/java", "folder with the Java sources")
 	flag.StringVar(&o.jars, "jars", "/usr/share/java", "folder with the jars of Tomcat, H2 and ASM")
 	flag.StringVar(&o.ways, "ways", strings.Join(usualWays, ","), "ways to start; plain is always one, and buddy, an agent that weaves by Byte Buddy, can be another")
 	flag.StringVar(&o.sonde, "sonde", "", "the command that makes packs (default: it is built)")
-	flag.BoolVar(&o.together, "together", false, "start all ways of a round at once: what disturbs one disturbs all, so processor times are steadier, and the clock tells less")
-	flag.Parse()
-	machine.Main("bench/startup", func(ctx context.Context) (bool, error) { return run(ctx, o) })
+	flag.BoolVar(&o.together, "together", false, "start all ways of a round at once: what disturbs one disturbs all, so processor times are steadier, and the clock says less")
+	harness.Main("startup", func(ctx context.Context, r *harness.Report) error { return run(ctx, r, o) })
 }
 
-func run(ctx context.Context, o options) (met bool, err error) {
-	jdks, err := machine.JDKs(o.jdk)
-	if err != nil {
-		return false, err
-	}
+func run(ctx context.Context, to *harness.Report, o options) error {
 	// What is built stays, to be looked at; what starts write does not.
 	built, err := filepath.Abs(filepath.Join("build", "bench-startup"))
 	if err != nil {
-		return false, err
+		return err
 	}
 	if o.sonde == "" && slices.Contains(strings.Split(o.ways, ","), packed) {
 		if o.sonde, err = buildSonde(ctx, built); err != nil {
-			return false, err
+			return err
 		}
 	}
-	load := machine.Load()
-	met = true
-	var all []*report
-	for _, jdk := range jdks {
+	order := "in turn"
+	if o.together {
+		order = "at once"
+	}
+	to.Note("Medians with quartiles over rounds, all ways %s; what lies above plain is the median of differences within rounds. CPU is the "+
+		"processor time of all threads of the process. ASM: entry, exit and catch-all, COMPUTE_MAXS, frames visited expanded and none computed, a name filter.", order)
+	return harness.EachJDK(func(jdk jvmtest.JDK) error {
 		for _, p := range programs {
 			if !slices.Contains(strings.Split(o.programs, ","), p.name) {
 				continue
 			}
 			r, err := compare(ctx, jdk, p, filepath.Join(built, jdk.Version, p.name), o)
 			if err != nil {
-				return false, fmt.Errorf("JDK %s, %s: %w", jdk.Version, p.name, err)
+				return fmt.Errorf("%s: %w", p.name, err)
 			}
-			r.print(os.Stdout)
-			met = met && r.allMet()
-			all = append(all, r)
+			r.report(to)
 		}
-	}
-	printLegend(os.Stdout, load, o.together)
-	if o.json != "" {
-		err = writeJSON(o.json, all, load)
-	}
-	return met, err
+		return nil
+	})
 }
 
 // compare measures one application on one JDK.
@@ -201,7 +185,7 @@ type report struct {
 	JDK, Program     string
 	Loaded, Own      int // classes
 	Classes, Methods int // chosen
-	Least            int `json:",omitempty"` // bytes of code that methods have which are chosen
+	Least            int // bytes of code that methods have which are chosen
 	Rows             []row
 	Bars             []bar
 }
@@ -210,10 +194,10 @@ type report struct {
 type row struct {
 	Way, Name           string
 	Walls, CPUs         []float64
-	WallCosts, CPUCosts []float64 `json:",omitempty"` // above plain in the same round
-	Woven               *account  `json:",omitempty"` // in each start
-	PackBytes           int64     `json:",omitempty"`
-	PackSeconds         float64   `json:",omitempty"` // to make it
+	WallCosts, CPUCosts []float64 // above plain in the same round
+	Woven               *account  // in each start
+	PackBytes           int64
+	PackSeconds         float64 // to make it
 }
 
 // A bar is a share that what the pack costs must not exceed.
@@ -261,7 +245,7 @@ func agreed(w *way) (account, error) {
 				w.name, first.Methods, first.Classes, a.Methods, a.Classes)
 		}
 	}
-	first.Calls = uint64(spread.Median(calls))
+	first.Calls = uint64(harness.Median(calls))
 	return first, nil
 }
 
@@ -286,8 +270,8 @@ func (r *report) judge() error {
 }
 
 func (r *report) add(what, clock string, costs, of []float64, most float64) {
-	whole := spread.Median(of)
-	share := spread.Median(costs) / whole
+	whole := harness.Median(of)
+	share := harness.Median(costs) / whole
 	// Of nothing, or less by chance, nobody can tell a share.
 	r.Bars = append(r.Bars, bar{"the pack costs " + what, clock, share, most, whole > 0 && share <= most})
 }
@@ -300,10 +284,6 @@ func (r *report) row(key string) *row {
 		}
 	}
 	return nil
-}
-
-func (r *report) allMet() bool {
-	return !slices.ContainsFunc(r.Bars, func(b bar) bool { return !b.Met })
 }
 
 func wallOf(s start) time.Duration { return s.wall }
@@ -324,93 +304,57 @@ func above(values, base []float64) (all []float64) {
 	return all
 }
 
-func (r *report) print(w io.Writer) {
-	fmt.Fprintf(w, "\n%s on JDK %s: %d classes loaded, %d of them its own\n", r.Program, r.JDK, r.Loaded, r.Own)
-	fmt.Fprintf(w, "to be woven: %d methods of %d classes that every start loads", r.Methods, r.Classes)
+func (r *report) report(to *harness.Report) {
+	least := ""
 	if r.Least > 0 {
-		fmt.Fprintf(w, ", of %d bytes of code at least, and those of the same name", r.Least)
+		least = fmt.Sprintf(", of %d bytes of code at least, and those of the same name", r.Least)
 	}
-	fmt.Fprintln(w)
+	to.Note("%s on JDK %s: %d classes loaded, %d of them its own; to be woven: %d methods of %d classes that every start loads%s.",
+		r.Program, r.JDK, r.Loaded, r.Own, r.Methods, r.Classes, least)
+	table := to.Table(r.Program+", JDK "+r.JDK+": ms until ready", "wall", "above plain", "CPU", "above plain", "woven", "pack")
+	base := r.row(plain)
 	for _, o := range r.Rows {
+		woven, pack := "", ""
 		if o.Woven != nil {
-			fmt.Fprintf(w, "%s: wove %s\n", o.Name, o.Woven)
+			woven = o.Woven.String()
 		}
 		if o.PackBytes > 0 {
-			fmt.Fprintf(w, "%s: %.0f KiB, made in %.1f s\n", o.Name, float64(o.PackBytes)/1024, o.PackSeconds)
+			pack = fmt.Sprintf("%.0f KiB, made in %.1f s", float64(o.PackBytes)/1024, o.PackSeconds)
 		}
+		table.Row(o.Name, harness.SpreadOf(o.Walls).Text("%.0f"), costText(o.WallCosts, base.Walls), harness.SpreadOf(o.CPUs).Text("%.0f"),
+			costText(o.CPUCosts, base.CPUs), woven, pack)
 	}
-	fmt.Fprintln(w)
-
-	base := r.row(plain)
-	fmt.Fprintf(w, "%-30s | %6s %17s %24s | %6s %17s %24s\n", "until ready, ms",
-		"wall", "quartiles", "above plain", "CPU", "quartiles", "above plain")
-	for _, o := range r.Rows {
-		fmt.Fprintf(w, "%-30s |%s |%s\n", o.Name, figures(o.Walls, o.WallCosts, base.Walls), figures(o.CPUs, o.CPUCosts, base.CPUs))
-	}
-	fmt.Fprintln(w)
 	for _, b := range r.Bars {
-		verdict := "met"
-		if !b.Met {
-			verdict = "NOT MET"
-		}
-		fmt.Fprintf(w, "%-34s by %-4s %6.1f %%, at most %2.0f %%: %s\n", b.What, b.Clock, 100*b.Share, 100*b.Most, verdict)
+		to.Bar(harness.Judge(b.Met), "%s, JDK %s: %s by %s %.1f %% (at most %.0f %%)", r.Program, r.JDK, b.What, b.Clock, 100*b.Share, 100*b.Most)
 	}
-	r.printOwn(w)
+	r.noteOwn(to)
 	if ours, theirs := r.row(packed), r.row(byBuddy); ours != nil && theirs != nil {
-		fmt.Fprintf(w, "the pack costs of what Byte Buddy costs by wall %.1f %%, by CPU %.1f %%\n",
-			100*spread.Median(ours.WallCosts)/spread.Median(theirs.WallCosts), 100*spread.Median(ours.CPUCosts)/spread.Median(theirs.CPUCosts))
+		to.Note("The pack costs of what Byte Buddy costs by wall %.1f %%, by CPU %.1f %%.",
+			100*harness.Median(ours.WallCosts)/harness.Median(theirs.WallCosts), 100*harness.Median(ours.CPUCosts)/harness.Median(theirs.CPUCosts))
 	}
 }
 
-// printOwn tells what the pack and ASM cost above what the JVM takes of whoever looks at classes as they load.
-func (r *report) printOwn(w io.Writer) {
+// noteOwn notes what the pack and ASM cost above the JVM's own cost of a transformer.
+func (r *report) noteOwn(to *harness.Report) {
 	floor, ours, theirs := r.row(able), r.row(packed), r.row(byASM)
 	if floor == nil || ours == nil || theirs == nil {
 		return
 	}
-	pack, asm := spread.Of(above(ours.CPUs, floor.CPUs)), spread.Of(above(theirs.CPUs, floor.CPUs))
-	fmt.Fprintf(w, "above a transformer that returns null, by CPU: the pack %.0f ms (%.0f–%.0f), %.1f %% of plain; ASM %.0f (%.0f–%.0f)\n",
-		pack.Median, pack.Low, pack.High, 100*pack.Median/spread.Median(r.row(plain).CPUs), asm.Median, asm.Low, asm.High)
+	pack, asm := harness.SpreadOf(above(ours.CPUs, floor.CPUs)), harness.SpreadOf(above(theirs.CPUs, floor.CPUs))
+	to.Note("Above a transformer that returns null, by CPU: the pack %s ms, %.1f %% of plain; ASM %s ms.",
+		pack.Text("%.0f"), 100*pack.Median/harness.Median(r.row(plain).CPUs), asm.Text("%.0f"))
 }
 
-// figures are a median with quartiles, and what lies above plain the same way.
-func figures(values, costs, base []float64) string {
-	s := spread.Of(values)
-	text := fmt.Sprintf(" %6.0f %8.0f–%-8.0f", s.Median, s.Low, s.High)
+// costText is what lies above plain, with its share of plain.
+func costText(costs, base []float64) string {
 	if costs == nil {
-		return text + fmt.Sprintf(" %24s", "")
+		return ""
 	}
-	c := spread.Of(costs)
-	return text + fmt.Sprintf(" %5.0f %-11s %4.1f %%", c.Median, fmt.Sprintf("(%.0f–%.0f)", c.Low, c.High), 100*c.Median/spread.Median(base))
+	c := harness.SpreadOf(costs)
+	return fmt.Sprintf("%s, %.1f %%", c.Text("%.0f"), 100*c.Median/harness.Median(base))
 }
 
-// String tells what was woven.
+// String describes what was woven.
 func (a account) String() string {
 	return fmt.Sprintf("%d methods of %d classes (%d calls)", a.Methods, a.Classes, a.Calls)
-}
-
-func printLegend(w io.Writer, load string, together bool) {
-	order := "in turn"
-	if together {
-		order = "at once"
-	}
-	fmt.Fprintf(w, `
-Medians with quartiles over rounds, all ways %s; what lies above plain is the median of
-differences within rounds. CPU is the processor time of all threads of the process. ASM: entry,
-exit and catch-all, COMPUTE_MAXS, frames visited expanded and none computed, a name filter.
-%d processors; load of the machine %s before, %s after.
-`, order, runtime.NumCPU(), load, machine.Load())
-}
-
-func writeJSON(path string, reports []*report, load string) error {
-	all := struct {
-		Processors            int
-		LoadBefore, LoadAfter string
-		Results               []*report
-	}{runtime.NumCPU(), load, machine.Load(), reports}
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
 }

@@ -68,7 +68,7 @@ func waysToStart(ctx context.Context, a application, c choice, folder string, o 
 			return nil, fmt.Errorf("there is no way %q to start: -ways has %s", key, strings.Join(allWays, ", "))
 		}
 	}
-	agents, err := makeAgents(ctx, a.jdk, folder, slices.Contains(asked, byBuddy), o)
+	agents, err := makeAgents(a.jdk, folder, slices.Contains(asked, byBuddy), o)
 	if err != nil {
 		return nil, err
 	}
@@ -171,25 +171,24 @@ type agents struct {
 
 // makeAgents compiles them. ASM lies in its agent's own jar, as agents have it; the hooks
 // are seen by classes of every loader.
-func makeAgents(ctx context.Context, jdk jvmtest.JDK, folder string, isBuddyAsked bool, o options) (a agents, err error) {
+func makeAgents(jdk jvmtest.JDK, folder string, isBuddyAsked bool, o options) (a agents, err error) {
 	asm, err := find(o.jars, []string{"asm", "asm-commons"}, "libasm-java")
 	if err != nil {
 		return a, err
 	}
-	sources := filepath.Join(o.sources, "agents")
 	classes := func(name string) string { return filepath.Join(folder, name) }
 	for _, part := range []struct {
 		name string
 		path []string
 	}{{"floor", nil}, {"hooks", nil}, {"asm", append(asm, classes("hooks"))}} {
-		if err := compile(ctx, jdk, classes(part.name), filepath.Join(sources, part.name), part.path); err != nil {
+		if err := compile(jdk, classes(part.name), filepath.Join(sources, "agents", part.name), part.path); err != nil {
 			return a, err
 		}
 	}
 	a = agents{empty: filepath.Join(folder, "empty.jar"), null: filepath.Join(folder, "null.jar"), asm: filepath.Join(folder, "asm.jar")}
 	if isBuddyAsked {
 		a.buddy = filepath.Join(folder, "buddy.jar")
-		if err := makeBuddy(ctx, jdk, a.buddy, classes, o); err != nil {
+		if err := makeBuddy(jdk, a.buddy, classes, o); err != nil {
 			return a, err
 		}
 	}
@@ -205,13 +204,12 @@ func makeAgents(ctx context.Context, jdk jvmtest.JDK, folder string, isBuddyAske
 const seesHooks = "Boot-Class-Path: asm-hooks.jar\r\n"
 
 // makeBuddy compiles the agent that weaves by Byte Buddy, with that in its jar.
-func makeBuddy(ctx context.Context, jdk jvmtest.JDK, jar string, classes func(name string) string, o options) error {
+func makeBuddy(jdk jvmtest.JDK, jar string, classes func(name string) string, o options) error {
 	library, err := find(o.jars, []string{"byte-buddy"}, "libbyte-buddy-java")
 	if err != nil {
 		return err
 	}
-	sources := filepath.Join(o.sources, "agents", "buddy")
-	if err := compile(ctx, jdk, classes("buddy"), sources, append(library, classes("hooks"))); err != nil {
+	if err := compile(jdk, classes("buddy"), filepath.Join(sources, "agents", "buddy"), append(library, classes("hooks"))); err != nil {
 		return err
 	}
 	return writeJar(jar, "Premain-Class: BuddyAgent\r\n"+seesHooks, append([]string{classes("buddy")}, library...)...)

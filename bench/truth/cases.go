@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"text/template"
 	"time"
 
-	"github.com/sonde-jvm/sonde/bench/driver"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -140,50 +135,25 @@ const (
 )
 
 // compile builds the Java program and returns the folder of its classes.
-func compile(jdk jvmtest.JDK, folder string) (classes string, err error) {
-	if classes, err = os.MkdirTemp("", "sonde-truth-"); err != nil {
-		return "", err
-	}
-	defer func() {
-		if err != nil {
-			os.RemoveAll(classes)
-		}
-	}()
-	files, err := filepath.Glob(filepath.Join(folder, "*.java"))
-	if err != nil || len(files) == 0 {
-		return "", fmt.Errorf("no Java sources in %s: run from the top of the repository, or name the folder by --sources", folder)
-	}
-	text, err := template.ParseFiles(filepath.Join(folder, "cases.tmpl"))
-	if err != nil {
-		return "", err
-	}
+func compile(jdk jvmtest.JDK) (classes string, err error) {
+	generated := make(map[string]string)
 	for _, twin := range []string{woven, bare} {
-		var source bytes.Buffer
-		if err := text.Execute(&source, sourcesOf(twin)); err != nil {
+		if generated[twin+".java"], err = harness.Generate("bench/truth/java/cases.tmpl", sourcesOf(twin)); err != nil {
 			return "", err
 		}
-		file := filepath.Join(classes, twin+".java")
-		if err := os.WriteFile(file, source.Bytes(), 0o644); err != nil {
-			return "", err
-		}
-		files = append(files, file)
 	}
-	javac := exec.Command(jdk.Tool("javac"), append([]string{"--release", "17", "-d", classes}, files...)...)
-	if out, err := javac.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("javac: %w\n%s", err, out)
-	}
-	return classes, nil
+	return harness.Compile(jdk, harness.Source{Files: []string{"bench/truth/java/*.java"}, Generated: generated, Flags: []string{"--release", "17"}})
 }
 
 // A program is the Java program, running.
 type program struct {
-	*driver.Program
+	*harness.Program
 	calls    map[string]int // of a case, that make a batch
 	profiles int            // so far
 }
 
 func start(jdk jvmtest.JDK, classes string, options ...string) (*program, error) {
-	p, err := driver.Start(jdk, slices.Concat([]string{"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC"}, options,
+	p, err := harness.Start(jdk, slices.Concat([]string{"-Xms256m", "-Xmx256m", "-XX:+UseSerialGC"}, options,
 		[]string{"-cp", classes, "truth.Driver"})...)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/bench/jfluid"
-	"github.com/sonde-jvm/sonde/bench/spread"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
@@ -177,13 +177,13 @@ type exact struct {
 
 const aloneBatches = 41
 
-func (r *report) measureExact(ctx context.Context, p *program, o options) error {
+func (r *report) measureExact(ctx context.Context, p *program) error {
 	rows := r.exactRows()
 	before, err := p.aloneRows(rows)
 	if err != nil {
 		return err
 	}
-	all, err := p.profiled(ctx, rows, cct.Exact, o.time, o.runs)
+	all, err := p.profiled(ctx, rows, cct.Exact, *length, *runs)
 	if err != nil {
 		return err
 	}
@@ -225,13 +225,9 @@ func (p *program) aloneRows(rows []row) ([]float64, error) {
 	return times, nil
 }
 
-// median is one figure of all runs.
+// median is the median of one figure over all runs.
 func (e exact) median(figure func(reading) float64) float64 {
-	var figures []float64
-	for _, r := range e.Readings {
-		figures = append(figures, figure(r))
-	}
-	return spread.Median(figures)
+	return harness.Over(e.Readings, figure).Median
 }
 
 // insideRuns is in how many runs the truth was within the stated error.
@@ -263,8 +259,8 @@ type sampled struct {
 // sure is in what part of all profiles the truth must be within the interval.
 const sure = 0.95
 
-func (r *report) measureSampled(ctx context.Context, p *program, o options) error {
-	all, err := p.profiled(ctx, r.sampledRows(), cct.Sampled, o.short, o.repeats)
+func (r *report) measureSampled(ctx context.Context, p *program) error {
+	all, err := p.profiled(ctx, r.sampledRows(), cct.Sampled, *short, *repeats)
 	if err != nil {
 		return err
 	}
@@ -300,13 +296,9 @@ func atMost(hits, n int, likely float64) float64 {
 	return min(all, 1)
 }
 
-// figures are one figure of each profile.
-func (s sampled) figures(figure func(reading) float64) []float64 {
-	var figures []float64
-	for _, r := range s.Readings {
-		figures = append(figures, figure(r))
-	}
-	return figures
+// median is the median of one figure over all profiles.
+func (s sampled) median(figure func(reading) float64) float64 {
+	return harness.Over(s.Readings, figure).Median
 }
 
 func countInside(readings []reading) int {
@@ -329,7 +321,7 @@ type engine interface {
 
 // measureBeside has another engine profile a program of its own, which is compared
 // with what it needed before.
-func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, classes string, o options) error {
+func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, classes string) error {
 	p, err := start(jdk, classes, e.Options()...)
 	if err != nil {
 		return err
@@ -351,7 +343,7 @@ func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, c
 	if _, err := p.Ask("load", load...); err != nil {
 		return err
 	}
-	selves, calls, err := e.profile(ctx, p.PID(), names, o.time*time.Duration(len(names)))
+	selves, calls, err := e.profile(ctx, p.PID(), names, *length*time.Duration(len(names)))
 	if err != nil {
 		return err
 	}
@@ -372,16 +364,16 @@ func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, c
 type visualVM struct{ *jfluid.Engine }
 
 // measureVisualVM puts VisualVM's engine beside, or says why there is none.
-func (r *report) measureVisualVM(ctx context.Context, jdk jvmtest.JDK, classes string, o options) error {
+func (r *report) measureVisualVM(ctx context.Context, jdk jvmtest.JDK, classes string) error {
 	e, err := jfluid.Available(ctx, jdk)
 	switch {
 	case errors.Is(err, jfluid.ErrMissing), errors.Is(err, jfluid.ErrUnsupported):
-		r.NoEngine = err.Error()
+		r.Note("JDK %s: %v", r.jdk, err)
 		return nil
 	case err != nil:
 		return err
 	}
-	return r.measureBeside(ctx, visualVM{e}, jdk, classes, o)
+	return r.measureBeside(ctx, visualVM{e}, jdk, classes)
 }
 
 func (v visualVM) profile(ctx context.Context, pid int, roots []string, length time.Duration) (selves, calls map[string]float64, err error) {

@@ -1,7 +1,7 @@
 // Walk measures what a walk costs a program, beside instrumenting all of the same
 // classes at once: H2 under a mix of SQL, and a program of many small methods.
 //
-//	go run ./bench/walk [-jdk N] [-programs H2,orders] [-phases N] [-again] [-timeline] [-json FILE]
+//	go run ./bench/walk [-jdk N] [-programs H2,orders] [-phases N] [-again] [-timeline]
 //
 // On each JDK a program runs beside an untouched twin, on a processor each if there
 // are two. In turn it is left alone, walked, left alone, has a timed hook in every
@@ -18,15 +18,11 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/bench/spread"
-	"github.com/sonde-jvm/sonde/bench/twin"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
@@ -35,94 +31,54 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Options are a run's. Times are processor time of the program, but for the stay.
-type options struct {
-	jdk      int
-	programs string
-	phases   int
-	warm     time.Duration // before its first phase
-	rest     time.Duration // left alone between
-	settle   time.Duration // after hooks went in or out: what is lost meanwhile is lost to that
-	stay     time.Duration // how long a walk goes on looking for new hot spots, by the clock
-	json     string
-	timeline bool
-	again    bool // it was walked before
-}
+// Times are processor time of the program, except for the stay.
+var (
+	programs = flag.String("programs", "H2,orders", "programs to walk")
+	phases   = flag.Int("phases", 2, "how often each is walked, and instrumented")
+	warm     = flag.Duration("warm", 30*time.Second, "processor time a program has before its first phase")
+	rest     = flag.Duration("rest", 15*time.Second, "processor time it has between, left alone")
+	settle   = flag.Duration("settle", 6*time.Second, "processor time in which a program settles after hooks went in or out; work missing meanwhile is lost to that")
+	stay     = flag.Duration("stay", 60*time.Second, "how long, by the clock, a walk goes on looking for new hot spots")
+	timeline = flag.Bool("timeline", false, "print how fast it was throughout each walk")
+	again    = flag.Bool("again", false, "walk it once before that counts: JVMs before 21 throw all compiled code away at their first redefinition, whoever asks for it")
+)
 
 func main() {
-	var o options
-	flag.IntVar(&o.jdk, "jdk", 0, "only this major version")
-	flag.StringVar(&o.programs, "programs", "H2,orders", "programs to walk")
-	flag.IntVar(&o.phases, "phases", 2, "how often each is walked, and instrumented")
-	flag.DurationVar(&o.warm, "warm", 30*time.Second, "processor time a program has before its first phase")
-	flag.DurationVar(&o.rest, "rest", 15*time.Second, "processor time it has between, left alone")
-	flag.DurationVar(&o.settle, "settle", 6*time.Second, "processor time in which a program settles after hooks went in or out")
-	flag.DurationVar(&o.stay, "stay", 60*time.Second, "how long a walk goes on looking for new hot spots")
-	flag.BoolVar(&o.timeline, "timeline", false, "tell how fast it was throughout each walk")
-	flag.BoolVar(&o.again, "again", false, "walk it once before that counts: JVMs before 21 throw all compiled code away at their first redefinition, whoever asks for it")
-	flag.StringVar(&o.json, "json", "", "file to write the figures to as well")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintf(os.Stderr, "bench/walk: %v\n", err)
-		os.Exit(2)
-	}
-}
-
-func run(ctx context.Context, o options) error {
-	jdks, err := machine.JDKs(o.jdk)
-	if err != nil {
-		return err
-	}
-	var all []*result
-	var failures []error
-	load := machine.Load()
-	printHead(os.Stdout)
-	for _, jdk := range jdks {
-		classes, err := classesFor(jdk)
-		if err != nil {
-			return fmt.Errorf("JDK %s: %w", jdk.Version, err)
-		}
-		for _, s := range subjects {
-			if !slices.Contains(strings.Split(o.programs, ","), s.name) || ctx.Err() != nil {
-				continue
-			}
-			r, err := measure(ctx, jdk, s, classes, o)
+	harness.Main("walk", func(ctx context.Context, r *harness.Report) error {
+		table := r.Table("JDK", "program", "", "times slower", "windows", "batches", "lost to them, s", "lost in all, s", "pause", "hooks", "live at most",
+			"executed", "for an operation", "redefinitions of a class")
+		r.Note(legend, harness.Window)
+		var failures []error
+		err := harness.EachJDK(func(jdk jvmtest.JDK) error {
+			classes, err := harness.Compile(jdk, harness.Source{
+				Files:     []string{"test/realprograms/testdata/RealProgram.java", "test/realprograms/testdata/H2Work.java", "bench/walk/java/*.java"},
+				Classpath: h2Jar,
+			})
 			if err != nil {
-				failures = append(failures, fmt.Errorf("JDK %s, %s: %w", jdk.Version, s.name, err))
+				return err
 			}
-			if r != nil {
-				r.print(os.Stdout)
-				all = append(all, r)
+			defer os.RemoveAll(classes)
+			for _, s := range subjects {
+				if !slices.Contains(strings.Split(*programs, ","), s.name) || ctx.Err() != nil {
+					continue
+				}
+				found, err := measure(ctx, jdk, s, classes)
+				if err != nil {
+					failures = append(failures, fmt.Errorf("JDK %s, %s: %w", jdk.Version, s.name, err))
+				}
+				if found != nil {
+					found.report(r, table)
+				}
 			}
-		}
-	}
-	printLegend(os.Stdout, load)
-	for _, r := range all {
-		r.printBars(os.Stdout)
-	}
-	if o.json != "" {
-		failures = append(failures, writeJSON(o.json, all, load))
-	}
-	return errors.Join(failures...)
-}
-
-// classesFor compiles the programs, below the folder of what is built.
-func classesFor(jdk jvmtest.JDK) (string, error) {
-	folder, err := filepath.Abs(filepath.Join("build", "bench-walk", jdk.Version))
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", err
-	}
-	return folder, compile(jdk, folder)
+			return nil
+		})
+		return errors.Join(append(failures, err)...)
+	})
 }
 
 // A course is how a program was walked, or had hooks everywhere.
 type course struct {
-	span      twin.Span
+	span      harness.Span
 	disturbed []disturbance
 	hooks     int // methods that had one
 	mostLive  int
@@ -137,7 +93,7 @@ type course struct {
 // A disturbance is a time in which hooks went in or out. While the program settles
 // after that it is as fast as it is with its hooks, if it has them, or as without.
 type disturbance struct {
-	span   twin.Span
+	span   harness.Span
 	hooked bool
 }
 
@@ -169,17 +125,17 @@ func walked(ctx context.Context, pid int, stay time.Duration) (*course, error) {
 		return nil, errors.New("the walk put no hooks in: " + strings.Join(found.Notes, "; "))
 	}
 	c := &course{
-		span: twin.Span{From: began, Until: gone}, hooks: found.Cost.Hooked, mostLive: found.Cost.MostLive, executed: found.Cost.Executed,
+		span: harness.Span{From: began, Until: gone}, hooks: found.Cost.Hooked, mostLive: found.Cost.MostLive, executed: found.Cost.Executed,
 		batches: len(found.Batches), redefined: found.Cost.Redefined, pause: found.Cost.Pause, classes: ownClasses(found),
 	}
 	for i, batch := range found.Batches {
 		at := found.Began.Add(batch.At)
-		s := twin.Span{From: at.Add(-notice), Until: at}
+		s := harness.Span{From: at.Add(-notice), Until: at}
 		if i == 0 {
 			s.From = entering
 		}
 		if !batch.In && !leaving.IsZero() && at.After(leaving) {
-			s = twin.Span{From: leaving, Until: gone}
+			s = harness.Span{From: leaving, Until: gone}
 		}
 		c.disturbed = append(c.disturbed, disturbance{span: s})
 	}
@@ -215,14 +171,14 @@ func instrumented(ctx context.Context, pid int, classes []string, stay func() er
 	if err != nil {
 		return nil, err
 	}
-	c := &course{span: twin.Span{From: time.Now()}, redefined: inAndOut}
+	c := &course{span: harness.Span{From: time.Now()}, redefined: inAndOut}
 	s, err := session.Open(ctx, pid, session.Settings{Command: command})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Release()) }()
 	installation, err := s.Instrument(ctx, session.Wanted{Methods: set, Flags: arena.On | arena.Timed | arena.Flat})
-	c.disturbed = append(c.disturbed, disturbance{twin.Span{From: c.span.From, Until: time.Now()}, true})
+	c.disturbed = append(c.disturbed, disturbance{harness.Span{From: c.span.From, Until: time.Now()}, true})
 	if err == nil {
 		err = stay()
 	}
@@ -233,7 +189,7 @@ func instrumented(ctx context.Context, pid int, classes []string, stay func() er
 		return nil, err
 	}
 	c.span.Until = time.Now()
-	c.disturbed = append(c.disturbed, disturbance{span: twin.Span{From: leaving, Until: c.span.Until}})
+	c.disturbed = append(c.disturbed, disturbance{span: harness.Span{From: leaving, Until: c.span.Until}})
 	for _, totals := range sum.Methods {
 		c.executed += totals.Calls
 	}
@@ -243,51 +199,39 @@ func instrumented(ctx context.Context, pid int, classes []string, stay func() er
 	return c, nil
 }
 
-func printHead(w io.Writer) {
-	fmt.Fprintf(w, "%-8s %-7s %-14s | %8s %-15s %4s | %7s %7s %7s %9s | %6s %5s %12s %9s | %s\n", "JDK", "", "", "slower", "middle half", "n",
-		"batches", "lost", "in all", "pause", "hooks", "live", "executed", "an op.", "a class redefined")
+const legend = `Times slower: how many times less the program does for the same processor time, relative to an untouched twin meanwhile,
+against the same before and after; median and quartiles of windows of %v of processor time, without those in which hooks went in or out
+and the program settled after that. Lost: processor time of the program that brought nothing, in those windows, and in all of a phase.
+Pause: the program stood still, as the JVM reports it. Executed: hooks, in a phase. Walked and all hooks on have equally much processor
+time; two programs run.`
+
+func (r *result) report(to *harness.Report, table *harness.Table) {
+	table.Row(r.jdk, r.program, "left alone", slower(r.alone).Text("%.3f"), len(r.alone))
+	r.addRow(table, "walked", r.walked)
+	r.addRow(table, "all hooks on", r.all)
+	r.judge(to)
 }
 
-func (r *result) print(w io.Writer) {
-	alone := slower(r.alone)
-	fmt.Fprintf(w, "%-8s %-7s %-14s | ×%7.3f %-15s %4d |\n", r.jdk, r.program, "left alone", alone.Median, ends(alone), len(r.alone))
-	printRow(w, r.jdk, r.program, "walked", r.walked)
-	printRow(w, r.jdk, r.program, "all hooks on", r.all)
-}
-
-func printRow(w io.Writer, jdk, program, kind string, figures []figure) {
+func (r *result) addRow(table *harness.Table, kind string, figures []figure) {
 	if len(figures) == 0 {
 		return
 	}
-	slower := slower(windows(figures))
 	last := figures[len(figures)-1].course
-	fmt.Fprintf(w, "%-8s %-7s %-14s | ×%7.3f %-15s %4d | %7.3g %6.2fs %6.2fs %9s | %6d %5d %12.0f %9.3g | at most %d times\n", jdk, program, kind,
-		slower.Median, ends(slower), len(windows(figures)), median(figures, func(f figure) float64 { return float64(f.course.batches) }),
-		median(figures, lostSeconds), median(figures, allSeconds), last.pause.Round(time.Millisecond), last.hooks, mostLive(figures),
-		median(figures, executed), median(figures, perOperation), mostRedefined(figures))
-}
-
-func printLegend(w io.Writer, load string) {
-	fmt.Fprintf(w, `
-slower: how many times less the program does for the same processor time, of what an untouched twin does meanwhile, against
-the same before and after; median and middle half of n windows of %v of processor time, without those in which hooks went in or out and the
-program settled after that. lost: processor time of the program that brought nothing in those, and in all of a phase; pause:
-it stood still, as the JVM tells. hooks: methods that had one; live: at most at a time; executed: how often, in a phase, and
-for each operation of the program. Walked and all hooks on have equally much processor time. The machine's load was %s at
-first and is %s now; two programs run.
-
-`, twin.Window, load, machine.Load())
+	table.Row(r.jdk, r.program, kind, slower(windows(figures)).Text("%.3f"), len(windows(figures)),
+		median(figures, func(f figure) float64 { return float64(f.course.batches) }), fmt.Sprintf("%.2f", median(figures, lostSeconds)),
+		fmt.Sprintf("%.2f", median(figures, allSeconds)), last.pause.Round(time.Millisecond), last.hooks, most(figures, mostLive),
+		fmt.Sprintf("%.0f", median(figures, executed)), fmt.Sprintf("%.3g", median(figures, perOperation)), most(figures, redefined))
 }
 
 // printTimeline tells how fast a program was throughout a course, and when hooks went
 // in or out.
-func printTimeline(w io.Writer, t twin.Track, c *course, plain float64) {
+func printTimeline(w io.Writer, t harness.Track, c *course, plain float64) {
 	for _, piece := range t.Windows(c.span) {
 		share, err := piece.Share()
 		if err != nil {
 			continue
 		}
-		at := twin.Span{From: piece[0].At, Until: piece[len(piece)-1].At}
+		at := harness.Span{From: piece[0].At, Until: piece[len(piece)-1].At}
 		mark := ""
 		for _, d := range c.disturbed {
 			if d.span.From.Before(at.Until) && at.From.Before(d.span.Until) {
@@ -301,8 +245,6 @@ func printTimeline(w io.Writer, t twin.Track, c *course, plain float64) {
 	}
 }
 
-func ends(s spread.Spread) string { return fmt.Sprintf("%.3f to %.3f", s.Low, s.High) }
-
 // windows are speeds.
 func windows(figures []figure) []float64 {
 	var all []float64
@@ -313,17 +255,13 @@ func windows(figures []figure) []float64 {
 }
 
 // slower turns speeds into how many times slower that is.
-func slower(speeds []float64) spread.Spread {
-	s := spread.Of(speeds)
-	return spread.Spread{Median: 1 / s.Median, Low: 1 / s.High, High: 1 / s.Low}
+func slower(speeds []float64) harness.Spread {
+	s := harness.SpreadOf(speeds)
+	return harness.Spread{Median: 1 / s.Median, Low: 1 / s.High, High: 1 / s.Low}
 }
 
 func median(figures []figure, value func(figure) float64) float64 {
-	var all []float64
-	for _, f := range figures {
-		all = append(all, value(f))
-	}
-	return spread.Median(all)
+	return harness.Over(figures, value).Median
 }
 
 func lostSeconds(f figure) float64 { return f.lost.Seconds() }
@@ -336,72 +274,50 @@ func perOperation(f figure) float64 { return float64(f.course.executed) / math.M
 
 func executed(f figure) float64 { return float64(f.course.executed) }
 
-func mostLive(figures []figure) (most int) {
+func mostLive(f figure) int { return f.course.mostLive }
+
+func redefined(f figure) int { return f.course.redefined }
+
+func most(figures []figure, value func(figure) int) (most int) {
 	for _, f := range figures {
-		most = max(most, f.course.mostLive)
+		most = max(most, value(f))
 	}
 	return most
 }
 
-func mostRedefined(figures []figure) (most int) {
-	for _, f := range figures {
-		most = max(most, f.course.redefined)
-	}
-	return most
-}
-
-// A bar is something that has to hold.
-type bar struct {
-	Says string
-	Met  string
-}
-
-// What a walk has to keep to.
+// The bars of a walk.
 const (
 	mostSlower = 0.02 // between batches
 	mostLost   = 0.1  // of what all hooks lose
 	fewerHooks = 1000 // times, executed
 	inAndOut   = 2    // redefinitions of a class
 	severalX   = 2.0  // how many times slower all hooks make it, at least
-	yes, no    = "met", "NOT MET"
 )
 
-// bars hold the walk against what it has to keep to.
-func (r *result) bars() []bar {
+// judge compares the walk with its bars.
+func (r *result) judge(to *harness.Report) {
 	if len(r.walked) == 0 || len(r.all) == 0 {
-		return nil
+		return
 	}
-	speed, within := spread.Mean(windows(r.walked))
-	verdict := no
+	bar := func(verdict harness.Verdict, format string, arguments ...any) {
+		to.Bar(verdict, "JDK %s, %s: "+format, append([]any{r.jdk, r.program}, arguments...)...)
+	}
+	speed, within := harness.Mean(windows(r.walked))
+	verdict := harness.Missed
 	switch {
 	case 1/(speed-within)-1 <= mostSlower:
-		verdict = yes
+		verdict = harness.Met
 	case 1/(speed+within)-1 <= mostSlower:
-		verdict = "within noise"
+		verdict = harness.Unclear
 	}
 	all := slower(windows(r.all)).Median
 	lost, lostAll := median(r.walked, lostSeconds), median(r.all, allSeconds)
 	fewer := median(r.all, perOperation) / median(r.walked, perOperation)
 	limit := rootcause.Defaults().Hooks
-	return []bar{
-		{fmt.Sprintf("between batches the walked program is %+.1f %% ± %.1f slower (at most %.0f %%)", 100*(1/speed-1), 100*within, 100*mostSlower), verdict},
-		{fmt.Sprintf("where all hooks on make it %.1f times slower (several times)", all), met(all >= severalX)},
-		{fmt.Sprintf("work lost to batches: %.2f s, where all hooks lose %.2f s, batches and hooks (at most a tenth)", lost, lostAll), met(lost <= mostLost*lostAll)},
-		{fmt.Sprintf("for the same work hooks were executed %.0f times less often (at least %d)", fewer, fewerHooks), met(fewer >= fewerHooks)},
-		{fmt.Sprintf("a class was redefined at most %d times in a climb (at most %d)", mostRedefined(r.walked), inAndOut), met(mostRedefined(r.walked) <= inAndOut)},
-		{fmt.Sprintf("live hooks: at most %d (at most %d)", mostLive(r.walked), limit), met(mostLive(r.walked) <= limit)},
-	}
-}
-
-func met(is bool) string {
-	if is {
-		return yes
-	}
-	return no
-}
-
-func (r *result) printBars(w io.Writer) {
-	for _, b := range r.bars() {
-		fmt.Fprintf(w, "%-8s %-7s %s: %s\n", r.jdk, r.program, b.Says, b.Met)
-	}
+	bar(verdict, "between batches the walked program is %+.1f %% ± %.1f slower (at most %.0f %%)", 100*(1/speed-1), 100*within, 100*mostSlower)
+	bar(harness.Judge(all >= severalX), "where all hooks on make it %.1f times slower (several times)", all)
+	bar(harness.Judge(lost <= mostLost*lostAll), "work lost to batches: %.2f s, where all hooks lose %.2f s, batches and hooks (at most a tenth)", lost, lostAll)
+	bar(harness.Judge(fewer >= fewerHooks), "for the same work hooks were executed %.0f times less often (at least %d)", fewer, fewerHooks)
+	bar(harness.Judge(most(r.walked, redefined) <= inAndOut), "a class was redefined at most %d times in a climb (at most %d)", most(r.walked, redefined), inAndOut)
+	bar(harness.Judge(most(r.walked, mostLive) <= limit), "live hooks: at most %d (at most %d)", most(r.walked, mostLive), limit)
 }

@@ -2,20 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"time"
 
-	"github.com/sonde-jvm/sonde/bench/driver"
-	"github.com/sonde-jvm/sonde/bench/machine"
-	"github.com/sonde-jvm/sonde/bench/spread"
-	"github.com/sonde-jvm/sonde/bench/twin"
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
@@ -35,41 +28,28 @@ var subjects = []subject{
 	{name: "orders", work: "Orders", operations: []string{"orders"}},
 }
 
-// compile builds all subjects into a folder.
-func compile(jdk jvmtest.JDK, folder string) error {
-	arguments := []string{
-		"-nowarn", "-d", folder, "-cp", h2Jar, "test/realprograms/testdata/RealProgram.java", "test/realprograms/testdata/H2Work.java",
-	}
-	sources, _ := filepath.Glob("bench/walk/java/*.java") // the pattern is well formed
-	out, err := exec.Command(jdk.Tool("javac"), append(arguments, sources...)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("javac (run from the top of the repository, after .ci/setup live): %w\n%s", err, out)
-	}
-	return nil
-}
-
-func (s subject) start(jdk jvmtest.JDK, classes string) (*driver.Program, error) {
+func (s subject) start(jdk jvmtest.JDK, classes string) (*harness.Program, error) {
 	arguments := []string{"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-cp", classes + ":" + h2Jar, "Paced", s.work}
-	return driver.Start(jdk, append(arguments, s.operations...)...)
+	return harness.Start(jdk, append(arguments, s.operations...)...)
 }
 
 // A paced is a program that tells how far it is.
-type paced struct{ *driver.Program }
+type paced struct{ *harness.Program }
 
 // Progress asks the program.
-func (p paced) Progress() (twin.Progress, error) {
+func (p paced) Progress() (harness.Progress, error) {
 	numbers, err := p.Ask("now")
 	if err != nil {
-		return twin.Progress{}, err
+		return harness.Progress{}, err
 	}
 	if len(numbers) != 2 {
-		return twin.Progress{}, fmt.Errorf("the program answered by %d numbers", len(numbers))
+		return harness.Progress{}, fmt.Errorf("the program answered by %d numbers", len(numbers))
 	}
-	return twin.Progress{Done: numbers[0], CPU: time.Duration(numbers[1])}, nil
+	return harness.Progress{Done: numbers[0], CPU: time.Duration(numbers[1])}, nil
 }
 
-func startPair(ctx context.Context, jdk jvmtest.JDK, s subject, classes string) (*twin.Pair[paced], error) {
-	return twin.Start(ctx, func(string) (paced, error) {
+func startPair(ctx context.Context, jdk jvmtest.JDK, s subject, classes string) (*harness.Pair[paced], error) {
+	return harness.StartPair(ctx, func(string) (paced, error) {
 		program, err := s.start(jdk, classes)
 		return paced{program}, err
 	})
@@ -93,32 +73,31 @@ type result struct {
 
 // A turn is a program's way through all phases.
 type turn struct {
-	*twin.Pair[paced]
-	options options
-	result  *result
-	before  twin.Span // when it was last left alone
+	*harness.Pair[paced]
+	result *result
+	before harness.Span // when it was last left alone
 }
 
 // measure has one program walked and instrumented in turn.
-func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o options) (*result, error) {
+func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string) (*result, error) {
 	p, err := startPair(ctx, jdk, s, classes)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	t := &turn{Pair: p, options: o, result: &result{jdk: jdk.Version, program: s.name}}
-	if o.again {
+	t := &turn{Pair: p, result: &result{jdk: jdk.Version, program: s.name}}
+	if *again {
 		if _, err := walked(ctx, p.Touched.PID(), 0); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := p.Run(ctx, o.warm); err != nil {
+	if _, err := p.Run(ctx, *warm); err != nil {
 		return nil, err
 	}
 	if t.before, err = t.rest(ctx, 0); err != nil {
 		return nil, err
 	}
-	for phase := range o.phases {
+	for phase := range *phases {
 		fmt.Fprintf(os.Stderr, "%s JDK %s, %s, phase %d\n", time.Now().Format("15:04:05"), jdk.Version, s.name, phase+1)
 		if err := t.phase(ctx); err != nil {
 			return t.result, err
@@ -130,7 +109,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o 
 // phase walks the program, then has hooks in all of it for as long.
 func (t *turn) phase(ctx context.Context) error {
 	pid := t.Touched.PID()
-	walk, err := walked(ctx, pid, t.options.stay)
+	walk, err := walked(ctx, pid, *stay)
 	if err != nil {
 		return err
 	}
@@ -149,16 +128,16 @@ func (t *turn) phase(ctx context.Context) error {
 }
 
 // rest leaves the program alone, and tells when it was, after it has settled.
-func (t *turn) rest(ctx context.Context, settle time.Duration) (twin.Span, error) {
+func (t *turn) rest(ctx context.Context, settle time.Duration) (harness.Span, error) {
 	if _, err := t.Run(ctx, settle); err != nil {
-		return twin.Span{}, err
+		return harness.Span{}, err
 	}
-	return t.Run(ctx, t.options.rest)
+	return t.Run(ctx, *rest)
 }
 
 // account leaves the program alone after a course, and compares.
 func (t *turn) account(ctx context.Context, c *course, into *[]figure) error {
-	after, err := t.rest(ctx, t.options.settle)
+	after, err := t.rest(ctx, *settle)
 	if err != nil {
 		return err
 	}
@@ -166,12 +145,12 @@ func (t *turn) account(ctx context.Context, c *course, into *[]figure) error {
 	if err != nil {
 		return err
 	}
-	f, plain, err := figureOf(track, c, t.before, after, t.options.settle)
+	f, plain, err := figureOf(track, c, t.before, after, *settle)
 	if err != nil {
 		return err
 	}
 	*into = append(*into, f)
-	if t.options.timeline {
+	if *timeline {
 		printTimeline(os.Stderr, track, c, plain)
 	}
 	for _, share := range track.Shares(after) {
@@ -185,18 +164,18 @@ var errNoWindows = errors.New("there are no windows to compare: let it rest or s
 
 // figureOf compares a course with the times before and after it, in which the program
 // was left alone.
-func figureOf(t twin.Track, c *course, before, after twin.Span, settle time.Duration) (f figure, plain float64, err error) {
+func figureOf(t harness.Track, c *course, before, after harness.Span, settle time.Duration) (f figure, plain float64, err error) {
 	// What they differ by when both are alone may drift: the mean holds in between.
-	plain = (spread.Median(t.Shares(before)) + spread.Median(t.Shares(after))) / 2
-	var disturbed, settling []twin.Span
+	plain = (harness.Median(t.Shares(before)) + harness.Median(t.Shares(after))) / 2
+	var disturbed, settling []harness.Span
 	for _, d := range c.disturbed {
 		settled := t.After(d.span.Until, settle)
-		disturbed = append(disturbed, twin.Span{From: d.span.From, Until: settled})
+		disturbed = append(disturbed, harness.Span{From: d.span.From, Until: settled})
 		if d.hooked {
-			settling = append(settling, twin.Span{From: d.span.Until, Until: settled})
+			settling = append(settling, harness.Span{From: d.span.Until, Until: settled})
 		}
 	}
-	between := t.Shares(c.span.Without(twin.Union(disturbed))...)
+	between := t.Shares(c.span.Without(harness.Union(disturbed))...)
 	if math.IsNaN(plain) || len(between) == 0 {
 		return figure{}, 0, errNoWindows
 	}
@@ -204,63 +183,17 @@ func figureOf(t twin.Track, c *course, before, after twin.Span, settle time.Dura
 	for _, share := range between {
 		f.speeds = append(f.speeds, share/plain)
 	}
-	for _, s := range twin.Union(disturbed) {
+	for _, s := range harness.Union(disturbed) {
 		for _, part := range s.Without(settling) {
 			f.lost += t.Lost(part, plain)
 		}
 	}
 	for _, s := range settling {
-		f.lost += t.Lost(s, spread.Median(between))
+		f.lost += t.Lost(s, harness.Median(between))
 	}
-	f.all = t.Lost(twin.Span{From: c.span.From, Until: t.After(c.span.Until, settle)}, plain)
+	f.all = t.Lost(harness.Span{From: c.span.From, Until: t.After(c.span.Until, settle)}, plain)
 	if part := t.Within(c.span); len(part) > 1 {
 		f.done = part[len(part)-1].Touched.Done - part[0].Touched.Done
 	}
 	return f, plain, nil
-}
-
-// A record is a result as JSON has it. Times are seconds.
-type record struct {
-	JDK, Program string
-	Alone        []float64 // speeds of single windows, against the mean of those alone
-	Walked, All  []phase
-	Bars         []bar
-}
-
-// A phase is a figure as JSON has it.
-type phase struct {
-	Speeds                              []float64 // of single windows
-	Lost, LostInAll, Pause, Took        float64
-	Hooks, MostLive, Batches, Redefined int
-	Executed                            uint64
-	Operations                          float64
-	Classes, Lives                      []string `json:",omitempty"`
-}
-
-func phasesOf(figures []figure) []phase {
-	var all []phase
-	for _, f := range figures {
-		c := f.course
-		all = append(all, phase{
-			Speeds: f.speeds, Lost: f.lost.Seconds(), LostInAll: f.all.Seconds(), Operations: f.done, Pause: c.pause.Seconds(), Took: c.span.Length().Seconds(), Hooks: c.hooks,
-			MostLive: c.mostLive, Batches: c.batches, Redefined: c.redefined, Executed: c.executed, Classes: c.classes, Lives: c.lives,
-		})
-	}
-	return all
-}
-
-func writeJSON(path string, results []*result, load string) error {
-	all := struct {
-		Processors            int
-		LoadBefore, LoadAfter string
-		Results               []record
-	}{Processors: runtime.NumCPU(), LoadBefore: load, LoadAfter: machine.Load()}
-	for _, r := range results {
-		all.Results = append(all.Results, record{r.jdk, r.program, r.alone, phasesOf(r.walked), phasesOf(r.all), r.bars()})
-	}
-	text, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
 }

@@ -1,11 +1,10 @@
 package main
 
 import (
+	"github.com/sonde-jvm/sonde/bench/harness"
 	"math"
 	"testing"
 	"time"
-
-	"github.com/sonde-jvm/sonde/bench/twin"
 )
 
 var origin = time.Unix(1000, 0)
@@ -14,15 +13,15 @@ func second(n float64) time.Time { return origin.Add(time.Duration(n * float64(t
 
 // tracked is a program that does so many operations in each second of processor time,
 // and a twin that does 100.
-func tracked(perSecond ...float64) twin.Track {
-	all := twin.Track{{At: origin}}
+func tracked(perSecond ...float64) harness.Track {
+	all := harness.Track{{At: origin}}
 	for _, n := range perSecond {
 		for range 5 {
 			last := all[len(all)-1]
-			all = append(all, twin.Reading{
-				At:      last.At.Add(twin.Every),
-				Touched: twin.Progress{Done: last.Touched.Done + n/5, CPU: last.Touched.CPU + twin.Every},
-				Twin:    twin.Progress{Done: last.Twin.Done + 20, CPU: last.Twin.CPU + twin.Every},
+			all = append(all, harness.Reading{
+				At:      last.At.Add(harness.Every),
+				Touched: harness.Progress{Done: last.Touched.Done + n/5, CPU: last.Touched.CPU + harness.Every},
+				Twin:    harness.Progress{Done: last.Twin.Done + 20, CPU: last.Twin.CPU + harness.Every},
 			})
 		}
 	}
@@ -35,10 +34,10 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
 // program half as fast once it has settled, in a second, and go out at once.
 func TestFigure(t *testing.T) {
 	all := tracked(100, 100, 100, 100, 0, 25, 50, 50, 50, 50, 100, 100, 100, 100, 100, 100)
-	c := &course{span: twin.Span{From: second(4), Until: second(10)}, disturbed: []disturbance{
-		{twin.Span{From: second(4), Until: second(5)}, true}, {span: twin.Span{From: second(10), Until: second(10)}},
+	c := &course{span: harness.Span{From: second(4), Until: second(10)}, disturbed: []disturbance{
+		{harness.Span{From: second(4), Until: second(5)}, true}, {span: harness.Span{From: second(10), Until: second(10)}},
 	}}
-	f, plain, err := figureOf(all, c, twin.Span{From: second(0), Until: second(4)}, twin.Span{From: second(12), Until: second(16)}, time.Second)
+	f, plain, err := figureOf(all, c, harness.Span{From: second(0), Until: second(4)}, harness.Span{From: second(12), Until: second(16)}, time.Second)
 	if err != nil || !near(plain, 1) || len(f.speeds) != 2 || !near(f.speeds[0], 0.5) {
 		t.Fatalf("%+v, %v, %v", f, plain, err)
 	}

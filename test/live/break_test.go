@@ -363,7 +363,7 @@ func withoutWarnings(text string) string {
 func TestThreadsAreStoppedInHooks(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		l := startLone(t, jdk, "ending", "Ending")
-		for range 3 {
+		for range jvmtest.Times(1, 3) {
 			visit := l.hooked(arena.Timed, "ending.Ending$Work.*")
 			l.tell("interrupt 100")
 			if answer := l.Await(t, "ended"); answer != "ended 200" {

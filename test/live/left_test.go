@@ -639,7 +639,7 @@ func TestStoppedSondeLosesItsLease(t *testing.T) {
 		before, check := h.oracle.Methods(looked...), h.Check()
 		h.StartLoad(1)
 		// Long enough for a Sonde that hardly gets a processor to renew it until it is stopped.
-		s := h.otherSonde(10 * time.Second)
+		s := h.otherSonde(5 * time.Second)
 		h.inside(before)
 		h.signal(s, syscall.SIGSTOP)
 		h.alone(before, check)

@@ -39,21 +39,21 @@ public final class Twin {
         }
     }
 
-    /** Prints "ready", then a line "did OPERATIONS NANOS" for each line read. */
+    /** Prints "ready", then a line "work OPERATIONS NANOS" for each line "work MILLISECONDS". */
     public static void main(String[] args) throws Exception {
         Twin twin = new Twin();
         ThreadMXBean clock = ManagementFactory.getThreadMXBean();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            long length = Long.parseLong(line) * 1_000_000;
+            long length = Long.parseLong(line.split(" ")[1]) * 1_000_000;
             long start = clock.getCurrentThreadCpuTime();
             long operations = 0;
             long now = start;
             for (; now - start < length; now = clock.getCurrentThreadCpuTime()) {
                 operations += twin.block();
             }
-            System.out.println("did " + operations + " " + (now - start));
+            System.out.println("work " + operations + " " + (now - start));
         }
     }
 
