@@ -25,6 +25,20 @@ type Handler struct {
 	Type                uint16 // Class entry; 0 catches all
 }
 
+// Code decodes the Code attribute among the attributes of a method. It returns nil where
+// there is none.
+func (c *Class) Code(attributes []Attribute) (*Code, error) {
+	attribute := c.Find(attributes, KindCode)
+	if attribute == nil {
+		return nil, nil
+	}
+	contents, err := c.Decode(*attribute)
+	if err != nil {
+		return nil, err
+	}
+	return contents.(*Code), nil
+}
+
 func (in *decoder) code() *Code {
 	c := &Code{MaxStack: in.u2(), MaxLocals: in.u2()}
 	at := in.at

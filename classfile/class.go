@@ -81,6 +81,17 @@ func (c *Class) MemberName(m *Member) (name, descriptor []byte, err error) {
 	return name, descriptor, err
 }
 
+// Method returns the method with a name and descriptor, or nil.
+func (c *Class) Method(name, descriptor string) *Member {
+	for i := range c.Methods {
+		m := &c.Methods[i]
+		if n, d, err := c.MemberName(m); err == nil && string(n) == name && string(d) == descriptor {
+			return m
+		}
+	}
+	return nil
+}
+
 // Kind returns what an attribute is by its name; KindUnknown where the name is not
 // of the specification or leads nowhere.
 func (c *Class) Kind(name uint16) Kind {

@@ -498,17 +498,9 @@ func weavable(data []byte, least int) (c chosen, err error) {
 
 // codeLength is how many bytes of code a method has.
 func codeLength(class *classfile.Class, m *classfile.Member) (int, error) {
-	attribute := class.Find(m.Attributes, classfile.KindCode)
-	if attribute == nil {
-		return 0, nil
-	}
-	contents, err := class.Decode(*attribute)
-	if err != nil {
+	code, err := class.Code(m.Attributes)
+	if err != nil || code == nil {
 		return 0, err
-	}
-	code, is := contents.(*classfile.Code)
-	if !is {
-		return 0, fmt.Errorf("code is decoded as %T", contents)
 	}
 	return len(code.Bytes), nil
 }

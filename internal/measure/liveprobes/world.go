@@ -313,14 +313,8 @@ func (w *world) bridges(m method) (members []string) {
 
 // code is a method's body; nil where it has none.
 func (m method) code() *classfile.Code {
-	file := m.class.parsed.File
-	attribute := file.Find(m.member.Attributes, classfile.KindCode)
-	if attribute == nil {
-		return nil
-	}
-	contents, err := file.Decode(*attribute)
-	code, is := contents.(*classfile.Code)
-	if err != nil || !is {
+	code, err := m.class.parsed.File.Code(m.member.Attributes)
+	if err != nil {
 		return nil
 	}
 	return code

@@ -347,23 +347,13 @@ func callAt(class *classfile.Class, body []byte, at int) (classfile.MethodRef, b
 
 // bodyOf returns the code of a method; nil if it has none.
 func bodyOf(class *classfile.Class, m classfile.MethodRef) []byte {
-	for i := range class.Methods {
-		member := &class.Methods[i]
-		name, descriptor, err := class.MemberName(member)
-		if err != nil || string(name) != m.Name || string(descriptor) != m.Descriptor {
-			continue
-		}
-		attribute := class.Find(member.Attributes, classfile.KindCode)
-		if attribute == nil {
-			return nil
-		}
-		contents, err := class.Decode(*attribute)
-		if err != nil {
-			return nil
-		}
-		if code, is := contents.(*classfile.Code); is {
-			return code.Bytes
-		}
+	member := class.Method(m.Name, m.Descriptor)
+	if member == nil {
+		return nil
 	}
-	return nil
+	code, err := class.Code(member.Attributes)
+	if err != nil || code == nil {
+		return nil
+	}
+	return code.Bytes
 }

@@ -88,16 +88,8 @@ func (c *Code) add(file []byte) error {
 
 // bodyOf returns the instructions of a method; nil if it has none.
 func bodyOf(class *classfile.Class, member *classfile.Member) []byte {
-	attribute := class.Find(member.Attributes, classfile.KindCode)
-	if attribute == nil {
-		return nil
-	}
-	contents, err := class.Decode(*attribute)
-	if err != nil {
-		return nil
-	}
-	code, is := contents.(*classfile.Code)
-	if !is {
+	code, err := class.Code(member.Attributes)
+	if err != nil || code == nil {
 		return nil
 	}
 	return code.Bytes

@@ -163,24 +163,11 @@ func (c *comparison) sameHandler(f, g classfile.Handler) bool {
 }
 
 func (c *comparison) codes(file, given []classfile.Attribute) (f, g *classfile.Code, err error) {
-	if f, err = codeOf(c.file, file); err != nil {
+	if f, err = c.file.Code(file); err != nil {
 		return nil, nil, err
 	}
-	g, err = codeOf(c.given, given)
+	g, err = c.given.Code(given)
 	return f, g, err
-}
-
-func codeOf(c *classfile.Class, attributes []classfile.Attribute) (*classfile.Code, error) {
-	attribute := c.Find(attributes, classfile.KindCode)
-	if attribute == nil {
-		return nil, nil
-	}
-	contents, err := c.Decode(*attribute)
-	if err != nil {
-		return nil, err
-	}
-	code, _ := contents.(*classfile.Code)
-	return code, nil
 }
 
 // lines puts a body's tables of line numbers together and leaves out repeated rows, as
