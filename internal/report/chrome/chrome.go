@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 // An event is an object of the format. Times are in microseconds.
@@ -191,15 +192,8 @@ func arguments(c *trace.Call) map[string]any {
 }
 
 func valueOf(v trace.Value) any {
-	switch {
-	case v.Redacted && v.Text == "":
-		return trace.Mask
-	case v.Failed:
-		return "(failed)"
-	case v.Null:
+	if v.Null && !v.Failed && !v.Redacted {
 		return nil
-	case v.Cut:
-		return v.Text + "…"
 	}
-	return v.Text
+	return text.Value(v)
 }

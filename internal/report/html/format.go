@@ -4,14 +4,12 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // Scripts format numbers by the same rules (assets/format.js). testdata/figures.json tests
 // both.
-
-// belowClock is the mean in nanoseconds below which a time cannot be distinguished from the
-// effect of reading the clock.
-const belowClock = 50
 
 // space keeps a number and its unit on one line.
 const space = "\u00a0"
@@ -25,13 +23,13 @@ func nanos(ns float64) string {
 	case size < 0.05:
 		return "0" + space + "ns"
 	case size < 999.5:
-		return digits(ns) + space + "ns"
+		return format.ThreeDigits(ns) + space + "ns"
 	case size < 999.5e3:
-		return digits(ns/1e3) + space + "µs"
+		return format.ThreeDigits(ns/1e3) + space + "µs"
 	case size < 999.5e6:
-		return digits(ns/1e6) + space + "ms"
+		return format.ThreeDigits(ns/1e6) + space + "ms"
 	case size < 59.95e9:
-		return digits(ns/1e9) + space + "s"
+		return format.ThreeDigits(ns/1e9) + space + "s"
 	}
 	seconds := math.Round(ns / 1e9)
 	if seconds < 3600 {
@@ -47,22 +45,10 @@ func duration(d time.Duration) string { return nanos(float64(d)) }
 
 // mean returns a time per call, or "< 50 ns".
 func mean(ns float64) string {
-	if ns < belowClock {
-		return "<" + space + strconv.Itoa(belowClock) + space + "ns"
+	if ns < format.LeastCall {
+		return "<" + space + strconv.Itoa(format.LeastCall) + space + "ns"
 	}
 	return nanos(ns)
-}
-
-// digits returns a number below 1000 with three significant digits.
-func digits(x float64) string {
-	size := math.Abs(x)
-	switch {
-	case size < 9.995:
-		return fixed(x, 2)
-	case size < 99.95:
-		return fixed(x, 1)
-	}
-	return fixed(x, 0)
 }
 
 func fixed(x float64, decimals int) string {

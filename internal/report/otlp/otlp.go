@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 // spansOf returns the spans of a transaction. Their ids are the same every time.
@@ -117,18 +118,7 @@ func (l *attributeList) value(v trace.Value) {
 	if v.AtExit {
 		key = "sonde.exit_value." + v.Expression
 	}
-	switch {
-	case v.Redacted && v.Text == "":
-		l.text(key, trace.Mask)
-	case v.Failed:
-		l.text(key, "(failed)")
-	case v.Null:
-		l.text(key, "null")
-	case v.Cut:
-		l.text(key, v.Text+"…")
-	default:
-		l.text(key, v.Text)
-	}
+	l.text(key, text.Value(v))
 }
 
 // dataOf returns spans with the resource that they belong to.

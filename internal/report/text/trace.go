@@ -149,7 +149,7 @@ func TraceHeader(terminal Terminal) string {
 func rootValues(t *trace.Transaction) string {
 	var texts []string
 	for _, v := range t.Root.Values {
-		texts = append(texts, format.Line(v.Expression)+"="+valueText(v))
+		texts = append(texts, format.Line(v.Expression)+"="+format.Line(Value(v)))
 	}
 	return strings.Join(texts, "  ")
 }

@@ -555,7 +555,7 @@ func valueTexts(r *row) []string {
 				order = append(order, k)
 				names[k] = format.Line(v.Expression)
 			}
-			if text := valueText(v); !slices.Contains(texts[k], text) {
+			if text := format.Line(Value(v)); !slices.Contains(texts[k], text) {
 				texts[k] = append(texts[k], text)
 			}
 		}
@@ -573,8 +573,8 @@ func valueTexts(r *row) []string {
 	return lines
 }
 
-// valueText returns a value as it may be written to a terminal.
-func valueText(v trace.Value) string {
+// Value returns a captured value as text.
+func Value(v trace.Value) string {
 	switch {
 	case v.Redacted && v.Text == "":
 		return trace.Mask
@@ -583,9 +583,9 @@ func valueText(v trace.Value) string {
 	case v.Null:
 		return "null"
 	case v.Cut:
-		return format.Line(v.Text) + "…"
+		return v.Text + "…"
 	}
-	return format.Line(v.Text)
+	return v.Text
 }
 
 // footer explains the symbols that were used, and what is not shown.
