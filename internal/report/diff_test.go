@@ -121,9 +121,9 @@ func unlisted(p *cct.Profile, name string) *cct.Profile {
 	return p
 }
 
-// TestNothingIsInventedWhereHooksWereOff compares runs of an unchanged program that differ
+// TestHooksThatWereOffAreNoChange compares runs of an unchanged program that differ
 // in what was measured.
-func TestNothingIsInventedWhereHooksWereOff(t *testing.T) {
+func TestHooksThatWereOffAreNoChange(t *testing.T) {
 	counted := steady(1000)
 	query := counted.Merged.Children[0].Children[0].Children[0].Children[0]
 	store := counted.Merged.Children[0].Children[0].Children[0]
@@ -164,9 +164,9 @@ func TestNothingIsInventedWhereHooksWereOff(t *testing.T) {
 	}
 }
 
-// TestAChangeBelowAFoldedMethodIsFound: what becomes slower where a hook was off is its
-// caller's.
-func TestAChangeBelowAFoldedMethodIsFound(t *testing.T) {
+// TestChangeBelowFoldedMethodIsFound checks that the caller gets the change of a method whose
+// hook was off.
+func TestChangeBelowFoldedMethodIsFound(t *testing.T) {
 	slow := steady(1000)
 	store := slow.Merged.Children[0].Children[0].Children[0]
 	store.Self = cct.Time{Nanos: store.Self.Nanos * 6, Low: store.Self.Low * 6, High: store.Self.High * 6}
@@ -177,8 +177,8 @@ func TestAChangeBelowAFoldedMethodIsFound(t *testing.T) {
 	}
 }
 
-// TestAnExactRunKnowsWhatIsNew: there every method that can be called has a hook.
-func TestAnExactRunKnowsWhatIsNew(t *testing.T) {
+// TestExactRunFindsNewMethods relies on a hook in every method that can be called.
+func TestExactRunFindsNewMethods(t *testing.T) {
 	before, after := unlisted(steady(1000), "query"), steady(1000)
 	before.Timing, after.Timing = cct.Exact, cct.Exact
 	if d := diff.Compare(before, after); d.Methods[0].Path[0] != "a.B.query" || d.Methods[0].Verdict != diff.New || len(d.Uncompared) > 0 {
@@ -190,7 +190,7 @@ func TestAnExactRunKnowsWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestChanceIsNoChange: requests differ from run to run.
+// TestChanceIsNoChange varies requests between runs.
 func TestChanceIsNoChange(t *testing.T) {
 	vary := func(roots uint64, part float64) *cct.Profile {
 		p := steady(roots)
@@ -217,9 +217,9 @@ func TestChanceIsNoChange(t *testing.T) {
 	}
 }
 
-// TestThreadsSayWhatChanceMakesUp: in one thread a loop went round more often than in the
-// other, so that it did in the next run tells nothing. One thread cannot say that.
-func TestThreadsSayWhatChanceMakesUp(t *testing.T) {
+// TestThreadsShowTheEffectOfChance: in one thread a loop went round more often than in the
+// other, so the same in the next run means nothing. One thread alone cannot show that.
+func TestThreadsShowTheEffectOfChance(t *testing.T) {
 	looping := func(rounds ...uint64) *cct.Profile {
 		p := steady(100 * uint64(len(rounds)))
 		p.Merged.Children[0].Children[1].Calls = 0
@@ -243,8 +243,8 @@ func TestThreadsSayWhatChanceMakesUp(t *testing.T) {
 	}
 }
 
-// TestCallsThatAreCutOffAreNoChange: roots that had not ended have not called all they will.
-func TestCallsThatAreCutOffAreNoChange(t *testing.T) {
+// TestUnfinishedCallsAreNoChange has roots that have not made all their calls yet.
+func TestUnfinishedCallsAreNoChange(t *testing.T) {
 	cut := steady(10)
 	root := cut.Merged.Children[0]
 	root.Running, root.Children[1].Calls, root.Children[1].Timed = 2, 8, 8
@@ -253,8 +253,8 @@ func TestCallsThatAreCutOffAreNoChange(t *testing.T) {
 	}
 }
 
-// TestPProfSaysWhatWasOff, in a comment that is read back.
-func TestPProfSaysWhatWasOff(t *testing.T) {
+// TestPProfRecordsHooksThatWereOff reads them back from a comment.
+func TestPProfRecordsHooksThatWereOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.pb.gz")
 	off := quieted(steady(1000), "store")
 	off.Quiet = append(off.Quiet, cct.Quiet{Method: 2, On: 2500 * time.Millisecond})

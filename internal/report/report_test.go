@@ -30,8 +30,8 @@ func TestFormatByName(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrittenIsReadBack writes each format that can be read and compares.
-func TestWhatIsWrittenIsReadBack(t *testing.T) {
+// TestProfilesAreReadBack writes each format that can be read and compares.
+func TestProfilesAreReadBack(t *testing.T) {
 	want := reporttest.Shop(1)
 	for _, name := range []string{"a.json", "a.html"} {
 		path := filepath.Join(t.TempDir(), name)
@@ -80,7 +80,7 @@ func slicesAnySure(list []diff.Change) bool {
 	return false
 }
 
-// TestGoToolPProf has the tool itself read the file: counts must be exact.
+// TestGoToolPProf makes go tool pprof read the file: counts must be exact.
 func TestGoToolPProf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.pb.gz")
 	if err := WriteProfileFile(path, reporttest.Shop(1)); err != nil {
@@ -128,7 +128,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestDeepTreesAreWritten: recursion goes as deep as the arena keeps it.
+// TestDeepTreesAreWritten uses the maximum depth of the arena.
 func TestDeepTreesAreWritten(t *testing.T) {
 	var n *cct.Node
 	for range 4096 {

@@ -43,7 +43,7 @@ func read(t *testing.T, encoded []byte) document {
 	return d
 }
 
-// TestSlicesNest is what viewers demand of the slices of a thread.
+// TestSlicesNest checks what viewers require of the slices of a thread.
 func TestSlicesNest(t *testing.T) {
 	type slice struct{ from, to float64 }
 	open := map[uint64][]slice{}
@@ -93,7 +93,7 @@ func TestThreadsAreNamedAndArrowsHaveEnds(t *testing.T) {
 	}
 }
 
-func TestNothing(t *testing.T) {
+func TestEmpty(t *testing.T) {
 	if events := read(t, write(t, &trace.Trace{})).Events; len(events) != 1 {
 		t.Errorf("events %v", events)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
-func TestOnlyIntervalsApartAreChanges(t *testing.T) {
+func TestVerdicts(t *testing.T) {
 	self := func(nanos, low, high float64, known bool) Figures {
 		return Figures{Calls: 1, roots: 100, reach: 1, Self: cct.Time{Nanos: nanos, Low: low, High: high}, Known: known}
 	}

@@ -33,7 +33,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestGroupsAreOfThree: commas aside it is the number, and they part groups of three.
+// TestGroupsAreOfThree checks that commas only separate groups of three digits.
 func TestGroupsAreOfThree(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	for range 2000 {

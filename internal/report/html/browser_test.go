@@ -39,7 +39,7 @@ func TestSamplesInBrowser(t *testing.T) {
 	pagetest.EachWindow(t, "hot", bigSamples(t), (*pagetest.Page).CheckLayout, checkFlame)
 }
 
-func TestClimbInBrowser(t *testing.T) {
+func TestRootCauseInBrowser(t *testing.T) {
 	for name, c := range map[string]*rootcause.Climb{"walk": bigClimb(t), "deepwalk": deepClimb()} {
 		pagetest.EachWindow(t, name, writeClimb(t, c), (*pagetest.Page).CheckLayout, func(t *testing.T, p *pagetest.Page) {
 			p.Hover(p.Place(".box.hot", 0.5, 0.5))
@@ -59,8 +59,8 @@ func TestClimbInBrowser(t *testing.T) {
 	}
 }
 
-// TestPagesOfNothingInBrowser opens the pages of runs that saw nothing.
-func TestPagesOfNothingInBrowser(t *testing.T) {
+// TestEmptyPagesInBrowser opens the pages of runs without results.
+func TestEmptyPagesInBrowser(t *testing.T) {
 	browser := pagetest.Start(t)
 	profile := browser.Open(t, write(t, &cct.Profile{}), 400, false)
 	profile.Wait(`document.querySelector("#view-flame").innerText.includes("No call of the root was seen.")`)
@@ -102,7 +102,7 @@ func checkFlame(t *testing.T, p *pagetest.Page) {
 	p.ClickAt(row(p, 0.05, 2))
 	name := p.Text(pointed)
 	if name == beside || !strings.HasSuffix(name, p.Text(zoomed)) {
-		t.Errorf("a click on %s, beside %s, zooms to %s", name, beside, p.Text(zoomed))
+		t.Errorf("a click on %s, next to %s, zooms to %s", name, beside, p.Text(zoomed))
 	}
 	p.Until("the zoomed box is as wide as the graph", func() bool {
 		p.Hover(row(p, 0.97, 3))
@@ -285,7 +285,7 @@ func checkList(t *testing.T, p *pagetest.Page) {
 	}
 }
 
-func TestTraceOfNothingInBrowser(t *testing.T) {
+func TestEmptyTraceInBrowser(t *testing.T) {
 	p := pagetest.Start(t).Open(t, writeTrace(t, &trace.Trace{}), 400, true)
 	p.Wait(`document.querySelector("main").innerText.includes("No transaction was seen.")`)
 	p.CheckLayout("no-trace")

@@ -42,7 +42,7 @@ func write(t *testing.T, p *cct.Profile) string {
 	return page.String()
 }
 
-// TestPagesToLookAt leaves sample pages in the folder SONDE_PAGES names, for eyes.
+// TestPagesToLookAt writes sample pages to the directory SONDE_PAGES, for inspection.
 func TestPagesToLookAt(t *testing.T) {
 	folder := os.Getenv("SONDE_PAGES")
 	if folder == "" {
@@ -55,7 +55,7 @@ func TestPagesToLookAt(t *testing.T) {
 	}
 }
 
-func TestPageCarriesTheProfile(t *testing.T) {
+func TestPageContainsTheProfile(t *testing.T) {
 	for name, p := range map[string]*cct.Profile{"rich": richProfile(), "hostile": hostileProfile(), "empty": {}} {
 		encoded := encode(t, p)
 		carried, err := Embedded([]byte(write(t, p)))
@@ -79,8 +79,8 @@ func TestPageCarriesTheProfile(t *testing.T) {
 	}
 }
 
-// TestAHookThatWasOffIsNamed, in the list and with how long it was on.
-func TestAHookThatWasOffIsNamed(t *testing.T) {
+// TestHookThatWasOffIsNamed checks the list and how long the hook was on.
+func TestHookThatWasOffIsNamed(t *testing.T) {
 	p := richProfile()
 	p.Took = 10 * time.Second
 	p.Methods = append(p.Methods, cct.Method{Class: "a/Off", Name: "off"}, cct.Method{Class: "a/Part", Name: "part"})
@@ -137,7 +137,7 @@ func TestHostileNamesAddNoMarkup(t *testing.T) {
 	}
 }
 
-func TestPageNeedsNothingFromOutside(t *testing.T) {
+func TestPageFetchesNothing(t *testing.T) {
 	checkAlone(t, write(t, richProfile()), opening, profilePage)
 	checkAlone(t, writeClimb(t, reporttest.RootCause()), climbOpening, rootCausePage)
 	checkAlone(t, writeTrace(t, tracetest.Sample()), `<script type="application/json" id="trace">`, tracePage)
@@ -193,11 +193,11 @@ func TestEveryAssetIsUsed(t *testing.T) {
 func TestPageStaysSmall(t *testing.T) {
 	p := hugeProfile(2_000)
 	if overhead := len(write(t, p)) - len(encode(t, p)); overhead > 150_000 {
-		t.Errorf("the page has %d bytes beside its profile; 150,000 are allowed", overhead)
+		t.Errorf("the page has %d bytes besides its profile; 150,000 are allowed", overhead)
 	}
 }
 
-func TestPageOfNothing(t *testing.T) {
+func TestEmptyProfilePage(t *testing.T) {
 	page := write(t, &cct.Profile{})
 	for _, text := range []string{"A Java program", "No call of the root was seen."} {
 		if !strings.Contains(page, text) {
@@ -206,7 +206,7 @@ func TestPageOfNothing(t *testing.T) {
 	}
 }
 
-func TestSummaryTellsUntimedMethods(t *testing.T) {
+func TestSummaryShowsUntimedMethods(t *testing.T) {
 	p := &cct.Profile{Methods: []cct.Method{{Class: "a/B", Name: "counted"}}}
 	p.Merged = &cct.Node{Method: -1, Children: []*cct.Node{{Method: 0, Calls: 1234567}}}
 	page := write(t, p)
@@ -233,8 +233,8 @@ func TestPagesIncludeTheScriptsTheyUse(t *testing.T) {
 	}
 }
 
-// TestFigures and the scripts' own test read the same table, so that the page's
-// text and what its scripts draw agree.
+// TestFigures and the tests of the scripts read the same table, so that Go and scripts
+// format numbers alike.
 func TestFigures(t *testing.T) {
 	table, err := os.ReadFile("testdata/figures.json")
 	if err != nil {
@@ -261,11 +261,11 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestScripts runs the scripts' own tests where there is a node to run them.
+// TestScripts runs the tests of the scripts if node is installed.
 func TestScripts(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("no node here: the scripts' own tests did not run")
+		t.Skip("node is not installed: the tests of the scripts did not run")
 	}
 	out, err := exec.Command(node, "--test", "testdata/scripts.test.mjs", "testdata/trace.test.mjs").CombinedOutput()
 	if err != nil {

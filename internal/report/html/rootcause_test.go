@@ -42,8 +42,8 @@ func writeClimb(t *testing.T, c *rootcause.Climb) string {
 	return page.String()
 }
 
-// TestClimbToLookAt leaves sample pages in the folder SONDE_PAGES names, for eyes.
-func TestClimbToLookAt(t *testing.T) {
+// TestRootCauseToLookAt writes sample pages to the directory SONDE_PAGES, for inspection.
+func TestRootCauseToLookAt(t *testing.T) {
 	folder := os.Getenv("SONDE_PAGES")
 	if folder == "" {
 		t.Skip("SONDE_PAGES names no folder")
@@ -57,7 +57,7 @@ func TestClimbToLookAt(t *testing.T) {
 
 const climbOpening = `<script type="application/json" id="climb">`
 
-func TestClimbPageCarriesTheClimb(t *testing.T) {
+func TestRootCausePageContainsTheResult(t *testing.T) {
 	for name, c := range map[string]*rootcause.Climb{"shop": reporttest.RootCause(), "hostile": hostileClimb(), "deep": deepClimb(), "empty": {}} {
 		_, rest, _ := strings.Cut(writeClimb(t, c), climbOpening)
 		carried, _, found := strings.Cut(rest, closing)
@@ -83,7 +83,7 @@ func hostileClimb() *rootcause.Climb {
 	return c
 }
 
-func TestHostileClimbAddsNoMarkup(t *testing.T) {
+func TestHostileRootCauseAddsNoMarkup(t *testing.T) {
 	plain, hostile := tagsOf(writeClimb(t, reporttest.RootCause())), tagsOf(writeClimb(t, hostileClimb()))
 	for _, name := range []string{"script", "/script", "img", "!--", "style"} {
 		if hostile[name] != plain[name] {
@@ -92,8 +92,8 @@ func TestHostileClimbAddsNoMarkup(t *testing.T) {
 	}
 }
 
-// TestClimbPageShows looks for what a reader must find, without a script.
-func TestClimbPageShows(t *testing.T) {
+// TestRootCausePageShows looks for what a reader must find without scripts.
+func TestRootCausePageShows(t *testing.T) {
 	page := writeClimb(t, reporttest.RootCause())
 	shown := page[:strings.Index(page, climbOpening)]
 	for text, times := range map[string]int{
@@ -116,13 +116,13 @@ func TestClimbPageShows(t *testing.T) {
 	}
 }
 
-func TestClimbPageStaysSmall(t *testing.T) {
+func TestRootCausePageStaysSmall(t *testing.T) {
 	c := reporttest.RootCause()
 	encoded, err := json.EncodeRootCause(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if overhead := len(writeClimb(t, c)) - len(encoded); overhead > 100_000 {
-		t.Errorf("the page has %d bytes beside its climb; 100,000 are allowed", overhead)
+		t.Errorf("the page has %d bytes besides its result; 100,000 are allowed", overhead)
 	}
 }

@@ -22,7 +22,7 @@ func writeTrace(t *testing.T, traced *trace.Trace) string {
 	return page.String()
 }
 
-// TestTraceToLookAt leaves the sample page in the folder SONDE_PAGES names, for eyes.
+// TestTraceToLookAt writes the sample page to the directory SONDE_PAGES, for inspection.
 func TestTraceToLookAt(t *testing.T) {
 	folder := os.Getenv("SONDE_PAGES")
 	if folder == "" {
@@ -39,7 +39,7 @@ var (
 	policyHash     = regexp.MustCompile(`sha256-(?:[^&]|&#43;)*`)
 )
 
-// TestTrace compares the page without styleElements and scriptElements.
+// TestTrace compares the page without styles and scripts.
 func TestTrace(t *testing.T) {
 	page := writeTrace(t, tracetest.Sample())
 	page = policyHash.ReplaceAllString(scriptElements.ReplaceAllString(styleElements.ReplaceAllString(page, "<style/>"), "<script/>"), "sha256-")

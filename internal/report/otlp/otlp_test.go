@@ -98,7 +98,7 @@ func receive(t *testing.T, answer func(http.ResponseWriter)) (endpoint string, r
 	return endpoint, received
 }
 
-func TestBothFormsSayTheSame(t *testing.T) {
+func TestJSONAndProtobufAgree(t *testing.T) {
 	sample := tracetest.Sample()
 	endpoint, received := receive(t, nil)
 	sent, err := Send(context.Background(), endpoint, sample, "1.0")
@@ -160,7 +160,7 @@ func TestIDsAreTheSameEachTime(t *testing.T) {
 	}
 }
 
-func TestLargeTracesGoInPieces(t *testing.T) {
+func TestLargeTracesAreSplit(t *testing.T) {
 	tx := &trace.Transaction{ID: 1, Root: &trace.Call{Method: "root"}}
 	for range 2*mostSpans + 10 {
 		tx.Root.Children = append(tx.Root.Children, &trace.Call{Method: "\xff\xfe half a character"})

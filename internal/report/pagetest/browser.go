@@ -1,8 +1,8 @@
-// Package pagetest serves tests of the pages that Sonde writes: it opens them in
-// headless Chromium, acts as a user does, and reads the result from the page.
+// Package pagetest tests the pages that Sonde writes: it opens them in headless Chromium, acts
+// as a user does, and reads the result from the page.
 //
-// A machine without Chromium shows as a skip that can be seen and counted; where the
-// environment variable SONDE_REQUIRE_CHROMIUM is set, it is a failure.
+// Without Chromium, tests are skipped; if the environment variable SONDE_REQUIRE_CHROMIUM is
+// set, they fail.
 package pagetest
 
 import (
@@ -30,8 +30,8 @@ type Browser struct {
 	pages map[string]*Page // by session
 }
 
-// Start starts a browser that ends with the test. Where there is no Chromium the test
-// ends here: skipped, or failed if it is required.
+// Start starts a browser that ends with the test. Without Chromium it skips the test, or fails
+// it if Chromium is required.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	program, err := lookup()
@@ -55,8 +55,8 @@ func lookup() (string, error) {
 	return program, err
 }
 
-// run starts the program with a profile of its own and the two ends of the protocol
-// as its files 3 and 4. It ends when they are closed, so also with a test that is killed.
+// run starts the program with its own profile and the two ends of the protocol as files 3 and
+// 4. It ends when they are closed, so also if the test is killed.
 func (b *Browser) run(t *testing.T, program string) {
 	t.Helper()
 	home, err := os.MkdirTemp("", "sonde-chromium-")
@@ -101,7 +101,7 @@ func (b *Browser) run(t *testing.T, program string) {
 	})
 }
 
-// heard notes what goes wrong in a page.
+// heard records errors of a page.
 func (b *Browser) heard(m message) {
 	b.mu.Lock()
 	page := b.pages[m.Session]
@@ -111,8 +111,8 @@ func (b *Browser) heard(m message) {
 	}
 }
 
-// callLimit bounds every wait for the browser. It is long, as a loaded machine may be
-// slow; a page that works needs milliseconds.
+// callLimit bounds every wait for the browser. It is long because a loaded machine
+// may be slow; a working page needs milliseconds.
 const callLimit = 60 * time.Second
 
 var (
@@ -149,7 +149,7 @@ func newWire(in io.Reader, out io.Writer, heard func(message)) *wire {
 	return w
 }
 
-// listen hands replies to whoever waits for them, until the browser closes the pipe.
+// listen delivers replies until the browser closes the pipe.
 func (w *wire) listen(in io.Reader) {
 	defer close(w.gone)
 	for from := bufio.NewReader(in); ; {
@@ -175,7 +175,7 @@ func (w *wire) listen(in io.Reader) {
 	}
 }
 
-// call sends a command and waits for its result, which is put into result unless nil.
+// call sends a command and decodes its result into result, unless that is nil.
 func (w *wire) call(session, method string, params, result any) error {
 	given, err := json.Marshal(params)
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 //go:embed layout.js
 var layoutScript string
 
-// CheckLayout fails the test where the page reaches beyond the window, cuts something
-// off or has text that is hard to read, as it is now. It leaves a picture of the page
-// in the folder that SONDE_PAGES names, for eyes.
+// CheckLayout fails the test if the page extends beyond the window, cuts something off or has
+// text that is hard to read. It writes a screenshot to the directory SONDE_PAGES, if set.
 func (p *Page) CheckLayout(state string) {
 	p.t.Helper()
 	p.settle()
@@ -36,11 +35,11 @@ func (p *Page) faults() []string {
 	return faults
 }
 
-// widths are those of a telephone, a small window and a screen.
+// widths are those of a phone, a small window and a screen.
 var widths = []int{400, 1000, 1500}
 
-// EachWindow opens a page light and dark, checks its layout at each width, then has
-// check act on it at the middle one.
+// EachWindow opens a page light and dark, checks its layout at each width, and calls
+// check at the middle one.
 func EachWindow(t *testing.T, name, html string, layout func(p *Page, state string), check func(t *testing.T, p *Page)) {
 	t.Helper()
 	browser := Start(t)
@@ -58,8 +57,8 @@ func EachWindow(t *testing.T, name, html string, layout func(p *Page, state stri
 	}
 }
 
-// CheckTheme fails the test unless the page has the theme that the system wishes, and
-// its button switches to the other, which the page remembers.
+// CheckTheme fails the test unless the page has the theme that the system prefers, and its
+// button switches to the other one, which the page remembers.
 func (p *Page) CheckTheme(wished string) {
 	p.t.Helper()
 	other := map[string]string{"light": "dark", "dark": "light"}[wished]
@@ -78,7 +77,7 @@ func (p *Page) CheckTheme(wished string) {
 	p.Wait(theme + " === '" + other + "'")
 }
 
-// Until acts until it gives true, each time after the page was drawn.
+// Until calls act after each drawing of the page until it returns true.
 func (p *Page) Until(what string, act func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(callLimit); !act(); p.settle() {
@@ -95,9 +94,8 @@ var (
 	identifier   = regexp.MustCompile(`\.?[\w$]+:?`)
 )
 
-// CheckScripts fails where the script of a page uses a name that one of the scripts in
-// folders defines and that the page's own script does not. The scripts of a page are
-// joined from a list: this is how a file that is missing from the list shows.
+// CheckScripts fails if the script of a page uses a name that it does not define but another
+// script in folders does: then that script is missing from the list of the page.
 func CheckScripts(t *testing.T, html string, folders ...string) {
 	t.Helper()
 	found := inlineScript.FindStringSubmatch(html)
@@ -125,8 +123,8 @@ func CheckScripts(t *testing.T, html string, folders ...string) {
 	}
 }
 
-// undefined returns which of the names that are defined elsewhere a script uses and
-// does not define. Properties and keys are not names.
+// undefined returns the names that a script uses but does not define, of those defined
+// elsewhere. Properties and keys do not count.
 func undefined(script string, elsewhere map[string]string) []string {
 	defined := map[string]bool{}
 	for _, name := range definition.FindAllStringSubmatch(script, -1) {

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Page is a page in a browser. What its methods cannot do ends the test.
+// A Page is a page in a browser. Its methods end the test on errors.
 type Page struct {
 	t       *testing.T
 	browser *Browser
@@ -27,9 +27,9 @@ type Page struct {
 	loaded   chan struct{}
 }
 
-// Open opens a page from a file, as users do, in a window of a width and with the
-// system's wish for light or dark. The page is closed with the test; every error it
-// reported until then fails the test.
+// Open opens a page from a file, as users do, in a window of a width and with a
+// preference for light or dark. The page is closed with the test; every error that it reported
+// fails the test.
 func (b *Browser) Open(t *testing.T, html string, width int, dark bool) *Page {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "page.html")
@@ -81,7 +81,7 @@ func (p *Page) awaitLoad() {
 	}
 }
 
-// Resize makes the window so wide and high.
+// Resize sets the size of the window.
 func (p *Page) Resize(width, height int) {
 	p.t.Helper()
 	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
@@ -89,7 +89,7 @@ func (p *Page) Resize(width, height int) {
 	p.settle()
 }
 
-// Prefer sets the system's wish for light or dark.
+// Prefer sets the system's preference for light or dark.
 func (p *Page) Prefer(dark bool) {
 	p.t.Helper()
 	scheme := "light"
@@ -106,8 +106,8 @@ func (p *Page) settle() {
 	p.Eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))", nil)
 }
 
-// Eval evaluates an expression in the page, waits for it where it is a promise, and
-// puts its value into result unless nil.
+// Eval evaluates an expression in the page, waits if it is a promise, and decodes its
+// value into result, unless that is nil.
 func (p *Page) Eval(expression string, result any) {
 	p.t.Helper()
 	var answer struct {
@@ -126,8 +126,7 @@ func (p *Page) Eval(expression string, result any) {
 	}
 }
 
-// Text returns the text of an element as it is seen, without space around it and with
-// plain spaces.
+// Text returns the visible text of an element, trimmed and with plain spaces.
 func (p *Page) Text(selector string) string {
 	p.t.Helper()
 	var text string
@@ -143,7 +142,7 @@ func (p *Page) Count(selector string) int {
 	return n
 }
 
-// Wait waits until a condition holds in the page, looking each time it is drawn.
+// Wait waits until a condition holds, testing it each time the page is drawn.
 func (p *Page) Wait(condition string) {
 	p.t.Helper()
 	var holds bool
@@ -187,8 +186,7 @@ func (p *Page) must(err error) {
 type Point struct{ X, Y float64 }
 
 // Place scrolls an element into sight and returns the point at parts of its width and
-// height. It ends the test where something else covers that point: a user could not
-// reach it.
+// height. It ends the test if something else covers that point.
 func (p *Page) Place(selector string, right, down float64) Point {
 	p.t.Helper()
 	var place struct {
@@ -263,7 +261,7 @@ func (p *Page) mouse(kind string, at Point, button string, clicks int) {
 	p.call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": button, "buttons": held, "clickCount": clicks}, nil)
 }
 
-// Type presses keys one after the other: those of a text.
+// Type presses the keys of a text.
 func (p *Page) Type(text string) {
 	p.t.Helper()
 	for _, key := range text {
@@ -291,7 +289,7 @@ func (p *Page) key(key string) {
 
 func after() <-chan time.Time { return time.After(callLimit) }
 
-// An exception is one that nothing in the page caught.
+// An exception is an uncaught exception of the page.
 type exception struct {
 	Text      string
 	Exception struct{ Description string }

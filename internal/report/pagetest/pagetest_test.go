@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestBrokenPagesAreNoticed holds the checks to what they are for: each sees its fault.
+// TestBrokenPagesAreNoticed checks that each check finds its fault.
 func TestBrokenPagesAreNoticed(t *testing.T) {
 	browser := Start(t)
 	for name, broken := range map[string]struct{ html, report string }{
@@ -37,7 +37,7 @@ func TestBrokenPagesAreNoticed(t *testing.T) {
 	}
 }
 
-func TestActsAsAUserDoes(t *testing.T) {
+func TestUserActions(t *testing.T) {
 	page := Start(t).Open(t, `<!doctype html><button id="a" onclick="this.textContent += 'b'">a</button>
 <input id="i" onkeydown="if (event.key === 'Enter') document.title = this.value">`, 400, true)
 	page.Click("#a")

@@ -11,8 +11,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
-// TestRootCause reads the ways back: hot spots are innermost, and their values add
-// up to their shares.
+// TestRootCause reads the call paths back: hot spots are innermost, and their values add up
+// to their shares.
 func TestRootCause(t *testing.T) {
 	c := reporttest.RootCause()
 	var out bytes.Buffer

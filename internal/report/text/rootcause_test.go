@@ -20,7 +20,7 @@ func TestRootCause(t *testing.T) {
 	}
 }
 
-// TestRootCauseFitsTheTerminal writes deep ways and long names on any width.
+// TestRootCauseFitsTheTerminal writes deep call paths and long names.
 func TestRootCauseFitsTheTerminal(t *testing.T) {
 	c := reporttest.RootCause()
 	for range 100 { // ways that divide at every level
@@ -55,7 +55,7 @@ func TestEmptyRootCause(t *testing.T) {
 	}
 }
 
-// TestRootCauseLines keeps of a climb what weighs most, each with all below it.
+// TestRootCauseLines checks that callers with the largest shares are kept, with their callees.
 func TestRootCauseLines(t *testing.T) {
 	c := reporttest.RootCause()
 	c.List[1].State = rootcause.Watched

@@ -54,7 +54,7 @@ func TestOnlyTheLongestRowsAreDrawn(t *testing.T) {
 	}
 }
 
-// TestSliversAreLeftOut unless there is more to tell of them.
+// TestSliversAreLeftOut checks that short rows are not drawn unless they are remarkable.
 func TestSliversAreLeftOut(t *testing.T) {
 	rows := rowsOf(tracetest.Sample().Transactions[0])
 	pruned, left := choice{most: 100, least: 25 * time.Millisecond}.choose(rows)
