@@ -41,7 +41,7 @@ vet: setup
 	@$(GO) vet ./...
 
 .PHONY: test
-test: build format vet ## build, vet, format and every test that takes minutes at most
+test: build format vet ## build, vet, format and a representative part of every test (make soak runs all of it)
 	@.ci/setup live chromium
 	$(GO) test -count=1 -vet=off -timeout 25m $(SHARE) ./...
 
@@ -69,45 +69,45 @@ matrix: build ## weave every class of every JDK and jar here, verify, run real p
 .PHONY: bench
 bench: setup ## the engine side by side with ASM, in one run
 	@.ci/setup asm
-	$(GO) run ./bench/engine
+	$(GO) run ./bench/engine -write
 
 .PHONY: bench-live
 bench-live: setup ## what hooks cost, what weaving costs a running JVM, and what is left after undo
-	$(GO) run ./bench/overhead
-	$(GO) run ./bench/redefine
-	$(GO) run ./bench/undo
+	$(GO) run ./bench/overhead -write
+	$(GO) run ./bench/redefine -write
+	$(GO) run ./bench/undo -write
 
 .PHONY: bench-walk
-bench-walk: setup ## what a walk costs H2 and a program with known ways, beside hooks in everything; how fast recordings are read
+bench-walk: setup ## what a walk costs H2 and a program with known ways, compared with hooks in everything; how fast recordings are read
 	@.ci/setup live
-	$(GO) run ./bench/walk
-	$(GO) run ./bench/lag
+	$(GO) run ./bench/walk -write
+	$(GO) run ./bench/lag -write
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/jvm/jfr
 
 .PHONY: bench-cache
 bench-cache: setup ## what finding a class in the cache costs, beside weaving it
 	@.ci/setup live
-	$(GO) run ./bench/cache
+	$(GO) run ./bench/cache -write
 
 .PHONY: bench-observe
 bench-observe: setup ## whether probes that observation proposes keep to their budget, and what they cover
 	@.ci/setup live
-	$(GO) run ./bench/observe
+	$(GO) run ./bench/observe -write
 
 .PHONY: bench-context
-bench-context: setup ## what sequences, conditions, tags and hand-offs cost a call, beside reflection and an interpreter
-	$(GO) run ./bench/context
+bench-context: setup ## what sequences, conditions, tags and hand-offs cost a call, compared with reflection and an interpreter
+	$(GO) run ./bench/context -write
 
 .PHONY: bench-profile
-bench-profile: setup ## whether profiled times are true, and what profiles cost, beside VisualVM's engine
+bench-profile: setup ## whether profiled times are true, and what profiles cost, compared with VisualVM's engine
 	@.ci/setup live visualvm
-	$(GO) run ./bench/truth
-	$(GO) run ./bench/profile
+	$(GO) run ./bench/truth -write
+	$(GO) run ./bench/profile -write
 
 .PHONY: bench-startup
-bench-startup: setup ## what a pack adds to the start of Tomcat and JRuby, beside weaving by ASM at load
+bench-startup: setup ## what a pack adds to the start of Tomcat and JRuby, compared with weaving by ASM at load
 	@.ci/setup live asm jruby
-	$(GO) run ./bench/startup
+	$(GO) run ./bench/startup -write
 
 .PHONY: fuzz
 fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each
