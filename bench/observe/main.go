@@ -8,7 +8,7 @@
 // left alone and has the proposed probes applied. Speeds are what a program does for a
 // second of its own processor time, against its twin in the same windows, with the probes
 // against when it is left alone. At the end the probes are applied once more and samples
-// tell what they cover.
+// show what they cover.
 package main
 
 import (

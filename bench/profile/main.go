@@ -7,7 +7,7 @@
 // are two, or both on one (-together), in turn without hooks and profiled: exact,
 // sampled, and auto within its budget. VisualVM's engine does the same job from the
 // same root, if it is installed (.ci/setup visualvm). With -minutes, auto also stays
-// that long and has to be inside its budget all told. Each row has a fresh pair of
+// that long and has to stay within its budget in all. Each row has a fresh pair of
 // JVMs, which run until their pace is steady: by processor time, it changes by no more
 // than 2 % from ten seconds to the next ten.
 package main
@@ -102,7 +102,7 @@ type bed struct {
 	options options
 }
 
-// measure has all profilers profile one program on one JDK. The error tells what
+// measure lets all profilers profile one program on one JDK. The error says what
 // ours could not do.
 func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o options) ([]row, error) {
 	b := bed{jdk, s, classes, o}

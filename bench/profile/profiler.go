@@ -33,7 +33,7 @@ type course struct {
 	settled  bool // false if hooks never ceased to go in
 	hooks    int
 	rounds   int
-	pause    time.Duration // as the profiler tells it
+	pause    time.Duration // as the profiler reports it
 	waited   time.Duration
 	steady   float64 // its own account of what hooks take; 0 where it keeps none
 	budget   float64

@@ -415,7 +415,7 @@ func (t track) at(moment time.Duration) (sample, error) {
 }
 
 // A pair is a program and its twin, which nobody touches: what it does meanwhile
-// tells how fast the machine is.
+// shows how fast the machine is.
 type pair struct {
 	touched, twin track
 }

@@ -204,7 +204,7 @@ func (t *target) dropped() (sum uint64, err error) {
 }
 
 // read reads all rings, again and again, until the function it returns is called, which
-// tells how many records there were.
+// returns how many records there were.
 func (t *target) read() (end func() (uint64, error)) {
 	type outcome struct {
 		records uint64

@@ -272,7 +272,7 @@ func (r *report) judge() error {
 func (r *report) add(what, clock string, costs, of []float64, most float64) {
 	whole := harness.Median(of)
 	share := harness.Median(costs) / whole
-	// Of nothing, or less by chance, nobody can tell a share.
+	// A share of nothing, or of less by chance, has no meaning.
 	r.Bars = append(r.Bars, bar{"the pack costs " + what, clock, share, most, whole > 0 && share <= most})
 }
 

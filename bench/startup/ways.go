@@ -156,7 +156,7 @@ func (p *pack) account(folder string, _ start) (account, error) {
 	for _, totals := range sum.Methods {
 		a.Calls += totals.Calls
 	}
-	// Which classes were woven is not told, only which were not; where all were, so were all methods.
+	// The arena does not list which classes were woven, only which were not; where all were, so were all methods.
 	if a.Classes == p.classes {
 		a.Methods = p.methods
 	}
@@ -322,7 +322,7 @@ func (c *choice) probes() string {
 	return text.String()
 }
 
-// carryOut runs a command; what it printed is told where it fails.
+// carryOut runs a command; the error holds what it printed.
 func carryOut(ctx context.Context, command string, arguments ...string) error {
 	out, err := exec.CommandContext(ctx, command, arguments...).CombinedOutput()
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 // mostOff is how much a reading of dependent work may be off.
 const mostOff = 0.03
 
-// A row is one time to be told: the self time of methods, for each call of one of
-// them, and how the bare twin tells the same.
+// A row is one time to be reported: the self time of methods, for each call of one of
+// them, and how the bare twin shows the same.
 type row struct {
 	Label   string
 	Case    string   // the class, of the same name in both twins

@@ -192,7 +192,7 @@ func (r *report) measureExact(ctx context.Context, p *program) error {
 			r.Exact[i].Readings = append(r.Exact[i].Readings, reading)
 		}
 	}
-	// What had hooks is compiled anew.
+	// What had hooks is compiled again.
 	if err := p.warm(casesOf(rows)); err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (e exact) median(figure func(reading) float64) float64 {
 // insideRuns is in how many runs the truth was within the stated error.
 func (e exact) insideRuns() int { return countInside(e.Readings) }
 
-// unclear is whether the machine was too busy to tell: a profile's clock goes on
+// unclear is whether the machine was too busy for a verdict: a profile's clock goes on
 // while a thread waits for a processor.
 func (e exact) unclear() bool {
 	return e.median(func(r reading) float64 { return r.Ran }) < leastRun

@@ -85,7 +85,7 @@ type course struct {
 	executed  uint64
 	batches   int
 	redefined int           // the class that was most often
-	pause     time.Duration // as the JVM tells it
+	pause     time.Duration // as the JVM reports it
 	classes   []string      // that were on the ways
 	lives     []string      // which hooks were on when
 }
@@ -223,7 +223,7 @@ func (r *result) addRow(table *harness.Table, kind string, figures []figure) {
 		fmt.Sprintf("%.0f", median(figures, executed)), fmt.Sprintf("%.3g", median(figures, perOperation)), most(figures, redefined))
 }
 
-// printTimeline tells how fast a program was throughout a course, and when hooks went
+// printTimeline prints how fast a program was throughout a course, and when hooks went
 // in or out.
 func printTimeline(w io.Writer, t harness.Track, c *course, plain float64) {
 	for _, piece := range t.Windows(c.span) {

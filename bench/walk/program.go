@@ -33,7 +33,7 @@ func (s subject) start(jdk jvmtest.JDK, classes string) (*harness.Program, error
 	return harness.Start(jdk, append(arguments, s.operations...)...)
 }
 
-// A paced is a program that tells how far it is.
+// A paced is a program that reports how far it is.
 type paced struct{ *harness.Program }
 
 // Progress asks the program.
@@ -127,7 +127,7 @@ func (t *turn) phase(ctx context.Context) error {
 	return t.account(ctx, all, &t.result.all)
 }
 
-// rest leaves the program alone, and tells when it was, after it has settled.
+// rest leaves the program alone after it has settled, and returns when that was.
 func (t *turn) rest(ctx context.Context, settle time.Duration) (harness.Span, error) {
 	if _, err := t.Run(ctx, settle); err != nil {
 		return harness.Span{}, err

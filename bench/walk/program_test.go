@@ -45,7 +45,7 @@ func TestFigure(t *testing.T) {
 	if !near(f.lost.Seconds(), 1.5) {
 		t.Errorf("lost %v, want 1.5 s", f.lost)
 	}
-	// All told, hooks cost two seconds more, and a quarter of that in which it settled.
+	// In all, hooks cost two seconds more, and a quarter of that in which it settled.
 	if !near(f.all.Seconds(), 3.75) {
 		t.Errorf("lost %v in all, want 3.75 s", f.all)
 	}

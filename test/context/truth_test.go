@@ -15,7 +15,7 @@ import (
 const (
 	rounds       = 3       // wishes, one after the other in one session
 	roundCalls   = 450_000 // that a program makes in each
-	singleRounds = 24      // in which each call is told apart
+	singleRounds = 24      // in which each call is distinguished
 	singleCalls  = 200     // that it makes in each: names of labels wait for Sonde in a ring of 256
 	rootThreads  = 3
 	judgedAtBest = 1_000_000 // calls of probed methods, on each JDK
@@ -100,7 +100,7 @@ func (r *running) round(p *program, w *wish, round, calls int, all *judgement) {
 // mostDifferences is how many are shown of each round.
 const mostDifferences = 8
 
-// compare tells each difference, with the stack of the first call of its kind.
+// compare reports each difference, with the stack of the first call of its kind.
 func (r *running) compare(j *judgement, have map[row]uint64, where string, w *wish) {
 	r.t.Helper()
 	shown := 0

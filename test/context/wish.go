@@ -27,7 +27,7 @@ type wishedProbe struct {
 	within  [][]element // none: everywhere
 	when    *condition
 	groups  []int // tags, by number
-	context int   // how many callers results are told apart by; 0: they are not
+	context int   // how many callers distinguish results; 0 for none
 }
 
 // mostPositions is how many elements of different sequences one JVM has room for.

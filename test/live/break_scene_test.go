@@ -134,7 +134,7 @@ func (s *scene) enter(command string) *visit {
 	return visiting(s.t, opened)
 }
 
-// notice shows what a user would be told, once.
+// notice logs each message for the user once.
 func (s *scene) notice(text string) {
 	if _, known := s.notices.LoadOrStore(text, true); !known {
 		s.t.Log(text)
@@ -291,7 +291,7 @@ func (s *scene) asItWas(before state) {
 	s.t.Helper()
 	s.gone()
 	for _, line := range before.code.DiffMeaning(before.oracle.Methods(s.prefixes()...)) {
-		if !strings.Contains(line, "$$") { // the JVM makes a hidden class anew when it links a lambda again
+		if !strings.Contains(line, "$$") { // the JVM makes a new hidden class when it links a lambda again
 			s.t.Error("changed: " + line)
 		}
 	}

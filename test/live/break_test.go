@@ -228,7 +228,7 @@ func agentJar(t *testing.T) string {
 	return path
 }
 
-// TestJVMIsKilled kills the program: what was measured until then is told, to
+// TestJVMIsKilled kills the program: what was measured until then is reported, to
 // the last call, and the files go.
 func TestJVMIsKilled(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
@@ -298,8 +298,8 @@ func (l *lone) hooked(flags arena.Flags, pattern string) *visit {
 	return v
 }
 
-// TestProgramEndsWithHooksIn has a program end in every way it can: exit code and
-// output are what they are without hooks, and Sonde tells what it measured.
+// TestProgramEndsWithHooksIn ends a program in every way it can end: exit code and
+// output are what they are without hooks, and Sonde reports what it measured.
 func TestProgramEndsWithHooksIn(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		endings := []struct {
@@ -601,7 +601,7 @@ func fillers(s *scene) []string {
 	return []string{root + "/tmp/filler", root + "/dev/shm/filler"}
 }
 
-// TestTwoSondes has a second Sonde come while a first is there: it is told who
+// TestTwoSondes opens a second session while a first is there: its error names who
 // that is, the first does not notice, and the second can enter after it.
 func TestTwoSondes(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {

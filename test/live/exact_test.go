@@ -210,7 +210,7 @@ func (c *counting) allEnded(when string, methods []session.Method) {
 	}
 }
 
-// settings are what hooks can be told to do, with a name for each.
+// settings are the modes of hooks, with a name for each.
 var settings = []struct {
 	name  string
 	flags arena.Flags

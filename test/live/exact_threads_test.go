@@ -190,7 +190,7 @@ func (c *counting) runsLonger() {
 	c.stacks()
 }
 
-// stacks demands that each thread's calls under way are told in their order.
+// stacks demands that each thread's calls under way are listed in their order.
 func (c *counting) stacks() {
 	c.t.Helper()
 	names := c.names()

@@ -286,7 +286,7 @@ func (h *host) visit() {
 
 // nothingStays demands that threads, classes, loaders and files of ours are
 // gone but for those that are named. The agent's last thread ends just after
-// Sonde has been told that all is undone.
+// Sonde has received the message that all is undone.
 func (h *host) nothingStays() {
 	h.t.Helper()
 	h.await("the agent's threads end", func() bool { return len(h.ourThreads()) == 0 })
@@ -418,7 +418,7 @@ func (h *host) hooked(s *session.Session, before live.Snapshot) {
 }
 
 // sameCode demands that every method means what it meant, and is the same byte
-// by byte but where the JVM numbers constants anew at any retransformation: the
+// by byte but where the JVM renumbers constants at any retransformation: the
 // same methods must change so in a twin to which only that is done.
 func (h *host) sameCode(before, after live.Snapshot) {
 	h.t.Helper()
@@ -610,7 +610,7 @@ func TestKilledSondeLeavesNothing(t *testing.T) {
 	hosts(t, bothDoors, func(h *host) {
 		before, check := h.oracle.Methods(looked...), h.Check()
 		h.StartLoad(1)
-		s := h.otherSonde(time.Hour) // so it is the end of the line that tells the agent
+		s := h.otherSonde(time.Hour) // so that the agent learns of it by the end of the connection
 		h.inside(before)
 		h.signal(s, syscall.SIGKILL)
 		_ = s.Wait()

@@ -115,7 +115,7 @@ func (o *Oracle) ask(report string, prefixes []string) []string {
 }
 
 // A Method is what the JVM says about one method that it runs, or about a class
-// that is not linked yet, whose methods it does not tell.
+// that is not linked yet, whose methods it does not report.
 type Method struct {
 	Class, Loader    string // with dots; the loader's class, or "boot"
 	Name, Descriptor string // empty where the class is not linked
@@ -123,7 +123,7 @@ type Method struct {
 	// of line numbers.
 	Shape string
 	// Code is a hash of the bytes, Meaning one that has in the place of each
-	// constant's number what it stands for: a JVM may number constants anew.
+	// constant's number what it stands for: a JVM may renumber constants.
 	Code, Meaning string
 }
 
@@ -133,8 +133,8 @@ type Snapshot []Method
 // Alive is what a heap holds after a full collection.
 type Alive struct {
 	Classes []LoadedClass
-	// Held tells what leads to the instances, in lines like
-	// "pkg.Loader by field of java.lang.Thread"; weak references are told too.
+	// Held lists what leads to the instances, in lines like
+	// "pkg.Loader by field of java.lang.Thread"; weak references are listed too.
 	Held    []string
 	Threads []string // names of all live platform threads, sorted
 }

@@ -128,7 +128,7 @@ func (p *Program) Drop() {
 	p.done("drop")
 }
 
-// Reflect returns all that reflection tells about the workloads' classes, in
+// Reflect returns all that reflection reports about the workloads' classes, in
 // sorted lines.
 func (p *Program) Reflect() string {
 	p.t.Helper()
@@ -218,7 +218,7 @@ var Everyday = []string{
 // firstWithVirtual is the first JDK that has virtual threads.
 const firstWithVirtual = 21
 
-// Supports tells whether a JDK can run a workload.
+// Supports reports whether a JDK can run a workload.
 func Supports(jdk jvmtest.JDK, workload string) bool {
 	return workload != Virtual || jdk.Major >= firstWithVirtual
 }
@@ -308,7 +308,7 @@ func testdata() string {
 	return filepath.Join(filepath.Dir(file), "testdata")
 }
 
-// A Trust says how far a program can tell by itself what a method did.
+// A Trust says how far a program knows by itself what a method did.
 type Trust string
 
 // What the programs' own counts are worth.
@@ -496,7 +496,7 @@ func (p *Program) metaspace() int64 {
 	}
 	match := metaspaceUsed.FindStringSubmatch(reply.Text)
 	if match == nil {
-		p.t.Fatalf("VM.metaspace does not tell what is in use: %d %s", reply.Code, reply.Text)
+		p.t.Fatalf("VM.metaspace does not report what is in use: %d %s", reply.Code, reply.Text)
 	}
 	used, err := strconv.ParseInt(match[1], 10, 64)
 	if err != nil {

@@ -229,7 +229,7 @@ func TestOtherAgentFromTheStart(t *testing.T) {
 	})
 }
 
-// TestReflectSeesWhatRetransformationLoses shows that the dump would tell: JDK 17
+// TestReflectSeesWhatRetransformationLoses shows that the dump reveals it: JDK 17
 // before 17.0.20 loses parameter names whenever a class is retransformed.
 func TestReflectSeesWhatRetransformationLoses(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)

@@ -72,7 +72,7 @@ func (c *camp) strike() {
 	}
 }
 
-// call has the agent loaded and told where to dial.
+// call loads the agent, with the address it has to dial.
 func (c *camp) call() {
 	c.t.Helper()
 	path, err := c.WriteSession(targetfs.Session{

@@ -114,7 +114,7 @@ func (b behaviour) profile(t *testing.T, p *program, scheme profile.Scheme) {
 
 // A count is of one method in one calling context.
 type count struct {
-	entered, threw int64 // threw is unknown where nobody can tell
+	entered, threw int64 // threw is unknown where the program cannot count it
 }
 
 // unknown stands for a number of exceptions that the program itself cannot know.

@@ -18,7 +18,7 @@ import (
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
-// A program is a JVM that runs behaviours as it is told, and counts.
+// A program is a JVM that runs behaviours on command, and counts.
 type program struct {
 	*jvmtest.Running
 	t *testing.T

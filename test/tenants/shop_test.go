@@ -248,7 +248,7 @@ type visit struct {
 	within, around  int64
 }
 
-// visits are those that the application has told of, by number.
+// visits returns the visits that the application has reported, by number.
 func (s tomcat) visits(t *testing.T) map[int]visit {
 	t.Helper()
 	told := make(map[int]visit)
@@ -414,7 +414,7 @@ func startTracing(t *testing.T, pid int, args ...string) *tracing {
 	return r
 }
 
-// running tells whether it has not ended yet.
+// running reports whether it has not ended yet.
 func (r *tracing) running() bool {
 	select {
 	case <-r.read:

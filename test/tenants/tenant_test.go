@@ -39,7 +39,7 @@ const (
 )
 
 // TestSlowRequestsOfOneTenantInTomcat traces what one tenant waited for too long. The
-// application tells which those were.
+// application reports which ones those were.
 func TestSlowRequestsOfOneTenantInTomcat(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run("jdk"+jdk.Version, func(t *testing.T) {
@@ -375,7 +375,7 @@ func (r *reader) judge(t *testing.T, kept trace, _ string) {
 	}
 }
 
-// collectorConfig has the collector listen where it is told, and print what comes.
+// collectorConfig makes the collector listen at an address and print what it receives.
 const collectorConfig = `
 receivers: {otlp: {protocols: {http: {endpoint: %q}}}}
 exporters: {print: {}}

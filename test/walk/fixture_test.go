@@ -87,7 +87,7 @@ type stack struct {
 	frames []string // the innermost first
 }
 
-// start has a fixture tell its ways, then starts it and waits until it is warm.
+// start lets a fixture print its ways, then starts it and waits until it is warm.
 func start(t *testing.T, jdk jvmtest.JDK, f fixture) *program {
 	t.Helper()
 	pattern, release := "testdata/src/*/*.java", "17"

@@ -372,7 +372,7 @@ func (p *program) take(walk func() (c *rootcause.Climb, off []string)) *rootcaus
 	return c
 }
 
-// tell logs how a walk went; in full where the test has failed.
+// tell logs a summary of a walk, and all of it where the test has failed.
 func (p *program) tell(c *rootcause.Climb) {
 	p.t.Helper()
 	p.t.Logf("%d samples, worth %.0f; took %v", c.Sampled.Samples, p.samples, c.Took.Round(time.Millisecond))
@@ -458,7 +458,7 @@ func (p *program) differences(c *rootcause.Climb, truths []*truth) (lines []stri
 	for _, t := range truths {
 		least := t.share
 		if t.leaves != nil {
-			least /= 2 // its methods are several, and small ones are not told of
+			least /= 2 // its methods are several, and small ones are not reported
 		}
 		allowed := allowance(t.share, p.samples)
 		isHot := t.share > 2*rootcause.Defaults().Hot || shares[t] > 0
@@ -558,7 +558,7 @@ func (t *tree) scale(by float64) {
 }
 
 // A truth is what the program says of one of its hot methods, or of several that
-// cannot be told apart.
+// cannot be distinguished.
 type truth struct {
 	leaf   string   // the method, "" where leaves are given
 	leaves []string // classes, one of whose methods is hot
@@ -629,7 +629,7 @@ func short(name string) string {
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// isHidden reports whether a frame is one that Java itself does not tell of: a
+// isHidden reports whether a frame is one that Java itself does not show: a
 // lambda's object, or what carries a call.
 func isHidden(name string) bool {
 	return strings.Contains(name, "$$Lambda") || strings.HasPrefix(name, "java/lang/invoke/") || strings.HasPrefix(name, "java/lang/Thread.runWith(")
