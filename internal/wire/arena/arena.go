@@ -1,14 +1,11 @@
-// Package arena reads and writes the memory that hooks measure into: a file
-// mapped by the target and by Sonde.
+// Package arena reads and writes the memory that hooks measure into: a file mapped by the target and by Sonde.
 //
-// The target's threads write without locks, each into blocks of its own; Sonde
-// reads at any moment, and asks nobody. Pieces are taken from the file one
-// behind the other and never given back or moved, so what a ref names is there
-// for good. Only what is allocated on disk, up to the limit that Sonde raises,
-// is ever touched: a store to a page the file system cannot provide would end
-// in the program.
+// The target's threads write without locks, each into blocks of its own; Sonde reads at any moment without asking the
+// target. Pieces are taken from the file one after the other and never moved or reused, so a ref stays valid. Only the
+// allocated part of the file, up to the limit that Sonde raises, is ever accessed: a store to a page that the file
+// system cannot provide would kill the program.
 //
-// The layout is in layout.table, from which both sides' constants are made.
+// The layout is in layout.table, from which the constants for Go and Java are generated.
 package arena
 
 import (
@@ -29,16 +26,15 @@ import (
 //go:generate go run ./gen -java ../../../agent/hooks/stubs/sonde/layout/Layout.java
 
 var (
-	// ErrNotArena says that a file is no arena, or one of another version.
+	// ErrNotArena reports a file that is not an arena, or one of another version.
 	ErrNotArena = errors.New("not an arena of this version of sonde")
-	// ErrFull says that what is allocated of an arena is used up.
+	// ErrFull reports that the allocated part of an arena is used up.
 	ErrFull = errors.New("the arena is full")
-	// ErrClosed says that an arena is mapped no more.
+	// ErrClosed reports that an arena is no longer mapped.
 	ErrClosed = errors.New("the arena was closed")
 )
 
-// An Arena is one mapped into this process. It is safe for use by many
-// goroutines.
+// An Arena is an arena that is mapped into this process. It is safe for concurrent use.
 type Arena struct {
 	lock   sync.RWMutex // held while the mapping is used; for writing, to end it
 	memory memory       // nil once it is closed
@@ -46,17 +42,16 @@ type Arena struct {
 	lowerBounds lowerBounds
 }
 
-// Owner is what an arena says of whom it belongs to.
+// An Owner describes the processes that an arena belongs to.
 type Owner struct {
 	Target      int    // process
-	TargetStart uint64 // its start time, in clock ticks since boot: tells it from a later one of its number
+	TargetStart uint64 // its start, in clock ticks since the boot, which distinguishes it from a later process with its PID
 	Sonde       int    // process
-	Command     string // for a human
+	Command     string // for users
 	Opened      time.Time
 }
 
-// Create makes an arena of a file that is empty, but as long as the arena may
-// ever be, and whose first bytes, up to limit, are allocated.
+// Create creates an arena in an empty file of its final length, whose first bytes, up to limit, are allocated.
 func Create(file *os.File, limit int64, owner Owner) (*Arena, error) {
 	a, err := mapFile(file, true)
 	if err != nil {
@@ -78,10 +73,10 @@ func Create(file *os.File, limit int64, owner Owner) (*Arena, error) {
 	return a, nil
 }
 
-// commandMost is how many bytes of a command are kept.
+// commandMost bounds the bytes of the command.
 const commandMost = 512
 
-// begin writes the header, the magic last.
+// begin writes the header, with the magic last.
 func (a *Arena) begin(limit int64, epoch uint32, owner Owner) error {
 	return a.guard(func(m memory) error {
 		m.put32(headerVersion, layoutVersion)
@@ -100,7 +95,7 @@ func (a *Arena) begin(limit int64, epoch uint32, owner Owner) error {
 	})
 }
 
-// Open maps an arena that another made.
+// Open maps an existing arena.
 func Open(file *os.File, writable bool) (*Arena, error) {
 	a, err := mapFile(file, writable)
 	if err != nil {
@@ -144,8 +139,7 @@ func mapFile(file *os.File, writable bool) (*Arena, error) {
 	return &Arena{memory: mapped}, nil
 }
 
-// Close unmaps the arena; what was read of it stays. Who is reading it is waited
-// for.
+// Close unmaps the arena, after waiting for its readers. Values that were read stay valid.
 func (a *Arena) Close() error {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -157,15 +151,15 @@ func (a *Arena) Close() error {
 	return unix.Munmap(mapped)
 }
 
-// Length is how long the arena may become.
+// Length returns the final length of the arena.
 func (a *Arena) Length() int64 {
 	a.lock.RLock()
 	defer a.lock.RUnlock()
 	return int64(len(a.memory))
 }
 
-// Epoch tells this arena from others a JVM has had. Like all that follows it
-// reads 0, and writes nothing, where the file was cut short or the arena is closed.
+// Epoch returns the number that distinguishes this arena from others of the same JVM. Like the methods below, it returns
+// 0, or writes nothing, if the file was truncated or the arena is closed.
 func (a *Arena) Epoch() (epoch uint32) {
 	_ = a.guard(func(m memory) error {
 		epoch = m.u32(headerEpoch)
@@ -174,7 +168,7 @@ func (a *Arena) Epoch() (epoch uint32) {
 	return epoch
 }
 
-// Owner tells whom the arena belongs to.
+// Owner returns the processes that the arena belongs to.
 func (a *Arena) Owner() (owner Owner, err error) {
 	err = a.guard(func(m memory) error {
 		length := min(m.u32(headerCommandLength), commandMost)
@@ -190,7 +184,7 @@ func (a *Arena) Owner() (owner Owner, err error) {
 	return owner, err
 }
 
-// Room is how much of the arena is used and how much is allocated.
+// Room returns how much of the arena is used and how much is allocated.
 func (a *Arena) Room() (used, limit int64) {
 	_ = a.guard(func(m memory) error {
 		allocated := m.allocated()
@@ -200,7 +194,7 @@ func (a *Arena) Room() (used, limit int64) {
 	return used, limit
 }
 
-// Raise tells the target that the file is allocated up to a new limit.
+// Raise sets the limit up to which the file is allocated.
 func (a *Arena) Raise(limit int64) {
 	_ = a.guard(func(m memory) error {
 		m.put64(headerLimit, uint64(limit))
@@ -208,8 +202,7 @@ func (a *Arena) Raise(limit int64) {
 	})
 }
 
-// AskStop has whoever is in the target take everything out. The arena must be
-// mapped for writing.
+// AskStop asks the agent in the target to remove all hooks. The arena must be mapped for writing.
 func (a *Arena) AskStop() {
 	_ = a.guard(func(m memory) error {
 		m.put32(headerStop, 1)
@@ -217,7 +210,7 @@ func (a *Arena) AskStop() {
 	})
 }
 
-// StopAsked tells whether someone called AskStop.
+// StopAsked reports whether AskStop was called.
 func (a *Arena) StopAsked() (asked bool) {
 	_ = a.guard(func(m memory) error {
 		asked = m.u32(headerStop) != 0
@@ -226,7 +219,7 @@ func (a *Arena) StopAsked() (asked bool) {
 	return asked
 }
 
-// OpenedNanos is the target's System.nanoTime when it opened the arena.
+// OpenedNanos returns the target's System.nanoTime when it opened the arena.
 func (a *Arena) OpenedNanos() (nanos int64) {
 	_ = a.guard(func(m memory) error {
 		nanos = int64(m.u64(headerOpenedNanos))
@@ -235,14 +228,14 @@ func (a *Arena) OpenedNanos() (nanos int64) {
 	return nanos
 }
 
-// A Cost is what the hooks cost the target, as far as Sonde has measured it.
+// A Cost is the measured cost of the hooks for the target.
 type Cost struct {
-	Hook    float64       // nanoseconds of a pair of hooks; 0 where not known
-	Pause   time.Duration // for how long it was stopped to put hooks in
-	Compile time.Duration // processor time of its compilers meanwhile
+	Hook    float64       // nanoseconds of a pair of hooks; 0 if unknown
+	Pause   time.Duration // how long it was stopped for installing hooks
+	Compile time.Duration // processor time of its compilers during that
 }
 
-// SetHookCost notes what a pair of hooks costs, in nanoseconds.
+// SetHookCost records the cost of a pair of hooks, in nanoseconds.
 func (a *Arena) SetHookCost(nanos float64) {
 	_ = a.guard(func(m memory) error {
 		m.put64(headerHookPicos, uint64(nanos*1000))
@@ -250,7 +243,7 @@ func (a *Arena) SetHookCost(nanos float64) {
 	})
 }
 
-// AddBatchCost notes what putting hooks in has cost.
+// AddBatchCost records the cost of installing hooks.
 func (a *Arena) AddBatchCost(pause, compile time.Duration) {
 	_ = a.guard(func(m memory) error {
 		m.put64(headerPausedNanos, m.u64(headerPausedNanos)+uint64(pause))
@@ -259,7 +252,7 @@ func (a *Arena) AddBatchCost(pause, compile time.Duration) {
 	})
 }
 
-// Cost is what was noted.
+// Cost returns the recorded costs.
 func (a *Arena) Cost() (cost Cost, err error) {
 	err = a.guard(func(m memory) error {
 		cost = Cost{
@@ -272,16 +265,15 @@ func (a *Arena) Cost() (cost Cost, err error) {
 	return cost, err
 }
 
-// ErrDamaged says that what the arena holds cannot be.
+// ErrDamaged reports that the content of the arena is impossible.
 var ErrDamaged = errors.New("the arena is damaged")
 
-// memory is the mapped file. The other side may be anyone: no ref is followed
-// that was not checked, and a file cut short under us is an error, not the end
-// of the process.
+// memory is the mapped file. The other side is not trusted: every ref is checked before it is followed, and a file that is
+// truncated while it is mapped is an error, not the end of the process.
 type memory []byte
 
-// guard lends the memory to use, which must not keep it, and turns a fault of
-// the mapping into an error. Close waits meanwhile.
+// guard calls use with the memory, which use must not keep, and converts a fault of the mapping into an error. Close waits
+// for it.
 func (a *Arena) guard(use func(memory) error) (err error) {
 	a.lock.RLock()
 	defer a.lock.RUnlock()
@@ -304,11 +296,10 @@ func (a *Arena) guard(use func(memory) error) (err error) {
 	return use(a.memory)
 }
 
-// allocated is how much of the file may be touched. It grows meanwhile.
+// allocated returns how much of the file may be accessed. It grows over time.
 func (m memory) allocated() uint64 { return min(m.u64(headerLimit), uint64(len(m))) }
 
-// check ends the reading, by guard, where a piece is not inside what is
-// allocated.
+// check panics, for guard, if a piece is not inside the allocated part.
 func (m memory) check(offset, size uint64) {
 	end := m.allocated()
 	if offset < headerSize || offset%layoutUnit != 0 || offset > end || size > end-offset {
@@ -316,26 +307,26 @@ func (m memory) check(offset, size uint64) {
 	}
 }
 
-// piece is the checked offset of what a ref names.
+// piece returns the checked offset of a ref.
 func (m memory) piece(ref uint32, size uint64) uint64 {
 	offset := uint64(ref) * layoutUnit
 	m.check(offset, size)
 	return offset
 }
 
-// A walk is one way through the arena, from piece to piece. Pieces never
-// overlap, so a walk that meets more bytes than there are goes in a circle.
+// A walk goes through the arena from piece to piece. Pieces never overlap, so a walk that meets more bytes than there are
+// goes in a circle.
 type walk struct {
 	memory
 	met     uint64 // bytes
 	climbed uint64 // steps from nodes to their parents
 }
 
-// mostClimbed bounds a walk through a tree made to be climbed for ever: it is a
-// few seconds' worth, and far more than the deepest stacks need.
+// mostClimbed bounds a walk through a tree that was built to take for ever. It takes a few seconds, and is far more than
+// the deepest stacks need.
 const mostClimbed = 1 << 30
 
-// meet is piece for one that the walk comes to for the first time.
+// meet is piece for the first visit of a walk.
 func (w *walk) meet(ref uint32, size uint64) uint64 {
 	offset := w.piece(ref, size)
 	if w.met += size; w.met > w.allocated() {
@@ -344,8 +335,8 @@ func (w *walk) meet(ref uint32, size uint64) uint64 {
 	return offset
 }
 
-// Every access is atomic: the target writes meanwhile. Offsets are inside a
-// checked piece and aligned, by layout.table.
+// Every access is atomic, because the target writes concurrently. Offsets are inside a checked piece and aligned, by
+// layout.table.
 
 func (m memory) u32(offset uint64) uint32 { return atomic.LoadUint32(m.word32(offset)) }
 func (m memory) u64(offset uint64) uint64 { return atomic.LoadUint64(m.word64(offset)) }
@@ -361,7 +352,7 @@ func (m memory) word64(offset uint64) *uint64 {
 	return (*uint64)(unsafe.Pointer(&m[offset : offset+8][0]))
 }
 
-// take reserves a piece for Sonde, among the target's; 0 where there is no room.
+// take reserves a piece for Sonde; 0 if there is no room.
 func (m memory) take(bytes uint64) uint32 {
 	bytes = (bytes + layoutUnit - 1) / layoutUnit * layoutUnit
 	for {

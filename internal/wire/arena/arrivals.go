@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// MostUnanswered is how many arrivals there are where nobody answers them.
+// MostUnanswered is the maximum number of arrivals without an answer.
 const MostUnanswered = layoutArrivals
 
-// An Arrival is a call that waits until its callees have hooks, or a member that
-// reflection or a method handle is about to call.
+// An Arrival is a call that waits until its callees have hooks, or a member that is about to be called by reflection or
+// through a method handle.
 type Arrival struct {
 	Ticket uint64
-	ID     uint32 // of the method; 0 where Text names a member
+	ID     uint32 // of the method; 0 if Text names a member
 	Text   string // class.name(descriptor), the class with slashes
 }
 
-// MakeArrivals gives the target the ring in which calls announce themselves.
-// Until then, and where SetWait was not called, none waits.
+// MakeArrivals reserves the ring in which calls announce themselves. Calls wait only if it exists and SetWait was called.
 func (a *Arena) MakeArrivals() error {
 	return a.guard(func(m memory) error {
 		if m.u32(headerArrivals) != 0 {
@@ -32,8 +31,7 @@ func (a *Arena) MakeArrivals() error {
 	})
 }
 
-// Arrivals are those with tickets beyond one, in order. One that is still being
-// written ends the list: what is behind it is told with it.
+// Arrivals returns the arrivals after a ticket, in order. The list ends before one that is still being written.
 func (a *Arena) Arrivals(after uint64) (arrivals []Arrival, err error) {
 	err = a.guard(func(m memory) error {
 		ref := m.u32(headerArrivals)
@@ -45,7 +43,7 @@ func (a *Arena) Arrivals(after uint64) (arrivals []Arrival, err error) {
 		if next <= after {
 			return nil
 		}
-		// Older ones were answered, and their slots belong to others.
+		// Older arrivals were answered, and their slots are reused.
 		count := min(next-after, layoutArrivals)
 		for i := range count {
 			ticket := next - count + 1 + i
@@ -56,14 +54,14 @@ func (a *Arena) Arrivals(after uint64) (arrivals []Arrival, err error) {
 			case next-m.u64(headerArrivalsAnswered) < layoutArrivals:
 				return nil
 			}
-			// In a full ring nobody writes. Whoever took that ticket ended meanwhile.
+			// In a full ring nobody writes, so the thread that took this ticket has ended.
 		}
 		return nil
 	})
 	return arrivals, err
 }
 
-// arrival reads a slot; it is whole where it holds this ticket before and after.
+// arrival reads a slot; it is whole if the slot has this ticket before and after.
 func (m memory) arrival(slot, ticket uint64) (arrival Arrival, whole bool) {
 	if m.u64(slot+arrivalTicket) != ticket {
 		return Arrival{}, false
@@ -77,7 +75,7 @@ func (m memory) arrival(slot, ticket uint64) (arrival Arrival, whole bool) {
 	return arrival, m.u64(slot+arrivalTicket) == ticket
 }
 
-// Answer lets calls go on: those with tickets up to this one.
+// Answer lets the calls with tickets up to this one continue.
 func (a *Arena) Answer(ticket uint64) {
 	_ = a.guard(func(m memory) error {
 		answered := m.word64(headerArrivalsAnswered)
@@ -90,8 +88,7 @@ func (a *Arena) Answer(ticket uint64) {
 	})
 }
 
-// SetWait says how long a call that has announced itself waits at most; 0 is not
-// at all. It holds for those that wait already.
+// SetWait sets how long a call that has announced itself waits at most; 0 for not at all. It applies to waiting calls, too.
 func (a *Arena) SetWait(limit time.Duration) {
 	_ = a.guard(func(m memory) error {
 		m.put64(headerWaitNanos, uint64(max(limit, 0)))
@@ -99,8 +96,8 @@ func (a *Arena) SetWait(limit time.Duration) {
 	})
 }
 
-// ArrivalsLost is how many members found no room to be announced. A call that
-// found none is missed in its node, and announced by the next.
+// ArrivalsLost returns the number of members that could not be announced for lack of room. A call without room counts as
+// missed in its node, and the next one announces it.
 func (a *Arena) ArrivalsLost() (lost uint64) {
 	_ = a.guard(func(m memory) error {
 		lost = m.u64(headerArrivalsLost)
@@ -109,9 +106,8 @@ func (a *Arena) ArrivalsLost() (lost uint64) {
 	return lost
 }
 
-// ContextLosses is what could not be told of contexts: how many tasks were handed on
-// in two contexts at once, so that they have none, and how many calls of anchors and
-// of methods that set tags found no room.
+// ContextLosses returns how many tasks have no context because they were submitted in two contexts at once, and how many
+// calls of anchors and tag points were lost for lack of room.
 func (a *Arena) ContextLosses() (ambiguous, lost uint64) {
 	_ = a.guard(func(m memory) error {
 		ambiguous, lost = m.u64(headerAmbiguous), m.u64(headerContextsLost)

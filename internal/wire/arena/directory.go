@@ -7,19 +7,17 @@ import (
 	"sync"
 )
 
-// A Method is one that has a hook, by the id woven code has for it and the name
-// people have: class.name(descriptor).
+// A Method is a method with a hook, by its ID in woven code and its name, class.name(descriptor).
 type Method struct {
 	ID         uint32
 	Name       string
 	LowerBound bool // the JVM may run it without its hook
 }
 
-// isLowerBound ends the line of such a method. No descriptor ends so.
+// isLowerBound ends the line of such a method. No descriptor ends like that.
 const isLowerBound = "\tintrinsic"
 
-// Describe adds names to the arena, so that it can be understood without the
-// Sonde that made it.
+// Describe adds the names of methods to the arena, so that others can read it.
 func (a *Arena) Describe(methods []Method) error {
 	if len(methods) == 0 {
 		return nil
@@ -30,7 +28,7 @@ func (a *Arena) Describe(methods []Method) error {
 		if method.LowerBound {
 			mark = isLowerBound
 		}
-		// A name may have a line feed in it, as the JVM allows.
+		// The JVM allows a line feed in a name.
 		fmt.Fprintf(&text, "%d\t%s%s\n", method.ID, strings.ReplaceAll(method.Name, "\n", " "), mark)
 	}
 	return a.guard(func(m memory) error {
@@ -47,7 +45,7 @@ func (a *Arena) Describe(methods []Method) error {
 	})
 }
 
-// Methods lists the methods that were described, in no order.
+// Methods returns the described methods, in no particular order.
 func (a *Arena) Methods() (methods []Method, err error) {
 	err = a.guard(func(m memory) error {
 		return m.directory(m.u32(headerDirectory), 0, func(method Method) { methods = append(methods, method) })
@@ -55,7 +53,7 @@ func (a *Arena) Methods() (methods []Method, err error) {
 	return methods, err
 }
 
-// directory reads what was described from one piece on, up to another that was older.
+// directory reads the pieces of the directory from one piece to an older one.
 func (m memory) directory(ref, until uint32, each func(Method)) error {
 	w := &walk{memory: m}
 	for ref != 0 && ref != until {
@@ -76,15 +74,15 @@ func (m memory) directory(ref, until uint32, each func(Method)) error {
 	return nil
 }
 
-// lowerBounds are the methods whose counts are lower bounds, as far as the directory was
-// read. What is in there stays, so that each piece is read once.
+// lowerBounds are the methods whose counts are lower bounds. Entries of the directory never change, so each piece is read
+// once.
 type lowerBounds struct {
 	lock sync.Mutex
 	read uint32 // the newest piece that was read
 	ids  []uint32
 }
 
-// each gives all there are now.
+// each reads new pieces and yields all IDs.
 func (l *lowerBounds) each(m memory, yield func(id uint32)) error {
 	l.lock.Lock()
 	defer l.lock.Unlock()

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// How long arenas are that a target makes for itself.
+// The sizes of arenas that a target creates for itself.
 const (
-	imageLength = 1 << 30 // and sparse: only what is used is ever allocated
-	imageRoom   = 1 << 20 // allocated at first, behind all that the image has
+	imageLength = 1 << 30 // sparse: only the used part is allocated
+	imageRoom   = 1 << 20 // allocated at first, after the image
 	imagePage   = 4096
 )
 
-// An Image is how an arena begins that a target makes for itself. It says nothing of
-// whose it is: the target puts that in, by the places.
+// An Image is the beginning of an arena that a target creates for itself. It has no owner: the target fills it in at the
+// places.
 type Image struct {
-	Bytes  []byte // of the file; what comes behind them is zero
-	Length int64  // how long the file is
-	Limit  int64  // how much of it is to be allocated first
+	Bytes  []byte // of the file; the rest is zero
+	Length int64  // of the file
+	Limit  int64  // how much of it is allocated at first
 	Places Places
 }
 
-// Places are where a target finds what it writes, in bytes from the arena's beginning.
-// The account's are those of the image at hand.
+// Places are the offsets of the fields that a target writes, in bytes from the beginning of the arena. Those of the account
+// differ between images.
 type Places struct {
 	Length, Limit, Next        uint32 // u64 each
 	Epoch, TargetPID           uint32 // u32
@@ -36,7 +36,7 @@ type Places struct {
 	AccountText, AccountedMost uint32 // bytes, and how many there can be
 }
 
-// NewImage makes the image of an arena in which these methods have hooks.
+// NewImage returns the image of an arena in which these methods have hooks.
 func NewImage(methods []Method) (*Image, error) {
 	names := 0
 	for _, method := range methods {
@@ -48,7 +48,7 @@ func NewImage(methods []Method) (*Image, error) {
 	if err := a.begin(int64(room), 0, Owner{Opened: time.Unix(0, 0)}); err != nil {
 		return nil, err
 	}
-	// What is not zero comes first, so that the image ends with the head of the spill table.
+	// Nonzero parts come first, so that the image ends with the head of the spill table.
 	if err := a.Describe(methods); err != nil {
 		return nil, err
 	}
@@ -90,15 +90,15 @@ func (a *Arena) image() (*Image, error) {
 	}, nil
 }
 
-// An Account is what became of the classes of a pack.
+// An Account counts the classes of a pack by their outcome.
 type Account struct {
 	Woven, Differs, Blind, Failed uint32
-	// Left names those that are not woven, as far as there was room. Classes of one name
-	// are counted each and named once.
+	// Left lists the classes that are not woven, as far as there was room. Several classes of one name are
+	// listed once.
 	Left []Unwoven
 }
 
-// Unnamed is how many classes are not woven and have no name of their own in the account.
+// Unnamed returns the number of classes that are not woven and not listed.
 func (a *Account) Unnamed() int {
 	return max(0, int(a.Differs)+int(a.Blind)+int(a.Failed)-len(a.Left))
 }
@@ -109,17 +109,17 @@ type Unwoven struct {
 	Class string // internal name
 }
 
-// An Unfit is why a class is not woven.
+// An Unfit is the reason why a class is not woven.
 type Unfit string
 
-// Why classes of a pack are not woven.
+// The reasons.
 const (
-	Differs Unfit = "differs" // its bytes are not those that were packed
+	Differs Unfit = "differs" // its bytes differ from the packed ones
 	Blind   Unfit = "blind"   // its loader does not see the hooks
 	Failed  Unfit = "failed"
 )
 
-// MakeAccount gives the target the room to account for the classes of a pack.
+// MakeAccount reserves the account of the classes of a pack.
 func (a *Arena) MakeAccount() error {
 	return a.guard(func(m memory) error {
 		if m.u32(headerAccount) != 0 {
@@ -134,7 +134,7 @@ func (a *Arena) MakeAccount() error {
 	})
 }
 
-// Account is what the target has told so far; false where it has no pack.
+// Account returns the account so far; false if the target has no pack.
 func (a *Arena) Account() (account Account, has bool, err error) {
 	err = a.guard(func(m memory) error {
 		ref := m.u32(headerAccount)
@@ -143,7 +143,7 @@ func (a *Arena) Account() (account Account, has bool, err error) {
 		}
 		has = true
 		at := m.piece(ref, accountSize+layoutAccountText)
-		// The text first: what it names is counted before.
+		// The text is read first, because the target counts a class before it lists it.
 		used := uint64(m.u32(at + accountNamesUsed))
 		if used > layoutAccountText {
 			return fmt.Errorf("%w: its account has %d bytes of text", ErrDamaged, used)
@@ -154,7 +154,7 @@ func (a *Arena) Account() (account Account, has bool, err error) {
 			case Differs, Blind, Failed:
 				account.Left = append(account.Left, Unwoven{unfit, class})
 			}
-			// Anything else is the rest of a name that has a line feed in it, as the JVM allows.
+			// Anything else is the rest of a name with a line feed, which the JVM allows.
 		}
 		account.Woven, account.Differs = m.u32(at+accountWoven), m.u32(at+accountDiffers)
 		account.Blind, account.Failed = m.u32(at+accountBlind), m.u32(at+accountFailed)

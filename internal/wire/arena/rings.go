@@ -7,13 +7,11 @@ import (
 	"unicode/utf16"
 )
 
-// ErrOverrun says that what a ring tells cannot be what was written: it was
-// damaged, or somebody else reads it as well. Reading goes on behind it.
-var ErrOverrun = errors.New("a ring of traced calls does not make sense; what was in it is lost")
+// ErrOverrun reports that a ring was damaged, or that another process reads it as well. Reading continues after it.
+var ErrOverrun = errors.New("a ring of traced calls is inconsistent, and its content is lost")
 
-// SetRings says how many bytes a thread's ring of traced calls has (the greatest
-// power of two that is not more), and how far below their root calls are traced; 0
-// is as far as they go. Rings that are there keep their size.
+// SetRings sets the size of a thread's ring of traced calls, rounded down to a power of two, and the number of levels below
+// their root that are traced; 0 for all. Existing rings keep their size.
 func (a *Arena) SetRings(bytes, levels uint32) error {
 	if bytes < layoutLeastRingBytes || bytes > layoutMostRingBytes {
 		return fmt.Errorf("a ring of %d bytes is not possible: choose %d to %d", bytes, layoutLeastRingBytes, layoutMostRingBytes)
@@ -25,19 +23,16 @@ func (a *Arena) SetRings(bytes, levels uint32) error {
 	})
 }
 
-// A Ring is where one thread, or several that took turns, write the calls that are
-// traced.
+// A Ring holds the traced calls of one thread, or of several that used it one after the other.
 type Ring struct {
 	arena *Arena
 	ref   uint32
 }
 
-// Ref names the ring: it is the same in every reading, and is the upper half of
-// the numbers of transactions that began in it.
+// Ref identifies the ring. It is the upper half of the numbers of transactions that began in it.
 func (r *Ring) Ref() uint32 { return r.ref }
 
-// Rings are all there are, the newest first. They stay, and no two are of one
-// thread at a time.
+// Rings returns all rings, the newest first. Rings are never removed, and a thread has one at a time.
 func (a *Arena) Rings() (rings []*Ring, err error) {
 	err = a.guard(func(m memory) error {
 		w := &walk{memory: m}
@@ -55,7 +50,7 @@ func (a *Arena) Rings() (rings []*Ring, err error) {
 	return rings, nil
 }
 
-// ring is the checked place of a ring, with its capacity.
+// ring returns the checked offset of a ring, and its capacity.
 func (m memory) ring(ref uint32) (ring, capacity uint64) {
 	ring = m.piece(ref, ringSize)
 	capacity = uint64(m.u32(ring + ringCapacity))
@@ -66,18 +61,18 @@ func (m memory) ring(ref uint32) (ring, capacity uint64) {
 	return ring, capacity
 }
 
-// RingState is what is known of a ring besides its records.
+// A RingState describes a ring apart from its records.
 type RingState struct {
 	Thread      uint64 // id of the newest owner
 	Capacity    uint32 // bytes
-	Unread      uint64 // bytes that Read would give
-	Transaction uint64 // that the owner is in; 0 for none
+	Unread      uint64 // bytes for the next Read
+	Transaction uint64 // of the owner; 0 for none
 	Opened      uint64 // transactions
-	Discarded   uint64 // of those, the ones whose verdict was no
-	Dropped     uint64 // calls that found no room, and were only counted
+	Discarded   uint64 // of those, the ones that are not kept
+	Dropped     uint64 // calls that were only counted for lack of room
 }
 
-// State tells of a ring at a moment.
+// State returns the current state of the ring.
 func (r *Ring) State() (state RingState, err error) {
 	err = r.arena.guard(func(m memory) error {
 		ring, capacity := m.ring(r.ref)
@@ -95,8 +90,7 @@ func (r *Ring) State() (state RingState, err error) {
 	return state, err
 }
 
-// Ringless is how many calls were only counted because the arena had no room for a
-// ring of their thread.
+// Ringless returns the number of calls that were only counted because the arena had no room for a ring of their thread.
 func (a *Arena) Ringless() (calls uint64, err error) {
 	err = a.guard(func(m memory) error {
 		w := &walk{memory: m}
@@ -106,9 +100,8 @@ func (a *Arena) Ringless() (calls uint64, err error) {
 	return calls, err
 }
 
-// Read gives the records that were written since the last reading, in their order,
-// and makes room for others: nobody else may read the ring. The arena must be mapped
-// for writing. What each is given is a copy.
+// Read calls each with copies of the records since the last Read, in order, and frees their room. Nobody else may read the
+// ring. The arena must be mapped for writing.
 func (r *Ring) Read(each func(Record)) error {
 	copied, err := r.take()
 	for err == nil && len(copied) > 0 {
@@ -125,8 +118,7 @@ func (r *Ring) Read(each func(Record)) error {
 	return err
 }
 
-// take copies what is to be read, and only then gives the room back. What lies
-// across the end of the ring is joined in the copy: records never do.
+// take copies the unread bytes, then frees their room. Records never cross the end of the ring.
 func (r *Ring) take() (copied []byte, err error) {
 	err = r.arena.guard(func(m memory) error {
 		ring, capacity := m.ring(r.ref)
@@ -146,48 +138,48 @@ func (r *Ring) take() (copied []byte, err error) {
 	return copied, err
 }
 
-// RecordKind is what a record is about.
+// A RecordKind is the type of a record.
 type RecordKind uint8
 
 // The kinds of records.
 const (
 	CallRecord      RecordKind = layoutRecordCall      // a call that has ended
-	ValueRecord     RecordKind = layoutRecordValue     // a value of the call of its depth whose record comes next
+	ValueRecord     RecordKind = layoutRecordValue     // a value of the next call record of its depth
 	DiscardedRecord RecordKind = layoutRecordDiscarded // the transaction is not to be kept
 
 	padKind RecordKind = layoutRecordPad
 )
 
-// A Record is what a hook wrote into a ring. Which fields mean something depends on
-// the kind. Records of calls come when the calls end, so inner ones before outer ones.
+// A Record is written by a hook into a ring. The kind determines which fields are used. Calls are recorded when they end,
+// so inner ones come before outer ones.
 type Record struct {
 	Kind        RecordKind
 	Transaction uint64
 	ID          uint32 // of the method, or spot
-	Depth       uint32 // of a call, or of the call a value is of; of the outermost in its thread 0
+	Depth       uint32 // of the call; 0 for the outermost of its thread
 
 	// Of a call.
 	Start  uint64 // System.nanoTime
 	Nanos  uint64 // how long it took
-	Label  uint32 // the number of its tags' values; 0 where it has none
-	Lost   uint32 // of a root, and of what was handed: calls below that found no room
+	Label  uint32 // the number of its tag values; 0 for none
+	Lost   uint32 // for a root or handed call: calls below it that were lost for lack of room
 	Thread uint32 // lower half of its thread's id
 	Threw  bool
-	Root   bool // the transaction's own call; nothing of it comes behind in this ring
-	Handed bool // outermost call of what another thread did for the transaction
+	Root   bool // the transaction's own call, its last record in this ring
+	Handed bool // the outermost call of another thread for the transaction
 
-	// Cut says of a call that its exit never came, of a value that it was longer.
+	// Cut means that the exit of a call is missing, or that a value was longer.
 	Cut bool
 
 	// Of a value.
-	Index  uint8 // at the entry and at the exit counted by themselves
+	Index  uint8 // counted separately at the entry and at the exit
 	AtExit bool
 	Null   bool
-	Failed bool // an exception came instead of it
+	Failed bool // evaluating it threw an exception
 	Text   string
 }
 
-// decode reads the first record of what was copied from a ring.
+// decode decodes the first record of bytes of a ring.
 func decode(data []byte) (record Record, size int, err error) {
 	head := binary.LittleEndian.Uint32(data) // data are words of 8 bytes
 	size = int(head & 0xffff)
@@ -239,7 +231,7 @@ func (r *Record) call(data []byte, flags uint32) {
 	r.Handed = flags&layoutCallHanded != 0
 }
 
-// value is false where the text does not fit the record.
+// value returns false if the text does not fit the record.
 func (r *Record) value(data []byte, flags uint32) bool {
 	r.ID = binary.LittleEndian.Uint32(data[valueId:])
 	r.Transaction = binary.LittleEndian.Uint64(data[valueTransaction:])
@@ -261,12 +253,11 @@ func (r *Record) value(data []byte, flags uint32) bool {
 	return true
 }
 
-// WatchValues is how many values a template captures at the entry, and as many at the exit.
+// WatchValues is the number of values that a template captures at the entry, and also at the exit.
 const WatchValues = layoutWatchValues
 
-// Idle is the second word of a spot whose template captures values (WatchEntry): which of
-// them have no code, by their places among the template's own. They would be told as
-// null otherwise.
+// Idle returns the second word of a spot whose template captures values (WatchEntry): the positions of values without code,
+// which would be recorded as null otherwise.
 func Idle(atEntry, atExit [layoutWatchValues]bool) (word uint64) {
 	for i := range layoutWatchValues {
 		if atEntry[i] {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Flags say what a hook does.
+// Flags control a hook.
 type Flags uint16
 
 // The flags; a hook without On does nothing.
@@ -17,28 +17,26 @@ const (
 	Inside  Flags = layoutInside  // acts only inside the context
 	Flat    Flags = layoutFlat    // no calling context is kept
 
-	// Discover has a call that acts wait until Sonde has answered it, so that its
-	// callees have hooks when it goes on.
+	// Discover makes an active call wait until Sonde has answered it, so that its callees have hooks when it
+	// continues.
 	Discover Flags = layoutDiscover
 
-	// Callers has one call in Period counted by its caller; with Timed, or with
-	// Sampled, which asks for squares as well, that one is timed too. Every call is
-	// counted in its method's node below the thread's root.
+	// Callers counts one call in Period by its caller. With Timed, or with Sampled, which also sums squares, that call
+	// is timed too. Every call is counted in its method's node below the thread's root.
 	Callers Flags = layoutCallers
-	// Here, with Callers, is for a hook that stands in the caller: at a call site, or
-	// in a method of java.lang.reflect, which no walk through a stack shows.
+	// Here, with Callers, is for a hook inside the caller: at a call site, or in a method of java.lang.reflect, which
+	// stack walks omit.
 	Here Flags = layoutHere
-	// Spreads has the times of calls counted by how long they are.
+	// Spreads counts calls by their duration.
 	Spreads Flags = layoutSpread
 
-	// Late has a call counted at its exit, and only if that says so. With Root and
-	// Traced, the same verdict decides whether the transaction is kept.
+	// Late counts a call at its exit, if the condition there holds. With Root and Traced, the same condition decides
+	// whether the transaction is kept.
 	Late Flags = layoutLate
-	// Traced has calls inside a transaction written into the thread's ring. With Root
-	// a call opens a transaction where there is none, with Sampled one call in Period
-	// does; with Inside it acts only where there is one.
+	// Traced writes calls inside a transaction into the thread's ring. With Root a call opens a transaction if there is
+	// none, with Sampled one call in Period does; with Inside it is active only inside a transaction.
 	Traced Flags = layoutTraced
-	// Bare, with Traced, has no values captured.
+	// Bare, with Traced, captures no values.
 	Bare Flags = layoutHere
 
 	// MostPeriod is the greatest Period.
@@ -52,35 +50,34 @@ type Probe struct {
 	Period uint32 // of Sampled and Callers; 0 is 1
 }
 
-// Setting is the probe without its id, as hooks read it.
+// Setting returns the probe without its ID, as hooks read it.
 func (p Probe) Setting() uint32 {
 	return (max(p.Period, 1)-1)<<layoutPeriodShift | uint32(p.Flags)
 }
 
-// Entry is the probe as a switch table has it.
+// Entry returns the probe as an entry of a switch table.
 func (p Probe) Entry() (uint64, error) {
 	if ReservedID(p.ID) || p.Period > MostPeriod || p.Flags >= 1<<layoutPeriodShift {
-		return 0, fmt.Errorf("a probe of id %d, period %d and flags %#x is not possible", p.ID, p.Period, p.Flags)
+		return 0, fmt.Errorf("a probe with ID %d, period %d and flags %#x is not possible", p.ID, p.Period, p.Flags)
 	}
 	if p.Flags&Callers != 0 && p.Flags&Root != 0 {
-		return 0, fmt.Errorf("a probe of id %d is to find callers and to open a context: only one is possible", p.ID)
+		return 0, fmt.Errorf("the probe with ID %d finds callers and opens a context: only one is possible", p.ID)
 	}
 	if p.Flags&Callers != 0 && p.Flags&(Late|Traced) != 0 {
-		return 0, fmt.Errorf("a probe of id %d is to find callers and to be late or traced: only one is possible", p.ID)
+		return 0, fmt.Errorf("the probe with ID %d finds callers and is late or traced: only one is possible", p.ID)
 	}
 	return uint64(p.ID)<<32 | uint64(p.Setting()), nil
 }
 
-// ReservedID tells ids that no method may have. A ref of 0 leads the hooks to the
-// header, whose first word must then not look like an id.
+// ReservedID reports whether no method may have an ID. A ref of 0 leads hooks to the header, whose first word must not look
+// like an ID.
 func ReservedID(id uint32) bool {
 	return id < layoutFirstMethodId || id == layoutMagic&0xffffffff
 }
 
-// SwitchTable is the table by which hooks find their settings: open addressing
-// by id, as SondeHooks.enter reads it. At most a half is used, so that a search
-// is short and always ends. One that is not empty has an entry, off, for the
-// calls made to calibrate: the agent switches it on while it makes them.
+// SwitchTable returns the table in which hooks find their settings: a hash table by ID with open addressing, as read by
+// SondeHooks.enter. At most half of it is used, so that a search is short and always ends. A table that is not empty has
+// an entry for calibration calls, which the agent switches on while it makes them.
 func SwitchTable(probes []Probe) ([]uint64, error) {
 	if len(probes) == 0 {
 		return nil, nil
@@ -91,7 +88,7 @@ func SwitchTable(probes []Probe) ([]uint64, error) {
 			return nil, err
 		}
 		if !table.add(probe) {
-			return nil, fmt.Errorf("two methods have the id %d", probe.ID)
+			return nil, fmt.Errorf("two methods have the ID %d", probe.ID)
 		}
 	}
 	table.add(Probe{ID: CalibrationID})
@@ -100,7 +97,7 @@ func SwitchTable(probes []Probe) ([]uint64, error) {
 
 type switchTable []uint64
 
-// add is false where an id is there already.
+// add returns false if the ID exists already.
 func (t switchTable) add(probe Probe) bool {
 	mask := uint32(len(t) - 1)
 	at := probe.ID & mask
@@ -114,17 +111,17 @@ func (t switchTable) add(probe Probe) bool {
 	return true
 }
 
-// What a table of watches can hold.
+// The limits of a table of watches.
 const (
-	// MostPositions is how many elements all sequences in one JVM have together.
+	// MostPositions is the maximum number of elements of all sequences in one JVM.
 	MostPositions = layoutPathPositions
-	// MostTags is how many tags there can be.
+	// MostTags is the maximum number of tags.
 	MostTags = layoutTagsMost
-	// MostContext is how many callers in a row can be told apart.
+	// MostContext is the maximum number of successive callers to distinguish.
 	MostContext = layoutContextMost
 
-	// WatchPure, in the third word of a spot, says that what its condition asks calls
-	// no method. Else hooks that it might call are muted while it is asked.
+	// WatchPure, in the third word of a spot, means that its condition calls no method. Otherwise hooks are muted while
+	// the condition is evaluated.
 	WatchPure = layoutWatchPure
 
 	leastSlots = 4
@@ -140,11 +137,9 @@ type WatchEntry struct {
 	Words [3]uint64
 }
 
-// WatchTable is the table by which spots, anchors and tag points find their
-// settings: open addressing by id, as SondeHooksWatch reads it, four words each. At
-// most a half is used, and two entries at least are empty: the agent adds one to
-// rehearse the hooks of a pack, and a search for an id without an entry ends only at
-// an empty one.
+// WatchTable returns the table in which spots, anchors and tag points find their settings: a hash table by ID with open
+// addressing and four words per entry, as read by SondeHooksWatch. At most half of it is used, and at least two entries
+// are empty: the agent adds one to rehearse the hooks of a pack, and a search for a missing ID ends at an empty one.
 func WatchTable(entries []WatchEntry) ([]uint64, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -159,7 +154,7 @@ func WatchTable(entries []WatchEntry) ([]uint64, error) {
 		at := int(entry.ID) & (slots - 1)
 		for ; table[at*layoutWatchWords] != 0; at = (at + 1) & (slots - 1) {
 			if uint32(table[at*layoutWatchWords]>>32) == entry.ID {
-				return nil, fmt.Errorf("two watches have the id %d", entry.ID)
+				return nil, fmt.Errorf("two watches have the ID %d", entry.ID)
 			}
 		}
 		copy(table[at*layoutWatchWords:], []uint64{word, entry.Words[0], entry.Words[1], entry.Words[2]})
@@ -167,17 +162,17 @@ func WatchTable(entries []WatchEntry) ([]uint64, error) {
 	return table, nil
 }
 
-// NoWatches is a table in which nothing is found: hooks that read one are made ready.
+// NoWatches returns a table without entries, with which hooks can be prepared.
 func NoWatches() []uint64 { return make([]uint64, layoutWatchWords) }
 
-// word is the entry's first, where all others are possible.
+// word checks the words of an entry and returns its first one.
 func (e WatchEntry) word() (uint64, error) {
 	const (
 		positions = 1<<MostPositions - 1
 		grouping  = 1<<MostTags - 1 | WatchPure
 	)
 	if e.Words[0]&^(positions|positions<<32) != 0 || e.Words[1]&^positions != 0 || e.Words[2]&0xffffffff&^grouping != 0 || e.Words[2]>>32 > MostContext {
-		return 0, fmt.Errorf("a watch of id %d with the words %#x is not possible", e.ID, e.Words)
+		return 0, fmt.Errorf("a watch with ID %d and the words %#x is not possible", e.ID, e.Words)
 	}
 	return e.Entry()
 }

@@ -7,12 +7,11 @@ import (
 	"math/bits"
 )
 
-// Ids that no method has.
+// IDs that no method has.
 const (
-	// CalibrationID is that of calls the agent makes to learn what calls cost.
+	// CalibrationID is the ID of calls that the agent makes to measure the cost of hooks.
 	CalibrationID = layoutCalibrationId
-	// AdjustmentID is that of nodes that hold time Sonde took from a thread, below
-	// the node in which it did.
+	// AdjustmentID is the ID of nodes with time that Sonde took from a thread, below the node in which it did.
 	AdjustmentID = layoutAdjustmentId
 )
 
@@ -23,26 +22,25 @@ type Totals struct {
 	Nanos     uint64  // by outermost calls: a method that calls itself is not counted twice
 	Self      int64   // without timed callees
 	Threw     uint64  // ended with an exception
-	Active    uint64  // under way, of those that are timed
-	Running   uint64  // nanoseconds the outermost of those have taken so far
-	Untimed   uint64  // of Calls, those that only the spill table has
+	Active    uint64  // timed calls that are running
+	Running   uint64  // nanoseconds that the outermost of those have taken so far
+	Untimed   uint64  // of Calls, those in the spill table only
 	Max       uint64  // nanoseconds of the longest timed call
-	Undecided uint64  // calls whose condition gave no answer; they are not in Calls
-	Spread    *Spread // how long timed calls took; nil where that was not asked for
+	Undecided uint64  // calls whose condition could not be evaluated; not in Calls
+	Spread    *Spread // distribution of the times; nil if it was not requested
 
-	LowerBound bool // the method may have had more calls than its hook has seen
+	LowerBound bool // the method may have had more calls than its hook has counted
 }
 
-// A Summary is what the arena says at a moment. Methods whose count is a lower bound are
-// in it even where no call was counted.
+// A Summary is the content of the arena at a moment. It includes methods whose count is a lower bound even if no call was
+// counted.
 type Summary struct {
 	Methods map[uint32]*Totals // by id
-	Threads int                // that have called a hooked method, those that took turns counted once
-	Dropped uint64             // calls nothing could count
+	Threads int                // that have called a hooked method; threads that share a block count once
+	Dropped uint64             // calls that could not be counted
 }
 
-// Sum adds up what all threads did, as of a moment of the target's clock, whose
-// reading is given.
+// Sum adds up the counts of all threads. now is the reading of the target's clock.
 func (a *Arena) Sum(now int64) (*Summary, error) {
 	s := &Summary{Methods: make(map[uint32]*Totals)}
 	err := a.guard(func(m memory) error {
@@ -72,7 +70,7 @@ func (s *Summary) of(id uint32) *Totals {
 	return t
 }
 
-// Add adds what was counted of other calls.
+// Add adds the counts of other calls.
 func (t *Totals) Add(other *Totals) {
 	t.Calls += other.Calls
 	t.Timed += other.Timed
@@ -100,7 +98,7 @@ func (t *Totals) addSpread(spread *Spread) {
 
 func (s *Summary) addThread(w *walk, block uint64, now int64) {
 	root := w.u32(block + blockRoot)
-	called := false // more than what the agent does itself
+	called := false // besides the agent's own calls
 	w.nodes(block, func(ref uint32, node uint64) {
 		if ref == root {
 			return
@@ -108,7 +106,7 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 		n := w.node(ref, node)
 		called = called || !isNoMethod(n.ID)
 		t := s.of(n.ID)
-		if !w.isBelowCaller(n, root) { // else its method's node has them
+		if !w.isBelowCaller(n, root) { // otherwise its method's node has them
 			t.Calls += n.Calls
 		}
 		t.Timed += n.Timed
@@ -138,25 +136,25 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 	})
 }
 
-// isNoMethod tells ids of nodes that are not of a method's calls.
+// isNoMethod reports whether an ID is not that of a method.
 func isNoMethod(id uint32) bool {
 	return id == CalibrationID || id == AdjustmentID || IsCaller(id) || IsLabel(id)
 }
 
-// isBelowCaller tells nodes of calls by one caller.
+// isBelowCaller reports whether a node counts the calls by one caller.
 func (w *walk) isBelowCaller(n Node, root uint32) bool {
 	return n.Parent != root && IsCaller(w.u32(w.piece(n.Parent, nodeSize)+nodeId))
 }
 
-// isOutermost tells whether a node is below no other of the same method: what
-// calls of that one took holds what calls of this one took.
+// isOutermost reports whether no node of the same method is above a node. The time of that one would include the time of
+// this one.
 func (w *walk) isOutermost(n Node, root uint32) bool {
 	for ref, below := n.Parent, n.Ref; ref != root; {
-		if ref >= below { // a node is taken after its parent, so lies behind it
-			panic(fmt.Errorf("%w: a node is its own parent, or above it", ErrDamaged))
+		if ref >= below { // a node is allocated after its parent, so at a higher offset
+			panic(fmt.Errorf("%w: a node is its own ancestor", ErrDamaged))
 		}
 		if w.climbed++; w.climbed > mostClimbed {
-			panic(fmt.Errorf("%w: no program calls as deep", ErrDamaged))
+			panic(fmt.Errorf("%w: its calls are nested too deeply", ErrDamaged))
 		}
 		above := w.piece(ref, nodeSize)
 		if w.u32(above+nodeId) == n.ID {
@@ -167,23 +165,22 @@ func (w *walk) isOutermost(n Node, root uint32) bool {
 	return true
 }
 
-// A Spread is how often calls took how long, by buckets that are an eighth of
-// their times wide, or one nanosecond. The zero value has counted nothing.
+// A Spread is a histogram of times. The width of a bucket is an eighth of its times, at least one nanosecond. The zero
+// value is empty.
 //
-// A node counts modulo 2^32. What is beyond that is lost in a Spread that was
-// read, but not in the difference of two that were read soon after each other.
+// A node counts modulo 2^32. The overflow is lost in a Spread, but not in the difference of two that were read soon after
+// each other.
 type Spread struct {
 	counts [layoutSpreadBuckets]uint64
 }
 
-// bucketOf is the bucket that counts a time, in nanoseconds.
+// bucketOf returns the bucket of a time, in nanoseconds.
 func bucketOf(nanos uint64) int {
 	octave := max(bits.Len64(nanos)-4, 0)
 	return min(8*octave+int(nanos>>octave), layoutSpreadBuckets-1)
 }
 
-// bucketRange is the least and the greatest time that a bucket counts; the last
-// also counts whatever is longer.
+// bucketRange returns the least and the greatest time of a bucket. The last bucket also counts longer times.
 func bucketRange(bucket int) (least, greatest uint64) {
 	octave := max(bucket/8-1, 0)
 	least = uint64(bucket-8*octave) << octave
@@ -193,7 +190,7 @@ func bucketRange(bucket int) (least, greatest uint64) {
 // Record counts a time, in nanoseconds.
 func (s *Spread) Record(nanos uint64) { s.counts[bucketOf(nanos)]++ }
 
-// Add counts what another has counted as well; nil has counted nothing.
+// Add adds the counts of another histogram; nil is empty.
 func (s *Spread) Add(other *Spread) {
 	if other == nil {
 		return
@@ -203,8 +200,7 @@ func (s *Spread) Add(other *Spread) {
 	}
 }
 
-// Since is what was counted after an earlier reading of the same nodes; nil is one
-// before all. Nodes that have come since are in it.
+// Since returns the counts after an earlier reading of the same nodes, including new nodes; nil is the empty reading.
 func (s *Spread) Since(earlier *Spread) *Spread {
 	since := &Spread{}
 	for i, count := range s.counts {
@@ -216,7 +212,7 @@ func (s *Spread) Since(earlier *Spread) *Spread {
 	return since
 }
 
-// Count is how many calls were counted.
+// Count returns the number of calls.
 func (s *Spread) Count() (count uint64) {
 	for _, n := range s.counts {
 		count += n
@@ -224,8 +220,8 @@ func (s *Spread) Count() (count uint64) {
 	return count
 }
 
-// Below is how many calls took less than a time, in nanoseconds, that is a power of
-// two: buckets begin there. Of other times the bucket they lie in is left out.
+// Below returns the number of calls that took less than a time in nanoseconds. It is exact for powers of two, where buckets
+// begin; for other times it excludes the bucket of the time.
 func (s *Spread) Below(nanos uint64) (count uint64) {
 	for _, n := range s.counts[:bucketOf(nanos)] {
 		count += n
@@ -233,9 +229,9 @@ func (s *Spread) Below(nanos uint64) (count uint64) {
 	return count
 }
 
-// Quantile is a time, in nanoseconds, that a share q of the calls did not exceed:
-// that of the call in place q·Count, rounded up, of all in order. It is the middle
-// of a bucket, so up to a sixteenth off. It is 0 where nothing was counted.
+// Quantile returns a time in nanoseconds that a share q of the calls did not exceed: the time of the call number q·Count,
+// rounded up, in ascending order. It is the middle of a bucket, so its error is up to a sixteenth. It is 0 if there are
+// no calls.
 func (s *Spread) Quantile(q float64) float64 {
 	count := s.Count()
 	place := min(uint64(max(math.Ceil(q*float64(count)), 1)), count)
@@ -249,7 +245,7 @@ func (s *Spread) Quantile(q float64) float64 {
 	return 0
 }
 
-// spread reads the distribution that a node refers to.
+// spread reads the histogram of a node.
 func (w *walk) spread(ref uint32) *Spread {
 	if ref == 0 {
 		return nil
@@ -262,8 +258,8 @@ func (w *walk) spread(ref uint32) *Spread {
 	return s
 }
 
-// MakeSpill gives the target a table in which calls are counted that found no
-// room elsewhere, for so many methods. Earlier tables keep their counts.
+// MakeSpill reserves a table that counts the calls for which there is no room elsewhere, for a number of methods. Earlier
+// tables keep their counts.
 func (a *Arena) MakeSpill(methods int) error {
 	entries := uint64(1) << bits.Len(uint(max(2*methods, 64)-1))
 	return a.guard(func(m memory) error {

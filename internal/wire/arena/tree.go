@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A Node is a method in a calling context of one thread. Calls includes those
-// under way; Timed, Nanos and Self are of those that have ended.
+// A Node is a method in a calling context of one thread. Calls includes running calls; Timed, Nanos and Self are of calls
+// that have ended.
 type Node struct {
 	Ref, Parent uint32 // Parent is the root's ref at the top
 	ID          uint32
@@ -17,36 +17,34 @@ type Node struct {
 	Nanos       uint64 // by outermost calls
 	Self        int64
 	Threw       uint64
-	Squares     float64 // sum of the squared self times, of calls drawn by lot only
+	Squares     float64 // sum of the squared self times, of sampled calls only
 	Max         uint64  // nanoseconds of the longest timed call
-	Born        int64   // System.nanoTime when the node was made
-	Missed      uint64  // of Calls, those that went on before their callees had hooks
-	Undecided   uint64  // calls whose condition gave no answer; they are not in Calls
-	Spread      *Spread // how long timed calls took; nil where that was not asked for, or found no room
+	Born        int64   // System.nanoTime when the node was created
+	Missed      uint64  // of Calls, those that continued before their callees had hooks
+	Undecided   uint64  // calls whose condition could not be evaluated; not in Calls
+	Spread      *Spread // distribution of the times; nil if it was not requested or had no room
 }
 
-// A Frame is a call under way that is timed, or opened a context; calls that are
-// only counted have none.
+// A Frame is a running call that is timed or has opened a context. Calls that are only counted have none.
 type Frame struct {
 	ID    uint32
 	Node  uint32
-	Start int64 // System.nanoTime; 0 where the call is not timed
+	Start int64 // System.nanoTime; 0 if the call is not timed
 	Child int64 // nanoseconds in timed callees that have ended
 }
 
-// A Thread is what one thread, or several that took turns, did.
+// A Thread holds the calls of one thread, or of several that used its block one after the other.
 type Thread struct {
 	ID      uint64 // of the last owner
 	Owners  uint32
 	Virtual bool
-	Away    bool // it waits for Sonde, inside the innermost call; an adjustment will tell how long
+	Away    bool // it waits for Sonde, inside the innermost call; an adjustment will record how long
 	Root    uint32
 	Nodes   []Node
 	Stack   []Frame // outermost first
 }
 
-// Threads reads what every thread did. It may be called at any moment; what a
-// thread does meanwhile is in the result or not.
+// Threads reads the calls of every thread. It may be called at any moment; calls during the reading may be missing.
 func (a *Arena) Threads() (threads []Thread, err error) {
 	err = a.guard(func(m memory) error {
 		w := &walk{memory: m}
@@ -56,7 +54,7 @@ func (a *Arena) Threads() (threads []Thread, err error) {
 	return threads, err
 }
 
-// Stacks is Threads without the trees: what is under way, and little to read.
+// Stacks is Threads without the trees: it reads only running calls.
 func (a *Arena) Stacks() (threads []Thread, err error) {
 	err = a.guard(func(m memory) error {
 		w := &walk{memory: m}
@@ -135,8 +133,7 @@ func (m memory) node(ref uint32, node uint64) Node {
 	}
 }
 
-// stack visits the frames of a thread, which runs on meanwhile: each is whole,
-// but they may not all have been there at one moment.
+// stack visits the frames of a running thread. Each frame is consistent, but they may not all have existed at one moment.
 func (w *walk) stack(block uint64, visit func(Frame)) {
 	depth := min(uint64(w.u32(block+blockDepth)), layoutFirstFrames<<layoutFramePieces)
 	for piece, at := 0, uint64(0); at < depth && piece < layoutFramePieces; piece++ {
@@ -154,7 +151,7 @@ func (w *walk) stack(block uint64, visit func(Frame)) {
 	}
 }
 
-// frame reads the node and the flags in one, as they are written.
+// frame reads the node and the flags in one access, as they are written.
 func (m memory) frame(frame uint64) Frame {
 	both := m.u64(frame + frameNode)
 	f := Frame{Node: uint32(both)}
@@ -168,36 +165,34 @@ func (m memory) frame(frame uint64) Frame {
 	return f
 }
 
-// Callers that are no methods.
+// Callers that are not methods.
 const (
-	// CallerUnknown is who called where that could not be told: the stack was too
-	// deep in calls of the method by itself, or too many callers were met.
+	// CallerUnknown means that the caller could not be determined: the method has called itself too deeply, or there
+	// were too many callers.
 	CallerUnknown = layoutCallerUnknown
-	// CallerEntry is nobody: the call is the first of its thread.
+	// CallerEntry means that the call is the first of its thread.
 	CallerEntry = layoutCallerEntry
 )
 
-// IsCaller tells whether an id is a caller's number. Which method that is, an
-// arrival of this id says; CallerUnknown and CallerEntry have none.
+// IsCaller reports whether an ID is the number of a caller. An arrival with this ID names the method; CallerUnknown and
+// CallerEntry have none.
 func IsCaller(id uint32) bool {
 	return id >= layoutCallersFirst && id-layoutCallersFirst < layoutCallersMost
 }
 
-// An Edge is what is known of a method's calls by one caller: of those that were
-// drawn. How many there were in all, Sum tells.
+// An Edge holds the sampled calls of a method by one caller. Sum returns the number of all calls.
 type Edge struct {
 	Caller uint32 // its number
 	Method uint32
-	Calls  uint64 // drawn
-	Timed  uint64 // of those, the ones that were timed and have ended
+	Calls  uint64 // sampled
+	Timed  uint64 // of those, timed calls that have ended
 	Nanos  uint64 // by outermost calls: a method that calls itself is not counted twice
 	Self   uint64 // without timed callees
 	Max    uint64
-	Spread *Spread // nil where none was asked for
+	Spread *Spread // nil if it was not requested
 }
 
-// Edges are all of them, added up over threads, in the order of methods and
-// callers.
+// Edges returns all edges, added up over threads and ordered by methods and callers.
 func Edges(threads []Thread) []Edge {
 	type ends struct{ caller, method uint32 }
 	found := make(map[ends]*Edge)
@@ -244,13 +239,12 @@ func (e *Edge) add(node Node) {
 	}
 }
 
-// LabelOther stands for all labels for which there was no number left.
+// LabelOther stands for all labels without a number of their own.
 const LabelOther = layoutLabelOther
 
-// IsLabel tells whether an id is a label's number: of values that tags had together, or
-// of callers in a row. An arrival of this id says which; LabelOther has none. What the
-// calls of a spot did under a label is in a node of the spot's id below the label's,
-// and nowhere else.
+// IsLabel reports whether an ID is the number of a label: a combination of tag values, or successive callers. An arrival
+// with this ID describes it; LabelOther has none. The calls of a spot with a label are counted in a node of the spot
+// below the node of the label, and nowhere else.
 func IsLabel(id uint32) bool {
 	return id >= layoutLabelsFirst && id-layoutLabelsFirst < layoutLabelsMost
 }
