@@ -1,5 +1,4 @@
-// Package agent holds what enters a JVM: the built form of the Java sources
-// beside it, embedded so that sonde is one file.
+// Package agent embeds the code that enters a JVM, built from the Java sources in its subdirectories.
 package agent
 
 import (
@@ -21,8 +20,8 @@ var runtimeJar []byte
 //go:embed dist/sonde-agent.jar
 var agentJar []byte
 
-// builtinFolder holds the built-in templates, each a class of one template
-// method with the name of the class in lower case.
+// builtinFolder contains the built-in templates. Each is a class with one template method, named like the class in lower
+// case.
 const builtinFolder = "sonde/template/builtin/"
 
 // RuntimeJar returns the jar that woven programs need on their class path. The
@@ -45,8 +44,7 @@ func TemplateNames() []string { return slices.Sorted(maps.Keys(templates())) }
 //nolint:revive // there are two jars: the other is RuntimeJar
 func AgentJar() []byte { return agentJar }
 
-// AgentBuild returns the name of the agent's build, which it also says itself:
-// a hash of all that is in its jar.
+// AgentBuild returns the name of the agent's build, a hash of the content of its jar, which the agent also reports.
 //
 //nolint:revive // it is that of AgentJar
 func AgentBuild() string { return builds()[0] }
@@ -54,12 +52,11 @@ func AgentBuild() string { return builds()[0] }
 // HookClass returns the internal name of the class whose methods are woven in.
 func HookClass() string { return builds()[1] }
 
-// builds is what the build noted for the agent: its own name, then the hook
-// classes.
+// builds is the build file of the agent: the name of the build, then the hook classes.
 var builds = sync.OnceValue(func() []string {
 	lines := strings.Fields(string(unpack(agentJar)["META-INF/sonde/build"]))
 	if len(lines) < 2 {
-		panic("agent: embedded agent jar: no note of its build")
+		panic("agent: embedded agent jar: no build file")
 	}
 	return lines
 })
@@ -75,8 +72,7 @@ var templates = sync.OnceValue(func() map[string][]byte {
 	return found
 })
 
-// unpack reads an embedded jar. It is part of the program, so one that cannot
-// be read is a build without hope, not an error a user could act on.
+// unpack reads an embedded jar. It panics on errors, because the jar is part of the program.
 func unpack(jar []byte) map[string][]byte {
 	archive, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
 	if err != nil {
@@ -103,8 +99,7 @@ func read(entry *zip.File) ([]byte, error) {
 //go:embed dist/*.class
 var liveTemplates embed.FS
 
-// live is the template for running JVMs of this name, which its class file and its
-// template method have.
+// live returns the template for running JVMs of this name, which is the name of its class file and of its template method.
 func live(name string) (class []byte, method string) {
 	class, err := liveTemplates.ReadFile("dist/" + name + ".class")
 	if err != nil { // it is part of the program
@@ -119,12 +114,12 @@ func live(name string) (class []byte, method string) {
 func LiveTemplate() (class []byte, method string) { return live("live") }
 
 // ReflectTemplate is LiveTemplate for java.lang.reflect.Method.invoke and
-// Constructor.newInstanceWithCaller: it tells the hooks which member is called.
+// Constructor.newInstanceWithCaller: it passes the called member to the hooks.
 func ReflectTemplate() (class []byte, method string) { return live("reflect") }
 
 // HandleTemplate is LiveTemplate for java.lang.invoke.DirectMethodHandle.make
-// with the parameters byte, Class, MemberName, Class: it tells the hooks what a
-// new method handle calls.
+// with the parameters byte, Class, MemberName, Class: it passes the target of a
+// new method handle to the hooks.
 func HandleTemplate() (class []byte, method string) { return live("handle") }
 
 // AnchorTemplate is LiveTemplate for methods that are elements of sequences.

@@ -12,8 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// compilerMajor is the version whose javac makes the committed files: another
-// version may order a constant pool differently.
+// compilerMajor is the JDK whose javac builds the committed files: another version may order a constant pool differently.
 const compilerMajor = 17
 
 func findJavac() (string, error) {
@@ -25,8 +24,7 @@ func findJavac() (string, error) {
 	return "", fmt.Errorf("no JDK %d found: install openjdk-%[1]d-jdk-headless or name its home in SONDE_JDKS", compilerMajor)
 }
 
-// A compiler turns folders of Java sources into folders of classes. It works
-// in a directory of its own.
+// A compiler compiles folders of Java sources to folders of classes, in a temporary directory.
 type compiler struct {
 	javac string
 	work  string
@@ -44,7 +42,7 @@ func (c *compiler) close() { os.RemoveAll(c.work) }
 type module struct {
 	release int
 	sources folder
-	// needs is what the sources refer to, and is not part of what they give.
+	// needs are classes that the sources refer to, and that are not part of the result.
 	needs folder
 }
 
@@ -57,8 +55,8 @@ func (c *compiler) compile(m module) (folder, error) {
 			return nil, err
 		}
 	}
-	// Lines are kept for stack traces, local names are of no use to anyone. Texts are put
-	// together without what a JVM would have to make for that at run time.
+	// Line numbers are kept for stack traces, names of local variables are not needed. String concatenation must not use
+	// invokedynamic, which would generate classes at run time.
 	args := []string{
 		"--release", strconv.Itoa(m.release), "-g:source,lines", "-Xlint:all", "-Werror", "-proc:none",
 		"-encoding", "UTF-8", "-implicit:none", "-XDstringConcat=inline", "-cp", classpath, "-d", out,

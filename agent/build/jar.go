@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// entryTime stands on every entry: the earliest a zip file can express.
+// entryTime is the time of every entry: the earliest that a zip file can express.
 var entryTime = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// entryDate is entryTime as a zip file's directory spells a day.
+// entryDate is the date of entryTime in the encoding of zip files.
 const entryDate = 0<<9 | 1<<5 | 1
 
 const manifestName = "META-INF/MANIFEST.MF"
@@ -23,7 +23,7 @@ const manifestName = "META-INF/MANIFEST.MF"
 // A folder maps paths with slashes to contents.
 type folder map[string][]byte
 
-// add puts everything of another folder below a prefix.
+// add adds the files of another folder below a prefix.
 func (f folder) add(prefix string, other folder) {
 	for name, data := range other {
 		f[prefix+name] = data
@@ -33,7 +33,7 @@ func (f folder) add(prefix string, other folder) {
 // An adder adds a file to a jar.
 type adder func(archive *zip.Writer, name string, data []byte) error
 
-// pack makes a jar, sorted by name behind its manifest.
+// pack builds a jar with the manifest first and all files sorted by name.
 func pack(manifest string, files folder, add adder) ([]byte, error) {
 	var jar bytes.Buffer
 	archive := zip.NewWriter(&jar)
@@ -51,8 +51,7 @@ func pack(manifest string, files folder, add adder) ([]byte, error) {
 	return jar.Bytes(), nil
 }
 
-// addEntry stores without compressing: what a deflater gives depends on its
-// version, and the jar is small.
+// addEntry stores a file without compression, because the result of a deflater depends on its version, and the jar is small.
 func addEntry(archive *zip.Writer, name string, data []byte) error {
 	entry, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: entryTime})
 	if err != nil {
@@ -80,8 +79,7 @@ func addSized(archive *zip.Writer, name string, data []byte) error {
 	return err
 }
 
-// hookName begins the names of all hook classes in the sources; the one that is
-// woven in has no more of a name.
+// hookName begins the names of all hook classes in the sources. It is the name of the class whose methods are woven in.
 const (
 	hookName    = "SondeHooks"
 	hookPackage = "java/lang/"
@@ -89,8 +87,8 @@ const (
 
 var hookPattern = regexp.MustCompile(`\b` + hookName)
 
-// hookRename is the name by which hooks of just these sources are known. Hook
-// classes stay in a JVM for ever, so those of different builds must not meet.
+// hookRename returns the name for the hooks of these sources. Hook classes stay in a JVM for ever, so those of different
+// builds must have different names.
 func hookRename(sources ...folder) string {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	for _, files := range sources {
@@ -101,7 +99,7 @@ func hookRename(sources ...folder) string {
 	return fmt.Sprintf("%s_%08x", hookName, sum.Sum32())
 }
 
-// rename gives sources in which the hook classes have another name.
+// rename returns sources in which the hook classes have another name.
 func rename(sources folder, to string) folder {
 	renamed := make(folder)
 	for name, data := range sources {
@@ -110,8 +108,7 @@ func rename(sources folder, to string) folder {
 	return renamed
 }
 
-// hookIndex lists hook classes for the agent: the one that is woven in, then
-// those it needs.
+// hookIndex lists the hook classes for the agent: the one whose methods are woven in, then the others.
 func hookIndex(classes folder, main string) ([]byte, error) {
 	var index bytes.Buffer
 	fmt.Fprintln(&index, hookPackage+main)

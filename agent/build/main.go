@@ -1,5 +1,4 @@
-// Command build compiles the Java sources of the agent and writes what sonde
-// embeds, agent/dist/*, the same bytes each time:
+// Command build compiles the Java sources of the agent and writes the files that sonde embeds, agent/dist/*, reproducibly:
 //
 //	src                        → sonde-runtime.jar, for programs woven ahead
 //	stub, control, hooks       → sonde-agent.jar, for running JVMs
@@ -50,7 +49,7 @@ func run(agentDir string) error {
 	return nil
 }
 
-// What is built, below dist.
+// The jars, in dist.
 const (
 	runtimeJar = "sonde-runtime.jar"
 	agentJar   = "sonde-agent.jar"
@@ -64,8 +63,8 @@ const agentManifest = "Manifest-Version: 1.0\r\n" +
 	"Implementation-Title: sonde-agent\r\n" +
 	"Premain-Class: sonde.agent.Stub\r\n\r\n"
 
-// liveTemplates are the templates for running JVMs: each a class of one template
-// method with the name of the class in lower case.
+// liveTemplates are the templates for running JVMs. Each is a class with one template method, named like the class in lower
+// case.
 var liveTemplates = []string{
 	"Live", "Reflect", "Handle",
 	"Anchor", "Tag", "Plain", "Watch", "Late", "Capture",
@@ -132,8 +131,7 @@ func products(javac, agentDir string) (folder, error) {
 	return built, nil
 }
 
-// buildAgent makes the agent's jar. The stubs stand for what java.base has and shows
-// to nobody else; none of them is packed.
+// buildAgent builds the agent's jar. The stubs stand for internal classes of java.base and are not packed.
 func buildAgent(c *compiler, sources map[string]folder, stubs, hookClasses folder, hooks string) ([]byte, error) {
 	stub, err := c.compile(module{release: 8, sources: sources["stub/src"]})
 	if err != nil {
@@ -145,7 +143,7 @@ func buildAgent(c *compiler, sources map[string]folder, stubs, hookClasses folde
 		release int
 	}{{"control/src8", 8}, {"control/src9", 9}, {"control/src17", 17}} {
 		needs := maps.Clone(control)
-		if part.release == 8 { // later ones have packages of java.base from nowhere else
+		if part.release == 8 { // later releases do not accept other classes in packages of java.base
 			needs.add("", stubs)
 		}
 		classes, err := c.compile(module{release: part.release, sources: sources[part.name], needs: needs})
@@ -164,7 +162,7 @@ func buildAgent(c *compiler, sources map[string]folder, stubs, hookClasses folde
 	return pack(agentManifest, files, addSized)
 }
 
-// identity names a build by all that is in it.
+// identity names a build by a hash of its content.
 func identity(files folder) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -7,23 +7,23 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A Label tells the results of a spot apart: by tags or by callers. The zero value is
-// that of a spot whose results are not, or of calls for which there was no room.
+// A Label groups the results of a spot by tags or by callers. The zero value is the label of a spot whose results are not
+// grouped, or of calls for which there was no room.
 type Label struct {
-	Tags    []TagValue // those by which results are told apart, in the order of the set
+	Tags    []TagValue // the tags by which results are grouped, in the order of the set
 	Callers []string   // class.name(descriptor), the class with slashes, innermost first
 	Other   bool       // there was no room for more labels
-	Unknown bool       // what it stands for was not told yet
+	Unknown bool       // its description has not arrived yet
 }
 
 // A TagValue is a tag with its value.
 type TagValue struct {
 	Name, Value string
-	Set         bool // a call that set it is under way
-	Null        bool // its value is null, or could not be told
+	Set         bool // a call that set it is running
+	Null        bool // its value is null, or could not be determined
 }
 
-// String is the value for people.
+// String returns the value for display.
 func (v TagValue) String() string {
 	switch {
 	case !v.Set:
@@ -34,7 +34,7 @@ func (v TagValue) String() string {
 	return v.Value
 }
 
-// String is the label for people, in one line.
+// String returns the label in one line.
 func (l Label) String() string {
 	switch {
 	case l.Other:
@@ -52,25 +52,25 @@ func (l Label) String() string {
 	return strings.Join(words, " ")
 }
 
-// callerText is a caller without its descriptor.
+// callerText returns a caller without its descriptor.
 func callerText(member string) string {
 	name, _, _ := strings.Cut(member, "(")
 	return strings.ReplaceAll(name, "/", ".")
 }
 
-// Labels are what the numbers of labels stand for, as far as the target has told.
+// Labels are the descriptions of labels that have arrived.
 type Labels struct {
 	told   map[uint32]told
 	ticket uint64 // of the arrival that was read last
 }
 
-// A told label is what the target said of a number.
+// A told label is a description by the target.
 type told struct {
 	tags    map[int]TagValue // by the tags' numbers, without names
 	callers []string
 }
 
-// Hear learns from arrivals, and gives the ticket of the last that it knows.
+// Hear reads descriptions from arrivals, and returns the ticket of the last one.
 func (l *Labels) Hear(arrivals []arena.Arrival) (ticket uint64) {
 	if l.told == nil {
 		l.told = make(map[uint32]told)
@@ -87,7 +87,7 @@ func (l *Labels) Hear(arrivals []arena.Arrival) (ticket uint64) {
 // Heard is the ticket of the last arrival that is known.
 func (l *Labels) Heard() uint64 { return l.ticket }
 
-// Of is what a number stands for; tags gives those of its tags that count their names.
+// Of returns the label of a number; tags selects the tags that count and adds their names.
 func (l *Labels) Of(number uint32, tags func(values map[int]TagValue) []TagValue) Label {
 	switch number {
 	case 0:
@@ -105,7 +105,7 @@ func (l *Labels) Of(number uint32, tags func(values map[int]TagValue) []TagValue
 	return Label{Tags: tags(known.tags)}
 }
 
-// All are the labels that are known, by number.
+// All returns the known labels by number.
 func (l *Labels) All(tags func(values map[int]TagValue) []TagValue) map[uint32]Label {
 	all := make(map[uint32]Label, len(l.told))
 	for number := range l.told {
@@ -114,7 +114,7 @@ func (l *Labels) All(tags func(values map[int]TagValue) []TagValue) map[uint32]L
 	return all
 }
 
-// The beginnings of a label's text.
+// The first characters of a label's description.
 const (
 	textOfTags    = 'T'
 	textOfCallers = 'C'
@@ -144,10 +144,10 @@ func readLabel(text string) (told, bool) {
 	return told{}, false
 }
 
-// A Key is what a row is about: a spot, and a label where its results are told apart.
+// A Key identifies a row: a spot, and a label if its results are grouped.
 type Key struct{ Spot, Label uint32 }
 
-// Keys are the nodes of a thread that are of spots whose results are told apart, by ref.
+// Keys returns the keys of the nodes of a thread that belong to grouped spots, by ref.
 func Keys(t *arena.Thread, grouped func(spot uint32) bool) map[uint32]Key {
 	keys, ids := make(map[uint32]Key), make(map[uint32]uint32, len(t.Nodes))
 	for i := range t.Nodes {
@@ -165,9 +165,8 @@ func Keys(t *arena.Thread, grouped func(spot uint32) bool) map[uint32]Key {
 	return keys
 }
 
-// Split adds the calls of spots that are told apart to totals, by labels. What the sum
-// has of them beyond what threads have found no room for a label: a row without one
-// has it. A spot that was not called has such a row, too.
+// Split adds the calls of grouped spots to totals, by labels. Calls in the sum that are not in the threads found no room for
+// a label and go to a row without one. A spot without calls has such a row, too.
 func Split(totals map[Key]*arena.Totals, spots []uint32, grouped func(spot uint32) bool, sum *arena.Summary, threads []arena.Thread, now int64) {
 	labelled := make(map[uint32][]*arena.Totals)
 	of := func(key Key) *arena.Totals {
@@ -201,7 +200,7 @@ func Split(totals map[Key]*arena.Totals, spots []uint32, grouped func(spot uint3
 	}
 }
 
-// addThread adds what one thread did with labels.
+// addThread adds the calls of one thread with labels.
 func addThread(t *arena.Thread, keys map[uint32]Key, of func(Key) *arena.Totals, now int64) {
 	for i := range t.Nodes {
 		if key, is := keys[t.Nodes[i].Ref]; is {
@@ -239,7 +238,7 @@ func add(t *arena.Totals, n *arena.Node) {
 	}
 }
 
-// addRest adds what was counted without a label.
+// addRest adds the calls without a label.
 func addRest(rest, all *arena.Totals, labelled []*arena.Totals) {
 	var calls, threw uint64
 	for _, t := range labelled {
@@ -253,11 +252,11 @@ func addRest(rest, all *arena.Totals, labelled []*arena.Totals) {
 	}
 }
 
-// Numbers number rows: one without a label has its spot's id, others have numbers below
-// all of those. A row keeps its number.
+// Numbers assign numbers to rows: a row without a label has the ID of its spot, others have smaller numbers. A row keeps its
+// number.
 type Numbers map[Key]uint32
 
-// Of is the number of a row.
+// Of returns the number of a row.
 func (n Numbers) Of(key Key) uint32 {
 	if key.Label == 0 {
 		return key.Spot
@@ -270,8 +269,8 @@ func (n Numbers) Of(key Key) uint32 {
 	return id
 }
 
-// Renumber makes the calls that threads are in those of rows. Frames that are of no
-// method, such as those by which hooks are calibrated, go; so do the trees.
+// Renumber replaces the IDs of running calls by the numbers of rows. It removes the trees, and frames that do not belong to a
+// method, such as calibration calls.
 func Renumber(threads []arena.Thread, grouped func(spot uint32) bool, numbers Numbers) {
 	for i := range threads {
 		t := &threads[i]
@@ -289,7 +288,7 @@ func Renumber(threads []arena.Thread, grouped func(spot uint32) bool, numbers Nu
 	}
 }
 
-// isMethod tells ids of methods and spots from those of what is no call of either.
+// isMethod reports whether an ID is that of a method or a spot.
 func isMethod(id uint32) bool {
 	return id != arena.CalibrationID && id != arena.AdjustmentID && !arena.IsCaller(id) && !arena.IsLabel(id)
 }

@@ -1,6 +1,5 @@
-// Package ledger tells what an arena holds by rows: the calls of each spot or method, by
-// labels where results are told apart. An arena can be read so by somebody who did not
-// make it, while a JVM writes to it and when that JVM has ended. No JVM is asked.
+// Package ledger reads an arena as rows: the calls of each spot or method, per label if results are grouped. It needs neither
+// the Sonde that created the arena nor the JVM, which may be writing to it or may have ended.
 package ledger
 
 import (
@@ -20,37 +19,36 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// ErrOtherNames says that names are not those of what an arena's hooks are in.
+// ErrOtherNames reports names that do not match the methods of an arena.
 var ErrOtherNames = errors.New("its names are not those of this arena")
 
-// A Name says what an id stands for.
+// A Name describes the method or spot of an ID.
 type Name struct {
 	ID uint32
 	// Class has dots; Method and Descriptor are as class files have them.
 	Class, Method, Descriptor string
-	Probe, Sequence           string   // empty where an arena is all there is to go by
-	Groups                    []string // names of the tags by which results are told apart
+	Probe, Sequence           string   // empty if only the arena is known
+	Groups                    []string // names of the tags by which results are grouped
 }
 
-// String is the method as arenas name it.
+// String returns the method as it is named in arenas.
 func (n *Name) String() string { return n.Class + "." + n.Method + n.Descriptor }
 
-// A Ledger is an arena, read by somebody who need not have made it. It is safe for use
-// by several goroutines.
+// A Ledger reads an arena. It is safe for concurrent use.
 type Ledger struct {
 	arena *arena.Arena
 	owner arena.Owner
-	ahead int64 // what the target's clock is ahead of ours
+	ahead int64 // how much the target's clock is ahead of ours
 
 	lock    sync.Mutex
-	ended   bool // the JVM has, so that nothing in it goes on
+	ended   bool // the JVM has ended, so that no call is running
 	names   map[uint32]Name
 	tags    []string // names, by number
 	labels  Labels
 	numbers Numbers
 }
 
-// Open reads an arena that is open as a file. The file may be closed then.
+// Open reads an arena from an open file. The caller may close the file afterwards.
 func Open(file *os.File) (*Ledger, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -86,7 +84,7 @@ func (l *Ledger) begin() (err error) {
 	return nil
 }
 
-// readName takes class.name(descriptor) apart.
+// readName parses class.name(descriptor).
 func readName(m arena.Method) Name {
 	head, tail, found := strings.Cut(m.Name, "(")
 	at := strings.LastIndexByte(head, '.')
@@ -96,37 +94,36 @@ func readName(m arena.Method) Name {
 	return Name{ID: m.ID, Class: head[:at], Method: head[at+1:], Descriptor: "(" + tail}
 }
 
-// Close lets go of the arena.
+// Close closes the arena.
 func (l *Ledger) Close() { _ = l.arena.Close() }
 
-// Owner is whom the arena belongs to.
+// Owner returns the processes that the arena belongs to.
 func (l *Ledger) Owner() arena.Owner { return l.owner }
 
-// Account is what became of the classes of a pack; false where the arena is of none.
+// Account returns the account of the classes of a pack; false if the arena has no pack.
 func (l *Ledger) Account() (arena.Account, bool, error) { return l.arena.Account() }
 
-// Room is how much of the arena is used and how much is allocated.
+// Room returns how much of the arena is used and how much is allocated.
 func (l *Ledger) Room() (used, limit int64) { return l.arena.Room() }
 
-// IsStopped tells whether somebody wanted the hooks out.
+// IsStopped reports whether the removal of the hooks was requested.
 func (l *Ledger) IsStopped() bool { return l.arena.StopAsked() }
 
-// SetEnded says that the JVM has ended: calls that are under way never come to an end,
-// and how long they took is not known.
+// SetEnded records that the JVM has ended, so that running calls never end and their times are unknown.
 func (l *Ledger) SetEnded() {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	l.ended = true
 }
 
-// Identify adds what is known of the spots beside their methods, and the names of tags, by
-// number. Where that is not about this arena nothing is added.
+// Identify adds the names of the spots' probes, and the names of tags by number. It adds nothing if they belong to another
+// arena.
 func (l *Ledger) Identify(names []Name, tags []string) error {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	for i := range names {
 		if own, is := l.names[names[i].ID]; !is || own.String() != names[i].String() {
-			return fmt.Errorf("%w: it has none of %s by this number", ErrOtherNames, names[i].String())
+			return fmt.Errorf("%w: it has no %s with this number", ErrOtherNames, names[i].String())
 		}
 	}
 	for _, n := range names {
@@ -136,7 +133,7 @@ func (l *Ledger) Identify(names []Name, tags []string) error {
 	return nil
 }
 
-// Now is what the target's clock reads; 0 where the target has ended.
+// Now returns the reading of the target's clock; 0 if the target has ended.
 func (l *Ledger) Now() int64 {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -150,29 +147,28 @@ func (l *Ledger) now() int64 {
 	return Monotonic() + l.ahead
 }
 
-// spots are the ids that have names, in order. The lock is held.
+// spots returns the IDs with names, in order. The lock is held.
 func (l *Ledger) spots() []uint32 { return slices.Sorted(maps.Keys(l.names)) }
 
-// Results are what was measured so far.
+// Results are the measurements so far.
 type Results struct {
-	Rows    []Row  // also of what was not called
-	Threads int    // that have called something with a hook
-	Dropped uint64 // calls that nothing could count
-	// ContextsLost are calls of anchors and tag points that found no room; Ambiguous are
-	// tasks that were handed over again before they had begun.
+	Rows    []Row  // including methods without calls
+	Threads int    // that have called a hooked method
+	Dropped uint64 // calls that could not be counted
+	// ContextsLost are calls of anchors and tag points that were lost for lack of room; Ambiguous are tasks that were
+	// submitted again before they had started.
 	Ambiguous, ContextsLost uint64
 }
 
-// A Row is what is known of one spot's calls, of those with one label where results are
-// told apart.
+// A Row holds the calls of one spot, with one label if results are grouped.
 type Row struct {
 	Name
-	Number uint32 // of the row: the same in every result, and no other row's
+	Number uint32 // identifies the row in all results
 	Label  Label
 	arena.Totals
 }
 
-// Results reads what was measured.
+// Results reads the measurements.
 func (l *Ledger) Results() (*Results, error) {
 	sum, threads, err := l.look()
 	if err != nil {
@@ -194,8 +190,8 @@ func (l *Ledger) Results() (*Results, error) {
 	return r, nil
 }
 
-// look reads the arena, and what was told of labels. Whoever wrote that is not answered:
-// it is all that says what they are, also to those who read later.
+// look reads the arena, and the descriptions of labels. It does not answer those arrivals, because later readers need them
+// too.
 func (l *Ledger) look() (*arena.Summary, []arena.Thread, error) {
 	sum, err := l.arena.Sum(l.Now())
 	if err != nil {
@@ -215,8 +211,7 @@ func (l *Ledger) look() (*arena.Summary, []arena.Thread, error) {
 	return sum, threads, nil
 }
 
-// totals are those of all rows. Calls of what has no name have one by their number: some
-// are better than none. The lock is held.
+// totals returns the totals of all rows. Methods without a name are identified by their numbers. The lock is held.
 func (l *Ledger) totals(sum *arena.Summary, threads []arena.Thread) map[Key]*arena.Totals {
 	for id := range sum.Methods {
 		if _, is := l.names[id]; !is {
@@ -239,8 +234,7 @@ func (l *Ledger) totals(sum *arena.Summary, threads []arena.Thread) map[Key]*are
 	return totals
 }
 
-// groupedIn finds the spots whose results are told apart: those that were called below a
-// label.
+// groupedIn finds the spots whose results are grouped: those that were called below a label.
 func groupedIn(threads []arena.Thread) func(spot uint32) bool {
 	grouped := make(map[uint32]bool)
 	for i := range threads {
@@ -257,7 +251,7 @@ func groupedIn(threads []arena.Thread) func(spot uint32) bool {
 	return func(spot uint32) bool { return grouped[spot] }
 }
 
-// valued are tags with their names: those of groups, or all that are set. The lock is held.
+// valued returns tags with their names: the tags of groups, or all that are set. The lock is held.
 func (l *Ledger) valued(tags map[int]TagValue, groups []string) (all []TagValue) {
 	if groups == nil {
 		for number, value := range tags {
@@ -275,7 +269,7 @@ func (l *Ledger) valued(tags map[int]TagValue, groups []string) (all []TagValue)
 	return all
 }
 
-// tag is the name of a tag.
+// tag returns the name of a tag.
 func (l *Ledger) tag(number int) string {
 	if number >= 0 && number < len(l.tags) {
 		return l.tags[number]
@@ -283,10 +277,10 @@ func (l *Ledger) tag(number int) string {
 	return unnamedTag(number)
 }
 
-// unnamedTag is what a tag is called where its name is not known.
+// unnamedTag returns a name for a tag whose name is unknown.
 func unnamedTag(number int) string { return "tag" + strconv.Itoa(number+1) }
 
-// Sum is what was measured so far, by the numbers of rows.
+// Sum returns the measurements so far, by the numbers of rows.
 func (l *Ledger) Sum() (*arena.Summary, error) {
 	results, err := l.Results()
 	if err != nil {
@@ -299,7 +293,7 @@ func (l *Ledger) Sum() (*arena.Summary, error) {
 	return sum, nil
 }
 
-// Stacks are the threads with the calls they are in, by the numbers of rows.
+// Stacks returns the threads with their running calls, by the numbers of rows.
 func (l *Ledger) Stacks() ([]arena.Thread, error) {
 	threads, err := l.arena.Threads()
 	if err != nil {
@@ -311,7 +305,7 @@ func (l *Ledger) Stacks() ([]arena.Thread, error) {
 	return threads, nil
 }
 
-// Monotonic is the clock that System.nanoTime reads.
+// Monotonic returns the reading of the clock of System.nanoTime.
 func Monotonic() int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -320,9 +314,8 @@ func Monotonic() int64 {
 	return now.Nano()
 }
 
-// Ahead is what a target's clock is ahead of ours, by what it read at a moment that is
-// known: nothing, but in another time namespace. The wall clock, by which the moment
-// is known, may have been set meanwhile; a minute of that is let pass.
+// Ahead returns how much a target's clock is ahead of ours, by its reading at a known time: 0 except in another time
+// namespace. The wall clock may have been set since, so differences of up to a minute are ignored.
 func Ahead(reading int64, at time.Time) int64 {
 	ahead := reading - (Monotonic() - int64(time.Since(at)))
 	if ahead > -int64(time.Minute) && ahead < int64(time.Minute) {
@@ -331,8 +324,7 @@ func Ahead(reading int64, at time.Time) int64 {
 	return ahead
 }
 
-// AheadNow is Ahead of a clock that was just read, by us after it was: a reading that is
-// later than ours, by however little, is of another clock.
+// AheadNow is Ahead for a reading taken just before ours: a later reading is of another clock.
 func AheadNow(reading int64) int64 {
 	ahead := reading - Monotonic()
 	if ahead > -int64(time.Minute) && ahead <= 0 {
