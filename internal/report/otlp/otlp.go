@@ -1,5 +1,5 @@
-// Package otlp hands transactions to OpenTelemetry: a trace for each, a span for each
-// call, as protobuf over HTTP and as the JSON of the same protocol.
+// Package otlp exports transactions to OpenTelemetry: one trace per transaction and one span
+// per call, as protobuf over HTTP or as OTLP's JSON in a file.
 package otlp
 
 import (
