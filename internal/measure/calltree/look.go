@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -63,8 +64,8 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 	if err != nil {
 		return nil, &session.NoSuchJVM{PID: options.PID, Cause: err}
 	}
-	image := openLibrary(jvm.Image)
-	defer image.close()
+	image := jimage.OpenLibrary(jvm.Image)
+	defer image.Close()
 	hooked, holder, err := others(ctx, jvm)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 // A look under way.
 type look struct {
 	Options
-	image   *library
+	image   *jimage.Library
 	session *session.Session
 	result  *Result
 }
@@ -135,7 +136,7 @@ func (l *look) ask(ctx context.Context, jvm *process.JVM) error {
 // survey lists the loaded classes. What the JDK has on disk is read there, the rest the
 // JVM is asked for, once.
 func (l *look) survey(ctx context.Context) ([]Class, error) {
-	isOurs := func(class string) bool { return !l.image.has(class) && !isSondes(class) }
+	isOurs := func(class string) bool { return !l.image.Has(class) && !isSondes(class) }
 	var loaded []session.LoadedClass
 	if l.Redefine {
 		captured, err := l.session.Prefetch(ctx, isOurs, func(string) bool { return true })
@@ -166,8 +167,8 @@ func isSondes(class string) bool {
 func (l *look) grow(loaded []Class) error {
 	for i := range loaded {
 		c := &loaded[i]
-		if c.JDK = l.image.isJDK(c.Name) || l.image == nil && c.Loader == 0; c.File == nil && l.image.has(c.Name) {
-			c.File = l.image.file(c.Name)
+		if c.JDK = l.image.IsJDK(c.Name) || l.image == nil && c.Loader == 0; c.File == nil && l.image.Has(c.Name) {
+			c.File = l.image.Class(c.Name)
 		}
 	}
 	world := NewWorld(loaded)

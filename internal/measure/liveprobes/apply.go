@@ -75,7 +75,7 @@ func (w *Watch) look(ctx context.Context, r *request) error {
 		return err
 	}
 	library := w.world.library
-	isOurs := func(class string) bool { return !library.has(class) && !isSondes(class) }
+	isOurs := func(class string) bool { return !library.Has(class) && !isSondes(class) }
 	all, err := w.target.Survey(ctx, func(class string) bool { return r.needsAll() && isOurs(class) })
 	if err != nil {
 		return err

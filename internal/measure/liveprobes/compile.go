@@ -315,7 +315,7 @@ func (c *compiler) scope(m method, at condition.Moment) condition.Scope {
 		Class: c.world.open(m.class), Method: m.member, Moment: at,
 		Lookup:   func(name string) *condition.Class { return c.world.lookup(name, m.class) },
 		Subtypes: subtypes, OwnOnly: c.world.unbounded,
-		Exported: func(other *condition.Class) bool { return c.world.library.exported(other.Name(), m.class.name) },
+		Exported: func(other *condition.Class) bool { return c.world.library.Exports(other.Name(), m.class.name) },
 		Probed:   func(m classfile.MethodRef) bool { return c.hooked[m] },
 		Tags:     c.numbers, TagCall: c.tagCall,
 	}

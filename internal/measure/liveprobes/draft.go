@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -80,7 +81,7 @@ func (d *Draft) Spot(id uint32) (name SpotName, groups []string, is bool) {
 // that one alone conditions call getters, if nothing can override them.
 func NewDraft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	t := &drafting{FileWeaver: r.Weaver, classes: r.Classes}
-	w := newWatch(t, openLibrary(r.Image), Options{Flags: r.Flags})
+	w := newWatch(t, jimage.OpenLibrary(r.Image), Options{Flags: r.Flags})
 	defer w.Close()
 	w.world.unbounded = true
 	report, err := w.Apply(ctx, r.Set)
@@ -120,12 +121,10 @@ func (p *plan) named(w *world, classes []session.LoadedClass) (all []Named) {
 	isNamed := func(name string) bool {
 		return slices.ContainsFunc(narrow, func(pattern *pattern.Pattern) bool { return pattern.MatchClass(name) })
 	}
-	if w.library != nil {
-		for _, name := range slices.Sorted(maps.Keys(w.library.modules)) {
-			isShadowed := slices.ContainsFunc(w.classes[name], func(c *class) bool { return c.loader != 0 })
-			if w.library.isJDK(name) && !isShadowed && isNamed(name) {
-				add(&class{name: name})
-			}
+	for _, name := range w.library.Classes() {
+		isShadowed := slices.ContainsFunc(w.classes[name], func(c *class) bool { return c.loader != 0 })
+		if w.library.IsJDK(name) && !isShadowed && isNamed(name) {
+			add(&class{name: name})
 		}
 	}
 	return all

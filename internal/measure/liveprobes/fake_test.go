@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -83,19 +84,19 @@ func (f *fake) watch(t *testing.T, notices *[]string) *Watch {
 }
 
 // theLibrary is opened once: that takes a while.
-func theLibrary(image string) *library {
+func theLibrary(image string) *jimage.Library {
 	libraries.Lock()
 	defer libraries.Unlock()
 	if libraries.opened[image] == nil {
-		libraries.opened[image] = openLibrary(image)
+		libraries.opened[image] = jimage.OpenLibrary(image)
 	}
 	return libraries.opened[image]
 }
 
 var libraries = struct {
 	sync.Mutex
-	opened map[string]*library
-}{opened: make(map[string]*library)}
+	opened map[string]*jimage.Library
+}{opened: make(map[string]*jimage.Library)}
 
 var bootClasses = []string{"java/lang/Object", "java/lang/String", "java/lang/Integer", "java/lang/Number", "java/lang/Comparable", "java/util/function/Function"}
 

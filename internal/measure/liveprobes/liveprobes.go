@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -109,10 +110,10 @@ type beginning struct {
 
 // New makes a Watch of a session. Nothing is asked of the JVM before Apply.
 func New(s *session.Session, o Options) *Watch {
-	return newWatch(s, openLibrary(s.JVM().Image), o)
+	return newWatch(s, jimage.OpenLibrary(s.JVM().Image), o)
 }
 
-func newWatch(t target, l *library, o Options) *Watch {
+func newWatch(t target, l *jimage.Library, o Options) *Watch {
 	return &Watch{
 		target: t, options: o, world: newWorld(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
@@ -126,7 +127,7 @@ func newWatch(t target, l *library, o Options) *Watch {
 func (w *Watch) Close() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.world.library.close()
+	w.world.library.Close()
 	w.world.library = nil
 }
 

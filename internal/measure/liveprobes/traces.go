@@ -85,7 +85,7 @@ func (w *Watch) mirror() *calltree.World {
 		for _, c := range list {
 			one := calltree.Class{Name: c.name, Loader: uint32(max(c.loader, 0)), File: c.file, Reason: c.reason, JDK: w.world.isJDK(c)}
 			if one.File == nil {
-				one.File = w.world.library.file(c.name)
+				one.File = w.world.library.Class(c.name)
 			}
 			classes = append(classes, one)
 		}
@@ -96,7 +96,7 @@ func (w *Watch) mirror() *calltree.World {
 
 // isJDK tells the JDK's own classes. Where there is no image the boot loader has them.
 func (w *world) isJDK(c *class) bool {
-	return w.library.isJDK(c.name) || w.library == nil && c.loader == 0
+	return w.library.IsJDK(c.name) || w.library == nil && c.loader == 0
 }
 
 // addTrace adds the methods of a tree that are worth tracing, the nearest first. Those

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
-	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -112,7 +111,7 @@ func (r *run) ask(class string) (file []byte, isFirst bool) {
 	r.asked[class] = true
 	r.lock.Unlock()
 	if isFirst {
-		file = r.library.class(class)
+		file = r.library.Class(class)
 	}
 	return file, isFirst
 }
@@ -512,49 +511,4 @@ func (r *run) fetchReflective(ctx context.Context) error {
 		return fmt.Errorf("reflection cannot be followed: %w", err)
 	}
 	return nil
-}
-
-// A library is the target's JDK on disk. Supertypes of the program's classes are read
-// there, and which methods are native, without asking the target.
-type library struct {
-	image *jimage.Image
-	names map[string]string // resource names by class
-}
-
-// openLibrary returns nil if there is none that can be read.
-func openLibrary(path string) *library {
-	image, err := jimage.Open(path)
-	if err != nil {
-		return nil
-	}
-	l := &library{image: image, names: make(map[string]string)}
-	err = image.Each(func(module, path string, _ []byte) error {
-		if class, is := strings.CutSuffix(path, ".class"); is {
-			l.names[class] = "/" + module + "/" + path
-		}
-		return nil
-	})
-	if err != nil {
-		_ = image.Close()
-		return nil
-	}
-	return l
-}
-
-// class returns a class file; nil if the JDK has no class of that name.
-func (l *library) class(name string) []byte {
-	if l == nil || l.names[name] == "" {
-		return nil
-	}
-	file, err := l.image.Read(l.names[name])
-	if err != nil {
-		return nil
-	}
-	return file
-}
-
-func (l *library) close() {
-	if l != nil {
-		_ = l.image.Close()
-	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -148,7 +149,7 @@ type run struct {
 	*settings
 	session *session.Session
 	graph   *callgraph.Graph
-	library *library // the target's JDK on disk
+	library *jimage.Library // the target's JDK on disk
 	began   time.Time
 	onAt    int64 // the target's clock when the root's hooks went on
 
@@ -198,8 +199,8 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 		return nil, err
 	}
 	defer func() { _ = r.session.Release() }()
-	r.library = openLibrary(r.session.JVM().Image)
-	defer r.library.close()
+	r.library = jimage.OpenLibrary(r.session.JVM().Image)
+	defer r.library.Close()
 	defer r.peek.stop(ctx)
 	err = r.begin(ctx)
 	if err == nil {
