@@ -1,20 +1,20 @@
-// Package handover lets one Sonde ask another that holds a JVM: what it wants of it, to
-// want something else, and to end.
+// Package handover lets a Sonde talk to the Sonde that holds a JVM: ask which probes it has
+// applied, pass it other ones, and make it leave the JVM.
 //
-// The Sonde that holds a JVM listens at a Unix socket in a directory of its own user,
-// mode 0700: $XDG_RUNTIME_DIR/sonde where there is such, else /tmp/sonde-UID. The
-// socket's name says which JVM: jvm-PID-START.sock, with the start of the process in
-// clock ticks, so that it means one process for good. Who calls must be of the same
-// user or root, by the word of the kernel; so must who is called.
+// The Sonde that holds a JVM listens at a Unix socket in a directory of its own user, mode
+// 0700: $XDG_RUNTIME_DIR/sonde if that exists, otherwise /tmp/sonde-UID. The socket's name
+// identifies the JVM: jvm-PID-START.sock, with the start of the process in clock ticks, so
+// that it never means another process. Both ends check with the kernel that the other end
+// belongs to the same user or to root.
 //
-// One call is one question and one answer, each a JSON object on a line, which is
-// bounded in length, as is every wait:
+// A call is one question and one answer, each a JSON object on a line. Lines and waits are
+// bounded:
 //
 //	{"sonde":1,"ask":"apply","probes":"version: 1\n…","dryRun":false}
 //	{"sonde":1,"outcome":{"changes":[…],…}}
 //	{"sonde":1,"ask":"save"}    {"sonde":1,"probes":"version: 1\n…"}
 //	{"sonde":1,"ask":"status"}  {"sonde":1,"status":{…}}
-//	{"sonde":1,"ask":"end"}     {"sonde":1}, once the JVM is left
+//	{"sonde":1,"ask":"end"}     {"sonde":1}, after it has left the JVM
 //	anything else               {"sonde":1,"error":"…"}
 package handover
 
@@ -37,16 +37,16 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
-// protocol is the number of this conversation.
+// protocol is the version of the protocol.
 const protocol = 1
 
-// Bounds of a line. A set has a megabyte at most, which JSON makes longer.
+// Bounds of a line. A probe set has at most a megabyte, which JSON makes longer.
 const (
-	mostQuestion = 8 * probeset.MostBytes
-	mostAnswer   = 16 << 20
+	maxQuestion = 8 * probeset.MostBytes
+	maxAnswer   = 16 << 20
 )
 
-// What can be asked.
+// The questions.
 const (
 	askApply  = "apply"
 	askSave   = "save"
@@ -57,7 +57,7 @@ const (
 type question struct {
 	Sonde  int    `json:"sonde"`
 	Ask    string `json:"ask"`
-	Probes string `json:"probes,omitempty"` // of apply: YAML
+	Probes string `json:"probes,omitempty"` // for apply: YAML
 	DryRun bool   `json:"dryRun,omitempty"`
 }
 
@@ -75,24 +75,24 @@ type Outcome struct {
 	Woven    int               `json:"woven"`    // spots that are new in the JVM
 	Removed  int               `json:"removed"`  // spots that were taken out
 	Switched int               `json:"switched"` // spots that were switched, without weaving
-	// Awaiting is how many classes have loaded that rules leave to the next sonde apply.
+	// Awaiting is how many classes have loaded that rules will weave at the next sonde apply.
 	Awaiting int      `json:"awaiting,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
 }
 
-// Status is what a Sonde that holds a JVM says of itself.
+// Status is the status of the Sonde that holds a JVM.
 type Status struct {
-	Sonde   int       `json:"sonde"` // its process
+	Sonde   int       `json:"sonde"` // its PID
 	Command string    `json:"command"`
 	Since   time.Time `json:"since"`
 	Probes  []Running `json:"probes"`
 }
 
-// Running is what a probe that is applied has measured: of all its methods, in one of
-// its sequences and with one label, where it has such.
+// Running is what an applied probe has measured, for all its methods together, by sequence
+// and by label if it has those.
 type Running struct {
 	Name   string `json:"name"`
-	Level  string `json:"level,omitempty"` // none where it has ended
+	Level  string `json:"level,omitempty"` // empty if it has ended
 	Within string `json:"within,omitempty"`
 	Label  string `json:"label,omitempty"` // tags with values, or callers
 	Calls  uint64 `json:"calls"`
@@ -105,12 +105,12 @@ type Running struct {
 	P99Nanos   float64 `json:"p99Nanos,omitempty"`
 	Threw      uint64  `json:"exceptions,omitempty"`
 	Undecided  uint64  `json:"undecided,omitempty"`
-	Ended      string  `json:"ended,omitempty"` // why, where it has
+	Ended      string  `json:"ended,omitempty"` // why, if it has
 }
 
 var errTooLong = errors.New("longer than a line may be")
 
-// readLine reads one object of at most so many bytes.
+// readLine reads an object of at most so many bytes.
 func readLine(from io.Reader, most int, into any) error {
 	limited := &io.LimitedReader{R: from, N: int64(most) + 1}
 	line, err := bufio.NewReader(limited).ReadBytes('\n')
@@ -121,7 +121,7 @@ func readLine(from io.Reader, most int, into any) error {
 		return fmt.Errorf("reading: %w", err)
 	}
 	if err := json.Unmarshal(line, into); err != nil {
-		return fmt.Errorf("no JSON: %w", err)
+		return fmt.Errorf("not JSON: %w", err)
 	}
 	return nil
 }
@@ -138,11 +138,10 @@ func writeLine(to io.Writer, value any) error {
 // ErrNone says that no Sonde answers for the JVM.
 var ErrNone = errors.New("no sonde apply holds it")
 
-// ErrUnheard says that the other Sonde took no part in the conversation that could be
-// understood.
+// ErrUnheard says that the answer of the other Sonde could not be read or understood.
 var ErrUnheard = errors.New("the Sonde that holds it does not answer as it should")
 
-// errGone says that a directory was removed while its lock was waited for.
+// errGone says that a directory was removed while this process waited for its lock.
 var errGone = errors.New("the directory is gone")
 
 // HeldError says that another Sonde answers for the JVM already.
@@ -159,22 +158,22 @@ func (e *UnsafeError) Error() string {
 	return fmt.Sprintf("%s %s: remove it, or set XDG_RUNTIME_DIR to a directory of your own", e.Dir, e.Why)
 }
 
-// StrangerError says that somebody else is at the other end.
+// StrangerError says that the other end belongs to another user.
 type StrangerError struct {
 	PID int
 	UID uint32
 }
 
 func (e *StrangerError) Error() string {
-	return fmt.Sprintf("process %d of user %d is at the other end, neither of this user nor root", e.PID, e.UID)
+	return fmt.Sprintf("the other end is process %d of user %d, which is neither this user nor root", e.PID, e.UID)
 }
 
-// RefusedError is what the Sonde that holds the JVM says why it did not do it.
+// RefusedError is the reason that the other Sonde gives for an error.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Target is a JVM: its process, and when that started, in clock ticks since the boot.
+// Target identifies a JVM by its PID and its start, in clock ticks since boot.
 type Target struct {
 	PID   int
 	Start uint64
@@ -183,7 +182,7 @@ type Target struct {
 const (
 	socketPrefix = "jvm-"
 	socketSuffix = ".sock"
-	// longestPath is what the kernel takes for the path of a socket, with a margin.
+	// longestPath is what the kernel accepts as the path of a socket, with a margin.
 	longestPath = 100
 )
 
@@ -197,18 +196,18 @@ func isSocket(name string) bool {
 
 // Places are where sockets may be.
 type Places struct {
-	Runtime string // as XDG_RUNTIME_DIR says; may be empty
-	Users   string // where the runtime directories of users are, by number
+	Runtime string // value of XDG_RUNTIME_DIR; may be empty
+	Users   string // parent of the runtime directories of users, which are named by UID
 	Temp    string
 }
 
-// Usual is where they are on this host; the argument is what XDG_RUNTIME_DIR says.
+// Usual returns the places on this host; the argument is the value of XDG_RUNTIME_DIR.
 func Usual(runtime string) Places {
 	return Places{Runtime: runtime, Users: "/run/user", Temp: "/tmp"}
 }
 
-// toListen are directories to listen in, best first. The runtime directory itself
-// must be there already, and be the user's.
+// toListen returns directories to listen in, best first. The runtime directory itself must
+// exist already and belong to the user.
 func (p Places) toListen(uid uint32) []string {
 	var dirs []string
 	if filepath.IsAbs(p.Runtime) && ownedBy(p.Runtime, uid) {
@@ -217,8 +216,8 @@ func (p Places) toListen(uid uint32) []string {
 	return append(dirs, p.temporary(uid))
 }
 
-// toAsk are directories to look for a user's sockets in. Commands of one user may have
-// been told different runtime directories, or none.
+// toAsk returns directories in which a user's sockets may be. Commands of one user may run
+// with different runtime directories, or none.
 func (p Places) toAsk(uid uint32) []string {
 	dirs := []string{p.temporary(uid)}
 	if p.Users != "" {
@@ -234,19 +233,20 @@ func (p Places) temporary(uid uint32) string { return filepath.Join(p.Temp, "son
 
 func number(uid uint32) string { return strconv.FormatUint(uint64(uid), 10) }
 
-// Client asks the Sonde that holds a JVM.
+// Client talks to the Sonde that holds a JVM.
 type Client struct {
 	path string
-	uid  uint32 // whose Sonde it must be
+	uid  uint32 // to whom that Sonde must belong
 }
 
-// isDead tells a socket nobody listens at, or none at all, from one that is busy.
+// isDead reports whether nobody listens at a socket, or there is none, by the error of a
+// dial. A busy socket is not dead.
 func isDead(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist)
 }
 
-// Find looks for the Sonde that holds a JVM: one of this user; where this is root, one
-// of the JVM's user, too. The error is [ErrNone] where there is none.
+// Find looks for the Sonde that holds a JVM. It must belong to this user; root also finds
+// those of the JVM's user. The error is [ErrNone] if there is none.
 func Find(ctx context.Context, places Places, target Target, jvmUser uint32) (*Client, error) {
 	users := []uint32{uint32(os.Geteuid())}
 	if users[0] == 0 && jvmUser != 0 {
@@ -266,23 +266,17 @@ func Find(ctx context.Context, places Places, target Target, jvmUser uint32) (*C
 	return nil, ErrNone
 }
 
-// Apply hands a set over. With dryRun it says what would change. Where it failed there
-// may be an outcome nevertheless.
+// Apply passes a set on, or with dryRun returns what that would change. There may be an
+// outcome even if it failed.
 func (c *Client) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error) {
 	a, err := c.ask(ctx, question{Ask: askApply, Probes: string(set.YAML()), DryRun: dryRun}, answerPatience)
-	if err != nil {
-		if a != nil {
-			return a.Outcome, err
-		}
-		return nil, err
+	if err == nil && a.Outcome == nil {
+		err = fmt.Errorf("%w: no outcome", ErrUnheard)
 	}
-	if a.Outcome == nil {
-		return nil, fmt.Errorf("%w: no outcome", ErrUnheard)
-	}
-	return a.Outcome, nil
+	return a.Outcome, err
 }
 
-// Save asks for the set that is applied.
+// Save returns the set that is applied.
 func (c *Client) Save(ctx context.Context) (*probeset.Set, error) {
 	a, err := c.ask(ctx, question{Ask: askSave}, answerPatience)
 	if err != nil {
@@ -295,7 +289,7 @@ func (c *Client) Save(ctx context.Context) (*probeset.Set, error) {
 	return set, nil
 }
 
-// Status asks how it goes.
+// Status returns the status of the other Sonde.
 func (c *Client) Status(ctx context.Context) (*Status, error) {
 	a, err := c.ask(ctx, question{Ask: askStatus}, answerPatience)
 	if err != nil {
@@ -307,55 +301,49 @@ func (c *Client) Status(ctx context.Context) (*Status, error) {
 	return a.Status, nil
 }
 
-// End has it leave the JVM, and waits until it has.
+// End makes the other Sonde leave the JVM, and waits until it has.
 func (c *Client) End(ctx context.Context) error {
 	_, err := c.ask(ctx, question{Ask: askEnd}, endPatience+askPatience)
 	return err
 }
 
-// ask has one conversation.
-func (c *Client) ask(ctx context.Context, q question, patience time.Duration) (*answer, error) {
+// ask sends a question and returns the answer, which an error may leave empty.
+func (c *Client) ask(ctx context.Context, q question, patience time.Duration) (a answer, err error) {
 	dialer := net.Dialer{Timeout: dialPatience}
 	dialed, err := dialer.DialContext(ctx, "unix", c.path)
+	if isDead(err) {
+		return a, ErrNone
+	}
 	if err != nil {
-		if isDead(err) {
-			return nil, ErrNone
-		}
-		return nil, fmt.Errorf("calling the Sonde that holds it: %w", err)
+		return a, fmt.Errorf("calling the Sonde that holds it: %w", err)
 	}
 	conn := dialed.(*net.UnixConn)
 	defer func() { _ = conn.Close() }()
 	pid, uid, err := peerOf(conn)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	if uid != c.uid && uid != 0 {
-		return nil, &StrangerError{pid, uid}
+		return a, &StrangerError{pid, uid}
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(askPatience))
 	_ = conn.SetReadDeadline(time.Now().Add(patience))
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 	q.Sonde = protocol
-	unsaid := writeLine(conn, &q)
-	if unsaid != nil { // one that has no place for this call says so and hangs up without listening
+	unsent := writeLine(conn, &q)
+	if unsent != nil { // a server that is full answers and closes the connection without reading
 		_ = conn.SetReadDeadline(time.Now().Add(askPatience))
 	}
-	a := &answer{}
-	if err := readLine(conn, mostAnswer, a); err != nil {
-		return nil, c.unheard(ctx, cmp.Or(unsaid, err))
-	}
-	if a.Error != "" {
+	err = readLine(conn, maxAnswer, &a)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return answer{}, ctx.Err()
+	case err != nil:
+		return answer{}, fmt.Errorf("%w: %w", ErrUnheard, cmp.Or(unsent, err))
+	case a.Error != "":
 		return a, &RefusedError{a.Error}
-	}
-	if a.Sonde != protocol {
-		return nil, fmt.Errorf("%w: it speaks protocol %d, this one %d", ErrUnheard, a.Sonde, protocol)
+	case a.Sonde != protocol:
+		return answer{}, fmt.Errorf("%w: it speaks protocol %d, this one %d", ErrUnheard, a.Sonde, protocol)
 	}
 	return a, nil
-}
-
-func (c *Client) unheard(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("%w: %w", ErrUnheard, err)
 }

@@ -13,28 +13,28 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
-// Holding is what answers for a JVM. Questions come one at a time.
+// Holding is what a Server asks. Questions come one at a time.
 type Holding interface {
-	// Apply has the set applied, or with dryRun says what that would change.
+	// Apply applies the set, or with dryRun returns what that would change.
 	Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error)
-	// Wanted is the set that is applied.
+	// Wanted returns the set that is applied.
 	Wanted() *probeset.Set
 	Status() *Status
-	// End begins the end and does not wait for it: Close says that it has come.
+	// End begins to leave the JVM and does not wait for it: Server.Close ends the wait.
 	End()
 }
 
-// How long things may take.
+// How long things may take, and how many calls there may be.
 const (
-	askPatience    = 5 * time.Second // until a question has come, and an answer has gone
-	applyPatience  = 2 * time.Minute // for a set to be applied
-	endPatience    = 1 * time.Minute // for a JVM to be left
-	mostCalls      = 8               // at once
-	dialPatience   = 2 * time.Second // until a socket has taken a call
+	askPatience    = 5 * time.Second // to receive a question, and to send an answer
+	applyPatience  = 2 * time.Minute // to apply a set
+	endPatience    = 1 * time.Minute // to leave a JVM
+	maxCalls       = 8               // at the same time
+	dialPatience   = 2 * time.Second // to connect to a socket
 	answerPatience = applyPatience + 10*time.Second
 )
 
-// Server answers for one JVM.
+// Server answers questions about one JVM.
 type Server struct {
 	holding  Holding
 	listener *net.UnixListener
@@ -43,13 +43,13 @@ type Server struct {
 
 	calls sync.WaitGroup
 	room  chan struct{} // holds one for each call under way
-	turn  sync.Mutex    // of questions
-	over  chan struct{} // closed when the JVM is left
+	turn  sync.Mutex    // held while a question is answered
+	over  chan struct{} // closed when the JVM has been left
 	once  sync.Once
 }
 
-// Listen begins to answer for a JVM. It fails with a [HeldError] where another Sonde of
-// this user does.
+// Listen starts a server for a JVM. It fails with a [HeldError] if another Sonde of this
+// user has one.
 func Listen(ctx context.Context, places Places, target Target, holding Holding) (*Server, error) {
 	uid := uint32(os.Geteuid())
 	var failed error
@@ -68,20 +68,20 @@ func Listen(ctx context.Context, places Places, target Target, holding Holding) 
 		if err != nil {
 			return nil, err
 		}
-		s := &Server{holding: holding, listener: listener, path: path, uid: uid, room: make(chan struct{}, mostCalls), over: make(chan struct{})}
+		s := &Server{holding: holding, listener: listener, path: path, uid: uid, room: make(chan struct{}, maxCalls), over: make(chan struct{})}
 		s.calls.Add(1)
 		go s.accept()
 		return s, nil
 	}
-	return nil, fmt.Errorf("no place for a socket: %w", failed)
+	return nil, fmt.Errorf("no directory for a socket: %w", failed)
 }
 
-// bind takes the socket's name, unless somebody answers there. What killed Sondes
-// left in the directory goes.
+// bind listens at a path, unless somebody answers there already. It removes sockets that
+// killed Sondes have left in the directory.
 func bind(ctx context.Context, dir, path string, target Target, uid uint32) (*net.UnixListener, error) {
 	var unlock func()
 	err := errGone
-	for tries := 0; tries < 3 && errors.Is(err, errGone); tries++ { // another that ends takes the directory with it
+	for tries := 0; tries < 3 && errors.Is(err, errGone); tries++ { // a server that ends removes the directory
 		if err = private(dir, uid); err == nil {
 			unlock, err = lock(ctx, dir)
 		}
@@ -111,7 +111,7 @@ func bind(ctx context.Context, dir, path string, target Target, uid uint32) (*ne
 	return listener, nil
 }
 
-// answers reports whether somebody listens at a socket. One whose queue is full does.
+// answers reports whether somebody listens at a socket, also if its queue is full.
 func answers(ctx context.Context, path string) bool {
 	dialer := net.Dialer{Timeout: dialPatience}
 	conn, err := dialer.DialContext(ctx, "unix", path)
@@ -130,7 +130,7 @@ func (s *Server) accept() {
 			return
 		}
 		if err != nil {
-			// Out of descriptors, most likely: others may give some back.
+			// Most likely out of descriptors, of which some may be closed.
 			select {
 			case <-s.over:
 				return
@@ -146,13 +146,13 @@ func (s *Server) accept() {
 				s.answer(conn)
 			}()
 		default:
-			reply(conn, &answer{Error: "too many ask at once: try again"})
+			reply(conn, &answer{Error: "too many questions at the same time: try again"})
 			_ = conn.Close()
 		}
 	}
 }
 
-// answer has one conversation.
+// answer answers the question of a connection.
 func (s *Server) answer(conn *net.UnixConn) {
 	defer func() { _ = conn.Close() }()
 	pid, uid, err := peerOf(conn)
@@ -162,7 +162,7 @@ func (s *Server) answer(conn *net.UnixConn) {
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(askPatience))
 	var q question
-	if err := readLine(conn, mostQuestion, &q); err != nil {
+	if err := readLine(conn, maxQuestion, &q); err != nil {
 		reply(conn, &answer{Error: "the question cannot be read: " + err.Error()})
 		return
 	}
@@ -176,7 +176,7 @@ func (s *Server) answer(conn *net.UnixConn) {
 func reply(conn net.Conn, a *answer) {
 	a.Sonde = protocol
 	_ = conn.SetWriteDeadline(time.Now().Add(askPatience))
-	_ = writeLine(conn, a) // who does not read it has gone
+	_ = writeLine(conn, a) // a client that does not read it has gone
 }
 
 func (s *Server) respond(q *question) *answer {
@@ -193,13 +193,13 @@ func (s *Server) respond(q *question) *answer {
 		case <-s.over:
 			return &answer{}
 		case <-time.After(endPatience):
-			return &answer{Error: "it is about to end, and takes long"}
+			return &answer{Error: "it is ending, and takes long"}
 		}
 	}
 	return &answer{Error: fmt.Sprintf("%q is not known to this Sonde: use the same version for both", q.Ask)}
 }
 
-// locked asks when no other question is under way.
+// locked asks while no other question is answered.
 func locked(turn *sync.Mutex, ask func() *answer) *answer {
 	turn.Lock()
 	defer turn.Unlock()
@@ -212,7 +212,7 @@ func (s *Server) apply(q *question) *answer {
 		return &answer{Error: err.Error()}
 	}
 	return locked(&s.turn, func() *answer {
-		// Who asked may go: half of a set is not left for that.
+		// Not cancelled if the client goes away: half of a set must not stay applied.
 		ctx, cancel := context.WithTimeout(context.Background(), applyPatience)
 		defer cancel()
 		outcome, err := s.holding.Apply(ctx, set, q.DryRun)
@@ -223,10 +223,10 @@ func (s *Server) apply(q *question) *answer {
 	})
 }
 
-// Close takes the socket away, tells those who wait for the end that it has come, and
-// waits until calls are over, for as long as they may take.
+// Close removes the socket, ends the calls that wait for the JVM to be left, and waits until
+// all calls are over, for as long as they may take.
 func (s *Server) Close() error {
-	err := s.listener.Close() // removes the socket: who waits for the end must not find it
+	err := s.listener.Close() // removes the socket first, so that nobody who was waiting finds it
 	s.once.Do(func() { close(s.over) })
 	s.tidy()
 	done := make(chan struct{})
@@ -241,7 +241,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// tidy removes the directory, where nothing else is in it.
+// tidy removes the directory if it is empty.
 func (s *Server) tidy() {
 	dir := filepath.Dir(s.path)
 	if unlock, err := lock(context.Background(), dir); err == nil {

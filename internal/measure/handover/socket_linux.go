@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownedBy reports whether a path is a directory of the user, and not a link to one.
+// ownedBy reports whether a path is a directory of the user and not a link.
 func ownedBy(dir string, uid uint32) bool {
 	info, err := os.Lstat(dir)
 	return err == nil && info.IsDir() && owner(info) == uid
@@ -25,8 +25,8 @@ func owner(info os.FileInfo) uint32 {
 	return ^uint32(0)
 }
 
-// private makes sure that a directory is there, is the user's, and is closed to all
-// others. A directory that others made is refused: they could put a socket there.
+// private ensures that a directory exists, belongs to the user, and is closed to all others.
+// A directory of somebody else is refused: they could put a socket there.
 func private(dir string, uid uint32) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -40,7 +40,7 @@ func checkPrivate(dir string, uid uint32) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return &UnsafeError{dir, "is no directory"}
+		return &UnsafeError{dir, "is not a directory"}
 	case owner(info) != uid:
 		return &UnsafeError{dir, fmt.Sprintf("belongs to user %d, not to %d", owner(info), uid)}
 	case info.Mode().Perm()&0o077 != 0:
@@ -54,7 +54,7 @@ const (
 	lockEvery    = 10 * time.Millisecond
 )
 
-// lock keeps other Sondes from changing a directory until it is called off.
+// lock keeps other Sondes from changing a directory until unlock is called.
 func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	file, err := os.Open(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -88,7 +88,7 @@ func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	return nil, fmt.Errorf("locking %s: %w", dir, err)
 }
 
-// isStill reports whether an open directory is the one of that name.
+// isStill reports whether an open directory still has its name.
 func isStill(file *os.File, dir string) bool {
 	opened, err := file.Stat()
 	if err != nil {
@@ -98,7 +98,7 @@ func isStill(file *os.File, dir string) bool {
 	return err == nil && os.SameFile(opened, named)
 }
 
-// peerOf is the process and user at the other end, by the word of the kernel.
+// peerOf asks the kernel for the process and user at the other end.
 func peerOf(conn *net.UnixConn) (pid int, uid uint32, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -110,7 +110,7 @@ func peerOf(conn *net.UnixConn) (pid int, uid uint32, err error) {
 		peer, asking = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})
 	if err = errors.Join(err, asking); err != nil {
-		return 0, 0, fmt.Errorf("looking who is at the other end: %w", err)
+		return 0, 0, fmt.Errorf("reading the credentials of the other end: %w", err)
 	}
 	return int(peer.Pid), peer.Uid, nil
 }

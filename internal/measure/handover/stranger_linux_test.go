@@ -35,7 +35,7 @@ func TestStrangers(t *testing.T) {
 	}
 	defer conn.Close()
 	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil || !strings.Contains(line, "of user 65534 is at the other end") {
+	if err != nil || !strings.Contains(line, "of user 65534, which is neither this user nor root") {
 		t.Errorf("have %q, %v", line, err)
 	}
 }

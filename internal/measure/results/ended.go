@@ -17,12 +17,12 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
-// place is where JVMs leave their notices and, where nothing else was said, arenas.
+// place is where JVMs leave their notices and, by default, arenas.
 var place = "/tmp"
 
-// ofEnded reads what a JVM that has ended left: the newest, where processes had the
-// number one after the other. Anybody may put a file where it is looked for: so none of
-// another user is taken, but by root, who is told whose it is and where there are several.
+// ofEnded reads the arena that a JVM left when it ended: the newest, if several processes
+// had its PID. Anybody may put a file there, so only root reads files of other users, with
+// a note that names the user, and an error if there are several.
 func ofEnded(ctx context.Context, pid int, packPath string) (*Harvest, error) {
 	newest := make(map[uint32]*Harvest) // by user
 	var failed error
@@ -47,27 +47,27 @@ func ofEnded(ctx context.Context, pid int, packPath string) (*Harvest, error) {
 		return nil, errors.Join(failed, &NoArenaError{PID: pid})
 	case 1:
 		h := slices.Collect(maps.Values(newest))[0]
-		h.tellUser()
+		h.noteUser()
 		return h, nil
 	}
 	return nil, several(pid, newest)
 }
 
-// isOf tells whether the arena is of a pack in a process of a number, as far as it says
-// so itself. One that was opened in the future was not.
+// isOf reports whether the arena says that it belongs to a pack in a process with a PID. An
+// arena that was opened in the future does not.
 func (h *Harvest) isOf(pid int) bool {
 	_, has, err := h.Account()
 	return has && err == nil && h.Owner().Target == pid && !h.Owner().Opened.After(time.Now())
 }
 
-// tellUser says whose an arena is that was found by a number, where it is another's.
-func (h *Harvest) tellUser() {
+// noteUser adds a note if the arena belongs to another user.
+func (h *Harvest) noteUser() {
 	if int(h.user) != os.Geteuid() {
-		h.Notes = append(h.Notes, fmt.Sprintf("the arena is of user %s, and tells what that user wrote", process.UserName(h.user)))
+		h.Notes = append(h.Notes, fmt.Sprintf("the arena belongs to user %s and shows what that user wrote", process.UserName(h.user)))
 	}
 }
 
-// several closes what was found, and says whose it is.
+// several closes the arenas that were found, and returns an error that names their users.
 func several(pid int, found map[uint32]*Harvest) error {
 	e := &SeveralError{PID: pid}
 	for _, user := range slices.Sorted(maps.Keys(found)) {
@@ -83,7 +83,7 @@ type left struct {
 	judge process.Judge
 }
 
-// isMine judges files: for root anybody's will do.
+// isMine accepts files of this user; root accepts all files.
 func isMine(_ os.FileInfo, owner uint32) error {
 	if self := os.Geteuid(); self != 0 && int(owner) != self {
 		return process.ErrForeign
@@ -91,7 +91,7 @@ func isMine(_ os.FileInfo, owner uint32) error {
 	return nil
 }
 
-// leftBy are the files that may be arenas of a process that has ended.
+// leftBy returns the files that may be arenas of a process that has ended.
 func leftBy(pid int) (all []left) {
 	if arena, user, err := readNotice(filepath.Join(place, process.PackNoticeName(pid))); err == nil {
 		all = append(all, left{arena, func(_ os.FileInfo, owner uint32) error {
@@ -107,15 +107,16 @@ func leftBy(pid int) (all []left) {
 	}
 	for _, entry := range entries {
 		full := filepath.Join(place, entry.Name())
-		isTold := slices.ContainsFunc(all, func(one left) bool { return one.name == full })
-		if isNamedFor(pid, entry.Name()) && !isTold && entry.Type().IsRegular() && isOwn(entry) {
+		isNoticed := slices.ContainsFunc(all, func(one left) bool { return one.name == full })
+		if isNamedFor(pid, entry.Name()) && !isNoticed && entry.Type().IsRegular() && isOwn(entry) {
 			all = append(all, left{full, isMine})
 		}
 	}
 	return all
 }
 
-// isOwn keeps files of other users from being told as failures: they are none.
+// isOwn reports whether a file belongs to this user, so that files of others are not
+// reported as failures.
 func isOwn(entry os.DirEntry) bool {
 	info, err := entry.Info()
 	if err != nil {
@@ -125,7 +126,7 @@ func isOwn(entry os.DirEntry) bool {
 	return ok && isMine(info, stat.Uid) == nil
 }
 
-// isNamedFor tells names such as sonde-4711.arena and sonde-4711-0123.arena.
+// isNamedFor reports whether a name is such as sonde-4711.arena or sonde-4711-0123.arena.
 func isNamedFor(pid int, name string) bool {
 	middle, isArena := strings.CutSuffix(name, ".arena")
 	middle, isOurs := strings.CutPrefix(middle, "sonde-"+strconv.Itoa(pid))
@@ -134,8 +135,8 @@ func isNamedFor(pid int, name string) bool {
 
 var errNoNotice = errors.New("not a notice of an arena")
 
-// readNotice reads what a process that was killed said, and whose it was: one that ends
-// removes its notice.
+// readNotice reads the notice of a process that was killed, and returns its arena and user.
+// A process that ends normally removes its notice.
 func readNotice(name string) (arena string, user uint32, err error) {
 	const most = 16 << 10
 	file, err := process.OpenPlain(name, os.O_RDONLY|syscall.O_NOFOLLOW, func(info os.FileInfo, owner uint32) error {

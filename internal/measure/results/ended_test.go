@@ -105,7 +105,7 @@ func TestForgedArenas(t *testing.T) {
 	forged := fmt.Sprintf("sonde-%d-a.arena", ended)
 	leave(t, forged, ended, now, nobody)
 	name, notes, err := taken(t, ended)
-	if err != nil || name != forged || !strings.Contains(strings.Join(notes, "\n"), "the arena is of user "+process.UserName(nobody)) {
+	if err != nil || name != forged || !strings.Contains(strings.Join(notes, "\n"), "the arena belongs to user "+process.UserName(nobody)) {
 		t.Errorf("another user's alone: %s, %q, %v", name, notes, err)
 	}
 	leave(t, fmt.Sprintf("sonde-%d-b.arena", ended), ended, now.Add(-time.Hour), 0)

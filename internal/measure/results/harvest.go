@@ -1,5 +1,6 @@
-// Package harvest finds what the agent of a pack has measured: the arena of a JVM that
-// runs with a pack or that did, and the pack that says what was measured. It only reads.
+// Package results reads what was measured without a session: the arena of a JVM that runs
+// or ran with a pack, and the pack that names what was measured; and it turns arenas into
+// rows. It only reads.
 package results
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
-// A State is how it stands with an arena.
+// A State is the state of an arena's JVM.
 type State string
 
 // The states.
@@ -27,28 +28,28 @@ const (
 	Ended     State = "ended"     // its JVM does not run
 )
 
-// A Harvest is an arena with what is known of it beside.
+// A Harvest is an arena with its JVM and its pack.
 type Harvest struct {
 	*ledger.Ledger
 	Arena string // path
 	State State
-	JVM   *process.JVM // nil where it has ended
+	JVM   *process.JVM // nil if it has ended
 
-	Pack  string        // path of the pack; empty where it is not known
+	Pack  string        // path of the pack; empty if it is not known
 	Title string        // of what was packed
-	Set   *probeset.Set // what the pack was made by; nil where the pack could not be read
-	Left  []pack.Left   // what the pack left alone
-	Notes []string      // what a user should know of what could not be read, or believed
+	Set   *probeset.Set // the pack's probes; nil if the pack could not be read
+	Left  []pack.Left   // methods that the pack left alone
+	Notes []string      // for the user: what could not be read, or should not be trusted
 
-	user uint32 // whose the arena's file is
+	user uint32 // owner of the arena's file
 }
 
-// Open reads an arena's file. Where the path of its pack is not empty it is read, too.
+// Open reads an arena's file, and its pack if a path is given.
 func Open(ctx context.Context, name, packPath string) (*Harvest, error) {
 	return open(ctx, name, packPath, os.O_RDONLY, nil)
 }
 
-// open is Open of a file that may have been judged before.
+// open is Open with flags and a check of the file; the check may be nil.
 func open(ctx context.Context, name, packPath string, flags int, judge process.Judge) (*Harvest, error) {
 	var user uint32
 	file, err := process.OpenPlain(name, flags, func(info os.FileInfo, owner uint32) error {
@@ -82,8 +83,7 @@ func open(ctx context.Context, name, packPath string, flags int, judge process.J
 	return h, nil
 }
 
-// useStated reads the pack that the arena says it is of, where that is still there. Else
-// the arena is all there is to go by.
+// useStated reads the pack that the arena names, if it still exists and can be read.
 func (h *Harvest) useStated() {
 	name, is := process.StatedPack(h.Owner())
 	if !is || !filepath.IsAbs(name) {
@@ -94,10 +94,10 @@ func (h *Harvest) useStated() {
 		return
 	}
 	defer func() { _ = file.Close() }()
-	_ = h.useFile(file, name) // as said
+	_ = h.useFile(file, name)
 }
 
-// useFile reads a pack that is open.
+// useFile reads an open pack.
 func (h *Harvest) useFile(file *os.File, name string) error {
 	return h.use(fmt.Sprintf("/proc/self/fd/%d", file.Fd()), name)
 }
@@ -110,8 +110,8 @@ func read(file *os.File, name string) (*Harvest, error) {
 	return &Harvest{Ledger: opened, Arena: name}, nil
 }
 
-// findJVM looks for the JVM of an arena. It calls itself by the number it has in its
-// own namespace, and may have ended.
+// findJVM looks for the JVM of an arena, which may have ended. The arena has its PID in its
+// own namespace.
 func (h *Harvest) findJVM(ctx context.Context) error {
 	processes, err := process.Local.Processes(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (h *Harvest) findJVM(ctx context.Context) error {
 	return nil
 }
 
-// runsIn notes the JVM, which runs.
+// runsIn sets the running JVM.
 func (h *Harvest) runsIn(jvm *process.JVM) {
 	h.JVM, h.State = jvm, Out
 	if jvm.Inside == process.PresenceUnknown || jvm.HasArena(h.Arena) {
@@ -143,7 +143,7 @@ func (h *Harvest) runsIn(jvm *process.JVM) {
 	h.SetEnded()
 }
 
-// use reads a pack. What it says of the arena must be about this one.
+// use reads a pack, which must belong to the arena.
 func (h *Harvest) use(file, name string) error {
 	opened, err := pack.Open(file)
 	if err != nil {
@@ -176,7 +176,7 @@ func names(of []pack.Name) []ledger.Name {
 	return all
 }
 
-// tagNames are those of a set's tags, by number: the order in which it has them.
+// tagNames returns the names of a set's tags in their order, which gives them their numbers.
 func tagNames(set *probeset.Set) (names []string) {
 	for _, tag := range set.Tags {
 		if !slices.Contains(names, tag.Name) {
@@ -186,14 +186,14 @@ func tagNames(set *probeset.Set) (names []string) {
 	return names
 }
 
-// ErrNoArena is answered to where there is nothing to read.
+// ErrNoArena says that there is nothing to read.
 var ErrNoArena = errors.New("there is no arena of a pack")
 
-// A NoArenaError is a process of which nothing is to be read.
+// A NoArenaError is a process without an arena to read.
 type NoArenaError struct {
 	PID     int
-	Lives   bool   // it is a JVM that runs
-	Problem string // why its agent has not taken the pack; empty where it was given none
+	Lives   bool   // it is a running JVM
+	Problem string // why its agent does not use the pack; empty if it has none
 }
 
 func (e *NoArenaError) Error() string {
@@ -206,29 +206,29 @@ func (e *NoArenaError) Error() string {
 	return fmt.Sprintf("process %d does not run, and has left no arena in /tmp: name the file, as in sonde report FILE", e.PID)
 }
 
-// Unwrap gives ErrNoArena.
+// Unwrap returns ErrNoArena.
 func (e *NoArenaError) Unwrap() error { return ErrNoArena }
 
-// A SeveralError is a process that does not run, of whose number several users have left
-// arenas: which of them is its own cannot be told.
+// A SeveralError is a process that does not run and for whose PID several users have left
+// arenas: which of them belongs to it is not known.
 type SeveralError struct {
 	PID    int
 	Arenas []string // each with its user
 }
 
 func (e *SeveralError) Error() string {
-	return fmt.Sprintf("process %d does not run, and several users have left arenas of its number: name the file, as in sonde report FILE (%s)",
+	return fmt.Sprintf("process %d does not run, and several users have left arenas for its PID: name the file, as in sonde report FILE (%s)",
 		e.PID, strings.Join(e.Arenas, ", "))
 }
 
-// OfProcess reads what the agent of a pack in a JVM has measured, or has before the JVM
-// ended. Where no pack is named it is the one that the agent was given.
+// OfProcess reads what the agent of a pack has measured in a JVM that runs or has ended.
+// Without a path the pack is the one that the agent uses.
 func OfProcess(ctx context.Context, pid int, packPath string) (*Harvest, error) {
 	jvm, err := process.Local.Inspect(pid)
 	switch {
 	case errors.Is(err, process.ErrNoProcess):
 		return ofEnded(ctx, pid, packPath)
-	case errors.Is(err, process.ErrNotJVM): // its number may have been a JVM's before
+	case errors.Is(err, process.ErrNotJVM): // its PID may have been a JVM's before
 		h, failed := ofEnded(ctx, pid, packPath)
 		if errors.Is(failed, ErrNoArena) {
 			return nil, err
@@ -240,7 +240,7 @@ func OfProcess(ctx context.Context, pid int, packPath string) (*Harvest, error) 
 	return OfJVM(jvm, packPath)
 }
 
-// OfJVM is OfProcess of a JVM that runs.
+// OfJVM is OfProcess for a running JVM.
 func OfJVM(jvm *process.JVM, packPath string) (*Harvest, error) {
 	if jvm.Pack == nil || jvm.Pack.Arena == "" {
 		none := &NoArenaError{PID: jvm.PID, Lives: true}
@@ -271,12 +271,12 @@ func OfJVM(jvm *process.JVM, packPath string) (*Harvest, error) {
 		if errors.As(err, &of) {
 			err = fmt.Errorf("%s: %w", jvm.Pack.Path, of.Kind)
 		}
-		h.Notes = append(h.Notes, fmt.Sprintf("probes have no names, as its pack cannot be read: %v", err))
+		h.Notes = append(h.Notes, fmt.Sprintf("probes have no names because its pack cannot be read: %v", err))
 	}
 	return h, nil
 }
 
-// useInside reads the pack that a JVM was given, where the JVM has it.
+// useInside reads the pack of a JVM, by its path in the JVM's file system.
 func (h *Harvest) useInside(jvm *process.JVM) error {
 	file, err := process.Local.OpenNamed(jvm, jvm.Pack.Path)
 	if err != nil {
