@@ -337,7 +337,7 @@ func (g *generator) step() string {
 	return fmt.Sprintf("Step %[1]s = x -> {\n%sreturn x;\n};\nr += %[1]s.step(1);\n", local, g.lambdaBody())
 }
 
-// forEach has the JDK call a lambda back.
+// forEach makes the JDK call a lambda back.
 func (g *generator) forEach(log string) string {
 	at := g.local("callback")
 	return fmt.Sprintf("int %s = %s.callback();\nStart.TWICE.forEach(x -> {\n%s});\n%s.exit(%s);\n", at, log, g.lambdaBody(), log, at)

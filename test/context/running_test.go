@@ -82,7 +82,7 @@ func (r *running) apply(w *wish) {
 	}
 }
 
-// work has the program work, and reads what it did.
+// work lets the program work, and reads what it did.
 func (r *running) work(seed uint64, calls int) []*thread {
 	r.t.Helper()
 	file := filepath.Join(r.dir, "log")

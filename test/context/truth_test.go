@@ -77,7 +77,7 @@ func agree(t *testing.T, jdk jvmtest.JDK, seed uint64, all *judgement) {
 	}
 }
 
-// round has the program work under a wish, and compares.
+// round lets the program work under a wish, and compares.
 func (r *running) round(p *program, w *wish, round, calls int, all *judgement) {
 	r.t.Helper()
 	r.apply(w)

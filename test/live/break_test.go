@@ -377,7 +377,7 @@ func TestThreadsAreStoppedInHooks(t *testing.T) {
 	})
 }
 
-// TestStacksOverflowInHooks has the end of the stack be met in hooks: the program
+// TestStacksOverflowInHooks reaches the end of the stack in hooks: the program
 // gets its StackOverflowError and nothing else, and the arena can be unmapped.
 func TestStacksOverflowInHooks(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
@@ -415,7 +415,7 @@ func TestStacksOverflowInHooks(t *testing.T) {
 	})
 }
 
-// TestClassesAreUnloadedWhileWoven has loaders come and go with hooks in their
+// TestClassesAreUnloadedWhileWoven lets loaders come and go with hooks in their
 // classes, which do not keep them alive.
 func TestClassesAreUnloadedWhileWoven(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
@@ -499,7 +499,7 @@ func room(v *visit) (bytes int64) {
 // manyThreads are alive at once, inside hooked methods.
 const manyThreads = 5000
 
-// TestFiveThousandThreads has threads stand inside hooks while others are
+// TestFiveThousandThreads keeps threads inside hooks while others are
 // counted, and while the hooks are taken out: their exits come after that.
 func TestFiveThousandThreads(t *testing.T) {
 	onBothJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
@@ -645,7 +645,7 @@ func TestTwoSondes(t *testing.T) {
 	})
 }
 
-// TestAnotherAgentChangesTheSameClasses has both come first, in both ways that
+// TestAnotherAgentChangesTheSameClasses lets either come first, in both ways that
 // an agent can take part, and either leave first: both effects are in force
 // while both are there, ours are counted exactly, and each leaves the other's.
 func TestAnotherAgentChangesTheSameClasses(t *testing.T) {

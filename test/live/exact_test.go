@@ -244,7 +244,7 @@ var representatives = map[string]string{
 	"reflected/Main$Point.<init>(JLjava/util/Lis": "a record's constructor",
 }
 
-// TestCountsAreExact has every workload counted by hooks of every kind, and the
+// TestCountsAreExact counts every workload by hooks of every kind, and expects the
 // program's own results the same before, meanwhile and afterwards.
 func TestCountsAreExact(t *testing.T) {
 	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {
@@ -505,7 +505,7 @@ func TestMethodsOfTheJDKAreCounted(t *testing.T) {
 	})
 }
 
-// TestTheAgentsOwnCallsAreNotCounted has the agent work hard while the program
+// TestTheAgentsOwnCallsAreNotCounted makes the agent work hard while the program
 // rests: of what the agent calls of the JDK nothing may show.
 func TestTheAgentsOwnCallsAreNotCounted(t *testing.T) {
 	byBothDoors(t, func(t *testing.T, jdk jvmtest.JDK, door live.Door) {

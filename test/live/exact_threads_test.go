@@ -8,7 +8,7 @@ import (
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
-// TestThousandsOfThreadsAtOnce has more threads inside counted methods than
+// TestThousandsOfThreadsAtOnce keeps more threads inside counted methods than
 // hooks have places for at first.
 func TestThousandsOfThreadsAtOnce(t *testing.T) {
 	const many = 5_000

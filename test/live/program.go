@@ -45,7 +45,7 @@ func (p *Program) Run(rounds int) {
 	}
 }
 
-// StartLoad has threads run rounds until StopLoad.
+// StartLoad starts threads that run rounds until StopLoad.
 func (p *Program) StartLoad(threads int) {
 	p.t.Helper()
 	p.done(fmt.Sprintf("start %d", threads))
@@ -58,7 +58,7 @@ func (p *Program) StopLoad() {
 	p.done("stop")
 }
 
-// Block has each workload that knows how start threads that stay inside counted
+// Block lets each workload that can start threads that stay inside counted
 // methods, and returns when all are there.
 func (p *Program) Block(threads int) {
 	p.t.Helper()

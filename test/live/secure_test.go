@@ -434,7 +434,7 @@ func TestAgentIsAskedForTheImpossible(t *testing.T) {
 	})
 }
 
-// TestImpostorInSondesPlace has someone answer the agent who does not know the
+// TestImpostorInSondesPlace answers the agent as someone who does not know the
 // proof: whatever it says, no hook class is defined and nothing is changed.
 func TestImpostorInSondesPlace(t *testing.T) {
 	answers := map[string]func(token string) []byte{

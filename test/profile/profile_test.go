@@ -135,7 +135,7 @@ func (c contexts) methods() map[string]bool {
 	return methods
 }
 
-// diff has a line for each context in which a profile differs.
+// diff returns a line for each context in which a profile differs.
 func (c contexts) diff(other contexts) []string {
 	all := maps.Clone(other)
 	maps.Copy(all, c)

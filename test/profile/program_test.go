@@ -93,7 +93,7 @@ func (p *program) turn(behaviour string, rounds, threads int) {
 	p.done(fmt.Sprintf("turn %s %d %d", behaviour, rounds, threads))
 }
 
-// forget has the program count from zero.
+// forget makes the program count from zero.
 func (p *program) forget() {
 	p.t.Helper()
 	p.done("forget")

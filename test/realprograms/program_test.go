@@ -96,7 +96,7 @@ func (p *program) round() []string {
 	}
 }
 
-// load has threads run rounds, and returns when some are done.
+// load starts threads that run rounds, and returns when some rounds are done.
 func (p *program) load(threads, rounds int) {
 	p.t.Helper()
 	p.order(fmt.Sprintf("load %d", threads))

@@ -176,7 +176,7 @@ func (s shop) post(t *testing.T, path string) []byte {
 // jarFolder is where Debian keeps jars.
 const jarFolder = "/usr/share/java"
 
-// quickly has a JVM compile fast rather than well: these live for seconds.
+// quickly makes a JVM compile fast rather than well: these live for seconds.
 const quickly = "-XX:TieredStopAtLevel=1"
 
 // tomcatJars are what a Tomcat 10 needs without pages of JSP, and the database.
@@ -279,7 +279,7 @@ var (
 	services  = []string{"catalog", "orders", "report"}
 )
 
-// visitAll has every tenant ask for everything, some times over, from several
+// visitAll lets every tenant ask for everything, some times over, from several
 // visitors at once. Requests are numbered from first on.
 func (s tomcat) visitAll(t *testing.T, first, rounds int) {
 	t.Helper()

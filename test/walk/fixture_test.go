@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// cheapClock has the program take the time of day for its threads' processor time, which
+// cheapClock makes the program read the time of day instead of its threads' processor time, which
 // is hot itself where a machine is busy.
 var cheapClock = []string{"-Dwalk.clock=true"}
 
@@ -151,7 +151,7 @@ func (p *program) order(command, last string) []string {
 	}
 }
 
-// forget has the program count from zero.
+// forget makes the program count from zero.
 func (p *program) forget() {
 	p.t.Helper()
 	p.order("forget", "done")

@@ -95,7 +95,7 @@ func allowance(share, samples float64) float64 {
 	return max(points, sure*math.Sqrt(thought*(1-thought)/samples))
 }
 
-// compare has a line for each way on which the truth and what was found differ.
+// compare returns a line for each way on which the truth and what was found differ.
 // Where stacks were cut off, a way may end early that says so.
 func compare(truth, found *tree, samples float64, below string, cutOff bool) []string {
 	names := maps.Clone(truth.above)
@@ -718,7 +718,7 @@ func hasCooled(c *rootcause.Climb, name string) bool {
 	return spot != nil && spot.Until > 0
 }
 
-// notFollowed has a line for each place that was not found in order and with its way, and
+// notFollowed returns a line for each place that was not found in order and with its way, and
 // for what was found beside.
 func (p *program) notFollowed(c *rootcause.Climb) (lines []string) {
 	var last time.Duration
