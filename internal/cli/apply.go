@@ -27,26 +27,26 @@ import (
 type applying struct {
 	choice
 	file       string
-	title      string // of the file, where it is handed over by another Sonde
+	title      string // the name of the file, also if another Sonde hands it over
 	set        *probeset.Set
 	dryRun     bool
 	yes        bool
 	end        bool
 	background bool
-	ready      bool // another Sonde waits to be told that the set is applied
+	ready      bool // another Sonde waits until the set is applied
 	duration   time.Duration
 	interval   time.Duration
 	paced      bool // --interval was given
 	json       bool
 	outputs    []string // for traces
-	keep       int      // so many
+	keep       int      // so many traces
 }
 
 func newApply(s streams) *cobra.Command {
 	c := &applying{choice: choice{streams: s}}
 	command := &cobra.Command{
 		Use:     "apply PID [-f FILE]",
-		Short:   "Have a JVM watched as a file of probes says",
+		Short:   "Apply a file of probes to a JVM",
 		Long:    applyLong,
 		Example: applyExamples,
 		Args:    exactly("PID"),
@@ -59,22 +59,20 @@ func newApply(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVarP(&c.file, "file", "f", "", "`FILE` that says what is wanted; - reads it from standard input")
-	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would change, and change nothing")
-	flags.BoolVar(&c.yes, "yes", false, "do not ask before something is changed")
+	flags.StringVarP(&c.file, "file", "f", "", "`FILE` of probes; - reads standard input")
+	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would change without changing anything")
+	flags.BoolVar(&c.yes, "yes", false, "do not ask before changes")
 	flags.BoolVar(&c.end, "end", false, "end the sonde apply that holds the JVM")
-	flags.BoolVar(&c.background, "background", false, "go on in the background once the set is applied")
-	flags.DurationVar(&c.duration, "for", 0, "end after this time; 0 for Ctrl-C or sonde apply --end")
-	flags.DurationVar(&c.interval, "interval", time.Second, "how often the table is drawn, or with --json an object written")
+	flags.BoolVar(&c.background, "background", false, "continue in the background when the probes are applied")
+	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for Ctrl-C or sonde apply --end")
+	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
-	flags.IntVar(&c.keep, "keep", usualKeep, "how many traces are kept, the latest")
-	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
-	c.cache.register(flags)
-	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
-	flags.BoolVar(&c.ready, "ready", false, "tell on descriptor 3 when the set is applied")
+	flags.Var(number(&c.keep, usualKeep, 1, mostTransactions), "keep", "keep so many of the latest traces")
+	c.choice.register(flags)
+	flags.BoolVar(&c.ready, "ready", false, "report on descriptor 3 when the set is applied")
 	flags.StringVar(&c.title, "title", "", "the name of the file")
-	for _, name := range []string{"ready", "title"} { // between a Sonde and the one it starts
+	for _, name := range []string{"ready", "title"} { // between a Sonde and the Sonde it starts
 		if err := flags.MarkHidden(name); err != nil {
 			panic(err)
 		}
@@ -82,8 +80,7 @@ func newApply(s streams) *cobra.Command {
 	return command
 }
 
-// check reads the command line and the file; what is wrong with them is said before
-// the JVM is touched.
+// check reads the command line and the file, before the JVM is touched.
 func (c *applying) check(args []string) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -91,19 +88,13 @@ func (c *applying) check(args []string) (err error) {
 	wantsFile := c.dryRun || c.yes || c.background || c.duration != 0 || len(c.outputs) > 0
 	switch {
 	case c.end && (c.file != "" || wantsFile):
-		return usage("--end goes with no other flag but --json")
+		return usage("--end can only be combined with --json")
 	case c.file == "" && wantsFile:
-		return usage("-f is missing: the file that says what is wanted, such as probes.yaml")
-	case c.duration < 0:
-		return usage("--for must not be negative")
-	case c.interval < leastInterval:
-		return usage("--interval must be %v at least", leastInterval)
-	case c.keep < 1 || c.keep > mostTransactions:
-		return usage("--keep must be from 1 to %d", mostTransactions)
+		return usage("-f is missing: a file of probes, such as probes.yaml")
 	case c.background && c.dryRun:
-		return usage("--background and --dry-run cannot be had at once")
+		return usage("--background and --dry-run cannot be used together")
 	case c.background && c.paced:
-		return usage("--interval is of no use with --background: sonde apply %d shows how it stands", c.pid)
+		return usage("--interval has no effect with --background: sonde apply %d shows the state", c.pid)
 	}
 	if c.file == "" {
 		return nil
@@ -119,13 +110,13 @@ func (c *applying) check(args []string) (err error) {
 
 const usualKeep = 20
 
-// readSet reads a file of probes. All that is wrong with it is said here, a line each.
+// readSet reads a file of probes. It prints each error in it on a line.
 func readSet(s streams, file string) (*probeset.Set, error) {
 	set, _, err := readProbes(s, file)
 	return set, err
 }
 
-// readProbes also gives the file as it is.
+// readProbes also returns the text of the file.
 func readProbes(s streams, file string) (set *probeset.Set, text []byte, err error) {
 	name := file
 	if file == "-" {
@@ -172,15 +163,15 @@ func (c *applying) run(ctx context.Context) error {
 	return c.apply(ctx, jvm)
 }
 
-// apply has this Sonde hold the JVM.
+// apply makes this Sonde hold the JVM.
 func (c *applying) apply(ctx context.Context, jvm *process.JVM) error {
 	changes := probeset.Diff(nil, c.set)
 	if c.dryRun {
 		return c.writeDiff(changes, nil)
 	}
-	if !c.ready { // else another has shown it
+	if !c.ready { // otherwise the Sonde that started this one has asked
 		writeChanges(c.err, changes, c.width)
-		if c.yes || confirm(ctx, c.streams, fmt.Sprintf("put this into process %d?", c.pid)) {
+		if c.yes || confirm(ctx, c.streams, fmt.Sprintf("apply this to process %d?", c.pid)) {
 			c.yes = true
 		}
 		if !c.yes {
@@ -193,14 +184,14 @@ func (c *applying) apply(ctx context.Context, jvm *process.JVM) error {
 	return c.hold(ctx, jvm, nil)
 }
 
-// places are where Sondes that hold JVMs are asked.
+// places returns where Sondes that hold JVMs listen.
 func places() handover.Places { return handover.Usual(os.Getenv("XDG_RUNTIME_DIR")) }
 
 func targetOf(jvm *process.JVM) handover.Target {
 	return handover.Target{PID: jvm.PID, Start: jvm.StartTicks()}
 }
 
-// findHolder finds the sonde apply that holds a JVM; nil where there is none.
+// findHolder returns the sonde apply that holds a JVM; nil if there is none.
 func findHolder(ctx context.Context, jvm *process.JVM) (*handover.Client, error) {
 	client, err := handover.Find(ctx, places(), targetOf(jvm), jvm.UID)
 	if isNone(err) {
@@ -209,33 +200,33 @@ func findHolder(ctx context.Context, jvm *process.JVM) (*handover.Client, error)
 	return client, err
 }
 
-const applyLong = `Have a JVM watched as a file of probes says: which methods, where and when, how
-much of each call, and until when. What differs between that and what is applied
-is shown first, then changed, and nothing else is touched: applying a file again
-changes nothing.
+const applyLong = `Apply a file of probes to a JVM. The file says which methods are watched, where and when,
+how much is measured of each call, and for how long. Sonde first shows how the file
+differs from the probes that are applied, then changes only that: applying the same file
+again changes nothing.
 
   + probe checkout: methods com.acme.Shop.checkout, level time
   ~ probe dao: level count → time
   - probe old
 
-The first sonde apply of a JVM holds it: it stays, shows what is measured, and
-takes all of it out when it ends, by Ctrl-C, --for, sonde apply --end, sonde undo,
-or when every probe has ended. A later one hands its file to the first and is
-done. With --background the first goes on without a terminal; sonde apply PID
-shows how it stands, sonde save PID writes what is applied.
+The first sonde apply of a JVM holds it: it keeps running, shows the measurements, and
+removes all hooks when it ends, by Ctrl-C, --for, sonde apply --end, sonde undo, or when
+every probe has ended. A later sonde apply hands its file to the first one and exits.
+With --background, the first one continues without a terminal; sonde apply PID shows
+its state, and sonde save PID writes the applied probes to a file.
 
-CALLS      calls the probe acted on
-CALLS/S    since the table was last drawn; in the final table, over all
-MEAN, P99  of calls that have ended, where the level is time or more
+CALLS      calls on which the probe acted
+CALLS/S    calls per second since the last table; in the final table, over the whole time
+MEAN, P99  times of calls that have ended, at level time or higher
 THREW      calls that ended with an exception
-UNDECIDED  calls whose condition could not be decided, which counts as no
-WHERE      the sequence that held, and tags or callers that results are told by
+UNDECIDED  calls whose condition could not be evaluated; they do not count
+WHERE      the sequence that matched, and the tags or callers by which results are grouped
 
-Of probes of level trace or capture the latest --keep transactions are kept; at
-the end -o writes them, else the slowest is drawn.
+For probes of level trace or capture, the latest --keep transactions are kept; at the
+end, -o writes them to files, or else the slowest one is drawn.
 
-The file is YAML. Its schema is in docs/formats/probes.md; errors are told all at
-once, with line and remedy:
+The file is YAML; docs/formats/probes.md describes its schema. All errors in it are
+reported at once, with line and remedy:
 
   version: 1
   tags:
@@ -250,14 +241,13 @@ once, with line and remedy:
       level: time            # count, time, trace, capture
       group-by: tenant
       for: 10m
-  weave:                     # which classes get hooks when; the first rule counts
+  weave:                     # when classes get hooks; the first rule that matches decides
     - classes: com.acme.gen.**
       when: never            # static, load, dynamic, never
 
-On a terminal it asks before something is changed, unless --yes.
+On a terminal, Sonde asks before it changes anything, unless --yes is given.
 
-Exit code: 0 when the set is applied, 1 on an error, 2 for a wrong command line
-or file.`
+Exit code: 0 if the set is applied, 1 on an error, 2 for a wrong command line or file.`
 
 const applyExamples = `  sonde apply 4711 -f probes.yaml --dry-run
   sonde apply 4711 -f probes.yaml
@@ -267,8 +257,8 @@ const applyExamples = `  sonde apply 4711 -f probes.yaml --dry-run
   sonde save 4711 -o probes.yaml
   sonde apply 4711 --end`
 
-// confirm asks a question on the terminal. Where there is none nobody could answer:
-// what was asked for by a script is done.
+// confirm asks a question on the terminal. Without a terminal it returns true, so that
+// scripts work.
 func confirm(ctx context.Context, s streams, question string) bool {
 	if s.width == 0 || !term.IsTerminal(int(os.Stdin.Fd())) {
 		return true
@@ -296,15 +286,15 @@ func isYes(line string) bool {
 	return false
 }
 
-// readyFD is where a Sonde in the background tells the one that started it that its
-// set is applied.
+// readyFD is the descriptor on which a Sonde in the background reports that its set is
+// applied.
 const readyFD = 3
 
-// readyWord is what it tells.
+// readyWord is that report.
 const readyWord = "applied\n"
 
-// inBackground starts this program again, without a terminal, to hold the JVM, and
-// waits until the set is applied.
+// inBackground starts this program again without a terminal to hold the JVM, and waits
+// until the set is applied.
 func (c *applying) inBackground(ctx context.Context) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -325,7 +315,7 @@ func (c *applying) inBackground(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("starting a Sonde in the background: %w", err)
 	}
-	// Who asks this one to end before there is a result asks the other one, too.
+	// A signal before the set is applied ends the other Sonde, too.
 	defer context.AfterFunc(ctx, func() { _ = command.Process.Signal(os.Interrupt) })()
 	word, err := io.ReadAll(read)
 	if err != nil || string(word) != readyWord {
@@ -338,7 +328,7 @@ func (c *applying) inBackground(ctx context.Context) error {
 	if c.json {
 		return document.Write(c.out, map[string]any{"pid": c.pid, "applied": true, "sonde": pid})
 	}
-	_, err = fmt.Fprintf(c.out, "process %d of Sonde holds process %d: sonde apply %d shows it, sonde apply --end %d ends it\n", pid, c.pid, c.pid, c.pid)
+	_, err = fmt.Fprintf(c.out, "Sonde (process %d) holds process %d: sonde apply %d shows its state, sonde apply --end %d ends it\n", pid, c.pid, c.pid, c.pid)
 	return err
 }
 
@@ -362,8 +352,8 @@ func (c *applying) backgroundArgs() []string {
 	return append(args, c.cache.args()...)
 }
 
-// backgroundFailure is for one that has ended without having applied the set. It has
-// said why.
+// backgroundFailure is the error if the other Sonde has ended without applying the set. It
+// has printed why.
 func (c *applying) backgroundFailure(ctx context.Context, err error) error {
 	var exit *exec.ExitError
 	switch {
@@ -372,15 +362,15 @@ func (c *applying) backgroundFailure(ctx context.Context, err error) error {
 	case errors.As(err, &exit) && exit.ExitCode() > 0:
 		return exitStatus(exit.ExitCode())
 	}
-	return fmt.Errorf("the Sonde in the background has ended before the set was applied: %w", errors.Join(err, os.ErrProcessDone))
+	return fmt.Errorf("the Sonde in the background ended before the set was applied: %w", errors.Join(err, os.ErrProcessDone))
 }
 
-// tellReady tells the Sonde that waits, and lets go of its terminal.
+// tellReady reports to the Sonde that waits, and releases its terminal.
 func tellReady() error {
 	const patience = 5 * time.Second
 	ready := os.NewFile(readyFD, "ready")
 	if ready == nil {
-		return errors.New("nobody waits on descriptor 3: --ready is for Sonde itself")
+		return errors.New("nobody waits on descriptor 3: --ready is for internal use")
 	}
 	_ = ready.SetWriteDeadline(time.Now().Add(patience)) // files that know no deadline do not block
 	if err := leaveTerminal(); err != nil {

@@ -16,13 +16,13 @@ import (
 
 func isNone(err error) bool { return errors.Is(err, handover.ErrNone) }
 
-// handOver gives the set to the Sonde that holds the JVM.
+// handOver hands the set to the Sonde that holds the JVM.
 func (c *applying) handOver(ctx context.Context, client *handover.Client) error {
 	if c.duration != 0 {
-		return usage("--for: another sonde apply holds process %d already, and says when it ends; state for: in the file", c.pid)
+		return usage("--for: another sonde apply already holds process %d and decides when it ends; use for: in the file", c.pid)
 	}
 	if len(c.outputs) > 0 {
-		return usage("-o: another sonde apply holds process %d already, and has what is traced", c.pid)
+		return usage("-o: another sonde apply already holds process %d and has the traces", c.pid)
 	}
 	planned, err := client.Apply(ctx, c.set, true)
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *applying) handOver(ctx context.Context, client *handover.Client) error 
 	}
 	isSame := len(planned.Changes) == 0 && planned.Awaiting == 0
 	if planned.Awaiting > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s loaded since that rules leave to the next sonde apply: hooks go in\n", format.Count(planned.Awaiting, "class has", "classes have"))
+		_, _ = fmt.Fprintf(c.err, "note: %s loaded that the rules leave to the next sonde apply: they get hooks now\n", format.Count(planned.Awaiting, "class has", "classes have"))
 	}
 	if c.dryRun || isSame {
 		return c.writeDiff(planned.Changes, nil)
@@ -53,7 +53,7 @@ func (c *applying) handOver(ctx context.Context, client *handover.Client) error 
 	if c.json {
 		return c.writeDiff(outcome.Changes, outcome)
 	}
-	_, err = fmt.Fprintf(c.out, "applied by the sonde that holds process %d: %s\n", c.pid, outcomeText(outcome))
+	_, err = fmt.Fprintf(c.out, "applied by the Sonde that holds process %d: %s\n", c.pid, outcomeText(outcome))
 	return err
 }
 
@@ -65,13 +65,13 @@ func (c *applying) handFailure(err error) error {
 }
 
 func outcomeText(o *handover.Outcome) string {
-	return fmt.Sprintf("%s in, %s out, %s switched", format.Count(o.Woven, "hook", "hooks"), format.Grouped(o.Removed), format.Grouped(o.Switched))
+	return fmt.Sprintf("%s added, %s removed, %s switched", format.Count(o.Woven, "hook", "hooks"), format.Grouped(o.Removed), format.Grouped(o.Switched))
 }
 
 // endHolder ends the Sonde that holds the JVM.
 func (c *applying) endHolder(ctx context.Context, client *handover.Client) error {
 	if client == nil {
-		return fmt.Errorf("no sonde apply holds process %d: sonde status %d tells whether another command does", c.pid, c.pid)
+		return fmt.Errorf("no sonde apply holds process %d: sonde status %d shows whether another command does", c.pid, c.pid)
 	}
 	start := time.Now()
 	const patience = 2 * time.Second
@@ -79,7 +79,7 @@ func (c *applying) endHolder(ctx context.Context, client *handover.Client) error
 		_, _ = fmt.Fprintf(c.err, "waiting for process %d to restore its classes%s\n", c.pid, stoppedHint(c.pid))
 	})
 	defer slow.Stop()
-	if err := client.End(ctx); err != nil && !isNone(err) { // one that is gone has ended
+	if err := client.End(ctx); err != nil && !isNone(err) { // a Sonde that is gone has ended
 		return fmt.Errorf("process %d: %w", c.pid, err)
 	}
 	if c.json {
@@ -89,7 +89,7 @@ func (c *applying) endHolder(ctx context.Context, client *handover.Client) error
 	return err
 }
 
-// showHolder shows how the Sonde that holds the JVM stands.
+// showHolder shows the state of the Sonde that holds the JVM.
 func (c *applying) showHolder(ctx context.Context, client *handover.Client) error {
 	if client == nil {
 		return usage("-f is missing: no sonde apply holds process %d, so there is nothing to show", c.pid)
@@ -111,10 +111,10 @@ func writeHolder(out io.Writer, status *handover.Status, width int) {
 	format.WriteTable(out, applyColumns, runningTexts(status.Probes), width)
 }
 
-// nothingToChange is said of a set that is applied already.
+// nothingToChange is printed for a set that is already applied.
 const nothingToChange = "nothing to change"
 
-// writeChanges shows differences, a line each, cut at a terminal's width; 0 for none.
+// writeChanges writes one difference per line, cut at the width of a terminal.
 func writeChanges(out io.Writer, changes []probeset.Change, width int) {
 	if len(changes) == 0 {
 		_, _ = fmt.Fprintln(out, nothingToChange)
@@ -128,8 +128,8 @@ func writeChanges(out io.Writer, changes []probeset.Change, width int) {
 	}
 }
 
-// changeText is one difference: what is new in whole, of what stays what differs, of
-// what goes the name.
+// changeText is one difference: all fields of a new entry, the changed fields of one that
+// stays, the name of one that goes.
 func changeText(c probeset.Change) string {
 	var parts []string
 	for _, f := range c.Fields {
@@ -138,9 +138,9 @@ func changeText(c probeset.Change) string {
 			parts = append(parts, f.Name+" "+f.Want)
 		case c.Action == probeset.Remove:
 		case f.Have == "":
-			parts = append(parts, fmt.Sprintf("%s %s, which had none", f.Name, f.Want))
+			parts = append(parts, fmt.Sprintf("%s %s (was none)", f.Name, f.Want))
 		case f.Want == "":
-			parts = append(parts, fmt.Sprintf("no %s, which was %s", f.Name, f.Have))
+			parts = append(parts, fmt.Sprintf("no %s (was %s)", f.Name, f.Have))
 		default:
 			parts = append(parts, fmt.Sprintf("%s %s → %s", f.Name, f.Have, f.Want))
 		}
@@ -155,7 +155,7 @@ func changeText(c probeset.Change) string {
 	return format.Printable(text)
 }
 
-// writeDiff writes differences as a result. The outcome is nil where nothing was done.
+// writeDiff writes differences as the result. The outcome is nil if nothing was changed.
 func (c *applying) writeDiff(changes []probeset.Change, outcome *handover.Outcome) error {
 	if c.json {
 		if changes == nil {

@@ -98,14 +98,14 @@ func (r *applyRun) enterSet(ctx context.Context, begin func() error) error {
 func endingText(why liveprobes.Ending) string {
 	switch why {
 	case liveprobes.EndedByTime:
-		return "its time is over"
+		return "its time has passed"
 	case liveprobes.EndedByCalls:
-		return "it has had its calls"
+		return "it has reached its number of calls"
 	}
 	return string(why)
 }
 
-// tellApplied says what a set found in the JVM.
+// tellApplied says which methods a set has found.
 func (r *applyRun) tellApplied(report *liveprobes.Report) {
 	methods := map[string]bool{}
 	for _, p := range report.Probes {
@@ -123,17 +123,17 @@ func (r *applyRun) tellApplied(report *liveprobes.Report) {
 		r.remark(note)
 	}
 	r.tellLeft(r.unwoven())
-	r.toldLeft = len(r.concerned()) // the notes tell of the rest
+	r.toldLeft = len(r.concerned()) // the notes report the rest
 }
 
-// unwoven is what of the wanted could not be woven: classes of the JDK that are woven for
-// its sake tell of themselves.
+// unwoven returns what the set asks for and could not be woven. Classes of the JDK that
+// are woven for the hand-over between threads are not included.
 func (r *applyRun) unwoven() []session.LeftAlone {
 	return slices.DeleteFunc(r.session.LeftAlone(), func(l session.LeftAlone) bool { return !r.holder.Watch.Concerns(l.Class) })
 }
 
-// concerned is all of the wanted that was left alone, also by rules and because what was
-// asked does not fit.
+// concerned returns everything that the set asks for and has no hook, also because of
+// rules or of conditions that do not fit.
 func (r *applyRun) concerned() []session.LeftAlone {
 	left := r.unwoven()
 	for _, l := range r.holder.Watch.LeftOut() {
@@ -144,12 +144,12 @@ func (r *applyRun) concerned() []session.LeftAlone {
 	return left
 }
 
-// reportNotes is what a user should read of how a set was applied.
+// reportNotes returns notes about how a set was applied.
 func reportNotes(report *liveprobes.Report) []string {
 	var notes []string
 	tell := func(kind string, a liveprobes.Applied) {
 		for _, pattern := range a.Unmatched {
-			notes = append(notes, fmt.Sprintf("%s %s: no loaded method matches %s: hooks go in when one loads", kind, a.Name, pattern))
+			notes = append(notes, fmt.Sprintf("%s %s: no loaded method matches %s; a method that loads later gets its hook then", kind, a.Name, pattern))
 		}
 		var left []session.LeftAlone
 		for _, l := range a.LeftOut {
@@ -157,13 +157,13 @@ func reportNotes(report *liveprobes.Report) []string {
 		}
 		for _, g := range groupLeft(left) {
 			first := g.left[0]
-			notes = append(notes, fmt.Sprintf("%s %s does not act in %s, such as %s: %s", kind, a.Name, format.Count(len(g.left), "class or method", "classes or methods"), leftName(first), first.Reason))
+			notes = append(notes, fmt.Sprintf("%s %s has no hook in %s, such as %s: %s", kind, a.Name, format.Count(len(g.left), "class or method", "classes or methods"), leftName(first), first.Reason))
 		}
 		for _, text := range a.Redacted {
-			notes = append(notes, fmt.Sprintf("%s %s: %s is redacted; allow: in the file shows it", kind, a.Name, text))
+			notes = append(notes, fmt.Sprintf("%s %s: %s is redacted; use allow: in the file to show it", kind, a.Name, text))
 		}
 		if a.Untraced > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s: %s further below are not traced", kind, a.Name, format.Count(a.Untraced, "method", "methods")))
+			notes = append(notes, fmt.Sprintf("%s %s: %s at deeper levels are not traced", kind, a.Name, format.Count(a.Untraced, "method", "methods")))
 		}
 	}
 	for _, a := range report.Probes {
@@ -198,7 +198,7 @@ func (r *applyRun) stay(ctx context.Context) ending {
 // isTraced reports whether a probe traces calls.
 func isTraced(p probeset.Probe) bool { return p.Level >= probeset.Trace }
 
-// show tells how it stands.
+// show shows the state.
 func (r *applyRun) show() error {
 	isDue := r.json && r.paced
 	if !isDue && (r.json || r.screen.silent) {
@@ -206,7 +206,7 @@ func (r *applyRun) show() error {
 	}
 	look, err := r.look()
 	if err != nil {
-		return nil //nolint:nilerr // the end will say it
+		return nil //nolint:nilerr // the end reports it
 	}
 	if isDue {
 		return r.writeLook(look)
@@ -316,7 +316,7 @@ func (r *applyRun) describeTraces() *trace.Trace {
 	return d
 }
 
-// writeTraces writes files, and without any draws the slowest transaction.
+// writeTraces writes the files, or without files draws the slowest transaction.
 func (r *applyRun) writeTraces(t *trace.Trace) error {
 	if len(r.outputs) > 0 {
 		tell, err := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
@@ -340,7 +340,7 @@ func (r *applyRun) writeTraces(t *trace.Trace) error {
 	return text.WriteTransaction(r.out, number, slowest, text.Terminal{Width: width, Colours: hasColours(width), Rows: shownCalls})
 }
 
-// hasColours reports whether a terminal of a width, 0 for none, shows styles.
+// hasColours reports whether a terminal of a width, 0 for none, shows colours.
 func hasColours(width int) bool {
 	return width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

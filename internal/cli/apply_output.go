@@ -10,7 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
-// An applyLook is what there is to see of what is applied.
+// An applyLook is a reading of what is measured.
 type applyLook struct {
 	pid     int
 	rows    []handover.Running
@@ -18,9 +18,9 @@ type applyLook struct {
 	elapsed time.Duration
 	final   bool
 	ended   ending
-	traced  string // how traces stand, in one line
-	calls   uint64 // that probes acted in
-	atLeast bool   // there may be more: rows may share calls
+	traced  string // the state of traces, in one line
+	calls   uint64 // calls on which probes acted
+	atLeast bool   // calls is a lower bound, because rows may share calls
 
 	dropped, ambiguous, contextsLost uint64
 }
@@ -47,7 +47,7 @@ func (r *applyRun) look() (*applyLook, error) {
 	return look, nil
 }
 
-// headline is how much was seen in how long.
+// headline says how many calls there were in which time.
 func (l *applyLook) headline() string {
 	calls := format.Count(int(l.calls), "call", "calls")
 	if l.atLeast {
@@ -56,7 +56,7 @@ func (l *applyLook) headline() string {
 	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.pid, format.Duration(l.elapsed), probesText(l.rows), calls, format.Count(l.threads, "thread", "threads"))
 }
 
-// probesText is how many probes rows are of: each has one for every sequence and label.
+// probesText counts the probes of rows: a probe has a row per sequence and label.
 func probesText(rows []handover.Running) string {
 	probes := map[string]bool{}
 	for i := range rows {
@@ -65,7 +65,7 @@ func probesText(rows []handover.Running) string {
 	return format.Count(len(probes), "probe", "probes")
 }
 
-// remarks are how traces stand, and what results do not hold.
+// remarks returns the state of traces, and what is missing in the results.
 func (l *applyLook) remarks() []string {
 	var lines []string
 	if l.traced != "" {
@@ -80,19 +80,18 @@ func (l *applyLook) remarks() []string {
 		lines = append(lines, lowerBoundNote)
 	}
 	tell(l.dropped, "call was", "calls were", "not counted: the arena had no room")
-	tell(l.contextsLost, "call", "calls", "of sequences and tags found no room: what is below them has no context")
-	tell(l.ambiguous, "task was", "tasks were", "handed over again before they began: they have no context")
+	tell(l.contextsLost, "call", "calls", "of sequences and tags found no room in the arena: calls below them have no context")
+	tell(l.ambiguous, "task was", "tasks were", "handed over twice before they began: they have no context")
 	return lines
 }
 
 var (
 	applyColumns = format.Columns(">CALLS", ">CALLS/S", ">MEAN", ">P99", ">THREW", ">UNDECIDED", "LEVEL", "PROBE", "WHERE")
-	// applyExpendable are the columns a narrow terminal goes without, the first to go
-	// first.
+	// applyExpendable are the columns that a narrow terminal drops, in this order.
 	applyExpendable = []string{"LEVEL", "THREW", "MEAN", "CALLS", "UNDECIDED"}
 )
 
-// runningTexts are the cells of rows.
+// runningTexts returns the cells of rows.
 func runningTexts(rows []handover.Running) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for i := range rows {
@@ -126,11 +125,11 @@ func runningTexts(rows []handover.Running) [][]string {
 	return texts
 }
 
-// liveLines are what fits a terminal.
+// liveLines returns what fits a terminal.
 func (l *applyLook) liveLines(width, height int) []string {
 	lines := append([]string{l.headline()}, l.remarks()...)
 	lines = append(lines, "")
-	const around = 3 // titles, what is left out, the line of the cursor
+	const around = 3 // titles, the number of hidden rows, the line of the cursor
 	room := max(1, height-len(lines)-around)
 	shown := l.rows[:min(room, len(l.rows))]
 	columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)

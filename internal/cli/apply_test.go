@@ -27,7 +27,7 @@ func TestChangeTexts(t *testing.T) {
 	var out bytes.Buffer
 	writeChanges(&out, probeset.Diff(have, want), 0)
 	const expected = `- probe old
-~ probe dao: level count → time, for 10m, which had none, no when, which was $1 > 3
+~ probe dao: level count → time, for 10m (was none), no when (was $1 > 3)
 + probe new: methods a.B.c, !a.B.d, level count
 + tag tier: value $1.tier, at a.Web.handle
 - rule **
@@ -100,7 +100,7 @@ func TestApplyLines(t *testing.T) {
 	want := []string{
 		"process 4711, 2.00 s: 2 probes, 101 calls, 3 threads",
 		"1 call was not counted: the arena had no room",
-		"2 tasks were handed over again before they began: they have no context",
+		"2 tasks were handed over twice before they began: they have no context",
 		"",
 		"CALLS  CALLS/S    MEAN     P99  THREW  UNDECIDED  LEVEL  PROBE  WHERE",
 		"   90        0       -       -      0          0  time   pay    a.B.c  tier=iron",

@@ -22,7 +22,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
-// rowsByProbe is --by of a pack: in place of patterns it has probes.
+// rowsByProbe is the value of --by for one row per probe.
 const rowsByProbe = "probe"
 
 const usualAttachSort = "calls"
@@ -43,7 +43,7 @@ func newAttach(s streams) *cobra.Command {
 	c := &attaching{applying: applying{choice: choice{streams: s}, keep: usualKeep}}
 	command := &cobra.Command{
 		Use:     "attach PID",
-		Short:   "Show what a pack in a running JVM measures, or take its place",
+		Short:   "Show what a pack in a running JVM measures, or replace it",
 		Long:    attachLong,
 		Example: attachExamples,
 		Args:    exactly("PID"),
@@ -56,32 +56,32 @@ func newAttach(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&c.pack, "pack", "", "`FILE` the program was started with, where the one it names cannot be read")
-	flags.BoolVar(&c.once, "once", false, "tell all since the program began, and end")
-	flags.DurationVar(&c.interval, "interval", time.Second, "how long the time is that a table, line or object is about")
-	flags.DurationVar(&c.duration, "for", 0, "end after this time; 0 for Ctrl-C")
-	flags.DurationVar(&c.stall, "stall", time.Second, "a call that is older has stalled")
-	flags.StringVar(&c.by, "by", rowsByProbe, "a row for each probe or for each method")
-	flags.StringVar(&c.sort, "sort", usualAttachSort, "calls, errors, mean, p99, running or name; with --once what sonde report has, total where nothing is said")
-	flags.IntVar(&c.top, "top", 0, "show so many rows; 0 for all")
-	flags.BoolVar(&c.json, "json", false, "write JSON: an object at each interval, or one with --once")
-	flags.BoolVar(&c.weave, "weave", false, "take the pack out and have this Sonde apply its probes")
+	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack, if the path that the JVM reports cannot be read")
+	flags.BoolVar(&c.once, "once", false, "show everything since the program began, and end")
+	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
+	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for Ctrl-C")
+	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
+	flags.Var(oneOf(&c.by, rowsByProbe, rowsByProbe, byMethod), "by", "one row per probe or per method")
+	flags.StringVar(&c.sort, "sort", usualAttachSort, "calls, errors, mean, p99, running or name; with --once as in sonde report, by default total")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many rows; 0 for all")
+	flags.BoolVar(&c.json, "json", false, "write JSON: an object per interval, or one with --once")
+	flags.BoolVar(&c.weave, "weave", false, "remove the pack and apply its probes by this Sonde")
 	flags.StringVarP(&c.file, "file", "f", "", "with --weave: `FILE` of probes in place of the pack's own")
-	flags.BoolVar(&c.yes, "yes", false, "with --weave: do not ask before something is changed")
-	flags.BoolVar(&c.force, "force", false, "with --weave: put hooks also into classes that the JDK damages by that")
-	flags.BoolVar(&c.listLeft, "left", false, "with --weave: list all that is left alone")
+	flags.BoolVar(&c.yes, "yes", false, "with --weave: do not ask before changes")
+	flags.BoolVar(&c.force, "force", false, "with --weave: "+forceUsage)
+	flags.BoolVar(&c.listLeft, "left", false, "with --weave: list everything that gets no hook, with the reason")
 	c.cache.register(flags)
 	return command
 }
 
-// Flags that only one of the ways has.
+// Flags of one mode only.
 var (
 	liveFlags  = []string{"for", "interval", "stall", "by"} // not with --once
 	lookFlags  = []string{"once", "stall", "by", "sort", "top"}
 	weaveFlags = []string{"file", "yes", "force", "left", "cache", "cache-share", "cache-trust", "no-cache"}
 )
 
-// check reads the command line; what is wrong with it is said before the JVM is looked at.
+// check reads the command line, before the JVM is inspected.
 func (c *attaching) check(args []string, isSet func(flag string) bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -89,18 +89,11 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 	if err := c.checkWay(isSet); err != nil {
 		return err
 	}
-	if err := checkTimes(c.interval, c.stall, c.duration); err != nil {
-		return err
-	}
 	switch {
-	case c.by != rowsByProbe && c.by != byMethod:
-		return usage("--by %q: probe or method", c.by)
 	case c.once && results.Orders[c.sort] == nil:
-		return usage("--sort %q: with --once it is one of %s", c.sort, strings.Join(slices.Sorted(maps.Keys(results.Orders)), ", "))
+		return usage("--sort %q: must be one of %s with --once", c.sort, strings.Join(slices.Sorted(maps.Keys(results.Orders)), ", "))
 	case !c.once && monitorOrders[c.sort] == nil:
-		return usage("--sort %q: %s", c.sort, strings.Join(slices.Sorted(maps.Keys(monitorOrders)), ", "))
-	case c.top < 0:
-		return usage("--top must not be negative")
+		return usage("--sort %q: must be one of %s", c.sort, strings.Join(monitorOrderNames(), ", "))
 	}
 	if c.file != "" {
 		c.title = c.file
@@ -109,11 +102,11 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 	return err
 }
 
-// checkWay holds flags to whether this shows, tells once or weaves.
+// checkWay refuses flags of another mode: live, --once or --weave.
 func (c *attaching) checkWay(isSet func(flag string) bool) error {
-	of, other := weaveFlags, "goes with --weave alone"
+	of, other := weaveFlags, "needs --weave"
 	if c.weave {
-		of, other = lookFlags, "does not go with --weave"
+		of, other = lookFlags, "cannot be used with --weave"
 	}
 	if at := slices.IndexFunc(of, isSet); at >= 0 {
 		return usage("--%s %s", of[at], other)
@@ -122,7 +115,7 @@ func (c *attaching) checkWay(isSet func(flag string) bool) error {
 		return nil
 	}
 	if at := slices.IndexFunc(liveFlags, isSet); at >= 0 {
-		return usage("--%s does not go with --once, which tells all since the program began", liveFlags[at])
+		return usage("--%s cannot be used with --once, which shows everything since the program began", liveFlags[at])
 	}
 	if !isSet("sort") {
 		c.sort = usualReportSort
@@ -150,24 +143,25 @@ func (c *attaching) run(ctx context.Context) error {
 	return c.show(ctx, h)
 }
 
-const attachLong = `Show what a pack in a running JVM measures, as it happens. The program was started
-with -javaagent:sonde-agent.jar=pack=FILE (sonde env prints it), so that its classes
-were woven as they loaded, without a Sonde. The arena that the agent writes is found by
-the notice it has left; the JVM is not asked, and nothing is changed: this ends with
-Ctrl-C as it began. The table is that of sonde monitor, with a row for each probe, or
---by method for each method, and the same keys. The first interval begins now;
---once tells all since the program began, as sonde report does, in its order.
+const attachLong = `Show what a pack in a running JVM measures, live. The program was started with
+-javaagent:sonde-agent.jar=pack=FILE (sonde env prints this option), so that its classes
+were woven as they loaded, without a Sonde. Sonde finds the arena that the agent writes
+by the notice that the agent has left. The JVM is not asked, and nothing is changed. The
+table is that of sonde monitor, with a row per probe, or with --by method per method,
+and the same keys. The first interval starts now; --once shows everything since the
+program began, as sonde report does.
 
-What the pack could not weave is said at the beginning: classes whose bytes are not those
-that were packed, or that load by a class loader that does not see the hooks.
+Classes that the pack could not weave are reported at the beginning: classes with other
+bytes than those that were packed, and classes of a class loader that cannot see the
+hooks.
 
---weave has this Sonde watch the JVM in place of the pack: the pack is taken out, as
-sonde undo does, and its probes, or those of -f, are applied as sonde apply does, also
-to classes that differ from the pack's. What the pack has measured stays in its
-arena: sonde report tells it. When the command ends the JVM has no hooks any more, and
-the pack comes back when the program is started again.
+--weave replaces the pack by this Sonde: it removes the pack, as sonde undo does, and
+applies the probes of the pack, or those of -f, as sonde apply does, also to classes that
+differ from the pack. The measurements of the pack stay in its arena: sonde report shows
+them. When the command ends, the JVM has no hooks; the pack is active again when the
+program is restarted.
 
-Exit code: 0 when there is a result, 1 on an error, 2 for a wrong command line.`
+Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
 
 const attachExamples = `  sonde attach 4711
   sonde attach 4711 --by method --sort p99 --for 1m
@@ -176,26 +170,25 @@ const attachExamples = `  sonde attach 4711
   sonde attach 4711 --weave --for 10m
   sonde attach 4711 --weave -f more.yaml`
 
-// takeOver takes the pack out and has this Sonde hold the JVM. All that can be checked
-// is before anything is changed.
+// takeOver removes the pack and makes this Sonde hold the JVM. All checks come before the
+// first change.
 func (c *attaching) takeOver(ctx context.Context, h *results.Harvest) error {
 	if c.set == nil {
 		if h.Set == nil {
-			return fmt.Errorf("the probes are in the pack, which cannot be read: name it with --pack, or probes with -f (%s)", notesText(h.Notes))
+			return fmt.Errorf("the pack with the probes cannot be read: name it with --pack, or a file of probes with -f (%s)", notesText(h.Notes))
 		}
 		c.set, c.title = h.Set, h.Pack
 	}
 	writeChanges(c.err, probeset.Diff(nil, c.set), c.width)
-	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("take the pack out of process %d, and put this in?", c.pid)) {
+	if !c.yes && !confirm(ctx, c.streams, fmt.Sprintf("remove the pack from process %d, and apply this?", c.pid)) {
 		return errors.New("nothing was changed")
 	}
 	c.yes = true
 	if err := c.evictPack(ctx, h); err != nil {
 		return err
 	}
-	// A JVM in which something else has begun meanwhile says so itself.
 	if err := c.hold(ctx, h.JVM, nil); err != nil {
-		return fmt.Errorf("the pack is out of process %d, and no Sonde is in: %w", c.pid, err)
+		return fmt.Errorf("the pack was removed from process %d, and no Sonde holds it: %w", c.pid, err)
 	}
 	return nil
 }
@@ -207,7 +200,7 @@ func notesText(notes []string) string {
 	return notes[0]
 }
 
-// evictPack takes the pack out, and waits until it is.
+// evictPack removes the pack, and waits until it is out.
 func (c *attaching) evictPack(ctx context.Context, h *results.Harvest) error {
 	occupants, unreachable, err := session.Owners(ctx, h.JVM, true)
 	if err != nil {
@@ -224,7 +217,7 @@ func (c *attaching) evictPack(ctx context.Context, h *results.Harvest) error {
 		if err := evictFrom(ctx, c.streams, o); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(c.err, "took the pack out of process %d in %s; what it has measured: sonde report %s\n", c.pid, format.Duration(time.Since(start)), format.Printable(shellWord(h.Arena)))
+		_, _ = fmt.Fprintf(c.err, "removed the pack from process %d in %s; sonde report %s shows its measurements\n", c.pid, format.Duration(time.Since(start)), format.Printable(shellWord(h.Arena)))
 	}
 	if !found {
 		for _, u := range unreachable {
@@ -272,7 +265,7 @@ func newAttachRun(c *attaching, h *results.Harvest) *attachRun {
 	return r
 }
 
-// begin takes the reading that all is counted from: what was before is not told.
+// begin takes the first reading; earlier calls are not shown.
 func (r *attachRun) begin() error {
 	first, err := monitor.Take(r.harvest, monitor.Start(r.harvest.Now()), r.stall)
 	if err != nil {
@@ -282,7 +275,7 @@ func (r *attachRun) begin() error {
 	return nil
 }
 
-// sampleOf is the greatest that a probe of the pack has.
+// sampleOf returns the largest sampling period of the probes.
 func sampleOf(h *results.Harvest) uint32 {
 	sample := uint32(1)
 	if h.Set != nil {
@@ -293,19 +286,19 @@ func sampleOf(h *results.Harvest) uint32 {
 	return sample
 }
 
-// tell says what the pack could not do.
+// tell reports classes that the pack could not weave.
 func (r *attachRun) tell() {
 	say := r.board.screen.say
 	say("reading the arena of process %d; %s", r.pid, format.Printable(r.accountLine(nil)))
 	if account, has, err := r.harvest.Account(); has && err == nil && len(account.Left) > 0 {
-		say("%s: sonde attach %d --weave has this Sonde weave what it can", format.Printable(unwovenText(&account, mostNamed)), r.pid)
+		say("%s: sonde attach %d --weave weaves them if possible", format.Printable(unwovenText(&account, mostNamed)), r.pid)
 	}
 	for _, note := range r.harvest.Notes {
 		say("note: %s", format.Printable(note))
 	}
 }
 
-// accountLine is what became of the pack's classes.
+// accountLine counts the classes of the pack by what happened to them.
 func (r *attachRun) accountLine(*monitorTable) string {
 	name := r.harvest.JVM.Pack.Path
 	account, has, err := r.harvest.Account()
@@ -315,12 +308,12 @@ func (r *attachRun) accountLine(*monitorTable) string {
 	return "classes of pack " + name + ": " + accountText(&account)
 }
 
-// groups are the rows of a table: a probe each, or a method.
+// groups returns the rows of a table, one per probe or method.
 func (r *attachRun) groups(by string) *monitor.Groups {
 	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key)}
 	results, err := r.harvest.Results()
 	if err != nil {
-		return groups // the end will say it
+		return groups // the end reports it
 	}
 	r.rows = make(map[uint32]ledger.Row, len(results.Rows))
 	for _, row := range results.Rows {
@@ -354,16 +347,16 @@ func (r *attachRun) method(number uint32) (session.Method, bool) {
 func (r *attachRun) hasEnded() ending {
 	switch {
 	case r.harvest.IsStopped():
-		r.board.screen.say("note: the pack was taken out of process %d", r.pid)
+		r.board.screen.say("note: the pack was removed from process %d", r.pid)
 		return endedUndone
 	case !process.Local.Same(r.harvest.JVM):
-		r.board.screen.say("note: process %d has ended", r.pid)
+		r.board.screen.say("note: process %d has exited", r.pid)
 		return endedExited
 	}
 	return goesOn
 }
 
-// finish tells the whole time.
+// finish writes the result for the whole time.
 func (r *attachRun) finish(ended ending) error {
 	failure := r.board.tellRest(ended)
 	whole := r.board.look(r.board.first)
@@ -375,7 +368,7 @@ func (r *attachRun) finish(ended ending) error {
 	return errors.Join(r.board.writeWhole(whole, nil), failure)
 }
 
-// describe adds what is known of the pack.
+// describe adds the pack to a document.
 func (r *attachRun) describe(d *document.Monitor, _ *monitorTable) {
 	d.Main, d.Pack, d.Arena, d.Remarks = r.board.main, r.harvest.JVM.Pack.Path, r.harvest.Arena, r.harvest.Notes
 	if account, has, err := r.harvest.Account(); has && err == nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// A cachePlace is what a command line says of the cache.
+// A cachePlace are the flags that locate the cache.
 type cachePlace struct {
 	dir   string
 	trust []string
@@ -28,7 +28,7 @@ func newCache(s streams) *cobra.Command {
 	place := &cachePlace{}
 	command := &cobra.Command{
 		Use:   "cache",
-		Short: "Look at the classes that were woven, and make room",
+		Short: "Show and clean up the cache of woven classes",
 		Long:  cacheLong,
 		Example: `  sonde cache ls 'com.acme.**'
   sonde cache show com.acme.Order --code
@@ -36,7 +36,7 @@ func newCache(s streams) *cobra.Command {
   sonde cache prune --to 64M`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("sonde cache has no command %q: it has ls, show, stats, verify and prune", args[0])
+				return usage("sonde cache has no command %q: use ls, show, stats, verify or prune", args[0])
 			}
 			return cmd.Help()
 		},
@@ -46,14 +46,13 @@ func newCache(s streams) *cobra.Command {
 	return command
 }
 
-// addFlags gives a command, or with its persistent flags those below it, too, the flags
-// that say where.
+// addFlags adds the flags to a command.
 func (p *cachePlace) addFlags(flags flagSet) {
-	flags.StringVar(&p.dir, "cache", "", "`DIR` of the cache, in place of the user's own")
-	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are taken too; may be repeated")
+	flags.StringVar(&p.dir, "cache", "", "`DIR` of the cache, instead of that of the user")
+	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are accepted, too; may be repeated")
 }
 
-// options are what the command line says.
+// options returns the options of the command line.
 func (p *cachePlace) options() (cache.Options, error) {
 	o := cache.Options{Dir: p.dir}
 	if named := os.Getenv(cacheVariable); p.dir == "" && named != cacheOff {
@@ -69,11 +68,11 @@ func (p *cachePlace) options() (cache.Options, error) {
 	return o, nil
 }
 
-// errNothingCached says that this user has no cache yet.
+// errNothingCached says that the user has no cache yet.
 var errNothingCached = errors.New("nothing is cached yet")
 
-// open opens a cache that is there. What is the matter with one that is named is an
-// error; that the user's own was not made yet is errNothingCached.
+// open opens an existing cache. It returns errNothingCached if that of the user does not
+// exist yet.
 func (p *cachePlace) open() (*cache.Disk, error) {
 	o, err := p.options()
 	if err != nil {
@@ -99,15 +98,15 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		return 0, fmt.Errorf("%q is no size, such as 64M, 1G or 0", text)
+		return 0, fmt.Errorf("%q is not a size, such as 64M, 1G or 0", text)
 	}
 	return n << shift, nil
 }
 
-// bytesText is a size of something small, to the byte.
+// bytesText writes an exact number of bytes.
 func bytesText(n int) string { return format.Count(n, "byte", "bytes") }
 
-// diskText is a size on disk.
+// diskText writes a size on disk.
 func diskText(n int64) string {
 	if n == 0 {
 		return "0"
@@ -115,61 +114,61 @@ func diskText(n int64) string {
 	return format.Size(n)
 }
 
-const cacheLong = `Sonde weaves a class once and keeps what came of it, with a description: for the same
-class file, the same hooks and the same engine it is taken from the cache, in any
-process. This shows what is kept.
+const cacheLong = `Sonde weaves a class once and caches the result with a description. For the same class
+file, the same hooks and the same engine, the result comes from the cache, in any
+process. These commands show what is cached.
 
-The cache lies in the user's cache directory ($XDG_CACHE_HOME/sonde/woven, or
-~/.cache/sonde/woven), for this user alone. It takes 256M at most: entries that were
-not used for longest go. All of it can be removed at any time.
+The cache is in the user's cache directory ($XDG_CACHE_HOME/sonde/woven, or
+~/.cache/sonde/woven), for this user only. It takes at most 256M: the entries that were
+not used for the longest time are removed. It can be deleted at any time.
 
-What is kept is code that goes into programs, so a directory or file that somebody
-else could have written is refused. --cache-trust says whose are to be taken besides
-one's own and root's; commands that weave have --cache-share, which lets others read.
+Cached code goes into programs, so Sonde refuses a directory or file that somebody else
+could have written. --cache-trust names other users whose entries are accepted besides
+your own and those of root; commands that weave have --cache-share, which lets others
+read.
 
-All commands that put hooks into a JVM use it, and tell how many classes they wove and
-how many they found. --cache DIR takes another directory, --no-cache none;
-SONDE_CACHE=DIR and SONDE_CACHE=off say the same for all commands.`
+All commands that put hooks into a JVM use the cache, and print how many classes they
+wove and how many came from the cache. --cache DIR uses another directory, --no-cache
+none; SONDE_CACHE=DIR and SONDE_CACHE=off do the same for all commands.`
 
-const cacheShowLong = `Show a class as it was woven: which methods have hooks, which were left alone and why,
-by which ids woven code names methods. It is named by its key, or the beginning of one
-(sonde cache ls shows them), or by its class; of several entries of a class the one is
-shown that was of use last.
+const cacheShowLong = `Show a woven class: which methods have hooks, which were left alone and why, and the ids
+by which woven code names methods. Name it by its key or the beginning of the key (sonde
+cache ls shows keys), or by its class; of several entries of a class, the one that was
+used last is shown.
 
---code      shows the woven code instead, each instruction with its offset
---original  shows what weaving has changed: from the class file, or that in the jar,
-            directory or lib/modules, to the woven class. It must be the very file that
-            was woven
---offsets   shows also which instructions now stand where
---trace     reads a stack trace or the like, from a file or - for the standard input,
-            and writes it with the offsets that the original has, for frames of this
-            class:
+--code      shows the woven code instead, with the offset of each instruction
+--original  shows what weaving has changed: the difference from the class file, or the
+            class in the jar, directory or lib/modules, to the woven class. It must be
+            the file that was woven
+--offsets   also shows where instructions have moved
+--trace     reads a stack trace from a file, or - for standard input, and writes it with
+            the offsets of the original for frames of this class:
               com/acme/Order.pay(I)V @57          errors of the verifier
               j  com.acme.Order.pay(I)V+57        hs_err files
               com.acme.Order.pay(int) @bci=57     jhsdb jstack
-            Line numbers are the original's in any case: weaving keeps them.
+            Line numbers are those of the original in any case: weaving keeps them.
 
-What --json writes is described in docs/formats/cache.md.`
+docs/formats/cache.md describes the output of --json.`
 
-const cacheVerifyLong = `Read every entry of the cache and check it: its checksum, that it is the entry of its
-key, that nobody else could have written it. Entries are checked on every use as well,
-and woven again where they are damaged; this tells how a disk is doing.
+const cacheVerifyLong = `Read every entry of the cache and check its checksum, that it belongs to its key, and that
+nobody else could have written it. Entries are also checked on every use, and woven again
+if they are damaged; this command shows the state of the disk.
 
-Exit code: 0 when all are whole, or the damaged ones were dropped; 1 on an error or
-where some are damaged; 2 for a wrong command line.`
+Exit code: 0 if no entry is damaged, or the damaged ones were dropped; 1 on an error or if
+entries are damaged; 2 for a wrong command line.`
 
-const cachePruneLong = `Remove entries, those first that were not used for longest, until the others take no
-more than --to on disk; and what processes left unfinished that were killed. Without
---to only what is beyond the cache's bound goes.
+const cachePruneLong = `Remove the entries that were not used for the longest time until the rest takes at most
+--to on disk, and unfinished files of processes that were killed. Without --to, only what
+exceeds the limit of the cache is removed.
 
-It can be done while others use the cache.`
+Other processes may use the cache at the same time.`
 
 func newCachePrune(s streams, place *cachePlace) *cobra.Command {
 	var to string
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove what was not used for longest",
+		Short: "Remove entries that were not used for the longest time",
 		Long:  cachePruneLong,
 		Example: `  sonde cache prune --to 64M
   sonde cache prune --to 0`,
@@ -194,7 +193,7 @@ func cachePrune(ctx context.Context, s streams, place *cachePlace, to int64, asJ
 	var report document.CachePrune
 	d, err := place.open()
 	if err == nil {
-		defer func() { _ = d.Close() }() // nothing is left to be written
+		defer func() { _ = d.Close() }() // nothing is left to write
 		gone, pruneErr := d.Prune(ctx, to)
 		report, err = document.CachePrune{Dir: d.Dir(), Entries: gone.Entries, Bytes: gone.Bytes, Left: gone.Left}, pruneErr
 	}
@@ -214,7 +213,7 @@ func newCacheVerify(s streams, place *cachePlace) *cobra.Command {
 	var drop, asJSON bool
 	command := &cobra.Command{
 		Use:   "verify",
-		Short: "Read all that is kept, and report what is damaged",
+		Short: "Check all entries, and report damaged ones",
 		Long:  cacheVerifyLong,
 		Example: `  sonde cache verify
   sonde cache verify --drop`,
@@ -223,7 +222,7 @@ func newCacheVerify(s streams, place *cachePlace) *cobra.Command {
 			return cacheVerify(cmd.Context(), s, place, drop, asJSON)
 		},
 	}
-	command.Flags().BoolVar(&drop, "drop", false, "remove what is damaged")
+	command.Flags().BoolVar(&drop, "drop", false, "remove damaged entries")
 	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
 	return command
 }
@@ -232,7 +231,7 @@ func cacheVerify(ctx context.Context, s streams, place *cachePlace, drop, asJSON
 	report := document.CacheVerify{Bad: []document.CacheDamage{}}
 	d, err := place.open()
 	if err == nil {
-		defer func() { _ = d.Close() }() // nothing is left to be written
+		defer func() { _ = d.Close() }() // nothing is left to write
 		report, err = verifyAll(ctx, d, drop)
 	}
 	if err != nil && !errors.Is(err, errNothingCached) {
@@ -252,7 +251,7 @@ func cacheVerify(ctx context.Context, s streams, place *cachePlace, drop, asJSON
 		writeCacheVerify(out, &report)
 	}
 	if err = errors.Join(err, out.Flush()); err == nil && left > 0 {
-		err = fmt.Errorf("%s damaged: they are woven again when they are asked for; --drop removes them now", format.Count(left, "entry is", "entries are"))
+		err = fmt.Errorf("%s damaged: damaged entries are woven again when they are needed; --drop removes them now", format.Count(left, "entry is", "entries are"))
 	}
 	return err
 }
@@ -290,6 +289,6 @@ func writeCacheVerify(out *bufio.Writer, r *document.CacheVerify) {
 	}
 	_, _ = fmt.Fprintf(out, "%s read, %s; %s damaged\n", format.Count(r.Entries, "entry", "entries"), diskText(r.Bytes), format.Grouped(len(r.Bad)))
 	if r.Other > 0 {
-		_, _ = fmt.Fprintf(out, "%s of a format of other versions of Sonde\n", format.Count(r.Other, "entry is", "entries are"))
+		_, _ = fmt.Fprintf(out, "%s of a format of another version of Sonde\n", format.Count(r.Other, "entry is", "entries are"))
 	}
 }

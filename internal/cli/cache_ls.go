@@ -33,25 +33,19 @@ func newCacheList(s streams, place *cachePlace) *cobra.Command {
 	c := &cacheList{streams: s, place: place, sort: "used"}
 	command := &cobra.Command{
 		Use:   "ls [CLASS...]",
-		Short: "List the classes that are kept",
-		Long: `List the classes that are kept as they were woven, those first that were of use last.
-A CLASS is a name in which * stands for part of a name, ** for any packages.`,
+		Short: "List the cached classes",
+		Long: `List the cached classes, the last used first. In CLASS, * matches a part of a name and **
+any packages.`,
 		Example: `  sonde cache ls
   sonde cache ls com.acme.Order 'com.acme.shop.**'
   sonde cache ls --sort size --top 20
   sonde cache ls --json | jq '.entries[].class'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if c.top < 0 {
-				return usage("--top must not be negative")
-			}
-			if cacheOrders[c.sort] == nil {
-				return usage("--sort %q: must be used, size or class", c.sort)
-			}
 			return c.run(cmd.Context(), args)
 		},
 	}
-	command.Flags().StringVar(&c.sort, "sort", c.sort, "`ORDER`: used, size or class")
-	command.Flags().IntVar(&c.top, "top", 0, "show so many; 0 for all")
+	command.Flags().Var(oneOf(&c.sort, "used", "used", "size", "class"), "sort", "`ORDER`: used, size or class")
+	command.Flags().Var(number(&c.top, 0, 0, 0), "top", "show so many entries; 0 for all")
 	command.Flags().BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
 }
@@ -62,13 +56,13 @@ var cacheOrders = map[string]func(a, b cache.Item) int{
 	"class": func(a, b cache.Item) int { return cmp.Compare(a.Entry.Class, b.Entry.Class) },
 }
 
-// classFilter tells which classes some patterns name; all where there are none.
+// classFilter returns whether a class matches one of the patterns, or true without any.
 func classFilter(patterns []string) (func(internal string) bool, error) {
 	var all []*pattern.Pattern
 	for _, text := range patterns {
 		p, err := pattern.Parse(text + ".*") // any method of it
 		if err != nil {
-			return nil, usage("%q is no name of a class, nor a pattern of such, as com.acme.Order or 'com.acme.**'", text)
+			return nil, usage("%q is not a class or a pattern of classes, such as com.acme.Order or 'com.acme.**'", text)
 		}
 		all = append(all, p)
 	}
@@ -141,16 +135,16 @@ func (c *cacheList) write(dir string, items []cache.Item, unread int) error {
 	return out.Flush()
 }
 
-// shownKey is how much of a key is shown: enough to tell entries apart.
+// shownKey is how much of a key is shown: enough to distinguish entries.
 const shownKey = 12
 
 func newCacheStats(s streams, place *cachePlace) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "stats",
-		Short: "Sum up what is kept",
-		Long: `Sum up what is kept: how much of what room, how many classes and methods, by which
-engines, and for which reasons methods were left alone.`,
+		Short: "Sum up the cache",
+		Long: `Sum up the cache: its size and limit, classes and methods, the engines that wove them, and
+the reasons why methods were left alone.`,
 		Example: `  sonde cache stats
   sonde cache stats --json | jq .bytesOnDisk`,
 		Args: exactly(),
@@ -214,7 +208,7 @@ func sumCache(ctx context.Context, d *cache.Disk) (document.CacheStats, error) {
 	return s, err
 }
 
-// cacheShares are sorted, the largest first.
+// cacheShares returns counts, the largest first.
 func cacheShares(counts map[string]int) []document.CacheShare {
 	shares := []document.CacheShare{}
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
@@ -228,7 +222,7 @@ func writeCacheStats(out *bufio.Writer, s *document.CacheStats) {
 	line := func(name, text string, args ...any) {
 		_, _ = fmt.Fprintf(out, "%-11s %s\n", name, fmt.Sprintf(text, args...))
 	}
-	line("directory", "%s%s", format.Printable(s.Dir), map[bool]string{true: "", false: ", which can only be read"}[s.Writable])
+	line("directory", "%s%s", format.Printable(s.Dir), map[bool]string{true: "", false: ", read-only"}[s.Writable])
 	line("room", "%s of %s on disk", diskText(s.OnDisk), diskText(s.Bound))
 	line("entries", "%s of %s", format.Grouped(s.Entries), format.Count(s.Classes, "class", "classes"))
 	line("methods", "%s woven, %s left alone", format.Grouped(s.Woven), format.Grouped(s.Left))
@@ -239,7 +233,7 @@ func writeCacheStats(out *bufio.Writer, s *document.CacheStats) {
 		line("unreadable", "%s: sonde cache verify says why", format.Count(s.Unread, "entry", "entries"))
 	}
 	if s.Unfinished > 0 {
-		line("unfinished", "%s being written, or left by processes that were killed", format.Count(s.Unfinished, "file", "files"))
+		line("unfinished", "%s being written, or left by killed processes", format.Count(s.Unfinished, "file", "files"))
 	}
 	for _, e := range s.Engines {
 		line("engine", "%s: %s", format.Printable(e.What), format.Count(e.Count, "entry", "entries"))
@@ -249,7 +243,7 @@ func writeCacheStats(out *bufio.Writer, s *document.CacheStats) {
 	}
 }
 
-// since is how long ago something was, for people.
+// since says how long ago something was.
 func since(at time.Time) string {
 	if at.IsZero() {
 		return "-"
@@ -257,5 +251,5 @@ func since(at time.Time) string {
 	return format.ShortDuration(time.Since(at)) + " ago"
 }
 
-// idText is an id as it stands in woven code.
+// idText writes an id as in woven code.
 func idText(id uint32) string { return strconv.Itoa(int(int32(id))) }

@@ -42,7 +42,7 @@ func newCacheShow(s streams, place *cachePlace) *cobra.Command {
 	c := &cacheShow{streams: s, place: place}
 	command := &cobra.Command{
 		Use:   "show KEY|CLASS",
-		Short: "Show a class as it was woven: methods, reasons, code, offsets",
+		Short: "Show a woven class: methods, reasons, code, offsets",
 		Long:  cacheShowLong,
 		Example: `  sonde cache show com.acme.Order
   sonde cache show com.acme.Order --code --method pay
@@ -58,10 +58,10 @@ func newCacheShow(s streams, place *cachePlace) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.BoolVar(&c.code, "code", false, "show the woven code")
-	flags.StringVar(&c.original, "original", "", "show what weaving changed: `FILE`, JAR, DIR or lib/modules has the original")
+	flags.StringVar(&c.original, "original", "", "show what weaving changed: `FILE`, JAR, DIR or lib/modules with the original")
 	flags.StringVarP(&c.method, "method", "m", "", "with --code or --original: only the methods that match `PATTERN`")
-	flags.BoolVar(&c.offsets, "offsets", false, "show which instructions now stand where")
-	flags.StringVar(&c.trace, "trace", "", "write a stack trace, read from `FILE` or -, with the original's offsets")
+	flags.BoolVar(&c.offsets, "offsets", false, "show where instructions have moved")
+	flags.StringVar(&c.trace, "trace", "", "write a stack trace, read from `FILE` or -, with the offsets of the original")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
 }
@@ -69,13 +69,13 @@ func newCacheShow(s streams, place *cachePlace) *cobra.Command {
 func (c *cacheShow) check() error {
 	switch {
 	case c.code && c.original != "":
-		return usage("--code and --original are two ways to show the code: give one")
+		return usage("--code and --original cannot be used together")
 	case c.trace != "" && (c.code || c.original != "" || c.offsets || c.json):
-		return usage("--trace writes the trace alone: leave the others out")
+		return usage("--trace cannot be combined with other output flags")
 	case c.method != "" && !c.code && c.original == "":
 		return usage("--method needs --code or --original")
 	case c.offsets && (c.code || c.original != ""):
-		return usage("--offsets goes with neither --code nor --original")
+		return usage("--offsets cannot be used with --code or --original")
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (c *cacheShow) run(ctx context.Context, name string) error {
 	return errors.Join(err, out.Flush())
 }
 
-// find finds the entry that a key, its beginning, or a class names.
+// find returns the entry with a key, the beginning of a key, or a class.
 func (c *cacheShow) find(ctx context.Context, d *cache.Disk, name string) (cache.Item, error) {
 	const least = 4 // of a key
 	var found []cache.Item
@@ -121,7 +121,7 @@ func (c *cacheShow) find(ctx context.Context, d *cache.Disk, name string) (cache
 			return cache.Item{}, err
 		}
 		if len(found) > 1 {
-			return cache.Item{}, fmt.Errorf("%s keys begin with %s: give more of it", format.Grouped(len(found)), name)
+			return cache.Item{}, fmt.Errorf("%s keys begin with %s: give more characters", format.Grouped(len(found)), name)
 		}
 		if len(found) == 1 && found[0].Entry == nil {
 			return cache.Item{}, found[0].Err
@@ -143,7 +143,7 @@ func (c *cacheShow) find(ctx context.Context, d *cache.Disk, name string) (cache
 		return cache.Item{}, fmt.Errorf("no entry in %s has the key or class %q: sonde cache ls lists them", d.Dir(), name)
 	}
 	if others := len(found) - 1; others > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s of this class in the cache; this one was of use last: sonde cache ls %s\n",
+		_, _ = fmt.Fprintf(c.err, "note: %s of this class in the cache; this one was used last: sonde cache ls %s\n",
 			format.Count(others, "more entry is", "more entries are"), name)
 	}
 	return found[0], nil
@@ -215,7 +215,7 @@ func writeLeft(out io.Writer, e *cache.Entry) {
 }
 
 func writeOffsets(out io.Writer, e *cache.Entry) error {
-	_, _ = fmt.Fprintln(out, "\noffsets: those of the original, and where they are now")
+	_, _ = fmt.Fprintln(out, "\noffsets: in the original, and in the woven code")
 	for i := range e.Methods {
 		m := &e.Methods[i]
 		shifts, err := m.Offsets.Map()
@@ -234,7 +234,7 @@ func writeOffsets(out io.Writer, e *cache.Entry) error {
 	return nil
 }
 
-// errNotWoven says that there is no code to show.
+// errNotWoven says that there is no woven code.
 var errNotWoven = errors.New("nothing of this class could be woven: sonde cache show says why")
 
 func (c *cacheShow) writeJSON(ctx context.Context, out io.Writer, item cache.Item) error {
@@ -254,7 +254,7 @@ func (c *cacheShow) writeJSON(ctx context.Context, out io.Writer, item cache.Ite
 	return errors.Join(err, document.Write(out, j))
 }
 
-// dumper is one that shows the methods that were asked for.
+// dumper returns a dumper for the methods of --method.
 func (c *cacheShow) dumper() (*dumper, error) {
 	d := &dumper{streams: c.streams, offsets: true}
 	return d, d.parseMethod(c.method)
@@ -299,8 +299,8 @@ func (c *cacheShow) writeDiff(ctx context.Context, out io.Writer, e *cache.Entry
 	return errors.Join(err, text.Flush())
 }
 
-// findOriginal finds the very class file that was woven. A jar may have several of one
-// name, for several releases of Java.
+// findOriginal returns the class file that was woven. A jar may have several with one name,
+// for several releases of Java.
 func findOriginal(ctx context.Context, spec string, e *cache.Entry) ([]byte, error) {
 	var original []byte
 	others := 0
@@ -337,17 +337,17 @@ func findOriginal(ctx context.Context, spec string, e *cache.Entry) ([]byte, err
 	case original != nil:
 		return original, nil
 	case others > 0:
-		return nil, fmt.Errorf("%s has another class file of %s than the one that was woven: its SHA-256 must be %x", spec, descriptor.ExternalName(e.Class), e.Original.Digest)
+		return nil, fmt.Errorf("%s has a different class file of %s than the one that was woven, whose SHA-256 is %x", spec, descriptor.ExternalName(e.Class), e.Original.Digest)
 	}
 	return nil, fmt.Errorf("%s has no class file of %s", spec, descriptor.ExternalName(e.Class))
 }
 
-// isFileOf reports whether a class may lie at a path, in whatever folder.
+// isFileOf reports whether a class may have a path, in any folder.
 func isFileOf(where, class string) bool {
 	if strings.HasSuffix("/"+where, "/"+class+".class") {
 		return true
 	}
-	// Classes that were taken out of their packages.
+	// A class outside of the folder of its package.
 	return !strings.Contains(where, "/") && where == path.Base(class)+".class"
 }
 

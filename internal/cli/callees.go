@@ -44,21 +44,21 @@ func newCallees(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.IntVar(&c.Limits.Levels, "levels", c.Limits.Levels, "how many levels of callees to show")
-	flags.DurationVar(&c.Watch, "watch", 0, "count the calls of what is shown for this time; 0 puts no hook in")
-	flags.IntVar(&c.Hooks, "hooks", c.Hooks, "with --watch: how many methods get hooks at most, the nearest first")
-	flags.BoolVar(&c.Limits.JDK, "jdk", false, "follow the JDK's own methods too, and watch them")
-	flags.IntVar(&c.Limits.Overrides, "overrides", c.Limits.Overrides, "show so many of the methods that one call may reach")
-	flags.IntVar(&c.Limits.Breadth, "breadth", c.Limits.Breadth, "show so many callees of one method")
-	flags.IntVar(&c.Limits.Nodes, "nodes", c.Limits.Nodes, "show so many lines in all")
-	flags.BoolVar(&c.Redefine, "redefine", false, "have the JVM redefine classes that were made at run time, to see them")
+	flags.Var(number(&c.Limits.Levels, c.Limits.Levels, 1, mostTreeLevels), "levels", "how many levels of callees to show")
+	flags.Var(span(&c.Watch, 0, 0, mostWatch), "watch", "count the calls of the methods shown for this time; 0 puts no hook in")
+	flags.Var(number(&c.Hooks, c.Hooks, 1, mostTreeHooks), "hooks", "with --watch: put hooks into at most so many methods, the nearest first")
+	flags.BoolVar(&c.Limits.JDK, "jdk", false, "also follow and watch methods of the JDK")
+	flags.Var(number(&c.Limits.Overrides, c.Limits.Overrides, 1, 0), "overrides", "show so many of the methods that one call may reach")
+	flags.Var(number(&c.Limits.Breadth, c.Limits.Breadth, 1, 0), "breadth", "show so many callees of one method")
+	flags.Var(number(&c.Limits.Nodes, c.Limits.Nodes, 1, mostTreeNodes), "nodes", "show so many lines in total")
+	flags.BoolVar(&c.Redefine, "redefine", false, "make the JVM redefine classes that were generated at run time, to read them")
 	c.cache.register(flags)
-	flags.BoolVar(&c.Force, "force", false, "with --watch: put hooks also into classes that the JDK damages by that")
+	flags.BoolVar(&c.Force, "force", false, "with --watch: "+forceUsage)
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
 }
 
-// The most that can be asked for: a tree is to be read, and a JVM to go on.
+// Bounds of flags: a tree must be readable, and the JVM must go on.
 const (
 	mostTreeLevels = 50
 	mostTreeNodes  = 100_000
@@ -66,8 +66,7 @@ const (
 	mostWatch      = time.Hour
 )
 
-// check reads the command line; what is wrong with it is said before the JVM is
-// touched.
+// check reads the command line, before the JVM is touched.
 func (c *calling) check(args []string, given func(string) bool) (err error) {
 	if c.PID, err = processNumber(args[0]); err != nil {
 		return err
@@ -77,20 +76,7 @@ func (c *calling) check(args []string, given func(string) bool) (err error) {
 		return &usageError{err}
 	}
 	c.Command = commandLine("callees", c.patterns)
-	limits := c.Limits
 	switch {
-	case limits.Levels < 1 || limits.Levels > mostTreeLevels:
-		return usage("--levels must be from 1 to %d", mostTreeLevels)
-	case limits.Overrides < 1:
-		return usage("--overrides must be 1 at least")
-	case limits.Breadth < 1:
-		return usage("--breadth must be 1 at least")
-	case limits.Nodes < 1 || limits.Nodes > mostTreeNodes:
-		return usage("--nodes must be from 1 to %d", mostTreeNodes)
-	case c.Watch < 0 || c.Watch > mostWatch:
-		return usage("--watch must be from 0 to %v", mostWatch)
-	case c.Hooks < 1 || c.Hooks > mostTreeHooks:
-		return usage("--hooks must be from 1 to %d", mostTreeHooks)
 	case c.Watch == 0 && given("hooks"):
 		return usage("--hooks needs --watch")
 	case c.Watch == 0 && given("force"):
@@ -115,7 +101,7 @@ func (c *calling) run(ctx context.Context) error {
 	c.Cache = kept
 	result, err := c.look(ctx, c.Options)
 	if err != nil {
-		return interruptedBefore(ctx, "the tree was there", err)
+		return interruptedBefore(ctx, "the tree was complete", err)
 	}
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {
@@ -125,42 +111,41 @@ func (c *calling) run(ctx context.Context) error {
 	return out.Flush()
 }
 
-const calleesLong = `Show every method that a method can call, level by level, as the bytecode of the
-loaded classes has it: the targets of all calls, with every override in a loaded
-subclass; constructors; the bodies of lambdas and the targets of method references;
-static initialisers of classes that it uses. It is what can be called, which is more
-than what is. What reflection and method handles call is in no bytecode: a method that
-uses them is marked.
+const calleesLong = `Show every method that a method can call, level by level, according to the bytecode of
+the loaded classes: the targets of all calls with every override in a loaded subclass,
+constructors, the bodies of lambdas and the targets of method references, and static
+initialisers of the classes it uses. This is what can be called, which is more than what
+is called. Calls by reflection and method handles are not visible in bytecode: methods
+that use them are marked.
 
-Nothing is changed in the JVM, no hook goes in and no class is redefined, unless
---watch asks for it. Class files are read from the JDK on disk where they are its, and
-else from the class loaders, each once, and kept in the user's cache directory: while
-another Sonde holds the JVM the classes of the last look are shown, with what that one's
-hooks have counted.
+Nothing is changed in the JVM, no hook goes in and no class is redefined, unless --watch
+is given. Class files of the JDK are read from disk, others from the class loaders, each
+once, and kept in the user's cache directory. While another Sonde holds the JVM, the
+classes of the last look are shown, with the calls that its hooks have counted.
 
-STATE    what is known of its calls:
+STATE    what is known about its calls:
          instrumented  another Sonde has a hook in it, and has seen no call
          seen called   a hook has seen calls, CALLS of them
-         never called  --watch has waited for a call in vain
-         not watched   nothing has counted
-         cannot be     it cannot have a hook; the reason stands behind it
+         never called  no call came while --watch waited
+         not watched   calls were not counted
+         cannot be     it cannot have a hook; the reason follows the name
 SIZE     bytes of code
 LOADER   its class loader: boot, or a number that is explained below the tree
 CALL     how it is called: virtual, interface, static, special (super or private),
-         constructor, lambda and method reference (made here, called by whoever gets
+         constructor, lambda and method reference (created here, called by whoever gets
          it), initializer (of a class), dynamic (links a call site)
-METHOD   the tree; "as" names what the call names where it reaches an override
+METHOD   the tree; "as" shows the name in the call if it reaches an override
 
-A method is followed once; at other places it is marked. The JDK's own methods are
-shown but neither followed nor watched unless --jdk says so, or METHOD is one of them.
+A method is followed once; other places are marked. Methods of the JDK are shown but
+neither followed nor watched, unless --jdk is given or METHOD is one of them.
 
-With --watch hooks that only count go into the methods shown, at most --hooks, the
-nearest first; all are taken out at the end, at once. Ctrl-C ends it early.
+With --watch, the methods shown get hooks that only count, at most --hooks, the nearest
+first. All hooks are removed at the end, at once. Ctrl-C ends it early.
 
-The tree is bounded by --levels, --overrides, --breadth and --nodes; what they cut is
-counted and told, at its place and at the end.
+--levels, --overrides, --breadth and --nodes limit the tree. Callees that they cut off
+are counted, at their place and at the end.
 
-A METHOD is a pattern of sonde instrument; each method that matches is a root. What
---json writes is described in docs/formats/callees.md.
+METHOD is a pattern as in sonde instrument; each method that matches is a root.
+docs/formats/callees.md describes the output of --json.
 
-Exit code: 0 when there is a tree, 1 on an error, 2 for a wrong command line.`
+Exit code: 0 if there is a tree, 1 on an error, 2 for a wrong command line.`

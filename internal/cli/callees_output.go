@@ -19,7 +19,7 @@ type calleesView struct {
 	counted    bool // there are calls to show
 	lowerBound bool // some of them may be missing
 	rows       [][]string
-	notes      []string // what stands behind the names; of a narrow terminal they go last
+	notes      []string // texts after the names, which are cut first
 	guides     []string
 }
 
@@ -47,8 +47,8 @@ func writeCallees(out io.Writer, result *calltree.Result, c *calling) {
 	}
 }
 
-// add puts a node and all below it into rows. lead is what is drawn before its name,
-// below what before those of its callees.
+// add adds the rows of a node and its callees. lead is drawn before its name, below before
+// the names of its callees.
 func (v *calleesView) add(n *calltree.Node, lead, below string) {
 	calls, size := "-", "-"
 	if n.State == calltree.Called || n.State == calltree.NeverCalled || n.LowerBound {
@@ -85,8 +85,8 @@ func (v *calleesView) row(guide, name, note, state, calls, size, loader, kind st
 	v.guides, v.notes = append(v.guides, guide), append(v.notes, note)
 }
 
-// fit joins the parts of the last column, so that they fit a terminal: the note is cut
-// first, then the beginning of the name, as a class's own name comes at its end.
+// fit joins the parts of the last column to fit a terminal. The note is cut first, then
+// the beginning of the name, because the end of a class name says most.
 func (v *calleesView) fit(columns []format.Column, width int) {
 	used := format.SpaceBefore(columns, v.rows)
 	last := len(columns) - 1
@@ -102,7 +102,7 @@ func (v *calleesView) fit(columns []format.Column, width int) {
 	}
 }
 
-// methodText is a method with its parameters' types, without their packages.
+// methodText returns a method with the types of its parameters, without packages.
 func methodText(m classfile.MethodRef) string {
 	name := strings.ReplaceAll(m.Class, "/", ".")
 	if m.Name == "" {
@@ -137,7 +137,7 @@ func kindsText(via []calltree.Via) string {
 	return strings.Join(kinds, ", ")
 }
 
-// remarkOf is what there is to say of a method behind its name.
+// remarkOf returns the text after the name of a method.
 func remarkOf(n *calltree.Node) string {
 	var remarks []string
 	for _, v := range n.Via {
@@ -182,7 +182,7 @@ func cutText(c calltree.Cut) string {
 	return fmt.Sprintf("and %s (--nodes)", format.Count(c.Methods, "callee more", "callees more"))
 }
 
-// calleesFooter is what belongs to the whole tree.
+// calleesFooter returns the lines about the whole tree.
 func calleesFooter(r *calltree.Result, c *calling) []string {
 	lines := []string{fmt.Sprintf("%s, %s below %s", format.Count(r.Methods, "method", "methods"),
 		format.Count(c.Limits.Levels, "level", "levels"), format.Count(len(r.Roots), "root", "roots"))}
@@ -190,10 +190,10 @@ func calleesFooter(r *calltree.Result, c *calling) []string {
 		lines[0] += fmt.Sprintf("; %s not shown (--overrides, --breadth, --nodes)", format.Count(r.Cut, "callee is", "callees are"))
 	}
 	if r.RootsCut > 0 {
-		lines = append(lines, fmt.Sprintf("%s not shown: name fewer, or raise --nodes", format.Count(r.RootsCut, "further method that matches is", "further methods that match are")))
+		lines = append(lines, fmt.Sprintf("%s not shown: name fewer methods, or raise --nodes", format.Count(r.RootsCut, "further method that matches is", "further methods that match are")))
 	}
 	if r.Holder != "" {
-		lines = append(lines, fmt.Sprintf("process %d is held by %s: classes are as of %s", r.PID, r.Holder, r.AsOf.Local().Format(time.DateTime)))
+		lines = append(lines, fmt.Sprintf("%s holds process %d: its classes are those of %s", r.Holder, r.PID, r.AsOf.Local().Format(time.DateTime)))
 	}
 	switch {
 	case c.Watch > 0:
@@ -203,10 +203,10 @@ func calleesFooter(r *calltree.Result, c *calling) []string {
 		}
 		lines = append(lines, line)
 	case r.Holder == "":
-		lines = append(lines, "which of them are called is not known: --watch 10s counts for a while")
+		lines = append(lines, "calls were not counted: --watch 10s counts them for 10 seconds")
 	}
 	if r.Fileless > 0 {
-		line := format.Count(r.Fileless, "loaded class has", "loaded classes have") + " no file, made at run time: what such call and override is not shown"
+		line := format.Count(r.Fileless, "loaded class has", "loaded classes have") + " no file because they were generated at run time: their calls and overrides are not shown"
 		if !c.Redefine {
 			line += " (--redefine)"
 		}
@@ -215,7 +215,7 @@ func calleesFooter(r *calltree.Result, c *calling) []string {
 	return append(lines, loaderLines(r)...)
 }
 
-// loaderLines explain the numbers of class loaders that the tree has.
+// loaderLines explains the numbers of class loaders.
 func loaderLines(r *calltree.Result) (lines []string) {
 	shown := make(map[uint32]bool)
 	r.Each(func(n *calltree.Node) {

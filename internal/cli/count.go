@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,46 +28,45 @@ type counting struct {
 	calls    uint64
 	json     bool
 	contexts contextFlags
-	wanted   *probeset.Set // what those ask for; nil where they do not
+	wanted   *probeset.Set // of contexts; nil if none is used
 }
 
-const countLong = `Count the calls of methods in a running JVM, and time them. Hooks are put into
-the methods that match, also of classes that load later; when the command ends,
-by Ctrl-C, --duration or --calls, all of it is taken out again and the result
-stays. A Sonde that is killed leaves nothing either: its hooks go by themselves.
+const countLong = `Count and time the calls of methods in a running JVM. The methods that match get
+hooks, also in classes that load later. When the command ends, by Ctrl-C, --duration
+or --calls, it removes all hooks and prints the result. If Sonde is killed, the agent
+removes the hooks by itself.
 
-CALLS    calls begun, every one of them; ≥ where HotSpot may replace the method by an
-         intrinsic (Math.max): calls made from compiled code are then not counted
-CALLS/S  since the table was last drawn; in the final table, over all
-TOTAL    time of all calls, those under way as far as they have come; of a
-         method that calls itself the outermost call counts
-SELF     TOTAL of calls that have ended, without what they called that has
-         hooks as well; only exact timing tells
-MEAN     time of a call that has ended; below 50 ns hooks are most of it
+CALLS    number of calls, all of them. ≥ marks methods that HotSpot may replace by an
+         intrinsic (Math.max): calls from compiled code are then not counted
+CALLS/S  calls per second since the last table; in the final table, over the whole time
+TOTAL    time of all calls, including running calls so far; for a method that calls
+         itself, time of the outermost calls
+SELF     TOTAL of calls that have ended, without the calls of other hooked methods
+         (exact timing only)
+MEAN     mean time of a call that has ended; below 50 ns it is mostly the hook's own time
 THREW    calls that ended with an exception
-RUNNING  calls under way now, which only exact timing tells
+RUNNING  calls that are running now (exact timing only)
 
 Timing
-  exact    every call is timed: two readings of the clock each
-  sampled  every call is counted, one in --period timed, by chance; times are
-           estimates, marked with ~. ±8 % is how far chance leads the mean
-           astray in at most one of twenty cases
-  none     calls are counted only, which costs least
-Times hold the hooks' own cost, which is measured in the JVM and told.
+  exact    every call is timed, with two clock readings
+  sampled  every call is counted; one in --period, chosen at random, is timed. Times
+           are estimates, marked with ~; ±8 % is half of the 95 % confidence interval
+  none     calls are only counted, which costs least
+Times include the cost of the hooks. Sonde measures this cost in the JVM and prints it.
 
-A method that cannot have a hook is left alone and named with the reason. Some
-JDKs lose parts of a class when it is changed (sonde doctor names them): Sonde
-works around it, and leaves a class alone where it cannot, unless --force.
+A method that cannot get a hook is left alone and reported with the reason. Some JDKs
+lose parts of a class when it is changed (sonde doctor lists these bugs). Sonde works
+around this, and leaves the class alone where it cannot, unless --force is given.
 
-Patterns are those of sonde instrument; a leading ! takes methods out:
+Patterns are those of sonde instrument; a leading ! excludes methods:
   com.acme.**  com.acme.Order.pay  '**.Service.*'  '!**.get*'
 
 ` + contextLong + `
 
-With --json one object is written at the end; with --interval as well, one at
-each interval, each on its line, and the last has "final":true.
+With --json, one object is written at the end. With --json and --interval, one object
+is written per interval, each on its own line; the last one has "final":true.
 
-Exit code: 0 when there is a result, 1 on an error, 2 for a wrong command line.`
+Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
 
 func newCount(s streams) *cobra.Command {
 	c := &counting{choice: choice{streams: s}}
@@ -93,42 +91,29 @@ func newCount(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar((*string)(&c.timing), "timing", string(results.Exact), "exact, sampled or none")
-	flags.Uint32Var(&c.period, "period", 64, "with --timing sampled: one call in so many is timed")
-	flags.StringVar(&c.sort, "sort", "total", "calls, total, self, mean or name")
-	flags.IntVar(&c.top, "top", 0, "show so many methods; 0 for all")
-	flags.DurationVar(&c.interval, "interval", time.Second, "how often the table is drawn, or with --json an object written")
-	flags.DurationVar(&c.duration, "duration", 0, "end after this time; 0 for Ctrl-C")
-	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in all")
+	flags.Var(oneOf(&c.timing, results.Exact, "exact", "sampled", "none"), "timing", "exact, sampled or none")
+	flags.Uint32Var(&c.period, "period", 64, "with --timing sampled: time one call in so many")
+	flags.Var(oneOf(&c.sort, "total", countOrders...), "sort", "calls, total, self, mean or name")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many methods; 0 for all")
+	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
+	flags.Var(span(&c.duration, 0, 0, 0), "duration", "end after this time; 0 for Ctrl-C")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in total")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(flags)
-	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
-	c.cache.register(flags)
-	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
+	c.choice.register(flags)
 	return command
 }
 
-// check reads the command line; what is wrong with it is said before the JVM is
-// touched.
+// check reads the command line, before the JVM is touched.
 func (c *counting) check(args []string, periodGiven bool) error {
 	if err := c.choose(args); err != nil {
 		return err
 	}
 	switch {
-	case c.timing != results.Exact && c.timing != results.Sampled && c.timing != results.Untimed:
-		return usage("--timing %q: exact, sampled or none", c.timing)
 	case periodGiven && c.timing != results.Sampled:
 		return usage("--period needs --timing sampled")
 	case c.timing == results.Sampled && (c.period < 2 || c.period > mostPeriod):
 		return usage("--period must be from 2 to %d", mostPeriod)
-	case !slices.Contains(countOrders, c.sort):
-		return usage("--sort %q: %s", c.sort, strings.Join(countOrders, ", "))
-	case c.top < 0:
-		return usage("--top must not be negative")
-	case c.interval < leastInterval:
-		return usage("--interval must be %v at least", leastInterval)
-	case c.duration < 0:
-		return usage("--duration must not be negative")
 	}
 	if c.contexts.isUsed() {
 		if err := c.wantContexts(); err != nil {
@@ -141,7 +126,7 @@ func (c *counting) check(args []string, periodGiven bool) error {
 	return nil
 }
 
-// wantContexts makes a set of what the flags ask for.
+// wantContexts makes a probe set of the flags.
 func (c *counting) wantContexts() (err error) {
 	if c.wanted, err = c.contexts.set(c.patterns); err != nil {
 		return err
@@ -159,6 +144,9 @@ func (c *counting) wantContexts() (err error) {
 // countOrders are the values of --sort.
 var countOrders = []string{"calls", "mean", "name", "self", "total"}
 
+// intervalUsage is the text of --interval.
+const intervalUsage = "time between two tables, or with --json between two objects"
+
 const (
 	mostPeriod    = 1 << 20
 	leastInterval = 50 * time.Millisecond
@@ -166,7 +154,7 @@ const (
 	callsEvery = 20 * time.Millisecond
 )
 
-// flags are what hooks are to do.
+// flags returns the flags and the sampling period of the hooks.
 func (c *counting) flags() (flags arena.Flags, period uint32) {
 	switch c.timing {
 	case results.Sampled:
@@ -177,7 +165,7 @@ func (c *counting) flags() (flags arena.Flags, period uint32) {
 	return arena.On | arena.Flat | arena.Timed, 0
 }
 
-// commandLine is a command as others see it who ask who holds the JVM.
+// commandLine is the command as other commands show it that find the JVM in use.
 func commandLine(name string, patterns []string) string {
 	const most = 200
 	words := []string{"sonde", name}
@@ -191,7 +179,7 @@ func commandLine(name string, patterns []string) string {
 	return string(line)
 }
 
-// A count under way.
+// A countRun is a running `sonde count`.
 type countRun struct {
 	*counting
 	visit
@@ -246,11 +234,11 @@ func (r *countRun) watch(ctx context.Context) ending {
 	return s.wait(ctx)
 }
 
-// takeBatch notes what was timed lately, by which to tell how sure it is.
+// takeBatch adds the times since the last batch to the uncertainty of each method.
 func (r *countRun) takeBatch() {
 	found, err := r.measured()
 	if err != nil {
-		return // the end will say it
+		return // the end reports it
 	}
 	if r.errors == nil {
 		r.errors = make(map[uint32]*results.Uncertainty)
@@ -264,7 +252,7 @@ func (r *countRun) takeBatch() {
 	}
 }
 
-// write writes the result, and then says what leaving took.
+// write writes the result, and what leaving the JVM took.
 func (r *countRun) write(look *countLook) error {
 	r.tellLate(r.leftAlone())
 	look.overall()

@@ -15,8 +15,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
-// A measured is what hooks have counted so far, by method, or by context where one was
-// asked for.
+// A measured is what hooks have counted so far, by method or by context.
 type measured struct {
 	rows    []results.Row
 	threads int
@@ -68,7 +67,7 @@ func (r *countRun) measuredByContext() (*measured, error) {
 	return m, nil
 }
 
-// A countLook is what there was to see at one moment.
+// A countLook is a reading of what is measured.
 type countLook struct {
 	elapsed  time.Duration // since the hooks went on
 	rows     []results.Row // all methods with hooks, sorted
@@ -77,13 +76,13 @@ type countLook struct {
 	untimed  uint64 // calls counted without their time
 	dropped  uint64 // calls not even counted
 	threads  int
-	losses   []string // what contexts miss, in words
+	losses   []string // what is missing in results by context
 	final    bool
 	ended    ending
-	farewell *session.Farewell // nil where there was nothing to leave any more
+	farewell *session.Farewell // nil if the hooks were out already
 }
 
-// look reads what was measured, and how much more that is than at the last look.
+// look reads what was measured, with rates since the last look.
 func (r *countRun) look() (*countLook, error) {
 	found, err := r.measured()
 	if err != nil {
@@ -112,7 +111,7 @@ func (r *countRun) look() (*countLook, error) {
 	return look, nil
 }
 
-// overall replaces rates of late by those over all the time.
+// overall replaces rates by those of the whole time.
 func (l *countLook) overall() {
 	for i := range l.rows {
 		l.rows[i].PerSecond = float64(l.rows[i].Calls) / l.elapsed.Seconds()
@@ -120,8 +119,7 @@ func (l *countLook) overall() {
 	l.rate = float64(l.calls) / l.elapsed.Seconds()
 }
 
-// show draws the table on a terminal; elsewhere it writes what --interval asks
-// for.
+// show draws the table on a terminal; elsewhere it writes one per interval.
 func (r *countRun) show(ctx context.Context) error {
 	if r.screen.silent && !r.paced || r.json && !r.paced {
 		return nil
@@ -129,7 +127,7 @@ func (r *countRun) show(ctx context.Context) error {
 	r.cost.Refresh(ctx, r.began)
 	look, err := r.look()
 	if err != nil {
-		return nil //nolint:nilerr // the end will say it
+		return nil //nolint:nilerr // the end reports it
 	}
 	switch {
 	case r.json:
@@ -145,9 +143,9 @@ func (r *countRun) show(ctx context.Context) error {
 	return nil
 }
 
-// liveLines are what fits a terminal.
+// liveLines returns what fits a terminal.
 func (r *countRun) liveLines(look *countLook, width, height int) []string {
-	const around = 6 // head, cost, blank, titles, what is left out, the line of the cursor
+	const around = 6 // head, cost, blank, titles, the number of hidden rows, the line of the cursor
 	rows := shownRows(look.rows, r.top)
 	if room := max(1, height-around); len(rows) > room {
 		rows = rows[:room]
@@ -163,8 +161,7 @@ func (r *countRun) liveLines(look *countLook, width, height int) []string {
 	return lines[:max(0, min(len(lines), height-1))]
 }
 
-// shownRows leaves out methods that were not called, and all behind the first
-// few; 0 is all.
+// shownRows returns the first rows with calls; 0 for all.
 func shownRows(rows []results.Row, top int) []results.Row {
 	var shown []results.Row
 	for _, row := range rows {
@@ -175,7 +172,7 @@ func shownRows(rows []results.Row, top int) []results.Row {
 	return shown
 }
 
-// headline is how much was counted in how long.
+// headline says how many calls were counted in which time.
 func (r *countRun) headline(look *countLook) string {
 	times := "exact times"
 	switch r.timing {
@@ -189,29 +186,29 @@ func (r *countRun) headline(look *countLook) string {
 		format.Rate(look.rate), format.Count(look.threads, "thread", "threads"), times)
 }
 
-// costText is what the hooks take of the JVM.
+// costText says what the hooks cost the JVM.
 func (r *countRun) costText(look *countLook) string {
 	cost := r.cost.Cost()
 	if cost == nil {
-		return "what hooks cost is not known"
+		return "the cost of the hooks is unknown"
 	}
-	text := fmt.Sprintf("hooks cost about %s a call (%s to %s in %d runs), %s of one processor so far",
+	text := fmt.Sprintf("hooks cost about %s per call (%s to %s in %d runs), %s of one processor so far",
 		format.Nanos(cost.Median), format.Nanos(cost.Low), format.Nanos(cost.High), cost.Runs, format.Percent(look.share(cost)))
 	switch r.timing {
 	case results.Exact:
-		text += "; times include it"
+		text += "; times include this"
 	case results.Sampled:
 		text += "; times of calls with many hooked callees are too long"
 	}
 	return text
 }
 
-// share is how much of one processor hooks have used.
+// share returns the part of one processor that hooks have used.
 func (l *countLook) share(cost *session.HookCost) float64 {
 	return cost.Median * float64(l.calls) / float64(l.elapsed)
 }
 
-// writeText writes the table with what belongs to it.
+// writeText writes the table and its notes.
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	rows := shownRows(look.rows, r.top)
 	if len(rows) > 0 {
@@ -230,7 +227,7 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}
 	if look.untimed > 0 && r.timing != results.Untimed {
-		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", format.Count(int(look.untimed), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "%s counted without a time: the arena had no room\n", format.Count(int(look.untimed), "call was", "calls were"))
 	}
 	if look.dropped > 0 {
 		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", format.Count(int(look.dropped), "call was", "calls were"))

@@ -34,25 +34,25 @@ type doctorCommand struct {
 	hasCache bool
 }
 
-const doctorLong = `Tell what stands between Sonde and a JVM before anything is done to it: what
-forbids it, what it will cost, which bugs of its JDK matter and what Sonde does
-about them, what other agents are inside. Each line says how grave it is (ok,
-note, warn, stop) and, behind an arrow, what to do.
+const doctorLong = `Check whether Sonde can attach to a JVM, before anything is done to it: what prevents it,
+what it will cost, which bugs of its JDK matter and what Sonde does about them, which
+other agents are loaded. Each line has a severity (ok, note, warn, stop) and, after an
+arrow, a remedy.
 
-All of it is read from outside; the JVM is not touched. With --deep the JVM is
-asked for its flags and properties by attaching to it. With --deep and patterns
-the agent is loaded as well, and says what sonde count with these patterns would
-put hooks into, and what it would leave alone and why, for each class loader; no
-class is changed, and the agent leaves again.
+Everything is read from outside; the JVM is not touched. With --deep, Sonde attaches and
+asks the JVM for its flags and properties. With --deep and patterns, it also loads the
+agent and shows what sonde count with these patterns would put hooks into, and what it
+would leave alone and why, for each class loader. No class is changed, and the agent
+leaves again.
 
-Exit code: 0 when Sonde can enter, 1 when it cannot or on an error, 2 for a
-wrong command line.`
+Exit code: 0 if Sonde can attach, 1 if it cannot or on an error, 2 for a wrong command
+line.`
 
 func newDoctor(s streams) *cobra.Command {
 	d := &doctorCommand{streams: s}
 	command := &cobra.Command{
 		Use:   "doctor PID [PATTERN...]",
-		Short: "Tell what stands between Sonde and a JVM",
+		Short: "Check whether Sonde can attach to a JVM",
 		Long:  doctorLong,
 		Example: `  sonde doctor 4711
   sonde doctor 4711 --deep
@@ -67,7 +67,7 @@ func newDoctor(s streams) *cobra.Command {
 					return &usageError{err}
 				}
 				if !d.deep {
-					return usage("patterns need --deep: only the agent can tell which classes are loaded")
+					return usage("patterns need --deep: only the agent knows which classes are loaded")
 				}
 			} else if d.listLeft {
 				return usage("--left needs --deep and patterns")
@@ -78,7 +78,7 @@ func newDoctor(s streams) *cobra.Command {
 	flags := command.Flags()
 	flags.BoolVar(&d.deep, "deep", false, "attach and ask the JVM; with patterns, load the agent")
 	flags.BoolVar(&d.json, "json", false, "write one JSON object")
-	flags.BoolVar(&d.listLeft, "left", false, "list all that would be left alone")
+	flags.BoolVar(&d.listLeft, "left", false, "list everything that would get no hook, with the reason")
 	d.cache.register(flags)
 	return command
 }
@@ -110,12 +110,12 @@ func (d *doctorCommand) run(ctx context.Context) error {
 		return err
 	}
 	if found.Worst == doctor.Stop {
-		return fmt.Errorf("process %d: Sonde cannot enter it, for what is marked stop", d.pid)
+		return fmt.Errorf("process %d: Sonde cannot attach because of the findings marked stop", d.pid)
 	}
 	return nil
 }
 
-// judge gathers the facts and says what they mean.
+// judge gathers facts and returns findings.
 func (d *doctorCommand) judge(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 	var asker doctor.Asker
 	var refused error
@@ -139,7 +139,7 @@ func (d *doctorCommand) judge(ctx context.Context, jvm *process.JVM) []doctor.Fi
 	return append(findings, holderFindings(ctx, jvm)...)
 }
 
-// bugFindings name the JDK's own bugs in changing classes.
+// bugFindings returns the bugs of the JDK in changing classes.
 func bugFindings(version string) []doctor.Finding {
 	parsed, err := jdk.ParseVersion(version)
 	if err != nil {
@@ -149,36 +149,36 @@ func bugFindings(version string) []doctor.Finding {
 	for _, bug := range jdk.Bugs(parsed) {
 		f := doctor.Finding{
 			Severity: doctor.Warn, Subject: "JDK bug",
-			Text: fmt.Sprintf("%s: changing a class loses %s; concerned are %s", bug.ID, bug.Loses, bug.Who),
+			Text: fmt.Sprintf("%s: changing a class loses %s; this affects %s", bug.ID, bug.Loses, bug.Who),
 		}
 		if bug.Helped {
 			f.Severity = doctor.Note
-			f.Remedy = "Sonde avoids it by starting from the class's own file, and leaves a class alone where it cannot"
+			f.Remedy = "Sonde works around it by starting from the class file, and leaves a class alone if it cannot"
 		}
 		findings = append(findings, f)
 	}
 	return findings
 }
 
-// holderFindings name who is inside already.
+// holderFindings returns who has hooks in the JVM.
 func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 	occupants, unreachable, err := session.Owners(ctx, jvm, false)
 	if err != nil {
-		return nil // who may not look is told by another finding
+		return nil // another finding reports missing permissions
 	}
 	var findings []doctor.Finding
 	for _, o := range occupants {
 		defer o.Close()
 		if o.Pack != "" {
 			findings = append(findings, doctor.Finding{
-				Severity: doctor.Stop, Subject: "held", Text: fmt.Sprintf("it was started with pack %s, whose hooks are in it", o.Pack),
-				Remedy: fmt.Sprintf("sonde attach %d reads what it measures, sonde undo %d takes it out", jvm.PID, jvm.PID),
+				Severity: doctor.Stop, Subject: "held", Text: fmt.Sprintf("the program was started with pack %s, whose hooks are in the JVM", o.Pack),
+				Remedy: fmt.Sprintf("sonde attach %d shows its measurements, sonde undo %d removes it", jvm.PID, jvm.PID),
 			})
 			continue
 		}
 		findings = append(findings, doctor.Finding{
 			Severity: doctor.Stop, Subject: "held",
-			Text:   fmt.Sprintf("%s (process %d, %s) is in it since %s", o.Command, o.Sonde, lifeText(o.Alive), o.Opened.Local().Format("15:04:05")),
+			Text:   fmt.Sprintf("%s (process %d, %s) has hooks in it since %s", o.Command, o.Sonde, lifeText(o.Alive), o.Opened.Local().Format("15:04:05")),
 			Remedy: fmt.Sprintf("wait for it, or end it with sonde undo %d", jvm.PID),
 		})
 	}
@@ -188,8 +188,8 @@ func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 	return findings
 }
 
-// writeFindings writes a line for each, with its remedy beneath; one that
-// several in a row share comes beneath the last.
+// writeFindings writes a line for each finding, with its remedy below; a remedy that several
+// findings in a row share comes after the last.
 func writeFindings(out io.Writer, findings []doctor.Finding) {
 	width := 0
 	for _, f := range findings {
@@ -203,7 +203,7 @@ func writeFindings(out io.Writer, findings []doctor.Finding) {
 	}
 }
 
-// plan enters the JVM, asks and leaves.
+// plan attaches to the JVM, asks the agent and leaves.
 func (d *doctorCommand) plan(ctx context.Context) (*session.Preview, error) {
 	tell := func(text string) { _, _ = fmt.Fprintf(d.err, "note: %s\n", format.Printable(text)) }
 	kept, endCache, err := d.cache.openCache(tell)
@@ -239,7 +239,7 @@ func (d *doctorCommand) writePlan(out io.Writer, plan *session.Preview) {
 		_, _ = fmt.Fprintf(out, "%s (of %s): hooks would go into %s of %s", name, format.Printable(l.Example),
 			format.Count(l.Methods, "method", "methods"), format.Count(l.Classes, "class", "classes"))
 		if l.Fileless > 0 {
-			_, _ = fmt.Fprintf(out, ", %s without a file that would show its methods", format.Grouped(l.Fileless))
+			_, _ = fmt.Fprintf(out, ", and %s have no class file that shows their methods", format.Grouped(l.Fileless))
 		}
 		_, _ = fmt.Fprintln(out)
 		if len(l.Left) == 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// dumper is a `sonde dump` under way.
+// A dumper is a running `sonde dump`.
 type dumper struct {
 	streams
 	method  *pattern.Pattern // nil: all
@@ -28,7 +28,7 @@ type dumper struct {
 	offsets bool
 
 	lifter code.Lifter
-	broken int // classes that cannot be read, or not whole
+	broken int // classes that cannot be read completely
 	shown  int
 }
 
@@ -38,17 +38,16 @@ func newDump(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "dump CLASS|JAR[!ENTRY]|DIR",
 		Short: "Show classes as text, or what differs between two",
-		Long: `Show classes as text: header, fields, methods with their instructions, frames
-and tables. Labels and names stand where a class file has offsets and indices,
-so that two texts differ only where the classes do.
+		Long: `Show classes as text: header, fields, methods with their instructions, frames and tables.
+Labels and names replace offsets and indices, so that two texts differ only if the
+classes do.
 
-The input is a class file, a jar (jars inside it included), a directory, or a
-JDK's lib/modules. After a jar or lib/modules, !ENTRY picks one class, by path
-or by name.
+The input is a class file, a jar (including jars inside it), a directory, or lib/modules
+of a JDK. After a jar or lib/modules, !ENTRY selects one class, by path or by name.
 
---method shows only the methods that match: NAME, or CLASS.NAME, with * for any
-part of a name, ** for any packages, (TYPE,TYPE,..) for parameters, :TYPE for
-the result. 'sonde instrument --help' says more about patterns.
+--method shows only the methods that match: NAME, or CLASS.NAME, with * for any part of a
+name, ** for any packages, (TYPE,TYPE,..) for parameters, :TYPE for the result. See sonde
+instrument --help for patterns.
 
 --diff shows only what changes from the input to OTHER; classes of jars and
 directories are compared by path.`,
@@ -77,7 +76,7 @@ directories are compared by path.`,
 	return command
 }
 
-// parseMethod takes a pattern, in which here the class may be left out.
+// parseMethod reads a pattern, in which the class may be omitted.
 func (d *dumper) parseMethod(text string) error {
 	if text == "" {
 		return nil
@@ -94,13 +93,12 @@ func (d *dumper) parseMethod(text string) error {
 		return usage("--method: %w", err)
 	}
 	if d.method.Excludes() {
-		return usage("--method %s: a pattern to show methods by cannot begin with !", text)
+		return usage("--method %s: this pattern cannot begin with !", text)
 	}
 	return nil
 }
 
-// options are those for one class; ok is false where no method of it is asked
-// for.
+// options returns the options for a class; ok is false if none of its methods matches.
 func (d *dumper) options(c *classfile.Class) (o dump.Options, ok bool) {
 	o = dump.Options{Offsets: d.offsets}
 	if d.method == nil {
@@ -148,24 +146,23 @@ func (d *dumper) dump(ctx context.Context, spec string) error {
 	return d.verdict(spec, single)
 }
 
-// verdict turns what was met on the way into the end of the command.
+// verdict returns the error of the command.
 func (d *dumper) verdict(spec string, single error) error {
 	switch {
 	case single != nil:
 		return single
 	case d.broken > 0:
-		return fmt.Errorf("%s: holds %s that cannot be read whole (named above)", spec, format.Count(d.broken, "class", "classes"))
+		return fmt.Errorf("%s: contains %s that cannot be read completely (see above)", spec, format.Count(d.broken, "class", "classes"))
 	case d.shown == 0 && d.method != nil:
 		return fmt.Errorf("%s: no method matches %s", spec, d.method)
 	case d.shown == 0:
-		return fmt.Errorf("%s: holds no class", spec)
+		return fmt.Errorf("%s: contains no class", spec)
 	}
 	return nil
 }
 
-// each calls fn for the classes a spec names. A class that cannot be parsed, or in
-// which fn finds a defect, is told on the error stream; where it is the only one
-// asked for, it is returned as single.
+// each calls fn for the classes of a spec. A class that cannot be parsed, or in which fn
+// finds a defect, is reported on standard error; the defect of a single class is returned.
 func (d *dumper) each(ctx context.Context, spec string, fn func(e archive.Entry, c *classfile.Class, several bool) (defect, err error)) (single, err error) {
 	look := func(e archive.Entry, several bool) (defect, err error) {
 		c, defect := classfile.Parse(e.Data)
@@ -208,7 +205,7 @@ func (d *dumper) each(ctx context.Context, spec string, fn func(e archive.Entry,
 	return single, err
 }
 
-// located is how to name a class of an input, so that it can be asked for again.
+// located returns the spec of a class of an input.
 func located(kind archive.Kind, input, path string) string {
 	switch kind {
 	case archive.ClassFile:
@@ -240,7 +237,7 @@ func (d *dumper) diff(ctx context.Context, before, after string) error {
 	if a.several != b.several {
 		return errTwoKinds
 	}
-	if !a.several { // two single classes are compared whatever they are called
+	if !a.several { // two single classes are compared whatever their names
 		b.classes = map[string][]byte{a.order[0]: b.classes[b.order[0]]}
 		b.order = a.order
 	}
@@ -267,10 +264,10 @@ func (d *dumper) load(ctx context.Context, spec string) (*side, error) {
 		err = single
 	}
 	if err == nil && d.broken > 0 {
-		err = fmt.Errorf("%s: %s could not be read (named above)", spec, format.Count(d.broken, "class", "classes"))
+		err = fmt.Errorf("%s: %s could not be read (see above)", spec, format.Count(d.broken, "class", "classes"))
 	}
 	if err == nil && len(s.order) == 0 {
-		err = fmt.Errorf("%s: holds no class", spec)
+		err = fmt.Errorf("%s: contains no class", spec)
 	}
 	return s, err
 }

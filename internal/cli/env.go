@@ -29,7 +29,7 @@ func newEnv(s streams) *cobra.Command {
 	c := &environment{streams: s}
 	command := &cobra.Command{
 		Use:     "env",
-		Short:   "Print the environment by which JVMs start with a pack, or with the agent",
+		Short:   "Print the environment that makes JVMs start with a pack or the agent",
 		Long:    envLong,
 		Example: envExamples,
 		Args:    exactly(),
@@ -41,12 +41,12 @@ func newEnv(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&c.Pack, "pack", "", "`FILE` that sonde pack has made")
-	flags.StringVar(&c.Arena, "arena", "", "`FILE` or directory to measure into; %p is the process's number")
-	flags.StringArrayVar(&c.Only, "only", nil, "`GLOB` of programs that are meant; may be repeated")
-	flags.StringArrayVar(&c.Not, "not", nil, "`GLOB` of programs that are not meant; may be repeated")
+	flags.StringVar(&c.Pack, "pack", "", "`FILE` of the pack")
+	flags.StringVar(&c.Arena, "arena", "", "`FILE` or directory for measurements; %p is the process number")
+	flags.StringArrayVar(&c.Only, "only", nil, "`GLOB` of programs that get the agent; may be repeated")
+	flags.StringArrayVar(&c.Not, "not", nil, "`GLOB` of programs that do not get the agent; may be repeated")
 	flags.StringVar(&c.place, "agent-dir", "", agentDirUsage)
-	flags.StringVar(&c.shell, "shell", "sh", "for whom it is written: sh, fish, dotenv or json")
+	flags.Var(oneOf(&c.shell, "sh", "sh", "fish", "dotenv", "json"), "shell", "format of the output: sh, fish, dotenv or json")
 	return command
 }
 
@@ -54,10 +54,8 @@ func newEnv(s streams) *cobra.Command {
 func (c *environment) check() error {
 	const mostGlobs = 64 // that the agent reads
 	switch {
-	case envFormats[c.shell] == nil:
-		return usage("--shell %q: sh, fish, dotenv or json", c.shell)
 	case c.Arena != "" && c.Pack == "":
-		return usage("--arena goes with --pack: without one nothing is measured")
+		return usage("--arena needs --pack: without a pack nothing is measured")
 	case len(c.Only) > mostGlobs || len(c.Not) > mostGlobs:
 		return usage("--only and --not can be given %d times at most", mostGlobs)
 	case slices.Contains(c.Only, "") || slices.Contains(c.Not, ""):
@@ -89,7 +87,7 @@ func (c *environment) run() (err error) {
 	return err
 }
 
-// checkPack says before a program starts what its agent could tell nobody.
+// checkPack finds errors that the agent could report to nobody.
 func (c *environment) checkPack() (err error) {
 	if c.Pack, err = filepath.Abs(c.Pack); err != nil {
 		return err
@@ -112,7 +110,7 @@ func (c *environment) checkPack() (err error) {
 	return nil
 }
 
-// checkArena looks whether there is a place for it.
+// checkArena checks that the directory of the arena exists.
 func (c *environment) checkArena() (err error) {
 	if c.Arena, err = filepath.Abs(c.Arena); err != nil {
 		return err
@@ -122,41 +120,41 @@ func (c *environment) checkArena() (err error) {
 	}
 	directory := filepath.Dir(c.Arena)
 	if info, err := os.Stat(directory); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return fmt.Errorf("--arena %s: %s is no directory: make it first", c.Arena, directory)
+		return fmt.Errorf("--arena %s: %s is not a directory: create it first", c.Arena, directory)
 	}
 	if !strings.Contains(filepath.Base(c.Arena), "%p") {
-		_, _ = fmt.Fprintf(c.err, "note: --arena %s is one file: a second JVM, or one that is started again, runs unwoven; %%p in it, or a directory, has one for each\n", c.Arena)
+		_, _ = fmt.Fprintf(c.err, "note: --arena %s is a single file: a second or restarted JVM runs without hooks; use %%p in the name, or a directory\n", c.Arena)
 	}
 	return nil
 }
 
-const envLong = `Print the environment by which every JVM that is started in it has Sonde's agent: with
---pack the agent weaves classes as they load, as the pack says, and measures, without a
-Sonde; without, it waits until a sonde command names the JVM. Processes inherit the
-variable, so that all JVMs of an application have it, however they are started.
+const envLong = `Print the environment variable that makes every JVM start with Sonde's agent. With
+--pack, the agent weaves classes as they load and measures, without a Sonde; without, it
+waits until a sonde command names the JVM. Processes inherit the variable, so all JVMs of
+an application get it, however they are started.
 
-JAVA_TOOL_OPTIONS is what JVMs read. What it holds already is kept, but for an
-agent of Sonde's, which is replaced. Each JVM prints a line on its error stream that
-says it has picked the variable up; nothing else is printed by it.
+JVMs read JAVA_TOOL_OPTIONS. Its current value is kept, except that another agent of
+Sonde is replaced. Each JVM prints a line on standard error that says it has picked the
+variable up; nothing else is printed.
 
---only and --not say which programs are meant, by globs in which * is any run of
-characters: of the main class (com.acme.*), of a jar's path (/opt/shop/*.jar) or of its
-name (shop*.jar). With --only a program must match one of them, and with --not none.
-One that is not meant starts as if there were no agent. They may be repeated.
+--only and --not select programs by globs, in which * matches any characters: the main
+class (com.acme.*), the path of a jar (/opt/shop/*.jar) or its name (shop*.jar). With
+--only, a program must match at least one glob, and with --not none. Other programs start
+as if there were no agent. Both may be repeated.
 
---arena is where a pack's measurements go: a directory, in which each process has a
-file sonde-PID.arena, or a file, in whose name %p is the process's number. A file
-that is there is never written to: the program starts unwoven then. The default is
-/tmp/sonde-PID-….arena. The directory must be one that the program can write to.
+--arena is where the measurements of a pack go: a directory, in which each process writes
+a file sonde-PID.arena, or a file, in whose name %p is the process number. An existing
+file is never overwritten: the program then starts without hooks. The default is
+/tmp/sonde-PID-….arena. The program must be able to write to the directory.
 
-The agent's jar is put with this user's data (~/.local/share/sonde), by a name of its own
+The agent's jar is stored with the data of this user (~/.local/share/sonde), under a name
 for each build of Sonde, and stays there. For programs of other users, or in containers,
 --agent-dir names a directory that they can read: a JVM that cannot read the jar, or has
 no module java.instrument, does not start, whatever --only and --not say. Other users
-must not be able to write to the jar or the pack, nor to a directory on the way to them:
-JVMs run what is in them.
+must not be able to write to the jar or the pack, nor to any directory above them,
+because JVMs run the code in them.
 
-Exit code: 0 when it was printed, 1 on an error, 2 for a wrong command line.`
+Exit code: 0 if the variable was printed, 1 on an error, 2 for a wrong command line.`
 
 const envExamples = `  eval "$(sonde env --pack shop.pack)" && ./start-shop.sh
   eval "$(sonde env --pack shop.pack --only 'com.acme.*' --not '*Tool' --arena /var/tmp/shop)"
@@ -172,13 +170,13 @@ var envFormats = map[string]func(name, value string) string{
 	"json":   envJSON,
 }
 
-// fishWord quotes for fish, in whose single quotes a backslash is one.
+// fishWord quotes for fish, where a backslash escapes in single quotes.
 func fishWord(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// dotenvWord quotes only what needs it: some readers of such files take quotes for a
-// part of the value.
+// dotenvWord quotes only if necessary: some readers of such files treat quotes as a part of
+// the value.
 func dotenvWord(text string) string {
 	switch {
 	case !strings.ContainsAny(text, "'\"#$`\\"):
@@ -192,7 +190,7 @@ func dotenvWord(text string) string {
 func envJSON(name, value string) string {
 	text, err := json.Marshal(map[string]string{name: value})
 	if err != nil {
-		panic(err) // texts have a form
+		panic(err) // strings can always be encoded
 	}
 	return string(text)
 }

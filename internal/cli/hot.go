@@ -52,15 +52,15 @@ func newHot(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.BoolVar(&c.once, "once", false, "show one window and end")
-	flags.BoolVar(&c.json, "json", false, "write JSON: one object, or with --interval one at each interval")
+	flags.BoolVar(&c.json, "json", false, "write JSON: one object, or with --interval one per interval")
 	flags.BoolVar(&c.threads, "threads", false, "show threads instead of methods")
-	flags.StringVar(&c.sort, "sort", hotBySelf, "self, total or name")
-	flags.StringVar(&c.filter, "filter", "", "show only what has this text in its name")
-	flags.IntVar(&c.top, "top", 0, "show so many; 0 for all that fit, or at the end 30")
-	flags.DurationVar(&c.interval, "interval", time.Second, "how often the table is drawn, or with --json an object written")
-	flags.DurationVar(&c.window, "window", 10*time.Second, "the time a table is about")
-	flags.StringVar(&c.flame, "flame", "", "file to write a flame graph of the last window to: .html")
-	flags.BoolVar(&c.CPUTime, "cpu-time", false, "sample by processor time; JDK 25 and later, which call it experimental")
+	flags.Var(oneOf(&c.sort, hotBySelf, hotBySelf, hotByTotal, hotByName), "sort", "self, total or name")
+	flags.StringVar(&c.filter, "filter", "", "show only methods or threads with this text in their names")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many rows; 0 for all that fit, or 30 at the end")
+	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
+	flags.Var(span(&c.window, 10*time.Second, leastWindow, mostWindow), "window", "length of time that a table covers")
+	flags.StringVar(&c.flame, "flame", "", "write a flame graph of the last window to this .html file")
+	flags.BoolVar(&c.CPUTime, "cpu-time", false, "sample by processor time; an experimental feature of JDK 25 and later")
 	c.source.register(flags)
 	return command
 }
@@ -70,8 +70,7 @@ const (
 	mostWindow  = 10 * time.Minute
 )
 
-// check reads the command line; what is wrong with it is said before the JVM is
-// asked anything.
+// check reads the command line, before the JVM is asked anything.
 func (c *hotting) check(args []string, paced bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -80,16 +79,8 @@ func (c *hotting) check(args []string, paced bool) (err error) {
 		return err
 	}
 	switch {
-	case hotOrders[c.sort] == nil:
-		return usage("--sort %q: self, total or name", c.sort)
-	case c.top < 0:
-		return usage("--top must not be negative")
-	case c.interval < leastInterval:
-		return usage("--interval must be %v at least", leastInterval)
-	case c.window < leastWindow || c.window > mostWindow:
-		return usage("--window must be from %v to %v", leastWindow, mostWindow)
 	case c.CPUTime && c.source.dumps:
-		return usage("--cpu-time and --thread-dumps exclude one another")
+		return usage("--cpu-time and --thread-dumps cannot be used together")
 	case c.flame != "" && !strings.HasSuffix(strings.ToLower(c.flame), ".html"):
 		return usage("--flame %q: must end in .html", c.flame)
 	}
@@ -98,59 +89,58 @@ func (c *hotting) check(args []string, paced bool) (err error) {
 			return err
 		}
 	}
-	// What nobody looks at again is told once.
+	// Without a terminal or an interval, one table is enough.
 	c.once = c.once || c.json && !paced || !c.json && c.outWidth() == 0
 	return nil
 }
 
-const hotLong = `Show where a running JVM spends its time, as top shows processes. The JVM's own
-flight recorder takes the samples, 50 a second of each thread that runs, and Sonde
-reads them while they are written: no agent is loaded and no hook put in. When
-the command ends its recording is stopped, and its files are gone. A Sonde that
-is killed leaves a recording that ends by itself within 10 minutes; the next sonde
-hot of that JVM, or sonde undo, stops it before.
+const hotLong = `Show where a running JVM spends its time, as top does for processes. The flight recorder
+of the JVM takes the samples, 50 per second of each running thread, and Sonde reads them
+while they are written: no agent is loaded and no hook is put in. When the command ends,
+it stops its recording and removes the files. If Sonde is killed, the recording ends by
+itself within 10 minutes; the next sonde hot of that JVM, or sonde undo, stops it
+earlier.
 
-SELF    the part of all samples that has the method on top
-95 %    where the true part lies in 19 of 20 cases
-TOTAL   the part in which the method, or anything it called, ran
-KIND    how most of its own samples ran: interpreted, compiled, inlined into
-        their caller, or native
-LINE    the line most of its own samples were at
+SELF    part of all samples with the method on top of the stack
+95 %    95 % confidence interval of SELF
+TOTAL   part of all samples with the method anywhere on the stack
+KIND    how most of its own samples ran: interpreted, compiled, inlined into the
+        caller, or native
+LINE    line of most of its own samples
 CPU     with --threads: processor time of the thread, from the kernel
 
-Samples count threads that run. A thread in native code may as well wait there:
-methods known to wait, such as EPoll.wait, do not count; others share what
-processor time their thread used beyond what its Java code accounts for.
+Samples count running threads. A thread in native code may also be waiting there.
+Methods that are known to wait, such as EPoll.wait, do not count; others share the
+processor time that their thread used beyond its Java code.
 
-Recordings of others go on undisturbed, but hold Sonde's samples, too, while both
-run. Where no recorder can be read (before JDK 17, in images without jdk.jfr, with
--XX:-FlightRecorder) Sonde takes thread dumps instead: ten a second at most, marked
-as biased, because they see threads only at safepoints.
+Recordings of others are not disturbed, but contain Sonde's samples while both run. If
+the recorder cannot be used (before JDK 17, in images without jdk.jfr, with
+-XX:-FlightRecorder), Sonde takes thread dumps instead, at most ten per second. They are
+marked as biased, because they show threads only at safepoints.
 
-On JDK 17 to 20 Sonde takes thread dumps, too, unless the JVM has recorded before:
-starting the recorder redefines classes of the JDK, which makes HotSpot discard all
-compiled code, so that samples show the interpreter. --recorder starts it all the
-same. On every JDK the first start loads some 700 classes.
+On JDK 17 to 20, Sonde also takes thread dumps unless the JVM has recorded before:
+starting the recorder redefines classes of the JDK, so that HotSpot discards all
+compiled code and samples show the interpreter. --recorder starts it anyway. On every
+JDK, the first start loads about 700 classes.
 
 Keys  s, t, n  sort by self, total, name    h  threads or methods
-      /        filter, Enter keeps it, Esc clears it
+      /        filter; Enter keeps it, Esc clears it
       p        pause                        q  quit, as Ctrl-C
 
-Without a terminal it behaves as with --once. With --json one object is written;
-with --interval as well, one at each interval, each on its line.
+Without a terminal, the command works as with --once. With --json, one object is
+written; with --json and --interval, one per interval, each on its own line.
 
-Exit code: 0 when there is a result, 1 on an error or when nothing ran, 2 for a
-wrong command line.`
+Exit code: 0 if there is a result, 1 on an error or if nothing ran, 2 for a wrong
+command line.`
 
 const (
-	// hotPoll is how often is looked for samples. The JVM writes them once a
-	// second; looking costs little.
+	// hotPoll is how often samples are read. The JVM writes them once a second.
 	hotPoll = 200 * time.Millisecond
-	// hotLate is how long is waited at the end for samples of the window.
+	// hotLate is how long samples of the window are waited for at the end.
 	hotLate = 1500 * time.Millisecond
 )
 
-// A hotRun is a `sonde hot` at work.
+// A hotRun is a running `sonde hot`.
 type hotRun struct {
 	*hotting
 	sampler *sampler.Sampler
@@ -171,7 +161,7 @@ func (c *hotting) run(ctx context.Context) error {
 	sampler, err := sampler.Start(ctx, c.pid, c.Options)
 	if err != nil {
 		if ctx.Err() != nil {
-			return errors.New("interrupted before there was anything to show; nothing is left behind")
+			return errors.New("interrupted before there was a result; nothing is left in the JVM")
 		}
 		return err
 	}
@@ -239,8 +229,8 @@ func (r *hotRun) watch(ctx context.Context) ending {
 	return s.wait(ctx)
 }
 
-// hasEnough tells whether a window is full that shows something. Where nothing ran
-// it takes another, and a third: a dump of a busy JVM may take long.
+// hasEnough reports whether the window is full and has samples. If nothing ran, up to two
+// more windows are taken, because a thread dump of a busy JVM may take long.
 func (r *hotRun) hasEnough(now time.Time, passed time.Duration) bool {
 	const most = 3
 	length := r.hotting.window
@@ -250,7 +240,7 @@ func (r *hotRun) hasEnough(now time.Time, passed time.Duration) bool {
 	return passed >= most*length+hotLate || r.window.Table(now).Samples > 0
 }
 
-// show draws or writes the table where it is due.
+// show draws or writes the table if it is due.
 func (r *hotRun) show(now time.Time) error {
 	if r.once || now.Sub(r.drawn) < r.interval {
 		return nil
@@ -303,10 +293,10 @@ func (r *hotRun) finish() error {
 	return errors.Join(failed...)
 }
 
-// nothing says why there is nothing to show.
+// nothing says why there is no result.
 func (r *hotRun) nothing(table *hotspots.Table) error {
 	if table.Waiting > 0 {
-		return fmt.Errorf("process %d: all threads that were seen wait: look while it works, or longer with --window", r.pid)
+		return fmt.Errorf("process %d: all sampled threads were waiting: sample while the program works, or longer with --window", r.pid)
 	}
-	return fmt.Errorf("process %d: no thread was seen running Java: look while it works, or longer with --window", r.pid)
+	return fmt.Errorf("process %d: no thread was running Java code: sample while the program works, or longer with --window", r.pid)
 }

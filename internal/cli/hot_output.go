@@ -20,7 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/html"
 )
 
-// What a table is sorted by.
+// The values of --sort.
 const (
 	hotBySelf  = "self"
 	hotByTotal = "total"
@@ -29,7 +29,7 @@ const (
 
 var hotOrders = map[string]func(a, b hotspots.Method) int{hotBySelf: hotspots.BySelf, hotByTotal: hotspots.ByTotal, hotByName: hotspots.ByName}
 
-// A hotView is what of a table is shown, and how. Keys change it.
+// A hotView says which rows of a table are shown, and how. Keys change it.
 type hotView struct {
 	typed
 	sort    string
@@ -38,7 +38,7 @@ type hotView struct {
 	hasKeys bool
 }
 
-// press does what a key says, and tells whether it is to end.
+// press changes the view by a key, and reports whether the key ends the command.
 func (v *hotView) press(key rune) (quit bool) {
 	if v.typing {
 		v.edit(key)
@@ -65,8 +65,8 @@ func (v *hotView) press(key rune) (quit bool) {
 	return false
 }
 
-// methods are those of a table that pass the filter, in order. What ran nothing
-// by itself is left out where self time is what counts.
+// methods returns the methods that pass the filter, in order; by self time, only methods
+// that have some.
 func (v *hotView) methods(t *hotspots.Table) []hotspots.Method {
 	rows := slices.DeleteFunc(slices.Clone(t.Methods), func(m hotspots.Method) bool {
 		return v.sort == hotBySelf && m.Samples == 0 || !v.passes(methodName(m.Method))
@@ -75,8 +75,7 @@ func (v *hotView) methods(t *hotspots.Table) []hotspots.Method {
 	return rows
 }
 
-// running are the threads of a table that pass the filter. Those that only wait
-// are left out.
+// running returns the threads that pass the filter and did not only wait.
 func (v *hotView) running(t *hotspots.Table) []hotspots.Thread {
 	rows := slices.DeleteFunc(slices.Clone(t.Threads), func(th hotspots.Thread) bool {
 		return th.Samples == 0 || !v.passes(th.Name)
@@ -94,18 +93,18 @@ var (
 )
 
 const (
-	// narrow is the width below which only the most needed columns are shown.
+	// narrow is the width below which only the most important columns are shown.
 	narrow = 70
-	// finalRows is how many methods the last table has, where --top says nothing.
+	// finalRows is the length of the last table without --top.
 	finalRows = 30
 	// longestTop bounds a column that is not the last.
 	longestTop = 40
 )
 
-// lines are what fits a terminal.
+// lines returns what fits a terminal.
 func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) []string {
 	lines := []string{format.Cut(head, width), format.Cut(v.keyLine(), width), ""}
-	const around = 6 // those, the titles, what is left out, the line of the cursor
+	const around = 6 // these, the titles, the number of hidden rows, the line of the cursor
 	room := max(1, height-around)
 	if top > 0 {
 		room = min(room, top)
@@ -120,7 +119,7 @@ func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) 
 	return lines[:max(0, min(len(lines), height-1))]
 }
 
-// keyLine says what keys do, or what is typed.
+// keyLine explains the keys, or shows the filter while it is typed.
 func (v *hotView) keyLine() string {
 	words := []string{"by " + v.sort}
 	if v.typing {
@@ -141,8 +140,7 @@ func (v *hotView) keyLine() string {
 	return line
 }
 
-// tableLines are the first rows of a table with its titles, and how many more
-// there are.
+// tableLines returns the first rows of a table, and how many more there are.
 func (v *hotView) tableLines(t *hotspots.Table, most, width int) (lines []string, hidden int) {
 	if v.threads {
 		rows := v.running(t)
@@ -200,7 +198,7 @@ func threadTexts(rows []hotspots.Thread) [][]string {
 	return texts
 }
 
-// hotOverloads are the names that more than one method has.
+// hotOverloads returns the names that several methods share.
 func hotOverloads(methods []hotspots.Method) map[string]bool {
 	rows := make([]results.Row, 0, len(methods))
 	for _, m := range methods {
@@ -215,8 +213,8 @@ func rowOf(m *jfr.Method) results.Row {
 
 func methodName(m *jfr.Method) string { return className(m.Class) + "." + m.Name }
 
-// className is a class's name for people. What the JVM adds to the name of a
-// class it hides, an address, says nothing to them.
+// className returns the name of a class for people, without the address that the JVM adds
+// to names of hidden classes.
 func className(class string) string {
 	for _, mark := range []string{"/0x", "+0x"} {
 		if at := strings.LastIndex(class, mark); at > 0 {
@@ -226,7 +224,7 @@ func className(class string) string {
 	return strings.ReplaceAll(class, "/", ".")
 }
 
-// mostOf is the kind of frame most samples had, and how many where not all.
+// mostOf returns the most frequent kind of frame, with its part if it is not the only one.
 func mostOf(kinds map[string]float64) string {
 	if len(kinds) == 0 {
 		return ""
@@ -255,7 +253,7 @@ func partText(part float64) string {
 
 func intervalText(s hotspots.Share) string { return fmt.Sprintf("%.0f-%.0f", 100*s.Low, 100*s.High) }
 
-// headline is what the table is about.
+// headline says what the table covers.
 func (r *hotRun) headline(t *hotspots.Table) string {
 	what := fmt.Sprintf("process %d", r.pid)
 	if name := r.sampler.JVM().Main; name != "" {
@@ -264,7 +262,7 @@ func (r *hotRun) headline(t *hotspots.Table) string {
 	seen := t.To.Sub(t.From)
 	text := fmt.Sprintf("%s: %s in %s", what, format.Count(t.Samples, "sample", "samples"), format.Duration(seen))
 	if t.Waiting > 0 {
-		text += fmt.Sprintf(", %s of threads that wait left out", format.Grouped(t.Waiting))
+		text += fmt.Sprintf(", without %s of waiting threads", format.Grouped(t.Waiting))
 	}
 	if r.sampler.Bias() != "" {
 		text = "BIASED (thread dumps), " + text
@@ -272,7 +270,7 @@ func (r *hotRun) headline(t *hotspots.Table) string {
 	return text
 }
 
-// writeText writes the last table, which stays.
+// writeText writes the last table.
 func (r *hotRun) writeText(t *hotspots.Table) error {
 	most := r.top
 	if most == 0 {
@@ -305,8 +303,8 @@ func (r *hotRun) writeFlame(t *hotspots.Table) error {
 	return nil
 }
 
-// addTree writes a tree down, callers before callees. A weight of one stands for
-// so many nanoseconds.
+// addTree adds a tree to samples, callers before callees. A weight of one is unit
+// nanoseconds.
 func addTree(to *html.Samples, top *hotspots.Node, unit float64) {
 	numbers := map[*jfr.Method]int{}
 	var add func(n *hotspots.Node, parent int)

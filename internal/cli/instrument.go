@@ -43,15 +43,15 @@ whole or not at all.
 
 Classes in jars inside the input (Spring Boot's BOOT-INF/lib) and in
 multi-release folders are woven too. A method that cannot be woven is left
-alone and named with the reason.
+alone and listed with the reason.
 
 Templates
-  probe       tells the runtime when a method is entered and left; the smallest
+  probe       reports entry and exit of a method to the runtime; the smallest
   timed       counts calls and nanoseconds per method and prints them at exit
   FILE.java   your own; compiled with javac from --javac, JAVA_HOME or PATH
-  FILE.class  your own, compiled already
+  FILE.class  your own, already compiled
 A template is a static void method without parameters that calls
-sonde.template.Template.target() once, where the method itself shall run:
+sonde.template.Template.target() once, where the method itself runs:
 
   import sonde.template.Template;
   class Log {
@@ -62,8 +62,8 @@ sonde.template.Template.target() once, where the method itself shall run:
       }
   }
 
-Where a class has several such methods, FILE.java:METHOD says which. Given
-several templates, the first becomes the outermost.
+If a class has several such methods, FILE.java:METHOD selects one. Of several
+templates, the first becomes the outermost.
 
 Patterns
   com.acme.Order.pay                   every overload of pay
@@ -77,8 +77,7 @@ Patterns
 A * stays within one name, ** stands for any number of names. Quote patterns,
 or the shell will expand them.
 
-Exit code: 0 when the output was written, 1 on an error, 2 for a wrong command
-line.`
+Exit code: 0 if the output was written, 1 on an error, 2 for a wrong command line.`
 
 func newInstrument(s streams) *cobra.Command {
 	i := &instrument{streams: s}
@@ -101,12 +100,12 @@ func newInstrument(s streams) *cobra.Command {
 	flags.StringArrayVarP(&i.match, "match", "m", nil, "`PATTERN` of methods to weave; may be repeated (required)")
 	flags.StringArrayVarP(&i.exclude, "exclude", "x", nil, "`PATTERN` of methods to leave out; may be repeated; --match '!PATTERN' is the same")
 	flags.BoolVar(&i.stripSignatures, "strip-signatures", false, "write signed jars unsigned instead of refusing them")
-	flags.BoolVar(&i.strict, "strict", false, "write nothing if any method that matches must be left alone")
+	flags.BoolVar(&i.strict, "strict", false, "write nothing if a method that matches must be left alone")
 	flags.IntVarP(&i.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "`N` classes at a time")
 	flags.StringVar(&i.javac, "javac", "", "`PATH` of the javac that compiles .java templates")
 	flags.StringSliceVar(&i.templateClasses, "template-classpath", nil, "`PATHS` of classes that .java templates use, besides the input's")
-	flags.BoolVar(&i.json, "json", false, "write the summary as JSON, every method left alone named")
-	flags.BoolVarP(&i.verbose, "verbose", "v", false, "name every method left alone")
+	flags.BoolVar(&i.json, "json", false, "write the summary as JSON, with every method left alone")
+	flags.BoolVarP(&i.verbose, "verbose", "v", false, "list every method left alone")
 	return command
 }
 
@@ -203,7 +202,7 @@ func (i *instrument) check() (*pattern.Set, error) {
 	return set, nil
 }
 
-// mostNamed is how many methods are named per reason without -v.
+// mostNamed is how many methods are listed per reason without -v.
 const mostNamed = 5
 
 func (i *instrument) summary(job *offline.Job, report *archive.Report, took time.Duration) *document.Instrument {
@@ -230,7 +229,7 @@ func (i *instrument) needsRuntime() bool {
 	})
 }
 
-// runHint is the command that runs the result.
+// runHint returns the command that runs the result.
 func runHint(output string, needsRuntime bool) string {
 	classPath := output
 	if filepath.Ext(output) == ".class" {
@@ -246,7 +245,7 @@ func runHint(output string, needsRuntime bool) string {
 	return "java -cp " + shellWord(classPath) + " " + shellWord(main)
 }
 
-// shellWord quotes what a shell would take apart or expand.
+// shellWord quotes text that a shell would split or expand.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-:+,@%", r)
@@ -262,7 +261,7 @@ func (i *instrument) print(s *document.Instrument) error {
 	_, _ = fmt.Fprintf(out, "wrote %s in %.1f s\n", s.Output, s.Seconds)
 	_, _ = fmt.Fprintf(out, "classes  %s woven of %s read", format.Grouped(s.Classes.Woven), format.Grouped(s.Classes.Read))
 	if s.NestedJars > 0 {
-		_, _ = fmt.Fprintf(out, ", %s looked into", format.Count(s.NestedJars, "nested jar", "nested jars"))
+		_, _ = fmt.Fprintf(out, ", including %s", format.Count(s.NestedJars, "nested jar", "nested jars"))
 	}
 	_, _ = fmt.Fprintf(out, "\nmethods  %s woven, %s left alone", format.Grouped(s.Methods.Woven), format.Grouped(s.Methods.LeftAlone))
 	if s.Methods.NoCode > 0 {
@@ -277,7 +276,7 @@ func (i *instrument) print(s *document.Instrument) error {
 		_, _ = fmt.Fprintf(out, "note: %s is no longer signed\n", jar)
 	}
 	for _, name := range s.NotJars {
-		_, _ = fmt.Fprintf(out, "note: %s is no jar, copied as it is\n", name)
+		_, _ = fmt.Fprintf(out, "note: %s is not a jar and was copied unchanged\n", name)
 	}
 	i.printLinks(out, s.LinksOut)
 	_, _ = fmt.Fprintf(out, "run it:  %s\n", s.Run)
@@ -290,7 +289,7 @@ func (i *instrument) print(s *document.Instrument) error {
 	return out.Flush()
 }
 
-// printLinks says which links still lead to what is not woven.
+// printLinks reports links to classes outside of the input, which are not woven.
 func (i *instrument) printLinks(out io.Writer, links []string) {
 	const most = 5
 	if len(links) == 0 {
@@ -300,11 +299,11 @@ func (i *instrument) printLinks(out io.Writer, links []string) {
 	if len(shown) > most && !i.verbose {
 		shown, more = shown[:most], ", …"
 	}
-	_, _ = fmt.Fprintf(out, "note: %s out of the input, to what is not woven: %s%s\n",
+	_, _ = fmt.Fprintf(out, "note: %s out of the input, to classes that are not woven: %s%s\n",
 		format.Count(len(links), "link leads", "links lead"), strings.Join(shown, ", "), more)
 }
 
-// printLeftAlone groups by reason, in the order the reasons were met.
+// printLeftAlone lists methods by reason, in the order of the input.
 func (i *instrument) printLeftAlone(out io.Writer, left []offline.LeftAlone) {
 	groups := map[string][]*offline.LeftAlone{}
 	var kinds []string
@@ -317,10 +316,10 @@ func (i *instrument) printLeftAlone(out io.Writer, left []offline.LeftAlone) {
 	}
 	for _, kind := range kinds {
 		group := groups[kind]
-		_, _ = fmt.Fprintf(out, "left alone, as %s: %s\n", kind, format.Grouped(len(group)))
+		_, _ = fmt.Fprintf(out, "left alone because %s: %s\n", kind, format.Grouped(len(group)))
 		for n, l := range group {
 			if n == mostNamed && !i.verbose && len(group) > mostNamed {
-				_, _ = fmt.Fprintf(out, "  … and %s more (-v names them)\n", format.Grouped(len(group)-n))
+				_, _ = fmt.Fprintf(out, "  … and %s more (-v lists them)\n", format.Grouped(len(group)-n))
 				break
 			}
 			detail := strings.TrimPrefix(strings.TrimPrefix(l.Reason, kind), ": ")

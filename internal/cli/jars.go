@@ -17,12 +17,12 @@ func newAgentJar(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "agent-jar [FILE]",
 		Short: "Write the agent's jar, for JVMs that are started with it",
-		Long: `Write the jar of Sonde's agent and print the option with which a JVM is started
-so that the agent waits in it. It does nothing until a sonde command names that
-JVM; then Sonde enters without attaching, also where attaching or loading agents
-late is forbidden, and without the warnings newer JDKs print about that.
+		Long: `Write the jar of Sonde's agent and print the option that starts a JVM with it. The agent
+does nothing until a sonde command names that JVM; then Sonde enters without attaching,
+even if attaching or loading agents later is forbidden, and without the warnings that
+newer JDKs print about it.
 
-Where nothing forbids it none of this is needed: sonde attaches by itself.`,
+If attaching is allowed, none of this is needed.`,
 		Example: `  sonde agent-jar
   sonde agent-jar /opt/sonde/sonde-agent.jar
   java $(sonde agent-jar 2>/dev/null) -jar app.jar`,
@@ -69,9 +69,9 @@ func newRuntimeJar(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "runtime-jar [-o FILE]",
 		Short: "Write the jar that programs woven with built-in templates need",
-		Long: `Write the small jar that programs woven with the built-in templates need on
-their class path. It also holds sonde.template.Template, against which
-templates of your own are compiled.`,
+		Long: `Write the small jar that programs woven with the built-in templates need on their class
+path. It also contains sonde.template.Template, against which your own templates are
+compiled.`,
 		Example: `  sonde runtime-jar
   sonde runtime-jar -o lib/sonde-runtime.jar`,
 		Args: exactly(),

@@ -13,29 +13,28 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
-const launchLong = `Start a Java program with Sonde's agent in it. The agent does nothing until a
-sonde command names the program; then Sonde enters without attaching, also where
-that is forbidden, and without the warnings newer JDKs print about it.
+const launchLong = `Start a Java program with Sonde's agent in it. The agent does nothing until a sonde
+command names the program; then Sonde enters without attaching, even if attaching is
+forbidden, and without the warnings that newer JDKs print about it.
 
-Where the command is java, or a path that ends in /java, the option for it is put
-in; any other command gets it by the variable JAVA_TOOL_OPTIONS, of which each
-JVM it starts says one line on its error stream. The program must run as the user
-who starts it. It has the streams of this command, gets the signals sent to it,
-and its exit code is this command's. Processes that the command leaves running in
-the background are named when it ends (the variable SONDE_RUN marks them); JVMs
-that they start get the agent, too.
+If the command is java, or a path that ends in /java, the agent's option is added to it.
+Any other command gets it by the variable JAVA_TOOL_OPTIONS, which every JVM mentions in a
+line on standard error. The program must run as the user who starts it. It uses the
+streams of this command, gets its signals, and its exit code is that of this command.
+Processes that the command leaves running in the background are listed when it ends (the
+variable SONDE_RUN marks them); JVMs that they start get the agent, too.
 
-The agent's jar is kept with this user's data ($XDG_DATA_HOME or ~/.local/share), or
-in --agent-dir, so that each of these JVMs finds it. Other users must not be able to
+The agent's jar is stored with the data of this user ($XDG_DATA_HOME or ~/.local/share),
+or in --agent-dir, where each of these JVMs finds it. Other users must not be able to
 write there.
 
-With --hold the program waits before its first instruction, so that nothing of it
-is missed: until sonde count or sonde profile has its hooks in, or this command or
-30 s are over (--hold=2m for another time). sonde profile --start does both at once.
+With --hold, the program waits before its first instruction, so that nothing is missed:
+until sonde count or sonde profile has put its hooks in, this command ends, or 30 s have
+passed (--hold=2m for another time). sonde profile --start does both at once.
 
-With --probes the program is watched from its first instruction to its end as the
-file says (sonde apply --help). What was measured is told on the error stream;
-meanwhile sonde apply PID shows it, and sonde apply PID -f changes what is wanted.`
+With --probes, the probes of the file are applied from the first instruction of the
+program to its end (sonde apply --help). The result is printed on standard error;
+meanwhile sonde apply PID shows it, and sonde apply PID -f changes the probes.`
 
 func newLaunch(s streams) *cobra.Command {
 	var hold time.Duration
@@ -55,9 +54,9 @@ func newLaunch(s streams) *cobra.Command {
 			}
 			switch {
 			case probes != "" && cmd.Flags().Changed("hold"):
-				return usage("--probes has the program wait for its hooks by itself: leave --hold out")
+				return usage("--probes already makes the program wait for its hooks: omit --hold")
 			case probes == "-":
-				return usage("--probes -: standard input is the program's; name a file")
+				return usage("--probes -: standard input belongs to the program; name a file")
 			case probes != "":
 				return runWatched(cmd.Context(), s, args, probes, agentDir)
 			}
@@ -65,17 +64,17 @@ func newLaunch(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.SetInterspersed(false) // what comes behind the command is the command's
-	flags.DurationVar(&hold, "hold", 0, "have the program wait for Sonde before it begins, at most so long")
-	flags.StringVar(&probes, "probes", "", "`FILE` that says what the program is watched for")
+	flags.SetInterspersed(false) // flags after the command belong to the command
+	flags.DurationVar(&hold, "hold", 0, "make the program wait for Sonde before it begins, at most for this time")
+	flags.StringVar(&probes, "probes", "", "`FILE` of probes to apply")
 	flags.StringVar(&agentDir, "agent-dir", "", agentDirUsage)
 	flags.Lookup("hold").NoOptDefVal = usualHold.String()
 	return command
 }
 
-const agentDirUsage = "`DIR` for the agent's jar, in place of a directory with this user's data"
+const agentDirUsage = "`DIR` for the agent's jar, instead of the data directory of this user"
 
-// usualHold is how long a program waits for Sonde that nobody lets go.
+// usualHold is how long a program waits for Sonde at most.
 const (
 	usualHold = 30 * time.Second
 	mostHold  = 10 * time.Minute
@@ -93,7 +92,7 @@ func runProgram(ctx context.Context, s streams, words []string, settings launch.
 	}
 	defer program.PassSignals()()
 	tellLaunch(s, words)
-	// What asks this command to end was passed on: only the program's end ends it.
+	// Signals are passed on to the program: only its end ends this command.
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	found := make(chan struct{})
 	go func() {
@@ -110,17 +109,17 @@ func runProgram(ctx context.Context, s streams, words []string, settings launch.
 	return nil
 }
 
-// tellLaunch says what was done to a command that takes no options for a JVM.
+// tellLaunch reports that a command other than java gets the agent by a variable.
 func tellLaunch(s streams, words []string) {
 	if !launch.IsJava(words[0]) {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and say so\n", format.Printable(words[0]))
+		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and print that\n", format.Printable(words[0]))
 	}
 }
 
-// tellLeft says what a command left running when it ended: this command ends with it.
+// tellLeft lists processes that a command has left running.
 func tellLeft(s streams, words []string, program *launch.Program) {
 	if left := program.Left(); len(left) > 0 {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s ended and left %s running in the background, where each JVM gets the agent: sonde ps lists them\n",
+		_, _ = fmt.Fprintf(s.err, "sonde: %s ended and left %s running in the background; their JVMs get the agent: sonde ps lists them\n",
 			format.Printable(words[0]), launch.Numbers(left))
 	}
 }
@@ -128,15 +127,15 @@ func tellLeft(s streams, words []string, program *launch.Program) {
 func tellPrepared(s streams, jvm *process.JVM, hold time.Duration) {
 	waits := ""
 	if hold > 0 {
-		waits = fmt.Sprintf(", and waits for that up to %v", hold)
+		waits = fmt.Sprintf(", and waits for it at most %v", hold)
 	}
 	_, _ = fmt.Fprintf(s.err, "sonde: process %d is ready for sonde count %d PATTERN or sonde profile %d --root PATTERN%s\n",
 		jvm.PID, jvm.PID, jvm.PID, waits)
 }
 
-// runWatched starts a program and has its first JVM watched as a file says, from its
-// first instruction to its end. Standard output is the program's: what was measured is
-// told on the error stream.
+// runWatched starts a program and applies the probes of a file to its first JVM, from the
+// first instruction to the end. Standard output belongs to the program, so the result is
+// written to standard error.
 func runWatched(ctx context.Context, s streams, words []string, file, agentDir string) error {
 	set, err := readSet(s, file)
 	if err != nil {
@@ -162,8 +161,8 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 	return nil
 }
 
-// watchStarted holds the first JVM that the program starts, to its end. Others begin by
-// themselves.
+// watchStarted holds the first JVM that the program starts until it exits. Other JVMs do
+// not wait.
 func (c *applying) watchStarted(ctx context.Context, program *launch.Program) error {
 	jvm, ok := <-firstJVM(ctx, program)
 	if !ok {
@@ -174,19 +173,19 @@ func (c *applying) watchStarted(ctx context.Context, program *launch.Program) er
 		_, err := targetfs.LetGo(jvm)
 		return err
 	}
-	// What asks this command to end is passed on to the program, and its end is that
-	// of the watching; only one that goes on nevertheless is left.
+	// Signals are passed on to the program, whose end ends this. A program that goes on is
+	// left after a while.
 	watching, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(endingPatience, abandon) })()
 	err := c.hold(watching, jvm, letGo)
 	if err != nil {
-		_ = letGo() // whatever failed, the program is not to wait for it
+		_ = letGo() // the program must not wait for a Sonde that failed
 	}
 	return err
 }
 
-// firstJVM gives the first JVM of a program, and lets all others begin. The channel is
+// firstJVM returns the first JVM of a program, and lets all others begin. The channel is
 // closed when the program has ended.
 func firstJVM(ctx context.Context, program *launch.Program) <-chan *process.JVM {
 	first := make(chan *process.JVM, 1)

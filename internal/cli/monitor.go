@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// What rows are about.
+// The values of --by.
 const (
 	byPattern = "pattern"
 	byMethod  = "method"
@@ -43,7 +40,7 @@ type monitoring struct {
 	listen     string
 	calls      uint64
 	contexts   contextFlags
-	wanted     *probeset.Set // what those ask for; nil where they do not
+	wanted     *probeset.Set // of contexts; nil if none is used
 }
 
 func newMonitor(s streams) *cobra.Command {
@@ -68,42 +65,26 @@ func newMonitor(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.DurationVar(&c.interval, "interval", time.Second, "how long the time is that a table, line or object is about")
-	flags.DurationVar(&c.stall, "stall", time.Second, "a call that is older has stalled")
-	flags.DurationVar(&c.duration, "for", 0, "end after this time; 0 for Ctrl-C")
-	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in all")
-	flags.Uint32Var(&c.sample, "sample", 1, "time one call in so many, by chance")
-	flags.StringVar(&c.by, "by", byPattern, "a row for each pattern or for each method")
-	flags.StringVar(&c.sort, "sort", "calls", "calls, errors, mean, p99, running or name")
-	flags.IntVar(&c.top, "top", 0, "show so many rows; 0 for all")
-	flags.BoolVar(&c.json, "json", false, "write a JSON object at each interval, each on its line")
-	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus at each interval")
-	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` to serve /metrics at for Prometheus; the address is 127.0.0.1 unless given")
+	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
+	flags.Var(span(&c.stall, time.Second, positive, 0), "stall", "report calls that run for longer than this as stalled")
+	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for Ctrl-C")
+	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in total")
+	flags.Var(number(&c.sample, 1, 1, mostPeriod), "sample", "time one call in so many, chosen at random")
+	flags.Var(oneOf(&c.by, byPattern, byPattern, byMethod), "by", "one row per pattern or per method")
+	flags.Var(oneOf(&c.sort, "calls", monitorOrderNames()...), "sort", "calls, errors, mean, p99, running or name")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many rows; 0 for all")
+	flags.BoolVar(&c.json, "json", false, "write a JSON object per interval, each on its own line")
+	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus after each interval")
+	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
 	c.contexts.register(flags)
-	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
-	c.cache.register(flags)
-	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
+	c.choice.register(flags)
 	return command
 }
 
-// check reads the command line; what is wrong with it is said before the JVM is
-// touched.
+// check reads the command line, before the JVM is touched.
 func (c *monitoring) check(args []string) (err error) {
 	if err := c.choose(args); err != nil {
 		return err
-	}
-	if err := checkTimes(c.interval, c.stall, c.duration); err != nil {
-		return err
-	}
-	switch {
-	case c.sample < 1 || c.sample > mostPeriod:
-		return usage("--sample must be from 1 to %d", mostPeriod)
-	case c.by != byPattern && c.by != byMethod:
-		return usage("--by %q: pattern or method", c.by)
-	case monitorOrders[c.sort] == nil:
-		return usage("--sort %q: %s", c.sort, strings.Join(slices.Sorted(maps.Keys(monitorOrders)), ", "))
-	case c.top < 0:
-		return usage("--top must not be negative")
 	}
 	if c.contexts.isUsed() {
 		if c.wanted, err = c.contexts.set(c.patterns); err != nil {
@@ -124,25 +105,12 @@ func (c *monitoring) check(args []string) (err error) {
 	return nil
 }
 
-// flags are what hooks are to do.
+// flags returns the flags and the sampling period of the hooks.
 func (c *monitoring) flags() (flags arena.Flags, period uint32) {
 	if c.sample > 1 {
 		return arena.On | arena.Flat | arena.Spreads | arena.Sampled, c.sample
 	}
 	return arena.On | arena.Flat | arena.Spreads | arena.Timed, 0
-}
-
-// checkTimes holds the times of a live table to what makes sense.
-func checkTimes(interval, stall, duration time.Duration) error {
-	switch {
-	case interval < leastInterval:
-		return usage("--interval must be %v at least", leastInterval)
-	case stall <= 0:
-		return usage("--stall must be more than 0")
-	case duration < 0:
-		return usage("--for must not be negative")
-	}
-	return nil
 }
 
 // listenAddress reads the value of --listen. Without an address it is this machine alone.
@@ -163,64 +131,64 @@ func listenAddress(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-const monitorLong = `Watch methods of a running JVM. Hooks are put into the methods that match, also of
-classes that load later, and what they did is told at each interval. When the
-command ends, by Ctrl-C, --for or --calls, all of it is taken out again and a summary of
-the whole time stays. A Sonde that is killed leaves nothing either.
+const monitorLong = `Watch methods of a running JVM. The methods that match get hooks, also in classes that
+load later, and each interval is reported. When the command ends, by Ctrl-C, --for or
+--calls, it removes all hooks and prints a summary of the whole time. If Sonde is
+killed, the agent removes the hooks by itself.
 
-CALLS    calls begun in the interval, every one of them; ≥ where HotSpot may replace the
-         method by an intrinsic: calls made from compiled code are then not counted
-CALLS/S  the same, a second
+CALLS    calls that began in the interval, all of them. ≥ marks methods that HotSpot may
+         replace by an intrinsic: calls from compiled code are then not counted
+CALLS/S  the same per second
 ERRORS   calls that ended with an exception
-MEAN     time of a call that ended in the interval; of a method that calls itself
-         the outermost call's counts
-P50 P90  times that half of the calls, 9 of 10, 99 of 100 did not exceed, to 6 %;
-P99      they are made of the times of calls, not of averages
-MAX      the longest, to 6 % where there was a longer one before
-RUNNING  threads that are in such a call now: it has begun and not ended
-STALLED  of those, the ones that have been in it for longer than --stall
+MEAN     mean time of a call that ended in the interval; for a method that calls
+         itself, of the outermost calls
+P50 P90  times that 50, 90 and 99 of 100 calls did not exceed, accurate to 6 %,
+P99      computed from the times of all calls, not from averages
+MAX      the longest call, accurate to 6 % if an earlier call was longer
+RUNNING  threads that are in such a call now
+STALLED  threads that have been in such a call for longer than --stall
 
-What the clock itself takes is measured in the JVM and taken off all times; below
-50 ns nothing is said. Calls that call other hooked methods often hold the time of
-those hooks. RUNNING and STALLED are read from memory that Sonde shares with the
-JVM, which is not asked and may hang. Of calls inside one another the outermost
-counts. Calls that had begun before the hooks were in are not seen.
+The cost of reading the clock is measured in the JVM and subtracted from all times;
+times below 50 ns are not shown. Calls that often call other hooked methods include
+the cost of those hooks. RUNNING and STALLED are read from memory shared with the
+JVM, so they are shown even if the JVM hangs; only the outermost of nested calls
+counts. Calls that began before the hooks were in place are not seen.
 
-Each pattern has a row, and a method counts for every pattern that names it; --by
-method has a row for each method. The last row, total, has each call once.
-Patterns are those of sonde instrument; a leading ! takes methods out:
+Each pattern has a row; a method counts for every pattern that matches it. With --by
+method, each method has a row. The last row, total, counts each call once. Patterns are
+those of sonde instrument; a leading ! excludes methods:
   com.acme.**  com.acme.Order.pay  '**.Service.*'  '!**.get*'
 
 ` + contextLong + `
 
---sample k times one call in k, by chance, which costs less. CALLS and ERRORS are
-exact all the same; times, marked with ~, are of the calls that were timed;
-RUNNING and STALLED see only those, and are marked with ≥.
+--sample k times one call in k, chosen at random, which costs less. CALLS and ERRORS
+are still exact. Times are those of the timed calls, marked with ~. RUNNING and
+STALLED count only timed calls, and are marked with ≥.
 
-On a terminal the table is drawn in its place:
+On a terminal, the table is updated in place:
 Keys  c, e, m, 9, r, n  sort by calls, errors, mean, P99, running, name
       g                 rows by pattern or by method
-      /                 filter, Enter keeps it, Esc clears it
+      /                 filter; Enter keeps it, Esc clears it
       p                 pause            q  quit, as Ctrl-C
-Elsewhere each row that has something to tell is a line at each interval.
+Elsewhere, each row with activity is a line per interval.
 
-With --json one object is written at each interval, on its line; the last, with
-"final":true, is about the whole time. Counts of all others add up to it.
+With --json, one object is written per interval, each on its own line. The last one,
+with "final":true, covers the whole time; the counts of all others add up to it.
 
-For Prometheus (text format 0.0.4) --prometheus writes a file, whole or not at all,
-as the node exporter's textfile collector reads; --listen serves /metrics. Both
-tell all since the beginning, with a histogram of times:
+For Prometheus (text format 0.0.4), --prometheus writes a file, replaced in one step,
+for the textfile collector of the node exporter; --listen serves /metrics. Both cover
+the time since the start and include a histogram of times:
   sonde_calls_total  sonde_call_errors_total  sonde_call_seconds
   sonde_calls_running  sonde_calls_stalled  sonde_call_oldest_seconds
-  sonde_calls_lost_total  sonde_monitor_up  sonde_calls_lower_bound (what ≥ marks)
-Rows by context have labels within, callers and tag_NAME as well.
-When the command ends the file stays, with sonde_monitor_up at 0. Whoever reaches
-the address of --listen reads the names of methods and their figures. With --by
-method each method is some 35 series.
+  sonde_calls_lost_total  sonde_monitor_up  sonde_calls_lower_bound (marked with ≥)
+Rows by context also have the labels within, callers and tag_NAME. When the command
+ends, the file stays, with sonde_monitor_up at 0. Everybody who can reach the address
+of --listen can read method names and figures. With --by method, each method has about
+35 series.
 
-Exit code: 0 when there is a result, 1 on an error, 2 for a wrong command line.`
+Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
 
-// A monitorRun is a `sonde monitor` at work.
+// A monitorRun is a running `sonde monitor`.
 type monitorRun struct {
 	*monitoring
 	visit
@@ -247,7 +215,7 @@ func (c *monitoring) run(ctx context.Context) (err error) {
 		r.board.method, r.board.source = r.watchedMethod, r.watching.Source()
 	}
 	if r.board.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
-		r.remark("what the clock costs could not be measured, so times hold it: " + format.OneLine(err))
+		r.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))
 	}
 	if address := r.export.Address(); address != "" {
 		r.screen.say("serving http://%s/metrics", address)
@@ -304,8 +272,8 @@ func (r *monitorRun) watch(ctx context.Context) ending {
 	})
 }
 
-// publish tells a Prometheus of all since the beginning. Rows are those that were
-// asked for, whatever keys made of the table.
+// publish exports everything since the beginning. Its rows are those of the command line,
+// even if keys have changed the table.
 func (r *monitorRun) publish(isUp bool) {
 	if !r.export.IsUsed() {
 		return
@@ -317,7 +285,7 @@ func (r *monitorRun) publish(isUp bool) {
 	}
 }
 
-// write writes the result, and then says what leaving took.
+// write writes the result, and what leaving the JVM took.
 func (r *monitorRun) write(whole *monitorTable) error {
 	r.tellLate(r.leftAlone())
 	if err := r.writeResult(whole); err != nil {
@@ -334,7 +302,7 @@ func (r *monitorRun) writeResult(whole *monitorTable) error {
 	return r.board.writeWhole(whole, r.losses())
 }
 
-// writeWhole writes the table of the whole time, and lines that say what it misses.
+// writeWhole writes the table of the whole time, and lines about what is missing in it.
 func (b *board) writeWhole(whole *monitorTable, losses []string) error {
 	out := bufio.NewWriter(b.out) // keeps the first error until Flush
 	names := keyNames(whole.Rows)
@@ -352,7 +320,7 @@ func (b *board) writeWhole(whole *monitorTable, losses []string) error {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "row is", "rows are"))
 	}
 	if untimed := whole.Total.Untimed; untimed > 0 {
-		_, _ = fmt.Fprintf(out, "%s counted without time: the arena had no room\n", format.Count(int(untimed), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "%s counted without a time: the arena had no room\n", format.Count(int(untimed), "call was", "calls were"))
 	}
 	if whole.Lost > 0 {
 		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", format.Count(int(whole.Lost), "call was", "calls were"))
@@ -367,25 +335,25 @@ func (b *board) writeWhole(whole *monitorTable, losses []string) error {
 	return out.Flush()
 }
 
-// losses are what contexts miss, in words.
+// losses says what is missing in results by context.
 func (r *monitorRun) losses() []string {
 	if !r.watching.isUsed() {
 		return nil
 	}
 	results, err := r.watching.Results()
 	if err != nil {
-		return nil // the end has said it
+		return nil // the end has reported it
 	}
 	return losses(results)
 }
 
-// costText is what the hooks take of the JVM.
+// costText says what the hooks cost the JVM.
 func (r *monitorRun) costText(table *monitorTable) string {
-	text := fmt.Sprintf("times are without the clock's own %s", format.Nanos(r.board.options.Clock))
+	text := fmt.Sprintf("the %s for reading the clock are subtracted from times", format.Nanos(r.board.options.Clock))
 	cost := r.cost.Cost()
 	if cost == nil {
-		return "what hooks cost is not known; " + text
+		return "the cost of the hooks is unknown; " + text
 	}
 	share := cost.Median * table.Total.Rate / 1e9
-	return fmt.Sprintf("hooks cost about %s a call, %s of one processor; %s", format.Nanos(cost.Median), format.Percent(share), text)
+	return fmt.Sprintf("hooks cost about %s per call, %s of one processor; %s", format.Nanos(cost.Median), format.Percent(share), text)
 }

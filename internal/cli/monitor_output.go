@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// A board shows what happens in a JVM, interval by interval, as it is read of an arena.
+// A board shows what happens in a JVM, interval by interval, as read from an arena.
 type board struct {
 	streams
 	screen   *screen
@@ -29,7 +30,7 @@ type board struct {
 	main     string // the program's main class
 	interval time.Duration
 	sample   uint32 // one call in so many is timed
-	times    string // which calls are timed, in words
+	times    string // says which calls are timed
 	top      int
 	json     bool
 	view     monitorView
@@ -37,15 +38,15 @@ type board struct {
 	source   monitor.Source
 	groups   func(by string) *monitor.Groups
 	method   func(id uint32) (session.Method, bool)
-	costs    func(table *monitorTable) string           // what hooks take of the JVM, in words
-	describe func(d *document.Monitor, t *monitorTable) // adds what is known at the end
+	costs    func(table *monitorTable) string           // says what hooks cost
+	describe func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
 
 	first, last *monitor.Reading
 	table       *monitorTable // the last that was made
-	titled      bool          // plain lines have had their titles
+	titled      bool          // the titles of plain lines are written
 }
 
-// A monitorTable is what there is to see of an interval.
+// A monitorTable is the table of an interval.
 type monitorTable struct {
 	*monitor.Interval
 	from, to *monitor.Reading
@@ -56,7 +57,7 @@ type monitorTable struct {
 	farewell *session.Farewell // nil where there was nothing to leave any more
 }
 
-// begin takes the reading that all is counted from.
+// begin sets the first reading.
 func (b *board) begin(first *monitor.Reading) { b.first, b.last = first, first }
 
 // read takes a reading.
@@ -69,23 +70,23 @@ func (b *board) read() error {
 	return nil
 }
 
-// look is what happened from a reading to the last.
+// look returns what happened from a reading to the last one.
 func (b *board) look(from *monitor.Reading) *monitorTable {
 	table := &monitorTable{from: from, to: b.last, elapsed: time.Duration(b.last.At - b.first.At), at: time.Now()}
 	b.group(table)
 	return table
 }
 
-// group makes the rows that are to be seen.
+// group makes the rows of a table.
 func (b *board) group(table *monitorTable) {
 	table.Interval = monitor.Between(table.from, table.to, b.groups(b.view.by), b.options)
 }
 
-// callsSoFar is how many calls there were.
+// callsSoFar returns the number of calls.
 func (b *board) callsSoFar() (calls uint64) {
 	sum, err := b.source.Sum()
 	if err != nil {
-		return 0 // the end will say it
+		return 0 // the end reports it
 	}
 	for _, totals := range sum.Methods {
 		calls += totals.Calls
@@ -93,8 +94,8 @@ func (b *board) callsSoFar() (calls uint64) {
 	return calls
 }
 
-// tellRest takes the last reading. Objects of intervals add up to the whole, so that
-// the last, which is shorter, is written as well.
+// tellRest takes the last reading. Objects of intervals add up to the whole, so the last,
+// shorter one is written as well.
 func (b *board) tellRest(ended ending) error {
 	before := b.last
 	if err := b.read(); err != nil || !b.json || ended == endedUnread {
@@ -136,7 +137,7 @@ func (b *board) press(key rune) (quit bool) {
 	return false
 }
 
-// show tells what happened since a reading.
+// show shows what happened since a reading.
 func (b *board) show(before *monitor.Reading) error {
 	table := b.look(before)
 	switch {
@@ -152,8 +153,8 @@ func (b *board) show(before *monitor.Reading) error {
 	return nil
 }
 
-// monitorGroups are the rows of a table, and what counts in them. A pattern has one
-// also where it names nothing that is loaded.
+// monitorGroups returns the rows of a table, and what counts in them. A pattern has a row
+// even if it matches no loaded method.
 func monitorGroups(by string, set *pattern.Set, subjects []subject) *monitor.Groups {
 	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key, len(subjects))}
 	if by == byMethod {
@@ -177,8 +178,8 @@ func monitorGroups(by string, set *pattern.Set, subjects []subject) *monitor.Gro
 	return groups
 }
 
-// patternKeys are the rows of a pattern: one for each context in which its methods are
-// called, and one without where there is none.
+// patternKeys returns the rows of a pattern: one for each context in which its methods are
+// called, or one without a context.
 func patternKeys(groups *monitor.Groups, p *pattern.Pattern, subjects []subject) (keys []monitor.Key) {
 	for _, s := range subjects {
 		if !p.Match(s.Class, s.Name, s.Descriptor) {
@@ -203,13 +204,13 @@ func compareKeys(a, b monitor.Key) int {
 		cmp.Compare(a.Callers, b.Callers))
 }
 
-// A subject is what has figures of its own: a method, or one in a context.
+// A subject has figures of its own: a method, or a method in a context.
 type subject struct {
 	session.Method
-	context monitor.Key // what tells it from others of the method
+	context monitor.Key // distinguishes it from others of the method
 }
 
-// subjects are what is watched.
+// subjects returns everything that is watched.
 func (r *monitorRun) subjects() (all []subject) {
 	if !r.watching.isUsed() {
 		for _, m := range r.session.Methods() {
@@ -219,7 +220,7 @@ func (r *monitorRun) subjects() (all []subject) {
 	}
 	results, err := r.watching.Results()
 	if err != nil {
-		return nil // the end will say it
+		return nil // the end reports it
 	}
 	byWithin := hasSequences(r.watching.set)
 	r.watched = make(map[uint32]session.Method, len(results.Rows))
@@ -241,7 +242,7 @@ func watchedSubject(row *liveprobes.Row, byWithin bool) subject {
 	return s
 }
 
-// contextKey is what tells a row from others of its method, pattern or probe.
+// contextKey distinguishes a row from others of its method, pattern or probe.
 func contextKey(within string, label liveprobes.Label) monitor.Key {
 	var tags, callers []string
 	for _, tag := range label.Tags {
@@ -257,13 +258,13 @@ func contextKey(within string, label liveprobes.Label) monitor.Key {
 	return monitor.Key{Within: within, Tags: strings.Join(tags, "\n"), Callers: strings.Join(callers, " < ")}
 }
 
-// watchedMethod is the method of a row that was seen.
+// watchedMethod returns the method of a row.
 func (r *monitorRun) watchedMethod(id uint32) (session.Method, bool) {
 	m, is := r.watched[id]
 	return m, is
 }
 
-// keyContext is what tells a row from others of its pattern or method, for people.
+// keyContext is the context of a row for people.
 func keyContext(key monitor.Key) string {
 	var words []string
 	if key.Within != "" {
@@ -273,7 +274,7 @@ func keyContext(key monitor.Key) string {
 		words = append(words, strings.ReplaceAll(key.Tags, "\n", " "))
 	}
 	switch {
-	case strings.HasPrefix(key.Callers, "("): // they are not known
+	case strings.HasPrefix(key.Callers, "("): // they are unknown
 		words = append(words, key.Callers)
 	case key.Callers != "":
 		words = append(words, "< "+key.Callers)
@@ -281,13 +282,13 @@ func keyContext(key monitor.Key) string {
 	return strings.Join(words, "; ")
 }
 
-// keyRow has the name of a row's method for people.
+// keyRow returns a row with the name of the method.
 func keyRow(key monitor.Key) results.Row {
 	return results.Row{Class: key.Method.Class, Name: key.Method.Name, Descriptor: key.Method.Descriptor, Context: keyContext(key)}
 }
 
-// keyNames are rows' names for people. Methods that have a name in common are told
-// apart by their parameters.
+// keyNames returns the names of rows for people. Methods that share a name are shown with
+// their parameters.
 func keyNames(rows []monitor.Row) map[monitor.Key]string {
 	methods := make([]results.Row, len(rows))
 	for i := range rows {
@@ -307,7 +308,7 @@ func keyNames(rows []monitor.Row) map[monitor.Key]string {
 	return names
 }
 
-// monitorOrders are what --sort knows: the largest first, names from A to Z.
+// monitorOrders are the orders of --sort: the largest first, names from A to Z.
 var monitorOrders = map[string]func(r *monitor.Row) float64{
 	"calls":   func(r *monitor.Row) float64 { return float64(r.Calls) },
 	"errors":  func(r *monitor.Row) float64 { return float64(r.Errors) },
@@ -317,20 +318,22 @@ var monitorOrders = map[string]func(r *monitor.Row) float64{
 	"name":    func(*monitor.Row) float64 { return 0 },
 }
 
+func monitorOrderNames() []string { return slices.Sorted(maps.Keys(monitorOrders)) }
+
 // monitorKeys are the keys that sort.
 var monitorKeys = map[rune]string{'c': "calls", 'e': "errors", 'm': "mean", '9': "p99", 'r': "running", 'n': "name"}
 
-// A monitorView is what of a table is shown, and how. Keys change it.
+// A monitorView says which rows of a table are shown, and how. Keys change it.
 type monitorView struct {
 	typed
 	sort     string
 	by       string
-	hideIdle bool // also rows that were asked for by name
+	hideIdle bool // also hides idle patterns
 	paused   bool
 	hasKeys  bool
 }
 
-// press does what a key says, and tells whether it is to end.
+// press changes the view by a key, and reports whether the key ends the command.
 func (v *monitorView) press(key rune) (quit bool) {
 	if v.typing {
 		v.edit(key)
@@ -358,7 +361,7 @@ func (v *monitorView) press(key rune) (quit bool) {
 	return false
 }
 
-// keyLine says what keys do, or what is typed.
+// keyLine explains the keys, or shows the filter while it is typed.
 func (v *monitorView) keyLine() string {
 	if v.typing {
 		return "filter: " + format.Printable(v.filter) + "_"
@@ -377,7 +380,7 @@ func (v *monitorView) keyLine() string {
 	return line + "   Ctrl-C ends it"
 }
 
-// rows are those that pass the filter and have something to tell, in order.
+// rows returns the active rows that pass the filter, in order.
 func (v *monitorView) rows(i *monitor.Interval, names map[monitor.Key]string) []monitor.Row {
 	rows := slices.DeleteFunc(slices.Clone(i.Rows), func(r monitor.Row) bool {
 		isIdle := r.Calls == 0 && r.Timed == 0 && r.Running == 0 && !r.LowerBound
@@ -392,20 +395,18 @@ func (v *monitorView) rows(i *monitor.Interval, names map[monitor.Key]string) []
 
 var (
 	monitorColumns = format.Columns(">CALLS", ">CALLS/S", ">ERRORS", ">MEAN", ">P50", ">P90", ">P99", ">MAX", ">RUNNING", ">STALLED", "METHOD")
-	// monitorExpendable are the columns a narrow terminal goes without, the first to
-	// go first.
+	// monitorExpendable are the columns that a narrow terminal drops, in this order.
 	monitorExpendable = []string{"P90", "MEAN", "MAX", "CALLS", "P50", "RUNNING", "ERRORS"}
 )
 
 const (
-	// shownStalls is how many stalls a terminal tells.
+	// shownStalls is how many stalls a terminal shows.
 	shownStalls = 5
-	// lineWidth is what a cell of a plain line has at least, so that most lines are
-	// below each other.
+	// lineWidth is the least width of a cell of plain lines, which aligns most of them.
 	lineWidth = 8
 )
 
-// texts are the cells of rows, with the total behind where there are several.
+// texts returns the cells of rows, followed by the total if there are several.
 func (b *board) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor.Key]string) [][]string {
 	about, atLeast := "", ""
 	if b.sample > 1 {
@@ -443,13 +444,13 @@ func (b *board) draw() {
 	b.screen.draw(b.liveLines(b.table, width, height))
 }
 
-// liveLines are what fits a terminal.
+// liveLines returns what fits a terminal.
 func (b *board) liveLines(table *monitorTable, width, height int) []string {
 	lines := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
 	names := keyNames(table.Rows)
 	rows := b.view.rows(table.Interval, names)
 	stalls := b.stallLines(table.Interval, func(monitor.Stall) bool { return true })
-	const around = 4 // titles, total, what is left out, the line of the cursor
+	const around = 4 // titles, total, the number of hidden rows, the line of the cursor
 	room := max(1, height-len(lines)-len(stalls)-around)
 	if b.top > 0 {
 		room = min(room, b.top)
@@ -467,11 +468,11 @@ func (b *board) liveLines(table *monitorTable, width, height int) []string {
 	return lines[:max(0, min(len(lines), height-1))]
 }
 
-// stallLines tell of stalls where a thread is and for how long.
-func (b *board) stallLines(i *monitor.Interval, isTold func(monitor.Stall) bool) []string {
+// stallLines says where stalled threads are and for how long.
+func (b *board) stallLines(i *monitor.Interval, isShown func(monitor.Stall) bool) []string {
 	var lines []string
 	for _, stall := range i.Stalls {
-		if !isTold(stall) || len(lines) == shownStalls {
+		if !isShown(stall) || len(lines) == shownStalls {
 			continue
 		}
 		var calls []string
@@ -491,8 +492,8 @@ func (b *board) stallLines(i *monitor.Interval, isTold func(monitor.Stall) bool)
 	return lines
 }
 
-// writeLines writes a line for each row that has something to tell, and what has
-// stalled since the last.
+// writeLines writes a line for each active row, and for threads that have stalled since
+// the last interval.
 func (b *board) writeLines(table *monitorTable) error {
 	names := keyNames(table.Rows)
 	rows := b.view.rows(table.Interval, names)
@@ -520,7 +521,7 @@ func (b *board) writeLines(table *monitorTable) error {
 	return out.Flush()
 }
 
-// headline is what the table is about.
+// headline says what the table covers.
 func (b *board) headline(table *monitorTable) string {
 	text := fmt.Sprintf("process %d", b.pid)
 	if b.main != "" {

@@ -39,7 +39,7 @@ func newObserve(s streams) *cobra.Command {
 	c.budget = part(c.Budget)
 	command := &cobra.Command{
 		Use:     "observe PID|FILE...",
-		Short:   "Find out which methods are worth a probe, and propose a file of probes",
+		Short:   "Find methods that are worth a probe, and propose a file of probes",
 		Long:    observeLong,
 		Example: observeExamples,
 		Args:    atLeast("PID or FILE"),
@@ -51,19 +51,19 @@ func newObserve(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.DurationVar(&c.For, "for", c.For, "how long to look; with --apply, also how long the probes stay")
-	flags.Var(&c.budget, "budget", "the part of the program's processor time that the probes may take")
-	flags.IntVar(&c.Most, "most", c.Most, "how many probes are proposed at most")
+	flags.Var(span(&c.For, c.For, leastObserved, mostObserved), "for", "how long to observe; with --apply, also how long the probes stay")
+	flags.Var(&c.budget, "budget", "part of the program's processor time that the probes may take")
+	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most so many probes")
 	flags.StringVarP(&c.output, "output", "o", "", "write the probes to `FILE` instead of standard output")
-	flags.BoolVar(&c.apply, "apply", false, "apply what is proposed, and measure what that costs and covers")
+	flags.BoolVar(&c.apply, "apply", false, "apply the proposed probes, and measure their cost and coverage")
 	c.source.register(flags)
 	c.cache.register(flags)
-	flags.BoolVar(&c.Force, "force", false, "put hooks also into classes that the JDK damages by that")
+	flags.BoolVar(&c.Force, "force", false, forceUsage)
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output")
 	return command
 }
 
-// Bounds of what can be asked for.
+// Bounds of flags.
 const (
 	leastObserved  = 2 * time.Second
 	mostObserved   = time.Hour
@@ -71,18 +71,11 @@ const (
 	standardOutput = "-"
 )
 
-// check reads the command line; what is wrong with it is said before anything is
-// touched.
+// check reads the command line, before anything is touched.
 func (c *observing) check(args []string, given func(string) bool) (err error) {
 	c.Budget = float64(c.budget)
 	if c.Source, err = c.source.choose(); err != nil {
 		return err
-	}
-	switch {
-	case c.For < leastObserved || c.For > mostObserved:
-		return usage("--for must be from %v to %v", leastObserved, mostObserved)
-	case c.Most < 1 || c.Most > mostProposed:
-		return usage("--most must be from 1 to %d", mostProposed)
 	}
 	if isProcess(args) {
 		if c.PID, err = processNumber(args[0]); err != nil {
@@ -93,7 +86,7 @@ func (c *observing) check(args []string, given func(string) bool) (err error) {
 		c.inputs = args
 		for _, flag := range []string{"for", "budget", "apply", "recorder", "thread-dumps", "force"} {
 			if given(flag) {
-				return usage("--%s needs a program that runs: name its PID; sonde ps lists the JVMs there are", flag)
+				return usage("--%s needs a running program: name its PID; sonde ps lists JVMs", flag)
 			}
 		}
 	}
@@ -103,8 +96,8 @@ func (c *observing) check(args []string, given func(string) bool) (err error) {
 	return checkWritable(c.output)
 }
 
-// isProcess reports whether a JVM is meant, and not a file: a single number, unless
-// there is a file of that name and no such process.
+// isProcess reports whether the arguments name a JVM: a single number, unless there is a
+// file with that name and no such process.
 func isProcess(args []string) bool {
 	if len(args) != 1 {
 		return false
@@ -120,48 +113,48 @@ func isProcess(args []string) bool {
 	return true
 }
 
-const observeLong = `Find out which methods of a program are worth a probe, and propose a file of probes
-for sonde apply, with a reason on each line, inside a budget.
+const observeLong = `Find out which methods of a program are worth a probe, and propose a file of probes for
+sonde apply, within a budget and with a reason for each line.
 
-Of a JVM, by its PID:
-  samples   are taken first, with nothing changed in the program: the flight recorder
-            is started over the attach socket, as sonde hot does; thread dumps show
-            where threads wait for locks, the network and files
-  code      class files say what methods have to do with, themselves or through small
-            methods they call: databases, HTTP, messages, the network, files, locks,
-            and by which of them requests come in
-  calls     of the candidates are counted for the rest of the time, in half of it with
-            hooks in what would be proposed alone: they go in and out in one batch each;
-            what is called too often is counted only for an instant
-Then methods are chosen whose probes together stay inside --budget, by calls a second,
-what a timed call costs in this JVM (measured), and the program's processor time: first
-those that cover most for what they cost, then those in which threads wait, then those
-that tell most apart. Where requests come in, and what asks databases, comes before
-what is deep inside. Where it takes that to cover more, all calls of a method are
-counted and one in 16 is timed.
+For a JVM, named by its PID:
+  samples   are taken first, without changing the program: the flight recorder is
+            started over the attach socket, as sonde hot does; thread dumps show where
+            threads wait for locks, the network and files
+  code      class files show what methods work with, directly or through small methods
+            they call: databases, HTTP, messages, the network, files, locks, and which
+            methods receive requests
+  calls     of the candidates are counted for the rest of the time, for half of it only
+            in methods that would be proposed; hooks go in and out in one batch each.
+            Methods that are called too often are counted only for a moment
+Then methods are chosen whose probes together stay within --budget, by calls per second,
+the measured cost of a timed call in this JVM, and the processor time of the program:
+first methods that cover most for their cost, then methods in which threads wait, then
+methods that divide the covered time best. Methods that receive requests or query
+databases are preferred to methods deep inside. If that covers more, all calls of a
+method are counted and one in 16 is timed.
 
-Coverage is the share of all samples, of the program's threads that run, in whose stack
-a method with a probe stands above the leaf. Methods whose calls did not end while they
-were counted, such as a server's loop, cover nothing. What is not covered is told.
+Coverage is the share of the samples of running threads in whose stack a method with a
+probe is above the leaf. Methods whose calls did not end while they were counted, such
+as the loop of a server, cover nothing. Time that is not covered is listed.
 
-With --apply the probes are applied for --for, what they cost and cover is measured,
-and they are taken out again; sonde apply PID -f FILE has them stay.
+With --apply, the probes are applied for the time of --for, their cost and coverage are
+measured, and they are removed again; sonde apply PID -f FILE applies them for good.
 
-Of jars, folders or class files there is only the code: methods that take requests or
-call databases, the network, files or locks are proposed, those of a class in one line.
-Nothing ran, so how often they are called is not known, and no budget can be kept.
+For jars, folders or class files there is only the code: methods that receive requests
+or use databases, the network, files or locks are proposed, one line per class. Nothing
+ran, so the number of calls is unknown and no budget can be kept.
 
-The file goes to -o, or to standard output, and may be edited. Columns of the table:
+The file goes to -o or to standard output, and may be edited. Columns of the table:
 
-SAMPLES  share of samples in whose stack the method is
-CALLS/S  while calls were counted
-MEAN     time of a call, with what it waited
-COST     expected, of the program's processor time
-WHY      covers: time that no line before covers; splits: tells parts of it apart;
-         waits: threads wait in it; nature: by what it calls; request: it takes some
+SAMPLES  share of the samples with the method in the stack
+CALLS/S  calls per second while they were counted
+MEAN     time of a call, including waiting
+COST     expected cost, as a part of the program's processor time
+WHY      covers: time that no earlier line covers; splits: divides covered time;
+         waits: threads wait in it; nature: by what it calls; request: receives requests
 
-Exit code: 0 when probes are proposed, 1 on an error or when there are none, 2 for a
-wrong command line.`
+Exit code: 0 if probes are proposed, 1 on an error or if there are none, 2 for a wrong
+command line.`
 
 const observeExamples = `  sonde observe 4711 -o probes.yaml
   sonde observe 4711 --for 1m --budget 1% -o probes.yaml
@@ -169,7 +162,7 @@ const observeExamples = `  sonde observe 4711 -o probes.yaml
   sonde observe 4711 | sonde apply 4711 -f -
   sonde observe app.jar lib/dao.jar -o probes.yaml`
 
-// run observes, writes what is proposed, and tries it where that is asked for.
+// run observes, writes the proposal, and with --apply tries it.
 func (c *observing) run(ctx context.Context) error {
 	if len(c.inputs) > 0 {
 		p, err := suggest.ReadArchives(ctx, c.inputs, c.Most)
@@ -193,13 +186,13 @@ func (c *observing) run(ctx context.Context) error {
 	endCache()
 	view.close()
 	if p == nil {
-		return interruptedBefore(ctx, "there was anything to propose", err)
+		return interruptedBefore(ctx, "there was a proposal", err)
 	}
 	return errors.Join(c.write(p, t), err)
 }
 
-// observe looks at the JVM, and tries what is proposed where that is asked for. What was
-// found is given also where trying it failed.
+// observe returns a proposal, and with --apply its trial. It returns the proposal also if
+// the trial failed.
 func (c *observing) observe(ctx context.Context) (*suggest.Proposal, *suggest.Trial, error) {
 	p, err := c.look(ctx, c.Options)
 	if err != nil || !c.apply {
@@ -207,12 +200,12 @@ func (c *observing) observe(ctx context.Context) (*suggest.Proposal, *suggest.Tr
 	}
 	t, err := c.try(ctx, c.Options, p)
 	if err != nil {
-		return p, nil, fmt.Errorf("applying what is proposed: %w", err)
+		return p, nil, fmt.Errorf("applying the proposed probes: %w", err)
 	}
 	return p, t, nil
 }
 
-// write writes the file of probes, and what people or programs read of it.
+// write writes the file of probes, and its description.
 func (c *observing) write(p *suggest.Proposal, t *suggest.Trial) error {
 	isFile := c.output != "" && c.output != standardOutput
 	if isFile {
@@ -245,7 +238,7 @@ func (c *observing) write(p *suggest.Proposal, t *suggest.Trial) error {
 	return nil
 }
 
-// writeTrial tells what the probes cost and covered.
+// writeTrial writes what the probes cost and covered.
 func (c *observing) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Trial, width int) {
 	_, _ = fmt.Fprintln(w)
 	rows := handover.Rows(t.Results, p.Set())

@@ -11,7 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
-// An observeView shows an observation to the user while it goes on.
+// An observeView shows the progress of an observation.
 type observeView struct {
 	*observing
 	*bulletin
@@ -22,7 +22,7 @@ func newObserveView(c *observing) *observeView {
 	return &observeView{observing: c, bulletin: newBulletin(c.streams, c.json), began: time.Now()}
 }
 
-// progress is told by the observation how far it is, on its own goroutine.
+// progress is called by the observation, on its own goroutine.
 func (v *observeView) progress(p suggest.Progress) {
 	line := fmt.Sprintf("%s: %s", format.ShortDuration(time.Since(v.began)), p.Stage)
 	switch p.Stage {
@@ -38,7 +38,7 @@ func (v *observeView) progress(p suggest.Progress) {
 	v.say("%s", line)
 }
 
-// part is how long a part of the observation takes.
+// part returns how long a part of the observation takes.
 func (v *observeView) part(i int) time.Duration {
 	sampling, counting := v.Parts()
 	if i == 0 {
@@ -49,13 +49,12 @@ func (v *observeView) part(i int) time.Duration {
 
 var (
 	observeColumns = format.Columns(">SAMPLES", ">CALLS/S", ">MEAN", ">COST", "WHY", "NATURE", "METHOD")
-	// observeExpendable are the columns a narrow terminal goes without, the first to go
-	// first.
+	// observeExpendable are the columns that a narrow terminal drops, in this order.
 	observeExpendable = []string{"NATURE", "WHY", "MEAN"}
 	codeColumns       = format.Columns(">METHODS", "WHY", "NATURE", "CLASS")
 )
 
-// writeProposal writes the table of what is proposed, and what is to be known of it.
+// writeProposal writes the proposed methods as a table, with notes.
 func writeProposal(w io.Writer, p *suggest.Proposal, width int) {
 	if p.PID == 0 {
 		format.WriteTable(w, codeColumns, codeTexts(p), width)
@@ -72,7 +71,7 @@ func writeProposal(w io.Writer, p *suggest.Proposal, width int) {
 	}
 }
 
-// observeTexts are the cells of what is proposed for a program that runs.
+// observeTexts returns the cells of a proposal for a running program.
 func observeTexts(p *suggest.Proposal) (texts [][]string) {
 	for i := range p.Choices {
 		c := &p.Choices[i]
@@ -87,7 +86,7 @@ func observeTexts(p *suggest.Proposal) (texts [][]string) {
 	return texts
 }
 
-// codeTexts are the cells of what is proposed for archives.
+// codeTexts returns the cells of a proposal for archives.
 func codeTexts(p *suggest.Proposal) (texts [][]string) {
 	for _, line := range p.Lines() {
 		first := line.Choices[0]
@@ -97,7 +96,7 @@ func codeTexts(p *suggest.Proposal) (texts [][]string) {
 	return texts
 }
 
-// natureText is what a method has to do with.
+// natureText says what a method works with.
 func natureText(c *suggest.Candidate) string {
 	var kinds []string
 	if c.Entry != "" {
@@ -109,18 +108,18 @@ func natureText(c *suggest.Candidate) string {
 	return strings.Join(kinds, ", ")
 }
 
-// proposalLines say what the table does not.
+// proposalLines returns notes to the table.
 func proposalLines(p *suggest.Proposal) []string {
 	if p.PID == 0 {
 		lines := []string{fmt.Sprintf("%s of %s in %s read", format.Count(len(p.Choices), "method", "methods"), format.Count(p.Read, "class", "classes"), strings.Join(p.Inputs, ", "))}
 		if p.More > 0 {
-			lines = append(lines, fmt.Sprintf("%s more would do: --most raises how many lines there are", format.Count(p.More, "method", "methods")))
+			lines = append(lines, fmt.Sprintf("%s more qualify: --most raises the number of lines", format.Count(p.More, "method", "methods")))
 		}
-		return append(lines, "nothing ran: how often they are called is not known, and no budget can be kept; sonde observe PID counts")
+		return append(lines, "nothing ran, so the number of calls is unknown and no budget can be kept; sonde observe PID counts calls")
 	}
 	lines := []string{
-		fmt.Sprintf("covers %s of the time above the leaf, by %s in %s", format.Percent(p.Coverage), format.Count(p.Samples, "sample", "samples"), format.Duration(p.Sampled)),
-		fmt.Sprintf("expected to cost %s of the program's processor time, at %.0f ns a call; the budget is %s", format.Percent(p.Cost), p.Nanos, format.Percent(p.Budget)),
+		fmt.Sprintf("covers %s of the time above the leaf, according to %s in %s", format.Percent(p.Coverage), format.Count(p.Samples, "sample", "samples"), format.Duration(p.Sampled)),
+		fmt.Sprintf("expected to cost %s of the program's processor time, at %.0f ns per call; the budget is %s", format.Percent(p.Cost), p.Nanos, format.Percent(p.Budget)),
 	}
 	for i := range p.Choices {
 		if c := &p.Choices[i]; c.Thins {
@@ -144,16 +143,16 @@ func bareLines(bare []suggest.Bare) (lines []string) {
 	return lines
 }
 
-// trialLines say what probes cost and covered.
+// trialLines says what the probes cost and covered.
 func trialLines(p *suggest.Proposal, t *suggest.Trial) []string {
-	budget := "inside the budget of " + format.Percent(p.Budget)
+	budget := "within the budget of " + format.Percent(p.Budget)
 	if t.Cost > p.Budget {
-		budget = "beyond the budget of " + format.Percent(p.Budget)
+		budget = "over the budget of " + format.Percent(p.Budget)
 	}
 	lines := []string{
 		fmt.Sprintf("applied for %s: hooks in %s, %s", format.Duration(t.Took), format.Count(t.Methods, "method", "methods"), format.Count(int(t.Calls), "call", "calls")),
 		fmt.Sprintf("cost %s of the program's processor time, %s", format.Percent(t.Cost), budget),
-		fmt.Sprintf("covered %s of the time above the leaf, by %s", format.Percent(t.Coverage), format.Count(t.Samples, "sample", "samples")),
+		fmt.Sprintf("covered %s of the time above the leaf, according to %s", format.Percent(t.Coverage), format.Count(t.Samples, "sample", "samples")),
 	}
 	lines = append(lines, bareLines(t.Bare)...)
 	for _, left := range t.Left {

@@ -12,8 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report"
 )
 
-// checkOutputs finds out whether files could be written, before there is anything
-// to write.
+// checkOutputs checks that files can be written, before there is anything to write.
 func checkOutputs(paths []string, formatOf func(path string) (report.Format, error)) error {
 	for _, path := range paths {
 		if _, err := formatOf(path); err != nil {
@@ -26,7 +25,7 @@ func checkOutputs(paths []string, formatOf func(path string) (report.Format, err
 	return nil
 }
 
-// checkWritable opens a file for writing and leaves everything as it was.
+// checkWritable checks that a file can be written, without changing anything.
 func checkWritable(path string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	fresh := err == nil
@@ -57,8 +56,8 @@ func outputError(path string, err error) error {
 	return &archive.OutputError{Path: path, Detail: fmt.Sprintf("cannot be written (%v): name another file with -o", err)}
 }
 
-// writeOutputs writes files. It returns what tells which were written: at the end,
-// where it is read.
+// writeOutputs writes files. The returned function reports which were written; it is called
+// at the end, where it is read.
 func (s streams) writeOutputs(paths []string, write func(path string) error) (tell func(), err error) {
 	var failed []error
 	var written []string

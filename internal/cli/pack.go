@@ -28,7 +28,7 @@ func newPack(s streams) *cobra.Command {
 	c := &packing{forecast: forecast{streams: s}}
 	command := &cobra.Command{
 		Use:     "pack JAR|WAR|DIR... --probes FILE -o OUT.pack",
-		Short:   "Weave probes into the classes of an application beforehand",
+		Short:   "Weave probes into the classes of an application ahead of time",
 		Long:    packLong,
 		Example: packExamples,
 		Args:    atLeast("the jar, war or directory to pack"),
@@ -39,7 +39,7 @@ func newPack(s streams) *cobra.Command {
 	}
 	c.register(command)
 	command.Flags().StringVarP(&c.output, "output", "o", "", "`OUT`, the pack to write (required)")
-	command.Flags().BoolVar(&c.strict, "strict", false, "write nothing if a method that is named must be left alone, or a pattern names none")
+	command.Flags().BoolVar(&c.strict, "strict", false, "write nothing if a method must be left alone, or a pattern matches none")
 	command.AddCommand(newPackShow(s), newPackVerify(s))
 	return command
 }
@@ -90,7 +90,7 @@ func (c *packing) run(ctx context.Context) error {
 	return c.tell(&told, planned)
 }
 
-// checkOutput refuses outputs before the work is done.
+// checkOutput checks the output before the work is done.
 func (c *packing) checkOutput() error {
 	info, err := os.Stat(c.output)
 	switch {
@@ -99,7 +99,7 @@ func (c *packing) checkOutput() error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return &archive.OutputError{Path: c.output, Detail: "is no file: name the pack to write, such as app.pack"}
+		return &archive.OutputError{Path: c.output, Detail: "is not a file: name the pack to write, such as app.pack"}
 	}
 	for _, input := range c.inputs {
 		if other, err := os.Stat(input); err == nil && os.SameFile(info, other) {
@@ -109,7 +109,7 @@ func (c *packing) checkOutput() error {
 	return nil
 }
 
-// refuse says what --strict does not let pass.
+// refuse reports what --strict forbids.
 func (c *packing) refuse(content *pack.Content, notes []string) error {
 	for _, note := range notes {
 		c.note(note)
@@ -117,7 +117,7 @@ func (c *packing) refuse(content *pack.Content, notes []string) error {
 	for _, left := range content.Left {
 		c.note("left alone: " + leftText(left))
 	}
-	return errors.New("not all that is named would have a hook, as --strict demands; nothing was written")
+	return errors.New("nothing was written: --strict, and something would have no hook")
 }
 
 func (c *packing) tell(told *document.Pack, planned *build.Planned) error {
@@ -135,53 +135,50 @@ func (c *packing) tell(told *document.Pack, planned *build.Planned) error {
 	return err
 }
 
-const packLong = `Weave the probes of probes.yaml into the classes of an application beforehand, without
-running it, and write a pack. A JVM that is started with the agent and the pack takes
-its classes from there as they load: no Sonde need be there, and nothing is woven at
-start-up.
+const packLong = `Weave the probes of a file into the classes of an application ahead of time, without
+running it, and write a pack. A JVM that is started with the agent and the pack takes the
+woven classes from it as they load: no Sonde is needed, and nothing is woven at start-up.
 
   sonde agent-jar sonde-agent.jar
   java -javaagent:sonde-agent.jar=pack=app.pack -jar app.jar
 
-What is measured goes to a file (arena=FILE; /tmp/sonde-PID-….arena, with a name nobody
-can guess, where nothing is said), which sonde report and sonde attach read, also while
-the program runs.
+Measurements go to a file (arena=FILE; by default /tmp/sonde-PID-….arena, with a name that
+nobody can guess), which sonde report and sonde attach read, also while the program runs.
 
-Jars, wars and directories are only read, signed ones as well; the pack holds what
-differs, and a class gets it only where its bytes are those that were packed. A class
-that differs is loaded as it is, counted and named. Jars inside jars (BOOT-INF/lib,
-WEB-INF/lib) are looked into, and every version of a multi-release jar is packed.
+Jars, wars and directories are only read, also signed ones. The pack holds the
+differences, and a class gets them only if its bytes are those that were packed. A class
+that differs is loaded unchanged, counted and listed. Jars inside jars (BOOT-INF/lib,
+WEB-INF/lib) are included, and every version of a multi-release jar is packed.
 
-Which classes are packed weave: in the file says; sonde plan shows it. Beforehand
-nobody knows which classes will load, nor of which version, so a condition may read
-fields, and call getters of the class the hook stands in alone, where no class could
-override them: the bytes of that class are compared when it loads. Levels trace and
-capture need a Sonde that reads, and are refused. Results by tags or callers tell 256
-values apart, and count the rest as (other).
+The weave: section of the file decides which classes are packed; sonde plan shows the
+result. Ahead of time, nobody knows which classes will load, and in which version.
+Therefore a condition may read fields, but call only getters of the class that has the
+hook, if no class can override them: the bytes of that class are compared when it loads.
+Levels trace and capture need a running Sonde, and are refused. Results grouped by tags or
+callers distinguish 256 values, and count the rest as (other).
 
-Woven classes are kept in the cache: packing again weaves nothing, and live commands
-find what was packed. The same classes and the same file make the same pack, byte for
-byte.
+Woven classes are cached: packing again weaves nothing, and live commands find what was
+packed. The same classes and the same file make the same pack, byte for byte.
 
-Exit code: 0 when the pack was written, 1 on an error or where nothing would be in it,
-2 for a wrong command line or file.`
+Exit code: 0 if the pack was written, 1 on an error or if it would be empty, 2 for a wrong
+command line or file.`
 
 const packExamples = `  sonde pack app.jar --probes probes.yaml -o app.pack
   sonde pack app.war lib/*.jar --probes probes.yaml -o app.pack --strict
   sonde pack show app.pack --classes
   sonde pack verify app.pack app.jar`
 
-const packShowLong = `Show what a pack holds: what it was made of, by which Sonde and for which agent, how
-many classes and methods, and what was left alone.
+const packShowLong = `Show the contents of a pack: its inputs, the Sonde and agent it was made by and for, the
+number of classes and methods, and what was left alone.
 
 --classes  each class with its methods
 --spots    each hook: probe, sequence, method and id
---left     all that is left alone, with the reasons
---probes   the file of probes as it was, and nothing else`
+--left     everything that is left alone, with the reasons
+--probes   only the file of probes, unchanged`
 
-const packVerifyLong = `Check a pack: its checksums, that its parts fit each other, and that it is made for the
-agent of this Sonde. With jars, wars or directories also whether the classes in the pack
-are the ones there, a class that differs would be loaded as it is, and that the woven
-classes can be made of them.
+const packVerifyLong = `Check a pack: its checksums, that its parts fit together, and that it was made for the
+agent of this Sonde. With jars, wars or directories, also check that they have the classes
+of the pack (a class that differs would be loaded without hooks) and that the woven classes
+can be made from them.
 
-Exit code: 0 when all is well, 1 where something is not, 2 for a wrong command line.`
+Exit code: 0 if everything is right, 1 if not, 2 for a wrong command line.`

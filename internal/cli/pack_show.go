@@ -34,7 +34,7 @@ func newPackShow(s streams) *cobra.Command {
 	c := &packShow{streams: s}
 	command := &cobra.Command{
 		Use:   "show FILE.pack",
-		Short: "Show what a pack holds",
+		Short: "Show the contents of a pack",
 		Long:  packShowLong,
 		Example: `  sonde pack show app.pack
   sonde pack show app.pack --classes --left
@@ -46,11 +46,11 @@ func newPackShow(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.BoolVar(&c.classes, "classes", false, "name every class, with its methods")
-	flags.BoolVar(&c.spots, "spots", false, "name every hook")
-	flags.BoolVar(&c.left, "left", false, "name all that is left alone")
-	flags.BoolVar(&c.probes, "probes", false, "write the file of probes it was made with, and nothing else")
-	flags.BoolVar(&c.json, "json", false, "write one JSON object with all of it")
+	flags.BoolVar(&c.classes, "classes", false, "list every class with its methods")
+	flags.BoolVar(&c.spots, "spots", false, "list every hook")
+	flags.BoolVar(&c.left, "left", false, "list everything that is left alone")
+	flags.BoolVar(&c.probes, "probes", false, "write only the file of probes it was made with")
+	flags.BoolVar(&c.json, "json", false, "write one JSON object with everything")
 	return command
 }
 
@@ -80,11 +80,11 @@ func (c *packShow) write(out io.Writer, content *pack.Content, sizes pack.Sizes)
 	line := func(what, text string, args ...any) {
 		_, _ = fmt.Fprintf(out, "%-9s%s\n", what, format.Printable(fmt.Sprintf(text, args...)))
 	}
-	line("pack", "%s, %s: deltas %s, arena %s, what only Sonde reads %s", c.file, bytesText(int(sizes.File)), diskText(sizes.Deltas), diskText(sizes.Image), diskText(sizes.Cold))
+	line("pack", "%s, %s: differences %s, arena %s, data for Sonde %s", c.file, bytesText(int(sizes.File)), diskText(sizes.Deltas), diskText(sizes.Image), diskText(sizes.Cold))
 	line("of", "%s", content.Title)
 	line("agent", "%s", buildText(content.Build))
 	line("engine", "%s", content.Engine)
-	line("classes", "%s of %s, %s as they were, %s woven", format.Count(sizes.Methods, "method", "methods"), format.Count(sizes.Classes, "class", "classes"), diskText(sizes.Original), diskText(sizes.Woven))
+	line("classes", "%s of %s, originally %s, woven %s", format.Count(sizes.Methods, "method", "methods"), format.Count(sizes.Classes, "class", "classes"), diskText(sizes.Original), diskText(sizes.Woven))
 	line("left", "%s", format.Count(len(content.Left), "class or method", "classes and methods"))
 	for _, sum := range sumSpots(sortedSpots(content.Names)) {
 		line("probe", "%s: %s", sum.probe, format.Count(sum.spots, "hook", "hooks"))
@@ -104,12 +104,12 @@ func (c *packShow) write(out io.Writer, content *pack.Content, sizes pack.Sizes)
 	}
 }
 
-// buildText says whether a build is that of this Sonde's agent.
+// buildText says whether a build is that of the agent of this Sonde.
 func buildText(build string) string {
 	if build == agent.AgentBuild() {
-		return build + ", as sonde agent-jar writes it"
+		return build + ", the agent of this Sonde"
 	}
-	return build + ": another than sonde agent-jar writes; with that one the program would start without its hooks"
+	return build + ", not the agent of this Sonde: with the agent of sonde agent-jar the program would start without hooks"
 }
 
 func withinText(sequence string) string {
@@ -119,7 +119,7 @@ func withinText(sequence string) string {
 	return " within " + sequence
 }
 
-// leftText is what was left alone, and why.
+// leftText says what was left alone, and why.
 func leftText(l pack.Left) string {
 	name := descriptor.ExternalName(l.Class)
 	if l.Method != "" {
@@ -128,7 +128,7 @@ func leftText(l pack.Left) string {
 	return name + ": " + l.Reason
 }
 
-// sortedSpots are hooks in an order that people look for them in.
+// sortedSpots sorts hooks by probe, sequence and method.
 func sortedSpots(names []pack.Name) []pack.Name {
 	return slices.SortedFunc(slices.Values(names), func(a, b pack.Name) int {
 		return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
@@ -136,7 +136,7 @@ func sortedSpots(names []pack.Name) []pack.Name {
 	})
 }
 
-// A spotSum is how many hooks a probe has.
+// A spotSum counts the hooks of a probe.
 type spotSum struct {
 	probe string
 	spots int
@@ -224,7 +224,7 @@ func comparePack(ctx context.Context, v *document.PackVerify, opened *pack.Pack,
 	for _, input := range inputs {
 		err := archive.Walk(ctx, input, func(e archive.Entry) error {
 			var class classfile.Class
-			if class.Read(e.Data) == nil && opened.Has(class.Name()) { // what cannot be read was not packed
+			if class.Read(e.Data) == nil && opened.Has(class.Name()) { // a class that cannot be read was not packed
 				met[class.Name()] = true
 				original := cache.OriginalOf(e.Data)
 				isPacked := func(c pack.Class) bool { return c.Entry.Original == original }
@@ -254,18 +254,18 @@ func comparePack(ctx context.Context, v *document.PackVerify, opened *pack.Pack,
 }
 
 func writePackVerify(out io.Writer, v *document.PackVerify, hasInputs bool) {
-	_, _ = fmt.Fprintf(out, "%s: %s, whole\n", format.Printable(v.File), format.Count(v.Classes, "class", "classes"))
+	_, _ = fmt.Fprintf(out, "%s: %s, complete\n", format.Printable(v.File), format.Count(v.Classes, "class", "classes"))
 	if !hasInputs {
 		return
 	}
-	_, _ = fmt.Fprintf(out, "%s of %s are there as they were packed\n", format.Grouped(v.Found), format.Grouped(v.Classes))
+	_, _ = fmt.Fprintf(out, "%s of %s are in the archives as they were packed\n", format.Grouped(v.Found), format.Grouped(v.Classes))
 	for _, group := range []struct {
 		what  string
 		names []string
-	}{{"differs", v.Differs}, {"is not there", v.Missing}, {"cannot be made", v.Bad}} {
+	}{{"differs", v.Differs}, {"is missing", v.Missing}, {"cannot be restored", v.Bad}} {
 		for i, name := range group.names {
 			if i == mostFates {
-				_, _ = fmt.Fprintf(out, "  … and %s more (--json names them)\n", format.Count(len(group.names)-i, "class", "classes"))
+				_, _ = fmt.Fprintf(out, "  … and %s more (--json lists them)\n", format.Count(len(group.names)-i, "class", "classes"))
 				break
 			}
 			_, _ = fmt.Fprintf(out, "  %s %s\n", format.Printable(name), group.what)
@@ -273,17 +273,17 @@ func writePackVerify(out io.Writer, v *document.PackVerify, hasInputs bool) {
 	}
 }
 
-// packVerdict is an error where something is the matter.
+// packVerdict returns an error if something is wrong.
 func packVerdict(v *document.PackVerify) error {
 	switch {
 	case !v.IsOwn:
-		return errors.New("the pack is made for another agent than this Sonde's: make it again with sonde pack, or use the sonde agent-jar of the Sonde that made it")
+		return errors.New("the pack was made for the agent of another Sonde: make it again with sonde pack, or use the agent-jar of the Sonde that made it")
 	case len(v.Bad) > 0:
-		return fmt.Errorf("%s cannot be made: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
+		return fmt.Errorf("%s cannot be restored: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
 	case len(v.Differs) > 0:
-		return fmt.Errorf("%s from what was packed and would be loaded without hooks: make the pack again", format.Count(len(v.Differs), "class differs", "classes differ"))
+		return fmt.Errorf("%s from the packed bytes and would be loaded without hooks: make the pack again", format.Count(len(v.Differs), "class differs", "classes differ"))
 	case len(v.Missing) > 0:
-		return fmt.Errorf("%s of the pack in none of these archives: name all that were packed", format.Count(len(v.Missing), "class is", "classes are"))
+		return fmt.Errorf("%s of the pack in none of these archives: name all archives that were packed", format.Count(len(v.Missing), "class is", "classes are"))
 	}
 	return nil
 }

@@ -24,8 +24,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
 )
 
-// forecast is what `sonde plan` and `sonde pack` are told: archives, and what is wanted
-// of them.
+// A forecast is the command line of `sonde plan` and `sonde pack`: archives and probes.
 type forecast struct {
 	streams
 	inputs []string
@@ -38,8 +37,8 @@ type forecast struct {
 
 func (f *forecast) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVarP(&f.probes, "probes", "p", "", "`FILE` that says what is wanted, as sonde apply reads it; - reads it from standard input (required)")
-	flags.StringVar(&f.jdk, "jdk", "", "`HOME` of the JDK the program will run on, whose classes conditions may read; else JAVA_HOME, or that of the java in PATH")
+	flags.StringVarP(&f.probes, "probes", "p", "", "`FILE` of probes, as for sonde apply; - reads standard input (required)")
+	flags.StringVar(&f.jdk, "jdk", "", "`HOME` of the JDK that the program will use, whose classes conditions may read; by default JAVA_HOME, or that of the java in PATH")
 	flags.BoolVar(&f.json, "json", false, "write one JSON object")
 	f.cache.register(flags)
 }
@@ -48,7 +47,7 @@ func newPlan(s streams) *cobra.Command {
 	f := &forecast{streams: s}
 	command := &cobra.Command{
 		Use:     "plan JAR|WAR|DIR... --probes FILE",
-		Short:   "Show what probes would do to each class of an application, and why",
+		Short:   "Show which classes of an application probes would change, and why",
 		Long:    planLong,
 		Example: planExamples,
 		Args:    atLeast("the jar, war or directory to look at"),
@@ -62,14 +61,14 @@ func newPlan(s streams) *cobra.Command {
 		},
 	}
 	f.register(command)
-	command.Flags().BoolVar(&f.all, "all", false, "name every class and every method, also those of the JDK")
+	command.Flags().BoolVar(&f.all, "all", false, "list every class and every method, including those of the JDK")
 	return command
 }
 
 // plan reads the archives and weaves what a pack would hold.
 func (f *forecast) plan(ctx context.Context, label string) (*build.Planned, error) {
 	if f.probes == "" {
-		return nil, usage("--probes is missing: the file that says what is wanted, such as probes.yaml")
+		return nil, usage("--probes is missing: a file of probes, such as probes.yaml")
 	}
 	set, text, err := readProbes(f.streams, f.probes)
 	if err != nil {
@@ -80,7 +79,7 @@ func (f *forecast) plan(ctx context.Context, label string) (*build.Planned, erro
 		return nil, err
 	}
 	if image == "" {
-		f.note("no JDK was found, so conditions can read no class of it: --jdk HOME names one")
+		f.note("no JDK was found, so conditions cannot read its classes: name one with --jdk HOME")
 	}
 	kept, closeCache, err := f.cache.openCache(f.note)
 	if err != nil {
@@ -95,15 +94,15 @@ func (f *forecast) plan(ctx context.Context, label string) (*build.Planned, erro
 	return planned, err
 }
 
-// note tells what a user should read, apart from what is asked for.
+// note writes a note to standard error.
 func (f *forecast) note(text string) { _, _ = fmt.Fprintf(f.err, "note: %s\n", format.Printable(text)) }
 
-// image is the run-time image of a JDK; empty where none is found.
+// image returns the run-time image of a JDK; empty if none is found.
 func (f *forecast) image() (string, error) {
 	of := func(home string) string { return filepath.Join(home, "lib", "modules") }
 	if f.jdk != "" {
 		if _, err := os.Stat(of(f.jdk)); err != nil {
-			return "", usage("--jdk %s: it has no lib/modules: name the home of a JDK, 9 or newer", f.jdk)
+			return "", usage("--jdk %s: it has no lib/modules: name the home of JDK 9 or later", f.jdk)
 		}
 		return of(f.jdk), nil
 	}
@@ -124,38 +123,38 @@ func (f *forecast) image() (string, error) {
 	return "", nil
 }
 
-// wovenText tells where woven classes came from.
+// wovenText says where woven classes came from.
 func (f *forecast) wovenText(w session.Weavings) string {
 	return wovenText(w.Woven, w.Cached, w.Cached+w.Missed > 0)
 }
 
-// refusal is why no pack can be made, as the commands tell it; "" where one can.
+// refusal says why no pack can be made; empty if one can.
 func refusal(planned *build.Planned) string {
 	err := planned.Refusal()
 	switch {
 	case err == nil:
 		return ""
 	case errors.Is(err, build.ErrEmpty):
-		return "no method of these classes would have a hook: there is nothing to pack"
+		return "no method of these classes would get a hook: there is nothing to pack"
 	}
 	return format.OneLine(err)
 }
 
-const planLong = `Show what would become of each class of an application that a probe, a sequence or a
-tag of probes.yaml concerns, without running it: whether hooks are woven into it
-beforehand, as it loads, later, or never, and why; how many of its methods get hooks,
-and which are left alone for what reason. Nothing is written but the cache, where
-the woven classes are kept for sonde pack (--no-cache keeps none).
+const planLong = `Show what happens to each class of an application that the probes, sequences or tags of a
+file match, without running it: whether it gets hooks ahead of time, when it loads, later,
+or never, and why; how many of its methods get hooks, and which are left alone for what
+reason. Nothing is written except the cache, where woven classes are kept for sonde pack
+(--no-cache keeps none).
 
-static   sonde pack weaves it: the application starts with it, without a Sonde
-load     a Sonde that is there weaves it as it loads (sonde run, sonde apply)
-dynamic  sonde apply weaves it when it is loaded; so are all classes of the JDK, which
-         are loaded before a pack can weave them
+static   sonde pack weaves it: the application starts with its hooks, without a Sonde
+load     a running Sonde weaves it when it loads (sonde run, sonde apply)
+dynamic  sonde apply weaves it after it has loaded; so are all classes of the JDK, which
+         load before a pack can weave them
 never    it gets no hooks
-left     it is named, and nothing of it can be woven
+left     it matches, but nothing in it can be woven
 
-The file says so in weave:, where the first rule counts that names a class; a class
-that no rule names is packed, and woven by every other command:
+The weave: section of the file decides; the first rule that matches a class counts. A
+class without a rule is packed, and woven by all other commands:
 
   weave:
     - classes: com.acme.dao.**
@@ -163,20 +162,20 @@ that no rule names is packed, and woven by every other command:
     - classes: ['com.acme.gen.**', '**.*$$*']
       when: never
 
-Jars and wars are looked into with the jars inside them (BOOT-INF/lib, WEB-INF/lib);
-of a multi-release jar every version of a class counts. Beforehand nobody knows which
-classes will load, nor of which version: a condition may read fields, and call getters
-of the class the hook stands in alone, where no class could override them (they are
-final, private, or the class is, such as a record). Of the JDK what is known to be pure
-by name is called: that of strings, enums, boxes and collections.
+Jars inside jars and wars (BOOT-INF/lib, WEB-INF/lib) are included; of a multi-release
+jar, every version of a class counts. Ahead of time, nobody knows which classes will load,
+and in which version. Therefore a condition may read fields, but call only getters of the
+class that has the hook, if no class can override them (they are final or private, or the
+class is final, such as a record). Of the JDK, methods that are known to be pure are
+called: those of strings, enums, boxes and collections.
 
-Exit code: 0 when the plan is shown, 1 on an error, 2 for a wrong command line or file.`
+Exit code: 0 if the plan is shown, 1 on an error, 2 for a wrong command line or file.`
 
 const planExamples = `  sonde plan app.jar --probes probes.yaml
   sonde plan app.war lib/*.jar --probes probes.yaml --all
   sonde plan classes app.jar --probes probes.yaml --jdk /opt/jdk-17 --json`
 
-// How much is named without --all.
+// How much is listed without --all.
 const (
 	mostFates = 20 // classes of one fate and reason
 	mostLeft  = 5  // methods of a class
@@ -202,7 +201,7 @@ func (f *forecast) writePlan(p *build.Planned) error {
 	return out.Flush()
 }
 
-// A fateGroup is classes with the same fate for the same reason.
+// A fateGroup holds classes with the same fate for the same reason.
 type fateGroup struct {
 	when    probeset.When
 	why     string
@@ -210,10 +209,10 @@ type fateGroup struct {
 	methods int
 }
 
-// fateOrder is that in which fates are told.
+// fateOrder is the order of the output.
 var fateOrder = []probeset.When{probeset.Static, probeset.Load, probeset.Dynamic, probeset.Never, probeset.Unstated}
 
-// groupFates puts together what has the same fate for the same reason.
+// groupFates groups classes by fate and reason.
 func groupFates(classes []build.Fate) []*fateGroup {
 	type key struct {
 		when probeset.When
@@ -237,7 +236,7 @@ func groupFates(classes []build.Fate) []*fateGroup {
 	return groups
 }
 
-// repeated are the names of which there are several classes.
+// repeated returns the names that several classes have.
 func repeated(classes []build.Fate) map[string]bool {
 	names := map[string]int{}
 	for i := range classes {
@@ -254,7 +253,7 @@ func (g *fateGroup) write(out io.Writer, all bool, several map[string]bool) {
 	_, _ = fmt.Fprintf(out, "%s: %s (%s)\n", document.FateName(g.when), classesText(len(g.classes), g.methods), format.Printable(g.why))
 	for i, c := range g.classes {
 		if i == mostFates && !all {
-			_, _ = fmt.Fprintf(out, "  … and %s more (--all names them)\n", format.Count(len(g.classes)-i, "class", "classes"))
+			_, _ = fmt.Fprintf(out, "  … and %s more (--all lists them)\n", format.Count(len(g.classes)-i, "class", "classes"))
 			break
 		}
 		line := "  " + descriptor.ExternalName(c.Class)
@@ -270,7 +269,7 @@ func (g *fateGroup) write(out io.Writer, all bool, several map[string]bool) {
 		_, _ = fmt.Fprintln(out, format.Printable(line))
 		for n, left := range c.Left {
 			if n == mostLeft && !all && len(c.Left) > mostLeft {
-				_, _ = fmt.Fprintf(out, "    … and %s more (--all names them)\n", format.Grouped(len(c.Left)-n))
+				_, _ = fmt.Fprintf(out, "    … and %s more (--all lists them)\n", format.Grouped(len(c.Left)-n))
 				break
 			}
 			_, _ = fmt.Fprintf(out, "    %s\n", format.Printable(strings.TrimPrefix(left.Method+": "+left.Reason, ": ")))
@@ -282,7 +281,7 @@ func classesText(classes, methods int) string {
 	return format.Count(classes, "class", "classes") + ", " + format.Count(methods, "method", "methods")
 }
 
-// writeApplied tells what each probe or tag has found.
+// writeApplied writes what each probe or tag matches.
 func writeApplied(out io.Writer, kind string, applied []liveprobes.Applied) {
 	for i := range applied {
 		a := &applied[i]
@@ -291,17 +290,17 @@ func writeApplied(out io.Writer, kind string, applied []liveprobes.Applied) {
 			line += fmt.Sprintf(", %s of its sequences", format.Count(a.Anchors, "method", "methods"))
 		}
 		if n := len(a.LeftOut); n > 0 {
-			line += fmt.Sprintf(", does not act in %s", format.Grouped(n))
+			line += fmt.Sprintf(", no hook in %s", format.Grouped(n))
 		}
 		_, _ = fmt.Fprintln(out, format.Printable(line))
 	}
 }
 
-// planNotes are what a user should read of a plan.
+// planNotes returns notes to a plan.
 func planNotes(p *build.Planned) (notes []string) {
 	for _, u := range p.Unmatched {
 		if u.InJDK {
-			notes = append(notes, fmt.Sprintf("%s: %s names methods of the JDK alone, which no pack has: sonde apply weaves them", u.What, u.Pattern))
+			notes = append(notes, fmt.Sprintf("%s: %s matches only methods of the JDK, which cannot be packed: sonde apply weaves them", u.What, u.Pattern))
 		} else {
 			notes = append(notes, fmt.Sprintf("%s: no method of these classes matches %s", u.What, u.Pattern))
 		}
@@ -312,7 +311,7 @@ func planNotes(p *build.Planned) (notes []string) {
 	return append(notes, p.Notes...)
 }
 
-// planSummary is all of it in one line.
+// planSummary sums up a plan in one line.
 func planSummary(p *build.Planned) string {
 	classes, methods := map[probeset.When]int{}, map[probeset.When]int{}
 	concerned := 0

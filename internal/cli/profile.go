@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,23 +23,22 @@ import (
 type profiling struct {
 	streams
 	profile.Options
-	scheme, timing string
-	budget         part
-	outputs        []string
-	json           bool
-	top            int
-	start          bool
-	cache          liveCache
-	roots          *pattern.Set
-	words          []string // with start: the command that starts the program
-	agentDir       string   // with start: for the agent's jar
+	budget   part
+	outputs  []string
+	json     bool
+	top      int
+	start    bool
+	cache    liveCache
+	roots    *pattern.Set
+	words    []string // with start: the command that starts the program
+	agentDir string   // with start: for the agent's jar
 }
 
 func newProfile(s streams) *cobra.Command {
 	c := &profiling{streams: s, budget: part(profile.DefaultBudget)}
 	command := &cobra.Command{
 		Use:   "profile PID --root PATTERN",
-		Short: "Measure all that is called below a method, exactly",
+		Short: "Measure everything that a method calls, exactly",
 		Long:  profileLong,
 		Example: `  sonde profile 4711 --root com.acme.Shop.checkout
   sonde profile 4711 --root com.acme.Shop.checkout --duration 30s -o checkout.html
@@ -59,35 +56,34 @@ func newProfile(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringArrayVar(&c.Roots, "root", nil, "pattern of the methods below which is measured; may be repeated")
-	flags.StringVar(&c.scheme, "scheme", "", "lazy or eager; by default what costs the program less")
-	flags.StringVar(&c.timing, "timing", string(cct.Auto), "exact, sampled or auto; exact with --scheme or --start")
-	flags.Var(&c.budget, "budget", "with --timing auto: the part of the program's time that may be taken")
-	flags.Uint32Var(&c.Period, "period", profile.DefaultPeriod, "with --timing sampled: one call in so many is timed")
-	flags.DurationVar(&c.Duration, "duration", 0, "end after this time; 0 for Ctrl-C")
+	flags.StringArrayVar(&c.Roots, "root", nil, "pattern of the methods whose calls are measured; may be repeated")
+	flags.Var(oneOf(&c.Scheme, "", "lazy", "eager"), "scheme", "lazy or eager; the default is the one that costs the program less")
+	flags.Var(oneOf(&c.Timing, cct.Auto, "exact", "sampled", "auto"), "timing", "exact, sampled or auto; exact with --scheme or --start")
+	flags.Var(&c.budget, "budget", "with --timing auto: the part of the program's time that measuring may take")
+	flags.Var(number(&c.Period, profile.DefaultPeriod, 2, mostPeriod), "period", "with --timing sampled: time one call in so many")
+	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "end after this time; 0 for Ctrl-C")
 	flags.Uint64Var(&c.Calls, "calls", 0, "end after so many calls of the root")
-	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that would be skipped, such as the JDK's; may be repeated")
+	flags.StringArrayVar(&c.Into, "into", nil, "pattern of methods to follow that are skipped by default, such as those of the JDK; may be repeated")
 	flags.StringArrayVar(&c.Skip, "skip", nil, "pattern of methods not to follow; may be repeated")
-	flags.BoolVar(&c.Whole, "whole", false, "tell of the whole run, also of the time in which it was slow by the hooks' going in")
-	flags.DurationVar(&c.Wait, "wait", profile.DefaultWait, "how long a method's first call waits at most for the hooks of what it calls")
+	flags.BoolVar(&c.Whole, "whole", false, "report the whole run, including the time in which new hooks made it slow")
+	flags.Var(span(&c.Wait, profile.DefaultWait, positive, mostWait), "wait", "how long the first call of a method waits at most for the hooks of its callees")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .collapsed, .json or .txt; may be repeated")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
-	flags.IntVar(&c.top, "top", 0, "show so many methods in the list; 0 for all that matter")
+	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many methods in the list; 0 for all that matter")
 	c.cache.register(flags)
-	flags.BoolVar(&c.Force, "force", false, "put hooks also into classes that the JDK damages by that")
-	flags.BoolVar(&c.start, "start", false, "start the program with the command behind --, and measure from its beginning")
+	flags.BoolVar(&c.Force, "force", false, forceUsage)
+	flags.BoolVar(&c.start, "start", false, "start the program with the command after --, and measure from its beginning")
 	flags.StringVar(&c.agentDir, "agent-dir", "", "with --start: "+agentDirUsage)
 	return command
 }
 
-// check reads the command line; what is wrong with it is said before the JVM is
-// touched.
+// check reads the command line, before the JVM is touched.
 func (c *profiling) check(args []string, dash int, given func(string) bool) error {
 	if err := c.checkTarget(args, dash); err != nil {
 		return err
 	}
 	if len(c.Roots) == 0 {
-		return usage("--root PATTERN is missing: the method below which is measured")
+		return usage("--root PATTERN is missing: the method whose calls are measured")
 	}
 	for _, one := range []struct {
 		flag     string
@@ -104,30 +100,18 @@ func (c *profiling) check(args []string, dash int, given func(string) bool) erro
 		*one.to = set
 	}
 	if !given("timing") && (given("scheme") || c.start) {
-		c.timing = string(cct.Exact)
+		c.Timing = cct.Exact
 	}
 	c.Whole = c.Whole || c.start || c.Calls > 0
-	c.Scheme, c.Timing, c.Budget = profile.Scheme(c.scheme), cct.Timing(c.timing), float64(c.budget)
+	c.Budget = float64(c.budget)
 	c.Command = commandLine("profile", c.Roots)
 	switch {
-	case given("scheme") && c.Scheme != profile.Lazy && c.Scheme != profile.Eager:
-		return usage("--scheme %q: lazy or eager", c.scheme)
 	case given("scheme") && c.Timing == cct.Auto:
-		return usage("--scheme needs --timing exact or sampled: with auto the budget says when hooks go in")
-	case !slices.Contains([]cct.Timing{cct.Exact, cct.Sampled, cct.Auto}, c.Timing):
-		return usage("--timing %q: exact, sampled or auto", c.timing)
+		return usage("--scheme needs --timing exact or sampled: with auto, the budget decides when hooks go in")
 	case given("period") && c.Timing != cct.Sampled:
 		return usage("--period needs --timing sampled")
-	case c.Period < 2 || c.Period > mostPeriod:
-		return usage("--period must be from 2 to %d", mostPeriod)
 	case given("budget") && c.Timing != cct.Auto:
 		return usage("--budget needs --timing auto")
-	case c.Duration < 0:
-		return usage("--duration must not be negative")
-	case c.Wait <= 0 || c.Wait > mostWait:
-		return usage("--wait must be more than 0 and at most %v: a call of the program may wait so long", mostWait)
-	case c.top < 0:
-		return usage("--top must not be negative")
 	}
 	return checkOutputs(c.outputs, report.ProfileFormat)
 }
@@ -135,13 +119,13 @@ func (c *profiling) check(args []string, dash int, given func(string) bool) erro
 // mostWait bounds how long a call of a program may be kept waiting.
 const mostWait = 10 * time.Second
 
-// checkTarget reads what is to be profiled: a process, or behind -- a command.
+// checkTarget reads what to profile: a process, or a command after --.
 func (c *profiling) checkTarget(args []string, dash int) (err error) {
 	switch {
 	case !c.start && len(args) == 0:
 		return usage("PID is missing")
 	case !c.start && dash >= 0 && dash < len(args):
-		return usage("a command behind -- needs --start")
+		return usage("a command after -- needs --start")
 	case !c.start && c.agentDir != "":
 		return usage("--agent-dir goes with --start")
 	case !c.start && len(args) > 1:
@@ -150,86 +134,61 @@ func (c *profiling) checkTarget(args []string, dash int) (err error) {
 		c.PID, err = processNumber(args[0])
 		return err
 	case dash != 0 && len(args) > 0 && dash != len(args):
-		return usage("unexpected argument %q: with --start the command that starts the program comes behind --", args[0])
+		return usage("unexpected argument %q: with --start, the command that starts the program comes after --", args[0])
 	case len(args) == 0 || dash != 0:
-		return usage("--start needs the command that starts the program, behind --")
+		return usage("--start needs the command that starts the program, after --")
 	case c.json:
-		return usage("--json does not go with --start, as standard output is the program's: -o FILE.json writes it")
+		return usage("--json cannot be used with --start, because standard output belongs to the program: use -o FILE.json")
 	}
 	c.words = args
 	return nil
 }
 
-// A part of a whole, on the command line: 2% or 0.02.
-type part float64
+const profileLong = `Measure everything that the methods of --root call, directly or indirectly, while they
+run. The result is a tree of calls and a list of methods by their own time. Only
+methods that can be called from a root get hooks; calls of them from elsewhere cost a
+load and a branch. When the command ends, by Ctrl-C, --duration or --calls, it removes
+all hooks and prints the result. If Sonde is killed, the agent removes the hooks.
 
-func (p *part) Type() string { return "part" }
-
-func (p *part) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 6, 64) + "%" }
-
-var errPart = errors.New("not a part of a whole")
-
-// Set reads a part, which is more than nothing and not more than all.
-func (p *part) Set(text string) error {
-	digits, percent := strings.CutSuffix(text, "%")
-	value, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if percent {
-		value /= 100
-	}
-	if err != nil || !(value > 0 && value <= 1) {
-		return errPart
-	}
-	*p = part(value)
-	return nil
-}
-
-const profileLong = `Measure all that is called, directly or not, by the methods of --root while they
-run: a tree of calls and a list of methods by their own time. Hooks go only into
-what can be called from there; methods called from elsewhere cost a load and a
-branch. When the command ends, by Ctrl-C, --duration or --calls, all of it is
-taken out again and the result stays. A Sonde that is killed leaves nothing
-either: its hooks go by themselves.
-
-Every call is counted, and counts are exact. What measuring costs is measured in
-the program itself, again and again, and subtracted; ± says how far from each time
-the truth may be.
+Every call is counted, and counts are exact. The cost of measuring is itself measured
+repeatedly in the program and subtracted; ± is the remaining uncertainty of a time.
 
 Timing
-  auto     counts every call of a hook and times as many as the --budget allows;
-           hooks that cost most and tell least are thinned, switched off or left
-           out, by name, and their time is with their callers
+  auto     counts every call of a hook and times as many as the --budget allows. The
+           hooks that cost most and show least are thinned out, switched off or
+           removed, and listed; their time then counts for their callers
   exact    every call is timed
-  sampled  one call in --period is timed, by chance, with its callees; times are
-           estimates, marked with ~
+  sampled  one call in --period, chosen at random, is timed with its callees; times
+           are estimates, marked with ~
 
 Scheme
-  lazy     what a method calls gets hooks when it is first entered, while that call
-           waits, for --wait at most; calls that went on without are marked
-  eager    all that can be reached gets hooks at once
-The default is what costs the program less; the report says why.
+  lazy     the callees of a method get hooks when it is first entered; this first call
+           waits for them, at most for --wait; calls that did not wait are marked
+  eager    all methods that can be reached get hooks at once
+The default is the one that costs the program less; the report says why.
 
-The first seconds after hooks went in a program runs slower, until its compilers
-have caught up: where there is enough behind it, figures are of the time since, and
-the report says so. --whole has everything, --start and --calls too.
+A program runs slower for some seconds after hooks went in, until the JIT compilers have
+caught up. If the run is long enough, the figures are those of the time after that, and
+the report says so. --whole, --start and --calls report the whole run.
 
-Followed are all classes but the JDK's; --into 'java.util.**' follows some of
-those as well, --skip '**.Log.*' leaves some out, their time with their callers.
-A root whose class is not loaded yet is caught when it loads.
+All classes except those of the JDK are followed. --into 'java.util.**' follows some of
+the JDK as well. --skip '**.Log.*' skips methods; their time counts for their callers.
+If the class of a root is not loaded yet, it gets its hook when it loads.
 
-With --start the command behind -- is started and measured from its first
-instruction, main included: --root com.acme.Main.main. Standard output is the
-program's, the report goes to standard error; Ctrl-C ends the program, and what
-was measured stays. Of a command that is not java the first JVM is measured.
+With --start, the command after -- is started and measured from its first instruction,
+including main: --root com.acme.Main.main. Standard output belongs to the program; the
+report goes to standard error. Ctrl-C ends the program, and the result is still printed.
+If the command is not java, the first JVM that it starts is measured.
 
-The report is written at the end; -o writes it to files as well, in the format
-their names say: .html to look at in a browser, .pb.gz for go tool pprof,
-.collapsed for flame graphs, .json for sonde diff and programs, .txt.
+The report is printed at the end. -o also writes it to files, in the format of their
+names: .html for a browser, .pb.gz for go tool pprof, .collapsed for flame graphs,
+.json for sonde diff and other programs, .txt.
 
 Patterns are those of sonde count:
   com.acme.Shop.checkout  'com.acme.**.handle*'  'com.acme.Cart.add(int, ..)'
 
-Exit code: 0 when there is a result, 1 on an error or when the root was never
-called, 2 for a wrong command line.`
+Exit code: 0 if there is a result, 1 on an error or if the root was never called, 2 for
+a wrong command line.`
 
 func (c *profiling) run(ctx context.Context) error {
 	// A program that sonde run --hold keeps from beginning begins now.
@@ -242,8 +201,8 @@ func (c *profiling) run(ctx context.Context) error {
 	})
 }
 
-// measure profiles a JVM and writes what came of it. begin is called when nothing
-// of the root can be missed any more.
+// measure profiles a JVM and writes the result. begin is called when no call of the root
+// can be missed any more.
 func (c *profiling) measure(ctx context.Context, begin func() error) error {
 	defer outliveReader()()
 	view := newProfileView(c)
@@ -270,7 +229,7 @@ func (c *profiling) measure(ctx context.Context, begin func() error) error {
 	return errors.Join(c.write(result), err)
 }
 
-// uncalled says why there is nothing to show, where that is so.
+// uncalled says why there is no result, or returns nil.
 func (c *profiling) uncalled(p *cct.Profile, last profile.Progress) error {
 	if len(p.Merged.Children) > 0 {
 		return nil
@@ -278,21 +237,21 @@ func (c *profiling) uncalled(p *cct.Profile, last profile.Progress) error {
 	roots, took := strings.Join(c.Roots, ", "), format.Duration(p.Took.Round(time.Millisecond))
 	for _, left := range p.LeftAlone {
 		if c.isRoot(left) {
-			return fmt.Errorf("%s has no hook, as %s: nothing was measured", leftName(session.LeftAlone(left)), left.Reason)
+			return fmt.Errorf("%s has no hook (%s): nothing was measured", leftName(session.LeftAlone(left)), left.Reason)
 		}
 	}
 	if last.Hooks == 0 {
-		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was measured; check the pattern, or measure while it runs", roots, took)
+		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was measured; check the pattern, or measure while the method is used", roots, took)
 	}
 	for _, note := range p.Notes {
 		if strings.HasSuffix(note, session.WhyLowerBound) {
-			return fmt.Errorf("no call of %s was counted within %s; %s: take the method that calls it as root", roots, took, session.WhyLowerBound)
+			return fmt.Errorf("no call of %s was counted within %s; %s: use its caller as root", roots, took, session.WhyLowerBound)
 		}
 	}
-	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used (calls that began before are not seen: take a method below as root)", roots, took)
+	return fmt.Errorf("%s was not called within %s: measure longer, or while it is used (calls that began earlier are not seen: use a method that it calls as root)", roots, took)
 }
 
-// isRoot tells whether what was left alone is, or holds, a root.
+// isRoot reports whether a root was left alone.
 func (c *profiling) isRoot(left cct.LeftAlone) bool {
 	name, descriptor, _ := strings.Cut(left.Method, "(")
 	if left.Method == "" {
@@ -301,12 +260,12 @@ func (c *profiling) isRoot(left cct.LeftAlone) bool {
 	return c.roots.Match(left.Class, name, "("+descriptor)
 }
 
-// endingPatience is how long a program may take to end that was asked to, before
-// its measuring ends without it.
+// endingPatience is how long a program may take to end after a signal before the
+// measurement ends without it.
 const endingPatience = 3 * time.Second
 
-// runStarted starts the program, measures it from its beginning, and stays until it
-// has ended: it has this command's streams.
+// runStarted starts the program, measures it from its beginning, and waits until it has
+// ended, because it uses the streams of this command.
 func (c *profiling) runStarted(ctx context.Context) error {
 	program, err := launch.Start(c.words, launch.Settings{Hold: usualHold, AgentDir: c.agentDir})
 	if err != nil {
@@ -328,7 +287,7 @@ func (c *profiling) runStarted(ctx context.Context) error {
 	return err
 }
 
-// tellNow says what went wrong while the program goes on, which may be for long.
+// tellNow reports an error at once if the program goes on.
 func (c *profiling) tellNow(err error, program *launch.Program) error {
 	select {
 	case <-program.Ended():
@@ -349,15 +308,15 @@ func (c *profiling) measureStarted(ctx context.Context, program *launch.Program)
 		_, err := targetfs.LetGo(jvm)
 		return err
 	}
-	// What asks this command to end is passed on to the program, and its end is
-	// that of the run; only one that goes on nevertheless is left.
+	// Signals are passed on to the program, whose end ends the run. A program that goes on
+	// is left after a while.
 	measuring, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	asked := context.AfterFunc(ctx, func() { time.AfterFunc(endingPatience, abandon) })
 	defer asked()
 	err := c.measure(measuring, letGo)
 	if err != nil {
-		_ = letGo() // whatever failed, the program is not to wait for it
+		_ = letGo() // the program must not wait for a Sonde that failed
 	}
 	return err
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
-// A profileView shows a run to the user while it goes on.
+// A profileView shows the progress of a profile.
 type profileView struct {
 	*profiling
 	*bulletin
-	last    profile.Progress // as told by the run
+	last    profile.Progress // the last progress
 	began   time.Time
 	stage   profile.Stage
 	drawnAt time.Time
@@ -32,9 +32,9 @@ type profileView struct {
 }
 
 const (
-	// treeEvery is how often the tree is built anew: that takes the run's own time.
+	// treeEvery is how often the tree is built, on the goroutine of the run.
 	treeEvery = 500 * time.Millisecond
-	// sayEvery is how often a line tells of a run that is not drawn.
+	// sayEvery is how often a line reports the progress if no terminal is there.
 	sayEvery = 5 * time.Second
 )
 
@@ -43,21 +43,21 @@ func newProfileView(c *profiling) *profileView {
 	return &profileView{profiling: c, bulletin: newBulletin(c.streams, c.start || c.json), began: time.Now()}
 }
 
-// unmatched shows why no root is there yet. Of a program that is starting none can be.
+// unmatched says why there is no root yet. In a program that is starting there can be none.
 func (v *profileView) unmatched(lost []session.Unmatched) {
 	if v.start {
 		return
 	}
 	for _, one := range lost {
-		v.remark(lostText(one, ": hooks go in when one loads"))
+		v.remark(lostText(one, "; a class that loads later gets its hooks then"))
 	}
 	if len(lost) == 0 {
-		v.remark(fmt.Sprintf("%s matches loaded classes, but no method of theirs that has code%s",
+		v.remark(fmt.Sprintf("%s matches loaded classes, but none of their methods that have code%s",
 			strings.Join(v.Roots, ", "), advice(v.roots.Includes())))
 	}
 }
 
-// progress is told by the run how far it is, on the run's own goroutine.
+// progress is called by the run, on its own goroutine.
 func (v *profileView) progress(p profile.Progress) {
 	if p.Stage == profile.Leaving {
 		p.RootCalls, p.Waited, p.Steady = v.last.RootCalls, v.last.Waited, v.last.Steady
@@ -79,7 +79,7 @@ func (v *profileView) progress(p profile.Progress) {
 	case changed || now.Sub(v.drawnAt) >= treeEvery:
 		if p.Tree != nil {
 			if tree, err := p.Tree(); err == nil {
-				v.tree = tree // else the end will say it
+				v.tree = tree // the end reports errors
 			}
 		}
 		v.drawnAt = now
@@ -88,24 +88,24 @@ func (v *profileView) progress(p profile.Progress) {
 	}
 }
 
-// sayStage says what is done now.
+// sayStage reports the stage of the run.
 func (v *profileView) sayStage(p profile.Progress) {
 	switch p.Stage {
 	case profile.Reading:
-		v.say("entered process %d in %s, reading its classes", v.PID, format.Duration(time.Since(v.began)))
+		v.say("attached to %d in %s, reading its classes", v.PID, format.Duration(time.Since(v.began)))
 	case profile.Weaving:
 		v.sayAside("read %s, putting hooks in", format.Count(p.Mirrored, "class", "classes"))
 	case profile.Waiting:
-		v.say("watching for classes that load%s", v.howToEnd())
+		v.say("waiting for classes to load%s", v.howToEnd())
 	case profile.Running:
 		v.say("hooks in %s of %s%s, %s%s%s", format.Count(p.Hooks, "method", "methods"), format.Count(p.Classes, "class", "classes"), wovenText(p.Woven, p.Cached, v.Cache != nil),
 			format.Count(p.Rounds, "round", "rounds"), pauseText(p.Pause), v.howToEnd())
 	case profile.Leaving:
-		v.sayAside("taking the hooks out")
+		v.sayAside("removing the hooks")
 	}
 }
 
-// howToEnd says what ends a run that nothing else will.
+// howToEnd says how to end a run without a limit.
 func (v *profileView) howToEnd() string {
 	if v.Duration > 0 || v.Calls > 0 || v.start {
 		return ""
@@ -120,7 +120,7 @@ func pauseText(pause time.Duration) string {
 	return ", pause " + format.Duration(pause)
 }
 
-// standing is how a run stands, in a few words each.
+// standing sums up a run in a few words each.
 func standing(p profile.Progress) []string {
 	words := []string{
 		format.Count(int(p.RootCalls), "root call", "root calls"),
@@ -142,8 +142,8 @@ func standing(p profile.Progress) []string {
 
 var profileColumns = format.Columns(">TOTAL", ">", ">SELF", ">CALLS", "METHOD")
 
-// profileLines are what fits a terminal of a run: how it stands, and of its tree
-// what took longest.
+// profileLines returns what fits a terminal: the progress, and the nodes of the tree that
+// took longest.
 func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, height int) []string {
 	const around = 5 // head, standing, blank, titles, the line of the cursor
 	head := string(p.Stage)
@@ -163,7 +163,7 @@ func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, he
 	return lines[:max(0, min(len(lines), height-1))]
 }
 
-// treeLines are the longest nodes of a tree as a table, with its titles.
+// treeLines returns the longest nodes of a tree as a table.
 func treeLines(p *cct.Profile, width, most int) []string {
 	shown, partly := longest(p.Merged, most), p.Partly()
 	var rows [][]string
@@ -202,7 +202,7 @@ func treeLines(p *cct.Profile, width, most int) []string {
 	return format.TableLines(profileColumns, rows, 0)
 }
 
-// nodeTexts are a node's figures and its name.
+// nodeTexts returns the cells of a node.
 func nodeTexts(p *cct.Profile, n *cct.Node) []string {
 	total, share, self := "-", "", "-"
 	if n.Total.Nanos > 0 {
@@ -215,8 +215,7 @@ func nodeTexts(p *cct.Profile, n *cct.Node) []string {
 	return []string{total, share, self, format.Grouped(int(n.Calls)), format.Printable(p.Methods[n.Method].String())}
 }
 
-// longest are up to so many nodes below one: those that took longest, each with all
-// above it.
+// longest returns the nodes that took longest, with their ancestors.
 func longest(top *cct.Node, most int) map[*cct.Node]bool {
 	shown := make(map[*cct.Node]bool)
 	open := nodeHeap(append([]*cct.Node(nil), top.Children...))
@@ -231,8 +230,8 @@ func longest(top *cct.Node, most int) map[*cct.Node]bool {
 	return shown
 }
 
-// A nodeHeap gives the node that took longest first, of those whose time is not
-// known the one called most.
+// A nodeHeap pops the node that took longest; of nodes without a time, the one with most
+// calls.
 type nodeHeap []*cct.Node
 
 func (h nodeHeap) Len() int { return len(h) }
@@ -252,7 +251,7 @@ func (h *nodeHeap) Pop() any {
 	return n
 }
 
-// write writes the result to where it was asked for.
+// write writes the result to the files and streams of the command line.
 func (c *profiling) write(p *cct.Profile) error {
 	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteProfileFile(path, p) })
 	defer tell()

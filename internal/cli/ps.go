@@ -21,21 +21,19 @@ func newPs(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "ps",
 		Short: "List the JVMs of this host",
-		Long: `List the JVMs of this host, also those in containers: whether one may attach to
-them and load agents into them, and if not, why and what to do.
+		Long: `List the JVMs of this host, including those in containers, and whether Sonde can attach
+to them and load its agent. If not, the reason and a remedy follow the table.
 
-All of it is read from /proc and from the counters JVMs publish; nothing is sent
-to any process. A JVM of another user shows with what its command line tells;
-root sees all.
+Everything is read from /proc and from the counters that JVMs publish; nothing is sent to
+any process. For a JVM of another user only the command line is known; root sees all.
 
-UPTIME  since the process started
-HEAP    used/largest, as the JVM last published it: newer ones do so after a
-        garbage collection only, and with -XX:-UsePerfData never
-ATTACH  whether the JVM answers to commands
+UPTIME  time since the process started
+HEAP    used/maximum, as last published by the JVM: newer JVMs publish it only after a
+        garbage collection, and with -XX:-UsePerfData never
+ATTACH  whether the JVM accepts the attach protocol
 AGENTS  whether it loads agents while it runs
-INSIDE  whether Sonde is in it: yes, no, standby for an agent that was given at its
-        start with -javaagent and does nothing until it is asked to, or pack where
-        it was started with one, which sonde attach shows`,
+INSIDE  whether Sonde is in it: yes; no; standby, for an agent of -javaagent that waits
+        for a command; pack, if it was started with a pack, which sonde attach shows`,
 		Example: `  sonde ps
   sonde ps --json | jq 'select(.agents.allowed == "yes") | .pid'`,
 		Args: exactly(),
@@ -69,8 +67,8 @@ func ps(ctx context.Context, s streams, host process.Host, asJSON bool) error {
 	return out.Flush()
 }
 
-// asFarAsSeen is said of what may be incomplete: of other users' processes only
-// those named java can be told to be JVMs.
+// asFarAsSeen is added if the list may be incomplete: of other users' processes, only those
+// named java are recognised.
 func asFarAsSeen() string {
 	if os.Geteuid() == 0 {
 		return ""
@@ -78,7 +76,6 @@ func asFarAsSeen() string {
 	return " that this user can see; root sees all"
 }
 
-// psColumns are the titles, with numbers to the right.
 var psColumns = format.Columns(">PID", "USER", "JDK", ">UPTIME", ">HEAP", "ATTACH", "AGENTS", "INSIDE", "MAIN")
 
 func jvmRows(jvms []*process.JVM) [][]string {
@@ -97,14 +94,13 @@ func jvmRows(jvms []*process.JVM) [][]string {
 	return rows
 }
 
-// writeReasons says beneath the table, once for each reason, why something is
-// not allowed.
+// writeReasons writes below the table why something is not allowed, once per reason.
 func writeReasons(w io.Writer, jvms []*process.JVM) {
 	pids := map[string][]string{}
 	var reasons []string
 	for _, j := range jvms {
 		if j.Inside == process.Standby {
-			continue // Sonde can enter all the same
+			continue // Sonde can attach all the same
 		}
 		seen := ""
 		for _, v := range []process.Verdict{j.Attach, j.Agents} {

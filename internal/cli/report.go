@@ -40,7 +40,7 @@ func newReport(s streams) *cobra.Command {
 	c := &reporting{streams: s}
 	command := &cobra.Command{
 		Use:     "report ARENA|PID",
-		Short:   "Tell what a pack has measured, also when the JVM has ended",
+		Short:   "Show what a pack has measured, also after the JVM has exited",
 		Long:    reportLong,
 		Example: reportExamples,
 		Args:    exactly("ARENA|PID"),
@@ -48,31 +48,18 @@ func newReport(s streams) *cobra.Command {
 			if c.json && !cmd.Flags().Changed("top") {
 				c.top = 0
 			}
-			if err := c.check(); err != nil {
-				return err
-			}
 			return c.run(cmd.Context(), args[0])
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&c.pack, "pack", "", "`FILE` that the program was started with: it has the names of probes and tags")
-	flags.StringVar(&c.sort, "sort", usualReportSort, "calls, total, self, mean, max, threw or name")
-	flags.IntVar(&c.top, "top", usualReportTop, "show so many rows of a table; 0 for all, as with --json")
+	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack that the program was started with, for the names of probes and tags")
+	flags.Var(oneOf(&c.sort, usualReportSort, slices.Sorted(maps.Keys(results.Orders))...), "sort", "calls, total, self, mean, max, threw or name")
+	flags.Var(number(&c.top, usualReportTop, 0, 0), "top", "show so many rows of a table; 0 for all, the default with --json")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
 }
 
-func (c *reporting) check() error {
-	switch {
-	case results.Orders[c.sort] == nil:
-		return usage("--sort %q: %s", c.sort, strings.Join(slices.Sorted(maps.Keys(results.Orders)), ", "))
-	case c.top < 0:
-		return usage("--top must not be negative")
-	}
-	return nil
-}
-
-// run tells what a file, or where it is a number a process, has.
+// run reports an arena, which is named by its file or its process.
 func (c *reporting) run(ctx context.Context, of string) error {
 	h, err := c.find(ctx, of)
 	if err != nil {
@@ -83,13 +70,13 @@ func (c *reporting) run(ctx context.Context, of string) error {
 }
 
 func (c *reporting) find(ctx context.Context, of string) (*results.Harvest, error) {
-	if strings.Trim(of, "0123456789") != "" { // a file of a number's name is ./4711
+	if strings.Trim(of, "0123456789") != "" { // a file whose name is a number is ./4711
 		h, err := results.Open(ctx, of, c.pack)
 		return h, fileRemedy(err, of)
 	}
 	pid, err := strconv.Atoi(of)
 	if err != nil || pid <= 0 {
-		return nil, usage("%q is no process number, and no arena's path", of)
+		return nil, usage("%q is neither a process number nor the path of an arena", of)
 	}
 	h, err := results.OfProcess(ctx, pid, c.pack)
 	return h, insideRemedy(err, pid, c.pack)
@@ -111,55 +98,55 @@ func (c *reporting) write(h *results.Harvest) error {
 	return out.Flush()
 }
 
-const reportLong = `Tell what the agent of a pack has measured, of a JVM that runs or one that has ended.
-All there is to tell is in the arena, a file that the agent has made beside the
-program: its default is /tmp/sonde-PID-….arena, and arena=FILE in the agent's option
-names another. The JVM is not asked, and nothing is changed. Arenas of sonde count
-and the like can be read so, too.
+const reportLong = `Show what the agent of a pack has measured, in a JVM that runs or has exited. All
+measurements are in the arena, a file that the agent writes: by default
+/tmp/sonde-PID-….arena, or the file that arena=FILE in the option of the agent names.
+The JVM is not asked, and nothing is changed. Arenas of sonde count and other commands
+can be read, too.
 
-With a process's number the arena is found by the agent's notice, or where it has
-ended among those in /tmp. The pack says which probes were meant and how tags are
-called: a JVM that runs tells its path, else --pack does.
+For a process number, the arena is found by the notice of the agent, or if the process
+has exited, among the arenas in /tmp. The pack has the names of probes and tags: a
+running JVM reports its path; otherwise name it with --pack.
 
-CALLS    calls begun, every one of them; calls of what has not loaded are none
-TOTAL    time of all calls; of a method that calls itself the outermost calls count
-SELF     the same without calls of other methods that have hooks
-MEAN     time of one call, of those that were timed and have ended
-P99      what 99 of 100 calls did not exceed, to 6 %
-MAX      the longest
+CALLS    number of calls, all of them; classes that were never loaded have none
+TOTAL    time of all calls; for a method that calls itself, of the outermost calls
+SELF     the same without calls of other methods with hooks
+MEAN     mean time of the timed calls that have ended
+P99      time that 99 of 100 calls did not exceed, accurate to 6 %
+MAX      the longest call
 THREW    calls that ended with an exception
 RUNNING  calls that have begun and not ended
 
-Times hold what the clock takes, and with ~ are of the calls that were timed: their
-sum is made up for all. A probe's SELF adds up what is its methods' own. Calls that
-were under way when the JVM ended, or the hooks went out, are counted, and their time
-is not known. What is said of classes is that of the pack: those that were woven as they
-loaded, and those that were not, as their bytes are not those that were packed, their
-class loader does not see the hooks, or something else was the matter.
+Times include the cost of the clock. Times marked with ~ are those of the timed calls;
+their total is scaled up to all calls. SELF of a probe adds up that of its methods. Calls
+that were running when the JVM exited, or when the hooks were removed, are counted, but
+their time is unknown. The line about classes counts the classes of the pack: woven ones,
+and classes that were not woven because their bytes are not those that were packed, their
+class loader cannot see the hooks, or weaving failed.
 
-Exit code: 0 when there is a result, 1 on an error, 2 for a wrong command line.`
+Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
 
 const reportExamples = `  sonde report /var/log/shop.arena --pack shop.pack
   sonde report 4711
   sonde report 4711 --sort mean --top 10
   sonde report shop.arena --json | jq '.methods[] | select(.calls > 1000) | .method'`
 
-// fileRemedy adds to why a file cannot be read as an arena what to do.
+// fileRemedy adds a remedy to the error of reading a file as an arena.
 func fileRemedy(err error, name string) error {
 	switch {
 	case !errors.Is(err, arena.ErrNotArena) && !errors.Is(err, process.ErrNotPlain):
 		return err
 	case isPack(name):
-		return fmt.Errorf("%s is a pack, not what was measured with it: name the arena of the program that was started with it, or its process number", name)
+		return fmt.Errorf("%s is a pack, not its measurements: name the arena of the program that was started with it, or its process number", name)
 	}
-	return fmt.Errorf("%w; name the file that arena= has named, or /tmp/sonde-PID-….arena; one of another version the Sonde reads that made the pack", err)
+	return fmt.Errorf("%w; name the file of arena=, or /tmp/sonde-PID-….arena; an arena of another version can be read by the Sonde that made the pack", err)
 }
 
 // isPack reports whether a file is a pack, of whichever version and state.
 func isPack(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return false // to open it could take for ever
+		return false // opening it could block
 	}
 	opened, err := pack.Open(name)
 	if err == nil {
@@ -169,8 +156,8 @@ func isPack(name string) bool {
 	return errors.Is(err, pack.ErrDamaged) || errors.Is(err, pack.ErrVersion)
 }
 
-// insideRemedy adds to why the arena of a JVM cannot be read what to do. What is wrong
-// with a pack that was named is said already.
+// insideRemedy adds a remedy to the error of reading the arena of a JVM. Errors about a
+// pack that was named have one.
 func insideRemedy(err error, pid int, packPath string) error {
 	var of *fs.PathError
 	switch {
@@ -179,21 +166,21 @@ func insideRemedy(err error, pid int, packPath string) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; run sonde as the user of process %d, or as root", err, pid)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w; it was removed while process %d runs: start the program again, with arena=FILE where nobody tidies up", err, pid)
+		return fmt.Errorf("%w; it was removed while process %d is running: restart the program, with arena=FILE in a directory that nobody cleans up", err, pid)
 	case errors.Is(err, arena.ErrNotArena):
-		return fmt.Errorf("%w; the Sonde reads it that made the pack", err)
+		return fmt.Errorf("%w; the Sonde that made the pack can read it", err)
 	}
 	return err
 }
 
-// A reported is what there is to tell of an arena.
+// A reported is the contents of an arena.
 type reported struct {
 	*results.Harvest
 	results *ledger.Results
 	account arena.Account
-	packed  bool // there is such an account
+	packed  bool // there is an account
 	methods []results.Row
-	probes  []results.Row // none where they are not known
+	probes  []results.Row // empty if they are unknown
 
 	calls, untimed, undecided, active uint64
 }
@@ -267,7 +254,7 @@ func probeRows(methods []results.Row) (rows []results.Row) {
 	return rows
 }
 
-// called are the rows with a call that is known, or may be missing.
+// called returns the rows with calls that are known or may be missing.
 func called(rows []results.Row) []results.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r results.Row) bool { return !r.IsCalled() })
 }

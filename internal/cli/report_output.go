@@ -17,10 +17,10 @@ var reportColumns = format.Columns(">CALLS", ">TOTAL", ">SELF", ">MEAN", ">P99",
 
 var probeColumns = format.Columns(">CALLS", ">SELF", ">MEAN", ">P99", ">MAX", ">THREW", ">RUNNING", ">METHODS", "PROBE")
 
-// reportExpendable are the columns a narrow terminal goes without, the first to go first.
+// reportExpendable are the columns that a narrow terminal drops, in this order.
 var reportExpendable = []string{"RUNNING", "THREW", "SELF", "MAX", "P99", "TOTAL"}
 
-// writeHead says what the arena is of.
+// writeHead says where the measurements come from.
 func (r *reported) writeHead(out io.Writer) {
 	line := func(title, text string, args ...any) {
 		_, _ = fmt.Fprintf(out, "%-9s%s\n", title, format.Printable(fmt.Sprintf(text, args...)))
@@ -58,19 +58,19 @@ func (r *reported) processText() string {
 	case results.Measuring:
 		return fmt.Sprintf("%d%s, runs", r.JVM.PID, inBrackets(r.JVM.Main))
 	case results.Out:
-		return fmt.Sprintf("%d%s, runs; the hooks are out", r.JVM.PID, inBrackets(r.JVM.Main))
+		return fmt.Sprintf("%d%s, runs; the hooks were removed", r.JVM.PID, inBrackets(r.JVM.Main))
 	}
-	return fmt.Sprintf("%d, has ended", owner.Target)
+	return fmt.Sprintf("%d, has exited", owner.Target)
 }
 
-// accountText is how many classes of a pack were woven, and how many were not.
+// accountText counts the classes of a pack that were woven and that were not.
 func accountText(a *arena.Account) string {
 	text := format.Grouped(int(a.Woven)) + " woven"
 	for _, not := range []struct {
 		count uint32
 		why   string
 	}{
-		{a.Differs, "not as packed"}, {a.Blind, "of loaders that do not see the hooks"}, {a.Failed, "failed"},
+		{a.Differs, "not as packed"}, {a.Blind, "of loaders that cannot see the hooks"}, {a.Failed, "failed"},
 	} {
 		if not.count > 0 {
 			text += fmt.Sprintf(", %s %s", format.Grouped(int(not.count)), not.why)
@@ -79,7 +79,7 @@ func accountText(a *arena.Account) string {
 	return text
 }
 
-// unwovenText names some of the classes that were not woven; empty where all were.
+// unwovenText names some of the classes that were not woven; empty if all were.
 func unwovenText(a *arena.Account, most int) string {
 	if len(a.Left) == 0 {
 		return ""
@@ -95,7 +95,7 @@ func unwovenText(a *arena.Account, most int) string {
 	return text
 }
 
-// writeTables writes what probes and methods did.
+// writeTables writes the tables of probes and methods.
 func (r *reported) writeTables(out io.Writer, top, width int) {
 	write := func(columns []format.Column, all []results.Row, texts func([]results.Row) [][]string) {
 		rows := all
@@ -171,7 +171,7 @@ func groupedOrNone(n uint64) string {
 	return format.Grouped(int(n))
 }
 
-// writeFoot says how much was seen, and what the tables do not hold.
+// writeFoot writes the number of calls, and notes to the tables.
 func (r *reported) writeFoot(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "%s by %s\n", format.Count(int(r.calls), "call", "calls"), format.Count(r.results.Threads, "thread", "threads"))
 	for _, line := range r.remarks() {
@@ -179,12 +179,12 @@ func (r *reported) writeFoot(out io.Writer) {
 	}
 }
 
-// hasUnknown tells whether results are told apart by something that is not known.
+// hasUnknown reports whether results are grouped by unknown tags or callers.
 func (r *reported) hasUnknown() bool {
 	return slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.Label.Unknown })
 }
 
-// remarks are what a reader should know of the figures, in words.
+// remarks returns notes to the tables.
 func (r *reported) remarks() (lines []string) {
 	tell := func(n uint64, one, many, what string) {
 		if n > 0 {
@@ -192,25 +192,25 @@ func (r *reported) remarks() (lines []string) {
 		}
 	}
 	if r.State != results.Measuring {
-		when := "when the JVM ended"
+		when := "when the JVM exited"
 		if r.State == results.Out || r.IsStopped() {
-			when = "when the hooks went out"
+			when = "when the hooks were removed"
 		}
-		tell(r.active, "call was", "calls were", "under way "+when+": how long is not known")
+		tell(r.active, "call was", "calls were", "running "+when+": their time is unknown")
 	}
 	tell(uint64(len(r.methods)-len(called(r.methods))), "method was", "methods were", "not called")
 	if slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.LowerBound }) {
 		lines = append(lines, lowerBoundNote)
 	}
-	tell(r.untimed, "call was", "calls were", "counted without time: the arena had no room")
+	tell(r.untimed, "call was", "calls were", "counted without a time: the arena had no room")
 	tell(r.results.Dropped, "call was", "calls were", "not counted: the arena had no room")
-	tell(r.undecided, "call", "calls", "are not counted: the condition could not be told")
-	tell(r.results.ContextsLost, "call", "calls", "of sequences and tags found no room: what is below them has no context")
-	tell(r.results.Ambiguous, "task was", "tasks were", "handed over again before they began: they have no context")
+	tell(r.undecided, "call", "calls", "are not counted: the condition could not be evaluated")
+	tell(r.results.ContextsLost, "call", "calls", "of sequences and tags found no room in the arena: calls below them have no context")
+	tell(r.results.Ambiguous, "task was", "tasks were", "handed over twice before they began: they have no context")
 	if r.hasUnknown() {
-		lines = append(lines, "what the tags or callers of (unknown) were the agent had no room to tell")
+		lines = append(lines, "rows marked (unknown): the agent ran out of label slots, so their tags or callers were not recorded")
 	}
-	tell(uint64(len(r.Left)), "class or method was", "classes or methods were", "left alone when the pack was made: sonde pack show --left tells why")
+	tell(uint64(len(r.Left)), "class or method was", "classes or methods were", "left alone when the pack was made: sonde pack show --left says why")
 	return append(lines, r.Notes...)
 }
 

@@ -13,12 +13,12 @@ import (
 
 var countColumns = format.Columns(">CALLS", ">CALLS/S", ">TOTAL", ">SELF", ">MEAN", ">THREW", ">RUNNING", "METHOD")
 
-// expendable are the columns a narrow terminal goes without, the first to go
-// first: without the method's name the others say nothing.
+// expendable are the columns that a narrow terminal drops, in this order, to keep the name
+// of the method.
 var expendable = []string{"RUNNING", "THREW", "SELF", "CALLS/S", "TOTAL"}
 
-// rowTexts are the cells of rows. overloads are the names that more than one
-// method has, which are told apart by their parameters.
+// rowTexts returns the cells of rows. Methods whose names are in overloads are shown with
+// their parameters.
 func rowTexts(rows []results.Row, overloads map[string]bool) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for i := range rows {
@@ -81,7 +81,7 @@ func parameterText(methodDescriptor string) string {
 	return "(" + strings.Join(types, ",") + ")"
 }
 
-// overloadsOf finds the names that more than one method has.
+// overloadsOf returns the names that several methods share.
 func overloadsOf(rows []results.Row) map[string]bool {
 	first, overloads := map[string]string{}, map[string]bool{}
 	for i := range rows {
@@ -98,7 +98,7 @@ func overloadsOf(rows []results.Row) map[string]bool {
 // lowerBoundNote explains the mark of counts that may lack calls.
 const lowerBoundNote = "≥: " + session.WhyLowerBound
 
-// callsText is a number of calls.
+// callsText writes a number of calls.
 func callsText(calls uint64, isLowerBound bool) string {
 	return format.AtLeast(isLowerBound, format.Grouped(int(calls)))
 }
@@ -108,8 +108,8 @@ func hasLowerBound(rows []results.Row) bool {
 	return slices.ContainsFunc(rows, func(r results.Row) bool { return r.LowerBound })
 }
 
-// idleLines name what no call was counted of. Whether methods that HotSpot may replace were
-// called is not known.
+// idleLines reports methods without calls. Methods that HotSpot may replace could have been
+// called without being counted.
 func idleLines(rows []results.Row) (lines []string) {
 	const most = 3
 	idle, unsure, overloads := 0, []string(nil), overloadsOf(rows)
@@ -130,7 +130,7 @@ func idleLines(rows []results.Row) (lines []string) {
 		if len(unsure) > most {
 			named += ", …"
 		}
-		lines = append(lines, fmt.Sprintf("no call was counted of %s (%s), which HotSpot may have replaced: ≥ 0",
+		lines = append(lines, fmt.Sprintf("no call of %s was counted (%s); HotSpot may have replaced them by intrinsics: ≥ 0",
 			format.Count(len(unsure), "method", "methods"), format.Printable(named)))
 	}
 	return lines

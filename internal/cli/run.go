@@ -29,8 +29,8 @@ func Main(args []string) int {
 	return run(ctx, args, streams{out: os.Stdout, err: os.Stderr, width: terminalWidth(os.Stderr)})
 }
 
-// untilSignal returns a context that the first signal ends, so that a command removes
-// what it has put into a JVM before it exits. The second signal ends the process at
+// untilSignal returns a context that the first signal cancels, so that a command can remove
+// its hooks before it exits. The second signal ends the process at
 // once: the agent then removes the hooks by itself, because its connection is closed.
 func untilSignal() (ctx context.Context, stop func()) {
 	signals := make(chan os.Signal, 2)
@@ -44,7 +44,7 @@ func untilSignal() (ctx context.Context, stop func()) {
 		cancel()
 		for second := range signals {
 			if launch.PassesSignals() {
-				continue // they are the program's, which may need two to end
+				continue // signals go to the program, which may need two
 			}
 			fmt.Fprintln(os.Stderr, "sonde: ended by a second signal; a JVM that still has hooks removes them by itself")
 			os.Exit(128 + int(second.(syscall.Signal)))
@@ -58,17 +58,17 @@ const (
 	exitOK    = 0
 	exitError = 1
 	exitUsage = 2
-	// exitUnread is what shells tell of a command whose reader went away.
+	// exitUnread is what shells report for a command that SIGPIPE has ended.
 	exitUnread = 128 + int(syscall.SIGPIPE)
 )
 
-// streams are what a command writes to.
+// streams are the outputs of a command.
 type streams struct {
 	out, err io.Writer
-	width    int // columns of the terminal err is, 0 where it is none
+	width    int // columns of err; 0 if it is no terminal
 }
 
-// outWidth is the number of columns of the terminal out is, 0 where it is none.
+// outWidth returns the columns of out; 0 if it is no terminal.
 func (s streams) outWidth() int {
 	if file, ok := s.out.(*os.File); ok {
 		return terminalWidth(file)
@@ -76,7 +76,7 @@ func (s streams) outWidth() int {
 	return 0
 }
 
-// usageError is a command line that asks for nothing that can be done.
+// A usageError says what is wrong with a command line.
 type usageError struct{ cause error }
 
 func (e *usageError) Error() string { return e.cause.Error() }
@@ -106,7 +106,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		return int(ended)
 	}
 	var wrong *usageError
-	// What fails before a command starts is the command line itself.
+	// An error before the command starts is about the command line.
 	if errors.As(err, &wrong) || !started {
 		_, _ = fmt.Fprintf(s.err, "sonde: %s%s\n%sTry '%s --help'.\n", format.OneLine(err), nearCommand(root, args), caret(err), command.CommandPath())
 		return exitUsage
@@ -115,7 +115,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	return exitError
 }
 
-// nearCommand is what a command that does not exist may have meant.
+// nearCommand suggests a command for one that does not exist.
 func nearCommand(root *cobra.Command, args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -129,11 +129,10 @@ func nearCommand(root *cobra.Command, args []string) string {
 	return ""
 }
 
-// badValue is how a flag's value is refused.
+// badValue matches the error of the flag library about a value.
 var badValue = regexp.MustCompile(`^invalid argument ("(?:.|\n)*") for ".*?--([a-z-]+)" flag: `)
 
-// flagError says what a flag's value should be, in place of what the library
-// that reads numbers says to its caller.
+// flagError says what the value of a flag must be, in place of the error of the library.
 func flagError(command *cobra.Command, err error) error {
 	refused := badValue.FindStringSubmatch(err.Error())
 	if refused == nil {
@@ -146,10 +145,11 @@ func flagError(command *cobra.Command, err error) error {
 	wanted := map[string]string{
 		"bool":     "true or false",
 		"duration": "a time with its unit, such as 30s, 500ms or 2m",
-		"int":      "a whole number", "uint32": "a whole number from 0 on", "uint64": "a whole number from 0 on",
-		"part":   "a part of the program's time, such as 2% or 0.02",
-		"period": "a number of calls or a time, such as '1000 calls' or 5s",
+		"uint64":   "a whole number, at least 0",
 	}[flag.Value.Type()]
+	if value, is := flag.Value.(restricted); is {
+		wanted = value.wanted()
+	}
 	if wanted == "" {
 		return err
 	}
@@ -160,10 +160,10 @@ func newRoot(s streams, started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sonde",
 		Short: "Instrument Java programs",
-		Long: `Sonde instruments Java programs: it splices code of yours, or of its own,
-around any method of any class, in files or in programs that run.
+		Long: `Sonde shows what running Java programs do: it puts hooks into any method of any
+class, while the program runs or in its files, and removes them again.
 
-Start with, for a program that runs:
+For a running program, start with:
   sonde ps
   sonde hot 4711
   sonde walk 4711
@@ -173,7 +173,7 @@ Start with, for a program that runs:
   sonde callees 4711 com.acme.Shop.checkout
   sonde profile 4711 --root com.acme.Shop.checkout -o checkout.html
   sonde apply 4711 -f probes.yaml
-and for files:
+For files:
   sonde plan app.jar --probes probes.yaml
   sonde pack app.jar --probes probes.yaml -o app.pack
   sonde instrument app.jar -o app-timed.jar --template timed --match 'com.acme.**'
@@ -195,16 +195,16 @@ and for files:
 	return root
 }
 
-// processNumber reads the argument that names a JVM.
+// processNumber reads the number of a process.
 func processNumber(text string) (int, error) {
 	pid, err := strconv.Atoi(text)
 	if err != nil || pid <= 0 {
-		return 0, usage("%q is no process number: sonde ps lists the JVMs there are", text)
+		return 0, usage("%q is not a process number: sonde ps lists JVMs", text)
 	}
 	return pid, nil
 }
 
-// atLeast demands a number of arguments at least, named in the error.
+// atLeast requires arguments; further ones are allowed.
 func atLeast(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -214,7 +214,7 @@ func atLeast(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// exactly demands a number of arguments, named in the error.
+// exactly requires arguments and no more.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {
@@ -227,9 +227,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// outliveReader has a reader that goes away, as head does, not kill the command with
-// hooks, or a recording, in the JVM: what it writes then fails, and it leaves in order.
-// The function ends that.
+// outliveReader ignores SIGPIPE so that `sonde … | head` can remove its hooks or its
+// recording before it exits: writes fail instead. The returned function undoes that.
 func outliveReader() (end func()) {
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
@@ -248,8 +247,8 @@ func newVersion(s streams) *cobra.Command {
 	}
 }
 
-// version is what the Go linker recorded: the module's version, or the commit
-// for a build from a checkout.
+// version returns what the Go linker has recorded: the version of the module, or the commit
+// of a build from a checkout.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

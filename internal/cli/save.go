@@ -14,10 +14,10 @@ func newSave(s streams) *cobra.Command {
 	output := ""
 	command := &cobra.Command{
 		Use:   "save PID",
-		Short: "Write what a sonde apply has a JVM watched for, as a file of probes",
-		Long: `Write the probes, tags and rules that are applied to a JVM as a file that sonde apply
-takes. Probes that have ended are not in it. The file is in its canonical form:
-every key that has a value, in the order of docs/formats/probes.md, no comments.`,
+		Short: "Write the probes that are applied to a JVM to a file",
+		Long: `Write the probes, tags and rules that are applied to a JVM as a file for sonde apply.
+Probes that have ended are not included. The file has its canonical form: every key with
+a value, in the order of docs/formats/probes.md, without comments.`,
 		Example: `  sonde save 4711
   sonde save 4711 -o probes.yaml
   sonde save 4711 | sonde apply 4712 -f -`,
@@ -44,7 +44,7 @@ func save(ctx context.Context, s streams, pid int, output string) error {
 		return fmt.Errorf("process %d: %w", pid, err)
 	}
 	if client == nil {
-		return fmt.Errorf("no sonde apply holds process %d: nothing is applied that could be saved", pid)
+		return fmt.Errorf("no sonde apply holds process %d: there are no probes to save", pid)
 	}
 	set, err := client.Save(ctx)
 	if err != nil {

@@ -21,15 +21,15 @@ import (
 
 func newStatus(s streams) *cobra.Command {
 	var asJSON bool
-	top := 10
+	var top int
 	command := &cobra.Command{
 		Use:   "status PID",
-		Short: "Tell what Sonde is doing in a JVM",
-		Long: `Tell whether Sonde is in a JVM, by which command and since when, whether that
-command still lives, and what its hooks have measured so far; of a pack that the
-program was started with, which of its classes were woven.
+		Short: "Show what Sonde is doing in a JVM",
+		Long: `Show whether Sonde has hooks in a JVM, by which command and since when, whether that
+command is still running, and what its hooks have measured so far. For a pack that the
+program was started with, show which of its classes were woven.
 
-All of it is read from the memory the hooks write to; the JVM is not asked and
+Everything is read from the memory that the hooks write to; the JVM is not asked and
 nothing is sent to it.`,
 		Example: `  sonde status 4711
   sonde status 4711 --json | jq .occupants[].command`,
@@ -39,18 +39,15 @@ nothing is sent to it.`,
 			if err != nil {
 				return err
 			}
-			if top < 0 {
-				return usage("--top must not be negative")
-			}
 			return status(cmd.Context(), s, pid, asJSON, top)
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
-	command.Flags().IntVar(&top, "top", top, "show so many methods; 0 for all")
+	command.Flags().Var(number(&top, 10, 0, 0), "top", "show so many methods; 0 for all")
 	return command
 }
 
-// inspect looks at a process that a command line names.
+// inspect returns the JVM with a process number.
 func inspect(pid int) (*process.JVM, error) {
 	jvm, err := process.Local.Inspect(pid)
 	if err != nil {
@@ -59,7 +56,7 @@ func inspect(pid int) (*process.JVM, error) {
 	return jvm, nil
 }
 
-// A tenant is an occupant with what it has measured.
+// A tenant is the owner of hooks in a JVM, with its measurements.
 type tenant struct {
 	*session.Owner
 	account arena.Account // of a pack
@@ -146,22 +143,22 @@ func readTenant(o *session.Owner) (*tenant, error) {
 
 func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants []*tenant, top, width int) {
 	if len(found.Arenas) == 0 {
-		_, _ = fmt.Fprintf(out, "nothing of Sonde's is inside process %d (JDK %s, %s)\n", jvm.PID, format.OrDash(format.Printable(jvm.Version)), format.OrDash(format.Printable(jvm.Main)))
+		_, _ = fmt.Fprintf(out, "Sonde is not in process %d (JDK %s, %s)\n", jvm.PID, format.OrDash(format.Printable(jvm.Version)), format.OrDash(format.Printable(jvm.Main)))
 	}
 	for _, t := range tenants {
 		t.write(out, top, width)
 	}
 	if jvm.Pack != nil && jvm.Pack.Problem != "" {
-		_, _ = fmt.Fprintf(out, "it was started with a pack, and runs without it: %s\n", format.Printable(jvm.Pack.Problem))
+		_, _ = fmt.Fprintf(out, "the program was started with a pack but runs without it: %s\n", format.Printable(jvm.Pack.Problem))
 	}
 	if found.Standby {
-		_, _ = fmt.Fprintln(out, "an agent from the JVM's start (-javaagent) waits to be called")
+		_, _ = fmt.Fprintln(out, "an agent that was loaded at the start (-javaagent) waits for a command")
 	}
 }
 
 func (t *tenant) write(out io.Writer, top, width int) {
 	if t.Pack != "" {
-		_, _ = fmt.Fprintf(out, "inside   pack %s, from the program's start: sonde attach %d shows it, sonde undo %d takes it out\n", format.Printable(t.Pack), t.JVM.PID, t.JVM.PID)
+		_, _ = fmt.Fprintf(out, "inside   pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it\n", format.Printable(t.Pack), t.JVM.PID, t.JVM.PID)
 		_, _ = fmt.Fprintf(out, "classes  %s\n", accountText(&t.account))
 		if named := unwovenText(&t.account, mostNamed); named != "" {
 			_, _ = fmt.Fprintf(out, "         %s\n", format.Printable(named))
@@ -177,17 +174,17 @@ func (t *tenant) write(out io.Writer, top, width int) {
 		_, _ = fmt.Fprintf(out, "         %s\n", lowerBoundNote)
 	}
 	used, limit := t.Room()
-	if t.Pack == "" { // no Sonde has measured it
+	if t.Pack == "" { // nobody has measured its cost
 		_, _ = fmt.Fprintf(out, "cost     %s\n", t.costText())
 		_, _ = fmt.Fprintf(out, "arena    %s of %s used\n", format.Size(used), format.Size(limit))
 	} else {
 		_, _ = fmt.Fprintf(out, "arena    %s, %s of %s used\n", format.Printable(t.Path), format.Size(used), format.Size(limit))
 	}
 	if t.untimed > 0 && t.timing != results.Untimed {
-		_, _ = fmt.Fprintf(out, "         %s counted without time: there was no room\n", format.Count(int(t.untimed), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "         %s counted without a time: the arena had no room\n", format.Count(int(t.untimed), "call was", "calls were"))
 	}
 	if t.sum.Dropped > 0 {
-		_, _ = fmt.Fprintf(out, "         %s not counted: there was no room\n", format.Count(int(t.sum.Dropped), "call was", "calls were"))
+		_, _ = fmt.Fprintf(out, "         %s not counted: the arena had no room\n", format.Count(int(t.sum.Dropped), "call was", "calls were"))
 	}
 	rows := shownRows(t.rows, top)
 	if len(rows) == 0 {
@@ -200,18 +197,18 @@ func (t *tenant) write(out io.Writer, top, width int) {
 	}
 }
 
-// costText is what the hooks have cost the program so far.
+// costText says what the hooks have cost the program.
 func (t *tenant) costText() string {
-	text := fmt.Sprintf("paused for %s to put hooks in, compilers worked %s then",
+	text := fmt.Sprintf("putting hooks in paused the program for %s and took %s of compiler time",
 		format.Nanos(float64(t.cost.Pause)), format.Nanos(float64(t.cost.Compile)))
 	if t.cost.Hook == 0 {
-		return text + "; what a call costs was not measured yet"
+		return text + "; the cost per call has not been measured yet"
 	}
-	return fmt.Sprintf("about %s a call, %s of processor time in all; %s",
+	return fmt.Sprintf("about %s per call, %s of processor time in total; %s",
 		format.Call(t.cost.Hook), format.Nanos(t.hookNanos()), text)
 }
 
-// hookNanos is the processor time that hooks have taken.
+// hookNanos returns the processor time of the hooks.
 func (t *tenant) hookNanos() float64 { return t.cost.Hook * float64(t.calls) }
 
 func aliveText(alive process.Answer) string {
@@ -219,9 +216,9 @@ func aliveText(alive process.Answer) string {
 	case process.Yes:
 		return "alive"
 	case process.No:
-		return "dead: its hooks go by themselves when its lease ends, or at once with sonde undo"
+		return "dead: the agent removes its hooks when its lease ends; sonde undo removes them now"
 	}
-	return "which cannot be seen from here"
+	return "not visible from here"
 }
 
 func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*tenant) document.Status {

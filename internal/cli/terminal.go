@@ -14,21 +14,21 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
-// A screen is a terminal on which a text is drawn again and again in its place,
-// and lines are said in between.
+// A screen is a terminal on which lines are redrawn in place, and messages are printed above
+// them.
 type screen struct {
 	lock   sync.Mutex
 	out    io.Writer
 	notes  io.Writer // may be the same terminal
-	drawn  int       // lines that stand
-	silent bool      // out is no terminal: nothing is redrawn
+	drawn  int       // lines on the screen
+	silent bool      // out is no terminal, so nothing is redrawn
 }
 
 func newScreen(s streams) *screen {
 	return &screen{out: s.out, notes: s.err, silent: s.outWidth() == 0}
 }
 
-// size is how much the terminal shows.
+// size returns the size of the terminal.
 func (s *screen) size() (width, height int) {
 	const usualWidth, usualHeight = 80, 24
 	file, ok := s.out.(*os.File)
@@ -42,8 +42,7 @@ func (s *screen) size() (width, height int) {
 	return width, height
 }
 
-// draw puts lines in the place of those drawn before. None may be wider than the
-// terminal, nor all together as high.
+// draw replaces the lines drawn before. They must fit into the terminal.
 func (s *screen) draw(lines []string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -57,7 +56,7 @@ func (s *screen) draw(lines []string) {
 	_, _ = io.WriteString(s.out, text.String())
 }
 
-// clear takes away what was drawn.
+// clear removes the lines drawn before.
 func (s *screen) clear() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -78,7 +77,7 @@ func (s *screen) up() string {
 	return fmt.Sprintf("\r\x1b[%dA", s.drawn)
 }
 
-// say writes a line for the user that is no result.
+// say writes a message.
 func (s *screen) say(format string, args ...any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -86,7 +85,7 @@ func (s *screen) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.notes, format+"\n", args...)
 }
 
-// terminalWidth is the number of columns of a terminal, 0 where f is none.
+// terminalWidth returns the columns of a terminal; 0 if f is none.
 func terminalWidth(f *os.File) int {
 	if !term.IsTerminal(int(f.Fd())) {
 		return 0
@@ -98,7 +97,7 @@ func terminalWidth(f *os.File) int {
 	return width
 }
 
-// bar shows progress on one line of a terminal, and nothing elsewhere.
+// A bar shows progress on one line of a terminal, and nothing elsewhere.
 type bar struct {
 	out   io.Writer
 	width int
@@ -107,7 +106,7 @@ type bar struct {
 	shown bool
 }
 
-// redrawEvery keeps the cost of drawing below what anyone could notice.
+// redrawEvery keeps the cost of drawing negligible.
 const redrawEvery = 80 * time.Millisecond
 
 func (b *bar) update(done, total int64) {
@@ -118,8 +117,7 @@ func (b *bar) update(done, total int64) {
 	_, _ = fmt.Fprintf(b.out, "\r%s", b.line(done, total))
 }
 
-// line is the bar at a state, one column short of the width so that no
-// terminal wraps it.
+// line returns the bar, one column narrower than the terminal so that it never wraps.
 func (b *bar) line(done, total int64) string {
 	percent := fmt.Sprintf(" %3d %%", done*100/total)
 	room := b.width - 1 - len(b.label) - len(percent) - 3
@@ -138,20 +136,20 @@ func (b *bar) clear() {
 	}
 }
 
-// typed is a filter that keys change.
+// typed is a filter that the user types.
 type typed struct {
 	filter string
 	typing bool // keys go to the filter
 }
 
-// Keys that are no letters.
+// Keys that are not letters.
 const (
 	keyEscape    = '\x1b'
 	keyBackspace = '\x7f'
 	keyErase     = '\b'
 )
 
-// edit changes the filter by a key.
+// edit applies a key to the filter.
 func (t *typed) edit(key rune) {
 	switch {
 	case key == '\r' || key == '\n':
@@ -171,14 +169,14 @@ func (t *typed) passes(name string) bool {
 	return strings.Contains(strings.ToLower(name), strings.ToLower(t.filter))
 }
 
-// A bulletin shows how something stands that must not wait for a slow terminal: what
-// there is to show is put down, and another goroutine shows it.
+// A bulletin shows the progress of work that must not wait for a slow terminal: another
+// goroutine writes it.
 type bulletin struct {
 	screen *screen
 
 	lock  sync.Mutex
 	notes []string
-	frame []string // nil where nothing new is to be drawn
+	frame []string // lines to draw; nil if there are none
 	fresh chan struct{}
 	ended chan struct{}
 }
@@ -190,7 +188,7 @@ func newBulletin(s streams, silent bool) *bulletin {
 	return b
 }
 
-// show draws and says what was put down, until the bulletin is closed.
+// show writes messages and frames until the bulletin is closed.
 func (b *bulletin) show(fresh <-chan struct{}) {
 	defer close(b.ended)
 	for range fresh {
@@ -208,7 +206,7 @@ func (b *bulletin) show(fresh <-chan struct{}) {
 	b.screen.clear()
 }
 
-// close shows what is still to be shown, and takes away what was drawn.
+// close writes what is left, and removes the lines drawn before.
 func (b *bulletin) close() {
 	b.lock.Lock()
 	close(b.fresh)
@@ -217,34 +215,33 @@ func (b *bulletin) close() {
 	<-b.ended
 }
 
-// waiting shows what a slow end waits for.
+// waiting says what a slow end waits for.
 func (b *bulletin) waiting(text string) { b.say("%s", text) }
 
-// put has something shown.
+// put changes what is to be shown, and wakes the goroutine that shows it.
 func (b *bulletin) put(change func()) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	change()
 	select {
 	case b.fresh <- struct{}{}:
-	default: // it will look anyway, or not any more
+	default: // it is awake already
 	}
 }
 
-// draw has lines take the place of those drawn before.
+// draw replaces the lines drawn before.
 func (b *bulletin) draw(lines []string) { b.put(func() { b.frame = lines }) }
 
 func (b *bulletin) say(format string, args ...any) {
 	b.put(func() { b.notes = append(b.notes, fmt.Sprintf(format, args...)) })
 }
 
-// sayAside says what a terminal shows anyway.
+// sayAside writes a message that the frame on a terminal contains.
 func (b *bulletin) sayAside(format string, args ...any) {
 	if b.screen.silent {
 		b.say(format, args...)
 	}
 }
 
-// remark shows what the user should read. It may be called at any time, from
-// anywhere.
+// remark writes a note. It may be called from any goroutine.
 func (b *bulletin) remark(text string) { b.say("note: %s", format.Printable(text)) }

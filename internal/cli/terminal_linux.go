@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readKeys has the terminal give keys as they are pressed, without showing them.
-// Where standard input is no terminal, or another job's, there are none: the
-// channel is nil. restore puts the terminal back.
+// readKeys makes the terminal report keys as they are pressed, without echoing them. If
+// standard input is no terminal, or belongs to another job, the channel is nil. restore
+// restores the terminal.
 func readKeys() (keys <-chan rune, restore func()) {
 	nothing := func() {}
 	fd := int(os.Stdin.Fd())
@@ -19,12 +19,12 @@ func readKeys() (keys <-chan rune, restore func()) {
 	if err != nil {
 		return nil, nothing
 	}
-	// A job in the background that reads, or changes the terminal, is stopped.
+	// The kernel stops a background job that reads or changes the terminal.
 	if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err != nil || group != unix.Getpgrp() {
 		return nil, nothing
 	}
 	now := *before
-	now.Lflag &^= unix.ICANON | unix.ECHO // Ctrl-C stays what it is
+	now.Lflag &^= unix.ICANON | unix.ECHO // Ctrl-C still sends a signal
 	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
 	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &now); err != nil {
 		return nil, nothing
@@ -51,10 +51,10 @@ func readKeys() (keys <-chan rune, restore func()) {
 	}
 }
 
-// ownSession has a process live on when the terminal it was started from is closed.
+// ownSession makes a process survive the end of its terminal.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// leaveTerminal has what this process writes go nowhere from now on.
+// leaveTerminal redirects the streams of this process to /dev/null.
 func leaveTerminal() error {
 	nowhere, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// What --show knows besides numbers.
+// The values of --show besides numbers.
 const (
 	showSlowest = "slowest"
 	showAll     = "all"
@@ -62,44 +61,25 @@ func newTrace(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.IntVar(&c.levels, "levels", 4, "how many levels of calls below are traced, too")
-	flags.DurationVar(&c.slowerThan, "slower-than", 0, "keep only transactions that took longer")
-	flags.StringArrayVar(&c.captures, "capture", nil, "`EXPR` whose value is noted, such as '$1.id' or '$return'; may be repeated")
-	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown though it sounds like a secret; may be repeated")
-	flags.IntVar(&c.limit, "limit", 20, "end when so many transactions are kept")
-	flags.Var(&c.sample, "sample", "trace one transaction in so many, by chance: 1/100")
-	flags.DurationVar(&c.duration, "for", 0, "end after this time; 0 for --limit or Ctrl-C")
+	flags.Var(number(&c.levels, 4, 1, mostTraceLevels), "levels", "trace so many levels of calls below the method")
+	flags.Var(span(&c.slowerThan, 0, 0, 0), "slower-than", "keep only transactions that took longer")
+	flags.StringArrayVar(&c.captures, "capture", nil, "`EXPR` whose value is recorded, such as '$1.id' or '$return'; may be repeated")
+	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
+	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when so many transactions are kept")
+	flags.Var(&c.sample, "sample", "trace one transaction in so many, chosen at random: 1/100")
+	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for --limit or Ctrl-C")
 	flags.StringVar(&c.show, "show", showSlowest, "draw the transaction of this `NUMBER`, or slowest, all, none")
-	flags.BoolVar(&c.json, "json", false, "write a JSON object for each transaction, on its line, and one at the end")
+	flags.BoolVar(&c.json, "json", false, "write a JSON object per transaction, each on its own line, and one at the end")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
-	flags.StringVar(&c.otlp, "otlp", "", "`URL` of an OTLP receiver to send all that was kept to, such as http://localhost:4318")
+	flags.StringVar(&c.otlp, "otlp", "", "`URL` of an OTLP receiver that gets the kept transactions, such as http://localhost:4318")
 	c.contexts.register(flags)
-	for _, name := range []string{"context", "by-tag"} { // these tell results apart, and here each transaction is one
+	for _, name := range []string{"context", "by-tag"} { // these group results, and each transaction is a result of its own
 		if err := flags.MarkHidden(name); err != nil {
 			panic(err)
 		}
 	}
-	flags.BoolVar(&c.force, "force", false, "put hooks also into classes that the JDK damages by that")
-	c.cache.register(flags)
-	flags.BoolVar(&c.listLeft, "left", false, "list all that is left alone")
+	c.choice.register(flags)
 	return command
-}
-
-// A lot is one in so many.
-type lot uint32
-
-func (l *lot) String() string { return "1/" + strconv.FormatUint(uint64(*l), 10) }
-func (*lot) Type() string     { return "1/K" }
-
-// Set reads 1/K.
-func (l *lot) Set(text string) error {
-	of, isOne := strings.CutPrefix(strings.ReplaceAll(text, " ", ""), "1/")
-	n, err := strconv.ParseUint(of, 10, 32)
-	if !isOne || err != nil || n < 1 || n > mostPeriod {
-		return fmt.Errorf("must be 1/K with K from 1 to %d, such as 1/100", mostPeriod)
-	}
-	*l = lot(n)
-	return nil
 }
 
 const (
@@ -107,23 +87,14 @@ const (
 	mostTransactions = 10_000
 )
 
-// check reads the command line; what is wrong with it is said before the JVM is
-// touched.
+// check reads the command line, before the JVM is touched.
 func (c *tracing) check(args []string) (err error) {
 	if err := c.choose(args); err != nil {
 		return err
 	}
 	switch {
-	case c.levels < 1 || c.levels > mostTraceLevels:
-		return usage("--levels must be from 1 to %d", mostTraceLevels)
-	case c.slowerThan < 0:
-		return usage("--slower-than must not be negative")
-	case c.limit < 1 || c.limit > mostTransactions:
-		return usage("--limit must be from 1 to %d", mostTransactions)
-	case c.duration < 0:
-		return usage("--for must not be negative")
 	case c.contexts.context != 0 || len(c.contexts.byTag) > 0:
-		return usage("--context and --by-tag are for sonde count and sonde monitor: here each transaction has its tags")
+		return usage("--context and --by-tag are for sonde count and sonde monitor: in a trace, each transaction has its own tags")
 	case !c.isShowable():
 		return usage("--show %q: must be a number from 1 on, slowest, all or none", c.show)
 	}
@@ -151,7 +122,7 @@ func (c *tracing) isShowable() bool {
 	return err == nil && number > 0
 }
 
-// want is the set that the command line asks for.
+// want returns the probe set of the command line.
 func (c *tracing) want() (*probeset.Set, error) {
 	set, err := c.contexts.set(c.patterns)
 	if err != nil {
@@ -172,7 +143,7 @@ func (c *tracing) want() (*probeset.Set, error) {
 	return set, nil
 }
 
-// conditions say in words which transactions are chosen.
+// conditions says which transactions are chosen.
 func (c *tracing) conditions() (texts []string) {
 	for _, sequence := range c.contexts.within {
 		texts = append(texts, "within "+sequence)
@@ -184,55 +155,58 @@ func (c *tracing) conditions() (texts []string) {
 		texts = append(texts, "slower than "+format.Duration(c.slowerThan))
 	}
 	if c.sample > 1 {
-		texts = append(texts, fmt.Sprintf("one in %s by chance", format.Grouped(int(c.sample))))
+		texts = append(texts, fmt.Sprintf("one in %s at random", format.Grouped(int(c.sample))))
 	}
 	return texts
 }
 
 const traceLong = `Trace transactions of a running JVM: what is called, when and for how long, from the
-entry of a method to its exit, on all threads that work for it. Hooks are put into
-the method and, --levels deep, into what it can call by the bytecode of loaded
-classes; methods of the JDK and small ones that call nothing are not traced. When
-as many as --limit are kept, or by --for or Ctrl-C, all is taken out again.
+entry of a method to its exit, on all threads that work for it. The method gets a hook,
+and so do the methods it can call according to the bytecode of the loaded classes, down
+to --levels; methods of the JDK and small methods without calls are not traced. When
+--limit transactions are kept, or by --for or Ctrl-C, all hooks are removed.
 
-Each transaction is a line as it ends:
-#         its number                     CALLS   traced in it; + if some had no room
-WHEN      when it began                  ERR     of those, ended with an exception
-DURATION  of the method itself           THREAD  in which it ran
+Each transaction is a line when it ends:
+#         its number                     CALLS   traced calls; + if some found no room
+WHEN      when it began                  ERR     calls that ended with an exception
+DURATION  time of the method itself      THREAD  the thread it ran in
 
-Then the slowest (--show NUMBER, all, none) is drawn, time across and depth down:
-█ self time of the method     ░ time in calls below that are drawn themselves
-× 37  calls of one method inside one other, together in a line
-◆     its hook acts only in a context, or on a condition
+Then the slowest one (or --show NUMBER, all, none) is drawn, time from left to right and
+depth from top to bottom:
+█ own time of the method      ░ time in calls that have their own line below
+× 37  calls of one method inside another one, drawn as one line
+◆     its hook acts only in a context or under a condition
 ⇢     handed to another thread: executors, CompletableFuture, virtual threads
 
---slower-than, and conditions on $return, $exception and $elapsed, are decided when
-the transaction ends: nothing of others is kept. Putting hooks in makes the JVM discard
-compiled code, so calls are slow at first: with --slower-than or $elapsed, nothing is
-kept, and --for does not begin, until the compilers are idle again (45 s at most). What hooks and clock take of each
-call is measured in the JVM and taken off all times, but not of calls that are too
-deep to be recorded: where a trace slows the program down, take fewer --levels.
+--slower-than and conditions on $return, $exception and $elapsed are decided when the
+transaction ends; nothing is kept of transactions that are not chosen. New hooks make
+the JVM discard compiled code, so calls are slow at first. With --slower-than or
+$elapsed, Sonde therefore keeps nothing, and --for does not start, until the JIT
+compilers are idle again (45 s at most). The cost of hooks and clock per call is
+measured in the JVM and subtracted from all times, except for calls that are too deep
+to be recorded: if a trace slows the program down, use fewer --levels.
 
---capture notes values at entry and exit of the method: up to four of each, 256
-characters at most. What is named for a secret (password, token, card number, …)
-is not read unless --allow names it, and taken out of texts that contain it.
+--capture records values at entry and exit of the method, up to four each, 256
+characters at most. A value whose name sounds like a secret (password, token, card
+number, …) is not read unless --allow names it, and is removed from texts that contain
+it.
 
-A thread writes calls into a ring that Sonde empties. Where it is full calls are
-counted only, and never wait: how many is told at the end, as are calls whose
-condition failed and tasks of which it is not known whose they are.
+Each thread writes its calls into a ring buffer that Sonde empties. If the ring is full,
+calls are only counted and never wait. The number of such calls is printed at the end,
+as are calls whose condition failed and tasks that belong to an unknown transaction.
 
 ` + contextLong + `
 
-Files (-o) by their names:
-.html                      a page with list and waterfalls, which needs no network
-.json                      all that is known (docs/formats/trace.md)
+Files (-o) by the end of their names:
+.html                      a page with list and waterfalls, works without a network
+.json                      all data (docs/formats/trace.md)
 .trace.json .perfetto.json Chrome's format: Perfetto, speedscope
-.otlp.json                 OpenTelemetry's; --otlp sends the same to a receiver
-.txt                       as the terminal shows it, each transaction drawn
+.otlp.json                 OpenTelemetry; --otlp sends the same to a receiver
+.txt                       as on the terminal, with every transaction drawn
 
-Patterns are those of sonde instrument; a leading ! takes methods out.
+Patterns are those of sonde instrument; a leading ! excludes methods.
 
-Exit code: 0 when there is a transaction, 1 if none or on an error, 2 for a wrong
+Exit code: 0 if there is a transaction, 1 if there is none or on an error, 2 for a wrong
 command line.`
 
 const traceExamples = `  sonde trace 4711 com.acme.Shop.checkout
@@ -244,22 +218,22 @@ const traceExamples = `  sonde trace 4711 com.acme.Shop.checkout
   sonde trace 4711 com.acme.Shop.checkout --json | jq .durationNanos`
 
 const (
-	// readEvery is often enough that a ring of the usual size holds what a thread
-	// traces in between, some 100,000 calls a second: more is not worth what it costs.
+	// readEvery is short enough that a ring of the usual size holds the calls of a thread
+	// in between, up to about 100,000 per second. Reading more often is not worth its cost.
 	readEvery = 20 * time.Millisecond
-	// readsAtOnce is how often rings are read again at once where there is something:
-	// busy threads have filled them meanwhile.
+	// readsAtOnce is how often rings that are not empty are read again at once: busy
+	// threads have filled them in the meantime.
 	readsAtOnce = 3
-	// settleTime is what other threads have, when a transaction has ended, to end what
-	// they do for it before it is shown. What comes later is in the end's reports.
+	// settleTime is how long a transaction that has ended waits for other threads that
+	// work for it. Later calls are only in the final reports.
 	settleTime = 500 * time.Millisecond
-	// ringBytes is what a thread's ring holds, some 2,700 calls; lateRingBytes where all
-	// calls of a transaction are in it until its end has decided.
+	// ringBytes is the size of a thread's ring, for about 2,700 calls. lateRingBytes is
+	// used if all calls of a transaction stay in the ring until its end decides.
 	ringBytes     = 128 << 10
 	lateRingBytes = 256 << 10
 )
 
-// A traceRun is a `sonde trace` at work.
+// A traceRun is a running `sonde trace`.
 type traceRun struct {
 	*tracing
 	visit
@@ -309,7 +283,7 @@ func (c *tracing) run(ctx context.Context) error {
 			return r.abandon(ctx, err)
 		}
 		r.looked = reading
-		r.screen.say("no call is kept until the JVM has compiled again what has hooks now, as calls are slow until then")
+		r.screen.say("calls are slow until the JVM has compiled the hooked methods again; until then, no call is kept")
 	}
 	return r.finish(ctx, r.watch(ctx))
 }
@@ -321,36 +295,36 @@ func (c *tracing) ringBytes() uint32 {
 	return ringBytes
 }
 
-// terminal is what the list and waterfalls are written for.
+// terminal describes the terminal for the list and the waterfalls.
 func (c *tracing) terminal() text.Terminal {
 	width := c.outWidth()
 	return text.Terminal{Width: width, Colours: hasColours(width)}
 }
 
-// tellTraced says how much below the methods is traced.
+// tellTraced says how many methods below are traced.
 func (r *traceRun) tellTraced() {
 	for _, p := range r.watching.report.Probes {
 		if p.Traced > 0 {
-			text := fmt.Sprintf("%s below traced as well, %s deep", format.Count(p.Traced, "method", "methods"), format.Count(r.levels, "level", "levels"))
+			text := fmt.Sprintf("%s below traced as well, up to %s deep", format.Count(p.Traced, "method", "methods"), format.Count(r.levels, "level", "levels"))
 			if p.Untraced > 0 {
-				text += fmt.Sprintf("; %s more are not, the farthest: fewer --levels trace the nearest whole", format.Grouped(p.Untraced))
+				text += fmt.Sprintf("; %s more, the deepest ones, are not: use fewer --levels", format.Grouped(p.Untraced))
 			}
 			r.screen.say("%s", text)
 		}
 		for _, capture := range p.Redacted {
-			r.screen.say("note: --capture %s sounds like a secret and is not read: --allow NAME shows it", format.Printable(capture))
+			r.screen.say("note: --capture %s sounds like a secret and is not read; --allow NAME shows it", format.Printable(capture))
 		}
 	}
 }
 
-// measureCost learns what hooks take of each call. It is done when they have just gone
-// in, and again at the end, when a JVM has compiled what they made new.
+// measureCost measures the cost of hooks per call: when they have just gone in, and at the
+// end, when the JVM has compiled the hooked methods.
 func (r *traceRun) measureCost(ctx context.Context) {
 	r.cost.Measure(ctx)
 	inner, err := r.visit.session.ClockCost(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.remark("what the clock costs could not be measured, so times hold it: " + format.OneLine(err))
+			r.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))
 		}
 		return
 	}
@@ -381,12 +355,12 @@ func (r *traceRun) watch(ctx context.Context) ending {
 	return s.wait(ctx)
 }
 
-// step reads what is there, and shows what has become whole.
+// step reads the rings, and shows transactions that have become whole.
 func (r *traceRun) step() error {
 	for range readsAtOnce {
 		isMore, err := r.rings.Read()
 		if err != nil {
-			return nil //nolint:nilerr // the end will say it
+			return nil //nolint:nilerr // the end reports it
 		}
 		if !isMore {
 			break
@@ -397,7 +371,7 @@ func (r *traceRun) step() error {
 	return err
 }
 
-// keep takes transactions as far as they are wanted.
+// keep keeps transactions up to the limit.
 func (r *traceRun) keep(taken []*trace.Transaction) error {
 	if len(taken) == 0 {
 		return nil
@@ -421,7 +395,7 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 	return nil
 }
 
-// switchOff ends tracing by a flag, before the hooks are taken out.
+// switchOff ends tracing by a flag, before the hooks are removed.
 func (r *traceRun) switchOff(ctx context.Context) {
 	if err := r.watching.SetLevel(ctx, probeName, probeset.Count); err != nil && ctx.Err() == nil {
 		r.remark(format.OneLine(err))

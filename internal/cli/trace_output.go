@@ -23,7 +23,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
-// finish tells the end: what was traced is read before the hooks go.
+// finish reads what was traced before the hooks go out, and writes it.
 func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	var failure error
 	if ended == endedUnread {
@@ -59,11 +59,11 @@ func (r *traceRun) readRest(ended ending) error {
 	return errors.Join(err, r.keep(rest))
 }
 
-// namesLimit is how long a JVM may take to answer what is asked at the end.
+// namesLimit is how long a JVM may take to answer at the end.
 const namesLimit = 3 * time.Second
 
-// complete has transactions with all that is known by now: what numbers mean, what
-// hooks took, and the names of threads that live, where the JVM is still there.
+// complete adds to transactions everything that is known now: names, the cost of hooks,
+// and the names of live threads if the JVM still runs.
 func (r *traceRun) complete(ctx context.Context, ended ending) {
 	var threads map[uint64]string
 	if !ended.isOut() && len(r.kept) > 0 {
@@ -95,7 +95,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 	t.Woven, t.Cached = weavings.Woven, weavings.Cached
 	t.Losses = trace.Losses{Counts: r.rings.Assembler.Counts(), NotChosen: r.sum.Discarded, Dropped: r.sum.Dropped, Beyond: r.beyond, Early: r.early}
 	if r.limit > 0 && len(r.kept) >= r.limit {
-		// What was under way when there were enough is no loss.
+		// Transactions that were running when the limit was reached are no loss.
 		t.Losses.Beyond += t.Losses.Unfinished
 		t.Losses.Unfinished, t.Losses.Strays = 0, 0
 	}
@@ -106,7 +106,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 		}
 	}
 	if r.rings.Damaged > 0 {
-		r.remark(fmt.Sprintf("a ring made no sense %s: what was in it is lost", format.Count(int(r.rings.Damaged), "time", "times")))
+		r.remark(fmt.Sprintf("a ring buffer was invalid %s: its calls are lost", format.Count(int(r.rings.Damaged), "time", "times")))
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -168,30 +168,30 @@ func (r *traceRun) isShown(number int, one *trace.Transaction, t *trace.Trace) b
 	return r.show == strconv.Itoa(number)
 }
 
-// noneError says why there is nothing to show.
+// noneError says why there is no transaction.
 func (r *traceRun) noneError(t *trace.Trace) error {
 	methods, took := strings.Join(r.patterns, ", "), format.Duration(t.Took.Round(time.Millisecond))
 	switch {
 	case r.settling.State == overhead.Unsettled:
-		return fmt.Errorf("ended after %s, before the JVM had compiled again what has hooks now: no call is kept until then; trace longer", took)
+		return fmt.Errorf("ended after %s, before the JVM had compiled the hooked methods again: no call is kept until then; trace longer", took)
 	case t.Losses.NotChosen > 0:
 		return fmt.Errorf("none of %s of %s within %s was chosen", format.Count(int(t.Losses.NotChosen), "call", "calls"), methods, took)
 	case t.Losses.Undecided > 0:
-		return fmt.Errorf("the condition failed with an exception in all of %s: see what may be null in it", format.Count(int(t.Losses.Undecided), "call", "calls"))
+		return fmt.Errorf("the condition failed with an exception in all of %s: check what may be null in it", format.Count(int(t.Losses.Undecided), "call", "calls"))
 	case t.Losses.Unfinished > 0:
-		return fmt.Errorf("%s of %s had begun and not ended within %s: trace longer, or a method below", format.Count(int(t.Losses.Unfinished), "call", "calls"), methods, took)
+		return fmt.Errorf("%s of %s began but did not end within %s: trace longer, or trace a method that it calls", format.Count(int(t.Losses.Unfinished), "call", "calls"), methods, took)
 	case r.hasNoMethod():
-		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was traced; check the pattern, or trace while it runs", methods, took)
+		return fmt.Errorf("no method that matches %s was loaded within %s: nothing was traced; check the pattern, or trace while the method is used", methods, took)
 	case len(t.Conditions) > 0:
 		return fmt.Errorf("no call of %s within %s was %s", methods, took, strings.Join(t.Conditions, ", "))
 	}
 	if results, err := r.watching.Results(); err == nil && slices.ContainsFunc(results.Rows, func(row liveprobes.Row) bool { return row.LowerBound }) {
-		return fmt.Errorf("no call of %s was seen within %s; %s: trace the method that calls it", methods, took, session.WhyLowerBound)
+		return fmt.Errorf("no call of %s was seen within %s; %s: trace its caller instead", methods, took, session.WhyLowerBound)
 	}
-	return fmt.Errorf("%s was not called within %s: trace longer, or while it is used (calls that began before are not seen)", methods, took)
+	return fmt.Errorf("%s was not called within %s: trace longer, or while it is used (calls that began earlier are not seen)", methods, took)
 }
 
-// hasNoMethod tells whether nothing was found that could have been traced.
+// hasNoMethod reports whether no method matched.
 func (r *traceRun) hasNoMethod() bool {
 	for _, p := range r.watching.report.Probes {
 		if len(p.Methods) > 0 {
@@ -201,7 +201,7 @@ func (r *traceRun) hasNoMethod() bool {
 	return r.sum.Opened == 0
 }
 
-// tell shows a transaction that has just become whole.
+// tell shows a transaction that has become whole.
 func (r *traceRun) tell(t *trace.Transaction) error {
 	if r.json {
 		encoded, err := json.EncodeTransaction(r.target(), t)
@@ -228,10 +228,10 @@ func (s *screen) print(line string) error {
 	return err
 }
 
-// progressEvery is how often the line is drawn that says how it goes.
+// progressEvery is how often the progress line is drawn.
 const progressEvery = 250 * time.Millisecond
 
-// drawProgress says how it goes, on a terminal.
+// drawProgress shows the progress on a terminal.
 func (r *traceRun) drawProgress() {
 	if r.screen.silent || r.json || time.Since(r.drawn) < progressEvery {
 		return

@@ -17,10 +17,10 @@ func overdueText(s overhead.Settling, calls uint64) string {
 	case s.State != overhead.Overdue:
 		return ""
 	case calls < s.Rule.Calls:
-		return fmt.Sprintf("only %s in %s: the first ones kept may be slow because the JVM compiles again what has hooks now",
+		return fmt.Sprintf("only %s in %s: the first transactions kept may be slow because the JVM still compiles the hooked methods",
 			format.Count(int(calls), "call began", "calls began"), format.Duration(s.Rule.Limit))
 	}
-	return fmt.Sprintf("the compilers are still busy after %s: calls may be slow because the JVM compiles again what has hooks now", format.Duration(s.Rule.Limit))
+	return fmt.Sprintf("the compilers are still busy after %s: calls may be slow because the JVM still compiles the hooked methods", format.Duration(s.Rule.Limit))
 }
 
 // keepsSlow reports whether a trace keeps calls because they are slow.

@@ -20,17 +20,15 @@ import (
 func newUndo(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo PID",
-		Short: "Take out of a JVM all that Sonde has put into it",
-		Long: `Have the agent in a JVM put every class back and end, whoever put it there and
-whether or not that command still lives, and wait until it has. A command that
-is ended so shows what it has measured. A pack that the program was started with
-goes, too, until the program is started again; what it has measured stays in its
-arena, for sonde report. A recording of the JVM's flight recorder that a killed Sonde
-left running is stopped.
+		Short: "Remove everything that Sonde has put into a JVM",
+		Long: `Make the agent in a JVM restore every class and end, whoever put it there and whether
+or not that command still runs, and wait until it is done. A command that is ended this
+way still prints its result. A pack that the program was started with is removed as well,
+until the program is restarted; its measurements stay in its arena, for sonde report. A
+flight recording that a killed Sonde has left running is stopped.
 
-Files that processes left behind are removed, too, on the whole host as far as they
-are this user's: those of killed ones, and the agent's jar where no JVM that has
-loaded it lives.`,
+Leftover files of this user are removed on the whole host: those of processes that are
+gone, and the agent's jar if no running JVM has loaded it.`,
 		Example: `  sonde undo 4711`,
 		Args:    exactly("PID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +37,7 @@ loaded it lives.`,
 				return err
 			}
 			err = undo(cmd.Context(), s, pid)
-			if err != nil && !errors.Is(err, process.ErrNoProcess) { // one that is gone may have left files
+			if err != nil && !errors.Is(err, process.ErrNoProcess) { // a process that is gone may have left files
 				return err
 			}
 			return errors.Join(err, sweep(cmd.Context(), s))
@@ -63,7 +61,7 @@ func undo(ctx context.Context, s streams, pid int) error {
 		}
 	}
 	if len(occupants)+len(unreachable)+len(recordings) == 0 && stopping == nil {
-		_, err := fmt.Fprintf(s.out, "nothing of Sonde's is inside process %d\n", pid)
+		_, err := fmt.Fprintf(s.out, "Sonde is not in process %d\n", pid)
 		return err
 	}
 	failed := []error{stopping}
@@ -77,17 +75,16 @@ func undo(ctx context.Context, s streams, pid int) error {
 	return errors.Join(failed...)
 }
 
-// awaitLeaving waits for one that is about to leave by itself: its file goes
-// first.
+// awaitLeaving waits for an agent that is about to leave by itself: its file goes first.
 func awaitLeaving(ctx context.Context, s streams, jvm *process.JVM, u *session.UnreachableError) error {
 	if !errors.Is(u, os.ErrNotExist) {
 		return u
 	}
-	_, _ = fmt.Fprintf(s.err, "Sonde is leaving process %d already\n", jvm.PID)
+	_, _ = fmt.Fprintf(s.err, "Sonde is already leaving process %d\n", jvm.PID)
 	if err := session.AwaitDeparture(ctx, jvm, u.Path); err != nil {
 		return errors.Join(u, err)
 	}
-	_, err := fmt.Fprintf(s.out, "the hooks in process %d are out\n", jvm.PID)
+	_, err := fmt.Fprintf(s.out, "the hooks in process %d were removed\n", jvm.PID)
 	return err
 }
 
@@ -97,7 +94,7 @@ func evict(ctx context.Context, s streams, o *session.Owner) error {
 		hooked = "the hooks of " + format.Count(len(methods), "method", "methods")
 	}
 	if o.Pack != "" {
-		_, _ = fmt.Fprintf(s.err, "taking pack %s out of process %d\n", format.Printable(o.Pack), o.JVM.PID)
+		_, _ = fmt.Fprintf(s.err, "removing pack %s from process %d\n", format.Printable(o.Pack), o.JVM.PID)
 	} else {
 		_, _ = fmt.Fprintf(s.err, "asking %s (process %d, %s) to leave process %d\n", format.Printable(o.Command), o.Sonde, lifeText(o.Alive), o.JVM.PID)
 	}
@@ -105,14 +102,14 @@ func evict(ctx context.Context, s streams, o *session.Owner) error {
 	if err := evictFrom(ctx, s, o); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "took %s out of process %d in %s\n", hooked, o.JVM.PID, format.Duration(time.Since(start)))
+	_, err := fmt.Fprintf(s.out, "removed %s from process %d in %s\n", hooked, o.JVM.PID, format.Duration(time.Since(start)))
 	if o.Pack != "" {
-		_, err = fmt.Fprintf(s.out, "what they have measured stays: sonde report %s\n", format.Printable(shellWord(o.Path)))
+		_, err = fmt.Fprintf(s.out, "its measurements stay: sonde report %s\n", format.Printable(shellWord(o.Path)))
 	}
 	return err
 }
 
-// evictFrom has an occupant leave, and waits until it has.
+// evictFrom makes an owner of hooks leave, and waits until it has.
 func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
 	if hint := stoppedHint(o.JVM.PID); hint != "" {
 		_, _ = fmt.Fprintf(s.err, "note: process %d cannot restore its classes%s\n", o.JVM.PID, hint)
@@ -120,9 +117,9 @@ func evictFrom(ctx context.Context, s streams, o *session.Owner) error {
 	err := o.Evict(ctx)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("process %d: interrupted; the hooks go all the same, as it was asked already: sonde status %d", o.JVM.PID, o.JVM.PID)
+		return fmt.Errorf("process %d: interrupted; the hooks will still be removed: sonde status %d", o.JVM.PID, o.JVM.PID)
 	case errors.Is(err, session.ErrStays):
-		return fmt.Errorf("process %d: %w: it may be stopped, or a thread of it may be stuck in a hook: sonde status %d, and once more when it runs", o.JVM.PID, err, o.JVM.PID)
+		return fmt.Errorf("process %d: %w: it may be stopped, or a thread may be stuck in a hook: check sonde status %d, and try again when it runs", o.JVM.PID, err, o.JVM.PID)
 	}
 	return err
 }
@@ -142,10 +139,10 @@ func lifeText(alive process.Answer) string {
 	case process.No:
 		return "dead"
 	}
-	return "not seen from here"
+	return "not visible from here"
 }
 
-// sweep removes the files that processes left which are gone.
+// sweep removes the files of processes that are gone.
 func sweep(ctx context.Context, s streams) error {
 	removed, err := targetfs.Sweep(ctx, process.Local)
 	if len(removed) > 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A choice is what commands are told that put hooks into methods of a JVM.
+// A choice is the part of a command line that says which methods of which JVM get hooks.
 type choice struct {
 	streams
 	pid      int
@@ -34,7 +34,16 @@ type choice struct {
 	listLeft bool
 }
 
-// choose reads which methods of which JVM are meant.
+// forceUsage is the text of --force.
+const forceUsage = "put hooks into classes that the JDK damages when they are changed, too"
+
+func (c *choice) register(flags flagSet) {
+	flags.BoolVar(&c.force, "force", false, forceUsage)
+	c.cache.register(flags)
+	flags.BoolVar(&c.listLeft, "left", false, "list everything that gets no hook, with the reason")
+}
+
+// choose reads the process and the patterns.
 func (c *choice) choose(args []string) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -46,7 +55,7 @@ func (c *choice) choose(args []string) (err error) {
 	return nil
 }
 
-// A visit is the stay in a JVM, from the moment hooks go in until they are out.
+// A visit is the time a command spends in a JVM, from putting hooks in to removing them.
 type visit struct {
 	choice       *choice
 	screen       *screen
@@ -54,17 +63,17 @@ type visit struct {
 	installation *session.Installation
 	began        time.Time // when the hooks went on
 	cost         *overhead.Meter
-	endCache     func()   // once nothing is woven any more
-	watching     watching // where a context or a condition was asked for
+	endCache     func()   // called when nothing is woven any more
+	watching     watching // used with contexts or conditions
 
 	lock    sync.Mutex
 	remarks []string
 
-	toldLeft int // how many were said to be left alone
+	toldLeft int // how many were reported as left alone
 }
 
-// enter puts the hooks in, for the command of a name. Where that fails or is
-// interrupted, whatever was done is undone.
+// enter puts the hooks in, for the command with this name. If that fails or is interrupted,
+// everything is undone.
 func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, period uint32) (err error) {
 	if err := v.open(ctx, commandLine(name, v.choice.patterns)); err != nil {
 		return err
@@ -85,13 +94,13 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 	} else {
 		v.tellInstallation()
 	}
-	if _, err := targetfs.LetGo(v.session.JVM()); err != nil { // one that sonde run --hold keeps from beginning
+	if _, err := targetfs.LetGo(v.session.JVM()); err != nil { // sonde run --hold has stopped it before its first instruction
 		v.remark(format.OneLine(err))
 	}
 	return nil
 }
 
-// open enters the JVM, with the cache.
+// open attaches to the JVM, with the cache.
 func (v *visit) open(ctx context.Context, command string) error {
 	start := time.Now()
 	kept, endCache, err := v.choice.cache.openCache(v.remark)
@@ -124,13 +133,13 @@ func (v *visit) abandon(ctx context.Context, cause error) error {
 	return interruption(ctx, errors.Join(cause, closing))
 }
 
-// interruption explains a Ctrl-C before there is a result.
+// interruption explains a Ctrl-C before the hooks are in place.
 func interruption(ctx context.Context, err error) error {
-	return interruptedBefore(ctx, "the hooks were in: nothing was measured", err)
+	return interruptedBefore(ctx, "the hooks were in place: nothing was measured", err)
 }
 
-// interruptedBefore explains a Ctrl-C before something was reached. It claims that
-// nothing is left in the JVM only where the JVM has restored all of its classes.
+// interruptedBefore explains a Ctrl-C before something was reached. It says that nothing is
+// left in the JVM only if the JVM has restored all its classes.
 func interruptedBefore(ctx context.Context, what string, err error) error {
 	var left *session.NotRestoredError
 	switch {
@@ -139,11 +148,10 @@ func interruptedBefore(ctx context.Context, what string, err error) error {
 	case errors.As(err, &left):
 		return fmt.Errorf("interrupted before %s; %w", what, left)
 	}
-	return fmt.Errorf("interrupted before %s, nothing is left behind", what)
+	return fmt.Errorf("interrupted before %s; nothing is left in the JVM", what)
 }
 
-// remark keeps and shows what the user should read. It may be called at any
-// time, from anywhere.
+// remark keeps and shows a note. It may be called from any goroutine.
 func (v *visit) remark(text string) {
 	v.lock.Lock()
 	v.remarks = append(v.remarks, text)
@@ -151,7 +159,7 @@ func (v *visit) remark(text string) {
 	v.screen.say("note: %s", format.Printable(text))
 }
 
-// endedBy tells who ended the session, and says so.
+// endedBy returns why the session has ended, and reports it.
 func (v *visit) endedBy() ending {
 	err := v.session.Err()
 	v.remark(format.OneLine(err))
@@ -204,19 +212,19 @@ func (v *visit) tellFarewell(f *session.Farewell) {
 	}
 }
 
-// A watching is a set that is kept applied during a visit.
+// A watching keeps a probe set applied during a visit.
 type watching struct {
-	set *probeset.Set // nil where methods are watched wherever they are called
+	set *probeset.Set // nil without contexts and conditions
 	*liveprobes.Watch
 	report *liveprobes.Report
 	stop   context.CancelFunc
-	ended  chan struct{} // closed when nothing runs any more
+	ended  chan struct{} // closed when its goroutine has ended
 }
 
-// isUsed reports whether the visit is by a set.
+// isUsed reports whether the visit applies a set.
 func (w *watching) isUsed() bool { return w.Watch != nil }
 
-// apply has a set applied, and kept so until the visit ends.
+// apply applies the set, and keeps it applied until the visit ends.
 func (v *visit) apply(ctx context.Context, flags arena.Flags) error {
 	w := &v.watching
 	w.Watch = liveprobes.New(v.session, liveprobes.Options{Flags: flags & arena.Spreads, Notice: v.remark})
@@ -239,7 +247,7 @@ func (v *visit) apply(ctx context.Context, flags arena.Flags) error {
 	return nil
 }
 
-// end ends what runs. What was measured can still be read.
+// end stops applying the set. Results can still be read.
 func (w *watching) end() {
 	if w.stop != nil {
 		w.stop()
@@ -248,14 +256,14 @@ func (w *watching) end() {
 	}
 }
 
-// tellApplied says where a set acts, and where it does not.
+// tellApplied reports where a set has hooks, and where it has none.
 func (v *visit) tellApplied(ctx context.Context) {
 	report := v.watching.report
 	for _, p := range report.Probes {
 		if len(p.Methods) > 0 {
 			text := "hooks in " + format.Count(len(p.Methods), "method", "methods")
 			if p.Anchors > 0 {
-				text += ", and in " + format.Count(p.Anchors, "method that leads", "methods that lead") + " to it"
+				text += " and in " + format.Count(p.Anchors, "method", "methods") + " of its sequences"
 			}
 			v.screen.say("%s%s%s", text, sessionWovenText(v.session), costOf(batchCosts(v.installation.Batches)))
 		}
@@ -264,7 +272,7 @@ func (v *visit) tellApplied(ctx context.Context) {
 	v.tellLeft(v.leftAlone())
 }
 
-// tellUnmatched says which patterns name nothing yet, and what may have been meant.
+// tellUnmatched reports patterns that match nothing yet, with suggestions.
 func (v *visit) tellUnmatched(ctx context.Context) {
 	texts := v.watching.unmatched()
 	if len(texts) == 0 {
@@ -272,23 +280,23 @@ func (v *visit) tellUnmatched(ctx context.Context) {
 	}
 	set, err := pattern.ParseSet(texts...)
 	if err != nil {
-		return // they were read before
+		return // they were checked before
 	}
 	lost, err := v.session.Unmatched(ctx, set)
 	if err != nil {
-		return // the end will say it
+		return // the end reports it
 	}
 	for _, p := range set.Includes() {
 		at := slices.IndexFunc(lost, func(l session.Unmatched) bool { return l.Pattern == p.String() })
 		if at >= 0 {
-			v.screen.say("note: %s", lostText(lost[at], ": hooks go in when one loads"))
+			v.screen.say("note: %s", lostText(lost[at], "; a class that loads later gets its hooks then"))
 		} else {
-			v.screen.say("note: %s matches loaded classes, but no method of theirs that has code%s", p, v.methodAdvice(p))
+			v.screen.say("note: %s matches loaded classes, but none of their methods that have code%s", p, v.methodAdvice(p))
 		}
 	}
 }
 
-// unmatched are the patterns that name no method.
+// unmatched returns the patterns that match no method.
 func (w *watching) unmatched() (texts []string) {
 	for _, applied := range slices.Concat(w.report.Probes, w.report.Tags) {
 		for _, text := range applied.Unmatched {
@@ -300,15 +308,14 @@ func (w *watching) unmatched() (texts []string) {
 	return texts
 }
 
-// leftAlone is what has no hook though it was asked for: by the JVM or the class, or
-// because what was asked does not fit.
+// leftAlone returns what matches and has no hook, because of the JVM, of the class, or of a
+// condition that does not fit.
 func (v *visit) leftAlone() []session.LeftAlone {
 	left := v.session.LeftAlone()
 	if !v.watching.isUsed() || v.watching.report == nil {
 		return left
 	}
-	// What the JDK's own classes are woven for, beside what was asked for, tells of
-	// itself.
+	// Classes of the JDK that are woven for the hand-over between threads do not count.
 	left = slices.DeleteFunc(left, func(l session.LeftAlone) bool { return !v.watching.Concerns(l.Class) })
 	for _, applied := range slices.Concat(v.watching.report.Probes, v.watching.report.Tags) {
 		for _, l := range applied.LeftOut {
@@ -327,30 +334,30 @@ func leftOut(l liveprobes.LeftOut) session.LeftAlone {
 	}
 	var bad *expr.Error
 	if errors.As(l.Err, &bad) {
-		left.Reason = "what is asked does not fit: " + bad.Detail
+		left.Reason = "the condition does not fit: " + bad.Detail
 	}
 	return left
 }
 
-// losses are what contexts and tags miss, in words.
+// losses says what is missing in results by context.
 func losses(r *liveprobes.Results) (lines []string) {
 	var undecided uint64
 	for i := range r.Rows {
 		undecided += r.Rows[i].Undecided
 	}
 	if undecided > 0 {
-		lines = append(lines, fmt.Sprintf("of %s the condition could not be told: they are not counted", format.Count(int(undecided), "call", "calls")))
+		lines = append(lines, fmt.Sprintf("the condition of %s could not be evaluated: they are not counted", format.Count(int(undecided), "call", "calls")))
 	}
 	if r.Ambiguous > 0 {
-		lines = append(lines, fmt.Sprintf("%s handed over twice before it began: such have no context", format.Count(int(r.Ambiguous), "task was", "tasks were")))
+		lines = append(lines, fmt.Sprintf("%s handed over twice before they began: they have no context", format.Count(int(r.Ambiguous), "task was", "tasks were")))
 	}
 	if r.ContextsLost > 0 {
-		lines = append(lines, fmt.Sprintf("%s no room to keep context: calls below may be missing", format.Count(int(r.ContextsLost), "call had", "calls had")))
+		lines = append(lines, fmt.Sprintf("%s no room for their context: calls below them may be missing", format.Count(int(r.ContextsLost), "call had", "calls had")))
 	}
 	return lines
 }
 
-// contextText is what tells a row from others of its method.
+// contextText distinguishes a row from others of its method.
 func contextText(row *liveprobes.Row, hasSequences bool) string {
 	var words []string
 	if hasSequences && row.Sequence != "" {
@@ -365,13 +372,13 @@ func contextText(row *liveprobes.Row, hasSequences bool) string {
 	return strings.Join(words, "; ")
 }
 
-// hasSequences reports whether sequences tell rows apart.
+// hasSequences reports whether rows differ by sequence.
 func hasSequences(set *probeset.Set) bool {
 	return slices.ContainsFunc(set.Probes, func(p probeset.Probe) bool { return len(p.Within) > 1 })
 }
 
-// unfit says what does not fit as a command line has it, where the probe has no name
-// that anybody gave it.
+// unfit words an error about a condition that fits no method, without the name of the probe
+// that a command line makes.
 func unfit(err error) error {
 	var wrong *liveprobes.UnfitError
 	if !errors.As(err, &wrong) {
@@ -388,7 +395,7 @@ func unfit(err error) error {
 	return fmt.Errorf("%s: %w; nothing was changed in the JVM", where, wrong.First.Err)
 }
 
-// tellInstallation says what putting hooks in took, and where they are not.
+// tellInstallation reports what putting hooks in took, and where there are none.
 func (v *visit) tellInstallation() {
 	i := v.installation
 	methods := v.session.Methods()
@@ -397,44 +404,43 @@ func (v *visit) tellInstallation() {
 			format.Count(v.session.Classes(), "class", "classes"), sessionWovenText(v.session), costOf(batchCosts(i.Batches)))
 	}
 	for _, lost := range i.Unmatched {
-		v.screen.say("note: %s", lostText(lost, ": hooks go in when one loads"))
+		v.screen.say("note: %s", lostText(lost, "; a class that loads later gets its hooks then"))
 	}
 	left := v.session.LeftAlone()
 	v.tellLeft(left)
 	for _, p := range v.choice.set.Includes() {
 		lost := slices.ContainsFunc(i.Unmatched, func(u session.Unmatched) bool { return u.Pattern == p.String() })
 		if !lost && !hasMethod(p, methods, left) {
-			v.screen.say("note: %s matches loaded classes, but no method of theirs that has code%s", p, v.methodAdvice(p))
+			v.screen.say("note: %s matches loaded classes, but none of their methods that have code%s", p, v.methodAdvice(p))
 		}
 	}
 }
 
-// hasMethod tells whether a pattern matches something that has a hook or was
-// left alone.
+// hasMethod reports whether a pattern matches something that has a hook or was left alone.
 func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.LeftAlone) bool {
 	return slices.ContainsFunc(methods, func(m session.Method) bool { return p.Match(m.Class, m.Name, m.Descriptor) }) ||
 		slices.ContainsFunc(left, func(l session.LeftAlone) bool { return p.MatchClass(l.Class) })
 }
 
-// methodAdvice says what may be wrong with a pattern that found classes alone.
+// methodAdvice says what may be wrong with a pattern that matches classes but no method.
 func (v *visit) methodAdvice(p *pattern.Pattern) string {
 	switch {
 	case slices.ContainsFunc(v.choice.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
-		return " and that no ! takes out"
+		return " and that no ! excludes"
 	case strings.Contains(p.String(), "("):
-		return " (types are written in full: java.lang.String; (..) is any parameters)"
+		return " (types are written in full: java.lang.String; (..) matches any parameters)"
 	}
 	return advice([]*pattern.Pattern{p})
 }
 
-// lostText is about a pattern that no loaded class matches, and what follows.
+// lostText is about a pattern that no loaded class matches.
 func lostText(lost session.Unmatched, then string) string {
 	if slices.Contains(lost.Near, lost.Pattern) {
-		return fmt.Sprintf("%s is a class, and no method of it was named: %s.** is every method", lost.Pattern, lost.Pattern)
+		return fmt.Sprintf("%s is a class, not a method: %s.** matches all its methods", lost.Pattern, lost.Pattern)
 	}
 	text := fmt.Sprintf("no loaded class matches %s%s", lost.Pattern, then)
 	if len(lost.Near) > 0 {
-		text += "; loaded is " + strings.Join(lost.Near, ", ")
+		text += "; similar loaded classes: " + strings.Join(lost.Near, ", ")
 	}
 	return text
 }
@@ -450,7 +456,7 @@ func batchCosts(batches []session.Batch) (all cost.Cost) {
 	return all
 }
 
-// costOf tells of a cost what is known.
+// costOf writes the known parts of a cost.
 func costOf(cost cost.Cost) string {
 	text := ""
 	if cost.Known.Pauses {
@@ -462,14 +468,13 @@ func costOf(cost cost.Cost) string {
 	return text
 }
 
-// A leftGroup is what was left alone for one reason.
+// A leftGroup holds everything that was left alone for one reason.
 type leftGroup struct {
 	reason string
 	left   []session.LeftAlone
 }
 
-// groupLeft puts together what has the same reason, but for its details; the
-// most frequent comes first.
+// groupLeft groups by reason, without its details; the most frequent comes first.
 func groupLeft(left []session.LeftAlone) []leftGroup {
 	at := map[string]int{}
 	var groups []leftGroup
@@ -486,8 +491,7 @@ func groupLeft(left []session.LeftAlone) []leftGroup {
 	return groups
 }
 
-// leftLines are groups in words, each with its members where all are wanted,
-// else with one.
+// leftLines writes groups, with all members or with one example each.
 func leftLines(groups []leftGroup, all bool) []string {
 	var lines []string
 	for _, g := range groups {

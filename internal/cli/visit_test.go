@@ -9,12 +9,12 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 )
 
-// TestInterruptionSaysWhatIsLeft checks that nobody reads "nothing is left behind" while
+// TestInterruptionSaysWhatIsLeft checks that nobody reads "nothing is left in the JVM" while
 // the JVM is still restoring its classes.
 func TestInterruptionSaysWhatIsLeft(t *testing.T) {
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	const clean = "nothing is left behind"
+	const clean = "nothing is left in the JVM"
 	restoring := &session.NotRestoredError{PID: 4711, Cause: errors.New("no progress for 1m0s")}
 	for name, tt := range map[string]struct {
 		ctx    context.Context

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +36,7 @@ func newWalk(s streams) *cobra.Command {
 	c.period = period{calls: c.PeriodCalls, time: c.PeriodTime}
 	command := &cobra.Command{
 		Use:   "walk PID",
-		Short: "Find hot spots, and climb to who causes them",
+		Short: "Find hot spots and the callers that cause them",
 		Long:  walkLong,
 		Example: `  sonde walk 4711
   sonde walk 4711 --hot 10% -o causes.html
@@ -54,28 +52,27 @@ func newWalk(s streams) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.Var(&c.hot, "hot", "share of the samples from which on a method is a hot spot")
-	flags.IntVar(&c.Top, "top", c.Top, "how many methods are climbed from where none is that hot")
-	flags.Var(&c.period, "period", "how long a method is measured: '1000 calls', 5s, or both, whichever comes first")
-	flags.IntVar(&c.Levels, "levels", c.Levels, "how many levels to climb at most")
-	flags.StringSliceVar(&c.Until, "until", nil, "package at whose first method a way up ends; may be repeated")
-	flags.IntVar(&c.Hooks, "hooks", c.Hooks, "how many methods may have live hooks at any moment")
-	flags.Var(&c.budget, "budget", "the part of the program's time that live hooks may take")
-	flags.DurationVar(&c.Sampling, "sampling", c.Sampling, "how long to look for hot spots before the first climb")
-	flags.DurationVar(&c.Duration, "duration", 0, "go on for this time, and climb from hot spots that join; 0 ends with the first climb")
+	flags.Var(&c.hot, "hot", "share of the samples that makes a method a hot spot")
+	flags.Var(number(&c.Top, c.Top, 1, 0), "top", "if no method is that hot, search from so many of the hottest")
+	flags.Var(&c.period, "period", "how long each method is measured: '1000 calls', 5s, or both, whichever comes first")
+	flags.Var(number(&c.Levels, c.Levels, 1, 0), "levels", "search at most so many levels of callers")
+	flags.StringSliceVar(&c.Until, "until", nil, "package at whose first method the search ends; may be repeated")
+	flags.Var(number(&c.Hooks, c.Hooks, 1, mostHooks), "hooks", "how many hooks may be switched on at a time")
+	flags.Var(&c.budget, "budget", "part of the program's time that hooks may take")
+	flags.Var(span(&c.Sampling, c.Sampling, positive, 0), "sampling", "how long to sample before the first search")
+	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "go on for this time, also from new hot spots; 0 ends with the first search")
 	c.source.register(flags)
 	c.cache.register(flags)
-	flags.BoolVar(&c.Force, "force", false, "put hooks also into classes that the JDK damages by that")
+	flags.BoolVar(&c.Force, "force", false, forceUsage)
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .pb.gz, .json or .txt; may be repeated")
 	flags.BoolVar(&c.json, "json", false, "write one JSON object to standard output instead of the report")
 	return command
 }
 
-// mostHooks bounds what may be live at once: a walk is to be light.
+// mostHooks keeps the load of a search small.
 const mostHooks = 256
 
-// check reads the command line; what is wrong with it is said before the JVM is
-// touched.
+// check reads the command line, before the JVM is touched.
 func (c *walking) check(args []string, given func(string) bool) (err error) {
 	if c.PID, err = processNumber(args[0]); err != nil {
 		return err
@@ -87,141 +84,64 @@ func (c *walking) check(args []string, given func(string) bool) (err error) {
 		return err
 	}
 	switch {
-	case c.Top < 1:
-		return usage("--top must be 1 at least")
-	case c.Levels < 1:
-		return usage("--levels must be 1 at least")
-	case c.Hooks < 1 || c.Hooks > mostHooks:
-		return usage("--hooks must be from 1 to %d", mostHooks)
-	case c.Sampling <= 0:
-		return usage("--sampling must be more than 0")
-	case c.Duration < 0:
-		return usage("--duration must not be negative")
 	case given("duration") && c.Duration < c.Sampling:
 		return usage("--duration must be at least as long as --sampling, which is %v", c.Sampling)
 	}
 	for _, name := range c.Until {
 		if !isPackage(name) {
-			return usage("--until %q is no package: such as com.acme.web", name)
+			return usage("--until %q is not a package, such as com.acme.web", name)
 		}
 	}
 	return checkOutputs(c.outputs, report.RootCauseFormat)
 }
 
-// isPackage tells whether a text can name a package; what it begins with will do, as
-// will the stars of a pattern behind it.
+// isPackage reports whether a text can be a package or the beginning of one, with or
+// without the stars of a pattern at the end.
 func isPackage(name string) bool {
 	name = strings.TrimRight(name, ".*")
 	return name != "" && !strings.ContainsAny(name, " */\\();,") && !strings.Contains(name, "..") && !strings.HasPrefix(name, ".")
 }
 
-const walkLong = `Find the methods in which a running program spends its time, and climb from each to
-who causes that: level by level, with a hook in a few methods at a time.
+const walkLong = `Find the methods in which a running program spends its time, and search upwards from each
+one for its cause: level by level, with hooks in a few methods at a time.
 
-Hot spots are found by sampling, with nothing changed in the program: the flight
-recorder is started over the attach socket, as sonde hot does, and left alone where
-somebody else records. A method is a hot spot from --hot on; where none is, the --top
-hottest are taken.
+Hot spots are found by sampling, without changing the program: the flight recorder is
+started over the attach socket, as sonde hot does, and left alone if somebody else is
+recording. A method is a hot spot if its share of the samples is at least --hot; if no
+method is, the --top hottest are used.
 
-On JDK 17 to 20 starting the recorder makes HotSpot discard all compiled code, so there
-Sonde takes thread dumps. These do not say which overload of a method runs, so no hook
-is put in and all shares are by samples; --recorder starts the recorder all the same.
+On JDK 17 to 20, starting the recorder makes HotSpot discard all compiled code, so Sonde
+takes thread dumps there. They do not show which overload of a method runs, so no hook
+is put in and all shares come from samples; --recorder starts the recorder anyway.
 
-The climb begins with a hook in the hot method that identifies who calls it. Then its
-callers are measured for a --period, calls and time by caller; then theirs, until a
-thread's entry, a package of --until, or --levels. What the samples' stacks show of
-the way up is hooked in one batch, switched off, so that climbing is switching: the
-hooks behind go off when the next go on, never more than --hooks at once, and within
-the --budget. Only a caller that no stack had shown needs another batch. A hot method
-that is native, or whose class is too central to be redefined cheaply, has no hook:
-the climb begins one level up, and says so. At the end all hooks go out in one batch.
+The search starts with a hook in the hot method that identifies its callers. Then the
+callers are measured for a --period, calls and time by caller; then their callers, up to
+the entry of a thread, a package of --until, or --levels. All methods that sampled
+stacks show get their hooks in one batch, switched off, so that moving up a level only
+switches hooks: those below are switched off when the next ones go on, never more than
+--hooks at once, and within the --budget. Only callers that no stack has shown need
+another batch. If the hot method is native, or its class is too central to be redefined
+cheaply, it gets no hook: the search starts one level up, and the report says so. At the
+end, all hooks are removed in one batch.
 
-A share is the part of the hot spot's time that came a way; how it is known stands
-beside it: by hooks, by samples, or reckoned from both. The report begins with the
-cause: the lowest method of the program itself, not of the JDK, on the main way.
+A share is the part of the hot spot's time that came from a caller, with its source: by
+hooks, by samples, or computed from both. The report starts with the cause: the lowest
+method of the program itself, not of the JDK, on the main path.
 
-With --duration it goes on looking: hot spots that cool down are dropped, new ones
-join and are climbed from. Ctrl-C ends it at any time; what was found stays.
+With --duration the command keeps looking: hot spots that have cooled down are dropped,
+and new ones are searched. Ctrl-C ends it at any time and prints the result so far.
 
-A period: '1000 calls' of each method, or 5s; --period '500 calls' --period 2s is
-whichever comes first. A time alone is a time; a number of calls alone is waited for
-a minute at most.
+A period is '1000 calls' of each method, or 5s; --period '500 calls' --period 2s ends
+with the first of both. A number of calls alone is waited for at most one minute.
 
-The report is written at the end; -o writes it to files as well, in the format their
-names say: .html to look at in a browser, with the climb drawn over time, .pb.gz for
-go tool pprof, .json for programs (docs/formats/climb.md), .txt.
+The report is printed at the end. -o also writes it to files, in the format of their
+names: .html for a browser, with the search drawn over time, .pb.gz for go tool pprof,
+.json for other programs (docs/formats/climb.md), .txt.
 
-Exit code: 0 when a hot spot was found, 1 on an error or when there was none, 2 for a
-wrong command line.`
+Exit code: 0 if a hot spot was found, 1 on an error or if there was none, 2 for a wrong
+command line.`
 
-// A period is how long a method is measured, on the command line: '1000 calls', 5s,
-// or both, whichever comes first. What is given takes the place of the default; a
-// number of calls alone still has a limit in time, as calls may never come.
-type period struct {
-	calls uint64
-	time  time.Duration
-	given bool
-}
-
-// callsLimit is how long a method is waited for whose calls alone were asked for.
-const callsLimit = time.Minute
-
-func (p *period) Type() string { return "period" }
-
-func (p *period) String() string {
-	var parts []string
-	if p.calls > 0 && p.calls < math.MaxUint64 {
-		parts = append(parts, strconv.FormatUint(p.calls, 10)+" calls")
-	}
-	if p.time > 0 {
-		parts = append(parts, p.time.String())
-	}
-	return strings.Join(parts, ", ")
-}
-
-var errPeriod = errors.New("no period")
-
-// Set reads one bound, or two with a comma or a bar between.
-func (p *period) Set(text string) error {
-	next := *p
-	if !p.given {
-		next = period{calls: math.MaxUint64, time: callsLimit, given: true}
-	}
-	bounds := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '|' })
-	if len(bounds) == 0 {
-		return errPeriod
-	}
-	for _, bound := range bounds {
-		if err := next.bound(strings.TrimSpace(bound)); err != nil {
-			return err
-		}
-	}
-	*p = next
-	return nil
-}
-
-func (p *period) bound(text string) error {
-	digits, isCalls := strings.CutSuffix(text, "calls")
-	if !isCalls {
-		digits, isCalls = strings.CutSuffix(text, "call")
-	}
-	if isCalls {
-		calls, err := strconv.ParseUint(strings.ReplaceAll(strings.TrimSpace(digits), "_", ""), 10, 64)
-		if err != nil || calls == 0 {
-			return errPeriod
-		}
-		p.calls = calls
-		return nil
-	}
-	lasting, err := time.ParseDuration(text)
-	if err != nil || lasting <= 0 {
-		return errPeriod
-	}
-	p.time = lasting
-	return nil
-}
-
-// run walks, shows how that goes, and writes what was found.
+// run searches, shows the progress, and writes the result.
 func (c *walking) run(ctx context.Context) error {
 	defer outliveReader()()
 	view := newWalkView(c)
@@ -243,18 +163,18 @@ func (c *walking) run(ctx context.Context) error {
 	return errors.Join(c.write(result), err)
 }
 
-// coldError says why there is nothing to show.
+// coldError says why there is no result.
 func (c *walking) coldError(ctx context.Context, result *rootcause.Climb) error {
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted before a hot spot was found: no hook was put in, nothing is left behind")
+		return errors.New("interrupted before a hot spot was found: no hook was put in, nothing is left in the JVM")
 	case result.Sampled.Samples == 0:
-		return fmt.Errorf("no thread of process %d ran while %s were sampled: walk while it works, or longer with --sampling", c.PID, format.Duration(c.Sampling))
+		return fmt.Errorf("no thread of process %d ran in the sampled %s: search while the program works, or sample longer with --sampling", c.PID, format.Duration(c.Sampling))
 	}
 	return fmt.Errorf("no hot spot among %s: sample longer with --sampling", format.Count(result.Sampled.Samples, "sample", "samples"))
 }
 
-// write writes the result to where it was asked for.
+// write writes the result to the files and streams of the command line.
 func (c *walking) write(result *rootcause.Climb) error {
 	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteRootCauseFile(path, result) })
 	defer tell()
@@ -267,7 +187,7 @@ func (c *walking) write(result *rootcause.Climb) error {
 	return errors.Join(failed, out.Flush())
 }
 
-// A walkView shows a walk to the user while it goes on.
+// A walkView shows the progress of a search.
 type walkView struct {
 	*walking
 	*bulletin
@@ -280,7 +200,7 @@ func newWalkView(c *walking) *walkView {
 	return &walkView{walking: c, bulletin: newBulletin(c.streams, c.json), level: -1}
 }
 
-// progress is told by the walk how far it is, on the walk's own goroutine.
+// progress is called by the search, on its own goroutine.
 func (v *walkView) progress(p rootcause.Progress) {
 	changed := p.Stage != v.stage
 	risen := p.Stage == rootcause.Climbing && p.Level != v.level
@@ -299,7 +219,7 @@ func (v *walkView) progress(p rootcause.Progress) {
 	}
 }
 
-// walkHead is what a walk is doing.
+// walkHead names the stage of a search.
 func walkHead(p rootcause.Progress) string {
 	head := fmt.Sprintf("%s: %s", format.ShortDuration(p.Elapsed), p.Stage)
 	if p.Stage == rootcause.Climbing {
@@ -308,7 +228,7 @@ func walkHead(p rootcause.Progress) string {
 	return head
 }
 
-// walkStanding is how a walk stands, in a few words each.
+// walkStanding sums up a search in a few words each.
 func walkStanding(p rootcause.Progress) (words []string) {
 	so := p.Climb()
 	if p.Samples > 0 {
@@ -326,8 +246,8 @@ func walkStanding(p rootcause.Progress) (words []string) {
 	return words
 }
 
-// walkLines are what fits a terminal of a walk: how it stands, which hooks are on,
-// and the ways up that were found.
+// walkLines returns what fits a terminal: the progress, the hooks that are on, and the
+// callers that were found.
 func walkLines(p rootcause.Progress, width, height int) []string {
 	const around = 6 // head, standing, live, blank, titles, the line of the cursor
 	so := p.Climb()
@@ -344,7 +264,7 @@ func walkLines(p rootcause.Progress, width, height int) []string {
 	return lines[:max(0, min(len(lines), height-1))]
 }
 
-// liveNames are the methods whose hooks are on, without their packages.
+// liveNames returns the methods whose hooks are on, without their packages.
 func liveNames(so *rootcause.Climb) []string {
 	var names []string
 	for _, e := range so.List {
