@@ -141,7 +141,7 @@ func (s *watchedShop) end() {
 	s.t.Helper()
 	s.must("apply", s.pid, "--end")
 	s.unheld()
-	if out := s.must("status", s.pid); !strings.HasPrefix(out, "nothing of Sonde's is inside process") {
+	if out := s.must("status", s.pid); !strings.HasPrefix(out, "Sonde is not in process") {
 		s.t.Errorf("behind the end: %s", out)
 	}
 	s.do("sell 1 gold")

@@ -80,8 +80,8 @@ func (l *applyLook) remarks() []string {
 		lines = append(lines, lowerBoundNote)
 	}
 	tell(l.dropped, "call was", "calls were", "not counted: the arena had no room")
-	tell(l.contextsLost, "call", "calls", "of sequences and tags found no room in the arena: calls below them have no context")
-	tell(l.ambiguous, "task was", "tasks were", "handed over twice before they began: they have no context")
+	tell(l.contextsLost, "call", "calls", "of sequences and tags found no room in the arena: calls below have no context")
+	tell(l.ambiguous, "task was", "tasks were", "handed over twice before starting: their context is unknown")
 	return lines
 }
 

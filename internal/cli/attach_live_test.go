@@ -95,7 +95,7 @@ func TestPackedLive(t *testing.T) {
 			sonde(t, "undo", killed.pid)
 			report, calls := killed.reported(killed.arena)
 			if calls["charges silver"] != 4 || calls["program"] != 1 || report.State != "ended" || report.UnderWay != 1 || report.Pack != killed.pack ||
-				!strings.Contains(strings.Join(report.Remarks, "\n"), "1 call was under way when the JVM ended: how long is not known") {
+				!strings.Contains(strings.Join(report.Remarks, "\n"), "1 call was running when the JVM exited, with unknown time") {
 				t.Errorf("%v, %+v", calls, report)
 			}
 		})
@@ -165,7 +165,7 @@ func (s *packedShop) takesOver() {
 	}
 	// What the pack has measured is there, and no more.
 	report, calls := s.reported(s.arena)
-	if calls["charges gold"] != 12 || report.State != "out" || !strings.Contains(strings.Join(report.Remarks, "\n"), "when the hooks went out") {
+	if calls["charges gold"] != 12 || report.State != "out" || !strings.Contains(strings.Join(report.Remarks, "\n"), "when the hooks were removed") {
 		t.Errorf("%v, %+v", calls, report)
 	}
 	code, _, stderr := sonde(t, "attach", s.pid)
@@ -178,7 +178,7 @@ func (s *packedShop) takesOver() {
 func TestPackThatIsRefusedLive(t *testing.T) {
 	jdk := jvmtest.JDKs(t)[0]
 	s := newPackedShop(t, jdk)
-	if out := s.must("undo", s.pid); !strings.Contains(out, "took the hooks of 2 methods out of process "+s.pid) || !strings.Contains(out, "what they have measured stays: sonde report "+s.arena) {
+	if out := s.must("undo", s.pid); !strings.Contains(out, "removed the hooks of 2 methods from process "+s.pid) || !strings.Contains(out, "its measurements stay: sonde report "+s.arena) {
 		t.Errorf("%s", out)
 	}
 	if _, err := os.Stat(s.arena); err != nil {

@@ -59,7 +59,7 @@ func TestAttachTable(t *testing.T) {
 		if got := strings.Join(format.TableLines(columns, texts, 0), "\n"); got != want {
 			t.Errorf("by %s: got\n%s\nwant\n%s", by, got, want)
 		}
-		if got := r.accountLine(nil); got != "classes of pack /x/shop.pack: 12 woven, 2 not as packed, 1 of loaders that do not see the hooks" {
+		if got := r.accountLine(nil); got != "classes of pack /x/shop.pack: 12 woven, 2 not as packed, 1 of loaders that cannot see the hooks" {
 			t.Errorf("%s", got)
 		}
 	}
@@ -72,19 +72,19 @@ func TestAttachCommandLine(t *testing.T) {
 		want string
 	}{
 		{"", exitUsage, "PID is missing"},
-		{"x", exitUsage, "no process number"},
+		{"x", exitUsage, "not a process number"},
 		{"1 --by pattern", exitUsage, "probe or method"},
 		{"1 --sort total", exitUsage, "calls, errors, mean"},
-		{"1 --once --for 3s", exitUsage, "--for does not go with --once"},
-		{"1 --once --interval 3s", exitUsage, "--interval does not go with --once"},
-		{"1 --once --by method", exitUsage, "--by does not go with --once"},
-		{"1 --once --stall 3s", exitUsage, "--stall does not go with --once"},
-		{"1 --once --sort running", exitUsage, "with --once it is one of calls, max, mean, name, self, threw, total"},
+		{"1 --once --for 3s", exitUsage, "--for cannot be used with --once"},
+		{"1 --once --interval 3s", exitUsage, "--interval cannot be used with --once"},
+		{"1 --once --by method", exitUsage, "--by cannot be used with --once"},
+		{"1 --once --stall 3s", exitUsage, "--stall cannot be used with --once"},
+		{"1 --once --sort running", exitUsage, "must be one of calls, max, mean, name, self, threw, total with --once"},
 		{"1 --once --sort self", exitError, "not a JVM"},
-		{"1 --interval 1ms", exitUsage, "--interval must be"},
-		{"1 --yes", exitUsage, "--yes goes with --weave alone"},
-		{"1 -f x.yaml", exitUsage, "--file goes with --weave alone"},
-		{"1 --weave --once", exitUsage, "--once does not go with --weave"},
+		{"1 --interval 1ms", exitUsage, "--interval \"1ms\": must be"},
+		{"1 --yes", exitUsage, "--yes needs --weave"},
+		{"1 -f x.yaml", exitUsage, "--file needs --weave"},
+		{"1 --weave --once", exitUsage, "--once cannot be used with --weave"},
 		{"1 --weave -f /none/x.yaml", exitError, "no such file"},
 		{"1", exitError, "not a JVM"},
 		{"1 --weave", exitError, "not a JVM"},

@@ -91,8 +91,8 @@ func TestCacheCommands(t *testing.T) {
 	cacheSays(t, dir, exitError, "show Nothing", "sonde cache ls")
 	cacheSays(t, dir, exitError, "show ffffffff", "sonde cache ls")
 	cacheSays(t, dir, exitUsage, "show", "missing")
-	cacheSays(t, dir, exitUsage, "show Finally --code --original x", "give one")
-	cacheSays(t, dir, exitUsage, "list", "it has ls, show, stats, verify and prune")
+	cacheSays(t, dir, exitUsage, "show Finally --code --original x", "cannot be used together")
+	cacheSays(t, dir, exitUsage, "list", "use ls, show, stats, verify or prune")
 	cacheSays(t, dir, exitUsage, "prune --to much", "64M")
 	cacheSays(t, dir, exitOK, "prune", "removed 0 entries")
 	cacheSays(t, dir, exitOK, "prune --to 0", "removed 3 entries", "0 left")
@@ -111,7 +111,7 @@ func TestCacheShowsCode(t *testing.T) {
 			t.Errorf("what did not change is shown:\n%s", out)
 		}
 	}
-	cacheSays(t, dir, exitError, "show Finally --original "+filepath.Join(zooFolder, "Switches.class"), "another class file of Finally")
+	cacheSays(t, dir, exitError, "show Finally --original "+filepath.Join(zooFolder, "Switches.class"), "a different class file of Finally")
 	cacheSays(t, dir, exitError, "show Finally --original "+t.TempDir(), "no class file of Finally")
 
 	var shown document.CacheShow

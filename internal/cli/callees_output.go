@@ -206,7 +206,7 @@ func calleesFooter(r *calltree.Result, c *calling) []string {
 		lines = append(lines, "calls were not counted: --watch 10s counts them for 10 seconds")
 	}
 	if r.Fileless > 0 {
-		line := format.Count(r.Fileless, "loaded class has", "loaded classes have") + " no file because they were generated at run time: their calls and overrides are not shown"
+		line := format.Count(r.Fileless, "loaded class has", "loaded classes have") + " no file (generated at run time): calls and overrides in such classes are not shown"
 		if !c.Redefine {
 			line += " (--redefine)"
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
-var updateCallees = flag.Bool("update-callees", false, "write the goldens of sonde callees anew")
+var updateCallees = flag.Bool("update-callees", false, "write the goldens of sonde callees again")
 
 // deskWorld is a fixture and the few classes of the JDK it names, as if loaded.
 func deskWorld(t *testing.T) *calltree.World {

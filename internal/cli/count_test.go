@@ -186,7 +186,7 @@ func TestCountUnread(t *testing.T) {
 	if strings.Contains(stderr.String(), "sonde:") {
 		t.Errorf("%s", stderr.String())
 	}
-	if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "nothing of Sonde's") {
+	if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde is not in") {
 		t.Errorf("%s", out)
 	}
 }

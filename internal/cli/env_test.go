@@ -95,7 +95,7 @@ func TestEnvRefusals(t *testing.T) {
 	}{
 		{[]string{"x"}, exitUsage, "unexpected argument"},
 		{[]string{"--shell", "csh"}, exitUsage, "sh, fish, dotenv or json"},
-		{[]string{"--arena", dir}, exitUsage, "--arena goes with --pack"},
+		{[]string{"--arena", dir}, exitUsage, "--arena needs --pack"},
 		{[]string{"--only", ""}, exitUsage, "must not be empty"},
 		{[]string{"--only", "a,b"}, exitError, "a comma would end it"},
 		{[]string{"--not", `a"b'c`}, exitError, "both kinds of quotes"},
@@ -103,7 +103,7 @@ func TestEnvRefusals(t *testing.T) {
 		{[]string{"--pack", dir + "/none"}, exitError, "no such file"},
 		{[]string{"--pack", old}, exitError, "make it again with this one's sonde pack"},
 		{[]string{"--pack", open}, exitError, open + " can be written by others, chmod go-w it"},
-		{[]string{"--pack", packed, "--arena", dir + "/none/x-%p.arena"}, exitError, "make it first"},
+		{[]string{"--pack", packed, "--arena", dir + "/none/x-%p.arena"}, exitError, "create it first"},
 	} {
 		code, out, stderr := runHere(context.Background(), append([]string{"env", "--agent-dir", dir}, tt.args...)...)
 		if code != tt.code || out != "" || !strings.Contains(stderr, tt.want) {
@@ -111,7 +111,7 @@ func TestEnvRefusals(t *testing.T) {
 		}
 	}
 	code, _, stderr := runHere(context.Background(), "env", "--agent-dir", dir, "--pack", packed, "--arena", dir+"/one.arena")
-	if code != exitOK || !strings.Contains(stderr, "%p in it, or a directory") {
+	if code != exitOK || !strings.Contains(stderr, "%p in the name, or a directory") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if code, out, _ := runHere(context.Background(), "env", "--agent-dir", dir+"/a b"); code != exitOK || !strings.Contains(out, `'"-javaagent:`+dir+`/a b/`) {

@@ -196,7 +196,7 @@ func (r *reported) remarks() (lines []string) {
 		if r.State == results.Out || r.IsStopped() {
 			when = "when the hooks were removed"
 		}
-		tell(r.active, "call was", "calls were", "running "+when+": their time is unknown")
+		tell(r.active, "call was", "calls were", "running "+when+", with unknown time")
 	}
 	tell(uint64(len(r.methods)-len(called(r.methods))), "method was", "methods were", "not called")
 	if slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.LowerBound }) {
@@ -205,8 +205,8 @@ func (r *reported) remarks() (lines []string) {
 	tell(r.untimed, "call was", "calls were", "counted without a time: the arena had no room")
 	tell(r.results.Dropped, "call was", "calls were", "not counted: the arena had no room")
 	tell(r.undecided, "call", "calls", "are not counted: the condition could not be evaluated")
-	tell(r.results.ContextsLost, "call", "calls", "of sequences and tags found no room in the arena: calls below them have no context")
-	tell(r.results.Ambiguous, "task was", "tasks were", "handed over twice before they began: they have no context")
+	tell(r.results.ContextsLost, "call", "calls", "of sequences and tags found no room in the arena: calls below have no context")
+	tell(r.results.Ambiguous, "task was", "tasks were", "handed over twice before starting: their context is unknown")
 	if r.hasUnknown() {
 		lines = append(lines, "rows marked (unknown): the agent ran out of label slots, so their tags or callers were not recorded")
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena/arenatest"
 )
 
-var updateReport = flag.Bool("update-report", false, "write the goldens of sonde report anew")
+var updateReport = flag.Bool("update-report", false, "write the goldens of sonde report again")
 
 const (
 	reportPay, reportCharge, reportIdle = uint32(70_000), uint32(70_001), uint32(70_002)
@@ -170,9 +170,9 @@ func TestReportOfWhatCannotBeRead(t *testing.T) {
 	})
 	for _, tt := range []struct{ args, want string }{
 		{filepath.Join(dir, "none"), "no such file"},
-		{text, "name the file that arena= has named"},
-		{other, "is a pack, not what was measured"},
-		{dir, "name the file that arena= has named"},
+		{text, "name the file of arena="},
+		{other, "is a pack, not its measurements"},
+		{dir, "name the file of arena="},
 		{short, "or cut short: it has 524288 of 1048576 bytes"},
 		{bad.Path, "the arena is damaged"},
 		{good.Path + " --pack " + text, "it is no pack of Sonde's"},
@@ -199,7 +199,7 @@ func TestReportOfAProcessThatHasEnded(t *testing.T) {
 		madeArena(t, name, number)
 	}
 	code, out, stderr := runHere(context.Background(), "report", pid)
-	if code != exitOK || !strings.Contains(out, "arena    /tmp/sonde-"+pid+"-0123456789abcdef.arena") || !strings.Contains(out, "process  "+pid+", has ended") {
+	if code != exitOK || !strings.Contains(out, "arena    /tmp/sonde-"+pid+"-0123456789abcdef.arena") || !strings.Contains(out, "process  "+pid+", has exited") {
 		t.Errorf("exit code %d, %s%s", code, out, stderr)
 	}
 }
@@ -211,9 +211,9 @@ func TestRemedies(t *testing.T) {
 		pack string
 		want string
 	}{
-		{fmt.Errorf("the arena of process 7: %w", missing), "", "start the program again, with arena=FILE where nobody tidies up"},
+		{fmt.Errorf("the arena of process 7: %w", missing), "", "restart the program, with arena=FILE in a directory that nobody cleans up"},
 		{fmt.Errorf("the arena of process 7: %w", fs.ErrPermission), "", "run sonde as the user of process 7, or as root"},
-		{fmt.Errorf("/x: %w", arena.ErrNotArena), "", "the Sonde reads it that made the pack"},
+		{fmt.Errorf("/x: %w", arena.ErrNotArena), "", "the Sonde that made the pack can read it"},
 		{missing, missing.Path, missing.Error()},
 		{&results.NoArenaError{PID: 7}, "", (&results.NoArenaError{PID: 7}).Error()},
 	} {

@@ -130,7 +130,7 @@ func idleLines(rows []results.Row) (lines []string) {
 		if len(unsure) > most {
 			named += ", …"
 		}
-		lines = append(lines, fmt.Sprintf("no call of %s was counted (%s); HotSpot may have replaced them by intrinsics: ≥ 0",
+		lines = append(lines, fmt.Sprintf("no call of %s was counted (%s), which HotSpot may have replaced by intrinsics: ≥ 0",
 			format.Count(len(unsure), "method", "methods"), format.Printable(named)))
 	}
 	return lines

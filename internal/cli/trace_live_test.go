@@ -89,7 +89,7 @@ func TestTraceLive(t *testing.T) {
 			p.do("fast 1", "handled fast") // order 1: its classes are loaded
 			checkTracedCalls(t, p)
 			checkTracedSlow(t, p)
-			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "nothing of Sonde's") {
+			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde is not in") {
 				t.Errorf("%s", out)
 			}
 		})

@@ -24,7 +24,7 @@ func TestUndoLive(t *testing.T) {
 		p.Run(1)
 		sum := p.Check()
 		pid := strconv.Itoa(p.PID)
-		if code, out, stderr := sonde(t, "undo", pid); code != exitOK || !strings.HasPrefix(out, "nothing of Sonde's is inside process "+pid+"\n") {
+		if code, out, stderr := sonde(t, "undo", pid); code != exitOK || !strings.HasPrefix(out, "Sonde is not in process "+pid+"\n") {
 			t.Errorf("exit code %d: %s%s", code, out, stderr)
 		}
 		before := p.Counts()
@@ -113,7 +113,7 @@ func TestUnannouncedPackLive(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	forget()
-	if out := s.must("undo", s.pid); !strings.Contains(out, "what they have measured stays: sonde report "+s.arena) {
+	if out := s.must("undo", s.pid); !strings.Contains(out, "its measurements stay: sonde report "+s.arena) {
 		t.Errorf("%s", out)
 	}
 	if jvm, err := process.Local.Inspect(s.PID); err != nil || jvm.Inside == process.Packed || len(jvm.Arenas) > 0 {

@@ -349,10 +349,10 @@ func losses(r *liveprobes.Results) (lines []string) {
 		lines = append(lines, fmt.Sprintf("the condition of %s could not be evaluated: they are not counted", format.Count(int(undecided), "call", "calls")))
 	}
 	if r.Ambiguous > 0 {
-		lines = append(lines, fmt.Sprintf("%s handed over twice before they began: they have no context", format.Count(int(r.Ambiguous), "task was", "tasks were")))
+		lines = append(lines, fmt.Sprintf("%s handed over twice before starting: their context is unknown", format.Count(int(r.Ambiguous), "task was", "tasks were")))
 	}
 	if r.ContextsLost > 0 {
-		lines = append(lines, fmt.Sprintf("%s no room for their context: calls below them may be missing", format.Count(int(r.ContextsLost), "call had", "calls had")))
+		lines = append(lines, fmt.Sprintf("%s no room for context: calls below may be missing", format.Count(int(r.ContextsLost), "call had", "calls had")))
 	}
 	return lines
 }

@@ -136,7 +136,7 @@ func TestWalkOfNothing(t *testing.T) {
 		{context.Background(), nil, failed, "no such JVM"},
 		{interrupted, nil, context.Canceled, "interrupted before the hooks were in"},
 		{interrupted, &rootcause.Climb{}, nil, "interrupted before a hot spot was found"},
-		{context.Background(), &rootcause.Climb{}, nil, "no thread of process 7 ran while 5.00 s were sampled"},
+		{context.Background(), &rootcause.Climb{}, nil, "no thread of process 7 ran in the sampled 5.00 s"},
 		{context.Background(), &rootcause.Climb{Sampled: rootcause.Sampled{Samples: 12}}, nil, "no hot spot among 12 samples"},
 	} {
 		out, _, err := walkHere(tt.ctx, func(context.Context, rootcause.Options) (*rootcause.Climb, error) { return tt.result, tt.err })
