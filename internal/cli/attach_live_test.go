@@ -157,7 +157,7 @@ func (s *packedShop) takesOver() {
 	s.do("sell 9 gold")
 	s.expect(map[string]uint64{"charges tier=gold": 9})
 	s.must("apply", s.pid, "--end")
-	if code := weaving.end(t); code != exitOK || !strings.Contains(weaving.stderr.String(), "what it has measured: sonde report "+s.arena) {
+	if code := weaving.end(t); code != exitOK || !strings.Contains(weaving.stderr.String(), "sonde report "+s.arena+" shows its measurements") {
 		t.Errorf("exit code %d: %s", code, weaving.stderr.String())
 	}
 	if last := parse[document.Applied](t, weaving.out.String()); last.File != s.pack || ending(last.Ended) != endedAsked {
