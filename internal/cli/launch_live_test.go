@@ -80,7 +80,7 @@ func TestRunHold(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = command.Process.Kill() })
 			line, err := bufio.NewReader(stderr).ReadString('\n')
-			ready := regexp.MustCompile(`^sonde: process (\d+) is ready for sonde count .*, and waits for that up to 30s\n$`).FindStringSubmatch(line)
+			ready := regexp.MustCompile(`^sonde: process (\d+) is ready for sonde count .*, and waits for it at most 30s\n$`).FindStringSubmatch(line)
 			if err != nil || ready == nil {
 				t.Fatalf("%q, %v", line, err)
 			}
