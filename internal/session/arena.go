@@ -7,7 +7,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
-	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // An arenaGrower allocates more of an arena's file before the target has used it up. The
@@ -130,7 +129,7 @@ func (s *Session) ArrivalsLost() uint64 { return s.arena.ArrivalsLost() }
 func (s *Session) Stacks() ([]arena.Thread, error) { return s.arena.Stacks() }
 
 // Now returns the time of the target's clock.
-func (s *Session) Now() int64 { return ledger.Monotonic() + s.clock }
+func (s *Session) Now() int64 { return arena.Monotonic() + s.clock }
 
 // ThreadNames returns the names of the live threads, by id.
 func (s *Session) ThreadNames(ctx context.Context) (map[uint64]string, error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
-	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // An Owner is a Sonde that owns a JVM, or the agent of a pack, seen from another Sonde
@@ -98,7 +97,7 @@ func openOwner(jvm *process.JVM, name string, writable bool) (*Owner, error) {
 		_ = mapped.Close()
 		return nil, err
 	}
-	o := &Owner{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: ledger.Ahead(mapped.OpenedNanos(), owner.Opened)}
+	o := &Owner{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: arena.Ahead(mapped.OpenedNanos(), owner.Opened)}
 	o.Pack, _ = process.StatedPack(owner)
 	if pack := jvm.Pack; o.Pack != "" && pack != nil && path.Base(pack.Arena) == path.Base(name) {
 		o.Pack = pack.Path // an arena has no room for a long one
@@ -132,7 +131,7 @@ func (o *Owner) Holder() string {
 }
 
 // Sum returns what was measured so far.
-func (o *Owner) Sum() (*arena.Summary, error) { return o.arena.Sum(ledger.Monotonic() + o.clock) }
+func (o *Owner) Sum() (*arena.Summary, error) { return o.arena.Sum(arena.Monotonic() + o.clock) }
 
 // Methods returns the methods that have hooks.
 func (o *Owner) Methods() ([]arena.Method, error) { return o.arena.Methods() }

@@ -41,7 +41,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
-	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // Settings configure a session.
@@ -131,7 +130,7 @@ func (s *Session) openArena(ctx context.Context) (err error) {
 	if err := s.peer.Map(ctx, s.file.Path(), uint64(s.arena.Length()), s.arena.Epoch()); err != nil {
 		return s.explain(err)
 	}
-	s.clock = ledger.AheadNow(s.arena.OpenedNanos())
+	s.clock = arena.AheadNow(s.arena.OpenedNanos())
 	s.grower = growArena(s.arena, s.file)
 	return nil
 }
@@ -171,7 +170,7 @@ func hasExited(jvm *process.JVM) bool {
 }
 
 // Sum returns what was measured so far, also after the JVM or the session has ended.
-func (s *Session) Sum() (*arena.Summary, error) { return s.arena.Sum(ledger.Monotonic() + s.clock) }
+func (s *Session) Sum() (*arena.Summary, error) { return s.arena.Sum(arena.Monotonic() + s.clock) }
 
 // Threads returns what each thread measured.
 func (s *Session) Threads() ([]arena.Thread, error) { return s.arena.Threads() }

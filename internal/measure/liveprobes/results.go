@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
-	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // Results are what was measured so far.

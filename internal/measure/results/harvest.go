@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
-	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 // A State is the state of an arena's JVM.

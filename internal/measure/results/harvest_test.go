@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
+	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/arena/arenatest"
-	"github.com/sonde-jvm/sonde/internal/wire/ledger"
 )
 
 const probes = `version: 1

@@ -365,3 +365,31 @@ func (m memory) take(bytes uint64) uint32 {
 		}
 	}
 }
+
+// Monotonic returns the reading of the clock of System.nanoTime.
+func Monotonic() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0
+	}
+	return now.Nano()
+}
+
+// Ahead returns how much a target's clock is ahead of ours, by its reading at a known time: 0 except in another time
+// namespace. The wall clock may have been set since, so differences of up to a minute are ignored.
+func Ahead(reading int64, at time.Time) int64 {
+	ahead := reading - (Monotonic() - int64(time.Since(at)))
+	if ahead > -int64(time.Minute) && ahead < int64(time.Minute) {
+		return 0
+	}
+	return ahead
+}
+
+// AheadNow is Ahead for a reading taken just before ours: a later reading is of another clock.
+func AheadNow(reading int64) int64 {
+	ahead := reading - Monotonic()
+	if ahead > -int64(time.Minute) && ahead <= 0 {
+		return 0
+	}
+	return ahead
+}

@@ -12,9 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -73,7 +70,7 @@ func (l *Ledger) begin() (err error) {
 	if l.owner, err = l.arena.Owner(); err != nil {
 		return err
 	}
-	l.ahead = Ahead(l.arena.OpenedNanos(), l.owner.Opened)
+	l.ahead = arena.Ahead(l.arena.OpenedNanos(), l.owner.Opened)
 	methods, err := l.arena.Methods()
 	if err != nil {
 		return err
@@ -144,7 +141,7 @@ func (l *Ledger) now() int64 {
 	if l.ended {
 		return 0
 	}
-	return Monotonic() + l.ahead
+	return arena.Monotonic() + l.ahead
 }
 
 // spots returns the IDs with names, in order. The lock is held.
@@ -303,32 +300,4 @@ func (l *Ledger) Stacks() ([]arena.Thread, error) {
 	defer l.lock.Unlock()
 	Renumber(threads, groupedIn(threads), l.numbers)
 	return threads, nil
-}
-
-// Monotonic returns the reading of the clock of System.nanoTime.
-func Monotonic() int64 {
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return 0
-	}
-	return now.Nano()
-}
-
-// Ahead returns how much a target's clock is ahead of ours, by its reading at a known time: 0 except in another time
-// namespace. The wall clock may have been set since, so differences of up to a minute are ignored.
-func Ahead(reading int64, at time.Time) int64 {
-	ahead := reading - (Monotonic() - int64(time.Since(at)))
-	if ahead > -int64(time.Minute) && ahead < int64(time.Minute) {
-		return 0
-	}
-	return ahead
-}
-
-// AheadNow is Ahead for a reading taken just before ours: a later reading is of another clock.
-func AheadNow(reading int64) int64 {
-	ahead := reading - Monotonic()
-	if ahead > -int64(time.Minute) && ahead <= 0 {
-		return 0
-	}
-	return ahead
 }

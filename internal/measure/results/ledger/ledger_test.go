@@ -24,13 +24,13 @@ var methods = []arena.Method{{ID: pay, Name: "a.Order.pay(I)V"}, {ID: charge, Na
 func shop(t *testing.T) *arenatest.File {
 	t.Helper()
 	f := arenatest.Make(t, filepath.Join(t.TempDir(), "shop.arena"), arena.Owner{Target: 4711, Opened: time.Now(), Command: "pack /x/shop.pack"}, methods...)
-	f.SetOpenedNanos(Monotonic())
+	f.SetOpenedNanos(arena.Monotonic())
 	f.Tell(gold, "T0=gold\n1")
 	first := f.Thread(1)
 	byGold := first.Add(first.Add(0, arenatest.Node{ID: gold}), arenatest.Node{ID: pay, Calls: 3, Timed: 2, Nanos: 200, Self: 150, Max: 120, Threw: 1, Distribute: []uint64{80, 120}})
 	first.Add(first.Add(0, arenatest.Node{ID: silver}), arenatest.Node{ID: pay, Calls: 5, Timed: 5, Nanos: 50, Self: 50, Max: 10})
 	first.Add(0, arenatest.Node{ID: charge, Calls: 8, Timed: 8, Nanos: 80, Self: 80, Max: 20})
-	first.Enter(byGold, Monotonic()-int64(time.Second))
+	first.Enter(byGold, arena.Monotonic()-int64(time.Second))
 	second := f.Thread(2)
 	second.Add(second.Add(0, arenatest.Node{ID: gold}), arenatest.Node{ID: pay, Calls: 7, Timed: 7, Nanos: 700, Self: 700, Max: 300})
 	second.Add(second.Add(0, arenatest.Node{ID: arena.LabelOther}), arenatest.Node{ID: pay, Calls: 1, Timed: 1, Nanos: 1, Self: 1, Max: 1, Undecided: 2})
@@ -225,7 +225,7 @@ func TestWhatIsNoFile(t *testing.T) {
 }
 
 func TestClockAhead(t *testing.T) {
-	now := Monotonic()
+	now := arena.Monotonic()
 	for _, of := range []struct {
 		reading int64
 		at      time.Time
@@ -236,7 +236,7 @@ func TestClockAhead(t *testing.T) {
 		{now - int64(10*time.Hour) + int64(time.Second), time.Now().Add(-10 * time.Hour), 0},
 		{now + int64(40*time.Hour), time.Now().Add(-10 * time.Hour), 50 * time.Hour},
 	} {
-		if got := time.Duration(Ahead(of.reading, of.at)).Round(time.Minute); got != of.ahead {
+		if got := time.Duration(arena.Ahead(of.reading, of.at)).Round(time.Minute); got != of.ahead {
 			t.Errorf("%v, want %v", got, of.ahead)
 		}
 	}
@@ -244,16 +244,16 @@ func TestClockAhead(t *testing.T) {
 
 // TestClockJustRead takes a reading of later than now for another clock's, by however little.
 func TestClockJustRead(t *testing.T) {
-	now := Monotonic()
+	now := arena.Monotonic()
 	for _, ahead := range []time.Duration{0, -time.Second} {
-		if got := AheadNow(now + int64(ahead)); got != 0 {
+		if got := arena.AheadNow(now + int64(ahead)); got != 0 {
 			t.Errorf("%v: %d", ahead, got)
 		}
 	}
 	for _, ahead := range []time.Duration{50 * time.Second, time.Hour, -time.Hour} {
-		before := Monotonic()
-		got := AheadNow(before + int64(ahead))
-		if passed := Monotonic() - before; got > int64(ahead) || got < int64(ahead)-passed {
+		before := arena.Monotonic()
+		got := arena.AheadNow(before + int64(ahead))
+		if passed := arena.Monotonic() - before; got > int64(ahead) || got < int64(ahead)-passed {
 			t.Errorf("%v: %v", ahead, time.Duration(got))
 		}
 	}
