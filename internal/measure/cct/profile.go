@@ -1,6 +1,5 @@
-// Package cct holds calling context trees: what hooks measured, made exact by
-// taking off what measuring cost, with the error that is left. It does no input
-// or output.
+// Package cct holds calling context trees: what hooks measured, minus what measuring cost,
+// with the error that remains. It does no I/O.
 package cct
 
 import (

@@ -1,13 +1,10 @@
-// Package hot tells from samples where a program spends its time: by method, by
-// thread and by stack, over the last while.
+// Package hotspots computes from samples where a program spends its time: by method, by
+// thread and by stack, over a window of time. It does no I/O.
 //
-// A sample of Java code counts one. Samples of native code are taken of threads
-// that wait there as well, and at a rate of their own: the methods that are known
-// to wait do not count at all, and the others share what processor time their
-// thread used beyond its samples of Java code. Without that time known they count
-// one each.
-//
-// Nothing here does any I/O.
+// A sample of Java code counts one. Samples of native code are also taken of threads that
+// wait there, and at another rate: methods that are known to wait do not count, and the
+// others share the processor time that their thread used beyond its samples of Java code.
+// If that time is not known they count one each.
 package hotspots
 
 import (
@@ -82,14 +79,6 @@ func (w *Window) forget(now time.Time) {
 		first++
 	}
 	w.readings = append(w.readings[:0], w.readings[first:]...)
-}
-
-// Filled tells for how long samples were taken, up to the length of the window.
-func (w *Window) Filled(now time.Time) time.Duration {
-	if w.began.IsZero() {
-		return 0
-	}
-	return min(w.length, now.Sub(w.began))
 }
 
 // bounds is the span a table at a moment is about: as late as samples have come.

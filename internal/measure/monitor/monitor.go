@@ -1,6 +1,6 @@
-// Package monitor tells, from two readings of an arena, what happened between them:
-// calls, times, errors; and from the shadow stacks what is under way and what has
-// stalled. The target is not asked. It does no I/O.
+// Package monitor computes from two readings of an arena what happened between them: calls,
+// times and errors, and from the shadow stacks which calls are under way or stalled. It
+// does not ask the target.
 package monitor
 
 import (

@@ -1,12 +1,10 @@
-// Package trace puts what hooks wrote about single calls together to transactions:
-// trees of calls in time, over the threads that worked for them.
+// Package trace assembles the records that hooks wrote about single calls into
+// transactions: trees of calls in time, across the threads that worked for them.
 //
-// Records come at the exit of a call, so inner ones before outer ones, in a ring for
-// each thread. Rings are read one after the other: what another thread did for a
-// transaction may be read before or after the transaction's own root. The assembler
-// waits for it a bounded time with bounded memory; what it gives up is counted.
-//
-// Nothing here reads or writes anything: records come in, transactions go out.
+// Hooks write a record when a call exits, so inner calls come before outer ones, into a
+// ring for each thread. Rings are read one after the other: the records of another thread
+// may be read before or after the transaction's root. The assembler waits for them for a
+// bounded time with bounded memory, and counts what it gives up.
 package trace
 
 import (
