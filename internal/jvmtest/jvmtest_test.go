@@ -78,3 +78,31 @@ func fakeJDK(t *testing.T, version string) string {
 	}
 	return home
 }
+
+func TestTurnsCoverEachCaseOnce(t *testing.T) {
+	t.Setenv("SONDE_SOAK", "")
+	jdks := JDKs(t)
+	for _, cases := range []int{1, 2, 5} {
+		for i := range cases {
+			runs := 0
+			for _, jdk := range jdks {
+				if Turn(t, jdk, i, cases) {
+					runs++
+				}
+			}
+			want := 1
+			if cases == 1 {
+				want = len(jdks)
+			}
+			if len(jdks) > 0 && runs != want {
+				t.Errorf("case %d of %d runs with %d JDKs, want %d", i, cases, runs, want)
+			}
+		}
+	}
+	t.Setenv("SONDE_SOAK", "1")
+	for _, jdk := range jdks {
+		if !Turn(t, jdk, 0, 2) || !Turn(t, jdk, 1, 2) || Times(1, 7) != 7 {
+			t.Errorf("JDK %d does not run everything in a soak", jdk.Major)
+		}
+	}
+}
