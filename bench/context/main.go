@@ -27,6 +27,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -90,31 +91,31 @@ var modes = []mode{
 	{name: "probe, switched off", twin: "off", shape: "Leaf", off: true, probe: &probeset.Probe{}},
 	{name: "probe, counts", twin: "plain", shape: "Leaf", counts: true, probe: &probeset.Probe{}},
 	{name: "sequence by >> not met", twin: "below", shape: "Leaf", bar: mostForSequence,
-		probe: &probeset.Probe{Within: []string{"elsewhere.Leaf.within"}}},
+		probe: &probeset.Probe{Within: spectest.Sequences("elsewhere.Leaf.within")}},
 	{name: "sequence by > not met, not for the caller", twin: "near", shape: "Leaf", bar: mostForSequence,
-		probe: &probeset.Probe{Within: []string{"elsewhere.Leaf.run > near.Leaf.within >"}}},
+		probe: &probeset.Probe{Within: spectest.Sequences("elsewhere.Leaf.run > near.Leaf.within >")}},
 	{name: "sequence by > not met, for the caller only", twin: "caller", shape: "Leaf",
-		probe: &probeset.Probe{Within: []string{"caller.Leaf.run >"}}},
+		probe: &probeset.Probe{Within: spectest.Sequences("caller.Leaf.run >")}},
 	{name: "sequence by >> met, counts", twin: "met", shape: "Leaf", counts: true,
-		probe: &probeset.Probe{Within: []string{"met.Leaf.within"}}},
+		probe: &probeset.Probe{Within: spectest.Sequences("met.Leaf.within")}},
 	{name: "sequence by > met, counts", twin: "direct", shape: "Leaf", counts: true,
-		probe: &probeset.Probe{Within: []string{"direct.Leaf.within >"}}},
+		probe: &probeset.Probe{Within: spectest.Sequences("direct.Leaf.within >")}},
 	{name: "anchor", twin: "anchor", shape: "Leaf", bar: mostForAnchor,
-		probe: &probeset.Probe{Methods: []string{"elsewhere.Leaf.work"}, Within: []string{"anchor.Leaf.work"}}},
-	{name: modeNotMet, twin: "unmet", shape: "Leaf", bar: mostForCondition, probe: &probeset.Probe{When: condition}},
+		probe: &probeset.Probe{Methods: spectest.Patterns("elsewhere.Leaf.work"), Within: spectest.Sequences("anchor.Leaf.work")}},
+	{name: modeNotMet, twin: "unmet", shape: "Leaf", bar: mostForCondition, probe: &probeset.Probe{When: spectest.Expr(condition)}},
 	{name: "condition on two fields, met, counts", twin: "truly", shape: "Leaf", met: true, counts: true,
-		probe: &probeset.Probe{When: condition}},
+		probe: &probeset.Probe{When: spectest.Expr(condition)}},
 	{name: modeReflect, twin: "reflected", shape: "Leaf", before: "Checks.reflect(order);"},
 	{name: modeTree, twin: "interpreted", shape: "Leaf", before: "Checks.interpret(x, order);"},
 	{name: "condition on a tag, not met", twin: "tagged", shape: "Leaf",
-		probe: &probeset.Probe{When: `tx.tier == "silver"`}, tag: &probeset.Tag{Name: "tier", Value: "$2", At: "tagged.Leaf.within"}},
+		probe: &probeset.Probe{When: spectest.Expr(`tx.tier == "silver"`)}, tag: &probeset.Tag{Name: "tier", Value: spectest.Expr("$2"), At: spectest.Pattern("tagged.Leaf.within")}},
 	{name: "tag point, same value again", twin: "tagging", shape: "Leaf",
-		tag: &probeset.Tag{Name: "kind", Value: "$order.tier", At: "tagging.Leaf.work"}},
+		tag: &probeset.Tag{Name: "kind", Value: spectest.Expr("$order.tier"), At: spectest.Pattern("tagging.Leaf.work")}},
 	{name: modeApart, twin: "bare", shape: "HandOff", apart: true},
 	{name: modeApart2, twin: "handing", shape: "HandOff", apart: true},
 	{name: "hand-off, no context", twin: "bare", shape: "HandOff", beside: modeApart},
 	{name: "hand-off of a context", twin: "handing", shape: "HandOff", beside: modeApart2,
-		probe: &probeset.Probe{Methods: []string{"elsewhere.Leaf.run"}, Within: []string{"handing.HandOff.within"}}},
+		probe: &probeset.Probe{Methods: spectest.Patterns("elsewhere.Leaf.run"), Within: spectest.Sequences("handing.HandOff.within")}},
 }
 
 // elsewhere is the twin whose methods nobody calls while others are measured.
@@ -139,7 +140,7 @@ func wantedSet() *probeset.Set {
 			p := *m.probe
 			p.Name, p.Level = m.twin, probeset.Count
 			if p.Methods == nil {
-				p.Methods = []string{m.twin + ".Leaf.work"}
+				p.Methods = spectest.Patterns(m.twin + ".Leaf.work")
 			}
 			set.Probes = append(set.Probes, p)
 		}

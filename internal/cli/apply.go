@@ -121,9 +121,9 @@ func readProbes(s streams, file string) (set *probeset.Set, text []byte, err err
 	name := file
 	if file == "-" {
 		name = "standard input"
-		text, err = io.ReadAll(io.LimitReader(os.Stdin, probeset.MostBytes+1))
+		text, err = io.ReadAll(io.LimitReader(os.Stdin, probeset.MaxBytes+1))
 	} else {
-		text, err = readBounded(file, probeset.MostBytes+1)
+		text, err = readBounded(file, probeset.MaxBytes+1)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -309,7 +309,9 @@ func (r *applyRun) describeTraces() *trace.Trace {
 	}
 	for _, p := range r.set.Probes {
 		if isTraced(p) {
-			d.Methods = append(d.Methods, p.Methods...)
+			for _, method := range p.Methods {
+				d.Methods = append(d.Methods, method.String())
+			}
 			d.Levels = max(d.Levels, p.Levels)
 		}
 	}

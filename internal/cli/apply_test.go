@@ -10,19 +10,20 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 func TestChangeTexts(t *testing.T) {
 	have := &probeset.Set{HandOff: true, Probes: []probeset.Probe{
-		{Name: "dao", Methods: []string{"a.Dao.*"}, When: "$1 > 3"}, {Name: "old", Methods: []string{"a.B.c"}},
-	}, Weave: []probeset.Rule{{Classes: []string{"a.Dao"}, When: probeset.Static}, {Classes: []string{"a.**"}, When: probeset.Load}, {Classes: []string{"**"}, When: probeset.Never}}}
+		{Name: "dao", Methods: spectest.Patterns("a.Dao.*"), When: spectest.Expr("$1 > 3")}, {Name: "old", Methods: spectest.Patterns("a.B.c")},
+	}, Weave: []probeset.Rule{{Classes: spectest.Classes("a.Dao"), When: probeset.Static}, {Classes: spectest.Classes("a.**"), When: probeset.Load}, {Classes: spectest.Classes("**"), When: probeset.Never}}}
 	want := &probeset.Set{
-		Tags: []probeset.Tag{{Name: "tier", Value: "$1.tier", At: "a.Web.handle"}},
+		Tags: []probeset.Tag{{Name: "tier", Value: spectest.Expr("$1.tier"), At: spectest.Pattern("a.Web.handle")}},
 		Probes: []probeset.Probe{
-			{Name: "dao", Methods: []string{"a.Dao.*"}, Level: probeset.Time, For: 10 * time.Minute}, {Name: "new", Methods: []string{"a.B.c", "!a.B.d"}},
+			{Name: "dao", Methods: spectest.Patterns("a.Dao.*"), Level: probeset.Time, For: 10 * time.Minute}, {Name: "new", Methods: spectest.Patterns("a.B.c", "!a.B.d")},
 		},
-		Weave: []probeset.Rule{{Classes: []string{"a.**"}, When: probeset.Load}, {Classes: []string{"a.Dao"}, When: probeset.Dynamic}, {Classes: []string{"b.C", "b.D"}, When: probeset.Never}},
+		Weave: []probeset.Rule{{Classes: spectest.Classes("a.**"), When: probeset.Load}, {Classes: spectest.Classes("a.Dao"), When: probeset.Dynamic}, {Classes: spectest.Classes("b.C", "b.D"), When: probeset.Never}},
 	}
 	var out bytes.Buffer
 	writeChanges(&out, probeset.Diff(have, want), 0)

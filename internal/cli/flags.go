@@ -76,42 +76,46 @@ func (f *contextFlags) isUsed() bool {
 // probeName is the name of the probe of a command line.
 const probeName = "methods"
 
-// set returns the probe set of the flags: one probe, and tags.
+// set returns the probe set that the flags ask for: one probe, and tags. Errors are usage
+// errors.
 func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
-	set := &probeset.Set{
-		HandOff: f.handOff && (len(f.within) > 0 || len(f.tags) > 0),
-		Probes: []probeset.Probe{{
-			Name: probeName, Methods: methods, Within: f.within, When: f.when, Context: f.context, GroupBy: f.byTag, Level: probeset.Time,
-		}},
-	}
+	p := probeset.Probe{Name: probeName, Context: f.context, GroupBy: f.byTag, Level: probeset.Time}
+	set := &probeset.Set{HandOff: f.handOff && (len(f.within) > 0 || len(f.tags) > 0)}
 	if f.context < 0 || f.context > mostContext {
 		return nil, usage("--context must be from 1 to %d", mostContext)
 	}
 	if f.context > 0 && len(f.byTag) > 0 {
 		return nil, usage("--context and --by-tag cannot be used together: results are grouped by one of them")
 	}
+	var err error
+	if p.Methods, err = pattern.ParseAll(methods...); err != nil {
+		return nil, &usageError{err}
+	}
 	for _, text := range f.within {
-		if _, err := pattern.ParseSequence(text); err != nil {
+		s, err := pattern.ParseSequence(text)
+		if err != nil {
 			return nil, usage("--within: %w", err)
 		}
+		p.Within = append(p.Within, s)
 	}
 	if f.when != "" {
-		if _, err := expr.Parse(f.when); err != nil {
+		if p.When, err = expr.Parse(f.when); err != nil {
 			return nil, usage("--when: %w", err)
 		}
 	}
 	for _, text := range f.tags {
-		tags, err := f.readTag(text, methods)
+		tags, err := readTag(text, &p)
 		if err != nil {
 			return nil, err
 		}
 		set.Tags = append(set.Tags, tags...)
 	}
 	for _, name := range f.byTag {
-		if !hasTag(set, name) {
+		if !slices.ContainsFunc(set.Tags, func(tag probeset.Tag) bool { return tag.Name == name }) {
 			return nil, usage("--by-tag %s: there is no --tag %s=…", name, name)
 		}
 	}
+	set.Probes = []probeset.Probe{p}
 	if err := set.Check(); err != nil {
 		return nil, &usageError{err}
 	}
@@ -121,80 +125,73 @@ func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
 // mostContext is how many callers a hook can identify.
 const mostContext = 8
 
-func hasTag(set *probeset.Set, name string) bool {
-	for _, tag := range set.Tags {
-		if tag.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// readTag reads NAME=EXPR [at METHOD]. Without a method, the tag is set where the context
-// begins.
-func (f *contextFlags) readTag(text string, methods []string) ([]probeset.Tag, error) {
+// readTag parses NAME=EXPR [at METHOD]. Without a method a tag is set where the context of
+// the probe begins.
+func readTag(text string, p *probeset.Probe) ([]probeset.Tag, error) {
 	name, value, found := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
 	if !found || name == "" {
 		return nil, usage("--tag %q: write NAME=EXPR, such as 'tier=$1.customer.tier at com.acme.Web.handle'", text)
 	}
-	var at []string
-	if cut := tagPlace(value); cut >= 0 {
-		at = []string{strings.TrimSpace(value[cut+len(tagAt):])}
-		value = value[:cut]
-	} else if at = f.defaultPlace(methods); len(at) == 0 {
-		return nil, usage("--tag %s: the method is missing: 'NAME=EXPR at METHOD'", name)
-	}
-	value = strings.TrimSpace(value)
-	if _, err := expr.Parse(value); err != nil {
+	value, method := cutMethod(value)
+	parsed, err := expr.Parse(strings.TrimSpace(value))
+	if err != nil {
 		return nil, usage("--tag %s: %w", name, err)
+	}
+	at := defaultPlaces(p)
+	if method != "" {
+		place, err := pattern.Parse(method)
+		if err != nil {
+			return nil, usage("tag %s, at: %w", name, err)
+		}
+		at = []*pattern.Pattern{place}
+	}
+	if len(at) == 0 {
+		return nil, usage("--tag %s: the method is missing: 'NAME=EXPR at METHOD'", name)
 	}
 	var tags []probeset.Tag
 	for _, place := range at {
-		tags = append(tags, probeset.Tag{Name: name, Value: value, At: place})
+		tags = append(tags, probeset.Tag{Name: name, Value: parsed, At: place})
 	}
 	return tags, nil
 }
 
-const tagAt = " at "
-
-// tagPlace returns the index of " at METHOD" outside of quotes, or -1.
-func tagPlace(value string) int {
-	quoted := byte(0)
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case quoted != 0 && c == '\\':
-			i++
-		case quoted != 0:
-			if c == quoted {
-				quoted = 0
-			}
-		case c == '"' || c == '\'':
-			quoted = c
-		case strings.HasPrefix(value[i:], tagAt):
-			return i
+// cutMethod cuts EXPR at METHOD. An " at " inside a string of the expression does not count:
+// the text before it does not parse.
+func cutMethod(text string) (value, method string) {
+	const at = " at "
+	parts := strings.Split(text, at)
+	for i := 1; i < len(parts); i++ {
+		if value := strings.Join(parts[:i], at); isExpr(value) {
+			return value, strings.Join(parts[i:], at)
 		}
 	}
-	return -1
+	value, method, _ = strings.Cut(text, at)
+	if isExpr(text) {
+		return text, ""
+	}
+	return value, method
 }
 
-// defaultPlace returns the methods at which tags without "at" are set.
-func (f *contextFlags) defaultPlace(methods []string) (places []string) {
-	for _, text := range f.within {
-		s, err := pattern.ParseSequence(text)
-		if err != nil {
-			continue // it was checked before
-		}
-		if first := s.Elements[0].Pattern.String(); !slices.Contains(places, first) {
-			places = append(places, first)
+func isExpr(text string) bool {
+	_, err := expr.Parse(text)
+	return err == nil
+}
+
+// defaultPlaces returns the methods at which tags without a method are set.
+func defaultPlaces(p *probeset.Probe) (places []*pattern.Pattern) {
+	add := func(place *pattern.Pattern) {
+		isSame := func(other *pattern.Pattern) bool { return other.String() == place.String() }
+		if !place.Excludes() && !slices.ContainsFunc(places, isSame) {
+			places = append(places, place)
 		}
 	}
-	if len(f.within) > 0 {
-		return places
+	for _, s := range p.Within {
+		add(s.Elements[0].Pattern)
 	}
-	for _, method := range methods {
-		if !strings.HasPrefix(method, "!") && !slices.Contains(places, method) {
-			places = append(places, method)
+	if len(p.Within) == 0 {
+		for _, method := range p.Methods {
+			add(method)
 		}
 	}
 	return places

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -20,11 +22,11 @@ func TestTagsOfFlags(t *testing.T) {
 		tag             string
 		want            []probeset.Tag
 	}{
-		{nil, []string{"a.B.c", "!a.B.d"}, "t=$1", []probeset.Tag{{Name: "t", Value: "$1", At: "a.B.c"}}},
-		{[]string{"x.Y.z >> a.B.b", "u.V.w"}, []string{"a.B.c"}, " t = $1.x ", []probeset.Tag{{Name: "t", Value: "$1.x", At: "x.Y.z"}, {Name: "t", Value: "$1.x", At: "u.V.w"}}},
-		{[]string{"x.Y.z >> a.B.b", "x.Y.z >"}, []string{"a.B.c"}, "t=$1", []probeset.Tag{{Name: "t", Value: "$1", At: "x.Y.z"}}},
-		{nil, []string{"a.B.c"}, "t=$1 at x.Y.z", []probeset.Tag{{Name: "t", Value: "$1", At: "x.Y.z"}}},
-		{nil, []string{"a.B.c"}, `t=$1["look at this"] at x.Y.z(int, long)`, []probeset.Tag{{Name: "t", Value: `$1["look at this"]`, At: "x.Y.z(int, long)"}}},
+		{nil, []string{"a.B.c", "!a.B.d"}, "t=$1", []probeset.Tag{{Name: "t", Value: spectest.Expr("$1"), At: spectest.Pattern("a.B.c")}}},
+		{[]string{"x.Y.z >> a.B.b", "u.V.w"}, []string{"a.B.c"}, " t = $1.x ", []probeset.Tag{{Name: "t", Value: spectest.Expr("$1.x"), At: spectest.Pattern("x.Y.z")}, {Name: "t", Value: spectest.Expr("$1.x"), At: spectest.Pattern("u.V.w")}}},
+		{[]string{"x.Y.z >> a.B.b", "x.Y.z >"}, []string{"a.B.c"}, "t=$1", []probeset.Tag{{Name: "t", Value: spectest.Expr("$1"), At: spectest.Pattern("x.Y.z")}}},
+		{nil, []string{"a.B.c"}, "t=$1 at x.Y.z", []probeset.Tag{{Name: "t", Value: spectest.Expr("$1"), At: spectest.Pattern("x.Y.z")}}},
+		{nil, []string{"a.B.c"}, `t=$1["look at this"] at x.Y.z(int, long)`, []probeset.Tag{{Name: "t", Value: spectest.Expr(`$1["look at this"]`), At: spectest.Pattern("x.Y.z(int, long)")}}},
 	} {
 		f := contextFlags{within: test.within, tags: []string{test.tag}, handOff: true}
 		set, err := f.set(test.methods)
@@ -32,7 +34,7 @@ func TestTagsOfFlags(t *testing.T) {
 			t.Errorf("%s: %v", test.tag, err)
 			continue
 		}
-		if !slices.Equal(set.Tags, test.want) || !set.HandOff || set.Probes[0].Level != probeset.Time {
+		if !reflect.DeepEqual(set.Tags, test.want) || !set.HandOff || set.Probes[0].Level != probeset.Time {
 			t.Errorf("%s: %+v", test.tag, set)
 		}
 	}

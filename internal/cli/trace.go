@@ -98,11 +98,6 @@ func (c *tracing) check(args []string) (err error) {
 	case !c.isShowable():
 		return usage("--show %q: must be a number from 1 on, slowest, all or none", c.show)
 	}
-	for _, text := range c.captures {
-		if _, err := expr.Parse(text); err != nil {
-			return usage("--capture: %w", err)
-		}
-	}
 	if c.wanted, err = c.want(); err != nil {
 		return err
 	}
@@ -130,7 +125,14 @@ func (c *tracing) want() (*probeset.Set, error) {
 	}
 	set.HandOff = c.contexts.handOff
 	p := &set.Probes[0]
-	p.Level, p.Levels, p.SlowerThan, p.Captures, p.Allow = probeset.Trace, c.levels, c.slowerThan, c.captures, c.allow
+	p.Level, p.Levels, p.SlowerThan, p.Allow = probeset.Trace, c.levels, c.slowerThan, c.allow
+	for _, text := range c.captures {
+		value, err := expr.Parse(text)
+		if err != nil {
+			return nil, usage("--capture: %w", err)
+		}
+		p.Captures = append(p.Captures, value)
+	}
 	if len(c.captures) > 0 {
 		p.Level = probeset.Capture
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -25,7 +24,8 @@ func overdueText(s overhead.Settling, calls uint64) string {
 
 // keepsSlow reports whether a trace keeps calls because they are slow.
 func (c *tracing) keepsSlow() bool {
-	return c.slowerThan > 0 || strings.Contains(c.contexts.when, "$elapsed")
+	when := c.wanted.Probes[0].When
+	return c.slowerThan > 0 || when != nil && when.ReadsElapsed()
 }
 
 // lookAtCompilers keeps on waiting for the program to settle. What is kept, and the time

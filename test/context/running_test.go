@@ -15,6 +15,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 )
 
 // running is a program under observation.
@@ -162,23 +163,25 @@ func (w *wish) set() *probeset.Set {
 	set := &probeset.Set{HandOff: true}
 	for _, tag := range w.tags {
 		if tag.name != callTag {
-			set.Tags = append(set.Tags, probeset.Tag{Name: tag.name, Value: tag.value.path, At: tag.at.String()})
+			set.Tags = append(set.Tags, probeset.Tag{Name: tag.name, Value: spectest.Expr(tag.value.path), At: spectest.Pattern(tag.at.String())})
 		}
 	}
 	var numbered []string
 	for _, probe := range w.probes {
 		p := probeset.Probe{Name: probe.name, Level: probeset.Count, Context: probe.context}
+		var methods []string
 		for _, pattern := range probe.methods {
-			if !slices.Contains(p.Methods, pattern.String()) {
-				p.Methods = append(p.Methods, pattern.String())
+			if !slices.Contains(methods, pattern.String()) {
+				methods = append(methods, pattern.String())
 			}
 		}
-		numbered = append(numbered, p.Methods...)
+		p.Methods = spectest.Patterns(methods...)
+		numbered = append(numbered, methods...)
 		for _, sequence := range probe.within {
-			p.Within = append(p.Within, sequenceText(sequence))
+			p.Within = append(p.Within, spectest.Sequences(sequenceText(sequence))...)
 		}
 		if probe.when != nil {
-			p.When = probe.when.String()
+			p.When = spectest.Expr(probe.when.String())
 		}
 		for _, tag := range probe.groups {
 			p.GroupBy = append(p.GroupBy, w.tags[tag].name)
@@ -188,7 +191,7 @@ func (w *wish) set() *probeset.Set {
 	if last := w.tags[len(w.tags)-1]; last.name == callTag {
 		slices.Sort(numbered)
 		for _, pattern := range slices.Compact(numbered) {
-			set.Tags = append(set.Tags, probeset.Tag{Name: callTag, Value: last.value.path, At: pattern})
+			set.Tags = append(set.Tags, probeset.Tag{Name: callTag, Value: spectest.Expr(last.value.path), At: spectest.Pattern(pattern)})
 		}
 	}
 	return set

@@ -42,7 +42,7 @@ const protocol = 1
 
 // Bounds of a line. A probe set has at most a megabyte, which JSON makes longer.
 const (
-	maxQuestion = 8 * probeset.MostBytes
+	maxQuestion = 8 * probeset.MaxBytes
 	maxAnswer   = 16 << 20
 )
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 )
 
 var target = handover.Target{PID: 4711, Start: 123456}
@@ -99,7 +100,7 @@ func find(t *testing.T, at handover.Places) *handover.Client {
 func sample(names ...string) *probeset.Set {
 	set := &probeset.Set{HandOff: true}
 	for _, name := range names {
-		set.Probes = append(set.Probes, probeset.Probe{Name: name, Methods: []string{"a.B.c"}, When: "$1 > \"<&>\u2028\"", Level: probeset.Time})
+		set.Probes = append(set.Probes, probeset.Probe{Name: name, Methods: spectest.Patterns("a.B.c"), When: spectest.Expr("$1 > \"<&>\u2028\""), Level: probeset.Time})
 	}
 	return set
 }

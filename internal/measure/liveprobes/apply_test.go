@@ -11,12 +11,13 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 func probeOf(name string, methods ...string) probeset.Probe {
-	return probeset.Probe{Name: name, Methods: methods, Level: probeset.Time}
+	return probeset.Probe{Name: name, Methods: spectest.Patterns(methods...), Level: probeset.Time}
 }
 
 func apply(t *testing.T, w *Watch, set *probeset.Set) *Report {
@@ -32,7 +33,7 @@ func TestSequences(t *testing.T) {
 	f := newFake(t)
 	w := f.watch(t, nil)
 	p := probeOf("pay", "shop.Pay.charge", "shop.Pay.apply")
-	p.Within = []string{"shop.Web.handle >> shop.Order.*", "shop.Order.place >"}
+	p.Within = spectest.Sequences("shop.Web.handle >> shop.Order.*", "shop.Order.place >")
 	report := apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}, HandOff: true})
 	below, direct := f.spot(t, "shop/Pay.charge", "probe|pay|within shop.Web.handle"), f.spot(t, "shop/Pay.charge", "probe|pay|within shop.Order.place")
 	if below.Below != 1<<1 || below.Direct != 0 || direct.Direct != 1<<2 || direct.Below != 0 {
@@ -59,8 +60,8 @@ func TestApplyAgain(t *testing.T) {
 	f := newFake(t)
 	w := f.watch(t, nil)
 	one, two := probeOf("pay", "shop.Pay.charge"), probeOf("place", "shop.Order.place")
-	one.Within = []string{"shop.Web.handle"}
-	one.When = "$elapsed > 1ms"
+	one.Within = spectest.Sequences("shop.Web.handle")
+	one.When = spectest.Expr("$elapsed > 1ms")
 	set := &probeset.Set{Probes: []probeset.Probe{one, two}}
 	if got := apply(t, w, set); got.Woven != 3 || got.Removed != 0 || got.Switched != 0 || len(got.Changes) != 2 {
 		t.Errorf("%+v", got)
@@ -86,7 +87,7 @@ func TestApplyAgain(t *testing.T) {
 	}
 	// A position that meant something else before has paths begin anew.
 	three := probeOf("idle", "shop.Web.idle")
-	three.Within = []string{strings.Repeat("shop.Order.place >> ", 27) + "shop.Order.place"}
+	three.Within = spectest.Sequences(strings.Repeat("shop.Order.place >> ", 27) + "shop.Order.place")
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{three}})
 	if last := f.requests[len(f.requests)-1]; !last.ResetPaths {
 		t.Error("paths go on")
@@ -97,8 +98,8 @@ func TestForms(t *testing.T) {
 	f := newFake(t)
 	w := f.watch(t, nil)
 	p := probeOf("pay", "shop.Pay.check")
-	p.When = `$who.tier == "gold" && $return == true`
-	p.Captures = []string{"$2", "$1.getPassword()", "$password", "$return"}
+	p.When = spectest.Expr(`$who.tier == "gold" && $return == true`)
+	p.Captures = spectest.Exprs("$2", "$1.getPassword()", "$password", "$return")
 	p.Level = probeset.Capture
 	p.SlowerThan = time.Millisecond
 	p.Levels = 2
@@ -141,7 +142,7 @@ func TestSecretParameter(t *testing.T) {
 	f := newFake(t)
 	w := f.watch(t, nil)
 	p := probeOf("pay", "shop.Pay.check")
-	p.Captures, p.Level = []string{"$3", "$3.length()"}, probeset.Capture
+	p.Captures, p.Level = spectest.Exprs("$3", "$3.length()"), probeset.Capture
 	report := apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
 	if got := report.Probes[0].Redacted; !slices.Equal(got, []string{"$3", "$3.length()"}) {
 		t.Errorf("%q", got)
@@ -182,7 +183,7 @@ func TestATagShowsNoSecret(t *testing.T) {
 	f := newFake(t)
 	w := f.watch(t, nil)
 	p := probeOf("pay", "shop.Pay.check")
-	set := &probeset.Set{Probes: []probeset.Probe{p}, Tags: []probeset.Tag{{Name: "pw", Value: "$password", At: "shop.Pay.check"}}}
+	set := &probeset.Set{Probes: []probeset.Probe{p}, Tags: []probeset.Tag{{Name: "pw", Value: spectest.Expr("$password"), At: spectest.Pattern("shop.Pay.check")}}}
 	if _, err := w.Apply(t.Context(), set); err == nil || !strings.Contains(err.Error(), "allow that name") {
 		t.Errorf("%v", err)
 	}
@@ -201,7 +202,7 @@ func TestATemplateIsAtLeastWhatIsAskedFor(t *testing.T) {
 	if s := f.spot(t, "shop/Pay.check", "probe"); s.Form != instrument.Capturing {
 		t.Errorf("%v", s.Form)
 	}
-	p.Template, p.When = probeset.PlainTemplate, "$return == true"
+	p.Template, p.When = probeset.PlainTemplate, spectest.Expr("$return == true")
 	if _, err := w.Apply(t.Context(), &probeset.Set{Probes: []probeset.Probe{p}}); !errors.Is(err, errPlain) {
 		t.Errorf("%v", err)
 	}
@@ -232,7 +233,9 @@ func TestErrors(t *testing.T) {
 	}
 	when := func(method, text string) *probeset.Set {
 		p := probeOf("p", method)
-		p.When = text
+		if text != "" {
+			p.When = spectest.Expr(text)
+		}
 		return &probeset.Set{Probes: []probeset.Probe{p}}
 	}
 	tell("an unknown member", when("shop.Pay.charge", `$cents > 3 && $1.tierr == "gold"`))
@@ -243,14 +246,14 @@ func TestErrors(t *testing.T) {
 	tell("a tag that nobody sets", when("shop.Pay.charge", `tx.tier == "gold"`))
 	tell("a hook in what it reads", &probeset.Set{Probes: []probeset.Probe{when("shop.Pay.charge", `$1.getTier() == "gold"`).Probes[0], probeOf("q", "shop.Customer.getTier")}})
 	tag := when("shop.Pay.charge", `tx.tier == "gold"`)
-	tag.Tags = []probeset.Tag{{Name: "tier", Value: "$1", At: "shop.Web.handle"}}
+	tag.Tags = []probeset.Tag{{Name: "tier", Value: spectest.Expr("$1"), At: spectest.Pattern("shop.Web.handle")}}
 	tell("a tag that is no text", tag)
 	tell("a native method", when("shop.Pay.settle", `$2 > 1`))
 	capture := when("shop.Pay.charge", "")
-	capture.Probes[0].Captures, capture.Probes[0].Level = []string{"$1.name"}, probeset.Capture
+	capture.Probes[0].Captures, capture.Probes[0].Level = spectest.Exprs("$1.name"), probeset.Capture
 	tell("a capture", capture)
 	within := when("shop.Pay.charge", "")
-	within.Probes[0].Within = []string{strings.Repeat("shop.Web.handle >> ", 20) + "shop.Order.place", strings.Repeat("shop.Order.place >> ", 20) + "shop.Web.handle"}
+	within.Probes[0].Within = spectest.Sequences(strings.Repeat("shop.Web.handle >> ", 20)+"shop.Order.place", strings.Repeat("shop.Order.place >> ", 20)+"shop.Web.handle")
 	tell("too many elements", within)
 	const golden = "testdata/errors.txt"
 	if *update {
@@ -271,7 +274,7 @@ func TestErrors(t *testing.T) {
 func TestFitsSome(t *testing.T) {
 	f := newFake(t)
 	p := probeOf("p", "shop.*.*")
-	p.When = `$1.tier == "gold"`
+	p.When = spectest.Expr(`$1.tier == "gold"`)
 	report := apply(t, f.watch(t, nil), &probeset.Set{Probes: []probeset.Probe{p}})
 	got := report.Probes[0]
 	if strings.Join(f.with("probe"), " ") != "shop/Order.place shop/Pay.charge shop/Pay.check shop/Web.handle" {
@@ -295,8 +298,8 @@ func TestLoading(t *testing.T) {
 	var notices []string
 	w := f.watch(t, &notices)
 	p := probeOf("p", "shop.*.charge")
-	p.When = `$1.getTier() == "gold"`
-	p.Within = []string{"shop.Web.handle >>"}
+	p.When = spectest.Expr(`$1.getTier() == "gold"`)
+	p.Within = spectest.Sequences("shop.Web.handle >>")
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
 	if len(f.excludes) == 0 {
 		t.Error("the JDK's classes are shown as they load")
@@ -335,7 +338,7 @@ func TestLoadingMeanwhile(t *testing.T) {
 	var notices []string
 	w := f.watch(t, &notices)
 	p := probeOf("p", "shop.*.charge")
-	p.When = `$1.getTier() == "gold"`
+	p.When = spectest.Expr(`$1.getTier() == "gold"`)
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
 	w.queue.open()
 	w.lock.Lock() // as a compiler has it
@@ -350,7 +353,7 @@ func TestLoadingMeanwhile(t *testing.T) {
 	if len(notices) != 2 || w.queue.isOpen {
 		t.Errorf("%q", notices)
 	}
-	p.When = `$1.tier == "gold"` // a field is what it is
+	p.When = spectest.Expr(`$1.tier == "gold"`) // a field is what it is
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
 	if got := strings.Join(f.with("probe"), " "); got != "shop/Mock.charge shop/Pay.charge" {
 		t.Error(got)

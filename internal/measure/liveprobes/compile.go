@@ -71,7 +71,7 @@ func (c *compiler) compile() error {
 		if c.tagSums[t.Name] == nil {
 			c.tagSums[t.Name] = newSummary(t.Name)
 		}
-		c.tagSums[t.Name].missing[t.at.String()] = true
+		c.tagSums[t.Name].missing[t.At.String()] = true
 	}
 	if len(c.probes) == 0 {
 		return nil // tags of nobody
@@ -133,9 +133,9 @@ func (c *compiler) find(class *class) (found []match) {
 			c.note(p, m)
 		}
 		for _, t := range c.tags {
-			if t.at.Match(class.name, m.Name, m.Descriptor) {
+			if t.At.Match(class.name, m.Name, m.Descriptor) {
 				one.tags = append(one.tags, t)
-				delete(c.tagSums[t.Name].missing, t.at.String())
+				delete(c.tagSums[t.Name].missing, t.At.String())
 			}
 		}
 		if len(one.probes) > 0 || len(one.tags) > 0 || !one.masks.none() {
@@ -190,7 +190,7 @@ func (c *compiler) leaveClass(class *class) {
 		}
 	}
 	for _, t := range c.tags {
-		if t.at.MatchClass(class.name) {
+		if t.At.MatchClass(class.name) {
 			c.tagSums[t.Name].LeftOut = append(c.tagSums[t.Name].LeftOut, left)
 		}
 	}
@@ -354,7 +354,7 @@ func (c *compiler) equipIn(s *planned, m method) error {
 		if name := c.secretIn(m, s.tag.Value, c.allowed()); name != "" {
 			return &secretTagError{name}
 		}
-		checked, err := condition.CheckValue(s.tag.expr, c.scope(m, condition.Entry))
+		checked, err := condition.CheckValue(s.tag.Value, c.scope(m, condition.Entry))
 		if err != nil {
 			return err
 		}
@@ -402,14 +402,14 @@ func trimmed(code []weave.Lowered) []weave.Lowered {
 func (c *compiler) capture(s *planned, m method, code []weave.Lowered) (depends []condition.Depends, err error) {
 	s.captures = nil
 	for _, value := range s.probe.captures {
-		named := CaptureName{Index: value.index, Text: value.text}
-		if c.secretIn(m, value.text, s.probe.Allow) != "" {
+		named := CaptureName{Index: value.index, Text: value.expr.Text()}
+		if c.secretIn(m, value.expr, s.probe.Allow) != "" {
 			named.Redacted = true
 			code[value.code] = withheld{}
 			s.captures = append(s.captures, named)
 			told := c.probeSums[s.probe.Name]
-			if !slices.Contains(told.Redacted, value.text) {
-				told.Redacted = append(told.Redacted, value.text)
+			if !slices.Contains(told.Redacted, named.Text) {
+				told.Redacted = append(told.Redacted, named.Text)
 			}
 			continue
 		}
@@ -421,7 +421,7 @@ func (c *compiler) capture(s *planned, m method, code []weave.Lowered) (depends 
 		if err != nil {
 			var bad *expr.Error
 			if errors.As(err, &bad) {
-				return nil, &captureError{value.text, err}
+				return nil, &captureError{named.Text, err}
 			}
 			return nil, err
 		}
@@ -451,9 +451,9 @@ func (e *captureError) Unwrap() error { return e.cause }
 
 // secretIn is the name for which what an expression reads must not be shown, among those
 // in it and those of the parameters it names by number; "" where it may.
-func (c *compiler) secretIn(m method, text string, allowed []string) string {
-	names := namesIn(text)
-	for _, number := range numbersIn(text) {
+func (c *compiler) secretIn(m method, e *expr.Expr, allowed []string) string {
+	names, numbers := namesIn(e)
+	for _, number := range numbers {
 		names = append(names, m.parameterNames(number)...)
 	}
 	return secretIn(names, allowed)

@@ -157,7 +157,7 @@ func (p *plan) nameMethod(m method, patterns map[string]bool) (is bool) {
 		}
 	}
 	for _, t := range p.tags {
-		is = is || t.at.Match(m.Class, m.Name, m.Descriptor)
+		is = is || t.At.Match(m.Class, m.Name, m.Descriptor)
 	}
 	return is || !p.positions.match(m.Class, m.Name, m.Descriptor).none()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -112,8 +113,8 @@ func TestWatch(t *testing.T) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, jdk)
-			gold := probeset.Probe{Name: "gold", Methods: []string{"shop.*.charge"}, Within: []string{"shop.Order.place >"}, When: `$1.getTier() == "gold"`, Level: probeset.Time}
-			few := probeset.Probe{Name: "few", Methods: []string{"shop.Web.handle"}, Level: probeset.Count, Calls: 30}
+			gold := probeset.Probe{Name: "gold", Methods: spectest.Patterns("shop.*.charge"), Within: spectest.Sequences("shop.Order.place >"), When: spectest.Expr(`$1.getTier() == "gold"`), Level: probeset.Time}
+			few := probeset.Probe{Name: "few", Methods: spectest.Patterns("shop.Web.handle"), Level: probeset.Count, Calls: 30}
 			report := s.apply(&probeset.Set{Probes: []probeset.Probe{gold, few}})
 			if report.Woven != 3 || report.Installation == nil {
 				t.Errorf("%+v", report)
@@ -187,8 +188,8 @@ func TestTraced(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, jdk)
 			report := s.apply(&probeset.Set{Probes: []probeset.Probe{{
-				Name: "web", Methods: []string{"shop.Web.handle"}, When: `$1.tier == "gold" && $return == true`, Level: probeset.Capture, Levels: 2,
-				Captures: []string{"$2", "$1.password", "$return"},
+				Name: "web", Methods: spectest.Patterns("shop.Web.handle"), When: spectest.Expr(`$1.tier == "gold" && $return == true`), Level: probeset.Capture, Levels: 2,
+				Captures: spectest.Exprs("$2", "$1.password", "$return"),
 			}}})
 			if got := report.Probes[0]; got.Traced != 5 || len(got.Redacted) != 1 {
 				t.Errorf("%+v", got)
@@ -212,8 +213,8 @@ func TestTraced(t *testing.T) {
 func TestRulesInAJVM(t *testing.T) {
 	s := openShop(t, jvmtest.Need(t, 17))
 	set := &probeset.Set{
-		Probes: []probeset.Probe{{Name: "pay", Methods: []string{"shop.*.charge"}, Level: probeset.Count}},
-		Weave:  []probeset.Rule{{Classes: []string{"shop.Pay"}, When: probeset.Never}, {Classes: []string{"shop.Mock"}, When: probeset.Dynamic}},
+		Probes: []probeset.Probe{{Name: "pay", Methods: spectest.Patterns("shop.*.charge"), Level: probeset.Count}},
+		Weave:  []probeset.Rule{{Classes: spectest.Classes("shop.Pay"), When: probeset.Never}, {Classes: spectest.Classes("shop.Mock"), When: probeset.Dynamic}},
 	}
 	if report := s.apply(set); report.Woven != 0 || len(report.Probes[0].LeftOut) != 1 {
 		t.Errorf("%+v", report)
@@ -227,7 +228,7 @@ func TestRulesInAJVM(t *testing.T) {
 	}
 	s.do("mock 5", "done mock 5")
 	s.expect("pay", "shop/Mock.charge", 5, 0)
-	set.Weave = []probeset.Rule{{Classes: []string{"shop.Mock"}, When: probeset.Never}}
+	set.Weave = []probeset.Rule{{Classes: spectest.Classes("shop.Mock"), When: probeset.Never}}
 	if report := s.apply(set); report.Woven != 1 || report.Removed != 1 {
 		t.Errorf("%+v", report)
 	}

@@ -106,14 +106,14 @@ func (p *probeRequest) key(s *pattern.Sequence) string {
 	if s != nil {
 		words = append(words, "within "+s.String())
 	}
-	if p.When != "" {
-		words = append(words, "when "+p.When)
+	if p.When != nil {
+		words = append(words, "when "+p.When.Text())
 	}
 	if p.SlowerThan > 0 {
 		words = append(words, fmt.Sprintf("slower %dns", p.SlowerThan.Nanoseconds()))
 	}
-	for _, text := range p.Captures {
-		words = append(words, "capture "+text)
+	for _, value := range p.Captures {
+		words = append(words, "capture "+value.Text())
 	}
 	if len(p.Allow) > 0 {
 		words = append(words, "allow "+strings.Join(p.Allow, ","))
@@ -127,7 +127,7 @@ func (p *probeRequest) key(s *pattern.Sequence) string {
 	return strings.Join(words, "|")
 }
 
-func (t *tagRequest) key() string { return "tag|" + t.Name + "|" + t.Value }
+func (t *tagRequest) key() string { return "tag|" + t.Name + "|" + t.Value.Text() }
 
 // setting is what a probe's hooks do at a level.
 func (p *probeRequest) setting(level probeset.Level, more arena.Flags) (arena.Flags, uint32) {

@@ -2,8 +2,11 @@ package liveprobes
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
 
 // secrets are names of what is not shown, as whole words of a name however they are
@@ -88,32 +91,23 @@ func words(name string) (all []string) {
 	return all
 }
 
-// namesIn are the names in an expression: steps, parameters, tags, and keys of maps. Of
-// a number of a parameter the name is not in it.
-func namesIn(expression string) (names []string) {
-	isPart := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' }
-	for _, word := range strings.FieldsFunc(expression, func(r rune) bool { return !isPart(r) }) {
-		if strings.ContainsFunc(word, unicode.IsLetter) {
-			names = append(names, word)
-		}
-	}
-	return names
-}
-
-// numbersIn are the parameters, from 0, that an expression names by number.
-func numbersIn(expression string) (numbers []int) {
-	for i := 0; i < len(expression); i++ {
-		if expression[i] != '$' {
-			continue
-		}
-		number, digits := 0, 0
-		for i+1 < len(expression) && expression[i+1] >= '0' && expression[i+1] <= '9' && digits < 4 {
-			i, digits = i+1, digits+1
-			number = number*10 + int(expression[i]-'0')
-		}
-		if number > 0 {
+// namesIn returns the names in an expression (steps, parameters, tags, keys of maps), and
+// the parameters, from 0, that it refers to by number.
+func namesIn(e *expr.Expr) (names []string, numbers []int) {
+	for _, p := range e.Paths() {
+		if number, err := strconv.Atoi(p.Root); err != nil {
+			names = append(names, p.Root)
+		} else if number > 0 {
 			numbers = append(numbers, number-1)
 		}
+		for _, s := range p.Steps {
+			switch {
+			case s.Index == nil:
+				names = append(names, s.Name)
+			case s.Index.Kind == expr.String:
+				names = append(names, s.Index.Text)
+			}
+		}
 	}
-	return numbers
+	return names, numbers
 }

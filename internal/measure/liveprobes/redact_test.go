@@ -3,6 +3,8 @@ package liveprobes
 import (
 	"slices"
 	"testing"
+
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 )
 
 func TestWords(t *testing.T) {
@@ -46,11 +48,12 @@ func TestAllowedNames(t *testing.T) {
 		{`tx.token`, nil, "token"},
 		{`$secret`, nil, "secret"},
 	} {
-		if got := secretIn(namesIn(test.expression), test.allowed); got != test.want {
+		names, _ := namesIn(spectest.Expr(test.expression))
+		if got := secretIn(names, test.allowed); got != test.want {
 			t.Errorf("%s, allowed %q: %q, want %q", test.expression, test.allowed, got, test.want)
 		}
 	}
-	if got := numbersIn("$1.a == $23 && $name"); !slices.Equal(got, []int{0, 22}) {
+	if _, got := namesIn(spectest.Expr("$1.a == $23 && $name")); !slices.Equal(got, []int{0, 22}) {
 		t.Error(got)
 	}
 }

@@ -29,7 +29,6 @@ type request struct {
 	sequences []*pattern.Sequence
 	numbers   map[string]int32   // of tags
 	patterns  []*pattern.Pattern // all by which methods are named, exclusions left out
-	rules     *probeset.Rules    // about when classes get hooks
 }
 
 // A probeRequest is a probe that was read.
@@ -45,7 +44,6 @@ type probeRequest struct {
 
 // A capture is an expression whose value is written down with a call.
 type capture struct {
-	text  string
 	expr  *expr.Expr
 	index int // as records have it
 	code  int // as the template has it
@@ -55,8 +53,6 @@ type capture struct {
 type tagRequest struct {
 	probeset.Tag
 	number int32
-	at     *pattern.Pattern
-	expr   *expr.Expr
 }
 
 // read reads a set. Tags that are known keep their numbers.
@@ -64,7 +60,7 @@ func read(set *probeset.Set, known map[string]int32) (*request, error) {
 	if err := set.Check(); err != nil {
 		return nil, err
 	}
-	r := &request{set: set, numbers: make(map[string]int32), rules: set.Rules()}
+	r := &request{set: set, numbers: make(map[string]int32)}
 	if err := r.readTags(known); err != nil {
 		return nil, err
 	}
@@ -79,15 +75,9 @@ func read(set *probeset.Set, known map[string]int32) (*request, error) {
 	return r, nil
 }
 
-func (r *request) readTags(known map[string]int32) (err error) {
+func (r *request) readTags(known map[string]int32) error {
 	for _, tag := range r.set.Tags {
 		t := &tagRequest{Tag: tag}
-		if t.at, err = pattern.Parse(tag.At); err != nil {
-			return fmt.Errorf("tag %s: %w", tag.Name, err)
-		}
-		if t.expr, err = expr.Parse(tag.Value); err != nil {
-			return fmt.Errorf("tag %s: %w", tag.Name, err)
-		}
 		number, is := r.numbers[tag.Name]
 		if !is {
 			if number, is = known[tag.Name]; !is {
@@ -119,27 +109,15 @@ var errPlain = errors.New("its condition is known at the exit, where template pl
 func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 	p := &probeRequest{Probe: stated}
 	var err error
-	if p.methods, err = pattern.ParseSet(stated.Methods...); err != nil {
+	if p.methods, err = pattern.NewSet(stated.Methods...); err != nil {
 		return nil, err
 	}
-	for _, text := range stated.Within {
-		s, err := pattern.ParseSequence(text)
-		if err != nil {
-			return nil, err
-		}
-		p.within = append(p.within, s)
-	}
+	p.within = stated.Within
 	r.sequences = append(r.sequences, p.within...)
 	if len(p.within) == 0 {
 		p.within = []*pattern.Sequence{nil}
 	}
-	var when *expr.Expr
-	if stated.When != "" {
-		if when, err = expr.Parse(stated.When); err != nil {
-			return nil, err
-		}
-	}
-	p.entry, p.exit = expr.Split(when, stated.SlowerThan)
+	p.entry, p.exit = expr.Split(stated.When, stated.SlowerThan)
 	if err := p.readCaptures(); err != nil {
 		return nil, err
 	}
@@ -168,18 +146,14 @@ const (
 
 func (p *probeRequest) readCaptures() error {
 	var early, late int
-	for _, text := range p.Captures {
-		parsed, err := expr.Parse(text)
-		if err != nil {
-			return err
-		}
-		c := capture{text: text, expr: parsed, index: early, code: entryValues + early}
+	for _, value := range p.Captures {
+		c := capture{expr: value, index: early, code: entryValues + early}
 		count := &early
-		if parsed.ReadsExit() {
+		if value.ReadsExit() {
 			c.index, c.code, count = late|ExitCapture, exitValues+late, &late
 		}
 		if *count++; *count > mostValues {
-			return fmt.Errorf("capture %s: %d values can be captured at the entry of a call and %d at its exit: leave some out, or state a second probe", text, mostValues, mostValues)
+			return fmt.Errorf("capture %s: %d values can be captured at the entry of a call and %d at its exit: leave some out, or state a second probe", value.Text(), mostValues, mostValues)
 		}
 		p.captures = append(p.captures, c)
 	}
@@ -195,7 +169,7 @@ func (r *request) gatherPatterns() {
 		return
 	}
 	for _, t := range r.tags {
-		r.patterns = append(r.patterns, t.at)
+		r.patterns = append(r.patterns, t.At)
 	}
 	for _, s := range r.sequences {
 		for _, e := range s.Elements {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -15,7 +16,7 @@ func TestResults(t *testing.T) {
 	grouped.GroupBy, chained.Context = []string{"tier", "kind"}, 2
 	apply(t, w, &probeset.Set{
 		Probes: []probeset.Probe{plain, grouped, chained},
-		Tags:   []probeset.Tag{{Name: "kind", Value: "$2", At: "shop.Web.handle"}, {Name: "tier", Value: "$1.tier", At: "shop.Web.handle"}},
+		Tags:   []probeset.Tag{{Name: "kind", Value: spectest.Expr("$2"), At: spectest.Pattern("shop.Web.handle")}, {Name: "tier", Value: spectest.Expr("$1.tier"), At: spectest.Pattern("shop.Web.handle")}},
 	})
 	id := func(probe string) uint32 { return f.SpotID(f.spot(t, "shop/Pay.charge", "probe|"+probe)) }
 	const first, second, third = arena.LabelOther + 7, arena.LabelOther + 8, arena.LabelOther + 9
@@ -103,7 +104,7 @@ func TestACallCountsOnceForAProbe(t *testing.T) {
 	f := newFake(t)
 	w := f.watch(t, nil)
 	p := probeOf("pay", "shop.Pay.charge")
-	p.Calls, p.Within = 10, []string{"shop.Web.handle", "shop.Order.place"}
+	p.Calls, p.Within = 10, spectest.Sequences("shop.Web.handle", "shop.Order.place")
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
 	ids := 0
 	for id, name := range w.names {

@@ -31,7 +31,7 @@ func (e *RuleError) Error() string {
 // ruled says why a rule leaves a class alone; nil where none does. Hooks go into classes
 // by name, so those of one name share what one of them may have.
 func (c *compiler) ruled(name string) error {
-	when, rule := c.rules.When(name)
+	when, rule := c.set.When(name)
 	isLeft := false
 	switch when {
 	case probeset.Never:
@@ -49,7 +49,7 @@ func (c *compiler) ruled(name string) error {
 
 // mayTouch reports whether a class that is loaded may be redefined to see what is in it.
 func (r *request) mayTouch(class string) bool {
-	when, _ := r.rules.When(class)
+	when, _ := r.set.When(class)
 	return when != probeset.Never && when != probeset.Load
 }
 
@@ -57,7 +57,7 @@ func (r *request) mayTouch(class string) bool {
 // thread; empty where none does.
 func (r *request) forbidsHandOff() string {
 	for _, class := range instrument.HandOffClasses() {
-		if when, rule := r.rules.When(class); when == probeset.Never {
+		if when, rule := r.set.When(class); when == probeset.Never {
 			return rule
 		}
 	}
@@ -97,9 +97,9 @@ func (c *compiler) leaveByRule(class *class, why error) {
 		}
 	}
 	for _, t := range c.tags {
-		if named(t.at) {
+		if named(t.At) {
 			c.tagSums[t.Name].spare(left)
-			delete(c.tagSums[t.Name].missing, t.at.String())
+			delete(c.tagSums[t.Name].missing, t.At.String())
 		}
 	}
 	c.spared[class.name] = isOwed
@@ -173,7 +173,7 @@ func (w *Watch) Awaits() (n int) {
 		return 0
 	}
 	for name, isOwed := range w.plan.spared {
-		if when, _ := w.plan.rules.When(name); isOwed && when == probeset.Dynamic {
+		if when, _ := w.plan.set.When(name); isOwed && when == probeset.Dynamic {
 			n++
 		}
 	}

@@ -9,10 +9,11 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 )
 
 func ruleOf(when probeset.When, classes ...string) probeset.Rule {
-	return probeset.Rule{Classes: classes, When: when}
+	return probeset.Rule{Classes: spectest.Classes(classes...), When: when}
 }
 
 // leftBy are the classes that are left out with a reason, as class: reason.
@@ -136,10 +137,10 @@ func TestRulesOfAnchorsAndTags(t *testing.T) {
 	var notices []string
 	w := f.watch(t, &notices)
 	p := probeOf("pay", "shop.Pay.charge")
-	p.Within = []string{"shop.Web.handle >> shop.Order.*", "shop.Order.place"}
+	p.Within = spectest.Sequences("shop.Web.handle >> shop.Order.*", "shop.Order.place")
 	p.GroupBy = []string{"tier"}
 	set := &probeset.Set{
-		Probes: []probeset.Probe{p}, Tags: []probeset.Tag{{Name: "tier", Value: "$1.tier", At: "shop.Web.handle"}},
+		Probes: []probeset.Probe{p}, Tags: []probeset.Tag{{Name: "tier", Value: spectest.Expr("$1.tier"), At: spectest.Pattern("shop.Web.handle")}},
 		HandOff: true, Weave: []probeset.Rule{ruleOf(probeset.Never, "shop.Web", "java.util.concurrent.**")},
 	}
 	report := apply(t, w, set)
@@ -206,7 +207,7 @@ func TestRulesKeepHandsOff(t *testing.T) {
 		t.Errorf("%q", f.touched)
 	}
 	set.Probes = []probeset.Probe{probeOf("pay", "**.charge", "shop.Web.handle")}
-	set.Probes[0].When = "$nobody == 3"
+	set.Probes[0].When = spectest.Expr("$nobody == 3")
 	var unfit *UnfitError
 	if _, err := w.Apply(t.Context(), set); !errors.As(err, &unfit) || !strings.HasPrefix(unfit.First.Method, "shop.Web.handle") {
 		t.Errorf("%v", err)

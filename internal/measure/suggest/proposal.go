@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
@@ -259,7 +260,13 @@ func (p *Proposal) Lines() (lines []Line) {
 func (p *Proposal) Set() *probeset.Set {
 	set := &probeset.Set{}
 	for _, line := range p.Lines() {
-		set.Probes = append(set.Probes, probeset.Probe{Name: line.Name, Methods: line.Patterns, Level: probeset.Time, Sample: line.Choices[0].Sample()})
+		probe := probeset.Probe{Name: line.Name, Level: probeset.Time, Sample: line.Choices[0].Sample()}
+		for _, text := range line.Patterns {
+			if p, err := pattern.Parse(text); err == nil { // as when the method was chosen
+				probe.Methods = append(probe.Methods, p)
+			}
+		}
+		set.Probes = append(set.Probes, probe)
 	}
 	return set
 }

@@ -36,7 +36,7 @@ func TestFileIsTheSet(t *testing.T) {
 	if set.Probes[1].Sample != 0 || set.Probes[2].Sample != overhead.ThinPeriod {
 		t.Errorf("timed are one in %d and in %d", set.Probes[1].Sample, set.Probes[2].Sample)
 	}
-	if set.HandOff || set.Probes[0].Methods[0] != "shop.order.Checkout.place(shop.Cart,int):void" || set.Probes[0].Level != probeset.Time {
+	if set.HandOff || set.Probes[0].Methods[0].String() != "shop.order.Checkout.place(shop.Cart,int):void" || set.Probes[0].Level != probeset.Time {
 		t.Errorf("%+v", set)
 	}
 	if comments := strings.Count(string(text), "  # covers: above 50 % of samples; database: calls java.sql.�# x: y; 10 calls/s; "); comments != 4 {

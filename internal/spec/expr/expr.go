@@ -50,30 +50,44 @@ const (
 
 // ReadsExit reports whether the expression reads a value that is known only at the exit
 // of the method.
-func (e *Expr) ReadsExit() bool { return reads(e.root, Return, Exception, Elapsed) }
+func (e *Expr) ReadsExit() bool { return readsExit(e.root) }
 
 // ReadsElapsed reports whether the expression reads $elapsed.
-func (e *Expr) ReadsElapsed() bool { return reads(e.root, Elapsed) }
+func (e *Expr) ReadsElapsed() bool {
+	return slices.ContainsFunc(e.Paths(), func(p *Path) bool { return p.Root == Elapsed })
+}
 
-// reads reports whether a path in the tree starts at one of the roots.
-func reads(n Node, roots ...string) bool {
+func readsExit(n Node) bool {
+	return slices.ContainsFunc(paths(n), func(p *Path) bool {
+		return p.Root == Return || p.Root == Exception || p.Root == Elapsed
+	})
+}
+
+// Paths returns all paths in the expression.
+func (e *Expr) Paths() []*Path { return paths(e.root) }
+
+func paths(n Node) (all []*Path) {
 	switch n := n.(type) {
 	case *Logic:
-		return reads(n.L, roots...) || reads(n.R, roots...)
+		return append(paths(n.L), paths(n.R)...)
 	case *Not:
-		return reads(n.X, roots...)
+		return paths(n.X)
 	case *Comparison:
-		return reads(n.L, roots...) || reads(n.R, roots...)
+		return append(paths(n.L), paths(n.R)...)
 	case *Membership:
-		return reads(n.X, roots...) || slices.ContainsFunc(n.List, func(x Node) bool { return reads(x, roots...) })
+		all = paths(n.X)
+		for _, x := range n.List {
+			all = append(all, paths(x)...)
+		}
+		return all
 	case *Match:
-		return reads(n.X, roots...)
+		return paths(n.X)
 	case *InstanceOf:
-		return reads(n.X, roots...)
+		return paths(n.X)
 	case *Path:
-		return slices.Contains(roots, n.Root)
+		return []*Path{n}
 	}
-	return false
+	return nil
 }
 
 // Split divides a condition, which may be nil, into the part to check at the entry of the
@@ -91,7 +105,7 @@ func Split(e *Expr, slowerThan time.Duration) (entry, exit *Expr) {
 	if e != nil {
 		text = e.text
 		for _, n := range conjuncts(e.root) {
-			if reads(n, Return, Exception, Elapsed) {
+			if readsExit(n) {
 				late = append(late, n)
 			} else {
 				early = append(early, n)

@@ -177,14 +177,23 @@ type Set struct {
 	include, exclude []*Pattern
 }
 
-// ParseSet parses the patterns of a set.
-func ParseSet(texts ...string) (*Set, error) {
+// ParseAll parses several patterns.
+func ParseAll(texts ...string) ([]*Pattern, error) {
 	patterns := make([]*Pattern, len(texts))
 	for i, text := range texts {
 		var err error
 		if patterns[i], err = Parse(text); err != nil {
 			return nil, err
 		}
+	}
+	return patterns, nil
+}
+
+// ParseSet parses the patterns of a set.
+func ParseSet(texts ...string) (*Set, error) {
+	patterns, err := ParseAll(texts...)
+	if err != nil {
+		return nil, err
 	}
 	return NewSet(patterns...)
 }

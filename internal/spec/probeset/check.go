@@ -1,63 +1,65 @@
 package probeset
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
-	"strings"
+	"slices"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// Check finds what is wrong with a set that was made of flags, as [Parse] does with a
-// file. The error is an [Error].
+// Check checks a set that was made from flags, as [Parse] does with a file. The error is
+// an [Error].
 func (s *Set) Check() error {
 	var problems []Problem
-	c := checker{set: s, say: func(_ place, where, detail, remedy string) {
+	c := checker{set: s, report: func(_ place, where, detail, remedy string) {
 		problems = append(problems, Problem{Where: where, Detail: detail, Remedy: remedy})
 	}}
 	c.check()
 	return failure(problems)
 }
 
-// checker goes through a set and says what is wrong with it.
+// checker reports the problems of a set. Values that could not be parsed are nil; they
+// were reported before.
 type checker struct {
 	set       *Set
-	say       func(at place, where, detail, remedy string)
-	sequences map[string]bool // those met, without their last link
-	positions int             // that they take
+	report    func(at place, where, detail, remedy string)
+	sequences map[string]bool // those found, without their last link
+	positions int             // number of their elements
 }
 
 func (c *checker) check() {
 	c.sequences = map[string]bool{}
-	if n := len(c.set.Probes); n > MostProbes {
-		c.say("set.probes", "", fmt.Sprintf("%d probes are more than %d", n, MostProbes), "join some: a probe takes many patterns")
+	if n := len(c.set.Probes); n > MaxProbes {
+		c.report("set.probes", "", fmt.Sprintf("%d probes are more than %d", n, MaxProbes), "join some: a probe takes many patterns")
 	}
-	names := map[string]bool{}
-	seen := map[Tag]bool{}
+	tags := map[string]bool{}
+	seen := map[string]bool{}
 	for i := range c.set.Tags {
 		t := &c.set.Tags[i]
-		c.tag(t, place("tags").index(i))
-		spot := Tag{Name: t.Name, At: t.At}
-		if seen[spot] {
-			c.say(place("tags").index(i), "tag "+shortened(t.Name), "is stated twice at "+t.At, "take one out")
+		at := place("tags").index(i)
+		c.tag(t, at)
+		if spot := fmt.Sprint(t.Name, " ", t.At); t.At != nil {
+			if seen[spot] {
+				c.report(at, "tag "+shortened(t.Name), fmt.Sprintf("is defined twice at %v", t.At), "remove one")
+			}
+			seen[spot] = true
 		}
-		seen[spot], names[t.Name] = true, true
+		tags[t.Name] = true
 	}
-	if len(names) > MostTags {
-		c.say("set.tags", "", fmt.Sprintf("%d tags are more than %d", len(names), MostTags), "leave out those that nothing asks for")
+	if len(tags) > MaxTags {
+		c.report("set.tags", "", fmt.Sprintf("%d tags are more than %d", len(tags), MaxTags), "leave out tags that are not used")
 	}
-	taken := map[string]bool{}
+	names := map[string]bool{}
 	for i := range c.set.Probes {
 		p := &c.set.Probes[i]
 		at := place("probes").index(i)
-		c.probe(p, at, names)
-		if taken[p.Name] {
-			c.say(at.key("name"), "probe "+shortened(p.Name), "another probe has this name", "results are told by name: give it another")
+		c.probe(p, at, tags)
+		if names[p.Name] {
+			c.report(at.key("name"), "probe "+shortened(p.Name), "another probe has this name", "results are listed by name: use another one")
 		}
-		taken[p.Name] = p.Name != ""
+		names[p.Name] = p.Name != ""
 	}
 	c.rules()
 }
@@ -74,77 +76,28 @@ func (c *checker) tag(t *Tag, at place) {
 	}
 	switch {
 	case t.Name == "":
-		c.say(at.key("name"), where, "name is missing", "write name: tier, and conditions can ask for tx.tier")
+		c.report(at.key("name"), where, "name is missing", "write name: tier, and use tx.tier in conditions")
 	case !tagName.MatchString(t.Name):
-		c.say(at.key("name"), where, "is no name of a tag", "use letters, digits and _, 64 at most, no digit first")
+		c.report(at.key("name"), where, "is not a name for a tag", "use at most 64 letters, digits and _, no digit first")
 	}
-	if t.Value == "" {
-		c.say(at.key("value"), where, "value is missing", "write "+wantsValue)
-	} else {
-		c.expression(t.Value, at.key("value"), join(where, "value"))
+	if t.Value == nil {
+		c.report(at.key("value"), where, "value is missing", "write "+wantsValue)
 	}
-	if t.At == "" {
-		c.say(at.key("at"), where, "at is missing", "write the method whose calls give the tag its value, as "+wantsMethods)
-	} else if p := c.pattern(t.At, at.key("at"), join(where, "at")); p != nil && p.Excludes() {
-		c.say(at.key("at"), join(where, "at"), "only takes methods out", "leave the ! out")
-	}
-}
-
-func (c *checker) pattern(text string, at place, where string) *pattern.Pattern {
-	if !c.letters(text, at, where) {
-		return nil
-	}
-	pattern, err := pattern.Parse(text)
-	if err != nil {
-		c.say(at, where, err.Error(), "")
-		return nil
-	}
-	return pattern
-}
-
-func (c *checker) expression(text string, at place, where string) {
-	if !c.letters(text, at, where) {
-		return
-	}
-	_, err := expr.Parse(text)
-	var bad *expr.Error
 	switch {
-	case errors.As(err, &bad):
-		detail, _ := strings.CutPrefix(bad.Error(), "condition, ")
-		c.say(at, where, fmt.Sprintf("%q, %s", bad.Text, detail), "")
-	case err != nil:
-		c.say(at, where, err.Error(), "")
+	case t.At == nil:
+		c.report(at.key("at"), where, "at is missing", "write the method whose calls set the tag, as "+wantsMethods)
+	case t.At.Excludes():
+		c.report(at.key("at"), join(where, "at"), "only excludes methods", "leave out the !")
+	default:
+		c.utf8(t.At.String(), at.key("at"), join(where, "at"))
 	}
 }
 
-func (c *checker) sequence(text string, at place, where string) string {
-	if !c.letters(text, at, where) {
-		return ""
-	}
-	s, err := pattern.ParseSequence(text)
-	if err != nil {
-		c.say(at, where, err.Error(), "")
-		return ""
-	}
-	whole := s.String()
-	elements := len(s.Elements)
-	s.Last = pattern.Below
-	if key := s.String(); !c.sequences[key] {
-		c.sequences[key] = true
-		if c.positions += elements; c.positions > pattern.MaxElements && c.positions-elements <= pattern.MaxElements {
-			c.say(at, where, fmt.Sprintf("with this the sequences of the set have more than %d methods in all", pattern.MaxElements), "leave out outer ones")
-		}
-	}
-	return whole
-}
-
-// letters refuses what no file could hold.
-func (c *checker) letters(text string, at place, where string) bool {
+// utf8 rejects text that a file cannot contain.
+func (c *checker) utf8(text string, at place, where string) {
 	if !utf8.ValidString(text) {
-		c.say(at, where, fmt.Sprintf("%q is not UTF-8", text), "write it in UTF-8")
-		return false
+		c.report(at, where, fmt.Sprintf("%q is not UTF-8", text), "write it in UTF-8")
 	}
-	return true
 }
 
 func (c *checker) probe(p *Probe, at place, tags map[string]bool) {
@@ -154,108 +107,152 @@ func (c *checker) probe(p *Probe, at place, tags map[string]bool) {
 	}
 	switch {
 	case p.Name == "":
-		c.say(at.key("name"), where, "name is missing", "results are told by name: write name: checkout")
+		c.report(at.key("name"), where, "name is missing", "results are listed by name: write name: checkout")
 	case !probeName.MatchString(p.Name):
-		c.say(at.key("name"), where, "is no name of a probe", "use letters, digits, '.', '_' and '-', 64 at most")
+		c.report(at.key("name"), where, "is not a name for a probe", "use at most 64 letters, digits, '.', '_' and '-'")
 	}
 	c.methods(p, at.key("methods"), where)
-	met := map[string]bool{}
-	for i, text := range p.Within {
-		here := at.key("within").index(i)
-		whole := c.sequence(text, here, join(where, "within"))
-		if met[whole] {
-			c.say(here, join(where, "within"), fmt.Sprintf("%q is there twice", whole), "take one out")
-		}
-		met[whole] = whole != ""
-	}
-	if p.When != "" {
-		c.expression(p.When, at.key("when"), join(where, "when"))
-	}
+	c.within(p, at.key("within"), join(where, "within"))
 	c.values(p, at, where)
 	c.grouping(p, at, where, tags)
-	c.bounds(p, at, where)
+	c.ranges(p, at, where)
 }
 
 func (c *checker) methods(p *Probe, at place, where string) {
 	if len(p.Methods) == 0 {
-		c.say(at, where, "methods is missing", "write "+wantsMethods)
+		c.report(at, where, "methods is missing", "write "+wantsMethods)
 		return
 	}
-	patterns := make([]*pattern.Pattern, 0, len(p.Methods))
-	for i, text := range p.Methods {
-		if pattern := c.pattern(text, at.index(i), join(where, "methods")); pattern != nil {
-			patterns = append(patterns, pattern)
+	if slices.Contains(p.Methods, nil) {
+		return
+	}
+	for i, m := range p.Methods {
+		c.utf8(m.String(), at.index(i), join(where, "methods"))
+	}
+	if _, err := pattern.NewSet(p.Methods...); err != nil {
+		c.report(at, join(where, "methods"), err.Error(), "")
+	}
+}
+
+func (c *checker) within(p *Probe, at place, where string) {
+	seen := map[string]bool{}
+	for i, s := range p.Within {
+		if s == nil {
+			continue
 		}
-	}
-	if len(patterns) < len(p.Methods) {
-		return
-	}
-	if _, err := pattern.NewSet(patterns...); err != nil {
-		c.say(at, join(where, "methods"), err.Error(), "")
+		here, text := at.index(i), s.String()
+		c.utf8(text, here, where)
+		if seen[text] {
+			c.report(here, where, fmt.Sprintf("%q is given twice", text), "remove one")
+		}
+		seen[text] = true
+		path := pattern.Sequence{Elements: s.Elements}
+		if key := path.String(); !c.sequences[key] {
+			c.sequences[key] = true
+			before := c.positions
+			if c.positions += len(s.Elements); c.positions > pattern.MaxElements && before <= pattern.MaxElements {
+				c.report(here, where, fmt.Sprintf("with this the sequences of the set have more than %d methods in total", pattern.MaxElements), "leave out outer ones")
+			}
+		}
 	}
 }
 
 func (c *checker) values(p *Probe, at place, where string) {
-	if n := len(p.Captures); n > MostCaptures {
-		c.say(at.key("captures"), where, fmt.Sprintf("captures %d values, more than %d", n, MostCaptures), "use a second probe for the others")
-	}
-	for i, text := range p.Captures {
-		c.expression(text, at.key("captures").index(i), join(where, "captures"))
+	if n := len(p.Captures); n > MaxCaptures {
+		c.report(at.key("captures"), where, fmt.Sprintf("captures %d values, more than %d", n, MaxCaptures), "use a second probe for the others")
 	}
 	for i, name := range p.Allow {
-		c.letters(name, at.key("allow").index(i), join(where, "allow"))
+		c.utf8(name, at.key("allow").index(i), join(where, "allow"))
 	}
 	if p.Template > CaptureTemplate {
-		c.say(at.key("template"), where, fmt.Sprintf("%v is no template", p.Template), "write "+wantsTemplate)
+		c.report(at.key("template"), where, fmt.Sprintf("%v is not a template", p.Template), "write "+wantsTemplate)
 	}
 	if len(p.Captures) > 0 && p.Template != ByNeed && p.Template < CaptureTemplate {
-		c.say(at.key("template"), where, "has captures, for which the template has no place", "write template: capture, or leave it out")
+		c.report(at.key("template"), where, "has captures, which the template does not support", "write template: capture, or leave it out")
 	}
 	if p.SlowerThan > 0 && p.Template == PlainTemplate {
-		c.say(at.key("template"), where, "has slower-than, which is known at the exit, where the template asks nothing", "write template: late, or leave it out")
+		c.report(at.key("template"), where, "has slower-than, which is checked at the exit, where the template checks nothing", "write template: late, or leave it out")
 	}
 	if p.Level == Capture && len(p.Captures) == 0 {
-		c.say(at.key("level"), where, "is to capture, and states no values", "add captures, such as captures: [$1], or write level: trace")
+		c.report(at.key("level"), where, "has level capture but no captures", "add captures, such as captures: [$1], or write level: trace")
 	}
 	if len(p.Allow) > 0 && len(p.Captures) == 0 && len(c.set.Tags) == 0 {
-		c.say(at.key("allow"), where, "allow is of use only with captures or tags", "add captures, or leave it out")
+		c.report(at.key("allow"), where, "allow has an effect only with captures or tags", "add captures, or leave it out")
 	}
 }
 
 func (c *checker) grouping(p *Probe, at place, where string, tags map[string]bool) {
-	met := map[string]bool{}
+	seen := map[string]bool{}
 	for i, name := range p.GroupBy {
 		here := at.key("group-by").index(i)
 		switch {
 		case !tags[name]:
-			c.say(here, join(where, "group-by"), fmt.Sprintf("there is no tag %q", shortened(name)), "state it under tags, with its value and where it is taken")
-		case met[name]:
-			c.say(here, join(where, "group-by"), fmt.Sprintf("%q is there twice", name), "take one out")
+			c.report(here, join(where, "group-by"), fmt.Sprintf("there is no tag %q", shortened(name)), "define it under tags, with its value and the method that sets it")
+		case seen[name]:
+			c.report(here, join(where, "group-by"), fmt.Sprintf("%q is given twice", name), "remove one")
 		}
-		met[name] = true
+		seen[name] = true
 	}
 	if p.Context > 0 && len(p.GroupBy) > 0 {
-		c.say(at.key("context"), where, "results are told apart by callers or by tags, not by both", "leave context or group-by out, or use two probes")
+		c.report(at.key("context"), where, "results are grouped by callers or by tags, not by both", "leave out context or group-by, or use two probes")
 	}
 }
 
-// bounds checks numbers; those of a file are within them already.
-func (c *checker) bounds(p *Probe, at place, where string) {
+// ranges checks numbers, which Parse has checked in a file.
+func (c *checker) ranges(p *Probe, at place, where string) {
 	for _, b := range []struct {
-		key  string
-		out  bool
-		most string
+		key    string
+		isOut  bool
+		remedy string
 	}{
-		{"context", p.Context < 0 || p.Context > MostContext, fmt.Sprintf("write a number from 1 to %d", MostContext)},
+		{"context", p.Context < 0 || p.Context > MaxContext, fmt.Sprintf("write a number from 1 to %d", MaxContext)},
 		{"level", p.Level > Capture, "write " + wantsLevel},
-		{"levels", p.Levels < 0 || p.Levels > MostLevels, fmt.Sprintf("write a number from 1 to %d", MostLevels)},
-		{"sample", p.Sample > MostSample, fmt.Sprintf("write 1/2 to 1/%d", MostSample)},
+		{"levels", p.Levels < 0 || p.Levels > MaxLevels, fmt.Sprintf("write a number from 1 to %d", MaxLevels)},
+		{"sample", p.Sample > MaxSample, fmt.Sprintf("write 1/2 to 1/%d", MaxSample)},
 		{"slower-than", p.SlowerThan < 0, "write " + wantsDuration},
 		{"for", p.For < 0, "write " + wantsDuration},
 		{"calls", p.Calls > 1<<63, "write a smaller number"},
 	} {
-		if b.out {
-			c.say(at.key(b.key), join(where, b.key), "is out of bounds", b.most)
+		if b.isOut {
+			c.report(at.key(b.key), join(where, b.key), "is out of range", b.remedy)
+		}
+	}
+}
+
+// rules checks when classes get hooks. A rule that can never apply is rejected, because it
+// is most likely a mistake.
+func (c *checker) rules() {
+	if n := len(c.set.Weave); n > MaxRules {
+		c.report("set.weave", "", fmt.Sprintf("%d rules are more than %d", n, MaxRules), "join some: a rule takes many patterns")
+	}
+	ruleOf := map[string]int{} // number of the rule that has a pattern, from 1
+	for i := range c.set.Weave {
+		rule := &c.set.Weave[i]
+		at, where := place("weave").index(i), ruleTitle(i)
+		if len(rule.Classes) == 0 {
+			c.report(at.key("classes"), where, "classes is missing", "write "+wantsClasses)
+		}
+		switch {
+		case rule.When == Unstated:
+			c.report(at.key("when"), where, "when is missing", "write "+wantsTime)
+		case rule.When > Never:
+			c.report(at.key("when"), join(where, "when"), "is out of range", "write "+wantsTime)
+		}
+		if before := ruleOf["**"]; before > 0 {
+			c.report(at, where, fmt.Sprintf("has no effect: ** of %s matches every class, and the first rule applies", ruleTitle(before-1)), "move that rule to the end")
+			continue
+		}
+		for j, class := range rule.Classes {
+			if class == nil {
+				continue
+			}
+			here, text := at.key("classes").index(j), class.String()
+			c.utf8(text, here, join(where, "classes"))
+			if before := ruleOf[text]; before > 0 {
+				c.report(here, join(where, "classes"), fmt.Sprintf("%q has no effect: it is in %s, and the first rule applies", text, ruleTitle(before-1)), "remove one")
+				continue
+			}
+			ruleOf[text] = i + 1
 		}
 	}
 }

@@ -3,25 +3,24 @@ package probeset
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Diff tells what has to be done to have what is wanted: what is removed first, then
-// what is altered or added, in the order of the set it is in. Where nothing is had yet
-// have may be nil. Probes are the same by name, tags by name and place, rules by their
-// classes.
+// Diff returns the changes that lead from one set, which may be nil, to another: removals
+// first, then alterations and additions in the order of the sets. Probes are identified
+// by name, tags by name and place, rules by their classes.
 func Diff(have, want *Set) []Change {
 	if have == nil {
 		have = &Set{HandOff: want.HandOff}
 	}
-	have, want = have.tidied(), want.tidied()
 	var changes []Change
 	changes = append(changes, differences(OfProbe, probesOf(have), probesOf(want))...)
 	changes = append(changes, differences(OfTag, tagsOf(have), tagsOf(want))...)
 	changes = append(changes, differences(OfRule, rulesOf(have), rulesOf(want))...)
 	var whole []Field
 	if have.HandOff != want.HandOff {
-		whole = append(whole, Field{"hand-off", onOff(have.HandOff), onOff(want.HandOff)})
+		whole = append(whole, Field{"hand-off", strconv.FormatBool(have.HandOff), strconv.FormatBool(want.HandOff)})
 	}
 	if had, wants := orderOf(have, want), orderOf(want, have); had != wants {
 		whole = append(whole, Field{"weave", had, wants})
@@ -32,14 +31,7 @@ func Diff(have, want *Set) []Change {
 	return changes
 }
 
-func onOff(on bool) string {
-	if on {
-		return "true"
-	}
-	return "false"
-}
-
-// entry is a probe, a tag or a rule as far as differences go.
+// entry is a probe, a tag or a rule to compare.
 type entry struct {
 	key, name string
 	fields    []stated
@@ -58,7 +50,7 @@ func tagsOf(s *Set) []entry {
 	var entries []entry
 	for i := range s.Tags {
 		t := &s.Tags[i]
-		entries = append(entries, entry{t.Name + " at " + t.At, t.Name, t.stated()})
+		entries = append(entries, entry{t.Name + " at " + t.At.String(), t.Name, t.stated()})
 	}
 	return entries
 }
@@ -72,10 +64,10 @@ func rulesOf(s *Set) []entry {
 	return entries
 }
 
-func (r *Rule) name() string { return strings.Join(r.Classes, ", ") }
+func (r *Rule) name() string { return strings.Join(textsOf(r.Classes), ", ") }
 
-// orderOf is the order of those rules that another set has, too: the first that names a
-// class counts.
+// orderOf returns the order of the rules that another set has, too. It matters because the
+// first rule that matches a class applies.
 func orderOf(s, other *Set) string {
 	shared := byKey(rulesOf(other))
 	var names []string
@@ -116,8 +108,7 @@ func byKey(entries []entry) map[string]entry {
 	return keyed
 }
 
-// fieldsBetween lists the fields that differ, in the order of what is wanted, those
-// that go last.
+// fieldsBetween returns the fields that differ, in the order of want; removed ones are last.
 func fieldsBetween(have, want []stated) []Field {
 	var fields []Field
 	for _, w := range want {
@@ -143,7 +134,7 @@ func valueOf(fields []stated, key string) (stated, bool) {
 	return stated{}, false
 }
 
-// Action is what has to be done to get from one set to another.
+// Action is the kind of a change.
 type Action uint8
 
 // The actions.
@@ -155,25 +146,25 @@ const (
 
 var actionNames = [...]string{"add", "alter", "remove"}
 
-// Sign is how a change is shown: + ~ -.
+// Sign returns +, ~ or -.
 func (a Action) Sign() string { return [...]string{"+", "~", "-"}[min(a, Remove)] }
 
 func (a Action) String() string { return actionNames[min(a, Remove)] }
 
-// MarshalText is the name, for JSON.
+// MarshalText returns the name, for JSON.
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses a name.
 func (a *Action) UnmarshalText(text []byte) error {
 	i := slices.Index(actionNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("%q is no action: it is one of %v", text, actionNames)
+		return fmt.Errorf("%q is not an action: it must be one of %v", text, actionNames)
 	}
 	*a = Action(i)
 	return nil
 }
 
-// Kind is what a change is about.
+// Kind is the kind of thing that changes.
 type Kind uint8
 
 // The kinds.
@@ -181,21 +172,21 @@ const (
 	OfProbe Kind = iota
 	OfTag
 	OfSet  // the set as a whole
-	OfRule // when classes get hooks; its name is its classes
+	OfRule // its name is its classes
 )
 
 var kindNames = [...]string{"probe", "tag", "set", "rule"}
 
 func (k Kind) String() string { return kindNames[min(k, OfRule)] }
 
-// MarshalText is the name, for JSON.
+// MarshalText returns the name, for JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses a name.
 func (k *Kind) UnmarshalText(text []byte) error {
 	i := slices.Index(kindNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("%q is no kind: it is one of %v", text, kindNames)
+		return fmt.Errorf("%q is not a kind: it must be one of %v", text, kindNames)
 	}
 	*k = Kind(i)
 	return nil
@@ -205,11 +196,11 @@ func (k *Kind) UnmarshalText(text []byte) error {
 type Change struct {
 	Action Action  `json:"action"`
 	Kind   Kind    `json:"kind"`
-	Name   string  `json:"name,omitempty"` // of the probe or tag, classes of the rule; empty for the set
-	Fields []Field `json:"fields"`         // what differs: of what is added or removed, all it states
+	Name   string  `json:"name,omitempty"` // of the probe or tag, or classes of the rule; empty for the set
+	Fields []Field `json:"fields"`         // that differ; all of them for an addition or removal
 }
 
-// Field is a value that differs, as the file writes it; empty where it has none.
+// Field is a value that differs, as the file states it; empty where it is not stated.
 type Field struct {
 	Name string `json:"name"`
 	Have string `json:"have,omitempty"`

@@ -11,23 +11,24 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 )
 
 func TestDiff(t *testing.T) {
 	have := &probeset.Set{HandOff: true,
-		Tags: []probeset.Tag{{Name: "a", Value: "$1", At: "x.Y.z"}, {Name: "b", Value: "$1", At: "x.Y.z"}},
+		Tags: []probeset.Tag{{Name: "a", Value: spectest.Expr("$1"), At: spectest.Pattern("x.Y.z")}, {Name: "b", Value: spectest.Expr("$1"), At: spectest.Pattern("x.Y.z")}},
 		Probes: []probeset.Probe{
-			{Name: "stays", Methods: []string{"a.B.c"}, Within: []string{"a.B.c>b.C.d"}},
-			{Name: "goes", Methods: []string{"a.B.c"}},
-			{Name: "changes", Methods: []string{"a.B.c"}, When: "$1 > 3", Level: probeset.Time},
+			{Name: "stays", Methods: spectest.Patterns("a.B.c"), Within: spectest.Sequences("a.B.c>b.C.d")},
+			{Name: "goes", Methods: spectest.Patterns("a.B.c")},
+			{Name: "changes", Methods: spectest.Patterns("a.B.c"), When: spectest.Expr("$1 > 3"), Level: probeset.Time},
 		},
 	}
 	want := &probeset.Set{
-		Tags: []probeset.Tag{{Name: "b", Value: "$2", At: "x.Y.z"}, {Name: "a", Value: "$1", At: "x.Y.y"}},
+		Tags: []probeset.Tag{{Name: "b", Value: spectest.Expr("$2"), At: spectest.Pattern("x.Y.z")}, {Name: "a", Value: spectest.Expr("$1"), At: spectest.Pattern("x.Y.y")}},
 		Probes: []probeset.Probe{
-			{Name: "comes", Methods: []string{"a.B.c", "!a.B.d"}, Sample: 5},
-			{Name: "changes", Methods: []string{"a.B.c", "a.B.d"}, Level: probeset.Trace, For: 10 * time.Minute},
-			{Name: "stays", Methods: []string{"a.B.c"}, Within: []string{"a.B.c > b.C.d"}, Sample: 1},
+			{Name: "comes", Methods: spectest.Patterns("a.B.c", "!a.B.d"), Sample: 5},
+			{Name: "changes", Methods: spectest.Patterns("a.B.c", "a.B.d"), Level: probeset.Trace, For: 10 * time.Minute},
+			{Name: "stays", Methods: spectest.Patterns("a.B.c"), Within: spectest.Sequences("a.B.c > b.C.d"), Sample: 1},
 		},
 	}
 	expected := []probeset.Change{
@@ -63,10 +64,10 @@ func TestDurationText(t *testing.T) {
 // TestCheckFlags: a set without a file is told without lines.
 func TestCheckFlags(t *testing.T) {
 	set := &probeset.Set{
-		Tags: []probeset.Tag{{Name: "t", Value: "$1", At: "a\xff.B.c"}},
+		Tags: []probeset.Tag{{Name: "t", Value: spectest.Expr("$1"), At: spectest.Pattern("a\xff.B.c")}},
 		Probes: []probeset.Probe{{
-			Name: "p", Methods: []string{"a.B.c"}, Context: -1, Levels: -1, Sample: probeset.MostSample + 1, SlowerThan: -1, For: -1,
-			Level: probeset.Capture + 1, Within: []string{strings.Repeat("a.B.c >> ", 20), strings.Repeat("a.B.d >> ", 20)},
+			Name: "p", Methods: spectest.Patterns("a.B.c"), Context: -1, Levels: -1, Sample: probeset.MaxSample + 1, SlowerThan: -1, For: -1,
+			Level: probeset.Capture + 1, Within: spectest.Sequences(strings.Repeat("a.B.c >> ", 20), strings.Repeat("a.B.d >> ", 20)),
 		}},
 	}
 	err := set.Check()
@@ -76,11 +77,11 @@ func TestCheckFlags(t *testing.T) {
 	}
 	for _, want := range []string{
 		`tag t, at: "a\xff.B.c" is not UTF-8; write it in UTF-8`,
-		"probe p, within: with this the sequences of the set have more than 28 methods in all; leave out outer ones",
-		"probe p, context: is out of bounds; write a number from 1 to 8",
-		"probe p, level: is out of bounds; write count, time, trace or capture",
-		"probe p, levels: is out of bounds", "probe p, sample: is out of bounds",
-		"probe p, slower-than: is out of bounds", "probe p, for: is out of bounds",
+		"probe p, within: with this the sequences of the set have more than 28 methods in total; leave out outer ones",
+		"probe p, context: is out of range; write a number from 1 to 8",
+		"probe p, level: is out of range; write count, time, trace or capture",
+		"probe p, levels: is out of range", "probe p, sample: is out of range",
+		"probe p, slower-than: is out of range", "probe p, for: is out of range",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("have\n%v\nwithout %q", err, want)
@@ -138,24 +139,24 @@ func randomSet(r *rand.Rand) *probeset.Set {
 	var tags []string
 	for i := range r.IntN(4) {
 		name := words[r.IntN(len(words))]
-		set.Tags = append(set.Tags, probeset.Tag{Name: name, Value: pick(r, values, 1)[0], At: fmt.Sprintf("a.B.m%d", i)})
+		set.Tags = append(set.Tags, probeset.Tag{Name: name, Value: spectest.Expr(pick(r, values, 1)[0]), At: spectest.Pattern(fmt.Sprintf("a.B.m%d", i))})
 		tags = append(tags, name)
 	}
 	for i := range r.IntN(5) {
 		p := probeset.Probe{
-			Name: fmt.Sprintf("%d-%s", i, words[r.IntN(len(words))]), Methods: append(pick(r, patterns[2:], 2), patterns[r.IntN(2)]),
-			Within: pick(r, sequences, r.IntN(2)), Level: probeset.Level(r.IntN(3)), Template: probeset.CaptureTemplate * probeset.Template(r.IntN(2)),
+			Name: fmt.Sprintf("%d-%s", i, words[r.IntN(len(words))]), Methods: spectest.Patterns(append(pick(r, patterns[2:], 2), patterns[r.IntN(2)])...),
+			Within: spectest.Sequences(pick(r, sequences, r.IntN(2))...), Level: probeset.Level(r.IntN(3)), Template: probeset.CaptureTemplate * probeset.Template(r.IntN(2)),
 			Levels: r.IntN(3), SlowerThan: time.Duration(r.IntN(3)) * 1500 * time.Millisecond, Sample: []uint32{0, 2, 100}[r.IntN(3)],
 			For: []time.Duration{0, time.Hour, 90 * time.Second, time.Nanosecond, time.Hour + time.Millisecond}[r.IntN(5)], Calls: uint64(r.IntN(2)),
 		}
 		if r.IntN(2) == 0 {
-			p.When = conditions[r.IntN(len(conditions))]
+			p.When = spectest.Expr(conditions[r.IntN(len(conditions))])
 		}
 		if r.IntN(2) == 0 {
-			p.Level, p.Captures, p.Allow = probeset.Capture, pick(r, values, 3), pick(r, words, r.IntN(3))
+			p.Level, p.Captures, p.Allow = probeset.Capture, spectest.Exprs(pick(r, values, 3)...), pick(r, words, r.IntN(3))
 		}
 		if r.IntN(2) == 0 {
-			p.Context = r.IntN(probeset.MostContext + 1)
+			p.Context = r.IntN(probeset.MaxContext + 1)
 		} else if len(tags) > 0 {
 			p.GroupBy = tags[:1]
 		}
@@ -168,7 +169,7 @@ func randomSet(r *rand.Rand) *probeset.Set {
 	}
 	for len(named) > 0 {
 		n := 1 + r.IntN(len(named))
-		set.Weave = append(set.Weave, probeset.Rule{Classes: named[:n:n], When: probeset.Static + probeset.When(r.IntN(4))})
+		set.Weave = append(set.Weave, probeset.Rule{Classes: spectest.Classes(named[:n:n]...), When: probeset.Static + probeset.When(r.IntN(4))})
 		named = named[n:]
 	}
 	return set

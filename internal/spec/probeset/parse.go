@@ -1,6 +1,7 @@
 package probeset
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,26 +10,27 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// Version is that of the file format.
+// Version is the version of the file format.
 const Version = 1
 
-// Parse reads a set. The name is that of the file, for messages. The error is an
-// [Error] that holds all problems found.
+// Parse parses a set. The name of the file is for messages. The error is an [Error] with
+// all problems.
 func Parse(text []byte, name string) (*Set, error) {
 	root, problem := document(text, name)
 	if problem != nil {
 		return nil, failure([]Problem{*problem})
 	}
 	if root == nil {
-		return nil, failure([]Problem{{File: name, Detail: "states nothing", Remedy: "a set that wants nothing is 'version: 1' with 'probes: []'"}})
+		return nil, failure([]Problem{{File: name, Detail: "is empty", Remedy: "a set without probes is 'version: 1' with 'probes: []'"}})
 	}
 	r := &reader{file: name, lines: map[place]int{}, broken: map[place]bool{}}
 	set := r.set(root)
-	inFile := checker{set: set, say: func(at place, where, detail, remedy string) {
-		if !r.spokenOf(at) {
+	inFile := checker{set: set, report: func(at place, where, detail, remedy string) {
+		if !r.isReported(at) {
 			r.problems = append(r.problems, Problem{File: name, Line: r.line(at), Where: where, Detail: detail, Remedy: remedy})
 		}
 	}}
@@ -36,19 +38,83 @@ func Parse(text []byte, name string) (*Set, error) {
 	if err := failure(r.problems); err != nil {
 		return nil, err
 	}
-	set.tidy()
 	return set, nil
 }
 
-// set reads the whole.
+// reader turns YAML nodes into a set. It continues after a problem, so that all are
+// reported, and records the line of each value and which values are wrong. A wrong value
+// is zero in the set.
+type reader struct {
+	file     string
+	problems []Problem
+	lines    map[place]int
+	broken   map[place]bool
+}
+
+// place is a value of a set: probes[2].methods[0].
+type place string
+
+func (p place) key(name string) place { return p + "." + place(name) }
+func (p place) index(i int) place     { return place(fmt.Sprintf("%s[%d]", p, i)) }
+
+// outer returns the value that contains this one.
+func (p place) outer() (place, bool) {
+	end := strings.LastIndexAny(string(p), ".[")
+	if end < 0 {
+		return "", false
+	}
+	return p[:end], true
+}
+
+func (r *reader) problem(n *yaml.Node, at place, where, detail, remedy string) {
+	r.broken[at] = true
+	r.problems = append(r.problems, Problem{File: r.file, Line: n.Line, Where: where, Detail: detail, Remedy: remedy})
+}
+
+// line returns the line of a value, or of the value that should contain it.
+func (r *reader) line(at place) int {
+	for ok := true; ok; at, ok = at.outer() {
+		if line := r.lines[at]; line > 0 {
+			return line
+		}
+	}
+	return 0
+}
+
+// isReported reports whether a problem of a value, or of one that contains it, was found
+// before.
+func (r *reader) isReported(at place) bool {
+	for ok := true; ok; at, ok = at.outer() {
+		if r.broken[at] {
+			return true
+		}
+	}
+	return false
+}
+
+// Descriptions of values, for messages.
+const (
+	wantsMethods  = "a pattern such as com.acme.Order.pay"
+	wantsSequence = "methods such as 'com.acme.Web.handle >> com.acme.Order.pay'"
+	wantsWhen     = `a condition such as '$1.tier == "gold"'`
+	wantsValue    = "a value such as $1.customer.tier"
+	wantsLevel    = "count, time, trace or capture"
+	wantsTemplate = "plain, late or capture"
+	wantsDuration = "a time with its unit, such as 10m or 250ms"
+	wantsSample   = "a fraction of the calls, such as 1/100"
+	wantsNumber   = "a whole number"
+	wantsClasses  = "a pattern such as com.acme.dao.** or com.acme.Order"
+	wantsTime     = "static, load, dynamic or never"
+)
+
 func (r *reader) set(root *yaml.Node) *Set {
 	set := &Set{HandOff: true}
-	stated := false
+	hasVersion := false
 	r.mapping(root, "set", "", []field{
 		{"version", func(n *yaml.Node, at place, where string) {
-			stated = true
+			hasVersion = true
 			if value, ok := r.scalar(n, at, where, "1", "!!int"); ok && value != strconv.Itoa(Version) {
-				r.problem(n, at, where, value+" is not known to this Sonde", fmt.Sprintf("write %d, or use a newer Sonde", Version))
+				r.problem(n, at, where, value+" is not supported by this Sonde", fmt.Sprintf("write %d, or use a newer Sonde", Version))
 			}
 		}},
 		{"hand-off", func(n *yaml.Node, at place, where string) {
@@ -72,114 +138,73 @@ func (r *reader) set(root *yaml.Node) *Set {
 			}
 		}},
 	})
-	if !stated && !r.broken["set"] && !r.broken["set.version"] {
+	if !hasVersion && !r.broken["set"] && !r.broken["set.version"] {
 		r.problem(root, "set.version", "", "version is missing", "write 'version: 1' as the first line")
 	}
 	return set
 }
 
-// list reads a list of mappings.
-func (r *reader) list(n *yaml.Node, at place, where, wanted string) []*yaml.Node {
-	if !r.is(n, yaml.SequenceNode, at, where, wanted) {
-		return nil
-	}
-	return n.Content
-}
-
-// line is that of a value, or of what it should be in.
-func (r *reader) line(at place) int {
-	for {
-		if line := r.lines[at]; line > 0 {
-			return line
-		}
-		outer, ok := at.outer()
-		if !ok {
-			return 0
-		}
-		at = outer
-	}
-}
-
-// spokenOf reports whether a value, or what it is in, was found wrong already.
-func (r *reader) spokenOf(at place) bool {
-	for ok := true; ok; at, ok = at.outer() {
-		if r.broken[at] {
-			return true
-		}
-	}
-	return false
-}
-
-// What belongs into the fields.
-const (
-	wantsMethods  = "a pattern such as com.acme.Order.pay"
-	wantsSequence = "methods such as 'com.acme.Web.handle >> com.acme.Order.pay'"
-	wantsWhen     = `a condition such as '$1.tier == "gold"'`
-	wantsValue    = "a value such as $1.customer.tier"
-	wantsLevel    = "count, time, trace or capture"
-	wantsTemplate = "plain, late or capture"
-	wantsDuration = "a time with its unit, such as 10m or 250ms"
-	wantsSample   = "a part of the calls, such as 1/100"
-	wantsNumber   = "a whole number"
-	wantsClasses  = "a pattern such as com.acme.dao.** or com.acme.Order"
-	wantsTime     = "static, load, dynamic or never"
-)
-
 func (r *reader) tag(n *yaml.Node, at place) (tag Tag) {
-	where := r.called(n, "tag")
-	r.mapping(n, at, where, []field{
-		{"name", func(n *yaml.Node, at place, where string) { tag.Name, _ = r.text(n, at, where, "a name") }},
-		{"value", func(n *yaml.Node, at place, where string) { tag.Value, _ = r.text(n, at, where, wantsValue) }},
-		{"at", func(n *yaml.Node, at place, where string) { tag.At, _ = r.text(n, at, where, wantsMethods) }},
+	r.mapping(n, at, titleOf(n, "tag"), []field{
+		{"name", r.textTo(&tag.Name, "a name")},
+		{"value", one(r, &tag.Value, wantsValue, parseExpr)},
+		{"at", one(r, &tag.At, wantsMethods, pattern.Parse)},
 	})
 	return tag
 }
 
 func (r *reader) probe(n *yaml.Node, at place) (p Probe) {
-	leveled := false
-	where := r.called(n, "probe")
-	texts := func(to *[]string, wanted string) func(*yaml.Node, place, string) {
-		return func(n *yaml.Node, at place, where string) { *to = r.texts(n, at, where, wanted) }
-	}
-	duration := func(to *time.Duration) func(*yaml.Node, place, string) {
-		return func(n *yaml.Node, at place, where string) { *to = r.duration(n, at, where) }
-	}
-	r.mapping(n, at, where, []field{
-		{"name", func(n *yaml.Node, at place, where string) { p.Name, _ = r.text(n, at, where, "a name") }},
-		{"methods", texts(&p.Methods, wantsMethods)},
-		{"within", texts(&p.Within, wantsSequence)},
-		{"context", func(n *yaml.Node, at place, where string) { p.Context = int(r.number(n, at, where, MostContext)) }},
-		{"when", func(n *yaml.Node, at place, where string) { p.When, _ = r.text(n, at, where, wantsWhen) }},
-		{"level", func(n *yaml.Node, at place, where string) { p.Level, leveled = r.level(n, at, where), true }},
-		{"template", func(n *yaml.Node, at place, where string) { p.Template = r.template(n, at, where) }},
-		{"captures", texts(&p.Captures, wantsValue)},
-		{"allow", texts(&p.Allow, "a name such as password")},
-		{"levels", func(n *yaml.Node, at place, where string) { p.Levels = int(r.number(n, at, where, MostLevels)) }},
-		{"slower-than", duration(&p.SlowerThan)},
-		{"sample", func(n *yaml.Node, at place, where string) { p.Sample = r.sample(n, at, where) }},
-		{"group-by", texts(&p.GroupBy, "the name of a tag")},
-		{"for", duration(&p.For)},
+	hasLevel := false
+	r.mapping(n, at, titleOf(n, "probe"), []field{
+		{"name", r.textTo(&p.Name, "a name")},
+		{"methods", many(r, &p.Methods, wantsMethods, pattern.Parse)},
+		{"within", many(r, &p.Within, wantsSequence, pattern.ParseSequence)},
+		{"context", func(n *yaml.Node, at place, where string) { p.Context = int(r.number(n, at, where, MaxContext)) }},
+		{"when", one(r, &p.When, wantsWhen, parseExpr)},
+		{"level", func(n *yaml.Node, at place, where string) {
+			hasLevel = true
+			one(r, &p.Level, wantsLevel, named("level", wantsLevel, ParseLevel))(n, at, where)
+		}},
+		{"template", one(r, &p.Template, wantsTemplate, named("template", wantsTemplate, ParseTemplate))},
+		{"captures", many(r, &p.Captures, wantsValue, parseExpr)},
+		{"allow", many(r, &p.Allow, "a name such as password", parseText)},
+		{"levels", func(n *yaml.Node, at place, where string) { p.Levels = int(r.number(n, at, where, MaxLevels)) }},
+		{"slower-than", one(r, &p.SlowerThan, wantsDuration, parseDuration)},
+		{"sample", one(r, &p.Sample, wantsSample, parseSample)},
+		{"group-by", many(r, &p.GroupBy, "the name of a tag", parseText)},
+		{"for", one(r, &p.For, wantsDuration, parseDuration)},
 		{"calls", func(n *yaml.Node, at place, where string) { p.Calls = r.number(n, at, where, 1<<63) }},
 	})
-	if !leveled {
-		p.Level = p.usualLevel()
+	if !hasLevel {
+		p.Level = p.defaultLevel()
 	}
 	return p
 }
 
-// called is how a probe or tag is spoken of: by its name, where it has one.
-func (r *reader) called(n *yaml.Node, what string) string {
+func (r *reader) rule(n *yaml.Node, i int) (rule Rule) {
+	r.mapping(n, place("weave").index(i), ruleTitle(i), []field{
+		{"classes", many(r, &rule.Classes, wantsClasses, parseClass)},
+		{"when", one(r, &rule.When, wantsTime, parseWhen)},
+	})
+	return rule
+}
+
+// titleOf returns how messages refer to a probe or tag: by its name, where it has one.
+func titleOf(n *yaml.Node, kind string) string {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if name := n.Content[i+1]; n.Content[i].Value == "name" && name.Kind == yaml.ScalarNode && name.Value != "" {
-				return what + " " + shortened(name.Value)
+				return kind + " " + shortened(name.Value)
 			}
 		}
 	}
-	return what
+	return kind
 }
 
-// shortened keeps a message readable whose subject is not.
+// ruleTitle returns how messages refer to a rule, which has no name.
+func ruleTitle(i int) string { return fmt.Sprintf("rule %d", i+1) }
+
+// shortened keeps messages readable if a name is long.
 func shortened(name string) string {
 	const most = 60
 	if letters := []rune(name); len(letters) > most {
@@ -188,187 +213,88 @@ func shortened(name string) string {
 	return name
 }
 
-func (r *reader) level(n *yaml.Node, at place, where string) Level {
-	name, ok := r.text(n, at, where, wantsLevel)
-	if !ok {
-		return 0
+// valueError is an error of a parse function, with a remedy.
+type valueError struct{ detail, remedy string }
+
+func (e *valueError) Error() string { return e.detail }
+
+func parseText(text string) (string, error) { return text, nil }
+
+// parseExpr parses an expression. Its errors quote it.
+func parseExpr(text string) (*expr.Expr, error) {
+	parsed, err := expr.Parse(text)
+	var bad *expr.Error
+	if errors.As(err, &bad) {
+		detail, _ := strings.CutPrefix(bad.Error(), "condition, ")
+		return nil, fmt.Errorf("%q, %s", bad.Text, detail)
 	}
-	level, known := ParseLevel(name)
-	if !known {
-		r.problem(n, at, where, fmt.Sprintf("%q is no level", name), "write "+wantsLevel)
-	}
-	return level
+	return parsed, err
 }
 
-func (r *reader) template(n *yaml.Node, at place, where string) Template {
-	name, ok := r.text(n, at, where, wantsTemplate)
-	if !ok {
-		return 0
+func parseClass(text string) (*pattern.ClassPattern, error) {
+	if strings.HasPrefix(text, "!") {
+		return nil, &valueError{fmt.Sprintf("%q excludes classes, which a rule cannot do", text), "leave out the !, and put them in a rule before this one"}
 	}
-	template, known := ParseTemplate(name)
-	if !known {
-		r.problem(n, at, where, fmt.Sprintf("%q is no template", name), "write "+wantsTemplate)
-	}
-	return template
+	return pattern.ParseClass(text)
 }
 
-func (r *reader) duration(n *yaml.Node, at place, where string) time.Duration {
-	text, ok := r.text(n, at, where, wantsDuration)
-	if !ok {
-		return 0
+// named returns a function that parses the name of a level or template.
+func named[T any](kind, wanted string, parse func(string) (T, bool)) func(string) (T, error) {
+	return func(name string) (T, error) {
+		value, known := parse(name)
+		if !known {
+			return value, &valueError{fmt.Sprintf("%q is not a %s", name, kind), "write " + wanted}
+		}
+		return value, nil
 	}
+}
+
+func parseWhen(name string) (When, error) {
+	when, known := ParseWhen(name)
+	if known {
+		return when, nil
+	}
+	remedy := "write " + wantsTime
+	if best := near(name, whenNames[Static:], timeWords); best != "" {
+		remedy = "did you mean " + best + "?"
+	}
+	return Unstated, &valueError{fmt.Sprintf("%q is unknown", shortened(name)), remedy}
+}
+
+func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		r.problem(n, at, where, fmt.Sprintf("%q is no time", text), "write "+wantsDuration)
-		return 0
+		return 0, &valueError{fmt.Sprintf("%q is not a time", text), "write " + wantsDuration}
 	}
-	return d
+	return d, nil
 }
 
-func (r *reader) sample(n *yaml.Node, at place, where string) uint32 {
-	text, ok := r.text(n, at, where, wantsSample)
-	if !ok {
-		return 0
-	}
-	one, of, parted := strings.Cut(text, "/")
-	period, err := strconv.ParseUint(strings.TrimSpace(of), 10, 32)
-	if !parted || strings.TrimSpace(one) != "1" || err != nil || period == 0 || period > MostSample {
-		r.problem(n, at, where, fmt.Sprintf("%q is no part of the calls", text), fmt.Sprintf("write one in so many, such as 1/100, up to 1/%d", MostSample))
-		return 0
-	}
-	return uint32(period)
-}
-
-// number reads a whole number from 1 on.
-func (r *reader) number(n *yaml.Node, at place, where string, most uint64) uint64 {
-	text, ok := r.scalar(n, at, where, wantsNumber, "!!int")
-	if !ok {
-		return 0
-	}
-	var value uint64
-	if err := n.Decode(&value); err != nil || value == 0 || value > most {
-		r.problem(n, at, where, text+" is out of bounds", fmt.Sprintf("write a number from 1 to %d, or leave the key out", most))
-		return 0
-	}
-	return value
-}
-
-// ruleCalled is how a rule is spoken of: it has no name.
-func ruleCalled(i int) string { return fmt.Sprintf("rule %d", i+1) }
-
-func (r *reader) rule(n *yaml.Node, i int) (rule Rule) {
-	r.mapping(n, place("weave").index(i), ruleCalled(i), []field{
-		{"classes", func(n *yaml.Node, at place, where string) { rule.Classes = r.texts(n, at, where, wantsClasses) }},
-		{"when", func(n *yaml.Node, at place, where string) { rule.When = r.when(n, at, where) }},
-	})
-	return rule
-}
-
-func (r *reader) when(n *yaml.Node, at place, where string) When {
-	name, ok := r.text(n, at, where, wantsTime)
-	if !ok {
-		return Unstated
-	}
-	when, known := ParseWhen(name)
-	if !known {
-		remedy := "write " + wantsTime
-		if best := near(name, whenNames[Static:], timeWords); best != "" {
-			remedy = "did you mean " + best + "?"
+func parseSample(text string) (uint32, error) {
+	numerator, denominator, isFraction := strings.Cut(text, "/")
+	period, err := strconv.ParseUint(strings.TrimSpace(denominator), 10, 32)
+	switch {
+	case !isFraction || strings.TrimSpace(numerator) != "1" || err != nil || period == 0 || period > MaxSample:
+		return 0, &valueError{
+			fmt.Sprintf("%q is not a fraction of the calls", text),
+			fmt.Sprintf("write one in so many, such as 1/100, up to 1/%d", MaxSample),
 		}
-		r.problem(n, at, where, fmt.Sprintf("%q is not known", shortened(name)), remedy)
+	case period == 1:
+		return 0, nil
 	}
-	return when
-}
-
-// rules checks when classes get hooks. What can never count is most likely not what was
-// meant, so it is refused.
-func (c *checker) rules() {
-	if n := len(c.set.Weave); n > MostRules {
-		c.say("set.weave", "", fmt.Sprintf("%d rules are more than %d", n, MostRules), "join some: a rule takes many patterns")
-	}
-	named := map[string]int{} // the rule that has a pattern
-	for i := range c.set.Weave {
-		rule := &c.set.Weave[i]
-		at, where := place("weave").index(i), ruleCalled(i)
-		if len(rule.Classes) == 0 {
-			c.say(at.key("classes"), where, "classes is missing", "write "+wantsClasses)
-		}
-		switch {
-		case rule.When == Unstated:
-			c.say(at.key("when"), where, "when is missing", "write "+wantsTime)
-		case rule.When > Never:
-			c.say(at.key("when"), join(where, "when"), "is out of bounds", "write "+wantsTime)
-		}
-		if before := named["**"]; before > 0 {
-			c.say(at, where, fmt.Sprintf("has no effect: ** of %s names every class, and the first rule counts", ruleCalled(before-1)), "put that one last")
-			continue
-		}
-		for j, text := range rule.Classes {
-			c.class(text, i, at.key("classes").index(j), join(where, "classes"), named)
-		}
-	}
-}
-
-func (c *checker) class(text string, i int, at place, where string, named map[string]int) {
-	if !c.letters(text, at, where) {
-		return
-	}
-	if strings.HasPrefix(text, "!") {
-		c.say(at, where, fmt.Sprintf("%q takes classes out, which a rule cannot", text), "leave the ! out, and state them in a rule before this one")
-		return
-	}
-	pattern, err := pattern.ParseClass(text)
-	if err != nil {
-		c.say(at, where, err.Error(), "")
-		return
-	}
-	if before := named[pattern.String()]; before > 0 {
-		c.say(at, where, fmt.Sprintf("%q has no effect: it is in %s, and the first rule counts", pattern, ruleCalled(before-1)), "take one out")
-		return
-	}
-	named[pattern.String()] = i + 1
-}
-
-// reader turns nodes into a set. It goes on after a problem, so that all are told, and
-// notes where each value stands, and which of them are no more to be spoken of.
-type reader struct {
-	file     string
-	problems []Problem
-	lines    map[place]int
-	broken   map[place]bool
-}
-
-// place is a value of a set: probes[2].methods[0].
-type place string
-
-func (p place) key(name string) place { return p + "." + place(name) }
-func (p place) index(i int) place     { return place(fmt.Sprintf("%s[%d]", p, i)) }
-
-// outer is what the value is in.
-func (p place) outer() (place, bool) {
-	end := strings.LastIndexAny(string(p), ".[")
-	if end < 0 {
-		return "", false
-	}
-	return p[:end], true
-}
-
-func (r *reader) seen(n *yaml.Node, at place) { r.lines[at] = n.Line }
-
-func (r *reader) problem(n *yaml.Node, at place, where, detail, remedy string) {
-	r.broken[at] = true
-	r.problems = append(r.problems, Problem{File: r.file, Line: n.Line, Where: where, Detail: detail, Remedy: remedy})
+	return uint32(period), nil
 }
 
 // field is a key that a mapping may have.
 type field struct {
 	name string
-	read func(n *yaml.Node, at place, where string)
+	read readFunc
 }
+
+type readFunc func(n *yaml.Node, at place, where string)
 
 // mapping reads a mapping of known keys, each at most once.
 func (r *reader) mapping(n *yaml.Node, at place, where string, fields []field) {
-	r.seen(n, at)
+	r.lines[at] = n.Line
 	if !r.is(n, yaml.MappingNode, at, where, "keys with values, such as 'name: checkout'") {
 		return
 	}
@@ -380,22 +306,30 @@ func (r *reader) mapping(n *yaml.Node, at place, where string, fields []field) {
 		case key.Kind != yaml.ScalarNode || known < 0:
 			r.problem(key, at.key(key.Value), where, fmt.Sprintf("unknown key %q", key.Value), nearKey(key.Value, fields))
 		case line > 0:
-			r.problem(key, at.key(key.Value), where, fmt.Sprintf("%s is stated twice, first in line %d", key.Value, line), "take one out")
+			r.problem(key, at.key(key.Value), where, fmt.Sprintf("%s is given twice, first in line %d", key.Value, line), "remove one")
 		default:
 			found[key.Value] = key.Line
-			r.seen(value, at.key(key.Value))
+			r.lines[at.key(key.Value)] = value.Line
 			fields[known].read(value, at.key(key.Value), join(where, key.Value))
 		}
 	}
 }
 
-// is checks the kind of a node, and says what should be there instead.
+// list returns the elements of a list of mappings.
+func (r *reader) list(n *yaml.Node, at place, where, wanted string) []*yaml.Node {
+	if !r.is(n, yaml.SequenceNode, at, where, wanted) {
+		return nil
+	}
+	return n.Content
+}
+
+// is checks the kind of a node, and reports what is wanted otherwise.
 func (r *reader) is(n *yaml.Node, kind yaml.Kind, at place, where, wanted string) bool {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		r.problem(n, at, where, "& and * at the beginning mean something else in YAML", quoteRemedy)
+		r.problem(n, at, where, "a leading & or * has another meaning in YAML", quoteRemedy)
 	case strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!"):
-		r.problem(n, at, where, fmt.Sprintf("%q at the beginning means something else in YAML", n.Tag), quoteRemedy)
+		r.problem(n, at, where, fmt.Sprintf("a leading %q has another meaning in YAML", n.Tag), quoteRemedy)
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 		r.problem(n, at, where, "has no value", "write "+wanted+orNothing(at))
 	case n.Kind != kind:
@@ -415,23 +349,37 @@ func kindText(n *yaml.Node) string {
 	}
 	switch n.Tag {
 	case "!!int", "!!float":
-		return fmt.Sprintf("the number %s", n.Value)
+		return "the number " + n.Value
 	case "!!bool":
-		return fmt.Sprintf("the truth value %s", n.Value)
+		return "the boolean " + n.Value
 	}
-	return fmt.Sprintf("%q", n.Value)
+	return strconv.Quote(n.Value)
 }
 
-// scalar reads a value of one of the tags.
-func (r *reader) scalar(n *yaml.Node, at place, where, wanted string, tags ...string) (string, bool) {
+// scalar reads a value with a YAML tag.
+func (r *reader) scalar(n *yaml.Node, at place, where, wanted, tag string) (string, bool) {
 	if !r.is(n, yaml.ScalarNode, at, where, wanted) {
 		return "", false
 	}
-	if !slices.Contains(tags, n.Tag) {
+	if n.Tag != tag {
 		r.problem(n, at, where, "is "+kindText(n), "write "+wanted)
 		return "", false
 	}
 	return n.Value, true
+}
+
+// number reads a whole number from 1 on.
+func (r *reader) number(n *yaml.Node, at place, where string, most uint64) uint64 {
+	text, ok := r.scalar(n, at, where, wantsNumber, "!!int")
+	if !ok {
+		return 0
+	}
+	var value uint64
+	if err := n.Decode(&value); err != nil || value == 0 || value > most {
+		r.problem(n, at, where, text+" is out of range", fmt.Sprintf("write a number from 1 to %d, or leave out the key", most))
+		return 0
+	}
+	return value
 }
 
 // text reads a text, without blanks around it.
@@ -445,31 +393,64 @@ func (r *reader) text(n *yaml.Node, at place, where, wanted string) (string, boo
 	return value, ok
 }
 
-// texts reads a list of texts, or a single one.
-func (r *reader) texts(n *yaml.Node, at place, where, wanted string) []string {
-	if n.Kind != yaml.SequenceNode {
-		r.seen(n, at.index(0))
-		value, ok := r.text(n, at, where, wanted+", or a list")
-		if !ok {
-			return nil
+func (r *reader) textTo(to *string, wanted string) readFunc {
+	return func(n *yaml.Node, at place, where string) { *to, _ = r.text(n, at, where, wanted) }
+}
+
+// one returns a function that reads a text and parses it.
+func one[T any](r *reader, to *T, wanted string, parse func(string) (T, error)) readFunc {
+	return func(n *yaml.Node, at place, where string) {
+		if text, ok := r.text(n, at, where, wanted); ok {
+			*to = parsed(r, n, at, where, text, parse)
 		}
-		return []string{value}
 	}
-	if len(n.Content) == 0 {
-		r.problem(n, at, where, "is an empty list", "write "+wanted+orNothing(at))
-	}
-	var list []string
-	for _, item := range n.Content {
-		place := at.index(len(list))
-		r.seen(item, place)
-		value, ok := r.text(item, place, where, wanted)
-		if ok && slices.Contains(list, value) {
-			r.problem(item, place, where, fmt.Sprintf("%q is in the list twice", value), "take one out")
+}
+
+// many returns a function that reads a list of texts, or a single one, and parses them. A
+// wrong element keeps its place, so that the following ones keep their lines.
+func many[T any](r *reader, to *[]T, wanted string, parse func(string) (T, error)) readFunc {
+	return func(n *yaml.Node, at place, where string) {
+		if n.Kind != yaml.SequenceNode {
+			r.lines[at.index(0)] = n.Line
+			if text, ok := r.text(n, at, where, wanted+", or a list"); ok {
+				*to = []T{parsed(r, n, at.index(0), where, text, parse)}
+			}
+			return
 		}
-		// One that is wrong keeps its place, so that what follows keeps its line.
-		list = append(list, value)
+		if len(n.Content) == 0 {
+			r.problem(n, at, where, "is an empty list", "write "+wanted+orNothing(at))
+		}
+		var seen []string
+		for i, item := range n.Content {
+			here := at.index(i)
+			r.lines[here] = item.Line
+			var value T
+			text, ok := r.text(item, here, where, wanted)
+			switch {
+			case !ok:
+			case slices.Contains(seen, text):
+				r.problem(item, here, where, fmt.Sprintf("%q is in the list twice", text), "remove one")
+			default:
+				value = parsed(r, item, here, where, text, parse)
+			}
+			seen = append(seen, text)
+			*to = append(*to, value)
+		}
 	}
-	return list
+}
+
+// parsed parses a text and reports an error.
+func parsed[T any](r *reader, n *yaml.Node, at place, where, text string, parse func(string) (T, error)) T {
+	value, err := parse(text)
+	if err != nil {
+		var bad *valueError
+		remedy := ""
+		if errors.As(err, &bad) {
+			remedy = bad.remedy
+		}
+		r.problem(n, at, where, err.Error(), remedy)
+	}
+	return value
 }
 
 func join(where, name string) string {
@@ -485,5 +466,5 @@ func orNothing(at place) string {
 	if strings.HasPrefix(string(at), "weave[") || key == "name" || key == "methods" || key == "value" || key == "at" || strings.HasSuffix(key, "]") {
 		return ""
 	}
-	return ", or leave the key out"
+	return ", or leave out the key"
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 )
 
 func example(t *testing.T) *probeset.Set {
@@ -28,25 +29,25 @@ func TestExample(t *testing.T) {
 	want := &probeset.Set{
 		HandOff: true,
 		Tags: []probeset.Tag{
-			{Name: "tenant", Value: "$1.tenant.name", At: "com.acme.web.Handler.handle"},
-			{Name: "tenant", Value: `$1.headers["tenant"]`, At: "com.acme.queue.Listener.onMessage"},
+			{Name: "tenant", Value: spectest.Expr("$1.tenant.name"), At: spectest.Pattern("com.acme.web.Handler.handle")},
+			{Name: "tenant", Value: spectest.Expr(`$1.headers["tenant"]`), At: spectest.Pattern("com.acme.queue.Listener.onMessage")},
 		},
 		Probes: []probeset.Probe{
-			{Name: "dao", Methods: []string{"com.acme.dao.**", "!**.get*"}},
+			{Name: "dao", Methods: spectest.Patterns("com.acme.dao.**", "!**.get*")},
 			{
-				Name: "charge", Methods: []string{"com.acme.Pay.charge"}, Level: probeset.Time,
-				Within: []string{"com.acme.web.Handler.handle >> com.acme.Order.*", "com.acme.batch.Job.run >"},
+				Name: "charge", Methods: spectest.Patterns("com.acme.Pay.charge"), Level: probeset.Time,
+				Within: spectest.Sequences("com.acme.web.Handler.handle >> com.acme.Order.*", "com.acme.batch.Job.run >"),
 			},
 			{
-				Name: "slow-gold", Methods: []string{"com.acme.Shop.checkout"}, Level: probeset.Capture,
-				When: `$1.tier == "gold" && tx.tenant != null`, Captures: []string{"$1.id", "$return"}, Allow: []string{"tokenCount"},
+				Name: "slow-gold", Methods: spectest.Patterns("com.acme.Shop.checkout"), Level: probeset.Capture,
+				When: spectest.Expr(`$1.tier == "gold" && tx.tenant != null`), Captures: spectest.Exprs("$1.id", "$return"), Allow: []string{"tokenCount"},
 				Levels: 4, SlowerThan: 250 * time.Millisecond, Sample: 10, GroupBy: []string{"tenant"}, For: 10 * time.Minute, Calls: 1000,
 			},
-			{Name: "who-asks", Methods: []string{"com.acme.Cache.load"}, Level: probeset.Time, Context: 3},
+			{Name: "who-asks", Methods: spectest.Patterns("com.acme.Cache.load"), Level: probeset.Time, Context: 3},
 		},
 		Weave: []probeset.Rule{
-			{Classes: []string{"com.acme.dao.**"}, When: probeset.Static},
-			{Classes: []string{"com.acme.gen.**", "**.*$$*"}, When: probeset.Never},
+			{Classes: spectest.Classes("com.acme.dao.**"), When: probeset.Static},
+			{Classes: spectest.Classes("com.acme.gen.**", "**.*$$*"), When: probeset.Never},
 		},
 	}
 	if have := example(t); !reflect.DeepEqual(have, want) {
@@ -87,7 +88,7 @@ func TestUsualLevel(t *testing.T) {
 			t.Errorf("%q: %v", line, err)
 			continue
 		}
-		if have := set.Probes[0]; have.Level != want || have.Sample != 0 || have.When != "" && have.When != "$1 > 3" {
+		if have := set.Probes[0]; have.Level != want || have.Sample != 0 || have.When != nil && have.When.Text() != "$1 > 3" {
 			t.Errorf("%q: have %+v", line, have)
 		}
 	}
@@ -127,24 +128,24 @@ func TestAllAtOnce(t *testing.T) {
 func TestBroken(t *testing.T) {
 	const top = "version: 1\nprobes:\n  - name: p\n"
 	for _, test := range []struct{ text, want string }{
-		{"", "f: states nothing"},
-		{"# nothing\n", "f: states nothing"},
+		{"", "f: is empty"},
+		{"# nothing\n", "f: is empty"},
 		{"[]\n", "f:1: is a list; write keys"},
 		{"probes: []\n", "f:1: version is missing; write 'version: 1'"},
-		{"version: 2\n", "f:1: version: 2 is not known to this Sonde; write 1"},
+		{"version: 2\n", "f:1: version: 2 is not supported by this Sonde; write 1"},
 		{"version: 1\n---\nversion: 1\n", "f:2: a second document begins here"},
 		{top + "    methods: **.pay\n", "f:4: not YAML: did not find expected alphabetic or numeric character; put a text that begins with *"},
 		{top + "    methods: *pay\n", "f:4: not YAML: unknown anchor 'pay' referenced; put a text that begins with *"},
-		{top + "    methods: !**.pay\n", `f:4: probe p, methods: "!**.pay" at the beginning means something else in YAML; put`},
+		{top + "    methods: !**.pay\n", `f:4: probe p, methods: a leading "!**.pay" has another meaning in YAML; put`},
 		{top + "    when: \"x\" == $1.y\n", "f:4: not YAML: did not find expected key; put the whole text in single quotes"},
-		{top + "    when: !($1 == 3)\n", "at the beginning means something else"},
+		{top + "    when: !($1 == 3)\n", "has another meaning"},
 		{top + "\tmethods: a.B.c\n", "f:4: not YAML: found a tab character that violates indentation; indent with blanks, not with tabs"},
 		{top + "    methods: [a.B.c\n    level: time\n", "f:4: not YAML"},
-		{top + "    methods: a.B.c: x\n", "f:4: not YAML: mapping values are not allowed in this context; put a text that holds ': '"},
+		{top + "    methods: a.B.c: x\n", "f:4: not YAML: mapping values are not allowed in this context; put a text that contains ': '"},
 		{"version: 1\nprobes: \xff\n", "f:2: not YAML"},
 		{"version: 1\nprobes: \x01\n", "f:2: not YAML"},
-		{"version: 1\nprobes: &a [*a]\n", "f:2: probes: & and *"},
-		{strings.Repeat("#", probeset.MostBytes+1), "f: longer than"},
+		{"version: 1\nprobes: &a [*a]\n", "f:2: probes: a leading & or *"},
+		{strings.Repeat("#", probeset.MaxBytes+1), "f: longer than"},
 	} {
 		_, err := probeset.Parse([]byte(test.text), "f")
 		var bad *probeset.Error
@@ -168,10 +169,10 @@ func TestManyProblems(t *testing.T) {
 // TestTheFirstRuleCounts: those behind it are not asked.
 func TestTheFirstRuleCounts(t *testing.T) {
 	set := &probeset.Set{Weave: []probeset.Rule{
-		{[]string{"com.acme.dao.Hot", "com.acme.dao.Cold*"}, probeset.Load},
-		{[]string{"com.acme.dao.**"}, probeset.Static},
-		{[]string{"**.*$$*"}, probeset.Never},
-		{[]string{"com.acme.Order$**"}, probeset.Dynamic},
+		{spectest.Classes("com.acme.dao.Hot", "com.acme.dao.Cold*"), probeset.Load},
+		{spectest.Classes("com.acme.dao.**"), probeset.Static},
+		{spectest.Classes("**.*$$*"), probeset.Never},
+		{spectest.Classes("com.acme.Order$**"), probeset.Dynamic},
 	}}
 	for class, want := range map[string]struct {
 		when probeset.When
@@ -197,7 +198,7 @@ func TestTheFirstRuleCounts(t *testing.T) {
 
 func TestDiffOfRules(t *testing.T) {
 	rule := func(when probeset.When, classes ...string) probeset.Rule {
-		return probeset.Rule{Classes: classes, When: when}
+		return probeset.Rule{Classes: spectest.Classes(classes...), When: when}
 	}
 	have := &probeset.Set{Weave: []probeset.Rule{rule(probeset.Static, "a.**"), rule(probeset.Never, "b.**", "c.D"), rule(probeset.Load, "e.F")}}
 	for _, test := range []struct {
@@ -226,12 +227,12 @@ func TestRulesWithoutEffect(t *testing.T) {
 		rules []probeset.Rule
 		want  string
 	}{
-		{[]probeset.Rule{{[]string{"**"}, probeset.Never}, {[]string{"a.B"}, probeset.Load}}, "rule 2: has no effect: ** of rule 1 names every class, and the first rule counts; put that one last"},
-		{[]probeset.Rule{{[]string{"a.B", "a.B"}, probeset.Never}}, `rule 1, classes: "a.B" has no effect: it is in rule 1`},
-		{[]probeset.Rule{{[]string{"a.B"}, probeset.Never + 1}}, "rule 1, when: is out of bounds; write static, load, dynamic or never"},
+		{[]probeset.Rule{{spectest.Classes("**"), probeset.Never}, {spectest.Classes("a.B"), probeset.Load}}, "rule 2: has no effect: ** of rule 1 matches every class, and the first rule applies; move that rule to the end"},
+		{[]probeset.Rule{{spectest.Classes("a.B", "a.B"), probeset.Never}}, `rule 1, classes: "a.B" has no effect: it is in rule 1`},
+		{[]probeset.Rule{{spectest.Classes("a.B"), probeset.Never + 1}}, "rule 1, when: is out of range; write static, load, dynamic or never"},
 		{[]probeset.Rule{{nil, probeset.Never}}, "rule 1: classes is missing; write a pattern such as"},
-		{[]probeset.Rule{{[]string{"a\xff"}, probeset.Never}}, "is not UTF-8"},
-		{make([]probeset.Rule, probeset.MostRules+1), "1001 rules are more than 1000; join some"},
+		{[]probeset.Rule{{spectest.Classes("a\xff"), probeset.Never}}, "is not UTF-8"},
+		{make([]probeset.Rule, probeset.MaxRules+1), "1001 rules are more than 1000; join some"},
 	} {
 		err := (&probeset.Set{Weave: test.rules}).Check()
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -12,16 +12,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Problem is one thing that is wrong with a set.
+// Problem is an error in a set.
 type Problem struct {
-	File   string // empty for a set that was not read from one
-	Line   int    // 0 where it has none
+	File   string // empty for a set made from flags
+	Line   int    // 0 where unknown
 	Where  string // such as "probe checkout, when"; may be empty
 	Detail string
 	Remedy string // may be empty
 }
 
-// String is one line: probes.yaml:12: probe checkout, when: …; write ==.
+// String returns one line: probes.yaml:12: probe checkout, when: …; write ==.
 func (p Problem) String() string {
 	var s strings.Builder
 	switch {
@@ -45,10 +45,10 @@ func (p Problem) String() string {
 	}, s.String())
 }
 
-// Error is all that is wrong with a set, in the order of its lines; at least one.
+// Error is the problems of a set, by line; there is at least one.
 type Error struct{ Problems []Problem }
 
-// Error is a line for each problem.
+// Error returns a line for each problem.
 func (e *Error) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
@@ -57,31 +57,30 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// mostProblems bounds what is told of one file: who reads a thousand lines of a wrong
-// one has more to do than they say.
-const mostProblems = 100
+// maxProblems is the maximum number of problems that are reported.
+const maxProblems = 100
 
-// failure is the error for problems, nil for none.
+// failure returns the error for some problems, nil for none.
 func failure(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(problems, func(a, b Problem) int { return a.Line - b.Line })
-	if more := len(problems) - mostProblems; more > 0 {
-		problems = append(problems[:mostProblems:mostProblems], Problem{
+	if more := len(problems) - maxProblems; more > 0 {
+		problems = append(problems[:maxProblems:maxProblems], Problem{
 			File: problems[0].File, Detail: fmt.Sprintf("and %d more problems", more),
 		})
 	}
 	return &Error{Problems: problems}
 }
 
-// MostBytes is how long the text of a set may be.
-const MostBytes = 1 << 20
+// MaxBytes is the maximum length of the text of a set.
+const MaxBytes = 1 << 20
 
-// document reads the text as YAML: the one node it holds, nil where it is empty.
+// document parses the text as YAML and returns its one node, or nil where it is empty.
 func document(text []byte, file string) (*yaml.Node, *Problem) {
-	if len(text) > MostBytes {
-		return nil, &Problem{File: file, Detail: fmt.Sprintf("longer than %d bytes", MostBytes), Remedy: "state less, or patterns instead of methods"}
+	if len(text) > MaxBytes {
+		return nil, &Problem{File: file, Detail: fmt.Sprintf("longer than %d bytes", MaxBytes), Remedy: "use patterns instead of single methods"}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var first, second yaml.Node
@@ -97,7 +96,7 @@ func document(text []byte, file string) (*yaml.Node, *Problem) {
 	case err != nil:
 		return nil, syntaxProblem(text, file, err)
 	}
-	return nil, &Problem{File: file, Line: second.Line, Detail: "a second document begins here", Remedy: "one file states one set: take the --- out"}
+	return nil, &Problem{File: file, Line: second.Line, Detail: "a second document begins here", Remedy: "a file has one set: remove the ---"}
 }
 
 var saidLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
@@ -108,15 +107,15 @@ func syntaxProblem(text []byte, file string, err error) *Problem {
 	return &Problem{File: file, Line: line, Detail: "not YAML: " + detail, Remedy: syntaxRemedy(content)}
 }
 
-// mostLines bounds the search for the line that is wrong.
-const mostLines = 1000
+// maxSearched is the maximum number of lines in which the wrong one is searched.
+const maxSearched = 1000
 
-// brokenLine finds the line with which a text stops being YAML: the one behind the
-// longest beginning that still is. The library tells where the innermost mapping
-// begins instead, or nothing. 0 where the text is too long to search.
+// brokenLine returns the line with which a text stops being YAML: the one after the longest
+// prefix that is. The library reports where the innermost mapping begins instead, or
+// nothing. It returns 0 where the text is too long to search.
 func brokenLine(text []byte) (line int, content string) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
-	if len(lines) > mostLines {
+	if len(lines) > maxSearched {
 		return 0, ""
 	}
 	end := len(text)
@@ -144,7 +143,7 @@ var (
 	opening  = regexp.MustCompile(`(?:- |: )["']`)
 )
 
-// syntaxRemedy guesses what was meant by what the line looks like.
+// syntaxRemedy guesses a remedy from the look of the line.
 func syntaxRemedy(line string) string {
 	switch blanks := line[:len(line)-len(strings.TrimLeft(line, " \t"))]; {
 	case strings.Contains(blanks, "\t"):
@@ -154,14 +153,14 @@ func syntaxRemedy(line string) string {
 	case opening.MatchString(line):
 		return "put the whole text in single quotes, as in '$1.tier == \"gold\"'"
 	case strings.Count(line, ": ") > 1:
-		return "put a text that holds ': ' in single quotes"
+		return "put a text that contains ': ' in single quotes"
 	}
-	return "each line is 'key: value' or '- value', indented like its neighbours"
+	return "each line must be 'key: value' or '- value', indented like its neighbours"
 }
 
 const quoteRemedy = "put a text that begins with * ! & @ ` or % in single quotes, as in '**.Service.*'"
 
-// otherWords are words that people try for a key.
+// otherWords are words that users may try as keys.
 var otherWords = map[string]string{
 	"method": "methods", "pattern": "methods", "patterns": "methods", "match": "methods",
 	"in": "within", "sequence": "within", "sequences": "within", "callers": "context",
@@ -173,13 +172,13 @@ var otherWords = map[string]string{
 	"rule": "weave", "rules": "weave", "weaving": "weave",
 }
 
-// ruleWords are those that people try for a key of a rule.
+// ruleWords are words that users may try as keys of a rule.
 var ruleWords = map[string]string{
 	"class": "classes", "package": "classes", "packages": "classes", "name": "classes", "methods": "classes", "method": "classes",
 	"pattern": "classes", "patterns": "classes", "match": "classes", "mode": "when", "how": "when", "fate": "when", "weave": "when",
 }
 
-// timeWords are those that people try for when classes get hooks.
+// timeWords are words that users may try for when classes get hooks.
 var timeWords = map[string]string{
 	"pack": "static", "packed": "static", "ahead": "static", "build": "static", "ci": "static",
 	"loading": "load", "loaded": "load", "on-load": "load", "at-load": "load", "start": "load", "startup": "load", "start-up": "load",
@@ -187,7 +186,7 @@ var timeWords = map[string]string{
 	"no": "never", "none": "never", "off": "never", "skip": "never", "exclude": "never", "ignore": "never",
 }
 
-// nearKey says which key may have been meant, else which there are.
+// nearKey returns a remedy: the key that may have been meant, or all keys.
 func nearKey(key string, fields []field) string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -196,11 +195,11 @@ func nearKey(key string, fields []field) string {
 	if best := near(key, names, otherWords, ruleWords); best != "" {
 		return "did you mean " + best + "?"
 	}
-	return "there are " + strings.Join(names, ", ")
+	return "known keys are " + strings.Join(names, ", ")
 }
 
-// near is the name that a word may have been meant for: one that others use the word
-// for, else the one that is spelt most like it; empty where none is.
+// near returns the name that a word may stand for: by the tables of other words, or by its
+// spelling; empty where there is none.
 func near(word string, names []string, others ...map[string]string) string {
 	plain := strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(word))
 	for _, words := range others {
@@ -217,8 +216,7 @@ func near(word string, names []string, others ...map[string]string) string {
 	return best
 }
 
-// distance is how many letters have to be put in, taken out or changed to get from
-// one word to another. Words that are too long to be near are far.
+// distance returns the edit distance of two words, or a large number where one is too long.
 func distance(a, b string) int {
 	const far = 100
 	if len(a) > 40 {

@@ -1,72 +1,72 @@
-// Package wanted holds what is wanted of a JVM as data: probes, tags, and their file,
-// probes.yaml, whose schema is told in docs/formats/probes.md. It reads and writes the
-// text, checks it as far as that can be without classes, and tells two sets apart.
+// Package probeset holds the probes, tags and weaving rules that a user asks for. A set
+// comes from flags or from a file, probes.yaml, whose schema is in docs/formats/probes.md.
 //
-// [Parse] is strict: what it does not know is an error, and all errors are told at
-// once, each with its line and what to do. [Set.YAML] writes the canonical text, which
-// parses back to the same set. Sets that were made of flags are checked by [Set.Check].
+// [Parse] is strict: unknown keys are errors, and all errors are reported at once, each
+// with its line and a remedy. [Set.Check] checks sets made from flags. Both check as much
+// as is possible without class files. [Set.YAML] writes the canonical text, which parses
+// to an equal set, and [Diff] compares two sets.
 package probeset
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// Set is what is wanted of one JVM.
+// Set is everything that is asked for in one JVM.
 type Set struct {
 	Probes []Probe
 	Tags   []Tag
-	// HandOff has transactions keep context and tags where they go on in another
-	// thread. A file that says nothing about it wants it.
+	// HandOff makes transactions keep their context and tags when they continue in
+	// another thread. It is the default in a file.
 	HandOff bool
-	// Weave says when classes may get hooks; the first rule counts that names a class.
+	// Weave says when classes may get hooks; the first rule that matches a class applies.
 	Weave []Rule
 }
 
-// Probe is one thing that is asked for.
+// Probe is a set of methods and what to do when they are called.
 type Probe struct {
-	Name     string   // by which results and changes are told
-	Methods  []string // patterns, as package probe reads them; one with ! takes out
-	Within   []string // sequences; each has its own results. None: everywhere
-	Context  int      // results by so many callers, MostContext at most; 0: not by callers
-	When     string   // a condition; empty: always
+	Name     string              // of its results and in changes
+	Methods  []*pattern.Pattern  // including exclusions
+	Within   []*pattern.Sequence // each has results of its own; empty: everywhere
+	Context  int                 // group results by so many callers, at most MaxContext; 0: not by callers
+	When     *expr.Expr          // nil: always
 	Level    Level
 	Template Template
-	Captures []string // values, MostCaptures at most
-	Allow    []string // names that are not redacted
+	Captures []*expr.Expr // at most MaxCaptures
+	Allow    []string     // names that are not redacted
 
-	Levels     int           // of a trace: how many levels of calls below are traced, too; 0: as is usual
-	SlowerThan time.Duration // calls that took less are not acted on; transactions are not kept
-	Sample     uint32        // one call in so many is acted on; 0 and 1: every one
-	GroupBy    []string      // tags by whose values results are told apart
-	For        time.Duration // the probe ends after so long; 0: not by time
-	Calls      uint64        // the probe ends after so many calls; 0: not by calls
+	Levels     int           // of a trace: levels of calls below that are traced, too; 0: the default
+	SlowerThan time.Duration // faster calls are ignored, and their transactions not kept
+	Sample     uint32        // one call in so many is measured; 0: every call
+	GroupBy    []string      // tags by whose values results are grouped
+	For        time.Duration // the probe ends after this time; 0: no limit
+	Calls      uint64        // the probe ends after so many calls; 0: no limit
 }
 
-// Tag is a value that all below a method sees by a name. A name may be given at
-// several methods: the innermost that is on the stack counts.
+// Tag is a named value that everything below a method can read. A name may be set at
+// several methods: the innermost one on the stack applies.
 type Tag struct {
 	Name  string
-	Value string // a path such as $1.customer.tier
-	At    string // a pattern
+	Value *expr.Expr // a path such as $1.customer.tier
+	At    *pattern.Pattern
 }
 
-// Limits of a set. A hook has room for no more.
+// Limits of a set. Hooks have no room for more.
 const (
-	MostContext  = 8
-	MostCaptures = 8
-	MostTags     = 16 // names
-	MostProbes   = 1000
-	MostLevels   = 1000
-	MostSample   = 1 << 20
-	MostRules    = 1000
+	MaxContext  = 8
+	MaxCaptures = 8
+	MaxTags     = 16 // names
+	MaxProbes   = 1000
+	MaxLevels   = 1000
+	MaxSample   = 1 << 20
+	MaxRules    = 1000
 )
 
-// usualLevel is the level of a probe that states none: the least that uses what it
-// states.
-func (p *Probe) usualLevel() Level {
+// defaultLevel returns the lowest level that uses everything the probe states.
+func (p *Probe) defaultLevel() Level {
 	switch {
 	case len(p.Captures) > 0:
 		return Capture
@@ -76,15 +76,15 @@ func (p *Probe) usualLevel() Level {
 	return Time
 }
 
-// Level is how much a probe does of each call. They are raised and lowered without
-// weaving again.
+// Level is how much a probe records about each call. It can be changed without weaving
+// again.
 type Level uint8
 
-// The levels, each doing what those before it do and more.
+// The levels. Each includes the previous ones.
 const (
 	Count   Level = iota // calls are counted
 	Time                 // and timed
-	Trace                // and written down as transactions
+	Trace                // and recorded as transactions
 	Capture              // with values
 )
 
@@ -97,7 +97,7 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", uint8(l))
 }
 
-// ParseLevel reads a level's name.
+// ParseLevel returns the level with a name.
 func ParseLevel(name string) (Level, bool) {
 	for l, known := range levelNames {
 		if name == known {
@@ -107,13 +107,13 @@ func ParseLevel(name string) (Level, bool) {
 	return 0, false
 }
 
-// Template is which hook a probe's methods get. A richer one can do more, and is more
-// code in the program's methods.
+// Template is the kind of hook that the methods of a probe get. A richer one can do more
+// and adds more code to the methods.
 type Template uint8
 
-// The templates, each able to do what those before it can and more.
+// The templates. Each can do everything the previous ones can.
 const (
-	ByNeed          Template = iota // the leanest that does what the probe states
+	ByNeed          Template = iota // the smallest that the probe needs
 	PlainTemplate                   // a condition at the entry
 	LateTemplate                    // one at the exit as well
 	CaptureTemplate                 // and values
@@ -128,7 +128,7 @@ func (t Template) String() string {
 	return fmt.Sprintf("Template(%d)", uint8(t))
 }
 
-// ParseTemplate reads a template's name.
+// ParseTemplate returns the template with a name.
 func ParseTemplate(name string) (Template, bool) {
 	for t, known := range templateNames {
 		if t > 0 && name == known {
@@ -141,12 +141,12 @@ func ParseTemplate(name string) (Template, bool) {
 // When is when the classes of a rule may get hooks.
 type When uint8
 
-// The answers. A class that no rule names is woven whenever it can be.
+// The times. Classes without a rule are Unstated and may get hooks at any time.
 const (
 	Unstated When = iota
-	Static        // beforehand, into a pack; where there is none, as if nothing were stated
-	Load          // as it loads, while a Sonde is there
-	Dynamic       // on demand, when it is loaded
+	Static        // ahead of time, in a pack; without a pack as Unstated
+	Load          // when they load while a Sonde is connected
+	Dynamic       // on demand, after they were loaded
 	Never
 )
 
@@ -159,10 +159,10 @@ func (w When) String() string {
 	return fmt.Sprintf("When(%d)", uint8(w))
 }
 
-// MarshalText is the name, for JSON.
+// MarshalText returns the name, for JSON.
 func (w When) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// ParseWhen reads a name that a rule may state.
+// ParseWhen returns the time with a name that a rule may state.
 func ParseWhen(name string) (When, bool) {
 	for w, known := range whenNames {
 		if When(w) != Unstated && name == known {
@@ -174,43 +174,20 @@ func ParseWhen(name string) (When, bool) {
 
 // Rule says when classes may get hooks.
 type Rule struct {
-	Classes []string // patterns, as package probe reads those of classes
+	Classes []*pattern.ClassPattern
 	When    When
 }
 
-// Rules answer for classes. They are made once of a set that was checked, where many
-// classes are asked about.
-type Rules struct{ patterns []rulePattern }
-
-type rulePattern struct {
-	*pattern.ClassPattern
-	when When
-}
-
-// Rules are those of the set, in their order. What is no pattern names no class.
-func (s *Set) Rules() *Rules {
-	rules := &Rules{}
+// When returns when a class, given by its internal name, may get hooks: the first rule
+// that matches it applies. The text describes that rule for messages, such as "rule
+// com.acme.gen.** says never"; it is empty where no rule matches.
+func (s *Set) When(class string) (when When, rule string) {
 	for _, r := range s.Weave {
-		for _, text := range r.Classes {
-			if p, err := pattern.ParseClass(text); err == nil {
-				rules.patterns = append(rules.patterns, rulePattern{p, r.When})
+		for _, p := range r.Classes {
+			if p.Match(class) {
+				return r.When, fmt.Sprintf("rule %s says %v", p, r.When)
 			}
-		}
-	}
-	return rules
-}
-
-// When says when a class, given by its internal name, may get hooks: the first rule
-// counts that names it. The text is that rule as messages have it, such as "rule
-// com.acme.gen.** says never"; empty where none names the class.
-func (r *Rules) When(class string) (when When, rule string) {
-	for i := range r.patterns {
-		if p := &r.patterns[i]; p.Match(class) {
-			return p.when, fmt.Sprintf("rule %s says %v", p, p.when)
 		}
 	}
 	return Unstated, ""
 }
-
-// When is [Rules.When] for a single class.
-func (s *Set) When(class string) (when When, rule string) { return s.Rules().When(class) }

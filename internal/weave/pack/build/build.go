@@ -90,10 +90,9 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 	if err != nil {
 		return nil, err
 	}
-	rules := set.Rules()
 	classes := make([]universe.Loaded, len(in.classes))
 	for i, c := range in.classes {
-		classes[i] = universe.Loaded{Name: c.name, Loader: c.loader, File: c.file, Reason: obstacle(c.name, rules)}
+		classes[i] = universe.Loaded{Name: c.name, Loader: c.loader, File: c.file, Reason: obstacle(c.name, set)}
 	}
 	draft, err := liveprobes.NewDraft(ctx, liveprobes.DraftRequest{
 		Set: lowered, Classes: classes, Image: s.Image, Flags: arena.Spreads, Weaver: weaver,
@@ -105,19 +104,19 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 		Probes: draft.Probes, Tags: draft.Tags, Broken: in.broken, Notes: append(unheeded(set, draft), draft.Warnings...), Read: in.read,
 		set: set, reach: reach, paths: paths, probes: s.Probes, weaver: weaver, draft: draft,
 	}
-	if err := p.weave(ctx, in.classes, classes, rules, s.Progress); err != nil {
+	if err := p.weave(ctx, in.classes, classes, set, s.Progress); err != nil {
 		return nil, err
 	}
-	p.addNamed(in.classes, rules)
-	p.addUnmatched(rules)
+	p.addNamed(in.classes, set)
+	p.addUnmatched(set)
 	p.Woven = weaver.Weavings()
 	slices.SortStableFunc(p.Classes, func(a, b Fate) int { return strings.Compare(a.Class, b.Class) })
 	return p, nil
 }
 
 // obstacle is why a class gets no hooks beforehand; "" where it does.
-func obstacle(class string, rules *probeset.Rules) string {
-	when, rule := rules.When(class)
+func obstacle(class string, set *probeset.Set) string {
+	when, rule := set.When(class)
 	switch {
 	case strings.HasPrefix(class, "java/"):
 		return "only the JDK can have classes of java.*"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 )
 
@@ -70,7 +71,7 @@ func TestConditionsBeforehand(t *testing.T) {
 	s := settings(t)
 	of := func(when string) (*Planned, error) {
 		set := read(t, sellProbe)
-		set.Probes[0].When = when
+		set.Probes[0].When = spectest.Expr(when)
 		return Plan(t.Context(), []string{dir}, set, s)
 	}
 	for _, when := range []string{"$1.weight > 3", "$this.stock > 3", "$this.getStock() > 3", "$return > 3"} {
@@ -97,7 +98,7 @@ func TestConditionsBeforehand(t *testing.T) {
 func TestSeveralClassesOfAName(t *testing.T) {
 	_, files := goods(t)
 	set := read(t, sellProbe)
-	set.Probes[0].When = "$1.weight > 3"
+	set.Probes[0].When = spectest.Expr("$1.weight > 3")
 	jar := writeJar(t, map[string][]byte{
 		"goods/Store.class": files["goods/Store"], "goods/Item.class": files["goods/Item"], "META-INF/versions/17/goods/Item.class": other(files["goods/Item"]),
 	})

@@ -21,7 +21,7 @@ const (
 )
 
 // weave weaves the classes that get hooks, several at a time.
-func (p *Planned) weave(ctx context.Context, sources []*source, classes []universe.Loaded, rules *probeset.Rules, progress func(done, all int64)) error {
+func (p *Planned) weave(ctx context.Context, sources []*source, classes []universe.Loaded, set *probeset.Set, progress func(done, all int64)) error {
 	var todo []int
 	for i := range classes {
 		if classes[i].Reason == "" && p.reach.Names(classes[i].Name) {
@@ -34,7 +34,7 @@ func (p *Planned) weave(ctx context.Context, sources []*source, classes []univer
 	}
 	left := p.leftOut()
 	for at, i := range todo {
-		if fate := fateOf(sources[i], woven[at], left, rules); fate != nil {
+		if fate := fateOf(sources[i], woven[at], left, set); fate != nil {
 			p.Classes = append(p.Classes, *fate)
 		}
 	}
@@ -107,9 +107,9 @@ func firstLine(text string) string {
 
 // fateOf is that of a class in which hooks were to be; nil where none of its methods is
 // named.
-func fateOf(c *source, made outcome, leftOut map[string][]pack.Left, rules *probeset.Rules) *Fate {
+func fateOf(c *source, made outcome, leftOut map[string][]pack.Left, set *probeset.Set) *Fate {
 	fate := &Fate{Class: c.name, In: c.in, When: probeset.Static, Why: noRule, original: c.file}
-	if _, rule := rules.When(c.name); rule != "" {
+	if _, rule := set.When(c.name); rule != "" {
 		fate.Why = rule
 	}
 	if made.err != nil {
@@ -151,14 +151,14 @@ func compareLeft(a, b pack.Left) int {
 }
 
 // addNamed adds classes that hold methods the set names and get no hooks beforehand.
-func (p *Planned) addNamed(sources []*source, rules *probeset.Rules) {
+func (p *Planned) addNamed(sources []*source, set *probeset.Set) {
 	where := make(map[place]*source, len(sources))
 	for _, c := range sources {
 		where[place{c.name, c.loader}] = c
 	}
 	for _, n := range p.draft.Named {
 		fate := Fate{Class: n.Class, Methods: n.Methods}
-		when, rule := rules.When(n.Class)
+		when, rule := set.When(n.Class)
 		c := where[place{n.Class, n.Loader}]
 		switch {
 		case c == nil && when == probeset.Never:
@@ -166,7 +166,7 @@ func (p *Planned) addNamed(sources []*source, rules *probeset.Rules) {
 		case c == nil:
 			fate.When, fate.Why = probeset.Dynamic, ofJDK
 		case when == probeset.Unstated || when == probeset.Static:
-			fate.In, fate.When, fate.Why = c.in, probeset.Never, obstacle(n.Class, rules)
+			fate.In, fate.When, fate.Why = c.in, probeset.Never, obstacle(n.Class, set)
 		default:
 			fate.In, fate.When, fate.Why = c.in, when, rule
 		}
@@ -196,7 +196,7 @@ type Unmatched struct {
 
 // addUnmatched finds what names nothing. Of classes that get no hooks the fates tell, so
 // probes and tags need not.
-func (p *Planned) addUnmatched(rules *probeset.Rules) {
+func (p *Planned) addUnmatched(set *probeset.Set) {
 	inJDK := make(map[string]bool)
 	for _, n := range p.draft.Named {
 		for _, pattern := range n.Patterns {
@@ -209,7 +209,7 @@ func (p *Planned) addUnmatched(rules *probeset.Rules) {
 		}
 		a.LeftOut = slices.DeleteFunc(a.LeftOut, func(left liveprobes.LeftOut) bool {
 			class, method := splitMethod(left.Method)
-			return method == "" && obstacle(class, rules) != ""
+			return method == "" && obstacle(class, set) != ""
 		})
 	})
 }
