@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -92,12 +93,10 @@ func (p *Planned) leftOut() map[string][]pack.Left {
 
 // splitMethod takes a.b.C.name(descriptor) apart, and also a.b.C alone.
 func splitMethod(text string) (class, method string) {
-	head, tail, isMethod := strings.Cut(text, "(")
-	if !isMethod {
-		return strings.ReplaceAll(text, ".", "/"), ""
+	if m, isMethod := classfile.ParseMethodRef(text); isMethod {
+		return m.Class, m.Member()
 	}
-	at := strings.LastIndexByte(head, '.')
-	return strings.ReplaceAll(head[:at], ".", "/"), head[at+1:] + "(" + tail
+	return strings.ReplaceAll(text, ".", "/"), ""
 }
 
 func firstLine(text string) string {
