@@ -14,6 +14,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -30,14 +31,14 @@ func deskWorld(t *testing.T) *calltree.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var classes []calltree.Class
+	var classes []universe.Loaded
 	for _, path := range paths {
 		file, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if name := "shop/" + strings.TrimSuffix(filepath.Base(path), ".class"); name != "shop/Desk$Never" {
-			classes = append(classes, calltree.Class{Name: name, Loader: 2, File: file})
+			classes = append(classes, universe.Loaded{Name: name, Loader: 2, File: file})
 		}
 	}
 	image, err := jimage.Open(jdk.Image())
@@ -50,13 +51,13 @@ func deskWorld(t *testing.T) *calltree.World {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := calltree.Class{Name: name, File: file, JDK: true}
+		c := universe.Loaded{Name: name, File: file}
 		if name == "java/lang/Object" {
 			c.Reason = "every object begins with it"
 		}
 		classes = append(classes, c)
 	}
-	return calltree.NewWorld(classes)
+	return calltree.NewWorld(universe.Of(nil, classes))
 }
 
 // deskLook looks at the fixture without a JVM. Some of it was called.

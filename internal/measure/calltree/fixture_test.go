@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
@@ -37,14 +38,14 @@ func compiled(t *testing.T, jdk jvmtest.JDK) string {
 }
 
 // loaded is the fixture as a JVM would have it loaded, without some classes.
-func loaded(t *testing.T, without ...string) []Class {
+func loaded(t *testing.T, without ...string) []universe.Loaded {
 	t.Helper()
 	dir := compiled(t, jvmtest.Need(t, 17))
 	paths, err := filepath.Glob(filepath.Join(dir, "shop", "*.class"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var classes []Class
+	var classes []universe.Loaded
 	for _, path := range paths {
 		name := "shop/" + strings.TrimSuffix(filepath.Base(path), ".class")
 		if slices.Contains(without, name) {
@@ -54,7 +55,7 @@ func loaded(t *testing.T, without ...string) []Class {
 		if err != nil {
 			t.Fatal(err)
 		}
-		classes = append(classes, Class{Name: name, Loader: 1, File: file})
+		classes = append(classes, universe.Loaded{Name: name, Loader: 1, File: file})
 	}
 	return classes
 }

@@ -11,11 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -23,54 +23,55 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Options are what to look for, and how.
+// Options say which methods to look at, and how.
 type Options struct {
 	PID     int
 	Methods *pattern.Set // the roots
 	Limits  Limits
 	Watch   time.Duration // how long calls are counted; 0 puts no hook in
 	Hooks   int           // how many methods are watched at most
-	// Redefine has the JVM redefine classes that no loader has a file of, to see them.
+	// Redefine makes the JVM redefine classes whose loaders have no file, to see them.
 	Redefine bool
-	Force    bool         // put hooks also into classes that the JDK damages by that
-	Command  string       // for a human who asks who holds the JVM
+	Force    bool         // also put hooks into classes that the JDK damages by that
+	Command  string       // shown to users who ask which Sonde owns the JVM
 	Cache    *cache.Cache // where woven classes are kept; may be nil
 	Notice   func(string)
-	Waiting  func(string) // gets what a slow end waits for; may be nil
-	// Watching is told how many methods have hooks, once they are on; may be nil.
+	Waiting  func(string) // receives what a slow end waits for; may be nil
+	// Watching receives how many methods have hooks, once they are on; may be nil.
 	Watching func(methods int)
 }
 
-// A Result is a tree and where it is from.
+// A Result is a tree and where it comes from.
 type Result struct {
 	PID       int
 	JDK, Main string
 	*Tree
 	Loaders  []Loader
-	Classes  int // that are loaded and known
-	Fileless int // of those, the program's whose file is not known: what they call and override is not in the tree
+	Classes  int // loaded classes
+	Fileless int // classes of the program whose file is not known: what they call and override is not in the tree
 	AsOf     time.Time
-	Holder   string // who held the JVM, so that it was not asked: the classes are as of AsOf
-	// Of --watch:
+	Holder   string // the owner of the JVM, if that prevented asking it: the classes are as of AsOf
+
+	// The following are set by Options.Watch.
 	WatchedFor time.Duration
 	Watched    int // methods that had hooks
-	Unwatched  int // methods that could have had some beyond the bound
+	Unwatched  int // further methods that could have had hooks
 	Remarks    []string
 }
 
-// Look tells what methods of a JVM can call. Nothing stays in the JVM.
+// Look returns what methods of a JVM can call. Nothing stays in the JVM.
 func Look(ctx context.Context, options Options) (*Result, error) {
 	jvm, err := process.Local.Inspect(options.PID)
 	if err != nil {
 		return nil, &session.NoSuchJVM{PID: options.PID, Cause: err}
 	}
-	image := jimage.OpenLibrary(jvm.Image)
-	defer image.Close()
+	library := jimage.OpenLibrary(jvm.Image)
+	defer library.Close()
 	hooked, holder, err := others(ctx, jvm)
 	if err != nil {
 		return nil, err
 	}
-	l := &look{Options: options, image: image, result: &Result{PID: options.PID, JDK: jvm.Version, Main: jvm.Main}}
+	l := &look{Options: options, library: library, result: &Result{PID: options.PID, JDK: jvm.Version, Main: jvm.Main}}
 	if holder != "" && options.Watch == 0 {
 		if known, at := recall(jvm); known != nil {
 			l.result.Holder, l.result.AsOf = holder, at
@@ -84,15 +85,15 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 	return l.enter(ctx, jvm)
 }
 
-// A look under way.
+// look is the state of one call of Look.
 type look struct {
 	Options
-	image   *jimage.Library
+	library *jimage.Library
 	session *session.Session
 	result  *Result
 }
 
-// enter asks the JVM, and leaves it as it was.
+// enter asks the JVM, and restores it.
 func (l *look) enter(ctx context.Context, jvm *process.JVM) (_ *Result, err error) {
 	l.session, err = session.Open(ctx, l.PID, session.Settings{Command: l.Command, Force: l.Force, Notice: l.remark, Waiting: l.Waiting, Cache: l.Cache})
 	if err != nil {
@@ -133,10 +134,10 @@ func (l *look) ask(ctx context.Context, jvm *process.JVM) error {
 	return nil
 }
 
-// survey lists the loaded classes. What the JDK has on disk is read there, the rest the
-// JVM is asked for, once.
-func (l *look) survey(ctx context.Context) ([]Class, error) {
-	isOurs := func(class string) bool { return !l.image.Has(class) && !isSondes(class) }
+// survey lists the loaded classes. The JDK's class files are read from disk; the JVM is
+// asked for the others, once.
+func (l *look) survey(ctx context.Context) ([]universe.Loaded, error) {
+	isOurs := func(class string) bool { return !l.library.Has(class) && !universe.IsSondes(class) }
 	var loaded []session.LoadedClass
 	if l.Redefine {
 		captured, err := l.session.Prefetch(ctx, isOurs, func(string) bool { return true })
@@ -149,48 +150,31 @@ func (l *look) survey(ctx context.Context) ([]Class, error) {
 	if err != nil {
 		return nil, err
 	}
-	var classes []Class
-	for _, c := range append(loaded, surveyed...) {
-		if !isSondes(c.Name) {
-			classes = append(classes, Class{Name: c.Name, Loader: c.Loader, File: c.File, Reason: c.Reason})
-		}
-	}
-	return classes, nil
+	return slices.DeleteFunc(append(loaded, surveyed...), func(c universe.Loaded) bool { return universe.IsSondes(c.Name) }), nil
 }
 
-// isSondes tells classes that came with Sonde.
-func isSondes(class string) bool {
-	return strings.HasPrefix(class, "sonde/agent/") || strings.HasPrefix(class, "java/lang/Sonde")
-}
-
-// grow makes the tree, of classes whose files are known or in the run-time image.
-func (l *look) grow(loaded []Class) error {
-	for i := range loaded {
-		c := &loaded[i]
-		if c.JDK = l.image.IsJDK(c.Name) || l.image == nil && c.Loader == 0; c.File == nil && l.image.Has(c.Name) {
-			c.File = l.image.Class(c.Name)
-		}
-	}
-	world := NewWorld(loaded)
+// grow makes the tree of loaded classes whose files are known or in the run-time image.
+func (l *look) grow(loaded []universe.Loaded) error {
+	world := NewWorld(universe.Of(l.library, loaded))
 	roots, err := world.Find(l.Methods)
 	if err != nil {
 		return fmt.Errorf("process %d: %w", l.PID, err)
 	}
 	l.result.Tree = world.Tree(roots, l.Limits)
 	l.result.Loaders = world.Loaders()
-	l.result.Classes, l.result.Fileless = len(loaded), world.fileless+world.unreadable
+	l.result.Classes, l.result.Fileless = len(loaded), world.fileless
 	return nil
 }
 
-// others are the hooks that a living Sonde or a pack has in a JVM, and who that is. What cannot be
-// read of it is nothing that is known.
+// others returns the hooks that a live Sonde or a pack has in a JVM, and its name. Hooks
+// that cannot be read are left out.
 func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodRef]Hooked, holder string, err error) {
-	occupants, _, err := session.Owners(ctx, jvm, false)
+	owners, _, err := session.Owners(ctx, jvm, false)
 	if err != nil {
 		return nil, "", err
 	}
 	hooked = make(map[classfile.MethodRef]Hooked)
-	for _, o := range occupants {
+	for _, o := range owners {
 		defer o.Close()
 		if o.Pack == "" && o.Alive == process.No {
 			continue
@@ -219,8 +203,8 @@ func others(ctx context.Context, jvm *process.JVM) (hooked map[classfile.MethodR
 	return hooked, holder, nil
 }
 
-// watch counts the calls of the tree's methods for a while. Leaving the JVM takes the
-// hooks out, all at once. A Ctrl-C ends it early, with what was seen.
+// watch counts the calls of the tree's methods for a while. Closing the session takes the
+// hooks out. When ctx ends early the calls so far are kept.
 func (l *look) watch(ctx context.Context) error {
 	methods, more := l.result.Watchable(l.Hooks, l.Limits.JDK)
 	l.result.Unwatched = more
@@ -230,7 +214,7 @@ func (l *look) watch(ctx context.Context) error {
 		wanted[m.Class] = true
 		request.Hooks = append(request.Hooks, session.Hook{MethodRef: m, Flags: arena.On | arena.Flat})
 	}
-	// What was read on disk the JVM has not been asked for yet.
+	// The JVM has not been asked yet for classes that were read from disk.
 	isWanted := func(class string) bool { return wanted[class] }
 	if _, err := l.session.Prefetch(ctx, isWanted, isWanted); err != nil {
 		return err
@@ -261,7 +245,7 @@ func (l *look) watch(ctx context.Context) error {
 	return l.read(had)
 }
 
-// read notes what the hooks have seen, and which there are not.
+// read marks in the tree what the hooks have counted, and which methods have none.
 func (l *look) read(had map[classfile.MethodRef]uint32) error {
 	sum, err := l.session.Sum()
 	if err != nil {
@@ -287,9 +271,9 @@ func (l *look) read(had map[classfile.MethodRef]uint32) error {
 	return nil
 }
 
-// A Sonde holds a JVM alone: while one does, another cannot ask for its classes. So
-// those of the last look are kept in the user's cache, for this user alone, by process
-// and its start. What the JDK has on disk is not in it.
+// A JVM has one owner at a time; another Sonde cannot ask it for its classes. Therefore the
+// classes of the last look are kept in the user's cache directory, readable by this user
+// only, by process and start time. Class files that the JDK has on disk are not part of it.
 
 const (
 	mostRemembered = 256 << 20 // bytes of class files of one JVM
@@ -299,10 +283,10 @@ const (
 
 type snapshot struct {
 	Format  int
-	Classes []Class
+	Classes []universe.Loaded
 }
 
-// errOther says that another version of Sonde wrote it.
+// errOther reports that another version of Sonde wrote the snapshot.
 var errOther = errors.New("a snapshot of another format")
 
 func snapshotPath(jvm *process.JVM) (string, error) {
@@ -313,8 +297,8 @@ func snapshotPath(jvm *process.JVM) (string, error) {
 	return filepath.Join(cache, "sonde", "classes", fmt.Sprintf("%d-%d.gz", jvm.PID, jvm.StartTicks())), nil
 }
 
-// remember keeps classes for a later look. That it cannot harms none.
-func remember(jvm *process.JVM, classes []Class) {
+// remember keeps classes for a later look. A failure has no consequences.
+func remember(jvm *process.JVM, classes []universe.Loaded) {
 	size := 0
 	for _, c := range classes {
 		size += len(c.File) + len(c.Name)
@@ -334,7 +318,7 @@ func remember(jvm *process.JVM, classes []Class) {
 	}
 }
 
-func writeSnapshot(w io.Writer, classes []Class) error {
+func writeSnapshot(w io.Writer, classes []universe.Loaded) error {
 	packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return err
@@ -342,8 +326,8 @@ func writeSnapshot(w io.Writer, classes []Class) error {
 	return errors.Join(gob.NewEncoder(packed).Encode(snapshot{snapshotFormat, classes}), packed.Close())
 }
 
-// recall gives the classes of the last look and when that was; nil where there was none.
-func recall(jvm *process.JVM) ([]Class, time.Time) {
+// recall returns the classes of the last look and its time; nil where there was none.
+func recall(jvm *process.JVM) ([]universe.Loaded, time.Time) {
 	path, err := snapshotPath(jvm)
 	if err != nil {
 		return nil, time.Time{}
@@ -364,7 +348,7 @@ func recall(jvm *process.JVM) ([]Class, time.Time) {
 	return classes, info.ModTime()
 }
 
-func readSnapshot(r io.Reader) ([]Class, error) {
+func readSnapshot(r io.Reader) ([]universe.Loaded, error) {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, err

@@ -1,10 +1,10 @@
-// Package callees tells what a method of a running JVM can call, level by level, as
-// far as the bytecode of loaded classes says: a tree of methods, each with how it is
-// called, how large it is, who loaded it, and whether it has been seen to be called.
+// Package calltree finds what a method of a running JVM can call, level by level,
+// according to the bytecode of the loaded classes: a tree of methods, each with how it is
+// called, how large it is, its class loaders, and whether a call of it was counted.
 //
-// A World is what is known of the loaded classes; Tree grows a tree in it and changes
-// nothing in any JVM. Look joins both with a session. It puts hooks in only if it is
-// asked to watch, and they only count.
+// A World holds the calls of loaded classes; World.Tree returns a tree without asking a
+// JVM. Look does both for a running JVM. It puts hooks in only if it is asked to watch,
+// and they only count.
 package calltree
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 )
 
-// A State is what is known of a method's calls.
+// A State says what is known of a method's calls.
 type State uint8
 
 // The states.
 const (
-	NotWatched   State = iota // nothing has counted its calls
-	Instrumented              // a Sonde has a hook in it, which has not seen a call
-	Called                    // a hook has seen a call
-	NeverCalled               // a hook of ours has waited for one in vain
+	NotWatched   State = iota // its calls are not counted
+	Instrumented              // a hook of another Sonde has counted no call
+	Called                    // a hook has counted a call
+	NeverCalled               // our hook has counted no call
 	Cannot                    // it cannot have a hook
 )
 
@@ -30,25 +30,25 @@ var stateNames = [...]string{"not watched", "instrumented", "seen called", "neve
 
 func (s State) String() string { return stateNames[s] }
 
-// A Via is how a method is called.
+// A Via says how a method is called.
 type Via struct {
 	Kind callgraph.CallKind
-	// Declared is what the call names, which may be a method that this one overrides;
-	// of an initializer only the class.
+	// Declared is the method that the call names, which may be one that this method
+	// overrides; for an initializer only the class.
 	Declared classfile.MethodRef
 	// ByLambda says that the call reaches it by a lambda or method reference, which may
 	// have been made anywhere.
 	ByLambda bool
 }
 
-// A Stop is why the callees of a method are not in the tree at its place.
+// A Stop says why the callees of a method are not at this place of the tree.
 type Stop uint8
 
 // The reasons.
 const (
-	Followed  Stop = iota // they are, as far as they are not cut
+	Followed  Stop = iota // they are, unless they are cut
 	Deepest               // it is on the last level
-	OfJDK                 // it is the JDK's
+	OfJDK                 // it belongs to the JDK
 	Elsewhere             // they are at another place of the tree
 	Recursive             // it is its own caller
 )
@@ -64,7 +64,7 @@ type Cut struct {
 	Via     Via // of ByOverrides: the call that has so many targets
 }
 
-// A Bound is one of Limits.
+// A Bound identifies one of the Limits.
 type Bound uint8
 
 // The bounds.
@@ -85,16 +85,16 @@ type Node struct {
 	Level  int   // 0 for a root
 	State  State
 	Reason string // of Cannot
-	Holder string // of Instrumented and Called: whose hook it is, where it is not ours
-	Calls  uint64 // that were seen
+	Holder string // for Instrumented and Called: whose hook it is, if not ours
+	Calls  uint64 // counted calls
 	// LowerBound says that hooks may have missed calls.
 	LowerBound bool
 	Bytes      int // of code
 	Loaders    []uint32
 	JDK        bool
 	Stop       Stop
-	// Reflects and Handles say that it calls, by reflection or by method handles, what
-	// no bytecode tells.
+	// Reflects and Handles say that it makes calls by reflection or by method handles,
+	// whose targets are not in the bytecode.
 	Reflects, Handles bool
 	Callees           []*Node // in the order of their first calls
 	Cuts              []Cut
@@ -102,7 +102,7 @@ type Node struct {
 	parent *Node
 }
 
-// A Tree is what some methods can call.
+// A Tree holds what some methods can call.
 type Tree struct {
 	Roots   []*Node
 	Nodes   int // in all
@@ -134,19 +134,19 @@ type Limits struct {
 	JDK       bool // follow the JDK's own methods too
 }
 
-// DefaultLimits give a tree that can be read.
+// DefaultLimits returns limits for a tree that a person can read.
 func DefaultLimits() Limits { return Limits{Levels: 2, Overrides: 10, Breadth: 60, Nodes: 1000} }
 
-// A Hooked is a method in which somebody has a hook.
+// A Hooked is what the hook of a method has counted.
 type Hooked struct {
-	Calls  uint64 // that it has counted
-	Holder string // who has put it in; "" where it was us
+	Calls  uint64
+	Holder string // whose hook it is; "" for ours
 
 	LowerBound bool // it may have missed calls
 }
 
-// Mark notes on a tree what hooks have seen. With ours, a method that was not called is
-// never called, unless the hook may have missed calls; with another's it is instrumented.
+// Mark sets the states of methods that have hooks. A method without a counted call is
+// NeverCalled if the hook is ours and cannot have missed calls, otherwise Instrumented.
 func (t *Tree) Mark(hooked map[classfile.MethodRef]Hooked) {
 	t.Each(func(n *Node) {
 		h, is := hooked[n.MethodRef]
@@ -165,8 +165,8 @@ func (t *Tree) Mark(hooked map[classfile.MethodRef]Hooked) {
 	})
 }
 
-// Refuse notes why methods have no hook though one was asked for: by method, or by
-// class with an empty name and descriptor.
+// Refuse sets why methods have no hook although one was requested: by method, or by class
+// with an empty name and descriptor.
 func (t *Tree) Refuse(reasons map[classfile.MethodRef]string) {
 	t.Each(func(n *Node) {
 		if n.State != NotWatched {
@@ -182,9 +182,9 @@ func (t *Tree) Refuse(reasons map[classfile.MethodRef]string) {
 	})
 }
 
-// Watchable are the methods of a tree that may have hooks, each once, the nearest to a
-// root first, at most a number of them; more is how many there are beyond. Those of the
-// JDK are among them only if it is followed: a hook there slows down everybody.
+// Watchable returns the methods of a tree that may have hooks, each once, those nearest to
+// a root first, and how many more there are. Methods of the JDK are included only if the
+// JDK is followed: a hook there slows down every caller.
 func (t *Tree) Watchable(most int, jdk bool) (methods []classfile.MethodRef, more int) {
 	met := make(map[classfile.MethodRef]bool)
 	t.Each(func(n *Node) {
@@ -201,7 +201,7 @@ func (t *Tree) Watchable(most int, jdk bool) (methods []classfile.MethodRef, mor
 	return slices.Clip(methods), more
 }
 
-// A growth is a tree that is made, level by level.
+// A growth is a tree under construction, level by level.
 type growth struct {
 	*World
 	limits   Limits
@@ -209,10 +209,10 @@ type growth struct {
 	expanded map[classfile.MethodRef]bool
 }
 
-// Tree is what methods can call, within limits.
+// Tree returns what methods can call, within limits.
 func (w *World) Tree(roots []classfile.MethodRef, limits Limits) *Tree {
 	g := &growth{World: w, limits: limits, tree: &Tree{}, expanded: make(map[classfile.MethodRef]bool)}
-	clear(w.reached) // they are of other limits
+	clear(w.reached) // they depend on the limits
 	if len(roots) > limits.Nodes {
 		g.tree.RootsCut = len(roots) - limits.Nodes
 		roots = roots[:limits.Nodes]
@@ -237,7 +237,7 @@ func (w *World) Tree(roots []classfile.MethodRef, limits Limits) *Tree {
 	return g.tree
 }
 
-// node is a method with what the loaded classes say of it.
+// node returns the node of a method, with what is known from the loaded classes.
 func (g *growth) node(m classfile.MethodRef, parent *Node) *Node {
 	g.tree.Nodes++
 	n := &Node{MethodRef: m, parent: parent}
@@ -267,7 +267,7 @@ func (g *growth) node(m classfile.MethodRef, parent *Node) *Node {
 	return n
 }
 
-// stop says why a method is not followed.
+// stop returns why a method is not followed.
 func (g *growth) stop(n *Node) Stop {
 	for p := n.parent; p != nil; p = p.parent {
 		if p.MethodRef == n.MethodRef {
@@ -287,10 +287,10 @@ func (g *growth) stop(n *Node) Stop {
 	return Followed
 }
 
-// expand puts what a method calls below it.
+// expand adds the callees of a method.
 func (g *growth) expand(n *Node) {
 	at := make(map[classfile.MethodRef]*Node)
-	cut := make(map[classfile.MethodRef]bool) // what bounds kept out
+	cut := make(map[classfile.MethodRef]bool) // methods that a bound keeps out
 	var byBreadth, byNodes int
 	for _, call := range g.calls(n.MethodRef) {
 		n.Reflects, n.Handles = n.Reflects || call.Reflects, n.Handles || call.Handles
@@ -333,8 +333,8 @@ func (g *growth) expand(n *Node) {
 	}
 }
 
-// named gives the declaration itself where a call reaches nothing that is loaded. That
-// no static initialiser is left to run is nothing to tell.
+// named returns the declaration itself where a call reaches no loaded method. It is
+// normal that no static initializer is left to run.
 func (g *growth) named(call callgraph.DirectCall, targets []callgraph.Target) []callgraph.Target {
 	if len(targets) == 0 && call.Kind != callgraph.Initializer {
 		return []callgraph.Target{{MethodRef: call.Declared}}

@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 )
 
 func TestTree(t *testing.T) {
-	w := NewWorld(loaded(t, "shop/Desk$Never", "shop/Bulk"))
+	w := NewWorld(universe.Of(nil, loaded(t, "shop/Desk$Never", "shop/Bulk")))
 	tree := w.Tree(roots(t, w, "shop.Desk.serve"), DefaultLimits())
 	if got := outline(tree.Roots); got != served {
 		t.Errorf("%s", got)
@@ -32,7 +33,7 @@ func TestTree(t *testing.T) {
 func TestOnlyLoadedClassesCount(t *testing.T) {
 	limits := DefaultLimits()
 	limits.Levels = 1
-	w := NewWorld(loaded(t, "shop/Desk$Square", "shop/Desk$Tall", "shop/Bulk"))
+	w := NewWorld(universe.Of(nil, loaded(t, "shop/Desk$Square", "shop/Desk$Tall", "shop/Bulk")))
 	got := outline(w.Tree(roots(t, w, "shop.Desk.serve"), limits).Roots)
 	for _, want := range []string{"interface Desk$Never.area\n", "constructor Desk$Square.<init>: its class is not loaded\n"} {
 		if !strings.Contains(got, want) {
@@ -46,7 +47,7 @@ func TestOnlyLoadedClassesCount(t *testing.T) {
 
 // TestBounds has each bound told with what it cuts; nothing is lost without a word.
 func TestBounds(t *testing.T) {
-	w := NewWorld(loaded(t, "shop/Desk$Never"))
+	w := NewWorld(universe.Of(nil, loaded(t, "shop/Desk$Never")))
 	all := roots(t, w, "shop.Bulk.all")
 	limits := Limits{Levels: 2, Overrides: 10, Breadth: 60, Nodes: 1000}
 	for _, tt := range []struct {
@@ -86,7 +87,7 @@ func TestClassesOfOneName(t *testing.T) {
 	classes := loaded(t, "shop/Bulk")
 	again := classes[0]
 	again.Loader = 2
-	w := NewWorld(append(classes, again, Class{Name: "made/Up", Loader: 2}, Class{Name: "shop/Desk$$Lambda/0x1", Reason: "hidden"}))
+	w := NewWorld(universe.Of(nil, append(classes, again, universe.Loaded{Name: "made/Up", Loader: 2}, universe.Loaded{Name: "shop/Desk$$Lambda/0x1", Reason: "hidden"})))
 	if got := w.classes[again.Name].loaders; !slices.Equal(got, []uint32{1, 2}) || len(w.classes[again.Name].files) != 1 {
 		t.Errorf("%v", got)
 	}
@@ -96,7 +97,7 @@ func TestClassesOfOneName(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	w := NewWorld(loaded(t, "shop/Bulk"))
+	w := NewWorld(universe.Of(nil, loaded(t, "shop/Bulk")))
 	serve := roots(t, w, "shop.Desk.serve")[0]
 	get, mapped, parse := roots(t, w, "shop.Desk.get")[0], roots(t, w, "shop.Desk.map")[0], roots(t, w, "shop.Desk.parse")[0]
 	tree := w.Tree([]classfile.MethodRef{serve}, DefaultLimits())
@@ -122,7 +123,7 @@ func TestStates(t *testing.T) {
 }
 
 func TestNoMethod(t *testing.T) {
-	w := NewWorld(loaded(t, "shop/Bulk"))
+	w := NewWorld(universe.Of(nil, loaded(t, "shop/Bulk")))
 	for pattern, want := range map[string]string{
 		"shop.Desk.serv":          "shop.Desk.serv matches shop.Desk, but no method of it; it has serve",
 		"shop.Desk":               "shop.Desk is a class, and no method of it was named: shop.Desk.* is every method",
@@ -143,7 +144,7 @@ func TestNoMethod(t *testing.T) {
 
 func TestSnapshot(t *testing.T) {
 	var file bytes.Buffer
-	classes := []Class{{Name: "a/B", Loader: 3, File: []byte{1, 2}}, {Name: "java/lang/Object", Reason: "never"}}
+	classes := []universe.Loaded{{Name: "a/B", Loader: 3, File: []byte{1, 2}}, {Name: "java/lang/Object", Reason: "never"}}
 	if err := writeSnapshot(&file, classes); err != nil {
 		t.Fatal(err)
 	}

@@ -3,40 +3,32 @@ package calltree
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// A Class is one that is loaded.
-type Class struct {
-	Name   string // internal
-	Loader uint32 // 0 is the boot loader
-	File   []byte // nil where it is not known
-	Reason string // why it cannot have hooks; "" where it can
-	JDK    bool
-}
-
-// A World is the loaded classes of a JVM. What was read of them once is not read again.
+// A World is a universe of loaded classes with the calls in their methods.
 type World struct {
-	graph   *callgraph.Graph
-	classes map[string]*class
-	bodies  map[string][]*callgraph.Bodies
-	reached map[callgraph.DirectCall]reached
-	loaders map[uint32]*Loader
-	// fileless are classes of the program whose files are not known; unreadable those
-	// whose are no class files.
-	fileless, unreadable int
+	universe *universe.Universe
+	graph    *callgraph.Graph
+	classes  map[string]*class
+	bodies   map[string][]*callgraph.Bodies
+	reached  map[callgraph.DirectCall]reached
+	loaders  map[uint32]*Loader
+	fileless int // classes of the program whose files are not known or cannot be read
 }
 
 // class is all classes of one name.
 type class struct {
 	loaders []uint32
 	files   [][]byte
-	reason  string
+	reason  string // why none of them can have hooks
 	jdk     bool
 }
 
@@ -47,67 +39,65 @@ type Loader struct {
 	Example string // internal name of one of its classes
 }
 
-// NewWorld mirrors classes. Their files must not change while it is in use.
-func NewWorld(classes []Class) *World {
+// NewWorld reads the classes of a universe. Classes that the universe gets later are not
+// part of it.
+func NewWorld(u *universe.Universe) *World {
 	w := &World{
-		graph: callgraph.New(callgraph.Settings{Whole: true}), classes: make(map[string]*class, len(classes)),
+		universe: u, graph: callgraph.New(callgraph.Settings{Whole: true}), classes: make(map[string]*class),
 		bodies: make(map[string][]*callgraph.Bodies), reached: make(map[callgraph.DirectCall]reached), loaders: make(map[uint32]*Loader),
 	}
-	// By name, so that what is found does not depend on the order of loading.
-	classes = slices.Clone(classes)
-	slices.SortStableFunc(classes, func(a, b Class) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Loader, b.Loader))
-	})
-	for _, c := range classes {
+	for c := range u.All() {
 		w.add(c)
 	}
 	return w
 }
 
-func (w *World) add(c Class) {
-	if c.File == nil && c.Reason != "" {
-		return // one that the JVM made, for a lambda most often: what that calls is known by who made it
+func (w *World) add(c *universe.Class) {
+	file := w.universe.File(c)
+	if file == nil && c.Reason != "" {
+		return // made by the JVM, mostly for a lambda: who made it shows what it calls
 	}
 	known := w.classes[c.Name]
 	if known == nil {
-		known = &class{reason: c.Reason, jdk: c.JDK}
+		known = &class{reason: c.Reason, jdk: w.universe.IsJDK(c)}
 		w.classes[c.Name] = known
 	}
 	if c.Reason == "" {
 		known.reason = ""
 	}
-	known.loaders = append(known.loaders, c.Loader)
-	w.count(c)
-	if c.File == nil {
-		if c.Loader != 0 { // else the JDK has made it, for its own method handles
+	number := uint32(max(c.Loader, 0))
+	known.loaders = append(known.loaders, number)
+	w.count(c.Name, number)
+	if file == nil {
+		if c.Loader != 0 { // otherwise the JDK has made it, for its own method handles
 			w.fileless++
 		}
 		return
 	}
-	if slices.ContainsFunc(known.files, func(file []byte) bool { return string(file) == string(c.File) }) {
+	if slices.ContainsFunc(known.files, func(other []byte) bool { return string(other) == string(file) }) {
 		return
 	}
-	if _, err := w.graph.Add(c.File); err != nil {
-		w.unreadable++
+	if _, err := w.graph.Add(file); err != nil {
+		w.fileless++
 		return
 	}
-	known.files = append(known.files, c.File)
+	known.files = append(known.files, file)
 }
 
-func (w *World) count(c Class) {
-	l := w.loaders[c.Loader]
+func (w *World) count(class string, loader uint32) {
+	l := w.loaders[loader]
 	if l == nil {
-		l = &Loader{Number: c.Loader, Example: c.Name}
-		w.loaders[c.Loader] = l
+		l = &Loader{Number: loader, Example: class}
+		w.loaders[loader] = l
 	}
 	l.Classes++
 }
 
-// mostBodies bounds how many classes are kept taken apart. Those of one level are often
-// asked for one after the other; a large one takes megabytes.
+// mostBodies bounds how many classes are kept with their code decoded. Those of one level
+// are often needed one after the other; a large one takes megabytes.
 const mostBodies = 32
 
-// calls returns what a method's body calls, in whichever of the classes of that name.
+// calls returns what a method's body calls, in any of the classes of that name.
 func (w *World) calls(m classfile.MethodRef) (all []callgraph.DirectCall) {
 	bodies, known := w.bodies[m.Class]
 	if !known {
@@ -116,7 +106,7 @@ func (w *World) calls(m classfile.MethodRef) (all []callgraph.DirectCall) {
 		}
 		if c := w.classes[m.Class]; c != nil {
 			for _, file := range c.files {
-				if b, err := w.graph.Bodies(file); err == nil { // as it was added, there is none
+				if b, err := w.graph.Bodies(file); err == nil { // it was read when it was added
 					bodies = append(bodies, b)
 				}
 			}
@@ -127,7 +117,7 @@ func (w *World) calls(m classfile.MethodRef) (all []callgraph.DirectCall) {
 	for _, b := range bodies {
 		calls, err := b.Calls(m.Name, m.Descriptor)
 		if err != nil {
-			continue // likewise
+			continue // it was read when it was added
 		}
 		for _, call := range calls {
 			if !met[call] {
@@ -139,8 +129,8 @@ func (w *World) calls(m classfile.MethodRef) (all []callgraph.DirectCall) {
 	return all
 }
 
-// reached is what a call reaches: the first few of all, the program's own before the
-// JDK's.
+// reached is what a call reaches: the first few methods, the program's own before the
+// JDK's, and how many there are.
 type reached struct {
 	first []callgraph.Target
 	all   int
@@ -154,7 +144,7 @@ func (w *World) targets(call callgraph.DirectCall, caller classfile.MethodRef, m
 	all := w.graph.Targets(call, caller)
 	slices.SortStableFunc(all, func(a, b callgraph.Target) int { return cmp.Compare(w.rank(a), w.rank(b)) })
 	r := reached{first: slices.Clone(all[:min(most, len(all))]), all: len(all)}
-	if call.Kind != callgraph.Initializer { // those depend on who calls
+	if call.Kind != callgraph.Initializer { // which initializers run depends on the caller
 		w.reached[call] = r
 	}
 	return r
@@ -167,7 +157,7 @@ func (w *World) rank(t callgraph.Target) int {
 	return 0
 }
 
-// Loaders are those of all loaded classes, by number.
+// Loaders returns the loaders of all classes, by number.
 func (w *World) Loaders() (all []Loader) {
 	for _, l := range w.loaders {
 		all = append(all, *l)
@@ -176,7 +166,7 @@ func (w *World) Loaders() (all []Loader) {
 	return all
 }
 
-// A NoMethodError says that no method with code matches what was asked for.
+// A NoMethodError reports that no method with code matches a pattern.
 type NoMethodError struct {
 	Pattern string
 	// Class is a loaded class that matches, with dots; "" where none does.
@@ -243,7 +233,7 @@ func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
 	return nil, missed
 }
 
-// implementers are methods with code that an abstract one may stand for.
+// implementers returns methods with code that implement an abstract one.
 func (w *World) implementers(m classfile.MethodRef) (near []string) {
 	for _, name := range w.names() {
 		if len(near) == mostNear {
@@ -259,12 +249,7 @@ func (w *World) implementers(m classfile.MethodRef) (near []string) {
 }
 
 func (w *World) names() []string {
-	names := make([]string, 0, len(w.classes))
-	for name := range w.classes {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(w.classes))
 }
 
 func methodPart(pattern string) string {
@@ -273,7 +258,7 @@ func methodPart(pattern string) string {
 	return pattern[strings.LastIndexByte(pattern, '.')+1:]
 }
 
-// nearMethods are the names most like one; where none is like it, the first few.
+// nearMethods returns the names most similar to one; if none is similar, the first few.
 func nearMethods(name string, declared []classfile.MethodRef) []string {
 	var names []string
 	for _, m := range declared {
@@ -283,14 +268,14 @@ func nearMethods(name string, declared []classfile.MethodRef) []string {
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 	alike := slices.IndexFunc(names, func(other string) bool { return distance(name, other) > max(2, len(name)/3) })
-	if alike <= 0 { // none is, or all are
+	if alike <= 0 { // none is similar, or all are
 		alike = len(names)
 	}
 	return names[:min(alike, mostNear)]
 }
 
-// nearClasses are loaded classes whose last name is one of the pattern's last two: the
-// very last may be a method, or a class to which no method was added. The program's own
+// nearClasses returns loaded classes whose simple name is one of the last two names of the
+// pattern: the very last may be a method, or a class without a method. The program's own
 // come first.
 func (w *World) nearClasses(pattern string) (near []string) {
 	pattern, _, _ = strings.Cut(pattern, "(")
@@ -313,8 +298,7 @@ func isSeparator(r rune) bool { return r == '.' || r == '$' || r == '/' }
 
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 
-// distance is how many letters must be put in, taken out or replaced to make one name
-// of another; capitals count as small ones.
+// distance returns the edit distance of two names, ignoring case.
 func distance(a, b string) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	row := make([]int, len(b)+1)

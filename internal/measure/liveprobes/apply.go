@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -74,8 +75,8 @@ func (w *Watch) look(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	library := w.world.library
-	isOurs := func(class string) bool { return !library.Has(class) && !isSondes(class) }
+	library := w.universe.Library
+	isOurs := func(class string) bool { return !library.Has(class) && !universe.IsSondes(class) }
 	all, err := w.target.Survey(ctx, func(class string) bool { return r.needsAll() && isOurs(class) })
 	if err != nil {
 		return err
@@ -86,9 +87,9 @@ func (w *Watch) look(ctx context.Context, r *request) error {
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	for _, list := range [][]session.LoadedClass{named, known, all} {
+	for _, list := range [][]universe.Loaded{named, known, all} {
 		for _, c := range list {
-			w.world.add(c)
+			w.universe.Add(c)
 		}
 	}
 	return nil
@@ -266,9 +267,9 @@ func (w *Watch) noteDepends(s *planned) {
 		for _, name := range d.Open {
 			id := w.target.SpotID(s.Spot)
 			w.queue.depend(id, name)
-			below, _ := w.world.subtypes(name)
+			below, _ := w.universe.Subtypes(name)
 			for _, c := range below {
-				w.queue.depend(id, c.Name())
+				w.queue.depend(id, c.Name)
 			}
 		}
 	}
@@ -330,7 +331,7 @@ type Report struct {
 // Applied is what became of a probe or a tag.
 type Applied struct {
 	Name      string
-	Methods   []string // class.name(descriptor) that it acts in, by name
+	Methods   []string // class.Name(descriptor) that it acts in, by name
 	Anchors   int      // methods of its sequences
 	LeftOut   []LeftOut
 	Unmatched []string // patterns and elements of sequences that name no method that is loaded
@@ -341,6 +342,6 @@ type Applied struct {
 
 // A LeftOut is a method that was named and in which a probe does not act.
 type LeftOut struct {
-	Method string // class.name(descriptor)
+	Method string // class.Name(descriptor)
 	Err    error
 }

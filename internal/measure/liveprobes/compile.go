@@ -3,12 +3,12 @@ package liveprobes
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -20,10 +20,11 @@ import (
 
 // A compiler makes plans of sets.
 type compiler struct {
-	world   *world
-	tagCall condition.TagCall
-	flags   arena.Flags
-	level   func(*probeset.Probe) probeset.Level // that a probe is at
+	universe *universe.Universe
+	views    map[*universe.Class]*condition.Class // the classes as conditions see them
+	tagCall  condition.TagCall
+	flags    arena.Flags
+	level    func(*probeset.Probe) probeset.Level // that a probe is at
 	*plan
 }
 
@@ -77,10 +78,8 @@ func (c *compiler) compile() error {
 		return nil // tags of nobody
 	}
 	var found []match
-	for _, name := range slices.Sorted(maps.Keys(c.world.classes)) {
-		for _, class := range c.world.classes[name] {
-			found = append(found, c.find(class)...)
-		}
+	for class := range c.universe.All() {
+		found = append(found, c.find(class)...)
 	}
 	for _, m := range found {
 		c.add(m)
@@ -105,35 +104,35 @@ func (c *compiler) verdict() error {
 
 // A match is a method with what names it.
 type match struct {
-	method
+	universe.Method
 	probes []*probeRequest
 	tags   []*tagRequest
 	masks  masks
 }
 
 // find finds the methods of a class that are named. They count as hooked from then on.
-func (c *compiler) find(class *class) (found []match) {
-	if !c.matchClass(class.name) {
+func (c *compiler) find(class *universe.Class) (found []match) {
+	if !c.matchClass(class.Name) {
 		return nil
 	}
-	if why := c.ruled(class.name); why != nil {
+	if why := c.ruled(class.Name); why != nil {
 		c.leaveByRule(class, why)
 		return nil
 	}
-	if opened := c.world.open(class); opened == nil || class.reason != "" || opened.File.Check() != nil {
+	if opened := c.universe.Open(class); opened == nil || class.Reason != "" || opened.Check() != nil {
 		c.leaveClass(class)
 		return nil
 	}
-	for _, m := range c.world.methods(class) {
-		one := match{method: m, masks: c.positions.match(class.name, m.Name, m.Descriptor)}
+	for _, m := range c.universe.Methods(class) {
+		one := match{Method: m, masks: c.positions.match(class.Name, m.Name, m.Descriptor)}
 		for _, p := range c.probes {
-			if p.methods.Match(class.name, m.Name, m.Descriptor) {
+			if p.methods.Match(class.Name, m.Name, m.Descriptor) {
 				one.probes = append(one.probes, p)
 			}
 			c.note(p, m)
 		}
 		for _, t := range c.tags {
-			if t.At.Match(class.name, m.Name, m.Descriptor) {
+			if t.At.Match(class.Name, m.Name, m.Descriptor) {
 				one.tags = append(one.tags, t)
 				delete(c.tagSums[t.Name].missing, t.At.String())
 			}
@@ -147,7 +146,7 @@ func (c *compiler) find(class *class) (found []match) {
 }
 
 // note takes patterns that name a method from those that name none.
-func (c *compiler) note(p *probeRequest, m method) {
+func (c *compiler) note(p *probeRequest, m universe.Method) {
 	s := c.probeSums[p.Name]
 	for _, pattern := range p.methods.Includes() {
 		if pattern.Match(m.Class, m.Name, m.Descriptor) {
@@ -173,24 +172,24 @@ func (c *compiler) note(p *probeRequest, m method) {
 }
 
 // leaveClass names a class that cannot have hooks where a probe names it.
-func (c *compiler) leaveClass(class *class) {
+func (c *compiler) leaveClass(class *universe.Class) {
 	err := errFileless
-	if class.parsed != nil {
-		if bad := class.parsed.File.Check(); bad != nil {
+	if opened := c.universe.Open(class); opened != nil {
+		if bad := opened.Check(); bad != nil {
 			err = fmt.Errorf("its class file is damaged: %w", bad)
 		}
 	}
-	if class.reason != "" {
-		err = errors.New(class.reason)
+	if class.Reason != "" {
+		err = errors.New(class.Reason)
 	}
-	left := LeftOut{Method: dotted(class.name), Err: err}
+	left := LeftOut{Method: dotted(class.Name), Err: err}
 	for _, p := range c.probes {
-		if p.methods.MatchClass(class.name) {
+		if p.methods.MatchClass(class.Name) {
 			c.probeSums[p.Name].LeftOut = append(c.probeSums[p.Name].LeftOut, left)
 		}
 	}
 	for _, t := range c.tags {
-		if t.At.MatchClass(class.name) {
+		if t.At.MatchClass(class.Name) {
 			c.tagSums[t.Name].LeftOut = append(c.tagSums[t.Name].LeftOut, left)
 		}
 	}
@@ -198,15 +197,15 @@ func (c *compiler) leaveClass(class *class) {
 
 // add makes the spots of a method, and gives them.
 func (c *compiler) add(m match) (made []*planned) {
-	if m.member.Access.Has(classfile.AccNative) {
+	if m.Member.Access.Has(classfile.AccNative) {
 		c.leave(m, errNative)
 		return nil
 	}
 	for _, t := range m.tags {
-		made = append(made, c.addTag(m.method, t)...)
+		made = append(made, c.addTag(m.Method, t)...)
 	}
 	for _, p := range m.probes {
-		made = append(made, c.addProbe(m.method, p)...)
+		made = append(made, c.addProbe(m.Method, p)...)
 	}
 	if !m.masks.none() {
 		made = append(made, &planned{
@@ -214,10 +213,10 @@ func (c *compiler) add(m match) (made []*planned) {
 				MethodRef: m.MethodRef, Key: anchorKey, Kind: instrument.Anchors, Flags: arena.On,
 				First: m.masks.first, Below: m.masks.below, Direct: m.masks.direct,
 			},
-			method: m.method,
+			method: m.Method,
 		})
 		if m.masks.direct != 0 {
-			c.addBridges(m.method)
+			c.addBridges(m.Method)
 		}
 	}
 	for _, s := range made {
@@ -228,14 +227,14 @@ func (c *compiler) add(m match) (made []*planned) {
 
 func (c *compiler) leave(m match, err error) {
 	for _, p := range m.probes {
-		c.probeSums[p.Name].leave(m.method, err)
+		c.probeSums[p.Name].leave(m.Method, err)
 	}
 	for _, t := range m.tags {
-		c.tagSums[t.Name].leave(m.method, err)
+		c.tagSums[t.Name].leave(m.Method, err)
 	}
 }
 
-func (s *summary) leave(m method, err error) {
+func (s *summary) leave(m universe.Method, err error) {
 	left := LeftOut{Method: m.String(), Err: err}
 	if s.found++; s.unfit.Err == nil {
 		s.unfit = left
@@ -243,7 +242,7 @@ func (s *summary) leave(m method, err error) {
 	s.LeftOut = append(s.LeftOut, left)
 }
 
-func (s *summary) take(m method) {
+func (s *summary) take(m universe.Method) {
 	s.found++
 	if text := m.String(); !s.taken[text] {
 		s.taken[text] = true
@@ -251,13 +250,13 @@ func (s *summary) take(m method) {
 	}
 }
 
-func (c *compiler) addBridges(m method) {
-	for _, member := range c.world.bridges(m) {
+func (c *compiler) addBridges(m universe.Method) {
+	for _, member := range c.universe.Bridges(m) {
 		c.bridges[member] = true
 	}
 }
 
-func (c *compiler) addTag(m method, t *tagRequest) []*planned {
+func (c *compiler) addTag(m universe.Method, t *tagRequest) []*planned {
 	s := &planned{
 		Spot: instrument.Spot{
 			MethodRef: m.MethodRef, Key: t.key(), Kind: instrument.Tags, Flags: arena.On, Tag: int(t.number),
@@ -273,7 +272,7 @@ func (c *compiler) addTag(m method, t *tagRequest) []*planned {
 }
 
 // addProbe makes a spot for each of a probe's sequences.
-func (c *compiler) addProbe(m method, p *probeRequest) (made []*planned) {
+func (c *compiler) addProbe(m universe.Method, p *probeRequest) (made []*planned) {
 	flags, period := p.setting(c.level(&p.Probe), c.flags)
 	for _, q := range p.within {
 		s := &planned{
@@ -305,17 +304,39 @@ var errAmbiguous = errors.New("there are several classes of this name, and what 
 
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 
-// scope is what is known at a method.
-func (c *compiler) scope(m method, at condition.Moment) condition.Scope {
-	subtypes := c.world.subtypes
-	if c.world.unbounded {
+// view returns a class as conditions see it; nil where there is none that can be read.
+func (c *compiler) view(class *universe.Class) *condition.Class {
+	if class == nil || c.universe.Open(class) == nil {
+		return nil
+	}
+	view := c.views[class]
+	if view == nil {
+		view = &condition.Class{File: c.universe.Open(class)}
+		c.views[class] = view
+	}
+	view.Loader = class.Loader // it may have been a guess before
+	return view
+}
+
+func (c *compiler) subtypes(name string) (views []*condition.Class, all bool) {
+	list, all := c.universe.Subtypes(name)
+	for _, class := range list {
+		views = append(views, c.view(class))
+	}
+	return views, all
+}
+
+// scope returns what is known at a method.
+func (c *compiler) scope(m universe.Method, at condition.Moment) condition.Scope {
+	subtypes := c.subtypes
+	if c.universe.IsAhead {
 		subtypes = nil
 	}
 	return condition.Scope{
-		Class: c.world.open(m.class), Method: m.member, Moment: at,
-		Lookup:   func(name string) *condition.Class { return c.world.lookup(name, m.class) },
-		Subtypes: subtypes, OwnOnly: c.world.unbounded,
-		Exported: func(other *condition.Class) bool { return c.world.library.Exports(other.Name(), m.class.name) },
+		Class: c.view(m.Owner), Method: m.Member, Moment: at,
+		Lookup:   func(name string) *condition.Class { return c.view(c.universe.Lookup(name, m.Owner)) },
+		Subtypes: subtypes, OwnOnly: c.universe.IsAhead,
+		Exported: func(other *condition.Class) bool { return c.universe.Library.Exports(other.Name(), m.Owner.Name) },
 		Probed:   func(m classfile.MethodRef) bool { return c.hooked[m] },
 		Tags:     c.numbers, TagCall: c.tagCall,
 	}
@@ -328,11 +349,11 @@ func (c *compiler) equip(s *planned) error {
 	if err := c.equipIn(s, s.method); err != nil {
 		return err
 	}
-	for _, other := range c.world.classes[s.Class] {
-		if other == s.method.class {
+	for _, other := range c.universe.Named(s.Class) {
+		if other == s.method.Owner {
 			continue
 		}
-		for _, m := range c.world.methods(other) {
+		for _, m := range c.universe.Methods(other) {
 			if m.Name == s.Name && m.Descriptor == s.Descriptor {
 				again := *s
 				if err := c.equipIn(&again, m); err != nil {
@@ -348,7 +369,7 @@ func (c *compiler) equip(s *planned) error {
 	return nil
 }
 
-func (c *compiler) equipIn(s *planned, m method) error {
+func (c *compiler) equipIn(s *planned, m universe.Method) error {
 	switch {
 	case s.tag != nil:
 		if name := c.secretIn(m, s.tag.Value, c.allowed()); name != "" {
@@ -399,7 +420,7 @@ func trimmed(code []weave.Lowered) []weave.Lowered {
 }
 
 // capture adds the values that are captured. One that must not be shown is not read.
-func (c *compiler) capture(s *planned, m method, code []weave.Lowered) (depends []condition.Depends, err error) {
+func (c *compiler) capture(s *planned, m universe.Method, code []weave.Lowered) (depends []condition.Depends, err error) {
 	s.captures = nil
 	for _, value := range s.probe.captures {
 		named := CaptureName{Index: value.index, Text: value.expr.Text()}
@@ -451,10 +472,10 @@ func (e *captureError) Unwrap() error { return e.cause }
 
 // secretIn is the name for which what an expression reads must not be shown, among those
 // in it and those of the parameters it names by number; "" where it may.
-func (c *compiler) secretIn(m method, e *expr.Expr, allowed []string) string {
+func (c *compiler) secretIn(m universe.Method, e *expr.Expr, allowed []string) string {
 	names, numbers := namesIn(e)
 	for _, number := range numbers {
-		names = append(names, m.parameterNames(number)...)
+		names = append(names, m.ParameterNames(number)...)
 	}
 	return secretIn(names, allowed)
 }

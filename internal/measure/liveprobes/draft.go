@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -38,7 +39,7 @@ type DraftRequest struct {
 	Set *probeset.Set
 	// Classes are all that are known. One with a Reason gets no spots, and conditions
 	// may read it. Classes of one name have different loaders.
-	Classes []session.LoadedClass
+	Classes []universe.Loaded
 	Image   string      // a JDK's run-time image; empty where there is none
 	Flags   arena.Flags // what hooks that time calls do besides
 	Weaver  *instrument.FileWeaver
@@ -83,26 +84,26 @@ func NewDraft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	t := &drafting{FileWeaver: r.Weaver, classes: r.Classes}
 	w := newWatch(t, jimage.OpenLibrary(r.Image), Options{Flags: r.Flags})
 	defer w.Close()
-	w.world.unbounded = true
+	w.universe.IsAhead = true
 	report, err := w.Apply(ctx, r.Set)
 	if err != nil {
 		return nil, err
 	}
 	return &Draft{
-		Probes: report.Probes, Tags: report.Tags, Named: w.plan.named(w.world, r.Classes), Wide: w.plan.wide(), Warnings: report.Warnings, HandOff: t.handOff,
+		Probes: report.Probes, Tags: report.Tags, Named: w.plan.named(w.universe, r.Classes), Wide: w.plan.wide(), Warnings: report.Warnings, HandOff: t.handOff,
 		names: w.names, groups: w.groups,
 	}, nil
 }
 
 // named are the classes without spots that hold methods the plan's set names.
-func (p *plan) named(w *world, classes []session.LoadedClass) (all []Named) {
-	add := func(c *class) {
-		if !p.matchClass(c.name) {
+func (p *plan) named(u *universe.Universe, classes []universe.Loaded) (all []Named) {
+	add := func(c *universe.Class) {
+		if !p.matchClass(c.Name) {
 			return
 		}
-		one := Named{Class: c.name, Loader: uint32(c.loader)}
+		one := Named{Class: c.Name, Loader: uint32(c.Loader)}
 		patterns := make(map[string]bool)
-		for _, m := range w.methods(c) {
+		for _, m := range u.Methods(c) {
 			if p.nameMethod(m, patterns) {
 				one.Methods++
 			}
@@ -112,19 +113,29 @@ func (p *plan) named(w *world, classes []session.LoadedClass) (all []Named) {
 			all = append(all, one)
 		}
 	}
+	// These classes are looked at in a universe of their own: they get no spots.
+	left := universe.New(u.Library)
+	left.IsAhead = true
 	for i := range classes {
 		if c := &classes[i]; c.Reason != "" {
-			add(&class{name: c.Name, loader: int(c.Loader), file: c.File})
+			left.Add(*c)
+		}
+	}
+	for i := range classes {
+		for _, c := range left.Named(classes[i].Name) {
+			if classes[i].Reason != "" && c.Loader == int(classes[i].Loader) {
+				add(c)
+			}
 		}
 	}
 	narrow := slices.DeleteFunc(slices.Clone(p.patterns), isWide)
 	isNamed := func(name string) bool {
 		return slices.ContainsFunc(narrow, func(pattern *pattern.Pattern) bool { return pattern.MatchClass(name) })
 	}
-	for _, name := range w.library.Classes() {
-		isShadowed := slices.ContainsFunc(w.classes[name], func(c *class) bool { return c.loader != 0 })
-		if w.library.IsJDK(name) && !isShadowed && isNamed(name) {
-			add(&class{name: name})
+	for _, name := range u.Library.Classes() {
+		isShadowed := slices.ContainsFunc(u.Named(name), func(c *universe.Class) bool { return c.Loader != 0 })
+		if u.Library.IsJDK(name) && !isShadowed && isNamed(name) {
+			add(&universe.Class{Name: name})
 		}
 	}
 	return all
@@ -147,7 +158,7 @@ func isWide(p *pattern.Pattern) bool {
 
 // nameMethod reports whether a probe, a tag or a sequence names a method, and notes the
 // patterns that do.
-func (p *plan) nameMethod(m method, patterns map[string]bool) (is bool) {
+func (p *plan) nameMethod(m universe.Method, patterns map[string]bool) (is bool) {
 	for _, one := range p.probes {
 		is = is || one.methods.Match(m.Class, m.Name, m.Descriptor)
 	}
@@ -166,22 +177,22 @@ func (p *plan) nameMethod(m method, patterns map[string]bool) (is bool) {
 // watched is told to a weaver. Nothing is ever measured.
 type drafting struct {
 	*instrument.FileWeaver
-	classes []session.LoadedClass
+	classes []universe.Loaded
 	handOff bool
 }
 
 // Prefetch gives all there is.
-func (d *drafting) Prefetch(context.Context, func(string) bool, func(string) bool) ([]session.LoadedClass, error) {
+func (d *drafting) Prefetch(context.Context, func(string) bool, func(string) bool) ([]universe.Loaded, error) {
 	return d.classes, nil
 }
 
 // Survey has nothing to add.
-func (d *drafting) Survey(context.Context, func(string) bool) ([]session.LoadedClass, error) {
+func (d *drafting) Survey(context.Context, func(string) bool) ([]universe.Loaded, error) {
 	return nil, nil
 }
 
 // Known has nothing to add.
-func (d *drafting) Known(context.Context) ([]session.LoadedClass, error) { return nil, nil }
+func (d *drafting) Known(context.Context) ([]universe.Loaded, error) { return nil, nil }
 
 // OnLoading asks nobody: no class loads.
 func (d *drafting) OnLoading(context.Context, []string, func(string, []byte) []instrument.Spot) error {

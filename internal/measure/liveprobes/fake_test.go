@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -100,34 +101,34 @@ var libraries = struct {
 
 var bootClasses = []string{"java/lang/Object", "java/lang/String", "java/lang/Integer", "java/lang/Number", "java/lang/Comparable", "java/util/function/Function"}
 
-func (f *fake) classes(wanted func(class string) bool) (loaded []session.LoadedClass) {
+func (f *fake) classes(wanted func(class string) bool) (loaded []universe.Loaded) {
 	for _, name := range slices.Sorted(maps.Keys(f.files)) {
 		if wanted(name) && !slices.Contains(f.absent, name) {
-			loaded = append(loaded, session.LoadedClass{Name: name, Loader: 1, File: f.files[name]})
+			loaded = append(loaded, universe.Loaded{Name: name, Loader: 1, File: f.files[name]})
 		}
 	}
 	return loaded
 }
 
-func (f *fake) Prefetch(_ context.Context, wanted, _ func(class string) bool) ([]session.LoadedClass, error) {
+func (f *fake) Prefetch(_ context.Context, wanted, _ func(class string) bool) ([]universe.Loaded, error) {
 	return f.classes(wanted), nil
 }
 
-func (f *fake) Survey(_ context.Context, wanted func(class string) bool) ([]session.LoadedClass, error) {
+func (f *fake) Survey(_ context.Context, wanted func(class string) bool) ([]universe.Loaded, error) {
 	loaded := f.classes(wanted)
 	for _, c := range f.classes(func(class string) bool { return !wanted(class) }) {
 		c.File = nil
 		loaded = append(loaded, c)
 	}
 	for _, name := range bootClasses {
-		loaded = append(loaded, session.LoadedClass{Name: name})
+		loaded = append(loaded, universe.Loaded{Name: name})
 	}
 	return loaded, nil
 }
 
 func (f *fake) HasPending() bool { return false }
 
-func (f *fake) Known(context.Context) ([]session.LoadedClass, error) { return nil, nil }
+func (f *fake) Known(context.Context) ([]universe.Loaded, error) { return nil, nil }
 
 func (f *fake) OnLoading(_ context.Context, excludes []string, ask func(class string, file []byte) []instrument.Spot) error {
 	f.excludes, f.loading = excludes, ask
@@ -188,7 +189,7 @@ func (f *fake) spot(t *testing.T, member, key string) instrument.Spot {
 	return instrument.Spot{}
 }
 
-// with are the methods, as class.name, that have a spot whose key begins as said.
+// with are the methods, as class.Name, that have a spot whose key begins as said.
 func (f *fake) with(key string) (members []string) {
 	for _, s := range f.spots {
 		if strings.HasPrefix(s.Key, key) {

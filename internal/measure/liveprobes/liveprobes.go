@@ -18,6 +18,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -54,9 +55,9 @@ const (
 
 // A target is what a Watch asks of a session.
 type target interface {
-	Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]session.LoadedClass, error)
-	Survey(ctx context.Context, wanted func(class string) bool) ([]session.LoadedClass, error)
-	Known(ctx context.Context) ([]session.LoadedClass, error)
+	Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]universe.Loaded, error)
+	Survey(ctx context.Context, wanted func(class string) bool) ([]universe.Loaded, error)
+	Known(ctx context.Context) ([]universe.Loaded, error)
 	OnLoading(ctx context.Context, excludes []string, f func(class string, file []byte) []instrument.Spot) error
 	UpdateSpots(ctx context.Context, request session.SpotRequest) (*session.Installation, error)
 	SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) error
@@ -83,8 +84,9 @@ type Watch struct {
 	queue queue
 
 	lock     sync.Mutex // of all below; never held while the JVM is asked, but to switch off
-	world    *world
-	set      *probeset.Set // what is applied; nil before the first
+	universe *universe.Universe
+	views    map[*universe.Class]*condition.Class // the classes as conditions see them
+	set      *probeset.Set                        // what is applied; nil before the first
 	plan     *plan
 	applied  map[string]instrument.Spot // as the session has them, by name
 	handsOff bool                       // tasks carry contexts
@@ -115,7 +117,7 @@ func New(s *session.Session, o Options) *Watch {
 
 func newWatch(t target, l *jimage.Library, o Options) *Watch {
 	return &Watch{
-		target: t, options: o, world: newWorld(l), applied: make(map[string]instrument.Spot),
+		target: t, options: o, universe: universe.New(l), views: make(map[*universe.Class]*condition.Class), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]SpotName), grouped: make(map[uint32]bool),
 		groups: make(map[uint32][]string), rows: make(ledger.Numbers),
@@ -127,8 +129,8 @@ func newWatch(t target, l *jimage.Library, o Options) *Watch {
 func (w *Watch) Close() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.world.library.Close()
-	w.world.library = nil
+	w.universe.Library.Close()
+	w.universe.Library = nil
 }
 
 // Set is what is applied: without probes that have ended.
@@ -165,7 +167,7 @@ func (w *Watch) notice(text string) {
 // compiler makes plans of a request, or adds to one.
 func (w *Watch) compiler(p *plan) *compiler {
 	return &compiler{
-		world: w.world, tagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"}, flags: w.options.Flags, plan: p,
+		universe: w.universe, views: w.views, tagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"}, flags: w.options.Flags, plan: p,
 		level: func(p *probeset.Probe) probeset.Level { return p.Level },
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -62,7 +63,7 @@ func (w *Watch) loading(name string, file []byte) []instrument.Spot {
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	class := w.world.load(name, file)
+	class := w.universe.Load(name, file)
 	if w.plan == nil {
 		return nil
 	}
@@ -86,7 +87,7 @@ func (w *Watch) loading(name string, file []byte) []instrument.Spot {
 }
 
 // loaded adds the spots of a class that has come to a plan.
-func (w *Watch) loaded(c *compiler, class *class) (made []*planned) {
+func (w *Watch) loaded(c *compiler, class *universe.Class) (made []*planned) {
 	for _, m := range c.find(class) {
 		made = append(made, c.add(m)...)
 	}
@@ -107,7 +108,7 @@ func (w *Watch) catchUp(c *compiler) {
 			}
 		}
 		for _, q := range classes {
-			class := w.world.load(q.name, q.file)
+			class := w.universe.Load(q.name, q.file)
 			if c != nil {
 				w.loaded(c, class)
 				w.checkAgain(c, class)
@@ -118,12 +119,12 @@ func (w *Watch) catchUp(c *compiler) {
 
 // loadInside has methods of a class that is being loaded belong to traces where traced
 // methods may call them.
-func (w *Watch) loadInside(c *compiler, class *class) (made []*planned) {
-	if len(c.calls) == 0 || w.world.isJDK(class) || w.world.open(class) == nil {
+func (w *Watch) loadInside(c *compiler, class *universe.Class) (made []*planned) {
+	if len(c.calls) == 0 || w.universe.IsJDK(class) || w.universe.Open(class) == nil {
 		return nil
 	}
-	above := w.world.ancestors(class)
-	for _, m := range w.world.methods(class) {
+	above := w.universe.Ancestors(class)
+	for _, m := range w.universe.Methods(class) {
 		left := -1
 		for _, name := range above {
 			if known, is := c.calls[classfile.MethodRef{Class: name, Name: m.Name, Descriptor: m.Descriptor}]; is {
@@ -143,11 +144,11 @@ func (w *Watch) loadInside(c *compiler, class *class) (made []*planned) {
 }
 
 // expectCalls notes what a method calls that may belong to traces.
-func (w *Watch) expectCalls(c *compiler, m method, left int) {
+func (w *Watch) expectCalls(c *compiler, m universe.Method, left int) {
 	if left < 0 {
 		return
 	}
-	bodies, err := w.bodies.Bodies(m.class.file)
+	bodies, err := w.bodies.Bodies(w.universe.File(m.Owner))
 	if err != nil {
 		return
 	}
@@ -167,9 +168,9 @@ const switchLimit = time.Second
 // checkAgain checks the conditions that a class which is being loaded may change: by an
 // override that is not pure, or one that has a hook. Those that no longer are right are
 // switched off before the class is used.
-func (w *Watch) checkAgain(c *compiler, class *class) {
+func (w *Watch) checkAgain(c *compiler, class *universe.Class) {
 	above := make(map[string]bool)
-	for _, name := range w.world.ancestors(class) {
+	for _, name := range w.universe.Ancestors(class) {
 		above[name] = true
 	}
 	var off []uint32
@@ -184,7 +185,7 @@ func (w *Watch) checkAgain(c *compiler, class *class) {
 		err := c.equip(&again)
 		if err == nil {
 			s.depends = again.depends
-			w.queue.depend(w.target.SpotID(s.Spot), class.name)
+			w.queue.depend(w.target.SpotID(s.Spot), class.Name)
 			continue
 		}
 		s.off, s.Flags = err.Error(), 0
@@ -192,7 +193,7 @@ func (w *Watch) checkAgain(c *compiler, class *class) {
 			w.applied[spotName(&s.Spot)] = s.Spot
 			off = append(off, w.target.SpotID(s.Spot))
 		}
-		w.notice(fmt.Sprintf("%s is watched no more by %s: class %s has loaded, and %v", s.method, s.what(), dotted(class.name), err))
+		w.notice(fmt.Sprintf("%s is watched no more by %s: class %s has loaded, and %v", s.method, s.what(), dotted(class.Name), err))
 	}
 	w.switchOff(off)
 }
@@ -254,7 +255,7 @@ func (q *queue) put(name string, file []byte) (isQueued bool, off []uint32) {
 	if err != nil {
 		return true, nil // the JVM will not load it
 	}
-	for _, parent := range parents(parsed) {
+	for _, parent := range universe.Parents(parsed) {
 		off = append(off, q.dependents[parent]...)
 	}
 	for _, id := range off {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
@@ -18,7 +19,7 @@ import (
 type plan struct {
 	*request
 	positions *positions
-	spots     map[string]*planned // by class.name(descriptor)#key
+	spots     map[string]*planned // by class.Name(descriptor)#key
 	bridges   map[string]bool
 	hooked    map[classfile.MethodRef]bool // that have a spot
 	relied    map[classfile.MethodRef]bool // that conditions run
@@ -33,7 +34,7 @@ type plan struct {
 // A planned spot.
 type planned struct {
 	instrument.Spot
-	method      method
+	method      universe.Method
 	probe       *probeRequest     // nil for anchors, tags and what belongs to traces
 	tag         *tagRequest       // nil for others
 	sequence    *pattern.Sequence // nil where the probe acts everywhere

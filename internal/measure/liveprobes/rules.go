@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -37,14 +38,14 @@ func (c *compiler) ruled(name string) error {
 	case probeset.Never:
 		isLeft = true
 	case probeset.Load:
-		isLeft = c.world.unbounded || !slices.ContainsFunc(c.world.classes[name], func(c *class) bool { return c.arrived })
+		isLeft = c.universe.IsAhead || !slices.ContainsFunc(c.universe.Named(name), func(c *universe.Class) bool { return c.Origin != universe.Listed })
 	case probeset.Dynamic:
-		isLeft = c.world.unbounded || !slices.ContainsFunc(c.world.classes[name], func(c *class) bool { return !c.isFresh })
+		isLeft = c.universe.IsAhead || !slices.ContainsFunc(c.universe.Named(name), func(c *universe.Class) bool { return c.Origin != universe.Fresh })
 	}
 	if !isLeft {
 		return nil
 	}
-	return &RuleError{When: when, Rule: rule, Packs: c.world.unbounded}
+	return &RuleError{When: when, Rule: rule, Packs: c.universe.IsAhead}
 }
 
 // mayTouch reports whether a class that is loaded may be redefined to see what is in it.
@@ -66,24 +67,24 @@ func (r *request) forbidsHandOff() string {
 
 // leaveByRule names a class that a rule leaves alone where it is named, and notes which
 // sequences miss it. Where it is not known what is in the class it is named for what may be.
-func (c *compiler) leaveByRule(class *class, why error) {
-	if _, is := c.spared[class.name]; is {
+func (c *compiler) leaveByRule(class *universe.Class, why error) {
+	if _, is := c.spared[class.Name]; is {
 		return
 	}
 	isOwed := false
-	methods := c.world.methods(class)
-	isOpen := c.world.open(class) != nil
+	methods := c.universe.Methods(class)
+	isOpen := c.universe.Open(class) != nil
 	named := func(p *pattern.Pattern) bool {
-		is := !isOpen && p.MatchClass(class.name) ||
-			slices.ContainsFunc(methods, func(m method) bool { return p.Match(class.name, m.Name, m.Descriptor) })
+		is := !isOpen && p.MatchClass(class.Name) ||
+			slices.ContainsFunc(methods, func(m universe.Method) bool { return p.Match(class.Name, m.Name, m.Descriptor) })
 		isOwed = isOwed || is
 		return is
 	}
-	left := LeftOut{Method: dotted(class.name), Err: why}
+	left := LeftOut{Method: dotted(class.Name), Err: why}
 	for _, p := range c.probes {
 		s := c.probeSums[p.Name]
-		isNamed := !isOpen && p.methods.MatchClass(class.name) ||
-			slices.ContainsFunc(methods, func(m method) bool { return p.methods.Match(class.name, m.Name, m.Descriptor) })
+		isNamed := !isOpen && p.methods.MatchClass(class.Name) ||
+			slices.ContainsFunc(methods, func(m universe.Method) bool { return p.methods.Match(class.Name, m.Name, m.Descriptor) })
 		if isNamed {
 			s.spare(left)
 		}
@@ -102,7 +103,7 @@ func (c *compiler) leaveByRule(class *class, why error) {
 			delete(c.tagSums[t.Name].missing, t.At.String())
 		}
 	}
-	c.spared[class.name] = isOwed
+	c.spared[class.Name] = isOwed
 }
 
 // spareAnchors notes that a sequence, nil for none, misses the methods of a class.
@@ -207,9 +208,5 @@ func (w *Watch) settle() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.toldGaps = make(map[string]bool)
-	for _, list := range w.world.classes {
-		for _, c := range list {
-			c.isFresh = false
-		}
-	}
+	w.universe.Settle()
 }

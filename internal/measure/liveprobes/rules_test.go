@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 )
@@ -188,7 +188,7 @@ type shy struct {
 	touched []string
 }
 
-func (s *shy) Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]session.LoadedClass, error) {
+func (s *shy) Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]universe.Loaded, error) {
 	loaded, err := s.fake.Prefetch(ctx, wanted, named)
 	for _, c := range loaded {
 		s.touched = append(s.touched, c.Name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -73,30 +74,10 @@ func (p *plan) rootsOf(probe *probeRequest) (roots []classfile.MethodRef) {
 
 // mirror is what is known of calls in the loaded classes.
 func (w *Watch) mirror() *calltree.World {
-	count := 0
-	for _, list := range w.world.classes {
-		count += len(list)
+	if count := w.universe.Len(); w.calls == nil || w.mirrored != count {
+		w.calls, w.mirrored = calltree.NewWorld(w.universe), count
 	}
-	if w.calls != nil && w.mirrored == count {
-		return w.calls
-	}
-	var classes []calltree.Class
-	for _, list := range w.world.classes {
-		for _, c := range list {
-			one := calltree.Class{Name: c.name, Loader: uint32(max(c.loader, 0)), File: c.file, Reason: c.reason, JDK: w.world.isJDK(c)}
-			if one.File == nil {
-				one.File = w.world.library.Class(c.name)
-			}
-			classes = append(classes, one)
-		}
-	}
-	w.calls, w.mirrored = calltree.NewWorld(classes), count
 	return w.calls
-}
-
-// isJDK tells the JDK's own classes. Where there is no image the boot loader has them.
-func (w *world) isJDK(c *class) bool {
-	return w.library.IsJDK(c.name) || w.library == nil && c.loader == 0
 }
 
 // addTrace adds the methods of a tree that are worth tracing, the nearest first. Those
@@ -109,7 +90,7 @@ func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn
 		own[callgraph.Project(root.Class)] = true
 		met[root] = true
 	}
-	var ranks [][]method
+	var ranks [][]universe.Method
 	tree.Each(func(n *calltree.Node) {
 		id := n.MethodRef
 		left := p.traceLevels() - n.Level
@@ -121,7 +102,7 @@ func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn
 			return
 		}
 		met[id] = true
-		m, is := w.world.method(id)
+		m, is := w.universe.Find(id)
 		if !is || !w.isWorth(c, m) {
 			return
 		}
@@ -153,23 +134,11 @@ func (p *plan) expect(m classfile.MethodRef, left int) {
 	}
 }
 
-// method finds a method of a loaded class.
-func (w *world) method(id classfile.MethodRef) (method, bool) {
-	for _, c := range w.classes[id.Class] {
-		for _, m := range w.methods(c) {
-			if m.Name == id.Name && m.Descriptor == id.Descriptor {
-				return m, true
-			}
-		}
-	}
-	return method{}, false
-}
-
 // isWorth reports whether a method is one to trace: no condition runs it, it is not too
 // small to tell anything, and no probe writes its calls already. One that does so since
 // its level was raised takes over from the spot that there is, which goes off.
-func (w *Watch) isWorth(c *compiler, m method) bool {
-	if c.relied[m.MethodRef] || m.class.reason != "" || c.ruled(m.class.name) != nil || !w.options.Small && isSmall(m) {
+func (w *Watch) isWorth(c *compiler, m universe.Method) bool {
+	if c.relied[m.MethodRef] || m.Owner.Reason != "" || c.ruled(m.Owner.Name) != nil || !w.options.Small && isSmall(m) {
 		return false
 	}
 	inside := instrument.Spot{MethodRef: m.MethodRef, Key: insideKey}
@@ -178,7 +147,7 @@ func (w *Watch) isWorth(c *compiler, m method) bool {
 }
 
 // isTraced reports whether a probe writes the calls of a method.
-func (p *plan) isTraced(m method) bool {
+func (p *plan) isTraced(m universe.Method) bool {
 	return slices.ContainsFunc(p.probes, func(r *probeRequest) bool {
 		return r.Level >= probeset.Trace && r.methods.Match(m.Class, m.Name, m.Descriptor)
 	})
@@ -191,8 +160,8 @@ const (
 	smallConstructor = 5
 )
 
-func isSmall(m method) bool {
-	code := m.code()
+func isSmall(m universe.Method) bool {
+	code := m.Code()
 	if code == nil {
 		return true
 	}
@@ -213,7 +182,7 @@ func (p *plan) inside(m classfile.MethodRef) *planned {
 
 // addInside has a method's calls belong to traces; one that does already is switched on
 // where one of its traces is.
-func (p *plan) addInside(m method, isOn bool) *planned {
+func (p *plan) addInside(m universe.Method, isOn bool) *planned {
 	s := p.inside(m.MethodRef)
 	if s == nil {
 		s = &planned{
@@ -243,11 +212,11 @@ func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
 			return
 		}
 		met[n.Class] = true
-		for _, c := range w.world.classes[n.Class] {
-			if file := w.world.open(c); file == nil || !isGivenToJDK(file.File) {
+		for _, c := range w.universe.Named(n.Class) {
+			if file := w.universe.Open(c); file == nil || !isGivenToJDK(file) {
 				continue
 			}
-			for _, m := range w.world.methods(c) {
+			for _, m := range w.universe.Methods(c) {
 				if slices.Contains(taskMethods, m.Name) {
 					tasks = append(tasks, m.MethodRef)
 				}
