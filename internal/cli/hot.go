@@ -1,17 +1,29 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/report/html"
 )
 
 // hotting is a `sonde hot` command line.
@@ -299,4 +311,344 @@ func (r *hotRun) nothing(table *hotspots.Table) error {
 		return fmt.Errorf("process %d: all sampled threads were waiting: sample while the program works, or longer with --window", r.pid)
 	}
 	return fmt.Errorf("process %d: no thread was running Java code: sample while the program works, or longer with --window", r.pid)
+}
+
+// The values of --sort.
+const (
+	hotBySelf  = "self"
+	hotByTotal = "total"
+	hotByName  = "name"
+)
+
+var hotOrders = map[string]func(a, b hotspots.Method) int{hotBySelf: hotspots.BySelf, hotByTotal: hotspots.ByTotal, hotByName: hotspots.ByName}
+
+// A hotView says which rows of a table are shown, and how. Keys change it.
+type hotView struct {
+	typed
+	sort    string
+	threads bool
+	paused  bool
+	hasKeys bool
+}
+
+// press changes the view by a key, and reports whether the key ends the command.
+func (v *hotView) press(key rune) (quit bool) {
+	if v.typing {
+		v.edit(key)
+		return false
+	}
+	switch key {
+	case 's':
+		v.sort = hotBySelf
+	case 't':
+		v.sort = hotByTotal
+	case 'n':
+		v.sort = hotByName
+	case 'h':
+		v.threads = !v.threads
+	case 'p', ' ':
+		v.paused = !v.paused
+	case '/':
+		v.typing = true
+	case keyEscape:
+		v.filter = ""
+	case 'q':
+		return true
+	}
+	return false
+}
+
+// methods returns the methods that pass the filter, in order; by self time, only methods
+// that have some.
+func (v *hotView) methods(t *hotspots.Table) []hotspots.Method {
+	rows := slices.DeleteFunc(slices.Clone(t.Methods), func(m hotspots.Method) bool {
+		return v.sort == hotBySelf && m.Samples == 0 || !v.passes(methodName(m.Method))
+	})
+	slices.SortStableFunc(rows, hotOrders[v.sort])
+	return rows
+}
+
+// running returns the threads that pass the filter and did not only wait.
+func (v *hotView) running(t *hotspots.Table) []hotspots.Thread {
+	rows := slices.DeleteFunc(slices.Clone(t.Threads), func(th hotspots.Thread) bool {
+		return th.Samples == 0 || !v.passes(th.Name)
+	})
+	if v.sort == hotByName {
+		slices.SortStableFunc(rows, func(a, b hotspots.Thread) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return rows
+}
+
+var (
+	hotColumns    = format.Columns(">SELF", ">95 %", ">TOTAL", "KIND", ">LINE", "METHOD")
+	narrowColumns = format.Columns(">SELF", ">TOTAL", "METHOD")
+	threadColumns = format.Columns(">SHARE", ">95 %", ">CPU", ">SAMPLES", "MOST OF IT IN", "THREAD")
+)
+
+const (
+	// narrow is the width below which only the most important columns are shown.
+	narrow = 70
+	// finalRows is the length of the last table without --top.
+	finalRows = 30
+	// longestTop bounds a column that is not the last.
+	longestTop = 40
+)
+
+// lines returns what fits a terminal.
+func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) []string {
+	lines := []string{format.Cut(head, width), format.Cut(v.keyLine(), width), ""}
+	const around = 6 // these, the titles, the number of hidden rows, the line of the cursor
+	room := max(1, height-around)
+	if top > 0 {
+		room = min(room, top)
+	}
+	table, hidden := v.tableLines(t, room, width)
+	for _, line := range table {
+		lines = append(lines, format.Cut(line, width))
+	}
+	if hidden > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
+	}
+	return lines[:max(0, min(len(lines), height-1))]
+}
+
+// keyLine explains the keys, or shows the filter while it is typed.
+func (v *hotView) keyLine() string {
+	words := []string{"by " + v.sort}
+	if v.typing {
+		return "filter: " + format.Printable(v.filter) + "_"
+	}
+	if v.filter != "" {
+		words = append(words, "filter "+strconv.Quote(v.filter))
+	}
+	if v.paused {
+		words = append(words, "paused")
+	}
+	line := strings.Join(words, ", ")
+	if v.hasKeys {
+		line += "   [s]elf [t]otal [n]ame  / filter  t[h]reads  [p]ause  [q]uit"
+	} else {
+		line += "   Ctrl-C ends it"
+	}
+	return line
+}
+
+// tableLines returns the first rows of a table, and how many more there are.
+func (v *hotView) tableLines(t *hotspots.Table, most, width int) (lines []string, hidden int) {
+	if v.threads {
+		rows := v.running(t)
+		shown := rows[:min(most, len(rows))]
+		return format.TableLines(threadColumns, threadTexts(shown), width), len(rows) - len(shown)
+	}
+	rows := v.methods(t)
+	shown := rows[:min(most, len(rows))]
+	columns, texts := hotColumns, hotTexts(shown, t.Methods)
+	if width > 0 && width < narrow {
+		columns = narrowColumns
+		for i, row := range texts {
+			texts[i] = []string{row[0], row[2], row[5]}
+		}
+	}
+	return format.TableLines(columns, texts, width), len(rows) - len(shown)
+}
+
+func hotTexts(rows, all []hotspots.Method) [][]string {
+	overloads := hotOverloads(all)
+	texts := make([][]string, 0, len(rows))
+	for _, m := range rows {
+		self, interval, kind, line := "-", "", "", ""
+		if m.Samples > 0 {
+			self, interval, kind = partText(m.Self.Part), intervalText(m.Self), mostOf(m.Kinds)
+			if first := m.Lines[0]; first.Line > 0 {
+				line = strconv.Itoa(first.Line)
+			}
+		}
+		row := rowOf(m.Method)
+		texts = append(texts, []string{self, interval, partText(m.Total.Part), kind, line, format.Printable(rowName(&row, overloads))})
+	}
+	return texts
+}
+
+func threadTexts(rows []hotspots.Thread) [][]string {
+	texts := make([][]string, 0, len(rows))
+	for _, t := range rows {
+		cpu, top := "-", ""
+		if t.CPU >= 0 {
+			cpu = partText(t.CPU)
+		}
+		if t.Top != nil {
+			top = format.Printable(format.KeepEnd(methodName(t.Top), longestTop, 0))
+		}
+		name := t.Name
+		if name == "" {
+			name = "#" + strconv.FormatInt(t.JavaID, 10)
+		}
+		if t.Virtual {
+			name += " (virtual)"
+		}
+		texts = append(texts, []string{partText(t.Share.Part), intervalText(t.Share), cpu, format.Grouped(t.Samples), top, format.Printable(name)})
+	}
+	return texts
+}
+
+// hotOverloads returns the names that several methods share.
+func hotOverloads(methods []hotspots.Method) map[string]bool {
+	rows := make([]results.Row, 0, len(methods))
+	for _, m := range methods {
+		rows = append(rows, rowOf(m.Method))
+	}
+	return overloadsOf(rows)
+}
+
+func rowOf(m *jfr.Method) results.Row {
+	return results.Row{Class: className(m.Class), Name: m.Name, Descriptor: m.Descriptor}
+}
+
+func methodName(m *jfr.Method) string { return className(m.Class) + "." + m.Name }
+
+// className returns the name of a class for people, without the address that the JVM adds
+// to names of hidden classes.
+func className(class string) string {
+	for _, mark := range []string{"/0x", "+0x"} {
+		if at := strings.LastIndex(class, mark); at > 0 {
+			class = class[:at]
+		}
+	}
+	return strings.ReplaceAll(class, "/", ".")
+}
+
+// mostOf returns the most frequent kind of frame, with its part if it is not the only one.
+func mostOf(kinds map[string]float64) string {
+	if len(kinds) == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+		if kinds[a] != kinds[b] {
+			if kinds[a] > kinds[b] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	if most := names[0]; kinds[most] < 0.995 {
+		return fmt.Sprintf("%s %.0f %%", most, 100*kinds[most])
+	}
+	return names[0]
+}
+
+func partText(part float64) string {
+	if part > 0 && part < 0.0995 {
+		return fmt.Sprintf("%.1f %%", 100*part)
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
+func intervalText(s hotspots.Share) string { return fmt.Sprintf("%.0f-%.0f", 100*s.Low, 100*s.High) }
+
+// headline says what the table covers.
+func (r *hotRun) headline(t *hotspots.Table) string {
+	what := fmt.Sprintf("process %d", r.pid)
+	if name := r.sampler.JVM().Main; name != "" {
+		what += " (" + format.Printable(name) + ")"
+	}
+	seen := t.To.Sub(t.From)
+	text := fmt.Sprintf("%s: %s in %s", what, format.Count(t.Samples, "sample", "samples"), format.Duration(seen))
+	if t.Waiting > 0 {
+		text += fmt.Sprintf(", without %s of waiting threads", format.Grouped(t.Waiting))
+	}
+	if r.sampler.Bias() != "" {
+		text = "BIASED (thread dumps), " + text
+	}
+	return text
+}
+
+// writeText writes the last table.
+func (r *hotRun) writeText(t *hotspots.Table) error {
+	most := r.top
+	if most == 0 {
+		most = finalRows
+	}
+	out := bufio.NewWriter(r.out) // keeps the first error until Flush
+	lines, hidden := r.view.tableLines(t, most, r.outWidth())
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(out, line)
+	}
+	_, _ = fmt.Fprintf(out, "\n%s\n", r.headline(t))
+	if hidden > 0 {
+		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Grouped(hidden))
+	}
+	return out.Flush()
+}
+
+// writeFlame writes the flame graph of a table.
+func (r *hotRun) writeFlame(t *hotspots.Table) error {
+	jvm := r.sampler.JVM()
+	samples := &html.Samples{
+		Target: cct.Target{PID: r.pid, Command: jvm.Main, JDK: jvm.Version},
+		Began:  t.From, Took: t.To.Sub(t.From), Count: t.Samples, Bias: r.sampler.Bias(),
+	}
+	addTree(samples, t.Tree(), float64(t.Unit))
+	if err := report.WriteSamplesFile(r.flame, samples); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(r.err, "wrote %s\n", filepath.Clean(r.flame))
+	return nil
+}
+
+// addTree adds a tree to samples, callers before callees. A weight of one is unit
+// nanoseconds.
+func addTree(to *html.Samples, top *hotspots.Node, unit float64) {
+	numbers := map[*jfr.Method]int{}
+	var add func(n *hotspots.Node, parent int)
+	add = func(n *hotspots.Node, parent int) {
+		node := html.SampleNode{Parent: parent, Method: -1, Self: n.Self * unit, Total: n.Total * unit}
+		if m := n.Method; m != nil {
+			number, known := numbers[m]
+			if !known {
+				number = len(to.Methods)
+				numbers[m] = number
+				to.Methods = append(to.Methods, cct.Method{Class: className(m.Class), Name: m.Name, Descriptor: m.Descriptor})
+			}
+			node.Method, node.Kinds = number, map[string]float64{}
+			for kind, weight := range n.Kinds {
+				node.Kinds[kind] = weight / n.Total
+			}
+		}
+		place := len(to.Nodes)
+		to.Nodes = append(to.Nodes, node)
+		for _, c := range n.Children {
+			add(c, place)
+		}
+	}
+	add(top, -1)
+}
+
+func (r *hotRun) writeJSON(t *hotspots.Table) error {
+	jvm := r.sampler.JVM()
+	object := document.Hot{
+		PID: r.pid, JDK: jvm.Version, Main: jvm.Main, Source: "flight recorder", Bias: r.sampler.Bias(),
+		From: t.From, To: t.To, Samples: t.Samples, Waiting: t.Waiting,
+		Methods: []document.HotMethod{}, Threads: []document.HotThread{}, Notes: r.notes,
+	}
+	if object.Bias != "" {
+		object.Source = "thread dumps"
+	}
+	for _, m := range r.view.methods(t) {
+		if r.top > 0 && len(object.Methods) == r.top {
+			break
+		}
+		object.Methods = append(object.Methods, document.NewHotMethod(m, className(m.Class)))
+	}
+	for _, th := range t.Threads {
+		row := document.HotThread{
+			Name: th.Name, ID: th.JavaID, OSID: th.OSID, Virtual: th.Virtual,
+			Share: document.Share(th.Share), Samples: th.Samples, Waiting: th.Waiting,
+		}
+		if th.CPU >= 0 {
+			row.CPU = &th.CPU
+		}
+		object.Threads = append(object.Threads, row)
+	}
+	return json.NewEncoder(r.out).Encode(object)
 }

@@ -1,18 +1,27 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
 )
@@ -182,3 +191,269 @@ of the pack (a class that differs would be loaded without hooks) and that the wo
 can be made from them.
 
 Exit code: 0 if everything is right, 1 if not, 2 for a wrong command line.`
+
+// packShow is a `sonde pack show` command line.
+type packShow struct {
+	streams
+	file                         string
+	classes, spots, left, probes bool
+	json                         bool
+}
+
+func newPackShow(s streams) *cobra.Command {
+	c := &packShow{streams: s}
+	command := &cobra.Command{
+		Use:   "show FILE.pack",
+		Short: "Show the contents of a pack",
+		Long:  packShowLong,
+		Example: `  sonde pack show app.pack
+  sonde pack show app.pack --classes --left
+  sonde pack show app.pack --probes > probes.yaml`,
+		Args: exactly("the pack"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			c.file = args[0]
+			return c.run()
+		},
+	}
+	flags := command.Flags()
+	flags.BoolVar(&c.classes, "classes", false, "list every class with its methods")
+	flags.BoolVar(&c.spots, "spots", false, "list every hook")
+	flags.BoolVar(&c.left, "left", false, "list everything that is left alone")
+	flags.BoolVar(&c.probes, "probes", false, "write only the file of probes it was made with")
+	flags.BoolVar(&c.json, "json", false, "write one JSON object with everything")
+	return command
+}
+
+func (c *packShow) run() error {
+	opened, err := pack.Open(c.file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }() // only read
+	content, err := opened.Content()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(c.out) // keeps the first error until Flush
+	switch {
+	case c.json:
+		err = document.Write(out, document.NewPackShow(c.file, content, opened.Sizes()))
+	case c.probes:
+		_, err = out.Write(content.Probes)
+	default:
+		c.write(out, content, opened.Sizes())
+	}
+	return errors.Join(err, out.Flush())
+}
+
+func (c *packShow) write(out io.Writer, content *pack.Content, sizes pack.Sizes) {
+	line := func(what, text string, args ...any) {
+		_, _ = fmt.Fprintf(out, "%-9s%s\n", what, format.Printable(fmt.Sprintf(text, args...)))
+	}
+	line("pack", "%s, %s: differences %s, arena %s, data for Sonde %s", c.file, bytesText(int(sizes.File)), diskText(sizes.Deltas), diskText(sizes.Image), diskText(sizes.Cold))
+	line("of", "%s", content.Title)
+	line("agent", "%s", buildText(content.Build))
+	line("engine", "%s", content.Engine)
+	line("classes", "%s of %s, originally %s, woven %s", format.Count(sizes.Methods, "method", "methods"), format.Count(sizes.Classes, "class", "classes"), diskText(sizes.Original), diskText(sizes.Woven))
+	line("left", "%s", format.Count(len(content.Left), "class or method", "classes and methods"))
+	for _, sum := range sumSpots(sortedSpots(content.Names)) {
+		line("probe", "%s: %s", sum.probe, format.Count(sum.spots, "hook", "hooks"))
+	}
+	if c.classes {
+		writePackedClasses(out, content.Classes)
+	}
+	if c.spots {
+		for _, n := range sortedSpots(content.Names) {
+			line("hook", "%08x %s%s: %s.%s%s", n.ID, n.Probe, withinText(n.Sequence), descriptor.ExternalName(n.Class), n.Method, n.Descriptor)
+		}
+	}
+	if c.left {
+		for _, l := range content.Left {
+			line("left", "%s", leftText(l))
+		}
+	}
+}
+
+// buildText says whether a build is that of the agent of this Sonde.
+func buildText(build string) string {
+	if build == agent.AgentBuild() {
+		return build + ", the agent of this Sonde"
+	}
+	return build + ", not the agent of this Sonde: with the agent of sonde agent-jar the program would start without hooks"
+}
+
+func withinText(sequence string) string {
+	if sequence == "" {
+		return ""
+	}
+	return " within " + sequence
+}
+
+// leftText says what was left alone, and why.
+func leftText(l pack.Left) string {
+	name := descriptor.ExternalName(l.Class)
+	if l.Method != "" {
+		name += "." + l.Method
+	}
+	return name + ": " + l.Reason
+}
+
+// sortedSpots sorts hooks by probe, sequence and method.
+func sortedSpots(names []pack.Name) []pack.Name {
+	return slices.SortedFunc(slices.Values(names), func(a, b pack.Name) int {
+		return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
+			strings.Compare(a.Method, b.Method), strings.Compare(a.Descriptor, b.Descriptor))
+	})
+}
+
+// A spotSum counts the hooks of a probe.
+type spotSum struct {
+	probe string
+	spots int
+}
+
+// sumSpots counts hooks by probe, in the order in which probes appear.
+func sumSpots(names []pack.Name) (sums []spotSum) {
+	at := map[string]int{}
+	for _, n := range names {
+		i, known := at[n.Probe]
+		if !known {
+			i, at[n.Probe] = len(sums), len(sums)
+			sums = append(sums, spotSum{probe: n.Probe})
+		}
+		sums[i].spots++
+	}
+	return sums
+}
+
+func writePackedClasses(out io.Writer, classes []pack.Class) {
+	for _, class := range classes {
+		woven, left := document.MethodCounts(class.Entry)
+		line := fmt.Sprintf("class    %s, %s", descriptor.ExternalName(class.Entry.Class), format.Count(woven, "method", "methods"))
+		if left > 0 {
+			line += fmt.Sprintf(", %s left alone", format.Grouped(left))
+		}
+		_, _ = fmt.Fprintln(out, format.Printable(line))
+		for i := range class.Entry.Methods {
+			m := &class.Entry.Methods[i]
+			if m.Woven {
+				_, _ = fmt.Fprintf(out, "           %s\n", format.Printable(m.Name+m.Descriptor+"  "+strings.Join(m.Templates, ", ")))
+			}
+		}
+	}
+}
+
+func newPackVerify(s streams) *cobra.Command {
+	asJSON := false
+	command := &cobra.Command{
+		Use:   "verify FILE.pack [JAR|WAR|DIR...]",
+		Short: "Check a pack, and whether it fits an application",
+		Long:  packVerifyLong,
+		Example: `  sonde pack verify app.pack
+  sonde pack verify app.pack app.jar lib/*.jar`,
+		Args: atLeast("the pack"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return packVerify(cmd.Context(), s, args[0], args[1:], asJSON)
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
+	return command
+}
+
+func packVerify(ctx context.Context, s streams, file string, inputs []string, asJSON bool) error {
+	opened, err := pack.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }() // only read
+	content, err := opened.Content()
+	if err != nil {
+		return err
+	}
+	told := &document.PackVerify{
+		File: file, Classes: len(content.Classes), IsOwn: content.Build == agent.AgentBuild(), Differs: []string{}, Missing: []string{}, Bad: []string{},
+	}
+	if err := comparePack(ctx, told, opened, content, inputs); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(s.out) // keeps the first error until Flush
+	if asJSON {
+		err = document.Write(out, told)
+	} else {
+		writePackVerify(out, told, len(inputs) > 0)
+	}
+	return errors.Join(err, out.Flush(), packVerdict(told))
+}
+
+// comparePack looks for the classes of the pack in archives.
+func comparePack(ctx context.Context, v *document.PackVerify, opened *pack.Pack, content *pack.Content, inputs []string) error {
+	if len(inputs) == 0 {
+		return nil
+	}
+	met, found := map[string]bool{}, map[cache.Original]bool{}
+	for _, input := range inputs {
+		err := archive.Walk(ctx, input, func(e archive.Entry) error {
+			var class classfile.Class
+			if class.Read(e.Data) == nil && opened.Has(class.Name()) { // a class that cannot be read was not packed
+				met[class.Name()] = true
+				original := cache.OriginalOf(e.Data)
+				isPacked := func(c pack.Class) bool { return c.Entry.Original == original }
+				_, found[original] = opened.Find(class.Name(), e.Data)
+				if !found[original] && slices.ContainsFunc(content.Classes, isPacked) {
+					v.Bad = append(v.Bad, descriptor.ExternalName(class.Name()))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, class := range content.Classes {
+		switch name := descriptor.ExternalName(class.Entry.Class); {
+		case found[class.Entry.Original]:
+			v.Found++
+		case slices.Contains(v.Bad, name):
+		case met[class.Entry.Class]:
+			v.Differs = append(v.Differs, name)
+		default:
+			v.Missing = append(v.Missing, name)
+		}
+	}
+	return nil
+}
+
+func writePackVerify(out io.Writer, v *document.PackVerify, hasInputs bool) {
+	_, _ = fmt.Fprintf(out, "%s: %s, complete\n", format.Printable(v.File), format.Count(v.Classes, "class", "classes"))
+	if !hasInputs {
+		return
+	}
+	_, _ = fmt.Fprintf(out, "%s of %s are in the archives as they were packed\n", format.Grouped(v.Found), format.Grouped(v.Classes))
+	for _, group := range []struct {
+		what  string
+		names []string
+	}{{"differs", v.Differs}, {"is missing", v.Missing}, {"cannot be restored", v.Bad}} {
+		for i, name := range group.names {
+			if i == mostFates {
+				_, _ = fmt.Fprintf(out, "  … and %s more (--json lists them)\n", format.Count(len(group.names)-i, "class", "classes"))
+				break
+			}
+			_, _ = fmt.Fprintf(out, "  %s %s\n", format.Printable(name), group.what)
+		}
+	}
+}
+
+// packVerdict returns an error if something is wrong.
+func packVerdict(v *document.PackVerify) error {
+	switch {
+	case !v.IsOwn:
+		return errors.New("the pack was made for the agent of another Sonde: make it again with sonde pack, or use the agent-jar of the Sonde that made it")
+	case len(v.Bad) > 0:
+		return fmt.Errorf("%s cannot be restored: %w", format.Count(len(v.Bad), "class", "classes"), pack.ErrDamaged)
+	case len(v.Differs) > 0:
+		return fmt.Errorf("%s from the packed bytes and would be loaded without hooks: make the pack again", format.Count(len(v.Differs), "class differs", "classes differ"))
+	case len(v.Missing) > 0:
+		return fmt.Errorf("%s of the pack in none of these archives: name all archives that were packed", format.Count(len(v.Missing), "class is", "classes are"))
+	}
+	return nil
+}
