@@ -1,5 +1,7 @@
 package classfile
 
+import "math"
+
 // Annotations is the contents of RuntimeVisibleAnnotations and
 // RuntimeInvisibleAnnotations.
 type Annotations []Annotation
@@ -26,74 +28,36 @@ type Element struct {
 	Value ElementValue
 }
 
-func (in *decoder) annotations() []Annotation {
-	list := make([]Annotation, in.count(4, "annotations"))
-	for i := range list {
-		list[i] = in.annotation(0)
-	}
-	return list
+func (l Annotations) transfer(x *codec) Contents {
+	x.annotations((*[]Annotation)(&l))
+	return l
 }
 
-func (in *decoder) annotation(depth int) Annotation {
-	a := Annotation{Type: in.ref(utf8Entry)}
-	a.Elements = make([]Element, in.count(5, "elements"))
-	for i := range a.Elements {
-		a.Elements[i] = Element{in.ref(utf8Entry), in.elementValue(depth)}
-	}
-	return a
+func (l ParameterAnnotations) transfer(x *codec) Contents {
+	table1(x, &l, 2, "parameters", x.annotations)
+	return l
 }
 
-func (in *decoder) parameterAnnotations() ParameterAnnotations {
-	list := make(ParameterAnnotations, in.count1(2, "parameters"))
-	for i := range list {
-		list[i] = in.annotations()
-	}
-	return list
+func (d AnnotationDefault) transfer(x *codec) Contents {
+	x.elementValue((*ElementValue)(&d), 0)
+	return d
 }
 
-// AppendTo implements [Contents].
-func (list Annotations) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "annotations"}
-	out.annotations(list)
-	return out.finish()
+func (x *codec) annotations(list *[]Annotation) {
+	table(x, list, 4, "annotations", func(a *Annotation) { x.annotation(a, 0) })
 }
 
-// AppendTo implements [Contents].
-func (list ParameterAnnotations) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "parameter annotations"}
-	out.count1(len(list), "parameters")
-	for _, annotations := range list {
-		out.annotations(annotations)
-	}
-	return out.finish()
+func (x *codec) annotation(a *Annotation, depth int) {
+	x.ref(&a.Type, utf8Entry)
+	table(x, &a.Elements, 5, "elements", func(e *Element) {
+		x.ref(&e.Name, utf8Entry)
+		x.elementValue(&e.Value, depth)
+	})
 }
 
-// AppendTo implements [Contents].
-func (d AnnotationDefault) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "AnnotationDefault"}
-	out.elementValue((*ElementValue)(&d), 0)
-	return out.finish()
-}
-
-func (out *encoder) annotations(list []Annotation) {
-	out.count(len(list), "annotations")
-	for i := range list {
-		out.annotation(&list[i], 0)
-	}
-}
-
-func (out *encoder) annotation(a *Annotation, depth int) {
-	out.u2(a.Type)
-	out.count(len(a.Elements), "elements")
-	for i := range a.Elements {
-		out.u2(a.Elements[i].Name)
-		out.elementValue(&a.Elements[i].Value, depth)
-	}
-}
-
-// MaxAnnotationDepth is how deep arrays and annotations may nest in the value of an
-// annotation's element. Source code nests a handful; the specification sets no
-// bound, but our stack does.
+// MaxAnnotationDepth limits how deep arrays and annotations may nest in the value of an
+// annotation's element. Source code nests a handful; the specification sets no limit,
+// but the stack of the decoder does.
 const MaxAnnotationDepth = 200
 
 // ElementValue is a value in an annotation.
@@ -111,67 +75,42 @@ type ElementValue struct {
 	Array  []ElementValue // of an array
 }
 
-func (in *decoder) elementValue(depth int) ElementValue {
-	at := in.at
-	v := ElementValue{Tag: in.u1()}
-	if in.short {
-		return v
+func (x *codec) elementValue(v *ElementValue, depth int) {
+	at := x.at
+	x.u1(&v.Tag)
+	if x.short {
+		return
 	}
 	if depth > MaxAnnotationDepth {
-		in.defect(at, "values nest deeper than %d", MaxAnnotationDepth)
-		return v
+		x.defect(at, "values nest deeper than %d", MaxAnnotationDepth)
+		return
 	}
 	switch v.Tag {
 	case 'B', 'C', 'I', 'S', 'Z':
-		v.Index = in.ref(integerEntry)
+		x.ref(&v.Index, integerEntry)
 	case 'D':
-		v.Index = in.ref(doubleEntry)
+		x.ref(&v.Index, doubleEntry)
 	case 'F':
-		v.Index = in.ref(floatEntry)
+		x.ref(&v.Index, floatEntry)
 	case 'J':
-		v.Index = in.ref(longEntry)
+		x.ref(&v.Index, longEntry)
 	case 's', 'c':
-		v.Index = in.ref(utf8Entry)
+		x.ref(&v.Index, utf8Entry)
 	case 'e':
-		v.Enum, v.Index = in.ref(utf8Entry), in.ref(utf8Entry)
+		x.ref(&v.Enum, utf8Entry)
+		x.ref(&v.Index, utf8Entry)
 	case '@':
-		nested := in.annotation(depth + 1)
-		v.Nested = &nested
-	case '[':
-		v.Array = make([]ElementValue, in.count(3, "values"))
-		for i := range v.Array {
-			v.Array[i] = in.elementValue(depth + 1)
-		}
-	default:
-		in.defect(at, "no such element value tag: %d", v.Tag)
-	}
-	return v
-}
-
-func (out *encoder) elementValue(v *ElementValue, depth int) {
-	if depth > MaxAnnotationDepth {
-		out.defect("values nest deeper than %d", MaxAnnotationDepth)
-		return
-	}
-	out.u1(v.Tag)
-	switch v.Tag {
-	case 'B', 'C', 'D', 'F', 'I', 'J', 'S', 'Z', 's', 'c':
-		out.u2(v.Index)
-	case 'e':
-		out.u2(v.Enum, v.Index)
-	case '@':
-		if v.Nested == nil {
-			out.defect("an annotation value without annotation")
+		if !x.writing {
+			v.Nested = new(Annotation)
+		} else if v.Nested == nil {
+			x.defect(at, "an annotation value without annotation")
 			return
 		}
-		out.annotation(v.Nested, depth+1)
+		x.annotation(v.Nested, depth+1)
 	case '[':
-		out.count(len(v.Array), "values")
-		for i := range v.Array {
-			out.elementValue(&v.Array[i], depth+1)
-		}
+		table(x, &v.Array, 3, "values", func(v *ElementValue) { x.elementValue(v, depth+1) })
 	default:
-		out.defect("no such element value tag: %d", v.Tag)
+		x.defect(at, "no such element value tag: %d", v.Tag)
 	}
 }
 
@@ -188,8 +127,8 @@ type TypeAnnotation struct {
 	Annotation
 }
 
-// Target says which use of a type is annotated. Which fields count follows from its
-// type.
+// Target is the use of a type that is annotated. Its Type determines which fields are
+// set.
 type Target struct {
 	Type          TargetType
 	TypeParameter uint8   // type parameters and their bounds
@@ -243,91 +182,46 @@ const (
 	TargetMethodRefArgument        TargetType = 0x4B
 )
 
-func (in *decoder) typeAnnotations() TypeAnnotations {
-	list := make(TypeAnnotations, in.count(6, "type annotations"))
-	for i := range list {
-		list[i].Target = in.target()
-		list[i].Path = make([]PathStep, in.count1(2, "path steps"))
-		for k := range list[i].Path {
-			at := in.at
-			list[i].Path[k] = PathStep{in.u1(), in.u1()}
-			if in.pool != nil && list[i].Path[k].Kind > lastPathKind {
-				in.defect(at, "no such type path kind: %d", list[i].Path[k].Kind)
+func (l TypeAnnotations) transfer(x *codec) Contents {
+	table(x, &l, 6, "type annotations", func(t *TypeAnnotation) {
+		x.target(&t.Target)
+		table1(x, &t.Path, 2, "path steps", func(step *PathStep) {
+			at := x.at
+			x.u1(&step.Kind, &step.Argument)
+			if x.pool != nil && step.Kind > lastPathKind {
+				x.defect(at, "no such type path kind: %d", step.Kind)
 			}
-		}
-		list[i].Annotation = in.annotation(0)
-	}
-	return list
+		})
+		x.annotation(&t.Annotation, 0)
+	})
+	return l
 }
 
-func (in *decoder) target() Target {
-	at := in.at
-	t := Target{Type: TargetType(in.u1())}
+func (x *codec) target(t *Target) {
+	at := x.at
+	x.u1((*uint8)(&t.Type))
 	switch t.Type {
 	case TargetClassTypeParameter, TargetMethodTypeParameter:
-		t.TypeParameter = in.u1()
+		x.u1(&t.TypeParameter)
 	case TargetClassTypeParameterBound, TargetMethodTypeParameterBound:
-		t.TypeParameter, t.Bound = in.u1(), in.u1()
+		x.u1(&t.TypeParameter, &t.Bound)
 	case TargetField, TargetReturn, TargetReceiver:
 	case TargetFormalParameter:
-		t.Index = uint16(in.u1())
+		x.limit(int(t.Index), math.MaxUint8, "as index of a formal parameter")
+		index := uint8(t.Index)
+		x.u1(&index)
+		t.Index = uint16(index)
 	case TargetSupertype, TargetThrows, TargetHandler:
-		t.Index = in.u2()
+		x.u2(&t.Index)
 	case TargetLocalVariable, TargetResource:
-		t.Ranges = make([]Range, in.count(6, "ranges"))
-		for i := range t.Ranges {
-			t.Ranges[i] = Range{in.u2(), in.u2(), in.u2()}
-		}
+		table(x, &t.Ranges, 6, "ranges", func(r *Range) { x.u2(&r.Start, &r.Length, &r.Slot) })
 	case TargetInstanceof, TargetNew, TargetConstructorReference, TargetMethodReference:
-		t.Offset = in.u2()
+		x.u2(&t.Offset)
 	case TargetCast, TargetConstructorCallArgument, TargetMethodCallArgument,
 		TargetConstructorRefArgument, TargetMethodRefArgument:
-		t.Offset, t.Argument = in.u2(), in.u1()
+		x.u2(&t.Offset)
+		x.u1(&t.Argument)
 	default:
-		in.defect(at, "no such target type: 0x%02x", uint8(t.Type))
-	}
-	return t
-}
-
-// AppendTo implements [Contents].
-func (list TypeAnnotations) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "type annotations"}
-	out.count(len(list), "type annotations")
-	for i := range list {
-		out.target(&list[i].Target)
-		out.count1(len(list[i].Path), "path steps")
-		for _, step := range list[i].Path {
-			out.u1(step.Kind, step.Argument)
-		}
-		out.annotation(&list[i].Annotation, 0)
-	}
-	return out.finish()
-}
-
-func (out *encoder) target(t *Target) {
-	out.u1(uint8(t.Type))
-	switch t.Type {
-	case TargetClassTypeParameter, TargetMethodTypeParameter:
-		out.u1(t.TypeParameter)
-	case TargetClassTypeParameterBound, TargetMethodTypeParameterBound:
-		out.u1(t.TypeParameter, t.Bound)
-	case TargetField, TargetReturn, TargetReceiver:
-	case TargetFormalParameter:
-		out.count1(int(t.Index), "as index of a formal parameter")
-	case TargetSupertype, TargetThrows, TargetHandler:
-		out.u2(t.Index)
-	case TargetLocalVariable, TargetResource:
-		out.count(len(t.Ranges), "ranges")
-		for _, r := range t.Ranges {
-			out.u2(r.Start, r.Length, r.Slot)
-		}
-	case TargetInstanceof, TargetNew, TargetConstructorReference, TargetMethodReference:
-		out.u2(t.Offset)
-	case TargetCast, TargetConstructorCallArgument, TargetMethodCallArgument,
-		TargetConstructorRefArgument, TargetMethodRefArgument:
-		out.u2(t.Offset)
-		out.u1(t.Argument)
-	default:
-		out.defect("no such target type: 0x%02x", uint8(t.Type))
+		x.defect(at, "no such target type: 0x%02x", uint8(t.Type))
 	}
 }

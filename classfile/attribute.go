@@ -1,102 +1,80 @@
 package classfile
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 )
 
-// Contents is what an attribute says, as one of the concrete types of this package:
-// which one follows from the attribute's [Kind]. Pool indices and code offsets in it
-// are as the file has them; whether they lead anywhere is for [Class.Check] to say.
+// Contents is a decoded attribute: one of the concrete types of this package, chosen by
+// the attribute's [Kind]. Pool indices and code offsets have the values of the file;
+// [Class.Check] verifies them.
 type Contents interface {
-	// AppendTo writes the contents behind dst, without the attribute's name and
-	// length. It fails only for contents that no class file can hold.
-	AppendTo(dst []byte) ([]byte, error)
+	// transfer reads the contents from the codec or writes them to it, and returns them.
+	// The receiver is the zero value when reading.
+	transfer(x *codec) Contents
 }
 
-// Opaque is the contents of an attribute that the specification does not know.
-type Opaque []byte
+// AppendContents appends the contents of an attribute to dst, without the attribute's name
+// and length. It fails only for contents that no class file can hold.
+func AppendContents(dst []byte, contents Contents) ([]byte, error) {
+	x := &codec{writing: true, dst: dst}
+	contents.transfer(x)
+	if x.err != nil {
+		x.err.Structure = strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", contents), "*"), "classfile.")
+		return x.dst, x.err
+	}
+	return x.dst, nil
+}
 
-// AppendTo implements [Contents].
-func (o Opaque) AppendTo(dst []byte) ([]byte, error) { return append(dst, o...), nil }
-
-// Decode returns the contents of an attribute. AppendTo gives the same bytes back.
+// Decode returns the contents of an attribute. [AppendContents] is its inverse.
 // Offsets in errors count from the start of the contents.
 func (c *Class) Decode(a Attribute) (Contents, error) { return c.decode(a, nil) }
 
-// decode is Decode that, given a pool, demands that indices lead to what they should.
+// decode is Decode that, given a pool, requires indices to refer to entries of the right kind.
 func (c *Class) decode(a Attribute, pool *Pool) (Contents, error) {
 	kind := c.Kind(a.Name)
-	if kind == KindUnknown {
-		return Opaque(a.Data), nil
-	}
-	in := &decoder{cursor: cursor{data: a.Data}, structure: kind.String(), pool: pool}
-	contents := in.contents(kind)
-	if err := in.finish(); err != nil {
+	x := &codec{cursor: cursor{data: a.Data}, structure: kind.String(), pool: pool}
+	contents := zeroContents[kind].transfer(x)
+	if err := x.finish(); err != nil {
 		return nil, err
 	}
 	return contents, nil
 }
 
-func (in *decoder) contents(kind Kind) Contents {
-	switch kind {
-	case KindConstantValue:
-		return ConstantValue(in.ref(constantValues))
-	case KindCode:
-		return in.code()
-	case KindStackMapTable:
-		return in.stackMapTable()
-	case KindExceptions:
-		return Exceptions(in.refs(classEntry, "entries"))
-	case KindInnerClasses:
-		return in.innerClasses()
-	case KindEnclosingMethod:
-		return EnclosingMethod{Class: in.ref(classEntry), Method: in.refOrNone(nameAndTypeEntry)}
-	case KindSynthetic:
-		return Synthetic{}
-	case KindSignature:
-		return Signature(in.ref(utf8Entry))
-	case KindSourceFile:
-		return SourceFile(in.ref(utf8Entry))
-	case KindSourceDebugExtension:
-		return SourceDebugExtension(in.bytes(in.left()))
-	case KindLineNumberTable:
-		return in.lineNumberTable()
-	case KindLocalVariableTable:
-		return LocalVariableTable(in.localVariables())
-	case KindLocalVariableTypeTable:
-		return LocalVariableTypeTable(in.localVariables())
-	case KindDeprecated:
-		return Deprecated{}
-	case KindRuntimeVisibleAnnotations, KindRuntimeInvisibleAnnotations:
-		return Annotations(in.annotations())
-	case KindRuntimeVisibleParameterAnnotations, KindRuntimeInvisibleParameterAnnotations:
-		return in.parameterAnnotations()
-	case KindRuntimeVisibleTypeAnnotations, KindRuntimeInvisibleTypeAnnotations:
-		return in.typeAnnotations()
-	case KindAnnotationDefault:
-		return AnnotationDefault(in.elementValue(0))
-	case KindBootstrapMethods:
-		return in.bootstrapMethods()
-	case KindMethodParameters:
-		return in.methodParameters()
-	case KindModule:
-		return in.module()
-	case KindModulePackages:
-		return ModulePackages(in.refs(packageEntry, "entries"))
-	case KindModuleMainClass:
-		return ModuleMainClass(in.ref(classEntry))
-	case KindNestHost:
-		return NestHost(in.ref(classEntry))
-	case KindNestMembers:
-		return NestMembers(in.refs(classEntry, "entries"))
-	case KindRecord:
-		return in.record()
-	case KindPermittedSubclasses:
-		return PermittedSubclasses(in.refs(classEntry, "entries"))
-	}
-	return Opaque(in.bytes(in.left()))
+// zeroContents holds the zero value of the type that each kind of attribute decodes to.
+var zeroContents = [kindCount]Contents{
+	KindUnknown:                              Opaque(nil),
+	KindConstantValue:                        ConstantValue(0),
+	KindCode:                                 (*Code)(nil),
+	KindStackMapTable:                        StackMapTable(nil),
+	KindExceptions:                           Exceptions(nil),
+	KindInnerClasses:                         InnerClasses(nil),
+	KindEnclosingMethod:                      EnclosingMethod{},
+	KindSynthetic:                            Synthetic{},
+	KindSignature:                            Signature(0),
+	KindSourceFile:                           SourceFile(0),
+	KindSourceDebugExtension:                 SourceDebugExtension(nil),
+	KindLineNumberTable:                      LineNumberTable(nil),
+	KindLocalVariableTable:                   LocalVariableTable(nil),
+	KindLocalVariableTypeTable:               LocalVariableTypeTable(nil),
+	KindDeprecated:                           Deprecated{},
+	KindRuntimeVisibleAnnotations:            Annotations(nil),
+	KindRuntimeInvisibleAnnotations:          Annotations(nil),
+	KindRuntimeVisibleParameterAnnotations:   ParameterAnnotations(nil),
+	KindRuntimeInvisibleParameterAnnotations: ParameterAnnotations(nil),
+	KindRuntimeVisibleTypeAnnotations:        TypeAnnotations(nil),
+	KindRuntimeInvisibleTypeAnnotations:      TypeAnnotations(nil),
+	KindAnnotationDefault:                    AnnotationDefault{},
+	KindBootstrapMethods:                     BootstrapMethods(nil),
+	KindMethodParameters:                     MethodParameters(nil),
+	KindModule:                               (*Module)(nil),
+	KindModulePackages:                       ModulePackages(nil),
+	KindModuleMainClass:                      ModuleMainClass(0),
+	KindNestHost:                             NestHost(0),
+	KindNestMembers:                          NestMembers(nil),
+	KindRecord:                               Record(nil),
+	KindPermittedSubclasses:                  PermittedSubclasses(nil),
 }
 
 // Kind is what an attribute is, by its name.
@@ -209,201 +187,196 @@ type (
 	ModulePackages []uint16
 )
 
-// The attributes that say all by being there, and the one that is plain bytes.
+// The attributes without contents, and those that are plain bytes.
 type (
-	// Synthetic marks what no source holds.
+	// Synthetic marks an element that is not in the source.
 	Synthetic struct{}
-	// Deprecated marks what should no longer be used.
+	// Deprecated marks an element that should no longer be used.
 	Deprecated struct{}
 	// SourceDebugExtension is debug information in a language's own form, in
 	// modified UTF-8.
 	SourceDebugExtension []byte
+	// Opaque is the contents of an attribute that the specification does not define.
+	Opaque []byte
 )
 
-// AppendTo implements [Contents].
-func (v ConstantValue) AppendTo(dst []byte) ([]byte, error) { return append16(dst, uint16(v)), nil }
+func (v ConstantValue) transfer(x *codec) Contents   { return index(x, v, constantValues) }
+func (v Signature) transfer(x *codec) Contents       { return index(x, v, utf8Entry) }
+func (v SourceFile) transfer(x *codec) Contents      { return index(x, v, utf8Entry) }
+func (v NestHost) transfer(x *codec) Contents        { return index(x, v, classEntry) }
+func (v ModuleMainClass) transfer(x *codec) Contents { return index(x, v, classEntry) }
 
-// AppendTo implements [Contents].
-func (v Signature) AppendTo(dst []byte) ([]byte, error) { return append16(dst, uint16(v)), nil }
+func (l Exceptions) transfer(x *codec) Contents          { return indices(x, l, classEntry) }
+func (l NestMembers) transfer(x *codec) Contents         { return indices(x, l, classEntry) }
+func (l PermittedSubclasses) transfer(x *codec) Contents { return indices(x, l, classEntry) }
+func (l ModulePackages) transfer(x *codec) Contents      { return indices(x, l, packageEntry) }
 
-// AppendTo implements [Contents].
-func (v SourceFile) AppendTo(dst []byte) ([]byte, error) { return append16(dst, uint16(v)), nil }
+func (s Synthetic) transfer(*codec) Contents  { return s }
+func (d Deprecated) transfer(*codec) Contents { return d }
 
-// AppendTo implements [Contents].
-func (v NestHost) AppendTo(dst []byte) ([]byte, error) { return append16(dst, uint16(v)), nil }
-
-// AppendTo implements [Contents].
-func (v ModuleMainClass) AppendTo(dst []byte) ([]byte, error) { return append16(dst, uint16(v)), nil }
-
-// AppendTo implements [Contents].
-func (l Exceptions) AppendTo(dst []byte) ([]byte, error) { return appendIndices(dst, "Exceptions", l) }
-
-// AppendTo implements [Contents].
-func (l NestMembers) AppendTo(dst []byte) ([]byte, error) {
-	return appendIndices(dst, "NestMembers", l)
+func (s SourceDebugExtension) transfer(x *codec) Contents {
+	x.raw((*[]byte)(&s), x.left())
+	return s
 }
 
-// AppendTo implements [Contents].
-func (l PermittedSubclasses) AppendTo(dst []byte) ([]byte, error) {
-	return appendIndices(dst, "PermittedSubclasses", l)
+func (o Opaque) transfer(x *codec) Contents {
+	x.raw((*[]byte)(&o), x.left())
+	return o
 }
 
-// AppendTo implements [Contents].
-func (l ModulePackages) AppendTo(dst []byte) ([]byte, error) {
-	return appendIndices(dst, "ModulePackages", l)
-}
-
-// AppendTo implements [Contents].
-func (Synthetic) AppendTo(dst []byte) ([]byte, error) { return dst, nil }
-
-// AppendTo implements [Contents].
-func (Deprecated) AppendTo(dst []byte) ([]byte, error) { return dst, nil }
-
-// AppendTo implements [Contents].
-func (s SourceDebugExtension) AppendTo(dst []byte) ([]byte, error) { return append(dst, s...), nil }
-
-// decoder reads an attribute's contents. The first defect is kept; from then on all
-// reads give zero, so that loops end by themselves.
-type decoder struct {
-	cursor
+// codec reads or writes the contents of an attribute, so that each structure is described
+// once for both directions. The first defect is kept. Reads after it return zero, so that
+// loops end by themselves.
+type codec struct {
+	cursor    // the source when reading
+	writing   bool
+	dst       []byte
 	structure string
-	pool      *Pool // where indices must lead; nil leaves them unseen
-	err       error
+	pool      *Pool // where indices must lead; nil leaves them unchecked
+	err       *FormatError
 }
 
-func (in *decoder) defect(at int, format string, args ...any) {
-	if in.err == nil && !in.short {
-		in.err = &FormatError{in.structure, at, fmt.Sprintf(format, args...)}
+// defect records an error: at an offset when reading, at the end of dst when writing.
+func (x *codec) defect(at int, format string, args ...any) {
+	if x.writing {
+		at = len(x.dst)
 	}
-	in.fail()
+	if x.err == nil && !x.short {
+		x.err = &FormatError{x.structure, at, fmt.Sprintf(format, args...)}
+	}
+	x.fail()
 }
 
-// finish demands that the contents end where the attribute does.
-func (in *decoder) finish() error {
+// finish requires that the contents end where the attribute does.
+func (x *codec) finish() error {
 	switch {
-	case in.err != nil:
-		return in.err
-	case in.short:
-		return &FormatError{in.structure, in.at, "truncated"}
-	case in.left() > 0:
-		return &FormatError{in.structure, in.at, fmt.Sprintf("%d bytes too many", in.left())}
+	case x.err != nil:
+		return x.err
+	case x.short:
+		return &FormatError{x.structure, x.at, "truncated"}
+	case x.left() > 0:
+		return &FormatError{x.structure, x.at, fmt.Sprintf("%d bytes too many", x.left())}
 	}
 	return nil
 }
 
-// count reads how many entries follow, each of size bytes at least. A count that
-// lies is refused here, before anyone allocates by it.
-func (in *decoder) count(size int, what string) int {
-	at := in.at
-	return in.counted(at, int(in.u2()), size, what)
-}
-
-// count1 is count for the tables whose count is a single byte.
-func (in *decoder) count1(size int, what string) int {
-	at := in.at
-	return in.counted(at, int(in.u1()), size, what)
-}
-
-func (in *decoder) counted(at, n, size int, what string) int {
-	if n*size > in.left() {
-		in.defect(at, "%d %s do not fit in %d bytes", n, what, in.left())
-		return 0
-	}
-	return n
-}
-
-// ref reads the index of an entry of one of the kinds wanted.
-func (in *decoder) ref(want tagSet) uint16 {
-	at := in.at
-	i := in.u2()
-	if in.pool != nil && !in.short {
-		if err := in.pool.lookFor(i, want); err != nil {
-			in.defect(at, "%v", err)
+func (x *codec) u1(values ...*uint8) {
+	for _, v := range values {
+		if x.writing {
+			x.dst = append(x.dst, *v)
+		} else {
+			*v = x.cursor.u1()
 		}
 	}
-	return i
+}
+
+func (x *codec) u2(values ...*uint16) {
+	for _, v := range values {
+		if x.writing {
+			x.dst = append16(x.dst, *v)
+		} else {
+			*v = x.cursor.u2()
+		}
+	}
+}
+
+func (x *codec) access(v *Access) { x.u2((*uint16)(v)) }
+
+// raw transfers bytes: n of them when reading.
+func (x *codec) raw(b *[]byte, n int) {
+	if x.writing {
+		x.dst = append(x.dst, *b...)
+	} else {
+		*b = x.bytes(n)
+	}
+}
+
+// ref transfers the index of an entry of one of the kinds wanted.
+func (x *codec) ref(v *uint16, want tagSet) {
+	at := x.at
+	x.u2(v)
+	if x.pool != nil && !x.short {
+		if err := x.pool.lookFor(*v, want); err != nil {
+			x.defect(at, "%v", err)
+		}
+	}
 }
 
 // refOrNone is ref where 0 stands for no entry.
-func (in *decoder) refOrNone(want tagSet) uint16 { return in.ref(want | noEntry) }
+func (x *codec) refOrNone(v *uint16, want tagSet) { x.ref(v, want|noEntry) }
 
-func (in *decoder) refs(want tagSet, what string) []uint16 {
-	list := make([]uint16, in.count(2, what))
-	for i := range list {
-		list[i] = in.ref(want)
-	}
-	return list
+func (x *codec) refs(list *[]uint16, want tagSet, what string) {
+	table(x, list, 2, what, func(v *uint16) { x.ref(v, want) })
 }
 
-// attributes reads a table of attributes inside another attribute.
-func (in *decoder) attributes() []Attribute {
-	table := make([]Attribute, in.count(6, "attributes"))
-	for i := range table {
-		name := in.ref(utf8Entry)
-		at := in.at
-		size := in.u4()
-		if int64(size) > int64(in.left()) {
-			in.defect(at, "%d bytes of attribute %d of %d do not fit in %d", size, i+1, len(table), in.left())
-			return nil
+// attributes transfers a table of attributes inside another attribute.
+func (x *codec) attributes(list *[]Attribute) {
+	if x.writing {
+		dst, err := AppendAttributes(x.dst, *list)
+		x.dst = dst
+		if err != nil {
+			x.defect(0, "%v", err)
 		}
-		table[i] = Attribute{name, in.bytes(int(size))}
+		return
 	}
-	return table
+	i := 0
+	table(x, list, 6, "attributes", func(a *Attribute) {
+		i++
+		x.ref(&a.Name, utf8Entry)
+		at := x.at
+		size := x.u4()
+		if int64(size) > int64(x.left()) {
+			x.defect(at, "%d bytes of attribute %d of %d do not fit in %d", size, i, len(*list), x.left())
+		}
+		x.raw(&a.Data, int(size))
+	})
 }
 
-// encoder writes an attribute's contents and keeps the first thing that no class
-// file can hold.
-type encoder struct {
-	dst       []byte
-	structure string
-	err       error
-}
-
-func (out *encoder) u1(values ...uint8) { out.dst = append(out.dst, values...) }
-
-func (out *encoder) u2(values ...uint16) { out.dst = append16(out.dst, values...) }
-
-func (out *encoder) u4(v uint32) { out.dst = binary.BigEndian.AppendUint32(out.dst, v) }
-
-func (out *encoder) count(n int, what string) {
-	out.limit(n, math.MaxUint16, what)
-	out.u2(uint16(n))
-}
-
-func (out *encoder) count1(n int, what string) {
-	out.limit(n, math.MaxUint8, what)
-	out.u1(uint8(n))
-}
-
-func (out *encoder) limit(n, most int, what string) {
+func (x *codec) limit(n, most int, what string) {
 	if n > most {
-		out.defect("%d %s, the limit is %d", n, what, most)
+		x.defect(0, "%d %s, the limit is %d", n, what, most)
 	}
 }
 
-func (out *encoder) defect(format string, args ...any) {
-	if out.err == nil {
-		out.err = &FormatError{out.structure, len(out.dst), fmt.Sprintf(format, args...)}
+func index[T ~uint16](x *codec, v T, want tagSet) T {
+	i := uint16(v)
+	x.ref(&i, want)
+	return T(i)
+}
+
+func indices[S ~[]uint16](x *codec, list S, want tagSet) S {
+	plain := []uint16(list)
+	x.refs(&plain, want, "entries")
+	return plain
+}
+
+// table transfers a u2 count and that many rows, each of which takes size bytes at least.
+func table[S ~[]T, T any](x *codec, list *S, size int, what string, row func(*T)) {
+	x.limit(len(*list), math.MaxUint16, what)
+	at, n := x.at, uint16(len(*list))
+	x.u2(&n)
+	rows(x, list, at, int(n), size, what, row)
+}
+
+// table1 is table with a count of a single byte.
+func table1[S ~[]T, T any](x *codec, list *S, size int, what string, row func(*T)) {
+	x.limit(len(*list), math.MaxUint8, what)
+	at, n := x.at, uint8(len(*list))
+	x.u1(&n)
+	rows(x, list, at, int(n), size, what, row)
+}
+
+// rows transfers n rows. A count read at an offset that the rest of the attribute cannot
+// hold is refused before memory is allocated for it.
+func rows[S ~[]T, T any](x *codec, list *S, at, n, size int, what string, row func(*T)) {
+	if !x.writing {
+		if n*size > x.left() {
+			x.defect(at, "%d %s do not fit in %d bytes", n, what, x.left())
+			n = 0
+		}
+		*list = make(S, n)
 	}
-}
-
-func (out *encoder) indices(list []uint16, what string) {
-	out.count(len(list), what)
-	out.u2(list...)
-}
-
-func (out *encoder) attributes(table []Attribute) {
-	dst, err := AppendAttributes(out.dst, table)
-	out.dst = dst
-	if out.err == nil {
-		out.err = err
+	for i := range *list {
+		row(&(*list)[i])
 	}
-}
-
-func (out *encoder) finish() ([]byte, error) { return out.dst, out.err }
-
-func appendIndices(dst []byte, structure string, list []uint16) ([]byte, error) {
-	out := &encoder{dst: dst, structure: structure}
-	out.indices(list, "entries")
-	return out.finish()
 }

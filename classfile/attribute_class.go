@@ -1,10 +1,10 @@
 package classfile
 
-// InnerClasses tells of every class named in the pool that is not a member of a
-// package, and of the member classes of this one.
+// InnerClasses lists every class in the pool that is not a member of a package, and the
+// member classes of this class.
 type InnerClasses []InnerClass
 
-// InnerClass is one of them.
+// InnerClass is a row of an InnerClasses attribute.
 //
 //	u2 inner, outer, name, access;
 type InnerClass struct {
@@ -22,31 +22,24 @@ type EnclosingMethod struct {
 	Method uint16 // NameAndType entry; 0 where it is an initialiser
 }
 
-func (in *decoder) innerClasses() InnerClasses {
-	table := make(InnerClasses, in.count(8, "classes"))
-	for i := range table {
-		table[i] = InnerClass{in.ref(classEntry), in.refOrNone(classEntry), in.refOrNone(utf8Entry), Access(in.u2())}
-	}
-	return table
+func (l InnerClasses) transfer(x *codec) Contents {
+	table(x, &l, 8, "classes", func(c *InnerClass) {
+		x.ref(&c.Inner, classEntry)
+		x.refOrNone(&c.Outer, classEntry)
+		x.refOrNone(&c.Name, utf8Entry)
+		x.access(&c.Access)
+	})
+	return l
 }
 
-// AppendTo implements [Contents].
-func (table InnerClasses) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "InnerClasses"}
-	out.count(len(table), "classes")
-	for _, c := range table {
-		out.u2(c.Inner, c.Outer, c.Name, uint16(c.Access))
-	}
-	return out.finish()
+func (e EnclosingMethod) transfer(x *codec) Contents {
+	x.ref(&e.Class, classEntry)
+	x.refOrNone(&e.Method, nameAndTypeEntry)
+	return e
 }
 
-// AppendTo implements [Contents].
-func (e EnclosingMethod) AppendTo(dst []byte) ([]byte, error) {
-	return append16(dst, e.Class, e.Method), nil
-}
-
-// BootstrapMethods are what invokedynamic and dynamic constants are linked by; pool
-// entries name them by position.
+// BootstrapMethods are the methods that link invokedynamic instructions and dynamic
+// constants. Pool entries refer to them by position.
 type BootstrapMethods []BootstrapMethod
 
 // BootstrapMethod is a method handle and its static arguments.
@@ -60,53 +53,32 @@ type BootstrapMethod struct {
 // MethodParameters gives the names of a method's parameters.
 type MethodParameters []MethodParameter
 
-// MethodParameter is one of them.
+// MethodParameter is the name and the flags of a parameter.
 type MethodParameter struct {
 	Name   uint16 // Utf8 entry; 0 where it has none
 	Access Access // final, synthetic, mandated
 }
 
-func (in *decoder) bootstrapMethods() BootstrapMethods {
-	table := make(BootstrapMethods, in.count(4, "bootstrap methods"))
-	for i := range table {
-		table[i] = BootstrapMethod{in.ref(methodHandleEntry), in.refs(loadable, "arguments")}
-	}
-	return table
+func (l BootstrapMethods) transfer(x *codec) Contents {
+	table(x, &l, 4, "bootstrap methods", func(m *BootstrapMethod) {
+		x.ref(&m.Handle, methodHandleEntry)
+		x.refs(&m.Arguments, loadable, "arguments")
+	})
+	return l
 }
 
-func (in *decoder) methodParameters() MethodParameters {
-	table := make(MethodParameters, in.count1(4, "parameters"))
-	for i := range table {
-		table[i] = MethodParameter{in.refOrNone(utf8Entry), Access(in.u2())}
-	}
-	return table
-}
-
-// AppendTo implements [Contents].
-func (table BootstrapMethods) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "BootstrapMethods"}
-	out.count(len(table), "bootstrap methods")
-	for i := range table {
-		out.u2(table[i].Handle)
-		out.indices(table[i].Arguments, "arguments")
-	}
-	return out.finish()
-}
-
-// AppendTo implements [Contents].
-func (table MethodParameters) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "MethodParameters"}
-	out.count1(len(table), "parameters")
-	for _, p := range table {
-		out.u2(p.Name, uint16(p.Access))
-	}
-	return out.finish()
+func (l MethodParameters) transfer(x *codec) Contents {
+	table1(x, &l, 4, "parameters", func(p *MethodParameter) {
+		x.refOrNone(&p.Name, utf8Entry)
+		x.access(&p.Access)
+	})
+	return l
 }
 
 // Record gives the components of a record class.
 type Record []RecordComponent
 
-// RecordComponent is one of them.
+// RecordComponent is a component of a record class.
 //
 //	u2 name, descriptor; u2 n; attribute attributes[n];
 type RecordComponent struct {
@@ -115,26 +87,16 @@ type RecordComponent struct {
 	Attributes []Attribute
 }
 
-func (in *decoder) record() Record {
-	list := make(Record, in.count(6, "components"))
-	for i := range list {
-		list[i] = RecordComponent{in.ref(utf8Entry), in.ref(utf8Entry), in.attributes()}
-	}
-	return list
+func (l Record) transfer(x *codec) Contents {
+	table(x, &l, 6, "components", func(c *RecordComponent) {
+		x.ref(&c.Name, utf8Entry)
+		x.ref(&c.Descriptor, utf8Entry)
+		x.attributes(&c.Attributes)
+	})
+	return l
 }
 
-// AppendTo implements [Contents].
-func (list Record) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "Record"}
-	out.count(len(list), "components")
-	for i := range list {
-		out.u2(list[i].Name, list[i].Descriptor)
-		out.attributes(list[i].Attributes)
-	}
-	return out.finish()
-}
-
-// Module is what a module declares.
+// Module is the declaration of a module.
 //
 //	u2 name, access, version;
 //	u2 n; { u2 module, access, version; } requires[n];
@@ -173,53 +135,29 @@ type ModuleProvide struct {
 	With    []uint16 // Class entries
 }
 
-func (in *decoder) module() *Module {
-	m := &Module{Name: in.ref(moduleEntry), Access: Access(in.u2()), Version: in.refOrNone(utf8Entry)}
-	m.Requires = make([]ModuleRequire, in.count(6, "required modules"))
-	for i := range m.Requires {
-		m.Requires[i] = ModuleRequire{in.ref(moduleEntry), Access(in.u2()), in.refOrNone(utf8Entry)}
+func (m *Module) transfer(x *codec) Contents {
+	if !x.writing {
+		m = new(Module)
 	}
-	m.Exports = in.moduleExports("exported packages")
-	m.Opens = in.moduleExports("opened packages")
-	m.Uses = in.refs(classEntry, "used services")
-	m.Provides = make([]ModuleProvide, in.count(4, "provided services"))
-	for i := range m.Provides {
-		m.Provides[i] = ModuleProvide{in.ref(classEntry), in.refs(classEntry, "providers")}
+	x.ref(&m.Name, moduleEntry)
+	x.access(&m.Access)
+	x.refOrNone(&m.Version, utf8Entry)
+	table(x, &m.Requires, 6, "required modules", func(r *ModuleRequire) {
+		x.ref(&r.Module, moduleEntry)
+		x.access(&r.Access)
+		x.refOrNone(&r.Version, utf8Entry)
+	})
+	export := func(e *ModuleExport) {
+		x.ref(&e.Package, packageEntry)
+		x.access(&e.Access)
+		x.refs(&e.To, moduleEntry, "modules")
 	}
+	table(x, &m.Exports, 6, "exported packages", export)
+	table(x, &m.Opens, 6, "opened packages", export)
+	x.refs(&m.Uses, classEntry, "used services")
+	table(x, &m.Provides, 4, "provided services", func(p *ModuleProvide) {
+		x.ref(&p.Service, classEntry)
+		x.refs(&p.With, classEntry, "providers")
+	})
 	return m
-}
-
-func (in *decoder) moduleExports(what string) []ModuleExport {
-	list := make([]ModuleExport, in.count(6, what))
-	for i := range list {
-		list[i] = ModuleExport{in.ref(packageEntry), Access(in.u2()), in.refs(moduleEntry, "modules")}
-	}
-	return list
-}
-
-// AppendTo implements [Contents].
-func (m *Module) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "Module"}
-	out.u2(m.Name, uint16(m.Access), m.Version)
-	out.count(len(m.Requires), "required modules")
-	for _, r := range m.Requires {
-		out.u2(r.Module, uint16(r.Access), r.Version)
-	}
-	out.moduleExports(m.Exports, "exported packages")
-	out.moduleExports(m.Opens, "opened packages")
-	out.indices(m.Uses, "used services")
-	out.count(len(m.Provides), "provided services")
-	for i := range m.Provides {
-		out.u2(m.Provides[i].Service)
-		out.indices(m.Provides[i].With, "providers")
-	}
-	return out.finish()
-}
-
-func (out *encoder) moduleExports(list []ModuleExport, what string) {
-	out.count(len(list), what)
-	for i := range list {
-		out.u2(list[i].Package, uint16(list[i].Access))
-		out.indices(list[i].To, "modules")
-	}
 }

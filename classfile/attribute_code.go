@@ -1,11 +1,12 @@
 package classfile
 
 import (
+	"encoding/binary"
 	"math"
 )
 
-// Code is a method's body as the file has it. Package code makes an editable list
-// of it.
+// Code is a method's body in the form of the class file. Package code turns it into an
+// editable list.
 //
 //	u2 max_stack, max_locals;
 //	u4 n; u1 code[n];
@@ -39,42 +40,40 @@ func (c *Class) Code(attributes []Attribute) (*Code, error) {
 	return contents.(*Code), nil
 }
 
-func (in *decoder) code() *Code {
-	c := &Code{MaxStack: in.u2(), MaxLocals: in.u2()}
-	at := in.at
-	size := in.u4()
-	if int64(size) > int64(in.left()) {
-		in.defect(at, "%d bytes of code do not fit in %d", size, in.left())
-		return nil
+func (c *Code) transfer(x *codec) Contents {
+	if !x.writing {
+		c = new(Code)
 	}
-	c.Bytes = in.bytes(int(size))
-	c.Handlers = make([]Handler, in.count(8, "handlers"))
-	for i := range c.Handlers {
-		c.Handlers[i] = Handler{in.u2(), in.u2(), in.u2(), in.refOrNone(classEntry)}
-	}
-	c.Attributes = in.attributes()
+	x.u2(&c.MaxStack, &c.MaxLocals)
+	x.instructions(&c.Bytes)
+	table(x, &c.Handlers, 8, "handlers", func(h *Handler) {
+		x.u2(&h.Start, &h.End, &h.Handler)
+		x.refOrNone(&h.Type, classEntry)
+	})
+	x.attributes(&c.Attributes)
 	return c
 }
 
-// AppendTo implements [Contents].
-func (c *Code) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "Code"}
-	out.u2(c.MaxStack, c.MaxLocals)
-	if uint64(len(c.Bytes)) > math.MaxUint32 {
-		out.defect("code exceeds 4 GiB")
+// instructions transfers bytes after their length.
+func (x *codec) instructions(b *[]byte) {
+	if x.writing {
+		if uint64(len(*b)) > math.MaxUint32 {
+			x.defect(0, "code exceeds 4 GiB")
+		}
+		x.dst = binary.BigEndian.AppendUint32(x.dst, uint32(len(*b)))
+		x.dst = append(x.dst, *b...)
+		return
 	}
-	out.u4(uint32(len(c.Bytes)))
-	out.u1(c.Bytes...)
-	out.count(len(c.Handlers), "handlers")
-	for _, h := range c.Handlers {
-		out.u2(h.Start, h.End, h.Handler, h.Type)
+	at := x.at
+	size := x.u4()
+	if int64(size) > int64(x.left()) {
+		x.defect(at, "%d bytes of code do not fit in %d", size, x.left())
 	}
-	out.attributes(c.Attributes)
-	return out.finish()
+	*b = x.bytes(int(size))
 }
 
-// LineNumberTable says which source line the instructions from an offset on
-// come from. Several tables of one body add up.
+// LineNumberTable maps code offsets to source lines. A body may have several, which
+// complement each other.
 type LineNumberTable []LineNumber
 
 // LineNumber is one row of a LineNumberTable.
@@ -86,7 +85,7 @@ type LineNumber struct {
 // LocalVariableTable names local variables and their types.
 type LocalVariableTable []LocalVariable
 
-// LocalVariableTypeTable gives the generic signatures of those that have one.
+// LocalVariableTypeTable gives the generic signatures of the local variables that have one.
 type LocalVariableTypeTable []LocalVariable
 
 // LocalVariable is one row of a LocalVariableTable or LocalVariableTypeTable.
@@ -99,49 +98,26 @@ type LocalVariable struct {
 	Slot          uint16
 }
 
-func (in *decoder) lineNumberTable() LineNumberTable {
-	table := make(LineNumberTable, in.count(4, "lines"))
-	for i := range table {
-		table[i] = LineNumber{in.u2(), in.u2()}
-	}
-	return table
+func (l LineNumberTable) transfer(x *codec) Contents {
+	table(x, &l, 4, "lines", func(line *LineNumber) { x.u2(&line.Start, &line.Line) })
+	return l
 }
 
-func (in *decoder) localVariables() []LocalVariable {
-	table := make([]LocalVariable, in.count(10, "variables"))
-	for i := range table {
-		table[i] = LocalVariable{in.u2(), in.u2(), in.ref(utf8Entry), in.ref(utf8Entry), in.u2()}
-	}
-	return table
+func (l LocalVariableTable) transfer(x *codec) Contents {
+	table(x, &l, 10, "variables", x.localVariable)
+	return l
 }
 
-// AppendTo implements [Contents].
-func (table LineNumberTable) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "LineNumberTable"}
-	out.count(len(table), "lines")
-	for _, row := range table {
-		out.u2(row.Start, row.Line)
-	}
-	return out.finish()
+func (l LocalVariableTypeTable) transfer(x *codec) Contents {
+	table(x, &l, 10, "variables", x.localVariable)
+	return l
 }
 
-// AppendTo implements [Contents].
-func (table LocalVariableTable) AppendTo(dst []byte) ([]byte, error) {
-	return appendLocalVariables(dst, "LocalVariableTable", table)
-}
-
-// AppendTo implements [Contents].
-func (table LocalVariableTypeTable) AppendTo(dst []byte) ([]byte, error) {
-	return appendLocalVariables(dst, "LocalVariableTypeTable", table)
-}
-
-func appendLocalVariables(dst []byte, structure string, table []LocalVariable) ([]byte, error) {
-	out := &encoder{dst: dst, structure: structure}
-	out.count(len(table), "variables")
-	for _, v := range table {
-		out.u2(v.Start, v.Length, v.Name, v.Type, v.Slot)
-	}
-	return out.finish()
+func (x *codec) localVariable(v *LocalVariable) {
+	x.u2(&v.Start, &v.Length)
+	x.ref(&v.Name, utf8Entry)
+	x.ref(&v.Type, utf8Entry)
+	x.u2(&v.Slot)
 }
 
 // StackMapTable gives the types of locals and stack where branches of a body meet.
@@ -163,7 +139,7 @@ type StackMapFrame struct {
 	Stack       []VerificationType
 }
 
-// The tags that are not a range, and the first ones of those that are.
+// The single frame tags, and the first tag of each range.
 const (
 	FrameSameLocals1         = 64
 	FrameReserved            = 128
@@ -196,102 +172,67 @@ const (
 	TypeUninitialized
 )
 
-func (in *decoder) stackMapTable() StackMapTable {
-	table := make(StackMapTable, in.count(1, "frames"))
-	for i := range table {
-		table[i] = in.stackMapFrame()
-	}
-	return table
+func (l StackMapTable) transfer(x *codec) Contents {
+	table(x, &l, 1, "frames", x.stackMapFrame)
+	return l
 }
 
-func (in *decoder) stackMapFrame() StackMapFrame {
-	at := in.at
-	f := StackMapFrame{Tag: in.u1()}
-	if f.Tag >= FrameReserved && f.Tag < FrameSameLocals1Extended {
-		in.defect(at, "frame tag %d is reserved", f.Tag)
-		return f
-	}
+func (x *codec) stackMapFrame(f *StackMapFrame) {
+	at := x.at
+	x.u1(&f.Tag)
 	switch {
-	case f.Tag < FrameSameLocals1:
-		f.OffsetDelta = uint16(f.Tag)
-	case f.Tag < FrameReserved:
-		f.OffsetDelta = uint16(f.Tag - FrameSameLocals1)
-	default:
-		f.OffsetDelta = in.u2()
+	case f.Tag >= FrameSameLocals1Extended:
+		x.u2(&f.OffsetDelta)
+	case f.Tag >= FrameReserved:
+		x.defect(at, "frame tag %d is reserved", f.Tag)
+		return
+	case !x.writing:
+		f.OffsetDelta = uint16(f.Tag % FrameSameLocals1)
 	}
-	switch {
-	case f.Tag == FrameFull:
-		f.Locals = in.verificationTypes(in.count(1, "locals"))
-		f.Stack = in.verificationTypes(in.count(1, "stack values"))
-	case f.Tag >= FrameAppend:
-		f.Locals = in.verificationTypes(int(f.Tag - FrameSameExtended))
-	case f.Tag >= FrameSameLocals1 && f.Tag <= FrameSameLocals1Extended:
-		f.Stack = in.verificationTypes(1)
+	if f.Tag == FrameFull {
+		table(x, &f.Locals, 1, "locals", x.verificationType)
+		table(x, &f.Stack, 1, "stack values", x.verificationType)
+		return
 	}
-	return f
-}
-
-func (in *decoder) verificationTypes(n int) []VerificationType {
-	list := make([]VerificationType, n)
-	for i := range list {
-		at := in.at
-		list[i].Tag = TypeTag(in.u1())
-		switch {
-		case list[i].Tag > TypeUninitialized:
-			in.defect(at, "no such verification type: %d", list[i].Tag)
-			return nil
-		case list[i].Tag == TypeObject:
-			list[i].Value = in.ref(classEntry)
-		case list[i].Tag == TypeUninitialized:
-			list[i].Value = in.u2()
-		}
+	locals, stack := f.counts()
+	if !x.writing && locals > 0 {
+		f.Locals = make([]VerificationType, locals)
 	}
-	return list
-}
-
-// AppendTo implements [Contents]. It demands that each frame has as many types as
-// its tag says.
-func (table StackMapTable) AppendTo(dst []byte) ([]byte, error) {
-	out := &encoder{dst: dst, structure: "StackMapTable"}
-	out.count(len(table), "frames")
-	for i := range table {
-		out.stackMapFrame(&table[i])
-	}
-	return out.finish()
-}
-
-func (out *encoder) stackMapFrame(f *StackMapFrame) {
-	locals, stack := 0, 0
-	switch {
-	case f.Tag == FrameFull:
-		locals, stack = len(f.Locals), len(f.Stack)
-	case f.Tag >= FrameAppend:
-		locals = int(f.Tag - FrameSameExtended)
-	case f.Tag >= FrameSameLocals1 && f.Tag <= FrameSameLocals1Extended:
-		stack = 1
+	if !x.writing && stack > 0 {
+		f.Stack = make([]VerificationType, stack)
 	}
 	if len(f.Locals) != locals || len(f.Stack) != stack {
-		out.defect("a frame with tag %d has %d locals and %d stack values", f.Tag, len(f.Locals), len(f.Stack))
+		x.defect(at, "a frame with tag %d has %d locals and %d stack values", f.Tag, len(f.Locals), len(f.Stack))
+		return
 	}
-	out.u1(f.Tag)
-	if f.Tag >= FrameSameLocals1Extended {
-		out.u2(f.OffsetDelta)
+	for i := range f.Locals {
+		x.verificationType(&f.Locals[i])
 	}
-	if f.Tag == FrameFull {
-		out.count(locals, "locals")
+	for i := range f.Stack {
+		x.verificationType(&f.Stack[i])
 	}
-	out.verificationTypes(f.Locals)
-	if f.Tag == FrameFull {
-		out.count(stack, "stack values")
-	}
-	out.verificationTypes(f.Stack)
 }
 
-func (out *encoder) verificationTypes(list []VerificationType) {
-	for _, t := range list {
-		out.u1(uint8(t.Tag))
-		if t.Tag >= TypeObject {
-			out.u2(t.Value)
-		}
+// counts returns how many types follow a frame's tag, unless it is a full frame.
+func (f *StackMapFrame) counts() (locals, stack int) {
+	switch {
+	case f.Tag >= FrameAppend:
+		return int(f.Tag - FrameSameExtended), 0
+	case f.Tag >= FrameSameLocals1 && f.Tag <= FrameSameLocals1Extended:
+		return 0, 1
+	}
+	return 0, 0
+}
+
+func (x *codec) verificationType(t *VerificationType) {
+	at := x.at
+	x.u1((*uint8)(&t.Tag))
+	switch {
+	case t.Tag > TypeUninitialized:
+		x.defect(at, "no such verification type: %d", t.Tag)
+	case t.Tag == TypeUninitialized:
+		x.u2(&t.Value)
+	case t.Tag == TypeObject:
+		x.ref(&t.Value, classEntry)
 	}
 }

@@ -21,7 +21,7 @@ func TestDecode(t *testing.T) {
 			if !reflect.DeepEqual(got, example.want) {
 				t.Errorf("decoded\n%#v\nwant\n%#v", got, example.want)
 			}
-			back, err := got.AppendTo([]byte("before"))
+			back, err := classfile.AppendContents([]byte("before"), got)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestUnknownAttributeIsKept(t *testing.T) {
 	}
 }
 
-func TestAppendToRefusesWhatDoesNotFit(t *testing.T) {
+func TestAppendContentsRefusesWhatDoesNotFit(t *testing.T) {
 	many := make([]uint16, 65536)
 	deep := classfile.ElementValue{Tag: 'I'}
 	for range classfile.MaxAnnotationDepth + 1 {
@@ -99,7 +99,7 @@ func TestAppendToRefusesWhatDoesNotFit(t *testing.T) {
 		{classfile.TypeAnnotations{{Target: classfile.Target{Type: 0x7F}}}, "no such target type: 0x7f"},
 		{classfile.StackMapTable{{Tag: 252}}, "a frame with tag 252 has 0 locals and 0 stack values"},
 	} {
-		_, err := test.contents.AppendTo(nil)
+		_, err := classfile.AppendContents(nil, test.contents)
 		var format *classfile.FormatError
 		if !errors.As(err, &format) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%T: error is %v, want %s", test.contents, err, test.want)
@@ -282,7 +282,7 @@ func (l *attributeLaw) attributes(name string, c *classfile.Class, list []classf
 			l.Errorf("%s: %v", name, err)
 			continue
 		}
-		back, err := contents.AppendTo(nil)
+		back, err := classfile.AppendContents(nil, contents)
 		if err != nil || !bytes.Equal(back, a.Data) {
 			l.Errorf("%s: %s: %x came back as %x, %v", name, kind, a.Data, back, err)
 		}
@@ -326,7 +326,7 @@ func FuzzAttributes(f *testing.F) {
 			}
 			return
 		}
-		back, err := contents.AppendTo(nil)
+		back, err := classfile.AppendContents(nil, contents)
 		if err != nil {
 			t.Fatalf("%T: %v", contents, err)
 		}

@@ -97,7 +97,7 @@ func TestZooAttributes(t *testing.T) {
 			if err != nil {
 				t.Fatalf("decode %v: %v", class.Kind(a.Name), err)
 			}
-			encoded, err := contents.AppendTo(nil)
+			encoded, err := classfile.AppendContents(nil, contents)
 			if err != nil {
 				t.Fatalf("encode %v: %v", class.Kind(a.Name), err)
 			}

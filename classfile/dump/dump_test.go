@@ -137,7 +137,7 @@ func TestDefectsAreShownInPlace(t *testing.T) {
 			for range 20 {
 				component := []classfile.RecordComponent{{Name: name, Descriptor: name,
 					Attributes: []classfile.Attribute{{Name: name, Data: data}}}}
-				data, _ = classfile.Record(component).AppendTo(nil)
+				data, _ = classfile.AppendContents(nil, classfile.Record(component))
 			}
 			c.Attributes = append(c.Attributes, classfile.Attribute{Name: name, Data: data})
 		}},
@@ -169,7 +169,7 @@ func TestDynamicConstantsMayBeCyclic(t *testing.T) {
 	for range 100 {
 		bootstraps[0].Arguments = append(bootstraps[0].Arguments, dynamic)
 	}
-	if a.Data, err = bootstraps.AppendTo(nil); err != nil {
+	if a.Data, err = classfile.AppendContents(nil, bootstraps); err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
@@ -188,7 +188,7 @@ func TestTextIsBounded(t *testing.T) {
 	c.Methods = c.Methods[:1]
 	body := classfile.Code{MaxStack: 1, Bytes: bytes.Repeat([]byte{0x13, byte(text >> 8), byte(text)}, 20000)}
 	var err error
-	if c.Find(c.Methods[0].Attributes, classfile.KindCode).Data, err = body.AppendTo(nil); err != nil {
+	if c.Find(c.Methods[0].Attributes, classfile.KindCode).Data, err = classfile.AppendContents(nil, &body); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -260,7 +260,7 @@ func ofVersion(t testing.TB, data []byte, major uint16) []byte {
 		body.Attributes = slices.DeleteFunc(body.Attributes, func(inner classfile.Attribute) bool {
 			return c.Kind(inner.Name) == classfile.KindStackMapTable
 		})
-		if a.Data, err = body.AppendTo(nil); err != nil {
+		if a.Data, err = classfile.AppendContents(nil, body); err != nil {
 			t.Fatal(err)
 		}
 	}

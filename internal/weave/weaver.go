@@ -529,7 +529,7 @@ func (w *Weaver) bootstrap(t *Template, im *imports, numbers []int) uint16 {
 		w.failed = &Reason{PoolFull, "no room for a bootstrap method"}
 		return 0
 	}
-	data, err := append(entries, entry).AppendTo(nil)
+	data, err := classfile.AppendContents(nil, append(entries, entry))
 	if err != nil {
 		w.failed = err
 		return 0

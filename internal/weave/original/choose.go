@@ -246,7 +246,7 @@ func (c *comparison) translateParameters(attribute classfile.Attribute) ([]byte,
 			table[i].Name = c.given.Pool.AddUtf8(string(name))
 		}
 	}
-	return table.AppendTo(nil)
+	return classfile.AppendContents(nil, table)
 }
 
 // hasParameters reports whether any method has MethodParameters.
