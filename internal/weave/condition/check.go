@@ -163,17 +163,26 @@ func (c *Checked) Expr() *expr.Expr { return c.expr }
 // Depends returns what the condition was found right by.
 func (c *Checked) Depends() Depends { return c.depends }
 
-// Check finds out what a condition means in a method. The error is an *Error.
-func Check(e *expr.Expr, scope Scope) (*Checked, error) {
+// Check resolves a condition in a method. The error is an *expr.Error.
+func Check(e *expr.Expr, scope Scope) (made *Checked, err error) {
 	k, err := newChecker(e, scope)
 	if err != nil {
 		return nil, err
 	}
-	c, bad := k.condition(e.Root())
-	if bad != nil {
-		return nil, bad
+	defer recoverError(&err)
+	c := k.checked(k.condition(e.Root()), nil)
+	return c, k.checkSize(c)
+}
+
+// recoverError turns the *expr.Error that a checker panicked with into a returned error.
+func recoverError(err *error) {
+	switch failure := recover().(type) {
+	case nil:
+	case *expr.Error:
+		*err = failure
+	default:
+		panic(failure)
 	}
-	return k.small(k.checked(c, nil))
 }
 
 // LongestValue is how many chars of a value are kept.
@@ -186,24 +195,21 @@ const LongestValue = 256
 //
 // Unlike a condition, a value may allocate: numbers are turned into texts, long texts
 // are cut.
-func CheckValue(e *expr.Expr, scope Scope) (*Checked, error) {
+func CheckValue(e *expr.Expr, scope Scope) (made *Checked, err error) {
 	k, err := newChecker(e, scope)
 	if err != nil {
 		return nil, err
 	}
+	defer recoverError(&err)
 	n, ok := e.Root().(*expr.Path)
 	if !ok {
-		return nil, k.fail(expr.Mistyped, e.Root().Place(), "write a path such as $1.customer.tier", "not a value")
+		panic(k.fail(expr.Mistyped, e.Root().Place(), "write a path such as $1.customer.tier", "not a value"))
 	}
-	v, bad := k.path(n)
-	if bad != nil {
-		return nil, bad
-	}
-	v = k.unboxed(v)
+	v := k.unboxed(k.path(n))
 	if v.typ.isRef() {
 		s := k.text(v)
 		if s == nil {
-			return nil, k.fail(expr.Mistyped, n.Span, "name a field or getter of it", "%s is %s, and only strings, enums, numbers and booleans have a text", n, v.typ.human())
+			panic(k.fail(expr.Mistyped, n.Span, "name a field or getter of it", "%s is %s, and only strings, enums, numbers and booleans have a text", n, v.typ.human()))
 		}
 		v = s
 	}
@@ -214,24 +220,22 @@ func CheckValue(e *expr.Expr, scope Scope) (*Checked, error) {
 // larger: the JVM does not compile those of more than 8000 bytes.
 const mostSteps = 800
 
-// small demands that a condition becomes little code.
-func (k *checker) small(c *Checked) (*Checked, error) {
+// checkSize refuses a condition that becomes too much code.
+func (k *checker) checkSize(c *Checked) error {
 	at := weave.AtEntry
 	if c.moment == Exit {
 		at = weave.AtReturn
 	}
 	f, err := c.Lower(at)
-	if err != nil {
-		return nil, err
+	if err == nil && len(f.Steps) > mostSteps {
+		panic(k.fail(expr.TooMuch, k.expr.Root().Place(), "ask for fewer things, above all for fewer elements of collections",
+			"the condition would become %d instructions, more than %d", len(f.Steps), mostSteps))
 	}
-	if len(f.Steps) > mostSteps {
-		return nil, k.fail(expr.TooMuch, k.expr.Root().Place(), "ask for fewer things, above all for fewer elements of collections",
-			"the condition would become %d instructions, more than %d", len(f.Steps), mostSteps)
-	}
-	return c, nil
+	return err
 }
 
-// checker is a Check under way.
+// checker is a Check under way. Its methods panic with an *expr.Error where the expression
+// does not fit the method; Check and CheckValue recover it.
 type checker struct {
 	expr   *expr.Expr
 	scope  Scope
@@ -289,27 +293,16 @@ func (k *checker) fail(kind expr.ErrorKind, s expr.Span, remedy, detail string, 
 }
 
 // condition checks what must be true or false.
-func (k *checker) condition(n expr.Node) (cond, *expr.Error) {
+func (k *checker) condition(n expr.Node) cond {
 	switch n := n.(type) {
 	case *expr.Logic:
-		l, err := k.condition(n.L)
-		if err != nil {
-			return nil, err
-		}
-		r, err := k.condition(n.R)
-		if err != nil {
-			return nil, err
-		}
+		l, r := k.condition(n.L), k.condition(n.R)
 		if n.Or {
-			return &either{l, r}, nil
+			return &either{l, r}
 		}
-		return &both{l, r}, nil
+		return &both{l, r}
 	case *expr.Not:
-		x, err := k.condition(n.X)
-		if err != nil {
-			return nil, err
-		}
-		return &not{x}, nil
+		return &not{k.condition(n.X)}
 	case *expr.Comparison:
 		return k.comparison(n)
 	case *expr.Membership:
@@ -319,20 +312,17 @@ func (k *checker) condition(n expr.Node) (cond, *expr.Error) {
 	case *expr.InstanceOf:
 		return k.instance(n)
 	case *expr.Path:
-		v, err := k.path(n)
-		if err != nil {
-			return nil, err
+		v := k.unboxed(k.path(n))
+		if v.typ.desc != "Z" {
+			panic(k.fail(expr.Mistyped, n.Span, "compare it with something", "%s is %s, not a condition", n, v.typ.human()))
 		}
-		if v = k.unboxed(v); v.typ.desc != "Z" {
-			return nil, k.fail(expr.Mistyped, n.Span, "compare it with something", "%s is %s, not a condition", n, v.typ.human())
-		}
-		return &compared{op: "==", kind: 'I', l: v, c: &constant{number: 1}}, nil
+		return &compared{op: "==", kind: 'I', l: v, c: &constant{number: 1}}
 	case *expr.Literal:
 		if n.Kind == expr.Bool {
-			return always(n.Number != 0), nil
+			return always(n.Number != 0)
 		}
 	}
-	return nil, k.fail(expr.Mistyped, n.Place(), "compare it with something", "%s is not a condition", n)
+	panic(k.fail(expr.Mistyped, n.Place(), "compare it with something", "%s is not a condition", n))
 }
 
 // text turns a value into a string, where it can be one.
@@ -374,30 +364,24 @@ func (k *checker) unboxed(v *value) *value {
 }
 
 // likeness checks x matches "glob".
-func (k *checker) likeness(n *expr.Match) (cond, *expr.Error) {
-	v, err := k.operand(n.X)
-	if err != nil {
-		return nil, err
-	}
+func (k *checker) likeness(n *expr.Match) cond {
+	v := k.operand(n.X)
 	s := k.text(v)
 	if s == nil {
-		return nil, k.fail(expr.Mistyped, n.X.Place(), "", "%s is %s, and only strings and enums match patterns", n.X, v.typ.human())
+		panic(k.fail(expr.Mistyped, n.X.Place(), "", "%s is %s, and only strings and enums match patterns", n.X, v.typ.human()))
 	}
 	g, detail, remedy := compileGlob(n.Pattern.Text)
 	if detail != "" {
-		return nil, k.fail(expr.Syntax, n.Pattern.Span, remedy, "%s", detail)
+		panic(k.fail(expr.Syntax, n.Pattern.Span, remedy, "%s", detail))
 	}
-	return &like{s, g}, nil
+	return &like{s, g}
 }
 
 // instance checks x is a.b.C.
-func (k *checker) instance(n *expr.InstanceOf) (cond, *expr.Error) {
-	v, err := k.operand(n.X)
-	if err != nil {
-		return nil, err
-	}
+func (k *checker) instance(n *expr.InstanceOf) cond {
+	v := k.operand(n.X)
 	if !v.typ.isRef() {
-		return nil, k.fail(expr.Mistyped, n.X.Place(), "", "%s is %s, not an object", n.X, v.typ.human())
+		panic(k.fail(expr.Mistyped, n.X.Place(), "", "%s is %s, not an object", n.X, v.typ.human()))
 	}
 	name := descriptor.InternalName(n.Class)
 	c := k.look(name)
@@ -406,23 +390,23 @@ func (k *checker) instance(n *expr.InstanceOf) (cond, *expr.Error) {
 		c = k.look(name)
 	}
 	if c == nil {
-		return nil, k.fail(expr.Unknown, n.ClassSpan, "write it with its package, nested classes with a '$'; a class that was never loaded has no objects", "no class %s is loaded", n.Class)
+		panic(k.fail(expr.Unknown, n.ClassSpan, "write it with its package, nested classes with a '$'; a class that was never loaded has no objects", "no class %s is loaded", n.Class))
 	}
 	if why := k.seesClass(c); why != "" {
-		return nil, k.fail(expr.Inaccessible, n.ClassSpan, "", "%s", why)
+		panic(k.fail(expr.Inaccessible, n.ClassSpan, "", "%s", why))
 	}
-	return &instanceOf{v, name}, nil
+	return &instanceOf{v, name}
 }
 
 // operand checks one side of a comparison that must be something the method has.
-func (k *checker) operand(n expr.Node) (*value, *expr.Error) {
+func (k *checker) operand(n expr.Node) *value {
 	switch n := n.(type) {
 	case *expr.Path:
 		return k.path(n)
 	case *expr.Literal:
-		return nil, k.fail(expr.Mistyped, n.Span, "begin with an argument, such as $1", "%s is a constant", n)
+		panic(k.fail(expr.Mistyped, n.Span, "begin with an argument, such as $1", "%s is a constant", n))
 	case *expr.Name:
-		return nil, k.fail(expr.Unknown, n.Span, "arguments are $1, $2 or $name; tags are tx.name", "%s is not known", n)
+		panic(k.fail(expr.Unknown, n.Span, "arguments are $1, $2 or $name; tags are tx.name", "%s is not known", n))
 	}
-	return nil, k.fail(expr.Mistyped, n.Place(), "join conditions by && and ||", "a condition cannot be compared")
+	panic(k.fail(expr.Mistyped, n.Place(), "join conditions by && and ||", "a condition cannot be compared"))
 }

@@ -14,33 +14,21 @@ const invokevirtual = opcode.Invokevirtual
 var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // comparison checks l op r. A constant comes to stand on the right.
-func (k *checker) comparison(n *expr.Comparison) (cond, *expr.Error) {
+func (k *checker) comparison(n *expr.Comparison) cond {
 	l, r, op := n.L, n.R, n.Op
 	if isConstant(l) && !isConstant(r) {
 		l, r, op = r, l, mirrored[op]
 	}
-	v, err := k.operand(l)
-	if err != nil {
-		return nil, err
-	}
+	v := k.operand(l)
 	if !isConstant(r) {
-		w, err := k.operand(r)
-		if err != nil {
-			return nil, err
-		}
-		return k.values(n, op, v, w)
+		return k.values(n, op, v, k.operand(r))
 	}
 	if lit, ok := r.(*expr.Literal); ok && lit.Kind == expr.Null {
 		return k.nothing(n, op, l, v)
 	}
-	kc, v, err := k.against(l, v, r)
-	if err != nil {
-		return nil, err
-	}
-	if err := k.ordered(n, op, kc.kind, v); err != nil {
-		return nil, err
-	}
-	return &compared{op: op, kind: kc.kind, l: v, c: kc.c}, nil
+	kc, v := k.against(l, v, r)
+	k.ordered(n, op, kc.kind, v)
+	return &compared{op: op, kind: kc.kind, l: v, c: kc.c}
 }
 
 func isConstant(n expr.Node) bool {
@@ -52,35 +40,30 @@ func isConstant(n expr.Node) bool {
 }
 
 // nothing checks a comparison with null.
-func (k *checker) nothing(n *expr.Comparison, op string, l expr.Node, v *value) (cond, *expr.Error) {
+func (k *checker) nothing(n *expr.Comparison, op string, l expr.Node, v *value) cond {
 	if !v.nullable() {
-		return nil, k.fail(expr.Mistyped, n.Span, "", "%s is never null", l)
+		panic(k.fail(expr.Mistyped, n.Span, "", "%s is never null", l))
 	}
 	switch op {
 	case "==":
-		return &isNull{v, false}, nil
+		return &isNull{v, false}
 	case "!=":
-		return &isNull{v, true}, nil
+		return &isNull{v, true}
 	}
-	return nil, k.fail(expr.Mistyped, n.Span, "only == and != ask for null", "null is neither less nor greater")
+	panic(k.fail(expr.Mistyped, n.Span, "only == and != ask for null", "null is neither less nor greater"))
 }
 
-// ordered demands that what is asked to be less or greater has an order.
-func (k *checker) ordered(n *expr.Comparison, op string, kind byte, v *value) *expr.Error {
-	if op == "==" || op == "!=" {
-		return nil
+// ordered refuses < and > for values that have no order.
+func (k *checker) ordered(n *expr.Comparison, op string, kind byte, v *value) {
+	if op != "==" && op != "!=" && (kind == 'A' || v.typ.desc == "Z" || v.named) {
+		panic(k.fail(expr.Mistyped, n.Span, "only == and != compare such values", "%s has no order", n.L))
 	}
-	if kind == 'A' || v.typ.desc == "Z" || v.named {
-		return k.fail(expr.Mistyped, n.Span, "only == and != compare such values", "%s has no order", n.L)
-	}
-	return nil
 }
 
 // against finds how a value is compared with a constant, and as what.
-func (k *checker) against(at expr.Node, v *value, c expr.Node) (kindConstant, *value, *expr.Error) {
-	none := kindConstant{}
-	wrong := func(remedy string) (kindConstant, *value, *expr.Error) {
-		return none, nil, k.fail(expr.Mistyped, at.Place().To(c.Place()), remedy, "%s is %s and %s is %s", at, v.typ.human(), c, constantKind(c))
+func (k *checker) against(at expr.Node, v *value, c expr.Node) (kindConstant, *value) {
+	wrong := func(remedy string) *expr.Error {
+		return k.fail(expr.Mistyped, at.Place().To(c.Place()), remedy, "%s is %s and %s is %s", at, v.typ.human(), c, constantKind(c))
 	}
 	v = k.unboxed(v)
 	if e := k.enum(v); e != nil {
@@ -89,55 +72,55 @@ func (k *checker) against(at expr.Node, v *value, c expr.Node) (kindConstant, *v
 	lit, ok := c.(*expr.Literal)
 	if !ok {
 		if k.text(v) != nil {
-			return wrong(`strings stand between double quotes: "` + c.String() + `"`)
+			panic(wrong(`strings stand between double quotes: "` + c.String() + `"`))
 		}
-		return wrong("")
+		panic(wrong(""))
 	}
 	switch {
 	case lit.Kind == expr.String:
 		if v.typ.desc == "C" && chars(lit.Text) == 1 {
-			return wrong("a char stands between single quotes: '" + lit.Text + "'")
+			panic(wrong("a char stands between single quotes: '" + lit.Text + "'"))
 		}
 		s := k.text(v)
 		if s == nil {
-			return wrong("")
+			panic(wrong(""))
 		}
-		return kindConstant{'S', &constant{text: lit.Text}}, s, nil
+		return kindConstant{'S', &constant{text: lit.Text}}, s
 	case lit.Kind == expr.Bool:
 		if v.typ.desc != "Z" {
-			return wrong("")
+			panic(wrong(""))
 		}
-		return kindConstant{'I', &constant{number: lit.Number}}, v, nil
+		return kindConstant{'I', &constant{number: lit.Number}}, v
 	case lit.Kind == expr.Null:
-		return wrong("ask == null apart")
+		panic(wrong("ask == null apart"))
 	case !isNumber(v.typ):
 		if v.typ.class() == objectClass {
-			return wrong("what kind of number it holds is not known: read a field or getter that declares it")
+			panic(wrong("what kind of number it holds is not known: read a field or getter that declares it"))
 		}
-		return wrong("")
+		panic(wrong(""))
 	}
 	kind, made := numberAs(v.typ.desc[0], lit)
-	return kindConstant{kind, made}, v, nil
+	return kindConstant{kind, made}, v
 }
 
 func isNumber(t typ) bool { return strings.IndexByte("BCSIJFD", t.desc[0]) >= 0 }
 
 // enumConstant finds the constant of an enum that is meant.
-func (k *checker) enumConstant(v *value, e *Class, c expr.Node, wrong func(string) (kindConstant, *value, *expr.Error)) (kindConstant, *value, *expr.Error) {
+func (k *checker) enumConstant(v *value, e *Class, c expr.Node, wrong func(remedy string) *expr.Error) (kindConstant, *value) {
 	text := ""
 	switch c := c.(type) {
 	case *expr.Name:
 		text = c.Text
 	case *expr.Literal:
 		if c.Kind != expr.String {
-			return wrong("an enum is compared with the name of a constant")
+			panic(wrong("an enum is compared with the name of a constant"))
 		}
 		text = c.Text
 	}
 	if all := constants(e); !slices.Contains(all, text) {
-		return kindConstant{}, nil, k.fail(expr.Unknown, c.Place(), "it has "+shortList(all), "%s has no constant %s", dotted(e.Name()), text)
+		panic(k.fail(expr.Unknown, c.Place(), "it has "+shortList(all), "%s has no constant %s", dotted(e.Name()), text))
 	}
-	return kindConstant{'S', &constant{text: text}}, k.text(v), nil
+	return kindConstant{'S', &constant{text: text}}, k.text(v)
 }
 
 func shortList(names []string) string {
@@ -186,13 +169,11 @@ func numberAs(desc byte, lit *expr.Literal) (byte, *constant) {
 }
 
 // values checks a comparison of two values.
-func (k *checker) values(n *expr.Comparison, op string, v, w *value) (cond, *expr.Error) {
+func (k *checker) values(n *expr.Comparison, op string, v, w *value) cond {
 	v, w = k.unboxed(v), k.unboxed(w)
-	made := func(kind byte, v, w *value) (cond, *expr.Error) {
-		if err := k.ordered(n, op, kind, v); err != nil {
-			return nil, err
-		}
-		return &compared{op: op, kind: kind, l: v, r: w}, nil
+	made := func(kind byte, v, w *value) cond {
+		k.ordered(n, op, kind, v)
+		return &compared{op: op, kind: kind, l: v, r: w}
 	}
 	a, b := v.typ, w.typ
 	switch {
@@ -205,7 +186,7 @@ func (k *checker) values(n *expr.Comparison, op string, v, w *value) (cond, *exp
 	case a.isRef() && b.isRef() && (a.desc == b.desc || a.class() == objectClass || b.class() == objectClass):
 		return made('A', v, w)
 	}
-	return nil, k.fail(expr.Mistyped, n.Span, "", "%s is %s and %s is %s", n.L, a.human(), n.R, b.human())
+	panic(k.fail(expr.Mistyped, n.Span, "", "%s is %s and %s is %s", n.L, a.human(), n.R, b.human()))
 }
 
 // joined is the kind as which two numbers are compared.
@@ -222,24 +203,18 @@ func joined(a, b byte) byte {
 }
 
 // membership checks x in (...).
-func (k *checker) membership(n *expr.Membership) (cond, *expr.Error) {
-	v, err := k.operand(n.X)
-	if err != nil {
-		return nil, err
-	}
+func (k *checker) membership(n *expr.Membership) cond {
+	v := k.operand(n.X)
 	made := &among{}
 	for _, c := range n.List {
 		if !isConstant(c) {
-			return nil, k.fail(expr.Mistyped, c.Place(), "compare with == instead", "only constants can be in a list")
+			panic(k.fail(expr.Mistyped, c.Place(), "compare with == instead", "only constants can be in a list"))
 		}
-		kc, x, err := k.against(n.X, v, c)
-		if err != nil {
-			return nil, err
-		}
-		made.x = x
+		var kc kindConstant
+		kc, made.x = k.against(n.X, v, c)
 		made.list = append(made.list, kc)
 	}
-	return made, nil
+	return made
 }
 
 // Elements of lists and maps are read only where the object at hand is, exactly, of a
@@ -343,28 +318,28 @@ func classesFor(r ref) []implementation {
 }
 
 // element checks v[index].
-func (k *checker) element(v *value, s *expr.Step) (*value, *expr.Error) {
+func (k *checker) element(v *value, s *expr.Step) *value {
 	number := s.Index.Kind == expr.Int
 	class := v.typ.class()
 	switch {
 	case v.typ.isArray() && number:
-		return &value{kind: fromElement, typ: v.typ.elem(), base: v, n: int32(s.Index.Number)}, nil
+		return &value{kind: fromElement, typ: v.typ.elem(), base: v, n: int32(s.Index.Number)}
 	case v.typ.isArray():
-		return nil, k.fail(expr.Mistyped, s.Span, "write [0]", "%s is an array", v.typ.human())
+		panic(k.fail(expr.Mistyped, s.Span, "write [0]", "%s is an array", v.typ.human()))
 	case number && slices.Contains(listTypes, class):
 		made := &value{kind: fromList, typ: classType(objectClass), base: v, n: int32(s.Index.Number)}
-		return k.narrowed(made, v.typ, 1), nil
+		return k.narrowed(made, v.typ, 1)
 	case !number && slices.Contains(mapTypes, class):
 		made := &value{kind: fromMap, typ: classType(objectClass), base: v, text: s.Index.Text}
-		return k.narrowed(made, v.typ, 2), nil
+		return k.narrowed(made, v.typ, 2)
 	case class == "java/util/LinkedHashMap":
-		return nil, k.fail(expr.Impure, s.Span, "", "java.util.LinkedHashMap.get may move the entry")
+		panic(k.fail(expr.Impure, s.Span, "", "java.util.LinkedHashMap.get may move the entry"))
 	case number && slices.Contains(sizedMapTypes, class):
-		return nil, k.fail(expr.Mistyped, s.Span, `write ["key"]: other keys would have to be made`, "%s is a map", v.typ.human())
+		panic(k.fail(expr.Mistyped, s.Span, `write ["key"]: other keys would have to be made`, "%s is a map", v.typ.human()))
 	case !number && slices.Contains(collectionTypes, class):
-		return nil, k.fail(expr.Mistyped, s.Span, "write [0]", "%s is not a map", v.typ.human())
+		panic(k.fail(expr.Mistyped, s.Span, "write [0]", "%s is not a map", v.typ.human()))
 	}
-	return nil, k.fail(expr.Impure, s.Span, "elements are read of arrays, of lists by number and of maps by string", "what %s does to find an element is not known to be pure", v.typ.human())
+	panic(k.fail(expr.Impure, s.Span, "elements are read of arrays, of lists by number and of maps by string", "what %s does to find an element is not known to be pure", v.typ.human()))
 }
 
 // narrowed gives an element the type that the collection's type arguments promise, if

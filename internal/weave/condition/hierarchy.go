@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -290,48 +291,21 @@ func (k *checker) nestmates(a, b *Class) bool {
 // host is the class whose nest a class is in, as the JVM finds it: the host must list
 // it too, else the class is alone.
 func (k *checker) host(c *Class) *Class {
-	a := c.File.Find(c.File.Attributes, classfile.KindNestHost)
-	if a == nil {
-		return k.same(c)
-	}
-	contents, err := c.File.Decode(*a)
-	if err != nil {
-		return k.same(c)
-	}
-	index, _ := contents.(classfile.NestHost)
-	name, err := c.File.Pool.ClassName(uint16(index))
-	if err != nil {
-		return k.same(c)
-	}
-	host := k.look(string(name))
-	if host == nil || !host.sharesPackage(c) || !slices.Contains(nestMembers(host), c.Name()) {
-		return k.same(c)
-	}
-	return host
-}
-
-// same is the one object that stands for a class.
-func (k *checker) same(c *Class) *Class {
-	if found := k.look(c.Name()); found != nil {
-		return found
-	}
-	return c
-}
-
-func nestMembers(c *Class) (names []string) {
-	a := c.File.Find(c.File.Attributes, classfile.KindNestMembers)
-	if a == nil {
-		return nil
-	}
-	contents, err := c.File.Decode(*a)
-	if err != nil {
-		return nil
-	}
-	list, _ := contents.(classfile.NestMembers)
-	for _, i := range list {
-		if name, err := c.File.Pool.ClassName(i); err == nil {
-			names = append(names, string(name))
+	index := decoded[classfile.NestHost](c.File, c.File.Attributes, classfile.KindNestHost)
+	if name, err := c.File.Pool.ClassName(uint16(index)); err == nil {
+		host := k.look(string(name))
+		if host != nil && host.sharesPackage(c) && listsMember(host, c.Name()) {
+			return host
 		}
 	}
-	return names
+	return cmp.Or(k.look(c.Name()), c)
+}
+
+// listsMember reports whether a class names another as a member of its nest.
+func listsMember(host *Class, member string) bool {
+	list := decoded[classfile.NestMembers](host.File, host.File.Attributes, classfile.KindNestMembers)
+	return slices.ContainsFunc(list, func(i uint16) bool {
+		name, err := host.File.Pool.ClassName(i)
+		return err == nil && string(name) == member
+	})
 }

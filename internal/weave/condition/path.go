@@ -17,20 +17,15 @@ import (
 func parameterNames(c *classfile.Class, m *classfile.Member, d descriptor.Method, static bool) []string {
 	names := make([]string, d.NumParams())
 	text := func(i uint16) string {
-		b, err := c.Pool.Utf8(i)
-		if err != nil {
-			return ""
-		}
+		b, _ := c.Pool.Utf8(i)
 		return string(b)
 	}
-	if a := c.Find(m.Attributes, classfile.KindMethodParameters); a != nil {
-		contents, err := c.Decode(*a)
-		if list, ok := contents.(classfile.MethodParameters); err == nil && ok && len(list) == len(names) {
-			for i := range list {
-				names[i] = text(list[i].Name)
-			}
-			return names
+	list := decoded[classfile.MethodParameters](c, m.Attributes, classfile.KindMethodParameters)
+	if len(list) > 0 && len(list) == len(names) {
+		for i := range list {
+			names[i] = text(list[i].Name)
 		}
+		return names
 	}
 	body, err := code.Lift(c, m)
 	if err != nil || body == nil {
@@ -52,48 +47,45 @@ func parameterNames(c *classfile.Class, m *classfile.Member, d descriptor.Method
 }
 
 // path checks something the method has, and the way from there.
-func (k *checker) path(n *expr.Path) (*value, *expr.Error) {
-	v, err := k.root(n)
+func (k *checker) path(n *expr.Path) *value {
+	v := k.root(n)
 	steps := n.Steps
 	if n.Root == "tx" {
 		steps = steps[1:]
 	}
 	for i := range steps {
-		if err != nil {
-			return nil, err
-		}
-		v, err = k.step(v, &steps[i])
+		v = k.step(v, &steps[i])
 	}
-	if err == nil && v.typ.desc == "V" {
-		err = k.fail(expr.Mistyped, n.Span, "", "the method returns nothing")
+	if v.typ.desc == "V" {
+		panic(k.fail(expr.Mistyped, n.Span, "", "the method returns nothing"))
 	}
-	return v, err
+	return v
 }
 
-func (k *checker) root(n *expr.Path) (*value, *expr.Error) {
+func (k *checker) root(n *expr.Path) *value {
 	at := expr.Span{At: n.At, End: n.At + len(n.Root) + 1}
-	late := func(kind valueKind, t typ) (*value, *expr.Error) {
+	late := func(kind valueKind, t typ) *value {
 		if k.scope.Moment == Entry {
-			return nil, k.fail(expr.Untimely, at, "ask for it at the method's exit", "$%s is not known when the method begins", n.Root)
+			panic(k.fail(expr.Untimely, at, "ask for it at the method's exit", "$%s is not known when the method begins", n.Root))
 		}
-		return &value{kind: kind, typ: t}, nil
+		return &value{kind: kind, typ: t}
 	}
 	switch n.Root {
 	case "tx":
 		tag := n.Steps[0]
 		number, ok := k.scope.Tags[tag.Name]
 		if !ok || tag.Call || tag.Index != nil {
-			return nil, k.fail(expr.Unknown, tag.Span, "declare it where the transaction begins: --tag name=$1.field", "no tag tx.%s", tag.Name)
+			panic(k.fail(expr.Unknown, tag.Span, "declare it where the transaction begins: --tag name=$1.field", "no tag tx.%s", tag.Name))
 		}
-		return &value{kind: fromTag, typ: typ{desc: stringDesc}, n: number}, nil
+		return &value{kind: fromTag, typ: typ{desc: stringDesc}, n: number}
 	case "this":
 		switch {
 		case k.static:
-			return nil, k.fail(expr.Unknown, at, "", "a static method has no $this")
+			panic(k.fail(expr.Unknown, at, "", "a static method has no $this"))
 		case k.init && k.scope.Moment == Entry:
-			return nil, k.fail(expr.Untimely, at, "ask for it at the constructor's exit", "$this is no object yet when a constructor begins")
+			panic(k.fail(expr.Untimely, at, "ask for it at the constructor's exit", "$this is no object yet when a constructor begins"))
 		}
-		return &value{kind: fromThis, typ: classType(k.scope.Class.Name())}, nil
+		return &value{kind: fromThis, typ: classType(k.scope.Class.Name())}
 	case "return":
 		return late(fromReturn, k.result)
 	case "exception":
@@ -103,20 +95,20 @@ func (k *checker) root(n *expr.Path) (*value, *expr.Error) {
 	}
 	if no, err := strconv.Atoi(n.Root); err == nil {
 		if no < 1 || no > len(k.params) {
-			return nil, k.fail(expr.Unknown, at, "", "no argument $%d: the method has %s", no, counted(len(k.params)))
+			panic(k.fail(expr.Unknown, at, "", "no argument $%d: the method has %s", no, counted(len(k.params))))
 		}
-		return &value{kind: fromArgument, typ: k.params[no-1], n: int32(no - 1)}, nil
+		return &value{kind: fromArgument, typ: k.params[no-1], n: int32(no - 1)}
 	}
 	for i, name := range k.names {
 		if name == n.Root {
-			return &value{kind: fromArgument, typ: k.params[i], n: int32(i)}, nil
+			return &value{kind: fromArgument, typ: k.params[i], n: int32(i)}
 		}
 	}
 	remedy := "the class file has no names of arguments: write $1, $2"
 	if named := strings.Join(k.names, ", $"); strings.Trim(named, ", $") != "" {
 		remedy = "there are $" + named
 	}
-	return nil, k.fail(expr.Unknown, at, remedy, "no argument $%s", n.Root)
+	panic(k.fail(expr.Unknown, at, remedy, "no argument $%s", n.Root))
 }
 
 func counted(n int) string {
@@ -127,47 +119,46 @@ func counted(n int) string {
 }
 
 // step checks one step from a value.
-func (k *checker) step(v *value, s *expr.Step) (*value, *expr.Error) {
+func (k *checker) step(v *value, s *expr.Step) *value {
 	if !v.typ.isRef() {
 		if v.typ.desc == "V" {
-			return nil, k.fail(expr.Mistyped, s.Span, "", "the method returns nothing")
+			panic(k.fail(expr.Mistyped, s.Span, "", "the method returns nothing"))
 		}
-		return nil, k.fail(expr.Mistyped, s.Span, "", "%s has no members", v.typ.human())
+		panic(k.fail(expr.Mistyped, s.Span, "", "%s has no members", v.typ.human()))
 	}
 	if s.Index != nil {
 		return k.element(v, s)
 	}
 	if v.typ.isArray() {
 		if s.Name == "length" {
-			return &value{kind: fromLength, typ: typ{desc: "I"}, base: v}, nil
+			return &value{kind: fromLength, typ: typ{desc: "I"}, base: v}
 		}
-		return nil, k.fail(expr.Unknown, s.Span, "an array has .length and [0]", "%s has no member %s", v.typ.human(), s.Name)
+		panic(k.fail(expr.Unknown, s.Span, "an array has .length and [0]", "%s has no member %s", v.typ.human(), s.Name))
 	}
 	if c := k.intrinsic(v, s); c != nil {
-		return c, nil
+		return c
 	}
 	c := k.look(v.typ.class())
 	if c == nil {
-		return nil, k.fail(expr.Unproven, s.Span, "", "class %s is not known here", dotted(v.typ.class()))
+		panic(k.fail(expr.Unproven, s.Span, "", "class %s is not known here", dotted(v.typ.class())))
 	}
 	return k.memberOf(v, c, s)
 }
 
 // memberOf finds a field, or a getter.
-func (k *checker) memberOf(v *value, c *Class, s *expr.Step) (*value, *expr.Error) {
+func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 	why, missing := "", ""
 	if !s.Call {
 		f, lacks := k.field(c, s.Name)
 		missing = lacks
-		if f != nil {
-			switch {
-			case f.access.Has(classfile.AccStatic):
-				why = f.full() + " is static: reading it may run a static initialiser"
-			default:
-				if why = k.sees(f, c); why == "" {
-					t := memberType(f.class.File, f.m, f.desc)
-					return &value{kind: fromField, typ: t, base: v, ref: ref{opcode.Getfield, c.Name(), f.name, f.desc}}, nil
-				}
+		switch {
+		case f == nil:
+		case f.access.Has(classfile.AccStatic):
+			why = f.full() + " is static: reading it may run a static initialiser"
+		default:
+			if why = k.sees(f, c); why == "" {
+				t := memberType(f.class.File, f.m, f.desc)
+				return &value{kind: fromField, typ: t, base: v, ref: ref{opcode.Getfield, c.Name(), f.name, f.desc}}
 			}
 		}
 	}
@@ -182,7 +173,7 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) (*value, *expr.Erro
 		}
 		got, r := k.getter(v, c, m)
 		if r == nil {
-			return got, nil
+			return got
 		}
 		if why == "" || kind == expr.Inaccessible {
 			kind = r.kind
@@ -196,16 +187,16 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) (*value, *expr.Erro
 				remedy = fmt.Sprintf("read a field that %s can see, or a getter of its own that only reads fields; sonde apply, which sees what is loaded, calls others", dotted(k.scope.Class.Name()))
 			}
 		}
-		return nil, k.fail(kind, s.Span, remedy, "%s", why)
+		panic(k.fail(kind, s.Span, remedy, "%s", why))
 	}
 	if missing != "" {
-		return nil, k.fail(expr.Unproven, s.Span, "", "%s has no member %s, as far as is known: %s is not", dotted(c.Name()), s.Name, dotted(missing))
+		panic(k.fail(expr.Unproven, s.Span, "", "%s has no member %s, as far as is known: %s is not", dotted(c.Name()), s.Name, dotted(missing)))
 	}
 	what := "field or getter"
 	if s.Call {
 		what = "method without arguments"
 	}
-	return nil, k.fail(expr.Unknown, s.Span, k.suggest(c), "%s has no %s %s", dotted(c.Name()), what, s.Name)
+	panic(k.fail(expr.Unknown, s.Span, k.suggest(c), "%s has no %s %s", dotted(c.Name()), what, s.Name))
 }
 
 // getterNames are the methods that a step may mean.
@@ -218,7 +209,16 @@ func getterNames(s *expr.Step) []string {
 }
 
 // getter proves that a method can be called, and is pure.
-func (k *checker) getter(v *value, c *Class, m *member) (*value, *refusal) {
+func (k *checker) getter(v *value, c *Class, m *member) (made *value, refused *refusal) {
+	defer func() {
+		switch failure := recover().(type) {
+		case nil:
+		case *refusal:
+			refused = failure
+		default:
+			panic(failure)
+		}
+	}()
 	if why := k.sees(m, c); why != "" {
 		return nil, &refusal{expr.Inaccessible, why}
 	}
@@ -235,9 +235,7 @@ func (k *checker) getter(v *value, c *Class, m *member) (*value, *refusal) {
 	case m.access.Has(classfile.AccPrivate) && c.Name() != m.class.Name():
 		return nil, &refusal{expr.Inaccessible, m.full() + " is private"}
 	}
-	if r := (&prover{checker: k}).proveCall(m, c); r != nil {
-		return nil, r
-	}
+	(&prover{checker: k}).proveCall(m, c)
 	if k.isUncertain(c) && m.class != c { // it is pure by knowledge, as long as the class is still below that one
 		v = &value{kind: fromNarrow, typ: classType(m.class.Name()), base: v, hard: true}
 		op, owner = opcode.Invokevirtual, m.class.Name()
@@ -287,11 +285,7 @@ func (t typ) class() string {
 	return t.desc[1 : len(t.desc)-1]
 }
 
-func (t typ) elem() typ {
-	e := typ{desc: t.desc[1:]}
-	e.args = t.args
-	return e
-}
+func (t typ) elem() typ { return typ{desc: t.desc[1:], args: t.args} }
 
 // human is how a Java programmer would write it.
 func (t typ) human() string {
@@ -318,33 +312,31 @@ var boxed = map[string]struct{ desc, method string }{
 // memberType is the type of a field, or the result of a method, with type arguments
 // from its signature where that agrees with the descriptor.
 func memberType(c *classfile.Class, m *classfile.Member, desc string) typ {
-	plain := typ{desc: desc}
-	a := c.Find(m.Attributes, classfile.KindSignature)
-	if a == nil {
-		return plain
+	plain, text := typ{desc: desc}, signature(c, m)
+	if sig, err := descriptor.ParseMethodSignature(text); err == nil {
+		return withArgs(plain, &sig.Return)
 	}
-	contents, err := c.Decode(*a)
-	if err != nil {
-		return plain
-	}
-	index, ok := contents.(classfile.Signature)
-	if !ok {
-		return plain
-	}
-	text, err := c.Pool.Utf8(uint16(index))
-	if err != nil {
-		return plain
-	}
-	if strings.Contains(string(text), "(") {
-		if sig, err := descriptor.ParseMethodSignature(string(text)); err == nil {
-			return withArgs(plain, &sig.Return)
-		}
-		return plain
-	}
-	if sig, err := descriptor.ParseFieldSignature(string(text)); err == nil {
+	if sig, err := descriptor.ParseFieldSignature(text); err == nil {
 		return withArgs(plain, &sig)
 	}
 	return plain
+}
+
+// signature returns the generic signature of a member, "" where the class file has none.
+func signature(c *classfile.Class, m *classfile.Member) string {
+	index := decoded[classfile.Signature](c, m.Attributes, classfile.KindSignature)
+	text, _ := c.Pool.Utf8(uint16(index))
+	return string(text)
+}
+
+// decoded returns the contents of the attribute of a kind, the zero value where there is none.
+func decoded[T classfile.Contents](c *classfile.Class, attributes []classfile.Attribute, kind classfile.Kind) (contents T) {
+	if a := c.Find(attributes, kind); a != nil {
+		if any, err := c.Decode(*a); err == nil {
+			contents, _ = any.(T)
+		}
+	}
+	return contents
 }
 
 // parameterTypes are the types of a method's parameters.
@@ -353,21 +345,8 @@ func parameterTypes(c *classfile.Class, m *classfile.Member, d descriptor.Method
 	for _, t := range d.Params() {
 		list = append(list, typ{desc: string(t)})
 	}
-	a := c.Find(m.Attributes, classfile.KindSignature)
-	if a == nil {
-		return list
-	}
-	contents, err := c.Decode(*a)
-	if err != nil {
-		return list
-	}
-	index, _ := contents.(classfile.Signature)
-	text, err := c.Pool.Utf8(uint16(index))
-	if err != nil {
-		return list
-	}
-	// A signature leaves out what the compiler added; then it is of no use.
-	if sig, err := descriptor.ParseMethodSignature(string(text)); err == nil && len(sig.Params) == len(list) {
+	// A signature omits the parameters that the compiler added, and is then ignored.
+	if sig, err := descriptor.ParseMethodSignature(signature(c, m)); err == nil && len(sig.Params) == len(list) {
 		for i := range list {
 			list[i] = withArgs(list[i], &sig.Params[i])
 		}

@@ -41,26 +41,27 @@ type prover struct {
 
 // proveCall proves every method that a call of m on a value of static type c may
 // reach among the loaded classes.
-func (p *prover) proveCall(m *member, c *Class) *refusal {
+func (p *prover) proveCall(m *member, c *Class) {
 	if pureByKnowledge(m.class.Name(), m.name, m.desc) {
 		p.rely(m.id())
-		return nil
+		return
 	}
 	if p.isUncertain(c) {
-		return uncertain(m, c)
+		panic(uncertain(m, c))
 	}
 	if m.access.Has(classfile.AccPrivate) || m.access.Has(classfile.AccFinal) || m.class.File.Access.Has(classfile.AccFinal) || c.File.Access.Has(classfile.AccFinal) {
-		return p.prove(m)
+		p.prove(m)
+		return
 	}
 	if p.scope.Subtypes == nil {
-		return unproven("%s can be overridden, and the classes that may do so are not known", m.full())
+		panic(unproven("%s can be overridden, and the classes that may do so are not known", m.full()))
 	}
 	if c.isInterface() && p.functional(c) {
-		return unproven("%s has a single method, so any lambda may be one", dotted(c.Name()))
+		panic(unproven("%s has a single method, so any lambda may be one", dotted(c.Name())))
 	}
 	list, all := p.scope.Subtypes(c.Name())
 	if !all {
-		return unproven("not all classes below %s can be looked at", dotted(c.Name()))
+		panic(unproven("not all classes below %s can be looked at", dotted(c.Name())))
 	}
 	p.open[c.Name()] = true
 	for _, sub := range append([]*Class{c}, list...) {
@@ -68,19 +69,16 @@ func (p *prover) proveCall(m *member, c *Class) *refusal {
 			continue
 		}
 		p.known[sub.Name()] = sub
-		if r := p.proveIn(sub, m); r != nil {
-			return r
-		}
+		p.proveIn(sub, m)
 	}
-	return nil
 }
 
 // proveIn proves what a call of m runs on an object of a class. What is abstract there
 // cannot be run: the call would fail, which counts as false.
-func (p *prover) proveIn(c *Class, m *member) *refusal {
+func (p *prover) proveIn(c *Class, m *member) {
 	list, missing := p.selected(c, m.name, m.desc)
 	if missing != "" {
-		return unproven("class %s is not known, and %s may inherit %s from it", dotted(missing), dotted(c.Name()), m.name)
+		panic(unproven("class %s is not known, and %s may inherit %s from it", dotted(missing), dotted(c.Name()), m.name))
 	}
 	for _, chosen := range list {
 		switch {
@@ -88,12 +86,9 @@ func (p *prover) proveIn(c *Class, m *member) *refusal {
 		case pureByKnowledge(chosen.class.Name(), chosen.name, chosen.desc):
 			p.rely(chosen.id())
 		default:
-			if r := p.prove(chosen); r != nil {
-				return r
-			}
+			p.prove(chosen)
 		}
 	}
-	return nil
 }
 
 // functional reports whether an interface may be a lambda's: it has one abstract
@@ -144,47 +139,44 @@ func (k *checker) rely(m classfile.MethodRef) {
 }
 
 // prove proves one body.
-func (p *prover) prove(m *member) *refusal {
+func (p *prover) prove(m *member) {
 	full := m.id()
 	switch {
 	case slices.Contains(p.stack, full):
-		return impure("%s calls itself", m.full())
+		panic(impure("%s calls itself", m.full()))
 	case len(p.stack) >= mostCalls:
-		return impure("%s is called too deep inside other methods", m.full())
+		panic(impure("%s is called too deep inside other methods", m.full()))
 	case p.proven[full]:
-		return nil
+		return
 	case p.isUncertain(m.class):
-		return uncertain(m, m.class)
+		panic(uncertain(m, m.class))
 	case m.access.Has(classfile.AccSynchronized):
-		return impure("%s is synchronized: it may wait", m.full())
+		panic(impure("%s is synchronized: it may wait", m.full()))
 	case m.access.Has(classfile.AccNative):
-		return impure("%s is native", m.full())
+		panic(impure("%s is native", m.full()))
 	case p.scope.Probed != nil && p.scope.Probed(full):
-		return impure("%s has a hook itself, which would count the calls of this condition", m.full())
+		panic(impure("%s has a hook itself, which would count the calls of this condition", m.full()))
 	case full == p.own:
-		return impure("%s is the method this condition stands in", m.full())
+		panic(impure("%s is the method this condition stands in", m.full()))
 	}
 	p.stack = append(p.stack, full)
 	defer func() { p.stack = p.stack[:len(p.stack)-1] }()
 	body, err := code.Lift(m.class.File, m.m)
 	if err != nil {
-		return unproven("%s cannot be read: %v", m.full(), err)
+		panic(unproven("%s cannot be read: %v", m.full(), err))
 	}
 	if body == nil {
-		return impure("%s has no code", m.full())
+		panic(impure("%s has no code", m.full()))
 	}
 	if len(body.Handlers) > 0 {
-		return impure("%s catches exceptions", m.full())
+		panic(impure("%s catches exceptions", m.full()))
 	}
-	if r := p.instructions(m, body); r != nil {
-		return r
-	}
+	p.instructions(m, body)
 	p.proven[full] = true
 	p.rely(full)
-	return nil
 }
 
-func (p *prover) instructions(m *member, body *code.Body) *refusal {
+func (p *prover) instructions(m *member, body *code.Body) {
 	passed := make(map[*code.Node]bool) // labels
 	for n := body.First(); n != nil; n = n.Next() {
 		if n.Kind == code.Label {
@@ -194,91 +186,86 @@ func (p *prover) instructions(m *member, body *code.Body) *refusal {
 			continue
 		}
 		if p.count++; p.count > mostProven {
-			return impure("%s does more than a getter would", m.full())
+			panic(impure("%s does more than a getter would", m.full()))
 		}
 		if n.Target() != nil && passed[n.Target()] {
-			return impure("%s has a loop", m.full())
+			panic(impure("%s has a loop", m.full()))
 		}
-		if r := p.instruction(m, body, n, passed); r != nil {
-			return r
-		}
+		p.instruction(m, body, n, passed)
 	}
-	return nil
 }
 
-func (p *prover) instruction(m *member, body *code.Body, n *code.Node, passed map[*code.Node]bool) *refusal {
+func (p *prover) instruction(m *member, body *code.Body, n *code.Node, passed map[*code.Node]bool) {
 	pool := &m.class.File.Pool
 	switch op := n.Op(); op {
 	case opcode.Tableswitch, opcode.Lookupswitch:
 		sw := body.Switch(n)
 		for _, t := range append([]*code.Node{sw.Default}, sw.Targets...) {
 			if passed[t] {
-				return impure("%s has a loop", m.full())
+				panic(impure("%s has a loop", m.full()))
 			}
 		}
-		return nil
 	case opcode.Ldc, opcode.Ldc2W:
 		switch pool.Tag(n.Index()) {
 		case classfile.TagInteger, classfile.TagFloat, classfile.TagLong, classfile.TagDouble, classfile.TagString:
-			return nil
+		default:
+			panic(impure("%s loads a constant that may run code", m.full()))
 		}
-		return impure("%s loads a constant that may run code", m.full())
 	case opcode.Checkcast, opcode.Instanceof:
 		name, err := pool.ClassName(n.Index())
 		if err != nil {
-			return unproven("%s cannot be read: %v", m.full(), err)
+			panic(unproven("%s cannot be read: %v", m.full(), err))
 		}
 		if name[0] != '[' && p.look(string(name)) == nil {
-			return unproven("%s names class %s, which is not known: loading it may run code", m.full(), dotted(string(name)))
+			panic(unproven("%s names class %s, which is not known: loading it may run code", m.full(), dotted(string(name))))
 		}
-		return nil
 	case opcode.Getstatic, opcode.Invokestatic, opcode.Invokespecial, opcode.Invokevirtual, opcode.Invokeinterface:
-		return p.use(m, n)
+		p.use(m, n)
 	default:
-		if harmless[op] {
-			return nil
+		if !harmless[op] {
+			panic(impure("%s %s", m.full(), whatItDoes(op)))
 		}
-		return impure("%s %s", m.full(), whatItDoes(op))
 	}
 }
 
 // use proves a call, or the reading of a static field.
-func (p *prover) use(m *member, n *code.Node) *refusal {
+func (p *prover) use(m *member, n *code.Node) {
 	owner, name, desc, err := m.class.File.Pool.Member(n.Index())
 	if err != nil {
-		return unproven("%s cannot be read: %v", m.full(), err)
+		panic(unproven("%s cannot be read: %v", m.full(), err))
 	}
 	if pureByKnowledge(string(owner), string(name), string(desc)) {
 		p.rely(classfile.MethodRef{Class: string(owner), Name: string(name), Descriptor: string(desc)})
-		return nil
+		return
 	}
 	c := p.look(string(owner))
 	if c == nil {
-		return unproven("%s uses class %s, which is not known", m.full(), dotted(string(owner)))
+		panic(unproven("%s uses class %s, which is not known", m.full(), dotted(string(owner))))
 	}
 	if n.Op() == opcode.Getstatic || n.Op() == opcode.Invokestatic {
 		if p.isUncertain(c) || n.Op() == opcode.Getstatic && p.scope.OwnOnly && !declaresField(c, string(name)) {
-			return unproven("%s uses a static member of %s or above, which may be of another version when it runs", m.full(), dotted(string(owner)))
+			panic(unproven("%s uses a static member of %s or above, which may be of another version when it runs", m.full(), dotted(string(owner))))
 		}
 		init, known := p.clinit(c)
 		if !known || init != "" {
-			return impure("%s uses a static member of %s: that may run a static initialiser", m.full(), dotted(string(owner)))
+			panic(impure("%s uses a static member of %s: that may run a static initialiser", m.full(), dotted(string(owner))))
 		}
 		if n.Op() == opcode.Getstatic {
-			return nil
+			return
 		}
 	}
 	target, missing := p.target(c, string(name), string(desc), n.Op() == opcode.Invokestatic)
 	if target == nil {
-		return unproven("%s calls %s.%s, which is not found%s", m.full(), dotted(string(owner)), name, becauseOf(missing))
+		panic(unproven("%s calls %s.%s, which is not found%s", m.full(), dotted(string(owner)), name, becauseOf(missing)))
 	}
 	if n.Op() == opcode.Invokestatic || n.Op() == opcode.Invokespecial {
-		return p.prove(target)
+		p.prove(target)
+		return
 	}
 	if p.isUncertain(c) { // what is pure by knowledge was looked for above, by the class the call names
-		return uncertain(target, c)
+		panic(uncertain(target, c))
 	}
-	return p.proveCall(target, c)
+	p.proveCall(target, c)
 }
 
 func becauseOf(missing string) string {
