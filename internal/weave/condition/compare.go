@@ -11,6 +11,13 @@ import (
 
 const invokevirtual = opcode.Invokevirtual
 
+// The methods of strings that conditions call.
+var (
+	stringLength     = ref{invokevirtual, stringClass, "length", "()I"}
+	stringEquals     = ref{invokevirtual, stringClass, "equals", "(" + objectDesc + ")Z"}
+	stringStartsWith = ref{invokevirtual, stringClass, "startsWith", "(" + stringDesc + "I)Z"}
+)
+
 var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // comparison checks l op r. A constant comes to stand on the right.
@@ -285,36 +292,26 @@ var (
 // intrinsic finds what a step means on strings and collections, nil where nothing.
 func (k *checker) intrinsic(v *value, s *expr.Step) *value {
 	class := v.typ.class()
-	sized := func(size, none *use) *value {
-		u := size
-		switch s.Name {
-		case "size":
-		case "isEmpty":
-			u = none
-		default:
-			return nil
-		}
-		return &value{kind: fromSize, typ: typ{desc: u.desc[2:]}, base: v, ref: ref{opcode.Invokeinterface, u.class, u.name, u.desc}}
-	}
 	switch {
 	case class == stringClass && s.Name == "length":
-		return &value{kind: fromCall, typ: typ{desc: "I"}, base: v, ref: ref{invokevirtual, stringClass, "length", "()I"}}
+		return &value{kind: fromCall, typ: typ{desc: "I"}, base: v, ref: stringLength}
 	case class == stringClass && s.Name == "isEmpty":
 		return &value{kind: fromCall, typ: typ{desc: "Z"}, base: v, ref: ref{invokevirtual, stringClass, "isEmpty", "()Z"}}
-	case slices.Contains(collectionTypes, class):
-		return sized(&collectionSize, &collectionNone)
-	case slices.Contains(sizedMapTypes, class):
-		return sized(&mapSize, &mapNone)
+	}
+	for _, sized := range []struct {
+		types []string
+		uses  []*use
+	}{
+		{collectionTypes, []*use{&collectionSize, &collectionNone}},
+		{sizedMapTypes, []*use{&mapSize, &mapNone}},
+	} {
+		for _, u := range sized.uses {
+			if s.Name == u.name && slices.Contains(sized.types, class) {
+				return &value{kind: fromUse, typ: typ{desc: u.desc[2:]}, base: v, use: u}
+			}
+		}
 	}
 	return nil
-}
-
-// classesFor are the implementations that a size may be asked of.
-func classesFor(r ref) []implementation {
-	if r.class == mapSize.class {
-		return sizedMaps
-	}
-	return sizedCollections
 }
 
 // element checks v[index].
@@ -327,10 +324,10 @@ func (k *checker) element(v *value, s *expr.Step) *value {
 	case v.typ.isArray():
 		panic(k.fail(expr.Mistyped, s.Span, "write [0]", "%s is an array", v.typ.human()))
 	case number && slices.Contains(listTypes, class):
-		made := &value{kind: fromList, typ: classType(objectClass), base: v, n: int32(s.Index.Number)}
+		made := &value{kind: fromUse, typ: classType(objectClass), base: v, use: &listGet, n: int32(s.Index.Number)}
 		return k.narrowed(made, v.typ, 1)
 	case !number && slices.Contains(mapTypes, class):
-		made := &value{kind: fromMap, typ: classType(objectClass), base: v, text: s.Index.Text}
+		made := &value{kind: fromUse, typ: classType(objectClass), base: v, use: &mapGet, text: s.Index.Text}
 		return k.narrowed(made, v.typ, 2)
 	case class == "java/util/LinkedHashMap":
 		panic(k.fail(expr.Impure, s.Span, "", "java.util.LinkedHashMap.get may move the entry"))

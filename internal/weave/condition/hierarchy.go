@@ -2,6 +2,7 @@ package condition
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -77,36 +78,49 @@ func declared(c *Class, list []classfile.Member, accept func(name, desc string, 
 	return nil
 }
 
-// field finds the field that a name means in a class: the nearest one upwards. The
-// second result names a class that is not known and would have to be looked at.
-func (k *checker) field(c *Class, name string) (*member, string) {
-	for range mostSupers {
-		f := declared(c, c.File.Fields, func(n, _ string, _ classfile.Access) bool { return n == name })
-		if f != nil {
-			return f, ""
+// upwards yields a class and its superclasses, and sets missing to the name of a superclass
+// that is not known. It looks a class up only when the one below has been visited, so that a
+// condition depends on no more classes than it needs.
+func (k *checker) upwards(c *Class, missing *string) iter.Seq[*Class] {
+	return func(yield func(*Class) bool) {
+		for range mostSupers {
+			if !yield(c) {
+				return
+			}
+			super, ok := k.superclass(c)
+			if !ok {
+				*missing = c.File.SuperName()
+			}
+			if super == nil {
+				return
+			}
+			c = super
 		}
-		super, ok := k.superclass(c)
-		if !ok {
-			return nil, c.File.SuperName()
-		}
-		if super == nil {
-			return nil, ""
-		}
-		c = super
+		*missing = c.Name()
 	}
-	return nil, c.Name()
 }
 
-// mostSupers bounds every way up: class files can lie.
+// mostSupers limits the search in superclasses: a malformed class may be its own superclass.
 const mostSupers = 64
 
-// mostInterfaces bounds how many classes and interfaces above one are looked at.
+// mostInterfaces limits how many supertypes of a class are searched.
 const mostInterfaces = 256
+
+// field finds the field that a name means in a class: the nearest one upwards. missing
+// names a superclass that is not known and may have the field.
+func (k *checker) field(c *Class, name string) (found *member, missing string) {
+	for at := range k.upwards(c, &missing) {
+		if f := declared(at, at.File.Fields, func(n, _ string, _ classfile.Access) bool { return n == name }); f != nil {
+			return f, ""
+		}
+	}
+	return nil, missing
+}
 
 // method finds what a call without arguments means in a class or interface: the
 // nearest declaration in superclasses, then in interfaces. An empty descriptor stands
 // for any result but void.
-func (k *checker) method(c *Class, name, desc string) (*member, string) {
+func (k *checker) method(c *Class, name, desc string) (found *member, missing string) {
 	accept := func(n, d string, access classfile.Access) bool {
 		if n != name || access.Has(classfile.AccStatic) || d == "()V" {
 			return false
@@ -116,27 +130,18 @@ func (k *checker) method(c *Class, name, desc string) (*member, string) {
 		}
 		return strings.HasPrefix(d, "()") && !access.Has(classfile.AccBridge)
 	}
-	missing := ""
 	var above []*Class
-	for at, n := c, 0; at != nil && n < mostSupers; n++ {
+	for at := range k.upwards(c, &missing) {
 		if m := declared(at, at.File.Methods, accept); m != nil {
 			return m, ""
 		}
 		above = append(above, at)
-		super, ok := k.superclass(at)
-		if !ok && missing == "" {
-			missing = at.File.SuperName()
-		}
-		at = super
 	}
 	list, lacks := k.fromInterfaces(above, accept)
-	if missing == "" {
-		missing = lacks
-	}
 	if len(list) > 0 {
 		return list[0], ""
 	}
-	return nil, missing
+	return nil, cmp.Or(missing, lacks)
 }
 
 // selected finds what a virtual call may run on an object of a class: the nearest
@@ -148,7 +153,7 @@ func (k *checker) selected(c *Class, name, desc string) (list []*member, missing
 		return n == name && d == desc && access&(classfile.AccStatic|classfile.AccPrivate) == 0
 	}
 	var above []*Class
-	for at, n := c, 0; at != nil && n < mostSupers; n++ {
+	for at := range k.upwards(c, &missing) {
 		if m := declared(at, at.File.Methods, accept); m != nil {
 			list = append(list, m)
 			if m.access&(classfile.AccPublic|classfile.AccProtected) != 0 {
@@ -156,11 +161,9 @@ func (k *checker) selected(c *Class, name, desc string) (list []*member, missing
 			}
 		}
 		above = append(above, at)
-		super, ok := k.superclass(at)
-		if !ok {
-			return list, at.File.SuperName()
-		}
-		at = super
+	}
+	if missing != "" {
+		return list, missing
 	}
 	more, missing := k.fromInterfaces(above, accept)
 	return append(list, more...), missing

@@ -413,7 +413,7 @@ func (e *emitter) relation(op string, kind byte, c *constant, when bool, to labe
 		jump = map[string]opcode.Op{"==": opcode.IfAcmpeq, "!=": opcode.IfAcmpne}[op]
 	case 'S':
 		if op == "==" || op == "!=" {
-			e.use(ref{invokevirtual, stringClass, "equals", "(" + objectDesc + ")Z"})
+			e.use(stringEquals)
 			jump = truth(op == "==")
 		} else {
 			e.use(ref{invokevirtual, stringClass, "compareTo", "(" + stringDesc + ")I"})
@@ -472,7 +472,7 @@ func (e *emitter) value(v *value, absent label) {
 		e.op(opcode.Arraylength)
 	case fromElement:
 		e.scope(func() { e.element(v, absent) })
-	case fromList, fromMap, fromSize:
+	case fromUse:
 		e.scope(func() { e.collection(v, absent) })
 	case fromNarrow:
 		e.scope(func() { e.narrow(v, absent) })
@@ -522,33 +522,26 @@ func (e *emitter) undecidedLabel() label {
 
 // collection asks a collection something, if it is of a class that is known.
 func (e *emitter) collection(v *value, absent label) {
-	u, classes := listGet, listClasses
-	switch v.kind {
-	case fromMap:
-		u, classes = mapGet, mapClasses
-	case fromSize:
-		u, classes = use{v.ref.class, v.ref.name, v.ref.desc, nil}, classesFor(v.ref)
-	}
-	desc := v.base.typ.desc
+	u, desc := v.use, v.base.typ.desc
 	slot := e.held(v.base, absent)
-	e.known(desc, slot, classes)
-	push := func(class string) {
+	e.known(desc, slot, u.classes)
+	push := func() {
 		e.load(desc, slot)
-		if v.base.typ.class() != class {
-			e.class(opcode.Checkcast, class)
+		if v.base.typ.class() != u.class {
+			e.class(opcode.Checkcast, u.class)
 		}
 	}
-	if v.kind == fromList {
-		push("java/util/List")
-		e.use(ref{opcode.Invokeinterface, "java/util/List", "size", "()I"})
+	if u == &listGet {
+		push()
+		e.use(ref{opcode.Invokeinterface, u.class, "size", "()I"})
 		e.pushInt(v.n)
 		e.jump(opcode.IfIcmple, absent)
 	}
-	push(u.class)
-	switch v.kind {
-	case fromList:
+	push()
+	switch u {
+	case &listGet:
 		e.pushInt(v.n)
-	case fromMap:
+	case &mapGet:
 		e.pushText(v.text)
 	}
 	e.use(ref{opcode.Invokeinterface, u.class, u.name, u.desc})
@@ -576,7 +569,7 @@ func (e *emitter) known(desc string, slot int32, classes []implementation) {
 				}
 				e.load(stringDesc, named)
 				e.pushText(strings.ReplaceAll(c.class, "/", "."))
-				e.use(ref{invokevirtual, stringClass, "equals", "(" + objectDesc + ")Z"})
+				e.use(stringEquals)
 				jump = opcode.Ifne
 			}
 			if i == len(classes)-1 {
@@ -595,7 +588,7 @@ func (e *emitter) like(c *like, when bool, to, no label) {
 	first, last := &pieces[0], &pieces[len(pieces)-1]
 	length := func() {
 		e.load(stringDesc, s)
-		e.use(ref{invokevirtual, stringClass, "length", "()I"})
+		e.use(stringLength)
 	}
 	length()
 	if len(pieces) == 1 {
@@ -659,7 +652,7 @@ func (e *emitter) fits(p *piece, s int32, from func(), no label) {
 			e.pushInt(int32(part.at))
 			e.op(opcode.Iadd)
 		}
-		e.use(ref{invokevirtual, stringClass, "startsWith", "(" + stringDesc + "I)Z"})
+		e.use(stringStartsWith)
 		e.jump(opcode.Ifeq, no)
 	}
 }
@@ -691,7 +684,7 @@ func (e *emitter) text(v *value, at thrown) {
 	e.forget()
 	s := e.store(stringDesc)
 	e.load(stringDesc, s)
-	e.use(ref{invokevirtual, stringClass, "length", "()I"})
+	e.use(stringLength)
 	e.pushInt(LongestValue)
 	e.jump(opcode.IfIcmple, short)
 	e.load(stringDesc, s)

@@ -276,23 +276,19 @@ func becauseOf(missing string) string {
 }
 
 // target finds what a call with a descriptor means.
-func (p *prover) target(c *Class, name, desc string, static bool) (*member, string) {
+func (p *prover) target(c *Class, name, desc string, static bool) (found *member, missing string) {
 	if !static && len(desc) > 1 && desc[1] == ')' {
 		return p.method(c, name, desc)
 	}
-	for at, n := c, 0; at != nil && n < mostSupers; n++ {
-		if m := declared(at, at.File.Methods, func(n, d string, a classfile.Access) bool {
-			return n == name && d == desc && a.Has(classfile.AccStatic) == static
-		}); m != nil {
+	accept := func(n, d string, a classfile.Access) bool {
+		return n == name && d == desc && a.Has(classfile.AccStatic) == static
+	}
+	for at := range p.upwards(c, &missing) {
+		if m := declared(at, at.File.Methods, accept); m != nil {
 			return m, ""
 		}
-		super, ok := p.superclass(at)
-		if !ok {
-			return nil, at.File.SuperName()
-		}
-		at = super
 	}
-	return nil, ""
+	return nil, missing
 }
 
 // harmless are the instructions that read, calculate, branch and return, and need no
@@ -355,14 +351,10 @@ var knownPure = map[string]bool{
 	"java/lang/Enum.ordinal()I":                              true,
 	"java/lang/Object.getClass()Ljava/lang/Class;":           true,
 	"java/lang/Class.getName()Ljava/lang/String;":            true,
-	"java/lang/Boolean.booleanValue()Z":                      true,
-	"java/lang/Byte.byteValue()B":                            true,
-	"java/lang/Short.shortValue()S":                          true,
-	"java/lang/Character.charValue()C":                       true,
-	"java/lang/Integer.intValue()I":                          true,
-	"java/lang/Long.longValue()J":                            true,
-	"java/lang/Float.floatValue()F":                          true,
-	"java/lang/Double.doubleValue()D":                        true,
 }
 
-func pureByKnowledge(class, name, desc string) bool { return knownPure[class+"."+name+desc] }
+// pureByKnowledge reports whether a method is one of knownPure, or returns what a box holds.
+func pureByKnowledge(class, name, desc string) bool {
+	box, isBox := boxed[class]
+	return knownPure[class+"."+name+desc] || isBox && name == box.method && desc == "()"+box.desc
+}

@@ -16,9 +16,7 @@ const (
 	fromCall    // ref, on base
 	fromLength  // of the array base
 	fromElement // n, of the array base
-	fromList    // n, of the list base
-	fromMap     // text, of the map base
-	fromSize    // of the collection base; ref is size or isEmpty
+	fromUse     // of the collection base: an element, size or isEmpty
 	fromUnboxed // base
 	fromNarrow  // base as another class; where it is none, hard says what follows
 )
@@ -31,6 +29,7 @@ type value struct {
 	n     int32
 	text  string
 	ref   ref
+	use   *use // of a collection; n or text is what is asked for
 	named bool // the name of an enum's constant, which stands for it
 	hard  bool // a value of another class leaves the condition undecided; else it counts as null
 }
@@ -50,7 +49,7 @@ func (v *value) nullable() bool {
 		return false
 	case fromArgument, fromReturn, fromThrown, fromTag:
 		return v.typ.isRef()
-	case fromElement, fromList, fromMap, fromNarrow, fromUnboxed:
+	case fromElement, fromNarrow, fromUnboxed:
 		return true
 	}
 	return v.typ.isRef() || v.base.nullable()
