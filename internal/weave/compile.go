@@ -2,6 +2,7 @@ package weave
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
@@ -527,8 +528,8 @@ func lookupIntrinsic(c *classfile.Class, n *code.Node) (call, bool) {
 	return k, true
 }
 
-// computational is the kind of value a descriptor stands for on the stack.
-func computational(desc byte) byte {
+// KindOf returns the computational kind of a value, by the first byte of its descriptor: one of "IJFDA".
+func KindOf(desc byte) byte {
 	switch desc {
 	case 'Z', 'B', 'S', 'C', 'I':
 		return 'I'
@@ -544,24 +545,16 @@ var boxes = map[byte]string{
 	'I': "java/lang/Integer", 'J': "java/lang/Long", 'F': "java/lang/Float", 'D': "java/lang/Double",
 }
 
-// Opcodes by computational kind.
-func loadOp(kind byte) opcode.Op   { return opcode.Iload + offset(kind) }
-func storeOp(kind byte) opcode.Op  { return opcode.Istore + offset(kind) }
+// LoadOp returns the instruction that loads a variable of a computational kind.
+func LoadOp(kind byte) opcode.Op { return opcode.Iload + offset(kind) }
+
+// StoreOp returns the instruction that stores into a variable of a computational kind.
+func StoreOp(kind byte) opcode.Op { return opcode.Istore + offset(kind) }
+
 func returnOp(kind byte) opcode.Op { return opcode.Ireturn + offset(kind) }
 
-func offset(kind byte) opcode.Op {
-	switch kind {
-	case 'I':
-		return 0
-	case 'J':
-		return 1
-	case 'F':
-		return 2
-	case 'D':
-		return 3
-	}
-	return 4
-}
+// offset returns the place of a kind among the variants of an opcode, which have this order.
+func offset(kind byte) opcode.Op { return opcode.Op(strings.IndexByte("IJFDA", kind)) }
 
 func slotsOf(kind byte) uint16 {
 	switch kind {

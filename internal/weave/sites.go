@@ -289,7 +289,7 @@ func (s *wrapping) putAside(mark *code.Node) {
 	slot := int(s.base+s.t.maxLocals) + frames.Slots(s.aside)
 	for i := len(s.aside) - 1; i >= 0; i-- {
 		slot -= s.aside[i].Slots()
-		s.body.InsertBefore(mark, s.body.NewIndexed(storeOp(kindOf(s.aside[i])), uint16(slot)))
+		s.body.InsertBefore(mark, s.body.NewIndexed(StoreOp(kindOf(s.aside[i])), uint16(slot)))
 	}
 }
 
@@ -299,7 +299,7 @@ func (s *wrapping) takeBack(mark *code.Node) {
 	b := s.body
 	slot := s.base + s.t.maxLocals
 	for _, t := range s.aside {
-		b.InsertBefore(mark, b.NewIndexed(loadOp(kindOf(t)), slot))
+		b.InsertBefore(mark, b.NewIndexed(LoadOp(kindOf(t)), slot))
 		if kindOf(t) == 'A' {
 			b.InsertBefore(mark, b.NewOp(opcode.AconstNull))
 			b.InsertBefore(mark, b.NewIndexed(opcode.Astore, slot))

@@ -91,7 +91,7 @@ func (s *splice) fits() error {
 	for _, want := range u.typed {
 		have, what := s.kind, "the result"
 		if want.arg >= 0 {
-			have, what = computational(s.args[want.arg].desc), "argument "+itoa(want.arg)
+			have, what = KindOf(s.args[want.arg].desc), "argument "+itoa(want.arg)
 		}
 		if have != want.kind {
 			return &Reason{DoesNotFit, what + " is of another type"}
@@ -308,7 +308,7 @@ func (s *splice) leadReturns() (falls bool) {
 		if s.kind == 'V' {
 			b.Remove(n)
 		} else {
-			n.Become(storeOp(s.kind), s.result)
+			n.Become(StoreOp(s.kind), s.result)
 		}
 	}
 	falls = falls && len(s.returns) == 1
@@ -338,8 +338,8 @@ func (s *splice) keep(mark *code.Node) {
 		copyTo(opcode.Aload, 0, opcode.Astore, s.self)
 	}
 	for _, k := range s.kept {
-		kind := computational(s.args[k.no].desc)
-		copyTo(loadOp(kind), s.args[k.no].slot, storeOp(kind), k.slot)
+		kind := KindOf(s.args[k.no].desc)
+		copyTo(LoadOp(kind), s.args[k.no].slot, StoreOp(kind), k.slot)
 	}
 }
 
@@ -410,7 +410,7 @@ func (s *splice) insert(it *item, mark *code.Node) {
 	case actReturn:
 		n := b.NewOp(opcode.Return)
 		if s.kind != 'V' {
-			b.InsertBefore(mark, b.NewIndexed(loadOp(s.kind), s.result))
+			b.InsertBefore(mark, b.NewIndexed(LoadOp(s.kind), s.result))
 			n = b.NewOp(returnOp(s.kind))
 		}
 		b.InsertBefore(mark, n)
@@ -442,7 +442,7 @@ func (s *splice) intrinsic(it *item, mark *code.Node) {
 		if it.state != isBefore {
 			slot = s.keptSlot(int(it.num)).slot
 		}
-		put(b.NewIndexed(loadOp(computational(a.desc)), slot))
+		put(b.NewIndexed(LoadOp(KindOf(a.desc)), slot))
 		s.box(a.desc, byte(it.op), mark)
 	case doArgCount:
 		s.arguments()
@@ -452,7 +452,7 @@ func (s *splice) intrinsic(it *item, mark *code.Node) {
 			put(b.NewOp(opcode.AconstNull))
 			return
 		}
-		put(b.NewIndexed(loadOp(s.kind), s.result))
+		put(b.NewIndexed(LoadOp(s.kind), s.result))
 		s.box(s.ret[0], byte(it.op), mark)
 	case doThrown:
 		put(b.NewIndexed(opcode.Aload, s.thrown))

@@ -61,7 +61,7 @@ func (g *target) reset(w *Weaver, m *classfile.Member, body *code.Body, name, de
 	}
 	// Field by field: the memory of the lists is kept.
 	g.w, g.member, g.body, g.name, g.desc, g.ret = w, m, body, name, desc, desc[result:]
-	g.kind, g.static = computational(desc[result]), m.Access.Has(classfile.AccStatic)
+	g.kind, g.static = KindOf(desc[result]), m.Access.Has(classfile.AccStatic)
 	g.args, g.initial = g.args[:0], g.initial[:0]
 	g.expanded, g.slot0, g.entry, g.superCall, g.later, g.surplus = false, false, nil, nil, g.later[:0], nil
 	g.idKnown, g.idEntry = false, 0

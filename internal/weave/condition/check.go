@@ -296,11 +296,7 @@ func (k *checker) fail(kind expr.ErrorKind, s expr.Span, remedy, detail string, 
 func (k *checker) condition(n expr.Node) cond {
 	switch n := n.(type) {
 	case *expr.Logic:
-		l, r := k.condition(n.L), k.condition(n.R)
-		if n.Or {
-			return &either{l, r}
-		}
-		return &both{l, r}
+		return &logic{n.Or, k.condition(n.L), k.condition(n.R)}
 	case *expr.Not:
 		return &not{k.condition(n.X)}
 	case *expr.Comparison:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -115,19 +116,20 @@ func (e *emitter) newLabel() label {
 	return label(e.labels - 1)
 }
 
+func (e *emitter) add(s weave.Step) { e.steps = append(e.steps, s) }
+
 func (e *emitter) place(l label, stack ...string) {
-	live := append([]weave.Variable(nil), e.live...)
-	e.steps = append(e.steps, weave.Step{Do: weave.DoLabel, Value: int32(l), Live: live, Stack: stack})
+	e.add(weave.Step{Do: weave.DoLabel, Value: int32(l), Live: slices.Clone(e.live), Stack: stack})
 }
 
 func (e *emitter) jump(op opcode.Op, l label) {
-	e.steps = append(e.steps, weave.Step{Do: weave.DoJump, Op: op, Value: int32(l)})
+	e.add(weave.Step{Do: weave.DoJump, Op: op, Value: int32(l)})
 }
 
-func (e *emitter) op(op opcode.Op) { e.steps = append(e.steps, weave.Step{Do: weave.DoOp, Op: op}) }
+func (e *emitter) op(op opcode.Op) { e.add(weave.Step{Do: weave.DoOp, Op: op}) }
 
 func (e *emitter) constant(op opcode.Op, c weave.Constant, value int32) {
-	e.steps = append(e.steps, weave.Step{Do: weave.DoConstant, Op: op, Const: c, Value: value})
+	e.add(weave.Step{Do: weave.DoConstant, Op: op, Const: c, Value: value})
 }
 
 func (e *emitter) class(op opcode.Op, name string) {
@@ -153,13 +155,13 @@ func (e *emitter) store(desc string) int32 {
 	slot := e.slots
 	e.slots += int32(descriptor.Type(desc).Slots())
 	e.maxSlots = max(e.maxSlots, e.slots)
-	e.steps = append(e.steps, weave.Step{Do: weave.DoLocal, Op: opcode.Istore + kindOffset(kindOf(desc)), Value: slot})
+	e.add(weave.Step{Do: weave.DoLocal, Op: weave.StoreOp(kindOf(desc)), Value: slot})
 	e.live = append(e.live, weave.Variable{Slot: slot, Descriptor: desc})
 	return slot
 }
 
 func (e *emitter) load(desc string, slot int32) {
-	e.steps = append(e.steps, weave.Step{Do: weave.DoLocal, Op: opcode.Iload + kindOffset(kindOf(desc)), Value: slot})
+	e.add(weave.Step{Do: weave.DoLocal, Op: weave.LoadOp(kindOf(desc)), Value: slot})
 }
 
 // scope runs f and forgets the variables it made.
@@ -169,38 +171,16 @@ func (e *emitter) scope(f func()) {
 	e.slots, e.live = slots, e.live[:live]
 }
 
-func kindOf(desc string) byte {
-	switch desc[0] {
-	case 'J', 'F', 'D':
-		return desc[0]
-	case 'L', '[':
-		return 'A'
-	}
-	return 'I'
-}
-
-func kindOffset(kind byte) opcode.Op {
-	switch kind {
-	case 'J':
-		return 1
-	case 'F':
-		return 2
-	case 'D':
-		return 3
-	case 'A':
-		return 4
-	}
-	return 0
-}
+func kindOf(desc string) byte { return weave.KindOf(desc[0]) }
 
 func (e *emitter) pushInt(v int32) {
 	switch {
 	case v >= -1 && v <= 5:
 		e.op(opcode.Op(int32(opcode.Iconst0) + v))
 	case v == int32(int8(v)):
-		e.steps = append(e.steps, weave.Step{Do: weave.DoOp, Op: opcode.Bipush, Value: v})
+		e.add(weave.Step{Do: weave.DoOp, Op: opcode.Bipush, Value: v})
 	case v == int32(int16(v)):
-		e.steps = append(e.steps, weave.Step{Do: weave.DoOp, Op: opcode.Sipush, Value: v})
+		e.add(weave.Step{Do: weave.DoOp, Op: opcode.Sipush, Value: v})
 	default:
 		e.constant(opcode.Ldc, weave.Constant{Tag: classfile.TagInteger, Raw: binary.BigEndian.AppendUint32([]byte{byte(classfile.TagInteger)}, uint32(v))}, 0)
 	}
@@ -233,10 +213,8 @@ func (e *emitter) pushText(text string) {
 // has the other. It has no constants in it.
 func (e *emitter) branch(c cond, when bool, to label) {
 	switch c := c.(type) {
-	case *both:
-		e.chain(c.l, c.r, when, to, false)
-	case *either:
-		e.chain(c.l, c.r, when, to, true)
+	case *logic:
+		e.logic(c, when, to)
 	case *not:
 		e.branch(c.x, !when, to)
 	default:
@@ -244,16 +222,16 @@ func (e *emitter) branch(c cond, when bool, to label) {
 	}
 }
 
-// chain is l && r, or l || r, of which one answer of l decides.
-func (e *emitter) chain(l, r cond, when bool, to label, decisive bool) {
-	if when == decisive {
-		e.branch(l, when, to)
-		e.branch(r, when, to)
+// logic evaluates l && r, or l || r: one answer of l decides.
+func (e *emitter) logic(c *logic, when bool, to label) {
+	if when == c.or {
+		e.branch(c.l, when, to)
+		e.branch(c.r, when, to)
 		return
 	}
 	past := e.newLabel()
-	e.branch(l, decisive, past)
-	e.branch(r, when, to)
+	e.branch(c.l, c.or, past)
+	e.branch(c.r, when, to)
 	e.place(past)
 }
 
@@ -372,15 +350,15 @@ func kindDesc(kind byte, t typ) string {
 
 // convert turns a primitive value into one of a kind.
 func (e *emitter) convert(desc string, kind byte) {
-	conversions := map[string]opcode.Op{
-		"IJ": opcode.I2l, "IF": opcode.I2f, "ID": opcode.I2d, "JD": opcode.L2d, "FD": opcode.F2d,
-	}
 	if op, ok := conversions[string([]byte{kindOf(desc), kind})]; ok {
 		e.op(op)
 	}
 }
 
 var (
+	conversions = map[string]opcode.Op{
+		"IJ": opcode.I2l, "IF": opcode.I2f, "ID": opcode.I2d, "JD": opcode.L2d, "FD": opcode.F2d,
+	}
 	intJumps  = map[string]opcode.Op{"==": opcode.IfIcmpeq, "!=": opcode.IfIcmpne, "<": opcode.IfIcmplt, "<=": opcode.IfIcmple, ">": opcode.IfIcmpgt, ">=": opcode.IfIcmpge}
 	zeroJumps = map[string]opcode.Op{"==": opcode.Ifeq, "!=": opcode.Ifne, "<": opcode.Iflt, "<=": opcode.Ifle, ">": opcode.Ifgt, ">=": opcode.Ifge}
 )
@@ -452,13 +430,13 @@ func (e *emitter) among(c *among, when bool, to, no label) {
 func (e *emitter) value(v *value, absent label) {
 	switch v.kind {
 	case fromArgument:
-		e.steps = append(e.steps, weave.Step{Do: weave.DoArgument, Value: v.n, Kind: kindOf(v.typ.desc)})
+		e.add(weave.Step{Do: weave.DoArgument, Value: v.n, Kind: kindOf(v.typ.desc)})
 	case fromThis:
-		e.steps = append(e.steps, weave.Step{Do: weave.DoSelf})
+		e.add(weave.Step{Do: weave.DoSelf})
 	case fromReturn:
-		e.steps = append(e.steps, weave.Step{Do: weave.DoResult, Kind: kindOf(v.typ.desc)})
+		e.add(weave.Step{Do: weave.DoResult, Kind: kindOf(v.typ.desc)})
 	case fromThrown:
-		e.steps = append(e.steps, weave.Step{Do: weave.DoThrown})
+		e.add(weave.Step{Do: weave.DoThrown})
 	case fromElapsed:
 		e.load("J", e.elapsed)
 	case fromTag:
@@ -489,13 +467,13 @@ func (e *emitter) element(v *value, absent label) {
 	e.jump(opcode.IfIcmple, absent)
 	e.load(array, slot)
 	e.pushInt(v.n)
-	loads := map[byte]opcode.Op{'I': opcode.Iaload, 'J': opcode.Laload, 'F': opcode.Faload, 'D': opcode.Daload,
-		'B': opcode.Baload, 'Z': opcode.Baload, 'C': opcode.Caload, 'S': opcode.Saload}
-	op, ok := loads[v.typ.desc[0]]
-	if !ok {
-		op = opcode.Aaload
-	}
-	e.op(op)
+	e.op(arrayLoads[v.typ.desc[0]])
+}
+
+// arrayLoads are the instructions that load an element of an array, by its type.
+var arrayLoads = map[byte]opcode.Op{
+	'I': opcode.Iaload, 'J': opcode.Laload, 'F': opcode.Faload, 'D': opcode.Daload, 'B': opcode.Baload,
+	'Z': opcode.Baload, 'C': opcode.Caload, 'S': opcode.Saload, 'L': opcode.Aaload, '[': opcode.Aaload,
 }
 
 // narrow reads a value as another class.
@@ -590,12 +568,19 @@ func (e *emitter) like(c *like, when bool, to, no label) {
 		e.load(stringDesc, s)
 		e.use(stringLength)
 	}
+	beginOfLast := func() {
+		length()
+		e.pushInt(int32(last.size))
+		e.op(opcode.Isub)
+	}
 	length()
 	if len(pieces) == 1 {
 		e.pushInt(int32(first.size))
 		e.jump(opcode.IfIcmpne, no)
 		e.fits(first, s, func() {}, no)
-		e.conclude(when, to)
+		if when {
+			e.jump(opcode.Goto, to)
+		}
 		return
 	}
 	least := 0
@@ -624,18 +609,14 @@ func (e *emitter) like(c *like, when bool, to, no label) {
 			next := e.store("I")
 			at = func() { e.load("I", next) }
 		}
-		length()
-		e.pushInt(int32(last.size))
-		e.op(opcode.Isub)
+		beginOfLast()
 		at()
 		e.jump(opcode.IfIcmplt, no)
 	}
-	e.fits(last, s, func() {
-		length()
-		e.pushInt(int32(last.size))
-		e.op(opcode.Isub)
-	}, no)
-	e.conclude(when, to)
+	e.fits(last, s, beginOfLast, no)
+	if when {
+		e.jump(opcode.Goto, to)
+	}
 }
 
 // fits jumps unless the parts of a piece stand where they should. from pushes where
@@ -654,13 +635,6 @@ func (e *emitter) fits(p *piece, s int32, from func(), no label) {
 		}
 		e.use(stringStartsWith)
 		e.jump(opcode.Ifeq, no)
-	}
-}
-
-// conclude jumps where yes is the answer that was asked for; else it falls through.
-func (e *emitter) conclude(when bool, to label) {
-	if when {
-		e.jump(opcode.Goto, to)
 	}
 }
 

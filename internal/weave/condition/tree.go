@@ -67,9 +67,13 @@ type (
 	// always is a condition whose answer is known.
 	always bool
 
-	both   struct{ l, r cond }
-	either struct{ l, r cond }
-	not    struct{ x cond }
+	// logic is l && r, or l || r.
+	logic struct {
+		or   bool
+		l, r cond
+	}
+
+	not struct{ x cond }
 
 	// isNull asks whether there is no value, or whether there is one.
 	isNull struct {
@@ -120,8 +124,7 @@ type constant struct {
 }
 
 func (always) reads(valueKind) bool             { return false }
-func (c *both) reads(root valueKind) bool       { return c.l.reads(root) || c.r.reads(root) }
-func (c *either) reads(root valueKind) bool     { return c.l.reads(root) || c.r.reads(root) }
+func (c *logic) reads(root valueKind) bool      { return c.l.reads(root) || c.r.reads(root) }
 func (c *not) reads(root valueKind) bool        { return c.x.reads(root) }
 func (c *isNull) reads(root valueKind) bool     { return c.x.reads(root) }
 func (c *compared) reads(root valueKind) bool   { return c.l.reads(root) || c.r.reads(root) }
@@ -137,24 +140,16 @@ func (c *instanceOf) reads(root valueKind) bool { return c.x.reads(root) }
 // where it returned; but $exception == null is true there.
 func fold(c cond, at thrown) cond {
 	switch c := c.(type) {
-	case *both:
+	case *logic:
 		l, r := fold(c.l, at), fold(c.r, at)
+		decisive := always(c.or) // true decides ||, false decides &&
 		switch {
-		case l == always(false) || r == always(true):
+		case l == decisive || r == !decisive:
 			return l
-		case l == always(true) || r == always(false):
+		case l == !decisive || r == decisive:
 			return r
 		}
-		return &both{l, r}
-	case *either:
-		l, r := fold(c.l, at), fold(c.r, at)
-		switch {
-		case l == always(true) || r == always(false):
-			return l
-		case l == always(false) || r == always(true):
-			return r
-		}
-		return &either{l, r}
+		return &logic{c.or, l, r}
 	case *not:
 		x := fold(c.x, at)
 		if known, ok := x.(always); ok {
