@@ -16,8 +16,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Apply has the JVM do what a set says and nothing else of what was applied before. Only
-// what differs is touched. Where something is wrong with the set nothing is.
+// Apply replaces the applied set. Only the differences are changed in the JVM. If the set
+// is wrong, nothing is changed.
 func (w *Watch) Apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
@@ -36,13 +36,13 @@ func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	if err := w.begin(ctx, r); err != nil {
 		return nil, err
 	}
-	if err := w.look(ctx, r); err != nil {
+	if err := w.readClasses(ctx, r); err != nil {
 		return nil, err
 	}
 	report, todo, err := w.prepare(r)
 	warnings := w.warn()
 	if err != nil {
-		if todo != nil { // classes that loaded meanwhile get what they would have got
+		if todo != nil { // classes that have loaded meanwhile get the hooks of the old plan
 			err = errors.Join(err, w.install(ctx, todo, report))
 		}
 		return nil, err
@@ -57,11 +57,11 @@ func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	return report, w.target.OnLoading(ctx, w.excludes(), w.loading)
 }
 
-// begin has classes shown that load from now on, before anybody looks at those that are
-// loaded, so that none is missed in between.
+// begin subscribes to loading classes before the loaded classes are listed, so that none
+// is missed in between.
 func (w *Watch) begin(ctx context.Context, r *request) error {
 	if !w.started {
-		if err := w.target.Discover(0); err != nil { // labels are told as arrivals; nobody waits
+		if err := w.target.Discover(0); err != nil { // labels come as arrivals; no thread waits for an answer
 			return err
 		}
 		w.started = true
@@ -69,8 +69,8 @@ func (w *Watch) begin(ctx context.Context, r *request) error {
 	return w.target.OnLoading(ctx, excludesOf(r, nil), w.loading)
 }
 
-// look learns which classes are loaded, and gets the files of those that matter.
-func (w *Watch) look(ctx context.Context, r *request) error {
+// readClasses reads which classes are loaded, and the files of those that the set needs.
+func (w *Watch) readClasses(ctx context.Context, r *request) error {
 	named, err := w.target.Prefetch(ctx, func(class string) bool { return r.matchClass(class) && r.mayTouch(class) }, r.nameClass)
 	if err != nil {
 		return err
@@ -95,13 +95,14 @@ func (w *Watch) look(ctx context.Context, r *request) error {
 	return nil
 }
 
-// A todo is what has to be done to have a plan applied.
+// A todo is the list of changes that apply a plan.
 type todo struct {
 	request  session.SpotRequest
 	switches map[uint32]arena.Probe
 }
 
-// prepare compiles a request. From then on it is what classes get that load.
+// prepare compiles a request and adopts its plan, so that loading classes get its spots
+// from then on.
 func (w *Watch) prepare(r *request) (*Report, *todo, error) {
 	w.queue.open()
 	w.lock.Lock()
@@ -124,11 +125,12 @@ func (w *Watch) prepare(r *request) (*Report, *todo, error) {
 	return report, todo, nil
 }
 
-// manyAnchors is from how many on the user is told: each is a hook that is always on.
+// manyAnchors is the number of anchors above which there is a warning: each is a hook that
+// is always on.
 const manyAnchors = 1000
 
-// warn tells of sequences whose methods are so many that the JVM will feel them, and of
-// what rules keep from acting.
+// warn reports sequences that name so many methods that they slow the program down, and
+// the effects of rules.
 func (w *Watch) warn() (warnings []string) {
 	w.lock.Lock()
 	anchors := 0
@@ -145,7 +147,7 @@ func (w *Watch) warn() (warnings []string) {
 	return warnings
 }
 
-// compiled is the plan of a request.
+// compiled returns the plan of a request, and whether the paths of threads must be reset.
 func (w *Watch) compiled(r *request) (next *plan, fresh bool, err error) {
 	positions, fresh, err := w.placed(r.sequences)
 	if err != nil {
@@ -159,8 +161,8 @@ func (w *Watch) compiled(r *request) (next *plan, fresh bool, err error) {
 	return c.plan, fresh, nil
 }
 
-// placed finds positions for sequences. Where those that were used before are used for
-// others, or there is room only if all are placed anew, paths begin anew.
+// placed assigns positions to sequences. Paths must be reset if positions get another
+// meaning.
 func (w *Watch) placed(wanted []*pattern.Sequence) (p *positions, fresh bool, err error) {
 	p = &positions{}
 	if w.plan != nil {
@@ -178,7 +180,7 @@ func (w *Watch) placed(wanted []*pattern.Sequence) (p *positions, fresh bool, er
 	return p, p.used()&^used&before != 0, nil
 }
 
-// install does what is to be done. What is in then is noted, also where it is not all.
+// install makes the changes, and records those that were made even if a later one fails.
 func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 	w.lock.Lock()
 	isDue := len(t.request.Add) > 0 || len(t.request.Remove) > 0 || t.request.HandOff && !w.handsOff
@@ -219,10 +221,10 @@ func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 	return nil
 }
 
-// defaultRing is how much of what is traced a thread can keep.
+// defaultRing is the default size of a thread's buffer of trace records.
 const defaultRing = 128 << 10
 
-// makeRings has threads keep what is traced, and says how far below roots that goes.
+// makeRings sets the size of the threads' trace buffers and the depth of traces.
 func (w *Watch) makeRings() error {
 	w.lock.Lock()
 	levels := w.plan.levels
@@ -237,7 +239,7 @@ func (w *Watch) makeRings() error {
 	return w.target.SetRings(bytes, uint32(levels))
 }
 
-// adopt makes a plan the one that holds.
+// adopt makes a plan the current one.
 func (w *Watch) adopt(next *plan, changes []probeset.Change) {
 	changed := make(map[string]bool)
 	for _, change := range changes {
@@ -260,8 +262,8 @@ func (w *Watch) adopt(next *plan, changes []probeset.Change) {
 	}
 }
 
-// noteDepends tells the queue below which classes a spot's conditions must be checked
-// again.
+// noteDepends registers the classes whose new subclasses require another check of a spot's
+// conditions.
 func (w *Watch) noteDepends(s *planned) {
 	for _, d := range s.depends {
 		for _, name := range d.Open {
@@ -275,7 +277,7 @@ func (w *Watch) noteDepends(s *planned) {
 	}
 }
 
-// learn notes what a spot's results are about.
+// learn records the name and the groups of a spot for its results.
 func (w *Watch) learn(s *planned) {
 	if s.Kind == instrument.Watches {
 		id := w.target.SpotID(s.Spot)
@@ -287,7 +289,7 @@ func (w *Watch) learn(s *planned) {
 	}
 }
 
-// difference is what is to be woven, taken out and switched.
+// difference returns the changes that lead from the applied spots to a plan.
 func (w *Watch) difference(next *plan, fresh bool) *todo {
 	t := &todo{switches: make(map[uint32]arena.Probe)}
 	for _, name := range slices.Sorted(maps.Keys(next.spots)) {
@@ -311,37 +313,37 @@ func (w *Watch) difference(next *plan, fresh bool) *todo {
 	return t
 }
 
-// isAlike reports whether two spots of one name differ in nothing but what they do.
+// isAlike reports whether two spots of one name differ at most in flags and period.
 func isAlike(a, b instrument.Spot) bool {
 	return a.Kind == b.Kind && a.Form == b.Form && a.Below == b.Below && a.Direct == b.Direct && a.First == b.First &&
 		a.Tag == b.Tag && a.Groups == b.Groups && a.Context == b.Context
 }
 
-// A Report is what Apply did.
+// A Report is the result of Apply.
 type Report struct {
 	Changes                  []probeset.Change
 	Woven, Removed, Switched int                   // spots
-	Installation             *session.Installation // what weaving took; nil where nothing was woven
+	Installation             *session.Installation // the cost of weaving; nil where nothing was woven
 	Probes                   []Applied
 	Tags                     []Applied
-	// Warnings are what was noticed that a user should read: Options.Notice was told.
+	// Warnings are for the user. Options.Notice has received them, too.
 	Warnings []string
 }
 
-// Applied is what became of a probe or a tag.
+// Applied is the effect of a probe or a tag.
 type Applied struct {
 	Name      string
-	Methods   []string // class.Name(descriptor) that it acts in, by name
+	Methods   []string // methods it acts in, as class.Name(descriptor), by name
 	Anchors   int      // methods of its sequences
 	LeftOut   []LeftOut
-	Unmatched []string // patterns and elements of sequences that name no method that is loaded
+	Unmatched []string // patterns and elements of sequences that match no loaded method
 	Redacted  []string // captures whose values are not read
-	Traced    int      // methods that can be called below and are traced as well
-	Untraced  int      // those beyond the bound, of the same levels
+	Traced    int      // methods called by its methods that are also traced
+	Untraced  int      // methods of the same levels that exceed the limit
 }
 
-// A LeftOut is a method that was named and in which a probe does not act.
+// A LeftOut is a method or class that a probe names and in which it does not act.
 type LeftOut struct {
-	Method string // class.Name(descriptor)
+	Method string // class.Name(descriptor), or a class
 	Err    error
 }

@@ -85,7 +85,7 @@ func TestApplyAgain(t *testing.T) {
 	if err := w.End(t.Context(), "pay"); err == nil || !strings.Contains(err.Error(), "there is no probe pay; there is place") {
 		t.Error(err)
 	}
-	// A position that meant something else before has paths begin anew.
+	// A position that meant something else before resets paths.
 	three := probeOf("idle", "shop.Web.idle")
 	three.Within = spectest.Sequences(strings.Repeat("shop.Order.place >> ", 27) + "shop.Order.place")
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{three}})
@@ -318,7 +318,7 @@ func TestLoading(t *testing.T) {
 			t.Errorf("%s goes on: %v", member, s.Flags)
 		}
 	}
-	if len(notices) != 2 || !strings.Contains(strings.Join(notices, "\n"), "shop.Pay.charge(Lshop/Customer;I)Z is watched no more by probe p: class shop.Vip has loaded, and condition, column") {
+	if len(notices) != 2 || !strings.Contains(strings.Join(notices, "\n"), "shop.Pay.charge(Lshop/Customer;I)Z is no longer measured by probe p: class shop.Vip has loaded, and condition, column") {
 		t.Errorf("%q", notices)
 	}
 	results, err := w.Results()

@@ -11,25 +11,21 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
-	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A compiler makes plans of sets.
+// A compiler finds the spots of a plan.
 type compiler struct {
 	universe *universe.Universe
 	views    map[*universe.Class]*condition.Class // the classes as conditions see them
-	tagCall  condition.TagCall
 	flags    arena.Flags
-	level    func(*probeset.Probe) probeset.Level // that a probe is at
 	*plan
 }
 
-// A UnfitError says that what a probe or a tag asks for fits none of the methods it
-// names.
+// An UnfitError is returned for a probe or a tag that fits none of the methods it names.
 type UnfitError struct {
 	What    string // "probe pay" or "tag tier"
 	Methods int
@@ -43,16 +39,15 @@ func (e *UnfitError) Error() string {
 	return fmt.Sprintf("%s: it fits none of %d methods; %s: %v", e.What, e.Methods, e.First.Method, e.First.Err)
 }
 
-// Unwrap gives what is wrong with the first.
 func (e *UnfitError) Unwrap() error { return e.First.Err }
 
 var (
-	errNative   = errors.New("it is native: a hook has no code to stand in")
-	errFileless = errors.New("its class file is not found, so what is in it is not known")
+	errNative   = errors.New("it is native: it has no bytecode for a hook")
+	errFileless = errors.New("its class file is not found, so its methods are not known")
 )
 
-// compile finds the spots of a set in all classes that are known. What fits nothing is
-// an error; what fits some is left out of the others.
+// compile finds the spots of a set in all known classes. A probe or tag that fits none of
+// the methods it names is an error; methods it does not fit are left out otherwise.
 func (c *compiler) compile() error {
 	for _, p := range c.probes {
 		s := newSummary(p.Name)
@@ -75,7 +70,7 @@ func (c *compiler) compile() error {
 		c.tagSums[t.Name].missing[t.At.String()] = true
 	}
 	if len(c.probes) == 0 {
-		return nil // tags of nobody
+		return nil // nothing reads the tags
 	}
 	var found []match
 	for class := range c.universe.All() {
@@ -84,11 +79,11 @@ func (c *compiler) compile() error {
 	for _, m := range found {
 		c.add(m)
 	}
-	return c.verdict()
+	return c.checkFit()
 }
 
-// verdict is an error where something fits none of the methods it names.
-func (c *compiler) verdict() error {
+// checkFit returns an error for a probe or tag that fits none of the methods it names.
+func (c *compiler) checkFit() error {
 	for _, p := range c.probes {
 		if s := c.probeSums[p.Name]; s.found > 0 && len(s.Methods) == 0 {
 			return &UnfitError{"probe " + p.Name, s.found, s.unfit}
@@ -102,7 +97,7 @@ func (c *compiler) verdict() error {
 	return nil
 }
 
-// A match is a method with what names it.
+// A match is a method with the probes, tags and sequence elements that name it.
 type match struct {
 	universe.Method
 	probes []*probeRequest
@@ -110,7 +105,8 @@ type match struct {
 	masks  masks
 }
 
-// find finds the methods of a class that are named. They count as hooked from then on.
+// find returns the methods of a class that the set names. They count as hooked from then
+// on.
 func (c *compiler) find(class *universe.Class) (found []match) {
 	if !c.matchClass(class.Name) {
 		return nil
@@ -145,7 +141,7 @@ func (c *compiler) find(class *universe.Class) (found []match) {
 	return found
 }
 
-// note takes patterns that name a method from those that name none.
+// note removes the patterns that match a method from the missing ones.
 func (c *compiler) note(p *probeRequest, m universe.Method) {
 	s := c.probeSums[p.Name]
 	for _, pattern := range p.methods.Includes() {
@@ -171,7 +167,7 @@ func (c *compiler) note(p *probeRequest, m universe.Method) {
 	}
 }
 
-// leaveClass names a class that cannot have hooks where a probe names it.
+// leaveClass reports a class that cannot have hooks to the probes and tags that name it.
 func (c *compiler) leaveClass(class *universe.Class) {
 	err := errFileless
 	if opened := c.universe.Open(class); opened != nil {
@@ -195,7 +191,7 @@ func (c *compiler) leaveClass(class *universe.Class) {
 	}
 }
 
-// add makes the spots of a method, and gives them.
+// add adds the spots of a method and returns them.
 func (c *compiler) add(m match) (made []*planned) {
 	if m.Member.Access.Has(classfile.AccNative) {
 		c.leave(m, errNative)
@@ -271,9 +267,9 @@ func (c *compiler) addTag(m universe.Method, t *tagRequest) []*planned {
 	return []*planned{s}
 }
 
-// addProbe makes a spot for each of a probe's sequences.
+// addProbe returns a spot for each of a probe's sequences.
 func (c *compiler) addProbe(m universe.Method, p *probeRequest) (made []*planned) {
-	flags, period := p.setting(c.level(&p.Probe), c.flags)
+	flags, period := p.setting(p.Level, c.flags)
 	for _, q := range p.within {
 		s := &planned{
 			Spot: instrument.Spot{
@@ -300,11 +296,11 @@ func (c *compiler) addProbe(m universe.Method, p *probeRequest) (made []*planned
 	return made
 }
 
-var errAmbiguous = errors.New("there are several classes of this name, and what it reads is not the same in them")
+var errAmbiguous = errors.New("there are several classes of this name, and the values it reads differ between them")
 
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 
-// view returns a class as conditions see it; nil where there is none that can be read.
+// view returns a class as conditions see it; nil where it cannot be read.
 func (c *compiler) view(class *universe.Class) *condition.Class {
 	if class == nil || c.universe.Open(class) == nil {
 		return nil
@@ -314,7 +310,7 @@ func (c *compiler) view(class *universe.Class) *condition.Class {
 		view = &condition.Class{File: c.universe.Open(class)}
 		c.views[class] = view
 	}
-	view.Loader = class.Loader // it may have been a guess before
+	view.Loader = class.Loader // it may have been a guess
 	return view
 }
 
@@ -326,7 +322,7 @@ func (c *compiler) subtypes(name string) (views []*condition.Class, all bool) {
 	return views, all
 }
 
-// scope returns what is known at a method.
+// scope returns what a condition can refer to in a method.
 func (c *compiler) scope(m universe.Method, at condition.Moment) condition.Scope {
 	subtypes := c.subtypes
 	if c.universe.IsAhead {
@@ -338,12 +334,12 @@ func (c *compiler) scope(m universe.Method, at condition.Moment) condition.Scope
 		Subtypes: subtypes, OwnOnly: c.universe.IsAhead,
 		Exported: func(other *condition.Class) bool { return c.universe.Library.Exports(other.Name(), m.Owner.Name) },
 		Probed:   func(m classfile.MethodRef) bool { return c.hooked[m] },
-		Tags:     c.numbers, TagCall: c.tagCall,
+		Tags:     c.numbers, TagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"},
 	}
 }
 
-// equip gives a spot its conditions and values, checked in its method. Where several
-// loaders have a class of the name, they must fit each.
+// equip compiles the conditions and values of a spot in its method. Where several loaders
+// have a class of that name, the result must be the same in each.
 func (c *compiler) equip(s *planned) error {
 	s.Code, s.depends, s.captures = nil, nil, nil
 	if err := c.equipIn(s, s.method); err != nil {
@@ -411,7 +407,7 @@ func (c *compiler) equipIn(s *planned, m universe.Method) error {
 	return nil
 }
 
-// trimmed is code without what is nil at its end.
+// trimmed returns code without trailing nils.
 func trimmed(code []weave.Lowered) []weave.Lowered {
 	for len(code) > 0 && code[len(code)-1] == nil {
 		code = code[:len(code)-1]
@@ -419,7 +415,7 @@ func trimmed(code []weave.Lowered) []weave.Lowered {
 	return code
 }
 
-// capture adds the values that are captured. One that must not be shown is not read.
+// capture compiles the values that are captured. Secret values are not read.
 func (c *compiler) capture(s *planned, m universe.Method, code []weave.Lowered) (depends []condition.Depends, err error) {
 	s.captures = nil
 	for _, value := range s.probe.captures {
@@ -428,9 +424,9 @@ func (c *compiler) capture(s *planned, m universe.Method, code []weave.Lowered) 
 			named.Redacted = true
 			code[value.code] = withheld{}
 			s.captures = append(s.captures, named)
-			told := c.probeSums[s.probe.Name]
-			if !slices.Contains(told.Redacted, named.Text) {
-				told.Redacted = append(told.Redacted, named.Text)
+			sum := c.probeSums[s.probe.Name]
+			if !slices.Contains(sum.Redacted, named.Text) {
+				sum.Redacted = append(sum.Redacted, named.Text)
 			}
 			continue
 		}
@@ -453,15 +449,14 @@ func (c *compiler) capture(s *planned, m universe.Method, code []weave.Lowered) 
 	return depends, nil
 }
 
-// withheld is the code of a value that is not read: that there would be one is told.
+// withheld is the code of a secret value: it yields null instead of reading the value.
 type withheld struct{}
 
-// Lower gives null.
 func (withheld) Lower(weave.Moment) (*weave.Fragment, error) {
 	return &weave.Fragment{Steps: []weave.Step{{Do: weave.DoOp, Op: opcode.AconstNull}}, MaxStack: 1, Text: true}, nil
 }
 
-// A captureError says which capture is wrong.
+// A captureError names the capture that is wrong.
 type captureError struct {
 	text  string
 	cause error
@@ -470,8 +465,8 @@ type captureError struct {
 func (e *captureError) Error() string { return "capture " + e.text + ": " + e.cause.Error() }
 func (e *captureError) Unwrap() error { return e.cause }
 
-// secretIn is the name for which what an expression reads must not be shown, among those
-// in it and those of the parameters it names by number; "" where it may.
+// secretIn returns the name that marks an expression as secret, or "". It considers the
+// names in the expression and those of parameters that it refers to by number.
 func (c *compiler) secretIn(m universe.Method, e *expr.Expr, allowed []string) string {
 	names, numbers := namesIn(e)
 	for _, number := range numbers {
@@ -480,7 +475,7 @@ func (c *compiler) secretIn(m universe.Method, e *expr.Expr, allowed []string) s
 	return secretIn(names, allowed)
 }
 
-// allowed are the names that probes allow: tags are of all of them.
+// allowed returns the names that any probe allows, since all probes share the tags.
 func (c *compiler) allowed() (names []string) {
 	for _, p := range c.probes {
 		names = append(names, p.Allow...)
@@ -488,9 +483,9 @@ func (c *compiler) allowed() (names []string) {
 	return names
 }
 
-// A secretTagError says that a tag would show what is not to be shown.
+// A secretTagError is returned for a tag whose value is secret.
 type secretTagError struct{ name string }
 
 func (e *secretTagError) Error() string {
-	return "its value is not shown, as it is a " + e.name + ": allow that name (sonde trace --allow, or allow: of a probe), or take another value"
+	return "its value is secret because of the name " + e.name + ": allow that name (sonde trace --allow, or allow: of a probe), or use another value"
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A Reach says which classes a set has to do with, before any is read.
+// A Reach says which classes a set needs, before any class is read.
 type Reach struct{ request *request }
 
-// ReachOf reads a set. The error says what is wrong with it.
+// ReachOf returns the reach of a set, or an error that says what is wrong with the set.
 func ReachOf(set *probeset.Set) (*Reach, error) {
 	r, err := read(set, nil)
 	if err != nil {
@@ -28,33 +28,33 @@ func ReachOf(set *probeset.Set) (*Reach, error) {
 	return &Reach{r}, nil
 }
 
-// Names reports whether a class may hold a method that the set names.
+// Names reports whether a class may have a method that the set names.
 func (r *Reach) Names(class string) bool { return r.request.matchClass(class) }
 
-// NeedsAll reports whether classes have to be known beyond those that are named.
+// NeedsAll reports whether the set needs more classes than it names.
 func (r *Reach) NeedsAll() bool { return r.request.needsAll() }
 
 // A DraftRequest is a set for class files that no JVM has loaded yet.
 type DraftRequest struct {
 	Set *probeset.Set
-	// Classes are all that are known. One with a Reason gets no spots, and conditions
-	// may read it. Classes of one name have different loaders.
+	// Classes are all known classes. A class with a Reason gets no spots, but conditions
+	// may read it. Classes of the same name have different loaders.
 	Classes []universe.Loaded
 	Image   string      // a JDK's run-time image; empty where there is none
-	Flags   arena.Flags // what hooks that time calls do besides
+	Flags   arena.Flags // added to hooks that time calls
 	Weaver  *instrument.FileWeaver
 }
 
-// A Draft is what a set means in class files. The weaver has its spots.
+// A Draft is the effect of a set on class files. The weaver has its spots.
 type Draft struct {
 	Probes, Tags []Applied
-	// Named are classes that hold methods the set names and get no spots: those with a
-	// Reason, in the order of the request, and those of the JDK, by name.
+	// Named are classes that have methods the set names but get no spots: classes with a
+	// Reason, in the order of the request, then classes of the JDK, by name.
 	Named []Named
-	// Wide are patterns that begin with no name, and so may name classes of the JDK
-	// besides: those are not looked for.
+	// Wide are patterns that begin with a wildcard, so they may also name classes of the
+	// JDK, which are not searched for them.
 	Wide     []string
-	Warnings []string // what a user should read
+	Warnings []string // for the user
 	// HandOff says that contexts would have to follow tasks to other threads.
 	HandOff bool
 
@@ -62,24 +62,24 @@ type Draft struct {
 	groups map[uint32][]string
 }
 
-// A Named class holds methods that a set names.
+// A Named class has methods that a set names.
 type Named struct {
 	Class    string // internal
-	Loader   uint32 // as requested; 0 for the JDK's
+	Loader   uint32 // as in the request; 0 for classes of the JDK
 	Methods  int
-	Patterns []string // that name them
+	Patterns []string // the patterns that name them
 }
 
-// Spot is what the id of a spot that watches stands for, with the tags by which its
-// results are told apart.
+// Spot describes the spot with an id, and returns the tags by which its results are
+// grouped.
 func (d *Draft) Spot(id uint32) (name SpotName, groups []string, is bool) {
 	name, is = d.names[id]
 	return name, d.groups[id], is
 }
 
-// NewDraft compiles a set and has a weaver know its spots. Classes may load later that
-// nobody has seen, and all but the one that was woven may be of other versions then: of
-// that one alone conditions call getters, if nothing can override them.
+// NewDraft compiles a set and adds its spots to a weaver. When the classes load, unknown
+// classes may load too, and every class but the woven one may have another version.
+// Therefore conditions call only getters of the woven class that nothing can override.
 func NewDraft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	t := &drafting{FileWeaver: r.Weaver, classes: r.Classes}
 	w := newWatch(t, jimage.OpenLibrary(r.Image), Options{Flags: r.Flags})
@@ -95,7 +95,7 @@ func NewDraft(ctx context.Context, r DraftRequest) (*Draft, error) {
 	}, nil
 }
 
-// named are the classes without spots that hold methods the plan's set names.
+// named returns the classes without spots that have methods the plan's set names.
 func (p *plan) named(u *universe.Universe, classes []universe.Loaded) (all []Named) {
 	add := func(c *universe.Class) {
 		if !p.matchClass(c.Name) {
@@ -113,7 +113,7 @@ func (p *plan) named(u *universe.Universe, classes []universe.Loaded) (all []Nam
 			all = append(all, one)
 		}
 	}
-	// These classes are looked at in a universe of their own: they get no spots.
+	// These classes get no spots, so they are in a universe of their own.
 	left := universe.New(u.Library)
 	left.IsAhead = true
 	for i := range classes {
@@ -141,7 +141,7 @@ func (p *plan) named(u *universe.Universe, classes []universe.Loaded) (all []Nam
 	return all
 }
 
-// wide are the patterns that may name classes of any package.
+// wide returns the patterns that may name classes of any package.
 func (p *plan) wide() (texts []string) {
 	for _, pattern := range p.patterns {
 		if text := pattern.String(); isWide(pattern) && !slices.Contains(texts, text) {
@@ -156,8 +156,8 @@ func isWide(p *pattern.Pattern) bool {
 	return prefix == ""
 }
 
-// nameMethod reports whether a probe, a tag or a sequence names a method, and notes the
-// patterns that do.
+// nameMethod reports whether a probe, a tag or a sequence names a method, and adds the
+// patterns that match it.
 func (p *plan) nameMethod(m universe.Method, patterns map[string]bool) (is bool) {
 	for _, one := range p.probes {
 		is = is || one.methods.Match(m.Class, m.Name, m.Descriptor)

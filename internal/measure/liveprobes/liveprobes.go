@@ -1,10 +1,9 @@
-// Package watch keeps what is wanted of a JVM applied to it: it finds the methods that
-// probes, sequences and tags name, checks conditions in each, and has a session put
-// spots there, now and as classes load.
+// Package liveprobes keeps a set of probes applied to a running JVM, also in classes that
+// load later.
 //
-// What a set asks for is compiled as a whole before anything is installed. The plan that
-// comes of it is a list of spots, each with a key that says what it is; applying a plan
-// is to weave those that are new, take out those that are gone and switch the others.
+// A set is compiled to a plan before anything is installed. The plan is a list of spots.
+// Applying it weaves new spots, removes old ones and switches those whose setting has
+// changed.
 package liveprobes
 
 import (
@@ -28,23 +27,22 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Options are how a set is applied.
+// Options control how a set is applied.
 type Options struct {
-	// Flags are what hooks that time calls do besides, such as arena.Spreads.
+	// Flags are added to hooks that time calls, for example arena.Spreads.
 	Flags arena.Flags
-	// RingBytes is how much of what is traced a thread can keep until it is read; 0 for
-	// the default.
+	// RingBytes is the size of each thread's buffer of trace records; 0 is the default.
 	RingBytes uint32
-	// Small has traces contain small methods that call nothing, such as getters.
+	// Small includes small methods that call nothing, such as getters, in traces.
 	Small bool
-	// Notice is told what a user should read; may be nil. It must not call the Watch.
+	// Notice receives messages for the user; may be nil. It must not call the Watch.
 	Notice func(string)
-	// Ended is told of probes that have ended by time or calls; may be nil. It must not
+	// Ended is called when a probe has ended by time or calls; may be nil. It must not
 	// call the Watch.
 	Ended func(probe string, why Ending)
 }
 
-// An Ending is why a probe has ended.
+// An Ending is the reason why a probe has ended.
 type Ending string
 
 // The endings.
@@ -53,7 +51,7 @@ const (
 	EndedByCalls Ending = "calls"
 )
 
-// A target is what a Watch asks of a session.
+// A target is the part of a session that a Watch uses.
 type target interface {
 	Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]universe.Loaded, error)
 	Survey(ctx context.Context, wanted func(class string) bool) ([]universe.Loaded, error)
@@ -83,34 +81,34 @@ type Watch struct {
 
 	queue queue
 
-	lock     sync.Mutex // of all below; never held while the JVM is asked, but to switch off
+	lock     sync.Mutex // guards all fields below; held during a request to the JVM only to switch hooks off
 	universe *universe.Universe
 	views    map[*universe.Class]*condition.Class // the classes as conditions see them
-	set      *probeset.Set                        // what is applied; nil before the first
+	set      *probeset.Set                        // the applied set; nil before the first
 	plan     *plan
-	applied  map[string]instrument.Spot // as the session has them, by name
+	applied  map[string]instrument.Spot // the session's spots, by name
 	handsOff bool                       // tasks carry contexts
-	numbers  map[string]int32           // of tags, also of those that are gone
+	numbers  map[string]int32           // of tags, also of removed ones
 	traced   map[string]bool            // probes that are or were traced
-	began    map[string]beginning       // of probes
-	names    map[uint32]SpotName        // also of those that are gone
+	began    map[string]beginning       // by probe
+	names    map[uint32]SpotName        // by id, also of removed spots
 	grouped  map[uint32]bool            // spots whose results have labels
-	groups   map[uint32][]string        // names of the tags by which those are told apart
+	groups   map[uint32][]string        // names of the tags in those labels
 	labels   ledger.Labels
 	rows     ledger.Numbers
-	calls    *calltree.World // what methods call; nil until that is asked for
-	mirrored int             // how many classes that knows
+	calls    *calltree.World // what methods call; nil until it is needed
+	mirrored int             // number of classes in calls
 	bodies   *callgraph.Graph
-	toldGaps map[string]bool // what the user was told of rules
+	reported map[string]bool // warnings about rules that were reported since the last Apply
 }
 
-// A beginning is when a probe began and how many calls it had then.
+// A beginning is the time when a probe began, and the number of its calls at that time.
 type beginning struct {
 	at    time.Time
 	calls uint64
 }
 
-// New makes a Watch of a session. Nothing is asked of the JVM before Apply.
+// New returns a Watch of a session. It sends no request to the JVM before Apply.
 func New(s *session.Session, o Options) *Watch {
 	return newWatch(s, jimage.OpenLibrary(s.JVM().Image), o)
 }
@@ -125,7 +123,7 @@ func newWatch(t target, l *jimage.Library, o Options) *Watch {
 	}
 }
 
-// Close lets go of files. The session is not closed by it.
+// Close closes files. It does not close the session.
 func (w *Watch) Close() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -133,7 +131,7 @@ func (w *Watch) Close() {
 	w.universe.Library = nil
 }
 
-// Set is what is applied: without probes that have ended.
+// Set returns the applied set without probes that have ended.
 func (w *Watch) Set() *probeset.Set {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -143,7 +141,7 @@ func (w *Watch) Set() *probeset.Set {
 	return w.set
 }
 
-// Concerns reports whether what is applied has to do with a class.
+// Concerns reports whether the applied set has spots in a class or may name its methods.
 func (w *Watch) Concerns(class string) bool {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -164,21 +162,17 @@ func (w *Watch) notice(text string) {
 	}
 }
 
-// compiler makes plans of a request, or adds to one.
+// compiler returns a compiler that adds to a plan.
 func (w *Watch) compiler(p *plan) *compiler {
-	return &compiler{
-		universe: w.universe, views: w.views, tagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"}, flags: w.options.Flags, plan: p,
-		level: func(p *probeset.Probe) probeset.Level { return p.Level },
-	}
+	return &compiler{universe: w.universe, views: w.views, flags: w.options.Flags, plan: p}
 }
 
-// pollEvery is how often labels are heard of and ends looked for. The arena is read for
-// it; the JVM is not asked.
+// pollEvery is the interval at which Run reads labels and checks for ends. It reads the
+// arena and sends no request to the JVM.
 const pollEvery = 20 * time.Millisecond
 
-// Run learns what labels stand for and ends probes by time and calls, until the context
-// ends. A probe that could not be taken out is switched off all the same, or goes with
-// the session.
+// Run reads the meaning of labels and ends probes by time and calls, until the context
+// ends.
 func (w *Watch) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -191,7 +185,7 @@ func (w *Watch) Run(ctx context.Context) error {
 			w.hear()
 			due := w.due(now)
 			w.lock.Unlock()
-			if err := w.payDebts(ctx); err != nil {
+			if err := w.weavePending(ctx); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}
@@ -200,7 +194,7 @@ func (w *Watch) Run(ctx context.Context) error {
 			for _, e := range due {
 				err := w.End(ctx, e.probe)
 				if errors.Is(err, errNoProbe) {
-					continue // it was taken out meanwhile
+					continue // it was removed in the meantime
 				}
 				if err != nil {
 					if ctx.Err() != nil {
@@ -216,8 +210,8 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// payDebts puts hooks into classes that could not have them as they loaded.
-func (w *Watch) payDebts(ctx context.Context) error {
+// weavePending puts hooks into classes that could not get them while they loaded.
+func (w *Watch) weavePending(ctx context.Context) error {
 	if !w.target.HasPending() {
 		return nil
 	}
@@ -229,13 +223,13 @@ func (w *Watch) payDebts(ctx context.Context) error {
 	return nil
 }
 
-// An end of a probe that is due.
+// An end is a probe that has reached its end.
 type end struct {
 	probe string
 	why   Ending
 }
 
-// due are the probes that have reached their end. The lock is held.
+// due returns the probes that have reached their end. The lock is held.
 func (w *Watch) due(now time.Time) (ends []end) {
 	if w.set == nil {
 		return nil
@@ -259,8 +253,7 @@ func (w *Watch) reached(p *probeset.Probe, now time.Time) Ending {
 	return ""
 }
 
-// SetLevel has a probe do more or less of each call. What is woven already is only
-// switched.
+// SetLevel changes the level of a probe. Hooks that are woven already are only switched.
 func (w *Watch) SetLevel(ctx context.Context, probe string, level probeset.Level) error {
 	return w.alter(ctx, probe, func(probes []probeset.Probe, at int) []probeset.Probe {
 		probes[at].Level = level
@@ -268,14 +261,14 @@ func (w *Watch) SetLevel(ctx context.Context, probe string, level probeset.Level
 	})
 }
 
-// End takes a probe out. What it has measured stays.
+// End removes a probe. Its results stay.
 func (w *Watch) End(ctx context.Context, probe string) error {
 	return w.alter(ctx, probe, func(probes []probeset.Probe, at int) []probeset.Probe { return slices.Delete(probes, at, at+1) })
 }
 
 var errNoProbe = errors.New("there is no probe")
 
-// alter applies the set with one probe altered.
+// alter applies the set with one probe changed.
 func (w *Watch) alter(ctx context.Context, name string, change func(probes []probeset.Probe, at int) []probeset.Probe) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()

@@ -16,10 +16,10 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// jdkPackages are where the JDK's own classes begin.
+// jdkPackages are the prefixes of the JDK's own classes.
 var jdkPackages = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
 
-// excludes are beginnings of classes that need not be shown as they load.
+// excludes returns prefixes of classes that need not be reported when they load.
 func (w *Watch) excludes() []string {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -34,8 +34,8 @@ func (w *Watch) excludes() []string {
 	return excludesOf(w.plan.request, open)
 }
 
-// excludesOf leaves out the JDK's classes as far as nothing names them and no condition
-// depends on what loads below them.
+// excludesOf returns the JDK's packages that no pattern names. It returns none if a
+// condition depends on the subclasses of a JDK class.
 func excludesOf(r *request, open map[string]bool) []string {
 	isNamed := func(beginning string) bool {
 		return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool {
@@ -54,12 +54,12 @@ func excludesOf(r *request, open map[string]bool) []string {
 	return slices.DeleteFunc(slices.Clone(jdkPackages), func(beginning string) bool { return isNamed(beginning) || isOpen(beginning) })
 }
 
-// loading says which spots a class gets that is being loaded. A thread of the program
-// waits for it.
+// loading returns the spots of a class that is loading. A thread of the program waits for
+// it.
 func (w *Watch) loading(name string, file []byte) []instrument.Spot {
 	if is, at := w.queue.put(name, file); is {
 		w.switchOff(at)
-		return nil // it gets them with all others
+		return nil // it gets its spots when the plan is ready
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -86,7 +86,7 @@ func (w *Watch) loading(name string, file []byte) []instrument.Spot {
 	return spots
 }
 
-// loaded adds the spots of a class that has come to a plan.
+// loaded adds the spots of a class to a plan and returns them.
 func (w *Watch) loaded(c *compiler, class *universe.Class) (made []*planned) {
 	for _, m := range c.find(class) {
 		made = append(made, c.add(m)...)
@@ -94,7 +94,8 @@ func (w *Watch) loaded(c *compiler, class *universe.Class) (made []*planned) {
 	return append(made, w.loadInside(c, class)...)
 }
 
-// catchUp adds the classes to a plan that have loaded while it was made; nil is none.
+// catchUp adds the classes to a plan that have loaded while it was compiled. The compiler
+// may be nil.
 func (w *Watch) catchUp(c *compiler) {
 	for {
 		classes, off := w.queue.take()
@@ -117,8 +118,8 @@ func (w *Watch) catchUp(c *compiler) {
 	}
 }
 
-// loadInside has methods of a class that is being loaded belong to traces where traced
-// methods may call them.
+// loadInside adds the methods of a loading class to traces where traced methods may call
+// them.
 func (w *Watch) loadInside(c *compiler, class *universe.Class) (made []*planned) {
 	if len(c.calls) == 0 || w.universe.IsJDK(class) || w.universe.Open(class) == nil {
 		return nil
@@ -143,7 +144,7 @@ func (w *Watch) loadInside(c *compiler, class *universe.Class) (made []*planned)
 	return made
 }
 
-// expectCalls notes what a method calls that may belong to traces.
+// expectCalls records which methods a method calls, as they may belong to traces.
 func (w *Watch) expectCalls(c *compiler, m universe.Method, left int) {
 	if left < 0 {
 		return
@@ -161,13 +162,12 @@ func (w *Watch) expectCalls(c *compiler, m universe.Method, left int) {
 	}
 }
 
-// switchLimit bounds how long a class that loads waits until a hook is off that must not
-// meet it.
+// switchLimit limits how long a loading class waits until hooks that depend on it are off.
 const switchLimit = time.Second
 
-// checkAgain checks the conditions that a class which is being loaded may change: by an
-// override that is not pure, or one that has a hook. Those that no longer are right are
-// switched off before the class is used.
+// checkAgain checks the conditions that a loading class may invalidate, by an override
+// that is not pure or has a hook. Spots whose condition is no longer valid are switched
+// off before the class is used.
 func (w *Watch) checkAgain(c *compiler, class *universe.Class) {
 	above := make(map[string]bool)
 	for _, name := range w.universe.Ancestors(class) {
@@ -193,12 +193,12 @@ func (w *Watch) checkAgain(c *compiler, class *universe.Class) {
 			w.applied[spotName(&s.Spot)] = s.Spot
 			off = append(off, w.target.SpotID(s.Spot))
 		}
-		w.notice(fmt.Sprintf("%s is watched no more by %s: class %s has loaded, and %v", s.method, s.what(), dotted(class.Name), err))
+		w.notice(fmt.Sprintf("%s is no longer measured by %s: class %s has loaded, and %v", s.method, s.what(), dotted(class.Name), err))
 	}
 	w.switchOff(off)
 }
 
-// switchOff has spots do nothing any more, at once.
+// switchOff switches spots off at once.
 func (w *Watch) switchOff(ids []uint32) {
 	if len(ids) == 0 {
 		return
@@ -214,7 +214,7 @@ func (w *Watch) switchOff(ids []uint32) {
 	}
 }
 
-// what says whose a spot is.
+// what names the probe or tag of a spot.
 func (s *planned) what() string {
 	if s.tag != nil {
 		return "tag " + s.tag.Name
@@ -222,15 +222,15 @@ func (s *planned) what() string {
 	return "probe " + s.probe.Name
 }
 
-// A queue keeps classes that load while a set is compiled, which may take seconds: no
-// thread of the program waits for that. It knows which spots have conditions that such a
-// class may make wrong, as those have to be off before it is used.
+// A queue holds classes that load while a set is compiled. That may take seconds, and no
+// thread of the program may wait for it. The queue knows which spots have conditions that
+// such a class may invalidate, because they must be off before the class is used.
 type queue struct {
 	lock       sync.Mutex
 	isOpen     bool
 	classes    []queued
-	dependents map[string][]uint32 // spots that depend on what is below a class, by its name
-	off        map[uint32]bool     // those of them that a class in the queue has to do with
+	dependents map[string][]uint32 // spots that depend on the subclasses of a class, by its name
+	off        map[uint32]bool     // spots that a class in the queue has switched off
 }
 
 // A queued class.
@@ -240,7 +240,7 @@ type queued struct {
 }
 
 // put reports whether the class waits in the queue now, and which spots must be off until
-// somebody has looked at it.
+// it has been checked.
 func (q *queue) put(name string, file []byte) (isQueued bool, off []uint32) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -261,7 +261,7 @@ func (q *queue) put(name string, file []byte) (isQueued bool, off []uint32) {
 	for _, id := range off {
 		q.off[id] = true
 	}
-	if len(off) > 0 { // what is below it is below the other
+	if len(off) > 0 { // its subclasses are subclasses of the other, too
 		q.dependents[strings.Clone(name)] = off
 	}
 	return true, off
@@ -273,8 +273,8 @@ func (q *queue) open() {
 	q.isOpen, q.off = true, make(map[uint32]bool)
 }
 
-// take gives what is in the queue, and which spots are off for it. Where that is nothing
-// the queue is closed.
+// take returns the classes in the queue and the spots that are off because of them. It
+// closes the queue if that is empty.
 func (q *queue) take() (classes []queued, off map[uint32]bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -283,7 +283,7 @@ func (q *queue) take() (classes []queued, off map[uint32]bool) {
 	return classes, q.off
 }
 
-// depend notes that a spot depends on what is below a class.
+// depend records that a spot depends on the subclasses of a class.
 func (q *queue) depend(id uint32, class string) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -295,7 +295,7 @@ func (q *queue) depend(id uint32, class string) {
 	}
 }
 
-// forget has no spot depend on anything.
+// forget removes all dependents.
 func (q *queue) forget() {
 	q.lock.Lock()
 	defer q.lock.Unlock()

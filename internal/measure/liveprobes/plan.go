@@ -15,36 +15,36 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A plan is what a set means in the classes that are loaded.
+// A plan holds the spots of a set in the loaded classes.
 type plan struct {
 	*request
 	positions *positions
 	spots     map[string]*planned // by class.Name(descriptor)#key
 	bridges   map[string]bool
-	hooked    map[classfile.MethodRef]bool // that have a spot
-	relied    map[classfile.MethodRef]bool // that conditions run
+	hooked    map[classfile.MethodRef]bool // methods that have a spot
+	relied    map[classfile.MethodRef]bool // methods that conditions call
 	probeSums map[string]*summary          // by name
 	tagSums   map[string]*summary
-	calls     map[classfile.MethodRef]int // what traced methods call, with how many levels are left
+	calls     map[classfile.MethodRef]int // methods that traced methods call, with the levels left
 	levels    int                         // of the deepest trace
-	insides   int                         // spots that belong to traces
-	spared    map[string]bool             // classes that rules leave alone, and whether they would have hooks otherwise
+	insides   int                         // number of spots that belong to traces
+	spared    map[string]bool             // classes that rules exclude, and whether they would have hooks otherwise
 }
 
 // A planned spot.
 type planned struct {
 	instrument.Spot
 	method      universe.Method
-	probe       *probeRequest     // nil for anchors, tags and what belongs to traces
+	probe       *probeRequest     // nil for anchors, tags and spots that belong to traces
 	tag         *tagRequest       // nil for others
 	sequence    *pattern.Sequence // nil where the probe acts everywhere
 	captures    []CaptureName
 	depends     []condition.Depends
 	conditional bool
-	off         string // why it was switched off though it is wanted
+	off         string // why it was switched off; "" while it is on
 }
 
-// hasContext reports whether there is anything that a task could carry along.
+// hasContext reports whether there is a context that tasks could take to other threads.
 func (p *plan) hasContext() bool {
 	for _, s := range p.spots {
 		if s.Kind != instrument.Watches || s.Flags&arena.Traced != 0 {
@@ -54,7 +54,7 @@ func (p *plan) hasContext() bool {
 	return false
 }
 
-// anchors is how many methods keep a thread's path.
+// anchors returns how many methods are elements of sequences.
 func (p *plan) anchors() (n int) {
 	for _, s := range p.spots {
 		if s.Kind == instrument.Anchors {
@@ -68,16 +68,16 @@ func spotName(s *instrument.Spot) string {
 	return s.Class + "." + s.Name + s.Descriptor + "#" + s.Key
 }
 
-// A summary is what becomes of a probe or a tag.
+// A summary collects the effect of a probe or a tag.
 type summary struct {
 	Applied
-	missing  map[string]bool    // patterns that have named no method so far
+	missing  map[string]bool    // patterns that have matched no method so far
 	taken    map[string]bool    // methods it acts in
 	found    int                // methods that were named
 	unfit    LeftOut            // the first of them in which it does not act
-	spared   []LeftOut          // classes that rules leave alone
-	anchored map[string]bool    // patterns of sequences that name methods with hooks
-	gaps     map[string]LeftOut // those that name methods in classes that rules leave alone, with the first
+	spared   []LeftOut          // classes that rules exclude
+	anchored map[string]bool    // patterns of sequences that match methods with hooks
+	gaps     map[string]LeftOut // patterns of sequences that match in excluded classes, with the first such class
 }
 
 func newSummary(name string) *summary {
@@ -95,8 +95,8 @@ func newPlan(r *request, p *positions) *plan {
 	}
 }
 
-// anchorKey, insideKey and the key of a probe or tag tell spots of a method apart. They
-// are made of what the spot is, so that the same one has the same id in every run.
+// anchorKey, insideKey and the key of a probe or tag distinguish the spots of a method.
+// They are derived from the definition of the spot, so it has the same id in every run.
 const (
 	anchorKey = "anchor"
 	insideKey = "inside"
@@ -130,7 +130,7 @@ func (p *probeRequest) key(s *pattern.Sequence) string {
 
 func (t *tagRequest) key() string { return "tag|" + t.Name + "|" + t.Value.Text() }
 
-// setting is what a probe's hooks do at a level.
+// setting returns the flags and the sampling period of a probe's hooks at a level.
 func (p *probeRequest) setting(level probeset.Level, more arena.Flags) (arena.Flags, uint32) {
 	flags := arena.On
 	period := uint32(0)
@@ -140,7 +140,7 @@ func (p *probeRequest) setting(level probeset.Level, more arena.Flags) (arena.Fl
 	if level >= probeset.Trace {
 		flags |= arena.Flat | arena.Root | arena.Traced
 		if level == probeset.Trace {
-			flags |= arena.Here // values are not captured
+			flags |= arena.Here // capture no values
 		}
 		if p.Sample > 1 {
 			flags, period = flags|arena.Sampled, p.Sample
@@ -159,7 +159,7 @@ func (p *probeRequest) setting(level probeset.Level, more arena.Flags) (arena.Fl
 	return flags, period
 }
 
-// insideFlags are those of methods that belong to the traces of others.
+// insideFlags are the flags of methods that belong to traces of other methods.
 const insideFlags = arena.On | arena.Flat | arena.Inside | arena.Traced
 
 // put adds a spot to the plan.
@@ -172,7 +172,7 @@ func (p *plan) put(s *planned) {
 	}
 }
 
-// name is what a spot is about.
+// name describes a spot.
 func (s *planned) name(id uint32) SpotName {
 	n := SpotName{
 		ID: id, Class: s.Class, Name: s.Name, Descriptor: s.Descriptor, Conditional: s.conditional, Captures: s.captures,
@@ -187,14 +187,14 @@ func (s *planned) name(id uint32) SpotName {
 	return n
 }
 
-// report tells what became of probes and tags, in the order of the set.
+// report returns the effect of probes and tags, in the order of the set.
 func (p *plan) report() (probes, tags []Applied) {
 	for _, probe := range p.probes {
 		probes = append(probes, p.probeSums[probe.Name].applied())
 	}
 	for _, tag := range p.tags {
-		if told := p.tagSums[tag.Name]; !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
-			tags = append(tags, told.applied())
+		if !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
+			tags = append(tags, p.tagSums[tag.Name].applied())
 		}
 	}
 	return probes, tags

@@ -9,32 +9,32 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// mostPositions is how many elements of sequences a thread's path has room for.
+// mostPositions is the maximum number of elements in a thread's path.
 const mostPositions = arena.MostPositions
 
-// positions are which bits of a thread's path stand for which elements. Those of one
-// sequence lie one behind the other. A sequence that is the beginning of another shares
-// its positions.
+// positions maps the bits of a thread's path to elements of sequences. The elements of one
+// sequence have consecutive bits. A sequence that is a prefix of another one shares its
+// bits.
 type positions struct {
 	runs []run
-	ever uint32 // positions that were in use once: threads may still have them in their paths
+	ever uint32 // positions that have ever been used: threads may still have them in their paths
 }
 
-// A run is the positions of a sequence.
+// A run is the consecutive positions of a sequence.
 type run struct {
 	first    int
 	elements []pattern.Element
-	texts    []string // of the sequences that use it
+	texts    []string // the sequences that use it
 }
 
-// A PositionsError says that sequences have more elements than a path has room for.
+// A PositionsError is returned for sequences that have more elements than fit in a path.
 type PositionsError struct {
 	Sequences []string
 	Elements  int // without those that are shared
 }
 
 func (e *PositionsError) Error() string {
-	return fmt.Sprintf("the sequences have %d elements together, and %d is the most that can be kept at once: leave outer methods out, or apply fewer of %s",
+	return fmt.Sprintf("the sequences have %d elements in total, and %d is the maximum: leave outer methods out, or apply fewer of %s",
 		e.Elements, mostPositions, strings.Join(e.Sequences, "; "))
 }
 
@@ -47,7 +47,7 @@ func (p *positions) clone() *positions {
 	return copied
 }
 
-// place finds positions for sequences. Those that had some keep them.
+// place assigns positions to sequences. A sequence that has positions keeps them.
 func (p *positions) place(wanted []*pattern.Sequence) error {
 	ordered := slices.Clone(wanted)
 	slices.SortStableFunc(ordered, func(a, b *pattern.Sequence) int { return len(b.Elements) - len(a.Elements) })
@@ -90,7 +90,7 @@ func (p *positions) tooMany(wanted []*pattern.Sequence) error {
 	return e
 }
 
-// keep forgets all but some sequences, and elements that none of them has.
+// keep removes all sequences but these, and the elements that none of these has.
 func (p *positions) keep(wanted []*pattern.Sequence) {
 	length := make(map[string]int)
 	for _, s := range wanted {
@@ -111,10 +111,10 @@ func (p *positions) keep(wanted []*pattern.Sequence) {
 	p.runs = kept
 }
 
-// of is the run of a sequence that was placed.
+// of returns the run of a sequence that has positions.
 func (p *positions) of(s *pattern.Sequence) *run { return &p.runs[p.find(s)] }
 
-// find is the index of the run that begins with a sequence; -1 where none does.
+// find returns the index of the run that begins with a sequence, or -1.
 func (p *positions) find(s *pattern.Sequence) int {
 	return slices.IndexFunc(p.runs, func(r run) bool {
 		if len(r.elements) < len(s.Elements) {
@@ -129,13 +129,13 @@ func (p *positions) find(s *pattern.Sequence) int {
 	})
 }
 
-// room is where so many free positions begin, those that were never used before others;
-// -1 where there is none.
+// room returns the first of count consecutive free positions, or -1. It prefers positions
+// that have never been used.
 func (p *positions) room(count int) int {
 	taken := p.used()
-	for _, shunned := range []uint32{taken | p.ever, taken} {
+	for _, avoided := range []uint32{taken | p.ever, taken} {
 		for first := 0; first+count <= mostPositions; first++ {
-			if shunned&bits(first, count) == 0 {
+			if avoided&bits(first, count) == 0 {
 				return first
 			}
 		}
@@ -145,12 +145,12 @@ func (p *positions) room(count int) int {
 
 func bits(first, count int) uint32 { return (1<<count - 1) << first }
 
-// last is the bit of a sequence's last element.
+// last returns the bit of a sequence's last element.
 func (p *positions) last(s *pattern.Sequence) uint32 {
 	return 1 << (p.of(s).first + len(s.Elements) - 1)
 }
 
-// masks are the positions that a method matches, by how they are reached.
+// masks are the positions that a method matches, by the link that leads to them.
 type masks struct{ first, below, direct uint32 }
 
 func (m masks) none() bool { return m == masks{} }
@@ -174,7 +174,7 @@ func (p *positions) match(class, name, descriptor string) (m masks) {
 	return m
 }
 
-// used are the positions that have a meaning.
+// used returns the positions that are in use.
 func (p *positions) used() (all uint32) {
 	for _, r := range p.runs {
 		all |= bits(r.first, len(r.elements))

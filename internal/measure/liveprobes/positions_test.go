@@ -58,7 +58,7 @@ func TestTooManyPositions(t *testing.T) {
 	p := &positions{}
 	err := p.place(sequences(t, long, "b.B.b >> "+long))
 	var many *PositionsError
-	if !errors.As(err, &many) || many.Elements != 43 || len(many.Sequences) != 2 || !strings.Contains(err.Error(), "28 is the most") {
+	if !errors.As(err, &many) || many.Elements != 43 || len(many.Sequences) != 2 || !strings.Contains(err.Error(), "28 is the maximum") {
 		t.Error(err)
 	}
 }

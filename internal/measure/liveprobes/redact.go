@@ -9,8 +9,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
 
-// secrets are names of what is not shown, as whole words of a name however they are
-// written: cardNumber, card_number, CARDNUMBER.
+// secrets are words that mark a value as secret if a name contains them as whole words, in
+// any spelling: cardNumber, card_number, CARDNUMBER.
 var secrets = []string{
 	"pwd", "pass", "pin", "otp", "totp", "token", "cookie", "bearer", "auth", "authentication", "authorization", "jwt", "csrf", "xsrf",
 	"sid", "sessionid", "sessionkey", "jsessionid", "apikey", "accesskey", "privatekey", "secretkey", "signingkey", "encryptionkey", "keystore", "salt",
@@ -18,12 +18,11 @@ var secrets = []string{
 	"cvv", "cvc", "iban", "accountnumber",
 }
 
-// blatant are those that count wherever in a name they are.
-var blatant = []string{"password", "passwd", "passphrase", "passcode", "secret", "credential", "authorization", "cookie", "token", "apikey", "privatekey", "sessionid", "cardnumber"}
+// secretParts mark a value as secret wherever a name contains them.
+var secretParts = []string{"password", "passwd", "passphrase", "passcode", "secret", "credential", "authorization", "cookie", "token", "apikey", "privatekey", "sessionid", "cardnumber"}
 
-// secretIn is the first of some names that says a value is not to be shown; "" where none
-// does. A name that is allowed, or whose words that are on the list all are, does not
-// count.
+// secretIn returns the first name that marks a value as secret, or "". A name is not
+// secret if it is allowed itself, or if all its secret words are.
 func secretIn(names []string, allowed []string) string {
 	may := make(map[string]bool, len(allowed))
 	for _, name := range allowed {
@@ -40,7 +39,7 @@ func secretIn(names []string, allowed []string) string {
 	return ""
 }
 
-// denied are the entries of the list that a name has in it.
+// denied returns the secret words in a name.
 func denied(name string) (found []string) {
 	parts := words(name)
 	for first := range parts {
@@ -55,7 +54,7 @@ func denied(name string) (found []string) {
 		}
 	}
 	whole := strings.Join(parts, "")
-	for _, text := range blatant {
+	for _, text := range secretParts {
 		if strings.Contains(whole, text) && !slices.Contains(found, text) {
 			found = append(found, text)
 		}
@@ -63,8 +62,8 @@ func denied(name string) (found []string) {
 	return found
 }
 
-// words are those of a name, in small letters: they begin with a capital, behind a digit
-// or behind what is neither.
+// words splits a name into words in lower case. A word begins with a capital letter, or
+// after a character that is no letter.
 func words(name string) (all []string) {
 	var word []rune
 	end := func() {

@@ -13,49 +13,45 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Bounds of a set.
-const (
-	mostTags = arena.MostTags
-	// mostValues is how many values a template captures at the entry, and as many at the
-	// exit.
-	mostValues = arena.WatchValues
-)
+// mostValues is the maximum number of values that a template captures at the entry, and
+// also at the exit.
+const mostValues = arena.WatchValues
 
-// A request is a set that was read: everything that can be known of it without a JVM.
+// A request is a set in the form in which it is compiled. It depends on no class.
 type request struct {
 	set       *probeset.Set
 	probes    []*probeRequest
 	tags      []*tagRequest
 	sequences []*pattern.Sequence
 	numbers   map[string]int32   // of tags
-	patterns  []*pattern.Pattern // all by which methods are named, exclusions left out
+	patterns  []*pattern.Pattern // all patterns that name methods, without exclusions
 }
 
-// A probeRequest is a probe that was read.
+// A probeRequest is a probe in the form in which it is compiled.
 type probeRequest struct {
 	probeset.Probe
 	methods     *pattern.Set
-	within      []*pattern.Sequence // one that is nil where the probe acts everywhere
+	within      []*pattern.Sequence // a single nil where the probe acts everywhere
 	entry, exit *expr.Expr
 	captures    []capture
 	groups      uint16
 	form        instrument.Form
 }
 
-// A capture is an expression whose value is written down with a call.
+// A capture is an expression whose value is recorded with a call.
 type capture struct {
 	expr  *expr.Expr
-	index int // as records have it
-	code  int // as the template has it
+	index int // in records
+	code  int // number in the template
 }
 
-// A tagRequest is a tag that was read.
+// A tagRequest is a tag with its number.
 type tagRequest struct {
 	probeset.Tag
 	number int32
 }
 
-// read reads a set. Tags that are known keep their numbers.
+// read prepares a set. Known tags keep their numbers.
 func read(set *probeset.Set, known map[string]int32) (*request, error) {
 	if err := set.Check(); err != nil {
 		return nil, err
@@ -83,8 +79,8 @@ func (r *request) readTags(known map[string]int32) error {
 			if number, is = known[tag.Name]; !is {
 				number = nextNumber(known, r.numbers)
 			}
-			if number >= mostTags {
-				return fmt.Errorf("tag %s: there have been %d tags, and more cannot be told apart: leave some out, or begin anew", tag.Name, mostTags)
+			if number >= arena.MostTags {
+				return fmt.Errorf("tag %s: the limit of %d tags is reached: leave some out, or end this Sonde and start it again", tag.Name, arena.MostTags)
 			}
 			r.numbers[tag.Name] = number
 		}
@@ -94,7 +90,7 @@ func (r *request) readTags(known map[string]int32) error {
 	return nil
 }
 
-// nextNumber is one that no tag has had: results by old ones may still be there.
+// nextNumber returns a number that no tag has had, since old results may still use theirs.
 func nextNumber(known ...map[string]int32) (next int32) {
 	for _, numbers := range known {
 		for _, number := range numbers {
@@ -104,7 +100,7 @@ func nextNumber(known ...map[string]int32) (next int32) {
 	return next
 }
 
-var errPlain = errors.New("its condition is known at the exit, where template plain asks nothing: write template: late, or leave it out")
+var errPlain = errors.New("its condition depends on the exit, where template plain evaluates nothing: write template: late, or omit template")
 
 func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 	p := &probeRequest{Probe: stated}
@@ -135,7 +131,7 @@ func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 	return p, nil
 }
 
-// The numbers that the template has for conditions and values.
+// The template's numbers of conditions and values.
 const (
 	entryCondition = 0
 	exitCondition  = 1
@@ -153,14 +149,14 @@ func (p *probeRequest) readCaptures() error {
 			c.index, c.code, count = late|ExitCapture, exitValues+late, &late
 		}
 		if *count++; *count > mostValues {
-			return fmt.Errorf("capture %s: %d values can be captured at the entry of a call and %d at its exit: leave some out, or state a second probe", value.Text(), mostValues, mostValues)
+			return fmt.Errorf("capture %s: at most %d values can be captured at the entry of a call and %d at its exit: leave some out, or add a second probe", value.Text(), mostValues, mostValues)
 		}
 		p.captures = append(p.captures, c)
 	}
 	return nil
 }
 
-// gatherPatterns finds all patterns. A set without probes asks for nothing.
+// gatherPatterns collects all patterns. A set without probes has none.
 func (r *request) gatherPatterns() {
 	for _, p := range r.probes {
 		r.patterns = append(r.patterns, p.methods.Includes()...)
@@ -178,13 +174,13 @@ func (r *request) gatherPatterns() {
 	}
 }
 
-// matchClass reports whether a class may hold a method that is named.
+// matchClass reports whether a class may have a method that the set names.
 func (r *request) matchClass(class string) bool {
 	return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool { return p.MatchClass(class) })
 }
 
-// nameClass reports whether a class is named itself, and not only among others: then it
-// may be redefined to see what is in it.
+// nameClass reports whether a pattern names a class without wildcards. Such a class may be
+// redefined to read its file.
 func (r *request) nameClass(class string) bool {
 	return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool {
 		head, _, _ := strings.Cut(p.String(), "(")
@@ -192,8 +188,8 @@ func (r *request) nameClass(class string) bool {
 	})
 }
 
-// needsAll reports whether classes beyond those that are named have to be known: what
-// conditions may read, what traced methods call, and from where bridges come.
+// needsAll reports whether the set needs more classes than it names: classes that
+// conditions read, that traced methods call, and that have bridge methods.
 func (r *request) needsAll() bool {
 	isDirect := func(s *pattern.Sequence) bool {
 		return s.Last == pattern.Directly || slices.ContainsFunc(s.Elements, func(e pattern.Element) bool { return e.Link == pattern.Directly })

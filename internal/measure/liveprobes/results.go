@@ -10,29 +10,29 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Results are what was measured so far.
+// Results are the measurements so far.
 type Results struct {
 	Rows    []Row
-	Threads int    // that have called a watched method
-	Dropped uint64 // calls that nothing could count
-	// Ambiguous are tasks that were handed over again before they had begun, so that
-	// whose they are is not known; ContextsLost are calls of anchors and tag points that
-	// found no room.
+	Threads int    // threads that have called a method with a hook
+	Dropped uint64 // calls that could not be counted
+	// Ambiguous counts tasks that were handed over again before they began, so that their
+	// context is not known. ContextsLost counts calls of anchors and tag points that found
+	// no space.
 	Ambiguous, ContextsLost uint64
 }
 
-// A Row is what is known of one spot's calls, of those with one label where results are
-// told apart.
+// A Row is the totals of one spot, or of one label of a spot whose results are grouped.
 type Row struct {
 	SpotName
-	ID    uint32 // of the row: the same in every result, and no other row's
+	ID    uint32 // of the row: unique, and the same in every result
 	Label Label
-	Gone  bool // the spot is there no more: its probe has ended, or was altered
-	Off   bool // the spot was switched off: a class that loaded makes its condition unfit, and calls since then are not counted
+	Gone  bool // the spot was removed: its probe has ended or was changed
+	Off   bool // the spot was switched off: a loaded class invalidates its condition, and calls since then are not counted
 	arena.Totals
 }
 
-// Results reads what was measured, also by probes that have ended. The JVM is not asked.
+// Results reads the measurements, also of probes that have ended. It sends no request to
+// the JVM.
 func (w *Watch) Results() (*Results, error) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -66,9 +66,9 @@ func (w *Watch) Results() (*Results, error) {
 	return results, nil
 }
 
-// Calls returns how many calls of watched methods the probes acted in. Spots of one method,
-// of two sequences or two probes, may act in the same call, and only their own calls are
-// known: then it is the most that one spot has, and atLeast is set.
+// Calls returns the number of calls in which the probes acted. Several spots of a method
+// may act in the same call, and only the calls of each spot are known. Then the method
+// counts with the maximum of its spots, and atLeast is set.
 func (r *Results) Calls() (calls uint64, atLeast bool) {
 	acted := make(overlap)
 	for i := range r.Rows {
@@ -79,7 +79,7 @@ func (r *Results) Calls() (calls uint64, atLeast bool) {
 	return acted.calls()
 }
 
-// An overlap holds the calls of spots. Those of one method may share calls.
+// An overlap holds the calls of spots. The spots of one method may share calls.
 type overlap map[overlapping]uint64
 
 type overlapping struct{ class, name, descriptor, probe, sequence string }
@@ -88,7 +88,7 @@ func (o overlap) add(spot *SpotName, calls uint64) {
 	o[overlapping{spot.Class, spot.Name, spot.Descriptor, spot.Probe, spot.Sequence}] += calls
 }
 
-// calls adds up methods, each by the spot that has most calls.
+// calls adds up the methods, each with its spot that has most calls.
 func (o overlap) calls() (calls uint64, atLeast bool) {
 	most := make(map[overlapping]uint64)
 	for spot, n := range o {
@@ -107,8 +107,8 @@ func compareRows(a, b Row) int {
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Descriptor, b.Descriptor), strings.Compare(a.Label.String(), b.Label.String()), cmp.Compare(a.ID, b.ID))
 }
 
-// labelled are the totals of all spots, by labels where they have some. A spot that was
-// not called has a row without a label.
+// labelled returns the totals of all spots, by label where results are grouped. A spot that
+// was not called has a row without a label.
 func (w *Watch) labelled(sum *arena.Summary) (map[ledger.Key]*arena.Totals, error) {
 	totals := make(map[ledger.Key]*arena.Totals)
 	hasLabels := false
@@ -136,8 +136,8 @@ func (w *Watch) labelled(sum *arena.Summary) (map[ledger.Key]*arena.Totals, erro
 // isGrouped reports whether the results of a spot have labels. The lock is held.
 func (w *Watch) isGrouped(spot uint32) bool { return w.grouped[spot] }
 
-// callsOf is how many calls a probe has had, at least: its sequences may hold for the
-// same call. The lock is held.
+// callsOf returns a lower bound of the calls of a probe, since several of its sequences
+// may hold for the same call. The lock is held.
 func (w *Watch) callsOf(probe string) uint64 {
 	sum, err := w.target.Sum()
 	if err != nil {
@@ -153,13 +153,13 @@ func (w *Watch) callsOf(probe string) uint64 {
 	return calls
 }
 
-// A Source gives readings by row rather than by method, for who makes intervals of them.
+// A Source reads totals by row rather than by method, for reports by interval.
 type Source struct{ watch *Watch }
 
-// Source reads rows.
+// Source returns a Source of the rows.
 func (w *Watch) Source() *Source { return &Source{w} }
 
-// Sum is what was measured so far, by the ids of rows.
+// Sum returns the measurements so far, by the ids of rows.
 func (s *Source) Sum() (*arena.Summary, error) {
 	results, err := s.watch.Results()
 	if err != nil {
@@ -172,8 +172,8 @@ func (s *Source) Sum() (*arena.Summary, error) {
 	return sum, nil
 }
 
-// Stacks are the threads with the calls they are in, by the ids of rows. Calls of what
-// is no row have none.
+// Stacks returns the threads with their current calls, by the ids of rows. Calls that
+// belong to no row have no id.
 func (s *Source) Stacks() ([]arena.Thread, error) {
 	w := s.watch
 	threads, err := w.target.Threads()
@@ -186,47 +186,45 @@ func (s *Source) Stacks() ([]arena.Thread, error) {
 	return threads, nil
 }
 
-// Now is what the target's clock reads.
+// Now returns the time of the target's clock.
 func (s *Source) Now() int64 { return s.watch.target.Now() }
 
-// A SpotName says what a spot is about.
+// A SpotName describes a spot.
 type SpotName struct {
-	ID       uint32
-	Probe    string // empty for spots that only belong to a trace
-	Sequence string // as written; empty where the probe acts everywhere
-	Class    string // internal
-	Name     string
-	// Descriptor is as class files have it.
+	ID         uint32
+	Probe      string // empty for spots that only belong to a trace
+	Sequence   string // empty where the probe acts everywhere
+	Class      string // internal
+	Name       string
 	Descriptor string
-	// Inside says that it is there for the traces of other methods.
+	// Inside says that the spot exists for traces of other methods.
 	Inside bool
-	// Conditional says that it acts only in a context or on a condition.
+	// Conditional says that the spot acts only in a context or on a condition.
 	Conditional bool
 	Captures    []CaptureName
 }
 
-// A CaptureName is an expression whose value is captured. Its index in records has bit 7
-// set where it is read at the exit.
+// A CaptureName is an expression whose value is captured. Its index contains ExitCapture
+// if the value is read at the exit.
 type CaptureName struct {
 	Index    int
 	Text     string
-	Redacted bool // it is never read
+	Redacted bool // the value is never read
 }
 
-// ExitCapture is the bit of an index that says the value is read at the exit.
+// ExitCapture is the bit in the index of values that are read at the exit.
 const ExitCapture = 1 << 7
 
-// Redacted is shown in the place of a value that is not read.
+// Redacted is shown in place of a value that is not read.
 const Redacted = "(redacted)"
 
-// Names are what ids in results and records stand for. They are a copy as of the moment
-// they were asked for.
+// Names are the meanings of ids in results and records, copied at one moment.
 type Names struct {
 	spots  map[uint32]SpotName
 	labels map[uint32]Label
 }
 
-// Names tells what spots and labels are about, also those of probes that have ended.
+// Names returns the meanings of spots and labels, also those of probes that have ended.
 func (w *Watch) Names() *Names {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -235,39 +233,40 @@ func (w *Watch) Names() *Names {
 	return &Names{spots: maps.Clone(w.names), labels: w.labels.All(all)}
 }
 
-// Spot is what a spot's id stands for.
+// Spot describes the spot with an id.
 func (n *Names) Spot(id uint32) (SpotName, bool) {
 	name, is := n.spots[id]
 	return name, is
 }
 
-// Label is what a label's number stands for: of tags, all that were set.
+// Label returns the label with a number, with all tags that were set.
 func (n *Names) Label(id uint32) (Label, bool) {
 	label, is := n.labels[id]
 	return label, is
 }
 
-// A Label tells the results of a spot apart: by tags or by callers.
+// A Label distinguishes results of one spot, by tags or by callers.
 type Label = ledger.Label
 
 // A TagValue is a tag with its value.
 type TagValue = ledger.TagValue
 
-// hear learns what the target has told of labels. The lock is held.
+// hear reads the labels that the target has reported. The lock is held.
 func (w *Watch) hear() {
 	arrivals, err := w.target.Arrivals(w.labels.Heard())
 	if err != nil || len(arrivals) == 0 {
-		return // the JVM has ended, or has nothing to tell
+		return // the JVM has ended, or has reported nothing
 	}
 	w.target.Answer(w.labels.Hear(arrivals))
 }
 
-// label is what a row's number stands for. The lock is held.
+// label returns the label of a row. The lock is held.
 func (w *Watch) label(key ledger.Key) Label {
 	return w.labels.Of(key.Label, func(tags map[int]TagValue) []TagValue { return w.valued(tags, w.groups[key.Spot]) })
 }
 
-// valued are tags with their names: those that are asked for, or all that are set.
+// valued returns tags with their names: the named ones, or all that are set if names is
+// nil.
 func (w *Watch) valued(tags map[int]TagValue, names []string) (all []TagValue) {
 	if names == nil {
 		for number, value := range tags {

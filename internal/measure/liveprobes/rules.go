@@ -10,11 +10,11 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
-// A RuleError says that a rule of the set leaves a class alone.
+// A RuleError says that a rule of the set excludes a class.
 type RuleError struct {
 	When  probeset.When
-	Rule  string // as messages have it
-	Packs bool   // no JVM has loaded it: it would have gone into a pack
+	Rule  string // as shown in messages
+	Packs bool   // no JVM has loaded the class: it would have been packed
 }
 
 func (e *RuleError) Error() string {
@@ -29,8 +29,8 @@ func (e *RuleError) Error() string {
 	return e.Rule
 }
 
-// ruled says why a rule leaves a class alone; nil where none does. Hooks go into classes
-// by name, so those of one name share what one of them may have.
+// ruled returns the reason why a rule excludes a class, or nil. Hooks go into classes by
+// name, so if one class of a name may have hooks, all may.
 func (c *compiler) ruled(name string) error {
 	when, rule := c.set.When(name)
 	isLeft := false
@@ -48,14 +48,14 @@ func (c *compiler) ruled(name string) error {
 	return &RuleError{When: when, Rule: rule, Packs: c.universe.IsAhead}
 }
 
-// mayTouch reports whether a class that is loaded may be redefined to see what is in it.
+// mayTouch reports whether a loaded class may be redefined to read its file.
 func (r *request) mayTouch(class string) bool {
 	when, _ := r.set.When(class)
 	return when != probeset.Never && when != probeset.Load
 }
 
-// forbidsHandOff is the rule that keeps hooks from what takes tasks from thread to
-// thread; empty where none does.
+// forbidsHandOff returns the rule that excludes the classes which take tasks from thread
+// to thread, or "".
 func (r *request) forbidsHandOff() string {
 	for _, class := range instrument.HandOffClasses() {
 		if when, rule := r.set.When(class); when == probeset.Never {
@@ -65,27 +65,27 @@ func (r *request) forbidsHandOff() string {
 	return ""
 }
 
-// leaveByRule names a class that a rule leaves alone where it is named, and notes which
-// sequences miss it. Where it is not known what is in the class it is named for what may be.
+// leaveByRule reports a class that a rule excludes to the probes, tags and sequences that
+// name it. If its methods are not known, a pattern that may match one of them counts.
 func (c *compiler) leaveByRule(class *universe.Class, why error) {
 	if _, is := c.spared[class.Name]; is {
 		return
 	}
-	isOwed := false
+	isNamed := false
 	methods := c.universe.Methods(class)
 	isOpen := c.universe.Open(class) != nil
 	named := func(p *pattern.Pattern) bool {
 		is := !isOpen && p.MatchClass(class.Name) ||
 			slices.ContainsFunc(methods, func(m universe.Method) bool { return p.Match(class.Name, m.Name, m.Descriptor) })
-		isOwed = isOwed || is
+		isNamed = isNamed || is
 		return is
 	}
 	left := LeftOut{Method: dotted(class.Name), Err: why}
 	for _, p := range c.probes {
 		s := c.probeSums[p.Name]
-		isNamed := !isOpen && p.methods.MatchClass(class.Name) ||
+		isOwn := !isOpen && p.methods.MatchClass(class.Name) ||
 			slices.ContainsFunc(methods, func(m universe.Method) bool { return p.methods.Match(class.Name, m.Name, m.Descriptor) })
-		if isNamed {
+		if isOwn {
 			s.spare(left)
 		}
 		for _, pattern := range p.methods.Includes() {
@@ -103,10 +103,10 @@ func (c *compiler) leaveByRule(class *universe.Class, why error) {
 			delete(c.tagSums[t.Name].missing, t.At.String())
 		}
 	}
-	c.spared[class.Name] = isOwed
+	c.spared[class.Name] = isNamed
 }
 
-// spareAnchors notes that a sequence, nil for none, misses the methods of a class.
+// spareAnchors records that a sequence, which may be nil, has no hooks in a class.
 func (c *compiler) spareAnchors(s *summary, q *pattern.Sequence, left LeftOut, named func(*pattern.Pattern) bool) {
 	if q == nil {
 		return
@@ -120,23 +120,23 @@ func (c *compiler) spareAnchors(s *summary, q *pattern.Sequence, left LeftOut, n
 		if _, is := s.gaps[text]; !is {
 			s.gaps[text] = left
 		}
-		s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w: within %s does not hold by it", left.Err, q)})
+		s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w: its methods do not count for within %s", left.Err, q)})
 	}
 }
 
-// spare names a class that is left alone.
+// spare records a class that a rule excludes.
 func (s *summary) spare(left LeftOut) {
 	s.LeftOut = append(s.LeftOut, left)
 	s.spared = append(s.spared, left)
 }
 
-// gaps tells what comes of classes that rules leave alone, each once until a set is
-// applied again: sequences that do not hold, and tags that have no value, because nothing
-// else has their hooks.
+// gaps returns warnings about classes that rules exclude: sequences that never hold and
+// tags that have no value because all their methods are in such classes. Each warning is
+// returned once until a set is applied again.
 func (w *Watch) gaps(p *plan) (texts []string) {
-	tell := func(text string) {
-		if !w.toldGaps[text] {
-			w.toldGaps[text] = true
+	warn := func(text string) {
+		if !w.reported[text] {
+			w.reported[text] = true
 			texts = append(texts, text)
 		}
 	}
@@ -149,40 +149,40 @@ func (w *Watch) gaps(p *plan) (texts []string) {
 			for _, e := range q.Elements {
 				pattern := e.Pattern.String()
 				if left, is := s.gaps[pattern]; is && !s.anchored[pattern] {
-					tell(fmt.Sprintf("probe %s does not act within %s: %s, which %s names, has no hooks: %v", probe.Name, q, left.Method, pattern, left.Err))
+					warn(fmt.Sprintf("probe %s does not act within %s: %s, which %s names, has no hooks: %v", probe.Name, q, left.Method, pattern, left.Err))
 				}
 			}
 		}
 	}
 	for _, t := range p.tags {
 		if s := p.tagSums[t.Name]; len(s.Methods) == 0 && len(s.spared) > 0 {
-			tell(fmt.Sprintf("tag %s has no value: %s, where it is taken, has no hooks: %v", t.Name, s.spared[0].Method, s.spared[0].Err))
+			warn(fmt.Sprintf("tag %s has no value: %s, where it is read, has no hooks: %v", t.Name, s.spared[0].Method, s.spared[0].Err))
 		}
 	}
 	if rule := p.forbidsHandOff(); rule != "" && p.set.HandOff && p.hasContext() {
-		tell("context and tags do not go along with tasks: " + rule)
+		warn("context and tags do not follow tasks to other threads: " + rule)
 	}
 	return texts
 }
 
-// Awaits is how many classes have loaded that get their hooks when a set is applied
-// again, because a rule says so.
+// Awaits returns how many loaded classes get their hooks only when a set is applied again,
+// because a rule says so.
 func (w *Watch) Awaits() (n int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	if w.plan == nil {
 		return 0
 	}
-	for name, isOwed := range w.plan.spared {
-		if when, _ := w.plan.set.When(name); isOwed && when == probeset.Dynamic {
+	for name, isNamed := range w.plan.spared {
+		if when, _ := w.plan.set.When(name); isNamed && when == probeset.Dynamic {
 			n++
 		}
 	}
 	return n
 }
 
-// LeftOut is all in which probes and tags do not act, each once: also what has loaded
-// since they were applied.
+// LeftOut returns the methods and classes in which probes and tags do not act, each once,
+// including classes that have loaded since they were applied.
 func (w *Watch) LeftOut() (all []LeftOut) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -202,11 +202,11 @@ func (w *Watch) LeftOut() (all []LeftOut) {
 	return all
 }
 
-// settle has no class count as one that has just loaded, and what rules keep from acting
-// told again.
+// settle makes no class count as just loaded, and lets warnings about rules be reported
+// again.
 func (w *Watch) settle() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.toldGaps = make(map[string]bool)
+	w.reported = make(map[string]bool)
 	w.universe.Settle()
 }

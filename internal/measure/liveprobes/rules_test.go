@@ -146,13 +146,13 @@ func TestRulesOfAnchorsAndTags(t *testing.T) {
 	report := apply(t, w, set)
 	want := []string{
 		"probe pay does not act within shop.Web.handle >> shop.Order.*: shop.Web, which shop.Web.handle names, has no hooks: rule shop.Web says never",
-		"tag tier has no value: shop.Web, where it is taken, has no hooks: rule shop.Web says never",
-		"context and tags do not go along with tasks: rule java.util.concurrent.** says never",
+		"tag tier has no value: shop.Web, where it is read, has no hooks: rule shop.Web says never",
+		"context and tags do not follow tasks to other threads: rule java.util.concurrent.** says never",
 	}
 	if !slices.Equal(notices, want) || !slices.Equal(report.Warnings, want) {
 		t.Errorf("have %q\nwant %q", notices, want)
 	}
-	if got := leftBy(report.Probes[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never: within shop.Web.handle >> shop.Order.* does not hold by it"}) {
+	if got := leftBy(report.Probes[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never: its methods do not count for within shop.Web.handle >> shop.Order.*"}) {
 		t.Errorf("%q", got)
 	}
 	if got := leftBy(report.Tags[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never"}) {

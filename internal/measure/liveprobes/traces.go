@@ -13,19 +13,19 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
-// Bounds of what belongs to traces.
+// Limits of traces.
 const (
-	// mostInside is how many methods below roots are traced. Each class among theirs is
-	// redefined, and each call of them takes some 100 ns inside a transaction.
+	// mostInside is the maximum number of methods traced below roots. Each of their
+	// classes is redefined, and each call takes some 100 ns inside a transaction.
 	mostInside = 400
-	// farther is how many levels a method of another project is taken to be below the
-	// one it is on.
+	// farther is the number of levels that a method of another project is ranked below
+	// its own level.
 	farther = 6
-	// defaultLevels is how far below a root calls are traced where a set does not say.
+	// defaultLevels is the depth below a root to which calls are traced by default.
 	defaultLevels = 3
 )
 
-// traceLimits bound the tree in which the methods of traces are found.
+// traceLimits returns the limits of the tree that contains the methods of traces.
 func traceLimits(levels int) calltree.Limits {
 	return calltree.Limits{Levels: levels, Overrides: 40, Breadth: 200, Nodes: 8000}
 }
@@ -37,8 +37,8 @@ func (p *probeRequest) traceLevels() int {
 	return p.Levels
 }
 
-// addTraces adds what can be called below the roots of traces. What belonged to a trace
-// once stays, switched off, so that raising the level again takes no weaving.
+// addTraces adds the methods that the roots of traces can call. Methods that belonged to a
+// trace before stay, switched off, so that raising the level again needs no weaving.
 func (w *Watch) addTraces(c *compiler) {
 	for _, p := range c.probes {
 		isOn := p.Level >= probeset.Trace
@@ -60,7 +60,7 @@ func (w *Watch) addTraces(c *compiler) {
 	}
 }
 
-// rootsOf are the methods in which a probe acts.
+// rootsOf returns the methods in which a probe acts.
 func (p *plan) rootsOf(probe *probeRequest) (roots []classfile.MethodRef) {
 	for _, name := range slices.Sorted(maps.Keys(p.spots)) {
 		s := p.spots[name]
@@ -72,7 +72,7 @@ func (p *plan) rootsOf(probe *probeRequest) (roots []classfile.MethodRef) {
 	return roots
 }
 
-// mirror is what is known of calls in the loaded classes.
+// mirror returns the calls in the loaded classes.
 func (w *Watch) mirror() *calltree.World {
 	if count := w.universe.Len(); w.calls == nil || w.mirrored != count {
 		w.calls, w.mirrored = calltree.NewWorld(w.universe), count
@@ -80,9 +80,9 @@ func (w *Watch) mirror() *calltree.World {
 	return w.calls
 }
 
-// addTrace adds the methods of a tree that are worth tracing, the nearest first. Those
-// of other people's code count as farther: where there is not room for all, the inside
-// of a library tells less than the program's own.
+// addTrace adds the methods of a tree that are worth tracing, the nearest first. Methods
+// of other projects rank lower: if the limit is reached, the program's own methods are
+// more useful than those of a library.
 func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn bool) {
 	own := make(map[string]bool)
 	met := make(map[classfile.MethodRef]bool)
@@ -115,28 +115,28 @@ func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn
 		}
 		ranks[rank] = append(ranks[rank], m)
 	})
-	told := c.probeSums[p.Name]
+	sum := c.probeSums[p.Name]
 	for _, m := range slices.Concat(ranks...) {
 		if c.inside(m.MethodRef) == nil && c.insides >= mostInside {
-			told.Untraced++
+			sum.Untraced++
 			continue
 		}
-		told.Traced++
+		sum.Traced++
 		c.addInside(m, isOn)
 	}
 }
 
-// expect notes that a method may be called by traced ones, with so many levels left
-// from its own on.
+// expect records that traced methods may call a method, with so many levels left from it
+// on.
 func (p *plan) expect(m classfile.MethodRef, left int) {
 	if known, is := p.calls[m]; !is || known < left {
 		p.calls[m] = left
 	}
 }
 
-// isWorth reports whether a method is one to trace: no condition runs it, it is not too
-// small to tell anything, and no probe writes its calls already. One that does so since
-// its level was raised takes over from the spot that there is, which goes off.
+// isWorth reports whether a method is worth tracing: no condition calls it, it is not too
+// small, and no probe records its calls already. A probe whose level was raised replaces
+// the spot that exists, which is switched off.
 func (w *Watch) isWorth(c *compiler, m universe.Method) bool {
 	if c.relied[m.MethodRef] || m.Owner.Reason != "" || c.ruled(m.Owner.Name) != nil || !w.options.Small && isSmall(m) {
 		return false
@@ -146,15 +146,15 @@ func (w *Watch) isWorth(c *compiler, m universe.Method) bool {
 	return isThere || !c.isTraced(m)
 }
 
-// isTraced reports whether a probe writes the calls of a method.
+// isTraced reports whether a probe records the calls of a method.
 func (p *plan) isTraced(m universe.Method) bool {
 	return slices.ContainsFunc(p.probes, func(r *probeRequest) bool {
 		return r.Level >= probeset.Trace && r.methods.Match(m.Class, m.Name, m.Descriptor)
 	})
 }
 
-// Bounds of methods that are too small to trace: getters, setters, constructors that
-// only call another.
+// Sizes in bytes of code up to which methods are too small to trace: getters, setters, and
+// constructors that only call another one.
 const (
 	smallLeaf        = 8
 	smallConstructor = 5
@@ -168,20 +168,19 @@ func isSmall(m universe.Method) bool {
 	if m.Name == "<init>" && len(code.Bytes) <= smallConstructor {
 		return true
 	}
-	// An operand that looks like a call makes a small method pass for one that calls.
+	// An operand may look like a call; then a small method is traced needlessly.
 	const invokevirtual, invokedynamic = 0xb6, 0xba
 	return len(code.Bytes) <= smallLeaf && !slices.ContainsFunc(code.Bytes, func(b byte) bool {
 		return b >= invokevirtual && b <= invokedynamic
 	})
 }
 
-// inside is the spot by which a method belongs to traces; nil where it has none.
+// inside returns the spot by which a method belongs to traces, or nil.
 func (p *plan) inside(m classfile.MethodRef) *planned {
 	return p.spots[spotName(&instrument.Spot{MethodRef: m, Key: insideKey})]
 }
 
-// addInside has a method's calls belong to traces; one that does already is switched on
-// where one of its traces is.
+// addInside adds a method to traces. Its spot is on if one of these traces is.
 func (p *plan) addInside(m universe.Method, isOn bool) *planned {
 	s := p.inside(m.MethodRef)
 	if s == nil {
@@ -199,12 +198,12 @@ func (p *plan) addInside(m universe.Method, isOn bool) *planned {
 	return s
 }
 
-// taskMethods are the names of what the JDK calls of an object that it is given to run.
+// taskMethods are names of methods by which the JDK runs a task.
 var taskMethods = []string{"run", "call", "get", "apply", "accept", "compute", "exec", "handle"}
 
-// tasksOf are what the JDK may call of objects that methods of a tree make, to be run
-// by an executor or as a stage: the tree, which does not follow the JDK, has only their
-// constructors. Lambdas are in it already.
+// tasksOf returns the methods of tasks that the methods of a tree create for an executor
+// or a stage. The tree does not follow the JDK's own code, so it has only the constructors
+// of tasks. It contains lambdas already.
 func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
 	met := make(map[string]bool)
 	tree.Each(func(n *calltree.Node) {
@@ -226,8 +225,8 @@ func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
 	return tasks
 }
 
-// isGivenToJDK reports whether a class extends or implements one of the JDK's
-// java.util.concurrent or java.util.function, or is a Runnable.
+// isGivenToJDK reports whether a class extends Thread or a type of java.util.concurrent or
+// java.util.function, or is a Runnable.
 func isGivenToJDK(c *classfile.Class) bool {
 	isTask := func(name string) bool {
 		return name == "java/lang/Runnable" || name == "java/lang/Thread" ||

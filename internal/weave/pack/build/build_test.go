@@ -129,7 +129,7 @@ weave:
 		same(t, told(p), strings.Join([]string{
 			"goods/Grade | never | rule goods.Grade says never",
 			"goods/Item | " + when + " | rule goods.Item says " + when,
-			"goods/Store | static | rule goods.** says static | +getStock | +isFull | +isDear | +first | +sell | +weigh | +idle | -lock()V probe all: it is native: a hook has no code to stand in",
+			"goods/Store | static | rule goods.** says static | +getStock | +isFull | +isDear | +first | +sell | +weigh | +idle | -lock()V probe all: it is native: it has no bytecode for a hook",
 			"java/lang/Integer | dynamic | " + ofJDK,
 		}, "\n"))
 		if len(p.Unmatched) != 2 || p.Unmatched[0] != (Unmatched{"probe all", "goods.Store.none", false}) || p.Unmatched[1] != (Unmatched{"probe all", "java.lang.Integer.parseInt", true}) {
