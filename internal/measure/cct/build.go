@@ -2,28 +2,30 @@ package cct
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Build makes trees of what hooks wrote: one for each thread and one of all. It
-// fills in Methods, Merged, Threads and Calibration; the rest is the caller's to
-// say.
+// Build builds one tree per thread and a merged tree of all. It sets only Methods, Merged,
+// Threads and Calibration.
 //
-// The merged tree is not the sum of the threads' trees but reckoned from the sum of
-// what was measured: calls drawn in all threads speak for all calls, which tells
-// more than each thread's few do for its own. Where every call was timed the two
-// are the same, but for what is cut off at zero.
+// The merged tree is not the sum of the threads' trees: it is computed from the sum of the
+// measurements, because the sampled calls of all threads together are a better sample than those of
+// each thread. If every call was timed, both are the same except for values that are cut off at
+// zero.
 func Build(in Input) *Profile {
 	g := newGatherer(&in)
 	if in.Calibration.Drawn == (Span{}) {
-		in.Calibration.Drawn = in.Calibration.Inner // nothing was drawn by lot to know better by
+		in.Calibration.Drawn = in.Calibration.Inner // sampled calls were not calibrated
 	}
-	r := &reckoner{&in.Calibration}
+	r := &estimator{&in.Calibration}
 	threads := slices.Clone(in.Threads)
 	// Sums of squares depend on their order in the last digit.
-	slices.SortStableFunc(threads, func(a, b RawThread) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Root, b.Root)) })
+	slices.SortStableFunc(threads, func(a, b arena.Thread) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Root, b.Root)) })
 	all := &tally{method: -1}
 	p := &Profile{Methods: g.methods, Calibration: in.Calibration}
 	for i := range threads {
@@ -33,7 +35,7 @@ func Build(in Input) *Profile {
 			continue
 		}
 		all.merge(top)
-		p.Threads = append(p.Threads, Thread{ID: t.ID, Name: t.Name, Virtual: t.Virtual, Top: r.node(top)})
+		p.Threads = append(p.Threads, Thread{ID: t.ID, Name: threadName(t, in.Names), Virtual: t.Virtual, Top: r.node(top)})
 	}
 	p.Merged = r.node(all)
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
@@ -42,41 +44,47 @@ func Build(in Input) *Profile {
 	return p
 }
 
-// A tally is what the arena says of a method in a context, before anything is
-// reckoned. Tallies of several threads can be added: sampled calls of all of them
-// then speak for all.
+func threadName(t *arena.Thread, names map[uint64]string) string {
+	if t.Virtual {
+		return "virtual threads"
+	}
+	return cmp.Or(names[t.ID], fmt.Sprintf("thread %d", t.ID))
+}
+
+// A tally holds the measurements of a method in a context, without corrections. Tallies of several
+// threads can be added; their sampled calls are then one sample.
 type tally struct {
 	method        int
-	counted       bool // by choice
+	counted       bool // deliberately not timed
 	calls         uint64
 	ended         uint64 // timed calls that have ended
 	running       uint64
-	drawn         uint64 // of those running, how many are timed for their own sake
+	drawn         uint64 // running calls that are timed
 	threw, missed uint64
 	late          bool
-	self          int64 // of ended
-	soFar         int64 // of drawn
+	self          int64 // of the ended calls
+	soFar         int64 // of the drawn calls
 	squares       float64
 	max           uint64
-	paused        int64   // of self
-	lost          int64   // all that Sonde took here, paused included
-	span          float64 // how long the threads have known the node: it cannot have taken longer
+	paused        int64   // part of self
+	lost          int64   // time that Sonde took, including paused
+	span          float64 // time since the threads created the node: an upper bound of its time
 	children      []*tally
-	byMethod      map[int]*tally // children, once they are many
+	byMethod      map[int]*tally // children; nil for up to manyChildren
 }
 
-// manyChildren is from where on children are looked up rather than searched.
+// manyChildren is the number of children up to which a linear search is used.
 const manyChildren = 16
 
-// gatherer makes tallies of one input.
+// A gatherer builds the tallies of one input.
 type gatherer struct {
 	in      *Input
-	indices map[uint32]int // from ids to methods
+	indices map[uint32]int // of methods, by ID
 	methods []Method
 }
 
-// newGatherer numbers the methods that occur. Methods that are called the same,
-// as classes of two loaders may be, are one.
+// newGatherer numbers the methods that occur. Methods with the same name, for example of classes
+// in two loaders, are treated as one.
 func newGatherer(in *Input) *gatherer {
 	g := &gatherer{in: in, indices: map[uint32]int{}}
 	var ids []uint32
@@ -88,7 +96,7 @@ func newGatherer(in *Input) *gatherer {
 	slices.Sort(ids)
 	same := map[Method]int{}
 	for _, id := range slices.Compact(ids) {
-		if id == in.CalibrationID || id == in.AdjustmentID {
+		if id == arena.CalibrationID || id == arena.AdjustmentID {
 			continue
 		}
 		method, known := in.Methods[id]
@@ -106,10 +114,10 @@ func newGatherer(in *Input) *gatherer {
 	return g
 }
 
-// thread makes the tree of one thread; it stands for no method.
-func (g *gatherer) thread(t *RawThread) *tally {
+// thread builds the tree of one thread.
+func (g *gatherer) thread(t *arena.Thread) *tally {
 	top := &tally{method: -1}
-	below := map[uint32][]*Raw{}
+	below := map[uint32][]*arena.Node{}
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
 		below[n.Parent] = append(below[n.Parent], n)
@@ -130,8 +138,8 @@ func (g *gatherer) thread(t *RawThread) *tally {
 	return top
 }
 
-// prune drops nodes that hold nothing, such as those whose hook went off before the
-// window began: no calls counted is not the same as zero calls.
+// prune removes empty nodes, such as those whose hook was switched off before the window began:
+// not counting calls is not the same as zero calls.
 func (t *tally) prune() {
 	t.children = slices.DeleteFunc(t.children, func(c *tally) bool {
 		c.prune()
@@ -140,16 +148,16 @@ func (t *tally) prune() {
 	t.byMethod = nil
 }
 
-// grow adds to a node what the arena has below it. Every raw node is taken once,
-// so that a damaged arena, whose nodes go round in a circle, ends it too.
-func (g *gatherer) grow(parent *tally, raw *Raw, ref uint32, below map[uint32][]*Raw, at map[uint32]*tally) {
+// grow adds the nodes below a node. It uses each node of the arena once, so that it terminates for
+// damaged arenas with cycles, too.
+func (g *gatherer) grow(parent *tally, raw *arena.Node, ref uint32, below map[uint32][]*arena.Node, at map[uint32]*tally) {
 	list := below[ref]
 	delete(below, ref)
 	for _, n := range list {
 		switch n.ID {
-		case g.in.CalibrationID:
+		case arena.CalibrationID:
 			continue
-		case g.in.AdjustmentID:
+		case arena.AdjustmentID:
 			parent.lost += int64(n.Nanos)
 			continue
 		}
@@ -166,9 +174,8 @@ func (g *gatherer) grow(parent *tally, raw *Raw, ref uint32, below map[uint32][]
 	}
 }
 
-// isLate tells whether calls may have come before the hook did: its caller had been
-// called by then.
-func (g *gatherer) isLate(n, parent *Raw) bool {
+// isLate reports whether there may have been calls before the hook: the caller was called earlier.
+func (g *gatherer) isLate(n, parent *arena.Node) bool {
 	return parent != nil && g.in.HookedAt[n.ID] > max(g.in.RootsOnAt, parent.Born)
 }
 
@@ -179,9 +186,9 @@ func (g *gatherer) spanOf(born int64) float64 {
 	return float64(g.in.Now - born)
 }
 
-// addStack adds calls under way: each was at work itself from its start until now,
-// or until the next timed one started, but for callees that have ended.
-func addStack(stack []Frame, now int64, at map[uint32]*tally) {
+// addStack adds running calls: the own time of each lasts from its start until now, or until the
+// start of the next timed call, except for callees that have ended.
+func addStack(stack []arena.Frame, now int64, at map[uint32]*tally) {
 	until := now
 	for _, f := range slices.Backward(stack) {
 		node := at[f.Node]
@@ -192,19 +199,15 @@ func addStack(stack []Frame, now int64, at map[uint32]*tally) {
 		if f.Start == 0 {
 			continue
 		}
-		if f.Drawn {
-			node.drawn++
-			// The stack is read while the thread runs on: its frames may be of
-			// slightly different moments.
-			soFar := max(0, until-f.Start-f.Child)
-			node.soFar += soFar
-			node.max = max(node.max, uint64(max(0, now-f.Start)))
-		}
+		node.drawn++
+		// The thread runs while its stack is read, so its frames may be of slightly different moments.
+		node.soFar += max(0, until-f.Start-f.Child)
+		node.max = max(node.max, uint64(max(0, now-f.Start)))
 		until = f.Start
 	}
 }
 
-// child finds or makes the node of a method below this one.
+// child returns the child for a method, which it creates if necessary.
 func (t *tally) child(method int) *tally {
 	if c := t.byMethod[method]; c != nil {
 		return c
@@ -229,7 +232,7 @@ func (t *tally) child(method int) *tally {
 	return c
 }
 
-// add adds what another tally has, without what is below it.
+// add adds another tally without its children.
 func (t *tally) add(other *tally) {
 	t.counted = t.counted || other.counted
 	t.late = t.late || other.late
@@ -256,29 +259,26 @@ func (t *tally) merge(other *tally) {
 	}
 }
 
-// What calibration leaves open. It is made on one body, called alone; calls in a
-// program differ from it, and these say by how much they may.
+// Errors of the calibration, which measures one body that is called alone.
 const (
-	// calleeDoubt is the part by which the cost of a timed call to its caller may
-	// differ from the calibrated one, in either direction: what stands around a
-	// call decides how well the processor hides it.
+	// calleeDoubt is the relative error of the cost of a timed call to its caller, in both
+	// directions: how well the processor hides it depends on the surrounding code.
 	calleeDoubt = 0.25
-	// countLeast and countMost bound what a call that is only counted costs, in
-	// calibrated costs. Where a hook kept the compiler from inlining the method,
-	// it costs several times as much as on the calibrated body.
+	// countLeast and countMost bound the cost of a counted call relative to the calibrated cost.
+	// If a hook prevents inlining, it costs several times as much as in the calibrated body.
 	countLeast, countMost = 0.5, 4.0
-	// movable is how much of a short call a compiler may do behind its exit:
-	// arithmetic that nothing needs before. Such a call reads too short by it, and its
-	// caller too long. In calls of twice as much and more, loops keep that from being.
+	// movable is how much of a short call a compiler may move past its exit: arithmetic whose result
+	// is needed later. Such a call appears too short by it, and its caller too long. The loops of
+	// calls that are twice as long or longer prevent it.
 	movable = 50.0
 )
 
-// bounded is a sum of times whose errors are kept apart: those of calibration go
-// the same way everywhere and add up; those of chance are independent.
+// bounded is a sum of times with two kinds of errors: those of the calibration have the same
+// direction everywhere and add up; random errors are independent.
 type bounded struct {
 	nanos        float64
-	least, most  float64 // by calibration
-	below, above float64 // by chance, squared
+	least, most  float64 // bounds by calibration
+	below, above float64 // random errors, squared
 }
 
 func (b *bounded) add(other bounded) {
@@ -289,7 +289,7 @@ func (b *bounded) add(other bounded) {
 	b.above += other.above
 }
 
-// time joins both errors, within what is possible at all.
+// time combines both errors, up to the largest possible time.
 func (b bounded) time(possible float64) Time {
 	return Time{
 		Nanos: b.nanos,
@@ -298,20 +298,20 @@ func (b bounded) time(possible float64) Time {
 	}
 }
 
-// A reckoner takes off what measuring cost.
-type reckoner struct{ calibration *Calibration }
+// An estimator subtracts the cost of measuring.
+type estimator struct{ calibration *Calibration }
 
-// node makes a node of a tally, and of all below it.
-func (r *reckoner) node(t *tally) *Node {
+// node returns the node of a tally with its children.
+func (r *estimator) node(t *tally) *Node {
 	n, _ := r.subtree(t)
 	return n
 }
 
-func (r *reckoner) subtree(t *tally) (*Node, bounded) {
+func (r *estimator) subtree(t *tally) (*Node, bounded) {
 	self := r.self(t)
-	total := self // known in full: time that a late hook did not see is in it all the same
+	total := self // includes the time before late hooks
 	if slices.ContainsFunc(t.children, func(child *tally) bool { return child.late }) {
-		self.least = 0 // what those took before their hooks came is in it
+		self.least = 0 // it includes their time before their hooks
 	}
 	n := &Node{
 		Method: t.method, Calls: t.calls, Threw: t.threw, Timed: t.ended + t.drawn, Self: self.time(t.possible()), Spread: t.spread(),
@@ -330,8 +330,8 @@ func (r *reckoner) subtree(t *tally) (*Node, bounded) {
 	return n, total
 }
 
-// possible is the most that the node's own calls can have taken: nothing where
-// they were only counted, as their time is with their caller.
+// possible returns the largest possible own time: 0 if calls were only counted, because their time
+// is part of their caller.
 func (t *tally) possible() float64 {
 	if t.isCounted() || t.method < 0 {
 		return 0
@@ -339,7 +339,7 @@ func (t *tally) possible() float64 {
 	return t.span
 }
 
-// spread is the standard deviation of own time between the timed calls that ended.
+// spread returns the standard deviation of own time between the timed calls that have ended.
 func (t *tally) spread() float64 {
 	n, self := float64(t.ended), float64(t.self)
 	if t.ended < leastDrawn {
@@ -348,16 +348,16 @@ func (t *tally) spread() float64 {
 	return math.Sqrt(math.Max(0, t.squares-self*self/n) / (n - 1))
 }
 
-// isCounted tells whether the node's calls are part of what its caller measures.
+// isCounted reports whether the time of the node's calls is part of its caller.
 func (t *tally) isCounted() bool { return t.counted && t.ended+t.drawn == 0 }
 
-// self is the node's own time, of all its calls.
-func (r *reckoner) self(t *tally) bounded {
-	others := float64(t.calls) - float64(min(t.calls, t.drawn)) // calls of which ended ones speak
+// self returns the own time of all calls of a node.
+func (r *estimator) self(t *tally) bounded {
+	others := float64(t.calls) - float64(min(t.calls, t.drawn)) // calls that the ended ones represent
 	switch ended := float64(t.ended); {
 	case t.method < 0 || t.isCounted():
 		return bounded{}
-	case ended == 0: // what is under way is known, of the rest nothing
+	case ended == 0: // only running calls are known
 		known := r.exact(t, float64(t.drawn), float64(t.soFar-t.paused), r.calibration.Inner)
 		if others > 0 {
 			known.above = math.Inf(1)
@@ -374,12 +374,12 @@ func (r *reckoner) self(t *tally) bounded {
 	}
 }
 
-// exact takes off raw self time what measuring timed calls added to it. Clock reads
-// end the overlap with what comes before and after, in the call and around its
-// callees: a time may read too long by it, never too short.
-func (r *reckoner) exact(t *tally, timed, raw float64, inner Span) bounded {
+// exact subtracts the cost of timing calls from raw self time. Reading the clock ends the overlap
+// with the instructions before and after, in the call and around its callees, so a time may appear
+// too long by it, never too short.
+func (r *estimator) exact(t *tally, timed, raw float64, inner Span) bounded {
 	c := r.calibration
-	share := 1.0 // of the node's calls
+	share := 1.0 // part of the node's calls
 	if t.calls > 0 {
 		share = math.Min(1, timed/float64(t.calls))
 	}
@@ -400,9 +400,9 @@ func (r *reckoner) exact(t *tally, timed, raw float64, inner Span) bounded {
 	return b
 }
 
-// callees are the calls that hooks made dearer for the node: those that are timed
-// when the node is, and those that are only counted. What is called through a
-// counted one is measured as if the node itself had called it.
+// callees returns the calls whose hooks add to the node's time: those that are timed when the
+// node is, and those that are only counted. Callees of a counted call are measured as if the node
+// itself had called them.
 func (t *tally) callees() (timed, counted float64) {
 	for _, child := range t.children {
 		if !child.isCounted() {
@@ -416,9 +416,9 @@ func (t *tally) callees() (timed, counted float64) {
 	return timed, counted
 }
 
-// briefCallees is how many of the timed callees are so short that a compiler may
-// have moved them out of their own time.
-func (r *reckoner) briefCallees(t *tally) float64 {
+// briefCallees returns how many of the timed callees are so short that a compiler may have moved
+// their work out of their own time.
+func (r *estimator) briefCallees(t *tally) float64 {
 	var brief float64
 	for _, child := range t.children {
 		if child.isCounted() {
@@ -430,14 +430,14 @@ func (r *reckoner) briefCallees(t *tally) float64 {
 	return brief
 }
 
-// sampled lets the calls that were drawn speak for all.
-func (r *reckoner) sampled(t *tally, all float64) bounded {
+// sampled extrapolates from the sampled calls to all calls.
+func (r *estimator) sampled(t *tally, all float64) bounded {
 	drawn := float64(t.ended)
 	raw := float64(t.self - t.paused)
 	b := r.exact(t, drawn, raw, r.calibration.Drawn)
 	s := sample{drawn: drawn, calls: all, mean: b.nanos / drawn}
 	if drawn >= leastDrawn {
-		// A pause made one of the calls longer, so its square too, by 2·p·mean + p².
+		// A pause made one of the calls longer, and its square larger by 2·p·mean + p².
 		paused := float64(t.paused)
 		squares := t.squares - paused*(paused+2*raw/drawn)
 		s.variance = math.Max(0, squares-raw*raw/drawn) / (drawn - 1)
@@ -447,37 +447,35 @@ func (r *reckoner) sampled(t *tally, all float64) bounded {
 	return bounded{nanos: b.nanos * times, least: b.least * times, most: b.most * times, below: sq(below), above: sq(above)}
 }
 
-// A sample is what the drawn calls of a node say: how many, their mean, the
-// variance between them, and how many calls they speak for.
+// A sample describes the sampled calls of a node, and how many calls they represent.
 type sample struct {
 	drawn, calls   float64
 	mean, variance float64
 }
 
-// How an interval is made wider than Student's, which supposes times that spread
-// evenly. Times of calls do not: most are alike and a few are many times longer,
-// and a sample that has met too few of those looks surer than it is. So the upper
-// bound is that of the sample with one more call, as slow as one might have
-// escaped it. TestIntervalsHold shows that intervals made so hold.
+// Intervals are wider than Student's, which assumes a normal distribution. Most calls take about
+// the same time and a few take many times longer, and a sample that missed those has too small a
+// variance. So the upper bound is that of the sample plus one call, as slow as the sample may have
+// missed. TestIntervalsHold verifies these intervals.
 const (
-	// quantile is the normal one for 98 %: who counts how often a hundred
-	// intervals hold shall find 95 of them nearly always, not half the time.
+	// quantile is that of the normal distribution for 98 %, so that of a hundred intervals 95 hold
+	// nearly always, and not just on average.
 	quantile = 2.3263478740408408
-	// slowest is how many times the mean an unseen call may take while few were
-	// drawn: below about sixty, a tenth of all calls may have stayed unseen.
+	// slowest is how many times the mean a missed call may take if few were sampled: below about
+	// sixty, a tenth of all calls may have been missed.
 	slowest, seenEnough = 10, 60
-	// unseen is how many times longer than the long ones seen it may be.
+	// unseen is how many times longer than the sampled long calls it may be.
 	unseen = 2
-	// leastDrawn is from where on a spread between calls is known at all.
+	// leastDrawn is the smallest sample that has a variance.
 	leastDrawn = 2
 )
 
-// interval is how far all calls together may be below and above calls × mean.
+// interval returns how far the time of all calls may be below and above calls × mean.
 func (s sample) interval() (below, above float64) {
 	if s.drawn < leastDrawn {
 		return math.Inf(1), math.Inf(1)
 	}
-	left := math.Max(0, 1-s.drawn/s.calls) // what was not seen is all that can err
+	left := math.Max(0, 1-s.drawn/s.calls) // only the other calls are uncertain
 	if left == 0 {
 		return 0, 0
 	}
@@ -491,9 +489,8 @@ func (s sample) interval() (below, above float64) {
 	return below * s.calls, above * s.calls
 }
 
-// slow is the time of a call that the sample may have missed. The squares' share
-// tells where the time of long calls lies: it is the mean over nanoseconds, not
-// over calls.
+// slow returns the time of a call that the sample may have missed. Variance/mean + mean is the mean
+// over nanoseconds instead of calls, and so the time of long calls.
 func (s sample) slow() float64 {
 	if s.mean <= 0 {
 		return unseen * math.Sqrt(s.variance)
@@ -504,9 +501,8 @@ func (s sample) slow() float64 {
 
 func sq(x float64) float64 { return x * x }
 
-// student is the quantile of Student's distribution for the normal one's: by its
-// expansion in the degrees of freedom, which is within a hundredth from six on;
-// below it the exact figures stand.
+// student returns the quantile of Student's distribution: from six degrees of freedom on by its
+// expansion, whose error is below a hundredth, and below from a table.
 func student(freedom float64) float64 {
 	exact := []float64{1: 31.82051595, 2: 6.96455673, 3: 4.54070286, 4: 3.74694739, 5: 3.36492999}
 	if i := int(freedom); i >= 1 && i < len(exact) {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // find follows ids down from a node.
@@ -303,13 +305,13 @@ func TestCallsUnderWayCountAsEndedNow(t *testing.T) {
 
 func TestWhatSondeTookIsLostAndNoSelfTime(t *testing.T) {
 	in := Input{
-		Threads: []RawThread{{ID: 9, Root: 1, Nodes: []Raw{
+		Threads: []arena.Thread{{ID: 9, Root: 1, Nodes: []arena.Node{
 			{Ref: 2, Parent: 1, ID: 10, Calls: 4, Timed: 4, Self: 5000, Nanos: 8000},
-			{Ref: 3, Parent: 2, ID: 2, Nanos: 3000, Calls: 1, Timed: 1, Self: 3000},
-			{Ref: 4, Parent: 1, ID: 1, Calls: 1000, Timed: 1000, Self: 1e6, Nanos: 1e6},
+			{Ref: 3, Parent: 2, ID: arena.AdjustmentID, Nanos: 3000, Calls: 1, Timed: 1, Self: 3000},
+			{Ref: 4, Parent: 1, ID: arena.CalibrationID, Calls: 1000, Timed: 1000, Self: 1e6, Nanos: 1e6},
 			{Ref: 5, Parent: 4, ID: 10, Calls: 7},
 		}}},
-		Now: 1e9, CalibrationID: 1, AdjustmentID: 2, Pauses: []Pause{{9, 2, 1000}, {8, 2, 77}},
+		Now: 1e9, Pauses: []Pause{{9, 2, 1000}, {8, 2, 77}},
 		Calibration: Calibration{Outer: Span{50, 50, 50}},
 	}
 	p := Build(in)
@@ -324,7 +326,7 @@ func TestWhatSondeTookIsLostAndNoSelfTime(t *testing.T) {
 
 func TestErrorsOfCalibrationAreStated(t *testing.T) {
 	in := Input{
-		Threads: []RawThread{{Root: 1, Nodes: []Raw{
+		Threads: []arena.Thread{{Root: 1, Nodes: []arena.Node{
 			{Ref: 2, Parent: 1, ID: 10, Calls: 10, Timed: 10, Self: 200_000},
 			{Ref: 3, Parent: 2, ID: 11, Calls: 1000, Timed: 1000, Self: 38_000},
 			{Ref: 4, Parent: 2, ID: 12, Calls: 100},
@@ -357,7 +359,7 @@ func TestErrorsOfCalibrationAreStated(t *testing.T) {
 // only that a thread cannot have spent more time than has passed.
 func TestFewSamples(t *testing.T) {
 	in := Input{
-		Threads: []RawThread{{Root: 1, Nodes: []Raw{
+		Threads: []arena.Thread{{Root: 1, Nodes: []arena.Node{
 			{Ref: 2, Parent: 1, ID: 10, Calls: 100, Timed: 1, Self: 500, Squares: 250_000, Born: 1000},
 			{Ref: 3, Parent: 2, ID: 11, Calls: 3, Born: 2000},
 		}}},
@@ -382,7 +384,7 @@ func TestFewSamples(t *testing.T) {
 
 func TestLateNodes(t *testing.T) {
 	in := Input{
-		Threads: []RawThread{{Root: 1, Nodes: []Raw{
+		Threads: []arena.Thread{{Root: 1, Nodes: []arena.Node{
 			{Ref: 2, Parent: 1, ID: 10, Calls: 9, Timed: 9, Missed: 1, Born: 100},
 			{Ref: 3, Parent: 2, ID: 11, Calls: 3, Timed: 3, Born: 300},
 			{Ref: 4, Parent: 2, ID: 12, Calls: 3, Timed: 3, Born: 300},
@@ -409,11 +411,11 @@ func TestLateNodes(t *testing.T) {
 // TestDamagedTreesEnd: whoever may write the arena may write anything.
 func TestDamagedTreesEnd(t *testing.T) {
 	in := Input{
-		Threads: []RawThread{{Root: 1, Nodes: []Raw{
+		Threads: []arena.Thread{{Root: 1, Nodes: []arena.Node{
 			{Ref: 2, Parent: 3, ID: 10, Calls: 1}, {Ref: 3, Parent: 2, ID: 11, Calls: 1},
 			{Ref: 4, Parent: 1, ID: 12, Calls: 1}, {Ref: 4, Parent: 4, ID: 13, Calls: 1},
 			{Ref: 1, Parent: 1, ID: 14, Calls: 1},
-		}, Stack: []Frame{{Node: 77, Start: 1, Drawn: true}}}},
+		}, Stack: []arena.Frame{{Node: 77, Start: 1}}}},
 		Now: 10,
 	}
 	p := Build(in)
@@ -443,7 +445,7 @@ type program struct {
 
 	clock   float64
 	nextRef uint32
-	nodes   map[uint32]*Raw
+	nodes   map[uint32]*arena.Node
 	order   []uint32
 	found   map[[2]uint32]uint32 // by parent and id
 	skips   map[uint32]int
@@ -463,7 +465,7 @@ const programRoot = 1
 func newProgram(seed uint64) *program {
 	return &program{
 		random: rand.New(rand.NewPCG(seed, 7)), period: 1, clock: 1000, nextRef: programRoot + 1,
-		counted: map[uint32]bool{}, nodes: map[uint32]*Raw{}, found: map[[2]uint32]uint32{},
+		counted: map[uint32]bool{}, nodes: map[uint32]*arena.Node{}, found: map[[2]uint32]uint32{},
 		skips: map[uint32]int{}, truth: map[uint32]float64{},
 	}
 }
@@ -489,7 +491,7 @@ func (p *program) enter(id uint32) {
 		ref = p.nextRef
 		p.nextRef++
 		p.found[[2]uint32{parent, id}] = ref
-		p.nodes[ref] = &Raw{Ref: ref, Parent: parent, ID: id, Born: int64(p.clock)}
+		p.nodes[ref] = &arena.Node{Ref: ref, Parent: parent, ID: id, Born: int64(p.clock)}
 		p.order = append(p.order, ref)
 		p.skips[ref] = p.draw()
 	}
@@ -551,7 +553,7 @@ func (p *program) exit() {
 
 // input is what hooks would have written by now.
 func (p *program) input(thread uint64) Input {
-	t := RawThread{ID: thread, Root: programRoot}
+	t := arena.Thread{ID: thread, Root: programRoot}
 	methods := map[uint32]Method{}
 	for _, ref := range p.order {
 		n := *p.nodes[ref]
@@ -560,12 +562,12 @@ func (p *program) input(thread uint64) Input {
 	}
 	for _, c := range p.stack {
 		if !p.counted[p.nodes[c.ref].ID] {
-			t.Stack = append(t.Stack, Frame{Node: c.ref, Start: int64(c.start), Child: int64(c.child), Drawn: c.self})
+			t.Stack = append(t.Stack, arena.Frame{Node: c.ref, Start: int64(c.start), Child: int64(c.child)})
 		}
 	}
 	same := func(n float64) Span { return Span{n, n, n} }
 	return Input{
-		Threads: []RawThread{t}, Now: int64(p.clock), Methods: methods, Counted: p.counted, CalibrationID: 1, AdjustmentID: 2,
+		Threads: []arena.Thread{t}, Now: int64(p.clock), Methods: methods, Counted: p.counted,
 		Calibration: Calibration{Inner: same(p.inner), Outer: same(p.outer), Count: same(p.count), Times: 1},
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
-// Key identifies a method across runs, in which its index differs.
+// Key returns a string that identifies the method in different runs.
 func (m Method) Key() string { return m.Class + "." + m.Name + m.Descriptor }
 
 // Names returns the names to show for methods, by index: com.acme.Cart.total, followed by
-// the parameters where several methods have the same name.
+// the parameters if several methods have the same name.
 func Names(methods []Method) []string {
 	count := map[string]int{}
 	for _, m := range methods {
@@ -62,7 +62,7 @@ func (t Target) String() string {
 	return text
 }
 
-// String returns the thread's name, or its id where it has none.
+// String returns the thread's name, or its ID if it has none.
 func (t Thread) String() string {
 	name := format.Printable(t.Name)
 	if name == "" {

@@ -27,8 +27,8 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		names = nil // the JVM has ended; what it did is kept
 	}
 	input := cct.Input{
-		Now: now, Methods: r.methods(), Calibration: r.calibrator.Calibration(), RootsOnAt: r.onAt, HookedAt: r.ledger.lateHooks(),
-		CalibrationID: arena.CalibrationID, AdjustmentID: arena.AdjustmentID,
+		Threads: threads, Names: names, Now: now, Methods: r.methods(), Calibration: r.calibrator.Calibration(),
+		RootsOnAt: r.onAt, HookedAt: r.ledger.lateHooks(),
 	}
 	cost := r.cost(threads)
 	view := r.whole(read)
@@ -37,9 +37,6 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	}
 	input.Pauses = r.ledger.pausesSince(view.since)
 	maps.DeleteFunc(input.HookedAt, func(_ uint32, at int64) bool { return at <= view.since })
-	for _, t := range threads {
-		input.Threads = append(input.Threads, rawThread(t, names))
-	}
 	if r.budget != nil {
 		input.Counted = r.budget.counted()
 	}
@@ -85,26 +82,6 @@ func (r *run) methods() map[uint32]cct.Method {
 		methods[m.ID] = cct.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Native: r.natives[m.ID], LowerBound: m.LowerBound}
 	}
 	return methods
-}
-
-func rawThread(t arena.Thread, names map[uint64]string) cct.RawThread {
-	raw := cct.RawThread{ID: t.ID, Name: names[t.ID], Virtual: t.Virtual, Root: t.Root}
-	switch {
-	case t.Virtual:
-		raw.Name = "virtual threads"
-	case raw.Name == "":
-		raw.Name = fmt.Sprintf("thread %d", t.ID)
-	}
-	for _, n := range t.Nodes {
-		raw.Nodes = append(raw.Nodes, cct.Raw{
-			Ref: n.Ref, Parent: n.Parent, ID: n.ID, Calls: n.Calls, Timed: n.Timed, Nanos: n.Nanos, Threw: n.Threw,
-			Max: n.Max, Missed: n.Missed, Self: n.Self, Squares: n.Squares, Born: n.Born,
-		})
-	}
-	for _, f := range t.Stack {
-		raw.Stack = append(raw.Stack, cct.Frame{Node: f.Node, Start: f.Start, Child: f.Child, Drawn: f.Start != 0})
-	}
-	return raw
 }
 
 func (r *run) cost(threads []arena.Thread) cct.Cost {
