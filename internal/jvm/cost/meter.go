@@ -57,18 +57,16 @@ func (m *Meter) Read() (Reading, error) {
 	m.readCounters(&r)
 	// Pauses need the exact time most, so the reading has theirs.
 	r.At = time.Now()
-	process := filepath.Join(m.host.Proc, strconv.Itoa(m.jvm.PID))
-	if threads, err := m.census.read(process); err == nil {
+	dir := filepath.Join(m.host.Proc, strconv.Itoa(m.jvm.PID))
+	if threads, err := m.census.read(dir); err == nil {
 		r.threads = threads
 		for _, t := range threads {
 			r.Known.Compilers = r.Known.Compilers || t.role == compiler
 			r.Known.VMThread = r.Known.VMThread || t.role == vmThread
 		}
 	}
-	if line, err := os.ReadFile(filepath.Join(process, "stat")); err == nil {
-		if s, err := parseStat(line); err == nil {
-			r.process, r.Known.Process = s.cpu, true
-		}
+	if s, err := process.ReadStat(filepath.Join(dir, "stat")); err == nil {
+		r.process, r.Known.Process = s.CPU, true
 	}
 	// Checked last, so that nothing above was read from a later process with this PID.
 	if !m.host.Same(m.jvm) {

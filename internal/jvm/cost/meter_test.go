@@ -169,27 +169,6 @@ func TestCensusSeesNamesGivenLate(t *testing.T) {
 	}
 }
 
-func TestParseStat(t *testing.T) {
-	line, err := os.ReadFile("testdata/proc/4711/task/4715/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := parseStat(line)
-	if want := (stat{"C2 Compiler) 1 (", 1980 * time.Millisecond, 9002}); err != nil || s != want {
-		t.Errorf("%+v, %v, want %+v", s, err, want)
-	}
-	for _, bad := range []string{
-		"", "1", "1 (java", ")(", "1 (java) S 1 2 3",
-		strings.Replace(string(line), " 99 99 ", " 99 x ", 1),
-		strings.Replace(string(line), " 99 99 ", " -1 99 ", 1),
-		strings.Replace(string(line), " 9002 ", " x ", 1),
-	} {
-		if s, err := parseStat([]byte(bad)); err == nil {
-			t.Errorf("%q: %+v", bad, s)
-		}
-	}
-}
-
 func TestParseSchedstat(t *testing.T) {
 	run, wait, err := parseSchedstat([]byte("12 34 56\n"))
 	if run != 12 || wait != 34 || err != nil {

@@ -1,13 +1,14 @@
 package cost
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
 // A role is the purpose of a thread.
@@ -39,53 +40,12 @@ func roleOf(name string) role {
 	if name == "VM Thread" {
 		return vmThread
 	}
-	for _, kind := range []string{"C1", "C2", "JVMCI"} {
-		if strings.HasPrefix(name, truncated(kind+" CompilerThread")) {
+	for _, prefix := range []string{"C1 CompilerThre", "C2 CompilerThre", "JVMCI CompilerT"} {
+		if strings.HasPrefix(name, prefix) {
 			return compiler
 		}
 	}
 	return other
-}
-
-func truncated(name string) string {
-	const kept = 15
-	return name[:min(len(name), kept)]
-}
-
-// tick is the unit of times in /proc, the same on every Linux.
-const tick = 10 * time.Millisecond
-
-// A stat is the part of a line of /proc/PID/stat, or of a task's, that is needed.
-type stat struct {
-	name  string
-	cpu   time.Duration // in whole ticks
-	start uint64
-}
-
-// parseStat counts fields from the end of the name, which is the last parenthesis: a name
-// may contain anything.
-func parseStat(line []byte) (s stat, err error) {
-	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
-	if open < 0 || end < open {
-		return s, fmt.Errorf("a stat line without a name: %.60q", line)
-	}
-	s.name = string(line[open+1 : end])
-	const first, user, system, start = 3, 14, 15, 22 // numbers of fields in proc(5)
-	fields := strings.Fields(string(line[end+1:]))
-	if len(fields) <= start-first {
-		return s, fmt.Errorf("only %d fields after the name: %.60q", len(fields), line)
-	}
-	for _, field := range []int{user, system} {
-		ticks, err := strconv.ParseUint(fields[field-first], 10, 48)
-		if err != nil {
-			return s, fmt.Errorf("processor time: %w", err)
-		}
-		s.cpu += time.Duration(ticks) * tick
-	}
-	if s.start, err = strconv.ParseUint(fields[start-first], 10, 64); err != nil {
-		return s, fmt.Errorf("start time: %w", err)
-	}
-	return s, nil
 }
 
 // parseSchedstat returns how long a task has run and how long it has waited for a
@@ -116,16 +76,17 @@ type census struct {
 // ends.
 const looks = 5
 
-// read returns the threads that have a role, without those that end meanwhile.
-func (c *census) read(process string) (map[threadKey]thread, error) {
-	folder := filepath.Join(process, "task")
+// read returns the threads with a role, except those that end during the call. Its argument is the
+// process's directory in /proc.
+func (c *census) read(dir string) (map[threadKey]thread, error) {
+	folder := filepath.Join(dir, "task")
 	// Readdirnames does not sort the names nor read each file, unlike os.ReadDir.
-	dir, err := os.Open(folder)
+	tasks, err := os.Open(folder)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = dir.Close() }()
-	names, err := dir.Readdirnames(-1)
+	defer func() { _ = tasks.Close() }()
+	names, err := tasks.Readdirnames(-1)
 	if err != nil {
 		return nil, err
 	}
@@ -154,15 +115,11 @@ func (c *census) read(process string) (map[threadKey]thread, error) {
 }
 
 func readThread(folder string, id int) (threadKey, thread, bool) {
-	line, err := os.ReadFile(filepath.Join(folder, "stat"))
+	s, err := process.ReadStat(filepath.Join(folder, "stat"))
 	if err != nil {
 		return threadKey{}, thread{}, false
 	}
-	s, err := parseStat(line)
-	if err != nil {
-		return threadKey{}, thread{}, false
-	}
-	t := thread{role: roleOf(s.name), cpu: s.cpu}
+	t := thread{role: roleOf(s.Command), cpu: s.CPU}
 	if t.role != other {
 		// Finer than ticks, where the kernel has it.
 		if line, err := os.ReadFile(filepath.Join(folder, "schedstat")); err == nil {
@@ -171,5 +128,5 @@ func readThread(folder string, id int) (threadKey, thread, bool) {
 			}
 		}
 	}
-	return threadKey{id, s.start}, t, true
+	return threadKey{id, s.Start}, t, true
 }

@@ -237,9 +237,10 @@ const Tick = 10 * time.Millisecond
 
 // A Stat is the content of /proc/PID/stat, or of a thread's stat file.
 type Stat struct {
-	Ended bool // it is a zombie: its parent has not read its exit code yet
-	CPU   time.Duration
-	Start uint64 // in ticks since the boot
+	Command string // name of the process or thread, at most 15 bytes
+	Ended   bool   // it is a zombie: its parent has not read its exit code yet
+	CPU     time.Duration
+	Start   uint64 // in ticks since the boot
 }
 
 // ReadStat reads a stat file.
@@ -259,7 +260,12 @@ func ReadStat(name string) (Stat, error) {
 // from the last closing parenthesis on.
 func parseStat(line []byte) (s Stat, err error) {
 	const first, user, system, start = 3, 14, 15, 22 // numbers of fields in proc(5)
-	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+	if open < 0 || end < open {
+		return s, fmt.Errorf("no command in %.60q", line)
+	}
+	s.Command = string(line[open+1 : end])
+	fields := strings.Fields(string(line[end+1:]))
 	if len(fields) <= start-first {
 		return s, fmt.Errorf("only %d fields after the command", len(fields))
 	}

@@ -172,11 +172,23 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	stat, err := parseStat([]byte("1 (a ) b) Z" + strings.Repeat(" 7", 18) + " 4711 0"))
-	if want := (Stat{Ended: true, CPU: 14 * Tick, Start: 4711}); err != nil || stat != want {
+	if want := (Stat{Command: "a ) b", Ended: true, CPU: 14 * Tick, Start: 4711}); err != nil || stat != want {
 		t.Errorf("%+v, %v, want %+v", stat, err, want)
 	}
-	if _, err := parseStat([]byte("1 (a) S 1")); err == nil {
-		t.Error("no error for a short line")
+	const line = "4715 (C2 Compiler) 1 () S 1 4711 4711 0 -1 1077936384 100 0 0 0 99 99 0 0 20 0 5 0 9002 4000000000"
+	stat, err = parseStat([]byte(line))
+	if want := (Stat{Command: "C2 Compiler) 1 (", CPU: 198 * Tick, Start: 9002}); err != nil || stat != want {
+		t.Errorf("%+v, %v, want %+v", stat, err, want)
+	}
+	for _, bad := range []string{
+		"", "1", "1 (java", ")(", "1 (java) S 1 2 3",
+		strings.Replace(line, " 99 99 ", " 99 x ", 1),
+		strings.Replace(line, " 99 99 ", " -1 99 ", 1),
+		strings.Replace(line, " 9002 ", " x ", 1),
+	} {
+		if stat, err := parseStat([]byte(bad)); err == nil {
+			t.Errorf("%q: %+v", bad, stat)
+		}
 	}
 }
 
