@@ -293,14 +293,10 @@ func (c *environment) checkPack() (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = opened.Close() }()
 	if err := launch.CheckOwn(c.Pack); err != nil {
 		return fmt.Errorf("pack %s: %w, or move it where only you can write", c.Pack, err)
 	}
-	content, err := opened.Content()
-	if err != nil {
-		return err
-	}
+	content := opened.Content()
 	if content.Build != agent.AgentBuild() {
 		return fmt.Errorf("pack %s was made for the agent of another build of sonde: make it again with this one's sonde pack", c.Pack)
 	}

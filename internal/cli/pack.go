@@ -229,11 +229,7 @@ func (c *packShow) run() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = opened.Close() }() // only read
-	content, err := opened.Content()
-	if err != nil {
-		return err
-	}
+	content := opened.Content()
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	switch {
 	case c.json:
@@ -365,11 +361,7 @@ func packVerify(ctx context.Context, s streams, file string, inputs []string, as
 	if err != nil {
 		return err
 	}
-	defer func() { _ = opened.Close() }() // only read
-	content, err := opened.Content()
-	if err != nil {
-		return err
-	}
+	content := opened.Content()
 	told := &document.PackVerify{
 		File: file, Classes: len(content.Classes), IsOwn: content.Build == agent.AgentBuild(), Differs: []string{}, Missing: []string{}, Bad: []string{},
 	}

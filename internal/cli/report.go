@@ -151,12 +151,8 @@ func isPack(name string) bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false // opening it could block
 	}
-	opened, err := pack.Open(name)
-	if err == nil {
-		_ = opened.Close() // only read
-		return true
-	}
-	return errors.Is(err, pack.ErrDamaged) || errors.Is(err, pack.ErrVersion)
+	_, err = pack.Open(name)
+	return err == nil || errors.Is(err, pack.ErrDamaged) || errors.Is(err, pack.ErrVersion)
 }
 
 // insideRemedy adds a remedy to the error of reading the arena of a JVM. Errors about a

@@ -149,11 +149,7 @@ func (h *Harvest) use(file, name string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = opened.Close() }()
-	content, err := opened.Content()
-	if err != nil {
-		return err
-	}
+	content := opened.Content()
 	set, err := probeset.Parse(content.Probes, name)
 	if err != nil {
 		return fmt.Errorf("the probes of pack %s: %w", name, err)

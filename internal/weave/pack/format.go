@@ -109,11 +109,8 @@ func readHeader(file []byte) *header {
 		return n
 	}
 	h := &header{length: number(), coldSum: number()}
-	end := 0
-	for end < buildSize && rest[end] != 0 {
-		end++
-	}
-	h.build, rest = string(rest[:end]), rest[buildSize:]
+	build, _, _ := strings.Cut(string(rest[:buildSize]), "\x00")
+	h.build, rest = build, rest[buildSize:]
 	for _, p := range h.parts.each() {
 		p.at, p.size = number(), number()
 	}
@@ -401,22 +398,22 @@ func deflate(plain []byte) ([]byte, error) {
 // the description is a few times as long. What is left alone has no hook.
 func mostCold(hot int) int64 { return 64<<20 + 16*int64(hot) }
 
-// inflate makes no more than a pack whose rest has so many bytes can have.
-func inflate(packed []byte, hot int) (string, error) {
+// inflate refuses to make more than a pack with so many other bytes can have.
+func inflate(packed []byte, hot int) string {
 	if len(packed) < 4 {
-		return "", damaged("it has no description")
+		panic(damaged("it has no description"))
 	}
 	length := int64(binary.LittleEndian.Uint32(packed))
 	packed = packed[4:]
 	if length > mostCold(hot) || length > mostInflated*int64(len(packed)) {
-		return "", damaged("its description cannot be that long")
+		panic(damaged("its description cannot be that long"))
 	}
 	var plain strings.Builder
 	n, err := io.Copy(&plain, io.LimitReader(flate.NewReader(bytes.NewReader(packed)), length+1))
 	if err != nil || n != length {
-		return "", damaged("its description cannot be unpacked")
+		panic(damaged("its description cannot be unpacked"))
 	}
-	return plain.String(), nil
+	return plain.String()
 }
 
 // mostInflated is more than deflating can make of a byte.
@@ -432,25 +429,15 @@ func describe(e *cache.Entry, engine string) []byte {
 	return plain.AppendDescription(nil)
 }
 
-// coldReader reads it. After the first thing that is wrong everything is zero, and nothing
-// is left.
-type coldReader struct {
-	rest   string
-	failed error
-}
+// coldReader reads what coldWriter wrote.
+type coldReader struct{ rest string }
 
-func (r *coldReader) fail(what string) {
-	if r.failed == nil {
-		r.failed = damaged("its description: %s", what)
-	}
-	r.rest = ""
-}
+func (r *coldReader) fail(what string) { panic(damaged("its description: %s", what)) }
 
 func (r *coldReader) number() (n uint64) {
 	for shift := 0; shift < 64; shift += 7 {
 		if r.rest == "" {
 			r.fail("it ends in the middle")
-			return 0
 		}
 		b := r.rest[0]
 		r.rest = r.rest[1:]
@@ -468,7 +455,6 @@ func (r *coldReader) many(size int) int {
 	n := r.number()
 	if n > uint64(len(r.rest)/size) {
 		r.fail("it counts more than there is")
-		return 0
 	}
 	return int(n)
 }
@@ -477,7 +463,6 @@ func (r *coldReader) text() string {
 	n := r.number()
 	if n > uint64(len(r.rest)) {
 		r.fail("it ends in the middle")
-		return ""
 	}
 	text := r.rest[:n]
 	r.rest = r.rest[n:]
@@ -500,7 +485,6 @@ func (r *coldReader) class(engine string) Class {
 	e, err := cache.ReadDescription(r.text())
 	if err != nil {
 		r.fail(err.Error())
-		return Class{Entry: new(cache.Entry)}
 	}
 	if e.Engine == "" {
 		e.Engine = engine
@@ -509,13 +493,9 @@ func (r *coldReader) class(engine string) Class {
 	return Class{Entry: e}
 }
 
-// decodeCold reads the cold part into a content, behind so many bytes of the rest.
-func decodeCold(cold []byte, hot int, c *Content) error {
-	plain, err := inflate(cold, hot)
-	if err != nil {
-		return err
-	}
-	r := &coldReader{rest: plain}
+// decodeCold reads the cold part, which follows so many other bytes, into a content.
+func decodeCold(cold []byte, hot int, c *Content) {
+	r := &coldReader{inflate(cold, hot)}
 	c.Engine, c.Title = r.text(), r.text()
 	if probes := r.text(); probes != "" {
 		c.Probes = []byte(probes)
@@ -532,5 +512,4 @@ func decodeCold(cold []byte, hot int, c *Content) error {
 	if r.rest != "" {
 		r.fail("there is something behind its end")
 	}
-	return r.failed
 }

@@ -12,37 +12,30 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// A Pack is one that was read, and found to be whole. It is safe for use by many
-// goroutines, but for Close.
+// A Pack is a pack that was read and checked. It is safe for concurrent use.
 type Pack struct {
-	path    string
-	file    []byte // nil once it is closed
+	file    []byte
 	header  *header
 	records []record
 	content *Content
 }
 
-// Open reads a pack and checks all of it. The error is that of the system, or a
+// Open reads a pack and checks all of it. The error is that of the operating system, or a
 // *FileError.
 func Open(path string) (*Pack, error) {
 	file, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	p, err := read(file)
-	var failed *FileError
-	if errors.As(err, &failed) {
+	p, failed := read(file)
+	if failed != nil {
 		failed.Path = path
 		return nil, failed
 	}
-	if err != nil {
-		return nil, err
-	}
-	p.path = path
 	return p, nil
 }
 
-// readFile reads the file whole, if it begins as packs do: others may be large.
+// readFile reads a file that begins like a pack. Other files may be large.
 func readFile(path string) ([]byte, error) {
 	from, err := os.Open(path)
 	if err != nil {
@@ -73,7 +66,7 @@ func readFile(path string) ([]byte, error) {
 	return file, nil
 }
 
-// readBeginning tells what is no pack, or one of another version.
+// readBeginning refuses files that are no pack, or a pack of another version.
 func readBeginning(file []byte) (*header, *FileError) {
 	const version = len(magic) - 1
 	switch {
@@ -87,58 +80,65 @@ func readBeginning(file []byte) (*header, *FileError) {
 	return readHeader(file), nil
 }
 
-// read checks a file as a whole, then part by part.
-func read(file []byte) (*Pack, error) {
+// read checks a file as a whole, then part by part. The functions it calls panic with a
+// *FileError where the file is damaged.
+func read(file []byte) (p *Pack, failed *FileError) {
 	h, failed := readBeginning(file)
 	if failed != nil {
 		return nil, failed
 	}
+	defer recoverDamage(&failed)
 	if int64(h.length) != int64(len(file)) {
-		return nil, damaged("it should have %d bytes, and has %d", h.length, len(file))
+		panic(damaged("it should have %d bytes, and has %d", h.length, len(file)))
 	}
 	deltas, cold := h.parts.deltas, h.parts.cold
 	isInOrder := slices.IsSortedFunc(h.parts.each(), func(a, b *part) int { return cmp.Compare(a.at, b.at) })
 	switch {
 	case !isInOrder || deltas.at < headerSize || uint64(cold.at)+uint64(cold.size) != uint64(len(file)) || deltas.size != cold.at-deltas.at:
-		return nil, damaged("its parts are not where they can be")
+		panic(damaged("its parts are not where they can be"))
 	case binary.LittleEndian.Uint32(file[frontSumAt:]) != sum(file[summedFrom:deltas.at]):
-		return nil, damaged("the checksum of its front is wrong")
+		panic(damaged("the checksum of its front is wrong"))
 	case binary.LittleEndian.Uint32(file[deltaSumAt:]) != sum(file[deltas.at:cold.at]):
-		return nil, damaged("the checksum of its deltas is wrong")
+		panic(damaged("the checksum of its deltas is wrong"))
 	case h.coldSum != sum(file[cold.at:]):
-		return nil, damaged("the checksum of its description is wrong")
+		panic(damaged("the checksum of its description is wrong"))
 	}
-	p := &Pack{file: file, header: h, content: &Content{Build: h.build}}
-	for _, check := range []func() error{p.readRecords, p.readIndex, p.readWatches, p.readCold} {
-		if err := check(); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
+	checked := &Pack{file: file, header: h, content: &Content{Build: h.build}}
+	checked.readRecords()
+	checked.readIndex()
+	checked.readWatches()
+	checked.readCold()
+	return checked, nil
 }
 
-// part is the content of one, of which each has so many bytes.
-func (p *Pack) part(of part, each uint64) ([]byte, error) {
+// recoverDamage turns the *FileError that reading panicked with into a returned error.
+func recoverDamage(failed **FileError) {
+	switch failure := recover().(type) {
+	case nil:
+	case *FileError:
+		*failed = failure
+	default:
+		panic(failure)
+	}
+}
+
+// part returns the content of a part whose elements have at least so many bytes each.
+func (p *Pack) part(of part, each uint64) []byte {
 	size := uint64(of.size) * each
 	if of.at < headerSize || of.at%alignment != 0 || uint64(of.at)+size > uint64(p.header.parts.deltas.at) {
-		return nil, damaged("a part of %d bytes at %d", size, of.at)
+		panic(damaged("a part of %d bytes at %d", size, of.at))
 	}
-	return p.file[of.at : uint64(of.at)+size], nil
+	return p.file[of.at : uint64(of.at)+size]
 }
 
-// bytes is the content of a part that is known to be inside the file.
+// bytes returns the content of a part that is known to be inside the file.
 func (p *Pack) bytes(of part) []byte { return p.file[of.at : of.at+of.size] }
 
-func (p *Pack) readRecords() error {
+func (p *Pack) readRecords() {
 	parts := &p.header.parts
-	all, err := p.part(parts.records, uint64(recordBytes))
-	if err != nil {
-		return err
-	}
+	all := p.part(parts.records, uint64(recordBytes))
 	for _, of := range []part{parts.names, parts.dictionary, parts.image} {
-		if _, err := p.part(of, 1); err != nil {
-			return err
-		}
+		p.part(of, 1)
 	}
 	p.records = make([]record, parts.records.size)
 	delta := uint64(0)
@@ -150,83 +150,61 @@ func (p *Pack) readRecords() error {
 			r[recordNext] != 0 && r[recordNext] != uint32(i)+2,
 			r[recordSize] > mostClassFile || r[recordWovenSize] > mostClassFile,
 			uint64(r[recordDelta]) != delta:
-			return damaged("its record %d", i+1)
+			panic(damaged("its record %d", i+1))
 		}
 		delta += uint64(r[recordDeltaSize])
 	}
 	if n := len(p.records); delta != uint64(parts.deltas.size) || n > 0 && p.records[n-1][recordNext] != 0 {
-		return damaged("its records")
+		panic(damaged("its records"))
 	}
-	return nil
 }
 
-// readIndex holds the index to the records: there is one that is right.
-func (p *Pack) readIndex() error {
-	index, err := p.part(p.header.parts.index, slotBytes)
-	if err != nil {
-		return err
-	}
+// readIndex compares the index with the only index that is right for the records.
+func (p *Pack) readIndex() {
+	index := p.part(p.header.parts.index, slotBytes)
 	if len(index) != slotBytes*slotsFor(p.records) {
-		return damaged("its index has not the size it should")
+		panic(damaged("its index has not the size it should"))
 	}
 	want, err := makeIndex(p.records)
 	if err != nil {
-		return damaged("%v", err)
+		panic(damaged("%v", err))
 	}
 	for i, n := range want {
 		if readSlot(index, i) != n {
-			return damaged("its index")
+			panic(damaged("its index"))
 		}
 	}
-	return nil
 }
 
-func (p *Pack) readWatches() error {
+func (p *Pack) readWatches() {
 	parts := &p.header.parts
-	table, err := p.part(parts.table, 8)
-	if err != nil {
-		return err
-	}
 	w := &p.content.Watches
-	for ; len(table) > 0; table = table[8:] {
+	for table := p.part(parts.table, 8); len(table) > 0; table = table[8:] {
 		w.Table = append(w.Table, binary.LittleEndian.Uint64(table))
 	}
-	r, err := p.texts(parts.anchors, 8)
-	for i := uint32(0); err == nil && i < parts.anchors.size; i++ {
+	r := p.texts(parts.anchors, 8)
+	for range parts.anchors.size {
 		positions := r.number()
 		w.Anchors = append(w.Anchors, control.Anchor{Member: r.text(), Positions: positions})
-		err = r.failed
 	}
-	if err != nil {
-		return err
-	}
-	r, err = p.texts(parts.bridges, 4)
-	for i := uint32(0); err == nil && i < parts.bridges.size; i++ {
+	r = p.texts(parts.bridges, 4)
+	for range parts.bridges.size {
 		w.Bridges = append(w.Bridges, r.text())
-		err = r.failed
 	}
-	return err
 }
 
-// texts reads a part of which each has so many bytes at least.
-func (p *Pack) texts(of part, least uint64) (*frontReader, error) {
-	if _, err := p.part(of, least); err != nil {
-		return nil, err
-	}
-	return &frontReader{rest: p.file[of.at:p.header.parts.deltas.at]}, nil
+// texts returns a reader of a part whose elements have at least so many bytes each.
+func (p *Pack) texts(of part, least uint64) *frontReader {
+	p.part(of, least)
+	return &frontReader{p.file[of.at:p.header.parts.deltas.at]}
 }
 
-// frontReader reads numbers and texts, up to what is wrong.
-type frontReader struct {
-	rest   []byte
-	failed error
-}
+// frontReader reads numbers and texts.
+type frontReader struct{ rest []byte }
 
 func (r *frontReader) take(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
-		r.failed = damaged("a text that has no end")
-		r.rest = nil
-		return make([]byte, min(n, 4))
+		panic(damaged("a text that has no end"))
 	}
 	taken := r.rest[:n]
 	r.rest = r.rest[n:]
@@ -237,42 +215,36 @@ func (r *frontReader) number() uint32 { return binary.LittleEndian.Uint32(r.take
 
 func (r *frontReader) text() string {
 	length := r.number()
-	encoded := r.take(textSize(length))
-	if r.failed != nil {
-		return ""
-	}
-	return decodeText(encoded, length)
+	return decodeText(r.take(textSize(length)), length)
 }
 
-// readCold reads the rest, and holds its classes to the records.
-func (p *Pack) readCold() error {
-	if err := decodeCold(p.bytes(p.header.parts.cold), int(p.header.parts.cold.at), p.content); err != nil {
-		return err
-	}
+// readCold reads the description and compares its classes with the records.
+func (p *Pack) readCold() {
+	decodeCold(p.bytes(p.header.parts.cold), int(p.header.parts.cold.at), p.content)
 	if len(p.content.Classes) != len(p.records) {
-		return damaged("it describes %d classes, and has %d", len(p.content.Classes), len(p.records))
+		panic(damaged("it describes %d classes, and has %d", len(p.content.Classes), len(p.records)))
 	}
 	names := p.bytes(p.header.parts.names)
 	for i := range p.records {
 		r, e := &p.records[i], p.content.Classes[i].Entry
 		all, err := units(e.Class)
 		if err != nil {
-			return damaged("%v", err)
+			panic(damaged("%v", err))
 		}
 		encoded, length := encodeText(all)
 		at := uint64(r[recordName])
 		if length != r[recordNameLength] || hash(all) != r[recordHash] || string(encoded) != string(names[at:at+textSize(length)]) ||
 			e.Original.Size != int(r[recordSize]) {
-			return damaged("its record %d is not that of %s", i+1, e.Class)
+			panic(damaged("its record %d is not that of %s", i+1, e.Class))
 		}
 		if isNext := i > 0 && p.content.Classes[i-1].Entry.Class == e.Class; isNext != (i > 0 && p.records[i-1][recordNext] != 0) {
-			return damaged("its classes called %s", e.Class)
+			panic(damaged("its classes called %s", e.Class))
 		}
 	}
-	return nil
 }
 
-// apply makes a woven class of so many bytes; false where the delta does not say how.
+// apply computes a woven class of so many bytes from a delta. It reports false where the
+// delta is invalid.
 func apply(delta, original, dictionary []byte, size int) ([]byte, bool) {
 	m := maker{rest: delta, dictionary: dictionary, original: original, woven: make([]byte, 0, size)}
 	for len(m.woven) < size && !m.failed {
@@ -285,7 +257,7 @@ func apply(delta, original, dictionary []byte, size int) ([]byte, bool) {
 	return m.woven, !m.failed && len(m.woven) == size && len(m.rest) == 0
 }
 
-// A maker reads a delta, up to what is wrong.
+// A maker applies a delta, up to the first error.
 type maker struct {
 	rest, dictionary, original, woven []byte
 
@@ -295,7 +267,7 @@ type maker struct {
 	failed bool
 }
 
-// An origin is what bytes are copied from.
+// An origin is the source of a copy.
 type origin int
 
 const (
@@ -304,7 +276,7 @@ const (
 	ofDictionary
 )
 
-// copy does the next copy, with so many new bytes before it.
+// copy executes the next copy, which follows so many new bytes.
 func (m *maker) copy(fresh uint64) {
 	head := m.number()
 	from := m.behind + int(fresh)
@@ -333,7 +305,7 @@ func (m *maker) copy(fresh uint64) {
 	}
 }
 
-// mostVarint is how many bytes one has: what it says is below 2^35.
+// mostVarint is the maximum length of a number, which is below 2^35.
 const mostVarint = 5
 
 func (m *maker) number() (n uint64) {

@@ -1,10 +1,10 @@
-// Package pack reads and writes packs: files with the woven form of a program's classes,
-// made ahead, by which an agent weaves as they load without a Sonde
+// Package pack reads and writes packs: files that hold the woven form of a program's classes.
+// With a pack an agent weaves classes as they load, without a running Sonde
 // (docs/formats/pack.md).
 //
-// What the agent reads (the front and the deltas) is apart from what only Sonde does. A
-// woven class is kept as what it takes to make it of the original: packs are small, and
-// nobody gets woven code without having the class it was made for.
+// The parts that the agent reads, the front and the deltas, are separate from the
+// description, which only Sonde reads. A woven class is stored as a delta to the original:
+// this keeps packs small, and nobody can read woven code without the class it was made for.
 package pack
 
 import (
@@ -12,44 +12,20 @@ import (
 	"fmt"
 
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
-	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// ErrClosed says that a pack was closed.
-var ErrClosed = errors.New("the pack was closed")
+// Content returns what the pack holds, its classes in order and without their woven form.
+// It must not be modified.
+func (p *Pack) Content() *Content { return p.content }
 
-// Close gives up what was read; contents and entries that were had stay.
-func (p *Pack) Close() error {
-	p.file, p.records = nil, nil
-	return nil
-}
-
-// Content is what the pack holds, its classes in order, without their woven form. It is
-// not to be changed.
-func (p *Pack) Content() (*Content, error) {
-	if p.file == nil {
-		return nil, ErrClosed
-	}
-	return p.content, nil
-}
-
-// Image is how the arena begins that an agent makes for the pack. It is not to be changed.
-func (p *Pack) Image() (*arena.Image, error) {
-	if p.file == nil {
-		return nil, ErrClosed
-	}
-	image := p.header.arena
-	image.Bytes = p.bytes(p.header.parts.image)
-	return &image, nil
-}
-
-// Has reports whether classes of this name are in the pack: whether an agent looks at
-// the bytes of one.
+// Has reports whether the pack holds classes of a name. An agent computes the checksums of
+// such classes only.
 func (p *Pack) Has(name string) bool { return p.first(name) >= 0 }
 
-// Find gives what becomes of a class file: as the agent finds it, and by its SHA-256
-// besides. A class that differs from the packed one in anything is not found.
+// Find returns the woven form of a class file. It compares the checksums that the agent
+// compares, and the SHA-256. A class that differs from the packed one in any byte is not
+// found.
 func (p *Pack) Find(name string, file []byte) (*cache.Entry, bool) {
 	for i := p.first(name); i >= 0; i = int(p.records[i][recordNext]) - 1 {
 		r, e := &p.records[i], p.content.Classes[i].Entry
@@ -69,10 +45,10 @@ func (p *Pack) Find(name string, file []byte) (*cache.Entry, bool) {
 	return nil, false
 }
 
-// first is the first record of a name; -1 where there is none.
+// first returns the index of the first record of a name, or -1.
 func (p *Pack) first(name string) int {
 	all, err := units(name)
-	if err != nil || p.file == nil {
+	if err != nil {
 		return -1
 	}
 	h := hash(all)
@@ -83,30 +59,30 @@ func (p *Pack) first(name string) int {
 		if n == 0 {
 			return -1
 		}
-		// Names are told apart by what the record's is: two may have one hash.
+		// Two names may have the same hash.
 		if p.records[n-1][recordHash] == h && p.content.Classes[n-1].Entry.Class == name {
 			return n - 1
 		}
 	}
 }
 
-// Sizes are how much of a pack is what, in bytes, and of what it holds.
+// Sizes are the sizes of the parts of a pack in bytes, and counts of its contents.
 type Sizes struct {
 	File       int64 `json:"file"`
 	Lookup     int64 `json:"lookup"`     // index, records and names
 	Watches    int64 `json:"watches"`    // the table, anchors and bridges
-	Dictionary int64 `json:"dictionary"` // what deltas have in common
+	Dictionary int64 `json:"dictionary"` // bytes that deltas have in common
 	Image      int64 `json:"image"`      // of the arena
 	Deltas     int64 `json:"deltas"`
-	Cold       int64 `json:"cold"` // what only Sonde reads
+	Cold       int64 `json:"cold"` // the description, which only Sonde reads
 
 	Classes  int   `json:"classes"`
-	Methods  int   `json:"methods"`  // that were woven
-	Original int64 `json:"original"` // class files as they were
-	Woven    int64 `json:"woven"`    // and as they become
+	Methods  int   `json:"methods"`  // woven methods
+	Original int64 `json:"original"` // all original class files
+	Woven    int64 `json:"woven"`    // all woven class files
 }
 
-// Sizes tells what of the pack is how large.
+// Sizes returns the sizes of the pack.
 func (p *Pack) Sizes() Sizes {
 	h := p.header.parts
 	s := Sizes{
@@ -127,52 +103,51 @@ func (p *Pack) Sizes() Sizes {
 	return s
 }
 
-// A Content is all that a pack holds. The same content makes the same bytes: a pack has
-// no times, and no paths of machines.
+// A Content is everything that a pack holds. The same content gives the same bytes: a pack
+// contains no times and no absolute paths.
 type Content struct {
-	Build   string          // of the agent whose hooks the woven code calls: agent.AgentBuild
-	Engine  string          // that wove the classes: cache.Engine
-	Title   string          // base names of what was packed, for people
+	Build   string          // agent.AgentBuild of the agent whose hooks the woven code calls
+	Engine  string          // cache.Engine of the weaver
+	Title   string          // base names of the inputs, for people
 	Probes  []byte          // probes.yaml as it was read
-	Watches control.Watches // what the hooks do; Fresh is not kept
+	Watches control.Watches // the actions of the hooks; Fresh is not stored
 	Names   []Name          // of the spots
 	Classes []Class
 	Left    []Left
 }
 
-// A Name says what a spot is.
+// A Name identifies a spot.
 type Name struct {
 	ID                        uint32
-	Class, Method, Descriptor string // as class files have them
+	Class, Method, Descriptor string // as in class files
 	Probe, Sequence           string
-	Groups                    []string // tags its results are by
+	Groups                    []string // tags by which its results are grouped
 }
 
-// A Class is one that was woven. The order of classes in a pack is by name, then by
-// original.
+// A Class is a woven class. Classes of a pack are sorted by name, then by original.
 type Class struct {
-	// Entry is what became of it. Of one that was read from a pack there is no woven class:
-	// Find makes that of the original. When it was made is not kept.
+	// Entry is the result of weaving. When read from a pack it has no woven class, which
+	// Find computes from the original. The time it was made is not stored.
 	Entry *cache.Entry
-	// Original is the class file that was woven; nil where it was read from a pack.
+	// Original is the class file that was woven; nil when read from a pack.
 	Original []byte
 }
 
-// A Left is a class, or a method, that probes match and that is not woven.
+// A Left is a class or method that matches a probe and is not woven.
 type Left struct {
 	Class  string // internal name
-	Method string // name and descriptor; empty where it is the whole class
+	Method string // name and descriptor; empty for the whole class
 	Reason string
 }
 
-// What can be the matter with a pack, for errors.Is.
+// The kinds of a FileError, for errors.Is.
 var (
 	ErrNotPack = errors.New("it is no pack of Sonde's: name a file that `sonde pack` made")
 	ErrVersion = errors.New("it was made by another version of Sonde: make it again with `sonde pack`")
 	ErrDamaged = errors.New("it is damaged: make it again with `sonde pack`")
 )
 
-// A FileError is a pack that cannot be read, or a class of it that cannot be had.
+// A FileError reports a pack that cannot be read.
 type FileError struct {
 	Path   string
 	Kind   error // ErrNotPack, ErrVersion or ErrDamaged
@@ -189,6 +164,6 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Kind }
 
-func damaged(format string, args ...any) error {
+func damaged(format string, args ...any) *FileError {
 	return &FileError{Kind: ErrDamaged, Detail: fmt.Sprintf(format, args...)}
 }

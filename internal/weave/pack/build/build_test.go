@@ -246,7 +246,6 @@ probes:
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer opened.Close()
 	found := 0
 	for i := range p.Classes {
 		f := &p.Classes[i]
