@@ -2,6 +2,8 @@
 // names, operand shapes and stack effects, generated from opcodes.table.
 package opcode
 
+import "encoding/binary"
+
 //go:generate go run ./gen -o table_gen.go opcodes.table
 
 // Op is an instruction's first byte.
@@ -95,4 +97,33 @@ func (op Op) EndsBlock() bool {
 		return true
 	}
 	return op.IsReturn()
+}
+
+// LengthAt returns the length of the instruction at an offset of a method's code, or 0
+// where there is no instruction. The instruction may reach past the end of the code.
+func LengthAt(code []byte, at int) int {
+	op := Op(code[at])
+	if n := int(op.Info().Length); n > 0 {
+		return n
+	}
+	operands := (at + 4) &^ 3 // of a switch, aligned
+	number := func(offset int) int64 { return int64(int32(binary.BigEndian.Uint32(code[operands+offset:]))) }
+	var head int
+	var cases, size int64
+	switch {
+	case op == Wide && at+1 < len(code) && Op(code[at+1]) == Iinc:
+		return 6
+	case op == Wide:
+		return 4
+	case op == Tableswitch && operands+12 <= len(code):
+		head, cases, size = operands+12-at, number(8)-number(4)+1, 4
+	case op == Lookupswitch && operands+8 <= len(code):
+		head, cases, size = operands+8-at, number(4), 8
+	default:
+		return 0
+	}
+	if cases < 0 || cases > int64(len(code)) {
+		return 0
+	}
+	return head + int(cases*size)
 }

@@ -128,3 +128,28 @@ func TestEndsBlock(t *testing.T) {
 		}
 	}
 }
+
+func TestLengthAt(t *testing.T) {
+	lookup := []byte{byte(opcode.Nop), byte(opcode.Lookupswitch), 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 9}
+	table := []byte{byte(opcode.Tableswitch), 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 9, 0, 0, 0, 9}
+	endless := []byte{byte(opcode.Lookupswitch), 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}
+	for _, tt := range []struct {
+		name string
+		code []byte
+		at   int
+		want int
+	}{
+		{"plain", []byte{byte(opcode.Nop), byte(opcode.Sipush), 0, 1}, 1, 3},
+		{"wide load", []byte{byte(opcode.Wide), byte(opcode.Iload), 1, 0}, 0, 4},
+		{"wide iinc", []byte{byte(opcode.Wide), byte(opcode.Iinc), 1, 0, 0, 1}, 0, 6},
+		{"lookupswitch", lookup, 1, len(lookup) - 1},
+		{"tableswitch", table, 0, len(table)},
+		{"cut tableswitch", table[:10], 0, 0},
+		{"negative count", endless, 0, 0},
+		{"no opcode", []byte{0xfe}, 0, 0},
+	} {
+		if got := opcode.LengthAt(tt.code, tt.at); got != tt.want {
+			t.Errorf("%s: length %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (b *Bodies) Calls(name, descriptor string) ([]DirectCall, error) {
 	body := attribute.Data[codeHeader : codeHeader+shapeOf(attribute.Data).Bytes] // read has found it whole
 	var calls []DirectCall
 	known := make(map[DirectCall]bool)
-	for at := 0; at < len(body); at += lengthAt(body, at) {
+	for at := 0; at < len(body); at += opcode.LengthAt(body, at) {
 		use, index := useOf(opcode.Op(body[at]), body[at:])
 		if use < 0 {
 			continue

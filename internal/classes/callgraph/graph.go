@@ -380,7 +380,7 @@ func shapeOf(attribute []byte) Shape {
 // class that the JVM has loaded are.
 func ShapeOf(body []byte) Shape {
 	s := Shape{Bytes: len(body)}
-	for at := 0; at < len(body); at += lengthAt(body, at) {
+	for at := 0; at < len(body); at += opcode.LengthAt(body, at) {
 		switch op := opcode.Op(body[at]); {
 		case op >= opcode.Ifeq && op <= opcode.Jsr, op == opcode.Ifnull, op == opcode.Ifnonnull:
 			s.Loops = s.Loops || int16(binary.BigEndian.Uint16(body[at+1:])) < 0

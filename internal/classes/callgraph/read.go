@@ -216,7 +216,7 @@ func (r *reader) scan(method int32, attribute []byte) ([]callID, error) {
 	var calls []callID
 	for at := 0; at < len(body); {
 		op := opcode.Op(body[at])
-		length := lengthAt(body, at)
+		length := opcode.LengthAt(body, at)
 		if length == 0 || length > len(body)-at {
 			return nil, &classfile.FormatError{Structure: "code", Offset: at, Detail: "no whole instruction: " + op.String()}
 		}
@@ -263,43 +263,6 @@ func useOf(op opcode.Op, instruction []byte) (use int, index uint16) {
 		return -1, 0
 	}
 	return use, binary.BigEndian.Uint16(instruction[1:])
-}
-
-// lengthAt returns the length of the instruction at an offset, 0 where none is.
-func lengthAt(body []byte, at int) int {
-	op := opcode.Op(body[at])
-	if n := int(op.Info().Length); n != 0 {
-		return n
-	}
-	switch op {
-	case opcode.Wide:
-		if at+1 < len(body) {
-			if opcode.Op(body[at+1]) == opcode.Iinc {
-				return 6
-			}
-			return 4
-		}
-	case opcode.Tableswitch, opcode.Lookupswitch:
-		operands := (at + 4) &^ 3
-		if operands+12 > len(body) {
-			return 0
-		}
-		low := int64(int32(binary.BigEndian.Uint32(body[operands+4:])))
-		if op == opcode.Lookupswitch {
-			return switchLength(operands+8-at, low, 8, len(body))
-		}
-		high := int64(int32(binary.BigEndian.Uint32(body[operands+8:])))
-		return switchLength(operands+12-at, high-low+1, 4, len(body))
-	}
-	return 0
-}
-
-// switchLength adds cases to what stands before them; 0 where they cannot be.
-func switchLength(before int, cases, size int64, limit int) int {
-	if cases < 0 || cases > int64(limit) {
-		return 0
-	}
-	return before + int(cases*size)
 }
 
 // meaning returns the calls a use of a pool entry stands for.

@@ -1,11 +1,10 @@
-// Package origin decides from which bytes a class is woven, and what undo puts
-// back.
+// Package original decides which bytes a class is woven from, and which bytes undo restores.
 //
-// A JVM shows a transformer bytes that it rebuilds from what it keeps of a
-// class. Not everything is kept, and some JDKs forget what reflection needs. The
-// class's own file has it all, but the file that a loader finds need not be the
-// class that runs. So the file is compared with what the JVM shows, and is taken
-// only when it is proven to be the same class.
+// The bytes that a JVM shows to a transformer are rebuilt from its own representation of the
+// class. That representation is incomplete, and some JDKs lose data that reflection needs.
+// The class file is complete, but the file that a loader finds need not be the class that
+// runs. Therefore the file is compared with the bytes that the JVM shows, and is used only if
+// it is proven to be the same class.
 package original
 
 import (
@@ -18,15 +17,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
-// Source says where the bytes come from that a class is woven from.
+// Source is where the bytes come from that a class is woven from.
 type Source uint8
 
 const (
-	// FromFile is the class's own file, proven to be what runs.
+	// FromFile is the class file, proven to be the class that runs.
 	FromFile Source = iota + 1
-	// FromGiven is what the JVM showed.
+	// FromGiven is the class as the JVM shows it.
 	FromGiven
-	// FromGraft is what the JVM showed with what it had forgotten put back.
+	// FromGraft is the class as the JVM shows it, completed with attributes of the file.
 	FromGraft
 )
 
@@ -34,40 +33,39 @@ func (s Source) String() string {
 	return [...]string{"nothing", "its class file", "what the JVM shows", "what the JVM shows, completed from its class file"}[s]
 }
 
-// Input is what is known of a class.
+// Input is the known data of a class.
 type Input struct {
 	JDK   jdk.Version
-	File  []byte // the class file that the class's loader finds; nil where there is none
-	Given []byte // what the JVM shows a transformer
-	// Loading is set where the class is not there yet: what the JVM shows then is what
-	// it was given, nothing is rebuilt, and it keeps those bytes for undo.
+	File  []byte // the class file that the loader of the class finds; nil if there is none
+	Given []byte // the bytes that the JVM shows to a transformer
+	// Loading is set while the class is being loaded. The JVM then shows the bytes it was
+	// given, rebuilds nothing, and keeps those bytes for undo.
 	Loading bool
 }
 
-// Choice is what to weave a class from, and what to put back.
+// Choice is the bytes to weave a class from, and the bytes to restore.
 type Choice struct {
-	Weave   []byte // what weaving starts from
-	Restore []byte // what undo must put back; nil where what the JVM rebuilds loses nothing
+	Weave   []byte // to be woven
+	Restore []byte // to be restored by undo; nil if the bytes that the JVM rebuilds lose nothing
 	Source  Source
-	// Unproven says why the file is not what runs; "" where it is, or was not needed.
+	// Unproven says why the file is not the class that runs; "" if it is, or was not needed.
 	Unproven string
 }
 
-// Damage is the error of a class that redefinition would harm.
+// Damage reports that redefinition would damage a class.
 type Damage struct {
 	Class string // with dots
 	JDK   jdk.Version
 	Bug   jdk.Bug
-	Why   string // why nothing can be done about it
+	Why   string // why the damage cannot be avoided
 }
 
 func (d *Damage) Error() string {
 	return fmt.Sprintf("JDK %s loses %s of %s when it is redefined (%s), and %s", d.JDK, d.Bug.Loses, d.Class, d.Bug.ID, d.Why)
 }
 
-// Choose decides what a class is woven from. With a [*Damage] it returns the best
-// there is, for a caller who goes on all the same. Other errors say that Given is no
-// class file.
+// Choose decides what a class is woven from. With a [*Damage] it also returns the best
+// choice, for callers that accept the damage. Other errors say that Given is no class file.
 func Choose(in Input) (Choice, error) {
 	given, err := classfile.Parse(in.Given)
 	if err != nil {
@@ -98,16 +96,16 @@ func Choose(in Input) (Choice, error) {
 	return c.otherForm(choice)
 }
 
-// className is the class's name as programs write it.
+// className returns the name of the class with dots.
 func (c *comparison) className() string { return strings.ReplaceAll(c.given.Name(), "/", ".") }
 
 func (c *comparison) damage(bug jdk.Bug, why string) *Damage {
 	return &Damage{Class: c.className(), JDK: c.jdk, Bug: bug, Why: why}
 }
 
-// withoutFile is the damage done by weaving what the JVM shows, with no file to help.
-// The JVM keeps every constant, so a class whose pool does not hold an attribute's
-// name never had the attribute.
+// withoutFile returns the damage of weaving the bytes that the JVM shows, without a file.
+// The JVM keeps every constant, so a class whose pool lacks the name of an attribute never
+// had that attribute.
 func (c *comparison) withoutFile(why string) error {
 	switch {
 	case jdk.ParameterNames.In(c.jdk) && mayLoseParameters(c.given):
@@ -120,14 +118,14 @@ func (c *comparison) withoutFile(why string) error {
 	return nil
 }
 
-// rebuildingLoses reports whether the JVM's own bytes lack something that the file,
-// which is what runs, has.
+// rebuildingLoses reports whether the bytes that the JVM rebuilds lack something that the
+// proven file has.
 func (c *comparison) rebuildingLoses() bool {
 	return jdk.ParameterNames.In(c.jdk) && hasParameters(c.file) ||
 		jdk.ComponentCount.In(c.jdk) && hasUnkeptComponents(c.file)
 }
 
-// otherForm chooses for a class that is not what its file says.
+// otherForm chooses for a class that differs from its file.
 func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	if jdk.LinkingRace.In(c.jdk) && c.onlyOperands {
 		return choice, c.damage(jdk.LinkingRace, choice.Unproven+", as when it is linked at this moment: try again")
@@ -135,7 +133,7 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	if why := c.earlierForm(); why != "" {
 		return choice, c.withoutFile("its class file is another class's or version's: " + why)
 	}
-	// The file knows what the class has, so absence in it is absence.
+	// What the file does not have, the class does not have either.
 	names := jdk.ParameterNames.In(c.jdk) && hasParameters(c.file) && !hasParameters(c.given)
 	record := jdk.ComponentCount.In(c.jdk) && !readableRecord(c.given)
 	switch {
@@ -153,9 +151,9 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	return Choice{Weave: grafted, Restore: grafted, Source: FromGraft, Unproven: choice.Unproven}, nil
 }
 
-// earlierForm says why the file is not the class in an earlier form, as it was before
-// agents added to it; "" where it is. Agents add members and interfaces and change
-// bodies. They do not take away: what the file declares must still be there.
+// earlierForm says why the file is not an earlier form of the class, from before agents
+// changed it; "" if it is. Agents add members and interfaces and change bodies. They remove
+// nothing: the class must still have every member that the file declares.
 func (c *comparison) earlierForm() string {
 	switch {
 	case c.file.Name() != c.given.Name():
@@ -184,9 +182,9 @@ func missingMember(file *classfile.Class, want []classfile.Member, given *classf
 	return ""
 }
 
-// graft puts back into what the JVM shows what only the file still knows: the names
-// of parameters, and a record's components, whose indices hold because what is shown
-// begins with the file's constants.
+// graft adds to the shown class what only the file still has: the names of parameters, and
+// the components of a record. The indices of components stay valid because the shown
+// constants begin with those of the file.
 func (c *comparison) graft(names, record bool) ([]byte, error) {
 	if names {
 		if err := c.graftParameters(); err != nil {
@@ -218,7 +216,7 @@ func (c *comparison) graftParameters() error {
 		if err != nil {
 			return err
 		}
-		// The list is shared with other members' memory: it must not grow in place.
+		// The list shares memory with those of other members: it must not grow in place.
 		m.Attributes = append(slices.Clip(m.Attributes), classfile.Attribute{
 			Name: c.given.AttributeName(classfile.KindMethodParameters),
 			Data: data,
@@ -259,8 +257,8 @@ func hasParameters(c *classfile.Class) bool {
 	return false
 }
 
-// mayLoseParameters reports whether a class may have had MethodParameters that it is
-// shown without. One that is shown with some was not rebuilt, so is whole.
+// mayLoseParameters reports whether the JVM may have dropped MethodParameters of a class. A
+// class that is shown with some was not rebuilt, and is complete.
 func mayLoseParameters(c *classfile.Class) bool {
 	return !hasParameters(c) && anyMethodTakesParameters(c) && poolHolds(c, classfile.KindMethodParameters.String())
 }
@@ -286,7 +284,7 @@ func poolHolds(c *classfile.Class, text string) bool {
 	return false
 }
 
-// components returns a record's components; ok is false where its attribute cannot be
+// components returns the components of a record. ok is false if its attribute cannot be
 // read, and true for a class that is no record.
 func components(c *classfile.Class) (list classfile.Record, ok bool) {
 	attribute := c.Find(c.Attributes, classfile.KindRecord)
@@ -322,8 +320,8 @@ func hasUnkeptComponents(c *classfile.Class) bool {
 	return false
 }
 
-// hasComponentTypes reports whether a record's components have type annotations, or
-// may have, where that cannot be read.
+// hasComponentTypes reports whether components of a record have type annotations, or
+// may have some because they cannot be read.
 func hasComponentTypes(c *classfile.Class) bool {
 	list, ok := components(c)
 	for i := range list {

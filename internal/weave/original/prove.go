@@ -2,6 +2,7 @@ package original
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -11,21 +12,21 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
-// comparison is a class file beside what the JVM shows of the class.
+// A comparison compares a class file with the class as the JVM shows it.
 type comparison struct {
 	file, given *classfile.Class
 	jdk         jdk.Version
 
-	poolExtends  bool // what is shown has the file's constants, each in its place
-	onlyOperands bool // all that differs is operands of instructions
+	poolExtends  bool // the shown class has the file's constants at the same indices
+	onlyOperands bool // only operands of instructions differ
 }
 
-// prove says in what the file differs from what runs, "" where in nothing. It compares
-// everything that a JVM keeps of a class. What JVMs do not keep is the file's word
-// alone: invisible annotations, annotations of types inside bodies, Deprecated,
-// EnclosingMethod (kept, but not shown), attributes unknown to them, the order of
-// methods. Tables of local variables, and SourceDebugExtension, are kept only if an
-// agent that wanted them was there in time.
+// prove returns the first difference between the file and the class that runs, or "". It
+// compares everything that a JVM keeps of a class. For anything else the file must be
+// trusted: invisible annotations, annotations of types inside bodies, Deprecated,
+// EnclosingMethod (kept, but not shown), attributes that the JVM does not know, and the order
+// of methods. Tables of local variables and SourceDebugExtension are kept only if an agent
+// asked for them before the class was loaded.
 func (c *comparison) prove() string {
 	if difference := c.comparePools(); difference != "" {
 		return difference
@@ -61,9 +62,7 @@ func (c *comparison) compareHeaders() string {
 }
 
 func (c *comparison) sameClass(a, b uint16) bool {
-	x, err := c.file.Pool.ClassName(a)
-	y, err2 := c.given.Pool.ClassName(b)
-	return err == nil && err2 == nil && bytes.Equal(x, y)
+	return sameText(c.file.Pool.ClassName, c.given.Pool.ClassName, a, b)
 }
 
 // The access flags that a JVM keeps.
@@ -73,7 +72,7 @@ const (
 	methodAccess classfile.Access = 0x1dff
 )
 
-// access is what a JVM makes of access flags: an attribute Synthetic is a flag too.
+// access returns the flags that a JVM keeps. It treats an attribute Synthetic as a flag.
 func access(c *classfile.Class, a classfile.Access, attributes []classfile.Attribute, kept classfile.Access) classfile.Access {
 	if c.Find(attributes, classfile.KindSynthetic) != nil {
 		a |= classfile.AccSynthetic
@@ -114,11 +113,11 @@ func (c *comparison) compareMembers(what string, file, given []classfile.Member)
 	return operands
 }
 
-// keptOf is what a JVM keeps of a member.
+// keptOf returns the access flags and attributes of a member that a JVM keeps.
 func keptOf(what string, key memberKey, m *classfile.Member) (classfile.Access, kindSet) {
 	switch {
 	case key.name == "<clinit>":
-		return classfile.AccStatic, methodKinds // other flags of an initialiser mean nothing
+		return classfile.AccStatic, methodKinds // the JVM ignores other flags of an initialiser
 	case what == "method":
 		return methodAccess, methodKinds
 	case m.Access&classfile.AccStatic != 0:
@@ -127,14 +126,15 @@ func keptOf(what string, key memberKey, m *classfile.Member) (classfile.Access, 
 	return fieldAccess, fieldKinds
 }
 
-// compareCode also reports whether bodies that differ do so in bytes of their code
-// only, being equally long. Frames follow from the code, and JVMs drop those of classes
-// that they do not verify.
+// compareCode also reports whether the bodies have the same length and differ only in
+// bytes of their code. It ignores frames: they follow from the code, and JVMs drop the frames
+// of classes that they do not verify.
 func (c *comparison) compareCode(name string, file, given []classfile.Attribute) (difference string, onlyBytes bool) {
-	f, g, err := c.codes(file, given)
+	f, err := c.file.Code(file)
+	g, err2 := c.given.Code(given)
 	switch {
-	case err != nil:
-		return fmt.Sprintf("%s: %v", name, err), false
+	case err != nil || err2 != nil:
+		return fmt.Sprintf("%s: %v", name, cmp.Or(err, err2)), false
 	case f == nil && g == nil:
 		return "", false
 	case f == nil || g == nil:
@@ -143,18 +143,16 @@ func (c *comparison) compareCode(name string, file, given []classfile.Attribute)
 		return name + " has another body", false
 	case !slices.EqualFunc(f.Handlers, g.Handlers, c.sameHandler):
 		return name + " handles exceptions otherwise", false
-	}
-	if !slices.Equal(lines(c.file, f), lines(c.given, g)) {
+	case !slices.Equal(lines(c.file, f), lines(c.given, g)):
 		return name + " has other line numbers", false
-	}
-	if !bytes.Equal(f.Bytes, g.Bytes) && !c.sameInstructions(f.Bytes, g.Bytes) {
+	case !bytes.Equal(f.Bytes, g.Bytes) && !c.sameInstructions(f.Bytes, g.Bytes):
 		return name + " has another body", true
 	}
 	return "", false
 }
 
-// sameHandler compares types by name: after a redefinition JDK 17 may show another
-// entry for the same class.
+// sameHandler compares exception types by name: after a redefinition JDK 17 may show
+// another pool entry for the same class.
 func (c *comparison) sameHandler(f, g classfile.Handler) bool {
 	if f.Type != g.Type && f.Type != 0 && g.Type != 0 && c.sameClass(f.Type, g.Type) {
 		g.Type = f.Type
@@ -162,16 +160,7 @@ func (c *comparison) sameHandler(f, g classfile.Handler) bool {
 	return f == g
 }
 
-func (c *comparison) codes(file, given []classfile.Attribute) (f, g *classfile.Code, err error) {
-	if f, err = c.file.Code(file); err != nil {
-		return nil, nil, err
-	}
-	g, err = c.given.Code(given)
-	return f, g, err
-}
-
-// lines puts a body's tables of line numbers together and leaves out repeated rows, as
-// a JVM does.
+// lines joins the line-number tables of a body and removes repeated rows, as a JVM does.
 func lines(c *classfile.Class, code *classfile.Code) []classfile.LineNumber {
 	var all []classfile.LineNumber
 	for _, a := range code.Attributes {
@@ -186,7 +175,7 @@ func lines(c *classfile.Class, code *classfile.Code) []classfile.LineNumber {
 	return slices.Compact(all)
 }
 
-// memberKey tells fields, or methods, of one class apart.
+// memberKey identifies a field or method of a class.
 type memberKey struct{ name, descriptor string }
 
 func (k memberKey) String() string { return k.name + k.descriptor }
@@ -194,12 +183,12 @@ func (k memberKey) String() string { return k.name + k.descriptor }
 func keyOf(c *classfile.Class, m *classfile.Member) memberKey {
 	name, descriptor, err := c.MemberName(m)
 	if err != nil {
-		return memberKey{} // no member of a class that was loaded
+		return memberKey{} // cannot happen in a class that was loaded
 	}
 	return memberKey{string(name), string(descriptor)}
 }
 
-// indexMembers finds members by name and descriptor: a JVM orders methods as it likes.
+// indexMembers returns members by name and descriptor: a JVM may reorder methods.
 func indexMembers(c *classfile.Class, members []classfile.Member) map[memberKey]int {
 	index := make(map[memberKey]int, len(members))
 	for i := range members {
@@ -208,8 +197,8 @@ func indexMembers(c *classfile.Class, members []classfile.Member) map[memberKey]
 	return index
 }
 
-// kindSet is the attributes that a JVM keeps and shows, each with the class file
-// version from which it knows them.
+// kindSet lists attributes that a JVM keeps and shows, with the first class-file version
+// in which it knows them.
 type kindSet []struct {
 	kind  classfile.Kind
 	major uint16
@@ -242,22 +231,22 @@ var (
 		{classfile.KindAnnotationDefault, 49},
 		{classfile.KindMethodParameters, 52},
 	}
-	// Of an instance field a JVM passes over it.
+	// A JVM ignores ConstantValue of instance fields.
 	staticFieldKinds = append(kindSet{{classfile.KindConstantValue, 0}}, fieldKinds...)
 )
 
-// compareAttributes compares what a JVM keeps, contents by contents: constants have
-// their places on both sides, so indices mean the same.
+// compareAttributes compares the contents of attributes that a JVM keeps. Constants have the
+// same indices on both sides, so equal bytes mean the same.
 func (c *comparison) compareAttributes(owner string, file, given []classfile.Attribute, kinds kindSet) string {
 	for _, k := range kinds {
 		f, g := c.file.Find(file, k.kind), c.given.Find(given, k.kind)
 		switch {
 		case f == nil && g == nil:
-		case c.file.Major < k.major: // a JVM may pass over it
+		case c.file.Major < k.major: // a JVM may ignore it
 		case k.kind == classfile.KindMethodParameters && g == nil && jdk.ParameterNames.In(c.jdk):
 		case f == nil:
 			if k.kind == classfile.KindBootstrapMethods {
-				continue // of an earlier redefinition
+				continue // left by an earlier redefinition
 			}
 			return fmt.Sprintf("%s has no %s in it", owner, k.kind)
 		case g == nil:
@@ -272,8 +261,8 @@ func (c *comparison) compareAttributes(owner string, file, given []classfile.Att
 	return ""
 }
 
-// emptyTable reports whether an attribute is a table without entries, which is as good
-// as none.
+// emptyTable reports whether an attribute is a table without entries, which means the same
+// as no attribute.
 func emptyTable(kind classfile.Kind, data []byte) bool {
 	switch kind {
 	case classfile.KindExceptions, classfile.KindInnerClasses, classfile.KindBootstrapMethods, classfile.KindNestMembers:
@@ -287,7 +276,7 @@ func (c *comparison) sameContents(kind classfile.Kind, f, g []byte) bool {
 	case bytes.Equal(f, g):
 		return true
 	case kind == classfile.KindBootstrapMethods:
-		// A count, then entries: more may have been added behind.
+		// A count, then entries: redefinitions may have appended more.
 		return len(f) > 2 && len(g) > len(f) && bytes.Equal(f[2:], g[2:len(f)])
 	case kind == classfile.KindSourceFile || kind == classfile.KindSignature:
 		return c.sameReference(f, g)
@@ -299,17 +288,13 @@ func (c *comparison) sameContents(kind classfile.Kind, f, g []byte) bool {
 
 // sameReference compares two Utf8 references by their text.
 func (c *comparison) sameReference(f, g []byte) bool {
-	if len(f) != 2 || len(g) != 2 {
-		return false
-	}
-	x, err := c.file.Pool.Utf8(uint16(f[0])<<8 | uint16(f[1]))
-	y, err2 := c.given.Pool.Utf8(uint16(g[0])<<8 | uint16(g[1]))
-	return err == nil && err2 == nil && bytes.Equal(x, y)
+	return len(f) == 2 && len(g) == 2 &&
+		sameText(c.file.Pool.Utf8, c.given.Pool.Utf8, binary.BigEndian.Uint16(f), binary.BigEndian.Uint16(g))
 }
 
-// sameComponents compares records whose components have attributes that the JVM does
-// not show. Where it cannot be read what it shows, by a bug of the JDK, that is no
-// difference: fields and methods of a record tell its components well enough.
+// sameComponents compares records whose components have attributes that the JVM does not
+// show. An attribute that is unreadable because of a bug of the JDK is no difference: the
+// fields and methods of a record determine its components.
 func (c *comparison) sameComponents() bool {
 	file, ok := components(c.file)
 	given, readable := components(c.given)
@@ -333,12 +318,12 @@ func (c *comparison) sameComponents() bool {
 	return true
 }
 
-// sameInstructions compares equally long code instruction by instruction, constants by
-// their meaning: a redefinition on JDK 17 may add a constant a second time and lead
-// instructions to it, even one that changes nothing.
+// sameInstructions compares code of equal length instruction by instruction, and constants
+// by meaning: a redefinition on JDK 17, even one without a change, may add a constant a
+// second time and make instructions refer to it.
 func (c *comparison) sameInstructions(f, g []byte) bool {
 	for at := 0; at < len(f); {
-		size := instructionSize(f, at)
+		size := opcode.LengthAt(f, at)
 		if size == 0 || at+size > len(f) || f[at] != g[at] {
 			return false
 		}
@@ -347,63 +332,27 @@ func (c *comparison) sameInstructions(f, g []byte) bool {
 		if bytes.Equal(x, y) {
 			continue
 		}
+		var i, k uint16
 		switch opcode.Op(f[at-size]).Info().Shape {
 		case opcode.CP1:
-			if !sameConstant(&c.file.Pool, &c.given.Pool, uint16(x[0]), uint16(y[0])) {
-				return false
-			}
+			i, k = uint16(x[0]), uint16(y[0])
 		case opcode.CP2, opcode.Interface, opcode.Dynamic, opcode.MultiArray:
-			i, k := binary.BigEndian.Uint16(x), binary.BigEndian.Uint16(y)
-			if !bytes.Equal(x[2:], y[2:]) || !sameConstant(&c.file.Pool, &c.given.Pool, i, k) {
+			if !bytes.Equal(x[2:], y[2:]) {
 				return false
 			}
+			i, k = binary.BigEndian.Uint16(x), binary.BigEndian.Uint16(y)
 		default:
+			return false
+		}
+		if !sameConstant(&c.file.Pool, &c.given.Pool, i, k) {
 			return false
 		}
 	}
 	return true
 }
 
-// instructionSize is the length of the instruction at an offset; 0 where there is none.
-func instructionSize(code []byte, at int) int {
-	info := opcode.Op(code[at]).Info()
-	if info.Length > 0 {
-		return int(info.Length)
-	}
-	rest := code[at:]
-	padded := (at+4)&^3 - at // where a switch's words begin
-	switch opcode.Op(code[at]) {
-	case opcode.Wide:
-		if len(rest) > 1 && opcode.Op(rest[1]) == opcode.Iinc {
-			return 6
-		}
-		return 4
-	case opcode.Tableswitch:
-		if len(rest) < padded+12 {
-			return 0
-		}
-		low := int64(int32(binary.BigEndian.Uint32(rest[padded+4:])))
-		high := int64(int32(binary.BigEndian.Uint32(rest[padded+8:])))
-		return wholeSize(padded+12, high-low+1, 4, len(rest))
-	case opcode.Lookupswitch:
-		if len(rest) < padded+8 {
-			return 0
-		}
-		return wholeSize(padded+8, int64(int32(binary.BigEndian.Uint32(rest[padded+4:]))), 8, len(rest))
-	}
-	return 0
-}
-
-// wholeSize adds so many cases to a switch's head; 0 where they do not fit.
-func wholeSize(head int, cases int64, each, limit int) int {
-	if cases < 0 || cases > int64(limit) {
-		return 0
-	}
-	return head + int(cases)*each
-}
-
-// comparePools demands that what is shown begins with the file's constants. It may
-// have more behind them: redefinition only ever adds.
+// comparePools requires that the shown constants begin with those of the file. More may
+// follow: redefinitions only append.
 func (c *comparison) comparePools() string {
 	f, g := &c.file.Pool, &c.given.Pool
 	if f.Len() > g.Len() {
@@ -417,8 +366,8 @@ func (c *comparison) comparePools() string {
 	return ""
 }
 
-// sameConstant compares by meaning where the bytes differ: of a text that a pool has
-// twice, a JVM may name the other one.
+// sameConstant compares by meaning where the bytes differ: if a pool contains a text twice,
+// a JVM may refer to the other one.
 func sameConstant(f, g *classfile.Pool, i, k uint16) bool {
 	tag := f.Tag(i)
 	if tag != g.Tag(k) {
