@@ -35,49 +35,14 @@ func (c *Class) Decode(a Attribute) (Contents, error) { return c.decode(a, nil) 
 func (c *Class) decode(a Attribute, pool *Pool) (Contents, error) {
 	kind := c.Kind(a.Name)
 	x := &codec{cursor: cursor{data: a.Data}, structure: kind.String(), pool: pool}
-	contents := zeroContents[kind].transfer(x)
+	contents := kinds[kind].zero.transfer(x)
 	if err := x.finish(); err != nil {
 		return nil, err
 	}
 	return contents, nil
 }
 
-// zeroContents holds the zero value of the type that each kind of attribute decodes to.
-var zeroContents = [kindCount]Contents{
-	KindUnknown:                              Opaque(nil),
-	KindConstantValue:                        ConstantValue(0),
-	KindCode:                                 (*Code)(nil),
-	KindStackMapTable:                        StackMapTable(nil),
-	KindExceptions:                           Exceptions(nil),
-	KindInnerClasses:                         InnerClasses(nil),
-	KindEnclosingMethod:                      EnclosingMethod{},
-	KindSynthetic:                            Synthetic{},
-	KindSignature:                            Signature(0),
-	KindSourceFile:                           SourceFile(0),
-	KindSourceDebugExtension:                 SourceDebugExtension(nil),
-	KindLineNumberTable:                      LineNumberTable(nil),
-	KindLocalVariableTable:                   LocalVariableTable(nil),
-	KindLocalVariableTypeTable:               LocalVariableTypeTable(nil),
-	KindDeprecated:                           Deprecated{},
-	KindRuntimeVisibleAnnotations:            Annotations(nil),
-	KindRuntimeInvisibleAnnotations:          Annotations(nil),
-	KindRuntimeVisibleParameterAnnotations:   ParameterAnnotations(nil),
-	KindRuntimeInvisibleParameterAnnotations: ParameterAnnotations(nil),
-	KindRuntimeVisibleTypeAnnotations:        TypeAnnotations(nil),
-	KindRuntimeInvisibleTypeAnnotations:      TypeAnnotations(nil),
-	KindAnnotationDefault:                    AnnotationDefault{},
-	KindBootstrapMethods:                     BootstrapMethods(nil),
-	KindMethodParameters:                     MethodParameters(nil),
-	KindModule:                               (*Module)(nil),
-	KindModulePackages:                       ModulePackages(nil),
-	KindModuleMainClass:                      ModuleMainClass(0),
-	KindNestHost:                             NestHost(0),
-	KindNestMembers:                          NestMembers(nil),
-	KindRecord:                               Record(nil),
-	KindPermittedSubclasses:                  PermittedSubclasses(nil),
-}
-
-// Kind is what an attribute is, by its name.
+// Kind is the kind of an attribute, given by its name.
 type Kind uint8
 
 // The attributes of JVMS SE 25, 4.7, in the order of its table.
@@ -116,29 +81,64 @@ const (
 	kindCount
 )
 
-var kindNames = [kindCount]string{
-	KindUnknown: "", KindConstantValue: "ConstantValue", KindCode: "Code", KindStackMapTable: "StackMapTable",
-	KindExceptions: "Exceptions", KindInnerClasses: "InnerClasses", KindEnclosingMethod: "EnclosingMethod",
-	KindSynthetic: "Synthetic", KindSignature: "Signature", KindSourceFile: "SourceFile",
-	KindSourceDebugExtension: "SourceDebugExtension", KindLineNumberTable: "LineNumberTable",
-	KindLocalVariableTable: "LocalVariableTable", KindLocalVariableTypeTable: "LocalVariableTypeTable",
-	KindDeprecated: "Deprecated", KindRuntimeVisibleAnnotations: "RuntimeVisibleAnnotations",
-	KindRuntimeInvisibleAnnotations:          "RuntimeInvisibleAnnotations",
-	KindRuntimeVisibleParameterAnnotations:   "RuntimeVisibleParameterAnnotations",
-	KindRuntimeInvisibleParameterAnnotations: "RuntimeInvisibleParameterAnnotations",
-	KindRuntimeVisibleTypeAnnotations:        "RuntimeVisibleTypeAnnotations",
-	KindRuntimeInvisibleTypeAnnotations:      "RuntimeInvisibleTypeAnnotations",
-	KindAnnotationDefault:                    "AnnotationDefault", KindBootstrapMethods: "BootstrapMethods",
-	KindMethodParameters: "MethodParameters", KindModule: "Module", KindModulePackages: "ModulePackages",
-	KindModuleMainClass: "ModuleMainClass", KindNestHost: "NestHost", KindNestMembers: "NestMembers",
-	KindRecord: "Record", KindPermittedSubclasses: "PermittedSubclasses",
+// kinds describes each kind of attribute: its name, where the specification allows it
+// (JVMS 4.7, table C) and the zero value of its contents. The class-file version that
+// introduced an attribute does not matter: an older class that has one means it.
+var kinds = [kindCount]struct {
+	name  string
+	where place
+	zero  Contents
+}{
+	KindUnknown:                              {"", 0, Opaque(nil)},
+	KindConstantValue:                        {"ConstantValue", ofField, ConstantValue(0)},
+	KindCode:                                 {"Code", ofMethod, (*Code)(nil)},
+	KindStackMapTable:                        {"StackMapTable", ofCode, StackMapTable(nil)},
+	KindExceptions:                           {"Exceptions", ofMethod, Exceptions(nil)},
+	KindInnerClasses:                         {"InnerClasses", ofClass, InnerClasses(nil)},
+	KindEnclosingMethod:                      {"EnclosingMethod", ofClass, EnclosingMethod{}},
+	KindSynthetic:                            {"Synthetic", ofClass | ofMembers, Synthetic{}},
+	KindSignature:                            {"Signature", ofClass | ofMembers | ofComponent, Signature(0)},
+	KindSourceFile:                           {"SourceFile", ofClass, SourceFile(0)},
+	KindSourceDebugExtension:                 {"SourceDebugExtension", ofClass, SourceDebugExtension(nil)},
+	KindLineNumberTable:                      {"LineNumberTable", ofCode, LineNumberTable(nil)},
+	KindLocalVariableTable:                   {"LocalVariableTable", ofCode, LocalVariableTable(nil)},
+	KindLocalVariableTypeTable:               {"LocalVariableTypeTable", ofCode, LocalVariableTypeTable(nil)},
+	KindDeprecated:                           {"Deprecated", ofClass | ofMembers, Deprecated{}},
+	KindRuntimeVisibleAnnotations:            {"RuntimeVisibleAnnotations", ofClass | ofMembers | ofComponent, Annotations(nil)},
+	KindRuntimeInvisibleAnnotations:          {"RuntimeInvisibleAnnotations", ofClass | ofMembers | ofComponent, Annotations(nil)},
+	KindRuntimeVisibleParameterAnnotations:   {"RuntimeVisibleParameterAnnotations", ofMethod, ParameterAnnotations(nil)},
+	KindRuntimeInvisibleParameterAnnotations: {"RuntimeInvisibleParameterAnnotations", ofMethod, ParameterAnnotations(nil)},
+	KindRuntimeVisibleTypeAnnotations:        {"RuntimeVisibleTypeAnnotations", ofClass | ofMembers | ofCode | ofComponent, TypeAnnotations(nil)},
+	KindRuntimeInvisibleTypeAnnotations:      {"RuntimeInvisibleTypeAnnotations", ofClass | ofMembers | ofCode | ofComponent, TypeAnnotations(nil)},
+	KindAnnotationDefault:                    {"AnnotationDefault", ofMethod, AnnotationDefault{}},
+	KindBootstrapMethods:                     {"BootstrapMethods", ofClass, BootstrapMethods(nil)},
+	KindMethodParameters:                     {"MethodParameters", ofMethod, MethodParameters(nil)},
+	KindModule:                               {"Module", ofClass, (*Module)(nil)},
+	KindModulePackages:                       {"ModulePackages", ofClass, ModulePackages(nil)},
+	KindModuleMainClass:                      {"ModuleMainClass", ofClass, ModuleMainClass(0)},
+	KindNestHost:                             {"NestHost", ofClass, NestHost(0)},
+	KindNestMembers:                          {"NestMembers", ofClass, NestMembers(nil)},
+	KindRecord:                               {"Record", ofClass, Record(nil)},
+	KindPermittedSubclasses:                  {"PermittedSubclasses", ofClass, PermittedSubclasses(nil)},
 }
+
+// place is a set of structures that have attributes.
+type place uint8
+
+const (
+	ofClass place = 1 << iota
+	ofField
+	ofMethod
+	ofCode
+	ofComponent
+	ofMembers = ofField | ofMethod
+)
 
 var kindByName = func() map[string]Kind {
 	m := make(map[string]Kind, kindCount)
-	for k, name := range kindNames {
-		if name != "" {
-			m[name] = Kind(k)
+	for k := range kinds {
+		if kinds[k].name != "" {
+			m[kinds[k].name] = Kind(k)
 		}
 	}
 	return m
@@ -147,7 +147,7 @@ var kindByName = func() map[string]Kind {
 // String returns the attribute's name in the specification, "" for KindUnknown.
 func (k Kind) String() string {
 	if k < kindCount {
-		return kindNames[k]
+		return kinds[k].name
 	}
 	return ""
 }

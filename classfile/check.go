@@ -245,53 +245,6 @@ func (k *checker) handle(kind uint8, ref uint16) error {
 	return nil
 }
 
-// place is a set of structures that have attributes.
-type place uint8
-
-const (
-	ofClass place = 1 << iota
-	ofField
-	ofMethod
-	ofCode
-	ofComponent
-	ofMembers = ofField | ofMethod
-)
-
-// known says where the specification knows an attribute: JVMS 4.7, table C. From
-// which class-file version on is of no matter: an older class that has one means it.
-var known = [kindCount]place{
-	KindConstantValue:                        ofField,
-	KindCode:                                 ofMethod,
-	KindStackMapTable:                        ofCode,
-	KindExceptions:                           ofMethod,
-	KindInnerClasses:                         ofClass,
-	KindEnclosingMethod:                      ofClass,
-	KindSynthetic:                            ofClass | ofMembers,
-	KindSignature:                            ofClass | ofMembers | ofComponent,
-	KindSourceFile:                           ofClass,
-	KindSourceDebugExtension:                 ofClass,
-	KindLineNumberTable:                      ofCode,
-	KindLocalVariableTable:                   ofCode,
-	KindLocalVariableTypeTable:               ofCode,
-	KindDeprecated:                           ofClass | ofMembers,
-	KindRuntimeVisibleAnnotations:            ofClass | ofMembers | ofComponent,
-	KindRuntimeInvisibleAnnotations:          ofClass | ofMembers | ofComponent,
-	KindRuntimeVisibleParameterAnnotations:   ofMethod,
-	KindRuntimeInvisibleParameterAnnotations: ofMethod,
-	KindRuntimeVisibleTypeAnnotations:        ofClass | ofMembers | ofCode | ofComponent,
-	KindRuntimeInvisibleTypeAnnotations:      ofClass | ofMembers | ofCode | ofComponent,
-	KindAnnotationDefault:                    ofMethod,
-	KindBootstrapMethods:                     ofClass,
-	KindMethodParameters:                     ofMethod,
-	KindModule:                               ofClass,
-	KindModulePackages:                       ofClass,
-	KindModuleMainClass:                      ofClass,
-	KindNestHost:                             ofClass,
-	KindNestMembers:                          ofClass,
-	KindRecord:                               ofClass,
-	KindPermittedSubclasses:                  ofClass,
-}
-
 // attributes checks a table of attributes and returns its length. Places bound how
 // deep attributes nest: a class has records, those components, and these nothing.
 func (k *checker) attributes(list []Attribute, where place) (size int, err error) {
@@ -315,7 +268,7 @@ func (k *checker) attributes(list []Attribute, where place) (size int, err error
 
 func (k *checker) attribute(a Attribute, where place) error {
 	kind := k.class.Kind(a.Name)
-	if known[kind]&where == 0 {
+	if kinds[kind].where&where == 0 {
 		return nil
 	}
 	contents, err := k.class.decode(a, k.pool)

@@ -100,13 +100,6 @@ func (p *Pool) AddInt(v int32) uint16 {
 	return p.intern(mark)
 }
 
-// AddLong returns the index of a Long entry.
-func (p *Pool) AddLong(v int64) uint16 {
-	mark := len(p.tail)
-	p.tail = binary.BigEndian.AppendUint64(append(p.tail, byte(TagLong)), uint64(v))
-	return p.intern(mark)
-}
-
 // AddPair returns the index of an entry with two references: see [Pool.Pair].
 func (p *Pool) AddPair(tag Tag, a, b uint16) uint16 {
 	mark := len(p.tail)

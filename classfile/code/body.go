@@ -214,6 +214,9 @@ func (b *Body) VarTypes(v *Var) bool {
 	return v.table > 0 && b.attributes[v.table-1].kind == classfile.KindLocalVariableTypeTable
 }
 
+// AnnotationKind returns the kind of the attribute that a type annotation is in.
+func (b *Body) AnnotationKind(a *TypeAnnotation) classfile.Kind { return b.attributes[a.table].kind }
+
 // Attributes calls f for the attributes of the body that are kept as bytes.
 func (b *Body) Attributes(f func(classfile.Attribute)) {
 	for _, a := range b.attributes {

@@ -50,7 +50,7 @@ func (l *lift) tables(data []byte, at int) error {
 		case classfile.KindStackMapTable:
 			err = l.stackMap(contents)
 		case classfile.KindRuntimeVisibleTypeAnnotations, classfile.KindRuntimeInvisibleTypeAnnotations:
-			err = l.typeAnnotations(contents)
+			err = l.typeAnnotations(classfile.Attribute{Name: name, Data: contents})
 		default:
 			a.data = contents
 		}
@@ -139,13 +139,6 @@ func (r *reader) u1() int {
 func (r *reader) u2() int {
 	if b := r.bytes(2); b != nil {
 		return int(binary.BigEndian.Uint16(b))
-	}
-	return 0
-}
-
-func (r *reader) u4() int {
-	if b := r.bytes(4); b != nil {
-		return int(binary.BigEndian.Uint32(b))
 	}
 	return 0
 }
@@ -245,12 +238,13 @@ func (l *lift) types(in *reader, n int) ([]Type, error) {
 
 // TypeAnnotation is an annotation on a type that is used within the body.
 type TypeAnnotation struct {
-	Target byte        // target_type of JVMS 4.7.20
-	Ranges []TypeRange // where the annotated local variable lives
-	At     *Node       // label of the annotated instruction
-	Extra  uint16      // which type argument, or which handler, by Target
-	Rest   []byte      // type path and annotation, as found
-	table  uint16
+	Target     classfile.TargetType
+	Ranges     []TypeRange // where the annotated local variable lives
+	At         *Node       // label of the annotated instruction
+	Extra      uint16      // which type argument, or which handler, by Target
+	Path       []classfile.PathStep
+	Annotation classfile.Annotation
+	table      uint16
 }
 
 // TypeRange is a piece of a local variable's life.
@@ -259,93 +253,36 @@ type TypeRange struct {
 	Slot       uint16
 }
 
-// maxNesting bounds annotations within annotations. The compiler's stay below ten.
-const maxNesting = 200
-
-func (l *lift) typeAnnotations(data []byte) error {
-	table := uint16(len(l.attributes))
-	in := reader{data: data}
-	for range in.u2() {
-		mark := in.at
-		a := TypeAnnotation{Target: byte(in.u1()), table: table}
+func (l *lift) typeAnnotations(attribute classfile.Attribute) error {
+	contents, err := l.Class.Decode(attribute)
+	if err != nil {
+		return err
+	}
+	for _, t := range contents.(classfile.TypeAnnotations) {
+		a := TypeAnnotation{
+			Target: t.Target.Type, Path: t.Path, Annotation: t.Annotation, table: uint16(len(l.attributes)),
+		}
 		ok := true
-		switch a.Target {
-		case 0x40, 0x41: // a local variable, a resource
-			n := in.u2()
-			if n*6 > len(data)-in.at {
-				return malformed("type annotation", mark, fmt.Sprintf("%d ranges do not fit", n))
+		switch {
+		case a.Target < classfile.TargetLocalVariable:
+			return malformed("type annotation", 0, fmt.Sprintf("target %#02x is not one of a body", uint8(a.Target)))
+		case a.Target == classfile.TargetLocalVariable, a.Target == classfile.TargetResource:
+			a.Ranges = make([]TypeRange, len(t.Target.Ranges))
+			for i, r := range t.Target.Ranges {
+				a.Ranges[i] = TypeRange{l.label(int(r.Start)), l.label(int(r.Start) + int(r.Length)), r.Slot}
+				ok = ok && a.Ranges[i].Start != nil && a.Ranges[i].End != nil
 			}
-			a.Ranges = make([]TypeRange, n)
-			for i := range a.Ranges {
-				start, size := in.u2(), in.u2()
-				r := TypeRange{l.label(start), l.label(start + size), uint16(in.u2())}
-				ok = ok && r.Start != nil && r.End != nil
-				a.Ranges[i] = r
-			}
-		case 0x42: // an exception handler
-			a.Extra = uint16(in.u2())
-		case 0x43, 0x44, 0x45, 0x46: // instanceof, new, method references
-			a.At = l.label(in.u2())
-			ok = a.At != nil
-		case 0x47, 0x48, 0x49, 0x4A, 0x4B: // a cast, type arguments
-			a.At = l.label(in.u2())
-			a.Extra = uint16(in.u1())
-			ok = a.At != nil
+		case a.Target == classfile.TargetHandler:
+			a.Extra = t.Target.Index
 		default:
-			return malformed("type annotation", mark, fmt.Sprintf("target %#02x is not one of a body", a.Target))
+			a.At = l.label(int(t.Target.Offset))
+			a.Extra = uint16(t.Target.Argument)
+			ok = a.At != nil
 		}
 		if !ok {
-			return malformed("type annotation", mark, "speaks of an offset where no instruction begins")
+			return malformed("type annotation", 0, "refers to an offset where no instruction begins")
 		}
-		from := in.at
-		in.bytes(2 * in.u1())
-		if err := skipAnnotation(&in, 0); err != nil {
-			return err
-		}
-		if in.short {
-			return malformed("type annotation", in.at, "truncated")
-		}
-		a.Rest = data[from:in.at:in.at]
 		l.TypeAnnotations = append(l.TypeAnnotations, a)
-	}
-	if in.short || in.at != len(data) {
-		return malformed("type annotations", in.at, "they do not fill their attribute")
-	}
-	return nil
-}
-
-func skipAnnotation(in *reader, depth int) error {
-	in.u2()
-	for range in.u2() {
-		in.u2()
-		if err := skipValue(in, depth+1); err != nil || in.short {
-			return err
-		}
-	}
-	return nil
-}
-
-func skipValue(in *reader, depth int) error {
-	if depth > maxNesting {
-		return malformed("annotation", in.at, "nested too deeply")
-	}
-	switch tag := in.u1(); tag {
-	case 'B', 'C', 'D', 'F', 'I', 'J', 'S', 'Z', 's', 'c':
-		in.u2()
-	case 'e':
-		in.u4()
-	case '@':
-		return skipAnnotation(in, depth)
-	case '[':
-		for range in.u2() {
-			if err := skipValue(in, depth+1); err != nil || in.short {
-				return err
-			}
-		}
-	default:
-		if !in.short {
-			return malformed("annotation", in.at-1, fmt.Sprintf("no such element value: %q", byte(tag)))
-		}
 	}
 	return nil
 }

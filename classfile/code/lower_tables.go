@@ -47,7 +47,10 @@ func (b *Body) appendTables(dst []byte) ([]byte, error) {
 				return dst, errUnplaced
 			}
 		case a.kind == classfile.KindRuntimeVisibleTypeAnnotations, a.kind == classfile.KindRuntimeInvisibleTypeAnnotations:
-			dst = b.appendTypeAnnotations(dst, uint16(i))
+			var err error
+			if dst, err = b.appendTypeAnnotations(dst, uint16(i)); err != nil {
+				return dst, err
+			}
 		}
 		binary.BigEndian.PutUint32(dst[mark:], uint32(len(dst)-mark-4))
 	}
@@ -119,34 +122,27 @@ func (b *Body) appendVars(dst []byte, table uint16) []byte {
 	return dst
 }
 
-func (b *Body) appendTypeAnnotations(dst []byte, table uint16) []byte {
-	mark, count := len(dst), 0
-	dst = append(dst, 0, 0)
+func (b *Body) appendTypeAnnotations(dst []byte, table uint16) ([]byte, error) {
+	var list classfile.TypeAnnotations
 	for i := range b.TypeAnnotations {
 		a := &b.TypeAnnotations[i]
 		if a.table != table {
 			continue
 		}
-		count++
-		dst = append(dst, a.Target)
+		target := classfile.Target{Type: a.Target}
 		switch {
-		case a.Target <= 0x41:
-			dst = u2(dst, len(a.Ranges))
-			for _, r := range a.Ranges {
-				dst = u2(u2(u2(dst, int(r.Start.pos)), int(r.End.pos-r.Start.pos)), int(r.Slot))
-			}
-		case a.Target == 0x42:
-			dst = u2(dst, int(a.Extra))
-		default:
-			dst = u2(dst, int(a.At.pos))
-			if a.Target >= 0x47 {
-				dst = append(dst, byte(a.Extra))
-			}
+		case a.At != nil:
+			target.Offset, target.Argument = uint16(a.At.pos), uint8(a.Extra)
+		case a.Target == classfile.TargetHandler:
+			target.Index = a.Extra
 		}
-		dst = append(dst, a.Rest...)
+		for _, r := range a.Ranges {
+			length := r.End.pos - r.Start.pos
+			target.Ranges = append(target.Ranges, classfile.Range{Start: uint16(r.Start.pos), Length: uint16(length), Slot: r.Slot})
+		}
+		list = append(list, classfile.TypeAnnotation{Target: target, Path: a.Path, Annotation: a.Annotation})
 	}
-	dst[mark], dst[mark+1] = byte(count>>8), byte(count)
-	return dst
+	return classfile.AppendContents(dst, list)
 }
 
 // appendStackMap writes the frames that emit met, relative to each other as their

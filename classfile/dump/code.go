@@ -24,7 +24,7 @@ func (p *printer) code(m *classfile.Member, a classfile.Attribute) {
 		names = number(body)
 	}
 	p.names = names
-	p.body(m, a, body)
+	p.body(m, body)
 	p.names = nil
 }
 
@@ -38,7 +38,7 @@ func (p *printer) unlifted(a classfile.Attribute) {
 	p.contents(contents)
 }
 
-func (p *printer) body(m *classfile.Member, a classfile.Attribute, b *code.Body) {
+func (p *printer) body(m *classfile.Member, b *code.Body) {
 	p.line("Code stack %d locals %d", b.MaxStack, b.MaxLocals)
 	p.indent++
 	frames := p.newFrameTeller(m)
@@ -62,7 +62,7 @@ func (p *printer) body(m *classfile.Member, a classfile.Attribute, b *code.Body)
 		v := &b.Vars[i]
 		p.line("%s %s to %s", p.variable(b, v), p.names[v.Start], p.names[v.End])
 	}
-	p.typeAnnotations(a, b)
+	p.typeAnnotations(b)
 	b.Attributes(p.attribute)
 	p.indent--
 }
@@ -89,50 +89,28 @@ func (p *printer) node(n *code.Node, text string) {
 	}
 }
 
-// typeAnnotations prints those within the body. The list knows where they are, the
-// attribute what they say; both have them in the same order.
-func (p *printer) typeAnnotations(a classfile.Attribute, b *code.Body) {
-	if len(b.TypeAnnotations) == 0 {
-		return
-	}
-	contents, err := p.class.Decode(a)
-	if err != nil {
-		p.line("type annotations %s", broken(err))
-		return
-	}
-	k := 0
-	for _, table := range contents.(*classfile.Code).Attributes {
-		kind := p.class.Kind(table.Name)
-		if kind != classfile.KindRuntimeVisibleTypeAnnotations && kind != classfile.KindRuntimeInvisibleTypeAnnotations {
-			continue
+// typeAnnotations prints the type annotations within the body.
+func (p *printer) typeAnnotations(b *code.Body) {
+	last := classfile.KindUnknown
+	for i := range b.TypeAnnotations {
+		a := &b.TypeAnnotations[i]
+		if kind := b.AnnotationKind(a); kind != last {
+			p.line("%s", kind)
+			last = kind
 		}
-		said, err := p.class.Decode(table)
-		if err != nil {
-			p.undecoded(table, err)
-			return
-		}
-		p.line("%s", kind)
-		p.within(func() {
-			for _, t := range said.(classfile.TypeAnnotations) {
-				if k < len(b.TypeAnnotations) {
-					p.line("%s%s %s", p.bodyTarget(&b.TypeAnnotations[k]), path(t.Path), p.annotation(&t.Annotation))
-				}
-				k++
-			}
-		})
+		p.within(func() { p.line("%s%s %s", p.bodyTarget(a), path(a.Path), p.annotation(&a.Annotation)) })
 	}
 }
 
 // bodyTarget is target with labels for positions.
 func (p *printer) bodyTarget(a *code.TypeAnnotation) string {
-	target := classfile.TargetType(a.Target)
-	text := targetNames[target]
+	text := targetNames[a.Target]
 	switch {
-	case a.At != nil && target >= classfile.TargetCast:
+	case a.At != nil && a.Target >= classfile.TargetCast:
 		return fmt.Sprintf("%s %d %s", text, a.Extra, p.names[a.At])
 	case a.At != nil:
 		return text + " " + p.names[a.At]
-	case target == classfile.TargetHandler:
+	case a.Target == classfile.TargetHandler:
 		return fmt.Sprintf("%s %d", text, a.Extra)
 	}
 	var b strings.Builder

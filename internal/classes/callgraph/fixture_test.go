@@ -182,3 +182,11 @@ func short(methods []classfile.MethodRef) string {
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), " ")
 }
+
+// ExpandAll expands methods and everything that becomes callable by them.
+func (g *Graph) ExpandAll(methods []classfile.MethodRef) Expansion {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reach.expandAll(g.hierarchy.known(methods))
+	return g.reach.take()
+}

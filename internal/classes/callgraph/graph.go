@@ -167,15 +167,6 @@ func (g *Graph) Expand(methods ...classfile.MethodRef) Expansion {
 	return g.reach.take()
 }
 
-// ExpandAll is Expand of methods, of what becomes callable by them, and so on until
-// nothing does.
-func (g *Graph) ExpandAll(methods []classfile.MethodRef) Expansion {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.reach.expandAll(g.hierarchy.known(methods))
-	return g.reach.take()
-}
-
 // Reflected marks callable what a call of a method by reflection, or by a method
 // handle, may reach: the method it resolves to, overrides of it, and, where it is
 // static or a constructor, static initialisers. It returns those that were not.
