@@ -222,7 +222,7 @@ func annotated(target classfile.Target) classfile.TypeAnnotations {
 	}}
 }
 
-// attributeDefects are contents with one defect each, and what is said of it.
+// attributeDefects are contents with one defect each, and the expected error.
 var attributeDefects = []struct {
 	kind classfile.Kind
 	data []byte

@@ -6,16 +6,15 @@ import (
 	"fmt"
 )
 
-// Check looks at what [Parse] takes on trust: that each index of the constant pool,
-// of the class, its members and their attributes leads to an entry of the right
-// kind, that every attribute of the specification is whole, and that no dynamic
-// constant depends on itself. It does not look at instructions; package code does.
+// Check verifies what [Parse] does not: that each index in the constant pool, the class,
+// its members and their attributes refers to an entry of the right kind, that every
+// attribute of the specification is well-formed, and that no dynamic constant depends on
+// itself. It does not check instructions; package code does.
 //
-// The error is a *FormatError. Its offset is that in the file the class was parsed
-// from; in a class that was changed, that in the file [Class.Append] writes.
+// The error is a *FormatError. Its offset refers to the file that the class was parsed
+// from; for a class that was changed, to the file that [Class.Append] writes.
 //
-// An attribute in a place where the specification does not know it is as good as
-// unknown, and passed over.
+// An attribute in a place where the specification does not allow it is ignored.
 func (c *Class) Check() error {
 	k := &checker{class: c, pool: &c.Pool}
 	if err := k.entries(); err != nil {
@@ -45,14 +44,14 @@ func (c *Class) Check() error {
 	return k.dynamics()
 }
 
-// checker is a Check under way.
+// checker is the state of a Check.
 type checker struct {
 	class      *Class
 	pool       *Pool
 	bootstraps BootstrapMethods
 }
 
-// within places an error that counts from the start of a part.
+// within converts an error whose offset counts from the start of a part.
 func within(err error, offset int, outer string) error {
 	var e *FormatError
 	if !errors.As(err, &e) {
@@ -68,8 +67,8 @@ func (k *checker) demand(i uint16, want tagSet, structure string, offset int) er
 	return nil
 }
 
-// header checks what stands between the pool and the fields, and returns the
-// offset of those.
+// header checks the structures between the pool and the fields, and returns the offset
+// of the fields.
 func (k *checker) header(at int) (int, error) {
 	c := k.class
 	if err := k.demand(c.This, classEntry, "this class", at+2); err != nil {
@@ -110,8 +109,8 @@ func (k *checker) member(m *Member, where place) (size int, err error) {
 	return 6 + size, nil
 }
 
-// offset returns where an entry stands in the file that Append writes; for the
-// index behind the last, where the pool ends.
+// offset returns the offset of an entry in the file that Append writes; for the index
+// after the last entry, the end of the pool.
 func (p *Pool) offset(i int) int {
 	const first = 10 // magic, versions and count stand before
 	if i >= len(p.at) {
@@ -124,7 +123,7 @@ func (p *Pool) offset(i int) int {
 	}
 }
 
-// entries checks each entry by itself and what it refers to.
+// entries checks each entry and its references.
 func (k *checker) entries() error {
 	for i := 1; i < k.pool.Len(); i++ {
 		if e := k.pool.entry(uint16(i)); e != nil {
@@ -140,8 +139,8 @@ func (k *checker) entryError(i int, err error) error {
 	return &FormatError{fmt.Sprintf("constant pool entry %d", i), k.pool.offset(i), err.Error()}
 }
 
-// entry checks an entry's references. The bootstrap methods of dynamic ones are
-// for later, when their table was seen to be sound.
+// entry checks an entry's references. The bootstrap methods of dynamic entries are
+// checked by dynamics, after their table.
 func (k *checker) entry(e []byte) error {
 	word := func(at int) uint16 { return binary.BigEndian.Uint16(e[at:]) }
 	switch tag := Tag(e[0]); tag {
@@ -184,8 +183,8 @@ func (k *checker) typed(i uint16, method bool) error {
 	return k.form(descriptor, method)
 }
 
-// form tells descriptors of methods from those of fields. More of them than the
-// first character only a reader of descriptors sees.
+// form distinguishes descriptors of methods and fields by their first character. Package
+// descriptor checks the rest.
 func (k *checker) form(descriptor uint16, method bool) error {
 	text, err := k.pool.Utf8(descriptor)
 	if err != nil {
@@ -202,7 +201,7 @@ func (k *checker) form(descriptor uint16, method bool) error {
 	return nil
 }
 
-// The kinds of method handles, JVMS 4.4.8; those below are of fields.
+// The kinds of method handles that refer to methods, JVMS 4.4.8; lower kinds refer to fields.
 const (
 	handleInvokeVirtual    = 5
 	handleInvokeStatic     = 6
@@ -234,7 +233,7 @@ func (k *checker) handle(kind uint8, ref uint16) error {
 	if err := k.pool.lookFor(ref, want); err != nil {
 		return err
 	}
-	// What the reference leads to may not have been looked at yet.
+	// The entry of the reference may not have been checked yet.
 	_, name, _, err := k.pool.Member(ref)
 	if err != nil {
 		return err
@@ -246,7 +245,7 @@ func (k *checker) handle(kind uint8, ref uint16) error {
 }
 
 // attributes checks a table of attributes and returns its length. Places bound how
-// deep attributes nest: a class has records, those components, and these nothing.
+// deep attributes nest: a class has records, records have components.
 func (k *checker) attributes(list []Attribute, where place) (size int, err error) {
 	size = 2
 	for i, a := range list {
@@ -299,8 +298,8 @@ func (k *checker) attribute(a Attribute, where place) error {
 
 var errCyclic = errors.New("a dynamic constant that is, by itself or through others, an argument of its own bootstrap method")
 
-// dynamics checks that dynamic entries name bootstrap methods that exist, and that
-// none needs itself to be linked.
+// dynamics checks that dynamic entries name existing bootstrap methods, and that none
+// depends on itself.
 func (k *checker) dynamics() error {
 	for i := 1; i < k.pool.Len(); i++ {
 		if tag := k.pool.Tag(uint16(i)); tag != TagDynamic && tag != TagInvokeDynamic {

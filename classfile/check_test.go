@@ -65,7 +65,7 @@ func TestCheckEntries(t *testing.T) {
 		if err := c.Check(); !errors.As(err, &format) {
 			t.Errorf("%s: error is %v", name, err)
 		} else if format.Structure != entryName(index) || b.Bytes()[format.Offset] != byte(c.Pool.Tag(index)) {
-			t.Errorf("%s: is said to be in %v, want entry %d", name, err, index)
+			t.Errorf("%s: is reported as %v, want entry %d", name, err, index)
 		}
 	}
 }

@@ -1,9 +1,8 @@
 // Package classfile reads and writes Java class files, from Java 1.0 to 25.
 //
-// [Parse] and [Class.Append] are inverse to each other, byte for byte. What the
-// package does not know, it keeps. Attributes stay bytes until someone asks for
-// their contents ([Class.Decode]), and method bodies until someone lifts
-// them (package code), so that a class that is only looked at costs little.
+// [Parse] and [Class.Append] are inverse to each other, byte for byte. Structures that
+// the package does not know are preserved. Attributes stay bytes until [Class.Decode],
+// and method bodies until package code lifts them, so that reading a class is cheap.
 //
 //	ClassFile {
 //	    u4 magic; u2 minor, major;
@@ -92,8 +91,8 @@ func (c *Class) Method(name, descriptor string) *Member {
 	return nil
 }
 
-// Kind returns what an attribute is by its name; KindUnknown where the name is not
-// of the specification or leads nowhere.
+// Kind returns the kind of the attributes with a name; KindUnknown if the specification
+// does not define the name or the index is invalid.
 func (c *Class) Kind(name uint16) Kind {
 	if int(name) < len(c.kinds) {
 		if k := c.kinds[name]; k != 0 {
@@ -110,8 +109,8 @@ func (c *Class) Kind(name uint16) Kind {
 	return k
 }
 
-// AttributeName returns the index of the Utf8 entry that names attributes of a kind:
-// one that some attribute goes by, or a new one.
+// AttributeName returns the index of the Utf8 entry that names attributes of a kind: the
+// entry that an existing attribute uses, or a new one.
 func (c *Class) AttributeName(kind Kind) uint16 {
 	if c.names[kind] == 0 {
 		c.names[kind] = c.Pool.AddUtf8(kind.String())
@@ -163,8 +162,8 @@ const (
 // Has reports whether all of flags are set.
 func (a Access) Has(flags Access) bool { return a&flags == flags }
 
-// FormatError says that bytes are not a class file, or a part of one: which
-// structure was being read, where, and what is wrong with it.
+// FormatError reports bytes that are not a class file or a part of one: the structure
+// that was being read, the offset and the defect.
 type FormatError struct {
 	Structure string // such as "constant pool entry 7" or "method 3, attribute 1"
 	Offset    int    // from the start of what was being read: the file, or the attribute
@@ -175,10 +174,10 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s at offset %d: %s", e.Structure, e.Offset, e.Detail)
 }
 
-// ErrPoolFull is what a pool reports that was given more than 65,535 entries.
+// ErrPoolFull reports an attempt to add more than 65,535 entries to a pool.
 var ErrPoolFull = errors.New("constant pool is full (65535 entries)")
 
-// PoolError says that a constant pool index does not lead to what was wanted.
+// PoolError reports a constant pool index that does not refer to an entry of the kind wanted.
 type PoolError struct {
 	Index uint16
 	Want  string

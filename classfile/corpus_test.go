@@ -13,7 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// oneIn is how many classes of the JDKs stand behind one that is looked at by
+// oneIn is the sampling rate: one in so many classes of the JDKs is tested by
 // default; modules are few and all looked at.
 const oneIn = 40
 

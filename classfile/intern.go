@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// interned finds entries that were added, and Class entries by name, again. Parsed
-// entries other than Class are not searched: hashing a whole pool would cost more
-// than the few bytes an entry told twice takes.
+// interned finds existing entries: those that were added, and Class entries by name.
+// Parsed entries of other kinds are not searched: hashing a whole pool would cost more
+// than the few bytes of a duplicate entry.
 type interned struct {
 	slots   []uint16 // open addressing, 0 is free
 	used    int
@@ -21,7 +21,7 @@ const fewSlots = 128
 
 var seed = maphash.MakeSeed()
 
-// bytesOf looks at a string as bytes that nobody will change.
+// bytesOf returns the bytes of a string, which must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 func (t *interned) reset() {
@@ -66,8 +66,8 @@ func (p *Pool) AddClassName(name []byte) uint16 {
 	return p.addRef(TagClass, p.addUtf8(name)) // finds one that was added by its bytes
 }
 
-// AddNewClass is AddClass that does not look among the parsed entries. One class told
-// twice costs a few bytes; to look for a single one costs more time than that is worth.
+// AddNewClass is AddClass without a search of the parsed entries. A duplicate entry costs
+// a few bytes; searching for a single class costs more time than that is worth.
 func (p *Pool) AddNewClass(name string) uint16 {
 	if p.interned.classes {
 		return p.AddClass(name)
@@ -125,8 +125,8 @@ func (p *Pool) addRef(tag Tag, ref uint16) uint16 {
 	return p.intern(mark)
 }
 
-// intern gives the entry at the end of the tail an index, or drops it and gives
-// that of its equal.
+// intern returns an index for the entry at the end of the tail. If an equal entry exists,
+// it removes the new one and returns the existing index.
 func (p *Pool) intern(mark int) uint16 {
 	e := p.tail[mark:]
 	h := entryHash(e)
@@ -160,8 +160,8 @@ func equalEntry(have, e []byte) bool {
 	return len(have) >= len(e) && string(have[:len(e)]) == string(e)
 }
 
-// entryHash hashes an encoded entry. Most that are added are short, and numbers or
-// references: those are mixed by hand.
+// entryHash hashes an encoded entry. Most added entries are references or numbers of five
+// bytes, which are hashed without maphash.
 func entryHash(e []byte) uint32 {
 	if len(e) == 5 {
 		return (binary.BigEndian.Uint32(e[1:]) + uint32(e[0])<<24) * 0x9E3779B1 >> 7
@@ -207,8 +207,8 @@ func (t *interned) put(h uint32, i uint16) {
 	t.used++
 }
 
-// rehash fills the table anew, with this many slots or as many as it takes: with what
-// was added and, if they are wanted, with parsed Class entries by name.
+// rehash rebuilds the table with at least this many slots: from the added entries and, if
+// they are wanted, the parsed Class entries by name.
 func (p *Pool) rehash(slots int) {
 	t := &p.interned
 	entries := 0
@@ -239,8 +239,8 @@ func (p *Pool) rehash(slots int) {
 	}
 }
 
-// hashed reports whether the table has an entry: one that was added, or a parsed
-// Class entry once those are wanted.
+// hashed reports whether an entry belongs in the table: an added entry, or a parsed Class
+// entry once they are wanted.
 func (p *Pool) hashed(i int) bool {
 	off := p.at[i]
 	return off&added != 0 || p.interned.classes && off != 0 && Tag(p.src[off]) == TagClass

@@ -71,7 +71,7 @@ func (c *Class) Read(data []byte) error {
 
 func (c *Class) readMembers(in *cursor, members []Member, what string) ([]Member, error) {
 	count := int(in.u2())
-	// Each member takes 8 bytes at least: a count that lies cannot make us allocate.
+	// Each member takes 8 bytes at least: a wrong count must not cause a large allocation.
 	if count*8 > in.left() {
 		return nil, &FormatError{what + " table", in.at, fmt.Sprintf("%d entries do not fit in %d bytes", count, in.left())}
 	}
@@ -86,8 +86,8 @@ func (c *Class) readMembers(in *cursor, members []Member, what string) ([]Member
 	return members, nil
 }
 
-// readAttributes takes the attributes' memory from the slab. A slab that grows
-// leaves earlier attributes where they are, which is as good.
+// readAttributes allocates attributes from the slab. Attributes allocated before the slab
+// grew stay valid in the old memory.
 func (c *Class) readAttributes(in *cursor, what string, index int) ([]Attribute, error) {
 	first := len(c.slab)
 	count := int(in.u2())
@@ -109,7 +109,7 @@ func (c *Class) readAttributes(in *cursor, what string, index int) ([]Attribute,
 	return c.slab[first:len(c.slab):len(c.slab)], nil
 }
 
-// ownerName is how errors call what has attributes; there is one class only.
+// ownerName names the owner of attributes in errors.
 func ownerName(what string, index int) string {
 	if what == "class" {
 		return what
@@ -117,7 +117,7 @@ func ownerName(what string, index int) string {
 	return fmt.Sprintf("%s %d,", what, index)
 }
 
-// Append writes the class file behind dst.
+// Append appends the class file to dst.
 func (c *Class) Append(dst []byte) ([]byte, error) {
 	if err := c.Pool.Err(); err != nil {
 		return dst, err

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Pool is a constant pool. The entries that were parsed stay the bytes they were;
-// those that are added are kept apart, already encoded. So a pool is read and
-// written in one go, and an index, once given, never changes its meaning.
+// Pool is a constant pool. Parsed entries keep their bytes; added entries are stored
+// separately, already encoded. So a pool is read and written in one piece, and an index
+// never changes its meaning.
 type Pool struct {
 	src        []byte   // the class file
 	start, end int      // where src holds the entries
@@ -24,7 +24,7 @@ type Pool struct {
 // added marks an offset into the tail.
 const added = 1 << 31
 
-// read finds the entries of a class file's pool and returns the offset behind it.
+// read finds the entries of a class file's pool and returns the offset of its end.
 func (p *Pool) read(data []byte) (end int, err error) {
 	if uint64(len(data)) >= added {
 		return 0, &FormatError{"class file", 0, "exceeds 2 GiB"}
@@ -69,8 +69,8 @@ func (p *Pool) read(data []byte) (end int, err error) {
 	return pos, nil
 }
 
-// truncatedEntry blames the entry before i where that is the one that reaches past
-// the end: its length is not looked at before the next one is read.
+// truncatedEntry names the entry before i if that one reaches past the end: its length is
+// only checked when the next entry is read.
 func truncatedEntry(at []uint32, i, pos, size int) error {
 	if pos > size {
 		for i--; at[i] == 0; i-- { // the second index of a long or double
@@ -199,8 +199,8 @@ func (p *Pool) Member(i uint16) (class, name, descriptor []byte, err error) {
 	return class, name, descriptor, err
 }
 
-// Descriptor returns the descriptor an instruction that names entry i goes by: of a
-// field or method reference, or of an InvokeDynamic or Dynamic entry.
+// Descriptor returns the descriptor of a field or method reference, or of an
+// InvokeDynamic or Dynamic entry.
 func (p *Pool) Descriptor(i uint16) ([]byte, error) {
 	e := p.entry(i)
 	switch t := p.Tag(i); t {
@@ -319,10 +319,10 @@ func (t Tag) String() string {
 // Wide reports whether an entry of this kind takes two indices.
 func (t Tag) Wide() bool { return t == TagLong || t == TagDouble }
 
-// tagSet is the kinds of entries that an index may lead to, a bit each.
+// tagSet is a set of kinds of entries that an index may refer to, one bit each.
 type tagSet uint32
 
-// noEntry is the bit of an index that leads nowhere, which only index 0 may.
+// noEntry is the bit of the index 0, which refers to no entry.
 const noEntry tagSet = 1
 
 const (
@@ -359,7 +359,7 @@ func (s tagSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-// lookFor returns a PoolError unless index i leads to an entry of a kind wanted.
+// lookFor returns a PoolError unless index i refers to an entry of a kind wanted.
 func (p *Pool) lookFor(i uint16, want tagSet) error {
 	tag := p.Tag(i)
 	if want&(1<<tag) == 0 || tag == 0 && i != 0 {

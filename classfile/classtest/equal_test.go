@@ -162,7 +162,7 @@ func TestCheckOperands(t *testing.T) {
 	}
 }
 
-// TestCheckBodies tries what is not a single operand.
+// TestCheckBodies checks defects that are not in a single operand.
 func TestCheckBodies(t *testing.T) {
 	b := classtest.NewBuilder(52, "A")
 	sound := classtest.NewAssembler().Lookup("end", []int32{-1, 3, 5}, "end", "end", "end").Label("end").Op("return")
@@ -181,7 +181,7 @@ func TestCheckBodies(t *testing.T) {
 		says string
 	}{
 		{sound.Code(b, 2, 2), ""},
-		{unsorted.Code(b, 2, 2), "lookupswitch at offset 0: key -1 stands behind 3: keys must ascend"},
+		{unsorted.Code(b, 2, 2), "lookupswitch at offset 0: key -1 follows 3: keys must ascend"},
 		{caught.Code(b, 2, 2), "exception handler 0 at offset 2: constant pool index 1: want Class, found Utf8"},
 		{plain().Code(b, 2, 2, frame(2, 2)), ""},
 		{plain().Code(b, 2, 2, frame(3, 0)), "StackMapTable at offset 1: a frame has 3 slots, the body 2"},

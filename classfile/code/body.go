@@ -1,11 +1,10 @@
 // Package code is a method body as a doubly linked list.
 //
 // [Lift] turns a Code attribute into a list of instructions, labels, line numbers
-// and stack-map frames. Every branch target, every end of a range and every
-// position a frame speaks of is a pointer to a label, never an offset: an edit
-// moves nothing else. [Body.Append] lowers the list again, once, giving each
-// instruction its new offset. A body that was not edited lowers to the bytes it was
-// lifted from.
+// and stack-map frames. Every branch target, every end of a range and every position in
+// a frame is a pointer to a label, never an offset, so that an edit does not invalidate
+// other references. [Body.Append] lowers the list again and gives each instruction its
+// new offset. A body that was not edited lowers to the bytes it was lifted from.
 //
 //	Code {
 //	    u2 max_stack, max_locals;
@@ -14,8 +13,8 @@
 //	    u2 n; attribute attributes[n];   LineNumberTable, LocalVariableTable,
 //	}                                    StackMapTable, type annotations, …
 //
-// Within the list, what belongs to a position precedes its instruction: labels,
-// then the frame, then line numbers.
+// Within the list, the other nodes at a position precede its instruction: labels, then
+// the frame, then line numbers.
 package code
 
 import (
@@ -31,11 +30,11 @@ type Body struct {
 	Vars                []Var            // new ones go to the LocalVariableTable
 	TypeAnnotations     []TypeAnnotation // may be changed or taken out, not added to
 
-	// FrameBehind tells the frame that holds behind an instruction. Lowering asks
-	// for it when a conditional branch of a class that needs frames is out of reach
-	// of 16 bits: the jump that is put in its place makes the next instruction one
-	// that needs a frame. Package frames has such a function.
-	FrameBehind func(*Node) (Frame, error)
+	// FrameAfter returns the frame after an instruction. Lowering calls it when a
+	// conditional branch of a class that needs frames does not reach its target in 16
+	// bits: its replacement makes the next instruction a branch target, which needs a
+	// frame. Package frames has such a function.
+	FrameAfter func(*Node) (Frame, error)
 
 	root       Node
 	text       []byte // the code it was lifted from
@@ -48,7 +47,7 @@ type Body struct {
 	lowered    lowering
 }
 
-// Handler is an exception block: what is thrown from Start up to End goes to Entry.
+// Handler is an exception handler: an exception thrown from Start up to End goes to Entry.
 type Handler struct {
 	Start, End, Entry *Node  // labels
 	Catch             uint16 // Class entry; 0 catches everything
@@ -71,8 +70,8 @@ type Switch struct {
 	low     int32 // of a tableswitch without cases
 }
 
-// attribute is one of the body's attributes, in the order found. Those of a kind
-// that is lifted have no data: they are made anew from the list.
+// attribute is one of the body's attributes, in the order of the file. Lifted kinds have
+// no data: lowering writes them from the list.
 type attribute struct {
 	name uint16
 	kind classfile.Kind
@@ -171,7 +170,7 @@ func (b *Body) Returns() []*Node { return b.memory.returns }
 // HasFrames reports whether the body has a stack map.
 func (b *Body) HasFrames() bool { return len(b.frames) > 0 }
 
-// InsertBefore puts n in front of mark; at the end of the list where mark is nil.
+// InsertBefore inserts n before mark; at the end of the list if mark is nil.
 func (b *Body) InsertBefore(mark, n *Node) {
 	if mark == nil {
 		mark = &b.root
@@ -182,7 +181,7 @@ func (b *Body) InsertBefore(mark, n *Node) {
 	b.count++
 }
 
-// InsertAfter puts n behind mark; at the beginning where mark is nil.
+// InsertAfter inserts n after mark; at the beginning if mark is nil.
 func (b *Body) InsertAfter(mark, n *Node) {
 	if mark == nil {
 		mark = &b.root
@@ -190,8 +189,8 @@ func (b *Body) InsertAfter(mark, n *Node) {
 	b.InsertBefore(mark.next, n)
 }
 
-// Remove takes n out of the list; it may be put in again elsewhere. Labels that others
-// point at must stay.
+// Remove removes n from the list; it may be inserted again elsewhere. Labels that are
+// referred to must stay.
 func (b *Body) Remove(n *Node) {
 	n.prev.next, n.next.prev = n.next, n.prev
 	n.prev, n.next = nil, nil
@@ -226,7 +225,7 @@ func (b *Body) Attributes(f func(classfile.Attribute)) {
 	}
 }
 
-// Kind says what a node of a body stands for.
+// Kind is the kind of a node of a body.
 type Kind uint8
 
 // The kinds of nodes. Only an Instruction takes room in the code.
@@ -263,7 +262,7 @@ const (
 	shortest form = iota // new nodes: whatever is shortest
 	short                // one byte: iload_1; ldc with one byte of index
 	plain
-	wide // behind a wide prefix, or with the _w opcode
+	wide // with a wide prefix, or with the _w opcode
 )
 
 // Op returns an instruction's opcode.
@@ -285,7 +284,7 @@ func (n *Node) Become(op opcode.Op, index uint16) {
 	n.op, n.index, n.target, n.value, n.form, n.size = op, index, nil, 0, shortest, 0
 }
 
-// Next returns the node behind n; the body's list ends with nil.
+// Next returns the node after n, nil at the end.
 func (n *Node) Next() *Node {
 	if n.next.isRoot() {
 		return nil
@@ -314,7 +313,7 @@ const rootKind Kind = 255
 
 func (n *Node) isRoot() bool { return n.Kind == rootKind }
 
-// Item says what a verification type is.
+// Item is the kind of a verification type.
 type Item uint8
 
 // The verification types of JVMS 4.7.4.
@@ -327,11 +326,11 @@ const (
 	Null
 	UninitializedThis
 	Object        // of Class
-	Uninitialized // made by the new instruction behind the label New
+	Uninitialized // made by the new instruction after the label New
 )
 
-// Type is what a verifier knows of a local variable or a stack slot. Longs and
-// doubles are one Type though they take two slots.
+// Type is the verification type of a local variable or a stack value. Longs and doubles
+// are one Type although they take two slots.
 type Type struct {
 	Item  Item
 	Class uint16 // Class entry, of an Object
@@ -346,8 +345,8 @@ func (t Type) Slots() int {
 	return 1
 }
 
-// FrameForm is how a frame is told. All but Absolute speak relative to the frame
-// before.
+// FrameForm is the encoding of a frame. All but Absolute and FullFrame are relative to the
+// previous frame.
 type FrameForm uint8
 
 // The forms: the first bytes of JVMS 4.7.4's frames, and, from a range the
@@ -375,7 +374,7 @@ type Frame struct {
 // NewTypes returns room for n types that lives as long as the body.
 func (b *Body) NewTypes(n int) []Type { return b.memory.newTypes(n) }
 
-// memory is where nodes and what hangs on them live. It is used again for body
+// memory holds the nodes of a body and the data they refer to. It is reused for body
 // after body, so that lifting a class costs no allocation.
 type memory struct {
 	chunks  [][]Node
@@ -407,8 +406,8 @@ func (m *memory) node() *Node {
 	return n
 }
 
-// reserve returns room for n nodes or more in one piece. Whoever takes k of them
-// moves free behind those.
+// reserve returns room for n nodes or more in one piece. A caller that uses k of them
+// must advance free by k.
 func (m *memory) reserve(n int) []Node {
 	if len(m.free) < n {
 		m.advance(n)

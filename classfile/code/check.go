@@ -31,13 +31,12 @@ func (l *Lifter) Check(c *classfile.Class) error {
 	return nil
 }
 
-// Check looks at what lifting takes on trust: that instructions, exception handlers,
-// frames and variables name constants of the right kind, and slots that exist. The
-// constants themselves must have passed [classfile.Class.Check]. Types on the stack
-// are for a verifier to follow.
+// Check verifies what lifting does not: that instructions, exception handlers, frames and
+// variables refer to constants of the right kind and to existing slots. The constants
+// themselves must have passed [classfile.Class.Check]. Types on the stack are not checked.
 //
-// The error is a *classfile.FormatError. Its offset is that of the instruction in
-// the code the body was lifted from; for what was inserted, of what stands before.
+// The error is a *classfile.FormatError. Its offset is the offset of the instruction in
+// the code the body was lifted from; for an inserted one, of the instruction before.
 func (b *Body) Check() error {
 	k := checker{Body: b, pool: &b.Class.Pool}
 	for n := b.First(); n != nil; n = n.Next() {
@@ -60,14 +59,14 @@ func (b *Body) Check() error {
 	return k.tables()
 }
 
-// checker is a Check under way.
+// checker is the state of a Check.
 type checker struct {
 	*Body
 	pool *classfile.Pool
 	at   int // offset of the last original node
 }
 
-// one demands an entry of a single kind.
+// one requires an entry of a single kind.
 func (k *checker) one(index uint16, want classfile.Tag) error {
 	if got := k.pool.Tag(index); got != want {
 		return &classfile.PoolError{Index: index, Want: want.String(), Got: got}
@@ -75,7 +74,7 @@ func (k *checker) one(index uint16, want classfile.Tag) error {
 	return nil
 }
 
-// slots demands that some slots from one on exist.
+// slots requires that n slots exist from first on.
 func (k *checker) slots(first uint16, n int) error {
 	if int(first)+n > int(k.MaxLocals) {
 		return fmt.Errorf("slot %d does not exist, the body has %d", int(first)+n-1, k.MaxLocals)
@@ -83,7 +82,7 @@ func (k *checker) slots(first uint16, n int) error {
 	return nil
 }
 
-// frame checks the classes of a frame and, where it is told in full, that it fits.
+// frame checks the classes of a frame and, if it lists all types, that it fits.
 func (k *checker) frame(f *Frame) error {
 	for _, types := range [2][]Type{f.Locals, f.Stack} {
 		for _, t := range types {
@@ -114,7 +113,7 @@ func width(types []Type) int {
 	return n
 }
 
-// tables checks what stands beside the instructions.
+// tables checks exception handlers and local variables.
 func (k *checker) tables() error {
 	for i, h := range k.Handlers {
 		if h.Catch == 0 {
@@ -142,7 +141,7 @@ func (k *checker) variable(v *Var) error {
 	return k.slots(v.Slot, 1)
 }
 
-// The first class-file versions that can load or call what older ones cannot.
+// The first class-file versions with each of these features.
 const (
 	majorClassConstants  = 49
 	majorMethodConstants = 51
@@ -255,7 +254,7 @@ func switchKeys(op opcode.Op, s *Switch) error {
 	}
 	for i := 1; i < len(s.Keys); i++ {
 		if s.Keys[i] <= s.Keys[i-1] {
-			return fmt.Errorf("key %d stands behind %d: keys must ascend", s.Keys[i], s.Keys[i-1])
+			return fmt.Errorf("key %d follows %d: keys must ascend", s.Keys[i], s.Keys[i-1])
 		}
 	}
 	return nil

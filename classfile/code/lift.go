@@ -65,7 +65,7 @@ func (b *Body) reset(c *classfile.Class, m *memory) {
 	b.Class, b.memory = c, m
 	b.Handlers, b.Vars, b.TypeAnnotations = b.Handlers[:0], b.Vars[:0], b.TypeAnnotations[:0]
 	b.switches, b.frames, b.attributes = b.switches[:0], b.frames[:0], b.attributes[:0]
-	b.FrameBehind = nil
+	b.FrameAfter = nil
 	b.root = Node{Kind: rootKind, off: -1, prev: &b.root, next: &b.root}
 	b.count = 0
 	b.lines = linesOrder{}
@@ -83,7 +83,7 @@ type lift struct {
 	nodes  []Node // the instructions, in order
 }
 
-// spelling is what decoding wants of opcode.Info, in four bytes.
+// spelling is the part of opcode.Info that decoding needs, in four bytes.
 type spelling struct {
 	base   opcode.Op
 	shape  opcode.Shape
@@ -256,7 +256,7 @@ func (l *lift) jumpTargets() error {
 
 func (l *lift) target(n *Node, pc int32) (*Node, error) {
 	if pc == int32(len(l.text)) {
-		return nil, malformed(n.op.String(), int(n.off), "jumps behind the end of the code")
+		return nil, malformed(n.op.String(), int(n.off), "jumps past the end of the code")
 	}
 	t := l.label(int(pc))
 	if t == nil {
@@ -298,8 +298,8 @@ func (l *lift) switchTargets(n *Node) error {
 	return nil
 }
 
-// label returns the label at an offset; nil where no instruction begins, and the
-// end of the code is none. The end of the code has one too.
+// label returns the label at an offset where an instruction begins, or at the end of the
+// code; nil for other offsets.
 func (l *lift) label(pc int) *Node {
 	m := l.memory
 	if pc < 0 || pc >= len(m.at) {

@@ -7,9 +7,9 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 )
 
-// tables lifts what stands behind the code: the exception table and the attributes.
+// tables lifts the exception table and the attributes, which follow the code.
 func (l *lift) tables(data []byte, at int) error {
-	// LiftCode has seen to it that there are four bytes here at least.
+	// LiftCode has checked that there are four bytes at least.
 	count := int(binary.BigEndian.Uint16(data[at:]))
 	at += 2
 	if at+8*count+2 > len(data) {
@@ -152,8 +152,8 @@ func (r *reader) bytes(n int) []byte {
 	return r.data[r.at-n : r.at : r.at]
 }
 
-// stackMap lifts a StackMapTable: a frame mark before the instruction each frame
-// speaks of.
+// stackMap lifts a StackMapTable: it inserts a frame mark before the instruction of each
+// frame.
 func (l *lift) stackMap(data []byte) error {
 	if len(l.frames) > 0 {
 		return malformed("StackMapTable", 0, "a body has one at most")

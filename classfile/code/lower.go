@@ -14,7 +14,7 @@ import (
 // MaxCode is the longest code a method may have.
 const MaxCode = math.MaxUint16
 
-// TooLargeError says that a body has grown past what a method may hold.
+// TooLargeError reports a body that exceeds the size limit of a method.
 type TooLargeError struct{ Size int }
 
 func (e *TooLargeError) Error() string {
@@ -32,8 +32,8 @@ type lowering struct {
 	unplaced bool // something points at a label that is not in the list
 }
 
-// errUnplaced is what Append says of a body whose jumps, blocks or frames point at a
-// label that was never put in the list.
+// errUnplaced reports a body whose jumps, handlers or frames refer to a label that was
+// never inserted into the list.
 var errUnplaced = errors.New("the body points at a label that is not in its list")
 
 // patch is a jump whose operand is written when all positions are known.
@@ -45,15 +45,15 @@ type patch struct {
 	wide   bool
 }
 
-// linesOrder says how the line tables were told.
+// linesOrder describes the line tables of the class file.
 type linesOrder struct {
 	tables   int
 	shuffled bool // not in order of the code
 }
 
-// Append lowers the body and writes the contents of its Code attribute behind dst. The
-// body stays usable; jumps that had to be widened stay so, and tables that edits made
-// necessary are added to it and named in the class's pool.
+// Append lowers the body and appends the contents of its Code attribute to dst. The body
+// stays usable; widened jumps stay wide, and tables that edits made necessary are added
+// to it and named in the class's pool.
 func (b *Body) Append(dst []byte) ([]byte, error) {
 	start := len(dst)
 	for {
@@ -77,14 +77,14 @@ func (b *Body) Append(dst []byte) ([]byte, error) {
 	return b.appendTables(dst)
 }
 
-// endRun says that the last run of original instructions went on up to end.
+// endRun ends the last run of original instructions.
 func (w *lowering) endRun(end int32) {
 	if k := len(w.runs); k > 0 {
 		w.runs[k-1].Size = uint16(end) - w.runs[k-1].New
 	}
 }
 
-// beginRun begins a run with what stood at old and now stands at now.
+// beginRun begins a run of instructions that moved from old to now.
 func (w *lowering) beginRun(old, now int32) {
 	w.runs = append(w.runs, Shift{Old: uint16(old), New: uint16(now)})
 }
@@ -282,12 +282,12 @@ func (b *Body) widen() error {
 		near := b.NewLabel()
 		var mark *Node
 		if b.NeedsFrames() && !b.framed(n.next) {
-			if b.FrameBehind == nil {
+			if b.FrameAfter == nil {
 				return malformed(n.op.String(), int(n.pos), "jumps too far, and no frame is known for what a longer jump needs")
 			}
-			f, err := b.FrameBehind(n)
+			f, err := b.FrameAfter(n)
 			if err != nil {
-				return fmt.Errorf("a frame behind a far jump: %w", err)
+				return fmt.Errorf("a frame after a far jump: %w", err)
 			}
 			mark = b.NewFrame(f)
 		}
@@ -303,7 +303,7 @@ func (b *Body) widen() error {
 	return nil
 }
 
-// framed reports whether the instruction that n leads to has a frame.
+// framed reports whether the next instruction from n on has a frame.
 func (b *Body) framed(n *Node) bool {
 	for ; n != &b.root && n.Kind != Instruction; n = n.next {
 		if n.Kind == FrameMark {
@@ -313,21 +313,21 @@ func (b *Body) framed(n *Node) bool {
 	return false
 }
 
-// Shift says that the instructions in Size bytes from Old on now stand from New on.
+// Shift records that the instructions in the Size bytes from Old moved to New.
 type Shift struct{ Old, New, Size uint16 }
 
-// OffsetMap maps offsets of a body as it was lifted to offsets of the body as it
-// was lowered. There is an entry for each run of instructions that moved together;
-// what no entry covers was inserted, or is gone.
+// OffsetMap maps offsets of the lifted code to offsets of the lowered code. There is an
+// entry for each run of instructions that moved together; instructions outside all
+// entries were inserted or removed.
 type OffsetMap []Shift
 
 // Offsets returns the map the last lowering made. It lives until the next one.
 func (b *Body) Offsets() OffsetMap { return b.lowered.runs }
 
-// New returns where the instruction at an old offset now stands; for one that is
-// gone, where what follows it stands, and false.
+// New returns the new offset of the instruction at an old offset; for a removed
+// instruction, the offset of the next one, and false.
 func (m OffsetMap) New(old int) (int, bool) {
-	// Templates stand between, but never change the order of what was there.
+	// Templates are inserted between instructions, but never change their order.
 	i := sort.Search(len(m), func(i int) bool { return int(m[i].Old) > old })
 	if i == 0 {
 		return 0, false
@@ -339,8 +339,8 @@ func (m OffsetMap) New(old int) (int, bool) {
 	return int(s.New) + int(s.Size), false
 }
 
-// Old returns the old offset of what stands at a new offset now; for an instruction
-// that was inserted, that of the original one before it, and false.
+// Old returns the old offset of the instruction at a new offset; for an inserted
+// instruction, the offset of the original one before it, and false.
 func (m OffsetMap) Old(now int) (int, bool) {
 	i := sort.Search(len(m), func(i int) bool { return int(m[i].New) > now })
 	if i == 0 {

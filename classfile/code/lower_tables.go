@@ -9,8 +9,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 )
 
-// appendTables writes what stands behind the code, from the positions the labels
-// were given.
+// appendTables writes the exception table and the attributes, with the positions that
+// emit gave to the labels.
 func (b *Body) appendTables(dst []byte) ([]byte, error) {
 	if len(b.Handlers) > math.MaxUint16 {
 		return dst, malformed("exception table", len(dst), "more than 65535 handlers")
@@ -72,7 +72,7 @@ func (b *Body) settleAttributes() {
 	}
 }
 
-// first returns where the first attribute of a kind stands, -1 where there is none.
+// first returns the index of the first attribute of a kind, or -1.
 func (b *Body) first(kind classfile.Kind) int {
 	for i := range b.attributes {
 		if b.attributes[i].kind == kind {
@@ -145,8 +145,7 @@ func (b *Body) appendTypeAnnotations(dst []byte, table uint16) ([]byte, error) {
 	return classfile.AppendContents(dst, list)
 }
 
-// appendStackMap writes the frames that emit met, relative to each other as their
-// form asks.
+// appendStackMap writes the frames that emit found, each in its form.
 func (b *Body) appendStackMap(dst []byte) []byte {
 	marks := b.lowered.marks
 	dst = u2(dst, len(marks))
@@ -189,8 +188,8 @@ func (b *Body) appendStackMap(dst []byte) []byte {
 	return dst
 }
 
-// briefest chooses a form for a frame told in full: the locals of consecutive
-// frames are often the very same.
+// briefest chooses a form for an expanded frame: consecutive frames often have the same
+// locals.
 func briefest(before, f *Frame) FrameForm {
 	if before == nil || before.Form != Absolute || len(f.Stack) > 1 || !sameTypes(before.Locals, f.Locals) {
 		return FullFrame

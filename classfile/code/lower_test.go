@@ -147,7 +147,7 @@ func TestInsertAndRemove(t *testing.T) {
 	back := find(t, body, opcode.Goto, 0)
 	body.InsertBefore(back, body.NewOperands(opcode.Iinc, 0, -300))
 	body.InsertAfter(nil, body.NewLine(7))
-	body.InsertBefore(nil, body.NewOp(opcode.Nop)) // behind the return, at the very end
+	body.InsertBefore(nil, body.NewOp(opcode.Nop)) // after the return, at the very end
 	out := find(t, body, opcode.Ireturn, 0)
 	label := body.LabelBefore(out)
 	if body.LabelBefore(out) != label {
@@ -209,7 +209,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestBecome: a changed instruction is spelled anew, whatever it was.
+// TestBecome: a changed instruction gets a new encoding.
 func TestBecome(t *testing.T) {
 	body := liftSingle(t, single(49, func(b *classtest.Builder) []byte {
 		return asm().Op("iload_1").Op("wide", uint8(0x15), uint16(300)).Op("iadd").Op("ireturn").Code(b, 2, 301)
@@ -380,7 +380,7 @@ func TestOffsets(t *testing.T) {
 				body.InsertBefore(n, body.NewOperands(opcode.Iinc, 0, 1000))
 			}
 		},
-		"behind all": func(body *code.Body, _ *code.Node, k int) {
+		"after all": func(body *code.Body, _ *code.Node, k int) {
 			if k == 0 {
 				body.InsertBefore(nil, body.NewOp(opcode.Nop))
 				body.InsertBefore(nil, body.NewOperands(opcode.Iinc, 0, 1000))
@@ -394,7 +394,7 @@ func TestOffsets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				body.FrameBehind = func(*code.Node) (code.Frame, error) { return code.Frame{Form: code.Absolute}, nil }
+				body.FrameAfter = func(*code.Node) (code.Frame, error) { return code.Frame{Form: code.Absolute}, nil }
 				k := 0
 				for n := body.First(); n != nil; n = n.Next() {
 					if n.Kind == code.Instruction && n.Offset() >= 0 {

@@ -86,7 +86,7 @@ func contains(lines []string, want string) bool {
 }
 
 // TestInsertedAtTheEdgeOfARange shows on which side of an end an insertion falls: before
-// the label it is inside the range that ends there, behind it outside.
+// the label it is inside the range that ends there, after it outside.
 func TestInsertedAtTheEdgeOfARange(t *testing.T) {
 	for _, inside := range []bool{true, false} {
 		body := liftSingle(t, tabled())
@@ -101,7 +101,7 @@ func TestInsertedAtTheEdgeOfARange(t *testing.T) {
 	}
 }
 
-// TestNewLineWhereThereAreTables: a line that is added is told, whatever tables the
+// TestNewLineWhereThereAreTables: an added line is written, whatever tables the
 // body has.
 func TestNewLineWhereThereAreTables(t *testing.T) {
 	for name, attributes := range map[string]func(b *classtest.Builder) [][]byte{
@@ -136,6 +136,6 @@ func TestOfTwoFramesTheLaterHolds(t *testing.T) {
 	lines := lower(t, body)
 	wantLines(t, lines, "L1 full locals [int] stack [int]")
 	if contains(lines, "L1 full locals [top] stack [int]") {
-		t.Error("both frames are told")
+		t.Error("both frames are written")
 	}
 }

@@ -50,11 +50,11 @@ func TestJumpsAreWidened(t *testing.T) {
 }
 
 // TestWidenedJumpsGetFrames: from Java 6 on, what follows a widened branch has a
-// frame: the one FrameBehind tells, or the one that is there.
+// frame: the one that FrameAfter returns, or the one that is there.
 func TestWidenedJumpsGetFrames(t *testing.T) {
 	body := liftSingle(t, jumps(52, true))
 	var asked []int
-	body.FrameBehind = func(n *code.Node) (code.Frame, error) {
+	body.FrameAfter = func(n *code.Node) (code.Frame, error) {
 		asked = append(asked, n.Offset())
 		return code.Frame{Form: code.Absolute, Locals: []code.Type{{Item: code.Integer}}}, nil
 	}
@@ -63,20 +63,20 @@ func TestWidenedJumpsGetFrames(t *testing.T) {
 	wantLines(t, lines, "L1: ifne L3", "L2: goto_w L33013", "L4: ifnull L6",
 		"L3 full locals [int] stack []", "L6 same", "L9 same", "L33013 same, extended")
 	if fmt.Sprint(asked) != "[1]" {
-		t.Errorf("frames were asked for behind the instructions at %v, want only [1]: the others have one", asked)
+		t.Errorf("frames were asked for after the instructions at %v, want only [1]: the others have one", asked)
 	}
 }
 
 func TestWideningWithoutFramesFails(t *testing.T) {
-	for name, behind := range map[string]func(*code.Node) (code.Frame, error){
+	for name, after := range map[string]func(*code.Node) (code.Frame, error){
 		"nobody to ask": nil,
 		"no answer":     func(*code.Node) (code.Frame, error) { return code.Frame{}, errNoFrame },
 	} {
 		body := liftSingle(t, jumps(52, true))
-		body.FrameBehind = behind
+		body.FrameAfter = after
 		fill(body, find(t, body, opcode.Nop, 0), 33000)
 		out, err := body.Append([]byte("before"))
-		if err == nil || behind != nil && !errors.Is(err, errNoFrame) {
+		if err == nil || after != nil && !errors.Is(err, errNoFrame) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if string(out) != "before" {

@@ -43,7 +43,7 @@ func (t Type) Slots() int {
 	return 1
 }
 
-// Dimensions is the number of array dimensions, 0 for what is no array.
+// Dimensions is the number of array dimensions, 0 for other types.
 func (t Type) Dimensions() int {
 	n := 0
 	for t[n] == '[' {
@@ -262,8 +262,7 @@ func (p *scanner) checkLength() {
 }
 
 // peek is the byte at the current position, 0 at the end and after a defect.
-// A 0 byte in the input is no delimiter either, so callers need not tell the
-// two apart.
+// A 0 byte in the input is no delimiter either, so callers need not distinguish the two.
 func (p *scanner) peek() byte {
 	if p.err != nil || p.pos >= len(p.input) {
 		return 0

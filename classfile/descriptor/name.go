@@ -3,8 +3,8 @@ package descriptor
 import "strings"
 
 // ExternalName turns the internal name of a class, a/b/C, into the one
-// programmers use, a.b.C. A '$' stays, as only the class file can tell whether
-// it separates a nested class.
+// programmers use, a.b.C. A '$' is kept, as only the class file shows whether it
+// separates a nested class.
 func ExternalName(internal string) string { return strings.ReplaceAll(internal, "/", ".") }
 
 // InternalName is the inverse of [ExternalName].

@@ -17,7 +17,7 @@ func (p *printer) attributes(list []classfile.Attribute) {
 	}
 }
 
-// attribute prints any attribute but a method's Code: that is for code.
+// attribute prints any attribute but a method's Code, which code prints.
 func (p *printer) attribute(a classfile.Attribute) {
 	contents, err := p.class.Decode(a)
 	if p.indent > deepest {
@@ -58,7 +58,7 @@ func (p *printer) attribute(a classfile.Attribute) {
 	}
 }
 
-// contents prints what takes lines of its own.
+// contents prints attributes that take several lines.
 func (p *printer) contents(contents classfile.Contents) {
 	switch v := contents.(type) {
 	case classfile.SourceDebugExtension:
@@ -122,7 +122,7 @@ func (p *printer) quoted(i uint16) string {
 	return quote(text)
 }
 
-// undecoded shows an attribute that is not what its name says.
+// undecoded prints an attribute whose contents are malformed.
 func (p *printer) undecoded(a classfile.Attribute, err error) {
 	p.line("attribute %s, %d bytes %s", p.name(a.Name), len(a.Data), broken(err))
 	p.within(func() { p.hex(a.Data) })
@@ -227,7 +227,7 @@ var targetNames = map[classfile.TargetType]string{
 	classfile.TargetMethodRefArgument:        "method-reference-type-argument",
 }
 
-// target says what is annotated, positions in the code as offsets.
+// target describes the annotated type, with positions in the code as offsets.
 func (p *printer) target(t *classfile.Target) string {
 	text := targetNames[t.Type]
 	switch t.Type {
@@ -255,7 +255,7 @@ func (p *printer) target(t *classfile.Target) string {
 	return text
 }
 
-// path says how to get from the type to the part annotated.
+// path describes the way from the type to its annotated part.
 func path(steps []classfile.PathStep) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -314,8 +314,8 @@ func (p *printer) bootstrapMethods(table classfile.BootstrapMethods) {
 	}
 }
 
-// offsetTable prints the tables of a body with offsets as they are, @n, for bodies
-// that cannot be lifted and tables that stand where they do not belong.
+// offsetTable prints the tables of a body with offsets, @n, for bodies that cannot be
+// lifted and tables outside a body.
 func (p *printer) offsetTable(contents classfile.Contents) {
 	switch v := contents.(type) {
 	case *classfile.Code:
@@ -380,7 +380,7 @@ func (p *printer) rawTypes(list []classfile.VerificationType) string {
 	return b.String()
 }
 
-// orAny writes what a handler catches.
+// orAny writes the class that a handler catches.
 func orAny(i uint16, f func(uint16) string) string {
 	if i == 0 {
 		return "any"

@@ -10,7 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
-// code prints a method's body; one that cannot be lifted, as bytes, with the reason.
+// code prints a method's body; if it cannot be lifted, as bytes with the reason.
 func (p *printer) code(m *classfile.Member, a classfile.Attribute) {
 	body, names := p.lifted, p.names
 	p.lifted = nil
@@ -41,7 +41,7 @@ func (p *printer) unlifted(a classfile.Attribute) {
 func (p *printer) body(m *classfile.Member, b *code.Body) {
 	p.line("Code stack %d locals %d", b.MaxStack, b.MaxLocals)
 	p.indent++
-	frames := p.newFrameTeller(m)
+	frames := p.newFrameExpander(m)
 	for n := b.First(); n != nil && !p.full(); n = n.Next() {
 		switch n.Kind {
 		case code.Label:
@@ -67,7 +67,7 @@ func (p *printer) body(m *classfile.Member, b *code.Body) {
 	p.indent--
 }
 
-// variable is what is said of a local variable besides where it lives.
+// variable describes a local variable, without its range.
 func (p *printer) variable(b *code.Body, v *code.Var) string {
 	kind := "var"
 	if b.VarTypes(v) {
@@ -76,7 +76,7 @@ func (p *printer) variable(b *code.Body, v *code.Var) string {
 	return fmt.Sprintf("%s %d %s %s", kind, v.Slot, p.name(v.Name), p.name(v.Descriptor))
 }
 
-// node prints what stands at a position of the code.
+// node prints the text for a node, with its offset if wanted.
 func (p *printer) node(n *code.Node, text string) {
 	if !p.opts.Offsets {
 		p.line("%s", text)
@@ -141,7 +141,7 @@ func (p *printer) instruction(b *code.Body, n *code.Node) {
 	}
 }
 
-// operand is what stands behind the mnemonic, jump targets aside.
+// operand returns the operands of an instruction, without jump targets.
 func (p *printer) operand(n *code.Node) string {
 	switch n.Op().Info().Shape {
 	case opcode.S1, opcode.S2:
@@ -169,7 +169,7 @@ func (p *printer) operand(n *code.Node) string {
 	return ""
 }
 
-// entry is the constant pool entry an instruction names.
+// entry returns the constant pool entry of an instruction.
 func (p *printer) entry(n *code.Node) string {
 	switch n.Op() {
 	case opcode.Ldc, opcode.LdcW, opcode.Ldc2W:
@@ -180,7 +180,7 @@ func (p *printer) entry(n *code.Node) string {
 	return p.member(n.Index(), true)
 }
 
-// interfaceCall leaves the argument count out where it is as it must be.
+// interfaceCall omits the argument count if it is correct.
 func (p *printer) interfaceCall(n *code.Node) string {
 	text := p.member(n.Index(), false)
 	desc, err := p.class.Pool.Descriptor(n.Index())
@@ -200,26 +200,27 @@ var arrayTypes = [...]string{4: "boolean", "char", "float", "double", "byte", "s
 // descriptors, so none can be taken for one of these.
 var itemNames = [...]string{"top", "int", "float", "double", "long", "null", "uninitializedThis", "object", "uninitialized"}
 
-// mostFrameTypes bounds how many types are told in full for one body: frames that
-// each add to the one before would fill a disk. Those behind it stay relative.
+// mostFrameTypes limits how many types of expanded frames are printed for one body:
+// frames that each add to the one before would fill a disk. Later frames are printed
+// in relative form.
 const mostFrameTypes = 1 << 20
 
-// frameTeller tells frames in full that the file has relative to the one before.
-type frameTeller struct {
-	locals []string // of the frame before
-	told   int
-	lost   bool // the chain is broken: the descriptor or a frame made no sense
+// frameExpander expands frames, which the file has relative to the previous one.
+type frameExpander struct {
+	locals []string // of the previous frame
+	types  int      // printed so far
+	lost   bool     // the chain is broken: the descriptor or a frame made no sense
 	p      *printer
 }
 
-// toldFrame is a frame as text: in full, or, where that cannot be known, relative.
-type toldFrame struct {
+// frameText is a frame as text: expanded, or relative if the previous frame is unknown.
+type frameText struct {
 	locals, stack []string
 	relative      string
 }
 
-func (p *printer) newFrameTeller(m *classfile.Member) *frameTeller {
-	t := &frameTeller{p: p}
+func (p *printer) newFrameExpander(m *classfile.Member) *frameExpander {
+	t := &frameExpander{p: p}
 	if !m.Access.Has(classfile.AccStatic) {
 		if p.rawText(m.Name) == "<init>" && p.class.Name() != "java/lang/Object" {
 			t.locals = append(t.locals, "uninitializedThis")
@@ -254,7 +255,7 @@ func localType(param descriptor.Type) string {
 	return "int"
 }
 
-func (t *frameTeller) next(f *code.Frame) toldFrame {
+func (t *frameExpander) next(f *code.Frame) frameText {
 	own, stack := t.p.types(f.Locals), t.p.types(f.Stack)
 	locals := t.locals
 	relative := "same"
@@ -274,20 +275,20 @@ func (t *frameTeller) next(f *code.Frame) toldFrame {
 			locals = locals[:len(locals)-drop]
 		}
 	}
-	t.told += len(locals)
-	if t.told > mostFrameTypes {
+	t.types += len(locals)
+	if t.types > mostFrameTypes {
 		t.lost = true
 	}
 	if t.lost {
-		return toldFrame{own, stack, relative}
+		return frameText{own, stack, relative}
 	}
 	t.locals = locals
-	return toldFrame{locals: locals, stack: stack}
+	return frameText{locals: locals, stack: stack}
 }
 
 // frame prints a frame: in one line, or for a diff one type a line, by slot, so that
 // a local that was added is a line that was added.
-func (p *printer) frame(n *code.Node, f toldFrame) {
+func (p *printer) frame(n *code.Node, f frameText) {
 	if !p.explode || f.relative != "" {
 		text := "frame"
 		if f.relative != "" {
@@ -361,12 +362,12 @@ func number(b *code.Body) labels {
 	return names
 }
 
-// outline is a body's instructions with their labels: what two bodies are aligned by.
+// outline is a body's instructions with their labels, by which two bodies are aligned.
 type outline struct {
 	body  *code.Body
 	ops   []*code.Node
-	keys  []string           // what each instruction says, targets aside
-	label map[int]*code.Node // by the instruction behind it; len(ops) is the end
+	keys  []string           // text of each instruction, without targets
+	label map[int]*code.Node // by the instruction after it; len(ops) is the end
 	roles []role
 }
 
@@ -409,10 +410,10 @@ func (p *printer) outline(b *code.Body) *outline {
 	return o
 }
 
-// numberLike names the labels of after as their counterparts of before are named,
-// so that an instruction put in does not rename all that follow. Labels without
-// counterpart are named N0, N1 … Any naming is right as long as each name is given
-// once; the passes only differ in how sure they are of a counterpart.
+// numberLike gives the labels of after the names of their counterparts in before, so that
+// an inserted instruction does not rename all labels after it. Labels without
+// counterpart are named N0, N1 … Any naming is correct if each name is given once; later
+// passes are less certain of a counterpart.
 func numberLike(before, after *outline, names labels) labels {
 	m := naming{old: names, given: labels{}, taken: map[*code.Node]bool{}}
 	match := align(before.keys, after.keys)

@@ -9,12 +9,12 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 )
 
-// longestText is where a line that refers to itself, or to long texts again and
-// again, is cut off. Honest ones stay far below.
+// longestText limits a line that refers to itself, or to long texts repeatedly. Real ones
+// stay far below.
 const longestText = 1 << 17
 
-// constant writes what ldc could load, and the other entries that instructions and
-// attributes name.
+// constant returns a constant that ldc can load, or another entry that instructions and
+// attributes refer to.
 func (p *printer) constant(i uint16) string {
 	var b strings.Builder
 	p.writeConstant(&b, i, 0)
@@ -106,8 +106,8 @@ func (p *printer) methodHandle(i uint16) string {
 	return handleKinds[kind] + " " + p.member(ref, handleKinds[kind] != "invokeinterface")
 }
 
-// member writes a field or method reference. With mark set, one to a method of an
-// interface says so.
+// member returns a field or method reference. With mark set, references to methods of
+// interfaces begin with "interface".
 func (p *printer) member(i uint16, mark bool) string {
 	class, name, descriptor, err := p.class.Pool.Member(i)
 	if err != nil {

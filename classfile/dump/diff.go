@@ -10,13 +10,13 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/code"
 )
 
-// Diff writes what changed from class a to class b, and reports whether anything
-// did. Fields and methods are matched by name and descriptor, whatever their order;
-// lines of a alone begin with -, of b alone with +, and a few lines around them
-// with spaces. A label of b has the name of its counterpart in a; N0, N1 … are new.
+// Diff writes the changes from class a to class b, and reports whether there are any.
+// Fields and methods are matched by name and descriptor, whatever their order. Lines only
+// in a begin with -, lines only in b with +, and the lines of context with spaces. A label
+// of b has the name of its counterpart in a; N0, N1 … are new.
 //
-// Classes without a change say the same; their bytes may differ in the layout of the
-// constant pool and in how instructions and frames are spelled.
+// Classes without a change may differ in the layout of the constant pool and in the
+// encoding of instructions and frames.
 func Diff(w io.Writer, a, b *classfile.Class, opts Options) (changed bool, err error) {
 	opts.Offsets = false
 	d := &differ{before: newPrinter(a, opts), after: newPrinter(b, opts), out: bufio.NewWriter(w)}
@@ -41,7 +41,7 @@ type differ struct {
 	changed       bool
 }
 
-// members pairs the members of both classes and compares the pairs; one that has no
+// members pairs the members of both classes and compares the pairs; a member without
 // counterpart is compared with nil.
 func (d *differ) members(a, b []classfile.Member, compare func(a, b *classfile.Member)) {
 	counterparts := map[string][]*classfile.Member{}
@@ -126,8 +126,8 @@ type edit struct {
 	line string
 }
 
-// unit writes what changed from one text to another, its first line always, so that
-// it is known what the change is in.
+// unit writes the changes from one text to another, and always the first line, which names
+// the member.
 func (d *differ) unit(a, b []string) {
 	if slices.Equal(a, b) {
 		return
@@ -163,7 +163,7 @@ func (d *differ) write(e edit) {
 	_ = d.out.WriteByte('\n')
 }
 
-// script lists the lines of both texts in order, what is gone before what has come.
+// script lists the lines of both texts in order, deleted lines before inserted ones.
 func script(a, b []string) []edit {
 	edits := make([]edit, 0, len(a)+len(b))
 	gone, come := 0, 0 // how many lines of each are written
@@ -186,13 +186,13 @@ func script(a, b []string) []edit {
 	return edits
 }
 
-// mostEdits is how many insertions and deletions the exact search goes to: it keeps
-// a row of memory per edit. Sequences further apart are first cut at what both have
-// exactly once.
+// mostEdits limits the insertions and deletions of the exact search, which stores a row
+// per edit. Sequences that differ more are first split at elements that both have exactly
+// once.
 const mostEdits = 2000
 
-// align finds what two sequences have in common, in order and as much as can be. It
-// returns for each element of b the index of its equal in a, or -1.
+// align finds a longest common subsequence of a and b. It returns for each element of b
+// the index of its counterpart in a, or -1.
 func align(a, b []string) []int {
 	ids := make(map[string]int, len(a))
 	number := func(list []string) []int {
@@ -275,8 +275,8 @@ func (x *aligner) shortest(a0, a1, b0, b1 int) bool {
 	return false
 }
 
-// backtrack walks the rows from the end to the start and notes what was equal: each
-// row's edit, a step down or to the right, is followed by a run of equals.
+// backtrack walks the rows from the end to the start and records equal elements: each
+// row's edit, a step down or to the right, is followed by a run of equal elements.
 func (x *aligner) backtrack(rows [][]int32, d, a0, a1, b0, b1 int) {
 	i, j := a1-a0, b1-b0
 	for ; d > 0; d-- {

@@ -1,6 +1,6 @@
-// Package dump writes classes as text: the one canonical form for people, goldens
-// and messages. Constant pool indices and code offsets do not appear in it, names
-// and labels stand in their place, so that two texts differ where the classes do:
+// Package dump writes classes as text, in one canonical form for people, golden files and
+// messages. It has names and labels instead of constant pool indices and code offsets,
+// so that two texts differ only where the classes do:
 //
 //	class public super shop/Order
 //	  version 61.0
@@ -23,9 +23,9 @@
 //	    L2:
 //	    var 0 this Lshop/Order; L0 to L2
 //
-// Instructions are spelled one way (iload 1, whether the file has iload_1, iload or
-// wide iload); frames are told in full, whatever form the file has them in. What
-// cannot be made sense of is shown with the reason, in place, and the rest goes on.
+// Instructions have one spelling (iload 1, whether the file has iload_1, iload or wide
+// iload); frames list all types, whatever their form in the file. A malformed part is
+// shown with the reason in its place, followed by the rest of the class.
 package dump
 
 import (
@@ -40,15 +40,15 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/code"
 )
 
-// Options say what to show. The zero value shows everything but offsets.
+// Options select what to show. The zero value shows everything but offsets.
 type Options struct {
-	// Method picks methods by name and descriptor. With it set, only the class's
-	// header and the methods picked are shown; nil shows all.
+	// Method selects methods by name and descriptor: only the class's header and these
+	// methods are shown. nil shows the whole class.
 	Method func(name, desc string) bool
-	// Offsets puts the offset of each instruction in front of it. Diff, where they
-	// would hide what changed, pays no heed to it.
+	// Offsets shows the offset of each instruction before it. Diff ignores it, because
+	// offsets would hide the changes.
 	Offsets bool
-	// NoHeader leaves out what is said of the class as a whole.
+	// NoHeader omits the part about the class as a whole.
 	NoHeader bool
 }
 
@@ -142,19 +142,19 @@ func (p *printer) rawText(i uint16) string {
 	return classfile.DecodeUtf8(b)
 }
 
-// take hands over the lines printed so far.
+// take returns the lines printed so far and forgets them.
 func (p *printer) take() []string {
 	lines := p.lines
 	p.lines, p.size = nil, 0
 	return lines
 }
 
-// mostText bounds the text of one member, or of the header. A few bytes of a class
-// file can ask for much text, again and again; honest ones stay far below.
+// mostText limits the text of one member, or of the header. A few bytes of a malicious
+// class file can produce much text; real ones stay far below.
 const mostText = 16 << 20
 
-// deepest is how far attributes within attributes are followed. Those of the
-// specification need half of it.
+// deepest limits how deep attributes may nest. The attributes of the specification need
+// half of it.
 const deepest = 8
 
 func (p *printer) line(format string, args ...any) {
@@ -171,7 +171,7 @@ func (p *printer) line(format string, args ...any) {
 
 func (p *printer) full() bool { return p.size > mostText }
 
-// within indents what f prints.
+// within indents the output of f.
 func (p *printer) within(f func()) {
 	p.indent++
 	f()
@@ -234,7 +234,7 @@ var (
 	exportFlags    = flagNames{12: "synthetic", 15: "mandated"}
 )
 
-// text returns the words for the bits set, each with a space behind it.
+// text returns the words for the bits set, each followed by a space.
 func (names *flagNames) text(access classfile.Access) string {
 	var b strings.Builder
 	for bit, name := range names {
@@ -250,8 +250,8 @@ func (names *flagNames) text(access classfile.Access) string {
 	return b.String()
 }
 
-// quote writes modified UTF-8 as a string literal. What cannot be seen is escaped:
-// \u for a UTF-16 unit, lone surrogates among them, \x for bytes that are no text.
+// quote writes modified UTF-8 as a string literal. Invisible characters are escaped: \u
+// for a UTF-16 unit, including lone surrogates, \x for bytes that are not text.
 func quote(modified []byte) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -291,7 +291,7 @@ func escape(b *strings.Builder, modified []byte) {
 	}
 }
 
-// plain is how many bytes text begins with that need no escape: most texts are ASCII.
+// plain returns the length of the prefix that needs no escape: most texts are ASCII.
 func plain(text string) int {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -301,7 +301,7 @@ func plain(text string) int {
 	return len(text)
 }
 
-// escapeBytes writes what is not UTF-8: a surrogate that stands alone, else a byte.
+// escapeBytes writes bytes that are not UTF-8: a lone surrogate, or else one byte.
 func escapeBytes(b *strings.Builder, text string) (size int) {
 	if len(text) >= 3 && text[0] == 0xED && text[1]&0xE0 == 0xA0 && text[2]&0xC0 == 0x80 {
 		fmt.Fprintf(b, `\u%04x`, 0xD000|rune(text[1]&0x3F)<<6|rune(text[2]&0x3F))
@@ -311,7 +311,7 @@ func escapeBytes(b *strings.Builder, text string) (size int) {
 	return 1
 }
 
-// word writes a name bare where that cannot be misread, else as a literal.
+// word writes a name without quotes if it cannot be misread, else as a literal.
 func word(modified []byte) string {
 	for _, r := range classfile.DecodeUtf8(modified) {
 		if r == utf8.RuneError || r == '"' || r == '\\' || r == ' ' || !unicode.IsPrint(r) {
@@ -324,7 +324,7 @@ func word(modified []byte) string {
 	return classfile.DecodeUtf8(modified)
 }
 
-// resolved is word for what a lookup in the constant pool gave.
+// resolved is word for the result of a lookup in the constant pool.
 func resolved(text []byte, err error) string {
 	if err != nil {
 		return broken(err)
@@ -332,7 +332,7 @@ func resolved(text []byte, err error) string {
 	return word(text)
 }
 
-// broken stands where something should be that cannot be shown.
+// broken is the text for a part that cannot be shown.
 func broken(err error) string { return "<" + err.Error() + ">" }
 
 func (p *printer) name(i uint16) string { return resolved(p.class.Pool.Utf8(i)) }
@@ -343,7 +343,7 @@ func (p *printer) moduleName(i uint16) string { return resolved(p.class.Pool.Mod
 
 func (p *printer) packageName(i uint16) string { return resolved(p.class.Pool.PackageName(i)) }
 
-// orNone writes an index that may be 0 with its function, "-" where it is.
+// orNone writes an index with f, "-" if it is 0.
 func orNone(i uint16, f func(uint16) string) string {
 	if i == 0 {
 		return "-"

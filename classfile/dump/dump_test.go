@@ -16,7 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew; read the difference before you commit it")
+var update = flag.Bool("update", false, "rewrite the golden files; read the difference before you commit it")
 
 // TestGoldens dumps classes of the zoo.
 func TestGoldens(t *testing.T) {
@@ -101,7 +101,7 @@ func golden(t *testing.T, name string, got []byte) {
 	gotLines, wantLines := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
 	for i := 0; ; i++ {
 		if i >= len(gotLines) || i >= len(wantLines) || gotLines[i] != wantLines[i] {
-			t.Fatalf("%s, line %d (-update writes it anew):\n got %s\nwant %s", path, i+1,
+			t.Fatalf("%s, line %d (-update rewrites it):\n got %s\nwant %s", path, i+1,
 				strings.Join(gotLines[i:min(i+1, len(gotLines))], ""), strings.Join(wantLines[i:min(i+1, len(wantLines))], ""))
 		}
 	}
@@ -196,7 +196,7 @@ func TestTextIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out.Len() > 20<<20 || !strings.HasSuffix(out.String(), "<the rest is left out: it takes more than 16 MiB>\n") {
-		t.Errorf("%d bytes, or no word of what is left out", out.Len())
+		t.Errorf("%d bytes, or no mention of the omitted part", out.Len())
 	}
 	if changed, err := dump.Diff(&out, c, c, dump.Options{}); err != nil || changed {
 		t.Errorf("the class differs from itself: %v", err)

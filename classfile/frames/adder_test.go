@@ -20,7 +20,7 @@ var (
 	verified   = regexp.MustCompile(`"[^"]*"|[^ \[\]]+`)
 )
 
-// enter begins a method, told as "access name:descriptor".
+// enter begins a method, given as "access name:descriptor".
 func (a *adder) enter(method string) {
 	a.locals = nil
 	parts := methodLine.FindStringSubmatch(method)

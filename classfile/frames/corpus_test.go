@@ -17,7 +17,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// oneIn is how many classes of a JDK stand behind one that is looked at.
+// oneIn is the sampling rate: one in so many classes of a JDK is tested.
 const oneIn = 150
 
 // eachClass visits the classes of the zoo and a sample of the installed JDKs'.
@@ -80,7 +80,7 @@ func eachBody(t *testing.T, name string, data []byte, visit func(where string, m
 	return class
 }
 
-// TestExpand tells all frames in full and lowers them: the reference parser, adding
+// TestExpand expands all frames and lowers them: the reference parser, adding
 // up the frames of both classes by itself, finds the same.
 func TestExpand(t *testing.T) {
 	count := 0
@@ -115,7 +115,7 @@ func TestExpand(t *testing.T) {
 		}
 		before, after := fullFrames(t, name, data), fullFrames(t, name, written)
 		if before != after {
-			t.Errorf("%s: the frames told in full are others\n%s", name, firstDifference(before, after))
+			t.Errorf("%s: the expanded frames differ\n%s", name, firstDifference(before, after))
 		}
 	})
 	t.Logf("%d frames", count)

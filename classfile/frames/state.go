@@ -8,7 +8,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
-// FlowError says that a body does something no verifier would let pass.
+// FlowError reports code that no verifier would accept.
 type FlowError struct {
 	Offset int // of the instruction, in the code as it was lifted
 	Detail string
@@ -18,11 +18,11 @@ func (e *FlowError) Error() string {
 	return fmt.Sprintf("instruction at offset %d: %s", e.Offset, e.Detail)
 }
 
-// returnAddress is what jsr leaves on the stack. No frame can speak of it.
+// returnAddress is the value that jsr pushes. Frames cannot contain it.
 const returnAddress code.Item = 100
 
-// State is what stands in the local variables and on the stack at one point.
-// Locals are by slot: behind a long or double stands a Top.
+// State holds the types of the local variables and the stack at one instruction.
+// Locals are indexed by slot: a long or double is followed by a Top.
 type State struct {
 	Locals []code.Type
 	Stack  []code.Type
@@ -35,7 +35,7 @@ func (s *State) copyFrom(from *State) {
 	s.ok = true
 }
 
-// enter takes what a frame told in full says.
+// enter sets the state from an expanded frame.
 func (s *State) enter(f *code.Frame) {
 	for i := range s.Locals {
 		s.Locals[i] = code.Type{}
@@ -51,7 +51,7 @@ func (s *State) enter(f *code.Frame) {
 	s.ok = true
 }
 
-// Frame returns the state as a frame told in full, trailing unknown locals left out.
+// Frame returns the state as an expanded frame, without trailing unknown locals.
 func (s *State) Frame() code.Frame {
 	f := code.Frame{Form: code.Absolute, Stack: append([]code.Type(nil), s.Stack...)}
 	last := 0
@@ -157,8 +157,8 @@ func component(pool *classfile.Pool, array code.Type, resolve bool) code.Type {
 	return code.Type{Item: code.Object}
 }
 
-// Of returns the type of a value with a field descriptor, Top where it is none. The
-// Class entry of a reference is looked up or added.
+// Of returns the verification type for a field descriptor, Top if it is malformed. The
+// Class entry of a reference type is looked up or added.
 func Of(pool *classfile.Pool, field []byte) code.Type {
 	if len(field) == 0 || field[0] == 'L' && len(field) < 3 {
 		return code.Type{}
@@ -212,9 +212,9 @@ func Slots(types []code.Type) int {
 	return n
 }
 
-// Expand tells every frame of a body in full, as it was lifted: frames that were
-// added must be in full already. Frames with the same locals share them, so that
-// they can be told apart from those that differ by where they lie.
+// Expand turns every frame of a lifted body into one that lists all locals and stack
+// values (code.Absolute). Added frames must be expanded already. Frames with the same
+// locals share the slice, so that comparing addresses finds equal frames.
 func Expand(b *code.Body, initial []code.Type) error {
 	locals := initial
 	list := b.Frames()

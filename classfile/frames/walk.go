@@ -1,11 +1,11 @@
-// Package frames reasons about what stands in local variables and on the operand
-// stack of a body: it tells stack-map frames in full, follows types through
-// instructions, and finds the call with which a constructor initialises its object.
+// Package frames tracks the types of local variables and of the operand stack in a body:
+// it expands stack-map frames, follows types through instructions, and finds the call
+// with which a constructor initialises its object.
 //
-// It never computes what a compiler left out: types at a join come from the frames
-// the class file has. Where a class is so old that it has none, the state found on
-// the first way to a join stands for all, which is enough to know depths and
-// uninitialised objects, because those must agree on every way.
+// It never merges types itself: types at a join come from the frames of the class file.
+// If a class is so old that it has none, the state on the first path to a join is used,
+// which is enough for depths and uninitialised objects, because those must agree on
+// every path.
 package frames
 
 import (
@@ -27,11 +27,11 @@ type walker struct {
 	states  map[*code.Node]*State // at labels that something jumps to
 }
 
-// Walk calls visit for every instruction that can be reached, with the state before
-// it, in an order that follows control. Frames must have been told in full
-// ([Expand]). With resolve set, references have their class, for which entries may
-// be added to the constant pool; else all objects look alike. It returns the calls
-// with which a constructor initialises its object.
+// Walk calls visit for every reachable instruction, with the state before it, in control
+// flow order. Frames must be expanded ([Expand]). With resolve set, references have
+// their class, for which entries may be added to the constant pool; otherwise all
+// objects have the same type. It returns the calls with which a constructor initialises
+// its object.
 func Walk(b *code.Body, m *classfile.Member, resolve bool, visit func(*code.Node, *State)) ([]*code.Node, error) {
 	initial, err := Initial(nil, b.Class, m)
 	if err != nil {
@@ -61,8 +61,8 @@ func Walk(b *code.Body, m *classfile.Member, resolve bool, visit func(*code.Node
 	}
 }
 
-// seedHandlers enters handlers no walked block led to with nothing known but the
-// exception: their ranges were entered in the middle.
+// seedHandlers starts at handlers that no walked block reached, with only the exception
+// known: their ranges were entered in the middle.
 func (w *walker) seedHandlers() bool {
 	for i := range w.body.Handlers {
 		if h := &w.body.Handlers[i]; w.states[h.Entry] == nil {
@@ -80,7 +80,7 @@ func (w *walker) caught(h *code.Handler) code.Type {
 	return w.object("java/lang/Throwable")
 }
 
-// jump remembers the state at a label, if it is the first to get there.
+// jump records the state at a label, unless one is recorded already.
 func (w *walker) jump(label *code.Node, s *State) {
 	if w.states[label] == nil {
 		c := new(State)
@@ -90,7 +90,7 @@ func (w *walker) jump(label *code.Node, s *State) {
 	}
 }
 
-// run walks from n until control leaves or a block is met that was walked before.
+// run walks from n to the end of the block or to a block that was walked before.
 func (w *walker) run(n *code.Node, from *State) error {
 	s := new(State)
 	s.copyFrom(from)
@@ -143,10 +143,9 @@ func (w *walker) run(n *code.Node, from *State) error {
 	return &FlowError{-1, "control runs off the end of the code"}
 }
 
-// BehindBranches returns the frames that hold behind the conditional branches of a
-// body whose frames have been told in full, where control falls through: what
-// [code.Body.FrameBehind] wants.
-func BehindBranches(b *code.Body, m *classfile.Member) (map[*code.Node]code.Frame, error) {
+// FramesAfterBranches returns the frames after the conditional branches of a body with
+// expanded frames, where control falls through, for [code.Body.FrameAfter].
+func FramesAfterBranches(b *code.Body, m *classfile.Member) (map[*code.Node]code.Frame, error) {
 	follows := make(map[*code.Node]*code.Node) // instructions to the branch before
 	for n := b.First(); n != nil; n = n.Next() {
 		if n.Kind != code.Instruction || !n.Op().IsConditional() {
@@ -231,7 +230,7 @@ func (w *walker) step(s *State, n *code.Node) error {
 	return nil
 }
 
-// apply does what an effect of the opcode table says.
+// apply changes the state by an effect of the opcode table.
 func (s *State) apply(effect string) {
 	push := false
 	for i := range len(effect) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
-// expand tells the frames of a body in full.
+// expand expands the frames of a body.
 func expand(t *testing.T, where string, m *classfile.Member, b *code.Body) {
 	t.Helper()
 	initial, err := frames.Initial(nil, b.Class, m)
@@ -23,7 +23,7 @@ func expand(t *testing.T, where string, m *classfile.Member, b *code.Body) {
 }
 
 // TestWalkArrivesAsFramesSay: by falling through to a frame, the walk arrives with
-// the stack the frame tells, and with each local it tells.
+// the stack of the frame, and with each local of the frame.
 func TestWalkArrivesAsFramesSay(t *testing.T) {
 	compared := 0
 	eachClass(t, func(t *testing.T, name string, data []byte) {
@@ -151,10 +151,10 @@ func TestWalkWithClasses(t *testing.T) {
 	}
 }
 
-// TestBehind: behind a branch holds what the instructions before it left, or the
+// TestFramesAfterBranches: after a branch holds what the instructions before it left, or the
 // frame that stands there.
-func TestBehind(t *testing.T) {
-	b := classtest.NewBuilder(52, "Behind")
+func TestFramesAfterBranches(t *testing.T) {
+	b := classtest.NewBuilder(52, "After")
 	body := classtest.NewAssembler().Op("lload_0").Op("aload_2").Jump("ifnull", "end").
 		Op("new", b.Class("java/lang/Object")).Op("iconst_1").Jump("ifeq", "end2").
 		Label("end2").Ops("pop", "pop2", "lconst_0").Label("end").Ops("lreturn")
@@ -163,7 +163,7 @@ func TestBehind(t *testing.T) {
 		classtest.Cat(uint8(255), end2, uint16(2), uint8(4), uint8(7), b.Class("java/lang/String"),
 			uint16(2), uint8(4), uint8(8), uint16(5)),
 		classtest.Cat(uint8(255), body.At("end")-end2-1, uint16(2), uint8(4), uint8(7), b.Class("java/lang/String"), uint16(1), uint8(4)))))
-	eachBody(t, "Behind", b.Bytes(), func(where string, m *classfile.Member, body *code.Body) {
+	eachBody(t, "After", b.Bytes(), func(where string, m *classfile.Member, body *code.Body) {
 		expand(t, where, m, body)
 		var branches []*code.Node
 		for n := body.First(); n != nil; n = n.Next() {
@@ -171,18 +171,18 @@ func TestBehind(t *testing.T) {
 				branches = append(branches, n)
 			}
 		}
-		behind, err := frames.BehindBranches(body, m)
+		after, err := frames.FramesAfterBranches(body, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, second := behind[branches[0]], behind[branches[1]]
+		first, second := after[branches[0]], after[branches[1]]
 		if len(first.Stack) != 1 || first.Stack[0].Item != code.Long || len(first.Locals) != 2 ||
 			first.Locals[0].Item != code.Long || first.Locals[1].Item != code.Object {
-			t.Errorf("behind ifnull: %+v", first)
+			t.Errorf("after ifnull: %+v", first)
 		}
 		if len(second.Stack) != 2 || second.Stack[1].Item != code.Uninitialized || second.Stack[1].New == nil ||
 			second.Stack[1].New.Offset() != 5 {
-			t.Errorf("behind ifeq: %+v", second)
+			t.Errorf("after ifeq: %+v", second)
 		}
 	})
 }

@@ -9,10 +9,10 @@ import "encoding/binary"
 // Op is an instruction's first byte.
 type Op uint8
 
-// Shape says how the bytes behind an opcode are laid out.
+// Shape is the layout of the bytes after an opcode.
 type Shape uint8
 
-// The shapes opcodes.table names. Undefined is that of a byte that is no instruction.
+// The shapes of opcodes.table. Undefined is the shape of a byte that is not an instruction.
 const (
 	Undefined Shape = iota
 	None

@@ -21,7 +21,7 @@ import (
 // hangs: no test depends on how long anything takes.
 const RunLimit = 10 * time.Minute
 
-// An Outcome is what a program left behind.
+// An Outcome is the output and exit status of a program.
 type Outcome struct {
 	Stdout, Stderr string
 	Exit           int

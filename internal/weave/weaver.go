@@ -88,15 +88,15 @@ type Weaver struct {
 	Sites        func(caller MethodInfo, call Call) (id int32, wrap bool)
 	SiteTemplate *SiteTemplate
 
-	class     classfile.Class
-	size      int // of the class file
-	className string
-	lifter    code.Lifter
-	target    target
-	failed    error
-	idPrefix  uint32 // of every method id of the class
-	behind    func(*code.Node) (code.Frame, error)
-	branches  map[*code.Node]code.Frame // what behind has found in the body at hand
+	class      classfile.Class
+	size       int // of the class file
+	className  string
+	lifter     code.Lifter
+	target     target
+	failed     error
+	idPrefix   uint32 // of every method id of the class
+	frameAfter func(*code.Node) (code.Frame, error)
+	branches   map[*code.Node]code.Frame // what frameAfter has found in the body at hand
 
 	effects  []int16 // stack effect of a call or field access, by pool index
 	inits    []int8  // whether a pool entry is a constructor reference
@@ -113,14 +113,14 @@ type Weaver struct {
 // NewWeaver returns a weaver.
 func NewWeaver() *Weaver {
 	w := new(Weaver)
-	w.behind = func(n *code.Node) (code.Frame, error) {
+	w.frameAfter = func(n *code.Node) (code.Frame, error) {
 		if w.branches == nil {
 			g := &w.target
 			if err := g.expand(); err != nil {
 				return code.Frame{}, err
 			}
 			var err error
-			if w.branches, err = frames.BehindBranches(g.body, g.member); err != nil {
+			if w.branches, err = frames.FramesAfterBranches(g.body, g.member); err != nil {
 				return code.Frame{}, err
 			}
 		}
@@ -417,7 +417,7 @@ func (w *Weaver) weave(j *job) (_ code.OffsetMap, left []LeftSite, err error) {
 // lower puts the woven body in its place.
 func (w *Weaver) lower(j *job, wrapped bool) (code.OffsetMap, error) {
 	body := w.target.body
-	body.FrameBehind, w.branches = w.behind, nil
+	body.FrameAfter, w.branches = w.frameAfter, nil
 	start := len(w.bodies)
 	var err error
 	if w.bodies, err = body.Append(w.bodies); err != nil {

@@ -1,15 +1,13 @@
-// Package archive reads and rewrites what classes come in: a class file, a
-// directory tree, a jar with jars inside it, a JDK run-time image (to read
-// only).
+// Package archive reads and rewrites the containers of classes: a class file, a directory
+// tree, a jar with jars inside it, and, for reading only, a JDK run-time image.
 //
-// Rewriting keeps everything it has no reason to change. Entries of a jar keep
-// order, times, comments, attributes and compression; what no transform
-// touched is copied packed as it is. Files of a tree keep permissions and
-// times, symbolic links stay links. The result appears under its name whole or
-// not at all.
+// Rewriting keeps everything it has no reason to change. Entries of a jar keep order,
+// times, comments, attributes and compression; unchanged entries are copied without
+// unpacking. Files of a tree keep permissions and times, symbolic links stay links. The
+// output is written completely or not at all.
 //
-// Inputs are not trusted: names that leave the archive and archives that
-// unpack to more than any honest one are refused.
+// Inputs are not trusted: entry names outside the archive and archives that unpack to an
+// implausible size are refused.
 package archive
 
 import (
@@ -26,13 +24,13 @@ import (
 
 // Entry is one class file of an input.
 type Entry struct {
-	// Path is where it lies in the input, with slashes; each jar on the way
-	// ends in "!/": BOOT-INF/lib/a.jar!/com/acme/Order.class. For an input
-	// that is a class file it is the name it was opened by.
+	// Path is the path in the input, with slashes; each jar on the way ends in
+	// "!/": BOOT-INF/lib/a.jar!/com/acme/Order.class. For an input that is a
+	// class file it is the name it was opened by.
 	Path string
 	Data []byte // must not be changed
-	// Seq counts the classes of an input in their order, from 0, so that what
-	// several workers find out can be put in order again.
+	// Seq numbers the classes of an input from 0, so that the results of several
+	// workers can be put in order.
 	Seq int
 }
 
@@ -84,7 +82,7 @@ func checkName(jar, name string) error {
 	return nil
 }
 
-// Kind is what an input is, judged by its content.
+// Kind is the kind of an input, detected by its content.
 type Kind int
 
 // The kinds of input.
@@ -95,7 +93,7 @@ const (
 	Image          // a JDK run-time image, lib/modules
 )
 
-// Detect tells what a path holds.
+// Detect returns the kind of a file or directory.
 func Detect(name string) (Kind, error) {
 	// Asked before opening, which waits for a writer where name is a pipe.
 	info, err := os.Stat(name)
@@ -147,7 +145,7 @@ func isNestedName(name string) bool {
 	return isArchiveName(name) && !strings.EqualFold(path.Ext(name), ".zip")
 }
 
-// SignedError says that a jar to be changed is signed. A changed class fails
+// SignedError reports that a jar to be changed is signed. A changed class fails
 // verification against its signature, and the JVM refuses to load it.
 type SignedError struct {
 	Jar       string
@@ -158,7 +156,7 @@ func (e *SignedError) Error() string {
 	return fmt.Sprintf("%s is signed (%s), and changed classes would fail its verification: use --strip-signatures to write it unsigned", e.Jar, e.Signature)
 }
 
-// LimitError says that unpacking was stopped.
+// LimitError reports that unpacking stopped at a limit.
 type LimitError struct {
 	Path   string
 	Detail string
@@ -175,7 +173,7 @@ func (e *UnsafePathError) Error() string {
 	return fmt.Sprintf("%s: entry %q points outside the archive: not touched; the jar is damaged or hostile", e.Jar, e.Entry)
 }
 
-// OutputError says why the output cannot go where it was asked to.
+// OutputError reports an output that cannot be written.
 type OutputError struct {
 	Path   string
 	Detail string
@@ -183,7 +181,7 @@ type OutputError struct {
 
 func (e *OutputError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Detail) }
 
-// KindError says that a file is nothing this package reads.
+// KindError reports a file that this package cannot read.
 type KindError struct {
 	Path   string
 	Detail string

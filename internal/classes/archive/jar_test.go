@@ -78,7 +78,7 @@ func TestNestedJars(t *testing.T) {
 		t.Error("an untouched nested jar changed")
 	}
 	if content(t, outer.File[3]) != "not a zip" {
-		t.Error("what is no jar changed")
+		t.Error("a file that is no jar changed")
 	}
 }
 
@@ -306,7 +306,7 @@ func write(t testing.TB, w io.Writer, data string, err error) {
 	}
 }
 
-// classes are only told by their names here, so any text serves as one.
+// classes are only recognised by their names here, so any text serves as one.
 func class(name, text string) member { return member{name, text, zip.Deflate} }
 
 func stored(name string, data []byte) member { return member{name, string(data), zip.Store} }

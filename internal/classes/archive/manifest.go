@@ -52,8 +52,7 @@ func isSignatureFile(name string) bool {
 }
 
 // signature returns a file that shows the jar is signed, "" where it is not.
-// A signature is a .SF file with a block beside it; either alone has no
-// effect.
+// A signature is a .SF file with a block of the same name; either alone has no effect.
 func signature(files []*zip.File) string {
 	blocks := map[string]bool{}
 	var signed []string

@@ -266,8 +266,8 @@ func findInImage(name, entry string) (found Entry, err error) {
 	return Entry{}, fmt.Errorf("%s has no entry %s: %w", name, entry, fs.ErrNotExist)
 }
 
-// Bounds no honest input reaches. Only what is unpacked counts: entries copied
-// as they are cost nothing.
+// Limits that no real input reaches. Only unpacked entries count: entries copied as they
+// are cost nothing.
 const (
 	maxClassFile = 256 << 20
 	maxNestedJar = 1 << 30
@@ -277,7 +277,7 @@ const (
 	leastBudget  = 512 << 20 // small inputs may exceed the ratio up to here
 )
 
-// unpacker reads entries and keeps account of what an input unpacked to.
+// unpacker reads entries and limits how much an input unpacks to.
 // It is safe for use by several goroutines.
 type unpacker struct {
 	left atomic.Int64
@@ -305,8 +305,8 @@ func (u *unpacker) read(f *zip.File, where string, limit int64) ([]byte, error) 
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
 	defer func() { _ = r.Close() }() // only read
-	// The size in the header is a promise: it bounds what is read, and is
-	// believed for the first allocation only as far as it is small.
+	// The size in the header is not trusted: it limits the bytes read, and the first
+	// allocation only as far as it is small.
 	var buf bytes.Buffer
 	buf.Grow(int(min(f.UncompressedSize64+bytes.MinRead, 1<<20)))
 	if _, err := buf.ReadFrom(io.LimitReader(r, int64(f.UncompressedSize64)+1)); err != nil {
@@ -318,8 +318,8 @@ func (u *unpacker) read(f *zip.File, where string, limit int64) ([]byte, error) 
 	return buf.Bytes(), nil
 }
 
-// errNotJar says that an entry named like a jar is none. What it is then is for
-// the program that holds it to know; nothing is wrong with the input.
+// errNotJar reports an entry that is named like a jar but is none. The program may use it
+// for anything, so this is no defect of the input.
 var errNotJar = errors.New("cannot be read as a jar")
 
 // openNested reads an entry as a jar of its own.

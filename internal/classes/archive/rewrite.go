@@ -29,11 +29,11 @@ type Options struct {
 	// Commit, if not nil, is asked when all is done and before the output
 	// gets its name; with an error nothing is written.
 	Commit func() error
-	// Progress, if not nil, is told how much of the input is done, in bytes.
+	// Progress, if not nil, is called with the bytes of the input done so far.
 	Progress func(done, total int64)
 }
 
-// Report is what a rewriting met and did.
+// Report summarises a rewriting.
 type Report struct {
 	Classes  int      // classes seen
 	Changed  int      // classes changed
@@ -78,8 +78,8 @@ func Rewrite(ctx context.Context, in, out string, o Options) (*Report, error) {
 	return &w.report, nil
 }
 
-// rewriter is one run of [Rewrite]. Only the workers of its pool run beside
-// the goroutine that called it.
+// rewriter is one run of [Rewrite]. Only the workers of its pool run in parallel with the
+// goroutine that called it.
 type rewriter struct {
 	ctx     context.Context
 	options Options
@@ -136,7 +136,7 @@ func (w *rewriter) commit() error {
 	return w.options.Commit()
 }
 
-// progress counts what is done and tells it on.
+// progress counts the bytes done and reports them.
 type progress struct {
 	report      func(done, total int64)
 	done, total int64
@@ -214,9 +214,8 @@ func checkApart(in, out string) error {
 	return nil
 }
 
-// WriteFile makes a file appear under its name with all its content: it is
-// written beside, flushed to disk, and renamed. Where anything fails, nothing
-// is left behind.
+// WriteFile writes a file atomically: to a temporary file in the same directory, which is
+// flushed to disk and renamed. If anything fails, the temporary file is removed.
 func WriteFile(name string, mode fs.FileMode, write func(*os.File) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -246,7 +245,7 @@ func WriteFile(name string, mode fs.FileMode, write func(*os.File) error) (err e
 	return os.Rename(f.Name(), name)
 }
 
-// outcome is what became of one entry.
+// outcome is the result for one entry.
 type outcome struct {
 	changed bool
 	data    []byte // the new content
@@ -254,7 +253,7 @@ type outcome struct {
 	err     error
 }
 
-// worker owns what one goroutine of the pool uses again and again.
+// worker is the state of one goroutine of the pool.
 type worker struct {
 	transform Transform
 	deflater  *flate.Writer
@@ -289,8 +288,8 @@ func (k *worker) deflate(data []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// pool runs jobs on a fixed number of workers. Its queue has no length:
-// whoever submits waits for a free worker, which bounds memory.
+// pool runs jobs on a fixed number of workers. Its queue is unbuffered: submit waits for a
+// free worker, which bounds memory.
 type pool struct {
 	jobs chan func(*worker)
 	wg   sync.WaitGroup
@@ -310,8 +309,8 @@ func newPool(o Options) *pool {
 	return p
 }
 
-// submit hands a job to a worker. The outcome waits in the channel, so nobody
-// need take it.
+// submit hands a job to a worker. The channel is buffered, so the outcome need not be
+// received.
 func (p *pool) submit(job func(*worker) outcome) <-chan outcome {
 	result := make(chan outcome, 1)
 	p.jobs <- func(k *worker) { result <- job(k) }
@@ -347,8 +346,8 @@ func (p *pool) inOrder(n int, start func(i int) (<-chan outcome, error), finish 
 	for i := range n {
 		result, err := start(i)
 		if err != nil {
-			// What came before it in order may have failed as well, and then
-			// is the error to tell.
+			// Earlier entries may have failed as well; then report the first of
+			// them.
 			for len(pending) > 0 {
 				if earlier := settle(); earlier != nil {
 					return earlier

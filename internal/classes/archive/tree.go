@@ -14,8 +14,8 @@ type file struct {
 	info fs.FileInfo
 }
 
-// tree rewrites a directory into a new one beside the output, renamed when
-// whole.
+// tree rewrites a directory into a temporary one next to the output, renamed when
+// complete.
 func (w *rewriter) tree(in, out string) (err error) {
 	files, err := list(in)
 	if err != nil {
@@ -161,8 +161,8 @@ func place(from, to string, f file, o outcome) error {
 	return os.Chtimes(to, f.info.ModTime(), f.info.ModTime())
 }
 
-// linkTarget returns what a symbolic link in the copy of a tree points at. A link that
-// leads out of the tree, which the copy lies somewhere else than, leads where it led.
+// linkTarget returns the target of a symbolic link in the copy of a tree. A link that leads
+// out of the tree keeps its destination, although the copy is in another directory.
 func linkTarget(from, rel string) (target string, out bool, err error) {
 	if target, err = os.Readlink(from); err != nil {
 		return "", false, err

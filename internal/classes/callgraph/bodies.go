@@ -19,7 +19,7 @@ const (
 	Constructor                 // invokespecial of <init>
 	Lambda                      // a lambda is made here; whoever gets it may call it
 	Reference                   // likewise a method reference
-	Dynamic                     // what links a call site or constant, and handles it is given
+	Dynamic                     // a bootstrap method, or a handle among its arguments
 	Initializer                 // a class is used that may not be initialised yet
 )
 
@@ -29,28 +29,28 @@ var kindNames = [...]string{
 
 func (k CallKind) String() string { return kindNames[k] }
 
-// A DirectCall is what a body has an instruction for. Equal ones are one.
+// A DirectCall is a call that an instruction of a body makes.
 type DirectCall struct {
 	Kind CallKind
-	// Declared is what the instruction names; of an Initializer only the class.
+	// Declared is the method that the instruction names; for an Initializer only its class.
 	Declared classfile.MethodRef
-	// Reflects and Handles say that what it calls is decided at run time: by
-	// reflection, or by a method handle.
+	// Reflects and Handles report that the target is decided at run time: by reflection,
+	// or by a method handle.
 	Reflects, Handles bool
 
 	id callID
 }
 
 // Bodies are the methods of one class file with the calls they make, in the order of
-// their instructions. What a body calls is read when it is asked for.
+// their instructions. Calls are read on demand.
 type Bodies struct {
 	graph  *Graph
 	reader reader
 	byName map[string]*classfile.Member
 }
 
-// Bodies reads a class file to ask for its bodies. It need not have been added, and is
-// not by this. data must not change while the result is in use.
+// Bodies reads the methods of a class file, which need not have been added. It does not
+// add the class. data must not change while the result is in use.
 func (g *Graph) Bodies(data []byte) (*Bodies, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,8 +70,8 @@ func (g *Graph) Bodies(data []byte) (*Bodies, error) {
 	return b, nil
 }
 
-// Calls returns what a method's body calls directly; nothing where it has no body, or is
-// of a skipped class.
+// Calls returns the direct calls of a method's body, each once; none if it has no body or
+// its class is skipped.
 func (b *Bodies) Calls(name, descriptor string) ([]DirectCall, error) {
 	b.graph.mu.Lock()
 	defer b.graph.mu.Unlock()
@@ -110,7 +110,7 @@ func (b *Bodies) Calls(name, descriptor string) ([]DirectCall, error) {
 	return calls, nil
 }
 
-// direct is a call as an instruction makes it.
+// direct returns the call that an instruction makes.
 func (b *Bodies) direct(op opcode.Op, index uint16, id callID) (DirectCall, error) {
 	h := b.graph.hierarchy
 	c := &h.calls[id]
@@ -141,8 +141,8 @@ func (b *Bodies) direct(op opcode.Op, index uint16, id callID) (DirectCall, erro
 
 const constructorName = "<init>"
 
-// linkedKind tells lambdas and method references from other things that are linked. The
-// body of a lambda is a private method without a name of its own.
+// linkedKind distinguishes lambdas, method references and other linked targets. The body
+// of a lambda is a synthetic private method.
 func (b *Bodies) linkedKind(index uint16, target classfile.MethodRef) (CallKind, error) {
 	r := &b.reader
 	if r.file.Pool.Tag(index) != classfile.TagInvokeDynamic {
@@ -167,8 +167,8 @@ func (b *Bodies) isSynthetic(m classfile.MethodRef) bool {
 	return declared != nil && declared.Access.Has(classfile.AccSynthetic)
 }
 
-// isUnderWay tells of the initialisation of a class that must have begun for the body
-// to run: that of its own class.
+// isUnderWay reports whether a call initialises the class of the body, which must have
+// begun before the body runs.
 func (b *Bodies) isUnderWay(call DirectCall) bool {
 	return call.Kind == Initializer && b.graph.hierarchy.calls[call.id].owner == b.reader.draft.class
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 )
 
-// callsOf lists the direct calls of a method of a class: kind and what is named.
+// callsOf lists the direct calls of a method of a class: kind and named method.
 func callsOf(t *testing.T, g *Graph, files [][]byte, class, name string) (texts []string, calls []DirectCall) {
 	t.Helper()
 	for _, file := range files {
@@ -32,7 +32,7 @@ func callsOf(t *testing.T, g *Graph, files [][]byte, class, name string) (texts 
 	return texts, calls
 }
 
-// TestDirectCalls has every kind of call told in the order of the instructions, with what
+// TestDirectCalls checks every kind of call in the order of the instructions, with what
 // it names and what it reaches.
 func TestDirectCalls(t *testing.T) {
 	files := written(t, `
@@ -78,7 +78,7 @@ func TestDirectCalls(t *testing.T) {
 	} {
 		at := slices.Index(texts, kind)
 		if at < 0 {
-			continue // told above
+			continue // reported above
 		}
 		targets := g.Targets(calls[at], main)
 		var methods []classfile.MethodRef
@@ -97,7 +97,7 @@ func TestDirectCalls(t *testing.T) {
 	}
 }
 
-// TestDirectCallsAreExpanded: all that a direct call reaches is what Expand tells too.
+// TestDirectCallsAreExpanded: Expand returns everything that a direct call reaches.
 func TestDirectCallsAreExpanded(t *testing.T) {
 	files := written(t, `
 		interface I { default void d() {} }
@@ -244,7 +244,7 @@ func TestIntrinsics(t *testing.T) {
 		{Class: "java/lang/invoke/MethodHandle", Name: "invokeExact", Descriptor: "()V"}:                       true,
 		{Class: "java/lang/System", Name: "arraycopy", Descriptor: "(Ljava/lang/Object;ILjava/lang/Object;I)"}: true,
 	} {
-		if IsIntrinsic(m) != expected {
+		if TooCheapToHook(m) != expected {
 			t.Errorf("%s: %v", m, !expected)
 		}
 	}

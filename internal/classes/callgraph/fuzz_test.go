@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzAdd adds a class file that may be damaged. Whatever it is, the graph survives
-// it, and takes back nothing and tells nothing twice.
+// it, and removes nothing and reports nothing twice.
 func FuzzAdd(f *testing.F) {
 	seeds, err := filepath.Glob("../../../classfile/testdata/*/*/*.class")
 	if err != nil {
@@ -39,12 +39,12 @@ func FuzzAdd(f *testing.F) {
 			return
 		}
 		all := g.Find(func(_, _, _ string) bool { return true })
-		told := make(map[classfile.MethodRef]bool)
+		reported := make(map[classfile.MethodRef]bool)
 		for _, m := range g.ExpandAll(all).Methods {
-			if told[m] {
-				t.Errorf("%s was told twice", m)
+			if reported[m] {
+				t.Errorf("%s was reported twice", m)
 			}
-			told[m] = true
+			reported[m] = true
 		}
 		g.Ahead(all, Limits{Depth: 3, Methods: 100, Fan: 3})
 		g.Closure(all)

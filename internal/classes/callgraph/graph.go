@@ -48,20 +48,21 @@ type Site struct {
 type Expansion struct {
 	Methods []classfile.MethodRef // that have code and are not of skipped classes
 	Sites   []Site
-	// Reflects and Handles say that an expanded method uses reflection, or invokes
-	// method handles: what they reach is told by Reflected. CallsBack says that one
-	// calls into skipped classes, which may do either.
+	// Reflects and Handles report that an expanded method uses reflection, or invokes
+	// method handles: Reflected adds their targets. CallsBack reports that one calls into
+	// skipped classes, which may do either.
 	Reflects, Handles, CallsBack bool
 }
 
 // Settings of a Graph.
 type Settings struct {
-	// Skip tells classes whose methods are of no interest, by internal name. They
-	// are mirrored, as others are subtypes of them, but their bodies are not read.
-	// It must always give the same answer and not use the graph. nil skips none.
+	// Skip reports whether the methods of a class are of no interest, by internal name.
+	// Skipped classes are mirrored, as others are subtypes of them, but their bodies are
+	// not read. Skip must always give the same answer and not use the graph. nil skips
+	// none.
 	Skip func(class string) bool
-	// Whole says that every class that is loaded gets added, as far as it can be. A
-	// lambda whose interface is not mirrored has not been made then, and opens nothing.
+	// Whole promises that every loaded class gets added, as far as possible. Then a lambda
+	// whose interface is not mirrored has not been made, and opens nothing.
 	Whole bool
 }
 
@@ -107,8 +108,8 @@ func (g *Graph) Has(class string) bool {
 }
 
 // Missing returns the supertypes of mirrored classes, and the functional interfaces
-// of their lambdas, that are not mirrored. While one is missing, what is below it is
-// taken to override anything: the caller should add it if the JVM has it.
+// of their lambdas, that are not mirrored. While one is missing, the classes below it are
+// assumed to override anything: the caller should add it if the JVM has it.
 func (g *Graph) Missing() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -154,10 +155,9 @@ func (g *Graph) Find(match func(class, name, descriptor string) bool) []classfil
 	return found
 }
 
-// Expand returns what becomes callable by the bodies of methods. The methods
-// themselves count as callable from now on, and are not returned. Those that are not
-// mirrored are passed over. To expand a method of a skipped class is to let it call
-// back.
+// Expand returns what becomes callable by the bodies of methods. The methods themselves
+// count as callable from now on, and are not returned. Methods that are not mirrored are
+// ignored. Expanding a method of a skipped class lets it call back.
 func (g *Graph) Expand(methods ...classfile.MethodRef) Expansion {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,7 +169,7 @@ func (g *Graph) Expand(methods ...classfile.MethodRef) Expansion {
 
 // Reflected marks callable what a call of a method by reflection, or by a method
 // handle, may reach: the method it resolves to, overrides of it, and, where it is
-// static or a constructor, static initialisers. It returns those that were not.
+// static or a constructor, static initialisers. It returns the newly callable methods.
 func (g *Graph) Reflected(m classfile.MethodRef) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -212,15 +212,15 @@ func (g *Graph) FindIn(class string, match func(name, descriptor string) bool) [
 // A Target is a method that a call may reach.
 type Target struct {
 	classfile.MethodRef
-	// ByLambda says that an object made of a lambda or method reference stands
-	// between: the call names its interface.
+	// ByLambda reports that the call goes through the object of a lambda or method
+	// reference: it names the functional interface.
 	ByLambda bool
 }
 
-// Targets returns all that a direct call may reach, in order of names: methods with
-// code or native ones, those that lambdas stand for too. Where there is none it is the
-// abstract declaration, or nothing. caller is who calls: what its superclasses do to be
-// initialised they have done, or begun, when it runs.
+// Targets returns all methods that a direct call may reach, in order of names: methods
+// with code, native methods, and the targets of lambdas. If there is none it returns the
+// abstract declaration, if any. It omits the static initialisers of the superclasses of
+// caller, which have run, or begun, before caller runs.
 func (g *Graph) Targets(call DirectCall, caller classfile.MethodRef) []Target {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -273,7 +273,7 @@ func (h *hierarchy) hasBegun(id callID, lambda classID) bool {
 	return h.calls[id].kind == initialize && h.classes[h.calls[id].owner].name == maker
 }
 
-// lambdaMark stands in the name of a class that stands for a lambda, behind who made it.
+// lambdaMark follows the name of the declaring class in the name of a lambda's class.
 const lambdaMark = ";lambda;"
 
 // begunWith are the static initialisers of a method's class and its superclasses.
@@ -293,14 +293,14 @@ func (h *hierarchy) begunWith(m classfile.MethodRef) (begun []methodID) {
 	return begun
 }
 
-// A Nature is what a class file says of a method.
+// A Nature describes a method by its class file.
 type Nature struct {
 	Code, Native bool // neither where it is abstract
 	Bytes        int  // of code
 }
 
-// Nature returns what is known of a method; false where its class is not mirrored or
-// does not declare it.
+// Nature returns the nature of a method; false if its class is not mirrored or does not
+// declare it.
 func (g *Graph) Nature(m classfile.MethodRef) (Nature, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -338,7 +338,7 @@ func (g *Graph) IsSubtype(class, super string) bool {
 	return ok && known && slices.Contains(g.hierarchy.supertypes(sub), above)
 }
 
-// Shape is what a method's code looks like, by which one may guess what it takes.
+// Shape describes a method's code, for an estimate of its run time.
 type Shape struct {
 	Bytes int  // of instructions
 	Loops bool // some branch leads back
@@ -361,14 +361,14 @@ func (s Shape) or(other Shape) Shape {
 	return Shape{Bytes: max(s.Bytes, other.Bytes), Loops: s.Loops || other.Loops, Calls: s.Calls || other.Calls}
 }
 
-// shapeOf looks at a body that scan has found whole.
+// shapeOf returns the shape of a body that scan has checked.
 func shapeOf(attribute []byte) Shape {
 	size := int(binary.BigEndian.Uint32(attribute[4:]))
 	return ShapeOf(attribute[codeHeader : codeHeader+size])
 }
 
-// ShapeOf is the shape of a method's instructions, which must be whole: those of a
-// class that the JVM has loaded are.
+// ShapeOf returns the shape of a method's instructions, which must be well-formed: in a
+// class that the JVM has loaded they are.
 func ShapeOf(body []byte) Shape {
 	s := Shape{Bytes: len(body)}
 	for at := 0; at < len(body); at += opcode.LengthAt(body, at) {
@@ -384,8 +384,8 @@ func ShapeOf(body []byte) Shape {
 	return s
 }
 
-// Project is the part of a class's internal name that the classes of one project share:
-// two words where the first is a domain's, else one.
+// Project returns the part of a class's internal name that the classes of one project
+// share: two segments if the first is a domain, else one.
 func Project(class string) string {
 	first, rest, _ := strings.Cut(class, "/")
 	switch first {

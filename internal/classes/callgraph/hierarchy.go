@@ -31,7 +31,7 @@ type class struct {
 	supers   []classID // superclass and interfaces of all versions
 	subs     []classID // the inverse
 	methods  []declared
-	outward  []callID // of a skipped class: calls of what is not skipped
+	outward  []callID // of a skipped class: calls of classes that are not skipped
 }
 
 func (c *class) mirrored() bool { return len(c.versions) > 0 }
@@ -65,7 +65,7 @@ type method struct {
 	calls    []callID
 }
 
-// hierarchy is what class files say: it does not know what was expanded.
+// hierarchy holds the contents of class files, independent of what was expanded.
 type hierarchy struct {
 	skip     func(class string) bool
 	whole    bool // see Settings
@@ -188,7 +188,7 @@ func (h *hierarchy) find(m classfile.MethodRef) (methodID, bool) {
 type callKind uint8
 
 const (
-	// exact calls what is declared at the owner, or nearest above it: invokestatic,
+	// exact calls the declaration in the owner, or the nearest above it: invokestatic,
 	// invokespecial.
 	exact callKind = iota
 	// virtual also calls what subtypes of the owner declare or inherit.
@@ -198,8 +198,7 @@ const (
 	initialize
 )
 
-// callKey is a call as the constant pool tells it. Equal ones are one call, whoever
-// makes them.
+// callKey identifies a call as the constant pool describes it, whoever makes it.
 type callKey struct {
 	kind  callKind
 	owner classID
@@ -235,7 +234,7 @@ func (h *hierarchy) call(kind callKind, owner classID, s sigID) callID {
 	return id
 }
 
-// change says what a class file brought to a class.
+// change describes the effect of a class file on a class.
 type change struct {
 	class classID
 	grown []methodID // methods whose bodies make further calls
@@ -390,16 +389,16 @@ func (h *hierarchy) subtypes(c classID) []classID {
 	return found
 }
 
-// resolve visits what a reference to a method of c may resolve to: the nearest
-// declarations on all ways up. Which of several wins is not asked: more than one is
-// rare. It ends early when visit returns false, and reports whether it did not.
+// resolve visits the methods that a reference to a method of c may resolve to: the nearest
+// declarations on all paths up. It does not decide between several, which are rare. It
+// ends early when visit returns false, and reports whether it ran to the end.
 func (h *hierarchy) resolve(c classID, s sigID, visit func(methodID) bool) bool {
 	h.inner.begin(len(h.classes))
 	return h.upward(c, s, false, visit)
 }
 
-// choose visits what a virtual call may select for an object of class c. Methods
-// that are private or static are passed over.
+// choose visits the methods that a virtual call may select for an object of class c.
+// It ignores private and static methods.
 func (h *hierarchy) choose(c classID, s sigID, visit func(methodID) bool) bool {
 	h.inner.begin(len(h.classes))
 	return h.upward(c, s, true, visit)
@@ -430,7 +429,7 @@ func (h *hierarchy) upward(c classID, s sigID, onlyVirtual bool, visit func(meth
 	return true
 }
 
-// targets visits what a call may reach, some of it more than once. It ends early
+// targets visits the methods that a call may reach, some more than once. It ends early
 // when visit returns false.
 func (h *hierarchy) targets(c *call, visit func(methodID) bool) {
 	if c.kind == initialize {
@@ -480,8 +479,8 @@ func (h *hierarchy) initialisers(c classID, visit func(methodID) bool) {
 	}
 }
 
-// openness knows which classes may be subtypes of anything: those with a supertype
-// that is not mirrored, and all above them, whose methods they inherit.
+// openness records which classes may be subtypes of any class: the classes with a
+// supertype that is not mirrored, and all above them, whose methods they inherit.
 type openness struct {
 	stale bool
 	open  []bool
@@ -496,8 +495,9 @@ func (h *hierarchy) isOpen(c classID) bool {
 	return int(c) < len(h.open.open) && h.open.open[c]
 }
 
-// noteOpen is told of a class that was added or changed. Most are added behind their
-// supertypes and before their subtypes, which opens and closes nothing.
+// noteOpen marks the open classes as stale if a class that was added or changed may
+// affect them. Most classes are added after their supertypes and before their subtypes,
+// which changes nothing.
 func (h *hierarchy) noteOpen(c classID) {
 	h.open.stale = h.open.stale || len(h.classes[c].subs) > 0
 	for _, super := range h.classes[c].supers {
@@ -526,8 +526,7 @@ func (h *hierarchy) findOpen() {
 	h.spreadOpen(below, func(c *class) []classID { return c.supers })
 }
 
-// spreadOpen opens all that is reached from some classes by steps, and returns what
-// it opened.
+// spreadOpen opens all classes reached from some classes by steps, and returns them.
 func (h *hierarchy) spreadOpen(from []classID, step func(*class) []classID) []classID {
 	var opened []classID
 	ahead := slices.Clone(from)

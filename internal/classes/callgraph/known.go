@@ -8,10 +8,10 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
-// intrinsics are the native methods of the JDK that the JIT replaces by
-// instructions, by class and name. A hook around one would cost many times what it
-// measures. Not among them are those that block or do real work: Object.wait and
-// notify, Thread.sleep, String.intern.
+// intrinsics are the native methods of the JDK that the JIT replaces by instructions, by
+// class and name. A hook around one would cost many times what it measures. Methods that
+// block or do real work are not among them: Object.wait and notify, Thread.sleep,
+// String.intern.
 var intrinsics = map[string]map[string]bool{
 	"java/lang/Object": set("getClass", "hashCode", "clone"),
 	"java/lang/System": set("arraycopy", "currentTimeMillis", "identityHashCode", "nanoTime"),
@@ -31,9 +31,10 @@ var intrinsics = map[string]map[string]bool{
 // blocking are the native methods of Unsafe that are no instructions.
 var blocking = set("park", "unpark")
 
-// IsIntrinsic reports whether the JIT replaces a native method by instructions. Calls
-// of such methods are never sites.
-func IsIntrinsic(m classfile.MethodRef) bool {
+// TooCheapToHook reports whether a hook around calls of a native method would cost far
+// more than the method, because the JIT replaces the call by instructions. Such calls
+// are never sites.
+func TooCheapToHook(m classfile.MethodRef) bool {
 	switch m.Class {
 	case "jdk/internal/misc/Unsafe", "sun/misc/Unsafe":
 		return !blocking[m.Name]
@@ -85,10 +86,10 @@ func set(names ...string) map[string]bool {
 	return s
 }
 
-// leafRule says which methods of a class of the JDK are leaves: they run no code of
-// the program, neither on their thread's way nor by loading or initialising its
-// classes. A rule may hold only for what cannot be overridden: static and final
-// methods, constructors, methods of final classes.
+// leafRule selects the methods of a class of the JDK that are leaves: they run no code of
+// the program, neither by a call nor by loading or initialising its classes. A rule may
+// only select methods that cannot be overridden: static and final methods, constructors,
+// methods of final classes.
 type leafRule struct {
 	// plain makes every method a leaf whose arguments are plain (isPlain). The class
 	// is final or has static methods only, and holds nothing but text and numbers,
@@ -150,8 +151,8 @@ var atomics = []string{
 	"getAndIncrement", "getAndSet", "incrementAndGet", "lazySet", "set",
 }
 
-// hasLeaves reports whether initialising a class of the JDK runs no code of the
-// program. Those of which a method is a leaf are simple, and long initialised.
+// hasLeaves reports whether initialising a class of the JDK runs no code of the program.
+// Classes with leaves are simple, and initialised early.
 func hasLeaves(class string) bool {
 	_, ok := leaves[class]
 	return ok
@@ -178,8 +179,8 @@ func hasPlainArguments(desc []byte) bool {
 	return plain && err == nil
 }
 
-// isPlain tells primitive types, arrays of them, and final classes that hold text or
-// a number.
+// isPlain reports whether a type is primitive, a final class that holds text or a number,
+// or an array of these.
 func isPlain(field []byte) bool {
 	for len(field) > 0 && field[0] == '[' {
 		field = field[1:]

@@ -10,7 +10,7 @@ import (
 )
 
 // However classes and expansions come, all that is callable in the end is the same,
-// and each method is told once.
+// and each method is reported once.
 func TestOrderDoesNotMatter(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	_, files := compiled(t, jdk, "Calls.java", "Trace.java")
@@ -28,7 +28,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		got := expandAtRandom(t, random, from, slices.Clone(files), roots)
 		slices.SortFunc(got, classfile.MethodRef.Compare)
 		if len(slices.Compact(slices.Clone(got))) != len(got) {
-			t.Fatalf("seed %d: some methods were told twice: %v", seed, got)
+			t.Fatalf("seed %d: some methods were reported twice: %v", seed, got)
 		}
 		if !slices.Equal(got, expected) {
 			t.Fatalf("seed %d: callable %v\nexpected %v", seed, short(got), short(expected))
@@ -46,36 +46,36 @@ func expandAtRandom(t *testing.T, random *rand.Rand, from map[string][]byte, fil
 		byName[className(t, file)] = file
 	}
 	var callable, waiting []classfile.MethodRef
-	told := func(methods []classfile.MethodRef) {
+	reported := func(methods []classfile.MethodRef) {
 		callable = append(callable, methods...)
 		waiting = append(waiting, methods...)
 	}
 	random.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 	if e := g.Expand(roots...); len(e.Methods) > 0 {
-		t.Fatalf("expanding what is not mirrored gives %v", e.Methods)
+		t.Fatalf("expanding a method that is not mirrored gives %v", e.Methods)
 	}
 	rooted := false
 	for len(files) > 0 || len(waiting) > 0 || !rooted {
 		if len(files) > 0 && random.IntN(2) == 0 {
-			told(addWithSupers(t, g, from, byName, files[0]))
+			reported(addWithSupers(t, g, from, byName, files[0]))
 			files = files[1:]
 		}
 		if !rooted && g.Has(roots[0].Class) {
 			rooted = true
-			told(g.Expand(roots...).Methods)
+			reported(g.Expand(roots...).Methods)
 			callable = append(callable, roots...)
 		}
 		if len(waiting) > 0 && random.IntN(2) == 0 {
 			i := random.IntN(len(waiting))
 			m := waiting[i]
 			waiting = slices.Delete(waiting, i, i+1)
-			told(g.Expand(m).Methods)
+			reported(g.Expand(m).Methods)
 		}
 	}
 	return callable
 }
 
-// addWithSupers adds a class behind its supertypes, as a JVM loads them.
+// addWithSupers adds a class after its supertypes, as a JVM loads them.
 func addWithSupers(t *testing.T, g *Graph, from, ours map[string][]byte, file []byte) []classfile.MethodRef {
 	t.Helper()
 	probe := New(Settings{Skip: skipJDK})

@@ -7,8 +7,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 )
 
-// reach is what was expanded and what became callable by it, over a hierarchy that
-// it does not change. Nothing is ever taken back.
+// reach records the expanded methods and the methods that became callable by them. It does
+// not change the hierarchy, and never removes anything.
 type reach struct {
 	h        *hierarchy
 	callable []bool // by method
@@ -33,7 +33,7 @@ type made struct {
 	natives []methodID
 }
 
-// fresh is what was not told yet.
+// fresh is what take has not returned yet.
 type fresh struct {
 	methods                      []methodID
 	sites                        []site
@@ -45,14 +45,14 @@ type site struct {
 	caller, native methodID
 }
 
-// nobody is the caller of calls that no method of the program makes by itself.
+// nobody is the caller of calls that no method of the program makes directly.
 const nobody methodID = -1
 
 func newReach(h *hierarchy) *reach {
 	return &reach{h: h, byOwner: make(map[classID][]callID), bySig: make(map[sigID]bool)}
 }
 
-// grow makes room for what was mirrored since.
+// grow makes room for methods and calls mirrored since.
 func (r *reach) grow() {
 	if missing := len(r.h.methods) - len(r.callable); missing > 0 {
 		r.callable = append(r.callable, make([]bool, missing)...)
@@ -82,8 +82,8 @@ func (r *reach) expand(id methodID) {
 	r.follow()
 }
 
-// expandAll expands methods and all that becomes callable from now on. What it found
-// is left to be taken.
+// expandAll expands methods and everything that becomes callable from now on. take
+// returns the result.
 func (r *reach) expandAll(ids []methodID) {
 	next := len(r.fresh.methods)
 	for _, id := range ids {
@@ -94,7 +94,7 @@ func (r *reach) expandAll(ids []methodID) {
 	}
 }
 
-// make notes that a call is made. The first time it is queued, to be followed.
+// make records that a call is made. The first time, the call is queued to be followed.
 func (r *reach) make(id callID, caller methodID) {
 	c, m := &r.h.calls[id], &r.made[id]
 	if caller != nobody {
@@ -120,7 +120,7 @@ func (r *reach) make(id callID, caller methodID) {
 	r.queue = append(r.queue, id)
 }
 
-// follow reaches the targets of all queued calls, and of those they bring.
+// follow reaches the targets of all queued calls and of the calls that they add.
 func (r *reach) follow() {
 	for len(r.queue) > 0 || r.owed || r.seeks {
 		if r.seeks {
@@ -166,7 +166,7 @@ func (r *reach) hit(id callID, target methodID) {
 	case owner.skipped && !m.leaf && (m.code || m.native || owner.lambda):
 		r.callBack()
 	}
-	if m.native && !IsIntrinsic(r.h.named(target)) {
+	if m.native && !TooCheapToHook(r.h.named(target)) {
 		r.hitNative(id, target)
 	}
 	if m.code && id != none {
@@ -178,8 +178,8 @@ func (r *reach) hit(id callID, target methodID) {
 	}
 }
 
-// hitNative notes where a native method is called. What it calls is unknown: it may
-// call back like a skipped class.
+// hitNative records where a native method is called. The calls it makes are unknown: it
+// may call back like a skipped class.
 func (r *reach) hitNative(id callID, target methodID) {
 	if !r.h.methods[target].leaf {
 		r.callBack()
@@ -217,7 +217,7 @@ func (r *reach) reflected(owner classID, s sigID) {
 	r.follow()
 }
 
-// react finds what a changed class makes callable, given the calls that are made.
+// react finds the methods that a changed class makes callable, given the calls made so far.
 func (r *reach) react(changed change) {
 	r.grow()
 	for _, id := range changed.grown {
@@ -286,9 +286,8 @@ func (r *reach) reactOpen(c classID) {
 	}
 }
 
-// callBack lets skipped classes call whatever overrides or implements a method of
-// theirs, and whatever they name. That is found when calls are followed, as a walk
-// may be under way.
+// callBack lets skipped classes call all methods that override or implement theirs, and
+// all methods they name. follow finds these methods later, as a walk may be in progress.
 func (r *reach) callBack() {
 	r.fresh.callsBack = true
 	if !r.callsBack {
@@ -309,9 +308,9 @@ func (r *reach) followCallBacks() {
 	}
 }
 
-// callBackOf reaches what objects of a class that is not skipped have, by themselves
-// or by inheritance, for methods of skipped supertypes; where a supertype is missing,
-// all it may know of them.
+// callBackOf reaches the methods, own or inherited, with which a class that is not skipped
+// overrides methods of skipped supertypes; if a supertype is missing, all methods that
+// it may declare.
 func (r *reach) callBackOf(c classID, supers []classID) {
 	h := r.h
 	if h.classes[c].skipped || !h.classes[c].mirrored() {
@@ -350,7 +349,7 @@ func (h *hierarchy) isFinalizer(s sigID) bool {
 	return h.sigs[s].name == "finalize" && h.sigs[s].descriptor == "()V"
 }
 
-// take returns what was not told yet, in order of names.
+// take returns what it has not returned before, in order of names.
 func (r *reach) take() Expansion {
 	f := r.fresh
 	r.fresh = fresh{}
@@ -377,14 +376,14 @@ func compareSites(a, b Site) int {
 	return cmp.Or(a.Caller.Compare(b.Caller), a.Native.Compare(b.Native), a.Called.Compare(b.Called))
 }
 
-// Size counts what hooks a closure needs.
+// Size counts the hooks that a closure needs.
 type Size struct {
 	Methods, Classes int // to be woven, the roots' included
 	Sites            int // calls of native methods in them
 }
 
-// Closure counts all that is reached from roots, whatever was expanded before. It
-// changes nothing.
+// Closure counts everything reached from roots, whatever was expanded before. It changes
+// nothing.
 func (g *Graph) Closure(roots []classfile.MethodRef) Size {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -393,8 +392,8 @@ func (g *Graph) Closure(roots []classfile.MethodRef) Size {
 	return r.size()
 }
 
-// Likely counts what is reached from roots through calls of few targets, most of
-// which a program makes, with all that those methods may call directly. It changes
+// Likely counts the methods reached from roots through calls with few targets, most of
+// which a program makes, and all that these methods may call directly. It changes
 // nothing.
 func (g *Graph) Likely(roots []classfile.MethodRef, fan int) Size {
 	g.mu.Lock()
@@ -417,7 +416,7 @@ func (g *Graph) Likely(roots []classfile.MethodRef, fan int) Size {
 	return r.size()
 }
 
-// size counts what is callable.
+// size counts the callable methods.
 func (r *reach) size() Size {
 	classes := make(map[classID]bool)
 	var size Size
@@ -431,18 +430,17 @@ func (r *reach) size() Size {
 	return size
 }
 
-// Limits bounds a look ahead. Each must be positive for there to be any.
+// Limits bounds the search of Ahead. Each must be positive.
 type Limits struct {
 	Depth   int // how many calls away
 	Methods int // how many methods at most
 	Fan     int // how many targets a call may have to be looked through
 }
 
-// Ahead returns methods that are likely to be entered soon after methods, nearest
-// first: those reached by calls of few targets. Expanding them in the same round
-// saves one for each. methods themselves, and what was expanded before, are not
-// returned, but looked through. Nothing is changed: what it returns is to be given
-// to Expand.
+// Ahead returns methods that are likely to be entered soon after methods, nearest first:
+// methods reached by calls with few targets. Expanding them in the same round saves a
+// round for each. The search goes through methods and already expanded methods, but does
+// not return them. It changes nothing: give the result to Expand.
 func (g *Graph) Ahead(methods []classfile.MethodRef, limits Limits) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -511,9 +509,9 @@ func (h *hierarchy) fewTargets(first callID, most int) []methodID {
 	return found
 }
 
-// Settle expands those of methods whose expansion changes nothing for now, and
-// returns them: all they call is callable already. Who waits for the first call of
-// a method, to expand it then, need not wait for these.
+// Settle expands the methods whose expansion changes nothing now, because all they call
+// is callable already, and returns them. A caller that waits for the first call of a
+// method before it expands the method need not wait for these.
 func (g *Graph) Settle(methods []classfile.MethodRef) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -528,7 +526,7 @@ func (g *Graph) Settle(methods []classfile.MethodRef) []classfile.MethodRef {
 	return settled
 }
 
-// isSettled reports whether expanding a method would tell anything.
+// isSettled reports whether expanding a method would change nothing.
 func (r *reach) isSettled(id methodID) bool {
 	if r.h.classes[r.h.methods[id].class].skipped {
 		return false
@@ -556,12 +554,12 @@ func (r *reach) isSettled(id methodID) bool {
 	return true
 }
 
-// isKnown reports whether a call that reaches a method tells nothing new.
+// isKnown reports whether a call that reaches a method changes nothing.
 func (r *reach) isKnown(target methodID) bool {
 	m := &r.h.methods[target]
 	owner := &r.h.classes[m.class]
 	switch {
-	case m.native && !IsIntrinsic(r.h.named(target)):
+	case m.native && !TooCheapToHook(r.h.named(target)):
 		return false
 	case owner.skipped:
 		return m.leaf || r.callsBack || !m.code && !m.native && !owner.lambda

@@ -139,8 +139,8 @@ func (r *reader) readMethod(number int32, m *classfile.Member) error {
 	return nil
 }
 
-// readPool reads what counts for a class as a whole, whichever method does it: its
-// lambdas, and, of a skipped class, what it may call outside.
+// readPool reads what concerns the class as a whole: its lambdas and, for a skipped class,
+// its calls of other classes.
 func (r *reader) readPool() error {
 	skipped := r.h.classes[r.draft.class].skipped
 	for i := 1; i < r.file.Pool.Len(); i++ {
@@ -159,8 +159,8 @@ func (r *reader) readPool() error {
 	return nil
 }
 
-// readOutward notes a member of a class that is not skipped. The pool does not tell
-// how it is called, so it is called in every way.
+// readOutward records a member of a class that is not skipped. The pool does not show how
+// it is called, so all kinds of calls are assumed.
 func (r *reader) readOutward(index uint16) error {
 	class, _, err := r.file.Pool.Pair(index)
 	if err != nil {
@@ -199,11 +199,11 @@ const (
 	uses
 )
 
-// codeHeader is what stands before the instructions: u2 stack, u2 locals, u4 length.
+// codeHeader is the length of the header before the instructions: u2 stack, u2 locals, u4 length.
 const codeHeader = 8
 
 // scan returns the calls of a body, each once. It looks at instructions one after
-// the other, also at those that are never reached.
+// the other, including unreachable ones.
 func (r *reader) scan(method int32, attribute []byte) ([]callID, error) {
 	if len(attribute) < codeHeader {
 		return nil, &classfile.FormatError{Structure: "code", Offset: len(attribute), Detail: "truncated header"}
@@ -243,8 +243,8 @@ func (r *reader) scan(method int32, attribute []byte) ([]callID, error) {
 	return slices.Clip(slices.Compact(calls)), nil
 }
 
-// useOf tells which entry an instruction uses for something that may call. The use
-// is -1 where there is none.
+// useOf returns how an instruction that may call uses a pool entry, and its index. The use
+// is -1 for other instructions.
 func useOf(op opcode.Op, instruction []byte) (use int, index uint16) {
 	switch op {
 	case opcode.Invokevirtual, opcode.Invokeinterface:
@@ -265,7 +265,7 @@ func useOf(op opcode.Op, instruction []byte) (use int, index uint16) {
 	return use, binary.BigEndian.Uint16(instruction[1:])
 }
 
-// meaning returns the calls a use of a pool entry stands for.
+// meaning returns the calls that a use of a pool entry makes.
 func (r *reader) meaning(key, use int, index uint16) ([]callID, error) {
 	if known := r.memo[key]; known.end != 0 {
 		return r.found[known.start:known.end], nil
@@ -334,8 +334,8 @@ func (r *reader) invoke(use int, index uint16) error {
 	return nil
 }
 
-// constant reads an entry that is loaded or linked. That a class is loaded does not
-// initialise it.
+// constant reads an entry that is loaded or linked. Loading a class constant does not
+// initialise the class.
 func (r *reader) constant(index uint16) error {
 	switch r.file.Pool.Tag(index) {
 	case classfile.TagMethodHandle:
@@ -446,7 +446,7 @@ func (r *reader) dynamic(index uint16) error {
 	if err != nil {
 		return err
 	}
-	// Text is joined by calling toString() of what is joined.
+	// Concatenation calls toString() of its operands.
 	if class != metafactories && (class != concatFactory || !hasPlainArguments(descriptor)) {
 		if err := r.handle(boot.Handle); err != nil {
 			return err
@@ -463,8 +463,8 @@ func (r *reader) dynamic(index uint16) error {
 	return nil
 }
 
-// readLambda notes the class that a call site of LambdaMetafactory makes. The site
-// need not be met again to matter: the object may have been made long ago.
+// readLambda records the class that a call site of LambdaMetafactory makes. It matters even
+// if the site does not run again: the object may have been made long ago.
 //
 //	metafactory      arguments: MethodType, MethodHandle, MethodType
 //	altMetafactory   further: flags, number and list of marker interfaces (Class),
@@ -535,7 +535,7 @@ func returnedClass(descriptor []byte) []byte {
 	return nil
 }
 
-// key tells lambdas apart.
+// key identifies a lambda.
 func (l *draftLambda) key() string {
 	var key []byte
 	for _, c := range l.supers {
@@ -553,12 +553,12 @@ func (l *draftLambda) key() string {
 }
 
 // A class that looks methods up, to make handles of them, most often names them in
-// its constants. A handle may be older than the graph and nothing tells what it
-// calls; so once handles are invoked, methods of these names count as called.
+// its constants. A handle may be older than the graph, so that its target is unknown;
+// so once handles are invoked, methods of these names count as called.
 
 const lookup = "java/lang/invoke/MethodHandles$Lookup"
 
-// readSought notes what a class that looks methods up may mean by its strings.
+// readSought records the strings of a class that looks methods up.
 func (r *reader) readSought() error {
 	finds := false
 	for i := 1; i < r.file.Pool.Len() && !finds; i++ {
@@ -589,14 +589,14 @@ func (r *reader) readSought() error {
 	return nil
 }
 
-// followSought reaches all methods with a name that is sought.
+// followSought reaches all methods with a sought name.
 func (r *reach) followSought() {
 	for id := range r.h.classes {
 		r.soughtOf(classID(id))
 	}
 }
 
-// soughtOf reaches those of one class.
+// soughtOf reaches the methods of one class with a sought name.
 func (r *reach) soughtOf(c classID) {
 	class := &r.h.classes[c]
 	if class.skipped || class.lambda || !class.mirrored() {

@@ -27,12 +27,12 @@ func TestRules(t *testing.T) {
 			`class R { static void root() { new B(); } } class A { A() {} } class B extends A { B() {} } class C extends B { C() {} }`,
 			"B.<init>",
 		}, {
-			"virtual: declaration and overrides below, none above or beside",
+			"virtual: declaration and overrides below, none above or in siblings",
 			`class R { static void root(B b) { b.m(); } } class A { void m() {} } class B extends A { void m() {} }
 			class C extends B { void m() {} } class D extends A { void m() {} }`,
 			"B.m C.m",
 		}, {
-			"virtual: what is inherited from above",
+			"virtual: inherited methods",
 			`class R { static void root(B b) { b.m(); } } class A { void m() {} } class B extends A {} class D extends A { void m() {} }`,
 			"A.m",
 		}, {

@@ -32,7 +32,7 @@ const (
 	headerSize = 7 * 4
 )
 
-// FormatError says which part of an image is not as the format demands.
+// FormatError reports the part of an image that violates the format.
 type FormatError struct {
 	File      string
 	Structure string
@@ -67,7 +67,7 @@ func Open(path string) (*Image, error) {
 	}
 	im, err := parse(path, data)
 	if err != nil {
-		_ = unmap() // the format error is the one to tell
+		_ = unmap() // the format error is the one to report
 		return nil, err
 	}
 	im.unmap = unmap

@@ -27,7 +27,7 @@ const (
 	maxName       = 65535
 )
 
-// location says what a resource is called and where its content lies.
+// location is the name of a resource and the position of its content.
 type location struct {
 	position                        int // of the record in the file, for messages
 	module, parent, base, extension string
@@ -127,7 +127,7 @@ func (im *Image) find(name string) (*location, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Every name hashes to something; only comparing tells.
+	// Every name hashes to some entry: only a comparison shows whether it is this name.
 	if "/"+loc.module+"/"+loc.path() != name {
 		return nil, nil
 	}

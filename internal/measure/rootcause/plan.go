@@ -131,7 +131,7 @@ func (p *planner) place(s *subject, at *node, lightest float64) bool {
 		s.hooked = inMethod
 		return true
 	}
-	if s.native && !callgraph.IsIntrinsic(s.MethodRef) {
+	if s.native && !callgraph.TooCheapToHook(s.MethodRef) {
 		p.placeAroundCalls(s, at, lightest)
 	}
 	if len(s.sites) == 0 {

@@ -183,7 +183,7 @@ func (s *Selection) plan(parsed *classfile.Class) (*plan, error) {
 		})
 		if len(m.templates) > 0 {
 			m.spots = s.Spots[m.name+m.descriptor]
-			s.Intrinsic[m.name+m.descriptor] = mayBeIntrinsic(parsed, member)
+			s.Intrinsic[m.name+m.descriptor] = countIsLowerBound(parsed, member)
 		}
 	}
 	s.weaver.targets.planSites(p)
@@ -283,9 +283,9 @@ const WhyLowerBound = "HotSpot may replace this method by an intrinsic in compil
 // 16, and before.
 var intrinsicCandidates = [...]string{"Ljdk/internal/vm/annotation/IntrinsicCandidate;", "Ljdk/internal/HotSpotIntrinsicCandidate;"}
 
-// mayBeIntrinsic reports whether HotSpot's compilers may replace calls of a method by
+// countIsLowerBound reports whether HotSpot's compilers may replace calls of a method by
 // their own code. A hook in its body does not see those calls.
-func mayBeIntrinsic(class *classfile.Class, m *classfile.Member) bool {
+func countIsLowerBound(class *classfile.Class, m *classfile.Member) bool {
 	attribute := class.Find(m.Attributes, classfile.KindRuntimeVisibleAnnotations)
 	if attribute == nil {
 		return false
