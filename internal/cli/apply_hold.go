@@ -20,6 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
 
 // An applyRun is a sonde apply that holds a JVM.
@@ -147,7 +148,7 @@ func (r *applyRun) concerned() []session.LeftAlone {
 // reportNotes returns notes about how a set was applied.
 func reportNotes(report *liveprobes.Report) []string {
 	var notes []string
-	tell := func(kind string, a liveprobes.Applied) {
+	tell := func(kind string, a probes.Applied) {
 		for _, pattern := range a.Unmatched {
 			notes = append(notes, fmt.Sprintf("%s %s: no loaded method matches %s; a method that loads later gets its hook then", kind, a.Name, pattern))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/spectest"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -57,7 +58,7 @@ func sampleResults() *liveprobes.Results {
 		return s
 	}
 	row := func(probe, within, tier string, t arena.Totals) liveprobes.Row {
-		r := liveprobes.Row{SpotName: liveprobes.SpotName{Probe: probe, Sequence: within, Class: "a/B", Name: probe}, Totals: t}
+		r := liveprobes.Row{SpotName: probes.SpotName{Probe: probe, Sequence: within, Class: "a/B", Name: probe}, Totals: t}
 		if tier != "" {
 			r.Label = liveprobes.Label{Tags: []liveprobes.TagValue{{Name: "tier", Value: tier, Set: true}}}
 		}
@@ -70,7 +71,7 @@ func sampleResults() *liveprobes.Results {
 			row("pay", "a.B.c", "gold", arena.Totals{Calls: 2, Timed: 2, Nanos: 900, Max: 800, Threw: 1, Undecided: 4, Spread: spread(100, 800)}),
 			row("pay", "a.B.c", "iron", arena.Totals{Calls: 90}),
 			row("gone", "", "", arena.Totals{Calls: 7}),
-			{SpotName: liveprobes.SpotName{Inside: true, Probe: "pay"}, Totals: arena.Totals{Calls: 1000}},
+			{SpotName: probes.SpotName{Inside: true, Probe: "pay"}, Totals: arena.Totals{Calls: 1000}},
 		},
 	}
 }
@@ -128,7 +129,7 @@ func TestApplyLines(t *testing.T) {
 // TestSwitchedOffIsNotZeroCalls: nothing counted them.
 func TestSwitchedOffIsNotZeroCalls(t *testing.T) {
 	row := func(probe, method string, off bool) liveprobes.Row {
-		return liveprobes.Row{SpotName: liveprobes.SpotName{Probe: probe, Class: "a/B", Name: method}, Off: off}
+		return liveprobes.Row{SpotName: probes.SpotName{Probe: probe, Class: "a/B", Name: method}, Off: off}
 	}
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "all"}, {Name: "part"}, {Name: "none"}}}
 	rows := handover.Rows(&liveprobes.Results{Rows: []liveprobes.Row{row("all", "c", true), row("part", "c", true), row("part", "d", false), row("none", "c", false)}}, set)
@@ -142,7 +143,7 @@ func TestSwitchedOffIsNotZeroCalls(t *testing.T) {
 // TestOverlappingRowsAreNotAddedUp: both sequences hold for one call, and a row is no probe.
 func TestOverlappingRowsAreNotAddedUp(t *testing.T) {
 	row := func(probe, within, method string, calls uint64) liveprobes.Row {
-		return liveprobes.Row{SpotName: liveprobes.SpotName{Probe: probe, Sequence: within, Class: "a/B", Name: method}, Totals: arena.Totals{Calls: calls}}
+		return liveprobes.Row{SpotName: probes.SpotName{Probe: probe, Sequence: within, Class: "a/B", Name: method}, Totals: arena.Totals{Calls: calls}}
 	}
 	results := &liveprobes.Results{Rows: []liveprobes.Row{row("pay", "a.A.x", "c", 40), row("pay", "a.A.y", "c", 60), row("pay", "a.A.x", "d", 5)}}
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "pay", Level: probeset.Count}}}

@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/spectest"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -60,7 +61,7 @@ func TestCaretOfConditions(t *testing.T) {
 
 // contextRows are of one method, by sequences, tags and callers.
 func contextRows() []liveprobes.Row {
-	name := liveprobes.SpotName{Class: "a/B", Name: "c", Descriptor: "()V", Sequence: "x.Y.z >"}
+	name := probes.SpotName{Class: "a/B", Name: "c", Descriptor: "()V", Sequence: "x.Y.z >"}
 	return []liveprobes.Row{
 		{SpotName: name, ID: 1, Label: liveprobes.Label{Tags: []liveprobes.TagValue{{Name: "tier", Value: "gold", Set: true}, {Name: "kind", Set: true, Null: true}}}, Totals: arena.Totals{Calls: 3}},
 		{SpotName: name, ID: 2, Label: liveprobes.Label{Tags: []liveprobes.TagValue{{Name: "tier"}, {Name: "kind", Value: "b", Set: true}}}, Totals: arena.Totals{Calls: 2}},

@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
-	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
 
 // A forecast is the command line of `sonde plan` and `sonde pack`: archives and probes.
@@ -282,7 +282,7 @@ func classesText(classes, methods int) string {
 }
 
 // writeApplied writes what each probe or tag matches.
-func writeApplied(out io.Writer, kind string, applied []liveprobes.Applied) {
+func writeApplied(out io.Writer, kind string, applied []probes.Applied) {
 	for i := range applied {
 		a := &applied[i]
 		line := fmt.Sprintf("%s %s: %s", kind, a.Name, format.Count(len(a.Methods), "method", "methods"))

@@ -20,6 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -327,7 +328,7 @@ func (v *visit) leftAlone() []session.LeftAlone {
 	return left
 }
 
-func leftOut(l liveprobes.LeftOut) session.LeftAlone {
+func leftOut(l probes.LeftOut) session.LeftAlone {
 	left := session.LeftAlone{Class: strings.ReplaceAll(l.Method, ".", "/"), Reason: format.OneLine(l.Err)}
 	if m, ok := classfile.ParseMethodRef(l.Method); ok {
 		left.Class, left.Method = m.Class, m.Member()
@@ -380,7 +381,7 @@ func hasSequences(set *probeset.Set) bool {
 // unfit words an error about a condition that fits no method, without the name of the probe
 // that a command line makes.
 func unfit(err error) error {
-	var wrong *liveprobes.UnfitError
+	var wrong *probes.UnfitError
 	if !errors.As(err, &wrong) {
 		return err
 	}

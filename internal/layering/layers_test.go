@@ -19,11 +19,6 @@ const library = "classfile"
 // leaves may be imported from every group because they import nothing of the module.
 var leaves = []string{"agent", "internal/report/format"}
 
-// exceptions are the imports against the flow, each with the reason why it stays.
-var exceptions = map[string]string{
-	"internal/weave/pack/build internal/measure/liveprobes": "packs are compiled from probe sets as live probes are",
-}
-
 // shipped is the program users get. What it imports must not be support for tests.
 const shipped = "cmd/sonde"
 
@@ -44,7 +39,6 @@ var outside = map[string][]string{
 }
 
 func TestImportsFollowTheFlow(t *testing.T) {
-	used := map[string]bool{}
 	for _, p := range readPackages(t) {
 		if !ships(p.path) {
 			continue
@@ -55,17 +49,8 @@ func TestImportsFollowTheFlow(t *testing.T) {
 			case !ours && isOutside(imported) && !slices.Contains(outside[group(p.path)], imported):
 				t.Errorf("%s imports %s, which is not in the list of other modules for %q", file, imported, group(p.path))
 			case ours && !mayImport(p.path, inner):
-				if edge := p.path + " " + inner; exceptions[edge] == "" {
-					t.Errorf("%s imports %s: the flow is %s", file, inner, strings.Join(groups, " <- "))
-				} else {
-					used[edge] = true
-				}
+				t.Errorf("%s imports %s: the flow is %s", file, inner, strings.Join(groups, " <- "))
 			}
-		}
-	}
-	for edge := range exceptions {
-		if !used[edge] {
-			t.Errorf("the exception %q is not needed any more: remove it", edge)
 		}
 	}
 }

@@ -8,11 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -21,7 +22,10 @@ import (
 func (w *Watch) Apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	w.turn.Lock()
 	defer w.turn.Unlock()
-	w.settle()
+	w.lock.Lock()
+	w.reported = make(map[string]bool)
+	w.classes.Settle()
+	w.lock.Unlock()
 	return w.apply(ctx, set)
 }
 
@@ -29,7 +33,7 @@ func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	w.lock.Lock()
 	numbers := maps.Clone(w.numbers)
 	w.lock.Unlock()
-	r, err := read(set, numbers)
+	r, err := probes.NewRequest(set, numbers)
 	if err != nil {
 		return nil, err
 	}
@@ -40,44 +44,43 @@ func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 		return nil, err
 	}
 	report, todo, err := w.prepare(r)
-	warnings := w.warn()
 	if err != nil {
 		if todo != nil { // classes that have loaded meanwhile get the hooks of the old plan
 			err = errors.Join(err, w.install(ctx, todo, report))
 		}
 		return nil, err
 	}
-	report.Warnings = warnings
 	if err := w.install(ctx, todo, report); err != nil {
 		return nil, err
 	}
 	w.lock.Lock()
-	w.plan.positions.keep(r.sequences)
+	w.plan.Positions.Keep(r.Sequences)
+	unneeded := w.plan.UnneededPackages(w.plan.OpenTypes())
 	w.lock.Unlock()
-	return report, w.target.OnLoading(ctx, w.excludes(), w.loading)
+	return report, w.target.OnLoading(ctx, unneeded, w.loading)
 }
 
 // begin subscribes to loading classes before the loaded classes are listed, so that none
 // is missed in between.
-func (w *Watch) begin(ctx context.Context, r *request) error {
+func (w *Watch) begin(ctx context.Context, r *probes.Request) error {
 	if !w.started {
 		if err := w.target.Discover(0); err != nil { // labels come as arrivals; no thread waits for an answer
 			return err
 		}
 		w.started = true
 	}
-	return w.target.OnLoading(ctx, excludesOf(r, nil), w.loading)
+	return w.target.OnLoading(ctx, r.UnneededPackages(nil), w.loading)
 }
 
 // readClasses reads which classes are loaded, and the files of those that the set needs.
-func (w *Watch) readClasses(ctx context.Context, r *request) error {
-	named, err := w.target.Prefetch(ctx, func(class string) bool { return r.matchClass(class) && r.mayTouch(class) }, r.nameClass)
+func (w *Watch) readClasses(ctx context.Context, r *probes.Request) error {
+	named, err := w.target.Prefetch(ctx, func(class string) bool { return r.MatchClass(class) && r.MayRedefine(class) }, r.NamesClass)
 	if err != nil {
 		return err
 	}
-	library := w.universe.Library
+	library := w.classes.Library
 	isOurs := func(class string) bool { return !library.Has(class) && !universe.IsSondes(class) }
-	all, err := w.target.Survey(ctx, func(class string) bool { return r.needsAll() && isOurs(class) })
+	all, err := w.target.Survey(ctx, func(class string) bool { return r.NeedsAll() && isOurs(class) })
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (w *Watch) readClasses(ctx context.Context, r *request) error {
 	defer w.lock.Unlock()
 	for _, list := range [][]universe.Loaded{named, known, all} {
 		for _, c := range list {
-			w.universe.Add(c)
+			w.classes.Add(c)
 		}
 	}
 	return nil
@@ -103,81 +106,56 @@ type todo struct {
 
 // prepare compiles a request and adopts its plan, so that loading classes get its spots
 // from then on.
-func (w *Watch) prepare(r *request) (*Report, *todo, error) {
+func (w *Watch) prepare(r *probes.Request) (*Report, *todo, error) {
 	w.queue.open()
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	next, fresh, err := w.compiled(r)
+	next, reset, err := w.compiled(r)
 	if err != nil {
 		if w.plan == nil {
 			w.catchUp(nil)
 			return nil, nil, err
 		}
-		w.catchUp(w.compiler(w.plan))
+		w.catchUp(w.plan)
+		w.report(w.plan.Warnings())
 		return &Report{}, w.difference(w.plan, false), err
 	}
-	w.catchUp(w.compiler(next))
-	report := &Report{Changes: probeset.Diff(w.set, r.set)}
-	report.Probes, report.Tags = next.report()
-	todo := w.difference(next, fresh)
+	w.catchUp(next)
+	report := &Report{Changes: probeset.Diff(w.set, r.Set), Warnings: w.report(next.Warnings())}
+	report.Probes, report.Tags = next.Report()
+	todo := w.difference(next, reset)
 	report.Woven, report.Removed, report.Switched = len(todo.request.Add), len(todo.request.Remove), len(todo.switches)
 	w.adopt(next, report.Changes)
 	return report, todo, nil
 }
 
-// manyAnchors is the number of anchors above which there is a warning: each is a hook that
-// is always on.
-const manyAnchors = 1000
-
-// warn reports sequences that name so many methods that they slow the program down, and
-// the effects of rules.
-func (w *Watch) warn() (warnings []string) {
-	w.lock.Lock()
-	anchors := 0
-	if w.plan != nil {
-		anchors, warnings = w.plan.anchors(), w.gaps(w.plan)
-	}
-	w.lock.Unlock()
-	if anchors > manyAnchors {
-		warnings = append(warnings, fmt.Sprintf("%d methods are named by sequences, and each gets a hook that is always on: narrower patterns cost the program less", anchors))
-	}
+// report passes warnings to the user and returns them. Each is reported once until a set is
+// applied again. The lock is held.
+func (w *Watch) report(warnings []string) (fresh []string) {
 	for _, text := range warnings {
-		w.notice(text)
+		if !w.reported[text] {
+			w.reported[text] = true
+			fresh = append(fresh, text)
+			w.notice(text)
+		}
 	}
-	return warnings
+	return fresh
 }
 
 // compiled returns the plan of a request, and whether the paths of threads must be reset.
-func (w *Watch) compiled(r *request) (next *plan, fresh bool, err error) {
-	positions, fresh, err := w.placed(r.sequences)
+func (w *Watch) compiled(r *probes.Request) (next *plan, reset bool, err error) {
+	positions := &probes.Positions{}
+	if w.plan != nil {
+		positions = w.plan.Positions
+	}
+	positions, reset = positions.Next(r.Sequences)
+	compiled, err := probes.Compile(w.classes, r, positions, w.options.Flags)
 	if err != nil {
 		return nil, false, err
 	}
-	c := w.compiler(newPlan(r, positions))
-	if err := c.compile(); err != nil {
-		return nil, false, err
-	}
-	w.addTraces(c)
-	return c.plan, fresh, nil
-}
-
-// placed assigns positions to sequences. Paths must be reset if positions get another
-// meaning.
-func (w *Watch) placed(wanted []*pattern.Sequence) (p *positions, fresh bool, err error) {
-	p = &positions{}
-	if w.plan != nil {
-		p = w.plan.positions.clone()
-	}
-	before := p.ever
-	used := p.used()
-	if err := p.place(wanted); err != nil {
-		anew := &positions{ever: before}
-		if again := anew.place(wanted); again != nil {
-			return nil, false, again
-		}
-		return anew, true, nil
-	}
-	return p, p.used()&^used&before != 0, nil
+	next = &plan{Plan: compiled, calls: make(map[classfile.MethodRef]int)}
+	w.addTraces(next)
+	return next, reset, nil
 }
 
 // install makes the changes, and records those that were made even if a later one fails.
@@ -196,10 +174,10 @@ func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 		report.Installation = installation
 		w.lock.Lock()
 		for _, s := range t.request.Remove {
-			delete(w.applied, spotName(&s))
+			delete(w.applied, s.FullName())
 		}
 		for _, s := range t.request.Add {
-			w.applied[spotName(&s)] = s
+			w.applied[s.FullName()] = s
 		}
 		w.handsOff = t.request.HandOff
 		w.lock.Unlock()
@@ -245,9 +223,9 @@ func (w *Watch) adopt(next *plan, changes []probeset.Change) {
 	for _, change := range changes {
 		changed[change.Name] = changed[change.Name] || change.Kind == probeset.OfProbe && change.Action != probeset.Alter
 	}
-	w.set, w.plan = next.set, next
-	maps.Copy(w.numbers, next.numbers)
-	for _, p := range next.probes {
+	w.set, w.plan = next.Set, next
+	maps.Copy(w.numbers, next.Numbers)
+	for _, p := range next.Probes {
 		if _, is := w.began[p.Name]; !is || changed[p.Name] {
 			w.began[p.Name] = beginning{time.Now(), w.callsOf(p.Name)}
 		}
@@ -256,7 +234,7 @@ func (w *Watch) adopt(next *plan, changes []probeset.Change) {
 		}
 	}
 	w.queue.forget()
-	for _, s := range next.spots {
+	for _, s := range next.Spots {
 		w.learn(s)
 		w.noteDepends(s)
 	}
@@ -264,36 +242,34 @@ func (w *Watch) adopt(next *plan, changes []probeset.Change) {
 
 // noteDepends registers the classes whose new subclasses require another check of a spot's
 // conditions.
-func (w *Watch) noteDepends(s *planned) {
-	for _, d := range s.depends {
-		for _, name := range d.Open {
-			id := w.target.SpotID(s.Spot)
-			w.queue.depend(id, name)
-			below, _ := w.universe.Subtypes(name)
-			for _, c := range below {
-				w.queue.depend(id, c.Name)
-			}
+func (w *Watch) noteDepends(s *probes.Spot) {
+	for _, name := range s.OpenTypes() {
+		id := w.target.SpotID(s.Spot)
+		w.queue.depend(id, name)
+		below, _ := w.classes.Subtypes(name)
+		for _, c := range below {
+			w.queue.depend(id, c.Name)
 		}
 	}
 }
 
 // learn records the name and the groups of a spot for its results.
-func (w *Watch) learn(s *planned) {
+func (w *Watch) learn(s *probes.Spot) {
 	if s.Kind == instrument.Watches {
 		id := w.target.SpotID(s.Spot)
-		w.names[id] = s.name(id)
+		w.names[id] = s.Describe(id)
 		w.grouped[id] = s.Groups != 0 || s.Context != 0
-		if s.probe != nil {
-			w.groups[id] = s.probe.GroupBy
+		if s.Probe != nil {
+			w.groups[id] = s.Probe.GroupBy
 		}
 	}
 }
 
 // difference returns the changes that lead from the applied spots to a plan.
-func (w *Watch) difference(next *plan, fresh bool) *todo {
+func (w *Watch) difference(next *plan, reset bool) *todo {
 	t := &todo{switches: make(map[uint32]arena.Probe)}
-	for _, name := range slices.Sorted(maps.Keys(next.spots)) {
-		s := next.spots[name].Spot
+	for _, name := range slices.Sorted(maps.Keys(next.Spots)) {
+		s := next.Spots[name].Spot
 		had, is := w.applied[name]
 		switch {
 		case !is || !isAlike(had, s):
@@ -303,13 +279,13 @@ func (w *Watch) difference(next *plan, fresh bool) *todo {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
-		if next.spots[name] == nil {
+		if next.Spots[name] == nil {
 			t.request.Remove = append(t.request.Remove, w.applied[name])
 		}
 	}
-	t.request.ResetPaths = fresh
-	t.request.Bridges = slices.Sorted(maps.Keys(next.bridges))
-	t.request.HandOff = next.set.HandOff && next.hasContext() && next.forbidsHandOff() == ""
+	t.request.ResetPaths = reset
+	t.request.Bridges = next.Bridges()
+	t.request.HandOff = next.HandsOff()
 	return t
 }
 
@@ -324,26 +300,8 @@ type Report struct {
 	Changes                  []probeset.Change
 	Woven, Removed, Switched int                   // spots
 	Installation             *session.Installation // the cost of weaving; nil where nothing was woven
-	Probes                   []Applied
-	Tags                     []Applied
+	Probes                   []probes.Applied
+	Tags                     []probes.Applied
 	// Warnings are for the user. Options.Notice has received them, too.
 	Warnings []string
-}
-
-// Applied is the effect of a probe or a tag.
-type Applied struct {
-	Name      string
-	Methods   []string // methods it acts in, as class.Name(descriptor), by name
-	Anchors   int      // methods of its sequences
-	LeftOut   []LeftOut
-	Unmatched []string // patterns and elements of sequences that match no loaded method
-	Redacted  []string // captures whose values are not read
-	Traced    int      // methods called by its methods that are also traced
-	Untraced  int      // methods of the same levels that exceed the limit
-}
-
-// A LeftOut is a method or class that a probe names and in which it does not act.
-type LeftOut struct {
-	Method string // class.Name(descriptor), or a class
-	Err    error
 }

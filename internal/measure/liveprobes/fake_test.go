@@ -138,8 +138,8 @@ func (f *fake) OnLoading(_ context.Context, excludes []string, ask func(class st
 // load has a class loaded, and gives the spots it gets, by name.
 func (f *fake) load(class string) (names []string) {
 	for _, s := range f.loading(class, f.files[class]) {
-		f.spots[spotName(&s)] = s
-		names = append(names, spotName(&s))
+		f.spots[s.FullName()] = s
+		names = append(names, s.FullName())
 	}
 	f.absent = slices.DeleteFunc(slices.Clone(f.absent), func(name string) bool { return name == class })
 	slices.Sort(names)
@@ -149,10 +149,10 @@ func (f *fake) load(class string) (names []string) {
 func (f *fake) UpdateSpots(_ context.Context, request session.SpotRequest) (*session.Installation, error) {
 	f.requests = append(f.requests, request)
 	for _, s := range request.Remove {
-		delete(f.spots, spotName(&s))
+		delete(f.spots, s.FullName())
 	}
 	for _, s := range request.Add {
-		f.spots[spotName(&s)] = s
+		f.spots[s.FullName()] = s
 	}
 	return &session.Installation{}, nil
 }
@@ -169,7 +169,7 @@ func (f *fake) SwitchSpots(_ context.Context, changes map[uint32]arena.Probe) er
 }
 
 func (f *fake) SpotID(s instrument.Spot) uint32 {
-	name := spotName(&s)
+	name := s.FullName()
 	if f.ids[name] == 0 {
 		f.ids[name] = uint32(100_000 + len(f.ids))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/spectest"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -165,10 +166,10 @@ func (s *shop) records() string {
 				return
 			}
 			for _, c := range spot.Captures {
-				if int(r.Index) == c.Index&^liveprobes.ExitCapture && r.AtExit == (c.Index&liveprobes.ExitCapture != 0) {
+				if int(r.Index) == c.Index&^probes.ExitCapture && r.AtExit == (c.Index&probes.ExitCapture != 0) {
 					text := r.Text
 					if c.Redacted {
-						text = liveprobes.Redacted + fmt.Sprint(r.Null)
+						text = probes.Redacted + fmt.Sprint(r.Null)
 					}
 					words = append(words, c.Text+"="+text)
 				}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
@@ -22,8 +23,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -82,16 +83,15 @@ type Watch struct {
 	queue queue
 
 	lock     sync.Mutex // guards all fields below; held during a request to the JVM only to switch hooks off
-	universe *universe.Universe
-	views    map[*universe.Class]*condition.Class // the classes as conditions see them
-	set      *probeset.Set                        // the applied set; nil before the first
+	classes  *probes.Classes
+	set      *probeset.Set // the applied set; nil before the first
 	plan     *plan
 	applied  map[string]instrument.Spot // the session's spots, by name
 	handsOff bool                       // tasks carry contexts
 	numbers  map[string]int32           // of tags, also of removed ones
 	traced   map[string]bool            // probes that are or were traced
 	began    map[string]beginning       // by probe
-	names    map[uint32]SpotName        // by id, also of removed spots
+	names    map[uint32]probes.SpotName // by id, also of removed spots
 	grouped  map[uint32]bool            // spots whose results have labels
 	groups   map[uint32][]string        // names of the tags in those labels
 	labels   ledger.Labels
@@ -100,6 +100,14 @@ type Watch struct {
 	mirrored int             // number of classes in calls
 	bodies   *callgraph.Graph
 	reported map[string]bool // warnings about rules that were reported since the last Apply
+}
+
+// A plan is a compiled set with the state of its traces.
+type plan struct {
+	*probes.Plan
+	calls   map[classfile.MethodRef]int // methods that traced methods call, with the levels left
+	levels  int                         // of the deepest trace
+	insides int                         // number of spots that belong to traces
 }
 
 // A beginning is the time when a probe began, and the number of its calls at that time.
@@ -115,9 +123,9 @@ func New(s *session.Session, o Options) *Watch {
 
 func newWatch(t target, l *jimage.Library, o Options) *Watch {
 	return &Watch{
-		target: t, options: o, universe: universe.New(l), views: make(map[*universe.Class]*condition.Class), applied: make(map[string]instrument.Spot),
+		target: t, options: o, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
-		names: make(map[uint32]SpotName), grouped: make(map[uint32]bool),
+		names: make(map[uint32]probes.SpotName), grouped: make(map[uint32]bool),
 		groups: make(map[uint32][]string), rows: make(ledger.Numbers),
 		bodies: callgraph.New(callgraph.Settings{}),
 	}
@@ -127,8 +135,8 @@ func newWatch(t target, l *jimage.Library, o Options) *Watch {
 func (w *Watch) Close() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.universe.Library.Close()
-	w.universe.Library = nil
+	w.classes.Library.Close()
+	w.classes.Library = nil
 }
 
 // Set returns the applied set without probes that have ended.
@@ -148,23 +156,18 @@ func (w *Watch) Concerns(class string) bool {
 	if w.plan == nil {
 		return false
 	}
-	for _, s := range w.plan.spots {
+	for _, s := range w.plan.Spots {
 		if s.Class == class {
 			return true
 		}
 	}
-	return w.plan.matchClass(class)
+	return w.plan.MatchClass(class)
 }
 
 func (w *Watch) notice(text string) {
 	if w.options.Notice != nil {
 		w.options.Notice(text)
 	}
-}
-
-// compiler returns a compiler that adds to a plan.
-func (w *Watch) compiler(p *plan) *compiler {
-	return &compiler{universe: w.universe, views: w.views, flags: w.options.Flags, plan: p}
 }
 
 // pollEvery is the interval at which Run reads labels and checks for ends. It reads the
@@ -285,4 +288,26 @@ func (w *Watch) alter(ctx context.Context, name string, change func(probes []pro
 	set.Probes = change(set.Probes, at)
 	_, err := w.apply(ctx, &set)
 	return err
+}
+
+// Awaits returns how many loaded classes get their hooks only when a set is applied again,
+// because a rule says so.
+func (w *Watch) Awaits() int {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if w.plan == nil {
+		return 0
+	}
+	return w.plan.Awaiting()
+}
+
+// LeftOut returns the methods and classes in which probes and tags do not act, each once,
+// including classes that have loaded since they were applied.
+func (w *Watch) LeftOut() []probes.LeftOut {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	if w.plan == nil {
+		return nil
+	}
+	return w.plan.LeftOut()
 }

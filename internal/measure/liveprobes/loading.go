@@ -10,49 +10,10 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
-	"github.com/sonde-jvm/sonde/internal/spec/pattern"
-	"github.com/sonde-jvm/sonde/internal/weave/condition"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
-
-// jdkPackages are the prefixes of the JDK's own classes.
-var jdkPackages = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
-
-// excludes returns prefixes of classes that need not be reported when they load.
-func (w *Watch) excludes() []string {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	open := make(map[string]bool)
-	for _, s := range w.plan.spots {
-		for _, d := range s.depends {
-			for _, name := range d.Open {
-				open[name] = true
-			}
-		}
-	}
-	return excludesOf(w.plan.request, open)
-}
-
-// excludesOf returns the JDK's packages that no pattern names. It returns none if a
-// condition depends on the subclasses of a JDK class.
-func excludesOf(r *request, open map[string]bool) []string {
-	isNamed := func(beginning string) bool {
-		return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool {
-			prefix, _ := p.ClassBounds()
-			return strings.HasPrefix(prefix, beginning) || strings.HasPrefix(beginning, prefix)
-		})
-	}
-	isOpen := func(string) bool {
-		for name := range open {
-			if slices.ContainsFunc(jdkPackages, func(beginning string) bool { return strings.HasPrefix(name, beginning) }) {
-				return true
-			}
-		}
-		return false
-	}
-	return slices.DeleteFunc(slices.Clone(jdkPackages), func(beginning string) bool { return isNamed(beginning) || isOpen(beginning) })
-}
 
 // loading returns the spots of a class that is loading. A thread of the program waits for
 // it.
@@ -63,40 +24,34 @@ func (w *Watch) loading(name string, file []byte) []instrument.Spot {
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	class := w.universe.Load(name, file)
+	class := w.classes.Load(name, file)
 	if w.plan == nil {
 		return nil
 	}
-	c := w.compiler(w.plan)
-	spared := len(c.spared)
-	made := w.loaded(c, class)
-	w.checkAgain(c, class)
-	if len(c.spared) > spared {
-		for _, text := range w.gaps(c.plan) {
-			w.notice(text)
-		}
+	excluded := w.plan.ExcludedClasses()
+	made := w.loaded(w.plan, class)
+	w.checkAgain(w.plan, class)
+	if w.plan.ExcludedClasses() > excluded {
+		w.report(w.plan.Gaps())
 	}
 	var spots []instrument.Spot
 	for _, s := range made {
 		w.learn(s)
 		w.noteDepends(s)
-		w.applied[spotName(&s.Spot)] = s.Spot
+		w.applied[s.FullName()] = s.Spot
 		spots = append(spots, s.Spot)
 	}
 	return spots
 }
 
 // loaded adds the spots of a class to a plan and returns them.
-func (w *Watch) loaded(c *compiler, class *universe.Class) (made []*planned) {
-	for _, m := range c.find(class) {
-		made = append(made, c.add(m)...)
-	}
-	return append(made, w.loadInside(c, class)...)
+func (w *Watch) loaded(p *plan, class *universe.Class) []*probes.Spot {
+	return append(p.Load(class), w.loadInside(p, class)...)
 }
 
-// catchUp adds the classes to a plan that have loaded while it was compiled. The compiler
-// may be nil.
-func (w *Watch) catchUp(c *compiler) {
+// catchUp adds the classes to a plan that have loaded while it was compiled. The plan may
+// be nil.
+func (w *Watch) catchUp(p *plan) {
 	for {
 		classes, off := w.queue.take()
 		if len(classes) == 0 {
@@ -109,10 +64,10 @@ func (w *Watch) catchUp(c *compiler) {
 			}
 		}
 		for _, q := range classes {
-			class := w.universe.Load(q.name, q.file)
-			if c != nil {
-				w.loaded(c, class)
-				w.checkAgain(c, class)
+			class := w.classes.Load(q.name, q.file)
+			if p != nil {
+				w.loaded(p, class)
+				w.checkAgain(p, class)
 			}
 		}
 	}
@@ -120,36 +75,36 @@ func (w *Watch) catchUp(c *compiler) {
 
 // loadInside adds the methods of a loading class to traces where traced methods may call
 // them.
-func (w *Watch) loadInside(c *compiler, class *universe.Class) (made []*planned) {
-	if len(c.calls) == 0 || w.universe.IsJDK(class) || w.universe.Open(class) == nil {
+func (w *Watch) loadInside(p *plan, class *universe.Class) (made []*probes.Spot) {
+	if len(p.calls) == 0 || w.classes.IsJDK(class) || w.classes.Open(class) == nil {
 		return nil
 	}
-	above := w.universe.Ancestors(class)
-	for _, m := range w.universe.Methods(class) {
+	above := w.classes.Ancestors(class)
+	for _, m := range w.classes.Methods(class) {
 		left := -1
 		for _, name := range above {
-			if known, is := c.calls[classfile.MethodRef{Class: name, Name: m.Name, Descriptor: m.Descriptor}]; is {
+			if known, is := p.calls[classfile.MethodRef{Class: name, Name: m.Name, Descriptor: m.Descriptor}]; is {
 				left = max(left, known)
 			}
 		}
 		if left < 0 {
 			continue
 		}
-		w.expectCalls(c, m, left-1)
-		if c.insides >= mostInside || c.hooked[m.MethodRef] || m.Name == "<clinit>" || !w.isWorth(c, m) {
+		w.expectCalls(p, m, left-1)
+		if p.insides >= mostInside || p.IsHooked(m.MethodRef) || m.Name == "<clinit>" || !w.isWorth(p, m) {
 			continue
 		}
-		made = append(made, c.addInside(m, c.levels > 0))
+		made = append(made, p.addInside(m, p.levels > 0))
 	}
 	return made
 }
 
 // expectCalls records which methods a method calls, as they may belong to traces.
-func (w *Watch) expectCalls(c *compiler, m universe.Method, left int) {
+func (w *Watch) expectCalls(p *plan, m universe.Method, left int) {
 	if left < 0 {
 		return
 	}
-	bodies, err := w.bodies.Bodies(w.universe.File(m.Owner))
+	bodies, err := w.bodies.Bodies(w.classes.File(m.Owner))
 	if err != nil {
 		return
 	}
@@ -158,7 +113,7 @@ func (w *Watch) expectCalls(c *compiler, m universe.Method, left int) {
 		return
 	}
 	for _, call := range calls {
-		c.expect(call.Declared, left)
+		p.expect(call.Declared, left)
 	}
 }
 
@@ -168,32 +123,28 @@ const switchLimit = time.Second
 // checkAgain checks the conditions that a loading class may invalidate, by an override
 // that is not pure or has a hook. Spots whose condition is no longer valid are switched
 // off before the class is used.
-func (w *Watch) checkAgain(c *compiler, class *universe.Class) {
+func (w *Watch) checkAgain(p *plan, class *universe.Class) {
 	above := make(map[string]bool)
-	for _, name := range w.universe.Ancestors(class) {
+	for _, name := range w.classes.Ancestors(class) {
 		above[name] = true
 	}
 	var off []uint32
-	for _, s := range c.spots {
-		isAffected := slices.ContainsFunc(s.depends, func(d condition.Depends) bool {
-			return slices.ContainsFunc(d.Open, func(name string) bool { return above[name] })
-		})
-		if !isAffected || s.off != "" {
+	for _, s := range p.Spots {
+		isAffected := slices.ContainsFunc(s.OpenTypes(), func(name string) bool { return above[name] })
+		if !isAffected || s.Off != "" {
 			continue
 		}
-		again := *s
-		err := c.equip(&again)
+		err := p.Recheck(s)
 		if err == nil {
-			s.depends = again.depends
 			w.queue.depend(w.target.SpotID(s.Spot), class.Name)
 			continue
 		}
-		s.off, s.Flags = err.Error(), 0
-		if _, is := w.applied[spotName(&s.Spot)]; is {
-			w.applied[spotName(&s.Spot)] = s.Spot
+		s.Off, s.Flags = err.Error(), 0
+		if _, is := w.applied[s.FullName()]; is {
+			w.applied[s.FullName()] = s.Spot
 			off = append(off, w.target.SpotID(s.Spot))
 		}
-		w.notice(fmt.Sprintf("%s is no longer measured by %s: class %s has loaded, and %v", s.method, s.what(), dotted(class.Name), err))
+		w.notice(fmt.Sprintf("%s is no longer measured by %s: class %s has loaded, and %v", s.Method, s.Owner(), strings.ReplaceAll(class.Name, "/", "."), err))
 	}
 	w.switchOff(off)
 }
@@ -212,14 +163,6 @@ func (w *Watch) switchOff(ids []uint32) {
 	if err := w.target.SwitchSpots(ctx, off); err != nil {
 		w.notice(fmt.Sprintf("hooks could not be switched off: %v", err))
 	}
-}
-
-// what names the probe or tag of a spot.
-func (s *planned) what() string {
-	if s.tag != nil {
-		return "tag " + s.tag.Name
-	}
-	return "probe " + s.probe.Name
 }
 
 // A queue holds classes that load while a set is compiled. That may take seconds, and no

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -23,7 +24,7 @@ type Results struct {
 
 // A Row is the totals of one spot, or of one label of a spot whose results are grouped.
 type Row struct {
-	SpotName
+	probes.SpotName
 	ID    uint32 // of the row: unique, and the same in every result
 	Label Label
 	Gone  bool // the spot was removed: its probe has ended or was changed
@@ -49,8 +50,8 @@ func (w *Watch) Results() (*Results, error) {
 	}
 	present, off := make(map[uint32]bool), make(map[uint32]bool)
 	if w.plan != nil {
-		for _, s := range w.plan.spots {
-			present[w.target.SpotID(s.Spot)], off[w.target.SpotID(s.Spot)] = true, s.off != ""
+		for _, s := range w.plan.Spots {
+			present[w.target.SpotID(s.Spot)], off[w.target.SpotID(s.Spot)] = true, s.Off != ""
 		}
 	}
 	for key, t := range totals {
@@ -84,7 +85,7 @@ type overlap map[overlapping]uint64
 
 type overlapping struct{ class, name, descriptor, probe, sequence string }
 
-func (o overlap) add(spot *SpotName, calls uint64) {
+func (o overlap) add(spot *probes.SpotName, calls uint64) {
 	o[overlapping{spot.Class, spot.Name, spot.Descriptor, spot.Probe, spot.Sequence}] += calls
 }
 
@@ -189,38 +190,9 @@ func (s *Source) Stacks() ([]arena.Thread, error) {
 // Now returns the time of the target's clock.
 func (s *Source) Now() int64 { return s.watch.target.Now() }
 
-// A SpotName describes a spot.
-type SpotName struct {
-	ID         uint32
-	Probe      string // empty for spots that only belong to a trace
-	Sequence   string // empty where the probe acts everywhere
-	Class      string // internal
-	Name       string
-	Descriptor string
-	// Inside says that the spot exists for traces of other methods.
-	Inside bool
-	// Conditional says that the spot acts only in a context or on a condition.
-	Conditional bool
-	Captures    []CaptureName
-}
-
-// A CaptureName is an expression whose value is captured. Its index contains ExitCapture
-// if the value is read at the exit.
-type CaptureName struct {
-	Index    int
-	Text     string
-	Redacted bool // the value is never read
-}
-
-// ExitCapture is the bit in the index of values that are read at the exit.
-const ExitCapture = 1 << 7
-
-// Redacted is shown in place of a value that is not read.
-const Redacted = "(redacted)"
-
 // Names are the meanings of ids in results and records, copied at one moment.
 type Names struct {
-	spots  map[uint32]SpotName
+	spots  map[uint32]probes.SpotName
 	labels map[uint32]Label
 }
 
@@ -234,7 +206,7 @@ func (w *Watch) Names() *Names {
 }
 
 // Spot describes the spot with an id.
-func (n *Names) Spot(id uint32) (SpotName, bool) {
+func (n *Names) Spot(id uint32) (probes.SpotName, bool) {
 	name, is := n.spots[id]
 	return name, is
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/spectest"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
 
 func ruleOf(when probeset.When, classes ...string) probeset.Rule {
@@ -17,7 +18,7 @@ func ruleOf(when probeset.When, classes ...string) probeset.Rule {
 }
 
 // leftBy are the classes that are left out with a reason, as class: reason.
-func leftBy(all []LeftOut) (texts []string) {
+func leftBy(all []probes.LeftOut) (texts []string) {
 	for _, l := range all {
 		texts = append(texts, l.Method+": "+l.Err.Error())
 	}
@@ -158,7 +159,7 @@ func TestRulesOfAnchorsAndTags(t *testing.T) {
 	if got := leftBy(report.Tags[0].LeftOut); !slices.Equal(got, []string{"shop.Web: rule shop.Web says never"}) {
 		t.Errorf("%q", got)
 	}
-	if got := f.with(anchorKey); slices.Contains(got, "shop/Web.handle") || !slices.Contains(got, "shop/Order.place") || f.requests[0].HandOff {
+	if got := f.with("anchor"); slices.Contains(got, "shop/Web.handle") || !slices.Contains(got, "shop/Order.place") || f.requests[0].HandOff {
 		t.Errorf("anchors %q, hand-off %t", got, f.requests[0].HandOff)
 	}
 	if err := w.SetLevel(t.Context(), "pay", probeset.Count); err != nil || len(notices) != len(want) {
@@ -208,7 +209,7 @@ func TestRulesKeepHandsOff(t *testing.T) {
 	}
 	set.Probes = []probeset.Probe{probeOf("pay", "**.charge", "shop.Web.handle")}
 	set.Probes[0].When = spectest.Expr("$nobody == 3")
-	var unfit *UnfitError
+	var unfit *probes.UnfitError
 	if _, err := w.Apply(t.Context(), set); !errors.As(err, &unfit) || !strings.HasPrefix(unfit.First.Method, "shop.Web.handle") {
 		t.Errorf("%v", err)
 	}

@@ -1,6 +1,7 @@
 package liveprobes
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // Limits of traces.
@@ -30,42 +33,37 @@ func traceLimits(levels int) calltree.Limits {
 	return calltree.Limits{Levels: levels, Overrides: 40, Breadth: 200, Nodes: 8000}
 }
 
-func (p *probeRequest) traceLevels() int {
-	if p.Levels == 0 {
-		return defaultLevels
-	}
-	return p.Levels
-}
+func traceLevels(p *probes.Probe) int { return cmp.Or(p.Levels, defaultLevels) }
 
 // addTraces adds the methods that the roots of traces can call. Methods that belonged to a
 // trace before stay, switched off, so that raising the level again needs no weaving.
-func (w *Watch) addTraces(c *compiler) {
-	for _, p := range c.probes {
-		isOn := p.Level >= probeset.Trace
-		if !isOn && !w.traced[p.Name] {
+func (w *Watch) addTraces(p *plan) {
+	for _, probe := range p.Probes {
+		isOn := probe.Level >= probeset.Trace
+		if !isOn && !w.traced[probe.Name] {
 			continue
 		}
 		if isOn {
-			c.levels = max(c.levels, p.traceLevels())
+			p.levels = max(p.levels, traceLevels(probe))
 		}
-		roots := c.rootsOf(p)
+		roots := p.rootsOf(probe)
 		if len(roots) == 0 {
 			continue
 		}
-		tree := w.mirror().Tree(roots, traceLimits(p.traceLevels()))
-		w.addTrace(c, p, tree, isOn)
-		if tasks := w.tasksOf(tree); len(tasks) > 0 && p.traceLevels() > 1 {
-			w.addTrace(c, p, w.mirror().Tree(tasks, traceLimits(p.traceLevels()-1)), isOn)
+		tree := w.mirror().Tree(roots, traceLimits(traceLevels(probe)))
+		w.addTrace(p, probe, tree, isOn)
+		if tasks := w.tasksOf(tree); len(tasks) > 0 && traceLevels(probe) > 1 {
+			w.addTrace(p, probe, w.mirror().Tree(tasks, traceLimits(traceLevels(probe)-1)), isOn)
 		}
 	}
 }
 
 // rootsOf returns the methods in which a probe acts.
-func (p *plan) rootsOf(probe *probeRequest) (roots []classfile.MethodRef) {
-	for _, name := range slices.Sorted(maps.Keys(p.spots)) {
-		s := p.spots[name]
+func (p *plan) rootsOf(probe *probes.Probe) (roots []classfile.MethodRef) {
+	for _, name := range slices.Sorted(maps.Keys(p.Spots)) {
+		s := p.Spots[name]
 		m := s.MethodRef
-		if s.probe == probe && !slices.Contains(roots, m) {
+		if s.Probe == probe && !slices.Contains(roots, m) {
 			roots = append(roots, m)
 		}
 	}
@@ -74,8 +72,8 @@ func (p *plan) rootsOf(probe *probeRequest) (roots []classfile.MethodRef) {
 
 // mirror returns the calls in the loaded classes.
 func (w *Watch) mirror() *calltree.World {
-	if count := w.universe.Len(); w.calls == nil || w.mirrored != count {
-		w.calls, w.mirrored = calltree.NewWorld(w.universe), count
+	if count := w.classes.Len(); w.calls == nil || w.mirrored != count {
+		w.calls, w.mirrored = calltree.NewWorld(w.classes.Universe), count
 	}
 	return w.calls
 }
@@ -83,27 +81,27 @@ func (w *Watch) mirror() *calltree.World {
 // addTrace adds the methods of a tree that are worth tracing, the nearest first. Methods
 // of other projects rank lower: if the limit is reached, the program's own methods are
 // more useful than those of a library.
-func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn bool) {
+func (w *Watch) addTrace(p *plan, probe *probes.Probe, tree *calltree.Tree, isOn bool) {
 	own := make(map[string]bool)
 	met := make(map[classfile.MethodRef]bool)
-	for _, root := range c.rootsOf(p) {
+	for _, root := range p.rootsOf(probe) {
 		own[callgraph.Project(root.Class)] = true
 		met[root] = true
 	}
 	var ranks [][]universe.Method
 	tree.Each(func(n *calltree.Node) {
 		id := n.MethodRef
-		left := p.traceLevels() - n.Level
-		c.expect(id, left)
+		left := traceLevels(probe) - n.Level
+		p.expect(id, left)
 		for _, via := range n.Via {
-			c.expect(via.Declared, left)
+			p.expect(via.Declared, left)
 		}
 		if met[id] || n.State != calltree.NotWatched || n.JDK || n.Name == "<clinit>" {
 			return
 		}
 		met[id] = true
-		m, is := w.universe.Find(id)
-		if !is || !w.isWorth(c, m) {
+		m, is := w.classes.Find(id)
+		if !is || !w.isWorth(p, m) {
 			return
 		}
 		rank := n.Level
@@ -115,14 +113,13 @@ func (w *Watch) addTrace(c *compiler, p *probeRequest, tree *calltree.Tree, isOn
 		}
 		ranks[rank] = append(ranks[rank], m)
 	})
-	sum := c.probeSums[p.Name]
 	for _, m := range slices.Concat(ranks...) {
-		if c.inside(m.MethodRef) == nil && c.insides >= mostInside {
-			sum.Untraced++
+		if p.inside(m.MethodRef) == nil && p.insides >= mostInside {
+			p.CountTraced(probe, 0, 1)
 			continue
 		}
-		sum.Traced++
-		c.addInside(m, isOn)
+		p.CountTraced(probe, 1, 0)
+		p.addInside(m, isOn)
 	}
 }
 
@@ -137,19 +134,19 @@ func (p *plan) expect(m classfile.MethodRef, left int) {
 // isWorth reports whether a method is worth tracing: no condition calls it, it is not too
 // small, and no probe records its calls already. A probe whose level was raised replaces
 // the spot that exists, which is switched off.
-func (w *Watch) isWorth(c *compiler, m universe.Method) bool {
-	if c.relied[m.MethodRef] || m.Owner.Reason != "" || c.ruled(m.Owner.Name) != nil || !w.options.Small && isSmall(m) {
+func (w *Watch) isWorth(p *plan, m universe.Method) bool {
+	if p.Relies(m.MethodRef) || m.Owner.Reason != "" || p.Excluded(m.Owner.Name) != nil || !w.options.Small && isSmall(m) {
 		return false
 	}
 	inside := instrument.Spot{MethodRef: m.MethodRef, Key: insideKey}
-	_, isThere := w.applied[spotName(&inside)]
-	return isThere || !c.isTraced(m)
+	_, isThere := w.applied[inside.FullName()]
+	return isThere || !p.isTraced(m)
 }
 
 // isTraced reports whether a probe records the calls of a method.
 func (p *plan) isTraced(m universe.Method) bool {
-	return slices.ContainsFunc(p.probes, func(r *probeRequest) bool {
-		return r.Level >= probeset.Trace && r.methods.Match(m.Class, m.Name, m.Descriptor)
+	return slices.ContainsFunc(p.Probes, func(r *probes.Probe) bool {
+		return r.Level >= probeset.Trace && r.Matches(m.MethodRef)
 	})
 }
 
@@ -175,22 +172,29 @@ func isSmall(m universe.Method) bool {
 	})
 }
 
+// insideKey and insideFlags are the key and the flags of spots by which methods belong to
+// traces of other methods.
+const (
+	insideKey   = "inside"
+	insideFlags = arena.On | arena.Flat | arena.Inside | arena.Traced
+)
+
 // inside returns the spot by which a method belongs to traces, or nil.
-func (p *plan) inside(m classfile.MethodRef) *planned {
-	return p.spots[spotName(&instrument.Spot{MethodRef: m, Key: insideKey})]
+func (p *plan) inside(m classfile.MethodRef) *probes.Spot {
+	spot := instrument.Spot{MethodRef: m, Key: insideKey}
+	return p.Spots[spot.FullName()]
 }
 
 // addInside adds a method to traces. Its spot is on if one of these traces is.
-func (p *plan) addInside(m universe.Method, isOn bool) *planned {
+func (p *plan) addInside(m universe.Method, isOn bool) *probes.Spot {
 	s := p.inside(m.MethodRef)
 	if s == nil {
-		s = &planned{
+		s = &probes.Spot{
 			Spot:   instrument.Spot{MethodRef: m.MethodRef, Key: insideKey, Kind: instrument.Watches, Form: instrument.Plain},
-			method: m,
+			Method: m,
 		}
-		p.put(s)
+		p.Put(s)
 		p.insides++
-		p.hooked[m.MethodRef] = true
 	}
 	if isOn && !p.isTraced(m) {
 		s.Flags = insideFlags
@@ -211,11 +215,11 @@ func (w *Watch) tasksOf(tree *calltree.Tree) (tasks []classfile.MethodRef) {
 			return
 		}
 		met[n.Class] = true
-		for _, c := range w.universe.Named(n.Class) {
-			if file := w.universe.Open(c); file == nil || !isGivenToJDK(file) {
+		for _, c := range w.classes.Named(n.Class) {
+			if file := w.classes.Open(c); file == nil || !isGivenToJDK(file) {
 				continue
 			}
-			for _, m := range w.universe.Methods(c) {
+			for _, m := range w.classes.Methods(c) {
 				if slices.Contains(taskMethods, m.Name) {
 					tasks = append(tasks, m.MethodRef)
 				}

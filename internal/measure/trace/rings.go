@@ -5,6 +5,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -95,7 +96,7 @@ func (n *LiveNames) Spot(id uint32) (Spot, bool) {
 	spot := Spot{Class: named.Class, Method: named.Name, Descriptor: named.Descriptor, Probe: named.Probe, Conditional: named.Conditional}
 	for _, c := range named.Captures {
 		spot.Captures = append(spot.Captures, Capture{
-			Index: c.Index &^ liveprobes.ExitCapture, AtExit: c.Index&liveprobes.ExitCapture != 0, Expression: c.Text, Redacted: c.Redacted,
+			Index: c.Index &^ probes.ExitCapture, AtExit: c.Index&probes.ExitCapture != 0, Expression: c.Text, Redacted: c.Redacted,
 		})
 	}
 	return spot, found

@@ -5,11 +5,11 @@ import (
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
-	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
 
 // Plan is written by `sonde plan --json`.
@@ -97,7 +97,7 @@ func FateName(when probeset.When) string {
 	return when.String()
 }
 
-func newFound(applied []liveprobes.Applied) []Found {
+func newFound(applied []probes.Applied) []Found {
 	all := []Found{}
 	for i := range applied {
 		a := &applied[i]

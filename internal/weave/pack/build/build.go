@@ -17,11 +17,11 @@ import (
 
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
-	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -36,9 +36,9 @@ type Settings struct {
 
 // A Planned is what a set would do to the classes of archives.
 type Planned struct {
-	Classes []Fate               // those that the set concerns, by name
-	Probes  []liveprobes.Applied // in the order of the set
-	Tags    []liveprobes.Applied
+	Classes []Fate           // those that the set concerns, by name
+	Probes  []probes.Applied // in the order of the set
+	Tags    []probes.Applied
 	// Unmatched are patterns that name no method of the archives.
 	Unmatched []Unmatched
 	Broken    []pack.Left         // classes that may be concerned and cannot be read
@@ -46,12 +46,12 @@ type Planned struct {
 	Read      int                 // how many classes there are
 	Woven     instrument.Weavings // where the woven ones came from
 
-	set    *probeset.Set
-	reach  *liveprobes.Reach
-	paths  []string
-	probes []byte
-	weaver *instrument.FileWeaver
-	draft  *liveprobes.Draft
+	set     *probeset.Set
+	request *probes.Request
+	paths   []string
+	probes  []byte
+	weaver  *instrument.FileWeaver
+	draft   *probes.Draft
 }
 
 // A Fate is what becomes of a class, and why.
@@ -78,11 +78,11 @@ func (f *Fate) IsPacked() bool { return f.entry != nil }
 // files, and weaves those that a pack would hold.
 func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*Planned, error) {
 	lowered := timed(set)
-	reach, err := liveprobes.ReachOf(lowered)
+	request, err := probes.NewRequest(lowered, nil)
 	if err != nil {
 		return nil, err
 	}
-	in, err := readInputs(ctx, paths, reach)
+	in, err := readInputs(ctx, paths, request)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 	for i, c := range in.classes {
 		classes[i] = universe.Loaded{Name: c.name, Loader: c.loader, File: c.file, Reason: obstacle(c.name, set)}
 	}
-	draft, err := liveprobes.NewDraft(ctx, liveprobes.DraftRequest{
+	draft, err := probes.NewDraft(probes.DraftRequest{
 		Set: lowered, Classes: classes, Image: s.Image, Flags: arena.Spreads, Weaver: weaver,
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 	}
 	p := &Planned{
 		Probes: draft.Probes, Tags: draft.Tags, Broken: in.broken, Notes: append(unheeded(set, draft), draft.Warnings...), Read: in.read,
-		set: set, reach: reach, paths: paths, probes: s.Probes, weaver: weaver, draft: draft,
+		set: set, request: request, paths: paths, probes: s.Probes, weaver: weaver, draft: draft,
 	}
 	if err := p.weave(ctx, in.classes, classes, set, s.Progress); err != nil {
 		return nil, err
@@ -267,7 +267,7 @@ func toldApart(set *probeset.Set) (names []string) {
 }
 
 // unheeded are remarks on what a pack does not do of what a set asks for.
-func unheeded(set *probeset.Set, draft *liveprobes.Draft) (notes []string) {
+func unheeded(set *probeset.Set, draft *probes.Draft) (notes []string) {
 	var ending []string
 	for i := range set.Probes {
 		if p := &set.Probes[i]; p.For > 0 || p.Calls > 0 {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
-	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 func (p *Planned) weave(ctx context.Context, sources []*source, classes []universe.Loaded, set *probeset.Set, progress func(done, all int64)) error {
 	var todo []int
 	for i := range classes {
-		if classes[i].Reason == "" && p.reach.Names(classes[i].Name) {
+		if classes[i].Reason == "" && p.request.MatchClass(classes[i].Name) {
 			todo = append(todo, i)
 		}
 	}
@@ -173,10 +173,10 @@ func (p *Planned) addNamed(sources []*source, set *probeset.Set) {
 	}
 }
 
-type applied = liveprobes.Applied
+type applied = probes.Applied
 
 // each visits what became of probes and tags, with what they are called.
-func each(probes, tags []liveprobes.Applied, visit func(what string, a *applied)) {
+func each(probes, tags []probes.Applied, visit func(what string, a *applied)) {
 	for i := range probes {
 		visit("probe "+probes[i].Name, &probes[i])
 	}
@@ -206,7 +206,7 @@ func (p *Planned) addUnmatched(set *probeset.Set) {
 		for _, pattern := range a.Unmatched {
 			p.Unmatched = append(p.Unmatched, Unmatched{what, pattern, inJDK[pattern]})
 		}
-		a.LeftOut = slices.DeleteFunc(a.LeftOut, func(left liveprobes.LeftOut) bool {
+		a.LeftOut = slices.DeleteFunc(a.LeftOut, func(left probes.LeftOut) bool {
 			class, method := splitMethod(left.Method)
 			return method == "" && obstacle(class, set) != ""
 		})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
-	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
 
 // A source is a class of an input.
@@ -24,7 +24,7 @@ type source struct {
 
 // inputs are the classes of all inputs, each form of a class once.
 type inputs struct {
-	reach   *liveprobes.Reach
+	request *probes.Request
 	classes []*source
 	read    int         // how many were looked at
 	broken  []pack.Left // that a probe may name and that cannot be read
@@ -45,8 +45,8 @@ type place struct {
 	loader uint32
 }
 
-func readInputs(ctx context.Context, paths []string, reach *liveprobes.Reach) (*inputs, error) {
-	in := &inputs{reach: reach, met: make(map[form]bool), loaders: make(map[string]uint32), taken: make(map[place]bool)}
+func readInputs(ctx context.Context, paths []string, request *probes.Request) (*inputs, error) {
+	in := &inputs{request: request, met: make(map[form]bool), loaders: make(map[string]uint32), taken: make(map[place]bool)}
 	for _, path := range paths {
 		kind, err := archive.Detect(path)
 		if err != nil {
@@ -86,12 +86,12 @@ func (in *inputs) add(path string, kind archive.Kind, e archive.Entry) {
 		name = parsed.Name()
 	}
 	if name == "" {
-		if named := nameOf(e.Path); in.reach.Names(named) {
+		if named := nameOf(e.Path); in.request.MatchClass(named) {
 			in.broken = append(in.broken, pack.Left{Class: named, Reason: fmt.Sprintf("%s cannot be read: %v", where, err)})
 		}
 		return
 	}
-	if !in.reach.NeedsAll() && !in.reach.Names(name) {
+	if !in.request.NeedsAll() && !in.request.MatchClass(name) {
 		return
 	}
 	one := form{name, sha256.Sum256(e.Data)}

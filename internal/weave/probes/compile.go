@@ -1,4 +1,10 @@
-package liveprobes
+// Package probes compiles a set of probes to a plan: it finds the methods that probes,
+// sequences and tags name in the known classes, and compiles the conditions and captured
+// values for each. It needs no JVM, so the plan of live probes and of packs is the same.
+//
+// A set becomes a Request first, which depends on no class. Compile finds its spots, and
+// Load adds those of classes that load later.
+package probes
 
 import (
 	"errors"
@@ -8,6 +14,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
+	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -17,12 +24,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A compiler finds the spots of a plan.
-type compiler struct {
-	universe *universe.Universe
-	views    map[*universe.Class]*condition.Class // the classes as conditions see them
-	flags    arena.Flags
-	*plan
+// Classes are the loaded classes with what conditions know of them.
+type Classes struct {
+	*universe.Universe
+	views map[*universe.Class]*condition.Class // the classes as conditions see them
+}
+
+// NewClasses returns a model without classes.
+func NewClasses(library *jimage.Library) *Classes {
+	return &Classes{universe.New(library), make(map[*universe.Class]*condition.Class)}
 }
 
 // An UnfitError is returned for a probe or a tag that fits none of the methods it names.
@@ -46,51 +56,55 @@ var (
 	errFileless = errors.New("its class file is not found, so its methods are not known")
 )
 
-// compile finds the spots of a set in all known classes. A probe or tag that fits none of
+// Compile finds the spots of a set in all known classes. A probe or tag that fits none of
 // the methods it names is an error; methods it does not fit are left out otherwise.
-func (c *compiler) compile() error {
-	for _, p := range c.probes {
-		s := newSummary(p.Name)
-		for _, pattern := range p.methods.Includes() {
+func Compile(c *Classes, r *Request, positions *Positions, flags arena.Flags) (*Plan, error) {
+	p := newPlan(c, r, positions, flags)
+	for _, probe := range p.Probes {
+		s := newSummary(probe.Name)
+		for _, pattern := range probe.methods.Includes() {
 			s.missing[pattern.String()] = true
 		}
-		for _, q := range p.within {
+		for _, q := range probe.within {
 			if q != nil {
 				for _, e := range q.Elements {
 					s.missing[e.Pattern.String()] = true
 				}
 			}
 		}
-		c.probeSums[p.Name] = s
+		p.probeSums[probe.Name] = s
 	}
-	for _, t := range c.tags {
-		if c.tagSums[t.Name] == nil {
-			c.tagSums[t.Name] = newSummary(t.Name)
+	for _, t := range p.tags {
+		if p.tagSums[t.Name] == nil {
+			p.tagSums[t.Name] = newSummary(t.Name)
 		}
-		c.tagSums[t.Name].missing[t.At.String()] = true
+		p.tagSums[t.Name].missing[t.At.String()] = true
 	}
-	if len(c.probes) == 0 {
-		return nil // nothing reads the tags
+	if len(p.Probes) == 0 {
+		return p, nil // nothing reads the tags
 	}
 	var found []match
-	for class := range c.universe.All() {
-		found = append(found, c.find(class)...)
+	for class := range c.All() {
+		found = append(found, p.find(class)...)
 	}
 	for _, m := range found {
-		c.add(m)
+		p.add(m)
 	}
-	return c.checkFit()
+	if err := p.checkFit(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // checkFit returns an error for a probe or tag that fits none of the methods it names.
-func (c *compiler) checkFit() error {
-	for _, p := range c.probes {
-		if s := c.probeSums[p.Name]; s.found > 0 && len(s.Methods) == 0 {
-			return &UnfitError{"probe " + p.Name, s.found, s.unfit}
+func (p *Plan) checkFit() error {
+	for _, probe := range p.Probes {
+		if s := p.probeSums[probe.Name]; s.found > 0 && len(s.Methods) == 0 {
+			return &UnfitError{"probe " + probe.Name, s.found, s.unfit}
 		}
 	}
-	for _, t := range c.tags {
-		if s := c.tagSums[t.Name]; s.found > 0 && len(s.Methods) == 0 {
+	for _, t := range p.tags {
+		if s := p.tagSums[t.Name]; s.found > 0 && len(s.Methods) == 0 {
 			return &UnfitError{"tag " + t.Name, s.found, s.unfit}
 		}
 	}
@@ -100,57 +114,57 @@ func (c *compiler) checkFit() error {
 // A match is a method with the probes, tags and sequence elements that name it.
 type match struct {
 	universe.Method
-	probes []*probeRequest
+	probes []*Probe
 	tags   []*tagRequest
 	masks  masks
 }
 
 // find returns the methods of a class that the set names. They count as hooked from then
 // on.
-func (c *compiler) find(class *universe.Class) (found []match) {
-	if !c.matchClass(class.Name) {
+func (p *Plan) find(class *universe.Class) (found []match) {
+	if !p.MatchClass(class.Name) {
 		return nil
 	}
-	if why := c.ruled(class.Name); why != nil {
-		c.leaveByRule(class, why)
+	if why := p.Excluded(class.Name); why != nil {
+		p.leaveByRule(class, why)
 		return nil
 	}
-	if opened := c.universe.Open(class); opened == nil || class.Reason != "" || opened.Check() != nil {
-		c.leaveClass(class)
+	if opened := p.classes.Open(class); opened == nil || class.Reason != "" || opened.Check() != nil {
+		p.leaveClass(class)
 		return nil
 	}
-	for _, m := range c.universe.Methods(class) {
-		one := match{Method: m, masks: c.positions.match(class.Name, m.Name, m.Descriptor)}
-		for _, p := range c.probes {
-			if p.methods.Match(class.Name, m.Name, m.Descriptor) {
-				one.probes = append(one.probes, p)
+	for _, m := range p.classes.Methods(class) {
+		one := match{Method: m, masks: p.Positions.match(class.Name, m.Name, m.Descriptor)}
+		for _, probe := range p.Probes {
+			if probe.methods.Match(class.Name, m.Name, m.Descriptor) {
+				one.probes = append(one.probes, probe)
 			}
-			c.note(p, m)
+			p.note(probe, m)
 		}
-		for _, t := range c.tags {
+		for _, t := range p.tags {
 			if t.At.Match(class.Name, m.Name, m.Descriptor) {
 				one.tags = append(one.tags, t)
-				delete(c.tagSums[t.Name].missing, t.At.String())
+				delete(p.tagSums[t.Name].missing, t.At.String())
 			}
 		}
 		if len(one.probes) > 0 || len(one.tags) > 0 || !one.masks.none() {
 			found = append(found, one)
-			c.hooked[m.MethodRef] = true
+			p.hooked[m.MethodRef] = true
 		}
 	}
 	return found
 }
 
 // note removes the patterns that match a method from the missing ones.
-func (c *compiler) note(p *probeRequest, m universe.Method) {
-	s := c.probeSums[p.Name]
-	for _, pattern := range p.methods.Includes() {
+func (p *Plan) note(probe *Probe, m universe.Method) {
+	s := p.probeSums[probe.Name]
+	for _, pattern := range probe.methods.Includes() {
 		if pattern.Match(m.Class, m.Name, m.Descriptor) {
 			delete(s.missing, pattern.String())
 		}
 	}
 	isAnchor := false
-	for _, q := range p.within {
+	for _, q := range probe.within {
 		if q == nil {
 			continue
 		}
@@ -168,9 +182,9 @@ func (c *compiler) note(p *probeRequest, m universe.Method) {
 }
 
 // leaveClass reports a class that cannot have hooks to the probes and tags that name it.
-func (c *compiler) leaveClass(class *universe.Class) {
+func (p *Plan) leaveClass(class *universe.Class) {
 	err := errFileless
-	if opened := c.universe.Open(class); opened != nil {
+	if opened := p.classes.Open(class); opened != nil {
 		if bad := opened.Check(); bad != nil {
 			err = fmt.Errorf("its class file is damaged: %w", bad)
 		}
@@ -179,54 +193,62 @@ func (c *compiler) leaveClass(class *universe.Class) {
 		err = errors.New(class.Reason)
 	}
 	left := LeftOut{Method: dotted(class.Name), Err: err}
-	for _, p := range c.probes {
-		if p.methods.MatchClass(class.Name) {
-			c.probeSums[p.Name].LeftOut = append(c.probeSums[p.Name].LeftOut, left)
+	for _, probe := range p.Probes {
+		if probe.methods.MatchClass(class.Name) {
+			p.probeSums[probe.Name].LeftOut = append(p.probeSums[probe.Name].LeftOut, left)
 		}
 	}
-	for _, t := range c.tags {
+	for _, t := range p.tags {
 		if t.At.MatchClass(class.Name) {
-			c.tagSums[t.Name].LeftOut = append(c.tagSums[t.Name].LeftOut, left)
+			p.tagSums[t.Name].LeftOut = append(p.tagSums[t.Name].LeftOut, left)
 		}
 	}
 }
 
-// add adds the spots of a method and returns them.
-func (c *compiler) add(m match) (made []*planned) {
-	if m.Member.Access.Has(classfile.AccNative) {
-		c.leave(m, errNative)
-		return nil
-	}
-	for _, t := range m.tags {
-		made = append(made, c.addTag(m.Method, t)...)
-	}
-	for _, p := range m.probes {
-		made = append(made, c.addProbe(m.Method, p)...)
-	}
-	if !m.masks.none() {
-		made = append(made, &planned{
-			Spot: instrument.Spot{
-				MethodRef: m.MethodRef, Key: anchorKey, Kind: instrument.Anchors, Flags: arena.On,
-				First: m.masks.first, Below: m.masks.below, Direct: m.masks.direct,
-			},
-			method: m.Method,
-		})
-		if m.masks.direct != 0 {
-			c.addBridges(m.Method)
-		}
-	}
-	for _, s := range made {
-		c.put(s)
+// Load adds the spots of a class that has loaded and returns them.
+func (p *Plan) Load(class *universe.Class) (made []*Spot) {
+	for _, m := range p.find(class) {
+		made = append(made, p.add(m)...)
 	}
 	return made
 }
 
-func (c *compiler) leave(m match, err error) {
-	for _, p := range m.probes {
-		c.probeSums[p.Name].leave(m.Method, err)
+// add adds the spots of a method and returns them.
+func (p *Plan) add(m match) (made []*Spot) {
+	if m.Member.Access.Has(classfile.AccNative) {
+		p.leave(m, errNative)
+		return nil
 	}
 	for _, t := range m.tags {
-		c.tagSums[t.Name].leave(m.Method, err)
+		made = append(made, p.addTag(m.Method, t)...)
+	}
+	for _, probe := range m.probes {
+		made = append(made, p.addProbe(m.Method, probe)...)
+	}
+	if !m.masks.none() {
+		made = append(made, &Spot{
+			Spot: instrument.Spot{
+				MethodRef: m.MethodRef, Key: anchorKey, Kind: instrument.Anchors, Flags: arena.On,
+				First: m.masks.first, Below: m.masks.below, Direct: m.masks.direct,
+			},
+			Method: m.Method,
+		})
+		if m.masks.direct != 0 {
+			p.addBridges(m.Method)
+		}
+	}
+	for _, s := range made {
+		p.Put(s)
+	}
+	return made
+}
+
+func (p *Plan) leave(m match, err error) {
+	for _, probe := range m.probes {
+		p.probeSums[probe.Name].leave(m.Method, err)
+	}
+	for _, t := range m.tags {
+		p.tagSums[t.Name].leave(m.Method, err)
 	}
 }
 
@@ -246,53 +268,53 @@ func (s *summary) take(m universe.Method) {
 	}
 }
 
-func (c *compiler) addBridges(m universe.Method) {
-	for _, member := range c.universe.Bridges(m) {
-		c.bridges[member] = true
+func (p *Plan) addBridges(m universe.Method) {
+	for _, member := range p.classes.Bridges(m) {
+		p.bridges[member] = true
 	}
 }
 
-func (c *compiler) addTag(m universe.Method, t *tagRequest) []*planned {
-	s := &planned{
+func (p *Plan) addTag(m universe.Method, t *tagRequest) []*Spot {
+	s := &Spot{
 		Spot: instrument.Spot{
 			MethodRef: m.MethodRef, Key: t.key(), Kind: instrument.Tags, Flags: arena.On, Tag: int(t.number),
 		},
-		method: m, tag: t,
+		Method: m, tag: t,
 	}
-	if err := c.equip(s); err != nil {
-		c.tagSums[t.Name].leave(m, err)
+	if err := p.equip(s); err != nil {
+		p.tagSums[t.Name].leave(m, err)
 		return nil
 	}
-	c.tagSums[t.Name].take(m)
-	return []*planned{s}
+	p.tagSums[t.Name].take(m)
+	return []*Spot{s}
 }
 
 // addProbe returns a spot for each of a probe's sequences.
-func (c *compiler) addProbe(m universe.Method, p *probeRequest) (made []*planned) {
-	flags, period := p.setting(p.Level, c.flags)
-	for _, q := range p.within {
-		s := &planned{
+func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
+	flags, period := probe.setting(probe.Level, p.flags)
+	for _, q := range probe.within {
+		s := &Spot{
 			Spot: instrument.Spot{
-				MethodRef: m.MethodRef, Key: p.key(q), Kind: instrument.Watches, Form: p.form,
-				Flags: flags, Period: period, Groups: p.groups, Context: uint8(p.Context),
+				MethodRef: m.MethodRef, Key: probe.key(q), Kind: instrument.Watches, Form: probe.form,
+				Flags: flags, Period: period, Groups: probe.groups, Context: uint8(probe.Context),
 			},
-			method: m, probe: p, sequence: q, conditional: q != nil || p.entry != nil || p.exit != nil,
+			Method: m, Probe: probe, sequence: q, conditional: q != nil || probe.entry != nil || probe.exit != nil,
 		}
 		switch {
 		case q == nil:
 		case q.Last == pattern.Directly:
-			s.Direct = c.positions.last(q)
-			c.addBridges(m)
+			s.Direct = p.Positions.last(q)
+			p.addBridges(m)
 		default:
-			s.Below = c.positions.last(q)
+			s.Below = p.Positions.last(q)
 		}
-		if err := c.equip(s); err != nil {
-			c.probeSums[p.Name].leave(m, err)
+		if err := p.equip(s); err != nil {
+			p.probeSums[probe.Name].leave(m, err)
 			return nil
 		}
 		made = append(made, s)
 	}
-	c.probeSums[p.Name].take(m)
+	p.probeSums[probe.Name].take(m)
 	return made
 }
 
@@ -301,58 +323,69 @@ var errAmbiguous = errors.New("there are several classes of this name, and the v
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 
 // view returns a class as conditions see it; nil where it cannot be read.
-func (c *compiler) view(class *universe.Class) *condition.Class {
-	if class == nil || c.universe.Open(class) == nil {
+func (p *Plan) view(class *universe.Class) *condition.Class {
+	if class == nil || p.classes.Open(class) == nil {
 		return nil
 	}
-	view := c.views[class]
+	view := p.classes.views[class]
 	if view == nil {
-		view = &condition.Class{File: c.universe.Open(class)}
-		c.views[class] = view
+		view = &condition.Class{File: p.classes.Open(class)}
+		p.classes.views[class] = view
 	}
 	view.Loader = class.Loader // it may have been a guess
 	return view
 }
 
-func (c *compiler) subtypes(name string) (views []*condition.Class, all bool) {
-	list, all := c.universe.Subtypes(name)
+func (p *Plan) subtypes(name string) (views []*condition.Class, all bool) {
+	list, all := p.classes.Subtypes(name)
 	for _, class := range list {
-		views = append(views, c.view(class))
+		views = append(views, p.view(class))
 	}
 	return views, all
 }
 
 // scope returns what a condition can refer to in a method.
-func (c *compiler) scope(m universe.Method, at condition.Moment) condition.Scope {
-	subtypes := c.subtypes
-	if c.universe.IsAhead {
+func (p *Plan) scope(m universe.Method, at condition.Moment) condition.Scope {
+	subtypes := p.subtypes
+	if p.classes.IsAhead {
 		subtypes = nil
 	}
 	return condition.Scope{
-		Class: c.view(m.Owner), Method: m.Member, Moment: at,
-		Lookup:   func(name string) *condition.Class { return c.view(c.universe.Lookup(name, m.Owner)) },
-		Subtypes: subtypes, OwnOnly: c.universe.IsAhead,
-		Exported: func(other *condition.Class) bool { return c.universe.Library.Exports(other.Name(), m.Owner.Name) },
-		Probed:   func(m classfile.MethodRef) bool { return c.hooked[m] },
-		Tags:     c.numbers, TagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"},
+		Class: p.view(m.Owner), Method: m.Member, Moment: at,
+		Lookup:   func(name string) *condition.Class { return p.view(p.classes.Lookup(name, m.Owner)) },
+		Subtypes: subtypes, OwnOnly: p.classes.IsAhead,
+		Exported: func(other *condition.Class) bool { return p.classes.Library.Exports(other.Name(), m.Owner.Name) },
+		Probed:   func(m classfile.MethodRef) bool { return p.hooked[m] },
+		Tags:     p.Numbers, TagCall: condition.TagCall{Class: instrument.TagsClass(), Method: "tagged"},
 	}
+}
+
+// Recheck compiles the conditions of a spot again after a class has loaded. An error says
+// why they are no longer valid.
+func (p *Plan) Recheck(s *Spot) error {
+	again := *s
+	if err := p.equip(&again); err != nil {
+		return err
+	}
+	s.depends = again.depends
+	return nil
 }
 
 // equip compiles the conditions and values of a spot in its method. Where several loaders
 // have a class of that name, the result must be the same in each.
-func (c *compiler) equip(s *planned) error {
+func (p *Plan) equip(s *Spot) error {
 	s.Code, s.depends, s.captures = nil, nil, nil
-	if err := c.equipIn(s, s.method); err != nil {
+	if err := p.equipIn(s, s.Method); err != nil {
 		return err
 	}
-	for _, other := range c.universe.Named(s.Class) {
-		if other == s.method.Owner {
+	for _, other := range p.classes.Named(s.Class) {
+		if other == s.Method.Owner {
 			continue
 		}
-		for _, m := range c.universe.Methods(other) {
+		for _, m := range p.classes.Methods(other) {
 			if m.Name == s.Name && m.Descriptor == s.Descriptor {
 				again := *s
-				if err := c.equipIn(&again, m); err != nil {
+				if err := p.equipIn(&again, m); err != nil {
 					return err
 				}
 				if !s.HasSameCode(&again.Spot) {
@@ -365,41 +398,41 @@ func (c *compiler) equip(s *planned) error {
 	return nil
 }
 
-func (c *compiler) equipIn(s *planned, m universe.Method) error {
+func (p *Plan) equipIn(s *Spot, m universe.Method) error {
 	switch {
 	case s.tag != nil:
-		if name := c.secretIn(m, s.tag.Value, c.allowed()); name != "" {
+		if name := p.secretIn(m, s.tag.Value, p.allowed()); name != "" {
 			return &secretTagError{name}
 		}
-		checked, err := condition.CheckValue(s.tag.Value, c.scope(m, condition.Entry))
+		checked, err := condition.CheckValue(s.tag.Value, p.scope(m, condition.Entry))
 		if err != nil {
 			return err
 		}
 		s.Code = []weave.Lowered{checked}
 		s.depends = []condition.Depends{checked.Depends()}
 		return nil
-	case s.probe == nil:
+	case s.Probe == nil:
 		return nil
 	}
-	p := s.probe
+	probe := s.Probe
 	code := make([]weave.Lowered, allCode)
 	var depends []condition.Depends
 	for _, part := range []struct {
 		clause *expr.Expr
 		moment condition.Moment
 		number int
-	}{{p.entry, condition.Entry, entryCondition}, {p.exit, condition.Exit, exitCondition}} {
+	}{{probe.entry, condition.Entry, entryCondition}, {probe.exit, condition.Exit, exitCondition}} {
 		if part.clause == nil {
 			continue
 		}
-		checked, err := condition.Check(part.clause, c.scope(m, part.moment))
+		checked, err := condition.Check(part.clause, p.scope(m, part.moment))
 		if err != nil {
 			return err
 		}
 		code[part.number] = checked
 		depends = append(depends, checked.Depends())
 	}
-	values, err := c.capture(s, m, code)
+	values, err := p.capture(s, m, code)
 	if err != nil {
 		return err
 	}
@@ -416,15 +449,15 @@ func trimmed(code []weave.Lowered) []weave.Lowered {
 }
 
 // capture compiles the values that are captured. Secret values are not read.
-func (c *compiler) capture(s *planned, m universe.Method, code []weave.Lowered) (depends []condition.Depends, err error) {
+func (p *Plan) capture(s *Spot, m universe.Method, code []weave.Lowered) (depends []condition.Depends, err error) {
 	s.captures = nil
-	for _, value := range s.probe.captures {
+	for _, value := range s.Probe.captures {
 		named := CaptureName{Index: value.index, Text: value.expr.Text()}
-		if c.secretIn(m, value.expr, s.probe.Allow) != "" {
+		if p.secretIn(m, value.expr, s.Probe.Allow) != "" {
 			named.Redacted = true
 			code[value.code] = withheld{}
 			s.captures = append(s.captures, named)
-			sum := c.probeSums[s.probe.Name]
+			sum := p.probeSums[s.Probe.Name]
 			if !slices.Contains(sum.Redacted, named.Text) {
 				sum.Redacted = append(sum.Redacted, named.Text)
 			}
@@ -434,7 +467,7 @@ func (c *compiler) capture(s *planned, m universe.Method, code []weave.Lowered) 
 		if value.index&ExitCapture != 0 {
 			moment = condition.Exit
 		}
-		checked, err := condition.CheckValue(value.expr, c.scope(m, moment))
+		checked, err := condition.CheckValue(value.expr, p.scope(m, moment))
 		if err != nil {
 			var bad *expr.Error
 			if errors.As(err, &bad) {
@@ -467,7 +500,7 @@ func (e *captureError) Unwrap() error { return e.cause }
 
 // secretIn returns the name that marks an expression as secret, or "". It considers the
 // names in the expression and those of parameters that it refers to by number.
-func (c *compiler) secretIn(m universe.Method, e *expr.Expr, allowed []string) string {
+func (p *Plan) secretIn(m universe.Method, e *expr.Expr, allowed []string) string {
 	names, numbers := namesIn(e)
 	for _, number := range numbers {
 		names = append(names, m.ParameterNames(number)...)
@@ -476,9 +509,9 @@ func (c *compiler) secretIn(m universe.Method, e *expr.Expr, allowed []string) s
 }
 
 // allowed returns the names that any probe allows, since all probes share the tags.
-func (c *compiler) allowed() (names []string) {
-	for _, p := range c.probes {
-		names = append(names, p.Allow...)
+func (p *Plan) allowed() (names []string) {
+	for _, probe := range p.Probes {
+		names = append(names, probe.Allow...)
 	}
 	return names
 }

@@ -1,4 +1,4 @@
-package liveprobes
+package probes
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package liveprobes
+package probes
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -17,18 +18,18 @@ import (
 // also at the exit.
 const mostValues = arena.WatchValues
 
-// A request is a set in the form in which it is compiled. It depends on no class.
-type request struct {
-	set       *probeset.Set
-	probes    []*probeRequest
+// A Request is a set in the form in which it is compiled. It depends on no class.
+type Request struct {
+	Set       *probeset.Set
+	Probes    []*Probe
 	tags      []*tagRequest
-	sequences []*pattern.Sequence
-	numbers   map[string]int32   // of tags
+	Sequences []*pattern.Sequence
+	Numbers   map[string]int32   // of tags
 	patterns  []*pattern.Pattern // all patterns that name methods, without exclusions
 }
 
-// A probeRequest is a probe in the form in which it is compiled.
-type probeRequest struct {
+// A Probe is a probe in the form in which it is compiled.
+type Probe struct {
 	probeset.Probe
 	methods     *pattern.Set
 	within      []*pattern.Sequence // a single nil where the probe acts everywhere
@@ -51,12 +52,13 @@ type tagRequest struct {
 	number int32
 }
 
-// read prepares a set. Known tags keep their numbers.
-func read(set *probeset.Set, known map[string]int32) (*request, error) {
+// NewRequest prepares a set. Known tags keep their numbers. An error says what is wrong
+// with the set.
+func NewRequest(set *probeset.Set, known map[string]int32) (*Request, error) {
 	if err := set.Check(); err != nil {
 		return nil, err
 	}
-	r := &request{set: set, numbers: make(map[string]int32)}
+	r := &Request{Set: set, Numbers: make(map[string]int32)}
 	if err := r.readTags(known); err != nil {
 		return nil, err
 	}
@@ -65,24 +67,24 @@ func read(set *probeset.Set, known map[string]int32) (*request, error) {
 		if err != nil {
 			return nil, fmt.Errorf("probe %s: %w", set.Probes[i].Name, err)
 		}
-		r.probes = append(r.probes, p)
+		r.Probes = append(r.Probes, p)
 	}
 	r.gatherPatterns()
 	return r, nil
 }
 
-func (r *request) readTags(known map[string]int32) error {
-	for _, tag := range r.set.Tags {
+func (r *Request) readTags(known map[string]int32) error {
+	for _, tag := range r.Set.Tags {
 		t := &tagRequest{Tag: tag}
-		number, is := r.numbers[tag.Name]
+		number, is := r.Numbers[tag.Name]
 		if !is {
 			if number, is = known[tag.Name]; !is {
-				number = nextNumber(known, r.numbers)
+				number = nextNumber(known, r.Numbers)
 			}
 			if number >= arena.MostTags {
 				return fmt.Errorf("tag %s: the limit of %d tags is reached: leave some out, or end this Sonde and start it again", tag.Name, arena.MostTags)
 			}
-			r.numbers[tag.Name] = number
+			r.Numbers[tag.Name] = number
 		}
 		t.number = number
 		r.tags = append(r.tags, t)
@@ -102,14 +104,14 @@ func nextNumber(known ...map[string]int32) (next int32) {
 
 var errPlain = errors.New("its condition depends on the exit, where template plain evaluates nothing: write template: late, or omit template")
 
-func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
-	p := &probeRequest{Probe: stated}
+func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
+	p := &Probe{Probe: stated}
 	var err error
 	if p.methods, err = pattern.NewSet(stated.Methods...); err != nil {
 		return nil, err
 	}
 	p.within = stated.Within
-	r.sequences = append(r.sequences, p.within...)
+	r.Sequences = append(r.Sequences, p.within...)
 	if len(p.within) == 0 {
 		p.within = []*pattern.Sequence{nil}
 	}
@@ -118,7 +120,7 @@ func (r *request) readProbe(stated probeset.Probe) (*probeRequest, error) {
 		return nil, err
 	}
 	for _, name := range stated.GroupBy {
-		p.groups |= 1 << r.numbers[name]
+		p.groups |= 1 << r.Numbers[name]
 	}
 	switch {
 	case len(p.captures) > 0 || stated.Template == probeset.CaptureTemplate:
@@ -140,7 +142,7 @@ const (
 	allCode        = exitValues + mostValues
 )
 
-func (p *probeRequest) readCaptures() error {
+func (p *Probe) readCaptures() error {
 	var early, late int
 	for _, value := range p.Captures {
 		c := capture{expr: value, index: early, code: entryValues + early}
@@ -157,44 +159,71 @@ func (p *probeRequest) readCaptures() error {
 }
 
 // gatherPatterns collects all patterns. A set without probes has none.
-func (r *request) gatherPatterns() {
-	for _, p := range r.probes {
+func (r *Request) gatherPatterns() {
+	for _, p := range r.Probes {
 		r.patterns = append(r.patterns, p.methods.Includes()...)
 	}
-	if len(r.probes) == 0 {
+	if len(r.Probes) == 0 {
 		return
 	}
 	for _, t := range r.tags {
 		r.patterns = append(r.patterns, t.At)
 	}
-	for _, s := range r.sequences {
+	for _, s := range r.Sequences {
 		for _, e := range s.Elements {
 			r.patterns = append(r.patterns, e.Pattern)
 		}
 	}
 }
 
-// matchClass reports whether a class may have a method that the set names.
-func (r *request) matchClass(class string) bool {
+// MatchClass reports whether a class may have a method that the set names.
+func (r *Request) MatchClass(class string) bool {
 	return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool { return p.MatchClass(class) })
 }
 
-// nameClass reports whether a pattern names a class without wildcards. Such a class may be
+// NamesClass reports whether a pattern names a class without wildcards. Such a class may be
 // redefined to read its file.
-func (r *request) nameClass(class string) bool {
+func (r *Request) NamesClass(class string) bool {
 	return slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool {
 		head, _, _ := strings.Cut(p.String(), "(")
 		return p.MatchClass(class) && !strings.Contains(head[:max(0, strings.LastIndexByte(head, '.'))], "*")
 	})
 }
 
-// needsAll reports whether the set needs more classes than it names: classes that
+// NeedsAll reports whether the set needs more classes than it names: classes that
 // conditions read, that traced methods call, and that have bridge methods.
-func (r *request) needsAll() bool {
+func (r *Request) NeedsAll() bool {
 	isDirect := func(s *pattern.Sequence) bool {
 		return s.Last == pattern.Directly || slices.ContainsFunc(s.Elements, func(e pattern.Element) bool { return e.Link == pattern.Directly })
 	}
-	return len(r.tags) > 0 || slices.ContainsFunc(r.sequences, isDirect) || slices.ContainsFunc(r.probes, func(p *probeRequest) bool {
+	return len(r.tags) > 0 || slices.ContainsFunc(r.Sequences, isDirect) || slices.ContainsFunc(r.Probes, func(p *Probe) bool {
 		return p.entry != nil || p.exit != nil || len(p.captures) > 0 || p.Level >= probeset.Trace
 	})
+}
+
+// Matches reports whether a probe names a method.
+func (p *Probe) Matches(m classfile.MethodRef) bool {
+	return p.methods.Match(m.Class, m.Name, m.Descriptor)
+}
+
+// jdkPackages are the prefixes of the JDK's own classes.
+var jdkPackages = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"}
+
+// UnneededPackages returns prefixes of the JDK's classes that need not be reported when
+// they load: the JDK's packages that no pattern names. There are none if a condition
+// depends on the subtypes of a JDK class.
+func (r *Request) UnneededPackages(open []string) (prefixes []string) {
+	for _, prefix := range jdkPackages {
+		if slices.ContainsFunc(open, func(name string) bool { return strings.HasPrefix(name, prefix) }) {
+			return nil
+		}
+		isNamed := slices.ContainsFunc(r.patterns, func(p *pattern.Pattern) bool {
+			own, _ := p.ClassBounds()
+			return strings.HasPrefix(own, prefix) || strings.HasPrefix(prefix, own)
+		})
+		if !isNamed {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	return prefixes
 }

@@ -1,9 +1,7 @@
-package liveprobes
+package probes
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -12,10 +10,10 @@ import (
 // mostPositions is the maximum number of elements in a thread's path.
 const mostPositions = arena.MostPositions
 
-// positions maps the bits of a thread's path to elements of sequences. The elements of one
+// Positions maps the bits of a thread's path to elements of sequences. The elements of one
 // sequence have consecutive bits. A sequence that is a prefix of another one shares its
 // bits.
-type positions struct {
+type Positions struct {
 	runs []run
 	ever uint32 // positions that have ever been used: threads may still have them in their paths
 }
@@ -27,28 +25,26 @@ type run struct {
 	texts    []string // the sequences that use it
 }
 
-// A PositionsError is returned for sequences that have more elements than fit in a path.
-type PositionsError struct {
-	Sequences []string
-	Elements  int // without those that are shared
-}
-
-func (e *PositionsError) Error() string {
-	return fmt.Sprintf("the sequences have %d elements in total, and %d is the maximum: leave outer methods out, or apply fewer of %s",
-		e.Elements, mostPositions, strings.Join(e.Sequences, "; "))
-}
-
-func (p *positions) clone() *positions {
-	copied := &positions{ever: p.ever}
+// Next returns the positions of sequences, and whether the paths of threads must be reset
+// because positions get another meaning. Sequences that have positions keep them, unless
+// there is no space for the others then. The sequences have at most mostPositions elements.
+func (p *Positions) Next(wanted []*pattern.Sequence) (next *Positions, reset bool) {
+	next = &Positions{ever: p.ever}
 	for _, r := range p.runs {
 		r.texts = slices.Clone(r.texts)
-		copied.runs = append(copied.runs, r)
+		next.runs = append(next.runs, r)
 	}
-	return copied
+	if !next.place(wanted) {
+		next = &Positions{}
+		next.place(wanted)
+		next.ever |= p.ever
+		return next, true
+	}
+	return next, next.used()&^p.used()&p.ever != 0
 }
 
-// place assigns positions to sequences. A sequence that has positions keeps them.
-func (p *positions) place(wanted []*pattern.Sequence) error {
+// place assigns positions to sequences, and reports whether there was space for all.
+func (p *Positions) place(wanted []*pattern.Sequence) bool {
 	ordered := slices.Clone(wanted)
 	slices.SortStableFunc(ordered, func(a, b *pattern.Sequence) int { return len(b.Elements) - len(a.Elements) })
 	for _, s := range ordered {
@@ -57,7 +53,7 @@ func (p *positions) place(wanted []*pattern.Sequence) error {
 		}
 		first := p.room(len(s.Elements))
 		if first < 0 {
-			return p.tooMany(wanted)
+			return false
 		}
 		p.runs = append(p.runs, run{first: first, elements: s.Elements})
 		p.ever |= bits(first, len(s.Elements))
@@ -68,30 +64,11 @@ func (p *positions) place(wanted []*pattern.Sequence) error {
 			r.texts = append(r.texts, text)
 		}
 	}
-	return nil
+	return true
 }
 
-func (p *positions) tooMany(wanted []*pattern.Sequence) error {
-	e := &PositionsError{}
-	fresh := &positions{}
-	for _, s := range wanted {
-		if text := s.String(); !slices.Contains(e.Sequences, text) {
-			e.Sequences = append(e.Sequences, text)
-		}
-	}
-	ordered := slices.Clone(wanted)
-	slices.SortStableFunc(ordered, func(a, b *pattern.Sequence) int { return len(b.Elements) - len(a.Elements) })
-	for _, s := range ordered {
-		if fresh.find(s) < 0 {
-			fresh.runs = append(fresh.runs, run{first: e.Elements, elements: s.Elements})
-			e.Elements += len(s.Elements)
-		}
-	}
-	return e
-}
-
-// keep removes all sequences but these, and the elements that none of these has.
-func (p *positions) keep(wanted []*pattern.Sequence) {
+// Keep removes all sequences but these, and the elements that none of these has.
+func (p *Positions) Keep(wanted []*pattern.Sequence) {
 	length := make(map[string]int)
 	for _, s := range wanted {
 		length[s.String()] = len(s.Elements)
@@ -112,10 +89,10 @@ func (p *positions) keep(wanted []*pattern.Sequence) {
 }
 
 // of returns the run of a sequence that has positions.
-func (p *positions) of(s *pattern.Sequence) *run { return &p.runs[p.find(s)] }
+func (p *Positions) of(s *pattern.Sequence) *run { return &p.runs[p.find(s)] }
 
 // find returns the index of the run that begins with a sequence, or -1.
-func (p *positions) find(s *pattern.Sequence) int {
+func (p *Positions) find(s *pattern.Sequence) int {
 	return slices.IndexFunc(p.runs, func(r run) bool {
 		if len(r.elements) < len(s.Elements) {
 			return false
@@ -131,7 +108,7 @@ func (p *positions) find(s *pattern.Sequence) int {
 
 // room returns the first of count consecutive free positions, or -1. It prefers positions
 // that have never been used.
-func (p *positions) room(count int) int {
+func (p *Positions) room(count int) int {
 	taken := p.used()
 	for _, avoided := range []uint32{taken | p.ever, taken} {
 		for first := 0; first+count <= mostPositions; first++ {
@@ -146,7 +123,7 @@ func (p *positions) room(count int) int {
 func bits(first, count int) uint32 { return (1<<count - 1) << first }
 
 // last returns the bit of a sequence's last element.
-func (p *positions) last(s *pattern.Sequence) uint32 {
+func (p *Positions) last(s *pattern.Sequence) uint32 {
 	return 1 << (p.of(s).first + len(s.Elements) - 1)
 }
 
@@ -155,7 +132,7 @@ type masks struct{ first, below, direct uint32 }
 
 func (m masks) none() bool { return m == masks{} }
 
-func (p *positions) match(class, name, descriptor string) (m masks) {
+func (p *Positions) match(class, name, descriptor string) (m masks) {
 	for _, r := range p.runs {
 		for i, e := range r.elements {
 			if !e.Pattern.Match(class, name, descriptor) {
@@ -175,7 +152,7 @@ func (p *positions) match(class, name, descriptor string) (m masks) {
 }
 
 // used returns the positions that are in use.
-func (p *positions) used() (all uint32) {
+func (p *Positions) used() (all uint32) {
 	for _, r := range p.runs {
 		all |= bits(r.first, len(r.elements))
 	}

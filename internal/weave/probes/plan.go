@@ -1,0 +1,299 @@
+package probes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/condition"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A Plan holds the spots of a set in the loaded classes.
+type Plan struct {
+	*Request
+	Positions *Positions
+	Spots     map[string]*Spot // by full name
+
+	classes   *Classes
+	flags     arena.Flags // added to hooks that time calls
+	bridges   map[string]bool
+	hooked    map[classfile.MethodRef]bool // methods that have a spot
+	relied    map[classfile.MethodRef]bool // methods that conditions call
+	probeSums map[string]*summary          // by name
+	tagSums   map[string]*summary
+	spared    map[string]bool // classes that rules exclude, and whether they would have hooks otherwise
+}
+
+// A Spot is a spot of a plan.
+type Spot struct {
+	instrument.Spot
+	Method      universe.Method
+	Probe       *Probe            // nil for anchors, tags and spots that belong to traces
+	tag         *tagRequest       // nil for others
+	sequence    *pattern.Sequence // nil where the probe acts everywhere
+	captures    []CaptureName
+	depends     []condition.Depends
+	conditional bool
+	Off         string // why it was switched off; "" while it is on
+}
+
+// hasContext reports whether there is a context that tasks could take to other threads.
+func (p *Plan) hasContext() bool {
+	for _, s := range p.Spots {
+		if s.Kind != instrument.Watches || s.Flags&arena.Traced != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// HandsOff reports whether tasks have to take contexts to other threads.
+func (p *Plan) HandsOff() bool {
+	return p.Set.HandOff && p.hasContext() && p.forbidsHandOff() == ""
+}
+
+// Bridges returns the bridge methods that do not count as callers.
+func (p *Plan) Bridges() []string { return slices.Sorted(maps.Keys(p.bridges)) }
+
+// IsHooked reports whether a method has a spot.
+func (p *Plan) IsHooked(m classfile.MethodRef) bool { return p.hooked[m] }
+
+// Relies reports whether a condition calls a method.
+func (p *Plan) Relies(m classfile.MethodRef) bool { return p.relied[m] }
+
+// OpenTypes returns the types whose new subtypes may invalidate conditions of the plan.
+func (p *Plan) OpenTypes() []string {
+	open := make(map[string]bool)
+	for _, s := range p.Spots {
+		for _, name := range s.OpenTypes() {
+			open[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(open))
+}
+
+// CountTraced adds numbers of methods to the report of a probe: those that belong to its
+// traces, and those that exceed the limit.
+func (p *Plan) CountTraced(probe *Probe, traced, untraced int) {
+	p.probeSums[probe.Name].Traced += traced
+	p.probeSums[probe.Name].Untraced += untraced
+}
+
+// anchors returns how many methods are elements of sequences.
+func (p *Plan) anchors() (n int) {
+	for _, s := range p.Spots {
+		if s.Kind == instrument.Anchors {
+			n++
+		}
+	}
+	return n
+}
+
+// A summary collects the effect of a probe or a tag.
+type summary struct {
+	Applied
+	missing  map[string]bool    // patterns that have matched no method so far
+	taken    map[string]bool    // methods it acts in
+	found    int                // methods that were named
+	unfit    LeftOut            // the first of them in which it does not act
+	spared   []LeftOut          // classes that rules exclude
+	anchored map[string]bool    // patterns of sequences that match methods with hooks
+	gaps     map[string]LeftOut // patterns of sequences that match in excluded classes, with the first such class
+}
+
+func newSummary(name string) *summary {
+	return &summary{
+		Applied: Applied{Name: name}, missing: make(map[string]bool), taken: make(map[string]bool), anchored: make(map[string]bool), gaps: make(map[string]LeftOut),
+	}
+}
+
+func newPlan(c *Classes, r *Request, p *Positions, flags arena.Flags) *Plan {
+	return &Plan{
+		Request: r, Positions: p, Spots: make(map[string]*Spot), classes: c, flags: flags, bridges: make(map[string]bool),
+		hooked: make(map[classfile.MethodRef]bool), relied: make(map[classfile.MethodRef]bool),
+		probeSums: make(map[string]*summary), tagSums: make(map[string]*summary),
+		spared: make(map[string]bool),
+	}
+}
+
+// anchorKey and the keys of probes and tags distinguish the spots of a method. They are
+// derived from the definition of the spot, so it has the same id in every run.
+const anchorKey = "anchor"
+
+func (p *Probe) key(s *pattern.Sequence) string {
+	words := []string{"probe", p.Name}
+	if s != nil {
+		words = append(words, "within "+s.String())
+	}
+	if p.When != nil {
+		words = append(words, "when "+p.When.Text())
+	}
+	if p.SlowerThan > 0 {
+		words = append(words, fmt.Sprintf("slower %dns", p.SlowerThan.Nanoseconds()))
+	}
+	for _, value := range p.Captures {
+		words = append(words, "capture "+value.Text())
+	}
+	if len(p.Allow) > 0 {
+		words = append(words, "allow "+strings.Join(p.Allow, ","))
+	}
+	if len(p.GroupBy) > 0 {
+		words = append(words, "by "+strings.Join(p.GroupBy, ","))
+	}
+	if p.Context > 0 {
+		words = append(words, "context "+strconv.Itoa(p.Context))
+	}
+	return strings.Join(words, "|")
+}
+
+func (t *tagRequest) key() string { return "tag|" + t.Name + "|" + t.Value.Text() }
+
+// setting returns the flags and the sampling period of a probe's hooks at a level.
+func (p *Probe) setting(level probeset.Level, more arena.Flags) (arena.Flags, uint32) {
+	flags := arena.On
+	period := uint32(0)
+	if p.exit != nil {
+		flags |= arena.Late
+	}
+	if level >= probeset.Trace {
+		flags |= arena.Flat | arena.Root | arena.Traced
+		if level == probeset.Trace {
+			flags |= arena.Here // capture no values
+		}
+		if p.Sample > 1 {
+			flags, period = flags|arena.Sampled, p.Sample
+		}
+		return flags, period
+	}
+	flags |= arena.Flat
+	if level == probeset.Time {
+		flags |= more
+		if p.Sample > 1 {
+			flags, period = flags|arena.Sampled, p.Sample
+		} else {
+			flags |= arena.Timed
+		}
+	}
+	return flags, period
+}
+
+// Put adds a spot to the plan.
+func (p *Plan) Put(s *Spot) {
+	p.Spots[s.FullName()] = s
+	p.hooked[s.MethodRef] = true
+	for _, d := range s.depends {
+		for _, m := range d.Methods {
+			p.relied[m] = true
+		}
+	}
+}
+
+// Describe returns the description of a spot that has an id.
+func (s *Spot) Describe(id uint32) SpotName {
+	n := SpotName{
+		ID: id, Class: s.Class, Name: s.Name, Descriptor: s.Descriptor, Conditional: s.conditional, Captures: s.captures,
+		Inside: s.Kind == instrument.Watches && s.Probe == nil,
+	}
+	if s.Probe != nil {
+		n.Probe = s.Probe.Name
+	}
+	if s.sequence != nil {
+		n.Sequence = s.sequence.String()
+	}
+	return n
+}
+
+// Report returns the effect of probes and tags, in the order of the set.
+func (p *Plan) Report() (probes, tags []Applied) {
+	for _, probe := range p.Probes {
+		probes = append(probes, p.probeSums[probe.Name].applied())
+	}
+	for _, tag := range p.tags {
+		if !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
+			tags = append(tags, p.tagSums[tag.Name].applied())
+		}
+	}
+	return probes, tags
+}
+
+func (s *summary) applied() Applied {
+	a := s.Applied
+	a.Unmatched = nil
+	for text := range s.missing {
+		a.Unmatched = append(a.Unmatched, text)
+	}
+	slices.Sort(a.Unmatched)
+	slices.Sort(a.Methods)
+	return a
+}
+
+// OpenTypes returns the types whose new subtypes may invalidate the spot's conditions.
+func (s *Spot) OpenTypes() (names []string) {
+	for _, d := range s.depends {
+		names = append(names, d.Open...)
+	}
+	return names
+}
+
+// Owner names the probe or tag of a spot.
+func (s *Spot) Owner() string {
+	if s.tag != nil {
+		return "tag " + s.tag.Name
+	}
+	return "probe " + s.Probe.Name
+}
+
+// Applied is the effect of a probe or a tag.
+type Applied struct {
+	Name      string
+	Methods   []string // methods it acts in, as class.Name(descriptor), by name
+	Anchors   int      // methods of its sequences
+	LeftOut   []LeftOut
+	Unmatched []string // patterns and elements of sequences that match no loaded method
+	Redacted  []string // captures whose values are not read
+	Traced    int      // methods called by its methods that are also traced
+	Untraced  int      // methods of the same levels that exceed the limit
+}
+
+// A LeftOut is a method or class that a probe names and in which it does not act.
+type LeftOut struct {
+	Method string // class.Name(descriptor), or a class
+	Err    error
+}
+
+// A SpotName describes a spot.
+type SpotName struct {
+	ID         uint32
+	Probe      string // empty for spots that only belong to a trace
+	Sequence   string // empty where the probe acts everywhere
+	Class      string // internal
+	Name       string
+	Descriptor string
+	// Inside says that the spot exists for traces of other methods.
+	Inside bool
+	// Conditional says that the spot acts only in a context or on a condition.
+	Conditional bool
+	Captures    []CaptureName
+}
+
+// A CaptureName is an expression whose value is captured. Its index contains ExitCapture
+// if the value is read at the exit.
+type CaptureName struct {
+	Index    int
+	Text     string
+	Redacted bool // the value is never read
+}
+
+// ExitCapture is the bit in the index of values that are read at the exit.
+const ExitCapture = 1 << 7
+
+// Redacted is shown in place of a value that is not read.
+const Redacted = "(redacted)"

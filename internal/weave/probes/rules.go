@@ -1,0 +1,207 @@
+package probes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sonde-jvm/sonde/internal/classes/universe"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
+)
+
+// A RuleError says that a rule of the set excludes a class.
+type RuleError struct {
+	When  probeset.When
+	Rule  string // as shown in messages
+	Packs bool   // no JVM has loaded the class: it would have been packed
+}
+
+func (e *RuleError) Error() string {
+	switch {
+	case e.When != probeset.Never && e.Packs:
+		return e.Rule + ", so it is not packed"
+	case e.When == probeset.Load:
+		return e.Rule + ", and it was loaded already"
+	case e.When == probeset.Dynamic:
+		return e.Rule + ", so the next sonde apply puts hooks in"
+	}
+	return e.Rule
+}
+
+// Excluded returns the reason why a rule excludes a class, or nil. Hooks go into classes by
+// name, so if one class of a name may have hooks, all may.
+func (p *Plan) Excluded(name string) error {
+	when, rule := p.Set.When(name)
+	isLeft := false
+	switch when {
+	case probeset.Never:
+		isLeft = true
+	case probeset.Load:
+		isLeft = p.classes.IsAhead || !slices.ContainsFunc(p.classes.Named(name), func(c *universe.Class) bool { return c.Origin != universe.Listed })
+	case probeset.Dynamic:
+		isLeft = p.classes.IsAhead || !slices.ContainsFunc(p.classes.Named(name), func(c *universe.Class) bool { return c.Origin != universe.Fresh })
+	}
+	if !isLeft {
+		return nil
+	}
+	return &RuleError{When: when, Rule: rule, Packs: p.classes.IsAhead}
+}
+
+// MayRedefine reports whether a loaded class may be redefined to read its file.
+func (r *Request) MayRedefine(class string) bool {
+	when, _ := r.Set.When(class)
+	return when != probeset.Never && when != probeset.Load
+}
+
+// forbidsHandOff returns the rule that excludes the classes which take tasks from thread
+// to thread, or "".
+func (r *Request) forbidsHandOff() string {
+	for _, class := range instrument.HandOffClasses() {
+		if when, rule := r.Set.When(class); when == probeset.Never {
+			return rule
+		}
+	}
+	return ""
+}
+
+// leaveByRule reports a class that a rule excludes to the probes, tags and sequences that
+// name it. If its methods are not known, a pattern that may match one of them counts.
+func (p *Plan) leaveByRule(class *universe.Class, why error) {
+	if _, is := p.spared[class.Name]; is {
+		return
+	}
+	isNamed := false
+	methods := p.classes.Methods(class)
+	isOpen := p.classes.Open(class) != nil
+	named := func(x *pattern.Pattern) bool {
+		is := !isOpen && x.MatchClass(class.Name) ||
+			slices.ContainsFunc(methods, func(m universe.Method) bool { return x.Match(class.Name, m.Name, m.Descriptor) })
+		isNamed = isNamed || is
+		return is
+	}
+	left := LeftOut{Method: dotted(class.Name), Err: why}
+	for _, probe := range p.Probes {
+		s := p.probeSums[probe.Name]
+		isOwn := !isOpen && probe.methods.MatchClass(class.Name) ||
+			slices.ContainsFunc(methods, func(m universe.Method) bool { return probe.methods.Match(class.Name, m.Name, m.Descriptor) })
+		if isOwn {
+			s.spare(left)
+		}
+		for _, pattern := range probe.methods.Includes() {
+			if named(pattern) {
+				delete(s.missing, pattern.String())
+			}
+		}
+		for _, q := range probe.within {
+			p.spareAnchors(s, q, left, named)
+		}
+	}
+	for _, t := range p.tags {
+		if named(t.At) {
+			p.tagSums[t.Name].spare(left)
+			delete(p.tagSums[t.Name].missing, t.At.String())
+		}
+	}
+	p.spared[class.Name] = isNamed
+}
+
+// spareAnchors records that a sequence, which may be nil, has no hooks in a class.
+func (p *Plan) spareAnchors(s *summary, q *pattern.Sequence, left LeftOut, named func(*pattern.Pattern) bool) {
+	if q == nil {
+		return
+	}
+	for _, e := range q.Elements {
+		text := e.Pattern.String()
+		if !named(e.Pattern) {
+			continue
+		}
+		delete(s.missing, text)
+		if _, is := s.gaps[text]; !is {
+			s.gaps[text] = left
+		}
+		s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w: its methods do not count for within %s", left.Err, q)})
+	}
+}
+
+// spare records a class that a rule excludes.
+func (s *summary) spare(left LeftOut) {
+	s.LeftOut = append(s.LeftOut, left)
+	s.spared = append(s.spared, left)
+}
+
+// manyAnchors is the number of anchors above which there is a warning: each is a hook that
+// is always on.
+const manyAnchors = 1000
+
+// Warnings returns warnings for the user about the effects of rules, and about sequences
+// that name so many methods that they slow the program down.
+func (p *Plan) Warnings() []string {
+	texts := p.Gaps()
+	if anchors := p.anchors(); anchors > manyAnchors {
+		texts = append(texts, fmt.Sprintf("%d methods are named by sequences, and each gets a hook that is always on: narrower patterns cost the program less", anchors))
+	}
+	return texts
+}
+
+// Gaps returns warnings about classes that rules exclude: sequences that never hold and
+// tags that have no value because all their methods are in such classes.
+func (p *Plan) Gaps() (texts []string) {
+	warn := func(format string, values ...any) {
+		if text := fmt.Sprintf(format, values...); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	for _, probe := range p.Probes {
+		s := p.probeSums[probe.Name]
+		for _, q := range probe.within {
+			if q == nil {
+				continue
+			}
+			for _, e := range q.Elements {
+				pattern := e.Pattern.String()
+				if left, is := s.gaps[pattern]; is && !s.anchored[pattern] {
+					warn("probe %s does not act within %s: %s, which %s names, has no hooks: %v", probe.Name, q, left.Method, pattern, left.Err)
+				}
+			}
+		}
+	}
+	for _, t := range p.tags {
+		if s := p.tagSums[t.Name]; len(s.Methods) == 0 && len(s.spared) > 0 {
+			warn("tag %s has no value: %s, where it is read, has no hooks: %v", t.Name, s.spared[0].Method, s.spared[0].Err)
+		}
+	}
+	if rule := p.forbidsHandOff(); rule != "" && p.Set.HandOff && p.hasContext() {
+		warn("context and tags do not follow tasks to other threads: %s", rule)
+	}
+	return texts
+}
+
+// ExcludedClasses returns how many classes rules have excluded so far.
+func (p *Plan) ExcludedClasses() int { return len(p.spared) }
+
+// Awaiting returns how many loaded classes get their hooks only when a set is applied
+// again, because a rule says so.
+func (p *Plan) Awaiting() (n int) {
+	for name, isNamed := range p.spared {
+		if when, _ := p.Set.When(name); isNamed && when == probeset.Dynamic {
+			n++
+		}
+	}
+	return n
+}
+
+// LeftOut returns the methods and classes in which probes and tags do not act, each once.
+func (p *Plan) LeftOut() (all []LeftOut) {
+	probes, tags := p.Report()
+	met := make(map[string]bool)
+	for _, applied := range slices.Concat(probes, tags) {
+		for _, left := range applied.LeftOut {
+			if key := left.Method + " " + left.Err.Error(); !met[key] {
+				met[key] = true
+				all = append(all, left)
+			}
+		}
+	}
+	return all
+}
