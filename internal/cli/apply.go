@@ -51,13 +51,7 @@ func newApply(s streams) *cobra.Command {
 		Long:    applyLong,
 		Example: applyExamples,
 		Args:    exactly("PID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c.paced = cmd.Flags().Changed("interval")
-			if err := c.check(args); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&c.file, "file", "f", "", "`FILE` of probes; - reads standard input")
@@ -82,7 +76,8 @@ func newApply(s streams) *cobra.Command {
 }
 
 // check reads the command line and the file, before the JVM is touched.
-func (c *applying) check(args []string) (err error) {
+func (c *applying) check(args []string, given func(string) bool) (err error) {
+	c.paced = given("interval")
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
@@ -103,7 +98,7 @@ func (c *applying) check(args []string) (err error) {
 	if c.title == "" {
 		c.title = c.file
 	}
-	if c.set, err = readSet(c.streams, c.file); err != nil {
+	if c.set, _, err = readProbes(c.streams, c.file); err != nil {
 		return err
 	}
 	return checkOutputs(c.outputs, report.TraceFormat)
@@ -111,13 +106,8 @@ func (c *applying) check(args []string) (err error) {
 
 const usualKeep = 20
 
-// readSet reads a file of probes. It prints each error in it on a line.
-func readSet(s streams, file string) (*probeset.Set, error) {
-	set, _, err := readProbes(s, file)
-	return set, err
-}
-
-// readProbes also returns the text of the file.
+// readProbes reads a file of probes, and returns its text as well. It prints each error in
+// it on a line.
 func readProbes(s streams, file string) (set *probeset.Set, text []byte, err error) {
 	name := file
 	if file == "-" {
@@ -182,7 +172,7 @@ func (c *applying) apply(ctx context.Context, jvm *process.JVM) error {
 	if c.background {
 		return c.inBackground(ctx)
 	}
-	return c.hold(ctx, jvm, nil)
+	return c.hold(ctx, jvm)
 }
 
 // places returns where Sondes that hold JVMs listen.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
-	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
@@ -34,18 +33,11 @@ type applyRun struct {
 	shown   map[handover.RowKey]uint64 // calls at that time
 }
 
-// hold holds the JVM until the end. begin is called when the set is applied; nil starts a
-// program that sonde run --hold has stopped before its first instruction.
-func (c *applying) hold(ctx context.Context, jvm *process.JVM, begin func() error) error {
+// hold holds the JVM until the end.
+func (c *applying) hold(ctx context.Context, jvm *process.JVM) error {
 	defer outliveReader()()
 	r := &applyRun{applying: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)}}
-	if begin == nil {
-		begin = func() error {
-			_, err := targetfs.LetGo(jvm)
-			return err
-		}
-	}
-	if err := r.enterSet(ctx, begin); err != nil {
+	if err := r.enterSet(ctx, jvm); err != nil {
 		return err
 	}
 	defer func() { _ = r.session.Release() }()
@@ -56,7 +48,7 @@ func (r *applyRun) commandLine() string { return commandLine("apply", []string{"
 
 // enterSet attaches and applies the set. If that fails or is interrupted, everything is
 // undone.
-func (r *applyRun) enterSet(ctx context.Context, begin func() error) error {
+func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	if err := r.open(ctx, r.commandLine()); err != nil {
 		return err
 	}
@@ -84,7 +76,7 @@ func (r *applyRun) enterSet(ctx context.Context, begin func() error) error {
 	if err := holder.Serve(ctx, places(), targetOf(r.session.JVM())); err != nil {
 		r.remark("other Sondes cannot hand over to this one: " + format.OneLine(err))
 	}
-	if err := begin(); err != nil {
+	if err := letGo(jvm); err != nil { // sonde run --hold has stopped it before its first instruction
 		r.remark(format.OneLine(err))
 	}
 	if r.ready {
@@ -232,17 +224,12 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	r.holder.Watch.Close()
 	if look != nil {
 		look.final, look.ended, look.traced = true, ended, tracedLine(r.traces)
-		failure = errors.Join(r.write(look), failure)
+		r.tellLate(r.concerned())
+		failure = errors.Join(r.writeLook(look), failure)
 	}
 	failure = errors.Join(failure, r.writeTraces(traced))
 	r.tellFarewell(farewell)
 	return errors.Join(failure, release())
-}
-
-// write writes the result.
-func (r *applyRun) write(look *applyLook) error {
-	r.tellLate(r.concerned())
-	return r.writeLook(look)
 }
 
 func (r *applyRun) writeLook(look *applyLook) error {
@@ -486,7 +473,7 @@ func (r *applyRun) describe(look *applyLook) document.Applied {
 		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
 		Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended), Probes: look.rows, Threads: look.threads,
 		Dropped: look.dropped, ContextsLost: look.contextsLost, Ambiguous: look.ambiguous,
-		Weavings: document.NewWeavings(r.session), Kept: len(r.traces.Kept), NotChosen: r.traces.Sum.Discarded, OnlyCounted: r.traces.Sum.Dropped,
+		Weavings: r.session.Weavings(), Kept: len(r.traces.Kept), NotChosen: r.traces.Sum.Discarded, OnlyCounted: r.traces.Sum.Dropped,
 	}
 	if look.final {
 		d.LeftAlone = document.NewLeft(r.concerned())

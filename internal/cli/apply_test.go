@@ -187,7 +187,7 @@ func TestBackgroundArgs(t *testing.T) {
 // TestDemoProbes: the file of the demo is right.
 func TestDemoProbes(t *testing.T) {
 	var said bytes.Buffer
-	set, err := readSet(streams{err: &said}, "../../demo/probes.yaml")
+	set, _, err := readProbes(streams{err: &said}, "../../demo/probes.yaml")
 	if err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}

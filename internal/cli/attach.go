@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,13 +48,7 @@ func newAttach(s streams) *cobra.Command {
 		Long:    attachLong,
 		Example: attachExamples,
 		Args:    exactly("PID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c.paced = cmd.Flags().Changed("interval")
-			if err := c.check(args, cmd.Flags().Changed); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack, if the path that the JVM reports cannot be read")
@@ -83,6 +78,7 @@ var (
 
 // check reads the command line, before the JVM is inspected.
 func (c *attaching) check(args []string, isSet func(flag string) bool) (err error) {
+	c.paced = isSet("interval")
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
@@ -97,7 +93,7 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 	}
 	if c.file != "" {
 		c.title = c.file
-		c.set, err = readSet(c.streams, c.file)
+		c.set, _, err = readProbes(c.streams, c.file)
 	}
 	return err
 }
@@ -187,7 +183,7 @@ func (c *attaching) takeOver(ctx context.Context, h *results.Harvest) error {
 	if err := c.evictPack(ctx, h); err != nil {
 		return err
 	}
-	if err := c.hold(ctx, h.JVM, nil); err != nil {
+	if err := c.hold(ctx, h.JVM); err != nil {
 		return fmt.Errorf("the pack was removed from process %d, and no Sonde holds it: %w", c.pid, err)
 	}
 	return nil
@@ -330,10 +326,7 @@ func (r *attachRun) groups(by string) *monitor.Groups {
 		groups.Of[row.Number] = []monitor.Key{key}
 	}
 	slices.SortFunc(groups.Keys, func(a, b monitor.Key) int {
-		if order := strings.Compare(a.Pattern, b.Pattern); order != 0 {
-			return order
-		}
-		return compareKeys(a, b)
+		return cmp.Or(strings.Compare(a.Pattern, b.Pattern), compareKeys(a, b))
 	})
 	return groups
 }

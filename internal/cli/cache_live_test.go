@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -52,7 +52,7 @@ func TestCacheServesTheSecond(t *testing.T) {
 // cachedRuns are commands with a cache of their own.
 type cachedRuns struct{ dir string }
 
-func (c cachedRuns) count(t *testing.T, p *live.Program) document.Weavings {
+func (c cachedRuns) count(t *testing.T, p *live.Program) session.Weavings {
 	t.Helper()
 	before := p.Counts()
 	counting := startSonde(t, append(countArgs(p.PID, everything...), "--json", "--cache", c.dir)...)
@@ -70,7 +70,7 @@ func (c cachedRuns) count(t *testing.T, p *live.Program) document.Weavings {
 	return got.Hooks.Weavings
 }
 
-func (c cachedRuns) profile(t *testing.T, p *live.Program) document.Weavings {
+func (c cachedRuns) profile(t *testing.T, p *live.Program) session.Weavings {
 	t.Helper()
 	before := p.Counts()
 	profiling := startSonde(t, "profile", strconv.Itoa(p.PID), "--root", "calls.Main.round", "--skip", "harness.**",
@@ -85,7 +85,7 @@ func (c cachedRuns) profile(t *testing.T, p *live.Program) document.Weavings {
 	if diff := truth.Diff(profileCounts(got)); len(diff) > 0 {
 		t.Errorf("%s", strings.Join(diff, "\n"))
 	}
-	return document.Weavings{Woven: got.Cost.Woven, Cached: got.Cost.Cached}
+	return session.Weavings{Woven: got.Cost.Woven, Cached: got.Cost.Cached}
 }
 
 // end ends a command by Ctrl-C.

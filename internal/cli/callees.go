@@ -41,12 +41,7 @@ func newCallees(s streams) *cobra.Command {
   sonde callees 4711 com.acme.Shop.checkout --watch 10s
   sonde callees 4711 java.util.ArrayList.sort --jdk --json | jq '.roots[].callees[].method'`,
 		Args: atLeast("PID", "METHOD"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(args, cmd.Flags().Changed); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.Var(number(&c.Limits.Levels, c.Limits.Levels, 1, mostTreeLevels), "levels", "how many levels of callees to show")
@@ -98,12 +93,12 @@ func (c *calling) run(ctx context.Context) error {
 	c.Watching = func(methods int) {
 		say("hooks in %s, for %s", format.Count(methods, "method", "methods"), format.Duration(c.Watch))
 	}
-	kept, endCache, err := c.cache.openCache(c.Notice)
+	opened, endCache, err := c.cache.openCache(c.Notice)
 	if err != nil {
 		return err
 	}
 	defer endCache()
-	c.Cache = kept
+	c.Cache = opened
 	result, err := c.look(ctx, c.Options)
 	if err != nil {
 		return interruptedBefore(ctx, "the tree was complete", err)

@@ -87,13 +87,7 @@ func newCount(s streams) *cobra.Command {
   sonde count 4711 com.acme.Pay.charge --when '$1.customer.tier == "gold" && $2 > 100'
   sonde count 4711 com.acme.Pay.charge --tag 'tier=$1.tier at com.acme.Web.handle' --by-tag tier`,
 		Args: atLeast("PID", "PATTERN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c.paced = cmd.Flags().Changed("interval")
-			if err := c.check(args, cmd.Flags().Changed("period")); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.Var(oneOf(&c.timing, results.Exact, "exact", "sampled", "none"), "timing", "exact, sampled or none")
@@ -110,12 +104,13 @@ func newCount(s streams) *cobra.Command {
 }
 
 // check reads the command line, before the JVM is touched.
-func (c *counting) check(args []string, periodGiven bool) error {
+func (c *counting) check(args []string, given func(string) bool) error {
+	c.paced = given("interval")
 	if err := c.choose(args); err != nil {
 		return err
 	}
 	switch {
-	case periodGiven && c.timing != results.Sampled:
+	case given("period") && c.timing != results.Sampled:
 		return usage("--period needs --timing sampled")
 	case c.timing == results.Sampled && (c.period < 2 || c.period > mostPeriod):
 		return usage("--period must be from 2 to %d", mostPeriod)

@@ -30,7 +30,7 @@ type doctorCommand struct {
 	json     bool
 	listLeft bool
 	cache    liveCache
-	woven    document.Weavings // what a plan took
+	woven    session.Weavings // what a plan took
 	hasCache bool
 }
 
@@ -217,7 +217,7 @@ func (d *doctorCommand) plan(ctx context.Context) (*session.Preview, error) {
 	}
 	defer func() { _ = s.Release() }()
 	plan, err := s.Preview(ctx, session.Wanted{Methods: d.set, Flags: arena.On})
-	d.woven, d.hasCache = document.NewWeavings(s), s.HasCache()
+	d.woven, d.hasCache = s.Weavings(), s.HasCache()
 	_, closing := s.Close(ctx)
 	if err = errors.Join(err, closing); err != nil {
 		err = interruption(ctx, err)

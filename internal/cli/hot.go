@@ -55,12 +55,7 @@ func newHot(s streams) *cobra.Command {
   sonde hot 4711 --once --flame hot.html
   sonde hot 4711 --json | jq '.methods[0]'`,
 		Args: exactly("PID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(args, cmd.Flags().Changed("interval")); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.BoolVar(&c.once, "once", false, "show one window and end")
@@ -83,7 +78,7 @@ const (
 )
 
 // check reads the command line, before the JVM is asked anything.
-func (c *hotting) check(args []string, paced bool) (err error) {
+func (c *hotting) check(args []string, given func(string) bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
@@ -102,7 +97,7 @@ func (c *hotting) check(args []string, paced bool) (err error) {
 		}
 	}
 	// Without a terminal or an interval, one table is enough.
-	c.once = c.once || c.json && !paced || !c.json && c.outWidth() == 0
+	c.once = c.once || c.json && !given("interval") || !c.json && c.outWidth() == 0
 	return nil
 }
 
@@ -643,7 +638,7 @@ func (r *hotRun) writeJSON(t *hotspots.Table) error {
 	for _, th := range t.Threads {
 		row := document.HotThread{
 			Name: th.Name, ID: th.JavaID, OSID: th.OSID, Virtual: th.Virtual,
-			Share: document.Share(th.Share), Samples: th.Samples, Waiting: th.Waiting,
+			Share: th.Share, Samples: th.Samples, Waiting: th.Waiting,
 		}
 		if th.CPU >= 0 {
 			row.CPU = &th.CPU

@@ -113,10 +113,15 @@ func runProgram(ctx context.Context, s streams, words []string, settings launch.
 	stop()
 	<-found
 	tellLeft(s, words, program)
-	if code != 0 {
-		return exitStatus(code)
+	return programError(code)
+}
+
+// programError returns the exit code of a program as an error; nil for success.
+func programError(code int) error {
+	if code == 0 {
+		return nil
 	}
-	return nil
+	return exitStatus(code)
 }
 
 // tellLaunch reports that a command other than java gets the agent by a variable.
@@ -147,7 +152,7 @@ func tellPrepared(s streams, jvm *process.JVM, hold time.Duration) {
 // first instruction to the end. Standard output belongs to the program, so the result is
 // written to standard error.
 func runWatched(ctx context.Context, s streams, words []string, file, agentDir string) error {
-	set, err := readSet(s, file)
+	set, _, err := readProbes(s, file)
 	if err != nil {
 		return err
 	}
@@ -160,38 +165,40 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 	c := &applying{
 		choice: choice{streams: streams{out: s.err, err: s.err}}, title: file, set: set, interval: time.Second, keep: usualKeep,
 	}
-	if err := c.watchStarted(ctx, program); err != nil {
+	err = withFirstJVM(ctx, program, func(ctx context.Context, jvm *process.JVM) error {
+		c.pid = jvm.PID
+		return c.hold(ctx, jvm)
+	})
+	if err != nil {
 		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", format.OneLine(err))
 	}
 	code := program.ExitCode()
 	tellLeft(s, words, program)
-	if code != 0 {
-		return exitStatus(code)
-	}
-	return nil
+	return programError(code)
 }
 
-// watchStarted holds the first JVM that the program starts until it exits. Other JVMs do
+// withFirstJVM measures the first JVM that a program starts until it exits. Other JVMs do
 // not wait.
-func (c *applying) watchStarted(ctx context.Context, program *launch.Program) error {
+func withFirstJVM(ctx context.Context, program *launch.Program, measure func(ctx context.Context, jvm *process.JVM) error) error {
 	jvm, ok := <-firstJVM(ctx, program)
 	if !ok {
 		return program.EndedEarly()
 	}
-	c.pid = jvm.PID
-	letGo := func() error {
-		_, err := targetfs.LetGo(jvm)
-		return err
-	}
 	// Signals are passed on to the program, whose end ends this. A program that goes on is
 	// left after a while.
-	watching, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	measuring, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(endingPatience, abandon) })()
-	err := c.hold(watching, jvm, letGo)
+	err := measure(measuring, jvm)
 	if err != nil {
-		_ = letGo() // the program must not wait for a Sonde that failed
+		_ = letGo(jvm) // the program must not wait for a Sonde that failed
 	}
+	return err
+}
+
+// letGo lets a program begin that waits before its first instruction.
+func letGo(jvm *process.JVM) error {
+	_, err := targetfs.LetGo(jvm)
 	return err
 }
 
@@ -208,7 +215,7 @@ func firstJVM(ctx context.Context, program *launch.Program) <-chan *process.JVM 
 				first <- jvm
 				return
 			}
-			_, _ = targetfs.LetGo(jvm)
+			_ = letGo(jvm)
 		})
 	}()
 	return first
@@ -420,23 +427,26 @@ If attaching is allowed, none of this is needed.`,
 }
 
 func writeAgentJar(s streams, out string) error {
-	if info, err := os.Stat(out); err == nil && info.IsDir() {
-		return &archive.OutputError{Path: out, Detail: "is a directory: name the file to write"}
-	}
 	full, err := filepath.Abs(out)
 	if err != nil {
 		return err
 	}
-	err = archive.WriteFile(out, 0o644, func(f *os.File) error {
-		_, err := f.Write(agent.AgentJar())
-		return err
-	})
-	if err != nil {
+	if err := writeJarFile(out, agent.AgentJar()); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(s.err, "wrote %s; start the program with this option, then: sonde count PID PATTERN\n", out)
 	_, err = fmt.Fprintf(s.out, "-javaagent:%s\n", shellWord(full))
 	return err
+}
+
+func writeJarFile(out string, content []byte) error {
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return &archive.OutputError{Path: out, Detail: "is a directory: name the file to write"}
+	}
+	return archive.WriteFile(out, 0o644, func(f *os.File) error {
+		_, err := f.Write(content)
+		return err
+	})
 }
 
 const runtimeJarName = "sonde-runtime.jar"
@@ -453,17 +463,10 @@ compiled.`,
   sonde runtime-jar -o lib/sonde-runtime.jar`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			if info, err := os.Stat(out); err == nil && info.IsDir() {
-				return &archive.OutputError{Path: out, Detail: "is a directory: name the file to write"}
-			}
-			err := archive.WriteFile(out, 0o644, func(f *os.File) error {
-				_, err := f.Write(agent.RuntimeJar())
-				return err
-			})
-			if err != nil {
+			if err := writeJarFile(out, agent.RuntimeJar()); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.err, "wrote %s\n", out)
+			_, err := fmt.Fprintf(s.err, "wrote %s\n", out)
 			return err
 		},
 	}

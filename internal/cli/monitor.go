@@ -57,12 +57,7 @@ func newMonitor(s streams) *cobra.Command {
   sonde monitor 4711 com.acme.Pay.charge --within com.acme.Web.handle --when '$2 > 100'
   sonde monitor 4711 com.acme.Pay.charge --tag 'tier=$1.tier at com.acme.Web.handle' --by-tag tier`,
 		Args: atLeast("PID", "METHOD"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(args); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", "length of each reporting interval")
@@ -82,7 +77,7 @@ func newMonitor(s streams) *cobra.Command {
 }
 
 // check reads the command line, before the JVM is touched.
-func (c *monitoring) check(args []string) (err error) {
+func (c *monitoring) check(args []string, _ func(string) bool) (err error) {
 	if err := c.choose(args); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/suggest"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // observing is a `sonde observe` command line.
@@ -45,12 +46,7 @@ func newObserve(s streams) *cobra.Command {
 		Long:    observeLong,
 		Example: observeExamples,
 		Args:    atLeast("PID or FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(args, cmd.Flags().Changed); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.Var(span(&c.For, c.For, leastObserved, mostObserved), "for", "how long to observe; with --apply, also how long the probes stay")
@@ -177,16 +173,14 @@ func (c *observing) run(ctx context.Context) error {
 		return err
 	}
 	defer outliveReader()()
-	view := newObserveView(c)
+	view := &observeView{observing: c, bulletin: newBulletin(c.streams, c.json), began: time.Now()}
 	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
-	kept, endCache, err := c.cache.openCache(view.remark)
-	if err != nil {
-		return err
-	}
-	c.Cache = kept
-	p, t, err := c.observe(ctx)
-	endCache()
-	view.close()
+	var t *suggest.Trial
+	p, err := withProgress(view.bulletin, &c.cache, func(opened *cache.Cache) (p *suggest.Proposal, err error) {
+		c.Cache = opened
+		p, t, err = c.observe(ctx)
+		return p, err
+	})
 	if p == nil {
 		return interruptedBefore(ctx, "there was a proposal", err)
 	}
@@ -261,33 +255,21 @@ type observeView struct {
 	began time.Time
 }
 
-func newObserveView(c *observing) *observeView {
-	return &observeView{observing: c, bulletin: newBulletin(c.streams, c.json), began: time.Now()}
-}
-
 // progress is called by the observation, on its own goroutine.
 func (v *observeView) progress(p suggest.Progress) {
 	line := fmt.Sprintf("%s: %s", format.ShortDuration(time.Since(v.began)), p.Stage)
+	sampling, counting := v.Parts()
 	switch p.Stage {
 	case suggest.Sampling:
-		line += " for " + format.Duration(v.part(0))
+		line += " for " + format.Duration(sampling)
 	case suggest.Counting:
-		line += fmt.Sprintf(" of %s for %s", format.Count(p.Methods, "method", "methods"), format.Duration(v.part(1)))
+		line += fmt.Sprintf(" of %s for %s", format.Count(p.Methods, "method", "methods"), format.Duration(counting))
 	case suggest.Reading:
 		line += fmt.Sprintf(" of %s, by %s", format.Count(p.Methods, "method", "methods"), format.Count(p.Samples, "sample", "samples"))
 	case suggest.Measuring:
 		line += " for " + format.Duration(v.For)
 	}
 	v.say("%s", line)
-}
-
-// part returns how long a part of the observation takes.
-func (v *observeView) part(i int) time.Duration {
-	sampling, counting := v.Parts()
-	if i == 0 {
-		return sampling
-	}
-	return counting
 }
 
 var (

@@ -84,11 +84,11 @@ func (c *packing) run(ctx context.Context) error {
 		return err
 	}
 	told := document.Pack{
-		Output: c.output, Read: planned.Read, Bytes: info.Size(), Left: document.NewLeftOut(content.Left, true), Notes: notes,
-		Seconds: time.Since(began).Seconds(), Weavings: document.Weavings{Woven: planned.Woven.Woven, Cached: planned.Woven.Cached},
+		Output: c.output, Read: planned.Read, Bytes: info.Size(), Left: document.NewPackLeft(content.Left, true), Notes: notes,
+		Seconds: time.Since(began).Seconds(), Weavings: planned.Woven,
 	}
 	if told.Left == nil {
-		told.Left = []document.LeftOut{}
+		told.Left = []document.Left{}
 	}
 	for i := range planned.Classes {
 		if f := &planned.Classes[i]; f.IsPacked() {

@@ -3,11 +3,11 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
-	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
@@ -24,6 +24,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // profiling is a `sonde profile` command line.
@@ -198,35 +199,30 @@ Exit code: 0 if there is a result, 1 on an error or if the root was never called
 a wrong command line.`
 
 func (c *profiling) run(ctx context.Context) error {
-	// A program that sonde run --hold keeps from beginning begins now.
-	return c.measure(ctx, func() error {
-		jvm, err := inspect(c.PID)
-		if err == nil {
-			_, err = targetfs.LetGo(jvm)
-		}
-		return err
-	})
-}
-
-// measure profiles a JVM and writes the result. begin is called when no call of the root
-// can be missed any more.
-func (c *profiling) measure(ctx context.Context, begin func() error) error {
-	defer outliveReader()()
-	view := newProfileView(c)
-	c.Notice, c.Progress, c.Unmatched, c.Waiting = view.remark, view.progress, view.unmatched, view.waiting
-	c.Started = func() {
-		if err := begin(); err != nil {
-			view.remark(format.OneLine(err))
-		}
-	}
-	kept, endCache, err := c.cache.openCache(view.remark)
+	jvm, err := inspect(c.PID)
 	if err != nil {
 		return err
 	}
-	c.Cache = kept
-	result, err := profile.Run(ctx, c.Options)
-	endCache()
-	view.close()
+	return c.measure(ctx, jvm)
+}
+
+// measure profiles a JVM and writes the result.
+func (c *profiling) measure(ctx context.Context, jvm *process.JVM) error {
+	defer outliveReader()()
+	c.PID = jvm.PID
+	// A program that is started writes to the terminal as well.
+	view := &profileView{profiling: c, bulletin: newBulletin(c.streams, c.start || c.json), began: time.Now()}
+	c.Notice, c.Progress, c.Unmatched, c.Waiting = view.remark, view.progress, view.unmatched, view.waiting
+	c.Started = func() {
+		// No call of the root can be missed any more: a program that waits for Sonde begins.
+		if err := letGo(jvm); err != nil {
+			view.remark(format.OneLine(err))
+		}
+	}
+	result, err := withProgress(view.bulletin, &c.cache, func(opened *cache.Cache) (*cct.Profile, error) {
+		c.Cache = opened
+		return profile.Run(ctx, c.Options)
+	})
 	if result == nil {
 		return interruption(ctx, err)
 	}
@@ -280,7 +276,7 @@ func (c *profiling) runStarted(ctx context.Context) error {
 	}
 	defer program.PassSignals()()
 	tellLaunch(c.streams, c.words)
-	err = c.measureStarted(ctx, program)
+	err = withFirstJVM(ctx, program, c.measure)
 	if err != nil {
 		err = c.tellNow(err, program)
 	}
@@ -305,29 +301,6 @@ func (c *profiling) tellNow(err error, program *launch.Program) error {
 	return exitStatus(exitError)
 }
 
-func (c *profiling) measureStarted(ctx context.Context, program *launch.Program) error {
-	jvm, ok := <-firstJVM(ctx, program)
-	if !ok {
-		return program.EndedEarly()
-	}
-	c.PID = jvm.PID
-	letGo := func() error {
-		_, err := targetfs.LetGo(jvm)
-		return err
-	}
-	// Signals are passed on to the program, whose end ends the run. A program that goes on
-	// is left after a while.
-	measuring, abandon := context.WithCancel(context.WithoutCancel(ctx))
-	defer abandon()
-	asked := context.AfterFunc(ctx, func() { time.AfterFunc(endingPatience, abandon) })
-	defer asked()
-	err := c.measure(measuring, letGo)
-	if err != nil {
-		_ = letGo() // the program must not wait for a Sonde that failed
-	}
-	return err
-}
-
 // A profileView shows the progress of a profile.
 type profileView struct {
 	*profiling
@@ -345,11 +318,6 @@ const (
 	// sayEvery is how often a line reports the progress if no terminal is there.
 	sayEvery = 5 * time.Second
 )
-
-func newProfileView(c *profiling) *profileView {
-	// A program that is started writes to the terminal as well.
-	return &profileView{profiling: c, bulletin: newBulletin(c.streams, c.start || c.json), began: time.Now()}
-}
 
 // unmatched says why there is no root yet. In a program that is starting there can be none.
 func (v *profileView) unmatched(lost []session.Unmatched) {
@@ -523,40 +491,20 @@ func nodeTexts(p *cct.Profile, n *cct.Node) []string {
 	return []string{total, share, self, format.Grouped(int(n.Calls)), format.Printable(p.Methods[n.Method].String())}
 }
 
-// longest returns the nodes that took longest, with their ancestors.
+// longest returns the nodes that took longest, or without a time those with most calls,
+// with their ancestors.
 func longest(top *cct.Node, most int) map[*cct.Node]bool {
 	shown := make(map[*cct.Node]bool)
-	open := nodeHeap(append([]*cct.Node(nil), top.Children...))
-	heap.Init(&open)
+	open := slices.Clone(top.Children)
 	for len(open) > 0 && len(shown) < most {
-		n := heap.Pop(&open).(*cct.Node)
-		shown[n] = true
-		for _, c := range n.Children {
-			heap.Push(&open, c)
-		}
+		next := slices.MaxFunc(open, func(a, b *cct.Node) int {
+			return cmp.Or(cmp.Compare(a.Total.Nanos, b.Total.Nanos), cmp.Compare(a.Calls, b.Calls))
+		})
+		shown[next] = true
+		at := slices.Index(open, next)
+		open = append(slices.Delete(open, at, at+1), next.Children...)
 	}
 	return shown
-}
-
-// A nodeHeap pops the node that took longest; of nodes without a time, the one with most
-// calls.
-type nodeHeap []*cct.Node
-
-func (h nodeHeap) Len() int { return len(h) }
-
-func (h nodeHeap) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[j].Total.Nanos, h[i].Total.Nanos), cmp.Compare(h[j].Calls, h[i].Calls)) < 0
-}
-
-func (h nodeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-func (h *nodeHeap) Push(n any) { *h = append(*h, n.(*cct.Node)) }
-
-func (h *nodeHeap) Pop() any {
-	last := len(*h) - 1
-	n := (*h)[last]
-	*h = (*h)[:last]
-	return n
 }
 
 // write writes the result to the files and streams of the command line.

@@ -87,7 +87,8 @@ func TestProfileLines(t *testing.T) {
 // TestProfileViewOffTerminal says each stage once, and what is remarked, in order.
 func TestProfileViewOffTerminal(t *testing.T) {
 	var out, stderr strings.Builder
-	v := newProfileView(&profiling{streams: streams{out: &out, err: &stderr}, Options: profile.Options{PID: 7}})
+	c := &profiling{streams: streams{out: &out, err: &stderr}, Options: profile.Options{PID: 7}}
+	v := &profileView{profiling: c, bulletin: newBulletin(c.streams, false)}
 	for _, stage := range []profile.Stage{profile.Entering, profile.Weaving, profile.Running, profile.Running, profile.Leaving} {
 		v.progress(profile.Progress{Stage: stage, Mirrored: 1, Hooks: 2, Classes: 1, Rounds: 1, Steady: -1})
 	}

@@ -69,8 +69,8 @@ func checkObject(t *testing.T, pid int, jdk jvmtest.JDK, attach, agents string) 
 		if got.PID != pid {
 			continue
 		}
-		if got.Version != jdk.Version || got.Main != "Waiting" || got.Kind != "HotSpot" || got.Attach.Allowed != attach ||
-			got.Agents.Allowed != agents || got.Inside != "no" || got.UID != uint32(os.Geteuid()) || got.Uptime < 0 || got.Started.IsZero() {
+		if got.Version != jdk.Version || got.Main != "Waiting" || got.Kind != "HotSpot" || string(got.Attach.Answer) != attach ||
+			string(got.Agents.Answer) != agents || got.Inside != "no" || got.UID != uint32(os.Geteuid()) || got.Uptime < 0 || got.Started.IsZero() {
 			t.Errorf("%s", line)
 		}
 		return

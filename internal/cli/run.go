@@ -200,6 +200,23 @@ For files:
 	return root
 }
 
+// A checkedCommand checks its command line before it does anything.
+type checkedCommand interface {
+	// check reads the arguments. given reports whether a flag was given.
+	check(args []string, given func(flag string) bool) error
+	run(ctx context.Context) error
+}
+
+// checkAndRun returns the function that runs a command.
+func checkAndRun(c checkedCommand) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := c.check(args, cmd.Flags().Changed); err != nil {
+			return err
+		}
+		return c.run(cmd.Context())
+	}
+}
+
 // processNumber reads the number of a process.
 func processNumber(text string) (int, error) {
 	pid, err := strconv.Atoi(text)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // A screen is a terminal on which lines are redrawn in place, and messages are printed above
@@ -213,6 +214,17 @@ func (b *bulletin) close() {
 	b.fresh = nil
 	b.lock.Unlock()
 	<-b.ended
+}
+
+// withProgress runs work that reports its progress, with the cache open.
+func withProgress[R any](b *bulletin, flags *liveCache, work func(*cache.Cache) (R, error)) (result R, err error) {
+	defer b.close()
+	opened, endCache, err := flags.openCache(b.remark)
+	if err != nil {
+		return result, err
+	}
+	defer endCache()
+	return work(opened)
 }
 
 // waiting says what a slow end waits for.

@@ -53,12 +53,7 @@ func newTrace(s streams) *cobra.Command {
 		Long:    traceLong,
 		Example: traceExamples,
 		Args:    atLeast("PID", "METHOD"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(args); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.Var(number(&c.levels, 4, 1, mostTraceLevels), "levels", "trace so many levels of calls below the method")
@@ -88,7 +83,7 @@ const (
 )
 
 // check reads the command line, before the JVM is touched.
-func (c *tracing) check(args []string) (err error) {
+func (c *tracing) check(args []string, _ func(string) bool) (err error) {
 	if err := c.choose(args); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/text"
+	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // walking is a `sonde walk` command line.
@@ -44,12 +45,7 @@ func newWalk(s streams) *cobra.Command {
   sonde walk 4711 --period '200 calls' --period 2s --hooks 4 --budget 1%
   sonde walk 4711 --duration 5m -o walk.json`,
 		Args: exactly("PID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(args, func(flag string) bool { return cmd.Flags().Changed(flag) }); err != nil {
-				return err
-			}
-			return c.run(cmd.Context())
-		},
+		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.Var(&c.hot, "hot", "share of the samples that makes a method a hot spot")
@@ -83,8 +79,7 @@ func (c *walking) check(args []string, given func(string) bool) (err error) {
 	if c.Source, err = c.source.choose(); err != nil {
 		return err
 	}
-	switch {
-	case given("duration") && c.Duration < c.Sampling:
+	if given("duration") && c.Duration < c.Sampling {
 		return usage("--duration must be at least as long as --sampling, which is %v", c.Sampling)
 	}
 	for _, name := range c.Until {
@@ -144,16 +139,12 @@ command line.`
 // run searches, shows the progress, and writes the result.
 func (c *walking) run(ctx context.Context) error {
 	defer outliveReader()()
-	view := newWalkView(c)
+	view := &walkView{walking: c, bulletin: newBulletin(c.streams, c.json), level: -1}
 	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
-	kept, endCache, err := c.cache.openCache(view.remark)
-	if err != nil {
-		return err
-	}
-	c.Cache = kept
-	result, err := c.climb(ctx, c.Options)
-	endCache()
-	view.close()
+	result, err := withProgress(view.bulletin, &c.cache, func(opened *cache.Cache) (*rootcause.Climb, error) {
+		c.Cache = opened
+		return c.climb(ctx, c.Options)
+	})
 	if result == nil {
 		return interruption(ctx, err)
 	}
@@ -194,10 +185,6 @@ type walkView struct {
 	stage   rootcause.Stage
 	level   int
 	drawnAt time.Time
-}
-
-func newWalkView(c *walking) *walkView {
-	return &walkView{walking: c, bulletin: newBulletin(c.streams, c.json), level: -1}
 }
 
 // progress is called by the search, on its own goroutine.

@@ -14,9 +14,10 @@ import (
 // nanoseconds. It is measured in the target with calls of an empty method, in several
 // runs of many calls.
 type HookCost struct {
-	Median    float64
-	Low, High float64 // of the fastest and the slowest run
-	Runs      int
+	Median float64 `json:"nanosPerCall"`
+	Low    float64 `json:"low"`  // of the fastest run
+	High   float64 `json:"high"` // of the slowest run
+	Runs   int     `json:"runs"`
 }
 
 const (

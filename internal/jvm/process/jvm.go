@@ -80,8 +80,8 @@ const (
 
 // A Verdict is an answer, with a reason unless it is yes.
 type Verdict struct {
-	Answer Answer
-	Reason string // with a remedy
+	Answer Answer `json:"allowed"`
+	Reason string `json:"reason,omitempty"` // with a remedy
 }
 
 // StartTicks returns the start of the process in clock ticks since the boot. Together with the PID

@@ -38,8 +38,8 @@ type Method struct {
 
 // A Line is a part of a method's self time.
 type Line struct {
-	Line int     // 0 where the class file has none
-	Part float64 // of the method's self time
+	Line int     `json:"line"`  // 0 where the class file has none
+	Part float64 `json:"share"` // of the method's self time
 }
 
 // A Thread is one that ran.
@@ -177,7 +177,9 @@ func ByName(a, b Method) int {
 // A Share is a part of all that ran, with the interval in which the truth lies in
 // 19 of 20 cases, as far as samples are independent of one another.
 type Share struct {
-	Part, Low, High float64
+	Part float64 `json:"share"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // ShareOf is the part that a weight is of a whole that counts as n samples, with

@@ -236,8 +236,8 @@ const (
 // A Use is a kind of call that a method makes, itself or through small methods of the
 // program.
 type Use struct {
-	Kind Kind
-	Call string // the called method as a person writes it; for a lock, how it is taken
+	Kind Kind   `json:"kind"`
+	Call string `json:"call"` // the called method as a person writes it; for a lock, how it is taken
 }
 
 // A Nature is what a method's code shows about it.

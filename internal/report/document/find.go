@@ -33,48 +33,31 @@ type HotMethod struct {
 	Class      string             `json:"class"`
 	Method     string             `json:"method"`
 	Descriptor string             `json:"descriptor,omitempty"` // missing in thread dumps
-	Self       Share              `json:"self"`
-	Total      Share              `json:"total"`
+	Self       hotspots.Share     `json:"self"`
+	Total      hotspots.Share     `json:"total"`
 	Samples    int                `json:"samples"`         // with it on top
-	Lines      []HotLine          `json:"lines,omitempty"` // of those samples
+	Lines      []hotspots.Line    `json:"lines,omitempty"` // of those samples
 	Kinds      map[string]float64 `json:"kinds,omitempty"` // parts of those samples
-}
-
-// Share is a part of the samples with its interval.
-type Share struct {
-	Part float64 `json:"share"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-}
-
-// HotLine is a line of a method.
-type HotLine struct {
-	Line int     `json:"line"`
-	Part float64 `json:"share"` // of the method's own samples
 }
 
 // HotThread is a thread that was sampled.
 type HotThread struct {
-	Name    string   `json:"name"`
-	ID      int64    `json:"id"`
-	OSID    int64    `json:"osId,omitempty"`
-	Virtual bool     `json:"virtual,omitempty"`
-	Share   Share    `json:"share"`
-	Samples int      `json:"samples"`
-	Waiting int      `json:"samplesOfWaiting"`
-	CPU     *float64 `json:"cpu,omitempty"` // processors used
+	Name    string         `json:"name"`
+	ID      int64          `json:"id"`
+	OSID    int64          `json:"osId,omitempty"`
+	Virtual bool           `json:"virtual,omitempty"`
+	Share   hotspots.Share `json:"share"`
+	Samples int            `json:"samples"`
+	Waiting int            `json:"samplesOfWaiting"`
+	CPU     *float64       `json:"cpu,omitempty"` // processors used
 }
 
 // NewHotMethod describes a method; class is its name for people.
 func NewHotMethod(m hotspots.Method, class string) HotMethod {
-	object := HotMethod{
+	return HotMethod{
 		Class: class, Method: m.Name, Descriptor: m.Descriptor,
-		Self: Share(m.Self), Total: Share(m.Total), Samples: m.Samples, Kinds: m.Kinds,
+		Self: m.Self, Total: m.Total, Samples: m.Samples, Lines: m.Lines, Kinds: m.Kinds,
 	}
-	for _, line := range m.Lines {
-		object.Lines = append(object.Lines, HotLine(line))
-	}
-	return object
 }
 
 // Proposal is written by `sonde observe --json`. Shares, budget and costs are parts of 1.
@@ -111,24 +94,18 @@ type ProposedProbe struct {
 
 // ProposedMethod is a method of a proposed probe.
 type ProposedMethod struct {
-	Pattern   string  `json:"pattern"`
-	Share     float64 `json:"share"`               // of the samples in which it is above the leaf
-	Leaf      float64 `json:"leafShare,omitempty"` // of the samples in which it is only the leaf
-	PerSecond float64 `json:"callsPerSecond"`
-	MeanNanos int64   `json:"meanNanos,omitempty"`
-	Cost      float64 `json:"cost"`
-	Timed     uint32  `json:"timedOneIn,omitempty"` // missing if all calls are timed
-	Entry     string  `json:"takesRequestsBy,omitempty"`
-	Uses      []Use   `json:"uses,omitempty"`
-	Blocked   float64 `json:"threadsBlocked,omitempty"`
-	Network   float64 `json:"threadsWaitingForNetwork,omitempty"`
-	Files     float64 `json:"threadsWaitingForFiles,omitempty"`
-}
-
-// Use is a call that shows what a method works with.
-type Use struct {
-	Kind string `json:"kind"`
-	Call string `json:"call"`
+	Pattern   string        `json:"pattern"`
+	Share     float64       `json:"share"`               // of the samples in which it is above the leaf
+	Leaf      float64       `json:"leafShare,omitempty"` // of the samples in which it is only the leaf
+	PerSecond float64       `json:"callsPerSecond"`
+	MeanNanos int64         `json:"meanNanos,omitempty"`
+	Cost      float64       `json:"cost"`
+	Timed     uint32        `json:"timedOneIn,omitempty"` // missing if all calls are timed
+	Entry     string        `json:"takesRequestsBy,omitempty"`
+	Uses      []suggest.Use `json:"uses,omitempty"`
+	Blocked   float64       `json:"threadsBlocked,omitempty"`
+	Network   float64       `json:"threadsWaitingForNetwork,omitempty"`
+	Files     float64       `json:"threadsWaitingForFiles,omitempty"`
 }
 
 // NotCovered is a part of the samples that no probe covers.
@@ -167,14 +144,10 @@ func NewProposal(p *suggest.Proposal, t *suggest.Trial) Proposal {
 	for _, line := range p.Lines() {
 		one := ProposedProbe{Name: line.Name, Reason: line.Reason, Why: string(line.Choices[0].Why)}
 		for i, c := range line.Choices {
-			method := ProposedMethod{
+			one.Methods = append(one.Methods, ProposedMethod{
 				Pattern: line.Patterns[i], Share: c.Share, Leaf: c.Leaf, PerSecond: c.PerSecond, MeanNanos: int64(c.Mean), Cost: c.Takes(), Timed: c.Sample(), Entry: c.Entry,
-				Blocked: c.Blocked, Network: c.Network, Files: c.Files,
-			}
-			for _, use := range c.Uses {
-				method.Uses = append(method.Uses, Use{string(use.Kind), use.Call})
-			}
-			one.Methods = append(one.Methods, method)
+				Uses: c.Uses, Blocked: c.Blocked, Network: c.Network, Files: c.Files,
+			})
 		}
 		d.Probes = append(d.Probes, one)
 	}

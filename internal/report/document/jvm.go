@@ -10,23 +10,23 @@ import (
 
 // JVM is written by `sonde ps --json`, one for each JVM, without what is unknown.
 type JVM struct {
-	PID          int       `json:"pid"`
-	NamespacePID int       `json:"namespacePid"`
-	OtherPIDs    bool      `json:"otherPidNamespace"`
-	OtherMounts  bool      `json:"otherMountNamespace"`
-	User         string    `json:"user"`
-	UID          uint32    `json:"uid"`
-	Kind         string    `json:"kind"`
-	Version      string    `json:"version,omitempty"`
-	Name         string    `json:"vm,omitempty"`
-	Vendor       string    `json:"vendor,omitempty"`
-	Main         string    `json:"main,omitempty"`
-	Started      time.Time `json:"started"`
-	Uptime       float64   `json:"uptimeSeconds"`
-	Heap         *Heap     `json:"heap,omitempty"`
-	Attach       Verdict   `json:"attach"`
-	Agents       Verdict   `json:"agents"`
-	Inside       string    `json:"inside"` // yes, pack, standby, no, unknown
+	PID          int             `json:"pid"`
+	NamespacePID int             `json:"namespacePid"`
+	OtherPIDs    bool            `json:"otherPidNamespace"`
+	OtherMounts  bool            `json:"otherMountNamespace"`
+	User         string          `json:"user"`
+	UID          uint32          `json:"uid"`
+	Kind         string          `json:"kind"`
+	Version      string          `json:"version,omitempty"`
+	Name         string          `json:"vm,omitempty"`
+	Vendor       string          `json:"vendor,omitempty"`
+	Main         string          `json:"main,omitempty"`
+	Started      time.Time       `json:"started"`
+	Uptime       float64         `json:"uptimeSeconds"`
+	Heap         *Heap           `json:"heap,omitempty"`
+	Attach       process.Verdict `json:"attach"`
+	Agents       process.Verdict `json:"agents"`
+	Inside       string          `json:"inside"` // yes, pack, standby, no, unknown
 }
 
 // Heap is the size of a heap in bytes.
@@ -35,21 +35,13 @@ type Heap struct {
 	Max  int64 `json:"max,omitempty"`
 }
 
-// Verdict says whether something is allowed.
-type Verdict struct {
-	Allowed string `json:"allowed"` // yes, no, unknown
-	Reason  string `json:"reason,omitempty"`
-}
-
 // NewJVM describes a JVM.
 func NewJVM(j *process.JVM) JVM {
 	d := JVM{
 		PID: j.PID, NamespacePID: j.NamespacePID, OtherPIDs: j.OtherPIDs, OtherMounts: j.OtherMounts,
 		User: j.User, UID: j.UID, Kind: string(j.Kind), Version: j.Version, Name: j.Name, Vendor: j.Vendor,
 		Main: j.Main, Started: j.Started.Round(time.Millisecond), Uptime: j.Uptime().Seconds(),
-		Attach: Verdict{string(j.Attach.Answer), j.Attach.Reason},
-		Agents: Verdict{string(j.Agents.Answer), j.Agents.Reason},
-		Inside: string(j.Inside),
+		Attach: j.Attach, Agents: j.Agents, Inside: string(j.Inside),
 	}
 	if j.HeapUsed > 0 || j.HeapMax > 0 {
 		d.Heap = &Heap{j.HeapUsed, j.HeapMax}
@@ -73,7 +65,7 @@ type HookPlan struct {
 	Matched   int              `json:"classesMatched"`
 	Unmatched []string         `json:"unmatchedPatterns,omitempty"`
 	Loaders   []HookPlanLoader `json:"loaders"`
-	Weavings
+	session.Weavings
 }
 
 // HookPlanLoader is the plan for the classes of one class loader.
@@ -87,7 +79,7 @@ type HookPlanLoader struct {
 }
 
 // NewHookPlan describes a plan.
-func NewHookPlan(plan *session.Preview, woven Weavings) *HookPlan {
+func NewHookPlan(plan *session.Preview, woven session.Weavings) *HookPlan {
 	d := &HookPlan{Loaded: plan.Loaded, Matched: plan.Matched, Loaders: []HookPlanLoader{}, Weavings: woven}
 	for _, lost := range plan.Unmatched {
 		d.Unmatched = append(d.Unmatched, lost.Pattern)

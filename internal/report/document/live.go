@@ -142,7 +142,7 @@ func NewMethod(r *results.Row) Method {
 type Hooks struct {
 	Classes int `json:"classes"`
 	Methods int `json:"methods"`
-	Weavings
+	session.Weavings
 	Loaded        int      `json:"classesLoaded"`
 	Matched       int      `json:"classesMatched"`
 	Batches       int      `json:"batches"`
@@ -155,7 +155,7 @@ type Hooks struct {
 // further patterns that match no method.
 func NewHooks(s *session.Session, i *session.Installation, cost cost.Cost, unmatched []string) *Hooks {
 	hooks := &Hooks{
-		Classes: s.Classes(), Methods: len(s.Methods()), Loaded: i.Loaded, Matched: i.Matched, Batches: len(i.Batches), Weavings: NewWeavings(s),
+		Classes: s.Classes(), Methods: len(s.Methods()), Loaded: i.Loaded, Matched: i.Matched, Batches: len(i.Batches), Weavings: s.Weavings(),
 	}
 	hooks.PauseMillis, hooks.CompileMillis = costMillis(cost)
 	for _, lost := range i.Unmatched {
@@ -163,25 +163,6 @@ func NewHooks(s *session.Session, i *session.Installation, cost cost.Cost, unmat
 	}
 	hooks.Unmatched = append(hooks.Unmatched, unmatched...)
 	return hooks
-}
-
-// Weavings is how many classes were woven, and how many came from the cache.
-type Weavings struct {
-	Woven  int `json:"classesWoven"`
-	Cached int `json:"classesFromCache"`
-}
-
-// NewWeavings describes the weaving of a session.
-func NewWeavings(s *session.Session) Weavings {
-	w := s.Weavings()
-	return Weavings{w.Woven, w.Cached}
-}
-
-// Left is a class or method without a hook.
-type Left struct {
-	Class  string `json:"class"`
-	Method string `json:"method,omitempty"`
-	Reason string `json:"reason"`
 }
 
 // NewLeft describes what was left alone.
@@ -227,11 +208,8 @@ func costMillis(cost cost.Cost) (pause, compile *float64) {
 
 // HookCost is what hooks cost.
 type HookCost struct {
-	Median float64 `json:"nanosPerCall"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Runs   int     `json:"runs"`
-	Share  float64 `json:"shareOfOneProcessor"`
+	*session.HookCost
+	Share float64 `json:"shareOfOneProcessor"`
 }
 
 // NewHookCost describes a measured cost; nil without one. share is the part of one
@@ -240,7 +218,7 @@ func NewHookCost(cost *session.HookCost, share float64) *HookCost {
 	if cost == nil {
 		return nil
 	}
-	return &HookCost{cost.Median, cost.Low, cost.High, cost.Runs, share}
+	return &HookCost{cost, share}
 }
 
 // Monitor is written by `sonde monitor --json` and `sonde attach --json`: for each interval,
@@ -360,7 +338,7 @@ type Applied struct {
 	ContextsLost uint64             `json:"contextsLost"`
 	Ambiguous    uint64             `json:"ambiguousTasks"`
 	LeftAlone    []Left             `json:"leftAlone,omitempty"`
-	Weavings
+	session.Weavings
 	Remarks []string `json:"remarks,omitempty"`
 }
 

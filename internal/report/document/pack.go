@@ -6,6 +6,7 @@ import (
 	"github.com/sonde-jvm/sonde/agent"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
@@ -20,10 +21,10 @@ type Plan struct {
 	Classes   []Fate               `json:"classes"`
 	Probes    []Found              `json:"probes"`
 	Tags      []Found              `json:"tags,omitempty"`
-	Unmatched []Unmatched          `json:"unmatched,omitempty"`
+	Unmatched []build.Unmatched    `json:"unmatched,omitempty"`
 	Notes     []string             `json:"notes,omitempty"`
 	Refused   string               `json:"packRefused,omitempty"`
-	Weavings
+	session.Weavings
 }
 
 // FateCount counts the classes with one fate.
@@ -34,59 +35,49 @@ type FateCount struct {
 
 // Fate is what happens to a class, and why.
 type Fate struct {
-	Class   string    `json:"class"`
-	In      string    `json:"in,omitempty"`
-	JDK     bool      `json:"jdk,omitempty"`
-	Fate    string    `json:"fate"`
-	Why     string    `json:"why"`
-	Methods int       `json:"methods"`
-	Left    []LeftOut `json:"leftAlone,omitempty"`
+	Class   string `json:"class"`
+	In      string `json:"in,omitempty"`
+	JDK     bool   `json:"jdk,omitempty"`
+	Fate    string `json:"fate"`
+	Why     string `json:"why"`
+	Methods int    `json:"methods"`
+	Left    []Left `json:"leftAlone,omitempty"`
 }
 
 // Found is a probe or tag with the methods that it matches.
 type Found struct {
-	Name    string    `json:"name"`
-	Methods []string  `json:"methods"`
-	Anchors int       `json:"methodsOfSequences,omitempty"`
-	LeftOut []LeftOut `json:"leftOut,omitempty"`
+	Name    string   `json:"name"`
+	Methods []string `json:"methods"`
+	Anchors int      `json:"methodsOfSequences,omitempty"`
+	LeftOut []Left   `json:"leftOut,omitempty"`
 }
 
-// LeftOut is a class or method without a hook.
-type LeftOut struct {
+// Left is a class or method without a hook.
+type Left struct {
 	Class  string `json:"class,omitempty"`
 	Method string `json:"method,omitempty"`
 	Reason string `json:"reason"`
 }
 
-// Unmatched is a pattern that matches no method.
-type Unmatched struct {
-	What    string `json:"what"`
-	Pattern string `json:"pattern"`
-	InJDK   bool   `json:"inJDK,omitempty"`
-}
-
 // NewPlan describes a plan for archives. refused is why no pack can be made of it.
 func NewPlan(inputs []string, p *build.Planned, refused string) *Plan {
-	told := &Plan{
+	d := &Plan{
 		Inputs: inputs, Read: p.Read, ByFate: map[string]FateCount{}, Classes: []Fate{}, Probes: newFound(p.Probes),
-		Tags: newFound(p.Tags), Notes: p.Notes, Refused: refused, Weavings: Weavings{p.Woven.Woven, p.Woven.Cached},
+		Tags: newFound(p.Tags), Unmatched: p.Unmatched, Notes: p.Notes, Refused: refused, Weavings: p.Woven,
 	}
 	for i := range p.Classes {
 		c := &p.Classes[i]
 		name := FateName(c.When)
-		sum := told.ByFate[name]
-		told.ByFate[name] = FateCount{sum.Classes + 1, sum.Methods + c.Methods}
-		told.Classes = append(told.Classes, Fate{
-			Class: descriptor.ExternalName(c.Class), In: c.In, JDK: c.IsJDK(), Fate: name, Why: c.Why, Methods: c.Methods, Left: NewLeftOut(c.Left, false),
+		sum := d.ByFate[name]
+		d.ByFate[name] = FateCount{sum.Classes + 1, sum.Methods + c.Methods}
+		d.Classes = append(d.Classes, Fate{
+			Class: descriptor.ExternalName(c.Class), In: c.In, JDK: c.IsJDK(), Fate: name, Why: c.Why, Methods: c.Methods, Left: NewPackLeft(c.Left, false),
 		})
 	}
-	for _, u := range p.Unmatched {
-		told.Unmatched = append(told.Unmatched, Unmatched(u))
-	}
 	for _, broken := range p.Broken {
-		told.Notes = append(told.Notes, broken.Reason)
+		d.Notes = append(d.Notes, broken.Reason)
 	}
-	return told
+	return d
 }
 
 // FateName returns the name of a fate.
@@ -106,17 +97,17 @@ func newFound(applied []probes.Applied) []Found {
 			one.Methods = []string{}
 		}
 		for _, left := range a.LeftOut {
-			one.LeftOut = append(one.LeftOut, LeftOut{Method: left.Method, Reason: format.OneLine(left.Err)})
+			one.LeftOut = append(one.LeftOut, Left{Method: left.Method, Reason: format.OneLine(left.Err)})
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// NewLeftOut describes what was left alone.
-func NewLeftOut(left []pack.Left, withClass bool) (all []LeftOut) {
+// NewPackLeft describes what was left alone.
+func NewPackLeft(left []pack.Left, withClass bool) (all []Left) {
 	for _, l := range left {
-		one := LeftOut{Method: l.Method, Reason: l.Reason}
+		one := Left{Method: l.Method, Reason: l.Reason}
 		if withClass {
 			one.Class = descriptor.ExternalName(l.Class)
 		}
@@ -127,15 +118,15 @@ func NewLeftOut(left []pack.Left, withClass bool) (all []LeftOut) {
 
 // Pack is written by `sonde pack --json`.
 type Pack struct {
-	Output  string    `json:"output"`
-	Read    int       `json:"classesRead"`
-	Classes int       `json:"classes"`
-	Methods int       `json:"methods"`
-	Bytes   int64     `json:"bytes"`
-	Left    []LeftOut `json:"leftAlone"`
-	Notes   []string  `json:"notes,omitempty"`
-	Seconds float64   `json:"seconds"`
-	Weavings
+	Output  string   `json:"output"`
+	Read    int      `json:"classesRead"`
+	Classes int      `json:"classes"`
+	Methods int      `json:"methods"`
+	Bytes   int64    `json:"bytes"`
+	Left    []Left   `json:"leftAlone"`
+	Notes   []string `json:"notes,omitempty"`
+	Seconds float64  `json:"seconds"`
+	session.Weavings
 }
 
 // PackShow is written by `sonde pack show --json`.
@@ -148,7 +139,7 @@ type PackShow struct {
 	Sizes    pack.Sizes    `json:"sizes"`
 	Classes  []PackedClass `json:"classes"`
 	Spots    []PackedHook  `json:"spots"`
-	Left     []LeftOut     `json:"leftAlone"`
+	Left     []Left        `json:"leftAlone"`
 	Settings string        `json:"probes"`
 }
 
@@ -180,12 +171,12 @@ type PackedHook struct {
 
 // NewPackShow describes a pack.
 func NewPackShow(file string, content *pack.Content, sizes pack.Sizes) *PackShow {
-	told := &PackShow{
+	d := &PackShow{
 		File: file, Of: content.Title, Build: content.Build, IsOwn: content.Build == agent.AgentBuild(), Engine: content.Engine, Sizes: sizes,
-		Classes: []PackedClass{}, Spots: []PackedHook{}, Left: NewLeftOut(content.Left, true), Settings: string(content.Probes),
+		Classes: []PackedClass{}, Spots: []PackedHook{}, Left: NewPackLeft(content.Left, true), Settings: string(content.Probes),
 	}
-	if told.Left == nil {
-		told.Left = []LeftOut{}
+	if d.Left == nil {
+		d.Left = []Left{}
 	}
 	for _, class := range content.Classes {
 		e := class.Entry
@@ -198,12 +189,12 @@ func NewPackShow(file string, content *pack.Content, sizes pack.Sizes) *PackShow
 			}
 			one.Methods = append(one.Methods, method)
 		}
-		told.Classes = append(told.Classes, one)
+		d.Classes = append(d.Classes, one)
 	}
 	for _, n := range content.Names {
-		told.Spots = append(told.Spots, PackedHook{n.ID, descriptor.ExternalName(n.Class), n.Method, n.Descriptor, n.Probe, n.Sequence, n.Groups})
+		d.Spots = append(d.Spots, PackedHook{n.ID, descriptor.ExternalName(n.Class), n.Method, n.Descriptor, n.Probe, n.Sequence, n.Groups})
 	}
-	return told
+	return d
 }
 
 // PackVerify is written by `sonde pack verify --json`.

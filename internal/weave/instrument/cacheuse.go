@@ -30,9 +30,9 @@ func (u *cacheUse) init(c *cache.Cache, templates [][]byte) {
 // Weavings counts where woven classes came from. A class counts each time it is
 // requested, also if none of its methods could be woven.
 type Weavings struct {
-	Woven  int // by this process
-	Cached int // found in the cache
-	Missed int // not found in the cache
+	Woven  int `json:"classesWoven"`     // by this process
+	Cached int `json:"classesFromCache"` // found in the cache
+	Missed int `json:"-"`                // not found in the cache
 }
 
 // Weavings returns the counts so far.

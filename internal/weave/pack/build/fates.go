@@ -188,9 +188,9 @@ func each(probes, tags []probes.Applied, visit func(what string, a *applied)) {
 // An Unmatched is a pattern, or an element of a sequence, that names no method of the
 // archives.
 type Unmatched struct {
-	What    string // "probe pay" or "tag tier"
-	Pattern string
-	InJDK   bool // it names methods of the JDK
+	What    string `json:"what"` // "probe pay" or "tag tier"
+	Pattern string `json:"pattern"`
+	InJDK   bool   `json:"inJDK,omitempty"` // it names methods of the JDK
 }
 
 // addUnmatched finds what names nothing. Of classes that get no hooks the fates tell, so
