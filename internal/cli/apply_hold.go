@@ -239,9 +239,7 @@ func (r *applyRun) writeLook(look *applyLook) error {
 	out := bufio.NewWriter(r.out) // keeps the first error until Flush
 	format.WriteTable(out, applyColumns, runningTexts(look.rows), r.outWidth())
 	_, _ = fmt.Fprintf(out, "\n%s\n", look.headline())
-	for _, line := range look.remarks() {
-		_, _ = fmt.Fprintln(out, line)
-	}
+	writeLines(out, look.remarks())
 	return out.Flush()
 }
 
@@ -396,18 +394,11 @@ func (l *applyLook) remarks() []string {
 	if l.traced != "" {
 		lines = append(lines, l.traced)
 	}
-	tell := func(n uint64, one, many, what string) {
-		if n > 0 {
-			lines = append(lines, format.Count(int(n), one, many)+" "+what)
-		}
-	}
 	if slices.ContainsFunc(l.rows, func(row handover.Running) bool { return row.LowerBound }) {
 		lines = append(lines, lowerBoundNote)
 	}
-	tell(l.dropped, "call was", "calls were", "not counted: the arena had no room")
-	tell(l.contextsLost, "call", "calls", "of sequences and tags found no room in the arena: calls below have no context")
-	tell(l.ambiguous, "task was", "tasks were", "handed over twice before starting: their context is unknown")
-	return lines
+	lines = append(lines, arenaNotes(0, l.dropped)...)
+	return append(lines, contextNotes(l.contextsLost, l.ambiguous)...)
 }
 
 var (
@@ -460,12 +451,9 @@ func (l *applyLook) liveLines(width, height int) []string {
 	columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)
 	lines = append(lines, format.TableLines(columns, texts, width)...)
 	if hidden := len(l.rows) - len(shown); hidden > 0 {
-		lines = append(lines, fmt.Sprintf("and %s", format.Count(hidden, "row more", "rows more")))
+		lines = append(lines, "and "+format.Count(hidden, "row more", "rows more"))
 	}
-	for i := range lines {
-		lines[i] = format.Cut(lines[i], width)
-	}
-	return lines[:max(0, min(len(lines), height-1))]
+	return fitLines(lines, width, height)
 }
 
 func (r *applyRun) describe(look *applyLook) document.Applied {

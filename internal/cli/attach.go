@@ -255,7 +255,7 @@ func newAttachRun(c *attaching, h *results.Harvest) *attachRun {
 	sample := sampleOf(h)
 	r.board = board{
 		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: timesText(sample),
-		top: c.top, json: c.json, view: monitorView{sort: c.sort, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
+		top: c.top, json: c.json, view: monitorView{tableView: tableView{sort: c.sort}, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
 		source: h, groups: r.groups, method: r.method, costs: r.accountLine, describe: r.describe,
 	}
 	return r

@@ -406,7 +406,7 @@ func traceLine(line string, e *cache.Entry) (_ string, isMapped bool, err error)
 		return line, false, nil
 	}
 	m := tracedMethod(e, part(2), part(3), part(4))
-	if m == nil {
+	if m == nil || !m.Woven {
 		return line, false, nil
 	}
 	woven, tooLarge := strconv.ParseUint(part(6), 10, 16)
@@ -433,7 +433,7 @@ func traceLine(line string, e *cache.Entry) (_ string, isMapped bool, err error)
 // its parameters.
 func tracedMethod(e *cache.Entry, name, parameters, result string) *cache.Method {
 	if m := e.Method(name, parameters+result); m != nil {
-		return wovenOnly(m)
+		return m
 	}
 	wanted := strings.ReplaceAll(strings.Trim(parameters, "()"), " ", "")
 	for i := range e.Methods {
@@ -447,16 +447,8 @@ func tracedMethod(e *cache.Entry, name, parameters, result string) *cache.Method
 			types = append(types, t.Human())
 		}
 		if strings.Join(types, ",") == wanted {
-			return wovenOnly(m)
+			return m
 		}
-	}
-	return nil
-}
-
-// wovenOnly is nil for a method that is as it was.
-func wovenOnly(m *cache.Method) *cache.Method {
-	if m.Woven {
-		return m
 	}
 	return nil
 }

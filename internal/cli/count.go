@@ -217,7 +217,7 @@ func (r *countRun) watch(ctx context.Context) ending {
 	s.endAfter(r.duration, r.began)
 	if r.calls > 0 {
 		s.addTask(callsEvery, func() ending {
-			if found, err := r.measured(); err == nil && found.calls() >= r.calls {
+			if found, err := r.read(); err == nil && found.calls >= r.calls {
 				return endedCalls
 			}
 			return goesOn
@@ -236,7 +236,7 @@ func (r *countRun) watch(ctx context.Context) ending {
 
 // takeBatch adds the times since the last batch to the uncertainty of each method.
 func (r *countRun) takeBatch() {
-	found, err := r.measured()
+	found, err := r.read()
 	if err != nil {
 		return // the end reports it
 	}
@@ -271,56 +271,55 @@ func (r *countRun) write(look *countLook) error {
 	return nil
 }
 
-// A measured is what hooks have counted so far, by method or by context.
-type measured struct {
-	rows    []results.Row
-	threads int
-	dropped uint64
-	losses  []string
-}
-
-func (m *measured) calls() (calls uint64) {
-	for i := range m.rows {
-		calls += m.rows[i].Calls
+// read reads what was measured, without rates.
+func (r *countRun) read() (*countLook, error) {
+	look, err := r.readRows()
+	if err != nil {
+		return nil, err
 	}
-	return calls
+	look.elapsed = time.Since(r.began)
+	for i := range look.rows {
+		look.calls += look.rows[i].Calls
+		look.untimed += look.rows[i].Untimed
+	}
+	return look, nil
 }
 
-// measured reads what was measured.
-func (r *countRun) measured() (*measured, error) {
+// readRows reads the rows, by method or by context.
+func (r *countRun) readRows() (*countLook, error) {
 	if r.watching.isUsed() {
-		return r.measuredByContext()
+		return r.readContexts()
 	}
 	sum, err := r.session.Sum()
 	if err != nil {
 		return nil, err
 	}
-	m := &measured{threads: sum.Threads, dropped: sum.Dropped}
+	look := &countLook{threads: sum.Threads, dropped: sum.Dropped}
 	for _, method := range r.session.Methods() {
 		row := results.Row{Class: strings.ReplaceAll(method.Class, "/", "."), Name: method.Name, Descriptor: method.Descriptor, ID: method.ID, Timing: r.timing}
 		if totals := sum.Methods[method.ID]; totals != nil {
 			row.Totals = *totals
 		}
-		m.rows = append(m.rows, row)
+		look.rows = append(look.rows, row)
 	}
-	return m, nil
+	return look, nil
 }
 
-func (r *countRun) measuredByContext() (*measured, error) {
+func (r *countRun) readContexts() (*countLook, error) {
 	found, err := r.watching.Results()
 	if err != nil {
 		return nil, err
 	}
-	m := &measured{threads: found.Threads, dropped: found.Dropped, losses: losses(found)}
+	look := &countLook{threads: found.Threads, dropped: found.Dropped, losses: losses(found)}
 	byWithin := hasSequences(r.watching.set)
 	for i := range found.Rows {
 		w := &found.Rows[i]
-		m.rows = append(m.rows, results.Row{
+		look.rows = append(look.rows, results.Row{
 			Class: strings.ReplaceAll(w.Class, "/", "."), Name: w.Name, Descriptor: w.Descriptor, ID: w.ID, Timing: r.timing,
 			InContext: true, Within: w.Sequence, Label: w.Label, Context: contextText(w, byWithin), Totals: w.Totals,
 		})
 	}
-	return m, nil
+	return look, nil
 }
 
 // A countLook is a reading of what is measured.
@@ -340,26 +339,23 @@ type countLook struct {
 
 // look reads what was measured, with rates since the last look.
 func (r *countRun) look() (*countLook, error) {
-	found, err := r.measured()
+	look, err := r.read()
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
-	since := now.Sub(r.shownAt).Seconds()
-	if r.shownAt.IsZero() {
-		since = now.Sub(r.began).Seconds()
+	now := r.began.Add(look.elapsed)
+	since := look.elapsed.Seconds()
+	if !r.shownAt.IsZero() {
+		since = now.Sub(r.shownAt).Seconds()
 	}
-	look := &countLook{elapsed: now.Sub(r.began), threads: found.threads, dropped: found.dropped, losses: found.losses}
-	before, seen := r.shown, make(map[uint32]uint64, len(found.rows))
+	before, seen := r.shown, make(map[uint32]uint64, len(look.rows))
 	var fresh uint64
-	for _, row := range found.rows {
+	for i := range look.rows {
+		row := &look.rows[i]
 		row.Uncertainty = r.errors[row.ID]
 		seen[row.ID] = row.Calls
 		row.PerSecond = float64(row.Calls-min(row.Calls, before[row.ID])) / since
 		fresh += row.Calls - min(row.Calls, before[row.ID])
-		look.calls += row.Calls
-		look.untimed += row.Untimed
-		look.rows = append(look.rows, row)
 	}
 	look.rate = float64(fresh) / since
 	r.shownAt, r.shown = now, seen
@@ -406,15 +402,13 @@ func (r *countRun) liveLines(look *countLook, width, height int) []string {
 	if room := max(1, height-around); len(rows) > room {
 		rows = rows[:room]
 	}
-	lines := []string{format.Cut(r.headline(look), width), format.Cut(r.costText(look), width), ""}
+	lines := []string{r.headline(look), r.costText(look), ""}
 	columns, texts := format.FitTable(countColumns, rowTexts(rows, overloadsOf(look.rows)), expendable, width)
-	for _, line := range format.TableLines(columns, texts, width) {
-		lines = append(lines, format.Cut(line, width))
-	}
+	lines = append(lines, format.TableLines(columns, texts, width)...)
 	if hidden := len(shownRows(look.rows, 0)) - len(rows); hidden > 0 {
-		lines = append(lines, format.Cut(fmt.Sprintf("and %s", format.Count(hidden, "method more", "methods more")), width))
+		lines = append(lines, "and "+format.Count(hidden, "method more", "methods more"))
 	}
-	return lines[:max(0, min(len(lines), height-1))]
+	return fitLines(lines, width, height)
 }
 
 // shownRows returns the first rows with calls; 0 for all.
@@ -476,21 +470,16 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	if hidden := called - len(rows); hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "method is", "methods are"))
 	}
-	for _, line := range idleLines(look.rows) {
-		_, _ = fmt.Fprintln(out, line)
-	}
+	writeLines(out, idleLines(look.rows))
 	if hasLowerBound(look.rows) {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}
-	if look.untimed > 0 && r.timing != results.Untimed {
-		_, _ = fmt.Fprintf(out, "%s counted without a time: the arena had no room\n", format.Count(int(look.untimed), "call was", "calls were"))
+	untimed := look.untimed
+	if r.timing == results.Untimed {
+		untimed = 0 // as asked for
 	}
-	if look.dropped > 0 {
-		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", format.Count(int(look.dropped), "call was", "calls were"))
-	}
-	for _, line := range look.losses {
-		_, _ = fmt.Fprintln(out, line)
-	}
+	writeLines(out, arenaNotes(untimed, look.dropped))
+	writeLines(out, look.losses)
 	_, _ = fmt.Fprintln(out, r.costText(look))
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -174,7 +175,7 @@ func (c *hotting) run(ctx context.Context) error {
 	}
 	r := &hotRun{
 		hotting: c, sampler: sampler, window: hotspots.NewWindow(c.window), screen: newScreen(c.streams),
-		view: hotView{typed: typed{filter: c.filter}, sort: c.sort, threads: c.threads},
+		view: hotView{tableView: tableView{filter: c.filter, sort: c.sort}, threads: c.threads},
 	}
 	if bias := sampler.Bias(); bias != "" {
 		r.remark("biased: samples are taken " + bias)
@@ -319,38 +320,25 @@ var hotOrders = map[string]func(a, b hotspots.Method) int{hotBySelf: hotspots.By
 
 // A hotView says which rows of a table are shown, and how. Keys change it.
 type hotView struct {
-	typed
-	sort    string
+	tableView
 	threads bool
-	paused  bool
-	hasKeys bool
 }
 
 // press changes the view by a key, and reports whether the key ends the command.
 func (v *hotView) press(key rune) (quit bool) {
-	if v.typing {
-		v.edit(key)
-		return false
+	if !v.typing {
+		switch key {
+		case 's':
+			v.sort = hotBySelf
+		case 't':
+			v.sort = hotByTotal
+		case 'n':
+			v.sort = hotByName
+		case 'h':
+			v.threads = !v.threads
+		}
 	}
-	switch key {
-	case 's':
-		v.sort = hotBySelf
-	case 't':
-		v.sort = hotByTotal
-	case 'n':
-		v.sort = hotByName
-	case 'h':
-		v.threads = !v.threads
-	case 'p', ' ':
-		v.paused = !v.paused
-	case '/':
-		v.typing = true
-	case keyEscape:
-		v.filter = ""
-	case 'q':
-		return true
-	}
-	return false
+	return v.tableView.press(key)
 }
 
 // methods returns the methods that pass the filter, in order; by self time, only methods
@@ -391,41 +379,22 @@ const (
 
 // lines returns what fits a terminal.
 func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) []string {
-	lines := []string{format.Cut(head, width), format.Cut(v.keyLine(), width), ""}
+	lines := []string{head, v.keyLine(), ""}
 	const around = 6 // these, the titles, the number of hidden rows, the line of the cursor
 	room := max(1, height-around)
 	if top > 0 {
 		room = min(room, top)
 	}
 	table, hidden := v.tableLines(t, room, width)
-	for _, line := range table {
-		lines = append(lines, format.Cut(line, width))
-	}
+	lines = append(lines, table...)
 	if hidden > 0 {
 		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
 	}
-	return lines[:max(0, min(len(lines), height-1))]
+	return fitLines(lines, width, height)
 }
 
-// keyLine explains the keys, or shows the filter while it is typed.
 func (v *hotView) keyLine() string {
-	words := []string{"by " + v.sort}
-	if v.typing {
-		return "filter: " + format.Printable(v.filter) + "_"
-	}
-	if v.filter != "" {
-		words = append(words, "filter "+strconv.Quote(v.filter))
-	}
-	if v.paused {
-		words = append(words, "paused")
-	}
-	line := strings.Join(words, ", ")
-	if v.hasKeys {
-		line += "   [s]elf [t]otal [n]ame  / filter  t[h]reads  [p]ause  [q]uit"
-	} else {
-		line += "   Ctrl-C ends it"
-	}
-	return line
+	return v.tableView.keyLine("[s]elf [t]otal [n]ame  / filter  t[h]reads")
 }
 
 // tableLines returns the first rows of a table, and how many more there are.
@@ -517,19 +486,13 @@ func mostOf(kinds map[string]float64) string {
 	if len(kinds) == 0 {
 		return ""
 	}
-	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
-		if kinds[a] != kinds[b] {
-			if kinds[a] > kinds[b] {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
+	most := slices.MinFunc(slices.Collect(maps.Keys(kinds)), func(a, b string) int {
+		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), strings.Compare(a, b))
 	})
-	if most := names[0]; kinds[most] < 0.995 {
+	if kinds[most] < 0.995 {
 		return fmt.Sprintf("%s %.0f %%", most, 100*kinds[most])
 	}
-	return names[0]
+	return most
 }
 
 func partText(part float64) string {
@@ -566,9 +529,7 @@ func (r *hotRun) writeText(t *hotspots.Table) error {
 	}
 	out := bufio.NewWriter(r.out) // keeps the first error until Flush
 	lines, hidden := r.view.tableLines(t, most, r.outWidth())
-	for _, line := range lines {
-		_, _ = fmt.Fprintln(out, line)
-	}
+	writeLines(out, lines)
 	_, _ = fmt.Fprintf(out, "\n%s\n", r.headline(t))
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Grouped(hidden))

@@ -34,7 +34,7 @@ func hotTable() *hotspots.Table {
 
 func TestHotKeys(t *testing.T) {
 	table := hotTable()
-	v := hotView{sort: hotBySelf, hasKeys: true}
+	v := hotView{tableView: tableView{sort: hotBySelf, hasKeys: true}}
 	names := func() (shown []string) {
 		for _, m := range v.methods(table) {
 			shown = append(shown, m.Name)
@@ -83,7 +83,7 @@ func TestHotLinesFit(t *testing.T) {
 	table := hotTable()
 	for _, threads := range []bool{false, true} {
 		for width := 20; width < 120; width += 7 {
-			v := hotView{sort: hotByTotal, threads: threads, hasKeys: true}
+			v := hotView{tableView: tableView{sort: hotByTotal, hasKeys: true}, threads: threads}
 			lines := v.lines(table, strings.Repeat("head ", 30), 0, width, 8)
 			if len(lines) > 7 {
 				t.Errorf("%d lines", len(lines))
@@ -95,7 +95,7 @@ func TestHotLinesFit(t *testing.T) {
 			}
 		}
 	}
-	v := hotView{sort: hotBySelf}
+	v := hotView{tableView: tableView{sort: hotBySelf}}
 	text, hidden := v.tableLines(table, 1, 0)
 	want := []string{"SELF   95 %  TOTAL  KIND      LINE  METHOD", "75 %  60-86   75 %  compiled     7  com.acme.Cart.add"}
 	if !slices.Equal(text, want) || hidden != 1 {

@@ -222,7 +222,7 @@ func newMonitorRun(c *monitoring) *monitorRun {
 	r := &monitorRun{monitoring: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}}}
 	r.board = board{
 		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: timesText(c.sample), top: c.top, json: c.json,
-		view: monitorView{sort: c.sort, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
+		view: monitorView{tableView: tableView{sort: c.sort}, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
 		groups: func(by string) *monitor.Groups { return monitorGroups(by, r.set, r.subjects()) },
 	}
 	return r
@@ -283,18 +283,16 @@ func (r *monitorRun) publish(isUp bool) {
 // write writes the result, and what leaving the JVM took.
 func (r *monitorRun) write(whole *monitorTable) error {
 	r.tellLate(r.leftAlone())
-	if err := r.writeResult(whole); err != nil {
-		return err
-	}
-	r.tellFarewell(whole.farewell)
-	return nil
-}
-
-func (r *monitorRun) writeResult(whole *monitorTable) error {
+	var err error
 	if r.json {
-		return r.board.writeJSON(whole)
+		err = r.board.writeJSON(whole)
+	} else {
+		err = r.board.writeWhole(whole, r.losses())
 	}
-	return r.board.writeWhole(whole, r.losses())
+	if err == nil {
+		r.tellFarewell(whole.farewell)
+	}
+	return err
 }
 
 // writeWhole writes the table of the whole time, and lines about what is missing in it.
@@ -314,18 +312,11 @@ func (b *board) writeWhole(whole *monitorTable, losses []string) error {
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "row is", "rows are"))
 	}
-	if untimed := whole.Total.Untimed; untimed > 0 {
-		_, _ = fmt.Fprintf(out, "%s counted without a time: the arena had no room\n", format.Count(int(untimed), "call was", "calls were"))
-	}
-	if whole.Lost > 0 {
-		_, _ = fmt.Fprintf(out, "%s not counted: the arena had no room\n", format.Count(int(whole.Lost), "call was", "calls were"))
-	}
+	writeLines(out, arenaNotes(whole.Total.Untimed, whole.Lost))
 	if whole.Total.LowerBound {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}
-	for _, line := range losses {
-		_, _ = fmt.Fprintln(out, line)
-	}
+	writeLines(out, losses)
 	_, _ = fmt.Fprintln(out, b.costs(whole))
 	return out.Flush()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -325,59 +324,28 @@ var monitorKeys = map[rune]string{'c': "calls", 'e': "errors", 'm': "mean", '9':
 
 // A monitorView says which rows of a table are shown, and how. Keys change it.
 type monitorView struct {
-	typed
-	sort     string
+	tableView
 	by       string
 	hideIdle bool // also hides idle patterns
-	paused   bool
-	hasKeys  bool
 }
 
 // press changes the view by a key, and reports whether the key ends the command.
 func (v *monitorView) press(key rune) (quit bool) {
-	if v.typing {
-		v.edit(key)
-		return false
-	}
-	if sort, is := monitorKeys[key]; is {
-		v.sort = sort
-	}
-	switch key {
-	case 'g':
-		if v.by == byMethod {
+	if !v.typing {
+		if sort, is := monitorKeys[key]; is {
+			v.sort = sort
+		}
+		if key == 'g' && v.by == byMethod {
 			v.by = byPattern
-		} else {
+		} else if key == 'g' {
 			v.by = byMethod
 		}
-	case 'p', ' ':
-		v.paused = !v.paused
-	case '/':
-		v.typing = true
-	case keyEscape:
-		v.filter = ""
-	case 'q':
-		return true
 	}
-	return false
+	return v.tableView.press(key)
 }
 
-// keyLine explains the keys, or shows the filter while it is typed.
 func (v *monitorView) keyLine() string {
-	if v.typing {
-		return "filter: " + format.Printable(v.filter) + "_"
-	}
-	words := []string{"by " + v.sort}
-	if v.filter != "" {
-		words = append(words, "filter "+strconv.Quote(v.filter))
-	}
-	if v.paused {
-		words = append(words, "paused")
-	}
-	line := strings.Join(words, ", ")
-	if v.hasKeys {
-		return line + "   [c]alls [e]rrors [m]ean p9[9] [r]unning [n]ame  / filter  [g]roup  [p]ause  [q]uit"
-	}
-	return line + "   Ctrl-C ends it"
+	return v.tableView.keyLine("[c]alls [e]rrors [m]ean p9[9] [r]unning [n]ame  / filter  [g]roup")
 }
 
 // rows returns the active rows that pass the filter, in order.
@@ -462,10 +430,7 @@ func (b *board) liveLines(table *monitorTable, width, height int) []string {
 		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
 	}
 	lines = append(lines, stalls...)
-	for n := range lines {
-		lines[n] = format.Cut(lines[n], width)
-	}
-	return lines[:max(0, min(len(lines), height-1))]
+	return fitLines(lines, width, height)
 }
 
 // stallLines says where stalled threads are and for how long.
@@ -515,9 +480,7 @@ func (b *board) writeLines(table *monitorTable) error {
 	b.titled = true
 	lines = append(lines, b.stallLines(table.Interval, func(s monitor.Stall) bool { return s.IsNew })...)
 	out := bufio.NewWriter(b.out) // keeps the first error until Flush
-	for _, line := range lines {
-		_, _ = fmt.Fprintln(out, line)
-	}
+	writeLines(out, lines)
 	return out.Flush()
 }
 

@@ -45,7 +45,7 @@ func monitorSampleRun(t *testing.T, by string, sample uint32) (*board, *monitorT
 	set := monitorSampleSet(t)
 	r := &board{
 		pid: 4711, main: "a.Main", sample: sample, times: timesText(sample), costs: func(*monitorTable) string { return "what hooks cost is not known" },
-		view: monitorView{sort: "calls", by: by, hasKeys: true}, options: monitor.Options{Stall: time.Second, Clock: 40},
+		view: monitorView{tableView: tableView{sort: "calls", hasKeys: true}, by: by}, options: monitor.Options{Stall: time.Second, Clock: 40},
 		method: func(id uint32) (session.Method, bool) {
 			at := slices.IndexFunc(monitorSample, func(m session.Method) bool { return m.ID == id })
 			return monitorSample[max(at, 0)], at >= 0

@@ -243,9 +243,7 @@ func (c *observing) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Tria
 	}
 	format.WriteTable(w, applyColumns, runningTexts(rows), width)
 	_, _ = fmt.Fprintln(w)
-	for _, line := range trialLines(p, t) {
-		_, _ = fmt.Fprintln(w, line)
-	}
+	writeLines(w, trialLines(p, t))
 }
 
 // An observeView shows the progress of an observation.
@@ -291,9 +289,7 @@ func writeProposal(w io.Writer, p *suggest.Proposal, width int) {
 		format.WriteTable(w, columns, texts, width)
 	}
 	_, _ = fmt.Fprintln(w)
-	for _, line := range proposalLines(p) {
-		_, _ = fmt.Fprintln(w, line)
-	}
+	writeLines(w, proposalLines(p))
 }
 
 // observeTexts returns the cells of a proposal for a running program.

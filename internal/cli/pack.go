@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -252,8 +253,12 @@ func (c *packShow) write(out io.Writer, content *pack.Content, sizes pack.Sizes)
 	line("engine", "%s", content.Engine)
 	line("classes", "%s of %s, originally %s, woven %s", format.Count(sizes.Methods, "method", "methods"), format.Count(sizes.Classes, "class", "classes"), diskText(sizes.Original), diskText(sizes.Woven))
 	line("left", "%s", format.Count(len(content.Left), "class or method", "classes and methods"))
-	for _, sum := range sumSpots(sortedSpots(content.Names)) {
-		line("probe", "%s: %s", sum.probe, format.Count(sum.spots, "hook", "hooks"))
+	hooks := map[string]int{}
+	for _, n := range content.Names {
+		hooks[n.Probe]++
+	}
+	for _, probe := range slices.Sorted(maps.Keys(hooks)) {
+		line("probe", "%s: %s", probe, format.Count(hooks[probe], "hook", "hooks"))
 	}
 	if c.classes {
 		writePackedClasses(out, content.Classes)
@@ -300,26 +305,6 @@ func sortedSpots(names []pack.Name) []pack.Name {
 		return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
 			strings.Compare(a.Method, b.Method), strings.Compare(a.Descriptor, b.Descriptor))
 	})
-}
-
-// A spotSum counts the hooks of a probe.
-type spotSum struct {
-	probe string
-	spots int
-}
-
-// sumSpots counts hooks by probe, in the order in which probes appear.
-func sumSpots(names []pack.Name) (sums []spotSum) {
-	at := map[string]int{}
-	for _, n := range names {
-		i, known := at[n.Probe]
-		if !known {
-			i, at[n.Probe] = len(sums), len(sums)
-			sums = append(sums, spotSum{probe: n.Probe})
-		}
-		sums[i].spots++
-	}
-	return sums
 }
 
 func writePackedClasses(out io.Writer, classes []pack.Class) {

@@ -430,13 +430,11 @@ func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, he
 		head = string(p.Stage)
 	}
 	head += ", below " + format.Printable(roots)
-	lines := []string{format.Cut(head, width), format.Cut(strings.Join(standing(p), ", "), width), ""}
+	lines := []string{head, strings.Join(standing(p), ", "), ""}
 	if tree != nil && len(tree.Merged.Children) > 0 {
-		for _, line := range treeLines(tree, width, max(1, height-around)) {
-			lines = append(lines, format.Cut(line, width))
-		}
+		lines = append(lines, treeLines(tree, width, max(1, height-around))...)
 	}
-	return lines[:max(0, min(len(lines), height-1))]
+	return fitLines(lines, width, height)
 }
 
 // treeLines returns the longest nodes of a tree as a table.

@@ -364,13 +364,8 @@ func (r *reported) writeTables(out io.Writer, top, width int) {
 
 // timeTexts are the cells of the times of a row.
 func timeTexts(r *results.Row) (total, self, mean, p99, longest string) {
-	total, self, mean, p99, longest = "-", "-", "-", "-", "-"
-	if r.HasTimes() {
-		total = about(r) + format.Nanos(r.Total())
-	}
-	if r.HasTimes() && r.Timing == results.Exact {
-		self = format.Nanos(r.SelfTime())
-	}
+	total, self = totalTexts(r)
+	mean, p99, longest = "-", "-", "-"
 	if r.Timed > 0 {
 		mean, longest = about(r)+format.Call(r.Mean()), about(r)+format.Call(float64(r.Max))
 	}
@@ -424,38 +419,26 @@ func (r *reported) writeFoot(out io.Writer) {
 	}
 }
 
-// hasUnknown reports whether results are grouped by unknown tags or callers.
-func (r *reported) hasUnknown() bool {
-	return slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.Label.Unknown })
-}
-
 // remarks returns notes to the tables.
 func (r *reported) remarks() (lines []string) {
-	tell := func(n uint64, one, many, what string) {
-		if n > 0 {
-			lines = append(lines, format.Count(int(n), one, many)+" "+what)
-		}
-	}
 	if r.State != results.Measuring {
 		when := "when the JVM exited"
 		if r.State == results.Out || r.IsStopped() {
 			when = "when the hooks were removed"
 		}
-		tell(r.active, "call was", "calls were", "running "+when+", with unknown time")
+		lines = addCount(lines, r.active, "call was", "calls were", "running "+when+", with unknown time")
 	}
-	tell(uint64(len(r.methods)-len(called(r.methods))), "method was", "methods were", "not called")
-	if slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.LowerBound }) {
+	lines = addCount(lines, uint64(len(r.methods)-len(called(r.methods))), "method was", "methods were", "not called")
+	if hasLowerBound(r.methods) {
 		lines = append(lines, lowerBoundNote)
 	}
-	tell(r.untimed, "call was", "calls were", "counted without a time: the arena had no room")
-	tell(r.results.Dropped, "call was", "calls were", "not counted: the arena had no room")
-	tell(r.undecided, "call", "calls", "are not counted: the condition could not be evaluated")
-	tell(r.results.ContextsLost, "call", "calls", "of sequences and tags found no room in the arena: calls below have no context")
-	tell(r.results.Ambiguous, "task was", "tasks were", "handed over twice before starting: their context is unknown")
-	if r.hasUnknown() {
+	lines = append(lines, arenaNotes(r.untimed, r.results.Dropped)...)
+	lines = addCount(lines, r.undecided, "call", "calls", "are not counted: the condition could not be evaluated")
+	lines = append(lines, contextNotes(r.results.ContextsLost, r.results.Ambiguous)...)
+	if slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.Label.Unknown }) {
 		lines = append(lines, "rows marked (unknown): the agent ran out of label slots, so their tags or callers were not recorded")
 	}
-	tell(uint64(len(r.Left)), "class or method was", "classes or methods were", "left alone when the pack was made: sonde pack show --left says why")
+	lines = addCount(lines, uint64(len(r.Left)), "class or method was", "classes or methods were", "left alone when the pack was made: sonde pack show --left says why")
 	return append(lines, r.Notes...)
 }
 
@@ -465,7 +448,7 @@ func (r *reported) describe(top int) document.Report {
 		Arena: r.Arena, PID: owner.Target, State: string(r.State), Since: owner.Opened.Round(time.Millisecond), Command: owner.Command,
 		Pack: r.Pack, Title: r.Title, Calls: r.calls, Threads: r.results.Threads, UnderWay: r.active, Untimed: r.untimed,
 		Dropped: r.results.Dropped, ContextsLost: r.results.ContextsLost, Ambiguous: r.results.Ambiguous,
-		Methods: []document.ReportMethod{}, Remarks: r.remarks(),
+		Methods: []document.ReportMethod{}, LeftAlone: document.NewPackLeft(r.Left, true), Remarks: r.remarks(),
 	}
 	d.ArenaUsed, d.ArenaRoom = r.Room()
 	if r.JVM != nil {
@@ -485,9 +468,6 @@ func (r *reported) describe(top int) document.Report {
 	}
 	for _, row := range most(r.methods) {
 		d.Methods = append(d.Methods, document.NewReportMethod(&row))
-	}
-	for _, left := range r.Left {
-		d.LeftAlone = append(d.LeftAlone, document.Left{Class: strings.ReplaceAll(left.Class, "/", "."), Method: left.Method, Reason: left.Reason})
 	}
 	return d
 }

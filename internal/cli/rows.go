@@ -23,16 +23,11 @@ func rowTexts(rows []results.Row, overloads map[string]bool) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		total, self, mean, running := "-", "-", "-", "-"
+		mean, running := "-", "-"
 		if r.Timing == results.Exact {
 			running = format.Grouped(int(r.Active))
 		}
-		if r.HasTimes() {
-			total = about(r) + format.Nanos(r.Total())
-		}
-		if r.HasTimes() && r.Timing == results.Exact {
-			self = format.Nanos(r.SelfTime())
-		}
+		total, self := totalTexts(r)
 		if r.Timed > 0 {
 			mean = about(r) + format.Call(r.Mean())
 			if sure := r.Uncertainty.Error(); r.Timing == results.Sampled && sure >= 0 {
@@ -45,6 +40,18 @@ func rowTexts(rows []results.Row, overloads map[string]bool) [][]string {
 		})
 	}
 	return texts
+}
+
+// totalTexts returns the cells of the total and own time of a row.
+func totalTexts(r *results.Row) (total, self string) {
+	total, self = "-", "-"
+	if r.HasTimes() {
+		total = about(r) + format.Nanos(r.Total())
+	}
+	if r.HasTimes() && r.Timing == results.Exact {
+		self = format.Nanos(r.SelfTime())
+	}
+	return total, self
 }
 
 // about marks times of calls that were chosen at random.
@@ -101,6 +108,26 @@ const lowerBoundNote = "≥: " + session.WhyLowerBound
 // callsText writes a number of calls.
 func callsText(calls uint64, isLowerBound bool) string {
 	return format.AtLeast(isLowerBound, format.Grouped(int(calls)))
+}
+
+// arenaNotes reports calls for which the arena had no room.
+func arenaNotes(untimed, dropped uint64) (lines []string) {
+	lines = addCount(lines, untimed, "call was", "calls were", "counted without a time: the arena had no room")
+	return addCount(lines, dropped, "call was", "calls were", "not counted: the arena had no room")
+}
+
+// contextNotes reports calls and tasks whose context is unknown.
+func contextNotes(lost, ambiguous uint64) (lines []string) {
+	lines = addCount(lines, lost, "call", "calls", "of sequences and tags found no room in the arena: calls below have no context")
+	return addCount(lines, ambiguous, "task was", "tasks were", "handed over twice before starting: their context is unknown")
+}
+
+// addCount adds a sentence about n things, if there are any.
+func addCount(lines []string, n uint64, one, many, rest string) []string {
+	if n == 0 {
+		return lines
+	}
+	return append(lines, format.Count(int(n), one, many)+" "+rest)
 }
 
 // hasLowerBound reports whether the calls of any row are a lower bound.

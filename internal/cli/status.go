@@ -215,13 +215,11 @@ func (t *tenant) costText() string {
 func (t *tenant) hookNanos() float64 { return t.cost.Hook * float64(t.calls) }
 
 func aliveText(alive process.Answer) string {
-	switch alive {
-	case process.Yes:
-		return "alive"
-	case process.No:
-		return "dead: the agent removes its hooks when its lease ends; sonde undo removes them now"
+	text := lifeText(alive)
+	if alive == process.No {
+		text += ": the agent removes its hooks when its lease ends; sonde undo removes them now"
 	}
-	return "not visible from here"
+	return text
 }
 
 func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*tenant) document.Status {

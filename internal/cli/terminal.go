@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -137,10 +138,51 @@ func (b *bar) clear() {
 	}
 }
 
-// typed is a filter that the user types.
-type typed struct {
-	filter string
-	typing bool // keys go to the filter
+// A tableView says which rows of a live table are shown, and how. Keys change it.
+type tableView struct {
+	sort    string
+	filter  string
+	typing  bool // keys go to the filter
+	paused  bool
+	hasKeys bool
+}
+
+// press changes the view by a key, and reports whether the key ends the command.
+func (v *tableView) press(key rune) (quit bool) {
+	if v.typing {
+		v.edit(key)
+		return false
+	}
+	switch key {
+	case 'p', ' ':
+		v.paused = !v.paused
+	case '/':
+		v.typing = true
+	case keyEscape:
+		v.filter = ""
+	case 'q':
+		return true
+	}
+	return false
+}
+
+// keyLine describes the view and the keys that change it, or shows the filter while it is
+// typed.
+func (v *tableView) keyLine(keys string) string {
+	if v.typing {
+		return "filter: " + format.Printable(v.filter) + "_"
+	}
+	line := "by " + v.sort
+	if v.filter != "" {
+		line += ", filter " + strconv.Quote(v.filter)
+	}
+	if v.paused {
+		line += ", paused"
+	}
+	if !v.hasKeys {
+		return line + "   Ctrl-C ends it"
+	}
+	return line + "   " + keys + "  [p]ause  [q]uit"
 }
 
 // Keys that are not letters.
@@ -151,23 +193,39 @@ const (
 )
 
 // edit applies a key to the filter.
-func (t *typed) edit(key rune) {
+func (v *tableView) edit(key rune) {
 	switch {
 	case key == '\r' || key == '\n':
-		t.typing = false
+		v.typing = false
 	case key == keyEscape:
-		t.typing, t.filter = false, ""
+		v.typing, v.filter = false, ""
 	case key == keyBackspace || key == keyErase:
-		if runes := []rune(t.filter); len(runes) > 0 {
-			t.filter = string(runes[:len(runes)-1])
+		if runes := []rune(v.filter); len(runes) > 0 {
+			v.filter = string(runes[:len(runes)-1])
 		}
 	case unicode.IsPrint(key):
-		t.filter += string(key)
+		v.filter += string(key)
 	}
 }
 
-func (t *typed) passes(name string) bool {
-	return strings.Contains(strings.ToLower(name), strings.ToLower(t.filter))
+func (v *tableView) passes(name string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(v.filter))
+}
+
+// fitLines cuts lines to the size of a terminal, whose last line is left to the cursor.
+func fitLines(lines []string, width, height int) []string {
+	lines = lines[:max(0, min(len(lines), height-1))]
+	for i, line := range lines {
+		lines[i] = format.Cut(line, width)
+	}
+	return lines
+}
+
+// writeLines writes lines of a result.
+func writeLines(out io.Writer, lines []string) {
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(out, line) // the writer keeps the first error
+	}
 }
 
 // A bulletin shows the progress of work that must not wait for a slow terminal: another

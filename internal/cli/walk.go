@@ -238,17 +238,16 @@ func walkStanding(p rootcause.Progress) (words []string) {
 func walkLines(p rootcause.Progress, width, height int) []string {
 	const around = 6 // head, standing, live, blank, titles, the line of the cursor
 	so := p.Climb()
-	lines := []string{format.Cut(walkHead(p), width), format.Cut(strings.Join(walkStanding(p), ", "), width)}
-	if live := liveNames(so); len(live) > 0 {
-		lines = append(lines, format.Cut("live: "+strings.Join(live, ", "), width))
-	} else {
-		lines = append(lines, "")
+	live := strings.Join(liveNames(so), ", ")
+	if live != "" {
+		live = "live: " + live
 	}
+	lines := []string{walkHead(p), strings.Join(walkStanding(p), ", "), live}
 	if len(so.Spots) > 0 {
 		lines = append(lines, "")
 		lines = append(lines, text.RootCauseLines(so, width, max(1, height-around+1))...)
 	}
-	return lines[:max(0, min(len(lines), height-1))]
+	return fitLines(lines, width, height)
 }
 
 // liveNames returns the methods whose hooks are on, without their packages.
