@@ -51,7 +51,7 @@ func newApply(s streams) *cobra.Command {
 		Long:    applyLong,
 		Example: applyExamples,
 		Args:    exactly("PID"),
-		RunE: checkAndRun(c),
+		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.StringVarP(&c.file, "file", "f", "", "`FILE` of probes; - reads standard input")

@@ -48,7 +48,7 @@ func newAttach(s streams) *cobra.Command {
 		Long:    attachLong,
 		Example: attachExamples,
 		Args:    exactly("PID"),
-		RunE: checkAndRun(c),
+		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.pack, "pack", "", "`FILE` of the pack, if the path that the JVM reports cannot be read")

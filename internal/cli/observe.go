@@ -46,7 +46,7 @@ func newObserve(s streams) *cobra.Command {
 		Long:    observeLong,
 		Example: observeExamples,
 		Args:    atLeast("PID or FILE"),
-		RunE: checkAndRun(c),
+		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.Var(span(&c.For, c.For, leastObserved, mostObserved), "for", "how long to observe; with --apply, also how long the probes stay")

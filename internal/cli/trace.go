@@ -53,7 +53,7 @@ func newTrace(s streams) *cobra.Command {
 		Long:    traceLong,
 		Example: traceExamples,
 		Args:    atLeast("PID", "METHOD"),
-		RunE: checkAndRun(c),
+		RunE:    checkAndRun(c),
 	}
 	flags := command.Flags()
 	flags.Var(number(&c.levels, 4, 1, mostTraceLevels), "levels", "trace so many levels of calls below the method")
