@@ -24,9 +24,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
-// applying is a `sonde apply` command line.
-type applying struct {
-	choice
+// applyCommand is a `sonde apply` command line.
+type applyCommand struct {
+	targetFlags
 	file       string
 	title      string // the name of the file, also if another Sonde hands it over
 	set        *probeset.Set
@@ -44,7 +44,7 @@ type applying struct {
 }
 
 func newApply(s streams) *cobra.Command {
-	c := &applying{choice: choice{streams: s}}
+	c := &applyCommand{targetFlags: targetFlags{streams: s}}
 	command := &cobra.Command{
 		Use:     "apply PID [-f FILE]",
 		Short:   "Apply a file of probes to a JVM",
@@ -64,7 +64,7 @@ func newApply(s streams) *cobra.Command {
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write traces to at the end: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
 	flags.Var(number(&c.keep, usualKeep, 1, mostTransactions), "keep", "keep so many of the latest traces")
-	c.choice.register(flags)
+	c.targetFlags.register(flags)
 	flags.BoolVar(&c.ready, "ready", false, "report on descriptor 3 when the set is applied")
 	flags.StringVar(&c.title, "title", "", "the name of the file")
 	for _, name := range []string{"ready", "title"} { // between a Sonde and the Sonde it starts
@@ -76,7 +76,7 @@ func newApply(s streams) *cobra.Command {
 }
 
 // check reads the command line and the file, before the JVM is touched.
-func (c *applying) check(args []string, given func(string) bool) (err error) {
+func (c *applyCommand) check(args []string, given func(string) bool) (err error) {
 	c.paced = given("interval")
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -135,7 +135,7 @@ func readBounded(name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
-func (c *applying) run(ctx context.Context) error {
+func (c *applyCommand) run(ctx context.Context) error {
 	jvm, err := inspect(c.pid)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (c *applying) run(ctx context.Context) error {
 }
 
 // apply makes this Sonde hold the JVM.
-func (c *applying) apply(ctx context.Context, jvm *process.JVM) error {
+func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 	changes := probeset.Diff(nil, c.set)
 	if c.dryRun {
 		return c.writeDiff(changes, nil)
@@ -286,7 +286,7 @@ const readyWord = "applied\n"
 
 // inBackground starts this program again without a terminal to hold the JVM, and waits
 // until the set is applied.
-func (c *applying) inBackground(ctx context.Context) error {
+func (c *applyCommand) inBackground(ctx context.Context) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -323,7 +323,7 @@ func (c *applying) inBackground(ctx context.Context) error {
 	return err
 }
 
-func (c *applying) backgroundArgs() []string {
+func (c *applyCommand) backgroundArgs() []string {
 	args := []string{"apply", strconv.Itoa(c.pid), "--file", "-", "--title", c.title, "--ready"}
 	if c.duration > 0 {
 		args = append(args, "--for", c.duration.String())
@@ -345,7 +345,7 @@ func (c *applying) backgroundArgs() []string {
 
 // backgroundFailure is the error if the other Sonde has ended without applying the set. It
 // has printed why.
-func (c *applying) backgroundFailure(ctx context.Context, err error) error {
+func (c *applyCommand) backgroundFailure(ctx context.Context, err error) error {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -356,8 +356,8 @@ func (c *applying) backgroundFailure(ctx context.Context, err error) error {
 	return fmt.Errorf("the Sonde in the background ended before the set was applied: %w", errors.Join(err, os.ErrProcessDone))
 }
 
-// tellReady reports to the Sonde that waits, and releases its terminal.
-func tellReady() error {
+// reportReady reports to the Sonde that waits, and releases its terminal.
+func reportReady() error {
 	const patience = 5 * time.Second
 	ready := os.NewFile(readyFD, "ready")
 	if ready == nil {
@@ -374,7 +374,7 @@ func tellReady() error {
 func isNone(err error) bool { return errors.Is(err, handover.ErrNone) }
 
 // handOver hands the set to the Sonde that holds the JVM.
-func (c *applying) handOver(ctx context.Context, client *handover.Client) error {
+func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) error {
 	if c.duration != 0 {
 		return usage("--for: another sonde apply already holds process %d and decides when it ends; use for: in the file", c.pid)
 	}
@@ -414,7 +414,7 @@ func (c *applying) handOver(ctx context.Context, client *handover.Client) error 
 	return err
 }
 
-func (c *applying) handFailure(err error) error {
+func (c *applyCommand) handFailure(err error) error {
 	if isNone(err) {
 		return fmt.Errorf("the sonde apply that held process %d has just ended: try again", c.pid)
 	}
@@ -426,7 +426,7 @@ func outcomeText(o *handover.Outcome) string {
 }
 
 // endHolder ends the Sonde that holds the JVM.
-func (c *applying) endHolder(ctx context.Context, client *handover.Client) error {
+func (c *applyCommand) endHolder(ctx context.Context, client *handover.Client) error {
 	if client == nil {
 		return fmt.Errorf("no sonde apply holds process %d: sonde status %d shows whether another command does", c.pid, c.pid)
 	}
@@ -447,7 +447,7 @@ func (c *applying) endHolder(ctx context.Context, client *handover.Client) error
 }
 
 // showHolder shows the state of the Sonde that holds the JVM.
-func (c *applying) showHolder(ctx context.Context, client *handover.Client) error {
+func (c *applyCommand) showHolder(ctx context.Context, client *handover.Client) error {
 	if client == nil {
 		return usage("-f is missing: no sonde apply holds process %d, so there is nothing to show", c.pid)
 	}
@@ -513,7 +513,7 @@ func changeText(c probeset.Change) string {
 }
 
 // writeDiff writes differences as the result. The outcome is nil if nothing was changed.
-func (c *applying) writeDiff(changes []probeset.Change, outcome *handover.Outcome) error {
+func (c *applyCommand) writeDiff(changes []probeset.Change, outcome *handover.Outcome) error {
 	if c.json {
 		if changes == nil {
 			changes = []probeset.Change{}

@@ -24,8 +24,8 @@ import (
 
 // An applyRun is a sonde apply that holds a JVM.
 type applyRun struct {
-	*applying
-	visit
+	*applyCommand
+	liveSession
 	holder *handover.Holder
 	traces *trace.Keeper
 
@@ -34,9 +34,9 @@ type applyRun struct {
 }
 
 // hold holds the JVM until the end.
-func (c *applying) hold(ctx context.Context, jvm *process.JVM) error {
-	defer outliveReader()()
-	r := &applyRun{applying: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams)}}
+func (c *applyCommand) hold(ctx context.Context, jvm *process.JVM) error {
+	defer ignoreBrokenPipe()()
+	r := &applyRun{applyCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams)}}
 	if err := r.enterSet(ctx, jvm); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		return r.abandon(ctx, err)
 	}
 	r.holder, r.began = holder, holder.Began
-	r.tellApplied(report)
+	r.reportSet(report)
 	// A probe never reads what only another one allows: each removes its own secrets.
 	var allow []string
 	for _, p := range r.set.Probes {
@@ -80,7 +80,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 		r.remark(format.OneLine(err))
 	}
 	if r.ready {
-		if err := tellReady(); err != nil {
+		if err := reportReady(); err != nil {
 			r.remark(format.OneLine(err))
 			holder.End() // the Sonde that started this one reports a failure
 		}
@@ -98,8 +98,8 @@ func endingText(why liveprobes.Ending) string {
 	return string(why)
 }
 
-// tellApplied says which methods a set has found.
-func (r *applyRun) tellApplied(report *liveprobes.Report) {
+// reportSet says which methods a set has found.
+func (r *applyRun) reportSet(report *liveprobes.Report) {
 	methods := map[string]bool{}
 	for _, p := range report.Probes {
 		for _, method := range p.Methods {
@@ -115,8 +115,8 @@ func (r *applyRun) tellApplied(report *liveprobes.Report) {
 	for _, note := range reportNotes(report) {
 		r.remark(note)
 	}
-	r.tellLeft(r.unwoven())
-	r.toldLeft = len(r.concerned()) // the notes report the rest
+	r.reportLeft(r.unwoven())
+	r.reportedLeft = len(r.concerned()) // the notes report the rest
 }
 
 // unwoven returns what the set asks for and could not be woven. Classes of the JDK that
@@ -140,7 +140,7 @@ func (r *applyRun) concerned() []session.LeftAlone {
 // reportNotes returns notes about how a set was applied.
 func reportNotes(report *liveprobes.Report) []string {
 	var notes []string
-	tell := func(kind string, a probes.Applied) {
+	add := func(kind string, a probes.Applied) {
 		for _, pattern := range a.Unmatched {
 			notes = append(notes, fmt.Sprintf("%s %s: no loaded method matches %s; a method that loads later gets its hook then", kind, a.Name, pattern))
 		}
@@ -160,17 +160,17 @@ func reportNotes(report *liveprobes.Report) []string {
 		}
 	}
 	for _, a := range report.Probes {
-		tell("probe", a)
+		add("probe", a)
 	}
 	for _, a := range report.Tags {
-		tell("tag", a)
+		add("tag", a)
 	}
 	return notes
 }
 
 // stay shows what happens until the end, and returns why that came.
 func (r *applyRun) stay(ctx context.Context) ending {
-	s := stay{done: r.session.Done(), why: r.endedBy, asked: r.holder.Asked()}
+	s := waitLoop{done: r.session.Done(), why: r.endedBy, asked: r.holder.Asked()}
 	s.endAfter(r.duration, r.began)
 	var reading *task
 	reading = s.addTask(readEvery, func() ending {
@@ -182,7 +182,7 @@ func (r *applyRun) stay(ctx context.Context) ending {
 		if r.holder.IsFinished() {
 			return endedProbes
 		}
-		return goesOn
+		return notEnded
 	})
 	s.addTask(r.interval, func() ending { return afterWrite(r.show()) })
 	return s.wait(ctx)
@@ -224,11 +224,11 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	r.holder.Watch.Close()
 	if look != nil {
 		look.final, look.ended, look.traced = true, ended, tracedLine(r.traces)
-		r.tellLate(r.concerned())
+		r.reportLate(r.concerned())
 		failure = errors.Join(r.writeLook(look), failure)
 	}
 	failure = errors.Join(failure, r.writeTraces(traced))
-	r.tellFarewell(farewell)
+	r.reportFarewell(farewell)
 	return errors.Join(failure, release())
 }
 
@@ -307,8 +307,8 @@ func (r *applyRun) describeTraces() *trace.Trace {
 // writeTraces writes the files, or without files draws the slowest transaction.
 func (r *applyRun) writeTraces(t *trace.Trace) error {
 	if len(r.outputs) > 0 {
-		tell, err := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
-		tell()
+		reportWritten, err := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
+		reportWritten()
 		return err
 	}
 	slowest := t.Slowest()

@@ -172,7 +172,7 @@ func TestIsYes(t *testing.T) {
 }
 
 func TestBackgroundArgs(t *testing.T) {
-	c := &applying{choice: choice{pid: 7, force: true}, title: "-f x.yaml", duration: time.Hour, outputs: []string{"x.html"}, keep: 5}
+	c := &applyCommand{targetFlags: targetFlags{pid: 7, force: true}, title: "-f x.yaml", duration: time.Hour, outputs: []string{"x.html"}, keep: 5}
 	want := []string{"apply", "7", "--file", "-", "--title", "-f x.yaml", "--ready", "--for", "1h0m0s", "--output", "x.html", "--keep", "5", "--force"}
 	if have := c.backgroundArgs(); !reflect.DeepEqual(have, want) {
 		t.Errorf("have %q, want %q", have, want)

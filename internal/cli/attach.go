@@ -28,20 +28,20 @@ const rowsByProbe = "probe"
 
 const usualAttachSort = "calls"
 
-// attaching is a `sonde attach` command line.
-type attaching struct {
-	applying // for --weave
-	pack     string
-	weave    bool
-	once     bool
-	stall    time.Duration
-	by       string
-	sort     string
-	top      int
+// attachCommand is a `sonde attach` command line.
+type attachCommand struct {
+	applyCommand // for --weave
+	pack         string
+	weave        bool
+	once         bool
+	stall        time.Duration
+	by           string
+	sort         string
+	top          int
 }
 
 func newAttach(s streams) *cobra.Command {
-	c := &attaching{applying: applying{choice: choice{streams: s}, keep: usualKeep}}
+	c := &attachCommand{applyCommand: applyCommand{targetFlags: targetFlags{streams: s}, keep: usualKeep}}
 	command := &cobra.Command{
 		Use:     "attach PID",
 		Short:   "Show what a pack in a running JVM measures, or replace it",
@@ -77,7 +77,7 @@ var (
 )
 
 // check reads the command line, before the JVM is inspected.
-func (c *attaching) check(args []string, isSet func(flag string) bool) (err error) {
+func (c *attachCommand) check(args []string, isSet func(flag string) bool) (err error) {
 	c.paced = isSet("interval")
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (c *attaching) check(args []string, isSet func(flag string) bool) (err erro
 }
 
 // checkWay refuses flags of another mode: live, --once or --weave.
-func (c *attaching) checkWay(isSet func(flag string) bool) error {
+func (c *attachCommand) checkWay(isSet func(flag string) bool) error {
 	of, other := weaveFlags, "needs --weave"
 	if c.weave {
 		of, other = lookFlags, "cannot be used with --weave"
@@ -119,7 +119,7 @@ func (c *attaching) checkWay(isSet func(flag string) bool) error {
 	return nil
 }
 
-func (c *attaching) run(ctx context.Context) error {
+func (c *attachCommand) run(ctx context.Context) error {
 	jvm, err := inspect(c.pid)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (c *attaching) run(ctx context.Context) error {
 	case c.weave:
 		return c.takeOver(ctx, h)
 	case c.once:
-		r := &reporting{streams: c.streams, sort: c.sort, top: c.top, json: c.json}
+		r := &reportCommand{streams: c.streams, sort: c.sort, top: c.top, json: c.json}
 		return r.write(h)
 	}
 	return c.show(ctx, h)
@@ -168,7 +168,7 @@ const attachExamples = `  sonde attach 4711
 
 // takeOver removes the pack and makes this Sonde hold the JVM. All checks come before the
 // first change.
-func (c *attaching) takeOver(ctx context.Context, h *results.Harvest) error {
+func (c *attachCommand) takeOver(ctx context.Context, h *results.Harvest) error {
 	if c.set == nil {
 		if h.Set == nil {
 			return fmt.Errorf("the pack with the probes cannot be read: name it with --pack, or a file of probes with -f (%s)", notesText(h.Notes))
@@ -197,7 +197,7 @@ func notesText(notes []string) string {
 }
 
 // evictPack removes the pack, and waits until it is out.
-func (c *attaching) evictPack(ctx context.Context, h *results.Harvest) error {
+func (c *attachCommand) evictPack(ctx context.Context, h *results.Harvest) error {
 	occupants, unreachable, err := session.Owners(ctx, h.JVM, true)
 	if err != nil {
 		return err
@@ -226,34 +226,34 @@ func (c *attaching) evictPack(ctx context.Context, h *results.Harvest) error {
 
 // An attachRun shows what a pack measures.
 type attachRun struct {
-	*attaching
+	*attachCommand
 	harvest *results.Harvest
-	board   board
+	table   liveTable
 	rows    map[uint32]ledger.Row // by number
 }
 
-func (c *attaching) show(ctx context.Context, h *results.Harvest) error {
-	defer outliveReader()()
+func (c *attachCommand) show(ctx context.Context, h *results.Harvest) error {
+	defer ignoreBrokenPipe()()
 	r := newAttachRun(c, h)
 	if err := r.begin(); err != nil {
 		return err
 	}
-	r.tell()
-	var s stay
+	r.reportClasses()
+	var s waitLoop
 	s.endAfter(c.duration, time.Now())
 	const lookEvery = 300 * time.Millisecond
 	s.addTask(lookEvery, r.hasEnded)
-	return r.finish(r.board.watch(ctx, &s, nil))
+	return r.finish(r.table.watch(ctx, &s, nil))
 }
 
-func newAttachRun(c *attaching, h *results.Harvest) *attachRun {
-	r := &attachRun{attaching: c, harvest: h}
+func newAttachRun(c *attachCommand, h *results.Harvest) *attachRun {
+	r := &attachRun{attachCommand: c, harvest: h}
 	by := byPattern
 	if c.by == byMethod || h.Set == nil { // then no probe has a name
 		by = byMethod
 	}
 	sample := sampleOf(h)
-	r.board = board{
+	r.table = liveTable{
 		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: timesText(sample),
 		top: c.top, json: c.json, view: monitorView{tableView: tableView{sort: c.sort}, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
 		source: h, groups: r.groups, method: r.method, costs: r.accountLine, describe: r.describe,
@@ -267,7 +267,7 @@ func (r *attachRun) begin() error {
 	if err != nil {
 		return err
 	}
-	r.board.begin(first)
+	r.table.begin(first)
 	return nil
 }
 
@@ -282,9 +282,9 @@ func sampleOf(h *results.Harvest) uint32 {
 	return sample
 }
 
-// tell reports classes that the pack could not weave.
-func (r *attachRun) tell() {
-	say := r.board.screen.say
+// reportClasses reports classes that the pack could not weave.
+func (r *attachRun) reportClasses() {
+	say := r.table.screen.say
 	say("reading the arena of process %d; %s", r.pid, format.Printable(r.accountLine(nil)))
 	if account, has, err := r.harvest.Account(); has && err == nil && len(account.Left) > 0 {
 		say("%s: sonde attach %d --weave weaves them if possible", format.Printable(unwovenText(&account, mostNamed)), r.pid)
@@ -340,30 +340,30 @@ func (r *attachRun) method(number uint32) (session.Method, bool) {
 func (r *attachRun) hasEnded() ending {
 	switch {
 	case r.harvest.IsStopped():
-		r.board.screen.say("note: the pack was removed from process %d", r.pid)
+		r.table.screen.say("note: the pack was removed from process %d", r.pid)
 		return endedUndone
 	case !process.Local.Same(r.harvest.JVM):
-		r.board.screen.say("note: process %d has exited", r.pid)
+		r.table.screen.say("note: process %d has exited", r.pid)
 		return endedExited
 	}
-	return goesOn
+	return notEnded
 }
 
 // finish writes the result for the whole time.
 func (r *attachRun) finish(ended ending) error {
-	failure := r.board.tellRest(ended)
-	whole := r.board.look(r.board.first)
+	failure := r.table.writeRest(ended)
+	whole := r.table.look(r.table.first)
 	whole.final, whole.ended = true, ended
-	r.board.screen.clear()
+	r.table.screen.clear()
 	if r.json {
-		return errors.Join(r.board.writeJSON(whole), failure)
+		return errors.Join(r.table.writeJSON(whole), failure)
 	}
-	return errors.Join(r.board.writeWhole(whole, nil), failure)
+	return errors.Join(r.table.writeWhole(whole, nil), failure)
 }
 
 // describe adds the pack to a document.
 func (r *attachRun) describe(d *document.Monitor, _ *monitorTable) {
-	d.Main, d.Pack, d.Arena, d.Remarks = r.board.main, r.harvest.JVM.Pack.Path, r.harvest.Arena, r.harvest.Notes
+	d.Main, d.Pack, d.Arena, d.Remarks = r.table.main, r.harvest.JVM.Pack.Path, r.harvest.Arena, r.harvest.Notes
 	if account, has, err := r.harvest.Account(); has && err == nil {
 		d.Classes = document.NewAccount(&account)
 	}

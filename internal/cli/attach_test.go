@@ -43,15 +43,15 @@ func TestAttachTable(t *testing.T) {
 2,003       3  1.99 ms  2.03 ms  30.0 ms  30.0 ms  30.0 ms        1        0  total`,
 	} {
 		h := packedHarvest(t)
-		r := newAttachRun(&attaching{applying: applying{choice: choice{pid: nobody}}, sort: "calls", by: by, stall: time.Second}, h)
-		r.board.view.by = by
-		r.board.begin(monitor.Start(0))
-		if err := r.board.read(); err != nil {
+		r := newAttachRun(&attachCommand{applyCommand: applyCommand{targetFlags: targetFlags{pid: nobody}}, sort: "calls", by: by, stall: time.Second}, h)
+		r.table.view.by = by
+		r.table.begin(monitor.Start(0))
+		if err := r.table.read(); err != nil {
 			t.Fatal(err)
 		}
-		table := r.board.look(r.board.first)
+		table := r.table.look(r.table.first)
 		names := keyNames(table.Rows)
-		texts := r.board.texts(table.Interval, r.board.view.rows(table.Interval, names), names)
+		texts := r.table.texts(table.Interval, r.table.view.rows(table.Interval, names), names)
 		for i := range texts {
 			texts[i] = append(texts[i][:1], texts[i][2:]...) // without rates
 		}

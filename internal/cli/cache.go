@@ -24,14 +24,14 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// A cachePlace are the flags that locate the cache.
-type cachePlace struct {
+// cacheDirFlags are the flags that locate the cache.
+type cacheDirFlags struct {
 	dir   string
 	trust []string
 }
 
 func newCache(s streams) *cobra.Command {
-	place := &cachePlace{}
+	place := &cacheDirFlags{}
 	command := &cobra.Command{
 		Use:   "cache",
 		Short: "Show and clean up the cache of woven classes",
@@ -53,13 +53,13 @@ func newCache(s streams) *cobra.Command {
 }
 
 // addFlags adds the flags to a command.
-func (p *cachePlace) addFlags(flags flagSet) {
+func (p *cacheDirFlags) addFlags(flags flagSet) {
 	flags.StringVar(&p.dir, "cache", "", "`DIR` of the cache, instead of that of the user")
 	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are accepted, too; may be repeated")
 }
 
 // options returns the options of the command line.
-func (p *cachePlace) options() (cache.Options, error) {
+func (p *cacheDirFlags) options() (cache.Options, error) {
 	o := cache.Options{Dir: p.dir}
 	if named := os.Getenv(cacheVariable); p.dir == "" && named != cacheOff {
 		o.Dir = named
@@ -79,7 +79,7 @@ var errNothingCached = errors.New("nothing is cached yet")
 
 // open opens an existing cache. It returns errNothingCached if that of the user does not
 // exist yet.
-func (p *cachePlace) open() (*cache.Disk, error) {
+func (p *cacheDirFlags) open() (*cache.Disk, error) {
 	o, err := p.options()
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ exceeds the limit of the cache is removed.
 
 Other processes may use the cache at the same time.`
 
-func newCachePrune(s streams, place *cachePlace) *cobra.Command {
+func newCachePrune(s streams, place *cacheDirFlags) *cobra.Command {
 	var to string
 	var asJSON bool
 	command := &cobra.Command{
@@ -195,7 +195,7 @@ func newCachePrune(s streams, place *cachePlace) *cobra.Command {
 	return command
 }
 
-func cachePrune(ctx context.Context, s streams, place *cachePlace, to int64, asJSON bool) error {
+func cachePrune(ctx context.Context, s streams, place *cacheDirFlags, to int64, asJSON bool) error {
 	var report document.CachePrune
 	d, err := place.open()
 	if err == nil {
@@ -215,7 +215,7 @@ func cachePrune(ctx context.Context, s streams, place *cachePlace, to int64, asJ
 	return err
 }
 
-func newCacheVerify(s streams, place *cachePlace) *cobra.Command {
+func newCacheVerify(s streams, place *cacheDirFlags) *cobra.Command {
 	var drop, asJSON bool
 	command := &cobra.Command{
 		Use:   "verify",
@@ -233,7 +233,7 @@ func newCacheVerify(s streams, place *cachePlace) *cobra.Command {
 	return command
 }
 
-func cacheVerify(ctx context.Context, s streams, place *cachePlace, drop, asJSON bool) error {
+func cacheVerify(ctx context.Context, s streams, place *cacheDirFlags, drop, asJSON bool) error {
 	report := document.CacheVerify{Bad: []document.CacheDamage{}}
 	d, err := place.open()
 	if err == nil {
@@ -299,17 +299,17 @@ func writeCacheVerify(out *bufio.Writer, r *document.CacheVerify) {
 	}
 }
 
-// cacheList is a `sonde cache ls` command line.
-type cacheList struct {
+// cacheListCommand is a `sonde cache ls` command line.
+type cacheListCommand struct {
 	streams
-	place *cachePlace
+	place *cacheDirFlags
 	sort  string
 	top   int
 	json  bool
 }
 
-func newCacheList(s streams, place *cachePlace) *cobra.Command {
-	c := &cacheList{streams: s, place: place, sort: "used"}
+func newCacheList(s streams, place *cacheDirFlags) *cobra.Command {
+	c := &cacheListCommand{streams: s, place: place, sort: "used"}
 	command := &cobra.Command{
 		Use:   "ls [CLASS...]",
 		Short: "List the cached classes",
@@ -350,7 +350,7 @@ func classFilter(patterns []string) (func(internal string) bool, error) {
 	}, nil
 }
 
-func (c *cacheList) run(ctx context.Context, patterns []string) error {
+func (c *cacheListCommand) run(ctx context.Context, patterns []string) error {
 	isWanted, err := classFilter(patterns)
 	if err != nil {
 		return err
@@ -382,7 +382,7 @@ func (c *cacheList) run(ctx context.Context, patterns []string) error {
 	return c.write(d.Dir(), items, unread)
 }
 
-func (c *cacheList) write(dir string, items []cache.Item, unread int) error {
+func (c *cacheListCommand) write(dir string, items []cache.Item, unread int) error {
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	all := len(items)
 	if c.top > 0 {
@@ -417,7 +417,7 @@ func (c *cacheList) write(dir string, items []cache.Item, unread int) error {
 // shownKey is how much of a key is shown: enough to distinguish entries.
 const shownKey = 12
 
-func newCacheStats(s streams, place *cachePlace) *cobra.Command {
+func newCacheStats(s streams, place *cacheDirFlags) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "stats",
@@ -435,7 +435,7 @@ the reasons why methods were left alone.`,
 	return command
 }
 
-func cacheStats(ctx context.Context, s streams, place *cachePlace, asJSON bool) error {
+func cacheStats(ctx context.Context, s streams, place *cacheDirFlags, asJSON bool) error {
 	stats := document.CacheStats{Bound: cache.DefaultBound, Engines: []document.CacheShare{}, Reasons: []document.CacheShare{}}
 	d, err := place.open()
 	if err == nil {

@@ -105,13 +105,13 @@ func TestLiveCacheIsWhereItIsSaid(t *testing.T) {
 	named, user := filepath.Join(t.TempDir(), "named"), t.TempDir()
 	for _, tt := range []struct {
 		name, variable, made string
-		flags                liveCache
+		flags                cacheFlags
 	}{
 		{name: "no variable", made: filepath.Join(user, "sonde", "woven")},
 		{name: "off", variable: cacheOff},
 		{name: "a variable", variable: named, made: named},
-		{name: "a flag", variable: cacheOff, made: named, flags: liveCache{cachePlace: cachePlace{dir: named}}},
-		{name: "none", variable: named, flags: liveCache{none: true}},
+		{name: "a flag", variable: cacheOff, made: named, flags: cacheFlags{cacheDirFlags: cacheDirFlags{dir: named}}},
+		{name: "none", variable: named, flags: cacheFlags{none: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv(cacheVariable, tt.variable)
@@ -137,8 +137,8 @@ func TestLiveCacheIsWhereItIsSaid(t *testing.T) {
 // TestLiveCacheWrong is said before a JVM is touched; a cache that cannot be had is
 // told of, and done without.
 func TestLiveCacheWrong(t *testing.T) {
-	for _, wrong := range []liveCache{
-		{none: true, cachePlace: cachePlace{dir: "x"}}, {share: "all"}, {cachePlace: cachePlace{trust: []string{"nobody-of-that-name"}}},
+	for _, wrong := range []cacheFlags{
+		{none: true, cacheDirFlags: cacheDirFlags{dir: "x"}}, {share: "all"}, {cacheDirFlags: cacheDirFlags{trust: []string{"nobody-of-that-name"}}},
 	} {
 		var bad *usageError
 		if _, _, err := wrong.openCache(nil); !errors.As(err, &bad) {
@@ -150,7 +150,7 @@ func TestLiveCacheWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []string
-	opened, end, err := (&liveCache{cachePlace: cachePlace{dir: file}}).openCache(func(text string) { told = append(told, text) })
+	opened, end, err := (&cacheFlags{cacheDirFlags: cacheDirFlags{dir: file}}).openCache(func(text string) { told = append(told, text) })
 	if err != nil || opened == nil || len(told) != 1 || strings.Contains(told[0], "\n") {
 		t.Fatal(opened, err, told)
 	}
@@ -159,8 +159,8 @@ func TestLiveCacheWrong(t *testing.T) {
 
 // TestBackgroundHasTheCache hands what was said of it to the Sonde in the background.
 func TestBackgroundHasTheCache(t *testing.T) {
-	c := &applying{}
-	c.cache = liveCache{share: "group", none: true, cachePlace: cachePlace{dir: "d", trust: []string{"a", "b"}}}
+	c := &applyCommand{}
+	c.cache = cacheFlags{share: "group", none: true, cacheDirFlags: cacheDirFlags{dir: "d", trust: []string{"a", "b"}}}
 	want := []string{"--no-cache", "--cache", "d", "--cache-share", "group", "--cache-trust", "a", "--cache-trust", "b"}
 	if args := c.backgroundArgs(); !slices.Equal(args[len(args)-len(want):], want) {
 		t.Error(args)

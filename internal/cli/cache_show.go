@@ -26,10 +26,10 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// cacheShow is a `sonde cache show` command line.
-type cacheShow struct {
+// cacheShowCommand is a `sonde cache show` command line.
+type cacheShowCommand struct {
 	streams
-	place    *cachePlace
+	place    *cacheDirFlags
 	code     bool
 	original string
 	method   string
@@ -38,8 +38,8 @@ type cacheShow struct {
 	json     bool
 }
 
-func newCacheShow(s streams, place *cachePlace) *cobra.Command {
-	c := &cacheShow{streams: s, place: place}
+func newCacheShow(s streams, place *cacheDirFlags) *cobra.Command {
+	c := &cacheShowCommand{streams: s, place: place}
 	command := &cobra.Command{
 		Use:   "show KEY|CLASS",
 		Short: "Show a woven class: methods, reasons, code, offsets",
@@ -66,7 +66,7 @@ func newCacheShow(s streams, place *cachePlace) *cobra.Command {
 	return command
 }
 
-func (c *cacheShow) check() error {
+func (c *cacheShowCommand) check() error {
 	switch {
 	case c.code && c.original != "":
 		return usage("--code and --original cannot be used together")
@@ -80,7 +80,7 @@ func (c *cacheShow) check() error {
 	return nil
 }
 
-func (c *cacheShow) run(ctx context.Context, name string) error {
+func (c *cacheShowCommand) run(ctx context.Context, name string) error {
 	d, err := c.place.open()
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (c *cacheShow) run(ctx context.Context, name string) error {
 }
 
 // find returns the entry with a key, the beginning of a key, or a class.
-func (c *cacheShow) find(ctx context.Context, d *cache.Disk, name string) (cache.Item, error) {
+func (c *cacheShowCommand) find(ctx context.Context, d *cache.Disk, name string) (cache.Item, error) {
 	const least = 4 // of a key
 	var found []cache.Item
 	lower := strings.ToLower(name)
@@ -149,7 +149,7 @@ func (c *cacheShow) find(ctx context.Context, d *cache.Disk, name string) (cache
 	return found[0], nil
 }
 
-func (c *cacheShow) writeText(out io.Writer, item cache.Item) error {
+func (c *cacheShowCommand) writeText(out io.Writer, item cache.Item) error {
 	e := item.Entry
 	woven, left := document.MethodCounts(e)
 	_, _ = fmt.Fprintf(out, "class     %s\n", format.Printable(descriptor.ExternalName(e.Class)))
@@ -237,7 +237,7 @@ func writeOffsets(out io.Writer, e *cache.Entry) error {
 // errNotWoven says that there is no woven code.
 var errNotWoven = errors.New("nothing of this class could be woven: sonde cache show says why")
 
-func (c *cacheShow) writeJSON(ctx context.Context, out io.Writer, item cache.Item) error {
+func (c *cacheShowCommand) writeJSON(ctx context.Context, out io.Writer, item cache.Item) error {
 	j, err := document.NewCacheShow(item)
 	if err != nil {
 		return err
@@ -255,12 +255,12 @@ func (c *cacheShow) writeJSON(ctx context.Context, out io.Writer, item cache.Ite
 }
 
 // dumper returns a dumper for the methods of --method.
-func (c *cacheShow) dumper() (*dumper, error) {
-	d := &dumper{streams: c.streams, offsets: true}
+func (c *cacheShowCommand) dumper() (*dumpCommand, error) {
+	d := &dumpCommand{streams: c.streams, offsets: true}
 	return d, d.parseMethod(c.method)
 }
 
-func (c *cacheShow) writeCode(out io.Writer, e *cache.Entry) error {
+func (c *cacheShowCommand) writeCode(out io.Writer, e *cache.Entry) error {
 	if e.Woven == nil {
 		return errNotWoven
 	}
@@ -279,7 +279,7 @@ func (c *cacheShow) writeCode(out io.Writer, e *cache.Entry) error {
 	return dump.Class(out, class, options)
 }
 
-func (c *cacheShow) writeDiff(ctx context.Context, out io.Writer, e *cache.Entry) error {
+func (c *cacheShowCommand) writeDiff(ctx context.Context, out io.Writer, e *cache.Entry) error {
 	if e.Woven == nil {
 		return errNotWoven
 	}
@@ -358,7 +358,7 @@ func isFileOf(where, class string) bool {
 //	com.acme.Order.pay(int) @bci=57
 var tracedFrame = regexp.MustCompile(`([^\s()]+)\.([^\s().]+)(\([^)]*\))(\S*?)(\s*@\s*bci=|\s*@\s*|\+)(\d+)\b`)
 
-func (c *cacheShow) writeTrace(out io.Writer, e *cache.Entry) error {
+func (c *cacheShowCommand) writeTrace(out io.Writer, e *cache.Entry) error {
 	in := io.Reader(os.Stdin)
 	if c.trace != "-" {
 		file, err := os.Open(c.trace)

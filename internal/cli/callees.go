@@ -20,18 +20,18 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// calling is a `sonde callees` command line.
-type calling struct {
+// calleesCommand is a `sonde callees` command line.
+type calleesCommand struct {
 	streams
 	calltree.Options
 	patterns []string
 	json     bool
 	look     func(context.Context, calltree.Options) (*calltree.Result, error)
-	cache    liveCache
+	cache    cacheFlags
 }
 
 func newCallees(s streams) *cobra.Command {
-	c := &calling{streams: s, Options: calltree.Options{Limits: calltree.DefaultLimits(), Hooks: 200}, look: calltree.Look}
+	c := &calleesCommand{streams: s, Options: calltree.Options{Limits: calltree.DefaultLimits(), Hooks: 200}, look: calltree.Look}
 	command := &cobra.Command{
 		Use:   "callees PID METHOD...",
 		Short: "Show what a method can call, as a tree",
@@ -67,7 +67,7 @@ const (
 )
 
 // check reads the command line, before the JVM is touched.
-func (c *calling) check(args []string, given func(string) bool) (err error) {
+func (c *calleesCommand) check(args []string, given func(string) bool) (err error) {
 	if c.PID, err = processNumber(args[0]); err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (c *calling) check(args []string, given func(string) bool) (err error) {
 	return nil
 }
 
-func (c *calling) run(ctx context.Context) error {
-	defer outliveReader()()
+func (c *calleesCommand) run(ctx context.Context) error {
+	defer ignoreBrokenPipe()()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
 	c.Notice = func(text string) { say("note: %s", format.Printable(text)) }
 	c.Waiting = func(text string) { say("%s", text) }
@@ -159,7 +159,7 @@ type calleesView struct {
 	guides     []string
 }
 
-func writeCallees(out io.Writer, result *calltree.Result, c *calling) {
+func writeCallees(out io.Writer, result *calltree.Result, c *calleesCommand) {
 	v := &calleesView{}
 	result.Each(func(n *calltree.Node) {
 		v.counted = v.counted || n.State == calltree.Called || n.State == calltree.NeverCalled || n.LowerBound
@@ -319,7 +319,7 @@ func cutText(c calltree.Cut) string {
 }
 
 // calleesFooter returns the lines about the whole tree.
-func calleesFooter(r *calltree.Result, c *calling) []string {
+func calleesFooter(r *calltree.Result, c *calleesCommand) []string {
 	lines := []string{fmt.Sprintf("%s, %s below %s", format.Count(r.Methods, "method", "methods"),
 		format.Count(c.Limits.Levels, "level", "levels"), format.Count(len(r.Roots), "root", "roots"))}
 	if r.Cut > 0 {

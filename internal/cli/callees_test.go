@@ -84,10 +84,10 @@ func deskLook(t *testing.T) func(context.Context, calltree.Options) (*calltree.R
 	}
 }
 
-func calleesHere(t *testing.T, change func(*calling)) string {
+func calleesHere(t *testing.T, change func(*calleesCommand)) string {
 	t.Helper()
 	var out, stderr strings.Builder
-	c := &calling{streams: streams{out: &out, err: &stderr}, Options: calltree.Options{Limits: calltree.DefaultLimits(), Hooks: 200}, look: deskLook(t)}
+	c := &calleesCommand{streams: streams{out: &out, err: &stderr}, Options: calltree.Options{Limits: calltree.DefaultLimits(), Hooks: 200}, look: deskLook(t)}
 	change(c)
 	if err := c.check([]string{"4711", "shop.Desk.serve"}, func(string) bool { return false }); err != nil {
 		t.Fatal(err)
@@ -100,12 +100,14 @@ func calleesHere(t *testing.T, change func(*calling)) string {
 
 // TestCalleesGoldens holds what is written, in both forms.
 func TestCalleesGoldens(t *testing.T) {
-	for name, change := range map[string]func(*calling){
-		"plain.txt": func(*calling) {},
-		"watched.txt": func(c *calling) {
+	for name, change := range map[string]func(*calleesCommand){
+		"plain.txt": func(*calleesCommand) {},
+		"watched.txt": func(c *calleesCommand) {
 			c.Watch, c.Limits.Levels, c.Limits.Overrides, c.Limits.Breadth = 10*time.Second, 1, 2, 8
 		},
-		"tree.json": func(c *calling) { c.json, c.Watch, c.Limits.Overrides, c.Limits.Nodes = true, 10*time.Second, 2, 12 },
+		"tree.json": func(c *calleesCommand) {
+			c.json, c.Watch, c.Limits.Overrides, c.Limits.Nodes = true, 10*time.Second, 2, 12
+		},
 	} {
 		got := calleesHere(t, change)
 		if strings.HasSuffix(name, ".json") {
@@ -133,7 +135,7 @@ func TestCalleesFit(t *testing.T) {
 	columns := format.Columns("STATE", ">SIZE", "LOADER", "CALL", "METHOD")
 	for _, width := range []int{60, 80, 120} {
 		v := &calleesView{}
-		c := &calling{Options: calltree.Options{Limits: calltree.DefaultLimits(), Hooks: 200}}
+		c := &calleesCommand{Options: calltree.Options{Limits: calltree.DefaultLimits(), Hooks: 200}}
 		if err := c.check([]string{"1", "shop.Desk.serve"}, func(string) bool { return false }); err != nil {
 			t.Fatal(err)
 		}

@@ -20,9 +20,9 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// counting is a `sonde count` command line.
-type counting struct {
-	choice
+// countCommand is a `sonde count` command line.
+type countCommand struct {
+	targetFlags
 	timing   results.Timing
 	period   uint32
 	sort     string
@@ -74,7 +74,7 @@ is written per interval, each on its own line; the last one has "final":true.
 Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
 
 func newCount(s streams) *cobra.Command {
-	c := &counting{choice: choice{streams: s}}
+	c := &countCommand{targetFlags: targetFlags{streams: s}}
 	command := &cobra.Command{
 		Use:   "count PID PATTERN...",
 		Short: "Count and time the calls of methods in a running JVM",
@@ -99,14 +99,14 @@ func newCount(s streams) *cobra.Command {
 	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in total")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
 	c.contexts.register(flags)
-	c.choice.register(flags)
+	c.targetFlags.register(flags)
 	return command
 }
 
 // check reads the command line, before the JVM is touched.
-func (c *counting) check(args []string, given func(string) bool) error {
+func (c *countCommand) check(args []string, given func(string) bool) error {
 	c.paced = given("interval")
-	if err := c.choose(args); err != nil {
+	if err := c.parse(args); err != nil {
 		return err
 	}
 	switch {
@@ -127,7 +127,7 @@ func (c *counting) check(args []string, given func(string) bool) error {
 }
 
 // wantContexts makes a probe set of the flags.
-func (c *counting) wantContexts() (err error) {
+func (c *countCommand) wantContexts() (err error) {
 	if c.wanted, err = c.contexts.set(c.patterns); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ const (
 )
 
 // flags returns the flags and the sampling period of the hooks.
-func (c *counting) flags() (flags arena.Flags, period uint32) {
+func (c *countCommand) flags() (flags arena.Flags, period uint32) {
 	switch c.timing {
 	case results.Sampled:
 		return arena.On | arena.Flat | arena.Sampled, c.period
@@ -181,17 +181,17 @@ func commandLine(name string, patterns []string) string {
 
 // A countRun is a running `sonde count`.
 type countRun struct {
-	*counting
-	visit
+	*countCommand
+	liveSession
 
 	errors  map[uint32]*results.Uncertainty // of sampled times, by method
 	shownAt time.Time                       // the last look
 	shown   map[uint32]uint64
 }
 
-func (c *counting) run(ctx context.Context) error {
-	defer outliveReader()()
-	r := &countRun{counting: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}}}
+func (c *countCommand) run(ctx context.Context) error {
+	defer ignoreBrokenPipe()()
+	r := &countRun{countCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}}}
 	flags, period := c.flags()
 	if err := r.enter(ctx, "count", flags, period); err != nil {
 		return err
@@ -213,21 +213,21 @@ func (c *counting) run(ctx context.Context) error {
 
 // watch shows what happens until the end, and returns why that came.
 func (r *countRun) watch(ctx context.Context) ending {
-	s := stay{done: r.session.Done(), why: r.endedBy}
+	s := waitLoop{done: r.session.Done(), why: r.endedBy}
 	s.endAfter(r.duration, r.began)
 	if r.calls > 0 {
 		s.addTask(callsEvery, func() ending {
 			if found, err := r.read(); err == nil && found.calls >= r.calls {
 				return endedCalls
 			}
-			return goesOn
+			return notEnded
 		})
 	}
 	if r.timing == results.Sampled {
 		const batchEvery = 100 * time.Millisecond
 		s.addTask(batchEvery, func() ending {
 			r.takeBatch()
-			return goesOn
+			return notEnded
 		})
 	}
 	s.addTask(r.interval, func() ending { return afterWrite(r.show(ctx)) })
@@ -254,7 +254,7 @@ func (r *countRun) takeBatch() {
 
 // write writes the result, and what leaving the JVM took.
 func (r *countRun) write(look *countLook) error {
-	r.tellLate(r.leftAlone())
+	r.reportLate(r.leftAlone())
 	look.overall()
 	if r.json {
 		if err := r.writeJSON(look); err != nil {
@@ -267,7 +267,7 @@ func (r *countRun) write(look *countLook) error {
 			return err
 		}
 	}
-	r.tellFarewell(look.farewell)
+	r.reportFarewell(look.farewell)
 	return nil
 }
 
@@ -287,7 +287,7 @@ func (r *countRun) read() (*countLook, error) {
 
 // readRows reads the rows, by method or by context.
 func (r *countRun) readRows() (*countLook, error) {
-	if r.watching.isUsed() {
+	if r.applied.isUsed() {
 		return r.readContexts()
 	}
 	sum, err := r.session.Sum()
@@ -306,12 +306,12 @@ func (r *countRun) readRows() (*countLook, error) {
 }
 
 func (r *countRun) readContexts() (*countLook, error) {
-	found, err := r.watching.Results()
+	found, err := r.applied.Results()
 	if err != nil {
 		return nil, err
 	}
 	look := &countLook{threads: found.Threads, dropped: found.Dropped, losses: losses(found)}
-	byWithin := hasSequences(r.watching.set)
+	byWithin := hasSequences(r.applied.set)
 	for i := range found.Rows {
 		w := &found.Rows[i]
 		look.rows = append(look.rows, results.Row{
@@ -484,10 +484,10 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 }
 
 // describeHooks describes where hooks are and what putting them in took.
-func (v *visit) describeHooks() *document.Hooks {
+func (v *liveSession) describeHooks() *document.Hooks {
 	var unmatched []string
-	if v.watching.isUsed() {
-		unmatched = v.watching.unmatched()
+	if v.applied.isUsed() {
+		unmatched = v.applied.unmatched()
 	}
 	return document.NewHooks(v.session, v.installation, batchCosts(v.installation.Batches), unmatched)
 }

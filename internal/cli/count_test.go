@@ -89,7 +89,7 @@ func TestCountTable(t *testing.T) {
 
 // TestLiveLines shows that what is drawn again fits a terminal of any size.
 func TestLiveLines(t *testing.T) {
-	r := &countRun{counting: &counting{timing: results.Exact}}
+	r := &countRun{countCommand: &countCommand{timing: results.Exact}}
 	var rows []results.Row
 	for range 50 {
 		rows = append(rows, sampleRows()...)

@@ -29,7 +29,7 @@ type doctorCommand struct {
 	deep     bool
 	json     bool
 	listLeft bool
-	cache    liveCache
+	cache    cacheFlags
 	woven    session.Weavings // what a plan took
 	hasCache bool
 }
@@ -205,13 +205,13 @@ func writeFindings(out io.Writer, findings []doctor.Finding) {
 
 // plan attaches to the JVM, asks the agent and leaves.
 func (d *doctorCommand) plan(ctx context.Context) (*session.Preview, error) {
-	tell := func(text string) { _, _ = fmt.Fprintf(d.err, "note: %s\n", format.Printable(text)) }
-	kept, endCache, err := d.cache.openCache(tell)
+	notice := func(text string) { _, _ = fmt.Fprintf(d.err, "note: %s\n", format.Printable(text)) }
+	kept, endCache, err := d.cache.openCache(notice)
 	if err != nil {
 		return nil, err
 	}
 	defer endCache()
-	s, err := session.Open(ctx, d.pid, session.Settings{Command: "sonde doctor", Cache: kept, Notice: tell})
+	s, err := session.Open(ctx, d.pid, session.Settings{Command: "sonde doctor", Cache: kept, Notice: notice})
 	if err != nil {
 		return nil, interruption(ctx, err)
 	}

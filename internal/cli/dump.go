@@ -20,8 +20,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// A dumper is a running `sonde dump`.
-type dumper struct {
+// A dumpCommand is a running `sonde dump`.
+type dumpCommand struct {
 	streams
 	method  *pattern.Pattern // nil: all
 	json    bool
@@ -33,7 +33,7 @@ type dumper struct {
 }
 
 func newDump(s streams) *cobra.Command {
-	d := &dumper{streams: s}
+	d := &dumpCommand{streams: s}
 	var method, other string
 	command := &cobra.Command{
 		Use:   "dump CLASS|JAR[!ENTRY]|DIR",
@@ -77,7 +77,7 @@ directories are compared by path.`,
 }
 
 // parseMethod reads a pattern, in which the class may be omitted.
-func (d *dumper) parseMethod(text string) error {
+func (d *dumpCommand) parseMethod(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (d *dumper) parseMethod(text string) error {
 }
 
 // options returns the options for a class; ok is false if none of its methods matches.
-func (d *dumper) options(c *classfile.Class) (o dump.Options, ok bool) {
+func (d *dumpCommand) options(c *classfile.Class) (o dump.Options, ok bool) {
 	o = dump.Options{Offsets: d.offsets}
 	if d.method == nil {
 		return o, true
@@ -117,7 +117,7 @@ func (d *dumper) options(c *classfile.Class) (o dump.Options, ok bool) {
 	return o, false
 }
 
-func (d *dumper) dump(ctx context.Context, spec string) error {
+func (d *dumpCommand) dump(ctx context.Context, spec string) error {
 	out := bufio.NewWriter(d.out)
 	single, err := d.each(ctx, spec, func(e archive.Entry, c *classfile.Class, several bool) (defect, err error) {
 		opts, ok := d.options(c)
@@ -147,7 +147,7 @@ func (d *dumper) dump(ctx context.Context, spec string) error {
 }
 
 // verdict returns the error of the command.
-func (d *dumper) verdict(spec string, single error) error {
+func (d *dumpCommand) verdict(spec string, single error) error {
 	switch {
 	case single != nil:
 		return single
@@ -163,7 +163,7 @@ func (d *dumper) verdict(spec string, single error) error {
 
 // each calls fn for the classes of a spec. A class that cannot be parsed, or in which fn
 // finds a defect, is reported on standard error; the defect of a single class is returned.
-func (d *dumper) each(ctx context.Context, spec string, fn func(e archive.Entry, c *classfile.Class, several bool) (defect, err error)) (single, err error) {
+func (d *dumpCommand) each(ctx context.Context, spec string, fn func(e archive.Entry, c *classfile.Class, several bool) (defect, err error)) (single, err error) {
 	look := func(e archive.Entry, several bool) (defect, err error) {
 		c, defect := classfile.Parse(e.Data)
 		if defect != nil {
@@ -218,14 +218,14 @@ func located(kind archive.Kind, input, path string) string {
 
 var errTwoKinds = errors.New("a single class cannot be compared with a jar or directory: name the entry, as JAR!ENTRY")
 
-// side is one of the two inputs of a diff.
-type side struct {
+// diffSide is one of the two inputs of a diff.
+type diffSide struct {
 	several bool
 	order   []string
 	classes map[string][]byte // by path
 }
 
-func (d *dumper) diff(ctx context.Context, before, after string) error {
+func (d *dumpCommand) diff(ctx context.Context, before, after string) error {
 	a, err := d.load(ctx, before)
 	if err != nil {
 		return err
@@ -252,8 +252,8 @@ func (d *dumper) diff(ctx context.Context, before, after string) error {
 	return err
 }
 
-func (d *dumper) load(ctx context.Context, spec string) (*side, error) {
-	s := &side{classes: map[string][]byte{}}
+func (d *dumpCommand) load(ctx context.Context, spec string) (*diffSide, error) {
+	s := &diffSide{classes: map[string][]byte{}}
 	single, err := d.each(ctx, spec, func(e archive.Entry, _ *classfile.Class, several bool) (defect, err error) {
 		s.several = several
 		s.order = append(s.order, e.Path)
@@ -272,7 +272,7 @@ func (d *dumper) load(ctx context.Context, spec string) (*side, error) {
 	return s, err
 }
 
-func (d *dumper) diffSides(ctx context.Context, out *bufio.Writer, a, b *side) (changed int, err error) {
+func (d *dumpCommand) diffSides(ctx context.Context, out *bufio.Writer, a, b *diffSide) (changed int, err error) {
 	for _, path := range a.order {
 		if err := ctx.Err(); err != nil {
 			return changed, err
@@ -302,7 +302,7 @@ func (d *dumper) diffSides(ctx context.Context, out *bufio.Writer, a, b *side) (
 }
 
 // diffOne compares two forms of a class, one of which may be missing.
-func (d *dumper) diffOne(out *bufio.Writer, path string, old, now []byte, several bool) (bool, error) {
+func (d *dumpCommand) diffOne(out *bufio.Writer, path string, old, now []byte, several bool) (bool, error) {
 	if old == nil || now == nil {
 		return true, d.onlyOne(out, path, old, now)
 	}
@@ -336,7 +336,7 @@ func (d *dumper) diffOne(out *bufio.Writer, path string, old, now []byte, severa
 	return true, err
 }
 
-func (d *dumper) onlyOne(out *bufio.Writer, path string, old, now []byte) error {
+func (d *dumpCommand) onlyOne(out *bufio.Writer, path string, old, now []byte) error {
 	which, data := "before", old
 	if old == nil {
 		which, data = "after", now

@@ -236,21 +236,21 @@ const cacheVariable = "SONDE_CACHE"
 
 const cacheOff = "off"
 
-// liveCache are the cache flags of commands that weave.
-type liveCache struct {
-	cachePlace
+// cacheFlags are the cache flags of commands that weave.
+type cacheFlags struct {
+	cacheDirFlags
 	share string
 	none  bool
 }
 
-func (l *liveCache) register(flags flagSet) {
+func (l *cacheFlags) register(flags flagSet) {
 	l.addFlags(flags)
 	flags.StringVar(&l.share, "cache-share", "", "who else may read new entries: `group` or everyone")
 	flags.BoolVar(&l.none, "no-cache", false, "weave every class again, and cache nothing")
 }
 
 // args returns the same flags for another Sonde.
-func (l *liveCache) args() (args []string) {
+func (l *cacheFlags) args() (args []string) {
 	if l.none {
 		args = append(args, "--no-cache")
 	}
@@ -269,7 +269,7 @@ func (l *liveCache) args() (args []string) {
 // openCache opens the cache; nil without one. Problems with it are reported, and it is then
 // not used. The function that ends its use must be called when the hooks are out: the last
 // entries may still be on their way to the disk.
-func (l *liveCache) openCache(tell func(string)) (*cache.Cache, func(), error) {
+func (l *cacheFlags) openCache(notice func(string)) (*cache.Cache, func(), error) {
 	if l.none && l.dir != "" {
 		return nil, nil, usage("--cache and --no-cache cannot be used together")
 	}
@@ -283,7 +283,7 @@ func (l *liveCache) openCache(tell func(string)) (*cache.Cache, func(), error) {
 	if l.none || l.dir == "" && os.Getenv(cacheVariable) == cacheOff {
 		return nil, func() {}, nil
 	}
-	opened := cache.Open(o, func(err error) { tell(format.OneLine(err)) })
+	opened := cache.Open(o, func(err error) { notice(format.OneLine(err)) })
 	return opened, func() {
 		const patience = 5 * time.Second
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -312,25 +312,25 @@ type restricted interface{ wanted() string }
 // errValue refuses the value of a flag. flagError says what the value must be.
 var errValue = errors.New("invalid value")
 
-// A choiceValue is a flag that takes one of a few words.
-type choiceValue[S ~string] struct {
+// A wordFlag is a flag that takes one of a few words.
+type wordFlag[S ~string] struct {
 	value *S
 	words []string
 }
 
-func oneOf[S ~string](p *S, value S, words ...string) *choiceValue[S] {
+func oneOf[S ~string](p *S, value S, words ...string) *wordFlag[S] {
 	*p = value
-	return &choiceValue[S]{p, words}
+	return &wordFlag[S]{p, words}
 }
 
-func (v *choiceValue[S]) String() string { return string(*v.value) }
-func (v *choiceValue[S]) Type() string   { return "string" }
-func (v *choiceValue[S]) wanted() string {
+func (v *wordFlag[S]) String() string { return string(*v.value) }
+func (v *wordFlag[S]) Type() string   { return "string" }
+func (v *wordFlag[S]) wanted() string {
 	last := len(v.words) - 1
 	return strings.Join(v.words[:last], ", ") + " or " + v.words[last]
 }
 
-func (v *choiceValue[S]) Set(text string) error {
+func (v *wordFlag[S]) Set(text string) error {
 	if !slices.Contains(v.words, text) {
 		return errValue
 	}
@@ -338,27 +338,27 @@ func (v *choiceValue[S]) Set(text string) error {
 	return nil
 }
 
-// A numberValue is a flag that takes a whole number from least to most.
-type numberValue[N int | uint32] struct {
+// A numberFlag is a flag that takes a whole number from least to most.
+type numberFlag[N int | uint32] struct {
 	value       *N
 	least, most N // most is 0 for no limit
 }
 
-func number[N int | uint32](p *N, value, least, most N) *numberValue[N] {
+func number[N int | uint32](p *N, value, least, most N) *numberFlag[N] {
 	*p = value
-	return &numberValue[N]{p, least, most}
+	return &numberFlag[N]{p, least, most}
 }
 
-func (v *numberValue[N]) String() string { return fmt.Sprint(*v.value) }
-func (v *numberValue[N]) Type() string   { return fmt.Sprintf("%T", *v.value) }
-func (v *numberValue[N]) wanted() string {
+func (v *numberFlag[N]) String() string { return fmt.Sprint(*v.value) }
+func (v *numberFlag[N]) Type() string   { return fmt.Sprintf("%T", *v.value) }
+func (v *numberFlag[N]) wanted() string {
 	if v.most == 0 {
 		return fmt.Sprintf("a whole number, at least %d", v.least)
 	}
 	return fmt.Sprintf("a whole number from %d to %d", v.least, v.most)
 }
 
-func (v *numberValue[N]) Set(text string) error {
+func (v *numberFlag[N]) Set(text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	most := int64(v.most)
 	if most == 0 {
@@ -371,8 +371,8 @@ func (v *numberValue[N]) Set(text string) error {
 	return nil
 }
 
-// A timeValue is a flag that takes a duration from least to most.
-type timeValue struct {
+// A durationFlag is a flag that takes a duration from least to most.
+type durationFlag struct {
 	value       *time.Duration
 	least, most time.Duration // most is 0 for no limit
 }
@@ -380,19 +380,19 @@ type timeValue struct {
 // positive is the least duration of flags that must not be 0.
 const positive = time.Nanosecond
 
-func span(p *time.Duration, value, least, most time.Duration) *timeValue {
+func span(p *time.Duration, value, least, most time.Duration) *durationFlag {
 	*p = value
-	return &timeValue{p, least, most}
+	return &durationFlag{p, least, most}
 }
 
-func (v *timeValue) String() string {
+func (v *durationFlag) String() string {
 	if *v.value == 0 {
 		return "0"
 	}
 	return v.value.String()
 }
-func (v *timeValue) Type() string { return "duration" }
-func (v *timeValue) wanted() string {
+func (v *durationFlag) Type() string { return "duration" }
+func (v *durationFlag) wanted() string {
 	text := "a time with its unit, such as 30s, 500ms or 2m"
 	switch {
 	case v.least == positive:
@@ -406,7 +406,7 @@ func (v *timeValue) wanted() string {
 	return text
 }
 
-func (v *timeValue) Set(text string) error {
+func (v *durationFlag) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < v.least || v.most > 0 && d > v.most {
 		return errValue
@@ -415,16 +415,16 @@ func (v *timeValue) Set(text string) error {
 	return nil
 }
 
-// A part is a flag for a part of a whole: 2% or 0.02.
-type part float64
+// A shareFlag is a flag for a part of a whole: 2% or 0.02.
+type shareFlag float64
 
-func (p *part) Type() string   { return "part" }
-func (p *part) wanted() string { return "a part of the program's time, such as 2% or 0.02" }
+func (p *shareFlag) Type() string   { return "part" }
+func (p *shareFlag) wanted() string { return "a part of the program's time, such as 2% or 0.02" }
 
-func (p *part) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 6, 64) + "%" }
+func (p *shareFlag) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 6, 64) + "%" }
 
 // Set reads a part, which is more than 0 and at most 1.
-func (p *part) Set(text string) error {
+func (p *shareFlag) Set(text string) error {
 	digits, percent := strings.CutSuffix(text, "%")
 	value, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if percent {
@@ -433,14 +433,14 @@ func (p *part) Set(text string) error {
 	if err != nil || !(value > 0 && value <= 1) {
 		return errValue
 	}
-	*p = part(value)
+	*p = shareFlag(value)
 	return nil
 }
 
-// A period is a flag for how long a method is measured: '1000 calls', 5s, or both,
+// A periodFlag is a flag for how long a method is measured: '1000 calls', 5s, or both,
 // whichever comes first. A value replaces the default; a number of calls alone still has a
 // limit in time, because calls may never come.
-type period struct {
+type periodFlag struct {
 	calls uint64
 	time  time.Duration
 	given bool
@@ -449,10 +449,12 @@ type period struct {
 // callsLimit is the limit in time of a number of calls.
 const callsLimit = time.Minute
 
-func (p *period) Type() string   { return "period" }
-func (p *period) wanted() string { return "a number of calls or a time, such as '1000 calls' or 5s" }
+func (p *periodFlag) Type() string { return "period" }
+func (p *periodFlag) wanted() string {
+	return "a number of calls or a time, such as '1000 calls' or 5s"
+}
 
-func (p *period) String() string {
+func (p *periodFlag) String() string {
 	var parts []string
 	if p.calls > 0 && p.calls < math.MaxUint64 {
 		parts = append(parts, strconv.FormatUint(p.calls, 10)+" calls")
@@ -464,10 +466,10 @@ func (p *period) String() string {
 }
 
 // Set reads one bound, or two with a comma or a bar between.
-func (p *period) Set(text string) error {
+func (p *periodFlag) Set(text string) error {
 	next := *p
 	if !p.given {
-		next = period{calls: math.MaxUint64, time: callsLimit, given: true}
+		next = periodFlag{calls: math.MaxUint64, time: callsLimit, given: true}
 	}
 	bounds := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '|' })
 	if len(bounds) == 0 {
@@ -482,7 +484,7 @@ func (p *period) Set(text string) error {
 	return nil
 }
 
-func (p *period) bound(text string) error {
+func (p *periodFlag) bound(text string) error {
 	digits, isCalls := strings.CutSuffix(text, "calls")
 	if !isCalls {
 		digits, isCalls = strings.CutSuffix(text, "call")
@@ -503,20 +505,22 @@ func (p *period) bound(text string) error {
 	return nil
 }
 
-// A lot is a flag for one in so many.
-type lot uint32
+// An oneInFlag is a flag for one in so many.
+type oneInFlag uint32
 
-func (l *lot) String() string { return "1/" + strconv.FormatUint(uint64(*l), 10) }
-func (*lot) Type() string     { return "1/K" }
-func (*lot) wanted() string   { return fmt.Sprintf("1/K with K from 1 to %d, such as 1/100", mostPeriod) }
+func (l *oneInFlag) String() string { return "1/" + strconv.FormatUint(uint64(*l), 10) }
+func (*oneInFlag) Type() string     { return "1/K" }
+func (*oneInFlag) wanted() string {
+	return fmt.Sprintf("1/K with K from 1 to %d, such as 1/100", mostPeriod)
+}
 
 // Set reads 1/K.
-func (l *lot) Set(text string) error {
+func (l *oneInFlag) Set(text string) error {
 	of, isOne := strings.CutPrefix(strings.ReplaceAll(text, " ", ""), "1/")
 	n, err := strconv.ParseUint(of, 10, 32)
 	if !isOne || err != nil || n < 1 || n > mostPeriod {
 		return errValue
 	}
-	*l = lot(n)
+	*l = oneInFlag(n)
 	return nil
 }

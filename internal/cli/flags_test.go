@@ -97,7 +97,7 @@ func TestContextTexts(t *testing.T) {
 
 func TestMonitorContexts(t *testing.T) {
 	set := monitorSampleSet(t)
-	var subjects []subject
+	var subjects []monitored
 	for _, row := range contextRows() {
 		subjects = append(subjects, watchedSubject(&row, true))
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/html"
 )
 
-// hotting is a `sonde hot` command line.
-type hotting struct {
+// hotCommand is a `sonde hot` command line.
+type hotCommand struct {
 	streams
 	sampler.Options
 	pid      int
@@ -45,7 +45,7 @@ type hotting struct {
 }
 
 func newHot(s streams) *cobra.Command {
-	c := &hotting{streams: s}
+	c := &hotCommand{streams: s}
 	command := &cobra.Command{
 		Use:   "hot PID",
 		Short: "Show where a running JVM spends its time, without changing it",
@@ -79,7 +79,7 @@ const (
 )
 
 // check reads the command line, before the JVM is asked anything.
-func (c *hotting) check(args []string, given func(string) bool) (err error) {
+func (c *hotCommand) check(args []string, given func(string) bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ const (
 
 // A hotRun is a running `sonde hot`.
 type hotRun struct {
-	*hotting
+	*hotCommand
 	sampler *sampler.Sampler
 	window  *hotspots.Window
 	screen  *screen
@@ -161,8 +161,8 @@ type hotRun struct {
 	failure error // why it could not go on
 }
 
-func (c *hotting) run(ctx context.Context) error {
-	defer outliveReader()()
+func (c *hotCommand) run(ctx context.Context) error {
+	defer ignoreBrokenPipe()()
 	if _, err := inspect(c.pid); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (c *hotting) run(ctx context.Context) error {
 		return err
 	}
 	r := &hotRun{
-		hotting: c, sampler: sampler, window: hotspots.NewWindow(c.window), screen: newScreen(c.streams),
+		hotCommand: c, sampler: sampler, window: hotspots.NewWindow(c.window), screen: newScreen(c.streams),
 		view: hotView{tableView: tableView{filter: c.filter, sort: c.sort}, threads: c.threads},
 	}
 	if bias := sampler.Bias(); bias != "" {
@@ -190,7 +190,7 @@ func (c *hotting) run(ctx context.Context) error {
 func (r *hotRun) howToEnd() string {
 	switch {
 	case r.once:
-		return " for " + format.Duration(r.hotting.window)
+		return " for " + format.Duration(r.hotCommand.window)
 	case r.json:
 		return "; Ctrl-C ends it"
 	}
@@ -199,7 +199,7 @@ func (r *hotRun) howToEnd() string {
 
 // watch takes samples and shows them until the end, and returns why that came.
 func (r *hotRun) watch(ctx context.Context) ending {
-	var s stay
+	var s waitLoop
 	if !r.once && !r.json {
 		pressed, restore := readKeys()
 		defer restore()
@@ -232,7 +232,7 @@ func (r *hotRun) watch(ctx context.Context) ending {
 		case r.once && r.hasEnough(batch.At, batch.At.Sub(began)):
 			return endedDuration
 		}
-		return goesOn
+		return notEnded
 	})
 	return s.wait(ctx)
 }
@@ -241,7 +241,7 @@ func (r *hotRun) watch(ctx context.Context) ending {
 // more windows are taken, because a thread dump of a busy JVM may take long.
 func (r *hotRun) hasEnough(now time.Time, passed time.Duration) bool {
 	const most = 3
-	length := r.hotting.window
+	length := r.hotCommand.window
 	if passed < length+hotLate {
 		return false
 	}

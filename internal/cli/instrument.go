@@ -23,8 +23,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/offline"
 )
 
-// instrument is a `sonde instrument` command line.
-type instrument struct {
+// instrumentCommand is a `sonde instrument` command line.
+type instrumentCommand struct {
 	streams
 	input, output   string
 	template        []string
@@ -80,7 +80,7 @@ or the shell will expand them.
 Exit code: 0 if the output was written, 1 on an error, 2 for a wrong command line.`
 
 func newInstrument(s streams) *cobra.Command {
-	i := &instrument{streams: s}
+	i := &instrumentCommand{streams: s}
 	command := &cobra.Command{
 		Use:   "instrument IN.jar|DIR|CLASS -o OUT --template T --match PATTERN",
 		Short: "Weave templates around methods of a jar, directory or class file",
@@ -109,7 +109,7 @@ func newInstrument(s streams) *cobra.Command {
 	return command
 }
 
-func (i *instrument) run(ctx context.Context) error {
+func (i *instrumentCommand) run(ctx context.Context) error {
 	began := time.Now()
 	patterns, err := i.check()
 	if err != nil {
@@ -151,7 +151,7 @@ func (i *instrument) run(ctx context.Context) error {
 }
 
 // verdict decides whether the output may be written.
-func (i *instrument) verdict(job *offline.Job) error {
+func (i *instrumentCommand) verdict(job *offline.Job) error {
 	err := job.Verdict(i.strict)
 	var none *offline.NoMatchError
 	switch {
@@ -175,7 +175,7 @@ func advice(patterns []*pattern.Pattern) string {
 }
 
 // check finds what is wrong with the command line itself.
-func (i *instrument) check() (*pattern.Set, error) {
+func (i *instrumentCommand) check() (*pattern.Set, error) {
 	switch {
 	case i.output == "":
 		return nil, usage("-o OUT is missing: where to write the instrumented copy")
@@ -205,7 +205,7 @@ func (i *instrument) check() (*pattern.Set, error) {
 // mostNamed is how many methods are listed per reason without -v.
 const mostNamed = 5
 
-func (i *instrument) summary(job *offline.Job, report *archive.Report, took time.Duration) *document.Instrument {
+func (i *instrumentCommand) summary(job *offline.Job, report *archive.Report, took time.Duration) *document.Instrument {
 	s := &document.Instrument{
 		Input: i.input, Output: i.output, Templates: i.template, LeftAlone: job.Left,
 		NestedJars: report.Nested, Unsigned: report.Stripped, NotJars: report.NotJars, LinksOut: report.LinksOut,
@@ -222,7 +222,7 @@ func (i *instrument) summary(job *offline.Job, report *archive.Report, took time
 
 // needsRuntime reports whether a template is built in, so that woven classes need the
 // runtime jar.
-func (i *instrument) needsRuntime() bool {
+func (i *instrumentCommand) needsRuntime() bool {
 	return slices.ContainsFunc(i.template, func(template string) bool {
 		_, _, is := agent.Template(template)
 		return is
@@ -256,7 +256,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func (i *instrument) print(s *document.Instrument) error {
+func (i *instrumentCommand) print(s *document.Instrument) error {
 	out := bufio.NewWriter(i.out) // keeps the first error until Flush
 	_, _ = fmt.Fprintf(out, "wrote %s in %.1f s\n", s.Output, s.Seconds)
 	_, _ = fmt.Fprintf(out, "classes  %s woven of %s read", format.Grouped(s.Classes.Woven), format.Grouped(s.Classes.Read))
@@ -290,7 +290,7 @@ func (i *instrument) print(s *document.Instrument) error {
 }
 
 // printLinks reports links to classes outside of the input, which are not woven.
-func (i *instrument) printLinks(out io.Writer, links []string) {
+func (i *instrumentCommand) printLinks(out io.Writer, links []string) {
 	const most = 5
 	if len(links) == 0 {
 		return
@@ -304,7 +304,7 @@ func (i *instrument) printLinks(out io.Writer, links []string) {
 }
 
 // printLeftAlone lists methods by reason, in the order of the input.
-func (i *instrument) printLeftAlone(out io.Writer, left []offline.LeftAlone) {
+func (i *instrumentCommand) printLeftAlone(out io.Writer, left []offline.LeftAlone) {
 	groups := map[string][]*offline.LeftAlone{}
 	var kinds []string
 	for n := range left {

@@ -101,18 +101,18 @@ func runProgram(ctx context.Context, s streams, words []string, settings launch.
 		return err
 	}
 	defer program.PassSignals()()
-	tellLaunch(s, words)
+	reportLaunch(s, words)
 	// Signals are passed on to the program: only its end ends this command.
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	found := make(chan struct{})
 	go func() {
 		defer close(found)
-		program.Watch(watching, func(jvm *process.JVM) { tellPrepared(s, jvm, settings.Hold) })
+		program.Watch(watching, func(jvm *process.JVM) { reportPrepared(s, jvm, settings.Hold) })
 	}()
 	code := program.ExitCode()
 	stop()
 	<-found
-	tellLeft(s, words, program)
+	reportLeft(s, words, program)
 	return programError(code)
 }
 
@@ -124,22 +124,22 @@ func programError(code int) error {
 	return exitStatus(code)
 }
 
-// tellLaunch reports that a command other than java gets the agent by a variable.
-func tellLaunch(s streams, words []string) {
+// reportLaunch reports that a command other than java gets the agent by a variable.
+func reportLaunch(s streams, words []string) {
 	if !launch.IsJava(words[0]) {
 		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and print that\n", format.Printable(words[0]))
 	}
 }
 
-// tellLeft lists processes that a command has left running.
-func tellLeft(s streams, words []string, program *launch.Program) {
+// reportLeft lists processes that a command has left running.
+func reportLeft(s streams, words []string, program *launch.Program) {
 	if left := program.Left(); len(left) > 0 {
 		_, _ = fmt.Fprintf(s.err, "sonde: %s ended and left %s running in the background; their JVMs get the agent: sonde ps lists them\n",
 			format.Printable(words[0]), launch.Numbers(left))
 	}
 }
 
-func tellPrepared(s streams, jvm *process.JVM, hold time.Duration) {
+func reportPrepared(s streams, jvm *process.JVM, hold time.Duration) {
 	waits := ""
 	if hold > 0 {
 		waits = fmt.Sprintf(", and waits for it at most %v", hold)
@@ -161,9 +161,9 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 		return err
 	}
 	defer program.PassSignals()()
-	tellLaunch(s, words)
-	c := &applying{
-		choice: choice{streams: streams{out: s.err, err: s.err}}, title: file, set: set, interval: time.Second, keep: usualKeep,
+	reportLaunch(s, words)
+	c := &applyCommand{
+		targetFlags: targetFlags{streams: streams{out: s.err, err: s.err}}, title: file, set: set, interval: time.Second, keep: usualKeep,
 	}
 	err = withFirstJVM(ctx, program, func(ctx context.Context, jvm *process.JVM) error {
 		c.pid = jvm.PID
@@ -173,7 +173,7 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", format.OneLine(err))
 	}
 	code := program.ExitCode()
-	tellLeft(s, words, program)
+	reportLeft(s, words, program)
 	return programError(code)
 }
 
@@ -221,16 +221,16 @@ func firstJVM(ctx context.Context, program *launch.Program) <-chan *process.JVM 
 	return first
 }
 
-// An environment is a `sonde env` command line.
-type environment struct {
+// envCommand is a `sonde env` command line.
+type envCommand struct {
 	streams
 	launch.AgentOption
-	place string // of the agent's jar
-	shell string
+	agentDir string // of the agent's jar
+	shell    string
 }
 
 func newEnv(s streams) *cobra.Command {
-	c := &environment{streams: s}
+	c := &envCommand{streams: s}
 	command := &cobra.Command{
 		Use:     "env",
 		Short:   "Print the environment that makes JVMs start with a pack or the agent",
@@ -249,13 +249,13 @@ func newEnv(s streams) *cobra.Command {
 	flags.StringVar(&c.Arena, "arena", "", "`FILE` or directory for measurements; %p is the process number")
 	flags.StringArrayVar(&c.Only, "only", nil, "`GLOB` of programs that get the agent; may be repeated")
 	flags.StringArrayVar(&c.Not, "not", nil, "`GLOB` of programs that do not get the agent; may be repeated")
-	flags.StringVar(&c.place, "agent-dir", "", agentDirUsage)
+	flags.StringVar(&c.agentDir, "agent-dir", "", agentDirUsage)
 	flags.Var(oneOf(&c.shell, "sh", "sh", "fish", "dotenv", "json"), "shell", "format of the output: sh, fish, dotenv or json")
 	return command
 }
 
 // check reads the command line.
-func (c *environment) check() error {
+func (c *envCommand) check() error {
 	const mostGlobs = 64 // that the agent reads
 	switch {
 	case c.Arena != "" && c.Pack == "":
@@ -268,7 +268,7 @@ func (c *environment) check() error {
 	return nil
 }
 
-func (c *environment) run() (err error) {
+func (c *envCommand) run() (err error) {
 	if c.Pack != "" {
 		if err := c.checkPack(); err != nil {
 			return err
@@ -279,7 +279,7 @@ func (c *environment) run() (err error) {
 			return err
 		}
 	}
-	if c.Jar, err = launch.KeepJar(c.place); err != nil {
+	if c.Jar, err = launch.KeepJar(c.agentDir); err != nil {
 		return err
 	}
 	option, err := c.Text()
@@ -292,7 +292,7 @@ func (c *environment) run() (err error) {
 }
 
 // checkPack finds errors that the agent could report to nobody.
-func (c *environment) checkPack() (err error) {
+func (c *envCommand) checkPack() (err error) {
 	if c.Pack, err = filepath.Abs(c.Pack); err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (c *environment) checkPack() (err error) {
 }
 
 // checkArena checks that the directory of the arena exists.
-func (c *environment) checkArena() (err error) {
+func (c *envCommand) checkArena() (err error) {
 	if c.Arena, err = filepath.Abs(c.Arena); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 type ending string
 
 const (
-	goesOn           ending = ""
+	notEnded         ending = ""
 	endedDuration    ending = "duration"    // the time of --for, --duration or --window has passed
 	endedCalls       ending = "calls"       // the number of --calls is reached
 	endedLimit       ending = "limit"       // the number of --limit is reached
@@ -34,7 +34,7 @@ func afterWrite(err error) ending {
 	if errors.Is(err, syscall.EPIPE) {
 		return endedUnread
 	}
-	return goesOn
+	return notEnded
 }
 
 // A task is repeated while a command stays with a JVM.
@@ -44,8 +44,8 @@ type task struct {
 	next  time.Time
 }
 
-// A stay waits until a live command has to end and runs its tasks in the meantime.
-type stay struct {
+// A waitLoop waits until a live command has to end and runs its tasks in the meantime.
+type waitLoop struct {
 	done  <-chan struct{} // closed when the session has ended
 	why   func() ending   // explains that
 	until time.Time       // zero for no limit
@@ -57,21 +57,21 @@ type stay struct {
 }
 
 // addTask adds a task whose first run is one period from now.
-func (s *stay) addTask(every time.Duration, do func() ending) *task {
+func (s *waitLoop) addTask(every time.Duration, do func() ending) *task {
 	t := &task{every: every, do: do, next: time.Now().Add(every)}
 	s.tasks = append(s.tasks, t)
 	return t
 }
 
 // endAfter limits the stay to a duration that began at some time; 0 is no limit.
-func (s *stay) endAfter(duration time.Duration, began time.Time) {
+func (s *waitLoop) endAfter(duration time.Duration, began time.Time) {
 	if duration > 0 {
 		s.until = began.Add(duration)
 	}
 }
 
 // wait returns why the command has to end.
-func (s *stay) wait(ctx context.Context) ending {
+func (s *waitLoop) wait(ctx context.Context) ending {
 	timer := time.NewTimer(s.pause())
 	defer timer.Stop()
 	for {
@@ -89,7 +89,7 @@ func (s *stay) wait(ctx context.Context) ending {
 			continue
 		case <-timer.C:
 		}
-		if ended := s.runTasks(time.Now()); ended != goesOn {
+		if ended := s.runTasks(time.Now()); ended != notEnded {
 			return ended
 		}
 		timer.Reset(s.pause())
@@ -97,7 +97,7 @@ func (s *stay) wait(ctx context.Context) ending {
 }
 
 // runTasks runs the tasks that are due.
-func (s *stay) runTasks(now time.Time) ending {
+func (s *waitLoop) runTasks(now time.Time) ending {
 	if !s.until.IsZero() && !now.Before(s.until) {
 		return endedDuration
 	}
@@ -105,7 +105,7 @@ func (s *stay) runTasks(now time.Time) ending {
 		if now.Before(t.next) {
 			continue
 		}
-		if ended := t.do(); ended != goesOn {
+		if ended := t.do(); ended != notEnded {
 			return ended
 		}
 		// Runs that were missed while a task took long are skipped, as with a ticker.
@@ -113,11 +113,11 @@ func (s *stay) runTasks(now time.Time) ending {
 			t.next = now.Add(t.every)
 		}
 	}
-	return goesOn
+	return notEnded
 }
 
 // pause is the time until the next task or the end.
-func (s *stay) pause() time.Duration {
+func (s *waitLoop) pause() time.Duration {
 	next := s.until
 	for _, t := range s.tasks {
 		if next.IsZero() || t.next.Before(next) {

@@ -25,9 +25,9 @@ const (
 	byMethod  = "method"
 )
 
-// monitoring is a `sonde monitor` command line.
-type monitoring struct {
-	choice
+// monitorCommand is a `sonde monitor` command line.
+type monitorCommand struct {
+	targetFlags
 	interval   time.Duration
 	stall      time.Duration
 	duration   time.Duration
@@ -44,7 +44,7 @@ type monitoring struct {
 }
 
 func newMonitor(s streams) *cobra.Command {
-	c := &monitoring{choice: choice{streams: s}}
+	c := &monitorCommand{targetFlags: targetFlags{streams: s}}
 	command := &cobra.Command{
 		Use:   "monitor PID METHOD...",
 		Short: "Watch methods of a running JVM: rates, percentiles, errors, stalls",
@@ -72,13 +72,13 @@ func newMonitor(s streams) *cobra.Command {
 	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus after each interval")
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
 	c.contexts.register(flags)
-	c.choice.register(flags)
+	c.targetFlags.register(flags)
 	return command
 }
 
 // check reads the command line, before the JVM is touched.
-func (c *monitoring) check(args []string, _ func(string) bool) (err error) {
-	if err := c.choose(args); err != nil {
+func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
+	if err := c.parse(args); err != nil {
 		return err
 	}
 	if c.contexts.isUsed() {
@@ -101,7 +101,7 @@ func (c *monitoring) check(args []string, _ func(string) bool) (err error) {
 }
 
 // flags returns the flags and the sampling period of the hooks.
-func (c *monitoring) flags() (flags arena.Flags, period uint32) {
+func (c *monitorCommand) flags() (flags arena.Flags, period uint32) {
 	if c.sample > 1 {
 		return arena.On | arena.Flat | arena.Spreads | arena.Sampled, c.sample
 	}
@@ -185,15 +185,15 @@ Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
 
 // A monitorRun is a running `sonde monitor`.
 type monitorRun struct {
-	*monitoring
-	visit
-	board   board
+	*monitorCommand
+	liveSession
+	table   liveTable
 	export  *prometheus.Exporter
 	watched map[uint32]session.Method // methods of rows by context
 }
 
-func (c *monitoring) run(ctx context.Context) (err error) {
-	defer outliveReader()()
+func (c *monitorCommand) run(ctx context.Context) (err error) {
+	defer ignoreBrokenPipe()()
 	r := newMonitorRun(c)
 	if r.export, err = prometheus.NewExporter(c.prometheus, c.listen); err != nil {
 		return fmt.Errorf("--listen %s: %w", c.listen, err)
@@ -204,12 +204,12 @@ func (c *monitoring) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = r.session.Release() }()
-	r.board.begin(monitor.Start(r.session.Now()))
-	r.board.main, r.board.method, r.board.source = r.session.JVM().Main, r.session.Method, r.session
-	if r.watching.isUsed() {
-		r.board.method, r.board.source = r.watchedMethod, r.watching.Source()
+	r.table.begin(monitor.Start(r.session.Now()))
+	r.table.main, r.table.method, r.table.source = r.session.JVM().Main, r.session.Method, r.session
+	if r.applied.isUsed() {
+		r.table.method, r.table.source = r.watchedMethod, r.applied.Source()
 	}
-	if r.board.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
+	if r.table.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
 		r.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))
 	}
 	if address := r.export.Address(); address != "" {
@@ -218,9 +218,9 @@ func (c *monitoring) run(ctx context.Context) (err error) {
 	return r.finish(ctx, r.watch(ctx))
 }
 
-func newMonitorRun(c *monitoring) *monitorRun {
-	r := &monitorRun{monitoring: c, visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}}}
-	r.board = board{
+func newMonitorRun(c *monitorCommand) *monitorRun {
+	r := &monitorRun{monitorCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}}}
+	r.table = liveTable{
 		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: timesText(c.sample), top: c.top, json: c.json,
 		view: monitorView{tableView: tableView{sort: c.sort}, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
 		groups: func(by string) *monitor.Groups { return monitorGroups(by, r.set, r.subjects()) },
@@ -238,8 +238,8 @@ func timesText(sample uint32) string {
 
 // finish reads what was measured before the hooks go out, and writes it.
 func (r *monitorRun) finish(ctx context.Context, ended ending) error {
-	failure := r.board.tellRest(ended)
-	whole := r.board.look(r.board.first)
+	failure := r.table.writeRest(ended)
+	whole := r.table.look(r.table.first)
 	whole.final, whole.ended = true, ended
 	r.cost.Measure(context.WithoutCancel(ctx))
 	r.screen.clear()
@@ -251,17 +251,17 @@ func (r *monitorRun) finish(ctx context.Context, ended ending) error {
 
 // watch shows what happens until the end, and returns why that came.
 func (r *monitorRun) watch(ctx context.Context) ending {
-	s := stay{done: r.session.Done(), why: r.endedBy}
+	s := waitLoop{done: r.session.Done(), why: r.endedBy}
 	s.endAfter(r.duration, r.began)
 	if r.calls > 0 {
 		s.addTask(callsEvery, func() ending {
-			if r.board.callsSoFar() >= r.calls {
+			if r.table.callsSoFar() >= r.calls {
 				return endedCalls
 			}
-			return goesOn
+			return notEnded
 		})
 	}
-	return r.board.watch(ctx, &s, func() {
+	return r.table.watch(ctx, &s, func() {
 		r.cost.Refresh(ctx, r.began)
 		r.publish(true)
 	})
@@ -273,7 +273,7 @@ func (r *monitorRun) publish(isUp bool) {
 	if !r.export.IsUsed() {
 		return
 	}
-	b := &r.board
+	b := &r.table
 	err := r.export.Publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(b.first, b.last, b.groups(r.by), b.options)})
 	if err != nil {
 		r.remark("--prometheus: " + format.OneLine(err))
@@ -282,21 +282,21 @@ func (r *monitorRun) publish(isUp bool) {
 
 // write writes the result, and what leaving the JVM took.
 func (r *monitorRun) write(whole *monitorTable) error {
-	r.tellLate(r.leftAlone())
+	r.reportLate(r.leftAlone())
 	var err error
 	if r.json {
-		err = r.board.writeJSON(whole)
+		err = r.table.writeJSON(whole)
 	} else {
-		err = r.board.writeWhole(whole, r.losses())
+		err = r.table.writeWhole(whole, r.losses())
 	}
 	if err == nil {
-		r.tellFarewell(whole.farewell)
+		r.reportFarewell(whole.farewell)
 	}
 	return err
 }
 
 // writeWhole writes the table of the whole time, and lines about what is missing in it.
-func (b *board) writeWhole(whole *monitorTable, losses []string) error {
+func (b *liveTable) writeWhole(whole *monitorTable, losses []string) error {
 	out := bufio.NewWriter(b.out) // keeps the first error until Flush
 	names := keyNames(whole.Rows)
 	rows := b.view.rows(whole.Interval, names)
@@ -323,10 +323,10 @@ func (b *board) writeWhole(whole *monitorTable, losses []string) error {
 
 // losses says what is missing in results by context.
 func (r *monitorRun) losses() []string {
-	if !r.watching.isUsed() {
+	if !r.applied.isUsed() {
 		return nil
 	}
-	results, err := r.watching.Results()
+	results, err := r.applied.Results()
 	if err != nil {
 		return nil // the end has reported it
 	}
@@ -335,7 +335,7 @@ func (r *monitorRun) losses() []string {
 
 // costText says what the hooks cost the JVM.
 func (r *monitorRun) costText(table *monitorTable) string {
-	text := fmt.Sprintf("the %s for reading the clock are subtracted from times", format.Nanos(r.board.options.Clock))
+	text := fmt.Sprintf("the %s for reading the clock are subtracted from times", format.Nanos(r.table.options.Clock))
 	cost := r.cost.Cost()
 	if cost == nil {
 		return "the cost of the hooks is unknown; " + text

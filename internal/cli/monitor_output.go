@@ -21,8 +21,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// A board shows what happens in a JVM, interval by interval, as read from an arena.
-type board struct {
+// A liveTable shows what happens in a JVM, interval by interval, as read from an arena.
+type liveTable struct {
 	streams
 	screen   *screen
 	pid      int
@@ -57,10 +57,10 @@ type monitorTable struct {
 }
 
 // begin sets the first reading.
-func (b *board) begin(first *monitor.Reading) { b.first, b.last = first, first }
+func (b *liveTable) begin(first *monitor.Reading) { b.first, b.last = first, first }
 
 // read takes a reading.
-func (b *board) read() error {
+func (b *liveTable) read() error {
 	reading, err := monitor.Take(b.source, b.last, b.options.Stall)
 	if err != nil {
 		return err
@@ -70,19 +70,19 @@ func (b *board) read() error {
 }
 
 // look returns what happened from a reading to the last one.
-func (b *board) look(from *monitor.Reading) *monitorTable {
+func (b *liveTable) look(from *monitor.Reading) *monitorTable {
 	table := &monitorTable{from: from, to: b.last, elapsed: time.Duration(b.last.At - b.first.At), at: time.Now()}
 	b.group(table)
 	return table
 }
 
 // group makes the rows of a table.
-func (b *board) group(table *monitorTable) {
+func (b *liveTable) group(table *monitorTable) {
 	table.Interval = monitor.Between(table.from, table.to, b.groups(b.view.by), b.options)
 }
 
 // callsSoFar returns the number of calls.
-func (b *board) callsSoFar() (calls uint64) {
+func (b *liveTable) callsSoFar() (calls uint64) {
 	sum, err := b.source.Sum()
 	if err != nil {
 		return 0 // the end reports it
@@ -93,9 +93,9 @@ func (b *board) callsSoFar() (calls uint64) {
 	return calls
 }
 
-// tellRest takes the last reading. Objects of intervals add up to the whole, so the last,
+// writeRest takes the last reading. Objects of intervals add up to the whole, so the last,
 // shorter one is written as well.
-func (b *board) tellRest(ended ending) error {
+func (b *liveTable) writeRest(ended ending) error {
 	before := b.last
 	if err := b.read(); err != nil || !b.json || ended == endedUnread {
 		return err
@@ -105,7 +105,7 @@ func (b *board) tellRest(ended ending) error {
 
 // watch shows each interval until the end, and returns why that came. After each reading
 // it calls update, which may be nil.
-func (b *board) watch(ctx context.Context, s *stay, update func()) ending {
+func (b *liveTable) watch(ctx context.Context, s *waitLoop, update func()) ending {
 	if !b.json && !b.screen.silent {
 		pressed, restore := readKeys()
 		defer restore()
@@ -114,7 +114,7 @@ func (b *board) watch(ctx context.Context, s *stay, update func()) ending {
 	s.addTask(b.interval, func() ending {
 		before := b.last
 		if err := b.read(); err != nil {
-			return goesOn // the end reports it
+			return notEnded // the end reports it
 		}
 		if update != nil {
 			update()
@@ -125,7 +125,7 @@ func (b *board) watch(ctx context.Context, s *stay, update func()) ending {
 }
 
 // press changes the view by a key, and reports whether the key ends the command.
-func (b *board) press(key rune) (quit bool) {
+func (b *liveTable) press(key rune) (quit bool) {
 	if b.view.press(key) {
 		return true
 	}
@@ -137,7 +137,7 @@ func (b *board) press(key rune) (quit bool) {
 }
 
 // show shows what happened since a reading.
-func (b *board) show(before *monitor.Reading) error {
+func (b *liveTable) show(before *monitor.Reading) error {
 	table := b.look(before)
 	switch {
 	case b.json:
@@ -154,7 +154,7 @@ func (b *board) show(before *monitor.Reading) error {
 
 // monitorGroups returns the rows of a table, and what counts in them. A pattern has a row
 // even if it matches no loaded method.
-func monitorGroups(by string, set *pattern.Set, subjects []subject) *monitor.Groups {
+func monitorGroups(by string, set *pattern.Set, subjects []monitored) *monitor.Groups {
 	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key, len(subjects))}
 	if by == byMethod {
 		for _, s := range subjects {
@@ -179,7 +179,7 @@ func monitorGroups(by string, set *pattern.Set, subjects []subject) *monitor.Gro
 
 // patternKeys returns the rows of a pattern: one for each context in which its methods are
 // called, or one without a context.
-func patternKeys(groups *monitor.Groups, p *pattern.Pattern, subjects []subject) (keys []monitor.Key) {
+func patternKeys(groups *monitor.Groups, p *pattern.Pattern, subjects []monitored) (keys []monitor.Key) {
 	for _, s := range subjects {
 		if !p.Match(s.Class, s.Name, s.Descriptor) {
 			continue
@@ -203,25 +203,25 @@ func compareKeys(a, b monitor.Key) int {
 		cmp.Compare(a.Callers, b.Callers))
 }
 
-// A subject has figures of its own: a method, or a method in a context.
-type subject struct {
+// A monitored has figures of its own: a method, or a method in a context.
+type monitored struct {
 	session.Method
 	context monitor.Key // distinguishes it from others of the method
 }
 
 // subjects returns everything that is watched.
-func (r *monitorRun) subjects() (all []subject) {
-	if !r.watching.isUsed() {
+func (r *monitorRun) subjects() (all []monitored) {
+	if !r.applied.isUsed() {
 		for _, m := range r.session.Methods() {
-			all = append(all, subject{Method: m})
+			all = append(all, monitored{Method: m})
 		}
 		return all
 	}
-	results, err := r.watching.Results()
+	results, err := r.applied.Results()
 	if err != nil {
 		return nil // the end reports it
 	}
-	byWithin := hasSequences(r.watching.set)
+	byWithin := hasSequences(r.applied.set)
 	r.watched = make(map[uint32]session.Method, len(results.Rows))
 	for i := range results.Rows {
 		s := watchedSubject(&results.Rows[i], byWithin)
@@ -231,8 +231,8 @@ func (r *monitorRun) subjects() (all []subject) {
 	return all
 }
 
-func watchedSubject(row *liveprobes.Row, byWithin bool) subject {
-	s := subject{Method: session.Method{ID: row.ID, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}}
+func watchedSubject(row *liveprobes.Row, byWithin bool) monitored {
+	s := monitored{Method: session.Method{ID: row.ID, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}}
 	within := ""
 	if byWithin {
 		within = row.Sequence
@@ -375,7 +375,7 @@ const (
 )
 
 // texts returns the cells of rows, followed by the total if there are several.
-func (b *board) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor.Key]string) [][]string {
+func (b *liveTable) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor.Key]string) [][]string {
 	about, atLeast := "", ""
 	if b.sample > 1 {
 		about, atLeast = "~", "≥"
@@ -404,7 +404,7 @@ func (b *board) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor
 	return texts
 }
 
-func (b *board) draw() {
+func (b *liveTable) draw() {
 	if b.table == nil {
 		return
 	}
@@ -413,7 +413,7 @@ func (b *board) draw() {
 }
 
 // liveLines returns what fits a terminal.
-func (b *board) liveLines(table *monitorTable, width, height int) []string {
+func (b *liveTable) liveLines(table *monitorTable, width, height int) []string {
 	lines := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
 	names := keyNames(table.Rows)
 	rows := b.view.rows(table.Interval, names)
@@ -434,7 +434,7 @@ func (b *board) liveLines(table *monitorTable, width, height int) []string {
 }
 
 // stallLines says where stalled threads are and for how long.
-func (b *board) stallLines(i *monitor.Interval, isShown func(monitor.Stall) bool) []string {
+func (b *liveTable) stallLines(i *monitor.Interval, isShown func(monitor.Stall) bool) []string {
 	var lines []string
 	for _, stall := range i.Stalls {
 		if !isShown(stall) || len(lines) == shownStalls {
@@ -459,7 +459,7 @@ func (b *board) stallLines(i *monitor.Interval, isShown func(monitor.Stall) bool
 
 // writeLines writes a line for each active row, and for threads that have stalled since
 // the last interval.
-func (b *board) writeLines(table *monitorTable) error {
+func (b *liveTable) writeLines(table *monitorTable) error {
 	names := keyNames(table.Rows)
 	rows := b.view.rows(table.Interval, names)
 	if b.top > 0 {
@@ -485,7 +485,7 @@ func (b *board) writeLines(table *monitorTable) error {
 }
 
 // headline says what the table covers.
-func (b *board) headline(table *monitorTable) string {
+func (b *liveTable) headline(table *monitorTable) string {
 	text := fmt.Sprintf("process %d", b.pid)
 	if b.main != "" {
 		text += " (" + format.Printable(b.main) + ")"
@@ -499,7 +499,7 @@ func (b *board) headline(table *monitorTable) string {
 		format.Count(table.Threads, "thread", "threads"), b.times)
 }
 
-func (b *board) writeJSON(table *monitorTable) error {
+func (b *liveTable) writeJSON(table *monitorTable) error {
 	d := document.Monitor{
 		PID: b.pid, At: table.at.Round(time.Millisecond), Seconds: table.Length.Seconds(), Elapsed: table.elapsed.Seconds(),
 		Final: table.final, Ended: string(table.ended), Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
@@ -528,7 +528,7 @@ func (b *board) writeJSON(table *monitorTable) error {
 }
 
 func (r *monitorRun) describeEnd(d *document.Monitor, table *monitorTable) {
-	d.JDK, d.Main, d.Patterns, d.Clock = r.session.JDK().String(), r.board.main, r.patterns, &r.board.options.Clock
+	d.JDK, d.Main, d.Patterns, d.Clock = r.session.JDK().String(), r.table.main, r.patterns, &r.table.options.Clock
 	d.Hooks, d.LeftAlone = r.describeHooks(), document.NewLeft(r.leftAlone())
 	d.Leaving = document.NewLeaving(table.farewell)
 	if cost := r.cost.Cost(); cost != nil {

@@ -22,9 +22,9 @@ var monitorSample = []session.Method{
 	{ID: 14, MethodRef: classfile.MethodRef{Class: "a/Web", Name: "idle", Descriptor: "()V"}},
 }
 
-func sampleSubjects() (all []subject) {
+func sampleSubjects() (all []monitored) {
 	for _, m := range monitorSample {
-		all = append(all, subject{Method: m})
+		all = append(all, monitored{Method: m})
 	}
 	return all
 }
@@ -40,10 +40,10 @@ func monitorSampleSet(t *testing.T) *pattern.Set {
 }
 
 // monitorSampleRun has looked at a second in which a call hung.
-func monitorSampleRun(t *testing.T, by string, sample uint32) (*board, *monitorTable) {
+func monitorSampleRun(t *testing.T, by string, sample uint32) (*liveTable, *monitorTable) {
 	t.Helper()
 	set := monitorSampleSet(t)
-	r := &board{
+	r := &liveTable{
 		pid: 4711, main: "a.Main", sample: sample, times: timesText(sample), costs: func(*monitorTable) string { return "what hooks cost is not known" },
 		view: monitorView{tableView: tableView{sort: "calls", hasKeys: true}, by: by}, options: monitor.Options{Stall: time.Second, Clock: 40},
 		method: func(id uint32) (session.Method, bool) {

@@ -21,16 +21,16 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// observing is a `sonde observe` command line.
-type observing struct {
+// observeCommand is a `sonde observe` command line.
+type observeCommand struct {
 	streams
 	suggest.Options
 	inputs []string // archives; none where a JVM is observed
-	budget part
+	budget shareFlag
 	output string
 	apply  bool
 	json   bool
-	cache  liveCache
+	cache  cacheFlags
 	source sourceFlags
 
 	look func(context.Context, suggest.Options) (*suggest.Proposal, error)
@@ -38,8 +38,8 @@ type observing struct {
 }
 
 func newObserve(s streams) *cobra.Command {
-	c := &observing{streams: s, Options: suggest.Defaults(), look: suggest.Run, try: suggest.Try}
-	c.budget = part(c.Budget)
+	c := &observeCommand{streams: s, Options: suggest.Defaults(), look: suggest.Run, try: suggest.Try}
+	c.budget = shareFlag(c.Budget)
 	command := &cobra.Command{
 		Use:     "observe PID|FILE...",
 		Short:   "Find methods that are worth a probe, and propose a file of probes",
@@ -70,7 +70,7 @@ const (
 )
 
 // check reads the command line, before anything is touched.
-func (c *observing) check(args []string, given func(string) bool) (err error) {
+func (c *observeCommand) check(args []string, given func(string) bool) (err error) {
 	c.Budget = float64(c.budget)
 	if c.Source, err = c.source.choose(); err != nil {
 		return err
@@ -161,7 +161,7 @@ const observeExamples = `  sonde observe 4711 -o probes.yaml
   sonde observe app.jar lib/dao.jar -o probes.yaml`
 
 // run observes, writes the proposal, and with --apply tries it.
-func (c *observing) run(ctx context.Context) error {
+func (c *observeCommand) run(ctx context.Context) error {
 	if len(c.inputs) > 0 {
 		p, err := suggest.ReadArchives(ctx, c.inputs, c.Most)
 		if err != nil {
@@ -172,11 +172,11 @@ func (c *observing) run(ctx context.Context) error {
 	if _, err := inspect(c.PID); err != nil {
 		return err
 	}
-	defer outliveReader()()
-	view := &observeView{observing: c, bulletin: newBulletin(c.streams, c.json), began: time.Now()}
+	defer ignoreBrokenPipe()()
+	view := &observeView{observeCommand: c, progressView: newBulletin(c.streams, c.json), began: time.Now()}
 	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
 	var t *suggest.Trial
-	p, err := withProgress(view.bulletin, &c.cache, func(opened *cache.Cache) (p *suggest.Proposal, err error) {
+	p, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (p *suggest.Proposal, err error) {
 		c.Cache = opened
 		p, t, err = c.observe(ctx)
 		return p, err
@@ -189,7 +189,7 @@ func (c *observing) run(ctx context.Context) error {
 
 // observe returns a proposal, and with --apply its trial. It returns the proposal also if
 // the trial failed.
-func (c *observing) observe(ctx context.Context) (*suggest.Proposal, *suggest.Trial, error) {
+func (c *observeCommand) observe(ctx context.Context) (*suggest.Proposal, *suggest.Trial, error) {
 	p, err := c.look(ctx, c.Options)
 	if err != nil || !c.apply {
 		return p, nil, err
@@ -202,7 +202,7 @@ func (c *observing) observe(ctx context.Context) (*suggest.Proposal, *suggest.Tr
 }
 
 // write writes the file of probes, and its description.
-func (c *observing) write(p *suggest.Proposal, t *suggest.Trial) error {
+func (c *observeCommand) write(p *suggest.Proposal, t *suggest.Trial) error {
 	isFile := c.output != "" && c.output != standardOutput
 	if isFile {
 		if err := os.WriteFile(c.output, p.YAML(), 0o644); err != nil {
@@ -235,7 +235,7 @@ func (c *observing) write(p *suggest.Proposal, t *suggest.Trial) error {
 }
 
 // writeTrial writes what the probes cost and covered.
-func (c *observing) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Trial, width int) {
+func (c *observeCommand) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Trial, width int) {
 	_, _ = fmt.Fprintln(w)
 	rows := handover.Rows(t.Results, p.Set())
 	for i := range rows {
@@ -248,8 +248,8 @@ func (c *observing) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Tria
 
 // An observeView shows the progress of an observation.
 type observeView struct {
-	*observing
-	*bulletin
+	*observeCommand
+	*progressView
 	began time.Time
 }
 

@@ -27,15 +27,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
 )
 
-// packing is a `sonde pack` command line.
-type packing struct {
-	forecast
+// packCommand is a `sonde pack` command line.
+type packCommand struct {
+	planCommand
 	output string
 	strict bool
 }
 
 func newPack(s streams) *cobra.Command {
-	c := &packing{forecast: forecast{streams: s}}
+	c := &packCommand{planCommand: planCommand{streams: s}}
 	command := &cobra.Command{
 		Use:     "pack JAR|WAR|DIR... --probes FILE -o OUT.pack",
 		Short:   "Weave probes into the classes of an application ahead of time",
@@ -54,7 +54,7 @@ func newPack(s streams) *cobra.Command {
 	return command
 }
 
-func (c *packing) run(ctx context.Context) error {
+func (c *packCommand) run(ctx context.Context) error {
 	began := time.Now()
 	if c.output == "" {
 		return usage("-o is missing: the pack to write, such as app.pack")
@@ -84,24 +84,24 @@ func (c *packing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told := document.Pack{
+	d := document.Pack{
 		Output: c.output, Read: planned.Read, Bytes: info.Size(), Left: document.NewPackLeft(content.Left, true), Notes: notes,
 		Seconds: time.Since(began).Seconds(), Weavings: planned.Woven,
 	}
-	if told.Left == nil {
-		told.Left = []document.Left{}
+	if d.Left == nil {
+		d.Left = []document.Left{}
 	}
 	for i := range planned.Classes {
 		if f := &planned.Classes[i]; f.IsPacked() {
-			told.Classes++
-			told.Methods += f.Methods
+			d.Classes++
+			d.Methods += f.Methods
 		}
 	}
-	return c.tell(&told, planned)
+	return c.write(&d, planned)
 }
 
 // checkOutput checks the output before the work is done.
-func (c *packing) checkOutput() error {
+func (c *packCommand) checkOutput() error {
 	info, err := os.Stat(c.output)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -120,7 +120,7 @@ func (c *packing) checkOutput() error {
 }
 
 // refuse reports what --strict forbids.
-func (c *packing) refuse(content *pack.Content, notes []string) error {
+func (c *packCommand) refuse(content *pack.Content, notes []string) error {
 	for _, note := range notes {
 		c.note(note)
 	}
@@ -130,18 +130,18 @@ func (c *packing) refuse(content *pack.Content, notes []string) error {
 	return errors.New("nothing was written: --strict, and something would have no hook")
 }
 
-func (c *packing) tell(told *document.Pack, planned *build.Planned) error {
+func (c *packCommand) write(d *document.Pack, planned *build.Planned) error {
 	if c.json {
-		return document.Write(c.out, told)
+		return document.Write(c.out, d)
 	}
-	for _, note := range told.Notes {
+	for _, note := range d.Notes {
 		c.note(note)
 	}
 	left := ""
-	if n := len(told.Left); n > 0 {
+	if n := len(d.Left); n > 0 {
 		left = fmt.Sprintf(", %s left alone (sonde pack show --left)", format.Grouped(n))
 	}
-	_, err := fmt.Fprintf(c.out, "wrote %s: %s, %s%s%s\n", c.output, classesText(told.Classes, told.Methods), bytesText(int(told.Bytes)), left, c.wovenText(planned.Woven))
+	_, err := fmt.Fprintf(c.out, "wrote %s: %s, %s%s%s\n", c.output, classesText(d.Classes, d.Methods), bytesText(int(d.Bytes)), left, c.wovenText(planned.Woven))
 	return err
 }
 
@@ -193,8 +193,8 @@ can be made from them.
 
 Exit code: 0 if everything is right, 1 if not, 2 for a wrong command line.`
 
-// packShow is a `sonde pack show` command line.
-type packShow struct {
+// packShowCommand is a `sonde pack show` command line.
+type packShowCommand struct {
 	streams
 	file                         string
 	classes, spots, left, probes bool
@@ -202,7 +202,7 @@ type packShow struct {
 }
 
 func newPackShow(s streams) *cobra.Command {
-	c := &packShow{streams: s}
+	c := &packShowCommand{streams: s}
 	command := &cobra.Command{
 		Use:   "show FILE.pack",
 		Short: "Show the contents of a pack",
@@ -225,7 +225,7 @@ func newPackShow(s streams) *cobra.Command {
 	return command
 }
 
-func (c *packShow) run() error {
+func (c *packShowCommand) run() error {
 	opened, err := pack.Open(c.file)
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (c *packShow) run() error {
 	return errors.Join(err, out.Flush())
 }
 
-func (c *packShow) write(out io.Writer, content *pack.Content, sizes pack.Sizes) {
+func (c *packShowCommand) write(out io.Writer, content *pack.Content, sizes pack.Sizes) {
 	line := func(what, text string, args ...any) {
 		_, _ = fmt.Fprintf(out, "%-9s%s\n", what, format.Printable(fmt.Sprintf(text, args...)))
 	}
@@ -347,19 +347,19 @@ func packVerify(ctx context.Context, s streams, file string, inputs []string, as
 		return err
 	}
 	content := opened.Content()
-	told := &document.PackVerify{
+	d := &document.PackVerify{
 		File: file, Classes: len(content.Classes), IsOwn: content.Build == agent.AgentBuild(), Differs: []string{}, Missing: []string{}, Bad: []string{},
 	}
-	if err := comparePack(ctx, told, opened, content, inputs); err != nil {
+	if err := comparePack(ctx, d, opened, content, inputs); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(s.out) // keeps the first error until Flush
 	if asJSON {
-		err = document.Write(out, told)
+		err = document.Write(out, d)
 	} else {
-		writePackVerify(out, told, len(inputs) > 0)
+		writePackVerify(out, d, len(inputs) > 0)
 	}
-	return errors.Join(err, out.Flush(), packVerdict(told))
+	return errors.Join(err, out.Flush(), packVerdict(d))
 }
 
 // comparePack looks for the classes of the pack in archives.

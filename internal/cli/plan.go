@@ -24,18 +24,18 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 )
 
-// A forecast is the command line of `sonde plan` and `sonde pack`: archives and probes.
-type forecast struct {
+// planCommand is the command line of `sonde plan` and `sonde pack`: archives and probes.
+type planCommand struct {
 	streams
 	inputs []string
 	probes string
 	jdk    string
-	cache  liveCache
+	cache  cacheFlags
 	json   bool
 	all    bool
 }
 
-func (f *forecast) register(command *cobra.Command) {
+func (f *planCommand) register(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVarP(&f.probes, "probes", "p", "", "`FILE` of probes, as for sonde apply; - reads standard input (required)")
 	flags.StringVar(&f.jdk, "jdk", "", "`HOME` of the JDK that the program will use, whose classes conditions may read; by default JAVA_HOME, or that of the java in PATH")
@@ -44,7 +44,7 @@ func (f *forecast) register(command *cobra.Command) {
 }
 
 func newPlan(s streams) *cobra.Command {
-	f := &forecast{streams: s}
+	f := &planCommand{streams: s}
 	command := &cobra.Command{
 		Use:     "plan JAR|WAR|DIR... --probes FILE",
 		Short:   "Show which classes of an application probes would change, and why",
@@ -66,7 +66,7 @@ func newPlan(s streams) *cobra.Command {
 }
 
 // plan reads the archives and weaves what a pack would hold.
-func (f *forecast) plan(ctx context.Context, label string) (*build.Planned, error) {
+func (f *planCommand) plan(ctx context.Context, label string) (*build.Planned, error) {
 	if f.probes == "" {
 		return nil, usage("--probes is missing: a file of probes, such as probes.yaml")
 	}
@@ -95,10 +95,12 @@ func (f *forecast) plan(ctx context.Context, label string) (*build.Planned, erro
 }
 
 // note writes a note to standard error.
-func (f *forecast) note(text string) { _, _ = fmt.Fprintf(f.err, "note: %s\n", format.Printable(text)) }
+func (f *planCommand) note(text string) {
+	_, _ = fmt.Fprintf(f.err, "note: %s\n", format.Printable(text))
+}
 
 // image returns the run-time image of a JDK; empty if none is found.
-func (f *forecast) image() (string, error) {
+func (f *planCommand) image() (string, error) {
 	of := func(home string) string { return filepath.Join(home, "lib", "modules") }
 	if f.jdk != "" {
 		if _, err := os.Stat(of(f.jdk)); err != nil {
@@ -124,7 +126,7 @@ func (f *forecast) image() (string, error) {
 }
 
 // wovenText says where woven classes came from.
-func (f *forecast) wovenText(w session.Weavings) string {
+func (f *planCommand) wovenText(w session.Weavings) string {
 	return wovenText(w.Woven, w.Cached, w.Cached+w.Missed > 0)
 }
 
@@ -181,7 +183,7 @@ const (
 	mostLeft  = 5  // methods of a class
 )
 
-func (f *forecast) writePlan(p *build.Planned) error {
+func (f *planCommand) writePlan(p *build.Planned) error {
 	out := bufio.NewWriter(f.out) // keeps the first error until Flush
 	if f.json {
 		return errors.Join(document.Write(out, document.NewPlan(f.inputs, p, refusal(p))), out.Flush())

@@ -27,23 +27,23 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// profiling is a `sonde profile` command line.
-type profiling struct {
+// profileCommand is a `sonde profile` command line.
+type profileCommand struct {
 	streams
 	profile.Options
-	budget   part
+	budget   shareFlag
 	outputs  []string
 	json     bool
 	top      int
 	start    bool
-	cache    liveCache
+	cache    cacheFlags
 	roots    *pattern.Set
 	words    []string // with start: the command that starts the program
 	agentDir string   // with start: for the agent's jar
 }
 
 func newProfile(s streams) *cobra.Command {
-	c := &profiling{streams: s, budget: part(profile.DefaultBudget)}
+	c := &profileCommand{streams: s, budget: shareFlag(profile.DefaultBudget)}
 	command := &cobra.Command{
 		Use:   "profile PID --root PATTERN",
 		Short: "Measure everything that a method calls, exactly",
@@ -86,7 +86,7 @@ func newProfile(s streams) *cobra.Command {
 }
 
 // check reads the command line, before the JVM is touched.
-func (c *profiling) check(args []string, dash int, given func(string) bool) error {
+func (c *profileCommand) check(args []string, dash int, given func(string) bool) error {
 	if err := c.checkTarget(args, dash); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (c *profiling) check(args []string, dash int, given func(string) bool) erro
 const mostWait = 10 * time.Second
 
 // checkTarget reads what to profile: a process, or a command after --.
-func (c *profiling) checkTarget(args []string, dash int) (err error) {
+func (c *profileCommand) checkTarget(args []string, dash int) (err error) {
 	switch {
 	case !c.start && len(args) == 0:
 		return usage("PID is missing")
@@ -198,7 +198,7 @@ Patterns are those of sonde count:
 Exit code: 0 if there is a result, 1 on an error or if the root was never called, 2 for
 a wrong command line.`
 
-func (c *profiling) run(ctx context.Context) error {
+func (c *profileCommand) run(ctx context.Context) error {
 	jvm, err := inspect(c.PID)
 	if err != nil {
 		return err
@@ -207,11 +207,11 @@ func (c *profiling) run(ctx context.Context) error {
 }
 
 // measure profiles a JVM and writes the result.
-func (c *profiling) measure(ctx context.Context, jvm *process.JVM) error {
-	defer outliveReader()()
+func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
+	defer ignoreBrokenPipe()()
 	c.PID = jvm.PID
 	// A program that is started writes to the terminal as well.
-	view := &profileView{profiling: c, bulletin: newBulletin(c.streams, c.start || c.json), began: time.Now()}
+	view := &profileView{profileCommand: c, progressView: newBulletin(c.streams, c.start || c.json), began: time.Now()}
 	c.Notice, c.Progress, c.Unmatched, c.Waiting = view.remark, view.progress, view.unmatched, view.waiting
 	c.Started = func() {
 		// No call of the root can be missed any more: a program that waits for Sonde begins.
@@ -219,7 +219,7 @@ func (c *profiling) measure(ctx context.Context, jvm *process.JVM) error {
 			view.remark(format.OneLine(err))
 		}
 	}
-	result, err := withProgress(view.bulletin, &c.cache, func(opened *cache.Cache) (*cct.Profile, error) {
+	result, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (*cct.Profile, error) {
 		c.Cache = opened
 		return profile.Run(ctx, c.Options)
 	})
@@ -233,7 +233,7 @@ func (c *profiling) measure(ctx context.Context, jvm *process.JVM) error {
 }
 
 // uncalled says why there is no result, or returns nil.
-func (c *profiling) uncalled(p *cct.Profile, last profile.Progress) error {
+func (c *profileCommand) uncalled(p *cct.Profile, last profile.Progress) error {
 	if len(p.Merged.Children) > 0 {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (c *profiling) uncalled(p *cct.Profile, last profile.Progress) error {
 }
 
 // isRoot reports whether a root was left alone.
-func (c *profiling) isRoot(left cct.LeftAlone) bool {
+func (c *profileCommand) isRoot(left cct.LeftAlone) bool {
 	name, descriptor, _ := strings.Cut(left.Method, "(")
 	if left.Method == "" {
 		return c.roots.MatchClass(left.Class)
@@ -269,20 +269,20 @@ const endingPatience = 3 * time.Second
 
 // runStarted starts the program, measures it from its beginning, and waits until it has
 // ended, because it uses the streams of this command.
-func (c *profiling) runStarted(ctx context.Context) error {
+func (c *profileCommand) runStarted(ctx context.Context) error {
 	program, err := launch.Start(c.words, launch.Settings{Hold: usualHold, AgentDir: c.agentDir})
 	if err != nil {
 		return err
 	}
 	defer program.PassSignals()()
-	tellLaunch(c.streams, c.words)
+	reportLaunch(c.streams, c.words)
 	err = withFirstJVM(ctx, program, c.measure)
 	if err != nil {
-		err = c.tellNow(err, program)
+		err = c.reportNow(err, program)
 	}
 	code := program.ExitCode()
 	if !errors.As(err, new(*launch.EndedError)) { // which says it
-		tellLeft(c.streams, c.words, program)
+		reportLeft(c.streams, c.words, program)
 	}
 	if code != 0 {
 		_, _ = fmt.Fprintf(c.err, "note: the program ended with exit code %d\n", code)
@@ -290,8 +290,8 @@ func (c *profiling) runStarted(ctx context.Context) error {
 	return err
 }
 
-// tellNow reports an error at once if the program goes on.
-func (c *profiling) tellNow(err error, program *launch.Program) error {
+// reportNow reports an error at once if the program goes on.
+func (c *profileCommand) reportNow(err error, program *launch.Program) error {
 	select {
 	case <-program.Ended():
 		return err
@@ -303,8 +303,8 @@ func (c *profiling) tellNow(err error, program *launch.Program) error {
 
 // A profileView shows the progress of a profile.
 type profileView struct {
-	*profiling
-	*bulletin
+	*profileCommand
+	*progressView
 	last    profile.Progress // the last progress
 	began   time.Time
 	stage   profile.Stage
@@ -506,9 +506,9 @@ func longest(top *cct.Node, most int) map[*cct.Node]bool {
 }
 
 // write writes the result to the files and streams of the command line.
-func (c *profiling) write(p *cct.Profile) error {
-	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteProfileFile(path, p) })
-	defer tell()
+func (c *profileCommand) write(p *cct.Profile) error {
+	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteProfileFile(path, p) })
+	defer reportWritten()
 	to, width := c.out, c.outWidth()
 	if c.start {
 		to, width = c.err, c.width // standard output is the program's

@@ -14,17 +14,17 @@ import (
 
 func TestPart(t *testing.T) {
 	for text, want := range map[string]float64{"2%": 0.02, "0.5 %": 0.005, "0.02": 0.02, "100%": 1, "1": 1} {
-		var p part
+		var p shareFlag
 		if err := p.Set(text); err != nil || math.Abs(float64(p)-want) > 1e-9 {
 			t.Errorf("%s: %v, %v", text, p, err)
 		}
 	}
 	for _, text := range []string{"", "%", "0", "-1%", "101%", "2", "two", "NaN", "Inf%"} {
-		if p := new(part); p.Set(text) == nil {
+		if p := new(shareFlag); p.Set(text) == nil {
 			t.Errorf("%q was taken for %v", text, *p)
 		}
 	}
-	if p := part(0.02); p.String() != "2%" {
+	if p := shareFlag(0.02); p.String() != "2%" {
 		t.Errorf("%s", p.String())
 	}
 }
@@ -87,8 +87,8 @@ func TestProfileLines(t *testing.T) {
 // TestProfileViewOffTerminal says each stage once, and what is remarked, in order.
 func TestProfileViewOffTerminal(t *testing.T) {
 	var out, stderr strings.Builder
-	c := &profiling{streams: streams{out: &out, err: &stderr}, Options: profile.Options{PID: 7}}
-	v := &profileView{profiling: c, bulletin: newBulletin(c.streams, false)}
+	c := &profileCommand{streams: streams{out: &out, err: &stderr}, Options: profile.Options{PID: 7}}
+	v := &profileView{profileCommand: c, progressView: newBulletin(c.streams, false)}
 	for _, stage := range []profile.Stage{profile.Entering, profile.Weaving, profile.Running, profile.Running, profile.Leaving} {
 		v.progress(profile.Progress{Stage: stage, Mirrored: 1, Hooks: 2, Classes: 1, Rounds: 1, Steady: -1})
 	}

@@ -25,8 +25,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A reporting is a `sonde report` command line.
-type reporting struct {
+// reportCommand is a `sonde report` command line.
+type reportCommand struct {
 	streams
 	pack string
 	sort string
@@ -40,7 +40,7 @@ const (
 )
 
 func newReport(s streams) *cobra.Command {
-	c := &reporting{streams: s}
+	c := &reportCommand{streams: s}
 	command := &cobra.Command{
 		Use:     "report ARENA|PID",
 		Short:   "Show what a pack has measured, also after the JVM has exited",
@@ -63,7 +63,7 @@ func newReport(s streams) *cobra.Command {
 }
 
 // run reports an arena, which is named by its file or its process.
-func (c *reporting) run(ctx context.Context, of string) error {
+func (c *reportCommand) run(ctx context.Context, of string) error {
 	h, err := c.find(ctx, of)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (c *reporting) run(ctx context.Context, of string) error {
 	return c.write(h)
 }
 
-func (c *reporting) find(ctx context.Context, of string) (*results.Harvest, error) {
+func (c *reportCommand) find(ctx context.Context, of string) (*results.Harvest, error) {
 	if strings.Trim(of, "0123456789") != "" { // a file whose name is a number is ./4711
 		h, err := results.Open(ctx, of, c.pack)
 		return h, fileRemedy(err, of)
@@ -86,7 +86,7 @@ func (c *reporting) find(ctx context.Context, of string) (*results.Harvest, erro
 }
 
 // write writes the report.
-func (c *reporting) write(h *results.Harvest) error {
+func (c *reportCommand) write(h *results.Harvest) error {
 	r, err := newReported(h, c.sort)
 	if err != nil {
 		return err
@@ -172,8 +172,8 @@ func insideRemedy(err error, pid int, packPath string) error {
 	return err
 }
 
-// A reported is the contents of an arena.
-type reported struct {
+// An arenaReport is the contents of an arena.
+type arenaReport struct {
 	*results.Harvest
 	results *ledger.Results
 	account arena.Account
@@ -185,8 +185,8 @@ type reported struct {
 }
 
 // newReported reads an arena.
-func newReported(h *results.Harvest, sort string) (r *reported, err error) {
-	r = &reported{Harvest: h}
+func newReported(h *results.Harvest, sort string) (r *arenaReport, err error) {
+	r = &arenaReport{Harvest: h}
 	if r.account, r.packed, err = h.Account(); err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ var probeColumns = format.Columns(">CALLS", ">SELF", ">MEAN", ">P99", ">MAX", ">
 var reportExpendable = []string{"RUNNING", "THREW", "SELF", "MAX", "P99", "TOTAL"}
 
 // writeHead says where the measurements come from.
-func (r *reported) writeHead(out io.Writer) {
+func (r *arenaReport) writeHead(out io.Writer) {
 	line := func(title, text string, args ...any) {
 		_, _ = fmt.Fprintf(out, "%-9s%s\n", title, format.Printable(fmt.Sprintf(text, args...)))
 	}
@@ -297,7 +297,7 @@ func inBrackets(text string) string {
 	return " (" + text + ")"
 }
 
-func (r *reported) processText() string {
+func (r *arenaReport) processText() string {
 	owner := r.Owner()
 	switch r.State {
 	case results.Measuring:
@@ -341,7 +341,7 @@ func unwovenText(a *arena.Account, most int) string {
 }
 
 // writeTables writes the tables of probes and methods.
-func (r *reported) writeTables(out io.Writer, top, width int) {
+func (r *arenaReport) writeTables(out io.Writer, top, width int) {
 	write := func(columns []format.Column, all []results.Row, texts func([]results.Row) [][]string) {
 		rows := all
 		if top > 0 {
@@ -375,7 +375,7 @@ func timeTexts(r *results.Row) (total, self, mean, p99, longest string) {
 	return total, self, mean, p99, longest
 }
 
-func (r *reported) methodTexts(rows []results.Row) (texts [][]string) {
+func (r *arenaReport) methodTexts(rows []results.Row) (texts [][]string) {
 	overloads := overloadsOf(r.methods)
 	for i := range rows {
 		row := &rows[i]
@@ -412,7 +412,7 @@ func groupedOrNone(n uint64) string {
 }
 
 // writeFoot writes the number of calls, and notes to the tables.
-func (r *reported) writeFoot(out io.Writer) {
+func (r *arenaReport) writeFoot(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "%s by %s\n", format.Count(int(r.calls), "call", "calls"), format.Count(r.results.Threads, "thread", "threads"))
 	for _, line := range r.remarks() {
 		_, _ = fmt.Fprintln(out, format.Printable(line))
@@ -420,7 +420,7 @@ func (r *reported) writeFoot(out io.Writer) {
 }
 
 // remarks returns notes to the tables.
-func (r *reported) remarks() (lines []string) {
+func (r *arenaReport) remarks() (lines []string) {
 	if r.State != results.Measuring {
 		when := "when the JVM exited"
 		if r.State == results.Out || r.IsStopped() {
@@ -442,7 +442,7 @@ func (r *reported) remarks() (lines []string) {
 	return append(lines, r.Notes...)
 }
 
-func (r *reported) describe(top int) document.Report {
+func (r *arenaReport) describe(top int) document.Report {
 	owner := r.Owner()
 	d := document.Report{
 		Arena: r.Arena, PID: owner.Target, State: string(r.State), Since: owner.Opened.Round(time.Millisecond), Command: owner.Command,

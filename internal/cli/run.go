@@ -249,9 +249,9 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// outliveReader ignores SIGPIPE so that `sonde … | head` can remove its hooks or its
+// ignoreBrokenPipe ignores SIGPIPE so that `sonde … | head` can remove its hooks or its
 // recording before it exits: writes fail instead. The returned function undoes that.
-func outliveReader() (end func()) {
+func ignoreBrokenPipe() (end func()) {
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE)
 	return func() { signal.Stop(unread) }
@@ -333,7 +333,7 @@ func outputError(path string, err error) error {
 
 // writeOutputs writes files. The returned function reports which were written; it is called
 // at the end, where it is read.
-func (s streams) writeOutputs(paths []string, write func(path string) error) (tell func(), err error) {
+func (s streams) writeOutputs(paths []string, write func(path string) error) (reportWritten func(), err error) {
 	var failed []error
 	var written []string
 	for _, path := range paths {
@@ -343,10 +343,10 @@ func (s streams) writeOutputs(paths []string, write func(path string) error) (te
 		}
 		written = append(written, filepath.Clean(path))
 	}
-	tell = func() {
+	reportWritten = func() {
 		if len(written) > 0 {
 			_, _ = fmt.Fprintf(s.err, "wrote %s\n", strings.Join(written, ", "))
 		}
 	}
-	return tell, errors.Join(failed...)
+	return reportWritten, errors.Join(failed...)
 }

@@ -83,7 +83,7 @@ func TestErrorsSteerNoTerminal(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	var told strings.Builder
-	f := &forecast{streams: streams{err: &told}}
+	f := &planCommand{streams: streams{err: &told}}
 	f.note("\x1b]0;x\a")
 	if told.String() != "note: ?]0;x?\n" {
 		t.Errorf("%q", told.String())

@@ -59,8 +59,8 @@ func inspect(pid int) (*process.JVM, error) {
 	return jvm, nil
 }
 
-// A tenant is the owner of hooks in a JVM, with its measurements.
-type tenant struct {
+// An ownerStatus is the owner of hooks in a JVM, with its measurements.
+type ownerStatus struct {
 	*session.Owner
 	account arena.Account // of a pack
 	rows    []results.Row
@@ -84,7 +84,7 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 	if err != nil {
 		return err
 	}
-	var tenants []*tenant
+	var tenants []*ownerStatus
 	for _, o := range occupants {
 		defer o.Close()
 		t, err := readTenant(o)
@@ -107,7 +107,7 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 	return err
 }
 
-func readTenant(o *session.Owner) (*tenant, error) {
+func readTenant(o *session.Owner) (*ownerStatus, error) {
 	methods, err := o.Methods()
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func readTenant(o *session.Owner) (*tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tenant{Owner: o, account: account, sum: sum, cost: cost}
+	t := &ownerStatus{Owner: o, account: account, sum: sum, cost: cost}
 	elapsed := time.Since(o.Opened).Seconds()
 	for _, m := range methods {
 		row := results.ParseRow(m.Name)
@@ -144,7 +144,7 @@ func readTenant(o *session.Owner) (*tenant, error) {
 	return t, nil
 }
 
-func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants []*tenant, top, width int) {
+func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants []*ownerStatus, top, width int) {
 	if len(found.Arenas) == 0 {
 		_, _ = fmt.Fprintf(out, "Sonde is not in process %d (JDK %s, %s)\n", jvm.PID, format.OrDash(format.Printable(jvm.Version)), format.OrDash(format.Printable(jvm.Main)))
 	}
@@ -159,7 +159,7 @@ func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants 
 	}
 }
 
-func (t *tenant) write(out io.Writer, top, width int) {
+func (t *ownerStatus) write(out io.Writer, top, width int) {
 	if t.Pack != "" {
 		_, _ = fmt.Fprintf(out, "inside   pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it\n", format.Printable(t.Pack), t.JVM.PID, t.JVM.PID)
 		_, _ = fmt.Fprintf(out, "classes  %s\n", accountText(&t.account))
@@ -201,7 +201,7 @@ func (t *tenant) write(out io.Writer, top, width int) {
 }
 
 // costText says what the hooks have cost the program.
-func (t *tenant) costText() string {
+func (t *ownerStatus) costText() string {
 	text := fmt.Sprintf("putting hooks in paused the program for %s and took %s of compiler time",
 		format.Nanos(float64(t.cost.Pause)), format.Nanos(float64(t.cost.Compile)))
 	if t.cost.Hook == 0 {
@@ -212,7 +212,7 @@ func (t *tenant) costText() string {
 }
 
 // hookNanos returns the processor time of the hooks.
-func (t *tenant) hookNanos() float64 { return t.cost.Hook * float64(t.calls) }
+func (t *ownerStatus) hookNanos() float64 { return t.cost.Hook * float64(t.calls) }
 
 func aliveText(alive process.Answer) string {
 	text := lifeText(alive)
@@ -222,7 +222,7 @@ func aliveText(alive process.Answer) string {
 	return text
 }
 
-func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*tenant) document.Status {
+func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*ownerStatus) document.Status {
 	d := document.Status{
 		PID: jvm.PID, Version: jvm.Version, Main: jvm.Main, Inside: len(found.Arenas) > 0, Standby: found.Standby,
 		Occupants: []document.Occupant{},

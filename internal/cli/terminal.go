@@ -228,9 +228,9 @@ func writeLines(out io.Writer, lines []string) {
 	}
 }
 
-// A bulletin shows the progress of work that must not wait for a slow terminal: another
+// A progressView shows the progress of work that must not wait for a slow terminal: another
 // goroutine writes it.
-type bulletin struct {
+type progressView struct {
 	screen *screen
 
 	lock  sync.Mutex
@@ -240,15 +240,15 @@ type bulletin struct {
 	ended chan struct{}
 }
 
-func newBulletin(s streams, silent bool) *bulletin {
-	b := &bulletin{screen: newScreen(s), fresh: make(chan struct{}, 1), ended: make(chan struct{})}
+func newBulletin(s streams, silent bool) *progressView {
+	b := &progressView{screen: newScreen(s), fresh: make(chan struct{}, 1), ended: make(chan struct{})}
 	b.screen.silent = b.screen.silent || silent
 	go b.show(b.fresh)
 	return b
 }
 
-// show writes messages and frames until the bulletin is closed.
-func (b *bulletin) show(fresh <-chan struct{}) {
+// show writes messages and frames until the view is closed.
+func (b *progressView) show(fresh <-chan struct{}) {
 	defer close(b.ended)
 	for range fresh {
 		b.lock.Lock()
@@ -266,7 +266,7 @@ func (b *bulletin) show(fresh <-chan struct{}) {
 }
 
 // close writes what is left, and removes the lines drawn before.
-func (b *bulletin) close() {
+func (b *progressView) close() {
 	b.lock.Lock()
 	close(b.fresh)
 	b.fresh = nil
@@ -275,7 +275,7 @@ func (b *bulletin) close() {
 }
 
 // withProgress runs work that reports its progress, with the cache open.
-func withProgress[R any](b *bulletin, flags *liveCache, work func(*cache.Cache) (R, error)) (result R, err error) {
+func withProgress[R any](b *progressView, flags *cacheFlags, work func(*cache.Cache) (R, error)) (result R, err error) {
 	defer b.close()
 	opened, endCache, err := flags.openCache(b.remark)
 	if err != nil {
@@ -286,10 +286,10 @@ func withProgress[R any](b *bulletin, flags *liveCache, work func(*cache.Cache) 
 }
 
 // waiting says what a slow end waits for.
-func (b *bulletin) waiting(text string) { b.say("%s", text) }
+func (b *progressView) waiting(text string) { b.say("%s", text) }
 
 // put changes what is to be shown, and wakes the goroutine that shows it.
-func (b *bulletin) put(change func()) {
+func (b *progressView) put(change func()) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	change()
@@ -300,18 +300,18 @@ func (b *bulletin) put(change func()) {
 }
 
 // draw replaces the lines drawn before.
-func (b *bulletin) draw(lines []string) { b.put(func() { b.frame = lines }) }
+func (b *progressView) draw(lines []string) { b.put(func() { b.frame = lines }) }
 
-func (b *bulletin) say(format string, args ...any) {
+func (b *progressView) say(format string, args ...any) {
 	b.put(func() { b.notes = append(b.notes, fmt.Sprintf(format, args...)) })
 }
 
 // sayAside writes a message that the frame on a terminal contains.
-func (b *bulletin) sayAside(format string, args ...any) {
+func (b *progressView) sayAside(format string, args ...any) {
 	if b.screen.silent {
 		b.say(format, args...)
 	}
 }
 
 // remark writes a note. It may be called from any goroutine.
-func (b *bulletin) remark(text string) { b.say("note: %s", format.Printable(text)) }
+func (b *progressView) remark(text string) { b.say("note: %s", format.Printable(text)) }

@@ -27,16 +27,16 @@ const (
 	showNone    = "none"
 )
 
-// tracing is a `sonde trace` command line.
-type tracing struct {
-	choice
+// traceCommand is a `sonde trace` command line.
+type traceCommand struct {
+	targetFlags
 	contexts   contextFlags
 	levels     int
 	slowerThan time.Duration
 	captures   []string
 	allow      []string
 	limit      int
-	sample     lot
+	sample     oneInFlag
 	duration   time.Duration
 	show       string
 	json       bool
@@ -46,7 +46,7 @@ type tracing struct {
 }
 
 func newTrace(s streams) *cobra.Command {
-	c := &tracing{choice: choice{streams: s}, sample: 1}
+	c := &traceCommand{targetFlags: targetFlags{streams: s}, sample: 1}
 	command := &cobra.Command{
 		Use:     "trace PID METHOD...",
 		Short:   "Trace transactions of a running JVM: each call in time and depth",
@@ -73,7 +73,7 @@ func newTrace(s streams) *cobra.Command {
 			panic(err)
 		}
 	}
-	c.choice.register(flags)
+	c.targetFlags.register(flags)
 	return command
 }
 
@@ -83,8 +83,8 @@ const (
 )
 
 // check reads the command line, before the JVM is touched.
-func (c *tracing) check(args []string, _ func(string) bool) (err error) {
-	if err := c.choose(args); err != nil {
+func (c *traceCommand) check(args []string, _ func(string) bool) (err error) {
+	if err := c.parse(args); err != nil {
 		return err
 	}
 	switch {
@@ -104,7 +104,7 @@ func (c *tracing) check(args []string, _ func(string) bool) (err error) {
 	return checkOutputs(c.outputs, report.TraceFormat)
 }
 
-func (c *tracing) isShowable() bool {
+func (c *traceCommand) isShowable() bool {
 	if c.show == showSlowest || c.show == showAll || c.show == showNone {
 		return true
 	}
@@ -113,7 +113,7 @@ func (c *tracing) isShowable() bool {
 }
 
 // want returns the probe set of the command line.
-func (c *tracing) want() (*probeset.Set, error) {
+func (c *traceCommand) want() (*probeset.Set, error) {
 	set, err := c.contexts.set(c.patterns)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (c *tracing) want() (*probeset.Set, error) {
 }
 
 // conditions says which transactions are chosen.
-func (c *tracing) conditions() (texts []string) {
+func (c *traceCommand) conditions() (texts []string) {
 	for _, sequence := range c.contexts.within {
 		texts = append(texts, "within "+sequence)
 	}
@@ -232,8 +232,8 @@ const (
 
 // A traceRun is a running `sonde trace`.
 type traceRun struct {
-	*tracing
-	visit
+	*traceCommand
+	liveSession
 	rings    *trace.RingReader
 	names    *trace.LiveNames
 	redact   *trace.Redactor
@@ -244,22 +244,22 @@ type traceRun struct {
 	looked   cost.Reading // of the compilers, the last while the program settles
 	early    uint64       // transactions that began before it had settled
 	sum      trace.Rings
-	told     bool // the list has its title
+	hasTitle bool // the list has its title
 	drawn    time.Time
 }
 
-func (c *tracing) run(ctx context.Context) error {
-	defer outliveReader()()
+func (c *traceCommand) run(ctx context.Context) error {
+	defer ignoreBrokenPipe()()
 	r := &traceRun{
-		tracing: c, redact: trace.NewRedactor(c.allow), terminal: c.terminal(),
-		visit: visit{choice: &c.choice, screen: newScreen(c.streams), watching: watching{set: c.wanted}},
+		traceCommand: c, redact: trace.NewRedactor(c.allow), terminal: c.terminal(),
+		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}},
 	}
 	if err := r.enter(ctx, "trace", arena.On|arena.Timed, 0); err != nil {
 		return err
 	}
-	s := r.visit.session
+	s := r.liveSession.session
 	defer func() { _ = s.Release() }()
-	r.names = trace.NewLiveNames(r.watching.Watch)
+	r.names = trace.NewLiveNames(r.applied.Watch)
 	if err := s.SetRings(c.ringBytes(), uint32(c.levels)); err != nil {
 		return r.abandon(ctx, err)
 	}
@@ -270,7 +270,7 @@ func (c *tracing) run(ctx context.Context) error {
 		options.Settle = settleTime
 	}
 	r.rings = trace.NewRingReader(s, trace.NewAssembler(options))
-	r.tellTraced()
+	r.reportTraced()
 	r.measureCost(ctx)
 	r.settling = overhead.Settling{Rule: overhead.ForTrace, State: overhead.Settled}
 	if c.keepsSlow() {
@@ -285,7 +285,7 @@ func (c *tracing) run(ctx context.Context) error {
 	return r.finish(ctx, r.watch(ctx))
 }
 
-func (c *tracing) ringBytes() uint32 {
+func (c *traceCommand) ringBytes() uint32 {
 	if c.slowerThan > 0 {
 		return lateRingBytes
 	}
@@ -293,14 +293,14 @@ func (c *tracing) ringBytes() uint32 {
 }
 
 // terminal describes the terminal for the list and the waterfalls.
-func (c *tracing) terminal() text.Terminal {
+func (c *traceCommand) terminal() text.Terminal {
 	width := c.outWidth()
 	return text.Terminal{Width: width, Colours: hasColours(width)}
 }
 
-// tellTraced says how many methods below are traced.
-func (r *traceRun) tellTraced() {
-	for _, p := range r.watching.report.Probes {
+// reportTraced says how many methods below are traced.
+func (r *traceRun) reportTraced() {
+	for _, p := range r.applied.report.Probes {
 		if p.Traced > 0 {
 			text := fmt.Sprintf("%s below traced as well, up to %s deep", format.Count(p.Traced, "method", "methods"), format.Count(r.levels, "level", "levels"))
 			if p.Untraced > 0 {
@@ -318,7 +318,7 @@ func (r *traceRun) tellTraced() {
 // end, when the JVM has compiled the hooked methods.
 func (r *traceRun) measureCost(ctx context.Context) {
 	r.cost.Measure(ctx)
-	inner, err := r.visit.session.ClockCost(ctx)
+	inner, err := r.liveSession.session.ClockCost(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))
@@ -334,20 +334,20 @@ func (r *traceRun) measureCost(ctx context.Context) {
 
 // watch shows transactions as they end, and returns why it ended.
 func (r *traceRun) watch(ctx context.Context) ending {
-	s := stay{done: r.visit.session.Done(), why: r.endedBy}
+	s := waitLoop{done: r.liveSession.session.Done(), why: r.endedBy}
 	s.addTask(readEvery, func() ending {
 		if r.duration > 0 && r.settling.State != overhead.Unsettled && time.Since(r.began) >= r.duration {
 			return endedDuration
 		}
 		r.lookAtCompilers()
-		if ended := afterWrite(r.step()); ended != goesOn {
+		if ended := afterWrite(r.step()); ended != notEnded {
 			return ended
 		}
 		if len(r.kept) == r.limit {
 			r.switchOff(ctx)
 			return endedLimit
 		}
-		return goesOn
+		return notEnded
 	})
 	return s.wait(ctx)
 }
@@ -363,7 +363,7 @@ func (r *traceRun) step() error {
 			break
 		}
 	}
-	err := r.keep(r.rings.Assembler.Take(uint64(r.visit.session.Now())))
+	err := r.keep(r.rings.Assembler.Take(uint64(r.liveSession.session.Now())))
 	r.drawProgress()
 	return err
 }
@@ -385,7 +385,7 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 		}
 		t.Resolve(r.names, r.redact)
 		r.kept = append(r.kept, t)
-		if err := r.tell(t); err != nil {
+		if err := r.list(t); err != nil {
 			return err
 		}
 	}
@@ -394,7 +394,7 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 
 // switchOff ends tracing by a flag, before the hooks are removed.
 func (r *traceRun) switchOff(ctx context.Context) {
-	if err := r.watching.SetLevel(ctx, probeName, probeset.Count); err != nil && ctx.Err() == nil {
+	if err := r.applied.SetLevel(ctx, probeName, probeset.Count); err != nil && ctx.Err() == nil {
 		r.remark(format.OneLine(err))
 	}
 }
@@ -413,7 +413,7 @@ func overdueText(s overhead.Settling, calls uint64) string {
 }
 
 // keepsSlow reports whether a trace keeps calls because they are slow.
-func (c *tracing) keepsSlow() bool {
+func (c *traceCommand) keepsSlow() bool {
 	when := c.wanted.Probes[0].When
 	return c.slowerThan > 0 || when != nil && when.ReadsElapsed()
 }
@@ -424,7 +424,7 @@ func (r *traceRun) lookAtCompilers() {
 	if r.settling.State != overhead.Unsettled || time.Since(r.looked.At) < overhead.SettleInterval {
 		return
 	}
-	now, err := r.visit.session.Read()
+	now, err := r.liveSession.session.Read()
 	if err != nil {
 		return // the end will say it
 	}

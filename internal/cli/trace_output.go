@@ -32,12 +32,12 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 	took := time.Since(r.began)
 	failure = errors.Join(failure, r.readRest(ended))
 	r.complete(ctx, ended)
-	r.tellLate(r.leftAlone())
+	r.reportLate(r.leftAlone())
 	result := r.result(took)
 	r.screen.clear()
 	farewell, err := r.leave(ctx, ended)
 	failure = errors.Join(failure, err, r.write(ctx, result, ended))
-	r.tellFarewell(farewell)
+	r.reportFarewell(farewell)
 	if len(result.Transactions) == 0 && failure == nil {
 		failure = r.noneError(result)
 	}
@@ -70,7 +70,7 @@ func (r *traceRun) complete(ctx context.Context, ended ending) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), namesLimit)
 		defer cancel()
 		r.measureCost(ctx)
-		threads, _ = r.visit.session.ThreadNames(ctx) // without names they have numbers
+		threads, _ = r.liveSession.session.ThreadNames(ctx) // without names they have numbers
 	}
 	r.names.Refresh()
 	for _, t := range r.kept {
@@ -81,7 +81,7 @@ func (r *traceRun) complete(ctx context.Context, ended ending) {
 }
 
 func (r *traceRun) target() *trace.Target {
-	s := r.visit.session
+	s := r.liveSession.session
 	return &trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}
 }
 
@@ -91,7 +91,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 		Target: *r.target(), Command: commandLine("trace", r.patterns), Methods: r.patterns, Conditions: r.conditions(), Levels: r.levels,
 		Began: r.began, Took: took, Transactions: r.kept, Cost: r.rings.Assembler.Cost(),
 	}
-	weavings := r.visit.session.Weavings()
+	weavings := r.liveSession.session.Weavings()
 	t.Woven, t.Cached = weavings.Woven, weavings.Cached
 	t.Losses = trace.Losses{Counts: r.rings.Assembler.Counts(), NotChosen: r.sum.Discarded, Dropped: r.sum.Dropped, Beyond: r.beyond, Early: r.early}
 	if r.limit > 0 && len(r.kept) >= r.limit {
@@ -99,7 +99,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 		t.Losses.Beyond += t.Losses.Unfinished
 		t.Losses.Unfinished, t.Losses.Strays = 0, 0
 	}
-	if results, err := r.watching.Results(); err == nil {
+	if results, err := r.applied.Results(); err == nil {
 		t.Losses.Ambiguous, t.Losses.ContextsLost = results.Ambiguous, results.ContextsLost
 		for i := range results.Rows {
 			t.Losses.Undecided += results.Rows[i].Undecided
@@ -116,8 +116,8 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 
 // write writes the result to where it was asked for.
 func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) error {
-	tell, failed := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
-	defer tell()
+	reportWritten, failed := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
+	defer reportWritten()
 	if ended != endedUnread {
 		failed = errors.Join(failed, r.writeResult(t))
 	}
@@ -185,7 +185,7 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 	case len(t.Conditions) > 0:
 		return fmt.Errorf("no call of %s within %s was %s", methods, took, strings.Join(t.Conditions, ", "))
 	}
-	if results, err := r.watching.Results(); err == nil && slices.ContainsFunc(results.Rows, func(row liveprobes.Row) bool { return row.LowerBound }) {
+	if results, err := r.applied.Results(); err == nil && slices.ContainsFunc(results.Rows, func(row liveprobes.Row) bool { return row.LowerBound }) {
 		return fmt.Errorf("no call of %s was seen within %s; %s: trace its caller instead", methods, took, session.WhyLowerBound)
 	}
 	return fmt.Errorf("%s was not called within %s: trace longer, or while it is used (calls that began earlier are not seen)", methods, took)
@@ -193,7 +193,7 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 
 // hasNoMethod reports whether no method matched.
 func (r *traceRun) hasNoMethod() bool {
-	for _, p := range r.watching.report.Probes {
+	for _, p := range r.applied.report.Probes {
 		if len(p.Methods) > 0 {
 			return false
 		}
@@ -201,8 +201,8 @@ func (r *traceRun) hasNoMethod() bool {
 	return r.sum.Opened == 0
 }
 
-// tell shows a transaction that has become whole.
-func (r *traceRun) tell(t *trace.Transaction) error {
+// list shows a transaction that has become whole.
+func (r *traceRun) list(t *trace.Transaction) error {
 	if r.json {
 		encoded, err := json.EncodeTransaction(r.target(), t)
 		if err != nil {
@@ -210,8 +210,8 @@ func (r *traceRun) tell(t *trace.Transaction) error {
 		}
 		return r.screen.print(string(encoded))
 	}
-	if !r.told {
-		r.told = true
+	if !r.hasTitle {
+		r.hasTitle = true
 		if err := r.screen.print(text.TraceHeader(r.terminal)); err != nil {
 			return err
 		}

@@ -18,23 +18,23 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// walking is a `sonde walk` command line.
-type walking struct {
+// walkCommand is a `sonde walk` command line.
+type walkCommand struct {
 	streams
 	rootcause.Options
-	hot, budget part
-	period      period
+	hot, budget shareFlag
+	period      periodFlag
 	outputs     []string
-	cache       liveCache
+	cache       cacheFlags
 	source      sourceFlags
 	json        bool
 	climb       func(context.Context, rootcause.Options) (*rootcause.Climb, error)
 }
 
 func newWalk(s streams) *cobra.Command {
-	c := &walking{streams: s, Options: rootcause.Defaults(), climb: rootcause.Run}
-	c.hot, c.budget = part(c.Hot), part(c.Budget)
-	c.period = period{calls: c.PeriodCalls, time: c.PeriodTime}
+	c := &walkCommand{streams: s, Options: rootcause.Defaults(), climb: rootcause.Run}
+	c.hot, c.budget = shareFlag(c.Hot), shareFlag(c.Budget)
+	c.period = periodFlag{calls: c.PeriodCalls, time: c.PeriodTime}
 	command := &cobra.Command{
 		Use:   "walk PID",
 		Short: "Find hot spots and the callers that cause them",
@@ -69,7 +69,7 @@ func newWalk(s streams) *cobra.Command {
 const mostHooks = 256
 
 // check reads the command line, before the JVM is touched.
-func (c *walking) check(args []string, given func(string) bool) (err error) {
+func (c *walkCommand) check(args []string, given func(string) bool) (err error) {
 	if c.PID, err = processNumber(args[0]); err != nil {
 		return err
 	}
@@ -137,11 +137,11 @@ Exit code: 0 if a hot spot was found, 1 on an error or if there was none, 2 for 
 command line.`
 
 // run searches, shows the progress, and writes the result.
-func (c *walking) run(ctx context.Context) error {
-	defer outliveReader()()
-	view := &walkView{walking: c, bulletin: newBulletin(c.streams, c.json), level: -1}
+func (c *walkCommand) run(ctx context.Context) error {
+	defer ignoreBrokenPipe()()
+	view := &walkView{walkCommand: c, progressView: newBulletin(c.streams, c.json), level: -1}
 	c.Notice, c.Progress, c.Waiting = view.remark, view.progress, view.waiting
-	result, err := withProgress(view.bulletin, &c.cache, func(opened *cache.Cache) (*rootcause.Climb, error) {
+	result, err := withProgress(view.progressView, &c.cache, func(opened *cache.Cache) (*rootcause.Climb, error) {
 		c.Cache = opened
 		return c.climb(ctx, c.Options)
 	})
@@ -155,7 +155,7 @@ func (c *walking) run(ctx context.Context) error {
 }
 
 // coldError says why there is no result.
-func (c *walking) coldError(ctx context.Context, result *rootcause.Climb) error {
+func (c *walkCommand) coldError(ctx context.Context, result *rootcause.Climb) error {
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("interrupted before a hot spot was found: no hook was put in, nothing is left in the JVM")
@@ -166,9 +166,9 @@ func (c *walking) coldError(ctx context.Context, result *rootcause.Climb) error 
 }
 
 // write writes the result to the files and streams of the command line.
-func (c *walking) write(result *rootcause.Climb) error {
-	tell, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteRootCauseFile(path, result) })
-	defer tell()
+func (c *walkCommand) write(result *rootcause.Climb) error {
+	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteRootCauseFile(path, result) })
+	defer reportWritten()
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {
 		failed = errors.Join(failed, json.WriteRootCause(out, result))
@@ -180,8 +180,8 @@ func (c *walking) write(result *rootcause.Climb) error {
 
 // A walkView shows the progress of a search.
 type walkView struct {
-	*walking
-	*bulletin
+	*walkCommand
+	*progressView
 	stage   rootcause.Stage
 	level   int
 	drawnAt time.Time

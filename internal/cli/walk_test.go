@@ -20,16 +20,16 @@ func TestPeriod(t *testing.T) {
 	const any = math.MaxUint64
 	for _, tt := range []struct {
 		texts []string
-		want  period
+		want  periodFlag
 	}{
-		{[]string{"1000 calls"}, period{1000, callsLimit, true}},
-		{[]string{"1call"}, period{1, callsLimit, true}},
-		{[]string{"5s"}, period{any, 5 * time.Second, true}},
-		{[]string{"200 calls", "2s"}, period{200, 2 * time.Second, true}},
-		{[]string{"2s|200 calls"}, period{200, 2 * time.Second, true}},
-		{[]string{"200 calls, 500ms"}, period{200, 500 * time.Millisecond, true}},
+		{[]string{"1000 calls"}, periodFlag{1000, callsLimit, true}},
+		{[]string{"1call"}, periodFlag{1, callsLimit, true}},
+		{[]string{"5s"}, periodFlag{any, 5 * time.Second, true}},
+		{[]string{"200 calls", "2s"}, periodFlag{200, 2 * time.Second, true}},
+		{[]string{"2s|200 calls"}, periodFlag{200, 2 * time.Second, true}},
+		{[]string{"200 calls, 500ms"}, periodFlag{200, 500 * time.Millisecond, true}},
 	} {
-		got := period{calls: 7, time: time.Hour}
+		got := periodFlag{calls: 7, time: time.Hour}
 		for _, text := range tt.texts {
 			if err := got.Set(text); err != nil {
 				t.Errorf("%s: %v", text, err)
@@ -40,11 +40,11 @@ func TestPeriod(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "|", "1000", "0 calls", "-1s", "x calls", "calls", "5 s calls"} {
-		if p := new(period); p.Set(text) == nil {
+		if p := new(periodFlag); p.Set(text) == nil {
 			t.Errorf("%q was taken for %v", text, p)
 		}
 	}
-	if p := (period{calls: 1000, time: 5 * time.Second}); p.String() != "1000 calls, 5s" {
+	if p := (periodFlag{calls: 1000, time: 5 * time.Second}); p.String() != "1000 calls, 5s" {
 		t.Errorf("%s", p.String())
 	}
 }
@@ -78,7 +78,7 @@ func TestWalkLines(t *testing.T) {
 // walkHere runs `sonde walk` with a walk that is not one.
 func walkHere(ctx context.Context, found func(context.Context, rootcause.Options) (*rootcause.Climb, error), args ...string) (string, string, error) {
 	var out, stderr strings.Builder
-	c := &walking{streams: streams{out: &out, err: &stderr}, Options: rootcause.Defaults(), climb: found}
+	c := &walkCommand{streams: streams{out: &out, err: &stderr}, Options: rootcause.Defaults(), climb: found}
 	c.PID, c.outputs = 7, args
 	err := c.run(ctx)
 	return out.String(), stderr.String(), err

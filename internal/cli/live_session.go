@@ -24,28 +24,28 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A choice is the part of a command line that says which methods of which JVM get hooks.
-type choice struct {
+// A targetFlags is the part of a command line that says which methods of which JVM get hooks.
+type targetFlags struct {
 	streams
 	pid      int
 	patterns []string
 	set      *pattern.Set
 	force    bool
-	cache    liveCache
+	cache    cacheFlags
 	listLeft bool
 }
 
 // forceUsage is the text of --force.
 const forceUsage = "put hooks into classes that the JDK damages when they are changed, too"
 
-func (c *choice) register(flags flagSet) {
+func (c *targetFlags) register(flags flagSet) {
 	flags.BoolVar(&c.force, "force", false, forceUsage)
 	c.cache.register(flags)
 	flags.BoolVar(&c.listLeft, "left", false, "list everything that gets no hook, with the reason")
 }
 
-// choose reads the process and the patterns.
-func (c *choice) choose(args []string) (err error) {
+// parse reads the process and the patterns.
+func (c *targetFlags) parse(args []string) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
 	}
@@ -56,44 +56,44 @@ func (c *choice) choose(args []string) (err error) {
 	return nil
 }
 
-// A visit is the time a command spends in a JVM, from putting hooks in to removing them.
-type visit struct {
-	choice       *choice
+// A liveSession is the time a command spends in a JVM, from putting hooks in to removing them.
+type liveSession struct {
+	target       *targetFlags
 	screen       *screen
 	session      *session.Session
 	installation *session.Installation
 	began        time.Time // when the hooks went on
 	cost         *overhead.Meter
-	endCache     func()   // called when nothing is woven any more
-	watching     watching // used with contexts or conditions
+	endCache     func()     // called when nothing is woven any more
+	applied      appliedSet // used with contexts or conditions
 
 	lock    sync.Mutex
 	remarks []string
 
-	toldLeft int // how many were reported as left alone
+	reportedLeft int // how many were reported as left alone
 }
 
 // enter puts the hooks in, for the command with this name. If that fails or is interrupted,
 // everything is undone.
-func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, period uint32) (err error) {
-	if err := v.open(ctx, commandLine(name, v.choice.patterns)); err != nil {
+func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags, period uint32) (err error) {
+	if err := v.open(ctx, commandLine(name, v.target.patterns)); err != nil {
 		return err
 	}
 	v.cost = overhead.NewMeter(v.session, flags, period)
 	v.cost.Measure(ctx)
-	if v.watching.set != nil {
+	if v.applied.set != nil {
 		err = unfit(v.apply(ctx, flags))
 	} else {
-		v.installation, err = v.session.Instrument(ctx, session.Wanted{Methods: v.choice.set, Flags: flags, Period: period})
+		v.installation, err = v.session.Instrument(ctx, session.Wanted{Methods: v.target.set, Flags: flags, Period: period})
 	}
 	v.began = time.Now()
 	if err != nil {
 		return v.abandon(ctx, err)
 	}
-	if v.watching.isUsed() {
-		v.tellApplied(ctx)
+	if v.applied.isUsed() {
+		v.reportApplied(ctx)
 	} else {
-		v.tellInstallation()
+		v.reportInstallation()
 	}
 	if _, err := targetfs.LetGo(v.session.JVM()); err != nil { // sonde run --hold has stopped it before its first instruction
 		v.remark(format.OneLine(err))
@@ -102,14 +102,14 @@ func (v *visit) enter(ctx context.Context, name string, flags arena.Flags, perio
 }
 
 // open attaches to the JVM, with the cache.
-func (v *visit) open(ctx context.Context, command string) error {
+func (v *liveSession) open(ctx context.Context, command string) error {
 	start := time.Now()
-	kept, endCache, err := v.choice.cache.openCache(v.remark)
+	kept, endCache, err := v.target.cache.openCache(v.remark)
 	if err != nil {
 		return err
 	}
-	v.session, err = session.Open(ctx, v.choice.pid, session.Settings{
-		Command: command, Force: v.choice.force, Notice: v.remark, Cache: kept,
+	v.session, err = session.Open(ctx, v.target.pid, session.Settings{
+		Command: command, Force: v.target.force, Notice: v.remark, Cache: kept,
 		Waiting: func(text string) { v.screen.say("%s", text) },
 	})
 	if err != nil {
@@ -117,14 +117,14 @@ func (v *visit) open(ctx context.Context, command string) error {
 		return interruption(ctx, err)
 	}
 	v.endCache = endCache
-	v.screen.say("attached to %d (JDK %v, %s) in %s", v.choice.pid, v.session.JDK(), format.OrDash(format.Printable(v.session.JVM().Main)),
+	v.screen.say("attached to %d (JDK %v, %s) in %s", v.target.pid, v.session.JDK(), format.OrDash(format.Printable(v.session.JVM().Main)),
 		format.Duration(time.Since(start)))
 	return nil
 }
 
 // abandon leaves without a result, because of a failure or an interruption.
-func (v *visit) abandon(ctx context.Context, cause error) error {
-	v.watching.end()
+func (v *liveSession) abandon(ctx context.Context, cause error) error {
+	v.applied.end()
 	farewell, closing := v.session.Close(ctx)
 	v.endCache()
 	_ = v.session.Release()
@@ -153,7 +153,7 @@ func interruptedBefore(ctx context.Context, what string, err error) error {
 }
 
 // remark keeps and shows a note. It may be called from any goroutine.
-func (v *visit) remark(text string) {
+func (v *liveSession) remark(text string) {
 	v.lock.Lock()
 	v.remarks = append(v.remarks, text)
 	v.lock.Unlock()
@@ -161,7 +161,7 @@ func (v *visit) remark(text string) {
 }
 
 // endedBy returns why the session has ended, and reports it.
-func (v *visit) endedBy() ending {
+func (v *liveSession) endedBy() ending {
 	err := v.session.Err()
 	v.remark(format.OneLine(err))
 	switch {
@@ -175,12 +175,12 @@ func (v *visit) endedBy() ending {
 
 // leave takes the hooks out and returns what that took: nil if the hooks were out
 // already. The error includes the loss of the session.
-func (v *visit) leave(ctx context.Context, ended ending) (*session.Farewell, error) {
+func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewell, error) {
 	var lost error
 	if ended == endedLost {
 		lost = v.session.Err()
 	}
-	v.watching.end()
+	v.applied.end()
 	farewell, err := v.session.Close(ctx)
 	v.endCache()
 	for _, text := range farewell.Remarks {
@@ -195,26 +195,26 @@ func (v *visit) leave(ctx context.Context, ended ending) (*session.Farewell, err
 	return &farewell, lost
 }
 
-// tellLate reports classes and methods that were left alone as they loaded, and an arena
+// reportLate reports classes and methods that were left alone as they loaded, and an arena
 // that has become full.
-func (v *visit) tellLate(left []session.LeftAlone) {
-	if len(left) > v.toldLeft {
-		v.tellLeft(left)
+func (v *liveSession) reportLate(left []session.LeftAlone) {
+	if len(left) > v.reportedLeft {
+		v.reportLeft(left)
 	}
 	if full := v.session.Full(); full != nil {
 		v.remark(full.Error())
 	}
 }
 
-// tellFarewell reports what taking the hooks out took.
-func (v *visit) tellFarewell(f *session.Farewell) {
+// reportFarewell reports what taking the hooks out took.
+func (v *liveSession) reportFarewell(f *session.Farewell) {
 	if f != nil {
-		v.screen.say("left %d: %s put back in %s%s", v.choice.pid, format.Count(int(f.Restored.Classes), "class", "classes"), format.Duration(f.Took), costOf(f.Pause))
+		v.screen.say("left %d: %s put back in %s%s", v.target.pid, format.Count(int(f.Restored.Classes), "class", "classes"), format.Duration(f.Took), costOf(f.Pause))
 	}
 }
 
-// A watching keeps a probe set applied during a visit.
-type watching struct {
+// An appliedSet keeps a probe set applied during a live session.
+type appliedSet struct {
 	set *probeset.Set // nil without contexts and conditions
 	*liveprobes.Watch
 	report *liveprobes.Report
@@ -222,12 +222,12 @@ type watching struct {
 	ended  chan struct{} // closed when its goroutine has ended
 }
 
-// isUsed reports whether the visit applies a set.
-func (w *watching) isUsed() bool { return w.Watch != nil }
+// isUsed reports whether a set is applied.
+func (w *appliedSet) isUsed() bool { return w.Watch != nil }
 
-// apply applies the set, and keeps it applied until the visit ends.
-func (v *visit) apply(ctx context.Context, flags arena.Flags) error {
-	w := &v.watching
+// apply applies the set, and keeps it applied until the session ends.
+func (v *liveSession) apply(ctx context.Context, flags arena.Flags) error {
+	w := &v.applied
 	w.Watch = liveprobes.New(v.session, liveprobes.Options{Flags: flags & arena.Spreads, Notice: v.remark})
 	report, err := w.Apply(ctx, w.set)
 	if err != nil {
@@ -249,7 +249,7 @@ func (v *visit) apply(ctx context.Context, flags arena.Flags) error {
 }
 
 // end stops applying the set. Results can still be read.
-func (w *watching) end() {
+func (w *appliedSet) end() {
 	if w.stop != nil {
 		w.stop()
 		<-w.ended
@@ -257,9 +257,9 @@ func (w *watching) end() {
 	}
 }
 
-// tellApplied reports where a set has hooks, and where it has none.
-func (v *visit) tellApplied(ctx context.Context) {
-	report := v.watching.report
+// reportApplied reports where a set has hooks, and where it has none.
+func (v *liveSession) reportApplied(ctx context.Context) {
+	report := v.applied.report
 	for _, p := range report.Probes {
 		if len(p.Methods) > 0 {
 			text := "hooks in " + format.Count(len(p.Methods), "method", "methods")
@@ -269,13 +269,13 @@ func (v *visit) tellApplied(ctx context.Context) {
 			v.screen.say("%s%s%s", text, sessionWovenText(v.session), costOf(batchCosts(v.installation.Batches)))
 		}
 	}
-	v.tellUnmatched(ctx)
-	v.tellLeft(v.leftAlone())
+	v.reportUnmatched(ctx)
+	v.reportLeft(v.leftAlone())
 }
 
-// tellUnmatched reports patterns that match nothing yet, with suggestions.
-func (v *visit) tellUnmatched(ctx context.Context) {
-	texts := v.watching.unmatched()
+// reportUnmatched reports patterns that match nothing yet, with suggestions.
+func (v *liveSession) reportUnmatched(ctx context.Context) {
+	texts := v.applied.unmatched()
 	if len(texts) == 0 {
 		return
 	}
@@ -298,7 +298,7 @@ func (v *visit) tellUnmatched(ctx context.Context) {
 }
 
 // unmatched returns the patterns that match no method.
-func (w *watching) unmatched() (texts []string) {
+func (w *appliedSet) unmatched() (texts []string) {
 	for _, applied := range slices.Concat(w.report.Probes, w.report.Tags) {
 		for _, text := range applied.Unmatched {
 			if !slices.Contains(texts, text) {
@@ -311,14 +311,14 @@ func (w *watching) unmatched() (texts []string) {
 
 // leftAlone returns what matches and has no hook, because of the JVM, of the class, or of a
 // condition that does not fit.
-func (v *visit) leftAlone() []session.LeftAlone {
+func (v *liveSession) leftAlone() []session.LeftAlone {
 	left := v.session.LeftAlone()
-	if !v.watching.isUsed() || v.watching.report == nil {
+	if !v.applied.isUsed() || v.applied.report == nil {
 		return left
 	}
 	// Classes of the JDK that are woven for the hand-over between threads do not count.
-	left = slices.DeleteFunc(left, func(l session.LeftAlone) bool { return !v.watching.Concerns(l.Class) })
-	for _, applied := range slices.Concat(v.watching.report.Probes, v.watching.report.Tags) {
+	left = slices.DeleteFunc(left, func(l session.LeftAlone) bool { return !v.applied.Concerns(l.Class) })
+	for _, applied := range slices.Concat(v.applied.report.Probes, v.applied.report.Tags) {
 		for _, l := range applied.LeftOut {
 			if one := leftOut(l); !slices.Contains(left, one) {
 				left = append(left, one)
@@ -396,8 +396,8 @@ func unfit(err error) error {
 	return fmt.Errorf("%s: %w; nothing was changed in the JVM", where, wrong.First.Err)
 }
 
-// tellInstallation reports what putting hooks in took, and where there are none.
-func (v *visit) tellInstallation() {
+// reportInstallation reports what putting hooks in took, and where there are none.
+func (v *liveSession) reportInstallation() {
 	i := v.installation
 	methods := v.session.Methods()
 	if len(methods) > 0 {
@@ -408,8 +408,8 @@ func (v *visit) tellInstallation() {
 		v.screen.say("note: %s", lostText(lost, "; a class that loads later gets its hooks then"))
 	}
 	left := v.session.LeftAlone()
-	v.tellLeft(left)
-	for _, p := range v.choice.set.Includes() {
+	v.reportLeft(left)
+	for _, p := range v.target.set.Includes() {
 		lost := slices.ContainsFunc(i.Unmatched, func(u session.Unmatched) bool { return u.Pattern == p.String() })
 		if !lost && !hasMethod(p, methods, left) {
 			v.screen.say("note: %s matches loaded classes, but none of their methods that have code%s", p, v.methodAdvice(p))
@@ -424,9 +424,9 @@ func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.Left
 }
 
 // methodAdvice says what may be wrong with a pattern that matches classes but no method.
-func (v *visit) methodAdvice(p *pattern.Pattern) string {
+func (v *liveSession) methodAdvice(p *pattern.Pattern) string {
 	switch {
-	case slices.ContainsFunc(v.choice.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
+	case slices.ContainsFunc(v.target.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
 		return " and that no ! excludes"
 	case strings.Contains(p.String(), "("):
 		return " (types are written in full: java.lang.String; (..) matches any parameters)"
@@ -521,17 +521,17 @@ func leftName(l session.LeftAlone) string {
 	return name
 }
 
-func (v *visit) tellLeft(left []session.LeftAlone) {
+func (v *liveSession) reportLeft(left []session.LeftAlone) {
 	if len(left) == 0 {
 		return
 	}
 	how := " (--left lists them)"
-	if v.choice.listLeft {
+	if v.target.listLeft {
 		how = ""
 	}
 	v.screen.say("%s left alone%s:", format.Count(len(left), "class or method", "classes or methods"), how)
-	for _, line := range leftLines(groupLeft(left), v.choice.listLeft) {
+	for _, line := range leftLines(groupLeft(left), v.target.listLeft) {
 		v.screen.say("%s", format.Printable(line))
 	}
-	v.toldLeft = len(left)
+	v.reportedLeft = len(left)
 }
