@@ -12,34 +12,33 @@ import (
 	"sync/atomic"
 )
 
-// Where a delta copies from.
+// The origins of a copy in a delta.
 const (
 	fromHere    = iota // the original, where the last copy of it ended
-	fromFurther        // the original, so many bytes further
-	fromBack           // what was made so far, and the dictionary before it: so many bytes back
-	fromBehind         // where the last copy was from, behind as many bytes as are new since
+	fromFurther        // the original, a number of bytes after that
+	fromBack           // a number of bytes back in the output so far, which the dictionary precedes
+	fromBehind         // after the last copy's source, skipping as many bytes as are new since
 )
 
-// leastGain is how many bytes a copy must make a delta shorter to be worth its while:
-// each takes the agent some hundred instructions, which are interpreted while a
-// program starts, or have to be compiled.
+// leastGain is the number of bytes that a copy must save. Each copy costs the agent about a
+// hundred bytecode instructions, which are interpreted or compiled while a program starts.
 const leastGain = 24
 
-// A differ makes deltas. It can be used for one after the other.
+// A differ computes deltas, one after the other.
 type differ struct {
 	dictionary []byte
-	all        []byte // dictionary, original and woven class, with a byte in between that is of none
-	original   int    // where that begins
+	all        []byte // dictionary, original and woven class, with a separating byte after each but the last
+	original   int    // where it begins in all
 	woven      int
 	found      chains
 
 	delta   []byte
-	pending int // where in all the bytes begin that are not told yet
+	pending int // where in all the bytes begin that are not yet in the delta
 	ended   int // where in all the last copy of the original ended
 	last    int // where in all the last copy of anything ended
 }
 
-// diff makes the delta by which the original becomes the woven class.
+// diff returns the delta that turns the original into the woven class.
 func (d *differ) diff(original, woven []byte) []byte {
 	d.all = append(append(d.all[:0], d.dictionary...), 0)
 	d.original = len(d.all)
@@ -58,27 +57,27 @@ func (d *differ) diff(original, woven []byte) []byte {
 			at++
 			continue
 		}
-		d.tell(at, best)
+		d.addCopy(at, best)
 		for end := at + best.length; at < end; at++ {
 			d.found.add(at)
 		}
 	}
 	if d.pending < len(d.all) {
-		d.tellNew(len(d.all))
+		d.addNew(len(d.all))
 	}
 	return d.delta
 }
 
-// longEnough is a copy that no later one can be better than.
+// longEnough is the length of a copy from which on no better one is searched for.
 const longEnough = 64
 
-// A match is a copy that could come next.
+// A match is a possible next copy.
 type match struct {
 	from, length int // from in all
-	gain         int // bytes that it makes a delta shorter
+	gain         int // bytes that it saves
 }
 
-// best finds the copy of most gain.
+// best finds the copy with the largest gain.
 func (d *differ) best(at int) match {
 	var best match
 	consider := func(from int) {
@@ -100,7 +99,7 @@ func (d *differ) best(at int) match {
 	return best
 }
 
-// end is where what a place is in ends. It is told of that end, too.
+// end returns the end of the dictionary, original or woven class that contains from.
 func (d *differ) end(at, from int) int {
 	switch {
 	case from < d.original:
@@ -111,7 +110,7 @@ func (d *differ) end(at, from int) int {
 	return at
 }
 
-// price is what it takes to tell a copy.
+// price returns the length of a copy in a delta.
 func (d *differ) price(at, from, length int) int {
 	kind, place := d.place(at, from)
 	price := 1 + varintSize(uint64(length)<<2) // there is a count of new bytes before each
@@ -121,7 +120,7 @@ func (d *differ) price(at, from, length int) int {
 	return price
 }
 
-// place is how a copy is told.
+// place returns how a copy is encoded.
 func (d *differ) place(at, from int) (kind, place uint64) {
 	switch {
 	case from == d.last+at-d.pending && d.end(at, from) == d.end(at, d.last):
@@ -136,15 +135,16 @@ func (d *differ) place(at, from int) (kind, place uint64) {
 	return fromBack, uint64(at - from)
 }
 
-func (d *differ) tellNew(end int) {
+// addNew adds pending bytes to the delta.
+func (d *differ) addNew(end int) {
 	d.delta = binary.AppendUvarint(d.delta, uint64(end-d.pending))
 	d.delta = append(d.delta, d.all[d.pending:end]...)
 	d.pending = end
 }
 
-func (d *differ) tell(at int, m match) {
+func (d *differ) addCopy(at int, m match) {
 	kind, place := d.place(at, m.from)
-	d.tellNew(at)
+	d.addNew(at)
 	d.delta = binary.AppendUvarint(d.delta, uint64(m.length)<<2|kind)
 	if kind == fromFurther || kind == fromBack {
 		d.delta = binary.AppendUvarint(d.delta, place)
@@ -156,12 +156,12 @@ func (d *differ) tell(at int, m match) {
 	d.pending = at + m.length
 }
 
-// zigzag has small numbers for those near 0, also below.
+// zigzag encodes numbers near 0, also negative ones, as small numbers.
 func zigzag(n int) uint64 { return uint64(n)<<1 ^ uint64(n>>63) }
 
 func varintSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
-// common is how many bytes two begin with alike.
+// common returns the length of the common prefix.
 func common(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {
@@ -172,7 +172,7 @@ func common(a, b []byte) int {
 	return n
 }
 
-// chains finds places that begin with the same few bytes, the last first.
+// chains finds places with the same first bytes, the latest first.
 type chains struct {
 	all    []byte
 	first  [1 << hashBits]int32 // 1 + place; 0: none
@@ -182,7 +182,7 @@ type chains struct {
 const (
 	hashBits   = 14
 	hashedSize = 4
-	mostTries  = 48 // places that are looked at: more find little
+	mostTries  = 48 // places that are tried; more gain little
 )
 
 func (c *chains) reset(all []byte) {
@@ -216,21 +216,21 @@ func (c *chains) each(at int, visit func(from int)) {
 	}
 }
 
-// What a dictionary is made of: places of so many bytes that are new in several classes.
+// A dictionary consists of shingles: pieces of new bytes that several classes have in common.
 const (
 	shingle        = 8
-	leastClasses   = 3    // that have it
-	mostDictionary = 4096 // more is further away, and so takes more to tell
-	mostSampled    = 256  // classes that are looked at
+	leastClasses   = 3    // that have a shingle
+	mostDictionary = 4096 // larger distances take more bytes
+	mostSampled    = 256  // classes
 )
 
-// deltas are those of all classes, with the dictionary they need.
+// deltas are the deltas of all classes, and their dictionary.
 type deltas struct {
 	dictionary []byte
 	deltas     [][]byte
 }
 
-// makeDeltas makes the same of the same classes, however many work on it.
+// makeDeltas computes deltas in parallel. The result does not depend on the number of workers.
 func makeDeltas(classes []Class) (deltas, error) {
 	made := deltas{dictionary: makeDictionary(sample(classes)), deltas: make([][]byte, len(classes))}
 	failed := make([]error, len(classes))
@@ -248,7 +248,7 @@ func makeDeltas(classes []Class) (deltas, error) {
 	return made, errors.Join(failed...)
 }
 
-// proven makes the delta of a class, and the class of the delta.
+// proven returns the delta of a class after applying it as a check.
 func (d *differ) proven(c *Class) ([]byte, error) {
 	delta := d.diff(c.Original, c.Entry.Woven)
 	woven, made := apply(delta, c.Original, d.dictionary, len(c.Entry.Woven))
@@ -258,7 +258,7 @@ func (d *differ) proven(c *Class) ([]byte, error) {
 	return delta, nil
 }
 
-// sample is some of the classes, from all over.
+// sample returns evenly spread classes.
 func sample(classes []Class) []Class {
 	step := max(1, len(classes)/mostSampled)
 	var some []Class
@@ -268,8 +268,8 @@ func sample(classes []Class) []Class {
 	return some
 }
 
-// makeDictionary collects what is new in the woven form of several classes: the names of
-// hooks, most of all.
+// makeDictionary collects bytes that are new in the woven form of several classes, mostly
+// the names of hooks.
 func makeDictionary(classes []Class) []byte {
 	var d differ
 	runs := make([][][]byte, len(classes))
@@ -287,7 +287,7 @@ func makeDictionary(classes []Class) []byte {
 	return collect(runs, found)
 }
 
-// news are the new bytes of a delta that is whole.
+// news returns the new bytes of a valid delta.
 func news(delta []byte, size int) (runs [][]byte) {
 	for m := (maker{rest: delta}); size > 0; {
 		fresh := m.number()
@@ -311,8 +311,8 @@ func eachShingle(runs [][]byte, visit func(s uint64, at []byte)) {
 	}
 }
 
-// collect puts each place that is often new into the dictionary once, together with its neighbours.
-// Those that most classes have are told first, in case not all fit.
+// collect adds each frequent shingle to the dictionary once, next to its neighbours. Shingles
+// that most classes have come first, in case not all fit.
 func collect(runs [][][]byte, found map[uint64]int) (dictionary []byte) {
 	for _, least := range []int{len(runs) / 2, len(runs) / 8, len(runs) / 32, 0} {
 		least = max(least, leastClasses)
@@ -324,7 +324,7 @@ func collect(runs [][][]byte, found map[uint64]int) (dictionary []byte) {
 				}
 				found[s] = 0
 				fresh := at
-				// The next place of the same run shares all bytes but its last.
+				// The next shingle of a run shares all bytes but the last.
 				if last != nil && &at[0] == &last[1] {
 					fresh = at[shingle-1:]
 				}

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// The header (docs/formats/pack.md). All numbers have their lowest byte first.
+// The header (docs/formats/pack.md). All numbers are little-endian.
 //
 //	  0   8  magic, with the version of the format
 //	  8   4  CRC-32C of the front from 16 on
@@ -44,11 +45,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func sum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// A part is where one is, and how many of what it holds.
+// A part is the place of a part of the file, and the number of its elements.
 type part struct{ at, size uint32 }
 
-// parts in the order they lie in, and in which the header names them. Sizes are in slots,
-// records, bytes, words of 8 bytes, anchors, bridges, and bytes of all others.
+// parts are in the order of the file and of the header. The first six sizes count slots,
+// records, bytes, words of 8 bytes, anchors and bridges; the others count bytes.
 type parts struct {
 	index, records, names, table, anchors, bridges, dictionary, image, deltas, cold part
 }
@@ -59,7 +60,7 @@ func (p *parts) each() []*part {
 	}
 }
 
-// A header is what the first bytes of a pack say.
+// A header is the decoded beginning of a pack.
 type header struct {
 	length  uint32 // of the file
 	coldSum uint32
@@ -68,7 +69,7 @@ type header struct {
 	arena   arena.Image // without its bytes
 }
 
-// places are the numbers behind the parts and the sizes of the arena.
+// places returns the numbers that follow the parts and the sizes of the arena.
 func (h *header) places() []*uint32 {
 	p := &h.arena.Places
 	return []*uint32{
@@ -78,7 +79,7 @@ func (h *header) places() []*uint32 {
 	}
 }
 
-// append writes the header without the two checksums that come first.
+// append appends the header without the two checksums at its beginning.
 func (h *header) append(dst []byte) []byte {
 	begin := len(dst)
 	dst = append(dst, magic...)
@@ -100,7 +101,7 @@ func (h *header) append(dst []byte) []byte {
 	return append(dst, make([]byte, begin+headerSize-len(dst))...)
 }
 
-// readHeader reads one that is whole.
+// readHeader reads the header of a file that has at least headerSize bytes.
 func readHeader(file []byte) *header {
 	rest := file[summedFrom:headerSize]
 	number := func() uint32 {
@@ -121,7 +122,7 @@ func readHeader(file []byte) *header {
 	return h
 }
 
-// A record is what the agent knows of a class.
+// A record is what the agent reads about a class.
 //
 //	0  hash of the name          4  original: length        8  woven: CRC-32C
 //	1  place of the name         5    CRC-32                9  delta: place
@@ -146,16 +147,16 @@ const (
 	recordBytes = 4 * len(record{})
 )
 
-// Of an index at least three quarters are empty.
+// At least three quarters of the slots of an index are empty.
 const (
 	leastSlots    = 16
 	slotsPerName  = 4
 	hashSpread    = 0x9E3779B9
 	slotBytes     = 4
-	mostClassFile = 64 << 20 // far beyond any there is
+	mostClassFile = 64 << 20 // far larger than any real class file
 )
 
-// is reports whether a class file is the one that was woven, as the agent sees it.
+// is reports whether a class file has the size and checksums of the original.
 func (r *record) is(file []byte) bool {
 	return int(r[recordSize]) == len(file) && r[recordSum32] == crc32.ChecksumIEEE(file) && r[recordSum32C] == sum(file)
 }
@@ -174,15 +175,15 @@ func readRecord(b []byte) (r record) {
 	return r
 }
 
-// slotOf is where the search for a hash begins.
+// slotOf returns the slot where the search for a hash begins.
 func slotOf(hash uint32, slots int) int {
 	return int(hash * hashSpread >> (33 - bits.Len(uint(slots))))
 }
 
-// isFirst tells the first record of a name.
+// isFirst reports whether a record is the first of its name.
 func isFirst(records []record, i int) bool { return i == 0 || records[i-1][recordNext] != uint32(i+1) }
 
-// slotsFor is how many slots an index of records has.
+// slotsFor returns the number of slots of the index of records.
 func slotsFor(records []record) int {
 	names := 0
 	for i := range records {
@@ -197,14 +198,14 @@ func slotsFor(records []record) int {
 	return slots
 }
 
-// Steps from slot to slot, for all records together. Names of classes take less than one
-// each; names that are chosen to have one hash would take hours.
+// The limit of steps from slot to slot, for all records together. Ordinary names take less
+// than one step each; names chosen to have the same hash would take hours.
 const (
 	freeSteps    = 1 << 20
 	stepsPerSlot = 8
 )
 
-// makeIndex finds the first record of each name.
+// makeIndex returns the index, which leads to the first record of each name.
 func makeIndex(records []record) ([]uint32, error) {
 	slots := slotsFor(records)
 	index := make([]uint32, slots)
@@ -225,8 +226,7 @@ func makeIndex(records []record) ([]uint32, error) {
 	return index, nil
 }
 
-// link gives records their names' places, and has those of one name, which stand together,
-// name each other.
+// link sets the names of records, and links records of the same name, which are adjacent.
 func link(records []record, names []string) (text []byte, err error) {
 	for i, name := range names {
 		r := &records[i]
@@ -247,14 +247,13 @@ func link(records []record, names []string) (text []byte, err error) {
 	return text, nil
 }
 
-// readSlot is what an index has at a place.
+// readSlot returns the content of a slot of an index.
 func readSlot(index []byte, at int) uint32 { return binary.LittleEndian.Uint32(index[slotBytes*at:]) }
 
-// isWide, in the length of a text, says that it has two bytes for each code unit.
+// isWide, in the length of a text, means two bytes for each code unit.
 const isWide = 1 << 31
 
-// units are the UTF-16 code units of a name as class files have it: a zero has two
-// bytes there, and a character beyond the first 2^16 two times three.
+// units returns the UTF-16 code units of a name in the modified UTF-8 of class files.
 func units(name string) ([]uint16, error) {
 	all := make([]uint16, 0, len(name))
 	for i := 0; i < len(name); {
@@ -278,7 +277,7 @@ func units(name string) ([]uint16, error) {
 
 func isTail(b byte) bool { return b&0xc0 == 0x80 }
 
-// hash is that of Java's String.hashCode.
+// hash returns what String.hashCode returns in Java.
 func hash(text []uint16) (h uint32) {
 	for _, unit := range text {
 		h = 31*h + uint32(unit)
@@ -286,28 +285,24 @@ func hash(text []uint16) (h uint32) {
 	return h
 }
 
-// encodeText gives a text in the form that is quick for Java, and its length: in code units,
-// with isWide.
+// encodeText returns a text in a form that Java reads fast, and its length in code units,
+// with isWide if it is wide.
 func encodeText(text []uint16) (encoded []byte, length uint32) {
-	narrow := make([]byte, len(text))
-	for i, unit := range text {
-		if unit > 0xff {
-			return wide(text), uint32(len(text)) | isWide
-		}
-		narrow[i] = byte(unit)
+	length = uint32(len(text))
+	if slices.ContainsFunc(text, func(unit uint16) bool { return unit > 0xff }) {
+		length |= isWide
 	}
-	return narrow, uint32(len(text))
-}
-
-func wide(text []uint16) []byte {
-	encoded := make([]byte, 0, 2*len(text))
+	encoded = make([]byte, 0, textSize(length))
 	for _, unit := range text {
-		encoded = binary.LittleEndian.AppendUint16(encoded, unit)
+		encoded = append(encoded, byte(unit))
+		if length&isWide != 0 {
+			encoded = append(encoded, byte(unit>>8))
+		}
 	}
-	return encoded
+	return encoded, length
 }
 
-// textSize is how many bytes a text of this length has.
+// textSize returns the number of bytes of a text whose length encodeText returned.
 func textSize(length uint32) uint64 {
 	size := uint64(length &^ isWide)
 	if length&isWide != 0 {
@@ -316,7 +311,7 @@ func textSize(length uint32) uint64 {
 	return size
 }
 
-// appendText appends a text with its length before it.
+// appendText appends the length of a text and the text.
 func appendText(dst []byte, text string) ([]byte, error) {
 	all, err := units(text)
 	if err != nil {
@@ -326,7 +321,7 @@ func appendText(dst []byte, text string) ([]byte, error) {
 	return append(binary.LittleEndian.AppendUint32(dst, length), encoded...), nil
 }
 
-// decodeText is what encodeText was given, as class files have it.
+// decodeText reverses encodeText, and returns modified UTF-8.
 func decodeText(encoded []byte, length uint32) string {
 	var name []byte
 	for i := range int(length &^ isWide) {
@@ -348,7 +343,7 @@ func decodeText(encoded []byte, length uint32) string {
 	return string(name)
 }
 
-// coldWriter writes what only Sonde reads.
+// coldWriter writes the description, the part that only Sonde reads.
 type coldWriter struct{ b []byte }
 
 func (w *coldWriter) number(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
@@ -381,7 +376,7 @@ func encodeCold(c *Content, classes []Class) []byte {
 	return w.b
 }
 
-// deflate has the length before what it makes.
+// deflate returns the length of the plain bytes, followed by the compressed bytes.
 func deflate(plain []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	packed.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(plain))))
@@ -394,8 +389,8 @@ func deflate(plain []byte) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// mostCold bounds the description by the rest of the pack: that names every hook, too, so
-// the description is a few times as long. What is left alone has no hook.
+// mostCold limits the description by the rest of the pack, which names every hook too, so
+// that the description is a few times as long. The constant is for classes without hooks.
 func mostCold(hot int) int64 { return 64<<20 + 16*int64(hot) }
 
 // inflate refuses to make more than a pack with so many other bytes can have.
@@ -416,10 +411,10 @@ func inflate(packed []byte, hot int) string {
 	return plain.String()
 }
 
-// mostInflated is more than deflating can make of a byte.
+// mostInflated is an upper bound of the compression ratio of deflate.
 const mostInflated = 1032
 
-// describe leaves out when an entry was made, and an engine that all have.
+// describe encodes an entry without its time, and without the engine that all have in common.
 func describe(e *cache.Entry, engine string) []byte {
 	plain := *e
 	plain.Made = time.UnixMilli(0)
@@ -450,7 +445,7 @@ func (r *coldReader) number() (n uint64) {
 	return 0
 }
 
-// many is how many things follow, of so many bytes at least.
+// many returns how many elements follow, which have at least size bytes each.
 func (r *coldReader) many(size int) int {
 	n := r.number()
 	if n > uint64(len(r.rest)/size) {
@@ -472,7 +467,7 @@ func (r *coldReader) text() string {
 func (r *coldReader) name() Name {
 	id := r.number()
 	if id > 1<<32-1 {
-		r.fail("an id that is none")
+		r.fail("an id that is too large")
 	}
 	n := Name{uint32(id), r.text(), r.text(), r.text(), r.text(), r.text(), nil}
 	for range r.many(1) {

@@ -16,18 +16,17 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// Contents that no pack can have.
+// Errors of contents that cannot be packed.
 var (
-	// ErrTooLarge says that a pack would be larger than an agent reads.
+	// ErrTooLarge reports a pack larger than an agent can read.
 	ErrTooLarge = errors.New("the pack would be larger than 2 GiB: pack fewer classes")
-	// ErrTooMuchToTell says that nobody would read its description.
-	ErrTooMuchToTell = errors.New("the pack would have more to tell than to weave: name fewer methods that must be left alone")
-	// ErrAlike says that the agent would take long to find a class.
+	// ErrTooMuchToTell reports a description that is too long to be read again.
+	ErrTooMuchToTell = errors.New("the description of the pack would be too long: name fewer methods that must be left alone")
+	// ErrAlike reports names that would make the lookup of classes slow.
 	ErrAlike = errors.New("too many classes have names of the same hash: pack fewer of them")
 )
 
-// Write writes a pack. A class that is there twice, with the same bytes and woven in the
-// same way, is written once.
+// Write writes a pack. Classes with the same bytes, woven in the same way, are written once.
 func Write(w io.Writer, c *Content) error {
 	file, err := encode(c)
 	if err != nil {
@@ -89,7 +88,7 @@ func encode(c *Content) ([]byte, error) {
 	return f.finish(cold)
 }
 
-// methods are those that the arena names.
+// methods returns the methods that the arena names.
 func methods(names []Name) []arena.Method {
 	all := make([]arena.Method, len(names))
 	for i, n := range names {
@@ -98,7 +97,7 @@ func methods(names []Name) []arena.Method {
 	return all
 }
 
-// inOrder sorts classes by name and original, and has each once.
+// inOrder sorts classes by name and original, and removes duplicates.
 func inOrder(classes []Class) ([]Class, error) {
 	classes = slices.Clone(classes)
 	for _, c := range classes {
@@ -141,7 +140,7 @@ func makeRecords(classes []Class, deltas [][]byte) (records []record, text []byt
 				r[recordMethods]++
 			}
 		}
-		// Two that the agent cannot tell apart are as unlikely as two files of the same 64 bits.
+		// The agent distinguishes files by 64 bits of checksums.
 		for j := i - 1; j >= 0 && names[j] == names[i]; j-- {
 			if records[j].is(c.Original) {
 				return nil, nil, fmt.Errorf("%s: two class files have the same checksums", names[i])
@@ -152,13 +151,13 @@ func makeRecords(classes []Class, deltas [][]byte) (records []record, text []byt
 	return records, text, err
 }
 
-// An assembly is a file that is being written, part by part.
+// An assembly is a file that is being composed of parts.
 type assembly struct {
 	header header
 	file   []byte
 }
 
-// begin begins a part of so many.
+// begin begins a part with so many elements.
 func (f *assembly) begin(p *part, size int) {
 	for len(f.file)%alignment != 0 {
 		f.file = append(f.file, 0)
@@ -193,7 +192,7 @@ func (f *assembly) watches(w *control.Watches) (err error) {
 	return nil
 }
 
-// finish adds the cold part, which is directly behind the deltas, and the header.
+// finish adds the cold part, which directly follows the deltas, and the header.
 func (f *assembly) finish(cold []byte) ([]byte, error) {
 	h := &f.header
 	h.parts.cold = part{uint32(len(f.file)), uint32(len(cold))}
@@ -201,7 +200,7 @@ func (f *assembly) finish(cold []byte) ([]byte, error) {
 		return nil, ErrTooLarge
 	}
 	h.length, h.coldSum = uint32(len(f.file)+len(cold)), sum(cold)
-	h.append(f.file[:0]) // in place: the room for it was left
+	h.append(f.file[:0]) // in place: the file begins with room for it
 	deltas := h.parts.deltas.at
 	binary.LittleEndian.PutUint32(f.file[frontSumAt:], sum(f.file[summedFrom:deltas]))
 	binary.LittleEndian.PutUint32(f.file[deltaSumAt:], sum(f.file[deltas:]))

@@ -1,10 +1,9 @@
-// Package loom weaves what a set of probes wants into the classes of archives, without a
-// JVM: for packs, and to say beforehand what would become of each class.
+// Package build weaves a set of probes into the classes of archives, without a JVM: for
+// packs, and to show in advance what would happen to each class.
 //
-// Nobody knows yet which classes a program will load, nor by which loaders. So conditions
-// call nothing that another class could override, and read nothing of which there are
-// several; and a class is woven in each form in which an archive has it. The archives are
-// only read.
+// It is not known which classes a program will load, nor by which loaders. Therefore
+// conditions call no method that another class could override, and read no class of which
+// there are several; and every form of a class is woven. The archives are not modified.
 package build
 
 import (
@@ -25,26 +24,26 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Settings are what a plan is made with.
+// Settings configure a plan.
 type Settings struct {
 	Image    string                // lib/modules of a JDK, whose classes conditions may read; may be empty
-	Cache    *cache.Cache          // where woven classes are kept; nil keeps none
-	Probes   []byte                // the file the set was read from: packs keep it
-	Notice   func(string)          // is told what a user should read meanwhile; may be nil
-	Progress func(done, all int64) // is told how many classes are done; may be nil
+	Cache    *cache.Cache          // of woven classes; may be nil
+	Probes   []byte                // the file the set was read from, for the pack
+	Notice   func(string)          // receives messages for the user; may be nil
+	Progress func(done, all int64) // receives the number of classes that are done; may be nil
 }
 
-// A Planned is what a set would do to the classes of archives.
+// A Planned is the result of a plan: what a set does to the classes of archives.
 type Planned struct {
-	Classes []Fate           // those that the set concerns, by name
+	Classes []Fate           // classes that the set affects, by name
 	Probes  []probes.Applied // in the order of the set
 	Tags    []probes.Applied
 	// Unmatched are patterns that name no method of the archives.
 	Unmatched []Unmatched
-	Broken    []pack.Left         // classes that may be concerned and cannot be read
-	Notes     []string            // what a pack does not do of what the set asks for
-	Read      int                 // how many classes there are
-	Woven     instrument.Weavings // where the woven ones came from
+	Broken    []pack.Left         // classes that the set may affect and that cannot be read
+	Notes     []string            // what the set requests and a pack does not do
+	Read      int                 // number of classes in the archives
+	Woven     instrument.Weavings // where the woven classes came from
 
 	set     *probeset.Set
 	request *probes.Request
@@ -54,28 +53,28 @@ type Planned struct {
 	draft   *probes.Draft
 }
 
-// A Fate is what becomes of a class, and why.
+// A Fate is what happens to a class, and why.
 type Fate struct {
 	Class string        // internal name
 	In    string        // archive!/entry; empty for a class of the JDK
-	When  probeset.When // Static: it is packed. Unstated: nothing of it can be woven
+	When  probeset.When // Static: it is packed. Unstated: none of its methods can be woven
 	Why   string
-	// Methods is how many have hooks, or would have where the class is not packed.
+	// Methods is the number of methods with hooks, or that would have one if the class were packed.
 	Methods int
-	Left    []pack.Left // methods that are named and have none
+	Left    []pack.Left // methods that the set names and that have no hook
 
 	original []byte
-	entry    *cache.Entry // nil where it is not packed
+	entry    *cache.Entry // nil if it is not packed
 }
 
 // IsJDK reports whether it is a class of the JDK.
 func (f *Fate) IsJDK() bool { return f.In == "" }
 
-// IsPacked reports whether a pack holds it.
+// IsPacked reports whether the pack holds the class.
 func (f *Fate) IsPacked() bool { return f.entry != nil }
 
-// Plan finds out what a set would do to the classes of jars, wars, directories and class
-// files, and weaves those that a pack would hold.
+// Plan determines what a set does to the classes of jars, wars, directories and class files,
+// and weaves the classes that a pack would hold.
 func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*Planned, error) {
 	lowered := timed(set)
 	request, err := probes.NewRequest(lowered, nil)
@@ -114,7 +113,7 @@ func Plan(ctx context.Context, paths []string, set *probeset.Set, s Settings) (*
 	return p, nil
 }
 
-// obstacle is why a class gets no hooks beforehand; "" where it does.
+// obstacle returns why a class gets no hooks in advance, or "".
 func obstacle(class string, set *probeset.Set) string {
 	when, rule := set.When(class)
 	switch {
@@ -126,7 +125,7 @@ func obstacle(class string, set *probeset.Set) string {
 	return rule
 }
 
-// Refusal is why no pack can be made of it; nil where one can.
+// Refusal returns why no pack can be made of the plan, or nil.
 func (p *Planned) Refusal() error {
 	if err := levelError(p.set); err != nil {
 		return err
@@ -137,8 +136,7 @@ func (p *Planned) Refusal() error {
 	return nil
 }
 
-// Content is what a pack of it holds. The same archives and the same set give the same
-// content.
+// Content returns the content of the pack. The same archives and set give the same content.
 func (p *Planned) Content() (*pack.Content, error) {
 	if err := p.Refusal(); err != nil {
 		return nil, err
@@ -158,10 +156,10 @@ func (p *Planned) Content() (*pack.Content, error) {
 	return c, nil
 }
 
-// mostTitle bounds how many inputs are named.
+// mostTitle is the number of inputs that a title names.
 const mostTitle = 5
 
-// title names what was packed.
+// title names the inputs.
 func (p *Planned) title() string {
 	var names []string
 	for i, path := range p.paths {
@@ -174,7 +172,7 @@ func (p *Planned) title() string {
 	return strings.Join(names, ", ")
 }
 
-// names are what spots that watch are about; anchors and tag points have no results.
+// names returns the names of spots that measure; anchors and tag points have no results.
 func (p *Planned) names() (all []pack.Name) {
 	for _, s := range p.weaver.Woven() {
 		name, groups, is := p.draft.Spot(s.ID)
@@ -188,7 +186,7 @@ func (p *Planned) names() (all []pack.Name) {
 	return all
 }
 
-// left is all that the set names and that has no hook. Classes of the JDK never have one.
+// left returns everything that the set names and that has no hook, except classes of the JDK.
 func (p *Planned) left() (all []pack.Left) {
 	for i := range p.Classes {
 		f := &p.Classes[i]
@@ -202,14 +200,14 @@ func (p *Planned) left() (all []pack.Left) {
 	return slices.Compact(all) // classes of one name may share them
 }
 
-// ErrEmpty says that there is nothing to pack.
-var ErrEmpty = errors.New("nothing to pack: no method of these classes gets a hook; sonde plan tells why")
+// ErrEmpty reports that there is nothing to pack.
+var ErrEmpty = errors.New("nothing to pack: no method of these classes gets a hook; sonde plan shows why")
 
-// A LevelError says that probes do more than a pack can.
+// A LevelError reports a probe whose level a pack cannot provide.
 type LevelError struct {
 	Probe string
 	Level probeset.Level
-	More  int // probes of which the same is true
+	More  int // further probes with such a level
 }
 
 func (e *LevelError) Error() string {
@@ -220,14 +218,14 @@ func (e *LevelError) Error() string {
 	return fmt.Sprintf("probe %s%s: level %v needs a Sonde that reads while the program runs, and a pack goes without: write level: time", e.Probe, more, e.Level)
 }
 
-// An ImageError says that an input is a JDK.
+// An ImageError reports an input that is a JDK.
 type ImageError struct{ Path string }
 
 func (e *ImageError) Error() string {
 	return e.Path + ": is a JDK's run-time image, whose classes are loaded before a pack could weave them: sonde apply does that in a running program"
 }
 
-// levelError is that of a set; nil where no probe asks for too much.
+// levelError returns the LevelError of a set, or nil.
 func levelError(set *probeset.Set) error {
 	var first *LevelError
 	for i := range set.Probes {
@@ -245,7 +243,7 @@ func levelError(set *probeset.Set) error {
 	return first
 }
 
-// timed is a set whose probes do no more than a pack can.
+// timed returns a set with the levels lowered to what a pack can provide.
 func timed(set *probeset.Set) *probeset.Set {
 	lowered := *set
 	lowered.Probes = make([]probeset.Probe, len(set.Probes))
@@ -256,8 +254,8 @@ func timed(set *probeset.Set) *probeset.Set {
 	return &lowered
 }
 
-// toldApart are the probes that have results by tags, or by callers.
-func toldApart(set *probeset.Set) (names []string) {
+// grouped returns the names of probes whose results are grouped by tags or callers.
+func grouped(set *probeset.Set) (names []string) {
 	for i := range set.Probes {
 		if p := &set.Probes[i]; p.Context > 0 || len(p.GroupBy) > 0 {
 			names = append(names, p.Name)
@@ -266,7 +264,7 @@ func toldApart(set *probeset.Set) (names []string) {
 	return names
 }
 
-// unheeded are remarks on what a pack does not do of what a set asks for.
+// unheeded returns notes on requests of a set that a pack does not fulfil.
 func unheeded(set *probeset.Set, draft *probes.Draft) (notes []string) {
 	var ending []string
 	for i := range set.Probes {
@@ -275,16 +273,16 @@ func unheeded(set *probeset.Set, draft *probes.Draft) (notes []string) {
 		}
 	}
 	if len(ending) > 0 {
-		notes = append(notes, fmt.Sprintf("for and calls of %s end nothing in a pack: its hooks stay while the program runs", strings.Join(ending, ", ")))
+		notes = append(notes, fmt.Sprintf("a pack ignores for and calls of %s: its hooks stay while the program runs", strings.Join(ending, ", ")))
 	}
-	if apart := toldApart(set); len(apart) > 0 {
-		notes = append(notes, fmt.Sprintf("results by tags or callers (%s) tell %d values apart in a pack, all probes together, and count the rest as (other): sonde apply tells more", strings.Join(apart, ", "), arena.MostUnanswered))
+	if apart := grouped(set); len(apart) > 0 {
+		notes = append(notes, fmt.Sprintf("a pack distinguishes %[2]d values of tags and callers (%[1]s), all probes together, and counts the rest as (other): sonde apply distinguishes more", strings.Join(apart, ", "), arena.MostUnanswered))
 	}
 	if len(draft.Wide) > 0 {
-		notes = append(notes, fmt.Sprintf("%s may name methods of the JDK, too: no pack has those, sonde apply weaves them", strings.Join(draft.Wide, ", ")))
+		notes = append(notes, fmt.Sprintf("%s may name methods of the JDK, too: a pack does not hold them, sonde apply weaves them", strings.Join(draft.Wide, ", ")))
 	}
 	if draft.HandOff {
-		notes = append(notes, "contexts and tags do not follow tasks to other threads in a pack: that takes sonde apply (hand-off: false says it is not wanted)")
+		notes = append(notes, "in a pack, contexts and tags do not follow tasks to other threads: use sonde apply for that (hand-off: false disables it)")
 	}
 	return notes
 }

@@ -172,7 +172,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("%s %q", told(p), p.Notes)
 	}
 	p = plan(t, strings.Replace(sellProbe, "level: time", "context: 2", 1)+"hand-off: false\n", Settings{}, dir)
-	if len(p.Notes) != 1 || p.Notes[0] != "results by tags or callers (sell) tell 256 values apart in a pack, all probes together, and count the rest as (other): sonde apply tells more" {
+	if len(p.Notes) != 1 || p.Notes[0] != "a pack distinguishes 256 values of tags and callers (sell), all probes together, and counts the rest as (other): sonde apply distinguishes more" {
 		t.Errorf("%q", p.Notes)
 	}
 	if _, err := Plan(t.Context(), []string{jvmtest.Need(t, 17).Image()}, read(t, sellProbe), Settings{}); !errors.As(err, new(*ImageError)) {

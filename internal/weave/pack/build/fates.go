@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -42,13 +43,13 @@ func (p *Planned) weave(ctx context.Context, sources []*source, classes []univer
 	return nil
 }
 
-// An outcome is what weaving a class gave.
+// An outcome is the result of weaving a class.
 type outcome struct {
 	*instrument.WovenFile
 	err error
 }
 
-// weaveAll gives what became of classes, in their order.
+// weaveAll weaves classes in parallel and returns the outcomes in their order.
 func (p *Planned) weaveAll(ctx context.Context, sources []*source, todo []int, progress func(done, all int64)) ([]outcome, error) {
 	outcomes := make([]outcome, len(todo))
 	var lock sync.Mutex // of next and done
@@ -79,7 +80,7 @@ func (p *Planned) weaveAll(ctx context.Context, sources []*source, todo []int, p
 	return outcomes, ctx.Err()
 }
 
-// leftOut is what probes and tags do not act in though they name it, by class.
+// leftOut returns, by class, what probes and tags name and have no hook in.
 func (p *Planned) leftOut() map[string][]pack.Left {
 	all := make(map[string][]pack.Left)
 	each(p.Probes, p.Tags, func(what string, a *applied) {
@@ -91,7 +92,7 @@ func (p *Planned) leftOut() map[string][]pack.Left {
 	return all
 }
 
-// splitMethod takes a.b.C.name(descriptor) apart, and also a.b.C alone.
+// splitMethod splits a.b.C.name(descriptor), or a.b.C alone.
 func splitMethod(text string) (class, method string) {
 	if m, isMethod := classfile.ParseMethodRef(text); isMethod {
 		return m.Class, m.Member()
@@ -104,8 +105,8 @@ func firstLine(text string) string {
 	return line
 }
 
-// fateOf is that of a class in which hooks were to be; nil where none of its methods is
-// named.
+// fateOf returns the fate of a class that should get hooks, or nil if the set names none of
+// its methods.
 func fateOf(c *source, made outcome, leftOut map[string][]pack.Left, set *probeset.Set) *Fate {
 	fate := &Fate{Class: c.name, In: c.in, When: probeset.Static, Why: noRule, original: c.file}
 	if _, rule := set.When(c.name); rule != "" {
@@ -140,16 +141,10 @@ func fateOf(c *source, made outcome, leftOut map[string][]pack.Left, set *probes
 }
 
 func compareLeft(a, b pack.Left) int {
-	if order := strings.Compare(a.Class, b.Class); order != 0 {
-		return order
-	}
-	if order := strings.Compare(a.Method, b.Method); order != 0 {
-		return order
-	}
-	return strings.Compare(a.Reason, b.Reason)
+	return cmp.Or(strings.Compare(a.Class, b.Class), strings.Compare(a.Method, b.Method), strings.Compare(a.Reason, b.Reason))
 }
 
-// addNamed adds classes that hold methods the set names and get no hooks beforehand.
+// addNamed adds classes that the set names and that get no hooks in advance.
 func (p *Planned) addNamed(sources []*source, set *probeset.Set) {
 	where := make(map[place]*source, len(sources))
 	for _, c := range sources {
@@ -175,7 +170,7 @@ func (p *Planned) addNamed(sources []*source, set *probeset.Set) {
 
 type applied = probes.Applied
 
-// each visits what became of probes and tags, with what they are called.
+// each visits probes and tags, with their names.
 func each(probes, tags []probes.Applied, visit func(what string, a *applied)) {
 	for i := range probes {
 		visit("probe "+probes[i].Name, &probes[i])
@@ -185,16 +180,16 @@ func each(probes, tags []probes.Applied, visit func(what string, a *applied)) {
 	}
 }
 
-// An Unmatched is a pattern, or an element of a sequence, that names no method of the
+// An Unmatched is a pattern, or an element of a sequence, that matches no method of the
 // archives.
 type Unmatched struct {
 	What    string `json:"what"` // "probe pay" or "tag tier"
 	Pattern string `json:"pattern"`
-	InJDK   bool   `json:"inJDK,omitempty"` // it names methods of the JDK
+	InJDK   bool   `json:"inJDK,omitempty"` // it matches methods of the JDK
 }
 
-// addUnmatched finds what names nothing. Of classes that get no hooks the fates tell, so
-// probes and tags need not.
+// addUnmatched finds patterns that match nothing. It removes from probes and tags the classes
+// without hooks, whose fates are listed.
 func (p *Planned) addUnmatched(set *probeset.Set) {
 	inJDK := make(map[string]bool)
 	for _, n := range p.draft.Named {

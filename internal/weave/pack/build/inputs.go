@@ -22,19 +22,19 @@ type source struct {
 	file   []byte
 }
 
-// inputs are the classes of all inputs, each form of a class once.
+// inputs holds the classes of all inputs, each form of a class once.
 type inputs struct {
 	request *probes.Request
 	classes []*source
-	read    int         // how many were looked at
-	broken  []pack.Left // that a probe may name and that cannot be read
+	read    int         // number of classes read
+	broken  []pack.Left // classes that a probe may name and that cannot be read
 
 	met     map[form]bool
-	loaders map[string]uint32 // by what classes lie in
+	loaders map[string]uint32 // by container
 	taken   map[place]bool
 }
 
-// A form is a class as one archive has it.
+// A form is one version of a class.
 type form struct {
 	name string
 	sum  [sha256.Size]byte
@@ -67,7 +67,7 @@ func readInputs(ctx context.Context, paths []string, request *probes.Request) (*
 	return in, nil
 }
 
-// add takes a class that is named, or that others may have to be judged by.
+// add adds a class that the set names, or that conditions may depend on.
 func (in *inputs) add(path string, kind archive.Kind, e archive.Entry) {
 	if e.Path == moduleInfo || strings.HasSuffix(e.Path, "/"+moduleInfo) {
 		return
@@ -104,9 +104,9 @@ func (in *inputs) add(path string, kind archive.Kind, e archive.Entry) {
 
 const moduleInfo = "module-info.class"
 
-// loader numbers what a class lies in: classes of one jar have one loader, those of
-// different jars may have different ones. What a multi-release jar has for one release is
-// apart, and so is a second class of the same name.
+// loader returns the number of the container of a class: classes of one jar have one loader,
+// classes of different jars may have different ones. The classes of a multi-release jar for
+// one release have a number of their own, and so has a second class of the same name.
 func (in *inputs) loader(name, path string, e archive.Entry) uint32 {
 	container := path + "!" + e.Path[:max(0, strings.LastIndex(e.Path, "!/"))]
 	if release := e.Release(); release > 0 {
@@ -126,10 +126,10 @@ func (in *inputs) loader(name, path string, e archive.Entry) uint32 {
 	}
 }
 
-// roots are where classes lie in archives of programs.
+// roots are the directories of classes in archives of programs.
 var roots = []string{"WEB-INF/classes/", "BOOT-INF/classes/", "META-INF/versions/"}
 
-// nameOf is the class that should lie at a path.
+// nameOf returns the name of the class that a path should hold.
 func nameOf(path string) string {
 	path = strings.TrimSuffix(path[strings.LastIndex(path, "!/")+1:], ".class")
 	path = strings.TrimPrefix(path, "/")
