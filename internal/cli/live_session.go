@@ -419,7 +419,7 @@ func (v *liveSession) reportInstallation() {
 
 // hasMethod reports whether a pattern matches something that has a hook or was left alone.
 func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.LeftAlone) bool {
-	return slices.ContainsFunc(methods, func(m session.Method) bool { return p.Match(m.Class, m.Name, m.Descriptor) }) ||
+	return slices.ContainsFunc(methods, func(m session.Method) bool { return p.Match(m.MethodRef) }) ||
 		slices.ContainsFunc(left, func(l session.LeftAlone) bool { return p.MatchClass(l.Class) })
 }
 

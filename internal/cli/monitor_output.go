@@ -181,7 +181,7 @@ func monitorGroups(by string, set *pattern.Set, subjects []monitored) *monitor.G
 // called, or one without a context.
 func patternKeys(groups *monitor.Groups, p *pattern.Pattern, subjects []monitored) (keys []monitor.Key) {
 	for _, s := range subjects {
-		if !p.Match(s.Class, s.Name, s.Descriptor) {
+		if !p.Match(s.MethodRef) {
 			continue
 		}
 		key := s.context

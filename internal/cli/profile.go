@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -260,7 +261,7 @@ func (c *profileCommand) isRoot(left cct.LeftAlone) bool {
 	if left.Method == "" {
 		return c.roots.MatchClass(left.Class)
 	}
-	return c.roots.Match(left.Class, name, "("+descriptor)
+	return c.roots.Match(classfile.MethodRef{Class: left.Class, Name: name, Descriptor: "(" + descriptor})
 }
 
 // endingPatience is how long a program may take to end after a signal before the

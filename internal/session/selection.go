@@ -80,7 +80,7 @@ func hasMatch(name string, file []byte, patterns instrument.Patterns) bool {
 		if class.Find(m.Attributes, classfile.KindCode) == nil {
 			continue
 		}
-		if _, is := patterns.Find(name, string(method), string(descriptor)); is {
+		if _, is := patterns.Find(classfile.MethodRef{Class: name, Name: string(method), Descriptor: string(descriptor)}); is {
 			return true
 		}
 	}

@@ -172,7 +172,7 @@ func (s *Session) describe() {
 func (s *Session) Switch(ctx context.Context, methods *pattern.Set, flags arena.Flags, period uint32) error {
 	s.state.lock.Lock()
 	for id, m := range s.state.methods {
-		if methods.Match(m.Class, m.Name, m.Descriptor) {
+		if methods.Match(m.MethodRef) {
 			s.state.probes[id] = arena.Probe{ID: id, Flags: flags, Period: period}
 		}
 	}

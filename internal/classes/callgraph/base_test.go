@@ -76,7 +76,7 @@ func TestGoroutinesShareAGraph(t *testing.T) {
 				g.Unknown()
 				g.Has("Calls")
 				g.Reflected(classfile.MethodRef{Class: "Animal", Name: "speak", Descriptor: "()V"})
-				g.Find(func(class, _, _ string) bool { return class == "Calls" })
+				g.Find(func(m classfile.MethodRef) bool { return m.Class == "Calls" })
 			}
 		},
 	} {

@@ -166,7 +166,7 @@ func className(t testing.TB, file []byte) string {
 // oneMethod is the only method of a class with a name.
 func oneMethod(t testing.TB, g *Graph, class, name string) classfile.MethodRef {
 	t.Helper()
-	found := g.Find(func(c, n, _ string) bool { return c == class && n == name })
+	found := g.Find(func(m classfile.MethodRef) bool { return m.Class == class && m.Name == name })
 	if len(found) != 1 {
 		t.Fatalf("%s.%s: found %v", class, name, found)
 	}

@@ -139,7 +139,7 @@ func (g *Graph) Unknown() []string {
 }
 
 // Find returns the methods with code, of all mirrored classes, that match.
-func (g *Graph) Find(match func(class, name, descriptor string) bool) []classfile.MethodRef {
+func (g *Graph) Find(match func(classfile.MethodRef) bool) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var found []classfile.MethodRef
@@ -147,7 +147,7 @@ func (g *Graph) Find(match func(class, name, descriptor string) bool) []classfil
 		if !g.hierarchy.methods[id].code {
 			continue
 		}
-		if m := g.hierarchy.named(methodID(id)); match(m.Class, m.Name, m.Descriptor) {
+		if m := g.hierarchy.named(methodID(id)); match(m) {
 			found = append(found, m)
 		}
 	}
@@ -191,7 +191,7 @@ func (h *hierarchy) known(methods []classfile.MethodRef) []methodID {
 }
 
 // FindIn returns the methods with code of one mirrored class that match.
-func (g *Graph) FindIn(class string, match func(name, descriptor string) bool) []classfile.MethodRef {
+func (g *Graph) FindIn(class string, match func(classfile.MethodRef) bool) []classfile.MethodRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	h := g.hierarchy
@@ -201,7 +201,7 @@ func (g *Graph) FindIn(class string, match func(name, descriptor string) bool) [
 	}
 	var found []classfile.MethodRef
 	for _, d := range h.classes[id].methods {
-		if m := h.named(d.id); h.methods[d.id].code && match(m.Name, m.Descriptor) {
+		if m := h.named(d.id); h.methods[d.id].code && match(m) {
 			found = append(found, m)
 		}
 	}

@@ -217,7 +217,7 @@ func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
 		missed.Class = dotted(name)
 		declared := w.graph.Declared(name)
 		for _, m := range declared {
-			if pattern.Match(m.Class, m.Name, m.Descriptor) {
+			if pattern.Match(m) {
 				nature, _ := w.graph.Nature(m)
 				missed.Bodiless, missed.Native, missed.Near = dotted(m.Class)+"."+m.Name, nature.Native, w.implementers(m)
 				return nil, missed
@@ -239,7 +239,7 @@ func (w *World) implementers(m classfile.MethodRef) (near []string) {
 		if len(near) == mostNear {
 			break
 		}
-		for _, own := range w.graph.FindIn(name, func(n, d string) bool { return n == m.Name && d == m.Descriptor }) {
+		for _, own := range w.graph.FindIn(name, func(o classfile.MethodRef) bool { return o.Member() == m.Member() }) {
 			if w.graph.IsSubtype(name, m.Class) {
 				near = append(near, dotted(own.Class)+"."+own.Name)
 			}

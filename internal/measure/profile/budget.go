@@ -381,7 +381,7 @@ func (b *budget) nearest(from []classfile.MethodRef, most int) []classfile.Metho
 func (b *budget) callees(m classfile.MethodRef) []classfile.MethodRef {
 	direct := b.run.graph.Ahead([]classfile.MethodRef{m}, callgraph.Limits{Depth: 1, Methods: math.MaxInt, Fan: maxTargets})
 	prefix := "lambda$" + m.Name + "$"
-	lambdas := b.run.graph.FindIn(m.Class, func(name, _ string) bool { return strings.HasPrefix(name, prefix) })
+	lambdas := b.run.graph.FindIn(m.Class, func(m classfile.MethodRef) bool { return strings.HasPrefix(m.Name, prefix) })
 	return append(direct, lambdas...)
 }
 

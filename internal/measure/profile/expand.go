@@ -178,8 +178,7 @@ func (r *run) loading(class string, file []byte) session.Request {
 	}
 	var request session.Request
 	r.addSites(&request, added)
-	isRoot := func(name, descriptor string) bool { return r.settings.roots.Match(class, name, descriptor) }
-	for _, m := range r.graph.FindIn(class, isRoot) {
+	for _, m := range r.graph.FindIn(class, r.settings.roots.Match) {
 		r.addRoot(m)
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}

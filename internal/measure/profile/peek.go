@@ -189,7 +189,7 @@ func (p *peek) holders(roots []classfile.MethodRef) ([]classfile.MethodRef, bool
 	})
 	var methods []classfile.MethodRef
 	for _, one := range names {
-		methods = append(methods, p.run.graph.FindIn(one.class, func(name, _ string) bool { return name == one.name })...)
+		methods = append(methods, p.run.graph.FindIn(one.class, func(m classfile.MethodRef) bool { return m.Name == one.name })...)
 	}
 	return methods, true
 }

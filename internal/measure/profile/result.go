@@ -194,7 +194,7 @@ func some(names []string) string {
 // mayHaveMissedRoot reports whether a root may have been called without its hook.
 func (r *run) mayHaveMissedRoot() bool {
 	for _, m := range r.session.MethodsSoFar() {
-		if m.LowerBound && r.settings.roots.Match(m.Class, m.Name, m.Descriptor) {
+		if m.LowerBound && r.settings.roots.Match(m.MethodRef) {
 			return true
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -40,14 +40,13 @@ type Row struct {
 	Uncertainty *Uncertainty // of sampled times; nil if unknown
 }
 
-// ParseRow splits class.name(descriptor).
+// ParseRow returns the row of a method, given as class.name(descriptor).
 func ParseRow(full string) Row {
-	head, tail, found := strings.Cut(full, "(")
-	at := strings.LastIndexByte(head, '.')
-	if !found || at < 0 {
+	m, ok := classfile.ParseMethodRef(full)
+	if !ok {
 		return Row{Name: full}
 	}
-	return Row{Class: head[:at], Name: head[at+1:], Descriptor: "(" + tail}
+	return Row{Class: m.ClassName(), Name: m.Name, Descriptor: m.Descriptor}
 }
 
 // ended is how many calls could have been timed. Calls without timing are counted as

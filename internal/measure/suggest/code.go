@@ -165,7 +165,7 @@ func (m Method) pattern(alone bool) string {
 		text += "(" + strings.Join(parameters, ",") + "):" + parsed.Return().Human()
 	}
 	parsed, err := pattern.Parse(text)
-	if err != nil || strings.Contains(text, "*") || m.Descriptor != "" && !parsed.Match(m.Class, m.Name, m.Descriptor) {
+	if err != nil || strings.Contains(text, "*") || m.Descriptor != "" && !parsed.Match(classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}) {
 		return ""
 	}
 	return text

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"github.com/sonde-jvm/sonde/classfile"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
@@ -229,16 +230,11 @@ func methodOf(p *cct.Profile, known map[uint64]int, f *profile.Function) int {
 
 // parseMethod is the inverse of cct.Method.Key.
 func parseMethod(full string) cct.Method {
-	head, tail, found := strings.Cut(full, "(")
-	at := strings.LastIndexByte(head, '.')
-	if at < 0 {
-		return cct.Method{Name: full}
+	if m, ok := classfile.ParseMethodRef(full); ok {
+		return cct.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
 	}
-	m := cct.Method{Class: head[:at], Name: head[at+1:]}
-	if found {
-		m.Descriptor = "(" + tail
-	}
-	return m
+	at := strings.LastIndexByte(full, '.')
+	return cct.Method{Class: full[:max(at, 0)], Name: full[at+1:]}
 }
 
 func childOf(n *cct.Node, method int) *cct.Node {

@@ -31,9 +31,11 @@ package pattern
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 )
 
@@ -82,9 +84,9 @@ func (p *Pattern) MatchMethod(name, desc string) bool {
 	return !p.hasParams || p.matchParams(m)
 }
 
-// Match reports whether the pattern matches a method of a class.
-func (p *Pattern) Match(internalName, name, desc string) bool {
-	return p.MatchClass(internalName) && p.MatchMethod(name, desc)
+// Match reports whether the pattern matches a method.
+func (p *Pattern) Match(m classfile.MethodRef) bool {
+	return p.MatchClass(m.Class) && p.MatchMethod(m.Name, m.Descriptor)
 }
 
 // anyMethod reports whether the pattern matches every method of a class.
@@ -234,17 +236,9 @@ func (s *Set) MatchClass(internalName string) bool {
 }
 
 // Match reports whether the set contains a method.
-func (s *Set) Match(internalName, name, desc string) bool {
-	return matchesOne(s.include, internalName, name, desc) && !matchesOne(s.exclude, internalName, name, desc)
-}
-
-func matchesOne(patterns []*Pattern, internalName, name, desc string) bool {
-	for _, p := range patterns {
-		if p.Match(internalName, name, desc) {
-			return true
-		}
-	}
-	return false
+func (s *Set) Match(m classfile.MethodRef) bool {
+	matches := func(p *Pattern) bool { return p.Match(m) }
+	return slices.ContainsFunc(s.include, matches) && !slices.ContainsFunc(s.exclude, matches)
 }
 
 // Error is an error in a pattern or a sequence, with its place.

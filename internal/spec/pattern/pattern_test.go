@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/sonde-jvm/sonde/classfile"
 )
 
 func TestMatch(t *testing.T) {
@@ -68,10 +70,10 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func splitMethod(s string) (class, name, desc string) {
+func splitMethod(s string) classfile.MethodRef {
 	class, rest, _ := strings.Cut(s, ".")
 	paren := strings.IndexByte(rest, '(')
-	return class, rest[:paren], rest[paren:]
+	return classfile.MethodRef{Class: class, Name: rest[:paren], Descriptor: rest[paren:]}
 }
 
 func TestDefects(t *testing.T) {
@@ -151,7 +153,7 @@ func TestMatchingDoesNotAllocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := testing.AllocsPerRun(100, func() {
-		if !p.Match("com/acme/Order", "getPrice", "(Ljava/lang/String;J)I") {
+		if !p.Match(classfile.MethodRef{Class: "com/acme/Order", Name: "getPrice", Descriptor: "(Ljava/lang/String;J)I"}) {
 			t.Fatal("no match")
 		}
 	})
@@ -186,8 +188,9 @@ func FuzzPattern(f *testing.F) {
 		if again.String() != p.String() {
 			t.Errorf("%q printed as %q, then %q", text, p, again)
 		}
-		matched := p.Match(class, name, desc)
-		if again.Match(class, name, desc) != matched {
+		m := classfile.MethodRef{Class: class, Name: name, Descriptor: desc}
+		matched := p.Match(m)
+		if again.Match(m) != matched {
 			t.Errorf("%q and its print %q match differently", text, again)
 		}
 		if all, _ := Parse("**"); p.Excludes() {
@@ -195,7 +198,7 @@ func FuzzPattern(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if set.Match(class, name, desc) == matched {
+			if set.Match(m) == matched {
 				t.Errorf("exclusion %q: in the set %t though it matches %t", text, !matched, matched)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
@@ -45,7 +46,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("link %d: have %v, want %v", i, links[i], want[i])
 		}
 	}
-	if !s.Elements[1].Pattern.Match("b/B", "b", "()V") {
+	if !s.Elements[1].Pattern.Match(classfile.MethodRef{Class: "b/B", Name: "b", Descriptor: "()V"}) {
 		t.Error("the second element does not match b.B.b")
 	}
 }

@@ -69,7 +69,7 @@ func (s *Selection) pick(m weave.MethodInfo) (templates []*weave.Template) {
 }
 
 func (s *Selection) pickHook(m weave.MethodInfo, member string) (templates []*weave.Template) {
-	_, is := s.patterns.Find(m.Class, m.Name, m.Descriptor)
+	_, is := s.patterns.Find(m.MethodRef)
 	if is || s.weaver.targets.hasHook(m.Class, member) {
 		s.Hooked[member] = true
 		templates = append(templates, s.weaver.templates.live)

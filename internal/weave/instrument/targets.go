@@ -21,9 +21,9 @@ type Pattern struct {
 type Patterns []Pattern
 
 // Find returns the first pattern that matches a method.
-func (p Patterns) Find(class, name, descriptor string) (Pattern, bool) {
+func (p Patterns) Find(m classfile.MethodRef) (Pattern, bool) {
 	for _, one := range p {
-		if one.Methods.Match(class, name, descriptor) {
+		if one.Methods.Match(m) {
 			return one, true
 		}
 	}
@@ -324,7 +324,7 @@ func (w *Weaver) Setting(m classfile.MethodRef) (arena.Probe, bool) {
 	t := &w.targets
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	if p, is := t.patterns.Find(m.Class, m.Name, m.Descriptor); is {
+	if p, is := t.patterns.Find(m); is {
 		return arena.Probe{Flags: p.Flags | arena.On, Period: p.Period}, true
 	}
 	h, is := t.hooks[m.Class][m.Member()]

@@ -115,7 +115,7 @@ func (w *worker) weave(e archive.Entry) []byte {
 	}
 	codeless := 0
 	result, err := w.weaver.Weave(e.Data, func(m weave.MethodInfo) []*weave.Template {
-		if !j.patterns.Match(m.Class, m.Name, m.Descriptor) {
+		if !j.patterns.Match(m.MethodRef) {
 			return nil
 		}
 		j.markUsed(m)
@@ -135,7 +135,7 @@ func (w *worker) weave(e archive.Entry) []byte {
 
 func (j *Job) markUsed(m weave.MethodInfo) {
 	for i, p := range j.patterns.Includes() {
-		if !j.used[i].Load() && p.Match(m.Class, m.Name, m.Descriptor) {
+		if !j.used[i].Load() && p.Match(m.MethodRef) {
 			j.used[i].Store(true)
 		}
 	}

@@ -134,15 +134,15 @@ func (p *Plan) find(class *universe.Class) (found []match) {
 		return nil
 	}
 	for _, m := range p.classes.Methods(class) {
-		one := match{Method: m, masks: p.Positions.match(class.Name, m.Name, m.Descriptor)}
+		one := match{Method: m, masks: p.Positions.match(m.MethodRef)}
 		for _, probe := range p.Probes {
-			if probe.methods.Match(class.Name, m.Name, m.Descriptor) {
+			if probe.methods.Match(m.MethodRef) {
 				one.probes = append(one.probes, probe)
 			}
 			p.note(probe, m)
 		}
 		for _, t := range p.tags {
-			if t.At.Match(class.Name, m.Name, m.Descriptor) {
+			if t.At.Match(m.MethodRef) {
 				one.tags = append(one.tags, t)
 				delete(p.tagSums[t.Name].missing, t.At.String())
 			}
@@ -159,7 +159,7 @@ func (p *Plan) find(class *universe.Class) (found []match) {
 func (p *Plan) note(probe *Probe, m universe.Method) {
 	s := p.probeSums[probe.Name]
 	for _, pattern := range probe.methods.Includes() {
-		if pattern.Match(m.Class, m.Name, m.Descriptor) {
+		if pattern.Match(m.MethodRef) {
 			delete(s.missing, pattern.String())
 		}
 	}
@@ -169,7 +169,7 @@ func (p *Plan) note(probe *Probe, m universe.Method) {
 			continue
 		}
 		for _, e := range q.Elements {
-			if e.Pattern.Match(m.Class, m.Name, m.Descriptor) {
+			if e.Pattern.Match(m.MethodRef) {
 				delete(s.missing, e.Pattern.String())
 				s.anchored[e.Pattern.String()] = true
 				isAnchor = true

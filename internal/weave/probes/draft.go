@@ -157,15 +157,15 @@ func isWide(p *pattern.Pattern) bool {
 // patterns that match it.
 func (p *Plan) nameMethod(m universe.Method, patterns map[string]bool) (is bool) {
 	for _, one := range p.Probes {
-		is = is || one.methods.Match(m.Class, m.Name, m.Descriptor)
+		is = is || one.methods.Match(m.MethodRef)
 	}
 	for _, pattern := range p.patterns {
-		if pattern.Match(m.Class, m.Name, m.Descriptor) {
+		if pattern.Match(m.MethodRef) {
 			patterns[pattern.String()] = true
 		}
 	}
 	for _, t := range p.tags {
-		is = is || t.At.Match(m.Class, m.Name, m.Descriptor)
+		is = is || t.At.Match(m.MethodRef)
 	}
-	return is || !p.Positions.match(m.Class, m.Name, m.Descriptor).none()
+	return is || !p.Positions.match(m.MethodRef).none()
 }

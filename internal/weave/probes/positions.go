@@ -3,6 +3,7 @@ package probes
 import (
 	"slices"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -132,10 +133,10 @@ type masks struct{ first, below, direct uint32 }
 
 func (m masks) none() bool { return m == masks{} }
 
-func (p *Positions) match(class, name, descriptor string) (m masks) {
+func (p *Positions) match(method classfile.MethodRef) (m masks) {
 	for _, r := range p.runs {
 		for i, e := range r.elements {
-			if !e.Pattern.Match(class, name, descriptor) {
+			if !e.Pattern.Match(method) {
 				continue
 			}
 			switch bit := uint32(1) << (r.first + i); {

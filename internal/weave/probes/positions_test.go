@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
@@ -34,13 +35,13 @@ func TestPositions(t *testing.T) {
 	for member, want := range map[string]masks{
 		"a": {first: 1 | 1<<3}, "b": {below: 1 << 1, direct: 1 << 4}, "c": {direct: 1 << 2}, "d": {},
 	} {
-		if got := p.match("a/"+strings.ToUpper(member), member, "()V"); got != want {
+		if got := p.match(classfile.MethodRef{Class: "a/" + strings.ToUpper(member), Name: member, Descriptor: "()V"}); got != want {
 			t.Errorf("%s: %+v, want %+v", member, got, want)
 		}
 	}
 	// What is used no more is not matched, and its place is taken last.
 	p.Keep(all[:1])
-	if got := p.match("a/C", "c", "()V"); !got.none() {
+	if got := p.match(classfile.MethodRef{Class: "a/C", Name: "c", Descriptor: "()V"}); !got.none() {
 		t.Errorf("%+v", got)
 	}
 	more := sequences(t, "a.A.a >> a.B.b", "x.Y.z")

@@ -203,7 +203,7 @@ func (r *Request) NeedsAll() bool {
 
 // Matches reports whether a probe names a method.
 func (p *Probe) Matches(m classfile.MethodRef) bool {
-	return p.methods.Match(m.Class, m.Name, m.Descriptor)
+	return p.methods.Match(m)
 }
 
 // jdkPackages are the prefixes of the JDK's own classes.

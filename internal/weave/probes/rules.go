@@ -76,7 +76,7 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 	isOpen := p.classes.Open(class) != nil
 	named := func(x *pattern.Pattern) bool {
 		is := !isOpen && x.MatchClass(class.Name) ||
-			slices.ContainsFunc(methods, func(m universe.Method) bool { return x.Match(class.Name, m.Name, m.Descriptor) })
+			slices.ContainsFunc(methods, func(m universe.Method) bool { return x.Match(m.MethodRef) })
 		isNamed = isNamed || is
 		return is
 	}
@@ -84,7 +84,7 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 	for _, probe := range p.Probes {
 		s := p.probeSums[probe.Name]
 		isOwn := !isOpen && probe.methods.MatchClass(class.Name) ||
-			slices.ContainsFunc(methods, func(m universe.Method) bool { return probe.methods.Match(class.Name, m.Name, m.Descriptor) })
+			slices.ContainsFunc(methods, func(m universe.Method) bool { return probe.methods.Match(m.MethodRef) })
 		if isOwn {
 			s.spare(left)
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -83,12 +84,11 @@ func (l *Ledger) begin() (err error) {
 
 // readName parses class.name(descriptor).
 func readName(m arena.Method) Name {
-	head, tail, found := strings.Cut(m.Name, "(")
-	at := strings.LastIndexByte(head, '.')
-	if !found || at < 0 {
+	ref, ok := classfile.ParseMethodRef(m.Name)
+	if !ok {
 		return Name{ID: m.ID, Method: m.Name}
 	}
-	return Name{ID: m.ID, Class: head[:at], Method: head[at+1:], Descriptor: "(" + tail}
+	return Name{ID: m.ID, Class: ref.ClassName(), Method: ref.Name, Descriptor: ref.Descriptor}
 }
 
 // Close closes the arena.
