@@ -536,13 +536,7 @@ a value, in the order of docs/formats/probes.md, without comments.`,
   sonde save 4711 -o probes.yaml
   sonde save 4711 | sonde apply 4712 -f -`,
 		Args: exactly("PID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			pid, err := processNumber(args[0])
-			if err != nil {
-				return err
-			}
-			return save(cmd.Context(), s, pid, output)
-		},
+		RunE: ofProcess(func(ctx context.Context, pid int) error { return save(ctx, s, pid, output) }),
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "write to `FILE` instead of standard output")
 	return command

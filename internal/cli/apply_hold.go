@@ -115,26 +115,14 @@ func (r *applyRun) reportSet(report *liveprobes.Report) {
 	for _, note := range reportNotes(report) {
 		r.remark(note)
 	}
-	r.reportLeft(r.unwoven())
+	r.reportLeft(r.unwoven(r.holder.Watch))
 	r.reportedLeft = len(r.concerned()) // the notes report the rest
-}
-
-// unwoven returns what the set asks for and could not be woven. Classes of the JDK that
-// are woven for the hand-over between threads are not included.
-func (r *applyRun) unwoven() []session.LeftAlone {
-	return slices.DeleteFunc(r.session.LeftAlone(), func(l session.LeftAlone) bool { return !r.holder.Watch.Concerns(l.Class) })
 }
 
 // concerned returns everything that the set asks for and has no hook, also because of
 // rules or of conditions that do not fit.
 func (r *applyRun) concerned() []session.LeftAlone {
-	left := r.unwoven()
-	for _, l := range r.holder.Watch.LeftOut() {
-		if one := leftOut(l); !slices.Contains(left, one) {
-			left = append(left, one)
-		}
-	}
-	return left
+	return withLeftOut(r.unwoven(r.holder.Watch), r.holder.Watch.LeftOut())
 }
 
 // reportNotes returns notes about how a set was applied.
@@ -144,11 +132,7 @@ func reportNotes(report *liveprobes.Report) []string {
 		for _, pattern := range a.Unmatched {
 			notes = append(notes, fmt.Sprintf("%s %s: no loaded method matches %s; a method that loads later gets its hook then", kind, a.Name, pattern))
 		}
-		var left []session.LeftAlone
-		for _, l := range a.LeftOut {
-			left = append(left, leftOut(l))
-		}
-		for _, g := range groupLeft(left) {
+		for _, g := range groupLeft(withLeftOut(nil, a.LeftOut)) {
 			first := g.left[0]
 			notes = append(notes, fmt.Sprintf("%s %s has no hook in %s, such as %s: %s", kind, a.Name, format.Count(len(g.left), "class or method", "classes or methods"), leftName(first), first.Reason))
 		}
@@ -223,7 +207,7 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	failure = errors.Join(failure, err)
 	r.holder.Watch.Close()
 	if look != nil {
-		look.final, look.ended, look.traced = true, ended, tracedLine(r.traces)
+		look.Final, look.Ended, look.traced = true, string(ended), tracedLine(r.traces)
 		r.reportLate(r.concerned())
 		failure = errors.Join(r.writeLook(look), failure)
 	}
@@ -237,7 +221,7 @@ func (r *applyRun) writeLook(look *applyLook) error {
 		return document.Write(r.out, r.describe(look))
 	}
 	out := bufio.NewWriter(r.out) // keeps the first error until Flush
-	format.WriteTable(out, applyColumns, runningTexts(look.rows), r.outWidth())
+	format.WriteTable(out, applyColumns, runningTexts(look.Probes), r.outWidth())
 	_, _ = fmt.Fprintf(out, "\n%s\n", look.headline())
 	writeLines(out, look.remarks())
 	return out.Flush()
@@ -335,17 +319,11 @@ func hasColours(width int) bool {
 
 // An applyLook is a reading of what is measured.
 type applyLook struct {
-	pid     int
-	rows    []handover.Running
-	threads int
+	document.Applied
 	elapsed time.Duration
-	final   bool
-	ended   ending
 	traced  string // the state of traces, in one line
 	calls   uint64 // calls on which probes acted
 	atLeast bool   // calls is a lower bound, because rows may share calls
-
-	dropped, ambiguous, contextsLost uint64
 }
 
 // look reads what was measured.
@@ -358,14 +336,16 @@ func (r *applyRun) look() (*applyLook, error) {
 	if r.shown == nil {
 		since = r.began
 	}
-	look := &applyLook{
-		pid: r.pid, rows: r.holder.Rows(results, now.Sub(since), r.shown), threads: results.Threads, elapsed: now.Sub(r.began),
-		dropped: results.Dropped, ambiguous: results.Ambiguous, contextsLost: results.ContextsLost,
+	look := &applyLook{elapsed: now.Sub(r.began)}
+	look.Applied = document.Applied{
+		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
+		Seconds: look.elapsed.Seconds(), Probes: r.holder.Rows(results, now.Sub(since), r.shown), Threads: results.Threads,
+		Dropped: results.Dropped, ContextsLost: results.ContextsLost, Ambiguous: results.Ambiguous,
 	}
 	look.calls, look.atLeast = results.Calls()
-	r.shownAt, r.shown = now, make(map[handover.RowKey]uint64, len(look.rows))
-	for i := range look.rows {
-		r.shown[look.rows[i].Key()] = look.rows[i].Calls
+	r.shownAt, r.shown = now, make(map[handover.RowKey]uint64, len(look.Probes))
+	for i := range look.Probes {
+		r.shown[look.Probes[i].Key()] = look.Probes[i].Calls
 	}
 	return look, nil
 }
@@ -376,7 +356,7 @@ func (l *applyLook) headline() string {
 	if l.atLeast {
 		calls = "at least " + calls
 	}
-	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.pid, format.Duration(l.elapsed), probesText(l.rows), calls, format.Count(l.threads, "thread", "threads"))
+	return fmt.Sprintf("process %d, %s: %s, %s, %s", l.PID, format.Duration(l.elapsed), probesText(l.Probes), calls, format.Count(l.Threads, "thread", "threads"))
 }
 
 // probesText counts the probes of rows: a probe has a row per sequence and label.
@@ -394,11 +374,11 @@ func (l *applyLook) remarks() []string {
 	if l.traced != "" {
 		lines = append(lines, l.traced)
 	}
-	if slices.ContainsFunc(l.rows, func(row handover.Running) bool { return row.LowerBound }) {
+	if slices.ContainsFunc(l.Probes, func(row handover.Running) bool { return row.LowerBound }) {
 		lines = append(lines, lowerBoundNote)
 	}
-	lines = append(lines, arenaNotes(0, l.dropped)...)
-	return append(lines, contextNotes(l.contextsLost, l.ambiguous)...)
+	lines = append(lines, arenaNotes(0, l.Dropped)...)
+	return append(lines, contextNotes(l.ContextsLost, l.Ambiguous)...)
 }
 
 var (
@@ -447,23 +427,19 @@ func (l *applyLook) liveLines(width, height int) []string {
 	lines = append(lines, "")
 	const around = 3 // titles, the number of hidden rows, the line of the cursor
 	room := max(1, height-len(lines)-around)
-	shown := l.rows[:min(room, len(l.rows))]
+	shown := l.Probes[:min(room, len(l.Probes))]
 	columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)
 	lines = append(lines, format.TableLines(columns, texts, width)...)
-	if hidden := len(l.rows) - len(shown); hidden > 0 {
+	if hidden := len(l.Probes) - len(shown); hidden > 0 {
 		lines = append(lines, "and "+format.Count(hidden, "row more", "rows more"))
 	}
 	return fitLines(lines, width, height)
 }
 
 func (r *applyRun) describe(look *applyLook) document.Applied {
-	d := document.Applied{
-		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, File: r.title, Began: r.began.Round(time.Millisecond),
-		Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended), Probes: look.rows, Threads: look.threads,
-		Dropped: look.dropped, ContextsLost: look.contextsLost, Ambiguous: look.ambiguous,
-		Weavings: r.session.Weavings(), Kept: len(r.traces.Kept), NotChosen: r.traces.Sum.Discarded, OnlyCounted: r.traces.Sum.Dropped,
-	}
-	if look.final {
+	d := look.Applied
+	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.traces.Kept), r.traces.Sum.Discarded, r.traces.Sum.Dropped
+	if d.Final {
 		d.LeftAlone = document.NewLeft(r.concerned())
 		r.lock.Lock()
 		d.Remarks = append(d.Remarks, r.remarks...)

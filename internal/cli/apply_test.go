@@ -9,6 +9,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/spec/spectest"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
@@ -95,10 +96,10 @@ func TestRunningRows(t *testing.T) {
 
 func TestApplyLines(t *testing.T) {
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "pay", Level: probeset.Time}}}
-	look := &applyLook{pid: 4711, rows: handover.Rows(sampleResults(), set), threads: 3, elapsed: 2 * time.Second, dropped: 1, ambiguous: 2}
+	look := &applyLook{Applied: document.Applied{PID: 4711, Probes: handover.Rows(sampleResults(), set), Threads: 3, Dropped: 1, Ambiguous: 2}, elapsed: 2 * time.Second}
 	look.calls, look.atLeast = sampleResults().Calls()
-	look.rows[2].Ended = string(liveprobes.EndedByTime)
-	look.rows[2].Level = ""
+	look.Probes[2].Ended = string(liveprobes.EndedByTime)
+	look.Probes[2].Level = ""
 	want := []string{
 		"process 4711, 2.00 s: 2 probes, 101 calls, 3 threads",
 		"1 call was not counted: the arena had no room",
@@ -147,7 +148,7 @@ func TestOverlappingRowsAreNotAddedUp(t *testing.T) {
 	}
 	results := &liveprobes.Results{Rows: []liveprobes.Row{row("pay", "a.A.x", "c", 40), row("pay", "a.A.y", "c", 60), row("pay", "a.A.x", "d", 5)}}
 	set := &probeset.Set{Probes: []probeset.Probe{{Name: "pay", Level: probeset.Count}}}
-	look := &applyLook{pid: 7, rows: handover.Rows(results, set), elapsed: time.Second, threads: 1}
+	look := &applyLook{Applied: document.Applied{PID: 7, Probes: handover.Rows(results, set), Threads: 1}, elapsed: time.Second}
 	look.calls, look.atLeast = results.Calls()
 	if have, want := look.headline(), "process 7, 1.00 s: 1 probe, at least 65 calls, 1 thread"; have != want {
 		t.Errorf("%q, want %q", have, want)
@@ -157,7 +158,7 @@ func TestOverlappingRowsAreNotAddedUp(t *testing.T) {
 		t.Errorf("%d calls, at least %t", look.calls, look.atLeast)
 	}
 	var out bytes.Buffer
-	writeHolder(&out, &handover.Status{Command: "sonde apply", Sonde: 8, Probes: look.rows}, 0)
+	writeHolder(&out, &handover.Status{Command: "sonde apply", Sonde: 8, Probes: look.Probes}, 0)
 	if line, _, _ := strings.Cut(out.String(), "\n"); !strings.HasSuffix(line, ": 1 probe") {
 		t.Errorf("%s", line)
 	}

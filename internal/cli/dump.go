@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,10 +138,7 @@ func (d *dumpCommand) dump(ctx context.Context, spec string) error {
 		}
 		return defect, dump.Class(out, c, opts)
 	})
-	if flushErr := out.Flush(); err == nil {
-		err = flushErr
-	}
-	if err != nil {
+	if err := cmp.Or(err, out.Flush()); err != nil {
 		return err
 	}
 	return d.verdict(spec, single)
@@ -246,10 +244,7 @@ func (d *dumpCommand) diff(ctx context.Context, before, after string) error {
 	if err == nil && changed == 0 && !d.json {
 		_, err = fmt.Fprintln(out, "no difference")
 	}
-	if flushErr := out.Flush(); err == nil {
-		err = flushErr
-	}
-	return err
+	return cmp.Or(err, out.Flush())
 }
 
 func (d *dumpCommand) load(ctx context.Context, spec string) (*diffSide, error) {

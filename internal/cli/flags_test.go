@@ -97,7 +97,7 @@ func TestContextTexts(t *testing.T) {
 
 func TestMonitorContexts(t *testing.T) {
 	set := monitorSampleSet(t)
-	var subjects []monitored
+	var subjects []monitoredMethod
 	for _, row := range contextRows() {
 		subjects = append(subjects, watchedSubject(&row, true))
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// A targetFlags is the part of a command line that says which methods of which JVM get hooks.
+// targetFlags is the part of a command line that says which methods of which JVM get hooks.
 type targetFlags struct {
 	streams
 	pid      int
@@ -312,17 +312,27 @@ func (w *appliedSet) unmatched() (texts []string) {
 // leftAlone returns what matches and has no hook, because of the JVM, of the class, or of a
 // condition that does not fit.
 func (v *liveSession) leftAlone() []session.LeftAlone {
-	left := v.session.LeftAlone()
 	if !v.applied.isUsed() || v.applied.report == nil {
-		return left
+		return v.session.LeftAlone()
 	}
-	// Classes of the JDK that are woven for the hand-over between threads do not count.
-	left = slices.DeleteFunc(left, func(l session.LeftAlone) bool { return !v.applied.Concerns(l.Class) })
+	var out []probes.LeftOut
 	for _, applied := range slices.Concat(v.applied.report.Probes, v.applied.report.Tags) {
-		for _, l := range applied.LeftOut {
-			if one := leftOut(l); !slices.Contains(left, one) {
-				left = append(left, one)
-			}
+		out = append(out, applied.LeftOut...)
+	}
+	return withLeftOut(v.unwoven(v.applied.Watch), out)
+}
+
+// unwoven returns what a set asks for and could not be woven. Classes of the JDK that are
+// woven for the hand-over between threads are not included.
+func (v *liveSession) unwoven(set *liveprobes.Watch) []session.LeftAlone {
+	return slices.DeleteFunc(v.session.LeftAlone(), func(l session.LeftAlone) bool { return !set.Concerns(l.Class) })
+}
+
+// withLeftOut adds what has no hook because of rules or of conditions that do not fit.
+func withLeftOut(left []session.LeftAlone, out []probes.LeftOut) []session.LeftAlone {
+	for _, l := range out {
+		if one := leftOut(l); !slices.Contains(left, one) {
+			left = append(left, one)
 		}
 	}
 	return left
@@ -360,17 +370,26 @@ func losses(r *liveprobes.Results) (lines []string) {
 
 // contextText distinguishes a row from others of its method.
 func contextText(row *liveprobes.Row, hasSequences bool) string {
-	var words []string
-	if hasSequences && row.Sequence != "" {
-		words = append(words, "within "+row.Sequence)
+	within := ""
+	if hasSequences {
+		within = row.Sequence
 	}
-	if label := row.Label.String(); label != "" {
-		words = append(words, label)
-	}
+	words := contextWords(within, row.Label)
 	if row.Off {
 		words = append(words, "switched off")
 	}
 	return strings.Join(words, "; ")
+}
+
+// contextWords describes a context.
+func contextWords(within string, label liveprobes.Label) (words []string) {
+	if within != "" {
+		words = append(words, "within "+within)
+	}
+	if text := label.String(); text != "" {
+		words = append(words, text)
+	}
+	return words
 }
 
 // hasSequences reports whether rows differ by sequence.

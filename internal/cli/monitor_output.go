@@ -154,7 +154,7 @@ func (b *liveTable) show(before *monitor.Reading) error {
 
 // monitorGroups returns the rows of a table, and what counts in them. A pattern has a row
 // even if it matches no loaded method.
-func monitorGroups(by string, set *pattern.Set, subjects []monitored) *monitor.Groups {
+func monitorGroups(by string, set *pattern.Set, subjects []monitoredMethod) *monitor.Groups {
 	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key, len(subjects))}
 	if by == byMethod {
 		for _, s := range subjects {
@@ -179,7 +179,7 @@ func monitorGroups(by string, set *pattern.Set, subjects []monitored) *monitor.G
 
 // patternKeys returns the rows of a pattern: one for each context in which its methods are
 // called, or one without a context.
-func patternKeys(groups *monitor.Groups, p *pattern.Pattern, subjects []monitored) (keys []monitor.Key) {
+func patternKeys(groups *monitor.Groups, p *pattern.Pattern, subjects []monitoredMethod) (keys []monitor.Key) {
 	for _, s := range subjects {
 		if !p.Match(s.MethodRef) {
 			continue
@@ -203,17 +203,17 @@ func compareKeys(a, b monitor.Key) int {
 		cmp.Compare(a.Callers, b.Callers))
 }
 
-// A monitored has figures of its own: a method, or a method in a context.
-type monitored struct {
+// monitoredMethod has figures of its own: a method, or a method in a context.
+type monitoredMethod struct {
 	session.Method
 	context monitor.Key // distinguishes it from others of the method
 }
 
 // subjects returns everything that is watched.
-func (r *monitorRun) subjects() (all []monitored) {
+func (r *monitorRun) subjects() (all []monitoredMethod) {
 	if !r.applied.isUsed() {
 		for _, m := range r.session.Methods() {
-			all = append(all, monitored{Method: m})
+			all = append(all, monitoredMethod{Method: m})
 		}
 		return all
 	}
@@ -231,8 +231,8 @@ func (r *monitorRun) subjects() (all []monitored) {
 	return all
 }
 
-func watchedSubject(row *liveprobes.Row, byWithin bool) monitored {
-	s := monitored{Method: session.Method{ID: row.ID, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}}
+func watchedSubject(row *liveprobes.Row, byWithin bool) monitoredMethod {
+	s := monitoredMethod{Method: session.Method{ID: row.ID, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}}
 	within := ""
 	if byWithin {
 		within = row.Sequence

@@ -22,9 +22,9 @@ var monitorSample = []session.Method{
 	{ID: 14, MethodRef: classfile.MethodRef{Class: "a/Web", Name: "idle", Descriptor: "()V"}},
 }
 
-func sampleSubjects() (all []monitored) {
+func sampleSubjects() (all []monitoredMethod) {
 	for _, m := range monitorSample {
-		all = append(all, monitored{Method: m})
+		all = append(all, monitoredMethod{Method: m})
 	}
 	return all
 }

@@ -216,14 +216,7 @@ func newReportRow(from *ledger.Row) results.Row {
 	if from.Class == "" && from.Method == "" {
 		row.Name = "(no name)"
 	}
-	var words []string
-	if from.Sequence != "" {
-		words = append(words, "within "+from.Sequence)
-	}
-	if label := from.Label.String(); label != "" {
-		words = append(words, label)
-	}
-	row.Context = strings.Join(words, "; ")
+	row.Context = strings.Join(contextWords(from.Sequence, from.Label), "; ")
 	row.Timing = results.TimingOf(row)
 	return row
 }

@@ -217,6 +217,17 @@ func checkAndRun(c checkedCommand) func(*cobra.Command, []string) error {
 	}
 }
 
+// ofProcess returns the function of a command whose argument is a process number.
+func ofProcess(run func(ctx context.Context, pid int) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		pid, err := processNumber(args[0])
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), pid)
+	}
+}
+
 // processNumber reads the number of a process.
 func processNumber(text string) (int, error) {
 	pid, err := strconv.Atoi(text)

@@ -37,13 +37,7 @@ nothing is sent to it.`,
 		Example: `  sonde status 4711
   sonde status 4711 --json | jq .occupants[].command`,
 		Args: exactly("PID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			pid, err := processNumber(args[0])
-			if err != nil {
-				return err
-			}
-			return status(cmd.Context(), s, pid, asJSON, top)
-		},
+		RunE: ofProcess(func(ctx context.Context, pid int) error { return status(ctx, s, pid, asJSON, top) }),
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
 	command.Flags().Var(number(&top, 10, 0, 0), "top", "show so many methods; 0 for all")
@@ -264,17 +258,13 @@ Leftover files of this user are removed on the whole host: those of processes th
 gone, and the agent's jar if no running JVM has loaded it.`,
 		Example: `  sonde undo 4711`,
 		Args:    exactly("PID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			pid, err := processNumber(args[0])
-			if err != nil {
-				return err
-			}
-			err = undo(cmd.Context(), s, pid)
+		RunE: ofProcess(func(ctx context.Context, pid int) error {
+			err := undo(ctx, s, pid)
 			if err != nil && !errors.Is(err, process.ErrNoProcess) { // a process that is gone may have left files
 				return err
 			}
-			return errors.Join(err, sweep(cmd.Context(), s))
-		},
+			return errors.Join(err, sweep(ctx, s))
+		}),
 	}
 }
 
