@@ -427,24 +427,19 @@ func (m *memory) advance(n int) {
 	m.free = m.chunks[m.chunk]
 }
 
-func (m *memory) newTypes(n int) []Type {
-	if cap(m.types)-len(m.types) < n {
-		// Slices handed out before keep the old array.
-		m.types = make([]Type, 0, max(n, 2*cap(m.types), 256))
-	}
-	k := len(m.types)
-	m.types = m.types[:k+n]
-	return m.types[k : k+n : k+n]
-}
+func (m *memory) newTypes(n int) []Type { return allocate(&m.types, n) }
 
 func (m *memory) newSwitch(n int) ([]int32, []*Node) {
-	if cap(m.keys)-len(m.keys) < n {
-		m.keys = make([]int32, 0, max(n, 2*cap(m.keys), 256))
+	return allocate(&m.keys, n), allocate(&m.targets, n)
+}
+
+// allocate extends a list by n elements and returns them. Slices returned before stay valid
+// when the list gets a new array.
+func allocate[T any](list *[]T, n int) []T {
+	if cap(*list)-len(*list) < n {
+		*list = make([]T, 0, max(n, 2*cap(*list), 256))
 	}
-	if cap(m.targets)-len(m.targets) < n {
-		m.targets = make([]*Node, 0, max(n, 2*cap(m.targets), 256))
-	}
-	k, t := len(m.keys), len(m.targets)
-	m.keys, m.targets = m.keys[:k+n], m.targets[:t+n]
-	return m.keys[k : k+n : k+n], m.targets[t : t+n : t+n]
+	k := len(*list)
+	*list = (*list)[:k+n]
+	return (*list)[k : k+n : k+n]
 }

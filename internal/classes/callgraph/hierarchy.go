@@ -361,28 +361,23 @@ func (m *marks) meet(c classID) bool {
 
 // supertypes returns c and everything above it, mirrored or not.
 func (h *hierarchy) supertypes(c classID) []classID {
-	h.inner.begin(len(h.classes))
-	h.inner.meet(c)
-	found := []classID{c}
-	for i := 0; i < len(found); i++ {
-		for _, super := range h.classes[found[i]].supers {
-			if h.inner.meet(super) {
-				found = append(found, super)
-			}
-		}
-	}
-	return found
+	return h.closure(c, func(c *class) []classID { return c.supers })
 }
 
 // subtypes returns c and everything below it.
 func (h *hierarchy) subtypes(c classID) []classID {
+	return h.closure(c, func(c *class) []classID { return c.subs })
+}
+
+// closure returns c and everything reached from it by steps.
+func (h *hierarchy) closure(c classID, step func(*class) []classID) []classID {
 	h.inner.begin(len(h.classes))
 	h.inner.meet(c)
 	found := []classID{c}
 	for i := 0; i < len(found); i++ {
-		for _, sub := range h.classes[found[i]].subs {
-			if h.inner.meet(sub) {
-				found = append(found, sub)
+		for _, next := range step(&h.classes[found[i]]) {
+			if h.inner.meet(next) {
+				found = append(found, next)
 			}
 		}
 	}
