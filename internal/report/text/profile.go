@@ -108,8 +108,7 @@ func (r *profileReport) tree() {
 	t.dropIfAll("THREW", "0")
 	before := t.narrow(r.width, 30, "THREW", "MEAN", "±", "SELF")
 	for i, l := range lines {
-		branches := fitBranches(l.branches, max(r.width-before, 0)/2)
-		t.setLast(i, branches+fitted(r.names[l.node.Method], r.marks(l.node), before+utf8.RuneCountInString(branches), r.width))
+		t.setTree(i, l.branches, r.names[l.node.Method], r.marks(l.node), before, r.width)
 	}
 	r.table(t)
 	r.leftOut(left, "node", "nodes", top.Total.Nanos)
@@ -515,15 +514,10 @@ func (r *profileReport) leftAlone(list []cct.LeftAlone) {
 	if len(list) == 0 {
 		return
 	}
-	groups := map[string][]cct.LeftAlone{}
-	var reasons []string
-	for _, l := range list {
+	reasons, groups := groupBy(list, func(l cct.LeftAlone) string {
 		reason, _, _ := strings.Cut(l.Reason, ": ")
-		if groups[reason] == nil {
-			reasons = append(reasons, reason)
-		}
-		groups[reason] = append(groups[reason], l)
-	}
+		return reason
+	})
 	slices.SortStableFunc(reasons, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
 	r.say("  left alone; their time is included in that of their callers:")
 	for _, reason := range reasons {
@@ -534,6 +528,19 @@ func (r *profileReport) leftAlone(list []cct.LeftAlone) {
 		}
 		r.say("    %s: %s, such as %s", format.Grouped(len(groups[reason])), format.Printable(reason), format.Printable(name))
 	}
+}
+
+// groupBy groups a list by a key. It returns the keys in the order of their first elements.
+func groupBy[T any](list []T, key func(T) string) (keys []string, groups map[string][]T) {
+	groups = map[string][]T{}
+	for _, one := range list {
+		k := key(one)
+		if groups[k] == nil {
+			keys = append(keys, k)
+		}
+		groups[k] = append(groups[k], one)
+	}
+	return keys, groups
 }
 
 // WriteCollapsed writes a profile as collapsed stacks: one line for each calling context

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
@@ -201,8 +200,7 @@ func (r *rootCauseReport) callers(spot int) {
 	}
 	t.setLast(0, fitted(r.names[s.Method], mark, before, r.width))
 	for i, row := range rows {
-		branch := fitBranches(branchOf(rows, i), max(r.width-before, 0)/2)
-		t.setLast(i+1, branch+fitted(r.names[row.Method], callerMarks(r.found, row), before+utf8.RuneCountInString(branch), r.width))
+		t.setTree(i+1, branchOf(rows, i), r.names[row.Method], callerMarks(r.found, row), before, r.width)
 	}
 	r.table(t)
 	if left > 0 {
@@ -342,24 +340,15 @@ func (r *rootCauseReport) list() {
 
 // leftAlone names methods without a hook by reason.
 func (r *rootCauseReport) leftAlone() {
-	groups := map[string][]int{}
-	var reasons []string
-	for _, e := range r.found.List {
-		if e.State != rootcause.Left {
-			continue
-		}
-		if groups[e.Reason] == nil {
-			reasons = append(reasons, e.Reason)
-		}
-		groups[e.Reason] = append(groups[e.Reason], e.Method)
-	}
+	left := slices.DeleteFunc(slices.Clone(r.found.List), func(e rootcause.Entry) bool { return e.State != rootcause.Left })
+	reasons, groups := groupBy(left, func(e rootcause.Entry) string { return e.Reason })
 	for _, reason := range reasons {
-		methods := groups[reason]
+		entries := groups[reason]
 		named := make([]string, 0, mostLeft+1)
-		for _, method := range methods[:min(len(methods), mostLeft)] {
-			named = append(named, r.brief(method))
+		for _, e := range entries[:min(len(entries), mostLeft)] {
+			named = append(named, r.brief(e.Method))
 		}
-		if more := len(methods) - mostLeft; more > 0 {
+		if more := len(entries) - mostLeft; more > 0 {
 			named = append(named, fmt.Sprintf("and %s more", format.Grouped(more)))
 		}
 		r.say("left alone, as %s: %s", format.Printable(reason), strings.Join(named, ", "))
@@ -422,8 +411,7 @@ func RootCauseLines(c *rootcause.Climb, width, most int) []string {
 	}
 	before := t.narrow(width, 30, "MEAN", "P99", "CALLS")
 	for i, one := range kept {
-		branch := fitBranches(one.branch, max(width-before, 0)/2)
-		t.setLast(i, branch+fitted(names[one.method], "", before+utf8.RuneCountInString(branch), width))
+		t.setTree(i, one.branch, names[one.method], "", before, width)
 	}
 	lines := t.lines()
 	for i := range lines {

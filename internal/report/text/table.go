@@ -130,6 +130,12 @@ func (t *table) index(title string) int {
 // setLast sets the last cell of a row.
 func (t *table) setLast(row int, text string) { t.rows[row][len(t.columns)-1] = text }
 
+// setTree sets the last cell of a row to a name with the branches that lead to it.
+func (t *table) setTree(row int, branches, name, marks string, used, width int) {
+	branches = fitBranches(branches, max(width-used, 0)/2)
+	t.setLast(row, branches+fitted(name, marks, used+utf8.RuneCountInString(branches), width))
+}
+
 // fitted returns a name and marks in the rest of a line whose first columns are used. The
 // name is shortened before the marks are cut.
 func fitted(name, marks string, used, width int) string {

@@ -76,18 +76,23 @@ func newDrawing(out *bufio.Writer, t *trace.Transaction, terminal Terminal) *dra
 	kept, left := choice{terminal.Rows, time.Duration(float64(d.extent) * leastPart)}.choose(rowsOf(t))
 	d.rows, d.left = flat(kept), left
 	for _, r := range d.rows {
-		d.names = max(d.names, indentOf(r)+utf8.RuneCountInString(d.label(r)))
+		d.names = max(d.names, 2*r.level+utf8.RuneCountInString(d.label(r)))
 	}
 	d.names = min(d.names, int(mostNamesPart*float64(d.Width)))
 	d.bars = d.Width - d.names - durationColumns - 2
 	return d
 }
 
-func indentOf(r *row) int { return 2 * r.level }
-
 func (d *drawing) line() *line { return &line{colours: d.Colours} }
 
 func (d *drawing) write(l *line) { _, _ = fmt.Fprintln(d.out, l) }
+
+// styled writes a line in one style.
+func (d *drawing) styled(s style, text string) {
+	l := d.line()
+	l.add(s, text)
+	d.write(l)
+}
 
 func (d *drawing) heading(number int) {
 	l := d.line()
@@ -102,9 +107,7 @@ func (d *drawing) heading(number int) {
 	l.add(dim, format.Cut("  "+ThreadName(root.Thread)+"  "+d.t.Begin.Format("15:04:05.000"), max(0, d.Width-l.width)))
 	d.write(l)
 	if len(d.t.Tags) > 0 {
-		l := d.line()
-		l.add(green, format.Cut("    "+Tags(d.t.Tags), d.Width))
-		d.write(l)
+		d.styled(green, format.Cut("    "+Tags(d.t.Tags), d.Width))
 	}
 }
 
@@ -184,7 +187,7 @@ func (d *drawing) row(r *row) {
 
 // details returns the lines below a row.
 func (r *row) details() (texts []string) {
-	if r.isPart || r.calls[0].Handed {
+	if r.isHanded() {
 		texts = append(texts, "on "+threadsText(r.calls))
 	}
 	texts = append(texts, valueTexts(r)...)
@@ -250,12 +253,13 @@ func (d *drawing) label(r *row) string { return r.name() + r.times() + r.marks()
 func (r *row) name() string {
 	c := r.calls[0]
 	name := format.Line(ShortName(c.Class, c.Method))
-	if r.isPart || c.Handed {
+	if r.isHanded() {
 		name = "⇢ " + name
 	}
 	return name
 }
 
+// times returns the number of calls that share a row.
 func (r *row) times() string {
 	if len(r.calls) == 1 {
 		return ""
@@ -263,15 +267,22 @@ func (r *row) times() string {
 	return " × " + format.Grouped(uint64(len(r.calls)))
 }
 
+// signs are the marks behind the name of a row.
+var signs = []struct {
+	mark, meaning string
+	style         style
+	applies       func(*row) bool
+}{
+	{"◆", "conditional", violet, (*row).isConditional},
+	{"!", "exception", red, func(r *row) bool { return r.threw() > 0 }},
+	{"…", "no end seen", dim, func(r *row) bool { return r.cut() > 0 }},
+}
+
 func (r *row) marks() (marks string) {
-	if r.isConditional() {
-		marks += " ◆"
-	}
-	if r.threw() > 0 {
-		marks += " !"
-	}
-	if r.cut() > 0 {
-		marks += " …"
+	for _, sign := range signs {
+		if sign.applies(r) {
+			marks += " " + sign.mark
+		}
 	}
 	return marks
 }
@@ -281,14 +292,10 @@ func (d *drawing) name(l *line, r *row) {
 	room := d.names - l.width - utf8.RuneCountInString(r.times()+r.marks())
 	l.add(normal, cutStart(r.name(), max(1, room)))
 	l.add(bold, r.times())
-	if r.isConditional() {
-		l.add(violet, " ◆")
-	}
-	if r.threw() > 0 {
-		l.add(red, " !")
-	}
-	if r.cut() > 0 {
-		l.add(dim, " …")
+	for _, sign := range signs {
+		if sign.applies(r) {
+			l.add(sign.style, " "+sign.mark)
+		}
 	}
 }
 
@@ -518,6 +525,9 @@ func columnOf(at, extent time.Duration, columns int) int {
 	return min(columns-1, max(0, int(float64(at)*float64(columns)/float64(extent))))
 }
 
+// isHanded reports whether the calls of a row were handed over to their thread.
+func (r *row) isHanded() bool { return r.isPart || r.calls[0].Handed }
+
 // isConditional reports whether the hook of a row has a condition or a context.
 func (r *row) isConditional() bool { return r.calls[0].Conditional }
 
@@ -590,36 +600,23 @@ func Value(v trace.Value) string {
 
 // footer explains the symbols that were used, and what is not shown.
 func (d *drawing) footer() {
-	l := d.line()
-	l.add(dim, format.Cut(strings.Join(d.legend(), "   "), d.Width))
-	d.write(l)
+	d.styled(dim, format.Cut(strings.Join(d.legend(), "   "), d.Width))
 	for _, text := range d.gaps() {
 		for _, one := range wrapCut(text, d.Width) {
-			l := d.line()
-			l.add(dim, one)
-			d.write(l)
+			d.styled(dim, one)
 		}
 	}
 }
 
 func (d *drawing) legend() []string {
 	texts := []string{"█ self time", "░ calls below"}
-	var conditional, threw, isCut, handed bool
-	for _, r := range d.rows {
-		conditional = conditional || r.isConditional()
-		threw = threw || r.threw() > 0
-		isCut = isCut || r.cut() > 0
-		handed = handed || r.isPart || r.calls[0].Handed
-	}
-	for _, sign := range []struct {
-		used bool
-		text string
-	}{
-		{conditional, "◆ conditional"}, {threw, "! exception"}, {isCut, "… no end seen"}, {handed, "⇢ handed over"},
-	} {
-		if sign.used {
-			texts = append(texts, sign.text)
+	for _, sign := range signs {
+		if slices.ContainsFunc(d.rows, sign.applies) {
+			texts = append(texts, sign.mark+" "+sign.meaning)
 		}
+	}
+	if slices.ContainsFunc(d.rows, (*row).isHanded) {
+		texts = append(texts, "⇢ handed over")
 	}
 	return texts
 }

@@ -7,53 +7,53 @@
 //
 // # Values
 //
-// Package expr describes the syntax. $1 is the first argument, $name one by its name if the class file has it; $this;
-// at the exit $return, $exception and $elapsed, in nanoseconds (units: ns us ms s min);
-// tx.name a tag of the transaction. A step .x is the field x, else the getter x(),
-// getX() or isX(); [0] an element of an array or list, ["key"] of a map; .length,
-// .size() and .isEmpty() are of arrays, strings and collections. CONSTANT names one of
-// an enum's, which a string does too. A pattern is a glob of * and ?.
+// Package expr describes the syntax. $1 is the first argument; $name is the argument of that
+// name, if the class file has names; $this is the object. At the exit there are $return,
+// $exception and $elapsed, in nanoseconds (units: ns us ms s min). tx.name is a tag of the
+// transaction. A step .x reads the field x, or else calls the getter x(), getX() or isX().
+// [0] is an element of an array or list, ["key"] of a map. Arrays have .length; strings have
+// .length and .isEmpty(); collections have .size() and .isEmpty(). A constant of an enum is
+// written as CONSTANT or "CONSTANT". A pattern is a glob with * and ?.
 //
 // # Meaning
 //
-// Every step is null-safe: where something on the way is null, or an index is out of
-// bounds, there is no value. A comparison in which a value is missing is false,
-// whatever it asks, != too; but x == null asks just that, and x != null the opposite.
-// A boolean by itself is x == true. !, && and || are those of logic, so !($1.a > 3)
-// is true where there is no $1.a. What asks for $return is false where the method
-// threw; $exception is null where it returned.
+// Every step is null-safe: if the object of a step is null, or an index is out of bounds,
+// there is no value. A comparison with a missing value is false, also with !=. x == null
+// asks whether there is no value, and x != null whether there is one. A boolean alone means
+// x == true. !, && and || are plain logic, so !($1.a > 3) is true where there is no $1.a.
+// Comparisons of $return are false where the method threw; $exception is null where it
+// returned.
 //
-// Strings are equal by content and ordered by chars; enums are compared by name;
-// boxes are unboxed; other objects by identity. Numbers are compared as int, long or
-// double, whichever holds both; two floats, and a float and a constant, as float.
-// NaN is unequal to everything.
+// Strings are compared by content and ordered by chars; enums are compared by name; boxes are
+// unboxed; other objects are compared by identity. Numbers are compared as int, long or
+// double, whichever holds both; two floats, and a float and a constant, as float. NaN is
+// unequal to everything.
 //
-// An element of a collection is read where the object is, exactly, of a class that is
-// known (collections.go); where it is not, the condition is undecided. So it is where
-// an element is not of the class that the declaration promises. Undecided conditions,
-// and such as throw, count as false; the template tells them apart, so that they can
-// be counted.
+// An element of a collection is read only if the class of the collection is exactly one of a
+// list of known classes (compare.go). Otherwise the condition is undecided. It is also
+// undecided if an element is not of the declared class. Undecided conditions, and conditions
+// that throw, count as false; the template distinguishes and counts them.
 //
-// # What is safe, and why
+// # Safety
 //
-// A condition has no way to write, to loop, to wait or to make an object: its code
-// reads fields and elements, compares, jumps forward, and calls strings, known
-// collections, and getters whose bytecode was proven to do no more than that, in every
-// loaded class that may override them (pure.go). Static members are out, as the first
-// use of one may run a static initialiser. A pattern costs at most the product of its
-// length and the string's: a regular expression could run away. A class that loads
-// later may bring an override that is not pure: [Depends] says what to watch.
+// A condition cannot write, loop, wait or create an object: its code reads fields and
+// elements, compares, jumps forward, and calls methods of strings and known collections, and
+// getters whose bytecode was proven to do no more than that, in every loaded class that may
+// override them (pure.go). Static members are refused because their first use may run a
+// static initialiser. A pattern costs at most the product of its length and that of the
+// string; a regular expression could take exponential time. A class that loads later may
+// override a getter with a method that is not pure: [Depends] lists what to check again.
 //
-// A getter is called, not copied, as its fields are mostly private to another class.
-// So a getter with a hook, or the condition's own method, is refused: the program
-// would see calls that it does not make, or one that never ends.
+// A getter is called, not copied, because its fields are mostly private to another class.
+// Therefore a getter with a hook, and the condition's own method, are refused: the hook would
+// count calls that the program does not make, and the method would call itself forever.
 //
-// Code is spliced into somebody else's class, which must go on being verified as it
-// was, without loading a class for it. So every field and call names the very class
-// that its object is declared as; ways meet only where variables hold the same; and
-// members that the JVM would not let the class use are refused: access is the JVM's
-// own, with packages by loader, nests and modules. What cannot be foreseen fails where
-// it is used, inside the condition, and not in the verifier.
+// The code is spliced into a class of the program, which must still pass verification without
+// loading further classes. Therefore every field and call names the declared class of its
+// object; branches join only where variables hold the same types; and members that the JVM
+// would not let the class use are refused, by the JVM's own rules of access, with packages by
+// loader, nests and modules. An access that cannot be decided in advance fails inside the
+// condition, not in the verifier.
 package condition
 
 import (
@@ -68,7 +68,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
-// Moment is when a condition is asked.
+// Moment is when a condition is evaluated.
 type Moment uint8
 
 // The moments. At exit the method has returned or thrown.
@@ -77,8 +77,8 @@ const (
 	Exit
 )
 
-// Class is a loaded class: its file, and what tells run-time packages apart. Its file
-// must not be used by anybody else while a condition is checked.
+// Class is a loaded class: its file, and its loader, which distinguishes run-time packages. The
+// file must not be used concurrently while a condition is checked.
 type Class struct {
 	File   *classfile.Class
 	Loader int // the same number for classes of the same loader
@@ -96,37 +96,34 @@ func (c *Class) sharesPackage(other *Class) bool {
 
 func packageOf(class string) string { return class[:max(0, strings.LastIndexByte(class, '/'))] }
 
-// Scope is where a condition stands, and what is known there.
+// Scope is the method and the moment of a condition, and what is known about classes there.
 type Scope struct {
 	Class  *Class
 	Method *classfile.Member
 	Moment Moment
 
-	// Lookup returns the loaded class of an internal name as Class sees it, nil
-	// where there is none.
+	// Lookup returns the loaded class that an internal name means in Class, or nil.
 	Lookup func(name string) *Class
 
-	// Subtypes returns the loaded classes and interfaces below one, at any depth, and
-	// whether that is all of them: hidden classes, whose files cannot be had, make it
-	// false. Where it is nil only what cannot be overridden is called.
+	// Subtypes returns all loaded subclasses and subinterfaces, direct or not, and whether
+	// the list is complete: it is not if there are hidden classes, whose files cannot be
+	// read. If Subtypes is nil, only methods that cannot be overridden are called.
 	Subtypes func(name string) (list []*Class, all bool)
 
-	// OwnOnly says that of all classes only Class is certain to be, when it runs, what it
-	// is here: another may be of another version then. Getters of Class alone are called,
-	// and what is pure by knowledge; fields of others are read, and where one is missing
-	// the condition is undecided.
+	// OwnOnly means that all classes except Class may have another version when the condition
+	// runs. Then only getters of Class are called, and methods that are pure by specification.
+	// Fields of other classes are read; where one is missing, the condition is undecided.
 	OwnOnly bool
 
-	// Exported reports whether the module of Class reads the module of a class and
-	// has its package exported to it. Where it is nil every class counts as such.
+	// Exported reports whether the module of Class reads the module of a class, and
+	// whether that module exports its package to it. nil means yes for every class.
 	Exported func(c *Class) bool
 
-	// Probed reports whether a method has a hook, or will have: a condition that
-	// called it would count calls that the program does not make. nil: none has.
+	// Probed reports whether a method has a hook, or will have one: a condition that
+	// called it would count calls that the program does not make. nil means that none has.
 	Probed func(classfile.MethodRef) bool
 
-	// Tags are the tags that may be asked for, by name, with the number that TagCall
-	// is given.
+	// Tags maps the names of known tags to the numbers that TagCall takes.
 	Tags    map[string]int32
 	TagCall TagCall
 }
@@ -135,32 +132,32 @@ type Scope struct {
 // tag, or null. It must be pure, and visible to every class.
 type TagCall struct{ Class, Method string }
 
-// Depends is what a condition was found right by. When one of Classes is redefined, or
-// when a class loads below one of Open, it must be checked again: what it calls may no
-// longer be pure. Until then a condition that was woven may call an override nobody
-// has looked at, so the class that brings it should be looked at before it is used.
+// Depends lists what a check relied on. When one of Classes is redefined, or a subtype of one
+// of Open is loaded, the condition must be checked again: the methods it calls may no longer
+// be pure. Until then a woven condition may call an override that was not checked, so the new
+// class should be checked before it is used.
 type Depends struct {
-	Classes []string              // whose files were read
-	Open    []string              // whose loaded subtypes were all looked at
-	Methods []classfile.MethodRef // that the condition may run; none of them may get a hook
+	Classes []string              // classes whose files were read
+	Open    []string              // classes all of whose loaded subtypes were checked
+	Methods []classfile.MethodRef // methods that the condition may run; none of them may get a hook
 }
 
-// Checked is a condition that fits a method. It is never changed, and may be used by
-// many at once.
+// Checked is a condition or value that fits a method. It is immutable and safe for
+// concurrent use.
 type Checked struct {
 	expr    *expr.Expr
 	method  classfile.MethodRef
 	moment  Moment
-	cond    cond   // of a condition
-	value   *value // of a value
+	cond    cond   // nil for a value
+	value   *value // nil for a condition
 	depends Depends
 	tagCall TagCall
 }
 
-// Expr returns what was checked.
+// Expr returns the expression that was checked.
 func (c *Checked) Expr() *expr.Expr { return c.expr }
 
-// Depends returns what the condition was found right by.
+// Depends returns what the check relied on.
 func (c *Checked) Depends() Depends { return c.depends }
 
 // Check resolves a condition in a method. The error is an *expr.Error.
@@ -185,16 +182,14 @@ func recoverError(err *error) {
 	}
 }
 
-// LongestValue is how many chars of a value are kept.
+// LongestValue is the number of chars to which a value is cut.
 const LongestValue = 256
 
-// CheckValue finds out what an expression that is no condition means in a method: a
-// tag or a captured value such as $1.customer.tier. Lowered, it leaves the text of a
-// string, an enum, a number, a char or a boolean, of [LongestValue] chars at most, or
-// null where there is none. The error is an *Error.
+// CheckValue resolves a tag or a captured value such as $1.customer.tier in a method. Its
+// code leaves a string, an enum, a number, a char or a boolean as text of at most
+// [LongestValue] chars, or null where there is no value. The error is an *expr.Error.
 //
-// Unlike a condition, a value may allocate: numbers are turned into texts, long texts
-// are cut.
+// Unlike a condition, a value may allocate: numbers are converted to text, long texts are cut.
 func CheckValue(e *expr.Expr, scope Scope) (made *Checked, err error) {
 	k, err := newChecker(e, scope)
 	if err != nil {
@@ -216,8 +211,8 @@ func CheckValue(e *expr.Expr, scope Scope) (made *Checked, err error) {
 	return k.checked(nil, v), nil
 }
 
-// mostSteps bounds the code of a condition, which makes a method of the program
-// larger: the JVM does not compile those of more than 8000 bytes.
+// mostSteps limits the code of a condition, which makes a method of the program larger: the
+// JVM does not compile methods of more than 8000 bytes.
 const mostSteps = 800
 
 // checkSize refuses a condition that becomes too much code.
@@ -239,11 +234,11 @@ func (k *checker) checkSize(c *Checked) error {
 type checker struct {
 	expr   *expr.Expr
 	scope  Scope
-	own    classfile.MethodRef // the condition's
+	own    classfile.MethodRef // the method of the condition
 	static bool
 	init   bool // the method is a constructor
 	params []typ
-	names  []string // of parameters; "" where there is none
+	names  []string // of parameters; "" if unknown
 	result typ
 
 	known   map[string]*Class
@@ -271,7 +266,7 @@ func newChecker(e *expr.Expr, scope Scope) (*checker, error) {
 	return k, nil
 }
 
-// checked is what the checker found, for later.
+// checked returns the result of the check.
 func (k *checker) checked(c cond, v *value) *Checked {
 	made := &Checked{expr: k.expr, method: k.own, moment: k.scope.Moment, cond: c, value: v, tagCall: k.scope.TagCall}
 	for name, class := range k.known {
@@ -292,7 +287,7 @@ func (k *checker) fail(kind expr.ErrorKind, s expr.Span, remedy, detail string, 
 	return expr.NewError(kind, k.expr.Text(), s, fmt.Sprintf(detail, args...), remedy)
 }
 
-// condition checks what must be true or false.
+// condition checks an expression that must be true or false.
 func (k *checker) condition(n expr.Node) cond {
 	switch n := n.(type) {
 	case *expr.Logic:
@@ -321,7 +316,7 @@ func (k *checker) condition(n expr.Node) cond {
 	panic(k.fail(expr.Mistyped, n.Place(), "compare it with something", "%s is not a condition", n))
 }
 
-// text turns a value into a string, where it can be one.
+// text converts a value to a string, or returns nil if it cannot be one.
 func (k *checker) text(v *value) *value {
 	switch class := v.typ.class(); {
 	case class == stringClass:
@@ -339,7 +334,7 @@ func (k *checker) text(v *value) *value {
 	return nil
 }
 
-// enum returns the class of a value of an enum's type, else nil.
+// enum returns the class of a value whose type is an enum, or nil.
 func (k *checker) enum(v *value) *Class {
 	if class := v.typ.class(); class != "" && class != stringClass {
 		if c := k.look(class); isEnum(c) {
@@ -394,7 +389,7 @@ func (k *checker) instance(n *expr.InstanceOf) cond {
 	return &instanceOf{v, name}
 }
 
-// operand checks one side of a comparison that must be something the method has.
+// operand checks a side of a comparison that must be a value of the method.
 func (k *checker) operand(n expr.Node) *value {
 	switch n := n.(type) {
 	case *expr.Path:

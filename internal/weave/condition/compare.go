@@ -20,7 +20,7 @@ var (
 
 var mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-// comparison checks l op r. A constant comes to stand on the right.
+// comparison checks l op r. It moves a constant to the right.
 func (k *checker) comparison(n *expr.Comparison) cond {
 	l, r, op := n.L, n.R, n.Op
 	if isConstant(l) && !isConstant(r) {
@@ -67,7 +67,7 @@ func (k *checker) ordered(n *expr.Comparison, op string, kind byte, v *value) {
 	}
 }
 
-// against finds how a value is compared with a constant, and as what.
+// against returns the constant that a value is compared with, its kind, and the converted value.
 func (k *checker) against(at expr.Node, v *value, c expr.Node) (kindConstant, *value) {
 	wrong := func(remedy string) *expr.Error {
 		return k.fail(expr.Mistyped, at.Place().To(c.Place()), remedy, "%s is %s and %s is %s", at, v.typ.human(), c, constantKind(c))
@@ -112,7 +112,7 @@ func (k *checker) against(at expr.Node, v *value, c expr.Node) (kindConstant, *v
 
 func isNumber(t typ) bool { return strings.IndexByte("BCSIJFD", t.desc[0]) >= 0 }
 
-// enumConstant finds the constant of an enum that is meant.
+// enumConstant finds the constant of an enum.
 func (k *checker) enumConstant(v *value, e *Class, c expr.Node, wrong func(remedy string) *expr.Error) (kindConstant, *value) {
 	text := ""
 	switch c := c.(type) {
@@ -146,9 +146,9 @@ func constantKind(n expr.Node) string {
 	return [...]string{"a whole number", "a decimal number", "a duration", "a char", "a string", "a boolean", "null"}[lit.Kind]
 }
 
-// numberAs finds the kind as which a number of a primitive type and a constant are
-// compared: ints as ints, longs as longs, floats with constants as floats where those
-// are decimal or fit, everything else as doubles.
+// numberAs returns the kind as which a number of a primitive type is compared with a
+// constant: ints as ints, longs as longs, floats as floats if the constant is decimal or
+// fits, everything else as doubles.
 func numberAs(desc byte, lit *expr.Literal) (byte, *constant) {
 	c := &constant{number: lit.Number, float: float64(lit.Number)}
 	if lit.Kind == expr.Float {
@@ -196,7 +196,7 @@ func (k *checker) values(n *expr.Comparison, op string, v, w *value) cond {
 	panic(k.fail(expr.Mistyped, n.Span, "", "%s is %s and %s is %s", n.L, a.human(), n.R, b.human()))
 }
 
-// joined is the kind as which two numbers are compared.
+// joined returns the kind as which two numbers are compared.
 func joined(a, b byte) byte {
 	switch {
 	case a == 'F' && b == 'F':
@@ -224,27 +224,25 @@ func (k *checker) membership(n *expr.Membership) cond {
 	return made
 }
 
-// Elements of lists and maps are read only where the object at hand is, exactly, of a
-// class whose methods are known to be pure for the use: a subclass, or any other
-// implementation, could do anything. Where it is of another class the condition is
-// left undecided, which counts as false and is counted.
+// An implementation is a class of collections. Elements and sizes are read only if the class
+// of the object is exactly one whose method is known to be pure: a subclass, or any other
+// implementation, could do anything. For other classes the condition is undecided.
 //
-// Left out on purpose: LinkedHashMap.get, which moves the entry of a map in access
-// order; Hashtable, Vector and the synchronized wrappers, which lock; LinkedList.get,
-// which walks; TreeMap.get, which asks a comparator; the unmodifiable wrappers, which
-// ask whatever they wrap. With a string as the key a map calls the equals, hashCode and
-// compareTo of strings and nothing else.
+// Deliberately missing: LinkedHashMap.get, which moves the entry of a map in access order;
+// Hashtable, Vector and the synchronized wrappers, which lock; LinkedList.get, which iterates;
+// TreeMap.get, which calls a comparator; the unmodifiable wrappers, which call whatever they
+// wrap. With a string as the key a map calls equals, hashCode and compareTo of strings only.
 //
-// ConcurrentHashMap.get counts readers of an overfull bin by compare-and-set, and the
-// JDK's strings and classes keep a hash or name once computed: neither can be seen.
+// ConcurrentHashMap.get counts readers of an overfull bin by compare-and-set, and strings and
+// classes of the JDK cache a hash or name: the program can observe neither.
 type implementation struct {
 	class  string // internal name
-	public bool   // so that woven code may name it; others are known by Class.getName, as only the JDK defines classes in java.*
+	public bool   // woven code may name it; others are identified by Class.getName, as only the JDK defines classes in java.*
 }
 
-// use is a way to ask a collection something.
+// use is a method of collections that conditions call.
 type use struct {
-	class   string // the interface that is called
+	class   string // interface
 	name    string
 	desc    string
 	classes []implementation
@@ -278,7 +276,7 @@ var (
 	mapNone        = use{"java/util/Map", "isEmpty", "()Z", sizedMaps}
 )
 
-// Static types that may hold such objects.
+// Static types of values that may be such objects.
 var (
 	listTypes = []string{objectClass, "java/lang/Iterable", "java/util/Collection", "java/util/SequencedCollection", "java/util/List",
 		"java/util/AbstractCollection", "java/util/AbstractList", "java/util/ArrayList", "java/util/concurrent/CopyOnWriteArrayList"}
@@ -289,7 +287,7 @@ var (
 	sizedMapTypes = slices.Concat(mapTypes[1:], []string{"java/util/SortedMap", "java/util/NavigableMap", "java/util/LinkedHashMap", "java/util/TreeMap", "java/util/SequencedMap"})
 )
 
-// intrinsic finds what a step means on strings and collections, nil where nothing.
+// intrinsic returns the meaning of a step on strings and collections, or nil.
 func (k *checker) intrinsic(v *value, s *expr.Step) *value {
 	class := v.typ.class()
 	switch {
@@ -339,8 +337,8 @@ func (k *checker) element(v *value, s *expr.Step) *value {
 	panic(k.fail(expr.Impure, s.Span, "elements are read of arrays, of lists by number and of maps by string", "what %s does to find an element is not known to be pure", v.typ.human()))
 }
 
-// narrowed gives an element the type that the collection's type arguments promise, if
-// the method's class may name it.
+// narrowed casts an element to the type argument of the collection, if the class of the
+// method may name that type.
 func (k *checker) narrowed(v *value, of typ, arguments int) *value {
 	if len(of.args) != arguments {
 		return v

@@ -5,15 +5,15 @@ import (
 	"unicode/utf16"
 )
 
-// glob is a pattern in which '*' stands for any text and '?' for any one char. It is
-// matched by a fixed sequence of searches, one for each piece between stars, each
-// from where the last one ended: linear in the pattern, and never tried again. A
-// regular expression could take exponential time inside a method of the program.
+// glob is a pattern in which '*' matches any text and '?' any one char. It is matched by a
+// fixed sequence of searches, one for each piece between stars, each from the end of the one
+// before, without backtracking. A regular expression could take exponential time inside a
+// method of the program.
 type glob struct {
-	pieces []piece // between stars; one where there is none
+	pieces []piece // between stars; one if there is no star
 }
 
-// piece is text without stars: parts of it that stand apart by '?'.
+// piece is text without stars, in parts that are separated by '?'.
 type piece struct {
 	parts []part
 	size  int // in chars
@@ -25,10 +25,10 @@ type part struct {
 	text string
 }
 
-// mostPieces bounds the code that a pattern becomes.
+// mostPieces limits the code of a pattern.
 const mostPieces = 12
 
-// compileGlob reads a pattern. The detail says what is wrong with it.
+// compileGlob parses a pattern. The detail describes an error; it is empty if there is none.
 func compileGlob(text string) (g glob, detail, remedy string) {
 	var p piece
 	var b strings.Builder
@@ -71,11 +71,11 @@ func compileGlob(text string) (g glob, detail, remedy string) {
 	}
 	for i := 1; i < len(g.pieces)-1; i++ {
 		if p := g.pieces[i]; len(p.parts) != 1 || p.parts[0].at != 0 || chars(p.parts[0].text) != p.size {
-			return g, "'?' between two stars", "use '?' before the first star or behind the last one"
+			return g, "'?' between two stars", "use '?' before the first star or after the last one"
 		}
 	}
 	return g, "", ""
 }
 
-// chars is how many chars a text has in Java.
+// chars returns the length of a text in Java.
 func chars(text string) int { return len(utf16.Encode([]rune(text))) }

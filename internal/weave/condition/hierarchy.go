@@ -26,7 +26,7 @@ func (m *member) full() string { return dotted(m.class.Name()) + "." + m.name }
 
 func dotted(internal string) string { return strings.ReplaceAll(internal, "/", ".") }
 
-// look returns a loaded class and notes that the condition depends on it.
+// look returns a loaded class, or nil, and records that the condition depends on it.
 func (k *checker) look(name string) *Class {
 	if c, ok := k.known[name]; ok {
 		return c
@@ -41,7 +41,7 @@ func (k *checker) look(name string) *Class {
 	return c
 }
 
-// superclass returns the class above, and false where there is one that is not known.
+// superclass returns the superclass, and false if it is not known.
 func (k *checker) superclass(c *Class) (*Class, bool) {
 	name := c.File.SuperName()
 	if name == "" {
@@ -117,9 +117,9 @@ func (k *checker) field(c *Class, name string) (found *member, missing string) {
 	return nil, missing
 }
 
-// method finds what a call without arguments means in a class or interface: the
-// nearest declaration in superclasses, then in interfaces. An empty descriptor stands
-// for any result but void.
+// method resolves a call without arguments in a class or interface: to the nearest
+// declaration in superclasses, then in interfaces. An empty descriptor allows any result
+// except void.
 func (k *checker) method(c *Class, name, desc string) (found *member, missing string) {
 	accept := func(n, d string, access classfile.Access) bool {
 		if n != name || access.Has(classfile.AccStatic) || d == "()V" {
@@ -144,10 +144,9 @@ func (k *checker) method(c *Class, name, desc string) (found *member, missing st
 	return nil, cmp.Or(missing, lacks)
 }
 
-// selected finds what a virtual call may run on an object of a class: the nearest
-// declaration upwards that is not private, and more where that one is visible in its
-// package only and so may not override; else what interfaces declare, whichever of
-// them the JVM would prefer.
+// selected returns the methods that a virtual call may run on an object of a class: the
+// nearest declaration upwards that is not private, and further ones while that is visible in
+// its package only and so may not override; else all declarations in interfaces.
 func (k *checker) selected(c *Class, name, desc string) (list []*member, missing string) {
 	accept := func(n, d string, access classfile.Access) bool {
 		return n == name && d == desc && access&(classfile.AccStatic|classfile.AccPrivate) == 0
@@ -194,12 +193,12 @@ func (k *checker) fromInterfaces(above []*Class, accept func(name, desc string, 
 	return found, missing
 }
 
-// isEnum reports whether a class is an enum, and not one constant's own class.
+// isEnum reports whether a class is an enum, and not the class of one constant.
 func isEnum(c *Class) bool {
 	return c != nil && c.File.Access.Has(classfile.AccEnum) && c.File.SuperName() == enumClass
 }
 
-// constants are the names of an enum's constants.
+// constants returns the names of the constants of an enum.
 func constants(c *Class) []string {
 	var names []string
 	for i := range c.File.Fields {
@@ -212,8 +211,8 @@ func constants(c *Class) []string {
 	return names
 }
 
-// clinit names the first of a class and its supertypes that has a static
-// initialiser, "" where none has, and false where one is not known.
+// clinit returns the first of a class and its supertypes that has a static initialiser, or
+// "". It returns false if a supertype is not known.
 func (k *checker) clinit(c *Class) (string, bool) {
 	all := []*Class{c}
 	for i := 0; i < len(all) && i < mostSupers; i++ {
@@ -237,11 +236,11 @@ func (k *checker) clinit(c *Class) (string, bool) {
 	return "", true
 }
 
-// nestmateMajor is the class-file version from which on the JVM lets classes of one
-// nest read each other's private members.
+// nestmateMajor is the first class-file version in which classes of a nest can access each
+// other's private members.
 const nestmateMajor = 55
 
-// seesClass says why the method's class may not name another, "" where it may.
+// seesClass returns why the class of the method may not name another class, or "".
 func (k *checker) seesClass(c *Class) string {
 	own := k.scope.Class
 	switch {
@@ -257,8 +256,7 @@ func (k *checker) seesClass(c *Class) string {
 	return ""
 }
 
-// sees says why the method's class may not use a member through a type, "" where it
-// may.
+// sees returns why the class of the method may not use a member through a type, or "".
 func (k *checker) sees(m *member, through *Class) string {
 	if why := k.seesClass(through); why != "" {
 		return why
@@ -275,14 +273,14 @@ func (k *checker) sees(m *member, through *Class) string {
 	case m.class.sharesPackage(own):
 		return ""
 	case m.access.Has(classfile.AccProtected) && through.Name() == own.Name():
-		return "" // inherited, and asked of the method's own class
+		return "" // inherited, and used through the method's own class
 	case m.access.Has(classfile.AccProtected):
 		return m.full() + " is protected"
 	}
 	return m.full() + " is not visible outside its package"
 }
 
-// nestmates reports whether the JVM treats two classes as one for private members.
+// nestmates reports whether two classes can access each other's private members.
 func (k *checker) nestmates(a, b *Class) bool {
 	if a.File.Major < nestmateMajor || b.File.Major < nestmateMajor {
 		return false
@@ -291,8 +289,8 @@ func (k *checker) nestmates(a, b *Class) bool {
 	return host != nil && host == k.host(b)
 }
 
-// host is the class whose nest a class is in, as the JVM finds it: the host must list
-// it too, else the class is alone.
+// host returns the host of the nest of a class. As in the JVM, the host must list the class
+// as a member; otherwise the class is its own host.
 func (k *checker) host(c *Class) *Class {
 	index := decoded[classfile.NestHost](c.File, c.File.Attributes, classfile.KindNestHost)
 	if name, err := c.File.Pool.ClassName(uint16(index)); err == nil {

@@ -13,19 +13,17 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
-// framesMajor is the class-file version from which on classes have frames. Before, the
-// verifier would find out by itself what may stand in a variable where ways meet, and
-// load classes for that.
+// framesMajor is the first class-file version with stack-map frames. For older classes the
+// verifier infers the types of variables where branches join, and loads classes for that.
 const framesMajor = 50
 
-// Lower returns the code of a condition for a moment; of a value, what CompileValue
-// says. The code leaves 1 where the condition holds, 0 where it does not, and -1 where
-// it could not be decided, because a collection is of a class whose methods are not
-// known to be pure. The stack is empty at every jump, but for what lay there before:
-// operands wait in variables.
+// Lower returns the code of a condition for a moment, or that of a value as [CheckValue]
+// describes it. The code of a condition leaves 1 if it holds, 0 if not, and -1 if it is
+// undecided because the methods of a collection are not known to be pure. At every jump the
+// stack is as it was at the beginning: operands are kept in variables.
 func (c *Checked) Lower(at weave.Moment) (*weave.Fragment, error) {
 	if (at == weave.AtEntry) != (c.moment == Entry) {
-		return nil, fmt.Errorf("condition %s was checked for another moment than it is woven at", c.expr.Text())
+		return nil, fmt.Errorf("condition %s was checked for another moment than that of its template", c.expr.Text())
 	}
 	e := &emitter{tagCall: c.tagCall}
 	if c.value != nil {
@@ -59,7 +57,7 @@ type emitter struct {
 	live      []weave.Variable
 	slots     int32 // in use
 	maxSlots  int32
-	undecided label // made when it is first wanted
+	undecided label // valid if wanted
 	wanted    bool
 	elapsed   int32
 	timed     bool
@@ -71,8 +69,7 @@ func (e *emitter) fragment() *weave.Fragment {
 		MinMajor: framesMajor, Timed: e.timed, Text: e.isText}
 }
 
-// mostStack is what a fragment has on the stack at most: two longs, or a string, a
-// text and an offset.
+// mostStack is the largest stack of a fragment: two longs, or a string, a text and an offset.
 const mostStack = 6
 
 // whole writes a condition as a number.
@@ -101,14 +98,14 @@ func (e *emitter) whole(c cond) {
 	e.place(end, "I")
 }
 
-// begin takes the elapsed time off the stack, where it is wanted.
+// begin stores the elapsed time, if it is used, in a variable.
 func (e *emitter) begin(timed bool) {
 	if e.timed = timed; timed {
 		e.elapsed = e.store("J")
 	}
 }
 
-// forget lets go of all variables: nothing behind reads them.
+// forget ends the life of all variables.
 func (e *emitter) forget() { e.live, e.slots = nil, 0 }
 
 func (e *emitter) newLabel() label {
@@ -209,8 +206,8 @@ func (e *emitter) pushText(text string) {
 	e.constant(opcode.Ldc, weave.Constant{Tag: classfile.TagString, Text: string(classfile.EncodeUtf8(text))}, 0)
 }
 
-// branch jumps to a label where a condition has an answer, and falls through where it
-// has the other. It has no constants in it.
+// branch jumps to a label if a condition has the given result, and falls through otherwise.
+// The condition has been folded.
 func (e *emitter) branch(c cond, when bool, to label) {
 	switch c := c.(type) {
 	case *logic:
@@ -235,8 +232,7 @@ func (e *emitter) logic(c *logic, when bool, to label) {
 	e.place(past)
 }
 
-// leaf is a comparison. What is not there makes it false, or true where that is what
-// was asked.
+// leaf evaluates a comparison. A missing value makes it false, except for == null.
 func (e *emitter) leaf(c cond, when bool, to label) {
 	if n, ok := c.(*isNull); ok {
 		e.nothing(n.x, when != n.present, to)
@@ -265,7 +261,7 @@ func (e *emitter) leaf(c cond, when bool, to label) {
 	}
 }
 
-// truth is the jump on an int that is, or is not, zero.
+// truth returns the jump on an int that is, or is not, zero.
 func truth(when bool) opcode.Op {
 	if when {
 		return opcode.Ifne
@@ -273,7 +269,7 @@ func truth(when bool) opcode.Op {
 	return opcode.Ifeq
 }
 
-// nothing asks whether there is no value.
+// nothing evaluates whether there is no value.
 func (e *emitter) nothing(v *value, when bool, to label) {
 	absent := to
 	if !when {
@@ -302,7 +298,7 @@ func (e *emitter) nothing(v *value, when bool, to label) {
 	}
 }
 
-// present puts a value on the stack that is not null; where there is none it jumps.
+// present pushes a value that is not null, or jumps if there is none.
 func (e *emitter) present(v *value, absent label) {
 	if !v.typ.isRef() || v.kind == fromThis {
 		e.value(v, absent)
@@ -311,8 +307,7 @@ func (e *emitter) present(v *value, absent label) {
 	e.scope(func() { e.load(v.typ.desc, e.held(v, absent)) })
 }
 
-// held puts a value that is not null into a new variable; where there is none it
-// jumps.
+// held stores a value that is not null in a new variable, or jumps if there is none.
 func (e *emitter) held(v *value, absent label) int32 {
 	e.value(v, absent)
 	slot := e.store(v.typ.desc)
@@ -348,7 +343,7 @@ func kindDesc(kind byte, t typ) string {
 	return string(rune(kind))
 }
 
-// convert turns a primitive value into one of a kind.
+// convert converts a primitive value to a kind.
 func (e *emitter) convert(desc string, kind byte) {
 	if op, ok := conversions[string([]byte{kindOf(desc), kind})]; ok {
 		e.op(op)
@@ -363,8 +358,7 @@ var (
 	zeroJumps = map[string]opcode.Op{"==": opcode.Ifeq, "!=": opcode.Ifne, "<": opcode.Iflt, "<=": opcode.Ifle, ">": opcode.Ifgt, ">=": opcode.Ifge}
 )
 
-// relation compares what lies on the stack. c is the right side where that is a
-// constant.
+// relation compares the two values on the stack. c is the right one if that is a constant.
 func (e *emitter) relation(op string, kind byte, c *constant, when bool, to label) {
 	jump := zeroJumps[op]
 	less := op == "<" || op == "<="
@@ -378,7 +372,7 @@ func (e *emitter) relation(op string, kind byte, c *constant, when bool, to labe
 	case 'J':
 		e.op(opcode.Lcmp)
 	case 'F', 'D':
-		// What is not a number is neither less nor greater nor equal.
+		// NaN is neither less nor greater nor equal.
 		cmp := opcode.Fcmpl
 		if kind == 'D' {
 			cmp = opcode.Dcmpl
@@ -425,8 +419,8 @@ func (e *emitter) among(c *among, when bool, to, no label) {
 	}
 }
 
-// value puts a value on the stack. It jumps where something on the way to it is not
-// there; a reference that comes to lie on the stack may be null itself.
+// value pushes a value. It jumps if an object on the path to it is missing; the value itself
+// may be null.
 func (e *emitter) value(v *value, absent label) {
 	switch v.kind {
 	case fromArgument:
@@ -457,7 +451,7 @@ func (e *emitter) value(v *value, absent label) {
 	}
 }
 
-// element reads an array, where it is long enough.
+// element reads an element of an array, or jumps if the array is too short.
 func (e *emitter) element(v *value, absent label) {
 	array := v.base.typ.desc
 	slot := e.held(v.base, absent)
@@ -498,7 +492,7 @@ func (e *emitter) undecidedLabel() label {
 	return e.undecided
 }
 
-// collection asks a collection something, if it is of a class that is known.
+// collection calls a method of a collection whose class is known to be pure.
 func (e *emitter) collection(v *value, absent label) {
 	u, desc := v.use, v.base.typ.desc
 	slot := e.held(v.base, absent)
@@ -525,7 +519,7 @@ func (e *emitter) collection(v *value, absent label) {
 	e.use(ref{opcode.Invokeinterface, u.class, u.name, u.desc})
 }
 
-// known leaves the condition undecided unless an object is of one of some classes.
+// known makes the condition undecided unless an object is exactly of one of the classes.
 func (e *emitter) known(desc string, slot int32, classes []implementation) {
 	const classDesc = "Ljava/lang/Class;"
 	fine := e.newLabel()
@@ -619,8 +613,8 @@ func (e *emitter) like(c *like, when bool, to, no label) {
 	}
 }
 
-// fits jumps unless the parts of a piece stand where they should. from pushes where
-// the piece begins, if that is not the beginning.
+// fits jumps unless a string has the parts of a piece in their places. from pushes the place
+// where the piece begins; it pushes nothing for the beginning of the string.
 func (e *emitter) fits(p *piece, s int32, from func(), no label) {
 	for _, part := range p.parts {
 		e.load(stringDesc, s)
@@ -638,7 +632,7 @@ func (e *emitter) fits(p *piece, s int32, from func(), no label) {
 	}
 }
 
-// text writes a value as a bounded string.
+// text evaluates a value as a string of limited length.
 func (e *emitter) text(v *value, at thrown) {
 	e.isText = true
 	if at == hasThrown && v.reads(fromReturn) || at == hasReturned && v.reads(fromThrown) {

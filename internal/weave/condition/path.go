@@ -12,8 +12,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
 
-// parameterNames finds the names of a method's parameters, of MethodParameters or of
-// the variables that are there at the method's entry.
+// parameterNames returns the names of the parameters of a method, from MethodParameters or
+// from the local variables at the entry of the method.
 func parameterNames(c *classfile.Class, m *classfile.Member, d descriptor.Method, static bool) []string {
 	names := make([]string, d.NumParams())
 	text := func(i uint16) string {
@@ -46,7 +46,7 @@ func parameterNames(c *classfile.Class, m *classfile.Member, d descriptor.Method
 	return names
 }
 
-// path checks something the method has, and the way from there.
+// path checks a value of the method, and the steps from there.
 func (k *checker) path(n *expr.Path) *value {
 	v := k.root(n)
 	steps := n.Steps
@@ -145,7 +145,7 @@ func (k *checker) step(v *value, s *expr.Step) *value {
 	return k.memberOf(v, c, s)
 }
 
-// memberOf finds a field, or a getter.
+// memberOf resolves a step to a field or a getter.
 func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 	why, missing := "", ""
 	if !s.Call {
@@ -199,7 +199,7 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 	panic(k.fail(expr.Unknown, s.Span, k.suggest(c), "%s has no %s %s", dotted(c.Name()), what, s.Name))
 }
 
-// getterNames are the methods that a step may mean.
+// getterNames returns the names of methods that a step may mean.
 func getterNames(s *expr.Step) []string {
 	if s.Call {
 		return []string{s.Name}
@@ -236,7 +236,7 @@ func (k *checker) getter(v *value, c *Class, m *member) (made *value, refused *r
 		return nil, &refusal{expr.Inaccessible, m.full() + " is private"}
 	}
 	(&prover{checker: k}).proveCall(m, c)
-	if k.isUncertain(c) && m.class != c { // it is pure by knowledge, as long as the class is still below that one
+	if k.isUncertain(c) && m.class != c { // pure by specification, as long as the class is still a subtype of that one
 		v = &value{kind: fromNarrow, typ: classType(m.class.Name()), base: v, hard: true}
 		op, owner = opcode.Invokevirtual, m.class.Name()
 	}
@@ -244,7 +244,7 @@ func (k *checker) getter(v *value, c *Class, m *member) (made *value, refused *r
 	return &value{kind: fromCall, typ: t, base: v, ref: ref{op, owner, m.name, m.desc}}, nil
 }
 
-// suggest names what a class has.
+// suggest lists the fields of a class.
 func (k *checker) suggest(c *Class) string {
 	var names []string
 	for i := range c.File.Fields {
@@ -267,8 +267,8 @@ const (
 	objectDesc  = "Ljava/lang/Object;"
 )
 
-// typ is the static type of a value: a descriptor and, where the class file tells
-// them, type arguments.
+// typ is the static type of a value: a descriptor and, if the class file has them, type
+// arguments.
 type typ struct {
 	desc string
 	args []typ
@@ -277,7 +277,7 @@ type typ struct {
 func (t typ) isRef() bool   { return t.desc[0] == 'L' || t.desc[0] == '[' }
 func (t typ) isArray() bool { return t.desc[0] == '[' }
 
-// class is the internal name of a class type, "" for others.
+// class returns the internal name of a class type, or "".
 func (t typ) class() string {
 	if t.desc[0] != 'L' {
 		return ""
@@ -287,7 +287,7 @@ func (t typ) class() string {
 
 func (t typ) elem() typ { return typ{desc: t.desc[1:], args: t.args} }
 
-// human is how a Java programmer would write it.
+// human returns the type in Java syntax.
 func (t typ) human() string {
 	s := descriptor.Type(t.desc).Human()
 	if len(t.args) > 0 && !t.isArray() {
@@ -309,8 +309,8 @@ var boxed = map[string]struct{ desc, method string }{
 	"java/lang/Float": {"F", "floatValue"}, "java/lang/Double": {"D", "doubleValue"},
 }
 
-// memberType is the type of a field, or the result of a method, with type arguments
-// from its signature where that agrees with the descriptor.
+// memberType returns the type of a field, or of the result of a method, with type arguments
+// if its signature agrees with the descriptor.
 func memberType(c *classfile.Class, m *classfile.Member, desc string) typ {
 	plain, text := typ{desc: desc}, signature(c, m)
 	if sig, err := descriptor.ParseMethodSignature(text); err == nil {
@@ -339,7 +339,7 @@ func decoded[T classfile.Contents](c *classfile.Class, attributes []classfile.At
 	return contents
 }
 
-// parameterTypes are the types of a method's parameters.
+// parameterTypes returns the types of the parameters of a method.
 func parameterTypes(c *classfile.Class, m *classfile.Member, d descriptor.Method) []typ {
 	var list []typ
 	for _, t := range d.Params() {
@@ -362,8 +362,8 @@ func withArgs(t typ, sig *descriptor.SigType) typ {
 	return t
 }
 
-// fromSignature is the erasure of a type, with arguments. Type variables are objects:
-// what they stand for is not followed.
+// fromSignature returns the erasure of a type, with type arguments. Type variables become
+// Object: their bounds are not resolved.
 func fromSignature(sig *descriptor.SigType) typ {
 	switch sig.Kind {
 	case 'L':

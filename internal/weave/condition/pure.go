@@ -10,13 +10,13 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 )
 
-// Limits of a proof. What is larger is no getter.
+// Limits of a proof. A larger method is no getter.
 const (
 	mostProven = 400 // instructions, in all methods together
 	mostCalls  = 8   // deep
 )
 
-// refusal is why something was not proven.
+// A refusal is the reason why a method was not proven.
 type refusal struct {
 	kind expr.ErrorKind
 	why  string
@@ -30,9 +30,10 @@ func unproven(format string, args ...any) *refusal {
 	return &refusal{expr.Unproven, fmt.Sprintf(format, args...)}
 }
 
-// prover proves methods pure: they read, calculate and come back. They store nothing
-// but local variables, make no object, take no lock, never jump back, start no class
-// initialiser, and call only what is proven too.
+// prover proves that methods are pure: they read, compute and return. They write only local
+// variables, create no object, take no lock, never jump back, start no class initialiser, and
+// call only methods that are proven too. Its methods panic with a *refusal, which
+// checker.getter recovers.
 type prover struct {
 	*checker
 	count int
@@ -73,8 +74,8 @@ func (p *prover) proveCall(m *member, c *Class) {
 	}
 }
 
-// proveIn proves what a call of m runs on an object of a class. What is abstract there
-// cannot be run: the call would fail, which counts as false.
+// proveIn proves the methods that a call of m may run on an object of a class. An abstract
+// method cannot run: the call would throw, which counts as false.
 func (p *prover) proveIn(c *Class, m *member) {
 	list, missing := p.selected(c, m.name, m.desc)
 	if missing != "" {
@@ -91,8 +92,8 @@ func (p *prover) proveIn(c *Class, m *member) {
 	}
 }
 
-// functional reports whether an interface may be a lambda's: it has one abstract
-// method, or it cannot be told.
+// functional reports whether a lambda may implement an interface: it has one abstract
+// method, or not all its superinterfaces are known.
 func (p *prover) functional(c *Class) bool {
 	names := make(map[string]bool)
 	all := []*Class{c}
@@ -118,7 +119,7 @@ func (p *prover) functional(c *Class) bool {
 	return len(names) <= 1
 }
 
-// isUncertain reports whether a class may be another one when the condition runs.
+// isUncertain reports whether a class may have another version when the condition runs.
 func (k *checker) isUncertain(c *Class) bool {
 	return k.scope.OwnOnly && c.Name() != k.scope.Class.Name()
 }
@@ -131,7 +132,7 @@ func declaresField(c *Class, field string) bool {
 	return declared(c, c.File.Fields, func(name, _ string, _ classfile.Access) bool { return name == field }) != nil
 }
 
-// rely notes a method that the condition may run.
+// rely records a method that the condition may run.
 func (k *checker) rely(m classfile.MethodRef) {
 	if !slices.Contains(k.methods, m) {
 		k.methods = append(k.methods, m)
@@ -275,7 +276,7 @@ func becauseOf(missing string) string {
 	return ": " + dotted(missing) + " is not known"
 }
 
-// target finds what a call with a descriptor means.
+// target resolves a call with a descriptor.
 func (p *prover) target(c *Class, name, desc string, static bool) (found *member, missing string) {
 	if !static && len(desc) > 1 && desc[1] == ')' {
 		return p.method(c, name, desc)
@@ -291,8 +292,8 @@ func (p *prover) target(c *Class, name, desc string, static bool) (found *member
 	return nil, missing
 }
 
-// harmless are the instructions that read, calculate, branch and return, and need no
-// look at their operands.
+// harmless are the instructions that are pure with all operands: they read, compute, branch
+// and return.
 var harmless = func() (ok [256]bool) {
 	set := func(from, to opcode.Op) {
 		for op := from; op <= to; op++ {
@@ -310,7 +311,7 @@ var harmless = func() (ok [256]bool) {
 	return ok
 }()
 
-// whatItDoes says why an instruction is not harmless.
+// whatItDoes describes an instruction that is not harmless.
 func whatItDoes(op opcode.Op) string {
 	switch op {
 	case opcode.Putfield, opcode.Putstatic:
@@ -330,10 +331,9 @@ func whatItDoes(op opcode.Op) string {
 	return "uses " + op.String()
 }
 
-// knownPure are methods of the JDK's that are pure by their specification though
-// their bytecode does not show it: they use intrinsics, loops over a string's own
-// characters, or keep a hash they have computed. All belong to final classes or are
-// final themselves.
+// knownPure are methods of the JDK that are pure by specification though their bytecode does
+// not prove it: they use intrinsics, loop over the characters of a string, or cache a hash.
+// All of them are final or belong to final classes.
 var knownPure = map[string]bool{
 	"java/lang/String.length()I":                             true,
 	"java/lang/String.isEmpty()Z":                            true,

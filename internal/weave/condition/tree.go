@@ -2,7 +2,7 @@ package condition
 
 import "github.com/sonde-jvm/sonde/classfile/opcode"
 
-// valueKind is how a value is come by.
+// valueKind is how a value is obtained.
 type valueKind uint8
 
 const (
@@ -18,10 +18,10 @@ const (
 	fromElement // n, of the array base
 	fromUse     // of the collection base: an element, size or isEmpty
 	fromUnboxed // base
-	fromNarrow  // base as another class; where it is none, hard says what follows
+	fromNarrow  // base as another class; hard decides what happens if it is of none
 )
 
-// value is a typed value: what a path means in the method at hand.
+// value is the typed meaning of a path in the method.
 type value struct {
 	kind  valueKind
 	typ   typ
@@ -30,19 +30,19 @@ type value struct {
 	text  string
 	ref   ref
 	use   *use // of a collection; n or text is what is asked for
-	named bool // the name of an enum's constant, which stands for it
-	hard  bool // a value of another class leaves the condition undecided; else it counts as null
+	named bool // the name of a constant of an enum
+	hard  bool // a value of another class makes the condition undecided; else it counts as null
 }
 
-// ref is what a getfield or an invocation names. The class is always the static type
-// of what it is applied to, so that no verifier has to ask for supertypes.
+// ref is the operand of a getfield or an invocation. The class is always the static type of
+// the object, so that the verifier need not load classes to find supertypes.
 type ref struct {
 	op                opcode.Op
 	class, name, desc string
 }
 
-// nullable reports whether there may be no value: because it is a null reference, or
-// because something on the way to it is.
+// nullable reports whether there may be no value: because it, or an object on the path to
+// it, may be null.
 func (v *value) nullable() bool {
 	switch v.kind {
 	case fromThis, fromElapsed:
@@ -55,7 +55,7 @@ func (v *value) nullable() bool {
 	return v.typ.isRef() || v.base.nullable()
 }
 
-// reads reports whether a value is read by way of a root.
+// reads reports whether the path of a value begins with a root.
 func (v *value) reads(root valueKind) bool {
 	return v != nil && (v.kind == root || v.base.reads(root))
 }
@@ -64,7 +64,7 @@ func (v *value) reads(root valueKind) bool {
 type cond interface{ reads(root valueKind) bool }
 
 type (
-	// always is a condition whose answer is known.
+	// always is a condition with a known result.
 	always bool
 
 	// logic is l && r, or l || r.
@@ -75,15 +75,15 @@ type (
 
 	not struct{ x cond }
 
-	// isNull asks whether there is no value, or whether there is one.
+	// isNull holds if there is no value, or, with present, if there is one.
 	isNull struct {
 		x       *value
 		present bool
 	}
 
 	// compared compares two values, or a value and a constant, as one kind: one of
-	// "IJFD" by number, 'S' by content, 'A' by identity. It is false where either is
-	// not there.
+	// "IJFD" by number, 'S' by content, 'A' by identity. It is false if either is
+	// missing.
 	compared struct {
 		op   string
 		kind byte
@@ -92,19 +92,19 @@ type (
 		c    *constant
 	}
 
-	// among asks whether a value equals one of several constants.
+	// among holds if a value equals one of several constants.
 	among struct {
 		x    *value
 		list []kindConstant
 	}
 
-	// like asks whether a string is of a pattern.
+	// like holds if a string matches a pattern.
 	like struct {
 		x *value
 		g glob
 	}
 
-	// instanceOf asks whether a value is of a class.
+	// instanceOf holds if a value is an instance of a class.
 	instanceOf struct {
 		x     *value
 		class string
@@ -132,12 +132,12 @@ func (c *among) reads(root valueKind) bool      { return c.x.reads(root) }
 func (c *like) reads(root valueKind) bool       { return c.x.reads(root) }
 func (c *instanceOf) reads(root valueKind) bool { return c.x.reads(root) }
 
-// fold replaces what is known at one moment and puts constants together, so that a
-// condition is either all constant or has no constant in it: code behind a jump that
-// is always taken would need frames that nothing leads to.
+// fold replaces comparisons whose result is known at a moment, and simplifies, so that the
+// result is constant or contains no constant: code after a jump that is always taken would be
+// unreachable, and need a frame that nothing leads to.
 //
-// What reads $return is false where the method threw, what reads $exception is false
-// where it returned; but $exception == null is true there.
+// Comparisons of $return are false if the method threw. Comparisons of $exception are false if
+// it returned, except for $exception == null.
 func fold(c cond, at thrown) cond {
 	switch c := c.(type) {
 	case *logic:
@@ -172,7 +172,7 @@ func fold(c cond, at thrown) cond {
 	return c
 }
 
-// thrown is how a method ended, if it has.
+// thrown is whether and how a method has ended.
 type thrown uint8
 
 const (
