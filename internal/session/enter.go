@@ -185,6 +185,8 @@ func (s *Session) explain(err error) error {
 	var refused *control.RefusedError
 	var none *control.NoAgentError
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &refused):
 		return &HeldError{PID: s.jvm.PID, Holder: refused.Holder}
 	case errors.As(err, &none):

@@ -50,10 +50,7 @@ func (s *Session) OnLoading(ctx context.Context, excludes []string, f func(class
 // showLoading sends the agent the filters of classes to show while they load.
 func (s *Session) showLoading(ctx context.Context) error {
 	filters, excludes := s.filters()
-	if err := s.peer.Watch(ctx, filters, excludes); err != nil {
-		return s.explain(err)
-	}
-	return nil
+	return s.explain(s.peer.Watch(ctx, filters, excludes))
 }
 
 // askAboutLoading shows a class that is loading to the follower and the provider of spots.

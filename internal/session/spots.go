@@ -403,10 +403,7 @@ func (s *Session) prepareHandOff(ctx context.Context) error {
 	if isReady {
 		return nil
 	}
-	if err := s.peer.Watches(ctx, control.Watches{Table: arena.NoWatches()}); err != nil {
-		return s.explain(err)
-	}
-	return nil
+	return s.explain(s.peer.Watches(ctx, control.Watches{Table: arena.NoWatches()}))
 }
 
 // noteHandOff reports which ways of handing tasks on cannot be followed because this

@@ -214,8 +214,8 @@ var update = flag.Bool("update", false, "write testdata/errors.txt")
 // TestErrors compares what is said of sets that cannot be applied with testdata/errors.txt.
 func TestErrors(t *testing.T) {
 	f := newFake(t)
-	var told strings.Builder
-	tell := func(what string, set *probeset.Set) {
+	var shown strings.Builder
+	check := func(what string, set *probeset.Set) {
 		w := f.watch(t, nil)
 		_, err := w.Apply(t.Context(), set)
 		if err == nil {
@@ -225,12 +225,12 @@ func TestErrors(t *testing.T) {
 		if len(f.requests) > 0 || len(f.spots) > 0 {
 			t.Errorf("%s: something was done", what)
 		}
-		told.WriteString("# " + what + "\n" + err.Error() + "\n")
+		shown.WriteString("# " + what + "\n" + err.Error() + "\n")
 		var bad *expr.Error
 		if errors.As(err, &bad) {
-			told.WriteString(bad.Caret() + "\n" + strings.TrimSuffix(bad.Detail+"\n"+bad.Remedy, "\n") + "\n")
+			shown.WriteString(bad.Caret() + "\n" + strings.TrimSuffix(bad.Detail+"\n"+bad.Remedy, "\n") + "\n")
 		}
-		told.WriteString("\n")
+		shown.WriteString("\n")
 	}
 	when := func(method, text string) *probeset.Set {
 		p := probeOf("p", method)
@@ -239,26 +239,26 @@ func TestErrors(t *testing.T) {
 		}
 		return &probeset.Set{Probes: []probeset.Probe{p}}
 	}
-	tell("an unknown member", when("shop.Pay.charge", `$cents > 3 && $1.tierr == "gold"`))
-	tell("a member of the wrong type", when("shop.Pay.charge", `$1.tier > 3`))
-	tell("a getter that writes", when("shop.Pay.charge", `$1.count() > 3`))
-	tell("a part of it at the exit", when("shop.Pay.charge", `$1.tier == "gold" && $return > 3`))
-	tell("several methods", when("shop.Audit.*", `$1.tier == "gold"`))
-	tell("a tag that nobody sets", when("shop.Pay.charge", `tx.tier == "gold"`))
-	tell("a hook in what it reads", &probeset.Set{Probes: []probeset.Probe{when("shop.Pay.charge", `$1.getTier() == "gold"`).Probes[0], probeOf("q", "shop.Customer.getTier")}})
+	check("an unknown member", when("shop.Pay.charge", `$cents > 3 && $1.tierr == "gold"`))
+	check("a member of the wrong type", when("shop.Pay.charge", `$1.tier > 3`))
+	check("a getter that writes", when("shop.Pay.charge", `$1.count() > 3`))
+	check("a part of it at the exit", when("shop.Pay.charge", `$1.tier == "gold" && $return > 3`))
+	check("several methods", when("shop.Audit.*", `$1.tier == "gold"`))
+	check("a tag that nobody sets", when("shop.Pay.charge", `tx.tier == "gold"`))
+	check("a hook in what it reads", &probeset.Set{Probes: []probeset.Probe{when("shop.Pay.charge", `$1.getTier() == "gold"`).Probes[0], probeOf("q", "shop.Customer.getTier")}})
 	tag := when("shop.Pay.charge", `tx.tier == "gold"`)
 	tag.Tags = []probeset.Tag{{Name: "tier", Value: spectest.Expr("$1"), At: spectest.Pattern("shop.Web.handle")}}
-	tell("a tag that is no text", tag)
-	tell("a native method", when("shop.Pay.settle", `$2 > 1`))
+	check("a tag that is no text", tag)
+	check("a native method", when("shop.Pay.settle", `$2 > 1`))
 	capture := when("shop.Pay.charge", "")
 	capture.Probes[0].Captures, capture.Probes[0].Level = spectest.Exprs("$1.name"), probeset.Capture
-	tell("a capture", capture)
+	check("a capture", capture)
 	within := when("shop.Pay.charge", "")
 	within.Probes[0].Within = spectest.Sequences(strings.Repeat("shop.Web.handle >> ", 20)+"shop.Order.place", strings.Repeat("shop.Order.place >> ", 20)+"shop.Web.handle")
-	tell("too many elements", within)
+	check("too many elements", within)
 	const golden = "testdata/errors.txt"
 	if *update {
-		if err := os.WriteFile(golden, []byte(told.String()), 0o644); err != nil {
+		if err := os.WriteFile(golden, []byte(shown.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -266,8 +266,8 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told.String() != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", told.String(), want)
+	if shown.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", shown.String(), want)
 	}
 }
 

@@ -132,7 +132,7 @@ func TestRulesChange(t *testing.T) {
 	}
 }
 
-// TestRulesOfAnchorsAndTags: what cannot hold for a rule is told by name, once.
+// TestRulesOfAnchorsAndTags: effects of rules are reported by name, once.
 func TestRulesOfAnchorsAndTags(t *testing.T) {
 	f := newFake(t)
 	var notices []string
@@ -163,7 +163,7 @@ func TestRulesOfAnchorsAndTags(t *testing.T) {
 		t.Errorf("anchors %q, hand-off %t", got, f.requests[0].HandOff)
 	}
 	if err := w.SetLevel(t.Context(), "pay", probeset.Count); err != nil || len(notices) != len(want) {
-		t.Errorf("%v, told again: %q", err, notices)
+		t.Errorf("%v, reported again: %q", err, notices)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestRulesOfTraces(t *testing.T) {
 	}
 }
 
-// shy is a JVM that tells of which classes more than the name is asked for.
+// shy is a JVM that records the classes whose files are read.
 type shy struct {
 	*fake
 	touched []string
@@ -197,8 +197,8 @@ func (s *shy) Prefetch(ctx context.Context, wanted, named func(class string) boo
 	return loaded, err
 }
 
-// TestRulesKeepHandsOff: a class that is left alone is not redefined to see it, and what a
-// condition or a probe asks of others that does not fit is still told.
+// TestRulesKeepHandsOff: an excluded class is not redefined to read its file, and a condition
+// that fits no method of other classes is still an error.
 func TestRulesKeepHandsOff(t *testing.T) {
 	f := &shy{fake: newFake(t)}
 	w := newWatch(f, theLibrary(f.image), Options{})

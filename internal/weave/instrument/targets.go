@@ -64,7 +64,7 @@ type Request struct {
 	Reflection bool
 }
 
-// targets are the methods that get hooks.
+// targets are the methods that get hooks. Weaver embeds them.
 type targets struct {
 	lock       sync.Mutex
 	patterns   Patterns
@@ -81,26 +81,22 @@ func (t *targets) init() {
 	t.callers, t.spots = make(map[string]bool), make(map[string]map[string][]*PlacedSpot)
 }
 
-func (t *targets) allPatterns() Patterns {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	return t.patterns
-}
-
 // AddPattern adds the methods that a pattern matches.
-func (w *Weaver) AddPattern(p Pattern) {
-	t := &w.targets
+func (t *targets) AddPattern(p Pattern) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	t.patterns = append(slices.Clone(t.patterns), p) // others may be reading the old list
 }
 
 // Patterns returns all patterns that were added.
-func (w *Weaver) Patterns() Patterns { return w.targets.allPatterns() }
+func (t *targets) Patterns() Patterns {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.patterns
+}
 
 // AddHook adds a method. It reports whether that changes anything.
-func (w *Weaver) AddHook(h Hook) (isNew bool) {
-	t := &w.targets
+func (t *targets) AddHook(h Hook) (isNew bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	methods := t.hooks[h.Class]
@@ -132,8 +128,7 @@ func (w *Weaver) AddSite(site Site) (isNew bool) {
 
 // AddReflection adds the JDK's methods that call by reflection. It reports whether that
 // is new.
-func (w *Weaver) AddReflection() (isNew bool) {
-	t := &w.targets
+func (t *targets) AddReflection() (isNew bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	isNew, t.reflection = !t.reflection, true
@@ -141,8 +136,7 @@ func (w *Weaver) AddReflection() (isNew bool) {
 }
 
 // HasReflection reports whether calls by reflection are reported.
-func (w *Weaver) HasReflection() bool {
-	t := &w.targets
+func (t *targets) HasReflection() bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return t.reflection
@@ -150,8 +144,7 @@ func (w *Weaver) HasReflection() bool {
 
 // AddHandOff adds the JDK's methods through which tasks go from thread to thread. It
 // reports whether that is new.
-func (w *Weaver) AddHandOff() (isNew bool) {
-	t := &w.targets
+func (t *targets) AddHandOff() (isNew bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	isNew, t.handOff = !t.handOff, true
@@ -159,8 +152,7 @@ func (w *Weaver) AddHandOff() (isNew bool) {
 }
 
 // AddSpot adds a spot that Place has made, instead of one with the same key.
-func (w *Weaver) AddSpot(placed *PlacedSpot) {
-	t := &w.targets
+func (t *targets) AddSpot(placed *PlacedSpot) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	members := t.spots[placed.Class]
@@ -205,8 +197,7 @@ func (t *targets) spottedMembers(class string) []string {
 
 // Remove removes hooks and sites. It returns the methods that have no hook any more and
 // the classes that have to be woven again.
-func (w *Weaver) Remove(request Request) (gone []Hook, stale []string) {
-	t := &w.targets
+func (t *targets) Remove(request Request) (gone []Hook, stale []string) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	classes := make(map[string]bool)
@@ -256,8 +247,7 @@ func (t *targets) isCalled(native uint32) bool {
 
 // RemoveSpots removes spots, and with the last one the hand-offs. It returns the spots
 // that were known, and whether the hand-offs were removed.
-func (w *Weaver) RemoveSpots(spots []Spot) (removed []*PlacedSpot, handOff bool) {
-	t := &w.targets
+func (t *targets) RemoveSpots(spots []Spot) (removed []*PlacedSpot, handOff bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	for i := range spots {
@@ -282,8 +272,7 @@ func (w *Weaver) RemoveSpots(spots []Spot) (removed []*PlacedSpot, handOff bool)
 }
 
 // Names reports whether a class contains a target that is not named by a pattern.
-func (w *Weaver) Names(class string) bool {
-	t := &w.targets
+func (t *targets) Names(class string) bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	_, reflects := reflective[class]
@@ -292,24 +281,21 @@ func (w *Weaver) Names(class string) bool {
 }
 
 // HasSpots reports whether a class has spots.
-func (w *Weaver) HasSpots(class string) bool {
-	t := &w.targets
+func (t *targets) HasSpots(class string) bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return len(t.spots[class]) > 0
 }
 
 // HandsOff reports whether tasks carry their context through methods of a class.
-func (w *Weaver) HandsOff(class string) bool {
-	t := &w.targets
+func (t *targets) HandsOff(class string) bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return t.handOff && IsHandOff(class)
 }
 
 // HandingOff returns the classes through which tasks carry their context.
-func (w *Weaver) HandingOff() []string {
-	t := &w.targets
+func (t *targets) HandingOff() []string {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if !t.handOff {
@@ -320,8 +306,7 @@ func (w *Weaver) HandingOff() []string {
 
 // Setting returns what the hook of a method does, without its id; false where the method
 // is no target of a pattern or a Hook.
-func (w *Weaver) Setting(m classfile.MethodRef) (arena.Probe, bool) {
-	t := &w.targets
+func (t *targets) Setting(m classfile.MethodRef) (arena.Probe, bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	if p, is := t.patterns.Find(m); is {
@@ -339,8 +324,7 @@ func (t *targets) hasHook(class, member string) bool {
 }
 
 // Natives returns the ids of the native methods whose calls are targets in a method.
-func (w *Weaver) Natives(caller classfile.MethodRef) []uint32 {
-	t := &w.targets
+func (t *targets) Natives(caller classfile.MethodRef) []uint32 {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	return slices.Collect(maps.Values(t.sites[caller]))

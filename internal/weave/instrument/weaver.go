@@ -42,7 +42,7 @@ type Weaver struct {
 	benches   sync.Pool // of *bench
 	cache     cacheUse
 	ids       ids
-	targets   targets
+	targets
 }
 
 // templates are the compiled hooks of the agent.
@@ -186,7 +186,7 @@ type Outcome struct {
 func (w *Weaver) Weave(ctx context.Context, name string, class []byte) (*Outcome, error) {
 	b := w.benches.Get().(*bench)
 	defer w.benches.Put(b)
-	out := &Outcome{Selection: newSelection(w, w.targets.allPatterns())}
+	out := &Outcome{Selection: newSelection(w, w.Patterns())}
 	err := w.obtain(ctx, b, out, class)
 	if err == nil && out.leanSelection(out.Methods) {
 		err = w.obtain(ctx, b, out, class)

@@ -65,12 +65,8 @@ func Compile(c *Classes, r *Request, positions *Positions, flags arena.Flags) (*
 		for _, pattern := range probe.methods.Includes() {
 			s.missing[pattern.String()] = true
 		}
-		for _, q := range probe.within {
-			if q != nil {
-				for _, e := range q.Elements {
-					s.missing[e.Pattern.String()] = true
-				}
-			}
+		for _, element := range probe.elements() {
+			s.missing[element.String()] = true
 		}
 		p.probeSums[probe.Name] = s
 	}
@@ -164,16 +160,11 @@ func (p *Plan) note(probe *Probe, m universe.Method) {
 		}
 	}
 	isAnchor := false
-	for _, q := range probe.within {
-		if q == nil {
-			continue
-		}
-		for _, e := range q.Elements {
-			if e.Pattern.Match(m.MethodRef) {
-				delete(s.missing, e.Pattern.String())
-				s.anchored[e.Pattern.String()] = true
-				isAnchor = true
-			}
+	for _, element := range probe.elements() {
+		if element.Match(m.MethodRef) {
+			delete(s.missing, element.String())
+			s.anchored[element.String()] = true
+			isAnchor = true
 		}
 	}
 	if isAnchor {

@@ -3,6 +3,7 @@ package probes
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -37,6 +38,19 @@ type Probe struct {
 	captures    []capture
 	groups      uint16
 	form        instrument.Form
+}
+
+// elements yields the elements of the probe's sequences.
+func (p *Probe) elements() iter.Seq2[*pattern.Sequence, *pattern.Pattern] {
+	return func(yield func(*pattern.Sequence, *pattern.Pattern) bool) {
+		for _, q := range p.Within {
+			for _, e := range q.Elements {
+				if !yield(q, e.Pattern) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // A capture is an expression whose value is recorded with a call.
@@ -169,9 +183,9 @@ func (r *Request) gatherPatterns() {
 	for _, t := range r.tags {
 		r.patterns = append(r.patterns, t.At)
 	}
-	for _, s := range r.Sequences {
-		for _, e := range s.Elements {
-			r.patterns = append(r.patterns, e.Pattern)
+	for _, p := range r.Probes {
+		for _, element := range p.elements() {
+			r.patterns = append(r.patterns, element)
 		}
 	}
 }

@@ -74,9 +74,9 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 	isNamed := false
 	methods := p.classes.Methods(class)
 	isOpen := p.classes.Open(class) != nil
-	named := func(x *pattern.Pattern) bool {
-		is := !isOpen && x.MatchClass(class.Name) ||
-			slices.ContainsFunc(methods, func(m universe.Method) bool { return x.Match(m.MethodRef) })
+	named := func(one *pattern.Pattern) bool {
+		is := !isOpen && one.MatchClass(class.Name) ||
+			slices.ContainsFunc(methods, func(m universe.Method) bool { return one.Match(m.MethodRef) })
 		isNamed = isNamed || is
 		return is
 	}
@@ -93,8 +93,16 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 				delete(s.missing, pattern.String())
 			}
 		}
-		for _, q := range probe.within {
-			p.spareAnchors(s, q, left, named)
+		for q, element := range probe.elements() {
+			if !named(element) {
+				continue
+			}
+			text := element.String()
+			delete(s.missing, text)
+			if _, is := s.gaps[text]; !is {
+				s.gaps[text] = left
+			}
+			s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w: its methods do not count for within %s", why, q)})
 		}
 	}
 	for _, t := range p.tags {
@@ -104,24 +112,6 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 		}
 	}
 	p.spared[class.Name] = isNamed
-}
-
-// spareAnchors records that a sequence, which may be nil, has no hooks in a class.
-func (p *Plan) spareAnchors(s *summary, q *pattern.Sequence, left LeftOut, named func(*pattern.Pattern) bool) {
-	if q == nil {
-		return
-	}
-	for _, e := range q.Elements {
-		text := e.Pattern.String()
-		if !named(e.Pattern) {
-			continue
-		}
-		delete(s.missing, text)
-		if _, is := s.gaps[text]; !is {
-			s.gaps[text] = left
-		}
-		s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w: its methods do not count for within %s", left.Err, q)})
-	}
 }
 
 // spare records a class that a rule excludes.
@@ -154,15 +144,10 @@ func (p *Plan) Gaps() (texts []string) {
 	}
 	for _, probe := range p.Probes {
 		s := p.probeSums[probe.Name]
-		for _, q := range probe.within {
-			if q == nil {
-				continue
-			}
-			for _, e := range q.Elements {
-				pattern := e.Pattern.String()
-				if left, is := s.gaps[pattern]; is && !s.anchored[pattern] {
-					warn("probe %s does not act within %s: %s, which %s names, has no hooks: %v", probe.Name, q, left.Method, pattern, left.Err)
-				}
+		for q, element := range probe.elements() {
+			pattern := element.String()
+			if left, is := s.gaps[pattern]; is && !s.anchored[pattern] {
+				warn("probe %s does not act within %s: %s, which %s names, has no hooks: %v", probe.Name, q, left.Method, pattern, left.Err)
 			}
 		}
 	}
