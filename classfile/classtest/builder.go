@@ -85,7 +85,7 @@ func (b *Builder) Entry(tag uint8, parts ...any) uint16 {
 	return index
 }
 
-// Forget makes the builder append entries anew that it has already: pools in the
+// Forget makes the builder append new entries even for ones it already has: pools in the
 // wild hold doubles.
 func (b *Builder) Forget() { clear(b.known) }
 

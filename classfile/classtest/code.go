@@ -178,7 +178,7 @@ func (p *parser) instruction(c *cursor, b *body) string {
 		return name + " " + p.narrowConstant(c, c.u1())
 	case constantShort:
 		index := c.u2()
-		if name == "ldc_w" { // its width tells only where the constant stands in the pool
+		if name == "ldc_w" { // its width only depends on the index of the constant
 			return "ldc " + p.narrowConstant(c, index)
 		}
 		return name + " " + p.pool.text(c, index, tagLong, tagDouble, tagDynamic)

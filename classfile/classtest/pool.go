@@ -122,7 +122,7 @@ func (p *pool) quotedOrNone(c *cursor, index int) string {
 	return p.quoted(c, index)
 }
 
-// named is the name behind a Class, Module or Package entry.
+// named returns the name of a Class, Module or Package entry.
 func (p *pool) named(c *cursor, index, tag int) string {
 	return p.quoted(c, p.get(c, index, tag).a)
 }

@@ -179,7 +179,7 @@ const errorTable = "../testdata/invalid/errors.txt"
 var update = flag.Bool("update", false, "rewrite the table of expected errors")
 
 // TestInvalid reads each class with one defect to its end and compares what the
-// library says with the table. An error is of the type that tells the structure
+// library says with the table. An error has the type that names the structure
 // and the offset, and is one line long. What parses comes back as it was, defect
 // and all.
 func TestInvalid(t *testing.T) {

@@ -1,5 +1,5 @@
 // Zoogen makes the classes under classfile/testdata: zoo/<jdk> from the Java
-// sources beside them, zoo/handmade and invalid from the assembler in package
+// sources next to them, zoo/handmade and invalid from the assembler in package
 // classtest. Run it by go generate in classfile/classtest.
 package main
 
