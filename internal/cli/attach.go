@@ -16,7 +16,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
-	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -229,7 +228,7 @@ type attachRun struct {
 	*attachCommand
 	harvest *results.Harvest
 	table   liveTable
-	rows    map[uint32]ledger.Row // by number
+	rows    map[uint32]results.Row // by number
 }
 
 func (c *attachCommand) show(ctx context.Context, h *results.Harvest) error {
@@ -307,16 +306,16 @@ func (r *attachRun) accountLine(*monitorTable) string {
 // groups returns the rows of a table, one per probe or method.
 func (r *attachRun) groups(by string) *monitor.Groups {
 	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key)}
-	results, err := r.harvest.Results()
+	found, err := r.harvest.Results()
 	if err != nil {
 		return groups // the end reports it
 	}
-	r.rows = make(map[uint32]ledger.Row, len(results.Rows))
-	for _, row := range results.Rows {
+	r.rows = make(map[uint32]results.Row, len(found.Rows))
+	for _, row := range found.Rows {
 		r.rows[row.Number] = row
-		key := contextKey(row.Sequence, row.Label)
+		key := contextKey(row.Within, row.Label)
 		if by == byMethod {
-			key.Method = monitor.Method{Class: row.Class, Name: row.Method, Descriptor: row.Descriptor}
+			key.Method = monitor.Method{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}
 		} else if key.Pattern = row.Probe; row.Probe == "" {
 			continue
 		}
@@ -333,7 +332,7 @@ func (r *attachRun) groups(by string) *monitor.Groups {
 
 func (r *attachRun) method(number uint32) (session.Method, bool) {
 	row, is := r.rows[number]
-	return session.Method{ID: number, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Method, Descriptor: row.Descriptor}}, is
+	return session.Method{ID: number, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}, is
 }
 
 // hasEnded reports whether the JVM has exited or the pack was taken out.

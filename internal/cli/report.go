@@ -18,7 +18,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
-	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
@@ -175,7 +174,7 @@ func insideRemedy(err error, pid int, packPath string) error {
 // An arenaReport is the contents of an arena.
 type arenaReport struct {
 	*results.Harvest
-	results *ledger.Results
+	results *results.Results
 	account arena.Account
 	packed  bool // there is an account
 	methods []results.Row
@@ -193,8 +192,11 @@ func newReported(h *results.Harvest, sort string) (r *arenaReport, err error) {
 	if r.results, err = h.Results(); err != nil {
 		return nil, err
 	}
-	for i := range r.results.Rows {
-		row := newReportRow(&r.results.Rows[i])
+	for _, row := range r.results.Rows {
+		if row.Class == "" && row.Name == "" {
+			row.Name = "(no name)"
+		}
+		row.Context = strings.Join(contextWords(row.Within, row.Label), "; ")
 		r.calls += row.Calls
 		r.untimed += row.Untimed
 		r.undecided += row.Undecided
@@ -206,19 +208,6 @@ func newReported(h *results.Harvest, sort string) (r *arenaReport, err error) {
 		results.SortRows(rows, sort)
 	}
 	return r, nil
-}
-
-func newReportRow(from *ledger.Row) results.Row {
-	row := results.Row{
-		Class: from.Class, Name: from.Method, Descriptor: from.Descriptor, ID: from.ID, Probe: from.Probe,
-		InContext: true, Within: from.Sequence, Label: from.Label, Totals: from.Totals,
-	}
-	if from.Class == "" && from.Method == "" {
-		row.Name = "(no name)"
-	}
-	row.Context = strings.Join(contextWords(from.Sequence, from.Label), "; ")
-	row.Timing = results.TimingOf(row)
-	return row
 }
 
 // probeRows adds up the rows of each probe with the same label and sequence.

@@ -20,7 +20,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/classes/jimage"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
 	"github.com/sonde-jvm/sonde/internal/measure/calltree"
-	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -94,8 +94,8 @@ type Watch struct {
 	names    map[uint32]probes.SpotName // by id, also of removed spots
 	grouped  map[uint32]bool            // spots whose results have labels
 	groups   map[uint32][]string        // names of the tags in those labels
-	labels   ledger.Labels
-	rows     ledger.Numbers
+	labels   results.Labels
+	rows     results.Numbers
 	calls    *calltree.World // what methods call; nil until it is needed
 	mirrored int             // number of classes in calls
 	bodies   *callgraph.Graph
@@ -126,7 +126,7 @@ func newWatch(t target, l *jimage.Library, o Options) *Watch {
 		target: t, options: o, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), grouped: make(map[uint32]bool),
-		groups: make(map[uint32][]string), rows: make(ledger.Numbers),
+		groups: make(map[uint32][]string), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{}),
 	}
 }

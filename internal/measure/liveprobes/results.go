@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -110,17 +110,17 @@ func compareRows(a, b Row) int {
 
 // labelled returns the totals of all spots, by label where results are grouped. A spot that
 // was not called has a row without a label.
-func (w *Watch) labelled(sum *arena.Summary) (map[ledger.Key]*arena.Totals, error) {
-	totals := make(map[ledger.Key]*arena.Totals)
+func (w *Watch) labelled(sum *arena.Summary) (map[results.Key]*arena.Totals, error) {
+	totals := make(map[results.Key]*arena.Totals)
 	hasLabels := false
 	for id := range w.names {
 		if w.grouped[id] {
 			hasLabels = true
 			continue
 		}
-		totals[ledger.Key{Spot: id}] = &arena.Totals{}
+		totals[results.Key{Spot: id}] = &arena.Totals{}
 		if t := sum.Methods[id]; t != nil {
-			totals[ledger.Key{Spot: id}] = t
+			totals[results.Key{Spot: id}] = t
 		}
 	}
 	if !hasLabels {
@@ -130,7 +130,7 @@ func (w *Watch) labelled(sum *arena.Summary) (map[ledger.Key]*arena.Totals, erro
 	if err != nil {
 		return nil, err
 	}
-	ledger.Split(totals, slices.Collect(maps.Keys(w.names)), w.isGrouped, sum, threads, w.target.Now())
+	results.Split(totals, slices.Collect(maps.Keys(w.names)), w.isGrouped, sum, threads, w.target.Now())
 	return totals, nil
 }
 
@@ -183,7 +183,7 @@ func (s *Source) Stacks() ([]arena.Thread, error) {
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	ledger.Renumber(threads, w.isGrouped, w.rows)
+	results.Renumber(threads, w.isGrouped, w.rows)
 	return threads, nil
 }
 
@@ -218,10 +218,10 @@ func (n *Names) Label(id uint32) (Label, bool) {
 }
 
 // A Label distinguishes results of one spot, by tags or by callers.
-type Label = ledger.Label
+type Label = results.Label
 
 // A TagValue is a tag with its value.
-type TagValue = ledger.TagValue
+type TagValue = results.TagValue
 
 // hear reads the labels that the target has reported. The lock is held.
 func (w *Watch) hear() {
@@ -233,7 +233,7 @@ func (w *Watch) hear() {
 }
 
 // label returns the label of a row. The lock is held.
-func (w *Watch) label(key ledger.Key) Label {
+func (w *Watch) label(key results.Key) Label {
 	return w.labels.Of(key.Label, func(tags map[int]TagValue) []TagValue { return w.valued(tags, w.groups[key.Spot]) })
 }
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
-	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 )
@@ -30,7 +29,7 @@ const (
 
 // A Harvest is an arena with its JVM and its pack.
 type Harvest struct {
-	*ledger.Ledger
+	*Ledger
 	Arena string // path
 	State State
 	JVM   *process.JVM // nil if it has ended
@@ -103,7 +102,7 @@ func (h *Harvest) useFile(file *os.File, name string) error {
 }
 
 func read(file *os.File, name string) (*Harvest, error) {
-	opened, err := ledger.Open(file)
+	opened, err := openLedger(file)
 	if err != nil {
 		return nil, err
 	}
@@ -154,22 +153,11 @@ func (h *Harvest) use(file, name string) error {
 	if err != nil {
 		return fmt.Errorf("the probes of pack %s: %w", name, err)
 	}
-	if err := h.Identify(names(content.Names), tagNames(set)); err != nil {
+	if err := h.Identify(content.Names, tagNames(set)); err != nil {
 		return fmt.Errorf("pack %s: %w: name the one the program was started with", name, err)
 	}
 	h.Pack, h.Title, h.Set, h.Left = name, content.Title, set, content.Left
 	return nil
-}
-
-func names(of []pack.Name) []ledger.Name {
-	all := make([]ledger.Name, len(of))
-	for i, n := range of {
-		all[i] = ledger.Name{
-			ID: n.ID, Class: strings.ReplaceAll(n.Class, "/", "."), Method: n.Method, Descriptor: n.Descriptor,
-			Probe: n.Probe, Sequence: n.Sequence, Groups: n.Groups,
-		}
-	}
-	return all
 }
 
 // tagNames returns the names of a set's tags in their order, which gives them their numbers.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
-	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/arena/arenatest"
@@ -64,7 +63,7 @@ func rows(t *testing.T, h *Harvest) string {
 	}
 	var texts []string
 	for _, r := range results.Rows {
-		texts = append(texts, r.Probe+" "+r.String()+" "+r.Label.String())
+		texts = append(texts, r.Probe+" "+r.Class+"."+r.Name+r.Descriptor+" "+r.Label.String())
 	}
 	return strings.Join(texts, "\n")
 }
@@ -93,7 +92,7 @@ func TestTheStatedPackIsUsed(t *testing.T) {
 
 func TestThePackThatIsNamedMustBeTheOne(t *testing.T) {
 	path := measured(t, 1, "/none")
-	if _, err := Open(context.Background(), path, writePack(t, 70_001)); !errors.Is(err, ledger.ErrOtherNames) {
+	if _, err := Open(context.Background(), path, writePack(t, 70_001)); !errors.Is(err, ErrOtherNames) {
 		t.Errorf("%v", err)
 	}
 	h, err := Open(context.Background(), path, writePack(t, 70_000))

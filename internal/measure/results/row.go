@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
+	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -24,6 +24,7 @@ const (
 type Row struct {
 	Class, Name, Descriptor string // the class with dots
 	ID                      uint32
+	Number                  uint32 // identifies a row of a ledger in all its results
 	Probe                   string // empty if unknown
 	Methods                 int    // of a probe
 	Timing                  Timing
@@ -32,7 +33,7 @@ type Row struct {
 	// the row was measured in a context at all; Context is the text for people.
 	InContext bool
 	Within    string
-	Label     ledger.Label
+	Label     Label
 	Context   string
 
 	arena.Totals
@@ -47,6 +48,16 @@ func ParseRow(full string) Row {
 		return Row{Name: full}
 	}
 	return Row{Class: m.ClassName(), Name: m.Name, Descriptor: m.Descriptor}
+}
+
+// newRow returns a row of a ledger.
+func newRow(name *pack.Name, number uint32, label Label, totals *arena.Totals) Row {
+	row := Row{
+		Class: name.Class, Name: name.Method, Descriptor: name.Descriptor, ID: name.ID, Number: number, Probe: name.Probe,
+		InContext: true, Within: name.Sequence, Label: label, Totals: *totals,
+	}
+	row.Timing = TimingOf(row)
+	return row
 }
 
 // ended is how many calls could have been timed. Calls without timing are counted as

@@ -9,7 +9,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/handover"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
-	"github.com/sonde-jvm/sonde/internal/measure/results/ledger"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
@@ -83,7 +82,7 @@ type Label struct {
 }
 
 // NewLabel describes a label.
-func NewLabel(within string, label ledger.Label) Label {
+func NewLabel(within string, label results.Label) Label {
 	d := Label{Within: within, Other: label.Other || label.Unknown}
 	for _, caller := range label.Callers {
 		d.Callers = append(d.Callers, strings.ReplaceAll(caller, "/", "."))

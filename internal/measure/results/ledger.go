@@ -1,6 +1,4 @@
-// Package ledger reads an arena as rows: the calls of each spot or method, per label if results are grouped. It needs neither
-// the Sonde that created the arena nor the JVM, which may be writing to it or may have ended.
-package ledger
+package results
 
 import (
 	"cmp"
@@ -13,41 +11,30 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // ErrOtherNames reports names that do not match the methods of an arena.
 var ErrOtherNames = errors.New("its names are not those of this arena")
 
-// A Name describes the method or spot of an ID.
-type Name struct {
-	ID uint32
-	// Class has dots; Method and Descriptor are as class files have them.
-	Class, Method, Descriptor string
-	Probe, Sequence           string   // empty if only the arena is known
-	Groups                    []string // names of the tags by which results are grouped
-}
-
-// String returns the method as it is named in arenas.
-func (n *Name) String() string { return n.Class + "." + n.Method + n.Descriptor }
-
-// A Ledger reads an arena. It is safe for concurrent use.
+// A Ledger reads an arena as rows: the calls of each spot or method, by label if results are grouped. It needs neither the
+// Sonde that created the arena nor the JVM, which may be writing to it or may have ended. It is safe for concurrent use.
 type Ledger struct {
 	arena *arena.Arena
 	owner arena.Owner
 	ahead int64 // how much the target's clock is ahead of ours
 
 	lock    sync.Mutex
-	ended   bool // the JVM has ended, so that no call is running
-	names   map[uint32]Name
-	tags    []string // names, by number
+	ended   bool                 // the JVM has ended, so that no call is running
+	names   map[uint32]pack.Name // only with the IDs and methods until Identify
+	tags    []string             // names, by number
 	labels  Labels
 	numbers Numbers
 }
 
-// Open reads an arena from an open file. The caller may close the file afterwards.
-func Open(file *os.File) (*Ledger, error) {
+// openLedger reads an arena from an open file. The caller may close the file afterwards.
+func openLedger(file *os.File) (*Ledger, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -59,7 +46,7 @@ func Open(file *os.File) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{arena: mapped, names: make(map[uint32]Name), numbers: make(Numbers)}
+	l := &Ledger{arena: mapped, names: make(map[uint32]pack.Name), numbers: make(Numbers)}
 	if err := l.begin(); err != nil {
 		_ = mapped.Close()
 		return nil, fmt.Errorf("%s: %w", file.Name(), err)
@@ -77,18 +64,10 @@ func (l *Ledger) begin() (err error) {
 		return err
 	}
 	for _, m := range methods {
-		l.names[m.ID] = readName(m)
+		row := ParseRow(m.Name)
+		l.names[m.ID] = pack.Name{ID: m.ID, Class: row.Class, Method: row.Name, Descriptor: row.Descriptor}
 	}
 	return nil
-}
-
-// readName parses class.name(descriptor).
-func readName(m arena.Method) Name {
-	ref, ok := classfile.ParseMethodRef(m.Name)
-	if !ok {
-		return Name{ID: m.ID, Method: m.Name}
-	}
-	return Name{ID: m.ID, Class: ref.ClassName(), Method: ref.Name, Descriptor: ref.Descriptor}
 }
 
 // Close closes the arena.
@@ -115,15 +94,19 @@ func (l *Ledger) SetEnded() {
 
 // Identify adds the names of the spots' probes, and the names of tags by number. It adds nothing if they belong to another
 // arena.
-func (l *Ledger) Identify(names []Name, tags []string) error {
+func (l *Ledger) Identify(names []pack.Name, tags []string) error {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	for i := range names {
-		if own, is := l.names[names[i].ID]; !is || own.String() != names[i].String() {
-			return fmt.Errorf("%w: it has no %s with this number", ErrOtherNames, names[i].String())
+	dotted := slices.Clone(names)
+	for i := range dotted {
+		n := &dotted[i]
+		n.Class = strings.ReplaceAll(n.Class, "/", ".")
+		own, is := l.names[n.ID]
+		if !is || own.Class != n.Class || own.Method != n.Method || own.Descriptor != n.Descriptor {
+			return fmt.Errorf("%w: it has no %s.%s%s with this number", ErrOtherNames, n.Class, n.Method, n.Descriptor)
 		}
 	}
-	for _, n := range names {
+	for _, n := range dotted {
 		l.names[n.ID] = n
 	}
 	l.tags = tags
@@ -157,14 +140,6 @@ type Results struct {
 	Ambiguous, ContextsLost uint64
 }
 
-// A Row holds the calls of one spot, with one label if results are grouped.
-type Row struct {
-	Name
-	Number uint32 // identifies the row in all results
-	Label  Label
-	arena.Totals
-}
-
 // Results reads the measurements.
 func (l *Ledger) Results() (*Results, error) {
 	sum, threads, err := l.look()
@@ -178,11 +153,11 @@ func (l *Ledger) Results() (*Results, error) {
 	for key, t := range l.totals(sum, threads) {
 		name := l.names[key.Spot]
 		label := l.labels.Of(key.Label, func(values map[int]TagValue) []TagValue { return l.valued(values, name.Groups) })
-		r.Rows = append(r.Rows, Row{Name: name, Number: l.numbers.Of(key), Label: label, Totals: *t})
+		r.Rows = append(r.Rows, newRow(&name, l.numbers.Of(key), label, t))
 	}
 	slices.SortFunc(r.Rows, func(a, b Row) int {
-		return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
-			strings.Compare(a.Method, b.Method), strings.Compare(a.Descriptor, b.Descriptor), strings.Compare(a.Label.String(), b.Label.String()), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Within, b.Within), strings.Compare(a.Class, b.Class), strings.Compare(a.Name, b.Name),
+			strings.Compare(a.Descriptor, b.Descriptor), strings.Compare(a.Label.String(), b.Label.String()), cmp.Compare(a.Number, b.Number))
 	})
 	return r, nil
 }
@@ -212,7 +187,7 @@ func (l *Ledger) look() (*arena.Summary, []arena.Thread, error) {
 func (l *Ledger) totals(sum *arena.Summary, threads []arena.Thread) map[Key]*arena.Totals {
 	for id := range sum.Methods {
 		if _, is := l.names[id]; !is {
-			l.names[id] = Name{ID: id}
+			l.names[id] = pack.Name{ID: id}
 		}
 	}
 	isGrouped := groupedIn(threads)
@@ -266,16 +241,13 @@ func (l *Ledger) valued(tags map[int]TagValue, groups []string) (all []TagValue)
 	return all
 }
 
-// tag returns the name of a tag.
+// tag returns the name of a tag, which may be unknown.
 func (l *Ledger) tag(number int) string {
 	if number >= 0 && number < len(l.tags) {
 		return l.tags[number]
 	}
-	return unnamedTag(number)
+	return "tag" + strconv.Itoa(number+1)
 }
-
-// unnamedTag returns a name for a tag whose name is unknown.
-func unnamedTag(number int) string { return "tag" + strconv.Itoa(number+1) }
 
 // Sum returns the measurements so far, by the numbers of rows.
 func (l *Ledger) Sum() (*arena.Summary, error) {

@@ -1,4 +1,4 @@
-package ledger
+package results
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/weave/pack"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/arena/arenatest"
 )
@@ -38,14 +39,14 @@ func shop(t *testing.T) *arenatest.File {
 	return f
 }
 
-func open(t *testing.T, path string) *Ledger {
+func ledgerOf(t *testing.T, path string) *Ledger {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	l, err := Open(file)
+	l, err := openLedger(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func texts(t *testing.T, l *Ledger) (rows []string, results *Results) {
 		t.Fatal(err)
 	}
 	for _, r := range results.Rows {
-		rows = append(rows, strings.Join([]string{r.Probe, r.String(), r.Label.String(), number(r.Calls), number(r.Nanos), number(r.Max), number(r.Active)}, " "))
+		rows = append(rows, strings.Join([]string{r.Probe, r.Class + "." + r.Name + r.Descriptor, r.Label.String(), number(r.Calls), number(r.Nanos), number(r.Max), number(r.Active)}, " "))
 	}
 	return rows, results
 }
@@ -69,7 +70,7 @@ func number(n uint64) string { return time.Duration(n).String() }
 
 func TestRowsByLabel(t *testing.T) {
 	f := shop(t)
-	l := open(t, f.Path)
+	l := ledgerOf(t, f.Path)
 	rows, results := texts(t, l)
 	want := []string{
 		" a.Order.idle()V  0s 0s 0s 0s",
@@ -85,7 +86,7 @@ func TestRowsByLabel(t *testing.T) {
 		t.Errorf("%+v", results)
 	}
 	f.Tell(silver, "T")
-	names := []Name{{ID: pay, Class: "a.Order", Method: "pay", Descriptor: "(I)V", Probe: "paying", Sequence: "x.Y.z >", Groups: []string{"tier", "kind", "more"}}}
+	names := []pack.Name{{ID: pay, Class: "a.Order", Method: "pay", Descriptor: "(I)V", Probe: "paying", Sequence: "x.Y.z >", Groups: []string{"tier", "kind", "more"}}}
 	if err := l.Identify(names, []string{"tier", "kind", "more"}); err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +106,9 @@ func TestRowsByLabel(t *testing.T) {
 }
 
 func TestNamesOfAnotherArena(t *testing.T) {
-	l := open(t, shop(t).Path)
-	for _, name := range []Name{{ID: pay, Class: "a.Order", Method: "pay", Descriptor: "()V"}, {ID: 99_999, Class: "a.Order", Method: "pay", Descriptor: "(I)V"}} {
-		if err := l.Identify([]Name{name}, nil); !errors.Is(err, ErrOtherNames) {
+	l := ledgerOf(t, shop(t).Path)
+	for _, name := range []pack.Name{{ID: pay, Class: "a.Order", Method: "pay", Descriptor: "()V"}, {ID: 99_999, Class: "a.Order", Method: "pay", Descriptor: "(I)V"}} {
+		if err := l.Identify([]pack.Name{name}, nil); !errors.Is(err, ErrOtherNames) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -118,7 +119,7 @@ func TestNamesOfAnotherArena(t *testing.T) {
 
 // TestRowsOfAJVMThatHasEnded has calls under way that took nobody knows how long.
 func TestRowsOfAJVMThatHasEnded(t *testing.T) {
-	l := open(t, shop(t).Path)
+	l := ledgerOf(t, shop(t).Path)
 	l.SetEnded()
 	_, results := texts(t, l)
 	if row := results.Rows[3]; row.Active != 1 || row.Running != 0 || l.Now() != 0 {
@@ -131,7 +132,7 @@ func TestSourceOfIntervals(t *testing.T) {
 	f := shop(t)
 	calibrating := f.Thread(3)
 	calibrating.Enter(calibrating.Add(0, arenatest.Node{ID: arena.CalibrationID, Calls: 9}), 5)
-	l := open(t, f.Path)
+	l := ledgerOf(t, f.Path)
 	sum, err := l.Sum()
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ func TestDamageIsToldAndEndsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := shop(t)
 			spoil(f)
-			l := open(t, f.Path)
+			l := ledgerOf(t, f.Path)
 			if _, err := l.Results(); !errors.Is(err, arena.ErrDamaged) {
 				t.Errorf("%v", err)
 			}
@@ -186,7 +187,7 @@ func TestDamageIsToldAndEndsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = file.Close() }()
-			if _, err := Open(file); !errors.Is(err, arena.ErrDamaged) || !strings.HasPrefix(err.Error(), f.Path) {
+			if _, err := openLedger(file); !errors.Is(err, arena.ErrDamaged) || !strings.HasPrefix(err.Error(), f.Path) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -196,7 +197,7 @@ func TestDamageIsToldAndEndsNothing(t *testing.T) {
 // TestAFileCutShortWhileItIsRead is an error, not the end of the process.
 func TestAFileCutShortWhileItIsRead(t *testing.T) {
 	f := shop(t)
-	l := open(t, f.Path)
+	l := ledgerOf(t, f.Path)
 	if err := os.Truncate(f.Path, 4096); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestAFileCutShortWhileItIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	if _, err := Open(file); !errors.Is(err, arena.ErrNotArena) {
+	if _, err := openLedger(file); !errors.Is(err, arena.ErrNotArena) {
 		t.Errorf("%v", err)
 	}
 }
@@ -219,7 +220,7 @@ func TestWhatIsNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	if _, err := Open(file); !errors.Is(err, arena.ErrNotArena) {
+	if _, err := openLedger(file); !errors.Is(err, arena.ErrNotArena) {
 		t.Errorf("%v", err)
 	}
 }
