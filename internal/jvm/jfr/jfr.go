@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
 )
 
 // A Sample is one observation of one thread.
@@ -65,6 +67,12 @@ type Method struct {
 	Descriptor string
 	Modifiers  int  // access flags
 	Hidden     bool // the JVM omits it from stack traces
+}
+
+// Ref returns the method's class, name and descriptor. Chunks of a recording have their own
+// pointers to the same method; refs can be compared.
+func (m *Method) Ref() classfile.MethodRef {
+	return classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
 }
 
 // A FrameKind is how the JVM ran a frame when it was sampled.

@@ -8,60 +8,55 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 )
 
-// A Table is where time was spent in a window.
+// A Table shows where time was spent in a window.
 type Table struct {
 	From, To time.Time
-	Samples  int           // that count
-	Waiting  int           // of threads that wait in native code
-	Unit     time.Duration // for which a weight of one stands
-	Methods  []Method      // by self time
-	Threads  []Thread      // by share
+	Samples  int           // of running threads
+	Waiting  int           // samples of threads that wait in native code
+	Unit     time.Duration // processor time that a weight of one represents
+	Methods  []Method      // by descending self time
+	Threads  []Thread      // by descending share
 
 	whole   float64
 	count   float64
-	names   map[identity]int
+	names   map[classfile.MethodRef]int
 	samples []jfr.Sample
 	weights []float64
 }
 
-// A Method is one that was met on a stack.
+// A Method is a method on sampled stacks.
 type Method struct {
 	*jfr.Method
 	Self, Total Share
-	Samples     int                // in which it was on top
-	Lines       []Line             // of its samples on top, most first
-	Kinds       map[string]float64 // of its samples on top, the part of each kind of frame
+	Samples     int                // with the method on top
+	Lines       []Line             // of the samples with the method on top, most frequent first
+	Kinds       map[string]float64 // of the same samples, the part of each kind of frame
 }
 
 // A Line is a part of a method's self time.
 type Line struct {
-	Line int     `json:"line"`  // 0 where the class file has none
+	Line int     `json:"line"`  // 0 if the class file has none
 	Part float64 `json:"share"` // of the method's self time
 }
 
-// A Thread is one that ran.
+// A Thread is a sampled thread.
 type Thread struct {
 	*jfr.Thread
 	Share   Share
 	Samples int
 	Waiting int
-	CPU     float64 // of one processor; negative where not known
+	CPU     float64 // part of one processor; negative if unknown
 	Top     *jfr.Method
 }
 
-// identity is what makes two methods one: chunks of a recording have their own
-// pointers.
-type identity struct{ class, name, descriptor string }
-
-func identityOf(m *jfr.Method) identity { return identity{m.Class, m.Name, m.Descriptor} }
-
-// Table sums up the window as it is at a moment.
+// Table summarizes the window at a given time.
 func (w *Window) Table(now time.Time) *Table {
 	from, to := w.bounds(now)
-	t := &Table{From: from, To: to, names: map[identity]int{}}
+	t := &Table{From: from, To: to, names: map[classfile.MethodRef]int{}}
 	for _, s := range w.samples {
 		if s.At.After(from) && !s.At.After(to) {
 			t.samples = append(t.samples, s)
@@ -83,14 +78,14 @@ func (w *Window) Table(now time.Time) *Table {
 	return t
 }
 
-// A sum is a method's weight while it is added up.
+// A sum adds up the weights of a method.
 type sum struct {
 	method      *jfr.Method
 	self, total float64
 	samples     int
 	lines       map[int]float64
 	kinds       map[string]float64
-	last        int // the sample that counted for its total last
+	last        int // index of the last sample in total
 }
 
 func (t *Table) sumMethods() {
@@ -100,7 +95,7 @@ func (t *Table) sumMethods() {
 		if s := pointers[m]; s != nil {
 			return s
 		}
-		id := identityOf(m)
+		id := m.Ref()
 		at, known := t.names[id]
 		if !known {
 			at = len(sums)
@@ -120,7 +115,7 @@ func (t *Table) sumMethods() {
 				continue
 			}
 			s := find(frame.Method)
-			if s.last != i { // once, however often it calls itself
+			if s.last != i { // once, also in recursions
 				s.last = i
 				s.total += weight
 			}
@@ -138,7 +133,7 @@ func (t *Table) sumMethods() {
 	}
 	slices.SortFunc(t.Methods, BySelf)
 	for i, m := range t.Methods {
-		t.names[identityOf(m.Method)] = i
+		t.names[m.Method.Ref()] = i
 	}
 }
 
@@ -171,19 +166,18 @@ func ByTotal(a, b Method) int {
 
 // ByName orders methods by class, name and descriptor.
 func ByName(a, b Method) int {
-	return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Descriptor, b.Descriptor))
+	return a.Ref().Compare(b.Ref())
 }
 
-// A Share is a part of all that ran, with the interval in which the truth lies in
-// 19 of 20 cases, as far as samples are independent of one another.
+// A Share is a part of all samples with its 95 % interval, which assumes independent samples.
 type Share struct {
 	Part float64 `json:"share"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// ShareOf is the part that a weight is of a whole that counts as n samples, with
-// Wilson's interval, which holds for small numbers as well.
+// ShareOf returns the share of a weight in a whole of n samples, with Wilson's interval, which is
+// valid for small numbers, too.
 func ShareOf(weight, whole, n float64) Share {
 	if whole <= 0 || n <= 0 {
 		return Share{}
@@ -195,8 +189,8 @@ func ShareOf(weight, whole, n float64) Share {
 	return Share{Part: p, Low: max(0, min(p, middle-spread)), High: min(1, max(p, middle+spread))}
 }
 
-// countOf is how many samples of equal weight say as much as some of unequal
-// weight.
+// countOf returns the effective sample size: the number of samples of equal weight with the same
+// variance as these weights.
 func countOf(weights []float64) float64 {
 	var sum, squares float64
 	for _, w := range weights {
@@ -209,20 +203,19 @@ func countOf(weights []float64) float64 {
 	return sum * sum / squares
 }
 
-// sumThreads tells of each thread that was seen what of all was its, and how much
-// processor time it used.
+// sumThreads computes the share and processor time of each thread.
 func (t *Table) sumThreads(used map[int64]time.Duration) {
 	type sum struct {
 		Thread
 		weight float64
-		tops   map[identity]float64
+		tops   map[classfile.MethodRef]float64
 		most   float64
 	}
 	sums := map[int64]*sum{}
 	for i, sample := range t.samples {
 		s := sums[key(sample.Thread)]
 		if s == nil {
-			s = &sum{Thread: Thread{Thread: sample.Thread, CPU: -1}, tops: map[identity]float64{}}
+			s = &sum{Thread: Thread{Thread: sample.Thread, CPU: -1}, tops: map[classfile.MethodRef]float64{}}
 			sums[key(sample.Thread)] = s
 		}
 		if t.weights[i] == 0 {
@@ -232,7 +225,7 @@ func (t *Table) sumThreads(used map[int64]time.Duration) {
 		s.Samples++
 		s.weight += t.weights[i]
 		if top := topOf(sample); top != nil {
-			id := identityOf(top)
+			id := top.Ref()
 			s.tops[id] += t.weights[i]
 			if s.tops[id] > s.most {
 				s.most, s.Top = s.tops[id], top
@@ -263,8 +256,7 @@ type Path struct {
 	Part      float64 // of all that ran
 }
 
-// Stacks are the ways that were taken, most first. Two that differ in lines alone
-// are one.
+// Stacks returns the distinct stacks, the most frequent first. Line numbers do not distinguish them.
 func (t *Table) Stacks() []Path {
 	found := map[string]*Path{}
 	var text strings.Builder
@@ -275,7 +267,7 @@ func (t *Table) Stacks() []Path {
 		text.Reset()
 		for _, frame := range s.Stack.Frames {
 			if frame.Method != nil {
-				text.WriteString(strconv.Itoa(t.names[identityOf(frame.Method)]))
+				text.WriteString(strconv.Itoa(t.names[frame.Method.Ref()]))
 			}
 			text.WriteByte(' ')
 		}
@@ -284,7 +276,7 @@ func (t *Table) Stacks() []Path {
 			p = &Path{Truncated: s.Stack.Truncated}
 			for _, frame := range s.Stack.Frames {
 				if frame.Method != nil {
-					p.Methods = append(p.Methods, t.Methods[t.names[identityOf(frame.Method)]].Method)
+					p.Methods = append(p.Methods, t.Methods[t.names[frame.Method.Ref()]].Method)
 				}
 			}
 			found[text.String()] = p
@@ -298,14 +290,13 @@ func (t *Table) Stacks() []Path {
 		paths = append(paths, *p)
 	}
 	slices.SortFunc(paths, func(a, b Path) int {
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), slices.CompareFunc(a.Methods, b.Methods, func(a, b *jfr.Method) int {
-			return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Descriptor, b.Descriptor))
-		}))
+		byName := func(a, b *jfr.Method) int { return a.Ref().Compare(b.Ref()) }
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), slices.CompareFunc(a.Methods, b.Methods, byName))
 	})
 	return paths
 }
 
-// A Node is a method in one way of being called. The top stands for no method.
+// A Node is a method in a calling context. The top has no method.
 type Node struct {
 	Method      *jfr.Method
 	Self, Total float64 // weights, in samples of Java code
@@ -313,8 +304,8 @@ type Node struct {
 	Children    []*Node // by total
 }
 
-// Tree is all stacks from their outermost method down. Those that were cut off
-// begin where they were.
+// Tree returns all stacks as a tree from the outermost methods down. Truncated stacks begin with
+// their outermost known method.
 func (t *Table) Tree() *Node {
 	type place struct {
 		above  *Node
@@ -333,7 +324,7 @@ func (t *Table) Tree() *Node {
 			if frame.Method == nil {
 				continue
 			}
-			number := t.names[identityOf(frame.Method)]
+			number := t.names[frame.Method.Ref()]
 			below := nodes[place{at, number}]
 			if below == nil {
 				below = &Node{Method: t.Methods[number].Method, Kinds: map[string]float64{}}

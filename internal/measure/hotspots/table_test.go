@@ -146,7 +146,7 @@ func TestShadedWaits(t *testing.T) {
 		"io/netty/channel/epoll/Native.write":                     false,
 		"java/lang/Object.wait0":                                  true,
 	} {
-		if IsWait(method(name)) != waits {
+		if isWait(method(name)) != waits {
 			t.Errorf("%s: %v", name, !waits)
 		}
 	}

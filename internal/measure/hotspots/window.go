@@ -8,16 +8,17 @@
 package hotspots
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 )
 
-// lag is how late the JVM may tell of a sample: it writes once a second.
+// lag is how late a sample may arrive: the JVM writes once a second.
 const lag = 2 * time.Second
 
-// A Window keeps the samples of the last while.
+// A Window holds the most recent samples.
 type Window struct {
 	length   time.Duration
 	period   time.Duration
@@ -27,18 +28,17 @@ type Window struct {
 	readings []reading
 }
 
-// A reading is the processor time of each thread since it began.
+// A reading is the processor time of each thread since its start.
 type reading struct {
 	at    time.Time
 	times map[int64]time.Duration
 }
 
-// NewWindow makes a window of a length.
+// NewWindow returns a window of a given length.
 func NewWindow(length time.Duration) *Window { return &Window{length: length} }
 
-// Add takes what came by a moment: samples of which each stands for a period, and
-// the processor time of each thread so far, by its number for the JVM; nil where
-// that is not known.
+// Add adds samples, each of which represents a period, and the processor time of each thread so
+// far, by its OS ID; nil if that is unknown.
 func (w *Window) Add(at time.Time, samples []jfr.Sample, period time.Duration, times map[int64]time.Duration) {
 	if w.began.IsZero() {
 		w.began = at
@@ -46,7 +46,7 @@ func (w *Window) Add(at time.Time, samples []jfr.Sample, period time.Duration, t
 	w.period = period
 	for _, s := range samples {
 		if s.Stack == nil || len(s.Stack.Frames) == 0 || s.Thread == nil {
-			continue // it says nothing
+			continue
 		}
 		w.samples = append(w.samples, s)
 		if s.At.Before(w.began) {
@@ -62,7 +62,7 @@ func (w *Window) Add(at time.Time, samples []jfr.Sample, period time.Duration, t
 	w.forget(at)
 }
 
-// forget drops what no table will ask for.
+// forget removes samples and readings that are too old for any table.
 func (w *Window) forget(now time.Time) {
 	oldest := now.Add(-w.length - 2*lag)
 	kept := w.samples[:0]
@@ -73,7 +73,7 @@ func (w *Window) forget(now time.Time) {
 	}
 	clear(w.samples[len(kept):])
 	w.samples = kept
-	// The last reading before the oldest sample is where its time begins.
+	// Keep the last reading before the oldest sample.
 	first := 0
 	for first+1 < len(w.readings) && !w.readings[first+1].at.After(oldest) {
 		first++
@@ -81,7 +81,7 @@ func (w *Window) forget(now time.Time) {
 	w.readings = append(w.readings[:0], w.readings[first:]...)
 }
 
-// bounds is the span a table at a moment is about: as late as samples have come.
+// bounds returns the interval of a table: it ends with the newest sample, or lag before now.
 func (w *Window) bounds(now time.Time) (from, to time.Time) {
 	to = now.Add(-lag)
 	if w.newest.After(to) {
@@ -89,13 +89,13 @@ func (w *Window) bounds(now time.Time) (from, to time.Time) {
 	}
 	from = to.Add(-w.length)
 	if from.Before(w.began) {
-		from = w.began.Add(-1) // samples of that very moment are in it
+		from = w.began.Add(-1) // includes samples of that moment
 	}
 	return from, to
 }
 
-// used is the processor time of each thread between two moments, as far as
-// readings reach; nil where there are not two.
+// used returns the processor time of each thread between two moments; nil with fewer than two
+// readings.
 func (w *Window) used(from, to time.Time) map[int64]time.Duration {
 	first, last := -1, -1
 	for i, r := range w.readings {
@@ -110,7 +110,7 @@ func (w *Window) used(from, to time.Time) map[int64]time.Duration {
 		return nil
 	}
 	begin, end := w.readings[first], w.readings[last]
-	// Readings are where they are: a thread's time is scaled to the span asked for.
+	// Scale from the interval of the readings to the requested one.
 	span := float64(to.Sub(from)) / float64(end.at.Sub(begin.at))
 	used := make(map[int64]time.Duration, len(end.times))
 	for thread, after := range end.times {
@@ -120,24 +120,23 @@ func (w *Window) used(from, to time.Time) map[int64]time.Duration {
 }
 
 const (
-	// enough is how many samples of threads that run Java alone say how much time
-	// one stands for.
+	// enough is how many samples of threads that run only Java code are needed to compute the unit.
 	enough = 20
-	// least is the weight below which a sample shows a thread that waits.
+	// least is the weight below which a thread is considered waiting.
 	least = 0.05
-	// idle is the part of the time below which a thread in a dump does not run.
+	// idle is the part of the time below which a thread in a dump is considered waiting.
 	idle = 0.01
 )
 
-// A tally is what is known of a thread before its samples are weighed.
+// A tally counts the samples of a thread.
 type tally struct {
 	java, native int
 	used         time.Duration
 	timed        bool
 }
 
-// weigh gives each sample its weight: how many samples of Java code it is worth.
-// Those with none show threads that wait. unit is the time for which one stands.
+// weigh returns the weight of each sample, in samples of Java code; it is 0 for threads that wait.
+// unit is the processor time that a weight of one represents.
 func weigh(samples []jfr.Sample, period time.Duration, used map[int64]time.Duration) (weights []float64, unit time.Duration) {
 	threads := map[int64]*tally{}
 	of := func(s jfr.Sample) *tally {
@@ -145,7 +144,7 @@ func weigh(samples []jfr.Sample, period time.Duration, used map[int64]time.Durat
 		if t == nil {
 			t = &tally{}
 			t.used, t.timed = used[s.Thread.OSID]
-			t.timed = t.timed && !s.Thread.Virtual // its carrier's time is not its own
+			t.timed = t.timed && !s.Thread.Virtual // the time is that of its carrier
 			threads[key(s.Thread)] = t
 		}
 		return t
@@ -154,7 +153,7 @@ func weigh(samples []jfr.Sample, period time.Duration, used map[int64]time.Durat
 		switch {
 		case s.Source == jfr.Execution:
 			of(s).java++
-		case s.Source == jfr.NativeCode && !IsWait(s.Stack.Frames[0].Method):
+		case s.Source == jfr.NativeCode && !isWait(s.Stack.Frames[0].Method):
 			of(s).native++
 		}
 	}
@@ -171,16 +170,15 @@ func weigh(samples []jfr.Sample, period time.Duration, used map[int64]time.Durat
 		case s.Source == jfr.Execution && of(s).idles(s, unit):
 		case s.Source != jfr.NativeCode:
 			weights[i] = 1
-		case !IsWait(s.Stack.Frames[0].Method):
+		case !isWait(s.Stack.Frames[0].Method):
 			weights[i] = of(s).nativeWeight(unit, most)
 		}
 	}
 	return weights, unit
 }
 
-// unitOf is the processor time for which a sample of Java code stands: more than
-// the period where the JVM cannot look at all threads each time. Threads that were
-// never seen in native code tell.
+// unitOf returns the processor time that a sample of Java code represents: more than the period if
+// the JVM cannot sample all threads each time. It is computed from threads without native samples.
 func unitOf(threads map[int64]*tally, period time.Duration) time.Duration {
 	var samples int
 	var used time.Duration
@@ -196,9 +194,9 @@ func unitOf(threads map[int64]*tally, period time.Duration) time.Duration {
 	return used / time.Duration(samples)
 }
 
-// nativeWeight is that of each native sample of a thread: together they have the
-// time that Java code does not account for. The JVM looks at one thread in native
-// code at a time, so a sample is worth at most as many as there are.
+// nativeWeight returns the weight of each native sample of a thread: together they have the time
+// that Java samples do not account for. The JVM samples one thread in native code at a time, so a
+// weight is at most the number of such threads.
 func (t *tally) nativeWeight(unit time.Duration, most float64) float64 {
 	if !t.timed || unit <= 0 {
 		return 1
@@ -211,14 +209,14 @@ func (t *tally) nativeWeight(unit time.Duration, most float64) float64 {
 	return weight
 }
 
-// idles tells of a thread in a dump, which calls some runnable that wait inside the
-// JVM: it used next to no processor time. The recorder tells those apart itself,
-// and knows the kind of each frame.
+// idles reports whether a thread of a thread dump used next to no processor time: dumps show some
+// threads as runnable that wait inside the JVM. The flight recorder distinguishes them itself; its
+// frames have a kind.
 func (t *tally) idles(s jfr.Sample, unit time.Duration) bool {
 	return s.Stack.Frames[0].Kind == jfr.UnknownKind && t.timed && float64(t.used) < idle*float64(t.java)*float64(unit)
 }
 
-// key tells threads apart, also those that are only Java's.
+// key identifies a thread, also a virtual one.
 func key(t *jfr.Thread) int64 {
 	if t.JavaID != 0 {
 		return t.JavaID
@@ -226,9 +224,8 @@ func key(t *jfr.Thread) int64 {
 	return -1 - t.OSID
 }
 
-// waits are native methods in which threads wait, whatever else they do: for
-// events, connections, other threads, processes. What may as well work, as
-// reading does, is not here: processor time tells.
+// waits are native methods that only wait: for events, connections, other threads or processes.
+// Methods that may also work, such as reads, are not listed: their weight comes from processor time.
 var waits = map[string][]string{
 	"java/lang/Object":                        {"wait", "wait0"},
 	"java/lang/Thread":                        {"sleep", "sleep0", "sleepNanos0", "yield0"},
@@ -250,19 +247,16 @@ var waits = map[string][]string{
 	"io/netty/incubator/channel/uring/Native": {"ioUringEnter"},
 }
 
-// IsWait tells whether a method is known to wait. Shaded copies of a library
-// count as the library.
-func IsWait(m *jfr.Method) bool {
+// isWait reports whether a method only waits. Shaded copies of a library count as the library.
+func isWait(m *jfr.Method) bool {
 	if m == nil {
 		return false
 	}
-	for _, name := range waits[m.Class] {
-		if m.Name == name {
-			return true
-		}
+	if slices.Contains(waits[m.Class], m.Name) {
+		return true
 	}
 	if at := strings.Index(m.Class, "/io/netty/"); at >= 0 {
-		return IsWait(&jfr.Method{Class: m.Class[at+1:], Name: m.Name})
+		return isWait(&jfr.Method{Class: m.Class[at+1:], Name: m.Name})
 	}
 	return false
 }

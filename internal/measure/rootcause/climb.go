@@ -1,6 +1,10 @@
 package rootcause
 
-import "time"
+import (
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+)
 
 // A Climb is the result of a search: for each hot spot a tree of callers with what was
 // measured, and an account of which hooks were in and on when.
@@ -41,9 +45,7 @@ type Method struct {
 }
 
 // A Share is a part of a whole, from 0 to 1, with its 95 % interval.
-type Share struct {
-	Part, Low, High float64
-}
+type Share = hotspots.Share
 
 // A Spot is a method in which the program spends its time.
 type Spot struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
 
 // index returns a method's index in the result.
@@ -105,7 +106,7 @@ func (s *search) callersOf(spot *spot, at *node, part float64) []*Caller {
 		case caller.By == Estimated && known != nil:
 			count = min(count, float64(known.drawn))
 		}
-		caller.Share = shareOf(through, 1, count)
+		caller.Share = hotspots.ShareOf(through, 1, count)
 		if known != nil {
 			caller.Calls = known.callers[m]
 		}
@@ -145,7 +146,7 @@ func (s *search) estimate(m classfile.MethodRef, part float64, from *node, depth
 			continue
 		}
 		caller := &Caller{Method: s.index(next), By: Estimated, State: Seen, Calls: known.callers[next]}
-		caller.Share = shareOf(through, 1, float64(known.drawn))
+		caller.Share = hotspots.ShareOf(through, 1, float64(known.drawn))
 		s.describe(caller, next)
 		caller.Above = s.estimate(next, through, from, depth+1)
 		caller.Top = len(caller.Above) == 0

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -199,14 +200,14 @@ func (s *spot) isHot() bool { return s.until == 0 }
 func (s *spot) cools(share Share, samples int) bool {
 	s.cold.weight += share.Part * float64(samples)
 	s.cold.samples += float64(samples)
-	isCold := shareOf(s.cold.weight, s.cold.samples, s.cold.samples).High < s.floor
+	isCold := hotspots.ShareOf(s.cold.weight, s.cold.samples, s.cold.samples).High < s.floor
 	if !isCold && share.Part < s.floor {
 		return false // the next looks will decide
 	}
 	if !isCold {
 		weight := s.share.Part*float64(s.seen) + s.cold.weight
 		s.seen += int(s.cold.samples)
-		s.share = shareOf(weight, float64(s.seen), float64(s.seen))
+		s.share = hotspots.ShareOf(weight, float64(s.seen), float64(s.seen))
 	}
 	s.cold.weight, s.cold.samples = 0, 0
 	return isCold
@@ -262,11 +263,9 @@ func (t *tally) hottest(share float64, few int) []classfile.MethodRef {
 	for _, p := range t.paths {
 		self[p.methods[0]] += p.weight
 	}
-	all := make([]classfile.MethodRef, 0, len(self))
-	for m := range self {
-		all = append(all, m)
-	}
-	slices.SortFunc(all, func(a, b classfile.MethodRef) int { return cmp.Or(cmp.Compare(self[b], self[a]), a.Compare(b)) })
+	all := slices.SortedFunc(maps.Keys(self), func(a, b classfile.MethodRef) int {
+		return cmp.Or(cmp.Compare(self[b], self[a]), a.Compare(b))
+	})
 	switch hot := slices.IndexFunc(all, func(m classfile.MethodRef) bool { return self[m] < share*t.whole }); {
 	case hot > 0:
 		return all[:hot]
@@ -284,7 +283,7 @@ func (t *tally) share(m classfile.MethodRef) Share {
 			self += p.weight
 		}
 	}
-	return shareOf(self, t.whole, float64(t.count))
+	return hotspots.ShareOf(self, t.whole, float64(t.count))
 }
 
 // feed adds the stacks that lead to a spot to its paths.
@@ -296,7 +295,7 @@ func (t *tally) feed(s *spot) {
 		}
 	}
 	for _, m := range t.table.Methods {
-		if refOf(m.Method) != s.top.method || m.Samples == 0 {
+		if m.Method.Ref() != s.top.method || m.Samples == 0 {
 			continue
 		}
 		var most float64
@@ -309,13 +308,6 @@ func (t *tally) feed(s *spot) {
 			s.line = m.Lines[0].Line
 		}
 	}
-}
-
-// shareOf returns a part with its interval, as of n samples.
-func shareOf(weight, whole, n float64) Share { return Share(hotspots.ShareOf(weight, whole, n)) }
-
-func refOf(m *jfr.Method) classfile.MethodRef {
-	return classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
 }
 
 // A node is a method on a call path to a hot spot. The nodes of a spot are a tree whose
@@ -381,7 +373,7 @@ func straighten(stack []*jfr.Method) []classfile.MethodRef {
 	var straight []classfile.MethodRef
 	at := make(map[classfile.MethodRef]int)
 	for _, one := range stack[ownFrames(len(stack), func(i int) string { return stack[i].Class }):] {
-		m := refOf(one)
+		m := one.Ref()
 		if passesOn(m) || len(straight) > 0 && isBridge(m, straight[len(straight)-1]) {
 			continue
 		}

@@ -154,7 +154,7 @@ func TestMethodsAboveTheShareAreHot(t *testing.T) {
 func TestShareCoversAllLooks(t *testing.T) {
 	s := &spot{floor: 0.025}
 	for _, look := range []struct{ weight, samples float64 }{{30, 100}, {0, 100}, {150, 300}} {
-		if s.cools(shareOf(look.weight, look.samples, look.samples), int(look.samples)) {
+		if s.cools(hotspots.ShareOf(look.weight, look.samples, look.samples), int(look.samples)) {
 			t.Errorf("it is cold after %+v", look)
 		}
 	}
@@ -165,8 +165,8 @@ func TestShareCoversAllLooks(t *testing.T) {
 
 func TestASpotCoolsWhenLooksShowItTogether(t *testing.T) {
 	s := &spot{floor: 0.025}
-	s.cools(shareOf(90, 100, 100), 100)
-	none := shareOf(0, 100, 100)
+	s.cools(hotspots.ShareOf(90, 100, 100), 100)
+	none := hotspots.ShareOf(0, 100, 100)
 	if s.cools(none, 100) {
 		t.Error("a hundred samples do not prove that it has less than 3 %")
 	}

@@ -63,7 +63,7 @@ func (s *stacks) add(stack *jfr.Stack) {
 			code.classes[frame.Method.Class], code.root = true, frame.Method.Class
 			isComplete = frame.Kind != jfr.Inlined
 		}
-		m := refOf(frame.Method)
+		m := frame.Method.Ref()
 		if frame.Method.Modifiers&int(classfile.AccNative) != 0 || frame.Kind == jfr.Native {
 			s.native[m] = true
 		}

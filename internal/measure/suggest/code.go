@@ -15,7 +15,6 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
-	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
@@ -136,8 +135,6 @@ func (m *methodCode) isTiny() bool { return m.bytes <= overhead.InlinedCode && !
 // A Method is a method of the program, with names as in class files. Without a descriptor,
 // which thread dumps do not have, it stands for all overloads.
 type Method classfile.MethodRef
-
-func methodOf(m *jfr.Method) Method { return Method{m.Class, m.Name, m.Descriptor} }
 
 // String returns the method as a person writes it, without its parameters.
 func (m Method) String() string { return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name }

@@ -172,7 +172,7 @@ func pathsOf(t *hotspots.Table) (paths []Path) {
 	for _, stack := range t.Stacks() {
 		path := Path{Weight: stack.Weight}
 		for _, m := range stack.Methods {
-			path.Methods = append(path.Methods, methodOf(m))
+			path.Methods = append(path.Methods, Method(m.Ref()))
 		}
 		path.Methods = path.Methods[innermost(path.Methods):]
 		if len(path.Methods) > 0 {
@@ -251,7 +251,7 @@ func (in inlining) add(s jfr.Sample) {
 		if frame.Method == nil {
 			continue
 		}
-		m := methodOf(frame.Method)
+		m := Method(frame.Method.Ref())
 		n := in[m]
 		n.seen++
 		if frame.Kind == jfr.Inlined {
@@ -308,7 +308,7 @@ func (q *queue) add(s jfr.Sample) {
 		if frame.Method == nil {
 			continue
 		}
-		m := methodOf(frame.Method).anyOverload()
+		m := Method(frame.Method.Ref()).anyOverload()
 		if first == nil && !isLibrary(m.Class) && !m.passesOn() && !m.isOurs() {
 			first = &m
 		}
