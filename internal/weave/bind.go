@@ -9,10 +9,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
-// opcodeNumber keeps the number of a condition where an intrinsic has its kind.
-func opcodeNumber(no int32) opcode.Op { return opcode.Op(no) }
-
-// BindError says why a template cannot have a condition.
+// BindError reports a condition or value that does not fit a template.
 type BindError struct {
 	Template string
 	Number   int
@@ -23,10 +20,10 @@ func (e *BindError) Error() string {
 	return fmt.Sprintf("template %s, condition %d: %s", e.Template, e.Number, e.Detail)
 }
 
-// Bind returns a template in which the fragments of conditions, or values, have taken
-// the place of the calls Template.condition(n), Template.condition(elapsed, n) and
-// Template.value(n). A condition that is nil always holds; a value that is nil is
-// null. What is bound was made for one method, and so is the template.
+// Bind returns a template in which the calls Template.condition(n),
+// Template.condition(elapsed, n) and Template.value(n) are replaced by the fragments of
+// conditions and values. A nil condition always holds; a nil value is null. Fragments are made
+// for one method, and so is the bound template.
 func (t *Template) Bind(conditions ...Lowered) (*Template, error) {
 	bound := *t
 	bound.markers = 0
@@ -56,16 +53,16 @@ func (t *Template) Bind(conditions ...Lowered) (*Template, error) {
 	return &bound, nil
 }
 
-// binder puts fragments into a template that is being made.
+// binder inserts fragments into a new template.
 type binder struct {
 	*Template
 	base                uint16 // first of the fragments' variables, which all share
 	maxStack, maxLocals uint16
 }
 
-// replace puts the fragment of a condition in the place of a marker. Of labels that
-// stand together the last one's frame holds for all. Where the template has a frame of
-// its own right behind, it is followed by an instruction: no place may have two.
+// replace replaces a marker by the fragment of a condition. For adjacent labels the frame of
+// the last one is used. If a frame of the template follows directly, a nop separates the two:
+// no place may have two frames.
 func (b *binder) replace(mark *item, c Lowered, followed bool) error {
 	f, err := fragmentFor(mark, c)
 	if err != nil {
@@ -123,7 +120,7 @@ func fragmentFor(mark *item, c Lowered) (*Fragment, error) {
 	return c.Lower(at)
 }
 
-// step adds what stands for one step.
+// step adds the item of a step.
 func (b *binder) step(s *Step, mark *item, first int) {
 	it := item{op: s.Op, value: s.Value, state: mark.state}
 	switch s.Do {
@@ -136,10 +133,7 @@ func (b *binder) step(s *Step, mark *item, first int) {
 	case DoLabel:
 		it.act, it.num, it.value = actLabel, uint16(first+int(s.Value)), 0
 	case DoArgument:
-		kind := s.Kind
-		if kind == 'A' {
-			kind = 0 // as it is: only primitives are boxed
-		}
+		kind := primitiveKind(s.Kind)
 		b.uses.argument(int(s.Value), kind, mark.state)
 		it = item{act: actIntrinsic, value: doArg, num: uint16(s.Value), op: opcode.Op(kind), state: mark.state}
 	case DoSelf:
@@ -147,10 +141,7 @@ func (b *binder) step(s *Step, mark *item, first int) {
 		b.uses.selfAfter = b.uses.selfAfter || mark.state != isBefore
 		it = item{act: actIntrinsic, value: doSelf, state: mark.state}
 	case DoResult:
-		kind := s.Kind
-		if kind == 'A' {
-			kind = 0
-		}
+		kind := primitiveKind(s.Kind)
 		b.uses.result(kind)
 		it = item{act: actIntrinsic, value: doResult, op: opcode.Op(kind), state: mark.state}
 	case DoThrown:
@@ -160,8 +151,16 @@ func (b *binder) step(s *Step, mark *item, first int) {
 	b.items = append(b.items, it)
 }
 
-// frameAt returns the frame at a label of a fragment: what holds at the marker, and
-// the fragment's own.
+// primitiveKind returns 0 for a reference, which is used as it is: only primitives are boxed.
+func primitiveKind(kind byte) byte {
+	if kind == 'A' {
+		return 0
+	}
+	return kind
+}
+
+// frameAt returns the frame at a label of a fragment: that of the marker, extended by the
+// variables and stack of the fragment.
 func (b *binder) frameAt(s *Step, mark *item) frame {
 	there := &b.frames[mark.num]
 	f := frame{state: mark.state, locals: slices.Clone(there.locals), stack: slices.Clone(there.stack)}
@@ -199,7 +198,7 @@ func (b *binder) typeOf(desc string) typ {
 	return typ{item: code.Integer}
 }
 
-// pool returns the number of a constant of the template, adding it.
+// pool returns the number of a constant of the template, and adds it if needed.
 func (b *binder) pool(c *Constant) int {
 	for i := range b.constants {
 		if b.constants[i].same(c) {

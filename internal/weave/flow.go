@@ -6,8 +6,8 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
-// state says what may have happened of the target when control is at a point of the
-// template: a set of three facts.
+// state is what may have happened to the target when control is at a point of the template: a
+// set of three facts.
 type state uint8
 
 const (
@@ -16,8 +16,8 @@ const (
 	isThrown                   // it has thrown
 )
 
-// flow finds the state at every node of a template by following control until
-// nothing changes. Templates are small; no order is tried to be clever about.
+// flow finds the state at every node of a template by following control until nothing
+// changes. Templates are small, so the order of visits does not matter.
 //
 // In a constructor a block around the sentinel does not enclose what stands before it.
 func flow(b *code.Body, sentinel *code.Node, constructor bool) map[*code.Node]state {
@@ -84,10 +84,10 @@ func encloses(h *code.Handler, n *code.Node) bool {
 	return false
 }
 
-// mixes reports whether a template, as it runs in a constructor, has code that is
-// reached both before the target has begun and behind it, where this is an object and
-// is none, or code that runs before the target but stands behind it, where the blocks
-// of a template further out would enclose it.
+// mixes reports whether a template, in a constructor, has code that is reached both before
+// and after the target, where this is not initialised and is initialised, or code that runs
+// before the target and is placed after it, where the blocks of an outer template would
+// enclose it.
 func mixes(b *code.Body, sentinel *code.Node) bool {
 	states := flow(b, sentinel, true)
 	behind := false
@@ -113,14 +113,14 @@ func targets(b *code.Body, n *code.Node) []*code.Node {
 	return nil
 }
 
-// mostMarkers is how many conditions, or values, a template can tell apart.
+// mostMarkers is the number of different conditions and values of a template.
 const mostMarkers = 32
 
 // isMarker reports whether an intrinsic is to be replaced by a fragment.
 func isMarker(what int32) bool { return what >= doCondition && what <= doValue }
 
-// mark turns a call that a fragment will replace into an item, whose num is the frame
-// that holds there and whose op is the number of the condition.
+// mark completes the item of a call that a fragment will replace: num is the frame at the
+// call, and op the number of the condition.
 func (c *compiler) mark(n *code.Node, it item) (item, error) {
 	no, ok := c.takeInt()
 	if !ok || no < 0 || no >= mostMarkers {
@@ -150,13 +150,13 @@ func (c *compiler) mark(n *code.Node, it item) (item, error) {
 	if f.stack, err = c.types(at.Stack[:len(at.Stack)-arguments]); err != nil {
 		return it, err
 	}
-	it.op, it.num = opcodeNumber(no), uint16(len(c.frames))
+	it.op, it.num = opcode.Op(no), uint16(len(c.frames))
 	c.frames = append(c.frames, f)
 	c.markers++
 	return it, nil
 }
 
-// followMarkers finds what stands in variables and on the stack where markers are.
+// followMarkers finds the types of variables and of the stack at the markers.
 func (c *compiler) followMarkers() error {
 	c.marked = make(map[*code.Node]code.Frame)
 	_, err := frames.Walk(c.body, c.member, true, func(n *code.Node, s *frames.State) {
@@ -167,15 +167,14 @@ func (c *compiler) followMarkers() error {
 	return err
 }
 
-// longestCopy is how many instructions an epilog may have of which every return of
-// the target gets a copy.
+// longestCopy is the largest number of instructions of an epilog that is copied to every
+// return of the target.
 const longestCopy = 8
 
-// straightEpilog returns the instructions that run between the target's end and the
-// template's return, where they are few, always the same, in no exception block and
-// do not want the result; else nil. Such an epilog is copied to each return, as a
-// compiler does with a finally block: the result stays on the stack, and no jump,
-// no variable and no frame is needed.
+// straightEpilog returns the instructions between the target's end and the template's return
+// if they are few, always the same, in no exception block and do not use the result; else nil.
+// Such an epilog is copied to each return, as a compiler does with a finally block: the result
+// stays on the stack, and no jump, variable or frame is needed.
 func (c *compiler) straightEpilog() []item {
 	place := make(map[uint16]int) // of labels among the items
 	at := 0
@@ -229,8 +228,8 @@ func (c *compiler) inBlock(at int, place map[uint16]int) bool {
 	return false
 }
 
-// withoutEpilog returns the items behind the target that are left when every return
-// has its own epilog: what runs when the target throws.
+// withoutEpilog returns the items after the target that remain when every return has its own
+// epilog: the code that runs when the target throws.
 func (c *compiler) withoutEpilog() []item {
 	used := make(map[uint16]bool)
 	for _, b := range c.handlers {

@@ -1,9 +1,9 @@
 // Package weave merges templates with target methods.
 //
-// A template is a static Java method without arguments, compiled by any compiler.
-// It calls Template.target() once, the sentinel: what runs before it is the prolog,
-// what runs behind it the epilog. Weaving lifts both methods to lists and puts the
-// target's in the sentinel's place:
+// A template is a static Java method without arguments, compiled by any compiler. It calls
+// Template.target(), the sentinel, once: the code before it is the prolog, the code after it
+// the epilog. Weaving lifts both methods to lists of instructions and replaces the sentinel by
+// the target:
 //
 //	template              target            woven
 //	  long t = enter();                       enter; lstore t'
@@ -13,24 +13,25 @@
 //	    exit(t);                            E: lload t'; exit; load r; return
 //	  }                                     H: astore; lload t'; exit; athrow
 //
-// The template's local variables move behind the target's, its constants are added
-// to the target's pool, its exception blocks enclose the target's, and the target's
-// frames grow by the template's variables that live across it. The target's own
-// instructions, frames and tables are never changed otherwise. Several templates
-// nest: the first is the outermost.
+// The template's local variables follow the target's, its constants are added to the target's
+// pool, its exception blocks enclose the target's, and the target's frames grow by the
+// template's variables that live across the target. Otherwise the target's instructions,
+// frames and tables do not change. Several templates nest: the first is the outermost.
 //
-// A template may leave conditions and values open, Template.condition(n) and
-// Template.value(n). Template.Bind puts fragments in their place, made for one method;
-// the result is a template like any other.
+// A template may contain placeholders for conditions and values, Template.condition(n) and
+// Template.value(n). Template.Bind replaces them by fragments made for one method; the result
+// is a template like any other.
 //
-// In a constructor the prolog runs first, and the blocks begin behind the call of
-// super(...) or this(...): nothing may enclose an object that is not one yet. A template
-// may have its prolog begin there too (BehindSuper), so that what it begins always ends.
+// In a constructor the prolog runs first, and exception blocks begin after the call of
+// super(...) or this(...): no block may enclose code in which this is not yet initialised.
+// The prolog of a template can begin there too (BehindSuper), so that everything it begins is
+// ended.
 //
-// A template can also be woven around single calls inside a method, of native methods
-// say, which have no code of their own (Weaver.Sites). It then stands where the call
-// stood, inside all blocks that enclose the call, and whatever lies on the stack is
-// put aside while its epilog runs. Calls are wrapped first, templates go around.
+// A template can also be woven around single calls inside a method, for instance calls of
+// native methods, which have no code of their own (Weaver.Sites). It then replaces the call,
+// inside all blocks that enclose the call, and the contents of the stack are stored in
+// variables while its epilog runs. Calls are wrapped before templates are woven around the
+// method.
 package weave
 
 import (
@@ -51,40 +52,40 @@ import (
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
-// MethodInfo is what a method is chosen by. Its strings are views of the class
-// bytes: they hold as long as those do.
+// MethodInfo describes a method to be chosen. Its strings are views of the class bytes, and
+// valid as long as those.
 type MethodInfo struct {
 	classfile.MethodRef
 	Access  classfile.Access
 	HasCode bool
 }
 
-// Result is what became of a class.
+// Result is the result of weaving a class.
 type Result struct {
-	Bytes   []byte // the woven class; nil where no method was woven
+	Bytes   []byte // the woven class; nil if no method was woven
 	Methods []MethodResult
 }
 
-// MethodResult is what became of a method that was chosen.
+// MethodResult is the result of weaving a chosen method.
 type MethodResult struct {
 	Name, Descriptor string
 	Woven            bool
-	Reason           error // why it was left alone
+	Reason           error // why it was not woven
 	Offsets          code.OffsetMap
-	Sites            int        // how many calls in it were wrapped
-	Left             []LeftSite // calls in it that were chosen and left alone
+	Sites            int        // number of calls in it that were wrapped
+	Left             []LeftSite // calls in it that were chosen and not wrapped
 }
 
-// Weaver weaves classes, one after the other, in memory it keeps.
+// Weaver weaves classes, one after the other, and reuses its memory.
 type Weaver struct {
-	// Identify gives methods their ids where MethodID will not do, because two of a
-	// set share one. It may keep no string it is given.
+	// Identify returns the ids of methods, instead of MethodID, if two methods of a set have
+	// the same. It must not keep the strings it is given.
 	Identify func(classfile.MethodRef) int32
 
-	// Sites chooses calls in the methods of a class, around which SiteTemplate is
-	// woven with the id it gives, whether or not the method itself is chosen. It is
-	// asked for every call but those of constructors, and may keep no string it is
-	// given. Where one of the two is nil none is wrapped.
+	// Sites chooses calls in the methods of a class, whether or not the method itself is
+	// chosen. SiteTemplate is woven around them with the id that Sites returns. Sites is
+	// called for every call except those of constructors, and must not keep the strings it is
+	// given. If one of the two is nil, no call is wrapped.
 	Sites        func(caller MethodInfo, call Call) (id int32, wrap bool)
 	SiteTemplate *SiteTemplate
 
@@ -133,25 +134,21 @@ func NewWeaver() *Weaver {
 	return w
 }
 
-// Weave weaves around each method of a class the templates that pick chooses, the
-// first outermost. A method that cannot be woven is left alone and has its reason in
-// the result; an error means that the class as a whole could not be read.
+// Weave weaves the templates that pick chooses around each method of a class, the first
+// outermost. A method that cannot be woven is not changed, and the result has the reason; an
+// error means that the class could not be read.
 func (w *Weaver) Weave(class []byte, pick func(MethodInfo) []*Template) (*Result, error) {
 	res, err := w.Append(nil, class, pick)
 	if err != nil {
 		return nil, err
 	}
 	res.Methods = slices.Clone(res.Methods)
-	shifts := slices.Clone(w.shifts)
-	for i := range res.Methods {
-		n := len(res.Methods[i].Offsets)
-		res.Methods[i].Offsets, shifts = shifts[:n:n], shifts[n:]
-	}
+	settleOffsets(res.Methods, slices.Clone(w.shifts))
 	return &res, nil
 }
 
-// Append is Weave that writes the woven class behind dst, into its memory where
-// there is room. The result's list of methods lives until the next call.
+// Append is like Weave, but appends the woven class to dst. The result's list of methods is
+// valid until the next call.
 func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (Result, error) {
 	if _, err := w.Read(class); err != nil {
 		return Result{}, err
@@ -159,9 +156,8 @@ func (w *Weaver) Append(dst, class []byte, pick func(MethodInfo) []*Template) (R
 	return w.AppendRead(dst, pick)
 }
 
-// AppendRead is Append for the class that Read has parsed, so that a caller who looks at
-// the class before it is woven need not parse it as well. A class is woven once: to weave
-// it again it must be read again.
+// AppendRead is like Append for the class that Read has parsed, so that a caller that inspects
+// the class first need not parse it twice. A class can be woven only once after it was read.
 func (w *Weaver) AppendRead(dst []byte, pick func(MethodInfo) []*Template) (Result, error) {
 	res := Result{Methods: w.methods[:0]}
 	woven := false
@@ -186,7 +182,7 @@ func (w *Weaver) AppendRead(dst []byte, pick func(MethodInfo) []*Template) (Resu
 		res.Methods = append(res.Methods, r)
 	}
 	w.methods = res.Methods
-	w.settleOffsets()
+	settleOffsets(w.methods, w.shifts)
 	if !woven {
 		return res, nil
 	}
@@ -203,8 +199,8 @@ func (w *Weaver) AppendRead(dst []byte, pick func(MethodInfo) []*Template) (Resu
 	return res, nil
 }
 
-// Read parses a class and forgets the one before. The class must not be changed, and
-// lives until the next class is read or woven.
+// Read parses a class. The class must not be modified, and is valid until the next class is
+// read or woven.
 func (w *Weaver) Read(class []byte) (*classfile.Class, error) {
 	if err := w.class.Read(class); err != nil {
 		return nil, err
@@ -222,7 +218,7 @@ func (w *Weaver) Read(class []byte) (*classfile.Class, error) {
 	return &w.class, nil
 }
 
-// abandon leaves a whole class alone.
+// abandon marks all methods of a class as not woven.
 func abandon(res *Result, reason *Reason) {
 	for i := range res.Methods {
 		if r := &res.Methods[i]; r.Woven {
@@ -231,13 +227,12 @@ func abandon(res *Result, reason *Reason) {
 	}
 }
 
-// settleOffsets gives the methods their maps, which lie one behind the other in
-// memory that has grown with them.
-func (w *Weaver) settleOffsets() {
-	shifts := w.shifts
-	for i := range w.methods {
-		n := len(w.methods[i].Offsets)
-		w.methods[i].Offsets, shifts = shifts[:n:n], shifts[n:]
+// settleOffsets sets the offset maps of methods, which are adjacent in memory that may have
+// moved while it grew.
+func settleOffsets(methods []MethodResult, shifts []code.Shift) {
+	for i := range methods {
+		n := len(methods[i].Offsets)
+		methods[i].Offsets, shifts = shifts[:n:n], shifts[n:]
 	}
 }
 
@@ -270,8 +265,8 @@ func (w *Weaver) labels(n int) []*code.Node {
 	return w.nodes
 }
 
-// effect returns how many slots a call, a field access or the loading of a constant
-// changes the stack by.
+// effect returns the change of the stack depth, in slots, by a call, a field access or the
+// loading of a constant.
 func (w *Weaver) effect(n *code.Node) int {
 	switch n.Op() {
 	case opcode.Ldc:
@@ -283,7 +278,7 @@ func (w *Weaver) effect(n *code.Node) int {
 	}
 	var d int
 	if int(n.Index()) >= len(w.effects) {
-		d = w.readEffect(n.Index(), n.Op()) // an entry a template brought
+		d = w.readEffect(n.Index(), n.Op()) // an entry that a template added
 	} else if e := w.effects[n.Index()]; e != 0 {
 		d = int(e >> 1)
 	} else {
@@ -303,8 +298,8 @@ func (w *Weaver) effect(n *code.Node) int {
 	return d
 }
 
-// readEffect returns the size of a field, or what a static call of a method would
-// change the stack by. One that leads nowhere counts nothing: the class is broken.
+// readEffect returns the size of a field, or the change of the stack depth by a static call of
+// a method. It returns 0 for an invalid entry.
 func (w *Weaver) readEffect(index uint16, op opcode.Op) int {
 	desc, err := w.class.Pool.Descriptor(index)
 	if err != nil || len(desc) == 0 {
@@ -331,7 +326,7 @@ func (w *Weaver) initCall(index uint16) bool {
 	return w.inits[index] > 0
 }
 
-// job is a method to be woven, and what with.
+// job is a method to be woven, and its templates.
 type job struct {
 	member     *classfile.Member
 	code       *classfile.Attribute
@@ -340,8 +335,8 @@ type job struct {
 	sites      []site      // calls in it
 }
 
-// method weaves one method, and reports whether anything of it was chosen. Where
-// hooks at calls are more than it can bear, it is woven without them.
+// method weaves a method, and reports whether it or a call in it was chosen. If hooks at
+// calls make it too large, it is woven without them.
 func (w *Weaver) method(j *job, info MethodInfo) (r MethodResult, chosen bool) {
 	r = MethodResult{Name: info.Name, Descriptor: info.Descriptor}
 	r.Reason = w.lift(j)
@@ -384,8 +379,7 @@ func (w *Weaver) lift(j *job) error {
 	return nil
 }
 
-// weave weaves the target, from the innermost out: first its calls, then templates
-// around all of it.
+// weave weaves the target from the inside out: first its calls, then templates around it.
 func (w *Weaver) weave(j *job) (_ code.OffsetMap, left []LeftSite, err error) {
 	g := &w.target
 	w.failed = nil
@@ -405,7 +399,7 @@ func (w *Weaver) weave(j *job) (_ code.OffsetMap, left []LeftSite, err error) {
 		err = w.failed
 	}
 	if full := w.class.Pool.Err(); full != nil {
-		err = full // whatever else went wrong comes of it
+		err = full // it is the cause of any other error
 	}
 	if err != nil {
 		return nil, left, asReason(err)
@@ -414,7 +408,7 @@ func (w *Weaver) weave(j *job) (_ code.OffsetMap, left []LeftSite, err error) {
 	return offsets, left, err
 }
 
-// lower puts the woven body in its place.
+// lower encodes the woven body.
 func (w *Weaver) lower(j *job, wrapped bool) (code.OffsetMap, error) {
 	body := w.target.body
 	body.FrameAfter, w.branches = w.frameAfter, nil
@@ -432,13 +426,13 @@ func (w *Weaver) lower(j *job, wrapped bool) (code.OffsetMap, error) {
 	j.code.Data = data
 	from := len(w.shifts)
 	w.shifts = append(w.shifts, body.Offsets()...)
-	return w.shifts[from:], nil // moved to their place when all are there
+	return w.shifts[from:], nil // settleOffsets sets them again
 }
 
-// codeSize returns how long the code is that a Code attribute holds.
+// codeSize returns the length of the code in a Code attribute.
 func codeSize(attribute []byte) int { return int(binary.BigEndian.Uint32(attribute[4:])) }
 
-// imports is where a template's constants are in the class being woven.
+// imports holds the pool indices of a template's constants in the class being woven.
 type imports struct {
 	index []uint16 // by constant number; 0 until needed
 }
@@ -470,8 +464,7 @@ type importedTemplate struct {
 	imports  imports
 }
 
-// constant returns the index of a template's constant in the class, adding it when
-// it is first wanted.
+// constant returns the index of a template's constant in the class, and adds it on first use.
 func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
 	if i := im.index[no]; i != 0 {
 		return i
@@ -501,7 +494,7 @@ func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
 	return i
 }
 
-// bootstrap returns the number of a bootstrap method of the class, adding one.
+// bootstrap returns the number of a bootstrap method of the class, and adds it if needed.
 func (w *Weaver) bootstrap(t *Template, im *imports, numbers []int) uint16 {
 	entry := classfile.BootstrapMethod{Handle: w.constant(t, im, numbers[0])}
 	for _, no := range numbers[1:] {
@@ -538,7 +531,7 @@ func (w *Weaver) bootstrap(t *Template, im *imports, numbers []int) uint16 {
 	return uint16(len(entries))
 }
 
-// TemplateError says why a method cannot be a template.
+// TemplateError reports a method that cannot be a template.
 type TemplateError struct {
 	Template string
 	Detail   string
@@ -546,8 +539,8 @@ type TemplateError struct {
 
 func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %s", e.Template, e.Detail) }
 
-// Reason is why a method, or a call in one, was left alone. Reasons are few, so that they can be
-// counted; Detail says more of the one case.
+// Reason is why a method, or a call in it, was not woven. There are few kinds, so that they
+// can be counted; Detail describes the single case.
 type Reason struct {
 	Kind   ReasonKind
 	Detail string
@@ -556,7 +549,7 @@ type Reason struct {
 // ReasonKind is a kind of reason.
 type ReasonKind string
 
-// The reasons for which a method, or a call in one, is left alone.
+// The reasons why a method, or a call in it, is not woven.
 const (
 	TooLarge        ReasonKind = "the woven method would be too large"
 	PoolFull        ReasonKind = "the class's constant pool would overflow"
@@ -578,9 +571,8 @@ func (r *Reason) Error() string {
 	return string(r.Kind) + ": " + r.Detail
 }
 
-// MethodID returns the number by which woven code names a method, stable from run to
-// run and machine to machine: the CRC-32C of class.name(descriptor),
-// with the internal name of the class.
+// MethodID returns the number by which woven code identifies a method. It is the same on all
+// machines: the CRC-32C of class.name(descriptor), with the internal name of the class.
 func MethodID(m classfile.MethodRef) int32 {
 	sum := crc32.Update(0, castagnoli, []byte(m.Class+"."+m.Name))
 	return int32(crc32.Update(sum, castagnoli, []byte(m.Descriptor)))
