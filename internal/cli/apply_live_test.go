@@ -13,7 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
-// A shop does what it is told, and one Sonde after the other watches it.
+// watchedShop is a program that runs commands from its standard input while Sondes measure it.
 type watchedShop struct {
 	t *testing.T
 	*jvmtest.Running
@@ -142,7 +142,7 @@ func (s *watchedShop) end() {
 	s.must("apply", s.pid, "--end")
 	s.unheld()
 	if out := s.must("status", s.pid); !strings.HasPrefix(out, "Sonde is not in process") {
-		s.t.Errorf("behind the end: %s", out)
+		s.t.Errorf("after the end: %s", out)
 	}
 	s.do("sell 1 gold")
 }

@@ -38,7 +38,7 @@ func newPackedShop(t *testing.T, jdk jvmtest.JDK) *packedShop {
 	return s
 }
 
-// awaitNotice waits until the agent, which lets the program begin before, has told of itself.
+// awaitNotice waits for the notice of the agent, which is written after the program has begun.
 func (s *packedShop) awaitNotice() {
 	s.t.Helper()
 	end := time.Now().Add(jvmtest.RunLimit)
@@ -50,7 +50,7 @@ func (s *packedShop) awaitNotice() {
 		case jvm.Pack != nil:
 			return
 		case time.Now().After(end):
-			s.t.Fatal("the agent has not told of its pack")
+			s.t.Fatal("the agent has written no notice about its pack")
 		}
 		time.Sleep(time.Millisecond) // only between looks
 	}
@@ -102,7 +102,7 @@ func TestPackedLive(t *testing.T) {
 	}
 }
 
-// reads tells what was measured, and who is in.
+// reads checks what was measured and who has hooks in the JVM.
 func (s *packedShop) reads() {
 	t := s.t
 	report, calls := s.reported(s.pid)
@@ -174,7 +174,7 @@ func (s *packedShop) takesOver() {
 	}
 }
 
-// TestPackThatIsRefusedLive tells why a JVM runs without its pack, and what undo does.
+// TestPackThatIsRefusedLive shows why a JVM runs without its pack, and what undo does.
 func TestPackThatIsRefusedLive(t *testing.T) {
 	jdk := jvmtest.JDKs(t)[0]
 	s := newPackedShop(t, jdk)

@@ -135,7 +135,7 @@ func TestLiveCacheIsWhereItIsSaid(t *testing.T) {
 }
 
 // TestLiveCacheWrong is said before a JVM is touched; a cache that cannot be had is
-// told of, and done without.
+// reported, and not used.
 func TestLiveCacheWrong(t *testing.T) {
 	for _, wrong := range []cacheFlags{
 		{none: true, cacheDirFlags: cacheDirFlags{dir: "x"}}, {share: "all"}, {cacheDirFlags: cacheDirFlags{trust: []string{"nobody-of-that-name"}}},
@@ -149,10 +149,10 @@ func TestLiveCacheWrong(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var told []string
-	opened, end, err := (&cacheFlags{cacheDirFlags: cacheDirFlags{dir: file}}).openCache(func(text string) { told = append(told, text) })
-	if err != nil || opened == nil || len(told) != 1 || strings.Contains(told[0], "\n") {
-		t.Fatal(opened, err, told)
+	var notes []string
+	opened, end, err := (&cacheFlags{cacheDirFlags: cacheDirFlags{dir: file}}).openCache(func(text string) { notes = append(notes, text) })
+	if err != nil || opened == nil || len(notes) != 1 || strings.Contains(notes[0], "\n") {
+		t.Fatal(opened, err, notes)
 	}
 	end()
 }

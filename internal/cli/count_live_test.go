@@ -167,8 +167,8 @@ const (
 	contextsOrder = "contexts.Contexts$Order.place"
 )
 
-// told are a count's calls by what tells them apart.
-func toldCalls(d *document.Count) map[string]uint64 {
+// callsByContext returns the calls of a count by their context.
+func callsByContext(d *document.Count) map[string]uint64 {
 	calls := make(map[string]uint64)
 	for _, m := range d.Methods {
 		words := []string{m.Within}
@@ -233,8 +233,8 @@ func TestContextsLive(t *testing.T) {
 					t.Fatalf("exit code %d: %s", code, c.stderr.String())
 				}
 				got := c.result(t)
-				if !maps.Equal(toldCalls(&got), test.want) || got.Dropped != 0 || got.Leaving == nil {
-					t.Errorf("%q: %v, want %v\n%s", test.flags, toldCalls(&got), test.want, c.stderr.String())
+				if !maps.Equal(callsByContext(&got), test.want) || got.Dropped != 0 || got.Leaving == nil {
+					t.Errorf("%q: %v, want %v\n%s", test.flags, callsByContext(&got), test.want, c.stderr.String())
 				}
 			}
 			if _, out, _ := sonde(t, "status", strconv.Itoa(p.PID)); !strings.HasPrefix(out, "Sonde is not in") {
@@ -245,7 +245,7 @@ func TestContextsLive(t *testing.T) {
 }
 
 // Calls of methods that HotSpot may replace are marked as a lower bound wherever calls are
-// shown, and nothing says that such a method was not called. A method beside them is exact.
+// shown, and nothing says that such a method was not called. Another method is exact.
 func TestCallsOfIntrinsicsAreALowerBound(t *testing.T) {
 	t.Parallel()
 	for _, jdk := range jvmtest.JDKs(t) {

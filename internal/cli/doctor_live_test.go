@@ -43,7 +43,7 @@ func TestDoctorLive(t *testing.T) {
 		const lostNames = "JDK-8240908"
 		isLosing := slices.ContainsFunc(jdk.Bugs(version), func(b jdk.Bug) bool { return b.ID == lostNames })
 		if named := strings.Contains(out, lostNames); named != isLosing || named && home.Major >= 19 {
-			t.Errorf("the lost parameter names are told: %v\n%s", named, out)
+			t.Errorf("the lost parameter names are reported: %v\n%s", named, out)
 		}
 		cached := filepath.Join(t.TempDir(), "cache")
 		code, out, stderr = sonde(t, "doctor", pid, "--deep", "--json", "--cache", cached, "calls.**", "loading.**", "java.lang.Thread.*", "gone.calls.Main.**")

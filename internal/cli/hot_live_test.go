@@ -74,7 +74,7 @@ func checkNotRecording(t *testing.T, jdk jvmtest.JDK, pid int) {
 	}
 	where := recorderWritesTo.FindStringSubmatch(jvmtest.RunTool(t, jdk, "jcmd", strconv.Itoa(pid), "JFR.configure").Stdout)
 	if where == nil {
-		t.Fatal("where the recorder writes is not told")
+		t.Fatal("the file of the recorder is not reported")
 	}
 	if files, err := os.ReadDir(where[1]); err != nil && !os.IsNotExist(err) || len(files) > 0 {
 		t.Errorf("left in %s: %v, %v", where[1], files, err)

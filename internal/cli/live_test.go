@@ -65,7 +65,7 @@ type runningSonde struct {
 	*exec.Cmd
 	out    bytes.Buffer
 	stderr strings.Builder
-	lines  chan string   // of stderr, behind the one that says that the hooks are in
+	lines  chan string   // of stderr, after the line about hooks
 	read   chan struct{} // closed when stderr has ended
 }
 
@@ -177,7 +177,7 @@ func parse[T any](t *testing.T, text string) T {
 	return value
 }
 
-// counts are a result's, as fixtures tell theirs.
+// counts returns the counts of a result in the form that fixtures print.
 func countsOf(d *document.Count) live.Counts {
 	counts := make(live.Counts)
 	for _, m := range d.Methods {

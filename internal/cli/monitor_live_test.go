@@ -15,7 +15,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 )
 
-// A monitored program does what it is told, and says when it has.
+// A monitored program runs commands from its standard input and confirms them.
 type monitoredProgram struct {
 	t *testing.T
 	*jvmtest.Running
@@ -52,7 +52,7 @@ func (r *monitorReader) await(what string, isIt func(document.Monitor) bool) doc
 			return d
 		}
 	}
-	r.t.Fatalf("%s was not told", what)
+	r.t.Fatalf("%s was not reported", what)
 	return document.Monitor{}
 }
 
@@ -123,7 +123,7 @@ func checkCrowds(t *testing.T, p *monitoredProgram, r *monitorReader, jdk jvmtes
 	r.await("that the crowd is gone", func(d document.Monitor) bool { return d.Total.Running == 0 })
 }
 
-// checkStall has a call hang: it is told with what it hangs in, as new once.
+// checkStall makes a call hang: it is reported with the method it hangs in, as new only once.
 func checkStall(t *testing.T, p *monitoredProgram, r *monitorReader) {
 	t.Helper()
 	p.do("hang", "hanging")
@@ -138,7 +138,7 @@ func checkStall(t *testing.T, p *monitoredProgram, r *monitorReader) {
 			t.Errorf("%+v", calls)
 		}
 		if i == 1 && d.Stalls[0].New {
-			t.Error("a stall is told as new twice")
+			t.Error("a stall is reported as new twice")
 		}
 	}
 	p.do("release", "released")

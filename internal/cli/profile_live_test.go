@@ -105,7 +105,7 @@ func TestProfileStart(t *testing.T) {
 				if main := got.Merged.Children[0]; main.Running != uint64(len(exit)) {
 					t.Errorf("%d calls of main have not ended", main.Running)
 				}
-				if told := strings.Contains(stderr, "note: the program ended with exit code 3\n"); told != (exit != nil) {
+				if reported := strings.Contains(stderr, "note: the program ended with exit code 3\n"); reported != (exit != nil) {
 					t.Errorf("%s", stderr)
 				}
 			}
@@ -113,7 +113,7 @@ func TestProfileStart(t *testing.T) {
 	}
 }
 
-// profileCounts are a result's, as fixtures tell theirs.
+// profileCounts returns the counts of a result in the form that fixtures print.
 func profileCounts(p *cct.Profile) live.Counts {
 	counts := make(live.Counts)
 	var add func(n *cct.Node)

@@ -82,11 +82,11 @@ func TestErrorsSteerNoTerminal(t *testing.T) {
 	if got := format.OneLine(errors.New("a\x1b[2Jb\r\nc\td\u009b\u202e")); got != "a?[2Jb; c d??" {
 		t.Errorf("%q", got)
 	}
-	var told strings.Builder
-	f := &planCommand{streams: streams{err: &told}}
+	var written strings.Builder
+	f := &planCommand{streams: streams{err: &written}}
 	f.note("\x1b]0;x\a")
-	if told.String() != "note: ?]0;x?\n" {
-		t.Errorf("%q", told.String())
+	if written.String() != "note: ?]0;x?\n" {
+		t.Errorf("%q", written.String())
 	}
 }
 
@@ -169,7 +169,7 @@ func TestMain(m *testing.M) {
 }
 
 // isolated tests touch neither the cache nor the data of the user who runs them, and do not
-// depend on what others left there. A sonde that a test starts is told so by the test.
+// depend on what others left there. A test says so to each sonde that it starts.
 type isolated struct{ *testing.M }
 
 func (i isolated) Run() int {

@@ -108,7 +108,7 @@ func checkTracedCalls(t *testing.T, p *monitoredProgram) {
 	}
 	for _, secret := range []string{"4111-", "hidden"} {
 		if strings.Contains(s.out.String(), secret) {
-			t.Errorf("a secret is told: %s", secret)
+			t.Errorf("a secret is shown: %s", secret)
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(s.out.String()), "\n")
