@@ -9,66 +9,65 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Options say how records become transactions.
+// Options configure an Assembler.
 type Options struct {
 	Names  Names
 	Redact *Redactor // nil: values are shown as they are
 	Clock  Clock
 	Cost   Cost
-	// Settle is how long a transaction whose root has ended waits for what other
-	// threads did for it. What comes later is joined as well, and counted.
+	// Settle is how long a transaction whose root has ended waits for calls of other threads. Calls
+	// that arrive later are added to it, too, and counted.
 	Settle time.Duration
-	// MostOpen is how many transactions may wait for their root, or for parts, at
-	// once; as many that were handed out are remembered for parts that come late.
+	// MostOpen bounds how many transactions wait for their root or for parts; as many delivered
+	// transactions are remembered for late parts.
 	MostOpen int
-	// MostCalls is how many calls of a transaction are kept each; of more there are
-	// numbers. MostHeld bounds those of all that are waiting.
+	// MostCalls bounds the calls of a transaction that are kept; others are only counted. MostHeld
+	// bounds the calls of all waiting transactions.
 	MostCalls, MostHeld int
 }
 
-// The bounds where Options have none.
+// Defaults of Options.
 const (
 	DefaultOpen  = 1024
 	DefaultCalls = 20_000
 	DefaultHeld  = 400_000
-	// mostDiscarded is how many discarded transactions are remembered for their
-	// parts, which are dropped.
+	// mostDiscarded is how many discarded transactions are remembered to drop their parts.
 	mostDiscarded = 4096
 )
 
-// A Clock joins the target's clock and the wall's: both showed these at one moment.
+// A Clock converts the target's clock to wall time: it holds simultaneous readings of both.
 type Clock struct {
 	Wall  time.Time
 	Nanos uint64
 }
 
-// At is the wall's time at a moment of the target's clock.
+// At returns the wall time of a reading of the target's clock.
 func (c Clock) At(nanos uint64) time.Time { return c.Wall.Add(time.Duration(nanos - c.Nanos)) }
 
-// Counts are what did not become part of a transaction, and what came late.
+// Counts count records that did not become part of a transaction, and late parts.
 type Counts struct {
-	Discarded  uint64 // transactions whose verdict was no, as far as threads had begun on them
-	GivenUp    uint64 // transactions that waited for their root when too many did
+	Discarded  uint64 // transactions that did not meet the conditions, if records of them were written
+	GivenUp    uint64 // transactions that were dropped because too many waited for their root
 	Unfinished uint64 // transactions whose root had not ended
-	Strays     uint64 // calls of those, and of transactions long handed out
+	Strays     uint64 // calls of such transactions, and of others after they were forgotten
 	LateParts  uint64
 }
 
-// An Assembler makes transactions of records. It is for one goroutine.
+// An Assembler combines records into transactions. It is not safe for concurrent use.
 type Assembler struct {
 	options   Options
 	counts    Counts
 	states    map[uint64]*state
 	waiting   []*state // for their root or for parts, oldest first
-	delivered []*state // handed out, oldest first
+	delivered []*state // oldest first
 	ready     []*Transaction
-	held      int    // calls of all states that are not handed out
-	now       uint64 // by the last Take
+	held      int    // calls that are not delivered
+	now       uint64 // at the last Take
 	discarded recent
 	gaps      gaps
 }
 
-// NewAssembler is one without records.
+// NewAssembler returns an assembler; zero options are replaced by defaults.
 func NewAssembler(o Options) *Assembler {
 	o.MostOpen = cmp.Or(o.MostOpen, DefaultOpen)
 	o.MostCalls = cmp.Or(o.MostCalls, DefaultCalls)
@@ -76,19 +75,16 @@ func NewAssembler(o Options) *Assembler {
 	return &Assembler{options: o, states: map[uint64]*state{}, discarded: recent{most: mostDiscarded}}
 }
 
-// Counts are what was lost so far.
+// Counts returns the losses so far.
 func (a *Assembler) Counts() Counts { return a.counts }
 
-// Waiting is how many transactions have begun and are not handed out.
-func (a *Assembler) Waiting() int { return len(a.waiting) }
-
-// SetCost has times without a cost, as calibration told it, from now on.
+// SetCost sets the calibrated cost of hooks, which is subtracted from times from now on.
 func (a *Assembler) SetCost(cost Cost) { a.options.Cost = cost }
 
-// Cost is what hooks take, by calibration and by what calls themselves have told.
+// Cost returns the cost of hooks from calibration and from the gaps between calls.
 func (a *Assembler) Cost() Cost { return a.gaps.refine(a.options.Cost) }
 
-// Add takes a record of a ring. Those of one ring must come in their order.
+// Add adds a record of a ring. Records of one ring must be added in order.
 func (a *Assembler) Add(ring uint32, r arena.Record) {
 	if r.Transaction == 0 || a.discarded.has(r.Transaction) {
 		return
@@ -129,20 +125,20 @@ func (a *Assembler) discard(id uint64) {
 	a.counts.Discarded++
 	a.discarded.add(id)
 	s := a.states[id]
-	if s == nil || s.told != nil {
+	if s == nil || s.delivered != nil {
 		return
 	}
 	a.forget(s)
 	a.waiting = without(a.waiting, s)
 }
 
-// forget drops a state's memory.
+// forget removes a state.
 func (a *Assembler) forget(s *state) {
 	delete(a.states, s.id)
 	a.held -= s.size
 }
 
-// bound gives up the oldest where there is too much.
+// bound drops the oldest transactions while there are too many.
 func (a *Assembler) bound() {
 	for len(a.delivered) > a.options.MostOpen || len(a.delivered) > 0 && a.held > a.options.MostHeld {
 		oldest := a.delivered[0]
@@ -154,24 +150,24 @@ func (a *Assembler) bound() {
 		oldest := a.waiting[0]
 		a.waiting = a.waiting[1:]
 		if oldest.root != nil { // it waits for parts only
-			a.handOut(oldest)
+			a.deliver(oldest)
 			continue
 		}
 		a.counts.GivenUp++
 		a.counts.Strays += oldest.unjoined()
-		a.discarded.add(oldest.id) // its root, if it comes, would be without these
+		a.discarded.add(oldest.id) // a later root would lack these calls
 		a.forget(oldest)
 	}
 }
 
-// Take hands out the transactions that are whole at a moment of the target's clock.
+// Take delivers the transactions that are complete at a time of the target's clock.
 func (a *Assembler) Take(now uint64) []*Transaction {
 	a.now = now
 	settle := uint64(a.options.Settle)
 	rest := a.waiting[:0:0]
 	for _, s := range a.waiting {
 		if s.root != nil && now >= s.seen && now-s.seen >= settle {
-			a.handOut(s)
+			a.deliver(s)
 		} else {
 			rest = append(rest, s)
 		}
@@ -180,13 +176,13 @@ func (a *Assembler) Take(now uint64) []*Transaction {
 	return a.takeReady()
 }
 
-// Flush hands out all whose root has ended, with what is there of their parts. No
-// records are expected any more.
+// Flush delivers all transactions whose root has ended, with the parts that are known. It is called
+// after the last record.
 func (a *Assembler) Flush() []*Transaction {
 	for _, s := range a.waiting {
 		if s.root != nil {
 			s.closeLanes()
-			a.handOut(s)
+			a.deliver(s)
 			continue
 		}
 		a.counts.Unfinished++
@@ -208,8 +204,8 @@ func (a *Assembler) takeReady() []*Transaction {
 	return taken
 }
 
-// handOut makes a state's transaction. The state stays for parts that come late.
-func (a *Assembler) handOut(s *state) {
+// deliver creates the transaction of a state. The state remains for late parts.
+func (a *Assembler) deliver(s *state) {
 	t := &Transaction{ID: s.id, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
 	t.Parts, s.parts = s.parts, nil
 	a.held -= s.size
@@ -219,20 +215,20 @@ func (a *Assembler) handOut(s *state) {
 	a.gaps.learn(t.Root)
 	t.TakeOff(a.Cost())
 	t.Resolve(a.options.Names, a.options.Redact)
-	s.told = t
+	s.delivered = t
 	a.ready = append(a.ready, t)
 	a.delivered = append(a.delivered, s)
 }
 
-// joinLate gives parts to a transaction that was handed out before.
+// joinLate adds parts to a transaction that was already delivered.
 func (a *Assembler) joinLate(s *state, isEnd bool) {
-	if s.told == nil || len(s.parts) == 0 {
+	if s.delivered == nil || len(s.parts) == 0 {
 		return
 	}
 	if !isEnd {
 		a.counts.LateParts += uint64(len(s.parts))
 	}
-	t := s.told
+	t := s.delivered
 	t.Late += len(s.parts)
 	t.Parts = append(t.Parts, s.parts...)
 	t.Lost = s.lost
@@ -249,22 +245,22 @@ func without(states []*state, one *state) []*state {
 	return slices.DeleteFunc(states, func(s *state) bool { return s == one })
 }
 
-// A state is what is there of a transaction.
+// A state is a transaction whose records are being read.
 type state struct {
-	id    uint64
-	lanes []*lane
-	root  *Call
-	parts []*Call // outermost calls of other threads, not yet in told
-	lost  uint64
-	size  int    // calls it holds
-	seen  uint64 // when the root's record was
-	told  *Transaction
+	id        uint64
+	lanes     []*lane
+	root      *Call
+	parts     []*Call // outermost calls of other threads, not yet in delivered
+	lost      uint64
+	size      int    // calls it holds
+	seen      uint64 // when the root's record was
+	delivered *Transaction
 }
 
-// A lane is what one ring has told of a transaction and no outer call has taken yet.
+// A lane holds the calls of a transaction in one ring whose outer call has not been read yet.
 type lane struct {
 	ring    uint32
-	pending []*Call // ended, by end; the call around them has not
+	pending []*Call // by end
 	values  []pendingValue
 }
 
@@ -273,8 +269,7 @@ type pendingValue struct {
 	value Value
 }
 
-// mostValues is how many values a call may have waiting, which is more than templates
-// can capture.
+// mostValues bounds the values of a lane; it is more than the values that hooks record in a call.
 const mostValues = 64
 
 func (s *state) laneOf(ring uint32) *lane {
@@ -296,8 +291,8 @@ func (l *lane) addValue(r arena.Record) {
 	l.values = append(l.values, pendingValue{r.Depth, value})
 }
 
-// takeValues are those of the call of a depth, entry before exit. Deeper ones belong
-// to calls whose record was never written.
+// takeValues removes and returns the values of a call at a depth, entry before exit. Deeper values
+// belong to calls without a record and are dropped.
 func (l *lane) takeValues(depth uint32) []Value {
 	var taken []Value
 	l.values = slices.DeleteFunc(l.values, func(p pendingValue) bool {
@@ -309,7 +304,7 @@ func (l *lane) takeValues(depth uint32) []Value {
 	return taken
 }
 
-// add takes the record of a call, and tells whether there was room for it.
+// add adds the record of a call, and reports whether there was room for it.
 func (s *state) add(ring uint32, r arena.Record, most int) bool {
 	l := s.laneOf(ring)
 	c := newCall(ring, r)
@@ -330,7 +325,7 @@ func (s *state) add(ring uint32, r arena.Record, most int) bool {
 	case s.size <= most || len(c.Children) > 0:
 		c.Omitted, c.gone = c.gone, Omitted{}
 		l.pending = append(l.pending, c)
-	case s.size > 3*most: // such a shape no program has: the ring is damaged
+	case s.size > 3*most: // no program has such a tree: the ring is damaged
 		s.size--
 		return false
 	default:
@@ -347,8 +342,8 @@ func newCall(ring uint32, r arena.Record) *Call {
 	}
 }
 
-// adopt makes the calls that ended inside c its children. It tells how many places of
-// folded calls became free by that.
+// adopt makes the calls that ended inside c its children. It returns how many entries of folded
+// calls were freed.
 func (l *lane) adopt(c *Call, isOuter bool) (freed int) {
 	n := len(l.pending)
 	for n > 0 && l.pending[n-1].start >= c.start && (l.pending[n-1].Depth > c.Depth || isOuter) {
@@ -368,8 +363,8 @@ func (l *lane) adopt(c *Call, isOuter bool) (freed int) {
 	return freed
 }
 
-// fold keeps of a call no more than that it was, together with those before it. It
-// tells, as a number not above 0, by how much what is held shrinks.
+// fold only counts a call, together with the calls before it. It returns the change of the number of
+// entries, which is not positive.
 func (l *lane) fold(c *Call) int {
 	folded := Omitted{1 + c.gone.Calls, c.Measured}
 	if n := len(l.pending); n > 0 && l.pending[n-1].gone.Calls > 0 && l.pending[n-1].Depth == c.Depth {
@@ -382,7 +377,7 @@ func (l *lane) fold(c *Call) int {
 	return 0
 }
 
-// pendingSize is how many calls wait for an outer one.
+// pendingSize returns how many calls wait for an outer call.
 func (s *state) pendingSize() (size int) {
 	for _, l := range s.lanes {
 		size += len(l.pending)
@@ -390,7 +385,7 @@ func (s *state) pendingSize() (size int) {
 	return size
 }
 
-// unjoined is how many calls are in no transaction that was handed out.
+// unjoined returns how many calls were not delivered.
 func (s *state) unjoined() (calls uint64) {
 	count := func(c *Call) {
 		for one := range c.All() {
@@ -413,7 +408,7 @@ func (s *state) unjoined() (calls uint64) {
 	return calls
 }
 
-// closeLanes makes parts of calls whose outer call has not ended.
+// closeLanes turns calls whose outer call has not ended into parts.
 func (s *state) closeLanes() {
 	for _, l := range s.lanes {
 		for _, c := range l.pending {
@@ -428,7 +423,7 @@ func (s *state) closeLanes() {
 	}
 }
 
-// recent is a set of numbers that forgets the oldest.
+// recent is a bounded set of IDs that drops the oldest.
 type recent struct {
 	most  int
 	in    map[uint64]struct{}
@@ -458,13 +453,12 @@ func (r *recent) add(id uint64) {
 	r.in[id] = struct{}{}
 }
 
-// A Cost is what a pair of hooks takes of a call, in nanoseconds: Inner lies between
-// its two readings of the clock and so in the call's own time, Outer around them and
-// so in its caller's.
+// A Cost is the cost of the hooks of a call, in nanoseconds: Inner is between the two readings of
+// the clock and so part of the call's own time; Outer is around them and so part of its caller's.
 type Cost struct{ Inner, Outer float64 }
 
-// nest puts parts that ran inside a call on the same thread where they ran: a task
-// may be done by the thread that hands it over.
+// nest moves parts that ran inside a call of the same thread below it: a thread may run a task that
+// it submitted itself.
 func (t *Transaction) nest() {
 	outside := t.Parts[:0]
 	for i, part := range t.Parts {
@@ -490,8 +484,8 @@ func byStart(a, b *Call) int { return cmp.Compare(a.start, b.start) }
 
 func (c *Call) end() uint64 { return c.start + uint64(c.Measured) }
 
-// enclosing is the innermost call of a tree inside which another ran, nil where none
-// is. Of two that took the same time the one that was written first is inner.
+// enclosing returns the innermost call of a tree that contains another call; nil if there is none.
+// Of two calls of the same length, the one that was recorded first is the inner one.
 func enclosing(c, inner *Call) *Call {
 	if c.ring != inner.ring || c == inner || inner.start < c.start || inner.end() > c.end() || inner.end()-inner.start == c.end()-c.start {
 		return nil
@@ -504,8 +498,8 @@ func enclosing(c, inner *Call) *Call {
 	return c
 }
 
-// TakeOff says when calls were, seen from the transaction's beginning, and what is left
-// of their times without the hooks' own. It may be done again with another cost.
+// TakeOff computes the start of calls relative to the transaction, and their times without the cost
+// of hooks. It may be called again with another cost.
 func (t *Transaction) TakeOff(cost Cost) {
 	begin := t.Root.start
 	t.Root.place(begin, cost)
@@ -528,11 +522,10 @@ func (c *Call) place(begin uint64, cost Cost) {
 	c.Duration = c.Self + below
 }
 
-// Gaps between calls that follow each other inside one other hold all that hooks take
-// around the clock, and whatever the caller does in between. So the shortest ones say
-// how much hooks take at most. Writing a record takes longer than what calibration
-// measures, which is hooks that only time: where the shortest gaps are not much longer
-// than that, they are believed.
+// gaps are the times between consecutive calls of one caller: the outer cost of hooks plus the work
+// of the caller. So the shortest gaps are an upper bound of that cost. Writing a record takes longer
+// than the hooks that calibration measures, which only time; if the shortest gaps are not much longer
+// than the calibrated cost, they are used instead.
 type gaps struct {
 	counts [mostGap]uint32 // by nanoseconds
 	all    uint64
@@ -540,16 +533,15 @@ type gaps struct {
 
 const (
 	mostGap = 1024
-	// leastGaps is how many there must be, and gapPart the part of all that are shorter:
-	// what hooks take varies, by a third and more.
+	// leastGaps is how many gaps are needed, and gapPart the quantile that is used: the cost of hooks
+	// varies by a third and more.
 	leastGaps = 500
 	gapPart   = 0.2
-	// plausible is how many times longer than what was calibrated a gap may be to be
-	// the hooks' own.
+	// plausible is how many times longer than the calibrated cost a gap may be to be used.
 	plausible = 4
 )
 
-// learn takes the gaps of a tree.
+// learn adds the gaps of a tree.
 func (g *gaps) learn(c *Call) {
 	for i, child := range c.Children {
 		g.learn(child)
@@ -565,8 +557,7 @@ func (g *gaps) learn(c *Call) {
 	}
 }
 
-// shortest is a gap as the shorter ones are; 0 where there are too few of all, or
-// they are long.
+// shortest returns the length of the shorter gaps; 0 if there are too few gaps or they are long.
 func (g *gaps) shortest() float64 {
 	if g.all < leastGaps {
 		return 0
@@ -581,7 +572,7 @@ func (g *gaps) shortest() float64 {
 	return 0
 }
 
-// refine is a cost with what gaps tell.
+// refine returns the cost, with the gaps as outer cost if they are plausible.
 func (g *gaps) refine(calibrated Cost) Cost {
 	if shortest := g.shortest(); shortest > calibrated.Outer && shortest <= plausible*calibrated.Outer {
 		calibrated.Outer = shortest

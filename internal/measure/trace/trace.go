@@ -21,21 +21,20 @@ import (
 	"time"
 )
 
-// A Trace is what a run found, and how.
+// A Trace is the result of a run.
 type Trace struct {
 	Target  Target
-	Command string   // who asked
+	Command string   // command line
 	Methods []string // patterns of the roots
-	// Conditions say in words which transactions were chosen.
-	Conditions []string
-	Levels     int // how far below a root calls are traced
-	Began      time.Time
-	Took       time.Duration
-	// Transactions are those kept, by their beginnings.
-	Transactions []*Transaction
+	// Conditions describe which transactions were selected.
+	Conditions   []string
+	Levels       int // depth of traced calls below a root
+	Began        time.Time
+	Took         time.Duration
+	Transactions []*Transaction // by start time
 	Cost         Cost
 	Woven        int // how often a class was woven
-	Cached       int // how often it had been before, and was in the cache
+	Cached       int // how often it was found in the cache
 	Losses       Losses
 	Notes        []string
 }
@@ -47,27 +46,19 @@ type Target struct {
 	JDK     string
 }
 
-// Losses are what a trace does not show.
+// Losses count what a trace does not show.
 type Losses struct {
 	Counts
-	// NotChosen are transactions whose verdict at the end was no.
-	NotChosen uint64
-	// Dropped are calls that found no room in a ring and were only counted.
-	Dropped uint64
-	// Undecided are calls whose condition met an exception.
-	Undecided uint64
-	// Ambiguous are tasks handed over so that whose they are is not known.
-	Ambiguous uint64
-	// ContextsLost are calls of anchors and tag points that found no room.
-	ContextsLost uint64
-	// Beyond are transactions that ended when as many as wanted were there.
-	Beyond uint64
-	// Early are transactions that were not kept because they began before the JVM had
-	// compiled again what has hooks.
-	Early uint64
+	NotChosen    uint64 // transactions that did not meet the conditions at their end
+	Dropped      uint64 // calls that were only counted because their ring was full
+	Undecided    uint64 // calls whose condition threw an exception
+	Ambiguous    uint64 // tasks whose transaction is unknown
+	ContextsLost uint64 // calls of anchors and tag points that were lost for lack of room
+	Beyond       uint64 // transactions that ended after the requested number was reached
+	Early        uint64 // transactions that began before the JVM had recompiled the hooked methods
 }
 
-// Slowest is the transaction that took longest, nil where there is none.
+// Slowest returns the longest transaction; nil if there is none.
 func (t *Trace) Slowest() (slowest *Transaction) {
 	for _, one := range t.Transactions {
 		if slowest == nil || one.Duration > slowest.Duration {
@@ -77,8 +68,7 @@ func (t *Trace) Slowest() (slowest *Transaction) {
 	return slowest
 }
 
-// TraceID names a transaction among all that were ever traced. It is the same
-// whenever and however the transaction is written.
+// TraceID returns a globally unique ID of a transaction. It is the same in all output formats.
 func (t *Target) TraceID(tx *Transaction) (id [16]byte) {
 	text := []byte("sonde\x00" + t.Command + "\x00" + strconv.Itoa(t.PID))
 	text = binary.BigEndian.AppendUint64(text, uint64(tx.Begin.UnixNano()))
@@ -87,51 +77,47 @@ func (t *Target) TraceID(tx *Transaction) (id [16]byte) {
 	return id
 }
 
-// SpanID names a call of a transaction, by its place in Transaction.All.
+// SpanID returns the ID of a call by its index in Transaction.All.
 func SpanID(trace [16]byte, place int) (id [8]byte) {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(trace[:], uint64(place)))
 	copy(id[:], sum[:])
 	return id
 }
 
-// A Spot is what is known of a hook by its number.
+// A Spot describes a hook.
 type Spot struct {
 	Class, Method, Descriptor string
 	Probe                     string
-	// Conditional is set where the hook acts only in a context or under a condition.
-	Conditional bool
-	Captures    []Capture
+	Conditional               bool // it acts only in a context or under a condition
+	Captures                  []Capture
 }
 
-// A Capture is an expression whose value hooks write.
+// A Capture is an expression whose value is recorded.
 type Capture struct {
 	Index      int
 	AtExit     bool
 	Expression string
-	Redacted   bool // it is named for a secret, and never read
+	Redacted   bool // its name is that of a secret, so it is not evaluated
 }
 
-// Names say what numbers mean. Answers may come later than the records do.
+// Names resolves the numbers in records. Names may become known later than the records.
 type Names interface {
 	Spot(id uint32) (Spot, bool)
 	Tags(label uint32) (map[string]string, bool)
 }
 
-// A Transaction is what happened from the entry of a traced method to its exit, on
-// all threads that worked for it.
+// A Transaction is a call of a traced method with the calls it caused on all threads.
 type Transaction struct {
 	ID   uint64
 	Root *Call
-	// Parts are the outermost calls of what was handed to other threads, in the
-	// order of their beginnings. They may outlast the root.
+	// Parts are the outermost calls of tasks on other threads, by start time. They may end after the
+	// root.
 	Parts    []*Call
 	Begin    time.Time
-	Duration time.Duration // the root's
+	Duration time.Duration // of the root
 	Tags     map[string]string
-	// Lost is how many of its calls found no room in a ring.
-	Lost uint64
-	// Late is how many of Parts came when the transaction had been handed out.
-	Late int
+	Lost     uint64 // calls for which a ring had no room
+	Late     int    // parts that arrived after the transaction had been delivered
 }
 
 // A Call is one call of a method.
@@ -144,25 +130,24 @@ type Call struct {
 	Thread     Thread
 	Depth      int
 
-	Start    time.Duration // since the transaction's beginning
-	Measured time.Duration // as the clock had it, with what hooks took in it
-	Duration time.Duration // without that
-	Self     time.Duration // without its children's on the same thread, too
+	Start    time.Duration // since the start of the transaction
+	Measured time.Duration // including the cost of hooks
+	Duration time.Duration // without the cost of hooks
+	Self     time.Duration // Duration without the children on the same thread
 
 	Threw, Cut  bool
-	Handed      bool // outermost of what was handed to this thread
-	Conditional bool // its hook acts in a context, or under a condition
+	Handed      bool // outermost call of a task from another thread
+	Conditional bool // its hook acts only in a context or under a condition
 	Values      []Value
-	Tags        map[string]string // where they differ from those of the call around it
-	Children    []*Call           // in the order of their beginnings
-	// Omitted are further calls below it that were too many to keep each.
-	Omitted Omitted
+	Tags        map[string]string // nil if they are those of the caller
+	Children    []*Call           // by start time
+	Omitted     Omitted           // further calls below it, which were too many to keep
 
 	label uint32
 	start uint64
 	ring  uint32
-	gone  Omitted // while it waits: calls of its depth, or below it, that are not kept each
-	known bool    // its names are
+	gone  Omitted // while it waits: calls of its depth or below that are not kept
+	known bool    // its names are known
 }
 
 // Omitted is a number of calls and the time they took.
@@ -171,13 +156,13 @@ type Omitted struct {
 	Time  time.Duration
 }
 
-// A Thread is who made a call.
+// A Thread is the thread of a call.
 type Thread struct {
 	ID   uint64
-	Name string // empty where it is not known, as of threads that have ended
+	Name string // empty if unknown, for example of a thread that has ended
 }
 
-// NameThreads gives threads their names.
+// NameThreads sets the names of threads.
 func (t *Transaction) NameThreads(names map[uint64]string) {
 	for c := range t.All() {
 		if name, known := names[c.Thread.ID]; known {
@@ -186,22 +171,21 @@ func (t *Transaction) NameThreads(names map[uint64]string) {
 	}
 }
 
-// A Value is what an expression gave at the entry or exit of a call.
+// A Value is the value of an expression at the entry or exit of a call.
 type Value struct {
 	Index      int
 	AtExit     bool
 	Expression string
 	Text       string
 	Null       bool
-	Failed     bool // it met an exception
-	Cut        bool // it was longer
-	Redacted   bool // it was not read, or some of Text was taken out
+	Failed     bool // the expression threw an exception
+	Cut        bool // Text is truncated
+	Redacted   bool // it was not evaluated, or parts of Text were removed
 
-	// raw is what the hook wrote. It becomes Text when it is known what it is of.
-	raw string
+	raw string // as recorded; becomes Text when the capture is known
 }
 
-// Name is the call's class and method.
+// Name returns the class and method.
 func (c *Call) Name() string {
 	if c.Class == "" {
 		return c.Method
@@ -209,7 +193,7 @@ func (c *Call) Name() string {
 	return c.Class + "." + c.Method
 }
 
-// All are the call and all below it, outer before inner.
+// All returns the call and all calls below it, outer before inner.
 func (c *Call) All() iter.Seq[*Call] {
 	return func(yield func(*Call) bool) { c.visit(yield) }
 }
@@ -226,7 +210,7 @@ func (c *Call) visit(yield func(*Call) bool) bool {
 	return true
 }
 
-// All are the transaction's calls: those of the root, then those of each part.
+// All returns the calls of the root, then those of each part.
 func (t *Transaction) All() iter.Seq[*Call] {
 	return func(yield func(*Call) bool) {
 		if !t.Root.visit(yield) {
@@ -240,7 +224,7 @@ func (t *Transaction) All() iter.Seq[*Call] {
 	}
 }
 
-// Extent is the time from the beginning to the end of what ended last.
+// Extent returns the time from the start of the root to the end of the last call.
 func (t *Transaction) Extent() time.Duration {
 	extent := t.Root.Measured
 	for _, part := range t.Parts {
@@ -249,8 +233,8 @@ func (t *Transaction) Extent() time.Duration {
 	return extent
 }
 
-// Calls is how many calls it has, those that were not kept each included, and how
-// many of those kept ended with an exception.
+// Calls returns the number of calls, including omitted ones, and how many of the others ended with
+// an exception.
 func (t *Transaction) Calls() (calls, errors uint64) {
 	for c := range t.All() {
 		calls += 1 + c.Omitted.Calls
@@ -261,8 +245,8 @@ func (t *Transaction) Calls() (calls, errors uint64) {
 	return calls, errors
 }
 
-// gatherTags takes as the transaction's tags those of the root, and of calls below
-// what the root has not: the first that has it.
+// gatherTags sets the transaction's tags: those of the root, and others from the first call that has
+// them.
 func (t *Transaction) gatherTags() {
 	gathered := maps.Clone(t.Root.Tags)
 	for c := range t.All() {
@@ -278,8 +262,7 @@ func (t *Transaction) gatherTags() {
 	t.Tags = gathered
 }
 
-// Resolve names what has numbers only. It may be called again, when more is known, and
-// tells whether all is.
+// Resolve sets names and tags. It reports whether all were known, and may be called again.
 func (t *Transaction) Resolve(names Names, redact *Redactor) bool {
 	known := t.Root.resolve(names, redact, nil)
 	for _, part := range t.Parts {
@@ -289,7 +272,7 @@ func (t *Transaction) Resolve(names Names, redact *Redactor) bool {
 	return known
 }
 
-// resolve names a call and those below it; around are the tags of the call around it.
+// resolve sets the names of a call and of the calls below it; around are the tags of its caller.
 func (c *Call) resolve(names Names, redact *Redactor, around map[string]string) bool {
 	whole := c.known
 	if !c.known {
@@ -320,7 +303,7 @@ func (c *Call) resolveSpot(names Names, redact *Redactor) bool {
 	}
 	c.Class, c.Method, c.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Method, spot.Descriptor
 	c.Probe, c.Conditional, c.known = spot.Probe, spot.Conditional, true
-	// Templates write all that they have room for, whether somebody asked for it or not.
+	// Hooks record all values they have room for, also those without a capture.
 	c.Values = slices.DeleteFunc(c.Values, func(v Value) bool {
 		return !slices.ContainsFunc(spot.Captures, func(capture Capture) bool { return capture.is(v) })
 	})
@@ -333,61 +316,56 @@ func (c *Call) resolveSpot(names Names, redact *Redactor) bool {
 		}
 	}
 	slices.SortStableFunc(c.Values, func(a, b Value) int {
-		return cmp.Or(compareBools(a.AtExit, b.AtExit), cmp.Compare(a.Index, b.Index))
+		switch {
+		case a.AtExit == b.AtExit:
+			return cmp.Compare(a.Index, b.Index)
+		case b.AtExit:
+			return -1
+		}
+		return 1
 	})
 	return true
 }
 
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-// name says what a value is of.
+// name sets the expression of a value.
 func (v *Value) name(captures []Capture, redact *Redactor) {
 	at := slices.IndexFunc(captures, func(c Capture) bool { return c.is(*v) })
 	v.Expression, v.Redacted = captures[at].Expression, captures[at].Redacted
 	if v.Redacted {
-		v.Null, v.Failed, v.Cut = false, false, false // it was not read
+		v.Null, v.Failed, v.Cut = false, false, false // it was not evaluated
 		return
 	}
 	v.Text, v.Redacted = redact.Text(v.raw)
 }
 
-// is tells whether a value is of this expression.
+// is reports whether a value belongs to this expression.
 func (c Capture) is(v Value) bool { return c.Index == v.Index && c.AtExit == v.AtExit }
 
-// A Redactor takes secrets out of texts: what stands behind a name such as password,
-// and what looks like a credential by itself. Captures that are named for a secret
-// are not even read; this is for texts that contain one, such as a query string.
+// A Redactor removes secrets from texts: values of names such as password, and text that looks like
+// a credential. Captures with the name of a secret are not evaluated at all; a Redactor is for texts
+// that contain secrets, such as query strings.
 type Redactor struct {
-	named *regexp.Regexp // nil where every name is allowed
+	named *regexp.Regexp // nil if every name is allowed
 }
 
-// Mask stands where a secret was.
+// Mask replaces a secret.
 const Mask = "(redacted)"
 
-// secretNames are what secrets are called, as they are found inside longer names too;
-// each - may be a hyphen, an underscore, or nothing.
+// secretNames are names of secrets, also as part of longer names; each - matches a hyphen, an
+// underscore, or nothing.
 var secretNames = []string{
 	"password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "api-key", "access-key", "private-key", "authorization",
 	"cookie", "session-id", "jsessionid", "card-number", "cvv", "cvc", "ssn", "iban", "pin-code", "one-time-code",
 }
 
 var (
-	// bearer is a credential as HTTP has it; address a user and password in a URL;
-	// signed three parts of base64 as JSON web tokens are.
+	// bearer matches an HTTP credential, address a user and password in a URL, signed a JSON web token.
 	bearer  = regexp.MustCompile(`(?i)\b(bearer)[ \t]+([A-Za-z0-9+/_.~=-]{6,})`)
 	address = regexp.MustCompile(`(://[^/\s:@]*):([^/\s@]+)@`)
 	signed  = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*`)
 )
 
-// NewRedactor lets through what is named as allowed.
+// NewRedactor returns a redactor that keeps the values of allowed names.
 func NewRedactor(allow []string) *Redactor {
 	r := &Redactor{}
 	var names []string
@@ -397,8 +375,8 @@ func NewRedactor(allow []string) *Redactor {
 		}
 	}
 	if len(names) > 0 {
-		// A name, a sign that gives it a value, and the value: in quotes, or up to
-		// where a value ends in query strings, JSON, properties and toString().
+		// A name, an assignment sign and the value: in quotes, or up to a delimiter of query strings,
+		// JSON, properties or toString().
 		r.named = regexp.MustCompile(`(?i)([\w.-]*(?:` + strings.Join(names, "|") + `)[\w.-]*["']?\s*(?:=>|[=:])\s*)((?:(?:bearer|basic|digest)\s+)?(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,;&})\]]+))`)
 	}
 	return r
@@ -408,8 +386,7 @@ func plain(name string) string {
 	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
 }
 
-// Text is a text without secrets, and whether it had any. A nil Redactor gives texts
-// back as they are.
+// Text returns a text without secrets, and whether it had any. A nil Redactor removes nothing.
 func (r *Redactor) Text(text string) (string, bool) {
 	if r == nil || text == "" {
 		return text, false
@@ -424,7 +401,7 @@ func (r *Redactor) Text(text string) (string, bool) {
 	return clean, clean != text
 }
 
-// mask keeps a name and its sign.
+// mask replaces the value after a name and a sign.
 func (r *Redactor) mask(found string) string {
 	parts := r.named.FindStringSubmatch(found)
 	if strings.HasPrefix(parts[2], Mask[:len(Mask)-1]) { // a value ends before a parenthesis
@@ -433,7 +410,7 @@ func (r *Redactor) mask(found string) string {
 	return parts[1] + Mask
 }
 
-// tags are tags with clean values.
+// tags returns tags without secrets in their values.
 func (r *Redactor) tags(tags map[string]string) map[string]string {
 	if r == nil || len(tags) == 0 {
 		return tags
