@@ -387,7 +387,7 @@ func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) er
 	}
 	isSame := len(planned.Changes) == 0 && planned.Awaiting == 0
 	if planned.Awaiting > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s loaded that the rules leave to the next sonde apply: they get hooks now\n", format.Count(planned.Awaiting, "class has", "classes have"))
+		_, _ = fmt.Fprintf(c.err, "note: %s loaded since, and get their hooks now, because their rule is dynamic\n", format.Count(planned.Awaiting, "class has", "classes have"))
 	}
 	if c.dryRun || isSame {
 		return c.writeDiff(planned.Changes, nil)

@@ -127,7 +127,7 @@ func (s *packedShop) reads() {
 		}
 	}
 	code, _, stderr := sonde(t, "count", s.pid, "applied.**", "--duration", "1s")
-	want := fmt.Sprintf("sonde: process %d was started with pack %s: sonde attach %d reads what it measures, sonde undo %d takes it out\n", s.PID, s.pack, s.PID, s.PID)
+	want := fmt.Sprintf("sonde: process %d was started with pack %s: sonde attach %d shows its measurements, sonde undo %d removes it\n", s.PID, s.pack, s.PID, s.PID)
 	if code != exitError || stderr != want {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}

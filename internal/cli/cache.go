@@ -54,8 +54,8 @@ func newCache(s streams) *cobra.Command {
 
 // addFlags adds the flags to a command.
 func (p *cacheDirFlags) addFlags(flags flagSet) {
-	flags.StringVar(&p.dir, "cache", "", "`DIR` of the cache, instead of that of the user")
-	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are accepted, too; may be repeated")
+	flags.StringVar(&p.dir, "cache", "", "`DIR` of the cache, instead of the user's default")
+	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are also accepted; may be repeated")
 }
 
 // options returns the options of the command line.
@@ -409,7 +409,7 @@ func (c *cacheListCommand) write(dir string, items []cache.Item, unread int) err
 		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "entry more", "entries more"))
 	}
 	if unread > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s not be read: sonde cache verify says why\n", format.Count(unread, "entry could", "entries could"))
+		_, _ = fmt.Fprintf(c.err, "note: %s not be read: sonde cache verify shows why\n", format.Count(unread, "entry could", "entries could"))
 	}
 	return out.Flush()
 }
@@ -509,7 +509,7 @@ func writeCacheStats(out *bufio.Writer, s *document.CacheStats) {
 		line("used", "last %s, the oldest %s", since(s.LastUse), since(s.FirstUse))
 	}
 	if s.Unread > 0 {
-		line("unreadable", "%s: sonde cache verify says why", format.Count(s.Unread, "entry", "entries"))
+		line("unreadable", "%s: sonde cache verify shows why", format.Count(s.Unread, "entry", "entries"))
 	}
 	if s.Unfinished > 0 {
 		line("unfinished", "%s being written, or left by killed processes", format.Count(s.Unfinished, "file", "files"))

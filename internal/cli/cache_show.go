@@ -423,7 +423,7 @@ func traceLine(line string, e *cache.Entry) (_ string, isMapped bool, err error)
 	if !isOriginal {
 		remark = fmt.Sprintf("[woven: %d, which weaving put in after this]", now)
 		if len(shifts) == 0 || now < int(shifts[0].New) {
-			remark = fmt.Sprintf("[woven: %d, which weaving put in before this]", now)
+			remark = fmt.Sprintf("[woven: %d, inserted before this]", now)
 		}
 	}
 	return line[:at[12]] + strconv.Itoa(old) + line[at[13]:] + "  " + remark, true, nil

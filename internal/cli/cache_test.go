@@ -163,7 +163,7 @@ func TestCacheMapsTraces(t *testing.T) {
 		},
 		{
 			fmt.Sprintf("j  Finally.%s%s+%d", m.Name, m.Descriptor, now-3),
-			fmt.Sprintf("j  Finally.%s%s+0  [woven: %d, which weaving put in before this]", m.Name, m.Descriptor, now-3),
+			fmt.Sprintf("j  Finally.%s%s+0  [woven: %d, inserted before this]", m.Name, m.Descriptor, now-3),
 		},
 		{"j  Other." + m.Name + m.Descriptor + "+9", "j  Other." + m.Name + m.Descriptor + "+9"},
 	}

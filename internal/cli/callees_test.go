@@ -53,7 +53,7 @@ func deskWorld(t *testing.T) *calltree.World {
 		}
 		c := universe.Loaded{Name: name, File: file}
 		if name == "java/lang/Object" {
-			c.Reason = "every object begins with it"
+			c.Reason = "every constructor calls it"
 		}
 		classes = append(classes, c)
 	}

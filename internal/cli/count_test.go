@@ -143,17 +143,17 @@ func TestScreenRedraws(t *testing.T) {
 
 func TestLeftLines(t *testing.T) {
 	groups := groupLeft([]session.LeftAlone{
-		{Class: "a/B", Reason: "hooks are made of it"},
+		{Class: "a/B", Reason: "hooks use it"},
 		{Class: "a/C", Method: "x()V", Reason: "its loader is blind: no such class"},
 		{Class: "a/D", Reason: "its loader is blind: no such thing"},
 	})
-	if got, want := strings.Join(leftLines(groups, false), "\n"), "  2: its loader is blind, such as a.C.x()V\n  1: hooks are made of it, such as a.B"; got != want {
+	if got, want := strings.Join(leftLines(groups, false), "\n"), "  2: its loader is blind, such as a.C.x()V\n  1: hooks use it, such as a.B"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	all := `  2: its loader is blind
     a.C.x()V: no such class
     a.D: no such thing
-  1: hooks are made of it
+  1: hooks use it
     a.B`
 	if got := strings.Join(leftLines(groups, true), "\n"); got != all {
 		t.Errorf("got\n%s\nwant\n%s", got, all)

@@ -168,7 +168,7 @@ func (i *instrumentCommand) verdict(job *offline.Job) error {
 func advice(patterns []*pattern.Pattern) string {
 	for _, p := range patterns {
 		if rest, ok := strings.CutSuffix(p.String(), ".*"); ok && !strings.HasSuffix(rest, "*") {
-			return fmt.Sprintf(" (the last name is a method: %s.** takes every class of the package %s)", rest, rest)
+			return fmt.Sprintf(" (the last name is a method: %s.** matches every class of the package %s)", rest, rest)
 		}
 	}
 	return ""
@@ -299,7 +299,7 @@ func (i *instrumentCommand) printLinks(out io.Writer, links []string) {
 	if len(shown) > most && !i.verbose {
 		shown, more = shown[:most], ", …"
 	}
-	_, _ = fmt.Fprintf(out, "note: %s out of the input, to classes that are not woven: %s%s\n",
+	_, _ = fmt.Fprintf(out, "note: %s to classes outside the input, which are not woven: %s%s\n",
 		format.Count(len(links), "link leads", "links lead"), strings.Join(shown, ", "), more)
 }
 

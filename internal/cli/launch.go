@@ -305,7 +305,7 @@ func (c *envCommand) checkPack() (err error) {
 	}
 	content := opened.Content()
 	if content.Build != agent.AgentBuild() {
-		return fmt.Errorf("pack %s was made for the agent of another build of sonde: make it again with this one's sonde pack", c.Pack)
+		return fmt.Errorf("pack %s was made for the agent of another build of sonde: make it again with sonde pack of this build", c.Pack)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type targetFlags struct {
 }
 
 // forceUsage is the text of --force.
-const forceUsage = "put hooks into classes that the JDK damages when they are changed, too"
+const forceUsage = "also put hooks into classes that the JDK damages when they are changed"
 
 func (c *targetFlags) register(flags flagSet) {
 	flags.BoolVar(&c.force, "force", false, forceUsage)
@@ -209,7 +209,7 @@ func (v *liveSession) reportLate(left []session.LeftAlone) {
 // reportFarewell reports what taking the hooks out took.
 func (v *liveSession) reportFarewell(f *session.Farewell) {
 	if f != nil {
-		v.screen.say("left %d: %s put back in %s%s", v.target.pid, format.Count(int(f.Restored.Classes), "class", "classes"), format.Duration(f.Took), costOf(f.Pause))
+		v.screen.say("left %d: %s restored in %s%s", v.target.pid, format.Count(int(f.Restored.Classes), "class", "classes"), format.Duration(f.Took), costOf(f.Pause))
 	}
 }
 

@@ -430,7 +430,7 @@ func packVerdict(v *document.PackVerify) error {
 	case len(v.Differs) > 0:
 		return fmt.Errorf("%s from the packed bytes and would be loaded without hooks: make the pack again", format.Count(len(v.Differs), "class differs", "classes differ"))
 	case len(v.Missing) > 0:
-		return fmt.Errorf("%s of the pack in none of these archives: name all archives that were packed", format.Count(len(v.Missing), "class is", "classes are"))
+		return fmt.Errorf("%s in none of these archives: name all archives that were packed", format.Count(len(v.Missing), "class of the pack is", "classes of the pack are"))
 	}
 	return nil
 }

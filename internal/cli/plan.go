@@ -302,7 +302,7 @@ func writeApplied(out io.Writer, kind string, applied []probes.Applied) {
 func planNotes(p *build.Planned) (notes []string) {
 	for _, u := range p.Unmatched {
 		if u.InJDK {
-			notes = append(notes, fmt.Sprintf("%s: %s matches only methods of the JDK, which cannot be packed: sonde apply weaves them", u.What, u.Pattern))
+			notes = append(notes, fmt.Sprintf("%s: %s matches only methods of the JDK, which cannot be packed: use sonde apply for them", u.What, u.Pattern))
 		} else {
 			notes = append(notes, fmt.Sprintf("%s: no method of these classes matches %s", u.What, u.Pattern))
 		}

@@ -371,7 +371,7 @@ func (v *profileView) sayStage(p profile.Progress) {
 	case profile.Reading:
 		v.say("attached to %d in %s, reading its classes", v.PID, format.Duration(time.Since(v.began)))
 	case profile.Weaving:
-		v.sayAside("read %s, putting hooks in", format.Count(p.Mirrored, "class", "classes"))
+		v.sayAside("read %s, installing hooks", format.Count(p.Mirrored, "class", "classes"))
 	case profile.Waiting:
 		v.say("waiting for classes to load%s", v.howToEnd())
 	case profile.Running:

@@ -95,7 +95,7 @@ func TestProfileViewOffTerminal(t *testing.T) {
 	v.remark("left\x1b alone")
 	v.close()
 	v.say("%s", "too late")
-	want := fmt.Sprintf("read 1 class, putting hooks in\nhooks in 2 methods of 1 class, 1 round; Ctrl-C ends it and shows the result\n%s\nnote: left? alone\n", "removing the hooks")
+	want := fmt.Sprintf("read 1 class, installing hooks\nhooks in 2 methods of 1 class, 1 round; Ctrl-C ends it and shows the result\n%s\nnote: left? alone\n", "removing the hooks")
 	if out.String() != "" || stderr.String() != want {
 		t.Errorf("%q, %q", out.String(), stderr.String())
 	}

@@ -175,9 +175,9 @@ func TestReportOfWhatCannotBeRead(t *testing.T) {
 		{dir, "name the file of arena="},
 		{short, "or cut short: it has 524288 of 1048576 bytes"},
 		{bad.Path, "the arena is damaged"},
-		{good.Path + " --pack " + text, "it is no pack of Sonde's"},
-		{good.Path + " --pack " + other, "name the one the program was started with"},
-		{strconv.Itoa(nobody), "does not run, and has left no arena in /tmp"},
+		{good.Path + " --pack " + text, "it is not a Sonde pack"},
+		{good.Path + " --pack " + other, "name the pack that the program was started with"},
+		{strconv.Itoa(nobody), "is not running, and has left no arena in /tmp"},
 		{"1", "not a JVM"},
 	} {
 		code, out, stderr := runHere(context.Background(), append([]string{"report"}, strings.Fields(tt.args)...)...)

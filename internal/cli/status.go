@@ -196,7 +196,7 @@ func (t *ownerStatus) write(out io.Writer, top, width int) {
 
 // costText says what the hooks have cost the program.
 func (t *ownerStatus) costText() string {
-	text := fmt.Sprintf("putting hooks in paused the program for %s and took %s of compiler time",
+	text := fmt.Sprintf("installing hooks paused the program for %s and took %s of compiler time",
 		format.Nanos(float64(t.cost.Pause)), format.Nanos(float64(t.cost.Compile)))
 	if t.cost.Hook == 0 {
 		return text + "; the cost per call has not been measured yet"

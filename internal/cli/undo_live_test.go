@@ -108,7 +108,7 @@ func TestUnannouncedPackLive(t *testing.T) {
 		t.Errorf("%v, %+v", calls, report)
 	}
 	forget()
-	held := fmt.Sprintf("process %d was started with pack %s: sonde attach %d reads what it measures, sonde undo %d takes it out", s.PID, s.pack, s.PID, s.PID)
+	held := fmt.Sprintf("process %d was started with pack %s: sonde attach %d shows its measurements, sonde undo %d removes it", s.PID, s.pack, s.PID, s.PID)
 	if code, _, stderr := sonde(t, "observe", s.pid, "--for", "1h"); code != exitError || !strings.Contains(stderr, held) {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}

@@ -56,7 +56,7 @@ func newWalk(s streams) *cobra.Command {
 	flags.Var(number(&c.Hooks, c.Hooks, 1, mostHooks), "hooks", "how many hooks may be switched on at a time")
 	flags.Var(&c.budget, "budget", "part of the program's time that hooks may take")
 	flags.Var(span(&c.Sampling, c.Sampling, positive, 0), "sampling", "how long to sample before the first search")
-	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "go on for this time, also from new hot spots; 0 ends with the first search")
+	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "continue for this time and search from new hot spots as well; 0 ends after the first search")
 	c.source.register(flags)
 	c.cache.register(flags)
 	flags.BoolVar(&c.Force, "force", false, forceUsage)
@@ -158,7 +158,7 @@ func (c *walkCommand) run(ctx context.Context) error {
 func (c *walkCommand) coldError(ctx context.Context, result *rootcause.Climb) error {
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted before a hot spot was found: no hook was put in, nothing is left in the JVM")
+		return errors.New("interrupted before a hot spot was found: no hook was installed, nothing is left in the JVM")
 	case result.Sampled.Samples == 0:
 		return fmt.Errorf("no thread of process %d ran in the sampled %s: search while the program works, or sample longer with --sampling", c.PID, format.Duration(c.Sampling))
 	}

@@ -29,7 +29,7 @@ const (
 	calibrations      = 3
 )
 
-var errNoRun = errors.New("the agent made no run to calibrate by")
+var errNoRun = errors.New("the agent returned no calibration run")
 
 // HookCost measures what hooks with these settings cost the target now. It uses some ten
 // milliseconds of one of its processors.

@@ -19,7 +19,7 @@ const packHolder = "pack "
 
 func (e *HeldError) Error() string {
 	if strings.HasPrefix(e.Holder, packHolder) {
-		return fmt.Sprintf("process %d was started with %s: sonde attach %d reads what it measures, sonde undo %d takes it out", e.PID, e.Holder, e.PID, e.PID)
+		return fmt.Sprintf("process %d was started with %s: sonde attach %d shows its measurements, sonde undo %d removes it", e.PID, e.Holder, e.PID, e.PID)
 	}
 	return fmt.Sprintf("process %d is held by %s: wait for it, or end it with sonde undo %d", e.PID, e.Holder, e.PID)
 }
@@ -32,12 +32,12 @@ type NoSuchJVM struct {
 
 func (e *NoSuchJVM) Error() string {
 	if errors.Is(e.Cause, process.ErrNoProcess) {
-		return fmt.Sprintf("process %d: there is no such process: sonde ps lists the JVMs there are", e.PID)
+		return fmt.Sprintf("process %d: there is no such process: sonde ps lists the running JVMs", e.PID)
 	}
 	if errors.Is(e.Cause, process.ErrNotJVM) {
-		return fmt.Sprintf("process %d: %v: sonde ps lists the JVMs there are", e.PID, process.ErrNotJVM)
+		return fmt.Sprintf("process %d: %v: sonde ps lists the running JVMs", e.PID, process.ErrNotJVM)
 	}
-	return fmt.Sprintf("%v: sonde ps lists the JVMs there are", e.Cause)
+	return fmt.Sprintf("%v: sonde ps lists the running JVMs", e.Cause)
 }
 
 // Unwrap returns the cause.

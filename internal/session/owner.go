@@ -38,9 +38,9 @@ func (e *UnreachableError) Error() string {
 	case errors.Is(e.Cause, os.ErrNotExist):
 		return fmt.Sprintf("process %d has %s mapped, whose file is gone: Sonde has left and the JVM is still restoring its classes, or a thread is still in a hook; sonde undo %d waits for it", e.PID, e.Path, e.PID)
 	case errors.Is(e.Cause, os.ErrPermission):
-		return fmt.Sprintf("process %d has %s mapped, which is another user's: be that user, or root", e.PID, e.Path)
+		return fmt.Sprintf("process %d has %s mapped, which belongs to another user: run sonde as that user, or as root", e.PID, e.Path)
 	case errors.Is(e.Cause, process.ErrNotMapped):
-		return fmt.Sprintf("process %d has %s mapped, but what is there now is another file: have that put back, or restart the program", e.PID, e.Path)
+		return fmt.Sprintf("process %d has %s mapped, but another file is there now: restore the original file, or restart the program", e.PID, e.Path)
 	case errors.Is(e.Cause, arena.ErrNotArena):
 		return fmt.Sprintf("process %d has %s mapped: %v: use the sonde that made it", e.PID, e.Path, e.Cause)
 	}
@@ -149,7 +149,7 @@ func (o *Owner) Cost() (arena.Cost, error) { return o.arena.Cost() }
 func (o *Owner) Close() { _ = o.arena.Close() }
 
 // ErrStays reports that a JVM did not unmap an arena in time.
-var ErrStays = errors.New("the hooks were not taken out in time")
+var ErrStays = errors.New("the hooks were not removed in time")
 
 const (
 	evictLimit = 60 * time.Second

@@ -152,7 +152,7 @@ func (s *Session) Err() error {
 	case err == nil:
 		return nil
 	case s.arena != nil && s.arena.StopAsked():
-		return fmt.Errorf("%w: the hooks are out (sonde undo)", ErrEnded)
+		return fmt.Errorf("%w: its hooks were removed (sonde undo)", ErrEnded)
 	case hasExited(s.jvm):
 		return fmt.Errorf("process %d: %w (%w)", s.jvm.PID, ErrExited, err)
 	}
@@ -216,7 +216,7 @@ func digest(remarks []string) []string {
 		others = append(others, remark)
 	}
 	if failed > 0 {
-		others = append(others, fmt.Sprintf("%d classes whose static initializer has failed stay as they are: the JVM never runs them", failed))
+		others = append(others, fmt.Sprintf("%d classes were not restored because their static initializer has failed: the JVM never runs them", failed))
 	}
 	return others
 }

@@ -73,7 +73,7 @@ func (b *binder) replace(mark *item, c Lowered, followed bool) error {
 	case f.Timed && !timed:
 		return &BindError{b.name, int(mark.op), "it asks for the elapsed time, which the template does not pass"}
 	case f.Text != (mark.value == doValue):
-		return &BindError{b.name, int(mark.op), "a value where a condition is wanted, or the other way round"}
+		return &BindError{b.name, int(mark.op), "a value was given for a condition, or a condition for a value"}
 	}
 	if f.Class != "" {
 		only := f.Class + "." + f.Method + f.Descr

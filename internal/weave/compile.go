@@ -35,7 +35,7 @@ func (c *compiler) compile() error {
 		return c.refuse("has no body")
 	}
 	if !c.body.NeedsFrames() {
-		return c.refuse("is compiled for a Java before 6; compile it with --release 8")
+		return c.refuse("is compiled for a Java version before 6; compile it with --release 8")
 	}
 	if err := frames.Expand(c.body, nil); err != nil {
 		return err
@@ -171,11 +171,11 @@ func (c *compiler) node(n *code.Node) error {
 	switch {
 	case n.Op() == opcode.Return:
 		if s != isAfter {
-			return c.refuse("may return without the target having returned: what it throws must be thrown on")
+			return c.refuse("may return without the target having returned: exceptions of the target must be rethrown")
 		}
 		add(item{act: actReturn})
 	case n.Op() == opcode.Jsr || n.Op() == opcode.Ret:
-		return c.refuse("is compiled for a Java before 6; compile it with --release 8")
+		return c.refuse("is compiled for a Java version before 6; compile it with --release 8")
 	case n.Target() != nil:
 		add(item{act: actJump, op: n.Op(), num: c.label(n.Target())})
 	case n.Op() == opcode.Tableswitch || n.Op() == opcode.Lookupswitch:
@@ -418,7 +418,7 @@ func (c *compiler) bootstrap(index uint16) ([]int, error) {
 	}
 	entries, _ := contents.(classfile.BootstrapMethods)
 	if int(index) >= len(entries) {
-		return nil, c.refuse("uses a bootstrap method that is not there")
+		return nil, c.refuse("uses a bootstrap method that does not exist")
 	}
 	var numbers []int
 	for _, ref := range append([]uint16{entries[index].Handle}, entries[index].Arguments...) {

@@ -127,7 +127,7 @@ func (c *compiler) mark(n *code.Node, it item) (item, error) {
 		return it, c.refuse("has a condition or value whose number is not a constant from 0 to " + itoa(mostMarkers-1))
 	}
 	if it.state != isBefore && it.state != isAfter && it.state != isThrown {
-		return it, c.refuse("has a condition or value where it is open whether the target has run, returned or thrown")
+		return it, c.refuse("has a condition or value where it is not known whether the target has run, returned or thrown")
 	}
 	if c.marked == nil {
 		if err := c.followMarkers(); err != nil {

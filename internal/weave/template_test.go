@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	mayReturn   = "may return without the target having returned: what it throws must be thrown on"
+	mayReturn   = "may return without the target having returned: exceptions of the target must be rethrown"
 	repeats     = "may run the target more than once"
 	written     = "calls Template.target() more than once (a finally block is compiled several times)"
 	signature   = "must be static, without arguments and void"
@@ -98,10 +98,10 @@ func TestHandmadeRefusals(t *testing.T) {
 	}{
 		{"Java 5", 49, func(b *classtest.Builder, a *classtest.Assembler) *classtest.Assembler {
 			return a.Op("invokestatic", target(b)).Op("return")
-		}, "is compiled for a Java before 6; compile it with --release 8"},
+		}, "is compiled for a Java version before 6; compile it with --release 8"},
 		{"jsr", 50, func(b *classtest.Builder, a *classtest.Assembler) *classtest.Assembler {
 			return a.Jump("jsr", "sub").Op("return").Label("sub").Op("astore_0").Op("invokestatic", target(b)).Op("ret", uint8(0))
-		}, "is compiled for a Java before 6; compile it with --release 8"},
+		}, "is compiled for a Java version before 6; compile it with --release 8"},
 		{"unknown intrinsic", 52, func(b *classtest.Builder, a *classtest.Assembler) *classtest.Assembler {
 			return a.Op("invokestatic", target(b)).Op("invokestatic", b.Method(intrinsics, "future", "()V")).Op("return")
 		}, "calls a method of Template that is not known to this version"},

@@ -553,14 +553,14 @@ type ReasonKind string
 const (
 	TooLarge        ReasonKind = "the woven method would be too large"
 	PoolFull        ReasonKind = "the class's constant pool would overflow"
-	DoesNotFit      ReasonKind = "the template asks for what the method does not have"
+	DoesNotFit      ReasonKind = "the template does not fit the method"
 	NeedsNewerClass ReasonKind = "the template needs a newer class-file version"
 	OddConstructor  ReasonKind = "the constructor initialises its object in more than one place"
 	EmptyFinalizer  ReasonKind = "an empty finalizer: with code in it, the JVM would finalize every object of the class"
 	RootConstructor ReasonKind = "the constructor of java.lang.Object: the JVM registers finalizers at its return, and its compiler fails on exception blocks there"
-	BeforeSuper     ReasonKind = "the call comes before super(...), where nothing may enclose it"
+	BeforeSuper     ReasonKind = "the call comes before super(...), where no exception handler is allowed"
 	Unreachable     ReasonKind = "the call is never reached"
-	OddStack        ReasonKind = "the call has something under its arguments that cannot be put aside"
+	OddStack        ReasonKind = "a value on the stack below the arguments of the call cannot be saved in a variable"
 	Malformed       ReasonKind = "the method's code is malformed"
 )
 

@@ -79,7 +79,7 @@ func (l *live) dial() (conn net.Conn, err error) {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.EAGAIN):
 		return nil, errNoListener
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return nil, l.fail(ErrPermission, "its socket may not be opened: be root", err)
+		return nil, l.fail(ErrPermission, "its socket may not be opened: run sonde as root", err)
 	case err != nil:
 		return nil, os.NewSyscallError("connect", err)
 	}
@@ -123,7 +123,7 @@ func (l *live) ask() (withdraw func(), err error) {
 		case errors.Is(err, unix.ESRCH):
 			return nil, ErrGone
 		case errors.Is(err, unix.EPERM):
-			return nil, l.fail(ErrPermission, "it may not be signalled: be root", err)
+			return nil, l.fail(ErrPermission, "it may not be signalled: run sonde as root", err)
 		}
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (l *live) leaveNote() (withdraw func(), err error) {
 			return withdraw, nil
 		}
 	}
-	return nil, l.fail(ErrDisabled, fmt.Sprintf("its /tmp/%s is another user's: remove that file", name), err)
+	return nil, l.fail(ErrDisabled, fmt.Sprintf("its /tmp/%s belongs to another user: remove that file", name), err)
 }
 
 // create creates an empty file, which must not exist.

@@ -22,7 +22,7 @@ type Version struct {
 type VersionError struct{ Text string }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("%q is no JDK version such as 17.0.15 or 1.8.0_402", e.Text)
+	return fmt.Sprintf("%q is not a JDK version such as 17.0.15 or 1.8.0_402", e.Text)
 }
 
 // ParseVersion reads versions of both schemes:
@@ -158,7 +158,7 @@ var (
 		ID:      "JDK-8376185",
 		Since:   14,
 		FixedIn: []Version{{Feature: 25, Update: 4}, {Feature: 26, Update: 2}, {Feature: 27}},
-		Loses:   "(or crashes over) the constants behind fields and components",
+		Loses:   "(or crashes on) the constants of fields and components",
 		Who:     "records with type annotations on components, when redefined with constants in other places",
 		Helped:  true,
 	}

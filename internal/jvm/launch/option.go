@@ -30,9 +30,9 @@ type AgentOption struct {
 // The problems of a part of the option.
 var (
 	errComma  = errors.New("a comma would end it: choose a name without one")
-	errQuotes = errors.New("it contains both kinds of quotes, so it cannot be quoted: choose a name without")
-	errEquals = errors.New("for a JVM the name of a jar ends at an equals sign: choose another directory")
-	errBreak  = errors.New("it contains a control character: choose a name without")
+	errQuotes = errors.New("it contains both kinds of quotes, so it cannot be quoted: choose a name without one of them")
+	errEquals = errors.New("a JVM ends the name of an agent jar at an equals sign: choose a directory without one")
+	errBreak  = errors.New("it contains a control character: choose a name without it")
 )
 
 // A PartError is a part of an option that a JVM would misread.

@@ -309,9 +309,9 @@ func (h Host) started(ticks uint64, now time.Time) (time.Time, error) {
 // Reasons not to open a file that someone else has named.
 var (
 	ErrNotPlain  = errors.New("not a plain file")
-	ErrForeign   = errors.New("it is another user's")
+	ErrForeign   = errors.New("it belongs to another user")
 	ErrEmpty     = errors.New("it is empty")
-	ErrNotMapped = errors.New("it is not the file that the process has in memory")
+	ErrNotMapped = errors.New("it is not the file that the process has mapped")
 )
 
 // A Judge inspects a plain file and its owner before it is opened. If it returns an error, the file

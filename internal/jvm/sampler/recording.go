@@ -90,7 +90,7 @@ func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime
 func (r *recorded) inspect(ctx context.Context) {
 	running, err := r.check(ctx)
 	if err != nil {
-		r.note("which other recordings run is not known: %v", err)
+		r.note("other recordings could not be listed: %v", err)
 		return
 	}
 	stopped, err := r.stopDead(ctx, running)
@@ -98,13 +98,13 @@ func (r *recorded) inspect(ctx context.Context) {
 		r.note("stopped the recording that a killed Sonde left running: %s", strings.Join(stopped, ", "))
 	}
 	if err != nil {
-		r.note("a recording of a killed Sonde stays: %v", err)
+		r.note("a recording of a killed Sonde could not be stopped: %v", err)
 	}
 	names := others(running)
 	if len(names) == 0 {
 		return
 	}
-	r.note("another recording runs (%s) and is left as it is; while Sonde samples it holds Sonde's samples too", strings.Join(names, ", "))
+	r.note("another recording is running (%s) and is not changed; it also receives Sonde's samples", strings.Join(names, ", "))
 	if text, err := r.command(ctx, "JFR.check verbose=true"); err == nil {
 		r.period = cmp.Or(shortestPeriod(text), r.period)
 	}
@@ -507,7 +507,7 @@ func missing(text string) string {
 	case strings.Contains(text, "Flight Recorder is disabled"):
 		return "it was switched off (-XX:-FlightRecorder): start it without that option"
 	case strings.Contains(text, "Unknown diagnostic command"):
-		return "it does not know its commands"
+		return "the JVM does not know the recorder's commands"
 	case strings.Contains(text, "Flight Recorder can not be enabled"):
 		return firstLine(text)
 	}

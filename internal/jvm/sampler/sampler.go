@@ -49,7 +49,7 @@ func discardsCode(j *process.JVM) bool {
 	return version >= oldest && version < 21 && !hasRecorder(j.PID)
 }
 
-const discards = "before JDK 21 starting the flight recorder discards all compiled code and slows the program for many seconds; --recorder starts it all the same"
+const discards = "before JDK 21 starting the flight recorder discards all compiled code and slows the program for many seconds; --recorder starts it anyway"
 
 // A Batch holds the samples since the last Poll.
 type Batch struct {
@@ -114,7 +114,7 @@ func (s *Sampler) start(ctx context.Context, options Options) (err error) {
 		}
 		why = refusal.Detail
 	}
-	s.bias = fmt.Sprintf("by thread dumps, which see threads only where they can stop and show code that waits for its turn as running (%s)", why)
+	s.bias = fmt.Sprintf("by thread dumps, which show threads only at safepoints, and as running while they wait for a processor (%s)", why)
 	dumps, err := startDumper(ctx, s.conn, cmp.Or(options.Period, DefaultSpacing), options.Waiting)
 	s.samples = dumps
 	return err

@@ -94,7 +94,7 @@ func (f *Foothold) ListenLoopback() (*Listener, error) {
 	socket, err := f.loopbackSocket()
 	switch {
 	case errors.Is(err, unix.EPERM):
-		return nil, f.fail(ErrNetwork, "it has its own network namespace, which only root may enter: be root, or run it on JDK 16 or later", err)
+		return nil, f.fail(ErrNetwork, "it has its own network namespace, which only root may enter: run sonde as root, or the program on JDK 16 or later", err)
 	case errors.Is(err, unix.EADDRNOTAVAIL), errors.Is(err, unix.ENETUNREACH):
 		return nil, f.fail(ErrNetwork, "the loopback is down: run ip link set lo up in its network namespace", err)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):

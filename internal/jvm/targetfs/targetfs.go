@@ -38,13 +38,13 @@ import (
 
 // The kinds of errors. Each text is the beginning of an error's line; the remedy follows.
 var (
-	ErrPermission = errors.New("it is another user's")
-	ErrGone       = errors.New("it ended meanwhile")
+	ErrPermission = errors.New("it belongs to another user")
+	ErrGone       = errors.New("it has ended")
 	ErrReadOnly   = errors.New("its user has no writable directory")
 	ErrUnsafe     = errors.New("others could change the files that Sonde creates there")
 	ErrFull       = errors.New("its file system is full")
 	ErrNetwork    = errors.New("Sonde cannot listen on its loopback")
-	ErrNoStandby  = errors.New("no agent waits in it")
+	ErrNoStandby  = errors.New("no agent is waiting in it")
 	ErrNotTaken   = errors.New("its agent did not accept the invitation")
 	ErrFiles      = errors.New("files for its agent cannot be created")
 	ErrLeft       = errors.New("files of Sonde are left in its file system")

@@ -131,7 +131,7 @@ type LeftAlone struct {
 type Quiet struct {
 	Method int
 	On     time.Duration // how long it was on within the window
-	Reason string        // such as "1.2 M calls a second cost 1.4 %: switched off, its time is with its callers"
+	Reason string        // such as "1.2 M calls a second cost 1.4 %: switched off, its time is included in its callers"
 }
 
 // Partly returns the methods whose hooks were not on for the whole window, with the time that

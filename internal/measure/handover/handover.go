@@ -108,7 +108,7 @@ type Running struct {
 	Ended      string  `json:"ended,omitempty"` // why, if it has
 }
 
-var errTooLong = errors.New("longer than a line may be")
+var errTooLong = errors.New("the line is too long")
 
 // readLine reads an object of at most so many bytes.
 func readLine(from io.Reader, most int, into any) error {
@@ -139,7 +139,7 @@ func writeLine(to io.Writer, value any) error {
 var ErrNone = errors.New("no sonde apply holds it")
 
 // ErrUnheard says that the answer of the other Sonde could not be read or understood.
-var ErrUnheard = errors.New("the Sonde that holds it does not answer as it should")
+var ErrUnheard = errors.New("the Sonde that holds it sent no valid answer")
 
 // errGone says that a directory was removed while this process waited for its lock.
 var errGone = errors.New("the directory is gone")

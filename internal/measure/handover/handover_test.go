@@ -323,7 +323,7 @@ func TestEndlessQuestion(t *testing.T) {
 			break // it has read enough
 		}
 	}
-	if answer, err := io.ReadAll(conn); !strings.Contains(string(answer), "longer than a line may be") {
+	if answer, err := io.ReadAll(conn); !strings.Contains(string(answer), "the line is too long") {
 		t.Errorf("have %q, %v", answer, err)
 	}
 }

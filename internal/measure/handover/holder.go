@@ -108,7 +108,7 @@ func (h *Holder) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Ou
 	defer context.AfterFunc(h.stays, cancel)()
 	report, err := h.Watch.Apply(ctx, set)
 	if h.stays.Err() != nil {
-		return nil, errors.New("it is about to end: try again when it has")
+		return nil, errors.New("that Sonde is about to end: try again after that")
 	}
 	if err != nil {
 		return nil, h.options.Explain(err)

@@ -146,7 +146,7 @@ func (s *Server) accept() {
 				s.answer(conn)
 			}()
 		default:
-			reply(conn, &answer{Error: "too many questions at the same time: try again"})
+			reply(conn, &answer{Error: "too many requests at the same time: try again"})
 			_ = conn.Close()
 		}
 	}
@@ -163,7 +163,7 @@ func (s *Server) answer(conn *net.UnixConn) {
 	_ = conn.SetReadDeadline(time.Now().Add(askPatience))
 	var q question
 	if err := readLine(conn, maxQuestion, &q); err != nil {
-		reply(conn, &answer{Error: "the question cannot be read: " + err.Error()})
+		reply(conn, &answer{Error: "the request cannot be read: " + err.Error()})
 		return
 	}
 	if q.Sonde != protocol {
@@ -193,7 +193,7 @@ func (s *Server) respond(q *question) *answer {
 		case <-s.over:
 			return &answer{}
 		case <-time.After(endPatience):
-			return &answer{Error: "it is ending, and takes long"}
+			return &answer{Error: "it has not ended yet"}
 		}
 	}
 	return &answer{Error: fmt.Sprintf("%q is not known to this Sonde: use the same version for both", q.Ask)}

@@ -169,7 +169,7 @@ func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 	if isDue {
 		installation, err := w.target.UpdateSpots(ctx, t.request)
 		if err != nil {
-			return fmt.Errorf("putting hooks in: %w", err)
+			return fmt.Errorf("installing hooks: %w", err)
 		}
 		report.Installation = installation
 		w.lock.Lock()

@@ -221,7 +221,7 @@ func (w *Watch) weavePending(ctx context.Context) error {
 	w.turn.Lock()
 	defer w.turn.Unlock()
 	if _, err := w.target.UpdateSpots(ctx, session.SpotRequest{}); err != nil {
-		return fmt.Errorf("putting hooks into classes that have loaded: %w", err)
+		return fmt.Errorf("installing hooks in classes that have loaded: %w", err)
 	}
 	return nil
 }

@@ -32,13 +32,13 @@ const (
 // Write writes the text format, version 0.0.4.
 func (e *Exposition) Write(w io.Writer) error {
 	out := &exposer{Writer: bufio.NewWriter(w), pid: label{"pid", strconv.Itoa(e.PID)}}
-	out.family("sonde_monitor_up", "gauge", "Whether the hooks are in.")
+	out.family("sonde_monitor_up", "gauge", "Whether the hooks are installed.")
 	up := 0.0
 	if e.Up {
 		up = 1
 	}
 	out.sample("sonde_monitor_up", up)
-	out.family("sonde_calls_lost_total", "counter", "Calls that nothing could count, as there was no room.")
+	out.family("sonde_calls_lost_total", "counter", "Calls that were not counted because the arena had no room.")
 	out.sample("sonde_calls_lost_total", float64(e.Since.Lost))
 	rows := e.Since.Rows
 	out.each("sonde_calls_total", "counter", "Calls begun.", rows, func(r *Row) float64 { return float64(r.Calls) })

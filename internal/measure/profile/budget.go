@@ -404,11 +404,11 @@ func (b *budget) explain(p *cct.Profile, v view) {
 		switch {
 		case h.mode == untried:
 			waiting++
-			q.Reason = "there was no time to try its hook: off, its time is with its callers"
+			q.Reason = "there was no time to try its hook, so it stayed off: its time is included in its callers"
 		case h.mode == on && (h.root || q.On >= v.took()):
 			continue
 		case h.mode == on:
-			q.Reason = "its hook was chosen during the run: what it took before is with its callers"
+			q.Reason = "its hook was chosen during the run: its earlier time is included in its callers"
 		}
 		p.Quiet = append(p.Quiet, q)
 	}
@@ -417,13 +417,13 @@ func (b *budget) explain(p *cct.Profile, v view) {
 		note("deeper calls have no hooks: another round of hooks would not fit the budget (--timing exact has them all)")
 	}
 	if waiting > 0 {
-		note("there was no time to try the hooks of %s: their time is with their callers", format.Plural(waiting, "method"))
+		note("there was no time to try the hooks of %s: their time is included in their callers", format.Plural(waiting, "method"))
 	}
 	if len(b.tooCentral) > 0 {
-		note("%s in classes that are compiled into much of what runs: hooks there would cost the program more than the budget allows (--budget, or --timing exact): their time is with their callers", format.Plural(len(b.tooCentral), "method"))
+		note("no hooks in %s whose classes are inlined into much of the running code: changing them would exceed the budget (raise --budget, or use --timing exact); their time is included in their callers", format.Plural(len(b.tooCentral), "method"))
 	}
 	if len(b.tooSmall) > 0 {
-		note("%s too small to be worth a hook: their time is with their callers", format.Plural(len(b.tooSmall), "method"))
+		note("no hooks in %s too small to be worth one: their time is included in their callers", format.Plural(len(b.tooSmall), "method"))
 	}
 }
 

@@ -337,7 +337,7 @@ func (r *run) decide(roots []classfile.MethodRef) {
 	case r.Scheme != "":
 		r.scheme, r.why = r.Scheme, "asked for; "+reach
 	case len(roots) == 0:
-		r.scheme, r.why = Lazy, "the root's class is not loaded yet, so what it reaches is not known"
+		r.scheme, r.why = Lazy, "the root's class is not loaded yet, so its callees are unknown"
 	case size.Methods <= fewMethods:
 		r.scheme, r.why = Eager, reach+": one round of hooks costs the target less than several"
 	case 3*likely.Methods > size.Methods && size.Classes <= maxClasses:
@@ -488,7 +488,7 @@ func (r *run) addMirror(class session.LoadedClass) {
 		r.unhookable[class.Name] = class.Reason
 	}
 	if class.File == nil {
-		r.unhookable[class.Name] = "its class file is not found, so what it calls is not known"
+		r.unhookable[class.Name] = "its class file was not found, so its callees are unknown"
 		r.missing++
 		r.lock.Unlock()
 		return

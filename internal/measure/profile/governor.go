@@ -326,7 +326,7 @@ func (g *governor) switchOffWorst(r reading) float64 {
 func (g *governor) switchOff(h *governed, now time.Time, part float64) {
 	h.mode, h.offAt = off, now
 	g.changed = true
-	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is with its callers", withPrefix(h.rate), 100*part)
+	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is included in its callers", withPrefix(h.rate), 100*part)
 }
 
 // switchOn switches hooks on that are about to be tried.

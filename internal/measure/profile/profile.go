@@ -94,13 +94,13 @@ func (o Options) check() (*settings, error) {
 	}
 	switch {
 	case o.Scheme != "" && o.Scheme != Lazy && o.Scheme != Eager:
-		return nil, fmt.Errorf("scheme %q: it is lazy or eager", o.Scheme)
+		return nil, fmt.Errorf("scheme %q: must be lazy or eager", o.Scheme)
 	case o.Timing != cct.Exact && o.Timing != cct.Sampled && o.Timing != cct.Auto:
-		return nil, fmt.Errorf("timing %q: it is exact, sampled or auto", o.Timing)
+		return nil, fmt.Errorf("timing %q: must be exact, sampled or auto", o.Timing)
 	case o.Scheme != "" && o.Timing == cct.Auto:
 		return nil, fmt.Errorf("scheme %s: with timing auto the budget decides when hooks go in: use timing exact or sampled with it", o.Scheme)
 	case o.Budget < 0 || o.Budget > 1:
-		return nil, fmt.Errorf("budget %g: it is a part of the program's time, such as 2%%", o.Budget)
+		return nil, fmt.Errorf("budget %g: must be a part of the program's time, such as 2%%", o.Budget)
 	}
 	roots, err := pattern.ParseSet(o.Roots...)
 	if err != nil {
@@ -120,7 +120,7 @@ type Stage string
 const (
 	Entering Stage = "entering"
 	Reading  Stage = "reading classes"
-	Weaving  Stage = "putting hooks in"
+	Weaving  Stage = "installing hooks"
 	Waiting  Stage = "waiting for the root's class to load"
 	Running  Stage = "measuring"
 	Leaving  Stage = "taking hooks out"

@@ -138,7 +138,7 @@ func (r *run) notes(p *cct.Profile) []string {
 		note("the root was not called: is the pattern right, or had the call begun before Sonde attached?")
 	}
 	if missing > 0 {
-		note("%s have no class file: what they call is not followed", format.Plural(missing, "class"))
+		note("%s have no class file: their callees are not followed", format.Plural(missing, "class"))
 	}
 	if lost := r.session.ArrivalsLost(); lost > 0 {
 		note("%d methods called by reflection could not be reported: they may be missing", lost)
@@ -147,7 +147,7 @@ func (r *run) notes(p *cct.Profile) []string {
 	r.ledger.lock.Lock()
 	defer r.ledger.lock.Unlock()
 	if r.ledger.unplaced > 0 {
-		note("the program was stopped for up to %v while threads went from call to call: that is in the self time of some of them", r.ledger.unplaced.Round(100*time.Microsecond))
+		note("the program was paused for up to %v while threads moved between calls: the self time of some calls includes that pause", r.ledger.unplaced.Round(100*time.Microsecond))
 	}
 	if err := r.session.Full(); err != nil {
 		note("the arena does not grow any more (%v): calls are counted without context", err)
@@ -176,7 +176,7 @@ func (r *run) intrinsicNotes(p *cct.Profile) (notes []string) {
 		notes = append(notes, fmt.Sprintf("calls of %s are a lower bound (≥): %s", some(bounds), session.WhyLowerBound))
 	}
 	if len(unsure) > 0 {
-		notes = append(notes, fmt.Sprintf("whether %s was called is not known: %s", some(unsure), session.WhyLowerBound))
+		notes = append(notes, fmt.Sprintf("it is not known whether %s was called: %s", some(unsure), session.WhyLowerBound))
 	}
 	return notes
 }

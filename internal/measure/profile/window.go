@@ -139,7 +139,7 @@ func (w *window) subtract(threads []arena.Thread) {
 
 // leavesOut says which part of the run the figures do not cover.
 func (v view) leavesOut(r *run) string {
-	why := "after its compilers had replaced the code that the hooks made the JVM discard"
+	why := "after the JVM had recompiled the code that was discarded for the hooks"
 	if r.budget != nil {
 		why = "in which the same hooks were on"
 	}

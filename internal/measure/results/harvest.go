@@ -187,7 +187,7 @@ func (e *NoArenaError) Error() string {
 	case e.Lives:
 		return fmt.Sprintf("process %d has no pack in it: start the program with the option that sonde env --pack FILE prints, or see sonde status %d", e.PID, e.PID)
 	}
-	return fmt.Sprintf("process %d does not run, and has left no arena in /tmp: name the file, as in sonde report FILE", e.PID)
+	return fmt.Sprintf("process %d is not running, and has left no arena in /tmp: name the file, as in sonde report FILE", e.PID)
 }
 
 // Unwrap returns ErrNoArena.
@@ -201,7 +201,7 @@ type SeveralError struct {
 }
 
 func (e *SeveralError) Error() string {
-	return fmt.Sprintf("process %d does not run, and several users have left arenas for its PID: name the file, as in sonde report FILE (%s)",
+	return fmt.Sprintf("process %d is not running, and several users have left arenas for its PID: name the file, as in sonde report FILE (%s)",
 		e.PID, strings.Join(e.Arenas, ", "))
 }
 

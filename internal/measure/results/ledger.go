@@ -16,7 +16,7 @@ import (
 )
 
 // ErrOtherNames reports names that do not match the methods of an arena.
-var ErrOtherNames = errors.New("its names are not those of this arena")
+var ErrOtherNames = errors.New("it does not belong to this arena")
 
 // A Ledger reads an arena as rows: the calls of each spot or method, by label if results are grouped. It needs neither the
 // Sonde that created the arena nor the JVM, which may be writing to it or may have ended. It is safe for concurrent use.
@@ -40,7 +40,7 @@ func openLedger(file *os.File) (*Ledger, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: %w: it is no plain file", file.Name(), arena.ErrNotArena)
+		return nil, fmt.Errorf("%s: %w: it is not a regular file", file.Name(), arena.ErrNotArena)
 	}
 	mapped, err := arena.Open(file, false)
 	if err != nil {

@@ -136,7 +136,7 @@ type Live struct {
 // A Batch is one redefinition.
 type Batch struct {
 	At      time.Duration
-	Why     string // such as "12 methods on the way up from 2 hot spots"
+	Why     string // such as "12 methods on the call paths of 2 hot spots"
 	In      bool   // hooks went in; otherwise out
 	Classes int
 	Pause   time.Duration

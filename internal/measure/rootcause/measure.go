@@ -39,7 +39,7 @@ func (s *search) climb(ctx context.Context, spots []*spot) error {
 	if len(planned) == 0 {
 		return nil
 	}
-	why := fmt.Sprintf("%s on the way up from %s", format.Plural(len(planned), "method"), format.Plural(len(spots), "hot spot"))
+	why := fmt.Sprintf("%s on the call paths of %s", format.Plural(len(planned), "method"), format.Plural(len(spots), "hot spot"))
 	if err := s.weaveAndSettle(ctx, planned, why); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 		}
 		fresh := slices.DeleteFunc(s.classes(), func(class string) bool { return classes[class] })
 		if len(classes)+len(fresh) > maxClasses {
-			s.leave("enough other classes on the paths get hooks: one more would cost the program more")
+			s.leave("enough other classes on the call paths get hooks, and changing another one would slow the program")
 			continue
 		}
 		for _, class := range fresh {
@@ -168,9 +168,9 @@ func (p *planner) obstacle(s *subject) string {
 	case s.native:
 		return "it is native"
 	case isLibrary(s.Class):
-		return "its class is the JDK's, and compiled into much else"
+		return "its class belongs to the JDK and is inlined in many places"
 	case p.stacks.isCentral(s.Class):
-		return fmt.Sprintf("its class is part of the code of %d compiled methods, and of %.0f %% of what runs: changing it would cost the program seconds",
+		return fmt.Sprintf("its class is inlined into %d compiled methods, which have %.0f %% of the samples: changing it would slow the program for seconds",
 			len(p.stacks.code[s.Class]), 100*p.stacks.heat(map[string]bool{s.Class: true}))
 	case !known:
 		return "its class is hidden, or not loaded any more"
@@ -183,7 +183,7 @@ func (p *planner) obstacle(s *subject) string {
 	case s.Name == "<clinit>":
 		return "a static initialiser runs once"
 	case p.isInlined(s.MethodRef):
-		return "compilers inline it: a hook in it would cost more than it does, and prevent that"
+		return "compilers inline it: a hook would prevent that, and cost more than the method itself"
 	}
 	return ""
 }
@@ -245,7 +245,7 @@ func (p *planner) planSurprises(met []classfile.MethodRef) (planned []*subject) 
 		}
 		reason := p.obstacle(s)
 		if p.redefined[m.Class] > 0 && reason == "" {
-			reason = "stacks did not show it, and its class has been changed once for this climb"
+			reason = "it was on no sampled stack, and its class was already changed once in this search"
 		}
 		if reason != "" {
 			s.leave(reason)

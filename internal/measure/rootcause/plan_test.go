@@ -54,7 +54,7 @@ func TestPlan(t *testing.T) {
 		"light paths are left out":    {options: usual, stacks: []string{"97 a/A.hot a/B.mid", "3 a/A.hot a/C.rare"}, want: "hot mid"},
 		"as far as asked for":         {options: shallow, stacks: []string{"100 a/A.hot a/B.mid a/C.main"}, want: "hot mid"},
 		"not beyond the boundary":     {options: bounded, stacks: []string{"100 a/A.hot a/B/X.mid a/C.main"}, want: "hot", left: map[string]string{"mid": "hidden"}},
-		"the JDK is left alone":       {options: usual, stacks: []string{"100 java/util/HashMap.get a/B.mid"}, want: "mid", left: map[string]string{"get": "the JDK's"}},
+		"the JDK is left alone":       {options: usual, stacks: []string{"100 java/util/HashMap.get a/B.mid"}, want: "mid", left: map[string]string{"get": "belongs to the JDK"}},
 		"initialisers are left alone": {options: usual, stacks: []string{"100 a/A.hot a/B.<clinit>"}, want: "hot", left: map[string]string{"<clinit>": "runs once"}},
 		"a class without a file": {
 			options: usual, stacks: []string{"100 a/A.hot a/B.mid"}, want: "hot", left: map[string]string{"mid": "no class file"},
@@ -69,7 +69,7 @@ func TestPlan(t *testing.T) {
 			change: func(p *planner) { p.stacks.native[ref("a/A", "hot", "()V")] = true },
 		},
 		"a class that is inlined into many": {
-			options: usual, stacks: []string{"100 a/A.hot a/B.mid"}, want: "mid", left: map[string]string{"hot": "part of the code of 17 compiled methods"},
+			options: usual, stacks: []string{"100 a/A.hot a/B.mid"}, want: "mid", left: map[string]string{"hot": "inlined into 17 compiled methods"},
 			change: func(p *planner) {
 				for i := range maxInlined + 1 {
 					addTo(p.stacks.inlined, "a/A", ref("a/X", fmt.Sprint(i), "()V"))

@@ -85,10 +85,10 @@ type Stage string
 const (
 	Sampling Stage = "looking for hot spots"
 	Entering Stage = "entering the JVM"
-	Weaving  Stage = "putting hooks in"
+	Weaving  Stage = "installing hooks"
 	Climbing Stage = "climbing"
 	Watching Stage = "watching for new hot spots"
-	Leaving  Stage = "taking the hooks out"
+	Leaving  Stage = "removing the hooks"
 )
 
 // Progress is how far a search has come.

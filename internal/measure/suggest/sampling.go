@@ -67,7 +67,7 @@ func watch(ctx context.Context, o *Options, waits bool) (*watcher, error) {
 		// Nothing else shows waiting threads; if it fails, the rest goes on.
 		w.dumps, err = sampler.Start(ctx, o.PID, sampler.Options{Source: sampler.ThreadDumps, Waiting: true, Period: dumpEvery})
 		if err != nil {
-			w.notice("which threads wait is not known: " + err.Error())
+			w.notice("waiting threads could not be found: " + err.Error())
 		}
 	}
 	w.began = time.Now()

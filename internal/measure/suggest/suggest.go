@@ -47,7 +47,7 @@ type Options struct {
 // Defaults returns the options that suit most programs.
 func Defaults() Options { return Options{For: 20 * time.Second, Budget: 0.02, Most: 40} }
 
-var errOptions = errors.New("an observation needs a time, a budget above 0 and room for a method")
+var errOptions = errors.New("an observation needs a time, a budget above 0 and at least one method")
 
 func (o *Options) check() error {
 	if o.For <= 0 || o.Budget <= 0 || o.Most < 1 {
@@ -79,13 +79,13 @@ type Stage string
 const (
 	Sampling Stage = "taking samples"
 	Reading  Stage = "reading classes"
-	Weaving  Stage = "putting hooks in to count"
+	Weaving  Stage = "installing hooks to count calls"
 	Counting Stage = "counting calls"
 	// Rehearsing is counting with hooks only in the methods that would be proposed.
-	Rehearsing Stage = "counting again, with hooks in what is proposed"
-	Leaving    Stage = "taking the hooks out"
-	Applying   Stage = "applying what is proposed"
-	Measuring  Stage = "measuring what that costs and covers"
+	Rehearsing Stage = "counting again, with hooks in the proposed methods"
+	Leaving    Stage = "removing the hooks"
+	Applying   Stage = "applying the proposed probes"
+	Measuring  Stage = "measuring their cost and coverage"
 )
 
 // Progress is how far an observation has come.
@@ -96,7 +96,7 @@ type Progress struct {
 }
 
 // ErrIdle says that no thread of the program ran.
-var ErrIdle = errors.New("no thread of it ran while samples were taken: observe it while it works, or longer with --for")
+var ErrIdle = errors.New("no thread was running while samples were taken: observe the program while it works, or longer with --for")
 
 // ErrNothing says that no method can be proposed.
 var ErrNothing = errors.New("no method was found whose calls a probe could report within the budget: observe longer with --for, or raise --budget")
@@ -281,7 +281,7 @@ func (o *observer) read(ctx context.Context) error {
 
 // Reasons of most methods without a probe; they are not reported.
 const (
-	isTiny = "it is so small that compilers put it into its callers: a probe in it would cost more than it does"
+	isTiny = "it is so small that compilers inline it: a probe would cost more than the method itself"
 	isMade = "it is native, or was made by a compiler to call another"
 )
 

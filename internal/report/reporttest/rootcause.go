@@ -98,9 +98,9 @@ func RootCause() *rootcause.Climb {
 		List:    sampleList(),
 		Hooks:   sampleHooks(),
 		Batches: []rootcause.Batch{
-			{At: 5400 * ms, Why: "12 methods on the way up from 3 hot spots", In: true, Classes: 10, Pause: 9 * ms, Compile: 310 * ms},
+			{At: 5400 * ms, Why: "12 methods on the call paths of 3 hot spots", In: true, Classes: 10, Pause: 9 * ms, Compile: 310 * ms},
 			{At: 9200 * ms, Why: "a caller that no stack had shown", In: true, Classes: 1, Pause: 3 * ms, Compile: 41 * ms},
-			{At: 22100 * ms, Why: "2 methods on the way up from a hot spot that joined", In: true, Classes: 2, Pause: 3200 * us, Compile: 60 * ms},
+			{At: 22100 * ms, Why: "2 methods on the call paths of a hot spot that joined", In: true, Classes: 2, Pause: 3200 * us, Compile: 60 * ms},
 			{At: 40600 * ms, Why: "all put back", Classes: 13, Pause: 8 * ms, Compile: 280 * ms},
 		},
 		Cost: rootcause.Cost{

@@ -223,7 +223,7 @@ func (k *checker) checkSize(c *Checked) error {
 	}
 	f, err := c.Lower(at)
 	if err == nil && len(f.Steps) > mostSteps {
-		panic(k.fail(expr.TooMuch, k.expr.Root().Place(), "ask for fewer things, above all for fewer elements of collections",
+		panic(k.fail(expr.TooMuch, k.expr.Root().Place(), "test fewer values, in particular fewer elements of collections",
 			"the condition would become %d instructions, more than %d", len(f.Steps), mostSteps))
 	}
 	return err

@@ -57,7 +57,7 @@ func (k *checker) nothing(n *expr.Comparison, op string, l expr.Node, v *value) 
 	case "!=":
 		return &isNull{v, true}
 	}
-	panic(k.fail(expr.Mistyped, n.Span, "only == and != ask for null", "null is neither less nor greater"))
+	panic(k.fail(expr.Mistyped, n.Span, "only == and != can test for null", "null is neither less nor greater"))
 }
 
 // ordered refuses < and > for values that have no order.
@@ -99,10 +99,10 @@ func (k *checker) against(at expr.Node, v *value, c expr.Node) (kindConstant, *v
 		}
 		return kindConstant{'I', &constant{number: lit.Number}}, v
 	case lit.Kind == expr.Null:
-		panic(wrong("ask == null apart"))
+		panic(wrong("write == null as a separate comparison"))
 	case !isNumber(v.typ):
 		if v.typ.class() == objectClass {
-			panic(wrong("what kind of number it holds is not known: read a field or getter that declares it"))
+			panic(wrong("its type of number is unknown: read a field or getter that declares a type"))
 		}
 		panic(wrong(""))
 	}
@@ -330,11 +330,11 @@ func (k *checker) element(v *value, s *expr.Step) *value {
 	case class == "java/util/LinkedHashMap":
 		panic(k.fail(expr.Impure, s.Span, "", "java.util.LinkedHashMap.get may move the entry"))
 	case number && slices.Contains(sizedMapTypes, class):
-		panic(k.fail(expr.Mistyped, s.Span, `write ["key"]: other keys would have to be made`, "%s is a map", v.typ.human()))
+		panic(k.fail(expr.Mistyped, s.Span, `write ["key"]: only strings can be keys, because other keys would have to be created`, "%s is a map", v.typ.human()))
 	case !number && slices.Contains(collectionTypes, class):
 		panic(k.fail(expr.Mistyped, s.Span, "write [0]", "%s is not a map", v.typ.human()))
 	}
-	panic(k.fail(expr.Impure, s.Span, "elements are read of arrays, of lists by number and of maps by string", "what %s does to find an element is not known to be pure", v.typ.human()))
+	panic(k.fail(expr.Impure, s.Span, "elements can be read from arrays and lists by number, and from maps by string", "reading an element of %s may have side effects", v.typ.human()))
 }
 
 // narrowed casts an element to the type argument of the collection, if the class of the

@@ -36,7 +36,7 @@ func TestBinding(t *testing.T) {
 		{"exit", []weave.Lowered{entry}, "another moment"},
 		{"exit", []weave.Lowered{exit}, ""},
 		{"exit", []weave.Lowered{nil}, ""},
-		{"value", []weave.Lowered{entry}, "a value where a condition is wanted"},
+		{"value", []weave.Lowered{entry}, "a value was given for a condition"},
 		{"value", []weave.Lowered{nil}, ""},
 		{"plain", nil, ""},
 	} {

@@ -83,7 +83,7 @@ func (k *checker) root(n *expr.Path) *value {
 		case k.static:
 			panic(k.fail(expr.Unknown, at, "", "a static method has no $this"))
 		case k.init && k.scope.Moment == Entry:
-			panic(k.fail(expr.Untimely, at, "ask for it at the constructor's exit", "$this is no object yet when a constructor begins"))
+			panic(k.fail(expr.Untimely, at, "ask for it at the constructor's exit", "$this is not initialized yet when a constructor begins"))
 		}
 		return &value{kind: fromThis, typ: classType(k.scope.Class.Name())}
 	case "return":
@@ -184,13 +184,13 @@ func (k *checker) memberOf(v *value, c *Class, s *expr.Step) *value {
 		if kind == expr.Unproven || kind == expr.Impure {
 			remedy = "read a field, or a getter that only reads fields"
 			if k.scope.OwnOnly {
-				remedy = fmt.Sprintf("read a field that %s can see, or a getter of its own that only reads fields; sonde apply, which sees what is loaded, calls others", dotted(k.scope.Class.Name()))
+				remedy = fmt.Sprintf("read a field that %s can see, or a getter of its own that only reads fields; sonde apply, which knows the loaded classes, can call other getters", dotted(k.scope.Class.Name()))
 			}
 		}
 		panic(k.fail(kind, s.Span, remedy, "%s", why))
 	}
 	if missing != "" {
-		panic(k.fail(expr.Unproven, s.Span, "", "%s has no member %s, as far as is known: %s is not", dotted(c.Name()), s.Name, dotted(missing)))
+		panic(k.fail(expr.Unproven, s.Span, "", "%s has no member %s among the known classes: class %s is unknown", dotted(c.Name()), s.Name, dotted(missing)))
 	}
 	what := "field or getter"
 	if s.Call {

@@ -58,11 +58,11 @@ func (p *prover) proveCall(m *member, c *Class) {
 		panic(unproven("%s can be overridden, and the classes that may do so are not known", m.full()))
 	}
 	if c.isInterface() && p.functional(c) {
-		panic(unproven("%s has a single method, so any lambda may be one", dotted(c.Name())))
+		panic(unproven("%s has a single method, so any lambda may implement it", dotted(c.Name())))
 	}
 	list, all := p.scope.Subtypes(c.Name())
 	if !all {
-		panic(unproven("not all classes below %s can be looked at", dotted(c.Name())))
+		panic(unproven("not all subclasses of %s can be read", dotted(c.Name())))
 	}
 	p.open[c.Name()] = true
 	for _, sub := range append([]*Class{c}, list...) {
@@ -146,7 +146,7 @@ func (p *prover) prove(m *member) {
 	case slices.Contains(p.stack, full):
 		panic(impure("%s calls itself", m.full()))
 	case len(p.stack) >= mostCalls:
-		panic(impure("%s is called too deep inside other methods", m.full()))
+		panic(impure("%s is nested too deep in calls of other methods", m.full()))
 	case p.proven[full]:
 		return
 	case p.isUncertain(m.class):
@@ -158,7 +158,7 @@ func (p *prover) prove(m *member) {
 	case p.scope.Probed != nil && p.scope.Probed(full):
 		panic(impure("%s has a hook itself, which would count the calls of this condition", m.full()))
 	case full == p.own:
-		panic(impure("%s is the method this condition stands in", m.full()))
+		panic(impure("%s is the method that this condition belongs to", m.full()))
 	}
 	p.stack = append(p.stack, full)
 	defer func() { p.stack = p.stack[:len(p.stack)-1] }()

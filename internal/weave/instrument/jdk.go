@@ -11,20 +11,20 @@ import (
 // exempt lists classes that must never get hooks, by internal name; a name that ends in
 // / or * stands for all names with that prefix.
 var exempt = []struct{ name, reason string }{
-	{"java/lang/Thread", "hooks ask it which thread they run in"},
+	{"java/lang/Thread", "hooks call it to find their thread"},
 	{"java/lang/BaseVirtualThread", "a hook in it would run between two threads"},
 	{"java/lang/VirtualThread*", "a hook in it would run between two threads"},
 	{"java/lang/ThreadBuilders*", "a hook in it would run between two threads"},
 	{"jdk/internal/vm/Continuation*", "a hook in it would run between two threads"},
 	{"jdk/internal/vm/StackChunk*", "a hook in it would run between two threads"},
 	{"jdk/internal/vm/ThreadContainer*", "a hook in it would run between two threads"},
-	{"jdk/internal/vm/annotation/", "hooks are made of it"},
-	{"jdk/internal/event/", "the JVM rewrites it for its flight recorder, and complains where that is not installed"},
-	{"jdk/internal/misc/Unsafe", "hooks are made of it"},
-	{"sun/misc/Unsafe", "hooks are made of it"},
-	{"java/lang/Object", "every object begins with it"},
-	{"sun/instrument/", "hooks are put in through it"},
-	{"java/lang/instrument/", "hooks are put in through it"},
+	{"jdk/internal/vm/annotation/", "hooks use it"},
+	{"jdk/internal/event/", "the JVM rewrites it for the flight recorder, and prints a warning if that is missing"},
+	{"jdk/internal/misc/Unsafe", "hooks use it"},
+	{"sun/misc/Unsafe", "hooks use it"},
+	{"java/lang/Object", "every constructor calls it"},
+	{"sun/instrument/", "it installs the hooks"},
+	{"java/lang/instrument/", "it installs the hooks"},
 	{"sonde/agent/", "it is Sonde's own"},
 }
 

@@ -104,9 +104,9 @@ func (s *Selection) leave(spots []*PlacedSpot, reason string) {
 
 func noCode(access classfile.Access) string {
 	if access.Has(classfile.AccNative) {
-		return "it is native: it has no code that a hook could stand in"
+		return "it is native: it has no bytecode for a hook"
 	}
-	return "it is abstract: it has no code that a hook could stand in"
+	return "it is abstract: it has no bytecode for a hook"
 }
 
 // leanSelection finds methods that could not be woven and may be without their conditions

@@ -209,7 +209,7 @@ func (e *NoMatchError) Error() string {
 func (j *Job) Verdict(strict bool) error {
 	slices.SortStableFunc(j.Left, func(a, b LeftAlone) int { return cmp.Compare(a.seq, b.seq) })
 	if j.Woven == 0 && j.Codeless == 0 && len(j.Left) > 0 && j.leftMethods() == 0 {
-		return fmt.Errorf("nothing written, as no class can be read; the first: %s: %s", j.Left[0].Path, j.Left[0].Reason)
+		return fmt.Errorf("nothing was written because no class can be read; the first is %s: %s", j.Left[0].Path, j.Left[0].Reason)
 	}
 	if j.Woven == 0 && j.Codeless == 0 && len(j.Left) == 0 {
 		return &NoMatchError{j.patterns.Includes()}

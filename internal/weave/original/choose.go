@@ -69,7 +69,7 @@ func (d *Damage) Error() string {
 func Choose(in Input) (Choice, error) {
 	given, err := classfile.Parse(in.Given)
 	if err != nil {
-		return Choice{}, fmt.Errorf("what the JVM shows is no class file: %w", err)
+		return Choice{}, fmt.Errorf("the bytes that the JVM shows are not a class file: %w", err)
 	}
 	choice := Choice{Weave: in.Given, Source: FromGiven}
 	if in.Loading {
@@ -77,11 +77,11 @@ func Choose(in Input) (Choice, error) {
 	}
 	c := comparison{given: given, jdk: in.JDK}
 	if in.File == nil {
-		choice.Unproven = "its own class file cannot be had"
+		choice.Unproven = "its class file cannot be found"
 		return choice, c.withoutFile(choice.Unproven)
 	}
 	if c.file, err = classfile.Parse(in.File); err != nil {
-		choice.Unproven = fmt.Sprintf("what its loader finds is no class file: %v", err)
+		choice.Unproven = fmt.Sprintf("the file that its loader finds is not a class file: %v", err)
 		return choice, c.withoutFile(choice.Unproven)
 	}
 	difference := c.prove()
@@ -128,10 +128,10 @@ func (c *comparison) rebuildingLoses() bool {
 // otherForm chooses for a class that differs from its file.
 func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	if jdk.LinkingRace.In(c.jdk) && c.onlyOperands {
-		return choice, c.damage(jdk.LinkingRace, choice.Unproven+", as when it is linked at this moment: try again")
+		return choice, c.damage(jdk.LinkingRace, choice.Unproven+", perhaps because it is being linked at this moment: try again")
 	}
 	if why := c.earlierForm(); why != "" {
-		return choice, c.withoutFile("its class file is another class's or version's: " + why)
+		return choice, c.withoutFile("its class file belongs to another class or version: " + why)
 	}
 	// What the file does not have, the class does not have either.
 	names := jdk.ParameterNames.In(c.jdk) && hasParameters(c.file) && !hasParameters(c.given)

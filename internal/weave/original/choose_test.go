@@ -139,7 +139,7 @@ func TestChoose(t *testing.T) {
 func TestDamageNamesWhatIsLost(t *testing.T) {
 	_, rebuilt := shape(t, "Shapes$Friend", "-parameters")
 	_, err := Choose(Input{JDK: mustParse(t, "17.0.15"), Given: rebuilt})
-	want := "JDK 17.0.15 loses the parameter names of fixture.Shapes$Friend when it is redefined (JDK-8240908), and its own class file cannot be had"
+	want := "JDK 17.0.15 loses the parameter names of fixture.Shapes$Friend when it is redefined (JDK-8240908), and its class file cannot be found"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -142,7 +142,7 @@ func (c *comparison) compareCode(name string, file, given []classfile.Attribute)
 	case f.MaxStack != g.MaxStack || f.MaxLocals != g.MaxLocals || len(f.Bytes) != len(g.Bytes):
 		return name + " has another body", false
 	case !slices.EqualFunc(f.Handlers, g.Handlers, c.sameHandler):
-		return name + " handles exceptions otherwise", false
+		return name + " has other exception handlers", false
 	case !slices.Equal(lines(c.file, f), lines(c.given, g)):
 		return name + " has other line numbers", false
 	case !bytes.Equal(f.Bytes, g.Bytes) && !c.sameInstructions(f.Bytes, g.Bytes):

@@ -269,7 +269,7 @@ func units(name string) ([]uint16, error) {
 			all = append(all, uint16(b[0])<<12|uint16(b[1]&0x3f)<<6|uint16(b[2]&0x3f))
 			i += 3
 		default:
-			return nil, fmt.Errorf("%q is no name: no class file has it", name)
+			return nil, fmt.Errorf("%q is not a name that a class file can have", name)
 		}
 	}
 	return all, nil
@@ -441,7 +441,7 @@ func (r *coldReader) number() (n uint64) {
 			return n
 		}
 	}
-	r.fail("a number without an end")
+	r.fail("a number has no end")
 	return 0
 }
 
@@ -449,7 +449,7 @@ func (r *coldReader) number() (n uint64) {
 func (r *coldReader) many(size int) int {
 	n := r.number()
 	if n > uint64(len(r.rest)/size) {
-		r.fail("it counts more than there is")
+		r.fail("a count is larger than the rest of the file")
 	}
 	return int(n)
 }
@@ -505,6 +505,6 @@ func decodeCold(cold []byte, hot int, c *Content) {
 		c.Left = append(c.Left, Left{r.text(), r.text(), r.text()})
 	}
 	if r.rest != "" {
-		r.fail("there is something behind its end")
+		r.fail("there is data after its end")
 	}
 }

@@ -75,7 +75,7 @@ func readBeginning(file []byte) (*header, *FileError) {
 	case file[version] != magic[version]:
 		return nil, &FileError{Kind: ErrVersion, Detail: fmt.Sprintf("its format is %d, this Sonde reads %d", file[version], magic[version])}
 	case len(file) < headerSize:
-		return nil, &FileError{Kind: ErrDamaged, Detail: fmt.Sprintf("it has %d bytes, fewer than any", len(file))}
+		return nil, &FileError{Kind: ErrDamaged, Detail: fmt.Sprintf("it has only %d bytes", len(file))}
 	}
 	return readHeader(file), nil
 }
@@ -95,7 +95,7 @@ func read(file []byte) (p *Pack, failed *FileError) {
 	isInOrder := slices.IsSortedFunc(h.parts.each(), func(a, b *part) int { return cmp.Compare(a.at, b.at) })
 	switch {
 	case !isInOrder || deltas.at < headerSize || uint64(cold.at)+uint64(cold.size) != uint64(len(file)) || deltas.size != cold.at-deltas.at:
-		panic(damaged("its parts are not where they can be"))
+		panic(damaged("its parts overlap or lie outside the file"))
 	case binary.LittleEndian.Uint32(file[frontSumAt:]) != sum(file[summedFrom:deltas.at]):
 		panic(damaged("the checksum of its front is wrong"))
 	case binary.LittleEndian.Uint32(file[deltaSumAt:]) != sum(file[deltas.at:cold.at]):
@@ -163,7 +163,7 @@ func (p *Pack) readRecords() {
 func (p *Pack) readIndex() {
 	index := p.part(p.header.parts.index, slotBytes)
 	if len(index) != slotBytes*slotsFor(p.records) {
-		panic(damaged("its index has not the size it should"))
+		panic(damaged("its index has the wrong size"))
 	}
 	want, err := makeIndex(p.records)
 	if err != nil {
@@ -204,7 +204,7 @@ type frontReader struct{ rest []byte }
 
 func (r *frontReader) take(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
-		panic(damaged("a text that has no end"))
+		panic(damaged("a text has no end"))
 	}
 	taken := r.rest[:n]
 	r.rest = r.rest[n:]

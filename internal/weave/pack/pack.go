@@ -142,7 +142,7 @@ type Left struct {
 
 // The kinds of a FileError, for errors.Is.
 var (
-	ErrNotPack = errors.New("it is no pack of Sonde's: name a file that `sonde pack` made")
+	ErrNotPack = errors.New("it is not a Sonde pack: name a file that `sonde pack` wrote")
 	ErrVersion = errors.New("it was made by another version of Sonde: make it again with `sonde pack`")
 	ErrDamaged = errors.New("it is damaged: make it again with `sonde pack`")
 )

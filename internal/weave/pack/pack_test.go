@@ -72,12 +72,12 @@ func TestOrderAndTimesDoNotMatter(t *testing.T) {
 
 func TestWhatCannotBePackedIsRefused(t *testing.T) {
 	for want, spoil := range map[string]func(c *Content){
-		"nothing of it is woven": func(c *Content) { c.Classes[0].Entry.Woven = nil },
-		"not the one that was":   func(c *Content) { c.Classes[0].Original = []byte("another") },
-		"is no build":            func(c *Content) { c.Build = strings.Repeat("x", 33) },
-		"no class file has it":   func(c *Content) { c.Classes[0].Entry.Class = "a/\xf0\x9f\x98\x80" },
-		"no class file has it'":  func(c *Content) { c.Watches.Bridges[0] = "\x80" },
-		"no class file has it\"": func(c *Content) { c.Watches.Anchors[0].Member = "\xc3" },
+		"no method of it is woven": func(c *Content) { c.Classes[0].Entry.Woven = nil },
+		"not the one that was":     func(c *Content) { c.Classes[0].Original = []byte("another") },
+		"is not the build":         func(c *Content) { c.Build = strings.Repeat("x", 33) },
+		"not a name that a class":  func(c *Content) { c.Classes[0].Entry.Class = "a/\xf0\x9f\x98\x80" },
+		"not a name that a class ": func(c *Content) { c.Watches.Bridges[0] = "\x80" },
+		"a name that a class file": func(c *Content) { c.Watches.Anchors[0].Member = "\xc3" },
 		"in two ways": func(c *Content) {
 			other := *c.Classes[0].Entry
 			other.Woven = []byte("other")

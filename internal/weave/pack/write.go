@@ -23,7 +23,7 @@ var (
 	// ErrTooMuchToTell reports a description that is too long to be read again.
 	ErrTooMuchToTell = errors.New("the description of the pack would be too long: name fewer methods that must be left alone")
 	// ErrAlike reports names that would make the lookup of classes slow.
-	ErrAlike = errors.New("too many classes have names of the same hash: pack fewer of them")
+	ErrAlike = errors.New("too many class names have the same hash: pack fewer of these classes")
 )
 
 // Write writes a pack. Classes with the same bytes, woven in the same way, are written once.
@@ -38,7 +38,7 @@ func Write(w io.Writer, c *Content) error {
 
 func encode(c *Content) ([]byte, error) {
 	if len(c.Build) > buildSize || strings.ContainsRune(c.Build, 0) {
-		return nil, fmt.Errorf("%q is no build of an agent", c.Build)
+		return nil, fmt.Errorf("%q is not the build number of an agent", c.Build)
 	}
 	classes, err := inOrder(c.Classes)
 	if err != nil {
@@ -103,7 +103,7 @@ func inOrder(classes []Class) ([]Class, error) {
 	for _, c := range classes {
 		switch {
 		case len(c.Entry.Woven) == 0:
-			return nil, fmt.Errorf("%s: nothing of it is woven, so it is no class of a pack", c.Entry.Class)
+			return nil, fmt.Errorf("%s: no method of it is woven, so it does not belong in a pack", c.Entry.Class)
 		case cache.OriginalOf(c.Original) != c.Entry.Original:
 			return nil, fmt.Errorf("%s: the class file given is not the one that was woven", c.Entry.Class)
 		case len(c.Original) > mostClassFile || len(c.Entry.Woven) > mostClassFile:

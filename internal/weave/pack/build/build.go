@@ -215,14 +215,14 @@ func (e *LevelError) Error() string {
 	if e.More > 0 {
 		more = fmt.Sprintf(" (and %d more)", e.More)
 	}
-	return fmt.Sprintf("probe %s%s: level %v needs a Sonde that reads while the program runs, and a pack goes without: write level: time", e.Probe, more, e.Level)
+	return fmt.Sprintf("probe %s%s: level %v needs a Sonde that reads calls while the program runs, which a pack does not have: write level: time", e.Probe, more, e.Level)
 }
 
 // An ImageError reports an input that is a JDK.
 type ImageError struct{ Path string }
 
 func (e *ImageError) Error() string {
-	return e.Path + ": is a JDK's run-time image, whose classes are loaded before a pack could weave them: sonde apply does that in a running program"
+	return e.Path + ": is a JDK run-time image, whose classes load before a pack could weave them: use sonde apply on the running program"
 }
 
 // levelError returns the LevelError of a set, or nil.

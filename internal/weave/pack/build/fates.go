@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	ofJDK    = "the JDK's are loaded before a pack can weave them; sonde apply does it in a running program"
+	ofJDK    = "classes of the JDK load before a pack can weave them: use sonde apply on the running program"
 	noRule   = "no rule names it"
 	notWoven = "nothing of it can be woven"
 )
