@@ -12,10 +12,10 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// Options are how readings are understood.
+// Options configure the comparison of readings.
 type Options struct {
-	Stall time.Duration // how old a call is that has stalled
-	Clock float64       // nanoseconds of the clock's own in each time
+	Stall time.Duration // age from which a running call counts as stalled
+	Clock float64       // cost of reading the clock in each time, in nanoseconds
 }
 
 // An Interval is what happened between two readings.
@@ -23,34 +23,34 @@ type Interval struct {
 	Length  time.Duration
 	Rows    []Row // in the order of the groups' keys
 	Total   Row   // of all methods, each counted once
-	Threads int   // that have called anything, ever
+	Threads int   // threads that have ever called a hooked method
 	Lost    uint64
-	Stalls  []Stall // the oldest first, MostStalls at most
+	Stalls  []Stall // the oldest first, at most MostStalls
 }
 
-// A Stall is a thread that is in a call which is older than the threshold.
+// A Stall is a thread with a running call that is older than the threshold.
 type Stall struct {
 	Thread  uint64
 	Virtual bool
-	IsNew   bool   // it was not that old when the interval began
-	Calls   []Call // that it is in, the outermost first
-	Omitted int    // of those, left out in the middle
+	IsNew   bool   // the call passed the threshold in this interval
+	Calls   []Call // running calls, the outermost first
+	Omitted int    // calls in the middle that Calls does not contain
 }
 
-// A Call is one under way.
+// A Call is a running call.
 type Call struct {
 	ID  uint32
 	Age time.Duration
 }
 
 const (
-	// MostStalls bounds how many stalls are told; rows count all.
+	// MostStalls bounds the stalls of an interval; rows count all.
 	MostStalls = 20
-	// EndCalls bounds the calls of a stall: so many outermost, and as many innermost.
+	// EndCalls bounds the calls of a stall: this many outermost and this many innermost ones.
 	EndCalls = 8
 )
 
-// Between tells what happened between two readings.
+// Between compares two readings.
 func Between(before, after *Reading, groups *Groups, o Options) *Interval {
 	i := &Interval{
 		Length: time.Duration(after.At - before.At), Rows: make([]Row, len(groups.Keys)),
@@ -86,7 +86,7 @@ func Between(before, after *Reading, groups *Groups, o Options) *Interval {
 	return i
 }
 
-// underWay adds the calls that a thread is in.
+// underWay adds the running calls of a thread.
 func (i *Interval) underWay(t arena.Thread, rows map[Key]*Row, groups *Groups, from, to int64, stall time.Duration) {
 	met := make(map[*Row]bool)
 	var calls []Call
@@ -103,7 +103,7 @@ func (i *Interval) underWay(t arena.Thread, rows map[Key]*Row, groups *Groups, f
 	}
 	for _, f := range t.Stack {
 		keys := groups.Of[f.ID]
-		if f.Start == 0 || len(keys) == 0 { // it is not timed, or one by which hooks are calibrated
+		if f.Start == 0 || len(keys) == 0 { // not timed, or a calibration call
 			continue
 		}
 		age := time.Duration(max(to-f.Start, 0))
@@ -114,7 +114,7 @@ func (i *Interval) underWay(t arena.Thread, rows map[Key]*Row, groups *Groups, f
 		}
 	}
 	if len(calls) == 0 || calls[0].Age <= stall {
-		return // those further in are younger
+		return // inner calls are younger
 	}
 	wasOld := calls[0].Age-time.Duration(to-from) > stall
 	omitted := max(0, len(calls)-2*EndCalls)
@@ -124,28 +124,27 @@ func (i *Interval) underWay(t arena.Thread, rows map[Key]*Row, groups *Groups, f
 	i.Stalls = append(i.Stalls, Stall{Thread: t.ID, Virtual: t.Virtual, IsNew: !wasOld, Calls: calls, Omitted: omitted})
 }
 
-// A Source is what is read. A session is one.
+// A Source provides readings; a session is one.
 type Source interface {
 	Sum() (*arena.Summary, error)
 	Stacks() ([]arena.Thread, error)
 	Now() int64
 }
 
-// A Reading is what the arena said at a moment.
+// A Reading is the contents of an arena at one moment.
 type Reading struct {
 	At      int64                    // nanoseconds of the target's clock
-	Methods map[uint32]*arena.Totals // by id
-	Threads []arena.Thread           // those with calls under way, without their trees
-	Called  int                      // threads that have called anything
-	Lost    uint64                   // calls nothing could count
+	Methods map[uint32]*arena.Totals // by ID
+	Threads []arena.Thread           // threads with running calls, without their trees
+	Called  int                      // threads that have called a hooked method
+	Lost    uint64                   // calls that could not be counted
 }
 
-// Start is the reading before the first call.
+// Start returns the reading before the first call.
 func Start(at int64) *Reading { return &Reading{At: at} }
 
-// Take reads. The earlier reading is the last that was taken: distributions are
-// counted on from there, as the arena counts modulo 2^32. What looks as if it were
-// older than a threshold is looked at again.
+// Take takes a reading. Distributions continue those of the previous reading, because the arena
+// counts modulo 2^32. Stacks with calls that seem older than the threshold are read twice.
 func Take(source Source, earlier *Reading, stall time.Duration) (*Reading, error) {
 	sum, err := source.Sum()
 	if err != nil {
@@ -171,7 +170,7 @@ func Take(source Source, earlier *Reading, stall time.Duration) (*Reading, error
 	return r, nil
 }
 
-// countedOn is a distribution that does not wrap around.
+// countedOn returns a distribution without the wraparound.
 func countedOn(before, now *arena.Spread) *arena.Spread {
 	if before == nil || now == nil {
 		return now
@@ -192,15 +191,14 @@ func isAnyOlder(threads []arena.Thread, than int64) bool {
 	return false
 }
 
-// isOlder tells calls that began before a moment. Those that are not timed have no
-// beginning.
+// isOlder reports whether a timed call began before a moment.
 func isOlder(f arena.Frame, than int64) bool { return f.Start != 0 && f.Start < than }
 
-// confirm takes the beginning from calls that seem to be old but are not in a second
-// look. A thread puts a call on its stack before it notes when that began: in between
-// its place has the beginning of a call that has ended.
+// confirm clears the start of calls that seem old in the first reading but not in the second. A
+// thread pushes a call on its stack before it stores the start: in between, the entry has the start
+// of an earlier call.
 func confirm(threads, again []arena.Thread, than int64) {
-	stacks := make(map[uint32][]arena.Frame, len(again)) // by root, which each block has of its own
+	stacks := make(map[uint32][]arena.Frame, len(again)) // by root, which is unique
 	for _, t := range again {
 		stacks[t.Root] = t.Stack
 	}
@@ -214,8 +212,7 @@ func confirm(threads, again []arena.Thread, than int64) {
 	}
 }
 
-// A Key is what a row is about. It is compared as a whole: a further way of grouping
-// is a further field.
+// A Key identifies a row. Only the fields of the chosen grouping are set.
 type Key struct {
 	Pattern string // in rows by pattern
 	Method  Method // in rows by method
@@ -224,7 +221,7 @@ type Key struct {
 	Callers string // in rows by callers
 }
 
-// TagValues are the names and values of the tags.
+// TagValues returns the names and values of the tags.
 func (k Key) TagValues() (pairs [][2]string) {
 	if k.Tags == "" {
 		return nil
@@ -236,54 +233,54 @@ func (k Key) TagValues() (pairs [][2]string) {
 	return pairs
 }
 
-// A Method is one that has a hook.
+// A Method is a method with a hook.
 type Method struct {
 	Class      string // with dots
 	Name       string
 	Descriptor string
 }
 
-// Groups say which rows there are, and which of them a method counts in. One that
-// counts in several counts once in the total, one that counts in none not at all.
+// Groups assign methods to rows. A method of several rows counts once in the total, a method
+// without rows not at all.
 type Groups struct {
-	Keys []Key            // all there are
-	Of   map[uint32][]Key // by the method's id
+	Keys []Key            // of all rows
+	Of   map[uint32][]Key // by the method's ID
 }
 
-// A Row is what the calls of a group did in an interval. Times are in nanoseconds,
-// those of calls that ended in it, without the clock's own; they are 0 where Timed is.
+// A Row summarizes the calls of a group in an interval. Times are in nanoseconds, of calls that
+// ended in the interval, without the cost of reading the clock; they are 0 if Timed is 0.
 type Row struct {
 	Key     Key
 	Calls   uint64  // begun
 	Rate    float64 // calls a second
 	Errors  uint64  // calls that ended with an exception
 	Timed   uint64  // calls that ended with their time known
-	Untimed uint64  // of Calls, those that found no room for a time
-	Nanos   float64 // of all timed calls; of a method that calls itself by outermost calls
+	Untimed uint64  // of Calls, those without room for a time
+	Nanos   float64 // of all timed calls; of recursive methods, of the outermost calls
 	Mean    float64
-	Placed  uint64 // of Timed, those that percentiles are of: others found no room
+	Placed  uint64 // of Timed, the calls in the percentiles; there was no room for the others
 	P50     float64
 	P90     float64
 	P99     float64
 	Max     float64
-	Spread  *arena.Spread // how long timed calls took, with the clock's own time; nil where none was
+	Spread  *arena.Spread // times including the cost of reading the clock; nil if there are none
 
-	// At the end of the interval, of each thread the outermost call of the group.
-	Running int           // begun, not ended
-	Stalled int           // of those, older than the threshold
-	Oldest  time.Duration // for how long the oldest has run
+	// Running calls at the end of the interval: of each thread the outermost call of the group.
+	Running int
+	Stalled int           // running calls that are older than the threshold
+	Oldest  time.Duration // age of the oldest running call
 
-	LowerBound bool // there may have been more calls than hooks have seen
+	LowerBound bool // hooks may have missed calls
 }
 
-// A change is what of one method came to be between two readings.
+// A change is the difference between two readings of a method.
 type change struct {
 	calls, errors, timed, untimed, nanos, max uint64
 	spread                                    *arena.Spread
 	lowerBound                                bool
 }
 
-// since subtracts. A count that is read while it is written is never less than before.
+// since returns the change between two readings.
 func since(before, after *arena.Totals) change {
 	if before == nil {
 		before = &arena.Totals{}
@@ -298,7 +295,7 @@ func since(before, after *arena.Totals) change {
 			c.max = min(uint64(c.spread.Quantile(1)), after.Max)
 		}
 	}
-	if after.Max > before.Max { // the longest of all came in between
+	if after.Max > before.Max { // the longest call of all ended in between
 		c.max = after.Max
 	}
 	return c
@@ -322,7 +319,7 @@ func (r *Row) add(c change) {
 	}
 }
 
-// finish makes of sums what is told, without a clock's own time in each call.
+// finish computes rates, means and percentiles, without the cost of reading the clock.
 func (r *Row) finish(length time.Duration, clock float64) {
 	if length > 0 {
 		r.Rate = float64(r.Calls) / length.Seconds()
@@ -339,7 +336,7 @@ func (r *Row) finish(length time.Duration, clock float64) {
 		r.Placed = r.Spread.Count()
 	}
 	if r.Placed > 0 {
-		// The middle of a bucket may be beyond the longest call in it.
+		// The middle of a bucket may exceed the longest call in it.
 		at := func(q float64) float64 { return min(clean(r.Spread.Quantile(q)), r.Max) }
 		r.P50, r.P90, r.P99 = at(0.50), at(0.90), at(0.99)
 	}
