@@ -421,7 +421,7 @@ func traceLine(line string, e *cache.Entry) (_ string, isMapped bool, err error)
 	old, isOriginal := shifts.Old(now)
 	remark := fmt.Sprintf("[woven: %d]", now)
 	if !isOriginal {
-		remark = fmt.Sprintf("[woven: %d, which weaving put in after this]", now)
+		remark = fmt.Sprintf("[woven: %d, inserted after this]", now)
 		if len(shifts) == 0 || now < int(shifts[0].New) {
 			remark = fmt.Sprintf("[woven: %d, inserted before this]", now)
 		}

@@ -154,7 +154,7 @@ func (h *Harvest) use(file, name string) error {
 		return fmt.Errorf("the probes of pack %s: %w", name, err)
 	}
 	if err := h.Identify(content.Names, tagNames(set)); err != nil {
-		return fmt.Errorf("pack %s: %w: name the one the program was started with", name, err)
+		return fmt.Errorf("pack %s: %w: name the pack that the program was started with", name, err)
 	}
 	h.Pack, h.Title, h.Set, h.Left = name, content.Title, set, content.Left
 	return nil
