@@ -136,15 +136,18 @@ func TestConversation(t *testing.T) {
 	if _, err = client.Apply(t.Context(), sample("q"), false); !errors.As(err, &refused) || refused.Reason != "two\nlines" {
 		t.Fatalf("have %v", err)
 	}
+	closed := make(chan struct{})
 	go func() {
+		defer close(closed)
 		<-f.ended
 		_ = server.Close()
 	}()
 	if err := client.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	<-closed
 	if _, err := client.Status(t.Context()); !errors.Is(err, handover.ErrNone) {
-		t.Errorf("behind the end: %v", err)
+		t.Errorf("status after the end: %v", err)
 	}
 	if left, _ := os.ReadDir(at.Temp); len(left) != 0 {
 		t.Errorf("%s is left", left[0].Name())
