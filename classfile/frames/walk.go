@@ -143,9 +143,9 @@ func (w *walker) run(n *code.Node, from *State) error {
 	return &FlowError{-1, "control runs off the end of the code"}
 }
 
-// FramesAfterBranches returns the frames after the conditional branches of a body with
+// AfterBranches returns the frames after the conditional branches of a body with
 // expanded frames, where control falls through, for [code.Body.FrameAfter].
-func FramesAfterBranches(b *code.Body, m *classfile.Member) (map[*code.Node]code.Frame, error) {
+func AfterBranches(b *code.Body, m *classfile.Member) (map[*code.Node]code.Frame, error) {
 	follows := make(map[*code.Node]*code.Node) // instructions to the branch before
 	for n := b.First(); n != nil; n = n.Next() {
 		if n.Kind != code.Instruction || !n.Op().IsConditional() {

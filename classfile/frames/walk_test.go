@@ -171,7 +171,7 @@ func TestFramesAfterBranches(t *testing.T) {
 				branches = append(branches, n)
 			}
 		}
-		after, err := frames.FramesAfterBranches(body, m)
+		after, err := frames.AfterBranches(body, m)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,14 +11,19 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
 
-// What a session is asked to put hooks into, and where it put none.
 type (
-	Wanted    = instrument.Pattern
-	Hook      = instrument.Hook
-	Site      = instrument.Site
-	Request   = instrument.Request
+	// Wanted is a pattern of methods that shall have hooks.
+	Wanted = instrument.Pattern
+	// Hook is a hook in one method.
+	Hook = instrument.Hook
+	// Site is a call in a method that shall have a hook around it.
+	Site = instrument.Site
+	// Request lists the hooks that a session is asked for.
+	Request = instrument.Request
+	// LeftAlone is a class or method without a hook, and the reason.
 	LeftAlone = instrument.LeftAlone
-	Weavings  = instrument.Weavings
+	// Weavings counts the classes that were woven and those that the cache had.
+	Weavings = instrument.Weavings
 )
 
 // WhyLowerBound says why the number of calls of a method is a lower bound.

@@ -121,7 +121,7 @@ func NewWeaver() *Weaver {
 				return code.Frame{}, err
 			}
 			var err error
-			if w.branches, err = frames.FramesAfterBranches(g.body, g.member); err != nil {
+			if w.branches, err = frames.AfterBranches(g.body, g.member); err != nil {
 				return code.Frame{}, err
 			}
 		}

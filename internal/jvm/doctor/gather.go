@@ -135,7 +135,7 @@ func (h host) place(pid int, mountinfo, name string) Place {
 	return Place{
 		Known:    true,
 		ReadOnly: slices.Contains(options, "ro"), NoExec: slices.Contains(options, "noexec"),
-		Size: int64(stat.Blocks) * int64(stat.Bsize), Free: int64(stat.Bavail) * int64(stat.Bsize),
+		Size: int64(stat.Blocks) * int64(stat.Bsize), Free: int64(stat.Bavail) * int64(stat.Bsize), //nolint:unconvert // Bsize has another type on other systems
 	}
 }
 

@@ -96,7 +96,7 @@ func Start(ctx context.Context, pid int, options Options) (*Sampler, error) {
 }
 
 func (s *Sampler) start(ctx context.Context, options Options) (err error) {
-	why := ""
+	var why string
 	switch {
 	case options.Source == ThreadDumps:
 		why = "as requested"

@@ -43,7 +43,7 @@ var (
 	ErrReadOnly   = errors.New("its user has no writable directory")
 	ErrUnsafe     = errors.New("others could change the files that Sonde creates there")
 	ErrFull       = errors.New("its file system is full")
-	ErrNetwork    = errors.New("Sonde cannot listen on its loopback")
+	ErrNetwork    = errors.New("the loopback address of its network cannot be used")
 	ErrNoStandby  = errors.New("no agent is waiting in it")
 	ErrNotTaken   = errors.New("its agent did not accept the invitation")
 	ErrFiles      = errors.New("files for its agent cannot be created")

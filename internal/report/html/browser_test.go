@@ -40,7 +40,7 @@ func TestSamplesInBrowser(t *testing.T) {
 }
 
 func TestRootCauseInBrowser(t *testing.T) {
-	for name, c := range map[string]*rootcause.Climb{"walk": bigClimb(t), "deepwalk": deepClimb()} {
+	for name, c := range map[string]*rootcause.Climb{"walk": bigClimb(), "deepwalk": deepClimb()} {
 		pagetest.EachWindow(t, name, writeClimb(t, c), (*pagetest.Page).CheckLayout, func(t *testing.T, p *pagetest.Page) {
 			p.Hover(p.Place(".box.hot", 0.5, 0.5))
 			p.Wait("!tooltip.hidden")

@@ -335,7 +335,7 @@ func bigSamples(t *testing.T) string {
 }
 
 // bigClimb is the sample with long names.
-func bigClimb(t *testing.T) *rootcause.Climb {
+func bigClimb() *rootcause.Climb {
 	c := reporttest.RootCause()
 	c.Target.Command = strings.ReplaceAll(longClass, "/", ".")
 	for i := range c.Methods {

@@ -132,8 +132,9 @@ func (d *Disk) prepare(existing bool) error {
 		return &DirError{Dir: d.dir, Kind: ErrNoCache, Detail: "it is empty", Cause: fs.ErrNotExist}
 	case !isNew && unix.Faccessat(d.fd(), sizeFile, unix.F_OK, 0) != nil:
 		return &DirError{Dir: d.dir, Kind: ErrNoCache, Detail: "it contains other files"}
-	case d.readOnly != nil:
-		return nil
+	}
+	if d.readOnly != nil {
+		return nil //nolint:nilerr // a cache that cannot be written can still be read
 	}
 	if err := d.share(d.root, d.sharing.dirMode()); err != nil {
 		return d.explain("sharing it", err)

@@ -116,7 +116,7 @@ func TestNoiseUnderRightSumsIsRead(t *testing.T) {
 			}
 			spoiled[at] = byte(random.Uint32() >> (random.IntN(4) * 8))
 		}
-		use(t, repair(spoiled), c)
+		use(repair(spoiled), c)
 	}
 }
 
@@ -139,7 +139,7 @@ func repair(file []byte) []byte {
 }
 
 // use does all that can be done with a pack, if it is one.
-func use(t testing.TB, file []byte, c *Content) {
+func use(file []byte, c *Content) {
 	p, err := read(file)
 	if err != nil {
 		return
@@ -156,7 +156,7 @@ func FuzzOpen(f *testing.F) {
 	c := sampleContent(f)
 	f.Add(written(f, c))
 	f.Add(written(f, &Content{}))
-	f.Fuzz(func(t *testing.T, file []byte) { use(t, repair(bytes.Clone(file)), c) })
+	f.Fuzz(func(t *testing.T, file []byte) { use(repair(bytes.Clone(file)), c) })
 }
 
 // TestAgentReadsTheSameHeader compares where the agent looks for what with where it is
