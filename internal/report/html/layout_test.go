@@ -7,30 +7,22 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
+	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
-// The methods of these tests.
+// The methods of these tests, and the search they are in.
 const (
-	leaf = iota
-	jdk
-	left
-	right
-	main
+	leaf  = reporttest.Leaf
+	jdk   = reporttest.JDK
+	left  = reporttest.Left
+	right = reporttest.Right
+	main  = reporttest.Main
 )
 
-func searched(callers ...*rootcause.Caller) *rootcause.Climb {
-	return &rootcause.Climb{
-		Methods: []rootcause.Method{
-			leaf: {Class: "app/Leaf", Name: "hot"}, jdk: {Class: "java/util/List", Name: "forEach"},
-			left: {Class: "app/Left", Name: "go"}, right: {Class: "app/Right", Name: "go"}, main: {Class: "app/Main", Name: "main"},
-		},
-		Spots: []rootcause.Spot{{Method: leaf, Callers: callers}},
-	}
-}
-
-func calledBy(method int, part float64, above ...*rootcause.Caller) *rootcause.Caller {
-	return &rootcause.Caller{Method: method, Share: rootcause.Share{Part: part}, Above: above}
-}
+var (
+	searched = reporttest.Climb
+	calledBy = reporttest.Caller
+)
 
 func TestBoxesAreAboveTheirCallees(t *testing.T) {
 	c := searched(calledBy(left, 0.7, calledBy(main, 0.8)), calledBy(right, 0.25), calledBy(main, 0.2))
