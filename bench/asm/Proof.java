@@ -3,7 +3,7 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 
 /**
- * Proves that woven classes are real: the JDK's private copy of ASM is woven whole, loaded beside
+ * Proves that woven classes are real: the JDK's private copy of ASM is woven whole, loaded next to
  * the original, and made to copy a class. The copy must come out the same, and every entry must
  * have been left.
  */

@@ -39,8 +39,8 @@ import (
 
 var (
 	jar    = flag.String("jar", "/usr/share/java/h2.jar", "jar whose classes are woven")
-	rounds = flag.Int("rounds", 41, "how often each class is had in each way")
-	most   = flag.Int("classes", 0, "only about so many of them, of all sizes; 0 for all")
+	rounds = flag.Int("rounds", 41, "measurements per class and way")
+	most   = flag.Int("classes", 0, "use a sample of about this many classes of all sizes; 0 for all")
 )
 
 func main() { harness.Main("cache", run) }
@@ -100,7 +100,7 @@ func hooksIn(class string, result *weave.Result) (hooks []session.Hook) {
 	return hooks
 }
 
-// load reads the classes of a jar that can have hooks, the smallest first; about so many
+// load reads the classes of a jar that can have hooks, the smallest first; about that many
 // where not all are wanted.
 func load(ctx context.Context, jar string, most int) (classes []class, err error) {
 	live, err := weave.CompileTemplate(agent.LiveTemplate())

@@ -7,7 +7,7 @@
 // so on. All hooks go in at once; every round runs all twins in turn, in batches of
 // about a millisecond, so that what else the machine does hits all alike and falls out
 // of medians. The same condition is asked by reflection and by an interpreter, in the
-// program's own source, for comparison. What hand-offs cost is beside a second JVM
+// program's own source, for comparison. The cost of hand-offs is compared with a second JVM
 // that Sonde never entered. Sonde's counts prove afterwards that each hook did what it
 // was measured for.
 package main
@@ -55,15 +55,15 @@ type mode struct {
 	twin  string // the Java package of its classes
 	shape string
 	// Before stands in the source, before the method's body.
-	before string
-	met    bool // its orders meet the condition
-	probe  *probeset.Probe
-	tag    *probeset.Tag
-	off    bool // the probe is switched off, and stays in
-	apart  bool // in a JVM that Sonde never entered
-	counts bool // every call is counted; else none is
-	bar    float64
-	beside string // the mode it is compared with; empty for bare
+	before   string
+	met      bool // its orders meet the condition
+	probe    *probeset.Probe
+	tag      *probeset.Tag
+	off      bool // the probe is switched off, and stays in
+	apart    bool // in a JVM that Sonde never entered
+	counts   bool // every call is counted; else none is
+	bar      float64
+	baseline string // the mode it is compared with; empty for bare
 }
 
 const condition = `$order.tier == "gold" && $order.amount > 100`
@@ -113,8 +113,8 @@ var modes = []mode{
 		tag: &probeset.Tag{Name: "kind", Value: spectest.Expr("$order.tier"), At: spectest.Pattern("tagging.Leaf.work")}},
 	{name: modeApart, twin: "bare", shape: "HandOff", apart: true},
 	{name: modeApart2, twin: "handing", shape: "HandOff", apart: true},
-	{name: "hand-off, no context", twin: "bare", shape: "HandOff", beside: modeApart},
-	{name: "hand-off of a context", twin: "handing", shape: "HandOff", beside: modeApart2,
+	{name: "hand-off, no context", twin: "bare", shape: "HandOff", baseline: modeApart},
+	{name: "hand-off of a context", twin: "handing", shape: "HandOff", baseline: modeApart2,
 		probe: &probeset.Probe{Methods: spectest.Patterns("elsewhere.Leaf.run"), Within: spectest.Sequences("handing.HandOff.within")}},
 }
 
@@ -320,7 +320,7 @@ func judge(r *harness.Report, table *harness.Table, jdk string, found []map[stri
 			if isWhole {
 				return nanos[m.name]
 			}
-			return nanos[m.name] - nanos[cmp.Or(m.beside, modeBare)]
+			return nanos[m.name] - nanos[cmp.Or(m.baseline, modeBare)]
 		})
 		name := m.name
 		if isWhole {

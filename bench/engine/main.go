@@ -131,7 +131,7 @@ type sample struct {
 
 func (s sample) perSecond() float64 { return float64(s.classes) / (float64(s.nanos) / 1e9) }
 
-// perCPUSecond tells less about speed and more under noise: what other programs
+// perCPUSecond says less about speed but is steadier under noise: what other programs
 // take away does not count.
 func (s sample) perCPUSecond() float64 { return float64(s.classes) / (float64(max(s.cpu, 1)) / 1e9) }
 

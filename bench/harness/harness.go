@@ -30,7 +30,7 @@ import (
 // The flags of all benchmarks.
 var (
 	major = flag.Int("jdk", 0, "only this major version")
-	write = flag.Bool("write", false, "write the report to docs/measurements too")
+	write = flag.Bool("write", false, "also write the report to docs/measurements")
 )
 
 // Main is the main function of the benchmark in bench/NAME, until Ctrl-C. The exit code

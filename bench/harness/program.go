@@ -147,7 +147,7 @@ type Batches struct {
 	turns map[string]int // in a batch, by key
 }
 
-// Time runs the program's command time, with some arguments, in so many batches. It
+// Time runs the program's command time, with some arguments, in the given number of batches. It
 // returns the nanoseconds of one turn and how many turns were made in all. The time is the
 // lower quartile of the batches, since being interrupted only ever adds. The key
 // identifies what is timed, so that the next batches have a better length.

@@ -70,7 +70,7 @@ func Mean(values []float64) (average, within float64) {
 	return average, student(len(values)-1) * math.Sqrt(squares/(n-1)/n)
 }
 
-// student returns the two-sided 95 % point for so many degrees of freedom.
+// student returns the two-sided 95 % point for the given number of degrees of freedom.
 func student(freedom int) float64 {
 	table := []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228}
 	if freedom <= len(table) {

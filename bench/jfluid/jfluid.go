@@ -44,9 +44,9 @@ type Request struct {
 	Scheme   Scheme
 	Weaving  time.Duration // how long to wait until all hooks are in; 0 is DefaultWeaving
 	Duration time.Duration // from then on
-	// Stay is waited for from then on, beyond Duration, which bounds nothing then.
-	// It is told when hooks had ceased to go in, by the monotonic clock; 0 if they
-	// had not.
+	// Stay, if set, replaces Duration: the profile ends when Stay returns. woven is the
+	// time by the monotonic clock at which the last hook went in; 0 if hooks were still
+	// being added.
 	Stay func(ctx context.Context, woven time.Duration) error
 }
 
@@ -95,8 +95,8 @@ var (
 var homes = []string{"/usr/share/visualvm/visualvm", ".tools/visualvm/usr/share/visualvm/visualvm"}
 
 // Available prepares the engine for a JDK: it builds the driver below build/,
-// beside it calibrates the engine if that has not been done, and needs the top of
-// the repository as the working directory.
+// calibrates the engine if that has not been done, and needs the top of the
+// repository as the working directory.
 func Available(ctx context.Context, jdk jvmtest.JDK) (*Engine, error) {
 	e := &Engine{jdk: jdk}
 	for _, home := range homes {
@@ -201,8 +201,8 @@ func (r Request) stay(ctx context.Context, woven time.Duration) error {
 // for four minutes for a target that does not answer, and detaches after that.
 const spare = 8 * time.Minute
 
-// drive runs a command of the driver and returns what it printed. It has it go on
-// to measure until stay is over. Where it failed, the error is what the engine said.
+// drive runs a command of the driver and returns its output. The driver measures until
+// stay returns. The error of a failed command is the engine's message.
 func (e *Engine) drive(ctx context.Context, stay func(context.Context, time.Duration) error, command ...string) (string, error) {
 	port, err := freePort()
 	if err != nil {

@@ -1,14 +1,14 @@
-// Observe measures whether what sonde observe proposes keeps its promise: H2 under a mix
-// of SQL, the demo's shop with its customers, and a Tomcat with nothing but what comes
-// with it.
+// Observe measures whether the probes that sonde observe proposes keep the budget: H2
+// under a mix of SQL, the demo's shop with its customers, and a Tomcat without added
+// applications.
 //
 //	go run ./bench/observe [-jdk N] [-programs H2,shop,Tomcat] [-budget 0.02]
 //
-// On each JDK a program runs beside an untouched twin. It is observed; then in turn it is
-// left alone and has the proposed probes applied. Speeds are what a program does for a
-// second of its own processor time, against its twin in the same windows, with the probes
-// against when it is left alone. At the end the probes are applied once more and samples
-// show what they cover.
+// On each JDK a program and an untouched twin run at the same time. The program is observed;
+// then it runs without and with the proposed probes by turns. Speed is work per second of
+// processor time, relative to the twin in the same windows; the figure is the speed with
+// probes divided by the speed without. At the end the probes are applied once more, and
+// samples show what they cover.
 package main
 
 import (
@@ -34,12 +34,12 @@ import (
 // Times are processor time of each program, except for the observation.
 var (
 	programs = flag.String("programs", "H2,shop,Tomcat", "programs to observe")
-	budget   = flag.Float64("budget", 0.02, "part of a program's processor time that probes may take")
+	budget   = flag.Float64("budget", 0.02, "share of the program's processor time that probes may cost")
 	phases   = flag.Int("phases", 4, "how often the probes are applied")
-	warm     = flag.Duration("warm", 25*time.Second, "processor time a program has before it is observed")
-	length   = flag.Duration("for", 20*time.Second, "how long it is observed, by the clock")
-	rest     = flag.Duration("rest", 12*time.Second, "processor time it has left alone, and with probes, in each phase")
-	settle   = flag.Duration("settle", 5*time.Second, "processor time in which it settles after hooks went in or out")
+	warm     = flag.Duration("warm", 25*time.Second, "processor time of a program before it is observed")
+	length   = flag.Duration("for", 20*time.Second, "wall-clock time of the observation")
+	rest     = flag.Duration("rest", 12*time.Second, "processor time without and with probes in each phase")
+	settle   = flag.Duration("settle", 5*time.Second, "processor time to settle after hooks are added or removed")
 )
 
 func main() {

@@ -1,5 +1,5 @@
-// Overhead measures what hooks cost the program they are in, and holds that
-// against bars.
+// Overhead measures what hooks cost the program they are in and compares the
+// results with targets.
 //
 //	go run ./bench/overhead [-jdk N] [-rounds N] [-phases N] [-pairs N] [-only PATTERN]
 //
@@ -29,7 +29,7 @@ import (
 var (
 	rounds  = flag.Int("rounds", 61, "rounds through all twins, shapes and modes")
 	batches = flag.Int("batches", 5, "batches for each of them in a round")
-	phases  = flag.Int("phases", 6, "how often a JVM is attached to, to see what that costs")
+	phases  = flag.Int("phases", 6, "number of attachments that are measured")
 	pairs   = flag.Int("pairs", 120, "pairs of turns of both JVMs in each phase")
 	only    = flag.String("only", "", "only modes whose names match this regular expression, and the modes they are compared with")
 )

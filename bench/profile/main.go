@@ -3,13 +3,13 @@
 //
 //	go run ./bench/profile [-jdk N] [-programs H2,javac] [-profilers …] [-phases N] [-minutes N] [-again] [-together]
 //
-// On each JDK a program runs beside an untouched twin, on a processor each if there
-// are two, or both on one (-together), in turn without hooks and profiled: exact,
-// sampled, and auto within its budget. VisualVM's engine does the same job from the
-// same root, if it is installed (.ci/setup visualvm). With -minutes, auto also stays
-// that long and has to stay within its budget in all. Each row has a fresh pair of
-// JVMs, which run until their pace is steady: by processor time, it changes by no more
-// than 2 % from ten seconds to the next ten.
+// On each JDK a program and an untouched twin run at the same time, each on its own
+// processor if there are two, or both on one (-together). The program runs without hooks
+// and profiled by turns: exact, sampled, and auto within its budget. VisualVM's engine
+// profiles the same root, if it is installed (.ci/setup visualvm). With -minutes, auto
+// also profiles for that long and must keep its budget in total. Each row has a fresh
+// pair of JVMs, which run until their speed by processor time changes by at most 2 %
+// between two intervals of ten seconds.
 package main
 
 import (
@@ -47,20 +47,20 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.programs, "programs", "H2,javac", "programs to profile")
-	flag.StringVar(&o.profilers, "profilers", "nothing,exact,sampled,auto,jfluid", "who profiles; also jfluid-sampled, jfluid-eager; none if empty")
-	flag.IntVar(&o.phases, "phases", 2, "how often each of ours profiles a program; JFluid does once")
-	flag.IntVar(&o.minutes, "minutes", 0, "also profile by auto for so many minutes, all told")
-	flag.Float64Var(&o.budget, "budget", profile.DefaultBudget, "of auto")
-	flag.StringVar(&o.scheme, "scheme", "", "lazy or eager; what costs less if empty")
-	flag.BoolVar(&o.again, "again", false, "profile it once before that counts: JVMs before 21 throw all compiled code away at their first redefinition, whoever asks for it")
-	flag.BoolVar(&o.together, "together", false, "let program and twin work on one processor, by turns of milliseconds: figures by processor time are steadier, those by the clock say less")
-	flag.DurationVar(&o.lengths.warm, "warm", 10*time.Second, "processor time a program has at least before its first phase")
-	flag.DurationVar(&o.lengths.warmest, "warmest", 90*time.Second, "how long it is waited for to become steady")
-	flag.DurationVar(&o.lengths.before, "before", 5*time.Second, "how long it runs without hooks in a phase, before and after; with -minutes six times that")
-	flag.DurationVar(&o.lengths.settle, "settle", 4*time.Second, "how long it runs with all hooks in before that counts; with -minutes three times that")
-	flag.DurationVar(&o.lengths.measuring, "measuring", 6*time.Second, "how long that counts")
-	flag.DurationVar(&o.lengths.recovery, "recovery", 5*time.Second, "how long it runs at least after hooks went out before that counts; it has to be at 95 % of its pace again")
-	flag.DurationVar(&o.lengths.patience, "patience", 90*time.Second, "how much longer each of those may take until a round has ended, or the old pace is reached")
+	flag.StringVar(&o.profilers, "profilers", "nothing,exact,sampled,auto,jfluid", "profilers to run; jfluid-sampled and jfluid-eager also exist; empty for none")
+	flag.IntVar(&o.phases, "phases", 2, "number of profiles per program and mode of Sonde; JFluid profiles once")
+	flag.IntVar(&o.minutes, "minutes", 0, "also run one auto profile of this many minutes in total")
+	flag.Float64Var(&o.budget, "budget", profile.DefaultBudget, "overhead budget of auto profiles")
+	flag.StringVar(&o.scheme, "scheme", "", "lazy or eager; empty for the cheaper one")
+	flag.BoolVar(&o.again, "again", false, "profile each program once before measuring: JVMs before 21 discard all compiled code at the first redefinition by any tool")
+	flag.BoolVar(&o.together, "together", false, "run program and twin on one processor: processor times are steadier, wall-clock times mean less")
+	flag.DurationVar(&o.lengths.warm, "warm", 10*time.Second, "minimum processor time of a program before its first phase")
+	flag.DurationVar(&o.lengths.warmest, "warmest", 90*time.Second, "maximum wait for a program to become steady")
+	flag.DurationVar(&o.lengths.before, "before", 5*time.Second, "time without hooks at the start and end of a phase; six times as long with -minutes")
+	flag.DurationVar(&o.lengths.settle, "settle", 4*time.Second, "time to settle after all hooks are in; three times as long with -minutes")
+	flag.DurationVar(&o.lengths.measuring, "measuring", 6*time.Second, "measured time")
+	flag.DurationVar(&o.lengths.recovery, "recovery", 5*time.Second, "minimum time to recover after the hooks are removed; the program must also be back at 95 % of its speed")
+	flag.DurationVar(&o.lengths.patience, "patience", 90*time.Second, "maximum extra time for each of these until a round ends or the old speed is reached")
 	harness.Main("profile", func(ctx context.Context, r *harness.Report) error { return run(ctx, r, o) })
 }
 
@@ -121,7 +121,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, classes string, o 
 	}
 	for _, scheme := range o.theirs() {
 		if ctx.Err() == nil {
-			add(b.beside(ctx, scheme), false) // what another's engine cannot do is a result, not a failure of ours
+			add(b.visualVM(ctx, scheme), false) // a failure of VisualVM's engine is a result
 		}
 	}
 	if o.minutes > 0 && ctx.Err() == nil {
@@ -155,9 +155,9 @@ func (b bed) phases(ctx context.Context, p profiler, times int, more ...string) 
 	return r
 }
 
-// beside has VisualVM's engine do the job, once. It loses its target at times,
+// visualVM profiles once with VisualVM's engine. The engine sometimes loses its target,
 // so it may try twice.
-func (b bed) beside(ctx context.Context, scheme jfluid.Scheme) row {
+func (b bed) visualVM(ctx context.Context, scheme jfluid.Scheme) row {
 	const tries = 2
 	engine, err := jfluid.Available(ctx, b.jdk)
 	v := visualvm{engine, scheme}

@@ -19,23 +19,23 @@ type profiler interface {
 	profile(ctx context.Context, pid int, s subject, stay stay) (*course, error)
 }
 
-// A stay is waited for when hooks have ceased to go in, or do not; it is told when
-// they had.
+// A stay keeps the profile running once no more hooks go in, or once the profiler stops
+// waiting for that. woven is the time of the last change of hooks.
 type stay func(ctx context.Context, woven time.Duration) error
 
 // A course is how a profile went. Moments are those of the monotonic clock.
 type course struct {
-	began    time.Duration   // it entered the program
-	grew     []time.Duration // hooks had gone in, or out again
-	woven    time.Duration   // the last of those, before hooks were taken to be all in
-	leaving  time.Duration   // it began to take them out
+	began    time.Duration   // Sonde entered the program
+	grew     []time.Duration // times at which hooks were added or removed
+	woven    time.Duration   // the last time in grew before all hooks counted as in
+	leaving  time.Duration   // removal of the hooks began
 	gone     time.Duration
-	settled  bool // false if hooks never ceased to go in
+	settled  bool // false if hooks were still being added at the end
 	hooks    int
 	rounds   int
 	pause    time.Duration // as the profiler reports it
 	waited   time.Duration
-	steady   float64 // its own account of what hooks take; 0 where it keeps none
+	steady   float64 // the profiler's own figure of what hooks cost; 0 if it has none
 	budget   float64
 	rootSeen bool
 }

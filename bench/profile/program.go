@@ -400,7 +400,7 @@ func (t track) windows(from, until, length time.Duration) [][2]time.Duration {
 	return all
 }
 
-// at interpolates between the samples beside a moment.
+// at interpolates between the samples before and after a moment.
 func (t track) at(moment time.Duration) (sample, error) {
 	after := slices.IndexFunc(t, func(s sample) bool { return s.at >= moment })
 	if after < 1 {

@@ -1,6 +1,6 @@
 // Redefine measures what it costs a busy program when one of its classes is
-// redefined, in two ways at once: by the account the program keeps of its own
-// speed, which is the truth, and by package cost, which looks from outside.
+// redefined, in two ways at once: by the program's own record of its
+// speed, which is the truth, and by package cost, which measures from outside.
 //
 //	go run ./bench/redefine [-jdk N] [-workers N] [-copies N] [-warm D] [-follow D]
 //
@@ -24,10 +24,10 @@ import (
 )
 
 var (
-	workers = flag.Int("workers", 1, "threads of the program that work")
-	copies  = flag.Int("copies", 120, "classes for each worker that depend on the central one")
+	workers = flag.Int("workers", 1, "number of worker threads")
+	copies  = flag.Int("copies", 120, "classes per worker that depend on the central class")
 	warm    = flag.Duration("warm", 12*time.Second, "how long the program runs before the first round")
-	follow  = flag.Duration("follow", 6*time.Second, "how long after a retransformation work may be lost, at least")
+	follow  = flag.Duration("follow", 6*time.Second, "minimum time after a retransformation in which lost work is counted")
 )
 
 func main() {

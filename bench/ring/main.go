@@ -34,8 +34,8 @@ import (
 const least = 0.95
 
 var (
-	rounds = flag.Int("rounds", 30, "rounds, each with a batch of both ways")
-	batch  = flag.Duration("batch", 200*time.Millisecond, "how long a batch takes: several readings of the rings")
+	rounds = flag.Int("rounds", 30, "rounds, each with a counted and a traced batch")
+	batch  = flag.Duration("batch", 200*time.Millisecond, "length of a batch; Sonde reads the rings several times in it")
 )
 
 func main() {

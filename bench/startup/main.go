@@ -3,15 +3,14 @@
 //
 //	go run ./bench/startup [-jdk N] [-programs tomcat,jruby] [-rounds N] [-least BYTES] [-together]
 //
-// Each application is started plain; with agents that do nothing, which is the least that
-// any agent costs; with Sonde's agent and a pack of 2,000 methods; and with an agent that
-// weaves the same methods by ASM as their classes load; if -ways asks for it, by Byte Buddy,
-// too. All of them take turns, round by round, or start at once (-together). A start ends
+// Each application is started without an agent; with agents that do nothing, which is the
+// minimum cost of any agent; with Sonde's agent and a pack of 2,000 methods; and with an agent
+// that weaves the same methods with ASM as their classes load (with -ways also Byte Buddy). All of them take turns, round by round, or start at once (-together). A start ends
 // when the application has answered: by the clock, and by the processor time of its process
 // until then. The classes are a sample of those that the application's start loads, so that
-// all of them are woven in every start; what was woven is counted by all agents that weave,
-// and must agree. Of each class all methods are, or, with -least, those that are not short:
-// who wants times leaves getters out.
+// all of them are woven in every start. Each agent that weaves counts the woven classes, and
+// the counts must agree. All methods of a class are woven, or with -least only the longer
+// ones, because getters are rarely timed.
 package main
 
 import (
@@ -45,14 +44,14 @@ const sources = "bench/startup/java"
 
 func main() {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 10, "how often each is started")
-	flag.IntVar(&o.methods, "methods", 2000, "how many methods are woven")
-	flag.IntVar(&o.least, "least", 0, "weave methods of at least so many bytes of code, and those of the same name; sonde observe leaves out what has less than 36")
+	flag.IntVar(&o.rounds, "rounds", 10, "number of starts of each application")
+	flag.IntVar(&o.methods, "methods", 2000, "number of methods to weave")
+	flag.IntVar(&o.least, "least", 0, "weave only methods with at least this many bytes of code, and methods of the same name; sonde observe leaves out methods with fewer than 36")
 	flag.StringVar(&o.programs, "programs", "tomcat,jruby", "applications to start")
 	flag.StringVar(&o.jars, "jars", "/usr/share/java", "folder with the jars of Tomcat, H2 and ASM")
-	flag.StringVar(&o.ways, "ways", strings.Join(usualWays, ","), "ways to start; plain is always one, and buddy, an agent that weaves by Byte Buddy, can be another")
-	flag.StringVar(&o.sonde, "sonde", "", "the command that makes packs (default: it is built)")
-	flag.BoolVar(&o.together, "together", false, "start all ways of a round at once: what disturbs one disturbs all, so processor times are steadier, and the clock says less")
+	flag.StringVar(&o.ways, "ways", strings.Join(usualWays, ","), "ways to start the applications; plain is always included, and buddy (an agent that weaves with Byte Buddy) can be added")
+	flag.StringVar(&o.sonde, "sonde", "", "the sonde binary that makes packs (default: build it)")
+	flag.BoolVar(&o.together, "together", false, "start all ways of a round at the same time: processor times are steadier because disturbances affect all of them, but wall-clock times mean less")
 	harness.Main("startup", func(ctx context.Context, r *harness.Report) error { return run(ctx, r, o) })
 }
 
@@ -160,12 +159,12 @@ func (w *way) startIn(ctx context.Context, a application, folder string, round i
 // keep takes note of a start, where it counts.
 func (w *way) keep(folder string, s start, counts bool) error {
 	if w.account != nil {
-		told, err := w.account(folder, s)
+		counted, err := w.account(folder, s)
 		if err != nil {
 			return err
 		}
 		if counts {
-			w.accounts = append(w.accounts, told)
+			w.accounts = append(w.accounts, counted)
 		}
 	}
 	if counts {

@@ -141,18 +141,18 @@ func (p *pack) account(folder string, _ start) (account, error) {
 		return account{}, err
 	}
 	defer func() { _ = opened.Close() }()
-	told, has, err := opened.Account()
+	result, has, err := opened.Account()
 	if err != nil || !has {
 		return account{}, fmt.Errorf("the arena has no account of the pack: %w", err)
 	}
-	if left := told.Differs + told.Blind + told.Failed; left != 0 {
-		return account{}, fmt.Errorf("%d classes of the pack were not woven: %v", left, told.Left)
+	if left := result.Differs + result.Blind + result.Failed; left != 0 {
+		return account{}, fmt.Errorf("%d classes of the pack were not woven: %v", left, result.Left)
 	}
 	sum, err := opened.Sum(time.Now().UnixNano())
 	if err != nil {
 		return account{}, err
 	}
-	a := account{Classes: int(told.Woven)}
+	a := account{Classes: int(result.Woven)}
 	for _, totals := range sum.Methods {
 		a.Calls += totals.Calls
 	}
@@ -200,7 +200,7 @@ func makeAgents(jdk jvmtest.JDK, folder string, isBuddyAsked bool, o options) (a
 		writeJar(a.asm, "Premain-Class: AsmAgent\r\n"+seesHooks, append([]string{classes("asm")}, asm...)...))
 }
 
-// seesHooks has the hooks beside an agent's jar be classes of the boot loader.
+// seesHooks makes the boot loader load the hook classes from asm-hooks.jar.
 const seesHooks = "Boot-Class-Path: asm-hooks.jar\r\n"
 
 // makeBuddy compiles the agent that weaves by Byte Buddy, with that in its jar.
@@ -350,9 +350,9 @@ type chosen struct {
 // looks is how many starts must load a class for it to count as one that is always loaded.
 const looks = 2
 
-// choose takes a sample of the classes that a start loads, with so many methods
-// in all. It is drawn by a hash of their names: no package is preferred, and the
-// same classes are taken wherever the same are loaded.
+// choose returns a sample of the classes that a start loads, with the given number of
+// methods in total. A hash of the class names selects them, so no package is preferred and
+// the sample is the same wherever the same classes are loaded.
 func choose(ctx context.Context, a application, folder string, methods, least int) (choice, error) {
 	c := choice{least: least}
 	times := make(map[string]int)
@@ -418,8 +418,8 @@ func loadedClasses(path string) (map[string]bool, error) {
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		// [0.021s][info][class,load] java.lang.Object source: jrt:/java.base
-		_, told, _ := strings.Cut(lines.Text(), "[class,load] ")
-		if name, _, is := strings.Cut(told, " source: "); is {
+		_, loaded, _ := strings.Cut(lines.Text(), "[class,load] ")
+		if name, _, is := strings.Cut(loaded, " source: "); is {
 			names[strings.ReplaceAll(name, ".", "/")] = true
 		}
 	}

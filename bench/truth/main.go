@@ -1,5 +1,4 @@
-// Truth holds what profiles say of times against what the same methods need
-// without hooks.
+// Truth compares profiled times with the times of the same methods without hooks.
 //
 //	go run ./bench/truth [-jdk N] [-runs N] [-repeats N] [-time D] [-short D] [-only PATTERN] [-visualvm=false]
 //
@@ -10,8 +9,8 @@
 // That the twins are equal is shown by times of the first before any hook is in
 // and after all are out.
 //
-// Exact profiles are read with calibration, and beside it without. Sampled ones are
-// short and many: what counts is how often the truth lies within their interval.
+// Exact profiles are read both with and without calibration. Sampled profiles are
+// short and many: the figure is how often the truth lies within their interval.
 // VisualVM's engine is read on the same program, where it is installed.
 package main
 
@@ -197,7 +196,7 @@ func (r *report) judgeExact() {
 }
 
 func (r *report) judgeRatio() {
-	told, truth, unclear := 1.0, 1.0, false
+	reported, truth, unclear := 1.0, 1.0, false
 	for _, e := range r.Exact {
 		if e.Row.Case != "Ratio" {
 			continue
@@ -206,13 +205,13 @@ func (r *report) judgeRatio() {
 		if e.Row.Per == "second" {
 			power = -1
 		}
-		told *= math.Pow(e.median(func(r reading) float64 { return r.Told }), power)
+		reported *= math.Pow(e.median(func(r reading) float64 { return r.Told }), power)
 		truth *= math.Pow(e.median(func(r reading) float64 { return r.Truth }), power)
 		unclear = unclear || e.unclear()
 	}
 	var v allRows
-	v.add(math.Abs(told/truth-1) <= mostOff, unclear)
-	r.Bar(v.verdict(), "JDK %s: the ratio of two methods is reported within 3 %%: %.3f for %.3f", r.jdk, told, truth)
+	v.add(math.Abs(reported/truth-1) <= mostOff, unclear)
+	r.Bar(v.verdict(), "JDK %s: the ratio of two methods is reported within 3 %%: %.3f for %.3f", r.jdk, reported, truth)
 }
 
 func (r *report) judgeSampled() {

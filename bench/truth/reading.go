@@ -36,8 +36,8 @@ var errUnread = errors.New("the profile has no timed call of it")
 // just got hooks is interpreted first, and so, on some JDKs, is all other code.
 const warmFor = 400 * time.Millisecond
 
-// profiled profiles the program while each case works for a time, so many times in
-// turn, each on a thread of its own: each thread's tree is a profile by itself.
+// profiled profiles the program while each case works for the given length, several
+// times. Every run has its own thread, so each thread's tree is a profile by itself.
 func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, length time.Duration, times int) ([][]reading, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	started, ended := make(chan struct{}), make(chan struct{})
@@ -113,7 +113,7 @@ func (p *program) read(result *cct.Profile, rows []row, worked map[string]map[st
 		all = append(all, readings)
 	}
 	if len(all) != len(worked) {
-		return nil, fmt.Errorf("the profile tells of %d threads, %d worked", len(all), len(worked))
+		return nil, fmt.Errorf("the profile has %d threads, but %d worked", len(all), len(worked))
 	}
 	return all, nil
 }
@@ -311,9 +311,9 @@ func countInside(readings []reading) int {
 	return inside
 }
 
-// An engine is another profiler beside Sonde. It is given a JVM whose methods are
-// compiled and at work, and gives the self times of methods, in nanoseconds, and
-// their calls, by names like woven.Us1.work.
+// An engine is a profiler that Sonde is compared with. It profiles a JVM whose methods are
+// compiled and running, and returns self times in nanoseconds and numbers of calls by
+// method names such as woven.Us1.work.
 type engine interface {
 	Options() []string // of the JVM
 	profile(ctx context.Context, pid int, roots []string, length time.Duration) (selves, calls map[string]float64, err error)
@@ -363,7 +363,7 @@ func (r *report) measureBeside(ctx context.Context, e engine, jdk jvmtest.JDK, c
 // visualVM is VisualVM's engine.
 type visualVM struct{ *jfluid.Engine }
 
-// measureVisualVM puts VisualVM's engine beside, or says why there is none.
+// measureVisualVM adds figures of VisualVM's engine, or the reason why there are none.
 func (r *report) measureVisualVM(ctx context.Context, jdk jvmtest.JDK, classes string) error {
 	e, err := jfluid.Available(ctx, jdk)
 	switch {

@@ -25,10 +25,10 @@ import (
 )
 
 var (
-	pairs  = flag.Int("pairs", 25, "slices of each program in one phase")
-	rounds = flag.Int("rounds", 3, "how often hooks go in and out")
-	slice  = flag.Duration("slice", 100*time.Millisecond, "processor time one program works before the other")
-	settle = flag.Duration("settle", 5*time.Second, "how long both work after each change, for the compilers, before it counts")
+	pairs  = flag.Int("pairs", 25, "slices of each program per phase")
+	rounds = flag.Int("rounds", 3, "how often hooks are added and removed")
+	slice  = flag.Duration("slice", 100*time.Millisecond, "processor time of a slice")
+	settle = flag.Duration("settle", 5*time.Second, "time for the JIT compilers to settle after each change")
 )
 
 func main() {

@@ -1,13 +1,13 @@
-// Walk measures what a walk costs a program, beside instrumenting all of the same
+// Walk measures what a walk costs a program, compared with instrumenting all of the same
 // classes at once: H2 under a mix of SQL, and a program of many small methods.
 //
 //	go run ./bench/walk [-jdk N] [-programs H2,orders] [-phases N] [-again] [-timeline]
 //
-// On each JDK a program runs beside an untouched twin, on a processor each if there
-// are two. In turn it is left alone, walked, left alone, has a timed hook in every
-// method of the classes that were on the ways the walk found, for as long as the walk
-// took, and is left alone again. Speeds are what a program does for a second of its
-// own processor time, against its twin in the same windows.
+// On each JDK a program and an untouched twin run at the same time, each on its own
+// processor if there are two. The program runs without hooks, is walked, runs without
+// hooks, gets a timed hook in every method of the classes on the call paths that the
+// walk found (for as long as the walk took), and runs without hooks again. Speed is
+// work per second of processor time, relative to the twin in the same windows.
 package main
 
 import (
@@ -34,13 +34,13 @@ import (
 // Times are processor time of the program, except for the stay.
 var (
 	programs = flag.String("programs", "H2,orders", "programs to walk")
-	phases   = flag.Int("phases", 2, "how often each is walked, and instrumented")
-	warm     = flag.Duration("warm", 30*time.Second, "processor time a program has before its first phase")
-	rest     = flag.Duration("rest", 15*time.Second, "processor time it has between, left alone")
-	settle   = flag.Duration("settle", 6*time.Second, "processor time in which a program settles after hooks went in or out; work missing meanwhile is lost to that")
-	stay     = flag.Duration("stay", 60*time.Second, "how long, by the clock, a walk goes on looking for new hot spots")
-	timeline = flag.Bool("timeline", false, "print how fast it was throughout each walk")
-	again    = flag.Bool("again", false, "walk it once before that counts: JVMs before 21 throw all compiled code away at their first redefinition, whoever asks for it")
+	phases   = flag.Int("phases", 2, "number of walks and of full instrumentations per program")
+	warm     = flag.Duration("warm", 30*time.Second, "processor time each program gets before its first phase")
+	rest     = flag.Duration("rest", 15*time.Second, "processor time without hooks between phases")
+	settle   = flag.Duration("settle", 6*time.Second, "processor time for the program to settle after hooks are added or removed; work missing in this time counts as lost")
+	stay     = flag.Duration("stay", 60*time.Second, "wall-clock time during which a walk looks for new hot spots")
+	timeline = flag.Bool("timeline", false, "print the speed of the program throughout each walk")
+	again    = flag.Bool("again", false, "walk each program once before measuring: JVMs before 21 discard all compiled code at the first redefinition by any tool")
 )
 
 func main() {

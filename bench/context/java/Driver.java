@@ -6,7 +6,7 @@ import java.io.InputStreamReader;
 import java.lang.reflect.Constructor;
 
 /**
- * Times twins as it is told on its standard input, and ends with that:
+ * Times twins on commands from its standard input, and exits when that ends:
  *
  * <pre>
  * time TWIN SHAPE TURNS BATCHES    →  time NANOS…    of each batch

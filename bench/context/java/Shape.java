@@ -2,6 +2,6 @@ package driven;
 
 /** A loop over calls of one method. */
 public interface Shape {
-    /** Makes so many calls, each of which needs the result of the one before. */
+    /** Makes the given number of calls; each call needs the result of the call before. */
     long run(long seed, int turns);
 }

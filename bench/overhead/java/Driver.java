@@ -8,7 +8,7 @@ import java.lang.management.ManagementFactory;
 import java.lang.reflect.Constructor;
 
 /**
- * Times shapes as it is told on its standard input, and ends with that:
+ * Times shapes on commands from its standard input, and exits when that ends:
  *
  * <pre>
  * time TWIN SHAPE TURNS BATCHES    →  time NANOS…             of each batch

@@ -5,6 +5,6 @@ public interface Shape {
     /** How many methods of the shape one turn of its loop calls. */
     int calls();
 
-    /** Runs so many turns, each of which needs the result of the one before. */
+    /** Runs the given number of turns; each turn needs the result of the turn before. */
     long run(long seed, int turns);
 }

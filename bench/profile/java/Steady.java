@@ -4,9 +4,9 @@ import java.lang.management.ThreadMXBean;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Runs one of the real programs in rounds until its input ends, and tells every 200 ms how far it is:
+ * Runs one of the real programs in rounds until its input ends, and reports its progress every 200 ms:
  * "at NANOS DONE CPU ROUNDS", nanoseconds of the monotonic clock, operations so far, nanoseconds of processor
- * time of the thread that works, rounds. It tells the same after each round that took long.
+ * time of the thread that works, rounds. It also reports after each long round.
  */
 public final class Steady {
     private static final int EVERY = 200;
@@ -45,7 +45,7 @@ public final class Steady {
                 work.round();
                 rounds++;
                 if (System.nanoTime() - began > EVERY * 1_000_000L / 2) {
-                    tell();
+                    report();
                 }
             }
         } catch (Throwable e) {
@@ -57,7 +57,7 @@ public final class Steady {
     private static void tick() {
         try {
             while (true) {
-                tell();
+                report();
                 Thread.sleep(EVERY);
             }
         } catch (InterruptedException e) {
@@ -65,7 +65,7 @@ public final class Steady {
         }
     }
 
-    private static synchronized void tell() {
+    private static synchronized void report() {
         long done = 0;
         for (AtomicLong counter : counters) {
             done += counter.get();

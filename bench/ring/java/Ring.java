@@ -7,10 +7,10 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Calls a method as often as it is told on its standard input, and ends with that:
+ * Calls a method as often as commands on its standard input say, and exits when that ends:
  *
  * <pre>
- * time CALLS STEPS    →  time NANOS    that so many calls took, with so much to do in each
+ * time CALLS STEPS    →  time NANOS    what CALLS calls took, with STEPS steps of work in each
  * </pre>
  *
  * Time is what the thread had of a processor, so that what else runs on the machine does not count.

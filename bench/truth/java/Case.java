@@ -1,8 +1,8 @@
 package truth;
 
-/** A few methods whose time is to be told. */
+/** A few methods whose time is measured. */
 public interface Case {
-    /** Calls the methods so many times, each call needing the one before unless the case says otherwise. */
+    /** Calls the methods the given number of times, each call needing the one before unless the case says otherwise. */
     long root(long seed, int calls);
 
     /** How many parts can be run alone; the first is all that the root does. */

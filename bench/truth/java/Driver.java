@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
 /**
- * Runs cases as it is told on its standard input, and ends with that. Each case is there twice, as
+ * Runs cases on commands from its standard input, and exits when that ends. Each case is there twice, as
  * woven.NAME, which may have hooks, and as bare.NAME, which never has.
  *
  * <pre>

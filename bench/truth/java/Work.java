@@ -72,11 +72,11 @@ public final class Work {
         return x;
     }
 
-    /** Works, and then fails if it is told to. It calls nothing that compilers could do without. */
+    /** Works, and then throws if asked to. It calls nothing that compilers could remove. */
     public static long spinThenFail(long seed, int steps, boolean fails) {
         long x = spin(seed, steps);
         if (fails) {
-            throw new IllegalStateException("told to");
+            throw new IllegalStateException("asked to");
         }
         return x;
     }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Works for as many milliseconds of processor time as a line of its input says, and tells how many operations
+ * Works for as many milliseconds of processor time as a line of its input says, and prints how many operations
  * that were. Time in which others had the processor does not count.
  */
 public final class Twin {

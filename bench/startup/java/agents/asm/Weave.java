@@ -73,7 +73,7 @@ final class Weave {
         @Override
         public void visitInsn(int opcode) {
             if (opcode >= Opcodes.IRETURN && opcode <= Opcodes.RETURN) {
-                tell("exit");
+                callHook("exit");
             }
             super.visitInsn(opcode);
         }
@@ -84,12 +84,12 @@ final class Weave {
             mv.visitTryCatchBlock(start, handler, handler, null);
             mv.visitLabel(handler);
             mv.visitFrame(Opcodes.F_NEW, entryLocals.length, entryLocals, 1, new Object[] {"java/lang/Throwable"});
-            tell("fail");
+            callHook("fail");
             mv.visitInsn(Opcodes.ATHROW);
             super.visitMaxs(stack, locals);
         }
 
-        private void tell(String hook) {
+        private void callHook(String hook) {
             mv.visitLdcInsn(id);
             mv.visitVarInsn(Opcodes.LLOAD, began);
             mv.visitMethodInsn(Opcodes.INVOKESTATIC, HOOKS, hook, "(IJ)V", false);

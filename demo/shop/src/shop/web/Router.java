@@ -19,7 +19,7 @@ public final class Router implements HttpHandler {
     private final Map<String, Handler> handlers = new HashMap<>();
     private final LongAdder requests = new LongAdder();
 
-    /** Requests are told apart by method and path, such as "GET /search". */
+    /** Requests are identified by method and path, such as "GET /search". */
     public Router route(String request, Handler handler) {
         handlers.put(request, handler);
         return this;
