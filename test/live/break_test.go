@@ -280,7 +280,7 @@ func startLone(t *testing.T, jdk jvmtest.JDK, folder, class string, options ...s
 	return &lone{r, t, r.Child(t)}
 }
 
-func (l *lone) tell(words string) {
+func (l *lone) send(words string) {
 	l.t.Helper()
 	if _, err := fmt.Fprintln(l.Stdin, words); err != nil {
 		l.t.Fatal(err)
@@ -306,8 +306,8 @@ func TestProgramEndsWithHooksIn(t *testing.T) {
 			name string
 			end  func(l *lone)
 		}{
-			{"exit", func(l *lone) { l.tell("exit") }},
-			{"throw", func(l *lone) { l.tell("throw") }},
+			{"exit", func(l *lone) { l.send("exit") }},
+			{"throw", func(l *lone) { l.send("throw") }},
 			{"eof", func(l *lone) { _ = l.Stdin.Close() }},
 			{"SIGTERM", func(l *lone) { _ = syscall.Kill(l.jvm, syscall.SIGTERM) }},
 		}
@@ -365,7 +365,7 @@ func TestThreadsAreStoppedInHooks(t *testing.T) {
 		l := startLone(t, jdk, "ending", "Ending")
 		for range jvmtest.Times(1, 3) {
 			visit := l.hooked(arena.Timed, "ending.Ending$Work.*")
-			l.tell("interrupt 100")
+			l.send("interrupt 100")
 			if answer := l.Await(t, "ended"); answer != "ended 200" {
 				t.Errorf("it said %q", answer)
 			}
@@ -393,7 +393,7 @@ func TestStacksOverflowInHooks(t *testing.T) {
 				}
 				l := startLone(t, jdk, "overflow", "Overflow", options)
 				overflows := func() string {
-					l.tell(fmt.Sprintf("overflow %d", times))
+					l.send(fmt.Sprintf("overflow %d", times))
 					return l.Await(t, "overflowed")
 				}
 				plain := overflows()
@@ -617,7 +617,7 @@ func TestTwoSondes(t *testing.T) {
 				_, err := session.Open(context.Background(), s.jvm, session.Settings{Command: "the second"})
 				var held *session.HeldError
 				if !errors.As(err, &held) || held.Holder != fmt.Sprintf("the first, process %d", os.Getpid()) {
-					t.Fatalf("the second was told: %v", err)
+					t.Fatalf("the second Sonde got: %v", err)
 				}
 				if strings.Contains(err.Error(), "\n") {
 					t.Errorf("more than a line: %q", err)

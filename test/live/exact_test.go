@@ -53,7 +53,7 @@ type counting struct {
 	lock    sync.Mutex
 	notices []string
 
-	truth, told live.Counts
+	truth, reported live.Counts
 }
 
 // observe enters a program and puts hooks in. The program must be at rest.
@@ -117,19 +117,19 @@ func (c *counting) notice(text string) {
 func (c *counting) begin() {
 	c.t.Helper()
 	c.truth = c.p.Counts()
-	c.told = c.read()
+	c.reported = c.read()
 }
 
 // compare demands that Sonde counted since begin what the program counted, but
 // for classes that it names as left alone. The program must be at rest.
 func (c *counting) compare(when string) {
 	c.t.Helper()
-	told := c.read()
+	reported := c.read()
 	truth := c.p.Counts().Minus(c.truth)
-	told = told.Minus(c.told)
-	for _, line := range truth.Diff(told) {
+	reported = reported.Minus(c.reported)
+	for _, line := range truth.Diff(reported) {
 		class, _, _ := strings.Cut(line, ".")
-		if count := told[methodOf(line)]; count.Entered != 0 || !c.mayBeLeft(class) {
+		if count := reported[methodOf(line)]; count.Entered != 0 || !c.mayBeLeft(class) {
 			c.t.Errorf("%s: %s", when, line)
 		}
 	}
@@ -144,13 +144,13 @@ func methodOf(line string) string {
 func (c *counting) read() live.Counts {
 	c.t.Helper()
 	sum := c.sum()
-	told := make(live.Counts)
+	reported := make(live.Counts)
 	for _, m := range c.Methods() {
 		if totals := sum.Methods[m.ID]; totals != nil {
-			told[nameOf(m)] = live.Count{Entered: int64(totals.Calls), Threw: int64(totals.Threw)}
+			reported[nameOf(m)] = live.Count{Entered: int64(totals.Calls), Threw: int64(totals.Threw)}
 		}
 	}
-	return told
+	return reported
 }
 
 func (c *counting) sum() *arena.Summary {
@@ -263,7 +263,7 @@ func TestCountsAreExact(t *testing.T) {
 			c.allCalled(setting.name)
 		}
 		c.checkLeftAlone()
-		told := c.read()
+		reported := c.read()
 		if farewell, err := c.Close(t.Context()); err != nil || !farewell.Restored.Unmapped {
 			t.Errorf("leaving: %+v, %v", farewell, err)
 		}
@@ -271,7 +271,7 @@ func TestCountsAreExact(t *testing.T) {
 			t.Errorf("afterwards the program's results are %s, were %s", after, before)
 		}
 		later := c.read()
-		for _, line := range told.Diff(later) {
+		for _, line := range reported.Diff(later) {
 			t.Errorf("afterwards %s", line)
 		}
 	})
@@ -279,8 +279,8 @@ func TestCountsAreExact(t *testing.T) {
 
 func (c *counting) allCalled(when string) {
 	c.t.Helper()
-	told := c.read()
-	since := told.Minus(c.told)
+	reported := c.read()
+	since := reported.Minus(c.reported)
 	for prefix, kind := range representatives {
 		called := false
 		for method, count := range since {
@@ -355,12 +355,12 @@ func (c *counting) mayBeLeft(class string) bool {
 		named := func(left session.LeftAlone) bool {
 			return left.Class == class && strings.Contains(left.Reason, expected.reason)
 		}
-		told := func(notice string) bool {
+		inNotice := func(notice string) bool {
 			return strings.HasPrefix(notice, class+" ") && strings.Contains(notice, expected.reason)
 		}
 		c.lock.Lock()
 		defer c.lock.Unlock()
-		return slices.ContainsFunc(c.LeftAlone(), named) || slices.ContainsFunc(c.notices, told)
+		return slices.ContainsFunc(c.LeftAlone(), named) || slices.ContainsFunc(c.notices, inNotice)
 	}
 	return false
 }
@@ -435,10 +435,10 @@ func TestCountsAreExactThroughSwitchesUnderLoad(t *testing.T) {
 		c.goesOn(1)
 		p.StopLoad()
 		c.withoutConstructors("switched off under load")
-		told := c.read()
+		reported := c.read()
 		p.Run(1)
 		off := c.read()
-		for _, line := range told.Diff(off) {
+		for _, line := range reported.Diff(off) {
 			t.Errorf("switched off: %s", line)
 		}
 		c.toggle(arena.On | arena.Timed)

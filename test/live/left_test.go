@@ -442,9 +442,9 @@ func (h *host) sameCode(before, after live.Snapshot) {
 	}
 	twin.Order(other, strings.Join(slices.Compact(orders), ";"))
 	for _, line := range missing(renumbered, changed(untouched, twin.oracle.Methods(looked...))) {
-		h.t.Error("constants are numbered anew, and not by every retransformation: " + line)
+		h.t.Error("constants were renumbered, but not by every retransformation: " + line)
 	}
-	h.t.Logf("%d methods have constants that the JVM numbers anew at any retransformation", len(renumbered))
+	h.t.Logf("%d methods have constants that the JVM renumbers at every retransformation", len(renumbered))
 }
 
 // changed lists the methods that were and are not, byte by byte.
@@ -522,8 +522,8 @@ func (h *host) runs(when string, before live.Snapshot, others ...string) {
 	h.same(when+", methods of another code", others, names)
 }
 
-// A test of this binary that runs in a process of its own is told by these what
-// to enter, and under what lease.
+// Environment variables of a test of this binary that runs in its own process: the JVM to
+// enter and the lease.
 const (
 	toEnter   = "SONDE_TEST_ENTER"
 	withLease = "SONDE_TEST_LEASE"
@@ -644,11 +644,11 @@ func TestStoppedSondeLosesItsLease(t *testing.T) {
 		h.signal(s, syscall.SIGSTOP)
 		h.alone(before, check)
 		h.signal(s, syscall.SIGCONT)
-		if told := h.says(s, "ended: "); told == "ended: <nil>" {
-			h.t.Errorf("the Sonde says %q", told)
+		if reported := h.says(s, "ended: "); reported == "ended: <nil>" {
+			h.t.Errorf("the Sonde says %q", reported)
 		}
-		if told := h.says(s, "closed: "); told != "closed: <nil>" {
-			h.t.Errorf("the Sonde says %q", told)
+		if reported := h.says(s, "closed: "); reported != "closed: <nil>" {
+			h.t.Errorf("the Sonde says %q", reported)
 		}
 		h.nothingStays()
 	}, live.Calls, live.Hammer)

@@ -132,7 +132,7 @@ func TestReflectTellsTheSameTwice(t *testing.T) {
 		before := p.Reflect()
 		p.Run(1)
 		if after := p.Reflect(); after != before {
-			t.Error("reflection told something else the second time")
+			t.Error("reflection returned something else the second time")
 		}
 		for _, part := range []string{
 			"parameter 0: is: final T first 16 true",
@@ -144,7 +144,7 @@ func TestReflectTellsTheSameTwice(t *testing.T) {
 		} {
 			// JDKs differ in how they spell nested annotations.
 			if !strings.Contains(strings.ReplaceAll(before, "$", "."), part) {
-				t.Errorf("reflection does not tell %q", part)
+				t.Errorf("reflection does not return %q", part)
 			}
 		}
 	})

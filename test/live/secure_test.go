@@ -495,7 +495,7 @@ func cutOff(t *testing.T, name string, conn net.Conn) {
 	}
 	said, err := io.ReadAll(conn)
 	if len(said) > 0 || err != nil && strings.Contains(err.Error(), "timeout") {
-		t.Errorf("%s: was told %q, %v", name, said, err)
+		t.Errorf("%s: the reply was %q, %v", name, said, err)
 	}
 	_ = conn.Close()
 }

@@ -246,13 +246,13 @@ func TestDurationIsOfTheFigures(t *testing.T) {
 	}
 	p := start(t, jvmtest.JDKs(t)[0], live.Attach, "wide")
 	narrowed := make(chan struct{})
-	var told bool
+	var reported bool
 	options := profile.Options{Roots: []string{"wide.Main.root"}, Timing: cct.Exact, Progress: func(progress profile.Progress) {
-		if told || progress.Tree == nil {
+		if reported || progress.Tree == nil {
 			return
 		}
 		if tree, err := progress.Tree(); err == nil && lastOf(tree) != "" {
-			told = true
+			reported = true
 			close(narrowed)
 		}
 	}}

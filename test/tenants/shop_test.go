@@ -251,7 +251,7 @@ type visit struct {
 // visits returns the visits that the application has reported, by number.
 func (s tomcat) visits(t *testing.T) map[int]visit {
 	t.Helper()
-	told := make(map[int]visit)
+	reported := make(map[int]visit)
 	for line := range strings.Lines(s.Stdout()) {
 		var number int
 		var v visit
@@ -261,9 +261,9 @@ func (s tomcat) visits(t *testing.T) map[int]visit {
 		if _, err := fmt.Sscanf(line, "answered %d %s %s %d %d", &number, &v.tenant, &v.service, &v.within, &v.around); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		told[number] = v
+		reported[number] = v
 	}
-	return told
+	return reported
 }
 
 // requestLimit bounds a request that hangs; nothing depends on how long one takes.

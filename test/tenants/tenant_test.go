@@ -88,9 +88,9 @@ func judgeVisits(t *testing.T, kept trace, visits map[int]visit, first int) {
 	for i := range kept.Transactions {
 		tx := &kept.Transactions[i]
 		number := tx.Root.number(t, "$1.number")
-		v, told := visits[number]
+		v, reported := visits[number]
 		switch {
-		case !told || number < first || found[number]:
+		case !reported || number < first || found[number]:
 			t.Errorf("request %d was kept, and was not made meanwhile or is here twice", number)
 		case v.tenant != slowTenant || tx.Tags["tenant"] != slowTenant || tx.Root.value(t, "$1.service") != v.service:
 			t.Errorf("request %d was kept as %v, and is %+v", number, tx.Tags, v)

@@ -50,7 +50,7 @@ func waysOf(c *rootcause.Climb, spot rootcause.Spot) *tree {
 			found.end(frames, caller.Reason)
 		}
 		if caller.By == rootcause.Estimated {
-			found.reckoned(frames)
+			found.addEstimated(frames)
 		}
 	}
 	for _, caller := range spot.Callers {
@@ -65,7 +65,7 @@ func (t *tree) end(frames []string, why string) {
 	t.ends, t.why = true, why
 }
 
-func (t *tree) reckoned(frames []string) { t.last(frames).isReckoned = true }
+func (t *tree) addEstimated(frames []string) { t.last(frames).isEstimated = true }
 
 // last is where some frames lead to.
 func (t *tree) last(frames []string) *tree {
@@ -115,7 +115,7 @@ func compare(truth, found *tree, samples float64, below string, cutOff bool) []s
 		case there == nil && right.share >= must && right.share*samples >= expected:
 			lines = append(lines, fmt.Sprintf("%s: not found, and has %.1f %%", at, 100*right.share))
 		case there == nil:
-		case cutOff && (there.isReckoned || len(there.above) == 0): // from calls near the top of a recursion: it is said to be hardly known
+		case cutOff && (there.isEstimated || len(there.above) == 0): // from calls near the top of a recursion: it is said to be hardly known
 		case math.Abs(right.share-there.share) > allowance(right.share, samples):
 			lines = append(lines, fmt.Sprintf("%s: found with %.1f %%, and has %.1f %% (%.0f samples)", at, 100*there.share, 100*right.share, samples))
 		case there.ends && there.why != "" && len(there.above) == 0 && cutOff: // it says why it knows no more
@@ -146,14 +146,14 @@ func text(c *rootcause.Climb) string {
 	fmt.Fprintf(&out, "%d samples over %v; took %v\n", c.Sampled.Samples, c.Sampled.Over, c.Took)
 	for _, spot := range c.Spots {
 		fmt.Fprintf(&out, "%5.1f%% %s %s from %v until %v above %q\n", 100*spot.Share.Part, short(nameOf(c.Methods[spot.Method])), spot.Kind, spot.From, spot.Until, spot.Above)
-		var tell func(callers []*rootcause.Caller, indent string)
-		tell = func(callers []*rootcause.Caller, indent string) {
+		var show func(callers []*rootcause.Caller, indent string)
+		show = func(callers []*rootcause.Caller, indent string) {
 			for _, one := range callers {
 				fmt.Fprintf(&out, "%s%5.1f%% %s by %s, %d calls, %s %s top %v\n", indent, 100*one.Share.Part, short(nameOf(c.Methods[one.Method])), one.By, one.Calls, one.State, one.Reason, one.Top)
-				tell(one.Above, indent+"  ")
+				show(one.Above, indent+"  ")
 			}
 		}
-		tell(spot.Callers, "    ")
+		show(spot.Callers, "    ")
 	}
 	for _, live := range c.Hooks {
 		fmt.Fprintf(&out, "hook of %s, level %d, spot %d, %v to %v, %d calls, %d drawn\n", short(nameOf(c.Methods[live.Method])), live.Level, live.Spot, live.From, live.Until, live.Calls, live.Drawn)
@@ -195,7 +195,7 @@ func TestTheCauseIsOfTheProgram(t *testing.T) {
 		c := p.walk(t.Context(), o)
 		p.keepsRules(c)
 		p.causedBy(c, own)
-		p.tell(c)
+		p.logSummary(c)
 	})
 }
 
@@ -351,7 +351,7 @@ func TestWaysAndShares(t *testing.T) {
 			return c, p.differences(c, p.truths())
 		})
 		p.untouched(before)
-		p.tell(c)
+		p.logSummary(c)
 	})
 }
 
@@ -372,8 +372,8 @@ func (p *program) take(walk func() (c *rootcause.Climb, off []string)) *rootcaus
 	return c
 }
 
-// tell logs a summary of a walk, and all of it where the test has failed.
-func (p *program) tell(c *rootcause.Climb) {
+// logSummary logs a summary of a walk, and all of it where the test has failed.
+func (p *program) logSummary(c *rootcause.Climb) {
 	p.t.Helper()
 	p.t.Logf("%d samples, worth %.0f; took %v", c.Sampled.Samples, p.samples, c.Took.Round(time.Millisecond))
 	if p.t.Failed() {
@@ -526,8 +526,8 @@ type tree struct {
 	above map[string]*tree
 	ends  bool   // the way was not followed further
 	why   string // what is said of that
-	// isReckoned says that no stack showed it: its share is by what hooks have seen.
-	isReckoned bool
+	// isEstimated says that no stack showed it: its share is by what hooks have seen.
+	isEstimated bool
 }
 
 func (t *tree) at(name string) *tree {
@@ -673,7 +673,7 @@ func TestAMovingSpotIsFollowed(t *testing.T) {
 			return c, p.notFollowed(c)
 		})
 		p.untouched(before)
-		p.tell(c)
+		p.logSummary(c)
 	})
 }
 
