@@ -11,6 +11,8 @@ FUZZTIME ?= 30s
 STARTS ?= 100
 # Tests that start JVMs wait for them most of the time, so more of them run at once than there are processors.
 SHARE := -parallel 4
+# go test starts packages in this order: the longest goes first, so that it does not run alone at the end.
+PACKAGES := ./test/live ./...
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 
 # A toolchain that .ci/setup unpacked is there only because no other would do.
@@ -43,7 +45,7 @@ vet: setup
 .PHONY: test
 test: build format vet ## build, vet, format and a representative part of every test (make soak runs all of it)
 	@.ci/setup live chromium
-	$(GO) test -count=1 -vet=off -timeout 25m $(SHARE) ./...
+	$(GO) test -count=1 -vet=off -timeout 25m $(SHARE) $(PACKAGES)
 
 .PHONY: lint
 lint: setup ## run the linters of .golangci.yml
@@ -121,7 +123,7 @@ fuzz: setup ## every fuzz target in turn, FUZZTIME=30s each
 .PHONY: soak
 soak: setup ## all repetitions and combinations of the tests, of which `make test` runs a part; takes an hour (STARTS=100)
 	@.ci/setup live chromium
-	SONDE_SOAK=$(STARTS) $(GO) test -count=1 -timeout 120m $(SHARE) ./...
+	SONDE_SOAK=$(STARTS) $(GO) test -count=1 -timeout 120m $(SHARE) $(PACKAGES)
 
 .PHONY: agent
 agent: setup ## rebuild the jar that enters the target JVM (committed, reproducible)
