@@ -11,6 +11,7 @@ import (
 	"github.com/sonde-jvm/sonde/bench/jfluid"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
+	"github.com/sonde-jvm/sonde/internal/session"
 )
 
 // A profiler profiles a program for as long as the stay wants.
@@ -108,7 +109,7 @@ func (s sonde) profile(ctx context.Context, pid int, target subject, stay stay) 
 	defer late.Stop()
 	result, err := profile.Run(ctx, profile.Options{
 		PID: pid, Roots: target.patterns(), Into: []string{target.into}, Timing: s.timing, Budget: s.budget, Scheme: s.scheme,
-		Command: "bench/profile", Progress: w.see,
+		Settings: session.Settings{Command: "bench/profile"}, Progress: w.see,
 	})
 	if err != nil && (result == nil || !errors.Is(err, context.Canceled)) {
 		return nil, err

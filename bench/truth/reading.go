@@ -13,6 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
+	"github.com/sonde-jvm/sonde/internal/session"
 )
 
 // A reading is what one profile said of a row, and what was true meanwhile. All
@@ -48,7 +49,7 @@ func (p *program) profiled(ctx context.Context, rows []row, timing cct.Timing, l
 		defer close(ended)
 		result, failed = profile.Run(ctx, profile.Options{
 			PID: p.PID(), Roots: []string{woven + ".*.root"}, Skip: []string{"truth.**"}, Timing: timing, Whole: true,
-			Command: "bench/truth", Started: func() { close(started) },
+			Settings: session.Settings{Command: "bench/truth"}, Started: func() { close(started) },
 		})
 	}()
 	select {

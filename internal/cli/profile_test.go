@@ -66,7 +66,7 @@ func TestTreeLines(t *testing.T) {
 
 // TestProfileLines shows that what is drawn again fits a terminal of any size.
 func TestProfileLines(t *testing.T) {
-	p := profile.Progress{Stage: profile.Running, Elapsed: time.Minute, Hooks: 1234, Classes: 56, Rounds: 7, RootCalls: 99, Steady: 0.0123, Budget: 0.02, Waited: time.Millisecond}
+	p := profile.Progress{Stage: profile.Running, Elapsed: time.Minute, RootCalls: 99, Cost: cct.Cost{Hooks: 1234, Classes: 56, Rounds: 7, Steady: 0.0123, Budget: 0.02, Waited: time.Millisecond}}
 	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {40, 7}, {10, 4}, {10, 1}} {
 		lines := profileLines(p, sampleProfile(), "com.acme.shop.Shop.checkout", size.width, size.height)
 		if len(lines) >= size.height {
@@ -90,7 +90,7 @@ func TestProfileViewOffTerminal(t *testing.T) {
 	c := &profileCommand{streams: streams{out: &out, err: &stderr}, Options: profile.Options{PID: 7}}
 	v := &profileView{profileCommand: c, progressView: newBulletin(c.streams, false)}
 	for _, stage := range []profile.Stage{profile.Entering, profile.Weaving, profile.Running, profile.Running, profile.Leaving} {
-		v.progress(profile.Progress{Stage: stage, Mirrored: 1, Hooks: 2, Classes: 1, Rounds: 1, Steady: -1})
+		v.progress(profile.Progress{Stage: stage, Mirrored: 1, Cost: cct.Cost{Hooks: 2, Classes: 1, Rounds: 1, Steady: -1}})
 	}
 	v.remark("left\x1b alone")
 	v.close()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -122,10 +123,7 @@ type Cost struct {
 }
 
 // A LeftAlone is a class or a method without a hook.
-type LeftAlone struct {
-	Class, Method string // Method is empty for a whole class
-	Reason        string
-}
+type LeftAlone = instrument.LeftAlone
 
 // A Quiet is a hook that was off for all or part of the window.
 type Quiet struct {

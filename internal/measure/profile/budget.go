@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -23,11 +22,9 @@ import (
 // A budget keeps a run within its budget: it reads what hooks cost, asks the governor, and
 // does what that decides.
 type budget struct {
-	run  *run
-	past []moment // since the last change
-
-	lock       sync.Mutex // of all below; not held while hooks go in or out, as classes that load ask for settings
-	governor   *governor
+	run        *run
+	past       []moment                     // since the last change
+	governor   *governor                    // guarded by the run's lock
 	seeded     map[classfile.MethodRef]bool // roots below which hooks were put in
 	tooSmall   map[classfile.MethodRef]bool // methods not worth a hook
 	tooCentral map[classfile.MethodRef]bool // methods of classes that cost too much to redefine
@@ -65,10 +62,8 @@ func newBudget(r *run) *budget {
 	}
 }
 
-// setting returns what the hook of a method is to do.
+// setting returns what the hook of a method is to do. The caller holds the run's lock.
 func (b *budget) setting(m classfile.MethodRef, root bool) (arena.Flags, uint32) {
-	b.lock.Lock()
-	defer b.lock.Unlock()
 	h := b.governor.hooks[m]
 	if h == nil {
 		h = b.governor.add(m, b.run.session.ID(m), root)
@@ -85,21 +80,21 @@ func (b *budget) govern(ctx context.Context) error {
 	if err != nil || !ok {
 		return err
 	}
-	b.lock.Lock()
+	b.run.lock.Lock()
 	next := b.governor.step(r)
-	b.lock.Unlock()
+	b.run.lock.Unlock()
 	if err := b.do(ctx, next, r); err != nil {
 		return err
 	}
-	b.lock.Lock()
+	b.run.lock.Lock()
 	changed := b.governor.changed
 	b.governor.changed = false
-	b.lock.Unlock()
-	if changed {
-		b.past = nil
-		return b.run.window.open(b.run)
+	b.run.lock.Unlock()
+	if !changed {
+		return nil
 	}
-	return nil
+	b.past = nil
+	return b.run.window.open(b.run)
 }
 
 // read makes out the bill of the last seconds; false where there is nothing to go by yet.
@@ -121,16 +116,12 @@ func (b *budget) read() (r reading, ok bool, err error) {
 		return r, false, nil
 	}
 	known := b.run.calibrator.Calibration()
-	l := &b.run.ledger
-	l.lock.Lock()
-	all, rounds, paused := l.first.Until(now), l.batches, l.pause
-	l.lock.Unlock()
-	b.lock.Lock()
-	defer b.lock.Unlock()
+	b.run.lock.Lock()
+	defer b.run.lock.Unlock()
 	return reading{
 		now: time.Now(), known: known, settled: b.run.settler.isSettled(),
 		bill:       b.governor.price(since, b.past[0].sums, b.past[len(b.past)-1].sums, known),
-		affordable: b.governor.affords(all, rounds, paused, b.run.Duration),
+		affordable: b.governor.affords(b.run.first.Until(now), b.run.batches, b.run.pause, b.run.Duration),
 	}, true, nil
 }
 
@@ -147,27 +138,27 @@ func (b *budget) do(ctx context.Context, next decision, r reading) error {
 		if fresh := b.below(next.below); len(fresh) > 0 {
 			return b.install(ctx, fresh)
 		}
-		b.lock.Lock()
+		b.run.lock.Lock()
 		next = b.governor.finish(r)
-		b.lock.Unlock()
+		b.run.lock.Unlock()
 	}
 	if len(next.remove) == 0 {
 		return nil
 	}
 	var request session.Request
 	for _, h := range next.remove {
-		request.Hooks = append(request.Hooks, hookOf(h.method, 0, 0))
+		request.Hooks = append(request.Hooks, session.Hook{MethodRef: h.method})
 	}
-	before := b.run.ledger.places(b.run.session)
+	before := b.run.places()
 	taken, err := b.run.session.Unhook(ctx, request)
-	b.run.ledger.add(b.run.session, taken, before)
+	b.run.account(taken, before)
 	return err
 }
 
 // apply sets all switches.
 func (b *budget) apply(ctx context.Context) error {
 	var request session.Request
-	b.lock.Lock()
+	b.run.lock.Lock()
 	for _, h := range b.governor.order {
 		if h.removed {
 			continue
@@ -179,9 +170,9 @@ func (b *budget) apply(ctx context.Context) error {
 		case flags != 0:
 			flags |= arena.Inside
 		}
-		request.Hooks = append(request.Hooks, hookOf(h.method, flags, period))
+		request.Hooks = append(request.Hooks, session.Hook{MethodRef: h.method, Flags: flags, Period: period})
 	}
-	b.lock.Unlock()
+	b.run.lock.Unlock()
 	_, err := b.run.session.Hook(ctx, request)
 	return err
 }
@@ -193,12 +184,12 @@ func (b *budget) try(ctx context.Context, trial []*governed, r reading) error {
 		return err
 	}
 	began := time.Now()
-	b.lock.Lock()
+	b.run.lock.Lock()
 	b.governor.switchOn(trial, began)
-	b.lock.Unlock()
+	b.run.lock.Unlock()
 	var request session.Request
 	for _, h := range trial {
-		request.Hooks = append(request.Hooks, hookOf(h.method, arena.On|arena.Inside, 0))
+		request.Hooks = append(request.Hooks, session.Hook{MethodRef: h.method, Flags: arena.On | arena.Inside})
 	}
 	if _, err := b.run.session.Hook(ctx, request); err != nil {
 		return err
@@ -216,12 +207,11 @@ func (b *budget) try(ctx context.Context, trial []*governed, r reading) error {
 	for _, h := range trial {
 		calls[h.id] = callsOf(after, h.id) - callsOf(before, h.id)
 	}
-	b.lock.Lock()
+	b.run.lock.Lock()
 	kept := b.governor.judge(trial, calls, took, r)
-	b.lock.Unlock()
-	now := b.run.session.Now()
+	b.run.lock.Unlock()
 	for _, h := range kept {
-		b.run.ledger.late(h.id, now)
+		b.run.late(h.method)
 	}
 	return b.apply(ctx)
 }
@@ -257,8 +247,6 @@ func (b *budget) first(roots []classfile.MethodRef) []classfile.MethodRef {
 	if !seen {
 		return b.nearest(roots, firstHooks)
 	}
-	b.lock.Lock()
-	defer b.lock.Unlock()
 	b.governor.sampled = true
 	classes := make(map[string]bool)
 	for _, m := range roots {
@@ -302,7 +290,7 @@ func (b *budget) maxLoss(roots map[string]bool) time.Duration {
 // loss returns the work that is lost by redefining classes to put hooks in and take them
 // out.
 func (b *budget) loss(classes map[string]bool) time.Duration {
-	all := overhead.RecompileLoss(b.run.ledger.first.Compiled())
+	all := overhead.RecompileLoss(b.run.first.Compiled())
 	return overhead.RedefinitionLoss(b.run.session.JDK().Feature, b.run.peek.heat(classes), all)
 }
 
@@ -316,19 +304,21 @@ func (b *budget) isTooSmall(m classfile.MethodRef) bool {
 // install puts hooks into methods.
 func (b *budget) install(ctx context.Context, methods []classfile.MethodRef) error {
 	var request session.Request
+	b.run.lock.Lock()
 	for _, m := range methods {
 		if b.run.canHook(m) {
 			request.Hooks = append(request.Hooks, b.run.hook(m))
 		}
 	}
+	b.run.lock.Unlock()
 	return b.run.install(ctx, request)
 }
 
 // below returns methods without a hook that others call, nearest first.
 func (b *budget) below(methods []classfile.MethodRef) []classfile.MethodRef {
 	near := b.nearest(methods, math.MaxInt)
-	b.lock.Lock()
-	defer b.lock.Unlock()
+	b.run.lock.Lock()
+	defer b.run.lock.Unlock()
 	fresh := slices.DeleteFunc(near, func(m classfile.MethodRef) bool { return b.governor.hooks[m] != nil })
 	return fresh[:min(len(fresh), moreHooks)]
 }
@@ -349,9 +339,7 @@ func (b *budget) nearest(from []classfile.MethodRef, most int) []classfile.Metho
 			switch {
 			case depth == 0:
 			case b.isTooSmall(m):
-				b.lock.Lock()
 				b.tooSmall[m] = true
-				b.lock.Unlock()
 			case len(found) == most:
 				return found
 			default:
@@ -387,8 +375,8 @@ func (b *budget) callees(m classfile.MethodRef) []classfile.MethodRef {
 
 // explain adds to a profile of a view what the budget left out.
 func (b *budget) explain(p *cct.Profile, v view) {
-	b.lock.Lock()
-	defer b.lock.Unlock()
+	b.run.lock.Lock()
+	defer b.run.lock.Unlock()
 	waiting := 0
 	index := make(map[classfile.MethodRef]int, len(p.Methods))
 	for i, m := range p.Methods {
@@ -429,8 +417,8 @@ func (b *budget) explain(p *cct.Profile, v view) {
 
 // counted returns the methods that are never timed.
 func (b *budget) counted() map[uint32]bool {
-	b.lock.Lock()
-	defer b.lock.Unlock()
+	b.run.lock.Lock()
+	defer b.run.lock.Unlock()
 	counted := make(map[uint32]bool)
 	for _, h := range b.governor.order {
 		if h.mode == off {

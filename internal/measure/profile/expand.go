@@ -27,23 +27,17 @@ func (r *run) expand(ctx context.Context, methods []classfile.MethodRef) error {
 			return err
 		}
 		if again {
-			r.late(hooked) // methods without a hook may have called them by now
+			r.late(hooked...) // methods without a hook may have called them by now
 		}
 		methods = r.bare(hooked)
 	}
 	return nil
 }
 
-// late records that methods may have been called before they had hooks.
-func (r *run) late(methods []classfile.MethodRef) {
-	now := r.session.Now()
-	for _, m := range methods {
-		r.ledger.late(r.session.ID(m), now)
-	}
-}
-
 // plan returns the hooks of one round.
 func (r *run) plan(methods []classfile.MethodRef) (session.Request, []classfile.MethodRef) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	all := r.lookAhead(methods)
 	expansion := r.widen(all)
 	var request session.Request
@@ -69,14 +63,9 @@ func (r *run) plan(methods []classfile.MethodRef) (session.Request, []classfile.
 			hooked = append(hooked, m)
 		}
 	}
-	r.lock.Lock()
-	for _, m := range all {
+	for _, m := range append(all, r.graph.Settle(hooked)...) {
 		r.expanded[m] = true
 	}
-	for _, m := range r.graph.Settle(hooked) {
-		r.expanded[m] = true
-	}
-	r.lock.Unlock()
 	for _, m := range hooked {
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
@@ -106,19 +95,16 @@ func (r *run) widen(methods []classfile.MethodRef) callgraph.Expansion {
 
 // ask returns a class file of the JDK. It looks for each class once.
 func (r *run) ask(class string) (file []byte, isFirst bool) {
-	r.lock.Lock()
-	isFirst = !r.asked[class]
-	r.asked[class] = true
-	r.lock.Unlock()
-	if isFirst {
-		file = r.library.Class(class)
+	if r.asked[class] {
+		return nil, false
 	}
-	return file, isFirst
+	r.asked[class] = true
+	return r.library.Class(class), true
 }
 
 // lookAhead adds the methods that are expanded in the same round.
 func (r *run) lookAhead(methods []classfile.MethodRef) []classfile.MethodRef {
-	limits := ahead(r.ledger.rounds())
+	limits := ahead(r.batches)
 	if r.scheme == Eager {
 		limits = unlimited
 	}
@@ -133,73 +119,57 @@ func (r *run) addSites(request *session.Request, expansion callgraph.Expansion) 
 		native := r.hook(site.Native)
 		native.Flags &^= arena.Discover
 		request.Sites = append(request.Sites, session.Site{Caller: site.Caller, Called: site.Called, Native: native})
-		id := r.session.ID(native.MethodRef)
-		r.lock.Lock()
-		r.natives[id] = true
-		r.lock.Unlock()
+		r.natives[r.session.ID(native.MethodRef)] = true
 	}
 	if expansion.Reflects || expansion.Handles {
-		request.Reflection = true
-		r.lock.Lock()
-		r.reflects = true
-		r.lock.Unlock()
+		request.Reflection, r.reflects = true, true
 	}
 }
 
 func (r *run) canHook(m classfile.MethodRef) bool {
-	r.lock.Lock()
 	_, cannot := r.unhookable[m.Class]
-	r.lock.Unlock()
 	return !cannot
 }
 
 // bare returns the methods that have no hook although they should.
 func (r *run) bare(methods []classfile.MethodRef) []classfile.MethodRef {
-	var bare []classfile.MethodRef
-	for _, m := range methods {
-		r.lock.Lock()
-		expanded := r.expanded[m]
-		r.lock.Unlock()
-		if !expanded && !r.session.IsHooked(r.session.ID(m)) {
-			bare = append(bare, m)
-		}
-	}
-	return bare
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return slices.DeleteFunc(slices.Clone(methods), func(m classfile.MethodRef) bool {
+		return r.expanded[m] || r.session.IsHooked(r.session.ID(m))
+	})
 }
 
 // loading returns the hooks of a class that is loading.
 func (r *run) loading(class string, file []byte) session.Request {
-	if r.skip.class(class) && !r.settings.roots.MatchClass(class) {
+	if r.skip.class(class) && !r.patterns.MatchClass(class) {
 		return session.Request{}
 	}
 	added, err := r.graph.Add(file)
 	if err != nil {
 		return session.Request{}
 	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	var request session.Request
 	r.addSites(&request, added)
-	for _, m := range r.graph.FindIn(class, r.settings.roots.Match) {
-		r.addRoot(m)
+	for _, m := range r.graph.FindIn(class, r.patterns.Match) {
+		r.roots[m] = true
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
-	r.lock.Lock()
-	reflects := r.reflects
-	r.lock.Unlock()
-	if reflects { // reflection may initialise it
+	if r.reflects { // reflection may initialise it
 		for _, m := range r.graph.Reflected(classfile.MethodRef{Class: class, Name: "<clinit>", Descriptor: "()V"}) {
 			if m.Class == class {
 				added.Methods = append(added.Methods, m)
 			}
 		}
 	}
-	r.lock.Lock()
 	r.mirrored++
 	for _, m := range added.Methods {
 		if m.Class != class && m.Name != "<clinit>" { // an initialiser has run, or its class is loading too
 			r.pending = append(r.pending, m)
 		}
 	}
-	r.lock.Unlock()
 	if r.budget != nil {
 		return request // the governor finds the others when it goes deeper
 	}
@@ -231,8 +201,6 @@ func (r *run) expandLoading(class string, methods []classfile.MethodRef, request
 		}
 		all = append(all, fresh...)
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
 	r.due = append(r.due, others...)
 	if len(others) == 0 {
 		for _, m := range all {
@@ -258,7 +226,7 @@ func (r *run) serve(ctx context.Context) error {
 	}
 	expand, callable := r.arrived(arrivals)
 	err = r.round(ctx, expand, slices.Concat(callable, due, pending))
-	r.late(pending)
+	r.late(pending...)
 	if len(arrivals) > 0 {
 		r.answered = arrivals[len(arrivals)-1].Ticket
 		r.session.Answer(r.answered) // even if the round failed, so that no call waits in vain
@@ -289,6 +257,7 @@ func (r *run) arrived(arrivals []arena.Arrival) (expand, callable []classfile.Me
 func (r *run) round(ctx context.Context, expand, callable []classfile.MethodRef) error {
 	request, hooked := r.plan(expand)
 	var bare []classfile.MethodRef
+	r.lock.Lock()
 	for _, m := range callable {
 		if !r.canHook(m) {
 			bare = append(bare, m)
@@ -297,6 +266,7 @@ func (r *run) round(ctx context.Context, expand, callable []classfile.MethodRef)
 		hooked = append(hooked, m)
 		request.Hooks = append(request.Hooks, r.hook(m))
 	}
+	r.lock.Unlock()
 	if err := r.install(ctx, request); err != nil {
 		return err
 	}
@@ -308,9 +278,9 @@ func (r *run) install(ctx context.Context, request session.Request) error {
 	if len(request.Hooks) == 0 && len(request.Sites) == 0 && !request.Reflection && !r.session.HasPending() {
 		return nil
 	}
-	before := r.ledger.places(r.session)
+	before := r.places()
 	installation, err := r.session.Hook(ctx, request)
-	r.ledger.add(r.session, installation, before)
+	r.account(installation, before)
 	return err
 }
 
@@ -327,8 +297,6 @@ const (
 // decide chooses the scheme if the options do not.
 func (r *run) decide(roots []classfile.MethodRef) {
 	size, likely := r.graph.Closure(roots), r.graph.Likely(roots, fan)
-	r.lock.Lock()
-	defer r.lock.Unlock()
 	r.closure = size.Methods
 	reach := fmt.Sprintf("%s can be reached in %s", format.Plural(size.Methods, "method"), format.Plural(size.Classes, "class"))
 	switch {
@@ -429,8 +397,8 @@ func (s *skipping) class(name string) bool {
 // mirror reads the loaded classes that are followed, and their supertypes.
 func (r *run) mirror(ctx context.Context) error {
 	loaded, err := r.session.Prefetch(ctx, func(class string) bool {
-		return !r.skip.class(class) || r.settings.roots.MatchClass(class)
-	}, r.settings.roots.MatchClass)
+		return !r.skip.class(class) || r.patterns.MatchClass(class)
+	}, r.patterns.MatchClass)
 	if err != nil {
 		return err
 	}
@@ -447,6 +415,7 @@ func (r *run) mirrorSupertypes(ctx context.Context) error {
 	for {
 		wanted := make(map[string]bool)
 		read := 0
+		r.lock.Lock()
 		for _, name := range r.graph.Missing() {
 			file, isFirst := r.ask(name)
 			if !isFirst {
@@ -458,6 +427,7 @@ func (r *run) mirrorSupertypes(ctx context.Context) error {
 				read++
 			}
 		}
+		r.lock.Unlock()
 		if len(wanted) > 0 {
 			loaded, err := r.session.Prefetch(ctx, func(class string) bool { return wanted[class] }, nil)
 			if err != nil {
@@ -473,32 +443,29 @@ func (r *run) mirrorSupertypes(ctx context.Context) error {
 }
 
 func (r *run) addMirrors(loaded []session.LoadedClass) {
+	r.lock.Lock()
 	for _, class := range loaded {
 		r.addMirror(class)
 	}
+	r.lock.Unlock()
 	r.report()
 }
 
 func (r *run) addMirror(class session.LoadedClass) {
-	if class.File == nil && class.Reason != "" {
-		return // made by the JVM, usually for a lambda: its callees are known from the method that created it
-	}
-	r.lock.Lock()
 	if class.Reason != "" {
+		if class.File == nil {
+			return // made by the JVM, usually for a lambda: its callees are known from the method that created it
+		}
 		r.unhookable[class.Name] = class.Reason
 	}
 	if class.File == nil {
 		r.unhookable[class.Name] = "its class file was not found, so its callees are unknown"
 		r.missing++
-		r.lock.Unlock()
 		return
 	}
 	r.mirrored++
-	r.lock.Unlock()
 	if _, err := r.graph.Add(class.File); err != nil {
-		r.lock.Lock()
 		r.unhookable[class.Name] = err.Error()
-		r.lock.Unlock()
 	}
 }
 

@@ -9,6 +9,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
-	"github.com/sonde-jvm/sonde/internal/weave/cache"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -49,9 +49,7 @@ type Options struct {
 	Skip     []string      // patterns of classes not to follow, besides the JDK's
 	Whole    bool          // figures cover the whole run, also the time in which putting hooks in slowed the program
 	Wait     time.Duration // how long a first call waits at most for its callees' hooks; 0 is DefaultWait
-	Command  string        // shown to a person who asks which Sonde holds the JVM
-	Force    bool          // weave also classes that a fault of the JDK would damage
-	Cache    *cache.Cache  // for woven classes; may be nil
+	session.Settings
 
 	// Started is called once hooks are on or, where no root class is loaded yet, once Sonde
 	// waits for it to load.
@@ -61,8 +59,6 @@ type Options struct {
 	Unmatched func([]session.Unmatched)
 	// Progress is called a few times a second, and when the stage changes.
 	Progress func(Progress)
-	Notice   func(string) // gets messages for the user
-	Waiting  func(string) // gets what a slow end waits for; may be nil
 }
 
 // The defaults.
@@ -71,47 +67,6 @@ const (
 	DefaultBudget = 0.02
 	DefaultWait   = 500 * time.Millisecond
 )
-
-// settings are options that have been checked.
-type settings struct {
-	Options
-	roots *pattern.Set
-	skip  *skipping
-}
-
-func (o Options) check() (*settings, error) {
-	if o.Timing == "" {
-		o.Timing = cct.Auto
-	}
-	if o.Period == 0 {
-		o.Period = DefaultPeriod
-	}
-	if o.Budget == 0 {
-		o.Budget = DefaultBudget
-	}
-	if o.Wait == 0 {
-		o.Wait = DefaultWait
-	}
-	switch {
-	case o.Scheme != "" && o.Scheme != Lazy && o.Scheme != Eager:
-		return nil, fmt.Errorf("scheme %q: must be lazy or eager", o.Scheme)
-	case o.Timing != cct.Exact && o.Timing != cct.Sampled && o.Timing != cct.Auto:
-		return nil, fmt.Errorf("timing %q: must be exact, sampled or auto", o.Timing)
-	case o.Scheme != "" && o.Timing == cct.Auto:
-		return nil, fmt.Errorf("scheme %s: with timing auto the budget decides when hooks go in: use timing exact or sampled with it", o.Scheme)
-	case o.Budget < 0 || o.Budget > 1:
-		return nil, fmt.Errorf("budget %g: must be a part of the program's time, such as 2%%", o.Budget)
-	}
-	roots, err := pattern.ParseSet(o.Roots...)
-	if err != nil {
-		return nil, fmt.Errorf("root: %w", err)
-	}
-	skip, err := newSkipping(o.Into, o.Skip, o.Roots)
-	if err != nil {
-		return nil, err
-	}
-	return &settings{Options: o, roots: roots, skip: skip}, nil
-}
 
 // A Stage is what a run is doing.
 type Stage string
@@ -130,34 +85,39 @@ const (
 type Progress struct {
 	Stage     Stage
 	Elapsed   time.Duration // since hooks are on
-	Hooks     int
-	Classes   int // with hooks
-	Woven     int // how often classes were woven
-	Cached    int // how often they were in the cache
-	Mirrored  int // classes that were read
-	Rounds    int
+	Mirrored  int           // classes that were read
 	RootCalls uint64
-	Waited    time.Duration // that the target's threads waited in hooks
-	Pause     time.Duration // for which the target was stopped to put hooks in
-	Steady    float64       // part of the program's time that hooks took so far; negative where not known
-	Budget    float64       // 0 where there is none
+	cct.Cost  // so far; Steady is negative where it is not known
 	Tree      func() (*cct.Profile, error)
 }
 
 // A run is one profile in the making.
 type run struct {
-	*settings
-	session *session.Session
-	graph   *callgraph.Graph
-	library *jimage.Library // the target's JDK on disk
-	began   time.Time
-	onAt    int64 // the target's clock when the root's hooks went on
+	Options
+	patterns *pattern.Set // of the roots
+	skip     *skipping
+	session  *session.Session
+	graph    *callgraph.Graph
+	library  *jimage.Library // the target's JDK on disk
+	began    time.Time
+	onAt     int64 // the target's clock when the root's hooks went on
+	stage    Stage
+	scheme   Scheme
+	why      string // the scheme was chosen
+	closure  int    // methods that the roots can reach
+	missing  int    // classes whose file is not found
+	answered uint64 // the last ticket
 
-	lock       sync.Mutex // of all down to the blank line
-	stage      Stage
-	scheme     Scheme
-	why        string // the scheme was chosen
-	closure    int    // methods that the roots can reach
+	ledger
+	calibrator *overhead.Calibrator
+	window     window
+	settler    settler
+	peek       peek
+	budget     *budget // nil unless the timing is cct.Auto
+
+	// lock guards everything below and the governor, which the goroutines of classes that
+	// load use as well. It is not held while hooks go in or out.
+	lock       sync.Mutex
 	roots      map[classfile.MethodRef]bool
 	expanded   map[classfile.MethodRef]bool // whose callees have hooks
 	pending    []classfile.MethodRef        // became callable when a class loaded; their own class was loaded before
@@ -167,35 +127,39 @@ type run struct {
 	mirrored   int
 	natives    map[uint32]bool // ids of native methods
 	reflects   bool            // a method that was expanded uses reflection
-	missing    int             // classes whose file is not found
+}
 
-	answered   uint64 // the last ticket
-	ledger     ledger
-	calibrator *overhead.Calibrator
-	window     window
-	settler    settler
-	peek       peek
-	budget     *budget // nil unless the timing is cct.Auto
+func newRun(o Options) (*run, error) {
+	o.Timing = cmp.Or(o.Timing, cct.Auto)
+	o.Period = cmp.Or(o.Period, DefaultPeriod)
+	o.Budget = cmp.Or(o.Budget, DefaultBudget)
+	o.Wait = cmp.Or(o.Wait, DefaultWait)
+	patterns, err := pattern.ParseSet(o.Roots...)
+	if err != nil {
+		return nil, fmt.Errorf("root: %w", err)
+	}
+	skip, err := newSkipping(o.Into, o.Skip, o.Roots)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{
+		Options: o, patterns: patterns, skip: skip, graph: callgraph.New(callgraph.Settings{Skip: skip.class}), ledger: ledger{hookedAt: make(map[uint32]int64)},
+		roots: make(map[classfile.MethodRef]bool), expanded: make(map[classfile.MethodRef]bool),
+		unhookable: make(map[string]string), natives: make(map[uint32]bool), asked: make(map[string]bool),
+	}
+	r.settler.run = r
+	return r, nil
 }
 
 // Run profiles a JVM until the duration has passed, enough root calls were seen, the
 // context ends or the JVM does. All of these give a result.
 func Run(ctx context.Context, options Options) (*cct.Profile, error) {
-	checked, err := options.check()
+	r, err := newRun(options)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{
-		settings: checked, roots: make(map[classfile.MethodRef]bool), expanded: make(map[classfile.MethodRef]bool),
-		unhookable: make(map[string]string), natives: make(map[uint32]bool), asked: make(map[string]bool),
-	}
-	r.settler.run = r
-	r.graph = callgraph.New(callgraph.Settings{Skip: checked.skip.class})
 	r.enter(Entering)
-	r.session, err = session.Open(ctx, options.PID, session.Settings{
-		Command: options.Command, Force: options.Force, Notice: options.Notice, Waiting: options.Waiting, Cache: options.Cache,
-	})
-	if err != nil {
+	if r.session, err = session.Open(ctx, r.PID, r.Settings); err != nil {
 		return nil, err
 	}
 	defer func() { _ = r.session.Release() }()
@@ -224,20 +188,22 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	// Follow classes that load before reading those that are loaded, so that none is missed
 	// in between.
-	follower := session.Follower{Excludes: r.settings.skip.excludes, Loading: r.loading}
+	follower := session.Follower{Excludes: r.skip.excludes, Loading: r.loading}
 	if err := r.session.Follow(ctx, follower); err != nil {
 		return err
 	}
 	if err := r.mirror(ctx); err != nil {
 		return err
 	}
-	roots := r.graph.Find(r.settings.roots.Match)
+	roots := r.graph.Find(r.patterns.Match)
 	if len(roots) > maxRoots && r.budget != nil {
 		return fmt.Errorf("%d methods are roots, and none of them can be switched off to keep a budget: name fewer, or use timing exact or sampled", len(roots))
 	}
+	r.lock.Lock()
 	for _, m := range roots {
-		r.addRoot(m)
+		r.roots[m] = true
 	}
+	r.lock.Unlock()
 	r.decide(roots)
 	var err error
 	if r.calibrator, err = overhead.NewCalibrator(ctx, r.session); err != nil {
@@ -246,8 +212,8 @@ func (r *run) begin(ctx context.Context) error {
 	if r.budget != nil {
 		r.peek.end(ctx)
 	}
-	r.ledger.begin(r.session)
-	r.ledger.add(r.session, r.session.Captured(), nil)
+	r.first, _ = r.session.Read()
+	r.account(r.session.Captured(), nil)
 	r.enter(Weaving)
 	r.session.SetWait(r.Wait)
 	if r.budget != nil {
@@ -258,14 +224,14 @@ func (r *run) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.ledger.switchedOn(r.session)
+	r.on, _ = r.session.Read()
 	r.began, r.onAt = time.Now(), r.session.Now()
 	if len(roots) > 0 {
 		r.enter(Running)
 	} else {
 		r.enter(Waiting)
 		if r.Unmatched != nil {
-			unmatched, err := r.session.Unmatched(ctx, r.settings.roots)
+			unmatched, err := r.session.Unmatched(ctx, r.patterns)
 			if err != nil {
 				return err
 			}
@@ -276,12 +242,6 @@ func (r *run) begin(ctx context.Context) error {
 		r.Started()
 	}
 	return nil
-}
-
-func (r *run) addRoot(m classfile.MethodRef) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	r.roots[m] = true
 }
 
 const leaveLimit = 90 * time.Second
@@ -317,34 +277,27 @@ func (r *run) leave(ctx context.Context, cause error) (*cct.Profile, error) {
 	return profile, closing
 }
 
-// hook returns the hook of a method with what it is to do.
+// hook returns the hook of a method with what it is to do. The caller holds the lock.
 func (r *run) hook(m classfile.MethodRef) session.Hook {
-	r.lock.Lock()
-	root, expanded := r.roots[m], r.expanded[m]
-	r.lock.Unlock()
-	var flags arena.Flags
-	var period uint32
+	hook := session.Hook{MethodRef: m}
+	root := r.roots[m]
 	switch {
 	case r.budget != nil:
-		flags, period = r.budget.setting(m, root)
+		hook.Flags, hook.Period = r.budget.setting(m, root)
 	case r.Timing == cct.Sampled && !root: // roots are called too rarely to be sampled
-		flags, period = arena.On|arena.Sampled, r.Period
+		hook.Flags, hook.Period = arena.On|arena.Sampled, r.Period
 	default:
-		flags = arena.On | arena.Timed
+		hook.Flags = arena.On | arena.Timed
 	}
 	if root {
-		flags |= arena.Root
+		hook.Flags |= arena.Root
 	} else {
-		flags |= arena.Inside
+		hook.Flags |= arena.Inside
 	}
-	if !expanded && r.budget == nil {
-		flags |= arena.Discover
+	if !r.expanded[m] && r.budget == nil {
+		hook.Flags |= arena.Discover
 	}
-	return hookOf(m, flags, period)
-}
-
-func hookOf(m classfile.MethodRef, flags arena.Flags, period uint32) session.Hook {
-	return session.Hook{MethodRef: m, Flags: flags, Period: period}
+	return hook
 }
 
 const (
@@ -457,9 +410,7 @@ func (r *run) rootIDs() map[uint32]bool {
 }
 
 func (r *run) enter(stage Stage) {
-	r.lock.Lock()
 	r.stage = stage
-	r.lock.Unlock()
 	r.report()
 }
 
@@ -469,19 +420,15 @@ func (r *run) report() {
 		return
 	}
 	r.lock.Lock()
-	p := Progress{Stage: r.stage, Mirrored: r.mirrored, Steady: -1}
+	p := Progress{Stage: r.stage, Mirrored: r.mirrored}
 	r.lock.Unlock()
 	if !r.began.IsZero() {
 		p.Elapsed = time.Since(r.began)
 	}
 	if r.session != nil {
-		p.Hooks, p.Classes, p.Rounds = len(r.session.Methods()), r.session.Classes(), r.ledger.rounds()
-		weavings := r.session.Weavings()
-		p.Woven, p.Cached = weavings.Woven, weavings.Cached
-		r.ledger.lock.Lock()
-		p.Pause = r.ledger.pause
-		r.ledger.lock.Unlock()
+		p.Cost = r.cost(nil)
 	}
+	p.Steady = -1
 	if p.Stage == Running || p.Stage == Waiting {
 		if threads, err := r.session.Threads(); err == nil {
 			p.RootCalls, p.Waited, p.Steady = r.callsIn(threads), waited(threads), r.steady(threads)
@@ -490,9 +437,6 @@ func (r *run) report() {
 			}
 		}
 		p.Tree = func() (*cct.Profile, error) { return r.result(context.Background()) }
-	}
-	if r.budget != nil {
-		p.Budget = r.Budget
 	}
 	r.Progress(p)
 }

@@ -28,14 +28,14 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	}
 	input := cct.Input{
 		Threads: threads, Names: names, Now: now, Methods: r.methods(), Calibration: r.calibrator.Calibration(),
-		RootsOnAt: r.onAt, HookedAt: r.ledger.lateHooks(),
+		RootsOnAt: r.onAt, HookedAt: maps.Clone(r.hookedAt),
 	}
 	cost := r.cost(threads)
 	view := r.whole(read)
 	if !r.Whole {
 		view = r.window.narrow(r, threads, read)
 	}
-	input.Pauses = r.ledger.pausesSince(view.since)
+	input.Pauses = r.pausesSince(view.since)
 	maps.DeleteFunc(input.HookedAt, func(_ uint32, at int64) bool { return at <= view.since })
 	if r.budget != nil {
 		input.Counted = r.budget.counted()
@@ -60,17 +60,13 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 // describe fills in the data of the run as a whole.
 func (r *run) describe(p *cct.Profile) {
 	jvm := r.session.JVM()
-	r.lock.Lock()
-	defer r.lock.Unlock()
 	p.Target = cct.Target{PID: jvm.PID, Command: jvm.Main, JDK: r.session.JDK().String()}
 	p.Roots = r.Roots
 	p.Scheme, p.Why, p.Timing = string(r.scheme), r.why, r.Timing
 	if r.Timing == cct.Sampled {
 		p.Period = r.Period
 	}
-	for _, left := range r.session.LeftAlone() {
-		p.LeftAlone = append(p.LeftAlone, cct.LeftAlone{Class: left.Class, Method: left.Method, Reason: left.Reason})
-	}
+	p.LeftAlone = r.session.LeftAlone()
 }
 
 func (r *run) methods() map[uint32]cct.Method {
@@ -85,18 +81,11 @@ func (r *run) methods() map[uint32]cct.Method {
 }
 
 func (r *run) cost(threads []arena.Thread) cct.Cost {
-	cost := cct.Cost{
-		Hooks: len(r.session.Methods()), Classes: r.session.Classes(), Rounds: r.ledger.rounds(), Waited: waited(threads),
-	}
 	weavings := r.session.Weavings()
-	cost.Woven, cost.Cached = weavings.Woven, weavings.Cached
-	r.lock.Lock()
-	cost.Closure = r.closure
-	r.lock.Unlock()
-	r.ledger.lock.Lock()
-	cost.Pause, cost.Compile = r.ledger.pause, r.ledger.compile
-	r.ledger.lock.Unlock()
-	cost.Steady = r.steady(threads)
+	cost := cct.Cost{
+		Hooks: len(r.session.Methods()), Classes: r.session.Classes(), Woven: weavings.Woven, Cached: weavings.Cached, Closure: r.closure,
+		Rounds: r.batches, Pause: r.pause, Compile: r.compile, Waited: waited(threads), Steady: r.steady(threads),
+	}
 	if r.budget != nil {
 		cost.Budget = r.Budget
 	}
@@ -110,7 +99,7 @@ func (r *run) steady(threads []arena.Thread) float64 {
 	if err != nil {
 		return 0
 	}
-	since := r.ledger.since(now)
+	since := r.on.Until(now)
 	if since.Rest <= 0 {
 		return 0
 	}
@@ -131,23 +120,18 @@ func price(known cct.Calibration, threads []arena.Thread, seconds float64) (nano
 func (r *run) notes(p *cct.Profile) []string {
 	var notes []string
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	r.lock.Lock()
-	missing := r.missing
-	r.lock.Unlock()
 	if len(p.Merged.Children) == 0 && !r.mayHaveMissedRoot() {
 		note("the root was not called: is the pattern right, or had the call begun before Sonde attached?")
 	}
-	if missing > 0 {
-		note("%s have no class file: their callees are not followed", format.Plural(missing, "class"))
+	if r.missing > 0 {
+		note("%s have no class file: their callees are not followed", format.Plural(r.missing, "class"))
 	}
 	if lost := r.session.ArrivalsLost(); lost > 0 {
 		note("%d methods called by reflection could not be reported: they may be missing", lost)
 	}
 	notes = append(notes, r.intrinsicNotes(p)...)
-	r.ledger.lock.Lock()
-	defer r.ledger.lock.Unlock()
-	if r.ledger.unplaced > 0 {
-		note("the program was paused for up to %v while threads moved between calls: the self time of some calls includes that pause", r.ledger.unplaced.Round(100*time.Microsecond))
+	if r.unplaced > 0 {
+		note("the program was paused for up to %v while threads moved between calls: the self time of some calls includes that pause", r.unplaced.Round(100*time.Microsecond))
 	}
 	if err := r.session.Full(); err != nil {
 		note("the arena does not grow any more (%v): calls are counted without context", err)
@@ -194,7 +178,7 @@ func some(names []string) string {
 // mayHaveMissedRoot reports whether a root may have been called without its hook.
 func (r *run) mayHaveMissedRoot() bool {
 	for _, m := range r.session.MethodsSoFar() {
-		if m.LowerBound && r.settings.roots.Match(m.MethodRef) {
+		if m.LowerBound && r.patterns.Match(m.MethodRef) {
 			return true
 		}
 	}

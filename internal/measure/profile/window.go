@@ -2,11 +2,10 @@ package profile
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -19,7 +18,6 @@ import (
 // interpreted for a while. So what was measured before the window is subtracted, if enough
 // was measured since.
 type window struct {
-	lock    sync.Mutex
 	began   time.Time
 	at      int64                            // the target's clock
 	threads map[uint32]map[uint32]arena.Node // by the thread's root, then by node
@@ -36,18 +34,9 @@ func (w *window) open(r *run) error {
 	if err != nil {
 		return err
 	}
-	w.lock.Lock()
-	defer w.lock.Unlock()
 	w.began, w.at = time.Now(), r.session.Now()
 	w.keep(threads)
 	return nil
-}
-
-// shut makes figures cover the whole run until the window is opened again.
-func (w *window) shut() {
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	w.threads = nil
 }
 
 // A view is the part of a run that figures cover.
@@ -63,8 +52,6 @@ func (r *run) whole(read time.Time) view { return view{began: r.began, read: rea
 // narrow reduces what was read to the window. If the window is not wide enough, nothing
 // is left out.
 func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
-	w.lock.Lock()
-	defer w.lock.Unlock()
 	if !w.isWide(r, read) {
 		return r.whole(read)
 	}
@@ -167,10 +154,10 @@ func (s *settler) look() error {
 	since := s.last.Until(now)
 	s.last = now
 	wasOpen := s.settling.State == overhead.Settled
-	if rounds := s.run.ledger.rounds(); rounds != s.rounds {
+	if rounds := s.run.batches; rounds != s.rounds {
 		s.rounds, s.settling = rounds, overhead.Settling{Rule: overhead.ForProfile}
 		if wasOpen {
-			s.run.window.shut()
+			s.run.window.threads = nil // figures cover the whole run until it is opened again
 		}
 		return nil
 	}
@@ -197,7 +184,6 @@ func underWay(t arena.Thread, now int64) map[uint32]int64 {
 
 // A ledger records what a run costs the target.
 type ledger struct {
-	lock     sync.Mutex
 	batches  int
 	pause    time.Duration
 	compile  time.Duration
@@ -215,29 +201,13 @@ type pause struct {
 }
 
 // pausesSince returns the pauses after a moment of the target's clock.
-func (l *ledger) pausesSince(at int64) []cct.Pause {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	var since []cct.Pause
+func (l *ledger) pausesSince(at int64) (since []cct.Pause) {
 	for _, p := range l.pauses {
 		if p.at > at {
 			since = append(since, p.Pause)
 		}
 	}
 	return since
-}
-
-func (l *ledger) begin(s *session.Session) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	l.first, _ = s.Read()
-	l.hookedAt = make(map[uint32]int64)
-}
-
-func (l *ledger) rounds() int {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	return l.batches
 }
 
 // A place is the timed call that a thread was in.
@@ -247,8 +217,8 @@ type place struct {
 }
 
 // places returns the timed call that each thread is in.
-func (l *ledger) places(s *session.Session) map[uint64]place {
-	threads, err := s.Stacks()
+func (r *run) places() map[uint64]place {
+	threads, err := r.session.Stacks()
 	if err != nil {
 		return nil
 	}
@@ -261,44 +231,38 @@ func (l *ledger) places(s *session.Session) map[uint64]place {
 	return places
 }
 
-// add records a round. A thread that was in the same call before and after was stopped in
-// it; for other threads it is not known which call was stopped.
-func (l *ledger) add(s *session.Session, installation *session.Installation, before map[uint64]place) {
+// account records a round. A thread that was in the same call before and after was stopped
+// in it; for other threads it is not known which call was stopped.
+func (r *run) account(installation *session.Installation, before map[uint64]place) {
 	if installation == nil || len(installation.Batches) == 0 {
 		return
 	}
-	after := l.places(s)
-	l.lock.Lock()
-	defer l.lock.Unlock()
+	after := r.places()
 	var stopped time.Duration
 	for _, batch := range installation.Batches {
-		l.batches++
+		r.batches++
 		stopped += batch.Cost.Pause
-		l.compile += batch.Cost.CompileCPU
+		r.compile += batch.Cost.CompileCPU
 	}
-	l.pause += stopped
+	r.pause += stopped
 	for thread, at := range before {
 		if after[thread] == at {
-			l.pauses = append(l.pauses, pause{s.Now(), cct.Pause{Thread: thread, Node: at.node, Nanos: int64(stopped)}})
+			r.pauses = append(r.pauses, pause{r.session.Now(), cct.Pause{Thread: thread, Node: at.node, Nanos: int64(stopped)}})
 		} else {
-			l.unplaced = max(l.unplaced, stopped)
+			r.unplaced = max(r.unplaced, stopped)
 		}
 	}
 }
 
-// late records that a method may have been called before it had its hook.
-func (l *ledger) late(id uint32, at int64) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	if _, known := l.hookedAt[id]; !known {
-		l.hookedAt[id] = at
+// late records that methods may have been called before they had their hooks.
+func (r *run) late(methods ...classfile.MethodRef) {
+	now := r.session.Now()
+	for _, m := range methods {
+		id := r.session.ID(m)
+		if _, known := r.hookedAt[id]; !known {
+			r.hookedAt[id] = now
+		}
 	}
-}
-
-func (l *ledger) lateHooks() map[uint32]int64 {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	return maps.Clone(l.hookedAt)
 }
 
 // waited returns how long threads waited in hooks and for classes that load: the time of
@@ -313,18 +277,4 @@ func waited(threads []arena.Thread) time.Duration {
 		}
 	}
 	return time.Duration(sum)
-}
-
-// since returns what happened from when the root's hooks went on until a reading.
-func (l *ledger) since(now cost.Reading) cost.Cost {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	return l.on.Until(now)
-}
-
-// switchedOn records that the root's hooks went on.
-func (l *ledger) switchedOn(s *session.Session) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	l.on, _ = s.Read()
 }

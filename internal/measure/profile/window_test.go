@@ -62,7 +62,7 @@ func TestAWindowLeavesOutWhatWasBefore(t *testing.T) {
 func TestAViewIsWhatFiguresCover(t *testing.T) {
 	read := time.Now()
 	before := func(d time.Duration) time.Time { return read.Add(-d) }
-	r := &run{settings: &settings{}, began: before(12500 * time.Millisecond)}
+	r := &run{began: before(12500 * time.Millisecond)}
 	w := window{began: before(10 * time.Second), at: 2000, threads: map[uint32]map[uint32]arena.Node{}}
 	v := w.narrow(r, nil, read)
 	if v.began != w.began || v.took() != 10*time.Second || v.since != 2000 || !strings.HasPrefix(v.note, "figures cover the last 10s, ") || !strings.HasSuffix(v.note, "the first 2.5s are left out") {
@@ -86,7 +86,7 @@ func TestOffIsNotZeroCalls(t *testing.T) {
 	hooks[4].onAt, hooks[4].offAt, hooks[4].mode, hooks[4].reason = before(20), before(6), off, "dear"
 	hooks[5].mode = untried
 	p := &cct.Profile{Took: 10 * time.Second, Methods: []cct.Method{{Class: "a/B", Name: "root", Descriptor: "()V"}}}
-	(&budget{governor: g}).explain(p, view{began: before(10), read: read})
+	(&budget{run: &run{}, governor: g}).explain(p, view{began: before(10), read: read})
 	if len(p.Methods) != len(hooks) {
 		t.Fatalf("methods with hooks are missing: %v", p.Methods)
 	}

@@ -24,13 +24,12 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // Options say which JVM to search, and how.
 type Options struct {
-	PID     int
-	Command string // shown to a person who asks which Sonde holds the JVM
+	PID int
+	session.Settings
 
 	Hot    float64  // share of samples from which on a method is a hot spot
 	Top    int      // how many methods are taken if none is hot
@@ -47,10 +46,6 @@ type Options struct {
 	Duration time.Duration // how long to go on searching for new hot spots; 0 ends with the first climb
 
 	Source   sampler.Source // of samples
-	Force    bool           // weave also classes that a fault of the JDK would damage
-	Cache    *cache.Cache   // for woven classes; may be nil
-	Notice   func(string)   // gets messages for the user; may be nil
-	Waiting  func(string)   // gets what a slow end waits for; may be nil
 	Progress func(Progress) // may be nil
 }
 
@@ -59,15 +54,6 @@ func Defaults() Options {
 	return Options{
 		Hot: 0.05, Top: 3, Levels: 24, Hooks: 8, Budget: 0.02, PeriodCalls: 1000, PeriodTime: 2 * time.Second, Sampling: 5 * time.Second,
 	}
-}
-
-var errOptions = errors.New("a walk needs a share above 0, at least one hook, and a period")
-
-func (o Options) check() error {
-	if o.Hot <= 0 || o.Hot > 1 || o.Top < 1 || o.Hooks < 1 || o.Budget <= 0 || o.PeriodCalls == 0 || o.PeriodTime <= 0 || o.Sampling <= 0 || o.Levels < 1 {
-		return errOptions
-	}
-	return nil
 }
 
 // boundary returns the class name prefixes at which paths end.
@@ -150,9 +136,6 @@ const samplePeriod = 10 * time.Millisecond
 
 // Run searches a JVM. When the context ends, the result is what was found so far.
 func Run(ctx context.Context, options Options) (*Climb, error) {
-	if err := options.check(); err != nil {
-		return nil, err
-	}
 	s := &search{
 		Options: options, began: time.Now(), planner: newPlanner(options), callers: fixedCallers(), on: make(map[*subject]bool),
 		indexes: make(map[classfile.MethodRef]int), lookup: overhead.CallerLookup,
@@ -212,7 +195,7 @@ func (s *search) open(ctx context.Context) (err error) {
 		return nil
 	}
 	s.enter(Entering)
-	s.session, err = session.Open(ctx, s.PID, session.Settings{Command: s.Command, Force: s.Force, Notice: s.Notice, Waiting: s.Waiting, Cache: s.Cache})
+	s.session, err = session.Open(ctx, s.PID, s.Settings)
 	if err != nil {
 		return err
 	}

@@ -467,9 +467,6 @@ const maxOfClass = 12
 // ReadArchives proposes probes by the code of jars, folders or class files: at most so many
 // lines, each for the methods of one class.
 func ReadArchives(ctx context.Context, inputs []string, most int) (*Proposal, error) {
-	if most < 1 {
-		return nil, errOptions
-	}
 	code := newCode()
 	p := &Proposal{}
 	for _, input := range inputs {

@@ -24,37 +24,23 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
-	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
 // Options say which JVM to observe, and how.
 type Options struct {
-	PID     int
-	Command string // shown to a person who asks which Sonde holds the JVM
+	PID int
+	session.Settings
 
 	For    time.Duration // how long to observe: samples for the greater part, then counts
 	Budget float64       // part of the program's processor time that the probes may take
 	Most   int           // how many methods are proposed at most
 
 	Source   sampler.Source // of samples
-	Force    bool           // weave also classes that a fault of the JDK would damage
-	Cache    *cache.Cache   // for woven classes; may be nil
-	Notice   func(string)   // gets messages for the user; may be nil
-	Waiting  func(string)   // gets what a slow end waits for; may be nil
 	Progress func(Progress) // may be nil
 }
 
 // Defaults returns the options that suit most programs.
 func Defaults() Options { return Options{For: 20 * time.Second, Budget: 0.02, Most: 40} }
-
-var errOptions = errors.New("an observation needs a time, a budget above 0 and at least one method")
-
-func (o *Options) check() error {
-	if o.For <= 0 || o.Budget <= 0 || o.Most < 1 {
-		return errOptions
-	}
-	return nil
-}
 
 // samplingPart is the part of the time in which samples are taken; calls are counted in
 // the rest.
@@ -117,9 +103,6 @@ type observer struct {
 
 // Run observes a JVM and proposes probes.
 func Run(ctx context.Context, options Options) (*Proposal, error) {
-	if err := options.check(); err != nil {
-		return nil, err
-	}
 	o := &observer{Options: options, code: newCode(), left: make(map[Method]string)}
 	if err := o.checkFree(ctx); err != nil {
 		return nil, err
@@ -211,7 +194,7 @@ const leaveLimit = 90 * time.Second
 // readAndCount reads classes and counts calls, and leaves the JVM as it was.
 func (o *observer) readAndCount(ctx context.Context) (err error) {
 	o.enter(Reading)
-	o.session, err = session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Waiting: o.Waiting, Cache: o.Cache})
+	o.session, err = session.Open(ctx, o.PID, o.Settings)
 	if err != nil {
 		return err
 	}

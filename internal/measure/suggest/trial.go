@@ -32,12 +32,9 @@ type Trial struct {
 // Try applies a proposal for as long as the options say, measures what that costs and
 // covers, and takes it out again.
 func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error) {
-	if err := options.check(); err != nil {
-		return nil, err
-	}
 	o := &observer{Options: options}
 	o.enter(Applying)
-	s, err := session.Open(ctx, o.PID, session.Settings{Command: o.Command, Force: o.Force, Notice: o.Notice, Waiting: o.Waiting, Cache: o.Cache})
+	s, err := session.Open(ctx, o.PID, o.Settings)
 	if err != nil {
 		return nil, err
 	}
