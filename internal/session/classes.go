@@ -355,18 +355,24 @@ func (s *Session) Survey(ctx context.Context, wanted func(class string) bool) ([
 // Known returns the classes that Prefetch or Survey has looked for, and those that were
 // shown while they loaded, by name. It asks the JVM for the loaders of the latter; a
 // class that is still loading is not returned.
-func (s *Session) Known(ctx context.Context) ([]LoadedClass, error) {
-	if s.isAnyLoading() {
+func (s *Session) Known(ctx context.Context) (all []LoadedClass, _ error) {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	names := s.state.classes.names
+	for name := range names {
+		if !s.state.classes.isLoading(name) {
+			continue
+		}
+		s.state.lock.Unlock()
 		classes, err := s.peer.List(ctx)
+		s.state.lock.Lock()
 		if err != nil {
 			return nil, s.explain(err)
 		}
-		s.identify(classes)
+		s.state.classes.identify(classes)
+		break
 	}
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	var all []LoadedClass
-	for _, n := range s.state.classes.names {
+	for _, n := range names {
 		for _, c := range n.known {
 			all = append(all, c.export())
 		}
@@ -388,23 +394,6 @@ func (s *Session) Find(name string) (all []LoadedClass) {
 		}
 	}
 	return all
-}
-
-func (s *Session) isAnyLoading() bool {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	for _, n := range s.state.classes.names {
-		if len(n.shown) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Session) identify(classes []control.Class) {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	s.state.classes.identify(classes)
 }
 
 func (s *Session) addClasses(fetched []*loadedClass) (loaded []LoadedClass) {

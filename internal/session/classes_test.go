@@ -21,7 +21,7 @@ func TestWhatAFollowerAsksForElsewhereIsOwed(t *testing.T) {
 	s := matchingSession(t)
 	s.addTargets(Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}}}})
 	s.note("a/B", outcome())
-	s.takePending(time.Now())
+	s.state.classes.takePending(time.Now())
 	if s.HasPending() {
 		t.Error("something is owed where all is woven")
 	}
@@ -41,7 +41,7 @@ func TestWhatAFollowerAsksForElsewhereIsOwed(t *testing.T) {
 	if !s.HasPending() {
 		t.Error("nothing is owed")
 	}
-	due := s.takePending(time.Now())
+	due := s.state.classes.takePending(time.Now())
 	for _, class := range append(instrument.ReflectiveClasses(), "a/B") {
 		if due[class] == nil {
 			t.Errorf("%s is not owed, but %v", class, due)

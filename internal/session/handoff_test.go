@@ -89,7 +89,7 @@ func TestAnExemptClassOnlyHandsOn(t *testing.T) {
 // TestHandOffsAreShownAsTheyLoad though nobody wants to see the JDK's classes.
 func TestHandOffsAreShownAsTheyLoad(t *testing.T) {
 	s, _ := handing(t, 25)
-	s.state.loading = &loadingSpots{excludes: []string{"java/"}}
+	s.state.follower = &Follower{Excludes: []string{"java/"}}
 	filters, excludes := s.filters()
 	if !slices.Equal(filters, []control.Filter{{}}) {
 		t.Errorf("filters %v", filters)

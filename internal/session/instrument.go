@@ -65,9 +65,7 @@ func (s *Session) Instrument(ctx context.Context, wanted Wanted) (*Installation,
 	s.state.installing++
 	s.state.lock.Unlock()
 	installation, err := s.installPatterns(ctx, wanted)
-	s.state.lock.Lock()
-	s.state.installing--
-	s.state.lock.Unlock()
+	s.state.endInstalling()
 	if err != nil {
 		return installation, err
 	}
@@ -162,30 +160,119 @@ func (s *state) refuse(handle uint32, reason string) {
 	s.left[LeftAlone{Class: c.name, Reason: reason}] = true
 }
 
-// Hook puts hooks into methods of classes that Prefetch has found or that have loaded
-// since, in as few batches as possible, and switches them as requested, all at one
-// moment. For methods that have hooks only the switch is set. It also weaves what is
-// pending (HasPending). It asks no class loader, so a thread of the program may wait for
-// it.
-func (s *Session) Hook(ctx context.Context, request Request) (*Installation, error) {
-	s.addTargets(request)
-	return s.installPending(ctx)
+// A Change is a change of the hooks that a session is asked for by name.
+type Change struct {
+	Add, Remove Request
+	// Bridges are methods made by the compiler, class.name(descriptor), that do not count
+	// as callers.
+	Bridges []string
+	// ResetPaths says that positions mean other elements than before: the path of every
+	// thread is cleared when the spots go on.
+	ResetPaths bool
+	// HandOff makes tasks carry context and tags from thread to thread, until the last spot
+	// is removed.
+	HandOff bool
 }
 
-// Unhook takes out hooks that Hook has put in, in as few batches as possible: all are
-// switched off at one moment, before the first is out. What they have measured stays. A
-// class without further hooks is restored, and Close need not touch it again.
+// Hook adds hooks: see Update.
+func (s *Session) Hook(ctx context.Context, request Request) (*Installation, error) {
+	return s.Update(ctx, Change{Add: request})
+}
+
+// Unhook removes hooks: see Update.
 func (s *Session) Unhook(ctx context.Context, request Request) (*Installation, error) {
-	s.removeTargets(request)
-	if err := s.switchOn(ctx); err != nil {
-		return &Installation{}, err
+	return s.Update(ctx, Change{Remove: request})
+}
+
+// Update changes hooks in classes that Prefetch has found or that have loaded since, in as
+// few batches as possible. Removed hooks are switched off at one moment, before the first
+// batch; what they have measured stays. New ones are switched as requested at one moment,
+// after the last. For a hook that exists with the same code only the switch is set. A class
+// without further hooks is restored, and Close need not touch it again. What cannot have a
+// hook is in LeftAlone. Update also weaves what is pending (HasPending).
+//
+// Where there are spots, class loaders are asked for files that Prefetch and Survey have
+// not got. Otherwise none is asked, so a thread of the program may wait for Update. Calls
+// that change spots must not overlap.
+func (s *Session) Update(ctx context.Context, change Change) (*Installation, error) {
+	installation := &Installation{}
+	if len(change.Remove.Hooks)+len(change.Remove.Sites)+len(change.Remove.Spots) > 0 {
+		s.removeTargets(change.Remove)
+		s.removeSpots(change.Remove.Spots)
+		if err := s.switchOn(ctx); err != nil {
+			return installation, err
+		}
 	}
-	return s.installPending(ctx)
+	if err := s.installChange(ctx, change, installation); err != nil {
+		return installation, err
+	}
+	if err := s.startReflection(ctx); err != nil {
+		return installation, err
+	}
+	return installation, s.switchOn(ctx)
+}
+
+// installChange weaves what is pending, with new spots switched off.
+func (s *Session) installChange(ctx context.Context, change Change, installation *Installation) error {
+	isAdding := len(change.Add.Spots) > 0
+	s.state.lock.Lock()
+	if isAdding {
+		s.state.installing++
+	}
+	spots := &s.state.spots
+	spots.resetPaths = spots.resetPaths || change.ResetPaths
+	for _, bridge := range change.Bridges {
+		spots.bridges[bridge] = true
+	}
+	s.state.lock.Unlock()
+	if isAdding {
+		defer s.state.endInstalling()
+	}
+	s.addTargets(change.Add)
+	if change.HandOff {
+		if err := s.startHandOff(ctx); err != nil {
+			return err
+		}
+	}
+	s.state.lock.Lock()
+	asksLoaders := len(spots.spots) > 0 || len(change.Remove.Spots) > 0
+	pending := s.state.classes.takePending(time.Now())
+	s.state.lock.Unlock()
+	if err := s.installDue(ctx, pending, asksLoaders, installation); err != nil {
+		s.state.lock.Lock()
+		defer s.state.lock.Unlock()
+		s.state.classes.restorePending(pending)
+		return err
+	}
+	s.reportHandOffs()
+	return nil
+}
+
+// prefetchPending gets the files of pending classes that are not known: they loaded before
+// anybody was asked about them, or again in another loader.
+func (s *Session) prefetchPending(ctx context.Context, pending map[string]*pendingClass) error {
+	isPending := func(class string) bool { return pending[class] != nil }
+	if _, err := s.Prefetch(ctx, isPending, isPending); err != nil {
+		return err
+	}
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	for class := range pending {
+		if n := s.state.classes.names[class]; n != nil && s.weaver.HasSpots(class) {
+			for _, c := range n.known {
+				if c.reason != "" {
+					s.state.left[LeftAlone{Class: class, Reason: c.reason}] = true
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // addTargets adds targets. For methods that have hooks the switch is set; other classes
 // become pending.
 func (s *Session) addTargets(request Request) {
+	s.addSpots(request.Spots)
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
 	table := &s.state.classes
@@ -222,23 +309,9 @@ func (s *Session) removeTargets(request Request) {
 	}
 }
 
-// installPending weaves the pending classes and switches their hooks on.
-func (s *Session) installPending(ctx context.Context) (*Installation, error) {
-	installation := &Installation{}
-	pending := s.takePending(time.Now())
-	if err := s.installDue(ctx, pending, installation); err != nil {
-		s.restorePending(pending)
-		return installation, err
-	}
-	if err := s.startReflection(ctx); err != nil {
-		return installation, err
-	}
-	return installation, s.switchOn(ctx)
-}
-
-// HasPending reports whether Hook has to do something that was requested before: a class
-// that loaded made hooks necessary in other classes, or a class was not found so far. Hook
-// with an empty request does it.
+// HasPending reports whether Update has to do something that was requested before: a class
+// that loaded made hooks necessary in other classes, or a class was not found so far. An
+// empty Change does it.
 func (s *Session) HasPending() bool {
 	isReflecting := s.weaver.HasReflection()
 	s.state.lock.Lock()
@@ -246,22 +319,15 @@ func (s *Session) HasPending() bool {
 	return isReflecting && !s.state.reflecting || s.state.classes.hasPending(time.Now())
 }
 
-func (s *Session) takePending(now time.Time) map[string]*pendingClass {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	return s.state.classes.takePending(now)
-}
-
-func (s *Session) restorePending(pending map[string]*pendingClass) {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	s.state.classes.restorePending(pending)
-}
-
 // installDue weaves pending classes. Classes that are still loading stay pending.
-func (s *Session) installDue(ctx context.Context, pending map[string]*pendingClass, installation *Installation) error {
+func (s *Session) installDue(ctx context.Context, pending map[string]*pendingClass, asksLoaders bool, installation *Installation) error {
 	if len(pending) == 0 {
 		return nil
+	}
+	if asksLoaders {
+		if err := s.prefetchPending(ctx, pending); err != nil {
+			return err
+		}
 	}
 	found, loading, err := s.findPending(ctx, pending)
 	if err != nil {
@@ -293,24 +359,27 @@ const (
 // and is still loading.
 func (s *Session) findPending(ctx context.Context, pending map[string]*pendingClass) (found []*loadedClass, loading map[string]*pendingClass, err error) {
 	table := &s.state.classes
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
 	names := slices.Sorted(maps.Keys(pending))
-	missing := s.missing(names)
+	missing := table.missing(names)
+	isNew := func(name string) bool { return pending[name].tries == 0 }
 	for i := 0; len(missing) > 0 && i < listings; i++ {
+		if i > 0 && (!slices.ContainsFunc(missing, isNew) || !slices.ContainsFunc(missing, table.isLoading)) {
+			break
+		}
+		s.state.lock.Unlock()
 		if i > 0 {
-			if !s.isWorthWaiting(missing, pending) {
-				break
-			}
 			time.Sleep(listingWait)
 		}
 		classes, err := s.peer.List(ctx)
+		s.state.lock.Lock()
 		if err != nil {
 			return nil, nil, s.explain(err)
 		}
-		s.identify(classes)
-		missing = s.missing(missing)
+		table.identify(classes)
+		missing = table.missing(missing)
 	}
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
 	loading = make(map[string]*pendingClass)
 	for _, name := range missing {
 		if table.isLoading(name) {
@@ -325,21 +394,6 @@ func (s *Session) findPending(ctx context.Context, pending map[string]*pendingCl
 		}
 	}
 	return found, loading, nil
-}
-
-func (s *Session) missing(names []string) []string {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	return s.state.classes.missing(names)
-}
-
-// isWorthWaiting reports whether a name is looked for the first time, and a class is
-// still loading.
-func (s *Session) isWorthWaiting(missing []string, pending map[string]*pendingClass) bool {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	return slices.ContainsFunc(missing, func(name string) bool { return pending[name].tries == 0 }) &&
-		slices.ContainsFunc(missing, s.state.classes.isLoading)
 }
 
 // startReflection makes the agent report calls by reflection, once that is requested and

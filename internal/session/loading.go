@@ -13,36 +13,15 @@ import (
 type Follower struct {
 	// Excludes are prefixes of internal names of classes that are not shown.
 	Excludes []string
-	// Loading returns the hooks that the class makes necessary.
+	// Loading returns the hooks that the class makes necessary. Several threads may call it
+	// at once. Hooks in classes that are loaded already become pending (HasPending).
 	Loading func(class string, file []byte) Request
 }
 
-// Follow shows classes that load from now on to a follower.
+// Follow shows classes that load from now on to a follower, instead of the one before.
 func (s *Session) Follow(ctx context.Context, follower Follower) error {
 	s.state.lock.Lock()
 	s.state.follower = &follower
-	s.state.lock.Unlock()
-	return s.showLoading(ctx)
-}
-
-// loadingSpots provides the spots of classes that load.
-type loadingSpots struct {
-	excludes []string
-	spots    func(class string, file []byte) []instrument.Spot
-}
-
-// OnLoading asks f for the spots of every class that loads from now on, while a thread of
-// the program waits. Classes whose internal names have one of the excluded prefixes are
-// not shown. Several threads may call f at once. Spots in classes that are loaded already
-// become pending (HasPending): UpdateSpots puts them in, also with an empty request. f
-// replaces the function of the call before; nil asks nobody.
-func (s *Session) OnLoading(ctx context.Context, excludes []string, f func(class string, file []byte) []instrument.Spot) error {
-	var provider *loadingSpots
-	if f != nil {
-		provider = &loadingSpots{excludes, f}
-	}
-	s.state.lock.Lock()
-	s.state.loading = provider
 	s.state.lock.Unlock()
 	return s.showLoading(ctx)
 }
@@ -53,30 +32,22 @@ func (s *Session) showLoading(ctx context.Context) error {
 	return s.explain(s.peer.Watch(ctx, filters, excludes))
 }
 
-// askAboutLoading shows a class that is loading to the follower and the provider of spots.
+// askAboutLoading shows a class that is loading to the follower.
 func (s *Session) askAboutLoading(class control.Transform) {
 	if class.Handle != 0 || instrument.Exemption(class.Name) != "" {
 		return
 	}
 	s.state.lock.Lock()
-	follower, loading := s.state.follower, s.state.loading
-	s.state.lock.Unlock()
+	follower := s.state.follower
 	isFollowed := follower != nil && !isExcluded(class.Name, follower.Excludes)
-	hasSpots := loading != nil && !isExcluded(class.Name, loading.excludes)
-	if !isFollowed && !hasSpots {
+	isOnly := isFollowed && s.state.classes.show(class.Name, class.Bytes)
+	s.state.lock.Unlock()
+	if !isFollowed {
 		return
 	}
-	s.state.lock.Lock()
-	isOnly := s.state.classes.show(class.Name, class.Bytes)
-	s.state.lock.Unlock()
 	// Other classes that have to be woven for it become pending: the program must not wait
 	// for them now.
-	if isFollowed {
-		s.addTargets(follower.Loading(class.Name, class.Bytes))
-	}
-	if hasSpots {
-		s.addSpots(loading.spots(class.Name, class.Bytes))
-	}
+	s.addTargets(follower.Loading(class.Name, class.Bytes))
 	if isOnly { // it is woven as it loads
 		s.state.lock.Lock()
 		delete(s.state.classes.pending, class.Name)
@@ -85,8 +56,7 @@ func (s *Session) askAboutLoading(class control.Transform) {
 }
 
 // filters returns what the agent shows while it loads: a superset of the classes that
-// patterns match; or, where somebody is asked about classes, all except those that nobody
-// wants to see.
+// patterns match; or, where a follower is asked about classes, all except those that it excludes.
 func (s *Session) filters() (filters []control.Filter, excludes []string) {
 	for _, p := range s.weaver.Patterns() {
 		for _, pattern := range p.Methods.Includes() {
@@ -98,18 +68,12 @@ func (s *Session) filters() (filters []control.Filter, excludes []string) {
 		filters = append(filters, control.Filter{Prefix: slashed(class)})
 	}
 	s.state.lock.Lock()
-	follower, loading := s.state.follower, s.state.loading
+	follower := s.state.follower
 	s.state.lock.Unlock()
-	switch {
-	case follower == nil && loading == nil:
+	if follower == nil {
 		return filters, nil
-	case loading == nil:
-		excludes = follower.Excludes
-	case follower == nil:
-		excludes = loading.excludes
-	default:
-		excludes = intersection(follower.Excludes, loading.excludes)
 	}
+	excludes = follower.Excludes
 	for _, filter := range filters {
 		excludes = sparing(excludes, filter.Prefix)
 	}
@@ -122,22 +86,6 @@ func isExcluded(class string, excludes []string) bool {
 
 // slashed returns a name as the agent's filters compare it: a $ counts as a /.
 func slashed(class string) string { return strings.ReplaceAll(class, "$", "/") }
-
-// intersection returns prefixes for what both lists exclude.
-func intersection(a, b []string) (both []string) {
-	for _, one := range a {
-		for _, two := range b {
-			switch {
-			case strings.HasPrefix(one, two):
-				both = append(both, one)
-			case strings.HasPrefix(two, one):
-				both = append(both, two)
-			}
-		}
-	}
-	slices.Sort(both)
-	return slices.Compact(both)
-}
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

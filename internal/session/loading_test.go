@@ -5,13 +5,6 @@ import (
 	"testing"
 )
 
-func TestWhatOneWantsToSeeIsNotExcluded(t *testing.T) {
-	both := intersection([]string{"java/", "sun/misc/", "com/"}, []string{"sun/", "java/util/", "org/"})
-	if want := []string{"java/util/", "sun/misc/"}; !slices.Equal(both, want) {
-		t.Errorf("excluded by both are %v, want %v", both, want)
-	}
-}
-
 // TestSparingShowsAFewMore has hand-offs' classes shown though all of java/ is not.
 func TestSparingShowsAFewMore(t *testing.T) {
 	excludes := []string{"java/", "jdk/internal/"}

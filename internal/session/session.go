@@ -11,17 +11,15 @@
 //
 // # Locks
 //
-// Locks are taken in this order:
+// Locks are acquired in this order:
 //
-//	updating    held while spots are put in or taken out
 //	switching   held while a switch table is made and sent
 //	state.lock  everything the session knows, with the state of each class in classTable
 //	the locks of instrument.Weaver and arenaGrower, which are leaves
 //
-// The first two are held while the agent is asked; state.lock and the leaves never are.
-// An answer to the JVM may take all but updating: whoever holds that lock waits for a
-// batch, and the batch waits for the answers. Functions given by callers (Settings.Notice,
-// Follower, OnLoading) are called without state.lock.
+// switching is held while the agent is asked; state.lock and the leaves never are. An
+// answer to the JVM acquires all of them, so none is held while waiting for a batch.
+// Functions given by callers (Settings.Notice, Follower) are called without state.lock.
 package session
 
 import (
@@ -67,8 +65,7 @@ type Session struct {
 	clock    int64 // the target's clock minus ours
 	weaver   *instrument.Weaver
 
-	// In the order in which they are taken: see Locks in the package comment.
-	updating  sync.Mutex // held while spots are put in or taken out
+	// In the order in which they are acquired: see Locks in the package comment.
 	switching sync.Mutex // held while a switch table is made and sent
 	state     state
 }

@@ -6,30 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 	"github.com/sonde-jvm/sonde/internal/wire/control"
 )
 
-// A SpotRequest is a change of the spots of a session.
-type SpotRequest struct {
-	Add    []instrument.Spot
-	Remove []instrument.Spot
-	// Bridges are methods made by the compiler, class.name(descriptor), that do not count
-	// as callers.
-	Bridges []string
-	// ResetPaths says that positions mean other elements than before: the path of every
-	// thread is cleared when the spots go on.
-	ResetPaths bool
-	// HandOff makes context and tags go along with tasks from thread to thread.
-	HandOff bool
-}
-
 // spotState is what is known of spots, and of the agent's table of them.
 type spotState struct {
-	installing  int // calls of UpdateSpots under way that add spots
 	spots       map[uint32]*instrument.PlacedSpot
 	entries     map[uint32]arena.WatchEntry // what they should do
 	woven       map[uint32]bool             // those with a hook
@@ -114,74 +98,6 @@ func (s *state) noteSpots(selected *instrument.Selection) (off []uint32) {
 	return off
 }
 
-// UpdateSpots adds spots to loaded classes, in few batches, and removes others. Removed
-// spots are off before the first batch; new ones go on at one moment, after the last.
-// For a spot that exists with the same code only the setting changes. Spots that cannot
-// have a hook are in LeftAlone.
-//
-// It asks class loaders for files that Prefetch and Survey have not got. OnLoading
-// provides the spots of classes that load later.
-func (s *Session) UpdateSpots(ctx context.Context, request SpotRequest) (*Installation, error) {
-	s.updating.Lock()
-	defer s.updating.Unlock()
-	s.removeSpots(request.Remove)
-	if err := s.switchOn(ctx); err != nil {
-		return nil, err
-	}
-	installation, err := s.installSpots(ctx, request)
-	if err != nil {
-		return installation, err
-	}
-	if err := s.startReflection(ctx); err != nil {
-		return installation, err
-	}
-	return installation, s.switchOn(ctx)
-}
-
-// installSpots weaves what is pending, with everything new switched off.
-func (s *Session) installSpots(ctx context.Context, request SpotRequest) (*Installation, error) {
-	s.state.beginSpots(&request)
-	defer s.state.endSpots(&request)
-	s.addSpots(request.Add)
-	installation := &Installation{}
-	if request.HandOff {
-		if err := s.startHandOff(ctx); err != nil {
-			return installation, err
-		}
-	}
-	pending := s.takePending(time.Now())
-	if err := s.installSpotted(ctx, pending, installation); err != nil {
-		s.restorePending(pending)
-		return installation, err
-	}
-	s.reportHandOffs()
-	return installation, nil
-}
-
-// installSpotted also gets the files of classes that are not known: they loaded before
-// anybody was asked about them, or again in another loader.
-func (s *Session) installSpotted(ctx context.Context, pending map[string]*pendingClass, installation *Installation) error {
-	if len(pending) == 0 {
-		return nil
-	}
-	isPending := func(class string) bool { return pending[class] != nil }
-	if _, err := s.Prefetch(ctx, isPending, isPending); err != nil {
-		return err
-	}
-	s.state.lock.Lock()
-	for class := range pending {
-		if n := s.state.classes.names[class]; n != nil && s.weaver.HasSpots(class) {
-			for _, c := range n.known {
-				if c.reason != "" {
-					s.state.left[LeftAlone{Class: class, Reason: c.reason}] = true
-				}
-			}
-		}
-	}
-	s.state.lock.Unlock()
-	return s.installDue(ctx, pending, installation)
-}
-
 // addSpots adds spots. The classes that have to be woven for them become pending.
 func (s *Session) addSpots(spots []instrument.Spot) {
 	for i := range spots {
@@ -199,9 +115,6 @@ func (s *Session) addSpots(spots []instrument.Spot) {
 // removeSpots removes spots. The classes that have their hooks become pending. The
 // hand-offs go with the last spot.
 func (s *Session) removeSpots(spots []instrument.Spot) {
-	if len(spots) == 0 {
-		return
-	}
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
 	removed, withHandOff := s.weaver.RemoveSpots(spots)
@@ -224,102 +137,46 @@ func (s *Session) removeSpots(spots []instrument.Spot) {
 	}
 }
 
-// beginSpots keeps new spots off until endSpots. Where none is added, spots of classes
-// that load meanwhile go on at once.
-func (s *state) beginSpots(request *SpotRequest) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if len(request.Add) > 0 {
-		s.spots.installing++
-	}
-	s.spots.resetPaths = s.spots.resetPaths || request.ResetPaths
-	for _, bridge := range request.Bridges {
-		s.spots.bridges[bridge] = true
-	}
-}
-
-func (s *state) endSpots(request *SpotRequest) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if len(request.Add) > 0 {
-		s.spots.installing--
-	}
-}
-
 // SwitchSpots sets what some spots do, by id, at one moment and without weaving. A spot
 // that is being put in does what it was requested to do until it is in.
 func (s *Session) SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) error {
 	s.switching.Lock()
 	defer s.switching.Unlock()
 	s.state.lock.Lock()
-	t := &s.state.spots
-	entries := maps.Clone(t.sent)
 	for id, setting := range changes {
-		setting.ID = id
-		entry, is := t.entries[id]
-		if !is {
-			continue
-		}
-		entry.Probe = setting
-		t.entries[id] = entry
-		if _, has := entries[id]; has {
-			entries[id] = entry
+		if entry, is := s.state.spots.entries[id]; is {
+			setting.ID = id
+			entry.Probe = setting
+			s.state.spots.entries[id] = entry
 		}
 	}
-	isSame := maps.Equal(entries, t.sent) && !t.unsure
 	s.state.lock.Unlock()
-	if isSame {
-		return nil
-	}
-	return s.sendSpots(ctx, entries, false)
+	return s.sendSpots(ctx, slices.Collect(maps.Keys(changes)))
 }
 
-// switchSpots makes all spots do what they should, at one moment, unless some are being
-// put in. It does not ask the JVM if they do already. switching is held.
-func (s *Session) switchSpots(ctx context.Context) error {
+// sendSpots makes spots do what they should, at one moment: all of them, or those with
+// these ids. Those that are being put in stay off. It does not ask the JVM if they do
+// already. switching is held.
+func (s *Session) sendSpots(ctx context.Context, only []uint32) error {
 	s.state.lock.Lock()
 	t := &s.state.spots
-	var entries map[uint32]arena.WatchEntry
-	resetPaths := t.resetPaths
-	if t.installing == 0 && t.differs() {
-		entries = maps.Clone(t.entries)
-	}
-	s.state.lock.Unlock()
-	if entries == nil {
-		return nil
-	}
-	return s.sendSpots(ctx, entries, resetPaths)
-}
-
-// switchLoadingSpots switches the spots of a class that is loading, and no others: its
-// first call must find them on.
-func (s *Session) switchLoadingSpots(ctx context.Context, ids []uint32) error {
-	s.switching.Lock()
-	defer s.switching.Unlock()
-	s.describe()
-	s.state.lock.Lock()
-	t := &s.state.spots
-	entries := maps.Clone(t.sent)
-	if t.unsure && t.installing == 0 {
-		entries = maps.Clone(t.entries)
-	}
-	for _, id := range ids {
-		if entry, is := t.entries[id]; is {
-			entries[id] = entry
+	isInstalling := s.state.installing > 0
+	entries, resetPaths := maps.Clone(t.entries), t.resetPaths
+	isDue := !isInstalling && t.differs()
+	if only != nil && (isInstalling || !t.unsure) {
+		entries, resetPaths = maps.Clone(t.sent), false
+		for _, id := range only {
+			_, has := t.sent[id]
+			if entry, is := t.entries[id]; is && (has || !isInstalling) {
+				entries[id] = entry
+			}
 		}
+		isDue = t.unsure || !maps.Equal(entries, t.sent)
 	}
-	isSame := maps.Equal(entries, t.sent) && !t.unsure || t.installing > 0
-	s.state.lock.Unlock()
-	if isSame {
+	if !isDue {
+		s.state.lock.Unlock()
 		return nil
 	}
-	return s.sendSpots(ctx, entries, false)
-}
-
-// sendSpots replaces the agent's table of spots at one moment. switching is held.
-func (s *Session) sendSpots(ctx context.Context, entries map[uint32]arena.WatchEntry, resetPaths bool) error {
-	s.state.lock.Lock()
-	t := &s.state.spots
 	table, err := instrument.SpotTable(entries, t.spots, t.bridges)
 	s.state.lock.Unlock()
 	if err != nil {

@@ -141,7 +141,7 @@ func TestOnlyNewCodeIsWoven(t *testing.T) {
 		{"one that can", instrument.Spot{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}, Key: "a", Kind: instrument.Anchors, First: 2}, true},
 	} {
 		s.addSpots([]instrument.Spot{test.spot})
-		if owed := len(s.takePending(time.Now())) == 1; owed != test.owed {
+		if owed := len(s.state.classes.takePending(time.Now())) == 1; owed != test.owed {
 			t.Errorf("%s: owed %t", test.name, owed)
 		}
 	}
@@ -158,7 +158,7 @@ func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 	a, b := spotOf("m", instrument.Watches, "a"), spotOf("m", instrument.Watches, "b")
 	s.addSpots([]instrument.Spot{a, b})
 	s.weaveOwn(t)
-	s.takePending(time.Now())
+	s.state.classes.takePending(time.Now())
 	s.removeSpots([]instrument.Spot{a, spotOf("m", instrument.Watches, "unknown")})
 	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}), s.SpotID(b)}) {
 		t.Errorf("ids %#x stand in m", have)
@@ -171,7 +171,7 @@ func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 	if !s.state.classes.named("a/B").emptied || s.weaver.Names("a/B") || s.Classes() != 0 || len(s.Spots()) != 0 {
 		t.Errorf("the class is not bare: %v", s.Spots())
 	}
-	if debts := s.takePending(time.Now()); len(debts) != 1 || debts["a/B"] == nil {
+	if debts := s.state.classes.takePending(time.Now()); len(debts) != 1 || debts["a/B"] == nil {
 		t.Errorf("owed is %v", debts)
 	}
 }
@@ -181,11 +181,11 @@ func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 func TestAClassThatLoadsGetsItsSpots(t *testing.T) {
 	s := bareSession(t)
 	asked := 0
-	s.state.loading = &loadingSpots{excludes: []string{"java/"}, spots: func(class string, file []byte) []instrument.Spot {
+	s.state.follower = &Follower{Excludes: []string{"java/"}, Loading: func(class string, file []byte) Request {
 		asked++
 		elsewhere := spotOf("m", instrument.Anchors, "anchor")
 		elsewhere.Class = "c/D"
-		return []instrument.Spot{spotOf("m", instrument.Watches, "a"), elsewhere}
+		return Request{Spots: []instrument.Spot{spotOf("m", instrument.Watches, "a"), elsewhere}}
 	}}
 	s.askAboutLoading(control.Transform{Name: "java/util/List"})
 	s.askAboutLoading(control.Transform{Name: "a/B", Handle: 7})
@@ -193,13 +193,13 @@ func TestAClassThatLoadsGetsItsSpots(t *testing.T) {
 		t.Error("asked about a class that is excluded, or loaded")
 	}
 	s.askAboutLoading(control.Transform{Name: "a/B", Bytes: ownClass()})
-	if debts := s.takePending(time.Now()); asked != 1 || len(debts) != 1 || debts["c/D"] == nil {
+	if debts := s.state.classes.takePending(time.Now()); asked != 1 || len(debts) != 1 || debts["c/D"] == nil {
 		t.Errorf("asked %d times; owed is %v", asked, debts)
 	}
 	if have := idsIn(t, s.weaveOwn(t), "m"); len(have) != 1 {
 		t.Errorf("ids %#x stand in m", have)
 	}
-	if s.state.isInstalling() || !s.state.spots.differs() {
+	if s.state.installing > 0 || !s.state.spots.differs() {
 		t.Error("its spot is on before a table was sent")
 	}
 }

@@ -23,9 +23,8 @@ type Method struct {
 // classes. Answers to the JVM write it from their own goroutines.
 type state struct {
 	lock        sync.Mutex
-	installing  int // calls of Instrument under way
+	installing  int // calls under way that put in hooks which go on together
 	follower    *Follower
-	loading     *loadingSpots
 	methods     map[uint32]Method // that have hooks
 	past        map[uint32]Method // that had hooks
 	probes      map[uint32]arena.Probe
@@ -235,11 +234,10 @@ func (s *Session) Classes() (n int) {
 	return n
 }
 
-// isInstalling reports whether calls of Instrument are under way.
-func (s *state) isInstalling() bool {
+func (s *state) endInstalling() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.installing > 0
+	s.installing--
 }
 
 // lateReplies counts the agent's questions about classes of one name whose answers came

@@ -63,15 +63,13 @@ func (s *Session) switchOn(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.switchSpots(ctx)
+	return s.sendSpots(ctx, nil)
 }
 
 // switchLoading switches the hooks of a class that is loading. Nobody calls them yet, so
 // they need not go on at one moment, and the agent's table is changed in place: programs
-// load thousands of classes.
+// load thousands of classes. switching is held.
 func (s *Session) switchLoading(ctx context.Context, ids []uint32) error {
-	s.switching.Lock()
-	defer s.switching.Unlock()
 	s.state.lock.Lock()
 	table := &s.state.switches
 	changed := make(map[uint32]arena.Probe, len(ids))
@@ -94,7 +92,6 @@ func (s *Session) switchLoading(ctx context.Context, ids []uint32) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	s.describe()
 	if whole != nil {
 		return s.sendTable(ctx, whole)
 	}

@@ -29,7 +29,7 @@ func TestSpotsCountExactly(t *testing.T) {
 		chosen.Code = []weave.Lowered{p.conditionIn("Paths", "pay", condition.Entry, `$1.tier == "gold" && $2 > 100`)}
 		spots := append(anchorsOf(), all, within, chosen)
 		put(t, p.Session, arena.On|arena.Flat, "Paths.pay")
-		if installed := p.watch(SpotRequest{Add: spots}); len(installed.Batches) != 1 || len(p.LeftAlone()) != 0 {
+		if installed := p.watch(Change{Add: Request{Spots: spots}}); len(installed.Batches) != 1 || len(p.LeftAlone()) != 0 {
 			t.Fatalf("%d batches; left alone: %v", len(installed.Batches), p.LeftAlone())
 		}
 		want := tally{}
@@ -47,7 +47,7 @@ func TestSpotsCountExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("two are off", tally{chosen: p.order("run").chosen})
-		installed := p.watch(SpotRequest{Remove: []instrument.Spot{chosen}, Add: []instrument.Spot{within}})
+		installed := p.watch(Change{Remove: Request{Spots: []instrument.Spot{chosen}}, Add: Request{Spots: []instrument.Spot{within}}})
 		if len(installed.Batches) != 1 || installed.Batches[0].Classes != 1 {
 			t.Errorf("taking one spot out of one class took %+v", installed.Batches)
 		}
@@ -55,7 +55,7 @@ func TestSpotsCountExactly(t *testing.T) {
 		if live := told(t, p.Session, "Paths.pay").Calls; live != 3*done.all {
 			t.Errorf("the hook of pay itself has counted %d calls of %d", live, 3*done.all)
 		}
-		if _, err := p.UpdateSpots(t.Context(), SpotRequest{Remove: spots}); err != nil {
+		if _, err := p.Update(t.Context(), Change{Remove: Request{Spots: spots}}); err != nil {
 			t.Fatal(err)
 		}
 		p.order("run")
@@ -84,7 +84,7 @@ func TestSpotsOfAllForms(t *testing.T) {
 		capturing.Code[6] = p.valueIn("Paths", "pay", condition.Exit, "$return")
 		made := instrument.Spot{MethodRef: classfile.MethodRef{Class: "Paths$Order", Name: "<init>", Descriptor: "(Ljava/lang/String;)V"}, Key: "made", Flags: arena.On | arena.Flat}
 		made.Code = []weave.Lowered{p.conditionIn("Paths$Order", "<init>", condition.Entry, `$1 == "gold"`)}
-		p.watch(SpotRequest{Add: []instrument.Spot{tag, tagged, late, capturing, made}})
+		p.watch(Change{Add: Request{Spots: []instrument.Spot{tag, tagged, late, capturing, made}}})
 		if left := p.LeftAlone(); len(left) != 0 {
 			t.Fatalf("left alone: %v", left)
 		}
@@ -121,16 +121,16 @@ func TestSpotsGoInAsClassesLoad(t *testing.T) {
 	onJDKs(t, func(t *testing.T, jdk jvmtest.JDK) {
 		p := openPaths(t, jdk)
 		late := instrument.Spot{MethodRef: classfile.MethodRef{Class: "Late", Name: "pay", Descriptor: payment}, Key: "late", Below: 1, Flags: arena.On | arena.Flat}
-		err := p.OnLoading(t.Context(), []string{"java/", "jdk/"}, func(class string, _ []byte) []instrument.Spot {
+		err := p.Follow(t.Context(), Follower{Excludes: []string{"java/", "jdk/"}, Loading: func(class string, _ []byte) (request Request) {
 			if class == "Late" {
-				return []instrument.Spot{late}
+				request.Spots = []instrument.Spot{late}
 			}
-			return nil
-		})
+			return request
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.watch(SpotRequest{Add: anchorsOf()})
+		p.watch(Change{Add: Request{Spots: anchorsOf()}})
 		if done := p.order("late"); p.calls(late) != done.all || done.all == 0 {
 			t.Errorf("%d calls of %d in a class that has loaded", p.calls(late), done.all)
 		}
@@ -150,11 +150,11 @@ func TestContextGoesAlongWithTasks(t *testing.T) {
 		within := methodOf("pay", instrument.Watches, "within")
 		within.Below = 2
 		spots := append(anchorsOf(), within)
-		p.watch(SpotRequest{Add: spots})
+		p.watch(Change{Add: Request{Spots: spots}})
 		if p.order("hand"); p.calls(within) != 0 {
 			t.Errorf("%d calls have a context that nobody carries", p.calls(within))
 		}
-		p.watch(SpotRequest{HandOff: true})
+		p.watch(Change{HandOff: true})
 		if len(p.notices) != 0 {
 			t.Errorf("not followed: %q", p.notices)
 		}
@@ -164,7 +164,7 @@ func TestContextGoesAlongWithTasks(t *testing.T) {
 				t.Errorf("%s: %d calls of %d have the context they were handed", way, p.calls(within)-before, done.inOrder)
 			}
 		}
-		if _, err := p.UpdateSpots(t.Context(), SpotRequest{Remove: spots}); err != nil {
+		if _, err := p.Update(t.Context(), Change{Remove: Request{Spots: spots}}); err != nil {
 			t.Fatal(err)
 		}
 		farewell, err := p.Close(t.Context())
@@ -204,10 +204,10 @@ func TestSpotsComeAndGoUnderLoad(t *testing.T) {
 		p.Run(1)
 		s := open(t, p)
 		var loaded atomic.Int64
-		err := s.OnLoading(t.Context(), []string{"java/", "jdk/", "sun/"}, func(class string, file []byte) []instrument.Spot {
+		err := s.Follow(t.Context(), Follower{Excludes: []string{"java/", "jdk/", "sun/"}, Loading: func(class string, file []byte) Request {
 			loaded.Add(1)
-			return spotsIn(class, file)
-		})
+			return Request{Spots: spotsIn(class, file)}
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,13 +222,13 @@ func TestSpotsComeAndGoUnderLoad(t *testing.T) {
 		}
 		p.StartLoad(2)
 		for range cycles {
-			if _, err := s.UpdateSpots(t.Context(), SpotRequest{Add: spots, HandOff: true}); err != nil {
+			if _, err := s.Update(t.Context(), Change{Add: Request{Spots: spots}, HandOff: true}); err != nil {
 				t.Fatal(err)
 			}
 			for rounds := p.Rounds(); p.Rounds() < rounds+4; {
 				continue // asks the program each time
 			}
-			if _, err := s.UpdateSpots(t.Context(), SpotRequest{Remove: spots}); err != nil {
+			if _, err := s.Update(t.Context(), Change{Remove: Request{Spots: spots}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -377,9 +377,9 @@ func (p *paths) parse(class, method string, moment condition.Moment, text string
 	}
 }
 
-func (p *paths) watch(request SpotRequest) *Installation {
+func (p *paths) watch(change Change) *Installation {
 	p.t.Helper()
-	installation, err := p.UpdateSpots(p.t.Context(), request)
+	installation, err := p.Update(p.t.Context(), change)
 	if err != nil {
 		p.t.Fatal(err)
 	}

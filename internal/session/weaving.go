@@ -82,18 +82,21 @@ func (s *Session) chooseBytes(class control.Transform) (original.Choice, error) 
 }
 
 // switchLoaded switches the hooks of a class that is loading: its first call must find
-// them on. While Instrument puts batches in, all hooks are switched on together after the
-// last batch.
+// them on. While hooks are put in that go on together, after the last batch, these do too.
 func (s *Session) switchLoaded(ctx context.Context, off inactive) error {
-	if len(off.hooks) > 0 && !s.state.isInstalling() {
-		if err := s.switchLoading(ctx, off.hooks); err != nil {
-			return err
-		}
+	s.state.lock.Lock()
+	isInstalling := s.state.installing > 0
+	s.state.lock.Unlock()
+	if isInstalling || len(off.hooks)+len(off.spots) == 0 {
+		return nil
 	}
-	if len(off.spots) > 0 {
-		return s.switchLoadingSpots(ctx, off.spots)
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	s.describe()
+	if err := s.switchLoading(ctx, off.hooks); err != nil || len(off.spots) == 0 {
+		return err
 	}
-	return nil
+	return s.sendSpots(ctx, off.spots)
 }
 
 func (s *Session) mayWeave(class control.Transform) bool {

@@ -57,7 +57,7 @@ func (w *Watch) apply(ctx context.Context, set *probeset.Set) (*Report, error) {
 	w.plan.Positions.Keep(r.Sequences)
 	unneeded := w.plan.UnneededPackages(w.plan.OpenTypes())
 	w.lock.Unlock()
-	return report, w.target.OnLoading(ctx, unneeded, w.loading)
+	return report, w.target.Follow(ctx, session.Follower{Excludes: unneeded, Loading: w.loading})
 }
 
 // begin subscribes to loading classes before the loaded classes are listed, so that none
@@ -69,7 +69,7 @@ func (w *Watch) begin(ctx context.Context, r *probes.Request) error {
 		}
 		w.started = true
 	}
-	return w.target.OnLoading(ctx, r.UnneededPackages(nil), w.loading)
+	return w.target.Follow(ctx, session.Follower{Excludes: r.UnneededPackages(nil), Loading: w.loading})
 }
 
 // readClasses reads which classes are loaded, and the files of those that the set needs.
@@ -100,7 +100,7 @@ func (w *Watch) readClasses(ctx context.Context, r *probes.Request) error {
 
 // A todo is the list of changes that apply a plan.
 type todo struct {
-	request  session.SpotRequest
+	change   session.Change
 	switches map[uint32]arena.Probe
 }
 
@@ -124,7 +124,7 @@ func (w *Watch) prepare(r *probes.Request) (*Report, *todo, error) {
 	report := &Report{Changes: probeset.Diff(w.set, r.Set), Warnings: w.report(next.Warnings())}
 	report.Probes, report.Tags = next.Report()
 	todo := w.difference(next, reset)
-	report.Woven, report.Removed, report.Switched = len(todo.request.Add), len(todo.request.Remove), len(todo.switches)
+	report.Woven, report.Removed, report.Switched = len(todo.change.Add.Spots), len(todo.change.Remove.Spots), len(todo.switches)
 	w.adopt(next, report.Changes)
 	return report, todo, nil
 }
@@ -161,25 +161,25 @@ func (w *Watch) compiled(r *probes.Request) (next *plan, reset bool, err error) 
 // install makes the changes, and records those that were made even if a later one fails.
 func (w *Watch) install(ctx context.Context, t *todo, report *Report) error {
 	w.lock.Lock()
-	isDue := len(t.request.Add) > 0 || len(t.request.Remove) > 0 || t.request.HandOff && !w.handsOff
+	isDue := len(t.change.Add.Spots) > 0 || len(t.change.Remove.Spots) > 0 || t.change.HandOff && !w.handsOff
 	w.lock.Unlock()
 	if err := w.makeRings(); err != nil {
 		return err
 	}
 	if isDue {
-		installation, err := w.target.UpdateSpots(ctx, t.request)
+		installation, err := w.target.Update(ctx, t.change)
 		if err != nil {
 			return fmt.Errorf("installing hooks: %w", err)
 		}
 		report.Installation = installation
 		w.lock.Lock()
-		for _, s := range t.request.Remove {
+		for _, s := range t.change.Remove.Spots {
 			delete(w.applied, s.FullName())
 		}
-		for _, s := range t.request.Add {
+		for _, s := range t.change.Add.Spots {
 			w.applied[s.FullName()] = s
 		}
-		w.handsOff = t.request.HandOff
+		w.handsOff = t.change.HandOff
 		w.lock.Unlock()
 	}
 	if len(t.switches) == 0 {
@@ -273,19 +273,19 @@ func (w *Watch) difference(next *plan, reset bool) *todo {
 		had, is := w.applied[name]
 		switch {
 		case !is || !isAlike(had, s):
-			t.request.Add = append(t.request.Add, s)
+			t.change.Add.Spots = append(t.change.Add.Spots, s)
 		case had.Flags != s.Flags || had.Period != s.Period:
 			t.switches[w.target.SpotID(s)] = arena.Probe{Flags: s.Flags, Period: s.Period}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.applied)) {
 		if next.Spots[name] == nil {
-			t.request.Remove = append(t.request.Remove, w.applied[name])
+			t.change.Remove.Spots = append(t.change.Remove.Spots, w.applied[name])
 		}
 	}
-	t.request.ResetPaths = reset
-	t.request.Bridges = next.Bridges()
-	t.request.HandOff = next.HandsOff()
+	t.change.ResetPaths = reset
+	t.change.Bridges = next.Bridges()
+	t.change.HandOff = next.HandsOff()
 	return t
 }
 

@@ -81,7 +81,7 @@ func TestApplyAgain(t *testing.T) {
 	if err := w.End(t.Context(), "pay"); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.spots) != 1 || len(f.requests[1].Remove) != 2 || len(w.Set().Probes) != 1 {
+	if len(f.spots) != 1 || len(f.requests[1].Remove.Spots) != 2 || len(w.Set().Probes) != 1 {
 		t.Errorf("%v", f.spots)
 	}
 	if err := w.End(t.Context(), "pay"); err == nil || !strings.Contains(err.Error(), "there is no probe pay; there is place") {
@@ -302,7 +302,7 @@ func TestLoading(t *testing.T) {
 	p.When = spectest.Expr(`$1.getTier() == "gold"`)
 	p.Within = spectest.Sequences("shop.Web.handle >>")
 	apply(t, w, &probeset.Set{Probes: []probeset.Probe{p}})
-	if len(f.excludes) == 0 {
+	if len(f.follower.Excludes) == 0 {
 		t.Error("the JDK's classes are shown as they load")
 	}
 	if got := f.load("shop/Mock"); len(got) != 1 || !strings.HasPrefix(got[0], "shop/Mock.charge(Lshop/Customer;I)Z#probe|p|") {

@@ -24,9 +24,8 @@ type fake struct {
 	image    string
 	files    map[string][]byte
 	absent   []string // classes that are not loaded
-	loading  func(class string, file []byte) []instrument.Spot
-	excludes []string
-	requests []session.SpotRequest
+	follower session.Follower
+	requests []session.Change
 	switched []map[uint32]arena.Probe
 	spots    map[string]instrument.Spot
 	ids      map[string]uint32
@@ -130,14 +129,14 @@ func (f *fake) HasPending() bool { return false }
 
 func (f *fake) Known(context.Context) ([]universe.Loaded, error) { return nil, nil }
 
-func (f *fake) OnLoading(_ context.Context, excludes []string, ask func(class string, file []byte) []instrument.Spot) error {
-	f.excludes, f.loading = excludes, ask
+func (f *fake) Follow(_ context.Context, follower session.Follower) error {
+	f.follower = follower
 	return nil
 }
 
 // load has a class loaded, and gives the spots it gets, by name.
 func (f *fake) load(class string) (names []string) {
-	for _, s := range f.loading(class, f.files[class]) {
+	for _, s := range f.follower.Loading(class, f.files[class]).Spots {
 		f.spots[s.FullName()] = s
 		names = append(names, s.FullName())
 	}
@@ -146,12 +145,12 @@ func (f *fake) load(class string) (names []string) {
 	return names
 }
 
-func (f *fake) UpdateSpots(_ context.Context, request session.SpotRequest) (*session.Installation, error) {
-	f.requests = append(f.requests, request)
-	for _, s := range request.Remove {
+func (f *fake) Update(_ context.Context, change session.Change) (*session.Installation, error) {
+	f.requests = append(f.requests, change)
+	for _, s := range change.Remove.Spots {
 		delete(f.spots, s.FullName())
 	}
-	for _, s := range request.Add {
+	for _, s := range change.Add.Spots {
 		f.spots[s.FullName()] = s
 	}
 	return &session.Installation{}, nil

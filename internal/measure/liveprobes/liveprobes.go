@@ -57,8 +57,8 @@ type target interface {
 	Prefetch(ctx context.Context, wanted, named func(class string) bool) ([]universe.Loaded, error)
 	Survey(ctx context.Context, wanted func(class string) bool) ([]universe.Loaded, error)
 	Known(ctx context.Context) ([]universe.Loaded, error)
-	OnLoading(ctx context.Context, excludes []string, f func(class string, file []byte) []instrument.Spot) error
-	UpdateSpots(ctx context.Context, request session.SpotRequest) (*session.Installation, error)
+	Follow(ctx context.Context, follower session.Follower) error
+	Update(ctx context.Context, change session.Change) (*session.Installation, error)
 	SwitchSpots(ctx context.Context, changes map[uint32]arena.Probe) error
 	HasPending() bool
 	SpotID(s instrument.Spot) uint32
@@ -220,7 +220,7 @@ func (w *Watch) weavePending(ctx context.Context) error {
 	}
 	w.turn.Lock()
 	defer w.turn.Unlock()
-	if _, err := w.target.UpdateSpots(ctx, session.SpotRequest{}); err != nil {
+	if _, err := w.target.Update(ctx, session.Change{}); err != nil {
 		return fmt.Errorf("installing hooks in classes that have loaded: %w", err)
 	}
 	return nil

@@ -10,23 +10,23 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
-	"github.com/sonde-jvm/sonde/internal/weave/instrument"
+	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // loading returns the spots of a class that is loading. A thread of the program waits for
 // it.
-func (w *Watch) loading(name string, file []byte) []instrument.Spot {
+func (w *Watch) loading(name string, file []byte) (request session.Request) {
 	if is, at := w.queue.put(name, file); is {
 		w.switchOff(at)
-		return nil // it gets its spots when the plan is ready
+		return request // it gets its spots when the plan is ready
 	}
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	class := w.classes.Load(name, file)
 	if w.plan == nil {
-		return nil
+		return request
 	}
 	excluded := w.plan.ExcludedClasses()
 	made := w.loaded(w.plan, class)
@@ -34,14 +34,13 @@ func (w *Watch) loading(name string, file []byte) []instrument.Spot {
 	if w.plan.ExcludedClasses() > excluded {
 		w.report(w.plan.Gaps())
 	}
-	var spots []instrument.Spot
 	for _, s := range made {
 		w.learn(s)
 		w.noteDepends(s)
 		w.applied[s.FullName()] = s.Spot
-		spots = append(spots, s.Spot)
+		request.Spots = append(request.Spots, s.Spot)
 	}
-	return spots
+	return request
 }
 
 // loaded adds the spots of a class to a plan and returns them.

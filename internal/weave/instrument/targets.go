@@ -59,6 +59,7 @@ type Site struct {
 type Request struct {
 	Hooks []Hook
 	Sites []Site
+	Spots []Spot
 	// Reflection reports methods that are called by reflection, and those for which
 	// method handles are made, as arrivals.
 	Reflection bool
