@@ -12,25 +12,21 @@ import (
 // each flush.
 type chunk struct {
 	header header
-	fixed  bool // integers are not compressed
 	file   string
 	live   bool  // more may come
 	since  int64 // samples taken before this time, in ns since 1970, are left out
 
-	meta  *metadata
-	pools pools
+	meta  metadata
+	pools map[int64]map[uint64][]byte // bytes from the start of a value on, by its type and its key
 	shared
-	waiting [][]byte // checkpoints with values of types not known yet
-	held    []rawSample
+	held []rawSample
 
-	out *Batch
-
-	missing, unknown, damaged int64 // events unresolved, of unknown type, cut short
-	lostBytes, lostSamples    int64 // as reported by the JVM
+	out  *Batch
+	lost [len(countedLosses)]int64 // since the last report
 }
 
 func newChunk(h header, file string) *chunk {
-	return &chunk{header: h, fixed: !h.compressed(), file: file, live: true, pools: newPools(), out: &Batch{}, since: -1 << 63}
+	return &chunk{header: h, file: file, live: true, pools: map[int64]map[uint64][]byte{}, shared: newShared(), out: &Batch{}, since: -1 << 63}
 }
 
 // A piece is a part of a chunk that begins and ends between two events.
@@ -43,21 +39,41 @@ type piece struct {
 // add reads the events of a piece. Values that events refer to are in the same piece or an
 // earlier one, often after the events, so the checkpoints are read in a first pass.
 func (ch *chunk) add(p piece) {
-	found := ch.survey(p)
-	ch.learn(p, found.metadata)
+	var metadata, checkpoints []int
+	end := 0
+	for end < len(p.data) {
+		size, id, _, ok := ch.head(p.data, end)
+		if !ok {
+			defect, detail := Corrupt, "no event begins here"
+			if p.cut {
+				defect, detail = Truncated, "the file ends in the middle of an event"
+			}
+			ch.lose(defect, p.at+int64(end), int64(len(p.data)-end), detail)
+			break
+		}
+		switch id {
+		case metadataEvent:
+			metadata = append(metadata, end)
+		case checkpointEvent:
+			checkpoints = append(checkpoints, end)
+		}
+		end += size
+	}
+	ch.learn(p, metadata)
 	if ch.meta == nil {
-		if len(found.runs) > 0 {
+		if end > 0 {
 			ch.lose(NoMetadata, p.at, int64(len(p.data)), "nothing in the chunk describes the layout of its events")
 		}
 		return
 	}
-	for _, at := range found.checkpoints {
-		ch.index(p, at)
+	for _, at := range checkpoints {
+		size, _, body, _ := ch.head(p.data, at)
+		if err := ch.index(cursor{data: bytes.Clone(p.data[at : at+size]), at: body - at}); err != nil {
+			ch.lose(Corrupt, p.at+int64(at), int64(size), err.Error())
+		}
 	}
 	ch.release()
-	for _, r := range found.runs {
-		ch.events(p.data[r.from:r.to])
-	}
+	ch.events(p.data[:end])
 	ch.report()
 }
 
@@ -65,55 +81,67 @@ func (ch *chunk) add(p piece) {
 func (ch *chunk) learn(p piece, offsets []int) {
 	for _, at := range slices.Backward(offsets) {
 		size, _, body, _ := ch.head(p.data, at)
-		m, err := parseMetadata(cursor{data: p.data[:at+size], at: body, fixed: ch.fixed})
-		if err != nil {
-			ch.lose(Corrupt, p.at+int64(at), int64(size), err.Error())
-			continue
-		}
-		ch.meta = m
-		ch.pools.bind(m)
-		return
-	}
-}
-
-// index reads the checkpoint at an offset, after the checkpoints that wait for types.
-func (ch *chunk) index(p piece, at int) {
-	size, _, _, _ := ch.head(p.data, at)
-	event := bytes.Clone(p.data[at : at+size])
-	waiting := ch.waiting
-	ch.waiting = nil
-	for _, blob := range append(waiting, event) {
-		_, _, body, _ := ch.head(blob, 0)
-		ch.pools.blobs = append(ch.pools.blobs, blob)
-		err := ch.pools.index(cursor{data: blob, at: body, fixed: ch.fixed}, ch.meta)
+		m, err := parseMetadata(cursor{data: p.data[:at+size], at: body})
 		if err == nil {
-			continue
+			ch.meta = m
+			return
 		}
-		if len(ch.waiting) < maxWaiting {
-			ch.waiting = append(ch.waiting, blob)
-			continue
-		}
-		ch.lose(Corrupt, p.at+int64(at), int64(len(blob)), err.Error())
+		ch.lose(Corrupt, p.at+int64(at), int64(size), err.Error())
 	}
 }
 
-// maxWaiting bounds the checkpoints that are tried again. The JVM writes new metadata
-// before it writes values of new types, so there should be none.
-const maxWaiting = 4
+// index adds the values of a checkpoint to the pools. The cursor is at its fields:
+//
+//	long start, long duration, long distance to the checkpoint before, byte kind,
+//	int count, count × (long type, int count, count × (long key, value))
+func (ch *chunk) index(c cursor) error {
+	c.long()
+	c.long()
+	c.long()
+	c.byte()
+	for range c.count() {
+		id := int64(c.long())
+		n := c.count()
+		if c.short {
+			break
+		}
+		t := ch.meta[id]
+		if t == nil {
+			return fmt.Errorf("checkpoint: values of type %d, which the metadata does not have", id)
+		}
+		if t.broken {
+			return fmt.Errorf("checkpoint: values of type %s, which contains itself", t.name)
+		}
+		if ch.pools[id] == nil {
+			ch.pools[id] = map[uint64][]byte{}
+		}
+		for range n {
+			key, at := c.long(), c.at
+			t.skip(&c)
+			if c.short {
+				break
+			}
+			// A later value replaces an earlier one: threads change their names.
+			ch.pools[id][key] = c.data[at:]
+		}
+	}
+	if c.short {
+		return fmt.Errorf("checkpoint: %w", errShort)
+	}
+	return nil
+}
 
 // events reads the samples and notices among whole events.
 func (ch *chunk) events(data []byte) {
 	for at := 0; at < len(data); {
 		size, id, body, _ := ch.head(data, at)
-		t := ch.meta.lookup(id)
+		t := ch.meta[id]
 		switch {
 		case id == metadataEvent, id == checkpointEvent:
 		case t == nil || !t.event || t.broken:
-			ch.unknown++
-		case t.plan != nil:
-			ch.sample(t, data[body:at+size])
-		case t.notice != noticeNone:
-			ch.notice(t, data[body:at+size])
+			ch.lost[lostUnknown]++
+		case t.reader != nil:
+			t.reader(ch, t, data[body:at+size])
 		}
 		at += size
 	}
@@ -122,26 +150,8 @@ func (ch *chunk) events(data []byte) {
 // head reads the size and the type of the event at an offset, and where its fields begin.
 // ok reports whether the event is complete.
 func (ch *chunk) head(data []byte, at int) (size int, id int64, body int, ok bool) {
-	// Most events are short and their type has a small number. Skipping them takes most of
-	// the time of reading a recording.
-	if !ch.fixed && len(data)-at > 3 && data[at] < 0x80 {
-		size, body = int(data[at]), at+2
-		id = int64(data[at+1])
-		if id >= 0x80 {
-			if data[at+2] >= 0x80 {
-				return ch.longHead(data, at)
-			}
-			id = id&0x7f | int64(data[at+2])<<7
-			body++
-		}
-		return size, id, body, size >= body-at && size <= len(data)-at
-	}
-	return ch.longHead(data, at)
-}
-
-func (ch *chunk) longHead(data []byte, at int) (size int, id int64, body int, ok bool) {
-	c := cursor{data: data, at: at, fixed: ch.fixed}
-	size = int(c.int())
+	c := cursor{data: data, at: at}
+	size = int(int32(c.long()))
 	id = int64(c.long())
 	return size, id, c.at, !c.short && size >= c.at-at && size <= len(data)-at
 }
@@ -150,36 +160,40 @@ func (ch *chunk) lose(d Defect, at, count int64, detail string) {
 	ch.out.Losses = append(ch.out.Losses, Loss{Defect: d, File: ch.file, Offset: at, Count: count, Detail: detail})
 }
 
+// The losses that are counted, and reported once for a piece.
+const (
+	lostStacks = iota
+	lostUnknown
+	lostDamaged
+	lostBytes
+	lostSamples
+)
+
+var countedLosses = [...]struct {
+	defect Defect
+	detail string
+}{
+	lostStacks:  {Unresolved, "%d events unresolved: the chunk does not hold their stacks"},
+	lostUnknown: {Unresolved, "%d events unresolved: the metadata of the chunk does not have their types"},
+	lostDamaged: {Unresolved, "%d events unresolved: they are shorter than their fields"},
+	lostBytes:   {LostByJVM, "the JVM had no room for %d bytes of events"},
+	lostSamples: {LostSamples, "the JVM had no room for %d samples of processor time"},
+}
+
 // report adds the counted losses to the batch and resets the counts.
 func (ch *chunk) report() {
-	if ch.missing > 0 {
-		ch.lose(Unresolved, 0, ch.missing, "the chunk does not hold their stacks")
+	for i, n := range ch.lost {
+		if n > 0 {
+			ch.lose(countedLosses[i].defect, 0, n, fmt.Sprintf(countedLosses[i].detail, n))
+		}
+		ch.lost[i] = 0
 	}
-	if ch.unknown > 0 {
-		ch.lose(Unresolved, 0, ch.unknown, "the metadata of the chunk does not have their types")
-	}
-	if ch.damaged > 0 {
-		ch.lose(Unresolved, 0, ch.damaged, "they are shorter than their fields")
-	}
-	if n := ch.lostBytes; n > 0 {
-		ch.lose(LostByJVM, 0, n, fmt.Sprintf("the JVM had no room for %d bytes of events", n))
-	}
-	if n := ch.lostSamples; n > 0 {
-		ch.lose(LostSamples, 0, n, fmt.Sprintf("the JVM had no room for %d samples of processor time", n))
-	}
-	ch.missing, ch.unknown, ch.damaged, ch.lostBytes, ch.lostSamples = 0, 0, 0, 0, 0
 }
 
 // finish emits the samples that were held back, because nothing more will come.
 func (ch *chunk) finish() {
 	ch.live = false
-	if ch.meta != nil {
-		ch.release()
-	}
-	for _, blob := range ch.waiting {
-		ch.lose(Corrupt, 0, int64(len(blob)), "a checkpoint has values of types that the metadata does not have")
-	}
-	ch.waiting = nil
+	ch.release()
 	ch.report()
 }
 
@@ -196,21 +210,15 @@ func (ch *chunk) finish() {
 //	56  u8 ticks per second
 //	64  u1 state: 0 finished, 255 being rewritten, otherwise the number of flushes
 //	65  u1, u1 unused
-//	67  u1 flags: 1 integers are compressed, 2 the last chunk of a recording
-//
-// Up to JDK 13 the last four bytes are one number of flags, so the state always reads as
-// finished. There the size decides: it is 0 until the chunk is finished.
+//	67  u1 flags: 1 integers are compressed, as they are in every release; 2 the last chunk of a recording
 type header struct {
-	major, minor   uint16
 	size           int64
-	checkpoint     int64
 	metadata       int64
 	startNanos     int64
 	duration       time.Duration
 	startTicks     int64
 	ticksPerSecond int64
 	state          uint8
-	flags          uint8
 }
 
 const (
@@ -224,29 +232,26 @@ const (
 
 var magic = []byte("FLR\x00")
 
-// parseHeader reads the fields of a header. Only the magic and the version are checked.
+// parseHeader reads the fields of a header. It checks only that the format is one that is
+// read; the error is a Loss.
 func parseHeader(b []byte) (header, error) {
 	if len(b) < headerSize || !bytes.Equal(b[:4], magic) {
-		return header{}, ErrNoRecording
+		return header{}, Loss{Defect: Corrupt, Detail: "not a flight recording: it does not begin with FLR"}
+	}
+	if major, minor := binary.BigEndian.Uint16(b[4:]), binary.BigEndian.Uint16(b[6:]); major != 2 || b[67]&flagCompressed == 0 {
+		return header{}, Loss{Defect: OtherVersion, Detail: fmt.Sprintf("flight recording of version %d.%d: "+
+			"only version 2 with compressed integers is read, which OpenJDK 8u and JDK 11 or newer write", major, minor)}
 	}
 	long := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
-	h := header{
-		major:          binary.BigEndian.Uint16(b[4:]),
-		minor:          binary.BigEndian.Uint16(b[6:]),
+	return header{
 		size:           long(8),
-		checkpoint:     long(16),
 		metadata:       long(24),
 		startNanos:     long(32),
 		duration:       time.Duration(long(40)),
 		startTicks:     long(48),
 		ticksPerSecond: long(56),
 		state:          b[64],
-		flags:          b[67],
-	}
-	if h.major != 2 {
-		return h, &VersionError{Major: h.major, Minor: h.minor}
-	}
-	return h, nil
+	}, nil
 }
 
 // finished reports whether the JVM has finished the chunk. A finished chunk always has
@@ -254,8 +259,6 @@ func parseHeader(b []byte) (header, error) {
 func (h *header) finished() bool {
 	return h.state == stateFinished && h.size >= headerSize && h.metadata >= headerSize
 }
-
-func (h *header) compressed() bool { return h.flags&flagCompressed != 0 }
 
 // end is the time up to which the chunk has been written.
 func (h *header) end() time.Time { return time.Unix(0, h.startNanos).Add(h.duration) }
@@ -272,90 +275,4 @@ func (h *header) span(ticks int64) int64 {
 		return 0
 	}
 	return int64(float64(ticks) / (float64(h.ticksPerSecond) / float64(time.Second)))
-}
-
-// A run is a part of a piece that consists of whole events.
-type run struct{ from, to int }
-
-// A survey is the structure of a piece.
-type survey struct {
-	runs        []run
-	metadata    []int // offsets of such events
-	checkpoints []int
-}
-
-// survey walks from event to event by their sizes, and must reach every landmark that the
-// header leads to. If an event has an impossible size, or one that leads past a landmark,
-// the walk continues at that landmark.
-func (ch *chunk) survey(p piece) (found survey) {
-	marks := ch.landmarks(p)
-	at := 0
-	if p.at == 0 {
-		at = headerSize
-	}
-	from := at
-	for at < len(p.data) {
-		for len(marks) > 0 && marks[0] <= at {
-			marks = marks[1:]
-		}
-		next := len(p.data)
-		if len(marks) > 0 {
-			next = marks[0]
-		}
-		size, id, _, ok := ch.head(p.data, at)
-		if ok && at+size <= next {
-			switch id {
-			case metadataEvent:
-				found.metadata = append(found.metadata, at)
-			case checkpointEvent:
-				found.checkpoints = append(found.checkpoints, at)
-			}
-			at += size
-			continue
-		}
-		found.add(run{from, at})
-		defect, detail := Corrupt, "no event begins here"
-		if next == len(p.data) && p.cut {
-			defect, detail = Truncated, "the file ends in the middle of an event"
-		}
-		ch.lose(defect, p.at+int64(at), int64(next-at), detail)
-		at, from = next, next
-	}
-	found.add(run{from, at})
-	return found
-}
-
-func (s *survey) add(r run) {
-	if r.from < r.to {
-		s.runs = append(s.runs, r)
-	}
-}
-
-// landmarks are the offsets in a piece that the header leads to, in ascending order: it
-// refers to the last metadata and the last checkpoint, and each checkpoint to the one before.
-func (ch *chunk) landmarks(p piece) []int {
-	var offsets []int
-	for next := ch.header.checkpoint - p.at; next >= 0 && next < int64(len(p.data)); {
-		at := int(next)
-		_, id, body, ok := ch.head(p.data, at)
-		if !ok || id != checkpointEvent {
-			break
-		}
-		offsets = append(offsets, at)
-		c := cursor{data: p.data, at: body, fixed: ch.fixed}
-		c.long()
-		c.long()
-		before := int64(c.long())
-		if before >= 0 {
-			break // it must lead backwards, or the walk would not end
-		}
-		next += before
-	}
-	if at := ch.header.metadata - p.at; at >= 0 && at < int64(len(p.data)) {
-		if _, id, _, ok := ch.head(p.data, int(at)); ok && id == metadataEvent {
-			offsets = append(offsets, int(at))
-		}
-	}
-	slices.Sort(offsets)
-	return offsets
 }

@@ -134,15 +134,12 @@ func (l *liveFile) close() {
 func (l *liveFile) poll(f *Follower, out *Batch) error {
 	h, ready, err := stableHeader(l.open)
 	if err != nil {
-		var version *VersionError
-		switch {
-		case errors.As(err, &version):
-			out.Losses = append(out.Losses, Loss{Defect: OtherVersion, File: l.name, Detail: err.Error()})
-		case errors.Is(err, ErrNoRecording):
-			out.Losses = append(out.Losses, Loss{Defect: Corrupt, File: l.name, Detail: err.Error()})
-		default:
+		var loss Loss
+		if !errors.As(err, &loss) {
 			return err
 		}
+		loss.File = l.name
+		out.Losses = append(out.Losses, loss)
 		l.close()
 		return nil
 	}

@@ -181,7 +181,7 @@ func TestFollowingStacksThatComeLate(t *testing.T) {
 
 func TestFollowingOtherVersions(t *testing.T) {
 	dir := t.TempDir()
-	old := otherVersion(syntheticChunk(false))
+	old := otherVersion(syntheticChunk())
 	if err := os.WriteFile(filepath.Join(dir, "2026_01_01_00_00_00.jfr"), old, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -202,14 +202,12 @@ func TestFollowingOtherVersions(t *testing.T) {
 // FuzzFollow holds that a chunk whose bytes come in two flushes is read to its
 // end, whatever they are, with no more samples than there are bytes.
 func FuzzFollow(f *testing.F) {
-	for _, fixed := range []bool{false, true} {
-		chunk := syntheticChunk(fixed)[headerSize:]
-		for _, at := range []int{0, len(chunk) / 3, len(chunk)} {
-			f.Add(chunk[:at], chunk[at:], fixed)
-		}
+	chunk := syntheticChunk()[headerSize:]
+	for _, at := range []int{0, len(chunk) / 3, len(chunk)} {
+		f.Add(chunk[:at], chunk[at:])
 	}
-	f.Fuzz(func(t *testing.T, first, second []byte, fixed bool) {
-		w := writer{fixed: fixed, b: make([]byte, headerSize)}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		w := writer{b: make([]byte, headerSize)}
 		w.header(int64(headerSize+len(first)+len(second)), headerSize, headerSize, stateFinished)
 		h, err := parseHeader(w.b)
 		if err != nil {

@@ -10,7 +10,7 @@
 package jfr
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"time"
 
@@ -65,8 +65,7 @@ type Method struct {
 	Class      string // as class files have it, such as java/util/HashMap
 	Name       string
 	Descriptor string
-	Modifiers  int  // access flags
-	Hidden     bool // the JVM omits it from stack traces
+	Modifiers  int // access flags
 }
 
 // Ref returns the method's class, name and descriptor. Chunks of a recording have their own
@@ -76,62 +75,32 @@ func (m *Method) Ref() classfile.MethodRef {
 }
 
 // A FrameKind is how the JVM ran a frame when it was sampled.
-type FrameKind uint8
+type FrameKind string
 
 // The kinds of frames that the recorder distinguishes.
 const (
-	UnknownKind FrameKind = iota
-	Interpreted
-	Compiled
-	Inlined
-	Native
+	UnknownKind FrameKind = ""
+	Interpreted FrameKind = "interpreted"
+	Compiled    FrameKind = "compiled"
+	Inlined     FrameKind = "inlined"
+	Native      FrameKind = "native"
 )
 
-var frameKindNames = [...]string{"unknown", "interpreted", "compiled", "inlined", "native"}
-
-func (k FrameKind) String() string {
-	if int(k) < len(frameKindNames) {
-		return frameKindNames[k]
-	}
-	return frameKindNames[UnknownKind]
-}
-
-// ErrNoRecording reports data that does not begin like a flight recording.
-var ErrNoRecording = errors.New("not a flight recording: it does not begin with FLR")
-
-// A VersionError reports a recording in a format that is older or newer than the one that
-// OpenJDK 8u and all releases since 11 write.
-type VersionError struct{ Major, Minor uint16 }
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("flight recording of version %d.%d: only version 2 is read, which OpenJDK 8u and JDK 11 or newer write",
-		e.Major, e.Minor)
-}
+func (k FrameKind) String() string { return cmp.Or(string(k), "unknown") }
 
 // A Defect is the reason why something could not be read.
-type Defect uint8
+type Defect string
 
 // The defects.
 const (
-	Truncated    Defect = iota // the file ends before its chunk does
-	Corrupt                    // the content contradicts itself
-	NoMetadata                 // there is no description of the events
-	Unresolved                 // an event refers to a stack or thread that the chunk does not hold
-	LostByJVM                  // the JVM reports that it had no room for events
-	LostSamples                // the JVM reports that it had no room for samples of processor time
-	OtherVersion               // the chunk has a version that is not read
+	Truncated    Defect = "truncated"               // the file ends before its chunk does
+	Corrupt      Defect = "corrupt"                 // the content contradicts itself
+	NoMetadata   Defect = "without metadata"        // there is no description of the events
+	Unresolved   Defect = "unresolved"              // an event refers to a stack or thread that the chunk does not hold
+	LostByJVM    Defect = "lost by the JVM"         // the JVM reports that it had no room for events
+	LostSamples  Defect = "samples lost by the JVM" // the same for samples of processor time
+	OtherVersion Defect = "of another version"      // the chunk has a version that is not read
 )
-
-var defectNames = [...]string{
-	"truncated", "corrupt", "without metadata", "unresolved", "lost by the JVM", "samples lost by the JVM", "of another version",
-}
-
-func (d Defect) String() string {
-	if int(d) < len(defectNames) {
-		return defectNames[d]
-	}
-	return "unreadable"
-}
 
 // A Loss is a part of a recording that could not be read.
 type Loss struct {
@@ -148,10 +117,8 @@ func (l Loss) Error() string {
 		where = l.File + ": "
 	}
 	switch l.Defect {
-	case LostByJVM, LostSamples, OtherVersion:
+	case LostByJVM, LostSamples, OtherVersion, Unresolved:
 		return where + l.Detail
-	case Unresolved:
-		return fmt.Sprintf("%s%d events unresolved: %s", where, l.Count, l.Detail)
 	}
 	return fmt.Sprintf("%s%d bytes at %d %s: %s", where, l.Count, l.Offset, l.Defect, l.Detail)
 }

@@ -6,88 +6,50 @@ import (
 	"time"
 )
 
-// A role is the meaning of a field of a sample.
-type role uint8
+// An eventReader reads the fields of an event.
+type eventReader func(ch *chunk, t *typeDef, body []byte)
 
-const (
-	roleNone role = iota
-	roleStart
-	roleThread
-	roleStack
-	roleState
-)
-
-// A samplePlan reads the samples of a type without looking up fields by name each time.
-type samplePlan struct {
-	source Source
-	roles  []role // per field
-}
-
-var sampleSources = map[string]Source{
-	"jdk.ExecutionSample": Execution, "jdk.NativeMethodSample": NativeCode, "jdk.CPUTimeSample": CPUTime,
-}
-
-var sampleRoles = map[string]role{
-	"startTime": roleStart, "sampledThread": roleThread, "eventThread": roleThread, "stackTrace": roleStack, "state": roleState,
-}
-
-func newSamplePlan(t *typeDef) *samplePlan {
-	source, ok := sampleSources[t.name]
-	if !ok {
-		return nil
-	}
-	p := &samplePlan{source: source, roles: make([]role, len(t.fields))}
-	for i := range t.fields {
-		// A field of an unexpected form has no role.
-		f := &t.fields[i]
-		r := sampleRoles[f.name]
-		if !f.array && (f.pooled || r == roleStart && f.typ.kind == kindLong) {
-			p.roles[i] = r
-		}
-	}
-	return p
+var eventReaders = map[string]eventReader{
+	"jdk.ExecutionSample":    readSample(Execution),
+	"jdk.NativeMethodSample": readSample(NativeCode),
+	"jdk.CPUTimeSample":      readSample(CPUTime),
+	"jdk.DataLoss":           readNotice(lostBytes),
+	"jdk.CPUTimeSamplesLost": readNotice(lostSamples),
 }
 
 // A rawSample is a sample whose thread, stack and state are not looked up yet.
 type rawSample struct {
-	plan                 *samplePlan
+	source               Source
 	nanos                int64
 	thread, stack, state value
 }
 
-// rawSample reads a sample, and reports whether it is complete.
-func (ch *chunk) rawSample(t *typeDef, body []byte) (rawSample, bool) {
-	c := cursor{data: body, fixed: ch.fixed}
-	raw := rawSample{plan: t.plan}
-	for i, r := range t.plan.roles {
-		f := &t.fields[i]
-		switch r {
-		case roleStart:
-			raw.nanos = ch.header.nanos(int64(c.long()))
-		case roleThread:
-			raw.thread = value{chunk: ch, field: f, pooled: true, bits: c.long()}
-		case roleStack:
-			raw.stack = value{chunk: ch, field: f, pooled: true, bits: c.long()}
-		case roleState:
-			raw.state = value{chunk: ch, field: f, pooled: true, bits: c.long()}
-		default:
-			f.skip(&c)
+// readSample emits a sample, or holds it back if its stack may come with the next flush.
+func readSample(source Source) eventReader {
+	return func(ch *chunk, t *typeDef, body []byte) {
+		c := cursor{data: body}
+		raw := rawSample{source: source}
+		for f, v := range ch.fields(t, &c) {
+			switch f.name {
+			case "startTime":
+				raw.nanos = ch.header.nanos(v.int())
+			case "sampledThread", "eventThread":
+				raw.thread = v
+			case "stackTrace":
+				raw.stack = v
+			case "state":
+				raw.state = v
+			}
 		}
-	}
-	return raw, !c.short
-}
-
-// sample emits a sample, or holds it back if its stack may come with the next flush.
-func (ch *chunk) sample(t *typeDef, body []byte) {
-	raw, whole := ch.rawSample(t, body)
-	switch {
-	case !whole:
-		ch.damaged++
-	case raw.nanos < ch.since:
-	case ch.live && !ch.isResolved(&raw):
-		ch.held = append(ch.held, raw)
-	default:
-		ch.emit(&raw)
+		switch {
+		case c.short:
+			ch.lost[lostDamaged]++
+		case raw.nanos < ch.since:
+		case ch.live && !ch.isResolved(&raw):
+			ch.held = append(ch.held, raw)
+		default:
+			ch.emit(&raw)
+		}
 	}
 }
 
@@ -98,7 +60,8 @@ func (ch *chunk) isResolved(raw *rawSample) bool {
 
 // holds reports whether the chunk holds a value. The key 0 stands for none.
 func (ch *chunk) holds(v value) bool {
-	return !v.pooled || v.bits == 0 || ch.pools.find(v.field.typ, v.bits) != nil
+	key, pooled := v.isPooled()
+	return !pooled || key == 0 || ch.find(v.field.typ, key).field != nil
 }
 
 // release emits the samples that were held back. Those that are still unresolved stay so.
@@ -112,54 +75,46 @@ func (ch *chunk) release() {
 
 func (ch *chunk) emit(raw *rawSample) {
 	if !ch.isResolved(raw) {
-		ch.missing++
+		ch.lost[lostStacks]++
 	}
 	ch.out.Samples = append(ch.out.Samples, Sample{
 		At:     time.Unix(0, raw.nanos),
-		Source: raw.plan.source,
+		Source: raw.source,
 		State:  ch.state(raw.state),
 		Thread: ch.thread(raw.thread),
 		Stack:  ch.stack(raw.stack),
 	})
 }
 
-// A notice is an event by which the JVM reports that other events are missing.
-type notice uint8
-
-const (
-	noticeNone notice = iota
-	noticeData
-	noticeSamples
-)
-
-var notices = map[string]notice{"jdk.DataLoss": noticeData, "jdk.CPUTimeSamplesLost": noticeSamples}
-
-func (ch *chunk) notice(t *typeDef, body []byte) {
-	var start, lost int64
-	for f, v := range ch.fields(t, body) {
-		switch f.name {
-		case "startTime":
-			start = v.int()
-		case "amount", "lostSamples":
-			lost = v.int()
+// readNotice counts the losses that the JVM reports.
+func readNotice(lost int) eventReader {
+	return func(ch *chunk, t *typeDef, body []byte) {
+		var start, amount int64
+		for f, v := range ch.fields(t, &cursor{data: body}) {
+			switch f.name {
+			case "startTime":
+				start = v.int()
+			case "amount", "lostSamples":
+				amount = v.int()
+			}
 		}
-	}
-	switch {
-	case ch.header.nanos(start) < ch.since:
-	case t.notice == noticeSamples:
-		ch.lostSamples += lost
-	default:
-		ch.lostBytes += lost
+		if ch.header.nanos(start) >= ch.since {
+			ch.lost[lost] += amount
+		}
 	}
 }
 
 // shared are the objects that the samples of a chunk share, by their keys in the pools.
 type shared struct {
-	stacks  table[*Stack]
-	methods table[*Method]
-	threads table[*Thread]
-	kinds   table[FrameKind]
-	states  table[string]
+	stacks  map[uint64]*Stack
+	methods map[uint64]*Method
+	threads map[uint64]*Thread
+	kinds   map[uint64]FrameKind
+	states  map[uint64]string
+}
+
+func newShared() shared {
+	return shared{map[uint64]*Stack{}, map[uint64]*Method{}, map[uint64]*Thread{}, map[uint64]FrameKind{}, map[uint64]string{}}
 }
 
 var (
@@ -168,22 +123,23 @@ var (
 	noMethod = &Method{}
 )
 
-// once returns the object that a value describes: from the table, or made and put there.
+// once returns the object that a value describes: from the map, or made and put there.
 // make returns the zero value if the chunk does not hold the value, or not yet.
-func once[T comparable](known *table[T], v value, make func(value) T) T {
-	if !v.pooled {
-		return make(v)
+func once[T comparable](known map[uint64]T, v value, make func(value) T) T {
+	key, pooled := v.isPooled()
+	if made, ok := known[key]; ok && pooled {
+		return made
 	}
-	made, ok := known.get(v.bits)
-	if !ok {
-		made = make(v)
-		known.put(v.bits, made)
+	made := make(v)
+	var none T
+	if pooled && made != none {
+		known[key] = made
 	}
 	return made
 }
 
 // stack returns the stack that a value describes, noStack if the chunk does not hold it.
-func (ch *chunk) stack(v value) *Stack { return cmp.Or(once(&ch.stacks, v, ch.makeStack), noStack) }
+func (ch *chunk) stack(v value) *Stack { return cmp.Or(once(ch.stacks, v, ch.makeStack), noStack) }
 
 func (ch *chunk) makeStack(v value) *Stack {
 	if !v.isStruct() {
@@ -202,32 +158,26 @@ func (ch *chunk) makeStack(v value) *Stack {
 }
 
 func (ch *chunk) frames(array value) []Frame {
-	if array.kind != kindArray || array.field.pooled {
+	if array.kind() != kindArray || array.field.pooled {
 		return nil
 	}
-	of := array.field.typ
-	if of.kind != kindStruct || of.empty {
-		return nil
-	}
-	frames := make([]Frame, 0, array.bits)
-	c := cursor{data: array.data, fixed: ch.fixed}
-	for range array.bits {
-		frame := Frame{Method: noMethod}
-		for i := range of.fields {
-			f := &of.fields[i]
-			v := ch.read(f, &c)
+	c := cursor{data: array.data}
+	frames := make([]Frame, c.count())
+	for i := range frames {
+		frame := &frames[i]
+		frame.Method = noMethod
+		for f, v := range ch.fields(array.field.typ, &c) {
 			switch f.name {
 			case "method":
-				frame.Method = cmp.Or(once(&ch.methods, v, makeMethod), noMethod)
+				frame.Method = cmp.Or(once(ch.methods, v, makeMethod), noMethod)
 			case "lineNumber":
 				frame.Line = max(0, int(v.int()))
 			case "bytecodeIndex":
 				frame.BCI = int(v.int())
 			case "type":
-				frame.Kind = once(&ch.kinds, v, makeFrameKind)
+				frame.Kind = once(ch.kinds, v, makeFrameKind)
 			}
 		}
-		frames = append(frames, frame)
 	}
 	return frames
 }
@@ -247,8 +197,6 @@ func makeMethod(v value) *Method {
 			m.Descriptor = field.text()
 		case "modifiers":
 			m.Modifiers = int(field.int())
-		case "hidden":
-			m.Hidden = field.bool()
 		}
 	}
 	return m
@@ -282,7 +230,7 @@ func makeFrameKind(v value) FrameKind {
 }
 
 // thread returns the thread that a value describes, noThread if the chunk does not hold it.
-func (ch *chunk) thread(v value) *Thread { return cmp.Or(once(&ch.threads, v, makeThread), noThread) }
+func (ch *chunk) thread(v value) *Thread { return cmp.Or(once(ch.threads, v, makeThread), noThread) }
 
 func makeThread(v value) *Thread {
 	if !v.isStruct() {
@@ -310,6 +258,6 @@ func makeThread(v value) *Thread {
 	return t
 }
 
-func (ch *chunk) state(v value) string { return once(&ch.states, v, makeState) }
+func (ch *chunk) state(v value) string { return once(ch.states, v, makeState) }
 
 func makeState(v value) string { return cmp.Or(v.text(), v.member("name").text()) }

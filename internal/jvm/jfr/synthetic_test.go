@@ -184,8 +184,8 @@ func (w *writer) everything() {
 
 // syntheticChunk is a finished chunk with two samples, one of everything, and
 // what they name behind them.
-func syntheticChunk(fixed bool) []byte {
-	w := &writer{fixed: fixed, b: make([]byte, headerSize)}
+func syntheticChunk() []byte {
+	w := &writer{b: make([]byte, headerSize)}
 	w.sample(10, 1)
 	w.sample(20, 2)
 	first := int64(len(w.b))
@@ -200,10 +200,9 @@ func syntheticChunk(fixed bool) []byte {
 }
 
 // A writer makes chunks as the JVM does, for tests that need one of a certain
-// shape. Integers are compressed unless it is fixed.
+// shape.
 type writer struct {
-	fixed bool
-	b     []byte
+	b []byte
 }
 
 func (w *writer) byte(v byte)      { w.b = append(w.b, v) }
@@ -222,29 +221,9 @@ func (w *writer) varint(v uint64) {
 	w.byte(byte(v))
 }
 
-func (w *writer) long(v int64) {
-	if w.fixed {
-		w.b = binary.BigEndian.AppendUint64(w.b, uint64(v))
-		return
-	}
-	w.varint(uint64(v))
-}
-
-func (w *writer) int(v int32) {
-	if w.fixed {
-		w.b = binary.BigEndian.AppendUint32(w.b, uint32(v))
-		return
-	}
-	w.varint(uint64(uint32(v)))
-}
-
-func (w *writer) int16(v uint16) {
-	if w.fixed {
-		w.b = binary.BigEndian.AppendUint16(w.b, v)
-		return
-	}
-	w.varint(uint64(v))
-}
+func (w *writer) long(v int64)   { w.varint(uint64(v)) }
+func (w *writer) int(v int32)    { w.varint(uint64(uint32(v))) }
+func (w *writer) int16(v uint16) { w.varint(uint64(v)) }
 
 func (w *writer) text(s string) {
 	w.byte(textUTF8)
@@ -254,16 +233,12 @@ func (w *writer) text(s string) {
 
 // event adds an event with its size before it.
 func (w *writer) event(id int64, fields func(w *writer)) {
-	body := writer{fixed: w.fixed}
+	body := writer{}
 	body.long(id)
 	fields(&body)
 	// The JVM pads sizes to four bytes.
 	size := uint32(len(body.b) + 4)
-	if w.fixed {
-		w.b = binary.BigEndian.AppendUint32(w.b, size)
-	} else {
-		w.b = append(w.b, byte(size)|0x80, byte(size>>7)|0x80, byte(size>>14)|0x80, byte(size>>21)&0x7f)
-	}
+	w.b = append(w.b, byte(size)|0x80, byte(size>>7)|0x80, byte(size>>14)|0x80, byte(size>>21)&0x7f)
 	w.b = append(w.b, body.b...)
 }
 
@@ -298,7 +273,7 @@ func (w *writer) metadata(classes []class) {
 	for _, c := range classes {
 		ids[c.name] = strconv.FormatInt(c.id, 10)
 	}
-	tree := writer{fixed: w.fixed}
+	tree := writer{}
 	element := func(name string, children int, attributes ...string) {
 		tree.int(text(name))
 		tree.int(int32(len(attributes) / 2))
@@ -326,7 +301,7 @@ func (w *writer) metadata(classes []class) {
 			if f.pooled {
 				attributes = append(attributes, "constantPool", "true")
 			}
-			if f.timestamp {
+			if f.timestamp { // annotations are skipped
 				element("field", 1, attributes...)
 				element("annotation", 0, "class", ids["jdk.jfr.Timestamp"], "value", "TICKS")
 				continue
@@ -380,9 +355,5 @@ func (w *writer) header(size, checkpoint, metadata int64, state byte) {
 	for _, v := range []int64{size, checkpoint, metadata, testNanos, 1_000_000_000, testTicks, testSpeed} {
 		h = binary.BigEndian.AppendUint64(h, uint64(v))
 	}
-	flags := byte(flagCompressed)
-	if w.fixed {
-		flags = 0
-	}
-	copy(w.b, append(h, state, 0, 0, flags))
+	copy(w.b, append(h, state, 0, 0, flagCompressed))
 }

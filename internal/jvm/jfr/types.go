@@ -41,47 +41,26 @@ type typeDef struct {
 
 	event  bool
 	kind   kind
-	depth  int      // of values within values
-	empty  bool     // takes no bytes
-	broken bool     // contains itself, so that its values have no end, or is nested too deeply
-	pool   *pool    // of the chunk, nil if it holds no value of the type
-	alone  fieldDef // a field of this type, for values that are not part of others
-
-	// Set for the events that are read.
-	plan   *samplePlan
-	notice notice
+	depth  int         // of values within values
+	broken bool        // contains itself, so that its values have no end, is nested too deeply, or takes no bytes
+	alone  fieldDef    // a field of this type, for values that are not part of others
+	reader eventReader // nil for events that are not read
 }
 
 // A fieldDef is a field of a type.
 type fieldDef struct {
-	name        string
-	typ         *typeDef
-	array       bool
-	pooled      bool // the field holds the key of a value in a pool of the chunk
-	annotations []annotation
-	unsigned    bool
-}
-
-// An annotation describes the meaning of a field's numbers.
-type annotation struct {
-	name  string // such as jdk.jfr.Timespan
-	value string // such as NANOSECONDS
+	name   string
+	typ    *typeDef
+	array  bool
+	pooled bool // the field holds the key of a value in a pool of the chunk
 }
 
 func (t *typeDef) skip(c *cursor) {
 	switch t.kind {
 	case kindBool, kindByte:
 		c.byte()
-	case kindShort, kindChar:
-		c.int16()
-	case kindInt:
-		if c.fixed {
-			c.take(4)
-		} else {
-			c.skipLong()
-		}
-	case kindLong:
-		c.skipLong()
+	case kindShort, kindChar, kindInt, kindLong:
+		c.long()
 	case kindFloat:
 		c.take(4)
 	case kindDouble:
@@ -104,16 +83,9 @@ func (f *fieldDef) skip(c *cursor) {
 	if f.array {
 		n = c.count()
 	}
-	f.skipElements(n, c)
-}
-
-func (f *fieldDef) skipElements(n int, c *cursor) {
-	if f.empty() {
-		return
-	}
 	for range n {
 		if f.pooled {
-			c.skipLong()
+			c.long()
 		} else {
 			f.typ.skip(c)
 		}
@@ -122,9 +94,6 @@ func (f *fieldDef) skipElements(n int, c *cursor) {
 		}
 	}
 }
-
-// empty reports whether an element of the field takes no bytes.
-func (f *fieldDef) empty() bool { return !f.pooled && f.typ.empty }
 
 // Event types that are part of the format and are not declared by metadata.
 const (
@@ -137,34 +106,8 @@ const superEvent = "jdk.jfr.Event"
 
 var errShort = errors.New("it ends too early")
 
-// metadata holds the types of a chunk.
-type metadata struct {
-	types  []*typeDef
-	dense  []*typeDef // by number; the JVM uses small numbers only
-	sparse map[int64]*typeDef
-}
-
-// maxDense bounds the length of metadata.dense.
-const maxDense = 1 << 16
-
-func (m *metadata) lookup(id int64) *typeDef {
-	if uint64(id) < uint64(len(m.dense)) {
-		return m.dense[id]
-	}
-	return m.sparse[id]
-}
-
-func (m *metadata) add(t *typeDef) {
-	m.types = append(m.types, t)
-	if t.id < 0 || t.id >= maxDense {
-		m.sparse[t.id] = t
-		return
-	}
-	for int64(len(m.dense)) <= t.id {
-		m.dense = append(m.dense, nil)
-	}
-	m.dense[t.id] = t
-}
+// metadata holds the types of a chunk by their numbers.
+type metadata map[int64]*typeDef
 
 // An element of the metadata, which is a tree like that of an XML document. All strings
 // come first, in a table.
@@ -178,7 +121,7 @@ type element struct {
 //
 //	long start, long duration, long generation, int count, count × string, element
 //	element: int name, int count, count × (int key, int value), int count, count × element
-func parseMetadata(c cursor) (*metadata, error) {
+func parseMetadata(c cursor) (metadata, error) {
 	c.long()
 	c.long()
 	c.long()
@@ -194,7 +137,7 @@ func parseMetadata(c cursor) (*metadata, error) {
 	if c.short {
 		return nil, fmt.Errorf("metadata: %w", errShort)
 	}
-	m := &metadata{sparse: map[int64]*typeDef{}}
+	m := metadata{}
 	for i := range root.children {
 		if root.children[i].name == "metadata" {
 			if err := m.declare(root.children[i].children); err != nil {
@@ -202,7 +145,7 @@ func parseMetadata(c cursor) (*metadata, error) {
 			}
 		}
 	}
-	if len(m.types) == 0 {
+	if len(m) == 0 {
 		return nil, errors.New("metadata: it declares no type")
 	}
 	return m, nil
@@ -213,8 +156,8 @@ const maxElements = 16
 
 func parseElement(c *cursor, texts []string, depth int) element {
 	text := func() string {
-		i := c.int()
-		if i < 0 || int(i) >= len(texts) {
+		i := c.long()
+		if i >= uint64(len(texts)) {
 			c.fail()
 			return ""
 		}
@@ -245,36 +188,39 @@ func parseElement(c *cursor, texts []string, depth int) element {
 
 // declare creates types from their elements. A field may refer to any type by its number,
 // so fields are added when all types are known.
-func (m *metadata) declare(classes []element) error {
+func (m metadata) declare(classes []element) error {
 	classes = slices.DeleteFunc(slices.Clone(classes), func(e element) bool { return e.name != "class" })
-	for i := range classes {
-		attributes := classes[i].attributes
-		id, err := strconv.ParseInt(attributes["id"], 10, 64)
+	types := make([]*typeDef, len(classes))
+	for i, class := range classes {
+		id, err := strconv.ParseInt(class.attributes["id"], 10, 64)
 		if err != nil {
-			return fmt.Errorf("metadata: type %q has no number: %w", attributes["name"], err)
+			return fmt.Errorf("metadata: type %q has no number: %w", class.attributes["name"], err)
 		}
-		t := &typeDef{id: id, name: attributes["name"], kind: kindStruct}
+		t := &typeDef{
+			id: id, name: class.attributes["name"], kind: kindStruct,
+			event: class.attributes["superType"] == superEvent, simple: class.attributes["simpleType"] == "true",
+		}
 		if kind, ok := basicKinds[t.name]; ok {
 			t.kind = kind
 		}
-		t.event = attributes["superType"] == superEvent
-		t.simple = attributes["simpleType"] == "true"
+		if t.event {
+			t.reader = eventReaders[t.name]
+		}
 		t.alone.typ = t
-		m.add(t)
+		m[id], types[i] = t, t
 	}
-	for i, t := range m.types[len(m.types)-len(classes):] {
+	for i, t := range types {
 		if err := m.define(t, classes[i].children); err != nil {
 			return err
 		}
 	}
-	analyse(m.types)
+	analyse(types)
 	return nil
 }
 
 // define adds the fields of a type.
-func (m *metadata) define(t *typeDef, children []element) error {
-	for i := range children {
-		child := &children[i]
+func (m metadata) define(t *typeDef, children []element) error {
+	for _, child := range children {
 		if child.name != "field" {
 			continue
 		}
@@ -284,45 +230,21 @@ func (m *metadata) define(t *typeDef, children []element) error {
 			pooled: child.attributes["constantPool"] == "true",
 		}
 		if id, err := strconv.ParseInt(child.attributes["class"], 10, 64); err == nil {
-			f.typ = m.lookup(id)
+			f.typ = m[id]
 		}
 		if f.typ == nil {
 			return fmt.Errorf("metadata: field %s of %s has an unknown type", f.name, t.name)
 		}
-		f.annotations = m.annotations(child)
-		f.unsigned = slices.Contains(f.annotations, annotation{name: "jdk.jfr.Unsigned"})
 		t.fields = append(t.fields, f)
 	}
-	if t.event {
-		t.plan = newSamplePlan(t)
-		t.notice = notices[t.name]
-	}
 	return nil
-}
-
-func (m *metadata) annotations(of *element) []annotation {
-	var found []annotation
-	for i := range of.children {
-		child := &of.children[i]
-		if child.name != "annotation" {
-			continue
-		}
-		id, err := strconv.ParseInt(child.attributes["class"], 10, 64)
-		if err != nil {
-			continue
-		}
-		if t := m.lookup(id); t != nil {
-			found = append(found, annotation{name: t.name, value: child.attributes["value"]})
-		}
-	}
-	return found
 }
 
 // maxNesting bounds the nesting of values within values. The JVM uses two levels.
 const maxNesting = 16
 
-// analyse finds the types that take no bytes and those whose values have no end. It must be
-// called once, when all types have their fields.
+// analyse finds the types whose values have no end or take no bytes, so that reading an array
+// of them could take for ever. It must be called once, when all types have their fields.
 func analyse(types []*typeDef) {
 	const underWay, done = 1, 2
 	state := make(map[*typeDef]int, len(types))
@@ -336,16 +258,12 @@ func analyse(types []*typeDef) {
 			return
 		}
 		state[t] = underWay
-		t.empty = true
-		for i := range t.fields {
-			f := &t.fields[i]
+		t.broken = len(t.fields) == 0
+		for _, f := range t.fields {
 			if !f.pooled {
 				visit(f.typ, depth+1)
 				t.depth = max(t.depth, f.typ.depth+1)
 				t.broken = t.broken || f.typ.broken || t.depth > maxNesting
-			}
-			if f.array || !f.empty() {
-				t.empty = false
 			}
 		}
 		state[t] = done

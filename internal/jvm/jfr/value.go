@@ -1,123 +1,53 @@
 package jfr
 
-import (
-	"iter"
-	"math"
-)
+import "iter"
 
-// A value is a field of an event, or a part of one. It refers to the bytes of its chunk.
+// A value is a field of an event, or a part of one. It refers to the bytes of its chunk and
+// is decoded on demand.
 type value struct {
-	chunk  *chunk
-	field  *fieldDef // the field that holds the value or its array; nil for none
-	kind   kind
-	pooled bool   // bits is its key
-	bits   uint64 // a number, the length of an array, or the key in a pool
-	data   []byte // starts with the text, struct or array
+	chunk *chunk
+	field *fieldDef // the field that holds the value; nil if there is none
+	data  []byte    // starts with the value, or with its key if it is in a pool
 }
 
-// read reads the next field at the cursor; an incomplete one is null.
-func (ch *chunk) read(f *fieldDef, c *cursor) (v value) {
-	ch.readInto(&v, f, c)
-	return v
-}
-
-func (ch *chunk) readInto(v *value, f *fieldDef, c *cursor) {
-	if !f.array {
-		ch.element(v, f, c)
-		return
-	}
-	n := c.count()
-	first := c.at
-	f.skipElements(n, c)
-	if c.short {
-		*v = value{}
-		return
-	}
-	*v = value{chunk: ch, field: f, kind: kindArray, bits: uint64(n), data: c.data[first:c.at]}
-}
-
-// element reads the value of a field, or one element of its array.
-func (ch *chunk) element(v *value, f *fieldDef, c *cursor) {
-	*v = value{chunk: ch, field: f, kind: f.typ.kind, pooled: f.pooled}
-	if f.pooled {
-		v.bits = c.long()
-	} else {
-		switch v.kind {
-		case kindLong:
-			v.bits = c.long()
-		case kindInt:
-			v.bits = uint64(uint32(c.int()))
-		case kindBool, kindByte:
-			v.bits = uint64(c.byte())
-		case kindShort, kindChar:
-			v.bits = uint64(c.int16())
-		case kindFloat:
-			v.bits = uint64(math.Float32bits(c.float()))
-		case kindDouble:
-			v.bits = math.Float64bits(c.double())
-		default:
-			from := c.at
-			f.typ.skip(c)
-			v.data = c.data[from:c.at]
-			if f.typ.empty {
-				v.kind = kindNull
-			}
-		}
-	}
-	if c.short {
-		*v = value{}
-	}
-}
-
-// pooledValue returns the value at the start of bytes of a pool. Finding its end would take
-// time and is not needed.
-func (ch *chunk) pooledValue(t *typeDef, data []byte) value {
-	switch {
-	case t.empty:
-		return value{}
-	case t.kind == kindStruct || t.kind == kindString:
-		return value{chunk: ch, field: &t.alone, kind: t.kind, data: data}
-	}
-	c := cursor{data: data, fixed: ch.fixed}
-	return ch.read(&t.alone, &c)
-}
-
-// fields reads the fields of a type from bytes, up to the first incomplete one.
-func (ch *chunk) fields(t *typeDef, data []byte) iter.Seq2[*fieldDef, value] {
+// fields reads the fields of a type at the cursor, up to the first incomplete one.
+func (ch *chunk) fields(t *typeDef, c *cursor) iter.Seq2[*fieldDef, value] {
 	return func(yield func(*fieldDef, value) bool) {
-		c := cursor{data: data, fixed: ch.fixed}
-		var v value
 		for i := range t.fields {
-			f := &t.fields[i]
-			ch.readInto(&v, f, &c)
-			if c.short || !yield(f, v) {
+			f, from := &t.fields[i], c.at
+			f.skip(c)
+			if c.short || !yield(f, value{ch, f, c.data[from:c.at]}) {
 				return
 			}
 		}
 	}
 }
 
+// isPooled reports whether the value is in a pool, and returns its key.
+func (v value) isPooled() (key uint64, pooled bool) {
+	if v.field == nil || !v.field.pooled || v.field.array {
+		return 0, false
+	}
+	c := cursor{data: v.data}
+	return c.long(), true
+}
+
 // maxSteps bounds the chain of values that stand for other values.
 const maxSteps = 8
-
-// isIndirect reports whether the value may stand for another one.
-func (v *value) isIndirect() bool { return v.pooled || v.kind == kindStruct }
 
 // resolve returns the value that v stands for: the value in its pool, or the only field of
 // a simple type.
 func (v value) resolve() value {
 	for range maxSteps {
-		switch {
-		case v.pooled:
-			t := v.field.typ
-			data := v.chunk.pools.find(t, v.bits)
-			if data == nil {
-				return value{}
-			}
-			v = v.chunk.pooledValue(t, data)
-		case v.kind == kindStruct && v.field.typ.simple && len(v.field.typ.fields) == 1:
-			c := cursor{data: v.data, fixed: v.chunk.fixed}
-			v = v.chunk.read(&v.field.typ.fields[0], &c)
+		if v.field == nil || v.field.array {
+			return v
+		}
+		key, pooled := v.isPooled()
+		switch t := v.field.typ; {
+		case pooled:
+			v = v.chunk.find(t, key)
+		case t.simple && len(t.fields) == 1:
+			v.field = &t.fields[0]
 		default:
 			return v
 		}
@@ -125,76 +55,66 @@ func (v value) resolve() value {
 	return value{}
 }
 
-// isStruct reports whether the value is a struct that the chunk holds.
-func (v value) isStruct() bool {
-	if v.pooled && v.kind == kindStruct && !v.field.typ.simple {
-		return !v.field.typ.empty && v.chunk.pools.find(v.field.typ, v.bits) != nil
+// find returns a value of a pool.
+func (ch *chunk) find(t *typeDef, key uint64) value {
+	data, ok := ch.pools[t.id][key]
+	if !ok {
+		return value{}
 	}
-	return v.resolve().kind == kindStruct
+	return value{ch, &t.alone, data}
 }
 
-// int returns the value of an integer or boolean, and 0 for other kinds. An unsigned number
-// of 64 bits keeps its bits.
+// kind returns the kind of a value that was resolved.
+func (v value) kind() kind {
+	switch {
+	case v.field == nil:
+		return kindNull
+	case v.field.array:
+		return kindArray
+	}
+	return v.field.typ.kind
+}
+
+// int returns the value of an integer or boolean, and 0 for other kinds.
 func (v value) int() int64 {
-	if v.isIndirect() {
-		v = v.resolve()
-	}
-	switch v.kind {
-	case kindBool, kindChar, kindLong:
-		return int64(v.bits)
-	case kindByte, kindShort, kindInt:
-		if v.field.unsigned {
-			return int64(v.bits)
-		}
-	}
-	switch v.kind {
-	case kindByte:
-		return int64(int8(v.bits))
+	v = v.resolve()
+	c := cursor{data: v.data}
+	switch v.kind() {
+	case kindBool, kindByte:
+		return int64(int8(c.byte()))
 	case kindShort:
-		return int64(int16(v.bits))
+		return int64(int16(c.long()))
+	case kindChar:
+		return int64(uint16(c.long()))
 	case kindInt:
-		return int64(int32(v.bits))
+		return int64(int32(c.long()))
+	case kindLong:
+		return int64(c.long())
 	}
 	return 0
 }
 
 func (v value) bool() bool { return v.int() != 0 }
 
-// text returns the value of a string, and "" for other kinds. Strings of pools are decoded
-// once.
+// text returns the value of a string, and "" for other kinds.
 func (v value) text() string {
-	if !v.pooled {
-		return v.decodeText()
-	}
-	if v.chunk.pools.find(v.field.typ, v.bits) == nil {
-		return ""
-	}
-	texts := &v.field.typ.pool.texts
-	text, known := texts.get(v.bits)
-	if !known {
-		text = v.decodeText()
-		texts.put(v.bits, text)
-	}
-	return text
-}
-
-func (v value) decodeText() string {
 	for range maxSteps {
-		if v.isIndirect() {
-			v = v.resolve()
-		}
-		if v.kind != kindString {
+		v = v.resolve()
+		if v.kind() != kindString {
 			return ""
 		}
-		c := cursor{data: v.data, fixed: v.chunk.fixed}
+		c := cursor{data: v.data}
 		text, key, pooled := c.text()
 		if !pooled {
 			return text
 		}
-		v = value{chunk: v.chunk, field: v.field, pooled: true, bits: key}
+		v = v.chunk.find(v.field.typ, key)
 	}
 	return ""
 }
+
+// isStruct reports whether the value is a struct that the chunk holds.
+func (v value) isStruct() bool { return v.resolve().kind() == kindStruct }
 
 // member returns a field of a struct by its name, null if there is none.
 func (v value) member(name string) value {
@@ -209,8 +129,8 @@ func (v value) member(name string) value {
 // members are the fields of a struct in their order.
 func (v value) members() iter.Seq2[*fieldDef, value] {
 	s := v.resolve()
-	if s.kind != kindStruct || s.field.typ.broken {
+	if s.kind() != kindStruct || s.field.typ.broken {
 		return func(func(*fieldDef, value) bool) {}
 	}
-	return s.chunk.fields(s.field.typ, s.data)
+	return s.chunk.fields(s.field.typ, &cursor{data: s.data})
 }
