@@ -27,7 +27,9 @@ type applyRun struct {
 	*applyCommand
 	liveSession
 	holder *handover.Holder
-	traces *trace.Keeper
+	traces *trace.Reader
+	kept   []*trace.Transaction // the latest, in the order they ended
+	older  uint64               // transactions that were dropped for later ones
 
 	shownAt time.Time                  // the last reading
 	shown   map[handover.RowKey]uint64 // calls at that time
@@ -72,7 +74,7 @@ func (r *applyRun) enterSet(ctx context.Context, jvm *process.JVM) error {
 	for _, p := range r.set.Probes {
 		allow = append(allow, p.Allow...)
 	}
-	r.traces = trace.NewKeeper(r.session, holder.Watch, allow, r.keep, settleTime)
+	r.traces = trace.NewReader(r.session, holder.Watch, allow, settleTime)
 	if err := holder.Serve(ctx, places(), targetOf(r.session.JVM())); err != nil {
 		r.remark("other Sondes cannot hand over to this one: " + format.OneLine(err))
 	}
@@ -158,7 +160,9 @@ func (r *applyRun) stay(ctx context.Context) ending {
 	s.endAfter(r.duration, r.began)
 	var reading *task
 	reading = s.addTask(readEvery, func() ending {
-		_ = r.traces.Step() // the end reports errors
+		if _, err := r.traces.Read(); err == nil { // the end reports errors
+			r.keepLatest(r.traces.TakeNow())
+		}
 		reading.every = idleEvery
 		if slices.ContainsFunc(r.holder.Watch.Set().Probes, isTraced) {
 			reading.every = readEvery
@@ -170,6 +174,15 @@ func (r *applyRun) stay(ctx context.Context) ending {
 	})
 	s.addTask(r.interval, func() ending { return afterWrite(r.show()) })
 	return s.wait(ctx)
+}
+
+// keepLatest keeps transactions that have ended, up to --keep.
+func (r *applyRun) keepLatest(ended []*trace.Transaction) {
+	r.kept = append(r.kept, ended...)
+	if more := len(r.kept) - r.keep; more > 0 {
+		r.older += uint64(more)
+		r.kept = slices.Clone(r.kept[more:])
+	}
 }
 
 // isTraced reports whether a probe traces calls.
@@ -188,8 +201,8 @@ func (r *applyRun) show() error {
 	if isDue {
 		return r.writeLook(look)
 	}
-	r.traces.Count()
-	look.traced = tracedLine(r.traces)
+	_ = r.traces.Count() // the end reports errors
+	look.traced = r.tracedLine()
 	width, height := r.screen.size()
 	r.screen.draw(look.liveLines(width, height))
 	return nil
@@ -207,7 +220,7 @@ func (r *applyRun) finish(ctx context.Context, ended ending) error {
 	failure = errors.Join(failure, err)
 	r.holder.Watch.Close()
 	if look != nil {
-		look.Final, look.Ended, look.traced = true, string(ended), tracedLine(r.traces)
+		look.Final, look.Ended, look.traced = true, string(ended), r.tracedLine()
 		r.reportLate(r.concerned())
 		failure = errors.Join(r.writeLook(look), failure)
 	}
@@ -235,15 +248,16 @@ const (
 )
 
 // tracedLine sums up the traces; empty if nothing was traced.
-func tracedLine(t *trace.Keeper) string {
-	if t.Sum.Opened == 0 {
+func (r *applyRun) tracedLine() string {
+	rings := r.traces.Rings
+	if rings.Opened == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("traces: %s kept of %s begun", format.Grouped(len(t.Kept)), format.Grouped(t.Sum.Opened))
-	if t.Older > 0 {
-		text += fmt.Sprintf(", %s before those", format.Grouped(t.Older))
+	text := fmt.Sprintf("traces: %s kept of %s begun", format.Grouped(len(r.kept)), format.Grouped(rings.Opened))
+	if r.older > 0 {
+		text += fmt.Sprintf(", %s before those", format.Grouped(r.older))
 	}
-	return text + ringsText(t.Sum)
+	return text + ringsText(rings)
 }
 
 // ringsText is what rings do not hold.
@@ -259,12 +273,14 @@ func ringsText(sum trace.Rings) (text string) {
 
 // finishTraces reads what was written last, while the JVM is still there.
 func (r *applyRun) finishTraces(ctx context.Context, ended ending) *trace.Trace {
-	r.traces.Finish()
-	if !ended.isOut() && len(r.traces.Kept) > 0 {
+	rest, _ := r.traces.Finish() // records that cannot be read any more are missing
+	r.keepLatest(rest)
+	r.traces.Complete(r.kept)
+	if !ended.isOut() && len(r.kept) > 0 {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), namesLimit)
 		defer cancel()
 		if names, err := r.session.ThreadNames(ctx); err == nil { // else they have numbers
-			for _, one := range r.traces.Kept {
+			for _, one := range r.kept {
 				one.NameThreads(names)
 			}
 		}
@@ -275,7 +291,8 @@ func (r *applyRun) finishTraces(ctx context.Context, ended ending) *trace.Trace 
 func (r *applyRun) describeTraces() *trace.Trace {
 	d := &trace.Trace{
 		Target:  trace.Target{PID: r.pid, Command: r.session.JVM().Main, JDK: fmt.Sprint(r.session.JDK())},
-		Command: r.commandLine(), Began: r.began, Took: time.Since(r.began), Transactions: r.traces.Kept, Losses: r.traces.Losses(),
+		Command: r.commandLine(), Began: r.began, Took: time.Since(r.began), Transactions: r.kept,
+		Losses: trace.Losses{Counts: r.traces.Counts(), NotChosen: r.traces.Rings.Discarded, Dropped: r.traces.Rings.Dropped, Beyond: r.older},
 	}
 	for _, p := range r.set.Probes {
 		if isTraced(p) {
@@ -438,7 +455,7 @@ func (l *applyLook) liveLines(width, height int) []string {
 
 func (r *applyRun) describe(look *applyLook) document.Applied {
 	d := look.Applied
-	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.traces.Kept), r.traces.Sum.Discarded, r.traces.Sum.Dropped
+	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.kept), r.traces.Rings.Discarded, r.traces.Rings.Dropped
 	if d.Final {
 		d.LeftAlone = document.NewLeft(r.concerned())
 		r.lock.Lock()

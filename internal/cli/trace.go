@@ -234,24 +234,21 @@ const (
 type traceRun struct {
 	*traceCommand
 	liveSession
-	rings    *trace.RingReader
-	names    *trace.LiveNames
-	redact   *trace.Redactor
+	rings    *trace.Reader
 	terminal text.Terminal
 	kept     []*trace.Transaction
 	beyond   uint64
 	settling overhead.Settling
 	looked   cost.Reading // of the compilers, the last while the program settles
 	early    uint64       // transactions that began before it had settled
-	sum      trace.Rings
-	hasTitle bool // the list has its title
+	hasTitle bool         // the list has its title
 	drawn    time.Time
 }
 
 func (c *traceCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	r := &traceRun{
-		traceCommand: c, redact: trace.NewRedactor(c.allow), terminal: c.terminal(),
+		traceCommand: c, terminal: c.terminal(),
 		liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams), applied: appliedSet{set: c.wanted}},
 	}
 	if err := r.enter(ctx, "trace", arena.On|arena.Timed, 0); err != nil {
@@ -259,17 +256,14 @@ func (c *traceCommand) run(ctx context.Context) error {
 	}
 	s := r.liveSession.session
 	defer func() { _ = s.Release() }()
-	r.names = trace.NewLiveNames(r.applied.Watch)
 	if err := s.SetRings(c.ringBytes(), uint32(c.levels)); err != nil {
 		return r.abandon(ctx, err)
 	}
-	options := trace.Options{
-		Names: r.names, Redact: r.redact, Clock: trace.Clock{Wall: time.Now(), Nanos: uint64(s.Now())},
-	}
+	var settle time.Duration
 	if c.wanted.HandOff {
-		options.Settle = settleTime
+		settle = settleTime
 	}
-	r.rings = trace.NewRingReader(s, trace.NewAssembler(options))
+	r.rings = trace.NewReader(s, r.applied.Watch, c.allow, settle)
 	r.reportTraced()
 	r.measureCost(ctx)
 	r.settling = overhead.Settling{Rule: overhead.ForTrace, State: overhead.Settled}
@@ -329,7 +323,7 @@ func (r *traceRun) measureCost(ctx context.Context) {
 	if all := r.cost.Cost(); all != nil {
 		cost.Outer = max(0, all.Median-inner)
 	}
-	r.rings.Assembler.SetCost(cost)
+	r.rings.SetCost(cost)
 }
 
 // watch shows transactions as they end, and returns why it ended.
@@ -363,17 +357,13 @@ func (r *traceRun) step() error {
 			break
 		}
 	}
-	err := r.keep(r.rings.Assembler.Take(uint64(r.liveSession.session.Now())))
+	err := r.keep(r.rings.TakeNow())
 	r.drawProgress()
 	return err
 }
 
 // keep keeps transactions up to the limit.
 func (r *traceRun) keep(taken []*trace.Transaction) error {
-	if len(taken) == 0 {
-		return nil
-	}
-	r.names.Refresh()
 	for _, t := range taken {
 		if r.isDisturbed(t) {
 			r.early++
@@ -383,7 +373,6 @@ func (r *traceRun) keep(taken []*trace.Transaction) error {
 			r.beyond++
 			continue
 		}
-		t.Resolve(r.names, r.redact)
 		r.kept = append(r.kept, t)
 		if err := r.list(t); err != nil {
 			return err
@@ -430,12 +419,11 @@ func (r *traceRun) lookAtCompilers() {
 	}
 	since := r.looked.Until(now)
 	r.looked = now
-	sum, err := r.rings.Sum()
-	if err != nil || r.settling.Add(since, sum.Opened) == overhead.Unsettled {
+	if err := r.rings.Count(); err != nil || r.settling.Add(since, r.rings.Rings.Opened) == overhead.Unsettled {
 		return
 	}
 	r.began = time.Now()
-	if text := overdueText(r.settling, sum.Opened); text != "" {
+	if text := overdueText(r.settling, r.rings.Rings.Opened); text != "" {
 		r.remark(text)
 	}
 	r.screen.say("settled after %s: slow calls are kept from now on", format.Duration(r.settling.Took.Round(100*time.Millisecond)))

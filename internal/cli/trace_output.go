@@ -46,11 +46,7 @@ func (r *traceRun) finish(ctx context.Context, ended ending) error {
 
 // readRest reads what was written last.
 func (r *traceRun) readRest(ended ending) error {
-	_, err := r.rings.Read()
-	if sum, failed := r.rings.Sum(); failed == nil {
-		r.sum = sum
-	}
-	rest := r.rings.Assembler.Flush()
+	rest, err := r.rings.Finish()
 	if ended == endedUnread {
 		rest = slices.DeleteFunc(rest, r.isDisturbed)
 		r.kept = append(r.kept, rest[:min(len(rest), r.limit-len(r.kept))]...)
@@ -72,10 +68,8 @@ func (r *traceRun) complete(ctx context.Context, ended ending) {
 		r.measureCost(ctx)
 		threads, _ = r.liveSession.session.ThreadNames(ctx) // without names they have numbers
 	}
-	r.names.Refresh()
+	r.rings.Complete(r.kept)
 	for _, t := range r.kept {
-		t.Resolve(r.names, r.redact)
-		t.TakeOff(r.rings.Assembler.Cost())
 		t.NameThreads(threads)
 	}
 }
@@ -89,11 +83,11 @@ func (r *traceRun) target() *trace.Target {
 func (r *traceRun) result(took time.Duration) *trace.Trace {
 	t := &trace.Trace{
 		Target: *r.target(), Command: commandLine("trace", r.patterns), Methods: r.patterns, Conditions: r.conditions(), Levels: r.levels,
-		Began: r.began, Took: took, Transactions: r.kept, Cost: r.rings.Assembler.Cost(),
+		Began: r.began, Took: took, Transactions: r.kept, Cost: r.rings.Cost(),
 	}
 	weavings := r.liveSession.session.Weavings()
 	t.Woven, t.Cached = weavings.Woven, weavings.Cached
-	t.Losses = trace.Losses{Counts: r.rings.Assembler.Counts(), NotChosen: r.sum.Discarded, Dropped: r.sum.Dropped, Beyond: r.beyond, Early: r.early}
+	t.Losses = trace.Losses{Counts: r.rings.Counts(), NotChosen: r.rings.Rings.Discarded, Dropped: r.rings.Rings.Dropped, Beyond: r.beyond, Early: r.early}
 	if r.limit > 0 && len(r.kept) >= r.limit {
 		// Transactions that were running when the limit was reached are no loss.
 		t.Losses.Beyond += t.Losses.Unfinished
@@ -198,7 +192,7 @@ func (r *traceRun) hasNoMethod() bool {
 			return false
 		}
 	}
-	return r.sum.Opened == 0
+	return r.rings.Rings.Opened == 0
 }
 
 // list shows a transaction that has become whole.
@@ -237,11 +231,9 @@ func (r *traceRun) drawProgress() {
 		return
 	}
 	r.drawn = time.Now()
-	if sum, err := r.rings.Sum(); err == nil {
-		r.sum = sum
-	}
-	text := fmt.Sprintf("%s of %s kept, %s begun", format.Grouped(len(r.kept)), format.Grouped(r.limit), format.Grouped(int(r.sum.Opened)))
-	text += ringsText(r.sum)
+	_ = r.rings.Count() // the end reports errors
+	text := fmt.Sprintf("%s of %s kept, %s begun", format.Grouped(len(r.kept)), format.Grouped(r.limit), format.Grouped(int(r.rings.Rings.Opened)))
+	text += ringsText(r.rings.Rings)
 	text += fmt.Sprintf(", %s   Ctrl-C ends it", format.Duration(time.Since(r.began).Round(100*time.Millisecond)))
 	width, _ := r.screen.size()
 	r.screen.draw([]string{format.Cut(text, width)})

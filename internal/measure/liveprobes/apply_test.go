@@ -120,7 +120,7 @@ func TestForms(t *testing.T) {
 	if got := report.Probes[0].Redacted; !slices.Equal(got, []string{"$1.getPassword()", "$password"}) {
 		t.Errorf("%q", got)
 	}
-	name, _ := w.Names().Spot(f.SpotID(s))
+	name := w.Names().Spots[f.SpotID(s)]
 	want := []probes.CaptureName{{Index: 0, Text: "$2"}, {Index: 1, Text: "$1.getPassword()", Redacted: true}, {Index: 2, Text: "$password", Redacted: true}, {Index: probes.ExitCapture, Text: "$return"}}
 	if !slices.Equal(name.Captures, want) || !name.Conditional || name.Probe != "pay" {
 		t.Errorf("%+v", name)

@@ -160,7 +160,7 @@ func (s *shop) records() string {
 	var words []string
 	for _, ring := range rings {
 		err := ring.Read(func(r arena.Record) {
-			spot, _ := names.Spot(r.ID)
+			spot := names.Spots[r.ID]
 			if r.Kind == arena.CallRecord {
 				words = append(words, fmt.Sprintf("%d:%s", r.Depth, spot.Name))
 				return

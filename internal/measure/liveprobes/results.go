@@ -192,8 +192,8 @@ func (s *Source) Now() int64 { return s.watch.target.Now() }
 
 // Names are the meanings of ids in results and records, copied at one moment.
 type Names struct {
-	spots  map[uint32]probes.SpotName
-	labels map[uint32]Label
+	Spots  map[uint32]probes.SpotName
+	Labels map[uint32]Label // with all tags that were set
 }
 
 // Names returns the meanings of spots and labels, also those of probes that have ended.
@@ -202,19 +202,7 @@ func (w *Watch) Names() *Names {
 	defer w.lock.Unlock()
 	w.hear()
 	all := func(tags map[int]TagValue) []TagValue { return w.valued(tags, nil) }
-	return &Names{spots: maps.Clone(w.names), labels: w.labels.All(all)}
-}
-
-// Spot describes the spot with an id.
-func (n *Names) Spot(id uint32) (probes.SpotName, bool) {
-	name, is := n.spots[id]
-	return name, is
-}
-
-// Label returns the label with a number, with all tags that were set.
-func (n *Names) Label(id uint32) (Label, bool) {
-	label, is := n.labels[id]
-	return label, is
+	return &Names{Spots: maps.Clone(w.names), Labels: w.labels.All(all)}
 }
 
 // A Label distinguishes results of one spot, by tags or by callers.

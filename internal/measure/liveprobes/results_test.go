@@ -70,7 +70,7 @@ func TestResults(t *testing.T) {
 	if results.Ambiguous != 3 || results.ContextsLost != 4 {
 		t.Errorf("%+v", results)
 	}
-	if label, is := w.Names().Label(first); !is || label.String() != "kind=7 tier=gold" {
+	if label := w.Names().Labels[first]; label.String() != "kind=7 tier=gold" {
 		t.Errorf("%v", label)
 	}
 	stacks, err := w.Source().Stacks()

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // Options configure an Assembler.
 type Options struct {
-	Names  Names
-	Redact *Redactor // nil: values are shown as they are
+	Names  func() *liveprobes.Names // the names that are known now
+	Redact *Redactor                // nil: values are shown as they are
 	Clock  Clock
 	Cost   Cost
 	// Settle is how long a transaction whose root has ended waits for calls of other threads. Calls
@@ -61,9 +63,11 @@ type Assembler struct {
 	waiting   []*state // for their root or for parts, oldest first
 	delivered []*state // oldest first
 	ready     []*Transaction
-	held      int    // calls that are not delivered
-	now       uint64 // at the last Take
-	discarded recent
+	changed   []*Transaction // by late parts, since the last delivery
+	held      int            // calls that are not delivered
+	now       uint64         // at the last Take
+	discarded map[uint64]bool
+	oldest    []uint64 // the keys of discarded, oldest first
 	gaps      gaps
 }
 
@@ -72,7 +76,7 @@ func NewAssembler(o Options) *Assembler {
 	o.MostOpen = cmp.Or(o.MostOpen, DefaultOpen)
 	o.MostCalls = cmp.Or(o.MostCalls, DefaultCalls)
 	o.MostHeld = cmp.Or(o.MostHeld, DefaultHeld)
-	return &Assembler{options: o, states: map[uint64]*state{}, discarded: recent{most: mostDiscarded}}
+	return &Assembler{options: o, states: map[uint64]*state{}, discarded: map[uint64]bool{}}
 }
 
 // Counts returns the losses so far.
@@ -86,7 +90,7 @@ func (a *Assembler) Cost() Cost { return a.gaps.refine(a.options.Cost) }
 
 // Add adds a record of a ring. Records of one ring must be added in order.
 func (a *Assembler) Add(ring uint32, r arena.Record) {
-	if r.Transaction == 0 || a.discarded.has(r.Transaction) {
+	if r.Transaction == 0 || a.discarded[r.Transaction] {
 		return
 	}
 	if r.Kind == arena.DiscardedRecord {
@@ -123,13 +127,22 @@ func (a *Assembler) stateOf(id uint64) *state {
 
 func (a *Assembler) discard(id uint64) {
 	a.counts.Discarded++
-	a.discarded.add(id)
+	a.ignore(id)
 	s := a.states[id]
 	if s == nil || s.delivered != nil {
 		return
 	}
 	a.forget(s)
-	a.waiting = without(a.waiting, s)
+	a.waiting = slices.DeleteFunc(a.waiting, func(other *state) bool { return other == s })
+}
+
+// ignore drops later records of a transaction.
+func (a *Assembler) ignore(id uint64) {
+	a.discarded[id] = true
+	if a.oldest = append(a.oldest, id); len(a.oldest) > mostDiscarded {
+		delete(a.discarded, a.oldest[0])
+		a.oldest = a.oldest[1:]
+	}
 }
 
 // forget removes a state.
@@ -155,7 +168,7 @@ func (a *Assembler) bound() {
 		}
 		a.counts.GivenUp++
 		a.counts.Strays += oldest.unjoined()
-		a.discarded.add(oldest.id) // a later root would lack these calls
+		a.ignore(oldest.id) // a later root would lack these calls
 		a.forget(oldest)
 	}
 }
@@ -199,25 +212,43 @@ func (a *Assembler) Flush() []*Transaction {
 
 func (a *Assembler) takeReady() []*Transaction {
 	taken := a.ready
-	a.ready = nil
+	if len(taken)+len(a.changed) > 0 {
+		a.Complete(slices.Concat(taken, a.changed))
+	}
+	a.ready, a.changed = nil, nil
 	slices.SortStableFunc(taken, func(x, y *Transaction) int { return x.Begin.Compare(y.Begin) })
 	return taken
+}
+
+// Complete sets the names that are known now, and the times without the cost of hooks.
+func (a *Assembler) Complete(transactions []*Transaction) {
+	names := a.options.Names()
+	for _, t := range transactions {
+		t.Resolve(names, a.options.Redact)
+		t.TakeOff(a.Cost())
+	}
 }
 
 // deliver creates the transaction of a state. The state remains for late parts.
 func (a *Assembler) deliver(s *state) {
 	t := &Transaction{ID: s.id, Root: s.root, Begin: a.options.Clock.At(s.root.start), Lost: s.lost}
 	t.Parts, s.parts = s.parts, nil
-	a.held -= s.size
-	s.size = s.pendingSize()
-	a.held += s.size
+	a.release(s)
 	t.nest()
 	a.gaps.learn(t.Root)
-	t.TakeOff(a.Cost())
-	t.Resolve(a.options.Names, a.options.Redact)
 	s.delivered = t
 	a.ready = append(a.ready, t)
 	a.delivered = append(a.delivered, s)
+}
+
+// release counts only the calls of a state that still wait for an outer call.
+func (a *Assembler) release(s *state) {
+	a.held -= s.size
+	s.size = 0
+	for _, l := range s.lanes {
+		s.size += len(l.pending)
+	}
+	a.held += s.size
 }
 
 // joinLate adds parts to a transaction that was already delivered.
@@ -233,16 +264,9 @@ func (a *Assembler) joinLate(s *state, isEnd bool) {
 	t.Parts = append(t.Parts, s.parts...)
 	t.Lost = s.lost
 	s.parts = nil
-	a.held -= s.size
-	s.size = s.pendingSize()
-	a.held += s.size
+	a.release(s)
 	t.nest()
-	t.TakeOff(a.Cost())
-	t.Resolve(a.options.Names, a.options.Redact)
-}
-
-func without(states []*state, one *state) []*state {
-	return slices.DeleteFunc(states, func(s *state) bool { return s == one })
+	a.changed = append(a.changed, t)
 }
 
 // A state is a transaction whose records are being read.
@@ -287,7 +311,11 @@ func (l *lane) addValue(r arena.Record) {
 	if len(l.values) == mostValues {
 		l.values = l.values[1:]
 	}
-	value := Value{Index: int(r.Index), AtExit: r.AtExit, raw: r.Text, Null: r.Null, Failed: r.Failed, Cut: r.Cut}
+	index := int(r.Index)
+	if r.AtExit {
+		index |= probes.ExitCapture
+	}
+	value := Value{Index: index, AtExit: r.AtExit, raw: r.Text, Null: r.Null, Failed: r.Failed, Cut: r.Cut}
 	l.values = append(l.values, pendingValue{r.Depth, value})
 }
 
@@ -377,14 +405,6 @@ func (l *lane) fold(c *Call) int {
 	return 0
 }
 
-// pendingSize returns how many calls wait for an outer call.
-func (s *state) pendingSize() (size int) {
-	for _, l := range s.lanes {
-		size += len(l.pending)
-	}
-	return size
-}
-
 // unjoined returns how many calls were not delivered.
 func (s *state) unjoined() (calls uint64) {
 	count := func(c *Call) {
@@ -421,36 +441,6 @@ func (s *state) closeLanes() {
 		}
 		l.pending = nil
 	}
-}
-
-// recent is a bounded set of IDs that drops the oldest.
-type recent struct {
-	most  int
-	in    map[uint64]struct{}
-	order []uint64 // a ring once it is full
-	next  int
-}
-
-func (r *recent) has(id uint64) bool {
-	_, is := r.in[id]
-	return is
-}
-
-func (r *recent) add(id uint64) {
-	if r.has(id) {
-		return
-	}
-	if r.in == nil {
-		r.in = map[uint64]struct{}{}
-	}
-	if len(r.order) < r.most {
-		r.order = append(r.order, id)
-	} else {
-		delete(r.in, r.order[r.next])
-		r.order[r.next] = id
-		r.next = (r.next + 1) % r.most
-	}
-	r.in[id] = struct{}{}
 }
 
 // A Cost is the cost of the hooks of a call, in nanoseconds: Inner is between the two readings of

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -18,7 +21,7 @@ func TestAnyInterleavingGivesTheSameTransactions(t *testing.T) {
 			g.transaction(uint32(1+g.IntN(3)), [][]uint32{nil, {4}, {4, 5}, {5, 6, 7}}[g.IntN(4)])
 		}
 		settle := []time.Duration{0, 100, time.Second}[g.IntN(3)]
-		a := NewAssembler(Options{Names: generatedNames{}, Settle: settle})
+		a := NewAssembler(Options{Names: generatedNames, Settle: settle})
 		taken := g.feed(a)
 		if len(taken) != len(g.want) {
 			t.Errorf("seed %d: %d transactions of %d", seed, len(taken), len(g.want))
@@ -69,7 +72,7 @@ func call(id uint64, depth uint32, start, nanos uint64) arena.Record {
 }
 
 func TestCostIsTakenOff(t *testing.T) {
-	a := NewAssembler(Options{Names: generatedNames{}, Cost: Cost{Inner: 30, Outer: 70}})
+	a := NewAssembler(Options{Names: generatedNames, Cost: Cost{Inner: 30, Outer: 70}})
 	const ring = 1
 	a.Add(ring, call(5, 2, 1200, 130))
 	a.Add(ring, call(5, 1, 1100, 500))
@@ -97,7 +100,7 @@ func TestCostIsTakenOff(t *testing.T) {
 
 func TestWallClock(t *testing.T) {
 	wall := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	a := NewAssembler(Options{Clock: Clock{wall, 5_000_000_000}})
+	a := NewAssembler(Options{Names: generatedNames, Clock: Clock{wall, 5_000_000_000}})
 	a.Add(1, call(5, 0, 7_500_000_000, 10))
 	if got := a.Take(1e10)[0].Begin; !got.Equal(wall.Add(2500 * time.Millisecond)) {
 		t.Errorf("began at %v", got)
@@ -108,7 +111,7 @@ func TestWallClock(t *testing.T) {
 }
 
 func TestPartsAfterTheEndAreJoinedAndCounted(t *testing.T) {
-	a := NewAssembler(Options{Names: generatedNames{}, Settle: 100})
+	a := NewAssembler(Options{Names: generatedNames, Settle: 100})
 	a.Add(1, call(5, 0, 1000, 50))
 	if taken := a.Take(1100); len(taken) != 0 {
 		t.Fatalf("handed out after 50 ns of 100")
@@ -120,6 +123,7 @@ func TestPartsAfterTheEndAreJoinedAndCounted(t *testing.T) {
 	late := call(5, 1, 1020, 900)
 	late.Handed = true
 	a.Add(2, late)
+	a.Take(1150)
 	if tx := taken[0]; len(tx.Parts) != 1 || tx.Late != 1 || tx.Extent() != 920 || tx.Parts[0].Method != "m2" {
 		t.Errorf("late part: %+v", tx)
 	}
@@ -129,7 +133,7 @@ func TestPartsAfterTheEndAreJoinedAndCounted(t *testing.T) {
 }
 
 func TestCallsWhoseOuterCallHasNotEndedAreKept(t *testing.T) {
-	a := NewAssembler(Options{Names: generatedNames{}, Settle: time.Second})
+	a := NewAssembler(Options{Names: generatedNames, Settle: time.Second})
 	a.Add(2, call(5, 2, 1020, 10))
 	a.Add(1, call(5, 0, 1000, 50))
 	a.Add(1, call(6, 1, 1100, 10)) // its root never ends
@@ -143,7 +147,7 @@ func TestCallsWhoseOuterCallHasNotEndedAreKept(t *testing.T) {
 }
 
 func TestTheOldestIsGivenUp(t *testing.T) {
-	a := NewAssembler(Options{MostOpen: 4})
+	a := NewAssembler(Options{Names: generatedNames, MostOpen: 4})
 	for id := range uint64(10) {
 		a.Add(1, call(100+id, 1, 10*id, 5))
 	}
@@ -159,7 +163,7 @@ func TestTheOldestIsGivenUp(t *testing.T) {
 }
 
 func TestOneThatWaitsForPartsOnlyIsHandedOutInTime(t *testing.T) {
-	a := NewAssembler(Options{MostOpen: 2, Settle: 1 << 60})
+	a := NewAssembler(Options{Names: generatedNames, MostOpen: 2, Settle: 1 << 60})
 	for id := range uint64(5) {
 		a.Add(1, call(100+id, 0, 10*id, 5))
 	}
@@ -169,7 +173,7 @@ func TestOneThatWaitsForPartsOnlyIsHandedOutInTime(t *testing.T) {
 }
 
 func TestHeldCallsAreBounded(t *testing.T) {
-	a := NewAssembler(Options{MostHeld: 100})
+	a := NewAssembler(Options{Names: generatedNames, MostHeld: 100})
 	for id := range uint64(50) {
 		for n := range uint64(10) {
 			a.Add(1, call(100+id, 1, 100*id+n, 1))
@@ -186,7 +190,7 @@ func TestHeldCallsAreBounded(t *testing.T) {
 // TestMoreCallsThanAreKept has their number and time all the same.
 func TestMoreCallsThanAreKept(t *testing.T) {
 	const most, pairs = 100, 5000
-	a := NewAssembler(Options{Names: generatedNames{}, MostCalls: most})
+	a := NewAssembler(Options{Names: generatedNames, MostCalls: most})
 	const ring = 1
 	clock := uint64(1000)
 	for range pairs {
@@ -212,7 +216,7 @@ func TestMoreCallsThanAreKept(t *testing.T) {
 func TestNonsenseIsHarmless(t *testing.T) {
 	for seed := range uint64(30) {
 		g := newGenerator(seed)
-		a := NewAssembler(Options{Names: generatedNames{}, MostOpen: 8, MostCalls: 20, MostHeld: 200})
+		a := NewAssembler(Options{Names: generatedNames, MostOpen: 8, MostCalls: 20, MostHeld: 200})
 		for range 3000 {
 			a.Add(uint32(g.IntN(5)), arena.Record{
 				Kind: arena.RecordKind(g.IntN(5)), Transaction: uint64(g.IntN(20)), Depth: g.Uint32() >> g.IntN(32), ID: g.Uint32(), Start: g.Uint64() >> g.IntN(64),
@@ -244,7 +248,7 @@ func TestGapsTellWhatHooksTake(t *testing.T) {
 		"not calibrated":           {0, 0, 0},
 		"calibrated as longer":     {0, 120, 120},
 	} {
-		a := NewAssembler(Options{Names: generatedNames{}, Cost: Cost{inner, check.calibrated}})
+		a := NewAssembler(Options{Names: generatedNames, Cost: Cost{inner, check.calibrated}})
 		clock := uint64(1000)
 		for range calls {
 			a.Add(1, call(5, 1, clock, inner+own))
@@ -376,21 +380,22 @@ func (g *generator) feed(a *Assembler) (taken []*Transaction) {
 	return append(taken, a.Flush()...)
 }
 
-// generatedNames know all that a generator makes.
-type generatedNames struct{}
-
-func (generatedNames) Spot(id uint32) (Spot, bool) {
-	spot := Spot{Class: "com/acme/Shop", Method: fmt.Sprintf("m%d", id)}
-	for index := range 3 {
-		for _, atExit := range []bool{false, true} {
-			spot.Captures = append(spot.Captures, Capture{Index: index, AtExit: atExit, Expression: fmt.Sprintf("$%d", index)})
-		}
+// generatedNames returns the names of everything that a generator makes.
+func generatedNames() *liveprobes.Names {
+	names := &liveprobes.Names{
+		Spots:  map[uint32]probes.SpotName{},
+		Labels: map[uint32]results.Label{generatedLabel: {Tags: []results.TagValue{{Name: "tier", Value: "gold", Set: true}}}},
 	}
-	return spot, id <= generatedSpots
-}
-
-func (generatedNames) Tags(label uint32) (map[string]string, bool) {
-	return map[string]string{"tier": "gold"}, label == generatedLabel
+	for id := range uint32(generatedSpots + 1) {
+		spot := probes.SpotName{Class: "com/acme/Shop", Name: fmt.Sprintf("m%d", id)}
+		for index := range 3 {
+			for _, exit := range []int{0, probes.ExitCapture} {
+				spot.Captures = append(spot.Captures, probes.CaptureName{Index: index | exit, Text: fmt.Sprintf("$%d", index)})
+			}
+		}
+		names.Spots[id] = spot
+	}
+	return names
 }
 
 // shape is all of a call that the records tell.
@@ -399,7 +404,7 @@ func shape(c *Call) string {
 	fmt.Fprintf(&text, "#%d@%d+%d t%d %v %v(", c.Spot, c.start, c.Measured, c.ring, c.Threw, c.Handed)
 	values := map[bool][]string{}
 	for _, v := range c.Values {
-		values[v.AtExit] = append(values[v.AtExit], fmt.Sprintf("%d=%s", v.Index, v.Text))
+		values[v.AtExit] = append(values[v.AtExit], fmt.Sprintf("%d=%s", v.Index&^probes.ExitCapture, v.Text))
 	}
 	fmt.Fprint(&text, values[false], values[true])
 	for _, child := range c.Children {

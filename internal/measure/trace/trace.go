@@ -19,6 +19,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // A Trace is the result of a run.
@@ -82,28 +86,6 @@ func SpanID(trace [16]byte, place int) (id [8]byte) {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(trace[:], uint64(place)))
 	copy(id[:], sum[:])
 	return id
-}
-
-// A Spot describes a hook.
-type Spot struct {
-	Class, Method, Descriptor string
-	Probe                     string
-	Conditional               bool // it acts only in a context or under a condition
-	Captures                  []Capture
-}
-
-// A Capture is an expression whose value is recorded.
-type Capture struct {
-	Index      int
-	AtExit     bool
-	Expression string
-	Redacted   bool // its name is that of a secret, so it is not evaluated
-}
-
-// Names resolves the numbers in records. Names may become known later than the records.
-type Names interface {
-	Spot(id uint32) (Spot, bool)
-	Tags(label uint32) (map[string]string, bool)
 }
 
 // A Transaction is a call of a traced method with the calls it caused on all threads.
@@ -173,7 +155,7 @@ func (t *Transaction) NameThreads(names map[uint64]string) {
 
 // A Value is the value of an expression at the entry or exit of a call.
 type Value struct {
-	Index      int
+	Index      int // with probes.ExitCapture if AtExit
 	AtExit     bool
 	Expression string
 	Text       string
@@ -262,8 +244,9 @@ func (t *Transaction) gatherTags() {
 	t.Tags = gathered
 }
 
-// Resolve sets names and tags. It reports whether all were known, and may be called again.
-func (t *Transaction) Resolve(names Names, redact *Redactor) bool {
+// Resolve sets names and tags. It reports whether all were known, and may be called again: names may
+// become known later than the records.
+func (t *Transaction) Resolve(names *liveprobes.Names, redact *Redactor) bool {
 	known := t.Root.resolve(names, redact, nil)
 	for _, part := range t.Parts {
 		known = part.resolve(names, redact, nil) && known
@@ -273,73 +256,59 @@ func (t *Transaction) Resolve(names Names, redact *Redactor) bool {
 }
 
 // resolve sets the names of a call and of the calls below it; around are the tags of its caller.
-func (c *Call) resolve(names Names, redact *Redactor, around map[string]string) bool {
-	whole := c.known
+func (c *Call) resolve(names *liveprobes.Names, redact *Redactor, around map[string]string) bool {
 	if !c.known {
-		whole = c.resolveSpot(names, redact)
+		c.resolveSpot(names, redact)
 	}
-	tags, has := map[string]string(nil), c.label == 0
-	if c.label != 0 && names != nil {
-		tags, has = names.Tags(c.label)
+	label, has := names.Labels[c.label]
+	// A label for which the agent had no room is known to have no tags.
+	has = has || c.label == 0 || c.label == arena.LabelOther
+	var tags map[string]string
+	if len(label.Tags) > 0 {
+		tags = make(map[string]string, len(label.Tags))
 	}
-	if tags = redact.tags(tags); has && !maps.Equal(tags, around) {
+	for _, tag := range label.Tags {
+		tags[tag.Name], _ = redact.Text(tag.String())
+	}
+	if has && !maps.Equal(tags, around) {
 		c.Tags = tags
 	}
-	whole = whole && has
+	whole := c.known && has
 	for _, child := range c.Children {
 		whole = child.resolve(names, redact, tags) && whole
 	}
 	return whole
 }
 
-func (c *Call) resolveSpot(names Names, redact *Redactor) bool {
-	c.Method = fmt.Sprintf("#%d", c.Spot)
-	if names == nil {
-		return false
-	}
-	spot, found := names.Spot(c.Spot)
+func (c *Call) resolveSpot(names *liveprobes.Names, redact *Redactor) {
+	spot, found := names.Spots[c.Spot]
 	if !found {
-		return false
-	}
-	c.Class, c.Method, c.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Method, spot.Descriptor
-	c.Probe, c.Conditional, c.known = spot.Probe, spot.Conditional, true
-	// Hooks record all values they have room for, also those without a capture.
-	c.Values = slices.DeleteFunc(c.Values, func(v Value) bool {
-		return !slices.ContainsFunc(spot.Captures, func(capture Capture) bool { return capture.is(v) })
-	})
-	for i := range c.Values {
-		c.Values[i].name(spot.Captures, redact)
-	}
-	for _, capture := range spot.Captures {
-		if capture.Redacted && !slices.ContainsFunc(c.Values, capture.is) {
-			c.Values = append(c.Values, Value{Index: capture.Index, AtExit: capture.AtExit, Expression: capture.Expression, Redacted: true})
-		}
-	}
-	slices.SortStableFunc(c.Values, func(a, b Value) int {
-		switch {
-		case a.AtExit == b.AtExit:
-			return cmp.Compare(a.Index, b.Index)
-		case b.AtExit:
-			return -1
-		}
-		return 1
-	})
-	return true
-}
-
-// name sets the expression of a value.
-func (v *Value) name(captures []Capture, redact *Redactor) {
-	at := slices.IndexFunc(captures, func(c Capture) bool { return c.is(*v) })
-	v.Expression, v.Redacted = captures[at].Expression, captures[at].Redacted
-	if v.Redacted {
-		v.Null, v.Failed, v.Cut = false, false, false // it was not evaluated
+		c.Method = fmt.Sprintf("#%d", c.Spot)
 		return
 	}
-	v.Text, v.Redacted = redact.Text(v.raw)
+	c.Class, c.Method, c.Descriptor = strings.ReplaceAll(spot.Class, "/", "."), spot.Name, spot.Descriptor
+	c.Probe, c.Conditional, c.known = spot.Probe, spot.Conditional, true
+	// Hooks record all values they have room for, also those without a capture.
+	recorded := make(map[int]Value, len(c.Values))
+	for _, v := range c.Values {
+		recorded[v.Index] = v
+	}
+	c.Values = nil
+	for _, capture := range spot.Captures {
+		value, is := recorded[capture.Index]
+		switch {
+		case capture.Redacted: // it was not evaluated
+			value = Value{Index: capture.Index, AtExit: capture.Index&probes.ExitCapture != 0, Redacted: true}
+		case !is:
+			continue
+		default:
+			value.Text, value.Redacted = redact.Text(value.raw)
+		}
+		value.Expression = capture.Text
+		c.Values = append(c.Values, value)
+	}
+	slices.SortFunc(c.Values, func(a, b Value) int { return cmp.Compare(a.Index, b.Index) })
 }
-
-// is reports whether a value belongs to this expression.
-func (c Capture) is(v Value) bool { return c.Index == v.Index && c.AtExit == v.AtExit }
 
 // A Redactor removes secrets from texts: values of names such as password, and text that looks like
 // a credential. Captures with the name of a secret are not evaluated at all; a Redactor is for texts
@@ -408,16 +377,4 @@ func (r *Redactor) mask(found string) string {
 		return found
 	}
 	return parts[1] + Mask
-}
-
-// tags returns tags without secrets in their values.
-func (r *Redactor) tags(tags map[string]string) map[string]string {
-	if r == nil || len(tags) == 0 {
-		return tags
-	}
-	clean := make(map[string]string, len(tags))
-	for name, value := range tags {
-		clean[name], _ = r.Text(value)
-	}
-	return clean
 }

@@ -3,6 +3,8 @@ package trace
 import (
 	"testing"
 
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -45,8 +47,8 @@ func TestAllowedNamesAreShown(t *testing.T) {
 // TestValuesAreCleanBeforeTheyAreSeen: a value whose expression is not known, or is
 // named for a secret, has no text.
 func TestValuesAreCleanBeforeTheyAreSeen(t *testing.T) {
-	names := &someNames{spots: map[uint32]Spot{}}
-	a := NewAssembler(Options{Names: names, Redact: NewRedactor(nil)})
+	names := &liveprobes.Names{Spots: map[uint32]probes.SpotName{}}
+	a := NewAssembler(Options{Names: func() *liveprobes.Names { return names }, Redact: NewRedactor(nil)})
 	for index, text := range []string{"token=abc", "plain", "hidden", "not asked for"} {
 		a.Add(1, arena.Record{Kind: arena.ValueRecord, Transaction: 5, Index: uint8(index), Text: text})
 	}
@@ -57,8 +59,8 @@ func TestValuesAreCleanBeforeTheyAreSeen(t *testing.T) {
 			t.Errorf("shown before it was known: %+v", v)
 		}
 	}
-	names.spots[1] = Spot{Class: "A", Method: "m", Captures: []Capture{
-		{Index: 0, Expression: "$query"}, {Index: 1, Expression: "$name"}, {Index: 2, Expression: "$password", Redacted: true},
+	names.Spots[1] = probes.SpotName{Class: "A", Name: "m", Captures: []probes.CaptureName{
+		{Index: 0, Text: "$query"}, {Index: 1, Text: "$name"}, {Index: 2, Text: "$password", Redacted: true},
 	}}
 	if !tx.Resolve(names, NewRedactor(nil)) {
 		t.Error("not resolved")
@@ -66,7 +68,7 @@ func TestValuesAreCleanBeforeTheyAreSeen(t *testing.T) {
 	want := []Value{
 		{Index: 0, Expression: "$query", Text: "token=(redacted)", Redacted: true, raw: "token=abc"},
 		{Index: 1, Expression: "$name", Text: "plain", raw: "plain"},
-		{Index: 2, Expression: "$password", Redacted: true, raw: "hidden"},
+		{Index: 2, Expression: "$password", Redacted: true},
 	}
 	if len(tx.Root.Values) != len(want) {
 		t.Fatalf("values %+v", tx.Root.Values)
@@ -77,12 +79,3 @@ func TestValuesAreCleanBeforeTheyAreSeen(t *testing.T) {
 		}
 	}
 }
-
-type someNames struct{ spots map[uint32]Spot }
-
-func (n *someNames) Spot(id uint32) (Spot, bool) {
-	spot, found := n.spots[id]
-	return spot, found
-}
-
-func (*someNames) Tags(uint32) (map[string]string, bool) { return nil, false }

@@ -4,7 +4,10 @@ package tracetest
 import (
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -38,40 +41,38 @@ const (
 	nasty  = 8195
 )
 
-type names struct{}
-
-func (names) Spot(id uint32) (trace.Spot, bool) {
-	spot, found := map[uint32]trace.Spot{
-		checkout: {Class: "com/acme/shop/Shop", Method: "checkout", Descriptor: "(Lcom/acme/shop/Cart;)Lcom/acme/shop/Order;", Probe: "methods"},
-		load:     {Class: "com/acme/shop/CartRepository", Method: "load", Descriptor: "(J)Lcom/acme/shop/Cart;"},
-		query:    {Class: "com/acme/db/Db", Method: "query", Descriptor: "(Ljava/lang/String;)Ljava/util/List;"},
-		charge: {Class: "com/acme/pay/PaymentGatewayClient", Method: "charge", Descriptor: "(JLjava/lang/String;)Z", Conditional: true, Captures: []trace.Capture{
-			{Index: 0, Expression: "$1.amount"}, {Index: 1, Expression: "$2.cardNumber", Redacted: true}, {Index: 2, Expression: "$query"},
-			{Index: 0, AtExit: true, Expression: "$return"},
+func names() *liveprobes.Names {
+	tag := func(name, value string) results.TagValue {
+		return results.TagValue{Name: name, Value: value, Set: true}
+	}
+	labels := map[uint32]results.Label{
+		gold:   {Tags: []results.TagValue{tag("tier", "gold"), tag("tenant", "acme")}},
+		silver: {Tags: []results.TagValue{tag("tier", "silver")}},
+		nasty:  {Tags: []results.TagValue{tag("x", HostileValue)}},
+	}
+	return &liveprobes.Names{Labels: labels, Spots: map[uint32]probes.SpotName{
+		checkout: {Class: "com/acme/shop/Shop", Name: "checkout", Descriptor: "(Lcom/acme/shop/Cart;)Lcom/acme/shop/Order;", Probe: "methods"},
+		load:     {Class: "com/acme/shop/CartRepository", Name: "load", Descriptor: "(J)Lcom/acme/shop/Cart;"},
+		query:    {Class: "com/acme/db/Db", Name: "query", Descriptor: "(Ljava/lang/String;)Ljava/util/List;"},
+		charge: {Class: "com/acme/pay/PaymentGatewayClient", Name: "charge", Descriptor: "(JLjava/lang/String;)Z", Conditional: true, Captures: []probes.CaptureName{
+			{Index: 0, Text: "$1.amount"}, {Index: 1, Text: "$2.cardNumber", Redacted: true}, {Index: 2, Text: "$query"},
+			{Index: probes.ExitCapture, Text: "$return"},
 		}},
-		authorise: {Class: "com/acme/pay/Bank", Method: "authorise", Descriptor: "(J)Z"},
-		send:      {Class: "com/acme/mail/Mailer", Method: "send", Descriptor: "()V"},
-		audit:     {Class: "com/acme/audit/Audit", Method: "write", Descriptor: "()V"},
-		index:     {Class: "com/acme/search/Indexer", Method: "update", Descriptor: "()V"},
-		hostile: {Class: HostileClass, Method: HostileName, Descriptor: "()V", Captures: []trace.Capture{
-			{Index: 0, Expression: "$1"}, {Index: 1, Expression: "$2"},
+		authorise: {Class: "com/acme/pay/Bank", Name: "authorise", Descriptor: "(J)Z"},
+		send:      {Class: "com/acme/mail/Mailer", Name: "send", Descriptor: "()V"},
+		audit:     {Class: "com/acme/audit/Audit", Name: "write", Descriptor: "()V"},
+		index:     {Class: "com/acme/search/Indexer", Name: "update", Descriptor: "()V"},
+		hostile: {Class: HostileClass, Name: HostileName, Descriptor: "()V", Captures: []probes.CaptureName{
+			{Index: 0, Text: "$1"}, {Index: 1, Text: "$2"},
 		}},
-	}[id]
-	return spot, found
-}
-
-func (names) Tags(label uint32) (map[string]string, bool) {
-	tags, found := map[uint32]map[string]string{
-		gold: {"tier": "gold", "tenant": "acme"}, silver: {"tier": "silver"}, nasty: {"x": HostileValue},
-	}[label]
-	return tags, found
+	}}
 }
 
 // Sample is the trace. It is the same each time.
 func Sample() *trace.Trace {
 	began := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	a := trace.NewAssembler(trace.Options{
-		Names: names{}, Redact: trace.NewRedactor(nil), Clock: trace.Clock{Wall: began, Nanos: opened}, Cost: trace.Cost{Inner: 34, Outer: 81},
+		Names: names, Redact: trace.NewRedactor(nil), Clock: trace.Clock{Wall: began, Nanos: opened}, Cost: trace.Cost{Inner: 34, Outer: 81},
 	})
 	t := &trace.Trace{
 		Target: trace.Target{PID: 4711, Command: "com.acme.shop.Main", JDK: "25.0.3"}, Command: "sonde trace 4711 com.acme.shop.Shop.checkout",

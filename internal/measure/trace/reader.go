@@ -1,0 +1,91 @@
+package trace
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+// A Reader reads the rings of a JVM's threads into an assembler.
+type Reader struct {
+	*Assembler
+	Damaged uint64 // how often a ring held no valid record
+	Rings   Rings  // as of the last Count
+
+	session *session.Session
+}
+
+// Rings holds the counters of all rings together.
+type Rings struct {
+	Opened    uint64 // transactions that have begun
+	Discarded uint64 // transactions that were not chosen
+	Dropped   uint64 // calls that found no room and were only counted
+}
+
+// NewReader returns a reader of the rings of a session. allow are names whose values are shown although they are those
+// of secrets; settle is how long a transaction waits for calls of other threads.
+func NewReader(s *session.Session, live *liveprobes.Watch, allow []string, settle time.Duration) *Reader {
+	clock := Clock{Wall: time.Now(), Nanos: uint64(s.Now())}
+	return &Reader{session: s, Assembler: NewAssembler(Options{Names: live.Names, Redact: NewRedactor(allow), Clock: clock, Settle: settle})}
+}
+
+// Read reads all records that were written since the last call, and reports whether
+// there were any.
+func (r *Reader) Read() (bool, error) {
+	rings, err := r.session.Rings()
+	if err != nil {
+		return false, err
+	}
+	any := false
+	for _, ring := range rings {
+		err := ring.Read(func(record arena.Record) {
+			any = true
+			r.Add(ring.Ref(), record)
+		})
+		if errors.Is(err, arena.ErrOverrun) { // the other rings can still be read
+			r.Damaged++
+			continue
+		}
+		if err != nil {
+			return any, err
+		}
+	}
+	return any, nil
+}
+
+// TakeNow delivers the transactions that are complete.
+func (r *Reader) TakeNow() []*Transaction { return r.Take(uint64(r.session.Now())) }
+
+// Finish reads the last records, and delivers all transactions whose root has ended.
+func (r *Reader) Finish() ([]*Transaction, error) {
+	_, err := r.Read()
+	_ = r.Count() // otherwise the counters are those of the last reading
+	return r.Flush(), err
+}
+
+// Count reads the counters of the rings.
+func (r *Reader) Count() error {
+	rings, err := r.session.Rings()
+	if err != nil {
+		return err
+	}
+	dropped, err := r.session.Ringless()
+	if err != nil {
+		return err
+	}
+	sum := Rings{Dropped: dropped}
+	for _, ring := range rings {
+		state, err := ring.State()
+		if err != nil {
+			return err
+		}
+		sum.Opened += state.Opened
+		sum.Discarded += state.Discarded
+		sum.Dropped += state.Dropped
+	}
+	r.Rings = sum
+	return nil
+}
