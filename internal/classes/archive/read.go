@@ -257,11 +257,9 @@ func findInImage(name, entry string) (found Entry, err error) {
 	if data, err := im.Read(entry); err == nil {
 		return Entry{Path: entry, Data: append([]byte(nil), data...)}, nil
 	}
-	path := classPath(entry)
-	for _, module := range im.Modules() {
-		if data, err := im.Read(module + "/" + path); err == nil {
-			return Entry{Path: module + "/" + path, Data: append([]byte(nil), data...)}, nil
-		}
+	class := strings.TrimSuffix(classPath(entry), ".class")
+	if data := im.Class(class); data != nil {
+		return Entry{Path: im.Module(class) + "/" + class + ".class", Data: append([]byte(nil), data...)}, nil
 	}
 	return Entry{}, fmt.Errorf("%s has no entry %s: %w", name, entry, fs.ErrNotExist)
 }

@@ -5,8 +5,8 @@
 //
 //	header      7 × u4: magic, version, flags, resources, table length,
 //	            size of the attributes, size of the strings
-//	redirect    table length × s4   first level of a perfect hash
-//	offsets     table length × u4   second level: offset into the attributes
+//	redirect    table length × s4   of a perfect hash, which is not used here
+//	offsets     table length × u4   offsets into the attributes
 //	attributes  one record per resource: bytes kind<<3 | length-1, each
 //	            followed by length bytes of value, big-endian, until kind 0
 //	strings     modified UTF-8, each ended by a 0 byte
@@ -18,12 +18,19 @@ package jimage
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
-	"sort"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/sonde-jvm/sonde/classfile"
 )
 
 const (
@@ -44,45 +51,67 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s: not a usable JDK run-time image: %s at offset %d: %s", e.File, e.Structure, e.Offset, e.Detail)
 }
 
-// Image is an open run-time image. It is safe for use by several goroutines
-// until it is closed.
+// Image is an open run-time image. What a JVM's image holds need not be requested from
+// the JVM. Reading content is safe for use by several goroutines until it is closed. A nil
+// Image holds no classes.
 type Image struct {
 	file       string
 	data       []byte // the whole file
-	unmap      func() error
 	order      binary.ByteOrder
-	length     int // entries of the redirect and offsets tables
-	offsets    int // position of the offsets table; redirect begins at headerSize
 	attributes []byte
 	attrStart  int
 	strings    []byte
-	content    int // position of the first resource
+	content    int                        // position of the first resource
+	resources  []resource                 // in order of module and path
+	classes    map[string]*resource       // by internal name
+	exports    map[string]map[string]bool // packages exported to all modules, by module; read on demand
+}
+
+// OpenLibrary returns nil where path is empty or no image that can be read.
+func OpenLibrary(path string) *Image {
+	im, err := Open(path)
+	if err != nil {
+		return nil
+	}
+	return im
 }
 
 // Open maps the image at path into memory. Close releases it.
 func Open(path string) (*Image, error) {
-	data, unmap, err := mapFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	defer func() { _ = f.Close() }() // the mapping outlives the descriptor
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	if !info.Mode().IsRegular() || size == 0 || int64(int(size)) != size {
+		return nil, &FormatError{File: path, Structure: "file", Detail: "empty, or not a regular file"}
+	}
+	data, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, fmt.Errorf("map %s: %w", path, err)
 	}
 	im, err := parse(path, data)
 	if err != nil {
-		_ = unmap() // the format error is the one to report
+		_ = syscall.Munmap(data) // the format error is the one to report
 		return nil, err
 	}
-	im.unmap = unmap
 	return im, nil
 }
 
 // Close releases the image. Content handed out as it lies in the file, which
 // is all that was not compressed, must not be touched afterwards.
 func (im *Image) Close() error {
-	unmap := im.unmap
-	im.unmap, im.data = nil, nil
-	if unmap == nil {
+	if im == nil || im.data == nil {
 		return nil
 	}
-	return unmap()
+	data := im.data
+	im.data = nil
+	return syscall.Munmap(data)
 }
 
 // Is reports whether a file that begins with head is a run-time image.
@@ -107,29 +136,51 @@ func parse(file string, data []byte) (*Image, error) {
 	if content > int64(len(data)) {
 		return nil, im.defect("header", 16, fmt.Sprintf("index of %d bytes in a file of %d", content, len(data)))
 	}
-	im.length = int(length)
-	im.offsets = headerSize + 4*im.length
-	im.attrStart = im.offsets + 4*im.length
+	offsets := headerSize + 4*int(length)
+	im.attrStart = offsets + 4*int(length)
 	im.attributes = data[im.attrStart : im.attrStart+int(attributes)]
 	im.strings = data[im.attrStart+int(attributes) : content]
 	im.content = int(content)
-	return im, nil
+	return im, im.index(data[offsets:im.attrStart])
+}
+
+// index lists what modules hold. The image also has an index of its packages under the
+// pseudo module "packages" and, since JDK 9, of its modules under "modules"; neither is
+// content.
+func (im *Image) index(offsets []byte) error {
+	im.resources = make([]resource, 0, len(offsets)/4)
+	for ; len(offsets) > 0; offsets = offsets[4:] {
+		r, err := im.resource(im.order.Uint32(offsets))
+		if err != nil {
+			return err
+		}
+		if r.module != "" && r.module != "packages" && r.module != "modules" {
+			im.resources = append(im.resources, r)
+		}
+	}
+	slices.SortFunc(im.resources, func(a, b resource) int {
+		return cmp.Or(strings.Compare(a.module, b.module), strings.Compare(a.path, b.path))
+	})
+	im.classes = make(map[string]*resource, len(im.resources))
+	for i := range im.resources {
+		if class, is := strings.CutSuffix(im.resources[i].path, ".class"); is && im.classes[class] == nil {
+			im.classes[class] = &im.resources[i]
+		}
+	}
+	return nil
 }
 
 // Each calls fn for every resource of every module, in order of module and
 // path, until fn returns an error, which Each returns. data may lie in the
 // mapped file: fn must not change it, nor keep it beyond Close.
 func (im *Image) Each(fn func(module, path string, data []byte) error) error {
-	all, err := im.resources()
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		data, err := im.read(&all[i].location)
+	for i := range im.resources {
+		r := &im.resources[i]
+		data, err := im.read(r)
 		if err != nil {
 			return err
 		}
-		if err := fn(all[i].module, all[i].path, data); err != nil {
+		if err := fn(r.module, r.path, data); err != nil {
 			return err
 		}
 	}
@@ -141,44 +192,99 @@ func (im *Image) Each(fn func(module, path string, data []byte) error) error {
 // error answers to [fs.ErrNotExist] where there is none. What [Image.Each]
 // says about data holds.
 func (im *Image) Read(name string) ([]byte, error) {
-	loc, err := im.find(name)
-	if err != nil {
-		return nil, err
-	}
-	if loc == nil {
+	module, path, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
+	at, found := slices.BinarySearchFunc(im.resources, module, func(r resource, module string) int {
+		return cmp.Or(strings.Compare(r.module, module), strings.Compare(r.path, path))
+	})
+	if !found {
 		return nil, fmt.Errorf("%s: no entry %s: %w", im.file, name, fs.ErrNotExist)
 	}
-	return im.read(loc)
+	return im.read(&im.resources[at])
 }
 
-type resource struct {
-	module, path string
-	location     location
-}
+// Has reports whether the image holds a class, given by its internal name.
+func (im *Image) Has(class string) bool { return im != nil && im.classes[class] != nil }
 
-// resources lists what modules hold. The image also has an index of its
-// packages under the pseudo module "packages" and, since JDK 9, of its modules
-// under "modules"; neither is content.
-func (im *Image) resources() ([]resource, error) {
-	all := make([]resource, 0, im.length)
-	for i := range im.length {
-		loc, err := im.location(im.u4(im.offsets + 4*i))
-		if err != nil {
-			return nil, err
-		}
-		module, path := loc.module, loc.path()
-		if module == "" || module == "packages" || module == "modules" {
-			continue
-		}
-		all = append(all, resource{module, path, loc})
+// Module returns the module of a class; "" where the image does not hold the class.
+func (im *Image) Module(class string) string {
+	if !im.Has(class) {
+		return ""
 	}
-	sort.Slice(all, func(i, j int) bool {
-		if all[i].module != all[j].module {
-			return all[i].module < all[j].module
+	return im.classes[class].module
+}
+
+// IsJDK reports whether a class belongs to a module of the JDK, as opposed to a module of
+// a program that was linked into the image.
+func (im *Image) IsJDK(class string) bool {
+	module := im.Module(class)
+	return strings.HasPrefix(module, "java.") || strings.HasPrefix(module, "jdk.")
+}
+
+// Classes returns the names of all classes in order.
+func (im *Image) Classes() []string {
+	if im == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(im.classes))
+}
+
+// Class returns a class file; nil where the image does not hold the class.
+func (im *Image) Class(name string) []byte {
+	if !im.Has(name) {
+		return nil
+	}
+	file, err := im.read(im.classes[name])
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+// Exports reports whether class user may use a class: both are in one module, or the
+// package of the class is exported to all modules. It is true for classes outside the
+// image, about which nothing is known. It is for use by one goroutine at a time.
+func (im *Image) Exports(class, user string) bool {
+	module := im.Module(class)
+	if module == "" || module == im.Module(user) {
+		return true
+	}
+	packages, known := im.exports[module]
+	if !known {
+		packages = im.readExports(module)
+		if im.exports == nil {
+			im.exports = make(map[string]map[string]bool)
 		}
-		return all[i].path < all[j].path
-	})
-	return all, nil
+		im.exports[module] = packages
+	}
+	return packages == nil || packages[class[:max(0, strings.LastIndexByte(class, '/'))]]
+}
+
+// readExports returns nil where the descriptor of the module cannot be read.
+func (im *Image) readExports(module string) map[string]bool {
+	file, err := im.Read("/" + module + "/module-info.class")
+	if err != nil {
+		return nil
+	}
+	class, err := classfile.Parse(file)
+	if err != nil {
+		return nil
+	}
+	attribute := class.Find(class.Attributes, classfile.KindModule)
+	if attribute == nil {
+		return nil
+	}
+	contents, err := class.Decode(*attribute)
+	described, is := contents.(*classfile.Module)
+	if err != nil || !is {
+		return nil
+	}
+	packages := make(map[string]bool)
+	for _, export := range described.Exports {
+		if name, err := class.Pool.PackageName(export.Package); err == nil && len(export.To) == 0 {
+			packages[string(name)] = true
+		}
+	}
+	return packages
 }
 
 func (im *Image) u4(pos int) uint32 { return im.order.Uint32(im.data[pos:]) }
@@ -187,20 +293,89 @@ func (im *Image) defect(structure string, offset int, detail string) error {
 	return &FormatError{File: im.file, Structure: structure, Offset: offset, Detail: detail}
 }
 
-// Modules lists the modules of the image, in order of their names. An image
-// whose index is damaged has none.
-func (im *Image) Modules() []string {
-	all, err := im.resources()
-	if err != nil {
-		return nil
+// Kinds of attributes of a resource. Kinds past the last are skipped, as later JDKs
+// add facts about a resource, not ways to find it.
+const (
+	attrEnd = iota
+	attrModule
+	attrParent
+	attrBase
+	attrExtension
+	attrOffset
+	attrCompressed
+	attrUncompressed
+	attrCount
+)
+
+// Bounds that no honest record reaches. They keep the work per record constant
+// however large a hostile file is.
+const (
+	maxAttributes = 64
+	maxName       = 65535
+)
+
+// resource is the name of a resource and the position of its content.
+type resource struct {
+	position                 int // of the record in the file, for messages
+	module                   string
+	path                     string // without the module: java/lang/String.class
+	offset, compressed, size uint64 // compressed is 0 for content that lies as it is
+}
+
+// resource decodes the attribute record at the given offset.
+func (im *Image) resource(offset uint32) (resource, error) {
+	r := resource{position: im.attrStart + int(offset)}
+	var values [attrCount]uint64
+	pos := uint64(offset)
+	for count := 0; ; count++ {
+		if pos >= uint64(len(im.attributes)) || count == maxAttributes {
+			return r, im.defect("location", r.position, "record runs past the attributes")
+		}
+		kind, n := im.attributes[pos]>>3, uint64(im.attributes[pos]&7)+1
+		if kind == attrEnd {
+			break
+		}
+		pos++
+		if n > uint64(len(im.attributes))-pos {
+			return r, im.defect("location", r.position, "record runs past the attributes")
+		}
+		var value uint64
+		for _, b := range im.attributes[pos : pos+n] {
+			value = value<<8 | uint64(b)
+		}
+		if kind < attrCount {
+			values[kind] = value
+		}
+		pos += n
 	}
-	var modules []string
-	for i := range all {
-		if n := len(modules); n == 0 || modules[n-1] != all[i].module {
-			modules = append(modules, all[i].module)
+	r.offset, r.compressed, r.size = values[attrOffset], values[attrCompressed], values[attrUncompressed]
+	var names [4]string // module, parent, base, extension
+	for i := range names {
+		at, ok := values[attrModule+i], false
+		if names[i], ok = im.text(at); !ok {
+			return r, im.defect("location", r.position, fmt.Sprintf("name at %d lies outside the strings", at))
 		}
 	}
-	return modules
+	r.module, r.path = names[0], names[2]
+	if names[1] != "" {
+		r.path = names[1] + "/" + r.path
+	}
+	if names[3] != "" {
+		r.path += "." + names[3]
+	}
+	return r, nil
+}
+
+// text is the string at an offset of the string table.
+func (im *Image) text(offset uint64) (string, bool) {
+	if offset >= uint64(len(im.strings)) {
+		return "", false
+	}
+	end := bytes.IndexByte(im.strings[offset:min(offset+maxName, uint64(len(im.strings)))], 0)
+	if end < 0 {
+		return "", false
+	}
+	return string(im.strings[offset : offset+uint64(end)]), true
 }
 
 // A compressed resource begins with one header per compression applied, the
@@ -218,30 +393,30 @@ const (
 const maxResource = 1 << 30
 
 // read returns the content of a resource, unpacked where it is compressed.
-func (im *Image) read(loc *location) ([]byte, error) {
-	stored := loc.size
-	if loc.compressed != 0 {
-		stored = loc.compressed
+func (im *Image) read(r *resource) ([]byte, error) {
+	stored := r.size
+	if r.compressed != 0 {
+		stored = r.compressed
 	}
 	room := uint64(len(im.data) - im.content)
-	if loc.offset > room || stored > room-loc.offset {
-		return nil, im.defect("location", loc.position, fmt.Sprintf("content of /%s/%s lies past the end of the file", loc.module, loc.path()))
+	if r.offset > room || stored > room-r.offset {
+		return nil, im.defect("location", r.position, fmt.Sprintf("content of /%s/%s lies past the end of the file", r.module, r.path))
 	}
-	start := im.content + int(loc.offset)
+	start := im.content + int(r.offset)
 	data := im.data[start : start+int(stored) : start+int(stored)]
-	for loc.compressed != 0 && len(data) >= resourceHeaderSize && im.order.Uint32(data) == resourceMagic {
+	for r.compressed != 0 && len(data) >= resourceHeaderSize && im.order.Uint32(data) == resourceMagic {
 		var err error
-		if data, err = im.unpack(data, loc, start); err != nil {
+		if data, err = im.unpack(data, r, start); err != nil {
 			return nil, err
 		}
 	}
-	if uint64(len(data)) != loc.size {
-		return nil, im.defect("content", start, fmt.Sprintf("/%s/%s has %d bytes, its location says %d", loc.module, loc.path(), len(data), loc.size))
+	if uint64(len(data)) != r.size {
+		return nil, im.defect("content", start, fmt.Sprintf("/%s/%s has %d bytes, its location says %d", r.module, r.path, len(data), r.size))
 	}
 	return data, nil
 }
 
-func (im *Image) unpack(data []byte, loc *location, start int) ([]byte, error) {
+func (im *Image) unpack(data []byte, r *resource, start int) ([]byte, error) {
 	packed, size := im.order.Uint64(data[4:]), im.order.Uint64(data[12:])
 	method, _ := im.text(uint64(im.order.Uint32(data[20:])))
 	body := data[resourceHeaderSize:]
@@ -249,15 +424,15 @@ func (im *Image) unpack(data []byte, loc *location, start int) ([]byte, error) {
 		return nil, im.defect("compressed content", start, fmt.Sprintf("%d bytes said to unpack to %d", packed, size))
 	}
 	if method != "zip" {
-		return nil, im.defect("compressed content", start, fmt.Sprintf("/%s/%s is packed by %q; only zip is known (jlink --compress=zip-6 makes such images)", loc.module, loc.path(), method))
+		return nil, im.defect("compressed content", start, fmt.Sprintf("/%s/%s is packed by %q; only zip is known (jlink --compress=zip-6 makes such images)", r.module, r.path, method))
 	}
-	r, err := zlib.NewReader(bytes.NewReader(body[:packed]))
+	z, err := zlib.NewReader(bytes.NewReader(body[:packed]))
 	if err != nil {
 		return nil, im.defect("compressed content", start, err.Error())
 	}
 	// The declared size is only trusted as a limit, so a lie about it costs
 	// no memory that the packed bytes do not justify.
-	out, err := io.ReadAll(io.LimitReader(r, int64(size)+1))
+	out, err := io.ReadAll(io.LimitReader(z, int64(size)+1))
 	if err != nil {
 		return nil, im.defect("compressed content", start, err.Error())
 	}

@@ -23,8 +23,7 @@ type file struct {
 	zip                             bool
 }
 
-// build writes an image the way jlink does, save that the hash needs no
-// search: every redirect entry is filled by a seed that happens to fit.
+// build writes an image the way jlink does, save for the hash table, which is not read.
 func build(t testing.TB, order binary.AppendByteOrder, files []file) []byte {
 	t.Helper()
 	table := []byte{0} // offset 0 is the empty string
@@ -55,74 +54,15 @@ func build(t testing.TB, order binary.AppendByteOrder, files []file) []byte {
 		records = append(records, 0)
 		content = append(content, body...)
 	}
-	redirect, slots := place(t, files)
 	b := order.AppendUint32(nil, magic)
 	for _, v := range []uint32{version, 0, uint32(len(files)), uint32(len(files)), uint32(len(records)), uint32(len(table))} {
 		b = order.AppendUint32(b, v)
 	}
-	for _, r := range redirect {
-		b = order.AppendUint32(b, uint32(r))
-	}
-	for _, i := range slots {
-		b = order.AppendUint32(b, starts[i])
+	b = append(b, make([]byte, 4*len(files))...)
+	for _, start := range starts {
+		b = order.AppendUint32(b, start)
 	}
 	return append(append(append(b, records...), table...), content...)
-}
-
-// place finds a redirect table: names alone in their bucket are sent straight
-// to a free slot, the others get a seed under which all are free.
-func place(t testing.TB, files []file) (redirect []int32, slots []int) {
-	t.Helper()
-	n := uint32(len(files))
-	redirect, slots = make([]int32, n), make([]int, n)
-	taken := make([]bool, n)
-	buckets := make([][]int, n)
-	name := func(i int) string {
-		l := location{module: files[i].module, parent: files[i].parent, base: files[i].base, extension: files[i].extension}
-		return "/" + l.module + "/" + l.path()
-	}
-	for i := range files {
-		h := hash(name(i), 0x01000193) % n
-		buckets[h] = append(buckets[h], i)
-	}
-	for size := len(files); size > 1; size-- {
-		for h, bucket := range buckets {
-			if len(bucket) != size {
-				continue
-			}
-			seed := int32(1)
-			for ; !fits(bucket, name, uint32(seed), taken); seed++ {
-			}
-			redirect[h] = seed
-			for _, i := range bucket {
-				at := hash(name(i), uint32(seed)) % n
-				taken[at], slots[at] = true, i
-			}
-		}
-	}
-	free := 0
-	for h, bucket := range buckets {
-		if len(bucket) != 1 {
-			continue
-		}
-		for taken[free] {
-			free++
-		}
-		redirect[h], taken[free], slots[free] = int32(-1-free), true, bucket[0]
-	}
-	return redirect, slots
-}
-
-func fits(bucket []int, name func(int) string, seed uint32, taken []bool) bool {
-	seen := map[uint32]bool{}
-	for _, i := range bucket {
-		at := hash(name(i), seed) % uint32(len(taken))
-		if taken[at] || seen[at] {
-			return false
-		}
-		seen[at] = true
-	}
-	return true
 }
 
 func pack(t testing.TB, order binary.AppendByteOrder, data string, method uint32) []byte {

@@ -28,7 +28,7 @@ type Loaded struct {
 type Universe struct {
 	// Library is the target's run-time image, which has the files of the JDK's classes;
 	// may be nil.
-	Library *jimage.Library
+	Library *jimage.Image
 	// IsAhead says that no JVM has loaded these classes yet: unknown classes may load, and
 	// which of several classes of one name will load is open.
 	IsAhead bool
@@ -65,12 +65,12 @@ const (
 )
 
 // New returns a universe without classes.
-func New(library *jimage.Library) *Universe {
+func New(library *jimage.Image) *Universe {
 	return &Universe{Library: library, classes: make(map[string][]*Class), loaders: make(map[string][]int)}
 }
 
 // Of returns a universe of loaded classes.
-func Of(library *jimage.Library, classes []Loaded) *Universe {
+func Of(library *jimage.Image, classes []Loaded) *Universe {
 	u := New(library)
 	for _, c := range classes {
 		u.Add(c)

@@ -66,7 +66,7 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 		return nil, &session.NoSuchJVM{PID: options.PID, Cause: err}
 	}
 	library := jimage.OpenLibrary(jvm.Image)
-	defer library.Close()
+	defer func() { _ = library.Close() }()
 	hooked, holder, err := others(ctx, jvm)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func Look(ctx context.Context, options Options) (*Result, error) {
 // look is the state of one call of Look.
 type look struct {
 	Options
-	library *jimage.Library
+	library *jimage.Image
 	session *session.Session
 	result  *Result
 }

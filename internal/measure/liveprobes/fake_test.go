@@ -84,7 +84,7 @@ func (f *fake) watch(t *testing.T, notices *[]string) *Watch {
 }
 
 // theLibrary is opened once: that takes a while.
-func theLibrary(image string) *jimage.Library {
+func theLibrary(image string) *jimage.Image {
 	libraries.Lock()
 	defer libraries.Unlock()
 	if libraries.opened[image] == nil {
@@ -95,8 +95,8 @@ func theLibrary(image string) *jimage.Library {
 
 var libraries = struct {
 	sync.Mutex
-	opened map[string]*jimage.Library
-}{opened: make(map[string]*jimage.Library)}
+	opened map[string]*jimage.Image
+}{opened: make(map[string]*jimage.Image)}
 
 var bootClasses = []string{"java/lang/Object", "java/lang/String", "java/lang/Integer", "java/lang/Number", "java/lang/Comparable", "java/util/function/Function"}
 

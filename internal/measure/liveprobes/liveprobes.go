@@ -121,7 +121,7 @@ func New(s *session.Session, o Options) *Watch {
 	return newWatch(s, jimage.OpenLibrary(s.JVM().Image), o)
 }
 
-func newWatch(t target, l *jimage.Library, o Options) *Watch {
+func newWatch(t target, l *jimage.Image, o Options) *Watch {
 	return &Watch{
 		target: t, options: o, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
@@ -135,7 +135,7 @@ func newWatch(t target, l *jimage.Library, o Options) *Watch {
 func (w *Watch) Close() {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	w.classes.Library.Close()
+	_ = w.classes.Library.Close()
 	w.classes.Library = nil
 }
 

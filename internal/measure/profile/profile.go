@@ -98,7 +98,7 @@ type run struct {
 	skip     *skipping
 	session  *session.Session
 	graph    *callgraph.Graph
-	library  *jimage.Library // the target's JDK on disk
+	library  *jimage.Image // the target's JDK on disk
 	began    time.Time
 	onAt     int64 // the target's clock when the root's hooks went on
 	stage    Stage
@@ -164,7 +164,7 @@ func Run(ctx context.Context, options Options) (*cct.Profile, error) {
 	}
 	defer func() { _ = r.session.Release() }()
 	r.library = jimage.OpenLibrary(r.session.JVM().Image)
-	defer r.library.Close()
+	defer func() { _ = r.library.Close() }()
 	defer r.peek.stop(ctx)
 	err = r.begin(ctx)
 	if err == nil {

@@ -31,7 +31,7 @@ type Classes struct {
 }
 
 // NewClasses returns a model without classes.
-func NewClasses(library *jimage.Library) *Classes {
+func NewClasses(library *jimage.Image) *Classes {
 	return &Classes{universe.New(library), make(map[*universe.Class]*condition.Class)}
 }
 

@@ -64,7 +64,7 @@ func NewDraft(r DraftRequest) (*Draft, error) {
 		return nil, err
 	}
 	classes := NewClasses(jimage.OpenLibrary(r.Image))
-	defer classes.Library.Close()
+	defer func() { _ = classes.Library.Close() }()
 	classes.IsAhead = true
 	for _, c := range r.Classes {
 		classes.Add(c)
