@@ -101,50 +101,24 @@ func matchGlob(glob, text string) bool {
 // has if each "$" in it is replaced by "/". It is for a cheap first check before
 // MatchClass.
 func (p *Pattern) ClassBounds() (prefix, suffix string) {
-	var all []string
+	globs := make([]string, len(p.class))
 	for i, s := range p.class {
-		if s.any {
-			return plain(prefixOf(p.class[:i])), end(p.class[i+1:])
-		}
-		all = append(all, s.glob)
+		globs[i] = separators.Replace(s.glob)
 	}
-	whole := strings.Join(all, "/")
-	if star := strings.IndexByte(whole, '*'); star >= 0 {
-		return plain(whole[:star]), plain(whole[strings.LastIndexByte(whole, '*')+1:])
+	whole := strings.Join(globs, "/")
+	first, last := strings.IndexByte(whole, '*'), strings.LastIndexByte(whole, '*')
+	if first < 0 {
+		return whole, ""
 	}
-	return plain(whole), ""
+	// A "**" may match nothing, so there need be no separator next to it.
+	prefix, suffix = whole[:first], whole[last+1:]
+	if strings.HasPrefix(whole[first:], "**") {
+		prefix = strings.TrimSuffix(prefix, "/")
+	}
+	if strings.HasSuffix(whole[:last+1], "**") {
+		suffix = strings.TrimPrefix(suffix, "/")
+	}
+	return prefix, suffix
 }
-
-// prefixOf joins segments up to the first wildcard. A "**" may match nothing, so there is
-// no separator after the last segment.
-func prefixOf(segments []segment) string {
-	var parts []string
-	for _, s := range segments {
-		if star := strings.IndexByte(s.glob, '*'); star >= 0 {
-			return strings.Join(append(parts, s.glob[:star]), "/")
-		}
-		parts = append(parts, s.glob)
-	}
-	return strings.Join(parts, "/")
-}
-
-// end returns the suffix of names that end with these segments.
-func end(segments []segment) string {
-	var parts []string
-	for i := len(segments) - 1; i >= 0; i-- {
-		s := segments[i]
-		if s.any {
-			break
-		}
-		if star := strings.LastIndexByte(s.glob, '*'); star >= 0 {
-			parts = append([]string{s.glob[star+1:]}, parts...)
-			break
-		}
-		parts = append([]string{s.glob}, parts...)
-	}
-	return plain(strings.Join(parts, "/"))
-}
-
-func plain(name string) string { return separators.Replace(name) }
 
 var separators = strings.NewReplacer("$", "/", ".", "/")
