@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// jarFile rewrites a jar that is a file of its own.
-func (w *rewriter) jarFile(in, out string) error {
+// jarFile rewrites a jar that is a file of its own, or reads it where out is "". prefix is
+// what the paths of its entries begin with.
+func (w *rewriter) jarFile(in, out, prefix string) error {
 	f, err := os.Open(in)
 	if err != nil {
 		return err
@@ -27,6 +28,9 @@ func (w *rewriter) jarFile(in, out string) error {
 		return fmt.Errorf("%s: %w: %w", in, errNotJar, err)
 	}
 	w.unpack = newUnpacker(info.Size())
+	if out == "" {
+		return w.entries(r.File, in, prefix, 0, func(*zip.File, outcome) error { return nil })
+	}
 	strip, err := w.checkSignature(in, r.File)
 	if err != nil {
 		return err
@@ -44,7 +48,7 @@ func (w *rewriter) jarFile(in, out string) error {
 		if err != nil {
 			return err
 		}
-		if err := w.entries(r.File, in, "", 0, jw.put); err != nil {
+		if err := w.entries(r.File, in, prefix, 0, jw.put); err != nil {
 			return err
 		}
 		if err := jw.zw.Close(); err != nil {
@@ -79,7 +83,7 @@ func (w *rewriter) entries(files []*zip.File, jar, prefix string, depth int, put
 		if err := checkName(jar, f.Name); err != nil {
 			return nil, err
 		}
-		if !isClassName(f.Name) {
+		if isNestedName(f.Name) || !w.wants(prefix+f.Name) {
 			return nil, nil
 		}
 		seq := w.nextSeq()
@@ -88,7 +92,7 @@ func (w *rewriter) entries(files []*zip.File, jar, prefix string, depth int, put
 	return w.pool.inOrder(len(files), start, func(i int, o outcome) error {
 		f := files[i]
 		before := w.done.done
-		if isNestedName(f.Name) {
+		if isNestedName(f.Name) && (w.wanted == nil || w.wanted(prefix+f.Name+"!/")) {
 			if o = w.nested(f, jar, prefix, depth); o.err != nil {
 				return o.err
 			}
@@ -101,6 +105,14 @@ func (w *rewriter) entries(files []*zip.File, jar, prefix string, depth int, put
 		w.done.add(max(0, int64(f.CompressedSize64)-(w.done.done-before)))
 		return nil
 	})
+}
+
+// wants reports whether an entry is a class to be read.
+func (w *rewriter) wants(path string) bool {
+	if w.wanted != nil {
+		return w.wanted(path)
+	}
+	return isClassName(path)
 }
 
 // class unpacks, transforms and packs one class, on a worker.

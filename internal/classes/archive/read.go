@@ -9,7 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -24,71 +24,34 @@ func Walk(ctx context.Context, name string, fn func(Entry) error) error {
 	if err != nil {
 		return err
 	}
-	w := &walker{ctx: ctx, fn: fn}
+	return newReader(ctx, fn).read(kind, name)
+}
+
+// newReader returns a rewriter that writes nothing and calls fn in the order of the input.
+func newReader(ctx context.Context, fn func(Entry) error) *rewriter {
+	transform := func(e Entry) ([]byte, error) { return nil, fn(e) }
+	return &rewriter{ctx: ctx, pool: &pool{only: &worker{transform: transform}}}
+}
+
+func (w *rewriter) read(kind Kind, name string) error {
 	switch kind {
 	case ClassFile:
 		data, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		return w.visit(name, data)
+		return w.pool.only.transformed(Entry{Path: name, Data: data}).err
 	case Tree:
-		return w.tree(name)
+		files, err := list(name, true)
+		if err != nil {
+			return err
+		}
+		return w.files(name, "", files)
 	case Image:
 		return w.image(name)
 	default:
-		return w.jarFile(name, "")
+		return w.jarFile(name, "", "")
 	}
-}
-
-type walker struct {
-	ctx context.Context
-	fn  func(Entry) error
-	seq int
-}
-
-func (w *walker) visit(path string, data []byte) error {
-	if err := w.ctx.Err(); err != nil {
-		return err
-	}
-	e := Entry{Path: path, Data: data, Seq: w.seq}
-	w.seq++
-	return w.fn(e)
-}
-
-func (w *walker) tree(root string) error {
-	// A root that is a symbolic link is followed; WalkDir would not.
-	root, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return err
-	}
-	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		if isNestedName(rel) {
-			if err := w.jarFile(name, rel+"!/"); !errors.Is(err, errNotJar) {
-				return err
-			}
-			return nil // only named like a jar
-		}
-		if !isClassName(rel) {
-			return nil
-		}
-		data, err := readBounded(name)
-		if err != nil {
-			return err
-		}
-		return w.visit(rel, data)
-	})
 }
 
 // readBounded reads a class file that lies in a directory.
@@ -103,68 +66,18 @@ func readBounded(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-func (w *walker) image(name string) error {
+func (w *rewriter) image(name string) error {
 	im, err := jimage.Open(name)
 	if err != nil {
 		return err
 	}
 	err = im.Each(func(module, path string, data []byte) error {
-		if !isClassName(path) {
-			return nil
-		}
-		return w.visit(module+"/"+path, data)
-	})
-	if closeErr := im.Close(); err == nil {
-		err = closeErr
-	}
-	return err
-}
-
-func (w *walker) jarFile(name, prefix string) error {
-	r, err := zip.OpenReader(name)
-	if errors.Is(err, zip.ErrFormat) {
-		return fmt.Errorf("%s: %w: %w", name, errNotJar, err)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = r.Close() }() // only read
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	return w.jar(&r.Reader, newUnpacker(info.Size()), name, prefix, 0)
-}
-
-func (w *walker) jar(r *zip.Reader, u *unpacker, jar, prefix string, depth int) error {
-	for _, f := range r.File {
-		if err := checkName(jar, f.Name); err != nil {
+		if err := w.ctx.Err(); err != nil || !isClassName(path) {
 			return err
 		}
-		where := jar + "!/" + f.Name
-		switch {
-		case isClassName(f.Name):
-			data, err := u.read(f, where, maxClassFile)
-			if err != nil {
-				return err
-			}
-			if err := w.visit(prefix+f.Name, data); err != nil {
-				return err
-			}
-		case isNestedName(f.Name):
-			nested, err := u.openNested(f, where, depth)
-			if errors.Is(err, errNotJar) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if err := w.jar(nested, u, where, prefix+f.Name+"!/", depth+1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+		return w.pool.only.transformed(Entry{Path: module + "/" + path, Data: data, Seq: w.nextSeq()}).err
+	})
+	return errors.Join(err, im.Close())
 }
 
 // classPath turns what a user may call a class, a.b.C, into its path in a jar.
@@ -178,60 +91,60 @@ func classPath(entry string) string {
 // Find reads one class of a jar or run-time image. entry is a path, with "!/"
 // after each jar on the way, or a class name such as com.acme.Order. The error
 // answers to [fs.ErrNotExist] where there is no such class.
-func Find(name, entry string) (Entry, error) {
+func Find(name, entry string) (found Entry, err error) {
 	kind, err := Detect(name)
 	if err != nil {
 		return Entry{}, err
 	}
 	switch kind {
 	case Jar:
-		return findInJar(name, entry)
+		jars, class := "", entry
+		if at := strings.LastIndexByte(entry, '!'); at >= 0 {
+			jars = strings.ReplaceAll(strings.ReplaceAll(entry[:at+1], "!/", "!"), "!", "!/")
+			class = strings.TrimPrefix(entry[at+1:], "/")
+		}
+		w := newReader(context.Background(), func(e Entry) error {
+			found = e
+			return errFound
+		})
+		w.wanted = func(path string) bool {
+			return path == jars+class || path == jars+classPath(class) || strings.HasSuffix(path, "!/") && strings.HasPrefix(jars, path)
+		}
+		err = w.jarFile(name, "", "")
 	case Image:
-		return findInImage(name, entry)
+		found, err = findInImage(name, entry)
 	default:
 		return Entry{}, &KindError{name, "has no entries: only jars and JDK run-time images are written with !"}
 	}
+	if err == nil {
+		err = fmt.Errorf("%s has no entry %s: %w", name, entry, fs.ErrNotExist)
+	}
+	if !errors.Is(err, errFound) {
+		return Entry{}, err
+	}
+	return found, nil
 }
 
-func findInJar(name, entry string) (Entry, error) {
-	r, err := zip.OpenReader(name)
-	if err != nil {
-		return Entry{}, fmt.Errorf("%s: %w: %w", name, errNotJar, err)
-	}
-	defer func() { _ = r.Close() }() // only read
-	info, err := os.Stat(name)
-	if err != nil {
-		return Entry{}, err
-	}
-	u := newUnpacker(info.Size())
-	jar, where, rest := &r.Reader, name, entry
-	for depth := 0; ; depth++ {
-		outer, inner, nested := strings.Cut(rest, "!")
-		if !nested {
-			break
-		}
-		rest = strings.TrimPrefix(inner, "/")
-		f := lookup(jar, outer)
-		where += "!/" + outer
-		if f == nil {
-			return Entry{}, fmt.Errorf("%s: %w", where, fs.ErrNotExist)
-		}
-		if jar, err = u.openNested(f, where, depth); err != nil {
-			return Entry{}, err
-		}
-	}
-	f := lookup(jar, rest)
-	if f == nil {
-		f = lookup(jar, classPath(rest))
-	}
-	if f == nil {
-		return Entry{}, fmt.Errorf("%s has no entry %s: %w", where, rest, fs.ErrNotExist)
-	}
-	data, err := u.read(f, where+"!/"+f.Name, maxClassFile)
+// errFound ends the search for a class.
+var errFound = errors.New("the class was found")
+
+// findInImage also takes a class without its module. Where it finds the class the error is
+// errFound.
+func findInImage(name, entry string) (Entry, error) {
+	im, err := jimage.Open(name)
 	if err != nil {
 		return Entry{}, err
 	}
-	return Entry{Path: strings.TrimSuffix(entry, rest) + f.Name, Data: data}, nil
+	defer func() { _ = im.Close() }() // only read
+	class := strings.TrimSuffix(classPath(entry), ".class")
+	path := im.Module(class) + "/" + class + ".class"
+	data, err := im.Read(entry)
+	if err == nil {
+		path = entry
+	} else if data = im.Class(class); data == nil {
+		return Entry{}, nil
+	}
+	return Entry{Path: path, Data: slices.Clone(data)}, errFound
 }
 
 func lookup(r *zip.Reader, name string) *zip.File {
@@ -241,27 +154,6 @@ func lookup(r *zip.Reader, name string) *zip.File {
 		}
 	}
 	return nil
-}
-
-// findInImage also takes a class without its module.
-func findInImage(name, entry string) (found Entry, err error) {
-	im, err := jimage.Open(name)
-	if err != nil {
-		return Entry{}, err
-	}
-	defer func() {
-		if closeErr := im.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	if data, err := im.Read(entry); err == nil {
-		return Entry{Path: entry, Data: append([]byte(nil), data...)}, nil
-	}
-	class := strings.TrimSuffix(classPath(entry), ".class")
-	if data := im.Class(class); data != nil {
-		return Entry{Path: im.Module(class) + "/" + class + ".class", Data: append([]byte(nil), data...)}, nil
-	}
-	return Entry{}, fmt.Errorf("%s has no entry %s: %w", name, entry, fs.ErrNotExist)
 }
 
 // Limits that no real input reaches. Only unpacked entries count: entries copied as they
@@ -320,15 +212,7 @@ func (u *unpacker) read(f *zip.File, where string, limit int64) ([]byte, error) 
 // for anything, so this is no defect of the input.
 var errNotJar = errors.New("cannot be read as a jar")
 
-// openNested reads an entry as a jar of its own.
-func (u *unpacker) openNested(f *zip.File, where string, depth int) (*zip.Reader, error) {
-	data, err := u.read(f, where, maxNestedJar)
-	if err != nil {
-		return nil, err
-	}
-	return parseNested(data, where, depth)
-}
-
+// parseNested reads an entry as a jar of its own.
 func parseNested(data []byte, where string, depth int) (*zip.Reader, error) {
 	if depth >= maxDepth {
 		return nil, &LimitError{where, fmt.Sprintf("jars nested more than %d deep: taken for a zip bomb", maxDepth)}

@@ -70,7 +70,7 @@ func Rewrite(ctx context.Context, in, out string, o Options) (*Report, error) {
 	case Tree:
 		err = w.tree(in, out)
 	default:
-		err = w.jarFile(in, out)
+		err = w.jarFile(in, out, "")
 	}
 	if err != nil {
 		return nil, err
@@ -87,6 +87,7 @@ type rewriter struct {
 	unpack  *unpacker
 	report  Report
 	done    progress
+	wanted  func(path string) bool // entries to read, and jars, with "!/", to read them from; nil for all
 }
 
 // nextSeq numbers the classes.
@@ -263,7 +264,7 @@ type worker struct {
 func (k *worker) transformed(e Entry) outcome {
 	data, err := k.transform(e)
 	if err != nil {
-		return outcome{err: located(e.Path, err)}
+		return outcome{err: err}
 	}
 	return outcome{changed: data != nil, data: data}
 }
@@ -291,6 +292,7 @@ func (k *worker) deflate(data []byte) ([]byte, error) {
 // pool runs jobs on a fixed number of workers. Its queue is unbuffered: submit waits for a
 // free worker, which bounds memory.
 type pool struct {
+	only *worker // runs each job at once, if not nil
 	jobs chan func(*worker)
 	wg   sync.WaitGroup
 	size int
@@ -300,7 +302,14 @@ func newPool(o Options) *pool {
 	p := &pool{jobs: make(chan func(*worker)), size: o.Jobs}
 	for range o.Jobs {
 		p.wg.Go(func() {
-			k := &worker{transform: o.NewTransform()}
+			transform := o.NewTransform()
+			k := &worker{transform: func(e Entry) ([]byte, error) {
+				data, err := transform(e)
+				if err != nil {
+					err = located(e.Path, err)
+				}
+				return data, err
+			}}
 			for job := range p.jobs {
 				job(k)
 			}
@@ -313,6 +322,10 @@ func newPool(o Options) *pool {
 // received.
 func (p *pool) submit(job func(*worker) outcome) <-chan outcome {
 	result := make(chan outcome, 1)
+	if p.only != nil {
+		result <- job(p.only)
+		return result
+	}
 	p.jobs <- func(k *worker) { result <- job(k) }
 	return result
 }

@@ -17,7 +17,7 @@ type file struct {
 // tree rewrites a directory into a temporary one next to the output, renamed when
 // complete.
 func (w *rewriter) tree(in, out string) (err error) {
-	files, err := list(in)
+	files, err := list(in, false)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,9 @@ func (w *rewriter) tree(in, out string) (err error) {
 	return os.Rename(temp, out)
 }
 
-// list finds the members of a tree, each directory before what it holds.
-func list(root string) ([]file, error) {
+// list finds the members of a tree, each directory before what it holds. Sockets and other
+// special files are left out for reading, and refused for writing.
+func list(root string, reading bool) ([]file, error) {
 	var files []file
 	// A root that is a symbolic link is followed; WalkDir would not.
 	real, err := filepath.EvalSymlinks(root)
@@ -73,6 +74,9 @@ func list(root string) ([]file, error) {
 			return err
 		}
 		if t := info.Mode().Type(); t != 0 && t != fs.ModeDir && t != fs.ModeSymlink {
+			if reading {
+				return nil
+			}
 			return &KindError{name, "neither file, directory nor symbolic link: move it out of the input"}
 		}
 		rel, err := filepath.Rel(real, name)
@@ -82,6 +86,7 @@ func list(root string) ([]file, error) {
 	return files, err
 }
 
+// files rewrites the members of a tree into temp, or reads them where temp is "".
 func (w *rewriter) files(in, temp string, files []file) error {
 	start := func(i int) (<-chan outcome, error) {
 		if err := w.ctx.Err(); err != nil {
@@ -104,11 +109,14 @@ func (w *rewriter) files(in, temp string, files []file) error {
 		f := files[i]
 		before := w.done.done
 		if f.info.Mode().IsRegular() && isNestedName(f.rel) {
-			if o = w.jarInTree(filepath.Join(in, f.rel), f); o.err != nil {
+			if o = w.jarInTree(filepath.Join(in, f.rel), f, temp == ""); o.err != nil {
 				return o.err
 			}
 		} else if o.changed {
 			w.report.Changed++
+		}
+		if temp == "" {
+			return nil
 		}
 		if err := place(filepath.Join(in, f.rel), filepath.Join(temp, f.rel), f, o); err != nil {
 			return err
@@ -125,7 +133,13 @@ func (w *rewriter) files(in, temp string, files []file) error {
 	})
 }
 
-func (w *rewriter) jarInTree(name string, f file) outcome {
+func (w *rewriter) jarInTree(name string, f file, reading bool) outcome {
+	if reading {
+		if err := w.jarFile(name, "", f.rel+"!/"); !errors.Is(err, errNotJar) {
+			return outcome{err: err}
+		}
+		return outcome{} // only named like a jar
+	}
 	if f.info.Size() > maxNestedJar {
 		return outcome{err: &LimitError{name, "a jar too large to be rewritten within a directory: instrument it by itself"}}
 	}

@@ -56,11 +56,11 @@ func TestRewriteTree(t *testing.T) {
 		t.Errorf("report %+v", report)
 	}
 	noLeftovers(t, dir, 2)
-	before, err := list(in)
+	before, err := list(in, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := list(out)
+	after, err := list(out, false)
 	if err != nil {
 		t.Fatal(err)
 	}
