@@ -312,215 +312,156 @@ type restricted interface{ wanted() string }
 // errValue refuses the value of a flag. flagError says what the value must be.
 var errValue = errors.New("invalid value")
 
-// A wordFlag is a flag that takes one of a few words.
-type wordFlag[S ~string] struct {
-	value *S
-	words []string
+// A valueFlag is a flag whose values are checked.
+type valueFlag[T any] struct {
+	value *T
+	kind  string // the type in the help text
+	want  string // which values it takes
+	parse func(text string) (value T, ok bool)
+	text  func(T) string
 }
 
-func oneOf[S ~string](p *S, value S, words ...string) *wordFlag[S] {
-	*p = value
-	return &wordFlag[S]{p, words}
-}
+func (v *valueFlag[T]) String() string { return v.text(*v.value) }
+func (v *valueFlag[T]) Type() string   { return v.kind }
+func (v *valueFlag[T]) wanted() string { return v.want }
 
-func (v *wordFlag[S]) String() string { return string(*v.value) }
-func (v *wordFlag[S]) Type() string   { return "string" }
-func (v *wordFlag[S]) wanted() string {
-	last := len(v.words) - 1
-	return strings.Join(v.words[:last], ", ") + " or " + v.words[last]
-}
-
-func (v *wordFlag[S]) Set(text string) error {
-	if !slices.Contains(v.words, text) {
+func (v *valueFlag[T]) Set(text string) error {
+	value, ok := v.parse(text)
+	if !ok {
 		return errValue
 	}
-	*v.value = S(text)
+	*v.value = value
 	return nil
 }
 
-// A numberFlag is a flag that takes a whole number from least to most.
-type numberFlag[N int | uint32] struct {
-	value       *N
-	least, most N // most is 0 for no limit
-}
-
-func number[N int | uint32](p *N, value, least, most N) *numberFlag[N] {
+// oneOf is a flag that takes one of a few words.
+func oneOf[S ~string](p *S, value S, words ...string) *valueFlag[S] {
 	*p = value
-	return &numberFlag[N]{p, least, most}
-}
-
-func (v *numberFlag[N]) String() string { return fmt.Sprint(*v.value) }
-func (v *numberFlag[N]) Type() string   { return fmt.Sprintf("%T", *v.value) }
-func (v *numberFlag[N]) wanted() string {
-	if v.most == 0 {
-		return fmt.Sprintf("a whole number, at least %d", v.least)
+	last := len(words) - 1
+	return &valueFlag[S]{
+		value: p, kind: "string", want: strings.Join(words[:last], ", ") + " or " + words[last],
+		parse: func(text string) (S, bool) { return S(text), slices.Contains(words, text) },
+		text:  func(value S) string { return string(value) },
 	}
-	return fmt.Sprintf("a whole number from %d to %d", v.least, v.most)
 }
 
-func (v *numberFlag[N]) Set(text string) error {
-	n, err := strconv.ParseInt(text, 10, 64)
-	most := int64(v.most)
+// number is a flag that takes a whole number from least to most; most is 0 for no limit.
+func number[N int | uint32](p *N, value, least, most N) *valueFlag[N] {
+	*p = value
+	want := fmt.Sprintf("a whole number from %d to %d", least, most)
 	if most == 0 {
-		most = math.MaxInt32
+		most, want = math.MaxInt32, fmt.Sprintf("a whole number, at least %d", least)
 	}
-	if err != nil || n < int64(v.least) || n > most {
-		return errValue
+	return &valueFlag[N]{
+		value: p, kind: fmt.Sprintf("%T", value), want: want,
+		parse: func(text string) (N, bool) {
+			n, err := strconv.ParseInt(text, 10, 64)
+			return N(n), err == nil && n >= int64(least) && n <= int64(most)
+		},
+		text: func(n N) string { return fmt.Sprint(n) },
 	}
-	*v.value = N(n)
-	return nil
-}
-
-// A durationFlag is a flag that takes a duration from least to most.
-type durationFlag struct {
-	value       *time.Duration
-	least, most time.Duration // most is 0 for no limit
 }
 
 // positive is the least duration of flags that must not be 0.
 const positive = time.Nanosecond
 
-func span(p *time.Duration, value, least, most time.Duration) *durationFlag {
+// span is a flag that takes a duration from least to most; most is 0 for no limit.
+func span(p *time.Duration, value, least, most time.Duration) *valueFlag[time.Duration] {
 	*p = value
-	return &durationFlag{p, least, most}
-}
-
-func (v *durationFlag) String() string {
-	if *v.value == 0 {
-		return "0"
-	}
-	return v.value.String()
-}
-func (v *durationFlag) Type() string { return "duration" }
-func (v *durationFlag) wanted() string {
-	text := "a time with its unit, such as 30s, 500ms or 2m"
+	want := durationWanted
 	switch {
-	case v.least == positive:
-		text += ", more than 0"
-	case v.least > 0:
-		text += fmt.Sprintf(", at least %v", v.least)
+	case least == positive:
+		want += ", more than 0"
+	case least > 0:
+		want += fmt.Sprintf(", at least %v", least)
 	}
-	if v.most > 0 {
-		text += fmt.Sprintf(", at most %v", v.most)
+	if most > 0 {
+		want += fmt.Sprintf(", at most %v", most)
 	}
-	return text
+	return &valueFlag[time.Duration]{
+		value: p, kind: "duration", want: want,
+		parse: func(text string) (time.Duration, bool) {
+			d, err := time.ParseDuration(text)
+			return d, err == nil && d >= least && (most == 0 || d <= most)
+		},
+		text: func(d time.Duration) string {
+			if d == 0 {
+				return "0"
+			}
+			return d.String()
+		},
+	}
 }
 
-func (v *durationFlag) Set(text string) error {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < v.least || v.most > 0 && d > v.most {
-		return errValue
+// share is a flag for a part of a whole, more than 0 and at most 1: 2% or 0.02.
+func share(p *float64, value float64) *valueFlag[float64] {
+	*p = value
+	return &valueFlag[float64]{
+		value: p, kind: "part", want: "a part of the program's time, such as 2% or 0.02",
+		parse: func(text string) (float64, bool) {
+			digits, isPercent := strings.CutSuffix(text, "%")
+			part, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+			if isPercent {
+				part /= 100
+			}
+			return part, err == nil && part > 0 && part <= 1
+		},
+		text: func(part float64) string { return strconv.FormatFloat(part*100, 'g', 6, 64) + "%" },
 	}
-	*v.value = d
-	return nil
 }
 
-// A shareFlag is a flag for a part of a whole: 2% or 0.02.
-type shareFlag float64
-
-func (p *shareFlag) Type() string   { return "part" }
-func (p *shareFlag) wanted() string { return "a part of the program's time, such as 2% or 0.02" }
-
-func (p *shareFlag) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 6, 64) + "%" }
-
-// Set reads a part, which is more than 0 and at most 1.
-func (p *shareFlag) Set(text string) error {
-	digits, percent := strings.CutSuffix(text, "%")
-	value, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if percent {
-		value /= 100
+// oneIn is a flag for one in so many: 1/K.
+func oneIn(p *uint32) *valueFlag[uint32] {
+	*p = 1
+	return &valueFlag[uint32]{
+		value: p, kind: "1/K", want: fmt.Sprintf("1/K with K from 1 to %d, such as 1/100", mostPeriod),
+		parse: func(text string) (uint32, bool) {
+			of, isOne := strings.CutPrefix(strings.ReplaceAll(text, " ", ""), "1/")
+			n, err := strconv.ParseUint(of, 10, 32)
+			return uint32(n), isOne && err == nil && n >= 1 && n <= mostPeriod
+		},
+		text: func(n uint32) string { return fmt.Sprintf("1/%d", n) },
 	}
-	if err != nil || !(value > 0 && value <= 1) {
-		return errValue
-	}
-	*p = shareFlag(value)
-	return nil
 }
 
-// A periodFlag is a flag for how long a method is measured: '1000 calls', 5s, or both,
-// whichever comes first. A value replaces the default; a number of calls alone still has a
-// limit in time, because calls may never come.
-type periodFlag struct {
+// A period is how long a method is measured: a number of calls, a time, or both, whichever
+// comes first.
+type period struct {
 	calls uint64
 	time  time.Duration
-	given bool
 }
 
-// callsLimit is the limit in time of a number of calls.
+// callsLimit is the limit in time of a number of calls: they may never come.
 const callsLimit = time.Minute
 
-func (p *periodFlag) Type() string { return "period" }
-func (p *periodFlag) wanted() string {
-	return "a number of calls or a time, such as '1000 calls' or 5s"
+// lasting is a flag for a period: '1000 calls', 5s, or both, with a comma or a bar between.
+// The first value replaces the default, further ones add to it.
+func lasting(p *period) *valueFlag[period] {
+	next := period{calls: math.MaxUint64, time: callsLimit}
+	return &valueFlag[period]{
+		value: p, kind: "period", want: "a number of calls or a time, such as '1000 calls' or 5s",
+		parse: func(text string) (period, bool) {
+			bounds := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '|' })
+			for _, bound := range bounds {
+				if !next.limit(strings.TrimSpace(bound)) {
+					return next, false
+				}
+			}
+			return next, len(bounds) > 0
+		},
+		text: func(p period) string { return fmt.Sprintf("%d calls, %v", p.calls, p.time) },
+	}
 }
 
-func (p *periodFlag) String() string {
-	var parts []string
-	if p.calls > 0 && p.calls < math.MaxUint64 {
-		parts = append(parts, strconv.FormatUint(p.calls, 10)+" calls")
-	}
-	if p.time > 0 {
-		parts = append(parts, p.time.String())
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Set reads one bound, or two with a comma or a bar between.
-func (p *periodFlag) Set(text string) error {
-	next := *p
-	if !p.given {
-		next = periodFlag{calls: math.MaxUint64, time: callsLimit, given: true}
-	}
-	bounds := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '|' })
-	if len(bounds) == 0 {
-		return errValue
-	}
-	for _, bound := range bounds {
-		if err := next.bound(strings.TrimSpace(bound)); err != nil {
-			return err
-		}
-	}
-	*p = next
-	return nil
-}
-
-func (p *periodFlag) bound(text string) error {
-	digits, isCalls := strings.CutSuffix(text, "calls")
+// limit sets the number of calls or the time.
+func (p *period) limit(text string) (ok bool) {
+	digits, isCalls := strings.CutSuffix(strings.TrimSuffix(text, "s"), "call")
 	if !isCalls {
-		digits, isCalls = strings.CutSuffix(text, "call")
+		lasting, err := time.ParseDuration(text)
+		p.time = lasting
+		return err == nil && lasting > 0
 	}
-	if isCalls {
-		calls, err := strconv.ParseUint(strings.ReplaceAll(strings.TrimSpace(digits), "_", ""), 10, 64)
-		if err != nil || calls == 0 {
-			return errValue
-		}
-		p.calls = calls
-		return nil
-	}
-	lasting, err := time.ParseDuration(text)
-	if err != nil || lasting <= 0 {
-		return errValue
-	}
-	p.time = lasting
-	return nil
-}
-
-// An oneInFlag is a flag for one in so many.
-type oneInFlag uint32
-
-func (l *oneInFlag) String() string { return "1/" + strconv.FormatUint(uint64(*l), 10) }
-func (*oneInFlag) Type() string     { return "1/K" }
-func (*oneInFlag) wanted() string {
-	return fmt.Sprintf("1/K with K from 1 to %d, such as 1/100", mostPeriod)
-}
-
-// Set reads 1/K.
-func (l *oneInFlag) Set(text string) error {
-	of, isOne := strings.CutPrefix(strings.ReplaceAll(text, " ", ""), "1/")
-	n, err := strconv.ParseUint(of, 10, 32)
-	if !isOne || err != nil || n < 1 || n > mostPeriod {
-		return errValue
-	}
-	*l = oneInFlag(n)
-	return nil
+	calls, err := strconv.ParseUint(strings.ReplaceAll(strings.TrimSpace(digits), "_", ""), 10, 64)
+	p.calls = calls
+	return err == nil && calls > 0
 }

@@ -26,7 +26,6 @@ type observeCommand struct {
 	streams
 	suggest.Options
 	inputs []string // archives; none where a JVM is observed
-	budget shareFlag
 	output string
 	apply  bool
 	json   bool
@@ -39,7 +38,6 @@ type observeCommand struct {
 
 func newObserve(s streams) *cobra.Command {
 	c := &observeCommand{streams: s, Options: suggest.Defaults(), look: suggest.Run, try: suggest.Try}
-	c.budget = shareFlag(c.Budget)
 	command := &cobra.Command{
 		Use:     "observe PID|FILE...",
 		Short:   "Find methods that are worth a probe, and propose a file of probes",
@@ -50,7 +48,7 @@ func newObserve(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(span(&c.For, c.For, leastObserved, mostObserved), "for", "how long to observe; with --apply, also how long the probes stay")
-	flags.Var(&c.budget, "budget", "part of the program's processor time that the probes may take")
+	flags.Var(share(&c.Budget, c.Budget), "budget", "part of the program's processor time that the probes may take")
 	flags.Var(number(&c.Most, c.Most, 1, mostProposed), "most", "propose at most so many probes")
 	flags.StringVarP(&c.output, "output", "o", "", "write the probes to `FILE` instead of standard output")
 	flags.BoolVar(&c.apply, "apply", false, "apply the proposed probes, and measure their cost and coverage")
@@ -71,7 +69,6 @@ const (
 
 // check reads the command line, before anything is touched.
 func (c *observeCommand) check(args []string, given func(string) bool) (err error) {
-	c.Budget = float64(c.budget)
 	if c.Source, err = c.source.choose(); err != nil {
 		return err
 	}

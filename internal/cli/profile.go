@@ -32,7 +32,6 @@ import (
 type profileCommand struct {
 	streams
 	profile.Options
-	budget   shareFlag
 	outputs  []string
 	json     bool
 	top      int
@@ -44,7 +43,7 @@ type profileCommand struct {
 }
 
 func newProfile(s streams) *cobra.Command {
-	c := &profileCommand{streams: s, budget: shareFlag(profile.DefaultBudget)}
+	c := &profileCommand{streams: s}
 	command := &cobra.Command{
 		Use:   "profile PID --root PATTERN",
 		Short: "Measure everything that a method calls, exactly",
@@ -68,7 +67,7 @@ func newProfile(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.Roots, "root", nil, "pattern of the methods whose calls are measured; may be repeated")
 	flags.Var(oneOf(&c.Scheme, "", "lazy", "eager"), "scheme", "lazy or eager; the default is the one that costs the program less")
 	flags.Var(oneOf(&c.Timing, cct.Auto, "exact", "sampled", "auto"), "timing", "exact, sampled or auto; exact with --scheme or --start")
-	flags.Var(&c.budget, "budget", "with --timing auto: the part of the program's time that measuring may take")
+	flags.Var(share(&c.Budget, profile.DefaultBudget), "budget", "with --timing auto: the part of the program's time that measuring may take")
 	flags.Var(number(&c.Period, profile.DefaultPeriod, 2, mostPeriod), "period", "with --timing sampled: time one call in so many")
 	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "end after this time; 0 for Ctrl-C")
 	flags.Uint64Var(&c.Calls, "calls", 0, "end after so many calls of the root")
@@ -112,7 +111,6 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 		c.Timing = cct.Exact
 	}
 	c.Whole = c.Whole || c.start || c.Calls > 0
-	c.Budget = float64(c.budget)
 	c.Command = commandLine("profile", c.Roots)
 	switch {
 	case given("scheme") && c.Timing == cct.Auto:

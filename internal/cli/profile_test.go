@@ -14,17 +14,17 @@ import (
 
 func TestPart(t *testing.T) {
 	for text, want := range map[string]float64{"2%": 0.02, "0.5 %": 0.005, "0.02": 0.02, "100%": 1, "1": 1} {
-		var p shareFlag
-		if err := p.Set(text); err != nil || math.Abs(float64(p)-want) > 1e-9 {
-			t.Errorf("%s: %v, %v", text, p, err)
+		var part float64
+		if err := share(&part, 0.5).Set(text); err != nil || math.Abs(part-want) > 1e-9 {
+			t.Errorf("%s: %v, %v", text, part, err)
 		}
 	}
 	for _, text := range []string{"", "%", "0", "-1%", "101%", "2", "two", "NaN", "Inf%"} {
-		if p := new(shareFlag); p.Set(text) == nil {
-			t.Errorf("%q was taken for %v", text, *p)
+		if p := share(new(float64), 0.5); p.Set(text) == nil {
+			t.Errorf("%q was taken for %v", text, p)
 		}
 	}
-	if p := shareFlag(0.02); p.String() != "2%" {
+	if p := share(new(float64), 0.02); p.String() != "2%" {
 		t.Errorf("%s", p.String())
 	}
 }

@@ -134,6 +134,9 @@ func nearCommand(root *cobra.Command, args []string) string {
 	return ""
 }
 
+// durationWanted says what the value of a flag for a duration must be.
+const durationWanted = "a time with its unit, such as 30s, 500ms or 2m"
+
 // badValue matches the error of the flag library about a value.
 var badValue = regexp.MustCompile(`^invalid argument ("(?:.|\n)*") for ".*?--([a-z-]+)" flag: `)
 
@@ -149,7 +152,7 @@ func flagError(command *cobra.Command, err error) error {
 	}
 	wanted := map[string]string{
 		"bool":     "true or false",
-		"duration": "a time with its unit, such as 30s, 500ms or 2m",
+		"duration": durationWanted,
 		"uint64":   "a whole number, at least 0",
 	}[flag.Value.Type()]
 	if value, is := flag.Value.(restricted); is {

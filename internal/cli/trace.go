@@ -36,7 +36,7 @@ type traceCommand struct {
 	captures   []string
 	allow      []string
 	limit      int
-	sample     oneInFlag
+	sample     uint32
 	duration   time.Duration
 	show       string
 	json       bool
@@ -46,7 +46,7 @@ type traceCommand struct {
 }
 
 func newTrace(s streams) *cobra.Command {
-	c := &traceCommand{targetFlags: targetFlags{streams: s}, sample: 1}
+	c := &traceCommand{targetFlags: targetFlags{streams: s}}
 	command := &cobra.Command{
 		Use:     "trace PID METHOD...",
 		Short:   "Trace transactions of a running JVM: each call in time and depth",
@@ -61,7 +61,7 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringArrayVar(&c.captures, "capture", nil, "`EXPR` whose value is recorded, such as '$1.id' or '$return'; may be repeated")
 	flags.StringArrayVar(&c.allow, "allow", nil, "`NAME` that is shown although it sounds like a secret; may be repeated")
 	flags.Var(number(&c.limit, 20, 1, mostTransactions), "limit", "end when so many transactions are kept")
-	flags.Var(&c.sample, "sample", "trace one transaction in so many, chosen at random: 1/100")
+	flags.Var(oneIn(&c.sample), "sample", "trace one transaction in so many, chosen at random: 1/100")
 	flags.Var(span(&c.duration, 0, 0, 0), "for", "end after this time; 0 for --limit or Ctrl-C")
 	flags.StringVar(&c.show, "show", showSlowest, "draw the transaction of this `NUMBER`, or slowest, all, none")
 	flags.BoolVar(&c.json, "json", false, "write a JSON object per transaction, each on its own line, and one at the end")
@@ -132,7 +132,7 @@ func (c *traceCommand) want() (*probeset.Set, error) {
 		p.Level = probeset.Capture
 	}
 	if c.sample > 1 {
-		p.Sample = uint32(c.sample)
+		p.Sample = c.sample
 	}
 	if err := set.Check(); err != nil {
 		return nil, &usageError{err}

@@ -22,19 +22,17 @@ import (
 type walkCommand struct {
 	streams
 	rootcause.Options
-	hot, budget shareFlag
-	period      periodFlag
-	outputs     []string
-	cache       cacheFlags
-	source      sourceFlags
-	json        bool
-	climb       func(context.Context, rootcause.Options) (*rootcause.Climb, error)
+	period  period
+	outputs []string
+	cache   cacheFlags
+	source  sourceFlags
+	json    bool
+	climb   func(context.Context, rootcause.Options) (*rootcause.Climb, error)
 }
 
 func newWalk(s streams) *cobra.Command {
 	c := &walkCommand{streams: s, Options: rootcause.Defaults(), climb: rootcause.Run}
-	c.hot, c.budget = shareFlag(c.Hot), shareFlag(c.Budget)
-	c.period = periodFlag{calls: c.PeriodCalls, time: c.PeriodTime}
+	c.period = period{calls: c.PeriodCalls, time: c.PeriodTime}
 	command := &cobra.Command{
 		Use:   "walk PID",
 		Short: "Find hot spots and the callers that cause them",
@@ -48,13 +46,13 @@ func newWalk(s streams) *cobra.Command {
 		RunE: checkAndRun(c),
 	}
 	flags := command.Flags()
-	flags.Var(&c.hot, "hot", "share of the samples that makes a method a hot spot")
+	flags.Var(share(&c.Hot, c.Hot), "hot", "share of the samples that makes a method a hot spot")
 	flags.Var(number(&c.Top, c.Top, 1, 0), "top", "if no method is that hot, search from so many of the hottest")
-	flags.Var(&c.period, "period", "how long each method is measured: '1000 calls', 5s, or both, whichever comes first")
+	flags.Var(lasting(&c.period), "period", "how long each method is measured: '1000 calls', 5s, or both, whichever comes first")
 	flags.Var(number(&c.Levels, c.Levels, 1, 0), "levels", "search at most so many levels of callers")
 	flags.StringSliceVar(&c.Until, "until", nil, "package at whose first method the search ends; may be repeated")
 	flags.Var(number(&c.Hooks, c.Hooks, 1, mostHooks), "hooks", "how many hooks may be switched on at a time")
-	flags.Var(&c.budget, "budget", "part of the program's time that hooks may take")
+	flags.Var(share(&c.Budget, c.Budget), "budget", "part of the program's time that hooks may take")
 	flags.Var(span(&c.Sampling, c.Sampling, positive, 0), "sampling", "how long to sample before the first search")
 	flags.Var(span(&c.Duration, 0, 0, 0), "duration", "continue for this time and search from new hot spots as well; 0 ends after the first search")
 	c.source.register(flags)
@@ -73,7 +71,6 @@ func (c *walkCommand) check(args []string, given func(string) bool) (err error) 
 	if c.PID, err = processNumber(args[0]); err != nil {
 		return err
 	}
-	c.Hot, c.Budget = float64(c.hot), float64(c.budget)
 	c.PeriodCalls, c.PeriodTime = c.period.calls, c.period.time
 	c.Command = commandLine("walk", args)
 	if c.Source, err = c.source.choose(); err != nil {

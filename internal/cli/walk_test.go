@@ -20,18 +20,19 @@ func TestPeriod(t *testing.T) {
 	const any = math.MaxUint64
 	for _, tt := range []struct {
 		texts []string
-		want  periodFlag
+		want  period
 	}{
-		{[]string{"1000 calls"}, periodFlag{1000, callsLimit, true}},
-		{[]string{"1call"}, periodFlag{1, callsLimit, true}},
-		{[]string{"5s"}, periodFlag{any, 5 * time.Second, true}},
-		{[]string{"200 calls", "2s"}, periodFlag{200, 2 * time.Second, true}},
-		{[]string{"2s|200 calls"}, periodFlag{200, 2 * time.Second, true}},
-		{[]string{"200 calls, 500ms"}, periodFlag{200, 500 * time.Millisecond, true}},
+		{[]string{"1000 calls"}, period{1000, callsLimit}},
+		{[]string{"1call"}, period{1, callsLimit}},
+		{[]string{"5s"}, period{any, 5 * time.Second}},
+		{[]string{"200 calls", "2s"}, period{200, 2 * time.Second}},
+		{[]string{"2s|200 calls"}, period{200, 2 * time.Second}},
+		{[]string{"200 calls, 500ms"}, period{200, 500 * time.Millisecond}},
 	} {
-		got := periodFlag{calls: 7, time: time.Hour}
+		got := period{calls: 7, time: time.Hour}
+		flag := lasting(&got)
 		for _, text := range tt.texts {
-			if err := got.Set(text); err != nil {
+			if err := flag.Set(text); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -40,11 +41,11 @@ func TestPeriod(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "|", "1000", "0 calls", "-1s", "x calls", "calls", "5 s calls"} {
-		if p := new(periodFlag); p.Set(text) == nil {
+		if p := lasting(new(period)); p.Set(text) == nil {
 			t.Errorf("%q was taken for %v", text, p)
 		}
 	}
-	if p := (periodFlag{calls: 1000, time: 5 * time.Second}); p.String() != "1000 calls, 5s" {
+	if p := lasting(&period{calls: 1000, time: 5 * time.Second}); p.String() != "1000 calls, 5s" {
 		t.Errorf("%s", p.String())
 	}
 }
