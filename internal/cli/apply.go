@@ -401,7 +401,7 @@ func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) er
 	outcome, err := client.Apply(ctx, c.set, false)
 	if outcome != nil {
 		for _, note := range outcome.Notes {
-			_, _ = fmt.Fprintf(c.err, "note: %s\n", format.Printable(note))
+			c.note(note)
 		}
 	}
 	if err != nil {

@@ -289,7 +289,7 @@ func (r *attachRun) reportClasses() {
 		say("%s: sonde attach %d --weave weaves them if possible", format.Printable(unwovenText(&account, mostNamed)), r.pid)
 	}
 	for _, note := range r.harvest.Notes {
-		say("note: %s", format.Printable(note))
+		r.table.screen.note(note)
 	}
 }
 

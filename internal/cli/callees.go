@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -88,7 +86,7 @@ func (c *calleesCommand) check(args []string, given func(string) bool) (err erro
 func (c *calleesCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(c.err, format+"\n", args...) }
-	c.Notice = func(text string) { say("note: %s", format.Printable(text)) }
+	c.Notice = c.note
 	c.Waiting = func(text string) { say("%s", text) }
 	c.Watching = func(methods int) {
 		say("hooks in %s, for %s", format.Count(methods, "method", "methods"), format.Duration(c.Watch))
@@ -103,12 +101,10 @@ func (c *calleesCommand) run(ctx context.Context) error {
 	if err != nil {
 		return interruptedBefore(ctx, "the tree was complete", err)
 	}
-	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {
-		return errors.Join(document.Write(out, document.NewCallees(result, &c.Options, c.patterns)), out.Flush())
+		return document.Write(c.out, document.NewCallees(result, &c.Options, c.patterns))
 	}
-	writeCallees(out, result, c)
-	return out.Flush()
+	return c.print(func(out io.Writer) { writeCallees(out, result, c) })
 }
 
 const calleesLong = `Show every method that a method can call, level by level, according to the bytecode of

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -260,12 +259,8 @@ func (r *countRun) write(look *countLook) error {
 		if err := r.writeJSON(look); err != nil {
 			return err
 		}
-	} else {
-		out := bufio.NewWriter(r.out) // keeps the first error until Flush
-		r.writeText(out, look, r.outWidth())
-		if err := out.Flush(); err != nil {
-			return err
-		}
+	} else if err := r.print(func(out io.Writer) { r.writeText(out, look, r.outWidth()) }); err != nil {
+		return err
 	}
 	r.reportFarewell(look.farewell)
 	return nil
@@ -385,10 +380,10 @@ func (r *countRun) show(ctx context.Context) error {
 	case r.json:
 		return r.writeJSON(look)
 	case r.screen.silent:
-		out := bufio.NewWriter(r.out) // keeps the first error until Flush
-		r.writeText(out, look, 0)
-		_, _ = fmt.Fprintln(out)
-		return out.Flush()
+		return r.print(func(out io.Writer) {
+			r.writeText(out, look, 0)
+			_, _ = fmt.Fprintln(out)
+		})
 	}
 	width, height := r.screen.size()
 	r.screen.draw(r.liveLines(look, width, height))

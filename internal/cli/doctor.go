@@ -205,13 +205,12 @@ func writeFindings(out io.Writer, findings []doctor.Finding) {
 
 // plan attaches to the JVM, asks the agent and leaves.
 func (d *doctorCommand) plan(ctx context.Context) (*session.Preview, error) {
-	notice := func(text string) { _, _ = fmt.Fprintf(d.err, "note: %s\n", format.Printable(text)) }
-	kept, endCache, err := d.cache.openCache(notice)
+	kept, endCache, err := d.cache.openCache(d.note)
 	if err != nil {
 		return nil, err
 	}
 	defer endCache()
-	s, err := session.Open(ctx, d.pid, session.Settings{Command: "sonde doctor", Cache: kept, Notice: notice})
+	s, err := session.Open(ctx, d.pid, session.Settings{Command: "sonde doctor", Cache: kept, Notice: d.note})
 	if err != nil {
 		return nil, interruption(ctx, err)
 	}

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -275,7 +275,7 @@ func (r *hotRun) draw() {
 // remark keeps and shows what the user should read.
 func (r *hotRun) remark(text string) {
 	r.notes = append(r.notes, text)
-	r.screen.say("note: %s", format.Printable(text))
+	r.screen.note(text)
 }
 
 // finish writes the last table, and the flame graph. If the JVM has exited in the
@@ -527,14 +527,12 @@ func (r *hotRun) writeText(t *hotspots.Table) error {
 	if most == 0 {
 		most = finalRows
 	}
-	out := bufio.NewWriter(r.out) // keeps the first error until Flush
 	lines, hidden := r.view.tableLines(t, most, r.outWidth())
-	writeLines(out, lines)
-	_, _ = fmt.Fprintf(out, "\n%s\n", r.headline(t))
+	lines = append(lines, "", r.headline(t))
 	if hidden > 0 {
-		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Grouped(hidden))
+		lines = append(lines, format.Grouped(hidden)+" not shown (--top)")
 	}
-	return out.Flush()
+	return r.print(func(out io.Writer) { writeLines(out, lines) })
 }
 
 // writeFlame writes the flame graph of a table.

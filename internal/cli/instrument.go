@@ -131,15 +131,15 @@ func (i *instrumentCommand) run(ctx context.Context) error {
 		return err
 	}
 	job := offline.NewJob(patterns, templates)
-	progress := &bar{out: i.err, width: i.width, label: "weaving"}
+	progress, endBar := i.progressBar("weaving")
 	report, err := archive.Rewrite(ctx, i.input, i.output, archive.Options{
 		NewTransform:    job.NewTransform,
 		Jobs:            i.jobs,
 		StripSignatures: i.stripSignatures,
-		Progress:        progress.update,
+		Progress:        progress,
 		Commit:          func() error { return i.verdict(job) },
 	})
-	progress.clear()
+	endBar()
 	if err != nil {
 		return err
 	}

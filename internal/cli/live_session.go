@@ -157,7 +157,7 @@ func (v *liveSession) remark(text string) {
 	v.lock.Lock()
 	v.remarks = append(v.remarks, text)
 	v.lock.Unlock()
-	v.screen.say("note: %s", format.Printable(text))
+	v.screen.note(text)
 }
 
 // endedBy returns why the session has ended, and reports it.

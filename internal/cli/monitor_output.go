@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -479,9 +479,7 @@ func (b *liveTable) writeLines(table *monitorTable) error {
 	}
 	b.titled = true
 	lines = append(lines, b.stallLines(table.Interval, func(s monitor.Stall) bool { return s.IsNew })...)
-	out := bufio.NewWriter(b.out) // keeps the first error until Flush
-	writeLines(out, lines)
-	return out.Flush()
+	return b.print(func(out io.Writer) { writeLines(out, lines) })
 }
 
 // headline says what the table covers.

@@ -62,7 +62,7 @@ func (c *packCommand) run(ctx context.Context) error {
 	if err := c.checkOutput(); err != nil {
 		return err
 	}
-	planned, err := c.plan(ctx, "weaving")
+	planned, err := c.plan(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -53,7 +52,7 @@ func newPlan(s streams) *cobra.Command {
 		Args:    atLeast("the jar, war or directory to look at"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.inputs = args
-			planned, err := f.plan(cmd.Context(), "weaving")
+			planned, err := f.plan(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -66,7 +65,7 @@ func newPlan(s streams) *cobra.Command {
 }
 
 // plan reads the archives and weaves what a pack would hold.
-func (f *planCommand) plan(ctx context.Context, label string) (*build.Planned, error) {
+func (f *planCommand) plan(ctx context.Context) (*build.Planned, error) {
 	if f.probes == "" {
 		return nil, usage("--probes is missing: a file of probes, such as probes.yaml")
 	}
@@ -86,17 +85,12 @@ func (f *planCommand) plan(ctx context.Context, label string) (*build.Planned, e
 		return nil, err
 	}
 	defer closeCache()
-	progress := &bar{out: f.err, width: f.width, label: label}
+	progress, endBar := f.progressBar("weaving")
 	planned, err := build.Plan(ctx, f.inputs, set, build.Settings{
-		Image: image, Cache: kept, Probes: text, Notice: f.note, Progress: progress.update,
+		Image: image, Cache: kept, Probes: text, Notice: f.note, Progress: progress,
 	})
-	progress.clear()
+	endBar()
 	return planned, err
-}
-
-// note writes a note to standard error.
-func (f *planCommand) note(text string) {
-	_, _ = fmt.Fprintf(f.err, "note: %s\n", format.Printable(text))
 }
 
 // image returns the run-time image of a JDK; empty if none is found.
@@ -184,10 +178,13 @@ const (
 )
 
 func (f *planCommand) writePlan(p *build.Planned) error {
-	out := bufio.NewWriter(f.out) // keeps the first error until Flush
 	if f.json {
-		return errors.Join(document.Write(out, document.NewPlan(f.inputs, p, refusal(p))), out.Flush())
+		return document.Write(f.out, document.NewPlan(f.inputs, p, refusal(p)))
 	}
+	return f.print(func(out io.Writer) { f.writeText(out, p) })
+}
+
+func (f *planCommand) writeText(out io.Writer, p *build.Planned) {
 	for _, g := range groupFates(p.Classes) {
 		g.write(out, f.all, repeated(p.Classes))
 	}
@@ -200,7 +197,6 @@ func (f *planCommand) writePlan(p *build.Planned) error {
 		_, _ = fmt.Fprintf(out, "note: sonde pack refuses this: %s\n", why)
 	}
 	_, _ = fmt.Fprintln(out, planSummary(p))
-	return out.Flush()
 }
 
 // A fateGroup holds classes with the same fate for the same reason.

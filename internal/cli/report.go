@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -93,11 +92,11 @@ func (c *reportCommand) write(h *results.Harvest) error {
 	if c.json {
 		return document.Write(c.out, r.describe(c.top))
 	}
-	out := bufio.NewWriter(c.out) // keeps the first error until Flush
-	r.writeHead(out)
-	r.writeTables(out, c.top, c.outWidth())
-	r.writeFoot(out)
-	return out.Flush()
+	return c.print(func(out io.Writer) {
+		r.writeHead(out)
+		r.writeTables(out, c.top, c.outWidth())
+		r.writeFoot(out)
+	})
 }
 
 const reportLong = `Show what the agent of a pack has measured, in a JVM that runs or has exited. All

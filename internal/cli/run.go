@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,16 @@ func (s streams) outWidth() int {
 	}
 	return 0
 }
+
+// print writes a result.
+func (s streams) print(write func(out io.Writer)) error {
+	out := bufio.NewWriter(s.out) // keeps the first error until Flush
+	write(out)
+	return out.Flush()
+}
+
+// note writes a note to standard error.
+func (s streams) note(text string) { _, _ = fmt.Fprintf(s.err, "note: %s\n", format.Printable(text)) }
 
 // A usageError says what is wrong with a command line.
 type usageError struct{ cause error }
@@ -252,14 +263,11 @@ func atLeast(names ...string) cobra.PositionalArgs {
 
 // exactly requires arguments and no more.
 func exactly(names ...string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			return usage("%s is missing", names[len(args)])
-		}
+	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > len(names) {
 			return usage("unexpected argument %q", args[len(names)])
 		}
-		return nil
+		return atLeast(names...)(cmd, args)
 	}
 }
 

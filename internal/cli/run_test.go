@@ -125,24 +125,22 @@ func TestInterruptedInstrumentWritesNothing(t *testing.T) {
 }
 
 func TestBar(t *testing.T) {
-	b := bar{width: 40, label: "weaving"}
 	for _, done := range []int64{0, 1, 50, 99, 100} {
-		line := b.line(done, 100)
+		line := barLine("weaving", 40, done, 100)
 		if utf8.RuneCountInString(line) != 39 {
 			t.Errorf("at %d: %d columns: %q", done, utf8.RuneCountInString(line), line)
 		}
 	}
-	if line := b.line(100, 100); strings.Contains(line, "·") || !strings.Contains(line, "100 %") {
+	if line := barLine("weaving", 40, 100, 100); strings.Contains(line, "·") || !strings.Contains(line, "100 %") {
 		t.Errorf("full bar %q", line)
 	}
-	b.width = 12
-	if line := b.line(50, 100); line != "weaving  50 %" {
+	if line := barLine("weaving", 12, 50, 100); line != "weaving  50 %" {
 		t.Errorf("narrow bar %q", line)
 	}
 	var out strings.Builder
-	silent := bar{out: &out}
-	silent.update(1, 2)
-	silent.clear()
+	update, remove := streams{err: &out}.progressBar("weaving")
+	update(1, 2)
+	remove()
 	if out.String() != "" {
 		t.Errorf("no terminal, yet drew %q", out.String())
 	}

@@ -87,6 +87,9 @@ func (s *screen) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.notes, format+"\n", args...)
 }
 
+// note writes a note.
+func (s *screen) note(text string) { s.say("note: %s", format.Printable(text)) }
+
 // terminalWidth returns the columns of a terminal; 0 if f is none.
 func terminalWidth(f *os.File) int {
 	if !term.IsTerminal(int(f.Fd())) {
@@ -99,43 +102,30 @@ func terminalWidth(f *os.File) int {
 	return width
 }
 
-// A bar shows progress on one line of a terminal, and nothing elsewhere.
-type bar struct {
-	out   io.Writer
-	width int
-	label string
-	drawn time.Time
-	shown bool
-}
-
 // redrawEvery keeps the cost of drawing negligible.
 const redrawEvery = 80 * time.Millisecond
 
-func (b *bar) update(done, total int64) {
-	if b.width == 0 || total <= 0 || time.Since(b.drawn) < redrawEvery {
-		return
-	}
-	b.drawn, b.shown = time.Now(), true
-	_, _ = fmt.Fprintf(b.out, "\r%s", b.line(done, total))
+// progressBar shows progress on one line of a terminal, and nothing elsewhere. remove removes
+// it before other text is written.
+func (s streams) progressBar(label string) (update func(done, total int64), remove func()) {
+	bar, drawn := &screen{out: s.err}, time.Time{}
+	return func(done, total int64) {
+		if s.width > 0 && total > 0 && time.Since(drawn) >= redrawEvery {
+			drawn = time.Now()
+			bar.draw([]string{barLine(label, s.width, done, total)})
+		}
+	}, bar.clear
 }
 
-// line returns the bar, one column narrower than the terminal so that it never wraps.
-func (b *bar) line(done, total int64) string {
+// barLine returns the bar, one column narrower than the terminal so that it never wraps.
+func barLine(label string, width int, done, total int64) string {
 	percent := fmt.Sprintf(" %3d %%", done*100/total)
-	room := b.width - 1 - len(b.label) - len(percent) - 3
+	room := width - 1 - len(label) - len(percent) - 3
 	if room < 5 {
-		return b.label + percent
+		return label + percent
 	}
 	full := int(done * int64(room) / total)
-	return b.label + " [" + strings.Repeat("█", full) + strings.Repeat("·", room-full) + "]" + percent
-}
-
-// clear removes the bar before other text is written.
-func (b *bar) clear() {
-	if b.shown {
-		_, _ = fmt.Fprintf(b.out, "\r%s\r", strings.Repeat(" ", b.width-1))
-		b.shown = false
-	}
+	return label + " [" + strings.Repeat("█", full) + strings.Repeat("·", room-full) + "]" + percent
 }
 
 // A tableView says which rows of a live table are shown, and how. Keys change it.
