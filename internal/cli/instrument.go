@@ -305,28 +305,12 @@ func (i *instrumentCommand) printLinks(out io.Writer, links []string) {
 
 // printLeftAlone lists methods by reason, in the order of the input.
 func (i *instrumentCommand) printLeftAlone(out io.Writer, left []offline.LeftAlone) {
-	groups := map[string][]*offline.LeftAlone{}
-	var kinds []string
-	for n := range left {
-		l := &left[n]
-		if groups[l.Kind] == nil {
-			kinds = append(kinds, l.Kind)
+	for _, g := range groupBy(left, func(l offline.LeftAlone) string { return l.Kind }) {
+		_, _ = fmt.Fprintf(out, "left alone because %s: %s\n", g.key, format.Grouped(len(g.list)))
+		var lines []string
+		for _, l := range g.list {
+			lines = append(lines, l.Name()+detailOf(l.Reason, g.key))
 		}
-		groups[l.Kind] = append(groups[l.Kind], l)
-	}
-	for _, kind := range kinds {
-		group := groups[kind]
-		_, _ = fmt.Fprintf(out, "left alone because %s: %s\n", kind, format.Grouped(len(group)))
-		for n, l := range group {
-			if n == mostNamed && !i.verbose && len(group) > mostNamed {
-				_, _ = fmt.Fprintf(out, "  … and %s more (-v lists them)\n", format.Grouped(len(group)-n))
-				break
-			}
-			detail := strings.TrimPrefix(strings.TrimPrefix(l.Reason, kind), ": ")
-			if detail != "" {
-				detail = ": " + detail
-			}
-			_, _ = fmt.Fprintf(out, "  %s%s\n", l.Name(), detail)
-		}
+		writeSome(out, "  ", lines, mostNamed, i.verbose, "-v")
 	}
 }

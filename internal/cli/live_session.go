@@ -488,45 +488,27 @@ func costOf(cost cost.Cost) string {
 	return text
 }
 
-// A leftGroup holds everything that was left alone for one reason.
-type leftGroup struct {
-	reason string
-	left   []session.LeftAlone
-}
-
 // groupLeft groups by reason, without its details; the most frequent comes first.
-func groupLeft(left []session.LeftAlone) []leftGroup {
-	at := map[string]int{}
-	var groups []leftGroup
-	for _, l := range left {
+func groupLeft(left []session.LeftAlone) []group[string, session.LeftAlone] {
+	groups := groupBy(left, func(l session.LeftAlone) string {
 		reason, _, _ := strings.Cut(l.Reason, ": ")
-		i, known := at[reason]
-		if !known {
-			i, at[reason] = len(groups), len(groups)
-			groups = append(groups, leftGroup{reason: reason})
-		}
-		groups[i].left = append(groups[i].left, l)
-	}
-	slices.SortStableFunc(groups, func(a, b leftGroup) int { return len(b.left) - len(a.left) })
+		return reason
+	})
+	slices.SortStableFunc(groups, func(a, b group[string, session.LeftAlone]) int { return len(b.list) - len(a.list) })
 	return groups
 }
 
 // leftLines writes groups, with all members or with one example each.
-func leftLines(groups []leftGroup, all bool) []string {
-	var lines []string
+func leftLines(groups []group[string, session.LeftAlone], all bool) (lines []string) {
 	for _, g := range groups {
-		line := fmt.Sprintf("  %s: %s", format.Grouped(len(g.left)), g.reason)
+		line := fmt.Sprintf("  %s: %s", format.Grouped(len(g.list)), g.key)
 		if !all {
-			lines = append(lines, line+", such as "+leftName(g.left[0]))
+			lines = append(lines, line+", such as "+leftName(g.list[0]))
 			continue
 		}
 		lines = append(lines, line)
-		for _, l := range g.left {
-			detail := strings.TrimPrefix(strings.TrimPrefix(l.Reason, g.reason), ": ")
-			if detail != "" {
-				detail = ": " + detail
-			}
-			lines = append(lines, "    "+leftName(l)+detail)
+		for _, l := range g.list {
+			lines = append(lines, "    "+leftName(l)+detailOf(l.Reason, g.key))
 		}
 	}
 	return lines

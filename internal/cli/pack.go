@@ -410,13 +410,11 @@ func writePackVerify(out io.Writer, v *document.PackVerify, hasInputs bool) {
 		what  string
 		names []string
 	}{{"differs", v.Differs}, {"is missing", v.Missing}, {"cannot be restored", v.Bad}} {
-		for i, name := range group.names {
-			if i == mostFates {
-				_, _ = fmt.Fprintf(out, "  … and %s more (--json lists them)\n", format.Count(len(group.names)-i, "class", "classes"))
-				break
-			}
-			_, _ = fmt.Fprintf(out, "  %s %s\n", format.Printable(name), group.what)
+		var lines []string
+		for _, name := range group.names {
+			lines = append(lines, format.Printable(name)+" "+group.what)
 		}
+		writeSome(out, "  ", lines, mostFates, false, "--json")
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -185,9 +186,7 @@ func (f *planCommand) writePlan(p *build.Planned) error {
 }
 
 func (f *planCommand) writeText(out io.Writer, p *build.Planned) {
-	for _, g := range groupFates(p.Classes) {
-		g.write(out, f.all, repeated(p.Classes))
-	}
+	writeFates(out, p.Classes, f.all)
 	writeApplied(out, "probe", p.Probes)
 	writeApplied(out, "tag", p.Tags)
 	for _, note := range planNotes(p) {
@@ -199,80 +198,56 @@ func (f *planCommand) writeText(out io.Writer, p *build.Planned) {
 	_, _ = fmt.Fprintln(out, planSummary(p))
 }
 
-// A fateGroup holds classes with the same fate for the same reason.
-type fateGroup struct {
-	when    probeset.When
-	why     string
-	classes []*build.Fate
-	methods int
-}
-
 // fateOrder is the order of the output.
 var fateOrder = []probeset.When{probeset.Static, probeset.Load, probeset.Dynamic, probeset.Never, probeset.Unstated}
 
-// groupFates groups classes by fate and reason.
-func groupFates(classes []build.Fate) []*fateGroup {
-	type key struct {
-		when probeset.When
-		why  string
-	}
-	known := map[key]*fateGroup{}
-	var groups []*fateGroup
+// A fate is what happens to classes, and why.
+type fate struct {
+	when probeset.When
+	why  string
+}
+
+// writeFates lists classes by fate.
+func writeFates(out io.Writer, classes []build.Fate, all bool) {
+	several := map[string]int{}
 	for i := range classes {
-		c := &classes[i]
-		at := key{c.When, c.Why}
-		if known[at] == nil {
-			known[at] = &fateGroup{when: c.When, why: c.Why}
-			groups = append(groups, known[at])
-		}
-		known[at].classes = append(known[at].classes, c)
-		known[at].methods += c.Methods
+		several[classes[i].Class]++
 	}
-	slices.SortStableFunc(groups, func(a, b *fateGroup) int {
-		return cmp.Or(cmp.Compare(slices.Index(fateOrder, a.when), slices.Index(fateOrder, b.when)), strings.Compare(a.why, b.why))
+	fates := groupBy(classes, func(c build.Fate) fate { return fate{c.When, c.Why} })
+	slices.SortStableFunc(fates, func(a, b group[fate, build.Fate]) int {
+		return cmp.Or(slices.Index(fateOrder, a.key.when)-slices.Index(fateOrder, b.key.when), strings.Compare(a.key.why, b.key.why))
 	})
-	return groups
+	for _, f := range fates {
+		methods := 0
+		var lines []string
+		for i := range f.list {
+			methods += f.list[i].Methods
+			lines = append(lines, fateText(&f.list[i], several[f.list[i].Class] > 1, all))
+		}
+		_, _ = fmt.Fprintf(out, "%s: %s (%s)\n", document.FateName(f.key.when), classesText(len(f.list), methods), format.Printable(f.key.why))
+		writeSome(out, "  ", lines, mostFates, all, "--all")
+	}
 }
 
-// repeated returns the names that several classes have.
-func repeated(classes []build.Fate) map[string]bool {
-	names := map[string]int{}
-	for i := range classes {
-		names[classes[i].Class]++
+// fateText describes a class, and the methods of it that are left alone on further lines.
+func fateText(c *build.Fate, withPlace, all bool) string {
+	line := descriptor.ExternalName(c.Class)
+	if withPlace {
+		line += " in " + c.In
 	}
-	several := map[string]bool{}
-	for name, n := range names {
-		several[name] = n > 1
+	if c.Methods > 0 {
+		line += ", " + format.Count(c.Methods, "method", "methods")
 	}
-	return several
-}
-
-func (g *fateGroup) write(out io.Writer, all bool, several map[string]bool) {
-	_, _ = fmt.Fprintf(out, "%s: %s (%s)\n", document.FateName(g.when), classesText(len(g.classes), g.methods), format.Printable(g.why))
-	for i, c := range g.classes {
-		if i == mostFates && !all {
-			_, _ = fmt.Fprintf(out, "  … and %s more (--all lists them)\n", format.Count(len(g.classes)-i, "class", "classes"))
-			break
-		}
-		line := "  " + descriptor.ExternalName(c.Class)
-		if several[c.Class] {
-			line += " in " + c.In
-		}
-		if c.Methods > 0 {
-			line += ", " + format.Count(c.Methods, "method", "methods")
-		}
-		if len(c.Left) > 0 {
-			line += fmt.Sprintf(", %s left alone", format.Grouped(len(c.Left)))
-		}
-		_, _ = fmt.Fprintln(out, format.Printable(line))
-		for n, left := range c.Left {
-			if n == mostLeft && !all && len(c.Left) > mostLeft {
-				_, _ = fmt.Fprintf(out, "    … and %s more (--all lists them)\n", format.Grouped(len(c.Left)-n))
-				break
-			}
-			_, _ = fmt.Fprintf(out, "    %s\n", format.Printable(strings.TrimPrefix(left.Method+": "+left.Reason, ": ")))
-		}
+	if len(c.Left) > 0 {
+		line += fmt.Sprintf(", %s left alone", format.Grouped(len(c.Left)))
 	}
+	text := bytes.NewBufferString(format.Printable(line) + "\n")
+	var left []string
+	for _, l := range c.Left {
+		left = append(left, format.Printable(strings.TrimPrefix(l.Method+": "+l.Reason, ": ")))
+	}
+	writeSome(text, "    ", left, mostLeft, all, "--all")
+	return strings.TrimSuffix(text.String(), "\n")
 }
 
 func classesText(classes, methods int) string {

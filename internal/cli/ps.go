@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,29 +97,25 @@ func jvmRows(jvms []*process.JVM) [][]string {
 
 // writeReasons writes below the table why something is not allowed, once per reason.
 func writeReasons(w io.Writer, jvms []*process.JVM) {
-	pids := map[string][]string{}
-	var reasons []string
+	type refusal struct{ pid, reason string }
+	var all []refusal
 	for _, j := range jvms {
-		if j.Inside == process.Standby {
-			continue // Sonde can attach all the same
-		}
-		seen := ""
 		for _, v := range []process.Verdict{j.Attach, j.Agents} {
-			if v.Reason == "" || v.Reason == seen {
-				continue
+			r := refusal{strconv.Itoa(j.PID), v.Reason}
+			if j.Inside != process.Standby && v.Reason != "" && !slices.Contains(all, r) { // Sonde can attach to a standby
+				all = append(all, r)
 			}
-			seen = v.Reason
-			if pids[v.Reason] == nil {
-				reasons = append(reasons, v.Reason)
-			}
-			pids[v.Reason] = append(pids[v.Reason], strconv.Itoa(j.PID))
 		}
 	}
-	if len(reasons) > 0 {
+	if len(all) > 0 {
 		_, _ = fmt.Fprintln(w)
 	}
-	for _, reason := range reasons {
-		_, _ = fmt.Fprintf(w, "%s: %s\n", strings.Join(pids[reason], ", "), format.Printable(reason))
+	for _, g := range groupBy(all, func(r refusal) string { return r.reason }) {
+		var pids []string
+		for _, r := range g.list {
+			pids = append(pids, r.pid)
+		}
+		_, _ = fmt.Fprintf(w, "%s: %s\n", strings.Join(pids, ", "), format.Printable(g.key))
 	}
 }
 

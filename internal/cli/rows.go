@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -161,4 +162,45 @@ func idleLines(rows []results.Row) (lines []string) {
 			format.Count(len(unsure), "method", "methods"), format.Printable(named)))
 	}
 	return lines
+}
+
+// A group is the elements of a list with the same key.
+type group[K comparable, T any] struct {
+	key  K
+	list []T
+}
+
+// groupBy groups a list by key, in the order in which keys first occur.
+func groupBy[K comparable, T any](list []T, key func(T) K) (groups []group[K, T]) {
+	at := map[K]int{}
+	for _, one := range list {
+		k := key(one)
+		i, known := at[k]
+		if !known {
+			i, at[k] = len(groups), len(groups)
+			groups = append(groups, group[K, T]{key: k})
+		}
+		groups[i].list = append(groups[i].list, one)
+	}
+	return groups
+}
+
+// writeSome writes the first lines of a list, or all of them; how lists the rest.
+func writeSome(out io.Writer, indent string, lines []string, most int, all bool, how string) {
+	if len(lines) > most && !all {
+		rest := fmt.Sprintf("… and %s more (%s lists them)", format.Grouped(len(lines)-most), how)
+		lines = append(lines[:most:most], rest)
+	}
+	for _, line := range lines {
+		_, _ = fmt.Fprintf(out, "%s%s\n", indent, line)
+	}
+}
+
+// detailOf returns a reason after its kind.
+func detailOf(reason, kind string) string {
+	detail := strings.TrimPrefix(strings.TrimPrefix(reason, kind), ": ")
+	if detail == "" {
+		return ""
+	}
+	return ": " + detail
 }
