@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
@@ -228,7 +226,6 @@ type attachRun struct {
 	*attachCommand
 	harvest *results.Harvest
 	table   liveTable
-	rows    map[uint32]results.Row // by number
 }
 
 func (c *attachCommand) show(ctx context.Context, h *results.Harvest) error {
@@ -255,7 +252,7 @@ func newAttachRun(c *attachCommand, h *results.Harvest) *attachRun {
 	r.table = liveTable{
 		streams: c.streams, screen: newScreen(c.streams), pid: c.pid, main: h.JVM.Main, interval: c.interval, sample: sample, times: timesText(sample),
 		top: c.top, json: c.json, view: monitorView{tableView: tableView{sort: c.sort}, by: by, hideIdle: true}, options: monitor.Options{Stall: c.stall},
-		source: h, groups: r.groups, method: r.method, costs: r.accountLine, describe: r.describe,
+		source: h, rows: r.watched, patternsOf: probeOf, costs: r.accountLine, describe: r.describe,
 	}
 	return r
 }
@@ -303,36 +300,23 @@ func (r *attachRun) accountLine(*monitorTable) string {
 	return "classes of pack " + name + ": " + accountText(&account)
 }
 
-// groups returns the rows of a table, one per probe or method.
-func (r *attachRun) groups(by string) *monitor.Groups {
-	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key)}
+// watched returns the rows of the pack.
+func (r *attachRun) watched() []results.Row {
 	found, err := r.harvest.Results()
 	if err != nil {
-		return groups // the end reports it
+		return nil // the end reports it
 	}
-	r.rows = make(map[uint32]results.Row, len(found.Rows))
-	for _, row := range found.Rows {
-		r.rows[row.Number] = row
-		key := contextKey(row.Within, row.Label)
-		if by == byMethod {
-			key.Method = monitor.Method{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}
-		} else if key.Pattern = row.Probe; row.Probe == "" {
-			continue
-		}
-		if !slices.Contains(groups.Keys, key) {
-			groups.Keys = append(groups.Keys, key)
-		}
-		groups.Of[row.Number] = []monitor.Key{key}
+	for i := range found.Rows {
+		found.Rows[i].ID = found.Rows[i].Number
 	}
-	slices.SortFunc(groups.Keys, func(a, b monitor.Key) int {
-		return cmp.Or(strings.Compare(a.Pattern, b.Pattern), compareKeys(a, b))
-	})
-	return groups
+	return found.Rows
 }
 
-func (r *attachRun) method(number uint32) (session.Method, bool) {
-	row, is := r.rows[number]
-	return session.Method{ID: number, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}, is
+func probeOf(row *results.Row) []string {
+	if row.Probe == "" {
+		return nil
+	}
+	return []string{row.Probe}
 }
 
 // hasEnded reports whether the JVM has exited or the pack was taken out.

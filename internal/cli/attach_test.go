@@ -50,8 +50,7 @@ func TestAttachTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		table := r.table.look(r.table.first)
-		names := keyNames(table.Rows)
-		texts := r.table.texts(table.Interval, r.table.view.rows(table.Interval, names), names)
+		texts := r.table.texts(table, r.table.view.rows(table))
 		for i := range texts {
 			texts[i] = append(texts[i][:1], texts[i][2:]...) // without rates
 		}

@@ -202,7 +202,7 @@ func (c *countCommand) run(ctx context.Context) error {
 		_, leaving := r.leave(ctx, ended)
 		return errors.Join(err, leaving)
 	}
-	look.final, look.ended = true, ended
+	look.Final, look.Ended = true, string(ended)
 	r.cost.Measure(context.WithoutCancel(ctx))
 	r.screen.clear()
 	farewell, failure := r.leave(ctx, ended)
@@ -216,7 +216,7 @@ func (r *countRun) watch(ctx context.Context) ending {
 	s.endAfter(r.duration, r.began)
 	if r.calls > 0 {
 		s.addTask(callsEvery, func() ending {
-			if found, err := r.read(); err == nil && found.calls >= r.calls {
+			if found, err := r.read(); err == nil && found.Calls >= r.calls {
 				return endedCalls
 			}
 			return notEnded
@@ -268,67 +268,30 @@ func (r *countRun) write(look *countLook) error {
 
 // read reads what was measured, without rates.
 func (r *countRun) read() (*countLook, error) {
-	look, err := r.readRows()
+	found, rows, err := r.readRows()
 	if err != nil {
 		return nil, err
 	}
-	look.elapsed = time.Since(r.began)
-	for i := range look.rows {
-		look.calls += look.rows[i].Calls
-		look.untimed += look.rows[i].Untimed
+	look := &countLook{rows: rows, elapsed: time.Since(r.began), losses: losses(found)}
+	look.Count = document.Count{
+		PID: r.pid, JDK: r.session.JDK().String(), Main: r.session.JVM().Main, Patterns: r.patterns, Timing: string(r.timing),
+		Began: r.began.Round(time.Millisecond), Seconds: look.elapsed.Seconds(), Threads: found.Threads, Dropped: found.Dropped,
 	}
-	return look, nil
-}
-
-// readRows reads the rows, by method or by context.
-func (r *countRun) readRows() (*countLook, error) {
-	if r.applied.isUsed() {
-		return r.readContexts()
-	}
-	sum, err := r.session.Sum()
-	if err != nil {
-		return nil, err
-	}
-	look := &countLook{threads: sum.Threads, dropped: sum.Dropped}
-	for _, method := range r.session.Methods() {
-		row := results.Row{Class: strings.ReplaceAll(method.Class, "/", "."), Name: method.Name, Descriptor: method.Descriptor, ID: method.ID, Timing: r.timing}
-		if totals := sum.Methods[method.ID]; totals != nil {
-			row.Totals = *totals
-		}
-		look.rows = append(look.rows, row)
-	}
-	return look, nil
-}
-
-func (r *countRun) readContexts() (*countLook, error) {
-	found, err := r.applied.Results()
-	if err != nil {
-		return nil, err
-	}
-	look := &countLook{threads: found.Threads, dropped: found.Dropped, losses: losses(found)}
-	byWithin := hasSequences(r.applied.set)
-	for i := range found.Rows {
-		w := &found.Rows[i]
-		look.rows = append(look.rows, results.Row{
-			Class: strings.ReplaceAll(w.Class, "/", "."), Name: w.Name, Descriptor: w.Descriptor, ID: w.ID, Timing: r.timing,
-			InContext: true, Within: w.Sequence, Label: w.Label, Context: contextText(w, byWithin), Totals: w.Totals,
-		})
+	for i := range rows {
+		rows[i].Timing = r.timing
+		look.Calls += rows[i].Calls
+		look.Untimed += rows[i].Totals.Untimed
 	}
 	return look, nil
 }
 
 // A countLook is a reading of what is measured.
 type countLook struct {
+	document.Count
 	elapsed  time.Duration // since the hooks went on
 	rows     []results.Row // all methods with hooks, sorted
-	calls    uint64
 	rate     float64
-	untimed  uint64 // calls counted without their time
-	dropped  uint64 // calls not even counted
-	threads  int
-	losses   []string // what is missing in results by context
-	final    bool
-	ended    ending
+	losses   []string          // what is missing in results by context
 	farewell *session.Farewell // nil if the hooks were out already
 }
 
@@ -363,7 +326,7 @@ func (l *countLook) overall() {
 	for i := range l.rows {
 		l.rows[i].PerSecond = float64(l.rows[i].Calls) / l.elapsed.Seconds()
 	}
-	l.rate = float64(l.calls) / l.elapsed.Seconds()
+	l.rate = float64(l.Calls) / l.elapsed.Seconds()
 }
 
 // show draws the table on a terminal; elsewhere it writes one per interval.
@@ -426,9 +389,9 @@ func (r *countRun) headline(look *countLook) string {
 	case results.Untimed:
 		times = "no times"
 	}
-	calls := format.AtLeast(hasLowerBound(look.rows), format.Count(int(look.calls), "call", "calls"))
+	calls := format.AtLeast(hasLowerBound(look.rows), format.Count(int(look.Calls), "call", "calls"))
 	return fmt.Sprintf("%s: %s, %s/s, %s, %s", format.Duration(look.elapsed), calls,
-		format.Rate(look.rate), format.Count(look.threads, "thread", "threads"), times)
+		format.Rate(look.rate), format.Count(look.Threads, "thread", "threads"), times)
 }
 
 // costText says what the hooks cost the JVM.
@@ -450,7 +413,7 @@ func (r *countRun) costText(look *countLook) string {
 
 // share returns the part of one processor that hooks have used.
 func (l *countLook) share(cost *session.HookCost) float64 {
-	return cost.Median * float64(l.calls) / float64(l.elapsed)
+	return cost.Median * float64(l.Calls) / float64(l.elapsed)
 }
 
 // writeText writes the table and its notes.
@@ -469,11 +432,11 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	if hasLowerBound(look.rows) {
 		_, _ = fmt.Fprintln(out, lowerBoundNote)
 	}
-	untimed := look.untimed
+	untimed := look.Untimed
 	if r.timing == results.Untimed {
 		untimed = 0 // as asked for
 	}
-	writeLines(out, arenaNotes(untimed, look.dropped))
+	writeLines(out, arenaNotes(untimed, look.Dropped))
 	writeLines(out, look.losses)
 	_, _ = fmt.Fprintln(out, r.costText(look))
 }
@@ -488,12 +451,8 @@ func (v *liveSession) describeHooks() *document.Hooks {
 }
 
 func (r *countRun) writeJSON(look *countLook) error {
-	jvm := r.session.JVM()
-	d := document.Count{
-		PID: r.pid, JDK: r.session.JDK().String(), Main: jvm.Main, Patterns: r.patterns, Timing: string(r.timing),
-		Began: r.began.Round(time.Millisecond), Seconds: look.elapsed.Seconds(), Final: look.final, Ended: string(look.ended),
-		Calls: look.calls, Threads: look.threads, Untimed: look.untimed, Dropped: look.dropped, Methods: []document.Method{},
-	}
+	d := look.Count
+	d.Methods = []document.Method{}
 	if r.timing == results.Sampled {
 		d.Period = r.period
 	}
@@ -505,7 +464,7 @@ func (r *countRun) writeJSON(look *countLook) error {
 	if cost := r.cost.Cost(); cost != nil {
 		d.HookCost = document.NewHookCost(cost, look.share(cost))
 	}
-	if look.final {
+	if look.Final {
 		r.describeEnd(&d, look)
 	}
 	return document.Write(r.out, d)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -94,7 +95,7 @@ func TestLiveLines(t *testing.T) {
 	for range 50 {
 		rows = append(rows, sampleRows()...)
 	}
-	look := &countLook{elapsed: time.Second, rows: rows, calls: 12345}
+	look := &countLook{Count: document.Count{Calls: 12345}, elapsed: time.Second, rows: rows}
 	for _, size := range []struct{ width, height int }{{200, 60}, {80, 24}, {80, 10}, {20, 7}, {10, 4}, {10, 1}} {
 		lines := r.liveLines(look, size.width, size.height)
 		if len(lines) >= size.height {

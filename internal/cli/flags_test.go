@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
-	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
@@ -59,8 +58,8 @@ func TestCaretOfConditions(t *testing.T) {
 	}
 }
 
-// contextRows are of one method, by sequences, tags and callers.
-func contextRows() []liveprobes.Row {
+// rowsInContexts are of one method, by sequences, tags and callers.
+func rowsInContexts() []liveprobes.Row {
 	name := probes.SpotName{Class: "a/B", Name: "c", Descriptor: "()V", Sequence: "x.Y.z >"}
 	return []liveprobes.Row{
 		{SpotName: name, ID: 1, Label: liveprobes.Label{Tags: []liveprobes.TagValue{{Name: "tier", Value: "gold", Set: true}, {Name: "kind", Set: true, Null: true}}}, Totals: arena.Totals{Calls: 3}},
@@ -71,19 +70,20 @@ func contextRows() []liveprobes.Row {
 }
 
 func TestContextTexts(t *testing.T) {
-	rows := contextRows()
+	rows := rowsInContexts()
+	texts := contextRows(rows, true)
 	for i, want := range []string{
 		"within x.Y.z >; tier=gold kind=(null)", "within x.Y.z >; tier=(none) kind=b", "within x.Y.z >; < a.C.d < a.E.f", "within x.Y.z >; (other)",
 	} {
-		if got := contextText(&rows[i], true); got != want {
+		if got := texts[i].Context; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := contextText(&rows[2], false); got != "< a.C.d < a.E.f" {
+	if got := contextRows(rows[2:3], false)[0].Context; got != "< a.C.d < a.E.f" {
 		t.Error(got)
 	}
 	rows[2].Off = true
-	if got := contextText(&rows[2], false); got != "< a.C.d < a.E.f; switched off" {
+	if got := contextRows(rows[2:3], false)[0].Context; got != "< a.C.d < a.E.f; switched off" {
 		t.Error(got)
 	}
 	json := document.NewLabel(rows[0].Sequence, rows[0].Label)
@@ -96,22 +96,13 @@ func TestContextTexts(t *testing.T) {
 }
 
 func TestMonitorContexts(t *testing.T) {
-	set := monitorSampleSet(t)
-	var subjects []monitoredMethod
-	for _, row := range contextRows() {
-		subjects = append(subjects, watchedSubject(&row, true))
-	}
+	b := monitorSampleTable(t, contextRows(rowsInContexts(), true))
 	for by, want := range map[string][]string{
 		byPattern: {"a.Order.pay", "a.** [within x.Y.z >; (other)]", "a.** [within x.Y.z >; < a.C.d < a.E.f]", "a.** [within x.Y.z >; tier=(none) kind=b]", "a.** [within x.Y.z >; tier=gold kind=(null)]", "b.**"},
 		byMethod:  {"a.B.c [within x.Y.z >; (other)]", "a.B.c [within x.Y.z >; < a.C.d < a.E.f]", "a.B.c [within x.Y.z >; tier=(none) kind=b]", "a.B.c [within x.Y.z >; tier=gold kind=(null)]"},
 	} {
-		groups := monitorGroups(by, set, subjects)
-		rows := make([]monitor.Row, len(groups.Keys))
+		groups, names := b.groups(by)
 		var got []string
-		for i, key := range groups.Keys {
-			rows[i].Key = key
-		}
-		names := keyNames(rows)
 		for _, key := range groups.Keys {
 			got = append(got, names[key])
 		}

@@ -368,28 +368,64 @@ func losses(r *liveprobes.Results) (lines []string) {
 	return lines
 }
 
-// contextText distinguishes a row from others of its method.
-func contextText(row *liveprobes.Row, hasSequences bool) string {
-	within := ""
-	if hasSequences {
-		within = row.Sequence
+// readRows reads what was measured, by method or by context.
+func (v *liveSession) readRows() (*liveprobes.Results, []results.Row, error) {
+	if v.applied.isUsed() {
+		found, err := v.applied.Results()
+		if err != nil {
+			return nil, nil, err
+		}
+		return found, contextRows(found.Rows, hasSequences(v.applied.set)), nil
 	}
-	words := contextWords(within, row.Label)
-	if row.Off {
-		words = append(words, "switched off")
+	sum, err := v.session.Sum()
+	if err != nil {
+		return nil, nil, err
 	}
-	return strings.Join(words, "; ")
+	return &liveprobes.Results{Threads: sum.Threads, Dropped: sum.Dropped}, methodRows(v.session.Methods(), sum.Methods), nil
 }
 
-// contextWords describes a context.
-func contextWords(within string, label liveprobes.Label) (words []string) {
-	if within != "" {
-		words = append(words, "within "+within)
+// methodRows returns the rows of methods.
+func methodRows(methods []session.Method, totals map[uint32]*arena.Totals) (rows []results.Row) {
+	for _, m := range methods {
+		row := results.Row{Class: m.ClassName(), Name: m.Name, Descriptor: m.Descriptor, ID: m.ID}
+		if measured := totals[m.ID]; measured != nil {
+			row.Totals = *measured
+		}
+		rows = append(rows, row)
 	}
-	if text := label.String(); text != "" {
-		words = append(words, text)
+	return rows
+}
+
+// contextRows returns the rows of methods in contexts. Their texts name the sequence only if
+// rows differ by it.
+func contextRows(found []liveprobes.Row, byWithin bool) (rows []results.Row) {
+	for i := range found {
+		w := &found[i]
+		row := results.Row{
+			Class: strings.ReplaceAll(w.Class, "/", "."), Name: w.Name, Descriptor: w.Descriptor, ID: w.ID,
+			InContext: true, Within: w.Sequence, Label: w.Label, Context: contextText(w.Sequence, w.Label), Totals: w.Totals,
+		}
+		if !byWithin {
+			row.Context = w.Label.String()
+		}
+		if w.Off {
+			row.Context = strings.TrimPrefix(row.Context+"; switched off", "; ")
+		}
+		rows = append(rows, row)
 	}
-	return words
+	return rows
+}
+
+// contextText describes a context for people.
+func contextText(within string, label liveprobes.Label) string {
+	text := label.String()
+	switch {
+	case within == "":
+		return text
+	case text == "":
+		return "within " + within
+	}
+	return "within " + within + "; " + text
 }
 
 // hasSequences reports whether rows differ by sequence.

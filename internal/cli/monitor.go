@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/report/prometheus"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -187,9 +187,8 @@ Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
 type monitorRun struct {
 	*monitorCommand
 	liveSession
-	table   liveTable
-	export  *prometheus.Exporter
-	watched map[uint32]session.Method // methods of rows by context
+	table  liveTable
+	export *prometheus.Exporter
 }
 
 func (c *monitorCommand) run(ctx context.Context) (err error) {
@@ -205,9 +204,9 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 	}
 	defer func() { _ = r.session.Release() }()
 	r.table.begin(monitor.Start(r.session.Now()))
-	r.table.main, r.table.method, r.table.source = r.session.JVM().Main, r.session.Method, r.session
+	r.table.main, r.table.source = r.session.JVM().Main, r.session
 	if r.applied.isUsed() {
-		r.table.method, r.table.source = r.watchedMethod, r.applied.Source()
+		r.table.source = r.applied.Source()
 	}
 	if r.table.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
 		r.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))
@@ -223,7 +222,8 @@ func newMonitorRun(c *monitorCommand) *monitorRun {
 	r.table = liveTable{
 		streams: c.streams, screen: r.screen, pid: c.pid, interval: c.interval, sample: c.sample, times: timesText(c.sample), top: c.top, json: c.json,
 		view: monitorView{tableView: tableView{sort: c.sort}, by: c.by}, options: monitor.Options{Stall: c.stall}, costs: r.costText, describe: r.describeEnd,
-		groups: func(by string) *monitor.Groups { return monitorGroups(by, r.set, r.subjects()) },
+		rows: r.rows, patterns: namesOf(c.set.Includes()),
+		patternsOf: func(row *results.Row) []string { return matching(c.set, row) },
 	}
 	return r
 }
@@ -274,7 +274,8 @@ func (r *monitorRun) publish(isUp bool) {
 		return
 	}
 	b := &r.table
-	err := r.export.Publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(b.first, b.last, b.groups(r.by), b.options)})
+	groups, _ := b.groups(r.by)
+	err := r.export.Publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(b.first, b.last, groups, b.options)})
 	if err != nil {
 		r.remark("--prometheus: " + format.OneLine(err))
 	}
@@ -298,8 +299,7 @@ func (r *monitorRun) write(whole *monitorTable) error {
 // writeWhole writes the table of the whole time, and lines about what is missing in it.
 func (b *liveTable) writeWhole(whole *monitorTable, losses []string) error {
 	out := bufio.NewWriter(b.out) // keeps the first error until Flush
-	names := keyNames(whole.Rows)
-	rows := b.view.rows(whole.Interval, names)
+	rows := b.view.rows(whole)
 	hidden := 0
 	if b.top > 0 && len(rows) > b.top {
 		rows, hidden = rows[:b.top], len(rows)-b.top
@@ -307,7 +307,7 @@ func (b *liveTable) writeWhole(whole *monitorTable, losses []string) error {
 	if b.screen.silent {
 		_, _ = fmt.Fprintln(out) // below the lines of intervals
 	}
-	format.WriteTable(out, monitorColumns, b.texts(whole.Interval, rows, names), b.outWidth())
+	format.WriteTable(out, monitorColumns, b.texts(whole, rows), b.outWidth())
 	_, _ = fmt.Fprintf(out, "\n%s\n", b.headline(whole))
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "row is", "rows are"))

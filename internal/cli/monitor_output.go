@@ -35,11 +35,14 @@ type liveTable struct {
 	view     monitorView
 	options  monitor.Options
 	source   monitor.Source
-	groups   func(by string) *monitor.Groups
-	method   func(id uint32) (session.Method, bool)
+	rows     func() []results.Row                       // everything that is watched
 	costs    func(table *monitorTable) string           // says what hooks cost
 	describe func(d *document.Monitor, t *monitorTable) // adds what is known only at the end
 
+	patterns   []string // each has a row, even if it matches no loaded method
+	patternsOf func(row *results.Row) []string
+
+	methods     map[uint32]results.Row // by ID, as of the last table
 	first, last *monitor.Reading
 	table       *monitorTable // the last that was made
 	titled      bool          // the titles of plain lines are written
@@ -48,6 +51,7 @@ type liveTable struct {
 // A monitorTable is the table of an interval.
 type monitorTable struct {
 	*monitor.Interval
+	names    map[monitor.Key]string // of rows, for people
 	from, to *monitor.Reading
 	elapsed  time.Duration // since the hooks went on
 	at       time.Time
@@ -78,7 +82,8 @@ func (b *liveTable) look(from *monitor.Reading) *monitorTable {
 
 // group makes the rows of a table.
 func (b *liveTable) group(table *monitorTable) {
-	table.Interval = monitor.Between(table.from, table.to, b.groups(b.view.by), b.options)
+	groups, names := b.groups(b.view.by)
+	table.Interval, table.names = monitor.Between(table.from, table.to, groups, b.options), names
 }
 
 // callsSoFar returns the number of calls.
@@ -152,93 +157,79 @@ func (b *liveTable) show(before *monitor.Reading) error {
 	return nil
 }
 
-// monitorGroups returns the rows of a table, and what counts in them. A pattern has a row
-// even if it matches no loaded method.
-func monitorGroups(by string, set *pattern.Set, subjects []monitoredMethod) *monitor.Groups {
-	groups := &monitor.Groups{Of: make(map[uint32][]monitor.Key, len(subjects))}
-	if by == byMethod {
-		for _, s := range subjects {
-			key := s.context
-			key.Method = monitor.Method{Class: strings.ReplaceAll(s.Class, "/", "."), Name: s.Name, Descriptor: s.Descriptor}
-			if !slices.Contains(groups.Keys, key) {
-				groups.Keys = append(groups.Keys, key)
-			}
-			groups.Of[s.ID] = []monitor.Key{key}
-		}
-		slices.SortFunc(groups.Keys, compareKeys)
-		return groups
-	}
-	for _, p := range set.Includes() {
-		if slices.ContainsFunc(groups.Keys, func(k monitor.Key) bool { return k.Pattern == p.String() }) {
-			continue // given twice
-		}
-		groups.Keys = append(groups.Keys, patternKeys(groups, p, subjects)...)
-	}
-	return groups
-}
-
-// patternKeys returns the rows of a pattern: one for each context in which its methods are
-// called, or one without a context.
-func patternKeys(groups *monitor.Groups, p *pattern.Pattern, subjects []monitoredMethod) (keys []monitor.Key) {
-	for _, s := range subjects {
-		if !p.Match(s.MethodRef) {
+// groups returns the keys of a table's rows, with their names, and what counts in them.
+func (b *liveTable) groups(by string) (*monitor.Groups, map[monitor.Key]string) {
+	rows := b.rows()
+	groups, names := &monitor.Groups{Of: make(map[uint32][]monitor.Key, len(rows))}, make(map[monitor.Key]string)
+	b.methods = make(map[uint32]results.Row, len(rows))
+	overloads := overloadsOf(rows)
+	for _, row := range rows {
+		b.methods[row.ID] = row
+		row.Context = contextText(row.Within, row.Label)
+		key := contextKey(row.Within, row.Label)
+		if by == byMethod {
+			key.Method = monitor.Method{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}
+			names[key], groups.Of[row.ID] = rowName(&row, overloads), []monitor.Key{key}
 			continue
 		}
-		key := s.context
-		key.Pattern = p.String()
-		if groups.Of[s.ID] = append(groups.Of[s.ID], key); !slices.Contains(keys, key) {
-			keys = append(keys, key)
+		for _, pattern := range b.patternsOf(&row) {
+			key.Pattern = pattern
+			names[key], groups.Of[row.ID] = pattern+inContext(row.Context), append(groups.Of[row.ID], key)
 		}
 	}
-	if len(keys) == 0 {
-		keys = []monitor.Key{{Pattern: p.String()}}
+	for key := range names {
+		groups.Keys = append(groups.Keys, key)
 	}
-	slices.SortFunc(keys, compareKeys)
-	return keys
+	for _, pattern := range b.patterns {
+		isMet := func(key monitor.Key) bool { return key.Pattern == pattern }
+		if by != byMethod && !slices.ContainsFunc(groups.Keys, isMet) {
+			key := monitor.Key{Pattern: pattern}
+			names[key], groups.Keys = pattern, append(groups.Keys, key)
+		}
+	}
+	slices.SortFunc(groups.Keys, func(x, y monitor.Key) int {
+		return cmp.Or(cmp.Compare(slices.Index(b.patterns, x.Pattern), slices.Index(b.patterns, y.Pattern)), compareKeys(x, y))
+	})
+	return groups, names
 }
 
 func compareKeys(a, b monitor.Key) int {
-	return cmp.Or(cmp.Compare(a.Method.Class, b.Method.Class), cmp.Compare(a.Method.Name, b.Method.Name),
+	return cmp.Or(cmp.Compare(a.Pattern, b.Pattern), cmp.Compare(a.Method.Class, b.Method.Class), cmp.Compare(a.Method.Name, b.Method.Name),
 		cmp.Compare(a.Method.Descriptor, b.Method.Descriptor), cmp.Compare(a.Within, b.Within), cmp.Compare(a.Tags, b.Tags),
 		cmp.Compare(a.Callers, b.Callers))
 }
 
-// monitoredMethod has figures of its own: a method, or a method in a context.
-type monitoredMethod struct {
-	session.Method
-	context monitor.Key // distinguishes it from others of the method
-}
-
-// subjects returns everything that is watched.
-func (r *monitorRun) subjects() (all []monitoredMethod) {
+// rows returns everything that is watched.
+func (r *monitorRun) rows() []results.Row {
 	if !r.applied.isUsed() {
-		for _, m := range r.session.Methods() {
-			all = append(all, monitoredMethod{Method: m})
-		}
-		return all
+		return methodRows(r.session.Methods(), nil)
 	}
-	results, err := r.applied.Results()
+	_, rows, err := r.readRows()
 	if err != nil {
 		return nil // the end reports it
 	}
-	byWithin := hasSequences(r.applied.set)
-	r.watched = make(map[uint32]session.Method, len(results.Rows))
-	for i := range results.Rows {
-		s := watchedSubject(&results.Rows[i], byWithin)
-		r.watched[s.ID] = s.Method
-		all = append(all, s)
+	if !hasSequences(r.applied.set) {
+		for i := range rows {
+			rows[i].Within = ""
+		}
 	}
-	return all
+	return rows
 }
 
-func watchedSubject(row *liveprobes.Row, byWithin bool) monitoredMethod {
-	s := monitoredMethod{Method: session.Method{ID: row.ID, MethodRef: classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}}}
-	within := ""
-	if byWithin {
-		within = row.Sequence
+// namesOf returns the texts of patterns, each once.
+func namesOf(patterns []*pattern.Pattern) (names []string) {
+	for _, p := range patterns {
+		if !slices.Contains(names, p.String()) {
+			names = append(names, p.String())
+		}
 	}
-	s.context = contextKey(within, row.Label)
-	return s
+	return names
+}
+
+// matching returns the patterns that match the method of a row.
+func matching(set *pattern.Set, row *results.Row) []string {
+	m := classfile.MethodRef{Class: strings.ReplaceAll(row.Class, ".", "/"), Name: row.Name, Descriptor: row.Descriptor}
+	return namesOf(slices.DeleteFunc(slices.Clone(set.Includes()), func(p *pattern.Pattern) bool { return !p.Match(m) }))
 }
 
 // contextKey distinguishes a row from others of its method, pattern or probe.
@@ -255,56 +246,6 @@ func contextKey(within string, label liveprobes.Label) monitor.Key {
 		callers = append(callers, label.String())
 	}
 	return monitor.Key{Within: within, Tags: strings.Join(tags, "\n"), Callers: strings.Join(callers, " < ")}
-}
-
-// watchedMethod returns the method of a row.
-func (r *monitorRun) watchedMethod(id uint32) (session.Method, bool) {
-	m, is := r.watched[id]
-	return m, is
-}
-
-// keyContext is the context of a row for people.
-func keyContext(key monitor.Key) string {
-	var words []string
-	if key.Within != "" {
-		words = append(words, "within "+key.Within)
-	}
-	if key.Tags != "" {
-		words = append(words, strings.ReplaceAll(key.Tags, "\n", " "))
-	}
-	switch {
-	case strings.HasPrefix(key.Callers, "("): // they are unknown
-		words = append(words, key.Callers)
-	case key.Callers != "":
-		words = append(words, "< "+key.Callers)
-	}
-	return strings.Join(words, "; ")
-}
-
-// keyRow returns a row with the name of the method.
-func keyRow(key monitor.Key) results.Row {
-	return results.Row{Class: key.Method.Class, Name: key.Method.Name, Descriptor: key.Method.Descriptor, Context: keyContext(key)}
-}
-
-// keyNames returns the names of rows for people. Methods that share a name are shown with
-// their parameters.
-func keyNames(rows []monitor.Row) map[monitor.Key]string {
-	methods := make([]results.Row, len(rows))
-	for i := range rows {
-		methods[i] = keyRow(rows[i].Key)
-	}
-	overloads := overloadsOf(methods)
-	names := make(map[monitor.Key]string, len(rows))
-	for i := range rows {
-		key := rows[i].Key
-		switch names[key] = key.Pattern; {
-		case key.Pattern == "":
-			names[key] = rowName(&methods[i], overloads)
-		case methods[i].Context != "":
-			names[key] += " [" + methods[i].Context + "]"
-		}
-	}
-	return names
 }
 
 // monitorOrders are the orders of --sort: the largest first, names from A to Z.
@@ -349,14 +290,14 @@ func (v *monitorView) keyLine() string {
 }
 
 // rows returns the active rows that pass the filter, in order.
-func (v *monitorView) rows(i *monitor.Interval, names map[monitor.Key]string) []monitor.Row {
-	rows := slices.DeleteFunc(slices.Clone(i.Rows), func(r monitor.Row) bool {
+func (v *monitorView) rows(t *monitorTable) []monitor.Row {
+	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r monitor.Row) bool {
 		isIdle := r.Calls == 0 && r.Timed == 0 && r.Running == 0 && !r.LowerBound
-		return isIdle && (v.hideIdle || r.Key.Pattern == "") || !v.passes(names[r.Key])
+		return isIdle && (v.hideIdle || r.Key.Pattern == "") || !v.passes(t.names[r.Key])
 	})
 	key := monitorOrders[v.sort]
 	slices.SortStableFunc(rows, func(a, b monitor.Row) int {
-		return cmp.Or(cmp.Compare(key(&b), key(&a)), cmp.Compare(names[a.Key], names[b.Key]))
+		return cmp.Or(cmp.Compare(key(&b), key(&a)), cmp.Compare(t.names[a.Key], t.names[b.Key]))
 	})
 	return rows
 }
@@ -375,7 +316,7 @@ const (
 )
 
 // texts returns the cells of rows, followed by the total if there are several.
-func (b *liveTable) texts(i *monitor.Interval, rows []monitor.Row, names map[monitor.Key]string) [][]string {
+func (b *liveTable) texts(t *monitorTable, rows []monitor.Row) [][]string {
 	about, atLeast := "", ""
 	if b.sample > 1 {
 		about, atLeast = "~", "≥"
@@ -396,10 +337,10 @@ func (b *liveTable) texts(i *monitor.Interval, rows []monitor.Row, names map[mon
 	}
 	texts := make([][]string, 0, len(rows)+1)
 	for n := range rows {
-		texts = append(texts, cells(&rows[n], names[rows[n].Key]))
+		texts = append(texts, cells(&rows[n], t.names[rows[n].Key]))
 	}
-	if len(i.Rows) != 1 {
-		texts = append(texts, cells(&i.Total, "total"))
+	if len(t.Rows) != 1 {
+		texts = append(texts, cells(&t.Total, "total"))
 	}
 	return texts
 }
@@ -415,8 +356,7 @@ func (b *liveTable) draw() {
 // liveLines returns what fits a terminal.
 func (b *liveTable) liveLines(table *monitorTable, width, height int) []string {
 	lines := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
-	names := keyNames(table.Rows)
-	rows := b.view.rows(table.Interval, names)
+	rows := b.view.rows(table)
 	stalls := b.stallLines(table.Interval, func(monitor.Stall) bool { return true })
 	const around = 4 // titles, total, the number of hidden rows, the line of the cursor
 	room := max(1, height-len(lines)-len(stalls)-around)
@@ -424,7 +364,7 @@ func (b *liveTable) liveLines(table *monitorTable, width, height int) []string {
 		room = min(room, b.top)
 	}
 	shown := rows[:min(room, len(rows))]
-	columns, texts := format.FitTable(monitorColumns, b.texts(table.Interval, shown, names), monitorExpendable, width)
+	columns, texts := format.FitTable(monitorColumns, b.texts(table, shown), monitorExpendable, width)
 	lines = append(lines, format.TableLines(columns, texts, width)...)
 	if hidden := len(rows) - len(shown); hidden > 0 {
 		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
@@ -445,8 +385,8 @@ func (b *liveTable) stallLines(i *monitor.Interval, isShown func(monitor.Stall) 
 			if n == monitor.EndCalls && stall.Omitted > 0 {
 				calls = append(calls, fmt.Sprintf("… %s more", format.Grouped(stall.Omitted)))
 			}
-			m, _ := b.method(call.ID)
-			calls = append(calls, fmt.Sprintf("%s.%s %s", strings.ReplaceAll(m.Class, "/", "."), m.Name, format.Duration(call.Age)))
+			m := b.methods[call.ID]
+			calls = append(calls, fmt.Sprintf("%s.%s %s", m.Class, m.Name, format.Duration(call.Age)))
 		}
 		kind := "thread"
 		if stall.Virtual {
@@ -460,13 +400,12 @@ func (b *liveTable) stallLines(i *monitor.Interval, isShown func(monitor.Stall) 
 // writeLines writes a line for each active row, and for threads that have stalled since
 // the last interval.
 func (b *liveTable) writeLines(table *monitorTable) error {
-	names := keyNames(table.Rows)
-	rows := b.view.rows(table.Interval, names)
+	rows := b.view.rows(table)
 	if b.top > 0 {
 		rows = rows[:min(len(rows), b.top)]
 	}
 	columns := append(format.Columns("TIME"), monitorColumns...)
-	texts := b.texts(table.Interval, rows, names)
+	texts := b.texts(table, rows)
 	for n, cells := range texts {
 		for at, cell := range cells[:len(cells)-1] {
 			cells[at] = strings.Repeat(" ", max(0, lineWidth-utf8.RuneCountInString(cell))) + cell
@@ -503,7 +442,7 @@ func (b *liveTable) writeJSON(table *monitorTable) error {
 		Final: table.final, Ended: string(table.ended), Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
 		Total: document.NewMonitorRow(&table.Total), Rows: []document.MonitorRow{},
 	}
-	rows := b.view.rows(table.Interval, keyNames(table.Rows))
+	rows := b.view.rows(table)
 	for n := range rows {
 		if b.top == 0 || n < b.top {
 			d.Rows = append(d.Rows, document.NewMonitorRow(&rows[n]))
@@ -512,10 +451,8 @@ func (b *liveTable) writeJSON(table *monitorTable) error {
 	for _, stall := range table.Stalls {
 		s := document.Stall{Thread: stall.Thread, Virtual: stall.Virtual, New: stall.IsNew, Omitted: stall.Omitted}
 		for _, call := range stall.Calls {
-			m, _ := b.method(call.ID)
-			s.Calls = append(s.Calls, document.StalledCall{
-				Class: strings.ReplaceAll(m.Class, "/", "."), Method: m.Name, Descriptor: m.Descriptor, Seconds: call.Age.Seconds(),
-			})
+			m := b.methods[call.ID]
+			s.Calls = append(s.Calls, document.StalledCall{Class: m.Class, Method: m.Name, Descriptor: m.Descriptor, Seconds: call.Age.Seconds()})
 		}
 		d.Stalls = append(d.Stalls, s)
 	}

@@ -7,50 +7,41 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-var monitorSample = []session.Method{
-	{ID: 11, MethodRef: classfile.MethodRef{Class: "a/Order", Name: "pay", Descriptor: "(I)V"}},
-	{ID: 12, MethodRef: classfile.MethodRef{Class: "a/Order", Name: "pay", Descriptor: "()V"}},
-	{ID: 13, MethodRef: classfile.MethodRef{Class: "a/Web", Name: "handle", Descriptor: "()V"}},
-	{ID: 14, MethodRef: classfile.MethodRef{Class: "a/Web", Name: "idle", Descriptor: "()V"}},
+var monitorSample = []results.Row{
+	{ID: 11, Class: "a.Order", Name: "pay", Descriptor: "(I)V"},
+	{ID: 12, Class: "a.Order", Name: "pay", Descriptor: "()V"},
+	{ID: 13, Class: "a.Web", Name: "handle", Descriptor: "()V"},
+	{ID: 14, Class: "a.Web", Name: "idle", Descriptor: "()V"},
 }
 
-func sampleSubjects() (all []monitoredMethod) {
-	for _, m := range monitorSample {
-		all = append(all, monitoredMethod{Method: m})
-	}
-	return all
-}
-
-// monitorSampleSet is what is watched.
-func monitorSampleSet(t *testing.T) *pattern.Set {
+// monitorSampleTable watches rows.
+func monitorSampleTable(t *testing.T, rows []results.Row) *liveTable {
 	t.Helper()
 	set, err := pattern.ParseSet("a.Order.pay", "a.**", "b.**")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return set
+	return &liveTable{
+		rows: func() []results.Row { return rows }, patterns: namesOf(set.Includes()),
+		patternsOf: func(row *results.Row) []string { return matching(set, row) },
+	}
 }
 
 // monitorSampleRun has looked at a second in which a call hung.
 func monitorSampleRun(t *testing.T, by string, sample uint32) (*liveTable, *monitorTable) {
 	t.Helper()
-	set := monitorSampleSet(t)
-	r := &liveTable{
-		pid: 4711, main: "a.Main", sample: sample, times: timesText(sample), costs: func(*monitorTable) string { return "what hooks cost is not known" },
-		view: monitorView{tableView: tableView{sort: "calls", hasKeys: true}, by: by}, options: monitor.Options{Stall: time.Second, Clock: 40},
-		method: func(id uint32) (session.Method, bool) {
-			at := slices.IndexFunc(monitorSample, func(m session.Method) bool { return m.ID == id })
-			return monitorSample[max(at, 0)], at >= 0
-		},
-	}
+	r := monitorSampleTable(t, monitorSample)
+	r.pid, r.main, r.sample, r.times = 4711, "a.Main", sample, timesText(sample)
+	r.costs = func(*monitorTable) string { return "what hooks cost is not known" }
+	r.view = monitorView{tableView: tableView{sort: "calls", hasKeys: true}, by: by}
+	r.options = monitor.Options{Stall: time.Second, Clock: 40}
 	spread := &arena.Spread{}
 	for nanos := uint64(1000); nanos <= 100_000; nanos += 1000 {
 		spread.Record(nanos)
@@ -69,17 +60,14 @@ func monitorSampleRun(t *testing.T, by string, sample uint32) (*liveTable, *moni
 	}, Threads: []arena.Thread{{ID: 31, Virtual: true, Stack: []arena.Frame{
 		{ID: 13, Node: 1, Start: now - int64(12*time.Second)}, {ID: 11, Node: 2, Start: now - int64(2*time.Second)},
 	}}}}
-	table := &monitorTable{
-		Interval: monitor.Between(before, r.last, monitorGroups(by, set, sampleSubjects()), r.options),
-		elapsed:  30 * time.Second, at: time.Date(2026, 1, 2, 13, 14, 15, 0, time.UTC),
-	}
+	table := &monitorTable{from: before, to: r.last, elapsed: 30 * time.Second, at: time.Date(2026, 1, 2, 13, 14, 15, 0, time.UTC)}
+	r.group(table)
 	return r, table
 }
 
 func TestMonitorTable(t *testing.T) {
 	r, table := monitorSampleRun(t, byPattern, 1)
-	names := keyNames(table.Rows)
-	got := strings.Join(format.TableLines(monitorColumns, r.texts(table.Interval, r.view.rows(table.Interval, names), names), 0), "\n")
+	got := strings.Join(format.TableLines(monitorColumns, r.texts(table, r.view.rows(table)), 0), "\n")
 	want := `CALLS  CALLS/S  ERRORS     MEAN      P50      P90      P99     MAX  RUNNING  STALLED  METHOD
 1,341    1,341       3  3.81 µs  < 50 ns  < 50 ns  86.0 µs  100 µs        1        1  a.**
   107      107       3  50.5 µs  51.2 µs  86.0 µs   100 µs  100 µs        1        1  a.Order.pay
@@ -89,8 +77,7 @@ func TestMonitorTable(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	r, table = monitorSampleRun(t, byMethod, 100)
-	names = keyNames(table.Rows)
-	texts := r.texts(table.Interval, r.view.rows(table.Interval, names), names)
+	texts := r.texts(table, r.view.rows(table))
 	if len(texts) != 4 { // one was not called
 		t.Fatalf("%q", texts)
 	}
@@ -131,9 +118,8 @@ func TestMonitorKeys(t *testing.T) {
 	r, table := monitorSampleRun(t, byMethod, 1)
 	v := &r.view
 	shown := func() (all []string) {
-		names := keyNames(table.Rows)
-		for _, row := range v.rows(table.Interval, names) {
-			all = append(all, names[row.Key])
+		for _, row := range v.rows(table) {
+			all = append(all, table.names[row.Key])
 		}
 		return all
 	}

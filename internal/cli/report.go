@@ -195,7 +195,7 @@ func newReported(h *results.Harvest, sort string) (r *arenaReport, err error) {
 		if row.Class == "" && row.Name == "" {
 			row.Name = "(no name)"
 		}
-		row.Context = strings.Join(contextWords(row.Within, row.Label), "; ")
+		row.Context = contextText(row.Within, row.Label)
 		r.calls += row.Calls
 		r.untimed += row.Untimed
 		r.undecided += row.Undecided
@@ -374,12 +374,8 @@ func probeTexts(rows []results.Row) (texts [][]string) {
 	for i := range rows {
 		row := &rows[i]
 		_, self, mean, p99, longest := timeTexts(row)
-		name := row.Probe
-		if row.Context != "" {
-			name += " [" + row.Context + "]"
-		}
 		texts = append(texts, []string{
-			callsText(row.Calls, row.LowerBound), self, mean, p99, longest, format.Grouped(int(row.Threw)), format.OrDash(groupedOrNone(row.Active)), format.Grouped(row.Methods), format.Printable(name),
+			callsText(row.Calls, row.LowerBound), self, mean, p99, longest, format.Grouped(int(row.Threw)), format.OrDash(groupedOrNone(row.Active)), format.Grouped(row.Methods), format.Printable(row.Probe + inContext(row.Context)),
 		})
 	}
 	return texts

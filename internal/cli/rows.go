@@ -69,10 +69,15 @@ func rowName(r *results.Row, overloads map[string]bool) string {
 	if overloads[name] {
 		name += parameterText(r.Descriptor)
 	}
-	if r.Context != "" {
-		name += " [" + r.Context + "]"
+	return name + inContext(r.Context)
+}
+
+// inContext writes a context after a name.
+func inContext(context string) string {
+	if context == "" {
+		return ""
 	}
-	return name
+	return " [" + context + "]"
 }
 
 // parameterText lists the types of parameters without their packages.
