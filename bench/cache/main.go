@@ -237,7 +237,7 @@ func fill(ctx context.Context, classes []class, s scope, dir string) error {
 		return err
 	}
 	for i := range classes {
-		if _, err := filling.Weave(ctx, classes[i].name, classes[i].file); err != nil {
+		if _, err := filling.Weave(ctx, classes[i].file); err != nil {
 			return err
 		}
 	}
@@ -264,7 +264,7 @@ func newStand(classes []class, s scope, dir string, hasCache bool) (*stand, erro
 // have returns how long a weaver takes for a class.
 func (s *stands) have(ctx context.Context, way int, c *class) (nanos float64, err error) {
 	began := threadTime()
-	out, err := s[way].Weave(ctx, c.name, c.file)
+	out, err := s[way].Weave(ctx, c.file)
 	took := threadTime() - began
 	if err == nil && len(out.Bytes) == 0 {
 		err = errors.New("nothing of it is woven")

@@ -20,7 +20,7 @@ import (
 func TestWhatAFollowerAsksForElsewhereIsOwed(t *testing.T) {
 	s := matchingSession(t)
 	s.addTargets(Request{Hooks: []Hook{{MethodRef: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}}}})
-	s.note("a/B", outcome())
+	s.note("a/B", outcome("a/B"))
 	s.state.classes.takePending(time.Now())
 	if s.HasPending() {
 		t.Error("something is owed where all is woven")

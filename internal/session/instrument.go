@@ -198,7 +198,6 @@ func (s *Session) Update(ctx context.Context, change Change) (*Installation, err
 	installation := &Installation{}
 	if len(change.Remove.Hooks)+len(change.Remove.Sites)+len(change.Remove.Spots) > 0 {
 		s.removeTargets(change.Remove)
-		s.removeSpots(change.Remove.Spots)
 		if err := s.switchOn(ctx); err != nil {
 			return installation, err
 		}
@@ -296,15 +295,32 @@ func (s *Session) addTargets(request Request) {
 }
 
 // removeTargets removes targets and switches their hooks off. Their classes become
-// pending.
+// pending. The hand-offs go with the last spot.
 func (s *Session) removeTargets(request Request) {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
-	gone, stale := s.weaver.Remove(request)
-	for _, h := range gone {
+	removed := s.weaver.Remove(request)
+	stale := make(map[string]bool)
+	for _, class := range removed.Classes {
+		stale[class] = true
+	}
+	for _, h := range removed.Hooks {
 		s.state.removeHook(s.weaver.ID(h.MethodRef))
 	}
-	for _, class := range stale {
+	for _, p := range removed.Spots {
+		if s.state.spots.woven[p.ID] {
+			stale[p.Class] = true
+		}
+		s.state.spots.remove(p.ID)
+	}
+	if removed.HandOff {
+		for _, class := range instrument.HandOffClasses() {
+			if s.state.classes.woven(class) > 0 {
+				stale[class] = true
+			}
+		}
+	}
+	for class := range stale {
 		s.state.classes.setStale(class, !s.weaver.Names(class))
 	}
 }

@@ -147,19 +147,19 @@ func (s *Session) previewClass(ctx context.Context, loader *PreviewLoader, c *lo
 		loader.Fileless++
 		return
 	}
-	out, err := s.weaver.Preview(ctx, c.file, instrument.Patterns{wanted})
+	out, err := s.weaver.WeavePatterns(ctx, c.file, instrument.Patterns{wanted})
 	if err != nil {
 		loader.Left = append(loader.Left, LeftAlone{Class: c.name, Reason: firstLine(err.Error())})
 		return
 	}
 	woven := 0
-	for _, r := range out.Methods {
-		switch member := r.Name + r.Descriptor; {
-		case !out.Hooked[member]: // it has only spots, or hooks at its calls
-		case r.Woven:
+	for _, m := range out.Methods {
+		switch {
+		case !m.Hooked: // it has only spots, or hooks at its calls
+		case m.Result.Woven:
 			woven++
 		default:
-			loader.Left = append(loader.Left, LeftAlone{Class: c.name, Method: member, Reason: r.Reason.Error()})
+			loader.Left = append(loader.Left, LeftAlone{Class: c.name, Method: m.Member(), Reason: m.Result.Reason.Error()})
 		}
 	}
 	if woven > 0 {

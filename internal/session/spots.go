@@ -71,15 +71,15 @@ func (t *spotState) differs() bool {
 
 // noteSpots records the spots of a class that was woven. It returns those whose entries
 // the agent does not have yet. The lock is held.
-func (s *state) noteSpots(selected *instrument.Selection) (off []uint32) {
+func (s *state) noteSpots(out *instrument.Outcome) (off []uint32) {
 	t := &s.spots
-	for id, left := range selected.SpotsLeft {
+	for id, left := range out.SpotsLeft {
 		if t.spots[id] != nil && !t.woven[id] {
 			t.left[id] = left
 		}
 	}
-	for _, spots := range selected.Spots {
-		for _, p := range spots {
+	for _, m := range out.Methods {
+		for _, p := range m.Spots {
 			if t.spots[p.ID] == nil {
 				continue // removed meanwhile
 			}
@@ -88,7 +88,7 @@ func (s *state) noteSpots(selected *instrument.Selection) (off []uint32) {
 			if p.Kind == instrument.Watches && !t.described[p.ID] {
 				t.described[p.ID] = true
 				// Readers want the method; several spots may belong to one.
-				s.undescribed = append(s.undescribed, arena.Method{ID: p.ID, Name: p.MethodRef.String(), LowerBound: selected.Intrinsic[p.Member()]})
+				s.undescribed = append(s.undescribed, arena.Method{ID: p.ID, Name: p.MethodRef.String(), LowerBound: m.LowerBound})
 			}
 			if t.sent[p.ID] != t.entries[p.ID] {
 				off = append(off, p.ID)
@@ -109,31 +109,6 @@ func (s *Session) addSpots(spots []instrument.Spot) {
 			s.state.classes.setStale(placed.Class, false)
 		}
 		s.state.lock.Unlock()
-	}
-}
-
-// removeSpots removes spots. The classes that have their hooks become pending. The
-// hand-offs go with the last spot.
-func (s *Session) removeSpots(spots []instrument.Spot) {
-	s.state.lock.Lock()
-	defer s.state.lock.Unlock()
-	removed, withHandOff := s.weaver.RemoveSpots(spots)
-	stale := make(map[string]bool)
-	for _, p := range removed {
-		if s.state.spots.woven[p.ID] {
-			stale[p.Class] = true
-		}
-		s.state.spots.remove(p.ID)
-	}
-	if withHandOff {
-		for _, class := range instrument.HandOffClasses() {
-			if s.state.classes.woven(class) > 0 {
-				stale[class] = true
-			}
-		}
-	}
-	for class := range stale {
-		s.state.classes.setStale(class, !s.weaver.Names(class))
 	}
 }
 
@@ -265,12 +240,12 @@ func (s *Session) prepareHandOff(ctx context.Context) error {
 
 // noteHandOff reports which ways of handing tasks on cannot be followed because this
 // JDK's class lacks the method, or the method could not be woven.
-func (s *Session) noteHandOff(class string, selected *instrument.Selection) {
+func (s *Session) noteHandOff(class string, out *instrument.Outcome) {
 	if !s.weaver.HandsOff(class) {
 		return
 	}
 	for _, h := range instrument.HandOffMethods(class) {
-		if !selected.HasHandOff(h) {
+		if !out.HasHandOff(h) {
 			s.reportUnfollowed(h, "no hook could be put into "+h.String())
 		}
 	}

@@ -159,11 +159,11 @@ func TestASpotThatIsTakenOutLeavesOthers(t *testing.T) {
 	s.addSpots([]instrument.Spot{a, b})
 	s.weaveOwn(t)
 	s.state.classes.takePending(time.Now())
-	s.removeSpots([]instrument.Spot{a, spotOf("m", instrument.Watches, "unknown")})
+	s.removeTargets(Request{Spots: []instrument.Spot{a, spotOf("m", instrument.Watches, "unknown")}})
 	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"}), s.SpotID(b)}) {
 		t.Errorf("ids %#x stand in m", have)
 	}
-	s.removeSpots([]instrument.Spot{b})
+	s.removeTargets(Request{Spots: []instrument.Spot{b}})
 	if have := idsIn(t, s.weaveOwn(t), "m"); !slices.Equal(have, []uint32{s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"})}) || s.state.classes.named("a/B").emptied {
 		t.Errorf("ids %#x stand in m", have)
 	}

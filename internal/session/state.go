@@ -3,11 +3,9 @@ package session
 import (
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
@@ -55,45 +53,42 @@ type inactive struct{ hooks, spots []uint32 }
 func (s *Session) note(class string, out *instrument.Outcome) inactive {
 	s.state.lock.Lock()
 	defer s.state.lock.Unlock()
-	off := inactive{spots: s.state.noteSpots(&out.Selection)}
+	off := inactive{spots: s.state.noteSpots(out)}
 	if len(out.Methods) == 0 {
 		return off
 	}
-	if slices.ContainsFunc(out.Methods, func(r weave.MethodResult) bool { return r.Woven }) {
+	if slices.ContainsFunc(out.Methods, func(m instrument.Method) bool { return m.Result.Woven }) {
 		s.state.classes.named(class).woven++
 	}
 	delete(s.state.left, LeftAlone{Class: class, Reason: notLoaded})
 	for i := range out.Methods {
-		off.hooks = append(off.hooks, s.noteMethod(class, &out.Methods[i], &out.Selection)...)
+		off.hooks = append(off.hooks, s.noteMethod(&out.Methods[i])...)
 	}
 	return off
 }
 
-func (s *Session) noteMethod(class string, r *weave.MethodResult, selected *instrument.Selection) (off []uint32) {
+func (s *Session) noteMethod(m *instrument.Method) (off []uint32) {
 	st := &s.state
-	ref := classfile.MethodRef{Class: class, Name: strings.Clone(r.Name), Descriptor: strings.Clone(r.Descriptor)}
-	member := ref.Member()
-	leave := func(reason string) { st.left[LeftAlone{Class: class, Method: member, Reason: reason}] = true }
-	for _, site := range r.Left {
+	leave := func(reason string) { st.left[LeftAlone{Class: m.Class, Method: m.Member(), Reason: reason}] = true }
+	for _, site := range m.Result.Left {
 		leave("its call of " + site.Call.Owner + "." + site.Call.Name + ": " + site.Reason.Error())
 	}
-	if !r.Woven {
-		if selected.Hooked[member] || len(r.Left) == 0 && !selected.Spotted[member] {
-			leave(r.Reason.Error())
+	if !m.Result.Woven {
+		if m.Hooked || len(m.Result.Left) == 0 && !m.Spotted {
+			leave(m.Result.Reason.Error())
 		}
 		return nil
 	}
-	if r.Sites > 0 {
-		off = st.switches.missing(st.probes, s.weaver.Natives(ref))
+	if m.Result.Sites > 0 {
+		off = st.switches.missing(st.probes, m.Natives())
 	}
-	setting, is := s.weaver.Setting(ref)
-	if !is || !selected.Hooked[member] {
+	setting, is := s.weaver.Setting(m.MethodRef)
+	if !is || !m.Hooked {
 		return off // it has hooks at its calls, or reports calls by reflection
 	}
-	id := s.weaver.ID(ref)
+	id := s.weaver.ID(m.MethodRef)
 	if _, known := st.methods[id]; !known {
-		m := Method{id, ref, selected.Intrinsic[member]}
-		st.methods[id] = m
+		st.methods[id] = Method{id, m.MethodRef, m.LowerBound}
 		st.undescribed = append(st.undescribed, arena.Method{ID: id, Name: m.String(), LowerBound: m.LowerBound})
 		setting.ID = id
 		st.probes[id] = setting

@@ -13,10 +13,11 @@ import (
 )
 
 // outcome is that of a class with one method that a pattern matches and that is woven.
-func outcome() *instrument.Outcome {
+func outcome(class string) *instrument.Outcome {
 	return &instrument.Outcome{
-		Result:    weave.Result{Methods: []weave.MethodResult{{Name: "m", Descriptor: "()V", Woven: true}}},
-		Selection: instrument.Selection{Hooked: map[string]bool{"m()V": true}},
+		Methods: []instrument.Method{{
+			MethodRef: classfile.MethodRef{Class: class, Name: "m", Descriptor: "()V"}, Hooked: true, Result: weave.MethodResult{Woven: true},
+		}},
 	}
 }
 
@@ -33,21 +34,21 @@ func matchingSession(t *testing.T) *Session {
 func TestAMethodIsOffUntilItsTableIsSent(t *testing.T) {
 	s := matchingSession(t)
 	for range 2 {
-		if len(s.note("a/B", outcome()).hooks) != 1 {
+		if len(s.note("a/B", outcome("a/B")).hooks) != 1 {
 			t.Error("a method is on that is in no table")
 		}
 	}
 	id := s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"})
 	s.state.switches.sent[id] = s.state.probes[id]
-	if len(s.note("a/B", outcome()).hooks) != 0 {
+	if len(s.note("a/B", outcome("a/B")).hooks) != 0 {
 		t.Error("a method is off that is in the table")
 	}
 	s.state.probes[id] = arena.Probe{ID: id}
-	if len(s.note("a/B", outcome()).hooks) != 1 {
+	if len(s.note("a/B", outcome("a/B")).hooks) != 1 {
 		t.Error("a method that is to be off is on in the table")
 	}
 	delete(s.state.switches.sent, id)
-	if len(s.note("a/B", outcome()).hooks) != 0 {
+	if len(s.note("a/B", outcome("a/B")).hooks) != 0 {
 		t.Error("a table is to be sent for a method that is to be off")
 	}
 }
@@ -55,7 +56,7 @@ func TestAMethodIsOffUntilItsTableIsSent(t *testing.T) {
 func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 	s := matchingSession(t)
 	for _, class := range []string{"a/B", "a/B", "c/D"} {
-		s.note(class, outcome())
+		s.note(class, outcome(class))
 	}
 	s.remark("a/B was left alone: its class loader does not see the hooks")
 	for copies := 2; copies >= 0; copies-- {
@@ -73,27 +74,27 @@ func TestAClassThatWasLeftAloneAfterAllIsNotWoven(t *testing.T) {
 	}
 }
 
-// TestAMethodWithHooksAtItsCallsAloneIsNotHooked also has it chosen while it was
-// being woven, too late.
-func TestAMethodWithHooksAtItsCallsAloneIsNotHooked(t *testing.T) {
-	s := matchingSession(t)
-	s.addTargets(Request{Sites: []Site{{
-		Caller: classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"},
-		Called: classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"},
-		Native: Hook{MethodRef: classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"}, Flags: arena.On},
-	}}})
-	woven := outcome()
-	woven.Methods[0].Sites = 1
-	woven.Hooked = nil
-	off := s.note("a/B", woven).hooks
-	if s.IsHooked(s.ID(classfile.MethodRef{Class: "a/B", Name: "m", Descriptor: "()V"})) || !s.IsHooked(s.ID(classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"})) {
-		t.Errorf("hooked are %v", s.Methods())
+// TestAMethodWithHooksOnlyAtItsCallsIsNotHooked adds a pattern that matches the method while
+// its class is woven, so the hook of the pattern is missing.
+func TestAMethodWithHooksOnlyAtItsCallsIsNotHooked(t *testing.T) {
+	s := bareSession(t)
+	caller := classfile.MethodRef{Class: "a/B", Name: "calls", Descriptor: "()V"}
+	native := classfile.MethodRef{Class: "java/lang/Thread", Name: "yield", Descriptor: "()V"}
+	s.addTargets(Request{Sites: []Site{{Caller: caller, Called: native, Native: Hook{MethodRef: native, Flags: arena.On}}}})
+	woven, err := s.weaver.Weave(t.Context(), busyClass())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(off) != 1 || off[0] != s.ID(classfile.MethodRef{Class: "n/N", Name: "n", Descriptor: "()V"}) {
+	s.weaver.AddPattern(Wanted{Methods: patterns(t, "**")})
+	off := s.note("a/B", woven).hooks
+	if s.IsHooked(s.ID(caller)) || !s.IsHooked(s.ID(native)) {
+		t.Errorf("methods with hooks: %v", s.Methods())
+	}
+	if len(off) != 1 || off[0] != s.ID(native) {
 		t.Errorf("to be switched on: %#x", off)
 	}
 	if !s.weaver.Names("a/B") {
-		t.Error("a class with a chosen call alone is not woven")
+		t.Error("a class with a hook only at a call is not woven")
 	}
 }
 
@@ -111,10 +112,10 @@ func TestAnAnswerThatComesTooLateIsTakenBack(t *testing.T) {
 					s.remark(notice)
 				}
 			}
-			s.note("a/B", outcome())
+			s.note("a/B", outcome("a/B"))
 			st.begin("a/B")
 			report("before")
-			s.note("a/B", outcome())
+			s.note("a/B", outcome("a/B"))
 			report("between")
 			isLate := st.end("a/B", isOver)
 			if isLate {

@@ -122,12 +122,12 @@ func (s *Session) isTargeted(class string) bool {
 // weaveBytes weaves a class, or finds it woven in the cache, and notes the outcome. The
 // woven class is nil where no method was woven.
 func (s *Session) weaveBytes(ctx context.Context, name string, class []byte) (woven []byte, off inactive, err error) {
-	out, err := s.weaver.Weave(ctx, name, class)
+	out, err := s.weaver.Weave(ctx, class)
 	if err != nil {
 		return nil, inactive{}, err
 	}
 	off = s.note(name, out)
-	s.noteHandOff(name, &out.Selection)
+	s.noteHandOff(name, out)
 	return out.Bytes, off, nil
 }
 

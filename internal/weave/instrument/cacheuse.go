@@ -47,46 +47,53 @@ func (w *Weaver) HasCache() bool { return w.cache.cache != nil }
 // ReleaseCache stops the use of the cache, so that its owner may close it.
 func (w *Weaver) ReleaseCache() { w.cache.ended.Store(true) }
 
-// obtain finds the class of an outcome in the cache or weaves it. The class is parsed
-// once for both.
-func (w *Weaver) obtain(ctx context.Context, b *bench, out *Outcome, class []byte) error {
-	out.Result, out.plan, out.entry = weave.Result{}, nil, nil
+// obtain finds a class in the cache or weaves it. The class is parsed once for both.
+func (w *Weaver) obtain(ctx context.Context, b *bench, class []byte, patterns Patterns, lean map[string]string) (*Outcome, *plan, error) {
 	parsed, err := b.weaver.Read(class)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	p, err := out.Selection.plan(parsed)
-	if err != nil || p.isEmpty() {
-		return err
+	p, err := w.newPlan(parsed, patterns, lean)
+	if err != nil {
+		return nil, nil, err
 	}
-	out.plan = p
+	out := &Outcome{SpotsLeft: p.left}
+	if p.isEmpty() {
+		return out, p, nil
+	}
 	u := &w.cache
-	if u.cache == nil || u.ended.Load() {
-		u.woven.Add(1)
-		if out.Result, err = b.weave(p); err == nil && u.alwaysEntry {
-			out.entry = w.newEntry(p, cache.OriginalOf(class), &out.Result)
+	hasCache := u.cache != nil && !u.ended.Load()
+	var original cache.Original
+	var key cache.Key
+	var found *cache.Entry
+	if hasCache || u.alwaysEntry {
+		original = cache.OriginalOf(class)
+	}
+	if hasCache {
+		b.spec = p.appendSpec(b.spec[:0])
+		key = u.recipe.Key(original, string(b.spec))
+		found = w.findEntry(ctx, b, key)
+		if found != nil && found.Fits(w.ids.of) {
+			u.found.Add(1)
+			out.entry = found
+			out.add(p, found.Result())
+			return out, p, nil
 		}
-		return err
+		u.missed.Add(1)
 	}
-	b.spec = p.appendSpec(b.spec[:0])
-	original := cache.OriginalOf(class)
-	key := u.recipe.Key(original, string(b.spec))
-	entry := w.findEntry(ctx, b, key)
-	if entry != nil && entry.Fits(w.ids.of) {
-		u.found.Add(1)
-		out.Result, out.entry = entry.Result(), entry
-		return nil
-	}
-	u.missed.Add(1)
 	u.woven.Add(1)
-	if out.Result, err = b.weave(p); err != nil {
-		return err
+	result, err := b.weave(p)
+	if err != nil {
+		return nil, nil, err
 	}
-	out.entry = w.newEntry(p, original, &out.Result)
-	if entry == nil { // an entry with other ids is of use to other sessions
+	if hasCache || u.alwaysEntry {
+		out.entry = w.newEntry(p, original, &result)
+	}
+	if hasCache && found == nil { // an entry with other ids is of use to other sessions
 		u.cache.Put(ctx, key, out.entry)
 	}
-	return nil
+	out.add(p, result)
+	return out, p, nil
 }
 
 // slowCache is how long reading the cache may take: half of the time that the agent
@@ -124,7 +131,7 @@ func (w *Weaver) newEntry(p *plan, original cache.Original, result *weave.Result
 		Templates: func(name, descriptor string) (names []string) {
 			// Results are in the order of the class.
 			for at++; at < len(p.methods); at++ {
-				if m := &p.methods[at]; m.name == name && m.descriptor == descriptor {
+				if m := &p.methods[at]; m.Name == name && m.Descriptor == descriptor {
 					return templateNames(m.templates)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/agent"
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -67,10 +68,7 @@ func ReflectiveClasses() (names []string) {
 
 // reflectionTemplate returns the template that reports what a reflective method is about
 // to call; nil for other methods. A call that is reported twice is counted once.
-func (w *Weaver) reflectionTemplate(m weave.MethodInfo) *weave.Template {
-	if !w.HasReflection() {
-		return nil
-	}
+func (w *Weaver) reflectionTemplate(m classfile.MethodRef) *weave.Template {
 	for _, name := range reflective[m.Class].methods {
 		switch {
 		case name != m.Name:
@@ -100,8 +98,8 @@ func (h *HandOffMethod) String() string {
 	return strings.ReplaceAll(h.class, "/", ".") + "." + h.name + h.descriptor
 }
 
-func (h *HandOffMethod) matches(name, descriptor string) bool {
-	return h.name == name && (h.descriptor == "" || h.descriptor == descriptor)
+func (h *HandOffMethod) matches(m classfile.MethodRef) bool {
+	return h.class == m.Class && h.name == m.Name && (h.descriptor == "" || h.descriptor == m.Descriptor)
 }
 
 // IsHandOff reports whether tasks go through methods of a class.
@@ -128,24 +126,16 @@ func HandOffMethods(class string) (methods []*HandOffMethod) {
 	return methods
 }
 
-// HasHandOff reports whether a hand-off method was selected.
-func (s *Selection) HasHandOff(h *HandOffMethod) bool {
-	for member := range s.HandOffs {
-		if name, arguments, _ := strings.Cut(member, "("); h.matches(name, "("+arguments) {
-			return true
-		}
-	}
-	return false
+// HasHandOff reports whether a hand-off method has its hook.
+func (o *Outcome) HasHandOff(h *HandOffMethod) bool {
+	return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.HandOff && h.matches(m.MethodRef) })
 }
 
 // handOffTemplate returns the template of a method through which tasks go; nil for other
 // methods.
-func (w *Weaver) handOffTemplate(m weave.MethodInfo) *weave.Template {
-	if !w.HandsOff(m.Class) {
-		return nil
-	}
+func (w *Weaver) handOffTemplate(m classfile.MethodRef) *weave.Template {
 	for i := range handOffMethods {
-		if h := &handOffMethods[i]; h.class == m.Class && h.matches(m.Name, m.Descriptor) {
+		if handOffMethods[i].matches(m) {
 			return w.templates.handOff[i]
 		}
 	}

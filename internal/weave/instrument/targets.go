@@ -69,17 +69,59 @@ type Request struct {
 type targets struct {
 	lock       sync.Mutex
 	patterns   Patterns
-	hooks      map[string]map[string]Hook                             // by class, then by name and descriptor
-	sites      map[classfile.MethodRef]map[classfile.MethodRef]uint32 // by caller, then by call: the id of the native method
-	callers    map[string]bool                                        // classes with a site
-	spots      map[string]map[string][]*PlacedSpot                    // by class, then by name and descriptor; outermost first
-	reflection bool                                                   // calls by reflection are reported
-	handOff    bool                                                   // tasks carry their context
+	classes    map[string]*classTargets
+	natives    map[uint32]int // how many sites call a native method, by its id
+	reflection bool           // calls by reflection are reported
+	handOff    bool           // tasks carry their context
+}
+
+// classTargets are the targets in one class that are not named by a pattern. Maps are
+// keyed by name and descriptor of a method.
+type classTargets struct {
+	hooks map[string]Hook
+	sites map[string]map[classfile.MethodRef]uint32 // by call: the id of the native method
+	spots map[string][]*PlacedSpot                  // outermost first; lists are never modified
+
+	// Whether the JDK's class is a target by AddReflection or AddHandOff.
+	reflects, handsOff bool
 }
 
 func (t *targets) init() {
-	t.hooks, t.sites = make(map[string]map[string]Hook), make(map[classfile.MethodRef]map[classfile.MethodRef]uint32)
-	t.callers, t.spots = make(map[string]bool), make(map[string]map[string][]*PlacedSpot)
+	t.classes, t.natives = make(map[string]*classTargets), make(map[uint32]int)
+}
+
+// class returns the targets of a class, which may be modified. The lock is held.
+func (t *targets) class(name string) *classTargets {
+	c := t.classes[name]
+	if c == nil {
+		c = &classTargets{
+			hooks: make(map[string]Hook), sites: make(map[string]map[classfile.MethodRef]uint32), spots: make(map[string][]*PlacedSpot),
+		}
+		t.classes[name] = c
+	}
+	return c
+}
+
+// of returns the targets of a class, for reading while the lock is held.
+func (t *targets) of(name string) (c classTargets) {
+	if known := t.classes[name]; known != nil {
+		c = *known
+	}
+	_, isReflective := reflective[name]
+	c.reflects, c.handsOff = t.reflection && isReflective, t.handOff && IsHandOff(name)
+	return c
+}
+
+// copyOf returns a copy of the targets of a class.
+func (t *targets) copyOf(name string) classTargets {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	c := t.of(name)
+	c.hooks, c.sites, c.spots = maps.Clone(c.hooks), maps.Clone(c.sites), maps.Clone(c.spots)
+	for member, calls := range c.sites {
+		c.sites[member] = maps.Clone(calls)
+	}
+	return c
 }
 
 // AddPattern adds the methods that a pattern matches.
@@ -100,30 +142,29 @@ func (t *targets) Patterns() Patterns {
 func (t *targets) AddHook(h Hook) (isNew bool) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	methods := t.hooks[h.Class]
-	if methods == nil {
-		methods = make(map[string]Hook)
-		t.hooks[h.Class] = methods
-	}
-	before, known := methods[h.Member()]
-	methods[h.Member()] = h
+	hooks := t.class(h.Class).hooks
+	before, known := hooks[h.Member()]
+	hooks[h.Member()] = h
 	return !known || before != h
 }
 
 // AddSite adds a call. It reports whether the call is new.
 func (w *Weaver) AddSite(site Site) (isNew bool) {
 	id := w.ID(site.Native.MethodRef)
-	t := &w.targets
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	t.callers[site.Caller.Class] = true
-	calls := t.sites[site.Caller]
+	w.targets.lock.Lock()
+	defer w.targets.lock.Unlock()
+	sites := w.targets.class(site.Caller.Class).sites
+	calls := sites[site.Caller.Member()]
 	if calls == nil {
 		calls = make(map[classfile.MethodRef]uint32)
-		t.sites[site.Caller] = calls
+		sites[site.Caller.Member()] = calls
 	}
-	_, known := calls[site.Called]
+	before, known := calls[site.Called]
+	if known {
+		w.targets.natives[before]--
+	}
 	calls[site.Called] = id
+	w.targets.natives[id]++
 	return !known
 }
 
@@ -156,20 +197,16 @@ func (t *targets) AddHandOff() (isNew bool) {
 func (t *targets) AddSpot(placed *PlacedSpot) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	members := t.spots[placed.Class]
-	if members == nil {
-		members = make(map[string][]*PlacedSpot)
-		t.spots[placed.Class] = members
-	}
-	list := append(withoutKey(members[placed.Member()], placed.Key), placed)
+	spots := t.class(placed.Class).spots
+	list := append(withoutKey(spots[placed.Member()], placed.Key), placed)
 	slices.SortFunc(list, compareSpots)
-	members[placed.Member()] = list
+	spots[placed.Member()] = list
 }
 
 // spot returns the spot with the same method and key; nil where there is none. The lock
 // is held.
 func (t *targets) spot(p *Spot) *PlacedSpot {
-	for _, known := range t.spots[p.Class][p.Member()] {
+	for _, known := range t.of(p.Class).spots[p.Member()] {
 		if known.Key == p.Key {
 			return known
 		}
@@ -182,117 +219,84 @@ func withoutKey(list []*PlacedSpot, key string) []*PlacedSpot {
 	return slices.DeleteFunc(slices.Clone(list), func(p *PlacedSpot) bool { return p.Key == key })
 }
 
-// spotsOf returns the spots of a method, outermost first.
-func (t *targets) spotsOf(class, member string) []*PlacedSpot {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	return t.spots[class][member]
+// Removed is what Remove has removed.
+type Removed struct {
+	Hooks   []Hook // methods that have no hook any more
+	Classes []string
+	Spots   []*PlacedSpot
+	HandOff bool
 }
 
-// spottedMembers returns the methods of a class that have spots, by name and descriptor.
-func (t *targets) spottedMembers(class string) []string {
+// Remove removes hooks, sites and spots, and with the last spot the hand-offs. Classes
+// names those of hooks and sites, which have to be woven again.
+func (t *targets) Remove(request Request) (removed Removed) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return slices.Sorted(maps.Keys(t.spots[class]))
-}
-
-// Remove removes hooks and sites. It returns the methods that have no hook any more and
-// the classes that have to be woven again.
-func (t *targets) Remove(request Request) (gone []Hook, stale []string) {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	classes := make(map[string]bool)
 	for _, h := range request.Hooks {
-		if _, is := t.hooks[h.Class][h.Member()]; is {
-			delete(t.hooks[h.Class], h.Member())
-			gone = append(gone, h)
-			classes[h.Class] = true
+		hooks := t.class(h.Class).hooks
+		if _, is := hooks[h.Member()]; is {
+			delete(hooks, h.Member())
+			removed.Hooks = append(removed.Hooks, h)
+			removed.Classes = append(removed.Classes, h.Class)
 		}
 	}
 	for _, site := range request.Sites {
-		if id, is := t.sites[site.Caller][site.Called]; is {
-			delete(t.sites[site.Caller], site.Called)
-			classes[site.Caller.Class] = true
-			if !t.isCalled(id) {
-				gone = append(gone, site.Native)
-			}
+		sites := t.class(site.Caller.Class).sites
+		calls := sites[site.Caller.Member()]
+		id, is := calls[site.Called]
+		if !is {
+			continue
+		}
+		if delete(calls, site.Called); len(calls) == 0 {
+			delete(sites, site.Caller.Member())
+		}
+		removed.Classes = append(removed.Classes, site.Caller.Class)
+		if t.natives[id]--; t.natives[id] == 0 {
+			removed.Hooks = append(removed.Hooks, site.Native)
 		}
 	}
-	for class := range classes {
-		t.updateCaller(class)
-	}
-	return gone, slices.Collect(maps.Keys(classes))
-}
-
-// updateCaller removes a class from the callers when its last site is gone.
-func (t *targets) updateCaller(class string) {
-	for caller, calls := range t.sites {
-		if len(calls) > 0 && caller.Class == class {
-			return
-		}
-	}
-	delete(t.callers, class)
-}
-
-// isCalled reports whether a call of a native method has a hook.
-func (t *targets) isCalled(native uint32) bool {
-	for _, calls := range t.sites {
-		for _, id := range calls {
-			if id == native {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// RemoveSpots removes spots, and with the last one the hand-offs. It returns the spots
-// that were known, and whether the hand-offs were removed.
-func (t *targets) RemoveSpots(spots []Spot) (removed []*PlacedSpot, handOff bool) {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	for i := range spots {
-		p := &spots[i]
+	for i := range request.Spots {
+		p := &request.Spots[i]
 		known := t.spot(p)
 		if known == nil {
 			continue
 		}
-		removed = append(removed, known)
-		members := t.spots[p.Class]
-		if members[p.Member()] = withoutKey(members[p.Member()], p.Key); len(members[p.Member()]) == 0 {
-			delete(members, p.Member())
-		}
-		if len(members) == 0 {
-			delete(t.spots, p.Class)
+		removed.Spots = append(removed.Spots, known)
+		spots := t.classes[p.Class].spots
+		if spots[p.Member()] = withoutKey(spots[p.Member()], p.Key); len(spots[p.Member()]) == 0 {
+			delete(spots, p.Member())
 		}
 	}
-	if len(t.spots) == 0 && t.handOff {
-		t.handOff, handOff = false, true
+	if len(request.Spots) > 0 && t.handOff {
+		removed.HandOff = true
+		for _, c := range t.classes {
+			removed.HandOff = removed.HandOff && len(c.spots) == 0
+		}
+		t.handOff = !removed.HandOff
 	}
-	return removed, handOff
+	return removed
 }
 
 // Names reports whether a class contains a target that is not named by a pattern.
 func (t *targets) Names(class string) bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	_, reflects := reflective[class]
-	return len(t.hooks[class]) > 0 || t.callers[class] || len(t.spots[class]) > 0 ||
-		reflects && t.reflection || t.handOff && IsHandOff(class)
+	c := t.of(class)
+	return len(c.hooks)+len(c.sites)+len(c.spots) > 0 || c.reflects || c.handsOff
 }
 
 // HasSpots reports whether a class has spots.
 func (t *targets) HasSpots(class string) bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return len(t.spots[class]) > 0
+	return len(t.of(class).spots) > 0
 }
 
 // HandsOff reports whether tasks carry their context through methods of a class.
 func (t *targets) HandsOff(class string) bool {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	return t.handOff && IsHandOff(class)
+	return t.of(class).handsOff
 }
 
 // HandingOff returns the classes through which tasks carry their context.
@@ -313,20 +317,6 @@ func (t *targets) Setting(m classfile.MethodRef) (arena.Probe, bool) {
 	if p, is := t.patterns.Find(m); is {
 		return arena.Probe{Flags: p.Flags | arena.On, Period: p.Period}, true
 	}
-	h, is := t.hooks[m.Class][m.Member()]
+	h, is := t.of(m.Class).hooks[m.Member()]
 	return h.Probe(0), is
-}
-
-func (t *targets) hasHook(class, member string) bool {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	_, is := t.hooks[class][member]
-	return is
-}
-
-// Natives returns the ids of the native methods whose calls are targets in a method.
-func (t *targets) Natives(caller classfile.MethodRef) []uint32 {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	return slices.Collect(maps.Values(t.sites[caller]))
 }

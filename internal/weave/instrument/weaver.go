@@ -176,47 +176,73 @@ func CompareLeft(a, b LeftAlone) int {
 
 // Outcome is the result of weaving one class.
 type Outcome struct {
-	weave.Result // Methods holds every method that was selected; their offsets are dropped
-	Selection
-	plan  *plan        // nil where the class has no target
-	entry *cache.Entry // as kept in the cache; nil where there is none, unless cacheUse.alwaysEntry
+	Bytes     []byte               // nil where no method was woven
+	Methods   []Method             // those that were selected, in the order of the class
+	SpotsLeft map[uint32]LeftAlone // spots without a hook, by id
+	entry     *cache.Entry         // as kept in the cache; nil where there is none, unless cacheUse.alwaysEntry
 }
 
 // Weave weaves the targeted methods of a class, or finds the woven class in the cache.
-func (w *Weaver) Weave(ctx context.Context, name string, class []byte) (*Outcome, error) {
+func (w *Weaver) Weave(ctx context.Context, class []byte) (*Outcome, error) {
+	return w.WeavePatterns(ctx, class, w.Patterns())
+}
+
+// WeavePatterns is like Weave, but uses these patterns instead of those that were added.
+func (w *Weaver) WeavePatterns(ctx context.Context, class []byte, patterns Patterns) (*Outcome, error) {
 	b := w.benches.Get().(*bench)
 	defer w.benches.Put(b)
-	out := &Outcome{Selection: newSelection(w, w.Patterns())}
-	err := w.obtain(ctx, b, out, class)
-	if err == nil && out.leanSelection(out.Methods) {
-		err = w.obtain(ctx, b, out, class)
-	}
+	out, p, err := w.obtain(ctx, b, class, patterns, nil)
 	if err != nil {
 		return nil, err
 	}
-	out.finish(name, out.Methods)
-	out.detach()
-	return out, nil
-}
-
-// Preview weaves a class as Weave would if only these patterns were targets besides
-// those that are named.
-func (w *Weaver) Preview(ctx context.Context, class []byte, patterns Patterns) (*Outcome, error) {
-	b := w.benches.Get().(*bench)
-	defer w.benches.Put(b)
-	out := &Outcome{Selection: newSelection(w, patterns)}
-	if err := w.obtain(ctx, b, out, class); err != nil {
-		return nil, err
+	if lean := out.leanMethods(); len(lean) > 0 {
+		if out, p, err = w.obtain(ctx, b, class, patterns, lean); err != nil {
+			return nil, err
+		}
 	}
-	out.detach()
+	for i := range out.Methods {
+		if m := &out.Methods[i]; !m.Result.Woven {
+			p.leave(m.Spots, m.Result.Reason.Error())
+			m.Spots, m.HandOff = nil, false
+		}
+	}
+	for i := range p.methods {
+		delete(p.targets.spots, p.methods[i].Member())
+	}
+	for _, spots := range p.targets.spots {
+		p.leave(spots, noSuchMethod)
+	}
 	return out, nil
 }
 
-// detach copies the list of methods, which lies in memory of the bench.
-func (o *Outcome) detach() {
-	o.Methods = slices.Clone(o.Methods)
+const noSuchMethod = "the class has no such method"
+
+// leanMethods returns the methods that could not be woven and may be without their
+// conditions and values, with the reason.
+func (o *Outcome) leanMethods() map[string]string {
+	lean := make(map[string]string)
 	for i := range o.Methods {
-		o.Methods[i].Offsets = nil
+		m := &o.Methods[i]
+		if !m.Result.Woven && slices.ContainsFunc(m.Spots, func(p *PlacedSpot) bool { return p.hasCode() }) {
+			lean[m.Member()] = m.Result.Reason.Error()
+		}
+	}
+	return lean
+}
+
+// add adds a result. Its list of methods, in the order of the class, lies in memory of the
+// bench.
+func (o *Outcome) add(p *plan, result weave.Result) {
+	o.Bytes = result.Bytes
+	at := 0
+	for _, r := range result.Methods {
+		for p.methods[at].Name != r.Name || p.methods[at].Descriptor != r.Descriptor {
+			at++
+		}
+		m := p.methods[at]
+		m.Result = r
+		m.Result.Name, m.Result.Descriptor, m.Result.Offsets = m.Name, m.Descriptor, nil
+		o.Methods = append(o.Methods, m)
 	}
 }
 
@@ -300,15 +326,15 @@ type WovenFile struct {
 }
 
 // Weave weaves a class file.
-func (w *FileWeaver) Weave(ctx context.Context, name string, class []byte) (*WovenFile, error) {
-	out, err := w.Weaver.Weave(ctx, name, class)
+func (w *FileWeaver) Weave(ctx context.Context, class []byte) (*WovenFile, error) {
+	out, err := w.Weaver.Weave(ctx, class)
 	if err != nil {
 		return nil, err
 	}
 	file := &WovenFile{Entry: out.entry}
 	w.lock.Lock()
-	for _, spots := range out.Spots {
-		for _, p := range spots {
+	for _, m := range out.Methods {
+		for _, p := range m.Spots {
 			file.Spots = append(file.Spots, p.ID)
 			w.woven[p.ID] = p
 		}
@@ -316,7 +342,7 @@ func (w *FileWeaver) Weave(ctx context.Context, name string, class []byte) (*Wov
 	w.lock.Unlock()
 	slices.Sort(file.Spots)
 	for _, left := range out.SpotsLeft {
-		if out.Spotted[left.Method] { // otherwise the spot belongs to another class of this name
+		if left.Reason != noSuchMethod { // otherwise the spot belongs to another class of this name
 			file.Left = append(file.Left, left)
 		}
 	}

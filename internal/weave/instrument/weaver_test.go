@@ -87,7 +87,7 @@ func smallClass() []byte {
 
 func weaveSmall(t *testing.T, w *Weaver) *Outcome {
 	t.Helper()
-	out, err := w.Weave(t.Context(), "a/B", smallClass())
+	out, err := w.Weave(t.Context(), smallClass())
 	if err != nil || len(out.Bytes) == 0 {
 		t.Fatalf("nothing is woven: %v", err)
 	}
@@ -159,11 +159,10 @@ func TestEveryHandOffHasItsTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.AddHandOff()
 	for i := range handOffMethods {
 		h := &handOffMethods[i]
-		info := weave.MethodInfo{MethodRef: classfile.MethodRef{Class: h.class, Name: h.name, Descriptor: h.descriptor}, HasCode: true}
-		if w.handOffTemplate(info) == nil || w.handOffTemplate(weave.MethodInfo{MethodRef: classfile.MethodRef{Class: h.class, Name: "no" + h.name}}) != nil {
+		method := classfile.MethodRef{Class: h.class, Name: h.name, Descriptor: h.descriptor}
+		if w.handOffTemplate(method) == nil || w.handOffTemplate(classfile.MethodRef{Class: h.class, Name: "no" + h.name}) != nil {
 			t.Errorf("%s has no template, or others have", h)
 		}
 	}

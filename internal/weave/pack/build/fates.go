@@ -66,7 +66,7 @@ func (p *Planned) weaveAll(ctx context.Context, sources []*source, todo []int, p
 					return
 				}
 				c := sources[todo[at]]
-				outcomes[at].WovenFile, outcomes[at].err = p.weaver.Weave(ctx, c.name, c.file)
+				outcomes[at].WovenFile, outcomes[at].err = p.weaver.Weave(ctx, c.file)
 				lock.Lock()
 				done++
 				if progress != nil {
