@@ -92,7 +92,7 @@ var kinds = [kindCount]struct {
 	KindUnknown:                              {"", 0, Opaque(nil)},
 	KindConstantValue:                        {"ConstantValue", ofField, ConstantValue(0)},
 	KindCode:                                 {"Code", ofMethod, (*Code)(nil)},
-	KindStackMapTable:                        {"StackMapTable", ofCode, StackMapTable(nil)},
+	KindStackMapTable:                        {"StackMapTable", ofCode, Opaque(nil)},
 	KindExceptions:                           {"Exceptions", ofMethod, Exceptions(nil)},
 	KindInnerClasses:                         {"InnerClasses", ofClass, InnerClasses(nil)},
 	KindEnclosingMethod:                      {"EnclosingMethod", ofClass, EnclosingMethod{}},
@@ -196,7 +196,8 @@ type (
 	// SourceDebugExtension is debug information in a language's own form, in
 	// modified UTF-8.
 	SourceDebugExtension []byte
-	// Opaque is the contents of an attribute that the specification does not define.
+	// Opaque is the contents of an attribute that the specification does not define, and of
+	// a StackMapTable, which package code decodes.
 	Opaque []byte
 )
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/classtest"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
@@ -137,5 +138,25 @@ func TestOfTwoFramesTheLaterHolds(t *testing.T) {
 	wantLines(t, lines, "L1 full locals [int] stack [int]")
 	if contains(lines, "L1 full locals [top] stack [int]") {
 		t.Error("both frames are written")
+	}
+}
+
+func TestMalformedFrames(t *testing.T) {
+	for want, frames := range map[string][]byte{
+		"StackMapTable at offset 2: frame type 128 is reserved":     {0, 1, 128},
+		"StackMapTable at offset 3: no such verification type: 9":   {0, 1, 64, 9},
+		"StackMapTable at offset 7: 65535 types do not fit":         {0, 1, 255, 0, 0, 255, 255, 0},
+		"StackMapTable at offset 3: its frames do not fill it":      {0, 1, 0, 0},
+		"StackMapTable at offset 2: a frame is for offset 3, where": {0, 1, 3},
+	} {
+		class, err := classfile.Parse(single(52, func(b *classtest.Builder) []byte {
+			return asm().Op("iconst_0").Op("ireturn").Code(b, 1, 1, b.Attribute("StackMapTable", frames))
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := code.Lift(class, &class.Methods[0]); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v: error is %v, want %s", frames, err, want)
+		}
 	}
 }

@@ -333,12 +333,6 @@ func (p *printer) offsetTable(contents classfile.Contents) {
 		p.rawVariables(v)
 	case classfile.LocalVariableTypeTable:
 		p.rawVariables(v)
-	case classfile.StackMapTable:
-		at := -1
-		for i := range v {
-			at += int(v[i].OffsetDelta) + 1
-			p.line("@%d frame %s", at, p.rawFrame(&v[i]))
-		}
 	default:
 		p.line("%v", v)
 	}
@@ -348,36 +342,6 @@ func (p *printer) rawVariables(table []classfile.LocalVariable) {
 	for _, v := range table {
 		p.line("%d %s %s @%d to @%d", v.Slot, p.name(v.Name), p.name(v.Type), v.Start, int(v.Start)+int(v.Length))
 	}
-}
-
-func (p *printer) rawFrame(f *classfile.StackMapFrame) string {
-	switch {
-	case f.Tag == classfile.FrameFull:
-		return "full locals" + p.rawTypes(f.Locals) + " stack" + p.rawTypes(f.Stack)
-	case f.Tag >= classfile.FrameAppend:
-		return "append" + p.rawTypes(f.Locals)
-	case f.Tag >= classfile.FrameChop && f.Tag < classfile.FrameSameExtended:
-		return fmt.Sprintf("chop %d", classfile.FrameSameExtended-f.Tag)
-	case len(f.Stack) > 0:
-		return "same stack" + p.rawTypes(f.Stack)
-	}
-	return "same"
-}
-
-func (p *printer) rawTypes(list []classfile.VerificationType) string {
-	var b strings.Builder
-	for _, t := range list {
-		b.WriteByte(' ')
-		switch t.Tag {
-		case classfile.TypeObject:
-			b.WriteString(p.objectType(t.Value))
-		case classfile.TypeUninitialized:
-			fmt.Fprintf(&b, "uninitialized@%d", t.Value)
-		default:
-			b.WriteString(itemNames[t.Tag])
-		}
-	}
-	return b.String()
 }
 
 // orAny writes the class that a handler catches.
