@@ -6,7 +6,7 @@
 //
 // Descriptors stay the strings they are: a [Type] or [Method] is a checked
 // piece of the input, so that taking one apart allocates nothing. Signatures
-// (JVMS 4.7.9.1) are trees that callers can walk.
+// (JVMS 4.7.9.1) are reduced to erasures with their type arguments.
 //
 // Names are bytes in modified UTF-8, taken as they stand: this package looks
 // only at the ASCII delimiters, which no longer encoding contains.
@@ -17,12 +17,12 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"unsafe"
 )
 
 // Type is a valid field descriptor, such as "I", "[[J" or
 // "Ljava/lang/String;", or "V" where it is the result of a method. Values come
-// from [ParseHuman] and [Method]; the methods of a Type made any
-// other way are undefined.
+// from [Method] and [Generic]; the methods of a Type made any other way are undefined.
 type Type string
 
 // Void is the result of a method that returns nothing.
@@ -88,32 +88,11 @@ type Method struct {
 }
 
 // ParseMethod checks a method descriptor. It does not allocate unless it
-// fails.
+// fails. Names inside L…; are only checked for being there.
 func ParseMethod(s string) (Method, error) {
-	p := scanner{kind: "method descriptor", input: s}
-	p.checkLength()
-	p.expect('(')
-	slots := 0
-	for p.err == nil && p.peek() != ')' {
-		start := p.pos
-		p.fieldType()
-		if p.err != nil {
-			break
-		}
-		if slots += Type(s[start:p.pos]).Slots(); slots > maxArgumentSlots {
-			p.fail(start, "parameters take more than 255 slots")
-		}
-	}
-	closing := p.pos
-	p.expect(')')
-	if p.peek() == 'V' {
-		p.pos++
-	} else {
-		p.fieldType()
-	}
-	p.end()
-	if p.err != nil {
-		return Method{}, p.err
+	closing, _, defect := scan(unsafe.Slice(unsafe.StringData(s), len(s)))
+	if defect >= 0 {
+		return Method{}, &SyntaxError{Kind: "method descriptor", Input: s, Offset: defect, Detail: "malformed"}
 	}
 	return Method{text: s, close: closing}, nil
 }
@@ -186,34 +165,45 @@ const maxArgumentSlots = 255
 //
 // It is the fast path for code that meets a descriptor per instruction: no
 // allocation, one pass. ok is false exactly when [ParseMethod] would refuse
-// the descriptor, except that names inside L…; are only checked for being
-// there.
+// the descriptor.
 func ArgSlots(desc []byte) (slots int, ret byte, ok bool) {
-	if len(desc) < 3 || desc[0] != '(' {
+	closing, slots, defect := scan(desc)
+	if defect >= 0 {
 		return 0, 0, false
+	}
+	return slots, desc[closing+1], true
+}
+
+// scan returns the position of the ')' of a method descriptor and how many slots its
+// parameters take, or the offset of its first defect, which is -1 otherwise.
+func scan(desc []byte) (closing, slots, defect int) {
+	if len(desc) == 0 || desc[0] != '(' {
+		return 0, 0, 0
 	}
 	pos := 1
 	for pos < len(desc) && desc[pos] != ')' {
-		size := 1
+		slots++
 		if desc[pos] == 'J' || desc[pos] == 'D' {
-			size = 2
+			slots++
 		}
 		next := skipField(desc, pos)
-		if next < 0 {
-			return 0, 0, false
+		if next < 0 || slots > maxArgumentSlots {
+			return 0, 0, pos
 		}
-		slots += size
 		pos = next
 	}
-	pos++
-	if pos >= len(desc) || slots > maxArgumentSlots {
-		return 0, 0, false
+	result := pos + 1
+	if result >= len(desc) {
+		return 0, 0, len(desc)
 	}
-	ret = desc[pos]
-	if ret == 'V' {
-		return slots, ret, pos+1 == len(desc)
+	end := result + 1
+	if desc[result] != 'V' {
+		end = skipField(desc, result)
 	}
-	return slots, ret, skipField(desc, pos) == len(desc)
+	if end != len(desc) {
+		return 0, 0, max(end, result)
+	}
+	return pos, slots, -1
 }
 
 // skipField returns the position after the field descriptor at pos, or -1
@@ -238,122 +228,6 @@ func skipField(desc []byte, pos int) int {
 	}
 	return -1
 }
-
-// scanner walks a text from left to right and keeps the first defect it meets;
-// after that every step is a no-op, so grammar functions need no error checks
-// between their steps.
-type scanner struct {
-	kind  string
-	input string
-	pos   int
-	err   error
-}
-
-func (p *scanner) fail(offset int, detail string) {
-	if p.err == nil {
-		p.err = &SyntaxError{Kind: p.kind, Input: p.input, Offset: offset, Detail: detail}
-	}
-}
-
-func (p *scanner) checkLength() {
-	if len(p.input) > maxLength {
-		p.fail(maxLength, "longer than 65535 bytes")
-	}
-}
-
-// peek is the byte at the current position, 0 at the end and after a defect.
-// A 0 byte in the input is no delimiter either, so callers need not distinguish the two.
-func (p *scanner) peek() byte {
-	if p.err != nil || p.pos >= len(p.input) {
-		return 0
-	}
-	return p.input[p.pos]
-}
-
-func (p *scanner) expect(c byte) {
-	if p.err != nil {
-		return
-	}
-	if p.pos >= len(p.input) {
-		p.fail(p.pos, "ends where '"+string(rune(c))+"' should follow")
-		return
-	}
-	if p.input[p.pos] != c {
-		p.fail(p.pos, "'"+string(rune(c))+"' expected")
-		return
-	}
-	p.pos++
-}
-
-func (p *scanner) end() {
-	if p.err == nil && p.pos != len(p.input) {
-		p.fail(p.pos, "text follows the end")
-	}
-}
-
-// fieldType passes over one field descriptor.
-func (p *scanner) fieldType() {
-	start := p.pos
-	for p.peek() == '[' {
-		p.pos++
-	}
-	if p.pos-start > maxDimensions {
-		p.fail(start, "array of more than 255 dimensions")
-	}
-	switch p.peek() {
-	case 'B', 'C', 'D', 'F', 'I', 'J', 'S', 'Z':
-		p.pos++
-	case 'L':
-		p.pos++
-		p.internalName(";")
-		p.expect(';')
-	case 'V':
-		p.fail(p.pos, "void stands where a type is needed")
-	default:
-		if p.pos >= len(p.input) {
-			p.fail(p.pos, "ends where a type should follow")
-			return
-		}
-		p.fail(p.pos, "no type begins here")
-	}
-}
-
-// internalName passes over identifiers joined by '/', up to one of the stop
-// bytes or the end.
-func (p *scanner) internalName(stop string) {
-	p.identifier(stop + "/")
-	for p.peek() == '/' {
-		p.pos++
-		p.identifier(stop + "/")
-	}
-}
-
-// identifier passes over a non-empty run of bytes up to one of the stop bytes
-// or the end, and refuses the bytes no unqualified name may hold
-// (JVMS 4.2.2).
-func (p *scanner) identifier(stop string) {
-	if p.err != nil {
-		return
-	}
-	start := p.pos
-	for ; p.pos < len(p.input); p.pos++ {
-		c := p.input[p.pos]
-		if strings.IndexByte(stop, c) >= 0 {
-			break
-		}
-		if c == '.' || c == ';' || c == '[' || c == '/' {
-			p.fail(p.pos, "'"+string(rune(c))+"' inside a name")
-			return
-		}
-	}
-	if p.pos == start {
-		p.fail(p.pos, "empty name")
-	}
-}
-
-// maxLength is the longest text a CONSTANT_Utf8 can hold. Refusing longer
-// input bounds the depth of every recursion in this package.
-const maxLength = 65535
 
 // SyntaxError says why a text is not the descriptor, name or signature it
 // should be.

@@ -1,6 +1,8 @@
 package descriptor
 
-// The model of generic signatures (JVMS 4.7.9.1):
+import "strings"
+
+// The grammar of generic signatures (JVMS 4.7.9.1):
 //
 //	MethodSignature = [TypeParams] "(" { JavaType } ")" ( JavaType | "V" ) { "^" ( ClassType | TypeVar ) } .
 //	FieldSignature  = ClassType | TypeVar | ArrayType .
@@ -12,212 +14,214 @@ package descriptor
 //	TypeVar         = "T" Identifier ";" .
 //	ArrayType       = "[" JavaType .
 
-// MethodSignature is the generic form of a method declaration.
-type MethodSignature struct {
-	TypeParams []TypeParam
-	Params     []SigType
-	Return     SigType
-	Throws     []SigType // Kind 'L' or 'T'
+// Generic is a type in a signature. Bounds of type variables are not resolved: the erasure
+// of a variable, and of an argument without an upper bound, is Object.
+type Generic struct {
+	Erased Type
+	Args   []Generic // of the class, or of the class of the array's elements
 }
 
-// TypeParam declares a type variable with its bounds.
-type TypeParam struct {
-	Name            string
-	ClassBound      *SigType // nil where only interfaces bound the variable
-	InterfaceBounds []SigType
-}
+const object Type = "Ljava/lang/Object;"
 
-// SigType is a type in a signature. Kind says which fields hold: a letter of
-// "BCDFIJSZ" or 'V' alone; 'T' with Name, a type variable; '[' with Elem, an
-// array; 'L' with Classes, a class.
-type SigType struct {
-	Kind    byte
-	Name    string
-	Elem    *SigType
-	Classes []SigClass // outermost first; never empty for Kind 'L'
-}
-
-// SigClass is one class of a class type: the outermost with its package,
-// a/b/C, then each member class with its simple name.
-type SigClass struct {
-	Name string
-	Args []TypeArg
-}
-
-// TypeArg is an argument of a class type. Wildcard is 0 for the type itself,
-// '+' for "? extends", '-' for "? super", '*' for "?" alone, which has no
-// type.
-type TypeArg struct {
-	Wildcard byte
-	Type     SigType
-}
-
-// stopSignature are the bytes that end an identifier inside a signature.
-const stopSignature = ".;[/<>:"
-
-// ParseMethodSignature reads the Signature of a method.
-func ParseMethodSignature(s string) (*MethodSignature, error) {
-	p := scanner{kind: "method signature", input: s}
-	p.checkLength()
-	var m MethodSignature
-	m.TypeParams = p.typeParams()
+// ParseMethodSignature reads the types of the parameters and of the result from the
+// Signature of a method.
+func ParseMethodSignature(s string) (params []Generic, result Generic, err error) {
+	p := newScanner("method signature", s)
+	p.typeParams()
 	p.expect('(')
 	for p.err == nil && p.peek() != ')' {
-		m.Params = append(m.Params, p.sigType(false))
+		params = append(params, p.sigType(false))
 	}
 	p.expect(')')
-	if p.peek() == 'V' {
-		p.pos++
-		m.Return = SigType{Kind: 'V'}
+	if p.accept('V') {
+		result.Erased = Void
 	} else {
-		m.Return = p.sigType(false)
+		result = p.sigType(false)
 	}
-	for p.peek() == '^' {
-		p.pos++
+	for p.accept('^') {
 		if p.peek() == '[' {
 			p.fail(p.pos, "an array cannot be thrown")
 		}
-		m.Throws = append(m.Throws, p.sigType(true))
+		p.sigType(true)
 	}
 	p.end()
-	if p.err != nil {
-		return nil, p.err
-	}
-	return &m, nil
+	return params, result, p.err
 }
 
 // ParseFieldSignature reads the Signature of a field, record component or
 // local variable.
-func ParseFieldSignature(s string) (SigType, error) {
-	p := scanner{kind: "field signature", input: s}
-	p.checkLength()
+func ParseFieldSignature(s string) (Generic, error) {
+	p := newScanner("field signature", s)
 	t := p.sigType(true)
 	p.end()
-	if p.err != nil {
-		return SigType{}, p.err
-	}
-	return t, nil
+	return t, p.err
 }
 
-func (p *scanner) typeParams() []TypeParam {
-	if p.peek() != '<' {
-		return nil
+// typeParams passes over the declarations of type variables.
+func (p *scanner) typeParams() {
+	if !p.accept('<') {
+		return
 	}
-	p.pos++
-	var params []TypeParam
-	for p.err == nil && (len(params) == 0 || p.peek() != '>') {
-		params = append(params, p.typeParam())
+	for first := true; p.err == nil && (first || p.peek() != '>'); first = false {
+		p.identifier()
+		p.expect(':')
+		if c := p.peek(); c == 'L' || c == 'T' || c == '[' {
+			p.sigType(true)
+		}
+		for p.accept(':') {
+			p.sigType(true)
+		}
 	}
 	p.expect('>')
-	return params
-}
-
-func (p *scanner) typeParam() TypeParam {
-	t := TypeParam{Name: p.sigIdentifier()}
-	p.expect(':')
-	if c := p.peek(); c == 'L' || c == 'T' || c == '[' {
-		bound := p.sigType(true)
-		t.ClassBound = &bound
-	}
-	for p.peek() == ':' {
-		p.pos++
-		t.InterfaceBounds = append(t.InterfaceBounds, p.sigType(true))
-	}
-	return t
 }
 
 // sigType reads one type, refusing primitives where only references may stand.
-func (p *scanner) sigType(reference bool) SigType {
+func (p *scanner) sigType(reference bool) Generic {
 	switch c := p.peek(); c {
 	case 'L':
-		return p.sigClassType()
+		return p.classType()
 	case 'T':
 		p.pos++
-		name := p.sigIdentifier()
+		p.identifier()
 		p.expect(';')
-		return SigType{Kind: 'T', Name: name}
+		return Generic{Erased: object}
 	case '[':
-		return p.sigArray()
+		return p.arrayType()
 	case 'B', 'C', 'D', 'F', 'I', 'J', 'S', 'Z':
 		if reference {
 			p.fail(p.pos, "primitive type where a reference type is needed")
 		}
 		p.pos++
-		return SigType{Kind: c}
-	}
-	if p.pos >= len(p.input) {
-		p.fail(p.pos, "ends where a type should follow")
+		return Generic{Erased: Type(c)}
 	}
 	p.fail(p.pos, "no type begins here")
-	return SigType{}
+	return Generic{}
 }
 
-// sigArray counts dimensions in a loop, so that depth costs no stack.
-func (p *scanner) sigArray() SigType {
+// arrayType counts dimensions in a loop, so that depth costs no stack.
+func (p *scanner) arrayType() Generic {
 	start := p.pos
-	for p.peek() == '[' {
-		p.pos++
+	for p.accept('[') {
 	}
 	dims := p.pos - start
 	if dims > maxDimensions {
 		p.fail(start, "array of more than 255 dimensions")
-		return SigType{}
 	}
 	t := p.sigType(false)
-	for range dims {
-		elem := t
-		t = SigType{Kind: '[', Elem: &elem}
-	}
+	t.Erased = Type(strings.Repeat("[", dims)) + t.Erased
 	return t
 }
 
-func (p *scanner) sigClassType() SigType {
-	p.expect('L')
+func (p *scanner) classType() Generic {
 	start := p.pos
-	p.sigIdentifier()
-	for p.peek() == '/' {
-		p.pos++
-		p.sigIdentifier()
+	p.expect('L')
+	p.identifier()
+	for p.accept('/') {
+		p.identifier()
 	}
-	t := SigType{Kind: 'L', Classes: []SigClass{{Name: p.input[start:p.pos], Args: p.typeArgs()}}}
-	for p.peek() == '.' {
-		p.pos++
-		t.Classes = append(t.Classes, SigClass{Name: p.sigIdentifier(), Args: p.typeArgs()})
+	t := Generic{Erased: Type(p.input[start:p.pos]), Args: p.typeArgs()}
+	for p.accept('.') {
+		start := p.pos
+		p.identifier()
+		t.Erased += "$" + Type(p.input[start:p.pos])
+		t.Args = p.typeArgs()
 	}
 	p.expect(';')
+	t.Erased += ";"
 	return t
 }
 
-func (p *scanner) typeArgs() []TypeArg {
-	if p.peek() != '<' {
+func (p *scanner) typeArgs() []Generic {
+	if !p.accept('<') {
 		return nil
 	}
-	p.pos++
-	var args []TypeArg
+	var args []Generic
 	for p.err == nil && (len(args) == 0 || p.peek() != '>') {
-		args = append(args, p.typeArg())
+		switch {
+		case p.accept('*'):
+			args = append(args, Generic{Erased: object})
+		case p.accept('-'):
+			p.sigType(true)
+			args = append(args, Generic{Erased: object})
+		default:
+			p.accept('+')
+			args = append(args, p.sigType(true))
+		}
 	}
 	p.expect('>')
 	return args
 }
 
-func (p *scanner) typeArg() TypeArg {
-	switch c := p.peek(); c {
-	case '*':
-		p.pos++
-		return TypeArg{Wildcard: c}
-	case '+', '-':
-		p.pos++
-		return TypeArg{Wildcard: c, Type: p.sigType(true)}
-	}
-	return TypeArg{Type: p.sigType(true)}
+// scanner walks a signature from left to right and keeps the first defect it meets;
+// after that every step is a no-op, so grammar functions need no error checks
+// between their steps.
+type scanner struct {
+	kind  string
+	input string
+	pos   int
+	err   error
 }
 
-func (p *scanner) sigIdentifier() string {
-	start := p.pos
-	p.identifier(stopSignature)
-	if p.err != nil {
-		return ""
+// maxLength is the longest text a CONSTANT_Utf8 can hold. Refusing longer
+// signatures bounds the depth of the recursion.
+const maxLength = 65535
+
+func newScanner(kind, input string) *scanner {
+	p := &scanner{kind: kind, input: input}
+	if len(input) > maxLength {
+		p.fail(maxLength, "longer than 65535 bytes")
 	}
-	return p.input[start:p.pos]
+	return p
+}
+
+func (p *scanner) fail(offset int, detail string) {
+	if p.err == nil {
+		p.err = &SyntaxError{Kind: p.kind, Input: p.input, Offset: offset, Detail: detail}
+	}
+}
+
+// peek is the byte at the current position, 0 at the end and after a defect.
+// A 0 byte in the input is no delimiter either, so callers need not distinguish the two.
+func (p *scanner) peek() byte {
+	if p.err != nil || p.pos >= len(p.input) {
+		return 0
+	}
+	return p.input[p.pos]
+}
+
+// accept passes over c if it comes next, and reports whether it did.
+func (p *scanner) accept(c byte) bool {
+	if p.peek() != c {
+		return false
+	}
+	p.pos++
+	return true
+}
+
+func (p *scanner) expect(c byte) {
+	if !p.accept(c) {
+		p.fail(p.pos, "'"+string(rune(c))+"' expected")
+	}
+}
+
+func (p *scanner) end() {
+	if p.pos != len(p.input) {
+		p.fail(p.pos, "text follows the end")
+	}
+}
+
+// identifier passes over a name that is not empty.
+func (p *scanner) identifier() {
+	if p.err != nil {
+		return
+	}
+	start := p.pos
+	if n := strings.IndexAny(p.input[start:], ".;[/<>:"); n >= 0 {
+		p.pos += n
+	} else {
+		p.pos = len(p.input)
+	}
+	if p.pos == start {
+		p.fail(p.pos, "empty name")
+	}
 }

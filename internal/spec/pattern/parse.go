@@ -200,8 +200,8 @@ func (p *parser) typePattern(start, end int, voidAllowed bool) typePattern {
 		tp.any = true
 		return tp
 	}
-	if t, err := descriptor.ParseHuman(name); err == nil && t.Kind() != 'L' {
-		tp.primitive = t.Kind()
+	if letter := descriptor.PrimitiveLetter(name); letter != 0 {
+		tp.primitive = letter
 		if tp.primitive == 'V' && (!voidAllowed || tp.dims > 0) {
 			p.fail(start, "void is allowed only as a result")
 		}

@@ -313,11 +313,11 @@ var boxed = map[string]struct{ desc, method string }{
 // if its signature agrees with the descriptor.
 func memberType(c *classfile.Class, m *classfile.Member, desc string) typ {
 	plain, text := typ{desc: desc}, signature(c, m)
-	if sig, err := descriptor.ParseMethodSignature(text); err == nil {
-		return withArgs(plain, &sig.Return)
+	if _, result, err := descriptor.ParseMethodSignature(text); err == nil {
+		return withArgs(plain, result)
 	}
-	if sig, err := descriptor.ParseFieldSignature(text); err == nil {
-		return withArgs(plain, &sig)
+	if field, err := descriptor.ParseFieldSignature(text); err == nil {
+		return withArgs(plain, field)
 	}
 	return plain
 }
@@ -346,45 +346,26 @@ func parameterTypes(c *classfile.Class, m *classfile.Member, d descriptor.Method
 		list = append(list, typ{desc: string(t)})
 	}
 	// A signature omits the parameters that the compiler added, and is then ignored.
-	if sig, err := descriptor.ParseMethodSignature(signature(c, m)); err == nil && len(sig.Params) == len(list) {
+	if params, _, err := descriptor.ParseMethodSignature(signature(c, m)); err == nil && len(params) == len(list) {
 		for i := range list {
-			list[i] = withArgs(list[i], &sig.Params[i])
+			list[i] = withArgs(list[i], params[i])
 		}
 	}
 	return list
 }
 
 // withArgs adds a signature's type arguments to a type with the same descriptor.
-func withArgs(t typ, sig *descriptor.SigType) typ {
-	if made := fromSignature(sig); made.desc == t.desc {
-		return made
+func withArgs(t typ, sig descriptor.Generic) typ {
+	if string(sig.Erased) == t.desc {
+		return fromSignature(sig)
 	}
 	return t
 }
 
-// fromSignature returns the erasure of a type, with type arguments. Type variables become
-// Object: their bounds are not resolved.
-func fromSignature(sig *descriptor.SigType) typ {
-	switch sig.Kind {
-	case 'L':
-		name := sig.Classes[0].Name
-		for _, c := range sig.Classes[1:] {
-			name += "$" + c.Name
-		}
-		t := classType(name)
-		for _, a := range sig.Classes[len(sig.Classes)-1].Args {
-			if a.Wildcard == '*' || a.Wildcard == '-' {
-				t.args = append(t.args, classType(objectClass))
-			} else {
-				t.args = append(t.args, fromSignature(&a.Type))
-			}
-		}
-		return t
-	case '[':
-		e := fromSignature(sig.Elem)
-		return typ{desc: "[" + e.desc, args: e.args}
-	case 'T':
-		return classType(objectClass)
+func fromSignature(sig descriptor.Generic) typ {
+	t := typ{desc: string(sig.Erased)}
+	for _, a := range sig.Args {
+		t.args = append(t.args, fromSignature(a))
 	}
-	return typ{desc: string(rune(sig.Kind))}
+	return t
 }
