@@ -113,7 +113,7 @@ func (p *Pool) AddPair(tag Tag, a, b uint16) uint16 {
 
 // AddRaw returns the index of an entry given with its tag, which must not refer to
 // other entries: a number or a Utf8.
-func (p *Pool) AddRaw(entry []byte) uint16 {
+func (p *Pool) AddRaw(entry string) uint16 {
 	mark := len(p.tail)
 	p.tail = append(p.tail, entry...)
 	return p.intern(mark)

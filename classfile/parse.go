@@ -10,10 +10,6 @@ import (
 // Magic is the first word of every class file.
 const Magic = 0xCAFEBABE
 
-// NewestMajor is the newest class-file version the package knows: Java 25's. Newer
-// ones are read too; what they add is kept as bytes.
-const NewestMajor = 69
-
 // Parse reads a class file. The result refers to data.
 func Parse(data []byte) (*Class, error) {
 	c := new(Class)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -222,33 +221,6 @@ func (p *Pool) Int(i uint16) (int32, error) {
 		return 0, err
 	}
 	return int32(binary.BigEndian.Uint32(e)), nil
-}
-
-// Float returns the value of a Float entry.
-func (p *Pool) Float(i uint16) (float32, error) {
-	e, err := p.typed(i, TagFloat)
-	if err != nil {
-		return 0, err
-	}
-	return math.Float32frombits(binary.BigEndian.Uint32(e)), nil
-}
-
-// Long returns the value of a Long entry.
-func (p *Pool) Long(i uint16) (int64, error) {
-	e, err := p.typed(i, TagLong)
-	if err != nil {
-		return 0, err
-	}
-	return int64(binary.BigEndian.Uint64(e)), nil
-}
-
-// Double returns the value of a Double entry.
-func (p *Pool) Double(i uint16) (float64, error) {
-	e, err := p.typed(i, TagDouble)
-	if err != nil {
-		return 0, err
-	}
-	return math.Float64frombits(binary.BigEndian.Uint64(e)), nil
 }
 
 // Raw returns an entry's bytes with its tag.

@@ -200,7 +200,7 @@ func TestCheckBodies(t *testing.T) {
 func TestCheckInsertedInstructions(t *testing.T) {
 	b := classtest.NewBuilder(52, "A")
 	body := lifted(t, b, classtest.NewAssembler().Ops("nop", "nop", "return").Code(b, 2, 2))
-	body.InsertAfter(body.First().Next(), body.NewValue(opNewarray, 99))
+	body.InsertAfter(body.First().Next(), body.NewOperands(opNewarray, 0, 99))
 	if err := body.Check(); err == nil || err.Error() != "newarray at offset 1: no such array type: 99, must be 4 to 11" {
 		t.Error(err)
 	}

@@ -86,32 +86,24 @@ func (b *Body) First() *Node {
 	return b.root.next
 }
 
-// Last returns the last node, nil in an empty list.
-func (b *Body) Last() *Node {
-	if b.root.prev.isRoot() {
-		return nil
-	}
-	return b.root.prev
-}
-
 // Len returns how many nodes the list has.
 func (b *Body) Len() int { return b.count }
 
 // unplaced is the position of a label that was never put in the list.
 const unplaced = -1
 
-// NewLabel returns a label that is not yet in the list.
-func (b *Body) NewLabel() *Node {
-	n := b.memory.node()
-	*n = Node{Kind: Label, off: -1, pos: unplaced}
-	return n
+// node returns a node of the body's memory.
+func (b *Body) node(n Node) *Node {
+	at := b.memory.node()
+	*at = n
+	return at
 }
+
+// NewLabel returns a label that is not yet in the list.
+func (b *Body) NewLabel() *Node { return b.node(Node{Kind: Label, off: -1, pos: unplaced}) }
 
 // NewOp returns a new instruction without operand.
 func (b *Body) NewOp(op opcode.Op) *Node { return b.NewOperands(op, 0, 0) }
-
-// NewValue returns a new instruction with an immediate operand.
-func (b *Body) NewValue(op opcode.Op, value int32) *Node { return b.NewOperands(op, 0, value) }
 
 // NewIndexed returns a new instruction with a slot or a constant pool index.
 func (b *Body) NewIndexed(op opcode.Op, index uint16) *Node { return b.NewOperands(op, index, 0) }
@@ -119,39 +111,27 @@ func (b *Body) NewIndexed(op opcode.Op, index uint16) *Node { return b.NewOperan
 // NewOperands returns a new instruction with a slot or a constant pool index and an
 // immediate operand: iinc, invokeinterface, multianewarray.
 func (b *Body) NewOperands(op opcode.Op, index uint16, value int32) *Node {
-	n := b.memory.node()
-	*n = Node{op: op, index: index, value: value, off: -1}
-	return n
+	return b.node(Node{op: op, index: index, value: value, off: -1})
 }
 
 // NewLine returns a new line number.
-func (b *Body) NewLine(line int) *Node {
-	n := b.memory.node()
-	*n = Node{Kind: Line, value: int32(line), off: -1}
-	return n
-}
+func (b *Body) NewLine(line int) *Node { return b.node(Node{Kind: Line, value: int32(line), off: -1}) }
 
 // NewJump returns a new jump to a label.
 func (b *Body) NewJump(op opcode.Op, target *Node) *Node {
-	n := b.memory.node()
-	*n = Node{op: op, target: target, off: -1}
-	return n
+	return b.node(Node{op: op, target: target, off: -1})
 }
 
 // NewFrame returns a new frame mark.
 func (b *Body) NewFrame(f Frame) *Node {
-	n := b.memory.node()
-	*n = Node{Kind: FrameMark, off: -1, ref: int32(len(b.frames))}
 	b.frames = append(b.frames, f)
-	return n
+	return b.node(Node{Kind: FrameMark, off: -1, ref: int32(len(b.frames) - 1)})
 }
 
 // NewSwitch returns a new switch instruction.
 func (b *Body) NewSwitch(op opcode.Op, s Switch) *Node {
-	n := b.memory.node()
-	*n = Node{op: op, off: -1, ref: int32(len(b.switches))}
 	b.switches = append(b.switches, s)
-	return n
+	return b.node(Node{op: op, off: -1, ref: int32(len(b.switches) - 1)})
 }
 
 // Switch returns the operand of a switch instruction. The pointer holds until the

@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -23,19 +24,18 @@ func (p *printer) constant(i uint16) string {
 
 func (p *printer) writeConstant(b *strings.Builder, i uint16, depth int) {
 	pool := &p.class.Pool
+	raw, _ := pool.Raw(i)
 	switch tag := pool.Tag(i); tag {
 	case classfile.TagInteger:
-		v, _ := pool.Int(i)
-		fmt.Fprintf(b, "int %d", v)
+		fmt.Fprintf(b, "int %d", int32(binary.BigEndian.Uint32(raw[1:])))
 	case classfile.TagFloat:
-		v, _ := pool.Float(i)
-		b.WriteString(floatText(v))
+		bits := binary.BigEndian.Uint32(raw[1:])
+		b.WriteString("float " + floatText(float64(math.Float32frombits(bits)), 32, uint64(bits)))
 	case classfile.TagLong:
-		v, _ := pool.Long(i)
-		fmt.Fprintf(b, "long %d", v)
+		fmt.Fprintf(b, "long %d", int64(binary.BigEndian.Uint64(raw[1:])))
 	case classfile.TagDouble:
-		v, _ := pool.Double(i)
-		b.WriteString(doubleText(v))
+		bits := binary.BigEndian.Uint64(raw[1:])
+		b.WriteString("double " + floatText(math.Float64frombits(bits), 64, bits))
 	case classfile.TagString:
 		text, err := pool.StringValue(i)
 		if err != nil {
@@ -130,16 +130,9 @@ func (p *printer) nameAndType(i uint16) string {
 
 // floatText is the shortest text that reads back as the same value; a NaN, of which
 // there are many, comes with its bits.
-func floatText(v float32) string {
+func floatText(v float64, size int, bits uint64) string {
 	if v != v {
-		return fmt.Sprintf("float NaN 0x%08x", math.Float32bits(v))
+		return fmt.Sprintf("NaN 0x%0*x", size/4, bits)
 	}
-	return "float " + strconv.FormatFloat(float64(v), 'g', -1, 32)
-}
-
-func doubleText(v float64) string {
-	if v != v {
-		return fmt.Sprintf("double NaN 0x%016x", math.Float64bits(v))
-	}
-	return "double " + strconv.FormatFloat(v, 'g', -1, 64)
+	return strconv.FormatFloat(v, 'g', -1, size)
 }

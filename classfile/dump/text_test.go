@@ -46,15 +46,17 @@ func TestWord(t *testing.T) {
 }
 
 func TestNumbersAreExact(t *testing.T) {
+	float := func(v float32) string { return floatText(float64(v), 32, uint64(math.Float32bits(v))) }
+	double := func(v float64) string { return floatText(v, 64, math.Float64bits(v)) }
 	for _, test := range []struct{ got, want string }{
-		{floatText(0.1), "float 0.1"},
-		{floatText(math.MaxFloat32), "float 3.4028235e+38"},
-		{floatText(math.SmallestNonzeroFloat32), "float 1e-45"},
-		{floatText(float32(math.Inf(-1))), "float -Inf"},
-		{floatText(math.Float32frombits(0x7fc00001)), "float NaN 0x7fc00001"},
-		{doubleText(math.Copysign(0, -1)), "double -0"},
-		{doubleText(1.0 / 3), "double 0.3333333333333333"},
-		{doubleText(math.Float64frombits(0xfff8000000000000)), "double NaN 0xfff8000000000000"},
+		{float(0.1), "0.1"},
+		{float(math.MaxFloat32), "3.4028235e+38"},
+		{float(math.SmallestNonzeroFloat32), "1e-45"},
+		{float(float32(math.Inf(-1))), "-Inf"},
+		{float(math.Float32frombits(0x7fc00001)), "NaN 0x7fc00001"},
+		{double(math.Copysign(0, -1)), "-0"},
+		{double(1.0 / 3), "0.3333333333333333"},
+		{double(math.Float64frombits(0xfff8000000000000)), "NaN 0xfff8000000000000"},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s, want %s", test.got, test.want)

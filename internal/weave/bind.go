@@ -201,10 +201,10 @@ func (b *binder) typeOf(desc string) typ {
 // pool returns the number of a constant of the template, and adds it if needed.
 func (b *binder) pool(c *Constant) int {
 	for i := range b.constants {
-		if b.constants[i].same(c) {
+		if b.constants[i].Constant == *c {
 			return i
 		}
 	}
-	b.constants = append(b.constants, constant{tag: c.Tag, text: c.Text, name: c.Name, desc: c.Descr, raw: c.Raw})
+	b.constants = append(b.constants, constant{Constant: *c})
 	return len(b.constants) - 1
 }

@@ -202,7 +202,7 @@ func (c *compiler) useConstant(n *code.Node, add func(item)) error {
 	if err != nil {
 		return err
 	}
-	switch tag := c.constants[no].tag; {
+	switch tag := c.constants[no].Tag; {
 	case n.Op() == opcode.Ldc && tag == classfile.TagClass:
 		c.atLeast(majorJava5)
 	case tag == classfile.TagInterfaceMethodref && n.Op() != opcode.Invokeinterface:
@@ -322,12 +322,10 @@ func (c *compiler) holdsMonitor() bool {
 // constant is an entry of the template's pool as a thing of its own, to be added to
 // any other pool.
 type constant struct {
-	tag              classfile.Tag
-	text, name, desc string // a text; or a member's class, name and descriptor
-	raw              []byte // a number
-	kind             uint16 // of a method handle
-	ref              int    // the member it is of
-	bootstrap        []int  // of a dynamic one: the handle, then the arguments
+	Constant
+	kind      uint16 // of a method handle
+	ref       int    // the member it is of
+	bootstrap []int  // of a dynamic one: the handle, then the arguments
 }
 
 // The class-file versions from which on constants of a kind may be used.
@@ -362,12 +360,14 @@ func (c *compiler) constant(index uint16) (int, error) {
 
 func (c *compiler) readConstant(index uint16) (constant, error) {
 	pool := &c.class.Pool
-	k := constant{tag: pool.Tag(index)}
-	var text []byte
+	k := constant{Constant: Constant{Tag: pool.Tag(index)}}
+	var text, name, desc []byte
 	var err error
-	switch k.tag {
+	switch k.Tag {
 	case classfile.TagInteger, classfile.TagFloat, classfile.TagLong, classfile.TagDouble:
-		k.raw, err = pool.Raw(index)
+		var raw []byte
+		raw, err = pool.Raw(index)
+		k.Raw = string(raw)
 	case classfile.TagClass:
 		text, err = pool.ClassName(index)
 	case classfile.TagString:
@@ -376,34 +376,29 @@ func (c *compiler) readConstant(index uint16) (constant, error) {
 		c.atLeast(majorJava7)
 		text, err = pool.MethodType(index)
 	case classfile.TagFieldref, classfile.TagMethodref, classfile.TagInterfaceMethodref:
-		var class, name, desc []byte
-		class, name, desc, err = pool.Member(index)
-		text, k.name, k.desc = class, string(name), string(desc)
-		if err == nil {
-			err = c.reachable(string(class), k.name, k.desc)
+		if text, name, desc, err = pool.Member(index); err == nil {
+			err = c.reachable(string(text), string(name), string(desc))
 		}
 	case classfile.TagMethodHandle:
 		c.atLeast(majorJava7)
 		kind, ref, _ := pool.Pair(index)
 		k.kind = kind
-		if k.ref, err = c.constant(ref); err == nil && c.constants[k.ref].tag == classfile.TagInterfaceMethodref && kind != refInvokeInterface {
+		if k.ref, err = c.constant(ref); err == nil && c.constants[k.ref].Tag == classfile.TagInterfaceMethodref && kind != refInvokeInterface {
 			c.atLeast(majorJava8)
 		}
 	case classfile.TagInvokeDynamic, classfile.TagDynamic:
 		c.atLeast(majorJava7)
-		if k.tag == classfile.TagDynamic {
+		if k.Tag == classfile.TagDynamic {
 			c.atLeast(majorJava11)
 		}
 		boot, nt, _ := pool.Pair(index)
-		var name, desc []byte
 		if name, desc, err = pool.NameAndType(nt); err == nil {
-			k.name, k.desc = string(name), string(desc)
 			k.bootstrap, err = c.bootstrap(boot)
 		}
 	default:
-		err = c.refuse(fmt.Sprintf("uses a constant that cannot be moved: %s", k.tag))
+		err = c.refuse(fmt.Sprintf("uses a constant that cannot be moved: %s", k.Tag))
 	}
-	k.text = string(text)
+	k.Text, k.Name, k.Descr = string(text), string(name), string(desc)
 	return k, err
 }
 
@@ -543,6 +538,20 @@ func KindOf(desc byte) byte {
 var boxes = map[byte]string{
 	'Z': "java/lang/Boolean", 'B': "java/lang/Byte", 'S': "java/lang/Short", 'C': "java/lang/Character",
 	'I': "java/lang/Integer", 'J': "java/lang/Long", 'F': "java/lang/Float", 'D': "java/lang/Double",
+}
+
+// PushInt returns the shortest instruction that pushes a constant, and its immediate operand.
+// It is Ldc where only the constant pool can hold the constant.
+func PushInt(v int32) (op opcode.Op, operand int32) {
+	switch {
+	case v >= -1 && v <= 5:
+		return opcode.Op(int32(opcode.Iconst0) + v), 0
+	case v == int32(int8(v)):
+		return opcode.Bipush, v
+	case v == int32(int16(v)):
+		return opcode.Sipush, v
+	}
+	return opcode.Ldc, 0
 }
 
 // LoadOp returns the instruction that loads a variable of a computational kind.

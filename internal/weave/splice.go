@@ -495,19 +495,12 @@ func (s *splice) pushID(mark *code.Node) {
 
 // pushInt pushes a constant the shortest way.
 func (s *splice) pushInt(v int32, mark *code.Node) {
-	b := s.body
-	var n *code.Node
-	switch {
-	case v >= -1 && v <= 5:
-		n = b.NewOp(opcode.Op(int32(opcode.Iconst0) + v))
-	case v == int32(int8(v)):
-		n = b.NewValue(opcode.Bipush, v)
-	case v == int32(int16(v)):
-		n = b.NewValue(opcode.Sipush, v)
-	default:
-		n = b.NewIndexed(opcode.Ldc, s.w.class.Pool.AddInt(v))
+	op, operand := PushInt(v)
+	index := uint16(0)
+	if op == opcode.Ldc {
+		index = s.w.class.Pool.AddInt(v)
 	}
-	b.InsertBefore(mark, n)
+	s.body.InsertBefore(mark, s.body.NewOperands(op, index, operand))
 }
 
 // gap is a piece of the target that no block may enclose, a copy of the epilog or

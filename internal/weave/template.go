@@ -332,10 +332,5 @@ type Variable struct {
 type Constant struct {
 	Tag               classfile.Tag
 	Text, Name, Descr string
-	Raw               []byte
-}
-
-// same reports whether two constants are one.
-func (k *constant) same(c *Constant) bool {
-	return k.tag == c.Tag && k.text == c.Text && k.name == c.Name && k.desc == c.Descr && string(k.raw) == string(c.Raw)
+	Raw               string
 }

@@ -472,21 +472,21 @@ func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
 	pool := &w.class.Pool
 	k := &t.constants[no]
 	var i uint16
-	switch k.tag {
+	switch k.Tag {
 	case classfile.TagClass:
-		i = pool.AddNewClass(k.text)
+		i = pool.AddNewClass(k.Text)
 	case classfile.TagString:
-		i = pool.AddString(k.text)
+		i = pool.AddString(k.Text)
 	case classfile.TagMethodType:
-		i = pool.AddMethodType(k.text)
+		i = pool.AddMethodType(k.Text)
 	case classfile.TagFieldref, classfile.TagMethodref, classfile.TagInterfaceMethodref:
-		i = pool.AddMember(k.tag, k.text, k.name, k.desc)
+		i = pool.AddMember(k.Tag, k.Text, k.Name, k.Descr)
 	case classfile.TagMethodHandle:
-		i = pool.AddPair(k.tag, k.kind, w.constant(t, im, k.ref))
+		i = pool.AddPair(k.Tag, k.kind, w.constant(t, im, k.ref))
 	case classfile.TagDynamic, classfile.TagInvokeDynamic:
-		i = pool.AddPair(k.tag, w.bootstrap(t, im, k.bootstrap), pool.AddNameAndType(k.name, k.desc))
+		i = pool.AddPair(k.Tag, w.bootstrap(t, im, k.bootstrap), pool.AddNameAndType(k.Name, k.Descr))
 	default:
-		i = pool.AddRaw(k.raw)
+		i = pool.AddRaw(k.Raw)
 	}
 	if w.failed == nil {
 		im.index[no] = i

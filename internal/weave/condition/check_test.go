@@ -165,7 +165,7 @@ func stepText(s *weave.Step) string {
 		switch {
 		case s.Const.Name != "":
 			return fmt.Sprintf("%s %s.%s%s", s.Op, s.Const.Text, s.Const.Name, s.Const.Descr)
-		case s.Const.Raw != nil:
+		case s.Const.Raw != "":
 			return fmt.Sprintf("%s %s %x", s.Op, s.Const.Tag, s.Const.Raw[1:])
 		}
 		return fmt.Sprintf("%s %q", s.Op, s.Const.Text)

@@ -171,16 +171,23 @@ func (e *emitter) scope(f func()) {
 func kindOf(desc string) byte { return weave.KindOf(desc[0]) }
 
 func (e *emitter) pushInt(v int32) {
-	switch {
-	case v >= -1 && v <= 5:
-		e.op(opcode.Op(int32(opcode.Iconst0) + v))
-	case v == int32(int8(v)):
-		e.add(weave.Step{Do: weave.DoOp, Op: opcode.Bipush, Value: v})
-	case v == int32(int16(v)):
-		e.add(weave.Step{Do: weave.DoOp, Op: opcode.Sipush, Value: v})
-	default:
-		e.constant(opcode.Ldc, weave.Constant{Tag: classfile.TagInteger, Raw: binary.BigEndian.AppendUint32([]byte{byte(classfile.TagInteger)}, uint32(v))}, 0)
+	op, operand := weave.PushInt(v)
+	if op == opcode.Ldc {
+		e.number(op, classfile.TagInteger, uint64(uint32(v)))
+		return
 	}
+	e.add(weave.Step{Do: weave.DoOp, Op: op, Value: operand})
+}
+
+// number loads a number from the constant pool, by its bits.
+func (e *emitter) number(op opcode.Op, tag classfile.Tag, bits uint64) {
+	raw := []byte{byte(tag)}
+	if op == opcode.Ldc2W {
+		raw = binary.BigEndian.AppendUint64(raw, bits)
+	} else {
+		raw = binary.BigEndian.AppendUint32(raw, uint32(bits))
+	}
+	e.constant(op, weave.Constant{Tag: tag, Raw: string(raw)}, 0)
 }
 
 // pushConstant pushes a number as a kind, or a text.
@@ -189,14 +196,11 @@ func (e *emitter) pushConstant(kind byte, c *constant) {
 	case 'I':
 		e.pushInt(int32(c.number))
 	case 'J':
-		raw := binary.BigEndian.AppendUint64([]byte{byte(classfile.TagLong)}, uint64(c.number))
-		e.constant(opcode.Ldc2W, weave.Constant{Tag: classfile.TagLong, Raw: raw}, 0)
+		e.number(opcode.Ldc2W, classfile.TagLong, uint64(c.number))
 	case 'F':
-		raw := binary.BigEndian.AppendUint32([]byte{byte(classfile.TagFloat)}, math.Float32bits(float32(c.float)))
-		e.constant(opcode.Ldc, weave.Constant{Tag: classfile.TagFloat, Raw: raw}, 0)
+		e.number(opcode.Ldc, classfile.TagFloat, uint64(math.Float32bits(float32(c.float))))
 	case 'D':
-		raw := binary.BigEndian.AppendUint64([]byte{byte(classfile.TagDouble)}, math.Float64bits(c.float))
-		e.constant(opcode.Ldc2W, weave.Constant{Tag: classfile.TagDouble, Raw: raw}, 0)
+		e.number(opcode.Ldc2W, classfile.TagDouble, math.Float64bits(c.float))
 	default:
 		e.pushText(c.text)
 	}

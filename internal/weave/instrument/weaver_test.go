@@ -121,7 +121,7 @@ func TestFingerprintsTellAllApart(t *testing.T) {
 	for _, step := range []weave.Step{
 		{}, {Do: weave.DoLocal}, {Op: opcode.Nop + 1}, {Value: 1}, {Kind: 'J'}, {Live: []weave.Variable{{Slot: 1, Descriptor: "I"}}}, {Stack: []string{"I"}},
 		{Stack: []string{"I", "I"}}, {Const: weave.Constant{Text: "a\" b"}}, {Const: weave.Constant{Text: "a\xed b"}}, {Const: weave.Constant{Text: "a\xee b"}},
-		{Const: weave.Constant{Name: "a"}}, {Const: weave.Constant{Descr: "a"}}, {Const: weave.Constant{Raw: []byte{1}}}, {Const: weave.Constant{Raw: []byte{2}}},
+		{Const: weave.Constant{Name: "a"}}, {Const: weave.Constant{Descr: "a"}}, {Const: weave.Constant{Raw: "\x01"}}, {Const: weave.Constant{Raw: "\x02"}},
 	} {
 		print := s.fingerprint([]weave.Lowered{fixed{step}})
 		if other, is := seen[print]; is || print != s.fingerprint([]weave.Lowered{fixed{step}}) {
