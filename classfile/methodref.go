@@ -36,6 +36,9 @@ func (m MethodRef) String() string { return m.ClassName() + "." + m.Name + m.Des
 // ClassName returns the name of the class as users see it: java.lang.String.
 func (m MethodRef) ClassName() string { return strings.ReplaceAll(m.Class, "/", ".") }
 
+// QualifiedName returns class and name as users see them: java.lang.String.length.
+func (m MethodRef) QualifiedName() string { return m.ClassName() + "." + m.Name }
+
 // Member returns the name and descriptor, which identify the method within its class.
 func (m MethodRef) Member() string { return m.Name + m.Descriptor }
 

@@ -118,7 +118,7 @@ func measure(ctx context.Context, jdk jvmtest.JDK, s subject, folder string) (*r
 	}
 	r.Reckoned, r.Coverage, r.Samples, r.Methods, r.CallsPerSecond = trial.Cost, trial.Coverage, trial.Samples, trial.Methods, float64(trial.Calls)/trial.Took.Seconds()
 	for _, bare := range trial.Bare {
-		r.Bare = append(r.Bare, fmt.Sprintf("%.1f %% below %s", 100*bare.Share, bare.Method))
+		r.Bare = append(r.Bare, fmt.Sprintf("%.1f %% below %s", 100*bare.Share, bare.Method.QualifiedName()))
 	}
 	return r, nil
 }

@@ -298,7 +298,7 @@ func observeTexts(p *suggest.Proposal) (texts [][]string) {
 			mean = format.Call(float64(c.Mean))
 		}
 		texts = append(texts, []string{
-			format.Percent(c.Share + c.Leaf), format.Rate(c.PerSecond), mean, format.Percent(c.Takes()), string(c.Why), format.OrDash(natureText(c.Candidate)), format.Printable(c.Method.String()),
+			format.Percent(c.Share + c.Leaf), format.Rate(c.PerSecond), mean, format.Percent(c.Takes()), string(c.Why), format.OrDash(natureText(c.Candidate)), format.Printable(c.QualifiedName()),
 		})
 	}
 	return texts
@@ -341,12 +341,12 @@ func proposalLines(p *suggest.Proposal) []string {
 	}
 	for i := range p.Choices {
 		if c := &p.Choices[i]; c.Thins {
-			lines = append(lines, fmt.Sprintf("one call in %d is timed, and all are counted: %s (all timed: %s)", overhead.ThinPeriod, format.Printable(c.Method.String()), format.Percent(c.Cost)))
+			lines = append(lines, fmt.Sprintf("one call in %d is timed, and all are counted: %s (all timed: %s)", overhead.ThinPeriod, format.Printable(c.QualifiedName()), format.Percent(c.Cost)))
 		}
 	}
 	lines = append(lines, bareLines(p.Bare)...)
 	for _, left := range p.Left {
-		lines = append(lines, fmt.Sprintf("left out: %s (%s): %s", format.Printable(left.Method.String()), format.Percent(left.Share), left.Why))
+		lines = append(lines, fmt.Sprintf("left out: %s (%s): %s", format.Printable(left.Method.QualifiedName()), format.Percent(left.Share), left.Why))
 	}
 	if p.Bias != "" {
 		lines = append(lines, "biased: samples are taken "+p.Bias)
@@ -354,9 +354,9 @@ func proposalLines(p *suggest.Proposal) []string {
 	return lines
 }
 
-func bareLines(bare []suggest.Bare) (lines []string) {
+func bareLines(bare []suggest.Part) (lines []string) {
 	for _, b := range bare {
-		lines = append(lines, fmt.Sprintf("not covered: %s below %s", format.Percent(b.Share), format.Printable(b.Method.String())))
+		lines = append(lines, fmt.Sprintf("not covered: %s below %s", format.Percent(b.Share), format.Printable(b.Method.QualifiedName())))
 	}
 	return lines
 }

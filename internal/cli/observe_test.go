@@ -4,12 +4,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/suggest"
 )
 
 func TestObserveSaysWhereFewCallsAreTimed(t *testing.T) {
 	method := func(name string) *suggest.Candidate {
-		return &suggest.Candidate{Method: suggest.Method{Class: "shop/Cart", Name: name, Descriptor: "()V"}, Cost: 0.013, Thin: 0.004}
+		return &suggest.Candidate{MethodRef: classfile.MethodRef{Class: "shop/Cart", Name: name, Descriptor: "()V"}, Cost: 0.013, Thin: 0.004}
 	}
 	p := &suggest.Proposal{PID: 7, Choices: []suggest.Choice{{Candidate: method("all")}, {Candidate: method("few"), Thins: true}}}
 	const want = "one call in 16 is timed, and all are counted: shop.Cart.few (all timed: 1.30 %)"

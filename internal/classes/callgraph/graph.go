@@ -340,9 +340,10 @@ func (g *Graph) IsSubtype(class, super string) bool {
 
 // Shape describes a method's code, for an estimate of its run time.
 type Shape struct {
-	Bytes int  // of instructions
-	Loops bool // some branch leads back
-	Calls bool // some instruction calls a method
+	Bytes    int  // of instructions
+	Loops    bool // some branch leads back
+	Calls    bool // some instruction calls a method
+	Monitors bool // some instruction enters a monitor
 }
 
 // Shape returns the shape of a method, the largest where several classes have its
@@ -358,7 +359,7 @@ func (g *Graph) Shape(m classfile.MethodRef) (Shape, bool) {
 }
 
 func (s Shape) or(other Shape) Shape {
-	return Shape{Bytes: max(s.Bytes, other.Bytes), Loops: s.Loops || other.Loops, Calls: s.Calls || other.Calls}
+	return Shape{Bytes: max(s.Bytes, other.Bytes), Loops: s.Loops || other.Loops, Calls: s.Calls || other.Calls, Monitors: s.Monitors || other.Monitors}
 }
 
 // shapeOf returns the shape of a body that scan has checked.
@@ -379,6 +380,8 @@ func ShapeOf(body []byte) Shape {
 			s.Loops = s.Loops || int32(binary.BigEndian.Uint32(body[at+1:])) < 0
 		case op >= opcode.Invokevirtual && op <= opcode.Invokedynamic:
 			s.Calls = true
+		case op == opcode.Monitorenter:
+			s.Monitors = true
 		}
 	}
 	return s

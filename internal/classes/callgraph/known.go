@@ -199,3 +199,20 @@ func isPlain(field []byte) bool {
 	}
 	return false
 }
+
+// JDK are prefixes of the internal names of the JDK's classes.
+var JDK = []string{
+	"java/", "jdk/", "sun/", "com/sun/", "org/ietf/jgss/", "org/w3c/dom/", "org/xml/sax/", "netscape/javascript/",
+	// Only some of javax: the rest belongs to application servers.
+	"javax/accessibility/", "javax/annotation/processing/", "javax/crypto/", "javax/imageio/", "javax/lang/model/",
+	"javax/management/", "javax/naming/", "javax/net/", "javax/print/", "javax/rmi/", "javax/script/", "javax/security/",
+	"javax/smartcardio/", "javax/sound/", "javax/sql/", "javax/swing/", "javax/tools/", "javax/transaction/xa/", "javax/xml/",
+}
+
+// IsJDK reports whether a class belongs to the JDK.
+func IsJDK(class string) bool { return HasPrefix(class, JDK) }
+
+// HasPrefix reports whether a text has one of the prefixes.
+func HasPrefix(text string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
+}

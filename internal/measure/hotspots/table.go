@@ -249,7 +249,7 @@ func topOf(s jfr.Sample) *jfr.Method { return s.Stack.Frames[0].Method }
 // A Path is a way the program got somewhere: the methods of a stack, the innermost
 // first.
 type Path struct {
-	Methods   []*jfr.Method
+	Methods   []classfile.MethodRef
 	Truncated bool // the outermost are missing
 	Samples   int
 	Weight    float64 // in samples of Java code
@@ -276,7 +276,7 @@ func (t *Table) Stacks() []Path {
 			p = &Path{Truncated: s.Stack.Truncated}
 			for _, frame := range s.Stack.Frames {
 				if frame.Method != nil {
-					p.Methods = append(p.Methods, t.Methods[t.names[frame.Method.Ref()]].Method)
+					p.Methods = append(p.Methods, frame.Method.Ref())
 				}
 			}
 			found[text.String()] = p
@@ -290,8 +290,7 @@ func (t *Table) Stacks() []Path {
 		paths = append(paths, *p)
 	}
 	slices.SortFunc(paths, func(a, b Path) int {
-		byName := func(a, b *jfr.Method) int { return a.Ref().Compare(b.Ref()) }
-		return cmp.Or(cmp.Compare(b.Weight, a.Weight), slices.CompareFunc(a.Methods, b.Methods, byName))
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), slices.CompareFunc(a.Methods, b.Methods, classfile.MethodRef.Compare))
 	})
 	return paths
 }

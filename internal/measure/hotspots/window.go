@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 )
 
@@ -259,4 +260,32 @@ func isWait(m *jfr.Method) bool {
 		return isWait(&jfr.Method{Class: m.Class[at+1:], Name: m.Name})
 	}
 	return false
+}
+
+// WithoutHooks returns samples without the frames of Sonde's hooks and what those call.
+func WithoutHooks(samples []jfr.Sample) []jfr.Sample {
+	isHook := func(f jfr.Frame) bool {
+		return f.Method != nil && strings.HasPrefix(f.Method.Class, "java/lang/SondeHooks")
+	}
+	for i, s := range samples {
+		if s.Stack == nil || !slices.ContainsFunc(s.Stack.Frames, isHook) {
+			continue
+		}
+		stack := *s.Stack // samples share it
+		for slices.ContainsFunc(stack.Frames, isHook) {
+			stack.Frames = stack.Frames[1:]
+		}
+		samples[i].Stack = &stack
+	}
+	return samples
+}
+
+// passOn are prefixes of classes whose methods only pass a call on: to a lambda, a member
+// or a method handle.
+var passOn = []string{"java/lang/invoke/", "java/lang/reflect/", "jdk/internal/reflect/", "jdk/internal/vm/"}
+
+// PassesOn reports whether nobody wrote the methods of a class, or they do nothing but call
+// another.
+func PassesOn(class string) bool {
+	return strings.Contains(class, "$$Lambda") || callgraph.HasPrefix(class, passOn)
 }

@@ -330,18 +330,9 @@ func ahead(rounds int) callgraph.Limits {
 // manyRounds is the number of rounds after which a program is assumed to go everywhere.
 const manyRounds = 6
 
-// jdk are prefixes of the internal names of the JDK's classes. They are not followed, and
-// their time is part of their callers': a program makes billions of calls there, and what
-// it could change is rarely there.
-var jdk = []string{
-	"java/", "jdk/", "sun/", "com/sun/", "org/ietf/jgss/", "org/w3c/dom/", "org/xml/sax/", "netscape/javascript/",
-	// Only some of javax: the rest belongs to application servers.
-	"javax/accessibility/", "javax/annotation/processing/", "javax/crypto/", "javax/imageio/", "javax/lang/model/",
-	"javax/management/", "javax/naming/", "javax/net/", "javax/print/", "javax/rmi/", "javax/script/", "javax/security/",
-	"javax/smartcardio/", "javax/sound/", "javax/sql/", "javax/swing/", "javax/tools/", "javax/transaction/xa/", "javax/xml/",
-}
-
-// skipping decides which classes are not followed.
+// skipping decides which classes are not followed. The JDK's are not, and their time is
+// part of their callers': a program makes billions of calls there, and what it could change
+// is rarely there.
 type skipping struct {
 	into, skip *pattern.Set // nil if there are no patterns
 	excludes   []string     // prefixes of classes that are never followed
@@ -364,7 +355,7 @@ func newSkipping(into, skip, roots []string) (*skipping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("root: %w", err)
 	}
-	for _, prefix := range jdk {
+	for _, prefix := range callgraph.JDK {
 		if !mayBeWanted(wanted, prefix) {
 			s.excludes = append(s.excludes, prefix)
 		}
@@ -391,7 +382,7 @@ func (s *skipping) class(name string) bool {
 	if s.skip != nil && s.skip.MatchClass(name) {
 		return true
 	}
-	return slices.ContainsFunc(jdk, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return callgraph.IsJDK(name)
 }
 
 // mirror reads the loaded classes that are followed, and their supertypes.

@@ -144,11 +144,11 @@ func (r *run) notes(p *cct.Profile) []string {
 func (r *run) intrinsicNotes(p *cct.Profile) (notes []string) {
 	counted := make(map[string]bool)
 	for _, m := range p.Methods {
-		counted[m.Class+"."+m.Name+m.Descriptor] = true
+		counted[m.Key()] = true
 	}
 	var bounds, unsure []string
 	for _, m := range r.session.MethodsSoFar() {
-		switch name := strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name; {
+		switch name := m.QualifiedName(); {
 		case !m.LowerBound:
 		case counted[m.Class+"."+m.Name+m.Descriptor]:
 			bounds = append(bounds, name)

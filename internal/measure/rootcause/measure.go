@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -467,7 +468,9 @@ func fixedCallers() map[uint32]classfile.MethodRef {
 }
 
 // isMethod reports whether a caller is a method that somebody wrote.
-func isMethod(m classfile.MethodRef) bool { return m != noCaller && m != unknownCaller && !passesOn(m) }
+func isMethod(m classfile.MethodRef) bool {
+	return m != noCaller && m != unknownCaller && !hotspots.PassesOn(m.Class)
+}
 
 // learnCallers reads the names of the callers that hooks have met.
 func (s *search) learnCallers() {

@@ -63,7 +63,7 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 	}
 	weights := make(map[string]float64)
 	for _, n := range nodes {
-		if class := n.method.Class; !isLibrary(class) && !p.isInlined(n.method) { // these get no hook anyway
+		if class := n.method.Class; !callgraph.IsJDK(class) && !p.isInlined(n.method) { // these get no hook anyway
 			weights[class] = max(weights[class], n.weight)
 		}
 	}
@@ -88,7 +88,9 @@ func (p *planner) plan(spots []*spot, nodes []*node) (planned []*subject) {
 }
 
 // isBoundary reports whether paths end at a method because the options say so.
-func (p *planner) isBoundary(m classfile.MethodRef) bool { return hasPrefix(m.Class, p.boundary) }
+func (p *planner) isBoundary(m classfile.MethodRef) bool {
+	return callgraph.HasPrefix(m.Class, p.boundary)
+}
 
 // isBeyond reports whether a path has passed a boundary before it reaches a node.
 func (p *planner) isBeyond(n *node) bool {
@@ -104,7 +106,7 @@ func (p *planner) isBeyond(n *node) bool {
 func (p *planner) unknown(methods []classfile.MethodRef) map[string]bool {
 	wanted := make(map[string]bool)
 	for _, m := range methods {
-		if _, known := p.files[m.Class]; !known && m.Class != "" && !isLibrary(m.Class) {
+		if _, known := p.files[m.Class]; !known && m.Class != "" && !callgraph.IsJDK(m.Class) {
 			wanted[m.Class] = true
 		}
 	}
@@ -167,7 +169,7 @@ func (p *planner) obstacle(s *subject) string {
 	switch {
 	case s.native:
 		return "it is native"
-	case isLibrary(s.Class):
+	case callgraph.IsJDK(s.Class):
 		return "its class belongs to the JDK and is inlined in many places"
 	case p.stacks.isCentral(s.Class):
 		return fmt.Sprintf("its class is inlined into %d compiled methods, which have %.0f %% of the samples: changing it would slow the program for seconds",

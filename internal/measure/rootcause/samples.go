@@ -76,7 +76,7 @@ func (s *search) poll(ctx context.Context) error {
 		}
 	}
 	s.times = batch
-	samples := slices.DeleteFunc(batch.Samples, func(one jfr.Sample) bool { return one.At.Before(s.looked) })
+	samples := slices.DeleteFunc(hotspots.WithoutHooks(batch.Samples), func(one jfr.Sample) bool { return one.At.Before(s.looked) })
 	s.window.Add(batch.At, samples, batch.Period, batch.Times)
 	for _, one := range samples {
 		if one.Stack != nil {
@@ -231,26 +231,18 @@ func (s *spot) visit(do func(*node)) { s.top.visit(s.minWeight(), do) }
 
 // A tally is what one look at the program gave.
 type tally struct {
-	paths []path
+	paths []hotspots.Path // straightened
 	whole float64
 	count int // samples
 	table *hotspots.Table
-}
-
-// A path is a straightened stack.
-type path struct {
-	methods   []classfile.MethodRef
-	weight    float64
-	samples   int
-	truncated bool
 }
 
 func tallyOf(table *hotspots.Table) *tally {
 	t := &tally{table: table, count: table.Samples}
 	for _, p := range table.Stacks() {
 		t.whole += p.Weight
-		if methods := straighten(p.Methods); len(methods) > 0 {
-			t.paths = append(t.paths, path{methods, p.Weight, p.Samples, p.Truncated})
+		if p.Methods = straighten(p.Methods); len(p.Methods) > 0 {
+			t.paths = append(t.paths, p)
 		}
 	}
 	return t
@@ -261,7 +253,7 @@ func tallyOf(table *hotspots.Table) *tally {
 func (t *tally) hottest(share float64, few int) []classfile.MethodRef {
 	self := make(map[classfile.MethodRef]float64)
 	for _, p := range t.paths {
-		self[p.methods[0]] += p.weight
+		self[p.Methods[0]] += p.Weight
 	}
 	all := slices.SortedFunc(maps.Keys(self), func(a, b classfile.MethodRef) int {
 		return cmp.Or(cmp.Compare(self[b], self[a]), a.Compare(b))
@@ -279,8 +271,8 @@ func (t *tally) hottest(share float64, few int) []classfile.MethodRef {
 func (t *tally) share(m classfile.MethodRef) Share {
 	var self float64
 	for _, p := range t.paths {
-		if p.methods[0] == m {
-			self += p.weight
+		if p.Methods[0] == m {
+			self += p.Weight
 		}
 	}
 	return hotspots.ShareOf(self, t.whole, float64(t.count))
@@ -289,9 +281,9 @@ func (t *tally) share(m classfile.MethodRef) Share {
 // feed adds the stacks that lead to a spot to its paths.
 func (t *tally) feed(s *spot) {
 	for _, p := range t.paths {
-		if p.methods[0] == s.top.method {
-			s.top.add(p.methods[1:], p.weight, p.truncated)
-			s.samples += p.samples
+		if p.Methods[0] == s.top.method {
+			s.top.add(p.Methods[1:], p.Weight, p.Truncated)
+			s.samples += p.Samples
 		}
 	}
 	for _, m := range t.table.Methods {
@@ -369,12 +361,10 @@ func (n *node) visit(weight float64, do func(*node)) {
 // straighten returns the methods of a stack, the innermost first, as the program's author
 // thinks of them: methods that only pass a call on are left out, and recursion is cut, so
 // that no method occurs twice.
-func straighten(stack []*jfr.Method) []classfile.MethodRef {
-	var straight []classfile.MethodRef
+func straighten(stack []classfile.MethodRef) (straight []classfile.MethodRef) {
 	at := make(map[classfile.MethodRef]int)
-	for _, one := range stack[ownFrames(len(stack), func(i int) string { return stack[i].Class }):] {
-		m := one.Ref()
-		if passesOn(m) || len(straight) > 0 && isBridge(m, straight[len(straight)-1]) {
+	for _, m := range stack {
+		if hotspots.PassesOn(m.Class) || len(straight) > 0 && isBridge(m, straight[len(straight)-1]) {
 			continue
 		}
 		if before, met := at[m]; met {
@@ -390,37 +380,8 @@ func straighten(stack []*jfr.Method) []classfile.MethodRef {
 	return straight
 }
 
-// ownFrames returns how many of the innermost frames of a stack belong to Sonde: its hooks
-// and what those call.
-func ownFrames(frames int, class func(int) string) int {
-	for i := frames - 1; i >= 0; i-- {
-		if strings.HasPrefix(class(i), "java/lang/SondeHooks") {
-			return i + 1
-		}
-	}
-	return 0
-}
-
 // isBridge reports whether a method exists only to call one with another return type.
 func isBridge(m, callee classfile.MethodRef) bool {
 	parameters := func(m classfile.MethodRef) string { return m.Descriptor[:strings.LastIndexByte(m.Descriptor, ')')+1] }
 	return m != callee && m.Class == callee.Class && m.Name == callee.Name && parameters(m) == parameters(callee)
-}
-
-// passOn are prefixes of classes whose methods only pass a call on: to a lambda, a member
-// or a method handle.
-var passOn = []string{"java/lang/invoke/", "java/lang/reflect/", "jdk/internal/reflect/", "jdk/internal/vm/Continuation"}
-
-// passesOn reports whether nobody wrote a method, or it does nothing but call another.
-func passesOn(m classfile.MethodRef) bool {
-	return strings.Contains(m.Class, "$$Lambda") || hasPrefix(m.Class, passOn)
-}
-
-// isLibrary reports whether a class is the JDK's.
-func isLibrary(class string) bool {
-	return hasPrefix(class, []string{"java/", "javax/", "jdk/", "sun/", "com/sun/"})
-}
-
-func hasPrefix(text string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }

@@ -16,11 +16,10 @@ func ref(class, name, descriptor string) classfile.MethodRef {
 }
 
 // stackOf reads "leaf caller caller …", each class.name.
-func stackOf(text string) []*jfr.Method {
-	var stack []*jfr.Method
+func stackOf(text string) (stack []classfile.MethodRef) {
 	for _, word := range strings.Fields(text) {
 		dot := strings.LastIndexByte(word, '.')
-		stack = append(stack, &jfr.Method{Class: word[:dot], Name: word[dot+1:], Descriptor: "()V"})
+		stack = append(stack, ref(word[:dot], word[dot+1:], "()V"))
 	}
 	return stack
 }
@@ -120,7 +119,7 @@ func TestTheHeaviestClassIsRedefined(t *testing.T) {
 func tallyFor(weights map[string]float64) *tally {
 	t := &tally{table: &hotspots.Table{}}
 	for stack, weight := range weights {
-		t.paths = append(t.paths, path{methods: straighten(stackOf(stack)), weight: weight, samples: int(weight)})
+		t.paths = append(t.paths, hotspots.Path{Methods: straighten(stackOf(stack)), Weight: weight, Samples: int(weight)})
 		t.whole += weight
 		t.count += int(weight)
 	}

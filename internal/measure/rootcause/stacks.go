@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
 
 // stacks is what all sampled stacks show: which method calls which from where, and which
@@ -46,16 +48,10 @@ func newStacks() *stacks {
 
 // add takes in a stack.
 func (s *stacks) add(stack *jfr.Stack) {
-	own := ownFrames(len(stack.Frames), func(i int) string {
-		if m := stack.Frames[i].Method; m != nil {
-			return m.Class
-		}
-		return ""
-	})
 	code, isComplete := piece{classes: make(map[string]bool)}, false
 	var callee *classfile.MethodRef
 	var inlined []string // classes of frames that are inlined into the next one that is not
-	for _, frame := range stack.Frames[own:] {
+	for _, frame := range stack.Frames {
 		if frame.Method == nil {
 			continue
 		}
@@ -85,7 +81,7 @@ func (s *stacks) add(stack *jfr.Stack) {
 			}
 			inlined = inlined[:0]
 		}
-		if passesOn(m) {
+		if hotspots.PassesOn(m.Class) {
 			continue
 		}
 		if callee != nil && *callee == m {
@@ -188,5 +184,5 @@ func (s *stacks) judge(weights map[string]float64) {
 
 // isCentral reports whether redefining a class would cost the program too much.
 func (s *stacks) isCentral(class string) bool {
-	return isLibrary(class) || s.shed[class] || len(s.inlined[class]) > maxInlined
+	return callgraph.IsJDK(class) || s.shed[class] || len(s.inlined[class]) > maxInlined
 }

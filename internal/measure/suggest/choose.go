@@ -2,10 +2,16 @@ package suggest
 
 import (
 	"cmp"
-	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"math"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
 // Limits bound a proposal.
@@ -37,13 +43,13 @@ const (
 
 // A chooser chooses methods one after the other. It does no I/O.
 type chooser struct {
-	paths      []Path
+	paths      []hotspots.Path
 	candidates []*Candidate
 	limits     Limits
 	whole      float64
-	above      [][]int  // by candidate: the paths that have it above the leaf
-	in         [][]int  // by candidate: the paths that have it anywhere
-	known      [][]bool // by path: which of the chosen methods are in it
+	above      map[classfile.MethodRef][]int // the paths that have a method above the leaf
+	in         map[classfile.MethodRef][]int // the paths that have it anywhere
+	known      [][]byte                      // by path, for each chosen method: 1 if it is in it
 	covered    []bool
 	taken      map[*Candidate]bool
 	spent      float64
@@ -53,31 +59,21 @@ type chooser struct {
 // choose returns methods whose probes together stay within the budget: first those that
 // cover most for their cost, then those in which threads wait, then those that split most
 // of what the others leave together. The same input gives the same choice.
-func choose(paths []Path, candidates []*Candidate, limits Limits) []Choice {
-	c := &chooser{paths: paths, limits: limits, taken: make(map[*Candidate]bool), covered: make([]bool, len(paths)), known: make([][]bool, len(paths))}
+func choose(paths []hotspots.Path, candidates []*Candidate, limits Limits) []Choice {
+	c := &chooser{
+		paths: paths, limits: limits, whole: weightOf(paths), above: standing(paths, above), in: standing(paths, anywhere),
+		taken: make(map[*Candidate]bool), covered: make([]bool, len(paths)), known: make([][]byte, len(paths)),
+	}
 	for _, one := range candidates {
 		if one.covers() && one.Pattern != "" {
 			c.candidates = append(c.candidates, one)
 		}
 	}
-	slices.SortStableFunc(c.candidates, func(a, b *Candidate) int { return a.compare(b.Method) })
-	c.place()
+	slices.SortStableFunc(c.candidates, func(a, b *Candidate) int { return a.Compare(b.MethodRef) })
 	c.cover()
 	c.wait()
 	c.split()
 	return c.chosen
-}
-
-// place finds the paths of candidates.
-func (c *chooser) place() {
-	for p := range c.paths {
-		c.whole += c.paths[p].Weight
-	}
-	above, anywhere := standing(c.paths, (*Path).above), standing(c.paths, (*Path).all)
-	for _, one := range c.candidates {
-		c.above = append(c.above, above[one.Method])
-		c.in = append(c.in, anywhere[one.Method])
-	}
 }
 
 // price returns the cost of a candidate for comparisons. Each line costs something:
@@ -92,42 +88,38 @@ func (c *chooser) affords(cost, part float64) bool {
 }
 
 // best returns the candidate that is worth most for its price, of those that fit into a
-// part of the budget; -1 if none is worth anything.
-func (c *chooser) best(part float64, worth func(i int) float64) int {
-	best, most := -1, 0.0
-	for i, one := range c.candidates {
+// part of the budget; nil if none is worth anything.
+func (c *chooser) best(part float64, worth func(*Candidate) float64) (best *Candidate) {
+	most := 0.0
+	for _, one := range c.candidates {
 		if c.taken[one] || !c.affords(one.Cost, part) {
 			continue
 		}
-		if w := worth(i) / c.price(one); w > most {
-			best, most = i, w
+		if w := worth(one) / c.price(one); w > most {
+			best, most = one, w
 		}
 	}
 	return best
 }
 
-func (c *chooser) take(i int, why Why) {
-	one := c.candidates[i]
-	gain, _ := c.gain(i)
-	choice := Choice{Candidate: one, Why: why, Adds: c.adds(i), Gains: gain}
+func (c *chooser) take(one *Candidate, why Why) {
+	c.chosen = append(c.chosen, Choice{Candidate: one, Why: why, Adds: c.adds(one)})
 	c.taken[one] = true
 	c.spent += one.Cost
-	c.chosen = append(c.chosen, choice)
-	stands := make([]bool, len(c.paths))
-	for _, p := range c.above[i] {
+	for _, p := range c.above[one.MethodRef] {
 		c.covered[p] = true
 	}
-	for _, p := range c.in[i] {
-		stands[p] = true
-	}
 	for p := range c.known {
-		c.known[p] = append(c.known[p], stands[p])
+		c.known[p] = append(c.known[p], 0)
+	}
+	for _, p := range c.in[one.MethodRef] {
+		c.known[p][len(c.known[p])-1] = 1
 	}
 }
 
 // adds returns the share of samples that a candidate covers and no chosen method does.
-func (c *chooser) adds(i int) (share float64) {
-	for _, p := range c.above[i] {
+func (c *chooser) adds(one *Candidate) (share float64) {
+	for _, p := range c.above[one.MethodRef] {
 		if !c.covered[p] {
 			share += c.paths[p].Weight / c.whole
 		}
@@ -138,8 +130,8 @@ func (c *chooser) adds(i int) (share float64) {
 // cover chooses until nothing more can be covered.
 func (c *chooser) cover() {
 	for {
-		if i := c.best(full, c.coverOf); i >= 0 {
-			c.take(i, ToCover)
+		if one := c.best(full, c.coverOf); one != nil {
+			c.take(one, ToCover)
 		} else if !c.thinOut() {
 			return
 		}
@@ -147,31 +139,32 @@ func (c *chooser) cover() {
 }
 
 // coverOf returns the worth of a candidate by what it covers.
-func (c *chooser) coverOf(i int) float64 {
-	share, least := c.adds(i), minCover
-	if isLibrary(c.candidates[i].Class) {
+func (c *chooser) coverOf(one *Candidate) float64 {
+	share, least := c.adds(one), minCover
+	if callgraph.IsJDK(one.Class) {
 		least = libraryCover
 	}
 	if share < least {
 		return 0
 	}
-	return share * c.candidates[i].appeal()
+	return share * one.appeal()
 }
 
 // thinOut makes room for a candidate that covers much: few of its calls are timed, or few
 // calls of the most expensive method that was chosen, whichever makes room.
 func (c *chooser) thinOut() bool {
 	room := full*c.limits.Budget - c.thinnest()
-	next, covers := -1, 0.0
-	for i, one := range c.candidates {
-		if share := c.adds(i); !c.taken[one] && share >= minForThin && share > covers && one.Thin <= room {
-			next, covers = i, share
+	var next *Candidate
+	covers := 0.0
+	for _, one := range c.candidates {
+		if share := c.adds(one); !c.taken[one] && share >= minForThin && share > covers && one.Thin <= room {
+			next, covers = one, share
 		}
 	}
-	if next < 0 || len(c.chosen) == c.limits.Most {
+	if next == nil || len(c.chosen) == c.limits.Most {
 		return false
 	}
-	if c.affords(c.candidates[next].Thin, full) {
+	if c.affords(next.Thin, full) {
 		c.take(next, ToCover)
 		c.thin(len(c.chosen) - 1)
 		return true
@@ -206,18 +199,11 @@ func (c *chooser) thin(i int) {
 
 // wait chooses methods in which threads wait, those with most threads first.
 func (c *chooser) wait() {
-	var due []int
-	for i, one := range c.candidates {
-		if one.waits() >= minWait {
-			due = append(due, i)
-		}
-	}
-	slices.SortStableFunc(due, func(a, b int) int {
-		return cmp.Compare(c.candidates[b].waits(), c.candidates[a].waits())
-	})
-	for _, i := range due {
-		if one := c.candidates[i]; !c.taken[one] && c.affords(one.Cost, ample) && len(c.chosen) < c.limits.Most/2 {
-			c.take(i, ForWait)
+	due := slices.DeleteFunc(slices.Clone(c.candidates), func(one *Candidate) bool { return one.waits() < minWait })
+	slices.SortStableFunc(due, func(a, b *Candidate) int { return cmp.Compare(b.waits(), a.waits()) })
+	for _, one := range due {
+		if !c.taken[one] && c.affords(one.Cost, ample) && len(c.chosen) < c.limits.Most/2 {
+			c.take(one, ForWait)
 		}
 	}
 }
@@ -225,71 +211,52 @@ func (c *chooser) wait() {
 // split chooses methods that split most of what the others leave together.
 func (c *chooser) split() {
 	for {
-		i := c.best(ample, func(i int) float64 {
-			gain, apart := c.gain(i)
-			if isLibrary(c.candidates[i].Class) || apart < minSplit || c.limits.Samples > 0 && apart*float64(c.limits.Samples) < minSplitSamples {
+		one := c.best(ample, func(one *Candidate) float64 {
+			gain, apart := c.gain(one)
+			if callgraph.IsJDK(one.Class) || apart < minSplit || c.limits.Samples > 0 && apart*float64(c.limits.Samples) < minSplitSamples {
 				return 0
 			}
-			return gain * c.candidates[i].appeal()
+			return gain * one.appeal()
 		})
-		if i < 0 {
+		switch {
+		case one == nil:
 			return
-		}
-		why := ToSplit
-		switch one := c.candidates[i]; {
 		case one.Entry != "":
-			why = ForEntry
+			c.take(one, ForEntry)
 		case len(one.Uses) > 0:
-			why = ForNature
+			c.take(one, ForNature)
+		default:
+			c.take(one, ToSplit)
 		}
-		c.take(i, why)
 	}
 }
 
 // gain returns how many bits of information a candidate adds about a sample, on average, if
 // it is known which chosen methods are in its stack: samples with the same ones are a
 // group, which the candidate splits. Apart is the share of samples in the smaller parts.
-func (c *chooser) gain(i int) (bits, apart float64) {
-	type parts struct{ with, without float64 }
-	groups := make(map[string]*parts)
-	stands := make(map[int]bool, len(c.in[i]))
-	for _, p := range c.in[i] {
-		stands[p] = true
-	}
-	var names []string // sums of floats depend on their order
+func (c *chooser) gain(one *Candidate) (bits, apart float64) {
+	type group struct{ all, with float64 }
+	groups := make(map[string]*group)
+	var order []*group // sums of floats depend on their order
 	for p := range c.paths {
-		name := keyOf(c.known[p])
-		group := groups[name]
-		if group == nil {
-			group = &parts{}
-			groups[name] = group
-			names = append(names, name)
+		g := groups[string(c.known[p])]
+		if g == nil {
+			g = &group{}
+			groups[string(c.known[p])] = g
+			order = append(order, g)
 		}
-		if stands[p] {
-			group.with += c.paths[p].Weight
-		} else {
-			group.without += c.paths[p].Weight
-		}
+		g.all += c.paths[p].Weight
 	}
-	for _, name := range names {
-		g := groups[name]
-		all := g.with + g.without
-		if all > 0 {
-			bits += all / c.whole * (entropy(g.with/all) + entropy(g.without/all))
-			apart += min(g.with, g.without) / c.whole
+	for _, p := range c.in[one.MethodRef] {
+		groups[string(c.known[p])].with += c.paths[p].Weight
+	}
+	for _, g := range order {
+		if g.all > 0 {
+			bits += g.all / c.whole * (entropy(g.with/g.all) + entropy(1-g.with/g.all))
+			apart += min(g.with, g.all-g.with) / c.whole
 		}
 	}
 	return bits, apart
-}
-
-func keyOf(known []bool) string {
-	key := make([]byte, (len(known)+7)/8)
-	for i, is := range known {
-		if is {
-			key[i/8] |= 1 << (i % 8)
-		}
-	}
-	return string(key)
 }
 
 func entropy(p float64) float64 {
@@ -301,9 +268,9 @@ func entropy(p float64) float64 {
 
 // A Candidate is a method that may get a probe, with everything known about it.
 type Candidate struct {
-	Method
-	Members []Method // itself, or all overloads where stacks do not distinguish them
-	Pattern string   // that names it in a probe set
+	classfile.MethodRef
+	Members []classfile.MethodRef // itself, or all overloads where stacks do not distinguish them
+	Pattern string                // that names it in a probe set
 
 	Share     float64 // of the samples that have it above the leaf
 	Leaf      float64 // of the samples that have it only as the leaf
@@ -317,6 +284,8 @@ type Candidate struct {
 	Nature
 	Waits
 	Inlined bool // mostly, into its callers
+
+	flags arena.Flags // what its hook is to do
 }
 
 // minEnded is how many calls must have ended for a method to cover anything: a server's
@@ -343,7 +312,6 @@ type Choice struct {
 	*Candidate
 	Why   Why
 	Adds  float64 // to the coverage of those chosen before
-	Gains float64 // bits of information about a sample, beyond what those chosen before give
 	Thins bool    // one call in overhead.ThinPeriod is timed: timing all would cost too much
 }
 
@@ -384,13 +352,13 @@ func (c *Candidate) appeal() float64 {
 	if c.Blocked >= minWait {
 		appeal *= 2
 	}
-	if c.isLambdaBody() {
+	if strings.HasPrefix(c.Name, "lambda$") { // a compiler made it
 		appeal *= 0.5
 	}
 	if c.Inlined {
 		appeal *= 0.5
 	}
-	if isLibrary(c.Class) {
+	if callgraph.IsJDK(c.Class) {
 		appeal *= 0.3
 	}
 	return appeal
@@ -410,18 +378,17 @@ const (
 // pick returns the methods that are worth counting, those above most samples first.
 func pick(l *look) []*Candidate {
 	type shares struct{ above, leaf float64 }
-	seen := make(map[Method]shares)
-	var whole float64
+	seen := make(map[classfile.MethodRef]shares)
+	whole := weightOf(l.paths)
 	for i := range l.paths {
 		p := &l.paths[i]
-		whole += p.Weight
-		above := p.above()
-		for _, m := range above[max(0, len(above)-outermost):] {
+		callers := above(p)
+		for _, m := range callers[max(0, len(callers)-outermost):] {
 			one := seen[m]
 			one.above += p.Weight
 			seen[m] = one
 		}
-		if leaf := p.Methods[0]; !slices.Contains(above, leaf) {
+		if leaf := p.Methods[0]; !slices.Contains(callers, leaf) {
 			one := seen[leaf]
 			one.leaf += p.Weight
 			seen[leaf] = one
@@ -429,10 +396,10 @@ func pick(l *look) []*Candidate {
 	}
 	var found []*Candidate
 	for m, weight := range seen {
-		if m.passesOn() || m.Name == "<clinit>" || isCentral(m.Class) || isLibrary(m.Class) && weight.above == 0 {
+		if passesOn(m.Class) || m.Name == "<clinit>" || isCentral(m.Class) || callgraph.IsJDK(m.Class) && weight.above == 0 {
 			continue
 		}
-		c := &Candidate{Method: m, Share: weight.above / whole, Leaf: weight.leaf / whole, Inlined: l.inlining.isMostly(m), Waits: l.queue.of(m)}
+		c := &Candidate{MethodRef: m, Share: weight.above / whole, Leaf: weight.leaf / whole, Inlined: l.inlining.isMostly(m), Waits: l.queue.of(m)}
 		// An inlined leaf is better covered by its callers.
 		isSeen := c.Share >= minShare || c.Share+c.Leaf >= minShare && !c.Inlined
 		if isSeen || c.waits() >= minWait {
@@ -440,13 +407,13 @@ func pick(l *look) []*Candidate {
 		}
 	}
 	for _, m := range l.queue.methods() {
-		isThere := slices.ContainsFunc(found, func(c *Candidate) bool { return c.Method.anyOverload() == m })
+		isThere := slices.ContainsFunc(found, func(c *Candidate) bool { return anyOverload(c.MethodRef) == m })
 		if !isThere && !isCentral(m.Class) {
-			found = append(found, &Candidate{Method: m, Waits: l.queue.of(m)})
+			found = append(found, &Candidate{MethodRef: m, Waits: l.queue.of(m)})
 		}
 	}
 	slices.SortFunc(found, func(a, b *Candidate) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Share+b.Leaf, a.Share+a.Leaf), a.compare(b.Method))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Share+b.Leaf, a.Share+a.Leaf), a.Compare(b.MethodRef))
 	})
 	return bound(found, l)
 }
@@ -455,7 +422,7 @@ func pick(l *look) []*Candidate {
 // weave, then inlined ones, and the JDK's last.
 func (c *Candidate) rank() int {
 	switch {
-	case isLibrary(c.Class):
+	case callgraph.IsJDK(c.Class):
 		return 2
 	case c.waits() >= minWait:
 		return -1
@@ -470,18 +437,15 @@ func (c *Candidate) rank() int {
 // them costs the program most.
 func bound(found []*Candidate, l *look) (kept []*Candidate) {
 	classes := make(map[string]bool)
-	stands := standing(l.paths, (*Path).above)
+	stands := standing(l.paths, above)
 	taken := make([]int, len(l.paths)) // by path, how many kept candidates are above its leaf
-	var whole float64
-	for i := range l.paths {
-		whole += l.paths[i].Weight
-	}
+	whole := weightOf(l.paths)
 	for _, c := range found {
 		if len(kept) == maxCounted {
 			break
 		}
 		var open float64 // weight of the paths with few of them
-		for _, p := range stands[c.Method] {
+		for _, p := range stands[c.MethodRef] {
 			if taken[p] < fewAbove {
 				open += l.paths[p].Weight
 			}
@@ -491,7 +455,7 @@ func bound(found []*Candidate, l *look) (kept []*Candidate) {
 			continue
 		}
 		classes[c.Class] = true
-		for _, p := range stands[c.Method] {
+		for _, p := range stands[c.MethodRef] {
 			taken[p]++
 		}
 		kept = append(kept, c)
@@ -505,8 +469,8 @@ const fewAbove = 3
 
 // standing returns the indexes of paths by method, for the methods that are chosen of each
 // path.
-func standing(paths []Path, chosen func(*Path) []Method) map[Method][]int {
-	stands := make(map[Method][]int)
+func standing(paths []hotspots.Path, chosen func(*hotspots.Path) []classfile.MethodRef) map[classfile.MethodRef][]int {
+	stands := make(map[classfile.MethodRef][]int)
 	for i := range paths {
 		for _, m := range chosen(&paths[i]) {
 			stands[m] = append(stands[m], i)

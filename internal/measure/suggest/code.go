@@ -10,11 +10,10 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
-	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
-	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
@@ -23,28 +22,25 @@ import (
 type Code struct {
 	graph   *callgraph.Graph
 	classes map[string]*classCode
-	uses    map[Method][]Use
+	uses    map[classfile.MethodRef][]Use
 }
 
 // classCode is one class.
 type classCode struct {
-	file       []byte
-	methods    []methodCode
-	bodies     *callgraph.Bodies // nil until needed
-	unreadable bool
+	file    []byte
+	methods []methodCode
+	bodies  *callgraph.Bodies // nil until needed
 }
 
 // methodCode is one method.
 type methodCode struct {
 	name, descriptor string
 	access           classfile.Access
-	bytes            int // of code; 0 if it has none
-	monitor          bool
-	loops            bool
+	callgraph.Shape  // of its code; no bytes if it has none
 }
 
 func newCode() *Code {
-	return &Code{graph: callgraph.New(callgraph.Settings{Whole: true}), classes: make(map[string]*classCode), uses: make(map[Method][]Use)}
+	return &Code{graph: callgraph.New(callgraph.Settings{Whole: true}), classes: make(map[string]*classCode), uses: make(map[classfile.MethodRef][]Use)}
 }
 
 var errNameless = errors.New("the class has no name")
@@ -74,10 +70,8 @@ func (c *Code) add(file []byte) error {
 			return err
 		}
 		m := methodCode{name: string(name), descriptor: string(descriptor), access: member.Access}
-		if body := bodyOf(class, member); body != nil {
-			shape := callgraph.ShapeOf(body)
-			m.bytes, m.loops = shape.Bytes, shape.Loops
-			m.monitor = slices.Contains(body, byte(opcode.Monitorenter)) && enters(class, member)
+		if code, err := class.Code(member.Attributes); err == nil && code != nil {
+			m.Shape = callgraph.ShapeOf(code.Bytes)
 		}
 		known.methods = append(known.methods, m)
 	}
@@ -85,31 +79,8 @@ func (c *Code) add(file []byte) error {
 	return nil
 }
 
-// bodyOf returns the instructions of a method; nil if it has none.
-func bodyOf(class *classfile.Class, member *classfile.Member) []byte {
-	code, err := class.Code(member.Attributes)
-	if err != nil || code == nil {
-		return nil
-	}
-	return code.Bytes
-}
-
-// enters reports whether a method has an instruction that enters a monitor.
-func enters(class *classfile.Class, member *classfile.Member) bool {
-	body, err := code.Lift(class, member)
-	if err != nil {
-		return false
-	}
-	for n := body.First(); n != nil; n = n.Next() {
-		if n.Op() == opcode.Monitorenter {
-			return true
-		}
-	}
-	return false
-}
-
 // named returns the methods of a class that a method stands for.
-func (c *Code) named(m Method) (found []*methodCode) {
+func (c *Code) named(m classfile.MethodRef) (found []*methodCode) {
 	class := c.classes[m.Class]
 	if class == nil {
 		return nil
@@ -124,32 +95,24 @@ func (c *Code) named(m Method) (found []*methodCode) {
 }
 
 // isAlone reports whether a method has no overloads.
-func (c *Code) isAlone(m Method) bool {
-	return len(c.named(m.anyOverload())) == 1
+func (c *Code) isAlone(m classfile.MethodRef) bool {
+	return len(c.named(anyOverload(m))) == 1
 }
 
 // isTiny reports whether compilers inline a method into every caller. A method with a loop is
 // worth a probe anyway.
-func (m *methodCode) isTiny() bool { return m.bytes <= overhead.InlinedCode && !m.loops }
+func (m *methodCode) isTiny() bool { return m.Bytes <= overhead.InlinedCode && !m.Loops }
 
-// A Method is a method of the program, with names as in class files. Without a descriptor,
-// which thread dumps do not have, it stands for all overloads.
-type Method classfile.MethodRef
-
-// String returns the method as a person writes it, without its parameters.
-func (m Method) String() string { return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name }
-
-func (m Method) compare(other Method) int {
-	return classfile.MethodRef(m).Compare(classfile.MethodRef(other))
+// anyOverload returns a method as a thread dump has it, without a descriptor: it stands for
+// all overloads.
+func anyOverload(m classfile.MethodRef) classfile.MethodRef {
+	return classfile.MethodRef{Class: m.Class, Name: m.Name}
 }
 
-// anyOverload returns the method as a thread dump has it.
-func (m Method) anyOverload() Method { return Method{Class: m.Class, Name: m.Name} }
-
-// pattern returns the pattern that names the method in a set, without parameters if it has
+// patternOf returns the pattern that names a method in a set, without parameters if it has
 // no overloads. It is empty if no pattern names this method and no other.
-func (m Method) pattern(alone bool) string {
-	text := m.String()
+func patternOf(m classfile.MethodRef, alone bool) string {
+	text := m.QualifiedName()
 	if !alone && m.Descriptor != "" {
 		parsed, err := descriptor.ParseMethod(m.Descriptor)
 		if err != nil {
@@ -162,59 +125,37 @@ func (m Method) pattern(alone bool) string {
 		text += "(" + strings.Join(parameters, ",") + "):" + parsed.Return().Human()
 	}
 	parsed, err := pattern.Parse(text)
-	if err != nil || strings.Contains(text, "*") || m.Descriptor != "" && !parsed.Match(classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}) {
+	if err != nil || strings.Contains(text, "*") || m.Descriptor != "" && !parsed.Match(m) {
 		return ""
 	}
 	return text
 }
 
-// passOn are prefixes of classes whose methods only pass a call on: to a lambda, a member
-// or a method handle.
-var passOn = []string{"java/lang/invoke/", "java/lang/reflect/", "jdk/internal/reflect/", "jdk/internal/vm/", "java/lang/Thread"}
-
-// passesOn reports whether nobody wrote a method, or it does nothing but call another.
-func (m Method) passesOn() bool {
-	return strings.Contains(m.Class, "$$Lambda") || strings.ContainsAny(m.Class, "+;[") || hasPrefix(m.Class, passOn)
+// passesOn reports whether nobody wrote the methods of a class, or they do nothing but call
+// another.
+func passesOn(class string) bool {
+	return hotspots.PassesOn(class) || strings.ContainsAny(class, "+;[") || strings.HasPrefix(class, "java/lang/Thread")
 }
 
-// isOurs reports whether a method is Sonde's.
-func (m Method) isOurs() bool {
-	return strings.HasPrefix(m.Class, "java/lang/SondeHooks") || strings.HasPrefix(m.Class, "sonde/agent/")
+// isOurs reports whether a class is Sonde's.
+func isOurs(class string) bool {
+	return strings.HasPrefix(class, "java/lang/SondeHooks") || strings.HasPrefix(class, "sonde/agent/")
 }
-
-// isLambdaBody reports whether a compiler made a method from a lambda.
-func (m Method) isLambdaBody() bool { return strings.HasPrefix(m.Name, "lambda$") }
 
 var (
-	library = []string{"java/", "javax/", "jdk/", "sun/", "com/sun/", "netscape/", "org/ietf/", "org/w3c/", "org/xml/"}
-	// notLibrary are prefixes among those that are not the JDK's.
-	notLibrary = []string{
-		"javax/servlet/", "javax/persistence/", "javax/jms/", "javax/ws/", "javax/inject/", "javax/ejb/", "javax/faces/", "javax/el/", "javax/validation/",
-		"javax/batch/", "javax/enterprise/", "javax/mail/", "javax/json/", "javax/cache/",
-	}
 	// central are packages of the JDK that everything depends on: redefining one of their
 	// classes discards half of a program's compiled code.
 	central = []string{
 		"java/", "jdk/internal/", "sun/nio/", "sun/misc/", "sun/reflect/", "sun/security/", "sun/util/", "sun/invoke/", "sun/launcher/", "jdk/jfr/", "sun/net/www/",
 	}
+	// notCentral are prefixes among those on which little compiled code depends. A server's loop
+	// calls the selector directly, with no method of the program in between.
+	notCentral = []string{"jdk/internal/net/http/", "sun/nio/ch/SelectorImpl"}
 )
-
-// isLibrary reports whether a class is the JDK's.
-func isLibrary(class string) bool {
-	return hasPrefix(class, library) && !hasPrefix(class, notLibrary)
-}
-
-// notCentral are prefixes among those on which little compiled code depends. A server's loop
-// calls the selector directly, with no method of the program in between.
-var notCentral = []string{"jdk/internal/net/http/", "sun/nio/ch/SelectorImpl"}
 
 // isCentral reports whether a class of the JDK is left alone.
 func isCentral(class string) bool {
-	return hasPrefix(class, central) && !hasPrefix(class, notCentral)
-}
-
-func hasPrefix(text string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
+	return callgraph.HasPrefix(class, central) && !callgraph.HasPrefix(class, notCentral)
 }
 
 // A Kind is what a method deals with.
@@ -286,7 +227,7 @@ var rules = []rule{
 func kindOf(class, name string) Kind {
 	for i := range rules {
 		r := &rules[i]
-		if hasPrefix(class, r.classes) && (len(r.names) == 0 || hasPrefix(name, r.names) || slices.Contains(r.exact, name)) {
+		if callgraph.HasPrefix(class, r.classes) && (len(r.names) == 0 || callgraph.HasPrefix(name, r.names) || slices.Contains(r.exact, name)) {
 			return r.kind
 		}
 	}
@@ -314,9 +255,6 @@ var entries = []entry{
 		[]string{"execute", "executeQuery", "executeUpdate", "executeBatch", "commit", "rollback", "getConnection", "prepareStatement", "prepareCall"}, "JDBC driver"},
 }
 
-// dotted returns a call as a person writes it.
-func dotted(class, name string) string { return strings.ReplaceAll(class, "/", ".") + "." + name }
-
 const (
 	// smallCode is the size up to which what a method calls counts as called by its callers,
 	// through at most maxHops such methods.
@@ -328,9 +266,9 @@ const (
 )
 
 // nature returns what the code of a method shows about it.
-func (c *Code) nature(m Method) (n Nature) {
+func (c *Code) nature(m classfile.MethodRef) (n Nature) {
 	for _, one := range c.named(m) {
-		full := Method{m.Class, one.name, one.descriptor}
+		full := classfile.MethodRef{Class: m.Class, Name: one.name, Descriptor: one.descriptor}
 		for _, use := range c.usesOf(full, maxHops) {
 			n.add(use)
 		}
@@ -340,7 +278,7 @@ func (c *Code) nature(m Method) (n Nature) {
 		switch {
 		case one.access.Has(classfile.AccSynchronized):
 			n.add(Use{Lock, "synchronized"})
-		case one.monitor:
+		case one.Monitors:
 			n.add(Use{Lock, "synchronized block"})
 		}
 	}
@@ -355,7 +293,7 @@ func (n *Nature) add(use Use) {
 
 // usesOf returns the calls of all kinds that a method makes, itself or through small
 // methods.
-func (c *Code) usesOf(m Method, hops int) []Use {
+func (c *Code) usesOf(m classfile.MethodRef, hops int) []Use {
 	if known, is := c.uses[m]; is && hops == maxHops {
 		return known
 	}
@@ -369,19 +307,19 @@ func (c *Code) usesOf(m Method, hops int) []Use {
 		}
 		d := call.Declared
 		if kind := c.kindOf(m, d.Class, d.Name); kind != "" {
-			n.add(Use{kind, dotted(d.Class, d.Name)})
+			n.add(Use{kind, d.QualifiedName()})
 			continue
 		}
-		if hops == 0 || isLibrary(d.Class) {
+		if hops == 0 || callgraph.IsJDK(d.Class) {
 			continue
 		}
-		targets := c.graph.Targets(call, classfile.MethodRef(m))
+		targets := c.graph.Targets(call, m)
 		if len(targets) > maxTargets {
 			continue
 		}
 		for _, target := range targets {
-			next := Method(target.MethodRef)
-			if small := c.named(next); next != m && len(small) == 1 && small[0].bytes > 0 && small[0].bytes <= smallCode {
+			next := target.MethodRef
+			if small := c.named(next); next != m && len(small) == 1 && small[0].Bytes > 0 && small[0].Bytes <= smallCode {
 				for _, use := range c.usesOf(next, hops-1) {
 					n.add(use)
 				}
@@ -395,23 +333,19 @@ func (c *Code) usesOf(m Method, hops int) []Use {
 }
 
 // calls returns what a method's body calls directly.
-func (c *Code) calls(m Method) []callgraph.DirectCall {
+func (c *Code) calls(m classfile.MethodRef) []callgraph.DirectCall {
 	class := c.classes[m.Class]
-	if class == nil || class.unreadable {
+	if class == nil {
 		return nil
 	}
 	if class.bodies == nil {
 		bodies, err := c.graph.Bodies(class.file)
 		if err != nil {
-			class.unreadable = true
 			return nil
 		}
 		class.bodies = bodies
 	}
-	calls, err := class.bodies.Calls(m.Name, m.Descriptor)
-	if err != nil {
-		return nil
-	}
+	calls, _ := class.bodies.Calls(m.Name, m.Descriptor) // none of a body that cannot be read
 	return calls
 }
 
@@ -421,7 +355,7 @@ var typed = []string{"java/sql/PreparedStatement", "java/sql/CallableStatement",
 
 // kindOf returns the kind of a call, by its class or by what that class implements. Calls
 // between classes of one project have none: a driver does not call itself.
-func (c *Code) kindOf(caller Method, class, name string) Kind {
+func (c *Code) kindOf(caller classfile.MethodRef, class, name string) Kind {
 	if kind := kindOf(class, name); kind != "" {
 		return kind
 	}
@@ -439,7 +373,7 @@ func (c *Code) kindOf(caller Method, class, name string) Kind {
 }
 
 // entryOf returns through what a method gets requests; "" if it does not.
-func (c *Code) entryOf(m Method) string {
+func (c *Code) entryOf(m classfile.MethodRef) string {
 	for i := range entries {
 		e := &entries[i]
 		if !slices.Contains(e.names, m.Name) {
@@ -569,21 +503,21 @@ func (c *Code) groups(class string) map[Kind]*group {
 	known := c.classes[class]
 	for i := range known.methods {
 		m := &known.methods[i]
-		isWritten := m.bytes > 0 && !m.access.Has(classfile.AccBridge) && !m.access.Has(classfile.AccSynthetic) && m.name != "<clinit>"
+		isWritten := m.Bytes > 0 && !m.access.Has(classfile.AccBridge) && !m.access.Has(classfile.AccSynthetic) && m.name != "<clinit>"
 		isMain := m.name == "main" && m.access.Has(classfile.AccStatic) // called once
-		if !isWritten || isMain || isLibrary(class) && isCentral(class) {
+		if !isWritten || isMain || callgraph.IsJDK(class) && isCentral(class) {
 			continue
 		}
-		one := &Candidate{Method: Method{class, m.name, m.descriptor}}
-		one.Nature = c.nature(one.Method)
+		one := &Candidate{MethodRef: classfile.MethodRef{Class: class, Name: m.name, Descriptor: m.descriptor}}
+		one.Nature = c.nature(one.MethodRef)
 		kind := one.lead()
 		if kind == "" || m.isTiny() && kind != Request {
 			continue
 		}
-		if one.Pattern = one.pattern(c.isAlone(one.Method)); one.Pattern == "" {
+		if one.Pattern = patternOf(one.MethodRef, c.isAlone(one.MethodRef)); one.Pattern == "" {
 			continue
 		}
-		one.Members = []Method{one.Method}
+		one.Members = []classfile.MethodRef{one.MethodRef}
 		why := ForNature
 		if kind == Request {
 			why = ForEntry
@@ -594,7 +528,7 @@ func (c *Code) groups(class string) map[Kind]*group {
 		found[kind].choices = append(found[kind].choices, Choice{Candidate: one, Why: why})
 	}
 	for _, g := range found {
-		slices.SortStableFunc(g.choices, func(a, b Choice) int { return cmp.Or(len(b.Uses)-len(a.Uses), a.compare(b.Method)) })
+		slices.SortStableFunc(g.choices, func(a, b Choice) int { return cmp.Or(len(b.Uses)-len(a.Uses), a.Compare(b.MethodRef)) })
 	}
 	return found
 }

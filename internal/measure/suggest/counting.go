@@ -6,20 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
-
-// A counter counts the calls of candidates.
-type counter struct {
-	session    *session.Session
-	candidates []*Candidate
-	probe      overhead.ProbeCost
-	use        float64 // processors that the program uses
-	budget     float64
-}
 
 // A tally is what was counted for a candidate, and in which time.
 type tally struct {
@@ -41,72 +31,72 @@ const (
 	minCPU = 100 * time.Millisecond
 )
 
-// flagsOf says what the hooks of a candidate do.
-type flagsOf func(*Candidate) arena.Flags
+// What hooks of candidates do.
+const (
+	countCalls = arena.On | arena.Flat
+	timeCalls  = countCalls | arena.Timed
+)
 
-func allOff(*Candidate) arena.Flags   { return 0 }
-func allTimed(*Candidate) arena.Flags { return arena.On | arena.Flat | arena.Timed }
+// setAll sets what the hooks of candidates are to do.
+func setAll(candidates []*Candidate, flags arena.Flags) {
+	for _, one := range candidates {
+		one.flags = flags
+	}
+}
 
-func (c *counter) request(candidates []*Candidate, flags flagsOf) (request session.Request) {
+// request asks for the hooks of candidates as they are set.
+func request(candidates []*Candidate) (request session.Request) {
 	for _, one := range candidates {
 		for _, m := range one.Members {
-			request.Hooks = append(request.Hooks, session.Hook{MethodRef: classfile.MethodRef(m), Flags: flags(one)})
+			request.Hooks = append(request.Hooks, session.Hook{MethodRef: m, Flags: one.flags})
 		}
 	}
 	return request
 }
 
-// weave puts hooks in, switched off, in one batch, and waits until the program runs as
-// before.
-func (c *counter) weave(ctx context.Context) error {
-	if _, err := c.session.Hook(ctx, c.request(c.candidates, allOff)); err != nil {
-		return err
-	}
-	return settle(ctx, c.session)
-}
+// tallies are what was counted, by candidate.
+type tallies map[*Candidate]tally
 
 // read returns what hooks have counted so far.
-func (c *counter) read() (map[*Candidate]tally, error) {
-	sum, err := c.session.Sum()
+func (o *observer) read(candidates []*Candidate) (tallies, error) {
+	sum, err := o.session.Sum()
 	if err != nil {
 		return nil, err
 	}
-	tallies := make(map[*Candidate]tally, len(c.candidates))
-	for _, one := range c.candidates {
+	all := make(tallies, len(candidates))
+	for _, one := range candidates {
 		var t tally
 		for _, m := range one.Members {
-			if totals := sum.Methods[c.session.ID(classfile.MethodRef(m))]; totals != nil {
-				t.calls += totals.Calls
-				t.timed += totals.Timed
-				t.nanos += totals.Nanos
+			if totals := sum.Methods[o.session.ID(m)]; totals != nil {
+				t = t.plus(tally{calls: totals.Calls, timed: totals.Timed, nanos: totals.Nanos})
 			}
 		}
-		tallies[one] = t
+		all[one] = t
 	}
-	return tallies, nil
+	return all, nil
 }
 
 // span lets hooks count for a while, and returns what they counted.
-func (c *counter) span(ctx context.Context, flags flagsOf, long time.Duration) (map[*Candidate]tally, error) {
-	before, err := c.read()
+func (o *observer) span(ctx context.Context, candidates []*Candidate, long time.Duration) (tallies, error) {
+	before, err := o.read(candidates)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.session.Hook(ctx, c.request(c.candidates, flags)); err != nil {
+	if _, err := o.session.Hook(ctx, request(candidates)); err != nil {
 		return nil, err
 	}
-	begun, err := c.session.Read()
+	begun, err := o.session.Read()
 	if err != nil {
 		return nil, err
 	}
-	if err := pause(ctx, c.session, long); err != nil {
+	if err := o.pause(ctx, long); err != nil {
 		return nil, err
 	}
-	after, err := c.read()
+	after, err := o.read(candidates)
 	if err != nil {
 		return nil, err
 	}
-	now, err := c.session.Read()
+	now, err := o.session.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -144,67 +134,58 @@ func (t tally) part(nanos, use float64) float64 {
 	return float64(t.calls) * nanos / (used * 1e9)
 }
 
-// count counts all candidates for a moment, and those that are not called too often for a
-// longer time. Those that fit the budget are timed as well.
-func (c *counter) count(ctx context.Context, long time.Duration) error {
-	glanced, err := c.glance(ctx)
+// countPicked counts all candidates for a moment, and those that are not called too often
+// for a longer time. Those that fit the budget are timed as well.
+func (o *observer) countPicked(ctx context.Context, long time.Duration) error {
+	glanced, err := o.glance(ctx)
 	if err != nil {
 		return err
 	}
-	modes := modesFor(c.candidates, glanced, c.probe, c.budget*c.use)
-	flags := func(one *Candidate) arena.Flags { return modes[one] }
-	counted, latest, err := c.untilSteady(ctx, flags, long)
+	setModes(o.picked, glanced, o.probe, o.Budget*max(o.look.use, minUse))
+	counted, latest, err := o.untilSteady(ctx, o.picked, long)
 	if err != nil {
 		return err
 	}
-	for one, mode := range modes {
-		if mode == 0 {
+	for _, one := range o.picked {
+		if one.flags == 0 {
 			counted[one], latest[one] = glanced[one], glanced[one]
 		}
 	}
-	return c.take(ctx, counted, latest, flags)
+	return o.take(ctx, counted, latest)
 }
 
-// recount takes the hooks of all but some candidates out, and counts those again as they
-// will be: timed.
-func (c *counter) recount(ctx context.Context, kept []*Candidate, long time.Duration) error {
-	others := slices.DeleteFunc(slices.Clone(c.candidates), func(one *Candidate) bool { return slices.Contains(kept, one) })
-	c.candidates = kept
-	if _, err := c.session.Unhook(ctx, c.request(others, allOff)); err != nil {
-		return err
-	}
-	if err := settle(ctx, c.session); err != nil {
-		return err
-	}
-	counted, latest, err := c.untilSteady(ctx, allTimed, long)
+// recount counts candidates as their probes will be: timed.
+func (o *observer) recount(ctx context.Context, candidates []*Candidate, long time.Duration) error {
+	setAll(candidates, timeCalls)
+	counted, latest, err := o.untilSteady(ctx, candidates, long)
 	if err != nil {
 		return err
 	}
-	return c.take(ctx, counted, latest, allTimed)
+	return o.take(ctx, counted, latest)
 }
 
 // take sets the rates and costs of candidates by what was counted.
-func (c *counter) take(ctx context.Context, counted, latest map[*Candidate]tally, flags flagsOf) error {
-	inner, err := c.session.ClockCost(ctx)
+func (o *observer) take(ctx context.Context, counted, latest tallies) error {
+	inner, err := o.session.ClockCost(ctx)
 	if err != nil {
 		return err
 	}
-	again, err := overhead.MeasureProbe(ctx, c.session)
+	again, err := overhead.MeasureProbe(ctx, o.session)
 	if err != nil {
 		return err
 	}
-	c.probe = c.probe.Least(again) // on a busy machine the first may precede compilation
-	for _, one := range c.candidates {
-		one.take(counted[one], latest[one], flags(one)&arena.Timed != 0, inner, c.probe, c.use)
+	o.probe = o.probe.Least(again) // on a busy machine the first may precede compilation
+	for one, all := range counted {
+		one.take(all, latest[one], inner, o.probe, o.look.use)
 	}
 	return nil
 }
 
 // take sets the rate and cost of a candidate by what was counted in all and last. Inner is
 // the clock's own time in a timed call.
-func (c *Candidate) take(all, latest tally, isTimed bool, inner float64, probe overhead.ProbeCost, use float64) {
+func (c *Candidate) take(all, latest tally, inner float64, probe overhead.ProbeCost, use float64) {
 	c.Measured, c.PerSecond, c.Ended = true, latest.rate(), all.calls
-	if isTimed {
+	if c.flags&arena.Timed != 0 {
 		c.Ended = all.timed
 	}
 	if all.timed > 0 {
@@ -218,33 +199,33 @@ func (c *Candidate) take(all, latest tally, isTimed bool, inner float64, probe o
 
 // glance counts for so short a time that it costs nothing, and longer for candidates that
 // are rarely called.
-func (c *counter) glance(ctx context.Context) (map[*Candidate]tally, error) {
-	short, err := c.span(ctx, func(*Candidate) arena.Flags { return arena.On | arena.Flat }, shortGlance)
+func (o *observer) glance(ctx context.Context) (tallies, error) {
+	setAll(o.picked, countCalls)
+	glanced, err := o.span(ctx, o.picked, shortGlance)
 	if err != nil {
 		return nil, err
 	}
-	longer, err := c.span(ctx, func(one *Candidate) arena.Flags {
-		if short[one].calls > plenty {
-			return 0
+	for one, t := range glanced {
+		if t.calls > plenty {
+			one.flags = 0
 		}
-		return arena.On | arena.Flat
-	}, longGlance)
+	}
+	longer, err := o.span(ctx, o.picked, longGlance)
 	if err != nil {
 		return nil, err
 	}
-	for one, t := range short {
-		if t.calls <= plenty {
-			short[one] = longer[one]
+	for one, t := range longer {
+		if one.flags != 0 {
+			glanced[one] = t
 		}
 	}
-	return short, nil
+	return glanced, nil
 }
 
-// modesFor decides what the hook of each candidate does after a glance, the rarest first:
+// setModes decides what the hook of each candidate does after a glance, the rarest first:
 // time calls while that fits the budget, count them while that costs no more than twice
 // the budget, or nothing. The budget is a part of a processor.
-func modesFor(candidates []*Candidate, glanced map[*Candidate]tally, probe overhead.ProbeCost, budget float64) map[*Candidate]arena.Flags {
-	modes := make(map[*Candidate]arena.Flags, len(glanced))
+func setModes(candidates []*Candidate, glanced tallies, probe overhead.ProbeCost, budget float64) {
 	sorted := slices.Clone(candidates)
 	slices.SortStableFunc(sorted, func(a, b *Candidate) int { return cmp.Compare(glanced[a].rate(), glanced[b].rate()) })
 	allowed := budget * 1e9 // nanoseconds in a second
@@ -254,24 +235,23 @@ func modesFor(candidates []*Candidate, glanced map[*Candidate]tally, probe overh
 		timing, counting := rate*probe.Call(rate, false), rate*overhead.HotCount
 		switch {
 		case spent+timing <= allowed:
-			modes[one] = arena.On | arena.Flat | arena.Timed
+			one.flags = timeCalls
 			spent += timing
 		case spent+counting <= 2*allowed:
-			modes[one] = arena.On | arena.Flat
+			one.flags = countCalls
 			spent += counting
 		default:
-			modes[one] = 0
+			one.flags = 0
 		}
 	}
-	return modes
 }
 
 // untilSteady counts for a time, and longer until the program is as fast as it will be. It
 // returns what was counted in all, and in the last slice.
-func (c *counter) untilSteady(ctx context.Context, flags flagsOf, long time.Duration) (all, latest map[*Candidate]tally, err error) {
-	all = make(map[*Candidate]tally, len(c.candidates))
+func (o *observer) untilSteady(ctx context.Context, candidates []*Candidate, long time.Duration) (all, latest tallies, err error) {
+	all = make(tallies, len(candidates))
 	for s := (steadiness{long: long}); !s.isOver(); {
-		latest, err = c.span(ctx, flags, long/slicesPerCount)
+		latest, err = o.span(ctx, candidates, long/slicesPerCount)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -318,17 +298,17 @@ func (s *steadiness) isOver() bool {
 }
 
 // settle waits until code that got hooks is compiled again, for a bounded time.
-func settle(ctx context.Context, s *session.Session) error {
-	return overhead.ForSuggest.Wait(s.Read, func(d time.Duration) error { return pause(ctx, s, d) })
+func (o *observer) settle(ctx context.Context) error {
+	return overhead.ForSuggest.Wait(o.session.Read, func(d time.Duration) error { return o.pause(ctx, d) })
 }
 
 // pause lets time pass, unless the session or the context ends.
-func pause(ctx context.Context, s *session.Session, long time.Duration) error {
+func (o *observer) pause(ctx context.Context, long time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.Done():
-		return s.Err()
+	case <-o.session.Done():
+		return o.session.Err()
 	case <-time.After(long):
 		return nil
 	}

@@ -27,14 +27,14 @@ func TestModes(t *testing.T) {
 		{0.02, [3]float64{10e6, 10e6, 10e6}, [3]arena.Flags{0, 0, 0}},
 		{0.2, [3]float64{10e6, 100, 1000}, [3]arena.Flags{counted, timed, timed}},
 	} {
-		glanced := make(map[*Candidate]tally)
+		glanced := make(tallies)
 		for i, one := range candidates {
 			glanced[one] = tally{calls: uint64(tt.rates[i]), over: time.Second}
 		}
-		modes := modesFor(candidates, glanced, probe, tt.budget)
+		setModes(candidates, glanced, probe, tt.budget)
 		for i, one := range candidates {
-			if modes[one] != tt.want[i] {
-				t.Errorf("%g: %s with %g calls a second has flags %v, want %v", tt.budget, one.Pattern, tt.rates[i], modes[one], tt.want[i])
+			if one.flags != tt.want[i] {
+				t.Errorf("%g: %s with %g calls a second has flags %v, want %v", tt.budget, one.Pattern, tt.rates[i], one.flags, tt.want[i])
 			}
 		}
 	}
@@ -86,15 +86,16 @@ func TestCandidateTakesWhatWasCounted(t *testing.T) {
 	probe := overhead.ProbeCost{Timed: 300, Thin: 75}
 	all := tally{calls: 4000, timed: 3000, nanos: 3_000_000, over: 4 * time.Second, cpu: 4 * time.Second}
 	latest := tally{calls: 2000, over: time.Second, cpu: time.Second}
-	var c Candidate
-	c.take(all, latest, true, 100, probe, 1)
+	c := Candidate{flags: timeCalls}
+	c.take(all, latest, 100, probe, 1)
 	if !c.Measured || c.PerSecond != 2000 || c.Ended != 3000 || c.Mean != 900 {
 		t.Errorf("%+v", c)
 	}
 	if want := latest.part(probe.Call(2000, false), 1); c.Cost != want || c.Thin >= c.Cost {
 		t.Errorf("costs %g, thinned %g; want %g: the latest is more", c.Cost, c.Thin, want)
 	}
-	c.take(all, tally{}, false, 100, probe, 1)
+	c.flags = countCalls
+	c.take(all, tally{}, 100, probe, 1)
 	if c.Ended != 4000 || c.Cost != all.part(probe.Call(1000, false), 1) {
 		t.Errorf("%+v", c)
 	}

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -35,22 +36,16 @@ type Proposal struct {
 	Bias     string // how samples are biased; "" if they are not
 
 	Choices []Choice
-	Left    []LeftOut // the largest of those that are not proposed
-	Bare    []Bare    // samples that nothing covers
-	More    int       // archives: methods that were worth it and exceed the limit
+	Left    []Part // the methods above most samples that are not proposed
+	Bare    []Part // samples that nothing covers, by where their threads began
+	More    int    // archives: methods that were worth it and exceed the limit
 }
 
-// A LeftOut is a method that is above many samples and is not proposed.
-type LeftOut struct {
-	Method Method
+// A Part is a share of samples, by a method.
+type Part struct {
+	Method classfile.MethodRef
 	Share  float64
-	Why    string
-}
-
-// A Bare is a share of samples that nothing covers, by where their threads began.
-type Bare struct {
-	Method Method
-	Share  float64
+	Why    string // the method is not proposed; "" for samples that nothing covers
 }
 
 const (
@@ -66,88 +61,78 @@ func (o *observer) propose() *Proposal {
 		Counted: len(o.picked), Bias: o.look.bias, Read: len(o.code.classes),
 	}
 	p.Choices = choose(o.look.paths, o.rehearsed, o.limits())
-	chosen := make(map[Method]bool)
+	chosen := make(map[classfile.MethodRef]bool)
 	var rates, nanos float64
 	for _, c := range p.Choices {
 		p.Cost += c.Takes()
 		rates += c.PerSecond
 		nanos += c.PerSecond * o.probe.Call(c.PerSecond, c.Thins)
-		chosen[c.Method] = true
+		chosen[c.MethodRef] = true
 	}
 	if rates > 0 {
 		p.Nanos = nanos / rates
 	}
-	covers := func(m Method) bool { return chosen[m] }
-	p.Coverage = Coverage(o.look.paths, covers)
-	p.Bare = bareOf(o.look.paths, covers)
+	p.Coverage, p.Bare = cover(o.look.paths, func(m classfile.MethodRef) bool { return chosen[m] })
 	p.Left = o.leftOut(chosen)
 	return p
 }
 
 // leftOut returns the candidates that are not proposed, and why.
-func (o *observer) leftOut(chosen map[Method]bool) (left []LeftOut) {
-	add := func(m Method, share float64, why string) {
-		if share >= minShown && why != "" {
-			left = append(left, LeftOut{m, share, why})
-		}
-	}
-	var whole float64
-	for i := range o.look.paths {
-		whole += o.look.paths[i].Weight
-	}
-	stands := standing(o.look.paths, (*Path).above)
+func (o *observer) leftOut(chosen map[classfile.MethodRef]bool) (left []Part) {
+	whole := weightOf(o.look.paths)
+	stands := standing(o.look.paths, above)
 	for m, why := range o.left {
-		if why == isTiny || why == isMade {
+		if why == "" || why == isTiny || why == isMade {
 			continue // there are many, and their callers are enough
 		}
 		var weight float64
 		for _, p := range stands[m] {
 			weight += o.look.paths[p].Weight
 		}
-		add(m, weight/whole, why)
+		left = append(left, Part{m, weight / whole, why})
 	}
 	for _, c := range o.picked {
-		if chosen[c.Method] {
-			continue
-		}
 		switch {
+		case chosen[c.MethodRef]:
 		case c.Measured && c.Ended < minEnded:
-			add(c.Method, c.Share, "its calls did not end while they were counted: a probe would not report them")
+			left = append(left, Part{c.MethodRef, c.Share, "its calls did not end while they were counted: a probe would not report them"})
 		case min(c.Cost, c.Thin) > full*o.Budget:
-			add(c.Method, c.Share, "it is called so often that a probe in it alone would exceed the budget")
+			left = append(left, Part{c.MethodRef, c.Share, "it is called so often that a probe in it alone would exceed the budget"})
 		}
 	}
-	slices.SortFunc(left, func(a, b LeftOut) int { return cmp.Or(cmp.Compare(b.Share, a.Share), a.Method.compare(b.Method)) })
-	return left[:min(len(left), maxLeft)]
+	return largest(left, maxLeft)
 }
 
-// bareOf groups the samples that nothing covers by the outermost method that somebody
-// wrote.
-func bareOf(paths []Path, covers func(Method) bool) (all []Bare) {
-	shares := make(map[Method]float64)
-	var whole float64
-	for i := range paths {
-		p := &paths[i]
-		whole += p.Weight
-		if len(p.Methods) > 1 && slices.ContainsFunc(p.Methods[1:], covers) {
+// largest returns the largest parts that are worth showing.
+func largest(parts []Part, most int) []Part {
+	parts = slices.DeleteFunc(parts, func(p Part) bool { return p.Share < minShown })
+	slices.SortFunc(parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.Share, a.Share), a.Method.Compare(b.Method)) })
+	return parts[:min(len(parts), most)]
+}
+
+// cover returns the share of all weight whose paths have a covering method above their
+// leaf, and groups the others by the outermost method that somebody wrote.
+func cover(paths []hotspots.Path, covers func(classfile.MethodRef) bool) (coverage float64, bare []Part) {
+	shares := make(map[classfile.MethodRef]float64)
+	whole := max(weightOf(paths), math.SmallestNonzeroFloat64)
+	for _, p := range paths {
+		if slices.ContainsFunc(p.Methods[1:], covers) {
+			coverage += p.Weight
 			continue
 		}
 		outermost := p.Methods[len(p.Methods)-1]
 		for _, m := range slices.Backward(p.Methods) {
-			if !m.passesOn() {
+			if !passesOn(m.Class) {
 				outermost = m
 				break
 			}
 		}
-		shares[outermost] += p.Weight
+		shares[outermost] += p.Weight / whole
 	}
-	for m, weight := range shares {
-		if share := weight / whole; share >= minShown {
-			all = append(all, Bare{m, share})
-		}
+	for m, share := range shares {
+		bare = append(bare, Part{Method: m, Share: share})
 	}
-	slices.SortFunc(all, func(a, b Bare) int { return cmp.Or(cmp.Compare(b.Share, a.Share), a.Method.compare(b.Method)) })
-	return all[:min(len(all), maxBare)]
+	return coverage / whole, largest(bare, maxBare)
 }
 
 // Reason returns why a method is proposed, in one line without a full stop.
@@ -158,14 +143,14 @@ func (c *Choice) Reason() string {
 		add("%s", c.Entry)
 	}
 	if c.Measured {
-		switch share := percent(c.Share); {
+		switch share := format.Percent(c.Share); {
 		case c.Why == ToCover && c.Adds < c.Share-minCover:
-			add("above %s of samples, %s of them covered by no line before", share, percent(c.Adds))
+			add("above %s of samples, %s of them covered by no line before", share, format.Percent(c.Adds))
 		case c.Share > 0:
 			add("above %s of samples", share)
 		}
 		if c.Leaf >= minShown {
-			add("on top of %s", percent(c.Leaf))
+			add("on top of %s", format.Percent(c.Leaf))
 		}
 	}
 	for _, wait := range []struct {
@@ -180,15 +165,15 @@ func (c *Choice) Reason() string {
 		add("%s", use.text())
 	}
 	if c.Measured {
-		calls := rate(c.PerSecond) + " calls/s"
+		calls := format.Rate(c.PerSecond) + " calls/s"
 		if c.Mean > 0 {
 			calls += " of " + format.Duration(c.Mean)
 		}
 		add("%s", calls)
 		if c.Thins {
-			add("one in %d timed, as all would cost %s", overhead.ThinPeriod, percent(c.Cost))
+			add("one in %d timed, as all would cost %s", overhead.ThinPeriod, format.Percent(c.Cost))
 		}
-		add("costs %s", percent(c.Takes()))
+		add("costs %s", format.Percent(c.Takes()))
 	}
 	return string(c.Why) + ": " + strings.Join(parts, "; ")
 }
@@ -198,30 +183,6 @@ func (u Use) text() string {
 		return u.Call
 	}
 	return fmt.Sprintf("%s: calls %s", u.Kind, u.Call)
-}
-
-// percent formats a part with two significant digits.
-func percent(part float64) string {
-	switch p := part * 100; {
-	case p == 0:
-		return "0 %"
-	case p < 0.001:
-		return "under 0.001 %"
-	case p < 0.1:
-		return fmt.Sprintf("%.3f %%", p)
-	case p < 10:
-		return fmt.Sprintf("%.1f %%", p)
-	default:
-		return fmt.Sprintf("%.0f %%", p)
-	}
-}
-
-// rate formats a number of events per second.
-func rate(perSecond float64) string {
-	if perSecond < 10 {
-		return strconv.FormatFloat(math.Round(perSecond*10)/10, 'f', -1, 64)
-	}
-	return format.Grouped(int(math.Round(perSecond)))
 }
 
 // A Line is a proposed probe.
@@ -328,8 +289,8 @@ func (p *Proposal) Head() []string {
 	}
 	return []string{
 		fmt.Sprintf("Proposed for %s by %d samples in %s and %d methods counted. Edit it as you like and apply it with sonde apply PID -f.", p.of(), p.Samples, p.Sampled.Round(1e8), p.Counted),
-		fmt.Sprintf("Budget: %s of the program's processor time. Expected cost: %s, at %.0f ns a call.", percent(p.Budget), percent(p.Cost), p.Nanos),
-		fmt.Sprintf("Coverage: %s of the samples of running threads have a probed method whose calls end above their leaf.", percent(p.Coverage)),
+		fmt.Sprintf("Budget: %s of the program's processor time. Expected cost: %s, at %.0f ns a call.", format.Percent(p.Budget), format.Percent(p.Cost), p.Nanos),
+		fmt.Sprintf("Coverage: %s of the samples of running threads have a probed method whose calls end above their leaf.", format.Percent(p.Coverage)),
 	}
 }
 

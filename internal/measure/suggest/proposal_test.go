@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
@@ -11,10 +12,10 @@ import (
 // TestFileIsTheSet: the file with its comments says what the set does.
 func TestFileIsTheSet(t *testing.T) {
 	p := &Proposal{PID: 7, Main: "shop.Main", JDK: "17", Budget: 0.02, Cost: 0.001, Coverage: 0.97, Samples: 1000, Nanos: 90}
-	for _, method := range []Method{
-		{"shop/order/Checkout", "place", "(Lshop/Cart;I)V"}, {"shop/other/Checkout", "place", "()V"}, {"shop/Order$Item", "<init>", "(J)V"}, {"a", "lambda$x$0", "()V"},
+	for _, method := range []classfile.MethodRef{
+		ref("shop/order/Checkout", "place", "(Lshop/Cart;I)V"), ref("shop/other/Checkout", "place", "()V"), ref("shop/Order$Item", "<init>", "(J)V"), ref("a", "lambda$x$0", "()V"),
 	} {
-		c := &Candidate{Method: method, Pattern: method.pattern(false), PerSecond: 10, Measured: true, Share: 0.5}
+		c := &Candidate{MethodRef: method, Pattern: patternOf(method, false), PerSecond: 10, Measured: true, Share: 0.5}
 		c.Uses = []Use{{Database, "java.sql.\u2028# x: y"}}
 		p.Choices = append(p.Choices, Choice{Candidate: c, Why: ToCover, Adds: 0.5, Thins: method.Name == "<init>"})
 	}
@@ -46,18 +47,18 @@ func TestFileIsTheSet(t *testing.T) {
 
 func TestPatternsNameOneMethod(t *testing.T) {
 	for _, test := range []struct {
-		method Method
+		method classfile.MethodRef
 		alone  bool
 		want   string
 	}{
-		{Method{"a/B", "c", "([ILjava/lang/String;)[J"}, false, "a.B.c(int[],java.lang.String):long[]"},
-		{Method{"a/B", "c", "([ILjava/lang/String;)[J"}, true, "a.B.c"},
-		{Method{"a/B$C", "<init>", "()V"}, true, "a.B$C.<init>"},
-		{Method{"a/B", "c", ""}, false, "a.B.c"},
-		{Method{"a/B", "c*d", "()V"}, true, ""},
-		{Method{"a/B", "c d", "()V"}, true, ""},
+		{ref("a/B", "c", "([ILjava/lang/String;)[J"), false, "a.B.c(int[],java.lang.String):long[]"},
+		{ref("a/B", "c", "([ILjava/lang/String;)[J"), true, "a.B.c"},
+		{ref("a/B$C", "<init>", "()V"), true, "a.B$C.<init>"},
+		{ref("a/B", "c", ""), false, "a.B.c"},
+		{ref("a/B", "c*d", "()V"), true, ""},
+		{ref("a/B", "c d", "()V"), true, ""},
 	} {
-		if got := test.method.pattern(test.alone); got != test.want {
+		if got := patternOf(test.method, test.alone); got != test.want {
 			t.Errorf("%v: %q, want %q", test.method, got, test.want)
 		}
 	}

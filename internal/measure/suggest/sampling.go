@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
@@ -27,10 +29,19 @@ const (
 	unbounded = 24 * time.Hour
 )
 
-// A look is what samples show of a JVM in some time.
+// A look takes samples of a JVM for some time.
 type look struct {
+	sampler  *sampler.Sampler
+	dumps    *sampler.Sampler // nil if waiting threads are not looked at
+	window   *hotspots.Window
+	meter    *cost.Meter
+	first    cost.Reading
+	notice   func(string)
+	began    time.Time
+	deadline time.Time // later samples do not count; zero until over
+
 	table    *hotspots.Table
-	paths    []Path
+	paths    []hotspots.Path
 	inlining inlining
 	queue    *queue
 	use      float64 // processors that the program used
@@ -38,72 +49,58 @@ type look struct {
 	bias     string
 }
 
-// A watcher takes samples.
-type watcher struct {
-	sampler  *sampler.Sampler
-	dumps    *sampler.Sampler // nil if waiting threads are not looked at
-	window   *hotspots.Window
-	look     *look
-	meter    *cost.Meter
-	first    cost.Reading
-	notice   func(string)
-	began    time.Time
-	deadline time.Time // later samples do not count; zero until over
-}
-
 // watch begins to take samples.
-func watch(ctx context.Context, o *Options, waits bool) (*watcher, error) {
-	w := &watcher{window: hotspots.NewWindow(unbounded), look: &look{inlining: make(inlining), queue: newQueue()}, notice: o.notice}
-	var err error
+func (o *Options) watch(ctx context.Context, waits bool) (l *look, err error) {
+	l = &look{window: hotspots.NewWindow(unbounded), inlining: make(inlining), queue: newQueue(), notice: o.notice}
 	options := sampler.Options{Source: o.Source}
 	if o.Source != sampler.ThreadDumps {
 		options.Period = period
 	}
-	if w.sampler, err = sampler.Start(ctx, o.PID, options); err != nil {
+	if l.sampler, err = sampler.Start(ctx, o.PID, options); err != nil {
 		return nil, err
 	}
-	w.look.bias = w.sampler.Bias()
+	l.bias = l.sampler.Bias()
 	if waits {
 		// Nothing else shows waiting threads; if it fails, the rest goes on.
-		w.dumps, err = sampler.Start(ctx, o.PID, sampler.Options{Source: sampler.ThreadDumps, Waiting: true, Period: dumpEvery})
+		l.dumps, err = sampler.Start(ctx, o.PID, sampler.Options{Source: sampler.ThreadDumps, Waiting: true, Period: dumpEvery})
 		if err != nil {
-			w.notice("waiting threads could not be found: " + err.Error())
+			l.notice("waiting threads could not be found: " + err.Error())
 		}
 	}
-	w.began = time.Now()
-	w.meter = cost.Watch(w.sampler.JVM())
-	if w.first, err = w.meter.Read(); err != nil {
-		_ = w.close(ctx)
+	l.began = time.Now()
+	l.meter = cost.Watch(l.sampler.JVM())
+	if l.first, err = l.meter.Read(); err != nil {
+		_ = l.close(ctx)
 		return nil, err
 	}
-	return w, nil
+	return l, nil
 }
 
 // poll takes in new samples.
-func (w *watcher) poll(ctx context.Context) error {
-	batch, err := w.sampler.Poll(ctx)
+func (l *look) poll(ctx context.Context) error {
+	batch, err := l.sampler.Poll(ctx)
 	for _, note := range batch.Notes {
-		w.notice(note)
+		l.notice(note)
 	}
 	samples := batch.Samples[:0]
-	for _, s := range batch.Samples {
-		if isOfProgram(s) && !s.At.Before(w.began) && (w.deadline.IsZero() || !s.At.After(w.deadline)) {
+	for _, s := range hotspots.WithoutHooks(batch.Samples) {
+		if isOfProgram(s) && !s.At.Before(l.began) && (l.deadline.IsZero() || !s.At.After(l.deadline)) {
 			samples = append(samples, s)
-			w.look.inlining.add(s)
+			l.inlining.add(s)
 		}
 	}
-	w.window.Add(batch.At, samples, batch.Period, batch.Times)
-	if w.dumps != nil {
-		waiting, failed := w.dumps.Poll(ctx)
+	l.window.Add(batch.At, samples, batch.Period, batch.Times)
+	if l.dumps != nil {
+		waiting, failed := l.dumps.Poll(ctx)
 		if failed == nil {
-			w.look.queue.take(waiting)
+			l.queue.take(waiting)
 		}
 	}
 	return err
 }
 
 // follow takes samples for a time, and waits for those that come late.
-func (w *watcher) follow(ctx context.Context, long time.Duration, ended <-chan struct{}) error {
+func (l *look) follow(ctx context.Context, long time.Duration, ended <-chan struct{}) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	until := time.Now().Add(long)
@@ -115,91 +112,53 @@ func (w *watcher) follow(ctx context.Context, long time.Duration, ended <-chan s
 			return session.ErrEnded
 		case <-ticker.C:
 		}
-		if now := time.Now(); now.After(until) && w.deadline.IsZero() {
-			if err := w.over(); err != nil {
+		if now := time.Now(); now.After(until) && l.deadline.IsZero() {
+			if err := l.over(); err != nil {
 				return err
 			}
 		}
-		if err := w.poll(ctx); err != nil {
+		if err := l.poll(ctx); err != nil {
 			return err
 		}
-		if !w.deadline.IsZero() && time.Since(w.deadline) >= late {
+		if !l.deadline.IsZero() && time.Since(l.deadline) >= late {
+			l.table = l.window.Table(time.Now())
+			l.paths = slices.DeleteFunc(l.table.Stacks(), func(p hotspots.Path) bool { return len(p.Methods) == 0 })
 			return nil
 		}
 	}
 }
 
 // over ends the time that counts: later samples do not.
-func (w *watcher) over() error {
-	w.deadline = time.Now()
-	w.look.took = w.deadline.Sub(w.began)
-	now, err := w.meter.Read()
+func (l *look) over() error {
+	l.deadline = time.Now()
+	l.took = l.deadline.Sub(l.began)
+	now, err := l.meter.Read()
 	if err != nil {
 		return err
 	}
-	since := w.first.Until(now)
+	since := l.first.Until(now)
 	if since.Elapsed > 0 {
-		w.look.use = since.Rest.Seconds() / since.Elapsed.Seconds()
+		l.use = since.Rest.Seconds() / since.Elapsed.Seconds()
 	}
 	return nil
 }
 
-// result returns what was seen.
-func (w *watcher) result() *look {
-	w.look.table = w.window.Table(time.Now())
-	w.look.paths = pathsOf(w.look.table)
-	return w.look
-}
-
-func (w *watcher) close(ctx context.Context) (err error) {
-	if w.dumps != nil {
-		err = w.dumps.Close(ctx)
+func (l *look) close(ctx context.Context) (err error) {
+	if l.dumps != nil {
+		err = l.dumps.Close(ctx)
 	}
-	w.meter.Close()
-	return errors.Join(err, w.sampler.Close(ctx))
-}
-
-// A Path is a stack of running threads: its methods, the innermost first, and the weight
-// of the samples that showed it.
-type Path struct {
-	Methods []Method
-	Weight  float64
-}
-
-// pathsOf returns the stacks of samples, without frames of Sonde's hooks and what those
-// call.
-func pathsOf(t *hotspots.Table) (paths []Path) {
-	for _, stack := range t.Stacks() {
-		path := Path{Weight: stack.Weight}
-		for _, m := range stack.Methods {
-			path.Methods = append(path.Methods, Method(m.Ref()))
-		}
-		path.Methods = path.Methods[innermost(path.Methods):]
-		if len(path.Methods) > 0 {
-			paths = append(paths, path)
-		}
-	}
-	return paths
-}
-
-// innermost returns the index of the program's innermost frame.
-func innermost(methods []Method) int {
-	for i := len(methods) - 1; i >= 0; i-- {
-		if methods[i].isOurs() {
-			return i + 1
-		}
-	}
-	return 0
+	l.meter.Close()
+	return errors.Join(err, l.sampler.Close(ctx))
 }
 
 // above returns the methods that have called the leaf of a path, each once, the innermost
 // first.
-func (p *Path) above() []Method { return unique(p.Methods[1:]) }
+func above(p *hotspots.Path) []classfile.MethodRef { return unique(p.Methods[1:]) }
 
-// all returns the methods of a path, each once, the innermost first.
-func (p *Path) all() []Method { return unique(p.Methods) }
+// anywhere returns the methods of a path, each once, the innermost first.
+func anywhere(p *hotspots.Path) []classfile.MethodRef { return unique(p.Methods) }
 
-func unique(methods []Method) (found []Method) {
+func unique(methods []classfile.MethodRef) (found []classfile.MethodRef) {
 	for _, m := range methods {
 		if !slices.Contains(found, m) {
 			found = append(found, m)
@@ -208,20 +167,12 @@ func unique(methods []Method) (found []Method) {
 	return found
 }
 
-// Coverage returns the share of all weight whose paths have a covering method above their
-// leaf.
-func Coverage(paths []Path, covers func(Method) bool) float64 {
-	var covered, whole float64
+// weightOf returns the weight of all paths.
+func weightOf(paths []hotspots.Path) (whole float64) {
 	for i := range paths {
 		whole += paths[i].Weight
-		if len(paths[i].Methods) > 1 && slices.ContainsFunc(paths[i].Methods[1:], covers) {
-			covered += paths[i].Weight
-		}
 	}
-	if whole == 0 {
-		return 0
-	}
-	return covered / whole
+	return whole
 }
 
 // ownThreads are prefixes of the names of threads of the JVM and of Sonde.
@@ -244,14 +195,14 @@ func isOfProgram(s jfr.Sample) bool {
 }
 
 // inlining is how often methods were seen, and of those inlined into their callers.
-type inlining map[Method]struct{ seen, inlined int }
+type inlining map[classfile.MethodRef]struct{ seen, inlined int }
 
 func (in inlining) add(s jfr.Sample) {
 	for _, frame := range s.Stack.Frames {
 		if frame.Method == nil {
 			continue
 		}
-		m := Method(frame.Method.Ref())
+		m := frame.Method.Ref()
 		n := in[m]
 		n.seen++
 		if frame.Kind == jfr.Inlined {
@@ -262,7 +213,7 @@ func (in inlining) add(s jfr.Sample) {
 }
 
 // isMostly reports whether a method is mostly inlined: a hook would prevent that.
-func (in inlining) isMostly(m Method) bool { return 2*in[m].inlined > in[m].seen }
+func (in inlining) isMostly(m classfile.MethodRef) bool { return 2*in[m].inlined > in[m].seen }
 
 // Waits are how many threads waited in a method on average, and for what.
 type Waits struct {
@@ -277,10 +228,10 @@ func (w Waits) waits() float64 { return w.Blocked + w.Network + w.Files }
 // A queue is where thread dumps show waiting threads.
 type queue struct {
 	dumps int
-	waits map[Method]Waits // sums by the method that calls the JDK to wait; descriptors are not known
+	waits map[classfile.MethodRef]Waits // sums by the method that calls the JDK to wait; descriptors are not known
 }
 
-func newQueue() *queue { return &queue{waits: make(map[Method]Waits)} }
+func newQueue() *queue { return &queue{waits: make(map[classfile.MethodRef]Waits)} }
 
 // Methods of the JDK between the program and a wait.
 var (
@@ -303,13 +254,13 @@ var (
 // add takes in a thread of a dump.
 func (q *queue) add(s jfr.Sample) {
 	var between []string // methods of the JDK below the program's
-	var first *Method
+	var first *classfile.MethodRef
 	for _, frame := range s.Stack.Frames {
 		if frame.Method == nil {
 			continue
 		}
-		m := Method(frame.Method.Ref()).anyOverload()
-		if first == nil && !isLibrary(m.Class) && !m.passesOn() && !m.isOurs() {
+		m := anyOverload(frame.Method.Ref())
+		if first == nil && !callgraph.IsJDK(m.Class) && !passesOn(m.Class) && !isOurs(m.Class) {
 			first = &m
 		}
 		if first == nil {
@@ -320,7 +271,10 @@ func (q *queue) add(s jfr.Sample) {
 		return // an idle thread of a pool
 	}
 	w := q.waits[*first]
-	switch met := func(names []string) bool { return anyPrefix(between, names) }; {
+	met := func(prefixes []string) bool {
+		return slices.ContainsFunc(between, func(name string) bool { return callgraph.HasPrefix(name, prefixes) })
+	}
+	switch {
 	case s.State == blocked || isWaiting(s.State) && met(lockWaits):
 		w.Blocked++
 	case met(idleWaits):
@@ -339,13 +293,9 @@ const blocked = "STATE_BLOCKED"
 
 func isWaiting(state string) bool { return strings.Contains(state, "WAITING") }
 
-func anyPrefix(names, prefixes []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return hasPrefix(name, prefixes) })
-}
-
 // of returns the waits in a method.
-func (q *queue) of(m Method) Waits {
-	w := q.waits[m.anyOverload()]
+func (q *queue) of(m classfile.MethodRef) Waits {
+	w := q.waits[anyOverload(m)]
 	if q.dumps > 0 {
 		n := float64(q.dumps)
 		w.Blocked, w.Network, w.Files = w.Blocked/n, w.Network/n, w.Files/n
@@ -354,7 +304,7 @@ func (q *queue) of(m Method) Waits {
 }
 
 // methods returns the methods in which enough threads wait to matter.
-func (q *queue) methods() (found []Method) {
+func (q *queue) methods() (found []classfile.MethodRef) {
 	for m := range q.waits {
 		if q.of(m).waits() >= minWait {
 			found = append(found, m)

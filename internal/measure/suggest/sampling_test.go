@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/jfr"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 )
@@ -35,9 +36,9 @@ func TestWhereThreadsWait(t *testing.T) {
 		samples[5].Thread = &jfr.Thread{Name: "sonde-work"}
 		q.take(sampler.Batch{Samples: samples})
 	}
-	for method, want := range map[Method]Waits{
-		{"shop/Stock", "take", "(I)V"}: {Blocked: 1}, {"shop/Stock", "put", ""}: {Blocked: 1}, {"shop/Client", "ask", "()V"}: {Network: 1},
-		{"shop/Log", "read", ""}: {Files: 0.5}, {"shop/Server", "serve", ""}: {}, {"shop/Checkout", "place", ""}: {},
+	for method, want := range map[classfile.MethodRef]Waits{
+		ref("shop/Stock", "take", "(I)V"): {Blocked: 1}, ref("shop/Stock", "put", ""): {Blocked: 1}, ref("shop/Client", "ask", "()V"): {Network: 1},
+		ref("shop/Log", "read", ""): {Files: 0.5}, ref("shop/Server", "serve", ""): {}, ref("shop/Checkout", "place", ""): {},
 	} {
 		if got := q.of(method); got != want {
 			t.Errorf("%v: %+v, want %+v", method, got, want)

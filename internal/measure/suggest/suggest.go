@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
@@ -94,8 +95,8 @@ type observer struct {
 	code      *Code
 	session   *session.Session
 	picked    []*Candidate
-	rehearsed []*Candidate      // those that would be chosen by the first count
-	left      map[Method]string // candidates that cannot have a probe, and why
+	rehearsed []*Candidate                   // those that would be chosen by the first count
+	left      map[classfile.MethodRef]string // candidates that cannot have a probe, and why
 	jdk       string
 	main      string
 	probe     overhead.ProbeCost
@@ -103,7 +104,7 @@ type observer struct {
 
 // Run observes a JVM and proposes probes.
 func Run(ctx context.Context, options Options) (*Proposal, error) {
-	o := &observer{Options: options, code: newCode(), left: make(map[Method]string)}
+	o := &observer{Options: options, code: newCode(), left: make(map[classfile.MethodRef]string)}
 	if err := o.checkFree(ctx); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func Run(ctx context.Context, options Options) (*Proposal, error) {
 	if len(p.Choices) == 0 {
 		why := ""
 		if len(p.Left) > 0 {
-			why = fmt.Sprintf(" (%s: %s)", p.Left[0].Method, p.Left[0].Why)
+			why = fmt.Sprintf(" (%s: %s)", p.Left[0].Method.QualifiedName(), p.Left[0].Why)
 		}
 		return nil, fmt.Errorf("process %d: %w%s", o.PID, ErrNothing, why)
 	}
@@ -168,56 +169,55 @@ const (
 
 // sample observes the program without changing it.
 func (o *observer) sample(ctx context.Context) (err error) {
-	w, err := watch(ctx, &o.Options, true)
-	if err != nil {
+	if o.look, err = o.watch(ctx, true); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.close(ctx)) }()
-	o.main = w.sampler.JVM().Main
+	defer func() { err = errors.Join(err, o.look.close(ctx)) }()
+	o.main = o.look.sampler.JVM().Main
 	o.enter(Sampling)
 	sampling, _ := o.Parts()
 	for range longLook {
-		if err := w.follow(ctx, sampling, nil); err != nil {
+		o.look.deadline = time.Time{}
+		if err := o.look.follow(ctx, sampling, nil); err != nil || o.look.table.Samples >= fewSamples {
 			return err
 		}
-		if o.look = w.result(); o.look.table.Samples >= fewSamples {
-			return nil
-		}
-		w.deadline = time.Time{}
 	}
 	return nil
 }
 
-// leaveLimit bounds how long restoring the JVM may take.
-const leaveLimit = 90 * time.Second
+// open opens a session.
+func (o *observer) open(ctx context.Context, stage Stage) (err error) {
+	o.enter(stage)
+	o.session, err = session.Open(ctx, o.PID, o.Settings)
+	return err
+}
+
+// leave leaves the JVM as it was.
+func (o *observer) leave(ctx context.Context) error {
+	o.enter(Leaving)
+	farewell, err := o.session.Close(ctx)
+	for _, remark := range farewell.Remarks {
+		o.notice(remark)
+	}
+	return errors.Join(err, o.session.Release())
+}
 
 // readAndCount reads classes and counts calls, and leaves the JVM as it was.
 func (o *observer) readAndCount(ctx context.Context) (err error) {
-	o.enter(Reading)
-	o.session, err = session.Open(ctx, o.PID, o.Settings)
-	if err != nil {
+	if err := o.open(ctx, Reading); err != nil {
 		return err
 	}
-	defer func() {
-		o.enter(Leaving)
-		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
-		defer cancel()
-		farewell, closing := o.session.Close(leaving)
-		for _, remark := range farewell.Remarks {
-			o.notice(remark)
-		}
-		err = errors.Join(err, closing, o.session.Release())
-	}()
+	defer func() { err = errors.Join(err, o.leave(ctx)) }()
 	o.jdk = o.session.JDK().String()
-	if err := o.read(ctx); err != nil {
+	if err := o.readClasses(ctx); err != nil {
 		return err
 	}
 	return o.count(ctx)
 }
 
-// read reads the class files of the candidates, and of all other classes of the program:
+// readClasses reads the class files of the candidates, and of all other classes of the program:
 // small methods that candidates call may show what they deal with.
-func (o *observer) read(ctx context.Context) error {
+func (o *observer) readClasses(ctx context.Context) error {
 	classes := make(map[string]bool)
 	for _, c := range o.picked {
 		classes[c.Class] = true
@@ -239,7 +239,7 @@ func (o *observer) read(ctx context.Context) error {
 		}
 	}
 	others, err := o.session.Survey(ctx, func(class string) bool {
-		return !isLibrary(class) && !Method{Class: class}.isOurs() && !Method{Class: class}.passesOn()
+		return !callgraph.IsJDK(class) && !isOurs(class) && !passesOn(class)
 	})
 	if err != nil {
 		return err
@@ -254,9 +254,7 @@ func (o *observer) read(ctx context.Context) error {
 		if why == "" {
 			why = o.code.equip(c)
 		}
-		if why != "" {
-			o.left[c.Method] = why
-		}
+		o.left[c.MethodRef] = why // "" is not reported
 		return why != ""
 	})
 	return nil
@@ -270,15 +268,15 @@ const (
 
 // equip completes a candidate by its class file; it returns why that cannot have a probe.
 func (c *Code) equip(one *Candidate) string {
-	named := c.named(one.Method)
+	named := c.named(one.MethodRef)
 	tiny := 0
 	for _, m := range named {
 		switch {
-		case m.bytes == 0 || m.access.Has(classfile.AccBridge):
+		case m.Bytes == 0 || m.access.Has(classfile.AccBridge):
 		case m.isTiny():
 			tiny++
 		default:
-			one.Members = append(one.Members, Method{one.Class, m.name, m.descriptor})
+			one.Members = append(one.Members, classfile.MethodRef{Class: one.Class, Name: m.name, Descriptor: m.descriptor})
 		}
 	}
 	switch {
@@ -289,58 +287,64 @@ func (c *Code) equip(one *Candidate) string {
 	case len(one.Members) == 0:
 		return isMade
 	}
-	if one.Pattern = one.pattern(c.isAlone(one.Method)); one.Pattern == "" {
+	if one.Pattern = patternOf(one.MethodRef, c.isAlone(one.MethodRef)); one.Pattern == "" {
 		return "no pattern names it"
 	}
-	one.Nature = c.nature(one.Method)
+	one.Nature = c.nature(one.MethodRef)
 	return ""
 }
 
 // count finds out how often candidates are called.
-func (o *observer) count(ctx context.Context) error {
+func (o *observer) count(ctx context.Context) (err error) {
 	if len(o.picked) == 0 {
 		return nil
 	}
 	o.enter(Weaving)
-	c := &counter{session: o.session, candidates: o.picked, use: max(o.look.use, minUse), budget: o.Budget}
-	var err error
-	if c.probe, err = overhead.MeasureProbe(ctx, o.session); err != nil {
+	if o.probe, err = overhead.MeasureProbe(ctx, o.session); err != nil {
 		return err
 	}
-	if err := c.weave(ctx); err != nil {
+	if _, err := o.session.Hook(ctx, request(o.picked)); err != nil { // in one batch, switched off
+		return err
+	}
+	if err := o.settle(ctx); err != nil {
 		return err
 	}
 	o.enter(Counting)
 	_, counting := o.Parts()
-	if err := c.count(ctx, counting/2); err != nil {
+	if err := o.countPicked(ctx, counting/2); err != nil {
 		return err
 	}
-	isHooked := func(m Method) bool { return o.session.IsHooked(o.session.ID(classfile.MethodRef(m))) }
+	isHooked := func(m classfile.MethodRef) bool { return o.session.IsHooked(o.session.ID(m)) }
 	for _, one := range o.picked {
 		if !slices.ContainsFunc(one.Members, isHooked) {
 			one.Measured = false
-			o.left[one.Method] = "the JVM has not accepted its hook"
+			o.left[one.MethodRef] = "the JVM has not accepted its hook"
 		}
 	}
-	if err := o.rehearse(ctx, c, counting/2); err != nil {
-		return err
-	}
-	o.probe = c.probe
-	return nil
+	return o.rehearse(ctx, counting/2)
 }
 
 // rehearse counts again with hooks only in the methods that would be chosen: with hooks in
 // all candidates a program is slower than with the proposed ones, and makes fewer calls
 // for its processor time.
-func (o *observer) rehearse(ctx context.Context, c *counter, long time.Duration) error {
+func (o *observer) rehearse(ctx context.Context, long time.Duration) error {
+	others := slices.Clone(o.picked)
 	for _, choice := range choose(o.look.paths, o.picked, o.limits()) {
 		o.rehearsed = append(o.rehearsed, choice.Candidate)
+		others = slices.DeleteFunc(others, func(one *Candidate) bool { return one == choice.Candidate })
 	}
 	if len(o.rehearsed) == 0 {
 		return nil
 	}
 	o.enter(Rehearsing)
-	return c.recount(ctx, o.rehearsed, long)
+	setAll(others, 0)
+	if _, err := o.session.Unhook(ctx, request(others)); err != nil {
+		return err
+	}
+	if err := o.settle(ctx); err != nil {
+		return err
+	}
+	return o.recount(ctx, o.rehearsed, long)
 }
 
 func (o *observer) limits() Limits {

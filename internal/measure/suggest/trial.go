@@ -3,12 +3,11 @@ package suggest
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
-	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -22,10 +21,7 @@ type Trial struct {
 	Cost     float64 // part of the program's processor time, by calls and what each costs
 	Coverage float64
 	Samples  int
-	Bare     []Bare
-	Nanos    float64 // mean cost of a call
-	Use      float64
-	Pause    time.Duration // for which the program was stopped to put hooks in and take them out
+	Bare     []Part // samples that nothing covers
 	Results  *liveprobes.Results
 }
 
@@ -33,54 +29,20 @@ type Trial struct {
 // covers, and takes it out again.
 func Try(ctx context.Context, options Options, p *Proposal) (t *Trial, err error) {
 	o := &observer{Options: options}
-	o.enter(Applying)
-	s, err := session.Open(ctx, o.PID, o.Settings)
-	if err != nil {
+	if err := o.open(ctx, Applying); err != nil {
 		return nil, err
 	}
-	applied := liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice})
-	t = &Trial{}
-	defer func() {
-		o.enter(Leaving)
-		applied.Close()
-		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
-		defer cancel()
-		farewell, closing := s.Close(leaving)
-		t.Pause += farewell.Pause.Pause
-		for _, remark := range farewell.Remarks {
-			o.notice(remark)
-		}
-		err = errors.Join(err, closing, s.Release())
-	}()
-	probe, err := overhead.MeasureProbe(ctx, s)
-	if err != nil {
-		return t, err
+	defer func() { err = errors.Join(err, o.leave(ctx)) }()
+	applied := liveprobes.New(o.session, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice})
+	defer applied.Close()
+	if o.probe, err = overhead.MeasureProbe(ctx, o.session); err != nil {
+		return nil, err
 	}
 	report, err := applied.Apply(ctx, p.Set())
 	if err != nil {
-		return t, err
+		return nil, err
 	}
-	t.takeReport(report)
-	began := time.Now()
-	defer func() { t.Applied = time.Since(began) }()
-	if err := settle(ctx, s); err != nil {
-		return t, err
-	}
-	o.enter(Measuring)
-	called, used, err := o.measure(ctx, s, applied, t)
-	if err != nil {
-		return t, err
-	}
-	again, err := overhead.MeasureProbe(ctx, s)
-	if err != nil {
-		return t, err
-	}
-	t.price(p, probe.Least(again), called, used)
-	return t, nil
-}
-
-// takeReport takes in what was woven.
-func (t *Trial) takeReport(report *liveprobes.Report) {
+	t = &Trial{}
 	for _, probe := range report.Probes {
 		t.Methods += len(probe.Methods)
 		for _, left := range probe.LeftOut {
@@ -90,87 +52,86 @@ func (t *Trial) takeReport(report *liveprobes.Report) {
 			t.Left = append(t.Left, pattern+": no loaded method matches it")
 		}
 	}
-	if report.Installation != nil {
-		pause, _ := report.Installation.Pause() // 0 if the JVM does not publish it
-		t.Pause += pause
+	began := time.Now()
+	defer func() { t.Applied = time.Since(began) }()
+	if err := o.settle(ctx); err != nil {
+		return t, err
 	}
+	o.enter(Measuring)
+	return t, o.measure(ctx, p, applied, t)
 }
 
-// measure takes samples while probes are on, and returns how often each method was called
-// and how much processor time the program used meanwhile.
-func (o *observer) measure(ctx context.Context, s *session.Session, applied *liveprobes.Watch, t *Trial) (called map[Method]uint64, used time.Duration, err error) {
+// measure takes samples while probes are on, and sets what they cost and cover.
+func (o *observer) measure(ctx context.Context, p *Proposal, applied *liveprobes.Watch, t *Trial) (err error) {
 	before, err := applied.Results()
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	w, err := watch(ctx, &o.Options, false)
+	if o.look, err = o.watch(ctx, false); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.look.close(ctx)) }()
+	if err := o.look.follow(ctx, o.For, o.session.Done()); err != nil {
+		return err
+	}
+	if t.Results, err = applied.Results(); err != nil {
+		return err
+	}
+	now, err := o.look.meter.Read()
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	defer func() { err = errors.Join(err, w.close(ctx)) }()
-	if err := w.follow(ctx, o.For, s.Done()); err != nil {
-		return nil, 0, err
-	}
-	after, err := applied.Results()
+	again, err := overhead.MeasureProbe(ctx, o.session)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	now, err := w.meter.Read()
-	if err != nil {
-		return nil, 0, err
+	o.probe = o.probe.Least(again)
+	t.Took, t.Samples = o.look.took, o.look.table.Samples
+	used := max(o.look.first.Until(now).Rest, time.Duration(minUse*float64(t.Took)))
+	ended := t.price(p, o.probe, used, grown(before, t.Results))
+	covers := func(m classfile.MethodRef) bool { return ended[m] >= minEnded }
+	if o.look.bias != "" { // thread dumps do not distinguish overloads
+		covers = func(m classfile.MethodRef) bool { return ended[anyOverload(m)] >= minEnded }
 	}
-	seen := w.result()
-	t.Took, t.Use, t.Samples, t.Results = seen.took, max(seen.use, minUse), seen.table.Samples, after
-	ended := endedOf(before, after)
-	called = between(before, after, func(row *liveprobes.Row) uint64 { return row.Calls })
-	used = max(w.first.Until(now).Rest, time.Duration(minUse*float64(t.Took)))
-	covers := func(m Method) bool { return ended[m] >= minEnded }
-	if o.look = seen; seen.bias != "" { // thread dumps do not distinguish overloads
-		covers = func(m Method) bool { return ended[m.anyOverload()] >= minEnded }
-	}
-	t.Coverage = Coverage(seen.paths, covers)
-	t.Bare = bareOf(seen.paths, covers)
-	return called, used, nil
+	t.Coverage, t.Bare = cover(o.look.paths, covers)
+	return nil
 }
 
-// price sets what calls cost, as a part of the program's processor time.
-func (t *Trial) price(p *Proposal, probe overhead.ProbeCost, called map[Method]uint64, used time.Duration) {
-	thins := make(map[Method]bool)
+// A growth is how many calls of a method began and ended between two results.
+type growth struct{ calls, timed uint64 }
+
+// grown returns the growth of each method. Rows never disappear, and their figures never
+// sink.
+func grown(before, after *liveprobes.Results) map[classfile.MethodRef]growth {
+	grown := make(map[classfile.MethodRef]growth)
+	for _, row := range after.Rows {
+		m := classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}
+		grown[m] = growth{grown[m].calls + row.Calls, grown[m].timed + row.Timed}
+	}
+	for _, row := range before.Rows {
+		m := classfile.MethodRef{Class: row.Class, Name: row.Name, Descriptor: row.Descriptor}
+		grown[m] = growth{grown[m].calls - row.Calls, grown[m].timed - row.Timed}
+	}
+	return grown
+}
+
+// price sets what calls cost, as a part of the program's processor time. It returns how many
+// calls of each method have ended, and of all methods of the same name together.
+func (t *Trial) price(p *Proposal, probe overhead.ProbeCost, used time.Duration, grown map[classfile.MethodRef]growth) map[classfile.MethodRef]uint64 {
+	thins := make(map[classfile.MethodRef]bool)
 	for _, c := range p.Choices {
 		for _, m := range c.Members {
 			thins[m] = c.Thins
 		}
 	}
+	ended := make(map[classfile.MethodRef]uint64)
 	nanos := 0.0
-	for m, calls := range called {
-		t.Calls += calls
-		nanos += float64(calls) * probe.Call(float64(calls)/t.Took.Seconds(), thins[m])
+	for m, g := range grown {
+		ended[m] += g.timed
+		ended[anyOverload(m)] += g.timed
+		t.Calls += g.calls
+		nanos += float64(g.calls) * probe.Call(float64(g.calls)/t.Took.Seconds(), thins[m])
 	}
-	t.Nanos = nanos / max(float64(t.Calls), 1)
 	t.Cost = nanos / float64(used)
-}
-
-// endedOf returns how many calls of each method have ended between two results, and of all
-// methods of the same name together.
-func endedOf(before, after *liveprobes.Results) map[Method]uint64 {
-	ended := between(before, after, func(row *liveprobes.Row) uint64 { return row.Timed })
-	for m, calls := range maps.Clone(ended) {
-		ended[m.anyOverload()] += calls
-	}
 	return ended
 }
-
-// between returns by how much a figure of each method has grown from one result to the
-// next. Rows never disappear, and their figures never sink.
-func between(before, after *liveprobes.Results, figure func(*liveprobes.Row) uint64) map[Method]uint64 {
-	grown := make(map[Method]uint64)
-	for i := range after.Rows {
-		grown[methodOfRow(&after.Rows[i])] += figure(&after.Rows[i])
-	}
-	for i := range before.Rows {
-		grown[methodOfRow(&before.Rows[i])] -= figure(&before.Rows[i])
-	}
-	return grown
-}
-
-func methodOfRow(row *liveprobes.Row) Method { return Method{row.Class, row.Name, row.Descriptor} }

@@ -152,7 +152,7 @@ func NewProposal(p *suggest.Proposal, t *suggest.Trial) Proposal {
 		d.Probes = append(d.Probes, one)
 	}
 	for _, left := range p.Left {
-		d.LeftOut = append(d.LeftOut, NotProposed{left.Method.String(), left.Share, left.Why})
+		d.LeftOut = append(d.LeftOut, NotProposed{left.Method.QualifiedName(), left.Share, left.Why})
 	}
 	if t != nil {
 		d.Applied = &Trial{
@@ -163,9 +163,9 @@ func NewProposal(p *suggest.Proposal, t *suggest.Trial) Proposal {
 	return d
 }
 
-func newNotCovered(bare []suggest.Bare) (all []NotCovered) {
+func newNotCovered(bare []suggest.Part) (all []NotCovered) {
 	for _, b := range bare {
-		all = append(all, NotCovered{b.Method.String(), b.Share})
+		all = append(all, NotCovered{b.Method.QualifiedName(), b.Share})
 	}
 	return all
 }
