@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
-	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/test/live"
 )
@@ -78,7 +78,7 @@ func (c cachedRuns) profile(t *testing.T, p *live.Program) session.Weavings {
 	p.Run(2)
 	truth := p.Counts().Minus(before)
 	c.end(t, profiling)
-	got, err := json.ReadProfile(&profiling.out)
+	got, err := document.ReadProfile(&profiling.out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/diff"
-	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
@@ -43,7 +43,7 @@ no confidence intervals: every difference then looks certain.`,
 			}
 			difference := diff.Compare(before, after)
 			if asJSON {
-				return json.WriteDiff(s.out, difference, top)
+				return document.Write(s.out, document.NewDiff(difference, top))
 			}
 			return text.WriteDiff(s.out, difference, top, s.outWidth())
 		},

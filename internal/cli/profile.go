@@ -20,8 +20,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/profile"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -514,7 +514,7 @@ func (c *profileCommand) write(p *cct.Profile) error {
 	}
 	out := bufio.NewWriter(to) // keeps the first error until Flush
 	if c.json {
-		failed = errors.Join(failed, json.WriteProfile(out, p))
+		failed = errors.Join(failed, document.Write(out, document.NewProfile(p)))
 	} else {
 		failed = errors.Join(failed, text.WriteProfile(out, p, width, c.top))
 	}

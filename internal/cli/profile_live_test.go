@@ -13,7 +13,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report"
-	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/test/live"
 )
 
@@ -35,7 +35,7 @@ func TestProfileLive(t *testing.T) {
 			if code := profiling.end(t); code != exitOK {
 				t.Fatalf("exit code %d: %s", code, profiling.stderr.String())
 			}
-			got, err := json.ReadProfile(&profiling.out)
+			got, err := document.ReadProfile(&profiling.out)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +17,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -74,15 +75,15 @@ func (r *traceRun) complete(ctx context.Context, ended ending) {
 	}
 }
 
-func (r *traceRun) target() *trace.Target {
+func (r *traceRun) target() trace.Target {
 	s := r.liveSession.session
-	return &trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}
+	return trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}
 }
 
 // result is all that was found.
 func (r *traceRun) result(took time.Duration) *trace.Trace {
 	t := &trace.Trace{
-		Target: *r.target(), Command: commandLine("trace", r.patterns), Methods: r.patterns, Conditions: r.conditions(), Levels: r.levels,
+		Target: r.target(), Command: commandLine("trace", r.patterns), Methods: r.patterns, Conditions: r.conditions(), Levels: r.levels,
 		Began: r.began, Took: took, Transactions: r.kept, Cost: r.rings.Cost(),
 	}
 	weavings := r.liveSession.session.Weavings()
@@ -127,7 +128,7 @@ func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) erro
 
 func (r *traceRun) writeResult(t *trace.Trace) error {
 	if r.json {
-		encoded, err := json.EncodeTraceEnd(t)
+		encoded, err := json.Marshal(document.NewTraceEnd(t))
 		if err != nil {
 			return err
 		}
@@ -198,7 +199,7 @@ func (r *traceRun) hasNoMethod() bool {
 // list shows a transaction that has become whole.
 func (r *traceRun) list(t *trace.Transaction) error {
 	if r.json {
-		encoded, err := json.EncodeTransaction(r.target(), t)
+		encoded, err := json.Marshal(document.NewTransaction(r.target(), t))
 		if err != nil {
 			return err
 		}

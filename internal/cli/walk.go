@@ -12,8 +12,8 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
@@ -168,7 +168,7 @@ func (c *walkCommand) write(result *rootcause.Climb) error {
 	defer reportWritten()
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {
-		failed = errors.Join(failed, json.WriteRootCause(out, result))
+		failed = errors.Join(failed, document.Write(out, document.NewRootCause(result)))
 	} else {
 		failed = errors.Join(failed, text.WriteRootCause(out, result, c.outWidth()))
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/diff"
-	reportjson "github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 )
@@ -41,7 +41,7 @@ func TestDiffIsPerRootCall(t *testing.T) {
 
 func TestDiffJSON(t *testing.T) {
 	var out bytes.Buffer
-	if err := reportjson.WriteDiff(&out, diff.Compare(reporttest.Shop(1), reporttest.Shop(1.5)), 3); err != nil {
+	if err := document.Write(&out, document.NewDiff(diff.Compare(reporttest.Shop(1), reporttest.Shop(1.5)), 3)); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {

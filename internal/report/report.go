@@ -16,8 +16,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
 	"github.com/sonde-jvm/sonde/internal/report/chrome"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/html"
-	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/otlp"
 	"github.com/sonde-jvm/sonde/internal/report/pprof"
 	"github.com/sonde-jvm/sonde/internal/report/text"
@@ -90,7 +90,7 @@ func WriteProfile(w io.Writer, format Format, p *cct.Profile) error {
 	case Collapsed:
 		return text.WriteCollapsed(w, p)
 	case JSON:
-		return json.WriteProfile(w, p)
+		return document.Write(w, document.NewProfile(p))
 	case Text:
 		return text.WriteProfile(w, p, 0, 0)
 	}
@@ -114,7 +114,7 @@ func WriteRootCause(w io.Writer, format Format, c *rootcause.Climb) error {
 	case PProf:
 		return pprof.WriteRootCause(w, c)
 	case JSON:
-		return json.WriteRootCause(w, c)
+		return document.Write(w, document.NewRootCause(c))
 	case Text:
 		return text.WriteRootCause(w, c, 0)
 	}
@@ -147,7 +147,7 @@ func WriteTraceFile(path string, t *trace.Trace, version string) error {
 		case OTLP:
 			return otlp.WriteJSON(w, t, version)
 		case JSON:
-			return json.WriteTrace(w, t)
+			return document.Write(w, document.NewTrace(t))
 		}
 		return text.WriteTrace(w, t, text.Terminal{})
 	})
@@ -208,5 +208,5 @@ func readProfile(format Format, data []byte) (*cct.Profile, error) {
 		}
 		data = encoded
 	}
-	return json.ReadProfile(bytes.NewReader(data))
+	return document.ReadProfile(bytes.NewReader(data))
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/report/diff"
-	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
@@ -119,7 +119,7 @@ func TestOtherFilesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	var version *json.VersionError
+	var version *document.VersionError
 	if _, err := ReadProfileFile(filepath.Join(dir, "c.json")); !errors.As(err, &version) {
 		t.Error("a newer version is not named")
 	}
@@ -140,7 +140,7 @@ func TestDeepTreesAreWritten(t *testing.T) {
 	if err := WriteProfile(&out, JSON, p); err != nil {
 		t.Fatal(err)
 	}
-	back, err := json.ReadProfile(&out)
+	back, err := document.ReadProfile(&out)
 	if err != nil || !reflect.DeepEqual(back, p) {
 		t.Errorf("a deep tree came back different: %v", err)
 	}

@@ -4,7 +4,9 @@ package cct
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -45,24 +47,26 @@ type Profile struct {
 
 // A Target is the JVM that was profiled.
 type Target struct {
-	PID     int
-	Command string // main class or jar
-	JDK     string // version
+	PID     int    `json:"pid,omitempty"`
+	Command string `json:"command,omitempty"` // main class or jar
+	JDK     string `json:"jdk,omitempty"`     // version
 }
 
-// A Method is a method with a hook.
+// A Method is a method with a hook. Its names are as class files have them.
 type Method struct {
-	Class, Name, Descriptor string // as class files have them
-	Native                  bool   // measured at its call sites
-	LowerBound              bool   // HotSpot may replace it by an intrinsic: then its hook misses calls
+	Class      string `json:"class,omitempty"`
+	Name       string `json:"name"`
+	Descriptor string `json:"descriptor,omitempty"`
+	Native     bool   `json:"native,omitempty"`     // measured at its call sites
+	LowerBound bool   `json:"lowerBound,omitempty"` // HotSpot may replace it by an intrinsic: then its hook misses calls
 }
 
 // A Thread holds the calls of one thread, or of several virtual threads that ran in turn.
 type Thread struct {
-	ID      uint64
-	Name    string
-	Virtual bool
-	Top     *Node // its method is -1
+	ID      uint64 `json:"id"`
+	Name    string `json:"name,omitempty"`
+	Virtual bool   `json:"virtual,omitempty"`
+	Top     *Node  `json:"-"` // its method is -1
 }
 
 // A Time is a sum of nanoseconds over calls with its bounds, which include the error of the
@@ -74,20 +78,20 @@ type Time struct {
 
 // A Node is a method in a calling context.
 type Node struct {
-	Method   int     // -1 for the top of a tree
-	Calls    uint64  // calls that began; exact, unless the method is a LowerBound
-	Threw    uint64  // calls that ended with an exception
-	Timed    uint64  // calls from which Self was computed
-	Self     Time    // of all calls, without hooked callees
-	Spread   float64 // standard deviation of Self between timed calls, in nanoseconds; 0 for fewer than two
-	Total    Time    // Self of this node and all below it
-	Raw      int64   // self time of the timed calls without the correction by calibration
-	Max      time.Duration
-	Running  uint64        // calls that had not ended; Self includes their time so far
-	Missed   uint64        // calls that continued before all their callees had hooks
-	Late     bool          // its hook came after the root's: earlier calls are not in Calls
-	Lost     time.Duration // time that Sonde took from running calls; not in Self
-	Children []*Node       // by Total, the longest first
+	Method   int           `json:"method"`                // -1 for the top of a tree
+	Calls    uint64        `json:"calls"`                 // calls that began; exact, unless the method is a LowerBound
+	Threw    uint64        `json:"threw,omitempty"`       // calls that ended with an exception
+	Timed    uint64        `json:"timed,omitempty"`       // calls from which Self was computed
+	Self     Time          `json:"self,omitzero"`         // of all calls, without hooked callees
+	Spread   float64       `json:"spreadNanos,omitempty"` // standard deviation of Self between timed calls; 0 for fewer than two
+	Total    Time          `json:"total,omitzero"`        // Self of this node and all below it
+	Raw      int64         `json:"rawNanos,omitempty"`    // self time of the timed calls without the correction by calibration
+	Max      time.Duration `json:"maxNanos,omitempty"`
+	Running  uint64        `json:"running,omitempty"`   // calls that had not ended; Self includes their time so far
+	Missed   uint64        `json:"missed,omitempty"`    // calls that continued before all their callees had hooks
+	Late     bool          `json:"late,omitempty"`      // its hook came after the root's: earlier calls are not in Calls
+	Lost     time.Duration `json:"lostNanos,omitempty"` // time that Sonde took from running calls; not in Self
+	Children []*Node       `json:"-"`                   // by Total, the longest first
 }
 
 // A Span is the result of several measurements of the same value.
@@ -96,30 +100,69 @@ type Span struct {
 	Low, High float64
 }
 
+// MarshalJSON writes a time as [nanos, low, high].
+func (t Time) MarshalJSON() ([]byte, error) { return marshalBounds(t.Nanos, t.Low, t.High) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	return unmarshalBounds(data, &t.Nanos, &t.Low, &t.High)
+}
+
+// MarshalJSON writes a span as [median, low, high].
+func (s Span) MarshalJSON() ([]byte, error) { return marshalBounds(s.Median, s.Low, s.High) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Span) UnmarshalJSON(data []byte) error {
+	return unmarshalBounds(data, &s.Median, &s.Low, &s.High)
+}
+
+// marshalBounds writes null for infinity, which JSON does not have.
+func marshalBounds(values ...float64) ([]byte, error) {
+	finite := make([]*float64, len(values))
+	for i, v := range values {
+		if !math.IsInf(v, 0) && !math.IsNaN(v) {
+			finite[i] = &v
+		}
+	}
+	return json.Marshal(finite)
+}
+
+func unmarshalBounds(data []byte, values ...*float64) error {
+	finite := make([]*float64, len(values))
+	err := json.Unmarshal(data, &finite)
+	for i, v := range finite[:min(len(finite), len(values))] {
+		*values[i] = math.Inf(1)
+		if v != nil {
+			*values[i] = *v
+		}
+	}
+	return err
+}
+
 // A Calibration is the cost of measuring in nanoseconds, as measured in the target with its own
 // hooks around a known body of dependent operations.
 type Calibration struct {
-	Inner   Span    // of a timed call, inside its own measured time
-	Outer   Span    // of a timed call, inside its caller's measured time
-	Drawn   Span    // Inner of a randomly sampled call, among many that are not timed
-	Count   Span    // of a call that is only counted
-	Overlap float64 // how much too long a call may appear because reading the clock ends overlap with its neighbours
-	Times   int     // number of measurements from the beginning to the end of the run
+	Inner   Span    `json:"inner,omitzero"` // of a timed call, inside its own measured time
+	Outer   Span    `json:"outer,omitzero"` // of a timed call, inside its caller's measured time
+	Drawn   Span    `json:"drawn,omitzero"` // Inner of a randomly sampled call, among many that are not timed
+	Count   Span    `json:"count,omitzero"` // of a call that is only counted
+	Overlap float64 `json:"overlap"`        // how much too long a call may appear because reading the clock ends overlap with its neighbours
+	Times   int     `json:"times"`          // number of measurements from the beginning to the end of the run
 }
 
 // A Cost is what the run cost the target.
 type Cost struct {
-	Hooks   int           // methods with a hook
-	Classes int           // classes that were changed
-	Woven   int           // how often a class was woven for that
-	Cached  int           // how often it was found in the cache
-	Closure int           // methods of loaded classes that could be reached from the root
-	Rounds  int           // batches of redefinitions
-	Pause   time.Duration // how long the program was stopped for them
-	Compile time.Duration // processor time of the JVM's compilers during them
-	Waited  time.Duration // how long threads waited for hooks: in first calls, and for classes that loaded
-	Steady  float64       // part of the program's processor time that hooks took, from counts × calibrated cost
-	Budget  float64       // 0 without a budget
+	Hooks   int           `json:"hooks"`            // methods with a hook
+	Classes int           `json:"classes"`          // classes that were changed
+	Woven   int           `json:"classesWoven"`     // how often a class was woven for that
+	Cached  int           `json:"classesFromCache"` // how often it was found in the cache
+	Closure int           `json:"closure"`          // methods of loaded classes that could be reached from the root
+	Rounds  int           `json:"rounds"`           // batches of redefinitions
+	Pause   time.Duration `json:"pauseNanos"`       // how long the program was stopped for them
+	Compile time.Duration `json:"compileNanos"`     // processor time of the JVM's compilers during them
+	Waited  time.Duration `json:"waitedNanos"`      // how long threads waited for hooks: in first calls, and for classes that loaded
+	Steady  float64       `json:"steady"`           // part of the program's processor time that hooks took, from counts × calibrated cost
+	Budget  float64       `json:"budget,omitempty"` // 0 without a budget
 }
 
 // A LeftAlone is a class or a method without a hook.
@@ -127,9 +170,9 @@ type LeftAlone = instrument.LeftAlone
 
 // A Quiet is a hook that was off for all or part of the window.
 type Quiet struct {
-	Method int
-	On     time.Duration // how long it was on within the window
-	Reason string        // such as "1.2 M calls a second cost 1.4 %: switched off, its time is included in its callers"
+	Method int           `json:"method"`
+	On     time.Duration `json:"onNanos,omitempty"` // how long it was on within the window
+	Reason string        `json:"reason"`            // such as "1.2 M calls a second cost 1.4 %: switched off, its time is included in its callers"
 }
 
 // Partly returns the methods whose hooks were not on for the whole window, with the time that

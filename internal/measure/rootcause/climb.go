@@ -3,6 +3,7 @@ package rootcause
 import (
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
 
@@ -23,26 +24,18 @@ type Climb struct {
 }
 
 // Target is the JVM that was searched.
-type Target struct {
-	PID     int
-	Command string
-	JDK     string
-}
+type Target = cct.Target
 
 // Sampled is how hot spots were found.
 type Sampled struct {
-	By      string        // such as "flight recorder"
-	Biased  bool          // stacks were taken at safepoints: the leaf may be another method
-	Samples int           // of running threads
-	Over    time.Duration // in which they were taken
+	By      string        `json:"by,omitempty"`     // such as "flight recorder"
+	Biased  bool          `json:"biased,omitempty"` // stacks were taken at safepoints: the leaf may be another method
+	Samples int           `json:"samples"`          // of running threads
+	Over    time.Duration `json:"overNanos"`        // in which they were taken
 }
 
-// A Method is a method of the program, with names as in class files.
-type Method struct {
-	Class, Name, Descriptor string
-	Native                  bool
-	LowerBound              bool // HotSpot may replace it by an intrinsic: hooks would miss calls
-}
+// A Method is a method of the program.
+type Method = cct.Method
 
 // A Share is a part of a whole, from 0 to 1, with its 95 % interval.
 type Share = hotspots.Share
@@ -101,60 +94,59 @@ const (
 
 // Measured is what the hook of a method measured while it was on.
 type Measured struct {
-	Calls uint64        // all calls meanwhile
-	Timed uint64        // of those, calls that were timed: the times below are theirs
-	Over  time.Duration // how long the hook was on
-	Total time.Duration // estimate for all calls, from the timed ones
-	Mean  time.Duration
-	P50   time.Duration
-	P90   time.Duration
-	P99   time.Duration
-	Max   time.Duration
+	Calls uint64        `json:"calls"`      // all calls meanwhile
+	Timed uint64        `json:"timed"`      // of those, calls that were timed: the times below are theirs
+	Over  time.Duration `json:"overNanos"`  // how long the hook was on
+	Total time.Duration `json:"totalNanos"` // estimate for all calls, from the timed ones
+	Mean  time.Duration `json:"meanNanos"`
+	P50   time.Duration `json:"p50Nanos"`
+	P90   time.Duration `json:"p90Nanos"`
+	P99   time.Duration `json:"p99Nanos"`
+	Max   time.Duration `json:"maxNanos"`
 }
 
 // An Entry is a line of the caller list.
 type Entry struct {
-	Method  int
-	State   State
-	Reason  string
-	Hits    uint64 // calls its hook has seen
-	Callers []int
-	Callees []int
+	Method  int    `json:"method"`
+	State   State  `json:"state"`
+	Reason  string `json:"reason,omitempty"`
+	Hits    uint64 `json:"hits,omitempty"` // calls its hook has seen
+	Callers []int  `json:"callers,omitempty"`
+	Callees []int  `json:"callees,omitempty"`
 }
 
 // A Live is a hook that was on.
 type Live struct {
-	Method int
-	Spot   int // the hot spot it was on for
-	Level  int // 0 is the hot method
-	From   time.Duration
-	Until  time.Duration
-	Calls  uint64 // hooks executed
-	Drawn  uint64 // of those, calls whose caller was identified
+	Method int           `json:"method"`
+	Spot   int           `json:"spot"`  // the hot spot it was on for
+	Level  int           `json:"level"` // 0 is the hot method
+	From   time.Duration `json:"fromNanos"`
+	Until  time.Duration `json:"untilNanos,omitempty"`
+	Calls  uint64        `json:"calls"` // hooks executed
+	Drawn  uint64        `json:"drawn"` // of those, calls whose caller was identified
 }
 
 // A Batch is one redefinition.
 type Batch struct {
-	At      time.Duration
-	Why     string // such as "12 methods on the call paths of 2 hot spots"
-	In      bool   // hooks went in; otherwise out
-	Classes int
-	Pause   time.Duration
-	Compile time.Duration // processor time of the JVM's compilers meanwhile
+	At      time.Duration `json:"atNanos"`
+	Why     string        `json:"why,omitempty"` // such as "12 methods on the call paths of 2 hot spots"
+	In      bool          `json:"in"`            // hooks went in; otherwise out
+	Classes int           `json:"classes"`
+	Pause   time.Duration `json:"pauseNanos"`
+	Compile time.Duration `json:"compileNanos"` // processor time of the JVM's compilers meanwhile
 }
 
 // Cost is what the search cost the program.
 type Cost struct {
-	Hooked    int     // methods that had a hook
-	MostLive  int     // at any moment
-	LiveLimit int     // how many were allowed
-	Executed  uint64  // hooks, in all
-	Steady    float64 // part of the program's processor time that live hooks took
-	Budget    float64
-	Pause     time.Duration
-	Compile   time.Duration
-	// Redefined is the largest number of redefinitions of a class in a climb.
-	Redefined int
-	Woven     int // how often a class was woven
-	Cached    int // how often it was in the cache
+	Hooked    int           `json:"hooked"`    // methods that had a hook
+	MostLive  int           `json:"mostLive"`  // at any moment
+	LiveLimit int           `json:"liveLimit"` // how many were allowed
+	Executed  uint64        `json:"executed"`  // hooks, in all
+	Steady    float64       `json:"steady"`    // part of the program's processor time that live hooks took
+	Budget    float64       `json:"budget"`
+	Pause     time.Duration `json:"pauseNanos"`
+	Compile   time.Duration `json:"compileNanos"`
+	Redefined int           `json:"redefined"`        // largest number of redefinitions of a class in a search
+	Woven     int           `json:"classesWoven"`     // how often a class was woven
+	Cached    int           `json:"classesFromCache"` // how often it was in the cache
 }

@@ -48,11 +48,11 @@ func (c Clock) At(nanos uint64) time.Time { return c.Wall.Add(time.Duration(nano
 
 // Counts count records that did not become part of a transaction, and late parts.
 type Counts struct {
-	Discarded  uint64 // transactions that did not meet the conditions, if records of them were written
-	GivenUp    uint64 // transactions that were dropped because too many waited for their root
-	Unfinished uint64 // transactions whose root had not ended
-	Strays     uint64 // calls of such transactions, and of others after they were forgotten
-	LateParts  uint64
+	Discarded  uint64 `json:"-"`                    // transactions that did not meet the conditions, if records of them were written
+	Unfinished uint64 `json:"unfinished,omitempty"` // transactions whose root had not ended
+	GivenUp    uint64 `json:"givenUp,omitempty"`    // transactions that were dropped because too many waited for their root
+	Strays     uint64 `json:"strays,omitempty"`     // calls of such transactions, and of others after they were forgotten
+	LateParts  uint64 `json:"lateParts,omitempty"`
 }
 
 // An Assembler combines records into transactions. It is not safe for concurrent use.
@@ -445,7 +445,10 @@ func (s *state) closeLanes() {
 
 // A Cost is the cost of the hooks of a call, in nanoseconds: Inner is between the two readings of
 // the clock and so part of the call's own time; Outer is around them and so part of its caller's.
-type Cost struct{ Inner, Outer float64 }
+type Cost struct {
+	Inner float64 `json:"innerNanos"`
+	Outer float64 `json:"outerNanos"`
+}
 
 // nest moves parts that ran inside a call of the same thread below it: a thread may run a task that
 // it submitted itself.

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/weave/probes"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -44,22 +45,18 @@ type Trace struct {
 }
 
 // A Target is the JVM that was traced.
-type Target struct {
-	PID     int
-	Command string
-	JDK     string
-}
+type Target = cct.Target
 
 // Losses count what a trace does not show.
 type Losses struct {
+	NotChosen    uint64 `json:"notChosen,omitempty"`    // transactions that did not meet the conditions at their end
+	Beyond       uint64 `json:"beyond,omitempty"`       // transactions that ended after the requested number was reached
+	Early        uint64 `json:"early,omitempty"`        // transactions that began before the JVM had recompiled the hooked methods
+	Dropped      uint64 `json:"dropped,omitempty"`      // calls that were only counted because their ring was full
+	Undecided    uint64 `json:"undecided,omitempty"`    // calls whose condition threw an exception
+	Ambiguous    uint64 `json:"ambiguous,omitempty"`    // tasks whose transaction is unknown
+	ContextsLost uint64 `json:"contextsLost,omitempty"` // calls of anchors and tag points that were lost for lack of room
 	Counts
-	NotChosen    uint64 // transactions that did not meet the conditions at their end
-	Dropped      uint64 // calls that were only counted because their ring was full
-	Undecided    uint64 // calls whose condition threw an exception
-	Ambiguous    uint64 // tasks whose transaction is unknown
-	ContextsLost uint64 // calls of anchors and tag points that were lost for lack of room
-	Beyond       uint64 // transactions that ended after the requested number was reached
-	Early        uint64 // transactions that began before the JVM had recompiled the hooked methods
 }
 
 // Slowest returns the longest transaction; nil if there is none.
@@ -73,7 +70,7 @@ func (t *Trace) Slowest() (slowest *Transaction) {
 }
 
 // TraceID returns a globally unique ID of a transaction. It is the same in all output formats.
-func (t *Target) TraceID(tx *Transaction) (id [16]byte) {
+func TraceID(t Target, tx *Transaction) (id [16]byte) {
 	text := []byte("sonde\x00" + t.Command + "\x00" + strconv.Itoa(t.PID))
 	text = binary.BigEndian.AppendUint64(text, uint64(tx.Begin.UnixNano()))
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(text, tx.ID))
@@ -104,26 +101,27 @@ type Transaction struct {
 
 // A Call is one call of a method.
 type Call struct {
-	Spot       uint32
-	Class      string // with dots
-	Method     string
-	Descriptor string
-	Probe      string
-	Thread     Thread
-	Depth      int
+	Spot       uint32 `json:"-"`
+	Class      string `json:"class,omitempty"` // with dots
+	Method     string `json:"method"`
+	Descriptor string `json:"descriptor,omitempty"`
+	Probe      string `json:"probe,omitempty"`
+	Thread
+	Depth int `json:"-"`
 
-	Start    time.Duration // since the start of the transaction
-	Measured time.Duration // including the cost of hooks
-	Duration time.Duration // without the cost of hooks
-	Self     time.Duration // Duration without the children on the same thread
+	Start    time.Duration `json:"startNanos"`    // since the start of the transaction
+	Measured time.Duration `json:"measuredNanos"` // including the cost of hooks
+	Duration time.Duration `json:"durationNanos"` // without the cost of hooks
+	Self     time.Duration `json:"selfNanos"`     // Duration without the children on the same thread
 
-	Threw, Cut  bool
-	Handed      bool // outermost call of a task from another thread
-	Conditional bool // its hook acts only in a context or under a condition
-	Values      []Value
-	Tags        map[string]string // nil if they are those of the caller
-	Children    []*Call           // by start time
-	Omitted     Omitted           // further calls below it, which were too many to keep
+	Threw       bool              `json:"threw,omitempty"`
+	Cut         bool              `json:"cut,omitempty"`
+	Handed      bool              `json:"handed,omitempty"`      // outermost call of a task from another thread
+	Conditional bool              `json:"conditional,omitempty"` // its hook acts only in a context or under a condition
+	Tags        map[string]string `json:"tags,omitempty"`        // nil if they are those of the caller
+	Values      []Value           `json:"values,omitempty"`
+	Omitted     Omitted           `json:"omitted,omitzero"`   // further calls below it, which were too many to keep
+	Children    []*Call           `json:"children,omitempty"` // by start time
 
 	label uint32
 	start uint64
@@ -134,14 +132,14 @@ type Call struct {
 
 // Omitted is a number of calls and the time they took.
 type Omitted struct {
-	Calls uint64
-	Time  time.Duration
+	Calls uint64        `json:"calls"`
+	Time  time.Duration `json:"nanos"`
 }
 
 // A Thread is the thread of a call.
 type Thread struct {
-	ID   uint64
-	Name string // empty if unknown, for example of a thread that has ended
+	ID   uint64 `json:"thread"`
+	Name string `json:"threadName,omitempty"` // empty if unknown, for example of a thread that has ended
 }
 
 // NameThreads sets the names of threads.
@@ -155,14 +153,14 @@ func (t *Transaction) NameThreads(names map[uint64]string) {
 
 // A Value is the value of an expression at the entry or exit of a call.
 type Value struct {
-	Index      int // with probes.ExitCapture if AtExit
-	AtExit     bool
-	Expression string
-	Text       string
-	Null       bool
-	Failed     bool // the expression threw an exception
-	Cut        bool // Text is truncated
-	Redacted   bool // it was not evaluated, or parts of Text were removed
+	Index      int    `json:"-"` // with probes.ExitCapture if AtExit
+	Expression string `json:"expression"`
+	Text       string `json:"text,omitempty"`
+	AtExit     bool   `json:"atExit,omitempty"`
+	Null       bool   `json:"null,omitempty"`
+	Failed     bool   `json:"failed,omitempty"`   // the expression threw an exception
+	Cut        bool   `json:"cut,omitempty"`      // Text is truncated
+	Redacted   bool   `json:"redacted,omitempty"` // it was not evaluated, or parts of Text were removed
 
 	raw string // as recorded; becomes Text when the capture is known
 }

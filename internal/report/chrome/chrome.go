@@ -38,7 +38,7 @@ const (
 
 // Write writes a trace.
 func Write(w io.Writer, t *trace.Trace) error {
-	p := &printer{out: bufio.NewWriter(w), process: t.Target.PID, target: &t.Target, threads: map[uint64]bool{}}
+	p := &printer{out: bufio.NewWriter(w), process: t.Target.PID, target: t.Target, threads: map[uint64]bool{}}
 	for _, one := range t.Transactions {
 		if p.origin.IsZero() || one.Begin.Before(p.origin) {
 			p.origin = one.Begin
@@ -62,7 +62,7 @@ type printer struct {
 	err     error
 	origin  time.Time // start of the first transaction, from which times count
 	process int
-	target  *trace.Target
+	target  trace.Target
 	threads map[uint64]bool // that have a name
 	isMore  bool
 }
@@ -106,7 +106,7 @@ func (p *printer) head(t *trace.Trace) {
 }
 
 func (p *printer) transaction(t *trace.Transaction) {
-	id := p.target.TraceID(t)
+	id := trace.TraceID(p.target, t)
 	name := fmt.Sprintf("%x", id)
 	for c := range t.All() {
 		p.thread(c.Thread)

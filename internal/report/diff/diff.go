@@ -56,16 +56,17 @@ type Difference struct {
 // An Uncompared is a method that the two runs measured differently. In the comparison, its
 // time is included in that of its callers in both runs.
 type Uncompared struct {
-	Method        string
-	Before, After Hook
-	held          float64 // part of the roots' time
+	Method string  `json:"method"`
+	Before Hook    `json:"before"`
+	After  Hook    `json:"after"`
+	held   float64 // part of the roots' time
 }
 
 // A Run is one of the two runs.
 type Run struct {
-	Title string
-	Calls uint64   // of the roots
-	Total cct.Time // of one call of the root
+	Title string   `json:"target"`
+	Calls uint64   `json:"rootCalls"` // of the roots
+	Total cct.Time `json:"total"`     // of one call of the root
 }
 
 // A Change compares a method, or one calling context of it.
@@ -295,8 +296,8 @@ func (c *comparer) changes() (methods, contexts []Change) {
 
 // A Hook is the state of a method's hook in one run.
 type Hook struct {
-	State State
-	On    time.Duration // for Partly: how long it was on, if known
+	State State         `json:"hook"`
+	On    time.Duration `json:"onNanos,omitempty"` // for Partly: how long it was on, if known
 }
 
 // A State is the state of a hook during a run.

@@ -101,6 +101,14 @@ type Instrument struct {
 	Run        string              `json:"run,omitempty"`
 }
 
+// notNil makes an empty list of nil, which would be null.
+func notNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
 // Write writes a document on one line.
 func Write(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)

@@ -1,4 +1,6 @@
-// Package document defines the JSON documents that commands write with --json.
+// Package document defines the JSON documents that commands write with --json or into
+// files, and reads profiles back. Types of results whose fields have JSON names are written
+// as they are.
 package document
 
 import (

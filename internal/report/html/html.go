@@ -8,15 +8,20 @@ package html
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
 	"io"
 	"path"
+	"slices"
 	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 )
 
 //go:embed assets
@@ -25,66 +30,51 @@ var assets embed.FS
 // A page lists the assets of a page. They are joined in this order. Scripts share one
 // scope: at load time, a script may use only what the scripts before it define.
 type page struct {
-	layouts []string // the first one is the page, the others are its parts
+	command string   // that writes the page
+	id      string   // of the element with the result
+	layouts []string // in addition to those of all pages; the first one defines the body
 	sheets  []string
 	scripts []string
 }
 
-// A frame is what every page contains.
-type frame struct {
-	Policy  string
-	Style   template.CSS
-	Script  template.JS
-	Carried template.JS // the result as JSON
-}
+// commonLayouts are parts of every page. The first one is the page.
+var commonLayouts = []string{"page.html", "parts.html"}
 
-func (p page) frame(encoded []byte) (frame, error) {
-	style, err := join(p.sheets)
+// write writes a page that shows a view and contains a document.
+func (p page) write(w io.Writer, target cct.Target, document, view any) error {
+	// The escapes of Marshal leave no character that has a meaning in HTML.
+	encoded, err := json.Marshal(document)
 	if err != nil {
-		return frame{}, err
+		return fmt.Errorf("page: %w", err)
 	}
-	script, err := join(p.scripts)
-	if err != nil {
-		return frame{}, err
+	var paths []string
+	for _, name := range slices.Concat(commonLayouts, p.layouts) {
+		paths = append(paths, path.Join("assets", name))
 	}
-	return frame{policy(style, script), template.CSS(style), template.JS(script), template.JS(inert(encoded))}, nil
-}
-
-// execute writes the page. Its layouts see the fields of data, which include a frame.
-func (p page) execute(w io.Writer, data any) error {
-	paths := make([]string, len(p.layouts))
-	for i, name := range p.layouts {
-		paths[i] = path.Join("assets", name)
-	}
-	layout, err := template.ParseFS(assets, paths...)
-	if err == nil {
-		err = layout.Execute(w, data)
-	}
+	style, script := join(p.sheets), join(p.scripts)
+	err = template.Must(template.ParseFS(assets, paths...)).Execute(w, struct {
+		Command, ID, Title, Policy string
+		Style                      template.CSS
+		Script, Carried            template.JS
+		View                       any
+	}{p.command, p.id, titleOf(target), policy(style, script), template.CSS(style), template.JS(script), template.JS(encoded), view})
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	return nil
 }
 
-func join(names []string) ([]byte, error) {
-	var joined bytes.Buffer
-	joined.WriteByte('\n')
+// join joins assets. It panics if one does not exist.
+func join(names []string) []byte {
+	joined := []byte("\n")
 	for _, name := range names {
 		source, err := assets.ReadFile(path.Join("assets", name))
 		if err != nil {
-			return nil, fmt.Errorf("page: %w", err)
+			panic(err)
 		}
-		joined.Write(source)
+		joined = append(joined, source...)
 	}
-	return joined.Bytes(), nil
-}
-
-// inert returns equivalent JSON without the characters that have a meaning in HTML. In
-// JSON they occur only in strings, where an escape means the same.
-func inert(encoded []byte) []byte {
-	encoded = bytes.ReplaceAll(encoded, []byte("<"), []byte(`\u003c`))
-	encoded = bytes.ReplaceAll(encoded, []byte(">"), []byte(`\u003e`))
-	return bytes.ReplaceAll(encoded, []byte("&"), []byte(`\u0026`))
+	return joined
 }
 
 // policy returns a content security policy that allows this script and this style and no
@@ -102,7 +92,7 @@ func digest(source []byte) string {
 // ErrNoProfile is the error of Embedded for a file that contains no profile.
 var ErrNoProfile = errors.New("the page contains no profile: sonde profile did not write it, or it is incomplete")
 
-// Where a page contains a profile. The JSON contains no end tag because inert escapes "<".
+// Where a page contains a profile. The JSON contains no end tag because it has no "<".
 const (
 	opening = `<script type="application/json" id="profile">`
 	closing = `</script>`
@@ -131,11 +121,8 @@ type header struct {
 	Took     string // empty if unknown
 }
 
-func newHeader(pid int, command, jdk string, began time.Time, took time.Duration) header {
-	h := header{Title: command, PID: pid, JDK: jdk}
-	if command == "" {
-		h.Title = "A Java program"
-	}
+func newHeader(target cct.Target, began time.Time, took time.Duration) header {
+	h := header{Title: titleOf(target), PID: target.PID, JDK: target.JDK}
 	if took > 0 {
 		h.Took = duration(took)
 	}
@@ -144,3 +131,5 @@ func newHeader(pid int, command, jdk string, began time.Time, took time.Duration
 	}
 	return h
 }
+
+func titleOf(target cct.Target) string { return cmp.Or(target.Command, "A Java program") }

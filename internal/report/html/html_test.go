@@ -18,15 +18,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/measure/trace/tracetest"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	reportjson "github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/pagetest"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
 func encode(t *testing.T, p *cct.Profile) []byte {
 	t.Helper()
-	encoded, err := reportjson.EncodeProfile(p)
+	encoded, err := json.Marshal(document.NewProfile(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestPageContainsTheProfile(t *testing.T) {
 		if want, _ := json.Marshal(wrote); !bytes.Equal(again, want) {
 			t.Errorf("%s: the page carries another profile than was written", name)
 		}
-		if _, err := reportjson.ReadProfile(bytes.NewReader(carried)); err != nil {
+		if _, err := document.ReadProfile(bytes.NewReader(carried)); err != nil {
 			t.Errorf("%s: the page's profile cannot be read back: %v", name, err)
 		}
 	}
@@ -154,10 +154,7 @@ func checkAlone(t *testing.T, html, opening string, parts page) {
 		}
 	}
 	for _, names := range [][]string{parts.sheets, parts.scripts} {
-		source, err := join(names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := join(names)
 		for _, fetching := range []string{"@import", "url(", "fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import("} {
 			if bytes.Contains(source, []byte(fetching)) {
 				t.Errorf("%v contain %q", names, fetching)
@@ -178,6 +175,9 @@ func TestEveryAssetIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := map[string]bool{}
+	for _, name := range commonLayouts {
+		used[name] = true
+	}
 	for _, names := range []page{profilePage, rootCausePage, samplesPage, tracePage} {
 		for _, name := range slices.Concat(names.layouts, names.sheets, names.scripts) {
 			used[name] = true
@@ -376,10 +376,7 @@ func TestSamplesPage(t *testing.T) {
 		}
 	}
 	for _, names := range [][]string{samplesPage.sheets, samplesPage.scripts} {
-		source, err := join(names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := join(names)
 		if !strings.Contains(page, string(source)) || bytes.Contains(source, []byte("</")) {
 			t.Errorf("%v do not stand in the page as they are, so its policy would refuse them", names)
 		}

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/report/json"
 )
 
 // summaryRows is the length of the method list that is shown on paper and without scripts.
 const summaryRows = 25
 
 var profilePage = page{
-	layouts: []string{"page.html", "header.html", "measured.html", "summary.html", "parts.html"},
+	command: "profile", id: "profile",
+	layouts: []string{"profile.html", "header.html", "measured.html", "summary.html"},
 	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "tables.css", "measured.css", "print.css"},
 	scripts: []string{
 		"format.js", "decode.js", "tree.js", "methodlist.js", "colour.js", "search.js", "dom.js", "rows.js", "place.js", "theme.js", "tooltip.js",
@@ -27,18 +28,7 @@ var profilePage = page{
 
 // WriteProfile writes a page that shows a profile and contains it as JSON.
 func WriteProfile(w io.Writer, p *cct.Profile) error {
-	encoded, err := json.EncodeProfile(p)
-	if err != nil {
-		return err
-	}
-	held, err := profilePage.frame(encoded)
-	if err != nil {
-		return err
-	}
-	return profilePage.execute(w, struct {
-		profileView
-		frame
-	}{newProfileView(p), held})
+	return profilePage.write(w, p.Target, document.NewProfile(p), newProfileView(p))
 }
 
 // A profileView is what the layouts of a profile show.
@@ -91,7 +81,7 @@ func newProfileView(p *cct.Profile) profileView {
 		total += root.Total.Nanos
 	}
 	v := profileView{
-		header:   newHeader(p.Target.PID, p.Target.Command, p.Target.JDK, p.Began, p.Took),
+		header:   newHeader(p.Target, p.Began, p.Took),
 		Roots:    p.Roots,
 		Scheme:   p.Scheme,
 		Why:      p.Why,

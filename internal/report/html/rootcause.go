@@ -12,14 +12,15 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/report/callers"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/report/json"
 )
 
 // The script only shows tooltips and switches between light and dark; everything else is
 // written by the layouts.
 var rootCausePage = page{
-	layouts: []string{"climb.html", "climbheader.html", "spot.html", "timeline.html", "climbcost.html", "parts.html"},
+	command: "walk", id: "climb",
+	layouts: []string{"climb.html", "climbheader.html", "spot.html", "timeline.html", "climbcost.html"},
 	sheets:  []string{"base.css", "header.css", "flame.css", "measured.css", "spot.css", "timeline.css", "climbprint.css"},
 	scripts: []string{"format.js", "dom.js", "place.js", "theme.js", "climb.js"},
 }
@@ -27,18 +28,7 @@ var rootCausePage = page{
 // WriteRootCause writes a page that shows the result of a root-cause search and contains
 // it as JSON.
 func WriteRootCause(w io.Writer, c *rootcause.Climb) error {
-	encoded, err := json.EncodeRootCause(c)
-	if err != nil {
-		return err
-	}
-	held, err := rootCausePage.frame(encoded)
-	if err != nil {
-		return err
-	}
-	return rootCausePage.execute(w, struct {
-		rootCauseView
-		frame
-	}{newRootCauseView(c), held})
+	return rootCausePage.write(w, c.Target, document.NewRootCause(c), newRootCauseView(c))
 }
 
 // A rootCauseView is what the layouts of a root-cause search show.
@@ -82,7 +72,7 @@ type entryView struct {
 
 func newRootCauseView(c *rootcause.Climb) rootCauseView {
 	v := rootCauseView{
-		header: newHeader(c.Target.PID, c.Target.Command, c.Target.JDK, c.Began, c.Took), Biased: c.Sampled.Biased, Notes: c.Notes, Timeline: newTimeline(c),
+		header: newHeader(c.Target, c.Began, c.Took), Biased: c.Sampled.Biased, Notes: c.Notes, Timeline: newTimeline(c),
 		Sampled: format.Plural(c.Sampled.Samples, "sample") + " in " + duration(c.Sampled.Over),
 		Cost: searchCostView{
 			costView: newCostView(cct.Cost{Steady: c.Cost.Steady, Budget: c.Cost.Budget, Pause: c.Cost.Pause, Compile: c.Cost.Compile}, 0),
@@ -102,7 +92,7 @@ func newRootCauseView(c *rootcause.Climb) rootCauseView {
 	}
 	for _, e := range c.List {
 		v.List = append(v.List, entryView{
-			e.Method, nameOf(cct.Method(c.Methods[e.Method])), e.State, e.Reason, format.Grouped(e.Hits), len(e.Callers), len(e.Callees),
+			e.Method, nameOf(c.Methods[e.Method]), e.State, e.Reason, format.Grouped(e.Hits), len(e.Callers), len(e.Callees),
 		})
 	}
 	return v
@@ -165,7 +155,7 @@ type levelLabel struct {
 func newSpotView(c *rootcause.Climb, index int, hues []string) spotView {
 	s := &c.Spots[index]
 	v := spotView{
-		Rank: strconv.Itoa(index + 1), Method: s.Method, Name: nameOf(cct.Method(c.Methods[s.Method])),
+		Rank: strconv.Itoa(index + 1), Method: s.Method, Name: nameOf(c.Methods[s.Method]),
 		Share: share(s.Share.Part), Range: rangeOf(s.Share), Above: s.Above,
 	}
 	if s.Kind != "" {
@@ -207,7 +197,7 @@ func newCauseView(c *rootcause.Climb, cause callers.Cause) *causeView {
 	if cause.End == nil {
 		return nil
 	}
-	named := func(method int) name { return nameOf(cct.Method(c.Methods[method])) }
+	named := func(method int) name { return nameOf(c.Methods[method]) }
 	v := &causeView{Method: -1}
 	for _, method := range cause.Path {
 		v.Path = append(v.Path, briefOf(c.Methods[method]))
@@ -266,7 +256,7 @@ func newBoxView(c *rootcause.Climb, s *rootcause.Spot, b box, levels int, cause 
 
 // tipOf returns the tooltip of a method; its name comes first.
 func tipOf(m rootcause.Method, lines ...string) string {
-	n := nameOf(cct.Method(m))
+	n := nameOf(m)
 	return strings.Join(append([]string{n.Package + n.Class + "." + n.Method}, lines...), "\n")
 }
 
@@ -284,7 +274,7 @@ func callTime(d time.Duration) string { return mean(float64(d)) }
 
 // briefOf returns a method's name without its package.
 func briefOf(m rootcause.Method) string {
-	n := nameOf(cct.Method(m))
+	n := nameOf(m)
 	return n.Class + "." + n.Method
 }
 
@@ -319,7 +309,7 @@ type callerView struct {
 // callerViews returns the hot spot and its callers, each after its callee.
 func callerViews(c *rootcause.Climb, s *rootcause.Spot, rows []callers.Row, cause *rootcause.Caller) []callerView {
 	scale := newLogScale(s, rows)
-	first := callerView{Method: s.Method, Name: nameOf(cct.Method(c.Methods[s.Method])), Class: "hot", Share: "100" + space + "%", Bar: 100, Calls: "–"}
+	first := callerView{Method: s.Method, Name: nameOf(c.Methods[s.Method]), Class: "hot", Share: "100" + space + "%", Bar: 100, Calls: "–"}
 	if s.Own != nil {
 		first.Calls = format.Grouped(s.Own.Calls)
 	}
@@ -328,7 +318,7 @@ func callerViews(c *rootcause.Climb, s *rootcause.Spot, rows []callers.Row, caus
 	forks := forksOf(rows)
 	for i, row := range rows {
 		v := callerView{
-			Method: row.Method, Name: nameOf(cct.Method(c.Methods[row.Method])), Share: share(row.Share.Part), Range: rangeOf(row.Share),
+			Method: row.Method, Name: nameOf(c.Methods[row.Method]), Share: share(row.Share.Part), Range: rangeOf(row.Share),
 			By: string(row.By), Calls: "–", Bar: percent(row.Share.Part), Indent: 14 * forks[i], Reason: row.Reason, Marks: stateMarks(c, row),
 		}
 		if row.Calls > 0 {

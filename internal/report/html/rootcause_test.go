@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
-	"github.com/sonde-jvm/sonde/internal/report/json"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
 )
 
@@ -61,7 +62,7 @@ func TestRootCausePageContainsTheResult(t *testing.T) {
 	for name, c := range map[string]*rootcause.Climb{"shop": reporttest.RootCause(), "hostile": hostileClimb(), "deep": deepClimb(), "empty": {}} {
 		_, rest, _ := strings.Cut(writeClimb(t, c), climbOpening)
 		carried, _, found := strings.Cut(rest, closing)
-		if want, err := json.EncodeRootCause(c); err != nil || !found || carried != string(inert(want)) {
+		if want, err := json.Marshal(document.NewRootCause(c)); err != nil || !found || carried != string(want) {
 			t.Errorf("%s: the page contains another result than was written: %v", name, err)
 		}
 	}
@@ -118,7 +119,7 @@ func TestRootCausePageShows(t *testing.T) {
 
 func TestRootCausePageStaysSmall(t *testing.T) {
 	c := reporttest.RootCause()
-	encoded, err := json.EncodeRootCause(c)
+	encoded, err := json.Marshal(document.NewRootCause(c))
 	if err != nil {
 		t.Fatal(err)
 	}

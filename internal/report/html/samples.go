@@ -1,8 +1,6 @@
 package html
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
@@ -11,7 +9,8 @@ import (
 )
 
 var samplesPage = page{
-	layouts: []string{"samples.html", "parts.html"},
+	command: "hot", id: "samples",
+	layouts: []string{"samples.html"},
 	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "print.css"},
 	scripts: []string{
 		"format.js", "tree.js", "colour.js", "search.js", "dom.js", "place.js", "theme.js", "samplestip.js", "flamedraw.js", "flame.js",
@@ -41,37 +40,12 @@ type SampleNode struct {
 
 // WriteSamples writes a page with a flame graph of samples.
 func WriteSamples(w io.Writer, s *Samples) error {
-	encoded, err := s.encode()
-	if err != nil {
-		return err
-	}
-	held, err := samplesPage.frame(encoded)
-	if err != nil {
-		return err
-	}
-	return samplesPage.execute(w, struct {
-		header
-		frame
-		Count, Bias string
-	}{newHeader(s.Target.PID, s.Target.Command, s.Target.JDK, s.Began, s.Took), held, format.Plural(s.Count, "sample"), s.Bias})
-}
-
-func (s *Samples) encode() ([]byte, error) {
-	type method struct {
-		Class      string `json:"class"`
-		Name       string `json:"name"`
-		Descriptor string `json:"descriptor,omitempty"`
-	}
-	methods := make([]method, 0, len(s.Methods))
-	for _, m := range s.Methods {
-		methods = append(methods, method{m.Class, m.Name, m.Descriptor})
-	}
-	encoded, err := json.Marshal(struct {
-		Methods []method     `json:"methods"`
+	carried := struct {
+		Methods []cct.Method `json:"methods"`
 		Nodes   []SampleNode `json:"nodes"`
-	}{methods, s.Nodes})
-	if err != nil {
-		return nil, fmt.Errorf("page: %w", err)
-	}
-	return encoded, nil
+	}{s.Methods, s.Nodes}
+	return samplesPage.write(w, s.Target, carried, struct {
+		header
+		Count, Bias string
+	}{newHeader(s.Target, s.Began, s.Took), format.Plural(s.Count, "sample"), s.Bias})
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/trace"
+	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
-	"github.com/sonde-jvm/sonde/internal/report/json"
 	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 var tracePage = page{
-	layouts: []string{"trace.html", "traceheader.html", "tracesummary.html", "parts.html"},
+	command: "trace", id: "trace",
+	layouts: []string{"trace.html", "traceheader.html", "tracesummary.html"},
 	sheets:  []string{"base.css", "header.css", "toolbar.css", "flame.css", "measured.css", "trace.css"},
 	scripts: []string{
 		"format.js", "colour.js", "dom.js", "place.js", "theme.js", "model.js", "list.js", "detail.js", "water.js", "tracemain.js",
@@ -22,18 +23,7 @@ var tracePage = page{
 
 // WriteTrace writes a page that shows a trace and contains it as JSON.
 func WriteTrace(w io.Writer, t *trace.Trace) error {
-	encoded, err := json.EncodeTrace(t)
-	if err != nil {
-		return err
-	}
-	held, err := tracePage.frame(encoded)
-	if err != nil {
-		return err
-	}
-	return tracePage.execute(w, struct {
-		traceView
-		frame
-	}{newTraceView(t), held})
+	return tracePage.write(w, t.Target, document.NewTrace(t), newTraceView(t))
 }
 
 // A traceView is what the layouts of a trace show.
@@ -54,7 +44,7 @@ type transactionView struct{ Name, When, Duration, Calls, Errors, Thread, Tags s
 
 func newTraceView(t *trace.Trace) traceView {
 	v := traceView{
-		header:  newHeader(t.Target.PID, t.Target.Command, t.Target.JDK, t.Began, t.Took),
+		header:  newHeader(t.Target, t.Began, t.Took),
 		Methods: t.Methods, Conditions: t.Conditions, Kept: format.Grouped(len(t.Transactions)), NotChosen: text.NotChosen(t.Losses),
 		Hottest: hottestOf(t), Levels: format.Count(t.Levels, "level", "levels"),
 		Times: strings.Join(text.TraceTimes(t), ". ") + ".", Remarks: append(text.Losses(t.Losses), t.Notes...),

@@ -23,8 +23,8 @@ import (
 )
 
 // spansOf returns the spans of a transaction. Their ids are the same every time.
-func spansOf(target *trace.Target, t *trace.Transaction) []*tracepb.Span {
-	s := &spans{t: t, trace: target.TraceID(t)}
+func spansOf(target trace.Target, t *trace.Transaction) []*tracepb.Span {
+	s := &spans{t: t, trace: trace.TraceID(target, t)}
 	root := s.add(t.Root, nil)
 	for _, part := range t.Parts {
 		s.add(part, root)
@@ -144,7 +144,7 @@ func dataOf(t *trace.Trace, version string, spans []*tracepb.Span) *tracepb.Trac
 func WriteJSON(w io.Writer, t *trace.Trace, version string) error {
 	var all []*tracepb.Span
 	for _, one := range t.Transactions {
-		all = append(all, spansOf(&t.Target, one)...)
+		all = append(all, spansOf(t.Target, one)...)
 	}
 	encoded, err := protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(dataOf(t, version, all))
 	if err != nil {

@@ -79,7 +79,7 @@ func Send(ctx context.Context, endpoint string, t *trace.Trace, version string) 
 		return err
 	}
 	for _, one := range t.Transactions {
-		for _, span := range spansOf(&t.Target, one) {
+		for _, span := range spansOf(t.Target, one) {
 			if batch = append(batch, span); len(batch) == mostSpans {
 				if err := flush(); err != nil {
 					return sent, err

@@ -59,11 +59,7 @@ func WriteProfile(w io.Writer, p *cct.Profile) error {
 // innermost frame. Hits are samples of the program, divided by the shares of the paths;
 // time is the part of the sampled time that they stand for.
 func WriteRootCause(w io.Writer, c *rootcause.Climb) error {
-	methods := make([]cct.Method, len(c.Methods))
-	for i, m := range c.Methods {
-		methods[i] = cct.Method(m)
-	}
-	b := newBuilder(cct.Target(c.Target), methods, c.Began, c.Took)
+	b := newBuilder(c.Target, c.Methods, c.Began, c.Took)
 	b.profile.SampleType = []*profile.ValueType{{Type: "hits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}}
 	b.profile.DefaultSampleType = "time"
 	b.comment("call paths to hot spots")

@@ -29,7 +29,7 @@ const (
 // WriteRootCause writes the result of a root-cause search. A width of 0 allows lines of
 // any length.
 func WriteRootCause(w io.Writer, c *rootcause.Climb, width int) error {
-	r := &rootCauseReport{printer{bufio.NewWriter(w), width}, c, methodNames(c.Methods)}
+	r := &rootCauseReport{printer{bufio.NewWriter(w), width}, c, cct.Names(c.Methods)}
 	r.header()
 	r.causes()
 	for i := range c.Spots {
@@ -48,19 +48,11 @@ type rootCauseReport struct {
 	names []string
 }
 
-func methodNames(methods []rootcause.Method) []string {
-	converted := make([]cct.Method, len(methods))
-	for i, m := range methods {
-		converted[i] = cct.Method(m)
-	}
-	return cct.Names(converted)
-}
-
 func (r *rootCauseReport) brief(method int) string { return brief(r.names[method]) }
 
 func (r *rootCauseReport) header() {
 	c := r.found
-	r.say("%s", format.Printable(cct.Target(c.Target).String()))
+	r.say("%s", format.Printable(c.Target.String()))
 	when := ""
 	if !c.Began.IsZero() {
 		when = ", from " + c.Began.Format("2006-01-02 15:04:05 MST")
@@ -394,7 +386,7 @@ var liveColumns = format.Columns(">SHARE", ">CALLS", ">MEAN", ">P99", "", "HOT S
 // RootCauseLines returns at most most lines for a search in progress: the hot spots with
 // the callers that have the largest shares. A dot marks hooks that are on.
 func RootCauseLines(c *rootcause.Climb, width, most int) []string {
-	names := methodNames(c.Methods)
+	names := cct.Names(c.Methods)
 	live := map[int]bool{}
 	for _, e := range c.List {
 		live[e.Method] = e.State == rootcause.Watched

@@ -164,9 +164,9 @@ func TagsClass() string { return agent.HookClass() + "Tags" }
 
 // A LeftAlone is a class or a method that was requested and has no hook.
 type LeftAlone struct {
-	Class  string // internal name
-	Method string // name and descriptor; empty for the whole class
-	Reason string
+	Class  string `json:"class"`            // internal name
+	Method string `json:"method,omitempty"` // name and descriptor; empty for the whole class
+	Reason string `json:"reason"`
 }
 
 // CompareLeft orders by class, method and reason.

@@ -8,7 +8,7 @@ import vm from "node:vm";
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const page = vm.createContext({});
 for (const name of ["../assets/format", "../assets/model"]) vm.runInContext(read(`${name}.js`), page, { filename: name });
-const transactions = page.decodeTrace(JSON.parse(read("../../json/testdata/trace.json")));
+const transactions = page.decodeTrace(JSON.parse(read("../../document/testdata/trace.json")));
 const plain = (value) => JSON.parse(JSON.stringify(value));
 
 test("calls of one method inside one other are one row", () => {

@@ -1,0 +1,78 @@
+package document
+
+import (
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
+)
+
+// RootCause is written by `sonde walk`; docs/formats/climb.md describes it.
+type RootCause struct {
+	Format  string            `json:"format"`
+	Version int               `json:"version"`
+	Target  cct.Target        `json:"target,omitzero"`
+	Began   time.Time         `json:"began,omitzero"`
+	Took    time.Duration     `json:"tookNanos,omitempty"`
+	Sampled rootcause.Sampled `json:"sampled,omitzero"`
+	Methods []cct.Method      `json:"methods"`
+	Spots   []hotSpot         `json:"spots"`
+	List    []rootcause.Entry `json:"callerList"`
+	Hooks   []rootcause.Live  `json:"hooks"`
+	Batches []rootcause.Batch `json:"batches"`
+	Cost    rootcause.Cost    `json:"cost,omitzero"`
+	Notes   []string          `json:"notes,omitempty"`
+}
+
+type hotSpot struct {
+	Method  int                 `json:"method"`
+	Share   [3]float64          `json:"share"` // part, low, high
+	Kind    string              `json:"kind,omitempty"`
+	Line    int                 `json:"line,omitempty"`
+	From    time.Duration       `json:"fromNanos"`
+	Until   time.Duration       `json:"untilNanos,omitempty"`
+	Above   string              `json:"above,omitempty"`
+	Own     *rootcause.Measured `json:"own,omitempty"`
+	Callers []caller            `json:"callers"`
+}
+
+// A caller is listed after the method that it calls. Below is that method's index in the
+// list, or -1 for the hot spot.
+type caller struct {
+	Below  int                 `json:"below"`
+	Method int                 `json:"method"`
+	Share  [3]float64          `json:"share"`
+	By     rootcause.Basis     `json:"by,omitempty"`
+	Calls  uint64              `json:"calls,omitempty"`
+	Own    *rootcause.Measured `json:"own,omitempty"`
+	State  rootcause.State     `json:"state,omitempty"`
+	Reason string              `json:"reason,omitempty"`
+	Top    bool                `json:"top,omitempty"`
+}
+
+// NewRootCause describes the result of a root-cause search.
+func NewRootCause(c *rootcause.Climb) *RootCause {
+	d := &RootCause{
+		Format: "sonde-climb", Version: 1, Target: c.Target, Began: c.Began, Took: c.Took, Sampled: c.Sampled, Methods: notNil(c.Methods),
+		Spots: []hotSpot{}, List: notNil(c.List), Hooks: notNil(c.Hooks), Batches: notNil(c.Batches), Cost: c.Cost, Notes: c.Notes,
+	}
+	for i := range c.Spots {
+		s := &c.Spots[i]
+		d.Spots = append(d.Spots, hotSpot{
+			Method: s.Method, Share: shareBounds(s.Share), Kind: s.Kind, Line: s.Line, From: s.From, Until: s.Until,
+			Above: s.Above, Own: s.Own, Callers: callerList([]caller{}, s.Callers, -1),
+		})
+	}
+	return d
+}
+
+func shareBounds(s rootcause.Share) [3]float64 { return [3]float64{s.Part, s.Low, s.High} }
+
+// callerList appends a tree of callers to a list, each after the method that it calls.
+func callerList(list []caller, callers []*rootcause.Caller, below int) []caller {
+	for _, c := range callers {
+		list = append(list, caller{below, c.Method, shareBounds(c.Share), c.By, c.Calls, c.Own, c.State, c.Reason, c.Top})
+		list = callerList(list, c.Above, len(list)-1)
+	}
+	return list
+}

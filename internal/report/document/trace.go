@@ -1,0 +1,84 @@
+package document
+
+import (
+	"encoding/hex"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/trace"
+)
+
+// Trace is written by `sonde trace`; docs/formats/trace.md describes it.
+type Trace struct {
+	Format       string        `json:"format"`
+	Version      int           `json:"version"`
+	Target       cct.Target    `json:"target"`
+	Command      string        `json:"command,omitempty"`
+	Methods      []string      `json:"methods"`
+	Conditions   []string      `json:"conditions,omitempty"`
+	Levels       int           `json:"levels"`
+	Began        time.Time     `json:"began,omitzero"`
+	Took         time.Duration `json:"tookNanos"`
+	Hooks        trace.Cost    `json:"hooks"`
+	Woven        int           `json:"classesWoven"`
+	Cached       int           `json:"classesFromCache"`
+	Losses       trace.Losses  `json:"losses"`
+	Notes        []string      `json:"notes,omitempty"`
+	Transactions []Transaction `json:"transactions"`
+}
+
+// Transaction is a traced call of a root.
+type Transaction struct {
+	TraceID  string            `json:"traceId"`
+	Begin    time.Time         `json:"begin"`
+	Duration time.Duration     `json:"durationNanos"`
+	Extent   time.Duration     `json:"extentNanos"`
+	Calls    uint64            `json:"calls"`
+	Errors   uint64            `json:"errors,omitempty"`
+	Lost     uint64            `json:"lost,omitempty"`
+	Late     int               `json:"late,omitempty"`
+	Tags     map[string]string `json:"tags,omitempty"`
+	Root     *trace.Call       `json:"root"`
+	Parts    []*trace.Call     `json:"parts,omitempty"`
+}
+
+// TraceEnd is the last line of `sonde trace --json`: a trace without its transactions.
+type TraceEnd struct {
+	Final bool `json:"final"`
+	Kept  int  `json:"kept"`
+	Trace
+	Transactions *struct{} `json:"transactions,omitempty"`
+}
+
+// NewTrace describes a trace.
+func NewTrace(t *trace.Trace) Trace {
+	d := newTrace(t)
+	for _, one := range t.Transactions {
+		d.Transactions = append(d.Transactions, NewTransaction(t.Target, one))
+	}
+	return d
+}
+
+// NewTraceEnd describes a trace without its transactions.
+func NewTraceEnd(t *trace.Trace) TraceEnd {
+	return TraceEnd{Final: true, Kept: len(t.Transactions), Trace: newTrace(t)}
+}
+
+func newTrace(t *trace.Trace) Trace {
+	return Trace{
+		Format: "sonde-trace", Version: 1, Target: t.Target, Command: t.Command, Methods: t.Methods, Conditions: t.Conditions,
+		Levels: t.Levels, Began: t.Began, Took: t.Took, Hooks: t.Cost, Woven: t.Woven, Cached: t.Cached, Losses: t.Losses, Notes: t.Notes,
+		Transactions: []Transaction{},
+	}
+}
+
+// NewTransaction describes a transaction of a JVM.
+func NewTransaction(target cct.Target, t *trace.Transaction) Transaction {
+	id := trace.TraceID(target, t)
+	d := Transaction{
+		TraceID: hex.EncodeToString(id[:]), Begin: t.Begin, Duration: t.Duration, Extent: t.Extent(),
+		Lost: t.Lost, Late: t.Late, Tags: t.Tags, Root: t.Root, Parts: t.Parts,
+	}
+	d.Calls, d.Errors = t.Calls()
+	return d
+}
