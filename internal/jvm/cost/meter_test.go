@@ -2,7 +2,6 @@ package cost
 
 import (
 	"encoding/binary"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -169,18 +168,6 @@ func TestCensusSeesNamesGivenLate(t *testing.T) {
 	}
 }
 
-func TestParseSchedstat(t *testing.T) {
-	run, wait, err := parseSchedstat([]byte("12 34 56\n"))
-	if run != 12 || wait != 34 || err != nil {
-		t.Errorf("%d, %d, %v", run, wait, err)
-	}
-	for _, bad := range []string{"", "12", "x 1 2", "1 -2 3", "99999999999999999999 1 1"} {
-		if run, wait, err := parseSchedstat([]byte(bad)); err == nil {
-			t.Errorf("%q: %d, %d", bad, run, wait)
-		}
-	}
-}
-
 func TestRoles(t *testing.T) {
 	for name, want := range map[string]role{
 		"C1 CompilerThre": compiler, "C2 CompilerThre": compiler, "JVMCI CompilerT": compiler,
@@ -188,25 +175,6 @@ func TestRoles(t *testing.T) {
 	} {
 		if got := roleOf(name); got != want {
 			t.Errorf("%q: role %d, want %d", name, got, want)
-		}
-	}
-}
-
-func TestCountersPath(t *testing.T) {
-	const before = "7f00-7f01 r-xp 002e3000 fe:00 315638    /opt/jdk/lib/server/libjvm.so\n"
-	for _, tt := range []struct{ name, line, want string }{
-		{"plain", "7f02-7f03 rw-s 00000000 fe:00 12   /tmp/hsperfdata_app/17\n", "/tmp/hsperfdata_app/17"},
-		{"in a container", "7f02-7f03 rw-s 0 fe:00 12   /var/lib/layers/9/tmp/hsperfdata_app/1\n", "/tmp/hsperfdata_app/1"},
-		{"deleted", "7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/17 (deleted)\n", "/tmp/hsperfdata_app/17"},
-		{"no newline", "7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/17", "/tmp/hsperfdata_app/17"},
-		{"private", "7f02-7f03 rw-p 0 fe:00 12   /tmp/hsperfdata_app/17\n", ""},
-		{"no number", "7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/x\n", ""},
-		{"deeper", "7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/../17\n", ""},
-		{"none", "", ""},
-	} {
-		got, err := countersPath(strings.NewReader(before + tt.line))
-		if got != tt.want || (tt.want == "") != errors.Is(err, errNoCounters) {
-			t.Errorf("%s: %q, %v, want %q", tt.name, got, err, tt.want)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -46,23 +45,6 @@ func roleOf(name string) role {
 		}
 	}
 	return other
-}
-
-// parseSchedstat returns how long a task has run and how long it has waited for a
-// processor.
-func parseSchedstat(line []byte) (run, wait time.Duration, err error) {
-	fields := strings.Fields(string(line))
-	const known = 2
-	if len(fields) < known {
-		return 0, 0, fmt.Errorf("only %d fields: %.60q", len(fields), line)
-	}
-	var nanos [known]uint64
-	for i := range nanos {
-		if nanos[i], err = strconv.ParseUint(fields[i], 10, 63); err != nil {
-			return 0, 0, err
-		}
-	}
-	return time.Duration(nanos[0]), time.Duration(nanos[1]), nil
 }
 
 // A census finds the threads of a process that have a role. It remembers the others, of
@@ -119,14 +101,9 @@ func readThread(folder string, id int) (threadKey, thread, bool) {
 	if err != nil {
 		return threadKey{}, thread{}, false
 	}
-	t := thread{role: roleOf(s.Command), cpu: s.CPU}
+	t := thread{role: roleOf(s.Command)}
 	if t.role != other {
-		// Finer than ticks, where the kernel has it.
-		if line, err := os.ReadFile(filepath.Join(folder, "schedstat")); err == nil {
-			if run, wait, err := parseSchedstat(line); err == nil && run > 0 {
-				t.cpu, t.wait = run, wait
-			}
-		}
+		t.cpu, t.wait, err = process.ReadTimes(folder)
 	}
-	return threadKey{id, s.Start}, t, true
+	return threadKey{id, s.Start}, t, err == nil
 }

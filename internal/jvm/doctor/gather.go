@@ -43,10 +43,9 @@ func (h host) gather(ctx context.Context, jvm *process.JVM, asker Asker) Facts {
 	environment, _ := h.ReadList(jvm.PID, "environ")
 	f.Environment = optionVariables(environment)
 	command, _ := h.ReadList(jvm.PID, "cmdline")
-	f.Agents = findAgents(f.options(command), append(mappedFiles(h.read(jvm.PID, "maps")), h.openFiles(jvm.PID)...))
+	f.Agents = findAgents(f.options(command), append(h.MappedFiles(jvm.PID), h.openFiles(jvm.PID)...))
 	f.Memory = readMemory(h.groups, h.read(jvm.PID, "cgroup"))
-	mountinfo := h.read(jvm.PID, "mountinfo")
-	f.Tmp, f.Shm = h.place(jvm.PID, mountinfo, "/tmp"), h.place(jvm.PID, mountinfo, "/dev/shm")
+	f.Tmp, f.Shm = h.place(jvm.PID, "/tmp"), h.place(jvm.PID, "/dev/shm")
 	return f
 }
 
@@ -87,21 +86,6 @@ func optionVariables(environment []string) map[string]string {
 	return found
 }
 
-// mappedFiles returns the paths in the text of a maps file, without duplicates.
-func mappedFiles(text string) []string {
-	var files []string
-	for line := range strings.Lines(text) {
-		if slash := strings.IndexByte(line, '/'); slash >= 0 {
-			file := strings.TrimSuffix(strings.TrimSpace(line[slash:]), " (deleted)")
-			if len(files) == 0 || files[len(files)-1] != file {
-				files = append(files, file)
-			}
-		}
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
-}
-
 // openFiles returns the paths of the open files of a process. A JVM keeps jars open, including those of
 // agents loaded later.
 func (h host) openFiles(pid int) []string {
@@ -121,7 +105,7 @@ func (h host) openFiles(pid int) []string {
 }
 
 // place describes a directory of a process and the file system that holds it.
-func (h host) place(pid int, mountinfo, name string) Place {
+func (h host) place(pid int, name string) Place {
 	dir, err := h.OpenInside(pid, name, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return Place{}
@@ -131,10 +115,10 @@ func (h host) place(pid int, mountinfo, name string) Place {
 	if err := unix.Fstatfs(int(dir.Fd()), &stat); err != nil {
 		return Place{}
 	}
-	options := mountOptions(mountinfo, name)
+	const readOnly, noExec = 1, 8 // ST_RDONLY and ST_NOEXEC in statfs(2), of the mount or of the file system
 	return Place{
 		Known:    true,
-		ReadOnly: slices.Contains(options, "ro"), NoExec: slices.Contains(options, "noexec"),
+		ReadOnly: stat.Flags&readOnly != 0, NoExec: stat.Flags&noExec != 0,
 		Size: int64(stat.Blocks) * int64(stat.Bsize), Free: int64(stat.Bavail) * int64(stat.Bsize), //nolint:unconvert // Bsize has another type on other systems
 	}
 }
@@ -195,60 +179,16 @@ func parseFlags(text string) map[string]string {
 	return flags
 }
 
-// parseProperties parses lines as java.util.Properties stores them: one per property, with a backslash
-// before : = # ! and white space.
+// parseProperties parses lines as java.util.Properties stores them. It does not decode the escape sequences
+// of white space and other special characters, which Judge does not need.
 func parseProperties(text string) map[string]string {
 	properties := map[string]string{}
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if line == "" || line[0] == '#' || line[0] == '!' {
-			continue
-		}
-		var parts [2]strings.Builder
-		at := 0
-		for i := 0; i < len(line); i++ {
-			switch b := line[i]; {
-			case b == '\\' && i+1 < len(line):
-				i++
-				i += unescape(&parts[at], line[i:])
-			case b == '=' && at == 0:
-				at = 1
-			default:
-				parts[at].WriteByte(b)
-			}
-		}
-		if at == 1 {
-			properties[parts[0].String()] = parts[1].String()
+		if name, value, found := strings.Cut(strings.TrimRight(line, "\r\n"), "="); found {
+			properties[name] = value
 		}
 	}
 	return properties
-}
-
-// unescape decodes the escape sequence after a backslash, and returns the number of bytes that it
-// consumed beyond the first.
-func unescape(part *strings.Builder, rest string) int {
-	const digits = 4
-	switch b := rest[0]; b {
-	case 'n':
-		part.WriteByte('\n')
-	case 'r':
-		part.WriteByte('\r')
-	case 't':
-		part.WriteByte('\t')
-	case 'f':
-		part.WriteByte('\f')
-	case 'u':
-		if len(rest) > digits {
-			if code, err := strconv.ParseUint(rest[1:1+digits], 16, 16); err == nil {
-				part.WriteRune(rune(code))
-				return digits
-			}
-		}
-		part.WriteByte(b)
-	default:
-		part.WriteByte(b)
-	}
-	return 0
 }
 
 // tracksDependencies reports whether the JVM's library knows a flag that came with JDK 23 and was
@@ -363,50 +303,4 @@ func readNumber(name string) int64 {
 	}
 	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	return n
-}
-
-// mountOptions returns the options of the mount that holds a path, from the text of a process's
-// mountinfo; nil if there is none. The fields, as in proc(5):
-//
-//	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
-func mountOptions(mountinfo, path string) []string {
-	var longest string
-	var options []string
-	for line := range strings.Lines(mountinfo) {
-		const point, perMount, least = 4, 5, 6
-		fields := strings.Fields(line)
-		if len(fields) < least {
-			continue
-		}
-		at := unescapeOctal(fields[point])
-		if !holds(at, path) || len(at) < len(longest) {
-			continue // the later one of two mounts at one place counts
-		}
-		longest, options = at, strings.Split(fields[perMount], ",")
-		// The file system can be read-only although the mount is not.
-		if dash := slices.Index(fields, "-"); dash > 0 && dash+3 < len(fields) {
-			options = append(options, strings.Split(fields[dash+3], ",")...)
-		}
-	}
-	return options
-}
-
-func holds(mount, path string) bool {
-	return mount == "/" || path == mount || strings.HasPrefix(path, mount+"/")
-}
-
-// unescapeOctal decodes sequences such as \040.
-func unescapeOctal(text string) string {
-	var out strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\\' && i+3 < len(text) {
-			if code, err := strconv.ParseUint(text[i+1:i+4], 8, 8); err == nil {
-				out.WriteByte(byte(code))
-				i += 3
-				continue
-			}
-		}
-		out.WriteByte(text[i])
-	}
-	return out.String()
 }

@@ -175,18 +175,8 @@ func (c *Counters) knows(name string) bool {
 	return number || text
 }
 
-// JavaVersion returns the version of the JDK, such as 17.0.15.
-func (c *Counters) JavaVersion() string { return c.texts["java.property.java.version"] }
-
-// VMName returns the name of the JVM, such as "OpenJDK 64-Bit Server VM".
-func (c *Counters) VMName() string { return c.texts["java.property.java.vm.name"] }
-
-// VMVendor returns the vendor of the JVM.
-func (c *Counters) VMVendor() string { return c.texts["java.property.java.vm.vendor"] }
-
-// Command returns the main class or jar and the program's arguments, joined by spaces. Spaces
-// within an argument are not marked.
-func (c *Counters) Command() string { return c.texts["sun.rt.javaCommand"] }
+// Text returns a counter that is a text, "" if there is none.
+func (c *Counters) Text(name string) string { return c.texts[name] }
 
 // maxText is the length at which HotSpot truncates texts.
 const maxText = 1024
@@ -198,52 +188,36 @@ func (c *Counters) Arguments() (text string, complete bool) {
 	return text, ok && len(text) < maxText-1
 }
 
-// Flags returns the options that the JVM read from the file named by -XX:Flags.
-func (c *Counters) Flags() string { return c.texts["java.rt.vmFlags"] }
-
 // AttachEnabled reports whether the JVM answers the attach protocol; known is false if it does
 // not publish that.
 func (c *Counters) AttachEnabled() (enabled, known bool) {
 	capabilities := c.texts["sun.rt.jvmCapabilities"]
-	if capabilities == "" {
-		return false, false
-	}
-	switch capabilities[0] {
-	case '1':
-		return true, true
-	case '0':
-		return false, true
-	}
-	return false, false
+	enabled = strings.HasPrefix(capabilities, "1")
+	return enabled, enabled || strings.HasPrefix(capabilities, "0")
 }
 
-// A Heap is the size of the Java heap in bytes; 0 means unknown.
-type Heap struct{ Used, Max int64 }
-
-// Heap returns the sizes as last published. Most collectors publish them after a collection, so
-// Used may be unknown before the first one.
-func (c *Counters) Heap() Heap {
+// Heap returns the sizes of the Java heap in bytes as last published; 0 means unknown. Most collectors
+// publish them after a collection, so the first may be unknown before it.
+func (c *Counters) Heap() (used, limit int64) {
 	const generations, spaces = 2, 5 // no collector has more
-	var h Heap
 	// Collectors with fixed generations, whose policies have names such as "Copy:MSC", divide
 	// the heap. With all others, each generation may take all of it.
 	shared := strings.Contains(c.texts["sun.gc.policy.name"], ":")
 	for g := range generations {
 		prefix := fmt.Sprintf("sun.gc.generation.%d.", g)
-		limit := c.size(prefix + "maxCapacity")
+		capacity := c.size(prefix + "maxCapacity")
 		if shared {
-			h.Max += limit
+			limit += capacity
 		} else {
-			h.Max = max(h.Max, limit)
+			limit = max(limit, capacity)
 		}
 		for s := range spaces {
-			h.Used += c.size(fmt.Sprintf("%sspace.%d.used", prefix, s))
+			used += c.size(fmt.Sprintf("%sspace.%d.used", prefix, s))
 		}
 	}
 	// G1 of JDK 17 adds a few bytes to keep tools from dividing by zero.
 	const page = 4096
-	h.Max -= h.Max % page
-	return h
+	return used, limit - limit%page
 }
 
 // size returns a number of bytes, 0 if it is not published or not plausible.

@@ -95,7 +95,7 @@ func TestParse(t *testing.T) {
 		if len(c.numbers)+len(c.texts) != 9 {
 			t.Errorf("%v: %d counters", order, len(c.numbers)+len(c.texts))
 		}
-		if v := c.JavaVersion(); v != "17.0.15" {
+		if v := c.Text("java.property.java.version"); v != "17.0.15" {
 			t.Errorf("%v: version %q", order, v)
 		}
 		if s, ok := c.Number("sun.rt.createVmBeginTime"); !ok || s != 1700000000123 {
@@ -107,8 +107,8 @@ func TestParse(t *testing.T) {
 		if enabled, known := c.AttachEnabled(); !enabled || !known {
 			t.Errorf("%v: attach %v, %v", order, enabled, known)
 		}
-		if h := c.Heap(); h != (Heap{15, 3 << 20}) {
-			t.Errorf("%v: heap %+v", order, h)
+		if used, limit := c.Heap(); used != 15 || limit != 3<<20 {
+			t.Errorf("%v: heap %d of %d", order, used, limit)
 		}
 	}
 }
@@ -197,8 +197,8 @@ func FuzzParse(f *testing.F) {
 		if size > 2*len(data) {
 			t.Fatalf("%d bytes of counters out of %d", size, len(data))
 		}
-		if h := c.Heap(); h.Used < 0 || h.Max < 0 {
-			t.Fatalf("heap %+v", h)
+		if used, limit := c.Heap(); used < 0 || limit < 0 {
+			t.Fatalf("heap %d of %d", used, limit)
 		}
 	})
 }
@@ -231,11 +231,11 @@ func checkLive(t *testing.T, jdk jvmtest.JDK, pid int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.JavaVersion() != jdk.Version || c.VMName() == "" || c.VMVendor() == "" || c.Flags() != "" {
-		t.Errorf("JDK %q, %q, %q, flags %q; want version %s", c.JavaVersion(), c.VMName(), c.VMVendor(), c.Flags(), jdk.Version)
+	if c.Text("java.property.java.version") != jdk.Version || c.Text("java.property.java.vm.name") == "" || c.Text("java.property.java.vm.vendor") == "" || c.Text("java.rt.vmFlags") != "" {
+		t.Errorf("JDK %q, %q, %q, flags %q; want version %s", c.Text("java.property.java.version"), c.Text("java.property.java.vm.name"), c.Text("java.property.java.vm.vendor"), c.Text("java.rt.vmFlags"), jdk.Version)
 	}
-	if c.Command() != "Waiting an argument" {
-		t.Errorf("command %q", c.Command())
+	if c.Text("sun.rt.javaCommand") != "Waiting an argument" {
+		t.Errorf("command %q", c.Text("sun.rt.javaCommand"))
 	}
 	if a, complete := c.Arguments(); !strings.Contains(a, "-Xmx128m") || !complete {
 		t.Errorf("arguments %q, %v", a, complete)
@@ -247,7 +247,7 @@ func checkLive(t *testing.T, jdk jvmtest.JDK, pid int) {
 		t.Error("no start time")
 	}
 	// Serial and Parallel round generations up by parts of a megabyte.
-	if h := c.Heap(); h.Max < 127<<20 || h.Max > 129<<20 || h.Used > h.Max {
-		t.Errorf("heap %+v", h)
+	if used, limit := c.Heap(); limit < 127<<20 || limit > 129<<20 || used > limit {
+		t.Errorf("heap %d of %d", used, limit)
 	}
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -177,13 +178,13 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 	if maps.openJ9 {
 		j.Kind = OpenJ9
 	}
-	counters := h.readCounters(j.PID, maps.counters)
+	counters := h.readCounters(j.PID, maps)
 	if counters != nil {
 		j.addCounters(counters)
 		// Words of a value with spaces could pass for options, so a complete command line is
 		// preferred.
 		if text, whole := counters.Arguments(); !o.complete && whole {
-			o.words, o.complete = strings.Fields(text+" "+counters.Flags()), true
+			o.words, o.complete = strings.Fields(text+" "+counters.Text("java.rt.vmFlags")), true
 		}
 	}
 	j.ReducedSignal = reducesSignals(o.words)
@@ -195,12 +196,27 @@ func (h Host) fill(j *JVM, command []string, maps mapped) {
 	j.Inside = h.presence(j)
 }
 
-// readCounters returns nil if a JVM publishes no counters, or none yet.
-func (h Host) readCounters(pid int, path string) *perfdata.Counters {
-	if path == "" {
-		return nil
+// OpenCounters opens the file in which a JVM publishes its counters. It is found by its mapping because its
+// name contains the user name as the JVM sees it.
+func (h Host) OpenCounters(pid int) (*os.File, error) {
+	maps, err := h.readMaps(pid)
+	if err != nil {
+		return nil, err
 	}
-	file, err := h.OpenPlainInside(pid, path)
+	return h.openCounters(pid, maps)
+}
+
+func (h Host) openCounters(pid int, maps mapped) (*os.File, error) {
+	if maps.counters == "" {
+		return nil, fs.ErrNotExist
+	}
+	// The JVM's user may have put anything in its place.
+	return openPlain(func(how int) (*os.File, error) { return h.OpenInside(pid, maps.counters, how|syscall.O_NOFOLLOW) }, os.O_RDONLY, nil)
+}
+
+// readCounters returns nil if a JVM publishes no counters, or none yet.
+func (h Host) readCounters(pid int, maps mapped) *perfdata.Counters {
+	file, err := h.openCounters(pid, maps)
 	if err != nil {
 		return nil
 	}
@@ -211,17 +227,12 @@ func (h Host) readCounters(pid int, path string) *perfdata.Counters {
 }
 
 func (j *JVM) addCounters(c *perfdata.Counters) {
-	if v := c.JavaVersion(); v != "" {
-		j.Version = v
-	}
-	if v := c.VMVendor(); v != "" {
-		j.Vendor = v
-	}
-	j.Name = c.VMName()
-	heap := c.Heap()
-	j.HeapUsed, j.HeapMax = heap.Used, heap.Max
+	j.Version = cmp.Or(c.Text("java.property.java.version"), j.Version)
+	j.Vendor = cmp.Or(c.Text("java.property.java.vm.vendor"), j.Vendor)
+	j.Name = c.Text("java.property.java.vm.name")
+	j.HeapUsed, j.HeapMax = c.Heap()
 	if j.Main == "" {
-		j.Main, _, _ = strings.Cut(c.Command(), " ")
+		j.Main, _, _ = strings.Cut(c.Text("sun.rt.javaCommand"), " ")
 	}
 }
 

@@ -1,10 +1,9 @@
 package process
 
 import (
-	"bufio"
-	"io"
-	"os"
+	"iter"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -17,43 +16,49 @@ type mapped struct {
 }
 
 func (h Host) readMaps(pid int) (mapped, error) {
-	file, err := os.Open(h.Path(pid, "maps"))
-	if err != nil {
-		return mapped{}, err
-	}
-	defer func() { _ = file.Close() }()
-	return parseMaps(file)
+	text, err := h.Read(pid, "maps")
+	return parseMaps(string(text)), err
 }
 
 // shared returns the files that a process shares memory with.
 func (h Host) shared(pid int) (all []mapping, err error) {
-	file, err := os.Open(h.Path(pid, "maps"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		if m, ok := parseMapping(lines.Text()); ok && m.isShared() {
+	text, err := h.Read(pid, "maps")
+	for m := range mappings(string(text)) {
+		if m.isShared() {
 			all = append(all, m)
 		}
 	}
-	return all, lines.Err()
+	return all, err
 }
 
-// parseMaps reads lines such as
+// MappedFiles returns the files that a process has mapped, in order.
+func (h Host) MappedFiles(pid int) (files []string) {
+	text, _ := h.Read(pid, "maps") // none if it cannot be read
+	for m := range mappings(string(text)) {
+		files = append(files, m.file)
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+func parseMaps(text string) (m mapped) {
+	for found := range mappings(text) {
+		m.add(found)
+	}
+	return m
+}
+
+// mappings parses lines such as
 //
 //	7f19996e3000-7f199a76f000 r-xp 002e3000 fe:00 315638    /opt/jdk/lib/server/libjvm.so
-func parseMaps(r io.Reader) (m mapped, err error) {
-	lines := bufio.NewReader(r)
-	for {
-		line, err := lines.ReadString('\n')
-		m.add(line)
-		if err == io.EOF {
-			return m, nil
-		}
-		if err != nil {
-			return m, err
+//
+// and skips the many that name no file.
+func mappings(text string) iter.Seq[mapping] {
+	return func(yield func(mapping) bool) {
+		for line := range strings.Lines(text) {
+			if m, ok := parseMapping(line); ok && !yield(m) {
+				return
+			}
 		}
 	}
 }
@@ -69,7 +74,6 @@ type mapping struct {
 
 func (m *mapping) isShared() bool { return strings.HasSuffix(m.access, "s") }
 
-// parseMapping parses a line. Most lines name no file.
 func parseMapping(line string) (m mapping, ok bool) {
 	slash := strings.IndexByte(line, '/')
 	if slash < 0 {
@@ -85,24 +89,19 @@ func parseMapping(line string) (m mapping, ok bool) {
 	return m, true
 }
 
-func (m *mapped) add(line string) {
-	found, ok := parseMapping(line)
-	if !ok {
-		return
-	}
-	file := found.file
-	directory, base := path.Split(file)
+func (m *mapped) add(found mapping) {
+	directory, base := path.Split(found.file)
 	switch {
 	case strings.HasPrefix(base, "libj9vm"):
 		m.openJ9 = true
 	case base == "libjvm.so" && strings.Contains(found.access, "x"):
 		// A program that only reads the library maps it as data.
-		m.libjvm = file
+		m.libjvm = found.file
 	case strings.HasPrefix(path.Base(directory), "hsperfdata_") && isNumber(base) && found.isShared():
 		// The path is as seen from here, but the file is in the process's own /tmp.
 		m.counters = path.Join("/tmp", path.Base(directory), base)
-	case found.isShared() && IsArena(base):
-		m.addArena(file)
+	case found.isShared() && IsArena(base) && !slices.Contains(m.arenas, found.file):
+		m.arenas = append(m.arenas, found.file)
 	}
 }
 

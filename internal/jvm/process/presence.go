@@ -83,12 +83,6 @@ func (h Host) presence(j *JVM) Presence {
 	return Outside
 }
 
-func (m *mapped) addArena(file string) {
-	if !slices.Contains(m.arenas, file) {
-		m.arenas = append(m.arenas, file)
-	}
-}
-
 // A Pack is the description of a pack by the agent of a JVM that was started with it.
 type Pack struct {
 	Arena string // path of the arena that it measures into, as the JVM sees it; empty for none

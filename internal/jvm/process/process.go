@@ -278,6 +278,26 @@ func parseStat(line []byte) (s Stat, err error) {
 	return s, cmp.Or(err1, err2, err3)
 }
 
+// ReadTimes reads how long a thread has run, and how long it was ready to run without a processor, by
+// its folder in /proc. Where the kernel does not count nanoseconds, the first is in ticks and the second 0.
+func ReadTimes(folder string) (run, wait time.Duration, err error) {
+	if text, err := os.ReadFile(filepath.Join(folder, "schedstat")); err == nil {
+		if run, wait, err = parseSchedstat(string(text)); err == nil && run > 0 {
+			return run, wait, nil
+		}
+	}
+	s, err := ReadStat(filepath.Join(folder, "stat"))
+	return s.CPU, 0, err
+}
+
+func parseSchedstat(line string) (run, wait time.Duration, err error) {
+	first, rest, _ := strings.Cut(line, " ")
+	second, _, _ := strings.Cut(rest, " ")
+	ran, err1 := strconv.ParseUint(first, 10, 63)
+	waited, err2 := strconv.ParseUint(second, 10, 63)
+	return time.Duration(ran), time.Duration(waited), cmp.Or(err1, err2)
+}
+
 // Pause waits for a duration, or until the context ends.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

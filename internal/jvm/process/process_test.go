@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -137,7 +138,7 @@ func TestFlagsLastWins(t *testing.T) {
 }
 
 func TestMaps(t *testing.T) {
-	m, err := parseMaps(strings.NewReader(`7f0-7f1 r--p 00000000 fe:00 1    /opt/my jdk/lib/server/libjvm.so
+	m := parseMaps(`7f0-7f1 r--p 00000000 fe:00 1    /opt/my jdk/lib/server/libjvm.so
 7f1-7f2 r-xp 00000000 fe:00 1    /opt/my jdk/lib/server/libjvm.so (deleted)
 7f3-7f4 rw-s 00000000 fe:00 2    /jail/tmp/hsperfdata_me/12
 7f5-7f6 rw-p 00000000 00:00 0    [heap]
@@ -147,17 +148,55 @@ func TestMaps(t *testing.T) {
 7f9-7fa rw-s 00000000 00:15 7    /dev/shm/sonde-13-0123456789abcdef.arena.old
 7fa-7fb rw-s 00000000 00:15 8    /tmp/sonde-12-0123456789abcdef0123456789.arena
 broken/
-`))
+`)
 	want := mapped{
 		libjvm: "/opt/my jdk/lib/server/libjvm.so", counters: "/tmp/hsperfdata_me/12",
 		arenas: []string{"/dev/shm/sonde-12-0123456789abcdef.arena", "/tmp/sonde-12-0123456789abcdef0123456789.arena"},
 	}
-	if err != nil || !reflect.DeepEqual(m, want) {
-		t.Errorf("%+v, %v", m, err)
+	if !reflect.DeepEqual(m, want) {
+		t.Errorf("%+v", m)
 	}
-	m, _ = parseMaps(strings.NewReader("7f0-7f1 r--p 00000000 fe:00 1    /x/libjvm.so\n7f0-7f1 r-xp 0 fe:00 1 /x/libj9vm29.so"))
+	for text, want := range map[string]string{
+		"7f02-7f03 rw-s 0 fe:00 12   /var/lib/layers/9/tmp/hsperfdata_app/1\n": "/tmp/hsperfdata_app/1",
+		"7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/17 (deleted)\n":       "/tmp/hsperfdata_app/17",
+		"7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/17":                   "/tmp/hsperfdata_app/17",
+		"7f02-7f03 rw-p 0 fe:00 12   /tmp/hsperfdata_app/17\n":                 "",
+		"7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/x\n":                  "",
+		"7f02-7f03 rw-s 0 fe:00 12   /tmp/hsperfdata_app/../17\n":              "",
+	} {
+		if got := parseMaps(text).counters; got != want {
+			t.Errorf("%q: counters at %q, want %q", text, got, want)
+		}
+	}
+	m = parseMaps("7f0-7f1 r--p 00000000 fe:00 1    /x/libjvm.so\n7f0-7f1 r-xp 0 fe:00 1 /x/libj9vm29.so")
 	if !reflect.DeepEqual(m, mapped{openJ9: true}) {
 		t.Errorf("%+v", m)
+	}
+}
+
+func TestMappedFiles(t *testing.T) {
+	h := Host{Proc: t.TempDir()}
+	if err := os.Mkdir(filepath.Dir(h.Path(7, "maps")), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const text = "7f00-7f01 r-xp 0 fe:00 3    /b.so\n7f01-7f02 rw-p 0 0 0\n7f02-7f03 r--p 0 fe:00 3   /a b.jar (deleted)\n7f00-7f01 r-xp 0 fe:00 3    /b.so\n"
+	if err := os.WriteFile(h.Path(7, "maps"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if files := h.MappedFiles(7); !slices.Equal(files, []string{"/a b.jar", "/b.so"}) {
+		t.Errorf("%q", files)
+	}
+}
+
+func TestSchedstat(t *testing.T) {
+	run, wait, err := parseSchedstat("12 34 56\n")
+	if run != 12 || wait != 34 || err != nil {
+		t.Errorf("%d, %d, %v", run, wait, err)
+	}
+	for _, bad := range []string{"", "12", "x 1 2", "1 -2 3", "99999999999999999999 1 1"} {
+		if run, wait, err := parseSchedstat(bad); err == nil {
+			t.Errorf("%q: %d, %d", bad, run, wait)
+		}
 	}
 }
 

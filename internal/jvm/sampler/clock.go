@@ -35,24 +35,11 @@ func (c *clock) read() map[int64]time.Duration {
 		if err != nil {
 			continue
 		}
-		if used, err := c.used(entry.Name()); err == nil {
+		if used, _, err := process.ReadTimes(filepath.Join(c.tasks, entry.Name())); err == nil {
 			times[number] = used
 		}
 	}
 	return times
-}
-
-// used reads nanoseconds if the kernel counts them, otherwise ticks.
-func (c *clock) used(thread string) (time.Duration, error) {
-	text, err := os.ReadFile(filepath.Join(c.tasks, thread, "schedstat"))
-	if err == nil {
-		first, _, _ := strings.Cut(string(text), " ")
-		if nanos, err := strconv.ParseInt(first, 10, 64); err == nil {
-			return time.Duration(nanos), nil
-		}
-	}
-	s, err := process.ReadStat(filepath.Join(c.tasks, thread, "stat"))
-	return s.CPU, err
 }
 
 func (c *clock) number(thread string) (int64, error) {
