@@ -516,7 +516,7 @@ func (s *search) read(group []*subject) {
 		one.calls, one.drawn = flat[one.id], 0
 		clear(one.callers)
 		clear(one.nanos)
-		var all arena.Edge
+		var all arena.Totals
 		for _, e := range edges {
 			if e.Method != one.id {
 				continue
@@ -528,15 +528,7 @@ func (s *search) read(group []*subject) {
 			one.drawn += e.Calls
 			one.callers[caller] += e.Calls
 			one.nanos[caller] += e.Nanos
-			all.Timed += e.Timed
-			all.Nanos += e.Nanos
-			all.Max = max(all.Max, e.Max)
-			if e.Spread != nil {
-				if all.Spread == nil {
-					all.Spread = new(arena.Spread)
-				}
-				all.Spread.Add(e.Spread)
-			}
+			all.Add(&e.Totals)
 		}
 		one.sum(all, s.inner)
 		if s.on[one] {
@@ -546,7 +538,7 @@ func (s *search) read(group []*subject) {
 }
 
 // sum sets what a subject's hook has measured, without the time that measuring took.
-func (s *subject) sum(all arena.Edge, inner float64) {
+func (s *subject) sum(all arena.Totals, inner float64) {
 	s.measured = &Measured{Calls: s.calls, Timed: all.Timed, Over: s.on, Max: time.Duration(all.Max)}
 	if all.Timed == 0 {
 		return

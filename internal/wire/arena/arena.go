@@ -78,7 +78,7 @@ const commandMost = 512
 
 // begin writes the header, with the magic last.
 func (a *Arena) begin(limit int64, epoch uint32, owner Owner) error {
-	return a.guard(func(m memory) error {
+	return a.use(func(m memory) {
 		m.put32(headerVersion, layoutVersion)
 		m.put32(headerEpoch, epoch)
 		m.put64(headerLength, uint64(len(m)))
@@ -91,7 +91,6 @@ func (a *Arena) begin(limit int64, epoch uint32, owner Owner) error {
 		m.put32(headerSondePid, uint32(owner.Sonde))
 		m.put32(headerCommandLength, uint32(copy(m[headerCommand:headerCommand+commandMost], owner.Command)))
 		m.put64(headerMagic, layoutMagic)
-		return nil
 	})
 }
 
@@ -161,16 +160,13 @@ func (a *Arena) Length() int64 {
 // Epoch returns the number that distinguishes this arena from others of the same JVM. Like the methods below, it returns
 // 0, or writes nothing, if the file was truncated or the arena is closed.
 func (a *Arena) Epoch() (epoch uint32) {
-	_ = a.guard(func(m memory) error {
-		epoch = m.u32(headerEpoch)
-		return nil
-	})
+	_ = a.use(func(m memory) { epoch = m.u32(headerEpoch) })
 	return epoch
 }
 
 // Owner returns the processes that the arena belongs to.
 func (a *Arena) Owner() (owner Owner, err error) {
-	err = a.guard(func(m memory) error {
+	err = a.use(func(m memory) {
 		length := min(m.u32(headerCommandLength), commandMost)
 		owner = Owner{
 			Target:      int(m.u32(headerTargetPid)),
@@ -179,52 +175,38 @@ func (a *Arena) Owner() (owner Owner, err error) {
 			Command:     string(m[headerCommand : headerCommand+uint64(length)]),
 			Opened:      time.Unix(0, int64(m.u64(headerOpenedWall))),
 		}
-		return nil
 	})
 	return owner, err
 }
 
 // Room returns how much of the arena is used and how much is allocated.
 func (a *Arena) Room() (used, limit int64) {
-	_ = a.guard(func(m memory) error {
+	_ = a.use(func(m memory) {
 		allocated := m.allocated()
 		used, limit = int64(min(m.u64(headerNext), allocated)), int64(allocated)
-		return nil
 	})
 	return used, limit
 }
 
 // Raise sets the limit up to which the file is allocated.
 func (a *Arena) Raise(limit int64) {
-	_ = a.guard(func(m memory) error {
-		m.put64(headerLimit, uint64(limit))
-		return nil
-	})
+	_ = a.use(func(m memory) { m.put64(headerLimit, uint64(limit)) })
 }
 
 // AskStop asks the agent in the target to remove all hooks. The arena must be mapped for writing.
 func (a *Arena) AskStop() {
-	_ = a.guard(func(m memory) error {
-		m.put32(headerStop, 1)
-		return nil
-	})
+	_ = a.use(func(m memory) { m.put32(headerStop, 1) })
 }
 
 // StopAsked reports whether AskStop was called.
 func (a *Arena) StopAsked() (asked bool) {
-	_ = a.guard(func(m memory) error {
-		asked = m.u32(headerStop) != 0
-		return nil
-	})
+	_ = a.use(func(m memory) { asked = m.u32(headerStop) != 0 })
 	return asked
 }
 
 // OpenedNanos returns the target's System.nanoTime when it opened the arena.
 func (a *Arena) OpenedNanos() (nanos int64) {
-	_ = a.guard(func(m memory) error {
-		nanos = int64(m.u64(headerOpenedNanos))
-		return nil
-	})
+	_ = a.use(func(m memory) { nanos = int64(m.u64(headerOpenedNanos)) })
 	return nanos
 }
 
@@ -237,30 +219,25 @@ type Cost struct {
 
 // SetHookCost records the cost of a pair of hooks, in nanoseconds.
 func (a *Arena) SetHookCost(nanos float64) {
-	_ = a.guard(func(m memory) error {
-		m.put64(headerHookPicos, uint64(nanos*1000))
-		return nil
-	})
+	_ = a.use(func(m memory) { m.put64(headerHookPicos, uint64(nanos*1000)) })
 }
 
 // AddBatchCost records the cost of installing hooks.
 func (a *Arena) AddBatchCost(pause, compile time.Duration) {
-	_ = a.guard(func(m memory) error {
+	_ = a.use(func(m memory) {
 		m.put64(headerPausedNanos, m.u64(headerPausedNanos)+uint64(pause))
 		m.put64(headerCompileNanos, m.u64(headerCompileNanos)+uint64(compile))
-		return nil
 	})
 }
 
 // Cost returns the recorded costs.
 func (a *Arena) Cost() (cost Cost, err error) {
-	err = a.guard(func(m memory) error {
+	err = a.use(func(m memory) {
 		cost = Cost{
 			Hook:    float64(m.u64(headerHookPicos)) / 1000,
 			Pause:   time.Duration(m.u64(headerPausedNanos)),
 			Compile: time.Duration(m.u64(headerCompileNanos)),
 		}
-		return nil
 	})
 	return cost, err
 }
@@ -294,6 +271,34 @@ func (a *Arena) guard(use func(memory) error) (err error) {
 		}
 	}()
 	return use(a.memory)
+}
+
+// use is guard for accesses that cannot fail otherwise.
+func (a *Arena) use(access func(memory)) error {
+	return a.guard(func(m memory) error {
+		access(m)
+		return nil
+	})
+}
+
+// walk is use for accesses that follow refs.
+func (a *Arena) walk(access func(*walk)) error {
+	return a.use(func(m memory) { access(&walk{memory: m}) })
+}
+
+// reserve takes a piece to which a field of the header refers, unless there is one.
+func (a *Arena) reserve(field, bytes uint64) error {
+	return a.guard(func(m memory) error {
+		if m.u32(field) != 0 {
+			return nil
+		}
+		ref, _ := m.take(bytes)
+		if ref == 0 {
+			return ErrFull
+		}
+		m.put32(field, ref)
+		return nil
+	})
 }
 
 // allocated returns how much of the file may be accessed. It grows over time.
@@ -352,16 +357,16 @@ func (m memory) word64(offset uint64) *uint64 {
 	return (*uint64)(unsafe.Pointer(&m[offset : offset+8][0]))
 }
 
-// take reserves a piece for Sonde; 0 if there is no room.
-func (m memory) take(bytes uint64) uint32 {
+// take reserves a piece for Sonde, and returns its ref and offset; 0 if there is no room.
+func (m memory) take(bytes uint64) (ref uint32, offset uint64) {
 	bytes = (bytes + layoutUnit - 1) / layoutUnit * layoutUnit
 	for {
 		begin, end := m.u64(headerNext), m.allocated()
 		if begin < headerSize || begin%layoutUnit != 0 || begin > end || bytes > end-begin {
-			return 0
+			return 0, 0
 		}
 		if atomic.CompareAndSwapUint64(m.word64(headerNext), begin, begin+bytes) {
-			return uint32(begin / layoutUnit)
+			return uint32(begin / layoutUnit), begin
 		}
 	}
 }

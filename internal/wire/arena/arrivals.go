@@ -17,19 +17,7 @@ type Arrival struct {
 }
 
 // MakeArrivals reserves the ring in which calls announce themselves. Calls wait only if it exists and SetWait was called.
-func (a *Arena) MakeArrivals() error {
-	return a.guard(func(m memory) error {
-		if m.u32(headerArrivals) != 0 {
-			return nil
-		}
-		ref := m.take(layoutArrivals * arrivalSize)
-		if ref == 0 {
-			return ErrFull
-		}
-		m.put32(headerArrivals, ref)
-		return nil
-	})
-}
+func (a *Arena) MakeArrivals() error { return a.reserve(headerArrivals, layoutArrivals*arrivalSize) }
 
 // Arrivals returns the arrivals after a ticket, in order. The list ends before one that is still being written.
 func (a *Arena) Arrivals(after uint64) (arrivals []Arrival, err error) {
@@ -90,28 +78,19 @@ func (a *Arena) Answer(ticket uint64) {
 
 // SetWait sets how long a call that has announced itself waits at most; 0 for not at all. It applies to waiting calls, too.
 func (a *Arena) SetWait(limit time.Duration) {
-	_ = a.guard(func(m memory) error {
-		m.put64(headerWaitNanos, uint64(max(limit, 0)))
-		return nil
-	})
+	_ = a.use(func(m memory) { m.put64(headerWaitNanos, uint64(max(limit, 0))) })
 }
 
 // ArrivalsLost returns the number of members that could not be announced for lack of room. A call without room counts as
 // missed in its node, and the next one announces it.
 func (a *Arena) ArrivalsLost() (lost uint64) {
-	_ = a.guard(func(m memory) error {
-		lost = m.u64(headerArrivalsLost)
-		return nil
-	})
+	_ = a.use(func(m memory) { lost = m.u64(headerArrivalsLost) })
 	return lost
 }
 
 // ContextLosses returns how many tasks have no context because they were submitted in two contexts at once, and how many
 // calls of anchors and tag points were lost for lack of room.
 func (a *Arena) ContextLosses() (ambiguous, lost uint64) {
-	_ = a.guard(func(m memory) error {
-		ambiguous, lost = m.u64(headerAmbiguous), m.u64(headerContextsLost)
-		return nil
-	})
+	_ = a.use(func(m memory) { ambiguous, lost = m.u64(headerAmbiguous), m.u64(headerContextsLost) })
 	return ambiguous, lost
 }

@@ -32,11 +32,10 @@ func (a *Arena) Describe(methods []Method) error {
 		fmt.Fprintf(&text, "%d\t%s%s\n", method.ID, strings.ReplaceAll(method.Name, "\n", " "), mark)
 	}
 	return a.guard(func(m memory) error {
-		ref := m.take(directorySize + uint64(text.Len()))
+		ref, head := m.take(directorySize + uint64(text.Len()))
 		if ref == 0 {
 			return ErrFull
 		}
-		head := uint64(ref) * layoutUnit
 		m.put32(head+directoryOlder, m.u32(headerDirectory))
 		m.put32(head+directoryBytes, uint32(text.Len()))
 		copy(m[head+directorySize:], text.String())

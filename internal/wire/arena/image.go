@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -49,16 +50,8 @@ func NewImage(methods []Method) (*Image, error) {
 		return nil, err
 	}
 	// Nonzero parts come first, so that the image ends with the head of the spill table.
-	if err := a.Describe(methods); err != nil {
-		return nil, err
-	}
-	if err := a.MakeSpill(len(methods)); err != nil {
-		return nil, err
-	}
-	if err := a.MakeArrivals(); err != nil {
-		return nil, err
-	}
-	if err := a.MakeAccount(); err != nil {
+	err := errors.Join(a.Describe(methods), a.MakeSpill(len(methods)), a.MakeArrivals(), a.MakeAccount())
+	if err != nil {
 		return nil, err
 	}
 	return a.image()
@@ -120,19 +113,7 @@ const (
 )
 
 // MakeAccount reserves the account of the classes of a pack.
-func (a *Arena) MakeAccount() error {
-	return a.guard(func(m memory) error {
-		if m.u32(headerAccount) != 0 {
-			return nil
-		}
-		ref := m.take(accountSize + layoutAccountText)
-		if ref == 0 {
-			return ErrFull
-		}
-		m.put32(headerAccount, ref)
-		return nil
-	})
-}
+func (a *Arena) MakeAccount() error { return a.reserve(headerAccount, accountSize+layoutAccountText) }
 
 // Account returns the account so far; false if the target has no pack.
 func (a *Arena) Account() (account Account, has bool, err error) {

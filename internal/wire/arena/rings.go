@@ -16,10 +16,9 @@ func (a *Arena) SetRings(bytes, levels uint32) error {
 	if bytes < layoutLeastRingBytes || bytes > layoutMostRingBytes {
 		return fmt.Errorf("a ring of %d bytes is not possible: choose %d to %d", bytes, layoutLeastRingBytes, layoutMostRingBytes)
 	}
-	return a.guard(func(m memory) error {
+	return a.use(func(m memory) {
 		m.put32(headerRingBytes, bytes)
 		m.put32(headerTraceLevels, levels)
-		return nil
 	})
 }
 
@@ -34,15 +33,13 @@ func (r *Ring) Ref() uint32 { return r.ref }
 
 // Rings returns all rings, the newest first. Rings are never removed, and a thread has one at a time.
 func (a *Arena) Rings() (rings []*Ring, err error) {
-	err = a.guard(func(m memory) error {
-		w := &walk{memory: m}
+	err = a.walk(func(w *walk) {
 		for ref := w.u32(headerRings); ref != 0; {
 			ring, capacity := w.ring(ref)
 			w.meet(ref, ringSize+capacity)
 			rings = append(rings, &Ring{a, ref})
 			ref = w.u32(ring + ringOlder)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -74,7 +71,7 @@ type RingState struct {
 
 // State returns the current state of the ring.
 func (r *Ring) State() (state RingState, err error) {
-	err = r.arena.guard(func(m memory) error {
+	err = r.arena.use(func(m memory) {
 		ring, capacity := m.ring(r.ref)
 		state = RingState{
 			Thread:      m.u64(ring + ringTid),
@@ -85,17 +82,14 @@ func (r *Ring) State() (state RingState, err error) {
 			Discarded:   m.u64(ring + ringDiscarded),
 			Dropped:     m.u64(ring + ringDropped),
 		}
-		return nil
 	})
 	return state, err
 }
 
 // Ringless returns the number of calls that were only counted because the arena had no room for a ring of their thread.
 func (a *Arena) Ringless() (calls uint64, err error) {
-	err = a.guard(func(m memory) error {
-		w := &walk{memory: m}
+	err = a.walk(func(w *walk) {
 		w.blocks(func(block uint64) { calls += uint64(w.u32(block + blockRingless)) })
-		return nil
 	})
 	return calls, err
 }

@@ -82,32 +82,31 @@ func SwitchTable(probes []Probe) ([]uint64, error) {
 	if len(probes) == 0 {
 		return nil, nil
 	}
-	table := make(switchTable, 1<<bits.Len(uint(2*len(probes)+1)))
+	table := make([]uint64, 1<<bits.Len(uint(2*len(probes)+1)))
 	for _, probe := range probes {
-		if _, err := probe.Entry(); err != nil {
+		word, err := probe.Entry()
+		if err != nil {
 			return nil, err
 		}
-		if !table.add(probe) {
+		if !insert(table, word) {
 			return nil, fmt.Errorf("two methods have the ID %d", probe.ID)
 		}
 	}
-	table.add(Probe{ID: CalibrationID})
+	insert(table, CalibrationID<<32)
 	return table, nil
 }
 
-type switchTable []uint64
-
-// add returns false if the ID exists already.
-func (t switchTable) add(probe Probe) bool {
-	mask := uint32(len(t) - 1)
-	at := probe.ID & mask
-	for t[at] != 0 {
-		if uint32(t[at]>>32) == probe.ID {
+// insert adds the words of an entry, which begins with its ID. It returns false if the ID exists already.
+func insert(table []uint64, words ...uint64) bool {
+	slots := len(table) / len(words)
+	id := uint32(words[0] >> 32)
+	at := int(id) & (slots - 1)
+	for ; table[at*len(words)] != 0; at = (at + 1) & (slots - 1) {
+		if uint32(table[at*len(words)]>>32) == id {
 			return false
 		}
-		at = (at + 1) & mask
 	}
-	t[at] = uint64(probe.ID)<<32 | uint64(probe.Setting())
+	copy(table[at*len(words):], words)
 	return true
 }
 
@@ -151,13 +150,9 @@ func WatchTable(entries []WatchEntry) ([]uint64, error) {
 		if err != nil {
 			return nil, err
 		}
-		at := int(entry.ID) & (slots - 1)
-		for ; table[at*layoutWatchWords] != 0; at = (at + 1) & (slots - 1) {
-			if uint32(table[at*layoutWatchWords]>>32) == entry.ID {
-				return nil, fmt.Errorf("two watches have the ID %d", entry.ID)
-			}
+		if !insert(table, word, entry.Words[0], entry.Words[1], entry.Words[2]) {
+			return nil, fmt.Errorf("two watches have the ID %d", entry.ID)
 		}
-		copy(table[at*layoutWatchWords:], []uint64{word, entry.Words[0], entry.Words[1], entry.Words[2]})
 	}
 	return table, nil
 }

@@ -82,18 +82,20 @@ func (t *Totals) Add(other *Totals) {
 	t.Untimed += other.Untimed
 	t.Undecided += other.Undecided
 	t.Max = max(t.Max, other.Max)
-	t.addSpread(other.Spread)
+	if other.Spread != nil && t.Spread == nil {
+		t.Spread = &Spread{}
+	}
+	if t.Spread != nil {
+		t.Spread.Add(other.Spread)
+	}
 	t.LowerBound = t.LowerBound || other.LowerBound
 }
 
-func (t *Totals) addSpread(spread *Spread) {
-	if spread == nil {
-		return
-	}
-	if t.Spread == nil {
-		t.Spread = &Spread{}
-	}
-	t.Spread.Add(spread)
+func (t *Totals) addNode(n Node) {
+	t.Add(&Totals{
+		Calls: n.Calls, Timed: n.Timed, Nanos: n.Nanos, Self: n.Self,
+		Threw: n.Threw, Max: n.Max, Undecided: n.Undecided, Spread: n.Spread,
+	})
 }
 
 func (s *Summary) addThread(w *walk, block uint64, now int64) {
@@ -105,19 +107,13 @@ func (s *Summary) addThread(w *walk, block uint64, now int64) {
 		}
 		n := w.node(ref, node)
 		called = called || !isNoMethod(n.ID)
-		t := s.of(n.ID)
-		if !w.isBelowCaller(n, root) { // otherwise its method's node has them
-			t.Calls += n.Calls
+		if w.isBelowCaller(n, root) {
+			n.Calls = 0 // its method's node has them
 		}
-		t.Timed += n.Timed
-		if n.Nanos != 0 && w.isOutermost(n, root) {
-			t.Nanos += n.Nanos
+		if n.Nanos != 0 && !w.isOutermost(n, root) {
+			n.Nanos = 0
 		}
-		t.Self += n.Self
-		t.Threw += n.Threw
-		t.Max = max(t.Max, n.Max)
-		t.Undecided += n.Undecided
-		t.addSpread(w.spread(w.u32(node + nodeSpread)))
+		s.of(n.ID).addNode(n)
 	})
 	if called {
 		s.Threads++
@@ -263,11 +259,10 @@ func (w *walk) spread(ref uint32) *Spread {
 func (a *Arena) MakeSpill(methods int) error {
 	entries := uint64(1) << bits.Len(uint(max(2*methods, 64)-1))
 	return a.guard(func(m memory) error {
-		ref := m.take(spillSize + entries*spilledSize)
+		ref, head := m.take(spillSize + entries*spilledSize)
 		if ref == 0 {
 			return ErrFull
 		}
-		head := uint64(ref) * layoutUnit
 		m.put32(head+spillOlder, m.u32(headerSpill))
 		m.put32(head+spillMask, uint32(entries-1))
 		m.put32(headerSpill, ref)

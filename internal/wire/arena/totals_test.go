@@ -356,7 +356,7 @@ func newFile(t testing.TB, length int64) *os.File {
 }
 
 func (m *model) take(bytes uint64) uint32 {
-	ref := m.arena.memory.take(bytes)
+	ref, _ := m.arena.memory.take(bytes)
 	if ref == 0 {
 		m.t.Fatal("the model's arena is too small")
 	}

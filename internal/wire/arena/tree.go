@@ -46,25 +46,21 @@ type Thread struct {
 
 // Threads reads the calls of every thread. It may be called at any moment; calls during the reading may be missing.
 func (a *Arena) Threads() (threads []Thread, err error) {
-	err = a.guard(func(m memory) error {
-		w := &walk{memory: m}
+	err = a.walk(func(w *walk) {
 		w.blocks(func(block uint64) { threads = append(threads, w.thread(block)) })
-		return nil
 	})
 	return threads, err
 }
 
 // Stacks is Threads without the trees: it reads only running calls.
 func (a *Arena) Stacks() (threads []Thread, err error) {
-	err = a.guard(func(m memory) error {
-		w := &walk{memory: m}
+	err = a.walk(func(w *walk) {
 		w.blocks(func(block uint64) {
 			if t := w.owner(block); w.u32(block+blockDepth) != 0 {
 				w.stack(block, func(frame Frame) { t.Stack = append(t.Stack, frame) })
 				threads = append(threads, t)
 			}
 		})
-		return nil
 	})
 	return threads, err
 }
@@ -92,9 +88,7 @@ func (w *walk) thread(block uint64) Thread {
 	t := w.owner(block)
 	w.nodes(block, func(ref uint32, node uint64) {
 		if ref != t.Root {
-			n := w.node(ref, node)
-			n.Spread = w.spread(w.u32(node + nodeSpread))
-			t.Nodes = append(t.Nodes, n)
+			t.Nodes = append(t.Nodes, w.node(ref, node))
 		}
 	})
 	w.stack(block, func(frame Frame) { t.Stack = append(t.Stack, frame) })
@@ -113,23 +107,24 @@ func (w *walk) nodes(block uint64, visit func(ref uint32, node uint64)) {
 	}
 }
 
-func (m memory) node(ref uint32, node uint64) Node {
+func (w *walk) node(ref uint32, node uint64) Node {
 	return Node{
 		Ref:    ref,
-		Parent: m.u32(node + nodeParent),
-		ID:     m.u32(node + nodeId),
-		Calls:  m.u64(node + nodeCalls),
-		Timed:  m.u64(node + nodeTimed),
-		Nanos:  m.u64(node + nodeNanos),
-		Self:   int64(m.u64(node + nodeSelf)),
-		Threw:  m.u64(node + nodeThrew),
+		Parent: w.u32(node + nodeParent),
+		ID:     w.u32(node + nodeId),
+		Calls:  w.u64(node + nodeCalls),
+		Timed:  w.u64(node + nodeTimed),
+		Nanos:  w.u64(node + nodeNanos),
+		Self:   int64(w.u64(node + nodeSelf)),
+		Threw:  w.u64(node + nodeThrew),
 
-		Squares: math.Float64frombits(m.u64(node + nodeSquares)),
-		Max:     m.u64(node + nodeMax),
-		Born:    int64(m.u64(node + nodeBorn)),
-		Missed:  m.u64(node + nodeMissed),
+		Squares: math.Float64frombits(w.u64(node + nodeSquares)),
+		Max:     w.u64(node + nodeMax),
+		Born:    int64(w.u64(node + nodeBorn)),
+		Missed:  w.u64(node + nodeMissed),
 
-		Undecided: m.u64(node + nodeUndecided),
+		Undecided: w.u64(node + nodeUndecided),
+		Spread:    w.spread(w.u32(node + nodeSpread)),
 	}
 }
 
@@ -184,12 +179,7 @@ func IsCaller(id uint32) bool {
 type Edge struct {
 	Caller uint32 // its number
 	Method uint32
-	Calls  uint64 // sampled
-	Timed  uint64 // of those, timed calls that have ended
-	Nanos  uint64 // by outermost calls: a method that calls itself is not counted twice
-	Self   uint64 // without timed callees
-	Max    uint64
-	Spread *Spread // nil if it was not requested
+	Totals // of the sampled calls
 }
 
 // Edges returns all edges, added up over threads and ordered by methods and callers.
@@ -213,7 +203,8 @@ func Edges(threads []Thread) []Edge {
 				edge = &Edge{Caller: number, Method: node.ID}
 				found[ends{number, node.ID}] = edge
 			}
-			edge.add(node)
+			node.Self = max(node.Self, 0)
+			edge.addNode(node)
 		}
 	}
 	edges := make([]Edge, 0, len(found))
@@ -223,20 +214,6 @@ func Edges(threads []Thread) []Edge {
 		edges = append(edges, *found[key])
 	}
 	return edges
-}
-
-func (e *Edge) add(node Node) {
-	e.Calls += node.Calls
-	e.Timed += node.Timed
-	e.Nanos += node.Nanos
-	e.Self += uint64(max(node.Self, 0))
-	e.Max = max(e.Max, node.Max)
-	if node.Spread != nil {
-		if e.Spread == nil {
-			e.Spread = &Spread{}
-		}
-		e.Spread.Add(node.Spread)
-	}
 }
 
 // LabelOther stands for all labels without a number of their own.

@@ -182,10 +182,10 @@ func TestEdgesAreAddedUpOverThreads(t *testing.T) {
 	}
 	edges := Edges(threads)
 	want := []Edge{
-		{Caller: CallerEntry, Method: method, Calls: 1},
-		{Caller: caller, Method: method, Calls: 3, Timed: 2, Nanos: 40, Self: 40, Max: 30},
-		{Caller: other, Method: method, Calls: 1, Timed: 1, Nanos: 7, Self: 7, Max: 7},
-		{Caller: caller, Method: method + 2, Calls: 1},
+		{CallerEntry, method, Totals{Calls: 1}},
+		{caller, method, Totals{Calls: 3, Timed: 2, Nanos: 40, Self: 40, Max: 30}},
+		{other, method, Totals{Calls: 1, Timed: 1, Nanos: 7, Self: 7, Max: 7}},
+		{caller, method + 2, Totals{Calls: 1}},
 	}
 	if len(edges) != len(want) {
 		t.Fatalf("%+v", edges)
