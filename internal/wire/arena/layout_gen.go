@@ -11,7 +11,7 @@ const (
 	layoutFirstTable       = 0x10               // children in a block's first table
 	layoutFirstNodes       = 0x6                // nodes in a block's first chunk
 	layoutMostNodes        = 0x400              // nodes in a chunk at most
-	layoutMostDepth        = 0x1000             // of a tree: what is called deeper begins at the root again
+	layoutMostDepth        = 0x1000             // of a tree: deeper calls begin at the root again
 	layoutOn               = 0x1                // calls are counted
 	layoutTimed            = 0x2                // every call is timed
 	layoutSampled          = 0x4                // one call in k is timed
@@ -20,7 +20,7 @@ const (
 	layoutFlat             = 0x20               // no calling context: one node for each method
 	layoutDiscover         = 0x40               // a call waits until its callees have hooks
 	layoutCallers          = 0x80               // one call in k is counted, or timed, by its caller; all others are counted
-	layoutHere             = 0x100              // with CALLERS: the hook stands in the caller, not in what is called; with TRACED: without values
+	layoutHere             = 0x100              // with CALLERS: the hook is in the caller, not in the callee; with TRACED: without values
 	layoutSpread           = 0x200              // times go into a distribution as well
 	layoutLate             = 0x400              // a call is counted at its exit, if that says so
 	layoutTraced           = 0x800              // calls inside a transaction are written into the thread's ring
@@ -38,7 +38,7 @@ const (
 	layoutFrameDrawn       = 0x2   // timed for its own sake, not for its parent's
 	layoutFrameFlat        = 0x4   // the thread's place in the tree is not changed by it
 	layoutFrameRoot        = 0x8   // it opened a context
-	layoutFrameSampled     = 0x10  // drawn by lot, so its square is wanted
+	layoutFrameSampled     = 0x10  // sampled, so its square is added as well
 	layoutFrameSpread      = 0x20  // its time goes into the node's distribution
 	layoutFrameLate        = 0x40  // it is not counted yet
 	layoutFrameTraced      = 0x80  // it is to be written into the ring, where room is reserved for it
@@ -46,13 +46,13 @@ const (
 	layoutFrameValues      = 0x200 // values may be captured
 	layoutFrameValued      = 0x400 // and some were
 	layoutFrameJoined      = 0x800 // no call: above it the thread works for another transaction
-	layoutFrameDepthShift  = 0x10  // the ring's depth before it, of those that are traced and of what is no call
+	layoutFrameDepthShift  = 0x10  // the ring's depth before it, for traced calls and for frames that are no calls
 	layoutFirstMethodId    = 0x10000
 	layoutCalibrationId    = 0x1    // calls made to learn what calls cost
 	layoutAdjustmentId     = 0x2    // time that Sonde took from a thread
 	layoutCallersFirst     = 0x100  // numbers of callers begin here
 	layoutCallersMost      = 0x1000 // how many there are, the next two among them
-	layoutCallerUnknown    = 0x100  // who called could not be told
+	layoutCallerUnknown    = 0x100  // the caller could not be determined
 	layoutCallerEntry      = 0x101  // nobody: the call is the first of its thread
 	layoutLabelsFirst      = 0x2000 // numbers of labels begin here: values of tags together, or callers in a row
 	layoutLabelsMost       = 0x2000 // how many there are, the next among them
@@ -69,7 +69,7 @@ const (
 	layoutBlockWrapped     = 0x2   // its tree was too deep, so where its owner is says nothing
 	layoutBlockAway        = 0x4   // its owner waits for Sonde; how long that took is still to be recorded
 	layoutSpreadBuckets    = 0x130
-	layoutAccountText      = 0xf000  // bytes of text behind an account
+	layoutAccountText      = 0xf000  // bytes of text after an account
 	layoutRingBytes        = 0x20000 // unless Sonde says otherwise
 	layoutMostRingBytes    = 0x4000000
 	layoutLeastRingBytes   = 0x400  // a ring has room for a few records at least
@@ -97,7 +97,7 @@ const (
 	headerSize             = 4096
 	headerMagic            = 0
 	headerVersion          = 8
-	headerEpoch            = 12 // tells this life of the arena from others in the same JVM
+	headerEpoch            = 12 // distinguishes this arena from others of the same JVM
 	headerLength           = 16 // of the file
 	headerBlocks           = 24 // ref of the newest block: they are linked
 	headerSpill            = 28 // ref of the spill table
@@ -174,12 +174,12 @@ const (
 	nodeMax       = 48  // the longest timed call
 	nodeSkip      = 56  // calls until the next is timed
 	nodeDepth     = 60  // of the root 0
-	nodeSquares   = 64  // float64: sum of the squared self times of calls drawn by lot
+	nodeSquares   = 64  // float64: sum of the squared self times of sampled calls
 	nodeThrew     = 72  // calls that ended with an exception
 	nodeBorn      = 80  // System.nanoTime when the node was made
 	nodeMissed    = 88  // calls that went on before their callees had hooks
 	nodeSpread    = 96  // ref of the distribution of its times
-	nodeUndecided = 104 // calls whose condition could not be told
+	nodeUndecided = 104 // calls whose condition could not be evaluated
 )
 
 // frame: a call under way.
@@ -245,16 +245,16 @@ const (
 	ringOlder       = 0   // ref of the ring made before
 	ringCapacity    = 4   // of the data, in bytes: a power of two
 	ringTid         = 8   // of the newest owner
-	ringHead        = 16  // what is before may be read; written when that is whole
-	ringWrite       = 24  // what is before is written
+	ringHead        = 16  // everything before it may be read; written when that is complete
+	ringWrite       = 24  // everything before it is written
 	ringReserved    = 32  // bytes for the records of calls under way
 	ringTransaction = 40  // which the thread is in; 0: none
 	ringBegun       = 48  // where the thread's newest own transaction begins
 	ringDepth       = 56  // of the next traced call
 	ringLost        = 60  // calls of this transaction that found no room
-	ringTail        = 64  // by Sonde: what is before has been read
+	ringTail        = 64  // by Sonde: everything before it has been read
 	ringHeld        = 72  // calls under way whose verdict is open: nothing is published before
-	ringMixed       = 76  // not 0: what is held may be of more than one transaction
+	ringMixed       = 76  // not 0: the held records may belong to more than one transaction
 	ringDropped     = 96  // calls that were only counted
 	ringDiscarded   = 104 // transactions whose verdict was no
 	ringOpened      = 112 // transactions

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"time"
 )
 
@@ -20,13 +21,13 @@ func (p *Peer) Probes(ctx context.Context, table []uint64) error {
 	if bits.OnesCount(uint(len(table))) > 1 {
 		return fmt.Errorf("a table of %d probes: its length must be a power of two", len(table))
 	}
-	return p.do(ctx, KindProbes, words(table))
+	return p.do(ctx, KindProbes, table)
 }
 
 // Switch changes or adds entries of the agent's table of probes in place. The agent must have
 // a table, and one of its entries must stay empty.
 func (p *Peer) Switch(ctx context.Context, entries []uint64) error {
-	return p.do(ctx, KindSwitch, words(entries))
+	return p.do(ctx, KindSwitch, entries)
 }
 
 // Watches replaces the agent's table of spots, anchors and tag points.
@@ -43,25 +44,25 @@ func (p *Peer) Watch(ctx context.Context, filters []Filter, excludes []string) e
 // Follow sets whether members called by reflection or through method handles are announced in
 // the arena. The JDK methods that announce them must have been woven.
 func (p *Peer) Follow(ctx context.Context, on bool) error {
-	return p.do(ctx, KindFollow, choice(on))
+	return p.do(ctx, KindFollow, on)
 }
 
 // Threads returns the threads of the JVM.
 func (p *Peer) Threads(ctx context.Context) ([]Thread, error) {
-	return request[threads](ctx, p, KindThreads, nothing{})
+	return request[[]Thread](ctx, p, KindThreads, nothing{})
 }
 
 // Calibrate makes the agent call a method with a known body, with and without hooks, in several
 // runs.
 func (p *Peer) Calibrate(ctx context.Context, asked Calibration) ([]Run, error) {
-	return request[runs](ctx, p, KindCalibrate, asked)
+	return request[[]Run](ctx, p, KindCalibrate, asked)
 }
 
 // Install makes the JVM retransform classes, all at once. The Handler is called for each of
 // them before Install returns.
 func (p *Peer) Install(ctx context.Context, list []uint32) (Installed, error) {
 	list, asked := distinct(list)
-	installed, err := request[Installed](ctx, p, KindInstall, handles(list))
+	installed, err := request[Installed](ctx, p, KindInstall, list)
 	if err != nil {
 		return Installed{}, err
 	}
@@ -120,15 +121,15 @@ func (p *Peer) Bye(ctx context.Context, progress func(Restoring)) (Restored, err
 }
 
 // do sends a request that is answered by DONE.
-func (p *Peer) do(ctx context.Context, kind Kind, b body) error {
-	_, err := request[nothing](ctx, p, kind, b)
+func (p *Peer) do(ctx context.Context, kind Kind, body any) error {
+	_, err := request[nothing](ctx, p, kind, body)
 	return err
 }
 
 // request sends a request that is answered by one frame.
-func request[T any, P readable[T]](ctx context.Context, p *Peer, kind Kind, b body) (T, error) {
+func request[T any](ctx context.Context, p *Peer, kind Kind, body any) (T, error) {
 	var none T
-	a, err := p.ask(ctx, kind, b)
+	a, err := p.ask(ctx, kind, body)
 	if err != nil {
 		return none, err
 	}
@@ -136,12 +137,12 @@ func request[T any, P readable[T]](ctx context.Context, p *Peer, kind Kind, b bo
 	if err != nil {
 		return none, err
 	}
-	return decodeFrom[T, P](p, f)
+	return decodeFrom[T](p, f)
 }
 
 // decodeFrom decodes a frame. A malformed frame ends the conversation.
-func decodeFrom[T any, P readable[T]](p *Peer, f frame) (T, error) {
-	value, err := decode[T, P](f)
+func decodeFrom[T any](p *Peer, f frame) (T, error) {
+	value, err := decode[T](f)
 	if err != nil {
 		var none T
 		return none, p.reject(err)
@@ -168,10 +169,13 @@ func (p *Peer) List(ctx context.Context) ([]Class, error) {
 		if err != nil {
 			return nil, p.reject(err)
 		}
-		if all = append(all, some.list...); len(all) > maxClasses {
+		if slices.ContainsFunc(some.List, func(c Class) bool { return c.Handle == 0 }) {
+			return nil, p.reject(f.defect(ErrMalformed, "a class has no handle"))
+		}
+		if all = append(all, some.List...); len(all) > maxClasses {
 			return nil, p.reject(f.defect(ErrTooLong, "the list of classes has no end"))
 		}
-		if some.last {
+		if some.Last {
 			return all, nil
 		}
 	}
@@ -197,7 +201,7 @@ func (p *Peer) Fetch(ctx context.Context, list []uint32, each func(handle uint32
 
 func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byte, string)) error {
 	_, missing := distinct(list)
-	a, err := p.ask(ctx, KindFetch, handles(list))
+	a, err := p.ask(ctx, KindFetch, list)
 	if err != nil {
 		return err
 	}
@@ -219,14 +223,14 @@ func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byt
 		switch {
 		case err != nil:
 			return p.reject(err)
-		case !missing.take(one.handle):
-			return p.reject(notAsked(f.kind, one.handle))
-		case one.found && len(one.bytes) == 0:
+		case !missing.take(one.Handle):
+			return p.reject(notAsked(f.kind, one.Handle))
+		case one.Found && len(one.Bytes) == 0:
 			return p.reject(f.defect(ErrMalformed, "the class file is empty"))
-		case one.found:
-			each(one.handle, one.bytes, "")
+		case one.Found:
+			each(one.Handle, one.Bytes, "")
 		default:
-			each(one.handle, nil, oneLine(string(one.bytes)))
+			each(one.Handle, nil, oneLine(string(one.Bytes)))
 		}
 	}
 }
@@ -235,16 +239,16 @@ func (p *Peer) fetch(ctx context.Context, list []uint32, each func(uint32, []byt
 // it does.
 func (p *Peer) Sees(ctx context.Context, list []uint32) (map[uint32]string, error) {
 	list, missing := distinct(list)
-	answers, err := request[seen](ctx, p, KindSees, handles(list))
+	answers, err := request[[]sight](ctx, p, KindSees, list)
 	if err != nil {
 		return nil, err
 	}
 	reasons := make(map[uint32]string, len(answers))
 	for _, one := range answers {
-		if !missing.take(one.handle) {
-			return nil, p.reject(notAsked(KindSeen, one.handle))
+		if !missing.take(one.Handle) {
+			return nil, p.reject(notAsked(KindSeen, one.Handle))
 		}
-		reasons[one.handle] = one.reason
+		reasons[one.Handle] = one.Reason
 	}
 	if len(missing) > 0 {
 		return nil, p.reject(&FrameError{Kind: KindSeen, Defect: ErrOutOfTurn, Detail: fmt.Sprintf("%d classes are missing", len(missing))})

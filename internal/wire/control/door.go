@@ -168,10 +168,10 @@ func (h *hearing) prove(conn net.Conn) (caller, error) {
 	switch {
 	case err != nil:
 		return caller{}, err
-	case !h.door.secrets.accepts(said.token):
+	case !h.door.secrets.accepts(said.Token):
 		return caller{}, errWrongToken
 	}
-	return caller{conn, r, said.Hello, f.request}, conn.SetDeadline(time.Time{})
+	return caller{conn, r, Hello{said.Protocol, said.Build, said.Java, said.HookClass}, f.request}, conn.SetDeadline(time.Time{})
 }
 
 // greet welcomes an agent that has proven itself and waits for its answer: an agent whose JVM
@@ -200,11 +200,11 @@ func (d *Door) greet(ctx context.Context, c caller) (*Peer, error) {
 	return p, nil
 }
 
-// sendAway tells an agent of another protocol why it is not wanted.
+// sendAway refuses an agent of another protocol, with the reason.
 func (d *Door) sendAway(c caller) error {
 	defer func() { _ = c.conn.Close() }()
 	reason := &VersionError{Agent: c.hello.Protocol, Build: c.hello.Build}
-	data, err := encode(KindRefused, c.request, message(reason.Error()))
+	data, err := encode(KindRefused, c.request, reason.Error())
 	if err == nil && c.conn.SetWriteDeadline(time.Now().Add(unprovenLimit)) == nil {
 		_, _ = c.conn.Write(data) // it is sent away in any case
 	}

@@ -32,11 +32,11 @@ func TestOnlyTheTokenOpens(t *testing.T) {
 		"no token":         func(a *agent) { a.hello("") },
 		"half a token":     func(a *agent) { a.hello(secrets.Token[:16]) },
 		"a long token":     func(a *agent) { a.hello(secrets.Token + "0") },
-		"another kind":     func(a *agent) { a.send(KindNotice, 0, message(secrets.Token)) },
+		"another kind":     func(a *agent) { a.send(KindNotice, 0, secrets.Token) },
 		"sonde's number":   func(a *agent) { a.send(KindHello, 1, samples[KindHello]) },
 		"an unknown kind":  func(a *agent) { a.raw([]byte{0, 0, 0, 5, 99, 0, 0, 0, 0}) },
 		"a long hello":     func(a *agent) { a.raw([]byte{0, 0, 0x10, 1, byte(KindHello), 0, 0, 0, 2}) },
-		"a malformed body": func(a *agent) { a.send(KindHello, 2, message(secrets.Token)) },
+		"a malformed body": func(a *agent) { a.send(KindHello, 2, secrets.Token) },
 	}
 	for what, say := range wrong {
 		a := l.dial(t)
@@ -123,13 +123,13 @@ func TestRefusal(t *testing.T) {
 	for name, refuse := range map[string]func(a *agent, token string){
 		"at once": func(a *agent, token string) {
 			a.hello(token)
-			a.send(KindRefused, 0, message("sonde count,\nprocess 4711"))
+			a.send(KindRefused, 0, "sonde count,\nprocess 4711")
 			a.conn.Close()
 		},
 		"when welcomed": func(a *agent, token string) {
 			a.hello(token)
 			a.receive(KindWelcome)
-			a.send(KindRefused, 2, message("sonde count,\nprocess 4711"))
+			a.send(KindRefused, 2, "sonde count,\nprocess 4711")
 			_, _ = io.Copy(io.Discard, a.conn)
 		},
 	} {
@@ -148,9 +148,9 @@ func TestAnotherProtocol(t *testing.T) {
 	l, secrets := newPipes(), NewSecrets()
 	accepted := accept(t.Context(), Listen(l, secrets, Settings{}), nil)
 	a := l.dial(t)
-	a.send(KindHello, 2, hello{Hello{Protocol: Protocol + 1, Build: "b9"}, secrets.Token})
-	said, err := decode[message](a.receive(KindRefused))
-	if err != nil || !strings.Contains(string(said), "b9") {
+	a.send(KindHello, 2, hello{Protocol: Protocol + 1, Build: "b9", Token: secrets.Token})
+	said, err := decode[string](a.receive(KindRefused))
+	if err != nil || !strings.Contains(said, "b9") {
 		t.Errorf("the agent is told %q, %v", said, err)
 	}
 	a.cutOff("the agent")
@@ -232,18 +232,18 @@ func (a *agent) echo(f frame) {
 	switch f.kind {
 	case KindCalibrate:
 		asked, _ := decode[Calibration](f)
-		a.send(KindCalibrated, f.request, runs{{Plain: uint64(asked.Rounds)}})
+		a.send(KindCalibrated, f.request, []Run{{Plain: uint64(asked.Rounds)}})
 	case KindSees:
-		asked, _ := decode[handles](f)
-		a.send(KindSeen, f.request, seen{{asked[0], fmt.Sprint(asked[0])}})
+		asked, _ := decode[[]uint32](f)
+		a.send(KindSeen, f.request, []sight{{asked[0], fmt.Sprint(asked[0])}})
 	case KindFetch:
-		asked, _ := decode[handles](f)
+		asked, _ := decode[[]uint32](f)
 		for _, handle := range asked {
 			a.send(KindOriginal, f.request, original{handle, true, []byte(fmt.Sprint(handle))})
 		}
 		a.send(KindDone, f.request, nothing{})
 	case KindInstall:
-		asked, _ := decode[handles](f)
+		asked, _ := decode[[]uint32](f)
 		a.send(KindTransform, 2*asked[0]+2, Transform{Handle: asked[0]})
 		a.send(KindInstalled, f.request, Installed{Gone: asked})
 	}
@@ -345,7 +345,7 @@ func TestRefusalOutlivesTheConnection(t *testing.T) {
 			}
 			a := newAgent(t, conn)
 			a.hello(secrets.Token)
-			a.send(KindRefused, 0, message("another"))
+			a.send(KindRefused, 0, "another")
 			conn.Close()
 			var refused *RefusedError
 			if _, err := Listen(l, secrets, Settings{}).Accept(t.Context(), nil); !errors.As(err, &refused) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"unicode/utf8"
 )
@@ -89,15 +90,12 @@ func truncated(f frame, err error) error {
 	return err
 }
 
-// A body appends its fields to the head of a frame.
-type body interface {
-	append(dst []byte) []byte
-}
-
-func encode(kind Kind, request uint32, b body) ([]byte, error) {
+// encode makes a frame. Its body is written by its type: unsigned integers in network byte
+// order, a bool as u8, strings and lists as n u32 and n bytes or items, structs field by field.
+func encode(kind Kind, request uint32, body any) ([]byte, error) {
 	head := [lengthSize + headSize]byte{lengthSize: byte(kind)}
 	binary.BigEndian.PutUint32(head[lengthSize+1:], request)
-	data := b.append(head[:])
+	data := appendValue(head[:], reflect.ValueOf(body))
 	length := len(data) - lengthSize
 	if length > MaxFrame {
 		return nil, &FrameError{Kind: kind, Request: request, Defect: ErrTooLong,
@@ -107,17 +105,45 @@ func encode(kind Kind, request uint32, b body) ([]byte, error) {
 	return data, nil
 }
 
-// readable is a body that can be decoded.
-type readable[T any] interface {
-	*T
-	read(*cursor)
+func appendValue(dst []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.Bool:
+		if v.Bool() {
+			return append(dst, 1)
+		}
+		return append(dst, 0)
+	case reflect.Uint8:
+		return append(dst, byte(v.Uint()))
+	case reflect.Uint16:
+		return binary.BigEndian.AppendUint16(dst, uint16(v.Uint()))
+	case reflect.Uint32:
+		return binary.BigEndian.AppendUint32(dst, uint32(v.Uint()))
+	case reflect.Uint64:
+		return binary.BigEndian.AppendUint64(dst, v.Uint())
+	case reflect.String:
+		return append(binary.BigEndian.AppendUint32(dst, uint32(v.Len())), v.String()...)
+	case reflect.Slice:
+		dst = binary.BigEndian.AppendUint32(dst, uint32(v.Len()))
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return append(dst, v.Bytes()...)
+		}
+		for i := range v.Len() {
+			dst = appendValue(dst, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			dst = appendValue(dst, v.Field(i))
+		}
+	default:
+		panic("control: a body with a " + v.Kind().String())
+	}
+	return dst
 }
 
-// decode reads a body, which must fill its frame.
-func decode[T any, P readable[T]](f frame) (T, error) {
-	var value T
+// decode reads a body, which must fill its frame. The fields of structs must be exported.
+func decode[T any](f frame) (value T, err error) {
 	c := cursor{rest: f.body}
-	P(&value).read(&c)
+	c.read(reflect.ValueOf(&value).Elem())
 	if c.failed || len(c.rest) > 0 {
 		var none T
 		detail := "its fields do not fit into it"
@@ -140,6 +166,41 @@ type cursor struct {
 	failed bool
 }
 
+func (c *cursor) read(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Bool:
+		b := c.uint(1)
+		if b > 1 {
+			c.fail()
+		}
+		v.SetBool(b == 1)
+	case reflect.String:
+		b := c.take(c.count(1))
+		if !utf8.Valid(b) {
+			c.fail()
+			return
+		}
+		v.SetString(string(b))
+	case reflect.Slice:
+		item := v.Type().Elem()
+		n := c.count(leastSize(item))
+		if item.Kind() == reflect.Uint8 {
+			v.SetBytes(c.take(n)) // a part of the body, not a copy
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		for i := range n {
+			c.read(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			c.read(v.Field(i))
+		}
+	default:
+		v.SetUint(c.uint(int(v.Type().Size())))
+	}
+}
+
 func (c *cursor) take(n int) []byte {
 	if c.failed || n > len(c.rest) {
 		c.fail()
@@ -152,98 +213,36 @@ func (c *cursor) take(n int) []byte {
 
 func (c *cursor) fail() { c.failed, c.rest = true, nil }
 
-func (c *cursor) u8() uint8 {
-	if b := c.take(1); b != nil {
-		return b[0]
+func (c *cursor) uint(size int) (n uint64) {
+	for _, b := range c.take(size) {
+		n = n<<8 | uint64(b)
 	}
-	return 0
-}
-
-func (c *cursor) u16() uint16 {
-	if b := c.take(2); b != nil {
-		return binary.BigEndian.Uint16(b)
-	}
-	return 0
-}
-
-func (c *cursor) u32() uint32 {
-	if b := c.take(4); b != nil {
-		return binary.BigEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (c *cursor) u64() uint64 {
-	if b := c.take(8); b != nil {
-		return binary.BigEndian.Uint64(b)
-	}
-	return 0
-}
-
-func (c *cursor) flag() bool {
-	b := c.u8()
-	if b > 1 {
-		c.fail()
-	}
-	return b == 1
+	return n
 }
 
 // count reads the number of items that follow, each of at least size bytes. It fails if the
 // remaining bytes cannot hold them.
 func (c *cursor) count(size int) int {
-	n := c.u32()
-	if uint64(n)*uint64(size) > uint64(len(c.rest)) {
+	n := c.uint(4)
+	if n*uint64(size) > uint64(len(c.rest)) {
 		c.fail()
 		return 0
 	}
 	return int(n)
 }
 
-// bytes returns a part of the body, not a copy.
-func (c *cursor) bytes() []byte { return c.take(c.count(1)) }
-
-func (c *cursor) text() string {
-	b := c.bytes()
-	if !utf8.Valid(b) {
-		c.fail()
-		return ""
+// leastSize returns the minimum number of bytes of a value.
+func leastSize(t reflect.Type) (size int) {
+	switch t.Kind() {
+	case reflect.String, reflect.Slice:
+		return 4
+	case reflect.Struct:
+		for i := range t.NumField() {
+			size += leastSize(t.Field(i).Type)
+		}
+		return size
 	}
-	return string(b)
-}
-
-// textSize is the minimum number of bytes of a string.
-const textSize = 4
-
-func appendU32(dst []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(dst, v) }
-func appendU64(dst []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(dst, v) }
-
-func appendFlag(dst []byte, v bool) []byte {
-	if v {
-		return append(dst, 1)
-	}
-	return append(dst, 0)
-}
-
-// appendList writes n u32 × item.
-func appendList[T any](dst []byte, list []T, item func([]byte, T) []byte) []byte {
-	dst = appendU32(dst, uint32(len(list)))
-	for _, one := range list {
-		dst = item(dst, one)
-	}
-	return dst
-}
-
-// readList reads a list written by appendList, with items of at least size bytes.
-func readList[T any](c *cursor, size int, item func(*cursor) T) []T {
-	list := make([]T, c.count(size))
-	for i := range list {
-		list[i] = item(c)
-	}
-	return list
-}
-
-func appendText[T string | []byte](dst []byte, v T) []byte {
-	return append(appendU32(dst, uint32(len(v))), v...)
+	return int(t.Size())
 }
 
 // A Kind says what is in a frame.
@@ -259,9 +258,12 @@ const (
 	fromEither
 )
 
+// A kindInfo is a row of kinds.table. For a request of Sonde it lists the frames of the answer:
+// any number of parts, then the last. FAILED may replace the last.
 type kindInfo struct {
-	name string
-	from side
+	name       string
+	from       side
+	part, last Kind
 }
 
 // String returns the kind's name in capitals, or its number if it has none.

@@ -77,7 +77,7 @@ type Peer struct {
 	conn     net.Conn
 	out      chan []byte
 	greeted  atomic.Bool // the agent has answered and can no longer refuse
-	leaving  atomic.Bool // the agent was told to exit and may hang up
+	leaving  atomic.Bool // the agent was asked to exit and may hang up
 
 	ctx  context.Context // ends with the conversation
 	end  context.CancelCauseFunc
@@ -173,18 +173,18 @@ func (p *Peer) take(f frame) error {
 	case KindHello:
 		return f.defect(ErrOutOfTurn, "it was said")
 	case KindRefused:
-		reason, err := decode[message](f)
+		reason, err := decode[string](f)
 		switch {
 		case err != nil:
 			return err
 		case p.greeted.Load():
 			return f.defect(ErrOutOfTurn, "the session has begun")
 		}
-		return &RefusedError{Holder: string(reason)}
+		return &RefusedError{Holder: reason}
 	case KindNotice:
-		text, err := decode[message](f)
+		text, err := decode[string](f)
 		if err == nil {
-			p.notices.add(string(text))
+			p.notices.add(text)
 		}
 		return err
 	case KindTransform:
@@ -238,41 +238,18 @@ func (p *Peer) keepLease() {
 	}
 }
 
-// A turn lists the frames that answer a request: any number of parts, then the last. FAILED may
-// replace the last.
-type turn struct {
-	part, last Kind
-}
-
-var turns = map[Kind]turn{
-	KindPing:      {last: KindDone},
-	KindMap:       {last: KindDone},
-	KindList:      {part: KindClasses, last: KindClasses},
-	KindFetch:     {part: KindOriginal, last: KindDone},
-	KindSees:      {last: KindSeen},
-	KindInstall:   {last: KindInstalled},
-	KindProbes:    {last: KindDone},
-	KindSwitch:    {last: KindDone},
-	KindWatch:     {last: KindDone},
-	KindWatches:   {last: KindDone},
-	KindFollow:    {last: KindDone},
-	KindRestore:   {part: KindRestoring, last: KindRestored},
-	KindBye:       {part: KindRestoring, last: KindRestored},
-	KindThreads:   {last: KindNamed},
-	KindCalibrate: {last: KindCalibrated},
-}
-
-// ends reports whether a frame may answer, and whether it is the last one.
-func (t turn) ends(f frame) (last, fits bool) {
+// ends reports whether a frame may answer a request, and whether it is the last one.
+func (k Kind) ends(f frame) (last, fits bool) {
+	request := kinds[k]
 	switch {
 	case f.kind == KindFailed:
 		return true, true
-	case f.kind == KindClasses && f.kind == t.last:
+	case f.kind == KindClasses && f.kind == request.last:
 		return len(f.body) > 0 && f.body[0] == 1, true
-	case f.kind == t.last:
+	case f.kind == request.last:
 		return true, true
 	}
-	return false, f.kind == t.part
+	return false, f.kind == request.part
 }
 
 // requests are Sonde's requests without an answer. An abandoned request stays until it is
@@ -308,7 +285,7 @@ func (r *requests) deliver(f frame) error {
 	if a == nil {
 		return f.defect(ErrOutOfTurn, "it answers no request")
 	}
-	last, fits := a.turn.ends(f)
+	last, fits := a.asked.ends(f)
 	if !fits {
 		return f.defect(ErrOutOfTurn, fmt.Sprintf("it does not answer %v", a.asked))
 	}
@@ -329,7 +306,6 @@ type answer struct {
 	peer   *Peer
 	asked  Kind
 	number uint32
-	turn   turn
 	come   chan struct{} // signals a new frame; has room for one
 
 	mu        sync.Mutex
@@ -339,16 +315,16 @@ type answer struct {
 }
 
 // ask sends a request.
-func (p *Peer) ask(ctx context.Context, kind Kind, b body) (*answer, error) {
+func (p *Peer) ask(ctx context.Context, kind Kind, body any) (*answer, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("asking the agent for %v: %w", kind, err)
 	}
-	a := &answer{peer: p, asked: kind, turn: turns[kind], come: make(chan struct{}, 1)}
+	a := &answer{peer: p, asked: kind, come: make(chan struct{}, 1)}
 	p.requests.add(a)
-	data, err := encode(kind, a.number, b)
+	data, err := encode(kind, a.number, body)
 	if err == nil {
 		err = p.send(ctx, data)
 	}
@@ -415,11 +391,11 @@ func (a *answer) failure(f frame) error {
 	if f.kind != KindFailed {
 		return nil
 	}
-	reason, err := decode[message](f)
+	reason, err := decode[string](f)
 	if err != nil {
 		return a.peer.reject(err)
 	}
-	return &FailedError{Asked: a.asked, Reason: string(reason)}
+	return &FailedError{Asked: a.asked, Reason: reason}
 }
 
 // abandon discards all frames of the answer, including later ones.

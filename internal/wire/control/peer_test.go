@@ -29,8 +29,8 @@ func newAgent(t testing.TB, conn net.Conn) *agent {
 }
 
 // send is told nothing of a Sonde that has hung up: tests ask Sonde for that.
-func (a *agent) send(kind Kind, request uint32, b body) {
-	data, err := encode(kind, request, b)
+func (a *agent) send(kind Kind, request uint32, body any) {
+	data, err := encode(kind, request, body)
 	if err != nil {
 		a.t.Errorf("the agent's %v: %v", kind, err)
 		return
@@ -55,7 +55,7 @@ func (a *agent) receive(kind Kind) frame {
 }
 
 func (a *agent) hello(token string) {
-	a.send(KindHello, 2, hello{Hello{Protocol, "b1", "17.0.15", "java.lang.SondeRt"}, token})
+	a.send(KindHello, 2, hello{Protocol, token, "b1", "17.0.15", "java.lang.SondeRt"})
 }
 
 // join does all that an agent does until its session has begun.
@@ -64,7 +64,7 @@ func (a *agent) join(s Secrets) {
 	a.hello(s.Token)
 	f := a.receive(KindWelcome)
 	said, err := decode[welcome](f)
-	if err != nil || said.proof != s.Proof || f.request != 2 {
+	if err != nil || said.Proof != s.Proof || f.request != 2 {
 		a.t.Errorf("the welcome %d is %+v: %v", f.request, said, err)
 	}
 	a.send(KindDone, a.receive(KindPing).request, nothing{})
@@ -161,7 +161,7 @@ func connect(t testing.TB, s Settings) (*Peer, *agent) {
 func TestCommands(t *testing.T) {
 	type reply struct {
 		kind Kind
-		body body
+		body any
 	}
 	installed := Installed{5, []uint32{2}, "VerifyError"}
 	restored := Restored{5, 6, true, []string{"a remark"}}
@@ -169,40 +169,40 @@ func TestCommands(t *testing.T) {
 	done := []reply{{KindDone, nothing{}}}
 	for _, tt := range []struct {
 		kind    Kind
-		body    body
+		body    any
 		replies []reply
 		want    any
 		call    func(ctx context.Context, p *Peer) (any, error)
 	}{
 		{KindPing, nothing{}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Ping(ctx) }},
 		{KindMap, mapping{"/a", 1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Map(ctx, "/a", 1, 2) }},
-		{KindProbes, words{1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, []uint64{1, 2}) }},
-		{KindProbes, words{}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, nil) }},
-		{KindSwitch, words{3}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Switch(ctx, []uint64{3}) }},
+		{KindProbes, []uint64{1, 2}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, []uint64{1, 2}) }},
+		{KindProbes, []uint64{}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Probes(ctx, nil) }},
+		{KindSwitch, []uint64{3}, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Switch(ctx, []uint64{3}) }},
 		{KindWatch, view{[]Filter{{"a", "b"}}, []string{"c"}}, done, nil,
 			func(ctx context.Context, p *Peer) (any, error) {
 				return nil, p.Watch(ctx, []Filter{{"a", "b"}}, []string{"c"})
 			}},
-		{KindWatches, Watches{[]uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}, true}, done, nil,
+		{KindWatches, Watches{true, []uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}}, done, nil,
 			func(ctx context.Context, p *Peer) (any, error) {
-				return nil, p.Watches(ctx, Watches{[]uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}, true})
+				return nil, p.Watches(ctx, Watches{true, []uint64{1, 2, 3, 4}, []Anchor{{"a/B.c()V", 5}}, []string{"a/B.d()V"}})
 			}},
-		{KindFollow, choice(true), done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Follow(ctx, true) }},
-		{KindThreads, nothing{}, []reply{{KindNamed, threads{{1, "main"}}}}, []Thread{{1, "main"}},
+		{KindFollow, true, done, nil, func(ctx context.Context, p *Peer) (any, error) { return nil, p.Follow(ctx, true) }},
+		{KindThreads, nothing{}, []reply{{KindNamed, []Thread{{1, "main"}}}}, []Thread{{1, "main"}},
 			func(ctx context.Context, p *Peer) (any, error) { return p.Threads(ctx) }},
-		{KindCalibrate, Calibration{7, 1, BodyDependent, 2}, []reply{{KindCalibrated, runs{{8, 9, 10, 11}}}}, []Run{{8, 9, 10, 11}},
+		{KindCalibrate, Calibration{7, 1, BodyDependent, 2}, []reply{{KindCalibrated, []Run{{8, 9, 10, 11}}}}, []Run{{8, 9, 10, 11}},
 			func(ctx context.Context, p *Peer) (any, error) {
 				return p.Calibrate(ctx, Calibration{7, 1, BodyDependent, 2})
 			}},
-		{KindInstall, handles{1, 2}, []reply{{KindInstalled, installed}}, installed,
+		{KindInstall, []uint32{1, 2}, []reply{{KindInstalled, installed}}, installed,
 			func(ctx context.Context, p *Peer) (any, error) { return p.Install(ctx, []uint32{1, 2, 1}) }},
 		{KindRestore, nothing{}, []reply{{KindRestored, restored}}, restored,
 			func(ctx context.Context, p *Peer) (any, error) { return p.Restore(ctx) }},
 		{KindList, nothing{}, []reply{{KindClasses, classes{false, []Class{one}}}, {KindClasses, classes{true, []Class{two}}}}, []Class{one, two},
 			func(ctx context.Context, p *Peer) (any, error) { return p.List(ctx) }},
-		{KindSees, handles{1, 2}, []reply{{KindSeen, seen{{2, ""}, {1, "isolated"}}}}, map[uint32]string{1: "isolated", 2: ""},
+		{KindSees, []uint32{1, 2}, []reply{{KindSeen, []sight{{2, ""}, {1, "isolated"}}}}, map[uint32]string{1: "isolated", 2: ""},
 			func(ctx context.Context, p *Peer) (any, error) { return p.Sees(ctx, []uint32{1, 2}) }},
-		{KindFetch, handles{1, 2}, []reply{{KindOriginal, original{2, true, []byte("file")}}, {KindOriginal, original{1, false, []byte("why")}}, {KindDone, nothing{}}},
+		{KindFetch, []uint32{1, 2}, []reply{{KindOriginal, original{2, true, []byte("file")}}, {KindOriginal, original{1, false, []byte("why")}}, {KindDone, nothing{}}},
 			map[uint32]string{1: "why", 2: "file"},
 			func(ctx context.Context, p *Peer) (any, error) {
 				got := map[uint32]string{}
@@ -213,14 +213,14 @@ func TestCommands(t *testing.T) {
 		p, a := connect(t, Settings{})
 		go func() {
 			f := a.receive(tt.kind)
-			if f.request%2 != 1 || !slices.Equal(f.body, tt.body.append(nil)) {
+			if f.request%2 != 1 || !slices.Equal(f.body, bodyOf(t, tt.kind, tt.body)) {
 				t.Errorf("%v %d: % x", tt.kind, f.request, f.body)
 			}
 			for _, r := range tt.replies {
 				a.send(r.kind, f.request, r.body)
 			}
 			f = a.receive(tt.kind)
-			a.send(KindFailed, f.request, message("no\nway"))
+			a.send(KindFailed, f.request, "no\nway")
 		}()
 		got, err := tt.call(t.Context(), p)
 		if err != nil || tt.want != nil && !reflect.DeepEqual(got, tt.want) {
@@ -265,7 +265,7 @@ func TestProbesArePowersOfTwo(t *testing.T) {
 func TestFetchIsBatched(t *testing.T) {
 	p, a := connect(t, Settings{})
 	go a.serve(func(f frame) {
-		asked, err := decode[handles](f)
+		asked, err := decode[[]uint32](f)
 		if err != nil || len(asked) > fetchBatch {
 			t.Errorf("%d handles, %v", len(asked), err)
 		}
@@ -304,22 +304,22 @@ func TestMisbehaviourEndsTheSession(t *testing.T) {
 		"unknown kind":     {list, func(a *agent, n uint32) { a.raw([]byte{0, 0, 0, 5, 99, 0, 0, 0, byte(n)}) }, ErrUnknownKind},
 		"sonde's kind":     {list, func(a *agent, n uint32) { a.send(KindPing, n, nothing{}) }, ErrOutOfTurn},
 		"says hello again": {list, func(a *agent, _ uint32) { a.hello("") }, ErrOutOfTurn},
-		"refuses late":     {list, func(a *agent, _ uint32) { a.send(KindRefused, 0, message("x")) }, ErrOutOfTurn},
+		"refuses late":     {list, func(a *agent, _ uint32) { a.send(KindRefused, 0, "x") }, ErrOutOfTurn},
 		"reply to nothing": {list, func(a *agent, n uint32) { a.send(KindDone, n+2, nothing{}) }, ErrOutOfTurn},
 		"reply to none":    {list, func(a *agent, _ uint32) { a.send(KindDone, 0, nothing{}) }, ErrOutOfTurn},
 		"old reply again":  {list, func(a *agent, n uint32) { a.send(KindDone, n-4, nothing{}) }, ErrOutOfTurn},
-		"wrong reply":      {list, func(a *agent, n uint32) { a.send(KindSeen, n, seen{}) }, ErrOutOfTurn},
-		"malformed reply":  {list, func(a *agent, n uint32) { a.send(KindClasses, n, message("xx")) }, ErrMalformed},
+		"wrong reply":      {list, func(a *agent, n uint32) { a.send(KindSeen, n, []sight{}) }, ErrOutOfTurn},
+		"malformed reply":  {list, func(a *agent, n uint32) { a.send(KindClasses, n, "xx") }, ErrMalformed},
 		"handle 0":         {list, func(a *agent, n uint32) { a.send(KindClasses, n, classes{true, []Class{{Name: "x"}}}) }, ErrMalformed},
 		"malformed fail":   {list, func(a *agent, n uint32) { a.send(KindFailed, n, nothing{}) }, ErrMalformed},
 		"malformed notice": {list, func(a *agent, _ uint32) { a.send(KindNotice, 0, nothing{}) }, ErrMalformed},
-		"sees too few":     {sees, func(a *agent, n uint32) { a.send(KindSeen, n, seen{{1, ""}}) }, ErrOutOfTurn},
-		"sees one twice":   {sees, func(a *agent, n uint32) { a.send(KindSeen, n, seen{{1, ""}, {1, ""}}) }, ErrOutOfTurn},
+		"sees too few":     {sees, func(a *agent, n uint32) { a.send(KindSeen, n, []sight{{1, ""}}) }, ErrOutOfTurn},
+		"sees one twice":   {sees, func(a *agent, n uint32) { a.send(KindSeen, n, []sight{{1, ""}, {1, ""}}) }, ErrOutOfTurn},
 		"gone, not asked":  {install, func(a *agent, n uint32) { a.send(KindInstalled, n, Installed{Gone: []uint32{3}}) }, ErrOutOfTurn},
 		"fetches too few":  {fetch, func(a *agent, n uint32) { a.send(KindDone, n, nothing{}) }, ErrOutOfTurn},
 		"fetches another":  {fetch, func(a *agent, n uint32) { a.send(KindOriginal, n, original{3, true, []byte{1}}) }, ErrOutOfTurn},
 		"an empty class":   {fetch, func(a *agent, n uint32) { a.send(KindOriginal, n, original{1, true, nil}) }, ErrMalformed},
-		"done with more":   {fetch, func(a *agent, n uint32) { a.send(KindDone, n, message("")) }, ErrMalformed},
+		"done with more":   {fetch, func(a *agent, n uint32) { a.send(KindDone, n, "") }, ErrMalformed},
 		"odd transform":    {list, func(a *agent, n uint32) { a.send(KindTransform, n, Transform{}) }, ErrOutOfTurn},
 		"transform 0":      {list, func(a *agent, _ uint32) { a.send(KindTransform, 0, Transform{}) }, ErrOutOfTurn},
 		"bad transform":    {list, func(a *agent, _ uint32) { a.send(KindTransform, 4, nothing{}) }, ErrMalformed},
@@ -401,7 +401,7 @@ func TestAbandonedRequest(t *testing.T) {
 	}
 	go func() {
 		a.send(KindClasses, late.request, classes{})
-		a.send(KindClasses, late.request, classes{last: true})
+		a.send(KindClasses, late.request, classes{Last: true})
 		a.send(KindDone, a.receive(KindPing).request, nothing{})
 	}()
 	if err := p.Ping(t.Context()); err != nil {
@@ -434,7 +434,7 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 				case <-stop:
 					return
 				case <-time.After(time.Second):
-					a.send(KindNotice, 0, message("I live"))
+					a.send(KindNotice, 0, "I live")
 				}
 			}
 		}()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -71,7 +72,7 @@ func (p *Peer) weave(f frame) error {
 	}
 	if !room {
 		// An agent that never reads its answers ends the conversation through the writer.
-		return p.reply(f, KindFailed, message("sonde is busy with other classes"))
+		return p.reply(f, KindFailed, "sonde is busy with other classes")
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, weaveLimit)
 	go func() {
@@ -85,28 +86,28 @@ func (p *Peer) weave(f frame) error {
 }
 
 // woven runs the handler as soon as a worker is free.
-func (p *Peer) woven(ctx context.Context, t Transform) (Kind, body) {
+func (p *Peer) woven(ctx context.Context, t Transform) (Kind, any) {
 	select {
 	case p.weaves.workers <- struct{}{}:
 		defer func() { <-p.weaves.workers }()
 	case <-ctx.Done():
-		return KindFailed, message("sonde was busy with other classes for too long")
+		return KindFailed, "sonde was busy with other classes for too long"
 	}
 	if ctx.Err() != nil {
-		return KindFailed, message("sonde came to it too late")
+		return KindFailed, "sonde came to it too late"
 	}
 	woven, err := p.settings.Weave(ctx, t)
 	if err != nil {
-		return KindFailed, message(oneLine(err.Error()))
+		return KindFailed, oneLine(err.Error())
 	}
 	return KindWoven, woven
 }
 
 // reply answers a request of the agent.
-func (p *Peer) reply(f frame, kind Kind, b body) error {
-	data, err := encode(kind, f.request, b)
+func (p *Peer) reply(f frame, kind Kind, body any) error {
+	data, err := encode(kind, f.request, body)
 	if err != nil {
-		if data, err = encode(KindFailed, f.request, message(err.Error())); err != nil {
+		if data, err = encode(KindFailed, f.request, err.Error()); err != nil {
 			return err
 		}
 	}
@@ -116,8 +117,7 @@ func (p *Peer) reply(f frame, kind Kind, b body) error {
 // notices are messages on their way to the user.
 type notices struct {
 	queue   chan string
-	mu      sync.Mutex
-	dropped int
+	dropped atomic.Int64
 }
 
 const (
@@ -135,18 +135,8 @@ func (n *notices) add(text string) {
 	select {
 	case n.queue <- text:
 	default:
-		n.mu.Lock()
-		n.dropped++
-		n.mu.Unlock()
+		n.dropped.Add(1)
 	}
-}
-
-func (n *notices) takeDropped() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	dropped := n.dropped
-	n.dropped = 0
-	return dropped
 }
 
 // deliver passes messages on, including those that arrive just before the end.
@@ -158,7 +148,7 @@ func (n *notices) deliver(ctx context.Context, to func(string)) {
 			continue
 		default:
 		}
-		if dropped := n.takeDropped(); dropped > 0 {
+		if dropped := n.dropped.Swap(0); dropped > 0 {
 			to(fmt.Sprintf("%d notices of the agent were dropped", dropped))
 		}
 		select {

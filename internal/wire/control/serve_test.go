@@ -27,11 +27,11 @@ func TestTransformWithinInstall(t *testing.T) {
 		install := a.receive(KindInstall)
 		for i, want := range []struct {
 			kind Kind
-			body body
+			body any
 		}{
 			{KindWoven, Woven{[]byte("1a/A"), []byte("1")}},
 			{KindWoven, Woven{[]byte{}, []byte{}}},
-			{KindFailed, message("cannot be woven")},
+			{KindFailed, "cannot be woven"},
 		} {
 			request := uint32(2*i + 2)
 			a.send(KindTransform, request, Transform{uint32(i + 1), 0, "a/A", []byte("1")})
@@ -128,7 +128,7 @@ func TestFloodOfTransforms(t *testing.T) {
 	p.weaves.bytes = maxWaitingBytes
 	p.weaves.mu.Unlock()
 	a.send(KindTransform, 2, Transform{})
-	if reason, err := decode[message](a.receive(KindFailed)); err != nil || !strings.Contains(string(reason), "busy") {
+	if reason, err := decode[string](a.receive(KindFailed)); err != nil || !strings.Contains(reason, "busy") {
 		t.Errorf("%q, %v", reason, err)
 	}
 }
@@ -162,11 +162,11 @@ func TestNotices(t *testing.T) {
 			got = append(got, text)
 		}})
 		const dropped = 5
-		a.send(KindNotice, 0, message("first"))
+		a.send(KindNotice, 0, "first")
 		synctest.Wait() // it is at the reader
-		a.send(KindNotice, 0, message(strings.Repeat("ä", maxNotice)))
+		a.send(KindNotice, 0, strings.Repeat("ä", maxNotice))
 		for range maxNotices - 1 + dropped {
-			a.send(KindNotice, 0, message("x"))
+			a.send(KindNotice, 0, "x")
 		}
 		synctest.Wait()
 		p.Close()

@@ -68,13 +68,15 @@ func TestDocumentAgrees(t *testing.T) {
 
 func TestDefectsAreNamed(t *testing.T) {
 	for row, defect := range map[string]string{
-		"HELLO 1 agent":                      "line 1: want",
-		"HELLO 0 agent x":                    "no number",
-		"HELLO 256 agent x":                  "no number",
-		"Hello 1 agent x":                    "capitals",
-		"HELLO 1 moon x":                     "sends nothing",
-		"HELLO 1 agent x\nHELLO 2 agent x":   "line 2: HELLO 2 is there",
-		"HELLO 1 agent x\nREFUSED 1 sonde x": "line 2: REFUSED 1 is there",
+		"HELLO 1 agent":                          "line 1: want",
+		"HELLO 0 agent - x":                      "no number",
+		"HELLO 256 agent - x":                    "no number",
+		"Hello 1 agent - x":                      "capitals",
+		"HELLO 1 moon - x":                       "sends nothing",
+		"HELLO 1 agent - x\nHELLO 2 agent - x":   "line 2: HELLO 2 is there",
+		"HELLO 1 agent - x\nREFUSED 1 sonde - x": "line 2: REFUSED 1 is there",
+		"HELLO 1 agent HELLO x":                  "want a request of Sonde",
+		"PING 4 sonde DONE x":                    "want a request of Sonde, and a kind",
 	} {
 		if _, err := parse(row); err == nil || !strings.Contains(err.Error(), defect) {
 			t.Errorf("%q: %v", row, err)

@@ -54,6 +54,7 @@ type kind struct {
 	name    string // in capitals
 	number  uint64
 	from    string // agent, sonde or either
+	answer  string // LAST or PART+LAST; - for none
 	meaning string
 }
 
@@ -67,15 +68,15 @@ func parse(text string) ([]kind, error) {
 		if len(fields) == 0 || fields[0][0] == '#' {
 			continue
 		}
-		if len(fields) < 4 {
-			return nil, fmt.Errorf("line %d: want a name, a number, a sender and a meaning", index+1)
+		if len(fields) < 5 {
+			return nil, fmt.Errorf("line %d: want a name, a number, a sender, an answer and a meaning", index+1)
 		}
 		// 0 stays free, so that a kind nobody set is none.
 		number, err := strconv.ParseUint(fields[1], 10, 8)
 		if err != nil || number == 0 {
 			return nil, fmt.Errorf("line %d: %q is no number from 1 to 255", index+1, fields[1])
 		}
-		k := kind{fields[0], number, fields[2], strings.Join(fields[3:], " ")}
+		k := kind{fields[0], number, fields[2], fields[3], strings.Join(fields[4:], " ")}
 		switch {
 		case !nameForm.MatchString(k.name):
 			return nil, fmt.Errorf("line %d: the name %q is not in capitals", index+1, k.name)
@@ -87,6 +88,13 @@ func parse(text string) ([]kind, error) {
 		names[k.name], numbers[k.number] = true, true
 		kinds = append(kinds, k)
 	}
+	for _, k := range kinds {
+		for _, name := range strings.Split(k.answer, "+") {
+			if k.answer != "-" && (k.from != "sonde" || !names[name]) {
+				return nil, fmt.Errorf("%s is answered by %s: want a request of Sonde, and a kind", k.name, k.answer)
+			}
+		}
+	}
 	return kinds, nil
 }
 
@@ -95,13 +103,22 @@ const header = "// Code generated from internal/wire/control/kinds.table; DO NOT
 func goConstants(kinds []kind) ([]byte, error) {
 	var constants, rows bytes.Buffer
 	for _, k := range kinds {
-		name := "Kind" + k.name[:1] + strings.ToLower(k.name[1:])
-		fmt.Fprintf(&constants, "%s Kind = %d // %s\n", name, k.number, k.meaning)
-		fmt.Fprintf(&rows, "%s: {%q, from%s},\n", name, k.name, strings.ToUpper(k.from[:1])+k.from[1:])
+		fmt.Fprintf(&constants, "%s Kind = %d // %s\n", constant(k.name), k.number, k.meaning)
+		fmt.Fprintf(&rows, "%s: {name: %q, from: from%s", constant(k.name), k.name, strings.ToUpper(k.from[:1])+k.from[1:])
+		part, last, parts := strings.Cut(k.answer, "+")
+		switch {
+		case parts:
+			fmt.Fprintf(&rows, ", part: %s, last: %s", constant(part), constant(last))
+		case k.answer != "-":
+			fmt.Fprintf(&rows, ", last: %s", constant(k.answer))
+		}
+		rows.WriteString("},\n")
 	}
 	return format.Source(fmt.Appendf(nil, header+"package control\n\n"+
 		"// The kinds of frames.\nconst (\n%s)\n\nvar kinds = [256]kindInfo{\n%s}\n", &constants, &rows))
 }
+
+func constant(name string) string { return "Kind" + name[:1] + strings.ToLower(name[1:]) }
 
 func javaConstants(kinds []kind) []byte {
 	var source bytes.Buffer

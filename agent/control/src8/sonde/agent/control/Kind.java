@@ -76,7 +76,7 @@ final class Kind {
     /** From the agent: how long the runs took. */
     static final int CALIBRATED = 27;
 
-    /** From Sonde: whether to tell of members called by reflection. */
+    /** From Sonde: whether to announce members called by reflection. */
     static final int FOLLOW = 28;
 
     /** From Sonde: change entries of the table of probes. */
