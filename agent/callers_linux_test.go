@@ -303,9 +303,9 @@ func TestTimesAreSpread(t *testing.T) {
 					if node.Calls != 300 || (node.Timed > 0) != (flags != 0) || (node.Spread != nil) != isSpread {
 						t.Errorf("flags %#x: %+v", flags|spread, node)
 					} else if isSpread {
-						checkTimes(t, arena.Edge{
+						checkTimes(t, arena.Edge{Totals: arena.Totals{
 							Calls: node.Timed, Timed: node.Timed, Nanos: node.Nanos, Max: node.Max, Spread: node.Spread,
-						}, flags)
+						}}, flags)
 					}
 				}
 				g.ask(restore, nil)
