@@ -1,8 +1,6 @@
 package callgraph
 
 import (
-	"fmt"
-
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
@@ -41,78 +39,84 @@ type DirectCall struct {
 	id callID
 }
 
-// Bodies are the methods of one class file with the calls they make, in the order of
-// their instructions. Calls are read on demand.
-type Bodies struct {
-	graph  *Graph
-	reader reader
+// mostBodies bounds how many classes are kept with their code decoded. Those of one level
+// are often needed one after the other; a large one takes megabytes.
+const mostBodies = 32
+
+// bodies are the methods of one class file.
+type bodies struct {
+	reader
 	byName map[string]*classfile.Member
 }
 
-// Bodies reads the methods of a class file, which need not have been added. It does not
-// add the class. data must not change while the result is in use.
-func (g *Graph) Bodies(data []byte) (*Bodies, error) {
+// Calls returns the direct calls of a method's body in any of the classes of that name, in
+// the order of the instructions, each once; none if it has no body, its class is skipped,
+// or Settings.Bodies is not set.
+func (g *Graph) Calls(m classfile.MethodRef) (calls []DirectCall) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	b := &Bodies{graph: g, reader: reader{h: g.hierarchy}}
-	if _, err := b.reader.read(data); err != nil {
-		return nil, err
+	id, ok := g.hierarchy.classIDs[m.Class]
+	if !ok || g.hierarchy.classes[id].skipped {
+		return nil
 	}
-	methods := b.reader.file.Methods
-	b.byName = make(map[string]*classfile.Member, len(methods))
-	for i := range methods {
-		name, descriptor, err := b.reader.file.MemberName(&methods[i])
-		if err != nil {
-			return nil, err
-		}
-		b.byName[string(name)+string(descriptor)] = &methods[i]
-	}
-	return b, nil
-}
-
-// Calls returns the direct calls of a method's body, each once; none if it has no body or
-// its class is skipped.
-func (b *Bodies) Calls(name, descriptor string) ([]DirectCall, error) {
-	b.graph.mu.Lock()
-	defer b.graph.mu.Unlock()
-	r := &b.reader
-	m := b.byName[name+descriptor]
-	if m == nil || r.h.classes[r.draft.class].skipped {
-		return nil, nil
-	}
-	attribute := r.file.Find(m.Attributes, classfile.KindCode)
-	if attribute == nil {
-		return nil, nil
-	}
-	body := attribute.Data[codeHeader : codeHeader+shapeOf(attribute.Data).Bytes] // read has found it whole
-	var calls []DirectCall
 	known := make(map[DirectCall]bool)
-	for at := 0; at < len(body); at += opcode.LengthAt(body, at) {
-		use, index := useOf(opcode.Op(body[at]), body[at:])
-		if use < 0 {
+	for _, b := range g.bodiesOf(id) {
+		member := b.byName[m.Member()]
+		if member == nil {
 			continue
 		}
-		ids, err := r.meaning(int(index)*uses+use, use, index)
-		if err != nil {
-			return nil, fmt.Errorf("method %s%s: %w", name, descriptor, err)
+		code := b.file.Find(member.Attributes, classfile.KindCode)
+		if code == nil {
+			continue
 		}
-		for _, id := range ids {
-			call, err := b.direct(opcode.Op(body[at]), index, id)
-			if err != nil {
-				return nil, fmt.Errorf("method %s%s: %w", name, descriptor, err)
+		// It was read when it was added, so there is no error.
+		_ = b.eachUse(code.Data, func(op opcode.Op, index uint16, ids []callID) error {
+			for _, id := range ids {
+				call, err := b.direct(op, index, id)
+				if err != nil {
+					return err
+				}
+				// A class is initialised before its own bodies run.
+				own := call.Kind == Initializer && b.h.calls[id].owner == b.draft.class
+				if !known[call] && !own {
+					known[call] = true
+					calls = append(calls, call)
+				}
 			}
-			if !known[call] && !b.isUnderWay(call) {
-				known[call] = true
-				calls = append(calls, call)
-			}
-		}
+			return nil
+		})
 	}
-	return calls, nil
+	return calls
+}
+
+// bodiesOf reads the files of a class, again if they were forgotten.
+func (g *Graph) bodiesOf(class classID) []*bodies {
+	if all, known := g.bodies[class]; known {
+		return all
+	}
+	if len(g.bodies) >= mostBodies {
+		clear(g.bodies)
+	}
+	var all []*bodies
+	for _, file := range g.files[class] {
+		b := &bodies{reader: reader{h: g.hierarchy}, byName: make(map[string]*classfile.Member)}
+		if _, err := b.read(file); err != nil {
+			continue // it was read when it was added
+		}
+		for i := range b.file.Methods {
+			if name, descriptor, err := b.file.MemberName(&b.file.Methods[i]); err == nil {
+				b.byName[string(name)+string(descriptor)] = &b.file.Methods[i]
+			}
+		}
+		all = append(all, b)
+	}
+	g.bodies[class] = all
+	return all
 }
 
 // direct returns the call that an instruction makes.
-func (b *Bodies) direct(op opcode.Op, index uint16, id callID) (DirectCall, error) {
-	h := b.graph.hierarchy
+func (b *bodies) direct(op opcode.Op, index uint16, id callID) (DirectCall, error) {
+	h := b.h
 	c := &h.calls[id]
 	d := DirectCall{Declared: classfile.MethodRef{Class: h.classes[c.owner].name}, Reflects: c.reflects, Handles: c.handles, id: id}
 	if c.kind == initialize {
@@ -143,32 +147,21 @@ const constructorName = "<init>"
 
 // linkedKind distinguishes lambdas, method references and other linked targets. The body
 // of a lambda is a synthetic private method.
-func (b *Bodies) linkedKind(index uint16, target classfile.MethodRef) (CallKind, error) {
-	r := &b.reader
-	if r.file.Pool.Tag(index) != classfile.TagInvokeDynamic {
+func (b *bodies) linkedKind(index uint16, target classfile.MethodRef) (CallKind, error) {
+	if b.file.Pool.Tag(index) != classfile.TagInvokeDynamic {
 		return Dynamic, nil
 	}
-	boot, err := r.bootstrap(index)
+	boot, err := b.bootstrap(index)
 	if err != nil {
 		return 0, err
 	}
-	class, err := r.bootstrapClass(boot)
-	switch {
-	case err != nil || class != metafactories:
+	class, err := b.bootstrapClass(boot)
+	if err != nil || class != metafactories {
 		return Dynamic, err
-	case target.Class == b.graph.hierarchy.classes[r.draft.class].name && b.isSynthetic(target):
+	}
+	declared := b.byName[target.Member()]
+	if target.Class == b.h.classes[b.draft.class].name && declared != nil && declared.Access.Has(classfile.AccSynthetic) {
 		return Lambda, nil
 	}
 	return Reference, nil
-}
-
-func (b *Bodies) isSynthetic(m classfile.MethodRef) bool {
-	declared := b.byName[m.Name+m.Descriptor]
-	return declared != nil && declared.Access.Has(classfile.AccSynthetic)
-}
-
-// isUnderWay reports whether a call initialises the class of the body, which must have
-// begun before the body runs.
-func (b *Bodies) isUnderWay(call DirectCall) bool {
-	return call.Kind == Initializer && b.graph.hierarchy.calls[call.id].owner == b.reader.draft.class
 }

@@ -10,22 +10,9 @@ import (
 )
 
 // callsOf lists the direct calls of a method of a class: kind and named method.
-func callsOf(t *testing.T, g *Graph, files [][]byte, class, name string) (texts []string, calls []DirectCall) {
+func callsOf(t *testing.T, g *Graph, class, name string) (texts []string, calls []DirectCall) {
 	t.Helper()
-	for _, file := range files {
-		if className(t, file) != class {
-			continue
-		}
-		bodies, err := g.Bodies(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := oneMethod(t, g, class, name)
-		calls, err = bodies.Calls(m.Name, m.Descriptor)
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	calls = g.Calls(oneMethod(t, g, class, name))
 	for _, c := range calls {
 		texts = append(texts, strings.TrimSuffix(c.Kind.String()+" "+c.Declared.Class[strings.LastIndexByte(c.Declared.Class, '/')+1:]+"."+c.Declared.Name, "."))
 	}
@@ -53,9 +40,9 @@ func TestDirectCalls(t *testing.T) {
 				Main.class.getMethod("x").invoke(null);
 			}
 		}`)[0]
-	g := New(Settings{})
+	g := New(Settings{Bodies: true})
 	add(t, g, files...)
-	texts, calls := callsOf(t, g, files, "r0/Main", "run")
+	texts, calls := callsOf(t, g, "r0/Main", "run")
 	want := []string{
 		"interface I.i", "interface I.d", "virtual A.v", "special B.v", "static Main.s", "initializer A", "constructor A.<init>",
 		"lambda Main.lambda$run$0", "method reference Main.s", "interface Runnable.run",
@@ -104,9 +91,9 @@ func TestDirectCallsAreExpanded(t *testing.T) {
 		class A implements I { static int n; static { n = 1; } }
 		class B extends A { public void d() {} }
 		class Main { void run(I i) { i.d(); new B(); Runnable r = () -> new A(); r.run(); } }`)[0]
-	g := New(Settings{})
+	g := New(Settings{Bodies: true})
 	add(t, g, files...)
-	_, calls := callsOf(t, g, files, "r0/Main", "run")
+	_, calls := callsOf(t, g, "r0/Main", "run")
 	run := oneMethod(t, g, "r0/Main", "run")
 	var direct []classfile.MethodRef
 	for _, call := range calls {
@@ -128,10 +115,10 @@ func TestUnmadeLambda(t *testing.T) {
 		class Far { public String toString() { return "far"; } void make() { Unloaded u = () -> {}; } }`)[0]
 	files = slices.DeleteFunc(files, func(file []byte) bool { return className(t, file) == "r0/Unloaded" })
 	for _, whole := range []bool{false, true} {
-		g := New(Settings{Whole: whole})
+		g := New(Settings{Whole: whole, Bodies: true})
 		add(t, g, files...)
 		add(t, g, base(t, jvmtest.Need(t, 17))[objectName])
-		_, calls := callsOf(t, g, files, "r0/A", "run")
+		_, calls := callsOf(t, g, "r0/A", "run")
 		var reached []classfile.MethodRef
 		for _, target := range g.Targets(calls[0], oneMethod(t, g, "r0/A", "run")) {
 			reached = append(reached, target.MethodRef)

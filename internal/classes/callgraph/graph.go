@@ -64,6 +64,8 @@ type Settings struct {
 	// Whole promises that every loaded class gets added, as far as possible. Then a lambda
 	// whose interface is not mirrored has not been made, and opens nothing.
 	Whole bool
+	// Bodies keeps class files for Calls; they must not change.
+	Bodies bool
 }
 
 // Graph is a growing set of mirrored classes and what can be called in them. It is
@@ -73,18 +75,24 @@ type Graph struct {
 	hierarchy *hierarchy
 	reader    reader
 	reach     *reach
+	files     map[classID][][]byte // nil unless Settings.Bodies
+	bodies    map[classID][]*bodies
 }
 
 // New makes a graph without classes.
 func New(s Settings) *Graph {
 	h := newHierarchy(s.Skip)
 	h.whole = s.Whole
-	return &Graph{hierarchy: h, reader: reader{h: h}, reach: newReach(h)}
+	g := &Graph{hierarchy: h, reader: reader{h: h}, reach: newReach(h), bodies: make(map[classID][]*bodies)}
+	if s.Bodies {
+		g.files = make(map[classID][][]byte)
+	}
+	return g
 }
 
 // Add mirrors a class file and returns what becomes callable by it, given what was
 // expanded. The same file again changes nothing; another one of the same name is
-// united with those before. data is not kept. A damaged file gives an error and
+// united with those before. data is kept only for Settings.Bodies. A damaged file gives an error and
 // changes nothing.
 func (g *Graph) Add(data []byte) (Expansion, error) {
 	g.mu.Lock()
@@ -93,7 +101,12 @@ func (g *Graph) Add(data []byte) (Expansion, error) {
 	if err != nil {
 		return Expansion{}, err
 	}
-	for _, changed := range g.hierarchy.commit(d) {
+	changes := g.hierarchy.commit(d)
+	if len(changes) > 0 && g.files != nil {
+		g.files[d.class] = append(g.files[d.class], data)
+		delete(g.bodies, d.class)
+	}
+	for _, changed := range changes {
 		g.reach.react(changed)
 	}
 	return g.reach.take(), nil
@@ -139,10 +152,9 @@ func (g *Graph) Unknown() []string {
 }
 
 // Find returns the methods with code, of all mirrored classes, that match.
-func (g *Graph) Find(match func(classfile.MethodRef) bool) []classfile.MethodRef {
+func (g *Graph) Find(match func(classfile.MethodRef) bool) (found []classfile.MethodRef) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var found []classfile.MethodRef
 	for id := range g.hierarchy.methods {
 		if !g.hierarchy.methods[id].code {
 			continue
@@ -153,6 +165,14 @@ func (g *Graph) Find(match func(classfile.MethodRef) bool) []classfile.MethodRef
 	}
 	slices.SortFunc(found, classfile.MethodRef.Compare)
 	return found
+}
+
+// FindIn returns the methods with code of one mirrored class that match.
+func (g *Graph) FindIn(class string, match func(classfile.MethodRef) bool) []classfile.MethodRef {
+	return slices.DeleteFunc(g.Declared(class), func(m classfile.MethodRef) bool {
+		nature, _ := g.Nature(m)
+		return !nature.Code || !match(m)
+	})
 }
 
 // Expand returns what becomes callable by the bodies of methods. The methods themselves
@@ -188,25 +208,6 @@ func (h *hierarchy) known(methods []classfile.MethodRef) []methodID {
 		}
 	}
 	return ids
-}
-
-// FindIn returns the methods with code of one mirrored class that match.
-func (g *Graph) FindIn(class string, match func(classfile.MethodRef) bool) []classfile.MethodRef {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	h := g.hierarchy
-	id, ok := h.classIDs[class]
-	if !ok {
-		return nil
-	}
-	var found []classfile.MethodRef
-	for _, d := range h.classes[id].methods {
-		if m := h.named(d.id); h.methods[d.id].code && match(m) {
-			found = append(found, m)
-		}
-	}
-	slices.SortFunc(found, classfile.MethodRef.Compare)
-	return found
 }
 
 // A Target is a method that a call may reach.
@@ -296,7 +297,7 @@ func (h *hierarchy) begunWith(m classfile.MethodRef) (begun []methodID) {
 // A Nature describes a method by its class file.
 type Nature struct {
 	Code, Native bool // neither where it is abstract
-	Bytes        int  // of code
+	Shape             // of its code, the largest where several classes have its name
 }
 
 // Nature returns the nature of a method; false if its class is not mirrored or does not
@@ -309,7 +310,7 @@ func (g *Graph) Nature(m classfile.MethodRef) (Nature, bool) {
 		return Nature{}, false
 	}
 	known := &g.hierarchy.methods[id]
-	return Nature{Code: known.code, Native: known.native, Bytes: known.shape.Bytes}, true
+	return Nature{Code: known.code, Native: known.native, Shape: known.shape}, true
 }
 
 // Declared returns the methods that a mirrored class declares, those without code too,
@@ -344,18 +345,6 @@ type Shape struct {
 	Loops    bool // some branch leads back
 	Calls    bool // some instruction calls a method
 	Monitors bool // some instruction enters a monitor
-}
-
-// Shape returns the shape of a method, the largest where several classes have its
-// name; false where it is not mirrored or has no code.
-func (g *Graph) Shape(m classfile.MethodRef) (Shape, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	id, ok := g.hierarchy.find(m)
-	if !ok || !g.hierarchy.methods[id].code {
-		return Shape{}, false
-	}
-	return g.hierarchy.methods[id].shape, true
 }
 
 func (s Shape) or(other Shape) Shape {

@@ -44,8 +44,7 @@ type reader struct {
 	file   classfile.Class
 	boots  classfile.BootstrapMethods
 	draft  draft
-	memo   []span   // by pool index and use: which calls it means
-	stamp  []int32  // by pool index and use: the method that was last seen to do so
+	memo   []span   // by pool index and use: the calls it makes
 	found  []callID // what spans are pieces of
 	linked []uint32 // by pool index: the round in which a dynamic entry was read
 	round  uint32   // counts entries that are read with all they lead to
@@ -87,7 +86,7 @@ func (r *reader) readClass(data []byte) error {
 		r.draft.supers = append(r.draft.supers, super)
 	}
 	for i := range r.file.Methods {
-		if err := r.readMethod(int32(i+1), &r.file.Methods[i]); err != nil {
+		if err := r.readMethod(&r.file.Methods[i]); err != nil {
 			return err
 		}
 	}
@@ -103,10 +102,8 @@ func (r *reader) readClass(data []byte) error {
 func (r *reader) reset() error {
 	n := r.file.Pool.Len()
 	r.memo = slices.Grow(r.memo[:0], n*uses)[:n*uses]
-	r.stamp = slices.Grow(r.stamp[:0], n*uses)[:n*uses]
 	r.linked = slices.Grow(r.linked[:0], n)[:n]
 	clear(r.memo)
-	clear(r.stamp)
 	clear(r.linked)
 	r.round = 0
 	r.found = append(r.found[:0], -1) // no span begins at 0
@@ -121,7 +118,7 @@ func (r *reader) reset() error {
 	return nil
 }
 
-func (r *reader) readMethod(number int32, m *classfile.Member) error {
+func (r *reader) readMethod(m *classfile.Member) error {
 	name, descriptor, err := r.file.MemberName(m)
 	if err != nil {
 		return err
@@ -129,7 +126,7 @@ func (r *reader) readMethod(number int32, m *classfile.Member) error {
 	d := draftMethod{sig: r.h.signature(name, descriptor), access: m.Access}
 	if !r.h.classes[r.draft.class].skipped {
 		if a := r.file.Find(m.Attributes, classfile.KindCode); a != nil {
-			if d.calls, err = r.scan(number, a.Data); err != nil {
+			if d.calls, err = r.scan(a.Data); err != nil {
 				return fmt.Errorf("method %s%s: %w", name, descriptor, err)
 			}
 			d.shape = shapeOf(a.Data)
@@ -202,45 +199,50 @@ const (
 // codeHeader is the length of the header before the instructions: u2 stack, u2 locals, u4 length.
 const codeHeader = 8
 
-// scan returns the calls of a body, each once. It looks at instructions one after
-// the other, including unreachable ones.
-func (r *reader) scan(method int32, attribute []byte) ([]callID, error) {
+// scan returns the calls of a body, each once.
+func (r *reader) scan(attribute []byte) (calls []callID, err error) {
+	err = r.eachUse(attribute, func(_ opcode.Op, _ uint16, ids []callID) error {
+		calls = append(calls, ids...)
+		return nil
+	})
+	slices.Sort(calls)
+	return slices.Clip(slices.Compact(calls)), err
+}
+
+// eachUse visits the instructions that may call, one after the other, including unreachable
+// ones, with the index of the pool entry they use and the calls that this makes.
+func (r *reader) eachUse(attribute []byte, visit func(op opcode.Op, index uint16, calls []callID) error) error {
 	if len(attribute) < codeHeader {
-		return nil, &classfile.FormatError{Structure: "code", Offset: len(attribute), Detail: "truncated header"}
+		return &classfile.FormatError{Structure: "code", Offset: len(attribute), Detail: "truncated header"}
 	}
 	size := uint64(binary.BigEndian.Uint32(attribute[4:]))
 	if size > uint64(len(attribute)-codeHeader) {
-		return nil, &classfile.FormatError{Structure: "code", Offset: 4, Detail: fmt.Sprintf("%d bytes of instructions do not fit", size)}
+		return &classfile.FormatError{Structure: "code", Offset: 4, Detail: fmt.Sprintf("%d bytes of instructions do not fit", size)}
 	}
 	body := attribute[codeHeader : codeHeader+int(size)]
-	var calls []callID
 	for at := 0; at < len(body); {
 		op := opcode.Op(body[at])
 		length := opcode.LengthAt(body, at)
 		if length == 0 || length > len(body)-at {
-			return nil, &classfile.FormatError{Structure: "code", Offset: at, Detail: "no whole instruction: " + op.String()}
+			return &classfile.FormatError{Structure: "code", Offset: at, Detail: "no whole instruction: " + op.String()}
 		}
 		use, index := useOf(op, body[at:])
 		at += length
 		if use < 0 {
 			continue
 		}
-		key := int(index)*uses + use
-		if key >= len(r.stamp) {
-			return nil, &classfile.PoolError{Index: index, Want: "what " + op.String() + " uses"}
+		if int(index) >= r.file.Pool.Len() {
+			return &classfile.PoolError{Index: index, Want: "what " + op.String() + " uses"}
 		}
-		if r.stamp[key] == method {
-			continue
+		calls, err := r.meaning(use, index)
+		if err == nil {
+			err = visit(op, index, calls)
 		}
-		r.stamp[key] = method
-		more, err := r.meaning(key, use, index)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		calls = append(calls, more...)
 	}
-	slices.Sort(calls)
-	return slices.Clip(slices.Compact(calls)), nil
+	return nil
 }
 
 // useOf returns how an instruction that may call uses a pool entry, and its index. The use
@@ -266,7 +268,8 @@ func useOf(op opcode.Op, instruction []byte) (use int, index uint16) {
 }
 
 // meaning returns the calls that a use of a pool entry makes.
-func (r *reader) meaning(key, use int, index uint16) ([]callID, error) {
+func (r *reader) meaning(use int, index uint16) ([]callID, error) {
+	key := int(index)*uses + use
 	if known := r.memo[key]; known.end != 0 {
 		return r.found[known.start:known.end], nil
 	}

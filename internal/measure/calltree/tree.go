@@ -253,7 +253,7 @@ func (g *growth) node(m classfile.MethodRef, parent *Node) *Node {
 	switch {
 	case c == nil:
 		n.State, n.Reason = Cannot, "its class is not loaded"
-	case !declared && len(c.files) == 0:
+	case !declared && !g.graph.Has(m.Class):
 		n.State, n.Reason = Cannot, "its class file is not found"
 	case !declared:
 		n.State, n.Reason = Cannot, "its class has no such method"
@@ -292,7 +292,7 @@ func (g *growth) expand(n *Node) {
 	at := make(map[classfile.MethodRef]*Node)
 	cut := make(map[classfile.MethodRef]bool) // methods that a bound keeps out
 	var byBreadth, byNodes int
-	for _, call := range g.calls(n.MethodRef) {
+	for _, call := range g.graph.Calls(n.MethodRef) {
 		n.Reflects, n.Handles = n.Reflects || call.Reflects, n.Handles || call.Handles
 		targets := g.targets(call, n.MethodRef, g.limits.Overrides)
 		if more := targets.all - len(targets.first); more > 0 {

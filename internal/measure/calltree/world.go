@@ -18,16 +18,13 @@ type World struct {
 	universe *universe.Universe
 	graph    *callgraph.Graph
 	classes  map[string]*class
-	bodies   map[string][]*callgraph.Bodies
 	reached  map[callgraph.DirectCall]reached
-	loaders  map[uint32]*Loader
 	fileless int // classes of the program whose files are not known or cannot be read
 }
 
 // class is all classes of one name.
 type class struct {
 	loaders []uint32
-	files   [][]byte
 	reason  string // why none of them can have hooks
 	jdk     bool
 }
@@ -43,8 +40,8 @@ type Loader struct {
 // part of it.
 func NewWorld(u *universe.Universe) *World {
 	w := &World{
-		universe: u, graph: callgraph.New(callgraph.Settings{Whole: true}), classes: make(map[string]*class),
-		bodies: make(map[string][]*callgraph.Bodies), reached: make(map[callgraph.DirectCall]reached), loaders: make(map[uint32]*Loader),
+		universe: u, graph: callgraph.New(callgraph.Settings{Whole: true, Bodies: true}),
+		classes: make(map[string]*class), reached: make(map[callgraph.DirectCall]reached),
 	}
 	for c := range u.All() {
 		w.add(c)
@@ -65,68 +62,14 @@ func (w *World) add(c *universe.Class) {
 	if c.Reason == "" {
 		known.reason = ""
 	}
-	number := uint32(max(c.Loader, 0))
-	known.loaders = append(known.loaders, number)
-	w.count(c.Name, number)
+	known.loaders = append(known.loaders, uint32(max(c.Loader, 0)))
 	if file == nil {
 		if c.Loader != 0 { // otherwise the JDK has made it, for its own method handles
 			w.fileless++
 		}
-		return
-	}
-	if slices.ContainsFunc(known.files, func(other []byte) bool { return string(other) == string(file) }) {
-		return
-	}
-	if _, err := w.graph.Add(file); err != nil {
+	} else if _, err := w.graph.Add(file); err != nil {
 		w.fileless++
-		return
 	}
-	known.files = append(known.files, file)
-}
-
-func (w *World) count(class string, loader uint32) {
-	l := w.loaders[loader]
-	if l == nil {
-		l = &Loader{Number: loader, Example: class}
-		w.loaders[loader] = l
-	}
-	l.Classes++
-}
-
-// mostBodies bounds how many classes are kept with their code decoded. Those of one level
-// are often needed one after the other; a large one takes megabytes.
-const mostBodies = 32
-
-// calls returns what a method's body calls, in any of the classes of that name.
-func (w *World) calls(m classfile.MethodRef) (all []callgraph.DirectCall) {
-	bodies, known := w.bodies[m.Class]
-	if !known {
-		if len(w.bodies) >= mostBodies {
-			clear(w.bodies)
-		}
-		if c := w.classes[m.Class]; c != nil {
-			for _, file := range c.files {
-				if b, err := w.graph.Bodies(file); err == nil { // it was read when it was added
-					bodies = append(bodies, b)
-				}
-			}
-		}
-		w.bodies[m.Class] = bodies
-	}
-	met := make(map[callgraph.DirectCall]bool)
-	for _, b := range bodies {
-		calls, err := b.Calls(m.Name, m.Descriptor)
-		if err != nil {
-			continue // it was read when it was added
-		}
-		for _, call := range calls {
-			if !met[call] {
-				met[call] = true
-				all = append(all, call)
-			}
-		}
-	}
-	return all
 }
 
 // reached is what a call reaches: the first few methods, the program's own before the
@@ -158,12 +101,14 @@ func (w *World) rank(t callgraph.Target) int {
 }
 
 // Loaders returns the loaders of all classes, by number.
-func (w *World) Loaders() (all []Loader) {
-	for _, l := range w.loaders {
-		all = append(all, *l)
+func (w *World) Loaders() []Loader {
+	found := make(map[uint32]Loader)
+	for _, name := range w.names() {
+		for _, number := range w.classes[name].loaders {
+			found[number] = Loader{number, found[number].Classes + 1, cmp.Or(found[number].Example, name)}
+		}
 	}
-	slices.SortFunc(all, func(a, b Loader) int { return cmp.Compare(a.Number, b.Number) })
-	return all
+	return slices.SortedFunc(maps.Values(found), func(a, b Loader) int { return cmp.Compare(a.Number, b.Number) })
 }
 
 // A NoMethodError reports that no method with code matches a pattern.

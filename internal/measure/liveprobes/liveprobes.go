@@ -127,7 +127,7 @@ func newWatch(t target, l *jimage.Image, o Options) *Watch {
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
 		names: make(map[uint32]probes.SpotName), grouped: make(map[uint32]bool),
 		groups: make(map[uint32][]string), rows: make(results.Numbers),
-		bodies: callgraph.New(callgraph.Settings{}),
+		bodies: callgraph.New(callgraph.Settings{Bodies: true}),
 	}
 }
 

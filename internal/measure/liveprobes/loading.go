@@ -103,15 +103,10 @@ func (w *Watch) expectCalls(p *plan, m universe.Method, left int) {
 	if left < 0 {
 		return
 	}
-	bodies, err := w.bodies.Bodies(w.classes.File(m.Owner))
-	if err != nil {
+	if _, err := w.bodies.Add(w.classes.File(m.Owner)); err != nil {
 		return
 	}
-	calls, err := bodies.Calls(m.Name, m.Descriptor)
-	if err != nil {
-		return
-	}
-	for _, call := range calls {
+	for _, call := range w.bodies.Calls(m.MethodRef) {
 		p.expect(call.Declared, left)
 	}
 }

@@ -297,8 +297,8 @@ func (b *budget) loss(classes map[string]bool) time.Duration {
 // isTooSmall reports whether a method is too small to be worth a hook: compilers inline
 // it, and it has no loop and calls nothing.
 func (b *budget) isTooSmall(m classfile.MethodRef) bool {
-	shape, known := b.run.graph.Shape(m)
-	return known && !shape.Loops && !shape.Calls && shape.Bytes <= overhead.InlinedCode
+	shape, known := b.run.graph.Nature(m)
+	return known && shape.Code && !shape.Loops && !shape.Calls && shape.Bytes <= overhead.InlinedCode
 }
 
 // install puts hooks into methods.

@@ -27,9 +27,7 @@ type Code struct {
 
 // classCode is one class.
 type classCode struct {
-	file    []byte
 	methods []methodCode
-	bodies  *callgraph.Bodies // nil until needed
 }
 
 // methodCode is one method.
@@ -40,7 +38,7 @@ type methodCode struct {
 }
 
 func newCode() *Code {
-	return &Code{graph: callgraph.New(callgraph.Settings{Whole: true}), classes: make(map[string]*classCode), uses: make(map[classfile.MethodRef][]Use)}
+	return &Code{graph: callgraph.New(callgraph.Settings{Whole: true, Bodies: true}), classes: make(map[string]*classCode), uses: make(map[classfile.MethodRef][]Use)}
 }
 
 var errNameless = errors.New("the class has no name")
@@ -62,7 +60,7 @@ func (c *Code) add(file []byte) error {
 	if _, err := c.graph.Add(file); err != nil {
 		return err
 	}
-	known := &classCode{file: file}
+	known := &classCode{}
 	for i := range class.Methods {
 		member := &class.Methods[i]
 		name, descriptor, err := class.MemberName(member)
@@ -301,7 +299,7 @@ func (c *Code) usesOf(m classfile.MethodRef, hops int) []Use {
 	if hops == maxHops {
 		c.uses[m] = nil // meanwhile, as methods call themselves
 	}
-	for _, call := range c.calls(m) {
+	for _, call := range c.graph.Calls(m) {
 		if call.Kind == callgraph.Initializer || call.Kind == callgraph.Dynamic {
 			continue
 		}
@@ -330,23 +328,6 @@ func (c *Code) usesOf(m classfile.MethodRef, hops int) []Use {
 		c.uses[m] = n.Uses
 	}
 	return n.Uses
-}
-
-// calls returns what a method's body calls directly.
-func (c *Code) calls(m classfile.MethodRef) []callgraph.DirectCall {
-	class := c.classes[m.Class]
-	if class == nil {
-		return nil
-	}
-	if class.bodies == nil {
-		bodies, err := c.graph.Bodies(class.file)
-		if err != nil {
-			return nil
-		}
-		class.bodies = bodies
-	}
-	calls, _ := class.bodies.Calls(m.Name, m.Descriptor) // none of a body that cannot be read
-	return calls
 }
 
 // typed are the supertypes of a driver's own classes: a call of those is a call of the
