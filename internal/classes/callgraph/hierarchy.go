@@ -360,29 +360,31 @@ func (m *marks) meet(c classID) bool {
 }
 
 // supertypes returns c and everything above it, mirrored or not.
-func (h *hierarchy) supertypes(c classID) []classID {
-	return h.closure(c, func(c *class) []classID { return c.supers })
-}
+func (h *hierarchy) supertypes(c classID) []classID { return h.closure(supersOf, c) }
 
 // subtypes returns c and everything below it.
-func (h *hierarchy) subtypes(c classID) []classID {
-	return h.closure(c, func(c *class) []classID { return c.subs })
-}
+func (h *hierarchy) subtypes(c classID) []classID { return h.closure(subsOf, c) }
 
-// closure returns c and everything reached from it by steps.
-func (h *hierarchy) closure(c classID, step func(*class) []classID) []classID {
+// closure returns some classes and everything reached from them by steps.
+func (h *hierarchy) closure(step func(*class) []classID, from ...classID) (found []classID) {
 	h.inner.begin(len(h.classes))
-	h.inner.meet(c)
-	found := []classID{c}
-	for i := 0; i < len(found); i++ {
-		for _, next := range step(&h.classes[found[i]]) {
-			if h.inner.meet(next) {
-				found = append(found, next)
+	add := func(classes []classID) {
+		for _, c := range classes {
+			if h.inner.meet(c) {
+				found = append(found, c)
 			}
 		}
 	}
+	add(from)
+	for i := 0; i < len(found); i++ {
+		add(step(&h.classes[found[i]]))
+	}
 	return found
 }
+
+func supersOf(c *class) []classID { return c.supers }
+
+func subsOf(c *class) []classID { return c.subs }
 
 // resolve visits the methods that a reference to a method of c may resolve to: the nearest
 // declarations on all paths up. It does not decide between several, which are rare. It
@@ -505,39 +507,22 @@ func (h *hierarchy) noteOpen(c classID) {
 // above it.
 func (h *hierarchy) findOpen() {
 	h.open.stale = false
-	h.open.open = make([]bool, len(h.classes))
 	var missing []classID
 	for id := range h.classes {
 		if h.isMissing(classID(id)) && classID(id) != h.object {
 			missing = append(missing, classID(id))
 		}
 	}
-	below := h.spreadOpen(missing, func(c *class) []classID {
+	below := h.closure(func(c *class) []classID {
 		if !h.whole {
 			return c.subs
 		}
 		return slices.DeleteFunc(slices.Clone(c.subs), func(sub classID) bool { return h.classes[sub].lambda })
-	})
-	h.spreadOpen(below, func(c *class) []classID { return c.supers })
-}
-
-// spreadOpen opens all classes reached from some classes by steps, and returns them.
-func (h *hierarchy) spreadOpen(from []classID, step func(*class) []classID) []classID {
-	var opened []classID
-	ahead := slices.Clone(from)
-	for len(ahead) > 0 {
-		last := len(ahead) - 1
-		at := ahead[last]
-		ahead = ahead[:last]
-		for _, next := range step(&h.classes[at]) {
-			if !h.open.open[next] {
-				h.open.open[next] = true
-				opened = append(opened, next)
-				ahead = append(ahead, next)
-			}
-		}
+	}, missing...)
+	h.open.open = make([]bool, len(h.classes))
+	for _, c := range h.closure(supersOf, below...) {
+		h.open.open[c] = true
 	}
-	return opened
 }
 
 // isMissing reports whether c is a supertype of a mirrored class but not mirrored.
