@@ -200,10 +200,10 @@ func (o Offsets) Map() (code.OffsetMap, error) {
 	}
 	m := make(code.OffsetMap, 0, len(o)/3)
 	var old, now uint16
-	for r := (reader{rest: string(o)}); r.rest != ""; {
+	for r := NewReader(string(o)); r.rest != ""; {
 		var n [3]uint16
 		for i := range n {
-			n[i] = uint16(r.within(0xffff))
+			n[i] = uint16(r.Within(0xffff))
 		}
 		if r.failed != "" {
 			return nil, errOffsets

@@ -116,94 +116,93 @@ func damaged(format string, args ...any) error {
 // AppendDescription appends the description of an entry: everything but its woven class.
 // Packs store it too.
 func (e *Entry) AppendDescription(dst []byte) []byte {
-	w := writer{dst}
+	w := Writer{dst}
 	w.entry(e)
-	return w.b
+	return w.Bytes
 }
 
 // ReadDescription reads a description, which must be the whole text. Errors are
 // *EntryError without a path.
 func ReadDescription(text string) (*Entry, error) {
-	r := reader{rest: text}
+	r := NewReader(text)
 	e := r.entry()
-	if len(r.rest) > 0 {
-		r.fail("it is followed by other data")
-	}
-	if r.failed != "" {
-		return nil, damaged("its description: %s", r.failed)
+	if reason := r.End(); reason != "" {
+		return nil, damaged("its description: %s", reason)
 	}
 	return e, nil
 }
 
-// writer writes a description.
-type writer struct{ b []byte }
+// Writer writes a description.
+type Writer struct{ Bytes []byte }
 
-func (w *writer) number(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
+// Number writes a number.
+func (w *Writer) Number(n uint64) { w.Bytes = binary.AppendUvarint(w.Bytes, n) }
 
-func (w *writer) text(all ...string) {
+// Text writes texts, each with its length.
+func (w *Writer) Text(all ...string) {
 	for _, s := range all {
-		w.number(uint64(len(s)))
-		w.b = append(w.b, s...)
+		w.Number(uint64(len(s)))
+		w.Bytes = append(w.Bytes, s...)
 	}
 }
 
-func (w *writer) reason(r weave.Reason) { w.text(string(r.Kind), r.Detail) }
+func (w *Writer) reason(r weave.Reason) { w.Text(string(r.Kind), r.Detail) }
 
-func (w *writer) entry(e *Entry) {
-	w.text(e.Class)
-	w.number(uint64(e.Original.Size))
-	w.b = append(w.b, e.Original.Digest[:]...)
-	w.text(e.Engine)
-	w.number(uint64(e.Made.UnixMilli()))
-	w.number(uint64(len(e.Methods)))
+func (w *Writer) entry(e *Entry) {
+	w.Text(e.Class)
+	w.Number(uint64(e.Original.Size))
+	w.Bytes = append(w.Bytes, e.Original.Digest[:]...)
+	w.Text(e.Engine)
+	w.Number(uint64(e.Made.UnixMilli()))
+	w.Number(uint64(len(e.Methods)))
 	for i := range e.Methods {
 		same := i > 0 && slices.Equal(e.Methods[i].Templates, e.Methods[i-1].Templates)
 		w.method(&e.Methods[i], same)
 	}
-	w.number(uint64(len(e.Calls)))
+	w.Number(uint64(len(e.Calls)))
 	for _, s := range e.Calls {
-		w.text(s.Class, s.Name, s.Descriptor)
-		w.number(uint64(s.ID))
+		w.Text(s.Class, s.Name, s.Descriptor)
+		w.Number(uint64(s.ID))
 	}
 }
 
-func (w *writer) method(m *Method, sameTemplates bool) {
+func (w *Writer) method(m *Method, sameTemplates bool) {
 	flags := m.flags()
 	if sameTemplates && flags&flagTemplates != 0 {
 		flags ^= flagTemplates | flagSameTemplates
 	}
-	w.b = append(w.b, flags)
-	w.text(m.Name, m.Descriptor)
+	w.Bytes = append(w.Bytes, flags)
+	w.Text(m.Name, m.Descriptor)
 	if flags&flagReason != 0 {
 		w.reason(m.Reason)
 	}
 	if flags&flagID != 0 {
-		w.b = binary.LittleEndian.AppendUint32(w.b, m.ID)
+		w.Bytes = binary.LittleEndian.AppendUint32(w.Bytes, m.ID)
 	}
 	if flags&flagTemplates != 0 {
-		w.number(uint64(len(m.Templates)))
-		w.text(m.Templates...)
+		w.Number(uint64(len(m.Templates)))
+		w.Text(m.Templates...)
 	}
 	if flags&flagSites != 0 {
-		w.number(uint64(m.Sites))
-		w.number(uint64(len(m.Left)))
+		w.Number(uint64(m.Sites))
+		w.Number(uint64(len(m.Left)))
 		for i := range m.Left {
 			w.left(&m.Left[i])
 		}
 	}
 	if flags&flagOffsets != 0 {
-		w.text(string(m.Offsets))
+		w.Text(string(m.Offsets))
 	}
 }
 
-func (w *writer) left(l *LeftCall) {
-	w.number(uint64(l.Offset))
+func (w *Writer) left(l *LeftCall) {
+	w.Number(uint64(l.Offset))
 	isInterface := byte(0)
 	if l.IsInterface {
 		isInterface = 1
 	}
-	w.b = append(w.b, byte(l.Opcode), isInterface)
-	w.text(l.Owner, l.Name, l.Descriptor)
+	w.Bytes = append(w.Bytes, byte(l.Opcode), isInterface)
+	w.Text(l.Owner, l.Name, l.Descriptor)
 	w.reason(l.Reason)
 }
 
@@ -224,23 +223,35 @@ func (m *Method) flags() (flags byte) {
 	return flags
 }
 
-// reader reads a description. After the first error everything it returns is zero and
+// Reader reads a description. After the first error everything it returns is zero and
 // nothing is left to read.
-type reader struct {
+type Reader struct {
 	rest   string
 	failed string
 }
 
-func (r *reader) fail(reason string) {
+// NewReader returns a reader of a text.
+func NewReader(text string) *Reader { return &Reader{rest: text} }
+
+// End returns the first error, which may be that the text does not end here; "" for none.
+func (r *Reader) End() string {
+	if r.rest != "" {
+		r.Fail("it is followed by other data")
+	}
+	return r.failed
+}
+
+// Fail records an error.
+func (r *Reader) Fail(reason string) {
 	if r.failed == "" {
 		r.failed = reason
 	}
 	r.rest = ""
 }
 
-func (r *reader) take(n uint64) string {
+func (r *Reader) take(n uint64) string {
 	if n > uint64(len(r.rest)) {
-		r.fail("it is truncated")
+		r.Fail("it is truncated")
 		return ""
 	}
 	taken := r.rest[:n]
@@ -248,21 +259,22 @@ func (r *reader) take(n uint64) string {
 	return taken
 }
 
-func (r *reader) byte() byte {
+func (r *Reader) byte() byte {
 	if b := r.take(1); b != "" {
 		return b[0]
 	}
 	return 0
 }
 
-func (r *reader) fixed32() (n uint32) {
+func (r *Reader) fixed32() (n uint32) {
 	for i, b := range []byte(r.take(4)) {
 		n |= uint32(b) << (8 * i)
 	}
 	return n
 }
 
-func (r *reader) number() (n uint64) {
+// Number reads a number.
+func (r *Reader) Number() (n uint64) {
 	for shift := 0; shift < 64; shift += 7 {
 		b := r.byte()
 		n |= uint64(b&0x7f) << shift
@@ -270,56 +282,54 @@ func (r *reader) number() (n uint64) {
 			return n
 		}
 	}
-	r.fail("a number does not end")
+	r.Fail("a number does not end")
 	return 0
 }
 
-// within returns a number that must not exceed max.
-func (r *reader) within(max uint64) uint64 {
-	n := r.number()
+// Within returns a number that must not exceed max.
+func (r *Reader) Within(max uint64) uint64 {
+	n := r.Number()
 	if n > max {
-		r.fail("a number is too large")
+		r.Fail("a number is too large")
 		return 0
 	}
 	return n
 }
 
-// count returns the length of a list whose elements have at least size bytes. Class files
-// count everything in 16 bits.
-func (r *reader) count(size int) int {
-	return int(r.within(uint64(min(len(r.rest)/size, 0xffff))))
-}
+// Count returns the length of a list whose elements have at least size bytes.
+func (r *Reader) Count(size int) int { return int(r.Within(uint64(len(r.rest) / size))) }
 
-func (r *reader) text() string { return r.take(r.number()) }
+// Text reads a text.
+func (r *Reader) Text() string { return r.take(r.Number()) }
 
-func (r *reader) reason() weave.Reason {
-	return weave.Reason{Kind: weave.ReasonKind(r.text()), Detail: r.text()}
+func (r *Reader) reason() weave.Reason {
+	return weave.Reason{Kind: weave.ReasonKind(r.Text()), Detail: r.Text()}
 }
 
 const max32 = 1<<32 - 1
 
-func (r *reader) entry() *Entry {
-	e := &Entry{Class: r.text()}
-	e.Original.Size = int(r.within(max32))
+func (r *Reader) entry() *Entry {
+	e := &Entry{Class: r.Text()}
+	e.Original.Size = int(r.Within(max32))
 	copy(e.Original.Digest[:], r.take(sha256.Size))
-	e.Engine = r.text()
-	e.Made = time.UnixMilli(int64(r.within(1 << 62)))
+	e.Engine = r.Text()
+	e.Made = time.UnixMilli(int64(r.Within(1 << 62)))
 	var templates []string
-	for range r.count(3) {
+	for range r.Count(3) {
 		m := r.method(templates)
 		templates = m.Templates
 		e.Methods = append(e.Methods, m)
 	}
-	for range r.count(4) {
-		e.Calls = append(e.Calls, Slot{classfile.MethodRef{Class: r.text(), Name: r.text(), Descriptor: r.text()}, uint32(r.within(max32))})
+	for range r.Count(4) {
+		e.Calls = append(e.Calls, Slot{classfile.MethodRef{Class: r.Text(), Name: r.Text(), Descriptor: r.Text()}, uint32(r.Within(max32))})
 	}
 	return e
 }
 
 // method reads a method; previous are the templates of the one before it.
-func (r *reader) method(previous []string) (m Method) {
+func (r *Reader) method(previous []string) (m Method) {
 	flags := r.byte()
-	m.Name, m.Descriptor = r.text(), r.text()
+	m.Name, m.Descriptor = r.Text(), r.Text()
 	m.Woven = flags&flagWoven != 0
 	if flags&flagReason != 0 {
 		m.Reason = r.reason()
@@ -332,27 +342,27 @@ func (r *reader) method(previous []string) (m Method) {
 	}
 	if flags&flagTemplates != 0 {
 		m.Templates = nil
-		for range r.count(1) {
-			m.Templates = append(m.Templates, r.text())
+		for range r.Count(1) {
+			m.Templates = append(m.Templates, r.Text())
 		}
 	}
 	if flags&flagSites != 0 {
-		m.Sites = int(r.within(0xffff))
-		for range r.count(8) {
+		m.Sites = int(r.Within(0xffff))
+		for range r.Count(8) {
 			m.Left = append(m.Left, r.left())
 		}
 	}
 	if flags&flagOffsets != 0 {
-		m.Offsets = Offsets(r.text())
+		m.Offsets = Offsets(r.Text())
 	}
 	return m
 }
 
-func (r *reader) left() (l LeftCall) {
-	l.Offset = int(r.within(0xffff))
+func (r *Reader) left() (l LeftCall) {
+	l.Offset = int(r.Within(0xffff))
 	l.Opcode = opcode.Op(r.byte())
 	l.IsInterface = r.byte() != 0
-	l.Owner, l.Name, l.Descriptor = r.text(), r.text(), r.text()
+	l.Owner, l.Name, l.Descriptor = r.Text(), r.Text(), r.Text()
 	l.Reason = r.reason()
 	return l
 }

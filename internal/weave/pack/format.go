@@ -343,37 +343,26 @@ func decodeText(encoded []byte, length uint32) string {
 	return string(name)
 }
 
-// coldWriter writes the description, the part that only Sonde reads.
-type coldWriter struct{ b []byte }
-
-func (w *coldWriter) number(n uint64) { w.b = binary.AppendUvarint(w.b, n) }
-
-func (w *coldWriter) text(all ...string) {
-	for _, s := range all {
-		w.number(uint64(len(s)))
-		w.b = append(w.b, s...)
-	}
-}
-
+// encodeCold returns the description, the part that only Sonde reads.
 func encodeCold(c *Content, classes []Class) []byte {
-	w := new(coldWriter)
-	w.text(c.Engine, c.Title, string(c.Probes))
-	w.number(uint64(len(c.Names)))
+	w := new(cache.Writer)
+	w.Text(c.Engine, c.Title, string(c.Probes))
+	w.Number(uint64(len(c.Names)))
 	for _, n := range c.Names {
-		w.number(uint64(n.ID))
-		w.text(n.Class, n.Method, n.Descriptor, n.Probe, n.Sequence)
-		w.number(uint64(len(n.Groups)))
-		w.text(n.Groups...)
+		w.Number(uint64(n.ID))
+		w.Text(n.Class, n.Method, n.Descriptor, n.Probe, n.Sequence)
+		w.Number(uint64(len(n.Groups)))
+		w.Text(n.Groups...)
 	}
-	w.number(uint64(len(classes)))
+	w.Number(uint64(len(classes)))
 	for _, class := range classes {
-		w.text(string(describe(class.Entry, c.Engine)))
+		w.Text(string(describe(class.Entry, c.Engine)))
 	}
-	w.number(uint64(len(c.Left)))
+	w.Number(uint64(len(c.Left)))
 	for _, l := range c.Left {
-		w.text(l.Class, l.Method, l.Reason)
+		w.Text(l.Class, l.Method, l.Reason)
 	}
-	return w.b
+	return w.Bytes
 }
 
 // deflate returns the length of the plain bytes, followed by the compressed bytes.
@@ -424,62 +413,19 @@ func describe(e *cache.Entry, engine string) []byte {
 	return plain.AppendDescription(nil)
 }
 
-// coldReader reads what coldWriter wrote.
-type coldReader struct{ rest string }
-
-func (r *coldReader) fail(what string) { panic(damaged("its description: %s", what)) }
-
-func (r *coldReader) number() (n uint64) {
-	for shift := 0; shift < 64; shift += 7 {
-		if r.rest == "" {
-			r.fail("it ends in the middle")
-		}
-		b := r.rest[0]
-		r.rest = r.rest[1:]
-		n |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return n
-		}
-	}
-	r.fail("a number has no end")
-	return 0
-}
-
-// many returns how many elements follow, which have at least size bytes each.
-func (r *coldReader) many(size int) int {
-	n := r.number()
-	if n > uint64(len(r.rest)/size) {
-		r.fail("a count is larger than the rest of the file")
-	}
-	return int(n)
-}
-
-func (r *coldReader) text() string {
-	n := r.number()
-	if n > uint64(len(r.rest)) {
-		r.fail("it ends in the middle")
-	}
-	text := r.rest[:n]
-	r.rest = r.rest[n:]
-	return text
-}
-
-func (r *coldReader) name() Name {
-	id := r.number()
-	if id > 1<<32-1 {
-		r.fail("an id that is too large")
-	}
-	n := Name{uint32(id), r.text(), r.text(), r.text(), r.text(), r.text(), nil}
-	for range r.many(1) {
-		n.Groups = append(n.Groups, r.text())
+func readName(r *cache.Reader) Name {
+	n := Name{uint32(r.Within(1<<32 - 1)), r.Text(), r.Text(), r.Text(), r.Text(), r.Text(), nil}
+	for range r.Count(1) {
+		n.Groups = append(n.Groups, r.Text())
 	}
 	return n
 }
 
-func (r *coldReader) class(engine string) Class {
-	e, err := cache.ReadDescription(r.text())
+func readClass(r *cache.Reader, engine string) Class {
+	e, err := cache.ReadDescription(r.Text())
 	if err != nil {
-		r.fail(err.Error())
+		r.Fail(err.Error())
+		return Class{}
 	}
 	if e.Engine == "" {
 		e.Engine = engine
@@ -490,21 +436,21 @@ func (r *coldReader) class(engine string) Class {
 
 // decodeCold reads the cold part, which follows so many other bytes, into a content.
 func decodeCold(cold []byte, hot int, c *Content) {
-	r := &coldReader{inflate(cold, hot)}
-	c.Engine, c.Title = r.text(), r.text()
-	if probes := r.text(); probes != "" {
+	r := cache.NewReader(inflate(cold, hot))
+	c.Engine, c.Title = r.Text(), r.Text()
+	if probes := r.Text(); probes != "" {
 		c.Probes = []byte(probes)
 	}
-	for range r.many(7) {
-		c.Names = append(c.Names, r.name())
+	for range r.Count(7) {
+		c.Names = append(c.Names, readName(r))
 	}
-	for range r.many(1) {
-		c.Classes = append(c.Classes, r.class(c.Engine))
+	for range r.Count(1) {
+		c.Classes = append(c.Classes, readClass(r, c.Engine))
 	}
-	for range r.many(3) {
-		c.Left = append(c.Left, Left{r.text(), r.text(), r.text()})
+	for range r.Count(3) {
+		c.Left = append(c.Left, Left{r.Text(), r.Text(), r.Text()})
 	}
-	if r.rest != "" {
-		r.fail("there is data after its end")
+	if reason := r.End(); reason != "" {
+		panic(damaged("its description: %s", reason))
 	}
 }
