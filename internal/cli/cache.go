@@ -21,6 +21,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
@@ -477,8 +478,9 @@ func sumCache(ctx context.Context, d *cache.Disk) (document.CacheStats, error) {
 		classes[item.Entry.Class] = true
 		engines[item.Entry.Engine]++
 		for i := range item.Entry.Methods {
-			if m := &item.Entry.Methods[i]; !m.Woven {
-				reasons[string(m.Reason.Kind)]++
+			var reason *weave.Reason
+			if errors.As(item.Entry.Methods[i].Reason, &reason) {
+				reasons[string(reason.Kind)]++
 			}
 		}
 		return nil

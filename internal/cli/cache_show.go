@@ -203,7 +203,7 @@ func writeLeft(out io.Writer, e *cache.Entry) {
 		}
 		for j := range m.Left {
 			l := &m.Left[j]
-			lines = append(lines, fmt.Sprintf("%s, its call of %s at %d: %s", m.Name+m.Descriptor, document.CallName(l), l.Offset, l.Reason.Error()))
+			lines = append(lines, fmt.Sprintf("%s, its call of %s at %d: %s", m.Name+m.Descriptor, document.CallName(l.Call), l.Offset, l.Reason.Error()))
 		}
 	}
 	if len(lines) > 0 {

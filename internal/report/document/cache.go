@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/internal/weave"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
@@ -132,7 +133,7 @@ func newCacheMethod(m *cache.Method) (CacheMethod, error) {
 		j.ID = &id
 	}
 	for i := range m.Left {
-		j.Left = append(j.Left, CacheLeftCall{m.Left[i].Offset, CallName(&m.Left[i]), m.Left[i].Reason.Error()})
+		j.Left = append(j.Left, CacheLeftCall{m.Left[i].Offset, CallName(m.Left[i].Call), m.Left[i].Reason.Error()})
 	}
 	shifts, err := m.Offsets.Map()
 	for _, s := range shifts {
@@ -142,8 +143,8 @@ func newCacheMethod(m *cache.Method) (CacheMethod, error) {
 }
 
 // CallName returns the method that a call names.
-func CallName(l *cache.LeftCall) string {
-	return descriptor.ExternalName(l.Owner) + "." + l.Name + l.Descriptor
+func CallName(c weave.Call) string {
+	return descriptor.ExternalName(c.Owner) + "." + c.Name + c.Descriptor
 }
 
 // CacheStats is written by `sonde cache stats --json`.

@@ -3,12 +3,12 @@ package cache
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
-	"github.com/sonde-jvm/sonde/classfile/opcode"
 	"github.com/sonde-jvm/sonde/internal/weave"
 )
 
@@ -24,26 +24,13 @@ type Entry struct {
 	Calls    []Slot // methods whose calls were wrapped, with the ids used at those calls
 }
 
-// Method is the result of weaving one method.
+// Method is the result of weaving one method. Its strings are copies.
 type Method struct {
-	Name, Descriptor string
-	Templates        []string     // templates around it, outermost first; empty where only calls in it were wrapped
-	Woven            bool         // otherwise Reason says why not
-	Reason           weave.Reason // zero where the method was woven
-	HasID            bool         // woven code refers to the method by ID
-	ID               uint32
-	Sites            int        // number of wrapped calls in it
-	Left             []LeftCall // calls in it that were selected but could not be wrapped
-	Offsets          Offsets    // from offsets in the original code to those in the woven code
-}
-
-// LeftCall is a call that was selected but could not be wrapped.
-type LeftCall struct {
-	Offset                  int // of the call instruction in the original code
-	Opcode                  opcode.Op
-	Owner, Name, Descriptor string
-	IsInterface             bool
-	Reason                  weave.Reason
+	weave.MethodResult          // its offsets are packed in Offsets
+	Templates          []string // templates around it, outermost first; empty where only calls in it were wrapped
+	HasID              bool     // woven code refers to the method by ID
+	ID                 uint32
+	Offsets            Offsets // from offsets in the original code to those in the woven code
 }
 
 // Slot is the id by which woven code refers to a method of another class.
@@ -110,15 +97,13 @@ func NewEntry(w Weaving) *Entry {
 	if identify == nil {
 		identify = weave.MethodID
 	}
-	if len(w.Result.Methods) > 0 {
-		e.Methods = make([]Method, len(w.Result.Methods))
-	}
-	for i := range w.Result.Methods {
-		r := &w.Result.Methods[i]
-		m := &e.Methods[i]
-		*m = Method{
-			Name: strings.Clone(r.Name), Descriptor: strings.Clone(r.Descriptor), Woven: r.Woven, Reason: reasonOf(r.Reason),
-			Sites: r.Sites, Offsets: PackOffsets(r.Offsets),
+	for _, r := range w.Result.Methods {
+		m := Method{MethodResult: r, Offsets: PackOffsets(r.Offsets)}
+		m.MethodResult.Offsets = nil
+		m.Name, m.Descriptor, m.Left = strings.Clone(r.Name), strings.Clone(r.Descriptor), slices.Clone(r.Left)
+		for i := range m.Left {
+			c := &m.Left[i].Call
+			c.Owner, c.Name, c.Descriptor = strings.Clone(c.Owner), strings.Clone(c.Name), strings.Clone(c.Descriptor)
 		}
 		if w.Templates != nil {
 			m.Templates = w.Templates(m.Name, m.Descriptor)
@@ -126,46 +111,17 @@ func NewEntry(w Weaving) *Entry {
 		if m.HasID = m.Woven && (w.Templates == nil || len(m.Templates) > 0); m.HasID {
 			m.ID = uint32(identify(classfile.MethodRef{Class: e.Class, Name: m.Name, Descriptor: m.Descriptor}))
 		}
-		for _, l := range r.Left {
-			m.Left = append(m.Left, LeftCall{
-				Offset: l.Offset, Opcode: l.Call.Opcode, IsInterface: l.Call.IsInterface, Reason: reasonOf(l.Reason),
-				Owner: strings.Clone(l.Call.Owner), Name: strings.Clone(l.Call.Name), Descriptor: strings.Clone(l.Call.Descriptor),
-			})
-		}
+		e.Methods = append(e.Methods, m)
 	}
 	return e
-}
-
-// reasonOf returns the reason in an error of the weaver.
-func reasonOf(err error) weave.Reason {
-	var reason *weave.Reason
-	switch {
-	case err == nil:
-		return weave.Reason{}
-	case errors.As(err, &reason):
-		return *reason
-	}
-	return weave.Reason{Kind: weave.Malformed, Detail: err.Error()}
 }
 
 // Result returns the result as the weaver returned it, without the offset maps, which
 // remain packed in the methods of the entry.
 func (e *Entry) Result() weave.Result {
-	result := weave.Result{Bytes: e.Woven, Methods: make([]weave.MethodResult, 0, len(e.Methods))}
+	result := weave.Result{Bytes: e.Woven, Methods: make([]weave.MethodResult, len(e.Methods))}
 	for i := range e.Methods {
-		m := &e.Methods[i]
-		r := weave.MethodResult{Name: m.Name, Descriptor: m.Descriptor, Woven: m.Woven, Sites: m.Sites}
-		if m.Reason != (weave.Reason{}) {
-			r.Reason = &m.Reason
-		}
-		for j := range m.Left {
-			l := &m.Left[j]
-			r.Left = append(r.Left, weave.LeftSite{
-				Offset: l.Offset, Reason: &l.Reason,
-				Call: weave.Call{Opcode: l.Opcode, Owner: l.Owner, Name: l.Name, Descriptor: l.Descriptor, IsInterface: l.IsInterface},
-			})
-		}
-		result.Methods = append(result.Methods, r)
+		result.Methods[i] = e.Methods[i].MethodResult
 	}
 	return result
 }

@@ -3,6 +3,7 @@ package cache
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -146,7 +147,13 @@ func (w *Writer) Text(all ...string) {
 	}
 }
 
-func (w *Writer) reason(r weave.Reason) { w.Text(string(r.Kind), r.Detail) }
+func (w *Writer) reason(err error) {
+	var r *weave.Reason
+	if !errors.As(err, &r) {
+		r = &weave.Reason{Kind: weave.Malformed, Detail: err.Error()}
+	}
+	w.Text(string(r.Kind), r.Detail)
+}
 
 func (w *Writer) entry(e *Entry) {
 	w.Text(e.Class)
@@ -195,14 +202,14 @@ func (w *Writer) method(m *Method, sameTemplates bool) {
 	}
 }
 
-func (w *Writer) left(l *LeftCall) {
+func (w *Writer) left(l *weave.LeftSite) {
 	w.Number(uint64(l.Offset))
 	isInterface := byte(0)
-	if l.IsInterface {
+	if l.Call.IsInterface {
 		isInterface = 1
 	}
-	w.Bytes = append(w.Bytes, byte(l.Opcode), isInterface)
-	w.Text(l.Owner, l.Name, l.Descriptor)
+	w.Bytes = append(w.Bytes, byte(l.Call.Opcode), isInterface)
+	w.Text(l.Call.Owner, l.Call.Name, l.Call.Descriptor)
 	w.reason(l.Reason)
 }
 
@@ -210,7 +217,7 @@ func (w *Writer) left(l *LeftCall) {
 func (m *Method) flags() (flags byte) {
 	for flag, isSet := range map[byte]bool{
 		flagWoven:     m.Woven,
-		flagReason:    m.Reason != (weave.Reason{}),
+		flagReason:    m.Reason != nil,
 		flagID:        m.HasID,
 		flagTemplates: len(m.Templates) > 0,
 		flagSites:     m.Sites > 0 || len(m.Left) > 0,
@@ -302,8 +309,8 @@ func (r *Reader) Count(size int) int { return int(r.Within(uint64(len(r.rest) / 
 // Text reads a text.
 func (r *Reader) Text() string { return r.take(r.Number()) }
 
-func (r *Reader) reason() weave.Reason {
-	return weave.Reason{Kind: weave.ReasonKind(r.Text()), Detail: r.Text()}
+func (r *Reader) reason() *weave.Reason {
+	return &weave.Reason{Kind: weave.ReasonKind(r.Text()), Detail: r.Text()}
 }
 
 const max32 = 1<<32 - 1
@@ -333,6 +340,8 @@ func (r *Reader) method(previous []string) (m Method) {
 	m.Woven = flags&flagWoven != 0
 	if flags&flagReason != 0 {
 		m.Reason = r.reason()
+	} else if !m.Woven {
+		r.Fail("a method that is not woven has no reason")
 	}
 	if m.HasID = flags&flagID != 0; m.HasID {
 		m.ID = r.fixed32()
@@ -358,11 +367,11 @@ func (r *Reader) method(previous []string) (m Method) {
 	return m
 }
 
-func (r *Reader) left() (l LeftCall) {
+func (r *Reader) left() (l weave.LeftSite) {
 	l.Offset = int(r.Within(0xffff))
-	l.Opcode = opcode.Op(r.byte())
-	l.IsInterface = r.byte() != 0
-	l.Owner, l.Name, l.Descriptor = r.Text(), r.Text(), r.Text()
+	l.Call = weave.Call{
+		Opcode: opcode.Op(r.byte()), IsInterface: r.byte() != 0, Owner: r.Text(), Name: r.Text(), Descriptor: r.Text(),
+	}
 	l.Reason = r.reason()
 	return l
 }

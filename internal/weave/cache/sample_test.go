@@ -34,16 +34,19 @@ func sampleEntry(n int) *Entry {
 		Made: time.UnixMilli(1_700_000_000_000 + int64(n)), Woven: woven,
 		Methods: []Method{
 			{
-				Name: "pay", Descriptor: "(I)V", Woven: true, HasID: true, ID: uint32(weave.MethodID(classfile.MethodRef{Class: "com/acme/Order", Name: "pay", Descriptor: "(I)V"})),
+				MethodResult: weave.MethodResult{Name: "pay", Descriptor: "(I)V", Woven: true}, HasID: true, ID: uint32(weave.MethodID(classfile.MethodRef{Class: "com/acme/Order", Name: "pay", Descriptor: "(I)V"})),
 				Templates: []string{"live", "reflect"}, Offsets: PackOffsets(code.OffsetMap{{Old: 0, New: 12, Size: 30}, {Old: 30, New: 57, Size: 9}}),
 			},
-			{Name: "print", Descriptor: "()V", Reason: weave.Reason{Kind: weave.TooLarge, Detail: "70000 bytes"}, Templates: []string{"live"}},
 			{
-				Name: "now", Descriptor: "()J", Woven: true, Sites: 2, Offsets: PackOffsets(code.OffsetMap{{Old: 3, New: 3, Size: 2}}),
-				Left: []LeftCall{{
-					Offset: 17, Opcode: opcode.Invokestatic, Owner: "java/lang/System", Name: "gc", Descriptor: "()V", IsInterface: true,
-					Reason: weave.Reason{Kind: weave.OddStack},
-				}},
+				MethodResult: weave.MethodResult{Name: "print", Descriptor: "()V", Reason: &weave.Reason{Kind: weave.TooLarge, Detail: "70000 bytes"}},
+				Templates:    []string{"live"},
+			},
+			{
+				MethodResult: weave.MethodResult{Name: "now", Descriptor: "()J", Woven: true, Sites: 2, Left: []weave.LeftSite{{
+					Offset: 17, Call: weave.Call{Opcode: opcode.Invokestatic, Owner: "java/lang/System", Name: "gc", Descriptor: "()V", IsInterface: true},
+					Reason: &weave.Reason{Kind: weave.OddStack},
+				}}},
+				Offsets: PackOffsets(code.OffsetMap{{Old: 3, New: 3, Size: 2}}),
 			},
 		},
 		Calls: []Slot{{classfile.MethodRef{Class: "java/lang/System", Name: "nanoTime", Descriptor: "()J"}, 0xfedc_ba98}},

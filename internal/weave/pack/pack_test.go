@@ -158,8 +158,8 @@ func classOf(name, original, woven string) Class {
 		Entry: &cache.Entry{
 			Class: name, Original: cache.OriginalOf([]byte(original)), Engine: "the engine", Made: time.UnixMilli(1_700_000_000_000),
 			Woven: []byte(woven), Methods: []cache.Method{
-				{Name: "pay", Descriptor: "(I)V", Woven: true, HasID: true, ID: 77, Templates: []string{"watch"}, Offsets: "\x00\x05\x09"},
-				{Name: "print", Descriptor: "()V", Reason: weave.Reason{Kind: weave.TooLarge, Detail: "70000 bytes"}},
+				{MethodResult: weave.MethodResult{Name: "pay", Descriptor: "(I)V", Woven: true}, HasID: true, ID: 77, Templates: []string{"watch"}, Offsets: "\x00\x05\x09"},
+				{MethodResult: weave.MethodResult{Name: "print", Descriptor: "()V", Reason: &weave.Reason{Kind: weave.TooLarge, Detail: "70000 bytes"}}},
 			},
 		},
 	}
