@@ -165,7 +165,7 @@ const attachExamples = `  sonde attach 4711
 
 // takeOver removes the pack and makes this Sonde hold the JVM. All checks come before the
 // first change.
-func (c *attachCommand) takeOver(ctx context.Context, h *results.Harvest) error {
+func (c *attachCommand) takeOver(ctx context.Context, h *results.Reader) error {
 	if c.set == nil {
 		if h.Set == nil {
 			return fmt.Errorf("the pack with the probes cannot be read: name it with --pack, or a file of probes with -f (%s)", notesText(h.Notes))
@@ -194,7 +194,7 @@ func notesText(notes []string) string {
 }
 
 // evictPack removes the pack, and waits until it is out.
-func (c *attachCommand) evictPack(ctx context.Context, h *results.Harvest) error {
+func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error {
 	occupants, unreachable, err := session.Owners(ctx, h.JVM, true)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (c *attachCommand) evictPack(ctx context.Context, h *results.Harvest) error
 		if err := evictFrom(ctx, c.streams, o); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(c.err, "removed the pack from process %d in %s; sonde report %s shows its measurements\n", c.pid, format.Duration(time.Since(start)), format.Printable(shellWord(h.Arena)))
+		_, _ = fmt.Fprintf(c.err, "removed the pack from process %d in %s; sonde report %s shows its measurements\n", c.pid, format.Duration(time.Since(start)), format.Printable(shellWord(h.Path)))
 	}
 	if !found {
 		for _, u := range unreachable {
@@ -224,11 +224,11 @@ func (c *attachCommand) evictPack(ctx context.Context, h *results.Harvest) error
 // An attachRun shows what a pack measures.
 type attachRun struct {
 	*attachCommand
-	harvest *results.Harvest
+	results *results.Reader
 	table   liveTable
 }
 
-func (c *attachCommand) show(ctx context.Context, h *results.Harvest) error {
+func (c *attachCommand) show(ctx context.Context, h *results.Reader) error {
 	defer ignoreBrokenPipe()()
 	r := newAttachRun(c, h)
 	if err := r.begin(); err != nil {
@@ -242,8 +242,8 @@ func (c *attachCommand) show(ctx context.Context, h *results.Harvest) error {
 	return r.finish(r.table.watch(ctx, &s, nil))
 }
 
-func newAttachRun(c *attachCommand, h *results.Harvest) *attachRun {
-	r := &attachRun{attachCommand: c, harvest: h}
+func newAttachRun(c *attachCommand, h *results.Reader) *attachRun {
+	r := &attachRun{attachCommand: c, results: h}
 	by := byPattern
 	if c.by == byMethod || h.Set == nil { // then no probe has a name
 		by = byMethod
@@ -259,7 +259,7 @@ func newAttachRun(c *attachCommand, h *results.Harvest) *attachRun {
 
 // begin takes the first reading; earlier calls are not shown.
 func (r *attachRun) begin() error {
-	first, err := monitor.Take(r.harvest, monitor.Start(r.harvest.Now()), r.stall)
+	first, err := monitor.Take(r.results, monitor.Start(r.results.Now()), r.stall)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (r *attachRun) begin() error {
 }
 
 // sampleOf returns the largest sampling period of the probes.
-func sampleOf(h *results.Harvest) uint32 {
+func sampleOf(h *results.Reader) uint32 {
 	sample := uint32(1)
 	if h.Set != nil {
 		for _, p := range h.Set.Probes {
@@ -282,18 +282,18 @@ func sampleOf(h *results.Harvest) uint32 {
 func (r *attachRun) reportClasses() {
 	say := r.table.screen.say
 	say("reading the arena of process %d; %s", r.pid, format.Printable(r.accountLine(nil)))
-	if account, has, err := r.harvest.Account(); has && err == nil && len(account.Left) > 0 {
+	if account, has, err := r.results.Account(); has && err == nil && len(account.Left) > 0 {
 		say("%s: sonde attach %d --weave weaves them if possible", format.Printable(unwovenText(&account, mostNamed)), r.pid)
 	}
-	for _, note := range r.harvest.Notes {
+	for _, note := range r.results.Notes {
 		r.table.screen.note(note)
 	}
 }
 
 // accountLine counts the classes of the pack by what happened to them.
 func (r *attachRun) accountLine(*monitorTable) string {
-	name := r.harvest.JVM.Pack.Path
-	account, has, err := r.harvest.Account()
+	name := r.results.JVM.Pack.Path
+	account, has, err := r.results.Account()
 	if err != nil || !has {
 		return "pack " + name
 	}
@@ -302,7 +302,7 @@ func (r *attachRun) accountLine(*monitorTable) string {
 
 // watched returns the rows of the pack.
 func (r *attachRun) watched() []results.Row {
-	found, err := r.harvest.Results()
+	found, err := r.results.Results()
 	if err != nil {
 		return nil // the end reports it
 	}
@@ -322,10 +322,10 @@ func probeOf(row *results.Row) []string {
 // hasEnded reports whether the JVM has exited or the pack was taken out.
 func (r *attachRun) hasEnded() ending {
 	switch {
-	case r.harvest.IsStopped():
+	case r.results.IsStopped():
 		r.table.screen.say("note: the pack was removed from process %d", r.pid)
 		return endedUndone
-	case !process.Local.Same(r.harvest.JVM):
+	case !process.Local.Same(r.results.JVM):
 		r.table.screen.say("note: process %d has exited", r.pid)
 		return endedExited
 	}
@@ -346,8 +346,8 @@ func (r *attachRun) finish(ended ending) error {
 
 // describe adds the pack to a document.
 func (r *attachRun) describe(d *document.Monitor, _ *monitorTable) {
-	d.Main, d.Pack, d.Arena, d.Remarks = r.table.main, r.harvest.JVM.Pack.Path, r.harvest.Arena, r.harvest.Notes
-	if account, has, err := r.harvest.Account(); has && err == nil {
+	d.Main, d.Pack, d.Arena, d.Remarks = r.table.main, r.results.JVM.Pack.Path, r.results.Path, r.results.Notes
+	if account, has, err := r.results.Account(); has && err == nil {
 		d.Classes = document.NewAccount(&account)
 	}
 }

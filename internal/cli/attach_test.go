@@ -13,8 +13,8 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
-// packedHarvest is what was left, as if its JVM ran.
-func packedHarvest(t *testing.T) *results.Harvest {
+// packedReader is what was left, as if its JVM ran.
+func packedReader(t *testing.T) *results.Reader {
 	t.Helper()
 	f := madeArena(t, filepath.Join(t.TempDir(), "shop.arena"), nobody)
 	h, err := results.Open(context.Background(), f.Path, madePack(t, nil))
@@ -42,7 +42,7 @@ func TestAttachTable(t *testing.T) {
     2       0  2.50 ms        -        -        -  4.00 ms        0        0  a.Order.pay [within x.Y.z >; (unknown)]
 2,003       3  1.99 ms  2.03 ms  30.0 ms  30.0 ms  30.0 ms        1        0  total`,
 	} {
-		h := packedHarvest(t)
+		h := packedReader(t)
 		r := newAttachRun(&attachCommand{applyCommand: applyCommand{targetFlags: targetFlags{pid: nobody}}, sort: "calls", by: by, stall: time.Second}, h)
 		r.table.view.by = by
 		r.table.begin(monitor.Start(0))

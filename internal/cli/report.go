@@ -70,7 +70,7 @@ func (c *reportCommand) run(ctx context.Context, of string) error {
 	return c.write(h)
 }
 
-func (c *reportCommand) find(ctx context.Context, of string) (*results.Harvest, error) {
+func (c *reportCommand) find(ctx context.Context, of string) (*results.Reader, error) {
 	if strings.Trim(of, "0123456789") != "" { // a file whose name is a number is ./4711
 		h, err := results.Open(ctx, of, c.pack)
 		return h, fileRemedy(err, of)
@@ -84,7 +84,7 @@ func (c *reportCommand) find(ctx context.Context, of string) (*results.Harvest, 
 }
 
 // write writes the report.
-func (c *reportCommand) write(h *results.Harvest) error {
+func (c *reportCommand) write(h *results.Reader) error {
 	r, err := newReported(h, c.sort)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func insideRemedy(err error, pid int, packPath string) error {
 
 // An arenaReport is the contents of an arena.
 type arenaReport struct {
-	*results.Harvest
+	*results.Reader
 	results *results.Results
 	account arena.Account
 	packed  bool // there is an account
@@ -183,8 +183,8 @@ type arenaReport struct {
 }
 
 // newReported reads an arena.
-func newReported(h *results.Harvest, sort string) (r *arenaReport, err error) {
-	r = &arenaReport{Harvest: h}
+func newReported(h *results.Reader, sort string) (r *arenaReport, err error) {
+	r = &arenaReport{Reader: h}
 	if r.account, r.packed, err = h.Account(); err != nil {
 		return nil, err
 	}
@@ -252,8 +252,8 @@ func (r *arenaReport) writeHead(out io.Writer) {
 		_, _ = fmt.Fprintf(out, "%-9s%s\n", title, format.Printable(fmt.Sprintf(text, args...)))
 	}
 	used, limit := r.Room()
-	line("arena", "%s, %s of %s used", r.Arena, format.Size(used), format.Size(limit))
-	owner := r.Owner()
+	line("arena", "%s, %s of %s used", r.Path, format.Size(used), format.Size(limit))
+	owner := r.Owner
 	line("process", "%s", r.processText())
 	line("since", "%s (%s ago)", owner.Opened.Local().Format(time.DateTime), format.ShortDuration(time.Since(owner.Opened)))
 	switch {
@@ -279,7 +279,7 @@ func inBrackets(text string) string {
 }
 
 func (r *arenaReport) processText() string {
-	owner := r.Owner()
+	owner := r.Owner
 	switch r.State {
 	case results.Measuring:
 		return fmt.Sprintf("%d%s, runs", r.JVM.PID, inBrackets(r.JVM.Main))
@@ -420,9 +420,9 @@ func (r *arenaReport) remarks() (lines []string) {
 }
 
 func (r *arenaReport) describe(top int) document.Report {
-	owner := r.Owner()
+	owner := r.Owner
 	d := document.Report{
-		Arena: r.Arena, PID: owner.Target, State: string(r.State), Since: owner.Opened.Round(time.Millisecond), Command: owner.Command,
+		Arena: r.Path, PID: owner.Target, State: string(r.State), Since: owner.Opened.Round(time.Millisecond), Command: owner.Command,
 		Pack: r.Pack, Title: r.Title, Calls: r.calls, Threads: r.results.Threads, UnderWay: r.active, Untimed: r.untimed,
 		Dropped: r.results.Dropped, ContextsLost: r.results.ContextsLost, Ambiguous: r.results.Ambiguous,
 		Methods: []document.ReportMethod{}, LeftAlone: document.NewPackLeft(r.Left, true), Remarks: r.remarks(),

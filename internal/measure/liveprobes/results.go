@@ -54,13 +54,14 @@ func (w *Watch) Results() (*Results, error) {
 			present[w.target.SpotID(s.Spot)], off[w.target.SpotID(s.Spot)] = true, s.Off != ""
 		}
 	}
+	tags := w.tagNames()
 	for key, t := range totals {
 		name, known := w.names[key.Spot]
 		if !known || name.Inside {
 			continue
 		}
 		results.Rows = append(results.Rows, Row{
-			SpotName: name, ID: w.rows.Of(key), Label: w.label(key), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
+			SpotName: name, ID: w.rows.Of(key), Label: w.labels.Of(key.Label, tags, w.groups[key.Spot]), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
 		})
 	}
 	slices.SortFunc(results.Rows, compareRows)
@@ -109,29 +110,15 @@ func compareRows(a, b Row) int {
 }
 
 // labelled returns the totals of all spots, by label where results are grouped. A spot that
-// was not called has a row without a label.
-func (w *Watch) labelled(sum *arena.Summary) (map[results.Key]*arena.Totals, error) {
-	totals := make(map[results.Key]*arena.Totals)
-	hasLabels := false
-	for id := range w.names {
-		if w.grouped[id] {
-			hasLabels = true
-			continue
-		}
-		totals[results.Key{Spot: id}] = &arena.Totals{}
-		if t := sum.Methods[id]; t != nil {
-			totals[results.Key{Spot: id}] = t
+// was not called has a row without a label. The lock is held.
+func (w *Watch) labelled(sum *arena.Summary) (totals map[results.Key]*arena.Totals, err error) {
+	var threads []arena.Thread
+	if slices.Contains(slices.Collect(maps.Values(w.grouped)), true) {
+		if threads, err = w.target.Threads(); err != nil {
+			return nil, err
 		}
 	}
-	if !hasLabels {
-		return totals, nil
-	}
-	threads, err := w.target.Threads()
-	if err != nil {
-		return nil, err
-	}
-	results.Split(totals, slices.Collect(maps.Keys(w.names)), w.isGrouped, sum, threads, w.target.Now())
-	return totals, nil
+	return results.Totals(maps.Keys(w.names), w.isGrouped, sum, threads, w.target.Now()), nil
 }
 
 // isGrouped reports whether the results of a spot have labels. The lock is held.
@@ -201,8 +188,7 @@ func (w *Watch) Names() *Names {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.hear()
-	all := func(tags map[int]TagValue) []TagValue { return w.valued(tags, nil) }
-	return &Names{Spots: maps.Clone(w.names), Labels: w.labels.All(all)}
+	return &Names{Spots: maps.Clone(w.names), Labels: w.labels.All(w.tagNames())}
 }
 
 // A Label distinguishes results of one spot, by tags or by callers.
@@ -213,37 +199,19 @@ type TagValue = results.TagValue
 
 // hear reads the labels that the target has reported. The lock is held.
 func (w *Watch) hear() {
-	arrivals, err := w.target.Arrivals(w.labels.Heard())
+	arrivals, err := w.target.Arrivals(w.labels.Ticket)
 	if err != nil || len(arrivals) == 0 {
 		return // the JVM has ended, or has reported nothing
 	}
-	w.target.Answer(w.labels.Hear(arrivals))
+	w.labels.Add(arrivals)
+	w.target.Answer(w.labels.Ticket)
 }
 
-// label returns the label of a row. The lock is held.
-func (w *Watch) label(key results.Key) Label {
-	return w.labels.Of(key.Label, func(tags map[int]TagValue) []TagValue { return w.valued(tags, w.groups[key.Spot]) })
-}
-
-// valued returns tags with their names: the named ones, or all that are set if names is
-// nil.
-func (w *Watch) valued(tags map[int]TagValue, names []string) (all []TagValue) {
-	if names == nil {
-		for number, value := range tags {
-			for name, own := range w.numbers {
-				if int(own) == number {
-					value.Name = name
-					all = append(all, value)
-				}
-			}
-		}
-		slices.SortFunc(all, func(a, b TagValue) int { return strings.Compare(a.Name, b.Name) })
-		return all
+// tagNames returns the names of tags by number. The lock is held.
+func (w *Watch) tagNames() []string {
+	names := make([]string, len(w.numbers))
+	for name, number := range w.numbers {
+		names[number] = name
 	}
-	for _, name := range names {
-		value := tags[int(w.numbers[name])]
-		value.Name = name
-		all = append(all, value)
-	}
-	return all
+	return names
 }

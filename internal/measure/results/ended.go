@@ -23,55 +23,55 @@ var place = "/tmp"
 // ofEnded reads the arena that a JVM left when it ended: the newest, if several processes
 // had its PID. Anybody may put a file there, so only root reads files of other users, with
 // a note that names the user, and an error if there are several.
-func ofEnded(ctx context.Context, pid int, packPath string) (*Harvest, error) {
-	newest := make(map[uint32]*Harvest) // by user
+func ofEnded(ctx context.Context, pid int, packPath string) (*Reader, error) {
+	newest := make(map[uint32]*Reader) // by user
 	var failed error
 	for _, one := range leftBy(pid) {
-		h, err := open(ctx, one.name, packPath, os.O_RDONLY|syscall.O_NOFOLLOW, one.judge)
+		r, err := open(ctx, one.name, packPath, os.O_RDONLY|syscall.O_NOFOLLOW, one.judge)
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		former := newest[h.user]
-		if !h.isOf(pid) || former != nil && !h.Owner().Opened.After(former.Owner().Opened) {
-			h.Close()
+		former := newest[r.user]
+		if !r.isOf(pid) || former != nil && !r.Owner.Opened.After(former.Owner.Opened) {
+			r.Close()
 			continue
 		}
 		if former != nil {
 			former.Close()
 		}
-		newest[h.user] = h
+		newest[r.user] = r
 	}
 	switch len(newest) {
 	case 0:
 		return nil, errors.Join(failed, &NoArenaError{PID: pid})
 	case 1:
-		h := slices.Collect(maps.Values(newest))[0]
-		h.noteUser()
-		return h, nil
+		r := slices.Collect(maps.Values(newest))[0]
+		r.noteUser()
+		return r, nil
 	}
 	return nil, several(pid, newest)
 }
 
 // isOf reports whether the arena says that it belongs to a pack in a process with a PID. An
 // arena that was opened in the future does not.
-func (h *Harvest) isOf(pid int) bool {
-	_, has, err := h.Account()
-	return has && err == nil && h.Owner().Target == pid && !h.Owner().Opened.After(time.Now())
+func (r *Reader) isOf(pid int) bool {
+	_, has, err := r.Account()
+	return has && err == nil && r.Owner.Target == pid && !r.Owner.Opened.After(time.Now())
 }
 
 // noteUser adds a note if the arena belongs to another user.
-func (h *Harvest) noteUser() {
-	if int(h.user) != os.Geteuid() {
-		h.Notes = append(h.Notes, fmt.Sprintf("the arena belongs to user %s and shows what that user wrote", process.UserName(h.user)))
+func (r *Reader) noteUser() {
+	if int(r.user) != os.Geteuid() {
+		r.Notes = append(r.Notes, fmt.Sprintf("the arena belongs to user %s and shows what that user wrote", process.UserName(r.user)))
 	}
 }
 
 // several closes the arenas that were found, and returns an error that names their users.
-func several(pid int, found map[uint32]*Harvest) error {
+func several(pid int, found map[uint32]*Reader) error {
 	e := &SeveralError{PID: pid}
 	for _, user := range slices.Sorted(maps.Keys(found)) {
-		e.Arenas = append(e.Arenas, fmt.Sprintf("%s of user %s", found[user].Arena, process.UserName(user)))
+		e.Arenas = append(e.Arenas, fmt.Sprintf("%s of user %s", found[user].Path, process.UserName(user)))
 		found[user].Close()
 	}
 	return e

@@ -62,7 +62,7 @@ func taken(t *testing.T, pid int) (name string, notes []string, err error) {
 	if h.State != Ended {
 		t.Errorf("%+v", h)
 	}
-	return filepath.Base(h.Arena), h.Notes, nil
+	return filepath.Base(h.Path), h.Notes, nil
 }
 
 // TestTheNewestIsTaken, but none that is from the future, and none that a link leads to.

@@ -1,6 +1,9 @@
 package results
 
 import (
+	"cmp"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,58 +63,37 @@ func callerText(member string) string {
 
 // Labels are the descriptions of labels that have arrived.
 type Labels struct {
-	told   map[uint32]told
-	ticket uint64 // of the arrival that was read last
+	Ticket  uint64 // of the last arrival that was read
+	byLabel map[uint32]described
 }
 
-// A told label is a description by the target.
-type told struct {
+// A described label has tags or callers.
+type described struct {
 	tags    map[int]TagValue // by the tags' numbers, without names
 	callers []string
 }
 
-// Hear reads descriptions from arrivals, and returns the ticket of the last one.
-func (l *Labels) Hear(arrivals []arena.Arrival) (ticket uint64) {
-	if l.told == nil {
-		l.told = make(map[uint32]told)
+// Add reads descriptions from arrivals.
+func (l *Labels) Add(arrivals []arena.Arrival) {
+	if l.byLabel == nil {
+		l.byLabel = make(map[uint32]described)
 	}
 	for _, a := range arrivals {
-		if label, is := readLabel(a.Text); is && arena.IsLabel(a.ID) {
-			l.told[a.ID] = label
+		l.Ticket = a.Ticket
+		if a.Text == "" || !arena.IsLabel(a.ID) {
+			continue
 		}
-		l.ticket = a.Ticket
+		var lines []string
+		if rest := a.Text[1:]; rest != "" {
+			lines = strings.Split(rest, "\n")
+		}
+		switch a.Text[0] {
+		case textOfCallers:
+			l.byLabel[a.ID] = described{callers: lines}
+		case textOfTags:
+			l.byLabel[a.ID] = described{tags: readTags(lines)}
+		}
 	}
-	return l.ticket
-}
-
-// Heard is the ticket of the last arrival that is known.
-func (l *Labels) Heard() uint64 { return l.ticket }
-
-// Of returns the label of a number; tags selects the tags that count and adds their names.
-func (l *Labels) Of(number uint32, tags func(values map[int]TagValue) []TagValue) Label {
-	switch number {
-	case 0:
-		return Label{}
-	case arena.LabelOther:
-		return Label{Other: true}
-	}
-	known, is := l.told[number]
-	switch {
-	case !is:
-		return Label{Unknown: true}
-	case known.tags == nil:
-		return Label{Callers: known.callers}
-	}
-	return Label{Tags: tags(known.tags)}
-}
-
-// All returns the known labels by number.
-func (l *Labels) All(tags func(values map[int]TagValue) []TagValue) map[uint32]Label {
-	all := make(map[uint32]Label, len(l.told))
-	for number := range l.told {
-		all[number] = l.Of(number, tags)
-	}
-	return all
 }
 
 // The first characters of a label's description.
@@ -120,28 +102,55 @@ const (
 	textOfCallers = 'C'
 )
 
-func readLabel(text string) (told, bool) {
-	if text == "" {
-		return told{}, false
-	}
-	var lines []string
-	if rest := text[1:]; rest != "" {
-		lines = strings.Split(rest, "\n")
-	}
-	switch text[0] {
-	case textOfCallers:
-		return told{callers: lines}, true
-	case textOfTags:
-		t := told{tags: make(map[int]TagValue)}
-		for _, line := range lines {
-			digits, value, hasValue := strings.Cut(line, "=")
-			if number, err := strconv.Atoi(digits); err == nil {
-				t.tags[number] = TagValue{Value: value, Set: true, Null: !hasValue}
-			}
+func readTags(lines []string) map[int]TagValue {
+	tags := make(map[int]TagValue)
+	for _, line := range lines {
+		digits, value, hasValue := strings.Cut(line, "=")
+		if number, err := strconv.Atoi(digits); err == nil {
+			tags[number] = TagValue{Value: value, Set: true, Null: !hasValue}
 		}
-		return t, true
 	}
-	return told{}, false
+	return tags
+}
+
+// Of returns the label of a number. names are those of tags by number, as far as they are known; groups are the tags by
+// which results are grouped, nil for all that are set.
+func (l *Labels) Of(number uint32, names, groups []string) (label Label) {
+	known, is := l.byLabel[number]
+	switch {
+	case number == 0:
+		return Label{}
+	case number == arena.LabelOther:
+		return Label{Other: true}
+	case !is:
+		return Label{Unknown: true}
+	case known.tags == nil:
+		return Label{Callers: known.callers}
+	}
+	if groups == nil {
+		for number, value := range known.tags {
+			if value.Name = "tag" + strconv.Itoa(number+1); number >= 0 && number < len(names) {
+				value.Name = names[number]
+			}
+			label.Tags = append(label.Tags, value)
+		}
+		slices.SortFunc(label.Tags, func(a, b TagValue) int { return strings.Compare(a.Name, b.Name) })
+	}
+	for _, name := range groups {
+		value := known.tags[slices.Index(names, name)]
+		value.Name = name
+		label.Tags = append(label.Tags, value)
+	}
+	return label
+}
+
+// All returns the known labels by number, with all tags that are set.
+func (l *Labels) All(names []string) map[uint32]Label {
+	all := make(map[uint32]Label, len(l.byLabel))
+	for number := range l.byLabel {
+		all[number] = l.Of(number, names, nil)
+	}
+	return all
 }
 
 // A Key identifies a row: a spot, and a label if its results are grouped.
@@ -165,9 +174,10 @@ func Keys(t *arena.Thread, grouped func(spot uint32) bool) map[uint32]Key {
 	return keys
 }
 
-// Split adds the calls of grouped spots to totals, by labels. Calls in the sum that are not in the threads found no room for
-// a label and go to a row without one. A spot without calls has such a row, too.
-func Split(totals map[Key]*arena.Totals, spots []uint32, grouped func(spot uint32) bool, sum *arena.Summary, threads []arena.Thread, now int64) {
+// Totals returns the totals of spots, by label if they are grouped. Calls in the sum that are not in the threads found no
+// room for a label and go to a row without one. A spot without calls has such a row, too.
+func Totals(spots iter.Seq[uint32], grouped func(spot uint32) bool, sum *arena.Summary, threads []arena.Thread, now int64) map[Key]*arena.Totals {
+	totals := make(map[Key]*arena.Totals)
 	labelled := make(map[uint32][]*arena.Totals)
 	of := func(key Key) *arena.Totals {
 		if totals[key] == nil {
@@ -179,32 +189,33 @@ func Split(totals map[Key]*arena.Totals, spots []uint32, grouped func(spot uint3
 	for i := range threads {
 		addThread(&threads[i], Keys(&threads[i], grouped), of, now)
 	}
-	for _, id := range spots {
+	for id := range spots {
+		all := cmp.Or(sum.Methods[id], &arena.Totals{})
 		if !grouped(id) {
+			totals[Key{Spot: id}] = all
 			continue
 		}
-		rest := totals[Key{Spot: id}]
-		if rest == nil {
-			rest = &arena.Totals{}
-		}
-		addRest(rest, sum.Methods[id], labelled[id])
+		rest := cmp.Or(totals[Key{Spot: id}], &arena.Totals{})
+		addRest(rest, all, labelled[id])
 		if len(labelled[id]) == 0 || rest.Calls > 0 || rest.Undecided > 0 {
 			totals[Key{Spot: id}] = rest
 		}
-		if all := sum.Methods[id]; all != nil && all.LowerBound {
-			rest.LowerBound = true
-			for _, t := range labelled[id] {
-				t.LowerBound = true
-			}
+		rest.LowerBound = rest.LowerBound || all.LowerBound
+		for _, t := range labelled[id] {
+			t.LowerBound = t.LowerBound || all.LowerBound
 		}
 	}
+	return totals
 }
 
 // addThread adds the calls of one thread with labels.
 func addThread(t *arena.Thread, keys map[uint32]Key, of func(Key) *arena.Totals, now int64) {
 	for i := range t.Nodes {
 		if key, is := keys[t.Nodes[i].Ref]; is {
-			add(of(key), &t.Nodes[i])
+			n := &t.Nodes[i]
+			of(key).Add(&arena.Totals{
+				Calls: n.Calls, Timed: n.Timed, Nanos: n.Nanos, Self: n.Self, Threw: n.Threw, Undecided: n.Undecided, Max: n.Max, Spread: n.Spread,
+			})
 		}
 	}
 	met := make(map[Key]bool)
@@ -222,22 +233,6 @@ func addThread(t *arena.Thread, keys map[uint32]Key, of func(Key) *arena.Totals,
 	}
 }
 
-func add(t *arena.Totals, n *arena.Node) {
-	t.Calls += n.Calls
-	t.Timed += n.Timed
-	t.Nanos += n.Nanos
-	t.Self += n.Self
-	t.Threw += n.Threw
-	t.Undecided += n.Undecided
-	t.Max = max(t.Max, n.Max)
-	if n.Spread != nil {
-		if t.Spread == nil {
-			t.Spread = &arena.Spread{}
-		}
-		t.Spread.Add(n.Spread)
-	}
-}
-
 // addRest adds the calls without a label.
 func addRest(rest, all *arena.Totals, labelled []*arena.Totals) {
 	var calls, threw uint64
@@ -245,7 +240,7 @@ func addRest(rest, all *arena.Totals, labelled []*arena.Totals) {
 		calls += t.Calls
 		threw += t.Threw
 	}
-	if all != nil && all.Calls > calls {
+	if all.Calls > calls {
 		rest.Calls += all.Calls - calls
 		rest.Untimed += all.Untimed
 		rest.Threw += all.Threw - min(all.Threw, threw)

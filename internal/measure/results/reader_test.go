@@ -55,7 +55,7 @@ func measured(t *testing.T, target int, by string) string {
 	return f.Path
 }
 
-func rows(t *testing.T, h *Harvest) string {
+func rows(t *testing.T, h *Reader) string {
 	t.Helper()
 	results, err := h.Results()
 	if err != nil {

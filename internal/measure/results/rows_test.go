@@ -39,22 +39,22 @@ func shop(t *testing.T) *arenatest.File {
 	return f
 }
 
-func ledgerOf(t *testing.T, path string) *Ledger {
+func readerOf(t *testing.T, path string) *Reader {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }()
-	l, err := openLedger(file)
+	l, err := read(file, file.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
+	l.State = Measuring
 	t.Cleanup(l.Close)
 	return l
 }
 
-func texts(t *testing.T, l *Ledger) (rows []string, results *Results) {
+func texts(t *testing.T, l *Reader) (rows []string, results *Results) {
 	t.Helper()
 	results, err := l.Results()
 	if err != nil {
@@ -70,7 +70,7 @@ func number(n uint64) string { return time.Duration(n).String() }
 
 func TestRowsByLabel(t *testing.T) {
 	f := shop(t)
-	l := ledgerOf(t, f.Path)
+	l := readerOf(t, f.Path)
 	rows, results := texts(t, l)
 	want := []string{
 		" a.Order.idle()V  0s 0s 0s 0s",
@@ -87,7 +87,7 @@ func TestRowsByLabel(t *testing.T) {
 	}
 	f.Tell(silver, "T")
 	names := []pack.Name{{ID: pay, Class: "a.Order", Method: "pay", Descriptor: "(I)V", Probe: "paying", Sequence: "x.Y.z >", Groups: []string{"tier", "kind", "more"}}}
-	if err := l.Identify(names, []string{"tier", "kind", "more"}); err != nil {
+	if err := l.identify(names, []string{"tier", "kind", "more"}); err != nil {
 		t.Fatal(err)
 	}
 	again, _ := texts(t, l)
@@ -106,9 +106,9 @@ func TestRowsByLabel(t *testing.T) {
 }
 
 func TestNamesOfAnotherArena(t *testing.T) {
-	l := ledgerOf(t, shop(t).Path)
+	l := readerOf(t, shop(t).Path)
 	for _, name := range []pack.Name{{ID: pay, Class: "a.Order", Method: "pay", Descriptor: "()V"}, {ID: 99_999, Class: "a.Order", Method: "pay", Descriptor: "(I)V"}} {
-		if err := l.Identify([]pack.Name{name}, nil); !errors.Is(err, ErrOtherNames) {
+		if err := l.identify([]pack.Name{name}, nil); !errors.Is(err, ErrOtherNames) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -119,8 +119,8 @@ func TestNamesOfAnotherArena(t *testing.T) {
 
 // TestRowsOfAJVMThatHasEnded has calls under way that took nobody knows how long.
 func TestRowsOfAJVMThatHasEnded(t *testing.T) {
-	l := ledgerOf(t, shop(t).Path)
-	l.SetEnded()
+	l := readerOf(t, shop(t).Path)
+	l.State = Ended
 	_, results := texts(t, l)
 	if row := results.Rows[3]; row.Active != 1 || row.Running != 0 || l.Now() != 0 {
 		t.Errorf("%+v", row)
@@ -132,7 +132,7 @@ func TestSourceOfIntervals(t *testing.T) {
 	f := shop(t)
 	calibrating := f.Thread(3)
 	calibrating.Enter(calibrating.Add(0, arenatest.Node{ID: arena.CalibrationID, Calls: 9}), 5)
-	l := ledgerOf(t, f.Path)
+	l := readerOf(t, f.Path)
 	sum, err := l.Sum()
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestDamageIsToldAndEndsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := shop(t)
 			spoil(f)
-			l := ledgerOf(t, f.Path)
+			l := readerOf(t, f.Path)
 			if _, err := l.Results(); !errors.Is(err, arena.ErrDamaged) {
 				t.Errorf("%v", err)
 			}
@@ -187,7 +187,7 @@ func TestDamageIsToldAndEndsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = file.Close() }()
-			if _, err := openLedger(file); !errors.Is(err, arena.ErrDamaged) || !strings.HasPrefix(err.Error(), f.Path) {
+			if _, err := read(file, file.Name()); !errors.Is(err, arena.ErrDamaged) || !strings.HasPrefix(err.Error(), f.Path) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -197,7 +197,7 @@ func TestDamageIsToldAndEndsNothing(t *testing.T) {
 // TestAFileCutShortWhileItIsRead is an error, not the end of the process.
 func TestAFileCutShortWhileItIsRead(t *testing.T) {
 	f := shop(t)
-	l := ledgerOf(t, f.Path)
+	l := readerOf(t, f.Path)
 	if err := os.Truncate(f.Path, 4096); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestAFileCutShortWhileItIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	if _, err := openLedger(file); !errors.Is(err, arena.ErrNotArena) {
+	if _, err := read(file, file.Name()); !errors.Is(err, arena.ErrNotArena) {
 		t.Errorf("%v", err)
 	}
 }
@@ -220,7 +220,7 @@ func TestWhatIsNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	if _, err := openLedger(file); !errors.Is(err, arena.ErrNotArena) {
+	if _, err := read(file, file.Name()); !errors.Is(err, arena.ErrNotArena) {
 		t.Errorf("%v", err)
 	}
 }
