@@ -275,7 +275,7 @@ func (r *monitorRun) publish(isUp bool) {
 	}
 	b := &r.table
 	groups, _ := b.groups(r.by)
-	err := r.export.Publish(&monitor.Exposition{PID: r.pid, Up: isUp, Since: monitor.Between(b.first, b.last, groups, b.options)})
+	err := r.export.Publish(r.pid, isUp, monitor.Between(b.first, b.last, groups, b.options))
 	if err != nil {
 		r.remark("--prometheus: " + format.OneLine(err))
 	}

@@ -1,6 +1,5 @@
-// Package monitor computes from two readings of an arena what happened between them: calls,
-// times and errors, and from the shadow stacks which calls are under way or stalled. It
-// does not ask the target.
+// Package monitor compares two readings of an arena: the calls, times and errors between them, and
+// the calls that are running or stalled, by the shadow stacks. It sends no request to the target.
 package monitor
 
 import (
@@ -67,9 +66,9 @@ func Between(before, after *Reading, groups *Groups, o Options) *Interval {
 			continue
 		}
 		c := since(before.Methods[id], totals)
-		i.Total.add(c)
+		i.Total.totals.Add(c)
 		for _, key := range keys {
-			rows[key].add(c)
+			rows[key].totals.Add(c)
 		}
 	}
 	for _, t := range after.Threads {
@@ -271,67 +270,45 @@ type Row struct {
 	Oldest  time.Duration // age of the oldest running call
 
 	LowerBound bool // hooks may have missed calls
+
+	totals arena.Totals
 }
 
-// A change is the difference between two readings of a method.
-type change struct {
-	calls, errors, timed, untimed, nanos, max uint64
-	spread                                    *arena.Spread
-	lowerBound                                bool
-}
-
-// since returns the change between two readings.
-func since(before, after *arena.Totals) change {
-	if before == nil {
-		before = &arena.Totals{}
-	}
-	c := change{
-		calls: more(before.Calls, after.Calls), errors: more(before.Threw, after.Threw), timed: more(before.Timed, after.Timed),
-		untimed: more(before.Untimed, after.Untimed), nanos: more(before.Nanos, after.Nanos), lowerBound: after.LowerBound,
+// since returns the difference between two readings of a method.
+func since(before, after *arena.Totals) *arena.Totals {
+	before = cmp.Or(before, &arena.Totals{})
+	c := &arena.Totals{
+		Calls: more(before.Calls, after.Calls), Threw: more(before.Threw, after.Threw), Timed: more(before.Timed, after.Timed),
+		Untimed: more(before.Untimed, after.Untimed), Nanos: more(before.Nanos, after.Nanos), LowerBound: after.LowerBound,
 	}
 	if after.Spread != nil {
-		c.spread = after.Spread.Since(before.Spread)
-		if c.spread.Count() > 0 {
-			c.max = min(uint64(c.spread.Quantile(1)), after.Max)
+		c.Spread = after.Spread.Since(before.Spread)
+		if c.Spread.Count() > 0 {
+			c.Max = min(uint64(c.Spread.Quantile(1)), after.Max)
 		}
 	}
 	if after.Max > before.Max { // the longest call of all ended in between
-		c.max = after.Max
+		c.Max = after.Max
 	}
 	return c
 }
 
 func more(before, after uint64) uint64 { return after - min(before, after) }
 
-func (r *Row) add(c change) {
-	r.Calls += c.calls
-	r.Errors += c.errors
-	r.Timed += c.timed
-	r.Untimed += c.untimed
-	r.Nanos += float64(c.nanos)
-	r.Max = max(r.Max, float64(c.max))
-	r.LowerBound = r.LowerBound || c.lowerBound
-	if c.spread != nil {
-		if r.Spread == nil {
-			r.Spread = &arena.Spread{}
-		}
-		r.Spread.Add(c.spread)
-	}
-}
-
 // finish computes rates, means and percentiles, without the cost of reading the clock.
 func (r *Row) finish(length time.Duration, clock float64) {
+	t := &r.totals
+	r.Calls, r.Errors, r.Timed, r.Untimed, r.Spread, r.LowerBound = t.Calls, t.Threw, t.Timed, t.Untimed, t.Spread, t.LowerBound
 	if length > 0 {
 		r.Rate = float64(r.Calls) / length.Seconds()
 	}
 	if r.Timed == 0 {
-		r.Nanos, r.Max = 0, 0
 		return
 	}
 	clean := func(nanos float64) float64 { return max(0, nanos-clock) }
-	r.Nanos = max(0, r.Nanos-clock*float64(r.Timed))
+	r.Nanos = max(0, float64(t.Nanos)-clock*float64(r.Timed))
 	r.Mean = r.Nanos / float64(r.Timed)
-	r.Max = clean(r.Max)
+	r.Max = clean(float64(t.Max))
 	if r.Spread != nil {
 		r.Placed = r.Spread.Count()
 	}

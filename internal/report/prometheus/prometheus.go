@@ -16,7 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/monitor"
 )
 
-// An Exporter publishes an exposition in a file, at an address, or both.
+// An Exporter publishes measurements in a file, at an address, or both.
 type Exporter struct {
 	path     string
 	listener net.Listener
@@ -47,7 +47,7 @@ func NewExporter(path, address string) (*Exporter, error) {
 }
 
 func (e *Exporter) serve(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", monitor.ContentType)
+	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(*e.text.Load())
 }
 
@@ -62,11 +62,11 @@ func (e *Exporter) Address() string {
 // IsUsed reports whether there is a file or an address.
 func (e *Exporter) IsUsed() bool { return e.path != "" || e.listener != nil }
 
-// Publish replaces the text. A file that cannot be written is reported once, and tried
+// Publish replaces the text by the calls of a process since the first reading. A file that cannot be written is reported once, and tried
 // again by the next call.
-func (e *Exporter) Publish(x *monitor.Exposition) error {
+func (e *Exporter) Publish(pid int, isUp bool, since *monitor.Interval) error {
 	var text bytes.Buffer
-	if err := x.Write(&text); err != nil {
+	if err := write(&text, pid, isUp, since); err != nil {
 		return err
 	}
 	written := text.Bytes()

@@ -21,7 +21,7 @@ func TestExporter(t *testing.T) {
 	t.Cleanup(e.Close)
 	for _, calls := range []uint64{1, 2} {
 		since := &monitor.Interval{Rows: []monitor.Row{{Key: monitor.Key{Pattern: "a.B.c"}, Calls: calls}}}
-		if err := e.Publish(&monitor.Exposition{PID: 1, Up: true, Since: since}); err != nil {
+		if err := e.Publish(1, true, since); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestExporter(t *testing.T) {
 	_ = response.Body.Close()
 	written, problem := os.ReadFile(path)
 	if err != nil || problem != nil || string(served) != string(written) || !strings.Contains(string(served), `pattern="a.B.c"} 2`) ||
-		response.Header.Get("Content-Type") != monitor.ContentType {
+		response.Header.Get("Content-Type") != contentType {
 		t.Errorf("%v, %v, %s", err, problem, served)
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); err != nil || len(left) > 0 {
@@ -43,10 +43,10 @@ func TestExporter(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	e.path = filepath.Join(path, "below")
-	if err := e.Publish(&monitor.Exposition{Since: &monitor.Interval{}}); err == nil {
+	if err := e.Publish(0, false, &monitor.Interval{}); err == nil {
 		t.Error("a file below a file was written")
 	}
-	if err := e.Publish(&monitor.Exposition{Since: &monitor.Interval{}}); err != nil {
-		t.Errorf("said again: %v", err)
+	if err := e.Publish(0, false, &monitor.Interval{}); err != nil {
+		t.Errorf("reported again: %v", err)
 	}
 }

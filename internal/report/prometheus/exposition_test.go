@@ -1,0 +1,69 @@
+package prometheus
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sonde-jvm/sonde/internal/measure/monitor"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestExposition(t *testing.T) {
+	since := &monitor.Interval{Lost: 2, Rows: []monitor.Row{
+		{
+			Key: monitor.Key{Pattern: "a.Order.pay"}, Calls: 1_234_567, Errors: 2, Timed: 4, Nanos: 5e9, Running: 3, Stalled: 1, Oldest: 1500 * time.Millisecond,
+			Spread: spread(10, 2000, 2000, 5_000_000_000),
+		},
+		{Key: monitor.Key{Pattern: "b.**"}},
+	}}
+	compare(t, "testdata/pattern.prom", 4711, true, since)
+	odd := &monitor.Interval{Rows: []monitor.Row{{Key: monitor.Key{Method: monitor.Method{Class: "a.B", Name: `odd"\` + "\n", Descriptor: "(I)V"}}, Calls: 1, Spread: &arena.Spread{}}}}
+	compare(t, "testdata/method.prom", 1, false, odd)
+}
+
+func compare(t *testing.T, golden string, pid int, isUp bool, since *monitor.Interval) {
+	t.Helper()
+	var text strings.Builder
+	if err := write(&text, pid, isUp, since); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text.String() != string(want) {
+		t.Errorf("%s:\n%s", golden, text.String())
+	}
+}
+
+// TestContextLabels: rows by context are series of their own.
+func TestContextLabels(t *testing.T) {
+	key := monitor.Key{Pattern: "a.B.c", Within: "x.Y.z >", Tags: "tier=gold\nkind=a=b", Callers: "a.C.d"}
+	var out strings.Builder
+	if err := write(&out, 7, false, &monitor.Interval{Rows: []monitor.Row{{Key: key, Calls: 3}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := `sonde_calls_total{pid="7",pattern="a.B.c",within="x.Y.z >",tag_tier="gold",tag_kind="a=b",callers="a.C.d"} 3` + "\n"
+	if !strings.Contains(out.String(), want) {
+		t.Error(out.String())
+	}
+}
+
+// spread returns a distribution of times in nanoseconds.
+func spread(nanos ...uint64) *arena.Spread {
+	s := &arena.Spread{}
+	for _, n := range nanos {
+		s.Record(n)
+	}
+	return s
+}
