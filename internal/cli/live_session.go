@@ -218,8 +218,7 @@ type appliedSet struct {
 	set *probeset.Set // nil without contexts and conditions
 	*liveprobes.Watch
 	report *liveprobes.Report
-	stop   context.CancelFunc
-	ended  chan struct{} // closed when its goroutine has ended
+	stop   func() // ends the goroutine that runs it
 }
 
 // isUsed reports whether a set is applied.
@@ -237,14 +236,11 @@ func (v *liveSession) apply(ctx context.Context, flags arena.Flags) error {
 	if v.installation = report.Installation; v.installation == nil {
 		v.installation = &session.Installation{}
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	w.stop, w.ended = stop, make(chan struct{})
-	go func() {
-		defer close(w.ended)
-		if err := w.Run(running); err != nil && v.session.Err() == nil {
+	w.stop = w.Start(func(err error) {
+		if v.session.Err() == nil {
 			v.remark(format.OneLine(err))
 		}
-	}()
+	})
 	return nil
 }
 
@@ -252,7 +248,6 @@ func (v *liveSession) apply(ctx context.Context, flags arena.Flags) error {
 func (w *appliedSet) end() {
 	if w.stop != nil {
 		w.stop()
-		<-w.ended
 		w.stop = nil
 	}
 }

@@ -7,7 +7,7 @@
 // that it never means another process. Both ends check with the kernel that the other end
 // belongs to the same user or to root.
 //
-// A call is one question and one answer, each a JSON object on a line. Lines and waits are
+// A call is one request and one answer, each a JSON object on a line. Lines and waits are
 // bounded:
 //
 //	{"sonde":1,"ask":"apply","probes":"version: 1\n…","dryRun":false}
@@ -29,8 +29,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -42,11 +40,11 @@ const protocol = 1
 
 // Bounds of a line. A probe set has at most a megabyte, which JSON makes longer.
 const (
-	maxQuestion = 8 * probeset.MaxBytes
-	maxAnswer   = 16 << 20
+	maxRequest = 8 * probeset.MaxBytes
+	maxAnswer  = 16 << 20
 )
 
-// The questions.
+// The requests.
 const (
 	askApply  = "apply"
 	askSave   = "save"
@@ -54,7 +52,7 @@ const (
 	askEnd    = "end"
 )
 
-type question struct {
+type request struct {
 	Sonde  int    `json:"sonde"`
 	Ask    string `json:"ask"`
 	Probes string `json:"probes,omitempty"` // for apply: YAML
@@ -69,13 +67,13 @@ type answer struct {
 	Status  *Status  `json:"status,omitempty"`
 }
 
-// Outcome is what applying a set did, or would do.
+// Outcome lists the changes that applying a set made, or would make.
 type Outcome struct {
 	Changes  []probeset.Change `json:"changes"`
 	Woven    int               `json:"woven"`    // spots that are new in the JVM
-	Removed  int               `json:"removed"`  // spots that were taken out
+	Removed  int               `json:"removed"`  // spots that were removed
 	Switched int               `json:"switched"` // spots that were switched, without weaving
-	// Awaiting is how many classes have loaded that rules will weave at the next sonde apply.
+	// Awaiting is the number of loaded classes that rules will weave at the next sonde apply.
 	Awaiting int      `json:"awaiting,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
 }
@@ -88,8 +86,8 @@ type Status struct {
 	Probes  []Running `json:"probes"`
 }
 
-// Running is what an applied probe has measured, for all its methods together, by sequence
-// and by label if it has those.
+// Running holds the measurements of an applied probe, for all its methods together, by
+// sequence and by label if it has those.
 type Running struct {
 	Name   string `json:"name"`
 	Level  string `json:"level,omitempty"` // empty if it has ended
@@ -110,7 +108,7 @@ type Running struct {
 
 var errTooLong = errors.New("the line is too long")
 
-// readLine reads an object of at most so many bytes.
+// readLine reads an object; most is its maximum length in bytes.
 func readLine(from io.Reader, most int, into any) error {
 	limited := &io.LimitedReader{R: from, N: int64(most) + 1}
 	line, err := bufio.NewReader(limited).ReadBytes('\n')
@@ -138,40 +136,26 @@ func writeLine(to io.Writer, value any) error {
 // ErrNone says that no Sonde answers for the JVM.
 var ErrNone = errors.New("no sonde apply holds it")
 
-// ErrUnheard says that the answer of the other Sonde could not be read or understood.
-var ErrUnheard = errors.New("the Sonde that holds it sent no valid answer")
+// ErrNoAnswer says that the answer of the other Sonde could not be read or understood.
+var ErrNoAnswer = errors.New("the Sonde that holds it sent no valid answer")
 
 // errGone says that a directory was removed while this process waited for its lock.
 var errGone = errors.New("the directory is gone")
 
-// HeldError says that another Sonde answers for the JVM already.
-type HeldError struct{ Target Target }
+// ErrHeld says that another Sonde answers for the JVM already.
+var ErrHeld = errors.New("another sonde apply holds")
 
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("another sonde apply holds process %d: sonde apply --end %d ends it", e.Target.PID, e.Target.PID)
+// ErrUnsafe says that a directory cannot be trusted.
+var ErrUnsafe = errors.New("remove it, or set XDG_RUNTIME_DIR to a directory of your own")
+
+// checkPeer returns an error unless the other end belongs to a user or to root.
+func checkPeer(conn *net.UnixConn, user uint32) error {
+	pid, uid, err := peerOf(conn)
+	if err == nil && uid != user && uid != 0 {
+		err = fmt.Errorf("the other end is process %d of user %d, which is neither this user nor root", pid, uid)
+	}
+	return err
 }
-
-// UnsafeError says that a directory cannot be trusted.
-type UnsafeError struct{ Dir, Why string }
-
-func (e *UnsafeError) Error() string {
-	return fmt.Sprintf("%s %s: remove it, or set XDG_RUNTIME_DIR to a directory of your own", e.Dir, e.Why)
-}
-
-// StrangerError says that the other end belongs to another user.
-type StrangerError struct {
-	PID int
-	UID uint32
-}
-
-func (e *StrangerError) Error() string {
-	return fmt.Sprintf("the other end is process %d of user %d, which is neither this user nor root", e.PID, e.UID)
-}
-
-// RefusedError is the reason that the other Sonde gives for an error.
-type RefusedError struct{ Reason string }
-
-func (e *RefusedError) Error() string { return e.Reason }
 
 // Target identifies a JVM by its PID and its start, in clock ticks since boot.
 type Target struct {
@@ -179,20 +163,10 @@ type Target struct {
 	Start uint64
 }
 
-const (
-	socketPrefix = "jvm-"
-	socketSuffix = ".sock"
-	// longestPath is what the kernel accepts as the path of a socket, with a margin.
-	longestPath = 100
-)
+// longestPath is the length that the kernel accepts for the path of a socket, with a margin.
+const longestPath = 100
 
-func (t Target) socket() string {
-	return fmt.Sprintf("%s%d-%d%s", socketPrefix, t.PID, t.Start, socketSuffix)
-}
-
-func isSocket(name string) bool {
-	return strings.HasPrefix(name, socketPrefix) && strings.HasSuffix(name, socketSuffix)
-}
+func (t Target) socket() string { return fmt.Sprintf("jvm-%d-%d.sock", t.PID, t.Start) }
 
 // Places are where sockets may be.
 type Places struct {
@@ -208,30 +182,18 @@ func Usual(runtime string) Places {
 
 // toListen returns directories to listen in, best first. The runtime directory itself must
 // exist already and belong to the user.
-func (p Places) toListen(uid uint32) []string {
-	var dirs []string
+func (p Places) toListen(uid uint32) (dirs []string) {
 	if filepath.IsAbs(p.Runtime) && ownedBy(p.Runtime, uid) {
 		dirs = append(dirs, filepath.Join(p.Runtime, "sonde"))
 	}
-	return append(dirs, p.temporary(uid))
+	return append(dirs, filepath.Join(p.Temp, fmt.Sprint("sonde-", uid)))
 }
 
 // toAsk returns directories in which a user's sockets may be. Commands of one user may run
 // with different runtime directories, or none.
 func (p Places) toAsk(uid uint32) []string {
-	dirs := []string{p.temporary(uid)}
-	if p.Users != "" {
-		dirs = append(dirs, filepath.Join(p.Users, number(uid), "sonde"))
-	}
-	if filepath.IsAbs(p.Runtime) {
-		dirs = append(dirs, filepath.Join(p.Runtime, "sonde"))
-	}
-	return dirs
+	return append(p.toListen(uid), filepath.Join(p.Users, fmt.Sprint(uid), "sonde"))
 }
-
-func (p Places) temporary(uid uint32) string { return filepath.Join(p.Temp, "sonde-"+number(uid)) }
-
-func number(uid uint32) string { return strconv.FormatUint(uint64(uid), 10) }
 
 // Client talks to the Sonde that holds a JVM.
 type Client struct {
@@ -269,46 +231,46 @@ func Find(ctx context.Context, places Places, target Target, jvmUser uint32) (*C
 // Apply passes a set on, or with dryRun returns what that would change. There may be an
 // outcome even if it failed.
 func (c *Client) Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error) {
-	a, err := c.ask(ctx, question{Ask: askApply, Probes: string(set.YAML()), DryRun: dryRun}, answerPatience)
+	a, err := c.ask(ctx, request{Ask: askApply, Probes: string(set.YAML()), DryRun: dryRun}, answerPatience)
 	if err == nil && a.Outcome == nil {
-		err = fmt.Errorf("%w: no outcome", ErrUnheard)
+		err = fmt.Errorf("%w: no outcome", ErrNoAnswer)
 	}
 	return a.Outcome, err
 }
 
 // Save returns the set that is applied.
 func (c *Client) Save(ctx context.Context) (*probeset.Set, error) {
-	a, err := c.ask(ctx, question{Ask: askSave}, answerPatience)
+	a, err := c.ask(ctx, request{Ask: askSave}, answerPatience)
 	if err != nil {
 		return nil, err
 	}
 	set, err := probeset.Parse([]byte(a.Probes), "probes")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnheard, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
 	}
 	return set, nil
 }
 
 // Status returns the status of the other Sonde.
 func (c *Client) Status(ctx context.Context) (*Status, error) {
-	a, err := c.ask(ctx, question{Ask: askStatus}, answerPatience)
+	a, err := c.ask(ctx, request{Ask: askStatus}, answerPatience)
 	if err != nil {
 		return nil, err
 	}
 	if a.Status == nil {
-		return nil, fmt.Errorf("%w: no status", ErrUnheard)
+		return nil, fmt.Errorf("%w: no status", ErrNoAnswer)
 	}
 	return a.Status, nil
 }
 
 // End makes the other Sonde leave the JVM, and waits until it has.
 func (c *Client) End(ctx context.Context) error {
-	_, err := c.ask(ctx, question{Ask: askEnd}, endPatience+askPatience)
+	_, err := c.ask(ctx, request{Ask: askEnd}, endPatience+askPatience)
 	return err
 }
 
-// ask sends a question and returns the answer, which an error may leave empty.
-func (c *Client) ask(ctx context.Context, q question, patience time.Duration) (a answer, err error) {
+// ask sends a request and returns the answer, which an error may leave empty.
+func (c *Client) ask(ctx context.Context, q request, patience time.Duration) (a answer, err error) {
 	dialer := net.Dialer{Timeout: dialPatience}
 	dialed, err := dialer.DialContext(ctx, "unix", c.path)
 	if isDead(err) {
@@ -319,12 +281,8 @@ func (c *Client) ask(ctx context.Context, q question, patience time.Duration) (a
 	}
 	conn := dialed.(*net.UnixConn)
 	defer func() { _ = conn.Close() }()
-	pid, uid, err := peerOf(conn)
-	if err != nil {
+	if err := checkPeer(conn, c.uid); err != nil {
 		return a, err
-	}
-	if uid != c.uid && uid != 0 {
-		return a, &StrangerError{pid, uid}
 	}
 	_ = conn.SetWriteDeadline(time.Now().Add(askPatience))
 	_ = conn.SetReadDeadline(time.Now().Add(patience))
@@ -339,11 +297,11 @@ func (c *Client) ask(ctx context.Context, q question, patience time.Duration) (a
 	case err != nil && ctx.Err() != nil:
 		return answer{}, ctx.Err()
 	case err != nil:
-		return answer{}, fmt.Errorf("%w: %w", ErrUnheard, cmp.Or(unsent, err))
+		return answer{}, fmt.Errorf("%w: %w", ErrNoAnswer, cmp.Or(unsent, err))
 	case a.Error != "":
-		return a, &RefusedError{a.Error}
+		return a, errors.New(a.Error)
 	case a.Sonde != protocol:
-		return answer{}, fmt.Errorf("%w: it speaks protocol %d, this one %d", ErrUnheard, a.Sonde, protocol)
+		return answer{}, fmt.Errorf("%w: it speaks protocol %d, this one %d", ErrNoAnswer, a.Sonde, protocol)
 	}
 	return a, nil
 }

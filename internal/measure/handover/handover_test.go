@@ -22,7 +22,7 @@ import (
 
 var target = handover.Target{PID: 4711, Start: 123456}
 
-// places are short enough for sockets, and gone with the test.
+// places returns directories whose paths are short enough for sockets. The test removes them.
 func places(t *testing.T) handover.Places {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sonde-test")
@@ -33,7 +33,7 @@ func places(t *testing.T) handover.Places {
 	return handover.Places{Temp: dir}
 }
 
-// fake holds a JVM that is none.
+// fake implements Holding without a JVM.
 type fake struct {
 	mu    sync.Mutex
 	set   *probeset.Set
@@ -46,7 +46,7 @@ func newFake() *fake { return &fake{set: &probeset.Set{HandOff: true}, ended: ma
 
 func (f *fake) Apply(_ context.Context, set *probeset.Set, dryRun bool) (*handover.Outcome, error) {
 	if f.busy {
-		panic("two questions at once")
+		panic("two requests at once")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,8 +132,7 @@ func TestConversation(t *testing.T) {
 		t.Fatalf("have %+v, %v", status, err)
 	}
 	f.wrong = errors.New("two\nlines")
-	var refused *handover.RefusedError
-	if _, err = client.Apply(t.Context(), sample("q"), false); !errors.As(err, &refused) || refused.Reason != "two\nlines" {
+	if _, err = client.Apply(t.Context(), sample("q"), false); err == nil || err.Error() != "two\nlines" {
 		t.Fatalf("have %v", err)
 	}
 	closed := make(chan struct{})
@@ -157,13 +156,12 @@ func TestConversation(t *testing.T) {
 func TestOneHolder(t *testing.T) {
 	at := places(t)
 	serve(t, at, newFake())
-	var held *handover.HeldError
-	if _, err := handover.Listen(t.Context(), at, target, newFake()); !errors.As(err, &held) || !strings.Contains(err.Error(), "sonde apply --end 4711") {
+	if _, err := handover.Listen(t.Context(), at, target, newFake()); !errors.Is(err, handover.ErrHeld) || !strings.Contains(err.Error(), "sonde apply --end 4711") {
 		t.Errorf("have %v", err)
 	}
 	other := handover.Target{PID: target.PID, Start: target.Start + 1}
 	if _, err := handover.Find(t.Context(), at, other, 0); !errors.Is(err, handover.ErrNone) {
-		t.Errorf("a process of the same number is taken for another: %v", err)
+		t.Errorf("a process with the same PID and another start was found: %v", err)
 	}
 	server, err := handover.Listen(t.Context(), at, other, newFake())
 	if err != nil {
@@ -172,10 +170,10 @@ func TestOneHolder(t *testing.T) {
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}
-	find(t, at) // that of the first is still there
+	find(t, at) // the first server still answers
 }
 
-// TestRunningForPlace: of many that want to answer for a JVM one does.
+// TestRunningForPlace: one of many concurrent servers gets the JVM.
 func TestRunningForPlace(t *testing.T) {
 	at := places(t)
 	const many = 16
@@ -184,10 +182,9 @@ func TestRunningForPlace(t *testing.T) {
 	for range many {
 		group.Go(func() {
 			server, err := handover.Listen(t.Context(), at, target, newFake())
-			var held *handover.HeldError
 			if err == nil {
 				servers <- server
-			} else if !errors.As(err, &held) {
+			} else if !errors.Is(err, handover.ErrHeld) {
 				t.Errorf("have %v", err)
 			}
 		})
@@ -195,7 +192,7 @@ func TestRunningForPlace(t *testing.T) {
 	group.Wait()
 	close(servers)
 	if len(servers) != 1 {
-		t.Errorf("%d answer", len(servers))
+		t.Errorf("%d servers listen", len(servers))
 	}
 	for server := range servers {
 		if err := server.Close(); err != nil {
@@ -204,7 +201,7 @@ func TestRunningForPlace(t *testing.T) {
 	}
 }
 
-// TestStale: what a killed Sonde left is in nobody's way.
+// TestStale: the sockets of killed Sondes are removed.
 func TestStale(t *testing.T) {
 	at := places(t)
 	dir := filepath.Join(at.Temp, fmt.Sprintf("sonde-%d", os.Getuid()))
@@ -225,7 +222,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestUnsafe: directories that others could have made are neither used nor asked.
+// TestUnsafe: directories that another user may have created are not used.
 func TestUnsafe(t *testing.T) {
 	for name, make := range map[string]func(dir string) error{
 		"open to others": func(dir string) error { return os.Mkdir(dir, 0o755) },
@@ -236,15 +233,14 @@ func TestUnsafe(t *testing.T) {
 		if err := make(filepath.Join(at.Temp, fmt.Sprintf("sonde-%d", os.Getuid()))); err != nil {
 			t.Fatal(err)
 		}
-		var unsafe *handover.UnsafeError
-		if _, err := handover.Listen(t.Context(), at, target, newFake()); !errors.As(err, &unsafe) {
+		if _, err := handover.Listen(t.Context(), at, target, newFake()); !errors.Is(err, handover.ErrUnsafe) {
 			t.Errorf("%s: have %v", name, err)
 		}
 	}
 }
 
-// TestRuntimeDirectory: where the user has one it is taken, and found by those who
-// were not told of it, as long as it is where such are.
+// TestRuntimeDirectory: a runtime directory is preferred, and found without XDG_RUNTIME_DIR if it
+// is at its usual place.
 func TestRuntimeDirectory(t *testing.T) {
 	at := places(t)
 	at.Users = filepath.Join(at.Temp, "run")
@@ -260,7 +256,7 @@ func TestRuntimeDirectory(t *testing.T) {
 	find(t, at)
 }
 
-// leaveSocket leaves what a process that is killed leaves.
+// leaveSocket leaves a socket file without a listener, as a killed process does.
 func leaveSocket(t *testing.T, path string) {
 	t.Helper()
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -277,7 +273,7 @@ func socketOf(at handover.Places) string {
 	return filepath.Join(at.Temp, fmt.Sprintf("sonde-%d", os.Getuid()), "jvm-4711-123456.sock")
 }
 
-// TestHostileClients: whatever is sent, one line with an error comes back, and the next
+// TestHostileClients: each invalid request gets one line with an error, and the next request
 // is answered.
 func TestHostileClients(t *testing.T) {
 	at := places(t)
@@ -306,13 +302,13 @@ func TestHostileClients(t *testing.T) {
 		}
 		conn.Close()
 		if _, err := client.Status(t.Context()); err != nil {
-			t.Fatalf("behind %s: %v", name, err)
+			t.Fatalf("after %s: %v", name, err)
 		}
 	}
 }
 
-// TestEndlessQuestion: a line that does not end is refused at its bound.
-func TestEndlessQuestion(t *testing.T) {
+// TestEndlessRequest: a line that exceeds the limit is refused.
+func TestEndlessRequest(t *testing.T) {
 	at := places(t)
 	serve(t, at, newFake())
 	conn, err := net.Dial("unix", socketOf(at))
@@ -331,8 +327,8 @@ func TestEndlessQuestion(t *testing.T) {
 	}
 }
 
-// TestSilentClients: those who call and say nothing take all places, and no more than
-// those; who hangs up gives his back.
+// TestSilentClients: connections without a request use up the limit of connections until they are
+// closed.
 func TestSilentClients(t *testing.T) {
 	at := places(t)
 	serve(t, at, newFake())
@@ -345,15 +341,14 @@ func TestSilentClients(t *testing.T) {
 		}
 		silent = append(silent, conn)
 		_, err = client.Status(t.Context())
-		var refused *handover.RefusedError
-		if errors.As(err, &refused) && strings.Contains(refused.Reason, "too many") {
+		if err != nil && strings.Contains(err.Error(), "too many requests") {
 			break
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(silent) > 100 {
-			t.Fatal("there is room for everybody")
+			t.Fatal("the number of connections is not limited")
 		}
 	}
 	for _, conn := range silent {
@@ -370,7 +365,7 @@ func TestSilentClients(t *testing.T) {
 	}
 }
 
-// TestHostileServers: what answers like no Sonde is an error, in time.
+// TestHostileServers: an invalid answer is an error.
 func TestHostileServers(t *testing.T) {
 	for name, say := range map[string]string{
 		"nothing":          "",
@@ -397,21 +392,21 @@ func TestHostileServers(t *testing.T) {
 				conn.Close()
 			}
 		}()
-		if _, err := find(t, at).Status(t.Context()); !errors.Is(err, handover.ErrUnheard) {
+		if _, err := find(t, at).Status(t.Context()); !errors.Is(err, handover.ErrNoAnswer) {
 			t.Errorf("%s: have %v", name, err)
 		}
 		listener.Close()
 	}
 }
 
-// TestGivingUp: who asks can stop to wait.
+// TestGivingUp: a client can stop waiting.
 func TestGivingUp(t *testing.T) {
 	at := places(t)
 	serve(t, at, newFake())
 	ctx, cancel := context.WithCancel(t.Context())
 	client := find(t, at)
 	answered := make(chan error, 1)
-	// Nobody closes the server, so that the end does not come.
+	// The server is not closed, so the request is not answered.
 	go func() { answered <- client.End(ctx) }()
 	cancel()
 	if err := <-answered; !errors.Is(err, context.Canceled) {

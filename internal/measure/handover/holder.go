@@ -23,9 +23,8 @@ type Holder struct {
 	Began time.Time // when the set was applied
 
 	options HolderOptions
-	server  *Server            // nil if other Sondes cannot ask
-	stop    context.CancelFunc // ends the goroutine that runs Watch
-	ran     chan struct{}      // closed when it has ended
+	server  *Server // nil if other Sondes cannot ask
+	stop    func()  // ends the goroutine that runs Watch
 
 	asked    chan struct{} // closed when another Sonde asks for the end
 	askOnce  sync.Once
@@ -54,7 +53,7 @@ type HolderOptions struct {
 
 // Hold applies a set to the JVM of a session.
 func Hold(ctx context.Context, s *session.Session, set *probeset.Set, o HolderOptions) (*Holder, *liveprobes.Report, error) {
-	h := &Holder{options: o, asked: make(chan struct{}), ran: make(chan struct{}), ended: make(map[string]liveprobes.Ending)}
+	h := &Holder{options: o, asked: make(chan struct{}), ended: make(map[string]liveprobes.Ending)}
 	h.Watch = liveprobes.New(s, liveprobes.Options{Flags: arena.Spreads, Notice: o.Notice, Ended: h.probeEnded})
 	report, err := h.Watch.Apply(ctx, set)
 	h.Began = time.Now()
@@ -63,14 +62,7 @@ func Hold(ctx context.Context, s *session.Session, set *probeset.Set, o HolderOp
 		return nil, nil, o.Explain(err)
 	}
 	h.stays, h.depart = context.WithCancel(context.WithoutCancel(ctx))
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	h.stop = stop
-	go func() {
-		defer close(h.ran)
-		if err := h.Watch.Run(running); err != nil && running.Err() == nil {
-			o.Notice(format.OneLine(err))
-		}
-	}()
+	h.stop = h.Watch.Start(func(err error) { o.Notice(format.OneLine(err)) })
 	return h, report, nil
 }
 
@@ -145,8 +137,8 @@ func (h *Holder) End() {
 	})
 }
 
-// Rows returns the rows of the probes that are or were applied. Rates are those since the
-// calls before, which were read so long ago.
+// Rows returns the rows of the probes that are or were applied. Rates are those of the time since
+// the calls in before were read.
 func (h *Holder) Rows(results *liveprobes.Results, since time.Duration, before map[RowKey]uint64) []Running {
 	set := h.Watch.Set() // not under the lock, because the watch reports endings at any time
 	h.state.Lock()
@@ -163,13 +155,12 @@ func (h *Holder) Rows(results *liveprobes.Results, since time.Duration, before m
 	return rows
 }
 
-// Stop ends all changes, so that the results are final. The returned function lets the
-// Sondes that wait for the end go; it is called when the hooks are out.
+// Stop ends all changes, so that the results are final. The returned function answers the Sondes
+// that wait for the end; the caller calls it after the hooks were removed.
 func (h *Holder) Stop() (release func() error) {
 	h.depart()
-	h.turn.Lock() // no change is half done
+	h.turn.Lock() // a change in progress ends first
 	h.stop()
-	<-h.ran
 	return func() error {
 		defer h.turn.Unlock()
 		if h.server == nil {

@@ -27,19 +27,17 @@ func (r *Running) Key() RowKey { return RowKey{r.Name, r.Within, r.Label} }
 // Rows adds up results by probe, sequence and label, in the order of the set; probes that
 // are no longer in the set come last. A probe without calls has a row, too.
 func Rows(found *liveprobes.Results, set *probeset.Set) []Running {
-	sums := sumRows(found)
-	keys := slices.Collect(maps.Keys(sums))
+	sums, hasRow := sumRows(found)
 	order := map[string]int{}
 	levels := map[string]string{}
 	for i, p := range set.Probes {
 		order[p.Name], levels[p.Name] = i+1, p.Level.String()
-		if !slices.ContainsFunc(keys, func(k RowKey) bool { return k.Probe == p.Name }) {
-			key := RowKey{Probe: p.Name}
-			keys, sums[key] = append(keys, key), &rowSum{}
+		if !hasRow[p.Name] {
+			sums[RowKey{Probe: p.Name}] = &rowSum{}
 		}
 	}
 	rank := func(k RowKey) int { return cmp.Or(order[k.Probe], len(order)+1) }
-	slices.SortFunc(keys, func(a, b RowKey) int {
+	keys := slices.SortedFunc(maps.Keys(sums), func(a, b RowKey) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Probe, b.Probe), cmp.Compare(a.Within, b.Within),
 			cmp.Compare(sums[b].Calls, sums[a].Calls), cmp.Compare(a.Label, b.Label))
 	})
@@ -53,23 +51,31 @@ func Rows(found *liveprobes.Results, set *probeset.Set) []Running {
 		default:
 			level += fmt.Sprintf(" (%s in %s of %s)", LevelOff, format.Grouped(sum.off), format.Grouped(sum.hooks))
 		}
-		rows = append(rows, newRunning(key, sum, level))
+		row := Running{
+			Name: key.Probe, Level: level, Within: key.Within, Label: key.Label, Calls: sum.Calls, LowerBound: sum.LowerBound,
+			Timed: sum.Timed, Threw: sum.Threw, Undecided: sum.Undecided, P99Nanos: max(0, results.P99(&sum.Totals)),
+		}
+		if sum.Timed > 0 {
+			row.MeanNanos = float64(sum.Nanos) / float64(sum.Timed)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }
 
-// A rowSum is what the hooks of a row measured.
+// A rowSum holds the measurements of the hooks of a row.
 type rowSum struct {
 	arena.Totals
 	hooks, off int
 }
 
-func sumRows(found *liveprobes.Results) map[RowKey]*rowSum {
-	sums := make(map[RowKey]*rowSum)
+// sumRows returns the sums by row, and which probes have rows.
+func sumRows(found *liveprobes.Results) (sums map[RowKey]*rowSum, hasRow map[string]bool) {
+	sums, hasRow = make(map[RowKey]*rowSum), make(map[string]bool)
 	for i := range found.Rows {
 		row := &found.Rows[i]
 		if row.Probe == "" || row.Inside {
-			continue // a hook for traces alone
+			continue // a hook only for traces
 		}
 		key := RowKey{row.Probe, row.Sequence, labelText(row.Label)}
 		sum := sums[key]
@@ -77,25 +83,14 @@ func sumRows(found *liveprobes.Results) map[RowKey]*rowSum {
 			sum = &rowSum{}
 			sums[key] = sum
 		}
+		hasRow[row.Probe] = true
 		sum.Add(&row.Totals)
 		sum.hooks++
 		if row.Off {
 			sum.off++
 		}
 	}
-	return sums
-}
-
-func newRunning(key RowKey, t *rowSum, level string) Running {
-	row := Running{
-		Name: key.Probe, Level: level, Within: key.Within, Label: key.Label,
-		Calls: t.Calls, LowerBound: t.LowerBound, Timed: t.Timed, Threw: t.Threw, Undecided: t.Undecided,
-		P99Nanos: max(0, results.P99(&t.Totals)),
-	}
-	if t.Timed > 0 {
-		row.MeanNanos = float64(t.Nanos) / float64(t.Timed)
-	}
-	return row
+	return sums, hasRow
 }
 
 // labelText writes a label on one line.

@@ -7,13 +7,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
-// Holding is what a Server asks. Questions come one at a time.
+// A Holding carries out the requests that a Server receives, one at a time.
 type Holding interface {
 	// Apply applies the set, or with dryRun returns what that would change.
 	Apply(ctx context.Context, set *probeset.Set, dryRun bool) (*Outcome, error)
@@ -24,9 +25,9 @@ type Holding interface {
 	End()
 }
 
-// How long things may take, and how many calls there may be.
+// Time limits, and the number of calls at the same time.
 const (
-	askPatience    = 5 * time.Second // to receive a question, and to send an answer
+	askPatience    = 5 * time.Second // to receive a request, and to send an answer
 	applyPatience  = 2 * time.Minute // to apply a set
 	endPatience    = 1 * time.Minute // to leave a JVM
 	maxCalls       = 8               // at the same time
@@ -34,7 +35,7 @@ const (
 	answerPatience = applyPatience + 10*time.Second
 )
 
-// Server answers questions about one JVM.
+// Server answers requests about one JVM.
 type Server struct {
 	holding  Holding
 	listener *net.UnixListener
@@ -42,8 +43,8 @@ type Server struct {
 	uid      uint32
 
 	calls sync.WaitGroup
-	room  chan struct{} // holds one for each call under way
-	turn  sync.Mutex    // held while a question is answered
+	room  chan struct{} // holds an element for each running call
+	turn  sync.Mutex    // held while a request is carried out
 	over  chan struct{} // closed when the JVM has been left
 	once  sync.Once
 }
@@ -60,8 +61,7 @@ func Listen(ctx context.Context, places Places, target Target, holding Holding) 
 			continue
 		}
 		listener, err := bind(ctx, dir, path, target, uid)
-		var unsafe *UnsafeError
-		if errors.As(err, &unsafe) || errors.Is(err, os.ErrPermission) {
+		if errors.Is(err, ErrUnsafe) || errors.Is(err, os.ErrPermission) {
 			failed = errors.Join(failed, err)
 			continue
 		}
@@ -76,8 +76,8 @@ func Listen(ctx context.Context, places Places, target Target, holding Holding) 
 	return nil, fmt.Errorf("no directory for a socket: %w", failed)
 }
 
-// bind listens at a path, unless somebody answers there already. It removes sockets that
-// killed Sondes have left in the directory.
+// bind listens at a path, unless another process answers there already. It removes the
+// sockets of Sondes that were killed.
 func bind(ctx context.Context, dir, path string, target Target, uid uint32) (*net.UnixListener, error) {
 	var unlock func()
 	err := errGone
@@ -97,11 +97,11 @@ func bind(ctx context.Context, dir, path string, target Target, uid uint32) (*ne
 	for _, entry := range entries {
 		name := filepath.Join(dir, entry.Name())
 		switch {
-		case !isSocket(entry.Name()):
+		case !strings.HasPrefix(entry.Name(), "jvm-") || filepath.Ext(entry.Name()) != ".sock":
 		case !answers(ctx, name):
 			_ = os.Remove(name)
 		case name == path:
-			return nil, &HeldError{target}
+			return nil, fmt.Errorf("%w process %d: sonde apply --end %d ends it", ErrHeld, target.PID, target.PID)
 		}
 	}
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -111,7 +111,7 @@ func bind(ctx context.Context, dir, path string, target Target, uid uint32) (*ne
 	return listener, nil
 }
 
-// answers reports whether somebody listens at a socket, also if its queue is full.
+// answers reports whether a process listens at a socket, also if its queue is full.
 func answers(ctx context.Context, path string) bool {
 	dialer := net.Dialer{Timeout: dialPatience}
 	conn, err := dialer.DialContext(ctx, "unix", path)
@@ -130,7 +130,7 @@ func (s *Server) accept() {
 			return
 		}
 		if err != nil {
-			// Most likely out of descriptors, of which some may be closed.
+			// Most likely there is no file descriptor left; others may be closed.
 			select {
 			case <-s.over:
 				return
@@ -152,17 +152,16 @@ func (s *Server) accept() {
 	}
 }
 
-// answer answers the question of a connection.
+// answer answers the request of a connection.
 func (s *Server) answer(conn *net.UnixConn) {
 	defer func() { _ = conn.Close() }()
-	pid, uid, err := peerOf(conn)
-	if err != nil || uid != s.uid && uid != 0 {
-		reply(conn, &answer{Error: (&StrangerError{pid, uid}).Error()})
+	if err := checkPeer(conn, s.uid); err != nil {
+		reply(conn, &answer{Error: err.Error()})
 		return
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(askPatience))
-	var q question
-	if err := readLine(conn, maxQuestion, &q); err != nil {
+	var q request
+	if err := readLine(conn, maxRequest, &q); err != nil {
 		reply(conn, &answer{Error: "the request cannot be read: " + err.Error()})
 		return
 	}
@@ -179,15 +178,8 @@ func reply(conn net.Conn, a *answer) {
 	_ = writeLine(conn, a) // a client that does not read it has gone
 }
 
-func (s *Server) respond(q *question) *answer {
-	switch q.Ask {
-	case askApply:
-		return s.apply(q)
-	case askSave:
-		return locked(&s.turn, func() *answer { return &answer{Probes: string(s.holding.Wanted().YAML())} })
-	case askStatus:
-		return locked(&s.turn, func() *answer { return &answer{Status: s.holding.Status()} })
-	case askEnd:
+func (s *Server) respond(q *request) *answer {
+	if q.Ask == askEnd {
 		s.holding.End()
 		select {
 		case <-s.over:
@@ -196,37 +188,38 @@ func (s *Server) respond(q *question) *answer {
 			return &answer{Error: "it has not ended yet"}
 		}
 	}
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	switch q.Ask {
+	case askApply:
+		return s.apply(q)
+	case askSave:
+		return &answer{Probes: string(s.holding.Wanted().YAML())}
+	case askStatus:
+		return &answer{Status: s.holding.Status()}
+	}
 	return &answer{Error: fmt.Sprintf("%q is not known to this Sonde: use the same version for both", q.Ask)}
 }
 
-// locked asks while no other question is answered.
-func locked(turn *sync.Mutex, ask func() *answer) *answer {
-	turn.Lock()
-	defer turn.Unlock()
-	return ask()
-}
-
-func (s *Server) apply(q *question) *answer {
+func (s *Server) apply(q *request) *answer {
 	set, err := probeset.Parse([]byte(q.Probes), "probes")
 	if err != nil {
 		return &answer{Error: err.Error()}
 	}
-	return locked(&s.turn, func() *answer {
-		// Not cancelled if the client goes away: half of a set must not stay applied.
-		ctx, cancel := context.WithTimeout(context.Background(), applyPatience)
-		defer cancel()
-		outcome, err := s.holding.Apply(ctx, set, q.DryRun)
-		if err != nil {
-			return &answer{Error: err.Error(), Outcome: outcome}
-		}
-		return &answer{Outcome: outcome}
-	})
+	// Not cancelled if the client goes away: half of a set must not stay applied.
+	ctx, cancel := context.WithTimeout(context.Background(), applyPatience)
+	defer cancel()
+	outcome, err := s.holding.Apply(ctx, set, q.DryRun)
+	if err != nil {
+		return &answer{Error: err.Error(), Outcome: outcome}
+	}
+	return &answer{Outcome: outcome}
 }
 
-// Close removes the socket, ends the calls that wait for the JVM to be left, and waits until
-// all calls are over, for as long as they may take.
+// Close removes the socket, answers the calls that wait for the end, and waits for all calls
+// for a limited time.
 func (s *Server) Close() error {
-	err := s.listener.Close() // removes the socket first, so that nobody who was waiting finds it
+	err := s.listener.Close() // removes the socket first, so that no waiting process finds it
 	s.once.Do(func() { close(s.over) })
 	s.tidy()
 	done := make(chan struct{})

@@ -26,7 +26,7 @@ func owner(info os.FileInfo) uint32 {
 }
 
 // private ensures that a directory exists, belongs to the user, and is closed to all others.
-// A directory of somebody else is refused: they could put a socket there.
+// A directory of another user is refused: that user could put a socket there.
 func private(dir string, uid uint32) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -36,17 +36,20 @@ func private(dir string, uid uint32) error {
 
 func checkPrivate(dir string, uid uint32) error {
 	info, err := os.Lstat(dir)
+	why := ""
 	switch {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return &UnsafeError{dir, "is not a directory"}
+		why = "is not a directory"
 	case owner(info) != uid:
-		return &UnsafeError{dir, fmt.Sprintf("belongs to user %d, not to %d", owner(info), uid)}
+		why = fmt.Sprintf("belongs to user %d, not to %d", owner(info), uid)
 	case info.Mode().Perm()&0o077 != 0:
-		return &UnsafeError{dir, fmt.Sprintf("is open to others (%v)", info.Mode().Perm())}
+		why = fmt.Sprintf("is open to others (%v)", info.Mode().Perm())
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s %s: %w", dir, why, ErrUnsafe)
 }
 
 const (
@@ -54,48 +57,43 @@ const (
 	lockEvery    = 10 * time.Millisecond
 )
 
-// lock keeps other Sondes from changing a directory until unlock is called.
+// lock keeps other Sondes from changing a directory until unlock is called. The error is
+// errGone if the directory was removed.
 func lock(ctx context.Context, dir string) (unlock func(), err error) {
 	file, err := os.Open(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", dir, errGone)
-	}
 	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = errGone
+		}
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	for {
 		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
-			if !isStill(file, dir) {
-				_ = file.Close()
-				return nil, fmt.Errorf("%s: %w", dir, errGone)
-			}
-			return func() { _ = file.Close() }, nil
+			break
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			break
+			return nil, fmt.Errorf("locking %s: %w", dir, err)
 		}
 		select {
 		case <-ctx.Done():
-			_ = file.Close()
 			return nil, fmt.Errorf("%s is locked by another Sonde: %w", dir, ctx.Err())
 		case <-time.After(lockEvery):
 		}
 	}
-	_ = file.Close()
-	return nil, fmt.Errorf("locking %s: %w", dir, err)
-}
-
-// isStill reports whether an open directory still has its name.
-func isStill(file *os.File, dir string) bool {
 	opened, err := file.Stat()
-	if err != nil {
-		return false
+	named, failed := os.Lstat(dir)
+	if err != nil || failed != nil || !os.SameFile(opened, named) {
+		return nil, errGone
 	}
-	named, err := os.Lstat(dir)
-	return err == nil && os.SameFile(opened, named)
+	return func() { _ = file.Close() }, nil
 }
 
 // peerOf asks the kernel for the process and user at the other end.

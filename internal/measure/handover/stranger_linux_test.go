@@ -11,10 +11,10 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/asuser"
 )
 
-// TestStrangers: were the directory ever open, another user would be told nothing.
+// TestStrangers: even if the directory is open to others, another user gets no answer.
 func TestStrangers(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("NOT TESTED: another user cannot be taken on here (be root)")
+		t.Skip("NOT TESTED: this test must change its user: run it as root")
 	}
 	at := places(t)
 	serve(t, at, newFake())

@@ -174,6 +174,22 @@ func (w *Watch) notice(text string) {
 // arena and sends no request to the JVM.
 const pollEvery = 20 * time.Millisecond
 
+// Start calls Run in a goroutine until stop is called, which waits for its end.
+func (w *Watch) Start(failed func(error)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := w.Run(ctx); err != nil {
+			failed(err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
 // Run reads the meaning of labels and ends probes by time and calls, until the context
 // ends.
 func (w *Watch) Run(ctx context.Context) error {
