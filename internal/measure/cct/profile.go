@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -198,6 +199,30 @@ func (m Method) String() string {
 	}
 	return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name
 }
+
+// All returns the node and all nodes below it, callers before callees.
+func (n *Node) All() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { n.visit(yield) }
+}
+
+func (n *Node) visit(yield func(*Node) bool) bool {
+	return yield(n) && !slices.ContainsFunc(n.Children, func(c *Node) bool { return !c.visit(yield) })
+}
+
+// Roots sums up the calls of the roots below the top of a tree.
+func (n *Node) Roots() *Node {
+	sum := &Node{Method: -1}
+	for _, root := range n.Children {
+		sum.Calls += root.Calls
+		sum.Timed += root.Timed
+		sum.Running += root.Running
+		sum.Total = sum.Total.Plus(root.Total)
+	}
+	return sum
+}
+
+// Uncertainty returns the larger distance to a bound.
+func (t Time) Uncertainty() float64 { return max(t.High-t.Nanos, t.Nanos-t.Low) }
 
 // Known reports whether the node's own time is known. If not, Self is zero, and Self.High shows
 // why: if it is zero, calls were only counted and their time is part of the nearest timed caller;

@@ -4,10 +4,12 @@
 package callers
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 // A Cause is the method of the program that causes a hot spot.
@@ -134,4 +136,40 @@ func RowsOf(s *rootcause.Spot, least float64) (rows []Row, left int) {
 	}
 	add(s.Callers, -1)
 	return rows, left
+}
+
+// Marks returns what qualifies the numbers of a caller.
+func (r Row) Marks(c *rootcause.Climb) (marks []string) {
+	if r.Again {
+		marks = append(marks, "recursion")
+	}
+	if c.Methods[r.Method].Native {
+		marks = append(marks, "native")
+	}
+	switch {
+	case r.State == rootcause.Watched:
+		marks = append(marks, "live")
+	case r.State == rootcause.Left:
+		marks = append(marks, "no hook")
+	case r.Own == nil && r.State != rootcause.Done && r.State != "":
+		marks = append(marks, string(r.State))
+	}
+	return marks
+}
+
+// Facts describes a hot spot.
+func Facts(s *rootcause.Spot) (facts []string) {
+	if s.Kind != "" {
+		facts = append(facts, format.Printable(s.Kind))
+	}
+	if s.Line > 0 {
+		facts = append(facts, fmt.Sprintf("line %d", s.Line))
+	}
+	if s.From > 0 {
+		facts = append(facts, "hot since "+format.Duration(s.From))
+	}
+	if s.Until > 0 {
+		facts = append(facts, "cooled at "+format.Duration(s.Until))
+	}
+	return facts
 }

@@ -127,12 +127,8 @@ func Compare(before, after *cct.Profile) *Difference {
 }
 
 func newRun(p *cct.Profile) Run {
-	r := Run{Title: p.Target.String()}
-	for _, root := range p.Merged.Children {
-		r.Calls += root.Calls
-	}
-	r.Total = p.Merged.Total.Over(float64(r.Calls))
-	return r
+	calls := p.Merged.Roots().Calls
+	return Run{p.Target.String(), calls, p.Merged.Total.Over(float64(calls))}
 }
 
 // minus returns the difference of two times whose errors are independent.
@@ -339,10 +335,8 @@ type side struct {
 
 func newSide(p *cct.Profile) *side {
 	s := &side{profile: p, hooks: map[string]Hook{}, calls: map[string]uint64{}, selfs: map[string]float64{}, spared: map[string]bool{}}
-	for _, root := range p.Merged.Children {
-		s.roots += root.Calls
-		s.cut += root.Running
-	}
+	root := p.Merged.Roots()
+	s.roots, s.cut = root.Calls, root.Running
 	for _, l := range p.LeftAlone {
 		if l.Method == "" {
 			s.spared[l.Class] = true

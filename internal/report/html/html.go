@@ -18,10 +18,11 @@ import (
 	"html/template"
 	"io"
 	"path"
+	"reflect"
 	"slices"
-	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 //go:embed assets
@@ -52,7 +53,7 @@ func (p page) write(w io.Writer, target cct.Target, document, view any) error {
 		paths = append(paths, path.Join("assets", name))
 	}
 	style, script := join(p.sheets), join(p.scripts)
-	err = template.Must(template.ParseFS(assets, paths...)).Execute(w, struct {
+	err = template.Must(template.New(commonLayouts[0]).Funcs(functions).ParseFS(assets, paths...)).Execute(w, struct {
 		Command, ID, Title, Policy string
 		Style                      template.CSS
 		Script, Carried            template.JS
@@ -111,25 +112,21 @@ func Embedded(html []byte) ([]byte, error) {
 	return encoded, nil
 }
 
-// A header is what the head of every page shows.
-type header struct {
-	Title    string
-	PID      int
-	JDK      string
-	Began    string // empty if unknown
-	BeganISO string
-	Took     string // empty if unknown
-}
-
-func newHeader(target cct.Target, began time.Time, took time.Duration) header {
-	h := header{Title: titleOf(target), PID: target.PID, JDK: target.JDK}
-	if took > 0 {
-		h.Took = duration(took)
-	}
-	if !began.IsZero() {
-		h.Began, h.BeganISO = began.Format("2 January 2006, 15:04:05 MST"), began.Format(time.RFC3339)
-	}
-	return h
-}
-
 func titleOf(target cct.Target) string { return cmp.Or(target.Command, "A Java program") }
+
+// functions format the values that layouts show.
+var functions = template.FuncMap{
+	"title": titleOf, "name": nameOf, "brief": briefOf, "nanos": nanos, "duration": duration, "mean": mean, "callTime": callTime, "share": share, "interval": rangeOf,
+	"atLeast": format.AtLeast, "percentOf": func(part, whole float64) float64 { return min(100, 100*part/whole) },
+	"grouped": func(n any) string { return format.Grouped(whole(n)) },
+	"plural":  func(n any, noun string) string { return format.Plural(whole(n), noun) },
+}
+
+// whole returns a whole number of any type that is not negative.
+func whole(n any) uint64 {
+	value := reflect.ValueOf(n)
+	if value.CanInt() {
+		return uint64(value.Int())
+	}
+	return value.Uint()
+}

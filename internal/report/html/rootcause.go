@@ -33,67 +33,16 @@ func WriteRootCause(w io.Writer, c *rootcause.Climb) error {
 
 // A rootCauseView is what the layouts of a root-cause search show.
 type rootCauseView struct {
-	header
-	Sampled  string
-	Biased   bool
+	*rootcause.Climb
 	Spots    []spotView
 	Timeline *timeline // nil if no hook was on
-	Batches  []batchView
-	List     []entryView
-	Cost     searchCostView
-	Notes    []string
-}
-
-// A searchCostView shows what a search cost the program.
-type searchCostView struct {
-	costView
-	Hooked    string
-	MostLive  string
-	Limit     string
-	Executed  string
-	Redefined string
-}
-
-// A batchView is a redefinition.
-type batchView struct {
-	At, Classes, Pause, Compile, Why string
-	In                               bool
-}
-
-// An entryView is a line of the caller list.
-type entryView struct {
-	Method           int
-	Name             name
-	State            rootcause.State
-	Reason           string
-	Hits             string
-	Callers, Callees int
 }
 
 func newRootCauseView(c *rootcause.Climb) rootCauseView {
-	v := rootCauseView{
-		header: newHeader(c.Target, c.Began, c.Took), Biased: c.Sampled.Biased, Notes: c.Notes, Timeline: newTimeline(c),
-		Sampled: format.Plural(c.Sampled.Samples, "sample") + " in " + duration(c.Sampled.Over),
-		Cost: searchCostView{
-			costView: newCostView(cct.Cost{Steady: c.Cost.Steady, Budget: c.Cost.Budget, Pause: c.Cost.Pause, Compile: c.Cost.Compile}, 0),
-			Hooked:   format.Plural(c.Cost.Hooked, "method"), MostLive: format.Grouped(c.Cost.MostLive), Limit: format.Grouped(c.Cost.LiveLimit),
-			Executed: format.Grouped(c.Cost.Executed), Redefined: format.Plural(c.Cost.Redefined, "time"),
-		},
-	}
-	if c.Sampled.By != "" {
-		v.Sampled += ", " + c.Sampled.By
-	}
+	v := rootCauseView{Climb: c, Timeline: newTimeline(c)}
 	hues := huesOf(c.Methods)
 	for i := range c.Spots {
 		v.Spots = append(v.Spots, newSpotView(c, i, hues))
-	}
-	for _, b := range c.Batches {
-		v.Batches = append(v.Batches, batchView{duration(b.At), format.Grouped(b.Classes), duration(b.Pause), duration(b.Compile), b.Why, b.In})
-	}
-	for _, e := range c.List {
-		v.List = append(v.List, entryView{
-			e.Method, nameOf(c.Methods[e.Method]), e.State, e.Reason, format.Grouped(e.Hits), len(e.Callers), len(e.Callees),
-		})
 	}
 	return v
 }
@@ -103,37 +52,16 @@ const boxHeight = 27
 
 // A spotView is a hot spot with its callers.
 type spotView struct {
-	Rank   string
-	Method int
-	Name   name
-	Share  string
-	Range  string // empty if it is narrow
-	Facts  []string
-	Above  string
-	Cause  *causeView
-	Height int
-	Boxes  []boxView
-	Levels []levelLabel
-	Rows   []callerView
-	More   int // callers whose share is too small to be shown
-}
-
-// A causeView describes the cause of a hot spot.
-type causeView struct {
-	Name   *name // nil if no method of the program is on the main call path
-	Method int
-	Share  string
-	Range  string
-	Path   []string
-	Callee string // the method with several callers that matter; empty if there is none
-	Split  []splitView
-	End    *name
-	Ending string
-}
-
-type splitView struct {
-	Name  name
-	Share string
+	*rootcause.Spot
+	Rank    int
+	Methods []cct.Method
+	Facts   []string
+	Cause   callers.Cause
+	Height  int
+	Boxes   []boxView
+	Levels  []levelLabel
+	Rows    []callerView
+	More    int // callers whose share is too small to be shown
 }
 
 // A boxView is a method as it is drawn. X and W are percentages, Y is in pixels from the top.
@@ -147,31 +75,12 @@ type boxView struct {
 	Method int
 }
 
-type levelLabel struct {
-	Y    int
-	Text string
-}
+type levelLabel struct{ Y, Level int }
 
 func newSpotView(c *rootcause.Climb, index int, hues []string) spotView {
 	s := &c.Spots[index]
-	v := spotView{
-		Rank: strconv.Itoa(index + 1), Method: s.Method, Name: nameOf(c.Methods[s.Method]),
-		Share: share(s.Share.Part), Range: rangeOf(s.Share), Above: s.Above,
-	}
-	if s.Kind != "" {
-		v.Facts = append(v.Facts, s.Kind)
-	}
-	if s.Line > 0 {
-		v.Facts = append(v.Facts, "line "+strconv.Itoa(s.Line))
-	}
-	if s.From > 0 {
-		v.Facts = append(v.Facts, "joined at "+duration(s.From))
-	}
-	if s.Until > 0 {
-		v.Facts = append(v.Facts, "cooled at "+duration(s.Until))
-	}
 	cause := callers.CauseOf(c, s)
-	v.Cause = newCauseView(c, cause)
+	v := spotView{Spot: s, Rank: index + 1, Methods: c.Methods, Facts: callers.Facts(s), Cause: cause}
 	boxes, levels := boxesOf(s)
 	v.Height = levels * boxHeight
 	numbered := levels
@@ -182,7 +91,7 @@ func newSpotView(c *rootcause.Climb, index int, hues []string) spotView {
 		}
 	}
 	for level := range numbered {
-		v.Levels = append(v.Levels, levelLabel{(levels - 1 - level) * boxHeight, strconv.Itoa(level)})
+		v.Levels = append(v.Levels, levelLabel{(levels - 1 - level) * boxHeight, level})
 	}
 	rows, left := callers.RowsOf(s, leastCaller)
 	v.More = left
@@ -192,32 +101,6 @@ func newSpotView(c *rootcause.Climb, index int, hues []string) spotView {
 
 // leastCaller is the least share of a caller in the table.
 const leastCaller = 0.001
-
-func newCauseView(c *rootcause.Climb, cause callers.Cause) *causeView {
-	if cause.End == nil {
-		return nil
-	}
-	named := func(method int) name { return nameOf(c.Methods[method]) }
-	v := &causeView{Method: -1}
-	for _, method := range cause.Path {
-		v.Path = append(v.Path, briefOf(c.Methods[method]))
-	}
-	if cause.By != nil {
-		n := named(cause.By.Method)
-		v.Name, v.Method, v.Share, v.Range = &n, cause.By.Method, share(cause.By.Share.Part), rangeOf(cause.By.Share)
-	}
-	if split := cause.Split; split != nil {
-		v.Callee = briefOf(c.Methods[split.Callee])
-		for _, caller := range split.Callers {
-			v.Split = append(v.Split, splitView{named(caller.Method), share(caller.Share.Part)})
-		}
-	}
-	if cause.End != cause.By {
-		n := named(cause.End.Method)
-		v.End, v.Ending = &n, cause.End.Reason
-	}
-	return v
-}
 
 func newBoxView(c *rootcause.Climb, s *rootcause.Spot, b box, levels int, cause *rootcause.Caller, hues []string) boxView {
 	v := boxView{X: percent(b.At), W: percent(b.Width), Y: (levels - 1 - b.Level) * boxHeight, Method: -1}
@@ -293,42 +176,42 @@ func percent(part float64) float64 { return float64(int64(part*1e5+0.5)) / 1e3 }
 
 // A callerView is a row of the table of a hot spot's callers.
 type callerView struct {
-	Method                        int
-	Name                          name
+	*rootcause.Caller
 	Class                         string
-	Indent                        int // in pixels
-	Share, Range, By, Calls       string
+	Indent                        int     // in pixels
 	Bar                           float64 // length of the bar under the share, in percent
-	Mean, P50, P90, P99, Max      string
 	Timed                         bool
 	P50At, P90At, P99At, MaxAt, W float64 // on a logarithmic scale, in percent; W is the width from P50At to P90At
 	Marks                         []string
-	Reason                        string
 }
 
 // callerViews returns the hot spot and its callers, each after its callee.
 func callerViews(c *rootcause.Climb, s *rootcause.Spot, rows []callers.Row, cause *rootcause.Caller) []callerView {
-	scale := newLogScale(s, rows)
-	first := callerView{Method: s.Method, Name: nameOf(c.Methods[s.Method]), Class: "hot", Share: "100" + space + "%", Bar: 100, Calls: "–"}
+	hot := &rootcause.Caller{Method: s.Method, Share: rootcause.Share{Part: 1, Low: 1, High: 1}, Own: s.Own}
 	if s.Own != nil {
-		first.Calls = format.Grouped(s.Own.Calls)
+		hot.Calls = s.Own.Calls
 	}
-	first.measure(s.Own, scale)
-	views := []callerView{first}
+	views := []callerView{{Caller: hot, Class: "hot", Bar: 100}}
 	forks := forksOf(rows)
 	for i, row := range rows {
-		v := callerView{
-			Method: row.Method, Name: nameOf(c.Methods[row.Method]), Share: share(row.Share.Part), Range: rangeOf(row.Share),
-			By: string(row.By), Calls: "–", Bar: percent(row.Share.Part), Indent: 14 * forks[i], Reason: row.Reason, Marks: stateMarks(c, row),
-		}
-		if row.Calls > 0 {
-			v.Calls = format.Grouped(row.Calls)
-		}
+		v := callerView{Caller: row.Caller, Bar: percent(row.Share.Part), Indent: 14 * forks[i], Marks: row.Marks(c)}
 		if row.Caller == cause {
 			v.Class = "cause"
 		}
-		v.measure(row.Own, scale)
 		views = append(views, v)
+	}
+	scale := logScale{math.Inf(1), math.Inf(-1)}
+	for i := range views {
+		v := &views[i]
+		if v.Timed = v.Own != nil && v.Own.Timed > 0; v.Timed {
+			scale.low, scale.high = min(scale.low, logOf(v.Own.P50)), max(scale.high, logOf(v.Own.Max))
+		}
+	}
+	for i := range views {
+		if v := &views[i]; v.Timed {
+			v.P50At, v.P90At, v.P99At, v.MaxAt = scale.at(v.Own.P50), scale.at(v.Own.P90), scale.at(v.Own.P99), scale.at(v.Own.Max)
+			v.W = max(0.8, v.P90At-v.P50At)
+		}
 	}
 	return views
 }
@@ -348,50 +231,8 @@ func forksOf(rows []callers.Row) []int {
 	return forks
 }
 
-func stateMarks(c *rootcause.Climb, row callers.Row) []string {
-	var marks []string
-	if row.Again {
-		marks = append(marks, "recursion")
-	}
-	if c.Methods[row.Method].Native {
-		marks = append(marks, "native")
-	}
-	switch row.State {
-	case rootcause.Left:
-		marks = append(marks, "no hook")
-	case rootcause.Seen, rootcause.Woven, rootcause.Watched:
-		marks = append(marks, string(row.State))
-	}
-	return marks
-}
-
-func (v *callerView) measure(m *rootcause.Measured, scale logScale) {
-	v.Mean, v.P50, v.P90, v.P99, v.Max = "–", "–", "–", "–", "–"
-	if m == nil || m.Timed == 0 {
-		return
-	}
-	v.Timed = true
-	v.Mean, v.P50, v.P90, v.P99, v.Max = callTime(m.Mean), callTime(m.P50), callTime(m.P90), callTime(m.P99), callTime(m.Max)
-	v.P50At, v.P90At, v.P99At, v.MaxAt = scale.at(m.P50), scale.at(m.P90), scale.at(m.P99), scale.at(m.Max)
-	v.W = max(0.8, v.P90At-v.P50At)
-}
-
 // A logScale places times in percent so that both microseconds and seconds can be seen.
 type logScale struct{ low, high float64 }
-
-func newLogScale(s *rootcause.Spot, rows []callers.Row) logScale {
-	scale := logScale{math.Inf(1), math.Inf(-1)}
-	take := func(m *rootcause.Measured) {
-		if m != nil && m.Timed > 0 {
-			scale.low, scale.high = min(scale.low, logOf(m.P50)), max(scale.high, logOf(m.Max))
-		}
-	}
-	take(s.Own)
-	for _, row := range rows {
-		take(row.Own)
-	}
-	return scale
-}
 
 func logOf(d time.Duration) float64 { return math.Log(float64(max(d, 10))) }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
-	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
 var samplesPage = page{
@@ -44,8 +43,5 @@ func WriteSamples(w io.Writer, s *Samples) error {
 		Methods []cct.Method `json:"methods"`
 		Nodes   []SampleNode `json:"nodes"`
 	}{s.Methods, s.Nodes}
-	return samplesPage.write(w, s.Target, carried, struct {
-		header
-		Count, Bias string
-	}{newHeader(s.Target, s.Began, s.Took), format.Plural(s.Count, "sample"), s.Bias})
+	return samplesPage.write(w, s.Target, carried, s)
 }

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -28,15 +29,14 @@ func WriteTrace(w io.Writer, t *trace.Trace) error {
 
 // A traceView is what the layouts of a trace show.
 type traceView struct {
-	header
-	Methods, Conditions []string
-	Kept, NotChosen     string
-	Slowest             *transactionView
-	Hottest             *hottest
-	Errors, Calls       string
-	Remarks             []string
-	Times, Levels       string
-	Rows                []transactionView
+	*trace.Trace
+	NotChosen     string
+	Slowest       *transactionView
+	Hottest       *hottest
+	Errors, Calls uint64
+	Remarks       []string
+	Times         string
+	Rows          []transactionView
 }
 
 // A transactionView is a transaction in the list that is shown without scripts.
@@ -44,27 +44,17 @@ type transactionView struct{ Name, When, Duration, Calls, Errors, Thread, Tags s
 
 func newTraceView(t *trace.Trace) traceView {
 	v := traceView{
-		header:  newHeader(t.Target, t.Began, t.Took),
-		Methods: t.Methods, Conditions: t.Conditions, Kept: format.Grouped(len(t.Transactions)), NotChosen: text.NotChosen(t.Losses),
-		Hottest: hottestOf(t), Levels: format.Count(t.Levels, "level", "levels"),
+		Trace: t, NotChosen: cmp.Or(text.NotChosen(t.Losses), "all that were chosen"), Hottest: hottestOf(t),
 		Times: strings.Join(text.TraceTimes(t), ". ") + ".", Remarks: append(text.Losses(t.Losses), t.Notes...),
 	}
-	if v.NotChosen == "" {
-		v.NotChosen = "all that were chosen"
-	}
-	var calls, errors uint64
 	for _, one := range t.Transactions {
 		row := newTransactionView(one)
 		v.Rows = append(v.Rows, row)
-		c, e := one.Calls()
-		calls, errors = calls+c, errors+e
+		calls, errors := one.Calls()
+		v.Calls, v.Errors = v.Calls+calls, v.Errors+errors
 		if one == t.Slowest() {
 			v.Slowest = &row
 		}
-	}
-	v.Calls = format.Count(calls, "call", "calls")
-	if errors > 0 {
-		v.Errors = format.Grouped(errors)
 	}
 	return v
 }

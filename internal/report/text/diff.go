@@ -103,7 +103,7 @@ func totalChange(d *diff.Difference) string {
 		return "nothing to compare: one of the runs has no call of the root"
 	}
 	if d.Total.Low <= 0 && d.Total.High >= 0 {
-		return fmt.Sprintf("no significant change in the time of a call of the root (%s ± %s)", signed(d.Total.Nanos), format.Nanos(errorOf(d.Total)))
+		return fmt.Sprintf("no significant change in the time of a call of the root (%s ± %s)", signed(d.Total.Nanos), format.Nanos(d.Total.Uncertainty()))
 	}
 	how := "longer"
 	if d.Total.Nanos < 0 {
@@ -113,7 +113,7 @@ func totalChange(d *diff.Difference) string {
 	if d.Before.Total.Nanos > 0 {
 		text += fmt.Sprintf(" (%+.0f %%)", d.Total.Nanos/d.Before.Total.Nanos*100)
 	}
-	return text + ", ± " + format.Nanos(errorOf(d.Total))
+	return text + ", ± " + format.Nanos(d.Total.Uncertainty())
 }
 
 // choose returns the significant changes to show, and counts those that are hidden by top
@@ -138,7 +138,7 @@ func changeTable(list []diff.Change, width int) *table {
 		delta, wrong := none, none
 		if c.Before.Known && c.After.Known {
 			delta = signed(c.Delta.Nanos)
-			if off := errorOf(c.Delta); !math.IsInf(off, 0) {
+			if off := c.Delta.Uncertainty(); !math.IsInf(off, 0) {
 				wrong = format.Nanos(off)
 			}
 		}

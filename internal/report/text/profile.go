@@ -56,7 +56,11 @@ func (r *profileReport) header() {
 		when = ", from " + p.Began.Format("2006-01-02 15:04:05 MST")
 	}
 	r.say("%s%s: %s", format.Duration(p.Took), when, rootCalls(p.Merged))
-	r.say("%s", Timing(p))
+	timing := Timing(p)
+	if p.Timing == cct.Sampled || p.Timing == cct.Auto {
+		timing += "; ~ marks estimates, whose ± is a 95 % confidence interval"
+	}
+	r.say("%s", timing)
 	if p.Scheme != "" {
 		r.say("%s: %s", p.Scheme, p.Why)
 	}
@@ -64,29 +68,24 @@ func (r *profileReport) header() {
 
 // rootCalls describes how often the roots were called, and how long the calls took.
 func rootCalls(top *cct.Node) string {
-	var calls, running uint64
-	for _, root := range top.Children {
-		calls += root.Calls
-		running += root.Running
-	}
-	text := format.Count(calls, "call of the root", "calls of the root")
+	root := top.Roots()
+	text := format.Count(root.Calls, "call of the root", "calls of the root")
 	if top.Total.Nanos > 0 {
 		text += fmt.Sprintf(", %s ± %s in total", format.Nanos(top.Total.Nanos), errorText(top.Total))
 	}
-	if running > 0 {
-		text += fmt.Sprintf(", %s still running", format.Grouped(running))
+	if root.Running > 0 {
+		text += fmt.Sprintf(", %s still running", format.Grouped(root.Running))
 	}
 	return text
 }
 
 // Timing describes which calls a profile timed. The text begins with the timing's name.
 func Timing(p *cct.Profile) string {
-	const estimates = "~ marks estimates, whose ± is a 95 % confidence interval"
 	switch p.Timing {
 	case cct.Sampled:
-		return fmt.Sprintf("sampled: every call was counted, one in %s was timed; %s", format.Grouped(int(p.Period)), estimates)
+		return fmt.Sprintf("sampled: every call was counted, one in %s was timed", format.Grouped(int(p.Period)))
 	case cct.Auto:
-		return "auto: every call of a hooked method was counted, and up to a few thousand per second and method were timed, within the budget; " + estimates
+		return "auto: every call of a hooked method was counted, and up to a few thousand per second and method were timed, within the budget"
 	}
 	return "exact: every call was counted and timed"
 }
@@ -190,16 +189,10 @@ type threshold struct{ time, calls float64 }
 
 func thresholdOf(top *cct.Node) threshold {
 	var calls uint64
-	visit(top, func(n *cct.Node) { calls += n.Calls })
-	return threshold{leastShare * top.Total.Nanos, leastShare * float64(calls)}
-}
-
-// visit calls do for a node and all nodes below it, callers before callees.
-func visit(n *cct.Node, do func(*cct.Node)) {
-	do(n)
-	for _, c := range n.Children {
-		visit(c, do)
+	for n := range top.All() {
+		calls += n.Calls
 	}
+	return threshold{leastShare * top.Total.Nanos, leastShare * float64(calls)}
 }
 
 func (h threshold) reached(n *cct.Node) bool {
@@ -230,7 +223,9 @@ func (h threshold) lines(n *cct.Node, lines []treeLine, branches string) ([]tree
 		if h.reached(c) {
 			shown = append(shown, c)
 		} else {
-			visit(c, func(n *cct.Node) { left.add(omitted{1, n.Self.Nanos, n.Calls}) })
+			for n := range c.All() {
+				left.add(omitted{1, n.Self.Nanos, n.Calls})
+			}
 		}
 	}
 	for i, c := range shown {
@@ -268,7 +263,8 @@ var flatColumns = format.Columns(">SELF", ">±", ">", ">SELF/CALL", ">TOTAL", ">
 func (r *profileReport) flat() {
 	top := r.profile.Merged
 	rows := cct.Flat(top, r.profile.Methods)
-	off := r.off(rows)
+	off := Off(r.profile, rows)
+	off = off[:min(len(off), mostQuiet)]
 	if len(rows) == 0 && len(off) == 0 {
 		return
 	}
@@ -318,15 +314,24 @@ func (r *profileReport) flat() {
 	r.leftOut(left, "method", "methods", top.Total.Nanos)
 }
 
-// off returns methods without a row whose hooks were off for the whole window.
-func (r *profileReport) off(rows []cct.Row) []int {
+// Off returns methods without a row whose hooks were off for the whole window.
+func Off(p *cct.Profile, rows []cct.Row) []int {
+	partly := p.Partly()
 	var list []int
-	for _, q := range r.profile.Quiet {
-		if on, is := r.partly[q.Method]; is && on == 0 && !slices.ContainsFunc(rows, func(row cct.Row) bool { return row.Method == q.Method }) {
+	for _, q := range p.Quiet {
+		if on, is := partly[q.Method]; is && on == 0 && !slices.ContainsFunc(rows, func(row cct.Row) bool { return row.Method == q.Method }) {
 			list = append(list, q.Method)
 		}
 	}
-	return list[:min(len(list), mostQuiet)]
+	return list
+}
+
+// HookState describes when a quiet hook was on.
+func HookState(p *cct.Profile, q cct.Quiet) string {
+	if on, is := p.Partly()[q.Method]; is {
+		return On(on, p.Took)
+	}
+	return "thinned"
 }
 
 func (r *profileReport) flatRow(row cct.Row, whole float64) []string {
@@ -355,13 +360,9 @@ func (r *profileReport) threads() {
 	r.heading("Threads")
 	t := &table{columns: format.Columns(">TOTAL", ">", ">ROOT CALLS", "THREAD")}
 	for _, thread := range all[:min(mostThreads, len(all))] {
-		var calls uint64
-		for _, root := range thread.Top.Children {
-			calls += root.Calls
-		}
 		total := thread.Top.Total.Nanos
 		t.rows = append(t.rows, []string{
-			format.Nanos(total), shareText(total, r.profile.Merged.Total.Nanos), format.Grouped(calls), thread.String(),
+			format.Nanos(total), shareText(total, r.profile.Merged.Total.Nanos), format.Grouped(thread.Top.Roots().Calls), thread.String(),
 		})
 	}
 	r.table(t)
@@ -386,11 +387,7 @@ func (r *profileReport) how() {
 	r.untimed(p.Merged)
 	r.cost(p.Cost)
 	for _, q := range p.Quiet[:min(len(p.Quiet), mostQuiet)] {
-		state := "thinned"
-		if on, is := r.partly[q.Method]; is {
-			state = On(on, p.Took)
-		}
-		r.say("  %s: %s: %s", state, r.names[q.Method], q.Reason)
+		r.say("  %s: %s: %s", HookState(p, q), r.names[q.Method], q.Reason)
 	}
 	if more := len(p.Quiet) - mostQuiet; more > 0 {
 		r.say("  and %s whose hooks were off for all or part of the time; the page and the JSON name them", format.Count(more, "more method", "more methods"))
@@ -433,29 +430,29 @@ func (r *profileReport) calibration(c cct.Calibration) {
 // sums returns the self times of fully timed nodes before and after calibration, and all
 // time that Sonde took from calls.
 func sums(top *cct.Node) (raw, self float64, lost time.Duration) {
-	visit(top, func(n *cct.Node) {
+	for n := range top.All() {
 		lost += n.Lost
 		if n.Timed > 0 && n.Timed == n.Calls {
 			raw += float64(n.Raw)
 			self += n.Self.Nanos
 		}
-	})
+	}
 	return raw, self, lost
 }
 
 // untimed counts the calls whose time is not known.
 func (r *profileReport) untimed(top *cct.Node) {
 	var counted, notDrawn omitted
-	visit(top, func(n *cct.Node) {
+	for n := range top.All() {
 		if n == top || n.Known() {
-			return
+			continue
 		}
 		group := &counted
 		if n.Self.High > 0 {
 			group = &notDrawn
 		}
 		group.add(omitted{lines: 1, calls: n.Calls})
-	})
+	}
 	for _, group := range []struct {
 		omitted
 		text string
@@ -521,13 +518,17 @@ func (r *profileReport) leftAlone(list []cct.LeftAlone) {
 	slices.SortStableFunc(reasons, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
 	r.say("  left alone; their time is included in that of their callers:")
 	for _, reason := range reasons {
-		first := groups[reason][0]
-		name := strings.ReplaceAll(first.Class, "/", ".")
-		if first.Method != "" {
-			name += "." + first.Method
-		}
-		r.say("    %s: %s, such as %s", format.Grouped(len(groups[reason])), format.Printable(reason), format.Printable(name))
+		r.say("    %s: %s, such as %s", format.Grouped(len(groups[reason])), format.Printable(reason), format.Printable(LeftName(groups[reason][0])))
 	}
+}
+
+// LeftName returns the name of a class or method without a hook.
+func LeftName(l cct.LeftAlone) string {
+	name := strings.ReplaceAll(l.Class, "/", ".")
+	if l.Method != "" {
+		name += "." + l.Method
+	}
+	return name
 }
 
 // groupBy groups a list by a key. It returns the keys in the order of their first elements.

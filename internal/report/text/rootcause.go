@@ -74,31 +74,15 @@ func (r *rootCauseReport) causes() {
 	r.heading("Hot spots and their causes")
 	for i := range r.found.Spots {
 		s := &r.found.Spots[i]
-		r.say("#%d  %s  %s%s", i+1, rangedShare(s.Share), r.names[s.Method], spotFacts(s))
+		facts := ""
+		if list := callers.Facts(s); len(list) > 0 {
+			facts = " (" + strings.Join(list, ", ") + ")"
+		}
+		r.say("#%d  %s  %s%s", i+1, rangedShare(s.Share), r.names[s.Method], facts)
 		for _, sentence := range r.causeOf(s) {
 			r.say("  %s", sentence)
 		}
 	}
-}
-
-func spotFacts(s *rootcause.Spot) string {
-	var facts []string
-	if s.Kind != "" {
-		facts = append(facts, format.Printable(s.Kind))
-	}
-	if s.Line > 0 {
-		facts = append(facts, fmt.Sprintf("line %d", s.Line))
-	}
-	if s.From > 0 {
-		facts = append(facts, "hot since "+format.Duration(s.From))
-	}
-	if s.Until > 0 {
-		facts = append(facts, "cooled at "+format.Duration(s.Until))
-	}
-	if len(facts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(facts, ", ") + ")"
 }
 
 // causeOf returns sentences that describe the cause of a hot spot.
@@ -238,21 +222,7 @@ func branchOf(list []callers.Row, i int) string {
 
 // callerMarks returns what qualifies the numbers of a caller.
 func callerMarks(c *rootcause.Climb, row callers.Row) string {
-	var list []string
-	if row.Again {
-		list = append(list, "recursion")
-	}
-	if c.Methods[row.Method].Native {
-		list = append(list, "native")
-	}
-	switch {
-	case row.State == rootcause.Watched:
-		list = append(list, "live")
-	case row.State == rootcause.Left:
-		list = append(list, "no hook")
-	case row.Own == nil && row.State != rootcause.Done && row.State != "":
-		list = append(list, string(row.State))
-	}
+	list := row.Marks(c)
 	if row.Reason != "" {
 		list = append(list, format.Printable(row.Reason))
 	}

@@ -228,7 +228,7 @@ func shareText(part, whole float64) string {
 
 // errorText returns the larger error of a time in percent of it.
 func errorText(t cct.Time) string {
-	off := errorOf(t)
+	off := t.Uncertainty()
 	if off == 0 {
 		return "0 %"
 	}
@@ -238,9 +238,6 @@ func errorText(t cct.Time) string {
 	}
 	return percentText(percent)
 }
-
-// errorOf returns the larger of the distances to the bounds of a time.
-func errorOf(t cct.Time) float64 { return math.Max(t.High-t.Nanos, t.Nanos-t.Low) }
 
 func percentText(percent float64) string {
 	switch {
