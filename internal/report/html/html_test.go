@@ -91,7 +91,7 @@ func TestHookThatWasOffIsNamed(t *testing.T) {
 	for _, want := range []string{
 		`<span class="class">Off</span><span class="member">.off</span></span></th><td>–</td><td>–</td><td>–</td><td>–</td><td>off</td>`,
 		`<span class="class">Off</span><span class="member">.off</span></span></th><td>off</td><td>dear</td>`,
-		`<span class="class">Part</span><span class="member">.part</span></span></th><td>on for 4.00` + space + `s</td><td>late</td>`,
+		`<span class="class">Part</span><span class="member">.part</span></span></th><td>on for 4.00 s of 10.0 s</td><td>late</td>`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%s is missing", want)
