@@ -19,6 +19,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/process"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
 	"github.com/sonde-jvm/sonde/internal/jvmtest"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/test/live"
@@ -610,7 +611,7 @@ func (t *truth) same(other *truth) bool {
 }
 
 // covers reports whether a method is the one that is spoken of.
-func (t *truth) covers(m rootcause.Method) bool {
+func (t *truth) covers(m cct.Method) bool {
 	return t.leaf == nameOf(m) || slices.Contains(t.leaves, m.Class) && (m.Native || isLibrary(m.Class))
 }
 
@@ -621,7 +622,7 @@ func (t *truth) String() string {
 	return "a method of " + strings.Join(t.leaves, ", ")
 }
 
-func nameOf(m rootcause.Method) string { return m.Class + "." + m.Name + m.Descriptor }
+func nameOf(m cct.Method) string { return m.Class + "." + m.Name + m.Descriptor }
 
 // short is a method's name without package and parameters.
 func short(name string) string {

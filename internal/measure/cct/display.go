@@ -4,9 +4,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
+
+// Ref returns the method without what hooks know about it.
+func (m Method) Ref() classfile.MethodRef {
+	return classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}
+}
 
 // Key returns a string that identifies the method in different runs.
 func (m Method) Key() string { return m.Class + "." + m.Name + m.Descriptor }

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
@@ -197,7 +196,7 @@ func (m Method) String() string {
 	if m.Class == "" {
 		return m.Name
 	}
-	return strings.ReplaceAll(m.Class, "/", ".") + "." + m.Name
+	return m.Ref().QualifiedName()
 }
 
 // All returns the node and all nodes below it, callers before callees.

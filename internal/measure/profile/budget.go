@@ -380,7 +380,7 @@ func (b *budget) explain(p *cct.Profile, v view) {
 	waiting := 0
 	index := make(map[classfile.MethodRef]int, len(p.Methods))
 	for i, m := range p.Methods {
-		index[classfile.MethodRef{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor}] = i
+		index[m.Ref()] = i
 	}
 	for _, h := range b.governor.order {
 		i, is := index[h.method]

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -142,15 +143,15 @@ func (r *run) notes(p *cct.Profile) []string {
 // intrinsicNotes name the methods whose calls are a lower bound: those with calls, and
 // those that a reader would believe were not called.
 func (r *run) intrinsicNotes(p *cct.Profile) (notes []string) {
-	counted := make(map[string]bool)
+	counted := make(map[classfile.MethodRef]bool)
 	for _, m := range p.Methods {
-		counted[m.Key()] = true
+		counted[m.Ref()] = true
 	}
 	var bounds, unsure []string
 	for _, m := range r.session.MethodsSoFar() {
 		switch name := m.QualifiedName(); {
 		case !m.LowerBound:
-		case counted[m.Class+"."+m.Name+m.Descriptor]:
+		case counted[m.MethodRef]:
 			bounds = append(bounds, name)
 		default:
 			unsure = append(unsure, name)

@@ -10,21 +10,18 @@ import (
 // A Climb is the result of a search: for each hot spot a tree of callers with what was
 // measured, and an account of which hooks were in and on when.
 type Climb struct {
-	Target  Target
+	Target  cct.Target
 	Began   time.Time
 	Took    time.Duration
 	Sampled Sampled
-	Methods []Method // that the indexes below refer to
-	Spots   []Spot   // the hottest first
-	List    []Entry  // the caller list: every method the search knows
-	Hooks   []Live   // in the order in which they went on
+	Methods []cct.Method // that the indexes below refer to
+	Spots   []Spot       // the hottest first
+	List    []Entry      // the caller list: every method the search knows
+	Hooks   []Live       // in the order in which they went on
 	Batches []Batch
 	Cost    Cost
 	Notes   []string // what a reader must know to trust the rest
 }
-
-// Target is the JVM that was searched.
-type Target = cct.Target
 
 // Sampled is how hot spots were found.
 type Sampled struct {
@@ -33,9 +30,6 @@ type Sampled struct {
 	Samples int           `json:"samples"`          // of running threads
 	Over    time.Duration `json:"overNanos"`        // in which they were taken
 }
-
-// A Method is a method of the program.
-type Method = cct.Method
 
 // A Share is a part of a whole, from 0 to 1, with its 95 % interval.
 type Share = hotspots.Share

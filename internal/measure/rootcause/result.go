@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
 
@@ -15,7 +16,7 @@ func (s *search) index(m classfile.MethodRef) int {
 	if !known {
 		at = len(s.methods)
 		s.indexes[m] = at
-		s.methods = append(s.methods, Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Native: s.stacks.native[m]})
+		s.methods = append(s.methods, cct.Method{Class: m.Class, Name: m.Name, Descriptor: m.Descriptor, Native: s.stacks.native[m]})
 	}
 	return at
 }
@@ -26,7 +27,7 @@ func (s *search) result() *Climb {
 		Began: s.began, Took: s.elapsed(), Hooks: slices.Clone(s.lives), Batches: slices.Clone(s.batches), Cost: s.cost(), Notes: slices.Clone(s.notes),
 		Sampled: Sampled{By: "the flight recorder", Samples: s.samples, Over: s.sampled},
 	}
-	c.Target = Target{PID: s.PID}
+	c.Target = cct.Target{PID: s.PID}
 	if s.sampler != nil {
 		jvm := s.sampler.JVM()
 		c.Target.Command, c.Target.JDK = jvm.Main, s.jdk

@@ -21,6 +21,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/jvm/sampler"
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/session"
@@ -118,7 +119,7 @@ type search struct {
 	lookup  float64 // cost of identifying a caller, in nanoseconds
 
 	// Results.
-	methods  []Method
+	methods  []cct.Method
 	indexes  map[classfile.MethodRef]int
 	lives    []Live
 	batches  []Batch

@@ -138,7 +138,7 @@ func newBoxView(c *rootcause.Climb, s *rootcause.Spot, b box, levels int, cause 
 }
 
 // tipOf returns the tooltip of a method; its name comes first.
-func tipOf(m rootcause.Method, lines ...string) string {
+func tipOf(m cct.Method, lines ...string) string {
 	n := nameOf(m)
 	return strings.Join(append([]string{n.Package + n.Class + "." + n.Method}, lines...), "\n")
 }
@@ -156,7 +156,7 @@ func measuredLines(m *rootcause.Measured) []string {
 func callTime(d time.Duration) string { return mean(float64(d)) }
 
 // briefOf returns a method's name without its package.
-func briefOf(m rootcause.Method) string {
+func briefOf(m cct.Method) string {
 	n := nameOf(m)
 	return n.Class + "." + n.Method
 }
@@ -250,7 +250,7 @@ const numHues = 12
 // huesOf returns the CSS classes of the methods' hues, by index: one hue per package, chosen
 // as in assets/colour.js, so that all reports of one program look alike. Packages of the
 // JDK are grey.
-func huesOf(methods []rootcause.Method) []string {
+func huesOf(methods []cct.Method) []string {
 	packages := make([]string, len(methods))
 	for i, m := range methods {
 		class := strings.ReplaceAll(m.Class, "/", ".")

@@ -1,6 +1,9 @@
 package reporttest
 
-import "github.com/sonde-jvm/sonde/internal/measure/rootcause"
+import (
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
+	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
+)
 
 // The methods of the search that Climb returns, by their numbers.
 const (
@@ -14,7 +17,7 @@ const (
 // Climb returns a search with one hot spot, the method Leaf, that has these callers.
 func Climb(callers ...*rootcause.Caller) *rootcause.Climb {
 	return &rootcause.Climb{
-		Methods: []rootcause.Method{
+		Methods: []cct.Method{
 			Leaf: {Class: "app/Leaf", Name: "hot"}, JDK: {Class: "java/util/List", Name: "forEach"},
 			Left: {Class: "app/Left", Name: "go"}, Right: {Class: "app/Right", Name: "go"}, Main: {Class: "app/Main", Name: "main"},
 		},

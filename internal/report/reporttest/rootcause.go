@@ -3,6 +3,7 @@ package reporttest
 import (
 	"time"
 
+	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/rootcause"
 )
 
@@ -32,8 +33,8 @@ const (
 	price
 )
 
-func sampleMethods() []rootcause.Method {
-	return []rootcause.Method{
+func sampleMethods() []cct.Method {
+	return []cct.Method{
 		match:        {Class: "com/shop/pricing/Rules", Name: "match", Descriptor: "(Lcom/shop/Item;)Z"},
 		total:        {Class: "com/shop/cart/Cart", Name: "total", Descriptor: "()J"},
 		place:        {Class: "com/shop/order/Checkout", Name: "place", Descriptor: "(Lcom/shop/cart/Cart;)V"},
@@ -89,7 +90,7 @@ func threadEntry(share rootcause.Share) []*rootcause.Caller {
 // one that became hot and cooled during the search.
 func RootCause() *rootcause.Climb {
 	return &rootcause.Climb{
-		Target:  rootcause.Target{PID: 4711, Command: "shop.jar", JDK: "17.0.15"},
+		Target:  cct.Target{PID: 4711, Command: "shop.jar", JDK: "17.0.15"},
 		Began:   time.Date(2026, 11, 15, 8, 20, 11, 0, time.UTC),
 		Took:    41200 * ms,
 		Sampled: rootcause.Sampled{By: "flight recorder", Samples: 2310, Over: 38 * time.Second},
