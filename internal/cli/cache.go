@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"math"
@@ -31,8 +31,15 @@ type cacheDirFlags struct {
 	trust []string
 }
 
+// cacheCommand is the part of a command line that all `sonde cache` commands share.
+type cacheCommand struct {
+	streams
+	cacheDirFlags
+	json bool
+}
+
 func newCache(s streams) *cobra.Command {
-	place := &cacheDirFlags{}
+	c := &cacheCommand{streams: s}
 	command := &cobra.Command{
 		Use:   "cache",
 		Short: "Show and clean up the cache of woven classes",
@@ -48,8 +55,25 @@ func newCache(s streams) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	place.addFlags(command.PersistentFlags())
-	command.AddCommand(newCacheList(s, place), newCacheShow(s, place), newCacheStats(s, place), newCacheVerify(s, place), newCachePrune(s, place))
+	c.addFlags(command.PersistentFlags())
+	command.AddCommand(newCacheList(c), newCacheShow(c), c.newStats(), c.newVerify(), c.newPrune())
+	return command
+}
+
+// with makes a command run with the cache; nil if nothing is cached yet.
+func (c *cacheCommand) with(command *cobra.Command, run func(ctx context.Context, d *cache.Disk, args []string) error) *cobra.Command {
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		d, err := c.open()
+		switch {
+		case errors.Is(err, errNothingCached):
+			return run(cmd.Context(), nil, args)
+		case err != nil:
+			return err
+		}
+		defer func() { _ = d.Close() }() // nothing is left to write
+		return run(cmd.Context(), d, args)
+	}
+	command.Flags().BoolVar(&c.json, "json", false, "write one JSON object")
 	return command
 }
 
@@ -93,8 +117,13 @@ func (p *cacheDirFlags) open() (*cache.Disk, error) {
 	return d, err
 }
 
-// parseSize reads a number of bytes, such as 64M.
-func parseSize(text string) (int64, error) {
+// size is a flag for a number of bytes, such as 64M.
+func size(p *int64, value int64) *valueFlag[int64] {
+	*p = value
+	return &valueFlag[int64]{value: p, kind: "string", want: "a size, such as 64M, 1G or 0", parse: parseSize, text: diskText}
+}
+
+func parseSize(text string) (n int64, ok bool) {
 	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(strings.TrimSpace(text)), "B"), "I")
 	shift := 0
 	for i, unit := range []string{"K", "M", "G", "T"} {
@@ -104,10 +133,7 @@ func parseSize(text string) (int64, error) {
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		return 0, fmt.Errorf("%q is not a size, such as 64M, 1G or 0", text)
-	}
-	return n << shift, nil
+	return n << shift, err == nil && n >= 0 && n <= math.MaxInt64>>shift
 }
 
 // bytesText writes an exact number of bytes.
@@ -170,9 +196,8 @@ exceeds the limit of the cache is removed.
 
 Other processes may use the cache at the same time.`
 
-func newCachePrune(s streams, place *cacheDirFlags) *cobra.Command {
-	var to string
-	var asJSON bool
+func (c *cacheCommand) newPrune() *cobra.Command {
+	var to int64
 	command := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove entries that were not used for the longest time",
@@ -180,44 +205,30 @@ func newCachePrune(s streams, place *cacheDirFlags) *cobra.Command {
 		Example: `  sonde cache prune --to 64M
   sonde cache prune --to 0`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			size := int64(cache.DefaultBound)
-			if to != "" {
-				var err error
-				if size, err = parseSize(to); err != nil {
-					return usage("--to %w", err)
-				}
+	}
+	command.Flags().Var(size(&to, cache.DefaultBound), "to", "the `SIZE` to keep, such as 64M")
+	return c.with(command, func(ctx context.Context, d *cache.Disk, _ []string) error {
+		var report document.CachePrune
+		if d != nil {
+			gone, err := d.Prune(ctx, to)
+			if errors.Is(err, cache.ErrBusy) {
+				return fmt.Errorf("%w: try again", err)
 			}
-			return cachePrune(cmd.Context(), s, place, size, asJSON)
-		},
-	}
-	command.Flags().StringVar(&to, "to", "", "the `SIZE` to keep, such as 64M")
-	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
-	return command
-}
-
-func cachePrune(ctx context.Context, s streams, place *cacheDirFlags, to int64, asJSON bool) error {
-	var report document.CachePrune
-	d, err := place.open()
-	if err == nil {
-		defer func() { _ = d.Close() }() // nothing is left to write
-		gone, pruneErr := d.Prune(ctx, to)
-		report, err = document.CachePrune{Dir: d.Dir(), Entries: gone.Entries, Bytes: gone.Bytes, Left: gone.Left}, pruneErr
-	}
-	switch {
-	case errors.Is(err, cache.ErrBusy):
-		return fmt.Errorf("%w: try again", err)
-	case err != nil && !errors.Is(err, errNothingCached):
+			if err != nil {
+				return err
+			}
+			report = document.CachePrune{Dir: d.Dir(), Entries: gone.Entries, Bytes: gone.Bytes, Left: gone.Left}
+		}
+		if c.json {
+			return document.Write(c.out, report)
+		}
+		_, err := fmt.Fprintf(c.out, "removed %s, %s; %s left\n", format.Count(report.Entries, "entry", "entries"), diskText(report.Bytes), diskText(report.Left))
 		return err
-	case asJSON:
-		return document.Write(s.out, report)
-	}
-	_, err = fmt.Fprintf(s.out, "removed %s, %s; %s left\n", format.Count(report.Entries, "entry", "entries"), diskText(report.Bytes), diskText(report.Left))
-	return err
+	})
 }
 
-func newCacheVerify(s streams, place *cacheDirFlags) *cobra.Command {
-	var drop, asJSON bool
+func (c *cacheCommand) newVerify() *cobra.Command {
+	var drop bool
 	command := &cobra.Command{
 		Use:   "verify",
 		Short: "Check all entries, and report damaged ones",
@@ -225,46 +236,32 @@ func newCacheVerify(s streams, place *cacheDirFlags) *cobra.Command {
 		Example: `  sonde cache verify
   sonde cache verify --drop`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cacheVerify(cmd.Context(), s, place, drop, asJSON)
-		},
 	}
 	command.Flags().BoolVar(&drop, "drop", false, "remove damaged entries")
-	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
-	return command
-}
-
-func cacheVerify(ctx context.Context, s streams, place *cacheDirFlags, drop, asJSON bool) error {
-	report := document.CacheVerify{Bad: []document.CacheDamage{}}
-	d, err := place.open()
-	if err == nil {
-		defer func() { _ = d.Close() }() // nothing is left to write
-		report, err = verifyAll(ctx, d, drop)
-	}
-	if err != nil && !errors.Is(err, errNothingCached) {
-		return err
-	}
-	out := bufio.NewWriter(s.out) // keeps the first error until Flush
-	left := 0
-	for _, bad := range report.Bad {
-		if !bad.Dropped {
-			left++
+	return c.with(command, func(ctx context.Context, d *cache.Disk, _ []string) error {
+		report, err := verifyAll(ctx, d, drop)
+		if err != nil {
+			return err
 		}
-	}
-	if asJSON {
-		err = document.Write(out, report)
-	} else {
-		err = nil
-		writeCacheVerify(out, &report)
-	}
-	if err = errors.Join(err, out.Flush()); err == nil && left > 0 {
-		err = fmt.Errorf("%s damaged: damaged entries are woven again when they are needed; --drop removes them now", format.Count(left, "entry is", "entries are"))
-	}
-	return err
+		if c.json {
+			err = document.Write(c.out, report)
+		} else {
+			err = c.print(func(out io.Writer) { writeCacheVerify(out, &report) })
+		}
+		left := slices.DeleteFunc(report.Bad, func(bad document.CacheDamage) bool { return bad.Dropped })
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%s damaged: damaged entries are woven again when they are needed; --drop removes them now", format.Count(len(left), "entry is", "entries are"))
+		}
+		return err
+	})
 }
 
 func verifyAll(ctx context.Context, d *cache.Disk, drop bool) (document.CacheVerify, error) {
-	report := document.CacheVerify{Dir: d.Dir(), Bad: []document.CacheDamage{}}
+	report := document.CacheVerify{Bad: []document.CacheDamage{}}
+	if d == nil {
+		return report, nil
+	}
+	report.Dir = d.Dir()
 	err := d.Each(ctx, nil, func(item cache.Item) error {
 		report.Entries++
 		report.Bytes += item.Size
@@ -286,7 +283,7 @@ func verifyAll(ctx context.Context, d *cache.Disk, drop bool) (document.CacheVer
 	return report, err
 }
 
-func writeCacheVerify(out *bufio.Writer, r *document.CacheVerify) {
+func writeCacheVerify(out io.Writer, r *document.CacheVerify) {
 	for _, bad := range r.Bad {
 		dropped := ""
 		if bad.Dropped {
@@ -302,15 +299,14 @@ func writeCacheVerify(out *bufio.Writer, r *document.CacheVerify) {
 
 // cacheListCommand is a `sonde cache ls` command line.
 type cacheListCommand struct {
-	streams
-	place *cacheDirFlags
-	sort  string
-	top   int
-	json  bool
+	*cacheCommand
+	sort     string
+	top      int
+	isWanted func(class string) bool
 }
 
-func newCacheList(s streams, place *cacheDirFlags) *cobra.Command {
-	c := &cacheListCommand{streams: s, place: place, sort: "used"}
+func newCacheList(of *cacheCommand) *cobra.Command {
+	c := &cacheListCommand{cacheCommand: of}
 	command := &cobra.Command{
 		Use:   "ls [CLASS...]",
 		Short: "List the cached classes",
@@ -320,14 +316,14 @@ any packages.`,
   sonde cache ls com.acme.Order 'com.acme.shop.**'
   sonde cache ls --sort size --top 20
   sonde cache ls --json | jq '.entries[].class'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args)
+		PreRunE: func(_ *cobra.Command, args []string) (err error) {
+			c.isWanted, err = classFilter(args)
+			return err
 		},
 	}
 	command.Flags().Var(oneOf(&c.sort, "used", "used", "size", "class"), "sort", "`ORDER`: used, size or class")
 	command.Flags().Var(number(&c.top, 0, 0, 0), "top", "show so many entries; 0 for all")
-	command.Flags().BoolVar(&c.json, "json", false, "write one JSON object")
-	return command
+	return c.with(command, c.run)
 }
 
 var cacheOrders = map[string]func(a, b cache.Item) int{
@@ -351,26 +347,17 @@ func classFilter(patterns []string) (func(internal string) bool, error) {
 	}, nil
 }
 
-func (c *cacheListCommand) run(ctx context.Context, patterns []string) error {
-	isWanted, err := classFilter(patterns)
-	if err != nil {
-		return err
-	}
-	d, err := c.place.open()
-	if errors.Is(err, errNothingCached) {
+func (c *cacheListCommand) run(ctx context.Context, d *cache.Disk, _ []string) error {
+	if d == nil {
 		return c.write("", nil, 0)
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = d.Close() }() // only read
 	var items []cache.Item
 	unread := 0
-	err = d.Each(ctx, nil, func(item cache.Item) error {
+	err := d.Each(ctx, nil, func(item cache.Item) error {
 		switch {
 		case item.Entry == nil:
 			unread++
-		case isWanted(item.Entry.Class):
+		case c.isWanted(item.Entry.Class):
 			item.Entry.Woven = nil // there may be many
 			items = append(items, item)
 		}
@@ -384,42 +371,41 @@ func (c *cacheListCommand) run(ctx context.Context, patterns []string) error {
 }
 
 func (c *cacheListCommand) write(dir string, items []cache.Item, unread int) error {
-	out := bufio.NewWriter(c.out) // keeps the first error until Flush
-	all := len(items)
-	if c.top > 0 {
-		items = items[:min(len(items), c.top)]
-	}
+	shown, hidden := topOf(items, c.top)
 	if c.json {
-		return errors.Join(document.Write(out, document.NewCacheList(dir, items, unread)), out.Flush())
-	}
-	if all == 0 {
-		_, _ = fmt.Fprintln(out, "nothing is cached"+map[bool]string{false: "", true: " that can be read"}[unread > 0])
-	} else {
-		columns := format.Columns("KEY", ">USED", ">WOVEN", ">LEFT", ">BYTES", "CLASS")
-		var rows [][]string
-		for _, item := range items {
-			woven, left := document.MethodCounts(item.Entry)
-			rows = append(rows, []string{
-				item.Key.String()[:shownKey], format.ShortDuration(time.Since(item.Used)) + " ago", format.Grouped(woven), format.Grouped(left), format.Grouped(int(item.Size)),
-				format.Printable(descriptor.ExternalName(item.Entry.Class)),
-			})
-		}
-		format.WriteTable(out, columns, rows, c.outWidth())
-	}
-	if hidden := all - len(items); hidden > 0 {
-		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "entry more", "entries more"))
+		return document.Write(c.out, document.NewCacheList(dir, shown, unread))
 	}
 	if unread > 0 {
-		_, _ = fmt.Fprintf(c.err, "note: %s not be read: sonde cache verify shows why\n", format.Count(unread, "entry could", "entries could"))
+		c.note(format.Count(unread, "entry could", "entries could") + " not be read: sonde cache verify shows why")
 	}
-	return out.Flush()
+	switch {
+	case len(items) == 0 && unread > 0:
+		_, err := fmt.Fprintln(c.out, "nothing is cached that can be read")
+		return err
+	case len(items) == 0:
+		_, err := fmt.Fprintln(c.out, "nothing is cached")
+		return err
+	}
+	var rows [][]string
+	for _, item := range shown {
+		woven, left := document.MethodCounts(item.Entry)
+		rows = append(rows, []string{
+			item.Key.String()[:shownKey], since(item.Used), format.Grouped(woven), format.Grouped(left), format.Grouped(int(item.Size)),
+			format.Printable(descriptor.ExternalName(item.Entry.Class)),
+		})
+	}
+	return c.print(func(out io.Writer) {
+		format.WriteTable(out, format.Columns("KEY", ">USED", ">WOVEN", ">LEFT", ">BYTES", "CLASS"), rows, c.outWidth())
+		if hidden > 0 {
+			_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "entry more", "entries more"))
+		}
+	})
 }
 
 // shownKey is how much of a key is shown: enough to distinguish entries.
 const shownKey = 12
 
-func newCacheStats(s streams, place *cacheDirFlags) *cobra.Command {
-	var asJSON bool
+func (c *cacheCommand) newStats() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "stats",
 		Short: "Sum up the cache",
@@ -428,36 +414,26 @@ the reasons why methods were left alone.`,
 		Example: `  sonde cache stats
   sonde cache stats --json | jq .bytesOnDisk`,
 		Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cacheStats(cmd.Context(), s, place, asJSON)
-		},
 	}
-	command.Flags().BoolVar(&asJSON, "json", false, "write one JSON object")
-	return command
-}
-
-func cacheStats(ctx context.Context, s streams, place *cacheDirFlags, asJSON bool) error {
-	stats := document.CacheStats{Bound: cache.DefaultBound, Engines: []document.CacheShare{}, Reasons: []document.CacheShare{}}
-	d, err := place.open()
-	if err == nil {
-		defer func() { _ = d.Close() }() // only read
-		stats, err = sumCache(ctx, d)
-	}
-	switch {
-	case err != nil && !errors.Is(err, errNothingCached):
-		return err
-	case asJSON:
-		return document.Write(s.out, stats)
-	case err != nil:
-		_, err = fmt.Fprintln(s.out, "nothing is cached yet")
-		return err
-	}
-	out := bufio.NewWriter(s.out) // keeps the first error until Flush
-	writeCacheStats(out, &stats)
-	return out.Flush()
+	return c.with(command, func(ctx context.Context, d *cache.Disk, _ []string) error {
+		stats, err := sumCache(ctx, d)
+		switch {
+		case err != nil:
+			return err
+		case c.json:
+			return document.Write(c.out, stats)
+		case d == nil:
+			_, err := fmt.Fprintln(c.out, errNothingCached)
+			return err
+		}
+		return c.print(func(out io.Writer) { writeCacheStats(out, &stats) })
+	})
 }
 
 func sumCache(ctx context.Context, d *cache.Disk) (document.CacheStats, error) {
+	if d == nil {
+		return document.CacheStats{Bound: cache.DefaultBound, Engines: []document.CacheShare{}, Reasons: []document.CacheShare{}}, nil
+	}
 	s := document.CacheStats{Dir: d.Dir(), Writable: d.ReadOnly() == nil, Bound: d.Bound(), Unfinished: d.Unfinished()}
 	classes, engines, reasons := make(map[string]bool), make(map[string]int), make(map[string]int)
 	err := d.Each(ctx, nil, func(item cache.Item) error {
@@ -499,11 +475,9 @@ func cacheShares(counts map[string]int) []document.CacheShare {
 	return shares
 }
 
-func writeCacheStats(out *bufio.Writer, s *document.CacheStats) {
-	line := func(name, text string, args ...any) {
-		_, _ = fmt.Fprintf(out, "%-11s %s\n", name, fmt.Sprintf(text, args...))
-	}
-	line("directory", "%s%s", format.Printable(s.Dir), map[bool]string{true: "", false: ", read-only"}[s.Writable])
+func writeCacheStats(out io.Writer, s *document.CacheStats) {
+	line := fields(out, 12)
+	line("directory", "%s%s", s.Dir, map[bool]string{true: "", false: ", read-only"}[s.Writable])
 	line("room", "%s of %s on disk", diskText(s.OnDisk), diskText(s.Bound))
 	line("entries", "%s of %s", format.Grouped(s.Entries), format.Count(s.Classes, "class", "classes"))
 	line("methods", "%s woven, %s left alone", format.Grouped(s.Woven), format.Grouped(s.Left))
@@ -517,10 +491,10 @@ func writeCacheStats(out *bufio.Writer, s *document.CacheStats) {
 		line("unfinished", "%s being written, or left by killed processes", format.Count(s.Unfinished, "file", "files"))
 	}
 	for _, e := range s.Engines {
-		line("engine", "%s: %s", format.Printable(e.What), format.Count(e.Count, "entry", "entries"))
+		line("engine", "%s: %s", e.What, format.Count(e.Count, "entry", "entries"))
 	}
 	for _, r := range s.Reasons {
-		line("left alone", "%s: %s", format.Printable(r.What), format.Count(r.Count, "method", "methods"))
+		line("left alone", "%s: %s", r.What, format.Count(r.Count, "method", "methods"))
 	}
 }
 

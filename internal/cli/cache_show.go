@@ -28,18 +28,16 @@ import (
 
 // cacheShowCommand is a `sonde cache show` command line.
 type cacheShowCommand struct {
-	streams
-	place    *cacheDirFlags
+	*cacheCommand
 	code     bool
 	original string
 	method   string
 	trace    string
 	offsets  bool
-	json     bool
 }
 
-func newCacheShow(s streams, place *cacheDirFlags) *cobra.Command {
-	c := &cacheShowCommand{streams: s, place: place}
+func newCacheShow(of *cacheCommand) *cobra.Command {
+	c := &cacheShowCommand{cacheCommand: of}
 	command := &cobra.Command{
 		Use:   "show KEY|CLASS",
 		Short: "Show a woven class: methods, reasons, code, offsets",
@@ -48,13 +46,8 @@ func newCacheShow(s streams, place *cacheDirFlags) *cobra.Command {
   sonde cache show com.acme.Order --code --method pay
   sonde cache show 3f9c21a0 --original app.jar
   sonde cache show com.acme.Order --trace hs_err_pid4711.log`,
-		Args: exactly("the KEY or CLASS to show"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(); err != nil {
-				return err
-			}
-			return c.run(cmd.Context(), args[0])
-		},
+		Args:    exactly("the KEY or CLASS to show"),
+		PreRunE: func(*cobra.Command, []string) error { return c.check() },
 	}
 	flags := command.Flags()
 	flags.BoolVar(&c.code, "code", false, "show the woven code")
@@ -62,8 +55,7 @@ func newCacheShow(s streams, place *cacheDirFlags) *cobra.Command {
 	flags.StringVarP(&c.method, "method", "m", "", "with --code or --original: only the methods that match `PATTERN`")
 	flags.BoolVar(&c.offsets, "offsets", false, "show where instructions have moved")
 	flags.StringVar(&c.trace, "trace", "", "write a stack trace, read from `FILE` or -, with the offsets of the original")
-	flags.BoolVar(&c.json, "json", false, "write one JSON object")
-	return command
+	return c.with(command, c.run)
 }
 
 func (c *cacheShowCommand) check() error {
@@ -80,13 +72,11 @@ func (c *cacheShowCommand) check() error {
 	return nil
 }
 
-func (c *cacheShowCommand) run(ctx context.Context, name string) error {
-	d, err := c.place.open()
-	if err != nil {
-		return err
+func (c *cacheShowCommand) run(ctx context.Context, d *cache.Disk, args []string) error {
+	if d == nil {
+		return errNothingCached
 	}
-	defer func() { _ = d.Close() }() // only read
-	item, err := c.find(ctx, d, name)
+	item, err := c.find(ctx, d, args[0])
 	if err != nil {
 		return err
 	}
@@ -152,13 +142,14 @@ func (c *cacheShowCommand) find(ctx context.Context, d *cache.Disk, name string)
 func (c *cacheShowCommand) writeText(out io.Writer, item cache.Item) error {
 	e := item.Entry
 	woven, left := document.MethodCounts(e)
-	_, _ = fmt.Fprintf(out, "class     %s\n", format.Printable(descriptor.ExternalName(e.Class)))
-	_, _ = fmt.Fprintf(out, "key       %s\n", item.Key)
-	_, _ = fmt.Fprintf(out, "original  %s, SHA-256 %x\n", bytesText(e.Original.Size), e.Original.Digest)
-	_, _ = fmt.Fprintf(out, "woven     %s\n", bytesText(len(e.Woven)))
-	_, _ = fmt.Fprintf(out, "made      %s, by %s\n", e.Made.Local().Format(time.DateTime), format.Printable(e.Engine))
-	_, _ = fmt.Fprintf(out, "used      %s (%s ago)\n", item.Used.Local().Format(time.DateTime), format.ShortDuration(time.Since(item.Used)))
-	_, _ = fmt.Fprintf(out, "methods   %s woven, %s left alone\n", format.Grouped(woven), format.Grouped(left))
+	line := fields(out, 10)
+	line("class", "%s", descriptor.ExternalName(e.Class))
+	line("key", "%s", item.Key)
+	line("original", "%s, SHA-256 %x", bytesText(e.Original.Size), e.Original.Digest)
+	line("woven", "%s", bytesText(len(e.Woven)))
+	line("made", "%s, by %s", e.Made.Local().Format(time.DateTime), e.Engine)
+	line("used", "%s (%s)", item.Used.Local().Format(time.DateTime), since(item.Used))
+	line("methods", "%s woven, %s left alone", format.Grouped(woven), format.Grouped(left))
 	if woven > 0 {
 		_, _ = fmt.Fprintln(out)
 		format.WriteTable(out, format.Columns(">ID", ">CALLS", "TEMPLATES", "METHOD"), wovenRows(e), c.outWidth())

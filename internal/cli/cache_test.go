@@ -205,8 +205,8 @@ func TestParseSize(t *testing.T) {
 		"0": 0, "12": 12, "64M": 64 << 20, "64 MiB": 64 << 20, "1g": 1 << 30, "3K": 3 << 10, "2T": 2 << 40, "7B": 7, "7kb": 7 << 10,
 		"": -1, "M": -1, "-1": -1, "1.5G": -1, "9999999999G": -1, "1X": -1,
 	} {
-		got, err := parseSize(text)
-		if err != nil {
+		got, ok := parseSize(text)
+		if !ok {
 			got = -1
 		}
 		if got != want {

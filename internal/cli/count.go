@@ -456,10 +456,9 @@ func (r *countRun) writeJSON(look *countLook) error {
 	if r.timing == results.Sampled {
 		d.Period = r.period
 	}
-	for i := range look.rows {
-		if r.top == 0 || i < r.top {
-			d.Methods = append(d.Methods, document.NewMethod(&look.rows[i]))
-		}
+	rows, _ := topOf(look.rows, r.top)
+	for i := range rows {
+		d.Methods = append(d.Methods, document.NewMethod(&rows[i]))
 	}
 	if cost := r.cost.Cost(); cost != nil {
 		d.HookCost = document.NewHookCost(cost, look.share(cost))

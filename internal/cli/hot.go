@@ -588,10 +588,8 @@ func (r *hotRun) writeJSON(t *hotspots.Table) error {
 	if object.Bias != "" {
 		object.Source = "thread dumps"
 	}
-	for _, m := range r.view.methods(t) {
-		if r.top > 0 && len(object.Methods) == r.top {
-			break
-		}
+	methods, _ := topOf(r.view.methods(t), r.top)
+	for _, m := range methods {
 		object.Methods = append(object.Methods, document.NewHotMethod(m, className(m.Class)))
 	}
 	for _, th := range t.Threads {

@@ -299,11 +299,7 @@ func (r *monitorRun) write(whole *monitorTable) error {
 // writeWhole writes the table of the whole time, and lines about what is missing in it.
 func (b *liveTable) writeWhole(whole *monitorTable, losses []string) error {
 	out := bufio.NewWriter(b.out) // keeps the first error until Flush
-	rows := b.view.rows(whole)
-	hidden := 0
-	if b.top > 0 && len(rows) > b.top {
-		rows, hidden = rows[:b.top], len(rows)-b.top
-	}
+	rows, hidden := topOf(b.view.rows(whole), b.top)
 	if b.screen.silent {
 		_, _ = fmt.Fprintln(out) // below the lines of intervals
 	}

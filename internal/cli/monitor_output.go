@@ -400,10 +400,7 @@ func (b *liveTable) stallLines(i *monitor.Interval, isShown func(monitor.Stall) 
 // writeLines writes a line for each active row, and for threads that have stalled since
 // the last interval.
 func (b *liveTable) writeLines(table *monitorTable) error {
-	rows := b.view.rows(table)
-	if b.top > 0 {
-		rows = rows[:min(len(rows), b.top)]
-	}
+	rows, _ := topOf(b.view.rows(table), b.top)
 	columns := append(format.Columns("TIME"), monitorColumns...)
 	texts := b.texts(table, rows)
 	for n, cells := range texts {
@@ -442,11 +439,9 @@ func (b *liveTable) writeJSON(table *monitorTable) error {
 		Final: table.final, Ended: string(table.ended), Sample: b.sample, Threads: table.Threads, Lost: table.Lost,
 		Total: document.NewMonitorRow(&table.Total), Rows: []document.MonitorRow{},
 	}
-	rows := b.view.rows(table)
+	rows, _ := topOf(b.view.rows(table), b.top)
 	for n := range rows {
-		if b.top == 0 || n < b.top {
-			d.Rows = append(d.Rows, document.NewMonitorRow(&rows[n]))
-		}
+		d.Rows = append(d.Rows, document.NewMonitorRow(&rows[n]))
 	}
 	for _, stall := range table.Stalls {
 		s := document.Stall{Thread: stall.Thread, Virtual: stall.Virtual, New: stall.IsNew, Omitted: stall.Omitted}

@@ -244,9 +244,7 @@ func (c *packShowCommand) run() error {
 }
 
 func (c *packShowCommand) write(out io.Writer, content *pack.Content, sizes pack.Sizes) {
-	line := func(what, text string, args ...any) {
-		_, _ = fmt.Fprintf(out, "%-9s%s\n", what, format.Printable(fmt.Sprintf(text, args...)))
-	}
+	line := fields(out, 9)
 	line("pack", "%s, %s: differences %s, arena %s, data for Sonde %s", c.file, bytesText(int(sizes.File)), diskText(sizes.Deltas), diskText(sizes.Image), diskText(sizes.Cold))
 	line("of", "%s", content.Title)
 	line("agent", "%s", buildText(content.Build))

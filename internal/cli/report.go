@@ -248,9 +248,7 @@ var reportExpendable = []string{"RUNNING", "THREW", "SELF", "MAX", "P99", "TOTAL
 
 // writeHead says where the measurements come from.
 func (r *arenaReport) writeHead(out io.Writer) {
-	line := func(title, text string, args ...any) {
-		_, _ = fmt.Fprintf(out, "%-9s%s\n", title, format.Printable(fmt.Sprintf(text, args...)))
-	}
+	line := fields(out, 9)
 	used, limit := r.Room()
 	line("arena", "%s, %s of %s used", r.Path, format.Size(used), format.Size(limit))
 	owner := r.Owner
@@ -324,17 +322,14 @@ func unwovenText(a *arena.Account, most int) string {
 // writeTables writes the tables of probes and methods.
 func (r *arenaReport) writeTables(out io.Writer, top, width int) {
 	write := func(columns []format.Column, all []results.Row, texts func([]results.Row) [][]string) {
-		rows := all
-		if top > 0 {
-			rows = rows[:min(top, len(rows))]
-		}
+		rows, hidden := topOf(all, top)
 		if len(rows) == 0 {
 			return
 		}
 		columns, cells := format.WithoutEmpty(columns, texts(rows))
 		columns, cells = format.FitTable(columns, cells, reportExpendable, width)
 		format.WriteTable(out, columns, cells, width)
-		if hidden := len(all) - len(rows); hidden > 0 {
+		if hidden > 0 {
 			_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "row more", "rows more"))
 		}
 		_, _ = fmt.Fprintln(out)
@@ -434,16 +429,12 @@ func (r *arenaReport) describe(top int) document.Report {
 	if r.packed {
 		d.Classes = document.NewAccount(&r.account)
 	}
-	most := func(rows []results.Row) []results.Row {
-		if top > 0 {
-			return rows[:min(top, len(rows))]
-		}
-		return rows
-	}
-	for _, row := range most(r.probes) {
+	probes, _ := topOf(r.probes, top)
+	methods, _ := topOf(r.methods, top)
+	for _, row := range probes {
 		d.Probes = append(d.Probes, document.NewReportProbe(&row))
 	}
-	for _, row := range most(r.methods) {
+	for _, row := range methods {
 		d.Methods = append(d.Methods, document.NewReportMethod(&row))
 	}
 	return d

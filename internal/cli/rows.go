@@ -209,3 +209,18 @@ func detailOf(reason, kind string) string {
 	}
 	return ": " + detail
 }
+
+// topOf returns the first elements of a list, and how many more there are; top is 0 for all.
+func topOf[T any](list []T, top int) (shown []T, hidden int) {
+	if top == 0 || top >= len(list) {
+		return list, 0
+	}
+	return list[:top], len(list) - top
+}
+
+// fields returns a function that writes lines with a name in front of each.
+func fields(out io.Writer, width int) func(name, text string, args ...any) {
+	return func(name, text string, args ...any) {
+		_, _ = fmt.Fprintf(out, "%-*s%s\n", width, name, format.Printable(fmt.Sprintf(text, args...)))
+	}
+}
