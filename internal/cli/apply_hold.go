@@ -458,9 +458,7 @@ func (r *applyRun) describe(look *applyLook) document.Applied {
 	d.Weavings, d.Kept, d.NotChosen, d.OnlyCounted = r.session.Weavings(), len(r.kept), r.traces.Rings.Discarded, r.traces.Rings.Dropped
 	if d.Final {
 		d.LeftAlone = document.NewLeft(r.concerned())
-		r.lock.Lock()
-		d.Remarks = append(d.Remarks, r.remarks...)
-		r.lock.Unlock()
+		d.Remarks = r.remarksWith(nil)
 	}
 	return d
 }

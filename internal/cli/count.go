@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -464,17 +463,8 @@ func (r *countRun) writeJSON(look *countLook) error {
 		d.HookCost = document.NewHookCost(cost, look.share(cost))
 	}
 	if look.Final {
-		r.describeEnd(&d, look)
+		d.Hooks, d.LeftAlone, d.Leaving, d.Remarks = r.describeHooks(), document.NewLeft(r.leftAlone()), document.NewLeaving(look.farewell), r.remarksWith(look.losses)
+		d.Hooks.Methods = len(look.rows)
 	}
 	return document.Write(r.out, d)
-}
-
-func (r *countRun) describeEnd(d *document.Count, look *countLook) {
-	d.Hooks = r.describeHooks()
-	d.Hooks.Methods = len(look.rows)
-	d.LeftAlone = document.NewLeft(r.leftAlone())
-	d.Leaving = document.NewLeaving(look.farewell)
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	d.Remarks = slices.Concat(r.remarks, look.losses)
 }

@@ -96,12 +96,12 @@ type exitStatus int
 func (e exitStatus) Error() string { return fmt.Sprintf("the program ended with exit code %d", int(e)) }
 
 func runProgram(ctx context.Context, s streams, words []string, settings launch.Settings) error {
-	program, err := launch.Start(words, settings)
+	program, reportLeft, err := startProgram(s, words, settings)
 	if err != nil {
 		return err
 	}
 	defer program.PassSignals()()
-	reportLaunch(s, words)
+	defer reportLeft()
 	// Signals are passed on to the program: only its end ends this command.
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	found := make(chan struct{})
@@ -112,8 +112,24 @@ func runProgram(ctx context.Context, s streams, words []string, settings launch.
 	code := program.ExitCode()
 	stop()
 	<-found
-	reportLeft(s, words, program)
 	return programError(code)
+}
+
+// startProgram starts a program. reportLeft lists the processes that it has left running.
+func startProgram(s streams, words []string, settings launch.Settings) (_ *launch.Program, reportLeft func(), err error) {
+	program, err := launch.Start(words, settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !launch.IsJava(words[0]) {
+		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and print that\n", format.Printable(words[0]))
+	}
+	return program, func() {
+		if left := program.Left(); len(left) > 0 {
+			_, _ = fmt.Fprintf(s.err, "sonde: %s ended and left %s running in the background; their JVMs get the agent: sonde ps lists them\n",
+				format.Printable(words[0]), launch.Numbers(left))
+		}
+	}, nil
 }
 
 // programError returns the exit code of a program as an error; nil for success.
@@ -122,21 +138,6 @@ func programError(code int) error {
 		return nil
 	}
 	return exitStatus(code)
-}
-
-// reportLaunch reports that a command other than java gets the agent by a variable.
-func reportLaunch(s streams, words []string) {
-	if !launch.IsJava(words[0]) {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s is not java: its JVMs get the agent by JAVA_TOOL_OPTIONS, and print that\n", format.Printable(words[0]))
-	}
-}
-
-// reportLeft lists processes that a command has left running.
-func reportLeft(s streams, words []string, program *launch.Program) {
-	if left := program.Left(); len(left) > 0 {
-		_, _ = fmt.Fprintf(s.err, "sonde: %s ended and left %s running in the background; their JVMs get the agent: sonde ps lists them\n",
-			format.Printable(words[0]), launch.Numbers(left))
-	}
 }
 
 func reportPrepared(s streams, jvm *process.JVM, hold time.Duration) {
@@ -156,12 +157,12 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 	if err != nil {
 		return err
 	}
-	program, err := launch.Start(words, launch.Settings{Hold: usualHold, AgentDir: agentDir})
+	program, reportLeft, err := startProgram(s, words, launch.Settings{Hold: usualHold, AgentDir: agentDir})
 	if err != nil {
 		return err
 	}
 	defer program.PassSignals()()
-	reportLaunch(s, words)
+	defer reportLeft()
 	c := &applyCommand{
 		targetFlags: targetFlags{streams: streams{out: s.err, err: s.err}}, title: file, set: set, interval: time.Second, keep: usualKeep,
 	}
@@ -172,9 +173,7 @@ func runWatched(ctx context.Context, s streams, words []string, file, agentDir s
 	if err != nil {
 		_, _ = fmt.Fprintf(s.err, "sonde: %s\n", format.OneLine(err))
 	}
-	code := program.ExitCode()
-	reportLeft(s, words, program)
-	return programError(code)
+	return programError(program.ExitCode())
 }
 
 // withFirstJVM measures the first JVM that a program starts until it exits. Other JVMs do

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
-	"github.com/sonde-jvm/sonde/internal/jvm/targetfs"
 	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
@@ -90,12 +89,8 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	if err != nil {
 		return v.abandon(ctx, err)
 	}
-	if v.applied.isUsed() {
-		v.reportApplied(ctx)
-	} else {
-		v.reportInstallation()
-	}
-	if _, err := targetfs.LetGo(v.session.JVM()); err != nil { // sonde run --hold has stopped it before its first instruction
+	v.reportHooks(ctx)
+	if err := letGo(v.session.JVM()); err != nil { // sonde run --hold has stopped it before its first instruction
 		v.remark(format.OneLine(err))
 	}
 	return nil
@@ -124,14 +119,20 @@ func (v *liveSession) open(ctx context.Context, command string) error {
 
 // abandon leaves without a result, because of a failure or an interruption.
 func (v *liveSession) abandon(ctx context.Context, cause error) error {
-	v.applied.end()
-	farewell, closing := v.session.Close(ctx)
-	v.endCache()
+	_, closing := v.close(ctx)
 	_ = v.session.Release()
+	return interruption(ctx, errors.Join(cause, closing))
+}
+
+// close takes the hooks out.
+func (v *liveSession) close(ctx context.Context) (session.Farewell, error) {
+	v.applied.end()
+	farewell, err := v.session.Close(ctx)
+	v.endCache()
 	for _, text := range farewell.Remarks {
 		v.remark(text)
 	}
-	return interruption(ctx, errors.Join(cause, closing))
+	return farewell, err
 }
 
 // interruption explains a Ctrl-C before the hooks are in place.
@@ -160,6 +161,13 @@ func (v *liveSession) remark(text string) {
 	v.screen.note(text)
 }
 
+// remarksWith returns the notes so far, and others.
+func (v *liveSession) remarksWith(others []string) []string {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	return slices.Concat(v.remarks, others)
+}
+
 // endedBy returns why the session has ended, and reports it.
 func (v *liveSession) endedBy() ending {
 	err := v.session.Err()
@@ -180,12 +188,7 @@ func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewel
 	if ended == endedLost {
 		lost = v.session.Err()
 	}
-	v.applied.end()
-	farewell, err := v.session.Close(ctx)
-	v.endCache()
-	for _, text := range farewell.Remarks {
-		v.remark(text)
-	}
+	farewell, err := v.close(ctx)
 	// An agent that answers reports at least how long it took. An agent that left by
 	// itself does not answer.
 	answered := farewell.Restored.Nanos != 0 || farewell.Restored.Unmapped
@@ -252,29 +255,43 @@ func (w *appliedSet) end() {
 	}
 }
 
-// reportApplied reports where a set has hooks, and where it has none.
-func (v *liveSession) reportApplied(ctx context.Context) {
-	report := v.applied.report
-	for _, p := range report.Probes {
-		if len(p.Methods) > 0 {
-			text := "hooks in " + format.Count(len(p.Methods), "method", "methods")
+// reportHooks reports where hooks are and what putting them in took, and where there are none.
+func (v *liveSession) reportHooks(ctx context.Context) {
+	took := sessionWovenText(v.session) + costOf(batchCosts(v.installation.Batches))
+	left := v.leftAlone()
+	var empty []string
+	if v.applied.isUsed() {
+		empty = v.applied.unmatched()
+		for _, p := range v.applied.report.Probes {
+			anchors := ""
 			if p.Anchors > 0 {
-				text += " and in " + format.Count(p.Anchors, "method", "methods") + " of its sequences"
+				anchors = " and in " + format.Count(p.Anchors, "method", "methods") + " of its sequences"
 			}
-			v.screen.say("%s%s%s", text, sessionWovenText(v.session), costOf(batchCosts(v.installation.Batches)))
+			if len(p.Methods) > 0 {
+				v.screen.say("hooks in %s%s%s", format.Count(len(p.Methods), "method", "methods"), anchors, took)
+			}
+		}
+	} else {
+		methods := v.session.Methods()
+		for _, p := range v.target.set.Includes() {
+			if !hasMethod(p, methods, left) {
+				empty = append(empty, p.String())
+			}
+		}
+		if len(methods) > 0 {
+			v.screen.say("hooks in %s of %s%s", format.Count(len(methods), "method", "methods"), format.Count(v.session.Classes(), "class", "classes"), took)
 		}
 	}
-	v.reportUnmatched(ctx)
-	v.reportLeft(v.leftAlone())
+	v.reportUnmatched(ctx, empty)
+	v.reportLeft(left)
 }
 
 // reportUnmatched reports patterns that match nothing yet, with suggestions.
-func (v *liveSession) reportUnmatched(ctx context.Context) {
-	texts := v.applied.unmatched()
-	if len(texts) == 0 {
+func (v *liveSession) reportUnmatched(ctx context.Context, empty []string) {
+	if len(empty) == 0 {
 		return
 	}
-	set, err := pattern.ParseSet(texts...)
+	set, err := pattern.ParseSet(empty...)
 	if err != nil {
 		return // they were checked before
 	}
@@ -351,16 +368,8 @@ func losses(r *liveprobes.Results) (lines []string) {
 	for i := range r.Rows {
 		undecided += r.Rows[i].Undecided
 	}
-	if undecided > 0 {
-		lines = append(lines, fmt.Sprintf("the condition of %s could not be evaluated: they are not counted", format.Count(int(undecided), "call", "calls")))
-	}
-	if r.Ambiguous > 0 {
-		lines = append(lines, fmt.Sprintf("%s handed over twice before starting: their context is unknown", format.Count(int(r.Ambiguous), "task was", "tasks were")))
-	}
-	if r.ContextsLost > 0 {
-		lines = append(lines, fmt.Sprintf("%s no room for context: calls below may be missing", format.Count(int(r.ContextsLost), "call had", "calls had")))
-	}
-	return lines
+	lines = addCount(lines, undecided, "call is", "calls are", "not counted: the condition could not be evaluated")
+	return append(lines, contextNotes(r.ContextsLost, r.Ambiguous)...)
 }
 
 // readRows reads what was measured, by method or by context.
@@ -446,27 +455,6 @@ func unfit(err error) error {
 	return fmt.Errorf("%s: %w; nothing was changed in the JVM", where, wrong.First.Err)
 }
 
-// reportInstallation reports what putting hooks in took, and where there are none.
-func (v *liveSession) reportInstallation() {
-	i := v.installation
-	methods := v.session.Methods()
-	if len(methods) > 0 {
-		v.screen.say("hooks in %s of %s%s%s", format.Count(len(methods), "method", "methods"),
-			format.Count(v.session.Classes(), "class", "classes"), sessionWovenText(v.session), costOf(batchCosts(i.Batches)))
-	}
-	for _, lost := range i.Unmatched {
-		v.screen.say("note: %s", lostText(lost, "; a class that loads later gets its hooks then"))
-	}
-	left := v.session.LeftAlone()
-	v.reportLeft(left)
-	for _, p := range v.target.set.Includes() {
-		lost := slices.ContainsFunc(i.Unmatched, func(u session.Unmatched) bool { return u.Pattern == p.String() })
-		if !lost && !hasMethod(p, methods, left) {
-			v.screen.say("note: %s matches loaded classes, but none of their methods that have code%s", p, v.methodAdvice(p))
-		}
-	}
-}
-
 // hasMethod reports whether a pattern matches something that has a hook or was left alone.
 func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.LeftAlone) bool {
 	return slices.ContainsFunc(methods, func(m session.Method) bool { return p.Match(m.MethodRef) }) ||
@@ -500,9 +488,9 @@ func batchCosts(batches []session.Batch) (all cost.Cost) {
 	for i, batch := range batches {
 		if i == 0 {
 			all = batch.Cost
-			continue
+		} else {
+			all = all.Then(batch.Cost)
 		}
-		all = all.Then(batch.Cost)
 	}
 	return all
 }

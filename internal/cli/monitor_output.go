@@ -464,7 +464,5 @@ func (r *monitorRun) describeEnd(d *document.Monitor, table *monitorTable) {
 	if cost := r.cost.Cost(); cost != nil {
 		d.HookCost = document.NewHookCost(cost, cost.Median*table.Total.Rate/1e9)
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	d.Remarks = slices.Concat(r.remarks, r.losses())
+	d.Remarks = r.remarksWith(r.losses())
 }

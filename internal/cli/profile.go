@@ -269,19 +269,18 @@ const endingPatience = 3 * time.Second
 // runStarted starts the program, measures it from its beginning, and waits until it has
 // ended, because it uses the streams of this command.
 func (c *profileCommand) runStarted(ctx context.Context) error {
-	program, err := launch.Start(c.words, launch.Settings{Hold: usualHold, AgentDir: c.agentDir})
+	program, reportLeft, err := startProgram(c.streams, c.words, launch.Settings{Hold: usualHold, AgentDir: c.agentDir})
 	if err != nil {
 		return err
 	}
 	defer program.PassSignals()()
-	reportLaunch(c.streams, c.words)
 	err = withFirstJVM(ctx, program, c.measure)
 	if err != nil {
 		err = c.reportNow(err, program)
 	}
 	code := program.ExitCode()
 	if !errors.As(err, new(*launch.EndedError)) { // which says it
-		reportLeft(c.streams, c.words, program)
+		reportLeft()
 	}
 	if code != 0 {
 		_, _ = fmt.Fprintf(c.err, "note: the program ended with exit code %d\n", code)

@@ -405,7 +405,7 @@ func (r *arenaReport) remarks() (lines []string) {
 		lines = append(lines, lowerBoundNote)
 	}
 	lines = append(lines, arenaNotes(r.untimed, r.results.Dropped)...)
-	lines = addCount(lines, r.undecided, "call", "calls", "are not counted: the condition could not be evaluated")
+	lines = addCount(lines, r.undecided, "call is", "calls are", "not counted: the condition could not be evaluated")
 	lines = append(lines, contextNotes(r.results.ContextsLost, r.results.Ambiguous)...)
 	if slices.ContainsFunc(r.methods, func(row results.Row) bool { return row.Label.Unknown }) {
 		lines = append(lines, "rows marked (unknown): the agent ran out of label slots, so their tags or callers were not recorded")

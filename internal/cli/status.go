@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -56,13 +55,9 @@ func inspect(pid int) (*process.JVM, error) {
 // An ownerStatus is the owner of hooks in a JVM, with its measurements.
 type ownerStatus struct {
 	*session.Owner
+	document.Occupant
 	account arena.Account // of a pack
 	rows    []results.Row
-	timing  results.Timing
-	sum     *arena.Summary
-	calls   uint64
-	untimed uint64
-	cost    arena.Cost
 }
 
 func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error {
@@ -74,34 +69,39 @@ func status(ctx context.Context, s streams, pid int, asJSON bool, top int) error
 	if err != nil {
 		return err
 	}
-	occupants, unreachable, err := session.Owners(ctx, jvm, false)
+	owners, unreachable, err := session.Owners(ctx, jvm, false)
 	if err != nil {
 		return err
 	}
-	var tenants []*ownerStatus
-	for _, o := range occupants {
+	d := document.Status{
+		PID: jvm.PID, Version: jvm.Version, Main: jvm.Main, Inside: len(found.Arenas) > 0, Standby: found.Standby,
+		Occupants: []document.Occupant{},
+	}
+	if jvm.Pack != nil {
+		d.PackProblem = jvm.Pack.Problem
+	}
+	var all []*ownerStatus
+	for _, o := range owners {
 		defer o.Close()
-		t, err := readTenant(o)
+		t, err := readOwner(o)
 		if err != nil {
 			unreachable = append(unreachable, &session.UnreachableError{PID: pid, Path: o.Path, Cause: err})
 			continue
 		}
-		tenants = append(tenants, t)
+		all, d.Occupants = append(all, t), append(d.Occupants, t.Occupant)
 	}
-	out := bufio.NewWriter(s.out) // keeps the first error until Flush
 	if asJSON {
-		err = document.Write(out, describeStatus(jvm, found, tenants))
+		err = document.Write(s.out, d)
 	} else {
-		writeStatus(out, jvm, found, tenants, top, s.outWidth())
+		err = s.print(func(out io.Writer) { writeStatus(out, &d, all, top, s.outWidth()) })
 	}
-	err = errors.Join(err, out.Flush())
 	for _, u := range unreachable {
 		err = errors.Join(err, u)
 	}
 	return err
 }
 
-func readTenant(o *session.Owner) (*ownerStatus, error) {
+func readOwner(o *session.Owner) (*ownerStatus, error) {
 	methods, err := o.Methods()
 	if err != nil {
 		return nil, err
@@ -118,7 +118,16 @@ func readTenant(o *session.Owner) (*ownerStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &ownerStatus{Owner: o, account: account, sum: sum, cost: cost}
+	t := &ownerStatus{Owner: o, account: account}
+	t.Occupant = document.Occupant{
+		Command: o.Command, Process: o.Sonde, Alive: string(o.Alive), Since: o.Opened.Round(time.Millisecond), Threads: sum.Threads,
+		Dropped: sum.Dropped, HookNanos: cost.Hook, Pause: int64(cost.Pause), Compile: int64(cost.Compile), Methods: []document.Method{},
+		Arena: o.Path, Pack: o.Pack,
+	}
+	t.ArenaUsed, t.ArenaRoom = o.Room()
+	if o.Pack != "" {
+		t.Classes = document.NewAccount(&account)
+	}
 	elapsed := time.Since(o.Opened).Seconds()
 	for _, m := range methods {
 		row := results.ParseRow(m.Name)
@@ -126,62 +135,68 @@ func readTenant(o *session.Owner) (*ownerStatus, error) {
 			row.Totals = *totals
 		}
 		row.PerSecond = float64(row.Calls) / elapsed
-		t.calls += row.Calls
-		t.untimed += row.Untimed
+		t.Calls += row.Calls
+		t.Untimed += row.Totals.Untimed
 		t.rows = append(t.rows, row)
 	}
-	t.timing = results.TimingOf(t.rows...)
-	for i := range t.rows {
-		t.rows[i].Timing = t.timing
-	}
+	t.HookTotal = cost.Hook * float64(t.Calls)
+	timing := results.TimingOf(t.rows...)
+	t.Timing = string(timing)
 	results.SortRows(t.rows, "calls")
+	for i := range t.rows {
+		t.rows[i].Timing = timing
+		t.Occupant.Methods = append(t.Occupant.Methods, document.NewMethod(&t.rows[i]))
+	}
 	return t, nil
 }
 
-func writeStatus(out io.Writer, jvm *process.JVM, found targetfs.Found, tenants []*ownerStatus, top, width int) {
-	if len(found.Arenas) == 0 {
-		_, _ = fmt.Fprintf(out, "Sonde is not in process %d (JDK %s, %s)\n", jvm.PID, format.OrDash(format.Printable(jvm.Version)), format.OrDash(format.Printable(jvm.Main)))
+func writeStatus(out io.Writer, d *document.Status, owners []*ownerStatus, top, width int) {
+	if !d.Inside {
+		_, _ = fmt.Fprintf(out, "Sonde is not in process %d (JDK %s, %s)\n", d.PID, format.OrDash(format.Printable(d.Version)), format.OrDash(format.Printable(d.Main)))
 	}
-	for _, t := range tenants {
+	for _, t := range owners {
 		t.write(out, top, width)
 	}
-	if jvm.Pack != nil && jvm.Pack.Problem != "" {
-		_, _ = fmt.Fprintf(out, "the program was started with a pack but runs without it: %s\n", format.Printable(jvm.Pack.Problem))
+	if d.PackProblem != "" {
+		_, _ = fmt.Fprintf(out, "the program was started with a pack but runs without it: %s\n", format.Printable(d.PackProblem))
 	}
-	if found.Standby {
+	if d.Standby {
 		_, _ = fmt.Fprintln(out, "an agent that was loaded at the start (-javaagent) waits for a command")
 	}
 }
 
 func (t *ownerStatus) write(out io.Writer, top, width int) {
-	if t.Pack != "" {
-		_, _ = fmt.Fprintf(out, "inside   pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it\n", format.Printable(t.Pack), t.JVM.PID, t.JVM.PID)
-		_, _ = fmt.Fprintf(out, "classes  %s\n", accountText(&t.account))
+	line := fields(out, 9)
+	pack := t.Occupant.Pack
+	if pack != "" {
+		line("inside", "pack %s, since the program started: sonde attach %d shows it, sonde undo %d removes it", pack, t.JVM.PID, t.JVM.PID)
+		line("classes", "%s", accountText(&t.account))
 		if named := unwovenText(&t.account, mostNamed); named != "" {
-			_, _ = fmt.Fprintf(out, "         %s\n", format.Printable(named))
+			line("", "%s", named)
 		}
 	} else {
-		_, _ = fmt.Fprintf(out, "inside   %s\n", format.Printable(t.Command))
-		_, _ = fmt.Fprintf(out, "process  %d, %s\n", t.Sonde, aliveText(t.Alive))
+		line("inside", "%s", t.Occupant.Command)
+		line("process", "%d, %s", t.Sonde, aliveText(t.Owner.Alive))
 	}
-	_, _ = fmt.Fprintf(out, "since    %s (%s ago)\n", t.Opened.Local().Format(time.DateTime), format.ShortDuration(time.Since(t.Opened)))
-	_, _ = fmt.Fprintf(out, "hooks    in %s; %s by %s\n", format.Count(len(t.rows), "method", "methods"),
-		format.AtLeast(hasLowerBound(t.rows), format.Count(int(t.calls), "call", "calls")), format.Count(t.sum.Threads, "thread", "threads"))
+	line("since", "%s (%s)", t.Opened.Local().Format(time.DateTime), since(t.Opened))
+	line("hooks", "in %s; %s by %s", format.Count(len(t.rows), "method", "methods"),
+		format.AtLeast(hasLowerBound(t.rows), format.Count(t.Calls, "call", "calls")), format.Count(t.Threads, "thread", "threads"))
 	if hasLowerBound(t.rows) {
-		_, _ = fmt.Fprintf(out, "         %s\n", lowerBoundNote)
+		line("", "%s", lowerBoundNote)
 	}
-	used, limit := t.Room()
-	if t.Pack == "" { // nobody has measured its cost
-		_, _ = fmt.Fprintf(out, "cost     %s\n", t.costText())
-		_, _ = fmt.Fprintf(out, "arena    %s of %s used\n", format.Size(used), format.Size(limit))
+	room := fmt.Sprintf("%s of %s used", format.Size(t.ArenaUsed), format.Size(t.ArenaRoom))
+	if pack == "" { // nobody has measured its cost
+		line("cost", "%s", t.costText())
+		line("arena", "%s", room)
 	} else {
-		_, _ = fmt.Fprintf(out, "arena    %s, %s of %s used\n", format.Printable(t.Path), format.Size(used), format.Size(limit))
+		line("arena", "%s, %s", t.Arena, room)
 	}
-	if t.untimed > 0 && t.timing != results.Untimed {
-		_, _ = fmt.Fprintf(out, "         %s counted without a time: the arena had no room\n", format.Count(int(t.untimed), "call was", "calls were"))
+	untimed := t.Untimed
+	if t.Timing == string(results.Untimed) {
+		untimed = 0 // as asked for
 	}
-	if t.sum.Dropped > 0 {
-		_, _ = fmt.Fprintf(out, "         %s not counted: the arena had no room\n", format.Count(int(t.sum.Dropped), "call was", "calls were"))
+	for _, note := range arenaNotes(untimed, t.Dropped) {
+		line("", "%s", note)
 	}
 	rows := shownRows(t.rows, top)
 	if len(rows) == 0 {
@@ -197,16 +212,12 @@ func (t *ownerStatus) write(out io.Writer, top, width int) {
 // costText says what the hooks have cost the program.
 func (t *ownerStatus) costText() string {
 	text := fmt.Sprintf("installing hooks paused the program for %s and took %s of compiler time",
-		format.Nanos(float64(t.cost.Pause)), format.Nanos(float64(t.cost.Compile)))
-	if t.cost.Hook == 0 {
+		format.Nanos(float64(t.Pause)), format.Nanos(float64(t.Compile)))
+	if t.HookNanos == 0 {
 		return text + "; the cost per call has not been measured yet"
 	}
-	return fmt.Sprintf("about %s per call, %s of processor time in total; %s",
-		format.Call(t.cost.Hook), format.Nanos(t.hookNanos()), text)
+	return fmt.Sprintf("about %s per call, %s of processor time in total; %s", format.Call(t.HookNanos), format.Nanos(t.HookTotal), text)
 }
-
-// hookNanos returns the processor time of the hooks.
-func (t *ownerStatus) hookNanos() float64 { return t.cost.Hook * float64(t.calls) }
 
 func aliveText(alive process.Answer) string {
 	text := lifeText(alive)
@@ -214,34 +225,6 @@ func aliveText(alive process.Answer) string {
 		text += ": the agent removes its hooks when its lease ends; sonde undo removes them now"
 	}
 	return text
-}
-
-func describeStatus(jvm *process.JVM, found targetfs.Found, tenants []*ownerStatus) document.Status {
-	d := document.Status{
-		PID: jvm.PID, Version: jvm.Version, Main: jvm.Main, Inside: len(found.Arenas) > 0, Standby: found.Standby,
-		Occupants: []document.Occupant{},
-	}
-	if jvm.Pack != nil {
-		d.PackProblem = jvm.Pack.Problem
-	}
-	for _, t := range tenants {
-		o := document.Occupant{
-			Command: t.Command, Process: t.Sonde, Alive: string(t.Alive), Since: t.Opened.Round(time.Millisecond), Timing: string(t.timing),
-			Calls: t.calls, Threads: t.sum.Threads, Untimed: t.untimed, Dropped: t.sum.Dropped, Methods: []document.Method{},
-		}
-		o.HookNanos, o.HookTotal = t.cost.Hook, t.hookNanos()
-		o.Pause, o.Compile = int64(t.cost.Pause), int64(t.cost.Compile)
-		o.ArenaUsed, o.ArenaRoom = t.Room()
-		o.Arena = t.Path
-		if o.Pack = t.Pack; t.Pack != "" {
-			o.Classes = document.NewAccount(&t.account)
-		}
-		for i := range t.rows {
-			o.Methods = append(o.Methods, document.NewMethod(&t.rows[i]))
-		}
-		d.Occupants = append(d.Occupants, o)
-	}
-	return d
 }
 
 func newUndo(s streams) *cobra.Command {

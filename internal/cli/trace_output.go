@@ -103,9 +103,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 	if r.rings.Damaged > 0 {
 		r.remark(fmt.Sprintf("a ring buffer was invalid %s: its calls are lost", format.Count(int(r.rings.Damaged), "time", "times")))
 	}
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	t.Notes = append(t.Notes, r.remarks...)
+	t.Notes = r.remarksWith(nil)
 	return t
 }
 
