@@ -24,7 +24,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 )
 
-// applyCommand is a `sonde apply` command line.
 type applyCommand struct {
 	targetFlags
 	file       string
@@ -75,7 +74,6 @@ func newApply(s streams) *cobra.Command {
 	return command
 }
 
-// check reads the command line and the file, before the JVM is touched.
 func (c *applyCommand) check(args []string, given func(string) bool) (err error) {
 	c.paced = given("interval")
 	if c.pid, err = processNumber(args[0]); err != nil {
@@ -154,7 +152,6 @@ func (c *applyCommand) run(ctx context.Context) error {
 	return c.apply(ctx, jvm)
 }
 
-// apply makes this Sonde hold the JVM.
 func (c *applyCommand) apply(ctx context.Context, jvm *process.JVM) error {
 	changes := probeset.Diff(nil, c.set)
 	if c.dryRun {
@@ -373,7 +370,6 @@ func reportReady() error {
 
 func isNone(err error) bool { return errors.Is(err, handover.ErrNone) }
 
-// handOver hands the set to the Sonde that holds the JVM.
 func (c *applyCommand) handOver(ctx context.Context, client *handover.Client) error {
 	if c.duration != 0 {
 		return usage("--for: another sonde apply already holds process %d and decides when it ends; use for: in the file", c.pid)
@@ -425,7 +421,6 @@ func outcomeText(o *handover.Outcome) string {
 	return fmt.Sprintf("%s added, %s removed, %s switched", format.Count(o.Woven, "hook", "hooks"), format.Grouped(o.Removed), format.Grouped(o.Switched))
 }
 
-// endHolder ends the Sonde that holds the JVM.
 func (c *applyCommand) endHolder(ctx context.Context, client *handover.Client) error {
 	if client == nil {
 		return fmt.Errorf("no sonde apply holds process %d: sonde status %d shows whether another command does", c.pid, c.pid)
@@ -446,7 +441,6 @@ func (c *applyCommand) endHolder(ctx context.Context, client *handover.Client) e
 	return err
 }
 
-// showHolder shows the state of the Sonde that holds the JVM.
 func (c *applyCommand) showHolder(ctx context.Context, client *handover.Client) error {
 	if client == nil {
 		return usage("-f is missing: no sonde apply holds process %d, so there is nothing to show", c.pid)

@@ -35,7 +35,6 @@ type applyRun struct {
 	shown   map[handover.RowKey]uint64 // calls at that time
 }
 
-// hold holds the JVM until the end.
 func (c *applyCommand) hold(ctx context.Context, jvm *process.JVM) error {
 	defer ignoreBrokenPipe()()
 	r := &applyRun{applyCommand: c, liveSession: liveSession{target: &c.targetFlags, screen: newScreen(c.streams)}}
@@ -100,7 +99,6 @@ func endingText(why liveprobes.Ending) string {
 	return string(why)
 }
 
-// reportSet says which methods a set has found.
 func (r *applyRun) reportSet(report *liveprobes.Report) {
 	methods := map[string]bool{}
 	for _, p := range report.Probes {
@@ -127,7 +125,6 @@ func (r *applyRun) concerned() []session.LeftAlone {
 	return withLeftOut(r.unwoven(r.holder.Watch), r.holder.Watch.LeftOut())
 }
 
-// reportNotes returns notes about how a set was applied.
 func reportNotes(report *liveprobes.Report) []string {
 	var notes []string
 	add := func(kind string, a probes.Applied) {
@@ -154,7 +151,6 @@ func reportNotes(report *liveprobes.Report) []string {
 	return notes
 }
 
-// stay shows what happens until the end, and returns why that came.
 func (r *applyRun) stay(ctx context.Context) ending {
 	s := waitLoop{done: r.session.Done(), why: r.endedBy, asked: r.holder.Asked()}
 	s.endAfter(r.duration, r.began)
@@ -185,10 +181,8 @@ func (r *applyRun) keepLatest(ended []*trace.Transaction) {
 	}
 }
 
-// isTraced reports whether a probe traces calls.
 func isTraced(p probeset.Probe) bool { return p.Level >= probeset.Trace }
 
-// show shows the state.
 func (r *applyRun) show() error {
 	isDue := r.json && r.paced
 	if !isDue && (r.json || r.screen.silent) {
@@ -343,7 +337,6 @@ type applyLook struct {
 	atLeast bool   // calls is a lower bound, because rows may share calls
 }
 
-// look reads what was measured.
 func (r *applyRun) look() (*applyLook, error) {
 	results, err := r.holder.Watch.Results()
 	if err != nil {
@@ -404,7 +397,6 @@ var (
 	applyExpendable = []string{"LEVEL", "THREW", "MEAN", "CALLS", "UNDECIDED"}
 )
 
-// runningTexts returns the cells of rows.
 func runningTexts(rows []handover.Running) [][]string {
 	texts := make([][]string, 0, len(rows))
 	for i := range rows {
@@ -438,7 +430,6 @@ func runningTexts(rows []handover.Running) [][]string {
 	return texts
 }
 
-// liveLines returns what fits a terminal.
 func (l *applyLook) liveLines(width, height int) []string {
 	lines := append([]string{l.headline()}, l.remarks()...)
 	lines = append(lines, "")

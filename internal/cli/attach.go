@@ -25,7 +25,6 @@ const rowsByProbe = "probe"
 
 const usualAttachSort = "calls"
 
-// attachCommand is a `sonde attach` command line.
 type attachCommand struct {
 	applyCommand // for --weave
 	pack         string
@@ -73,7 +72,6 @@ var (
 	weaveFlags = []string{"file", "yes", "force", "left", "cache", "cache-share", "cache-trust", "no-cache"}
 )
 
-// check reads the command line, before the JVM is inspected.
 func (c *attachCommand) check(args []string, isSet func(flag string) bool) (err error) {
 	c.paced = isSet("interval")
 	if c.pid, err = processNumber(args[0]); err != nil {
@@ -193,7 +191,6 @@ func notesText(notes []string) string {
 	return notes[0]
 }
 
-// evictPack removes the pack, and waits until it is out.
 func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error {
 	occupants, unreachable, err := session.Owners(ctx, h.JVM, true)
 	if err != nil {
@@ -221,7 +218,6 @@ func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error 
 	return nil
 }
 
-// An attachRun shows what a pack measures.
 type attachRun struct {
 	*attachCommand
 	results *results.Reader
@@ -278,7 +274,6 @@ func sampleOf(h *results.Reader) uint32 {
 	return sample
 }
 
-// reportClasses reports classes that the pack could not weave.
 func (r *attachRun) reportClasses() {
 	say := r.table.screen.say
 	say("reading the arena of process %d; %s", r.pid, format.Printable(r.accountLine(nil)))
@@ -300,7 +295,6 @@ func (r *attachRun) accountLine(*monitorTable) string {
 	return "classes of pack " + name + ": " + accountText(&account)
 }
 
-// watched returns the rows of the pack.
 func (r *attachRun) watched() []results.Row {
 	found, err := r.results.Results()
 	if err != nil {
@@ -332,7 +326,6 @@ func (r *attachRun) hasEnded() ending {
 	return notEnded
 }
 
-// finish writes the result for the whole time.
 func (r *attachRun) finish(ended ending) error {
 	failure := r.table.writeRest(ended)
 	whole := r.table.look(r.table.first)
@@ -344,7 +337,6 @@ func (r *attachRun) finish(ended ending) error {
 	return errors.Join(r.table.writeWhole(whole, nil), failure)
 }
 
-// describe adds the pack to a document.
 func (r *attachRun) describe(d *document.Monitor, _ *monitorTable) {
 	d.Main, d.Pack, d.Arena, d.Remarks = r.table.main, r.results.JVM.Pack.Path, r.results.Path, r.results.Notes
 	if account, has, err := r.results.Account(); has && err == nil {

@@ -25,7 +25,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// cacheDirFlags are the flags that locate the cache.
 type cacheDirFlags struct {
 	dir   string
 	trust []string
@@ -77,13 +76,11 @@ func (c *cacheCommand) with(command *cobra.Command, run func(ctx context.Context
 	return command
 }
 
-// addFlags adds the flags to a command.
 func (p *cacheDirFlags) addFlags(flags flagSet) {
 	flags.StringVar(&p.dir, "cache", "", "`DIR` of the cache, instead of the user's default")
 	flags.StringSliceVar(&p.trust, "cache-trust", nil, "`USER` whose woven classes are also accepted; may be repeated")
 }
 
-// options returns the options of the command line.
 func (p *cacheDirFlags) options() (cache.Options, error) {
 	o := cache.Options{Dir: p.dir}
 	if named := os.Getenv(cacheVariable); p.dir == "" && named != cacheOff {
@@ -136,10 +133,8 @@ func parseSize(text string) (n int64, ok bool) {
 	return n << shift, err == nil && n >= 0 && n <= math.MaxInt64>>shift
 }
 
-// bytesText writes an exact number of bytes.
 func bytesText(n int) string { return format.Count(n, "byte", "bytes") }
 
-// diskText writes a size on disk.
 func diskText(n int64) string {
 	if n == 0 {
 		return "0"
@@ -297,7 +292,6 @@ func writeCacheVerify(out io.Writer, r *document.CacheVerify) {
 	}
 }
 
-// cacheListCommand is a `sonde cache ls` command line.
 type cacheListCommand struct {
 	*cacheCommand
 	sort     string

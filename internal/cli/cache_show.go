@@ -26,7 +26,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// cacheShowCommand is a `sonde cache show` command line.
 type cacheShowCommand struct {
 	*cacheCommand
 	code     bool
@@ -225,7 +224,6 @@ func writeOffsets(out io.Writer, e *cache.Entry) error {
 	return nil
 }
 
-// errNotWoven says that there is no woven code.
 var errNotWoven = errors.New("nothing of this class could be woven: sonde cache show says why")
 
 func (c *cacheShowCommand) writeJSON(ctx context.Context, out io.Writer, item cache.Item) error {
@@ -245,7 +243,6 @@ func (c *cacheShowCommand) writeJSON(ctx context.Context, out io.Writer, item ca
 	return errors.Join(err, document.Write(out, j))
 }
 
-// dumper returns a dumper for the methods of --method.
 func (c *cacheShowCommand) dumper() (*dumpCommand, error) {
 	d := &dumpCommand{streams: c.streams, offsets: true}
 	return d, d.parseMethod(c.method)

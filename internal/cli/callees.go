@@ -18,7 +18,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// calleesCommand is a `sonde callees` command line.
 type calleesCommand struct {
 	streams
 	calltree.Options
@@ -64,7 +63,6 @@ const (
 	mostWatch      = time.Hour
 )
 
-// check reads the command line, before the JVM is touched.
 func (c *calleesCommand) check(args []string, given func(string) bool) (err error) {
 	if c.PID, err = processNumber(args[0]); err != nil {
 		return err
@@ -314,7 +312,6 @@ func cutText(c calltree.Cut) string {
 	return fmt.Sprintf("and %s (--nodes)", format.Count(c.Methods, "callee more", "callees more"))
 }
 
-// calleesFooter returns the lines about the whole tree.
 func calleesFooter(r *calltree.Result, c *calleesCommand) []string {
 	lines := []string{fmt.Sprintf("%s, %s below %s", format.Count(r.Methods, "method", "methods"),
 		format.Count(c.Limits.Levels, "level", "levels"), format.Count(len(r.Roots), "root", "roots"))}
@@ -347,7 +344,6 @@ func calleesFooter(r *calltree.Result, c *calleesCommand) []string {
 	return append(lines, loaderLines(r)...)
 }
 
-// loaderLines explains the numbers of class loaders.
 func loaderLines(r *calltree.Result) (lines []string) {
 	shown := make(map[uint32]bool)
 	r.Each(func(n *calltree.Node) {

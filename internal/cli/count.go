@@ -18,7 +18,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// countCommand is a `sonde count` command line.
 type countCommand struct {
 	targetFlags
 	timing   results.Timing
@@ -101,7 +100,6 @@ func newCount(s streams) *cobra.Command {
 	return command
 }
 
-// check reads the command line, before the JVM is touched.
 func (c *countCommand) check(args []string, given func(string) bool) error {
 	c.paced = given("interval")
 	if err := c.parse(args); err != nil {
@@ -124,7 +122,6 @@ func (c *countCommand) check(args []string, given func(string) bool) error {
 	return nil
 }
 
-// wantContexts makes a probe set of the flags.
 func (c *countCommand) wantContexts() (err error) {
 	if c.wanted, err = c.contexts.set(c.patterns); err != nil {
 		return err
@@ -139,10 +136,8 @@ func (c *countCommand) wantContexts() (err error) {
 	return nil
 }
 
-// countOrders are the values of --sort.
 var countOrders = []string{"calls", "mean", "name", "self", "total"}
 
-// intervalUsage is the text of --interval.
 const intervalUsage = "time between two tables, or with --json between two objects"
 
 const (
@@ -152,7 +147,6 @@ const (
 	callsEvery = 20 * time.Millisecond
 )
 
-// flags returns the flags and the sampling period of the hooks.
 func (c *countCommand) flags() (flags arena.Flags, period uint32) {
 	switch c.timing {
 	case results.Sampled:
@@ -177,7 +171,6 @@ func commandLine(name string, patterns []string) string {
 	return string(line)
 }
 
-// A countRun is a running `sonde count`.
 type countRun struct {
 	*countCommand
 	liveSession
@@ -250,7 +243,6 @@ func (r *countRun) takeBatch() {
 	}
 }
 
-// write writes the result, and what leaving the JVM took.
 func (r *countRun) write(look *countLook) error {
 	r.reportLate(r.leftAlone())
 	look.overall()
@@ -284,7 +276,6 @@ func (r *countRun) read() (*countLook, error) {
 	return look, nil
 }
 
-// A countLook is a reading of what is measured.
 type countLook struct {
 	document.Count
 	elapsed  time.Duration // since the hooks went on
@@ -352,7 +343,6 @@ func (r *countRun) show(ctx context.Context) error {
 	return nil
 }
 
-// liveLines returns what fits a terminal.
 func (r *countRun) liveLines(look *countLook, width, height int) []string {
 	const around = 6 // head, cost, blank, titles, the number of hidden rows, the line of the cursor
 	rows := shownRows(look.rows, r.top)
@@ -379,7 +369,6 @@ func shownRows(rows []results.Row, top int) []results.Row {
 	return shown
 }
 
-// headline says how many calls were counted in which time.
 func (r *countRun) headline(look *countLook) string {
 	times := "exact times"
 	switch r.timing {
@@ -393,7 +382,6 @@ func (r *countRun) headline(look *countLook) string {
 		format.Rate(look.rate), format.Count(look.Threads, "thread", "threads"), times)
 }
 
-// costText says what the hooks cost the JVM.
 func (r *countRun) costText(look *countLook) string {
 	cost := r.cost.Cost()
 	if cost == nil {
@@ -415,7 +403,6 @@ func (l *countLook) share(cost *session.HookCost) float64 {
 	return cost.Median * float64(l.Calls) / float64(l.elapsed)
 }
 
-// writeText writes the table and its notes.
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	rows := shownRows(look.rows, r.top)
 	if len(rows) > 0 {
@@ -440,7 +427,6 @@ func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
 	_, _ = fmt.Fprintln(out, r.costText(look))
 }
 
-// describeHooks describes where hooks are and what putting them in took.
 func (v *liveSession) describeHooks() *document.Hooks {
 	var unmatched []string
 	if v.applied.isUsed() {

@@ -21,7 +21,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// doctorCommand is a `sonde doctor` command line.
 type doctorCommand struct {
 	streams
 	pid      int
@@ -115,7 +114,6 @@ func (d *doctorCommand) run(ctx context.Context) error {
 	return nil
 }
 
-// judge gathers facts and returns findings.
 func (d *doctorCommand) judge(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 	var asker doctor.Asker
 	var refused error

@@ -21,7 +21,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
-// A dumpCommand is a running `sonde dump`.
 type dumpCommand struct {
 	streams
 	method  *pattern.Pattern // nil: all
@@ -144,7 +143,6 @@ func (d *dumpCommand) dump(ctx context.Context, spec string) error {
 	return d.verdict(spec, single)
 }
 
-// verdict returns the error of the command.
 func (d *dumpCommand) verdict(spec string, single error) error {
 	switch {
 	case single != nil:
@@ -216,7 +214,6 @@ func located(kind archive.Kind, input, path string) string {
 
 var errTwoKinds = errors.New("a single class cannot be compared with a jar or directory: name the entry, as JAR!ENTRY")
 
-// diffSide is one of the two inputs of a diff.
 type diffSide struct {
 	several bool
 	order   []string

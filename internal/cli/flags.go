@@ -30,7 +30,6 @@ type contextFlags struct {
 	handOff bool
 }
 
-// A flagSet is the flag set of a command.
 type flagSet interface {
 	StringVar(p *string, name, value, usage string)
 	StringArrayVar(p *[]string, name string, value []string, usage string)
@@ -48,7 +47,6 @@ func (f *contextFlags) register(flags flagSet) {
 	flags.BoolVar(&f.handOff, "hand-off", true, "pass contexts and tags on to tasks in other threads")
 }
 
-// contextLong is the help text of the flags.
 const contextLong = `Where and when
   --within 'Web.handle >> Order.* > Pay.charge'
            only calls below these methods, in this order, the outermost first. >> means
@@ -70,7 +68,6 @@ const contextLong = `Where and when
   --context 3
            groups results by the last three callers; each call costs some microseconds`
 
-// isUsed reports whether any of the flags was given.
 func (f *contextFlags) isUsed() bool {
 	return len(f.within) > 0 || f.when != "" || len(f.tags) > 0 || f.context != 0 || len(f.byTag) > 0
 }
@@ -209,7 +206,6 @@ func caret(err error) string {
 	return "  " + strings.ReplaceAll(pointed.Caret(), "\n", "\n  ") + "\n"
 }
 
-// sourceFlags choose the source of samples.
 type sourceFlags struct {
 	recorder, dumps bool
 }
@@ -453,7 +449,6 @@ func lasting(p *period) *valueFlag[period] {
 	}
 }
 
-// limit sets the number of calls or the time.
 func (p *period) limit(text string) (ok bool) {
 	digits, isCalls := strings.CutSuffix(strings.TrimSuffix(text, "s"), "call")
 	if !isCalls {

@@ -27,7 +27,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/html"
 )
 
-// hotCommand is a `sonde hot` command line.
 type hotCommand struct {
 	streams
 	sampler.Options
@@ -78,7 +77,6 @@ const (
 	mostWindow  = 10 * time.Minute
 )
 
-// check reads the command line, before the JVM is asked anything.
 func (c *hotCommand) check(args []string, given func(string) bool) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -148,7 +146,6 @@ const (
 	hotLate = 1500 * time.Millisecond
 )
 
-// A hotRun is a running `sonde hot`.
 type hotRun struct {
 	*hotCommand
 	sampler *sampler.Sampler
@@ -272,7 +269,6 @@ func (r *hotRun) draw() {
 	r.screen.draw(r.view.lines(r.table, r.headline(r.table), r.top, width, height))
 }
 
-// remark keeps and shows what the user should read.
 func (r *hotRun) remark(text string) {
 	r.notes = append(r.notes, text)
 	r.screen.note(text)
@@ -301,7 +297,6 @@ func (r *hotRun) finish() error {
 	return errors.Join(failed...)
 }
 
-// nothing says why there is no result.
 func (r *hotRun) nothing(table *hotspots.Table) error {
 	if table.Waiting > 0 {
 		return fmt.Errorf("process %d: all sampled threads were waiting: sample while the program works, or longer with --window", r.pid)
@@ -309,7 +304,6 @@ func (r *hotRun) nothing(table *hotspots.Table) error {
 	return fmt.Errorf("process %d: no thread was running Java code: sample while the program works, or longer with --window", r.pid)
 }
 
-// The values of --sort.
 const (
 	hotBySelf  = "self"
 	hotByTotal = "total"
@@ -377,7 +371,6 @@ const (
 	longestTop = 40
 )
 
-// lines returns what fits a terminal.
 func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) []string {
 	lines := []string{head, v.keyLine(), ""}
 	const around = 6 // these, the titles, the number of hidden rows, the line of the cursor
@@ -455,7 +448,6 @@ func threadTexts(rows []hotspots.Thread) [][]string {
 	return texts
 }
 
-// hotOverloads returns the names that several methods share.
 func hotOverloads(methods []hotspots.Method) map[string]bool {
 	rows := make([]results.Row, 0, len(methods))
 	for _, m := range methods {
@@ -504,7 +496,6 @@ func partText(part float64) string {
 
 func intervalText(s hotspots.Share) string { return fmt.Sprintf("%.0f-%.0f", 100*s.Low, 100*s.High) }
 
-// headline says what the table covers.
 func (r *hotRun) headline(t *hotspots.Table) string {
 	what := fmt.Sprintf("process %d", r.pid)
 	if name := r.sampler.JVM().Main; name != "" {
@@ -521,7 +512,6 @@ func (r *hotRun) headline(t *hotspots.Table) string {
 	return text
 }
 
-// writeText writes the last table.
 func (r *hotRun) writeText(t *hotspots.Table) error {
 	most := r.top
 	if most == 0 {
@@ -535,7 +525,6 @@ func (r *hotRun) writeText(t *hotspots.Table) error {
 	return r.print(func(out io.Writer) { writeLines(out, lines) })
 }
 
-// writeFlame writes the flame graph of a table.
 func (r *hotRun) writeFlame(t *hotspots.Table) error {
 	jvm := r.sampler.JVM()
 	samples := &html.Samples{

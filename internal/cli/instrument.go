@@ -23,7 +23,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/offline"
 )
 
-// instrumentCommand is a `sonde instrument` command line.
 type instrumentCommand struct {
 	streams
 	input, output   string
@@ -174,7 +173,6 @@ func advice(patterns []*pattern.Pattern) string {
 	return ""
 }
 
-// check finds what is wrong with the command line itself.
 func (i *instrumentCommand) check() (*pattern.Set, error) {
 	switch {
 	case i.output == "":

@@ -220,7 +220,6 @@ func firstJVM(ctx context.Context, program *launch.Program) <-chan *process.JVM 
 	return first
 }
 
-// envCommand is a `sonde env` command line.
 type envCommand struct {
 	streams
 	launch.AgentOption
@@ -253,7 +252,6 @@ func newEnv(s streams) *cobra.Command {
 	return command
 }
 
-// check reads the command line.
 func (c *envCommand) check() error {
 	const mostGlobs = 64 // that the agent reads
 	switch {
@@ -361,7 +359,6 @@ const envExamples = `  eval "$(sonde env --pack shop.pack)" && ./start-shop.sh
   sonde env --pack /opt/shop.pack --agent-dir /opt/sonde --shell dotenv >> shop.env
   sonde env --pack shop.pack --shell fish | source`
 
-// envFormats write a variable for a shell or for a program.
 var envFormats = map[string]func(name, value string) string{
 	"sh":     func(name, value string) string { return "export " + name + "=" + shellWord(value) },
 	"fish":   func(name, value string) string { return "set -gx " + name + " " + fishWord(value) },

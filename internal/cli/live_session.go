@@ -34,7 +34,6 @@ type targetFlags struct {
 	listLeft bool
 }
 
-// forceUsage is the text of --force.
 const forceUsage = "also put hooks into classes that the JDK damages when they are changed"
 
 func (c *targetFlags) register(flags flagSet) {
@@ -43,7 +42,6 @@ func (c *targetFlags) register(flags flagSet) {
 	flags.BoolVar(&c.listLeft, "left", false, "list everything that gets no hook, with the reason")
 }
 
-// parse reads the process and the patterns.
 func (c *targetFlags) parse(args []string) (err error) {
 	if c.pid, err = processNumber(args[0]); err != nil {
 		return err
@@ -124,7 +122,6 @@ func (v *liveSession) abandon(ctx context.Context, cause error) error {
 	return interruption(ctx, errors.Join(cause, closing))
 }
 
-// close takes the hooks out.
 func (v *liveSession) close(ctx context.Context) (session.Farewell, error) {
 	v.applied.end()
 	farewell, err := v.session.Close(ctx)
@@ -161,7 +158,6 @@ func (v *liveSession) remark(text string) {
 	v.screen.note(text)
 }
 
-// remarksWith returns the notes so far, and others.
 func (v *liveSession) remarksWith(others []string) []string {
 	v.lock.Lock()
 	defer v.lock.Unlock()
@@ -209,7 +205,6 @@ func (v *liveSession) reportLate(left []session.LeftAlone) {
 	}
 }
 
-// reportFarewell reports what taking the hooks out took.
 func (v *liveSession) reportFarewell(f *session.Farewell) {
 	if f != nil {
 		v.screen.say("left %d: %s restored in %s%s", v.target.pid, format.Count(int(f.Restored.Classes), "class", "classes"), format.Duration(f.Took), costOf(f.Pause))
@@ -224,7 +219,6 @@ type appliedSet struct {
 	stop   func() // ends the goroutine that runs it
 }
 
-// isUsed reports whether a set is applied.
 func (w *appliedSet) isUsed() bool { return w.Watch != nil }
 
 // apply applies the set, and keeps it applied until the session ends.
@@ -309,7 +303,6 @@ func (v *liveSession) reportUnmatched(ctx context.Context, empty []string) {
 	}
 }
 
-// unmatched returns the patterns that match no method.
 func (w *appliedSet) unmatched() (texts []string) {
 	for _, applied := range slices.Concat(w.report.Probes, w.report.Tags) {
 		for _, text := range applied.Unmatched {
@@ -388,7 +381,6 @@ func (v *liveSession) readRows() (*liveprobes.Results, []results.Row, error) {
 	return &liveprobes.Results{Threads: sum.Threads, Dropped: sum.Dropped}, methodRows(v.session.Methods(), sum.Methods), nil
 }
 
-// methodRows returns the rows of methods.
 func methodRows(methods []session.Method, totals map[uint32]*arena.Totals) (rows []results.Row) {
 	for _, m := range methods {
 		row := results.Row{Class: m.ClassName(), Name: m.Name, Descriptor: m.Descriptor, ID: m.ID}
@@ -420,7 +412,6 @@ func contextRows(found []liveprobes.Row, byWithin bool) (rows []results.Row) {
 	return rows
 }
 
-// contextText describes a context for people.
 func contextText(within string, label liveprobes.Label) string {
 	text := label.String()
 	switch {

@@ -25,7 +25,6 @@ const (
 	byMethod  = "method"
 )
 
-// monitorCommand is a `sonde monitor` command line.
 type monitorCommand struct {
 	targetFlags
 	interval   time.Duration
@@ -76,7 +75,6 @@ func newMonitor(s streams) *cobra.Command {
 	return command
 }
 
-// check reads the command line, before the JVM is touched.
 func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
 	if err := c.parse(args); err != nil {
 		return err
@@ -100,7 +98,6 @@ func (c *monitorCommand) check(args []string, _ func(string) bool) (err error) {
 	return nil
 }
 
-// flags returns the flags and the sampling period of the hooks.
 func (c *monitorCommand) flags() (flags arena.Flags, period uint32) {
 	if c.sample > 1 {
 		return arena.On | arena.Flat | arena.Spreads | arena.Sampled, c.sample
@@ -183,7 +180,6 @@ of --listen can read method names and figures. With --by method, each method has
 
 Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
 
-// A monitorRun is a running `sonde monitor`.
 type monitorRun struct {
 	*monitorCommand
 	liveSession
@@ -228,7 +224,6 @@ func newMonitorRun(c *monitorCommand) *monitorRun {
 	return r
 }
 
-// timesText says which calls are timed.
 func timesText(sample uint32) string {
 	if sample > 1 {
 		return "one call in " + format.Grouped(int(sample)) + " timed"
@@ -249,7 +244,6 @@ func (r *monitorRun) finish(ctx context.Context, ended ending) error {
 	return errors.Join(r.write(whole), failure, err)
 }
 
-// watch shows what happens until the end, and returns why that came.
 func (r *monitorRun) watch(ctx context.Context) ending {
 	s := waitLoop{done: r.session.Done(), why: r.endedBy}
 	s.endAfter(r.duration, r.began)
@@ -281,7 +275,6 @@ func (r *monitorRun) publish(isUp bool) {
 	}
 }
 
-// write writes the result, and what leaving the JVM took.
 func (r *monitorRun) write(whole *monitorTable) error {
 	r.reportLate(r.leftAlone())
 	var err error
@@ -296,7 +289,6 @@ func (r *monitorRun) write(whole *monitorTable) error {
 	return err
 }
 
-// writeWhole writes the table of the whole time, and lines about what is missing in it.
 func (b *liveTable) writeWhole(whole *monitorTable, losses []string) error {
 	out := bufio.NewWriter(b.out) // keeps the first error until Flush
 	rows, hidden := topOf(b.view.rows(whole), b.top)
@@ -317,7 +309,6 @@ func (b *liveTable) writeWhole(whole *monitorTable, losses []string) error {
 	return out.Flush()
 }
 
-// losses says what is missing in results by context.
 func (r *monitorRun) losses() []string {
 	if !r.applied.isUsed() {
 		return nil
@@ -329,7 +320,6 @@ func (r *monitorRun) losses() []string {
 	return losses(results)
 }
 
-// costText says what the hooks cost the JVM.
 func (r *monitorRun) costText(table *monitorTable) string {
 	text := fmt.Sprintf("the %s for reading the clock are subtracted from times", format.Nanos(r.table.options.Clock))
 	cost := r.cost.Cost()

@@ -48,7 +48,6 @@ type liveTable struct {
 	titled      bool          // the titles of plain lines are written
 }
 
-// A monitorTable is the table of an interval.
 type monitorTable struct {
 	*monitor.Interval
 	names    map[monitor.Key]string // of rows, for people
@@ -60,10 +59,8 @@ type monitorTable struct {
 	farewell *session.Farewell // nil where there was nothing to leave any more
 }
 
-// begin sets the first reading.
 func (b *liveTable) begin(first *monitor.Reading) { b.first, b.last = first, first }
 
-// read takes a reading.
 func (b *liveTable) read() error {
 	reading, err := monitor.Take(b.source, b.last, b.options.Stall)
 	if err != nil {
@@ -80,13 +77,11 @@ func (b *liveTable) look(from *monitor.Reading) *monitorTable {
 	return table
 }
 
-// group makes the rows of a table.
 func (b *liveTable) group(table *monitorTable) {
 	groups, names := b.groups(b.view.by)
 	table.Interval, table.names = monitor.Between(table.from, table.to, groups, b.options), names
 }
 
-// callsSoFar returns the number of calls.
 func (b *liveTable) callsSoFar() (calls uint64) {
 	sum, err := b.source.Sum()
 	if err != nil {
@@ -141,7 +136,6 @@ func (b *liveTable) press(key rune) (quit bool) {
 	return false
 }
 
-// show shows what happened since a reading.
 func (b *liveTable) show(before *monitor.Reading) error {
 	table := b.look(before)
 	switch {
@@ -199,7 +193,6 @@ func compareKeys(a, b monitor.Key) int {
 		cmp.Compare(a.Callers, b.Callers))
 }
 
-// rows returns everything that is watched.
 func (r *monitorRun) rows() []results.Row {
 	if !r.applied.isUsed() {
 		return methodRows(r.session.Methods(), nil)
@@ -226,7 +219,6 @@ func namesOf(patterns []*pattern.Pattern) (names []string) {
 	return names
 }
 
-// matching returns the patterns that match the method of a row.
 func matching(set *pattern.Set, row *results.Row) []string {
 	m := classfile.MethodRef{Class: strings.ReplaceAll(row.Class, ".", "/"), Name: row.Name, Descriptor: row.Descriptor}
 	return namesOf(slices.DeleteFunc(slices.Clone(set.Includes()), func(p *pattern.Pattern) bool { return !p.Match(m) }))
@@ -260,7 +252,6 @@ var monitorOrders = map[string]func(r *monitor.Row) float64{
 
 func monitorOrderNames() []string { return slices.Sorted(maps.Keys(monitorOrders)) }
 
-// monitorKeys are the keys that sort.
 var monitorKeys = map[rune]string{'c': "calls", 'e': "errors", 'm': "mean", '9': "p99", 'r': "running", 'n': "name"}
 
 // A monitorView says which rows of a table are shown, and how. Keys change it.
@@ -289,7 +280,6 @@ func (v *monitorView) keyLine() string {
 	return v.tableView.keyLine("[c]alls [e]rrors [m]ean p9[9] [r]unning [n]ame  / filter  [g]roup")
 }
 
-// rows returns the active rows that pass the filter, in order.
 func (v *monitorView) rows(t *monitorTable) []monitor.Row {
 	rows := slices.DeleteFunc(slices.Clone(t.Rows), func(r monitor.Row) bool {
 		isIdle := r.Calls == 0 && r.Timed == 0 && r.Running == 0 && !r.LowerBound
@@ -353,7 +343,6 @@ func (b *liveTable) draw() {
 	b.screen.draw(b.liveLines(b.table, width, height))
 }
 
-// liveLines returns what fits a terminal.
 func (b *liveTable) liveLines(table *monitorTable, width, height int) []string {
 	lines := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
 	rows := b.view.rows(table)
@@ -373,7 +362,6 @@ func (b *liveTable) liveLines(table *monitorTable, width, height int) []string {
 	return fitLines(lines, width, height)
 }
 
-// stallLines says where stalled threads are and for how long.
 func (b *liveTable) stallLines(i *monitor.Interval, isShown func(monitor.Stall) bool) []string {
 	var lines []string
 	for _, stall := range i.Stalls {
@@ -418,7 +406,6 @@ func (b *liveTable) writeLines(table *monitorTable) error {
 	return b.print(func(out io.Writer) { writeLines(out, lines) })
 }
 
-// headline says what the table covers.
 func (b *liveTable) headline(table *monitorTable) string {
 	text := fmt.Sprintf("process %d", b.pid)
 	if b.main != "" {

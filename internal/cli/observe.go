@@ -21,7 +21,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// observeCommand is a `sonde observe` command line.
 type observeCommand struct {
 	streams
 	suggest.Options
@@ -59,7 +58,6 @@ func newObserve(s streams) *cobra.Command {
 	return command
 }
 
-// Bounds of flags.
 const (
 	leastObserved  = 2 * time.Second
 	mostObserved   = time.Hour
@@ -67,7 +65,6 @@ const (
 	standardOutput = "-"
 )
 
-// check reads the command line, before anything is touched.
 func (c *observeCommand) check(args []string, given func(string) bool) (err error) {
 	if c.Source, err = c.source.choose(); err != nil {
 		return err
@@ -198,7 +195,6 @@ func (c *observeCommand) observe(ctx context.Context) (*suggest.Proposal, *sugge
 	return p, t, nil
 }
 
-// write writes the file of probes, and its description.
 func (c *observeCommand) write(p *suggest.Proposal, t *suggest.Trial) error {
 	isFile := c.output != "" && c.output != standardOutput
 	if isFile {
@@ -231,7 +227,6 @@ func (c *observeCommand) write(p *suggest.Proposal, t *suggest.Trial) error {
 	return nil
 }
 
-// writeTrial writes what the probes cost and covered.
 func (c *observeCommand) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest.Trial, width int) {
 	_, _ = fmt.Fprintln(w)
 	rows := handover.Rows(t.Results, p.Set())
@@ -243,7 +238,6 @@ func (c *observeCommand) writeTrial(w io.Writer, p *suggest.Proposal, t *suggest
 	writeLines(w, trialLines(p, t))
 }
 
-// An observeView shows the progress of an observation.
 type observeView struct {
 	*observeCommand
 	*progressView
@@ -274,7 +268,6 @@ var (
 	codeColumns       = format.Columns(">METHODS", "WHY", "NATURE", "CLASS")
 )
 
-// writeProposal writes the proposed methods as a table, with notes.
 func writeProposal(w io.Writer, p *suggest.Proposal, width int) {
 	if p.PID == 0 {
 		format.WriteTable(w, codeColumns, codeTexts(p), width)
@@ -289,7 +282,6 @@ func writeProposal(w io.Writer, p *suggest.Proposal, width int) {
 	writeLines(w, proposalLines(p))
 }
 
-// observeTexts returns the cells of a proposal for a running program.
 func observeTexts(p *suggest.Proposal) (texts [][]string) {
 	for i := range p.Choices {
 		c := &p.Choices[i]
@@ -304,7 +296,6 @@ func observeTexts(p *suggest.Proposal) (texts [][]string) {
 	return texts
 }
 
-// codeTexts returns the cells of a proposal for archives.
 func codeTexts(p *suggest.Proposal) (texts [][]string) {
 	for _, line := range p.Lines() {
 		first := line.Choices[0]
@@ -314,7 +305,6 @@ func codeTexts(p *suggest.Proposal) (texts [][]string) {
 	return texts
 }
 
-// natureText says what a method works with.
 func natureText(c *suggest.Candidate) string {
 	var kinds []string
 	if c.Entry != "" {
@@ -326,7 +316,6 @@ func natureText(c *suggest.Candidate) string {
 	return strings.Join(kinds, ", ")
 }
 
-// proposalLines returns notes to the table.
 func proposalLines(p *suggest.Proposal) []string {
 	if p.PID == 0 {
 		lines := []string{fmt.Sprintf("%s of %s in %s read", format.Count(len(p.Choices), "method", "methods"), format.Count(p.Read, "class", "classes"), strings.Join(p.Inputs, ", "))}
@@ -361,7 +350,6 @@ func bareLines(bare []suggest.Part) (lines []string) {
 	return lines
 }
 
-// trialLines says what the probes cost and covered.
 func trialLines(p *suggest.Proposal, t *suggest.Trial) []string {
 	budget := "within the budget of " + format.Percent(p.Budget)
 	if t.Cost > p.Budget {

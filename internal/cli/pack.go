@@ -27,7 +27,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/pack/build"
 )
 
-// packCommand is a `sonde pack` command line.
 type packCommand struct {
 	planCommand
 	output string
@@ -193,7 +192,6 @@ can be made from them.
 
 Exit code: 0 if everything is right, 1 if not, 2 for a wrong command line.`
 
-// packShowCommand is a `sonde pack show` command line.
 type packShowCommand struct {
 	streams
 	file                         string
@@ -288,7 +286,6 @@ func withinText(sequence string) string {
 	return " within " + sequence
 }
 
-// leftText says what was left alone, and why.
 func leftText(l pack.Left) string {
 	name := descriptor.ExternalName(l.Class)
 	if l.Method != "" {
@@ -297,7 +294,6 @@ func leftText(l pack.Left) string {
 	return name + ": " + l.Reason
 }
 
-// sortedSpots sorts hooks by probe, sequence and method.
 func sortedSpots(names []pack.Name) []pack.Name {
 	return slices.SortedFunc(slices.Values(names), func(a, b pack.Name) int {
 		return cmp.Or(strings.Compare(a.Probe, b.Probe), strings.Compare(a.Sequence, b.Sequence), strings.Compare(a.Class, b.Class),
@@ -416,7 +412,6 @@ func writePackVerify(out io.Writer, v *document.PackVerify, hasInputs bool) {
 	}
 }
 
-// packVerdict returns an error if something is wrong.
 func packVerdict(v *document.PackVerify) error {
 	switch {
 	case !v.IsOwn:

@@ -120,7 +120,6 @@ func (f *planCommand) image() (string, error) {
 	return "", nil
 }
 
-// wovenText says where woven classes came from.
 func (f *planCommand) wovenText(w session.Weavings) string {
 	return wovenText(w.Woven, w.Cached, w.Cached+w.Missed > 0)
 }
@@ -198,7 +197,6 @@ func (f *planCommand) writeText(out io.Writer, p *build.Planned) {
 	_, _ = fmt.Fprintln(out, planSummary(p))
 }
 
-// fateOrder is the order of the output.
 var fateOrder = []probeset.When{probeset.Static, probeset.Load, probeset.Dynamic, probeset.Never, probeset.Unstated}
 
 // A fate is what happens to classes, and why.
@@ -207,7 +205,6 @@ type fate struct {
 	why  string
 }
 
-// writeFates lists classes by fate.
 func writeFates(out io.Writer, classes []build.Fate, all bool) {
 	several := map[string]int{}
 	for i := range classes {
@@ -254,7 +251,6 @@ func classesText(classes, methods int) string {
 	return format.Count(classes, "class", "classes") + ", " + format.Count(methods, "method", "methods")
 }
 
-// writeApplied writes what each probe or tag matches.
 func writeApplied(out io.Writer, kind string, applied []probes.Applied) {
 	for i := range applied {
 		a := &applied[i]
@@ -269,7 +265,6 @@ func writeApplied(out io.Writer, kind string, applied []probes.Applied) {
 	}
 }
 
-// planNotes returns notes to a plan.
 func planNotes(p *build.Planned) (notes []string) {
 	for _, u := range p.Unmatched {
 		if u.InJDK {
@@ -284,7 +279,6 @@ func planNotes(p *build.Planned) (notes []string) {
 	return append(notes, p.Notes...)
 }
 
-// planSummary sums up a plan in one line.
 func planSummary(p *build.Planned) string {
 	classes, methods := map[probeset.When]int{}, map[probeset.When]int{}
 	concerned := 0

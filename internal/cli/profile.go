@@ -28,7 +28,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// profileCommand is a `sonde profile` command line.
 type profileCommand struct {
 	streams
 	profile.Options
@@ -85,7 +84,6 @@ func newProfile(s streams) *cobra.Command {
 	return command
 }
 
-// check reads the command line, before the JVM is touched.
 func (c *profileCommand) check(args []string, dash int, given func(string) bool) error {
 	if err := c.checkTarget(args, dash); err != nil {
 		return err
@@ -205,7 +203,6 @@ func (c *profileCommand) run(ctx context.Context) error {
 	return c.measure(ctx, jvm)
 }
 
-// measure profiles a JVM and writes the result.
 func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
 	defer ignoreBrokenPipe()()
 	c.PID = jvm.PID
@@ -299,7 +296,6 @@ func (c *profileCommand) reportNow(err error, program *launch.Program) error {
 	return exitStatus(exitError)
 }
 
-// A profileView shows the progress of a profile.
 type profileView struct {
 	*profileCommand
 	*progressView
@@ -362,7 +358,6 @@ func (v *profileView) progress(p profile.Progress) {
 	}
 }
 
-// sayStage reports the stage of the run.
 func (v *profileView) sayStage(p profile.Progress) {
 	switch p.Stage {
 	case profile.Reading:
@@ -474,7 +469,6 @@ func treeLines(p *cct.Profile, width, most int) []string {
 	return format.TableLines(profileColumns, rows, 0)
 }
 
-// nodeTexts returns the cells of a node.
 func nodeTexts(p *cct.Profile, n *cct.Node) []string {
 	total, share, self := "-", "", "-"
 	if n.Total.Nanos > 0 {
@@ -503,7 +497,6 @@ func longest(top *cct.Node, most int) map[*cct.Node]bool {
 	return shown
 }
 
-// write writes the result to the files and streams of the command line.
 func (c *profileCommand) write(p *cct.Profile) error {
 	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteProfileFile(path, p) })
 	defer reportWritten()

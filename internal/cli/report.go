@@ -23,7 +23,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// reportCommand is a `sonde report` command line.
 type reportCommand struct {
 	streams
 	pack string
@@ -83,7 +82,6 @@ func (c *reportCommand) find(ctx context.Context, of string) (*results.Reader, e
 	return h, insideRemedy(err, pid, c.pack)
 }
 
-// write writes the report.
 func (c *reportCommand) write(h *results.Reader) error {
 	r, err := newReported(h, c.sort)
 	if err != nil {
@@ -170,7 +168,6 @@ func insideRemedy(err error, pid int, packPath string) error {
 	return err
 }
 
-// An arenaReport is the contents of an arena.
 type arenaReport struct {
 	*results.Reader
 	results *results.Results
@@ -182,9 +179,8 @@ type arenaReport struct {
 	calls, untimed, undecided, active uint64
 }
 
-// newReported reads an arena.
 func newReported(h *results.Reader, sort string) (r *arenaReport, err error) {
-	r = &arenaReport{Reader: h}
+	r = &arenaReport{Harvest: h}
 	if r.account, r.packed, err = h.Account(); err != nil {
 		return nil, err
 	}
@@ -246,7 +242,6 @@ var probeColumns = format.Columns(">CALLS", ">SELF", ">MEAN", ">P99", ">MAX", ">
 // reportExpendable are the columns that a narrow terminal drops, in this order.
 var reportExpendable = []string{"RUNNING", "THREW", "SELF", "MAX", "P99", "TOTAL"}
 
-// writeHead says where the measurements come from.
 func (r *arenaReport) writeHead(out io.Writer) {
 	line := fields(out, 9)
 	used, limit := r.Room()
@@ -319,7 +314,6 @@ func unwovenText(a *arena.Account, most int) string {
 	return text
 }
 
-// writeTables writes the tables of probes and methods.
 func (r *arenaReport) writeTables(out io.Writer, top, width int) {
 	write := func(columns []format.Column, all []results.Row, texts func([]results.Row) [][]string) {
 		rows, hidden := topOf(all, top)
@@ -338,7 +332,6 @@ func (r *arenaReport) writeTables(out io.Writer, top, width int) {
 	write(reportColumns, called(r.methods), r.methodTexts)
 }
 
-// timeTexts are the cells of the times of a row.
 func timeTexts(r *results.Row) (total, self, mean, p99, longest string) {
 	total, self = totalTexts(r)
 	mean, p99, longest = "-", "-", "-"
@@ -383,7 +376,6 @@ func groupedOrNone(n uint64) string {
 	return format.Grouped(int(n))
 }
 
-// writeFoot writes the number of calls, and notes to the tables.
 func (r *arenaReport) writeFoot(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "%s by %s\n", format.Count(int(r.calls), "call", "calls"), format.Count(r.results.Threads, "thread", "threads"))
 	for _, line := range r.remarks() {
@@ -391,7 +383,6 @@ func (r *arenaReport) writeFoot(out io.Writer) {
 	}
 }
 
-// remarks returns notes to the tables.
 func (r *arenaReport) remarks() (lines []string) {
 	if r.State != results.Measuring {
 		when := "when the JVM exited"

@@ -43,7 +43,6 @@ func rowTexts(rows []results.Row, overloads map[string]bool) [][]string {
 	return texts
 }
 
-// totalTexts returns the cells of the total and own time of a row.
 func totalTexts(r *results.Row) (total, self string) {
 	total, self = "-", "-"
 	if r.HasTimes() {
@@ -111,7 +110,6 @@ func overloadsOf(rows []results.Row) map[string]bool {
 // lowerBoundNote explains the mark of counts that may lack calls.
 const lowerBoundNote = "≥: " + session.WhyLowerBound
 
-// callsText writes a number of calls.
 func callsText(calls uint64, isLowerBound bool) string {
 	return format.AtLeast(isLowerBound, format.Grouped(int(calls)))
 }
@@ -136,7 +134,6 @@ func addCount(lines []string, n uint64, one, many, rest string) []string {
 	return append(lines, format.Count(int(n), one, many)+" "+rest)
 }
 
-// hasLowerBound reports whether the calls of any row are a lower bound.
 func hasLowerBound(rows []results.Row) bool {
 	return slices.ContainsFunc(rows, func(r results.Row) bool { return r.LowerBound })
 }

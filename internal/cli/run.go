@@ -59,7 +59,6 @@ func untilSignal() (ctx context.Context, stop func()) {
 	return ctx, func() { signal.Stop(signals) }
 }
 
-// Exit codes.
 const (
 	exitOK    = 0
 	exitError = 1
@@ -82,14 +81,12 @@ func (s streams) outWidth() int {
 	return 0
 }
 
-// print writes a result.
 func (s streams) print(write func(out io.Writer)) error {
 	out := bufio.NewWriter(s.out) // keeps the first error until Flush
 	write(out)
 	return out.Flush()
 }
 
-// note writes a note to standard error.
 func (s streams) note(text string) { _, _ = fmt.Fprintf(s.err, "note: %s\n", format.Printable(text)) }
 
 // A usageError says what is wrong with a command line.
@@ -102,7 +99,6 @@ func usage(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// run executes a command line and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
 	started := false
 	root := newRoot(s, &started)
@@ -221,7 +217,6 @@ type checkedCommand interface {
 	run(ctx context.Context) error
 }
 
-// checkAndRun returns the function that runs a command.
 func checkAndRun(c checkedCommand) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := c.check(args, cmd.Flags().Changed); err != nil {
@@ -242,7 +237,6 @@ func ofProcess(run func(ctx context.Context, pid int) error) func(*cobra.Command
 	}
 }
 
-// processNumber reads the number of a process.
 func processNumber(text string) (int, error) {
 	pid, err := strconv.Atoi(text)
 	if err != nil || pid <= 0 {
@@ -338,7 +332,6 @@ func checkWritable(path string) error {
 	return os.Remove(path)
 }
 
-// outputError says why a file cannot be written.
 func outputError(path string, err error) error {
 	switch info, problem := os.Stat(path); {
 	case problem == nil && info.IsDir():

@@ -43,7 +43,6 @@ nothing is sent to it.`,
 	return command
 }
 
-// inspect returns the JVM with a process number.
 func inspect(pid int) (*process.JVM, error) {
 	jvm, err := process.Local.Inspect(pid)
 	if err != nil {
@@ -209,7 +208,6 @@ func (t *ownerStatus) write(out io.Writer, top, width int) {
 	}
 }
 
-// costText says what the hooks have cost the program.
 func (t *ownerStatus) costText() string {
 	text := fmt.Sprintf("installing hooks paused the program for %s and took %s of compiler time",
 		format.Nanos(float64(t.Pause)), format.Nanos(float64(t.Compile)))

@@ -30,7 +30,6 @@ func newScreen(s streams) *screen {
 	return &screen{out: s.out, notes: s.err, silent: s.outWidth() == 0}
 }
 
-// size returns the size of the terminal.
 func (s *screen) size() (width, height int) {
 	const usualWidth, usualHeight = 80, 24
 	file, ok := s.out.(*os.File)
@@ -58,7 +57,6 @@ func (s *screen) draw(lines []string) {
 	_, _ = io.WriteString(s.out, text.String())
 }
 
-// clear removes the lines drawn before.
 func (s *screen) clear() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -79,7 +77,6 @@ func (s *screen) up() string {
 	return fmt.Sprintf("\r\x1b[%dA", s.drawn)
 }
 
-// say writes a message.
 func (s *screen) say(format string, args ...any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -87,7 +84,6 @@ func (s *screen) say(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.notes, format+"\n", args...)
 }
 
-// note writes a note.
 func (s *screen) note(text string) { s.say("note: %s", format.Printable(text)) }
 
 // terminalWidth returns the columns of a terminal; 0 if f is none.
@@ -211,7 +207,6 @@ func fitLines(lines []string, width, height int) []string {
 	return lines
 }
 
-// writeLines writes lines of a result.
 func writeLines(out io.Writer, lines []string) {
 	for _, line := range lines {
 		_, _ = fmt.Fprintln(out, line) // the writer keeps the first error
@@ -289,7 +284,6 @@ func (b *progressView) put(change func()) {
 	}
 }
 
-// draw replaces the lines drawn before.
 func (b *progressView) draw(lines []string) { b.put(func() { b.frame = lines }) }
 
 func (b *progressView) say(format string, args ...any) {

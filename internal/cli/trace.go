@@ -27,7 +27,6 @@ const (
 	showNone    = "none"
 )
 
-// traceCommand is a `sonde trace` command line.
 type traceCommand struct {
 	targetFlags
 	contexts   contextFlags
@@ -82,7 +81,6 @@ const (
 	mostTransactions = 10_000
 )
 
-// check reads the command line, before the JVM is touched.
 func (c *traceCommand) check(args []string, _ func(string) bool) (err error) {
 	if err := c.parse(args); err != nil {
 		return err
@@ -112,7 +110,6 @@ func (c *traceCommand) isShowable() bool {
 	return err == nil && number > 0
 }
 
-// want returns the probe set of the command line.
 func (c *traceCommand) want() (*probeset.Set, error) {
 	set, err := c.contexts.set(c.patterns)
 	if err != nil {
@@ -230,7 +227,6 @@ const (
 	lateRingBytes = 256 << 10
 )
 
-// A traceRun is a running `sonde trace`.
 type traceRun struct {
 	*traceCommand
 	liveSession
@@ -292,7 +288,6 @@ func (c *traceCommand) terminal() text.Terminal {
 	return text.Terminal{Width: width, Colours: hasColours(width)}
 }
 
-// reportTraced says how many methods below are traced.
 func (r *traceRun) reportTraced() {
 	for _, p := range r.applied.report.Probes {
 		if p.Traced > 0 {

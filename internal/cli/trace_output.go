@@ -80,7 +80,6 @@ func (r *traceRun) target() trace.Target {
 	return trace.Target{PID: r.pid, Command: s.JVM().Main, JDK: fmt.Sprint(s.JDK())}
 }
 
-// result is all that was found.
 func (r *traceRun) result(took time.Duration) *trace.Trace {
 	t := &trace.Trace{
 		Target: r.target(), Command: commandLine("trace", r.patterns), Methods: r.patterns, Conditions: r.conditions(), Levels: r.levels,
@@ -107,7 +106,6 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 	return t
 }
 
-// write writes the result to where it was asked for.
 func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) error {
 	reportWritten, failed := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
 	defer reportWritten()
@@ -161,7 +159,6 @@ func (r *traceRun) isShown(number int, one *trace.Transaction, t *trace.Trace) b
 	return r.show == strconv.Itoa(number)
 }
 
-// noneError says why there is no transaction.
 func (r *traceRun) noneError(t *trace.Trace) error {
 	methods, took := strings.Join(r.patterns, ", "), format.Duration(t.Took.Round(time.Millisecond))
 	switch {
@@ -184,7 +181,6 @@ func (r *traceRun) noneError(t *trace.Trace) error {
 	return fmt.Errorf("%s was not called within %s: trace longer, or while it is used (calls that began earlier are not seen)", methods, took)
 }
 
-// hasNoMethod reports whether no method matched.
 func (r *traceRun) hasNoMethod() bool {
 	for _, p := range r.applied.report.Probes {
 		if len(p.Methods) > 0 {
@@ -221,10 +217,8 @@ func (s *screen) print(line string) error {
 	return err
 }
 
-// progressEvery is how often the progress line is drawn.
 const progressEvery = 250 * time.Millisecond
 
-// drawProgress shows the progress on a terminal.
 func (r *traceRun) drawProgress() {
 	if r.screen.silent || r.json || time.Since(r.drawn) < progressEvery {
 		return

@@ -18,7 +18,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
 )
 
-// walkCommand is a `sonde walk` command line.
 type walkCommand struct {
 	streams
 	rootcause.Options
@@ -66,7 +65,6 @@ func newWalk(s streams) *cobra.Command {
 // mostHooks keeps the load of a search small.
 const mostHooks = 256
 
-// check reads the command line, before the JVM is touched.
 func (c *walkCommand) check(args []string, given func(string) bool) (err error) {
 	if c.PID, err = processNumber(args[0]); err != nil {
 		return err
@@ -151,7 +149,6 @@ func (c *walkCommand) run(ctx context.Context) error {
 	return errors.Join(c.write(result), err)
 }
 
-// coldError says why there is no result.
 func (c *walkCommand) coldError(ctx context.Context, result *rootcause.Climb) error {
 	switch {
 	case ctx.Err() != nil:
@@ -162,7 +159,6 @@ func (c *walkCommand) coldError(ctx context.Context, result *rootcause.Climb) er
 	return fmt.Errorf("no hot spot among %s: sample longer with --sampling", format.Count(result.Sampled.Samples, "sample", "samples"))
 }
 
-// write writes the result to the files and streams of the command line.
 func (c *walkCommand) write(result *rootcause.Climb) error {
 	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteRootCauseFile(path, result) })
 	defer reportWritten()
@@ -175,7 +171,6 @@ func (c *walkCommand) write(result *rootcause.Climb) error {
 	return errors.Join(failed, out.Flush())
 }
 
-// A walkView shows the progress of a search.
 type walkView struct {
 	*walkCommand
 	*progressView
@@ -203,7 +198,6 @@ func (v *walkView) progress(p rootcause.Progress) {
 	}
 }
 
-// walkHead names the stage of a search.
 func walkHead(p rootcause.Progress) string {
 	head := fmt.Sprintf("%s: %s", format.ShortDuration(p.Elapsed), p.Stage)
 	if p.Stage == rootcause.Climbing {
