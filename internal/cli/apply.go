@@ -233,9 +233,7 @@ reported at once, with line and remedy:
     - classes: com.acme.gen.**
       when: never            # static, load, dynamic, never
 
-On a terminal, Sonde asks before it changes anything, unless --yes is given.
-
-Exit code: 0 if the set is applied, 1 on an error, 2 for a wrong command line or file.`
+On a terminal, Sonde asks before it changes anything, unless --yes is given.`
 
 const applyExamples = `  sonde apply 4711 -f probes.yaml --dry-run
   sonde apply 4711 -f probes.yaml

@@ -150,9 +150,7 @@ hooks.
 applies the probes of the pack, or those of -f, as sonde apply does, also to classes that
 differ from the pack. The measurements of the pack stay in its arena: sonde report shows
 them. When the command ends, the JVM has no hooks; the pack is active again when the
-program is restarted.
-
-Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
+program is restarted.`
 
 const attachExamples = `  sonde attach 4711
   sonde attach 4711 --by method --sort p99 --for 1m

@@ -140,9 +140,7 @@ first. All hooks are removed at the end, at once. Ctrl-C ends it early.
 are counted, at their place and at the end.
 
 METHOD is a pattern as in sonde instrument; each method that matches is a root.
-docs/formats/callees.md describes the output of --json.
-
-Exit code: 0 if there is a tree, 1 on an error, 2 for a wrong command line.`
+docs/formats/callees.md describes the output of --json.`
 
 // A calleesView draws a tree as a table whose last column is the tree.
 type calleesView struct {

@@ -60,15 +60,10 @@ A method that cannot get a hook is left alone and reported with the reason. Some
 lose parts of a class when it is changed (sonde doctor lists these bugs). Sonde works
 around this, and leaves the class alone where it cannot, unless --force is given.
 
-Patterns are those of sonde instrument; a leading ! excludes methods:
-  com.acme.**  com.acme.Order.pay  '**.Service.*'  '!**.get*'
-
 ` + contextLong + `
 
 With --json, one object is written at the end. With --json and --interval, one object
-is written per interval, each on its own line; the last one has "final":true.
-
-Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
+is written per interval, each on its own line; the last one has "final":true.`
 
 func newCount(s streams) *cobra.Command {
 	c := &countCommand{targetFlags: targetFlags{streams: s}}

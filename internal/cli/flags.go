@@ -47,7 +47,10 @@ func (f *contextFlags) register(flags flagSet) {
 	flags.BoolVar(&f.handOff, "hand-off", true, "pass contexts and tags on to tasks in other threads")
 }
 
-const contextLong = `Where and when
+const contextLong = `Patterns are those of sonde instrument; a leading ! excludes methods:
+  com.acme.**  com.acme.Order.pay  '**.Service.*'  '!**.get*'
+
+Where and when
   --within 'Web.handle >> Order.* > Pay.charge'
            only calls below these methods, in this order, the outermost first. >> means
            somewhere below, > directly below, also at the end. Reflection and methods

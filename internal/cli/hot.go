@@ -134,10 +134,7 @@ Keys  s, t, n  sort by self, total, name    h  threads or methods
       p        pause                        q  quit, as Ctrl-C
 
 Without a terminal, the command works as with --once. With --json, one object is
-written; with --json and --interval, one per interval, each on its own line.
-
-Exit code: 0 if there is a result, 1 on an error or if nothing ran, 2 for a wrong
-command line.`
+written; with --json and --interval, one per interval, each on its own line.`
 
 const (
 	// hotPoll is how often samples are read. The JVM writes them once a second.

@@ -74,9 +74,7 @@ Patterns
   com.acme.Order.<init>                constructors; <clinit>: static initialisers
   com.acme.Order$Item.*                a nested class; Order.Item works as well
 A * stays within one name, ** stands for any number of names. Quote patterns,
-or the shell will expand them.
-
-Exit code: 0 if the output was written, 1 on an error, 2 for a wrong command line.`
+or the shell will expand them.`
 
 func newInstrument(s streams) *cobra.Command {
 	i := &instrumentCommand{streams: s}

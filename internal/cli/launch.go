@@ -349,9 +349,7 @@ for each build of Sonde, and stays there. For programs of other users, or in con
 --agent-dir names a directory that they can read: a JVM that cannot read the jar, or has
 no module java.instrument, does not start, whatever --only and --not say. Other users
 must not be able to write to the jar or the pack, nor to any directory above them,
-because JVMs run the code in them.
-
-Exit code: 0 if the variable was printed, 1 on an error, 2 for a wrong command line.`
+because JVMs run the code in them.`
 
 const envExamples = `  eval "$(sonde env --pack shop.pack)" && ./start-shop.sh
   eval "$(sonde env --pack shop.pack --only 'com.acme.*' --not '*Tool' --arena /var/tmp/shop)"

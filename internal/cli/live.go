@@ -3,9 +3,550 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/jvm/cost"
+	"github.com/sonde-jvm/sonde/internal/measure/liveprobes"
+	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/measure/results"
+	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/session"
+	"github.com/sonde-jvm/sonde/internal/spec/expr"
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
+	"github.com/sonde-jvm/sonde/internal/spec/probeset"
+	"github.com/sonde-jvm/sonde/internal/weave/probes"
+	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
+
+// targetFlags is the part of a command line that says which methods of which JVM get hooks.
+type targetFlags struct {
+	streams
+	pid      int
+	patterns []string
+	set      *pattern.Set
+	force    bool
+	cache    cacheFlags
+	listLeft bool
+}
+
+const forceUsage = "also put hooks into classes that the JDK damages when they are changed"
+
+func (c *targetFlags) register(flags flagSet) {
+	flags.BoolVar(&c.force, "force", false, forceUsage)
+	c.cache.register(flags)
+	flags.BoolVar(&c.listLeft, "left", false, "list everything that gets no hook, with the reason")
+}
+
+func (c *targetFlags) parse(args []string) (err error) {
+	if c.pid, err = processNumber(args[0]); err != nil {
+		return err
+	}
+	c.patterns = args[1:]
+	if c.set, err = pattern.ParseSet(c.patterns...); err != nil {
+		return &usageError{err}
+	}
+	return nil
+}
+
+// A liveSession is the time a command spends in a JVM, from putting hooks in to removing them.
+type liveSession struct {
+	target       *targetFlags
+	screen       *screen
+	session      *session.Session
+	installation *session.Installation
+	began        time.Time // when the hooks went on
+	cost         *overhead.Meter
+	endCache     func()     // called when nothing is woven any more
+	applied      appliedSet // used with contexts or conditions
+
+	lock    sync.Mutex
+	remarks []string
+
+	reportedLeft int // how many were reported as left alone
+}
+
+// enter puts the hooks in, for the command with this name. If that fails or is interrupted,
+// everything is undone.
+func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags, period uint32) (err error) {
+	if err := v.open(ctx, commandLine(name, v.target.patterns)); err != nil {
+		return err
+	}
+	v.cost = overhead.NewMeter(v.session, flags, period)
+	v.cost.Measure(ctx)
+	if v.applied.set != nil {
+		err = unfit(v.apply(ctx, flags))
+	} else {
+		v.installation, err = v.session.Instrument(ctx, session.Wanted{Methods: v.target.set, Flags: flags, Period: period})
+	}
+	v.began = time.Now()
+	if err != nil {
+		return v.abandon(ctx, err)
+	}
+	v.reportHooks(ctx)
+	if err := letGo(v.session.JVM()); err != nil { // sonde run --hold has stopped it before its first instruction
+		v.remark(format.OneLine(err))
+	}
+	return nil
+}
+
+// open attaches to the JVM, with the cache.
+func (v *liveSession) open(ctx context.Context, command string) error {
+	start := time.Now()
+	kept, endCache, err := v.target.cache.openCache(v.remark)
+	if err != nil {
+		return err
+	}
+	v.session, err = session.Open(ctx, v.target.pid, session.Settings{
+		Command: command, Force: v.target.force, Notice: v.remark, Cache: kept,
+		Waiting: func(text string) { v.screen.say("%s", text) },
+	})
+	if err != nil {
+		endCache()
+		return interruption(ctx, err)
+	}
+	v.endCache = endCache
+	v.screen.say("attached to %d (JDK %v, %s) in %s", v.target.pid, v.session.JDK(), format.OrDash(format.Printable(v.session.JVM().Main)),
+		format.Duration(time.Since(start)))
+	return nil
+}
+
+// abandon leaves without a result, because of a failure or an interruption.
+func (v *liveSession) abandon(ctx context.Context, cause error) error {
+	_, closing := v.close(ctx)
+	_ = v.session.Release()
+	return interruption(ctx, errors.Join(cause, closing))
+}
+
+func (v *liveSession) close(ctx context.Context) (session.Farewell, error) {
+	v.applied.end()
+	farewell, err := v.session.Close(ctx)
+	v.endCache()
+	for _, text := range farewell.Remarks {
+		v.remark(text)
+	}
+	return farewell, err
+}
+
+// interruption explains a Ctrl-C before the hooks are in place.
+func interruption(ctx context.Context, err error) error {
+	return interruptedBefore(ctx, "the hooks were in place: nothing was measured", err)
+}
+
+// interruptedBefore explains a Ctrl-C before something was reached. It says that nothing is
+// left in the JVM only if the JVM has restored all its classes.
+func interruptedBefore(ctx context.Context, what string, err error) error {
+	var left *session.NotRestoredError
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case errors.As(err, &left):
+		return fmt.Errorf("interrupted before %s; %w", what, left)
+	}
+	return fmt.Errorf("interrupted before %s; nothing is left in the JVM", what)
+}
+
+// remark keeps and shows a note. It may be called from any goroutine.
+func (v *liveSession) remark(text string) {
+	v.lock.Lock()
+	v.remarks = append(v.remarks, text)
+	v.lock.Unlock()
+	v.screen.note(text)
+}
+
+func (v *liveSession) remarksWith(others []string) []string {
+	v.lock.Lock()
+	defer v.lock.Unlock()
+	return slices.Concat(v.remarks, others)
+}
+
+// endedBy returns why the session has ended, and reports it.
+func (v *liveSession) endedBy() ending {
+	err := v.session.Err()
+	v.remark(format.OneLine(err))
+	switch {
+	case errors.Is(err, session.ErrEnded):
+		return endedUndone
+	case errors.Is(err, session.ErrExited):
+		return endedExited
+	}
+	return endedLost
+}
+
+// leave takes the hooks out and returns what that took: nil if the hooks were out
+// already. The error includes the loss of the session.
+func (v *liveSession) leave(ctx context.Context, ended ending) (*session.Farewell, error) {
+	var lost error
+	if ended == endedLost {
+		lost = v.session.Err()
+	}
+	farewell, err := v.close(ctx)
+	// An agent that answers reports at least how long it took. An agent that left by
+	// itself does not answer.
+	answered := farewell.Restored.Nanos != 0 || farewell.Restored.Unmapped
+	if err != nil || ended == endedUndone || ended == endedExited || !answered {
+		return nil, errors.Join(lost, err)
+	}
+	return &farewell, lost
+}
+
+// reportLate reports classes and methods that were left alone as they loaded, and an arena
+// that has become full.
+func (v *liveSession) reportLate(left []session.LeftAlone) {
+	if len(left) > v.reportedLeft {
+		v.reportLeft(left)
+	}
+	if full := v.session.Full(); full != nil {
+		v.remark(full.Error())
+	}
+}
+
+func (v *liveSession) reportFarewell(f *session.Farewell) {
+	if f != nil {
+		v.screen.say("left %d: %s restored in %s%s", v.target.pid, format.Count(int(f.Restored.Classes), "class", "classes"), format.Duration(f.Took), costOf(f.Pause))
+	}
+}
+
+// An appliedSet keeps a probe set applied during a live session.
+type appliedSet struct {
+	set *probeset.Set // nil without contexts and conditions
+	*liveprobes.Watch
+	report *liveprobes.Report
+	stop   func() // ends the goroutine that runs it
+}
+
+func (w *appliedSet) isUsed() bool { return w.Watch != nil }
+
+// apply applies the set, and keeps it applied until the session ends.
+func (v *liveSession) apply(ctx context.Context, flags arena.Flags) error {
+	w := &v.applied
+	w.Watch = liveprobes.New(v.session, liveprobes.Options{Flags: flags & arena.Spreads, Notice: v.remark})
+	report, err := w.Apply(ctx, w.set)
+	if err != nil {
+		return err
+	}
+	w.report = report
+	if v.installation = report.Installation; v.installation == nil {
+		v.installation = &session.Installation{}
+	}
+	w.stop = w.Start(func(err error) {
+		if v.session.Err() == nil {
+			v.remark(format.OneLine(err))
+		}
+	})
+	return nil
+}
+
+// end stops applying the set. Results can still be read.
+func (w *appliedSet) end() {
+	if w.stop != nil {
+		w.stop()
+		w.stop = nil
+	}
+}
+
+// reportHooks reports where hooks are and what putting them in took, and where there are none.
+func (v *liveSession) reportHooks(ctx context.Context) {
+	took := sessionWovenText(v.session) + costOf(batchCosts(v.installation.Batches))
+	left := v.leftAlone()
+	var empty []string
+	if v.applied.isUsed() {
+		empty = v.applied.unmatched()
+		for _, p := range v.applied.report.Probes {
+			anchors := ""
+			if p.Anchors > 0 {
+				anchors = " and in " + format.Count(p.Anchors, "method", "methods") + " of its sequences"
+			}
+			if len(p.Methods) > 0 {
+				v.screen.say("hooks in %s%s%s", format.Count(len(p.Methods), "method", "methods"), anchors, took)
+			}
+		}
+	} else {
+		methods := v.session.Methods()
+		for _, p := range v.target.set.Includes() {
+			if !hasMethod(p, methods, left) {
+				empty = append(empty, p.String())
+			}
+		}
+		if len(methods) > 0 {
+			v.screen.say("hooks in %s of %s%s", format.Count(len(methods), "method", "methods"), format.Count(v.session.Classes(), "class", "classes"), took)
+		}
+	}
+	v.reportUnmatched(ctx, empty)
+	v.reportLeft(left)
+}
+
+// reportUnmatched reports patterns that match nothing yet, with suggestions.
+func (v *liveSession) reportUnmatched(ctx context.Context, empty []string) {
+	if len(empty) == 0 {
+		return
+	}
+	set, err := pattern.ParseSet(empty...)
+	if err != nil {
+		return // they were checked before
+	}
+	lost, err := v.session.Unmatched(ctx, set)
+	if err != nil {
+		return // the end reports it
+	}
+	for _, p := range set.Includes() {
+		at := slices.IndexFunc(lost, func(l session.Unmatched) bool { return l.Pattern == p.String() })
+		if at >= 0 {
+			v.screen.say("note: %s", lostText(lost[at], "; a class that loads later gets its hooks then"))
+		} else {
+			v.screen.say("note: %s matches loaded classes, but none of their methods that have code%s", p, v.methodAdvice(p))
+		}
+	}
+}
+
+func (w *appliedSet) unmatched() (texts []string) {
+	for _, applied := range slices.Concat(w.report.Probes, w.report.Tags) {
+		for _, text := range applied.Unmatched {
+			if !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
+}
+
+// leftAlone returns what matches and has no hook, because of the JVM, of the class, or of a
+// condition that does not fit.
+func (v *liveSession) leftAlone() []session.LeftAlone {
+	if !v.applied.isUsed() || v.applied.report == nil {
+		return v.session.LeftAlone()
+	}
+	var out []probes.LeftOut
+	for _, applied := range slices.Concat(v.applied.report.Probes, v.applied.report.Tags) {
+		out = append(out, applied.LeftOut...)
+	}
+	return withLeftOut(v.unwoven(v.applied.Watch), out)
+}
+
+// unwoven returns what a set asks for and could not be woven. Classes of the JDK that are
+// woven for the hand-over between threads are not included.
+func (v *liveSession) unwoven(set *liveprobes.Watch) []session.LeftAlone {
+	return slices.DeleteFunc(v.session.LeftAlone(), func(l session.LeftAlone) bool { return !set.Concerns(l.Class) })
+}
+
+// withLeftOut adds what has no hook because of rules or of conditions that do not fit.
+func withLeftOut(left []session.LeftAlone, out []probes.LeftOut) []session.LeftAlone {
+	for _, l := range out {
+		if one := leftOut(l); !slices.Contains(left, one) {
+			left = append(left, one)
+		}
+	}
+	return left
+}
+
+func leftOut(l probes.LeftOut) session.LeftAlone {
+	left := session.LeftAlone{Class: strings.ReplaceAll(l.Method, ".", "/"), Reason: format.OneLine(l.Err)}
+	if m, ok := classfile.ParseMethodRef(l.Method); ok {
+		left.Class, left.Method = m.Class, m.Member()
+	}
+	var bad *expr.Error
+	if errors.As(l.Err, &bad) {
+		left.Reason = "the condition does not fit: " + bad.Detail
+	}
+	return left
+}
+
+// losses says what is missing in results by context.
+func losses(r *liveprobes.Results) (lines []string) {
+	var undecided uint64
+	for i := range r.Rows {
+		undecided += r.Rows[i].Undecided
+	}
+	lines = addCount(lines, undecided, "call is", "calls are", "not counted: the condition could not be evaluated")
+	return append(lines, contextNotes(r.ContextsLost, r.Ambiguous)...)
+}
+
+// readRows reads what was measured, by method or by context.
+func (v *liveSession) readRows() (*liveprobes.Results, []results.Row, error) {
+	if v.applied.isUsed() {
+		found, err := v.applied.Results()
+		if err != nil {
+			return nil, nil, err
+		}
+		return found, contextRows(found.Rows, hasSequences(v.applied.set)), nil
+	}
+	sum, err := v.session.Sum()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &liveprobes.Results{Threads: sum.Threads, Dropped: sum.Dropped}, methodRows(v.session.Methods(), sum.Methods), nil
+}
+
+func methodRows(methods []session.Method, totals map[uint32]*arena.Totals) (rows []results.Row) {
+	for _, m := range methods {
+		row := results.Row{Class: m.ClassName(), Name: m.Name, Descriptor: m.Descriptor, ID: m.ID}
+		if measured := totals[m.ID]; measured != nil {
+			row.Totals = *measured
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// contextRows returns the rows of methods in contexts. Their texts name the sequence only if
+// rows differ by it.
+func contextRows(found []liveprobes.Row, byWithin bool) (rows []results.Row) {
+	for i := range found {
+		w := &found[i]
+		row := results.Row{
+			Class: strings.ReplaceAll(w.Class, "/", "."), Name: w.Name, Descriptor: w.Descriptor, ID: w.ID,
+			InContext: true, Within: w.Sequence, Label: w.Label, Context: contextText(w.Sequence, w.Label), Totals: w.Totals,
+		}
+		if !byWithin {
+			row.Context = w.Label.String()
+		}
+		if w.Off {
+			row.Context = strings.TrimPrefix(row.Context+"; switched off", "; ")
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func contextText(within string, label liveprobes.Label) string {
+	text := label.String()
+	switch {
+	case within == "":
+		return text
+	case text == "":
+		return "within " + within
+	}
+	return "within " + within + "; " + text
+}
+
+// hasSequences reports whether rows differ by sequence.
+func hasSequences(set *probeset.Set) bool {
+	return slices.ContainsFunc(set.Probes, func(p probeset.Probe) bool { return len(p.Within) > 1 })
+}
+
+// unfit words an error about a condition that fits no method, without the name of the probe
+// that a command line makes.
+func unfit(err error) error {
+	var wrong *probes.UnfitError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	row := results.ParseRow(wrong.First.Method)
+	where := rowName(&row, map[string]bool{row.Class + "." + row.Name: true})
+	if wrong.Methods > 1 {
+		where = fmt.Sprintf("it fits none of %d methods; %s", wrong.Methods, where)
+	}
+	if wrong.What != "probe "+probeName {
+		where = wrong.What + ": " + where
+	}
+	return fmt.Errorf("%s: %w; nothing was changed in the JVM", where, wrong.First.Err)
+}
+
+// hasMethod reports whether a pattern matches something that has a hook or was left alone.
+func hasMethod(p *pattern.Pattern, methods []session.Method, left []session.LeftAlone) bool {
+	return slices.ContainsFunc(methods, func(m session.Method) bool { return p.Match(m.MethodRef) }) ||
+		slices.ContainsFunc(left, func(l session.LeftAlone) bool { return p.MatchClass(l.Class) })
+}
+
+// methodAdvice says what may be wrong with a pattern that matches classes but no method.
+func (v *liveSession) methodAdvice(p *pattern.Pattern) string {
+	switch {
+	case slices.ContainsFunc(v.target.patterns, func(text string) bool { return strings.HasPrefix(text, "!") }):
+		return " and that no ! excludes"
+	case strings.Contains(p.String(), "("):
+		return " (types are written in full: java.lang.String; (..) matches any parameters)"
+	}
+	return advice([]*pattern.Pattern{p})
+}
+
+// lostText is about a pattern that no loaded class matches.
+func lostText(lost session.Unmatched, then string) string {
+	if slices.Contains(lost.Near, lost.Pattern) {
+		return fmt.Sprintf("%s is a class, not a method: %s.** matches all its methods", lost.Pattern, lost.Pattern)
+	}
+	text := fmt.Sprintf("no loaded class matches %s%s", lost.Pattern, then)
+	if len(lost.Near) > 0 {
+		text += "; similar loaded classes: " + strings.Join(lost.Near, ", ")
+	}
+	return text
+}
+
+func batchCosts(batches []session.Batch) (all cost.Cost) {
+	for i, batch := range batches {
+		if i == 0 {
+			all = batch.Cost
+		} else {
+			all = all.Then(batch.Cost)
+		}
+	}
+	return all
+}
+
+// costOf writes the known parts of a cost.
+func costOf(cost cost.Cost) string {
+	text := ""
+	if cost.Known.Pauses {
+		text += ", pause " + format.Duration(cost.Pause)
+	}
+	if cost.Known.Compilers {
+		text += ", compiler work so far " + format.Duration(cost.CompileCPU.Round(time.Millisecond))
+	}
+	return text
+}
+
+// groupLeft groups by reason, without its details; the most frequent comes first.
+func groupLeft(left []session.LeftAlone) []group[string, session.LeftAlone] {
+	groups := groupBy(left, func(l session.LeftAlone) string {
+		reason, _, _ := strings.Cut(l.Reason, ": ")
+		return reason
+	})
+	slices.SortStableFunc(groups, func(a, b group[string, session.LeftAlone]) int { return len(b.list) - len(a.list) })
+	return groups
+}
+
+// leftLines writes groups, with all members or with one example each.
+func leftLines(groups []group[string, session.LeftAlone], all bool) (lines []string) {
+	for _, g := range groups {
+		line := fmt.Sprintf("  %s: %s", format.Grouped(len(g.list)), g.key)
+		if !all {
+			lines = append(lines, line+", such as "+leftName(g.list[0]))
+			continue
+		}
+		lines = append(lines, line)
+		for _, l := range g.list {
+			lines = append(lines, "    "+leftName(l)+detailOf(l.Reason, g.key))
+		}
+	}
+	return lines
+}
+
+func leftName(l session.LeftAlone) string {
+	name := strings.ReplaceAll(l.Class, "/", ".")
+	if l.Method != "" {
+		name += "." + l.Method
+	}
+	return name
+}
+
+func (v *liveSession) reportLeft(left []session.LeftAlone) {
+	if len(left) == 0 {
+		return
+	}
+	how := " (--left lists them)"
+	if v.target.listLeft {
+		how = ""
+	}
+	v.screen.say("%s left alone%s:", format.Count(len(left), "class or method", "classes or methods"), how)
+	for _, line := range leftLines(groupLeft(left), v.target.listLeft) {
+		v.screen.say("%s", format.Printable(line))
+	}
+	v.reportedLeft = len(left)
+}
 
 // An ending is why a live command stopped. It is written as "ended" in JSON.
 type ending string

@@ -143,10 +143,7 @@ CALLS/S  calls per second while they were counted
 MEAN     time of a call, including waiting
 COST     expected cost, as a part of the program's processor time
 WHY      covers: time that no earlier line covers; splits: divides covered time;
-         waits: threads wait in it; nature: by what it calls; request: receives requests
-
-Exit code: 0 if probes are proposed, 1 on an error or if there are none, 2 for a wrong
-command line.`
+         waits: threads wait in it; nature: by what it calls; request: receives requests`
 
 const observeExamples = `  sonde observe 4711 -o probes.yaml
   sonde observe 4711 --for 1m --budget 1% -o probes.yaml

@@ -121,9 +121,7 @@ their total is scaled up to all calls. SELF of a probe adds up that of its metho
 that were running when the JVM exited, or when the hooks were removed, are counted, but
 their time is unknown. The line about classes counts the classes of the pack: woven ones,
 and classes that were not woven because their bytes are not those that were packed, their
-class loader cannot see the hooks, or weaving failed.
-
-Exit code: 0 if there is a result, 1 on an error, 2 for a wrong command line.`
+class loader cannot see the hooks, or weaving failed.`
 
 const reportExamples = `  sonde report /var/log/shop.arena --pack shop.pack
   sonde report 4711
@@ -180,7 +178,7 @@ type arenaReport struct {
 }
 
 func newReported(h *results.Reader, sort string) (r *arenaReport, err error) {
-	r = &arenaReport{Harvest: h}
+	r = &arenaReport{Reader: h}
 	if r.account, r.packed, err = h.Account(); err != nil {
 		return nil, err
 	}

@@ -207,8 +207,16 @@ For files:
 		newPs(s), newDoctor(s), newHot(s), newWalk(s), newCount(s), newMonitor(s), newTrace(s), newCallees(s), newProfile(s), newApply(s), newObserve(s), newSave(s), newLaunch(s), newStatus(s), newUndo(s), newReport(s), newAttach(s), newEnv(s), newAgentJar(s),
 		newDiff(s), newInstrument(s), newPlan(s), newPack(s), newDump(s), newCache(s), newRuntimeJar(s), newVersion(s),
 	)
+	for _, command := range root.Commands() {
+		if !strings.Contains(command.Long, "xit code") { // then it has its own
+			command.Long += exitCodes
+		}
+	}
 	return root
 }
+
+// exitCodes is the end of the help texts.
+const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for a wrong command line\nor file."
 
 // A checkedCommand checks its command line before it does anything.
 type checkedCommand interface {

@@ -126,10 +126,7 @@ with the first of both. A number of calls alone is waited for at most one minute
 
 The report is printed at the end. -o also writes it to files, in the format of their
 names: .html for a browser, with the search drawn over time, .pb.gz for go tool pprof,
-.json for other programs (docs/formats/climb.md), .txt.
-
-Exit code: 0 if a hot spot was found, 1 on an error or if there was none, 2 for a wrong
-command line.`
+.json for other programs (docs/formats/climb.md), .txt.`
 
 // run searches, shows the progress, and writes the result.
 func (c *walkCommand) run(ctx context.Context) error {
