@@ -431,17 +431,12 @@ func runningTexts(rows []handover.Running) [][]string {
 }
 
 func (l *applyLook) liveLines(width, height int) []string {
-	lines := append([]string{l.headline()}, l.remarks()...)
-	lines = append(lines, "")
-	const around = 3 // titles, the number of hidden rows, the line of the cursor
-	room := max(1, height-len(lines)-around)
-	shown := l.Probes[:min(room, len(l.Probes))]
-	columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)
-	lines = append(lines, format.TableLines(columns, texts, width)...)
-	if hidden := len(l.Probes) - len(shown); hidden > 0 {
-		lines = append(lines, "and "+format.Count(hidden, "row more", "rows more"))
-	}
-	return fitLines(lines, width, height)
+	above := append([]string{l.headline()}, l.remarks()...)
+	return frameLines(append(above, ""), nil, 0, width, height, func(most int) ([]string, int) {
+		shown, hidden := topOf(l.Probes, most)
+		columns, texts := format.FitTable(applyColumns, runningTexts(shown), applyExpendable, width)
+		return format.TableLines(columns, texts, width), hidden
+	})
 }
 
 func (r *applyRun) describe(look *applyLook) document.Applied {

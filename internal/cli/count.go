@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,14 +84,14 @@ func newCount(s streams) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(oneOf(&c.timing, results.Exact, "exact", "sampled", "none"), "timing", "exact, sampled or none")
-	flags.Uint32Var(&c.period, "period", 64, "with --timing sampled: time one call in so many")
+	flags.Var(number(&c.period, 64, 2, mostPeriod), "period", "with --timing sampled: time one call in so many")
 	flags.Var(oneOf(&c.sort, "total", countOrders...), "sort", "calls, total, self, mean or name")
 	flags.Var(number(&c.top, 0, 0, 0), "top", "show so many methods; 0 for all")
 	flags.Var(span(&c.interval, time.Second, leastInterval, 0), "interval", intervalUsage)
 	flags.Var(span(&c.duration, 0, 0, 0), "duration", "end after this time; 0 for Ctrl-C")
 	flags.Uint64Var(&c.calls, "calls", 0, "end after so many calls in total")
 	flags.BoolVar(&c.json, "json", false, "write JSON")
-	c.contexts.register(flags)
+	c.contexts.register(command)
 	c.targetFlags.register(flags)
 	return command
 }
@@ -100,11 +101,8 @@ func (c *countCommand) check(args []string, given func(string) bool) error {
 	if err := c.parse(args); err != nil {
 		return err
 	}
-	switch {
-	case given("period") && c.timing != results.Sampled:
+	if given("period") && c.timing != results.Sampled {
 		return usage("--period needs --timing sampled")
-	case c.timing == results.Sampled && (c.period < 2 || c.period > mostPeriod):
-		return usage("--period must be from 2 to %d", mostPeriod)
 	}
 	if c.contexts.isUsed() {
 		if err := c.wantContexts(); err != nil {
@@ -339,29 +337,16 @@ func (r *countRun) show(ctx context.Context) error {
 }
 
 func (r *countRun) liveLines(look *countLook, width, height int) []string {
-	const around = 6 // head, cost, blank, titles, the number of hidden rows, the line of the cursor
-	rows := shownRows(look.rows, r.top)
-	if room := max(1, height-around); len(rows) > room {
-		rows = rows[:room]
-	}
-	lines := []string{r.headline(look), r.costText(look), ""}
-	columns, texts := format.FitTable(countColumns, rowTexts(rows, overloadsOf(look.rows)), expendable, width)
-	lines = append(lines, format.TableLines(columns, texts, width)...)
-	if hidden := len(shownRows(look.rows, 0)) - len(rows); hidden > 0 {
-		lines = append(lines, "and "+format.Count(hidden, "method more", "methods more"))
-	}
-	return fitLines(lines, width, height)
+	return frameLines([]string{r.headline(look), r.costText(look), ""}, nil, r.top, width, height, func(most int) ([]string, int) {
+		rows, hidden := calledRows(look.rows, most)
+		columns, texts := format.FitTable(countColumns, rowTexts(rows, overloadsOf(look.rows)), expendable, width)
+		return format.TableLines(columns, texts, width), hidden
+	})
 }
 
-// shownRows returns the first rows with calls; 0 for all.
-func shownRows(rows []results.Row, top int) []results.Row {
-	var shown []results.Row
-	for _, row := range rows {
-		if row.Calls > 0 && (top == 0 || len(shown) < top) {
-			shown = append(shown, row)
-		}
-	}
-	return shown
+// calledRows returns the first rows with calls, and how many more there are; top is 0 for all.
+func calledRows(rows []results.Row, top int) (shown []results.Row, hidden int) {
+	return topOf(slices.DeleteFunc(slices.Clone(rows), func(r results.Row) bool { return r.Calls == 0 }), top)
 }
 
 func (r *countRun) headline(look *countLook) string {
@@ -399,14 +384,13 @@ func (l *countLook) share(cost *session.HookCost) float64 {
 }
 
 func (r *countRun) writeText(out io.Writer, look *countLook, width int) {
-	rows := shownRows(look.rows, r.top)
+	rows, hidden := calledRows(look.rows, r.top)
 	if len(rows) > 0 {
 		format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(look.rows)), width)
 		_, _ = fmt.Fprintln(out)
 	}
 	_, _ = fmt.Fprintln(out, r.headline(look))
-	called := len(shownRows(look.rows, 0))
-	if hidden := called - len(rows); hidden > 0 {
+	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "%s not shown (--top)\n", format.Count(hidden, "method is", "methods are"))
 	}
 	writeLines(out, idleLines(look.rows))

@@ -18,6 +18,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/cache"
+	"github.com/spf13/cobra"
 )
 
 // contextFlags are the flags that restrict where and when a probe acts.
@@ -34,15 +35,15 @@ type flagSet interface {
 	StringVar(p *string, name, value, usage string)
 	StringArrayVar(p *[]string, name string, value []string, usage string)
 	StringSliceVar(p *[]string, name string, value []string, usage string)
-	IntVar(p *int, name string, value int, usage string)
 	BoolVar(p *bool, name string, value bool, usage string)
 }
 
-func (f *contextFlags) register(flags flagSet) {
+func (f *contextFlags) register(command *cobra.Command) {
+	flags := command.Flags()
 	flags.StringArrayVar(&f.within, "within", nil, "`SEQUENCE` of methods that must be on the stack; may be repeated for contexts with separate results")
 	flags.StringVar(&f.when, "when", "", "`CONDITION` on the call, such as '$1.total > 100'")
 	flags.StringArrayVar(&f.tags, "tag", nil, "`NAME=EXPR [at METHOD]`: set tx.NAME for everything that the method calls")
-	flags.IntVar(&f.context, "context", 0, "group results by so many callers, up to 8")
+	flags.Var(number(&f.context, 0, 0, mostContext), "context", "group results by so many callers, up to 8")
 	flags.StringArrayVar(&f.byTag, "by-tag", nil, "group results by the values of the tag `NAME`")
 	flags.BoolVar(&f.handOff, "hand-off", true, "pass contexts and tags on to tasks in other threads")
 }
@@ -83,9 +84,6 @@ const probeName = "methods"
 func (f *contextFlags) set(methods []string) (*probeset.Set, error) {
 	p := probeset.Probe{Name: probeName, Context: f.context, GroupBy: f.byTag, Level: probeset.Time}
 	set := &probeset.Set{HandOff: f.handOff && (len(f.within) > 0 || len(f.tags) > 0)}
-	if f.context < 0 || f.context > mostContext {
-		return nil, usage("--context must be from 1 to %d", mostContext)
-	}
 	if f.context > 0 && len(f.byTag) > 0 {
 		return nil, usage("--context and --by-tag cannot be used together: results are grouped by one of them")
 	}

@@ -307,6 +307,8 @@ const (
 	hotByName  = "name"
 )
 
+var hotKeys = map[rune]string{'s': hotBySelf, 't': hotByTotal, 'n': hotByName}
+
 var hotOrders = map[string]func(a, b hotspots.Method) int{hotBySelf: hotspots.BySelf, hotByTotal: hotspots.ByTotal, hotByName: hotspots.ByName}
 
 // A hotView says which rows of a table are shown, and how. Keys change it.
@@ -318,16 +320,8 @@ type hotView struct {
 // press changes the view by a key, and reports whether the key ends the command.
 func (v *hotView) press(key rune) (quit bool) {
 	if !v.typing {
-		switch key {
-		case 's':
-			v.sort = hotBySelf
-		case 't':
-			v.sort = hotByTotal
-		case 'n':
-			v.sort = hotByName
-		case 'h':
-			v.threads = !v.threads
-		}
+		v.sort = cmp.Or(hotKeys[key], v.sort)
+		v.threads = v.threads != (key == 'h')
 	}
 	return v.tableView.press(key)
 }
@@ -369,18 +363,9 @@ const (
 )
 
 func (v *hotView) lines(t *hotspots.Table, head string, top, width, height int) []string {
-	lines := []string{head, v.keyLine(), ""}
-	const around = 6 // these, the titles, the number of hidden rows, the line of the cursor
-	room := max(1, height-around)
-	if top > 0 {
-		room = min(room, top)
-	}
-	table, hidden := v.tableLines(t, room, width)
-	lines = append(lines, table...)
-	if hidden > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
-	}
-	return fitLines(lines, width, height)
+	return frameLines([]string{head, v.keyLine(), ""}, nil, top, width, height, func(most int) ([]string, int) {
+		return v.tableLines(t, most, width)
+	})
 }
 
 func (v *hotView) keyLine() string {
@@ -390,12 +375,10 @@ func (v *hotView) keyLine() string {
 // tableLines returns the first rows of a table, and how many more there are.
 func (v *hotView) tableLines(t *hotspots.Table, most, width int) (lines []string, hidden int) {
 	if v.threads {
-		rows := v.running(t)
-		shown := rows[:min(most, len(rows))]
-		return format.TableLines(threadColumns, threadTexts(shown), width), len(rows) - len(shown)
+		shown, hidden := topOf(v.running(t), most)
+		return format.TableLines(threadColumns, threadTexts(shown), width), hidden
 	}
-	rows := v.methods(t)
-	shown := rows[:min(most, len(rows))]
+	shown, hidden := topOf(v.methods(t), most)
 	columns, texts := hotColumns, hotTexts(shown, t.Methods)
 	if width > 0 && width < narrow {
 		columns = narrowColumns
@@ -403,7 +386,7 @@ func (v *hotView) tableLines(t *hotspots.Table, most, width int) (lines []string
 			texts[i] = []string{row[0], row[2], row[5]}
 		}
 	}
-	return format.TableLines(columns, texts, width), len(rows) - len(shown)
+	return format.TableLines(columns, texts, width), hidden
 }
 
 func hotTexts(rows, all []hotspots.Method) [][]string {

@@ -98,7 +98,7 @@ func newInstrument(s streams) *cobra.Command {
 	flags.StringArrayVarP(&i.exclude, "exclude", "x", nil, "`PATTERN` of methods to leave out; may be repeated; --match '!PATTERN' is the same")
 	flags.BoolVar(&i.stripSignatures, "strip-signatures", false, "write signed jars unsigned instead of refusing them")
 	flags.BoolVar(&i.strict, "strict", false, "write nothing if a method that matches must be left alone")
-	flags.IntVarP(&i.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "`N` classes at a time")
+	flags.VarP(number(&i.jobs, runtime.GOMAXPROCS(0), 1, 0), "jobs", "j", "`N` classes at a time")
 	flags.StringVar(&i.javac, "javac", "", "`PATH` of the javac that compiles .java templates")
 	flags.StringSliceVar(&i.templateClasses, "template-classpath", nil, "`PATHS` of classes that .java templates use, besides the input's")
 	flags.BoolVar(&i.json, "json", false, "write the summary as JSON, with every method left alone")
@@ -179,8 +179,6 @@ func (i *instrumentCommand) check() (*pattern.Set, error) {
 		return nil, usage("--template is missing: what to weave, such as timed or FILE.java")
 	case len(i.match) == 0:
 		return nil, usage("--match is missing: which methods to weave, such as 'com.acme.**'")
-	case i.jobs < 1:
-		return nil, usage("--jobs %d: must be at least 1", i.jobs)
 	}
 	texts := append([]string(nil), i.match...)
 	for _, text := range i.exclude {

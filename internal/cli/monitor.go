@@ -81,7 +81,7 @@ func newMonitor(s streams) *cobra.Command {
 	flags.BoolVar(&c.json, "json", false, "write a JSON object per interval, each on its own line")
 	flags.StringVar(&c.prometheus, "prometheus", "", "`FILE` to write for Prometheus after each interval")
 	flags.StringVar(&c.listen, "listen", "", "`[ADDRESS:]PORT` at which /metrics is served for Prometheus; the default address is 127.0.0.1")
-	c.contexts.register(flags)
+	c.contexts.register(command)
 	c.targetFlags.register(flags)
 	return command
 }
@@ -580,9 +580,7 @@ type monitorView struct {
 // press changes the view by a key, and reports whether the key ends the command.
 func (v *monitorView) press(key rune) (quit bool) {
 	if !v.typing {
-		if sort, is := monitorKeys[key]; is {
-			v.sort = sort
-		}
+		v.sort = cmp.Or(monitorKeys[key], v.sort)
 		if key == 'g' && v.by == byMethod {
 			v.by = byPattern
 		} else if key == 'g' {
@@ -660,22 +658,13 @@ func (b *liveTable) draw() {
 }
 
 func (b *liveTable) liveLines(table *monitorTable, width, height int) []string {
-	lines := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
-	rows := b.view.rows(table)
+	above := []string{b.headline(table), b.costs(table), b.view.keyLine(), ""}
 	stalls := b.stallLines(table.Interval, func(monitor.Stall) bool { return true })
-	const around = 4 // titles, total, the number of hidden rows, the line of the cursor
-	room := max(1, height-len(lines)-len(stalls)-around)
-	if b.top > 0 {
-		room = min(room, b.top)
-	}
-	shown := rows[:min(room, len(rows))]
-	columns, texts := format.FitTable(monitorColumns, b.texts(table, shown), monitorExpendable, width)
-	lines = append(lines, format.TableLines(columns, texts, width)...)
-	if hidden := len(rows) - len(shown); hidden > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
-	}
-	lines = append(lines, stalls...)
-	return fitLines(lines, width, height)
+	return frameLines(above, stalls, b.top, width, height, func(most int) ([]string, int) {
+		shown, hidden := topOf(b.view.rows(table), most)
+		columns, texts := format.FitTable(monitorColumns, b.texts(table, shown), monitorExpendable, width)
+		return format.TableLines(columns, texts, width), hidden
+	})
 }
 
 func (b *liveTable) stallLines(i *monitor.Interval, isShown func(monitor.Stall) bool) []string {

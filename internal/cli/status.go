@@ -200,13 +200,13 @@ func (t *ownerStatus) write(out io.Writer, top, width int) {
 	for _, note := range arenaNotes(untimed, t.Dropped) {
 		line("", "%s", note)
 	}
-	rows := shownRows(t.rows, top)
+	rows, hidden := calledRows(t.rows, top)
 	if len(rows) == 0 {
 		return
 	}
 	_, _ = fmt.Fprintln(out)
 	format.WriteTable(out, countColumns, rowTexts(rows, overloadsOf(t.rows)), width)
-	if hidden := len(shownRows(t.rows, 0)) - len(rows); hidden > 0 {
+	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "and %s (--top 0 shows all)\n", format.Count(hidden, "method more", "methods more"))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -196,6 +197,22 @@ func (v *tableView) edit(key rune) {
 
 func (v *tableView) passes(name string) bool {
 	return strings.Contains(strings.ToLower(name), strings.ToLower(v.filter))
+}
+
+// frameLines returns what fits a terminal: a table between other lines. table returns lines
+// with at most so many rows, and how many rows more there are.
+func frameLines(above, below []string, top, width, height int, table func(most int) (lines []string, hidden int)) []string {
+	const around = 4 // titles, a total, the number of hidden rows, the line of the cursor
+	room := max(1, height-len(above)-len(below)-around)
+	if top > 0 {
+		room = min(room, top)
+	}
+	rows, hidden := table(room)
+	lines := slices.Concat(above, rows)
+	if hidden > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more", format.Grouped(hidden)))
+	}
+	return fitLines(append(lines, below...), width, height)
 }
 
 // fitLines cuts lines to the size of a terminal, whose last line is left to the cursor.
