@@ -66,11 +66,7 @@ func newApply(s streams) *cobra.Command {
 	c.targetFlags.register(flags)
 	flags.BoolVar(&c.ready, "ready", false, "report on descriptor 3 when the set is applied")
 	flags.StringVar(&c.title, "title", "", "the name of the file")
-	for _, name := range []string{"ready", "title"} { // between a Sonde and the Sonde it starts
-		if err := flags.MarkHidden(name); err != nil {
-			panic(err)
-		}
-	}
+	hide(command, "ready", "title") // between a Sonde and the Sonde it starts
 	return command
 }
 

@@ -292,34 +292,18 @@ func (c *cacheShowCommand) writeDiff(ctx context.Context, out io.Writer, e *cach
 func findOriginal(ctx context.Context, spec string, e *cache.Entry) ([]byte, error) {
 	var original []byte
 	others := 0
-	take := func(data []byte) {
-		if cache.OriginalOf(data) == e.Original {
-			original = bytes.Clone(data)
-		} else {
+	err := walkSpec(ctx, spec, func(found archive.Entry, _ string, alone bool) error {
+		switch {
+		case original != nil || !alone && !isFileOf(found.Path, e.Class):
+		case cache.OriginalOf(found.Data) == e.Original:
+			original = bytes.Clone(found.Data)
+		default:
 			others++
 		}
-	}
-	file, entry := archive.Split(spec)
-	if entry != "" {
-		found, err := archive.Find(file, entry)
-		if err != nil {
-			return nil, err
-		}
-		take(found.Data)
-	} else {
-		kind, err := archive.Detect(file)
-		if err != nil {
-			return nil, err
-		}
-		err = archive.Walk(ctx, file, func(found archive.Entry) error {
-			if original == nil && (kind == archive.ClassFile || isFileOf(found.Path, e.Class)) {
-				take(found.Data)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case original != nil:

@@ -157,45 +157,46 @@ func (d *dumpCommand) verdict(spec string, single error) error {
 	return nil
 }
 
-// each calls fn for the classes of a spec. A class that cannot be parsed, or in which fn
-// finds a defect, is reported on standard error; the defect of a single class is returned.
-func (d *dumpCommand) each(ctx context.Context, spec string, fn func(e archive.Entry, c *classfile.Class, several bool) (defect, err error)) (single, err error) {
-	look := func(e archive.Entry, several bool) (defect, err error) {
-		c, defect := classfile.Parse(e.Data)
-		if defect != nil {
-			return defect, nil
-		}
-		return fn(e, c, several)
-	}
+// walkSpec calls visit for the classes of a spec: an input, or an entry of one, which is alone
+// as a class file is.
+func walkSpec(ctx context.Context, spec string, visit func(e archive.Entry, where string, alone bool) error) error {
 	file, entry := archive.Split(spec)
 	if entry != "" {
 		e, err := archive.Find(file, entry)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		defect, err := look(e, false)
-		if defect != nil {
-			defect = fmt.Errorf("%s: %w", located(archive.Jar, file, e.Path), defect)
-		}
-		return defect, err
+		return visit(e, located(archive.Jar, file, e.Path), true)
 	}
 	kind, err := archive.Detect(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	several := kind != archive.ClassFile
-	err = archive.Walk(ctx, file, func(e archive.Entry) error {
-		defect, err := look(e, several)
-		if defect == nil || err != nil {
-			return err
+	return archive.Walk(ctx, file, func(e archive.Entry) error {
+		return visit(e, located(kind, file, e.Path), kind == archive.ClassFile)
+	})
+}
+
+// each calls fn for the classes of a spec. A class that cannot be parsed, or in which fn
+// finds a defect, is reported on standard error; the defect of a single class is returned.
+func (d *dumpCommand) each(ctx context.Context, spec string, fn func(e archive.Entry, c *classfile.Class, several bool) (defect, err error)) (single, err error) {
+	err = walkSpec(ctx, spec, func(e archive.Entry, where string, alone bool) error {
+		c, defect := classfile.Parse(e.Data)
+		if defect == nil {
+			var err error
+			if defect, err = fn(e, c, !alone); err != nil {
+				return err
+			}
 		}
-		defect = fmt.Errorf("%s: %w", located(kind, file, e.Path), defect)
-		if !several {
-			single = defect
+		switch {
+		case defect == nil:
+			return nil
+		case alone:
+			single = fmt.Errorf("%s: %w", where, defect)
 			return nil
 		}
 		d.broken++
-		_, err = fmt.Fprintf(d.err, "sonde: %s\n", format.OneLine(defect))
+		_, err := fmt.Fprintf(d.err, "sonde: %s\n", format.OneLine(fmt.Errorf("%s: %w", where, defect)))
 		return err
 	})
 	return single, err

@@ -303,6 +303,13 @@ func sessionWovenText(s *session.Session) string {
 	return wovenText(w.Woven, w.Cached, s.HasCache())
 }
 
+// hide omits flags from the help text.
+func hide(command *cobra.Command, flags ...string) {
+	for _, name := range flags {
+		command.Flags().Lookup(name).Hidden = true
+	}
+}
+
 // A restricted flag says which values it takes, for the error about another one.
 type restricted interface{ wanted() string }
 

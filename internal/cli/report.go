@@ -206,24 +206,17 @@ func newReported(h *results.Reader, sort string) (r *arenaReport, err error) {
 // probeRows adds up the rows of each probe with the same label and sequence.
 func probeRows(methods []results.Row) (rows []results.Row) {
 	type key struct{ probe, context string }
-	at := make(map[key]int)
-	for i := range methods {
-		m := &methods[i]
-		if m.Probe == "" {
+	for _, g := range groupBy(methods, func(m results.Row) key { return key{m.Probe, m.Context} }) {
+		if g.key.probe == "" {
 			continue
 		}
-		k := key{m.Probe, m.Context}
-		n, is := at[k]
-		if !is {
-			n = len(rows)
-			at[k] = n
-			rows = append(rows, results.Row{Name: m.Probe, Probe: m.Probe, InContext: true, Within: m.Within, Label: m.Label, Context: m.Context})
+		first := &g.list[0]
+		row := results.Row{Name: first.Probe, Probe: first.Probe, Methods: len(g.list), InContext: true, Within: first.Within, Label: first.Label, Context: first.Context}
+		for i := range g.list {
+			row.Add(&g.list[i].Totals)
 		}
-		rows[n].Methods++
-		rows[n].Add(&m.Totals)
-	}
-	for i := range rows {
-		rows[i].Timing = results.TimingOf(rows[i])
+		row.Timing = results.TimingOf(row)
+		rows = append(rows, row)
 	}
 	return rows
 }

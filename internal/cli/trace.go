@@ -77,11 +77,7 @@ func newTrace(s streams) *cobra.Command {
 	flags.StringArrayVarP(&c.outputs, "output", "o", nil, "file to write: .html, .json, .trace.json, .otlp.json or .txt; may be repeated")
 	flags.StringVar(&c.otlp, "otlp", "", "`URL` of an OTLP receiver that gets the kept transactions, such as http://localhost:4318")
 	c.contexts.register(command)
-	for _, name := range []string{"context", "by-tag"} { // these group results, and each transaction is a result of its own
-		if err := flags.MarkHidden(name); err != nil {
-			panic(err)
-		}
-	}
+	hide(command, "context", "by-tag") // these group results, and each transaction is a result of its own
 	c.targetFlags.register(flags)
 	return command
 }
