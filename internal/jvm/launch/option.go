@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/sonde-jvm/sonde/internal/jvm/process"
 )
 
 // ToolOptions is the variable from which every JVM reads options.
@@ -93,7 +95,6 @@ func (o *AgentOption) word() (string, error) {
 
 // quote makes a text one word of JAVA_TOOL_OPTIONS.
 func quote(text string) (string, error) {
-	hasBlank := strings.ContainsFunc(text, isBlank)
 	single, double := strings.ContainsRune(text, '\''), strings.ContainsRune(text, '"')
 	switch {
 	case strings.ContainsFunc(text, unicode.IsControl):
@@ -102,7 +103,7 @@ func quote(text string) (string, error) {
 		return "", errQuotes
 	case double:
 		return "'" + text + "'", nil
-	case single || hasBlank:
+	case single || strings.Contains(text, " "):
 		return `"` + text + `"`, nil
 	}
 	return text, nil
@@ -111,13 +112,14 @@ func quote(text string) (string, error) {
 // WithOption adds an option to the value of the variable. It removes an older option of Sonde's agent and keeps all
 // others.
 func WithOption(have, option string) string {
-	var words []string
-	for _, word := range splitOptions(have) {
-		if !isOurs(unquote(word)) {
-			words = append(words, word)
+	var kept []string
+	words, raw := process.SplitOptions(have)
+	for i, word := range words {
+		if !isOurs(word) {
+			kept = append(kept, raw[i])
 		}
 	}
-	return strings.Join(append(words, option), " ")
+	return strings.Join(append(kept, option), " ")
 }
 
 // isOurs reports whether an option loads Sonde's agent.
@@ -126,56 +128,4 @@ func isOurs(option string) bool {
 	jar, _, _ = strings.Cut(jar, "=")
 	base := path.Base(jar)
 	return is && strings.HasPrefix(base, AgentJarPrefix) && strings.HasSuffix(base, ".jar")
-}
-
-// isBlank reports whether a character separates options.
-func isBlank(r rune) bool { return r == ' ' || r >= '\t' && r <= '\r' }
-
-// splitOptions splits the variable as JVMs do, at blanks outside quotes. Words keep their quotes. A missing quote at the
-// end, which JVMs accept, is added.
-func splitOptions(text string) (words []string) {
-	var word strings.Builder
-	var open rune
-	end := func() {
-		if word.Len() > 0 {
-			words = append(words, word.String())
-			word.Reset()
-		}
-	}
-	for _, r := range text {
-		switch {
-		case open != 0:
-			if r == open {
-				open = 0
-			}
-		case r == '\'' || r == '"':
-			open = r
-		case isBlank(r):
-			end()
-			continue
-		}
-		word.WriteRune(r)
-	}
-	if open != 0 {
-		word.WriteRune(open)
-	}
-	end()
-	return words
-}
-
-// unquote removes the quotes of a word.
-func unquote(word string) string {
-	var text strings.Builder
-	var open rune
-	for _, r := range word {
-		switch {
-		case open == 0 && (r == '\'' || r == '"'):
-			open = r
-		case open != 0 && r == open:
-			open = 0
-		default:
-			text.WriteRune(r)
-		}
-	}
-	return text.String()
 }

@@ -150,31 +150,38 @@ func reducesSignals(words []string) bool {
 	return slices.Contains(words, "-Xrs") || flag(words, "ReduceSignalUsage", false)
 }
 
-// splitOptions splits the value of JAVA_TOOL_OPTIONS and similar variables at white space. Both
-// kinds of quotes group; there is no escape character.
-func splitOptions(text string) []string {
-	return split(text, false)
-}
+// SplitOptions splits the value of JAVA_TOOL_OPTIONS and similar variables at white space. Both
+// kinds of quotes group; there is no escape character. raw has the words with their quotes, and a
+// quote that is missing at the end, which JVMs accept.
+func SplitOptions(text string) (words, raw []string) { return split(text, false) }
 
-// splitArguments splits the content of an @argument file: like splitOptions, but a backslash in
+// splitArguments splits the content of an @argument file: like SplitOptions, but a backslash in
 // quotes escapes and # starts a comment.
 func splitArguments(text string) []string {
-	return split(text, true)
+	words, _ := split(text, true)
+	return words
 }
 
-func split(text string, argumentFile bool) []string {
-	var words []string
+func splitOptions(text string) []string {
+	words, _ := split(text, false)
+	return words
+}
+
+func split(text string, argumentFile bool) (words, raw []string) {
 	var word strings.Builder
-	begun, quote := false, byte(0)
-	end := func() {
+	begun, quote, first := false, byte(0), 0
+	end := func(at int) {
 		if begun {
-			words = append(words, word.String())
+			words, raw = append(words, word.String()), append(raw, text[first:at])
 		}
 		word.Reset()
 		begun = false
 	}
 	for i := 0; i < len(text); i++ {
 		b := text[i]
+		if !begun {
+			first = i
+		}
 		switch {
 		case quote != 0 && b == quote:
 			quote = 0
@@ -186,7 +193,7 @@ func split(text string, argumentFile bool) []string {
 		case b == '"' || b == '\'':
 			quote, begun = b, true
 		case strings.IndexByte(" \t\n\r\f\v", b) >= 0:
-			end()
+			end(i)
 		case argumentFile && b == '#' && !begun:
 			for i+1 < len(text) && text[i+1] != '\n' && text[i+1] != '\r' {
 				i++
@@ -196,8 +203,11 @@ func split(text string, argumentFile bool) []string {
 			begun = true
 		}
 	}
-	end()
-	return words
+	end(len(text))
+	if quote != 0 {
+		raw[len(raw)-1] += string(quote)
+	}
+	return words, raw
 }
 
 // unescape decodes the escape sequence after a backslash, and returns the number of bytes that it

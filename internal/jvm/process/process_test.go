@@ -66,6 +66,9 @@ func TestSplit(t *testing.T) {
 		if got := splitOptions(tt.text); !slices.Equal(got, tt.options) {
 			t.Errorf("options %q: %q, want %q", tt.text, got, tt.options)
 		}
+		if _, raw := SplitOptions(tt.text); !slices.Equal(splitOptions(strings.Join(raw, " ")), tt.options) {
+			t.Errorf("options %q: in quotes %q", tt.text, raw)
+		}
 		if got := splitArguments(tt.text); !slices.Equal(got, tt.argument) {
 			t.Errorf("argument file %q: %q, want %q", tt.text, got, tt.argument)
 		}

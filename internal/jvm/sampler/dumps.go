@@ -72,7 +72,7 @@ func (d *dumper) dump(ctx context.Context) (time.Duration, error) {
 	}
 	took := time.Since(began)
 	if reply.Code != 0 {
-		return 0, &Error{d.jvm.JVM().PID, ErrRefused, firstLine(reply.Text)}
+		return 0, &Error{PID: d.jvm.JVM().PID, Kind: ErrRefused, Detail: firstLine(reply.Text)}
 	}
 	samples := d.reader.read(reply.Text, began)
 	pause := max(d.every-took, (dumpPart-1)*took)

@@ -102,7 +102,7 @@ func TestRecordingBesideAnother(t *testing.T) {
 				t.Errorf("%+v, %+v", sample, top)
 			}
 			during := jcmd(t, jdk, p.PID, "JFR.check")
-			if strings.Contains(during, dead) || !strings.Contains(during, s.samples.(*recorded).name.String()) {
+			if strings.Contains(during, dead) || !strings.Contains(during, s.samples.(*recording).name.String()) {
 				t.Errorf("while it samples: %s", during)
 			}
 			if err := s.Close(t.Context()); err != nil {
@@ -138,7 +138,7 @@ func leaveBehind(t *testing.T, jdk jvmtest.JDK, pid int) string {
 	}
 	dead.process = ended.Process.Pid
 	r := recording{period: DefaultPeriod, name: dead}
-	if out := jcmd(t, jdk, pid, append([]string{"JFR.start"}, r.words()...)...); !isStarted(out) {
+	if out := jcmd(t, jdk, pid, append([]string{"JFR.start"}, r.words()...)...); !startedLine.MatchString(out) {
 		t.Fatalf("%s", out)
 	}
 	return dead.String()
@@ -182,7 +182,7 @@ func TestLeftoversAreStopped(t *testing.T) {
 			if err := s.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if err := os.RemoveAll(s.samples.(*recorded).place); err != nil { // what a killed JVM leaves
+			if err := os.RemoveAll(s.samples.(*recording).place); err != nil { // what a killed JVM leaves
 				t.Error(err)
 			}
 		})

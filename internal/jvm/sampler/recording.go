@@ -48,9 +48,15 @@ const (
 	oldestCPUTime = 25
 )
 
-// recorded are the samples of a recording of ours, read from the JVM's repository.
-type recorded struct {
-	*recording
+// A recording is a recording of ours in a JVM, read from the JVM's repository.
+type recording struct {
+	jvm     jvm
+	period  time.Duration
+	cpuTime bool
+	name    name
+	renewAt time.Time
+	renewed int // number of names used for later recordings
+
 	directory *os.File // the repository
 	place     string   // its path, as the JVM sees it
 	follower  *jfr.Follower
@@ -58,7 +64,7 @@ type recorded struct {
 }
 
 // startRecording starts a recording, and reads it.
-func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime bool) (*recorded, error) {
+func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime bool) (*recording, error) {
 	if err := usable(conn.JVM(), cpuTime); err != nil {
 		return nil, err
 	}
@@ -66,7 +72,7 @@ func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime
 	if err != nil {
 		return nil, err
 	}
-	r := &recorded{recording: &recording{jvm: conn, period: period, cpuTime: cpuTime, name: own}}
+	r := &recording{jvm: conn, period: period, cpuTime: cpuTime, name: own}
 	began := time.Now()
 	if err := r.start(ctx); err != nil {
 		// It may have been started all the same, for example if the answer came late.
@@ -75,7 +81,7 @@ func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime
 		}
 		return nil, err
 	}
-	if r.directory, r.place, err = r.repository(ctx); err != nil {
+	if err := r.openRepository(ctx); err != nil {
 		r.giveUp(ctx)
 		return nil, err
 	}
@@ -87,7 +93,7 @@ func startRecording(ctx context.Context, conn jvm, period time.Duration, cpuTime
 }
 
 // inspect stops the recordings of killed Sondes, and adds notes about other recordings.
-func (r *recorded) inspect(ctx context.Context) {
+func (r *recording) inspect(ctx context.Context) {
 	running, err := r.check(ctx)
 	if err != nil {
 		r.note("other recordings could not be listed: %v", err)
@@ -110,11 +116,11 @@ func (r *recorded) inspect(ctx context.Context) {
 	}
 }
 
-func (r *recorded) note(format string, args ...any) {
+func (r *recording) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-func (r *recorded) poll(ctx context.Context, b *Batch) error {
+func (r *recording) poll(ctx context.Context, b *Batch) error {
 	if b.At.After(r.renewAt) {
 		if err := r.renew(ctx); err != nil && !isGone(err) {
 			r.note("the recording was not renewed: %v", err)
@@ -138,7 +144,7 @@ func isOurDoing(s jfr.Sample) bool {
 }
 
 // remains reports the repository, which stays because others may use its files as well.
-func (r *recorded) remains() string {
+func (r *recording) remains() string {
 	names, err := r.directory.Readdirnames(-1)
 	if err != nil || len(names) == 0 {
 		return ""
@@ -146,7 +152,7 @@ func (r *recorded) remains() string {
 	return fmt.Sprintf("it was killed, so its flight recorder left files in %s", r.place)
 }
 
-func (r *recorded) close(ctx context.Context, ended bool) error {
+func (r *recording) close(ctx context.Context, ended bool) error {
 	var err error
 	if !ended {
 		err = r.stop(ctx)
@@ -157,26 +163,16 @@ func (r *recorded) close(ctx context.Context, ended bool) error {
 	return errors.Join(err, r.follower.Close(), r.directory.Close())
 }
 
-// A recording is a recording of ours in a JVM.
-type recording struct {
-	jvm     jvm
-	period  time.Duration
-	cpuTime bool
-	name    name
-	renewAt time.Time
-	renewed int // number of names used for later recordings
-}
-
 // start starts the recording. A JVM that cannot, for example because its disk is full, has no usable
 // recorder.
 func (r *recording) start(ctx context.Context) error {
 	text, err := r.command(ctx, "JFR.start "+strings.Join(r.words(), " "))
-	if err == nil && !isStarted(text) {
+	if err == nil && !startedLine.MatchString(text) {
 		err = r.refused(text)
 	}
 	var refusal *Error
 	if errors.As(err, &refusal) && errors.Is(err, ErrRefused) {
-		err = &Error{refusal.PID, ErrNoRecorder, "it does not start: " + refusal.Detail}
+		err = &Error{PID: refusal.PID, Kind: ErrNoRecorder, Detail: "it does not start: " + refusal.Detail}
 	}
 	if err != nil {
 		return err
@@ -257,18 +253,19 @@ func (r *recording) check(ctx context.Context) ([]listed, error) {
 	return running, nil
 }
 
-// repository opens the directory that the recorder writes to, and returns its path as the JVM sees it.
-func (r *recording) repository(ctx context.Context) (directory *os.File, place string, err error) {
+// openRepository opens the directory that the recorder writes to.
+func (r *recording) openRepository(ctx context.Context) error {
 	text, err := r.command(ctx, "JFR.configure")
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	place, ok := parseRepository(text)
-	if !ok {
-		return nil, "", r.refused(text)
+	found := repositoryLine.FindStringSubmatch(text)
+	if found == nil {
+		return r.refused(text)
 	}
-	directory, err = openDirectory(r.jvm.JVM().PID, place)
-	return directory, place, err
+	r.place = found[1]
+	r.directory, err = process.Local.OpenInside(r.jvm.JVM().PID, r.place, syscall.O_RDONLY|syscall.O_DIRECTORY)
+	return err
 }
 
 // command executes a command of the recorder.
@@ -280,7 +277,7 @@ func (r *recording) command(ctx context.Context, line string) (string, error) {
 		return "", err
 	}
 	if why := missing(reply.Text); why != "" {
-		return "", &Error{r.jvm.JVM().PID, ErrNoRecorder, why}
+		return "", &Error{PID: r.jvm.JVM().PID, Kind: ErrNoRecorder, Detail: why}
 	}
 	if reply.Code != 0 {
 		return "", r.refused(reply.Text)
@@ -289,7 +286,7 @@ func (r *recording) command(ctx context.Context, line string) (string, error) {
 }
 
 func (r *recording) refused(text string) error {
-	return &Error{r.jvm.JVM().PID, ErrRefused, firstLine(text)}
+	return &Error{PID: r.jvm.JVM().PID, Kind: ErrRefused, Detail: firstLine(text)}
 }
 
 // usable checks that a JVM's recorder can be read while it runs.
@@ -299,9 +296,9 @@ func usable(j *process.JVM, cpuTime bool) error {
 	case version == 0: // the JVM will report the problem
 		return nil
 	case version < oldest:
-		return &Error{j.PID, ErrNoRecorder, fmt.Sprintf("the flight recorder of JDK %d cannot be configured without files, or read while it runs", version)}
+		return &Error{PID: j.PID, Kind: ErrNoRecorder, Detail: fmt.Sprintf("the flight recorder of JDK %d cannot be configured without files, or read while it runs", version)}
 	case cpuTime && version < oldestCPUTime:
-		return &Error{j.PID, ErrRefused, fmt.Sprintf("JDK %d does not sample by processor time, only %d and later do: leave --cpu-time out", version, oldestCPUTime)}
+		return &Error{PID: j.PID, Kind: ErrRefused, Detail: fmt.Sprintf("JDK %d does not sample by processor time, only %d and later do: leave --cpu-time out", version, oldestCPUTime)}
 	}
 	return nil
 }
@@ -318,24 +315,16 @@ type name struct {
 	serial    uint64
 }
 
-var nameForm = regexp.MustCompile(`^sonde-([0-9]{1,10})-([0-9]{1,20})-([0-9]{1,20})-([0-9]{1,20})$`)
+const nameForm = "sonde-%d-%d-%d-%d"
 
 func (n name) String() string {
-	return fmt.Sprintf("sonde-%d-%d-%d-%d", n.process, n.started, n.namespace, n.serial)
+	return fmt.Sprintf(nameForm, n.process, n.started, n.namespace, n.serial)
 }
 
 // parseName parses the name of a recording; ours is false if it is not one of ours.
 func parseName(text string) (n name, ours bool) {
-	parts := nameForm.FindStringSubmatch(text)
-	if parts == nil {
-		return n, false
-	}
-	var failed [4]error
-	n.process, failed[0] = strconv.Atoi(parts[1])
-	n.started, failed[1] = strconv.ParseUint(parts[2], 10, 64)
-	n.namespace, failed[2] = strconv.ParseUint(parts[3], 10, 64)
-	n.serial, failed[3] = strconv.ParseUint(parts[4], 10, 64)
-	return n, errors.Join(failed[:]...) == nil
+	_, err := fmt.Sscanf(text, nameForm, &n.process, &n.started, &n.namespace, &n.serial)
+	return n, err == nil && n.process > 0 && n.String() == text
 }
 
 // ownName returns the name of a recording of this process.
@@ -432,14 +421,13 @@ func others(running []listed) (names []string) {
 
 // A listed is a recording as JFR.check lists it.
 type listed struct {
-	ID    int
 	Name  string
 	State string // such as running or stopped
 }
 
 // recordingLine is the first line of JFR.check for each recording. The name may contain anything but a
 // line break.
-var recordingLine = regexp.MustCompile(`^Recording ([0-9]+): name=(.*?)((?: (?:duration|maxsize|maxage)=\S+)*) \(([a-z]+)\)$`)
+var recordingLine = regexp.MustCompile(`^Recording [0-9]+: name=(.*?)(?: (?:duration|maxsize|maxage)=\S+)* \(([a-z]+)\)$`)
 
 // parseCheck parses the answer to JFR.check. known is false if the answer has an unknown form, so that
 // nothing is known about the recordings.
@@ -447,15 +435,10 @@ func parseCheck(text string) (running []listed, known bool) {
 	known = strings.Contains(text, "No available recordings")
 	for line := range strings.Lines(text) {
 		parts := recordingLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
-		if parts == nil {
-			continue
+		if parts != nil {
+			known = true
+			running = append(running, listed{Name: parts[1], State: parts[2]})
 		}
-		id, err := strconv.Atoi(parts[1])
-		if err != nil {
-			continue
-		}
-		known = true
-		running = append(running, listed{ID: id, Name: parts[2], State: parts[4]})
 	}
 	return running, known
 }
@@ -463,31 +446,16 @@ func parseCheck(text string) (running []listed, known bool) {
 var (
 	startedLine    = regexp.MustCompile(`(?m)^Started recording ([0-9]+)\.`)
 	repositoryLine = regexp.MustCompile(`(?m)^Repository path: (/.*?)\r?$`)
-	settingLine    = regexp.MustCompile(`\(jdk\.(ExecutionSample|NativeMethodSample)\)\s+\[([^\]]*)\]`)
+	settingLine    = regexp.MustCompile(`\(jdk\.ExecutionSample\)\s+\[([^\]]*)\]`)
 	periodSetting  = regexp.MustCompile(`(?:^|,)period=([0-9]+) ?(ns|us|ms|s)(?:,|$)`)
 )
-
-// isStarted parses the answer to JFR.start.
-func isStarted(text string) bool { return startedLine.MatchString(text) }
-
-// parseRepository finds the repository in the answer to JFR.configure.
-func parseRepository(text string) (path string, ok bool) {
-	found := repositoryLine.FindStringSubmatch(text)
-	if found == nil {
-		return "", false
-	}
-	return found[1], true
-}
 
 // shortestPeriod finds the period of samples of Java code in the answer to JFR.check verbose=true; 0 if
 // there is none. The JVM uses the shortest period that any recording requests.
 func shortestPeriod(text string) (shortest time.Duration) {
 	for _, setting := range settingLine.FindAllStringSubmatch(text, -1) {
-		if setting[1] != "ExecutionSample" || !strings.Contains(","+setting[2]+",", ",enabled=true,") {
-			continue
-		}
-		written := periodSetting.FindStringSubmatch(setting[2])
-		if written == nil {
+		written := periodSetting.FindStringSubmatch(setting[1])
+		if written == nil || !strings.Contains(","+setting[1]+",", ",enabled=true,") {
 			continue
 		}
 		period, err := time.ParseDuration(written[1] + written[2])
@@ -522,9 +490,4 @@ func firstLine(text string) string {
 		}
 	}
 	return "no answer"
-}
-
-// openDirectory opens a directory as a process sees it.
-func openDirectory(pid int, path string) (*os.File, error) {
-	return process.Local.OpenInside(pid, path, syscall.O_RDONLY|syscall.O_DIRECTORY)
 }

@@ -141,7 +141,7 @@ func (s *Sampler) Poll(ctx context.Context) (Batch, error) {
 	}
 	if ended {
 		s.ended = true
-		err = &Error{s.conn.JVM().PID, ErrEnded, s.samples.remains()}
+		err = &Error{PID: s.conn.JVM().PID, Kind: ErrEnded, Detail: s.samples.remains()}
 	}
 	return b, err
 }
@@ -173,17 +173,4 @@ var (
 )
 
 // An Error is one line: the process, the problem and the reason. It wraps one of the errors above.
-type Error struct {
-	PID    int
-	Kind   error
-	Detail string
-}
-
-func (e *Error) Error() string {
-	if e.Detail == "" {
-		return fmt.Sprintf("process %d: %v", e.PID, e.Kind)
-	}
-	return fmt.Sprintf("process %d: %v: %s", e.PID, e.Kind, e.Detail)
-}
-
-func (e *Error) Unwrap() error { return e.Kind }
+type Error = process.Obstacle
