@@ -28,7 +28,7 @@ func (s *Session) enter(ctx context.Context) error {
 	if version, err := jdk.ParseVersion(s.jvm.Version); err == nil && version.Feature < oldestJDK {
 		return &TooOldError{PID: s.jvm.PID, Version: s.jvm.Version}
 	}
-	standby := targetfs.HasStandby(s.jvm)
+	standby := process.Local.Waits(s.jvm)
 	var target *attach.Conn
 	var err error
 	if !standby {

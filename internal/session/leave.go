@@ -38,7 +38,7 @@ func (s *Session) leave(ctx context.Context) (control.Restored, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if staying := AwaitDeparture(ctx, s.jvm, s.file.Path()); staying != nil {
+	if staying := AwaitDeparture(ctx, s.jvm, s.file.Path); staying != nil {
 		return restored, &NotRestoredError{PID: s.jvm.PID, Cause: err}
 	}
 	return restored, nil

@@ -118,13 +118,13 @@ func (s *Session) openArena(ctx context.Context) (err error) {
 	owner := arena.Owner{
 		Target: s.jvm.PID, TargetStart: s.jvm.StartTicks(), Sonde: os.Getpid(), Command: s.settings.Command, Opened: time.Now(),
 	}
-	if s.arena, err = arena.Create(s.file.File(), s.file.Allocated(), owner); err != nil {
+	if s.arena, err = arena.Create(s.file.File, s.file.Allocated(), owner); err != nil {
 		return err
 	}
 	if err := s.arena.MakeSpill(firstMethods); err != nil {
 		return err
 	}
-	if err := s.peer.Map(ctx, s.file.Path(), uint64(s.arena.Length()), s.arena.Epoch()); err != nil {
+	if err := s.peer.Map(ctx, s.file.Path, uint64(s.arena.Length()), s.arena.Epoch()); err != nil {
 		return s.explain(err)
 	}
 	s.clock = arena.AheadNow(s.arena.OpenedNanos())

@@ -127,12 +127,12 @@ func (b *between) mapArena() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	mapped, err := arena.Create(file.File(), file.Allocated(), arena.Owner{Target: b.s.jvm, Sonde: os.Getpid()})
+	mapped, err := arena.Create(file.File, file.Allocated(), arena.Owner{Target: b.s.jvm, Sonde: os.Getpid()})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { _ = mapped.Close() })
-	if err := b.peer.Map(context.Background(), file.Path(), uint64(mapped.Length()), mapped.Epoch()); err != nil {
+	if err := b.peer.Map(context.Background(), file.Path, uint64(mapped.Length()), mapped.Epoch()); err != nil {
 		b.t.Fatal(err)
 	}
 }

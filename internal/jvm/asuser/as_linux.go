@@ -26,10 +26,15 @@ func As(uid, gid uint32, fn func() error) error {
 	if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && dumpable == 1 {
 		defer unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) //nolint:errcheck // it only affects debugging
 	}
+	return OnThread(func() (restored bool, err error) { return become(uid, gid, fn) })
+}
+
+// OnThread calls fn on a locked thread that runs nothing else. If fn does not restore the thread, it ends.
+func OnThread(fn func() (restored bool, err error)) error {
 	result := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		restored, err := onThread(uid, gid, fn)
+		restored, err := fn()
 		if restored {
 			runtime.UnlockOSThread()
 		}
@@ -38,9 +43,9 @@ func As(uid, gid uint32, fn func() error) error {
 	return <-result
 }
 
-// onThread changes the identity of this thread only; the calls of package syscall would change all threads. The
+// become changes the identity of this thread only; the calls of package syscall would change all threads. The
 // error is that of the change or of fn.
-func onThread(uid, gid uint32, fn func() error) (restored bool, err error) {
+func become(uid, gid uint32, fn func() error) (restored bool, err error) {
 	oldUID, oldGID := os.Geteuid(), os.Getegid()
 	defer func() {
 		// The user comes first, because only the old user may change the group.

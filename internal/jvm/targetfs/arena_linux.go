@@ -19,11 +19,12 @@ var arenaPlaces = []string{"/dev/shm", "/tmp"}
 // An Arena is a file that the target and Sonde map. It must not be accessed beyond the allocated size: if the file
 // system has no room there, the target is killed.
 type Arena struct {
+	Path string   // as the target sees it
+	File *os.File // open for reading and writing; removing the arena closes it
+	Size int64    // to which it can grow
+
 	where *place // nil once removed
 	name  string
-	path  string
-	file  *os.File
-	size  int64
 
 	mu        sync.Mutex
 	allocated int64
@@ -78,7 +79,7 @@ func (f *Foothold) arenaIn(where string, size, first int64) (*Arena, error) {
 		at.close()
 		return nil, err
 	}
-	a := &Arena{where: at, name: name, path: path.Join(where, name), file: file, size: size}
+	a := &Arena{Path: path.Join(where, name), File: file, Size: size, where: at, name: name}
 	if err := a.begin(first); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", where, err), a.remove())
 	}
@@ -86,23 +87,23 @@ func (f *Foothold) arenaIn(where string, size, first int64) (*Arena, error) {
 }
 
 func (a *Arena) begin(first int64) error {
-	hold(a.file)
+	hold(a.File)
 	var stat unix.Stat_t
-	if err := unix.Fstat(int(a.file.Fd()), &stat); err != nil {
+	if err := unix.Fstat(int(a.File.Fd()), &stat); err != nil {
 		return err
 	}
 	if stat.Uid != a.where.uid || stat.Mode != unix.S_IFREG|0o600 {
 		return errNotOwn
 	}
 	var room unix.Statfs_t
-	if err := unix.Fstatfs(int(a.file.Fd()), &room); err != nil {
+	if err := unix.Fstatfs(int(a.File.Fd()), &room); err != nil {
 		return err
 	}
 	// A tmpfs without a limit reports no blocks at all.
 	if room.Blocks > 0 && room.Bavail*uint64(room.Bsize) < 2*uint64(first) {
 		return unix.ENOSPC
 	}
-	if err := a.where.as(func() error { return unix.Ftruncate(int(a.file.Fd()), a.size) }); err != nil {
+	if err := a.where.as(func() error { return unix.Ftruncate(int(a.File.Fd()), a.Size) }); err != nil {
 		return err
 	}
 	return a.Grow(first)
@@ -115,16 +116,16 @@ func (a *Arena) Grow(upTo int64) error {
 	defer a.mu.Unlock()
 	switch {
 	case a.where == nil:
-		return fmt.Errorf("arena %s: %w", a.path, os.ErrClosed)
-	case upTo > a.size:
-		return fmt.Errorf("arena %s: %w: it ends at %d bytes", a.path, ErrFull, a.size)
+		return fmt.Errorf("arena %s: %w", a.Path, os.ErrClosed)
+	case upTo > a.Size:
+		return fmt.Errorf("arena %s: %w: it ends at %d bytes", a.Path, ErrFull, a.Size)
 	}
 	err := a.allocate(upTo)
 	if isFull(err) {
-		return fmt.Errorf("arena %s: %w: make room in %s: %w", a.path, ErrFull, path.Dir(a.path), err)
+		return fmt.Errorf("arena %s: %w: make room in %s: %w", a.Path, ErrFull, path.Dir(a.Path), err)
 	}
 	if err != nil {
-		return fmt.Errorf("arena %s: %w", a.path, err)
+		return fmt.Errorf("arena %s: %w", a.Path, err)
 	}
 	return nil
 }
@@ -132,15 +133,6 @@ func (a *Arena) Grow(upTo int64) error {
 func isFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
 }
-
-// File returns the file, open for reading and writing. Removing the arena closes it.
-func (a *Arena) File() *os.File { return a.file }
-
-// Path returns the path of the arena, as the target sees it.
-func (a *Arena) Path() string { return a.path }
-
-// Size returns the size to which the arena can grow.
-func (a *Arena) Size() int64 { return a.size }
 
 // Allocated returns the allocated size.
 func (a *Arena) Allocated() int64 {
@@ -155,12 +147,12 @@ func (a *Arena) remove() error {
 	if a.where == nil {
 		return nil
 	}
-	if a.where.holds(a.name, a.file) {
+	if a.where.holds(a.name, a.File) {
 		if err := a.where.remove(a.name); err != nil {
 			return err
 		}
 	}
-	err := a.file.Close()
+	err := a.File.Close()
 	a.where.close()
 	a.where = nil
 	return err
@@ -176,7 +168,7 @@ var fallocate = func(fd int, offset, length int64) error { return unix.Fallocate
 func (a *Arena) allocate(upTo int64) error {
 	for a.allocated < upTo {
 		length := min(allocateStep, upTo-a.allocated)
-		err := a.where.as(func() error { return reserve(int(a.file.Fd()), a.allocated, length) })
+		err := a.where.as(func() error { return reserve(int(a.File.Fd()), a.allocated, length) })
 		if err != nil {
 			return err
 		}

@@ -20,12 +20,12 @@ import (
 // allocatedBytes is what a file really takes.
 func allocatedBytes(t *testing.T, a *Arena) int64 {
 	t.Helper()
-	info, err := a.File().Stat()
+	info, err := a.File.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Size() != a.Size() {
-		t.Errorf("size %d of %d", info.Size(), a.Size())
+	if info.Size() != a.Size {
+		t.Errorf("size %d of %d", info.Size(), a.Size)
 	}
 	return info.Sys().(*syscall.Stat_t).Blocks * 512
 }
@@ -39,21 +39,21 @@ func TestArenaIsMapped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if filepath.Dir(a.Path()) != "/dev/shm" || a.Size() != DefaultArenaSize || a.Allocated() != 1<<20 {
+			if filepath.Dir(a.Path) != "/dev/shm" || a.Size != DefaultArenaSize || a.Allocated() != 1<<20 {
 				t.Errorf("%+v", a)
 			}
 			if found, err := Find(g.jvm); err != nil || len(found.Arenas) > 0 || found.Standby || inspect(t, g.jvm.PID).Inside != process.Outside {
 				t.Errorf("before: %+v, %v", found, err)
 			}
-			if did := g.does(t, "map", a.Path(), strconv.Itoa(1<<20)); did != "map" {
+			if did := g.does(t, "map", a.Path, strconv.Itoa(1<<20)); did != "map" {
 				t.Fatal(did)
 			}
 			found, err := Find(g.jvm)
-			if err != nil || len(found.Arenas) != 1 || filepath.Base(found.Arenas[0]) != filepath.Base(a.Path()) {
+			if err != nil || len(found.Arenas) != 1 || filepath.Base(found.Arenas[0]) != filepath.Base(a.Path) {
 				t.Errorf("mapped: %+v, %v", found, err)
 			}
 			number := make([]byte, 8)
-			if _, err := a.File().ReadAt(number, 0); err != nil || binary.BigEndian.Uint64(number) != 4711 {
+			if _, err := a.File.ReadAt(number, 0); err != nil || binary.BigEndian.Uint64(number) != 4711 {
 				t.Errorf("%v, %v", number, err)
 			}
 			if err := f.Remove(); err != nil {
@@ -104,7 +104,7 @@ func TestArenaGrows(t *testing.T) {
 			if err := errors.Join(f.Remove(), f.Remove()); err != nil {
 				t.Error(err)
 			}
-			isGone(t, a.Path())
+			isGone(t, a.Path)
 		})
 	}
 }
@@ -120,14 +120,14 @@ func TestFull(t *testing.T) {
 	g := startGuest(t, oldest(t), smallMemory(t, "size=8m"))
 	f := mustMake(t, g.jvm)
 	a, err := f.Arena(0, 2<<20)
-	if err != nil || filepath.Dir(a.Path()) != "/tmp" {
+	if err != nil || filepath.Dir(a.Path) != "/tmp" {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	if err := a.Grow(16 << 20); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "/tmp") {
 		t.Errorf("%v", err)
 	}
 	// What was allocated before can still be written.
-	if did := g.does(t, "map", a.Path(), strconv.Itoa(2<<20)); did != "map" {
+	if did := g.does(t, "map", a.Path, strconv.Itoa(2<<20)); did != "map" {
 		t.Error(did)
 	}
 	if _, err := f.Arena(0, 4<<20); !errors.Is(err, ErrFull) || strings.Contains(err.Error(), "\n") {
@@ -136,7 +136,7 @@ func TestFull(t *testing.T) {
 	if _, err := f.PlaceJar(make([]byte, 9<<20)); !errors.Is(err, ErrFull) {
 		t.Errorf("%v", err)
 	}
-	if b, err := f.Arena(0, 1<<18); err != nil || filepath.Dir(b.Path()) != "/dev/shm" {
+	if b, err := f.Arena(0, 1<<18); err != nil || filepath.Dir(b.Path) != "/dev/shm" {
 		t.Errorf("%+v, %v", b, err)
 	}
 	if err := f.Remove(); err != nil {

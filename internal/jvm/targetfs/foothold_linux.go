@@ -78,9 +78,6 @@ func (f *Foothold) makeDirectory(where string) error {
 	return nil
 }
 
-// Path returns the path of the directory, as the target sees it.
-func (f *Foothold) Path() string { return path.Join(f.outer.path, f.name) }
-
 // WriteSession writes the description of the session, and returns its path as the target sees it.
 func (f *Foothold) WriteSession(s Session) (string, error) {
 	text, err := s.encode()

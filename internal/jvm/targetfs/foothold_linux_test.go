@@ -63,7 +63,7 @@ func everything(t *testing.T, f *Foothold) (jar, socket, session, arena string) 
 	if _, err := f.ListenLoopback(); err != nil {
 		t.Fatal(err)
 	}
-	return j.Path, l.Socket, session, a.Path()
+	return j.Path, l.Socket, session, a.Path
 }
 
 func TestMakeAndRemove(t *testing.T) {
@@ -294,12 +294,12 @@ func TestInvite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := startGuest(t, oldest(t), wrap)
 			f := mustMake(t, g.jvm)
-			if err := f.Invite(t.Context(), "/s"); !errors.Is(err, ErrNoStandby) || HasStandby(g.jvm) {
+			if err := f.Invite(t.Context(), "/s"); !errors.Is(err, ErrNoStandby) || process.Local.Waits(g.jvm) {
 				t.Errorf("without a ticket: %v", err)
 			}
 			ticket := random(32)
 			g.leavesTicket(t, ticket+"\n")
-			if found, err := Find(g.jvm); err != nil || !found.Standby || !HasStandby(g.jvm) || inspect(t, g.jvm.PID).Inside != process.Standby {
+			if found, err := Find(g.jvm); err != nil || !found.Standby || !process.Local.Waits(g.jvm) || inspect(t, g.jvm.PID).Inside != process.Standby {
 				t.Errorf("%+v, %v", found, err)
 			}
 			if _, err := fmt.Fprintln(g.Stdin, "take"); err != nil {
@@ -384,7 +384,7 @@ func TestFalseTickets(t *testing.T) {
 		if err := spoil(path); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Invite(t.Context(), "/s"); HasStandby(g.jvm) || !errors.Is(err, ErrNoStandby) {
+		if err := f.Invite(t.Context(), "/s"); process.Local.Waits(g.jvm) || !errors.Is(err, ErrNoStandby) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := os.Remove(path); err != nil {
@@ -394,7 +394,7 @@ func TestFalseTickets(t *testing.T) {
 	}
 	old := g.leavesTicket(t, secret)
 	before := g.jvm.Started.Add(-time.Hour)
-	if err := os.Chtimes(old, before, before); err != nil || HasStandby(g.jvm) {
+	if err := os.Chtimes(old, before, before); err != nil || process.Local.Waits(g.jvm) {
 		t.Errorf("of an earlier process: %v", err)
 	}
 }
@@ -535,3 +535,6 @@ func noneIn(t *testing.T, dir string) {
 		}
 	}
 }
+
+// Path returns the path of the directory, as the target sees it.
+func (f *Foothold) Path() string { return filepath.Join(f.outer.path, f.name) }

@@ -130,16 +130,9 @@ func (j *Jar) release() error {
 // list returns the names in a directory.
 func (p *place) list() ([]string, error) {
 	// A handle of its own has its own position.
-	var again *os.File
-	err := p.as(func() error {
-		fd, err := unix.Openat(p.fd(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if err == nil {
-			again = os.NewFile(uintptr(fd), p.path)
-		}
-		return err
-	})
+	again, err := p.open("open", ".", unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: p.path, Err: err}
+		return nil, err
 	}
 	defer func() { _ = again.Close() }()
 	return again.Readdirnames(-1)

@@ -6,10 +6,10 @@ import (
 	"net"
 	"os"
 	"path"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sonde-jvm/sonde/internal/jvm/asuser"
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
@@ -130,9 +130,11 @@ func (f *Foothold) loopbackSocket() (socket *os.File, err error) {
 	if !f.host.Same(f.jvm) {
 		return nil, unix.ESRCH
 	}
-	err = inNetwork(theirs, func() (err error) {
-		socket, err = boundSocket()
-		return err
+	err = asuser.OnThread(func() (back bool, err error) {
+		return visit(theirs, func() (err error) {
+			socket, err = boundSocket()
+			return err
+		})
 	})
 	return socket, err
 }
@@ -166,20 +168,7 @@ func checkRoute() error {
 	return os.NewSyscallError("connect", unix.Connect(fd, &unix.SockaddrInet4{Addr: loopback, Port: anyPort}))
 }
 
-// inNetwork calls fn on a thread in a network namespace. If the thread cannot return to its own, it ends.
-func inNetwork(theirs *os.File, fn func() error) error {
-	result := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread()
-		back, err := visit(theirs, fn)
-		if back {
-			runtime.UnlockOSThread()
-		}
-		result <- err // a goroutine that ends locked takes its thread with it
-	}()
-	return <-result
-}
-
+// visit calls fn on this thread in a network namespace, and reports whether the thread is back in its own.
 func visit(theirs *os.File, fn func() error) (back bool, err error) {
 	ours, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {

@@ -25,16 +25,17 @@ type Listener struct {
 }
 
 // An Arena is a file that the target and Sonde map.
-type Arena struct{}
+type Arena struct {
+	Path string
+	File *os.File
+	Size int64
+}
 
 // DefaultArenaSize is large enough for any session.
 const DefaultArenaSize = 1 << 30
 
 // Make needs Linux.
 func Make(*process.JVM) (*Foothold, error) { return nil, errors.ErrUnsupported }
-
-// Path needs Linux.
-func (f *Foothold) Path() string { return "" }
 
 // WriteSession needs Linux.
 func (f *Foothold) WriteSession(s Session) (string, error) {
@@ -71,15 +72,6 @@ func (f *Foothold) Remove() error { return errors.ErrUnsupported }
 
 // Grow needs Linux.
 func (a *Arena) Grow(int64) error { return errors.ErrUnsupported }
-
-// File needs Linux.
-func (a *Arena) File() *os.File { return nil }
-
-// Path needs Linux.
-func (a *Arena) Path() string { return "" }
-
-// Size needs Linux.
-func (a *Arena) Size() int64 { return 0 }
 
 // Allocated needs Linux.
 func (a *Arena) Allocated() int64 { return 0 }

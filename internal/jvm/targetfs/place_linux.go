@@ -58,27 +58,45 @@ func (p *place) checkShared(root *os.File) error {
 	return nil
 }
 
-// within opens a subdirectory, which must belong to the user and be closed to others.
-func (p *place) within(name string) (*place, error) {
+// open opens a name in this place with the identity of the user. It follows no symbolic link.
+func (p *place) open(op, name string, flags int) (*os.File, error) {
+	full := path.Join(p.path, name)
 	var fd int
 	err := p.as(func() (err error) {
-		fd, err = unix.Openat(p.fd(), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		fd, err = unix.Openat(p.fd(), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		return err
 	})
-	full := path.Join(p.path, name)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: full, Err: err}
+		return nil, &os.PathError{Op: op, Path: full, Err: err}
 	}
-	inner := &place{path: full, dir: os.NewFile(uintptr(fd), full), uid: p.uid, gid: p.gid}
+	return os.NewFile(uintptr(fd), full), nil
+}
+
+// openOwn opens a file or directory that must belong to the user and have the expected form.
+func (p *place) openOwn(name string, flags int, fits func(unix.Stat_t) bool) (*os.File, error) {
+	file, err := p.open("open", name, flags)
+	if err != nil {
+		return nil, err
+	}
 	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil || stat.Uid != p.uid || stat.Mode&0o777 != 0o700 {
-		inner.close()
-		if err == nil {
-			err = errNotOwn
-		}
-		return nil, &os.PathError{Op: "open", Path: full, Err: err}
+	err = unix.Fstat(int(file.Fd()), &stat)
+	if err == nil && (stat.Uid != p.uid || !fits(stat)) {
+		err = errNotOwn
 	}
-	return inner, nil
+	if err != nil {
+		_ = file.Close()
+		return nil, &os.PathError{Op: "open", Path: file.Name(), Err: err}
+	}
+	return file, nil
+}
+
+// within opens a subdirectory, which must belong to the user and be closed to others.
+func (p *place) within(name string) (*place, error) {
+	dir, err := p.openOwn(name, unix.O_RDONLY|unix.O_DIRECTORY, func(stat unix.Stat_t) bool { return stat.Mode&0o777 == 0o700 })
+	if err != nil {
+		return nil, err
+	}
+	return &place{path: dir.Name(), dir: dir, uid: p.uid, gid: p.gid}, nil
 }
 
 var errNotOwn = errors.New("it does not belong to the target's user, or is open to others: remove it")
@@ -110,41 +128,15 @@ func (p *place) makeDirectory(name string) (*place, error) {
 
 // create creates a file, which must not exist.
 func (p *place) create(name string) (*os.File, error) {
-	var fd int
-	err := p.as(func() (err error) {
-		fd, err = unix.Openat(p.fd(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-		return err
-	})
-	full := path.Join(p.path, name)
-	if err != nil {
-		return nil, &os.PathError{Op: "create", Path: full, Err: err}
-	}
-	return os.NewFile(uintptr(fd), full), nil
+	return p.open("create", name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 }
 
 // openFile opens a plain file for reading, which must belong to the user, be closed to others, and have one name.
 func (p *place) openFile(name string) (*os.File, error) {
-	full := path.Join(p.path, name)
-	var fd int
-	err := p.as(func() (err error) {
-		// Anything but a plain file must not block.
-		fd, err = unix.Openat(p.fd(), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-		return err
+	// Anything but a plain file must not block.
+	return p.openOwn(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, func(stat unix.Stat_t) bool {
+		return stat.Mode&^unix.S_ISVTX == unix.S_IFREG|0o600 && stat.Nlink == 1
 	})
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: full, Err: err}
-	}
-	file := os.NewFile(uintptr(fd), full)
-	var stat unix.Stat_t
-	err = unix.Fstat(fd, &stat)
-	if err == nil && (stat.Mode&^unix.S_ISVTX != unix.S_IFREG|0o600 || stat.Uid != p.uid || stat.Nlink != 1) {
-		err = errNotOwn
-	}
-	if err != nil {
-		_ = file.Close()
-		return nil, &os.PathError{Op: "open", Path: full, Err: err}
-	}
-	return file, nil
 }
 
 // put creates or replaces a file, atomically.

@@ -154,7 +154,7 @@ func kindOf(name string) kind {
 	case noteDirectory.MatchString(name):
 		return sweepDirectory(noteDirectory, (*sweeper).isAbandoned)
 	case jarDirectory.MatchString(name):
-		return sweepJars
+		return sweepDirectory(jarDirectory, (*sweeper).isOfOwner)
 	case arenaName.MatchString(name):
 		return sweepArena
 	case noteName.MatchString(name):
@@ -179,6 +179,11 @@ func (s *sweeper) isAbandoned(pattern *regexp.Regexp, name string, stat unix.Sta
 	return s.seesAll && s.isLeft(pattern, name, stat) || isSettled(stat)
 }
 
+// isOfOwner reports whether a directory of jars belongs to the user whose number it has.
+func (*sweeper) isOfOwner(pattern *regexp.Regexp, name string, stat unix.Stat_t) bool {
+	return number(pattern, name) == int(stat.Uid)
+}
+
 func isSettled(stat unix.Stat_t) bool { return time.Since(time.Unix(stat.Mtim.Unix())) > settled }
 
 // number returns the number in a name, -1 if it is too large for a PID.
@@ -190,7 +195,7 @@ func number(pattern *regexp.Regexp, name string) int {
 	return n
 }
 
-// sweepDirectory is for directories of a process that contain only files of ours.
+// sweepDirectory is for directories that contain only files of ours.
 func sweepDirectory(pattern *regexp.Regexp, isLeft func(*sweeper, *regexp.Regexp, string, unix.Stat_t) bool) kind {
 	return func(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
 		dir, err := at.within(name)
@@ -203,21 +208,6 @@ func sweepDirectory(pattern *regexp.Regexp, isLeft func(*sweeper, *regexp.Regexp
 		}
 		return removeFilled(at, name, dir, s.mayLive)
 	}
-}
-
-func sweepJars(s *sweeper, at *place, name string, stat unix.Stat_t) (bool, error) {
-	if number(jarDirectory, name) != int(stat.Uid) {
-		return false, nil
-	}
-	dir, err := at.within(name)
-	if err != nil {
-		return false, nil // it is not ours
-	}
-	defer dir.close()
-	if lock(dir.dir, unix.LOCK_EX) != nil {
-		return false, nil
-	}
-	return removeFilled(at, name, dir, s.mayLive)
 }
 
 // removeFilled keeps a directory that contains other files.

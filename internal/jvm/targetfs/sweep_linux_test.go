@@ -23,7 +23,7 @@ func abandon(f *Foothold) {
 		jar.dir.close()
 	}
 	for _, a := range f.arenas {
-		_ = a.file.Close()
+		_ = a.File.Close()
 		a.where.close()
 	}
 	f.own.close()

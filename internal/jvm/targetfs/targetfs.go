@@ -71,12 +71,7 @@ func Find(jvm *process.JVM) (Found, error) {
 	if now.Inside == process.PresenceUnknown {
 		return Found{}, &Error{PID: jvm.PID, Kind: ErrPermission, Detail: fmt.Sprintf("%s to inspect it", now.Access())}
 	}
-	return Found{Arenas: now.Arenas, Standby: HasStandby(jvm)}, nil
-}
-
-// HasStandby reports whether an agent loaded with -javaagent waits for an invitation.
-func HasStandby(jvm *process.JVM) bool {
-	return process.Local.Waits(jvm)
+	return Found{Arenas: now.Arenas, Standby: process.Local.Waits(jvm)}, nil
 }
 
 // A Session describes a session to an agent.
