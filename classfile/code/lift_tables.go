@@ -236,15 +236,13 @@ func (l *lift) types(in *reader, n int) ([]Type, error) {
 	return types, nil
 }
 
-// TypeAnnotation is an annotation on a type that is used within the body.
+// TypeAnnotation is an annotation on a type that is used within the body. At and Ranges hold
+// in place of the offsets of its target.
 type TypeAnnotation struct {
-	Target     classfile.TargetType
-	Ranges     []TypeRange // where the annotated local variable lives
-	At         *Node       // label of the annotated instruction
-	Extra      uint16      // which type argument, or which handler, by Target
-	Path       []classfile.PathStep
-	Annotation classfile.Annotation
-	table      uint16
+	classfile.TypeAnnotation
+	Ranges []TypeRange // where the annotated local variable lives
+	At     *Node       // label of the annotated instruction
+	table  uint16
 }
 
 // TypeRange is a piece of a local variable's life.
@@ -259,24 +257,21 @@ func (l *lift) typeAnnotations(attribute classfile.Attribute) error {
 		return err
 	}
 	for _, t := range contents.(classfile.TypeAnnotations) {
-		a := TypeAnnotation{
-			Target: t.Target.Type, Path: t.Path, Annotation: t.Annotation, table: uint16(len(l.attributes)),
-		}
+		a := TypeAnnotation{TypeAnnotation: t, table: uint16(len(l.attributes))}
 		ok := true
-		switch {
-		case a.Target < classfile.TargetLocalVariable:
-			return malformed("type annotation", 0, fmt.Sprintf("target %#02x is not one of a body", uint8(a.Target)))
-		case a.Target == classfile.TargetLocalVariable, a.Target == classfile.TargetResource:
+		switch kind := t.Target.Type; kind {
+		case classfile.TargetLocalVariable, classfile.TargetResource:
 			a.Ranges = make([]TypeRange, len(t.Target.Ranges))
 			for i, r := range t.Target.Ranges {
 				a.Ranges[i] = TypeRange{l.label(int(r.Start)), l.label(int(r.Start) + int(r.Length)), r.Slot}
 				ok = ok && a.Ranges[i].Start != nil && a.Ranges[i].End != nil
 			}
-		case a.Target == classfile.TargetHandler:
-			a.Extra = t.Target.Index
+		case classfile.TargetHandler:
 		default:
+			if kind < classfile.TargetLocalVariable {
+				return malformed("type annotation", 0, fmt.Sprintf("target %#02x is not one of a body", uint8(kind)))
+			}
 			a.At = l.label(int(t.Target.Offset))
-			a.Extra = uint16(t.Target.Argument)
 			ok = a.At != nil
 		}
 		if !ok {

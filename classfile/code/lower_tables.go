@@ -129,18 +129,16 @@ func (b *Body) appendTypeAnnotations(dst []byte, table uint16) ([]byte, error) {
 		if a.table != table {
 			continue
 		}
-		target := classfile.Target{Type: a.Target}
-		switch {
-		case a.At != nil:
-			target.Offset, target.Argument = uint16(a.At.pos), uint8(a.Extra)
-		case a.Target == classfile.TargetHandler:
-			target.Index = a.Extra
+		made := a.TypeAnnotation
+		if a.At != nil {
+			made.Target.Offset = uint16(a.At.pos)
 		}
+		made.Target.Ranges = nil
 		for _, r := range a.Ranges {
 			length := r.End.pos - r.Start.pos
-			target.Ranges = append(target.Ranges, classfile.Range{Start: uint16(r.Start.pos), Length: uint16(length), Slot: r.Slot})
+			made.Target.Ranges = append(made.Target.Ranges, classfile.Range{Start: uint16(r.Start.pos), Length: uint16(length), Slot: r.Slot})
 		}
-		list = append(list, classfile.TypeAnnotation{Target: target, Path: a.Path, Annotation: a.Annotation})
+		list = append(list, made)
 	}
 	return classfile.AppendContents(dst, list)
 }

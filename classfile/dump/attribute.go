@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/classfile/code"
 )
 
 var errTooDeep = errors.New("attributes nest too deeply")
@@ -96,7 +97,7 @@ func (p *printer) contents(contents classfile.Contents) {
 		}
 	case classfile.TypeAnnotations:
 		for i := range v {
-			p.line("%s%s %s", p.target(&v[i].Target), path(v[i].Path), p.annotation(&v[i].Annotation))
+			p.line("%s%s %s", p.target(&v[i].Target, nil), path(v[i].Path), p.annotation(&v[i].Annotation))
 		}
 	case classfile.AnnotationDefault:
 		p.line("%s", p.elementValue((*classfile.ElementValue)(&v)))
@@ -227,9 +228,13 @@ var targetNames = map[classfile.TargetType]string{
 	classfile.TargetMethodRefArgument:        "method-reference-type-argument",
 }
 
-// target describes the annotated type, with positions in the code as offsets.
-func (p *printer) target(t *classfile.Target) string {
-	text := targetNames[t.Type]
+// target describes the annotated type. Positions in the code are labels if the annotation
+// was lifted, else offsets.
+func (p *printer) target(t *classfile.Target, lifted *code.TypeAnnotation) string {
+	text, at := targetNames[t.Type], fmt.Sprintf("@%d", t.Offset)
+	if lifted != nil {
+		at = p.names[lifted.At]
+	}
 	switch t.Type {
 	case classfile.TargetClassTypeParameter, classfile.TargetMethodTypeParameter:
 		return fmt.Sprintf("%s %d", text, t.TypeParameter)
@@ -243,14 +248,18 @@ func (p *printer) target(t *classfile.Target) string {
 	case classfile.TargetFormalParameter, classfile.TargetThrows, classfile.TargetHandler:
 		return fmt.Sprintf("%s %d", text, t.Index)
 	case classfile.TargetLocalVariable, classfile.TargetResource:
-		for _, r := range t.Ranges {
-			text += fmt.Sprintf(" %d @%d to @%d", r.Slot, r.Start, int(r.Start)+int(r.Length))
+		for i, r := range t.Ranges {
+			start, end := fmt.Sprintf("@%d", r.Start), fmt.Sprintf("@%d", int(r.Start)+int(r.Length))
+			if lifted != nil {
+				start, end = p.names[lifted.Ranges[i].Start], p.names[lifted.Ranges[i].End]
+			}
+			text += fmt.Sprintf(" %d %s to %s", r.Slot, start, end)
 		}
 	case classfile.TargetInstanceof, classfile.TargetNew, classfile.TargetConstructorReference, classfile.TargetMethodReference:
-		return fmt.Sprintf("%s @%d", text, t.Offset)
+		return text + " " + at
 	case classfile.TargetCast, classfile.TargetConstructorCallArgument, classfile.TargetMethodCallArgument,
 		classfile.TargetConstructorRefArgument, classfile.TargetMethodRefArgument:
-		return fmt.Sprintf("%s %d @%d", text, t.Argument, t.Offset)
+		return fmt.Sprintf("%s %d %s", text, t.Argument, at)
 	}
 	return text
 }

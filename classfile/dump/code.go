@@ -7,6 +7,7 @@ import (
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
 	"github.com/sonde-jvm/sonde/classfile/descriptor"
+	"github.com/sonde-jvm/sonde/classfile/frames"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
@@ -41,7 +42,7 @@ func (p *printer) unlifted(a classfile.Attribute) {
 func (p *printer) body(m *classfile.Member, b *code.Body) {
 	p.line("Code stack %d locals %d", b.MaxStack, b.MaxLocals)
 	p.indent++
-	frames := p.newFrameExpander(m)
+	expander := p.newFrameExpander(m)
 	for n := b.First(); n != nil && !p.full(); n = n.Next() {
 		switch n.Kind {
 		case code.Label:
@@ -50,7 +51,7 @@ func (p *printer) body(m *classfile.Member, b *code.Body) {
 		case code.Line:
 			p.within(func() { p.node(n, fmt.Sprintf("line %d", n.Value())) })
 		case code.FrameMark:
-			p.within(func() { p.frame(n, frames.next(b.Frame(n))) })
+			p.within(func() { p.frame(n, expander.next(b.Frame(n))) })
 		case code.Instruction:
 			p.within(func() { p.instruction(b, n) })
 		}
@@ -98,27 +99,8 @@ func (p *printer) typeAnnotations(b *code.Body) {
 			p.line("%s", kind)
 			last = kind
 		}
-		p.within(func() { p.line("%s%s %s", p.bodyTarget(a), path(a.Path), p.annotation(&a.Annotation)) })
+		p.within(func() { p.line("%s%s %s", p.target(&a.Target, a), path(a.Path), p.annotation(&a.Annotation)) })
 	}
-}
-
-// bodyTarget is target with labels for positions.
-func (p *printer) bodyTarget(a *code.TypeAnnotation) string {
-	text := targetNames[a.Target]
-	switch {
-	case a.At != nil && a.Target >= classfile.TargetCast:
-		return fmt.Sprintf("%s %d %s", text, a.Extra, p.names[a.At])
-	case a.At != nil:
-		return text + " " + p.names[a.At]
-	case a.Target == classfile.TargetHandler:
-		return fmt.Sprintf("%s %d", text, a.Extra)
-	}
-	var b strings.Builder
-	b.WriteString(text)
-	for _, r := range a.Ranges {
-		fmt.Fprintf(&b, " %d %s to %s", r.Slot, p.names[r.Start], p.names[r.End])
-	}
-	return b.String()
 }
 
 func (p *printer) instruction(b *code.Body, n *code.Node) {
@@ -207,9 +189,9 @@ const mostFrameTypes = 1 << 20
 
 // frameExpander expands frames, which the file has relative to the previous one.
 type frameExpander struct {
-	locals []string // of the previous frame
-	types  int      // printed so far
-	lost   bool     // the chain is broken: the descriptor or a frame made no sense
+	locals []code.Type // of the previous frame
+	types  int         // printed so far
+	lost   bool        // the chain is broken: the descriptor or a frame made no sense
 	p      *printer
 }
 
@@ -219,52 +201,21 @@ type frameText struct {
 	relative      string
 }
 
+// newFrameExpander may add the classes of parameters to the constant pool.
 func (p *printer) newFrameExpander(m *classfile.Member) *frameExpander {
-	t := &frameExpander{p: p}
-	if !m.Access.Has(classfile.AccStatic) {
-		if p.rawText(m.Name) == "<init>" && p.class.Name() != "java/lang/Object" {
-			t.locals = append(t.locals, "uninitializedThis")
-		} else {
-			t.locals = append(t.locals, p.objectType(p.class.This))
-		}
-	}
-	text, _ := p.class.Pool.Utf8(m.Descriptor)
-	desc, err := descriptor.ParseMethod(string(text))
-	if err != nil {
-		t.lost = true
-		return t
-	}
-	for _, param := range desc.Params() {
-		t.locals = append(t.locals, localType(param))
-	}
-	return t
-}
-
-// localType is the verification type of a parameter.
-func localType(param descriptor.Type) string {
-	switch param.Kind() {
-	case 'F':
-		return "float"
-	case 'D':
-		return "double"
-	case 'J':
-		return "long"
-	case 'L', '[':
-		return word([]byte(param))
-	}
-	return "int"
+	locals, err := frames.Initial(nil, p.class, m)
+	return &frameExpander{p: p, locals: locals, lost: err != nil}
 }
 
 func (t *frameExpander) next(f *code.Frame) frameText {
-	own, stack := t.p.types(f.Locals), t.p.types(f.Stack)
-	locals := t.locals
+	locals, stack := t.locals, t.p.types(f.Stack)
 	relative := "same"
 	switch {
 	case f.Form == code.FullFrame || f.Form == code.Absolute:
-		locals, t.lost = own, false
+		locals, t.lost = f.Locals, false
 		relative = "full"
 	case f.Form >= code.AppendFrame:
-		locals = append(locals[:len(locals):len(locals)], own...)
+		locals = append(locals[:len(locals):len(locals)], f.Locals...)
 		relative = "append"
 	case f.Form >= code.ChopFrame && f.Form < code.SameFrameFar:
 		drop := int(code.SameFrameFar - f.Form)
@@ -280,10 +231,10 @@ func (t *frameExpander) next(f *code.Frame) frameText {
 		t.lost = true
 	}
 	if t.lost {
-		return frameText{own, stack, relative}
+		return frameText{t.p.types(f.Locals), stack, relative}
 	}
 	t.locals = locals
-	return frameText{locals: locals, stack: stack}
+	return frameText{locals: t.p.types(locals), stack: stack}
 }
 
 // frame prints a frame: in one line, or for a diff one type a line, by slot, so that

@@ -355,12 +355,11 @@ func (s *wrapping) noteBlocks() {
 // addBlocks puts the blocks before, so inside, the method's own, which annotations
 // name by number.
 func (s *wrapping) addBlocks() {
-	const onHandler = 0x42 // target_type of JVMS 4.7.20
 	b := s.body
 	b.Handlers = append(s.inner, b.Handlers...)
 	for i := range b.TypeAnnotations {
-		if a := &b.TypeAnnotations[i]; a.Target == onHandler {
-			a.Extra += uint16(len(s.inner))
+		if a := &b.TypeAnnotations[i]; a.Target.Type == classfile.TargetHandler {
+			a.Target.Index += uint16(len(s.inner))
 		}
 	}
 }

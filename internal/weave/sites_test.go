@@ -322,7 +322,7 @@ func annotations(t *testing.T, class *classfile.Class) []annotated {
 		}
 		for _, a := range body.TypeAnnotations {
 			if a.At == nil {
-				name, err := class.Pool.ClassName(body.Handlers[a.Extra].Catch)
+				name, err := class.Pool.ClassName(body.Handlers[a.Target.Index].Catch)
 				if err != nil {
 					t.Error(err)
 				}
