@@ -76,9 +76,9 @@ type ElementValue struct {
 }
 
 func (x *codec) elementValue(v *ElementValue, depth int) {
-	at := x.at
+	at := x.At
 	x.u1(&v.Tag)
-	if x.short {
+	if x.Short {
 		return
 	}
 	if depth > MaxAnnotationDepth {
@@ -186,7 +186,7 @@ func (l TypeAnnotations) transfer(x *codec) Contents {
 	table(x, &l, 6, "type annotations", func(t *TypeAnnotation) {
 		x.target(&t.Target)
 		table1(x, &t.Path, 2, "path steps", func(step *PathStep) {
-			at := x.at
+			at := x.At
 			x.u1(&step.Kind, &step.Argument)
 			if x.pool != nil && step.Kind > lastPathKind {
 				x.defect(at, "no such type path kind: %d", step.Kind)
@@ -198,7 +198,7 @@ func (l TypeAnnotations) transfer(x *codec) Contents {
 }
 
 func (x *codec) target(t *Target) {
-	at := x.at
+	at := x.At
 	x.u1((*uint8)(&t.Type))
 	switch t.Type {
 	case TargetClassTypeParameter, TargetMethodTypeParameter:

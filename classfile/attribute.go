@@ -34,7 +34,7 @@ func (c *Class) Decode(a Attribute) (Contents, error) { return c.decode(a, nil) 
 // decode is Decode that, given a pool, requires indices to refer to entries of the right kind.
 func (c *Class) decode(a Attribute, pool *Pool) (Contents, error) {
 	kind := c.Kind(a.Name)
-	x := &codec{cursor: cursor{data: a.Data}, structure: kind.String(), pool: pool}
+	x := &codec{Cursor: Cursor{Data: a.Data}, structure: kind.String(), pool: pool}
 	contents := kinds[kind].zero.transfer(x)
 	if err := x.finish(); err != nil {
 		return nil, err
@@ -216,12 +216,12 @@ func (s Synthetic) transfer(*codec) Contents  { return s }
 func (d Deprecated) transfer(*codec) Contents { return d }
 
 func (s SourceDebugExtension) transfer(x *codec) Contents {
-	x.raw((*[]byte)(&s), x.left())
+	x.raw((*[]byte)(&s), x.Left())
 	return s
 }
 
 func (o Opaque) transfer(x *codec) Contents {
-	x.raw((*[]byte)(&o), x.left())
+	x.raw((*[]byte)(&o), x.Left())
 	return o
 }
 
@@ -229,7 +229,7 @@ func (o Opaque) transfer(x *codec) Contents {
 // once for both directions. The first defect is kept. Reads after it return zero, so that
 // loops end by themselves.
 type codec struct {
-	cursor    // the source when reading
+	Cursor    // the source when reading
 	writing   bool
 	dst       []byte
 	structure string
@@ -242,7 +242,7 @@ func (x *codec) defect(at int, format string, args ...any) {
 	if x.writing {
 		at = len(x.dst)
 	}
-	if x.err == nil && !x.short {
+	if x.err == nil && !x.Short {
 		x.err = &FormatError{x.structure, at, fmt.Sprintf(format, args...)}
 	}
 	x.fail()
@@ -253,10 +253,10 @@ func (x *codec) finish() error {
 	switch {
 	case x.err != nil:
 		return x.err
-	case x.short:
-		return &FormatError{x.structure, x.at, "truncated"}
-	case x.left() > 0:
-		return &FormatError{x.structure, x.at, fmt.Sprintf("%d bytes too many", x.left())}
+	case x.Short:
+		return &FormatError{x.structure, x.At, "truncated"}
+	case x.Left() > 0:
+		return &FormatError{x.structure, x.At, fmt.Sprintf("%d bytes too many", x.Left())}
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (x *codec) u1(values ...*uint8) {
 		if x.writing {
 			x.dst = append(x.dst, *v)
 		} else {
-			*v = x.cursor.u1()
+			*v = x.Cursor.U1()
 		}
 	}
 }
@@ -276,7 +276,7 @@ func (x *codec) u2(values ...*uint16) {
 		if x.writing {
 			x.dst = append16(x.dst, *v)
 		} else {
-			*v = x.cursor.u2()
+			*v = x.Cursor.U2()
 		}
 	}
 }
@@ -288,15 +288,15 @@ func (x *codec) raw(b *[]byte, n int) {
 	if x.writing {
 		x.dst = append(x.dst, *b...)
 	} else {
-		*b = x.bytes(n)
+		*b = x.Bytes(n)
 	}
 }
 
 // ref transfers the index of an entry of one of the kinds wanted.
 func (x *codec) ref(v *uint16, want tagSet) {
-	at := x.at
+	at := x.At
 	x.u2(v)
-	if x.pool != nil && !x.short {
+	if x.pool != nil && !x.Short {
 		if err := x.pool.lookFor(*v, want); err != nil {
 			x.defect(at, "%v", err)
 		}
@@ -324,10 +324,10 @@ func (x *codec) attributes(list *[]Attribute) {
 	table(x, list, 6, "attributes", func(a *Attribute) {
 		i++
 		x.ref(&a.Name, utf8Entry)
-		at := x.at
-		size := x.u4()
-		if int64(size) > int64(x.left()) {
-			x.defect(at, "%d bytes of attribute %d of %d do not fit in %d", size, i, len(*list), x.left())
+		at := x.At
+		size := x.U4()
+		if int64(size) > int64(x.Left()) {
+			x.defect(at, "%d bytes of attribute %d of %d do not fit in %d", size, i, len(*list), x.Left())
 		}
 		x.raw(&a.Data, int(size))
 	})
@@ -354,7 +354,7 @@ func indices[S ~[]uint16](x *codec, list S, want tagSet) S {
 // table transfers a u2 count and that many rows, each of which takes size bytes at least.
 func table[S ~[]T, T any](x *codec, list *S, size int, what string, row func(*T)) {
 	x.limit(len(*list), math.MaxUint16, what)
-	at, n := x.at, uint16(len(*list))
+	at, n := x.At, uint16(len(*list))
 	x.u2(&n)
 	rows(x, list, at, int(n), size, what, row)
 }
@@ -362,7 +362,7 @@ func table[S ~[]T, T any](x *codec, list *S, size int, what string, row func(*T)
 // table1 is table with a count of a single byte.
 func table1[S ~[]T, T any](x *codec, list *S, size int, what string, row func(*T)) {
 	x.limit(len(*list), math.MaxUint8, what)
-	at, n := x.at, uint8(len(*list))
+	at, n := x.At, uint8(len(*list))
 	x.u1(&n)
 	rows(x, list, at, int(n), size, what, row)
 }
@@ -371,8 +371,8 @@ func table1[S ~[]T, T any](x *codec, list *S, size int, what string, row func(*T
 // hold is refused before memory is allocated for it.
 func rows[S ~[]T, T any](x *codec, list *S, at, n, size int, what string, row func(*T)) {
 	if !x.writing {
-		if n*size > x.left() {
-			x.defect(at, "%d %s do not fit in %d bytes", n, what, x.left())
+		if n*size > x.Left() {
+			x.defect(at, "%d %s do not fit in %d bytes", n, what, x.Left())
 			n = 0
 		}
 		*list = make(S, n)

@@ -64,12 +64,12 @@ func (x *codec) instructions(b *[]byte) {
 		x.dst = append(x.dst, *b...)
 		return
 	}
-	at := x.at
-	size := x.u4()
-	if int64(size) > int64(x.left()) {
-		x.defect(at, "%d bytes of code do not fit in %d", size, x.left())
+	at := x.At
+	size := x.U4()
+	if int64(size) > int64(x.Left()) {
+		x.defect(at, "%d bytes of code do not fit in %d", size, x.Left())
 	}
-	*b = x.bytes(int(size))
+	*b = x.Bytes(int(size))
 }
 
 // LineNumberTable maps code offsets to source lines. A body may have several, which

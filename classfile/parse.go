@@ -39,16 +39,16 @@ func (c *Class) Read(data []byte) error {
 	clear(c.names[:])
 	c.slab = c.slab[:0]
 
-	in := cursor{data: data, at: end}
-	c.Access = Access(in.u2())
-	c.This = in.u2()
-	c.Super = in.u2()
+	in := Cursor{Data: data, At: end}
+	c.Access = Access(in.U2())
+	c.This = in.U2()
+	c.Super = in.U2()
 	c.Interfaces = c.Interfaces[:0]
-	for range in.u2() {
-		c.Interfaces = append(c.Interfaces, in.u2())
+	for range in.U2() {
+		c.Interfaces = append(c.Interfaces, in.U2())
 	}
-	if in.short {
-		return &FormatError{"class header", in.at, "truncated"}
+	if in.Short {
+		return &FormatError{"class header", in.At, "truncated"}
 	}
 	if c.Fields, err = c.readMembers(&in, c.Fields[:0], "field"); err != nil {
 		return err
@@ -59,20 +59,20 @@ func (c *Class) Read(data []byte) error {
 	if c.Attributes, err = c.readAttributes(&in, "class", 0); err != nil {
 		return err
 	}
-	if in.left() > 0 {
-		return &FormatError{"class file", in.at, fmt.Sprintf("%d bytes too many", in.left())}
+	if in.Left() > 0 {
+		return &FormatError{"class file", in.At, fmt.Sprintf("%d bytes too many", in.Left())}
 	}
 	return nil
 }
 
-func (c *Class) readMembers(in *cursor, members []Member, what string) ([]Member, error) {
-	count := int(in.u2())
+func (c *Class) readMembers(in *Cursor, members []Member, what string) ([]Member, error) {
+	count := int(in.U2())
 	// Each member takes 8 bytes at least: a wrong count must not cause a large allocation.
-	if count*8 > in.left() {
-		return nil, &FormatError{what + " table", in.at, fmt.Sprintf("%d entries do not fit in %d bytes", count, in.left())}
+	if count*8 > in.Left() {
+		return nil, &FormatError{what + " table", in.At, fmt.Sprintf("%d entries do not fit in %d bytes", count, in.Left())}
 	}
 	for i := range count {
-		m := Member{Access: Access(in.u2()), Name: in.u2(), Descriptor: in.u2()}
+		m := Member{Access: Access(in.U2()), Name: in.U2(), Descriptor: in.U2()}
 		var err error
 		if m.Attributes, err = c.readAttributes(in, what, i); err != nil {
 			return nil, err
@@ -84,23 +84,23 @@ func (c *Class) readMembers(in *cursor, members []Member, what string) ([]Member
 
 // readAttributes allocates attributes from the slab. Attributes allocated before the slab
 // grew stay valid in the old memory.
-func (c *Class) readAttributes(in *cursor, what string, index int) ([]Attribute, error) {
+func (c *Class) readAttributes(in *Cursor, what string, index int) ([]Attribute, error) {
 	first := len(c.slab)
-	count := int(in.u2())
+	count := int(in.U2())
 	for i := range count {
-		name, size := in.u2(), in.u4()
-		data := in.bytes(int(size))
-		if in.short {
+		name, size := in.U2(), in.U4()
+		data := in.Bytes(int(size))
+		if in.Short {
 			detail := "truncated header"
 			if size > 0 { // a header that was read; contents of no bytes always fit
 				detail = fmt.Sprintf("%d bytes of contents do not fit", size)
 			}
-			return nil, &FormatError{fmt.Sprintf("%s attribute %d of %d", ownerName(what, index), i+1, count), in.at, detail}
+			return nil, &FormatError{fmt.Sprintf("%s attribute %d of %d", ownerName(what, index), i+1, count), in.At, detail}
 		}
 		c.slab = append(c.slab, Attribute{name, data})
 	}
-	if in.short {
-		return nil, &FormatError{ownerName(what, index) + " attribute table", in.at, "truncated"}
+	if in.Short {
+		return nil, &FormatError{ownerName(what, index) + " attribute table", in.At, "truncated"}
 	}
 	return c.slab[first:len(c.slab):len(c.slab)], nil
 }
@@ -176,56 +176,60 @@ func fits(n int, what string) error {
 	return nil
 }
 
-// cursor reads a class file's big-endian values. It never reads past its end: the
-// first read that would, marks it short, and all later reads give zero.
-type cursor struct {
-	data  []byte
-	at    int
-	short bool
+// Cursor reads big-endian values. It never reads past its end: the first read that
+// would, marks it short, and all later reads give zero.
+type Cursor struct {
+	Data  []byte
+	At    int
+	Short bool
 }
 
-func (c *cursor) u1() uint8 {
-	if c.at+1 > len(c.data) {
+// U1 reads one byte.
+func (c *Cursor) U1() uint8 {
+	if c.At+1 > len(c.Data) {
 		return uint8(c.fail())
 	}
-	v := c.data[c.at]
-	c.at++
+	v := c.Data[c.At]
+	c.At++
 	return v
 }
 
-func (c *cursor) u2() uint16 {
-	if c.at+2 > len(c.data) {
+// U2 reads two bytes.
+func (c *Cursor) U2() uint16 {
+	if c.At+2 > len(c.Data) {
 		return uint16(c.fail())
 	}
-	v := binary.BigEndian.Uint16(c.data[c.at:])
-	c.at += 2
+	v := binary.BigEndian.Uint16(c.Data[c.At:])
+	c.At += 2
 	return v
 }
 
-func (c *cursor) u4() uint32 {
-	if c.at+4 > len(c.data) {
+// U4 reads four bytes.
+func (c *Cursor) U4() uint32 {
+	if c.At+4 > len(c.Data) {
 		return c.fail()
 	}
-	v := binary.BigEndian.Uint32(c.data[c.at:])
-	c.at += 4
+	v := binary.BigEndian.Uint32(c.Data[c.At:])
+	c.At += 4
 	return v
 }
 
-func (c *cursor) bytes(n int) []byte {
-	if n < 0 || n > len(c.data)-c.at {
+// Bytes reads n bytes.
+func (c *Cursor) Bytes(n int) []byte {
+	if n < 0 || n > c.Left() {
 		c.fail()
 		return nil
 	}
-	b := c.data[c.at : c.at+n : c.at+n]
-	c.at += n
-	return b
+	c.At += n
+	return c.Data[c.At-n : c.At : c.At]
 }
 
 // fail keeps the position of the read that failed, for the error to name.
-func (c *cursor) fail() uint32 {
-	c.short = true
-	c.data = c.data[:min(c.at, len(c.data))]
+func (c *Cursor) fail() uint32 {
+	c.Short = true
+	c.Data = c.Data[:min(c.At, len(c.Data))]
 	return 0
 }
 
-func (c *cursor) left() int { return len(c.data) - c.at }
+// Left returns the number of bytes that were not read.
+func (c *Cursor) Left() int { return len(c.Data) - c.At }

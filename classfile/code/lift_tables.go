@@ -122,48 +122,18 @@ func (l *lift) vars(data []byte) error {
 	return nil
 }
 
-// reader reads big-endian values; the first read past the end marks it short.
-type reader struct {
-	data  []byte
-	at    int
-	short bool
-}
-
-func (r *reader) u1() int {
-	if b := r.bytes(1); b != nil {
-		return int(b[0])
-	}
-	return 0
-}
-
-func (r *reader) u2() int {
-	if b := r.bytes(2); b != nil {
-		return int(binary.BigEndian.Uint16(b))
-	}
-	return 0
-}
-
-func (r *reader) bytes(n int) []byte {
-	if n > len(r.data)-r.at {
-		r.short = true
-		return nil
-	}
-	r.at += n
-	return r.data[r.at-n : r.at : r.at]
-}
-
 // stackMap lifts a StackMapTable: it inserts a frame mark before the instruction of each
 // frame.
 func (l *lift) stackMap(data []byte) error {
 	if len(l.frames) > 0 {
 		return malformed("StackMapTable", 0, "a body has one at most")
 	}
-	in := reader{data: data}
-	count := in.u2()
+	in := classfile.Cursor{Data: data}
+	count := in.U2()
 	pc := -1
 	for range count {
-		mark := in.at
-		f := Frame{Form: FrameForm(in.u1())}
+		mark := in.At
+		f := Frame{Form: FrameForm(in.U1())}
 		var delta int
 		var err error
 		switch {
@@ -175,24 +145,24 @@ func (l *lift) stackMap(data []byte) error {
 		case f.Form < SameLocals1Far:
 			return malformed("StackMapTable", mark, fmt.Sprintf("frame type %d is reserved", f.Form))
 		case f.Form == SameLocals1Far:
-			delta = in.u2()
+			delta = int(in.U2())
 			f.Stack, err = l.types(&in, 1)
 		case f.Form <= SameFrameFar:
-			delta = in.u2()
+			delta = int(in.U2())
 		case f.Form < FullFrame:
-			delta = in.u2()
+			delta = int(in.U2())
 			f.Locals, err = l.types(&in, int(f.Form-SameFrameFar))
 		default:
-			delta = in.u2()
-			if f.Locals, err = l.types(&in, in.u2()); err == nil {
-				f.Stack, err = l.types(&in, in.u2())
+			delta = int(in.U2())
+			if f.Locals, err = l.types(&in, int(in.U2())); err == nil {
+				f.Stack, err = l.types(&in, int(in.U2()))
 			}
 		}
 		if err != nil {
 			return err
 		}
-		if in.short {
-			return malformed("StackMapTable", in.at, "truncated")
+		if in.Short {
+			return malformed("StackMapTable", in.At, "truncated")
 		}
 		pc += delta + 1
 		at := l.instructionAt(pc)
@@ -204,25 +174,25 @@ func (l *lift) stackMap(data []byte) error {
 		l.frames = append(l.frames, f)
 		l.InsertBefore(at, n)
 	}
-	if in.short || in.at != len(data) {
-		return malformed("StackMapTable", in.at, "its frames do not fill it")
+	if in.Short || in.At != len(data) {
+		return malformed("StackMapTable", in.At, "its frames do not fill it")
 	}
 	return nil
 }
 
-func (l *lift) types(in *reader, n int) ([]Type, error) {
-	if n > len(in.data)-in.at {
-		return nil, malformed("StackMapTable", in.at, fmt.Sprintf("%d types do not fit", n))
+func (l *lift) types(in *classfile.Cursor, n int) ([]Type, error) {
+	if n > in.Left() {
+		return nil, malformed("StackMapTable", in.At, fmt.Sprintf("%d types do not fit", n))
 	}
 	types := l.memory.newTypes(n)
 	for i := range types {
-		mark := in.at
-		t := Type{Item: Item(in.u1())}
+		mark := in.At
+		t := Type{Item: Item(in.U1())}
 		switch t.Item {
 		case Object:
-			t.Class = uint16(in.u2())
+			t.Class = in.U2()
 		case Uninitialized:
-			pc := in.u2()
+			pc := int(in.U2())
 			if t.New = l.label(pc); t.New == nil || pc == len(l.text) {
 				return nil, malformed("StackMapTable", mark, fmt.Sprintf("an object made at offset %d, where no instruction begins", pc))
 			}
