@@ -319,39 +319,34 @@ func (k *checker) bootstrapOf(i uint16) int {
 
 // cycles walks from bootstrap method to bootstrap method by their arguments that are
 // dynamic constants. Constants that share a bootstrap method share a cycle, so each
-// argument is looked at once, however many entries there are; and the trail is a
-// slice, so that its length does not matter.
+// argument is looked at once, however many entries there are.
 func (k *checker) cycles() error {
 	const underWay, done = 1, 2
 	state := make([]uint8, len(k.bootstraps))
-	type step struct{ method, next int }
-	var trail []step
-	for first := range k.bootstraps {
-		if state[first] != 0 {
-			continue
+	var visit func(method int) error
+	visit = func(method int) error {
+		if state[method] == done {
+			return nil
 		}
-		trail = append(trail[:0], step{method: first})
-		state[first] = underWay
-		for len(trail) > 0 {
-			last := &trail[len(trail)-1]
-			arguments := k.bootstraps[last.method].Arguments
-			if last.next == len(arguments) {
-				state[last.method] = done
-				trail = trail[:len(trail)-1]
-				continue
-			}
-			argument := arguments[last.next]
-			last.next++
+		state[method] = underWay
+		for _, argument := range k.bootstraps[method].Arguments {
 			if k.pool.Tag(argument) != TagDynamic {
 				continue
 			}
-			switch method := k.bootstrapOf(argument); state[method] {
-			case underWay:
+			next := k.bootstrapOf(argument)
+			if state[next] == underWay {
 				return k.entryError(int(argument), errCyclic)
-			case 0:
-				state[method] = underWay
-				trail = append(trail, step{method: method})
 			}
+			if err := visit(next); err != nil {
+				return err
+			}
+		}
+		state[method] = done
+		return nil
+	}
+	for method := range k.bootstraps {
+		if err := visit(method); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -325,6 +325,15 @@ func (t Type) Slots() int {
 	return 1
 }
 
+// Slots returns how many slots a list of types takes.
+func Slots(types []Type) int {
+	n := len(types)
+	for i := range types {
+		n += types[i].Slots() - 1
+	}
+	return n
+}
+
 // FrameForm is the encoding of a frame. All but Absolute and FullFrame are relative to the
 // previous frame.
 type FrameForm uint8

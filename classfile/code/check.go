@@ -96,21 +96,13 @@ func (k *checker) frame(f *Frame) error {
 	if f.Form != FullFrame && f.Form != Absolute {
 		return nil
 	}
-	if n := width(f.Locals); n > int(k.MaxLocals) {
+	if n := Slots(f.Locals); n > int(k.MaxLocals) {
 		return fmt.Errorf("a frame has %d slots, the body %d", n, k.MaxLocals)
 	}
-	if n := width(f.Stack); n > int(k.MaxStack) {
+	if n := Slots(f.Stack); n > int(k.MaxStack) {
 		return fmt.Errorf("a frame has a stack of %d slots, the body %d", n, k.MaxStack)
 	}
 	return nil
-}
-
-func width(types []Type) int {
-	n := 0
-	for _, t := range types {
-		n += t.Slots()
-	}
-	return n
 }
 
 // tables checks exception handlers and local variables.

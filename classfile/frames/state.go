@@ -163,19 +163,30 @@ func Of(pool *classfile.Pool, field []byte) code.Type {
 	if len(field) == 0 || field[0] == 'L' && len(field) < 3 {
 		return code.Type{}
 	}
-	switch field[0] {
-	case 'J':
-		return code.Type{Item: code.Long}
-	case 'D':
-		return code.Type{Item: code.Double}
-	case 'F':
-		return code.Type{Item: code.Float}
-	case 'L':
-		return code.Type{Item: code.Object, Class: pool.AddClassName(field[1 : len(field)-1])}
-	case '[':
-		return code.Type{Item: code.Object, Class: pool.AddClassName(field)}
+	t := code.Type{Item: ItemOf(field[0])}
+	if t.Item == code.Object {
+		name := field
+		if field[0] == 'L' {
+			name = field[1 : len(field)-1]
+		}
+		t.Class = pool.AddClassName(name)
 	}
-	return code.Type{Item: code.Integer}
+	return t
+}
+
+// ItemOf returns the kind of the verification type for a field descriptor, by its first byte.
+func ItemOf(desc byte) code.Item {
+	switch desc {
+	case 'J':
+		return code.Long
+	case 'D':
+		return code.Double
+	case 'F':
+		return code.Float
+	case 'L', '[':
+		return code.Object
+	}
+	return code.Integer
 }
 
 func object(pool *classfile.Pool, name string) code.Type {
@@ -199,17 +210,6 @@ func Initial(dst []code.Type, c *classfile.Class, m *classfile.Member) ([]code.T
 	return dst, descriptor.EachArgument(desc, func(field []byte) {
 		dst = append(dst, Of(&c.Pool, field))
 	})
-}
-
-// Slots returns how many slots a list of types takes.
-func Slots(types []code.Type) int {
-	n := len(types)
-	for i := range types {
-		if it := types[i].Item; it == code.Long || it == code.Double {
-			n++
-		}
-	}
-	return n
 }
 
 // Expand turns every frame of a lifted body into one that lists all locals and stack

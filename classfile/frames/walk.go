@@ -41,7 +41,7 @@ func Walk(b *code.Body, m *classfile.Member, resolve bool, visit func(*code.Node
 		seen: make(map[*code.Node]bool), states: make(map[*code.Node]*State)}
 	start := &State{Locals: make([]code.Type, b.MaxLocals)}
 	start.enter(&code.Frame{Locals: initial})
-	if Slots(initial) > int(b.MaxLocals) {
+	if code.Slots(initial) > int(b.MaxLocals) {
 		return nil, &FlowError{0, "the arguments do not fit in the local variables"}
 	}
 	if err := w.run(b.First(), start); err != nil {

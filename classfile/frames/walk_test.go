@@ -34,7 +34,7 @@ func TestWalkArrivesAsFramesSay(t *testing.T) {
 			expand(t, where, m, b)
 			depth, slots := map[*code.Node]int{}, map[*code.Node]int{}
 			_, err := frames.Walk(b, m, false, func(n *code.Node, s *frames.State) {
-				depth[n], slots[n] = len(s.Stack), frames.Slots(s.Stack)
+				depth[n], slots[n] = len(s.Stack), code.Slots(s.Stack)
 				if slots[n] > int(b.MaxStack) {
 					t.Errorf("%s: the stack is %d deep at %d, which is past its limit %d", where, slots[n], n.Offset(), b.MaxStack)
 				}
@@ -58,7 +58,7 @@ func TestWalkArrivesAsFramesSay(t *testing.T) {
 				}
 				compared++
 				have := slots[before] + int(delta)
-				if want := frames.Slots(b.Frame(n).Stack); have != want {
+				if want := code.Slots(b.Frame(n).Stack); have != want {
 					t.Errorf("%s: %s at %d, with %d values, leads to a frame of %d slots with %d", where, before.Op(), before.Offset(), at, want, have)
 				}
 			}

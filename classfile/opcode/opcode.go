@@ -59,6 +59,27 @@ func (op Op) String() string {
 	return "undefined"
 }
 
+// The first loads and stores that imply a slot: iload_0 and istore_0. Four for each of the
+// kinds of iload to aload, and of istore to astore, follow each other.
+const (
+	firstShortLoad  Op = 0x1a
+	firstShortStore Op = 0x3b
+)
+
+func init() {
+	for kind := range Op(5) {
+		for _, base := range [2]Op{Iload + kind, Istore + kind} {
+			for slot := range uint16(4) {
+				op, _ := base.Short(slot)
+				row := table[base]
+				row.Name += "_" + string(rune('0'+slot))
+				row.Shape, row.Slot, row.Length = None, int8(slot), 1
+				table[op] = row
+			}
+		}
+	}
+}
+
 // Short returns the one-byte spelling of a load or store of slot, if there is one.
 func (op Op) Short(slot uint16) (Op, bool) {
 	if slot > 3 {
@@ -66,9 +87,9 @@ func (op Op) Short(slot uint16) (Op, bool) {
 	}
 	switch {
 	case op >= Iload && op <= Aload:
-		return Iload0 + (op-Iload)*4 + Op(slot), true
+		return firstShortLoad + (op-Iload)*4 + Op(slot), true
 	case op >= Istore && op <= Astore:
-		return Istore0 + (op-Istore)*4 + Op(slot), true
+		return firstShortStore + (op-Istore)*4 + Op(slot), true
 	}
 	return 0, false
 }

@@ -30,26 +30,6 @@ const (
 	Fload           Op = 0x17
 	Dload           Op = 0x18
 	Aload           Op = 0x19
-	Iload0          Op = 0x1a
-	Iload1          Op = 0x1b
-	Iload2          Op = 0x1c
-	Iload3          Op = 0x1d
-	Lload0          Op = 0x1e
-	Lload1          Op = 0x1f
-	Lload2          Op = 0x20
-	Lload3          Op = 0x21
-	Fload0          Op = 0x22
-	Fload1          Op = 0x23
-	Fload2          Op = 0x24
-	Fload3          Op = 0x25
-	Dload0          Op = 0x26
-	Dload1          Op = 0x27
-	Dload2          Op = 0x28
-	Dload3          Op = 0x29
-	Aload0          Op = 0x2a
-	Aload1          Op = 0x2b
-	Aload2          Op = 0x2c
-	Aload3          Op = 0x2d
 	Iaload          Op = 0x2e
 	Laload          Op = 0x2f
 	Faload          Op = 0x30
@@ -63,26 +43,6 @@ const (
 	Fstore          Op = 0x38
 	Dstore          Op = 0x39
 	Astore          Op = 0x3a
-	Istore0         Op = 0x3b
-	Istore1         Op = 0x3c
-	Istore2         Op = 0x3d
-	Istore3         Op = 0x3e
-	Lstore0         Op = 0x3f
-	Lstore1         Op = 0x40
-	Lstore2         Op = 0x41
-	Lstore3         Op = 0x42
-	Fstore0         Op = 0x43
-	Fstore1         Op = 0x44
-	Fstore2         Op = 0x45
-	Fstore3         Op = 0x46
-	Dstore0         Op = 0x47
-	Dstore1         Op = 0x48
-	Dstore2         Op = 0x49
-	Dstore3         Op = 0x4a
-	Astore0         Op = 0x4b
-	Astore1         Op = 0x4c
-	Astore2         Op = 0x4d
-	Astore3         Op = 0x4e
 	Iastore         Op = 0x4f
 	Lastore         Op = 0x50
 	Fastore         Op = 0x51
@@ -235,26 +195,6 @@ var table = [256]Info{
 	Fload:           {"fload", ":F", Local, Fload, -1, 1, 2},
 	Dload:           {"dload", ":D", Local, Dload, -1, 2, 2},
 	Aload:           {"aload", ":A", Local, Aload, -1, 1, 2},
-	Iload0:          {"iload_0", ":I", None, Iload, 0, 1, 1},
-	Iload1:          {"iload_1", ":I", None, Iload, 1, 1, 1},
-	Iload2:          {"iload_2", ":I", None, Iload, 2, 1, 1},
-	Iload3:          {"iload_3", ":I", None, Iload, 3, 1, 1},
-	Lload0:          {"lload_0", ":L", None, Lload, 0, 2, 1},
-	Lload1:          {"lload_1", ":L", None, Lload, 1, 2, 1},
-	Lload2:          {"lload_2", ":L", None, Lload, 2, 2, 1},
-	Lload3:          {"lload_3", ":L", None, Lload, 3, 2, 1},
-	Fload0:          {"fload_0", ":F", None, Fload, 0, 1, 1},
-	Fload1:          {"fload_1", ":F", None, Fload, 1, 1, 1},
-	Fload2:          {"fload_2", ":F", None, Fload, 2, 1, 1},
-	Fload3:          {"fload_3", ":F", None, Fload, 3, 1, 1},
-	Dload0:          {"dload_0", ":D", None, Dload, 0, 2, 1},
-	Dload1:          {"dload_1", ":D", None, Dload, 1, 2, 1},
-	Dload2:          {"dload_2", ":D", None, Dload, 2, 2, 1},
-	Dload3:          {"dload_3", ":D", None, Dload, 3, 2, 1},
-	Aload0:          {"aload_0", ":A", None, Aload, 0, 1, 1},
-	Aload1:          {"aload_1", ":A", None, Aload, 1, 1, 1},
-	Aload2:          {"aload_2", ":A", None, Aload, 2, 1, 1},
-	Aload3:          {"aload_3", ":A", None, Aload, 3, 1, 1},
 	Iaload:          {"iaload", "AI:I", None, Iaload, -1, -1, 1},
 	Laload:          {"laload", "AI:L", None, Laload, -1, 0, 1},
 	Faload:          {"faload", "AI:F", None, Faload, -1, -1, 1},
@@ -268,26 +208,6 @@ var table = [256]Info{
 	Fstore:          {"fstore", "F:", Local, Fstore, -1, -1, 2},
 	Dstore:          {"dstore", "D:", Local, Dstore, -1, -2, 2},
 	Astore:          {"astore", "A:", Local, Astore, -1, -1, 2},
-	Istore0:         {"istore_0", "I:", None, Istore, 0, -1, 1},
-	Istore1:         {"istore_1", "I:", None, Istore, 1, -1, 1},
-	Istore2:         {"istore_2", "I:", None, Istore, 2, -1, 1},
-	Istore3:         {"istore_3", "I:", None, Istore, 3, -1, 1},
-	Lstore0:         {"lstore_0", "L:", None, Lstore, 0, -2, 1},
-	Lstore1:         {"lstore_1", "L:", None, Lstore, 1, -2, 1},
-	Lstore2:         {"lstore_2", "L:", None, Lstore, 2, -2, 1},
-	Lstore3:         {"lstore_3", "L:", None, Lstore, 3, -2, 1},
-	Fstore0:         {"fstore_0", "F:", None, Fstore, 0, -1, 1},
-	Fstore1:         {"fstore_1", "F:", None, Fstore, 1, -1, 1},
-	Fstore2:         {"fstore_2", "F:", None, Fstore, 2, -1, 1},
-	Fstore3:         {"fstore_3", "F:", None, Fstore, 3, -1, 1},
-	Dstore0:         {"dstore_0", "D:", None, Dstore, 0, -2, 1},
-	Dstore1:         {"dstore_1", "D:", None, Dstore, 1, -2, 1},
-	Dstore2:         {"dstore_2", "D:", None, Dstore, 2, -2, 1},
-	Dstore3:         {"dstore_3", "D:", None, Dstore, 3, -2, 1},
-	Astore0:         {"astore_0", "A:", None, Astore, 0, -1, 1},
-	Astore1:         {"astore_1", "A:", None, Astore, 1, -1, 1},
-	Astore2:         {"astore_2", "A:", None, Astore, 2, -1, 1},
-	Astore3:         {"astore_3", "A:", None, Astore, 3, -1, 1},
 	Iastore:         {"iastore", "AII:", None, Iastore, -1, -3, 1},
 	Lastore:         {"lastore", "AIL:", None, Lastore, -1, -4, 1},
 	Fastore:         {"fastore", "AIF:", None, Fastore, -1, -3, 1},

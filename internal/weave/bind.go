@@ -6,6 +6,7 @@ import (
 
 	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/classfile/code"
+	"github.com/sonde-jvm/sonde/classfile/frames"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
@@ -183,19 +184,15 @@ func (b *binder) frameAt(s *Step, mark *item) frame {
 }
 
 func (b *binder) typeOf(desc string) typ {
-	switch desc[0] {
-	case 'J':
-		return typ{item: code.Long}
-	case 'D':
-		return typ{item: code.Double}
-	case 'F':
-		return typ{item: code.Float}
-	case 'L':
-		return typ{item: code.Object, class: b.pool(&Constant{Tag: classfile.TagClass, Text: desc[1 : len(desc)-1]})}
-	case '[':
-		return typ{item: code.Object, class: b.pool(&Constant{Tag: classfile.TagClass, Text: desc})}
+	t := typ{item: frames.ItemOf(desc[0])}
+	if t.item == code.Object {
+		name := desc
+		if desc[0] == 'L' {
+			name = desc[1 : len(desc)-1]
+		}
+		t.class = b.pool(&Constant{Tag: classfile.TagClass, Text: name})
 	}
-	return typ{item: code.Integer}
+	return t
 }
 
 // pool returns the number of a constant of the template, and adds it if needed.

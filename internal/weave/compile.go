@@ -21,7 +21,7 @@ type compiler struct {
 	states     map[*code.Node]state
 	labelNo    map[*code.Node]uint16
 	constantNo map[uint16]int
-	marked     map[*code.Node]code.Frame // what holds where fragments go
+	marked     map[*code.Node]code.Frame // the frames at the sentinel and where fragments go
 }
 
 func (c *compiler) refuse(detail string) error { return &TemplateError{c.name, detail} }
@@ -44,7 +44,7 @@ func (c *compiler) compile() error {
 	if err := c.findSentinel(); err != nil {
 		return err
 	}
-	if err := c.typesAcross(); err != nil {
+	if err := c.follow(); err != nil {
 		return err
 	}
 	c.states = flow(c.body, c.sentinel, false)
@@ -69,8 +69,7 @@ func (c *compiler) compile() error {
 
 func (c *compiler) findSentinel() error {
 	for n := c.body.First(); n != nil; n = n.Next() {
-		which, ok := intrinsicCall(c.class, n)
-		if !ok || which != doTarget {
+		if !isSentinel(c.class, n) {
 			continue
 		}
 		if c.sentinel != nil {
@@ -84,24 +83,24 @@ func (c *compiler) findSentinel() error {
 	return nil
 }
 
-// typesAcross finds what stands in the template's variables while the target runs.
-func (c *compiler) typesAcross() error {
-	reached := false
-	var frame code.Frame
+// follow finds the types of variables and of the stack at the sentinel and the markers.
+func (c *compiler) follow() error {
+	c.marked = make(map[*code.Node]code.Frame)
 	_, err := frames.Walk(c.body, c.member, true, func(n *code.Node, s *frames.State) {
-		if n == c.sentinel {
-			frame, reached = s.Frame(), true
+		if k, ok := lookupIntrinsic(c.class, n); ok && (k.what == doTarget || isMarker(k.what)) {
+			c.marked[n] = s.Frame()
 		}
 	})
+	across, reached := c.marked[c.sentinel]
 	switch {
 	case err != nil:
 		return err
 	case !reached:
 		return c.refuse("never reaches Template.target()")
-	case len(frame.Stack) > 0:
+	case len(across.Stack) > 0:
 		return c.refuse("calls Template.target() inside an expression")
 	}
-	c.across, err = c.types(frame.Locals)
+	c.across, err = c.types(across.Locals)
 	return err
 }
 
@@ -500,10 +499,10 @@ var intrinsicCalls = map[string]call{
 	"value(I)Ljava/lang/String;":     {doValue, 0},
 }
 
-// intrinsicCall reports whether n calls an intrinsic, and which.
-func intrinsicCall(c *classfile.Class, n *code.Node) (int32, bool) {
+// isSentinel reports whether n calls Template.target().
+func isSentinel(c *classfile.Class, n *code.Node) bool {
 	k, ok := lookupIntrinsic(c, n)
-	return k.what, ok && k.what >= 0
+	return ok && k.what == doTarget
 }
 
 // lookupIntrinsic returns the intrinsic n calls; what is -1 for a method of the
@@ -516,11 +515,10 @@ func lookupIntrinsic(c *classfile.Class, n *code.Node) (call, bool) {
 	if err != nil || string(class) != intrinsicsClass {
 		return call{}, false
 	}
-	k, ok := intrinsicCalls[string(name)+string(desc)]
-	if !ok {
-		return call{what: -1}, true
+	if k, ok := intrinsicCalls[string(name)+string(desc)]; ok {
+		return k, true
 	}
-	return k, true
+	return call{what: -1}, true
 }
 
 // KindOf returns the computational kind of a value, by the first byte of its descriptor: one of "IJFDA".

@@ -2,7 +2,6 @@ package weave
 
 import (
 	"github.com/sonde-jvm/sonde/classfile/code"
-	"github.com/sonde-jvm/sonde/classfile/frames"
 	"github.com/sonde-jvm/sonde/classfile/opcode"
 )
 
@@ -129,11 +128,6 @@ func (c *compiler) mark(n *code.Node, it item) (item, error) {
 	if it.state != isBefore && it.state != isAfter && it.state != isThrown {
 		return it, c.refuse("has a condition or value where it is not known whether the target has run, returned or thrown")
 	}
-	if c.marked == nil {
-		if err := c.followMarkers(); err != nil {
-			return it, err
-		}
-	}
 	at, ok := c.marked[n]
 	if !ok {
 		return it, c.refuse("has a condition or value that is never reached")
@@ -154,17 +148,6 @@ func (c *compiler) mark(n *code.Node, it item) (item, error) {
 	c.frames = append(c.frames, f)
 	c.markers++
 	return it, nil
-}
-
-// followMarkers finds the types of variables and of the stack at the markers.
-func (c *compiler) followMarkers() error {
-	c.marked = make(map[*code.Node]code.Frame)
-	_, err := frames.Walk(c.body, c.member, true, func(n *code.Node, s *frames.State) {
-		if k, ok := lookupIntrinsic(c.class, n); ok && isMarker(k.what) {
-			c.marked[n] = s.Frame()
-		}
-	})
-	return err
 }
 
 // longestCopy is the largest number of instructions of an epilog that is copied to every

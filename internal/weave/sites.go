@@ -228,8 +228,8 @@ func (s *wrapping) wrap(c *site, under []code.Type) error {
 // makeRoom grows the body's limits to what the call at hand needs.
 func (s *wrapping) makeRoom() error {
 	b := s.body
-	locals := int(s.base) + int(s.t.maxLocals) + frames.Slots(s.aside)
-	stack := max(frames.Slots(s.at.state.Stack)+int(s.t.maxStack), frames.Slots(s.aside)+1)
+	locals := int(s.base) + int(s.t.maxLocals) + code.Slots(s.aside)
+	stack := max(code.Slots(s.at.state.Stack)+int(s.t.maxStack), code.Slots(s.aside)+1)
 	if locals > 65535 || stack > 65535 {
 		return &Reason{TooLarge, "it has too many local variables"}
 	}
@@ -270,12 +270,12 @@ func (s *wrapping) frameAt(f *frame) code.Frame {
 // template's and, behind the call, what was put aside.
 func (s *wrapping) localsAt(template []typ, aside bool) []code.Type {
 	list := append([]code.Type(nil), s.at.state.Locals...)
-	list = appendTop(list, int(s.base)-frames.Slots(list))
+	list = appendTop(list, int(s.base)-code.Slots(list))
 	for _, t := range template {
 		list = append(list, s.typ(t))
 	}
 	if aside {
-		list = appendTop(list, int(s.base+s.t.maxLocals)-frames.Slots(list))
+		list = appendTop(list, int(s.base+s.t.maxLocals)-code.Slots(list))
 		list = append(list, s.aside...)
 	}
 	for len(list) > 0 && list[len(list)-1].Item == code.Top {
@@ -286,7 +286,7 @@ func (s *wrapping) localsAt(template []typ, aside bool) []code.Type {
 
 // putAside empties the stack behind the call.
 func (s *wrapping) putAside(mark *code.Node) {
-	slot := int(s.base+s.t.maxLocals) + frames.Slots(s.aside)
+	slot := int(s.base+s.t.maxLocals) + code.Slots(s.aside)
 	for i := len(s.aside) - 1; i >= 0; i-- {
 		slot -= s.aside[i].Slots()
 		s.body.InsertBefore(mark, s.body.NewIndexed(StoreOp(kindOf(s.aside[i])), uint16(slot)))
@@ -346,7 +346,7 @@ func (s *wrapping) noteBlocks() {
 		k := &s.t.handlers[i]
 		h := code.Handler{Start: s.label(k.start), End: s.label(k.end), Entry: s.label(k.entry)}
 		if k.catch >= 0 {
-			h.Catch = s.w.constant(s.t, s.im, k.catch)
+			h.Catch = s.w.constant(s.im, k.catch)
 		}
 		s.inner = append(s.inner, h)
 	}

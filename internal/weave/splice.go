@@ -343,29 +343,24 @@ func (s *splice) keep(mark *code.Node) {
 	}
 }
 
-// begins gives the template's variables that live across the target values, where its
-// prolog comes later: frames tell of them from the beginning.
+// begins initialises the template's variables that live across the target where its prolog
+// comes later: the frames before the prolog contain them too.
 func (s *splice) begins(mark *code.Node) {
 	b, slot := s.body, s.base
-	put := func(zero opcode.Op, store opcode.Op) {
-		b.InsertBefore(mark, b.NewOp(zero))
-		b.InsertBefore(mark, b.NewIndexed(store, slot))
-	}
 	for _, t := range s.t.across {
-		switch t.item {
-		case code.Integer:
-			put(opcode.Iconst0, opcode.Istore)
-		case code.Long:
-			put(opcode.Lconst0, opcode.Lstore)
-		case code.Float:
-			put(opcode.Fconst0, opcode.Fstore)
-		case code.Double:
-			put(opcode.Dconst0, opcode.Dstore)
-		case code.Null, code.Object:
-			put(opcode.AconstNull, opcode.Astore)
+		typ := code.Type{Item: t.item}
+		if t.item != code.Top {
+			kind := kindOf(typ)
+			b.InsertBefore(mark, b.NewOp(zeroOps[kind]))
+			b.InsertBefore(mark, b.NewIndexed(StoreOp(kind), slot))
 		}
-		slot += uint16(code.Type{Item: t.item}.Slots())
+		slot += uint16(typ.Slots())
 	}
+}
+
+// zeroOps push the zero value of a computational kind.
+var zeroOps = map[byte]opcode.Op{
+	'I': opcode.Iconst0, 'J': opcode.Lconst0, 'F': opcode.Fconst0, 'D': opcode.Dconst0, 'A': opcode.AconstNull,
 }
 
 // label returns a label of the template.
@@ -387,7 +382,7 @@ func (s *splice) insert(it *item, mark *code.Node) {
 			index = s.base + it.num
 		case actConstant:
 			if index = s.im.index[it.num]; index == 0 {
-				index = s.w.constant(s.t, s.im, int(it.num))
+				index = s.w.constant(s.im, int(it.num))
 			}
 		}
 		b.InsertBefore(mark, b.NewOperands(it.op, index, it.value))
@@ -568,7 +563,7 @@ func (s *splice) blocks() {
 			h.End = s.label(k.end)
 		}
 		if k.catch >= 0 {
-			h.Catch = s.w.constant(s.t, s.im, k.catch)
+			h.Catch = s.w.constant(s.im, k.catch)
 		}
 		if !k.around {
 			s.addBlock(h)
@@ -669,7 +664,7 @@ func (s *splice) extendFrames() error {
 // fitsLocals demands that a frame speaks of no more slots than the target has: those
 // behind are the template's.
 func (s *splice) fitsLocals(locals []code.Type) error {
-	if n := frames.Slots(locals); n > int(s.base) {
+	if n := code.Slots(locals); n > int(s.base) {
 		return &Reason{Malformed, "a frame has " + itoa(n) + " slots, the body " + itoa(int(s.base))}
 	}
 	return nil
@@ -723,7 +718,7 @@ func (s *splice) locals(target []code.Type, template []typ, uninitialised, resul
 	if len(target)+len(template)+extra == 0 {
 		return nil
 	}
-	gap := int(s.base) - frames.Slots(target)
+	gap := int(s.base) - code.Slots(target)
 	list := s.body.NewTypes(len(target) + gap + len(template) + extra)[:0]
 	list = append(list, target...)
 	next := s.base
@@ -774,7 +769,7 @@ func (s *splice) resultType() code.Type {
 func (s *splice) typ(t typ) code.Type {
 	switch t.item {
 	case code.Object:
-		return code.Type{Item: t.item, Class: s.w.constant(s.t, s.im, t.class)}
+		return code.Type{Item: t.item, Class: s.w.constant(s.im, t.class)}
 	case code.Uninitialized:
 		return code.Type{Item: t.item, New: s.label(t.label)}
 	}

@@ -280,7 +280,7 @@ func (g *target) findSurplus() error {
 	for n := g.body.First(); n != nil; n = n.Next() {
 		if n.Kind != code.Instruction {
 			if n.Kind == code.FrameMark {
-				depth, known = frames.Slots(g.body.Frame(n).Stack), true
+				depth, known = code.Slots(g.body.Frame(n).Stack), true
 			}
 			continue
 		}
@@ -308,7 +308,7 @@ func (g *target) walkReturns(want int) error {
 		}
 	}
 	_, err := frames.Walk(g.body, g.member, false, func(n *code.Node, s *frames.State) {
-		if n.Op().IsReturn() && frames.Slots(s.Stack) != want {
+		if n.Op().IsReturn() && code.Slots(s.Stack) != want {
 			if g.surplus == nil {
 				g.surplus = make(map[*code.Node][]code.Type)
 			}

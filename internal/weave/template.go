@@ -186,7 +186,7 @@ func callsSentinel(c *classfile.Class, m *classfile.Member) bool {
 		return false
 	}
 	for n := b.First(); n != nil; n = n.Next() {
-		if which, ok := intrinsicCall(c, n); ok && which == doTarget {
+		if isSentinel(c, n) {
 			return true
 		}
 	}

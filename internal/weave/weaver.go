@@ -101,7 +101,7 @@ type Weaver struct {
 
 	effects  []int16 // stack effect of a call or field access, by pool index
 	inits    []int8  // whether a pool entry is a constructor reference
-	imported []importedTemplate
+	imported []imports
 	nodes    []*code.Node
 	sites    []site
 	kept     []keptArg
@@ -434,43 +434,30 @@ func codeSize(attribute []byte) int { return int(binary.BigEndian.Uint32(attribu
 
 // imports holds the pool indices of a template's constants in the class being woven.
 type imports struct {
-	index []uint16 // by constant number; 0 until needed
+	template *Template
+	index    []uint16 // by constant number; 0 until needed
 }
 
 // importsOf returns the table for a template, empty at first use in a class.
 func (w *Weaver) importsOf(t *Template) *imports {
 	for i := range w.imported {
 		if w.imported[i].template == t {
-			return &w.imported[i].imports
+			return &w.imported[i]
 		}
 	}
-	if len(w.imported) < cap(w.imported) {
-		w.imported = w.imported[:len(w.imported)+1]
-	} else {
-		w.imported = append(w.imported, importedTemplate{})
-	}
+	w.imported = slices.Grow(w.imported, 1)[:len(w.imported)+1] // with the memory of an earlier class
 	last := &w.imported[len(w.imported)-1]
-	last.template = t
-	if cap(last.imports.index) < len(t.constants) {
-		last.imports.index = make([]uint16, len(t.constants))
-	}
-	last.imports.index = last.imports.index[:len(t.constants)]
-	clear(last.imports.index)
-	return &last.imports
-}
-
-type importedTemplate struct {
-	template *Template
-	imports  imports
+	last.template, last.index = t, cleared(last.index, len(t.constants))
+	return last
 }
 
 // constant returns the index of a template's constant in the class, and adds it on first use.
-func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
+func (w *Weaver) constant(im *imports, no int) uint16 {
 	if i := im.index[no]; i != 0 {
 		return i
 	}
 	pool := &w.class.Pool
-	k := &t.constants[no]
+	k := &im.template.constants[no]
 	var i uint16
 	switch k.Tag {
 	case classfile.TagClass:
@@ -482,9 +469,9 @@ func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
 	case classfile.TagFieldref, classfile.TagMethodref, classfile.TagInterfaceMethodref:
 		i = pool.AddMember(k.Tag, k.Text, k.Name, k.Descr)
 	case classfile.TagMethodHandle:
-		i = pool.AddPair(k.Tag, k.kind, w.constant(t, im, k.ref))
+		i = pool.AddPair(k.Tag, k.kind, w.constant(im, k.ref))
 	case classfile.TagDynamic, classfile.TagInvokeDynamic:
-		i = pool.AddPair(k.Tag, w.bootstrap(t, im, k.bootstrap), pool.AddNameAndType(k.Name, k.Descr))
+		i = pool.AddPair(k.Tag, w.bootstrap(im, k.bootstrap), pool.AddNameAndType(k.Name, k.Descr))
 	default:
 		i = pool.AddRaw(k.Raw)
 	}
@@ -495,10 +482,10 @@ func (w *Weaver) constant(t *Template, im *imports, no int) uint16 {
 }
 
 // bootstrap returns the number of a bootstrap method of the class, and adds it if needed.
-func (w *Weaver) bootstrap(t *Template, im *imports, numbers []int) uint16 {
-	entry := classfile.BootstrapMethod{Handle: w.constant(t, im, numbers[0])}
+func (w *Weaver) bootstrap(im *imports, numbers []int) uint16 {
+	entry := classfile.BootstrapMethod{Handle: w.constant(im, numbers[0])}
 	for _, no := range numbers[1:] {
-		entry.Arguments = append(entry.Arguments, w.constant(t, im, no))
+		entry.Arguments = append(entry.Arguments, w.constant(im, no))
 	}
 	c := &w.class
 	a := c.Find(c.Attributes, classfile.KindBootstrapMethods)

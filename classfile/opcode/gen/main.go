@@ -57,20 +57,17 @@ func generate(text string) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("line %d: no operand shape %q", number+1, fields[2])
 		}
-		name, base, slot := camel(fields[1]), camel(fields[1]), "-1"
+		name, base := camel(fields[1]), camel(fields[1])
 		if len(fields) > 4 {
 			base = camel(fields[4])
-		}
-		if len(fields) > 5 {
-			slot = fields[5]
 		}
 		delta, err := delta(fields[3])
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number+1, err)
 		}
 		fmt.Fprintf(&consts, "%s Op = %#02x\n", name, value)
-		fmt.Fprintf(&rows, "%s: {%q, %q, %s, %s, %s, %s, %d},\n",
-			name, fields[1], fields[3], shape.name, base, slot, delta, shape.length)
+		fmt.Fprintf(&rows, "%s: {%q, %q, %s, %s, -1, %s, %d},\n",
+			name, fields[1], fields[3], shape.name, base, delta, shape.length)
 	}
 	src := fmt.Sprintf("// Code generated from opcodes.table; DO NOT EDIT.\n\npackage opcode\n\n"+
 		"// The instructions, named as in the specification without underscores.\nconst (\n%s)\n\nvar table = [256]Info{\n%s}\n", &consts, &rows)
