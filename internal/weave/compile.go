@@ -301,7 +301,7 @@ func (c *compiler) blocks() error {
 }
 
 // holdsMonitor reports whether the template holds a lock while the target runs: one
-// taken before it, while more are released behind it than are taken there.
+// taken before it, while more are released after it than are taken there.
 func (c *compiler) holdsMonitor() bool {
 	taken, held := false, 0
 	for _, it := range c.items {

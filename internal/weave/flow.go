@@ -89,12 +89,12 @@ func encloses(h *code.Handler, n *code.Node) bool {
 // enclose it.
 func mixes(b *code.Body, sentinel *code.Node) bool {
 	states := flow(b, sentinel, true)
-	behind := false
+	after := false
 	for n := b.First(); n != nil; n = n.Next() {
-		if s := states[n]; s&isBefore != 0 && (s != isBefore || behind && n.Kind == code.Instruction) {
+		if s := states[n]; s&isBefore != 0 && (s != isBefore || after && n.Kind == code.Instruction) {
 			return true
 		}
-		behind = behind || n == sentinel
+		after = after || n == sentinel
 	}
 	return false
 }
@@ -232,16 +232,16 @@ func (c *compiler) withoutEpilog() []item {
 		}
 	}
 	var rest []item
-	behind := false
+	after := false
 	for _, it := range c.items {
 		keep := it.state != isAfter
 		if it.act == actLabel {
 			keep = used[it.num] || len(c.switches) > 0
 		}
-		if behind && keep {
+		if after && keep {
 			rest = append(rest, it)
 		}
-		behind = behind || it.act == actTarget
+		after = after || it.act == actTarget
 	}
 	return rest
 }

@@ -52,7 +52,7 @@ func (j java) pick(t testing.TB, methods ...string) func(weave.MethodInfo) []*we
 		method, isBehind := strings.CutSuffix(text, " behind super")
 		template := j.template(t, method)
 		if isBehind {
-			template = template.BehindSuper()
+			template = template.AfterSuper()
 		}
 		templates = append(templates, template)
 	}

@@ -118,7 +118,7 @@ func (c *site) split() (under []code.Type, err error) {
 	return under, nil
 }
 
-// wrapSites wraps those of the chosen calls that can be, and tells of the others.
+// wrapSites wraps the chosen calls, and returns the calls that cannot be wrapped.
 func (g *target) wrapSites(sites []site) (left []LeftSite, err error) {
 	leave := func(c *site, reason error) {
 		left = append(left, LeftSite{c.node.Offset(), c.call, asReason(reason)})
@@ -198,8 +198,8 @@ func (s *wrapping) wrap(c *site, under []code.Type) error {
 	if err := s.makeRoom(); err != nil {
 		return err
 	}
-	end, behind := b.NewLabel(), c.node.Next()
-	at, aside := 0, s.t.behindTarget()
+	end, after := b.NewLabel(), c.node.Next()
+	at, aside := 0, s.t.afterTarget()
 	for ; s.t.items[at].act != actTarget; at++ {
 		s.insertItem(&s.t.items[at], c.node, end)
 	}
@@ -207,20 +207,20 @@ func (s *wrapping) wrap(c *site, under []code.Type) error {
 	jumps := false
 	for at++; at < len(s.t.items); at++ {
 		if at == aside {
-			s.putAside(behind)
+			s.putAside(after)
 		}
 		it := &s.t.items[at]
 		if it.act == actReturn && at == len(s.t.items)-1 {
 			break // nothing is left to jump over
 		}
 		jumps = jumps || it.act == actReturn
-		s.insertItem(it, behind, end)
+		s.insertItem(it, after, end)
 	}
-	b.InsertBefore(behind, end)
+	b.InsertBefore(after, end)
 	if jumps && b.NeedsFrames() {
-		b.InsertBefore(behind, b.NewFrame(code.Frame{Form: code.Absolute, Locals: s.localsAt(nil, true)}))
+		b.InsertBefore(after, b.NewFrame(code.Frame{Form: code.Absolute, Locals: s.localsAt(nil, true)}))
 	}
-	s.takeBack(behind)
+	s.takeBack(after)
 	s.noteBlocks()
 	return nil
 }
@@ -267,7 +267,7 @@ func (s *wrapping) frameAt(f *frame) code.Frame {
 }
 
 // localsAt lists local variables: the target's as they are at the call, the
-// template's and, behind the call, what was put aside.
+// template's and, after the call, what was put aside.
 func (s *wrapping) localsAt(template []typ, aside bool) []code.Type {
 	list := append([]code.Type(nil), s.at.state.Locals...)
 	list = appendTop(list, int(s.base)-code.Slots(list))
@@ -284,7 +284,7 @@ func (s *wrapping) localsAt(template []typ, aside bool) []code.Type {
 	return list
 }
 
-// putAside empties the stack behind the call.
+// putAside empties the stack after the call.
 func (s *wrapping) putAside(mark *code.Node) {
 	slot := int(s.base+s.t.maxLocals) + code.Slots(s.aside)
 	for i := len(s.aside) - 1; i >= 0; i-- {

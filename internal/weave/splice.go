@@ -31,7 +31,7 @@ type splice struct {
 	inline bool       // each return has an epilog of its own
 	epilog *code.Node // label where the target's returns lead, otherwise
 	begin  *code.Node // label from which on blocks may enclose the target
-	end    *code.Node // label behind the target
+	end    *code.Node // label after the target
 	note   *code.Node // label of what remembers a thrown exception, right before end
 	gaps   []gap      // what blocks leave out of it
 }
@@ -100,14 +100,14 @@ func (s *splice) fits() error {
 	if s.constructor && u.holdsMonitor {
 		return &Reason{DoesNotFit, "a lock held across super(...), which could not be released if that threw"}
 	}
-	if s.constructor && t.behind && len(s.later) > 0 {
-		return &Reason{OddConstructor, "and the template begins behind that"}
+	if s.constructor && t.afterSuper && len(s.later) > 0 {
+		return &Reason{OddConstructor, "and the template begins after that"}
 	}
-	if s.constructor && t.behind && s.prologBranches() {
-		return &Reason{DoesNotFit, "to branch before super(...) was called, behind which it begins"}
+	if s.constructor && t.afterSuper && s.prologBranches() {
+		return &Reason{DoesNotFit, "to branch before the call of super(...), after which it begins"}
 	}
 	if s.constructor && u.mixes {
-		return &Reason{DoesNotFit, "code that may run both before super(...) and behind it, or stands behind it and runs before"}
+		return &Reason{DoesNotFit, "code that may run both before and after super(...), or that stands after it and runs before it"}
 	}
 	if s.constructor && u.selfBefore {
 		return &Reason{DoesNotFit, "this, before it is initialised"}
@@ -118,7 +118,7 @@ func (s *splice) fits() error {
 	return nil
 }
 
-// layout places the variables the merged method needs besides the target's.
+// layout places the variables the merged method needs in addition to the target's.
 func (s *splice) layout() error {
 	b, u := s.body, &s.t.uses
 	s.base = b.MaxLocals
@@ -153,7 +153,7 @@ func (s *splice) layout() error {
 	if u.boxes {
 		stack++
 	}
-	if s.inline || s.constructor && s.t.behind {
+	if s.inline || s.constructor && s.t.afterSuper {
 		// It runs on top of the result, and whatever lies beneath.
 		stack = uint16(min(int(stack)+int(b.MaxStack), 65535))
 	}
@@ -195,7 +195,7 @@ func (s *splice) enclose() {
 		b.InsertBefore(mark, line)
 	}
 	s.keep(mark)
-	if s.constructor && s.t.behind {
+	if s.constructor && s.t.afterSuper {
 		s.begins(mark)
 		mark = s.begin
 	}
@@ -205,7 +205,7 @@ func (s *splice) enclose() {
 			s.insert(&s.t.items[at], mark)
 		}
 	}
-	s.tellArguments()
+	s.coverArguments()
 	rest := s.t.items[at+1:]
 	if s.inline {
 		rest = s.t.rest
@@ -260,9 +260,9 @@ func (s *splice) takeFirstLine() *code.Node {
 	return first
 }
 
-// tellArguments lets the variables of arguments begin before the prolog: they are
-// there, and a debugger that stops at the method's entry asks for them.
-func (s *splice) tellArguments() {
+// coverArguments lets the variables of arguments begin before the prolog: a debugger that
+// stops at the method's entry shows them.
+func (s *splice) coverArguments() {
 	b := s.body
 	if len(b.Vars) == 0 {
 		return
@@ -500,11 +500,11 @@ func (s *splice) pushInt(v int32, mark *code.Node) {
 
 // gap is a piece of the target that no block may enclose, a copy of the epilog or
 // code that runs before super(...): blocks end before it and, unless the target ends
-// with it, begin again behind.
+// with it, begin again after it.
 type gap struct{ end, begin *code.Node }
 
 // beginning returns the label from which on blocks may enclose the target: its
-// first instruction, or, in a constructor, where this has become an object, behind
+// first instruction, or, in a constructor, where this has become an object, after
 // the copy of it that the template wants. It is nil where that never happens, and
 // where nobody asks.
 func (s *splice) beginning() *code.Node {
@@ -535,8 +535,8 @@ func (s *splice) beginning() *code.Node {
 	return s.afterSuper(s.superCall)
 }
 
-// afterSuper keeps a copy of this behind a call of super(...), if one is wanted, and
-// returns a label behind that.
+// afterSuper keeps a copy of this after a call of super(...), if one is wanted, and
+// returns a label after that.
 func (s *splice) afterSuper(call *code.Node) *code.Node {
 	b := s.body
 	at := call
@@ -551,7 +551,7 @@ func (s *splice) afterSuper(call *code.Node) *code.Node {
 	return l
 }
 
-// blocks adds the template's exception blocks behind, so around, the target's.
+// blocks adds the template's exception blocks after the target's, so that they enclose them.
 func (s *splice) blocks() {
 	if s.t.uses.thrown && s.begin != nil {
 		s.addAround(code.Handler{Start: s.begin, End: s.note, Entry: s.note})
@@ -604,7 +604,7 @@ func (s *splice) addBlock(h code.Handler) {
 }
 
 // noteThrown adds code that remembers what the target throws and throws it on. It
-// stands right behind the target, inside the template's blocks around it.
+// stands right after the target, inside the template's blocks around it.
 func (s *splice) noteThrown() {
 	b := s.body
 	s.note = b.NewLabel()
@@ -636,7 +636,7 @@ func (s *splice) extendFrames() error {
 		}
 	}
 	// A frame of the prolog comes before the target's first, which can then no longer
-	// be told relative to the method's entry.
+	// be relative to the method's entry.
 	lives := len(s.t.across) > 0 || s.t.uses.thrown || s.self != 0 || len(s.kept) > 0
 	if !b.HasFrames() || !branches && !lives {
 		return nil
@@ -661,8 +661,8 @@ func (s *splice) extendFrames() error {
 	return nil
 }
 
-// fitsLocals demands that a frame speaks of no more slots than the target has: those
-// behind are the template's.
+// fitsLocals requires that a frame has no more slots than the target: the following slots
+// are the template's.
 func (s *splice) fitsLocals(locals []code.Type) error {
 	if n := code.Slots(locals); n > int(s.base) {
 		return &Reason{Malformed, "a frame has " + itoa(n) + " slots, the body " + itoa(int(s.base))}
@@ -671,7 +671,7 @@ func (s *splice) fitsLocals(locals []code.Type) error {
 }
 
 // prologBranches reports whether a frame of the template stands before the target,
-// so that it must tell the target's arguments.
+// so that it must contain the types of the target's arguments.
 func (s *splice) prologBranches() bool {
 	for i := range s.t.frames {
 		if s.t.frames[i].state == isBefore {
@@ -709,7 +709,7 @@ func (s *splice) frame(at state, locals, stack []typ) code.Frame {
 
 // locals lists local variables: the target's, then the template's, then the
 // weaver's own, with gaps filled. An object that is not one yet cannot have been
-// copied; the result is there only behind the target.
+// copied; the result is there only after the target.
 func (s *splice) locals(target []code.Type, template []typ, uninitialised, result bool) []code.Type {
 	extra := 0
 	if s.t.uses.thrown || s.self != 0 || len(s.kept) > 0 || result && s.kind != 'V' {

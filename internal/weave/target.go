@@ -25,12 +25,12 @@ type target struct {
 	kind        byte // computational kind of the result, 'V' for none
 	args        []argument
 	initial     []code.Type // locals at entry
-	expanded    bool        // frames are told in full
+	expanded    bool        // frames list all types
 
-	entry *code.Node // label before everything, from which the arguments' variables are told
+	entry *code.Node // label before everything, where the variables of the arguments begin
 
 	superCall *code.Node // in a constructor, the call that initialises this; nil: it never gets that far
-	later     []region   // code behind it where this is not initialised either
+	later     []region   // code after it where this is not initialised either
 	slot0     bool       // something is stored in local 0
 
 	id      int32
@@ -98,7 +98,7 @@ func (g *target) empty() bool {
 	return false
 }
 
-// expand tells the frames in full, once.
+// expand makes the frames list all types, once.
 func (g *target) expand() error {
 	if g.expanded {
 		return nil
@@ -179,7 +179,7 @@ func (g *target) caughtBefore(call *code.Node) bool {
 // searchSuper finds it where control branches before.
 func (g *target) searchSuper() error {
 	early := make(map[*code.Node]bool) // runs while this is not an object yet
-	late := make(map[*code.Node]bool)  // runs behind it, and may throw
+	late := make(map[*code.Node]bool)  // runs after it, and may throw
 	inits, err := frames.Walk(g.body, g.member, false, func(n *code.Node, s *frames.State) {
 		if uninitialised(s.Locals) || uninitialised(s.Stack) {
 			early[n] = true
@@ -193,23 +193,23 @@ func (g *target) searchSuper() error {
 	}
 	for n := g.body.First(); n != nil && !slices.Contains(inits, n); n = n.Next() {
 		if late[n] {
-			return &Reason{OddConstructor, "code that runs behind it stands before it"}
+			return &Reason{OddConstructor, "code that runs after it stands before it"}
 		}
 	}
 	if !g.body.NeedsFrames() || !g.body.HasFrames() {
-		// Without frames nothing tells where a block around the rest may begin again.
+		// Without frames it is not known where a block around the rest may begin again.
 		for n := inits[0].Next(); n != nil; n = n.Next() {
 			if early[n] {
-				return &Reason{OddConstructor, "code that runs before it stands behind it"}
+				return &Reason{OddConstructor, "code that runs before it stands after it"}
 			}
 		}
 	}
 	return g.findLater(inits)
 }
 
-// findLater finds code that runs before the call of super(...) but stands behind it,
-// or behind the first of several: frames tell. Compilers put none there, but those
-// of dynamic languages choose among several calls.
+// findLater finds code that runs before the call of super(...) but stands after it,
+// or after the first of several, as the frames show. Compilers put none there, except
+// compilers of dynamic languages, whose code chooses among several calls.
 func (g *target) findLater(inits []*code.Node) error {
 	n := g.superCall
 	if n == nil {
@@ -233,25 +233,25 @@ func (g *target) findLater(inits []*code.Node) error {
 	return nil
 }
 
-// inOrder reports whether all code of a constructor that runs behind the call of
-// super(...) stands behind it, and all else before: then blocks around it can leave
+// inOrder reports whether all code of a constructor that runs after the call of
+// super(...) stands after it, and all else before: then blocks around it can leave
 // out returns one after the other.
 func (g *target) inOrder() bool {
 	if g.superCall == nil {
 		return true
 	}
-	behind := 0
+	after := 0
 	for n := g.superCall; n != nil; n = n.Next() {
 		if n.Kind == code.Instruction && n.Op().IsReturn() {
-			behind++
+			after++
 		}
 	}
-	return len(g.later) == 0 && behind == len(g.returns)
+	return len(g.later) == 0 && after == len(g.returns)
 }
 
 // coveredReturns reports whether a block of the target encloses one of its returns.
-// What a copy of the epilog there throws would come to the target's handler. It is
-// asked before the first template is woven: offsets tell.
+// What a copy of the epilog there throws would come to the target's handler. It
+// compares offsets, so it must run before the first template is woven.
 func (g *target) coveredReturns() bool {
 	for i := range g.body.Handlers {
 		h := &g.body.Handlers[i]
@@ -272,8 +272,8 @@ var deltas = func() (d [256]int8) {
 	return d
 }()
 
-// findSurplus finds out what returns leave on the stack besides the result. A
-// compiler leaves nothing, but the JVM does not mind.
+// findSurplus finds out what returns leave on the stack in addition to the result. A
+// compiler leaves nothing, but the JVM allows it.
 func (g *target) findSurplus() error {
 	want := int(slotsOf(g.kind))
 	depth, known := 0, true

@@ -11,57 +11,57 @@ import (
 // Template is a compiled template. It is never modified once made, and may be used
 // by many weavers at once.
 type Template struct {
-	name      string
-	minMajor  uint16 // class-file version its instructions and constants need
-	maxStack  uint16
-	maxLocals uint16
-	items     []item
-	labels    int
-	handlers  []block
-	switches  []choice
-	frames    []frame
-	across    []typ // the template's locals while the target runs
-	constants []constant
-	markers   int    // calls that Bind is to replace
-	only      string // the one method it may be woven around, class.name(descriptor); "" for any
-	behind    bool   // in a constructor its prolog runs behind super(...)
-	named     bool   // it has an id of its own, which is the next, whatever method it is woven around
-	id        int32
-	uses      uses
-	epilog    []item // what runs between the target and the return, where that is short and straight
-	rest      []item // and what else stands behind the target then
+	name       string
+	minMajor   uint16 // class-file version its instructions and constants need
+	maxStack   uint16
+	maxLocals  uint16
+	items      []item
+	labels     int
+	handlers   []block
+	switches   []choice
+	frames     []frame
+	across     []typ // the template's locals while the target runs
+	constants  []constant
+	markers    int    // calls that Bind is to replace
+	only       string // the one method it may be woven around, class.name(descriptor); "" for any
+	afterSuper bool   // in a constructor its prolog runs after super(...)
+	named      bool   // it has an id of its own, which is the next, whatever method it is woven around
+	id         int32
+	uses       uses
+	epilog     []item // what runs between the target and the return, where that is short and straight
+	rest       []item // and what else stands after the target then
 }
 
 // Name returns the class and method the template was made from.
 func (t *Template) Name() string { return t.name }
 
 // As returns the same template with an id of its own: its Template.methodId() is id,
-// where it else is that of the method it is woven around. So several templates around
-// one method can tell their calls apart.
+// where it else is that of the method it is woven around. So the calls of
+// several templates around one method can be distinguished.
 func (t *Template) As(id int32) *Template {
 	named := *t // what it points to is never modified, so both may have it
 	named.named, named.id = true, id
 	return &named
 }
 
-// BehindSuper returns the same template with its prolog, in constructors, right behind
+// AfterSuper returns the same template with its prolog, in constructors, right after
 // the call of super(...) or this(...), where its blocks begin too: whatever happens
 // before, what the prolog begins is ended. Its prolog must not branch.
-func (t *Template) BehindSuper() *Template {
+func (t *Template) AfterSuper() *Template {
 	later := *t
-	later.behind = true
+	later.afterSuper = true
 	return &later
 }
 
 // uses says what the template wants of its target.
 type uses struct {
 	highestArg   int   // highest argument number, -1 for none
-	argsAfter    []int // arguments read behind the sentinel
+	argsAfter    []int // arguments read after the sentinel
 	selfBefore   bool
 	selfAfter    bool
 	thrown       bool
 	holdsMonitor bool // a lock, while the target runs
-	mixes        bool // code that runs both before the target and behind it
+	mixes        bool // code that runs both before the target and after it
 	boxes        bool
 	typed        []wanted // what it wants unboxed
 }
@@ -218,19 +218,19 @@ func CompileSiteTemplate(class []byte, method string) (*SiteTemplate, error) {
 	}
 	for _, f := range t.frames {
 		if f.state != isBefore && f.state != isAfter && f.state != isThrown {
-			return refuse("has code that runs in several of these cases: before a call, behind it, after it threw")
+			return refuse("has code that runs in several of these cases: before a call, after it returned, after it threw")
 		}
 	}
 	if !returns {
-		return refuse("never returns, so that nothing behind the call would run")
+		return refuse("never returns, so that nothing after the call would run")
 	}
 	return &SiteTemplate{t}, nil
 }
 
-// behindTarget returns the number of the item before which what the call left on the
-// stack is put aside: right behind the call, or behind the labels there, where all
+// afterTarget returns the number of the item before which what the call left on the
+// stack is put aside: right after the call, or after the labels there, where all
 // they do is to end blocks. Where a frame follows, something jumps to them.
-func (t *Template) behindTarget() int {
+func (t *Template) afterTarget() int {
 	at := 0
 	for t.items[at].act != actTarget {
 		at++
@@ -249,7 +249,7 @@ func (t *Template) behindTarget() int {
 // Moment is when a fragment runs.
 type Moment uint8
 
-// The moments: before the target, behind it, and after it threw.
+// The moments: before the target, after it, and after it threw.
 const (
 	AtEntry Moment = iota
 	AtReturn
@@ -265,7 +265,7 @@ type Lowered interface {
 // Fragment is code that takes the place of one call of Template.condition(...) or
 // Template.value(...). It finds the stack as the call does, puts one value on top and
 // leaves everything else as it was. It has local variables of its own, numbered from
-// 0, which are forgotten behind it. It falls through its end.
+// 0, which are forgotten after it. It falls through its end.
 //
 // Where the call passes the elapsed time and Timed is set, the time is on the stack
 // when the fragment begins, which is to take it.

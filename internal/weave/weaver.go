@@ -24,7 +24,7 @@
 //
 // In a constructor the prolog runs first, and exception blocks begin after the call of
 // super(...) or this(...): no block may enclose code in which this is not yet initialised.
-// The prolog of a template can begin there too (BehindSuper), so that everything it begins is
+// The prolog of a template can begin there too (AfterSuper), so that everything it begins is
 // ended.
 //
 // A template can also be woven around single calls inside a method, for instance calls of

@@ -88,7 +88,7 @@ func (t *templates) compile() (err error) {
 		}
 	}
 	// What a constructor begins must also end where super(...) throws.
-	s.anchor, s.tag = s.anchor.BehindSuper(), s.tag.BehindSuper()
+	s.anchor, s.tag = s.anchor.AfterSuper(), s.tag.AfterSuper()
 	t.handOff = make([]*weave.Template, len(handOffMethods))
 	for i := range handOffMethods {
 		if t.handOff[i], err = t.compileOne(handOffMethods[i].template); err != nil {
