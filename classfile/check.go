@@ -1,6 +1,7 @@
 package classfile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -71,14 +72,11 @@ func (k *checker) demand(i uint16, want tagSet, structure string, offset int) er
 // of the fields.
 func (k *checker) header(at int) (int, error) {
 	c := k.class
-	if err := k.demand(c.This, classEntry, "this class", at+2); err != nil {
-		return 0, err
-	}
 	super := classEntry
 	if c.Access.Has(AccModule) || c.Name() == "java/lang/Object" {
 		super |= noEntry
 	}
-	if err := k.demand(c.Super, super, "superclass", at+4); err != nil {
+	if err := cmp.Or(k.demand(c.This, classEntry, "this class", at+2), k.demand(c.Super, super, "superclass", at+4)); err != nil {
 		return 0, err
 	}
 	at += 8
@@ -93,10 +91,7 @@ func (k *checker) header(at int) (int, error) {
 
 // member returns the member's length.
 func (k *checker) member(m *Member, where place) (size int, err error) {
-	if err := k.demand(m.Name, utf8Entry, "name", 2); err != nil {
-		return 0, err
-	}
-	if err := k.demand(m.Descriptor, utf8Entry, "descriptor", 4); err != nil {
+	if err := cmp.Or(k.demand(m.Name, utf8Entry, "name", 2), k.demand(m.Descriptor, utf8Entry, "descriptor", 4)); err != nil {
 		return 0, err
 	}
 	if err := k.form(m.Descriptor, where == ofMethod); err != nil {
@@ -147,22 +142,13 @@ func (k *checker) entry(e []byte) error {
 	case TagClass, TagString, TagModule, TagPackage:
 		return k.pool.lookFor(word(1), utf8Entry)
 	case TagMethodType:
-		if err := k.pool.lookFor(word(1), utf8Entry); err != nil {
-			return err
-		}
 		return k.form(word(1), true)
 	case TagFieldref, TagMethodref, TagInterfaceMethodref:
-		if err := k.pool.lookFor(word(1), classEntry); err != nil {
-			return err
-		}
-		return k.typed(word(3), tag != TagFieldref)
+		return cmp.Or(k.pool.lookFor(word(1), classEntry), k.typed(word(3), tag != TagFieldref))
 	case TagDynamic, TagInvokeDynamic:
 		return k.typed(word(3), tag == TagInvokeDynamic)
 	case TagNameAndType:
-		if err := k.pool.lookFor(word(1), utf8Entry); err != nil {
-			return err
-		}
-		return k.pool.lookFor(word(3), utf8Entry)
+		return cmp.Or(k.pool.lookFor(word(1), utf8Entry), k.pool.lookFor(word(3), utf8Entry))
 	case TagMethodHandle:
 		return k.handle(e[1], word(2))
 	}
@@ -176,11 +162,7 @@ func (k *checker) typed(i uint16, method bool) error {
 	if err != nil {
 		return err
 	}
-	descriptor := binary.BigEndian.Uint16(nt[2:])
-	if err := k.pool.lookFor(descriptor, utf8Entry); err != nil {
-		return err
-	}
-	return k.form(descriptor, method)
+	return k.form(binary.BigEndian.Uint16(nt[2:]), method)
 }
 
 // form distinguishes descriptors of methods and fields by their first character. Package

@@ -86,9 +86,6 @@ func (b *Body) First() *Node {
 	return b.root.next
 }
 
-// Len returns how many nodes the list has.
-func (b *Body) Len() int { return b.count }
-
 // unplaced is the position of a label that was never put in the list.
 const unplaced = -1
 
@@ -282,9 +279,6 @@ func (n *Node) Prev() *Node {
 
 // Offset returns where the node stood in the code it was lifted from, -1 if it is new.
 func (n *Node) Offset() int { return int(n.off) }
-
-// Position returns the offset the last lowering gave the node.
-func (n *Node) Position() int { return int(n.pos) }
 
 // Is reports whether n is an instruction with this opcode.
 func (n *Node) Is(op opcode.Op) bool { return n.Kind == Instruction && n.op == op }

@@ -324,24 +324,10 @@ type OffsetMap []Shift
 // Offsets returns the map the last lowering made. It lives until the next one.
 func (b *Body) Offsets() OffsetMap { return b.lowered.runs }
 
-// New returns the new offset of the instruction at an old offset; for a removed
-// instruction, the offset of the next one, and false.
-func (m OffsetMap) New(old int) (int, bool) {
-	// Templates are inserted between instructions, but never change their order.
-	i := sort.Search(len(m), func(i int) bool { return int(m[i].Old) > old })
-	if i == 0 {
-		return 0, false
-	}
-	s := m[i-1]
-	if in := old - int(s.Old); in < int(s.Size) {
-		return int(s.New) + in, true
-	}
-	return int(s.New) + int(s.Size), false
-}
-
 // Old returns the old offset of the instruction at a new offset; for an inserted
 // instruction, the offset of the original one before it, and false.
 func (m OffsetMap) Old(now int) (int, bool) {
+	// Templates are inserted between instructions, but never change their order.
 	i := sort.Search(len(m), func(i int) bool { return int(m[i].New) > now })
 	if i == 0 {
 		return 0, false

@@ -431,19 +431,12 @@ func checkOffsets(t *testing.T, body *code.Body) {
 			t.Errorf("what stands at %d stood at %d; the map says %d, %v", n.Position(), n.Offset(), old, known)
 			return
 		}
-		if now, known := offsets.New(n.Offset()); !known || now != n.Position() {
-			t.Errorf("what stood at %d stands at %d; the map says %d, %v", n.Offset(), n.Position(), now, known)
-			return
-		}
 	}
 }
 
 // TestOffsetsOutside: before the first instruction and of an empty map nothing is known.
 func TestOffsetsOutside(t *testing.T) {
 	var none code.OffsetMap
-	if _, ok := none.New(0); ok {
-		t.Error("an empty map knows a new offset")
-	}
 	if _, ok := none.Old(0); ok {
 		t.Error("an empty map knows an old offset")
 	}

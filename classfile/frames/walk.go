@@ -185,18 +185,6 @@ func (w *walker) step(s *State, n *code.Node) error {
 		s.take(1)
 	case opcode.Pop2:
 		s.take(2)
-	case opcode.Dup:
-		s.duplicate(1, 0)
-	case opcode.DupX1:
-		s.duplicate(1, 1)
-	case opcode.DupX2:
-		s.duplicate(1, 2)
-	case opcode.Dup2:
-		s.duplicate(2, 0)
-	case opcode.Dup2X1:
-		s.duplicate(2, 1)
-	case opcode.Dup2X2:
-		s.duplicate(2, 2)
 	case opcode.Swap:
 		a, b := s.pop(), s.pop()
 		s.push(a)
@@ -222,12 +210,22 @@ func (w *walker) step(s *State, n *code.Node) error {
 		s.pop()
 		s.push(code.Type{Item: code.Object, Class: n.Index()})
 	default:
-		s.apply(op.Info().Effect)
+		if d := duplicates[op]; d.top > 0 {
+			s.duplicate(d.top, d.skip)
+		} else {
+			s.apply(op.Info().Effect)
+		}
 	}
 	if !s.ok {
 		return &FlowError{n.Offset(), n.Op().String() + " finds the stack or its local variable empty"}
 	}
 	return nil
+}
+
+// duplicates gives how many slots an instruction copies, and below how many slots.
+var duplicates = [256]struct{ top, skip int }{
+	opcode.Dup: {1, 0}, opcode.DupX1: {1, 1}, opcode.DupX2: {1, 2},
+	opcode.Dup2: {2, 0}, opcode.Dup2X1: {2, 1}, opcode.Dup2X2: {2, 2},
 }
 
 // apply changes the state by an effect of the opcode table.
@@ -292,29 +290,22 @@ func primitiveArray(atype int32) string {
 	return "[" + letters[atype-4:atype-3]
 }
 
+// constantTypes are the descriptors of constants that have the same type always.
+var constantTypes = [256]string{
+	classfile.TagInteger: "I", classfile.TagFloat: "F", classfile.TagLong: "J", classfile.TagDouble: "D",
+	classfile.TagClass: "Ljava/lang/Class;", classfile.TagString: "Ljava/lang/String;",
+	classfile.TagMethodType: "Ljava/lang/invoke/MethodType;", classfile.TagMethodHandle: "Ljava/lang/invoke/MethodHandle;",
+}
+
 func (w *walker) constant(index uint16) code.Type {
 	pool := &w.body.Class.Pool
-	switch pool.Tag(index) {
-	case classfile.TagInteger:
-		return code.Type{Item: code.Integer}
-	case classfile.TagFloat:
-		return code.Type{Item: code.Float}
-	case classfile.TagLong:
-		return code.Type{Item: code.Long}
-	case classfile.TagDouble:
-		return code.Type{Item: code.Double}
-	case classfile.TagClass:
-		return w.object("java/lang/Class")
-	case classfile.TagString:
-		return w.object("java/lang/String")
-	case classfile.TagMethodType:
-		return w.object("java/lang/invoke/MethodType")
-	case classfile.TagMethodHandle:
-		return w.object("java/lang/invoke/MethodHandle")
+	switch tag := pool.Tag(index); tag {
 	case classfile.TagDynamic:
-		if desc, err := pool.Descriptor(index); err == nil && len(desc) > 0 {
+		if desc, err := pool.Descriptor(index); err == nil {
 			return w.of(desc)
 		}
+	default:
+		return w.of([]byte(constantTypes[tag]))
 	}
 	return code.Type{}
 }
