@@ -73,7 +73,7 @@ func (s *Session) answer(ctx context.Context, class control.Transform) (_ contro
 // what the JVM shows, and is parsed only by the weaver.
 func (s *Session) chooseBytes(class control.Transform) (original.Choice, error) {
 	if class.Handle == 0 {
-		return original.Choice{Weave: class.Bytes, Source: original.FromGiven}, nil
+		return original.Choice{Weave: class.Bytes}, nil
 	}
 	s.state.lock.Lock()
 	file := s.state.classes.file(class.Handle)

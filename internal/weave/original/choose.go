@@ -17,22 +17,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/jdk"
 )
 
-// Source is where the bytes come from that a class is woven from.
-type Source uint8
-
-const (
-	// FromFile is the class file, proven to be the class that runs.
-	FromFile Source = iota + 1
-	// FromGiven is the class as the JVM shows it.
-	FromGiven
-	// FromGraft is the class as the JVM shows it, completed with attributes of the file.
-	FromGraft
-)
-
-func (s Source) String() string {
-	return [...]string{"nothing", "its class file", "what the JVM shows", "what the JVM shows, completed from its class file"}[s]
-}
-
 // Input is the known data of a class.
 type Input struct {
 	JDK   jdk.Version
@@ -47,7 +31,6 @@ type Input struct {
 type Choice struct {
 	Weave   []byte // to be woven
 	Restore []byte // to be restored by undo; nil if the bytes that the JVM rebuilds lose nothing
-	Source  Source
 	// Unproven says why the file is not the class that runs; "" if it is, or was not needed.
 	Unproven string
 }
@@ -71,7 +54,7 @@ func Choose(in Input) (Choice, error) {
 	if err != nil {
 		return Choice{}, fmt.Errorf("the bytes that the JVM shows are not a class file: %w", err)
 	}
-	choice := Choice{Weave: in.Given, Source: FromGiven}
+	choice := Choice{Weave: in.Given}
 	if in.Loading {
 		return choice, nil
 	}
@@ -86,7 +69,7 @@ func Choose(in Input) (Choice, error) {
 	}
 	difference := c.prove()
 	if difference == "" {
-		choice = Choice{Weave: in.File, Source: FromFile}
+		choice = Choice{Weave: in.File}
 		if c.rebuildingLoses() {
 			choice.Restore = in.File
 		}
@@ -148,7 +131,7 @@ func (c *comparison) otherForm(choice Choice) (Choice, error) {
 	if err != nil {
 		return choice, fmt.Errorf("completing %s: %w", c.className(), err)
 	}
-	return Choice{Weave: grafted, Restore: grafted, Source: FromGraft, Unproven: choice.Unproven}, nil
+	return Choice{Weave: grafted, Restore: grafted, Unproven: choice.Unproven}, nil
 }
 
 // earlierForm says why the file is not an earlier form of the class, from before agents
@@ -176,7 +159,7 @@ func missingMember(file *classfile.Class, want []classfile.Member, given *classf
 		key := keyOf(file, &want[i])
 		other, ok := index[key]
 		if !ok || (want[i].Access^have[other].Access)&classfile.AccStatic != 0 {
-			return key.String()
+			return key.Member()
 		}
 	}
 	return ""

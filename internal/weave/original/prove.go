@@ -90,9 +90,9 @@ func (c *comparison) compareMembers(what string, file, given []classfile.Member)
 		key := keyOf(c.given, &given[i])
 		k, ok := index[key]
 		if !ok {
-			return fmt.Sprintf("%s %s is not in it", what, key)
+			return fmt.Sprintf("%s %s is not in it", what, key.Member())
 		}
-		name := what + " " + key.String()
+		name := what + " " + key.Member()
 		kept, kinds := keptOf(what, key, &file[k])
 		if access(c.file, file[k].Access, file[k].Attributes, kept) != access(c.given, given[i].Access, given[i].Attributes, kept) {
 			return fmt.Sprintf("%s has access flags %#x, not %#x", name, uint16(file[k].Access), uint16(given[i].Access))
@@ -114,9 +114,9 @@ func (c *comparison) compareMembers(what string, file, given []classfile.Member)
 }
 
 // keptOf returns the access flags and attributes of a member that a JVM keeps.
-func keptOf(what string, key memberKey, m *classfile.Member) (classfile.Access, kindSet) {
+func keptOf(what string, key classfile.MethodRef, m *classfile.Member) (classfile.Access, kindSet) {
 	switch {
-	case key.name == "<clinit>":
+	case key.Name == "<clinit>":
 		return classfile.AccStatic, methodKinds // the JVM ignores other flags of an initialiser
 	case what == "method":
 		return methodAccess, methodKinds
@@ -175,22 +175,16 @@ func lines(c *classfile.Class, code *classfile.Code) []classfile.LineNumber {
 	return slices.Compact(all)
 }
 
-// memberKey identifies a field or method of a class.
-type memberKey struct{ name, descriptor string }
-
-func (k memberKey) String() string { return k.name + k.descriptor }
-
-func keyOf(c *classfile.Class, m *classfile.Member) memberKey {
-	name, descriptor, err := c.MemberName(m)
-	if err != nil {
-		return memberKey{} // cannot happen in a class that was loaded
-	}
-	return memberKey{string(name), string(descriptor)}
+// keyOf returns the name and descriptor of a field or method of a class. They are empty if
+// they cannot be read, which cannot happen in a class that was loaded.
+func keyOf(c *classfile.Class, m *classfile.Member) classfile.MethodRef {
+	name, descriptor, _ := c.MemberName(m)
+	return classfile.MethodRef{Name: string(name), Descriptor: string(descriptor)}
 }
 
 // indexMembers returns members by name and descriptor: a JVM may reorder methods.
-func indexMembers(c *classfile.Class, members []classfile.Member) map[memberKey]int {
-	index := make(map[memberKey]int, len(members))
+func indexMembers(c *classfile.Class, members []classfile.Member) map[classfile.MethodRef]int {
+	index := make(map[classfile.MethodRef]int, len(members))
 	for i := range members {
 		index[keyOf(c, &members[i])] = i
 	}
