@@ -293,8 +293,8 @@ func TestSitesKeepAnnotations(t *testing.T) {
 			}
 			continue
 		}
-		if want, ok := result.Methods[0].Offsets.New(a.at); !ok || now.at != want {
-			t.Errorf("an annotation of offset %d is at %d, want %d", a.at, now.at, want)
+		if was, ok := result.Methods[0].Offsets.Old(now.at); !ok || was != a.at {
+			t.Errorf("an annotation of offset %d is at %d, where offset %d was", a.at, now.at, was)
 		}
 		if a.call {
 			calls++

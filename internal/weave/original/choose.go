@@ -22,9 +22,6 @@ type Input struct {
 	JDK   jdk.Version
 	File  []byte // the class file that the loader of the class finds; nil if there is none
 	Given []byte // the bytes that the JVM shows to a transformer
-	// Loading is set while the class is being loaded. The JVM then shows the bytes it was
-	// given, rebuilds nothing, and keeps those bytes for undo.
-	Loading bool
 }
 
 // Choice is the bytes to weave a class from, and the bytes to restore.
@@ -55,9 +52,6 @@ func Choose(in Input) (Choice, error) {
 		return Choice{}, fmt.Errorf("the bytes that the JVM shows are not a class file: %w", err)
 	}
 	choice := Choice{Weave: in.Given}
-	if in.Loading {
-		return choice, nil
-	}
 	c := comparison{given: given, jdk: in.JDK}
 	if in.File == nil {
 		choice.Unproven = "its class file cannot be found"

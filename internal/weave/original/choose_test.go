@@ -96,27 +96,25 @@ func TestChoose(t *testing.T) {
 		name        string
 		jdk         string
 		file, given []byte
-		loading     bool
 		source      string
 		restore     bool
 		damage      string
 	}{
-		{"the file, to be put back", "17.0.15", file, rebuilt, false, fromFile, true, ""},
-		{"with constants of an earlier redefinition", "17.0.15", file, later, false, fromFile, true, ""},
-		{"a JDK that keeps names", "25.0.3", file, file, false, fromFile, false, ""},
-		{"no names to lose", "17.0.15", bare, bareRebuilt, false, fromFile, false, ""},
-		{"no file, names at stake", "17.0.15", nil, rebuilt, false, fromGiven, false, jdk.ParameterNames.ID},
-		{"no file, never had names", "17.0.15", nil, bareRebuilt, false, fromGiven, false, ""},
-		{"no file, a JDK that keeps names", "25.0.3", nil, file, false, fromGiven, false, ""},
-		{"no file, shown whole", "17.0.15", nil, file, false, fromGiven, false, ""},
-		{"another class's file", "17.0.15", other, rebuilt, false, fromGiven, false, jdk.ParameterNames.ID},
-		{"no class file", "17.0.15", []byte("<html>"), rebuilt, false, fromGiven, false, jdk.ParameterNames.ID},
-		{"changed by another agent", "17.0.15", file, changed, false, fromGraft, true, ""},
-		{"changed, names kept", "25.0.3", file, edit(t, file, func(c *classfile.Class) { c.Methods = c.Methods[:1] }), false, fromGiven, false, ""},
-		{"linked meanwhile", "17.0.15", file, linking, false, fromGiven, false, jdk.LinkingRace.ID},
-		{"being loaded", "17.0.15", nil, rebuilt, true, fromGiven, false, ""},
+		{"the file, to be put back", "17.0.15", file, rebuilt, fromFile, true, ""},
+		{"with constants of an earlier redefinition", "17.0.15", file, later, fromFile, true, ""},
+		{"a JDK that keeps names", "25.0.3", file, file, fromFile, false, ""},
+		{"no names to lose", "17.0.15", bare, bareRebuilt, fromFile, false, ""},
+		{"no file, names at stake", "17.0.15", nil, rebuilt, fromGiven, false, jdk.ParameterNames.ID},
+		{"no file, never had names", "17.0.15", nil, bareRebuilt, fromGiven, false, ""},
+		{"no file, a JDK that keeps names", "25.0.3", nil, file, fromGiven, false, ""},
+		{"no file, shown whole", "17.0.15", nil, file, fromGiven, false, ""},
+		{"another class's file", "17.0.15", other, rebuilt, fromGiven, false, jdk.ParameterNames.ID},
+		{"no class file", "17.0.15", []byte("<html>"), rebuilt, fromGiven, false, jdk.ParameterNames.ID},
+		{"changed by another agent", "17.0.15", file, changed, fromGraft, true, ""},
+		{"changed, names kept", "25.0.3", file, edit(t, file, func(c *classfile.Class) { c.Methods = c.Methods[:1] }), fromGiven, false, ""},
+		{"linked meanwhile", "17.0.15", file, linking, fromGiven, false, jdk.LinkingRace.ID},
 	} {
-		in := Input{JDK: mustParse(t, test.jdk), File: test.file, Given: test.given, Loading: test.loading}
+		in := Input{JDK: mustParse(t, test.jdk), File: test.file, Given: test.given}
 		choice, err := Choose(in)
 		var damage *Damage
 		id := ""
