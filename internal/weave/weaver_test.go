@@ -686,11 +686,12 @@ func TestMethodID(t *testing.T) {
 	}
 }
 
-// movedTo returns the new offset of the instruction at an old offset.
+// movedTo returns the new offset of the instruction at an old offset. A changed instruction may
+// make a run longer than it was, so the last run that begins before the offset counts.
 func movedTo(m code.OffsetMap, old int) (int, bool) {
-	for _, s := range m {
-		if in := old - int(s.Old); in >= 0 && in < int(s.Size) {
-			return int(s.New) + in, true
+	for i := len(m) - 1; i >= 0; i-- {
+		if in := old - int(m[i].Old); in >= 0 {
+			return int(m[i].New) + in, in < int(m[i].Size)
 		}
 	}
 	return 0, false
