@@ -60,24 +60,17 @@ var (
 // the methods it names is an error; methods it does not fit are left out otherwise.
 func Compile(c *Classes, r *Request, positions *Positions, flags arena.Flags) (*Plan, error) {
 	p := newPlan(c, r, positions, flags)
-	for _, probe := range p.Probes {
-		s := newSummary(probe.Name)
-		for _, pattern := range probe.methods.Includes() {
+	for _, n := range p.namers {
+		s := p.sum(n)
+		for _, pattern := range n.methods.Includes() {
 			s.missing[pattern.String()] = true
 		}
-		for _, element := range probe.elements() {
+		for _, element := range n.elements() {
 			s.missing[element.String()] = true
 		}
-		p.probeSums[probe.Name] = s
-	}
-	for _, t := range p.tags {
-		if p.tagSums[t.Name] == nil {
-			p.tagSums[t.Name] = newSummary(t.Name)
-		}
-		p.tagSums[t.Name].missing[t.At.String()] = true
 	}
 	if len(p.Probes) == 0 {
-		return p, nil // nothing reads the tags
+		return p, nil
 	}
 	var found []match
 	for class := range c.All() {
@@ -86,25 +79,12 @@ func Compile(c *Classes, r *Request, positions *Positions, flags arena.Flags) (*
 	for _, m := range found {
 		p.add(m)
 	}
-	if err := p.checkFit(); err != nil {
-		return nil, err
+	for _, n := range p.namers {
+		if s := p.sum(n); s.found > 0 && len(s.Methods) == 0 {
+			return nil, &UnfitError{n.what, s.found, s.unfit}
+		}
 	}
 	return p, nil
-}
-
-// checkFit returns an error for a probe or tag that fits none of the methods it names.
-func (p *Plan) checkFit() error {
-	for _, probe := range p.Probes {
-		if s := p.probeSums[probe.Name]; s.found > 0 && len(s.Methods) == 0 {
-			return &UnfitError{"probe " + probe.Name, s.found, s.unfit}
-		}
-	}
-	for _, t := range p.tags {
-		if s := p.tagSums[t.Name]; s.found > 0 && len(s.Methods) == 0 {
-			return &UnfitError{"tag " + t.Name, s.found, s.unfit}
-		}
-	}
-	return nil
 }
 
 // A match is a method with the probes, tags and sequence elements that name it.
@@ -131,16 +111,17 @@ func (p *Plan) find(class *universe.Class) (found []match) {
 	}
 	for _, m := range p.classes.Methods(class) {
 		one := match{Method: m, masks: p.Positions.match(m.MethodRef)}
+		for _, n := range p.namers {
+			p.note(n, m)
+		}
 		for _, probe := range p.Probes {
 			if probe.methods.Match(m.MethodRef) {
 				one.probes = append(one.probes, probe)
 			}
-			p.note(probe, m)
 		}
 		for _, t := range p.tags {
-			if t.At.Match(m.MethodRef) {
+			if t.methods.Match(m.MethodRef) {
 				one.tags = append(one.tags, t)
-				delete(p.tagSums[t.Name].missing, t.At.String())
 			}
 		}
 		if len(one.probes) > 0 || len(one.tags) > 0 || !one.masks.none() {
@@ -152,15 +133,15 @@ func (p *Plan) find(class *universe.Class) (found []match) {
 }
 
 // note removes the patterns that match a method from the missing ones.
-func (p *Plan) note(probe *Probe, m universe.Method) {
-	s := p.probeSums[probe.Name]
-	for _, pattern := range probe.methods.Includes() {
+func (p *Plan) note(n *namer, m universe.Method) {
+	s := p.sum(n)
+	for _, pattern := range n.methods.Includes() {
 		if pattern.Match(m.MethodRef) {
 			delete(s.missing, pattern.String())
 		}
 	}
 	isAnchor := false
-	for _, element := range probe.elements() {
+	for _, element := range n.elements() {
 		if element.Match(m.MethodRef) {
 			delete(s.missing, element.String())
 			s.anchored[element.String()] = true
@@ -184,14 +165,9 @@ func (p *Plan) leaveClass(class *universe.Class) {
 		err = errors.New(class.Reason)
 	}
 	left := LeftOut{Method: dotted(class.Name), Err: err}
-	for _, probe := range p.Probes {
-		if probe.methods.MatchClass(class.Name) {
-			p.probeSums[probe.Name].LeftOut = append(p.probeSums[probe.Name].LeftOut, left)
-		}
-	}
-	for _, t := range p.tags {
-		if t.At.MatchClass(class.Name) {
-			p.tagSums[t.Name].LeftOut = append(p.tagSums[t.Name].LeftOut, left)
+	for _, n := range p.namers {
+		if n.methods.MatchClass(class.Name) {
+			p.sum(n).LeftOut = append(p.sum(n).LeftOut, left)
 		}
 	}
 }
@@ -207,7 +183,12 @@ func (p *Plan) Load(class *universe.Class) (made []*Spot) {
 // add adds the spots of a method and returns them.
 func (p *Plan) add(m match) (made []*Spot) {
 	if m.Member.Access.Has(classfile.AccNative) {
-		p.leave(m, errNative)
+		for _, probe := range m.probes {
+			p.sum(&probe.namer).leave(m.Method, errNative)
+		}
+		for _, t := range m.tags {
+			p.sum(&t.namer).leave(m.Method, errNative)
+		}
 		return nil
 	}
 	for _, t := range m.tags {
@@ -232,15 +213,6 @@ func (p *Plan) add(m match) (made []*Spot) {
 		p.Put(s)
 	}
 	return made
-}
-
-func (p *Plan) leave(m match, err error) {
-	for _, probe := range m.probes {
-		p.probeSums[probe.Name].leave(m.Method, err)
-	}
-	for _, t := range m.tags {
-		p.tagSums[t.Name].leave(m.Method, err)
-	}
 }
 
 func (s *summary) leave(m universe.Method, err error) {
@@ -273,10 +245,10 @@ func (p *Plan) addTag(m universe.Method, t *tagRequest) []*Spot {
 		Method: m, tag: t,
 	}
 	if err := p.equip(s); err != nil {
-		p.tagSums[t.Name].leave(m, err)
+		p.sum(&t.namer).leave(m, err)
 		return nil
 	}
-	p.tagSums[t.Name].take(m)
+	p.sum(&t.namer).take(m)
 	return []*Spot{s}
 }
 
@@ -300,12 +272,12 @@ func (p *Plan) addProbe(m universe.Method, probe *Probe) (made []*Spot) {
 			s.Below = p.Positions.last(q)
 		}
 		if err := p.equip(s); err != nil {
-			p.probeSums[probe.Name].leave(m, err)
+			p.sum(&probe.namer).leave(m, err)
 			return nil
 		}
 		made = append(made, s)
 	}
-	p.probeSums[probe.Name].take(m)
+	p.sum(&probe.namer).take(m)
 	return made
 }
 
@@ -393,7 +365,7 @@ func (p *Plan) equipIn(s *Spot, m universe.Method) error {
 	switch {
 	case s.tag != nil:
 		if name := p.secretIn(m, s.tag.Value, p.allowed()); name != "" {
-			return &secretTagError{name}
+			return fmt.Errorf("its value is secret because of the name %s: allow that name (sonde trace --allow, or allow: of a probe), or use another value", name)
 		}
 		checked, err := condition.CheckValue(s.tag.Value, p.scope(m, condition.Entry))
 		if err != nil {
@@ -448,7 +420,7 @@ func (p *Plan) capture(s *Spot, m universe.Method, code []weave.Lowered) (depend
 			named.Redacted = true
 			code[value.code] = withheld{}
 			s.captures = append(s.captures, named)
-			sum := p.probeSums[s.Probe.Name]
+			sum := p.sum(&s.Probe.namer)
 			if !slices.Contains(sum.Redacted, named.Text) {
 				sum.Redacted = append(sum.Redacted, named.Text)
 			}
@@ -462,7 +434,7 @@ func (p *Plan) capture(s *Spot, m universe.Method, code []weave.Lowered) (depend
 		if err != nil {
 			var bad *expr.Error
 			if errors.As(err, &bad) {
-				return nil, &captureError{named.Text, err}
+				return nil, fmt.Errorf("capture %s: %w", named.Text, err)
 			}
 			return nil, err
 		}
@@ -480,15 +452,6 @@ func (withheld) Lower(weave.Moment) (*weave.Fragment, error) {
 	return &weave.Fragment{Steps: []weave.Step{{Do: weave.DoOp, Op: opcode.AconstNull}}, MaxStack: 1, Text: true}, nil
 }
 
-// A captureError names the capture that is wrong.
-type captureError struct {
-	text  string
-	cause error
-}
-
-func (e *captureError) Error() string { return "capture " + e.text + ": " + e.cause.Error() }
-func (e *captureError) Unwrap() error { return e.cause }
-
 // secretIn returns the name that marks an expression as secret, or "". It considers the
 // names in the expression and those of parameters that it refers to by number.
 func (p *Plan) secretIn(m universe.Method, e *expr.Expr, allowed []string) string {
@@ -505,11 +468,4 @@ func (p *Plan) allowed() (names []string) {
 		names = append(names, probe.Allow...)
 	}
 	return names
-}
-
-// A secretTagError is returned for a tag whose value is secret.
-type secretTagError struct{ name string }
-
-func (e *secretTagError) Error() string {
-	return "its value is secret because of the name " + e.name + ": allow that name (sonde trace --allow, or allow: of a probe), or use another value"
 }

@@ -156,16 +156,13 @@ func isWide(p *pattern.Pattern) bool {
 // nameMethod reports whether a probe, a tag or a sequence names a method, and adds the
 // patterns that match it.
 func (p *Plan) nameMethod(m universe.Method, patterns map[string]bool) (is bool) {
-	for _, one := range p.Probes {
-		is = is || one.methods.Match(m.MethodRef)
+	for _, n := range p.namers {
+		is = is || n.methods.Match(m.MethodRef)
 	}
 	for _, pattern := range p.patterns {
 		if pattern.Match(m.MethodRef) {
 			patterns[pattern.String()] = true
 		}
-	}
-	for _, t := range p.tags {
-		is = is || t.At.Match(m.MethodRef)
 	}
 	return is || !p.Positions.match(m.MethodRef).none()
 }

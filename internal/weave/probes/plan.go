@@ -22,14 +22,13 @@ type Plan struct {
 	Positions *Positions
 	Spots     map[string]*Spot // by full name
 
-	classes   *Classes
-	flags     arena.Flags // added to hooks that time calls
-	bridges   map[string]bool
-	hooked    map[classfile.MethodRef]bool // methods that have a spot
-	relied    map[classfile.MethodRef]bool // methods that conditions call
-	probeSums map[string]*summary          // by name
-	tagSums   map[string]*summary
-	spared    map[string]bool // classes that rules exclude, and whether they would have hooks otherwise
+	classes *Classes
+	flags   arena.Flags // added to hooks that time calls
+	bridges map[string]bool
+	hooked  map[classfile.MethodRef]bool // methods that have a spot
+	relied  map[classfile.MethodRef]bool // methods that conditions call
+	sums    map[string]*summary          // of probes and tags, by namer.what
+	spared  map[string]bool              // classes that rules exclude, and whether they would have hooks otherwise
 }
 
 // A Spot is a spot of a plan.
@@ -83,8 +82,8 @@ func (p *Plan) OpenTypes() []string {
 // CountTraced adds numbers of methods to the report of a probe: those that belong to its
 // traces, and those that exceed the limit.
 func (p *Plan) CountTraced(probe *Probe, traced, untraced int) {
-	p.probeSums[probe.Name].Traced += traced
-	p.probeSums[probe.Name].Untraced += untraced
+	p.sums[probe.what].Traced += traced
+	p.sums[probe.what].Untraced += untraced
 }
 
 // anchors returns how many methods are elements of sequences.
@@ -109,18 +108,21 @@ type summary struct {
 	gaps     map[string]LeftOut // patterns of sequences that match in excluded classes, with the first such class
 }
 
-func newSummary(name string) *summary {
-	return &summary{
-		Applied: Applied{Name: name}, missing: make(map[string]bool), taken: make(map[string]bool), anchored: make(map[string]bool), gaps: make(map[string]LeftOut),
+// sum returns the summary of a probe or a tag.
+func (p *Plan) sum(n *namer) *summary {
+	s := p.sums[n.what]
+	if s == nil {
+		s = &summary{missing: make(map[string]bool), taken: make(map[string]bool), anchored: make(map[string]bool), gaps: make(map[string]LeftOut)}
+		p.sums[n.what] = s
 	}
+	return s
 }
 
 func newPlan(c *Classes, r *Request, p *Positions, flags arena.Flags) *Plan {
 	return &Plan{
 		Request: r, Positions: p, Spots: make(map[string]*Spot), classes: c, flags: flags, bridges: make(map[string]bool),
 		hooked: make(map[classfile.MethodRef]bool), relied: make(map[classfile.MethodRef]bool),
-		probeSums: make(map[string]*summary), tagSums: make(map[string]*summary),
-		spared: make(map[string]bool),
+		sums: make(map[string]*summary), spared: make(map[string]bool),
 	}
 }
 
@@ -214,23 +216,19 @@ func (s *Spot) Describe(id uint32) SpotName {
 // Report returns the effect of probes and tags, in the order of the set.
 func (p *Plan) Report() (probes, tags []Applied) {
 	for _, probe := range p.Probes {
-		probes = append(probes, p.probeSums[probe.Name].applied())
+		probes = append(probes, p.sum(&probe.namer).applied(probe.Name))
 	}
 	for _, tag := range p.tags {
 		if !slices.ContainsFunc(tags, func(a Applied) bool { return a.Name == tag.Name }) {
-			tags = append(tags, p.tagSums[tag.Name].applied())
+			tags = append(tags, p.sum(&tag.namer).applied(tag.Name))
 		}
 	}
 	return probes, tags
 }
 
-func (s *summary) applied() Applied {
+func (s *summary) applied(name string) Applied {
 	a := s.Applied
-	a.Unmatched = nil
-	for text := range s.missing {
-		a.Unmatched = append(a.Unmatched, text)
-	}
-	slices.Sort(a.Unmatched)
+	a.Name, a.Unmatched = name, slices.Sorted(maps.Keys(s.missing))
 	slices.Sort(a.Methods)
 	return a
 }
@@ -246,9 +244,9 @@ func (s *Spot) OpenTypes() (names []string) {
 // Owner names the probe or tag of a spot.
 func (s *Spot) Owner() string {
 	if s.tag != nil {
-		return "tag " + s.tag.Name
+		return s.tag.what
 	}
-	return "probe " + s.Probe.Name
+	return s.Probe.what
 }
 
 // Applied is the effect of a probe or a tag.

@@ -24,26 +24,23 @@ type Request struct {
 	Set       *probeset.Set
 	Probes    []*Probe
 	tags      []*tagRequest
+	namers    []*namer // probes, then tags
 	Sequences []*pattern.Sequence
 	Numbers   map[string]int32   // of tags
 	patterns  []*pattern.Pattern // all patterns that name methods, without exclusions
 }
 
-// A Probe is a probe in the form in which it is compiled.
-type Probe struct {
-	probeset.Probe
-	methods     *pattern.Set
-	within      []*pattern.Sequence // a single nil where the probe acts everywhere
-	entry, exit *expr.Expr
-	captures    []capture
-	groups      uint16
-	form        instrument.Form
+// A namer is the part of a probe or a tag that names methods.
+type namer struct {
+	what      string // "probe pay" or "tag tier"; tags may share it
+	methods   *pattern.Set
+	sequences []*pattern.Sequence
 }
 
-// elements yields the elements of the probe's sequences.
-func (p *Probe) elements() iter.Seq2[*pattern.Sequence, *pattern.Pattern] {
+// elements yields the elements of the sequences.
+func (n *namer) elements() iter.Seq2[*pattern.Sequence, *pattern.Pattern] {
 	return func(yield func(*pattern.Sequence, *pattern.Pattern) bool) {
-		for _, q := range p.Within {
+		for _, q := range n.sequences {
 			for _, e := range q.Elements {
 				if !yield(q, e.Pattern) {
 					return
@@ -51,6 +48,17 @@ func (p *Probe) elements() iter.Seq2[*pattern.Sequence, *pattern.Pattern] {
 			}
 		}
 	}
+}
+
+// A Probe is a probe in the form in which it is compiled.
+type Probe struct {
+	probeset.Probe
+	namer
+	within      []*pattern.Sequence // a single nil where the probe acts everywhere
+	entry, exit *expr.Expr
+	captures    []capture
+	groups      uint16
+	form        instrument.Form
 }
 
 // A capture is an expression whose value is recorded with a call.
@@ -63,6 +71,7 @@ type capture struct {
 // A tagRequest is a tag with its number.
 type tagRequest struct {
 	probeset.Tag
+	namer
 	number int32
 }
 
@@ -100,7 +109,11 @@ func (r *Request) readTags(known map[string]int32) error {
 			}
 			r.Numbers[tag.Name] = number
 		}
-		t.number = number
+		t.number, t.what = number, "tag "+tag.Name
+		var err error
+		if t.methods, err = pattern.NewSet(tag.At); err != nil {
+			return fmt.Errorf("tag %s: %w", tag.Name, err)
+		}
 		r.tags = append(r.tags, t)
 	}
 	return nil
@@ -119,7 +132,7 @@ func nextNumber(known ...map[string]int32) (next int32) {
 var errPlain = errors.New("its condition depends on the exit, where template plain evaluates nothing: write template: late, or omit template")
 
 func (r *Request) readProbe(stated probeset.Probe) (*Probe, error) {
-	p := &Probe{Probe: stated}
+	p := &Probe{Probe: stated, namer: namer{what: "probe " + stated.Name, sequences: stated.Within}}
 	var err error
 	if p.methods, err = pattern.NewSet(stated.Methods...); err != nil {
 		return nil, err
@@ -172,19 +185,21 @@ func (p *Probe) readCaptures() error {
 	return nil
 }
 
-// gatherPatterns collects all patterns. A set without probes has none.
+// gatherPatterns collects all patterns. A set without probes has none: nothing reads its
+// tags.
 func (r *Request) gatherPatterns() {
 	for _, p := range r.Probes {
-		r.patterns = append(r.patterns, p.methods.Includes()...)
+		r.namers = append(r.namers, &p.namer)
+	}
+	for _, t := range r.tags {
+		r.namers = append(r.namers, &t.namer)
 	}
 	if len(r.Probes) == 0 {
 		return
 	}
-	for _, t := range r.tags {
-		r.patterns = append(r.patterns, t.At)
-	}
-	for _, p := range r.Probes {
-		for _, element := range p.elements() {
+	for _, n := range r.namers {
+		r.patterns = append(r.patterns, n.methods.Includes()...)
+		for _, element := range n.elements() {
 			r.patterns = append(r.patterns, element)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sonde-jvm/sonde/classfile"
 	"github.com/sonde-jvm/sonde/internal/classes/universe"
-	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 	"github.com/sonde-jvm/sonde/internal/spec/probeset"
 	"github.com/sonde-jvm/sonde/internal/weave/instrument"
 )
@@ -74,29 +74,32 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 	isNamed := false
 	methods := p.classes.Methods(class)
 	isOpen := p.classes.Open(class) != nil
-	named := func(one *pattern.Pattern) bool {
-		is := !isOpen && one.MatchClass(class.Name) ||
+	type matcher interface {
+		MatchClass(class string) bool
+		Match(m classfile.MethodRef) bool
+	}
+	names := func(one matcher) bool {
+		return !isOpen && one.MatchClass(class.Name) ||
 			slices.ContainsFunc(methods, func(m universe.Method) bool { return one.Match(m.MethodRef) })
-		isNamed = isNamed || is
-		return is
 	}
 	left := LeftOut{Method: dotted(class.Name), Err: why}
-	for _, probe := range p.Probes {
-		s := p.probeSums[probe.Name]
-		isOwn := !isOpen && probe.methods.MatchClass(class.Name) ||
-			slices.ContainsFunc(methods, func(m universe.Method) bool { return probe.methods.Match(m.MethodRef) })
-		if isOwn {
-			s.spare(left)
+	for _, n := range p.namers {
+		s := p.sum(n)
+		if names(n.methods) {
+			s.LeftOut = append(s.LeftOut, left)
+			s.spared = append(s.spared, left)
 		}
-		for _, pattern := range probe.methods.Includes() {
-			if named(pattern) {
+		for _, pattern := range n.methods.Includes() {
+			if names(pattern) {
+				isNamed = true
 				delete(s.missing, pattern.String())
 			}
 		}
-		for q, element := range probe.elements() {
-			if !named(element) {
+		for q, element := range n.elements() {
+			if !names(element) {
 				continue
 			}
+			isNamed = true
 			text := element.String()
 			delete(s.missing, text)
 			if _, is := s.gaps[text]; !is {
@@ -105,19 +108,7 @@ func (p *Plan) leaveByRule(class *universe.Class, why error) {
 			s.LeftOut = append(s.LeftOut, LeftOut{Method: left.Method, Err: fmt.Errorf("%w: its methods do not count for within %s", why, q)})
 		}
 	}
-	for _, t := range p.tags {
-		if named(t.At) {
-			p.tagSums[t.Name].spare(left)
-			delete(p.tagSums[t.Name].missing, t.At.String())
-		}
-	}
 	p.spared[class.Name] = isNamed
-}
-
-// spare records a class that a rule excludes.
-func (s *summary) spare(left LeftOut) {
-	s.LeftOut = append(s.LeftOut, left)
-	s.spared = append(s.spared, left)
 }
 
 // manyAnchors is the number of anchors above which there is a warning: each is a hook that
@@ -142,17 +133,17 @@ func (p *Plan) Gaps() (texts []string) {
 			texts = append(texts, text)
 		}
 	}
-	for _, probe := range p.Probes {
-		s := p.probeSums[probe.Name]
-		for q, element := range probe.elements() {
+	for _, n := range p.namers {
+		s := p.sum(n)
+		for q, element := range n.elements() {
 			pattern := element.String()
 			if left, is := s.gaps[pattern]; is && !s.anchored[pattern] {
-				warn("probe %s does not act within %s: %s, which %s names, has no hooks: %v", probe.Name, q, left.Method, pattern, left.Err)
+				warn("%s does not act within %s: %s, which %s names, has no hooks: %v", n.what, q, left.Method, pattern, left.Err)
 			}
 		}
 	}
 	for _, t := range p.tags {
-		if s := p.tagSums[t.Name]; len(s.Methods) == 0 && len(s.spared) > 0 {
+		if s := p.sum(&t.namer); len(s.Methods) == 0 && len(s.spared) > 0 {
 			warn("tag %s has no value: %s, where it is read, has no hooks: %v", t.Name, s.spared[0].Method, s.spared[0].Err)
 		}
 	}
