@@ -209,7 +209,7 @@ func (c *monitorCommand) run(ctx context.Context) (err error) {
 	r.table.begin(monitor.Start(r.session.Now()))
 	r.table.main, r.table.source = r.session.JVM().Main, r.session
 	if r.applied.isUsed() {
-		r.table.source = r.applied.Source()
+		r.table.source = r.applied
 	}
 	if r.table.options.Clock, err = r.session.ClockCost(ctx); err != nil && ctx.Err() == nil {
 		r.remark("the cost of the clock could not be measured, so times include it: " + format.OneLine(err))

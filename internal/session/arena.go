@@ -92,41 +92,15 @@ func (s *Session) Full() error {
 	return s.grower.full
 }
 
-// SetRings sets how many bytes a thread's ring of traced calls holds, and how many levels
-// below their root calls are traced; 0 is without limit. Existing rings keep their size.
-func (s *Session) SetRings(bytes, levels uint32) error { return s.arena.SetRings(bytes, levels) }
-
-// Rings returns the rings into which threads write traced calls. Reading makes room, so
-// there must be one reader.
-func (s *Session) Rings() ([]*arena.Ring, error) { return s.arena.Rings() }
-
-// Ringless returns how many calls were only counted because there was no room for a ring.
-func (s *Session) Ringless() (uint64, error) { return s.arena.Ringless() }
-
 // Discover makes hooks with arena.Discover wait for an answer at their first calls, at
 // most for this long; with 0 none waits.
 func (s *Session) Discover(wait time.Duration) error {
-	if err := s.arena.MakeArrivals(); err != nil {
+	if err := s.Arena.MakeArrivals(); err != nil {
 		return err
 	}
-	s.arena.SetWait(wait)
+	s.Arena.SetWait(wait)
 	return nil
 }
-
-// SetWait changes how long calls wait at most.
-func (s *Session) SetWait(wait time.Duration) { s.arena.SetWait(wait) }
-
-// Arrivals returns the calls that wait for an answer and have a higher ticket.
-func (s *Session) Arrivals(after uint64) ([]arena.Arrival, error) { return s.arena.Arrivals(after) }
-
-// Answer releases all calls that wait with a ticket up to this one.
-func (s *Session) Answer(ticket uint64) { s.arena.Answer(ticket) }
-
-// ArrivalsLost returns how many methods called by reflection could not be reported.
-func (s *Session) ArrivalsLost() uint64 { return s.arena.ArrivalsLost() }
-
-// Stacks returns the threads with their current calls, without their trees.
-func (s *Session) Stacks() ([]arena.Thread, error) { return s.arena.Stacks() }
 
 // Now returns the time of the target's clock.
 func (s *Session) Now() int64 { return arena.Monotonic() + s.clock }

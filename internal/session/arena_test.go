@@ -20,13 +20,13 @@ func TestTheArenaGrowsAsItFills(t *testing.T) {
 		s := open(t, p)
 		put(t, s, arena.On|arena.Timed, "recursion.**")
 		rounds := uint64(0)
-		used, limit := s.arena.Room()
+		used, limit := s.Arena.Room()
 		for rounds < 1000 && used <= firstRoom {
 			p.Run(5)
 			rounds += 5
-			used, limit = s.arena.Room()
+			used, limit = s.Arena.Room()
 		}
-		if used <= firstRoom || limit < used || limit <= firstRoom || limit > s.arena.Length() {
+		if used <= firstRoom || limit < used || limit <= firstRoom || limit > s.Arena.Length() {
 			t.Errorf("after %d rounds %d bytes are used, %d allocated", rounds, used, limit)
 		}
 		for method, calls := range map[string]uint64{

@@ -34,45 +34,49 @@ var errNoRun = errors.New("the agent returned no calibration run")
 // HookCost measures what hooks with these settings cost the target now. It uses some ten
 // milliseconds of one of its processors.
 func (s *Session) HookCost(ctx context.Context, flags arena.Flags, period uint32) (HookCost, error) {
-	asked := control.Calibration{Setting: arena.Probe{Flags: flags, Period: period}.Setting(), Rounds: warmUpRounds}
-	// Code that runs for the first time is interpreted, then compiled.
-	if _, err := s.peer.Calibrate(ctx, asked); err != nil {
-		return HookCost{}, s.explain(err)
+	measured, err := s.calibrate(ctx, Trial{Flags: flags, Period: period, Rounds: calibrationRounds})
+	if err != nil {
+		return HookCost{}, err
 	}
-	asked.Rounds = calibrationRounds
 	var best HookCost // the calmest measurement
-	for range calibrations {
-		runs, err := s.peer.Calibrate(ctx, asked)
-		if err != nil {
-			return HookCost{}, s.explain(err)
-		}
-		if len(runs) == 0 {
+	for _, timings := range measured {
+		if len(timings) == 0 {
 			return HookCost{}, errNoRun
 		}
-		if cost := hookCost(runs); best.Runs == 0 || cost.Median < best.Median {
+		if cost := hookCost(timings); best.Runs == 0 || cost.Median < best.Median {
 			best = cost
 		}
 	}
-	s.arena.SetHookCost(best.Median)
+	s.Arena.SetHookCost(best.Median)
 	return best, nil
 }
 
+// calibrate measures a trial several times. Code that runs for the first time is
+// interpreted, then compiled, so the first measurement is dropped.
+func (s *Session) calibrate(ctx context.Context, trial Trial) ([calibrations][]Timing, error) {
+	var measured [calibrations][]Timing
+	first := trial
+	first.Rounds = warmUpRounds
+	_, err := s.Measure(ctx, first)
+	for i := 0; err == nil && i < calibrations; i++ {
+		measured[i], err = s.Measure(ctx, trial)
+	}
+	return measured, err
+}
+
 // hookCost returns how much longer calls of an empty method take with hooks.
-func hookCost(measured []control.Run) HookCost {
-	runs := make([]uint64, len(measured))
-	for i, run := range measured {
-		runs[i] = run.Hooked - min(run.Plain, run.Hooked)
+func hookCost(timings []Timing) HookCost {
+	runs := make([]float64, len(timings))
+	for i, one := range timings {
+		runs[i] = max(0, one.Hooked-one.Plain)
 	}
 	slices.Sort(runs)
 	middle := len(runs) / 2
-	median := float64(runs[middle])
+	median := runs[middle]
 	if len(runs)%2 == 0 {
-		median = (median + float64(runs[middle-1])) / 2
+		median = (median + runs[middle-1]) / 2
 	}
-	return HookCost{
-		Median: median / calibrationRounds, Low: float64(runs[0]) / calibrationRounds,
-		High: float64(runs[len(runs)-1]) / calibrationRounds, Runs: len(runs),
-	}
+	return HookCost{Median: median, Low: runs[0], High: runs[len(runs)-1], Runs: len(runs)}
 }
 
 // A Body is what the calls of a trial do.
@@ -126,28 +130,20 @@ func (s *Session) Measure(ctx context.Context, trial Trial) ([]Timing, error) {
 const (
 	clockSteps  = 100 // of a body of some hundred nanoseconds
 	clockRounds = 800
-	clockTrials = 3
 )
 
 // ClockCost returns the hooks' own time, in nanoseconds, in a measured call: the time
 // between their two readings of the clock that is not the call's. It is to be subtracted.
 // It is 0 where the JVM is too busy to measure it.
 func (s *Session) ClockCost(ctx context.Context) (float64, error) {
-	trial := Trial{Flags: arena.On | arena.Timed | arena.Spreads, Body: Dependent, Steps: clockSteps, Rounds: warmUpRounds}
-	// Code that runs for the first time is interpreted, then compiled.
-	if _, err := s.Measure(ctx, trial); err != nil {
+	trial := Trial{Flags: arena.On | arena.Timed | arena.Spreads, Body: Dependent, Steps: clockSteps, Rounds: clockRounds}
+	measured, err := s.calibrate(ctx, trial)
+	if err != nil {
 		return 0, err
 	}
-	trial.Rounds = clockRounds
 	var inner []float64
-	for range clockTrials {
-		timings, err := s.Measure(ctx, trial)
-		if err != nil {
-			return 0, err
-		}
-		for _, one := range timings {
-			inner = append(inner, one.Measured-one.Plain)
-		}
+	for _, one := range slices.Concat(measured[:]...) {
+		inner = append(inner, one.Measured-one.Plain)
 	}
 	if len(inner) == 0 {
 		return 0, nil

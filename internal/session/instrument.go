@@ -129,7 +129,7 @@ func (s *Session) install(ctx context.Context, handles []uint32, installation *I
 	}
 	after, _ := s.meter.Read()
 	cost := before.Until(after)
-	s.arena.AddBatchCost(cost.Pause, cost.CompileCPU)
+	s.Arena.AddBatchCost(cost.Pause, cost.CompileCPU)
 	installation.Batches = append(installation.Batches, Batch{
 		Classes: len(handles) - len(installed.Gone), Took: time.Duration(installed.Nanos), Cost: cost,
 	})

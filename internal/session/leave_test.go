@@ -74,7 +74,7 @@ func TestASessionThatIsUndoneSaysSo(t *testing.T) {
 		if s.Err() != nil {
 			t.Fatal(s.Err())
 		}
-		s.arena.AskStop()
+		s.Arena.AskStop()
 		<-s.Done()
 		if err := s.Err(); !errors.Is(err, ErrEnded) {
 			t.Errorf("the session ended by %v", err)

@@ -18,11 +18,11 @@ import (
 // through its arena, a file that the JVM has mapped.
 type Owner struct {
 	arena.Owner
+	*arena.Arena
 	Alive process.Answer // whether the Sonde lives; if not, its hooks go when its lease ends
 	JVM   *process.JVM
 	Path  string // of the arena, as the JVM sees it
 	Pack  string // path of the agent's pack, as the JVM sees it; empty for a Sonde
-	arena *arena.Arena
 	clock int64
 }
 
@@ -97,7 +97,7 @@ func openOwner(jvm *process.JVM, name string, writable bool) (*Owner, error) {
 		_ = mapped.Close()
 		return nil, err
 	}
-	o := &Owner{Owner: owner, JVM: jvm, Path: name, arena: mapped, clock: arena.Ahead(mapped.OpenedNanos(), owner.Opened)}
+	o := &Owner{Owner: owner, JVM: jvm, Path: name, Arena: mapped, clock: arena.Ahead(mapped.OpenedNanos(), owner.Opened)}
 	o.Pack, _ = process.StatedPack(owner)
 	if pack := jvm.Pack; o.Pack != "" && pack != nil && path.Base(pack.Arena) == path.Base(name) {
 		o.Pack = pack.Path // an arena has no room for a long one
@@ -131,22 +131,10 @@ func (o *Owner) Holder() string {
 }
 
 // Sum returns what was measured so far.
-func (o *Owner) Sum() (*arena.Summary, error) { return o.arena.Sum(arena.Monotonic() + o.clock) }
-
-// Methods returns the methods that have hooks.
-func (o *Owner) Methods() ([]arena.Method, error) { return o.arena.Methods() }
-
-// Room returns how much of the arena is used and how much is allocated.
-func (o *Owner) Room() (used, limit int64) { return o.arena.Room() }
-
-// Account returns what became of the classes of a pack; false for a Sonde.
-func (o *Owner) Account() (arena.Account, bool, error) { return o.arena.Account() }
-
-// Cost returns what the hooks have cost the JVM, as far as it was measured.
-func (o *Owner) Cost() (arena.Cost, error) { return o.arena.Cost() }
+func (o *Owner) Sum() (*arena.Summary, error) { return o.Arena.Sum(arena.Monotonic() + o.clock) }
 
 // Close unmaps the arena.
-func (o *Owner) Close() { _ = o.arena.Close() }
+func (o *Owner) Close() { _ = o.Arena.Close() }
 
 // ErrStays reports that a JVM did not unmap an arena in time.
 var ErrStays = errors.New("the hooks were not removed in time")
@@ -159,7 +147,7 @@ const (
 // Evict makes the agent take everything out, and waits until the JVM has unmapped the
 // arena or has exited. The owner must have been opened for writing.
 func (o *Owner) Evict(ctx context.Context) error {
-	o.arena.AskStop()
+	o.Arena.AskStop()
 	if err := AwaitDeparture(ctx, o.JVM, o.Path); err != nil || o.Pack == "" {
 		return err
 	}

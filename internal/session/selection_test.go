@@ -35,10 +35,10 @@ func TestUnmatchedPatternsSuggestClasses(t *testing.T) {
 }
 
 func TestHookCostIsAMedian(t *testing.T) {
-	if got, want := hookCost([]control.Run{{Plain: 1e6, Hooked: 10e6}, {Hooked: 2e5}, {Plain: 1e5, Hooked: 5e5}}), (HookCost{200, 100, 4500, 3}); got != want {
+	if got, want := hookCost([]Timing{{Plain: 500, Hooked: 5000}, {Hooked: 100}, {Plain: 50, Hooked: 250}}), (HookCost{200, 100, 4500, 3}); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if got := hookCost([]control.Run{{Hooked: 4e5}, {Hooked: 2e5}}).Median; got != 150 {
+	if got := hookCost([]Timing{{Hooked: 200}, {Hooked: 100}}).Median; got != 150 {
 		t.Errorf("%v", got)
 	}
 }

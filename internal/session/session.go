@@ -53,17 +53,17 @@ type Settings struct {
 
 // A Session is one Sonde's ownership of one JVM.
 type Session struct {
-	settings Settings
-	jvm      *process.JVM
-	jdk      jdk.Version
-	foothold *targetfs.Foothold
-	file     *targetfs.Arena
-	arena    *arena.Arena
-	peer     *control.Peer
-	meter    *cost.Meter
-	grower   *arenaGrower
-	clock    int64 // the target's clock minus ours
-	weaver   *instrument.Weaver
+	*arena.Arena // what hooks measure, also after the JVM or the session has ended
+	settings     Settings
+	jvm          *process.JVM
+	jdk          jdk.Version
+	foothold     *targetfs.Foothold
+	file         *targetfs.Arena
+	peer         *control.Peer
+	meter        *cost.Meter
+	grower       *arenaGrower
+	clock        int64 // the target's clock minus ours
+	weaver       *instrument.Weaver
 
 	// In the order in which they are acquired: see Locks in the package comment.
 	switching sync.Mutex // held while a switch table is made and sent
@@ -118,17 +118,17 @@ func (s *Session) openArena(ctx context.Context) (err error) {
 	owner := arena.Owner{
 		Target: s.jvm.PID, TargetStart: s.jvm.StartTicks(), Sonde: os.Getpid(), Command: s.settings.Command, Opened: time.Now(),
 	}
-	if s.arena, err = arena.Create(s.file.File, s.file.Allocated(), owner); err != nil {
+	if s.Arena, err = arena.Create(s.file.File, s.file.Allocated(), owner); err != nil {
 		return err
 	}
-	if err := s.arena.MakeSpill(firstMethods); err != nil {
+	if err := s.Arena.MakeSpill(firstMethods); err != nil {
 		return err
 	}
-	if err := s.peer.Map(ctx, s.file.Path, uint64(s.arena.Length()), s.arena.Epoch()); err != nil {
+	if err := s.peer.Map(ctx, s.file.Path, uint64(s.Arena.Length()), s.Arena.Epoch()); err != nil {
 		return s.explain(err)
 	}
-	s.clock = arena.AheadNow(s.arena.OpenedNanos())
-	s.grower = growArena(s.arena, s.file)
+	s.clock = arena.AheadNow(s.Arena.OpenedNanos())
+	s.grower = growArena(s.Arena, s.file)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (s *Session) Err() error {
 	switch {
 	case err == nil:
 		return nil
-	case s.arena != nil && s.arena.StopAsked():
+	case s.Arena != nil && s.Arena.StopAsked():
 		return fmt.Errorf("%w: its hooks were removed (sonde undo)", ErrEnded)
 	case hasExited(s.jvm):
 		return fmt.Errorf("process %d: %w (%w)", s.jvm.PID, ErrExited, err)
@@ -167,10 +167,7 @@ func hasExited(jvm *process.JVM) bool {
 }
 
 // Sum returns what was measured so far, also after the JVM or the session has ended.
-func (s *Session) Sum() (*arena.Summary, error) { return s.arena.Sum(arena.Monotonic() + s.clock) }
-
-// Threads returns what each thread measured.
-func (s *Session) Threads() ([]arena.Thread, error) { return s.arena.Threads() }
+func (s *Session) Sum() (*arena.Summary, error) { return s.Arena.Sum(arena.Monotonic() + s.clock) }
 
 // A Farewell is what closing a session cost and what could not be undone.
 type Farewell struct {
@@ -223,7 +220,7 @@ func digest(remarks []string) []string {
 func (s *Session) Release() error {
 	_ = s.peer.Close()
 	s.grower.stop() // it reads the arena
-	return s.arena.Close()
+	return s.Arena.Close()
 }
 
 // abandon undoes what a failed Open began.
@@ -234,8 +231,8 @@ func (s *Session) abandon() {
 	if s.peer != nil {
 		_ = s.peer.Close()
 	}
-	if s.arena != nil {
-		_ = s.arena.Close()
+	if s.Arena != nil {
+		_ = s.Arena.Close()
 	}
 	if s.foothold != nil {
 		_ = s.foothold.Remove()

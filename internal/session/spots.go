@@ -192,10 +192,6 @@ func (s *Session) Spots() []SpotState {
 	return all
 }
 
-// ContextLosses returns how many tasks were handed on in two contexts at once, and so
-// have none, and how many calls of anchors and tag points found no room.
-func (s *Session) ContextLosses() (ambiguous, contexts uint64) { return s.arena.ContextLosses() }
-
 // startHandOff makes tasks carry their context. Loaded classes become pending; others are
 // shown as they load.
 func (s *Session) startHandOff(ctx context.Context) error {

@@ -155,11 +155,11 @@ func (s *Session) describe() {
 		return
 	}
 	s.grower.provide(int64(len(fresh)) * roomPerMethod)
-	if err := s.arena.Describe(fresh); err != nil {
+	if err := s.Arena.Describe(fresh); err != nil {
 		s.remark(fmt.Sprintf("%v: names of methods are missing in it", err))
 	}
 	if all > firstMethods && all-len(fresh) <= firstMethods {
-		if err := s.arena.MakeSpill(8 * all); err != nil {
+		if err := s.Arena.MakeSpill(8 * all); err != nil {
 			s.remark(err.Error())
 		}
 	}

@@ -389,7 +389,7 @@ func (p *paths) watch(change Change) *Installation {
 // isDescribed demands that who reads the arena alone knows a spot by its method's name.
 func (p *paths) isDescribed(spot instrument.Spot, name string) {
 	p.t.Helper()
-	methods, err := p.arena.Methods()
+	methods, err := p.Arena.Methods()
 	if err != nil || !slices.Contains(methods, arena.Method{ID: p.SpotID(spot), Name: name}) {
 		p.t.Errorf("the arena has %v: %v", methods, err)
 	}

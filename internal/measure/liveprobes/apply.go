@@ -253,15 +253,11 @@ func (w *Watch) noteDepends(s *probes.Spot) {
 	}
 }
 
-// learn records the name and the groups of a spot for its results.
+// learn records the name of a spot for its results.
 func (w *Watch) learn(s *probes.Spot) {
 	if s.Kind == instrument.Watches {
 		id := w.target.SpotID(s.Spot)
 		w.names[id] = s.Describe(id)
-		w.grouped[id] = s.Groups != 0 || s.Context != 0
-		if s.Probe != nil {
-			w.groups[id] = s.Probe.GroupBy
-		}
 	}
 }
 

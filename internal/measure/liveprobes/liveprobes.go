@@ -92,8 +92,6 @@ type Watch struct {
 	traced   map[string]bool            // probes that are or were traced
 	began    map[string]beginning       // by probe
 	names    map[uint32]probes.SpotName // by id, also of removed spots
-	grouped  map[uint32]bool            // spots whose results have labels
-	groups   map[uint32][]string        // names of the tags in those labels
 	labels   results.Labels
 	rows     results.Numbers
 	calls    *calltree.World // what methods call; nil until it is needed
@@ -125,8 +123,7 @@ func newWatch(t target, l *jimage.Image, o Options) *Watch {
 	return &Watch{
 		target: t, options: o, classes: probes.NewClasses(l), applied: make(map[string]instrument.Spot),
 		numbers: make(map[string]int32), traced: make(map[string]bool), began: make(map[string]beginning),
-		names: make(map[uint32]probes.SpotName), grouped: make(map[uint32]bool),
-		groups: make(map[uint32][]string), rows: make(results.Numbers),
+		names: make(map[uint32]probes.SpotName), rows: make(results.Numbers),
 		bodies: callgraph.New(callgraph.Settings{Bodies: true}),
 	}
 }

@@ -61,7 +61,7 @@ func (w *Watch) Results() (*Results, error) {
 			continue
 		}
 		results.Rows = append(results.Rows, Row{
-			SpotName: name, ID: w.rows.Of(key), Label: w.labels.Of(key.Label, tags, w.groups[key.Spot]), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
+			SpotName: name, ID: w.rows.Of(key), Label: w.labels.Of(key.Label, tags, name.GroupBy), Gone: !present[key.Spot], Off: off[key.Spot], Totals: *t,
 		})
 	}
 	slices.SortFunc(results.Rows, compareRows)
@@ -113,7 +113,7 @@ func compareRows(a, b Row) int {
 // was not called has a row without a label. The lock is held.
 func (w *Watch) labelled(sum *arena.Summary) (totals map[results.Key]*arena.Totals, err error) {
 	var threads []arena.Thread
-	if slices.Contains(slices.Collect(maps.Values(w.grouped)), true) {
+	if slices.ContainsFunc(slices.Collect(maps.Values(w.names)), func(n probes.SpotName) bool { return n.Grouped }) {
 		if threads, err = w.target.Threads(); err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func (w *Watch) labelled(sum *arena.Summary) (totals map[results.Key]*arena.Tota
 }
 
 // isGrouped reports whether the results of a spot have labels. The lock is held.
-func (w *Watch) isGrouped(spot uint32) bool { return w.grouped[spot] }
+func (w *Watch) isGrouped(spot uint32) bool { return w.names[spot].Grouped }
 
 // callsOf returns a lower bound of the calls of a probe, since several of its sequences
 // may hold for the same call. The lock is held.
@@ -141,15 +141,9 @@ func (w *Watch) callsOf(probe string) uint64 {
 	return calls
 }
 
-// A Source reads totals by row rather than by method, for reports by interval.
-type Source struct{ watch *Watch }
-
-// Source returns a Source of the rows.
-func (w *Watch) Source() *Source { return &Source{w} }
-
-// Sum returns the measurements so far, by the ids of rows.
-func (s *Source) Sum() (*arena.Summary, error) {
-	results, err := s.watch.Results()
+// Sum returns the measurements so far, by the ids of rows, for reports by interval.
+func (w *Watch) Sum() (*arena.Summary, error) {
+	results, err := w.Results()
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +156,7 @@ func (s *Source) Sum() (*arena.Summary, error) {
 
 // Stacks returns the threads with their current calls, by the ids of rows. Calls that
 // belong to no row have no id.
-func (s *Source) Stacks() ([]arena.Thread, error) {
-	w := s.watch
+func (w *Watch) Stacks() ([]arena.Thread, error) {
 	threads, err := w.target.Threads()
 	if err != nil {
 		return nil, err
@@ -175,7 +168,7 @@ func (s *Source) Stacks() ([]arena.Thread, error) {
 }
 
 // Now returns the time of the target's clock.
-func (s *Source) Now() int64 { return s.watch.target.Now() }
+func (w *Watch) Now() int64 { return w.target.Now() }
 
 // Names are the meanings of ids in results and records, copied at one moment.
 type Names struct {

@@ -73,7 +73,7 @@ func TestResults(t *testing.T) {
 	if label := w.Names().Labels[first]; label.String() != "kind=7 tier=gold" {
 		t.Errorf("%v", label)
 	}
-	stacks, err := w.Source().Stacks()
+	stacks, err := w.Stacks()
 	if err != nil || !ids[stacks[0].Stack[0].ID] || stacks[0].Stack[0].ID == id("grouped") {
 		t.Errorf("%v, %+v", err, stacks)
 	}

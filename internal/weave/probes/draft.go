@@ -36,8 +36,7 @@ type Draft struct {
 	// HandOff says that contexts would have to follow tasks to other threads.
 	HandOff bool
 
-	names  map[uint32]SpotName
-	groups map[uint32][]string
+	Spots map[uint32]SpotName // by id
 }
 
 // A Named class has methods that a set names.
@@ -46,13 +45,6 @@ type Named struct {
 	Loader   uint32 // as in the request; 0 for classes of the JDK
 	Methods  int
 	Patterns []string // the patterns that name them
-}
-
-// Spot describes the spot with an id, and returns the tags by which its results are
-// grouped.
-func (d *Draft) Spot(id uint32) (name SpotName, groups []string, is bool) {
-	name, is = d.names[id]
-	return name, d.groups[id], is
 }
 
 // NewDraft compiles a set and adds its spots to a weaver. When the classes load, unknown
@@ -76,7 +68,7 @@ func NewDraft(r DraftRequest) (*Draft, error) {
 	}
 	d := &Draft{
 		Named: p.named(r.Classes), Wide: p.wide(), Warnings: p.Warnings(), HandOff: p.HandsOff(),
-		names: make(map[uint32]SpotName), groups: make(map[uint32][]string),
+		Spots: make(map[uint32]SpotName),
 	}
 	d.Probes, d.Tags = p.Report()
 	var spots []instrument.Spot
@@ -85,7 +77,7 @@ func NewDraft(r DraftRequest) (*Draft, error) {
 		spots = append(spots, s.Spot)
 		if s.Kind == instrument.Watches {
 			id := r.Weaver.SpotID(s.Spot)
-			d.names[id], d.groups[id] = s.Describe(id), s.Probe.GroupBy
+			d.Spots[id] = s.Describe(id)
 		}
 	}
 	r.Weaver.Add(spots, p.Bridges())

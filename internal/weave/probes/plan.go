@@ -202,10 +202,10 @@ func (p *Plan) Put(s *Spot) {
 func (s *Spot) Describe(id uint32) SpotName {
 	n := SpotName{
 		ID: id, Class: s.Class, Name: s.Name, Descriptor: s.Descriptor, Conditional: s.conditional, Captures: s.captures,
-		Inside: s.Kind == instrument.Watches && s.Probe == nil,
+		Inside: s.Kind == instrument.Watches && s.Probe == nil, Grouped: s.Groups != 0 || s.Context != 0,
 	}
 	if s.Probe != nil {
-		n.Probe = s.Probe.Name
+		n.Probe, n.GroupBy = s.Probe.Name, s.Probe.GroupBy
 	}
 	if s.sequence != nil {
 		n.Sequence = s.sequence.String()
@@ -280,6 +280,8 @@ type SpotName struct {
 	// Conditional says that the spot acts only in a context or on a condition.
 	Conditional bool
 	Captures    []CaptureName
+	Grouped     bool     // its results have labels
+	GroupBy     []string // names of the tags in the labels
 }
 
 // A CaptureName is an expression whose value is captured. Its index contains ExitCapture

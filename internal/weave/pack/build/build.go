@@ -175,12 +175,12 @@ func (p *Planned) title() string {
 // names returns the names of spots that measure; anchors and tag points have no results.
 func (p *Planned) names() (all []pack.Name) {
 	for _, s := range p.weaver.Woven() {
-		name, groups, is := p.draft.Spot(s.ID)
+		name, is := p.draft.Spots[s.ID]
 		if s.Kind != instrument.Watches || !is {
 			continue
 		}
 		all = append(all, pack.Name{
-			ID: s.ID, Class: s.Class, Method: s.Name, Descriptor: s.Descriptor, Probe: name.Probe, Sequence: name.Sequence, Groups: groups,
+			ID: s.ID, Class: s.Class, Method: s.Name, Descriptor: s.Descriptor, Probe: name.Probe, Sequence: name.Sequence, Groups: name.GroupBy,
 		})
 	}
 	return all
