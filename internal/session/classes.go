@@ -409,25 +409,49 @@ func (s *Session) addClasses(fetched []*loadedClass) (loaded []LoadedClass) {
 // fetchUnknown gets the files of wanted classes that are not known yet, as far as their
 // loaders have them.
 func (s *Session) fetchUnknown(ctx context.Context, classes []control.Class, wanted func(class string) bool) ([]*loadedClass, error) {
-	var unknown []*loadedClass
-	for _, class := range classes {
-		if name := internalName(class); wanted(name) {
-			unknown = append(unknown, &loadedClass{handle: class.Handle, loader: class.Loader, name: name, reason: obstacle(class)})
-		}
-	}
-	s.state.lock.Lock()
-	unknown = slices.DeleteFunc(unknown, func(c *loadedClass) bool { return s.state.classes.isKnown(c.handle) })
-	s.state.lock.Unlock()
-	blind, err := s.blindLoaders(ctx, unknown)
+	unknown, err := s.candidates(ctx, classes, func(c control.Class) bool {
+		return wanted(internalName(c)) && !s.isKnown(c.Handle)
+	})
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range unknown {
-		if reason := blind[c.loader]; c.reason == "" && reason != "" {
+	return unknown, s.fetch(ctx, unknown, func(*loadedClass) {})
+}
+
+func (s *Session) isKnown(handle uint32) bool {
+	s.state.lock.Lock()
+	defer s.state.lock.Unlock()
+	return s.state.classes.isKnown(handle)
+}
+
+// candidates returns the wanted classes, with the reasons of those that get no hooks. It
+// asks one class of each loader whether it sees the hooks.
+func (s *Session) candidates(ctx context.Context, classes []control.Class, wanted func(control.Class) bool) ([]*loadedClass, error) {
+	var found []*loadedClass
+	sample := make(map[uint32]uint32) // a class of each loader
+	for _, class := range classes {
+		if !wanted(class) {
+			continue
+		}
+		c := &loadedClass{handle: class.Handle, loader: class.Loader, name: internalName(class), reason: obstacle(class)}
+		found = append(found, c)
+		if c.loader != 0 {
+			sample[c.loader] = c.handle
+		}
+	}
+	if len(sample) == 0 {
+		return found, nil
+	}
+	blind, err := s.peer.Sees(ctx, slices.Collect(maps.Values(sample)))
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	for _, c := range found {
+		if reason := blind[sample[c.loader]]; c.loader != 0 && c.reason == "" && reason != "" {
 			c.reason = blindLoader + reason
 		}
 	}
-	return unknown, s.fetch(ctx, unknown, func(*loadedClass, string) {})
+	return found, nil
 }
 
 const (
@@ -444,34 +468,8 @@ func obstacle(class control.Class) string {
 	return instrument.Exemption(internalName(class))
 }
 
-// blindLoaders asks the loaders of classes for the hooks. It returns the reasons of those
-// that do not find them.
-func (s *Session) blindLoaders(ctx context.Context, classes []*loadedClass) (map[uint32]string, error) {
-	sample := make(map[uint32]uint32) // a class of each loader
-	for _, c := range classes {
-		if c.loader != 0 {
-			sample[c.loader] = c.handle
-		}
-	}
-	blind := make(map[uint32]string)
-	if len(sample) == 0 {
-		return blind, nil
-	}
-	seen, err := s.peer.Sees(ctx, slices.Collect(maps.Values(sample)))
-	if err != nil {
-		return nil, s.explain(err)
-	}
-	for loader, handle := range sample {
-		if reason, is := seen[handle]; is {
-			blind[loader] = reason
-		}
-	}
-	return blind, nil
-}
-
-// fetch gets the files of classes from their loaders. visit receives each with the reason
-// why it has none.
-func (s *Session) fetch(ctx context.Context, classes []*loadedClass, visit func(c *loadedClass, reason string)) error {
+// fetch gets the files of classes from their loaders. visit receives each class.
+func (s *Session) fetch(ctx context.Context, classes []*loadedClass, visit func(c *loadedClass)) error {
 	byHandle := make(map[uint32]*loadedClass, len(classes))
 	handles := make([]uint32, len(classes))
 	for i, c := range classes {
@@ -480,10 +478,10 @@ func (s *Session) fetch(ctx context.Context, classes []*loadedClass, visit func(
 	if len(handles) == 0 {
 		return nil
 	}
-	err := s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, reason string) {
+	err := s.peer.Fetch(ctx, handles, func(handle uint32, file []byte, _ string) {
 		c := byHandle[handle]
 		c.file = slices.Clone(file)
-		visit(c, reason)
+		visit(c)
 	})
 	if err != nil {
 		return s.explain(err)

@@ -20,43 +20,25 @@ type selection struct {
 	left    []*loadedClass // left alone, with the reason
 }
 
-func (s *selection) leave(c *loadedClass, reason string) {
-	c.reason = reason
-	s.left = append(s.left, c)
-}
-
 // selectClasses picks the loaded classes to be retransformed. It changes nothing, but
 // asks class loaders for files.
 func (s *Session) selectClasses(ctx context.Context, classes []control.Class, patterns instrument.Patterns) (*selection, error) {
-	selected := &selection{}
-	var candidates []*loadedClass
-	for _, class := range classes {
-		c := &loadedClass{handle: class.Handle, loader: class.Loader, name: internalName(class)}
-		if !patterns.MatchClass(c.name) {
-			continue
-		}
-		selected.matched++
-		if reason := obstacle(class); reason != "" {
-			selected.leave(c, reason)
-			continue
-		}
-		candidates = append(candidates, c)
-	}
-	blind, err := s.blindLoaders(ctx, candidates)
+	matched, err := s.candidates(ctx, classes, func(c control.Class) bool { return patterns.MatchClass(internalName(c)) })
 	if err != nil {
 		return nil, err
 	}
-	candidates = slices.DeleteFunc(candidates, func(c *loadedClass) bool {
-		reason := blind[c.loader]
-		if reason != "" {
-			selected.leave(c, blindLoader+reason)
+	selected := &selection{matched: len(matched)}
+	var fetched []*loadedClass
+	for _, c := range matched {
+		if c.reason != "" {
+			selected.left = append(selected.left, c)
+		} else {
+			fetched = append(fetched, c)
 		}
-		return reason != ""
-	})
+	}
 	// A class without a file stays: its methods are known when the JVM shows it.
-	err = s.fetch(ctx, candidates, func(c *loadedClass, reason string) {
+	err = s.fetch(ctx, fetched, func(c *loadedClass) {
 		if c.file == nil || hasMatch(c.name, c.file, patterns) {
-			c.reason = reason
 			selected.picked = append(selected.picked, c)
 		}
 	})
@@ -183,40 +165,22 @@ func (s *Session) Unmatched(ctx context.Context, set *pattern.Set) ([]Unmatched,
 	return unmatched(set, classes), nil
 }
 
-func unmatched(set *pattern.Set, classes []control.Class) []Unmatched {
-	var lost []Unmatched
+// mostNear bounds how many classes are suggested for one pattern.
+const mostNear = 3
+
+func unmatched(set *pattern.Set, classes []control.Class) (lost []Unmatched) {
 	for _, pattern := range set.Includes() {
 		if slices.ContainsFunc(classes, func(c control.Class) bool { return pattern.MatchClass(internalName(c)) }) {
 			continue
 		}
-		lost = append(lost, Unmatched{pattern.String(), near(pattern.String(), classes)})
+		var near []string
+		for _, class := range classes {
+			if len(near) < mostNear && pattern.IsNear(class.Name) && !slices.Contains(near, class.Name) {
+				near = append(near, class.Name)
+			}
+		}
+		slices.Sort(near)
+		lost = append(lost, Unmatched{pattern.String(), near})
 	}
 	return lost
 }
-
-// mostNear bounds how many classes are suggested for one pattern.
-const mostNear = 3
-
-// near returns classes that a pattern may have meant: those whose simple name is one of
-// the last two names of the pattern. The very last may be a method, or a class without a
-// method.
-func near(pattern string, classes []control.Class) []string {
-	pattern, _, _ = strings.Cut(pattern, "(")
-	pattern, _, _ = strings.Cut(pattern, ":")
-	names := strings.FieldsFunc(strings.TrimSuffix(pattern, ".**"), isSeparator)
-	names = slices.DeleteFunc(names[max(0, len(names)-2):], func(name string) bool { return strings.Contains(name, "*") })
-	var found []string
-	for _, class := range classes {
-		if len(found) == mostNear {
-			break
-		}
-		at := strings.LastIndexFunc(class.Name, isSeparator)
-		if slices.Contains(names, class.Name[at+1:]) && !slices.Contains(found, class.Name) {
-			found = append(found, class.Name)
-		}
-	}
-	slices.Sort(found)
-	return found
-}
-
-func isSeparator(r rune) bool { return r == '.' || r == '$' }

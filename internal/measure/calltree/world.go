@@ -173,7 +173,7 @@ func (w *World) Find(set *pattern.Set) ([]classfile.MethodRef, error) {
 		}
 	}
 	if missed.Class == "" {
-		missed.Near = w.nearClasses(pattern.String())
+		missed.Near = w.nearClasses(pattern)
 	}
 	return nil, missed
 }
@@ -219,27 +219,17 @@ func nearMethods(name string, declared []classfile.MethodRef) []string {
 	return names[:min(alike, mostNear)]
 }
 
-// nearClasses returns loaded classes whose simple name is one of the last two names of the
-// pattern: the very last may be a method, or a class without a method. The program's own
-// come first.
-func (w *World) nearClasses(pattern string) (near []string) {
-	pattern, _, _ = strings.Cut(pattern, "(")
-	pattern, _, _ = strings.Cut(pattern, ":")
-	parts := strings.FieldsFunc(pattern, isSeparator)
-	parts = slices.DeleteFunc(parts[max(0, len(parts)-2):], func(part string) bool { return strings.Contains(part, "*") })
+// nearClasses returns classes that a pattern may have meant. The program's own come first.
+func (w *World) nearClasses(pattern *pattern.Pattern) (near []string) {
 	for _, ofJDK := range []bool{false, true} {
 		for _, name := range w.names() {
-			last := name[strings.LastIndexFunc(name, isSeparator)+1:]
-			isNear := slices.ContainsFunc(parts, func(part string) bool { return strings.EqualFold(part, last) })
-			if isNear && w.classes[name].jdk == ofJDK && len(near) < mostNear {
+			if len(near) < mostNear && w.classes[name].jdk == ofJDK && pattern.IsNear(name) {
 				near = append(near, dotted(name))
 			}
 		}
 	}
 	return near
 }
-
-func isSeparator(r rune) bool { return r == '.' || r == '$' || r == '/' }
 
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
 

@@ -241,6 +241,19 @@ func (s *Set) Match(m classfile.MethodRef) bool {
 	return slices.ContainsFunc(s.include, matches) && !slices.ContainsFunc(s.exclude, matches)
 }
 
+// IsNear reports whether a pattern that matches no class may have meant this one: its simple
+// name is one of the last two names of the pattern. The very last may be a method, or a
+// class without a method.
+func (p *Pattern) IsNear(class string) bool {
+	isSeparator := func(r rune) bool { return r == '.' || r == '$' || r == '/' }
+	text, _, _ := strings.Cut(p.String(), "(")
+	text, _, _ = strings.Cut(text, ":")
+	names := strings.FieldsFunc(text, isSeparator)
+	simple := class[strings.LastIndexFunc(class, isSeparator)+1:]
+	last := len(names) - 1
+	return last >= 0 && names[last] == simple || last > 0 && strings.EqualFold(names[last-1], simple)
+}
+
 // Error is an error in a pattern or a sequence, with its place.
 type Error struct {
 	Kind   string // pattern or sequence
