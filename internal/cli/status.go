@@ -191,7 +191,7 @@ func (t *ownerStatus) write(out io.Writer, top, width int) {
 		line("cost", "%s", t.costText())
 		line("arena", "%s", room)
 	} else {
-		line("arena", "%s, %s", t.Arena, room)
+		line("arena", "%s, %s", t.Occupant.Arena, room)
 	}
 	untimed := t.Untimed
 	if t.Timing == string(results.Untimed) {
