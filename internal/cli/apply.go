@@ -95,7 +95,7 @@ func (c *applyCommand) check(args []string, given func(string) bool) (err error)
 	if c.set, _, err = readProbes(c.streams, c.file); err != nil {
 		return err
 	}
-	return checkOutputs(c.outputs, report.TraceFormat)
+	return checkOutputs(c.outputs, report.Traces("").Check)
 }
 
 const usualKeep = 20

@@ -302,7 +302,7 @@ func (r *applyRun) describeTraces() *trace.Trace {
 // writeTraces writes the files, or without files draws the slowest transaction.
 func (r *applyRun) writeTraces(t *trace.Trace) error {
 	if len(r.outputs) > 0 {
-		reportWritten, err := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
+		reportWritten, err := r.writeOutputs(r.outputs, func(path string) error { return report.Traces(version()).WriteFile(path, t) })
 		reportWritten()
 		return err
 	}

@@ -512,7 +512,7 @@ func (r *hotRun) writeFlame(t *hotspots.Table) error {
 		Began:  t.From, Took: t.To.Sub(t.From), Count: t.Samples, Bias: r.sampler.Bias(),
 	}
 	addTree(samples, t.Tree(), float64(t.Unit))
-	if err := report.WriteSamplesFile(r.flame, samples); err != nil {
+	if err := report.Samples.WriteFile(r.flame, samples); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(r.err, "wrote %s\n", filepath.Clean(r.flame))

@@ -119,7 +119,7 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 	case given("budget") && c.Timing != cct.Auto:
 		return usage("--budget needs --timing auto")
 	}
-	return checkOutputs(c.outputs, report.ProfileFormat)
+	return checkOutputs(c.outputs, report.Profiles.Check)
 }
 
 // mostWait bounds how long a call of a program may be kept waiting.
@@ -496,7 +496,7 @@ func longest(top *cct.Node, most int) map[*cct.Node]bool {
 }
 
 func (c *profileCommand) write(p *cct.Profile) error {
-	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteProfileFile(path, p) })
+	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.Profiles.WriteFile(path, p) })
 	defer reportWritten()
 	to, width := c.out, c.outWidth()
 	if c.start {

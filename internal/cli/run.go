@@ -23,7 +23,6 @@ import (
 
 	"github.com/sonde-jvm/sonde/internal/classes/archive"
 	"github.com/sonde-jvm/sonde/internal/jvm/launch"
-	"github.com/sonde-jvm/sonde/internal/report"
 	"github.com/sonde-jvm/sonde/internal/report/format"
 )
 
@@ -312,9 +311,9 @@ func version() string {
 }
 
 // checkOutputs checks that files can be written, before there is anything to write.
-func checkOutputs(paths []string, formatOf func(path string) (report.Format, error)) error {
+func checkOutputs(paths []string, check func(path string) error) error {
 	for _, path := range paths {
-		if _, err := formatOf(path); err != nil {
+		if err := check(path); err != nil {
 			return &usageError{fmt.Errorf("-o %w", err)}
 		}
 		if err := checkWritable(path); err != nil {

@@ -105,7 +105,7 @@ func (c *traceCommand) check(args []string, _ func(string) bool) (err error) {
 			return usage("--otlp %w", err)
 		}
 	}
-	return checkOutputs(c.outputs, report.TraceFormat)
+	return checkOutputs(c.outputs, report.Traces("").Check)
 }
 
 func (c *traceCommand) isShowable() bool {
@@ -513,7 +513,7 @@ func (r *traceRun) result(took time.Duration) *trace.Trace {
 }
 
 func (r *traceRun) write(ctx context.Context, t *trace.Trace, ended ending) error {
-	reportWritten, failed := r.writeOutputs(r.outputs, func(path string) error { return report.WriteTraceFile(path, t, version()) })
+	reportWritten, failed := r.writeOutputs(r.outputs, func(path string) error { return report.Traces(version()).WriteFile(path, t) })
 	defer reportWritten()
 	if ended != endedUnread {
 		failed = errors.Join(failed, r.writeResult(t))

@@ -82,7 +82,7 @@ func (c *walkCommand) check(args []string, given func(string) bool) (err error) 
 			return usage("--until %q is not a package, such as com.acme.web", name)
 		}
 	}
-	return checkOutputs(c.outputs, report.RootCauseFormat)
+	return checkOutputs(c.outputs, report.RootCauses.Check)
 }
 
 // isPackage reports whether a text can be a package or the beginning of one, with or
@@ -157,7 +157,7 @@ func (c *walkCommand) coldError(ctx context.Context, result *rootcause.Climb) er
 }
 
 func (c *walkCommand) write(result *rootcause.Climb) error {
-	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.WriteRootCauseFile(path, result) })
+	reportWritten, failed := c.writeOutputs(c.outputs, func(path string) error { return report.RootCauses.WriteFile(path, result) })
 	defer reportWritten()
 	out := bufio.NewWriter(c.out) // keeps the first error until Flush
 	if c.json {

@@ -258,7 +258,7 @@ func TestPProfRecordsHooksThatWereOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.pb.gz")
 	off := quieted(steady(1000), "store")
 	off.Quiet = append(off.Quiet, cct.Quiet{Method: 2, On: 2500 * time.Millisecond})
-	if err := WriteProfileFile(path, off); err != nil {
+	if err := Profiles.WriteFile(path, off); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadProfileFile(path)

@@ -14,18 +14,22 @@ import (
 	"github.com/sonde-jvm/sonde/internal/report/diff"
 	"github.com/sonde-jvm/sonde/internal/report/document"
 	"github.com/sonde-jvm/sonde/internal/report/reporttest"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 )
 
 func TestFormatByName(t *testing.T) {
-	for path, want := range map[string]Format{
-		"a.html": HTML, "x/y.PB.GZ": PProf, "a.b.collapsed": Collapsed, "a.json": JSON, ".txt": Text,
+	dir := t.TempDir()
+	for name, begin := range map[string]string{
+		"a.html": "<!doctype html>", "y.PB.GZ": "\x1f\x8b", "a.b.collapsed": "com.example.shop.Checkout.pay", "a.json": `{"format":"sonde-profile"`, ".txt": "shop.jar (process 4711",
 	} {
-		if got, err := ProfileFormat(path); got != want || err != nil {
-			t.Errorf("%s: %q, %v", path, got, err)
+		path := filepath.Join(dir, name)
+		err := Profiles.WriteFile(path, reporttest.Shop(1))
+		if got, _ := os.ReadFile(path); err != nil || !bytes.HasPrefix(got, []byte(begin)) {
+			t.Errorf("%s: %v: begins with %.40q", name, err, got)
 		}
 	}
 	var unknown *FormatError
-	if err := WriteProfileFile(filepath.Join(t.TempDir(), "a.svg"), reporttest.Shop(1)); !errors.As(err, &unknown) || !strings.Contains(err.Error(), ".html, .pb.gz, .collapsed, .json or .txt") {
+	if err := Profiles.WriteFile(filepath.Join(t.TempDir(), "a.svg"), reporttest.Shop(1)); !errors.As(err, &unknown) || !strings.Contains(err.Error(), ".html, .pb.gz, .collapsed, .json or .txt") {
 		t.Errorf("an unknown end: %v", err)
 	}
 }
@@ -35,7 +39,7 @@ func TestProfilesAreReadBack(t *testing.T) {
 	want := reporttest.Shop(1)
 	for _, name := range []string{"a.json", "a.html"} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := WriteProfileFile(path, want); err != nil {
+		if err := Profiles.WriteFile(path, want); err != nil {
 			t.Fatal(err)
 		}
 		got, err := ReadProfileFile(path)
@@ -50,7 +54,7 @@ func TestProfilesAreReadBack(t *testing.T) {
 
 func TestCollapsed(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteProfile(&out, Collapsed, reporttest.Shop(1)); err != nil {
+	if err := text.WriteCollapsed(&out, reporttest.Shop(1)); err != nil {
 		t.Fatal(err)
 	}
 	reporttest.Golden(t, "shop.collapsed", out.Bytes())
@@ -59,7 +63,7 @@ func TestCollapsed(t *testing.T) {
 func TestPProfIsReadBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.pb.gz")
 	want := reporttest.Shop(1)
-	if err := WriteProfileFile(path, want); err != nil {
+	if err := Profiles.WriteFile(path, want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadProfileFile(path)
@@ -83,7 +87,7 @@ func slicesAnySure(list []diff.Change) bool {
 // TestGoToolPProf makes go tool pprof read the file: counts must be exact.
 func TestGoToolPProf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.pb.gz")
-	if err := WriteProfileFile(path, reporttest.Shop(1)); err != nil {
+	if err := Profiles.WriteFile(path, reporttest.Shop(1)); err != nil {
 		t.Fatal(err)
 	}
 	for index, rows := range map[string][]string{
@@ -137,7 +141,7 @@ func TestDeepTreesAreWritten(t *testing.T) {
 	p := &cct.Profile{Methods: []cct.Method{{Class: "A", Name: "a", Descriptor: "()V"}}, Merged: &cct.Node{Method: -1, Children: nonNil(n)}}
 	reporttest.SumUp(p.Merged)
 	var out bytes.Buffer
-	if err := WriteProfile(&out, JSON, p); err != nil {
+	if err := document.Write(&out, document.NewProfile(p)); err != nil {
 		t.Fatal(err)
 	}
 	back, err := document.ReadProfile(&out)
