@@ -211,8 +211,9 @@ func nearMethods(name string, declared []classfile.MethodRef) []string {
 			names = append(names, m.Name)
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
-	alike := slices.IndexFunc(names, func(other string) bool { return distance(name, other) > max(2, len(name)/3) })
+	distance := func(other string) int { return pattern.Distance(strings.ToLower(name), strings.ToLower(other)) }
+	slices.SortStableFunc(names, func(a, b string) int { return distance(a) - distance(b) })
+	alike := slices.IndexFunc(names, func(other string) bool { return distance(other) > max(2, len(name)/3) })
 	if alike <= 0 { // none is similar, or all are
 		alike = len(names)
 	}
@@ -232,25 +233,3 @@ func (w *World) nearClasses(pattern *pattern.Pattern) (near []string) {
 }
 
 func dotted(class string) string { return strings.ReplaceAll(class, "/", ".") }
-
-// distance returns the edit distance of two names, ignoring case.
-func distance(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := before
-			if a[i] != b[j] {
-				replaced++
-			}
-			before = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

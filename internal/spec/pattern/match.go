@@ -122,3 +122,25 @@ func (p *Pattern) ClassBounds() (prefix, suffix string) {
 }
 
 var separators = strings.NewReplacer("$", "/", ".", "/")
+
+// Distance returns the edit distance of two names: how many letters to insert, remove or
+// replace.
+func Distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := before
+			if a[i] != b[j] {
+				replaced++
+			}
+			before = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -70,10 +70,7 @@ var (
 )
 
 func (c *checker) tag(t *Tag, at place) {
-	where := "tag"
-	if t.Name != "" {
-		where += " " + shortened(t.Name)
-	}
+	where := title("tag", t.Name)
 	switch {
 	case t.Name == "":
 		c.report(at.key("name"), where, "name is missing", "write name: tier, and use tx.tier in conditions")
@@ -101,10 +98,7 @@ func (c *checker) utf8(text string, at place, where string) {
 }
 
 func (c *checker) probe(p *Probe, at place, tags map[string]bool) {
-	where := "probe"
-	if p.Name != "" {
-		where += " " + shortened(p.Name)
-	}
+	where := title("probe", p.Name)
 	switch {
 	case p.Name == "":
 		c.report(at.key("name"), where, "name is missing", "results are listed by name: write name: checkout")

@@ -1,6 +1,7 @@
 package probeset
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,34 +35,28 @@ func Diff(have, want *Set) []Change {
 // entry is a probe, a tag or a rule to compare.
 type entry struct {
 	key, name string
-	fields    []stated
+	fields    []field
+}
+
+// entries returns what to compare. The first field, which identifies the entry, is left out.
+func entries[T any](list []T, fields func(*T, *reader) []field, identify func(*T) (key, name string)) (all []entry) {
+	for i := range list {
+		key, name := identify(&list[i])
+		all = append(all, entry{key, name, fields(&list[i], nil)[1:]})
+	}
+	return all
 }
 
 func probesOf(s *Set) []entry {
-	var entries []entry
-	for i := range s.Probes {
-		p := &s.Probes[i]
-		entries = append(entries, entry{p.Name, p.Name, p.stated()})
-	}
-	return entries
+	return entries(s.Probes, (*Probe).fields, func(p *Probe) (string, string) { return p.Name, p.Name })
 }
 
 func tagsOf(s *Set) []entry {
-	var entries []entry
-	for i := range s.Tags {
-		t := &s.Tags[i]
-		entries = append(entries, entry{t.Name + " at " + t.At.String(), t.Name, t.stated()})
-	}
-	return entries
+	return entries(s.Tags, (*Tag).fields, func(t *Tag) (string, string) { return t.Name + " at " + t.At.String(), t.Name })
 }
 
 func rulesOf(s *Set) []entry {
-	var entries []entry
-	for i := range s.Weave {
-		r := &s.Weave[i]
-		entries = append(entries, entry{r.name(), r.name(), r.stated()[1:]})
-	}
-	return entries
+	return entries(s.Weave, (*Rule).fields, func(r *Rule) (string, string) { return r.name(), r.name() })
 }
 
 func (r *Rule) name() string { return strings.Join(textsOf(r.Classes), ", ") }
@@ -108,30 +103,28 @@ func byKey(entries []entry) map[string]entry {
 	return keyed
 }
 
-// fieldsBetween returns the fields that differ, in the order of want; removed ones are last.
-func fieldsBetween(have, want []stated) []Field {
-	var fields []Field
-	for _, w := range want {
-		h, _ := valueOf(have, w.key)
-		if !slices.Equal(h.values, w.values) {
-			fields = append(fields, Field{w.key, h.text(), w.text()})
+// fieldsBetween returns the fields that differ, in their order; removed ones are last. Both
+// lists have all fields, or one is nil.
+func fieldsBetween(have, want []field) (changed []Field) {
+	var removed []Field
+	for i := range max(len(have), len(want)) {
+		var h, w field
+		if have != nil {
+			h = have[i]
+		}
+		if want != nil {
+			w = want[i]
+		}
+		f := Field{cmp.Or(h.name, w.name), strings.Join(h.values, ", "), strings.Join(w.values, ", ")}
+		switch {
+		case slices.Equal(h.values, w.values):
+		case len(w.values) == 0:
+			removed = append(removed, f)
+		default:
+			changed = append(changed, f)
 		}
 	}
-	for _, h := range have {
-		if _, stays := valueOf(want, h.key); !stays {
-			fields = append(fields, Field{h.key, h.text(), ""})
-		}
-	}
-	return fields
-}
-
-func valueOf(fields []stated, key string) (stated, bool) {
-	for _, f := range fields {
-		if f.key == key {
-			return f, true
-		}
-	}
-	return stated{}, false
+	return append(changed, removed...)
 }
 
 // Action is the kind of a change.
@@ -155,12 +148,14 @@ func (a Action) String() string { return actionNames[min(a, Remove)] }
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // UnmarshalText parses a name.
-func (a *Action) UnmarshalText(text []byte) error {
-	i := slices.Index(actionNames[:], string(text))
+func (a *Action) UnmarshalText(text []byte) error { return unmarshal(a, actionNames[:], text) }
+
+func unmarshal[T ~uint8](to *T, names []string, text []byte) error {
+	i := slices.Index(names, string(text))
 	if i < 0 {
-		return fmt.Errorf("%q is not an action: it must be one of %v", text, actionNames)
+		return fmt.Errorf("%q must be one of %v", text, names)
 	}
-	*a = Action(i)
+	*to = T(i)
 	return nil
 }
 
@@ -183,14 +178,7 @@ func (k Kind) String() string { return kindNames[min(k, OfRule)] }
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText parses a name.
-func (k *Kind) UnmarshalText(text []byte) error {
-	i := slices.Index(kindNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("%q is not a kind: it must be one of %v", text, kindNames)
-	}
-	*k = Kind(i)
-	return nil
-}
+func (k *Kind) UnmarshalText(text []byte) error { return unmarshal(k, kindNames[:], text) }
 
 // Change is one difference between two sets.
 type Change struct {

@@ -53,7 +53,7 @@ func TestDiff(t *testing.T) {
 func TestDurationText(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		10 * time.Minute: "10m", time.Hour: "1h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s",
-		10 * time.Second: "10s", 250 * time.Millisecond: "250ms", 0: "0s", 20 * time.Hour: "20h",
+		10 * time.Second: "10s", 250 * time.Millisecond: "250ms", 0: "", 20 * time.Hour: "20h",
 	} {
 		if have := probeset.DurationText(d); have != want {
 			t.Errorf("%v: have %q, want %q", int64(d), have, want)

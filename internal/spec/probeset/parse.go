@@ -111,30 +111,34 @@ func (r *reader) set(root *yaml.Node) *Set {
 	set := &Set{HandOff: true}
 	hasVersion := false
 	r.mapping(root, "set", "", []field{
-		{"version", func(n *yaml.Node, at place, where string) {
+		{name: "version", read: func(n *yaml.Node, at place, where string) {
 			hasVersion = true
 			if value, ok := r.scalar(n, at, where, "1", "!!int"); ok && value != strconv.Itoa(Version) {
 				r.problem(n, at, where, value+" is not supported by this Sonde", fmt.Sprintf("write %d, or use a newer Sonde", Version))
 			}
 		}},
-		{"hand-off", func(n *yaml.Node, at place, where string) {
+		{name: "hand-off", read: func(n *yaml.Node, at place, where string) {
 			if value, ok := r.scalar(n, at, where, "true or false", "!!bool"); ok {
 				set.HandOff = strings.EqualFold(value, "true")
 			}
 		}},
-		{"tags", func(n *yaml.Node, at place, where string) {
+		{name: "tags", read: func(n *yaml.Node, at place, where string) {
 			for i, item := range r.list(n, at, where, "a list of tags, each '- name: …'") {
-				set.Tags = append(set.Tags, r.tag(item, place("tags").index(i)))
+				var tag Tag
+				r.mapping(item, place("tags").index(i), titleOf(item, "tag"), tag.fields(r))
+				set.Tags = append(set.Tags, tag)
 			}
 		}},
-		{"probes", func(n *yaml.Node, at place, where string) {
+		{name: "probes", read: func(n *yaml.Node, at place, where string) {
 			for i, item := range r.list(n, at, where, "a list of probes, each '- name: …'") {
 				set.Probes = append(set.Probes, r.probe(item, place("probes").index(i)))
 			}
 		}},
-		{"weave", func(n *yaml.Node, at place, where string) {
+		{name: "weave", read: func(n *yaml.Node, at place, where string) {
 			for i, item := range r.list(n, at, where, "a list of rules, each '- classes: …' with 'when: …'") {
-				set.Weave = append(set.Weave, r.rule(item, i))
+				var rule Rule
+				r.mapping(item, place("weave").index(i), ruleTitle(i), rule.fields(r))
+				set.Weave = append(set.Weave, rule)
 			}
 		}},
 	})
@@ -144,61 +148,107 @@ func (r *reader) set(root *yaml.Node) *Set {
 	return set
 }
 
-func (r *reader) tag(n *yaml.Node, at place) (tag Tag) {
-	r.mapping(n, at, titleOf(n, "tag"), []field{
-		{"name", r.textTo(&tag.Name, "a name")},
-		{"value", one(r, &tag.Value, wantsValue, parseExpr)},
-		{"at", one(r, &tag.At, wantsMethods, pattern.Parse)},
-	})
-	return tag
-}
-
 func (r *reader) probe(n *yaml.Node, at place) (p Probe) {
-	hasLevel := false
-	r.mapping(n, at, titleOf(n, "probe"), []field{
-		{"name", r.textTo(&p.Name, "a name")},
-		{"methods", many(r, &p.Methods, wantsMethods, pattern.Parse)},
-		{"within", many(r, &p.Within, wantsSequence, pattern.ParseSequence)},
-		{"context", func(n *yaml.Node, at place, where string) { p.Context = int(r.number(n, at, where, MaxContext)) }},
-		{"when", one(r, &p.When, wantsWhen, parseExpr)},
-		{"level", func(n *yaml.Node, at place, where string) {
-			hasLevel = true
-			one(r, &p.Level, wantsLevel, named("level", wantsLevel, ParseLevel))(n, at, where)
-		}},
-		{"template", one(r, &p.Template, wantsTemplate, named("template", wantsTemplate, ParseTemplate))},
-		{"captures", many(r, &p.Captures, wantsValue, parseExpr)},
-		{"allow", many(r, &p.Allow, "a name such as password", parseText)},
-		{"levels", func(n *yaml.Node, at place, where string) { p.Levels = int(r.number(n, at, where, MaxLevels)) }},
-		{"slower-than", one(r, &p.SlowerThan, wantsDuration, parseDuration)},
-		{"sample", one(r, &p.Sample, wantsSample, parseSample)},
-		{"group-by", many(r, &p.GroupBy, "the name of a tag", parseText)},
-		{"for", one(r, &p.For, wantsDuration, parseDuration)},
-		{"calls", func(n *yaml.Node, at place, where string) { p.Calls = r.number(n, at, where, 1<<63) }},
-	})
-	if !hasLevel {
+	r.mapping(n, at, titleOf(n, "probe"), p.fields(r))
+	if r.lines[at.key("level")] == 0 {
 		p.Level = p.defaultLevel()
 	}
 	return p
 }
 
-func (r *reader) rule(n *yaml.Node, i int) (rule Rule) {
-	r.mapping(n, place("weave").index(i), ruleTitle(i), []field{
-		{"classes", many(r, &rule.Classes, wantsClasses, parseClass)},
-		{"when", one(r, &rule.When, wantsTime, parseWhen)},
-	})
-	return rule
+// field is a key that a mapping may have, with a function that reads its value and the
+// value as a file states it.
+type field struct {
+	name   string
+	read   readFunc
+	values []string // none where it is not stated
+	list   bool     // of texts
+	plain  bool     // a number, not a text
+}
+
+type readFunc func(n *yaml.Node, at place, where string)
+
+func (p *Probe) fields(r *reader) []field {
+	return []field{
+		text("name", one(r, &p.Name, "a name", parseText), p.Name),
+		texts("methods", many(r, &p.Methods, wantsMethods, pattern.Parse), textsOf(p.Methods)),
+		texts("within", many(r, &p.Within, wantsSequence, pattern.ParseSequence), textsOf(p.Within)),
+		number("context", r, &p.Context, MaxContext),
+		text("when", one(r, &p.When, wantsWhen, parseExpr), expression(p.When)),
+		text("level", one(r, &p.Level, wantsLevel, named("level", wantsLevel, levelNames, Count)), p.Level.String()),
+		text("template", one(r, &p.Template, wantsTemplate, named("template", wantsTemplate, templateNames, PlainTemplate)), p.Template.String()),
+		texts("captures", many(r, &p.Captures, wantsValue, parseExpr), expressions(p.Captures)),
+		texts("allow", many(r, &p.Allow, "a name such as password", parseText), p.Allow),
+		number("levels", r, &p.Levels, MaxLevels),
+		text("slower-than", one(r, &p.SlowerThan, wantsDuration, parseDuration), DurationText(p.SlowerThan)),
+		text("sample", one(r, &p.Sample, wantsSample, parseSample), sampleText(p.Sample)),
+		texts("group-by", many(r, &p.GroupBy, "the name of a tag", parseText), p.GroupBy),
+		text("for", one(r, &p.For, wantsDuration, parseDuration), DurationText(p.For)),
+		number("calls", r, &p.Calls, 1<<63),
+	}
+}
+
+func (t *Tag) fields(r *reader) []field {
+	return []field{
+		text("name", one(r, &t.Name, "a name", parseText), t.Name),
+		text("value", one(r, &t.Value, wantsValue, parseExpr), expression(t.Value)),
+		text("at", one(r, &t.At, wantsMethods, pattern.Parse), t.place()),
+	}
+}
+
+func (t *Tag) place() string {
+	if t.At == nil {
+		return ""
+	}
+	return t.At.String()
+}
+
+func (u *Rule) fields(r *reader) []field {
+	return []field{
+		texts("classes", many(r, &u.Classes, wantsClasses, parseClass), textsOf(u.Classes)),
+		text("when", one(r, &u.When, wantsTime, parseWhen), u.When.String()),
+	}
+}
+
+func text(name string, read readFunc, value string) field {
+	f := field{name: name, read: read}
+	if value != "" {
+		f.values = []string{value}
+	}
+	return f
+}
+
+func texts(name string, read readFunc, values []string) field {
+	return field{name: name, read: read, values: values, list: true}
+}
+
+// number returns the field of a whole number from 1 on.
+func number[T int | uint64](name string, r *reader, to *T, most uint64) field {
+	f := field{name: name, plain: true, read: func(n *yaml.Node, at place, where string) { *to = T(r.number(n, at, where, most)) }}
+	if *to > 0 {
+		f.values = []string{fmt.Sprint(*to)}
+	}
+	return f
 }
 
 // titleOf returns how messages refer to a probe or tag: by its name, where it has one.
 func titleOf(n *yaml.Node, kind string) string {
 	if n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if name := n.Content[i+1]; n.Content[i].Value == "name" && name.Kind == yaml.ScalarNode && name.Value != "" {
-				return kind + " " + shortened(name.Value)
+			if name := n.Content[i+1]; n.Content[i].Value == "name" && name.Kind == yaml.ScalarNode {
+				return title(kind, name.Value)
 			}
 		}
 	}
 	return kind
+}
+
+// title returns how messages refer to a probe or tag.
+func title(kind, name string) string {
+	if name == "" {
+		return kind
+	}
+	return kind + " " + shortened(name)
 }
 
 // ruleTitle returns how messages refer to a rule, which has no name.
@@ -238,21 +288,19 @@ func parseClass(text string) (*pattern.ClassPattern, error) {
 	return pattern.ParseClass(text)
 }
 
-// named returns a function that parses the name of a level or template.
-func named[T any](kind, wanted string, parse func(string) (T, bool)) func(string) (T, error) {
+// named returns a function that parses the name of a level or template, from first on.
+func named[T ~uint8](kind, wanted string, names []string, first T) func(string) (T, error) {
 	return func(name string) (T, error) {
-		value, known := parse(name)
-		if !known {
-			return value, &valueError{fmt.Sprintf("%q is not a %s", name, kind), "write " + wanted}
+		if at := slices.Index(names[first:], name); at >= 0 {
+			return first + T(at), nil
 		}
-		return value, nil
+		return 0, &valueError{fmt.Sprintf("%q is not a %s", name, kind), "write " + wanted}
 	}
 }
 
 func parseWhen(name string) (When, error) {
-	when, known := ParseWhen(name)
-	if known {
-		return when, nil
+	if at := slices.Index(whenNames[Static:], name); at >= 0 {
+		return Static + When(at), nil
 	}
 	remedy := "write " + wantsTime
 	if best := near(name, whenNames[Static:], timeWords); best != "" {
@@ -283,14 +331,6 @@ func parseSample(text string) (uint32, error) {
 	}
 	return uint32(period), nil
 }
-
-// field is a key that a mapping may have.
-type field struct {
-	name string
-	read readFunc
-}
-
-type readFunc func(n *yaml.Node, at place, where string)
 
 // mapping reads a mapping of known keys, each at most once.
 func (r *reader) mapping(n *yaml.Node, at place, where string, fields []field) {
@@ -391,10 +431,6 @@ func (r *reader) text(n *yaml.Node, at place, where, wanted string) (string, boo
 		return "", false
 	}
 	return value, ok
-}
-
-func (r *reader) textTo(to *string, wanted string) readFunc {
-	return func(n *yaml.Node, at place, where string) { *to, _ = r.text(n, at, where, wanted) }
 }
 
 // one returns a function that reads a text and parses it.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/sonde-jvm/sonde/internal/spec/pattern"
 )
 
 // Problem is an error in a set.
@@ -208,35 +210,13 @@ func near(word string, names []string, others ...map[string]string) string {
 		}
 	}
 	best, least := "", 3
+	if len(plain) > 40 {
+		return ""
+	}
 	for _, name := range names {
-		if d := distance(plain, name); d < least && d < len(name) {
+		if d := pattern.Distance(plain, name); d < least && d < len(name) {
 			best, least = name, d
 		}
 	}
 	return best
-}
-
-// distance returns the edit distance of two words, or a large number where one is too long.
-func distance(a, b string) int {
-	const far = 100
-	if len(a) > 40 {
-		return far
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -9,6 +9,7 @@ package probeset
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
@@ -88,24 +89,9 @@ const (
 	Capture              // with values
 )
 
-var levelNames = [...]string{"count", "time", "trace", "capture"}
+var levelNames = []string{"count", "time", "trace", "capture"}
 
-func (l Level) String() string {
-	if int(l) < len(levelNames) {
-		return levelNames[l]
-	}
-	return fmt.Sprintf("Level(%d)", uint8(l))
-}
-
-// ParseLevel returns the level with a name.
-func ParseLevel(name string) (Level, bool) {
-	for l, known := range levelNames {
-		if name == known {
-			return Level(l), true
-		}
-	}
-	return 0, false
-}
+func (l Level) String() string { return nameOf(levelNames, l) }
 
 // Template is the kind of hook that the methods of a probe get. A richer one can do more
 // and adds more code to the methods.
@@ -119,24 +105,9 @@ const (
 	CaptureTemplate                 // and values
 )
 
-var templateNames = [...]string{"", "plain", "late", "capture"}
+var templateNames = []string{"", "plain", "late", "capture"}
 
-func (t Template) String() string {
-	if int(t) < len(templateNames) {
-		return templateNames[t]
-	}
-	return fmt.Sprintf("Template(%d)", uint8(t))
-}
-
-// ParseTemplate returns the template with a name.
-func ParseTemplate(name string) (Template, bool) {
-	for t, known := range templateNames {
-		if t > 0 && name == known {
-			return Template(t), true
-		}
-	}
-	return 0, false
-}
+func (t Template) String() string { return nameOf(templateNames, t) }
 
 // When is when the classes of a rule may get hooks.
 type When uint8
@@ -150,26 +121,19 @@ const (
 	Never
 )
 
-var whenNames = [...]string{"unstated", "static", "load", "dynamic", "never"}
+var whenNames = []string{"unstated", "static", "load", "dynamic", "never"}
 
-func (w When) String() string {
-	if int(w) < len(whenNames) {
-		return whenNames[w]
-	}
-	return fmt.Sprintf("When(%d)", uint8(w))
-}
+func (w When) String() string { return nameOf(whenNames, w) }
 
 // MarshalText returns the name, for JSON.
 func (w When) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
-// ParseWhen returns the time with a name that a rule may state.
-func ParseWhen(name string) (When, bool) {
-	for w, known := range whenNames {
-		if When(w) != Unstated && name == known {
-			return When(w), true
-		}
+// nameOf returns the name of a value; of one that has none, its type and number.
+func nameOf[T ~uint8](names []string, value T) string {
+	if int(value) < len(names) {
+		return names[value]
 	}
-	return Unstated, false
+	return fmt.Sprintf("%s(%d)", strings.TrimPrefix(fmt.Sprintf("%T", value), "probeset."), uint8(value))
 }
 
 // Rule says when classes may get hooks.
