@@ -1,13 +1,13 @@
 package calltree
 
 import (
-	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -286,9 +286,6 @@ type snapshot struct {
 	Classes []universe.Loaded
 }
 
-// errOther reports that another version of Sonde wrote the snapshot.
-var errOther = errors.New("a snapshot of another format")
-
 func snapshotPath(jvm *process.JVM) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -341,26 +338,21 @@ func recall(jvm *process.JVM) ([]universe.Loaded, time.Time) {
 	if err != nil {
 		return nil, time.Time{}
 	}
-	classes, err := readSnapshot(file)
-	if err != nil {
-		return nil, time.Time{}
-	}
-	return classes, info.ModTime()
+	return readSnapshot(file), info.ModTime()
 }
 
-func readSnapshot(r io.Reader) ([]universe.Loaded, error) {
+// readSnapshot returns nil where the snapshot is damaged or of another version of Sonde.
+func readSnapshot(r io.Reader) []universe.Loaded {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	var s snapshot
-	if err := gob.NewDecoder(io.LimitReader(packed, 2*mostRemembered)).Decode(&s); err != nil {
-		return nil, err
+	err = gob.NewDecoder(io.LimitReader(packed, 2*mostRemembered)).Decode(&s)
+	if err != nil || s.Format != snapshotFormat {
+		return nil
 	}
-	if s.Format != snapshotFormat {
-		return nil, errOther
-	}
-	return s.Classes, nil
+	return s.Classes
 }
 
 // forget removes all but the newest snapshots.
@@ -369,18 +361,14 @@ func forget(dir string) {
 	if err != nil {
 		return
 	}
-	type kept struct {
-		path string
-		at   time.Time
-	}
-	var all []kept
+	var all []fs.FileInfo
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil {
-			all = append(all, kept{filepath.Join(dir, e.Name()), info.ModTime()})
+			all = append(all, info)
 		}
 	}
-	slices.SortFunc(all, func(a, b kept) int { return cmp.Compare(b.at.UnixNano(), a.at.UnixNano()) })
-	for _, k := range all[min(len(all), mostSnapshots):] {
-		_ = os.Remove(k.path)
+	slices.SortFunc(all, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	for _, old := range all[min(len(all), mostSnapshots):] {
+		_ = os.Remove(filepath.Join(dir, old.Name()))
 	}
 }

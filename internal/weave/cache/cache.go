@@ -69,7 +69,7 @@ func newCache(disk *Disk, report func(error)) *Cache {
 		report = func(error) {}
 	}
 	c := &Cache{disk: disk, report: report, reported: make(map[error]bool)}
-	c.writes = newQueue(c.write, maxQueued)
+	c.writes = &queue{write: c.write, max: maxQueued}
 	return c
 }
 
@@ -141,21 +141,14 @@ type queue struct {
 	max   int // bytes that may wait
 
 	mu      sync.Mutex
-	idle    *sync.Cond
 	waiting []queued
-	size    int  // bytes that wait, including the entry being written
-	running bool // a goroutine is writing
+	size    int           // bytes that wait, including the entry being written
+	done    chan struct{} // closed when everything is written; nil while no goroutine is writing
 }
 
 type queued struct {
 	key   Key
 	entry *Entry
-}
-
-func newQueue(write func(context.Context, Key, *Entry), max int) *queue {
-	q := &queue{write: write, max: max}
-	q.idle = sync.NewCond(&q.mu)
-	return q
 }
 
 // add queues an entry and reports whether there was room for it. The entry is written
@@ -169,8 +162,8 @@ func (q *queue) add(ctx context.Context, key Key, entry *Entry) bool {
 	}
 	q.size += size
 	q.waiting = append(q.waiting, queued{key, entry})
-	if !q.running {
-		q.running = true
+	if q.done == nil {
+		q.done = make(chan struct{})
 		go q.run(context.WithoutCancel(ctx))
 	}
 	return true
@@ -187,27 +180,24 @@ func (q *queue) run(ctx context.Context) {
 		q.mu.Lock()
 		q.size -= next.entry.memory()
 	}
-	q.waiting, q.running = nil, false
-	q.idle.Broadcast()
+	close(q.done)
+	q.waiting, q.done = nil, nil
 }
 
 // flush waits until the queue is empty or the context ends.
 func (q *queue) flush(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.idle.Broadcast()
-	})
-	defer stop()
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.running && ctx.Err() == nil {
-		q.idle.Wait()
+	done := q.done
+	q.mu.Unlock()
+	if done == nil {
+		return nil
 	}
-	if q.running {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return nil
 }
 
 // memory estimates the bytes that an entry takes in memory.

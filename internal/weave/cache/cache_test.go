@@ -91,10 +91,10 @@ func TestPassingProblemsAreNotReported(t *testing.T) {
 func TestQueueWritesInTheBackground(t *testing.T) {
 	gate := make(chan struct{})
 	written := make(map[Key]bool)
-	q := newQueue(func(_ context.Context, key Key, _ *Entry) {
+	q := &queue{max: 20 * sampleEntry(0).memory(), write: func(_ context.Context, key Key, _ *Entry) {
 		<-gate
 		written[key] = true
-	}, 20*sampleEntry(0).memory())
+	}}
 	cancelled, cancel := context.WithCancel(t.Context())
 	if !q.add(cancelled, sampleKey(0), sampleEntry(0)) {
 		t.Fatal("the queue is full")

@@ -90,9 +90,6 @@ func (d *Disk) evict(ctx context.Context, target int64) (gone Evicted, err error
 	case !got:
 		return gone, ErrBusy
 	}
-	for _, old := range version1Files {
-		d.unlink(old)
-	}
 	all, err := d.recount(ctx)
 	if err != nil {
 		return gone, err
@@ -112,9 +109,6 @@ func (d *Disk) evict(ctx context.Context, target int64) (gone Evicted, err error
 		}
 	}
 }
-
-// version1Files are files of the format's first version that are no longer used.
-var version1Files = []string{"segment", "segment-new", "secret"}
 
 // recount lists all entries and records the space they take. Entries that are added in
 // the meantime may be counted twice, but are not missed.
