@@ -69,16 +69,6 @@ type header struct {
 	arena   arena.Image // without its bytes
 }
 
-// places returns the numbers that follow the parts and the sizes of the arena.
-func (h *header) places() []*uint32 {
-	p := &h.arena.Places
-	return []*uint32{
-		&p.Length, &p.Limit, &p.Next, &p.Epoch, &p.TargetPID, &p.TargetStart, &p.OpenedWall, &p.SondePID, &p.Stop,
-		&p.CommandLength, &p.Command, &p.CommandMost,
-		&p.Woven, &p.Differs, &p.Blind, &p.Failed, &p.NamesUsed, &p.AccountText, &p.AccountedMost,
-	}
-}
-
 // append appends the header without the two checksums at its beginning.
 func (h *header) append(dst []byte) []byte {
 	begin := len(dst)
@@ -95,9 +85,7 @@ func (h *header) append(dst []byte) []byte {
 	}
 	number(uint32(h.arena.Length))
 	number(uint32(h.arena.Limit))
-	for _, p := range h.places() {
-		number(*p)
-	}
+	dst = must(binary.Append(dst, binary.LittleEndian, h.arena.Places))
 	return append(dst, make([]byte, begin+headerSize-len(dst))...)
 }
 
@@ -116,10 +104,16 @@ func readHeader(file []byte) *header {
 		p.at, p.size = number(), number()
 	}
 	h.arena.Length, h.arena.Limit = int64(number()), int64(number())
-	for _, p := range h.places() {
-		*p = number()
-	}
+	must(binary.Decode(rest, binary.LittleEndian, &h.arena.Places))
 	return h
+}
+
+// must returns the result of coding values of fixed size, which cannot fail.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
 }
 
 // A record is what the agent reads about a class.
@@ -159,20 +153,6 @@ const (
 // is reports whether a class file has the size and checksums of the original.
 func (r *record) is(file []byte) bool {
 	return int(r[recordSize]) == len(file) && r[recordSum32] == crc32.ChecksumIEEE(file) && r[recordSum32C] == sum(file)
-}
-
-func (r *record) append(dst []byte) []byte {
-	for _, n := range r {
-		dst = binary.LittleEndian.AppendUint32(dst, n)
-	}
-	return dst
-}
-
-func readRecord(b []byte) (r record) {
-	for i := range r {
-		r[i] = binary.LittleEndian.Uint32(b[4*i:])
-	}
-	return r
 }
 
 // slotOf returns the slot where the search for a hash begins.

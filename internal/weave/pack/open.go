@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -141,10 +142,9 @@ func (p *Pack) readRecords() {
 		p.part(of, 1)
 	}
 	p.records = make([]record, parts.records.size)
+	must(binary.Decode(all, binary.LittleEndian, p.records))
 	delta := uint64(0)
-	for i := range p.records {
-		r := readRecord(all[i*recordBytes:])
-		p.records[i] = r
+	for i, r := range p.records {
 		switch {
 		case uint64(r[recordName])+textSize(r[recordNameLength]) > uint64(parts.names.size),
 			r[recordNext] != 0 && r[recordNext] != uint32(i)+2,
@@ -162,17 +162,12 @@ func (p *Pack) readRecords() {
 // readIndex compares the index with the only index that is right for the records.
 func (p *Pack) readIndex() {
 	index := p.part(p.header.parts.index, slotBytes)
-	if len(index) != slotBytes*slotsFor(p.records) {
-		panic(damaged("its index has the wrong size"))
-	}
 	want, err := makeIndex(p.records)
 	if err != nil {
 		panic(damaged("%v", err))
 	}
-	for i, n := range want {
-		if readSlot(index, i) != n {
-			panic(damaged("its index"))
-		}
+	if !bytes.Equal(index, must(binary.Append(nil, binary.LittleEndian, want))) {
+		panic(damaged("its index"))
 	}
 }
 
@@ -308,16 +303,14 @@ func (m *maker) copy(fresh uint64) {
 // mostVarint is the maximum length of a number, which is below 2^35.
 const mostVarint = 5
 
-func (m *maker) number() (n uint64) {
-	for i := range min(mostVarint, len(m.rest)) {
-		n |= uint64(m.rest[i]&0x7f) << (7 * i)
-		if m.rest[i] < 0x80 {
-			m.rest = m.rest[i+1:]
-			return n
-		}
+func (m *maker) number() uint64 {
+	n, size := binary.Uvarint(m.rest)
+	if size <= 0 || size > mostVarint {
+		m.failed = true
+		return 0
 	}
-	m.failed = true
-	return 0
+	m.rest = m.rest[size:]
+	return n
 }
 
 func (m *maker) take(n uint64) []byte {

@@ -63,13 +63,9 @@ func encode(c *Content) ([]byte, error) {
 		return nil, err
 	}
 	f.begin(&p.index, len(index))
-	for _, n := range index {
-		f.file = binary.LittleEndian.AppendUint32(f.file, n)
-	}
+	f.file = must(binary.Append(f.file, binary.LittleEndian, index))
 	f.begin(&p.records, len(records))
-	for i := range records {
-		f.file = records[i].append(f.file)
-	}
+	f.file = must(binary.Append(f.file, binary.LittleEndian, records))
 	f.add(&p.names, names)
 	if err := f.watches(&c.Watches); err != nil {
 		return nil, err
@@ -173,9 +169,7 @@ func (f *assembly) add(p *part, content []byte) {
 func (f *assembly) watches(w *control.Watches) (err error) {
 	p := &f.header.parts
 	f.begin(&p.table, len(w.Table))
-	for _, word := range w.Table {
-		f.file = binary.LittleEndian.AppendUint64(f.file, word)
-	}
+	f.file = must(binary.Append(f.file, binary.LittleEndian, w.Table))
 	f.begin(&p.anchors, len(w.Anchors))
 	for _, anchor := range w.Anchors {
 		f.file = binary.LittleEndian.AppendUint32(f.file, anchor.Positions)
