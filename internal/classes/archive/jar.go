@@ -139,11 +139,7 @@ func (w *rewriter) nested(f *zip.File, jar, prefix string, depth int) outcome {
 	if err != nil {
 		return outcome{err: err}
 	}
-	o := w.nestedBytes(data, where, prefix+f.Name+"!/", depth)
-	if o.changed && f.Method == zip.Deflate {
-		o.packed, o.err = (&worker{}).deflate(o.data)
-	}
-	return o
+	return w.nestedBytes(data, where, prefix+f.Name+"!/", depth)
 }
 
 // nestedBytes rewrites a jar that lies in memory.
@@ -271,10 +267,11 @@ func (jw *jarWriter) put(f *zip.File, o outcome) error {
 		return nil
 	}
 	if jw.strip && f.Name == manifestName && !o.changed {
-		var err error
-		if o, err = strippedManifest(f); err != nil {
+		data, err := newUnpacker(int64(f.CompressedSize64)).read(f, f.Name, maxManifest)
+		if err != nil {
 			return err
 		}
+		o = outcome{changed: true, data: stripManifest(data)}
 	}
 	if o.changed {
 		return jw.putChanged(f, o)
@@ -327,7 +324,12 @@ func (jw *jarWriter) putChanged(f *zip.File, o outcome) error {
 	switch head.Method {
 	case zip.Store:
 	case zip.Deflate:
-		body = o.packed
+		if body = o.packed; body == nil {
+			var err error
+			if body, err = (&worker{}).deflate(o.data); err != nil {
+				return err
+			}
+		}
 	default:
 		return fmt.Errorf("cannot be written with compression method %d: %w", head.Method, zip.ErrAlgorithm)
 	}
@@ -357,16 +359,4 @@ func (jw *jarWriter) putDirectory(f *zip.File) error {
 	head.Extra = withoutZip64(head.Extra)
 	_, err := jw.zw.CreateRaw(&head)
 	return err
-}
-
-func strippedManifest(f *zip.File) (outcome, error) {
-	data, err := newUnpacker(int64(f.CompressedSize64)).read(f, f.Name, maxManifest)
-	if err != nil {
-		return outcome{}, err
-	}
-	o := outcome{changed: true, data: stripManifest(data)}
-	if f.Method == zip.Deflate {
-		o.packed, err = (&worker{}).deflate(o.data)
-	}
-	return o, err
 }

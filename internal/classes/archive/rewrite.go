@@ -250,7 +250,7 @@ func WriteFile(name string, mode fs.FileMode, write func(*os.File) error) (err e
 type outcome struct {
 	changed bool
 	data    []byte // the new content
-	packed  []byte // the new content deflated, where the entry is to be
+	packed  []byte // the new content deflated; nil where that is not done yet
 	err     error
 }
 

@@ -98,8 +98,7 @@ func (w *worker) weave(e archive.Entry) []byte {
 	j := w.Job
 	c, err := classfile.Parse(e.Data)
 	if err != nil {
-		j.note(LeftAlone{seq: e.Seq, Path: e.Path, Kind: "the class file cannot be read", Reason: err.Error()})
-		return nil
+		return j.note(e, "", "the class file cannot be read", err)
 	}
 	if c.Access.Has(classfile.AccModule) {
 		j.noteModule(c)
@@ -110,8 +109,7 @@ func (w *worker) weave(e archive.Entry) []byte {
 		return nil
 	}
 	if err := w.check(c); err != nil {
-		j.note(LeftAlone{seq: e.Seq, Path: e.Path, Class: class, Kind: malformedClass, Reason: err.Error()})
-		return nil
+		return j.note(e, class, malformedClass, err)
 	}
 	codeless := 0
 	result, err := w.weaver.Weave(e.Data, func(m weave.MethodInfo) []*weave.Template {
@@ -126,8 +124,7 @@ func (w *worker) weave(e archive.Entry) []byte {
 		return j.templates
 	})
 	if err != nil {
-		j.note(LeftAlone{seq: e.Seq, Path: e.Path, Class: class, Kind: malformedClass, Reason: err.Error()})
-		return nil
+		return j.note(e, class, malformedClass, err)
 	}
 	j.record(e, class, result, codeless)
 	return result.Bytes
@@ -164,10 +161,12 @@ func (j *Job) record(e archive.Entry, class string, result *weave.Result, codele
 	}
 }
 
-func (j *Job) note(l LeftAlone) {
+// note records a class that is left alone, and returns no woven bytes.
+func (j *Job) note(e archive.Entry, class, kind string, err error) []byte {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.Left = append(j.Left, l)
+	j.Left = append(j.Left, LeftAlone{seq: e.Seq, Path: e.Path, Class: class, Kind: kind, Reason: err.Error()})
+	return nil
 }
 
 // noteModule records the name of a module, once although a multi-release jar has several
@@ -208,11 +207,13 @@ func (e *NoMatchError) Error() string {
 // strict, nothing may be left alone.
 func (j *Job) Verdict(strict bool) error {
 	slices.SortStableFunc(j.Left, func(a, b LeftAlone) int { return cmp.Compare(a.seq, b.seq) })
-	if j.Woven == 0 && j.Codeless == 0 && len(j.Left) > 0 && j.leftMethods() == 0 {
-		return fmt.Errorf("nothing was written because no class can be read; the first is %s: %s", j.Left[0].Path, j.Left[0].Reason)
-	}
-	if j.Woven == 0 && j.Codeless == 0 && len(j.Left) == 0 {
+	isMethod := func(l LeftAlone) bool { return l.Method != "" }
+	switch {
+	case j.Woven > 0 || j.Codeless > 0 || slices.ContainsFunc(j.Left, isMethod):
+	case len(j.Left) == 0:
 		return &NoMatchError{j.patterns.Includes()}
+	default:
+		return fmt.Errorf("nothing was written because no class can be read; the first is %s: %s", j.Left[0].Path, j.Left[0].Reason)
 	}
 	if strict && len(j.Left) > 0 {
 		first := &j.Left[0]
@@ -220,17 +221,6 @@ func (j *Job) Verdict(strict bool) error {
 			format.Count(len(j.Left), "method or class", "methods or classes"), first.Name(), first.Reason)
 	}
 	return nil
-}
-
-// leftMethods counts the methods left alone in classes that could be read.
-func (j *Job) leftMethods() int {
-	n := 0
-	for i := range j.Left {
-		if j.Left[i].Method != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // Unmatched returns the patterns that matched no method.

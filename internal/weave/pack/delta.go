@@ -234,18 +234,27 @@ type deltas struct {
 func makeDeltas(classes []Class) (deltas, error) {
 	made := deltas{dictionary: makeDictionary(sample(classes)), deltas: make([][]byte, len(classes))}
 	failed := make([]error, len(classes))
+	InParallel(len(classes), func() func(int) {
+		d := differ{dictionary: made.dictionary}
+		return func(i int) { made.deltas[i], failed[i] = d.proven(&classes[i]) }
+	})
+	return made, errors.Join(failed...)
+}
+
+// InParallel calls a function for each number below n, on as many goroutines as there are
+// processors. Each goroutine gets a function of its own.
+func InParallel(n int, newWorker func() func(i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(classes)) {
+	for range min(runtime.GOMAXPROCS(0), n) {
 		all.Go(func() {
-			d := differ{dictionary: made.dictionary}
-			for i := next.Add(1) - 1; i < int64(len(classes)); i = next.Add(1) - 1 {
-				made.deltas[i], failed[i] = d.proven(&classes[i])
+			work := newWorker()
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				work(int(i))
 			}
 		})
 	}
 	all.Wait()
-	return made, errors.Join(failed...)
 }
 
 // proven returns the delta of a class after applying it as a check.

@@ -254,29 +254,24 @@ func timed(set *probeset.Set) *probeset.Set {
 	return &lowered
 }
 
-// grouped returns the names of probes whose results are grouped by tags or callers.
-func grouped(set *probeset.Set) (names []string) {
+// probesThat returns the names of probes that match, joined.
+func probesThat(set *probeset.Set, match func(*probeset.Probe) bool) string {
+	var names []string
 	for i := range set.Probes {
-		if p := &set.Probes[i]; p.Context > 0 || len(p.GroupBy) > 0 {
+		if p := &set.Probes[i]; match(p) {
 			names = append(names, p.Name)
 		}
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 // unheeded returns notes on requests of a set that a pack does not fulfil.
 func unheeded(set *probeset.Set, draft *probes.Draft) (notes []string) {
-	var ending []string
-	for i := range set.Probes {
-		if p := &set.Probes[i]; p.For > 0 || p.Calls > 0 {
-			ending = append(ending, p.Name)
-		}
+	if ending := probesThat(set, func(p *probeset.Probe) bool { return p.For > 0 || p.Calls > 0 }); ending != "" {
+		notes = append(notes, fmt.Sprintf("a pack ignores for and calls of %s: its hooks stay while the program runs", ending))
 	}
-	if len(ending) > 0 {
-		notes = append(notes, fmt.Sprintf("a pack ignores for and calls of %s: its hooks stay while the program runs", strings.Join(ending, ", ")))
-	}
-	if apart := grouped(set); len(apart) > 0 {
-		notes = append(notes, fmt.Sprintf("a pack distinguishes %[2]d values of tags and callers (%[1]s), all probes together, and counts the rest as (other): sonde apply distinguishes more", strings.Join(apart, ", "), arena.MostUnanswered))
+	if apart := probesThat(set, func(p *probeset.Probe) bool { return p.Context > 0 || len(p.GroupBy) > 0 }); apart != "" {
+		notes = append(notes, fmt.Sprintf("a pack distinguishes %[2]d values of tags and callers (%[1]s), all probes together, and counts the rest as (other): sonde apply distinguishes more", apart, arena.MostUnanswered))
 	}
 	if len(draft.Wide) > 0 {
 		notes = append(notes, fmt.Sprintf("%s may name methods of the JDK, too: a pack does not hold them, sonde apply weaves them", strings.Join(draft.Wide, ", ")))

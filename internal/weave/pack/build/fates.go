@@ -3,7 +3,6 @@ package build
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -52,31 +51,21 @@ type outcome struct {
 // weaveAll weaves classes in parallel and returns the outcomes in their order.
 func (p *Planned) weaveAll(ctx context.Context, sources []*source, todo []int, progress func(done, all int64)) ([]outcome, error) {
 	outcomes := make([]outcome, len(todo))
-	var lock sync.Mutex // of next and done
-	next, done := 0, 0
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(todo)) {
-		workers.Go(func() {
-			for ctx.Err() == nil {
-				lock.Lock()
-				at := next
-				next++
-				lock.Unlock()
-				if at >= len(todo) {
-					return
-				}
-				c := sources[todo[at]]
-				outcomes[at].WovenFile, outcomes[at].err = p.weaver.Weave(ctx, c.file)
-				lock.Lock()
-				done++
-				if progress != nil {
-					progress(int64(done), int64(len(todo)))
-				}
-				lock.Unlock()
+	var lock sync.Mutex // of done
+	done := 0
+	pack.InParallel(len(todo), func() func(int) {
+		return func(at int) {
+			if ctx.Err() != nil {
+				return
 			}
-		})
-	}
-	workers.Wait()
+			outcomes[at].WovenFile, outcomes[at].err = p.weaver.Weave(ctx, sources[todo[at]].file)
+			lock.Lock()
+			defer lock.Unlock()
+			if done++; progress != nil {
+				progress(int64(done), int64(len(todo)))
+			}
+		}
+	})
 	return outcomes, ctx.Err()
 }
 
