@@ -253,7 +253,6 @@ type Path struct {
 	Truncated bool // the outermost are missing
 	Samples   int
 	Weight    float64 // in samples of Java code
-	Part      float64 // of all that ran
 }
 
 // Stacks returns the distinct stacks, the most frequent first. Line numbers do not distinguish them.
@@ -286,7 +285,6 @@ func (t *Table) Stacks() []Path {
 	}
 	paths := make([]Path, 0, len(found))
 	for _, p := range found {
-		p.Part = p.Weight / t.whole
 		paths = append(paths, *p)
 	}
 	slices.SortFunc(paths, func(a, b Path) int {

@@ -46,7 +46,7 @@ func TestStacksAndTree(t *testing.T) {
 	s.add(5, 2, jfr.Execution, jfr.Compiled, "A.main>A.three")
 	table := s.table(nil)
 	paths := table.Stacks()
-	if len(paths) != 3 || !near(paths[0].Part, 0.7) || paths[0].Methods[0].Name != "leaf" || paths[0].Methods[1].Name != "one" || paths[1].Samples != 25 {
+	if len(paths) != 3 || !near(paths[0].Weight, 70) || paths[0].Methods[0].Name != "leaf" || paths[0].Methods[1].Name != "one" || paths[1].Samples != 25 {
 		t.Errorf("%+v", paths)
 	}
 	tree := table.Tree()

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
@@ -15,13 +14,13 @@ import (
 )
 
 // A Calibrator measures what plain hooks cost in a target, repeatedly during a run because
-// the cost of the clock drifts (RATIONALE, "How true are profiled times?").
+// the cost of the clock drifts (RATIONALE, "How true are profiled times?"). It is not safe
+// for concurrent use.
 type Calibrator struct {
 	session *session.Session
 	steps   uint32  // of the known body, so that it takes about bodyNanos; 0 until fitted
 	memory  float64 // latency of main memory
 
-	lock    sync.Mutex
 	times   int
 	inner   figures
 	outer   figures
@@ -100,8 +99,6 @@ func (c *Calibrator) add(runs calibrationRuns) {
 	if len(runs.timed) == 0 || len(runs.counted) == 0 || len(runs.nested) == 0 {
 		return
 	}
-	c.lock.Lock()
-	defer c.lock.Unlock()
 	c.times++
 	var plain figures
 	for _, run := range runs.timed {
@@ -153,8 +150,6 @@ func (c *Calibrator) fit(ctx context.Context) error {
 
 // Calibration returns what is known so far.
 func (c *Calibrator) Calibration() cct.Calibration {
-	c.lock.Lock()
-	defer c.lock.Unlock()
 	return cct.Calibration{
 		Inner: c.inner.span(), Outer: c.outer.span(), Drawn: c.drawn.span(), Count: c.count.span(),
 		Overlap: max(c.memory, c.overlap.span().High), Times: c.times,

@@ -10,6 +10,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/jvm/cost"
 	"github.com/sonde-jvm/sonde/internal/measure/cct"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
+	"github.com/sonde-jvm/sonde/internal/report/format"
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
@@ -326,7 +327,7 @@ func (g *governor) switchOffWorst(r reading) float64 {
 func (g *governor) switchOff(h *governed, now time.Time, part float64) {
 	h.mode, h.offAt = off, now
 	g.changed = true
-	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is included in its callers", withPrefix(h.rate), 100*part)
+	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is included in its callers", format.Rate(h.rate), 100*part)
 }
 
 // switchOn switches hooks on that are about to be tried.
@@ -466,17 +467,4 @@ func sumByMethod(threads []arena.Thread, now int64) map[uint32]sum {
 		}
 	}
 	return sums
-}
-
-// withPrefix formats a number with a unit prefix.
-func withPrefix(n float64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.3g G", n/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.3g M", n/1e6)
-	case n >= 1e4:
-		return fmt.Sprintf("%.3g k", n/1e3)
-	}
-	return fmt.Sprintf("%.0f", n)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
@@ -20,14 +19,11 @@ import (
 type peek struct {
 	run     *run
 	seen    int                          // stacks with a root in them
-	below   map[blurred]int              // how many of those have a method below the root
+	below   map[classfile.MethodRef]int  // how many of those have a method below the root; overloads look alike
 	running []map[string]bool            // the classes of the innermost frames of threads that ran
 	roots   map[classfile.MethodRef]bool // that were looked for
 	sampler *sampler.Sampler
 }
-
-// A blurred is a method as a thread dump has it: overloads look alike.
-type blurred struct{ class, name string }
 
 const (
 	peekEvery = 20 * time.Millisecond
@@ -49,7 +45,7 @@ const (
 
 // begin starts to sample. If that fails, hooks are chosen by distance from the root.
 func (p *peek) begin(ctx context.Context, r *run) {
-	p.run, p.below = r, make(map[blurred]int)
+	p.run, p.below = r, make(map[classfile.MethodRef]int)
 	sampler, err := sampler.Start(ctx, r.PID, sampler.Options{Source: sampler.ThreadDumps, Period: peekEvery, Waiting: true})
 	if err == nil {
 		p.sampler = sampler
@@ -74,16 +70,23 @@ func (p *peek) end(ctx context.Context) {
 	p.roots = maps.Clone(p.run.roots)
 	p.run.lock.Unlock()
 	begun := time.Now()
-	for p.take(ctx) && !p.isOver(time.Since(begun)) {
-		timer := time.NewTimer(5 * peekEvery)
-		select {
-		case <-timer.C:
-			continue
-		case <-ctx.Done():
-		case <-p.run.session.Done():
+	for {
+		batch, err := p.sampler.Poll(ctx)
+		for _, sample := range batch.Samples {
+			if sample.Stack != nil {
+				p.count(sample.Stack.Frames, sample.State == sampler.StateRunnable)
+			}
 		}
-		timer.Stop()
-		return
+		if err != nil || p.isOver(time.Since(begun)) {
+			return
+		}
+		select {
+		case <-time.After(5 * peekEvery):
+		case <-ctx.Done():
+			return
+		case <-p.run.session.Done():
+			return
+		}
 	}
 }
 
@@ -96,17 +99,6 @@ func (p *peek) isOver(took time.Duration) bool {
 		return p.seen >= enoughSeen || p.seen < promising
 	}
 	return true
-}
-
-// take counts new samples; false if there will be no more.
-func (p *peek) take(ctx context.Context) bool {
-	batch, err := p.sampler.Poll(ctx)
-	for _, sample := range batch.Samples {
-		if sample.Stack != nil {
-			p.count(sample.Stack.Frames, sample.State == sampler.StateRunnable)
-		}
-	}
-	return err == nil
 }
 
 // count counts the methods of a stack that are below a root, each once.
@@ -130,22 +122,19 @@ func (p *peek) count(frames []jfr.Frame, runs bool) {
 		}
 		p.running = append(p.running, classes)
 	}
-	met := make(map[blurred]bool)
+	met := make(map[classfile.MethodRef]bool)
 	for _, f := range frames[:root] {
-		if f.Method == nil {
-			continue
+		if f.Method != nil {
+			met[classfile.MethodRef{Class: f.Method.Class, Name: f.Method.Name}] = true
 		}
-		if m := (blurred{f.Method.Class, f.Method.Name}); !met[m] {
-			met[m] = true
-			p.below[m]++
-		}
+	}
+	for m := range met {
+		p.below[m]++
 	}
 }
 
 func (p *peek) isRoot(class, name string) bool {
-	p.run.lock.Lock()
-	defer p.run.lock.Unlock()
-	for m := range p.run.roots {
+	for m := range p.roots {
 		if m.Class == class && m.Name == name {
 			return true
 		}
@@ -178,18 +167,16 @@ func (p *peek) holders(roots []classfile.MethodRef) ([]classfile.MethodRef, bool
 	if p.seen < fewSeen || slices.ContainsFunc(roots, func(m classfile.MethodRef) bool { return !p.roots[m] }) {
 		return nil, false
 	}
-	var names []blurred
+	var names []classfile.MethodRef
 	for m, seen := range p.below {
 		if float64(seen) >= heldTime*float64(p.seen) {
 			names = append(names, m)
 		}
 	}
-	slices.SortFunc(names, func(a, b blurred) int {
-		return cmp.Or(cmp.Compare(p.below[b], p.below[a]), strings.Compare(a.class, b.class), strings.Compare(a.name, b.name))
-	})
+	slices.SortFunc(names, func(a, b classfile.MethodRef) int { return cmp.Or(cmp.Compare(p.below[b], p.below[a]), a.Compare(b)) })
 	var methods []classfile.MethodRef
 	for _, one := range names {
-		methods = append(methods, p.run.graph.FindIn(one.class, func(m classfile.MethodRef) bool { return m.Name == one.name })...)
+		methods = append(methods, p.run.graph.FindIn(one.Class, func(m classfile.MethodRef) bool { return m.Name == one.Name })...)
 	}
 	return methods, true
 }

@@ -336,8 +336,10 @@ func (r *run) serveUntilEnd(ctx context.Context) error {
 				return err
 			}
 		case now := <-look.C:
-			if r.Calls > 0 && r.rootCalls() >= r.Calls {
-				return nil
+			if r.Calls > 0 {
+				if _, ended := r.rootCalls(); ended >= r.Calls {
+					return nil
+				}
 			}
 			for i := range chores {
 				if err := chores[i].doWhenDue(ctx, now); err != nil {
@@ -384,29 +386,21 @@ func (r *run) chores() []chore {
 	return chores
 }
 
-// rootCalls returns how many calls of roots have ended.
-func (r *run) rootCalls() uint64 {
+// rootCalls returns how many calls of roots have begun, and how many of them have ended.
+func (r *run) rootCalls() (begun, ended uint64) {
 	sum, err := r.session.Sum()
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	var calls uint64
-	for id := range r.rootIDs() {
-		if t := sum.Methods[id]; t != nil {
-			calls += t.Calls - min(t.Calls, t.Active)
-		}
-	}
-	return calls
-}
-
-func (r *run) rootIDs() map[uint32]bool {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	ids := make(map[uint32]bool, len(r.roots))
 	for m := range r.roots {
-		ids[r.session.ID(m)] = true
+		if t := sum.Methods[r.session.ID(m)]; t != nil {
+			begun += t.Calls
+			ended += t.Calls - min(t.Calls, t.Active)
+		}
 	}
-	return ids
+	return begun, ended
 }
 
 func (r *run) enter(stage Stage) {
@@ -431,7 +425,8 @@ func (r *run) report() {
 	p.Steady = -1
 	if p.Stage == Running || p.Stage == Waiting {
 		if threads, err := r.session.Threads(); err == nil {
-			p.RootCalls, p.Waited, p.Steady = r.callsIn(threads), waited(threads), r.steady(threads)
+			p.RootCalls, _ = r.rootCalls()
+			p.Waited, p.Steady = waited(threads), r.steady(threads)
 			if p.Stage == Waiting && p.RootCalls > 0 {
 				p.Stage = Running
 			}
@@ -439,17 +434,4 @@ func (r *run) report() {
 		p.Tree = func() (*cct.Profile, error) { return r.result(context.Background()) }
 	}
 	r.Progress(p)
-}
-
-// callsIn returns how many calls of roots have begun.
-func (r *run) callsIn(threads []arena.Thread) (calls uint64) {
-	ids := r.rootIDs()
-	for _, t := range threads {
-		for _, n := range t.Nodes {
-			if ids[n.ID] {
-				calls += n.Calls
-			}
-		}
-	}
-	return calls
 }

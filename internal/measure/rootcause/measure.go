@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sonde-jvm/sonde/classfile"
+	"github.com/sonde-jvm/sonde/internal/classes/callgraph"
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/report/format"
@@ -55,9 +56,14 @@ func (s *search) climb(ctx context.Context, spots []*spot) error {
 	return s.climbSurprises(ctx)
 }
 
-// fetch reads the class files of methods that are not known yet.
+// fetch reads the class files of methods that are not known yet, except the JDK's.
 func (s *search) fetch(ctx context.Context, methods []classfile.MethodRef) error {
-	wanted := s.unknown(methods)
+	wanted := make(map[string]bool)
+	for _, m := range methods {
+		if _, known := s.files[m.Class]; !known && m.Class != "" && !callgraph.IsJDK(m.Class) {
+			wanted[m.Class] = true
+		}
+	}
 	if len(wanted) == 0 {
 		return nil
 	}

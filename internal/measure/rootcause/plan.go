@@ -102,17 +102,6 @@ func (p *planner) isBeyond(n *node) bool {
 	return false
 }
 
-// unknown returns the classes of methods whose files are needed, except the JDK's.
-func (p *planner) unknown(methods []classfile.MethodRef) map[string]bool {
-	wanted := make(map[string]bool)
-	for _, m := range methods {
-		if _, known := p.files[m.Class]; !known && m.Class != "" && !callgraph.IsJDK(m.Class) {
-			wanted[m.Class] = true
-		}
-	}
-	return wanted
-}
-
 // subject returns the data of a method.
 func (p *planner) subject(m classfile.MethodRef) *subject {
 	s := p.subjects[m]

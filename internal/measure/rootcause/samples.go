@@ -231,34 +231,36 @@ func (s *spot) visit(do func(*node)) { s.top.visit(s.minWeight(), do) }
 
 // A tally is what one look at the program gave.
 type tally struct {
-	paths []hotspots.Path // straightened
+	paths []hotspots.Path                 // straightened
+	self  map[classfile.MethodRef]float64 // weights
 	whole float64
 	count int // samples
 	table *hotspots.Table
 }
 
 func tallyOf(table *hotspots.Table) *tally {
-	t := &tally{table: table, count: table.Samples}
+	t := &tally{table: table, count: table.Samples, self: make(map[classfile.MethodRef]float64)}
 	for _, p := range table.Stacks() {
-		t.whole += p.Weight
-		if p.Methods = straighten(p.Methods); len(p.Methods) > 0 {
-			t.paths = append(t.paths, p)
-		}
+		t.add(p)
 	}
 	return t
+}
+
+func (t *tally) add(p hotspots.Path) {
+	t.whole += p.Weight
+	if p.Methods = straighten(p.Methods); len(p.Methods) > 0 {
+		t.paths = append(t.paths, p)
+		t.self[p.Methods[0]] += p.Weight
+	}
 }
 
 // hottest returns the methods with at least a share of all time by themselves, the hottest
 // first, or if there is none the first few.
 func (t *tally) hottest(share float64, few int) []classfile.MethodRef {
-	self := make(map[classfile.MethodRef]float64)
-	for _, p := range t.paths {
-		self[p.Methods[0]] += p.Weight
-	}
-	all := slices.SortedFunc(maps.Keys(self), func(a, b classfile.MethodRef) int {
-		return cmp.Or(cmp.Compare(self[b], self[a]), a.Compare(b))
+	all := slices.SortedFunc(maps.Keys(t.self), func(a, b classfile.MethodRef) int {
+		return cmp.Or(cmp.Compare(t.self[b], t.self[a]), a.Compare(b))
 	})
-	switch hot := slices.IndexFunc(all, func(m classfile.MethodRef) bool { return self[m] < share*t.whole }); {
+	switch hot := slices.IndexFunc(all, func(m classfile.MethodRef) bool { return t.self[m] < share*t.whole }); {
 	case hot > 0:
 		return all[:hot]
 	case hot < 0:
@@ -269,13 +271,7 @@ func (t *tally) hottest(share float64, few int) []classfile.MethodRef {
 
 // share returns the part of all time that a method has by itself.
 func (t *tally) share(m classfile.MethodRef) Share {
-	var self float64
-	for _, p := range t.paths {
-		if p.Methods[0] == m {
-			self += p.Weight
-		}
-	}
-	return hotspots.ShareOf(self, t.whole, float64(t.count))
+	return hotspots.ShareOf(t.self[m], t.whole, float64(t.count))
 }
 
 // feed adds the stacks that lead to a spot to its paths.

@@ -117,10 +117,9 @@ func TestTheHeaviestClassIsRedefined(t *testing.T) {
 }
 
 func tallyFor(weights map[string]float64) *tally {
-	t := &tally{table: &hotspots.Table{}}
+	t := tallyOf(&hotspots.Table{})
 	for stack, weight := range weights {
-		t.paths = append(t.paths, hotspots.Path{Methods: straighten(stackOf(stack)), Weight: weight, Samples: int(weight)})
-		t.whole += weight
+		t.add(hotspots.Path{Methods: stackOf(stack), Weight: weight, Samples: int(weight)})
 		t.count += int(weight)
 	}
 	return t

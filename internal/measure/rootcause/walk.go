@@ -126,7 +126,6 @@ type search struct {
 	worst    int // the most redefinitions of a class in a climb
 	mostLive int // hooks at the same time
 	notes    []string
-	jdk      string
 	steady   float64 // part of the program's time that live hooks took
 	compile  time.Duration
 }
@@ -203,7 +202,6 @@ func (s *search) open(ctx context.Context) (err error) {
 	if err := s.session.Discover(0); err != nil { // callers are reported, and no call waits
 		return err
 	}
-	s.jdk = s.session.JDK().String()
 	if s.inner, err = s.session.ClockCost(ctx); err != nil {
 		return err
 	}
@@ -212,18 +210,12 @@ func (s *search) open(ctx context.Context) (err error) {
 	return err
 }
 
-// leaveLimit bounds how long restoring the JVM may take.
-const leaveLimit = 90 * time.Second
-
 // leave takes everything out. Whatever ended the search, the result is what was found;
 // there is none only if the search failed before it found a hot spot.
 func (s *search) leave(ctx context.Context, cause error) (*Climb, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
-	defer cancel()
 	s.look()
 	s.enter(Leaving)
-	closing := s.closeSession(ctx)
-	closing = errors.Join(closing, s.sampler.Close(ctx))
+	closing := errors.Join(s.closeSession(ctx), s.sampler.Close(ctx))
 	if cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		if len(s.spots) == 0 {
 			return nil, errors.Join(cause, closing)
