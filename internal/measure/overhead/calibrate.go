@@ -14,7 +14,7 @@ import (
 )
 
 // A Calibrator measures what plain hooks cost in a target, repeatedly during a run because
-// the cost of the clock drifts (RATIONALE, "How true are profiled times?"). It is not safe
+// the cost of the clock drifts (RATIONALE, "How accurate are profiled times?"). It is not safe
 // for concurrent use.
 type Calibrator struct {
 	session *session.Session

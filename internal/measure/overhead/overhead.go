@@ -24,22 +24,21 @@ type Hook struct {
 	coldTimed, coldCounted float64
 }
 
+// The figures are from runs of bench/profile and bench/observe that are not kept; the pages
+// compare the costs that follow from them with later runs.
 var (
-	// Plain are the hooks of profiles. Eleven of them in H2 were expected to cost 0.6 % by
-	// their cost in a loop and cost 2.3 ± 1.0 %, about 400 ns a call (RATIONALE, "What does
-	// a profile cost the program?").
+	// Plain are the hooks of profiles. Eleven of them in H2 cost 2.3 ± 1.0 %, about 400 ns a
+	// call, and 0.6 % by their cost in a loop (docs/measurements/profile.md).
 	Plain = Hook{coldTimed: 300, coldCounted: 100}
 
 	// Probe are the hooks of probe sets. Five of them in Tomcat, with 6,000 calls a second
 	// each on ten threads, cost a microsecond a call and a quarter of that in a loop. That
-	// includes what a probe costs while it is switched off. Switching hooks on and off in
-	// Tomcat gives the difference alone: 144 ± 125 ns for a counted call and 385 ± 140 ns
-	// for a timed one (RATIONALE, "What does observation propose, and how does it know the
-	// cost?").
+	// includes what a probe costs while it is switched off (docs/measurements/observe.md).
 	Probe = Hook{coldTimed: 700, coldCounted: 300}
 )
 
-// warmRate is the rate of calls per second at which half of the cold cost is gone.
+// warmRate is the rate of calls per second at which half of the cold cost is gone. It is an
+// estimate: no benchmark varies the rate.
 const warmRate = 100_000
 
 // Cold returns what a call costs beyond its cost in a loop, in nanoseconds, for a method
@@ -48,17 +47,19 @@ func (h Hook) Cold(rate, timed float64) float64 {
 	return (h.coldCounted + timed*(h.coldTimed-h.coldCounted)) / (1 + rate/warmRate)
 }
 
-// Costs that are too small to be measured in each target, in nanoseconds.
+// Costs that are not measured in each target, in nanoseconds.
 const (
-	// HotCount is the cost of a call that is counted, in hot code.
+	// HotCount is the cost of a call that is counted, in hot code: 4.5 on JDK 17 and 7.3 on
+	// JDK 25 (docs/measurements/overhead.md, counted leaf).
 	HotCount = 6
-	// Off is the cost of a call whose hook is switched off, in hot code: a load and a
-	// branch, and often the loss of inlining (RATIONALE, "How does auto choose, and what
-	// does it still cost?").
+	// Off is the cost of a call whose hook is switched off: 2.8 and 2.6 where 200 methods are
+	// called in turn (docs/measurements/overhead.md).
 	Off = 3
-	// CallerLookup is the cost of identifying a caller, until the target has shown its own.
+	// CallerLookup is the cost of identifying a caller, until the target has shown its own:
+	// an estimate.
 	CallerLookup = 5000
 	// MaxCallerLookup bounds what the target shows: beyond it the thread had no processor.
+	// Twice the estimate.
 	MaxCallerLookup = 10_000
 )
 
@@ -68,10 +69,12 @@ const (
 const InlinedCode = 35
 
 const (
-	// Counting costs a program two to four times what the hook takes in a loop, because
-	// the code around it is compiled less well. Timing hides that behind the clock.
+	// Counting costs a program several times what the hook takes in a loop, because the code
+	// around it is compiled less well: 26 ns instead of 4.5 to 7.3 where 200 methods are called
+	// in turn (docs/measurements/overhead.md). The factor is an estimate within that range.
 	countingFactor = 3
-	timingFactor   = 1.25
+	// The clock hides that from timed calls: 96 to 113 ns there instead of 84 to 88.
+	timingFactor = 1.25
 )
 
 // A CallCost is what one call of a hooked method costs the program, in nanoseconds.
@@ -106,7 +109,8 @@ const (
 	// one in ThinPeriod is timed.
 	ThinPeriod = 16
 	// probeFactor is what a probe's hook costs compared with a plain one: it reads a switch
-	// table of its own, and its method is compiled less well.
+	// table of its own, and its method is compiled less well. It is an estimate: no benchmark
+	// compares the two.
 	probeFactor = 1.5
 )
 
@@ -141,7 +145,8 @@ func (p ProbeCost) Call(rate float64, thin bool) float64 {
 }
 
 // How much work a program loses while discarded code is compiled again (RATIONALE, "How
-// does auto choose, and what does it still cost?").
+// does auto choose hooks?"). There is no recorded measurement of usualRecompiled and
+// firstRedefinition: they are estimates.
 const (
 	// recompiledPart is the lost work as a part of the processor time that the compilers
 	// have used so far, if all hot code is discarded. It is bounded because most of what
