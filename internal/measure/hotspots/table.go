@@ -78,13 +78,11 @@ func (w *Window) Table(now time.Time) *Table {
 	return t
 }
 
-// A sum adds up the weights of a method.
+// A sum is a method whose shares are still weights.
 type sum struct {
-	method      *jfr.Method
+	Method
 	self, total float64
-	samples     int
 	lines       map[int]float64
-	kinds       map[string]float64
 	last        int // index of the last sample in total
 }
 
@@ -95,12 +93,11 @@ func (t *Table) sumMethods() {
 		if s := pointers[m]; s != nil {
 			return s
 		}
-		id := m.Ref()
-		at, known := t.names[id]
+		at, known := t.names[m.Ref()]
 		if !known {
 			at = len(sums)
-			t.names[id] = at
-			sums = append(sums, &sum{method: m, lines: map[int]float64{}, kinds: map[string]float64{}, last: -1})
+			t.names[m.Ref()] = at
+			sums = append(sums, &sum{Method: Method{Method: m, Kinds: map[string]float64{}}, lines: map[int]float64{}, last: -1})
 		}
 		pointers[m] = sums[at]
 		return sums[at]
@@ -121,37 +118,28 @@ func (t *Table) sumMethods() {
 			}
 			if depth == 0 {
 				s.self += weight
-				s.samples++
+				s.Samples++
 				s.lines[frame.Line] += weight
-				s.kinds[frame.Kind.String()] += weight
+				s.Kinds[frame.Kind.String()] += weight
 			}
 		}
 	}
 	t.Methods = make([]Method, 0, len(sums))
 	for _, s := range sums {
-		t.Methods = append(t.Methods, s.row(t))
+		s.Self, s.Total = ShareOf(s.self, t.whole, t.count), ShareOf(s.total, t.whole, t.count)
+		for line, weight := range s.lines {
+			s.Lines = append(s.Lines, Line{line, weight / s.self})
+		}
+		slices.SortFunc(s.Lines, func(a, b Line) int { return cmp.Or(cmp.Compare(b.Part, a.Part), cmp.Compare(a.Line, b.Line)) })
+		for kind := range s.Kinds {
+			s.Kinds[kind] /= s.self
+		}
+		t.Methods = append(t.Methods, s.Method)
 	}
 	slices.SortFunc(t.Methods, BySelf)
 	for i, m := range t.Methods {
 		t.names[m.Method.Ref()] = i
 	}
-}
-
-func (s *sum) row(t *Table) Method {
-	m := Method{
-		Method: s.method, Samples: s.samples, Kinds: s.kinds,
-		Self: ShareOf(s.self, t.whole, t.count), Total: ShareOf(s.total, t.whole, t.count),
-	}
-	for line, weight := range s.lines {
-		m.Lines = append(m.Lines, Line{line, weight / s.self})
-	}
-	slices.SortFunc(m.Lines, func(a, b Line) int {
-		return cmp.Or(cmp.Compare(b.Part, a.Part), cmp.Compare(a.Line, b.Line))
-	})
-	for kind := range s.kinds {
-		s.kinds[kind] /= s.self
-	}
-	return m
 }
 
 // BySelf orders methods by self time, then by total, then by name.

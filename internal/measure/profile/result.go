@@ -32,7 +32,7 @@ func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 		RootsOnAt: r.onAt, HookedAt: maps.Clone(r.hookedAt),
 	}
 	cost := r.cost(threads)
-	view := r.whole(read)
+	view := view{began: r.began, read: read}
 	if !r.Whole {
 		view = r.window.narrow(r, threads, read)
 	}

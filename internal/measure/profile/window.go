@@ -46,19 +46,20 @@ type view struct {
 	note        string // says what is left out
 }
 
-// whole returns the view of the whole run until a reading.
-func (r *run) whole(read time.Time) view { return view{began: r.began, read: read} }
-
-// narrow reduces what was read to the window. If the window is not wide enough, nothing
-// is left out.
+// narrow reduces what was read to the window. If the window covers too little of the run,
+// nothing is left out.
 func (w *window) narrow(r *run, threads []arena.Thread, read time.Time) view {
-	if !w.isWide(r, read) {
-		return r.whole(read)
+	open := read.Sub(w.began)
+	if w.threads == nil || open < minWindow || open.Seconds() < minPart*read.Sub(r.began).Seconds() {
+		return view{began: r.began, read: read}
 	}
 	w.subtract(threads)
-	v := view{began: w.began, read: read, since: w.at}
-	v.note = v.leavesOut(r)
-	return v
+	why := "after the JVM had recompiled the code that was discarded for the hooks"
+	if r.budget != nil {
+		why = "in which the same hooks were on"
+	}
+	return view{began: w.began, read: read, since: w.at, note: fmt.Sprintf("figures cover the last %v, %s; the first %v are left out",
+		open.Round(100*time.Millisecond), why, w.began.Sub(r.began).Round(100*time.Millisecond))}
 }
 
 func (v view) took() time.Duration { return v.read.Sub(v.began) }
@@ -97,12 +98,6 @@ func (w *window) keep(threads []arena.Thread) {
 	}
 }
 
-// isWide reports whether the window covers enough of a run.
-func (w *window) isWide(r *run, read time.Time) bool {
-	open := read.Sub(w.began)
-	return w.threads != nil && open >= minWindow && open.Seconds() >= minPart*read.Sub(r.began).Seconds()
-}
-
 // subtract removes what was measured before the window.
 func (w *window) subtract(threads []arena.Thread) {
 	for i := range threads {
@@ -122,16 +117,6 @@ func (w *window) subtract(threads []arena.Thread) {
 			n.Missed -= was.Missed
 		}
 	}
-}
-
-// leavesOut says which part of the run the figures do not cover.
-func (v view) leavesOut(r *run) string {
-	why := "after the JVM had recompiled the code that was discarded for the hooks"
-	if r.budget != nil {
-		why = "in which the same hooks were on"
-	}
-	return fmt.Sprintf("figures cover the last %v, %s; the first %v are left out",
-		v.took().Round(100*time.Millisecond), why, v.began.Sub(r.began).Round(100*time.Millisecond))
 }
 
 // A settler opens the window once the compilers are done with what the last round of

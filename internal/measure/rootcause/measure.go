@@ -274,22 +274,21 @@ func (s *search) measureInSlices(ctx context.Context, group []*subject, level in
 	if err != nil {
 		return err
 	}
-	plan := planSlices(s.PeriodCalls, rates)
-	setting := func(one *subject) (arena.Flags, uint32) {
-		flags := arena.On | arena.Callers
+	slice := planSlices(s.PeriodCalls, rates)
+	for _, one := range group {
+		one.flags = arena.On | arena.Callers
 		if level > 0 || one.hooked == aroundCalls {
-			flags |= arena.Timed | arena.Spreads
+			one.flags |= arena.Timed | arena.Spreads
 		}
-		return flags, plan.periods[one]
 	}
 	limit := time.Now().Add(s.PeriodTime)
 	for slices := 1; time.Now().Before(limit); slices++ {
 		before := s.spent(group)
-		if err := s.switchTo(ctx, group, setting); err != nil {
+		if err := s.switchTo(ctx, group); err != nil {
 			return err
 		}
 		begun := time.Now()
-		if err := s.pause(ctx, plan.slice); err != nil {
+		if err := s.pause(ctx, slice); err != nil {
 			return err
 		}
 		s.learnCallers()
@@ -326,31 +325,24 @@ const (
 	minUse = 0.25
 )
 
-// A slicePlan is how long hooks are on at a time, and one in how many calls has its caller
-// identified.
-type slicePlan struct {
-	slice   time.Duration
-	periods map[*subject]uint32
-}
-
-// planSlices plans slices so that the wanted calls are seen in a few of them, by the calls
-// per second of each subject.
-func planSlices(calls uint64, rates map[*subject]float64) slicePlan {
-	plan := slicePlan{slice: maxSlice, periods: make(map[*subject]uint32, len(rates))}
+// planSlices returns how long hooks are on at a time, so that the wanted calls are seen in a
+// few slices, by the calls per second of each subject. It sets one in how many calls of each
+// subject has its caller identified.
+func planSlices(calls uint64, rates map[*subject]float64) (slice time.Duration) {
+	slice = maxSlice
 	for _, rate := range rates {
-		if often := time.Duration(sliceCalls / max(rate, 1) * float64(time.Second)); often < plan.slice {
-			plan.slice = max(often, minSlice)
+		if often := time.Duration(sliceCalls / max(rate, 1) * float64(time.Second)); often < slice {
+			slice = max(often, minSlice)
 		}
 	}
 	wanted := max(float64(min(calls, 1<<30))/minSlices, 1)
 	for one, rate := range rates {
-		period := uint32(1)
-		for float64(period)*wanted < rate*plan.slice.Seconds()/2 && period < maxPeriod {
-			period *= 2
+		one.period = 1
+		for float64(one.period)*wanted < rate*slice.Seconds()/2 && one.period < maxPeriod {
+			one.period *= 2
 		}
-		plan.periods[one] = period
 	}
-	return plan
+	return slice
 }
 
 // isEnough reports whether each subject has been seen as often as wanted, or not at all
@@ -407,8 +399,9 @@ func (s *search) glance(ctx context.Context, group []*subject) (map[*subject]flo
 	before := make(map[*subject]uint64, len(group))
 	for _, one := range group {
 		before[one] = one.calls
+		one.flags, one.period = arena.On|arena.Flat, 0
 	}
-	if err := s.switchTo(ctx, group, func(*subject) (arena.Flags, uint32) { return arena.On | arena.Flat, 0 }); err != nil {
+	if err := s.switchTo(ctx, group); err != nil {
 		return nil, err
 	}
 	begun := time.Now()
@@ -432,12 +425,11 @@ func (s *search) glance(ctx context.Context, group []*subject) (map[*subject]flo
 }
 
 // switchTo sets the hooks of a group and switches all others off, at the same moment.
-func (s *search) switchTo(ctx context.Context, group []*subject, setting func(*subject) (arena.Flags, uint32)) error {
+func (s *search) switchTo(ctx context.Context, group []*subject) error {
 	var request session.Request
 	on := make(map[*subject]bool, len(group))
 	for _, one := range group {
-		flags, period := setting(one)
-		one.request(&request, flags, period)
+		one.request(&request, one.flags, one.period)
 		on[one] = true
 	}
 	for one := range s.on {
@@ -461,7 +453,7 @@ func (s *search) switchTo(ctx context.Context, group []*subject, setting func(*s
 	return err
 }
 
-func (s *search) allOff(ctx context.Context) error { return s.switchTo(ctx, nil, nil) }
+func (s *search) allOff(ctx context.Context) error { return s.switchTo(ctx, nil) }
 
 // Callers that are not methods.
 var (

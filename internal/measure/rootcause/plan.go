@@ -258,6 +258,8 @@ type subject struct {
 	hooked placement
 	sites  []session.Site // if its hooks are around calls
 	isIn   bool           // its hooks are woven
+	flags  arena.Flags    // of its hooks while they are on
+	period uint32         // one in so many calls has its caller identified
 
 	on       time.Duration // how long its hook was on, until since
 	since    time.Time

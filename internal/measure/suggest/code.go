@@ -442,29 +442,28 @@ func byNature(code *Code, most int) (chosen []Choice, more int) {
 			queues[kind] = append(queues[kind], g)
 		}
 	}
-	left := 0
-	for _, kind := range kinds {
-		slices.SortFunc(queues[kind], func(a, b *group) int { return cmp.Or(b.weight()-a.weight(), cmp.Compare(a.class, b.class)) })
-		left += len(queues[kind])
+	longest := 0
+	for _, queue := range queues {
+		slices.SortFunc(queue, func(a, b *group) int { return cmp.Or(b.weight()-a.weight(), cmp.Compare(a.class, b.class)) })
+		longest = max(longest, len(queue))
 	}
-	taken := make(map[Kind][]*group)
-	for lines := 0; lines < most && left > 0; {
+	taken := make(map[Kind]int)
+	for turn, lines := 0, 0; turn < longest; turn++ {
 		for _, kind := range kinds {
-			if lines < most && len(queues[kind]) > 0 {
-				taken[kind] = append(taken[kind], queues[kind][0])
-				queues[kind] = queues[kind][1:]
+			if lines < most && turn < len(queues[kind]) {
+				taken[kind]++
 				lines++
-				left--
 			}
 		}
 	}
 	for _, kind := range kinds {
-		for _, g := range taken[kind] {
-			chosen = append(chosen, g.choices[:min(len(g.choices), maxOfClass)]...)
-			more += max(0, len(g.choices)-maxOfClass)
-		}
-		for _, g := range queues[kind] {
-			more += len(g.choices)
+		for i, g := range queues[kind] {
+			room := 0
+			if i < taken[kind] {
+				room = min(len(g.choices), maxOfClass)
+			}
+			chosen = append(chosen, g.choices[:room]...)
+			more += len(g.choices) - room
 		}
 	}
 	return chosen, more
