@@ -22,7 +22,6 @@ func Build(in Input) *Profile {
 	if in.Calibration.Drawn == (Span{}) {
 		in.Calibration.Drawn = in.Calibration.Inner // sampled calls were not calibrated
 	}
-	r := &estimator{&in.Calibration}
 	threads := slices.Clone(in.Threads)
 	// Sums of squares depend on their order in the last digit.
 	slices.SortStableFunc(threads, func(a, b arena.Thread) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Root, b.Root)) })
@@ -35,9 +34,10 @@ func Build(in Input) *Profile {
 			continue
 		}
 		all.merge(top)
-		p.Threads = append(p.Threads, Thread{ID: t.ID, Name: threadName(t, in.Names), Virtual: t.Virtual, Top: r.node(top)})
+		node, _ := in.Calibration.subtree(top)
+		p.Threads = append(p.Threads, Thread{ID: t.ID, Name: threadName(t, in.Names), Virtual: t.Virtual, Top: node})
 	}
-	p.Merged = r.node(all)
+	p.Merged, _ = in.Calibration.subtree(all)
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
 		return cmp.Or(cmp.Compare(b.Top.Total.Nanos, a.Top.Total.Nanos), cmp.Compare(a.ID, b.ID))
 	})
@@ -114,7 +114,6 @@ func newGatherer(in *Input) *gatherer {
 	return g
 }
 
-// thread builds the tree of one thread.
 func (g *gatherer) thread(t *arena.Thread) *tally {
 	top := &tally{method: -1}
 	below := map[uint32][]*arena.Node{}
@@ -251,7 +250,6 @@ func (t *tally) add(other *tally) {
 	t.span += other.span
 }
 
-// merge adds another tree.
 func (t *tally) merge(other *tally) {
 	t.add(other)
 	for _, c := range other.children {
@@ -298,17 +296,10 @@ func (b bounded) time(possible float64) Time {
 	}
 }
 
-// An estimator subtracts the cost of measuring.
-type estimator struct{ calibration *Calibration }
-
-// node returns the node of a tally with its children.
-func (r *estimator) node(t *tally) *Node {
-	n, _ := r.subtree(t)
-	return n
-}
-
-func (r *estimator) subtree(t *tally) (*Node, bounded) {
-	self := r.self(t)
+// subtree returns the node of a tally with its children, without the cost of measuring, and
+// its total time.
+func (c *Calibration) subtree(t *tally) (*Node, bounded) {
+	self := c.self(t)
 	total := self // includes the time before late hooks
 	if slices.ContainsFunc(t.children, func(child *tally) bool { return child.late }) {
 		self.least = 0 // it includes their time before their hooks
@@ -319,7 +310,7 @@ func (r *estimator) subtree(t *tally) (*Node, bounded) {
 		Lost: time.Duration(t.lost),
 	}
 	for _, child := range t.children {
-		below, its := r.subtree(child)
+		below, its := c.subtree(child)
 		n.Children = append(n.Children, below)
 		total.add(its)
 	}
@@ -352,23 +343,23 @@ func (t *tally) spread() float64 {
 func (t *tally) isCounted() bool { return t.counted && t.ended+t.drawn == 0 }
 
 // self returns the own time of all calls of a node.
-func (r *estimator) self(t *tally) bounded {
+func (c *Calibration) self(t *tally) bounded {
 	others := float64(t.calls) - float64(min(t.calls, t.drawn)) // calls that the ended ones represent
 	switch ended := float64(t.ended); {
 	case t.method < 0 || t.isCounted():
 		return bounded{}
 	case ended == 0: // only running calls are known
-		known := r.exact(t, float64(t.drawn), float64(t.soFar-t.paused), r.calibration.Inner)
+		known := c.exact(t, float64(t.drawn), float64(t.soFar-t.paused), c.Inner)
 		if others > 0 {
 			known.above = math.Inf(1)
 		}
 		return known
 	case ended >= others:
-		return r.exact(t, float64(t.ended+t.drawn), float64(t.self+t.soFar-t.paused), r.calibration.Inner)
+		return c.exact(t, float64(t.ended+t.drawn), float64(t.self+t.soFar-t.paused), c.Inner)
 	default:
-		all := r.sampled(t, others)
+		all := c.sampled(t, others)
 		if t.drawn > 0 {
-			all.add(r.exact(t, float64(t.drawn), float64(t.soFar), r.calibration.Drawn))
+			all.add(c.exact(t, float64(t.drawn), float64(t.soFar), c.Drawn))
 		}
 		return all
 	}
@@ -377,15 +368,14 @@ func (r *estimator) self(t *tally) bounded {
 // exact subtracts the cost of timing calls from raw self time. Reading the clock ends the overlap
 // with the instructions before and after, in the call and around its callees, so a time may appear
 // too long by it, never too short.
-func (r *estimator) exact(t *tally, timed, raw float64, inner Span) bounded {
-	c := r.calibration
+func (c *Calibration) exact(t *tally, timed, raw float64, inner Span) bounded {
 	share := 1.0 // part of the node's calls
 	if t.calls > 0 {
 		share = math.Min(1, timed/float64(t.calls))
 	}
 	callees, counted := t.callees()
 	callees, counted = callees*share, counted*share
-	brief := r.briefCallees(t) * share
+	brief := c.briefCallees(t) * share
 	b := bounded{
 		nanos: raw - timed*inner.Median - callees*c.Outer.Median - counted*c.Count.Median,
 		least: raw - timed*(inner.High+c.Overlap) - callees*(c.Outer.High*(1+calleeDoubt)+c.Overlap) - brief*movable - counted*c.Count.High*countMost,
@@ -418,23 +408,22 @@ func (t *tally) callees() (timed, counted float64) {
 
 // briefCallees returns how many of the timed callees are so short that a compiler may have moved
 // their work out of their own time.
-func (r *estimator) briefCallees(t *tally) float64 {
+func (c *Calibration) briefCallees(t *tally) float64 {
 	var brief float64
 	for _, child := range t.children {
 		if child.isCounted() {
-			brief += r.briefCallees(child)
-		} else if timed := float64(child.ended); float64(child.self) < timed*(r.calibration.Inner.Median+2*movable) {
+			brief += c.briefCallees(child)
+		} else if timed := float64(child.ended); float64(child.self) < timed*(c.Inner.Median+2*movable) {
 			brief += float64(child.calls)
 		}
 	}
 	return brief
 }
 
-// sampled extrapolates from the sampled calls to all calls.
-func (r *estimator) sampled(t *tally, all float64) bounded {
+func (c *Calibration) sampled(t *tally, all float64) bounded {
 	drawn := float64(t.ended)
 	raw := float64(t.self - t.paused)
-	b := r.exact(t, drawn, raw, r.calibration.Drawn)
+	b := c.exact(t, drawn, raw, c.Drawn)
 	s := sample{drawn: drawn, calls: all, mean: b.nanos / drawn}
 	if drawn >= leastDrawn {
 		// A pause made one of the calls longer, and its square larger by 2·p·mean + p².

@@ -155,7 +155,6 @@ func (b *budget) do(ctx context.Context, next decision, r reading) error {
 	return err
 }
 
-// apply sets all switches.
 func (b *budget) apply(ctx context.Context) error {
 	var request session.Request
 	b.run.lock.Lock()
@@ -301,7 +300,6 @@ func (b *budget) isTooSmall(m classfile.MethodRef) bool {
 	return known && shape.Code && !shape.Loops && !shape.Calls && shape.Bytes <= overhead.InlinedCode
 }
 
-// install puts hooks into methods.
 func (b *budget) install(ctx context.Context, methods []classfile.MethodRef) error {
 	var request session.Request
 	b.run.lock.Lock()

@@ -34,7 +34,6 @@ func (r *run) expand(ctx context.Context, methods []classfile.MethodRef) error {
 	return nil
 }
 
-// plan returns the hooks of one round.
 func (r *run) plan(methods []classfile.MethodRef) (session.Request, []classfile.MethodRef) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -140,7 +139,6 @@ func (r *run) bare(methods []classfile.MethodRef) []classfile.MethodRef {
 	})
 }
 
-// loading returns the hooks of a class that is loading.
 func (r *run) loading(class string, file []byte) session.Request {
 	if r.skip.class(class) && !r.patterns.MatchClass(class) {
 		return session.Request{}
@@ -315,7 +313,6 @@ func (r *run) decide(roots []classfile.MethodRef) {
 	}
 }
 
-// unlimited looks at everything.
 var unlimited = callgraph.Limits{Depth: math.MaxInt, Methods: math.MaxInt, Fan: math.MaxInt}
 
 // ahead bounds how far a lazy round looks: further in each round, since what costs is the
@@ -374,7 +371,6 @@ func mayBeWanted(set *pattern.Set, prefix string) bool {
 	return false
 }
 
-// class reports whether a class is skipped.
 func (s *skipping) class(name string) bool {
 	if s.into != nil && s.into.MatchClass(name) {
 		return false

@@ -226,7 +226,6 @@ func (g *governor) isLate(now time.Time) bool {
 	return now.Sub(g.trying) > g.choosing
 }
 
-// finish makes the choice.
 func (g *governor) finish(r reading) decision {
 	g.phase = max(g.phase, chosen)
 	return decision{remove: g.prune(r)}
@@ -330,7 +329,6 @@ func (g *governor) switchOff(h *governed, now time.Time, part float64) {
 	h.reason = fmt.Sprintf("%s calls a second would cost %.2g %%: switched off, its time is included in its callers", format.Rate(h.rate), 100*part)
 }
 
-// switchOn switches hooks on that are about to be tried.
 func (g *governor) switchOn(trial []*governed, now time.Time) {
 	for _, h := range trial {
 		h.mode, h.onAt = on, now

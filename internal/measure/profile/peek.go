@@ -52,7 +52,6 @@ func (p *peek) begin(ctx context.Context, r *run) {
 	}
 }
 
-// stop ends sampling.
 func (p *peek) stop(ctx context.Context) {
 	if p.sampler != nil {
 		_ = p.sampler.Close(ctx) // it has changed nothing

@@ -408,7 +408,6 @@ func (r *run) enter(stage Stage) {
 	r.report()
 }
 
-// report passes on how far the run has come.
 func (r *run) report() {
 	if r.Progress == nil {
 		return

@@ -16,7 +16,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// result returns what was measured so far.
 func (r *run) result(ctx context.Context) (*cct.Profile, error) {
 	threads, err := r.session.Threads()
 	if err != nil {
@@ -166,7 +165,6 @@ func (r *run) intrinsicNotes(p *cct.Profile) (notes []string) {
 	return notes
 }
 
-// some lists the first few names.
 func some(names []string) string {
 	const most = 20
 	names = slices.Compact(names) // overloads are next to each other

@@ -28,7 +28,6 @@ const (
 	minPart   = 0.25 // of the run
 )
 
-// open begins a new window.
 func (w *window) open(r *run) error {
 	threads, err := r.session.Threads()
 	if err != nil {
@@ -201,7 +200,6 @@ type place struct {
 	start int64
 }
 
-// places returns the timed call that each thread is in.
 func (r *run) places() map[uint64]place {
 	threads, err := r.session.Stacks()
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
 )
 
-// climb goes up from spots, level by level.
 func (s *search) climb(ctx context.Context, spots []*spot) error {
 	for _, spot := range spots {
 		spot.climbed = true
@@ -174,7 +173,6 @@ func (s *search) weave(ctx context.Context, subjects []*subject, why string) err
 	return nil
 }
 
-// whyLeft returns why the session left a method alone.
 func (s *search) whyLeft(one *subject) string {
 	for _, left := range s.session.LeftAlone() {
 		if left.Class == one.Class && (left.Method == "" || left.Method == one.Member()) {
@@ -184,7 +182,6 @@ func (s *search) whyLeft(one *subject) string {
 	return "the JVM has not accepted its hook"
 }
 
-// account records the batches of an installation.
 func (s *search) account(installation *session.Installation, why string, in bool) {
 	if installation == nil {
 		return

@@ -102,7 +102,6 @@ func (p *planner) isBeyond(n *node) bool {
 	return false
 }
 
-// subject returns the data of a method.
 func (p *planner) subject(m classfile.MethodRef) *subject {
 	s := p.subjects[m]
 	if s == nil {

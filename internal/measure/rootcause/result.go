@@ -10,7 +10,6 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/hotspots"
 )
 
-// index returns a method's index in the result.
 func (s *search) index(m classfile.MethodRef) int {
 	at, known := s.indexes[m]
 	if !known {
@@ -21,7 +20,6 @@ func (s *search) index(m classfile.MethodRef) int {
 	return at
 }
 
-// result returns what is known so far.
 func (s *search) result() *Climb {
 	c := &Climb{
 		Began: s.began, Took: s.elapsed(), Hooks: slices.Clone(s.lives), Batches: slices.Clone(s.batches), Cost: s.cost(), Notes: slices.Clone(s.notes),
@@ -221,7 +219,6 @@ func (s *search) describe(caller *Caller, m classfile.MethodRef) {
 	}
 }
 
-// whyTop returns why a path ends at a caller.
 func (s *search) whyTop(caller *Caller, at *node) string {
 	switch {
 	case !caller.Top:
@@ -236,7 +233,6 @@ func (s *search) whyTop(caller *Caller, at *node) string {
 	return "a thread's entry"
 }
 
-// list returns the caller list.
 func (s *search) list() []Entry {
 	callees := make(map[classfile.MethodRef]map[classfile.MethodRef]bool)
 	callers := make(map[classfile.MethodRef]map[classfile.MethodRef]bool)

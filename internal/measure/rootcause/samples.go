@@ -60,7 +60,6 @@ func (s *search) pause(ctx context.Context, long time.Duration) error {
 	}
 }
 
-// poll reads new samples.
 func (s *search) poll(ctx context.Context) error {
 	s.polled = time.Now()
 	batch, err := s.sampler.Poll(ctx)

@@ -46,7 +46,6 @@ func newStacks() *stacks {
 	}
 }
 
-// add takes in a stack.
 func (s *stacks) add(stack *jfr.Stack) {
 	code, isComplete := piece{classes: make(map[string]bool)}, false
 	var callee *classfile.MethodRef

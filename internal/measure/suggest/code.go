@@ -25,16 +25,14 @@ type Code struct {
 	uses    map[classfile.MethodRef][]Use
 }
 
-// classCode is one class.
 type classCode struct {
 	methods []methodCode
 }
 
-// methodCode is one method.
 type methodCode struct {
-	name, descriptor string
-	access           classfile.Access
-	callgraph.Shape  // of its code; no bytes if it has none
+	classfile.MethodRef
+	access          classfile.Access
+	callgraph.Shape // of its code; no bytes if it has none
 }
 
 func newCode() *Code {
@@ -63,11 +61,11 @@ func (c *Code) add(file []byte) error {
 	known := &classCode{}
 	for i := range class.Methods {
 		member := &class.Methods[i]
-		name, descriptor, err := class.MemberName(member)
+		method, descriptor, err := class.MemberName(member)
 		if err != nil {
 			return err
 		}
-		m := methodCode{name: string(name), descriptor: string(descriptor), access: member.Access}
+		m := methodCode{classfile.MethodRef{Class: name, Name: string(method), Descriptor: string(descriptor)}, member.Access, callgraph.Shape{}}
 		if code, err := class.Code(member.Attributes); err == nil && code != nil {
 			m.Shape = callgraph.ShapeOf(code.Bytes)
 		}
@@ -85,14 +83,13 @@ func (c *Code) named(m classfile.MethodRef) (found []*methodCode) {
 	}
 	for i := range class.methods {
 		one := &class.methods[i]
-		if one.name == m.Name && (m.Descriptor == "" || one.descriptor == m.Descriptor) {
+		if one.Name == m.Name && (m.Descriptor == "" || one.Descriptor == m.Descriptor) {
 			found = append(found, one)
 		}
 	}
 	return found
 }
 
-// isAlone reports whether a method has no overloads.
 func (c *Code) isAlone(m classfile.MethodRef) bool {
 	return len(c.named(anyOverload(m))) == 1
 }
@@ -135,7 +132,6 @@ func passesOn(class string) bool {
 	return hotspots.PassesOn(class) || strings.ContainsAny(class, "+;[") || strings.HasPrefix(class, "java/lang/Thread")
 }
 
-// isOurs reports whether a class is Sonde's.
 func isOurs(class string) bool {
 	return strings.HasPrefix(class, "java/lang/SondeHooks") || strings.HasPrefix(class, "sonde/agent/")
 }
@@ -266,12 +262,11 @@ const (
 // nature returns what the code of a method shows about it.
 func (c *Code) nature(m classfile.MethodRef) (n Nature) {
 	for _, one := range c.named(m) {
-		full := classfile.MethodRef{Class: m.Class, Name: one.name, Descriptor: one.descriptor}
-		for _, use := range c.usesOf(full, maxHops) {
+		for _, use := range c.usesOf(one.MethodRef, maxHops) {
 			n.add(use)
 		}
 		if n.Entry == "" {
-			n.Entry = c.entryOf(full)
+			n.Entry = c.entryOf(one.MethodRef)
 		}
 		switch {
 		case one.access.Has(classfile.AccSynchronized):
@@ -483,12 +478,12 @@ func (c *Code) groups(class string) map[Kind]*group {
 	known := c.classes[class]
 	for i := range known.methods {
 		m := &known.methods[i]
-		isWritten := m.Bytes > 0 && !m.access.Has(classfile.AccBridge) && !m.access.Has(classfile.AccSynthetic) && m.name != "<clinit>"
-		isMain := m.name == "main" && m.access.Has(classfile.AccStatic) // called once
+		isWritten := m.Bytes > 0 && !m.access.Has(classfile.AccBridge) && !m.access.Has(classfile.AccSynthetic) && m.Name != "<clinit>"
+		isMain := m.Name == "main" && m.access.Has(classfile.AccStatic) // called once
 		if !isWritten || isMain || callgraph.IsJDK(class) && isCentral(class) {
 			continue
 		}
-		one := &Candidate{MethodRef: classfile.MethodRef{Class: class, Name: m.name, Descriptor: m.descriptor}}
+		one := &Candidate{MethodRef: m.MethodRef}
 		one.Nature = c.nature(one.MethodRef)
 		kind := one.lead()
 		if kind == "" || m.isTiny() && kind != Request {

@@ -37,7 +37,6 @@ const (
 	timeCalls  = countCalls | arena.Timed
 )
 
-// setAll sets what the hooks of candidates are to do.
 func setAll(candidates []*Candidate, flags arena.Flags) {
 	for _, one := range candidates {
 		one.flags = flags
@@ -54,7 +53,6 @@ func request(candidates []*Candidate) (request session.Request) {
 	return request
 }
 
-// tallies are what was counted, by candidate.
 type tallies map[*Candidate]tally
 
 // read returns what hooks have counted so far.

@@ -54,7 +54,6 @@ const (
 	minShown = 0.01 // of all samples
 )
 
-// propose chooses methods, and sums up.
 func (o *observer) propose() *Proposal {
 	p := &Proposal{
 		PID: o.PID, JDK: o.jdk, Main: o.main, Budget: o.Budget, Use: o.look.use, Samples: o.look.table.Samples, Sampled: o.look.took,

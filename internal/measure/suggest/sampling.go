@@ -49,7 +49,6 @@ type look struct {
 	bias     string
 }
 
-// watch begins to take samples.
 func (o *Options) watch(ctx context.Context, waits bool) (l *look, err error) {
 	l = &look{window: hotspots.NewWindow(unbounded), inlining: make(inlining), queue: newQueue(), notice: o.notice}
 	options := sampler.Options{Source: o.Source}
@@ -76,7 +75,6 @@ func (o *Options) watch(ctx context.Context, waits bool) (l *look, err error) {
 	return l, nil
 }
 
-// poll takes in new samples.
 func (l *look) poll(ctx context.Context) error {
 	batch, err := l.sampler.Poll(ctx)
 	for _, note := range batch.Notes {
@@ -167,7 +165,6 @@ func unique(methods []classfile.MethodRef) (found []classfile.MethodRef) {
 	return found
 }
 
-// weightOf returns the weight of all paths.
 func weightOf(paths []hotspots.Path) (whole float64) {
 	for i := range paths {
 		whole += paths[i].Weight
@@ -222,7 +219,6 @@ type Waits struct {
 	Files   float64
 }
 
-// waits returns how many threads wait for anything.
 func (w Waits) waits() float64 { return w.Blocked + w.Network + w.Files }
 
 // A queue is where thread dumps show waiting threads.
@@ -293,7 +289,6 @@ const blocked = "STATE_BLOCKED"
 
 func isWaiting(state string) bool { return strings.Contains(state, "WAITING") }
 
-// of returns the waits in a method.
 func (q *queue) of(m classfile.MethodRef) Waits {
 	w := q.waits[anyOverload(m)]
 	if q.dumps > 0 {

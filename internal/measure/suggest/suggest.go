@@ -185,14 +185,12 @@ func (o *observer) sample(ctx context.Context) (err error) {
 	return nil
 }
 
-// open opens a session.
 func (o *observer) open(ctx context.Context, stage Stage) (err error) {
 	o.enter(stage)
 	o.session, err = session.Open(ctx, o.PID, o.Settings)
 	return err
 }
 
-// leave leaves the JVM as it was.
 func (o *observer) leave(ctx context.Context) error {
 	o.enter(Leaving)
 	farewell, err := o.session.Close(ctx)
@@ -276,7 +274,7 @@ func (c *Code) equip(one *Candidate) string {
 		case m.isTiny():
 			tiny++
 		default:
-			one.Members = append(one.Members, classfile.MethodRef{Class: one.Class, Name: m.name, Descriptor: m.descriptor})
+			one.Members = append(one.Members, m.MethodRef)
 		}
 	}
 	switch {
