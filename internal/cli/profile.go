@@ -431,38 +431,19 @@ func profileLines(p profile.Progress, tree *cct.Profile, roots string, width, he
 // treeLines returns the longest nodes of a tree as a table.
 func treeLines(p *cct.Profile, width, most int) []string {
 	shown, partly := longest(p.Merged, most), p.Partly()
+	lines := text.TreeLines(p.Merged, func(n *cct.Node) bool { return shown[n] })
 	var rows [][]string
-	var branches []string
-	var walk func(n *cct.Node, branch string)
-	walk = func(n *cct.Node, branch string) {
-		var children []*cct.Node
-		for _, c := range n.Children {
-			if shown[c] {
-				children = append(children, c)
-			}
+	for _, l := range lines {
+		texts := nodeTexts(p, l.Node)
+		if _, is := partly[l.Node.Method]; is {
+			texts[len(texts)-1] += " [partly]" // its hook was on for a part of the time
 		}
-		for i, c := range children {
-			own, below := "├ ", "│ "
-			if i == len(children)-1 {
-				own, below = "└ ", "  "
-			}
-			if n == p.Merged { // roots stand at the margin
-				own, below = "", ""
-			}
-			texts := nodeTexts(p, c)
-			if _, is := partly[c.Method]; is {
-				texts[len(texts)-1] += " [partly]" // its hook was on for a part of the time
-			}
-			rows = append(rows, texts)
-			branches = append(branches, branch+own)
-			walk(c, branch+below)
-		}
+		rows = append(rows, texts)
 	}
-	walk(p.Merged, "")
 	used := format.SpaceBefore(profileColumns, rows)
 	for i, row := range rows {
 		last := len(row) - 1
-		row[last] = branches[i] + format.KeepEnd(row[last], width, used+utf8.RuneCountInString(branches[i]))
+		row[last] = lines[i].Branches + format.KeepEnd(row[last], width, used+utf8.RuneCountInString(lines[i].Branches))
 	}
 	return format.TableLines(profileColumns, rows, 0)
 }

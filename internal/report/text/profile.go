@@ -99,18 +99,18 @@ func (r *profileReport) tree() {
 		return
 	}
 	r.heading("Call tree")
-	lines, left := thresholdOf(top).lines(top, nil, "")
+	lines := TreeLines(top, thresholdOf(top).reached)
 	t := &table{columns: treeColumns}
 	for _, l := range lines {
-		t.rows = append(t.rows, r.treeRow(l.node, top.Total.Nanos))
+		t.rows = append(t.rows, r.treeRow(l.Node, top.Total.Nanos))
 	}
 	t.dropIfAll("THREW", "0")
 	before := t.narrow(r.width, 30, "THREW", "MEAN", "±", "SELF")
 	for i, l := range lines {
-		t.setTree(i, l.branches, r.names[l.node.Method], r.marks(l.node), before, r.width)
+		t.setTree(i, l.Branches, r.names[l.Node.Method], r.marks(l.Node), before, r.width)
 	}
 	r.table(t)
-	r.leftOut(left, "node", "nodes", top.Total.Nanos)
+	r.leftOut(omittedFrom(top, lines), "node", "nodes", top.Total.Nanos)
 }
 
 // fitBranches returns the branches that lead to a node, or its depth where the branches
@@ -202,10 +202,10 @@ func (h threshold) reached(n *cct.Node) bool {
 	return float64(n.Calls) >= h.calls
 }
 
-// A treeLine is a node with the branches that lead to it.
-type treeLine struct {
-	node     *cct.Node
-	branches string
+// A TreeLine is a node with the branches that lead to it.
+type TreeLine struct {
+	Node     *cct.Node
+	Branches string
 }
 
 // omitted sums up what a list leaves out for being below the threshold.
@@ -215,33 +215,39 @@ type omitted struct {
 	calls uint64
 }
 
-// lines returns the nodes below one that reach the threshold, and sums up the others.
-func (h threshold) lines(n *cct.Node, lines []treeLine, branches string) ([]treeLine, omitted) {
-	var left omitted
-	shown := make([]*cct.Node, 0, len(n.Children))
-	for _, c := range n.Children {
-		if h.reached(c) {
-			shown = append(shown, c)
-		} else {
-			for n := range c.All() {
-				left.add(omitted{1, n.Self.Nanos, n.Calls})
+// TreeLines returns the nodes below one that are shown, callers before callees.
+func TreeLines(top *cct.Node, isShown func(*cct.Node) bool) (lines []TreeLine) {
+	var add func(n *cct.Node, branches string)
+	add = func(n *cct.Node, branches string) {
+		shown := slices.DeleteFunc(slices.Clone(n.Children), func(c *cct.Node) bool { return !isShown(c) })
+		for i, c := range shown {
+			own, below := "├ ", "│ "
+			if i == len(shown)-1 {
+				own, below = "└ ", "  "
 			}
+			if n == top { // roots have no branch
+				own, below = "", ""
+			}
+			lines = append(lines, TreeLine{c, branches + own})
+			add(c, branches+below)
 		}
 	}
-	for i, c := range shown {
-		own, below := "├ ", "│ "
-		if i == len(shown)-1 {
-			own, below = "└ ", "  "
-		}
-		if n.Method < 0 { // roots have no branch
-			own, below = "", ""
-		}
-		lines = append(lines, treeLine{c, branches + own})
-		var more omitted
-		lines, more = h.lines(c, lines, branches+below)
-		left.add(more)
+	add(top, "")
+	return lines
+}
+
+// omittedFrom sums up the nodes below one that have no line.
+func omittedFrom(top *cct.Node, lines []TreeLine) (left omitted) {
+	shown := map[*cct.Node]bool{top: true}
+	for _, l := range lines {
+		shown[l.Node] = true
 	}
-	return lines, left
+	for n := range top.All() {
+		if !shown[n] {
+			left.add(omitted{1, n.Self.Nanos, n.Calls})
+		}
+	}
+	return left
 }
 
 func (o *omitted) add(more omitted) {
