@@ -272,7 +272,6 @@ func isYes(line string) bool {
 // applied.
 const readyFD = 3
 
-// readyWord is that report.
 const readyWord = "applied\n"
 
 // inBackground starts this program again without a terminal to hold the JVM, and waits
@@ -456,7 +455,6 @@ func writeHolder(out io.Writer, status *handover.Status, width int) {
 	format.WriteTable(out, applyColumns, runningTexts(status.Probes), width)
 }
 
-// nothingToChange is printed for a set that is already applied.
 const nothingToChange = "nothing to change"
 
 // writeChanges writes one difference per line, cut at the width of a terminal.

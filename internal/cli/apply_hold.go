@@ -328,7 +328,6 @@ func hasColours(width int) bool {
 	return width > 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// An applyLook is a reading of what is measured.
 type applyLook struct {
 	document.Applied
 	elapsed time.Duration
@@ -360,7 +359,6 @@ func (r *applyRun) look() (*applyLook, error) {
 	return look, nil
 }
 
-// headline says how many calls there were in which time.
 func (l *applyLook) headline() string {
 	calls := format.Count(int(l.calls), "call", "calls")
 	if l.atLeast {

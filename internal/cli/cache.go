@@ -103,7 +103,6 @@ func (p *cacheDirFlags) options() (cache.Options, error) {
 	return o, nil
 }
 
-// errNothingCached says that the user has no cache yet.
 var errNothingCached = errors.New("nothing is cached yet")
 
 // open opens an existing cache. It returns errNothingCached if that of the user does not
@@ -499,7 +498,6 @@ func writeCacheStats(out io.Writer, s *document.CacheStats) {
 	}
 }
 
-// since says how long ago something was.
 func since(at time.Time) string {
 	if at.IsZero() {
 		return "-"

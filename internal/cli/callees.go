@@ -265,7 +265,6 @@ func kindsText(via []calltree.Via) string {
 	return strings.Join(kinds, ", ")
 }
 
-// remarkOf returns the text after the name of a method.
 func remarkOf(n *calltree.Node) string {
 	var remarks []string
 	for _, v := range n.Via {

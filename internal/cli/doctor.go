@@ -158,7 +158,6 @@ func bugFindings(version string) []doctor.Finding {
 	return findings
 }
 
-// holderFindings returns who has hooks in the JVM.
 func holderFindings(ctx context.Context, jvm *process.JVM) []doctor.Finding {
 	occupants, unreachable, err := session.Owners(ctx, jvm, false)
 	if err != nil {

@@ -233,7 +233,6 @@ const cacheVariable = "SONDE_CACHE"
 
 const cacheOff = "off"
 
-// cacheFlags are the cache flags of commands that weave.
 type cacheFlags struct {
 	cacheDirFlags
 	share string
@@ -303,7 +302,6 @@ func sessionWovenText(s *session.Session) string {
 	return wovenText(w.Woven, w.Cached, s.HasCache())
 }
 
-// hide omits flags from the help text.
 func hide(command *cobra.Command, flags ...string) {
 	for _, name := range flags {
 		command.Flags().Lookup(name).Hidden = true

@@ -317,7 +317,6 @@ type hotView struct {
 	threads bool
 }
 
-// press changes the view by a key, and reports whether the key ends the command.
 func (v *hotView) press(key rune) (quit bool) {
 	if !v.typing {
 		v.sort = cmp.Or(hotKeys[key], v.sort)

@@ -147,7 +147,6 @@ func (i *instrumentCommand) run(ctx context.Context) error {
 	return i.print(sum)
 }
 
-// verdict decides whether the output may be written.
 func (i *instrumentCommand) verdict(job *offline.Job) error {
 	err := job.Verdict(i.strict)
 	var none *offline.NoMatchError

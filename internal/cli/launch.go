@@ -307,7 +307,6 @@ func (c *envCommand) checkPack() (err error) {
 	return nil
 }
 
-// checkArena checks that the directory of the arena exists.
 func (c *envCommand) checkArena() (err error) {
 	if c.Arena, err = filepath.Abs(c.Arena); err != nil {
 		return err

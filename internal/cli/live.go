@@ -95,7 +95,6 @@ func (v *liveSession) enter(ctx context.Context, name string, flags arena.Flags,
 	return nil
 }
 
-// open attaches to the JVM, with the cache.
 func (v *liveSession) open(ctx context.Context, command string) error {
 	start := time.Now()
 	kept, endCache, err := v.target.cache.openCache(v.remark)
@@ -366,7 +365,6 @@ func losses(r *liveprobes.Results) (lines []string) {
 	return append(lines, contextNotes(r.ContextsLost, r.Ambiguous)...)
 }
 
-// readRows reads what was measured, by method or by context.
 func (v *liveSession) readRows() (*liveprobes.Results, []results.Row, error) {
 	if v.applied.isUsed() {
 		found, err := v.applied.Results()
@@ -424,7 +422,6 @@ func contextText(within string, label liveprobes.Label) string {
 	return "within " + within + "; " + text
 }
 
-// hasSequences reports whether rows differ by sequence.
 func hasSequences(set *probeset.Set) bool {
 	return slices.ContainsFunc(set.Probes, func(p probeset.Probe) bool { return len(p.Within) > 1 })
 }
@@ -611,7 +608,6 @@ func (s *waitLoop) endAfter(duration time.Duration, began time.Time) {
 	}
 }
 
-// wait returns why the command has to end.
 func (s *waitLoop) wait(ctx context.Context) ending {
 	timer := time.NewTimer(s.pause())
 	defer timer.Stop()
@@ -637,7 +633,6 @@ func (s *waitLoop) wait(ctx context.Context) ending {
 	}
 }
 
-// runTasks runs the tasks that are due.
 func (s *waitLoop) runTasks(now time.Time) ending {
 	if !s.until.IsZero() && !now.Before(s.until) {
 		return endedDuration

@@ -440,7 +440,6 @@ func (b *liveTable) watch(ctx context.Context, s *waitLoop, update func()) endin
 	return s.wait(ctx)
 }
 
-// press changes the view by a key, and reports whether the key ends the command.
 func (b *liveTable) press(key rune) (quit bool) {
 	if b.view.press(key) {
 		return true
@@ -577,7 +576,6 @@ type monitorView struct {
 	hideIdle bool // also hides idle patterns
 }
 
-// press changes the view by a key, and reports whether the key ends the command.
 func (v *monitorView) press(key rune) (quit bool) {
 	if !v.typing {
 		v.sort = cmp.Or(monitorKeys[key], v.sort)

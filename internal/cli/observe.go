@@ -151,7 +151,6 @@ const observeExamples = `  sonde observe 4711 -o probes.yaml
   sonde observe 4711 | sonde apply 4711 -f -
   sonde observe app.jar lib/dao.jar -o probes.yaml`
 
-// run observes, writes the proposal, and with --apply tries it.
 func (c *observeCommand) run(ctx context.Context) error {
 	if len(c.inputs) > 0 {
 		p, err := suggest.ReadArchives(ctx, c.inputs, c.Most)

@@ -124,7 +124,6 @@ func (c *packCommand) checkOutput() error {
 	return nil
 }
 
-// refuse reports what --strict forbids.
 func (c *packCommand) refuse(content *pack.Content, notes []string) error {
 	for _, note := range notes {
 		c.note(note)
@@ -602,7 +601,6 @@ func (f *planCommand) writeText(out io.Writer, p *build.Planned) {
 
 var fateOrder = []probeset.When{probeset.Static, probeset.Load, probeset.Dynamic, probeset.Never, probeset.Unstated}
 
-// A fate is what happens to classes, and why.
 type fate struct {
 	when probeset.When
 	why  string

@@ -226,7 +226,6 @@ func (c *profileCommand) measure(ctx context.Context, jvm *process.JVM) error {
 	return errors.Join(c.write(result), err)
 }
 
-// uncalled says why there is no result, or returns nil.
 func (c *profileCommand) uncalled(p *cct.Profile, last profile.Progress) error {
 	if len(p.Merged.Children) > 0 {
 		return nil

@@ -131,7 +131,6 @@ const reportExamples = `  sonde report /var/log/shop.arena --pack shop.pack
   sonde report 4711 --sort mean --top 10
   sonde report shop.arena --json | jq '.methods[] | select(.calls > 1000) | .method'`
 
-// fileRemedy adds a remedy to the error of reading a file as an arena.
 func fileRemedy(err error, name string) error {
 	switch {
 	case !errors.Is(err, arena.ErrNotArena) && !errors.Is(err, process.ErrNotPlain):
@@ -425,7 +424,6 @@ func (r *arenaReport) describe(top int) document.Report {
 	return d
 }
 
-// rowsByProbe is the value of --by for one row per probe.
 const rowsByProbe = "probe"
 
 const usualAttachSort = "calls"

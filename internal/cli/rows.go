@@ -71,7 +71,6 @@ func rowName(r *results.Row, overloads map[string]bool) string {
 	return name + inContext(r.Context)
 }
 
-// inContext writes a context after a name.
 func inContext(context string) string {
 	if context == "" {
 		return ""
@@ -114,13 +113,11 @@ func callsText(calls uint64, isLowerBound bool) string {
 	return format.AtLeast(isLowerBound, format.Grouped(int(calls)))
 }
 
-// arenaNotes reports calls for which the arena had no room.
 func arenaNotes(untimed, dropped uint64) (lines []string) {
 	lines = addCount(lines, untimed, "call was", "calls were", "counted without a time: the arena had no room")
 	return addCount(lines, dropped, "call was", "calls were", "not counted: the arena had no room")
 }
 
-// contextNotes reports calls and tasks whose context is unknown.
 func contextNotes(lost, ambiguous uint64) (lines []string) {
 	lines = addCount(lines, lost, "call", "calls", "of sequences and tags found no room in the arena: calls below have no context")
 	return addCount(lines, ambiguous, "task was", "tasks were", "handed over twice before starting: their context is unknown")

@@ -140,7 +140,6 @@ func nearCommand(root *cobra.Command, args []string) string {
 	return ""
 }
 
-// durationWanted says what the value of a flag for a duration must be.
 const durationWanted = "a time with its unit, such as 30s, 500ms or 2m"
 
 // badValue matches the error of the flag library about a value.
@@ -214,7 +213,6 @@ For files:
 	return root
 }
 
-// exitCodes is the end of the help texts.
 const exitCodes = "\n\nExit code: 0 if there is a result, 1 if there is none or on an error, 2 for a wrong command line\nor file."
 
 // A checkedCommand checks its command line before it does anything.

@@ -172,14 +172,12 @@ func (v *tableView) keyLine(keys string) string {
 	return line + "   " + keys + "  [p]ause  [q]uit"
 }
 
-// Keys that are not letters.
 const (
 	keyEscape    = '\x1b'
 	keyBackspace = '\x7f'
 	keyErase     = '\b'
 )
 
-// edit applies a key to the filter.
 func (v *tableView) edit(key rune) {
 	switch {
 	case key == '\r' || key == '\n':

@@ -143,7 +143,6 @@ func (c *traceCommand) want() (*probeset.Set, error) {
 	return set, nil
 }
 
-// conditions says which transactions are chosen.
 func (c *traceCommand) conditions() (texts []string) {
 	for _, sequence := range c.contexts.within {
 		texts = append(texts, "within "+sequence)

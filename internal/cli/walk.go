@@ -128,7 +128,6 @@ The report is printed at the end. -o also writes it to files, in the format of t
 names: .html for a browser, with the search drawn over time, .pb.gz for go tool pprof,
 .json for other programs (docs/formats/climb.md), .txt.`
 
-// run searches, shows the progress, and writes the result.
 func (c *walkCommand) run(ctx context.Context) error {
 	defer ignoreBrokenPipe()()
 	view := &walkView{walkCommand: c, progressView: newBulletin(c.streams, c.json), level: -1}
