@@ -132,8 +132,8 @@ func reportNotes(report *liveprobes.Report) []string {
 			notes = append(notes, fmt.Sprintf("%s %s: no loaded method matches %s; a method that loads later gets its hook then", kind, a.Name, pattern))
 		}
 		for _, g := range groupLeft(withLeftOut(nil, a.LeftOut)) {
-			first := g.list[0]
-			notes = append(notes, fmt.Sprintf("%s %s has no hook in %s, such as %s: %s", kind, a.Name, format.Count(len(g.list), "class or method", "classes or methods"), leftName(first), first.Reason))
+			first := g.List[0]
+			notes = append(notes, fmt.Sprintf("%s %s has no hook in %s, such as %s: %s", kind, a.Name, format.Count(len(g.List), "class or method", "classes or methods"), leftName(first), first.Reason))
 		}
 		for _, text := range a.Redacted {
 			notes = append(notes, fmt.Sprintf("%s %s: %s is redacted; use allow: in the file to show it", kind, a.Name, text))

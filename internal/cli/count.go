@@ -199,14 +199,13 @@ func (c *countCommand) run(ctx context.Context) error {
 func (r *countRun) watch(ctx context.Context) ending {
 	s := waitLoop{done: r.session.Done(), why: r.endedBy}
 	s.endAfter(r.duration, r.began)
-	if r.calls > 0 {
-		s.addTask(callsEvery, func() ending {
-			if found, err := r.read(); err == nil && found.Calls >= r.calls {
-				return endedCalls
-			}
-			return notEnded
-		})
-	}
+	s.endAtCalls(r.calls, func() uint64 {
+		found, err := r.read()
+		if err != nil {
+			return 0 // the end reports it
+		}
+		return found.Calls
+	})
 	if r.timing == results.Sampled {
 		const batchEvery = 100 * time.Millisecond
 		s.addTask(batchEvery, func() ending {

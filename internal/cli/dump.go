@@ -296,8 +296,11 @@ func (d *dumpCommand) diffSides(ctx context.Context, out *bufio.Writer, a, b *di
 
 // diffOne compares two forms of a class, one of which may be missing.
 func (d *dumpCommand) diffOne(out *bufio.Writer, path string, old, now []byte, several bool) (bool, error) {
-	if old == nil || now == nil {
-		return true, d.onlyOne(out, path, old, now)
+	if old == nil {
+		return true, d.onlyOne(out, path, "after", now)
+	}
+	if now == nil {
+		return true, d.onlyOne(out, path, "before", old)
 	}
 	a, err := classfile.Parse(old)
 	if err != nil {
@@ -329,11 +332,7 @@ func (d *dumpCommand) diffOne(out *bufio.Writer, path string, old, now []byte, s
 	return true, err
 }
 
-func (d *dumpCommand) onlyOne(out *bufio.Writer, path string, old, now []byte) error {
-	which, data := "before", old
-	if old == nil {
-		which, data = "after", now
-	}
+func (d *dumpCommand) onlyOne(out *bufio.Writer, path, which string, data []byte) error {
 	c, err := classfile.Parse(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

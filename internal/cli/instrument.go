@@ -271,7 +271,13 @@ func (i *instrumentCommand) print(s *document.Instrument) error {
 	for _, name := range s.NotJars {
 		_, _ = fmt.Fprintf(out, "note: %s is not a jar and was copied unchanged\n", name)
 	}
-	i.printLinks(out, s.LinksOut)
+	if n := len(s.LinksOut); n > 0 { // to classes that are not woven
+		most := mostNamed
+		if i.verbose {
+			most = n
+		}
+		_, _ = fmt.Fprintf(out, "note: %s to classes outside the input, which are not woven: %s\n", format.Count(n, "link leads", "links lead"), firstOf(s.LinksOut, most))
+	}
 	_, _ = fmt.Fprintf(out, "run it:  %s\n", s.Run)
 	for _, module := range s.Modules {
 		_, _ = fmt.Fprintf(out, "         (on the module path, with --add-reads %s=ALL-UNNAMED)\n", module)
@@ -282,27 +288,13 @@ func (i *instrumentCommand) print(s *document.Instrument) error {
 	return out.Flush()
 }
 
-// printLinks reports links to classes outside of the input, which are not woven.
-func (i *instrumentCommand) printLinks(out io.Writer, links []string) {
-	const most = 5
-	if len(links) == 0 {
-		return
-	}
-	shown, more := links, ""
-	if len(shown) > most && !i.verbose {
-		shown, more = shown[:most], ", …"
-	}
-	_, _ = fmt.Fprintf(out, "note: %s to classes outside the input, which are not woven: %s%s\n",
-		format.Count(len(links), "link leads", "links lead"), strings.Join(shown, ", "), more)
-}
-
 // printLeftAlone lists methods by reason, in the order of the input.
 func (i *instrumentCommand) printLeftAlone(out io.Writer, left []offline.LeftAlone) {
-	for _, g := range groupBy(left, func(l offline.LeftAlone) string { return l.Kind }) {
-		_, _ = fmt.Fprintf(out, "left alone because %s: %s\n", g.key, format.Grouped(len(g.list)))
+	for _, g := range format.GroupBy(left, func(l offline.LeftAlone) string { return l.Kind }) {
+		_, _ = fmt.Fprintf(out, "left alone because %s: %s\n", g.Key, format.Grouped(len(g.List)))
 		var lines []string
-		for _, l := range g.list {
-			lines = append(lines, l.Name()+detailOf(l.Reason, g.key))
+		for _, l := range g.List {
+			lines = append(lines, l.Name()+detailOf(l.Reason, g.Key))
 		}
 		writeSome(out, "  ", lines, mostNamed, i.verbose, "-v")
 	}

@@ -497,26 +497,26 @@ func costOf(cost cost.Cost) string {
 }
 
 // groupLeft groups by reason, without its details; the most frequent comes first.
-func groupLeft(left []session.LeftAlone) []group[string, session.LeftAlone] {
-	groups := groupBy(left, func(l session.LeftAlone) string {
+func groupLeft(left []session.LeftAlone) []format.Group[string, session.LeftAlone] {
+	groups := format.GroupBy(left, func(l session.LeftAlone) string {
 		reason, _, _ := strings.Cut(l.Reason, ": ")
 		return reason
 	})
-	slices.SortStableFunc(groups, func(a, b group[string, session.LeftAlone]) int { return len(b.list) - len(a.list) })
+	slices.SortStableFunc(groups, func(a, b format.Group[string, session.LeftAlone]) int { return len(b.List) - len(a.List) })
 	return groups
 }
 
 // leftLines writes groups, with all members or with one example each.
-func leftLines(groups []group[string, session.LeftAlone], all bool) (lines []string) {
+func leftLines(groups []format.Group[string, session.LeftAlone], all bool) (lines []string) {
 	for _, g := range groups {
-		line := fmt.Sprintf("  %s: %s", format.Grouped(len(g.list)), g.key)
+		line := fmt.Sprintf("  %s: %s", format.Grouped(len(g.List)), g.Key)
 		if !all {
-			lines = append(lines, line+", such as "+leftName(g.list[0]))
+			lines = append(lines, line+", such as "+leftName(g.List[0]))
 			continue
 		}
 		lines = append(lines, line)
-		for _, l := range g.list {
-			lines = append(lines, "    "+leftName(l)+detailOf(l.Reason, g.key))
+		for _, l := range g.List {
+			lines = append(lines, "    "+leftName(l)+detailOf(l.Reason, g.Key))
 		}
 	}
 	return lines
@@ -605,6 +605,18 @@ func (s *waitLoop) addTask(every time.Duration, do func() ending) *task {
 func (s *waitLoop) endAfter(duration time.Duration, began time.Time) {
 	if duration > 0 {
 		s.until = began.Add(duration)
+	}
+}
+
+// endAtCalls ends the stay at a number of calls; 0 is no limit.
+func (s *waitLoop) endAtCalls(limit uint64, calls func() uint64) {
+	if limit > 0 {
+		s.addTask(callsEvery, func() ending {
+			if calls() >= limit {
+				return endedCalls
+			}
+			return notEnded
+		})
 	}
 }
 

@@ -254,14 +254,7 @@ func (r *monitorRun) finish(ctx context.Context, ended ending) error {
 func (r *monitorRun) watch(ctx context.Context) ending {
 	s := waitLoop{done: r.session.Done(), why: r.endedBy}
 	s.endAfter(r.duration, r.began)
-	if r.calls > 0 {
-		s.addTask(callsEvery, func() ending {
-			if r.table.callsSoFar() >= r.calls {
-				return endedCalls
-			}
-			return notEnded
-		})
-	}
+	s.endAtCalls(r.calls, r.table.callsSoFar)
 	return r.table.watch(ctx, &s, func() {
 		r.cost.Refresh(ctx, r.began)
 		r.publish(true)

@@ -161,13 +161,8 @@ nobody can guess), which sonde report and sonde attach read, also while the prog
 
 Jars, wars and directories are only read, also signed ones. The pack holds the
 differences, and a class gets them only if its bytes are those that were packed. A class
-that differs is loaded unchanged, counted and listed. Jars inside jars (BOOT-INF/lib,
-WEB-INF/lib) are included, and every version of a multi-release jar is packed.
-
-The weave: section of the file decides which classes are packed; sonde plan shows the
-result. Ahead of time, nobody knows which classes will load, and in which version.
-Therefore a condition may read fields, but call only getters of the class that has the
-hook, if no class can override them: the bytes of that class are compared when it loads.
+that differs is loaded unchanged, counted and listed. sonde plan shows which classes are
+packed; sonde plan --help says how the file decides that, and what conditions may read.
 Levels trace and capture need a running Sonde, and are refused. Results grouped by tags or
 callers distinguish 256 values, and count the rest as (other).
 
@@ -611,18 +606,18 @@ func writeFates(out io.Writer, classes []build.Fate, all bool) {
 	for i := range classes {
 		several[classes[i].Class]++
 	}
-	fates := groupBy(classes, func(c build.Fate) fate { return fate{c.When, c.Why} })
-	slices.SortStableFunc(fates, func(a, b group[fate, build.Fate]) int {
-		return cmp.Or(slices.Index(fateOrder, a.key.when)-slices.Index(fateOrder, b.key.when), strings.Compare(a.key.why, b.key.why))
+	fates := format.GroupBy(classes, func(c build.Fate) fate { return fate{c.When, c.Why} })
+	slices.SortStableFunc(fates, func(a, b format.Group[fate, build.Fate]) int {
+		return cmp.Or(slices.Index(fateOrder, a.Key.when)-slices.Index(fateOrder, b.Key.when), strings.Compare(a.Key.why, b.Key.why))
 	})
 	for _, f := range fates {
 		methods := 0
 		var lines []string
-		for i := range f.list {
-			methods += f.list[i].Methods
-			lines = append(lines, fateText(&f.list[i], several[f.list[i].Class] > 1, all))
+		for i := range f.List {
+			methods += f.List[i].Methods
+			lines = append(lines, fateText(&f.List[i], several[f.List[i].Class] > 1, all))
 		}
-		_, _ = fmt.Fprintf(out, "%s: %s (%s)\n", document.FateName(f.key.when), classesText(len(f.list), methods), format.Printable(f.key.why))
+		_, _ = fmt.Fprintf(out, "%s: %s (%s)\n", document.FateName(f.Key.when), classesText(len(f.List), methods), format.Printable(f.Key.why))
 		writeSome(out, "  ", lines, mostFates, all, "--all")
 	}
 }

@@ -92,19 +92,15 @@ func (c *profileCommand) check(args []string, dash int, given func(string) bool)
 	if len(c.Roots) == 0 {
 		return usage("--root PATTERN is missing: the method whose calls are measured")
 	}
-	for _, one := range []struct {
-		flag     string
-		patterns []string
-		to       **pattern.Set
-	}{{"root", c.Roots, &c.roots}, {"into", c.Into, new(*pattern.Set)}, {"skip", c.Skip, new(*pattern.Set)}} {
-		if len(one.patterns) == 0 {
-			continue
-		}
-		set, err := pattern.ParseSet(one.patterns...)
-		if err != nil {
-			return &usageError{fmt.Errorf("--%s: %w", one.flag, err)}
-		}
-		*one.to = set
+	var err error
+	if c.roots, err = pattern.ParseSet(c.Roots...); err != nil {
+		return usage("--root: %w", err)
+	}
+	if _, err := pattern.ParseAll(c.Into...); err != nil {
+		return usage("--into: %w", err)
+	}
+	if _, err := pattern.ParseAll(c.Skip...); err != nil {
+		return usage("--skip: %w", err)
 	}
 	if !given("timing") && (given("scheme") || c.start) {
 		c.Timing = cct.Exact

@@ -208,14 +208,14 @@ func newReported(h *results.Reader, sort string) (r *arenaReport, err error) {
 // probeRows adds up the rows of each probe with the same label and sequence.
 func probeRows(methods []results.Row) (rows []results.Row) {
 	type key struct{ probe, context string }
-	for _, g := range groupBy(methods, func(m results.Row) key { return key{m.Probe, m.Context} }) {
-		if g.key.probe == "" {
+	for _, g := range format.GroupBy(methods, func(m results.Row) key { return key{m.Probe, m.Context} }) {
+		if g.Key.probe == "" {
 			continue
 		}
-		first := &g.list[0]
-		row := results.Row{Name: first.Probe, Probe: first.Probe, Methods: len(g.list), InContext: true, Within: first.Within, Label: first.Label, Context: first.Context}
-		for i := range g.list {
-			row.Add(&g.list[i].Totals)
+		first := &g.List[0]
+		row := results.Row{Name: first.Probe, Probe: first.Probe, Methods: len(g.List), InContext: true, Within: first.Within, Label: first.Label, Context: first.Context}
+		for i := range g.List {
+			row.Add(&g.List[i].Totals)
 		}
 		row.Timing = results.TimingOf(row)
 		rows = append(rows, row)

@@ -153,35 +153,10 @@ func idleLines(rows []results.Row) (lines []string) {
 		lines = append(lines, format.Count(idle, "method with a hook was", "methods with hooks were")+" not called")
 	}
 	if len(unsure) > 0 {
-		named := strings.Join(unsure[:min(most, len(unsure))], ", ")
-		if len(unsure) > most {
-			named += ", …"
-		}
 		lines = append(lines, fmt.Sprintf("no call of %s was counted (%s), which HotSpot may have replaced by intrinsics: ≥ 0",
-			format.Count(len(unsure), "method", "methods"), format.Printable(named)))
+			format.Count(len(unsure), "method", "methods"), format.Printable(firstOf(unsure, most))))
 	}
 	return lines
-}
-
-// A group is the elements of a list with the same key.
-type group[K comparable, T any] struct {
-	key  K
-	list []T
-}
-
-// groupBy groups a list by key, in the order in which keys first occur.
-func groupBy[K comparable, T any](list []T, key func(T) K) (groups []group[K, T]) {
-	at := map[K]int{}
-	for _, one := range list {
-		k := key(one)
-		i, known := at[k]
-		if !known {
-			i, at[k] = len(groups), len(groups)
-			groups = append(groups, group[K, T]{key: k})
-		}
-		groups[i].list = append(groups[i].list, one)
-	}
-	return groups
 }
 
 // writeSome writes the first lines of a list, or all of them; how lists the rest.
@@ -217,4 +192,12 @@ func fields(out io.Writer, width int) func(name, text string, args ...any) {
 	return func(name, text string, args ...any) {
 		_, _ = fmt.Fprintf(out, "%-*s%s\n", width, name, format.Printable(fmt.Sprintf(text, args...)))
 	}
+}
+
+// firstOf lists the first names of a list.
+func firstOf(names []string, most int) string {
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }

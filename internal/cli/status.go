@@ -353,13 +353,7 @@ func lifeText(alive process.Answer) string {
 func sweep(ctx context.Context, s streams) error {
 	removed, err := targetfs.Sweep(ctx, process.Local)
 	if len(removed) > 0 {
-		const most = 3
-		more := ""
-		if len(removed) > most {
-			more = ", …"
-		}
-		_, _ = fmt.Fprintf(s.out, "removed %s of processes that are gone: %s%s\n", format.Count(len(removed), "leftover", "leftovers"),
-			format.Printable(strings.Join(removed[:min(most, len(removed))], ", ")), more)
+		_, _ = fmt.Fprintf(s.out, "removed %s of processes that are gone: %s\n", format.Count(len(removed), "leftover", "leftovers"), format.Printable(firstOf(removed, 3)))
 	}
 	if err != nil {
 		return fmt.Errorf("removing leftovers: %w", err)
@@ -460,12 +454,12 @@ func writeReasons(w io.Writer, jvms []*process.JVM) {
 	if len(all) > 0 {
 		_, _ = fmt.Fprintln(w)
 	}
-	for _, g := range groupBy(all, func(r refusal) string { return r.reason }) {
+	for _, g := range format.GroupBy(all, func(r refusal) string { return r.reason }) {
 		var pids []string
-		for _, r := range g.list {
+		for _, r := range g.List {
 			pids = append(pids, r.pid)
 		}
-		_, _ = fmt.Fprintf(w, "%s: %s\n", strings.Join(pids, ", "), format.Printable(g.key))
+		_, _ = fmt.Fprintf(w, "%s: %s\n", strings.Join(pids, ", "), format.Printable(g.Key))
 	}
 }
 

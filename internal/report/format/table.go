@@ -128,3 +128,24 @@ func WithoutEmpty(columns []Column, rows [][]string) ([]Column, [][]string) {
 	}
 	return kept, cells
 }
+
+// A Group is the elements of a list with the same key.
+type Group[K comparable, T any] struct {
+	Key  K
+	List []T
+}
+
+// GroupBy groups a list by key, in the order in which keys first occur.
+func GroupBy[K comparable, T any](list []T, key func(T) K) (groups []Group[K, T]) {
+	at := map[K]int{}
+	for _, one := range list {
+		k := key(one)
+		i, known := at[k]
+		if !known {
+			i, at[k] = len(groups), len(groups)
+			groups = append(groups, Group[K, T]{Key: k})
+		}
+		groups[i].List = append(groups[i].List, one)
+	}
+	return groups
+}

@@ -517,14 +517,14 @@ func (r *profileReport) leftAlone(list []cct.LeftAlone) {
 	if len(list) == 0 {
 		return
 	}
-	reasons, groups := groupBy(list, func(l cct.LeftAlone) string {
+	groups := format.GroupBy(list, func(l cct.LeftAlone) string {
 		reason, _, _ := strings.Cut(l.Reason, ": ")
 		return reason
 	})
-	slices.SortStableFunc(reasons, func(a, b string) int { return len(groups[b]) - len(groups[a]) })
+	slices.SortStableFunc(groups, func(a, b format.Group[string, cct.LeftAlone]) int { return len(b.List) - len(a.List) })
 	r.say("  left alone; their time is included in that of their callers:")
-	for _, reason := range reasons {
-		r.say("    %s: %s, such as %s", format.Grouped(len(groups[reason])), format.Printable(reason), format.Printable(LeftName(groups[reason][0])))
+	for _, g := range groups {
+		r.say("    %s: %s, such as %s", format.Grouped(len(g.List)), format.Printable(g.Key), format.Printable(LeftName(g.List[0])))
 	}
 }
 
@@ -535,19 +535,6 @@ func LeftName(l cct.LeftAlone) string {
 		name += "." + l.Method
 	}
 	return name
-}
-
-// groupBy groups a list by a key. It returns the keys in the order of their first elements.
-func groupBy[T any](list []T, key func(T) string) (keys []string, groups map[string][]T) {
-	groups = map[string][]T{}
-	for _, one := range list {
-		k := key(one)
-		if groups[k] == nil {
-			keys = append(keys, k)
-		}
-		groups[k] = append(groups[k], one)
-	}
-	return keys, groups
 }
 
 // WriteCollapsed writes a profile as collapsed stacks: one line for each calling context

@@ -303,9 +303,8 @@ func (r *rootCauseReport) list() {
 // leftAlone names methods without a hook by reason.
 func (r *rootCauseReport) leftAlone() {
 	left := slices.DeleteFunc(slices.Clone(r.found.List), func(e rootcause.Entry) bool { return e.State != rootcause.Left })
-	reasons, groups := groupBy(left, func(e rootcause.Entry) string { return e.Reason })
-	for _, reason := range reasons {
-		entries := groups[reason]
+	for _, g := range format.GroupBy(left, func(e rootcause.Entry) string { return e.Reason }) {
+		entries := g.List
 		named := make([]string, 0, mostLeft+1)
 		for _, e := range entries[:min(len(entries), mostLeft)] {
 			named = append(named, r.brief(e.Method))
@@ -313,7 +312,7 @@ func (r *rootCauseReport) leftAlone() {
 		if more := len(entries) - mostLeft; more > 0 {
 			named = append(named, fmt.Sprintf("and %s more", format.Grouped(more)))
 		}
-		r.say("left alone, as %s: %s", format.Printable(reason), strings.Join(named, ", "))
+		r.say("left alone, as %s: %s", format.Printable(g.Key), strings.Join(named, ", "))
 	}
 }
 
