@@ -133,7 +133,7 @@ func reportNotes(report *liveprobes.Report) []string {
 		}
 		for _, g := range groupLeft(withLeftOut(nil, a.LeftOut)) {
 			first := g.List[0]
-			notes = append(notes, fmt.Sprintf("%s %s has no hook in %s, such as %s: %s", kind, a.Name, format.Count(len(g.List), "class or method", "classes or methods"), leftName(first), first.Reason))
+			notes = append(notes, fmt.Sprintf("%s %s has no hook in %s, such as %s: %s", kind, a.Name, format.Count(len(g.List), "class or method", "classes or methods"), text.LeftName(first), first.Reason))
 		}
 		for _, text := range a.Redacted {
 			notes = append(notes, fmt.Sprintf("%s %s: %s is redacted; use allow: in the file to show it", kind, a.Name, text))

@@ -16,6 +16,7 @@ import (
 	"github.com/sonde-jvm/sonde/internal/measure/overhead"
 	"github.com/sonde-jvm/sonde/internal/measure/results"
 	"github.com/sonde-jvm/sonde/internal/report/format"
+	"github.com/sonde-jvm/sonde/internal/report/text"
 	"github.com/sonde-jvm/sonde/internal/session"
 	"github.com/sonde-jvm/sonde/internal/spec/expr"
 	"github.com/sonde-jvm/sonde/internal/spec/pattern"
@@ -511,23 +512,15 @@ func leftLines(groups []format.Group[string, session.LeftAlone], all bool) (line
 	for _, g := range groups {
 		line := fmt.Sprintf("  %s: %s", format.Grouped(len(g.List)), g.Key)
 		if !all {
-			lines = append(lines, line+", such as "+leftName(g.List[0]))
+			lines = append(lines, line+", such as "+text.LeftName(g.List[0]))
 			continue
 		}
 		lines = append(lines, line)
 		for _, l := range g.List {
-			lines = append(lines, "    "+leftName(l)+detailOf(l.Reason, g.Key))
+			lines = append(lines, "    "+text.LeftName(l)+detailOf(l.Reason, g.Key))
 		}
 	}
 	return lines
-}
-
-func leftName(l session.LeftAlone) string {
-	name := strings.ReplaceAll(l.Class, "/", ".")
-	if l.Method != "" {
-		name += "." + l.Method
-	}
-	return name
 }
 
 func (v *liveSession) reportLeft(left []session.LeftAlone) {

@@ -229,7 +229,7 @@ func (c *profileCommand) uncalled(p *cct.Profile, last profile.Progress) error {
 	roots, took := strings.Join(c.Roots, ", "), format.Duration(p.Took.Round(time.Millisecond))
 	for _, left := range p.LeftAlone {
 		if c.isRoot(left) {
-			return fmt.Errorf("%s has no hook (%s): nothing was measured", leftName(left), left.Reason)
+			return fmt.Errorf("%s has no hook (%s): nothing was measured", text.LeftName(left), left.Reason)
 		}
 	}
 	if last.Hooks == 0 {

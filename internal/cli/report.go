@@ -597,25 +597,21 @@ func (c *attachCommand) evictPack(ctx context.Context, h *results.Reader) error 
 	if err != nil {
 		return err
 	}
-	found := false
 	for _, o := range occupants {
 		defer o.Close()
-		if o.Pack == "" || found {
-			continue
-		}
-		found = true
-		start := time.Now()
-		if err := evictFrom(ctx, c.streams, o); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintf(c.err, "removed the pack from process %d in %s; sonde report %s shows its measurements\n", c.pid, format.Duration(time.Since(start)), format.Printable(shellWord(h.Path)))
 	}
-	if !found {
+	at := slices.IndexFunc(occupants, func(o *session.Owner) bool { return o.Pack != "" })
+	if at < 0 {
 		for _, u := range unreachable {
 			err = errors.Join(err, u)
 		}
 		return errors.Join(err, fmt.Errorf("the pack in process %d could not be reached: sonde status %d", c.pid, c.pid))
 	}
+	start := time.Now()
+	if err := evictFrom(ctx, c.streams, occupants[at]); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(c.err, "removed the pack from process %d in %s; sonde report %s shows its measurements\n", c.pid, format.Duration(time.Since(start)), format.Printable(shellWord(h.Path)))
 	return nil
 }
 
