@@ -82,7 +82,7 @@ func madeArena(t *testing.T, path string, target int) *arenatest.File {
 		methods = append(methods, arena.Method{ID: n.ID, Name: strings.ReplaceAll(n.Class, "/", ".") + "." + n.Method + n.Descriptor})
 	}
 	f := arenatest.Make(t, path, arena.Owner{Target: target, TargetStart: 1, Opened: time.Now().Add(-time.Hour), Command: "pack /x/shop.pack"}, methods...)
-	f.Tell(8193, "T0=gold")
+	f.AddLabel(8193, "T0=gold")
 	first := f.Thread(1)
 	pay := first.Add(first.Add(0, arenatest.Node{ID: 8193}), arenatest.Node{
 		ID: reportPay, Calls: 1001, Timed: 1000, Nanos: 2e9, Self: 15e8, Max: 30e6, Threw: 3, Distribute: []uint64{2e6, 2e6, 30e6},

@@ -17,7 +17,7 @@ const nobody = 65534
 
 func TestIdentity(t *testing.T) {
 	jvmtest.AsNobody(t) // or skip
-	failure := errors.New("as told")
+	failure := errors.New("as requested")
 	for range 20 {
 		err := As(nobody, nobody, func() error {
 			if os.Geteuid() != nobody || os.Getegid() != nobody {

@@ -307,12 +307,12 @@ func TestImpostor(t *testing.T) {
 	}
 }
 
-// agentJar compiles a tiny agent that prints a line, or throws when told to.
+// agentJar compiles a tiny agent that prints a line, or throws if its option says so.
 func agentJar(t *testing.T, jdk jvmtest.JDK) string {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "Agent.java")
 	const text = `public class Agent { public static void agentmain(String options) {
-		if ("throw".equals(options)) throw new IllegalStateException("as told");
+		if ("throw".equals(options)) throw new IllegalStateException("as requested");
 		System.out.println("agent with " + options); } }`
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -439,7 +439,7 @@ func TestNotesInTheWay(t *testing.T) {
 	})
 }
 
-// openCounting is Open, telling how many signals were sent.
+// openCounting is Open, and counts the signals that were sent.
 func openCounting(t *testing.T, pid int) (signals int, err error) {
 	t.Helper()
 	jvm, err := preflight(process.Local, pid)

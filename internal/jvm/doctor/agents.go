@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// knownAgents are tools recognised by parts of their file names, in lower case. For a telling one an open
-// file proves that the agent is active. Others are also libraries on the class paths of programs, so only
-// an option that loads them counts.
+// knownAgents are tools recognised by parts of their file names, in lower case. If the name is
+// unique, an open file proves that the agent is active. Others are also libraries on the class paths of
+// programs, so only an option that loads them counts.
 var knownAgents = []struct {
-	name    string
-	trait   Trait
-	telling bool
-	marks   []string
+	name   string
+	trait  Trait
+	unique bool
+	marks  []string
 }{
 	{"async-profiler", Samples, true, []string{"libasyncprofiler", "async-profiler"}},
 	{"Glowroot", Transforms, true, []string{"glowroot.jar", "glowroot-core", "glowroot-agent"}},
@@ -43,7 +43,7 @@ var knownAgents = []struct {
 
 // recognise finds the tool that a file belongs to, by the name of the file. The name of the directory
 // counts for an agent.jar.
-func recognise(file string) (agent Agent, telling, known bool) {
+func recognise(file string) (agent Agent, unique, known bool) {
 	dir, base := path.Split(strings.ToLower(file))
 	// The directory of another file may be that of the program's jars.
 	names := []string{base}
@@ -53,7 +53,7 @@ func recognise(file string) (agent Agent, telling, known bool) {
 	for _, known := range knownAgents {
 		for _, mark := range known.marks {
 			if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, mark) }) {
-				return Agent{Name: known.name, Trait: known.trait, Path: file}, known.telling, true
+				return Agent{Name: known.name, Trait: known.trait, Path: file}, known.unique, true
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func findAgents(options, files []string) []Agent {
 		if extension != ".jar" && extension != ".so" {
 			continue
 		}
-		if agent, telling, _ := recognise(file); telling {
+		if agent, unique, _ := recognise(file); unique {
 			add(agent)
 		}
 	}

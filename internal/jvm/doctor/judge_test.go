@@ -38,7 +38,7 @@ func TestPlainIsAllOK(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	no := process.Verdict{Answer: process.No, Reason: "it is off (-XX:+Off): start it anew"}
+	no := process.Verdict{Answer: process.No, Reason: "it is off (-XX:+Off): start it again"}
 	for _, tt := range []struct {
 		name     string
 		change   func(*Facts)
@@ -56,10 +56,10 @@ func TestJudge(t *testing.T) {
 		{"another user", func(f *Facts) { f.UID, f.GID = 1001, 1000 }, Stop, "access", "belongs to app", "be app or root"},
 		{"another group", func(f *Facts) { f.UID, f.GID = 1000, 1 }, Stop, "access", "belongs to app", "be app or root"},
 		{"stopped", func(f *Facts) { f.JVM.Stopped = true }, Stop, "access", "stopped", "kill -CONT 4711"},
-		{"attach off", func(f *Facts) { f.JVM.Attach = no }, Stop, "attach", "it is off (-XX:+Off)", "start it anew"},
+		{"attach off", func(f *Facts) { f.JVM.Attach = no }, Stop, "attach", "it is off (-XX:+Off)", "start it again"},
 		{"attach unknown", func(f *Facts) { f.JVM.Attach = process.Verdict{Answer: process.Unknown, Reason: "a: b"} }, Warn, "attach", "unknown: a", "b"},
 		{"no answer", func(f *Facts) { f.AskError = errors.New("too late") }, Warn, "attach", "too late", ""},
-		{"agents off", func(f *Facts) { f.JVM.Agents = no }, Stop, "agents", "it is off (-XX:+Off)", "start it anew"},
+		{"agents off", func(f *Facts) { f.JVM.Agents = no }, Stop, "agents", "it is off (-XX:+Off)", "start it again"},
 		{"agents off by flag", func(f *Facts) { f.Flags["EnableDynamicAgentLoading"] = "false" }, Stop, "agents", "switched off", "-javaagent"},
 		{"agents warned of", func(f *Facts) { f.Flags = nil }, Note, "agents", "print a warning", "-XX:+EnableDynamicAgentLoading"},
 		{"small image", func(f *Facts) { f.JVM.Modules = []string{"java.base"} }, Stop, "modules", "java.instrument", "jlink"},

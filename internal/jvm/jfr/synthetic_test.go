@@ -183,7 +183,7 @@ func (w *writer) everything() {
 }
 
 // syntheticChunk is a finished chunk with two samples, one of everything, and
-// what they name behind them.
+// the values they refer to after them.
 func syntheticChunk() []byte {
 	w := &writer{b: make([]byte, headerSize)}
 	w.sample(10, 1)

@@ -158,8 +158,8 @@ func thisJVM() *JVM {
 	return &JVM{PID: os.Getpid(), NamespacePID: os.Getpid(), UID: uint32(os.Geteuid())}
 }
 
-// tell leaves a notice, as the agent of a pack does.
-func tell(t *testing.T, text string) {
+// leaveNotice writes a notice, as the agent of a pack does.
+func leaveNotice(t *testing.T, text string) {
 	t.Helper()
 	name := filepath.Join("/tmp", PackNoticeName(os.Getpid()))
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -178,12 +178,12 @@ func TestWhatANoticeNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for arena, want := range map[string]bool{name: true, twin: false, pipe: false, "/dev/null": false, filepath.Join(other, "gone"): false} {
-		tell(t, arena+"\n/x/a.pack\n")
+		leaveNotice(t, arena+"\n/x/a.pack\n")
 		if p := Local.pack(thisJVM(), nil); (p != nil) != want || want && (p.Arena != name || p.Path != "/x/a.pack") {
 			t.Errorf("%s: %+v", arena, p)
 		}
 	}
-	tell(t, name+"\n/x/a.pack\n")
+	leaveNotice(t, name+"\n/x/a.pack\n")
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestProcesses(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	if !IsArena("/x/"+ArenaName(1, "0123456789abcdef")) || IsArena("sonde-1-x.arena") || IsArena("sonde-1-0123456789abcdef.arena2") {
-		t.Error("arenas are not told by their names")
+		t.Error("arenas are not recognised by their names")
 	}
 	for text, want := range map[string]bool{
 		"0123456789abcdef0123456789abcdef\n": true, "0123456789abcdef0123456789abcdef": true,

@@ -47,7 +47,7 @@ func await(t *testing.T, s *Sampler, thread, method string) jfr.Sample {
 			for _, frame := range sample.Stack.Frames {
 				if sample.Thread.Name == thread && frame.Method.Name == method {
 					if len(batch.Times) == 0 || batch.Times[sample.Thread.OSID] == 0 {
-						t.Errorf("the kernel tells no time of thread %d", sample.Thread.OSID)
+						t.Errorf("the kernel reports no time of thread %d", sample.Thread.OSID)
 					}
 					return sample
 				}
@@ -83,9 +83,9 @@ func awaitEnd(t *testing.T, s *Sampler) {
 
 var repositoryPath = regexp.MustCompile(`Repository path: (.*)`)
 
-// TestRecordingBesideAnother samples while someone else records, whose recording
+// TestRecordingNextToAnother samples while someone else records, whose recording
 // survives whole; ours is gone afterwards, and so are its files.
-func TestRecordingBesideAnother(t *testing.T) {
+func TestRecordingNextToAnother(t *testing.T) {
 	for _, jdk := range jvmtest.JDKs(t) {
 		t.Run(fmt.Sprintf("jdk%d", jdk.Major), func(t *testing.T) {
 			t.Parallel()
@@ -151,7 +151,7 @@ func checkNothingLeft(t *testing.T, jdk jvmtest.JDK, pid int) {
 	}
 	repository := repositoryPath.FindStringSubmatch(jcmd(t, jdk, pid, "JFR.configure"))
 	if repository == nil {
-		t.Fatal("where the recorder writes is not told")
+		t.Fatal("the path of the repository is not reported")
 	}
 	if files, err := os.ReadDir(repository[1]); err != nil && !os.IsNotExist(err) || len(files) > 0 {
 		t.Errorf("left in %s: %v, %v", repository[1], files, err)

@@ -202,7 +202,7 @@ func TestMissingRecorders(t *testing.T) {
 	}
 }
 
-func TestNamesTellWhose(t *testing.T) {
+func TestNamesIdentifyTheirSonde(t *testing.T) {
 	own, err := ownName(7)
 	if err != nil {
 		t.Fatal(err)

@@ -472,7 +472,7 @@ func (g guest) seen(name string) string {
 	return filepath.Join("/proc", strconv.Itoa(g.jvm.PID), "root", name)
 }
 
-// alone tells whether the guest has a /tmp of its own. In one for all, other
+// alone reports whether the guest has a /tmp of its own. In one for all, other
 // tests may need the same directory of jars, which then outlives ours.
 func (g guest) alone() bool { return g.jvm.OtherMounts }
 

@@ -49,7 +49,7 @@ func measured(t *testing.T, target int, by string) string {
 	t.Helper()
 	f := arenatest.Make(t, filepath.Join(t.TempDir(), "shop.arena"), arena.Owner{Target: target, TargetStart: 1, Opened: time.Now(), Command: "pack " + by},
 		arena.Method{ID: 70_000, Name: "a.Order.pay(I)V"})
-	f.Tell(8193, "T1=b")
+	f.AddLabel(8193, "T1=b")
 	thread := f.Thread(1)
 	thread.Add(thread.Add(0, arenatest.Node{ID: 8193}), arenatest.Node{ID: 70_000, Calls: 3})
 	return f.Path

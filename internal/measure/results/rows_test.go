@@ -26,7 +26,7 @@ func shop(t *testing.T) *arenatest.File {
 	t.Helper()
 	f := arenatest.Make(t, filepath.Join(t.TempDir(), "shop.arena"), arena.Owner{Target: 4711, Opened: time.Now(), Command: "pack /x/shop.pack"}, methods...)
 	f.SetOpenedNanos(arena.Monotonic())
-	f.Tell(gold, "T0=gold\n1")
+	f.AddLabel(gold, "T0=gold\n1")
 	first := f.Thread(1)
 	byGold := first.Add(first.Add(0, arenatest.Node{ID: gold}), arenatest.Node{ID: pay, Calls: 3, Timed: 2, Nanos: 200, Self: 150, Max: 120, Threw: 1, Distribute: []uint64{80, 120}})
 	first.Add(first.Add(0, arenatest.Node{ID: silver}), arenatest.Node{ID: pay, Calls: 5, Timed: 5, Nanos: 50, Self: 50, Max: 10})
@@ -85,7 +85,7 @@ func TestRowsByLabel(t *testing.T) {
 	if results.Threads != 2 || results.Rows[3].Running < uint64(time.Second) || results.Rows[3].Spread.Count() != 2 || results.Rows[1].Undecided != 2 {
 		t.Errorf("%+v", results)
 	}
-	f.Tell(silver, "T")
+	f.AddLabel(silver, "T")
 	names := []pack.Name{{ID: pay, Class: "a.Order", Method: "pay", Descriptor: "(I)V", Probe: "paying", Sequence: "x.Y.z >", Groups: []string{"tier", "kind", "more"}}}
 	if err := l.identify(names, []string{"tier", "kind", "more"}); err != nil {
 		t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// tell writes into the account as the agent does.
-func tell(m memory, counts [4]uint32, text string) {
+// writeAccount writes into the account as the agent does.
+func writeAccount(m memory, counts [4]uint32, text string) {
 	at := uint64(m.u32(headerAccount)) * layoutUnit
 	for i, n := range counts {
 		m.put32(at+accountWoven+4*uint64(i), n)
@@ -16,7 +16,7 @@ func tell(m memory, counts [4]uint32, text string) {
 	m.put32(at+accountNamesUsed, uint32(len(text)))
 }
 
-func TestAnAccountIsTold(t *testing.T) {
+func TestAccount(t *testing.T) {
 	a := newArena(t, 1<<18, 1<<18)
 	if account, has, err := a.Account(); has || err != nil {
 		t.Errorf("%+v, %v, %v where there is none", account, has, err)
@@ -30,7 +30,7 @@ func TestAnAccountIsTold(t *testing.T) {
 		t.Errorf("%d bytes are used", used)
 	}
 	// The JVM allows names with line feeds in them.
-	tell(a.memory, [4]uint32{7, 2, 3, 1}, "differs a/B\nblind a/C\nfailed a/\nb D\ndiffers x/y z\n")
+	writeAccount(a.memory, [4]uint32{7, 2, 3, 1}, "differs a/B\nblind a/C\nfailed a/\nb D\ndiffers x/y z\n")
 	account, has, err := a.Account()
 	want := []Unwoven{{Differs, "a/B"}, {Blind, "a/C"}, {Failed, "a/"}, {Differs, "x/y z"}}
 	if err != nil || !has || !slices.Equal(account.Left, want) {

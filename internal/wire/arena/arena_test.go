@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestAnArenaTellsItsOwnerToWhoeverOpensIt(t *testing.T) {
+func TestOwnerIsRead(t *testing.T) {
 	owner := Owner{Target: 4711, TargetStart: 99, Sonde: 12, Command: strings.Repeat("x", 600), Opened: time.Unix(5, 7)}
 	file := newFile(t, 1<<16)
 	a, err := Create(file, 1<<15, owner)
@@ -124,7 +124,7 @@ func TestAFullArenaSaysSoAndLosesNothing(t *testing.T) {
 // TestAFileCutShortIsDamaged takes the pages away under the mapping: touching
 // them is a SIGBUS.
 func TestAFileCutShortIsDamaged(t *testing.T) {
-	for name, left := range map[string]int64{"to nothing": 0, "behind its header": headerSize} {
+	for name, left := range map[string]int64{"to nothing": 0, "after its header": headerSize} {
 		t.Run(name, func(t *testing.T) {
 			file := newFile(t, 1<<20)
 			a, err := Create(file, 1<<20, Owner{})
@@ -162,8 +162,8 @@ func TestAFileCutShortIsDamaged(t *testing.T) {
 	}
 }
 
-// TestAClosedArenaTellsNothing closes an arena under its readers.
-func TestAClosedArenaTellsNothing(t *testing.T) {
+// TestClosedArenaReturnsNothing closes an arena under its readers.
+func TestClosedArenaReturnsNothing(t *testing.T) {
 	a, err := Create(newFile(t, 1<<16), 1<<16, Owner{})
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestDamageIsFound(t *testing.T) {
 		"chunks in a circle":      func(m memory) { m.put32(chunk(m)+chunkOlder, m.u32(first(m)+blockChunk)) },
 		"frames in another piece": func(m memory) { m.put32(first(m)+blockFrames, 1<<31) },
 		"a block in the header":   func(m memory) { m.put32(headerBlocks, 1) },
-		"a block behind the end":  func(m memory) { m.put32(headerBlocks, 1<<16/layoutUnit-1) },
+		"a block after the end":   func(m memory) { m.put32(headerBlocks, 1<<16/layoutUnit-1) },
 		"more nodes than there is room": func(m memory) {
 			m.put32(chunk(m)+chunkUsed, 1<<32-1)
 		},

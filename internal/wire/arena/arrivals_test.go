@@ -32,7 +32,7 @@ func arrivals(t *testing.T, a *Arena, after uint64) []Arrival {
 	return got
 }
 
-func TestArrivalsAreToldInOrder(t *testing.T) {
+func TestArrivalsAreReturnedInOrder(t *testing.T) {
 	m := newModel(t, 1<<18)
 	if got := arrivals(t, m.arena, 0); got != nil {
 		t.Errorf("%v where there is no ring", got)
@@ -146,7 +146,7 @@ func TestAdjustmentsAreNoMethods(t *testing.T) {
 	}
 }
 
-func TestStacksTellWhatIsUnderWay(t *testing.T) {
+func TestStacksHaveRunningCalls(t *testing.T) {
 	m := newModel(t, 1<<16)
 	idle, busy := m.thread(1, false), m.thread(2, false)
 	idle.enter(10, On)

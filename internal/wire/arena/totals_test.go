@@ -70,7 +70,7 @@ func TestCallsUnderWayAreRunning(t *testing.T) {
 	thread := m.thread(7, false)
 	thread.enter(10, On|Timed)
 	m.now += 5
-	thread.enter(10, On|Timed) // not told twice
+	thread.enter(10, On|Timed) // not counted twice
 	m.now += 5
 	thread.enter(20, On) // only counted
 	expect(t, sum(t, m), map[uint32]Totals{
@@ -79,7 +79,7 @@ func TestCallsUnderWayAreRunning(t *testing.T) {
 	})
 }
 
-func TestSpilledAndDroppedCallsAreTold(t *testing.T) {
+func TestSpilledAndDroppedCallsAreReported(t *testing.T) {
 	m := newModel(t, 1<<16)
 	for range 2 { // of a later table, and of the one before
 		if err := m.arena.MakeSpill(10); err != nil {
@@ -371,7 +371,7 @@ type modelThread struct {
 	open     []modelCall
 }
 
-// A modelCall is what a token tells the exit.
+// A modelCall is what a token encodes for the exit.
 type modelCall struct {
 	node   uint64
 	framed bool

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestThreadsTellTreesAndStacks(t *testing.T) {
+func TestThreadsHaveTreesAndStacks(t *testing.T) {
 	m := newModel(t, 1<<20)
 	first := m.thread(7, false)
 	second := m.thread(8, true)
@@ -50,7 +50,7 @@ func TestThreadsTellTreesAndStacks(t *testing.T) {
 	}
 }
 
-// TestThreadsThatAreAway tells those whose time is being taken, in both forms.
+// TestThreadsThatAreAway checks that waiting threads are marked, in both forms.
 func TestThreadsThatAreAway(t *testing.T) {
 	m := newModel(t, 1<<20)
 	for tid, flags := range []uint32{0, layoutBlockAway, layoutBlockAway | layoutBlockVirtual} {
@@ -137,7 +137,7 @@ func TestReadingWhileAThreadWrites(t *testing.T) {
 	}
 }
 
-// drawn counts, or times, a call by its caller, as hooks do beside counting it in
+// drawn counts, or times, a call by its caller, as hooks do in addition to counting it in
 // its method's node.
 func (t *modelThread) drawn(caller, id uint32, nanos int64) {
 	w, root := t.arena.memory, t.arena.memory.u32(t.block+blockRoot)
@@ -210,7 +210,7 @@ func TestEdgesAreAddedUpOverThreads(t *testing.T) {
 	})
 }
 
-func TestCallersAreToldFromMethods(t *testing.T) {
+func TestCallersAreNoMethods(t *testing.T) {
 	for id, want := range map[uint32]bool{
 		CalibrationID: false, layoutCallersFirst - 1: false, CallerUnknown: true, CallerEntry: true,
 		layoutCallersFirst + layoutCallersMost - 1: true, layoutCallersFirst + layoutCallersMost: false, layoutFirstMethodId: false,

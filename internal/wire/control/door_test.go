@@ -20,7 +20,7 @@ func (a *agent) cutOff(what string) {
 	a.t.Helper()
 	said, err := io.ReadAll(a.conn)
 	if err != nil && !errors.Is(err, io.ErrClosedPipe) || len(said) > 0 {
-		a.t.Errorf("%s is told %q, %v", what, said, err)
+		a.t.Errorf("%s receives %q, %v", what, said, err)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestAnotherProtocol(t *testing.T) {
 	a.send(KindHello, 2, hello{Protocol: Protocol + 1, Build: "b9", Token: secrets.Token})
 	said, err := decode[string](a.receive(KindRefused))
 	if err != nil || !strings.Contains(said, "b9") {
-		t.Errorf("the agent is told %q, %v", said, err)
+		t.Errorf("the agent receives %q, %v", said, err)
 	}
 	a.cutOff("the agent")
 	var version *VersionError
@@ -227,7 +227,7 @@ func unixPair(t *testing.T, s Settings) (*Peer, *agent) {
 	return p, a
 }
 
-// echo answers so that an answer tells which request it is to.
+// echo answers so that an answer identifies its request.
 func (a *agent) echo(f frame) {
 	switch f.kind {
 	case KindCalibrate:
@@ -311,11 +311,11 @@ func TestManyAtATime(t *testing.T) {
 func TestKilledAgent(t *testing.T) {
 	p, a := unixPair(t, Settings{Lease: quiet})
 	const waiters = 50
-	told := make(chan error, waiters)
+	results := make(chan error, waiters)
 	for range waiters {
 		go func() {
 			_, err := p.Threads(t.Context())
-			told <- err
+			results <- err
 		}()
 	}
 	for range waiters / 2 {
@@ -324,7 +324,7 @@ func TestKilledAgent(t *testing.T) {
 	a.raw([]byte{0, 0, 1, 0, byte(KindNamed), 0, 0})
 	a.conn.Close()
 	for range waiters {
-		if err := <-told; !errors.Is(err, ErrLost) {
+		if err := <-results; !errors.Is(err, ErrLost) {
 			t.Error(err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// agent is the other end, played by a test. It does what it is told, right or
+// agent is the other end, played by a test. It does what the test asks, right or
 // wrong, and nothing by itself.
 type agent struct {
 	t      testing.TB
@@ -28,7 +28,7 @@ func newAgent(t testing.TB, conn net.Conn) *agent {
 	return &agent{t: t, conn: conn, reader: newLineReader(conn)}
 }
 
-// send is told nothing of a Sonde that has hung up: tests ask Sonde for that.
+// send ignores that Sonde has hung up: tests ask Sonde for that.
 func (a *agent) send(kind Kind, request uint32, body any) {
 	data, err := encode(kind, request, body)
 	if err != nil {
@@ -285,7 +285,7 @@ func TestFetchIsBatched(t *testing.T) {
 	}
 }
 
-// TestMisbehaviourEndsTheSession holds that every waiter is told why.
+// TestMisbehaviourEndsTheSession holds that every waiter gets the reason.
 func TestMisbehaviourEndsTheSession(t *testing.T) {
 	list := func(ctx context.Context, p *Peer) error { _, err := p.List(ctx); return err }
 	sees := func(ctx context.Context, p *Peer) error { _, err := p.Sees(ctx, []uint32{1, 2}); return err }
@@ -362,13 +362,13 @@ func TestDuplicateReply(t *testing.T) {
 	}
 }
 
-// TestCloseTellsWaiters also when the agent no longer reads.
-func TestCloseTellsWaiters(t *testing.T) {
+// TestCloseEndsWaiting also when the agent no longer reads.
+func TestCloseEndsWaiting(t *testing.T) {
 	p, _ := connect(t, Settings{})
 	const waiters = 3 * outgoing
-	told := make(chan error, waiters)
+	results := make(chan error, waiters)
 	for range waiters {
-		go func() { told <- p.Ping(t.Context()) }()
+		go func() { results <- p.Ping(t.Context()) }()
 	}
 	for range 2 {
 		if err := p.Close(); err != nil {
@@ -376,7 +376,7 @@ func TestCloseTellsWaiters(t *testing.T) {
 		}
 	}
 	for range waiters {
-		if err := <-told; !errors.Is(err, ErrClosed) {
+		if err := <-results; !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 	}

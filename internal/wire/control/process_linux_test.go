@@ -64,7 +64,7 @@ func TestAnotherUserIsCutOff(t *testing.T) {
 	said := make([]byte, 1)
 	stranger.hello(secrets.Token)
 	if n, err := conn.Read(said); n > 0 || err == nil {
-		t.Errorf("the stranger is told % x, %v", said, err)
+		t.Errorf("the stranger receives % x, %v", said, err)
 	}
 	conn, err = net.Dial("unix", l.Addr().String())
 	if err != nil {
@@ -105,7 +105,7 @@ func TestAnotherProcessIsAStranger(t *testing.T) {
 	}
 }
 
-func TestOtherConnectionsDoNotTell(t *testing.T) {
+func TestOtherConnectionsHaveNoProcess(t *testing.T) {
 	here, there := net.Pipe()
 	defer here.Close()
 	defer there.Close()

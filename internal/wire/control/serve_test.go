@@ -152,7 +152,7 @@ func TestNoHandlerLeavesClassesAlone(t *testing.T) {
 	}
 }
 
-// TestNotices come in order; a slow reader loses some and is told.
+// TestNotices come in order; a slow reader loses some and learns their number.
 func TestNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []string

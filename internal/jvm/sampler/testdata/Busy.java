@@ -1,4 +1,4 @@
-/** Runs one method all the time beside a thread that waits in native code, until its input ends. */
+/** Runs one method all the time, next to a thread that waits in native code, until its input ends. */
 public class Busy {
     static volatile long sink;
 

@@ -122,8 +122,8 @@ func (f *File) Account(woven, differs, blind, failed uint32, lines string) {
 	f.put(at+f.layout.sizes["account"], []byte(lines))
 }
 
-// Tell writes an arrival: what a label stands for.
-func (f *File) Tell(id uint32, text string) {
+// AddLabel writes an arrival that describes a label.
+func (f *File) AddLabel(id uint32, text string) {
 	ticket := f.u64(f.place("header.arrivals_next")) + 1
 	slot := int64(f.u32(f.place("header.arrivals")))*f.unit() + int64(ticket-1)%f.layout.consts["ARRIVALS"]*f.layout.sizes["arrival"]
 	f.put32(slot+f.place("arrival.id"), id)
