@@ -164,7 +164,7 @@ func (j *judge) redefinition() {
 		j.find(Warn, "redefinition", "before JDK 15 changing or restoring a class stops the program for some milliseconds",
 			"select few classes")
 	}
-	if j.losesParameterNames() {
+	if jdk.ParameterNames.In(j.version) {
 		j.find(Note, "redefinition", "this JDK loses parameter names when it retransforms a class: "+
 			"Sonde uses the class file instead, and skips and lists classes without one", "")
 	}
@@ -172,9 +172,6 @@ func (j *judge) redefinition() {
 		j.find(Warn, "redefinition", "it was started with -XX:+AllowEnhancedClassRedefinition, with which Sonde was never tested", "start it without that option")
 	}
 }
-
-// losesParameterNames reports whether the JDK loses the attribute MethodParameters.
-func (j *judge) losesParameterNames() bool { return jdk.ParameterNames.In(j.version) }
 
 func (j *judge) verification() {
 	f := j.facts

@@ -148,9 +148,9 @@ func TestVersions(t *testing.T) {
 		"19": {version{19, 0, 0}, false}, "26-ea": {version{26, 0, 0}, false}, "25.0.3+9": {version{25, 0, 3}, false}, "": {version{}, false},
 	} {
 		parsed, _ := jdk.ParseVersion(text)
-		j := judge{version: parsed}
-		if (version{parsed.Feature, parsed.Interim, parsed.Update}) != want.version || j.losesParameterNames() != want.loses {
-			t.Errorf("%q: %+v, loses names %v", text, j.version, j.losesParameterNames())
+		loses := jdk.ParameterNames.In(parsed)
+		if (version{parsed.Feature, parsed.Interim, parsed.Update}) != want.version || loses != want.loses {
+			t.Errorf("%q: %+v, loses names %v", text, parsed, loses)
 		}
 	}
 }

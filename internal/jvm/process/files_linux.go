@@ -97,23 +97,11 @@ func OpenPlain(name string, flags int, judge Judge) (*os.File, error) {
 	}, flags, judge)
 }
 
-// OpenPlainInside opens a plain file for reading, as a process sees it.
-func (h Host) OpenPlainInside(pid int, name string) (*os.File, error) {
-	return openPlain(func(how int) (*os.File, error) { return h.OpenInside(pid, name, how) }, unix.O_RDONLY, nil)
-}
-
-// OpenNamed opens a plain file for reading that a JVM's user has named, as the JVM sees it.
-func (h Host) OpenNamed(j *JVM, name string) (*os.File, error) {
-	open := func(how int) (*os.File, error) { return h.OpenInside(j.PID, name, how) }
-	return openPlain(open, unix.O_RDONLY, NamedBy(j.UID))
-}
-
 // OpenMapped opens a file that a JVM shares memory with, for reading or with O_RDWR. The name is only
 // a hint: it must lead to that file. The file belongs to the JVM's user, or to root if the program
 // has dropped root privileges since.
 func (h Host) OpenMapped(j *JVM, name string, flags int) (*os.File, error) {
-	open := func(how int) (*os.File, error) { return h.OpenInside(j.PID, name, how|unix.O_NOFOLLOW) }
-	file, err := openPlain(open, flags, func(_ os.FileInfo, owner uint32) error {
+	file, err := h.openPlainInside(j.PID, name, flags|unix.O_NOFOLLOW, func(_ os.FileInfo, owner uint32) error {
 		if owner != j.UID && owner != 0 {
 			return ErrForeign
 		}
@@ -193,39 +181,3 @@ func mappedIdentity(file *os.File) (string, error) {
 	}
 	return "", fmt.Errorf("%s: %w", file.Name(), ErrNotMapped)
 }
-
-// Waits reports whether an agent in the JVM, loaded with -javaagent, waits for an invitation.
-func (h Host) Waits(j *JVM) bool {
-	text, err := h.readNote(j, TicketName(j.NamespacePID))
-	if err != nil {
-		return false
-	}
-	_, ok := ParseTicket(text)
-	return ok
-}
-
-// mostNote bounds the bytes read from a note.
-const mostNote = 16 << 10
-
-// readNote reads a file that an agent has written into the JVM's /tmp. Anyone may have created one of
-// its name there, so it must belong to the JVM's user, be private, and be no older than the process.
-func (h Host) readNote(j *JVM, name string) ([]byte, error) {
-	file, err := openPlain(func(flags int) (*os.File, error) {
-		return h.OpenInside(j.PID, "/tmp/"+name, flags|unix.O_NOFOLLOW)
-	}, unix.O_RDONLY, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || stat.Uid != j.UID || info.Mode().Perm()&0o077 != 0 || j.StartedAfter(info.ModTime()) {
-		return nil, fmt.Errorf("%s: %w", file.Name(), errNotNote)
-	}
-	return io.ReadAll(io.LimitReader(file, mostNote))
-}
-
-var errNotNote = errors.New("not written by this process, or not private")

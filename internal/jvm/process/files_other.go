@@ -25,16 +25,5 @@ func openPlain(open func(flags int) (*os.File, error), _ int, _ Judge) (*os.File
 // OpenPlain needs Linux.
 func OpenPlain(string, int, Judge) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// OpenPlainInside needs Linux.
-func (h Host) OpenPlainInside(int, string) (*os.File, error) { return nil, errors.ErrUnsupported }
-
-// OpenNamed needs Linux.
-func (h Host) OpenNamed(*JVM, string) (*os.File, error) { return nil, errors.ErrUnsupported }
-
 // OpenMapped needs Linux.
 func (h Host) OpenMapped(*JVM, string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
-
-// Waits needs Linux.
-func (h Host) Waits(*JVM) bool { return false }
-
-func (h Host) readNote(*JVM, string) ([]byte, error) { return nil, errors.ErrUnsupported }

@@ -211,7 +211,7 @@ func (h Host) openCounters(pid int, maps mapped) (*os.File, error) {
 		return nil, fs.ErrNotExist
 	}
 	// The JVM's user may have put anything in its place.
-	return openPlain(func(how int) (*os.File, error) { return h.OpenInside(pid, maps.counters, how|syscall.O_NOFOLLOW) }, os.O_RDONLY, nil)
+	return h.openPlainInside(pid, maps.counters, os.O_RDONLY|syscall.O_NOFOLLOW, nil)
 }
 
 // readCounters returns nil if a JVM publishes no counters, or none yet.

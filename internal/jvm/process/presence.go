@@ -3,12 +3,14 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sonde-jvm/sonde/internal/wire/arena"
@@ -54,6 +56,32 @@ func TicketName(namespacePID int) string { return fmt.Sprintf(".sonde_pid%d", na
 // ParseTicket parses the text of a ticket.
 func ParseTicket(text []byte) (ticket string, ok bool) {
 	return strings.TrimSpace(string(text)), ticketText.Match(text)
+}
+
+// Waits reports whether an agent in the JVM, loaded with -javaagent, waits for an invitation.
+func (h Host) Waits(j *JVM) bool {
+	text, err := h.readNote(j, TicketName(j.NamespacePID))
+	_, ok := ParseTicket(text)
+	return ok && err == nil
+}
+
+var errNotNote = errors.New("not written by this process, or not private")
+
+// readNote reads a file that an agent has written into the JVM's /tmp. Anyone may have created one of
+// its name there, so it must belong to the JVM's user, be private, and be no older than the process.
+func (h Host) readNote(j *JVM, name string) ([]byte, error) {
+	const most = 16 << 10
+	file, err := h.openPlainInside(j.PID, "/tmp/"+name, os.O_RDONLY|syscall.O_NOFOLLOW, func(info os.FileInfo, owner uint32) error {
+		if owner != j.UID || info.Mode().Perm()&0o077 != 0 || j.StartedAfter(info.ModTime()) {
+			return errNotNote
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return io.ReadAll(io.LimitReader(file, most))
 }
 
 // startSlack is how much earlier than its process a file may seem to have been written: /proc counts

@@ -66,22 +66,20 @@ func (h Host) PIDs() ([]int, error) {
 
 // Find returns the JVMs that can be seen, in ascending order of their PIDs. It omits processes
 // that end meanwhile and those that cannot be identified as JVMs.
-func (h Host) Find(ctx context.Context) ([]*JVM, error) {
+func (h Host) Find(ctx context.Context) ([]*JVM, error) { return inspectAll(ctx, h, h.Inspect) }
+
+// inspectAll omits processes that cannot be inspected: a problem with one must not hide the others.
+func inspectAll[T any](ctx context.Context, h Host, inspect func(pid int) (T, error)) (found []T, err error) {
 	pids, err := h.PIDs()
-	if err != nil {
-		return nil, err
-	}
-	var found []*JVM
 	for _, pid := range pids {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		// A problem with one process must not hide the others.
-		if j, err := h.Inspect(pid); err == nil {
-			found = append(found, j)
+		if one, err := inspect(pid); err == nil {
+			found = append(found, one)
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // A Process is any process, JVM or not.
@@ -95,27 +93,15 @@ type Process struct {
 
 // Processes returns all processes that can be seen.
 func (h Host) Processes(ctx context.Context) ([]Process, error) {
-	pids, err := h.PIDs()
-	if err != nil {
-		return nil, err
-	}
-	var all []Process
-	for _, pid := range pids {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	return inspectAll(ctx, h, func(pid int) (Process, error) {
 		s, err := h.readStatus(pid)
-		if err != nil {
-			continue // it has ended
-		}
 		p := Process{PID: pid, Numbers: s.numbers, UID: s.uid}
 		p.Mounts, _ = os.Readlink(h.Path(pid, "ns/mnt"))
 		if maps, err := h.readMaps(pid); err == nil {
 			p.Arenas = maps.arenas
 		}
-		all = append(all, p)
-	}
-	return all, nil
+		return p, err
+	})
 }
 
 // initialPIDs is the initial PID namespace of Linux.
@@ -351,4 +337,19 @@ func NamedBy(user uint32) Judge {
 		}
 		return nil
 	}
+}
+
+// openPlainInside opens a plain file, as a process sees it, if judge accepts it. Flags are as in OpenPlain.
+func (h Host) openPlainInside(pid int, name string, flags int, judge Judge) (*os.File, error) {
+	return openPlain(func(how int) (*os.File, error) { return h.OpenInside(pid, name, how|flags&syscall.O_NOFOLLOW) }, flags, judge)
+}
+
+// OpenPlainInside opens a plain file for reading, as a process sees it.
+func (h Host) OpenPlainInside(pid int, name string) (*os.File, error) {
+	return h.openPlainInside(pid, name, os.O_RDONLY, nil)
+}
+
+// OpenNamed opens a plain file for reading that a JVM's user has named, as the JVM sees it.
+func (h Host) OpenNamed(j *JVM, name string) (*os.File, error) {
+	return h.openPlainInside(j.PID, name, os.O_RDONLY, NamedBy(j.UID))
 }

@@ -13,6 +13,7 @@ package control
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,15 +51,9 @@ type Settings struct {
 }
 
 func (s Settings) orDefaults() Settings {
-	if s.Lease <= 0 {
-		s.Lease = DefaultLease
-	}
-	if s.Silence <= 0 {
-		s.Silence = DefaultSilence
-	}
-	if s.Workers <= 0 {
-		s.Workers = DefaultWorkers
-	}
+	s.Lease = cmp.Or(s.Lease, DefaultLease)
+	s.Silence = cmp.Or(s.Silence, DefaultSilence)
+	s.Workers = cmp.Or(s.Workers, DefaultWorkers)
 	if s.Weave == nil {
 		s.Weave = func(context.Context, Transform) (Woven, error) { return Woven{}, nil }
 	}
