@@ -23,7 +23,7 @@ import (
 )
 
 // formats are functions that write or read one kind of result, each with the suffix of the
-// names of its files. A suffix comes after those that end with it.
+// names of its files. A suffix comes after longer ones that end with it.
 type formats[F any] []struct {
 	suffix string
 	use    F

@@ -232,7 +232,7 @@ type Monitor struct {
 	Elapsed float64      `json:"elapsed"` // since the hooks went on
 	Final   bool         `json:"final"`
 	Ended   string       `json:"ended,omitempty"` // duration, calls, interrupted, undone, exited, lost, unread
-	Sample  uint32       `json:"sample"`          // one call in so many is timed
+	Sample  uint32       `json:"sample"`          // k where one call in k is timed
 	Threads int          `json:"threads"`         // that have called anything
 	Lost    uint64       `json:"callsNotCounted"`
 	Total   MonitorRow   `json:"total"`

@@ -92,23 +92,31 @@ func KeepEnd(text string, width, used int) string {
 // FitTable removes columns, in the order of expendable, until the last column has room for
 // a name. A width of 0 removes none.
 func FitTable(columns []Column, rows [][]string, expendable []string, width int) ([]Column, [][]string) {
-	const room = 20
-	columns = slices.Clone(columns)
-	rows = slices.Clone(rows)
+	return FitTableTo(columns, rows, expendable, width, 20)
+}
+
+// FitTableTo is FitTable for a last column that needs more or less room.
+func FitTableTo(columns []Column, rows [][]string, expendable []string, width, room int) ([]Column, [][]string) {
 	for _, title := range expendable {
 		if width == 0 || SpaceBefore(columns, rows)+room <= width {
 			break
 		}
-		at := slices.IndexFunc(columns, func(c Column) bool { return c.Title == title })
-		if at < 0 {
-			continue
-		}
-		columns = slices.Delete(columns, at, at+1)
-		for i := range rows {
-			rows[i] = slices.Delete(slices.Clone(rows[i]), at, at+1)
-		}
+		columns, rows = WithoutColumn(columns, rows, title)
 	}
 	return columns, rows
+}
+
+// WithoutColumn removes a column, if the table has it.
+func WithoutColumn(columns []Column, rows [][]string, title string) ([]Column, [][]string) {
+	at := slices.IndexFunc(columns, func(c Column) bool { return c.Title == title })
+	if at < 0 {
+		return columns, rows
+	}
+	rows = slices.Clone(rows)
+	for i, row := range rows {
+		rows[i] = slices.Delete(slices.Clone(row), at, at+1)
+	}
+	return slices.Delete(slices.Clone(columns), at, at+1), rows
 }
 
 // WithoutEmpty removes columns, but not the last, in which no row has a value.

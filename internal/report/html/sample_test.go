@@ -228,7 +228,7 @@ func merge(to, from *cct.Node) {
 	withTotal(to)
 }
 
-// hugeProfile has about so many nodes.
+// hugeProfile has about this number of nodes.
 func hugeProfile(nodes int) *cct.Profile {
 	s := newSampler()
 	root := &cct.Node{Method: s.method("app0/Main.run ()V"), Calls: 10, Timed: 10}

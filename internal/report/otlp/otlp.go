@@ -162,7 +162,7 @@ func WriteJSON(w io.Writer, t *trace.Trace, version string) error {
 	return encoder.Encode(tree)
 }
 
-// idFields are those that the protocol writes in hexadecimal, where other bytes of
+// idFields are the fields that the protocol writes in hexadecimal, where other bytes of
 // protobuf's JSON are in base64.
 var idFields = map[string]bool{"traceId": true, "spanId": true, "parentSpanId": true}
 

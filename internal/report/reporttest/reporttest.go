@@ -85,7 +85,7 @@ func Shop(slowdown float64) *cct.Profile {
 	return p
 }
 
-// ShopTree returns the tree of Shop, with so many times the calls.
+// ShopTree returns the tree of Shop with its calls multiplied by size.
 func ShopTree(slowdown, size float64) *cct.Node {
 	calls := func(n float64) uint64 { return uint64(n * size) }
 	about := func(nanos, off float64) cct.Time {

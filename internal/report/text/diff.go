@@ -116,8 +116,8 @@ func totalChange(d *diff.Difference) string {
 	return text + ", ± " + format.Nanos(d.Total.Uncertainty())
 }
 
-// choose returns the significant changes to show, and counts those that are hidden by top
-// and those that are not significant.
+// choose returns the significant changes to show, and counts the changes that are hidden by top
+// and the changes that are not significant.
 func choose(list []diff.Change, top int) (shown []diff.Change, hidden, rest int) {
 	for _, c := range list {
 		switch {

@@ -94,37 +94,16 @@ func (t *table) lastColumn() int { return format.SpaceBefore(t.columns, t.rows) 
 // narrow drops expendable columns in the order given until the last column has the
 // room it needs in a terminal of a width, and returns where the last column begins.
 func (t *table) narrow(width, room int, expendable ...string) int {
-	for _, title := range expendable {
-		if width == 0 || t.lastColumn()+room <= width {
-			break
-		}
-		t.drop(title)
-	}
+	t.columns, t.rows = format.FitTableTo(t.columns, t.rows, expendable, width, room)
 	return t.lastColumn()
-}
-
-// drop removes a column, if the table has it.
-func (t *table) drop(title string) {
-	at := t.index(title)
-	if at < 0 {
-		return
-	}
-	for i, row := range t.rows {
-		t.rows[i] = slices.Delete(row, at, at+1)
-	}
-	t.columns = slices.Delete(slices.Clone(t.columns), at, at+1)
 }
 
 // dropIfAll removes a column in which every cell has the same given text.
 func (t *table) dropIfAll(title, text string) {
-	at := t.index(title)
+	at := slices.IndexFunc(t.columns, func(c format.Column) bool { return c.Title == title })
 	if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[at] != text }) {
-		t.drop(title)
+		t.columns, t.rows = format.WithoutColumn(t.columns, t.rows, title)
 	}
-}
-
-func (t *table) index(title string) int {
-	return slices.IndexFunc(t.columns, func(c format.Column) bool { return c.Title == title })
 }
 
 // setLast sets the last cell of a row.

@@ -267,7 +267,7 @@ func (r *row) times() string {
 	return " × " + format.Grouped(uint64(len(r.calls)))
 }
 
-// signs are the marks behind the name of a row.
+// signs are the marks after the name of a row.
 var signs = []struct {
 	mark, meaning string
 	style         style

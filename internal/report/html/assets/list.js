@@ -103,7 +103,7 @@ class TransactionList {
 		this.draw();
 	}
 
-	// step returns the transaction that is so many lines away.
+	// step returns the transaction at a distance in lines.
 	step(by) {
 		const at = this.shown.indexOf(this.picked);
 		return this.shown[Math.max(0, Math.min(this.shown.length - 1, at + by))];

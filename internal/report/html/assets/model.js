@@ -118,7 +118,7 @@ function segmentsOf(row, from, to, pixels) {
 	return segments;
 }
 
-// tickStep returns a round time of which about so many fit into a span.
+// tickStep returns a round time that divides a span into about this number of steps.
 function tickStep(stretch, about) {
 	const rough = Math.max(1, stretch / about);
 	const power = 10 ** Math.floor(Math.log10(rough));
