@@ -14,6 +14,8 @@ import (
 	"sync"
 )
 
+//go:generate go run ./live/gen -o live/src/sonde/template/live
+
 //go:embed dist/sonde-runtime.jar
 var runtimeJar []byte
 
